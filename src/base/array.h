@@ -1,0 +1,41 @@
+/* base/array.h - checked allocation and growable arrays. */
+#ifndef BASE_ARRAY_H
+#define BASE_ARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+/* n * size bytes, or NULL when that overflows or memory ran out. n = 0 gives a non-NULL
+ * block. */
+void *mem_array(size_t n, size_t size);
+void *mem_array_zero(size_t n, size_t size);
+
+/*
+ * ARRAY(T) is a struct {T *at; size_t n, cap;}; {0} is empty. It owns `at`; fini frees
+ * it. Name the type once with a typedef: typedef ARRAY(uint32_t) u32_array;
+ */
+#define ARRAY(T)                                                                         \
+    struct {                                                                             \
+        T *at;                                                                           \
+        size_t n, cap;                                                                   \
+    }
+
+/* Room for `more` further elements: true, or false when memory ran out (array unchanged).
+ */
+#define array_reserve(a, more)                                                           \
+    (((a)->cap - (a)->n >= (size_t)(more)) ||                                            \
+     array_grow_((void **)(void *)&(a)->at, &(a)->cap, (a)->n, (size_t)(more),           \
+                 sizeof *(a)->at))
+/* Append one value: true, or false when memory ran out. */
+#define array_push(a, ...)                                                               \
+    (array_reserve(a, 1) && ((a)->at[(a)->n++] = (__VA_ARGS__), true))
+/* Give back what is not used. Never fails. */
+#define array_trim(a)                                                                    \
+    array_trim_((void **)(void *)&(a)->at, &(a)->cap, (a)->n, sizeof *(a)->at)
+#define array_fini(a) (free((a)->at), (a)->at = NULL, (a)->n = (a)->cap = 0)
+
+bool array_grow_(void **at, size_t *cap, size_t n, size_t more, size_t size);
+void array_trim_(void **at, size_t *cap, size_t n, size_t size);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * base/conf.h - one tree for small configuration files, read from YAML (libyaml) or JSON
+ * (jansson), and schema tables that turn a map of it into a C struct.
+ */
+#ifndef BASE_CONF_H
+#define BASE_CONF_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "base/units.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum conf_kind { CONF_NULL, CONF_SCALAR, CONF_LIST, CONF_MAP } conf_kind;
+
+/* A node of the tree; lent, owned by its conf_file. */
+typedef struct conf_node {
+    conf_kind kind;
+    bool quoted; /* a scalar written in quotes: never a number, boolean or null */
+    uint32_t line, column; /* of its first character, from 1; 0 where unknown (JSON) */
+    str text;   /* of a scalar, as written; JSON strings and YAML escapes resolved */
+    uint32_t n; /* items of a list, entries of a map */
+    str *keys;  /* of a map, in file order; the same key twice is refused on load */
+    struct conf_node **items; /* of a list or map */
+} conf_node;
+
+typedef struct conf_file {
+    arena memory;
+    const char *path; /* as given; used in errors */
+    conf_node *root;  /* never NULL after a successful load; an empty file is CONF_NULL */
+} conf_file;
+
+/* Read a whole file: JSON when its first character is { or [ and it parses as such by
+ * name or content, else YAML. Aliases, tags and several documents are refused; nesting is
+ * limited to 64. */
+halley_status conf_load(conf_file *out, const char *path, halley_error *err);
+/* The same from memory; `name` stands for the path in errors. */
+halley_status conf_parse(conf_file *out, str text, const char *name, halley_error *err);
+void conf_fini(conf_file *file);
+
+const conf_node *conf_find(const conf_node *map, const char *key); /* NULL when absent */
+/* An error at this node: error_set + file + line. Returns code. */
+halley_status conf_error(const conf_file *file, const conf_node *at, halley_error *err,
+                         halley_status code, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* How a value is read and where it goes in the struct. */
+typedef enum conf_type {
+    CONF_TYPE_U32,
+    CONF_TYPE_U64,
+    CONF_TYPE_DOUBLE,   /* plain number */
+    CONF_TYPE_QUANTITY, /* double with the unit of `unit` */
+    CONF_TYPE_BOOL,     /* true false yes no on off; into a bool */
+    CONF_TYPE_TEXT,     /* str, lent from the tree */
+    CONF_TYPE_ENUM,     /* one of `names` (NULL-terminated), index into a uint32_t */
+    CONF_TYPE_NODE,     /* const conf_node *: a list or map the caller reads further */
+} conf_type;
+
+typedef struct conf_field {
+    const char *key;
+    conf_type type;
+    units_kind unit; /* for QUANTITY */
+    size_t offset;   /* offsetof the struct's member */
+    bool required;
+    double min, max;          /* inclusive, for numbers; both 0 = no bound */
+    const char *const *names; /* for ENUM */
+    const char *doc;          /* one line, for --help, man page and schema */
+} conf_field;
+
+/*
+ * Fill `to` from `map` by the table of n fields. Absent optional keys leave the member as
+ * it was (so set defaults before). Unknown keys: an error with the nearest known key when
+ * `strict`; else counted in *n_unknown (may be NULL) and left. Errors name file, line and
+ * key: "c.yaml:4:14: bandwidth must be positive, is -900 GB/s".
+ */
+halley_status conf_read(void *to, const conf_file *file, const conf_node *map,
+                        const conf_field *fields, size_t n, bool strict,
+                        uint32_t *n_unknown, halley_error *err);
+
+/* One scalar, with the same errors; `key` names it. */
+halley_status conf_to_double(double *out, const conf_file *file, const conf_node *node,
+                             const char *key, halley_error *err);
+halley_status conf_to_i64(int64_t *out, const conf_file *file, const conf_node *node,
+                          const char *key, halley_error *err);
+halley_status conf_to_quantity(double *out, const conf_file *file, const conf_node *node,
+                               units_kind unit, const char *key, halley_error *err);
+halley_status conf_to_bool(bool *out, const conf_file *file, const conf_node *node,
+                           const char *key, halley_error *err);
+
+#endif

@@ -1,0 +1,64 @@
+/* base/file.h - whole files in (mapped, or inflated from gzip), atomic files out. */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/*
+ * The bytes of a file. A plain regular file is mapped read-only; a pipe or "-" (stdin) is
+ * read; gzip (recognised by its first two bytes, not by its name) is inflated, all
+ * members. At least FILE_PAD zero bytes may be read behind `at + n` (so a decoder may
+ * load 8 or 16 bytes at once).
+ */
+enum { FILE_PAD = 32 };
+typedef struct file_input {
+    const uint8_t *at;
+    size_t n;
+    bool gzipped;
+    void *owned;     /* heap block to free, or NULL */
+    size_t n_mapped; /* bytes to unmap, or 0 */
+} file_input;
+
+/* Errors name the path; a directory, a missing or unreadable file, a cut or corrupt gzip
+ * (with the byte offset) each have their own sentence. */
+halley_status file_input_open(file_input *in, const char *path, halley_error *err);
+/* The same over bytes that the caller keeps alive and that have FILE_PAD readable bytes
+ * behind. */
+void file_input_lend(file_input *in, const uint8_t *at, size_t n);
+void file_input_close(file_input *in);
+
+/* Inflate all members of a gzip file in memory; used by file_input_open and by fuzzers.
+ */
+halley_status file_gunzip(uint8_t **out, size_t *n_out, const uint8_t *at, size_t n,
+                          halley_error *err);
+
+/*
+ * A file being written: to a temporary file in the same folder, which takes the final
+ * name only at commit; until then, and for ever after an abort, an older file of that
+ * name is untouched. A name ending in .gz is compressed. "-" is stdout (nothing atomic
+ * about that). Errors are remembered: write as much as you like and look at the status of
+ * commit.
+ */
+typedef struct file_output file_output;
+halley_status file_output_open(file_output **out, const char *path, halley_error *err);
+void file_output_write(file_output *out, const void *at, size_t n);
+void file_output_str(file_output *out, str s);
+void file_output_printf(file_output *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* At least `n` bytes of buffer to write into directly, followed by file_output_advance;
+ * NULL after an error. n at most 1 MiB. */
+uint8_t *file_output_reserve(file_output *out, size_t n);
+void file_output_advance(file_output *out, size_t n);
+/* Both free `out`, whatever they return. Commit flushes, syncs and renames. */
+halley_status file_output_commit(file_output *out, halley_error *err);
+void file_output_abort(file_output *out);
+
+bool file_exists(const char *path);
+bool file_is_folder(const char *path);
+
+#endif

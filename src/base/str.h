@@ -1,0 +1,67 @@
+/* base/str.h - string views, text buffers, UTF-8, nearest name. */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A view of n bytes that somebody else owns; not terminated, may contain zeros. */
+typedef struct str {
+    const char *at;
+    size_t n;
+} str;
+
+#define STR(literal) ((str){"" literal, sizeof(literal) - 1})
+/* For printf: "%.*s", STR_ARG(s). */
+#define STR_ARG(s) (int)((s).n > 4096 ? 4096 : (s).n), (s).at
+
+str str_from(const char *terminated); /* NULL gives an empty view */
+bool str_eq(str a, str b);
+int str_cmp(str a, str b); /* bytewise, shorter first; <0, 0, >0 */
+bool str_starts(str s, str prefix);
+bool str_ends(str s, str suffix);
+bool str_contains(str s, str part);
+str str_trim(str s); /* without white space at both ends */
+/* Split off the part before the first `by` into *head; the rest stays in *s. False at the
+ * end. */
+bool str_next(str *s, char by, str *head);
+/* Whole text is one number in range: true and *out written, else false. */
+bool str_to_u64(str s, uint64_t *out);
+bool str_to_i64(str s, int64_t *out);
+bool str_to_double(str s,
+                   double *out); /* independent of the locale; no hex, inf or nan */
+bool str_utf8_valid(str s);      /* as protobuf demands: no surrogates, no overlong */
+/* Number of edits (insert, delete, change, swap of neighbours) between two short names.
+ */
+uint32_t str_distance(str a, str b);
+/* The nearest of n names if it is near enough to be what was meant, else NULL. */
+const char *str_nearest(str wrong, const char *const *names, size_t n);
+
+/*
+ * A growable text. {0} is empty. After a failed append (memory) `failed` stays true and
+ * later appends do nothing, so that one test at the end is enough.
+ */
+typedef struct strbuf {
+    char *at; /* terminated when n > 0 */
+    size_t n, cap;
+    bool failed;
+} strbuf;
+
+void strbuf_add(strbuf *b, str s);
+void strbuf_add_char(strbuf *b, char c);
+void strbuf_printf(strbuf *b, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* s as a JSON string with its quotes; invalid UTF-8 becomes U+FFFD. */
+void strbuf_json(strbuf *b, str s);
+/* s as text of XML and HTML: < > & " ' escaped, control characters as U+FFFD. */
+void strbuf_xml(strbuf *b, str s);
+/* s as a CSV field, quoted only where needed (RFC 4180). */
+void strbuf_csv(strbuf *b, str s);
+/* The shortest decimal form that reads back as the same double; "nan", "inf" never: null.
+ */
+void strbuf_double(strbuf *b, double value);
+str strbuf_str(const strbuf *b);
+void strbuf_fini(strbuf *b);
+
+#endif
