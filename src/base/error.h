@@ -29,7 +29,8 @@ void error_at_file(halley_error *err, const char *path);
 void error_at_line(halley_error *err, uint32_t line, uint32_t column);
 void error_at_offset(halley_error *err, uint64_t offset);
 void error_at_node(halley_error *err, uint64_t node);
-/* Put words before the sentence: "rank 3: <sentence>". */
+/* Put words before the sentence: error_prefix(err, "rank %u", 3) gives "rank 3:
+ * <sentence>"; a format that ends in a space joins without the colon. */
 void error_prefix(halley_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,0 +1,69 @@
+/*
+ * Arrays grow by half: a long array wastes a third at most, and realloc of large blocks
+ * moves pages rather than bytes.
+ */
+#include "base/array.h"
+
+#include <stdint.h>
+#include <string.h>
+
+void *mem_array(size_t n, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes))
+        return NULL;
+    return malloc(bytes > 0 ? bytes : 1);
+}
+
+void *mem_array_zero(size_t n, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes))
+        return NULL;
+    return calloc(bytes > 0 ? bytes : 1, 1);
+}
+
+/* The caller's pointer has some other type than void *, so that it is only ever copied
+ * bytewise here: reading it as a void * would break the aliasing rules. */
+static void *load(void **at)
+{
+    void *pointer;
+    memcpy(&pointer, at, sizeof pointer);
+    return pointer;
+}
+
+bool array_grow_(void **at, size_t *cap, size_t n, size_t more, size_t size)
+{
+    size_t needed, bytes;
+    if (__builtin_add_overflow(n, more, &needed))
+        return false;
+    size_t wanted = *cap + *cap / 2;
+    if (wanted < 8)
+        wanted = 8;
+    if (wanted < needed)
+        wanted = needed;
+    if (__builtin_mul_overflow(wanted, size, &bytes) || bytes > PTRDIFF_MAX)
+        return false;
+    void *grown = realloc(load(at), bytes);
+    if (grown == NULL)
+        return false;
+    memcpy(at, &grown, sizeof grown);
+    *cap = wanted;
+    return true;
+}
+
+void array_trim_(void **at, size_t *cap, size_t n, size_t size)
+{
+    if (n == *cap)
+        return;
+    void *trimmed = NULL;
+    if (n == 0) {
+        free(load(at));
+    } else {
+        trimmed = realloc(load(at), n * size);
+        if (trimmed == NULL)
+            return;
+    }
+    memcpy(at, &trimmed, sizeof trimmed);
+    *cap = n;
+}

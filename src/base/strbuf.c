@@ -1,0 +1,183 @@
+/* Growable text, and the three escapings of our outputs: JSON, XML, CSV. */
+#include "base/array.h"
+#include "base/str.h"
+#include "base/utf8.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const str replacement = {"\xef\xbf\xbd", 3}; /* U+FFFD */
+
+/* Room for n more bytes and the terminator. */
+static bool reserve(strbuf *b, size_t n)
+{
+    if (b->failed)
+        return false;
+    if (n >= SIZE_MAX - b->n || (b->cap - b->n <= n && !array_reserve(b, n + 1)))
+        b->failed = true;
+    return !b->failed;
+}
+
+void strbuf_add(strbuf *b, str s)
+{
+    if (s.n == 0 || !reserve(b, s.n))
+        return;
+    memcpy(b->at + b->n, s.at, s.n);
+    b->n += s.n;
+    b->at[b->n] = '\0';
+}
+
+void strbuf_add_char(strbuf *b, char c)
+{
+    strbuf_add(b, (str){&c, 1});
+}
+
+void strbuf_printf(strbuf *b, const char *format, ...)
+{
+    if (!reserve(b, 64))
+        return;
+    va_list args;
+    va_start(args, format);
+    const size_t room = b->cap - b->n;
+    const int n = vsnprintf(b->at + b->n, room, format, args);
+    va_end(args);
+    if (n >= 0 && (size_t)n >= room) {
+        b->at[b->n] = '\0';
+        if (!reserve(b, (size_t)n))
+            return;
+        va_start(args, format);
+        vsnprintf(b->at + b->n, (size_t)n + 1, format, args);
+        va_end(args);
+    }
+    if (n < 0)
+        b->failed = true;
+    else
+        b->n += (size_t)n;
+}
+
+/* How one escaping writes a byte below 0x80: its text, or an empty one to leave it. */
+typedef str escape_byte(uint8_t c, char scratch[8]);
+
+static void add_escaped(strbuf *b, str s, escape_byte *escape)
+{
+    const uint8_t *at = (const uint8_t *)s.at;
+    size_t start = 0; /* of the run that can be copied as it is */
+    for (size_t i = 0; i < s.n;) {
+        char scratch[8];
+        const size_t length = utf8_length(at + i, s.n - i);
+        const str instead = length == 0   ? replacement
+                            : length == 1 ? escape(at[i], scratch)
+                                          : (str){"", 0};
+        const size_t next = i + (length > 0 ? length : 1);
+        if (instead.n > 0) {
+            strbuf_add(b, (str){s.at + start, i - start});
+            strbuf_add(b, instead);
+            start = next;
+        }
+        i = next;
+    }
+    if (start < s.n)
+        strbuf_add(b, (str){s.at + start, s.n - start});
+}
+
+static str escape_json(uint8_t c, char scratch[8])
+{
+    if (c >= 0x20 && c != '"' && c != '\\')
+        return (str){"", 0};
+    static const char letters[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+    for (const char *l = letters; *l != '\0'; l += 2) {
+        if (c == (uint8_t)l[0]) {
+            scratch[0] = '\\';
+            scratch[1] = l[1];
+            return (str){scratch, 2};
+        }
+    }
+    snprintf(scratch, 8, "\\u%04x", (unsigned)c);
+    return (str){scratch, 6};
+}
+
+void strbuf_json(strbuf *b, str s)
+{
+    strbuf_add_char(b, '"');
+    add_escaped(b, s, escape_json);
+    strbuf_add_char(b, '"');
+}
+
+static str escape_xml(uint8_t c, char scratch[8])
+{
+    (void)scratch;
+    switch (c) {
+    case '<':
+        return STR("&lt;");
+    case '>':
+        return STR("&gt;");
+    case '&':
+        return STR("&amp;");
+    case '"':
+        return STR("&quot;");
+    case '\'':
+        return STR("&#39;");
+    case '\t':
+    case '\n':
+    case '\r':
+        return (str){"", 0};
+    default:
+        return c < 0x20 || c == 0x7f ? replacement : (str){"", 0};
+    }
+}
+
+void strbuf_xml(strbuf *b, str s)
+{
+    add_escaped(b, s, escape_xml);
+}
+
+void strbuf_csv(strbuf *b, str s)
+{
+    bool quote = false;
+    for (size_t i = 0; i < s.n && !quote; i++)
+        quote = s.at[i] == ',' || s.at[i] == '"' || s.at[i] == '\n' || s.at[i] == '\r';
+    if (!quote) {
+        strbuf_add(b, s);
+        return;
+    }
+    strbuf_add_char(b, '"');
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.at[i] == '"')
+            strbuf_add_char(b, '"');
+        strbuf_add_char(b, s.at[i]);
+    }
+    strbuf_add_char(b, '"');
+}
+
+void strbuf_double(strbuf *b, double value)
+{
+    if (!isfinite(value)) {
+        strbuf_add(b, STR("null"));
+        return;
+    }
+    char text[40];
+    int n = 0;
+    for (int digits = 15; digits <= 17; digits++) {
+        double back;
+        n = snprintf(text, sizeof text, "%.*g", digits, value);
+        for (int i = 0; i < n; i++)
+            if (text[i] == ',') /* a host of the library may have set a locale */
+                text[i] = '.';
+        if (str_to_double((str){text, (size_t)n}, &back) && back == value)
+            break;
+    }
+    strbuf_add(b, (str){text, (size_t)n});
+}
+
+str strbuf_str(const strbuf *b)
+{
+    return b->n > 0 ? (str){b->at, b->n} : (str){"", 0};
+}
+
+void strbuf_fini(strbuf *b)
+{
+    array_fini(b);
+    b->failed = false;
+}
