@@ -34,12 +34,13 @@ void map64_fini(map64 *m);
 
 /*
  * Interned strings: equal text, equal id; ids count from 0 in order of first sight. {0}
- * is empty. Texts are copied and stay where they are until fini.
+ * is empty. Texts are copied, terminated behind their last byte, and stay where they are
+ * until fini.
  */
 typedef struct intern_chunk intern_chunk;
 typedef struct intern {
-    str *texts; /* by id */
-    uint32_t *slots;
+    str *texts;      /* by id */
+    uint64_t *slots; /* hash in the upper half, id in the lower; HASH_NONE = free */
     uint32_t n, cap, n_slots;
     intern_chunk *chunks;
 } intern;

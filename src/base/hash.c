@@ -1,0 +1,163 @@
+/*
+ * Hashing by folded multiplication: two words are multiplied to 128 bits and the halves
+ * are xor-ed, which spreads every input bit over the whole result in a few cycles. Three
+ * independent lanes keep the multiplier busy on long inputs. The factors are xor-ed in
+ * again, so that a factor of zero does not swallow the other one.
+ */
+#include "base/hash.h"
+
+#include "base/array.h"
+
+#include <assert.h>
+#include <string.h>
+
+__extension__ typedef unsigned __int128 u128;
+
+/* Fractional binary digits of sqrt(2), sqrt(3), sqrt(5) and sqrt(7), made odd. */
+static const uint64_t k0 = 0x6a09e667f3bcc909, k1 = 0xbb67ae8584caa73b,
+                      k2 = 0x3c6ef372fe94f82b, k3 = 0xa54ff53a5f1d36f1;
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    const u128 product = (u128)a * b;
+    return a ^ b ^ (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint64_t load64(const uint8_t *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+/* The last up to 16 bytes as two words; overlapping loads where there are eight. */
+static void load_tail(const uint8_t *at, size_t n, uint64_t *a, uint64_t *b)
+{
+    if (n >= 8) {
+        *a = load64(at);
+        *b = load64(at + n - 8);
+        return;
+    }
+    *a = *b = 0;
+    for (size_t i = 0; i < n; i++)
+        *(i < 4 ? a : b) |= (uint64_t)at[i] << (8 * (i % 4));
+}
+
+uint64_t hash_bytes(const void *bytes, size_t n, uint64_t seed)
+{
+    const uint8_t *at = bytes;
+    const uint64_t length = n;
+    uint64_t h = mix(seed ^ k0, k1);
+    if (n > 48) {
+        uint64_t h1 = h, h2 = h;
+        do {
+            h = mix(load64(at) ^ k1, load64(at + 8) ^ h);
+            h1 = mix(load64(at + 16) ^ k2, load64(at + 24) ^ h1);
+            h2 = mix(load64(at + 32) ^ k3, load64(at + 40) ^ h2);
+            at += 48;
+            n -= 48;
+        } while (n > 48);
+        h ^= mix(h1 ^ k2, h2);
+    }
+    while (n > 16) {
+        h = mix(load64(at) ^ k1, load64(at + 8) ^ h);
+        at += 16;
+        n -= 16;
+    }
+    uint64_t a, b;
+    load_tail(at, n, &a, &b);
+    return mix(k2 ^ length, mix(a ^ k1, b ^ h));
+}
+
+uint64_t hash_u64(uint64_t x)
+{
+    x ^= x >> 32;
+    x *= k0;
+    x ^= x >> 29;
+    x *= k1;
+    return x ^ x >> 32;
+}
+
+static size_t slot_of(const map64 *m, uint64_t key)
+{
+    size_t slot = hash_u64(key) & (m->n_slots - 1);
+    while (m->values[slot] != HASH_NONE && m->keys[slot] != key)
+        slot = (slot + 1) & (m->n_slots - 1);
+    return slot;
+}
+
+static bool resize(map64 *m, size_t n_slots)
+{
+    map64 grown = {.n = m->n, .n_slots = n_slots};
+    grown.keys = mem_array(n_slots, sizeof *grown.keys);
+    grown.values = mem_array(n_slots, sizeof *grown.values);
+    if (grown.keys == NULL || grown.values == NULL) {
+        map64_fini(&grown);
+        return false;
+    }
+    memset(grown.values, 0xff, n_slots * sizeof *grown.values);
+    for (size_t i = 0; i < m->n_slots; i++) {
+        if (m->values[i] == HASH_NONE)
+            continue;
+        const size_t slot = slot_of(&grown, m->keys[i]);
+        grown.keys[slot] = m->keys[i];
+        grown.values[slot] = m->values[i];
+    }
+    map64_fini(m);
+    *m = grown;
+    return true;
+}
+
+bool map64_reserve(map64 *m, size_t n)
+{
+    size_t n_slots = m->n_slots > 0 ? m->n_slots : 16;
+    while (n_slots / 4 * 3 < n) {
+        if (n_slots > SIZE_MAX / 32)
+            return false;
+        n_slots *= 2;
+    }
+    return n_slots == m->n_slots || resize(m, n_slots);
+}
+
+uint32_t map64_find(const map64 *m, uint64_t key)
+{
+    return m->n_slots == 0 ? HASH_NONE : m->values[slot_of(m, key)];
+}
+
+bool map64_put(map64 *m, uint64_t key, uint32_t *value, bool *fresh)
+{
+    assert(*value != HASH_NONE);
+    if (!map64_reserve(m, m->n + 1))
+        return false;
+    const size_t slot = slot_of(m, key);
+    *fresh = m->values[slot] == HASH_NONE;
+    if (!*fresh) {
+        *value = m->values[slot];
+        return true;
+    }
+    m->keys[slot] = key;
+    m->values[slot] = *value;
+    m->n++;
+    return true;
+}
+
+bool map64_set(map64 *m, uint64_t key, uint32_t value)
+{
+    uint32_t stands = value;
+    bool fresh;
+    if (!map64_put(m, key, &stands, &fresh))
+        return false;
+    if (!fresh)
+        m->values[slot_of(m, key)] = value;
+    return true;
+}
+
+void map64_fini(map64 *m)
+{
+    free(m->keys);
+    free(m->values);
+    *m = (map64){0};
+}

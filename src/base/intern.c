@@ -1,0 +1,145 @@
+/*
+ * Interned strings: an open-addressing table of ids beside a list of texts. Each slot
+ * keeps 32 bits of the hash next to the id, so that a probe rarely has to look at a text
+ * that is not the one, and growing needs no text at all.
+ */
+#include "base/array.h"
+#include "base/hash.h"
+
+#include <string.h>
+
+enum { CHUNK_BYTES = 1 << 16 };
+
+struct intern_chunk {
+    intern_chunk *next;
+    size_t used, size;
+    char bytes[];
+};
+
+static uint64_t pack(uint32_t hash, uint32_t id)
+{
+    return (uint64_t)hash << 32 | id;
+}
+
+static uint32_t hash_of(str s)
+{
+    return (uint32_t)(hash_bytes(s.at, s.n, 0) >> 32);
+}
+
+/* The slot that holds s, or the free one where it belongs. */
+static uint32_t find_slot(const intern *t, str s, uint32_t hash)
+{
+    const uint32_t mask = t->n_slots - 1;
+    for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
+        const uint64_t entry = t->slots[slot];
+        const uint32_t id = (uint32_t)entry;
+        if (id == HASH_NONE || (entry >> 32 == hash && str_eq(t->texts[id], s)))
+            return slot;
+    }
+}
+
+static bool grow_slots(intern *t)
+{
+    if (t->n < t->n_slots / 4 * 3)
+        return true;
+    if (t->n_slots > UINT32_MAX / 2)
+        return false;
+    const uint32_t n_slots = t->n_slots > 0 ? 2 * t->n_slots : 64;
+    uint64_t *slots = mem_array(n_slots, sizeof *slots);
+    if (slots == NULL)
+        return false;
+    memset(slots, 0xff, n_slots * sizeof *slots);
+    for (uint32_t i = 0; i < t->n_slots; i++) {
+        if ((uint32_t)t->slots[i] == HASH_NONE)
+            continue;
+        uint32_t slot = (uint32_t)(t->slots[i] >> 32) & (n_slots - 1);
+        while ((uint32_t)slots[slot] != HASH_NONE)
+            slot = (slot + 1) & (n_slots - 1);
+        slots[slot] = t->slots[i];
+    }
+    free(t->slots);
+    t->slots = slots;
+    t->n_slots = n_slots;
+    return true;
+}
+
+static bool grow_texts(intern *t)
+{
+    if (t->n < t->cap)
+        return true;
+    const uint32_t cap = t->cap < 64 ? 64 : t->cap + t->cap / 2;
+    if (cap <= t->cap)
+        return false;
+    str *texts = realloc(t->texts, cap * sizeof *texts);
+    if (texts == NULL)
+        return false;
+    t->texts = texts;
+    t->cap = cap;
+    return true;
+}
+
+/* Room for n bytes; a long text gets a chunk of its own behind the first. */
+static char *take_bytes(intern *t, size_t n)
+{
+    intern_chunk *first = t->chunks;
+    if (first == NULL || first->size - first->used < n) {
+        const size_t size = n > CHUNK_BYTES / 4 ? n : CHUNK_BYTES;
+        if (size > SIZE_MAX / 2)
+            return NULL;
+        intern_chunk *chunk = malloc(sizeof *chunk + size);
+        if (chunk == NULL)
+            return NULL;
+        *chunk = (intern_chunk){.next = first, .size = size};
+        if (size != CHUNK_BYTES && first != NULL) {
+            chunk->next = first->next;
+            first->next = chunk;
+        } else {
+            t->chunks = chunk;
+        }
+        first = chunk;
+    }
+    char *bytes = first->bytes + first->used;
+    first->used += n;
+    return bytes;
+}
+
+uint32_t intern_add(intern *t, str s)
+{
+    if (!grow_slots(t) || !grow_texts(t) || s.n >= SIZE_MAX / 2)
+        return HASH_NONE;
+    const uint32_t hash = hash_of(s);
+    const uint32_t slot = find_slot(t, s, hash);
+    if ((uint32_t)t->slots[slot] != HASH_NONE)
+        return (uint32_t)t->slots[slot];
+    char *copy = take_bytes(t, s.n + 1);
+    if (copy == NULL)
+        return HASH_NONE;
+    if (s.n > 0)
+        memcpy(copy, s.at, s.n);
+    copy[s.n] = '\0';
+    t->texts[t->n] = (str){copy, s.n};
+    t->slots[slot] = pack(hash, t->n);
+    return t->n++;
+}
+
+uint32_t intern_find(const intern *t, str s)
+{
+    return t->n_slots == 0 ? HASH_NONE : (uint32_t)t->slots[find_slot(t, s, hash_of(s))];
+}
+
+str intern_text(const intern *t, uint32_t id)
+{
+    return t->texts[id];
+}
+
+void intern_fini(intern *t)
+{
+    for (intern_chunk *chunk = t->chunks; chunk != NULL;) {
+        intern_chunk *next = chunk->next;
+        free(chunk);
+        chunk = next;
+    }
+    free(t->texts);
+    free(t->slots);
+    *t = (intern){0};
+}
