@@ -1,0 +1,312 @@
+/*
+ * Files out. Bytes gather in a buffer, go through isa-l when the name ends in .gz, and
+ * land in a temporary file beside the target that takes its name at commit. A target that
+ * is no regular file (a pipe, /dev/full) cannot be replaced and is written to directly,
+ * as is stdout.
+ */
+#include "base/array.h"
+#include "base/file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <isa-l/igzip_lib.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    BUFFER_BYTES = 256 << 10,
+    MOST_RESERVED = 1 << 20,
+    GZIP_LEVEL = 2,
+    NAME_KEPT = 200, /* of the target's name in the temporary one; NAME_MAX is 255 */
+};
+
+typedef struct deflater {
+    struct isal_zstream stream;
+    uint8_t level_buffer[ISAL_DEF_LVL2_DEFAULT];
+    uint8_t out[BUFFER_BYTES];
+} deflater;
+
+struct file_output {
+    int fd;
+    int reason;      /* errno of the first failure, or 0 */
+    char *shown;     /* the path as given, for errors */
+    char *path;      /* where the file goes; NULL when written directly */
+    char *temporary; /* where it is until then */
+    uint8_t *buffer;
+    size_t n, cap;
+    deflater *gzip; /* NULL when not compressed */
+};
+
+static void write_fd(file_output *out, const uint8_t *at, size_t n)
+{
+    while (n > 0 && out->reason == 0) {
+        const ssize_t written = write(out->fd, at, n);
+        if (written < 0) {
+            if (errno != EINTR)
+                out->reason = errno;
+            continue;
+        }
+        at += written;
+        n -= (size_t)written;
+    }
+}
+
+static void deflate(file_output *out, const uint8_t *at, size_t n, bool last)
+{
+    struct isal_zstream *stream = &out->gzip->stream;
+    do {
+        const size_t piece = n < MOST_RESERVED ? n : MOST_RESERVED;
+        n -= piece;
+        stream->next_in = (uint8_t *)(uintptr_t)at; /* isa-l only reads it */
+        stream->avail_in = (uint32_t)piece;
+        stream->end_of_stream = last && n == 0;
+        at += piece;
+        do {
+            stream->next_out = out->gzip->out;
+            stream->avail_out = BUFFER_BYTES;
+            if (isal_deflate(stream) != COMP_OK)
+                out->reason = EIO;
+            write_fd(out, out->gzip->out, BUFFER_BYTES - stream->avail_out);
+        } while (stream->avail_out == 0 && out->reason == 0);
+    } while (n > 0 && out->reason == 0);
+}
+
+static void put(file_output *out, const uint8_t *at, size_t n)
+{
+    if (out->gzip != NULL)
+        deflate(out, at, n, false);
+    else
+        write_fd(out, at, n);
+}
+
+static void flush(file_output *out)
+{
+    if (out->n > 0 && out->reason == 0)
+        put(out, out->buffer, out->n);
+    out->n = 0;
+}
+
+void file_output_write(file_output *out, const void *at, size_t n)
+{
+    if (n == 0 || out->reason != 0)
+        return;
+    if (out->cap - out->n < n)
+        flush(out);
+    if (n >= out->cap) {
+        put(out, at, n);
+        return;
+    }
+    memcpy(out->buffer + out->n, at, n);
+    out->n += n;
+}
+
+void file_output_str(file_output *out, str s)
+{
+    file_output_write(out, s.at, s.n);
+}
+
+void file_output_printf(file_output *out, const char *format, ...)
+{
+    size_t wanted = 256;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        uint8_t *to = wanted <= MOST_RESERVED ? file_output_reserve(out, wanted) : NULL;
+        if (to == NULL)
+            break;
+        va_list args;
+        va_start(args, format);
+        const int n = vsnprintf((char *)to, wanted, format, args);
+        va_end(args);
+        if (n < 0)
+            break;
+        if ((size_t)n < wanted) {
+            file_output_advance(out, (size_t)n);
+            return;
+        }
+        wanted = (size_t)n + 1;
+    }
+    if (out->reason == 0)
+        out->reason = EOVERFLOW;
+}
+
+uint8_t *file_output_reserve(file_output *out, size_t n)
+{
+    assert(n <= MOST_RESERVED);
+    if (out->cap - out->n < n)
+        flush(out);
+    if (out->reason == 0 && out->cap < n) {
+        uint8_t *larger = realloc(out->buffer, n);
+        if (larger == NULL) {
+            out->reason = ENOMEM;
+        } else {
+            out->buffer = larger;
+            out->cap = n;
+        }
+    }
+    return out->reason == 0 ? out->buffer + out->n : NULL;
+}
+
+void file_output_advance(file_output *out, size_t n)
+{
+    assert(n <= out->cap - out->n);
+    out->n += n;
+}
+
+static void release(file_output *out)
+{
+    free(out->shown);
+    free(out->path);
+    free(out->temporary);
+    free(out->buffer);
+    free(out->gzip);
+    free(out);
+}
+
+static halley_status write_error(halley_error *err, const char *path, int reason)
+{
+    char doing[HALLEY_ERROR_FILE + 16];
+    snprintf(doing, sizeof doing, "write %s", path);
+    return error_errno(err, doing, reason);
+}
+
+/* ".name.xxxxxx" beside `path`, created; or an errno. The mode follows the umask. */
+static int create_temporary(file_output *out)
+{
+    const char *slash = strrchr(out->path, '/');
+    const char *name = slash != NULL ? slash + 1 : out->path;
+    const size_t n_folder = (size_t)(name - out->path);
+    out->temporary = mem_array(n_folder + NAME_KEPT + 16, 1);
+    if (out->temporary == NULL)
+        return ENOMEM;
+    memcpy(out->temporary, out->path, n_folder);
+    for (int attempt = 0; attempt < 100; attempt++) {
+        uint32_t random = 0;
+        if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+            random = (uint32_t)getpid() + (uint32_t)attempt;
+        snprintf(out->temporary + n_folder, NAME_KEPT + 16, ".%.*s.%06x", NAME_KEPT, name,
+                 random & 0xffffff);
+        out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (out->fd >= 0)
+            return 0;
+        if (errno != EEXIST)
+            break;
+    }
+    return errno;
+}
+
+static char *copy_text(const char *text)
+{
+    char *copy = mem_array(strlen(text) + 1, 1);
+    return copy != NULL ? strcpy(copy, text) : NULL;
+}
+
+/* Open the way to a target that exists; 0, or an errno. */
+static int open_existing(file_output *out, const char *path, const struct stat *about)
+{
+    if (S_ISDIR(about->st_mode))
+        return EISDIR;
+    if (!S_ISREG(about->st_mode)) {
+        out->fd = open(path, O_WRONLY | O_CLOEXEC);
+        return out->fd < 0 ? errno : 0;
+    }
+    if (access(path, W_OK) != 0)
+        return errno;
+    out->path = realpath(path, NULL); /* a link stays and its target is replaced */
+    if (out->path == NULL)
+        return errno;
+    const int reason = create_temporary(out);
+    if (reason == 0)
+        (void)!fchmod(out->fd, about->st_mode & 07777);
+    return reason;
+}
+
+static int open_target(file_output *out, const char *path)
+{
+    struct stat about;
+    if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0) {
+        fflush(stdout);
+        out->fd = STDOUT_FILENO;
+        return 0;
+    }
+    if (stat(path, &about) == 0)
+        return open_existing(out, path, &about);
+    if (errno != ENOENT)
+        return errno;
+    out->path = copy_text(path);
+    return out->path != NULL ? create_temporary(out) : ENOMEM;
+}
+
+static int start_gzip(file_output *out)
+{
+    out->gzip = malloc(sizeof *out->gzip);
+    if (out->gzip == NULL)
+        return ENOMEM;
+    struct isal_zstream *stream = &out->gzip->stream;
+    isal_deflate_init(stream);
+    stream->gzip_flag = IGZIP_GZIP;
+    stream->level = GZIP_LEVEL;
+    stream->level_buf = out->gzip->level_buffer;
+    stream->level_buf_size = sizeof out->gzip->level_buffer;
+    return 0;
+}
+
+halley_status file_output_open(file_output **out, const char *path, halley_error *err)
+{
+    file_output *o = calloc(1, sizeof *o);
+    if (o == NULL)
+        return error_nomem(err);
+    o->fd = -1;
+    o->cap = BUFFER_BYTES;
+    o->shown = copy_text(strcmp(path, "-") == 0 ? "standard output" : path);
+    o->buffer = malloc(o->cap);
+    int reason = o->shown == NULL || o->buffer == NULL ? ENOMEM : 0;
+    if (reason == 0 && str_ends(str_from(path), STR(".gz")))
+        reason = start_gzip(o);
+    if (reason == 0)
+        reason = open_target(o, path);
+    if (reason == 0) {
+        *out = o;
+        return HALLEY_OK;
+    }
+    release(o);
+    return reason == ENOMEM ? error_nomem(err) : write_error(err, path, reason);
+}
+
+static void close_fd(file_output *out)
+{
+    if (out->fd != STDOUT_FILENO && close(out->fd) != 0 && out->reason == 0)
+        out->reason = errno;
+}
+
+halley_status file_output_commit(file_output *out, halley_error *err)
+{
+    flush(out);
+    if (out->gzip != NULL && out->reason == 0)
+        deflate(out, NULL, 0, true);
+    if (out->path != NULL && out->reason == 0 && fsync(out->fd) != 0)
+        out->reason = errno;
+    close_fd(out);
+    if (out->path != NULL && out->reason == 0 && rename(out->temporary, out->path) != 0)
+        out->reason = errno;
+    if (out->path != NULL && out->reason != 0)
+        unlink(out->temporary);
+    halley_status status = HALLEY_OK;
+    if (out->reason != 0)
+        status = write_error(err, out->shown, out->reason);
+    release(out);
+    return status;
+}
+
+void file_output_abort(file_output *out)
+{
+    if (out == NULL)
+        return;
+    close_fd(out);
+    if (out->path != NULL)
+        unlink(out->temporary);
+    release(out);
+}
