@@ -1,0 +1,269 @@
+/*
+ * From argv to an exit code: find the command, parse its options, run it, and tell the
+ * user in one sentence if any of that, or writing the results to stdout, failed.
+ */
+#include "cli/cli.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+bool cli_given(const cli_call *call, const char *name)
+{
+    const cli_option *options = call->command->options;
+    for (size_t i = 0; options && options[i].name; i++)
+        if (strcmp(options[i].name, name) == 0)
+            return call->given >> i & 1;
+    return false;
+}
+
+halley_status cli_usage(cli_call *call, halley_error *err, const char *format, ...)
+{
+    char text[HALLEY_ERROR_TEXT];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    call->exit_code = CLI_WRONG_USAGE;
+    return error_set(err, HALLEY_EINVAL, "%s", text);
+}
+
+void cli_note(const cli_call *call, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "%s: ", call->program->name);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+typedef ARRAY(const char *) names;
+
+static bool starts_with_word(const char *name, const char *word)
+{
+    const size_t n = strlen(word);
+    return strncmp(name, word, n) == 0 && name[n] == ' ';
+}
+
+bool cli_in_group(const cli_command *command, const cli_group *group)
+{
+    return starts_with_word(command->name, group->name);
+}
+
+/* Among the first words; with a group, among the second words of its commands. */
+static const char *nearest_command(const cli_program *program, const char *group,
+                                   const char *wrong)
+{
+    names known = {0};
+    for (const cli_command *const *c = program->commands; *c; c++) {
+        const char *name = (*c)->name;
+        if (group && starts_with_word(name, group) &&
+            !array_push(&known, name + strlen(group) + 1))
+            break;
+        if (!group && !strchr(name, ' ') && !array_push(&known, name))
+            break;
+    }
+    for (const cli_group *g = program->groups; !group && g->name; g++)
+        if (!array_push(&known, g->name))
+            break;
+    const char *near = str_nearest(str_from(wrong), known.at, known.n);
+    array_fini(&known);
+    return near;
+}
+
+static void unknown_command(const cli_program *program, const char *group,
+                            const char *word, halley_error *err)
+{
+    const char *near = nearest_command(program, group, word);
+    const char *space = group ? " " : "";
+    group = group ? group : "";
+    if (near)
+        error_set(err, HALLEY_EINVAL, "unknown command '%s%s%s', did you mean '%s%s%s'?",
+                  group, space, word, group, space, near);
+    else
+        error_set(err, HALLEY_EINVAL, "unknown command '%s%s%s'", group, space, word);
+}
+
+static const cli_command *find_named(const cli_program *program, const char *first,
+                                     const char *second)
+{
+    for (const cli_command *const *c = program->commands; *c; c++) {
+        const char *name = (*c)->name;
+        if (!second && strcmp(name, first) == 0)
+            return *c;
+        if (second && starts_with_word(name, first) &&
+            strcmp(name + strlen(first) + 1, second) == 0)
+            return *c;
+    }
+    return NULL;
+}
+
+const cli_command *cli_find(const cli_program *program, const char *const *words,
+                            size_t n_words, size_t *n_used, const cli_group **group,
+                            halley_error *err)
+{
+    *group = NULL;
+    const cli_command *single = find_named(program, words[0], NULL);
+    if (single) {
+        *n_used = 1;
+        return single;
+    }
+    const cli_group *g = program->groups;
+    while (g->name && strcmp(g->name, words[0]) != 0)
+        g++;
+    if (!g->name) {
+        unknown_command(program, NULL, words[0], err);
+        return NULL;
+    }
+    *group = g;
+    if (n_words < 2 || words[1][0] == '-')
+        return NULL;
+    const cli_command *pair = find_named(program, words[0], words[1]);
+    *n_used = 2;
+    if (!pair)
+        unknown_command(program, g->name, words[1], err);
+    return pair;
+}
+
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static void say(const cli_program *program, const halley_error *err)
+{
+    char text[HALLEY_ERROR_TEXT + HALLEY_ERROR_FILE + 128];
+    fflush(stdout); /* so that results stand before the sentence on a terminal */
+    fprintf(stderr, "%s: %s\n", program->name,
+            halley_error_format(err, text, sizeof text));
+}
+
+static int wrong_usage(const cli_program *program, const char *about,
+                       const halley_error *err)
+{
+    say(program, err);
+    fprintf(stderr, "see '%s%s%s --help'\n", program->name, *about ? " " : "", about);
+    return CLI_WRONG_USAGE;
+}
+
+static int run_command(cli_call *call, arena *memory, const char *const *words,
+                       size_t n_words)
+{
+    halley_error err = {0};
+    bool help = false;
+    if (cli_parse(call, memory, &help, words, n_words, &err) != HALLEY_OK) {
+        if (err.code == HALLEY_ENOMEM) {
+            say(call->program, &err);
+            return CLI_FAILED;
+        }
+        return wrong_usage(call->program, call->command->name, &err);
+    }
+    if (help) {
+        cli_help_command(stdout, call->program, call->command);
+        return CLI_DONE;
+    }
+    const halley_status status = call->command->run(call, &err);
+    if (call->exit_code == CLI_WRONG_USAGE && status != HALLEY_OK)
+        return wrong_usage(call->program, call->command->name, &err);
+    if (status == HALLEY_OK)
+        return call->exit_code;
+    say(call->program, &err);
+    return CLI_FAILED;
+}
+
+static int top_option(const cli_program *program, const char *word)
+{
+    if (is_help(word)) {
+        cli_help_overview(stdout, program);
+        return CLI_DONE;
+    }
+    if (strcmp(word, "--version") == 0) {
+        printf("%s %s\n", program->name, program->version);
+        return CLI_DONE;
+    }
+    static const char *const known[] = {"--help", "--version"};
+    const char *near = str_nearest(str_from(word), known, 2);
+    halley_error err = {0};
+    error_set(&err, HALLEY_EINVAL, "unknown option %s%s%s%s", word,
+              near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
+    return wrong_usage(program, "", &err);
+}
+
+/* `halley trace`, `halley trace --help`; any other option of a group is a mistake. */
+static int only_group(const cli_program *program, const cli_group *group,
+                      const char *option)
+{
+    if (!option || is_help(option)) {
+        cli_help_group(stdout, program, group);
+        return CLI_DONE;
+    }
+    halley_error err = {0};
+    error_set(&err, HALLEY_EINVAL, "%s wants a command before %s", group->name, option);
+    return wrong_usage(program, group->name, &err);
+}
+
+static int dispatch(const cli_program *program, const char *const *words, size_t n_words)
+{
+    if (n_words == 0) {
+        cli_help_overview(stdout, program);
+        return CLI_DONE;
+    }
+    if (words[0][0] == '-')
+        return top_option(program, words[0]);
+    size_t n_used = 0;
+    const cli_group *group = NULL;
+    halley_error err = {0};
+    const cli_command *command = cli_find(program, words, n_words, &n_used, &group, &err);
+    if (!command && err.code == HALLEY_OK)
+        return only_group(program, group, n_words > 1 ? words[1] : NULL);
+    if (!command)
+        return wrong_usage(program, group ? group->name : "", &err);
+    cli_call call = {.program = program, .command = command};
+    arena memory = {0};
+    const int code = run_command(&call, &memory, words + n_used, n_words - n_used);
+    arena_fini(&memory);
+    return code;
+}
+
+/*
+ * A program started with a closed standard descriptor would open its first file in that
+ * place and print into it. Put something there that refuses reads or writes instead.
+ */
+static void fill_standard_descriptors(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
+/* Results that could not be written (a full disk) are a failure, however late it shows.
+ */
+static int close_stdout(const cli_program *program, int code)
+{
+    const bool failed_before = ferror(stdout) != 0;
+    errno = 0;
+    if (fflush(stdout) == 0 && !failed_before)
+        return code;
+    fprintf(stderr, "%s: cannot write the results to standard output%s%s\n",
+            program->name, errno ? ": " : "", errno ? strerror(errno) : "");
+    return code == CLI_DONE ? CLI_FAILED : code;
+}
+
+int cli_main(const cli_program *program, int argc, char **argv)
+{
+    fill_standard_descriptors();
+    signal(SIGPIPE, SIG_DFL); /* `halley ... | head` ends quietly, whoever started it */
+    signal(SIGXFSZ,
+           SIG_IGN); /* a file over the limit is a failed write, with a sentence */
+    const size_t n_words = argc > 1 ? (size_t)argc - 1 : 0;
+    const int code = dispatch(program, (const char *const *)argv + 1, n_words);
+    return close_stdout(program, code);
+}

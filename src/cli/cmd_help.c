@@ -1,0 +1,74 @@
+/*
+ * halley help - the same text as --help, and the forms of it that are installed: man
+ * pages and shell completion.
+ */
+#include "base/error.h"
+#include "cli/commands.h"
+
+typedef struct help_options {
+    bool man, completion;
+} help_options;
+
+static const cli_option options[] = {
+    {.name = "man",
+     .kind = CLI_FLAG,
+     .offset = offsetof(help_options, man),
+     .doc = "write the man page (roff) of COMMAND, or of halley"},
+    {.name = "completion",
+     .kind = CLI_FLAG,
+     .offset = offsetof(help_options, completion),
+     .doc = "write the completion script for bash"},
+    {0},
+};
+
+static halley_status run(cli_call *call, halley_error *err)
+{
+    const help_options *o = call->options;
+    const cli_program *program = call->program;
+    if (o->completion) {
+        if (call->n_args > 0 || o->man)
+            return cli_usage(call, err, "--completion stands alone");
+        cli_completion(stdout, program);
+        return HALLEY_OK;
+    }
+    const cli_command *command = NULL;
+    const cli_group *group = NULL;
+    if (call->n_args > 0) {
+        size_t n_used = 0;
+        command = cli_find(program, call->args, call->n_args, &n_used, &group, err);
+        if (err->code != HALLEY_OK || (command && n_used < call->n_args)) {
+            call->exit_code = CLI_WRONG_USAGE;
+            return err->code != HALLEY_OK
+                       ? err->code
+                       : cli_usage(call, err, "'%s' has no sub-commands", command->name);
+        }
+    }
+    if (o->man)
+        cli_man(stdout, program, command);
+    else if (command)
+        cli_help_command(stdout, program, command);
+    else if (group)
+        cli_help_group(stdout, program, group);
+    else
+        cli_help_overview(stdout, program);
+    return HALLEY_OK;
+}
+
+static const cli_example examples[] = {
+    {"halley help trace", "list the commands that work on traces"},
+    {"halley help --completion > /etc/bash_completion.d/halley", NULL},
+    {0},
+};
+
+const cli_command cmd_help = {
+    .name = "help",
+    .summary = "explain a command",
+    .arguments = "[COMMAND]",
+    .description =
+        "Show what 'halley COMMAND --help' shows; without COMMAND, the overview.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(help_options),
+    .max_args = 2,
+    .run = run,
+};

@@ -1,0 +1,23 @@
+/* The table of commands; its order is that of the help. */
+#include "cli/commands.h"
+
+static const cli_command *const commands[] = {
+    &cmd_help,
+    NULL,
+};
+
+static const cli_group groups[] = {
+    {0},
+};
+
+const cli_program cli_halley = {
+    .name = "halley",
+    .version = HALLEY_VERSION,
+    .date = "2026-11-15",
+    .summary = "how fast a model will train on a cluster before it exists, and why",
+    .description =
+        "halley reads, checks, makes and compares Chakra execution traces of distributed "
+        "training.",
+    .commands = commands,
+    .groups = groups,
+};

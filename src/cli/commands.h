@@ -1,0 +1,11 @@
+/* cli/commands.h - every command of halley, each defined in its cmd_<name>.c. */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+#include "cli/cli.h"
+
+extern const cli_program cli_halley;
+
+extern const cli_command cmd_help;
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * --help, from the tables. Text is wrapped at 80 columns whatever the terminal, so that
+ * what is tested is what is seen.
+ */
+#include "base/str.h"
+#include "cli/cli.h"
+
+#include <string.h>
+
+enum { WIDTH = 80, OPTION_COLUMN = 28 };
+
+/* Print `text` word by word from `column`, later lines indented by `indent`. */
+static void wrap(FILE *to, str text, size_t column, size_t indent)
+{
+    str word;
+    bool first = true;
+    while (str_next(&text, ' ', &word)) {
+        if (word.n == 0)
+            continue;
+        if (!first && column + 1 + word.n > WIDTH) {
+            fprintf(to, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!first) {
+            fputc(' ', to);
+            column++;
+        }
+        fprintf(to, "%.*s", STR_ARG(word));
+        column += word.n;
+        first = false;
+    }
+    fputc('\n', to);
+}
+
+/* Paragraphs are separated by blank lines; lines that start with a space stand as they
+ * are. */
+static void paragraphs(FILE *to, const char *text)
+{
+    str rest = str_from(text), line;
+    strbuf paragraph = {0};
+    while (str_next(&rest, '\n', &line)) {
+        const bool verbatim = line.n > 0 && line.at[0] == ' ';
+        if (paragraph.n > 0 && (line.n == 0 || verbatim)) {
+            wrap(to, strbuf_str(&paragraph), 0, 0);
+            paragraph.n = 0;
+        }
+        if (line.n == 0 || verbatim) {
+            fprintf(to, "%.*s\n", STR_ARG(line));
+            continue;
+        }
+        strbuf_add(&paragraph, line);
+        strbuf_add_char(&paragraph, ' ');
+    }
+    if (paragraph.n > 0)
+        wrap(to, strbuf_str(&paragraph), 0, 0);
+    strbuf_fini(&paragraph);
+}
+
+void cli_synopsis(FILE *to, const cli_program *program, const cli_command *command)
+{
+    const bool any = command->arguments && *command->arguments;
+    fprintf(to, "%s %s [OPTIONS]%s%s", program->name, command->name, any ? " " : "",
+            any ? command->arguments : "");
+}
+
+void cli_option_spelling(strbuf *to, const cli_option *option)
+{
+    if (option->letter)
+        strbuf_printf(to, "-%c, ", option->letter);
+    strbuf_printf(to, "--%s%s", option->negatable ? "[no-]" : "", option->name);
+    if (option->kind == CLI_CHOICE) {
+        for (size_t i = 0; option->choices[i]; i++)
+            strbuf_printf(to, "%s%s", i ? "|" : " ", option->choices[i]);
+    } else if (option->metavar) {
+        strbuf_printf(to, " %s", option->metavar);
+    }
+    if (option->kind == CLI_TEXTS)
+        strbuf_add(to, STR("..."));
+}
+
+static void option_line(FILE *to, const char *spelling, bool letter, const char *doc)
+{
+    const int indent = letter ? 2 : 6;
+    const int n = fprintf(to, "%*s%s", indent, "", spelling);
+    if (n + 2 > OPTION_COLUMN)
+        fprintf(to, "\n%*s", OPTION_COLUMN, "");
+    else
+        fprintf(to, "%*s", OPTION_COLUMN - n, "");
+    wrap(to, str_from(doc), OPTION_COLUMN, OPTION_COLUMN);
+}
+
+static void option_list(FILE *to, const cli_command *command)
+{
+    fputs("\noptions:\n", to);
+    for (const cli_option *o = command->options; o && o->name; o++) {
+        strbuf spelling = {0};
+        cli_option_spelling(&spelling, o);
+        option_line(to, spelling.failed ? o->name : spelling.at, o->letter != 0, o->doc);
+        strbuf_fini(&spelling);
+    }
+    option_line(to, "-h, --help", true, "show this help");
+}
+
+static void example_list(FILE *to, const cli_example *example)
+{
+    if (!example)
+        return;
+    fputs("\nexamples:\n", to);
+    for (; example->command; example++) {
+        fprintf(to, "  %s\n", example->command);
+        if (!example->doc)
+            continue;
+        fputs("      ", to);
+        wrap(to, str_from(example->doc), 6, 6);
+    }
+}
+
+void cli_help_command(FILE *to, const cli_program *program, const cli_command *command)
+{
+    fputs("usage: ", to);
+    cli_synopsis(to, program, command);
+    fprintf(to, "\n\n%s %s - %s\n", program->name, command->name, command->summary);
+    if (command->description && *command->description) {
+        fputc('\n', to);
+        paragraphs(to, command->description);
+    }
+    option_list(to, command);
+    example_list(to, command->examples);
+}
+
+static void summary_line(FILE *to, const char *name, const char *summary)
+{
+    const int column = 18;
+    const int n = fprintf(to, "  %-*s", column - 2, name);
+    if (n > column)
+        fprintf(to, "\n%*s", column, "");
+    wrap(to, str_from(summary), (size_t)column, (size_t)column);
+}
+
+void cli_help_group(FILE *to, const cli_program *program, const cli_group *group)
+{
+    fprintf(to, "usage: %s %s COMMAND [OPTIONS] ...\n\n%s %s - %s\n\ncommands:\n",
+            program->name, group->name, program->name, group->name, group->summary);
+    for (const cli_command *const *c = program->commands; *c; c++)
+        if (cli_in_group(*c, group))
+            summary_line(to, (*c)->name + strlen(group->name) + 1, (*c)->summary);
+    fprintf(to, "\n'%s %s COMMAND --help' says more about each.\n", program->name,
+            group->name);
+}
+
+void cli_help_overview(FILE *to, const cli_program *program)
+{
+    fprintf(to, "usage: %s COMMAND [OPTIONS] ...\n\n%s - %s\n", program->name,
+            program->name, program->summary);
+    for (const cli_group *g = program->groups; g->name; g++) {
+        fprintf(to, "\n%s %s: %s\n", program->name, g->name, g->summary);
+        for (const cli_command *const *c = program->commands; *c; c++)
+            if (cli_in_group(*c, g))
+                summary_line(to, (*c)->name, (*c)->summary);
+    }
+    fprintf(to, "\n%s\n", program->groups->name ? "and:" : "commands:");
+    for (const cli_command *const *c = program->commands; *c; c++)
+        if (!strchr((*c)->name, ' '))
+            summary_line(to, (*c)->name, (*c)->summary);
+    fprintf(to, "\n'%s COMMAND --help' says more about each.\n", program->name);
+}

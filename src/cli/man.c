@@ -1,0 +1,191 @@
+/* The table of commands as man pages, in the man(7) macros that mandoc and groff share.
+ */
+#include "base/str.h"
+#include "cli/cli.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { WIDTH = 76 };
+
+/* Text with everything roff would take for its own made harmless. */
+static void escaped(FILE *to, str text)
+{
+    if (text.n > 0 && (text.at[0] == '.' || text.at[0] == '\''))
+        fputs("\\&", to);
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.at[i] == '\\')
+            fputs("\\e", to);
+        else if (text.at[i] == '-')
+            fputs("\\-", to);
+        else
+            fputc(text.at[i], to);
+    }
+}
+
+/* Running text, in source lines of a decent length. */
+static void running(FILE *to, str text)
+{
+    str word;
+    size_t column = 0;
+    while (str_next(&text, ' ', &word)) {
+        if (word.n == 0)
+            continue;
+        if (column > 0 && column + 1 + word.n > WIDTH) {
+            fputc('\n', to);
+            column = 0;
+        } else if (column > 0) {
+            fputc(' ', to);
+            column++;
+        }
+        escaped(to, word);
+        column += word.n;
+    }
+    fputc('\n', to);
+}
+
+static void text_line(FILE *to, const char *text)
+{
+    escaped(to, str_from(text));
+    fputc('\n', to);
+}
+
+/* As help.c: blank lines separate paragraphs, lines that start with a space are verbatim.
+ */
+static void paragraphs(FILE *to, const char *text)
+{
+    str rest = str_from(text), line;
+    bool verbatim = false, fresh = false;
+    while (str_next(&rest, '\n', &line)) {
+        if (line.n == 0) {
+            fresh = true;
+            continue;
+        }
+        const bool indented = line.at[0] == ' ';
+        if (verbatim && !indented)
+            fputs(".EE\n", to);
+        if (fresh)
+            fputs(".PP\n", to);
+        if (indented && !verbatim)
+            fputs(".EX\n", to);
+        verbatim = indented;
+        fresh = false;
+        if (indented) {
+            escaped(to, line);
+            fputc('\n', to);
+        } else {
+            running(to, line);
+        }
+    }
+    if (verbatim)
+        fputs(".EE\n", to);
+}
+
+/* "halley-trace-info" from "trace info"; capitals for the title. */
+static void page_name(FILE *to, const cli_program *program, const char *name, bool title)
+{
+    strbuf b = {0};
+    strbuf_printf(&b, "%s%s%s", program->name, name ? "-" : "", name ? name : "");
+    for (size_t i = 0; i < b.n; i++) {
+        if (b.at[i] == ' ')
+            b.at[i] = '-';
+        if (title)
+            b.at[i] = (char)toupper((unsigned char)b.at[i]);
+    }
+    escaped(to, strbuf_str(&b));
+    strbuf_fini(&b);
+}
+
+static void head(FILE *to, const cli_program *program, const char *name,
+                 const char *summary)
+{
+    fputs(".TH ", to);
+    page_name(to, program, name, true);
+    fprintf(to, " 1 \"%s\" \"%s %s\" \"User Commands\"\n.SH NAME\n", program->date,
+            program->name, program->version);
+    page_name(to, program, name, false);
+    fputs(" \\- ", to);
+    text_line(to, summary);
+    fputs(".SH SYNOPSIS\n", to);
+}
+
+static void option_entry(FILE *to, const char *spelling, const char *doc)
+{
+    fputs(".TP\n.B ", to);
+    text_line(to, spelling);
+    running(to, str_from(doc));
+}
+
+static void option_entries(FILE *to, const cli_command *command)
+{
+    fputs(".SH OPTIONS\n", to);
+    for (const cli_option *o = command->options; o && o->name; o++) {
+        strbuf spelling = {0};
+        cli_option_spelling(&spelling, o);
+        option_entry(to, spelling.failed ? o->name : spelling.at, o->doc);
+        strbuf_fini(&spelling);
+    }
+    option_entry(to, "-h, --help", "show the help");
+}
+
+static void examples(FILE *to, const cli_example *example)
+{
+    if (!example)
+        return;
+    fputs(".SH EXAMPLES\n", to);
+    for (; example->command; example++) {
+        fputs(".TP\n.B ", to);
+        text_line(to, example->command);
+        if (example->doc)
+            running(to, str_from(example->doc));
+    }
+}
+
+static void exit_status(FILE *to)
+{
+    fputs(".SH EXIT STATUS\n"
+          "0 when done, 1 when something failed (the reason is on standard error),\n"
+          "2 when the command line is wrong.\n",
+          to);
+}
+
+static void command_page(FILE *to, const cli_program *program, const cli_command *command)
+{
+    head(to, program, command->name, command->summary);
+    fputs(".nf\n", to);
+    cli_synopsis(to, program, command);
+    fputs("\n.fi\n.SH DESCRIPTION\n", to);
+    paragraphs(to, command->description);
+    option_entries(to, command);
+    examples(to, command->examples);
+    exit_status(to);
+    fputs(".SH SEE ALSO\n.BR ", to);
+    page_name(to, program, NULL, false);
+    fputs(" (1)\n", to);
+}
+
+static void overview_page(FILE *to, const cli_program *program)
+{
+    head(to, program, NULL, program->summary);
+    fprintf(to, ".nf\n%s COMMAND [OPTIONS] ...\n.fi\n.SH DESCRIPTION\n", program->name);
+    paragraphs(to, program->description);
+    fputs(".SH COMMANDS\nEach has its own page.\n", to);
+    for (const cli_command *const *c = program->commands; *c; c++) {
+        fputs(".TP\n.BR ", to);
+        page_name(to, program, (*c)->name, false);
+        fputs(" (1)\n", to);
+        text_line(to, (*c)->summary);
+    }
+    fputs(".SH OPTIONS\n", to);
+    option_entry(to, "-h, --help", "show the overview; after a command, its help");
+    option_entry(to, "--version", "show the version");
+    exit_status(to);
+}
+
+void cli_man(FILE *to, const cli_program *program, const cli_command *command)
+{
+    if (command)
+        command_page(to, program, command);
+    else
+        overview_page(to, program);
+}
