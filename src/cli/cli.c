@@ -35,6 +35,15 @@ halley_status cli_usage(cli_call *call, halley_error *err, const char *format, .
     return error_set(err, HALLEY_EINVAL, "%s", text);
 }
 
+halley_status cli_output_form(report_form *out, cli_call *call, const cli_output *output,
+                              halley_error *err)
+{
+    if (output->json && output->csv)
+        return cli_usage(call, err, "--json and --csv exclude each other");
+    *out = output->json ? REPORT_JSON : output->csv ? REPORT_CSV : REPORT_TEXT;
+    return HALLEY_OK;
+}
+
 void cli_note(const cli_call *call, const char *format, ...)
 {
     va_list args;

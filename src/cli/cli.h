@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "halley/error.h"
+#include "report/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -108,6 +109,26 @@ struct cli_call {
     uint64_t given; /* bit i: options[i] was on the command line; use cli_given */
     int exit_code;  /* for the run function to set; 0 at first */
 };
+
+/*
+ * The two options every command with results has. Put a cli_output into the options
+ * struct and CLI_OUTPUT_OPTIONS(its type, the member) into the table of options.
+ */
+typedef struct cli_output {
+    bool json, csv;
+} cli_output;
+#define CLI_OUTPUT_OPTIONS(type, member)                                                 \
+    {.name = "json",                                                                     \
+     .kind = CLI_FLAG,                                                                   \
+     .offset = offsetof(type, member.json),                                              \
+     .doc = "write JSON, numbers in base units"},                                        \
+    {                                                                                    \
+        .name = "csv", .kind = CLI_FLAG, .offset = offsetof(type, member.csv),           \
+        .doc = "write CSV, numbers in base units"                                        \
+    }
+/* What the user asked for; both at once is wrong usage. */
+halley_status cli_output_form(report_form *out, cli_call *call, const cli_output *output,
+                              halley_error *err);
 
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_WRONG_USAGE = 2 };
 enum { CLI_MAX_OPTIONS = 64 };

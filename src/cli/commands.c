@@ -7,6 +7,7 @@ static const cli_command *const commands[] = {
 };
 
 static const cli_group groups[] = {
+    {"trace", "read, check, make and change Chakra execution traces"},
     {0},
 };
 

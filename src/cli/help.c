@@ -152,12 +152,12 @@ void cli_help_overview(FILE *to, const cli_program *program)
     fprintf(to, "usage: %s COMMAND [OPTIONS] ...\n\n%s - %s\n", program->name,
             program->name, program->summary);
     for (const cli_group *g = program->groups; g->name; g++) {
-        fprintf(to, "\n%s %s: %s\n", program->name, g->name, g->summary);
+        fprintf(to, "\n%s:\n", g->summary);
         for (const cli_command *const *c = program->commands; *c; c++)
             if (cli_in_group(*c, g))
                 summary_line(to, (*c)->name, (*c)->summary);
     }
-    fprintf(to, "\n%s\n", program->groups->name ? "and:" : "commands:");
+    fputs("\nother commands:\n", to);
     for (const cli_command *const *c = program->commands; *c; c++)
         if (!strchr((*c)->name, ' '))
             summary_line(to, (*c)->name, (*c)->summary);
