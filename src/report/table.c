@@ -46,42 +46,39 @@ void report_table_free(report_table *t)
     free(t);
 }
 
-static void add(report_table *t, cell c)
+/* `as_words`, `as_count`: what the caller takes the column for; neither: a number. */
+static void add(report_table *t, cell c, bool as_words, bool as_count)
 {
-    if (!array_push(&t->cells, c))
+    const report_kind kind = t->columns[t->cells.n % t->n_columns].kind;
+    const bool fits = c.empty || (as_words == (kind == REPORT_WORDS) &&
+                                  as_count == (kind == REPORT_COUNT));
+    assert(t->failed || fits);
+    if (!fits || !array_push(&t->cells, c))
         t->failed = true;
-}
-
-static report_kind next_kind(const report_table *t)
-{
-    return t->columns[t->cells.n % t->n_columns].kind;
 }
 
 void report_table_words(report_table *t, str text)
 {
-    assert(t->failed || next_kind(t) == REPORT_WORDS);
     const char *copy = arena_copy(&t->memory, text);
-    if (!copy)
-        t->failed = true;
+    if (copy)
+        add(t, (cell){.words = {copy, text.n}}, true, false);
     else
-        add(t, (cell){.words = {copy, text.n}});
+        t->failed = true;
 }
 
 void report_table_count(report_table *t, uint64_t value)
 {
-    assert(t->failed || next_kind(t) == REPORT_COUNT);
-    add(t, (cell){.count = value});
+    add(t, (cell){.count = value}, false, true);
 }
 
 void report_table_number(report_table *t, double value)
 {
-    assert(t->failed || next_kind(t) == REPORT_NUMBER || next_kind(t) == REPORT_QUANTITY);
-    add(t, (cell){.number = value});
+    add(t, (cell){.number = value}, false, false);
 }
 
 void report_table_empty(report_table *t)
 {
-    add(t, (cell){.empty = true});
+    add(t, (cell){.empty = true}, false, false);
 }
 
 /* Code points, which is what a column of a terminal holds for the text we print. */
