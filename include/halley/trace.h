@@ -92,6 +92,9 @@ static inline bool halley_attr_is_list(halley_attr_kind kind)
     return kind >= HALLEY_ATTR_DOUBLE_LIST && kind % 2 == 0;
 }
 
+/* "int64_val", "bool_list": the schema's own names; "none" for 0. Lent, static. */
+const char *halley_attr_kind_name(halley_attr_kind kind);
+
 /* Bytes lent by the trace; not terminated. */
 typedef struct halley_bytes {
     const char *at;
@@ -247,6 +250,9 @@ halley_status halley_builder_unknown(halley_builder *b, halley_bytes unknown);
 /* A copy of a node of another trace with all it has. */
 halley_status halley_builder_copy(halley_builder *b, const halley_trace *from,
                                   uint32_t node);
+/* All but id, type, name and dependencies of another trace's node, onto the open node. */
+halley_status halley_builder_copy_rest(halley_builder *b, const halley_trace *from,
+                                       uint32_t node);
 halley_status halley_builder_finish(halley_trace **out, halley_builder *b,
                                     halley_error *err);
 

@@ -1,0 +1,112 @@
+/*
+ * trace/et.h - the pieces of the .et reader and writer.
+ *
+ * A file is a sequence of (varint length, message): one GlobalMetadata, then Nodes.
+ * Whatever a reader accepts is tidied on the way in, so that writers can copy it:
+ * sub-messages that protobuf would have written in another way are written anew into the
+ * trace's own text.
+ */
+#ifndef TRACE_ET_H
+#define TRACE_ET_H
+
+#include "trace/store.h"
+#include "trace/wire.h"
+
+/* One decoding in progress: where to, and where the file starts, for offsets in errors.
+ */
+typedef struct et_decoder {
+    trace_store *s;
+    const uint8_t *base;
+    halley_error *err;
+    bool foreign; /* the bytes are not the input's: copy, do not refer */
+} et_decoder;
+
+/* Bytes that usually stand together, and are joined when they do not. {0} is empty. */
+typedef struct byte_run {
+    const uint8_t *at;
+    size_t n;
+    u8_array joined;
+} byte_run;
+bool byte_run_add(byte_run *run, const uint8_t *at, size_t n); /* false: no memory */
+void byte_run_fini(byte_run *run);
+
+/* An error at byte `at` of the input. */
+halley_status et_bad(const et_decoder *d, const uint8_t *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Reference to bytes of the input; 0 and an error when that fails. */
+halley_status et_text(const et_decoder *d, text_ref *out, const uint8_t *at, size_t n);
+/* The bytes of a run, referred to or copied; *out stays as it is when there are none. */
+halley_status et_keep(const et_decoder *d, text_ref *out, const byte_run *run);
+
+/* An IOInfo message: checked and tidied. */
+halley_status et_read_io(const et_decoder *d, text_ref *ref, const uint8_t *at, size_t n);
+
+/* An AttributeProto message: appends its value(s) to s->values and moves *state on. */
+halley_status et_read_attr(const et_decoder *d, uint32_t *state, const uint8_t *at,
+                           size_t n);
+
+/* A list message of this kind: checked and tidied. */
+halley_status et_read_list(const et_decoder *d, text_ref *ref, halley_attr_kind kind,
+                           const uint8_t *at, size_t n);
+
+/* One Node message of `n` bytes: appends a node. */
+halley_status et_read_node(const et_decoder *d, const uint8_t *at, size_t n);
+/* The first message: GlobalMetadata. EFORMAT: it is something else. */
+halley_status et_read_meta(const et_decoder *d, const uint8_t *at, size_t n);
+
+/* The length in front of a message at *at: checked against the end of the file. */
+halley_status et_read_length(const et_decoder *d, const uint8_t **at, const uint8_t *end,
+                             size_t *n);
+
+/* Whole files. `in` is taken, also on failure. */
+halley_status et_read(halley_trace **out, file_input *in, const char *path,
+                      const halley_load_opts *opts, halley_error *err);
+/* The older schemas, recognised and converted (old.c). */
+typedef struct et_old_schema et_old_schema;
+const et_old_schema *et_old_recognise(const uint8_t *at, size_t n);
+halley_status et_old_read(halley_trace **out, const et_old_schema *schema, file_input *in,
+                          const char *path, halley_error *err);
+/* JSON forms (json_read.c). */
+halley_status json_trace_read(halley_trace **out, file_input *in, const char *path,
+                              halley_error *err);
+
+/* How a kind's values look on the wire. */
+wire_type et_wire_type(halley_attr_kind kind);
+/* A varint as the kind means it, in 64 bits. */
+static inline uint64_t et_from_varint(halley_attr_kind kind, uint64_t value)
+{
+    switch (kind) {
+    case HALLEY_ATTR_INT32:
+        return (uint64_t)(int64_t)(int32_t)(uint32_t)value;
+    case HALLEY_ATTR_UINT32:
+        return (uint32_t)value;
+    case HALLEY_ATTR_SINT32:
+        return (uint64_t)(int64_t)(int32_t)wire_unzigzag((uint32_t)value);
+    case HALLEY_ATTR_SINT64:
+        return (uint64_t)wire_unzigzag(value);
+    case HALLEY_ATTR_BOOL:
+        return value != 0;
+    default:
+        return value;
+    }
+}
+/* And back: what protobuf writes for it. */
+static inline uint64_t et_to_varint(halley_attr_kind kind, uint64_t bits)
+{
+    if (kind == HALLEY_ATTR_SINT32)
+        return (uint32_t)wire_zigzag((int32_t)bits);
+    return kind == HALLEY_ATTR_SINT64 ? wire_zigzag((int64_t)bits) : bits;
+}
+
+/* The encoded list message of items as the API gives them (for the builder and JSON). */
+typedef struct et_list_writer {
+    u8_array
+        bytes; /* elements without the field header, for numbers; whole fields for text */
+    halley_attr_kind kind;
+} et_list_writer;
+bool et_list_add(et_list_writer *w, const halley_attr_item *item); /* false: no memory */
+/* The message, header included; false: no memory. */
+bool et_list_finish(et_list_writer *w);
+
+#endif

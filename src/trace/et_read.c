@@ -1,0 +1,360 @@
+/*
+ * Whole .et files.
+ *
+ * Messages follow one another with nothing but their lengths to find them by. To decode a
+ * large file on several threads each thread looks for a likely message start near its
+ * share's beginning (a chain of messages that look like nodes), and decodes from there
+ * into columns of its own. When the share before it ends exactly on that start, the guess
+ * was right and the columns are appended; if not, the rest is decoded again in order. So
+ * a wrong guess costs time, never a wrong trace.
+ */
+#include "base/pool.h"
+#include "trace/et.h"
+
+#include <string.h>
+
+enum {
+    SHARE_BYTES = 8 << 20, /* a thread is worth starting for this much */
+    LOOK_BYTES = 1 << 16,  /* how far to look for a message start */
+    CHAIN = 6              /* nodes in a row that make a start likely */
+};
+
+halley_status et_read_length(const et_decoder *d, const uint8_t **at, const uint8_t *end,
+                             size_t *n)
+{
+    const uint8_t *const start = *at;
+    uint64_t length;
+    if (!wire_varint(at, end, &length)) {
+        if (end - start >= 10)
+            return et_bad(d, start,
+                          "a message length of more than ten bytes; the file is damaged "
+                          "or no .et");
+        return et_bad(d, start,
+                      "the file ends inside a message length; it is cut, copy it again");
+    }
+    const uint64_t left = (uint64_t)(end - *at);
+    if (length > left)
+        return et_bad(
+            d, start,
+            "a message of %llu bytes, but the file ends after %llu; it is cut (copy it "
+            "again) or no .et",
+            (unsigned long long)length, (unsigned long long)left);
+    *n = (size_t)length;
+    return HALLEY_OK;
+}
+
+/* Decode nodes from *at until it reaches or passes `stop`, at most the file's end. */
+static halley_status read_nodes(const et_decoder *d, const uint8_t **at,
+                                const uint8_t *stop, const uint8_t *end,
+                                uint32_t max_nodes)
+{
+    trace_store *const s = d->s;
+    while (*at < stop) {
+        const uint8_t *const start = *at;
+        size_t n = 0;
+        TRY(et_read_length(d, at, end, &n));
+        if (n == 0)
+            return et_bad(
+                d, start,
+                "a node of zero length, at which Chakra's own reader would stop; "
+                "remove the zero byte or give the node a type");
+        if (s->n >= max_nodes)
+            return error_set(d->err, HALLEY_ELIMIT, "more than %u nodes in one trace",
+                             max_nodes);
+        if (s->n % OFFSET_EVERY == 0 &&
+            !array_push(&s->offsets, (uint64_t)(start - d->base)))
+            return error_nomem(d->err);
+        TRY(et_read_node(d, *at, n));
+        *at += n;
+    }
+    return HALLEY_OK;
+}
+
+/* Does a message that looks like a node start here, and others behind it? */
+static bool likely_start(const uint8_t *at, const uint8_t *end)
+{
+    for (int i = 0; i < CHAIN; i++) {
+        uint64_t n;
+        if (at == end)
+            return i > 0;
+        if (!wire_varint(&at, end, &n) || n < 4 || n > (uint64_t)(end - at))
+            return false;
+        const uint8_t *field = at;
+        uint64_t id;
+        if (*field++ != (1 << 3 | WIRE_VARINT) || !wire_varint(&field, at + n, &id))
+            return false;
+        if (field < at + n && *field != (2 << 3 | WIRE_LEN) &&
+            *field != (3 << 3 | WIRE_VARINT))
+            return false;
+        at += n;
+    }
+    return true;
+}
+
+static const uint8_t *guess_start(const uint8_t *at, const uint8_t *end)
+{
+    const uint8_t *const far = end - at > LOOK_BYTES ? at + LOOK_BYTES : end;
+    for (; at < far; at++)
+        if (likely_start(at, end))
+            return at;
+    return NULL;
+}
+
+/* One thread's part of a file. */
+typedef struct share {
+    trace_store s;
+    const uint8_t *start, *stop; /* decode messages that start in [start, stop) */
+    const uint8_t *reached;      /* where the next message starts */
+    bool done;
+} share;
+
+typedef struct job {
+    const uint8_t *base, *end;
+    share *shares;
+    uint32_t max_nodes;
+} job;
+
+static halley_status read_share(void *context, size_t i, uint32_t worker,
+                                halley_error *err)
+{
+    (void)worker;
+    (void)err; /* errors are found again, in order, by the main thread */
+    const job *const j = context;
+    share *const part = &j->shares[i];
+    const et_decoder d = {.s = &part->s, .base = j->base};
+    part->reached = part->start;
+    part->s.base = j->base;
+    part->done = part->start && read_nodes(&d, &part->reached, part->stop, j->end,
+                                           j->max_nodes) == HALLEY_OK;
+    return HALLEY_OK;
+}
+
+static bool append64(u64_array *to, const u64_array *from)
+{
+    if (!array_reserve(to, from->n))
+        return false;
+    if (from->n)
+        memcpy(to->at + to->n, from->at, from->n * sizeof *to->at);
+    to->n += from->n;
+    return true;
+}
+
+/* A column that is zero behind its end: fill up to n nodes first. */
+static bool append_column(u64_array *to, uint32_t n, const u64_array *from)
+{
+    if (from->n == 0)
+        return true;
+    if (!array_reserve(to, n - to->n + from->n))
+        return false;
+    memset(to->at + to->n, 0, (n - to->n) * sizeof *to->at);
+    to->n = n;
+    return append64(to, from);
+}
+
+/* Positions, moved on by what stands before. */
+static bool append32(u32_array *to, const uint32_t *from, size_t n, uint32_t shift)
+{
+    if (!array_reserve(to, n))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        to->at[to->n + i] = from[i] + shift;
+    to->n += n;
+    return true;
+}
+
+static bool append_ids(trace_store *to, const trace_store *from)
+{
+    if (to->ids.n == 0 && from->ids.n == 0 && from->first_id == to->first_id + to->n)
+        return true;
+    if (to->ids.n == 0) {
+        if (!array_reserve(&to->ids, (size_t)to->n + from->n))
+            return false;
+        for (uint32_t i = 0; i < to->n; i++)
+            to->ids.at[i] = to->first_id + i;
+        to->ids.n = to->n;
+    }
+    if (from->ids.n)
+        return append64(&to->ids, &from->ids);
+    if (!array_reserve(&to->ids, from->n))
+        return false;
+    for (uint32_t i = 0; i < from->n; i++)
+        to->ids.at[to->ids.n++] = from->first_id + i;
+    return true;
+}
+
+static bool append_shapes(trace_store *to, const trace_store *from)
+{
+    const size_t n = from->shapes.shapes.n;
+    uint32_t *const map = mem_array(n, sizeof *map);
+    if (!map || !array_reserve(&to->shape, from->n)) {
+        free(map);
+        return false;
+    }
+    bool fine = true;
+    for (uint32_t i = 0; i < n && fine; i++) {
+        map[i] = attr_shapes_import(&to->shapes, &from->shapes, i);
+        fine = map[i] != HASH_NONE;
+    }
+    for (uint32_t i = 0; i < from->n && fine; i++)
+        to->shape.at[to->shape.n++] = map[from->shape.at[i]];
+    free(map);
+    return fine;
+}
+
+static bool append_extras(trace_store *to, const trace_store *from)
+{
+    if (!array_reserve(&to->extras, from->extras.n))
+        return false;
+    for (size_t i = 0; i < from->extras.n; i++) {
+        node_extra extra = from->extras.at[i];
+        extra.node += to->n;
+        to->extras.at[to->extras.n++] = extra;
+    }
+    return true;
+}
+
+/* The checkpoints of `from` count from its own first node: walk on to the next multiple.
+ */
+static bool append_offsets(trace_store *to, const trace_store *from, const uint8_t *base)
+{
+    const uint32_t lead = (OFFSET_EVERY - to->n % OFFSET_EVERY) % OFFSET_EVERY;
+    for (uint32_t i = lead; i < from->n; i += OFFSET_EVERY) {
+        const uint8_t *at = base + from->offsets.at[i / OFFSET_EVERY];
+        for (uint32_t k = i % OFFSET_EVERY; k > 0; k--) {
+            uint64_t n = 0;
+            wire_varint(&at, at + 10, &n);
+            at += n;
+        }
+        if (!array_push(&to->offsets, (uint64_t)(at - base)))
+            return false;
+    }
+    return true;
+}
+
+/* Fits in 32-bit positions together, and all its text lies in the file? */
+static bool can_append(const trace_store *to, const trace_store *from, uint32_t max_nodes)
+{
+    return from->own.n == 0 && from->longs.n == 0 && from->n <= max_nodes - to->n &&
+           to->values.n + from->values.n <= UINT32_MAX &&
+           to->data_ids.n + from->data_ids.n <= UINT32_MAX &&
+           to->ctrl_ids.n + from->ctrl_ids.n <= UINT32_MAX;
+}
+
+static halley_status append(trace_store *to, trace_store *from, halley_error *err)
+{
+    if (from->n == 0)
+        return HALLEY_OK;
+    if (to->n == 0)
+        to->first_id = from->first_id;
+    const bool fine =
+        append_ids(to, from) && append_shapes(to, from) && append_extras(to, from) &&
+        append_offsets(to, from, to->base) &&
+        append_column(&to->names, to->n, &from->names) &&
+        append_column(&to->starts, to->n, &from->starts) &&
+        append_column(&to->durations, to->n, &from->durations) &&
+        append_column(&to->inputs, to->n, &from->inputs) &&
+        append_column(&to->outputs, to->n, &from->outputs) &&
+        append32(&to->value_at, from->value_at.at, from->n, (uint32_t)to->values.n) &&
+        append32(&to->data_at, from->data_at.at + 1, from->n, (uint32_t)to->data_ids.n) &&
+        append32(&to->ctrl_at, from->ctrl_at.at + 1, from->n, (uint32_t)to->ctrl_ids.n) &&
+        array_reserve(&to->types, from->n) && append64(&to->data_ids, &from->data_ids) &&
+        append64(&to->ctrl_ids, &from->ctrl_ids) && append64(&to->values, &from->values);
+    if (!fine)
+        return error_nomem(err);
+    memcpy(to->types.at + to->types.n, from->types.at, from->n);
+    to->types.n += from->n;
+    to->n += from->n;
+    trace_store_fini(from);
+    return HALLEY_OK;
+}
+
+/* Split [at, end) over threads; on return *at stands where the in-order reader must go
+ * on. */
+static halley_status read_in_shares(const et_decoder *d, const uint8_t **at,
+                                    const uint8_t *end, uint32_t n_threads,
+                                    uint32_t max_nodes)
+{
+    const size_t n_bytes = (size_t)(end - *at);
+    const uint32_t most = n_threads ? n_threads : pool_cores();
+    const uint32_t n =
+        n_bytes / SHARE_BYTES < most ? (uint32_t)(n_bytes / SHARE_BYTES) : most;
+    if (n < 2)
+        return HALLEY_OK;
+    share *const shares = mem_array_zero(n, sizeof *shares);
+    if (!shares)
+        return error_nomem(d->err);
+    halley_status status = HALLEY_OK;
+    shares[0].start = *at;
+    for (uint32_t i = 1; i < n; i++)
+        shares[i].start = guess_start(*at + n_bytes / n * i, end);
+    for (uint32_t i = 0; i < n && !status; i++) {
+        shares[i].stop = i + 1 < n && shares[i + 1].start ? shares[i + 1].start : end;
+        if (!trace_store_init(&shares[i].s))
+            status = error_nomem(d->err);
+    }
+    job j = {d->base, end, shares, max_nodes};
+    if (!status)
+        status = pool_run(n, n, read_share, &j, d->err);
+    for (uint32_t i = 0; i < n && !status; i++) {
+        if (!shares[i].done || *at != shares[i].start ||
+            !can_append(d->s, &shares[i].s, max_nodes))
+            break;
+        *at = shares[i].reached;
+        status = append(d->s, &shares[i].s, d->err);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        trace_store_fini(&shares[i].s);
+    free(shares);
+    return status;
+}
+
+static halley_status read_first(const et_decoder *d, const uint8_t **at,
+                                const uint8_t *end)
+{
+    const uint8_t *const start = *at;
+    size_t n = 0;
+    TRY(et_read_length(d, at, end, &n));
+    halley_status status = et_read_meta(d, *at, n);
+    if (status != HALLEY_EFORMAT) {
+        *at += n;
+        return status;
+    }
+    /* No metadata: some writers leave it out. Then the first message is a node already.
+     */
+    trace_store_fini(d->s);
+    if (!trace_store_init(d->s))
+        return error_nomem(d->err);
+    d->s->base = d->base;
+    *at = start;
+    return HALLEY_OK;
+}
+
+static halley_status read_all(const et_decoder *d, const file_input *in,
+                              const halley_load_opts *opts)
+{
+    const uint8_t *at = in->at, *const end = in->at + in->n;
+    const uint32_t max_nodes = opts->max_nodes ? opts->max_nodes : UINT32_MAX - 1;
+    if (in->n == 0)
+        return error_set(d->err, HALLEY_EFORMAT,
+                         "the file is empty; a trace has at least a metadata message");
+    TRY(read_first(d, &at, end));
+    if (opts->n_threads != 1)
+        TRY(read_in_shares(d, &at, end, opts->n_threads, max_nodes));
+    return read_nodes(d, &at, end, end, max_nodes);
+}
+
+halley_status et_read(halley_trace **out, file_input *in, const char *path,
+                      const halley_load_opts *opts, halley_error *err)
+{
+    trace_store s;
+    const et_decoder d = {.s = &s, .base = in->at, .err = err};
+    halley_status status = trace_store_init(&s) ? HALLEY_OK : error_nomem(err);
+    s.base = in->at;
+    if (!status)
+        status = read_all(&d, in, opts);
+    if (!status)
+        return trace_finish(out, &s, in, path, HALLEY_FORM_ET, err);
+    trace_store_fini(&s);
+    file_input_close(in);
+    return status;
+}

@@ -1,0 +1,289 @@
+/*
+ * Writing .et, as protobuf would: fields in the order of their numbers, zeros left out,
+ * lists packed, unknown fields last.
+ *
+ * Lengths stand in front of what they measure. Each is written with room for as many
+ * bytes as it usually needs, and what follows is moved in the rare case that it needs
+ * another number; that is one pass where protobuf makes two.
+ */
+#include "trace/et.h"
+
+#include <string.h>
+
+enum { FLUSH_BYTES = 1 << 20 };
+
+typedef struct et_writer {
+    u8_array buf;
+    file_output *to; /* NULL: keep everything in buf */
+    const halley_trace *t;
+} et_writer;
+
+/* Room for n more bytes; where they go, or NULL when memory ran out. */
+static uint8_t *room(et_writer *w, size_t n)
+{
+    return array_reserve(&w->buf, n) ? w->buf.at + w->buf.n : NULL;
+}
+
+static void advance(et_writer *w, const uint8_t *to)
+{
+    w->buf.n = (size_t)(to - w->buf.at);
+}
+
+/* Start of a length-delimited thing: leave `guess` bytes for its length. */
+static size_t open_length(et_writer *w, uint32_t guess)
+{
+    w->buf.n += guess;
+    return w->buf.n;
+}
+
+/* Write the length of all since `start` into the bytes left for it. */
+static bool close_length(et_writer *w, size_t start, uint32_t guess)
+{
+    const size_t n = w->buf.n - start;
+    const uint32_t need = wire_varint_size(n);
+    if (need != guess) {
+        if (!array_reserve(&w->buf, 10))
+            return false;
+        memmove(w->buf.at + start + need - guess, w->buf.at + start, n);
+        w->buf.n += need;
+        w->buf.n -= guess;
+    }
+    wire_put_varint(w->buf.at + start - guess, n);
+    return true;
+}
+
+static bool put_bytes(et_writer *w, uint8_t tag, const char *at, size_t n)
+{
+    uint8_t *to = room(w, n + 11);
+    if (!to)
+        return false;
+    *to++ = tag;
+    to = wire_put_varint(to, n);
+    if (n)
+        memcpy(to, at, n);
+    advance(w, to + n);
+    return true;
+}
+
+static bool put_raw(et_writer *w, halley_bytes bytes)
+{
+    uint8_t *const to = room(w, bytes.n + 1);
+    if (!to)
+        return false;
+    if (bytes.n)
+        memcpy(to, bytes.at, bytes.n);
+    advance(w, to + bytes.n);
+    return true;
+}
+
+static bool put_number(et_writer *w, uint8_t tag, uint64_t value)
+{
+    if (value == 0)
+        return true;
+    uint8_t *to = room(w, 11);
+    if (!to)
+        return false;
+    *to++ = tag;
+    advance(w, wire_put_varint(to, value));
+    return true;
+}
+
+static bool put_deps(et_writer *w, uint8_t tag, const uint32_t *deps, uint32_t n)
+{
+    if (n == 0)
+        return true;
+    const halley_trace *const t = w->t;
+    const uint32_t guess = n < 25 ? 1 : 2;
+    uint8_t *to = room(w, (size_t)n * 10 + 16);
+    if (!to)
+        return false;
+    *to++ = tag;
+    advance(w, to);
+    const size_t start = open_length(w, guess);
+    to = w->buf.at + start;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t id = deps[i] < t->s.n ? halley_node_id(t, deps[i])
+                                             : t->dangling.at[deps[i] - t->s.n];
+        to = wire_put_varint(to, id);
+    }
+    advance(w, to);
+    return close_length(w, start, guess);
+}
+
+static uint8_t *put_scalar(uint8_t *to, halley_attr_kind kind, uint64_t bits)
+{
+    const wire_type type = et_wire_type(kind);
+    if (type == WIRE_VARINT)
+        return wire_put_varint(to, et_to_varint(kind, bits));
+    const size_t n = type == WIRE_FIXED64 ? 8 : 4;
+    memcpy(to, &bits, n);
+    return to + n;
+}
+
+/* An attribute without a kept header: long name, doc, unknown fields or no value. */
+static bool put_rare_attr(et_writer *w, const attr_slot *slot, const uint64_t *values)
+{
+    const halley_attr a = trace_attr_view(&w->t->s, slot, values);
+    if (a.name.n && !put_bytes(w, 1 << 3 | WIRE_LEN, a.name.at, a.name.n))
+        return false;
+    if (a.doc.n && !put_bytes(w, 2 << 3 | WIRE_LEN, a.doc.at, a.doc.n))
+        return false;
+    if (a.kind != HALLEY_ATTR_NONE) {
+        uint8_t *to = room(w, a.bytes.n + 24);
+        if (!to)
+            return false;
+        to = wire_put_varint(to, (uint64_t)a.kind << 3 | et_wire_type(a.kind));
+        if (et_wire_type(a.kind) == WIRE_LEN) {
+            to = wire_put_varint(to, a.bytes.n);
+            if (a.bytes.n)
+                memcpy(to, a.bytes.at, a.bytes.n);
+            to += a.bytes.n;
+        } else {
+            to = put_scalar(to, a.kind, a.bits);
+        }
+        advance(w, to);
+    }
+    return put_raw(w, a.unknown);
+}
+
+static bool put_attr(et_writer *w, uint8_t tag, const attr_slot *slot,
+                     const uint64_t *values)
+{
+    const trace_store *const s = &w->t->s;
+    const attr_desc *const d = &s->shapes.descs.at[slot->desc];
+    const halley_attr_kind kind = (halley_attr_kind)d->kind;
+    uint8_t *to = room(w, 160);
+    if (!to)
+        return false;
+    *to++ = tag;
+    advance(w, to);
+    const size_t start = open_length(w, 1);
+    if (d->n_header == UINT32_MAX)
+        return put_rare_attr(w, slot, values) && close_length(w, start, 1);
+    to++;
+    memcpy(to, s->shapes.headers.at + d->header_at, d->n_header);
+    to += d->n_header;
+    if (et_wire_type(kind) != WIRE_LEN) {
+        advance(w, put_scalar(to, kind, values[slot->slot]));
+        return close_length(w, start, 1);
+    }
+    const str text = trace_text(s, values[slot->slot]);
+    advance(w, wire_put_varint(to, text.n));
+    return put_raw(w, (halley_bytes){text.at, text.n}) && close_length(w, start, 1);
+}
+
+static bool put_attrs(et_writer *w, uint8_t tag, uint32_t shape, const uint64_t *values)
+{
+    const attr_shapes *const shapes = &w->t->s.shapes;
+    const attr_shape *const a = &shapes->shapes.at[shape];
+    for (uint32_t i = 0; i < a->n; i++)
+        if (!put_attr(w, tag, &shapes->flat.at[a->first + i], values))
+            return false;
+    return true;
+}
+
+static bool put_io(et_writer *w, uint8_t tag, text_ref ref)
+{
+    const str text = trace_text(&w->t->s, ref);
+    return ref == 0 || put_bytes(w, tag, text.at, text.n);
+}
+
+static bool put_name(et_writer *w, uint32_t i)
+{
+    const str name = trace_text(&w->t->s, column_get(&w->t->s.names, i));
+    return name.n == 0 || put_bytes(w, 2 << 3 | WIRE_LEN, name.at, name.n);
+}
+
+static bool put_node(et_writer *w, uint32_t i)
+{
+    const halley_trace *const t = w->t;
+    const trace_store *const s = &t->s;
+    const uint32_t *const data = s->data_at.n ? t->data + s->data_at.at[i] : NULL;
+    const uint32_t *const ctrl = s->ctrl_at.n ? t->ctrl + s->ctrl_at.at[i] : NULL;
+    const uint64_t type = (uint64_t)(int64_t)(int32_t)halley_node_type_of(t, i);
+    return put_number(w, 1 << 3, halley_node_id(t, i)) && put_name(w, i) &&
+           put_number(w, 3 << 3, type) &&
+           put_deps(w, 4 << 3 | WIRE_LEN, ctrl, halley_node_ctrl_count(t, i)) &&
+           put_deps(w, 5 << 3 | WIRE_LEN, data, halley_node_data_count(t, i)) &&
+           put_number(w, 6 << 3, column_get(&s->starts, i)) &&
+           put_number(w, 7 << 3, column_get(&s->durations, i)) &&
+           put_io(w, 8 << 3 | WIRE_LEN, column_get(&s->inputs, i)) &&
+           put_io(w, 9 << 3 | WIRE_LEN, column_get(&s->outputs, i)) &&
+           put_attrs(w, 10 << 3 | WIRE_LEN, s->shape.at[i],
+                     s->values.at + s->value_at.at[i]) &&
+           put_raw(w, s->extras.n ? halley_node_unknown(t, i) : (halley_bytes){"", 0});
+}
+
+static bool put_meta(et_writer *w)
+{
+    const trace_meta *const m = &w->t->s.meta;
+    const str version = trace_text(&w->t->s, m->version);
+    if (version.n && !put_bytes(w, 1 << 3 | WIRE_LEN, version.at, version.n))
+        return false;
+    if (m->present && !put_attrs(w, 2 << 3 | WIRE_LEN, m->shape, m->values))
+        return false;
+    return put_raw(w, halley_trace_metadata_unknown(w->t));
+}
+
+static halley_status write_all(et_writer *w, halley_error *err)
+{
+    const uint32_t n = w->t->s.n;
+    uint32_t guess = 1;
+    /* A trace that was read without metadata is written without. */
+    const bool has_meta = w->t->s.meta.present || w->t->form != HALLEY_FORM_ET;
+    for (uint64_t i = has_meta ? 0 : 1; i <= n; i++) {
+        if (!room(w, 16))
+            return error_nomem(err);
+        const size_t start = open_length(w, guess);
+        if (!(i == 0 ? put_meta(w) : put_node(w, (uint32_t)(i - 1))))
+            return error_nomem(err);
+        const size_t length = w->buf.n - start;
+        if (i > 0 && length == 0) {
+            error_set(
+                err, HALLEY_EINVAL,
+                "a node with id 0, type 0 and nothing else has no bytes in an .et file; "
+                "give it a name or another id");
+            error_at_node(err, 0);
+            return HALLEY_EINVAL;
+        }
+        if (!close_length(w, start, guess))
+            return error_nomem(err);
+        guess = wire_varint_size(length);
+        if (w->to && w->buf.n >= FLUSH_BYTES) {
+            file_output_write(w->to, w->buf.at, w->buf.n);
+            w->buf.n = 0;
+        }
+    }
+    return HALLEY_OK;
+}
+
+halley_status halley_trace_encode_et(uint8_t **out, size_t *n, const halley_trace *trace,
+                                     halley_error *err)
+{
+    et_writer w = {.t = trace};
+    const halley_status status = write_all(&w, err);
+    if (status) {
+        array_fini(&w.buf);
+        return status;
+    }
+    *out = w.buf.at;
+    *n = w.buf.n;
+    return HALLEY_OK;
+}
+
+halley_status halley_trace_save_et(const halley_trace *trace, const char *path,
+                                   halley_error *err)
+{
+    et_writer w = {.t = trace};
+    TRY(file_output_open(&w.to, path, err));
+    halley_status status = write_all(&w, err);
+    if (status) {
+        file_output_abort(w.to);
+        error_at_file(err, path);
+    } else {
+        file_output_write(w.to, w.buf.at, w.buf.n);
+        status = file_output_commit(w.to, err);
+    }
+    array_fini(&w.buf);
+    return status;
+}
