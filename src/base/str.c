@@ -143,7 +143,7 @@ static bool scan(str s, decimal *d)
         }
         has_digit = true;
         d->digits = 10 * d->digits + (uint64_t)(*at - '0');
-        d->n_digits += d->digits > 0;
+        d->n_digits += d->n_digits > 0 || *at != '0';
         d->exponent -= has_point;
     }
     if (!has_digit || at == end)
