@@ -1,8 +1,9 @@
-/* unit.h - what every test program includes: cmocka and the headers it wants before it. */
+/* unit.h - what every test program includes: cmocka and what it wants before it. */
 #ifndef UNIT_H
 #define UNIT_H
 
-/* clang-format off: cmocka.h does not include what it needs */
+/* cmocka.h does not include what it needs. */
+/* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,0 +1,116 @@
+/*
+ * Progress on a terminal. Any thread may report; the one that finds the time for the next
+ * drawing come draws. Only a terminal sees anything, so that nothing here can change a
+ * result or a log file.
+ */
+#include "base/progress.h"
+
+#include "base/array.h"
+#include "base/units.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FIRST_DRAWING_MS = 300, INTERVAL_MS = 100, LONGEST_LINE = 256 };
+
+struct progress {
+    const char *what, *noun;
+    uint64_t total;
+    uint64_t start_ms;
+    atomic_uint_least64_t done;
+    atomic_uint_least64_t next_ms; /* time of the next drawing */
+};
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+progress *progress_new(const char *what, const char *noun, uint64_t total)
+{
+    if (!isatty(STDERR_FILENO) || getenv("HALLEY_NO_PROGRESS") != NULL)
+        return NULL;
+    progress *p = malloc(sizeof *p);
+    if (p == NULL)
+        return NULL;
+    p->what = what;
+    p->noun = noun;
+    p->total = total;
+    p->start_ms = now_ms();
+    atomic_init(&p->done, 0);
+    atomic_init(&p->next_ms, p->start_ms + FIRST_DRAWING_MS);
+    return p;
+}
+
+const char *progress_format(char *to, size_t size, const char *what, const char *noun,
+                            uint64_t total, uint64_t done, double seconds)
+{
+    char count[32], rate[32], left[48] = "";
+    const double per_s = seconds > 0 ? (double)done / seconds : 0;
+    units_format(rate, sizeof rate, per_s, UNITS_COUNT);
+    if (total == 0) {
+        units_format(count, sizeof count, (double)done, UNITS_COUNT);
+        snprintf(to, size, "%s: %s %s, %s %s/s", what, count, noun, rate, noun);
+        return to;
+    }
+    done = done < total ? done : total;
+    units_format(count, sizeof count, (double)total, UNITS_COUNT);
+    if (per_s > 0) {
+        char time[32];
+        units_format(time, sizeof time, (double)(total - done) / per_s, UNITS_TIME);
+        snprintf(left, sizeof left, ", %s left", time);
+    }
+    snprintf(to, size, "%s: %.0f %% of %s %s, %s %s/s%s", what,
+             100 * ((double)done / (double)total), count, noun, rate, noun, left);
+    return to;
+}
+
+static void put(const char *text, size_t n)
+{
+    if (write(STDERR_FILENO, text, n) < 0)
+        return; /* there is nobody to tell */
+}
+
+static void draw(const progress *p, uint64_t done, uint64_t at_ms)
+{
+    char line[LONGEST_LINE] = "\r";
+    struct winsize window = {0};
+    size_t columns = 80;
+    progress_format(line + 1, sizeof line - 8, p->what, p->noun, p->total, done,
+                    (double)(at_ms - p->start_ms) / 1000);
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1)
+        columns = window.ws_col;
+    size_t n = strlen(line);
+    n = n < columns ? n : columns; /* the \r takes no column, the last one stays free */
+    memcpy(line + n, "\x1b[K", 3);
+    put(line, n + 3);
+}
+
+void progress_at(progress *p, uint64_t done)
+{
+    if (p == NULL)
+        return;
+    uint64_t before = atomic_load_explicit(&p->done, memory_order_relaxed);
+    while (before < done && !atomic_compare_exchange_weak(&p->done, &before, done))
+        continue;
+    const uint64_t now = now_ms();
+    uint64_t next = atomic_load_explicit(&p->next_ms, memory_order_relaxed);
+    if (now >= next &&
+        atomic_compare_exchange_strong(&p->next_ms, &next, now + INTERVAL_MS))
+        draw(p, atomic_load(&p->done), now);
+}
+
+void progress_free(progress *p)
+{
+    if (p == NULL)
+        return;
+    if (atomic_load(&p->next_ms) != p->start_ms + FIRST_DRAWING_MS)
+        put("\r\x1b[K", 4);
+    free(p);
+}
