@@ -20,6 +20,7 @@ typedef struct conf_node {
     conf_kind kind;
     bool quoted; /* a scalar written in quotes: never a number, boolean or null */
     uint32_t line, column; /* of its first character, from 1; 0 where unknown (JSON) */
+    uint32_t key_line, key_column; /* of its key, when it is in a map */
     str text;   /* of a scalar, as written; JSON strings and YAML escapes resolved */
     uint32_t n; /* items of a list, entries of a map */
     str *keys;  /* of a map, in file order; the same key twice is refused on load */
@@ -32,9 +33,12 @@ typedef struct conf_file {
     conf_node *root;  /* never NULL after a successful load; an empty file is CONF_NULL */
 } conf_file;
 
-/* Read a whole file: JSON when its first character is { or [ and it parses as such by
- * name or content, else YAML. Aliases, tags and several documents are refused; nesting is
- * limited to 64. */
+/*
+ * Read a whole file. JSON when its name ends in .json, or when it starts with { or [,
+ * parses as JSON and is not named .yaml or .yml; else YAML. Anchors, aliases, tags and
+ * several documents are refused; nesting is limited to 64. Numbers keep their text but
+ * for JSON's, which are integers to 2^63 or the shortest text of a double.
+ */
 halley_status conf_load(conf_file *out, const char *path, halley_error *err);
 /* The same from memory; `name` stands for the path in errors. */
 halley_status conf_parse(conf_file *out, str text, const char *name, halley_error *err);
@@ -48,7 +52,7 @@ halley_status conf_error(const conf_file *file, const conf_node *at, halley_erro
 
 /* How a value is read and where it goes in the struct. */
 typedef enum conf_type {
-    CONF_TYPE_U32,
+    CONF_TYPE_U32, /* a whole number: 12, 1e6, 4.0 */
     CONF_TYPE_U64,
     CONF_TYPE_DOUBLE,   /* plain number */
     CONF_TYPE_QUANTITY, /* double with the unit of `unit` */
@@ -64,7 +68,8 @@ typedef struct conf_field {
     units_kind unit; /* for QUANTITY */
     size_t offset;   /* offsetof the struct's member */
     bool required;
-    double min, max;          /* inclusive, for numbers; both 0 = no bound */
+    double min,
+        max; /* inclusive, for numbers; both 0 = no bound, max < min = no maximum */
     const char *const *names; /* for ENUM */
     const char *doc;          /* one line, for --help, man page and schema */
 } conf_field;
@@ -73,7 +78,8 @@ typedef struct conf_field {
  * Fill `to` from `map` by the table of n fields. Absent optional keys leave the member as
  * it was (so set defaults before). Unknown keys: an error with the nearest known key when
  * `strict`; else counted in *n_unknown (may be NULL) and left. Errors name file, line and
- * key: "c.yaml:4:14: bandwidth must be positive, is -900 GB/s".
+ * key: "c.yaml:4:14: bandwidth must be positive, is -900 GB/s". A key without a value is
+ * an error when `strict`, else as if absent. A NULL `map` is an empty one.
  */
 halley_status conf_read(void *to, const conf_file *file, const conf_node *map,
                         const conf_field *fields, size_t n, bool strict,

@@ -1,0 +1,203 @@
+/*
+ * The tree of a configuration file and single values of it. Scalars stay text until
+ * somebody says what they should be, so that an error can show what was written.
+ */
+#include "base/conf.h"
+
+#include "base/conf_build.h"
+#include "base/file.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+conf_node *conf_node_new(conf_file *file, conf_kind kind)
+{
+    conf_node *node = arena_array(&file->memory, 1, sizeof *node);
+    if (node == NULL)
+        return NULL;
+    node->kind = kind;
+    node->text = (str){"", 0};
+    return node;
+}
+
+conf_node *conf_scalar_new(conf_file *file, str text, bool quoted)
+{
+    conf_node *node = conf_node_new(file, CONF_SCALAR);
+    const char *copy = arena_copy(&file->memory, text);
+    if (node == NULL || copy == NULL)
+        return NULL;
+    node->text = (str){copy, text.n};
+    node->quoted = quoted;
+    return node;
+}
+
+bool conf_is_null(str text)
+{
+    return text.n == 0 || str_eq(text, STR("~")) || str_eq(text, STR("null")) ||
+           str_eq(text, STR("Null")) || str_eq(text, STR("NULL"));
+}
+
+static bool starts_like_json(str text)
+{
+    if (str_starts(text, STR("\xef\xbb\xbf")))
+        text = (str){text.at + 3, text.n - 3};
+    text = str_trim(text);
+    return text.n > 0 && (text.at[0] == '{' || text.at[0] == '[');
+}
+
+static halley_status parse(conf_file *file, str text, halley_error *err)
+{
+    const str name = str_from(file->path);
+    const bool is_yaml = str_ends(name, STR(".yaml")) || str_ends(name, STR(".yml"));
+    const bool is_json = str_ends(name, STR(".json")) || str_ends(name, STR(".json.gz"));
+    if (!is_json && (is_yaml || !starts_like_json(text)))
+        return conf_parse_yaml(file, text, err);
+    const halley_status status = conf_parse_json(file, text, err);
+    if (status != HALLEY_EFORMAT || is_json)
+        return status;
+    /* Some YAML starts so too. Where it is neither, JSON's complaint stands. */
+    file->root = NULL;
+    const halley_status second = conf_parse_yaml(file, text, NULL);
+    if (second == HALLEY_OK && err != NULL)
+        *err = (halley_error){0};
+    if (second == HALLEY_ENOMEM)
+        return error_nomem(err);
+    return second == HALLEY_OK ? HALLEY_OK : status;
+}
+
+halley_status conf_parse(conf_file *out, str text, const char *name, halley_error *err)
+{
+    conf_file file = {0};
+    file.path = arena_copy(&file.memory, str_from(name));
+    halley_status status = file.path == NULL ? error_nomem(err) : HALLEY_OK;
+    if (status == HALLEY_OK)
+        status = parse(&file, text, err);
+    if (status != HALLEY_OK) {
+        error_at_file(err, name);
+        conf_fini(&file);
+        return status;
+    }
+    *out = file;
+    return HALLEY_OK;
+}
+
+halley_status conf_load(conf_file *out, const char *path, halley_error *err)
+{
+    file_input in;
+    TRY(file_input_open(&in, path, err));
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    const halley_status status =
+        conf_parse(out, (str){(const char *)in.at, in.n}, name, err);
+    file_input_close(&in);
+    return status;
+}
+
+void conf_fini(conf_file *file)
+{
+    arena_fini(&file->memory);
+    *file = (conf_file){0};
+}
+
+const conf_node *conf_find(const conf_node *map, const char *key)
+{
+    if (map == NULL || map->kind != CONF_MAP)
+        return NULL;
+    const str wanted = str_from(key);
+    for (uint32_t i = 0; i < map->n; i++)
+        if (str_eq(map->keys[i], wanted))
+            return map->items[i];
+    return NULL;
+}
+
+halley_status conf_error(const conf_file *file, const conf_node *at, halley_error *err,
+                         halley_status code, const char *format, ...)
+{
+    char text[HALLEY_ERROR_TEXT];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    error_set(err, code, "%s", text);
+    error_at_file(err, file->path);
+    if (at != NULL && at->line > 0)
+        error_at_line(err, at->line, at->column);
+    return code;
+}
+
+/* What stands there, in words: `"12 apples"`, `a list`. */
+static const char *describe(char *to, size_t size, const conf_node *node)
+{
+    static const char *const words[] = {
+        [CONF_NULL] = "empty", [CONF_LIST] = "a list", [CONF_MAP] = "a map"};
+    if (node->kind != CONF_SCALAR)
+        snprintf(to, size, "%s", words[node->kind]);
+    else
+        snprintf(to, size, "%s\"%.*s\"", node->quoted ? "the text " : "",
+                 (int)(node->text.n < 100 ? node->text.n : 100), node->text.at);
+    return to;
+}
+
+static halley_status refuse(const conf_file *file, const conf_node *node, const char *key,
+                            const char *wanted, halley_error *err)
+{
+    char is[128];
+    return conf_error(file, node, err, HALLEY_EINVAL, "%s must be %s, is %s", key, wanted,
+                      describe(is, sizeof is, node));
+}
+
+static bool is_plain(const conf_node *node)
+{
+    return node->kind == CONF_SCALAR && !node->quoted;
+}
+
+halley_status conf_to_double(double *out, const conf_file *file, const conf_node *node,
+                             const char *key, halley_error *err)
+{
+    if (!is_plain(node) || !str_to_double(node->text, out))
+        return refuse(file, node, key, "a number", err);
+    return HALLEY_OK;
+}
+
+halley_status conf_to_i64(int64_t *out, const conf_file *file, const conf_node *node,
+                          const char *key, halley_error *err)
+{
+    double real;
+    if (is_plain(node) && str_to_i64(node->text, out))
+        return HALLEY_OK;
+    /* 1e6 and 4.0 are whole numbers too, as long as a double holds them exactly. */
+    if (!is_plain(node) || !str_to_double(node->text, &real) || real < -0x1p53 ||
+        real > 0x1p53 || real != (double)(int64_t)real)
+        return refuse(file, node, key, "a whole number", err);
+    *out = (int64_t)real;
+    return HALLEY_OK;
+}
+
+halley_status conf_to_quantity(double *out, const conf_file *file, const conf_node *node,
+                               units_kind unit, const char *key, halley_error *err)
+{
+    if (node->kind != CONF_SCALAR)
+        return refuse(file, node, key, units_name(unit), err);
+    const halley_status status = units_parse(out, node->text, unit, err);
+    if (status != HALLEY_OK) {
+        error_prefix(err, "%s", key);
+        error_at_file(err, file->path);
+        error_at_line(err, node->line, node->column);
+    }
+    return status;
+}
+
+halley_status conf_to_bool(bool *out, const conf_file *file, const conf_node *node,
+                           const char *key, halley_error *err)
+{
+    static const char *const words[] = {"false", "true", "no", "yes", "off", "on"};
+    for (size_t i = 0; i < 6 && is_plain(node); i++) {
+        if (node->text.n == strlen(words[i]) &&
+            strncasecmp(node->text.at, words[i], node->text.n) == 0) {
+            *out = i % 2 == 1;
+            return HALLEY_OK;
+        }
+    }
+    return refuse(file, node, key, "true or false", err);
+}
