@@ -168,12 +168,11 @@ void halley_trace_free(halley_trace *trace);          /* NULL is fine */
 
 /* What the file was. */
 typedef enum halley_trace_form {
-    HALLEY_FORM_ET,         /* schema v0.0.4 / 1.0.0 */
-    HALLEY_FORM_ET_V1,      /* v0.0.1, converted */
-    HALLEY_FORM_ET_V2,      /* v0.0.2, converted */
-    HALLEY_FORM_ET_V3,      /* v0.0.3, converted */
-    HALLEY_FORM_JSON,       /* protobuf-JSON, one document or concatenated objects */
-    HALLEY_FORM_JSON_LINES, /* one object a line */
+    HALLEY_FORM_ET,    /* schema v0.0.4 / 1.0.0 */
+    HALLEY_FORM_ET_V1, /* v0.0.1, converted */
+    HALLEY_FORM_ET_V2, /* v0.0.2, converted */
+    HALLEY_FORM_ET_V3, /* v0.0.3, converted */
+    HALLEY_FORM_JSON,  /* protobuf-JSON: a document, lines, or concatenated objects */
     HALLEY_FORM_GRAPH_JSON, /* {"workload_graph": …} */
     HALLEY_FORM_BUILT       /* made in memory */
 } halley_trace_form;

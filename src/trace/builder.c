@@ -267,8 +267,19 @@ halley_status halley_builder_copy_rest(halley_builder *b, const halley_trace *fr
     return halley_builder_unknown(b, halley_node_unknown(from, node));
 }
 
+void builder_set_metadata(halley_builder *b, bool present)
+{
+    b->s.meta.present = present;
+}
+
 halley_status halley_builder_finish(halley_trace **out, halley_builder *b,
                                     halley_error *err)
+{
+    return builder_finish_as(out, b, "", HALLEY_FORM_BUILT, err);
+}
+
+halley_status builder_finish_as(halley_trace **out, halley_builder *b, const char *path,
+                                halley_trace_form form, halley_error *err)
 {
     halley_status status = close_node(b);
     if (!status) {
@@ -280,7 +291,7 @@ halley_status halley_builder_finish(halley_trace **out, halley_builder *b,
     }
     if (!status) {
         file_input none = {0};
-        status = trace_finish(out, &b->s, &none, "", HALLEY_FORM_BUILT, err);
+        status = trace_finish(out, &b->s, &none, path, form, err);
     } else if (err) {
         *err = b->err;
     }

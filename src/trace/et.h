@@ -71,6 +71,13 @@ halley_status et_old_read(halley_trace **out, const et_old_schema *schema, file_
 halley_status json_trace_read(halley_trace **out, file_input *in, const char *path,
                               halley_error *err);
 
+/* Whether the trace will have a metadata message (builders: yes unless told otherwise).
+ */
+void builder_set_metadata(halley_builder *b, bool present);
+/* halley_builder_finish for a trace that was read from somewhere. */
+halley_status builder_finish_as(halley_trace **out, halley_builder *b, const char *path,
+                                halley_trace_form form, halley_error *err);
+
 /* How a kind's values look on the wire. */
 wire_type et_wire_type(halley_attr_kind kind);
 /* A varint as the kind means it, in 64 bits. */

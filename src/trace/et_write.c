@@ -230,7 +230,7 @@ static halley_status write_all(et_writer *w, halley_error *err)
     const uint32_t n = w->t->s.n;
     uint32_t guess = 1;
     /* A trace that was read without metadata is written without. */
-    const bool has_meta = w->t->s.meta.present || w->t->form != HALLEY_FORM_ET;
+    const bool has_meta = w->t->s.meta.present;
     for (uint64_t i = has_meta ? 0 : 1; i <= n; i++) {
         if (!room(w, 16))
             return error_nomem(err);

@@ -3,12 +3,45 @@
 
 #include <string.h>
 
+static bool is_space(uint8_t c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* The first byte that is no white space, or 0; a UTF-8 byte order mark is passed over. */
+static uint8_t first_byte(const file_input *in)
+{
+    size_t i = in->n >= 3 && memcmp(in->at, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    while (i < in->n && is_space(in->at[i]))
+        i++;
+    return i < in->n ? in->at[i] : 0;
+}
+
+/*
+ * An .et starts with the length of its metadata and the tag of its first field, 0x0a or
+ * 0x12. Only a length of 123 ('{') with a version of 34 characters would look like the
+ * start of a JSON object.
+ */
+static bool looks_like_json(const file_input *in)
+{
+    const uint8_t first = first_byte(in);
+    if (first != '{' && first != '[')
+        return false;
+    size_t i = (size_t)((const uint8_t *)memchr(in->at, first, in->n) - in->at) + 1;
+    while (i < in->n && is_space(in->at[i]))
+        i++;
+    const char *const next = first == '{' ? "\"}" : "{]";
+    return i < in->n && (in->at[i] == next[0] || in->at[i] == next[1]);
+}
+
 /* `in` is taken. */
 static halley_status read_any(halley_trace **out, file_input *in, const char *path,
                               const halley_load_opts *opts, halley_error *err)
 {
     const halley_load_opts none = {0};
     opts = opts ? opts : &none;
+    if (looks_like_json(in))
+        return json_trace_read(out, in, path, err);
     return et_read(out, in, path, opts, err);
 }
 

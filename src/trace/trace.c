@@ -14,8 +14,8 @@ static const char *const coll_types[HALLEY_N_COLL_TYPES] = {
     "ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK",
     "BARRIER"};
 static const char *const forms[] = {
-    "Chakra .et",    "Chakra .et v0.0.1", "Chakra .et v0.0.2",   "Chakra .et v0.0.3",
-    "protobuf-JSON", "JSON lines",        "workload_graph JSON", "built in memory"};
+    "Chakra .et",    "Chakra .et v0.0.1",   "Chakra .et v0.0.2", "Chakra .et v0.0.3",
+    "protobuf-JSON", "workload_graph JSON", "built in memory"};
 
 const char *halley_node_type_name(uint32_t type)
 {

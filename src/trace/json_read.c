@@ -1,0 +1,563 @@
+/*
+ * Traces from JSON: protobuf-JSON objects (concatenated, one a line, in an array, or in
+ * our own document) and the
+ * {"workload_graph": [...]} form of Chakra's JSON feeder, which is in graph_json.c.
+ *
+ * As protobuf's own reader does, names are accepted in lowerCamelCase and as in the
+ * schema, integers as numbers or strings, enums by name or number. A key that the schema
+ * does not have is an error: JSON has no place to keep it.
+ */
+#include "trace/json_read.h"
+
+#include "trace/et.h"
+
+#include <string.h>
+
+halley_status json_bad(json_trace *j, const char *what)
+{
+    return json_error(&j->r, j->err, what);
+}
+
+halley_status json_text(json_trace *j, halley_bytes *out, strbuf *scratch)
+{
+    scratch->n = 0;
+    if (!j->r.escaped) {
+        *out = (halley_bytes){j->r.text.at, j->r.text.n};
+        return HALLEY_OK;
+    }
+    strbuf_add(scratch, STR(""));
+    if (!json_unescape(&j->r, scratch))
+        return scratch->failed ? error_nomem(j->err) : json_bad(j, NULL);
+    *out = (halley_bytes){scratch->n ? scratch->at : "", scratch->n};
+    return HALLEY_OK;
+}
+
+/* The next token must be a string; null is an empty one, as protobuf has it. */
+halley_status json_take_text(json_trace *j, halley_bytes *out, strbuf *scratch)
+{
+    const json_token token = json_next(&j->r);
+    *out = (halley_bytes){"", 0};
+    if (token == JSON_NULL)
+        return HALLEY_OK;
+    if (token != JSON_STRING)
+        return json_bad(j, token == JSON_ERROR ? NULL : "a string is wanted here");
+    return json_text(j, out, scratch);
+}
+
+/* An integer of the given kind from a number or a string; "1e3" and "5.0" are integers
+ * too. */
+static bool to_integer(halley_attr_kind kind, str text, uint64_t *bits)
+{
+    int64_t i;
+    uint64_t u;
+    double real;
+    const bool is_32 = kind == HALLEY_ATTR_INT32 || kind == HALLEY_ATTR_SINT32 ||
+                       kind == HALLEY_ATTR_SFIXED32 || kind == HALLEY_ATTR_UINT32 ||
+                       kind == HALLEY_ATTR_FIXED32;
+    const bool is_unsigned = kind == HALLEY_ATTR_UINT32 || kind == HALLEY_ATTR_UINT64 ||
+                             kind == HALLEY_ATTR_FIXED32 || kind == HALLEY_ATTR_FIXED64;
+    if (is_unsigned && str_to_u64(text, &u)) {
+        *bits = u;
+        return !is_32 || u <= UINT32_MAX;
+    }
+    if (!is_unsigned && str_to_i64(text, &i)) {
+        *bits = (uint64_t)i;
+        return !is_32 || (i >= INT32_MIN && i <= INT32_MAX);
+    }
+    halley_attr as_real = {.kind = HALLEY_ATTR_DOUBLE};
+    if (!str_to_double(text, &real))
+        return false;
+    memcpy(&as_real.bits, &real, sizeof real);
+    if (is_unsigned)
+        return halley_attr_to_u64(&as_real, bits) && (!is_32 || *bits <= UINT32_MAX);
+    if (!halley_attr_to_i64(&as_real, &i))
+        return false;
+    *bits = (uint64_t)i;
+    return !is_32 || (i >= INT32_MIN && i <= INT32_MAX);
+}
+
+halley_status json_take_integer(json_trace *j, halley_attr_kind kind, uint64_t *bits)
+{
+    const json_token token = json_next(&j->r);
+    if (token == JSON_NULL) {
+        *bits = 0;
+        return HALLEY_OK;
+    }
+    if (token == JSON_ERROR)
+        return json_bad(j, NULL);
+    if ((token != JSON_NUMBER && token != JSON_STRING) ||
+        !to_integer(kind, j->r.text, bits))
+        return json_bad(j, "an integer that fits its type is wanted here");
+    return HALLEY_OK;
+}
+
+static bool to_real(str text, bool quoted, double *out)
+{
+    if (quoted && str_eq(text, STR("NaN")))
+        *out = __builtin_nan("");
+    else if (quoted && str_eq(text, STR("Infinity")))
+        *out = __builtin_inf();
+    else if (quoted && str_eq(text, STR("-Infinity")))
+        *out = -__builtin_inf();
+    else
+        return str_to_double(text, out);
+    return true;
+}
+
+static halley_status take_real(json_trace *j, halley_attr_kind kind, uint64_t *bits)
+{
+    double real;
+    const json_token token = json_next(&j->r);
+    if (token == JSON_ERROR)
+        return json_bad(j, NULL);
+    if ((token != JSON_NUMBER && token != JSON_STRING) ||
+        !to_real(j->r.text, token == JSON_STRING, &real))
+        return json_bad(j, "a number is wanted here");
+    if (kind == HALLEY_ATTR_DOUBLE) {
+        memcpy(bits, &real, sizeof *bits);
+        return HALLEY_OK;
+    }
+    const float narrow = (float)real;
+    uint32_t low;
+    memcpy(&low, &narrow, sizeof low);
+    *bits = low;
+    return HALLEY_OK;
+}
+
+static int base64_digit(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
+}
+
+static halley_status take_base64(json_trace *j, halley_bytes *out, strbuf *scratch)
+{
+    halley_bytes text;
+    TRY(json_take_text(j, &text, &j->other));
+    uint32_t group = 0, n_bits = 0;
+    scratch->n = 0;
+    while (text.n > 0 && text.at[text.n - 1] == '=')
+        text.n--;
+    for (size_t i = 0; i < text.n; i++) {
+        const int digit = base64_digit(text.at[i]);
+        if (digit < 0)
+            return json_bad(j, "base64 text is wanted here");
+        group = group << 6 | (uint32_t)digit;
+        n_bits += 6;
+        if (n_bits >= 8) {
+            n_bits -= 8;
+            strbuf_add_char(scratch, (char)(group >> n_bits & 0xff));
+        }
+    }
+    if (text.n % 4 == 1)
+        return json_bad(j, "base64 text is wanted here");
+    *out = (halley_bytes){scratch->n ? scratch->at : "", scratch->n};
+    return scratch->failed ? error_nomem(j->err) : HALLEY_OK;
+}
+
+/* One value of a scalar kind. */
+static halley_status take_scalar(json_trace *j, halley_attr_kind kind,
+                                 halley_attr_item *item, strbuf *scratch)
+{
+    json_token token;
+    switch (kind) {
+    case HALLEY_ATTR_STRING:
+        return json_take_text(j, &item->bytes, scratch);
+    case HALLEY_ATTR_BYTES:
+        return take_base64(j, &item->bytes, scratch);
+    case HALLEY_ATTR_DOUBLE:
+    case HALLEY_ATTR_FLOAT:
+        return take_real(j, kind, &item->bits);
+    case HALLEY_ATTR_BOOL:
+        token = json_next(&j->r);
+        if (token != JSON_TRUE && token != JSON_FALSE)
+            return json_bad(j,
+                            token == JSON_ERROR ? NULL : "true or false is wanted here");
+        item->bits = token == JSON_TRUE;
+        return HALLEY_OK;
+    default:
+        return json_take_integer(j, kind, &item->bits);
+    }
+}
+
+/* "values": [ … ] of a list message. */
+static halley_status take_elements(json_trace *j, et_list_writer *w)
+{
+    json_token token = json_next(&j->r);
+    if (token == JSON_NULL)
+        return HALLEY_OK;
+    if (token != JSON_ARRAY)
+        return json_bad(j, token == JSON_ERROR ? NULL : "an array is wanted here");
+    while (!json_closes(&j->r)) {
+        halley_attr_item item = {0};
+        TRY(take_scalar(j, (halley_attr_kind)(w->kind - 1), &item, &j->scratch));
+        if (!et_list_add(w, &item))
+            return error_nomem(j->err);
+    }
+    return json_next(&j->r) == JSON_ARRAY_END ? HALLEY_OK : json_bad(j, NULL);
+}
+
+static halley_status take_list(json_trace *j, et_list_writer *w)
+{
+    json_token token = json_next(&j->r);
+    if (token != JSON_OBJECT)
+        return json_bad(j, token == JSON_ERROR ? NULL : "a list object is wanted here");
+    while ((token = json_next(&j->r)) == JSON_KEY) {
+        if (!str_eq(j->r.text, STR("values")))
+            return json_bad(j, "a list has no key but \"values\"");
+        TRY(take_elements(j, w));
+    }
+    if (token != JSON_OBJECT_END)
+        return json_bad(j, NULL);
+    return et_list_finish(w) ? HALLEY_OK : error_nomem(j->err);
+}
+
+/* "int64Val" or "int64_val" → the kind, or NONE. */
+static halley_attr_kind kind_of_key(str key)
+{
+    for (int k = HALLEY_ATTR_DOUBLE; k < HALLEY_ATTR_END; k++) {
+        const char *const name = halley_attr_kind_name((halley_attr_kind)k);
+        if (json_key_is(key, name))
+            return (halley_attr_kind)k;
+    }
+    return HALLEY_ATTR_NONE;
+}
+
+bool json_key_is(str key, const char *name)
+{
+    if (str_eq(key, str_from(name)))
+        return true;
+    size_t i = 0;
+    for (; *name; name++) {
+        char want = *name;
+        if (want == '_') {
+            want = name[1];
+            if (want >= 'a' && want <= 'z')
+                want = (char)(want - 'a' + 'A');
+            name++;
+        }
+        if (i >= key.n || key.at[i++] != want)
+            return false;
+    }
+    return i == key.n;
+}
+
+/* An attribute object, whose '{' has been read, given to `add`. */
+static halley_status take_attr(json_trace *j,
+                               halley_status add(halley_builder *, const halley_attr *))
+{
+    halley_attr a = {.name = {"", 0}, .doc = {"", 0}};
+    et_list_writer list = {0};
+    halley_attr_item item = {0};
+    halley_status status = HALLEY_OK;
+    json_token token = JSON_KEY;
+    while (!status && (token = json_next(&j->r)) == JSON_KEY) {
+        const str key = j->r.text;
+        const halley_attr_kind kind = kind_of_key(key);
+        if (json_key_is(key, "name")) {
+            status = json_take_text(j, &a.name, &j->name);
+        } else if (json_key_is(key, "doc_string")) {
+            status = json_take_text(j, &a.doc, &j->doc);
+        } else if (kind == HALLEY_ATTR_NONE) {
+            status = json_bad(j, "this key is not in Chakra's attribute schema");
+        } else if (a.kind != HALLEY_ATTR_NONE) {
+            status = json_bad(j, "an attribute has one value, here is a second");
+        } else if (halley_attr_is_list(kind)) {
+            list.kind = a.kind = kind;
+            status = take_list(j, &list);
+        } else {
+            a.kind = kind;
+            status = take_scalar(j, kind, &item, &j->scratch);
+        }
+    }
+    if (!status && token != JSON_OBJECT_END)
+        status = json_bad(j, NULL);
+    a.bits = item.bits;
+    a.bytes = halley_attr_is_list(a.kind) && list.bytes.n
+                  ? (halley_bytes){(const char *)list.bytes.at, list.bytes.n}
+                  : item.bytes;
+    if (!status)
+        status = add(j->b, &a);
+    array_fini(&list.bytes);
+    return status;
+}
+
+static halley_status take_attrs(json_trace *j,
+                                halley_status add(halley_builder *, const halley_attr *))
+{
+    json_token token = json_next(&j->r);
+    if (token != JSON_ARRAY)
+        return json_bad(j, token == JSON_ERROR ? NULL
+                                               : "an array of attributes is wanted here");
+    while ((token = json_next(&j->r)) == JSON_OBJECT)
+        TRY(take_attr(j, add));
+    return token == JSON_ARRAY_END
+               ? HALLEY_OK
+               : json_bad(j, token == JSON_ERROR ? NULL : "an attribute is an object");
+}
+
+halley_status json_take_ids(json_trace *j, u64_array *to)
+{
+    json_token token = json_next(&j->r);
+    if (token == JSON_NULL)
+        return HALLEY_OK;
+    if (token != JSON_ARRAY)
+        return json_bad(j, token == JSON_ERROR ? NULL
+                                               : "an array of node ids is wanted here");
+    while ((token = json_next(&j->r)) == JSON_NUMBER || token == JSON_STRING) {
+        uint64_t id;
+        if (!to_integer(HALLEY_ATTR_UINT64, j->r.text, &id))
+            return json_bad(j, "a node id is a whole number from 0 to 2^64-1");
+        if (!array_push(to, id))
+            return error_nomem(j->err);
+    }
+    return token == JSON_ARRAY_END
+               ? HALLEY_OK
+               : json_bad(j, token == JSON_ERROR ? NULL : "a node id is a number");
+}
+
+static halley_status take_io(json_trace *j, halley_io *io, strbuf *texts)
+{
+    json_token token = json_next(&j->r);
+    if (token != JSON_OBJECT)
+        return json_bad(j, token == JSON_ERROR ? NULL : "an object is wanted here");
+    io->present = true;
+    while ((token = json_next(&j->r)) == JSON_KEY) {
+        const str key = j->r.text;
+        if (json_key_is(key, "values"))
+            TRY(json_take_text(j, &io->values, &texts[0]));
+        else if (json_key_is(key, "shapes"))
+            TRY(json_take_text(j, &io->shapes, &texts[1]));
+        else if (json_key_is(key, "types"))
+            TRY(json_take_text(j, &io->types, &texts[2]));
+        else
+            return json_bad(j, "inputs and outputs have values, shapes and types only");
+    }
+    return token == JSON_OBJECT_END ? HALLEY_OK : json_bad(j, NULL);
+}
+
+static halley_status take_type(json_trace *j, uint32_t *type)
+{
+    const json_token token = json_next(&j->r);
+    uint64_t bits;
+    if (token == JSON_STRING)
+        for (uint32_t i = 0; i < HALLEY_N_NODE_TYPES; i++)
+            if (str_eq(j->r.text, str_from(halley_node_type_name(i)))) {
+                *type = i;
+                return HALLEY_OK;
+            }
+    if (token != JSON_NUMBER || !to_integer(HALLEY_ATTR_INT32, j->r.text, &bits))
+        return json_bad(j, token == JSON_ERROR
+                               ? NULL
+                               : "a node type such as COMP_NODE is wanted here");
+    *type = (uint32_t)bits;
+    return HALLEY_OK;
+}
+
+/*
+ * The fields of a node may stand in any order, but the builder wants the id first. So
+ * what comes before is kept: numbers as they are, and for attributes where they stand.
+ */
+typedef struct node_parts {
+    halley_bytes name;
+    uint64_t id, start, duration;
+    uint32_t type;
+    halley_io inputs, outputs;
+    json_reader attrs; /* where the attributes are, when there are any */
+    bool has_attrs, any_node_key;
+} node_parts;
+
+static halley_status take_node_key(json_trace *j, node_parts *p, str key)
+{
+    p->any_node_key |= !json_key_is(key, "attr") && !json_key_is(key, "version");
+    if (json_key_is(key, "id"))
+        return json_take_integer(j, HALLEY_ATTR_UINT64, &p->id);
+    if (json_key_is(key, "name"))
+        return json_take_text(j, &p->name, &j->node_name);
+    if (json_key_is(key, "type"))
+        return take_type(j, &p->type);
+    if (json_key_is(key, "ctrl_deps"))
+        return json_take_ids(j, &j->ctrl);
+    if (json_key_is(key, "data_deps"))
+        return json_take_ids(j, &j->data);
+    if (json_key_is(key, "start_time_micros"))
+        return json_take_integer(j, HALLEY_ATTR_UINT64, &p->start);
+    if (json_key_is(key, "duration_micros"))
+        return json_take_integer(j, HALLEY_ATTR_UINT64, &p->duration);
+    if (json_key_is(key, "inputs"))
+        return take_io(j, &p->inputs, j->io);
+    if (json_key_is(key, "outputs"))
+        return take_io(j, &p->outputs, j->io + 3);
+    if (json_key_is(key, "attr")) {
+        p->attrs = j->r;
+        p->has_attrs = true;
+        return json_skip(&j->r, json_next(&j->r)) ? HALLEY_OK : json_bad(j, NULL);
+    }
+    return json_bad(j, "this key is not in Chakra's node schema");
+}
+
+static halley_status add_node(json_trace *j, const node_parts *p)
+{
+    TRY(halley_builder_node(j->b, p->id, p->type, p->name));
+    TRY(halley_builder_time(j->b, p->start, p->duration));
+    for (size_t i = 0; i < j->ctrl.n; i++)
+        TRY(halley_builder_ctrl(j->b, j->ctrl.at[i]));
+    for (size_t i = 0; i < j->data.n; i++)
+        TRY(halley_builder_data(j->b, j->data.at[i]));
+    TRY(halley_builder_inputs(j->b, &p->inputs));
+    TRY(halley_builder_outputs(j->b, &p->outputs));
+    if (!p->has_attrs)
+        return HALLEY_OK;
+    const json_reader after = j->r;
+    j->r = p->attrs;
+    TRY(take_attrs(j, halley_builder_attr));
+    j->r = after;
+    return HALLEY_OK;
+}
+
+/* Metadata, if that is what the object is: it comes first and has nothing but version and
+ * attr. */
+static halley_status add_meta(json_trace *j, const node_parts *p)
+{
+    builder_set_metadata(j->b, true);
+    if (!p->has_attrs)
+        return HALLEY_OK;
+    const json_reader after = j->r;
+    j->r = p->attrs;
+    TRY(take_attrs(j, halley_builder_metadata));
+    j->r = after;
+    return HALLEY_OK;
+}
+
+/* The object whose '{' and (unless it is empty) first key have been read. */
+static halley_status take_object(json_trace *j, json_token token, bool may_be_meta)
+{
+    node_parts p = {.name = {"", 0}};
+    j->ctrl.n = j->data.n = 0;
+    bool has_version = false;
+    for (; token == JSON_KEY; token = json_next(&j->r)) {
+        if (may_be_meta && json_key_is(j->r.text, "version")) {
+            halley_bytes version;
+            TRY(json_take_text(j, &version, &j->scratch));
+            TRY(halley_builder_version(j->b, version));
+            has_version = true;
+        } else {
+            TRY(take_node_key(j, &p, j->r.text));
+        }
+    }
+    if (token != JSON_OBJECT_END)
+        return json_bad(j, NULL);
+    if (has_version && p.any_node_key)
+        return json_bad(j, "an object with both a version and node fields is neither "
+                           "metadata nor a node");
+    return may_be_meta && !p.any_node_key ? add_meta(j, &p) : add_node(j, &p);
+}
+
+/* {"metadata": {…}, "nodes": […]}, whose first key has been read. */
+static halley_status take_document(json_trace *j)
+{
+    json_token token = JSON_KEY;
+    for (; token == JSON_KEY; token = json_next(&j->r)) {
+        const bool meta = str_eq(j->r.text, STR("metadata"));
+        if (!meta && !str_eq(j->r.text, STR("nodes")))
+            return json_bad(j, "a trace document has metadata and nodes only");
+        token = json_next(&j->r);
+        if (token != (meta ? JSON_OBJECT : JSON_ARRAY))
+            return json_bad(
+                j, token == JSON_ERROR ? NULL : "metadata is an object, nodes an array");
+        if (meta) {
+            TRY(take_object(j, json_next(&j->r), true));
+            continue;
+        }
+        while ((token = json_next(&j->r)) == JSON_OBJECT)
+            TRY(take_object(j, json_next(&j->r), false));
+        if (token != JSON_ARRAY_END)
+            return json_bad(j, token == JSON_ERROR ? NULL : "a node is an object");
+    }
+    return token == JSON_OBJECT_END ? HALLEY_OK : json_bad(j, NULL);
+}
+
+/* Is workload_graph among the keys of the object whose first key has been read? */
+static bool is_graph(const json_trace *j)
+{
+    json_reader ahead = j->r;
+    json_token token = JSON_KEY;
+    for (; token == JSON_KEY; token = json_next(&ahead)) {
+        if (str_eq(ahead.text, STR("workload_graph")))
+            return true;
+        if (!json_skip(&ahead, json_next(&ahead)))
+            break;
+    }
+    return false;
+}
+
+/* Whatever the first object turns out to be. */
+static halley_status take_all(json_trace *j)
+{
+    bool first = true;
+    json_token token = json_next(&j->r);
+    const bool in_array = token == JSON_ARRAY;
+    if (in_array)
+        token = json_next(&j->r);
+    for (; token == JSON_OBJECT; token = json_next(&j->r), first = false) {
+        token = json_next(&j->r);
+        const bool has_key = first && !in_array && token == JSON_KEY;
+        if (has_key &&
+            (str_eq(j->r.text, STR("metadata")) || str_eq(j->r.text, STR("nodes")))) {
+            TRY(take_document(j));
+        } else if (has_key && is_graph(j)) {
+            j->form = HALLEY_FORM_GRAPH_JSON;
+            TRY(json_take_graph(j));
+        } else {
+            if (!first && !in_array && j->form == HALLEY_FORM_GRAPH_JSON)
+                return json_bad(j, "something stands behind the workload_graph document");
+            TRY(take_object(j, token, first));
+        }
+    }
+    if (token == JSON_ERROR)
+        return json_bad(j, NULL);
+    if (in_array ? token != JSON_ARRAY_END || json_next(&j->r) != JSON_END
+                 : token != JSON_END)
+        return json_bad(j,
+                        j->r.problem ? NULL : "a trace in JSON consists of objects only");
+    return first ? json_bad(j, "no trace in this file: it has no objects") : HALLEY_OK;
+}
+
+halley_status json_trace_read(halley_trace **out, file_input *in, const char *path,
+                              halley_error *err)
+{
+    json_trace j = {.err = err, .form = HALLEY_FORM_JSON};
+    json_open(&j.r, (str){(const char *)in->at, in->n});
+    halley_status status = halley_builder_new(&j.b, err);
+    if (!status) {
+        builder_set_metadata(j.b, false);
+        halley_error first = {0};
+        j.err = &first;
+        status = take_all(&j);
+        halley_error built = {0};
+        const halley_status finished = builder_finish_as(out, j.b, path, j.form, &built);
+        if (status == HALLEY_OK) {
+            status = finished;
+            first = built;
+        } else if (finished == HALLEY_OK) {
+            halley_trace_free(*out);
+            *out = NULL;
+        }
+        if (status && err)
+            *err = first.code ? first : built;
+    }
+    strbuf *const texts[] = {&j.scratch, &j.other, &j.name, &j.doc, &j.node_name};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        strbuf_fini(texts[i]);
+    for (size_t i = 0; i < 6; i++)
+        strbuf_fini(&j.io[i]);
+    array_fini(&j.ctrl);
+    array_fini(&j.data);
+    file_input_close(in);
+    return status;
+}
