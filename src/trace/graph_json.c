@@ -4,6 +4,7 @@
  * attributes, the known ones with the types Chakra gives them, others with the type their
  * value has.
  */
+#include "trace/et.h"
 #include "trace/json_read.h"
 
 #include <string.h>
@@ -20,7 +21,8 @@ static const struct graph_attr {
 };
 
 /* A value of its own type, or of the one its key is known for. */
-static halley_status take_attr(json_trace *j, str key)
+static halley_status take_attr(json_trace *j, str key,
+                               halley_status add(halley_builder *, const halley_attr *))
 {
     halley_attr a = {.kind = HALLEY_ATTR_NONE};
     strbuf_fini(&j->name);
@@ -59,7 +61,7 @@ static halley_status take_attr(json_trace *j, str key)
                                : "only numbers, strings and booleans can become "
                                  "attributes of a node");
     }
-    return halley_builder_attr(j->b, &a);
+    return add(j->b, &a);
 }
 
 static bool is_field(str key, const char *a, const char *b)
@@ -82,7 +84,7 @@ static halley_status take_key(json_trace *j, graph_node *n, bool fields)
         !is_field(key, "NodeType", "type") && !is_field(key, "ctrlDeps", "ctrl_deps") &&
         !is_field(key, "data_deps", "dataDeps") && !is_field(key, "runtime", "Runtime");
     if (is_attr && !fields)
-        return take_attr(j, key);
+        return take_attr(j, key, halley_builder_attr);
     if (is_attr || !fields)
         return json_skip(&j->r, json_next(&j->r)) ? HALLEY_OK : json_bad(j, NULL);
     if (is_field(key, "Id", "id"))
@@ -123,9 +125,12 @@ static halley_status take_node(json_trace *j)
 halley_status json_take_graph(json_trace *j)
 {
     json_token token = JSON_KEY;
+    builder_set_metadata(j->b, true);
     for (; token == JSON_KEY; token = json_next(&j->r)) {
-        if (!str_eq(j->r.text, STR("workload_graph")))
-            return json_bad(j, "a workload_graph document has no other key");
+        if (!str_eq(j->r.text, STR("workload_graph"))) {
+            TRY(take_attr(j, j->r.text, halley_builder_metadata));
+            continue;
+        }
         token = json_next(&j->r);
         if (token != JSON_ARRAY)
             return json_bad(

@@ -42,6 +42,9 @@ static halley_status read_any(halley_trace **out, file_input *in, const char *pa
     opts = opts ? opts : &none;
     if (looks_like_json(in))
         return json_trace_read(out, in, path, err);
+    const et_old_schema *const old = et_old_recognise(in->at, in->n);
+    if (old)
+        return et_old_read(out, old, in, path, err);
     return et_read(out, in, path, opts, err);
 }
 
