@@ -129,7 +129,7 @@ void cli_help_command(FILE *to, const cli_program *program, const cli_command *c
 
 static void summary_line(FILE *to, const char *name, const char *summary)
 {
-    const int column = 18;
+    const int column = 20;
     const int n = fprintf(to, "  %-*s", column - 2, name);
     if (n > column)
         fprintf(to, "\n%*s", column, "");

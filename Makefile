@@ -1,0 +1,75 @@
+# A short front for meson and ninja; every target first sees that its tools are there.
+#
+#   make            release build: build/halley
+#   make demo       show what it can do
+#   make test       all tests
+#   make check      format, layers, documents, man pages, clang-tidy, cppcheck
+#   make asan tsan  the tests under sanitizers       make fuzz      FUZZ_SECONDS=60 per reader
+#   make coverage   lines the tests reach            make bench     speed and memory
+#   make install    PREFIX=/usr/local DESTDIR=       make clean
+
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# Quiet unless it fails.
+build = @ninja -j$(JOBS) -C $(1) $(2) > $(1)/build.log 2>&1 || { cat $(1)/build.log; exit 1; }
+TEST = meson test --print-errorlogs --num-processes $(JOBS) -C
+
+.PHONY: all demo test check asan tsan fuzz bench coverage install clean setup-build setup-test setup-dev
+
+all: setup-build build/build.ninja
+	$(call build,build,product)
+
+setup-build setup-test setup-dev:
+	@tools/setup $(@:setup-%=%)
+
+build/build.ninja: | setup-build
+	@meson setup build > /dev/null
+build-asan/build.ninja: | setup-test
+	@meson setup build-asan -Dtests=enabled -Dbuildtype=debugoptimized -Db_sanitize=address,undefined > /dev/null
+build-tsan/build.ninja: | setup-test
+	@meson setup build-tsan -Dtests=enabled -Dbuildtype=debugoptimized -Db_sanitize=thread > /dev/null
+build-coverage/build.ninja: | setup-dev
+	@meson setup build-coverage -Dtests=enabled -Dbuildtype=debug -Db_coverage=true > /dev/null
+build-fuzz/build.ninja: | setup-dev
+	@CC=clang meson setup build-fuzz -Dtests=enabled -Dfuzz=true -Dbuildtype=debugoptimized \
+	    -Db_sanitize=address,undefined -Db_lundef=false > /dev/null
+
+demo: all
+	@tools/demo build/halley
+
+build/tests-enabled: | build/build.ninja setup-test
+	@meson configure build -Dtests=enabled && touch $@
+
+test: build/tests-enabled
+	$(call build,build)
+	@$(TEST) build
+
+check: build/tests-enabled | setup-dev
+	$(call build,build)
+	@tools/check build
+
+asan tsan: %: build-%/build.ninja
+	$(call build,build-$*)
+	@$(TEST) build-$*
+
+fuzz: build-fuzz/build.ninja
+	$(call build,build-fuzz)
+	@tools/fuzz build-fuzz $(FUZZ_SECONDS)
+
+coverage: build-coverage/build.ninja
+	$(call build,build-coverage)
+	@$(TEST) build-coverage
+	@gcovr --root . --filter src/ --object-directory build-coverage --print-summary --txt build-coverage/coverage.txt
+	@echo "per file: build-coverage/coverage.txt"
+
+bench: setup-dev all
+	@bench/run build
+
+install: all
+	@meson configure build -Dprefix=$(PREFIX)
+	$(call build,build,product)
+	@meson install -C build --no-rebuild --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+
+clean:
+	@rm -rf build build-asan build-tsan build-coverage build-fuzz

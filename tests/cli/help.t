@@ -1,0 +1,114 @@
+# The command line as such: what every command has in common.
+
+## the version is one line
+$ halley --version
+> halley {*}.{*}.{*}
+
+## without a command the overview is shown
+$ halley > bare
+$ halley --help > long
+$ halley -h > short
+$ halley help > command
+$ cmp bare long && cmp bare short && cmp bare command && head -3 bare
+> usage: halley COMMAND [OPTIONS] ...
+>
+> halley - how fast a model will train on a cluster before it exists, and why
+
+## a group lists its commands
+$ halley trace
+> usage: halley trace COMMAND [OPTIONS] ...
+> ...
+$ halley trace > a; halley trace --help > b; halley help trace > c; cmp a b && cmp a c
+
+## help of a command by option and by command is the same
+$ halley help help
+> usage: halley help [OPTIONS] [COMMAND]
+>
+> halley help - explain a command
+>
+> Show what 'halley COMMAND --help' shows; without COMMAND, the overview.
+>
+> options:
+>       --man                 write the man page (roff) of COMMAND, or of halley
+>       --completion          write the completion script for bash
+>   -h, --help                show this help
+>
+> examples:
+>   halley help trace
+>       list the commands that work on traces
+>   halley help --completion > /etc/bash_completion.d/halley
+$ halley help help > a; halley help --help > b; halley help -h > c; cmp a b && cmp a c
+
+## an unknown command is named and a near one offered
+$ halley hepl
+! halley: unknown command 'hepl', did you mean 'help'?
+! see 'halley --help'
+? 2
+$ halley xyzzy
+! halley: unknown command 'xyzzy'
+! see 'halley --help'
+? 2
+
+## an unknown sub-command is named with its group
+$ halley trace xyzzy
+! halley: unknown command 'trace xyzzy'
+! see 'halley trace --help'
+? 2
+$ halley help trace xyzzy
+! halley: unknown command 'trace xyzzy'
+! see 'halley help --help'
+? 2
+
+## an unknown option is named and a near one offered
+$ halley help --compltion
+! halley: unknown option --compltion, did you mean --completion?
+! see 'halley help --help'
+? 2
+$ halley help -x
+! halley: unknown option -x
+! see 'halley help --help'
+? 2
+$ halley --versoin
+! halley: unknown option --versoin, did you mean --version?
+! see 'halley --help'
+? 2
+$ halley trace --json
+! halley: trace wants a command before --json
+! see 'halley trace --help'
+? 2
+
+## a flag takes no value
+$ halley help --man=5
+! halley: --man takes no value
+! see 'halley help --help'
+? 2
+
+## too many arguments are counted
+$ halley help a b c
+! halley: help wants at most 2 arguments ([COMMAND]), was given 3
+! see 'halley help --help'
+? 2
+
+## results that standard output does not take are a failure
+$ halley --version > /dev/full
+! halley: cannot write the results to standard output: No space left on device
+? 1
+$ halley help --completion > /dev/full
+! halley: cannot write the results to standard output: No space left on device
+? 1
+$ halley --version >&-
+! halley: cannot write the results to standard output: Bad file descriptor
+? 1
+
+## a reader that stops early is no failure
+$ (halley help --completion; echo $? > code) | true; test "$(cat code)" != 1
+
+## the completion script is bash
+$ halley help --completion | bash -n
+$ halley help --completion > c; bash -c '. ./c; COMP_WORDS=(halley he); COMP_CWORD=1; _halley; echo ${COMPREPLY[*]}'
+> help
+$ halley help --completion > c; bash -c '. ./c; COMP_WORDS=(halley help --co); COMP_CWORD=2; _halley; echo ${COMPREPLY[*]}'
+> --completion
+
+## the synopsis of every man page is the usage line of --help
+$ halley help | sed -n 's/^  \([a-z]* *[a-z]*\)  .*/\1/p' | while read c; do halley help --man $c | sed -n '/^.SH SYNOPSIS/,/^.fi/{/^halley/p}' > man; halley $c --help | sed -n 's/^usage: //p' > help; cmp man help || echo differs: $c; done; test -s help
