@@ -139,7 +139,7 @@ static bool find_meant(char to[LONGEST_NAME], str wrong, units_kind kind)
     char names[MOST_NAMES][LONGEST_NAME];
     const char *list[MOST_NAMES] = {0};
     size_t n = 0;
-    for (size_t i = 0; i < N_UNITS * N_PREFIXES && n < MOST_NAMES; i++) {
+    for (size_t i = 0; i < (size_t)N_UNITS * N_PREFIXES && n < MOST_NAMES; i++) {
         const unit *u = &unit_table[i / N_PREFIXES];
         const prefix *p = &prefix_table[i % N_PREFIXES];
         if (u->kind != kind || !allows(u, p))
