@@ -1,9 +1,9 @@
-/* Depth, width, critical path and cycles against a slow obvious reference, and the sums. */
+/* Depth, width, critical path and cycles against a slow obvious reference, and the sums.
+ */
 #include "base/rng.h"
 #include "halley/trace_stats.h"
-#include "trace/levels.h"
-
 #include "make_trace.h"
+#include "trace/levels.h"
 
 #include <stdlib.h>
 
@@ -156,8 +156,7 @@ static void compare_cycle(const graph *g, const halley_trace *t)
     assert_int_equal(trace_cycle_find(&cycle, &n, t, &levels, false, NULL), HALLEY_OK);
     assert_int_equal(n > 0, levels.n_cyclic > 0);
     for (uint32_t i = 0; i < n; i++)
-        assert_true(
-            g->dep[number_of(t, cycle[i])][number_of(t, cycle[(i + 1) % n])]);
+        assert_true(g->dep[number_of(t, cycle[i])][number_of(t, cycle[(i + 1) % n])]);
     if (n > 0)
         assert_int_equal(n, shortest_cycle(g, number_of(t, cycle[0])));
     free(cycle);

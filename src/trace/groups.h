@@ -1,0 +1,41 @@
+/* trace/groups.h - which ranks a process group has, as files and traces declare it. */
+#ifndef TRACE_GROUPS_H
+#define TRACE_GROUPS_H
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/str.h"
+#include "halley/trace.h"
+
+typedef struct trace_group {
+    str name; /* never "" or "0", which mean all ranks */
+    uint32_t *ranks;
+    uint32_t n_ranks;
+} trace_group;
+
+/* {0} is empty. */
+typedef struct trace_groups {
+    arena memory;
+    ARRAY(trace_group) list;
+} trace_groups;
+
+void trace_groups_fini(trace_groups *g);
+
+/* ASTRA-sim's file, {"1": [0, 1], …}. Errors name line and column or the group. */
+halley_status trace_groups_load(trace_groups *g, const char *path, halley_error *err);
+
+/*
+ * What PyTorch's "## process_group:init ##" node says in the values of its inputs: a
+ * Python list with one JSON text, [{"pg_name": "1", "ranks": [0, 1], …}, …]. Groups
+ * without ranks mean all and are left out; what is not in that form declares nothing.
+ */
+halley_status trace_groups_parse(trace_groups *g, halley_bytes values, halley_error *err);
+
+/*
+ * The same text with each rank r replaced by to[r], or left out where that is UINT32_MAX
+ * or r >= n. `*out` is appended to; text that is not in the form is copied as it is.
+ */
+halley_status trace_groups_renumber(strbuf *out, halley_bytes values, const uint32_t *to,
+                                    uint32_t n, halley_error *err);
+
+#endif
