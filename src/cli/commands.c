@@ -3,6 +3,7 @@
 
 static const cli_command *const commands[] = {
     &cmd_help,
+    &cmd_trace_gen,
     NULL,
 };
 

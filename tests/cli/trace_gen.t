@@ -1,0 +1,88 @@
+# halley trace gen: traces made from patterns.
+
+## a microbenchmark has one trace per NPU, and equal ones are made once
+$ halley trace gen all-reduce -n 4 --size '64 MiB' --repeat 10
+> Traces      Ranks  Different  Nodes     Size  Groups
+> all-reduce      4          1     40  {*}B       0
+$ ls; cmp all-reduce.0.et all-reduce.3.et
+> all-reduce.0.et
+> all-reduce.1.et
+> all-reduce.2.et
+> all-reduce.3.et
+
+## groups are listed beside the traces as ASTRA-sim reads them
+$ halley trace gen all-to-all -n 8 -g 0-3 -g 4,6 -o ep --csv
+> prefix,ranks,different,nodes,size_bytes,groups
+> ep,8,3,8,{*},2
+$ cat ep.comm_group.json
+> {
+>   "1": [0, 1, 2, 3],
+>   "2": [4, 6]
+> }
+
+## Chakra's cases are the bytes of Chakra's generator
+$ halley trace gen chakra -n 2 --chakra --csv | wc -l
+> 15
+$ for f in *.et; do cmp $f $DATA/chakra-generator/$f; done
+
+## without --chakra a send has its receive
+$ halley trace gen one_comm_send_node -n 3
+! halley: one_comm_send_node pairs the NPUs up, so their number must be even, is 3
+! see 'halley trace gen --help'
+? 2
+
+## patterns and their parameters can be listed
+$ halley trace gen --list | head -3
+> Pattern                      Makes
+> one_metadata_node_all_types  a node with an attribute of every type
+> one_remote_mem_load_node     a memory load
+$ halley trace gen ring --list
+> Parameter  Default  Meaning
+> size       1 MiB    bytes of a collective or message
+> repeat     1        times the pattern is done
+> order      chained  whether repetitions wait for each other
+> compute    0 us     length of a compute node, whole microseconds; 0 = none of its own
+> flops      0        operations of a compute node (num_ops)
+> tensor     0 B      bytes a compute or memory node moves (tensor_size)
+
+## the same seed gives the same bytes
+$ halley trace gen random -n 2 --nodes 500 --seed 7 -o a > /dev/null
+$ halley trace gen random -n 2 --nodes 500 --seed 7 -o b > /dev/null
+$ halley trace gen random -n 2 --nodes 500 --seed 8 -o c > /dev/null
+$ cmp a.0.et b.0.et && cmp a.1.et b.1.et
+$ cmp -s a.0.et c.0.et
+? 1
+
+## what cannot be made is refused in a sentence, and nothing is left behind
+$ halley trace gen all-reduce -n 0
+! halley: a trace set needs at least 1 NPU, not 0
+! see 'halley trace gen --help'
+? 2
+$ halley trace gen all-reduce -n 4 -g 0,4
+! halley: group 0,4: rank 4 does not exist, the 4 NPUs are 0 to 3
+! see 'halley trace gen --help'
+? 2
+$ halley trace gen all-reduce -n 4 -g 0,1,0
+! halley: group 0,1,0: rank 0 is there twice
+! see 'halley trace gen --help'
+? 2
+$ halley trace gen all-reduce --size 0
+! halley: size must be between 1 and 9007199254740992 bytes, is "0"
+! see 'halley trace gen --help'
+? 2
+$ halley trace gen ring --layers 3
+! halley: pattern ring takes no layers
+! see 'halley trace gen --help'
+? 2
+$ halley trace gen all-reduec
+! halley: there is no pattern "all-reduec"; did you mean "all-reduce"?
+! see 'halley trace gen --help'
+? 2
+$ halley trace gen
+! halley: which pattern? --list shows them
+! see 'halley trace gen --help'
+? 2
+$ halley trace gen all-reduce -o nowhere/x
+! halley: nowhere/x.0.et: {*}
+? 1
+$ ls
