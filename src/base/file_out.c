@@ -234,8 +234,10 @@ static int open_target(file_output *out, const char *path)
     }
     if (stat(path, &about) == 0)
         return open_existing(out, path, &about);
-    if (errno != ENOENT)
+    if (errno != ENOENT || path[0] == '\0')
         return errno;
+    if (str_ends(str_from(path), STR("/")))
+        return EISDIR;
     out->path = copy_text(path);
     return out->path != NULL ? create_temporary(out) : ENOMEM;
 }
@@ -286,7 +288,7 @@ halley_status file_output_commit(file_output *out, halley_error *err)
 {
     flush(out);
     if (out->gzip != NULL && out->reason == 0)
-        deflate(out, NULL, 0, true);
+        deflate(out, out->buffer, 0, true);
     if (out->path != NULL && out->reason == 0 && fsync(out->fd) != 0)
         out->reason = errno;
     close_fd(out);

@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -159,7 +160,8 @@ void strbuf_double(strbuf *b, double value)
     }
     char text[40];
     int n = 0;
-    for (int digits = 15; digits <= 17; digits++) {
+    /* Every decimal of 15 digits survives in a double, but for the subnormal ones. */
+    for (int digits = fabs(value) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
         double back;
         n = snprintf(text, sizeof text, "%.*g", digits, value);
         for (int i = 0; i < n; i++)
