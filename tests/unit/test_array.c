@@ -1,6 +1,8 @@
 /* Arrays and arenas. */
+#include "alloc_fail.h"
 #include "base/arena.h"
 #include "base/array.h"
+#include "base/error.h"
 #include "unit.h"
 
 #include <string.h>
@@ -95,6 +97,48 @@ static void an_arena_copies_and_formats_text(void **state)
     arena_fini(&a);
 }
 
+typedef ARRAY(uint64_t) u64_array;
+
+static halley_status fill_array(void *context, halley_error *err)
+{
+    (void)context;
+    u64_array a = {0};
+    halley_status status = HALLEY_OK;
+    for (uint64_t i = 0; i < 1000 && status == HALLEY_OK; i++) {
+        if (!array_push(&a, i)) {
+            assert_int_equal(a.n, i); /* unchanged by the failure */
+            status = error_nomem(err);
+        }
+    }
+    array_trim(&a);
+    for (uint64_t i = 0; i < a.n; i++)
+        assert_int_equal(a.at[i], i);
+    array_fini(&a);
+    return status;
+}
+
+static halley_status fill_arena(void *context, halley_error *err)
+{
+    (void)context;
+    arena a = {0};
+    bool ok = true;
+    for (size_t i = 0; i < 200; i++) {
+        ok = ok && arena_alloc(&a, i * i) != NULL;
+        ok = ok && arena_copy(&a, STR("text")) != NULL;
+        ok = ok && arena_printf(&a, "%zu", i) != NULL;
+        ok = ok && arena_array(&a, i, 8) != NULL;
+    }
+    arena_fini(&a);
+    return ok ? HALLEY_OK : error_nomem(err);
+}
+
+static void running_out_of_memory_leaves_them_whole(void **state)
+{
+    (void)state;
+    assert_true(alloc_fail_everywhere(fill_array, NULL) > 5);
+    assert_true(alloc_fail_everywhere(fill_arena, NULL) > 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -105,6 +149,7 @@ int main(void)
         cmocka_unit_test(an_arena_wastes_little),
         cmocka_unit_test(an_arena_refuses_sizes_that_overflow),
         cmocka_unit_test(an_arena_copies_and_formats_text),
+        cmocka_unit_test(running_out_of_memory_leaves_them_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Configuration trees and schema tables. */
+#include "alloc_fail.h"
 #include "base/conf.h"
 #include "unit.h"
 
@@ -333,6 +334,28 @@ static void foreign_files_may_hold_unknown_keys(void **state)
     conf_fini(&file);
 }
 
+static halley_status load_example(void *context, halley_error *err)
+{
+    conf_file file;
+    TRY(conf_parse(&file, str_from(context), "c", err));
+    conf_fini(&file);
+    return HALLEY_OK;
+}
+
+static void running_out_of_memory_is_said(void **state)
+{
+    (void)state;
+    static char many[40000] = "{";
+    static char json[] = "{\"a\": [1, 2.5, \"x\", {}]}";
+    size_t n = 1;
+    for (int i = 0; i < 800; i++)
+        n += (size_t)snprintf(many + n, sizeof many - n, "key-%d: [1, {a: b}, %d], ", i,
+                              i);
+    memcpy(many + n, "}", 2);
+    assert_true(alloc_fail_everywhere(load_example, many) > 5);
+    assert_true(alloc_fail_everywhere(load_example, json) >= 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +370,7 @@ int main(void)
         cmocka_unit_test(a_map_fills_a_struct_by_its_table),
         cmocka_unit_test(a_wrong_value_is_said_with_key_and_place),
         cmocka_unit_test(foreign_files_may_hold_unknown_keys),
+        cmocka_unit_test(running_out_of_memory_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

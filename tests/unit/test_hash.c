@@ -1,4 +1,6 @@
 /* Hashing, the map of numbers, interned strings, random numbers. */
+#include "alloc_fail.h"
+#include "base/error.h"
 #include "base/hash.h"
 #include "base/rng.h"
 #include "unit.h"
@@ -179,6 +181,44 @@ static void normal_numbers_have_mean_0_and_deviation_1(void **state)
     assert_true(fabs(fourth / n - 3) < 0.1);
 }
 
+static halley_status fill_map(void *context, halley_error *err)
+{
+    (void)context;
+    map64 m = {0};
+    uint32_t n = 0;
+    while (n < 500 && map64_set(&m, n * 7, n))
+        n++;
+    for (uint32_t i = 0; i < n; i++) /* what went in is there, whatever failed */
+        assert_int_equal(map64_find(&m, i * 7), i);
+    map64_fini(&m);
+    return n == 500 ? HALLEY_OK : error_nomem(err);
+}
+
+static halley_status fill_intern(void *context, halley_error *err)
+{
+    (void)context;
+    intern t = {0};
+    char text[600];
+    uint32_t n = 0;
+    for (; n < 500; n++) {
+        const int length = snprintf(text, sizeof text, "%0*u", (int)n + 4, n);
+        if (intern_add(&t, (str){text, (size_t)length}) != n)
+            break;
+    }
+    assert_int_equal(t.n, n);
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(intern_text(&t, i).n, i + 4);
+    intern_fini(&t);
+    return n == 500 ? HALLEY_OK : error_nomem(err);
+}
+
+static void running_out_of_memory_loses_no_entry(void **state)
+{
+    (void)state;
+    assert_true(alloc_fail_everywhere(fill_map, NULL) > 5);
+    assert_true(alloc_fail_everywhere(fill_intern, NULL) > 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +228,7 @@ int main(void)
         cmocka_unit_test(a_reserved_map_does_not_grow),
         cmocka_unit_test(interned_ids_count_in_order_of_first_sight),
         cmocka_unit_test(interned_texts_may_be_empty_long_or_hold_zeros),
+        cmocka_unit_test(running_out_of_memory_loses_no_entry),
         cmocka_unit_test(a_seed_gives_the_published_sequence),
         cmocka_unit_test(random_numbers_below_n_are_uniform),
         cmocka_unit_test(normal_numbers_have_mean_0_and_deviation_1),
