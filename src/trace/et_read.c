@@ -100,9 +100,9 @@ static const uint8_t *guess_start(const uint8_t *at, const uint8_t *end)
     return NULL;
 }
 
-/* One thread's part of a file. */
+/* One thread's part of a file. The first one's columns are the trace's own. */
 typedef struct share {
-    trace_store s;
+    trace_store own, *s;
     const uint8_t *start, *stop; /* decode messages that start in [start, stop) */
     const uint8_t *reached;      /* where the next message starts */
     bool done;
@@ -118,29 +118,62 @@ static halley_status read_share(void *context, size_t i, uint32_t worker,
                                 halley_error *err)
 {
     (void)worker;
-    (void)err; /* errors are found again, in order, by the main thread */
     const job *const j = context;
     share *const part = &j->shares[i];
-    const et_decoder d = {.s = &part->s, .base = j->base};
+    /* The first share is in order, so its errors are the file's. Others may have started
+     * from a wrong guess: theirs are found again, if they are real, when the rest is
+     * decoded in order. */
+    const et_decoder d = {.s = part->s, .base = j->base, .err = i == 0 ? err : NULL};
     part->reached = part->start;
-    part->s.base = j->base;
-    part->done = part->start && read_nodes(&d, &part->reached, part->stop, j->end,
-                                           j->max_nodes) == HALLEY_OK;
+    const halley_status status =
+        part->start ? read_nodes(&d, &part->reached, part->stop, j->end, j->max_nodes)
+                    : HALLEY_EFORMAT;
+    part->done = status == HALLEY_OK;
+    return i == 0 ? status : HALLEY_OK;
+}
+
+/* Elements to be copied to the end of a column once all columns have room; run side by
+ * side. */
+typedef struct copy {
+    void *to;
+    const void *from;
+    size_t n;            /* elements */
+    uint32_t size;       /* bytes of one */
+    uint32_t shift;      /* added to each, when size is 4 */
+    const uint32_t *map; /* replaces each, when size is 4 */
+} copy;
+typedef ARRAY(copy) copy_array;
+
+static halley_status run_copy(void *context, size_t i, uint32_t worker, halley_error *err)
+{
+    (void)worker;
+    (void)err;
+    const copy *const c = &((const copy *)context)[i];
+    if (c->size != 4) {
+        memcpy(c->to, c->from, c->n * c->size);
+        return HALLEY_OK;
+    }
+    uint32_t *const to = c->to;
+    const uint32_t *const from = c->from;
+    for (size_t k = 0; k < c->n; k++)
+        to[k] = c->map ? c->map[from[k]] : from[k] + c->shift;
     return HALLEY_OK;
 }
 
-static bool append64(u64_array *to, const u64_array *from)
+static bool plan64(copy_array *plan, u64_array *to, const u64_array *from)
 {
+    if (from->n == 0)
+        return true;
     if (!array_reserve(to, from->n))
         return false;
-    if (from->n)
-        memcpy(to->at + to->n, from->at, from->n * sizeof *to->at);
+    const copy c = {.to = to->at + to->n, .from = from->at, .n = from->n, .size = 8};
     to->n += from->n;
-    return true;
+    return array_push(plan, c);
 }
 
 /* A column that is zero behind its end: fill up to n nodes first. */
-static bool append_column(u64_array *to, uint32_t n, const u64_array *from)
+static bool plan_column(copy_array *plan, u64_array *to, uint32_t n,
+                        const u64_array *from)
 {
     if (from->n == 0)
         return true;
@@ -148,21 +181,22 @@ static bool append_column(u64_array *to, uint32_t n, const u64_array *from)
         return false;
     memset(to->at + to->n, 0, (n - to->n) * sizeof *to->at);
     to->n = n;
-    return append64(to, from);
+    return plan64(plan, to, from);
 }
 
 /* Positions, moved on by what stands before. */
-static bool append32(u32_array *to, const uint32_t *from, size_t n, uint32_t shift)
+static bool plan32(copy_array *plan, u32_array *to, const uint32_t *from, size_t n,
+                   size_t shift)
 {
     if (!array_reserve(to, n))
         return false;
-    for (size_t i = 0; i < n; i++)
-        to->at[to->n + i] = from[i] + shift;
+    const copy c = {
+        .to = to->at + to->n, .from = from, .n = n, .size = 4, .shift = (uint32_t)shift};
     to->n += n;
-    return true;
+    return array_push(plan, c);
 }
 
-static bool append_ids(trace_store *to, const trace_store *from)
+static bool plan_ids(copy_array *plan, trace_store *to, const trace_store *from)
 {
     if (to->ids.n == 0 && from->ids.n == 0 && from->first_id == to->first_id + to->n)
         return true;
@@ -174,7 +208,7 @@ static bool append_ids(trace_store *to, const trace_store *from)
         to->ids.n = to->n;
     }
     if (from->ids.n)
-        return append64(&to->ids, &from->ids);
+        return plan64(plan, &to->ids, &from->ids);
     if (!array_reserve(&to->ids, from->n))
         return false;
     for (uint32_t i = 0; i < from->n; i++)
@@ -182,23 +216,25 @@ static bool append_ids(trace_store *to, const trace_store *from)
     return true;
 }
 
-static bool append_shapes(trace_store *to, const trace_store *from)
+static bool plan_shapes(copy_array *plan, uint32_t **map, trace_store *to,
+                        const trace_store *from)
 {
     const size_t n = from->shapes.shapes.n;
-    uint32_t *const map = mem_array(n, sizeof *map);
-    if (!map || !array_reserve(&to->shape, from->n)) {
-        free(map);
+    *map = mem_array(n, sizeof **map);
+    if (!*map || !array_reserve(&to->shape, from->n))
         return false;
+    for (uint32_t i = 0; i < n; i++) {
+        (*map)[i] = attr_shapes_import(&to->shapes, &from->shapes, i);
+        if ((*map)[i] == HASH_NONE)
+            return false;
     }
-    bool fine = true;
-    for (uint32_t i = 0; i < n && fine; i++) {
-        map[i] = attr_shapes_import(&to->shapes, &from->shapes, i);
-        fine = map[i] != HASH_NONE;
-    }
-    for (uint32_t i = 0; i < from->n && fine; i++)
-        to->shape.at[to->shape.n++] = map[from->shape.at[i]];
-    free(map);
-    return fine;
+    const copy c = {.to = to->shape.at + to->shape.n,
+                    .from = from->shape.at,
+                    .n = from->n,
+                    .size = 4,
+                    .map = *map};
+    to->shape.n += from->n;
+    return array_push(plan, c);
 }
 
 static bool append_extras(trace_store *to, const trace_store *from)
@@ -240,31 +276,69 @@ static bool can_append(const trace_store *to, const trace_store *from, uint32_t 
            to->ctrl_ids.n + from->ctrl_ids.n <= UINT32_MAX;
 }
 
-static halley_status append(trace_store *to, trace_store *from, halley_error *err)
+static bool plan_append(copy_array *plan, uint32_t **map, trace_store *to,
+                        const trace_store *from)
+{
+    if (to->n == 0)
+        to->first_id = from->first_id;
+    if (!array_reserve(&to->types, from->n))
+        return false;
+    const copy types = {.to = to->types.at + to->types.n,
+                        .from = from->types.at,
+                        .n = from->n,
+                        .size = 1};
+    to->types.n += from->n;
+    /* Positions before what they point into: the shift is its length so far. */
+    return array_push(plan, types) && plan_ids(plan, to, from) &&
+           plan_shapes(plan, map, to, from) && append_extras(to, from) &&
+           append_offsets(to, from, to->base) &&
+           plan_column(plan, &to->names, to->n, &from->names) &&
+           plan_column(plan, &to->starts, to->n, &from->starts) &&
+           plan_column(plan, &to->durations, to->n, &from->durations) &&
+           plan_column(plan, &to->inputs, to->n, &from->inputs) &&
+           plan_column(plan, &to->outputs, to->n, &from->outputs) &&
+           plan32(plan, &to->value_at, from->value_at.at, from->n, to->values.n) &&
+           plan32(plan, &to->data_at, from->data_at.at + 1, from->n, to->data_ids.n) &&
+           plan32(plan, &to->ctrl_at, from->ctrl_at.at + 1, from->n, to->ctrl_ids.n) &&
+           plan64(plan, &to->data_ids, &from->data_ids) &&
+           plan64(plan, &to->ctrl_ids, &from->ctrl_ids) &&
+           plan64(plan, &to->values, &from->values);
+}
+
+static halley_status append(trace_store *to, trace_store *from, uint32_t n_threads,
+                            halley_error *err)
 {
     if (from->n == 0)
         return HALLEY_OK;
-    if (to->n == 0)
-        to->first_id = from->first_id;
-    const bool fine =
-        append_ids(to, from) && append_shapes(to, from) && append_extras(to, from) &&
-        append_offsets(to, from, to->base) &&
-        append_column(&to->names, to->n, &from->names) &&
-        append_column(&to->starts, to->n, &from->starts) &&
-        append_column(&to->durations, to->n, &from->durations) &&
-        append_column(&to->inputs, to->n, &from->inputs) &&
-        append_column(&to->outputs, to->n, &from->outputs) &&
-        append32(&to->value_at, from->value_at.at, from->n, (uint32_t)to->values.n) &&
-        append32(&to->data_at, from->data_at.at + 1, from->n, (uint32_t)to->data_ids.n) &&
-        append32(&to->ctrl_at, from->ctrl_at.at + 1, from->n, (uint32_t)to->ctrl_ids.n) &&
-        array_reserve(&to->types, from->n) && append64(&to->data_ids, &from->data_ids) &&
-        append64(&to->ctrl_ids, &from->ctrl_ids) && append64(&to->values, &from->values);
-    if (!fine)
-        return error_nomem(err);
-    memcpy(to->types.at + to->types.n, from->types.at, from->n);
-    to->types.n += from->n;
+    copy_array plan = {0};
+    uint32_t *map = NULL;
+    halley_status status = HALLEY_OK;
+    if (plan_append(&plan, &map, to, from))
+        status = pool_run(n_threads, plan.n, run_copy, plan.at, err);
+    else
+        status = error_nomem(err);
     to->n += from->n;
+    array_fini(&plan);
+    free(map);
     trace_store_fini(from);
+    return status;
+}
+
+/* Append share after share as long as each starts where the one before it ended. */
+static halley_status join_shares(const et_decoder *d, const uint8_t **at, const job *j,
+                                 uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        share *const part = &j->shares[i];
+        if (!part->done || *at != part->start)
+            break;
+        if (i > 0) {
+            if (!can_append(d->s, part->s, j->max_nodes))
+                break;
+            TRY(append(d->s, part->s, n, d->err));
+        }
+        *at = part->reached;
+    }
     return HALLEY_OK;
 }
 
@@ -285,25 +359,23 @@ static halley_status read_in_shares(const et_decoder *d, const uint8_t **at,
         return error_nomem(d->err);
     halley_status status = HALLEY_OK;
     shares[0].start = *at;
-    for (uint32_t i = 1; i < n; i++)
+    shares[0].s = d->s;
+    for (uint32_t i = 1; i < n && !status; i++) {
         shares[i].start = guess_start(*at + n_bytes / n * i, end);
-    for (uint32_t i = 0; i < n && !status; i++) {
-        shares[i].stop = i + 1 < n && shares[i + 1].start ? shares[i + 1].start : end;
-        if (!trace_store_init(&shares[i].s))
+        shares[i].s = &shares[i].own;
+        if (!trace_store_init(&shares[i].own))
             status = error_nomem(d->err);
+        shares[i].own.base = d->base;
     }
+    for (uint32_t i = 0; i < n; i++)
+        shares[i].stop = i + 1 < n && shares[i + 1].start ? shares[i + 1].start : end;
     job j = {d->base, end, shares, max_nodes};
     if (!status)
         status = pool_run(n, n, read_share, &j, d->err);
-    for (uint32_t i = 0; i < n && !status; i++) {
-        if (!shares[i].done || *at != shares[i].start ||
-            !can_append(d->s, &shares[i].s, max_nodes))
-            break;
-        *at = shares[i].reached;
-        status = append(d->s, &shares[i].s, d->err);
-    }
-    for (uint32_t i = 0; i < n; i++)
-        trace_store_fini(&shares[i].s);
+    if (!status)
+        status = join_shares(d, at, &j, n);
+    for (uint32_t i = 1; i < n; i++)
+        trace_store_fini(&shares[i].own);
     free(shares);
     return status;
 }
