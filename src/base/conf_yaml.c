@@ -129,27 +129,41 @@ static halley_status open_frame(builder *b, const yaml_event_t *event, conf_kind
     return HALLEY_OK;
 }
 
-/* Equal texts get equal ids and new ones count up, so the first key whose id is not its
- * place stands in the map twice. */
-static halley_status check_duplicates(builder *b, const entry *entries, uint32_t n)
+static halley_status refuse_duplicate(builder *b, const entry *first, const entry *again)
+{
+    error_set(b->err, HALLEY_EFORMAT,
+              "key \"%.*s\" stands here again, first in line %u; remove one of them",
+              STR_ARG(again->key), first->node->key_line);
+    error_at_line(b->err, again->node->key_line, again->node->key_column);
+    return HALLEY_EFORMAT;
+}
+
+/* For large maps: equal texts get equal ids and new ones count up, so the first key whose
+ * id is not its place stands in the map twice. */
+static halley_status check_many(builder *b, const entry *entries, uint32_t n)
 {
     intern seen = {0};
     halley_status status = HALLEY_OK;
     for (uint32_t i = 0; i < n && status == HALLEY_OK; i++) {
         const uint32_t id = intern_add(&seen, entries[i].key);
-        const conf_node *node = entries[i].node;
-        if (id == HASH_NONE) {
+        if (id == HASH_NONE)
             status = error_nomem(b->err);
-        } else if (id != i) {
-            status = error_set(b->err, HALLEY_EFORMAT,
-                               "key \"%.*s\" stands here again, first in line %u; remove "
-                               "one of them",
-                               STR_ARG(entries[i].key), entries[id].node->key_line);
-            error_at_line(b->err, node->key_line, node->key_column);
-        }
+        else if (id != i)
+            status = refuse_duplicate(b, &entries[id], &entries[i]);
     }
     intern_fini(&seen);
     return status;
+}
+
+static halley_status check_duplicates(builder *b, const entry *entries, uint32_t n)
+{
+    if (n > 32)
+        return check_many(b, entries, n);
+    for (uint32_t i = 1; i < n; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (str_eq(entries[i].key, entries[k].key))
+                return refuse_duplicate(b, &entries[k], &entries[i]);
+    return HALLEY_OK;
 }
 
 static halley_status close_frame(builder *b)

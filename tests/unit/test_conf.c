@@ -173,6 +173,26 @@ static void what_cannot_be_read_is_said_with_its_place(void **state)
     }
 }
 
+static void a_duplicate_is_found_in_a_map_of_any_size(void **state)
+{
+    (void)state;
+    for (int n = 2; n < 200; n += 7) {
+        char text[4000], expected[200];
+        size_t used = 0;
+        for (int i = 0; i < n; i++)
+            used += (size_t)snprintf(text + used, sizeof text - used, "key-%d: 1\n", i);
+        snprintf(text + used, sizeof text - used, "key-%d: 1\n", n / 2);
+        conf_file file;
+        halley_error err = {0};
+        assert_int_equal(conf_parse(&file, str_from(text), "a", &err), HALLEY_EFORMAT);
+        snprintf(expected, sizeof expected,
+                 "key \"key-%d\" stands here again, first in line %d; remove one of them",
+                 n / 2, n / 2 + 1);
+        assert_string_equal(err.text, expected);
+        assert_int_equal(err.line, n + 1);
+    }
+}
+
 static void deep_nesting_is_refused(void **state)
 {
     (void)state;
@@ -345,10 +365,10 @@ static halley_status load_example(void *context, halley_error *err)
 static void running_out_of_memory_is_said(void **state)
 {
     (void)state;
-    static char many[40000] = "{";
+    static char many[8000] = "{";
     static char json[] = "{\"a\": [1, 2.5, \"x\", {}]}";
     size_t n = 1;
-    for (int i = 0; i < 800; i++)
+    for (int i = 0; i < 150; i++)
         n += (size_t)snprintf(many + n, sizeof many - n, "key-%d: [1, {a: b}, %d], ", i,
                               i);
     memcpy(many + n, "}", 2);
@@ -365,6 +385,7 @@ int main(void)
         cmocka_unit_test(flow_yaml_is_not_mistaken_for_json),
         cmocka_unit_test(an_empty_file_is_null),
         cmocka_unit_test(what_cannot_be_read_is_said_with_its_place),
+        cmocka_unit_test(a_duplicate_is_found_in_a_map_of_any_size),
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(a_missing_file_is_said),
         cmocka_unit_test(a_map_fills_a_struct_by_its_table),
