@@ -40,6 +40,10 @@ void trace_store_fini(trace_store *s)
 
 bool column_put_far(u64_array *column, uint32_t i, uint64_t value)
 {
+    if (i < column->n) {
+        column->at[i] = value;
+        return true;
+    }
     const size_t gap = i - column->n;
     if (!array_reserve(column, gap + 1))
         return false;

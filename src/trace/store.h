@@ -155,11 +155,11 @@ struct halley_trace {
 bool trace_store_init(trace_store *s);
 void trace_store_fini(trace_store *s);
 bool column_put_far(u64_array *column, uint32_t i, uint64_t value);
-/* Set element i of a column whose elements behind i are all zero so far. False: no
- * memory. */
+/* Set element i, for the first time or again, of a column whose elements behind i are all
+ * zero so far. False: no memory. */
 static inline bool column_put(u64_array *column, uint32_t i, uint64_t value)
 {
-    if (value == 0)
+    if (value == 0 && i >= column->n)
         return true;
     if (column->n == i)
         return array_push(column, value);
