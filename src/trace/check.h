@@ -81,9 +81,10 @@ void check_list_fini(check_list *l);
 /* Append all of `from` as far as the limit allows, and its counts. */
 void check_list_join(check_list *to, const check_list *from);
 
-/* A text from a trace for a sentence: quoted, UTF-8, shortened beyond 60 bytes.
- * Terminated; in l's memory; "" after memory ran out. */
-const char *check_quote(check_list *l, halley_bytes text);
+/* A text from a trace for a sentence of that code: quoted, UTF-8, shortened beyond 60
+ * bytes. Terminated; in l's memory; "" after memory ran out or when no more findings of
+ * the code are listed. */
+const char *check_quote(check_list *l, check_code code, halley_bytes text);
 
 /* A send or receive that has all it needs. */
 typedef struct check_message {

@@ -114,19 +114,21 @@ static span find_span(const groups *g, uint32_t which, uint32_t group_id)
     return (span){group_id, 0, 0};
 }
 
-static const char *name_of(groups *g, uint32_t group_id)
+static const char *name_of(groups *g, check_code code, uint32_t group_id)
 {
     const str name = intern_text(&g->names, group_id);
-    return check_quote(g->s->found, (halley_bytes){name.at, name.n});
+    return check_quote(g->s->found, code, (halley_bytes){name.at, name.n});
 }
 
 /* "group "1"" or "all ranks": for sentences. */
-static const char *group_words(groups *g, uint32_t group_id)
+static const char *group_words(groups *g, check_code code, uint32_t group_id)
 {
+    if (g->s->found->n[code] >= g->s->found->max_per_code)
+        return "";
     if (intern_text(&g->names, group_id).n == 0)
         return "the group of all ranks";
     const char *words =
-        arena_printf(&g->s->found->memory, "group %s", name_of(g, group_id));
+        arena_printf(&g->s->found->memory, "group %s", name_of(g, code, group_id));
     return words == NULL ? "group" : words;
 }
 
@@ -235,8 +237,10 @@ static uint32_t find_from(const side *s, uint32_t i, const check_collective *wan
     return i;
 }
 
-static const char *words_of(groups *g, const check_collective *c)
+static const char *words_of(groups *g, check_code code, const check_collective *c)
 {
+    if (g->s->found->n[code] >= g->s->found->max_per_code)
+        return "";
     const char *words =
         arena_printf(&g->s->found->memory, "%s of %" PRIu64 " bytes (node %" PRIu64 ")",
                      halley_coll_type_name(c->type), c->size_bytes, c->id);
@@ -250,13 +254,14 @@ static bool tell_order(groups *g, const check_place *at, const side *ref,
     const uint32_t r = find_from(ref, p, &other->at[p]);
     bool ok = true, ok_too = true;
     const bool sure = bound(g, other, p, q, &ok) && bound(g, ref, p, r, &ok_too);
-    check_add(g->s->found, sure ? CHECK_COLL_ORDER : CHECK_COLL_ORDER_UNSURE, at,
-              other->at[p].node,
+    const check_code code = sure ? CHECK_COLL_ORDER : CHECK_COLL_ORDER_UNSURE;
+    check_add(g->s->found, code, at, other->at[p].node,
               sure ? "both wait for each other: give all ranks the same order"
                    : "give all ranks the same order to be sure",
               "collective %" PRIu32 " of %s is %s, but on rank %" PRIu32 " %s", p + 1,
-              group_words(g, other->at[p].group_id), words_of(g, &other->at[p]),
-              ref->rank, words_of(g, &ref->at[p]));
+              group_words(g, code, other->at[p].group_id),
+              words_of(g, code, &other->at[p]), ref->rank,
+              words_of(g, code, &ref->at[p]));
     return ok && ok_too;
 }
 
@@ -268,18 +273,19 @@ static void tell_count(groups *g, const check_place *at, const side *ref,
         extra = arena_printf(&g->s->found->memory,
                              "; the first that differs is number %" PRIu32
                              ", %s here and %s there",
-                             p + 1, words_of(g, &other->at[p]), words_of(g, &ref->at[p]));
+                             p + 1, words_of(g, CHECK_COLL_COUNT, &other->at[p]),
+                             words_of(g, CHECK_COLL_COUNT, &ref->at[p]));
     else if (p < other->n)
         extra = arena_printf(&g->s->found->memory, "; the first too many is %s",
-                             words_of(g, &other->at[p]));
+                             words_of(g, CHECK_COLL_COUNT, &other->at[p]));
     else if (p < ref->n)
         extra = arena_printf(&g->s->found->memory, "; the first missing is %s",
-                             words_of(g, &ref->at[p]));
+                             words_of(g, CHECK_COLL_COUNT, &ref->at[p]));
     check_add(g->s->found, CHECK_COLL_COUNT, at,
               p < other->n ? other->at[p].node : HALLEY_NO_NODE,
               "the others wait for ever: every rank of a group takes part in each",
               "%" PRIu32 " collectives of %s, but rank %" PRIu32 " has %" PRIu32 "%s",
-              other->n, group_words(g, group_id), ref->rank, ref->n,
+              other->n, group_words(g, CHECK_COLL_COUNT, group_id), ref->rank, ref->n,
               extra == NULL ? "" : extra);
 }
 
@@ -293,13 +299,14 @@ static void tell_kind(groups *g, const check_place *at, const side *ref,
     char more[64] = "";
     if (n > 1)
         snprintf(more, sizeof more, "; %" PRIu32 " more differ", n - 1);
-    check_add(g->s->found, type ? CHECK_COLL_TYPE : CHECK_COLL_SIZE, at,
-              other->at[p].node,
+    const check_code code = type ? CHECK_COLL_TYPE : CHECK_COLL_SIZE;
+    check_add(g->s->found, code, at, other->at[p].node,
               type ? "give all ranks of the group the same type"
                    : "give all ranks of the group the same comm_size",
               "collective %" PRIu32 " of %s is %s, but on rank %" PRIu32 " %s%s", p + 1,
-              group_words(g, other->at[p].group_id), words_of(g, &other->at[p]),
-              ref->rank, words_of(g, &ref->at[p]), more);
+              group_words(g, code, other->at[p].group_id),
+              words_of(g, code, &other->at[p]), ref->rank, words_of(g, code, &ref->at[p]),
+              more);
 }
 
 /* How many members have the same trace as this one. */
@@ -340,7 +347,7 @@ static void tell_strangers(groups *g, uint32_t group_id)
         check_add(g->s->found, CHECK_GROUP_MEMBER, &at, s.at[0].node,
                   "correct pg_name or the ranks of the group",
                   "rank %" PRIu32 " takes part in %s, which it does not belong to", rank,
-                  group_words(g, group_id));
+                  group_words(g, CHECK_GROUP_MEMBER, group_id));
     }
 }
 
@@ -377,12 +384,12 @@ static void check_declared(groups *g, uint32_t group_id, uint32_t n_members)
         if (g->s->groups_path != NULL)
             check_add(g->s->found, CHECK_GROUP_UNKNOWN, &at, HALLEY_NO_NODE,
                       "add it with its ranks", "group %s is not in %s",
-                      name_of(g, group_id), g->s->groups_path);
+                      name_of(g, CHECK_GROUP_UNKNOWN, group_id), g->s->groups_path);
         else if (n_members == 1)
             check_add(g->s->found, CHECK_GROUP_ALONE, &at, HALLEY_NO_NODE,
                       "a collective needs two",
                       "only rank %" PRIu32 " has collectives of group %s", at.rank,
-                      name_of(g, group_id));
+                      name_of(g, CHECK_GROUP_ALONE, group_id));
         return;
     }
     const trace_group *group = &g->declared.list.at[declaration];
@@ -392,7 +399,8 @@ static void check_declared(groups *g, uint32_t group_id, uint32_t n_members)
                       "add the traces of the other ranks, or correct the group",
                       "group %s has rank %" PRIu32 ", but there are ranks 0 to %" PRIu32
                       " only",
-                      name_of(g, group_id), group->ranks[i], g->s->distinct->n_ranks - 1);
+                      name_of(g, CHECK_GROUP_RANGE, group_id), group->ranks[i],
+                      g->s->distinct->n_ranks - 1);
             return;
         }
 }
@@ -466,7 +474,8 @@ static halley_status read_declarations(groups *g, halley_error *err)
             const check_place at = check_place_of(g->s, 0);
             check_add(g->s->found, CHECK_GROUP_CONFLICT, &at, HALLEY_NO_NODE,
                       "make all process_group:init nodes agree",
-                      "ranks do not agree on the members of group %s", name_of(g, id));
+                      "ranks do not agree on the members of group %s",
+                      name_of(g, CHECK_GROUP_CONFLICT, id));
         }
     }
     return HALLEY_OK;

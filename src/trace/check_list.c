@@ -102,8 +102,10 @@ static size_t cut(halley_bytes text, size_t most)
     return n;
 }
 
-const char *check_quote(check_list *l, halley_bytes text)
+const char *check_quote(check_list *l, check_code code, halley_bytes text)
 {
+    if (l->n[code] >= l->max_per_code)
+        return "";
     strbuf b = {0};
     strbuf_add_char(&b, '"');
     const size_t n = cut(text, 60);

@@ -120,7 +120,7 @@ static void wrong_class(check_list *l, const check_place *at, uint32_t node,
         check_add(l, CHECK_ATTR_TYPE, at, node, remedy, "%s has no value", name);
     else if (attr->kind == HALLEY_ATTR_STRING)
         check_add(l, CHECK_ATTR_TYPE, at, node, remedy, "%s is a string, %s", name,
-                  check_quote(l, attr->bytes));
+                  check_quote(l, CHECK_ATTR_TYPE, attr->bytes));
     else
         check_add(l, CHECK_ATTR_TYPE, at, node, remedy, "%s is of kind %s", name,
                   halley_attr_kind_name(attr->kind));
@@ -259,10 +259,11 @@ static void check_texts(check_list *l, const check_place *at, uint32_t node)
         const halley_attr attr = halley_node_attr(at->trace, node, i);
         if (!attr_valid(&attr))
             check_add(l, CHECK_NAME_UTF8, at, node, remedy, "attribute %s is not UTF-8",
-                      check_quote(l, attr.name));
+                      check_quote(l, CHECK_NAME_UTF8, attr.name));
         if (!all_numbers(&attr))
             check_add(l, CHECK_NAN, at, node, "no result can be made from it",
-                      "attribute %s is not a finite number", check_quote(l, attr.name));
+                      "attribute %s is not a finite number",
+                      check_quote(l, CHECK_NAN, attr.name));
     }
 }
 

@@ -67,7 +67,7 @@ static void add_cycle(check_list *l, const check_place *at, const uint32_t *cycl
         halley_bytes name = halley_node_name(at->trace, cycle[i]);
         strbuf_printf(&b, "%" PRIu64, halley_node_id(at->trace, cycle[i]));
         if (i < 4)
-            strbuf_printf(&b, " %s", check_quote(l, name));
+            strbuf_printf(&b, " %s", check_quote(l, CHECK_CYCLE, name));
         strbuf_add(&b, STR(" -> "));
     }
     strbuf_printf(&b, "%" PRIu64, halley_node_id(at->trace, cycle[0]));
