@@ -1,0 +1,24 @@
+/* des/ticks.h - from real numbers to ticks, one way everywhere. */
+#ifndef DES_TICKS_H
+#define DES_TICKS_H
+
+#include <stdint.h>
+
+/*
+ * The whole ticks of x. Beyond what 64 bits hold, and for what is not a number, the
+ * result is what x86-64's conversion gives (2^63 for NaN and negative overflow, 0 for
+ * infinity), because that is what ASTRA-sim's users see; portable C leaves it undefined.
+ */
+static inline uint64_t ticks_from(double x)
+{
+    const double half = 9223372036854775808.0;
+    if (x >= 0 && x < half)
+        return (uint64_t)x;
+    if (x >= half && x < 2 * half)
+        return (uint64_t)(x - half) ^ UINT64_C(0x8000000000000000);
+    if (x < 0 && x > -half)
+        return (uint64_t)(int64_t)x;
+    return x >= half ? 0 : UINT64_C(0x8000000000000000);
+}
+
+#endif
