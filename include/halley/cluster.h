@@ -1,0 +1,49 @@
+/*
+ * halley/cluster.h - what a machine is made of: NPUs, memory, network dimensions, and how
+ * its communication library is set up.
+ */
+#ifndef HALLEY_CLUSTER_H
+#define HALLEY_CLUSTER_H
+
+#include "halley/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct halley_cluster halley_cluster; /* immutable once made; opaque */
+
+/* ASTRA-sim's files and options. Paths are required unless the comment says otherwise;
+ * zero in a number is ASTRA-sim's own default. */
+typedef struct halley_astra_files {
+    const char *network;    /* network.yml */
+    const char *system;     /* system.json */
+    const char *memory;     /* remote_memory.json; NULL = no remote memory */
+    const char *comm_group; /* comm_group.json; NULL = none */
+    uint32_t queues_per_dim;
+    double injection_scale; /* on endpoint-delay; 0 = 1 */
+    bool rendezvous;
+} halley_astra_files;
+
+/*
+ * Read ASTRA-sim's files. On success *out is the caller's, to free with
+ * halley_cluster_free. Keys that are not known are kept as warnings.
+ */
+halley_status halley_cluster_load_astra(halley_cluster **out,
+                                        const halley_astra_files *files,
+                                        halley_error *err);
+void halley_cluster_free(halley_cluster *cluster);
+
+uint32_t halley_cluster_npus(const halley_cluster *cluster);
+uint32_t halley_cluster_dims(const halley_cluster *cluster);
+/* What is odd about the description but no error; sentences, lent. */
+uint32_t halley_cluster_warning_count(const halley_cluster *cluster);
+const char *halley_cluster_warning(const halley_cluster *cluster, uint32_t i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,17 @@
+/* cluster/astra.h - the pieces of the reader of ASTRA-sim's files; for this folder. */
+#ifndef CLUSTER_ASTRA_H
+#define CLUSTER_ASTRA_H
+
+#include "base/conf.h"
+#include "cluster/cluster.h"
+
+halley_status astra_read_network(halley_cluster *c, const char *path, halley_error *err);
+halley_status astra_read_system(halley_cluster *c, const halley_astra_files *files,
+                                halley_error *err);
+halley_status astra_read_memory(halley_cluster *c, const char *path, halley_error *err);
+halley_status astra_read_groups(halley_cluster *c, const char *path, halley_error *err);
+
+/* The root of a file, which must be a map. */
+halley_status astra_map(const conf_file *file, halley_error *err);
+
+#endif

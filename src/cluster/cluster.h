@@ -1,0 +1,132 @@
+/* cluster/cluster.h - the cluster as the engines see it: plain numbers in base units. */
+#ifndef CLUSTER_CLUSTER_H
+#define CLUSTER_CLUSTER_H
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "halley/cluster.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CLUSTER_MAX_DIMS = 16, CLUSTER_MAX_NPUS = 1 << 20 };
+
+typedef enum cluster_topology {
+    CLUSTER_RING,
+    CLUSTER_FULLY_CONNECTED,
+    CLUSTER_SWITCH,
+    CLUSTER_N_TOPOLOGIES
+} cluster_topology;
+extern const char *const cluster_topology_names[CLUSTER_N_TOPOLOGIES + 1];
+
+typedef struct cluster_dim {
+    cluster_topology topology;
+    uint32_t n;        /* NPUs along it */
+    double bw_Bps;     /* of one link */
+    double latency_ns; /* of one hop */
+} cluster_dim;
+
+typedef enum cluster_algo {
+    CLUSTER_ALGO_RING,
+    CLUSTER_ALGO_DIRECT,
+    CLUSTER_ALGO_HALVING_DOUBLING,
+    CLUSTER_ALGO_TREE, /* double binary tree */
+    CLUSTER_N_ALGOS
+} cluster_algo;
+
+/* How a collective crosses one dimension. */
+typedef struct cluster_impl {
+    cluster_algo algo;
+    bool flat;       /* one logical dimension over all NPUs; ends the list */
+    uint32_t window; /* direct: messages at a time; 0 = all */
+} cluster_impl;
+
+/* The four collectives that have algorithms of their own. */
+typedef enum cluster_coll {
+    CLUSTER_ALL_REDUCE,
+    CLUSTER_ALL_GATHER,
+    CLUSTER_REDUCE_SCATTER,
+    CLUSTER_ALL_TO_ALL,
+    CLUSTER_N_COLLS
+} cluster_coll;
+
+typedef struct cluster_coll_impl {
+    uint32_t n; /* entries of the list; 0 = not given */
+    cluster_impl dims[CLUSTER_MAX_DIMS];
+    const char *custom; /* prefix of traces that are the algorithm, or NULL */
+} cluster_coll_impl;
+
+/* A trace prefix for one node, instead of the collective's own algorithm. */
+typedef struct cluster_node_impl {
+    uint64_t node;
+    const char *custom;
+} cluster_node_impl;
+
+/* LogGP parameters of the shared bus at an NPU's end of the network. */
+typedef struct cluster_bus {
+    bool on;
+    uint64_t L_ns, o_ns, g_ns;
+    double G_ns;             /* per byte */
+    int64_t reduction_delay; /* ns per 100 bytes */
+} cluster_bus;
+
+typedef struct cluster_system {
+    uint64_t splits;            /* pieces of a collective; 0 = not given */
+    uint64_t active_chunks;     /* pieces at a time in a dimension */
+    uint32_t queues;            /* per dimension */
+    uint64_t endpoint_ns;       /* before every step of a collective */
+    uint64_t group_endpoint_ns; /* the same for groups smaller than the world */
+    bool hierarchical; /* all-reduce as RS up, AR, AG down; else AR in every dim */
+    bool rendezvous;
+    bool roofline, replay_only;
+    double peak_flops; /* 0 = not given */
+    double mem_Bps;    /* local memory; 0 = not given */
+    cluster_bus bus;
+    cluster_coll_impl colls[CLUSTER_N_COLLS];
+    cluster_node_impl *node_impls; /* by ascending node id */
+    uint32_t n_node_impls;
+} cluster_system;
+
+typedef enum cluster_memory_kind {
+    CLUSTER_MEMORY_NONE,
+    CLUSTER_MEMORY_PER_NPU,
+    CLUSTER_MEMORY_PER_NODE,
+    CLUSTER_MEMORY_POOL,
+} cluster_memory_kind;
+
+typedef struct cluster_memory {
+    cluster_memory_kind kind;
+    uint64_t latency_ns;
+    double bytes_per_ns;
+    uint32_t npus_per_node;
+} cluster_memory;
+
+/* A set of ranks that communicate among themselves, in the order of the file. */
+typedef struct cluster_group {
+    int64_t id; /* > 0 */
+    uint32_t n;
+    uint32_t *ranks;
+} cluster_group;
+
+struct halley_cluster {
+    arena memory;
+    bool astra; /* ASTRA-sim's rules: its clock, its slots, its quirks */
+    uint32_t n_npus, n_dims;
+    cluster_dim dims[CLUSTER_MAX_DIMS];
+    cluster_system system;
+    cluster_memory remote;
+    uint32_t n_groups;
+    cluster_group *groups; /* by ascending id */
+    ARRAY(const char *) warnings;
+};
+
+/* An empty cluster; NULL when memory ran out. */
+halley_cluster *cluster_new(void);
+/* Remember a sentence; when memory runs out it is lost. */
+void cluster_warn(halley_cluster *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Index of the group with this id, or UINT32_MAX. */
+uint32_t cluster_find_group(const halley_cluster *c, int64_t id);
+
+#endif
