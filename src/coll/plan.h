@@ -1,0 +1,110 @@
+/*
+ * coll/plan.h - a collective as a plan: phases, each an algorithm over one logical
+ * dimension, each a schedule of messages.
+ *
+ * A plan says who sends what to whom in which order, and nothing of time. All members of
+ * a collective share one plan; what differs between them is a few counters in the engine
+ * that carries it out. Members are numbered 0 … n_members-1: the rank itself for the
+ * world, the place in the list for a group.
+ *
+ * Ring, direct and halving-doubling share one form. A phase makes n_sends messages. It
+ * starts with `window` packets; every message received makes one more. A packet waits for
+ * its endpoint delay (and a reduction, where coll_packet_reduces), then is sent, and the
+ * message that answers it is awaited. The phase is over when all messages have been sent
+ * and as many packets as it began with stand ready again. The double binary tree has its
+ * own form: one message up, one down, on every edge.
+ *
+ * To add an algorithm: a name in cluster_algo, a filler in the table of plan.c, its peers
+ * in coll_packet_to, a test, a page.
+ */
+#ifndef COLL_PLAN_H
+#define COLL_PLAN_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "cluster/cluster.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define COLL_NONE UINT32_MAX
+
+typedef struct coll_phase {
+    cluster_algo algo;
+    cluster_coll coll;
+    bool down;           /* ring, direct: to falling places instead of rising */
+    bool root_is_first;  /* tree: which of the two trees */
+    uint32_t level;      /* dimension whose queues it uses */
+    uint32_t n, stride;  /* places, and the distance of neighbouring members */
+    uint32_t first_step; /* number of its first step in the plan; see coll_plan_phase */
+    uint32_t n_sends;
+    uint32_t window;   /* packets at the start */
+    uint32_t n_silent; /* packets of a cycle that never reduce: `window` */
+    uint32_t n_loud;   /* packets of a cycle that may, after those */
+    uint64_t data_bytes, message_bytes; /* message_bytes varies in halving-doubling */
+    uint64_t out_bytes;                 /* what the next phase starts from */
+    uint32_t *distance; /* halving-doubling: by packet, n_sends + 1 of them */
+    uint64_t *bytes;    /* the same */
+} coll_phase;
+
+typedef struct coll_plan {
+    uint32_t n_members, n_phases, n_steps;
+    bool local; /* a group smaller than the world */
+    uint64_t bytes;
+    cluster_coll coll;
+    coll_phase *phases;
+} coll_plan;
+
+/* What a plan is made from. */
+typedef struct coll_request {
+    cluster_coll coll;
+    uint64_t bytes; /* of one chunk */
+    uint32_t n_members;
+    bool local; /* one logical dimension of n_members, whatever the network */
+    uint32_t n_impls;
+    const cluster_impl *impls; /* one per logical dimension */
+    const uint32_t *sizes;     /* of the network's dimensions */
+    uint32_t n_sizes;
+    uint32_t involved;   /* bit d: dimension d takes part */
+    bool hierarchical;   /* all-reduce: RS up, AR at the last, AG down */
+    uint32_t directions; /* bit p: phase p goes down */
+    uint32_t trees;      /* bit p: phase p takes the tree with the root at the first */
+} coll_request;
+
+/* The phases a request will have, without sizes: for each its level, and which of the
+ * three allocators of queues it uses. Returns their number, at most 2 * CLUSTER_MAX_DIMS.
+ */
+typedef enum coll_queue_half {
+    COLL_QUEUE_ANY,
+    COLL_QUEUE_FIRST,
+    COLL_QUEUE_LAST
+} coll_queue_half;
+typedef struct coll_outline {
+    uint32_t level;
+    cluster_coll coll;
+    coll_queue_half half;
+    cluster_algo algo;
+    uint32_t n, stride;
+} coll_outline;
+enum { COLL_MAX_PHASES = 2 * CLUSTER_MAX_DIMS };
+uint32_t coll_outline_get(coll_outline *to, const coll_request *request);
+
+/* Make the plan in `memory`. HALLEY_EINVAL: the algorithm cannot do this size. */
+halley_status coll_plan_new(coll_plan **out, const coll_request *request, arena *memory,
+                            halley_error *err);
+
+/* Where packet k of a member goes, and from whom its answer comes. */
+uint32_t coll_packet_to(const coll_phase *p, uint32_t member, uint32_t k);
+uint32_t coll_packet_from(const coll_phase *p, uint32_t member, uint32_t k);
+static inline uint64_t coll_packet_bytes(const coll_phase *p, uint32_t k)
+{
+    return p->bytes == NULL ? p->message_bytes : p->bytes[k];
+}
+
+/* A member's place in a tree phase. COLL_NONE where there is no such neighbour. */
+typedef struct coll_tree_place {
+    uint32_t parent, left, right;
+} coll_tree_place;
+coll_tree_place coll_tree_find(const coll_phase *p, uint32_t member);
+
+#endif
