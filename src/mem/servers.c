@@ -1,0 +1,91 @@
+/*
+ * mem/servers.c - a request takes latency + trunc(bytes / bandwidth); per-NPU memory
+ * serves at once, a node's memory and a pool one request after the other.
+ */
+#include "mem/servers.h"
+
+#include "des/ticks.h"
+
+halley_status mem_servers_init(mem_servers *out, const halley_cluster *cluster,
+                               uint64_t ticks_per_ns, halley_error *err)
+{
+    const cluster_memory *from = &cluster->remote;
+    *out = (mem_servers){
+        .kind = from->kind,
+        .latency_ticks = from->latency_ns * ticks_per_ns,
+        .bytes_per_tick = from->bytes_per_ns / (double)ticks_per_ns,
+        .free_request = MEM_NONE,
+    };
+    if (from->kind == CLUSTER_MEMORY_POOL)
+        out->npus_per_server = cluster->n_npus;
+    if (from->kind == CLUSTER_MEMORY_PER_NODE)
+        out->npus_per_server = from->npus_per_node;
+    if (out->npus_per_server == 0)
+        return HALLEY_OK;
+    out->n_servers = (cluster->n_npus - 1) / out->npus_per_server + 1;
+    out->servers = mem_array(out->n_servers, sizeof *out->servers);
+    if (out->servers == NULL)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < out->n_servers; i++)
+        out->servers[i] = (mem_server){MEM_NONE, MEM_NONE, false};
+    return HALLEY_OK;
+}
+
+void mem_servers_fini(mem_servers *m)
+{
+    free(m->servers);
+    array_fini(&m->requests);
+    *m = (mem_servers){0};
+}
+
+uint64_t mem_duration(const mem_servers *m, uint64_t bytes)
+{
+    return m->latency_ticks + ticks_from((double)bytes / m->bytes_per_tick);
+}
+
+uint32_t mem_server_of(const mem_servers *m, uint32_t npu)
+{
+    return m->npus_per_server == 0 ? MEM_NONE : npu / m->npus_per_server;
+}
+
+halley_status mem_ask(mem_servers *m, uint32_t server, const mem_request *request,
+                      bool *starts)
+{
+    mem_server *s = &m->servers[server];
+    *starts = !s->busy;
+    if (!s->busy) {
+        s->busy = true;
+        return HALLEY_OK;
+    }
+    uint32_t id = m->free_request;
+    if (id != MEM_NONE) {
+        m->free_request = m->requests.at[id].next;
+    } else {
+        id = (uint32_t)m->requests.n;
+        if (!array_push(&m->requests, *request))
+            return HALLEY_ENOMEM;
+    }
+    m->requests.at[id] = *request;
+    m->requests.at[id].next = MEM_NONE;
+    if (s->head == MEM_NONE)
+        s->head = id;
+    else
+        m->requests.at[s->tail].next = id;
+    s->tail = id;
+    return HALLEY_OK;
+}
+
+bool mem_next(mem_servers *m, uint32_t server, mem_request *out)
+{
+    mem_server *s = &m->servers[server];
+    const uint32_t id = s->head;
+    if (id == MEM_NONE) {
+        s->busy = false;
+        return false;
+    }
+    *out = m->requests.at[id];
+    s->head = out->next;
+    m->requests.at[id].next = m->free_request;
+    m->free_request = id;
+    return true;
+}

@@ -1,0 +1,87 @@
+/* net/net.c - set-up and the contention-free model. */
+#include "net/net.h"
+
+#include "base/array.h"
+#include "des/ticks.h"
+#include "net/links.h"
+
+halley_status net_init(net *out, const halley_cluster *cluster, bool link_queues,
+                       double ticks_per_s, des_queue *queue, halley_error *err)
+{
+    *out = (net){.queue = queue,
+                 .link_queues = link_queues,
+                 .free_message = NET_NONE,
+                 .n_dims = cluster->n_dims,
+                 .n_npus = cluster->n_npus};
+    uint32_t stride = 1;
+    for (uint32_t d = 0; d < cluster->n_dims; d++) {
+        const cluster_dim *from = &cluster->dims[d];
+        out->dims[d] = (net_dim){
+            .topology = from->topology,
+            .n = from->n,
+            .stride = stride,
+            .latency_ticks = from->latency_ns * (ticks_per_s / 1e9),
+            .bytes_per_tick = from->bw_Bps / ticks_per_s,
+        };
+        stride *= from->n;
+    }
+    return link_queues ? net_links_init(out, err) : HALLEY_OK;
+}
+
+void net_fini(net *n)
+{
+    free(n->messages);
+    free(n->links);
+    map64_fini(&n->pairs);
+    *n = (net){0};
+}
+
+static uint32_t hops(const net_dim *dim, uint32_t a, uint32_t b)
+{
+    if (dim->topology == CLUSTER_SWITCH)
+        return 2;
+    if (dim->topology == CLUSTER_FULLY_CONNECTED)
+        return 1;
+    const uint32_t clockwise = b > a ? b - a : b + dim->n - a;
+    return clockwise < dim->n - clockwise ? clockwise : dim->n - clockwise;
+}
+
+uint32_t net_first_dim(const net *n, uint32_t from, uint32_t to)
+{
+    uint32_t d = 0;
+    for (; d + 1 < n->n_dims; d++) {
+        if (from % n->dims[d].n != to % n->dims[d].n)
+            break;
+        from /= n->dims[d].n;
+        to /= n->dims[d].n;
+    }
+    return d;
+}
+
+uint64_t net_delay(const net *n, uint32_t from, uint32_t to, uint64_t bytes)
+{
+    const net_dim *dim = &n->dims[0];
+    if (n->n_dims > 1) {
+        dim = &n->dims[net_first_dim(n, from, to)];
+        from = from / dim->stride % dim->n;
+        to = to / dim->stride % dim->n;
+    }
+    return ticks_from((double)hops(dim, from, to) * dim->latency_ticks +
+                      (double)bytes / dim->bytes_per_tick);
+}
+
+void net_send(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint64_t what)
+{
+    const uint32_t d = n->n_dims > 1 ? net_first_dim(n, from, to) : 0;
+    n->n_sent[d]++;
+    n->sent_bytes[d] += (double)bytes;
+    if (n->link_queues)
+        net_links_send(n, from, to, bytes, what);
+    else
+        des_queue_push(n->queue, n->queue->now + net_delay(n, from, to, bytes), what);
+}
+
+void net_handle(net *n, uint64_t what)
+{
+    net_links_handle(n, what);
+}
