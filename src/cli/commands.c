@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 
 static const cli_command *const commands[] = {
+    &cmd_sim,
     &cmd_help,
     &cmd_trace_gen,
     NULL,

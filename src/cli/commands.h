@@ -7,6 +7,7 @@
 extern const cli_program cli_halley;
 
 extern const cli_command cmd_help;
+extern const cli_command cmd_sim;
 extern const cli_command cmd_trace_gen;
 
 #endif

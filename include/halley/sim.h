@@ -1,0 +1,63 @@
+/* halley/sim.h - replay traces on a cluster and say when everything happened. */
+#ifndef HALLEY_SIM_H
+#define HALLEY_SIM_H
+
+#include "halley/cluster.h"
+#include "halley/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct halley_result halley_result; /* opaque; owns all it hands out */
+
+typedef enum halley_network_model {
+    HALLEY_NETWORK_FREE,  /* contention-free: every message has its route to itself */
+    HALLEY_NETWORK_LINKS, /* link-queue: links send one message at a time */
+} halley_network_model;
+
+/* Zero in every field is the default: (halley_sim_opts){0} is a valid choice. */
+typedef struct halley_sim_opts {
+    halley_network_model network;
+} halley_sim_opts;
+
+/*
+ * Simulate one trace a rank on `cluster`, whose NPU count must be the number of ranks.
+ * All are only read and may be shared by threads. On success *out is the caller's, to
+ * free with halley_result_free.
+ * HALLEY_EDEADLOCK: some nodes never became ready or never ended; err says who waits.
+ */
+halley_status halley_sim_run(halley_result **out, const halley_trace_set *traces,
+                             const halley_cluster *cluster, const halley_sim_opts *opts,
+                             halley_error *err);
+void halley_result_free(halley_result *result);
+
+/* What a rank did, in ticks of the run. */
+typedef struct halley_rank_result {
+    uint64_t finish;  /* when its last node ended */
+    uint64_t compute; /* sum of the times of its GPU's compute nodes */
+    uint64_t exposed; /* finish - compute, modulo 2^64 as ASTRA-sim has it */
+    uint64_t wall;    /* latest end of a node */
+    /* time in which at least one node of the kind was running */
+    uint64_t gpu, comm, cpu, memory;
+    bool has_gpu, has_comm, has_cpu, has_memory, has_other;
+    uint64_t overlap; /* gpu + comm - wall when both exist, else 0 */
+    /* roofline: shares and FLOP/B, weighted by time */
+    double compute_bound, compute_use, memory_use, intensity;
+} halley_rank_result;
+
+uint32_t halley_result_ranks(const halley_result *result);
+halley_rank_result halley_result_rank(const halley_result *result, uint32_t rank);
+/* Ranks in the order in which they finished: the i-th of them. */
+uint32_t halley_result_finisher(const halley_result *result, uint32_t i);
+double halley_result_ticks_per_s(const halley_result *result);
+bool halley_result_has_roofline(const halley_result *result);
+uint64_t halley_result_events(const halley_result *result); /* how many were processed */
+/* What is odd about the run but no error; sentences, lent. */
+uint32_t halley_result_warning_count(const halley_result *result);
+const char *halley_result_warning(const halley_result *result, uint32_t i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

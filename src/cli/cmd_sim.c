@@ -1,0 +1,199 @@
+/*
+ * halley sim - replay traces on a cluster. ASTRA-sim's own options and files choose its
+ * rules, to the cycle.
+ */
+#include "base/error.h"
+#include "base/str.h"
+#include "cli/commands.h"
+#include "halley/sim.h"
+
+#include <inttypes.h>
+
+static const char *const models[] = {"unaware", "aware", NULL};
+
+typedef struct sim_options {
+    const char *workload, *system, *network, *memory, *group;
+    const char *logging, *logging_folder, *rendezvous;
+    uint32_t model, queues;
+    double injection, comm_scale, compute_scale;
+    bool astra_output;
+} sim_options;
+
+static const cli_option options[] = {
+    {.name = "workload-configuration",
+     .kind = CLI_TEXT,
+     .metavar = "PREFIX",
+     .offset = offsetof(sim_options, workload),
+     .doc = "traces PREFIX.0.et, PREFIX.1.et ..."},
+    {.name = "system-configuration",
+     .kind = CLI_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, system),
+     .doc = "ASTRA-sim's system.json"},
+    {.name = "network-configuration",
+     .kind = CLI_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, network),
+     .doc = "ASTRA-sim's network.yml"},
+    {.name = "remote-memory-configuration",
+     .kind = CLI_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, memory),
+     .doc = "ASTRA-sim's remote_memory.json (default: no remote memory)"},
+    {.name = "comm-group-configuration",
+     .kind = CLI_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, group),
+     .doc = "ASTRA-sim's comm_group.json (default: no groups)"},
+    {.name = "network-model",
+     .kind = CLI_CHOICE,
+     .choices = models,
+     .offset = offsetof(sim_options, model),
+     .doc = "congestion-unaware or congestion-aware (default: unaware)"},
+    {.name = "num-queues-per-dim",
+     .kind = CLI_U32,
+     .min = 1,
+     .max = 4096,
+     .metavar = "N",
+     .offset = offsetof(sim_options, queues),
+     .doc = "queues for chunks in every dimension (default: 1)"},
+    {.name = "injection-scale",
+     .kind = CLI_DOUBLE,
+     .min = 1e-9,
+     .max = 1e9,
+     .metavar = "X",
+     .offset = offsetof(sim_options, injection),
+     .doc = "multiply endpoint-delay by X (default: 1)"},
+    {.name = "rendezvous-protocol",
+     .kind = CLI_TEXT,
+     .metavar = "true|false",
+     .offset = offsetof(sim_options, rendezvous),
+     .doc = "shake hands before every message (default: false)"},
+    {.name = "comm-scale",
+     .kind = CLI_DOUBLE,
+     .metavar = "X",
+     .offset = offsetof(sim_options, comm_scale),
+     .doc = "accepted, without effect, as in ASTRA-sim"},
+    {.name = "compute-scale",
+     .kind = CLI_DOUBLE,
+     .metavar = "X",
+     .offset = offsetof(sim_options, compute_scale),
+     .doc = "accepted, without effect, as in ASTRA-sim"},
+    {.name = "logging-configuration",
+     .kind = CLI_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, logging),
+     .doc = "accepted, without effect"},
+    {.name = "logging-folder",
+     .kind = CLI_TEXT,
+     .metavar = "FOLDER",
+     .offset = offsetof(sim_options, logging_folder),
+     .doc = "accepted, without effect"},
+    {.name = "astra-output",
+     .kind = CLI_FLAG,
+     .offset = offsetof(sim_options, astra_output),
+     .doc = "write the lines that ASTRA-sim writes"},
+    {0},
+};
+
+static const sim_options defaults = {.queues = 1, .injection = 1};
+
+/* In the order in which ranks finished, as ASTRA-sim reports them. */
+static void print_astra(const halley_result *result)
+{
+    for (uint32_t i = 0; i < halley_result_ranks(result); i++) {
+        const uint32_t k = halley_result_finisher(result, i);
+        const halley_rank_result r = halley_result_rank(result, k);
+        printf("[workload] [info] sys[%u] finished, %" PRIu64
+               " cycles, exposed communication %" PRIu64 " cycles.\n",
+               k, r.finish, r.exposed);
+        printf("[statistics] [info] sys[%u]. Post statistics processing start.\n", k);
+        if (r.has_cpu || r.has_memory || r.has_other)
+            continue; /* ASTRA-sim's statistics cannot take these and stop here */
+        printf("[statistics] [info] sys[%u]. Post statistics processing end.\n", k);
+        printf("[statistics] [info] sys[%u], Wall time: %" PRIu64 "\n", k, r.wall);
+        if (r.has_comm)
+            printf("[statistics] [info] sys[%u], Comm time: %" PRIu64 "\n", k, r.comm);
+        if (r.has_gpu)
+            printf("[statistics] [info] sys[%u], GPU time: %" PRIu64 "\n", k, r.gpu);
+        if (r.overlap > 0)
+            printf("[statistics] [info] sys[%u], Total compute-communication overlap: "
+                   "%" PRIu64 "\n",
+                   k, r.overlap);
+        if (!halley_result_has_roofline(result))
+            continue;
+        printf("[statistics] [info] sys[%u], Compute bound percentage: %.3f%%\n", k,
+               r.compute_bound * 100);
+        printf("[statistics] [info] sys[%u], Average compute utilization: %.3f%%\n", k,
+               r.compute_use * 100);
+        printf("[statistics] [info] sys[%u], Average memory utilization: %.3f%%\n", k,
+               r.memory_use * 100);
+        printf("[statistics] [info] sys[%u], Average operation intensity: %.3f\n", k,
+               r.intensity);
+    }
+}
+
+static halley_status simulate(cli_call *call, const halley_cluster *cluster,
+                              const halley_trace_set *traces, halley_error *err)
+{
+    const sim_options *o = call->options;
+    const halley_sim_opts opts = {.network = o->model == 1 ? HALLEY_NETWORK_LINKS
+                                                           : HALLEY_NETWORK_FREE};
+    halley_result *result;
+    TRY(halley_sim_run(&result, traces, cluster, &opts, err));
+    print_astra(result);
+    halley_result_free(result);
+    return HALLEY_OK;
+}
+
+static halley_status load_traces(halley_trace_set **out, const sim_options *o,
+                                 halley_error *err)
+{
+    return halley_trace_set_load(out, &o->workload, 1, NULL, err);
+}
+
+static halley_status run(cli_call *call, halley_error *err)
+{
+    const sim_options *o = call->options;
+    if (o->workload == NULL || o->system == NULL || o->network == NULL)
+        return cli_usage(call, err,
+                         "--workload-configuration, --system-configuration and "
+                         "--network-configuration are needed");
+    const halley_astra_files files = {
+        .network = o->network,
+        .system = o->system,
+        .memory = o->memory,
+        .comm_group = o->group,
+        .queues_per_dim = o->queues,
+        .injection_scale = o->injection,
+        .rendezvous =
+            o->rendezvous != NULL && str_eq(str_from(o->rendezvous), STR("true")),
+    };
+    halley_cluster *cluster;
+    halley_trace_set *traces;
+    TRY(halley_cluster_load_astra(&cluster, &files, err));
+    for (uint32_t i = 0; i < halley_cluster_warning_count(cluster); i++)
+        cli_note(call, "warning: %s", halley_cluster_warning(cluster, i));
+    halley_status status = load_traces(&traces, o, err);
+    if (status == HALLEY_OK) {
+        status = simulate(call, cluster, traces, err);
+        halley_trace_set_free(traces);
+    }
+    halley_cluster_free(cluster);
+    return status;
+}
+
+const cli_command cmd_sim = {
+    .name = "sim",
+    .summary = "simulate traces on a cluster",
+    .arguments = "",
+    .description =
+        "Replay Chakra traces, one a rank, on a cluster and say when every rank "
+        "is done. With ASTRA-sim's options and files the cycles are ASTRA-sim's.",
+    .options = options,
+    .options_size = sizeof(sim_options),
+    .defaults = &defaults,
+    .max_args = 0,
+    .keeps_unknown = true,
+    .run = run,
+};

@@ -1,0 +1,321 @@
+/*
+ * sim/bus.c - the shared bus between an NPU and its network end, after LogGP.
+ *
+ * Two units face each other, the NPU's side (0) and the network's side (1). A unit sends
+ * one request at a time to the other: overhead o, gap g after an own transfer, G per
+ * byte, latency L. After THRESHOLD transfers in a row it lets the other side go first. A
+ * request may have to be processed where it arrives, and may have to be sent back. The
+ * NPU's side reaches its data through an inner bus of the same kind (2 and 3) with G =
+ * 0.0038 ns/B, before it sends and when something has arrived. Real times are cut to
+ * whole ticks only when an event is scheduled, as in the reference.
+ */
+#include "des/ticks.h"
+#include "sim/engine.h"
+
+enum {
+    THRESHOLD = 8,
+    N_UNITS = 4,
+    OUTER_NPU = 0,
+    OUTER_NET = 1,
+    INNER_NPU = 2,
+    INNER_MEM = 3
+};
+static const double INNER_G = 0.0038;
+
+typedef enum state { FREE, SENDING, RECEIVING } state;
+typedef enum event {
+    GO_ON,
+    SEND_FINISHED,
+    RECEIVE_FINISHED,
+    PROCESSING_FINISHED,
+    RETIRE,    /* the inner bus is done: the request is over */
+    PROCESS,   /* … it may be processed */
+    SEND_BACK, /* … it may be sent */
+} event;
+
+typedef struct request {
+    int32_t bytes;
+    bool processed, sends_back;
+    uint8_t next_event; /* what the outer unit does when the inner bus is done */
+    uint32_t outer;     /* inner bus: the outer request behind it; else SIM_NONE */
+    uint64_t then;
+    uint32_t next;
+} request;
+
+typedef struct fifo {
+    uint32_t head, tail, n;
+} fifo;
+
+typedef struct unit {
+    uint64_t last; /* end of its last transfer */
+    state now, before;
+    bool processing;
+    uint32_t n_reads;
+    fifo sends, receives, work;
+} unit;
+
+struct sim_bus {
+    ARRAY(request) requests;
+    uint32_t free_request;
+    unit units[]; /* by NPU, four each */
+};
+
+static unit *unit_at(sim *s, uint32_t npu, uint32_t u)
+{
+    return &s->bus->units[(size_t)npu * N_UNITS + u];
+}
+
+static request *request_at(sim *s, uint32_t id)
+{
+    return &s->bus->requests.at[id];
+}
+
+static void push(sim *s, fifo *f, uint32_t id)
+{
+    request_at(s, id)->next = SIM_NONE;
+    if (f->n++ == 0)
+        f->head = id;
+    else
+        request_at(s, f->tail)->next = id;
+    f->tail = id;
+}
+
+static uint32_t pop(sim *s, fifo *f)
+{
+    const uint32_t id = f->head;
+    f->head = request_at(s, id)->next;
+    f->n--;
+    return id;
+}
+
+static uint32_t new_request(sim *s, const request *from)
+{
+    sim_bus *b = s->bus;
+    uint32_t id = b->free_request;
+    if (id != SIM_NONE) {
+        b->free_request = b->requests.at[id].next;
+    } else {
+        if (!array_push(&b->requests, *from)) {
+            sim_fail_memory(s);
+            return SIM_NONE;
+        }
+        id = (uint32_t)b->requests.n - 1;
+    }
+    b->requests.at[id] = *from;
+    return id;
+}
+
+static void drop(sim *s, uint32_t id)
+{
+    request_at(s, id)->next = s->bus->free_request;
+    s->bus->free_request = id;
+}
+
+static void after(sim *s, uint32_t npu, uint32_t u, event e, double ticks)
+{
+    sim_call_after(s, npu, ticks_from(ticks), sim_what(SIM_BUS, npu, u, e));
+}
+
+static double gap_per_byte(const sim *s, uint32_t u)
+{
+    return u < INNER_NPU ? s->system->bus.G_ns : INNER_G;
+}
+
+static void send_next(sim *s, uint32_t npu, uint32_t u)
+{
+    const cluster_bus *p = &s->system->bus;
+    unit *from = unit_at(s, npu, u), *to = unit_at(s, npu, u ^ 1);
+    const uint64_t idle = s->queue.now - from->last;
+    uint64_t offset = p->o_ns;
+    if (from->before == SENDING && p->o_ns + idle <= p->g_ns)
+        offset = p->g_ns - idle;
+    const uint32_t id = pop(s, &from->sends);
+    const double wire = gap_per_byte(s, u) * (request_at(s, id)->bytes - 1);
+    push(s, &to->receives, id);
+    to->before = to->now;
+    to->now = RECEIVING;
+    to->n_reads = 0;
+    after(s, npu, u ^ 1, RECEIVE_FINISHED,
+          (double)offset + wire + (double)p->L_ns + (double)p->o_ns);
+    from->now = SENDING;
+    after(s, npu, u, SEND_FINISHED, (double)offset + wire);
+}
+
+static void handle(sim *s, uint32_t npu, uint32_t u, event e, uint32_t id);
+
+/* Send if there is something to send; after many transfers the partner goes first. */
+static void go_on(sim *s, uint32_t npu, uint32_t u)
+{
+    const unit *me = unit_at(s, npu, u), *other = unit_at(s, npu, u ^ 1);
+    if (me->now != FREE || me->sends.n == 0)
+        return;
+    if (me->n_reads > THRESHOLD && other->sends.n > 0 && other->n_reads <= THRESHOLD) {
+        if (other->now == FREE)
+            handle(s, npu, u ^ 1, GO_ON, SIM_NONE);
+        return;
+    }
+    send_next(s, npu, u);
+}
+
+static void ask(sim *s, uint32_t npu, uint32_t u, const request *what)
+{
+    const uint32_t id = new_request(s, what);
+    if (id == SIM_NONE)
+        return;
+    push(s, &unit_at(s, npu, u)->sends, id);
+    go_on(s, npu, u);
+}
+
+/* Send a request of the NPU's side through the inner bus first. */
+static void through_memory(sim *s, uint32_t npu, uint32_t id, event next, uint32_t inner,
+                           bool sends_back)
+{
+    request_at(s, id)->next_event = (uint8_t)next;
+    ask(s, npu, inner,
+        &(request){
+            .bytes = request_at(s, id)->bytes, .sends_back = sends_back, .outer = id});
+}
+
+/* A request has come to its end. */
+static void finish(sim *s, uint32_t npu, uint32_t id)
+{
+    const request r = *request_at(s, id);
+    drop(s, id);
+    if (r.outer == SIM_NONE)
+        sim_happen(s, r.then);
+    else
+        handle(s, npu, OUTER_NPU, request_at(s, r.outer)->next_event, r.outer);
+}
+
+static void work_on(sim *s, uint32_t npu, uint32_t u)
+{
+    unit *me = unit_at(s, npu, u);
+    if (me->processing || me->work.n == 0)
+        return;
+    const int64_t hundreds = request_at(s, me->work.head)->bytes / 100;
+    me->processing = true;
+    after(s, npu, u, PROCESSING_FINISHED,
+          (double)(hundreds * s->system->bus.reduction_delay + 50));
+}
+
+/* What to do with a request that has arrived, or has been processed. */
+static void pass_on(sim *s, uint32_t npu, uint32_t u, uint32_t id)
+{
+    request *r = request_at(s, id);
+    if (r->sends_back) {
+        r->sends_back = false;
+        if (u == OUTER_NPU)
+            through_memory(s, npu, id, SEND_BACK, INNER_NPU, true);
+        else
+            push(s, &unit_at(s, npu, u)->sends, id);
+    } else if (u == OUTER_NPU) {
+        through_memory(s, npu, id, RETIRE, INNER_NPU, false);
+    } else {
+        finish(s, npu, id);
+    }
+}
+
+static void received(sim *s, uint32_t npu, uint32_t u)
+{
+    unit *me = unit_at(s, npu, u);
+    const uint32_t id = me->receives.head;
+    request *r = request_at(s, id);
+    me->last = s->queue.now;
+    me->before = me->now;
+    if (me->receives.n < 2)
+        me->now = FREE;
+    pop(s, &me->receives);
+    if (!r->processed) {
+        pass_on(s, npu, u, id);
+        return;
+    }
+    r->processed = false;
+    if (u == OUTER_NPU)
+        through_memory(s, npu, id, PROCESS, INNER_NPU, true);
+    else
+        push(s, &me->work, id);
+    work_on(s, npu, u);
+}
+
+static void handle(sim *s, uint32_t npu, uint32_t u, event e, uint32_t id)
+{
+    unit *me = unit_at(s, npu, u);
+    switch (e) {
+    case SEND_FINISHED:
+        me->last = s->queue.now;
+        me->before = me->now;
+        me->now = FREE;
+        me->n_reads++;
+        break;
+    case RECEIVE_FINISHED:
+        received(s, npu, u);
+        break;
+    case PROCESSING_FINISHED:
+        me->processing = false;
+        pass_on(s, npu, u, pop(s, &me->work));
+        work_on(s, npu, u);
+        break;
+    case RETIRE:
+        finish(s, npu, id);
+        break;
+    case PROCESS:
+        push(s, &me->work, id);
+        work_on(s, npu, u);
+        break;
+    case SEND_BACK:
+        push(s, &me->sends, id);
+        break;
+    case GO_ON:
+        break;
+    }
+    go_on(s, npu, u);
+}
+
+void sim_bus_event(sim *s, uint64_t what)
+{
+    handle(s, sim_a(what), sim_b(what), (event)sim_c(what), SIM_NONE);
+}
+
+void sim_bus_request(sim *s, uint32_t npu, const sim_packet *packet, uint64_t then)
+{
+    if (packet->bytes > INT32_MAX) {
+        sim_fail(s, error_set(s->err, HALLEY_ELIMIT,
+                              "the shared bus (model-shared-bus) takes messages up to "
+                              "2147483647 bytes, not %llu",
+                              (unsigned long long)packet->bytes));
+        return;
+    }
+    const request r = {.bytes = (int32_t)packet->bytes,
+                       .processed = packet->reduces,
+                       .sends_back = packet->sends_back,
+                       .outer = SIM_NONE,
+                       .then = then};
+    if (!packet->from_npu) {
+        ask(s, npu, OUTER_NET, &r);
+        return;
+    }
+    const uint32_t id = new_request(s, &r);
+    if (id != SIM_NONE)
+        through_memory(s, npu, id, SEND_BACK, INNER_MEM, false);
+}
+
+halley_status sim_bus_init(sim *s)
+{
+    if (!s->system->bus.on)
+        return HALLEY_OK;
+    const size_t n_units = (size_t)s->n_npus * N_UNITS;
+    s->bus = calloc(1, sizeof *s->bus + n_units * sizeof(unit));
+    if (s->bus == NULL)
+        return error_nomem(s->err);
+    s->bus->free_request = SIM_NONE;
+    return HALLEY_OK;
+}
+
+void sim_bus_fini(sim *s)
+{
+    if (s->bus == NULL)
+        return;
+    array_fini(&s->bus->requests);
+    free(s->bus);
+    s->bus = NULL;
+}

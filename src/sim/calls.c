@@ -1,0 +1,123 @@
+/*
+ * sim/calls.c - what an NPU does after a delay of its own: endpoint delays, reductions,
+ * the end of compute and memory nodes.
+ *
+ * All calls of an NPU at one time hang on one event, the one that the first of them
+ * scheduled; later ones, also those made while the event is being carried out, join it.
+ * That decides the order among NPUs at one instant, and so who gets a link or a memory
+ * first. An NPU has few times pending, usually one or two, and mostly asks for the latest
+ * of them: a sorted list, looked at from its end first, does.
+ */
+#include "sim/engine.h"
+
+halley_status sim_calls_init(sim *s)
+{
+    sim_calls *c = &s->calls;
+    c->free_group = c->free_item = SIM_NONE;
+    c->heads = mem_array(s->n_npus, sizeof *c->heads);
+    c->tails = mem_array(s->n_npus, sizeof *c->tails);
+    if (c->heads == NULL || c->tails == NULL)
+        return error_nomem(s->err);
+    for (uint32_t i = 0; i < s->n_npus; i++)
+        c->heads[i] = c->tails[i] = SIM_NONE;
+    return HALLEY_OK;
+}
+
+void sim_calls_fini(sim *s)
+{
+    free(s->calls.heads);
+    free(s->calls.tails);
+    array_fini(&s->calls.groups);
+    array_fini(&s->calls.items);
+}
+
+static uint32_t new_group(sim *s)
+{
+    sim_calls *c = &s->calls;
+    const uint32_t id = c->free_group;
+    if (id != SIM_NONE) {
+        c->free_group = c->groups.at[id].next;
+        return id;
+    }
+    if (!array_push(&c->groups, (sim_call_group){0})) {
+        sim_fail_memory(s);
+        return SIM_NONE;
+    }
+    return (uint32_t)c->groups.n - 1;
+}
+
+static void join(sim *s, uint32_t group, uint64_t what)
+{
+    sim_calls *c = &s->calls;
+    uint32_t id = c->free_item;
+    if (id != SIM_NONE) {
+        c->free_item = c->items.at[id].next;
+    } else {
+        if (!array_push(&c->items, (sim_call_item){0})) {
+            sim_fail_memory(s);
+            return;
+        }
+        id = (uint32_t)c->items.n - 1;
+    }
+    c->items.at[id] = (sim_call_item){what, SIM_NONE};
+    sim_call_group *g = &c->groups.at[group];
+    if (g->more == SIM_NONE)
+        g->more = id;
+    else
+        c->items.at[g->last].next = id;
+    g->last = id;
+}
+
+void sim_call_after(sim *s, uint32_t npu, uint64_t delay, uint64_t what)
+{
+    sim_calls *c = &s->calls;
+    const uint64_t at = s->queue.now + delay;
+    const uint32_t tail = c->tails[npu];
+    uint32_t before = tail, after = SIM_NONE;
+    if (tail != SIM_NONE && at <= c->groups.at[tail].at) {
+        before = SIM_NONE;
+        after = c->heads[npu];
+        while (c->groups.at[after].at < at) {
+            before = after;
+            after = c->groups.at[after].next;
+        }
+        if (c->groups.at[after].at == at) {
+            join(s, after, what);
+            return;
+        }
+    }
+    const uint32_t id = new_group(s);
+    if (id == SIM_NONE)
+        return;
+    c->groups.at[id] = (sim_call_group){at, what, SIM_NONE, SIM_NONE, after};
+    if (before == SIM_NONE)
+        c->heads[npu] = id;
+    else
+        c->groups.at[before].next = id;
+    if (after == SIM_NONE)
+        c->tails[npu] = id;
+    des_queue_push(&s->queue, at, sim_what(SIM_CALLS, npu, 0, 0));
+}
+
+void sim_calls_run(sim *s, uint32_t npu)
+{
+    sim_calls *c = &s->calls;
+    const uint32_t id = c->heads[npu];
+    sim_happen(s, c->groups.at[id].first);
+    uint32_t item = c->groups.at[id].more;
+    while (item != SIM_NONE) {
+        const uint64_t what = c->items.at[item].what;
+        sim_happen(s, what); /* may join further calls to this group */
+        const uint32_t next = c->items.at[item].next;
+        c->items.at[item].next = c->free_item;
+        c->free_item = item;
+        item = next;
+        if (item == SIM_NONE)
+            c->groups.at[id].more = SIM_NONE;
+    }
+    c->heads[npu] = c->groups.at[id].next;
+    if (c->heads[npu] == SIM_NONE)
+        c->tails[npu] = SIM_NONE;
+    c->groups.at[id].next = c->free_group;
+    c->free_group = id;
+}

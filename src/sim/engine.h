@@ -1,0 +1,350 @@
+/*
+ * sim/engine.h - the state of one run and how its parts call each other.
+ *
+ * A run is one thread's business and shares nothing with others. Everything that happens
+ * is a word, `what`: a kind in the low four bits and up to sixty bits that say to whom.
+ * Words sit in the event queue (network arrivals), in the lists of calls of an NPU (all
+ * that an NPU does after a delay of its own) and with messages (whom to tell when sent or
+ * received). sim_happen carries out one.
+ *
+ *   graph.c   ranks: which node may start, what happens when it ends
+ *   stream.c  collectives: chunks, queues, phases
+ *   token.c   ring, direct, halving-doubling; tree.c double binary tree
+ *   custom.c  collectives whose algorithm is a trace
+ *   match.c   messages between two ranks: k-th send meets k-th receive of equal key
+ *   bus.c     the LogGP bus at an NPU's end of the network
+ *   calls.c   calls of an NPU, grouped by time
+ *   run.c     set-up, the loop, the result;  wait.c  who waits for whom
+ */
+#ifndef SIM_ENGINE_H
+#define SIM_ENGINE_H
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "coll/plan.h"
+#include "des/queue.h"
+#include "halley/sim.h"
+#include "mem/servers.h"
+#include "net/net.h"
+#include "sim/freeset.h"
+#include "sim/program.h"
+#include "sim/table.h"
+
+#define SIM_NONE UINT32_MAX
+
+/* Kinds of `what`. 14 and 15 belong to the network. */
+typedef enum sim_kind {
+    SIM_CALLS,       /* npu: its calls of this instant */
+    SIM_ARRIVE,      /* op, member, step: a message of a collective */
+    SIM_RECEIVED,    /* op, member: the message it awaits is there */
+    SIM_TOKEN,       /* op, member: a packet's delay is over */
+    SIM_REDUCE,      /* op, member, packet: the same, and a reduction follows */
+    SIM_NODE,        /* rank, node: it has ended */
+    SIM_TRANSFER,    /* transfer: a message between two ranks has arrived */
+    SIM_SEND_LATER,  /* rendezvous: the receiver is ready */
+    SIM_RECV_LATER,  /* rendezvous: the sender knows */
+    SIM_MEMORY_NEXT, /* server: takes the next request */
+    SIM_BUS,         /* npu, unit, event */
+    SIM_CUSTOM,      /* custom run, node: it has ended */
+    SIM_NOTHING,
+} sim_kind;
+
+/* Three fields of 20 bits. */
+static inline uint64_t sim_what(sim_kind kind, uint32_t a, uint32_t b, uint32_t c)
+{
+    return (uint64_t)kind | (uint64_t)a << 4 | (uint64_t)b << 24 | (uint64_t)c << 44;
+}
+/* A field of 20 and one of 40 bits; read with sim_a and sim_wide. */
+static inline uint64_t sim_what_wide(sim_kind kind, uint32_t a, uint32_t wide)
+{
+    return (uint64_t)kind | (uint64_t)a << 4 | (uint64_t)wide << 24;
+}
+static inline uint32_t sim_a(uint64_t what)
+{
+    return (uint32_t)(what >> 4) & 0xfffff;
+}
+static inline uint32_t sim_b(uint64_t what)
+{
+    return (uint32_t)(what >> 24) & 0xfffff;
+}
+static inline uint32_t sim_c(uint64_t what)
+{
+    return (uint32_t)(what >> 44) & 0xfffff;
+}
+static inline uint32_t sim_wide(uint64_t what)
+{
+    return (uint32_t)(what >> 24);
+}
+
+/* calls.c: the calls of one NPU at one time. */
+typedef struct sim_call_group {
+    uint64_t at;
+    uint64_t first; /* the first call */
+    uint32_t more;  /* further calls, in order; SIM_NONE = no more */
+    uint32_t last;
+    uint32_t next; /* the NPU's next later group, or free list */
+} sim_call_group;
+typedef struct sim_call_item {
+    uint64_t what;
+    uint32_t next;
+} sim_call_item;
+typedef struct sim_calls {
+    uint32_t *heads, *tails; /* by NPU: its groups, earliest first */
+    ARRAY(sim_call_group) groups;
+    ARRAY(sim_call_item) items;
+    uint32_t free_group, free_item;
+} sim_calls;
+
+/* match.c */
+typedef struct sim_channel { /* one key (tag, from, to, bytes) that is in use */
+    uint64_t bytes, hash;
+    uint32_t tag, from, to;
+    uint32_t n_flying, n_early; /* messages under way; arrived before their receive */
+    uint32_t head, tail;        /* receives posted before their message */
+    uint32_t next_free;
+} sim_channel;
+typedef struct sim_waiter { /* a posted receive */
+    uint64_t then;
+    uint32_t next;
+} sim_waiter;
+typedef struct sim_transfer { /* a message under way */
+    uint64_t sent;            /* whom to tell on arrival besides the receiver */
+    uint32_t channel, next_free;
+} sim_transfer;
+typedef struct sim_handshake { /* a send or receive that rendezvous holds back */
+    uint64_t bytes, then;
+    uint32_t from, to, tag, next_free;
+} sim_handshake;
+typedef struct sim_match {
+    table channels_by_key;
+    ARRAY(sim_channel) channels;
+    ARRAY(sim_waiter) waiters;
+    ARRAY(sim_transfer) transfers;
+    ARRAY(sim_handshake) handshakes;
+    uint32_t free_channel, free_waiter, free_transfer, free_handshake;
+} sim_match;
+
+/* stream.c: a chunk of a collective on its way, for all its members. */
+typedef struct sim_op {
+    const coll_plan *plan; /* NULL: free */
+    uint8_t *members;      /* n_members blocks of `stride` bytes */
+    uint64_t hash;         /* of the stream's name */
+    uint32_t group;        /* + 1; 0 = world */
+    uint32_t stream;       /* its number in the group or world */
+    uint32_t stride;
+    uint32_t pool; /* of its members' blocks */
+    uint32_t n_done;
+    const char *custom; /* prefix of the traces that are its algorithm, or NULL */
+    uint32_t next_free;
+} sim_op;
+
+/* A member's part in it. Followed in memory by the queue of every phase (uint32_t), the
+ * messages that have come in every ring phase (uint32_t), and a bit for every other step
+ * whose message came before it was awaited. */
+typedef struct sim_member {
+    uint32_t npu;
+    uint32_t dataset;
+    uint32_t next_op, next_member; /* in the queue it waits in */
+    uint8_t phase;
+    uint8_t joined, running; /* the rank has come; the phase has started */
+    uint8_t loud_cycle;      /* packets of this cycle may reduce */
+    uint32_t to;             /* ring: receiver */
+    uint32_t sent, created, ready;
+    uint32_t cycle; /* packets left of this cycle */
+    uint64_t delay; /* ring, contention-free: of a message */
+} sim_member;
+
+typedef struct sim_queue { /* of one NPU and dimension */
+    uint32_t running;
+    uint32_t head_op, head_member, tail_op, tail_member; /* waiting */
+} sim_queue;
+typedef struct sim_allocator { /* round robins over the queues of a dimension */
+    uint32_t any, first, last;
+} sim_allocator;
+typedef struct sim_dataset { /* a collective node and its chunks still to end */
+    uint32_t rank, node, left, next_free;
+} sim_dataset;
+
+typedef struct sim_plan { /* a plan and what it was made for */
+    const coll_plan *plan;
+    uint64_t bytes, hash;
+    uint32_t group, involved, directions, trees;
+    cluster_coll coll;
+    const char *custom;
+    uint32_t stride; /* of a member's block */
+    uint32_t pool;   /* where the blocks of its ops come from */
+} sim_plan;
+
+typedef struct sim_pool { /* blocks of one size for the members of an op */
+    size_t bytes;
+    void *spare; /* given back, linked through their first word */
+} sim_pool;
+
+typedef struct sim_streams {
+    table ops_by_name;
+    ARRAY(sim_op) ops;
+    uint32_t free_op;
+    table plans_by_key;
+    ARRAY(sim_plan) plans;
+    ARRAY(sim_pool) pools;
+    ARRAY(sim_dataset) datasets;
+    uint32_t free_dataset;
+    sim_queue *queues;         /* by NPU, dimension, queue */
+    sim_allocator *allocators; /* by NPU, dimension */
+    uint8_t *trees;            /* by NPU, collective, dimension: next tree */
+    uint32_t *world_streams;   /* by NPU: chunks begun, of groups too */
+    uint32_t **group_streams;  /* by group, member */
+    map64 places;              /* group << 32 | rank -> place in the group */
+    uint32_t threshold;        /* chunks at a time in a queue */
+} sim_streams;
+
+/* What a type of node kept busy. */
+typedef enum sim_busy {
+    SIM_BUSY_GPU,
+    SIM_BUSY_COMM,
+    SIM_BUSY_CPU,
+    SIM_BUSY_MEM,
+    SIM_BUSY_OTHER,
+    SIM_N_BUSY
+} sim_busy;
+typedef struct sim_span {
+    uint64_t since, total;
+    uint32_t n_active;
+    bool seen;
+} sim_span;
+
+/* Values of sim_rank.waiting beyond any number of parents. */
+enum { SIM_NODE_DONE = UINT32_MAX, SIM_NODE_RUNNING = UINT32_MAX - 1 };
+
+typedef struct sim_rank {
+    const sim_program *program;
+    uint32_t *waiting; /* by node: parents not done, or one of the marks above */
+    freeset ready[SIM_N_SLOTS];
+    uint32_t n_ready, n_running, n_done;
+    bool busy[SIM_N_SLOTS];
+    bool finished;
+    uint64_t finish, compute, wall;
+    sim_span spans[SIM_N_BUSY];
+} sim_rank;
+
+typedef struct sim_custom sim_custom; /* custom.c */
+typedef struct sim_bus sim_bus;       /* bus.c */
+
+typedef struct sim {
+    des_queue queue;
+    const halley_cluster *cluster;
+    const cluster_system *system;
+    net net;
+    mem_servers memory;
+    uint32_t n_npus;
+    uint64_t ticks_per_ns;
+    uint64_t endpoint, group_endpoint; /* ticks before a step of a collective */
+    sim_calls calls;
+    sim_match match;
+    sim_streams streams;
+    sim_custom *custom; /* NULL when no collective is custom */
+    sim_bus *bus;       /* NULL when there is none */
+    sim_rank *ranks;
+    uint32_t *finishers, n_finished;
+    sim_program *programs;
+    uint32_t n_programs;
+    ARRAY(uint32_t) freed; /* nodes that became ready while others are being issued */
+    bool issuing;
+    arena memory_of_run;
+    uint64_t n_events;
+    halley_status status; /* the first failure inside the loop */
+    halley_error *err;
+} sim;
+
+/* Note a failure; the loop ends. For use where no status can be returned. */
+void sim_fail(sim *s, halley_status status);
+void sim_fail_memory(sim *s);
+/* Carry out one word. */
+void sim_happen(sim *s, uint64_t what);
+
+/* calls.c */
+halley_status sim_calls_init(sim *s);
+void sim_calls_fini(sim *s);
+/* Call `what` on an NPU after `delay` ticks. */
+void sim_call_after(sim *s, uint32_t npu, uint64_t delay, uint64_t what);
+void sim_calls_run(sim *s, uint32_t npu);
+
+/* graph.c */
+void sim_rank_start(sim *s, uint32_t rank);
+void sim_node_ended(sim *s, uint32_t rank, uint32_t node);
+
+/* match.c */
+void sim_message_send(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t bytes,
+                      uint64_t sent);
+void sim_message_recv(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t bytes,
+                      uint64_t received);
+void sim_message_arrived(sim *s, uint32_t transfer);
+void sim_handshake_done(sim *s, uint64_t what);
+void sim_match_fini(sim_match *m);
+
+/* stream.c */
+halley_status sim_streams_init(sim *s);
+void sim_streams_fini(sim_streams *t);
+void sim_collective_start(sim *s, uint32_t rank, uint32_t node);
+void sim_phase_ended(sim *s, uint32_t op, uint32_t member);
+static inline sim_member *sim_member_get(const sim *s, uint32_t op, uint32_t member)
+{
+    const sim_op *o = &s->streams.ops.at[op];
+    return (sim_member *)(void *)(o->members + (size_t)member * o->stride);
+}
+static inline uint32_t *sim_member_queues(sim_member *m)
+{
+    return (uint32_t *)(void *)(m + 1);
+}
+static inline uint32_t *sim_member_inbox(sim_member *m, const coll_plan *plan)
+{
+    return sim_member_queues(m) + plan->n_phases;
+}
+static inline uint64_t *sim_member_early(sim_member *m, const coll_plan *plan)
+{
+    return (uint64_t *)(void *)((uint8_t *)(m + 1) +
+                                ((plan->n_phases * 8 + 7) & ~UINT32_C(7)));
+}
+/* The tag of a stream's messages. */
+uint32_t sim_op_tag(const sim *s, const sim_op *o);
+uint32_t sim_member_rank(const sim *s, const sim_op *o, uint32_t member);
+
+/* token.c, tree.c */
+void sim_phase_start(sim *s, uint32_t op, uint32_t member);
+void sim_packet_arrived(sim *s, uint64_t what);
+void sim_packet_received(sim *s, uint32_t op, uint32_t member);
+void sim_token_fired(sim *s, uint32_t op, uint32_t member);
+void sim_token_reduce(sim *s, uint64_t what);
+void sim_tree_start(sim *s, uint32_t op, uint32_t member);
+void sim_tree_received(sim *s, uint32_t op, uint32_t member);
+void sim_tree_fired(sim *s, uint32_t op, uint32_t member);
+/* Ticks of reducing so many bytes with others in local memory. */
+uint64_t sim_reduction(const sim *s, uint64_t bytes);
+/* A packet begins its way through the endpoint; see bus.c for the flags. */
+typedef struct sim_packet {
+    uint64_t bytes;
+    bool reduces, sends_back, from_npu;
+} sim_packet;
+void sim_packet_start(sim *s, uint32_t op, uint32_t member, uint32_t k,
+                      const sim_packet *packet);
+
+/* bus.c */
+halley_status sim_bus_init(sim *s);
+void sim_bus_fini(sim *s);
+void sim_bus_request(sim *s, uint32_t npu, const sim_packet *packet, uint64_t then);
+void sim_bus_event(sim *s, uint64_t what);
+
+/* custom.c */
+halley_status sim_custom_init(sim *s);
+void sim_custom_fini(sim *s);
+/* The traces that are this node's algorithm, or NULL. */
+const char *sim_custom_find(const sim *s, cluster_coll coll, uint32_t group,
+                            uint32_t rank, uint64_t node_id);
+void sim_custom_start(sim *s, uint32_t op, uint32_t member);
+void sim_custom_ended(sim *s, uint64_t what);
+
+/* wait.c: the queue is dry and ranks are not done; writes the error. */
+halley_status sim_explain_wait(sim *s);
+
+#endif

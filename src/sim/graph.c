@@ -1,0 +1,205 @@
+/*
+ * sim/graph.c - a rank works through its graph.
+ *
+ * A node is ready when all it depends on has ended. After every end (and at the start)
+ * the ready nodes are looked at in ascending id and each is issued if what it occupies is
+ * idle; ASTRA-sim has one CPU slot, one compute slot and one communication slot, and
+ * receives need none. Nodes that become ready while that goes on, because another took no
+ * time, wait for the next end. The reference copies and sorts the whole set every time;
+ * here the smallest ready node of every slot is at hand.
+ */
+#include "sim/engine.h"
+
+static sim_busy busy_of(const sim_node *n)
+{
+    switch (n->type) {
+    case HALLEY_NODE_COMP:
+        return n->flags & SIM_NODE_CPU ? SIM_BUSY_CPU : SIM_BUSY_GPU;
+    case HALLEY_NODE_SEND:
+    case HALLEY_NODE_RECV:
+    case HALLEY_NODE_COLL:
+        return SIM_BUSY_COMM;
+    case HALLEY_NODE_MEM_LOAD:
+    case HALLEY_NODE_MEM_STORE:
+        return SIM_BUSY_MEM;
+    default:
+        return SIM_BUSY_OTHER;
+    }
+}
+
+static void span_begin(sim_span *span, uint64_t now)
+{
+    span->seen = true;
+    if (span->n_active++ == 0)
+        span->since = now;
+}
+
+static void span_end(sim_span *span, uint64_t now)
+{
+    if (--span->n_active == 0)
+        span->total += now - span->since;
+}
+
+static void make_ready(sim_rank *r, uint32_t node)
+{
+    freeset_add(&r->ready[r->program->nodes[node].slot], node);
+    r->n_ready++;
+}
+
+/* The node is over: free its slot and let its children know. */
+static void retire(sim *s, sim_rank *r, uint32_t node)
+{
+    const sim_node *n = &r->program->nodes[node];
+    r->busy[n->slot] = false;
+    span_end(&r->spans[busy_of(n)], s->queue.now);
+    r->wall = s->queue.now;
+    r->waiting[node] = SIM_NODE_DONE;
+    r->n_running--;
+    r->n_done++;
+    for (uint32_t i = n[0].first_child; i < n[1].first_child; i++) {
+        const uint32_t child = r->program->children[i];
+        if (--r->waiting[child] != 0)
+            continue;
+        if (!s->issuing)
+            make_ready(r, child);
+        else if (!array_push(&s->freed, child))
+            sim_fail_memory(s);
+    }
+}
+
+static void issue_memory(sim *s, uint32_t rank, uint32_t node, uint64_t bytes)
+{
+    const uint32_t server = mem_server_of(&s->memory, rank);
+    const uint64_t delay = mem_duration(&s->memory, bytes);
+    bool starts = true;
+    if (s->memory.kind == CLUSTER_MEMORY_NONE) {
+        sim_fail(s,
+                 error_set(s->err, HALLEY_EINVAL,
+                           "rank %u loads or stores remote memory, and the cluster has "
+                           "none",
+                           rank));
+        error_at_node(s->err, sim_program_id(s->ranks[rank].program, node));
+        return;
+    }
+    if (server != MEM_NONE &&
+        mem_ask(&s->memory, server, &(mem_request){bytes, rank, node, MEM_NONE},
+                &starts) != HALLEY_OK)
+        sim_fail_memory(s);
+    if (!starts)
+        return;
+    sim_call_after(s, rank, delay, sim_what_wide(SIM_NODE, rank, node));
+    if (server != MEM_NONE)
+        sim_call_after(s, rank, delay, sim_what(SIM_MEMORY_NEXT, server, 0, 0));
+}
+
+static void fail_at(sim *s, uint32_t rank, uint32_t node, const char *what)
+{
+    sim_fail(s, error_set(s->err, HALLEY_EINVAL, "rank %u: %s", rank, what));
+    error_at_node(s->err, sim_program_id(s->ranks[rank].program, node));
+}
+
+static void issue_message(sim *s, uint32_t rank, uint32_t node, const sim_node *n)
+{
+    const uint64_t then = sim_what_wide(SIM_NODE, rank, node);
+    const bool sends = n->type == HALLEY_NODE_SEND;
+    if ((n->flags & SIM_NODE_HAS_PEER) && n->self != rank) {
+        fail_at(s, rank, node,
+                sends ? "the send says it is another rank's (comm_src)"
+                      : "the receive says it is another rank's (comm_dst)");
+        return;
+    }
+    if (n->a == rank) {
+        fail_at(s, rank, node, "a message to itself");
+        return;
+    }
+    if (sends)
+        sim_message_send(s, rank, n->a, n->b, n->amount, then);
+    else
+        sim_message_recv(s, n->a, rank, n->b, n->amount, then);
+}
+
+static void issue(sim *s, uint32_t rank, uint32_t node)
+{
+    sim_rank *r = &s->ranks[rank];
+    const sim_node *n = &r->program->nodes[node];
+    r->waiting[node] = SIM_NODE_RUNNING;
+    r->n_running++;
+    r->busy[n->slot] = n->slot != SIM_SLOT_FREE;
+    span_begin(&r->spans[busy_of(n)], s->queue.now);
+    if (n->flags & SIM_NODE_SKIP) {
+        retire(s, r, node);
+        return;
+    }
+    if (n->flags & SIM_NODE_TIMED) {
+        const bool computes = n->type == HALLEY_NODE_COMP || s->system->replay_only;
+        if (computes && !(n->flags & SIM_NODE_CPU))
+            r->compute += n->amount;
+        if (n->amount == 0 && s->queue.now == 0)
+            fail_at(s, rank, node,
+                    "takes no time at the very start, where ASTRA-sim aborts");
+        sim_call_after(s, rank, n->amount, sim_what_wide(SIM_NODE, rank, node));
+        return;
+    }
+    if (n->type == HALLEY_NODE_COLL)
+        sim_collective_start(s, rank, node);
+    else if (n->type == HALLEY_NODE_SEND || n->type == HALLEY_NODE_RECV)
+        issue_message(s, rank, node, n);
+    else
+        issue_memory(s, rank, node, n->amount);
+}
+
+/* Of the slots that are idle, the ready node with the smallest id. */
+static uint32_t next_ready(const sim_rank *r)
+{
+    uint32_t best = UINT32_MAX;
+    for (int slot = 0; slot < SIM_N_SLOTS; slot++) {
+        const uint32_t first =
+            r->busy[slot] ? UINT32_MAX : freeset_first(&r->ready[slot]);
+        best = first < best ? first : best;
+    }
+    return best;
+}
+
+static void issue_ready(sim *s, uint32_t rank)
+{
+    sim_rank *r = &s->ranks[rank];
+    if (r->n_ready == 0)
+        return;
+    s->issuing = true;
+    for (uint32_t node; (node = next_ready(r)) != UINT32_MAX && s->status == HALLEY_OK;) {
+        freeset_remove(&r->ready[r->program->nodes[node].slot], node);
+        r->n_ready--;
+        issue(s, rank, node);
+    }
+    s->issuing = false;
+    for (size_t i = 0; i < s->freed.n; i++)
+        make_ready(r, s->freed.at[i]);
+    s->freed.n = 0;
+}
+
+static void check_finished(sim *s, uint32_t rank)
+{
+    sim_rank *r = &s->ranks[rank];
+    if (r->n_ready != 0 || r->n_running != 0 || r->finished)
+        return;
+    r->finished = true;
+    r->finish = s->queue.now;
+    s->finishers[s->n_finished++] = rank;
+}
+
+void sim_rank_start(sim *s, uint32_t rank)
+{
+    sim_rank *r = &s->ranks[rank];
+    for (uint32_t node = 0; node < r->program->n; node++)
+        if (r->waiting[node] == 0)
+            make_ready(r, node);
+    issue_ready(s, rank);
+    check_finished(s, rank);
+}
+
+void sim_node_ended(sim *s, uint32_t rank, uint32_t node)
+{
+    retire(s, &s->ranks[rank], node);
+    issue_ready(s, rank);
+    check_finished(s, rank);
+}

@@ -1,0 +1,203 @@
+/*
+ * sim/match.c - messages between two ranks. The k-th send of a key (tag, sender,
+ * receiver, bytes) meets the k-th receive of the same key; messages of one key never
+ * overtake each other, so counting is enough. On arrival the sender is told, then the
+ * receiver if its receive is posted; a receive posted after the arrival completes by an
+ * event of that same instant.
+ *
+ * Rendezvous: a send waits for a small control message from its receiver, and a receive
+ * is posted when that control message has arrived.
+ */
+#include "base/hash.h"
+#include "sim/engine.h"
+
+enum { CONTROL_TAG = 1000000000, CONTROL_BYTES = 8192 };
+
+static uint64_t key_hash(uint32_t from, uint32_t to, uint32_t tag, uint64_t bytes)
+{
+    return hash_u64(hash_u64((uint64_t)from << 32 | to) + hash_u64(bytes) * 3 + tag);
+}
+
+/* The channel of a key, made when there is none; SIM_NONE: no memory. */
+static uint32_t channel_get(sim *s, uint32_t from, uint32_t to, uint32_t tag,
+                            uint64_t bytes)
+{
+    sim_match *m = &s->match;
+    const uint64_t hash = key_hash(from, to, tag, bytes);
+    uint32_t slot = TABLE_NONE, id;
+    while ((id = table_next(&m->channels_by_key, hash, &slot)) != TABLE_NONE) {
+        const sim_channel *c = &m->channels.at[id];
+        if (c->from == from && c->to == to && c->tag == tag && c->bytes == bytes)
+            return id;
+    }
+    id = m->free_channel;
+    if (id != SIM_NONE)
+        m->free_channel = m->channels.at[id].next_free;
+    else if (array_push(&m->channels, (sim_channel){0}))
+        id = (uint32_t)m->channels.n - 1;
+    if (id == SIM_NONE || !table_add(&m->channels_by_key, hash, id)) {
+        sim_fail_memory(s);
+        return SIM_NONE;
+    }
+    m->channels.at[id] = (sim_channel){.bytes = bytes,
+                                       .hash = hash,
+                                       .tag = tag,
+                                       .from = from,
+                                       .to = to,
+                                       .head = SIM_NONE,
+                                       .tail = SIM_NONE};
+    return id;
+}
+
+/* Give a channel back when nothing depends on it. */
+static void channel_drop(sim_match *m, uint32_t id)
+{
+    sim_channel *c = &m->channels.at[id];
+    if (c->n_flying != 0 || c->n_early != 0 || c->head != SIM_NONE)
+        return;
+    table_remove(&m->channels_by_key, c->hash, id);
+    c->next_free = m->free_channel;
+    m->free_channel = id;
+}
+
+static void send_now(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t bytes,
+                     uint64_t sent)
+{
+    sim_match *m = &s->match;
+    const uint32_t channel = channel_get(s, from, to, tag, bytes);
+    uint32_t id = m->free_transfer;
+    if (channel == SIM_NONE)
+        return;
+    if (id != SIM_NONE) {
+        m->free_transfer = m->transfers.at[id].next_free;
+    } else {
+        if (!array_push(&m->transfers, (sim_transfer){0})) {
+            sim_fail_memory(s);
+            return;
+        }
+        id = (uint32_t)m->transfers.n - 1;
+    }
+    m->transfers.at[id] = (sim_transfer){sent, channel, SIM_NONE};
+    m->channels.at[channel].n_flying++;
+    net_send(&s->net, from, to, bytes, sim_what_wide(SIM_TRANSFER, 0, id));
+}
+
+static void recv_now(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t bytes,
+                     uint64_t received)
+{
+    sim_match *m = &s->match;
+    const uint32_t channel = channel_get(s, from, to, tag, bytes);
+    if (channel == SIM_NONE)
+        return;
+    sim_channel *c = &m->channels.at[channel];
+    if (c->n_early > 0) {
+        c->n_early--;
+        channel_drop(m, channel);
+        des_queue_push(&s->queue, s->queue.now, received);
+        return;
+    }
+    uint32_t id = m->free_waiter;
+    if (id != SIM_NONE) {
+        m->free_waiter = m->waiters.at[id].next;
+    } else {
+        if (!array_push(&m->waiters, (sim_waiter){0})) {
+            sim_fail_memory(s);
+            return;
+        }
+        id = (uint32_t)m->waiters.n - 1;
+    }
+    m->waiters.at[id] = (sim_waiter){received, SIM_NONE};
+    if (c->head == SIM_NONE)
+        c->head = id;
+    else
+        m->waiters.at[c->tail].next = id;
+    c->tail = id;
+}
+
+void sim_message_arrived(sim *s, uint32_t transfer)
+{
+    sim_match *m = &s->match;
+    const sim_transfer t = m->transfers.at[transfer];
+    m->transfers.at[transfer].next_free = m->free_transfer;
+    m->free_transfer = transfer;
+    const uint32_t waiter = m->channels.at[t.channel].head;
+    uint64_t received = SIM_NOTHING;
+    if (waiter != SIM_NONE) {
+        received = m->waiters.at[waiter].then;
+        m->channels.at[t.channel].head = m->waiters.at[waiter].next;
+        m->waiters.at[waiter].next = m->free_waiter;
+        m->free_waiter = waiter;
+    } else {
+        m->channels.at[t.channel].n_early++;
+    }
+    m->channels.at[t.channel].n_flying--;
+    channel_drop(m, t.channel);
+    sim_happen(s, t.sent);
+    sim_happen(s, received);
+}
+
+static uint32_t hold(sim *s, const sim_handshake *what)
+{
+    sim_match *m = &s->match;
+    uint32_t id = m->free_handshake;
+    if (id != SIM_NONE) {
+        m->free_handshake = m->handshakes.at[id].next_free;
+    } else {
+        if (!array_push(&m->handshakes, (sim_handshake){0})) {
+            sim_fail_memory(s);
+            return SIM_NONE;
+        }
+        id = (uint32_t)m->handshakes.n - 1;
+    }
+    m->handshakes.at[id] = *what;
+    return id;
+}
+
+void sim_message_send(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t bytes,
+                      uint64_t sent)
+{
+    if (!s->system->rendezvous) {
+        send_now(s, from, to, tag, bytes, sent);
+        return;
+    }
+    const uint32_t id = hold(s, &(sim_handshake){bytes, sent, from, to, tag, SIM_NONE});
+    if (id != SIM_NONE)
+        recv_now(s, to, from, tag + CONTROL_TAG, CONTROL_BYTES,
+                 sim_what_wide(SIM_SEND_LATER, 0, id));
+}
+
+void sim_message_recv(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t bytes,
+                      uint64_t received)
+{
+    if (!s->system->rendezvous) {
+        recv_now(s, from, to, tag, bytes, received);
+        return;
+    }
+    const uint32_t id =
+        hold(s, &(sim_handshake){bytes, received, from, to, tag, SIM_NONE});
+    if (id != SIM_NONE)
+        send_now(s, to, from, tag + CONTROL_TAG, CONTROL_BYTES,
+                 sim_what_wide(SIM_RECV_LATER, 0, id));
+}
+
+void sim_handshake_done(sim *s, uint64_t what)
+{
+    sim_match *m = &s->match;
+    const uint32_t id = sim_wide(what);
+    const sim_handshake h = m->handshakes.at[id];
+    m->handshakes.at[id].next_free = m->free_handshake;
+    m->free_handshake = id;
+    if ((what & 15) == SIM_SEND_LATER)
+        send_now(s, h.from, h.to, h.tag, h.bytes, h.then);
+    else
+        recv_now(s, h.from, h.to, h.tag, h.bytes, h.then);
+}
+
+void sim_match_fini(sim_match *m)
+{
+    table_fini(&m->channels_by_key);
+    array_fini(&m->channels);
+    array_fini(&m->waiters);
+    array_fini(&m->transfers);
+    array_fini(&m->handshakes);
+}

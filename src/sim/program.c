@@ -1,0 +1,394 @@
+/*
+ * sim/program.c - reading what a node needs. A compute node's time is known here: its
+ * recorded duration (1 ns when there is none), or the roofline's
+ * operations / min(peak, memory bandwidth * operations / bytes).
+ */
+#include "sim/program.h"
+
+#include "base/array.h"
+#include "base/str.h"
+#include "des/ticks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct compiler {
+    sim_program *p;
+    const halley_trace *trace;
+    const sim_program_opts *opts;
+    halley_error *err;
+    uint32_t *place; /* trace index -> place in the program */
+    uint32_t *mark;  /* trace index -> the last node that named it a dependency */
+} compiler;
+
+static halley_status node_error(const compiler *c, uint32_t index, halley_status code,
+                                const char *what)
+{
+    error_set(c->err, code, "%s", what);
+    error_at_file(c->err, halley_trace_path(c->trace));
+    error_at_node(c->err, halley_node_id(c->trace, index));
+    return code;
+}
+
+/* A whole number attribute; `found` tells whether the node has it. */
+static halley_status number(uint64_t *out, bool *found, const compiler *c, uint32_t index,
+                            const char *name)
+{
+    halley_attr attr;
+    *found = halley_node_find_attr(&attr, c->trace, index, name);
+    if (!*found)
+        return HALLEY_OK;
+    const bool real = attr.kind == HALLEY_ATTR_DOUBLE || attr.kind == HALLEY_ATTR_FLOAT;
+    if (!real && halley_attr_to_u64(&attr, out))
+        return HALLEY_OK;
+    char text[128];
+    snprintf(text, sizeof text, "attribute %s must be a whole number, not negative",
+             name);
+    return node_error(c, index, HALLEY_EINVAL, text);
+}
+
+static halley_status needed(uint64_t *out, const compiler *c, uint32_t index,
+                            const char *name)
+{
+    bool found;
+    TRY(number(out, &found, c, index, name));
+    if (found)
+        return HALLEY_OK;
+    char text[128];
+    snprintf(text, sizeof text, "the node has no attribute %s, which its type needs",
+             name);
+    return node_error(c, index, HALLEY_EINVAL, text);
+}
+
+static uint64_t recorded_ticks(const compiler *c, uint32_t index)
+{
+    const uint64_t us = halley_node_duration_us(c->trace, index);
+    const uint64_t per_us = (uint64_t)(c->opts->ticks_per_s / 1e6);
+    return us == 0 ? per_us / 1000 : us * per_us;
+}
+
+static halley_status compile_roofline(sim_node *n, const compiler *c, uint32_t index)
+{
+    const cluster_system *s = &c->opts->cluster->system;
+    uint64_t whole_ops, whole_bytes;
+    TRY(needed(&whole_ops, c, index, "num_ops"));
+    TRY(needed(&whole_bytes, c, index, "tensor_size"));
+    if (whole_bytes == 0) {
+        n->flags |= SIM_NODE_SKIP;
+        return HALLEY_OK;
+    }
+    if (whole_ops == 0)
+        return node_error(c, index, HALLEY_EINVAL,
+                          "num_ops is 0, and the roofline gives no time for that");
+    const double ops = (double)whole_ops, bytes = (double)whole_bytes;
+    const double intensity = ops / bytes;
+    const double limit = s->mem_Bps * intensity;
+    const double perf = s->peak_flops < limit ? s->peak_flops : limit;
+    const double seconds = ops / perf;
+    n->amount = ticks_from(seconds * c->opts->ticks_per_s);
+    const double weight = (double)n->amount;
+    if (!(perf < s->peak_flops))
+        c->p->compute_bound_ticks += n->amount;
+    c->p->compute_use += perf / s->peak_flops * weight;
+    c->p->memory_use += perf / intensity / s->mem_Bps * weight;
+    c->p->intensity += intensity * weight;
+    return HALLEY_OK;
+}
+
+static halley_status compile_compute(sim_node *n, const compiler *c, uint32_t index)
+{
+    n->flags |= SIM_NODE_TIMED;
+    n->amount = recorded_ticks(c, index);
+    if (c->opts->cluster->system.roofline && !c->opts->custom &&
+        !(n->flags & SIM_NODE_CPU))
+        TRY(compile_roofline(n, c, index));
+    c->p->compute_ticks += n->flags & SIM_NODE_SKIP ? 0 : n->amount;
+    return HALLEY_OK;
+}
+
+static halley_status compile_message(sim_node *n, const compiler *c, uint32_t index)
+{
+    const bool sends = n->type == HALLEY_NODE_SEND;
+    uint64_t peer, tag, self;
+    bool has_self;
+    TRY(needed(&n->amount, c, index, "comm_size"));
+    TRY(needed(&peer, c, index, sends ? "comm_dst" : "comm_src"));
+    TRY(number(&self, &has_self, c, index, sends ? "comm_src" : "comm_dst"));
+    TRY(needed(&tag, c, index, "comm_tag"));
+    if (peer >= c->opts->cluster->n_npus)
+        return node_error(c, index, HALLEY_EINVAL,
+                          sends ? "comm_dst is not a rank of this cluster"
+                                : "comm_src is not a rank of this cluster");
+    if (n->amount == 0)
+        return node_error(c, index, HALLEY_EINVAL, "comm_size is 0");
+    n->a = (uint32_t)peer;
+    n->b = (uint32_t)((int32_t)(uint32_t)tag % 500000000);
+    if (has_self) {
+        n->flags |= SIM_NODE_HAS_PEER;
+        n->self = self > UINT32_MAX ? UINT32_MAX : (uint32_t)self;
+    }
+    return HALLEY_OK;
+}
+
+static halley_status compile_group(sim_node *n, const compiler *c, uint32_t index)
+{
+    halley_attr attr;
+    if (!halley_node_find_attr(&attr, c->trace, index, "pg_name"))
+        return HALLEY_OK;
+    const str name = {attr.bytes.at, attr.bytes.n};
+    int64_t id;
+    if (attr.kind != HALLEY_ATTR_STRING)
+        return node_error(c, index, HALLEY_EINVAL, "pg_name must be text");
+    if (name.n == 0 || str_eq(name, STR("0")))
+        return HALLEY_OK;
+    if (!str_to_i64(name, &id))
+        return node_error(c, index, HALLEY_EINVAL,
+                          "pg_name must be the number of a communicator group");
+    const uint32_t group = cluster_find_group(c->opts->cluster, id);
+    if (group == UINT32_MAX)
+        return node_error(c, index, HALLEY_EINVAL,
+                          "pg_name is not in the communicator group file");
+    n->a = group + 1;
+    return HALLEY_OK;
+}
+
+static halley_status compile_involved(sim_node *n, const compiler *c, uint32_t index)
+{
+    halley_attr attr;
+    n->b = UINT32_MAX;
+    if (!halley_node_find_attr(&attr, c->trace, index, "involved_dim"))
+        return HALLEY_OK;
+    if (attr.kind != HALLEY_ATTR_BOOL_LIST)
+        return node_error(c, index, HALLEY_EINVAL, "involved_dim must be a list of bool");
+    halley_attr_item item;
+    size_t cursor = 0;
+    uint32_t d = 0;
+    n->b = 0;
+    for (; halley_attr_list_next(&attr, &cursor, &item); d++)
+        if (d < 32 && item.bits != 0)
+            n->b |= UINT32_C(1) << d;
+    if (d < c->opts->cluster->n_dims)
+        return node_error(
+            c, index, HALLEY_EINVAL,
+            "involved_dim has fewer entries than the network has dimensions");
+    return HALLEY_OK;
+}
+
+static halley_status compile_coll(sim_node *n, const compiler *c, uint32_t index)
+{
+    uint64_t type;
+    TRY(needed(&type, c, index, "comm_type"));
+    if (type == HALLEY_COLL_BROADCAST) {
+        n->coll = HALLEY_COLL_BROADCAST;
+        n->flags |= SIM_NODE_TIMED;
+        n->amount = recorded_ticks(c, index);
+        return HALLEY_OK;
+    }
+    if (type != HALLEY_COLL_ALL_REDUCE && type != HALLEY_COLL_ALL_GATHER &&
+        type != HALLEY_COLL_REDUCE_SCATTER && type != HALLEY_COLL_ALL_TO_ALL) {
+        char text[128];
+        snprintf(text, sizeof text, "ASTRA-sim does not simulate %s",
+                 halley_coll_type_name(type));
+        return node_error(c, index, HALLEY_EINVAL, text);
+    }
+    n->coll = (uint8_t)type;
+    TRY(needed(&n->amount, c, index, "comm_size"));
+    TRY(compile_group(n, c, index));
+    return compile_involved(n, c, index);
+}
+
+static bool is_message(uint32_t type)
+{
+    return type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV;
+}
+
+static sim_slot slot_of(const sim_node *n)
+{
+    if (n->flags & SIM_NODE_CPU)
+        return SIM_SLOT_CPU;
+    if (n->type == HALLEY_NODE_COMP)
+        return SIM_SLOT_COMP;
+    return n->type == HALLEY_NODE_RECV ? SIM_SLOT_FREE : SIM_SLOT_COMM;
+}
+
+static halley_status compile_by_type(sim_node *n, const compiler *c, uint32_t index)
+{
+    if (c->opts->cluster->system.replay_only && !c->opts->custom) {
+        n->flags |= SIM_NODE_TIMED;
+        n->amount = recorded_ticks(c, index);
+        return HALLEY_OK;
+    }
+    if (!c->opts->custom && (n->flags & SIM_NODE_CPU) &&
+        (is_message(n->type) || n->type == HALLEY_NODE_COLL))
+        return node_error(c, index, HALLEY_EINVAL,
+                          "a communication node cannot be a CPU operation");
+    switch (n->type) {
+    case HALLEY_NODE_COMP:
+        return compile_compute(n, c, index);
+    case HALLEY_NODE_SEND:
+    case HALLEY_NODE_RECV:
+        return compile_message(n, c, index);
+    case HALLEY_NODE_COLL:
+        return compile_coll(n, c, index);
+    case HALLEY_NODE_MEM_LOAD:
+    case HALLEY_NODE_MEM_STORE:
+        return needed(&n->amount, c, index, "tensor_size");
+    case HALLEY_NODE_INVALID:
+        n->flags |= SIM_NODE_SKIP;
+        return HALLEY_OK;
+    case HALLEY_NODE_METADATA:
+        return node_error(c, index, HALLEY_EINVAL,
+                          "ASTRA-sim cannot run METADATA nodes; take them out");
+    default:
+        return node_error(c, index, HALLEY_EINVAL, "unknown node type");
+    }
+}
+
+static halley_status compile_node(sim_node *n, const compiler *c, uint32_t index)
+{
+    const uint32_t type = halley_node_type_of(c->trace, index);
+    uint64_t cpu = 0;
+    bool found;
+    *n = (sim_node){.trace_index = index,
+                    .type = type < HALLEY_N_NODE_TYPES ? (uint8_t)type : UINT8_MAX};
+    TRY(number(&cpu, &found, c, index, "is_cpu_op"));
+    if (cpu != 0)
+        n->flags |= SIM_NODE_CPU;
+    n->slot = (uint8_t)slot_of(n);
+    return compile_by_type(n, c, index);
+}
+
+static int by_id(const void *a, const void *b, void *trace)
+{
+    const uint64_t x = halley_node_id(trace, *(const uint32_t *)a);
+    const uint64_t y = halley_node_id(trace, *(const uint32_t *)b);
+    return x < y ? -1 : x > y;
+}
+
+/* Trace indexes by ascending id. Most traces are in order already. */
+static halley_status order_nodes(uint32_t *order, const compiler *c)
+{
+    const uint32_t n = halley_trace_count(c->trace);
+    bool sorted = true;
+    for (uint32_t i = 0; i < n; i++) {
+        order[i] = i;
+        sorted = sorted && (i == 0 || halley_node_id(c->trace, i - 1) <
+                                          halley_node_id(c->trace, i));
+    }
+    if (sorted)
+        return HALLEY_OK;
+    halley_trace *trace = (halley_trace *)(uintptr_t)c->trace;
+    qsort_r(order, n, sizeof *order, by_id, trace);
+    for (uint32_t i = 1; i < n; i++)
+        if (by_id(&order[i - 1], &order[i], trace) == 0)
+            return node_error(c, order[i], HALLEY_EINVAL, "two nodes have this id");
+    return HALLEY_OK;
+}
+
+static halley_dep dep_at(const halley_trace *t, uint32_t index, uint32_t k)
+{
+    const uint32_t n_data = halley_node_data_count(t, index);
+    return k < n_data ? halley_node_data(t, index, k)
+                      : halley_node_ctrl(t, index, k - n_data);
+}
+
+/* A dependency named twice, as data and control or within one, counts once. */
+static bool named_before(const compiler *c, uint32_t index, uint32_t dep)
+{
+    const bool before = c->mark[dep] == index;
+    c->mark[dep] = index;
+    return before;
+}
+
+static uint32_t dep_count(const halley_trace *t, uint32_t index)
+{
+    return halley_node_data_count(t, index) + halley_node_ctrl_count(t, index);
+}
+
+/* Count children, sum up, fill: the usual three passes of a compressed table. */
+static halley_status link_children(const compiler *c)
+{
+    sim_program *p = c->p;
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < p->n; i++)
+        c->mark[i] = HALLEY_NO_NODE;
+    for (uint32_t i = 0; i < p->n; i++) {
+        const uint32_t index = p->nodes[i].trace_index;
+        const uint32_t n_deps = dep_count(c->trace, index);
+        for (uint32_t k = 0; k < n_deps; k++) {
+            const halley_dep dep = dep_at(c->trace, index, k);
+            if (dep.index == HALLEY_NO_NODE)
+                return node_error(c, index, HALLEY_EINVAL,
+                                  "the node depends on one that is not in the trace");
+            if (!named_before(c, index, dep.index)) {
+                p->nodes[c->place[dep.index] + 1].first_child++;
+                total++;
+            }
+        }
+    }
+    if (total > UINT32_MAX)
+        return error_set(c->err, HALLEY_ELIMIT, "more than 2^32 dependencies");
+    for (uint32_t i = 0; i < p->n; i++)
+        p->nodes[i + 1].first_child += p->nodes[i].first_child;
+    p->children = mem_array((size_t)total, sizeof *p->children);
+    if (p->children == NULL)
+        return error_nomem(c->err);
+    for (uint32_t i = 0; i < p->n; i++)
+        c->mark[i] = HALLEY_NO_NODE;
+    for (uint32_t i = p->n; i-- > 0;) { /* backwards, so that children come ascending */
+        const uint32_t index = p->nodes[i].trace_index;
+        const uint32_t n_deps = dep_count(c->trace, index);
+        for (uint32_t k = 0; k < n_deps; k++) {
+            const halley_dep dep = dep_at(c->trace, index, k);
+            if (!named_before(c, index, dep.index))
+                p->children[--p->nodes[c->place[dep.index] + 1].first_child] = i;
+        }
+    }
+    /* Each end has moved down to its start: shift them back by one. */
+    for (uint32_t i = 0; i < p->n; i++)
+        p->nodes[i].first_child = p->nodes[i + 1].first_child;
+    p->nodes[p->n].first_child = (uint32_t)total;
+    return HALLEY_OK;
+}
+
+static halley_status compile(compiler *c)
+{
+    sim_program *p = c->p;
+    p->nodes = mem_array((size_t)p->n + 1, sizeof *p->nodes);
+    uint32_t *order = mem_array(p->n, sizeof *order);
+    c->place = mem_array(p->n, sizeof *c->place);
+    c->mark = mem_array(p->n, sizeof *c->mark);
+    const bool room =
+        p->nodes != NULL && order != NULL && c->place != NULL && c->mark != NULL;
+    halley_status status = room ? order_nodes(order, c) : error_nomem(c->err);
+    for (uint32_t i = 0; status == HALLEY_OK && i < p->n; i++) {
+        c->place[order[i]] = i;
+        status = compile_node(&p->nodes[i], c, order[i]);
+    }
+    free(order);
+    if (status == HALLEY_OK) {
+        p->nodes[p->n] = (sim_node){0};
+        status = link_children(c);
+    }
+    free(c->place);
+    free(c->mark);
+    return status;
+}
+
+halley_status sim_program_init(sim_program *out, const halley_trace *trace,
+                               const sim_program_opts *opts, halley_error *err)
+{
+    *out = (sim_program){.trace = trace, .n = halley_trace_count(trace)};
+    compiler c = {.p = out, .trace = trace, .opts = opts, .err = err};
+    const halley_status status = compile(&c);
+    if (status != HALLEY_OK)
+        sim_program_fini(out);
+    return status;
+}
+
+void sim_program_fini(sim_program *p)
+{
+    free(p->nodes);
+    free(p->children);
+    *p = (sim_program){0};
+}

@@ -1,0 +1,64 @@
+/*
+ * sim/program.h - a trace made ready to run: the few numbers the engine needs of every
+ * node, in the order in which nodes are looked at (ascending id), and who waits for whom.
+ * Ranks with the same trace share one program.
+ */
+#ifndef SIM_PROGRAM_H
+#define SIM_PROGRAM_H
+
+#include "base/error.h"
+#include "cluster/cluster.h"
+#include "halley/trace.h"
+
+/* What a node occupies while it runs: at most one node of a kind, but for FREE. */
+typedef enum sim_slot {
+    SIM_SLOT_CPU,
+    SIM_SLOT_COMP,
+    SIM_SLOT_COMM,
+    SIM_SLOT_FREE,
+    SIM_N_SLOTS
+} sim_slot;
+
+enum {
+    SIM_NODE_SKIP = 1,  /* takes no time and is done when issued */
+    SIM_NODE_TIMED = 2, /* takes `amount` ticks whatever its type */
+    SIM_NODE_CPU = 4,
+    SIM_NODE_HAS_PEER = 8, /* `self` is given and must be the rank */
+};
+
+typedef struct sim_node {
+    uint64_t amount;      /* ticks of a timed node; bytes of the others */
+    uint32_t trace_index; /* its index in the trace */
+    uint32_t first_child; /* in children; the next node's first_child ends them */
+    uint32_t a, b; /* message: peer, tag; collective: group + 1 or 0, involved dims */
+    uint32_t self; /* message: the rank that the node says it belongs to */
+    uint8_t type, slot, coll, flags; /* coll: halley_coll_type */
+} sim_node;
+
+typedef struct sim_program {
+    const halley_trace *trace;
+    uint32_t n;
+    sim_node *nodes;    /* n + 1: the last only ends the children */
+    uint32_t *children; /* by place in `nodes` */
+    /* Sums over the GPU's compute nodes, for the roofline's statistics. */
+    uint64_t compute_bound_ticks, compute_ticks;
+    double compute_use, memory_use, intensity; /* each times ticks */
+} sim_program;
+
+/* What the nodes' times and groups are read by. */
+typedef struct sim_program_opts {
+    const halley_cluster *cluster;
+    double ticks_per_s;
+    bool custom; /* the trace is a collective's algorithm: no groups, no roofline */
+} sim_program_opts;
+
+halley_status sim_program_init(sim_program *out, const halley_trace *trace,
+                               const sim_program_opts *opts, halley_error *err);
+void sim_program_fini(sim_program *p);
+/* The id that the trace gives to a node of the program. */
+static inline uint64_t sim_program_id(const sim_program *p, uint32_t node)
+{
+    return halley_node_id(p->trace, p->nodes[node].trace_index);
+}
+
+#endif

@@ -1,0 +1,322 @@
+/*
+ * sim/run.c - one run: set up, carry out events until there are none, read off the
+ * result.
+ */
+#include "sim/engine.h"
+
+#include <string.h>
+
+struct halley_result {
+    uint32_t n_ranks;
+    double ticks_per_s;
+    bool roofline;
+    uint64_t n_events;
+    halley_rank_result *ranks;
+    uint32_t *finishers;
+};
+
+void sim_fail(sim *s, halley_status status)
+{
+    if (s->status == HALLEY_OK)
+        s->status = status;
+}
+
+void sim_fail_memory(sim *s)
+{
+    if (s->status == HALLEY_OK)
+        s->status = error_nomem(s->err);
+}
+
+static void memory_next(sim *s, uint32_t server)
+{
+    mem_request next;
+    if (!mem_next(&s->memory, server, &next))
+        return;
+    const uint64_t delay = mem_duration(&s->memory, next.bytes);
+    sim_call_after(s, next.npu, delay, sim_what_wide(SIM_NODE, next.npu, next.node));
+    sim_call_after(s, next.npu, delay, sim_what(SIM_MEMORY_NEXT, server, 0, 0));
+}
+
+void sim_happen(sim *s, uint64_t what)
+{
+    switch (what & NET_KIND_MASK) {
+    case SIM_CALLS:
+        sim_calls_run(s, sim_a(what));
+        break;
+    case SIM_ARRIVE:
+        sim_packet_arrived(s, what);
+        break;
+    case SIM_RECEIVED:
+        sim_packet_received(s, sim_a(what), sim_b(what));
+        break;
+    case SIM_TOKEN:
+        sim_token_fired(s, sim_a(what), sim_b(what));
+        break;
+    case SIM_REDUCE:
+        sim_token_reduce(s, what);
+        break;
+    case SIM_NODE:
+        sim_node_ended(s, sim_a(what), sim_wide(what));
+        break;
+    case SIM_TRANSFER:
+        sim_message_arrived(s, sim_wide(what));
+        break;
+    case SIM_SEND_LATER:
+    case SIM_RECV_LATER:
+        sim_handshake_done(s, what);
+        break;
+    case SIM_MEMORY_NEXT:
+        memory_next(s, sim_a(what));
+        break;
+    case SIM_BUS:
+        sim_bus_event(s, what);
+        break;
+    case SIM_CUSTOM:
+        sim_custom_ended(s, what);
+        break;
+    case NET_KIND_ARRIVE:
+    case NET_KIND_FREE:
+        net_handle(&s->net, what);
+        break;
+    default:
+        break;
+    }
+}
+
+static void deliver(void *context, uint64_t what)
+{
+    sim_happen(context, what);
+}
+
+/* One program a distinct trace; equal ranks have the same trace pointer. */
+static halley_status compile_programs(sim *s, const halley_trace_set *traces)
+{
+    const sim_program_opts opts = {.cluster = s->cluster,
+                                   .ticks_per_s = 1e9 * (double)s->ticks_per_ns};
+    map64 seen = {0};
+    halley_status status = HALLEY_OK;
+    s->programs = mem_array_zero(halley_trace_set_distinct(traces), sizeof *s->programs);
+    if (s->programs == NULL)
+        return error_nomem(s->err);
+    for (uint32_t i = 0; i < s->n_npus && status == HALLEY_OK; i++) {
+        const halley_trace *trace = halley_trace_set_get(traces, i);
+        uint32_t id = s->n_programs;
+        bool fresh;
+        if (!map64_put(&seen, (uint64_t)(uintptr_t)trace, &id, &fresh))
+            status = error_nomem(s->err);
+        else if (fresh)
+            status =
+                sim_program_init(&s->programs[s->n_programs++], trace, &opts, s->err);
+        if (status == HALLEY_OK && s->programs[id].n == 0)
+            status = error_set(s->err, HALLEY_EINVAL, "%s: the trace of rank %u is empty",
+                               halley_trace_path(trace), i);
+        s->ranks[i].program = &s->programs[id];
+    }
+    map64_fini(&seen);
+    return status;
+}
+
+static halley_status init_rank(sim *s, sim_rank *r)
+{
+    const sim_program *p = r->program;
+    const size_t words = freeset_words(p->n);
+    uint64_t *bits = arena_array(&s->memory_of_run, words * SIM_N_SLOTS, sizeof *bits);
+    r->waiting = arena_array(&s->memory_of_run, p->n, sizeof *r->waiting);
+    if (bits == NULL || r->waiting == NULL)
+        return error_nomem(s->err);
+    for (uint32_t i = 0; i < SIM_N_SLOTS; i++)
+        freeset_init(&r->ready[i], bits + words * i, p->n);
+    for (uint32_t i = 0; i < p->nodes[p->n].first_child; i++)
+        r->waiting[p->children[i]]++;
+    return HALLEY_OK;
+}
+
+static halley_status set_up(sim *s, const halley_trace_set *traces,
+                            const halley_sim_opts *opts)
+{
+    const halley_cluster *c = s->cluster;
+    const bool links = opts->network == HALLEY_NETWORK_LINKS;
+    if (halley_trace_set_count(traces) != c->n_npus)
+        return error_set(s->err, HALLEY_EINVAL,
+                         "there are traces of %u ranks, and the network has %u NPUs",
+                         halley_trace_set_count(traces), c->n_npus);
+    TRY(net_init(&s->net, c, links, 1e9 * (double)s->ticks_per_ns, &s->queue, s->err));
+    s->net.deliver = deliver;
+    s->net.context = s;
+    TRY(mem_servers_init(&s->memory, c, s->ticks_per_ns, s->err));
+    s->ranks = mem_array_zero(s->n_npus, sizeof *s->ranks);
+    s->finishers = mem_array(s->n_npus, sizeof *s->finishers);
+    if (s->ranks == NULL || s->finishers == NULL)
+        return error_nomem(s->err);
+    s->endpoint = s->system->endpoint_ns * s->ticks_per_ns;
+    s->group_endpoint = s->system->group_endpoint_ns * s->ticks_per_ns;
+    TRY(sim_calls_init(s));
+    TRY(sim_streams_init(s));
+    TRY(sim_bus_init(s));
+    TRY(sim_custom_init(s));
+    TRY(compile_programs(s, traces));
+    for (uint32_t i = 0; i < s->n_npus; i++)
+        TRY(init_rank(s, &s->ranks[i]));
+    return HALLEY_OK;
+}
+
+static halley_status loop(sim *s)
+{
+    des_event e;
+    for (uint32_t i = 0; i < s->n_npus && s->status == HALLEY_OK; i++)
+        sim_rank_start(s, i);
+    while (s->status == HALLEY_OK && des_queue_pop(&s->queue, &e)) {
+        s->n_events++;
+        sim_happen(s, e.what);
+        if (s->queue.failed)
+            return error_set(s->err, HALLEY_ENOMEM,
+                             "the event queue ran out of memory or of time at %llu ns",
+                             (unsigned long long)(s->queue.now / s->ticks_per_ns));
+    }
+    return s->status;
+}
+
+static void read_rank(halley_rank_result *to, const sim_rank *r)
+{
+    const sim_program *p = r->program;
+    const sim_span *spans = r->spans;
+    const double ticks = (double)(p->compute_ticks + 1); /* never zero, as there */
+    *to = (halley_rank_result){
+        .finish = r->finish,
+        .compute = r->compute,
+        .exposed = r->finish - r->compute,
+        .wall = r->wall,
+        .gpu = spans[SIM_BUSY_GPU].total,
+        .comm = spans[SIM_BUSY_COMM].total,
+        .cpu = spans[SIM_BUSY_CPU].total,
+        .memory = spans[SIM_BUSY_MEM].total,
+        .has_gpu = spans[SIM_BUSY_GPU].seen,
+        .has_comm = spans[SIM_BUSY_COMM].seen,
+        .has_cpu = spans[SIM_BUSY_CPU].seen,
+        .has_memory = spans[SIM_BUSY_MEM].seen,
+        .has_other = spans[SIM_BUSY_OTHER].seen,
+        .compute_bound = (double)p->compute_bound_ticks / ticks,
+        .compute_use = p->compute_use / ticks,
+        .memory_use = p->memory_use / ticks,
+        .intensity = p->intensity / ticks,
+    };
+    if (to->has_gpu && to->has_comm)
+        to->overlap = to->gpu + to->comm - to->wall;
+}
+
+static halley_status make_result(halley_result **out, sim *s)
+{
+    halley_result *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return error_nomem(s->err);
+    r->n_ranks = s->n_npus;
+    r->ticks_per_s = 1e9 * (double)s->ticks_per_ns;
+    r->roofline = s->system->roofline;
+    r->n_events = s->n_events;
+    r->ranks = mem_array(s->n_npus, sizeof *r->ranks);
+    if (r->ranks == NULL) {
+        free(r);
+        return error_nomem(s->err);
+    }
+    r->finishers = s->finishers;
+    s->finishers = NULL;
+    for (uint32_t i = 0; i < s->n_npus; i++)
+        read_rank(&r->ranks[i], &s->ranks[i]);
+    *out = r;
+    return HALLEY_OK;
+}
+
+static void tear_down(sim *s)
+{
+    des_queue_fini(&s->queue);
+    net_fini(&s->net);
+    mem_servers_fini(&s->memory);
+    sim_calls_fini(s);
+    sim_match_fini(&s->match);
+    sim_streams_fini(&s->streams);
+    sim_bus_fini(s);
+    sim_custom_fini(s);
+    for (uint32_t i = 0; i < s->n_programs; i++)
+        sim_program_fini(&s->programs[i]);
+    free(s->programs);
+    free(s->ranks);
+    free(s->finishers);
+    array_fini(&s->freed);
+    arena_fini(&s->memory_of_run);
+}
+
+halley_status halley_sim_run(halley_result **out, const halley_trace_set *traces,
+                             const halley_cluster *cluster, const halley_sim_opts *opts,
+                             halley_error *err)
+{
+    const halley_sim_opts defaults = {0};
+    halley_error own;
+    sim s = {.cluster = cluster,
+             .system = &cluster->system,
+             .n_npus = cluster->n_npus,
+             .ticks_per_ns = 1,
+             .err = err == NULL ? &own : err};
+    s.match.free_channel = s.match.free_waiter = SIM_NONE;
+    s.match.free_transfer = s.match.free_handshake = SIM_NONE;
+    halley_status status = set_up(&s, traces, opts == NULL ? &defaults : opts);
+    if (status == HALLEY_OK)
+        status = loop(&s);
+    if (status == HALLEY_OK)
+        status = sim_explain_wait(&s);
+    if (status == HALLEY_OK)
+        status = make_result(out, &s);
+    tear_down(&s);
+    return status;
+}
+
+void halley_result_free(halley_result *result)
+{
+    if (result == NULL)
+        return;
+    free(result->ranks);
+    free(result->finishers);
+    free(result);
+}
+
+uint32_t halley_result_ranks(const halley_result *result)
+{
+    return result->n_ranks;
+}
+
+halley_rank_result halley_result_rank(const halley_result *result, uint32_t rank)
+{
+    return result->ranks[rank];
+}
+
+uint32_t halley_result_finisher(const halley_result *result, uint32_t i)
+{
+    return result->finishers[i];
+}
+
+double halley_result_ticks_per_s(const halley_result *result)
+{
+    return result->ticks_per_s;
+}
+
+bool halley_result_has_roofline(const halley_result *result)
+{
+    return result->roofline;
+}
+
+uint64_t halley_result_events(const halley_result *result)
+{
+    return result->n_events;
+}
+
+uint32_t halley_result_warning_count(const halley_result *result)
+{
+    (void)result;
+    return 0;
+}
+
+const char *halley_result_warning(const halley_result *result, uint32_t i)
+{
+    (void)result;
+    (void)i;
+    return "";
+}

@@ -1,0 +1,228 @@
+/*
+ * sim/token.c - ring, direct and halving-doubling, packet by packet; the form they share
+ * is told in coll/plan.h.
+ *
+ * A member awaits the answer to packet k from the moment it sends packet k. So whether an
+ * arriving message is awaited follows from how many packets have been sent: a ring's
+ * messages come in order and are counted, the others carry their step and leave a bit
+ * when they come too early. No table of keys is needed, and the reference's rule (k-th
+ * send of a key meets the k-th receive of it) is kept, because within a phase a key's
+ * sends and receives come in the order of the steps.
+ */
+#include "des/ticks.h"
+#include "sim/engine.h"
+
+static const coll_phase *phase_of(const sim *s, uint32_t op, const sim_member *m)
+{
+    return &s->streams.ops.at[op].plan->phases[m->phase];
+}
+
+uint64_t sim_reduction(const sim *s, uint64_t bytes)
+{
+    /* Two reads and a write, each cut to whole ticks. */
+    return 3 * ticks_from((double)bytes / s->system->mem_Bps *
+                          (1e9 * (double)s->ticks_per_ns));
+}
+
+void sim_packet_start(sim *s, uint32_t op, uint32_t member, uint32_t k,
+                      const sim_packet *packet)
+{
+    const coll_plan *plan = s->streams.ops.at[op].plan;
+    const uint32_t npu = sim_member_get(s, op, member)->npu;
+    const uint64_t then = packet->reduces ? sim_what(SIM_REDUCE, op, member, k)
+                                          : sim_what(SIM_TOKEN, op, member, 0);
+    if (s->bus != NULL && !plan->local)
+        sim_bus_request(s, npu, packet, then);
+    else
+        sim_call_after(s, npu, plan->local ? s->group_endpoint : s->endpoint, then);
+}
+
+static void new_packet(sim *s, uint32_t op, uint32_t member, sim_member *m,
+                       const coll_phase *p)
+{
+    if (m->cycle == 0) {
+        m->cycle = p->n_silent + p->n_loud;
+        m->loud_cycle = !m->loud_cycle;
+    }
+    const uint32_t left = m->cycle--;
+    const uint32_t k = m->created++;
+    const bool loud = left <= p->n_loud;
+    const bool reduces = loud && (p->coll == CLUSTER_REDUCE_SCATTER ||
+                                  (p->coll == CLUSTER_ALL_REDUCE && m->loud_cycle));
+    if (s->bus == NULL) { /* the same as below, without what only the bus asks for */
+        const bool local = s->streams.ops.at[op].plan->local;
+        sim_call_after(s, m->npu, local ? s->group_endpoint : s->endpoint,
+                       reduces ? sim_what(SIM_REDUCE, op, member, k)
+                               : sim_what(SIM_TOKEN, op, member, 0));
+        return;
+    }
+    sim_packet_start(s, op, member, k,
+                     &(sim_packet){.bytes = coll_packet_bytes(p, k),
+                                   .reduces = reduces,
+                                   .sends_back = loud && left > p->window,
+                                   .from_npu = !loud});
+}
+
+void sim_phase_start(sim *s, uint32_t op, uint32_t member)
+{
+    sim_member *m = sim_member_get(s, op, member);
+    m->running = true;
+    if (s->streams.ops.at[op].custom != NULL) {
+        sim_custom_start(s, op, member);
+        return;
+    }
+    const coll_phase *p = phase_of(s, op, m);
+    m->sent = m->created = m->ready = m->cycle = 0;
+    m->loud_cycle = false;
+    if (p->algo == CLUSTER_ALGO_TREE) {
+        sim_tree_start(s, op, member);
+        return;
+    }
+    if (p->algo == CLUSTER_ALGO_RING) {
+        const sim_op *o = &s->streams.ops.at[op];
+        m->to = coll_packet_to(p, member, 0);
+        m->delay =
+            net_delay(&s->net, m->npu, sim_member_rank(s, o, m->to), p->message_bytes);
+    }
+    for (uint32_t i = 0; i < p->window; i++)
+        new_packet(s, op, member, m, p);
+}
+
+void sim_token_reduce(sim *s, uint64_t what)
+{
+    const uint32_t op = sim_a(what), member = sim_b(what);
+    const sim_member *m = sim_member_get(s, op, member);
+    const coll_phase *p = phase_of(s, op, m);
+    const uint64_t bytes =
+        p->algo == CLUSTER_ALGO_TREE ? p->data_bytes : coll_packet_bytes(p, sim_c(what));
+    sim_call_after(s, m->npu, sim_reduction(s, bytes),
+                   sim_what(SIM_TOKEN, op, member, 0));
+}
+
+void sim_packet_received(sim *s, uint32_t op, uint32_t member)
+{
+    sim_member *m = sim_member_get(s, op, member);
+    const coll_phase *p = phase_of(s, op, m);
+    if (p->algo == CLUSTER_ALGO_TREE)
+        sim_tree_received(s, op, member);
+    else
+        new_packet(s, op, member, m, p);
+}
+
+/* The phase a step belongs to. */
+static uint32_t phase_at(const coll_plan *plan, uint32_t step)
+{
+    uint32_t i = plan->n_phases - 1;
+    while (plan->phases[i].first_step > step)
+        i--;
+    return i;
+}
+
+void sim_packet_arrived(sim *s, uint64_t what)
+{
+    const uint32_t op = sim_a(what), member = sim_b(what), step = sim_c(what);
+    const coll_plan *plan = s->streams.ops.at[op].plan;
+    sim_member *m = sim_member_get(s, op, member);
+    const uint32_t phase = plan->n_phases == 1 ? 0 : phase_at(plan, step);
+    const coll_phase *p = &plan->phases[phase];
+    const uint32_t awaited = m->phase == phase && m->running ? m->sent : 0;
+    if (p->algo == CLUSTER_ALGO_RING) {
+        if (sim_member_inbox(m, plan)[phase]++ < awaited)
+            new_packet(s, op, member, m, p);
+        return;
+    }
+    const uint32_t k = step - p->first_step;
+    if (p->algo == CLUSTER_ALGO_TREE
+            ? m->phase == phase && m->running && (m->sent >> k & 1)
+            : k < awaited)
+        sim_packet_received(s, op, member);
+    else
+        sim_member_early(m, plan)[step / 64] |= UINT64_C(1) << (step % 64);
+}
+
+/* Rendezvous, and the cases in which two members do not agree on who meets whom, go by
+ * the general rule of match.c. */
+static void send_by_key(sim *s, uint32_t op, uint32_t member, uint32_t to, uint32_t from,
+                        uint64_t bytes)
+{
+    const sim_op *o = &s->streams.ops.at[op];
+    const uint32_t self = sim_member_rank(s, o, member);
+    const uint32_t to_rank = sim_member_rank(s, o, to);
+    const uint32_t from_rank = sim_member_rank(s, o, from);
+    const uint32_t tag = sim_op_tag(s, o);
+    sim_message_send(s, self, to_rank, tag, bytes, SIM_NOTHING);
+    sim_message_recv(s, from_rank, self, tag, bytes,
+                     sim_what(SIM_RECEIVED, op, member, 0));
+}
+
+static void send_ring(sim *s, uint32_t op, sim_member *m, const coll_plan *plan)
+{
+    const coll_phase *p = &plan->phases[m->phase];
+    const uint64_t what = sim_what(SIM_ARRIVE, op, m->to, p->first_step);
+    if (s->net.link_queues) {
+        const uint32_t to = sim_member_rank(s, &s->streams.ops.at[op], m->to);
+        net_send(&s->net, m->npu, to, p->message_bytes, what);
+    } else {
+        des_queue_push(&s->queue, s->queue.now + m->delay, what);
+    }
+}
+
+static bool try_send(sim *s, uint32_t op, uint32_t member, sim_member *m,
+                     const coll_plan *plan)
+{
+    const coll_phase *p = &plan->phases[m->phase];
+    const uint32_t k = m->sent;
+    if (m->created == k || k == p->n_sends || m->ready == 0)
+        return false;
+    m->sent++;
+    m->ready--;
+    if (s->system->rendezvous) {
+        send_by_key(s, op, member, coll_packet_to(p, member, k),
+                    coll_packet_from(p, member, k), coll_packet_bytes(p, k));
+        return true;
+    }
+    bool early;
+    if (p->algo == CLUSTER_ALGO_RING) {
+        send_ring(s, op, m, plan);
+        early = sim_member_inbox(m, plan)[m->phase] > k;
+    } else {
+        const uint32_t to = coll_packet_to(p, member, k), step = p->first_step + k;
+        uint64_t *word = &sim_member_early(m, plan)[step / 64];
+        const uint64_t bit = UINT64_C(1) << (step % 64);
+        /* Halving-doubling on odd sizes: some partners look elsewhere. */
+        if (coll_packet_from(p, to, k) == member)
+            net_send(&s->net, m->npu, sim_member_rank(s, &s->streams.ops.at[op], to),
+                     coll_packet_bytes(p, k), sim_what(SIM_ARRIVE, op, to, step));
+        early = (*word & bit) != 0;
+        *word &= ~bit;
+    }
+    if (early)
+        des_queue_push(&s->queue, s->queue.now, sim_what(SIM_RECEIVED, op, member, 0));
+    return true;
+}
+
+void sim_token_fired(sim *s, uint32_t op, uint32_t member)
+{
+    sim_member *m = sim_member_get(s, op, member);
+    const coll_plan *plan = s->streams.ops.at[op].plan;
+    const coll_phase *p = &plan->phases[m->phase];
+    if (p->algo == CLUSTER_ALGO_TREE) {
+        sim_tree_fired(s, op, member);
+        return;
+    }
+    m->ready++;
+    const bool second_half = p->algo == CLUSTER_ALGO_DIRECT &&
+                             p->coll == CLUSTER_ALL_REDUCE &&
+                             p->n_sends - m->sent <= p->n - 1;
+    if (!second_half) {
+        try_send(s, op, member, m, plan);
+    } else { /* a direct all-reduce gathers only when everything has been reduced */
+        if (m->created - p->window < p->n - 1)
+            return;
+        for (uint32_t i = 0; i < p->window; i++)
+            if (!try_send(s, op, member, m, plan))
+                break;
+    }
+    if (m->sent == p->n_sends && m->ready == p->window)
+        sim_phase_ended(s, op, member);
+}
