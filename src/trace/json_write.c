@@ -93,7 +93,8 @@ static void put_ascii(strbuf *out, str s)
     strbuf_add_char(out, '"');
     while (s.n > 0) {
         const uint32_t code = next_code_point(&s);
-        const char *const short_form = strchr("\"\"\\\\\bb\ff\nn\rr\tt", (int)code);
+        const char *const short_form =
+            code < 0x80 ? strchr("\"\"\\\\\bb\ff\nn\rr\tt", (int)code) : NULL;
         if (code >= 0x10000) {
             strbuf_printf(out, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10),
                           0xdc00 + (code & 0x3ff));

@@ -30,8 +30,8 @@ static bool looks_like_json(const file_input *in)
     size_t i = (size_t)((const uint8_t *)memchr(in->at, first, in->n) - in->at) + 1;
     while (i < in->n && is_space(in->at[i]))
         i++;
-    const char *const next = first == '{' ? "\"}" : "{]";
-    return i < in->n && (in->at[i] == next[0] || in->at[i] == next[1]);
+    const str next = first == '{' ? STR("\"}") : STR("{]");
+    return i < in->n && memchr(next.at, in->at[i], next.n) != NULL;
 }
 
 /* `in` is taken. */

@@ -3,10 +3,9 @@
 #define MAKE_TRACE_H
 
 #include "halley/trace.h"
+#include "unit.h"
 
 #include <string.h>
-
-#include "unit.h"
 
 static inline halley_bytes text(const char *s)
 {
