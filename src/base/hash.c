@@ -33,17 +33,29 @@ static uint64_t load64(const uint8_t *at)
     return word;
 }
 
-/* The last up to 16 bytes as two words; overlapping loads where there are eight. */
+static uint64_t load32(const uint8_t *at)
+{
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap32(word);
+#endif
+    return word;
+}
+
+/* The last up to 16 bytes as two words, by loads that overlap where they must. */
 static void load_tail(const uint8_t *at, size_t n, uint64_t *a, uint64_t *b)
 {
     if (n >= 8) {
         *a = load64(at);
         *b = load64(at + n - 8);
-        return;
+    } else if (n >= 4) {
+        *a = load32(at);
+        *b = load32(at + n - 4);
+    } else {
+        *a = n > 0 ? at[0] | (uint64_t)at[n / 2] << 8 | (uint64_t)at[n - 1] << 16 : 0;
+        *b = 0;
     }
-    *a = *b = 0;
-    for (size_t i = 0; i < n; i++)
-        *(i < 4 ? a : b) |= (uint64_t)at[i] << (8 * (i % 4));
 }
 
 uint64_t hash_bytes(const void *bytes, size_t n, uint64_t seed)
