@@ -13,6 +13,7 @@ struct halley_builder {
     uint32_t state, first_value;
     uint32_t meta_state;
     u64_array meta_values;
+    uint32_t max_nodes;
 };
 
 halley_status halley_builder_new(halley_builder **out, halley_error *err)
@@ -26,6 +27,7 @@ halley_status halley_builder_new(halley_builder **out, halley_error *err)
         return error_nomem(err);
     }
     b->s.meta.present = true;
+    b->max_nodes = UINT32_MAX - 1;
     *out = b;
     return HALLEY_OK;
 }
@@ -111,8 +113,9 @@ halley_status halley_builder_node(halley_builder *b, uint64_t id, uint32_t type,
                                   halley_bytes name)
 {
     TRY(close_node(b));
-    if (b->s.n >= UINT32_MAX - 1)
-        return fail(b, error_set(&b->err, HALLEY_ELIMIT, "more than 4294967294 nodes"));
+    if (b->s.n >= b->max_nodes)
+        return fail(b, error_set(&b->err, HALLEY_ELIMIT,
+                                 "more than %u nodes in one trace", b->max_nodes));
     text_ref ref = 0;
     if (name.n && (ref = copy(b, name)) == 0)
         return nomem(b);
@@ -265,6 +268,11 @@ halley_status halley_builder_copy_rest(halley_builder *b, const halley_trace *fr
         TRY(halley_builder_attr(b, &attr));
     }
     return halley_builder_unknown(b, halley_node_unknown(from, node));
+}
+
+void builder_set_max_nodes(halley_builder *b, uint32_t n)
+{
+    b->max_nodes = n ? n : UINT32_MAX - 1;
 }
 
 void builder_set_metadata(halley_builder *b, bool present)

@@ -64,16 +64,21 @@ halley_status et_read(halley_trace **out, file_input *in, const char *path,
                       const halley_load_opts *opts, halley_error *err);
 /* The older schemas, recognised and converted (old.c). */
 typedef struct et_old_schema et_old_schema;
-const et_old_schema *et_old_recognise(const uint8_t *at, size_t n);
+/* *out is NULL when the file is of none of them. */
+halley_status et_old_recognise(const et_old_schema **out, const uint8_t *at, size_t n,
+                               halley_error *err);
 halley_status et_old_read(halley_trace **out, const et_old_schema *schema, file_input *in,
-                          const char *path, halley_error *err);
+                          const char *path, const halley_load_opts *opts,
+                          halley_error *err);
 /* JSON forms (json_read.c). */
 halley_status json_trace_read(halley_trace **out, file_input *in, const char *path,
-                              halley_error *err);
+                              const halley_load_opts *opts, halley_error *err);
 
 /* Whether the trace will have a metadata message (builders: yes unless told otherwise).
  */
 void builder_set_metadata(halley_builder *b, bool present);
+/* Refuse more nodes than this; 0 = as many as there can be. */
+void builder_set_max_nodes(halley_builder *b, uint32_t n);
 /* halley_builder_finish for a trace that was read from somewhere. */
 halley_status builder_finish_as(halley_trace **out, halley_builder *b, const char *path,
                                 halley_trace_form form, halley_error *err);

@@ -529,28 +529,32 @@ static halley_status take_all(json_trace *j)
 }
 
 halley_status json_trace_read(halley_trace **out, file_input *in, const char *path,
-                              halley_error *err)
+                              const halley_load_opts *opts, halley_error *err)
 {
+    halley_trace *trace = NULL;
     json_trace j = {.err = err, .form = HALLEY_FORM_JSON};
     json_open(&j.r, (str){(const char *)in->at, in->n});
     halley_status status = halley_builder_new(&j.b, err);
     if (!status) {
         builder_set_metadata(j.b, false);
+        builder_set_max_nodes(j.b, opts->max_nodes);
         halley_error first = {0};
         j.err = &first;
         status = take_all(&j);
         halley_error built = {0};
-        const halley_status finished = builder_finish_as(out, j.b, path, j.form, &built);
+        const halley_status finished =
+            builder_finish_as(&trace, j.b, path, j.form, &built);
         if (status == HALLEY_OK) {
             status = finished;
             first = built;
-        } else if (finished == HALLEY_OK) {
-            halley_trace_free(*out);
-            *out = NULL;
         }
         if (status && err)
             *err = first.code ? first : built;
     }
+    if (status)
+        halley_trace_free(trace);
+    else
+        *out = trace;
     strbuf *const texts[] = {&j.scratch, &j.other, &j.name, &j.doc, &j.node_name};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         strbuf_fini(texts[i]);

@@ -41,11 +41,15 @@ static halley_status read_any(halley_trace **out, file_input *in, const char *pa
     const halley_load_opts none = {0};
     opts = opts ? opts : &none;
     if (looks_like_json(in))
-        return json_trace_read(out, in, path, err);
-    const et_old_schema *const old = et_old_recognise(in->at, in->n);
-    if (old)
-        return et_old_read(out, old, in, path, err);
-    return et_read(out, in, path, opts, err);
+        return json_trace_read(out, in, path, opts, err);
+    const et_old_schema *old;
+    const halley_status status = et_old_recognise(&old, in->at, in->n, err);
+    if (status) {
+        file_input_close(in);
+        return status;
+    }
+    return old ? et_old_read(out, old, in, path, opts, err)
+               : et_read(out, in, path, opts, err);
 }
 
 halley_status halley_trace_load(halley_trace **out, const char *path,

@@ -106,10 +106,25 @@ typedef struct old_attr {
 
 typedef struct old_node {
     uint64_t id, type;
-    bool has_id, has_name;
+    bool has_id, has_name, has_type;
     halley_bytes name, io[6]; /* inputs, shapes, types, outputs, shapes, types */
-    u64_array parents;
 } old_node;
+
+/* One reading in progress, or one look at whether a file is of a schema. */
+typedef struct old_reader {
+    const et_old_schema *schema;
+    halley_builder *b; /* NULL: only look */
+    u64_array parents; /* of the node at hand */
+    bool any_flat;     /* a property of a flat node was seen */
+    bool nomem;        /* memory ran out: a "no" means nothing */
+} old_reader;
+
+/* Pass on whether something could be kept, and remember when not. */
+static bool kept(old_reader *r, bool fine)
+{
+    r->nomem |= !fine;
+    return fine;
+}
 
 static bool take_len(const uint8_t **at, const uint8_t *end, halley_bytes *out)
 {
@@ -120,51 +135,31 @@ static bool take_len(const uint8_t **at, const uint8_t *end, halley_bytes *out)
     return true;
 }
 
-/* One element or value in wire form `type` for this kind; lists may be packed. */
-static bool take_value(const old_value *v, wire_type type, const uint8_t **at,
-                       const uint8_t *end, old_attr *to)
+/* One element or value of this kind; the schemas did not pack lists. */
+static bool take_value(old_reader *r, const old_value *v, wire_type type,
+                       const uint8_t **at, const uint8_t *end, old_attr *to)
 {
-    const bool list = halley_attr_is_list(v->kind);
-    const uint8_t *stop = end;
-    const uint8_t *p = *at;
     halley_attr_item item = {0};
-    if (v->type == WIRE_LEN) {
-        if (type != WIRE_LEN || !take_len(at, end, &item.bytes))
-            return false;
-        to->a.bytes = item.bytes;
-        return !list || et_list_add(&to->list, &item);
-    }
-    const bool packed = list && type == WIRE_LEN;
-    if (packed) {
-        halley_bytes bytes;
-        if (!take_len(at, end, &bytes))
-            return false;
-        p = (const uint8_t *)bytes.at;
-        stop = p + bytes.n;
-    } else if (type != v->type) {
+    uint32_t low = 0;
+    if (type != v->type)
         return false;
-    }
-    for (bool more = !packed || p < stop; more; more = packed && p < stop) {
-        uint32_t low = 0;
-        if (v->type == WIRE_FIXED32 ? !wire_fixed32(&p, stop, &low)
-                                    : !wire_varint(&p, stop, &item.bits))
-            return false;
-        if (v->type == WIRE_FIXED32)
-            item.bits = low;
-        if (v->kind == HALLEY_ATTR_BOOL || v->kind == HALLEY_ATTR_BOOL_LIST)
-            item.bits = item.bits != 0;
-        if (list && !et_list_add(&to->list, &item))
-            return false;
-    }
+    if (type == WIRE_LEN       ? !take_len(at, end, &item.bytes)
+        : type == WIRE_FIXED32 ? !wire_fixed32(at, end, &low)
+                               : !wire_varint(at, end, &item.bits))
+        return false;
+    if (type == WIRE_FIXED32)
+        item.bits = low;
+    if (v->kind == HALLEY_ATTR_BOOL || v->kind == HALLEY_ATTR_BOOL_LIST)
+        item.bits = item.bits != 0;
     to->a.bits = item.bits;
-    if (!packed)
-        *at = p;
-    return true;
+    to->a.bytes = item.bytes;
+    return !halley_attr_is_list(v->kind) || kept(r, et_list_add(&to->list, &item));
 }
 
 /* Kind of an attribute from its type tag; the value field must be the tag's. */
-static bool parse_attr(const et_old_schema *s, halley_bytes message, old_attr *out)
+static bool parse_attr(old_reader *r, halley_bytes message, old_attr *out)
 {
+    const et_old_schema *const s = r->schema;
     const uint8_t *at = (const uint8_t *)message.at, *const end = at + message.n;
     bool has_name = false;
     out->a.name = out->a.doc = out->a.bytes = (halley_bytes){"", 0};
@@ -189,14 +184,14 @@ static bool parse_attr(const et_old_schema *s, halley_bytes message, old_attr *o
             if (!take_len(&at, end, &out->a.doc))
                 return false;
         } else if (!out->has_tag || field != s->values[out->tag].field ||
-                   !take_value(&s->values[out->tag], type, &at, end, out)) {
+                   !take_value(r, &s->values[out->tag], type, &at, end, out)) {
             return false;
         }
     }
     if (!has_name || !out->has_tag)
         return false;
     if (halley_attr_is_list(out->a.kind)) {
-        if (!et_list_finish(&out->list))
+        if (!kept(r, et_list_finish(&out->list)))
             return false;
         out->a.bytes =
             (halley_bytes){(const char *)out->list.bytes.at, out->list.bytes.n};
@@ -220,11 +215,11 @@ static bool name_is(halley_bytes name, const char *what)
 }
 
 /* An attribute message: checked, and added when there is a builder. */
-static bool take_attr(const et_old_schema *s, halley_bytes message, halley_builder *b,
-                      bool meta)
+static bool take_attr(old_reader *r, halley_bytes message, bool meta)
 {
+    halley_builder *const b = r->b;
     old_attr attr = {0};
-    bool fine = parse_attr(s, message, &attr);
+    bool fine = parse_attr(r, message, &attr);
     halley_attr *const a = &attr.a;
     if (fine && b && !meta && name_is(a->name, "runtime") &&
         (a->kind == HALLEY_ATTR_INT64 || a->kind == HALLEY_ATTR_UINT64)) {
@@ -233,7 +228,7 @@ static bool take_attr(const et_old_schema *s, halley_bytes message, halley_build
         if (!meta && name_is(a->name, "comm_type") &&
             et_wire_type(a->kind) == WIRE_VARINT) {
             a->kind = HALLEY_ATTR_INT64;
-            a->bits = coll_type(s, a->bits);
+            a->bits = coll_type(r->schema, a->bits);
         }
         fine = (meta ? halley_builder_metadata(b, a) : halley_builder_attr(b, a)) ==
                HALLEY_OK;
@@ -242,48 +237,58 @@ static bool take_attr(const et_old_schema *s, halley_bytes message, halley_build
     return fine;
 }
 
+/* The elements of involved_dim, one a field, of which the first tag has been read. */
+static bool take_dims(old_reader *r, const old_value *v, wire_type type,
+                      const uint8_t **at, const uint8_t *end, old_attr *attr)
+{
+    bool fine = take_value(r, v, type, at, end, attr);
+    while (fine && *at < end && **at == (14 << 3 | WIRE_VARINT)) {
+        (*at)++;
+        fine = take_value(r, v, WIRE_VARINT, at, end, attr);
+    }
+    fine = fine && kept(r, et_list_finish(&attr->list));
+    attr->a.bytes = (halley_bytes){(const char *)attr->list.bytes.at, attr->list.bytes.n};
+    return fine;
+}
+
 /* A property of a flat node. */
-static bool take_flat(const et_old_schema *s, uint32_t field, wire_type type,
-                      const uint8_t **at, const uint8_t *end, halley_builder *b)
+static bool take_flat(old_reader *r, uint32_t field, wire_type type, const uint8_t **at,
+                      const uint8_t *end)
 {
     if (field < 5 || field >= sizeof flat_fields / sizeof *flat_fields)
         return false;
     const struct flat_field *const f = &flat_fields[field];
     old_attr attr = {.a = {.name = {f->name, strlen(f->name)}, .kind = f->kind}};
-    const old_value v = {field, WIRE_VARINT,
-                         f->kind == HALLEY_ATTR_STRING ? HALLEY_ATTR_UINT64 : f->kind};
     attr.list.kind = f->kind;
+    const bool number_as_text = f->kind == HALLEY_ATTR_STRING;
+    const old_value v = {field, WIRE_VARINT,
+                         number_as_text ? HALLEY_ATTR_UINT64 : f->kind};
     char number[24];
-    bool fine = take_value(&v, type, at, end, &attr);
-    if (fine && f->kind == HALLEY_ATTR_BOOL_LIST) {
-        /* One element a field: gathered by the caller would need state; the list is kept
-         * per field run instead, which is how protobuf writes it. */
-        while (fine && *at < end && **at == (14 << 3 | WIRE_VARINT)) {
-            (*at)++;
-            fine = take_value(&v, WIRE_VARINT, at, end, &attr);
-        }
-        fine = fine && et_list_finish(&attr.list);
-        attr.a.bytes =
-            (halley_bytes){(const char *)attr.list.bytes.at, attr.list.bytes.n};
-    } else if (fine && f->kind == HALLEY_ATTR_STRING) {
-        const int n =
-            snprintf(number, sizeof number, "%llu", (unsigned long long)attr.a.bits);
+    bool fine = f->kind == HALLEY_ATTR_BOOL_LIST
+                    ? take_dims(r, &v, type, at, end, &attr)
+                    : take_value(r, &v, type, at, end, &attr);
+    const uint64_t bits = attr.a.bits;
+    if (number_as_text) {
+        const int n = snprintf(number, sizeof number, "%llu", (unsigned long long)bits);
         attr.a.bytes = (halley_bytes){number, (size_t)n};
     }
+    r->any_flat = true;
     if (field == 13)
-        attr.a.bits = coll_type(s, attr.a.bits);
-    if (fine && b && field == 7)
-        fine = halley_builder_time(b, 0, (attr.a.bits + 500) / 1000) == HALLEY_OK;
-    if (fine && b)
-        fine = halley_builder_attr(b, &attr.a) == HALLEY_OK;
+        attr.a.bits = coll_type(r->schema, bits);
+    if (fine && r->b && field == 7)
+        fine =
+            halley_builder_time(r->b, 0, bits / 1000 + (bits % 1000 >= 500)) == HALLEY_OK;
+    const bool means_nothing = field == 13 && bits == 0; /* INVALID_COMM */
+    if (fine && r->b && !means_nothing)
+        fine = halley_builder_attr(r->b, &attr.a) == HALLEY_OK;
     array_fini(&attr.list.bytes);
     return fine;
 }
 
 /* The fields that come before the attributes: what the builder needs first. */
-static bool parse_head(const et_old_schema *s, old_node *n, const uint8_t *at,
-                       const uint8_t *end)
+static bool parse_head(old_reader *r, old_node *n, const uint8_t *at, const uint8_t *end)
 {
+    const et_old_schema *const s = r->schema;
     while (at < end) {
         uint32_t field;
         wire_type type;
@@ -297,58 +302,53 @@ static bool parse_head(const et_old_schema *s, old_node *n, const uint8_t *at,
         } else if ((field == 1 || field == 3 || field == 4) && type == WIRE_VARINT) {
             if (!wire_varint(&at, end, &value))
                 return false;
-            if (field == 4 && !array_push(&n->parents, value))
+            if (field == 4 && !kept(r, array_push(&r->parents, value)))
                 return false;
             n->has_id |= field == 1;
+            n->has_type |= field == 3;
             *(field == 1 ? &n->id : field == 3 ? &n->type : &value) = value;
-        } else if (field == 4 && type == WIRE_LEN) {
-            halley_bytes packed;
-            if (!take_len(&at, end, &packed))
-                return false;
-            for (const uint8_t *p = (const uint8_t *)packed.at, *stop = p + packed.n;
-                 p < stop;)
-                if (!wire_varint(&p, stop, &value) || !array_push(&n->parents, value))
-                    return false;
-        } else if (!s->flat && field >= 5 && field <= 10 && type == WIRE_LEN) {
-            if (!take_len(&at, end, &n->io[field - 5]))
+        } else if (!s->flat && field >= 5 && field <= 10) {
+            if (type != WIRE_LEN || !take_len(&at, end, &n->io[field - 5]))
                 return false;
         } else if (field < 5 || !wire_skip(&at, end, field, type)) {
             return false;
         }
     }
-    return n->has_id && n->has_name && n->type <= (s->has_meta_type ? 7 : 6);
+    return n->has_id && n->has_name && (n->has_type || s->flat) &&
+           n->type <= (s->has_meta_type ? 7 : 6);
 }
 
-static bool walk_rest(const et_old_schema *s, const uint8_t *at, const uint8_t *end,
-                      halley_builder *b)
+static bool walk_rest(old_reader *r, const uint8_t *at, const uint8_t *end)
 {
+    const bool flat = r->schema->flat;
     while (at < end) {
         uint32_t field;
         wire_type type;
         halley_bytes message;
         if (!wire_tag(&at, end, &field, &type))
             return false;
-        if (field <= 4 || (!s->flat && field <= 10)) {
+        if (field <= 4 || (!flat && field <= 10)) {
             if (!wire_skip(&at, end, field, type))
                 return false;
-        } else if (s->flat) {
-            if (!take_flat(s, field, type, &at, end, b))
+        } else if (flat) {
+            if (!take_flat(r, field, type, &at, end))
                 return false;
         } else if (field != 11 || type != WIRE_LEN || !take_len(&at, end, &message) ||
-                   !take_attr(s, message, b, false)) {
+                   !take_attr(r, message, false)) {
             return false;
         }
     }
     return true;
 }
 
-static halley_status open_node(const et_old_schema *s, const old_node *n,
-                               halley_builder *b)
+static halley_status open_node(const old_reader *r, const old_node *n)
 {
-    const uint64_t type = n->type > 0 && !s->has_meta_type ? n->type + 1 : n->type;
+    halley_builder *const b = r->b;
+    const uint64_t type =
+        n->type > 0 && !r->schema->has_meta_type ? n->type + 1 : n->type;
     TRY(halley_builder_node(b, n->id, (uint32_t)type, n->name));
-    for (size_t i = 0; i < n->parents.n; i++)
-        TRY(halley_builder_data(b, n->parents.at[i]));
+    for (size_t i = 0; i < r->parents.n; i++)
+        TRY(halley_builder_data(b, r->parents.at[i]));
     const halley_io inputs = {
         n->io[0].n + n->io[1].n + n->io[2].n > 0, n->io[0], n->io[1], n->io[2], {0}};
     const halley_io outputs = {
@@ -358,31 +358,26 @@ static halley_status open_node(const et_old_schema *s, const old_node *n,
 }
 
 /* A node message; with a builder it is added, without only checked. */
-static bool take_node(const et_old_schema *s, const uint8_t *at, size_t n,
-                      halley_builder *b, u64_array *parents)
+static bool take_node(old_reader *r, const uint8_t *at, size_t n)
 {
-    old_node node = {.parents = *parents};
-    node.parents.n = 0;
-    bool fine = parse_head(s, &node, at, at + n);
-    if (fine && b)
-        fine = open_node(s, &node, b) == HALLEY_OK;
-    *parents = node.parents;
-    return fine && walk_rest(s, at, at + n, b);
+    old_node node = {0};
+    r->parents.n = 0;
+    return parse_head(r, &node, at, at + n) &&
+           (!r->b || open_node(r, &node) == HALLEY_OK) && walk_rest(r, at, at + n);
 }
 
 /* GlobalMetadata { repeated attribute = 1 } of late v0.0.3. */
-static bool take_meta(const et_old_schema *s, const uint8_t *at, size_t n,
-                      halley_builder *b)
+static bool take_meta(old_reader *r, const uint8_t *at, size_t n)
 {
     const uint8_t *const end = at + n;
-    if (s->flat || !s->has_meta_type)
+    if (r->schema->flat || !r->schema->has_meta_type)
         return false;
     while (at < end) {
         uint32_t field;
         wire_type type;
         halley_bytes message;
         if (!wire_tag(&at, end, &field, &type) || field != 1 || type != WIRE_LEN ||
-            !take_len(&at, end, &message) || !take_attr(s, message, b, true))
+            !take_len(&at, end, &message) || !take_attr(r, message, true))
             return false;
     }
     return true;
@@ -395,99 +390,156 @@ static bool next_message(const uint8_t **at, const uint8_t *end, const uint8_t *
     return *at < end && wire_len(at, end, bytes, n);
 }
 
-static bool fits(const et_old_schema *s, const uint8_t *at, const uint8_t *end)
+static bool fits(old_reader *r, const uint8_t *at, const uint8_t *end)
 {
-    u64_array parents = {0};
     const uint8_t *bytes;
     size_t n;
     bool fine = true, any = false;
     for (int i = 0; i < SAMPLE && fine && next_message(&at, end, &bytes, &n); i++) {
-        if (i == 0 && take_meta(s, bytes, n, NULL))
+        if (i == 0 && take_meta(r, bytes, n))
             continue;
-        fine = n > 0 && take_node(s, bytes, n, NULL, &parents);
+        fine = n > 0 && take_node(r, bytes, n);
         any = true;
     }
-    array_fini(&parents);
-    return fine && any;
+    /* A flat node without a property could as well be of another schema. */
+    return fine && any && (r->any_flat || !r->schema->flat);
+}
+
+/* Is this the metadata of a late v0.0.3? */
+static bool is_old_meta(const uint8_t *at, size_t n, bool *nomem)
+{
+    bool is = false;
+    for (size_t i = 0; i < sizeof schemas / sizeof *schemas && !is; i++) {
+        old_reader r = {.schema = &schemas[i]};
+        is = take_meta(&r, at, n);
+        *nomem |= r.nomem;
+    }
+    return is;
+}
+
+/*
+ * A node as today's writers write it: the fields of the schema, dependencies packed. What
+ * v0.0.1 calls a compute node with a run time would be a store that takes time and says
+ * no size; that is taken for what it was.
+ */
+static bool is_present_node(const et_decoder *d, const uint8_t *at, size_t n,
+                            halley_status *status)
+{
+    const uint8_t *p = at, *const end = at + n;
+    uint64_t type = 0;
+    bool has_time = false, has_attr = false;
+    while (p < end) {
+        uint32_t field;
+        wire_type wire;
+        if (!wire_tag(&p, end, &field, &wire) || field > 10)
+            return false;
+        if ((field == 4 || field == 5) && wire != WIRE_LEN)
+            return false;
+        has_time |= field == 7;
+        has_attr |= field == 10;
+        if (field == 3 && wire == WIRE_VARINT ? !wire_varint(&p, end, &type)
+                                              : !wire_skip(&p, end, field, wire))
+            return false;
+    }
+    if (n == 0 || (type == HALLEY_NODE_MEM_STORE && has_time && !has_attr))
+        return false;
+    *status = et_read_node(d, at, n);
+    return *status == HALLEY_OK;
 }
 
 /* Is the file of the present schema, as far as its first messages tell? */
-static bool is_present(const uint8_t *at, const uint8_t *end)
+static halley_status is_present(bool *out, trace_store *store, const uint8_t *at,
+                                const uint8_t *end)
 {
-    trace_store store;
-    const et_decoder d = {.s = &store, .base = at};
+    const et_decoder d = {.s = store, .base = at};
+    const uint8_t *const start = at;
     const uint8_t *bytes;
     size_t n;
-    if (!trace_store_init(&store)) {
-        trace_store_fini(&store);
-        return true;
-    }
-    store.base = at;
-    bool fine = next_message(&at, end, &bytes, &n) &&
-                et_read_meta(&d, bytes, n) == HALLEY_OK &&
-                str_utf8_valid(trace_text(&store, store.meta.version)) &&
-                !take_meta(&schemas[1], bytes, n ? n : 1, NULL) &&
-                !take_meta(&schemas[2], bytes, n ? n : 1, NULL);
-    for (int i = 0; i < SAMPLE && fine && next_message(&at, end, &bytes, &n); i++)
-        fine = n > 0 && et_read_node(&d, bytes, n) == HALLEY_OK;
-    trace_store_fini(&store);
-    return fine;
+    bool nomem = false;
+    store->base = at;
+    *out = true;
+    if (!next_message(&at, end, &bytes, &n))
+        return HALLEY_OK;
+    halley_status status = et_read_meta(&d, bytes, n);
+    if (status == HALLEY_OK && n > 0 && !is_old_meta(bytes, n, &nomem))
+        return nomem ? HALLEY_ENOMEM : HALLEY_OK;
+    if (status == HALLEY_EFORMAT)
+        at = start; /* no metadata, but a node already */
+    *out = status != HALLEY_OK || n == 0;
+    for (int i = 0; i < SAMPLE && *out && status != HALLEY_ENOMEM && !nomem &&
+                    next_message(&at, end, &bytes, &n);
+         i++)
+        *out = is_present_node(&d, bytes, n, &status);
+    return status == HALLEY_ENOMEM || nomem ? HALLEY_ENOMEM : HALLEY_OK;
 }
 
-const et_old_schema *et_old_recognise(const uint8_t *at, size_t n)
+halley_status et_old_recognise(const et_old_schema **out, const uint8_t *at, size_t n,
+                               halley_error *err)
 {
-    if (n == 0 || is_present(at, at + n))
-        return NULL;
-    for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++)
-        if (fits(&schemas[i], at, at + n))
-            return &schemas[i];
-    return NULL;
+    trace_store store;
+    bool present = false;
+    *out = NULL;
+    halley_status status = trace_store_init(&store) ? HALLEY_OK : HALLEY_ENOMEM;
+    if (!status)
+        status = is_present(&present, &store, at, at + n);
+    trace_store_fini(&store);
+    for (size_t i = 0;
+         i < sizeof schemas / sizeof *schemas && !status && !present && !*out; i++) {
+        old_reader r = {.schema = &schemas[i]};
+        if (fits(&r, at, at + n))
+            *out = &schemas[i];
+        status = r.nomem ? HALLEY_ENOMEM : HALLEY_OK;
+        array_fini(&r.parents);
+    }
+    return status ? error_nomem(err) : HALLEY_OK;
 }
 
-static halley_status read_messages(const et_old_schema *s, const file_input *in,
-                                   halley_builder *b, halley_error *err)
+static halley_status read_messages(old_reader *r, const file_input *in, halley_error *err)
 {
     const et_decoder d = {.base = in->at, .err = err};
     const uint8_t *at = in->at, *const end = at + in->n;
-    u64_array parents = {0};
-    halley_status status = HALLEY_OK;
-    for (bool first = true; at < end && !status; first = false) {
+    halley_builder *const b = r->b;
+    for (bool first = true; at < end; first = false) {
         const uint8_t *const start = at;
         size_t n = 0;
-        status = et_read_length(&d, &at, end, &n);
-        if (status || (first && take_meta(s, at, n, NULL) && take_meta(s, at, n, b))) {
-            at += n;
-            continue;
-        }
-        if (!take_node(s, at, n, b, &parents))
-            status = et_bad(&d, start, "this message is no node of %s",
-                            halley_trace_form_name(s->form));
+        TRY(et_read_length(&d, &at, end, &n));
+        r->b = NULL;
+        const bool is_meta = first && take_meta(r, at, n);
+        r->b = b;
+        if (!(is_meta ? take_meta(r, at, n) : take_node(r, at, n)))
+            return r->nomem ? error_nomem(err)
+                            : et_bad(&d, start, "this message is no node of %s",
+                                     halley_trace_form_name(r->schema->form));
         at += n;
     }
-    array_fini(&parents);
-    return status;
+    return HALLEY_OK;
 }
 
 halley_status et_old_read(halley_trace **out, const et_old_schema *schema, file_input *in,
-                          const char *path, halley_error *err)
+                          const char *path, const halley_load_opts *opts,
+                          halley_error *err)
 {
-    halley_builder *b = NULL;
-    halley_status status = halley_builder_new(&b, err);
+    halley_trace *trace = NULL;
+    old_reader r = {.schema = schema};
+    halley_status status = halley_builder_new(&r.b, err);
     if (!status) {
         halley_error first = {0}, built = {0};
-        status = read_messages(schema, in, b, &first);
+        builder_set_max_nodes(r.b, opts->max_nodes);
+        status = read_messages(&r, in, &first);
         const halley_status finished =
-            builder_finish_as(out, b, path, schema->form, &built);
-        if (finished) { /* memory ran out somewhere on the way: that is the cause */
+            builder_finish_as(&trace, r.b, path, schema->form, &built);
+        if (finished) { /* memory or a limit ended it on the way: that is the cause */
             status = finished;
             first = built;
-        } else if (status) {
-            halley_trace_free(*out);
-            *out = NULL;
         }
         if (status && err)
             *err = first;
     }
+    if (status)
+        halley_trace_free(trace);
+    else
+        *out = trace;
+    array_fini(&r.parents);
     file_input_close(in);
     return status;
 }

@@ -198,8 +198,11 @@ halley_dep halley_node_ctrl(const halley_trace *t, uint32_t node, uint32_t i)
  * once, unknown ones last. */
 static halley_io decode_io(const trace_store *s, text_ref ref)
 {
-    halley_io io = {.present = ref != 0};
+    const halley_bytes none = {"", 0};
+    halley_io io = {ref != 0, none, none, none, none};
     const str text = trace_text(s, ref);
+    if (text.n == 0)
+        return io;
     const uint8_t *at = (const uint8_t *)text.at, *const end = at + text.n;
     while (at < end && (*at == 0x0a || *at == 0x12 || *at == 0x1a)) {
         halley_bytes *const to = *at == 0x0a   ? &io.values
