@@ -169,12 +169,14 @@ static halley_status parse(const et_decoder *d, uint32_t *state, const uint8_t *
                            size_t n)
 {
     attr_fields f = {0};
-    const uint8_t *const end = at + n;
+    const uint8_t *const start = at, *const end = at + n;
     halley_status status = HALLEY_OK;
     while (at < end && !status)
         status = take_field(d, &f, &at, end);
     if (!status)
         status = keep_fields(d, &f, state);
+    if (status == HALLEY_EFORMAT) /* a merged list has no place of its own */
+        error_at_offset(d->err, (uint64_t)(start - d->base));
     byte_run_fini(&f.bytes);
     byte_run_fini(&f.unknown);
     return status;

@@ -70,13 +70,26 @@ static halley_status take_other(const et_decoder *d, node_fields *f, const uint8
                                                                    : error_nomem(d->err);
 }
 
+/* The one-byte tag that a known field's overlong tag at *at stands for, which is passed
+ * over; 0 when it is none. */
+static uint8_t shorten_tag(const uint8_t **at, const uint8_t *end)
+{
+    const uint8_t *p = *at;
+    uint32_t field;
+    wire_type type;
+    if (!wire_tag(&p, end, &field, &type) || field >= sizeof fields / sizeof *fields)
+        return 0;
+    *at = p;
+    return (uint8_t)(field << 3 | type);
+}
+
 static halley_status take_fields(const et_decoder *d, node_fields *f, const uint8_t *at,
                                  const uint8_t *end)
 {
     trace_store *const s = d->s;
     while (at < end) {
         const uint8_t *const start = at;
-        const uint8_t tag = *at;
+        const uint8_t tag = *at < 0x80 ? *at++ : shorten_tag(&at, end);
         const uint8_t *bytes;
         size_t n;
         uint64_t value;
@@ -87,7 +100,6 @@ static halley_status take_fields(const et_decoder *d, node_fields *f, const uint
         case 5 << 3 | WIRE_VARINT:
         case 6 << 3 | WIRE_VARINT:
         case 7 << 3 | WIRE_VARINT:
-            at++;
             if (!wire_varint(&at, end, &value))
                 return cut(d, start, tag >> 3);
             if (tag >> 3 == 1)
@@ -107,7 +119,6 @@ static halley_status take_fields(const et_decoder *d, node_fields *f, const uint
         case 8 << 3 | WIRE_LEN:
         case 9 << 3 | WIRE_LEN:
         case 10 << 3 | WIRE_LEN:
-            at++;
             if (!wire_len(&at, end, &bytes, &n))
                 return cut(d, start, tag >> 3);
             if (tag >> 3 == 10) {
@@ -128,6 +139,7 @@ static halley_status take_fields(const et_decoder *d, node_fields *f, const uint
             }
             break;
         default:
+            at = start;
             TRY(take_other(d, f, &at, end));
         }
     }
@@ -172,7 +184,9 @@ halley_status et_read_node(const et_decoder *d, const uint8_t *at, size_t n)
     halley_status status = take_fields(d, &f, at, at + n);
     if (!status)
         status = keep_node(d, &f);
-    if (status)
+    if (status == HALLEY_EFORMAT) /* a merged message has no place of its own */
+        error_at_offset(d->err, (uint64_t)(at - d->base));
+    if (status && f.id)
         error_at_node(d->err, f.id);
     byte_run_fini(&f.inputs);
     byte_run_fini(&f.outputs);

@@ -57,17 +57,21 @@ halley_status et_bad(const et_decoder *d, const uint8_t *at, const char *format,
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     error_set(d->err, HALLEY_EFORMAT, "%s", text);
-    error_at_offset(d->err, (uint64_t)(at - d->base));
+    if (!d->foreign) /* else the caller knows a place in the file */
+        error_at_offset(d->err, (uint64_t)(at - d->base));
     return HALLEY_EFORMAT;
 }
 
 halley_status et_text(const et_decoder *d, text_ref *out, const uint8_t *at, size_t n)
 {
-    const text_ref ref = trace_text_ref(d->s, (uint64_t)(at - d->base), n, false);
-    if (ref == 0)
+    const uint64_t offset = (uint64_t)(at - d->base);
+    if (offset > TEXT_MAX_OFFSET)
         return error_set(
             d->err, HALLEY_ELIMIT,
             "the file is too large: text beyond 512 GiB cannot be addressed");
+    const text_ref ref = trace_text_ref(d->s, offset, n, false);
+    if (ref == 0)
+        return error_nomem(d->err);
     *out = ref;
     return HALLEY_OK;
 }
@@ -233,6 +237,8 @@ bool halley_attr_list_next(const halley_attr *attr, size_t *cursor,
     const uint8_t *bytes;
     size_t n;
     *item = (halley_attr_item){0};
+    if (!halley_attr_is_list(attr->kind))
+        return false;
     if (scalar == HALLEY_ATTR_STRING || scalar == HALLEY_ATTR_BYTES) {
         at += *cursor;
         if (at >= end || *at != 0x0a)

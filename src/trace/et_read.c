@@ -58,9 +58,12 @@ static halley_status read_nodes(const et_decoder *d, const uint8_t **at,
                 d, start,
                 "a node of zero length, at which Chakra's own reader would stop; "
                 "remove the zero byte or give the node a type");
-        if (s->n >= max_nodes)
-            return error_set(d->err, HALLEY_ELIMIT, "more than %u nodes in one trace",
-                             max_nodes);
+        if (s->n >= max_nodes) {
+            error_set(d->err, HALLEY_ELIMIT, "more than %u nodes in one trace",
+                      max_nodes);
+            error_at_offset(d->err, (uint64_t)(start - d->base));
+            return HALLEY_ELIMIT;
+        }
         if (s->n % OFFSET_EVERY == 0 &&
             !array_push(&s->offsets, (uint64_t)(start - d->base)))
             return error_nomem(d->err);
@@ -380,19 +383,45 @@ static halley_status read_in_shares(const et_decoder *d, const uint8_t **at,
     return status;
 }
 
+/* Does the message read well as a node: no unknown fields, a name that is one? */
+static halley_status reads_as_node(const et_decoder *d, bool *out, const uint8_t *at,
+                                   size_t n)
+{
+    trace_store s;
+    const et_decoder probe = {.s = &s, .base = d->base};
+    halley_status status = trace_store_init(&s) ? HALLEY_OK : HALLEY_ENOMEM;
+    s.base = d->base;
+    if (!status)
+        status = et_read_node(&probe, at, n);
+    const str name = status ? (str){0} : trace_text(&s, column_get(&s.names, 0));
+    *out = !status && s.extras.n == 0;
+    for (size_t i = 0; i < name.n && *out; i++)
+        *out = (uint8_t)name.at[i] >= 0x20;
+    trace_store_fini(&s);
+    return status == HALLEY_ENOMEM ? error_nomem(d->err) : HALLEY_OK;
+}
+
+/*
+ * The metadata. Some writers leave it out; then the first message is a node already, *at
+ * stays, and *why says what kept it from being metadata. A node without id and with a
+ * short name can pass for metadata with unknown fields, so that is looked at twice.
+ */
 static halley_status read_first(const et_decoder *d, const uint8_t **at,
-                                const uint8_t *end)
+                                const uint8_t *end, halley_error *why)
 {
     const uint8_t *const start = *at;
     size_t n = 0;
     TRY(et_read_length(d, at, end, &n));
     halley_status status = et_read_meta(d, *at, n);
-    if (status != HALLEY_EFORMAT) {
+    bool is_node = false;
+    if (status == HALLEY_OK && d->s->meta.unknown)
+        status = reads_as_node(d, &is_node, *at, n);
+    if (status != HALLEY_EFORMAT && !is_node) {
         *at += n;
         return status;
     }
-    /* No metadata: some writers leave it out. Then the first message is a node already.
-     */
+    if (!is_node && n > 0 && **at != (1 << 3 | WIRE_VARINT) && d->err)
+        *why = *d->err;
     trace_store_fini(d->s);
     if (!trace_store_init(d->s))
         return error_nomem(d->err);
@@ -409,10 +438,15 @@ static halley_status read_all(const et_decoder *d, const file_input *in,
     if (in->n == 0)
         return error_set(d->err, HALLEY_EFORMAT,
                          "the file is empty; a trace has at least a metadata message");
-    TRY(read_first(d, &at, end));
+    halley_error no_meta = {0};
+    TRY(read_first(d, &at, end, &no_meta));
     if (opts->n_threads != 1)
         TRY(read_in_shares(d, &at, end, opts->n_threads, max_nodes));
-    return read_nodes(d, &at, end, end, max_nodes);
+    const halley_status status = read_nodes(d, &at, end, end, max_nodes);
+    /* Neither metadata nor a node: it was meant to be metadata. */
+    if (status == HALLEY_EFORMAT && d->s->n == 0 && no_meta.code)
+        *d->err = no_meta;
+    return status;
 }
 
 halley_status et_read(halley_trace **out, file_input *in, const char *path,

@@ -42,7 +42,8 @@ static uint32_t intern_names(attr_shapes *s, str name, str doc)
     if (!joined)
         return HASH_NONE;
     memcpy(joined, &n_name, sizeof n_name);
-    memcpy(joined + sizeof n_name, name.at, name.n);
+    if (name.n)
+        memcpy(joined + sizeof n_name, name.at, name.n);
     memcpy(joined + sizeof n_name + name.n, doc.at, doc.n);
     const uint32_t id =
         intern_add(&s->texts, (str){joined, sizeof n_name + name.n + doc.n});
