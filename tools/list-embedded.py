@@ -1,0 +1,9 @@
+#!/usr/bin/env python3
+"""Print the files that tools/embed.py compiles in: list-embedded.py ROOT."""
+import pathlib
+import sys
+
+root = pathlib.Path(sys.argv[1])
+for pattern in ("presets/*/*.yaml", "data/*.json", "data/runs/*.json"):
+    for path in sorted(root.glob(pattern)):
+        print(path)
