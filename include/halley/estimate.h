@@ -1,0 +1,80 @@
+/* halley/estimate.h - does it fit, how long is a step, and where does the time go. */
+#ifndef HALLEY_ESTIMATE_H
+#define HALLEY_ESTIMATE_H
+
+#include "halley/model.h"
+#include "halley/plan.h"
+#include "halley/platform.h"
+#include "halley/stack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where the time of a step goes; the parts add up to step_s. */
+typedef enum halley_part {
+    HALLEY_PART_FORWARD,   /* compute */
+    HALLEY_PART_BACKWARD,  /* compute, input and weight gradients */
+    HALLEY_PART_RECOMPUTE, /* forward again, with its messages */
+    HALLEY_PART_TP,        /* exposed communication ... */
+    HALLEY_PART_CP,
+    HALLEY_PART_EP,
+    HALLEY_PART_PP,
+    HALLEY_PART_DP,
+    HALLEY_PART_BUBBLE,     /* stages wait for each other */
+    HALLEY_PART_HOST,       /* the NPU waits for its host */
+    HALLEY_PART_ACCUMULATE, /* gradients are added up */
+    HALLEY_PART_OPTIMIZER,
+    HALLEY_PART_OFFLOAD,
+    HALLEY_PART_OTHER,
+    HALLEY_N_PARTS
+} halley_part;
+
+typedef enum halley_memory {
+    HALLEY_MEMORY_WEIGHTS,
+    HALLEY_MEMORY_GRADIENTS,
+    HALLEY_MEMORY_OPTIMIZER,
+    HALLEY_MEMORY_ACTIVATIONS,
+    HALLEY_MEMORY_LOGITS,  /* logits, loss and the head's temporaries */
+    HALLEY_MEMORY_BUFFERS, /* context, libraries, gathered weights */
+    HALLEY_N_MEMORY
+} halley_memory;
+
+const char *halley_part_name(halley_part part);       /* lent, static */
+const char *halley_memory_name(halley_memory memory); /* lent, static */
+
+enum { HALLEY_N_CLASSES = 5 };
+const char *halley_class_name(uint32_t class); /* products, attention, experts, ... */
+
+typedef struct halley_estimate {
+    double step_s;
+    double part_s[HALLEY_N_PARTS];
+    double class_s[HALLEY_N_CLASSES]; /* compute of the slowest stage by operator class */
+    double tokens_per_s;
+    double model_flops;  /* of one step, all NPUs */
+    double mfu, hfu;     /* model and hardware FLOPs over peak of the plan's type */
+    uint32_t slow_stage; /* that sets the pace */
+
+    double memory_bytes[HALLEY_N_MEMORY]; /* of the fullest stage, local memory */
+    double offloaded_bytes;               /* of that stage, in the outer tier */
+    double peak_bytes;                    /* the sum of memory_bytes */
+    double capacity_bytes;
+    uint32_t full_stage;
+    bool fits;
+
+    double energy_J, cost_usd; /* of one step */
+} halley_estimate;
+
+/*
+ * Estimate one design. All inputs are only read; nothing is allocated; safe from any
+ * thread. The plan must have passed halley_plan_check for this model. A design that does
+ * not fit is still timed: look at `fits`.
+ */
+void halley_estimate_run(halley_estimate *out, const halley_model *model,
+                         const halley_plan *plan, const halley_platform *platform,
+                         const halley_stack *stack);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,75 @@
+/* halley/model.h - what is trained: the shape of a network. */
+#ifndef HALLEY_MODEL_H
+#define HALLEY_MODEL_H
+
+#include "halley/npu.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum halley_model_kind {
+    HALLEY_TRANSFORMER, /* dense, or mixture of experts when experts > 0 */
+    HALLEY_DLRM,        /* embedding tables, bottom and top perceptrons */
+    HALLEY_OPS          /* an explicit list of operators */
+} halley_model_kind;
+
+enum { HALLEY_MAX_MLP = 32 };
+
+/* One operator of an explicit list (HALLEY_OPS): a product, or plain flops and traffic,
+ * for one sample. */
+typedef struct halley_model_op {
+    char name[HALLEY_NAME];
+    double m, n, k; /* product of an m x k and a k x n matrix per sample; m = 0: none */
+    double flops, bytes; /* of the forward pass where it is no product */
+    double weights;      /* parameters */
+    double saved_bytes;  /* kept for the backward pass, per sample */
+    uint32_t repeat;     /* this many times in a row; 0 = 1 */
+} halley_model_op;
+
+/* Zero means absent or the usual: kv_heads = heads, head_dim = hidden / heads,
+ * ffn = 4 hidden. halley_model_check fills these in. */
+typedef struct halley_model {
+    char name[HALLEY_NAME];
+    halley_model_kind kind;
+    uint32_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab, seq;
+    bool gated;            /* the feed-forward has a gate: SwiGLU and kin */
+    bool tied;             /* input and output embedding are one matrix */
+    bool not_causal;       /* attention sees the whole sequence */
+    uint32_t window;       /* sliding-window attention: tokens seen; 0 = all */
+    uint32_t window_every; /* one layer in this many sees all; 0 = none does */
+
+    uint32_t experts, top_k, expert_ffn, shared_ffn; /* mixture of experts */
+    uint32_t dense_layers; /* the first layers without experts */
+    uint32_t moe_every;    /* one layer in this many has experts; 0 = 1 */
+
+    uint32_t q_rank, kv_rank, qk_nope, qk_rope,
+        v_head; /* latent attention; kv_rank 0 = none */
+
+    /* HALLEY_DLRM */
+    uint32_t tables, table_dim, lookups, n_bottom, n_top;
+    double table_rows;                                    /* of one table */
+    uint32_t bottom[HALLEY_MAX_MLP], top[HALLEY_MAX_MLP]; /* widths, input first */
+
+    /* HALLEY_OPS */
+    uint32_t n_ops;
+    const halley_model_op *ops; /* lent */
+} halley_model;
+
+/* Fill in what follows from the rest; say what contradicts. */
+halley_status halley_model_check(halley_model *model, halley_error *err);
+
+/* Parameters of the whole model, and those that one token uses. */
+double halley_model_params(const halley_model *model);
+double halley_model_active_params(const halley_model *model);
+
+/*
+ * FLOPs of one training step on `samples` sequences of `seq` tokens, forward and backward
+ * without recomputation, two per multiply-add, causal attention counted by half.
+ */
+double halley_model_step_flops(const halley_model *model, double samples, double seq);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,85 @@
+/* halley/plan.h - how a model is cut over the NPUs and trained. */
+#ifndef HALLEY_PLAN_H
+#define HALLEY_PLAN_H
+
+#include "halley/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum halley_recompute {
+    HALLEY_RECOMPUTE_NONE,
+    HALLEY_RECOMPUTE_SELECTIVE,    /* the attention core */
+    HALLEY_RECOMPUTE_SELECTIVE_OP, /* all but every second product */
+    HALLEY_RECOMPUTE_FULL,         /* whole layers, from their inputs */
+    HALLEY_RECOMPUTE_MINIMAL,      /* all but the products */
+    HALLEY_RECOMPUTE_QKV,          /* all but the attention projections */
+    HALLEY_N_RECOMPUTE
+} halley_recompute;
+
+typedef enum halley_schedule {
+    HALLEY_SCHEDULE_1F1B, /* interleaved when virtual stages > 1 */
+    HALLEY_SCHEDULE_GPIPE,
+    HALLEY_N_SCHEDULES
+} halley_schedule;
+
+typedef enum halley_fp8_recipe {
+    HALLEY_FP8_TENSOR, /* one scale a tensor */
+    HALLEY_FP8_ROW,
+    HALLEY_FP8_BLOCK, /* one scale every 32 elements: mxfp8 */
+} halley_fp8_recipe;
+
+enum { HALLEY_MAX_STAGES = 256 };
+
+/* What is moved out of the NPU's own memory, to tier `offload_tier`. */
+enum {
+    HALLEY_OFFLOAD_OPTIMIZER = 1,
+    HALLEY_OFFLOAD_GRADIENTS = 2,
+    HALLEY_OFFLOAD_WEIGHTS = 4,
+    HALLEY_OFFLOAD_ACTIVATIONS = 8
+};
+
+/* Zero in a degree means 1; halley_plan_check fills that in. */
+typedef struct halley_plan {
+    uint32_t tp, pp, dp, cp, ep;
+    uint32_t virtual_stages; /* interleaving: chunks of layers per stage; 0 = 1 */
+    bool sequence_parallel;
+    uint32_t zero;  /* 0 to 3; what data-parallel ranks share out */
+    uint32_t fsdp;  /* ranks that share every weight; 0 = off, dp * cp = all */
+    bool fsdp_keep; /* keep gathered weights for the backward pass (ZeRO-2 like) */
+    halley_recompute recompute;
+    halley_schedule schedule;
+    uint32_t micro_batch;   /* sequences; 0 = 1 */
+    uint32_t global_batch;  /* sequences */
+    uint32_t micro_batches; /* of one data-parallel rank; 0 = as the batch divides */
+    uint32_t seq;           /* tokens; 0 = the model's */
+    halley_dtype dtype;     /* of the products */
+    halley_fp8_recipe recipe;
+    bool unfused_attention;
+    bool embeddings_as_layers; /* stages count embedding and head as one layer each */
+    uint32_t gradient_bytes;   /* of a gradient on the wire; 0 = 2 */
+    uint32_t n_stage_layers;   /* uneven stages: how many are given; 0 = even */
+    uint8_t stage_layers[HALLEY_MAX_STAGES];
+    uint32_t offload;      /* HALLEY_OFFLOAD_ bits */
+    uint32_t offload_tier; /* 0 = the nearest beyond local memory */
+    bool no_overlap;       /* communication never hides behind compute */
+} halley_plan;
+
+/*
+ * Fill in defaults, then check against the model and `n_npus` (0 = tp*cp*pp*dp): degrees
+ * multiply to it and divide heads, layers, experts and batch. One sentence in err says
+ * which does not and what to change.
+ */
+halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
+                                uint32_t n_npus, halley_error *err);
+
+/* Micro-batches of one data-parallel rank; valid after the check. */
+uint32_t halley_plan_micro_batches(const halley_plan *plan);
+
+const char *halley_recompute_name(halley_recompute recompute); /* lent, static */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,96 @@
+/*
+ * halley/score.h - predictions against published measurements, and constants fitted to
+ * them.
+ */
+#ifndef HALLEY_SCORE_H
+#define HALLEY_SCORE_H
+
+#include "halley/estimate.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { HALLEY_SCORE_SKIPS = 8, HALLEY_SCORE_WORST = 5, HALLEY_SCORE_TEXT = 128 };
+
+typedef struct halley_score_skip {
+    char reason[HALLEY_SCORE_TEXT];
+    uint32_t rows;
+} halley_score_skip;
+
+typedef struct halley_score_worst {
+    char id[HALLEY_SCORE_TEXT];
+    double measured, predicted; /* in the metric's unit */
+} halley_score_worst;
+
+/* One set of rows under one metric. Errors are percent of the measured value. */
+typedef struct halley_score_set {
+    char set[HALLEY_NAME];
+    char metric[HALLEY_NAME]; /* "step time", "peak memory", "latency", ... */
+    uint32_t rows, scored;
+    double mape_pct, median_pct, bias_pct, spearman;
+    double cv_pct;     /* mean error, no row of a layout seen in the fit; < 0 = not run */
+    uint32_t n_fitted; /* constants fitted in the stacks that served the set */
+    uint32_t n_skips, n_worst;
+    halley_score_skip skips[HALLEY_SCORE_SKIPS];
+    halley_score_worst worst[HALLEY_SCORE_WORST];
+    /* memory: runs that ran out of memory, and how many of them are refused; runs that
+     * fitted, and how many of them are refused all the same */
+    uint32_t n_out, n_out_refused, n_fit, n_fit_refused;
+} halley_score_set;
+
+typedef struct halley_score_opts {
+    bool defaults;     /* no stack files: every constant at its default */
+    uint32_t folds;    /* cross-validate by layout with as many folds; 0 = do not */
+    const char *stack; /* a stack file to use for the rows it serves; NULL = ours */
+} halley_score_opts;
+
+typedef struct halley_score {
+    uint32_t n_sets;
+    halley_score_set *sets;
+} halley_score;
+
+/*
+ * Score files: runs in the format of our data (JSON), measured products and collectives
+ * (CSV), recognised by content. A name without a dot or slash is one of our own sets
+ * ("bloom"). No files: all our own runs. On success *out is the caller's.
+ */
+halley_status halley_score_run(halley_score **out, const char *const *files,
+                               size_t n_files, const halley_score_opts *opts,
+                               halley_error *err);
+void halley_score_free(halley_score *score);
+
+/* What a fit moved. */
+typedef struct halley_fit_move {
+    halley_constant constant;
+    double from, to;
+} halley_fit_move;
+
+typedef struct halley_fit {
+    halley_stack stack; /* with the fitted values */
+    uint32_t n_rows, n_layouts, n_moves;
+    halley_fit_move moves[HALLEY_MAX_FITTED];
+    double before_pct, after_pct, cv_pct; /* mean errors; cv < 0: too few layouts */
+} halley_fit;
+
+/*
+ * Fit a stack to the rows of `files` (none: our own) that it serves. `stack` names a
+ * preset or a file; NULL: the one that serves the first row. Refuses to fit more
+ * constants than there are layouts to tell them apart.
+ */
+halley_status halley_calibrate(halley_fit *out, const char *stack,
+                               const char *const *files, size_t n_files,
+                               halley_error *err);
+/* Write a stack as YAML. */
+halley_status halley_stack_save(const halley_stack *stack, const char *path,
+                                halley_error *err);
+/* By preset name or path. */
+halley_status halley_stack_load(halley_stack *out, const char *name, halley_error *err);
+/* The preset that serves a framework and release; defaults when none does. */
+halley_status halley_stack_choose(halley_stack *out, const char *framework,
+                                  const char *release, halley_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,109 @@
+/*
+ * halley/stack.h - the training software: what it fuses, casts, overlaps and keeps. A
+ * stack is a small set of constants, each with a unit, a default, bounds and a source;
+ * `halley calibrate` may move at most HALLEY_MAX_FITTED of them.
+ */
+#ifndef HALLEY_STACK_H
+#define HALLEY_STACK_H
+
+#include "halley/npu.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Adding one: a row here, a row in the table of workload/stack.c, its use. */
+typedef enum halley_constant {
+    HALLEY_K_GEMM,        /* time of products in training against a benchmark */
+    HALLEY_K_GEMM_FP8,    /* further, 8-bit products */
+    HALLEY_K_GEMM_FP4,    /* 4-bit products against 8-bit ones */
+    HALLEY_K_GEMM_MOE,    /* further, grouped products of experts */
+    HALLEY_K_BATCHED,     /* batched products of unfused attention */
+    HALLEY_K_ATTENTION,   /* fused attention */
+    HALLEY_K_CP_SKEW,     /* imbalance of attention over context-parallel ranks */
+    HALLEY_K_HIDDEN,      /* bytes per hidden element forward: norm, residual, dropout */
+    HALLEY_K_BACKWARD,    /* traffic backward against forward */
+    HALLEY_K_ACT,         /* passes over the feed-forward activation */
+    HALLEY_K_ROPE,        /* passes over query, key and value: rotation, transposition */
+    HALLEY_K_SOFTMAX_F,   /* bytes per attention score, unfused, forward */
+    HALLEY_K_SOFTMAX_B,   /* backward */
+    HALLEY_K_SOFTMAX_ODD, /* softmax kernel that refuses: factor */
+    HALLEY_K_CAST,        /* bytes per cast element, fp8 per tensor */
+    HALLEY_K_CAST_ROW,    /* factor for row-wise scales */
+    HALLEY_K_CAST_MX,     /* bytes per cast element, block scales */
+    HALLEY_K_CAST_FP4,    /* bytes per cast element, fp4 */
+    HALLEY_K_PERMUTE,     /* passes over routed tokens */
+    HALLEY_K_LOSS,        /* bytes per logit: cross entropy, both passes */
+    HALLEY_K_HOST_F,      /* host seconds per layer, forward */
+    HALLEY_K_HOST_B,      /* backward */
+    HALLEY_K_HOST_TP,     /* further when tensor parallel */
+    HALLEY_K_HOST_MOE,    /* per layer with experts, forward */
+    HALLEY_K_HOST_ODD,    /* further when softmax is not fused */
+    HALLEY_K_HOST_SHARE,  /* slow-down of the host with all NPUs of a node busy */
+    HALLEY_K_TP_TIME,     /* tensor-parallel collectives against the table */
+    HALLEY_K_TP_HIDDEN,   /* share of them behind compute */
+    HALLEY_K_SP_EXTRA,    /* third gather of sequence parallelism, share exposed */
+    HALLEY_K_CP_HIDDEN,   /* share of context-parallel exchange behind attention */
+    HALLEY_K_EP_HIDDEN,   /* share of all-to-all behind compute */
+    HALLEY_K_EP_TIME,     /* all-to-all against the table */
+    HALLEY_K_PP_HIDDEN,   /* share of stage transfers behind compute */
+    HALLEY_K_DP_HIDDEN,   /* share of gradient reduction behind the backward pass */
+    HALLEY_K_NETWORK,     /* collectives between nodes against the table */
+    HALLEY_K_FSDP_DRAG,   /* compute slowed by gathering, share of its time */
+    HALLEY_K_ACCUMULATE,  /* bytes per parameter and micro-batch: gradient accumulation */
+    HALLEY_K_OPTIMIZER,   /* bytes per parameter of the update */
+    HALLEY_K_GRADIENTS,   /* bytes per parameter: norm, clip, scale */
+    HALLEY_K_STEP,        /* seconds per step that nothing else explains */
+    HALLEY_K_MICRO,       /* seconds per micro-batch, the same */
+    HALLEY_K_RECOMPUTE,   /* share of forward products that op-selective repeats */
+    /* memory */
+    HALLEY_K_MEM_WEIGHT, /* bytes per parameter */
+    HALLEY_K_MEM_GRAD,
+    HALLEY_K_MEM_OPTIM,
+    HALLEY_K_MEM_ACT,      /* activations against the count of tensors */
+    HALLEY_K_MEM_LOGIT,    /* bytes per logit */
+    HALLEY_K_MEM_HEAD,     /* temporary copies of the head's gradient */
+    HALLEY_K_MEM_FIXED,    /* bytes: context, buffers of libraries */
+    HALLEY_K_MEM_GATHERED, /* bytes per parameter of a stage kept gathered, FSDP with pp
+                            */
+    HALLEY_N_CONSTANTS
+} halley_constant;
+
+enum { HALLEY_MAX_FITTED = 8 };
+
+typedef struct halley_constant_info {
+    const char *key;  /* as in files */
+    const char *unit; /* "" for a plain factor */
+    double value;     /* default */
+    double min, max;
+    double spread; /* of the prior, natural logarithm (absolute for shares) */
+    bool share;    /* between 0 and 1, fitted linearly */
+    const char *doc, *source;
+} halley_constant_info;
+
+const halley_constant_info *halley_constant_get(halley_constant id); /* lent, static */
+/* HALLEY_N_CONSTANTS when no constant has that key. */
+halley_constant halley_constant_find(const char *key);
+
+typedef struct halley_stack {
+    char name[HALLEY_NAME];
+    char framework[HALLEY_NAME]; /* of the records it serves */
+    char from[16], to[16]; /* releases, inclusive, compared piece by piece; "" = open */
+    double k[HALLEY_N_CONSTANTS];
+    double prior[HALLEY_N_CONSTANTS];   /* default or given: what a fit starts from */
+    uint8_t origin[HALLEY_N_CONSTANTS]; /* 0 default, 1 given by the file, 2 fitted */
+    bool scatter_stages;   /* tensor-parallel ranks send 1/tp each between stages */
+    bool pads_vocab;       /* vocabulary rounded up to 128 tp */
+    bool old_attention;    /* fused attention not written for the newest devices */
+    double expected_error; /* cross-validated mean error on its rows; 0 = none */
+    uint32_t n_fit;        /* constants `calibrate` may move, in order */
+    uint8_t fit[HALLEY_MAX_FITTED];
+} halley_stack;
+
+/* All defaults: what a stack never seen runs on. */
+void halley_stack_default(halley_stack *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

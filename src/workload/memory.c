@@ -1,0 +1,197 @@
+/*
+ * The footprint of a pipeline stage.
+ *
+ * Model states: bytes per parameter for weights, gradients and optimizer, divided by the
+ * ranks that share them (ZeRO, Rajbhandari et al. 2020). Activations: the tensors every
+ * operator keeps for its backward pass, times the micro-batches in flight: pp - i under
+ * 1F1B for stage i, (pp-1)/v more when interleaved (Korthikanti et al. 2022, whose
+ * 34 + 5as/h bytes per element these counts reproduce), all of them under GPipe. Full
+ * recomputation keeps a layer's input and needs one layer's tensors while it repeats it.
+ */
+#include "workload/memory.h"
+
+#include "workload/ops.h"
+#include "workload/stages.h"
+
+#include <math.h>
+
+typedef struct layer_bytes {
+    double kept, working; /* for the backward pass; while one layer is computed */
+    double weights, expert_weights;
+} layer_bytes;
+
+static layer_bytes count(const workload_layer *l, const halley_plan *plan,
+                         const workload_shape *s)
+{
+    layer_bytes b = {.weights = l->weights, .expert_weights = l->expert_weights};
+    double all = 0, core = 0;
+    for (uint32_t i = 0; i < l->n; i++) {
+        const workload_op *op = &l->ops[i];
+        all += op->saved;
+        if (op->class == WORKLOAD_ATTENTION && plan->unfused_attention)
+            core += op->kind == WORKLOAD_BATCHED && op->n == s->seq ? 0 : op->saved;
+    }
+    switch (plan->recompute) {
+    case HALLEY_RECOMPUTE_FULL:
+    case HALLEY_RECOMPUTE_QKV:
+        b.kept = 2 * s->shard_tokens * s->hidden;
+        b.working = all;
+        break;
+    case HALLEY_RECOMPUTE_SELECTIVE:
+        b.kept = all - core + (core > 0 ? 2 * s->tokens * s->heads * s->dim_v : 0);
+        b.working = core;
+        break;
+    case HALLEY_RECOMPUTE_SELECTIVE_OP:
+    case HALLEY_RECOMPUTE_MINIMAL:
+        b.kept = 0.52 * all; /* measured on torchtitan's runs */
+        b.working = all - b.kept;
+        break;
+    case HALLEY_RECOMPUTE_NONE:
+    case HALLEY_N_RECOMPUTE:
+        b.kept = all;
+        break;
+    }
+    return b;
+}
+
+static double in_flight(const halley_plan *plan, uint32_t i)
+{
+    const double m = halley_plan_micro_batches(plan);
+    if (plan->schedule == HALLEY_SCHEDULE_GPIPE)
+        return m;
+    const double depth = plan->pp - i;
+    if (plan->virtual_stages > 1)
+        return fmin(m, depth + (plan->pp - 1.0) / plan->virtual_stages);
+    return fmin(m, depth);
+}
+
+/* Weights, gradients and optimizer of one set of parameters shared by `ranks`. */
+static void add_states(double bytes[HALLEY_N_MEMORY], const halley_plan *plan,
+                       const halley_stack *stack, double params, double ranks)
+{
+    const double *k = stack->k;
+    const double sharded = plan->fsdp ? 3 : plan->zero;
+    const double shards = plan->fsdp ? fmin(plan->fsdp, ranks) : ranks;
+    double grad = k[HALLEY_K_MEM_GRAD];
+    if (plan->gradient_bytes > grad) /* accumulated apart, in the wider type */
+        grad += plan->gradient_bytes;
+    else if (sharded < 1 && grad < 4) /* a wide copy for the update, not shared out */
+        grad += 4;
+    bytes[HALLEY_MEMORY_WEIGHTS] +=
+        params * k[HALLEY_K_MEM_WEIGHT] / (sharded >= 3 ? shards : 1);
+    bytes[HALLEY_MEMORY_GRADIENTS] += params * grad / (sharded >= 2 ? shards : 1);
+    bytes[HALLEY_MEMORY_OPTIMIZER] +=
+        params * k[HALLEY_K_MEM_OPTIM] / (sharded >= 1 ? shards : 1);
+}
+
+typedef struct kinds {
+    layer_bytes dense, moe, embedding, head;
+    workload_shape shape;
+} kinds;
+
+static void make_kinds(kinds *out, const halley_model *model, const halley_plan *plan,
+                       const halley_stack *stack)
+{
+    *out = (kinds){.shape = workload_shape_make(model, plan, stack)};
+    const workload_shape *s = &out->shape;
+    workload_layer layer;
+    if (!model->experts || model->dense_layers || model->moe_every > 1) {
+        workload_layer_make(&layer, model, plan, stack, s, false);
+        out->dense = count(&layer, plan, s);
+    }
+    if (model->experts) {
+        workload_layer_make(&layer, model, plan, stack, s, true);
+        out->moe = count(&layer, plan, s);
+    }
+    out->embedding.weights = s->vocab * s->hidden;
+    out->head.weights = s->vocab * s->hidden;
+}
+
+static void stage_bytes(double bytes[HALLEY_N_MEMORY], const kinds *k,
+                        const halley_model *model, const halley_plan *plan,
+                        const halley_stack *stack, uint32_t i)
+{
+    const workload_stage st = workload_stage_make(model, plan, i);
+    const double *c = stack->k, flight = in_flight(plan, i);
+    double weights = st.n_dense * k->dense.weights + st.n_moe * k->moe.weights;
+    if (st.first)
+        weights += k->embedding.weights;
+    if (st.last && !(model->tied && plan->pp == 1))
+        weights += k->head.weights;
+    const double experts = st.n_moe * k->moe.expert_weights;
+    for (int j = 0; j < HALLEY_N_MEMORY; j++)
+        bytes[j] = 0;
+    add_states(bytes, plan, stack, weights, (double)plan->dp * plan->cp);
+    if (experts > 0)
+        add_states(bytes, plan, stack, experts,
+                   (double)plan->tp * plan->cp * plan->dp / plan->ep);
+    const double kept = st.n_dense * k->dense.kept + st.n_moe * k->moe.kept;
+    const double working = fmax(k->dense.working, k->moe.working);
+    bytes[HALLEY_MEMORY_ACTIVATIONS] = c[HALLEY_K_MEM_ACT] * (kept * flight + working);
+    if (st.last) {
+        bytes[HALLEY_MEMORY_LOGITS] = c[HALLEY_K_MEM_ACT] * k->shape.tokens *
+                                      k->shape.vocab * c[HALLEY_K_MEM_LOGIT];
+        if (!plan->fsdp)
+            bytes[HALLEY_MEMORY_LOGITS] += c[HALLEY_K_MEM_HEAD] * 2 * k->head.weights;
+    }
+    bytes[HALLEY_MEMORY_BUFFERS] = c[HALLEY_K_MEM_FIXED];
+    if (plan->fsdp) {
+        const double one = fmax(k->dense.weights, k->moe.weights + k->moe.expert_weights);
+        bytes[HALLEY_MEMORY_BUFFERS] += plan->pp > 1
+                                            ? c[HALLEY_K_MEM_GATHERED] * weights
+                                            : 2 * one * (2 + plan->gradient_bytes);
+    }
+}
+
+void workload_memory_stage(double bytes[HALLEY_N_MEMORY], const halley_model *model,
+                           const halley_plan *plan, const halley_stack *stack, uint32_t i)
+{
+    kinds k;
+    make_kinds(&k, model, plan, stack);
+    stage_bytes(bytes, &k, model, plan, stack, i);
+}
+
+/* Move the plan's classes out; returns what moved. */
+static double offload(double bytes[HALLEY_N_MEMORY], const halley_plan *plan)
+{
+    static const struct {
+        uint32_t bit;
+        halley_memory class;
+    } classes[] = {{HALLEY_OFFLOAD_OPTIMIZER, HALLEY_MEMORY_OPTIMIZER},
+                   {HALLEY_OFFLOAD_GRADIENTS, HALLEY_MEMORY_GRADIENTS},
+                   {HALLEY_OFFLOAD_WEIGHTS, HALLEY_MEMORY_WEIGHTS},
+                   {HALLEY_OFFLOAD_ACTIVATIONS, HALLEY_MEMORY_ACTIVATIONS}};
+    double moved = 0;
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        if (!(plan->offload & classes[i].bit))
+            continue;
+        moved += bytes[classes[i].class];
+        bytes[classes[i].class] = 0;
+    }
+    return moved;
+}
+
+void workload_memory_fill(halley_estimate *out, const halley_model *model,
+                          const halley_plan *plan, const halley_platform *platform,
+                          const halley_stack *stack)
+{
+    kinds k;
+    make_kinds(&k, model, plan, stack);
+    out->capacity_bytes = platform->npu.tiers[0].capacity_bytes;
+    out->peak_bytes = -1;
+    for (uint32_t i = 0; i < plan->pp; i++) {
+        double bytes[HALLEY_N_MEMORY], sum = 0;
+        stage_bytes(bytes, &k, model, plan, stack, i);
+        const double moved = offload(bytes, plan);
+        for (int j = 0; j < HALLEY_N_MEMORY; j++)
+            sum += bytes[j];
+        if (sum <= out->peak_bytes)
+            continue;
+        out->peak_bytes = sum;
+        out->full_stage = i;
+        out->offloaded_bytes = moved;
+        for (int j = 0; j < HALLEY_N_MEMORY; j++)
+            out->memory_bytes[j] = bytes[j];
+    }
+    out->fits = out->peak_bytes <= out->capacity_bytes;
+}

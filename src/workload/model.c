@@ -1,0 +1,100 @@
+/*
+ * The shape of a network: what follows from what, how many parameters, how many FLOPs.
+ * FLOPs count two per multiply-add; backward is twice forward; causal attention counts
+ * the half that is needed (Narayanan et al. 2021 count all of it; the difference is s /
+ * (6h) of the layer and shows only at long sequences).
+ */
+#include "halley/model.h"
+
+#include "base/error.h"
+
+#include <math.h>
+
+static halley_status check_transformer(halley_model *m, halley_error *err)
+{
+    if (!m->layers || !m->hidden || !m->heads)
+        return error_set(err, HALLEY_EINVAL,
+                         "model \"%s\": layers, hidden and heads must be positive",
+                         m->name);
+    if (!m->head_dim && !m->kv_rank && m->hidden % m->heads)
+        return error_set(err, HALLEY_EINVAL,
+                         "model \"%s\": hidden %u is not a multiple of heads %u: give "
+                         "head-dim",
+                         m->name, m->hidden, m->heads);
+    if (!m->head_dim)
+        m->head_dim = m->hidden / m->heads;
+    if (!m->kv_heads)
+        m->kv_heads = m->heads;
+    if (m->heads % m->kv_heads)
+        return error_set(err, HALLEY_EINVAL,
+                         "model \"%s\": kv-heads %u does not divide heads %u", m->name,
+                         m->kv_heads, m->heads);
+    if (!m->ffn)
+        m->ffn = 4 * m->hidden;
+    if (m->experts && (!m->top_k || m->top_k > m->experts || !m->expert_ffn))
+        return error_set(err, HALLEY_EINVAL,
+                         "model \"%s\": with %u experts, top-k must be 1 to %u and "
+                         "expert-ffn positive",
+                         m->name, m->experts, m->experts);
+    if (m->experts && !m->moe_every)
+        m->moe_every = 1;
+    return HALLEY_OK;
+}
+
+halley_status halley_model_check(halley_model *model, halley_error *err)
+{
+    if (model->kind == HALLEY_TRANSFORMER)
+        return check_transformer(model, err);
+    return HALLEY_OK;
+}
+
+static double attention_params(const halley_model *m)
+{
+    const double h = m->hidden, a = m->heads;
+    if (!m->kv_rank)
+        return h * m->head_dim * (2 * a + 2.0 * m->kv_heads);
+    const double qk = m->qk_nope + m->qk_rope;
+    const double q = m->q_rank ? m->q_rank * (h + a * qk) : h * a * qk;
+    return q + h * (m->kv_rank + m->qk_rope) + m->kv_rank * a * (m->qk_nope + m->v_head) +
+           a * m->v_head * h;
+}
+
+static double moe_layers(const halley_model *m)
+{
+    if (!m->experts)
+        return 0;
+    return floor((double)(m->layers - m->dense_layers) /
+                 (m->moe_every ? m->moe_every : 1));
+}
+
+/* Parameters with `experts` of the experts in use. */
+static double params_with(const halley_model *m, double experts)
+{
+    const double h = m->hidden, wide = m->gated ? 3 : 2, moe = moe_layers(m);
+    double p = m->layers * (attention_params(m) + 4 * h);
+    p += (m->layers - moe) * wide * h * m->ffn;
+    p += moe * (wide * h * (experts * m->expert_ffn + m->shared_ffn) + h * m->experts);
+    return p + (double)m->vocab * h * (m->tied ? 1 : 2);
+}
+
+double halley_model_params(const halley_model *model)
+{
+    return params_with(model, model->experts);
+}
+
+double halley_model_active_params(const halley_model *model)
+{
+    return params_with(model, model->top_k);
+}
+
+double halley_model_step_flops(const halley_model *model, double samples, double seq)
+{
+    const halley_model *m = model;
+    const double tokens = samples * seq;
+    double p =
+        params_with(m, m->top_k) - (double)m->vocab * m->hidden * (m->tied ? 0 : 1);
+    const double dims =
+        m->kv_rank ? m->qk_nope + m->qk_rope + m->v_head : 2.0 * m->head_dim;
+    const double keys = m->not_causal ? seq : seq / 2;
+    return 6 * tokens * p + 6 * tokens * m->layers * m->heads * dims * keys;
+}

@@ -1,0 +1,326 @@
+/*
+ * A layer as a list of operators, with sizes for one rank and one micro-batch.
+ *
+ * Tensor parallelism cuts the columns of the first and the rows of the second product of
+ * each block; sequence parallelism cuts the tokens between blocks. Context parallelism
+ * cuts the sequence, and each rank sees the keys and values of the others in turn.
+ * Experts are spread over ep ranks; each token goes to top_k of them and back. Bytes of
+ * streaming operators are counts of what the kernels read and write, per element, from
+ * the stack. T tokens, Tn tokens between blocks, h hidden, a heads, d head size, f
+ * feed-forward.
+ */
+#include "workload/ops.h"
+
+#include <math.h>
+
+static double pad(double x, double to)
+{
+    return to > 1 ? ceil(x / to) * to : x;
+}
+
+bool workload_is_moe(const halley_model *model, uint32_t layer)
+{
+    if (!model->experts || layer < model->dense_layers)
+        return false;
+    const uint32_t every = model->moe_every ? model->moe_every : 1;
+    return (layer - model->dense_layers) % every == every - 1;
+}
+
+workload_shape workload_shape_make(const halley_model *model, const halley_plan *plan,
+                                   const halley_stack *stack)
+{
+    const double tokens = (double)plan->micro_batch * plan->seq / plan->cp;
+    workload_shape s = {
+        .tokens = tokens,
+        .shard_tokens = plan->sequence_parallel ? tokens / plan->tp : tokens,
+        .hidden = model->hidden,
+        .heads = (double)model->heads / plan->tp,
+        .kv_heads = fmax(1, (double)model->kv_heads / plan->tp),
+        .dim_qk = model->head_dim,
+        .dim_v = model->head_dim,
+        .vocab = (double)model->vocab,
+        .seq = plan->seq,
+    };
+    if (model->kv_rank) {
+        s.dim_qk = model->qk_nope + model->qk_rope;
+        s.dim_v = model->v_head;
+    }
+    if (stack->pads_vocab)
+        s.vocab = pad(s.vocab, 128.0 * plan->tp);
+    s.vocab /= plan->tp;
+    return s;
+}
+
+static workload_op *add(workload_layer *l, const char *name, workload_kind kind,
+                        workload_class class)
+{
+    workload_op *op = &l->ops[l->n++];
+    *op = (workload_op){.name = name, .kind = kind, .class = class, .groups = 1};
+    return op;
+}
+
+static workload_op *gemm(workload_layer *l, const char *name, double m, double n,
+                         double k)
+{
+    workload_op *op = add(l, name, WORKLOAD_GEMM, WORKLOAD_PRODUCTS);
+    op->m = m;
+    op->n = n;
+    op->k = k;
+    op->low = true;
+    op->flops = 2 * m * n * k;
+    op->weights = n * k;
+    op->cast_f = m * k;
+    op->cast_b = m * n;
+    op->saved = 2 * m * k;
+    l->weights += op->weights;
+    return op;
+}
+
+static workload_op *stream(workload_layer *l, const char *name, double bytes,
+                           double backward)
+{
+    workload_op *op = add(l, name, WORKLOAD_STREAM, WORKLOAD_TRAFFIC);
+    op->bytes_f = bytes;
+    op->bytes_b = bytes * backward;
+    return op;
+}
+
+static workload_op *coll(workload_layer *l, const char *name, workload_coll kind,
+                         workload_group group, double bytes)
+{
+    workload_op *op = add(l, name, WORKLOAD_COLL, WORKLOAD_MESSAGES);
+    op->coll = kind;
+    op->group = group;
+    op->bytes_f = op->bytes_b = bytes;
+    op->times_f = op->times_b = 1;
+    return op;
+}
+
+/* Tokens enter and leave a tensor-parallel block: an all-reduce after it, or a gather
+ * before and a scatter after it (and one more gather for the weight gradient). */
+static void block_messages(workload_layer *l, const halley_plan *plan,
+                           const halley_stack *stack, const workload_shape *s)
+{
+    if (plan->tp < 2)
+        return;
+    const double bytes = s->tokens * s->hidden * 2;
+    if (!plan->sequence_parallel) {
+        coll(l, "tensor all-reduce", WORKLOAD_ALL_REDUCE, WORKLOAD_TP, bytes);
+        return;
+    }
+    workload_op *op =
+        coll(l, "sequence all-gather", WORKLOAD_ALL_GATHER, WORKLOAD_TP, bytes);
+    op->times_b = 1 + stack->k[HALLEY_K_SP_EXTRA];
+    coll(l, "sequence reduce-scatter", WORKLOAD_REDUCE_SCATTER, WORKLOAD_TP, bytes);
+}
+
+/* Mean number of keys a query sees, over the sequence and over the layers. */
+static double keys_seen(const halley_model *model, double seq)
+{
+    const double all = model->not_causal ? seq : seq / 2;
+    if (!model->window || model->window >= seq)
+        return all;
+    const double w = model->window, near = w - w * w / (2 * seq);
+    const double full = model->window_every ? 1.0 / model->window_every : 0;
+    return full * all + (1 - full) * near;
+}
+
+static void fused_attention(workload_layer *l, const halley_model *model,
+                            const workload_shape *s)
+{
+    workload_op *op = add(l, "attention", WORKLOAD_FLASH, WORKLOAD_ATTENTION);
+    op->head_dim = (s->dim_qk + s->dim_v) / 2;
+    op->seq = s->seq;
+    op->flops =
+        2 * s->tokens * s->heads * (s->dim_qk + s->dim_v) * keys_seen(model, s->seq);
+    const double q = s->heads * s->dim_qk, o = s->heads * s->dim_v;
+    const double kv = s->kv_heads * (s->dim_qk + s->dim_v);
+    op->bytes_f = 2 * s->tokens * (q + o + kv);
+    op->bytes_b = 2 * s->tokens * (2 * q + 2 * o + 2 * kv);
+    op->saved = 2 * s->tokens * (q + kv); /* the output is the projection's input */
+}
+
+static void unfused_attention(workload_layer *l, const halley_plan *plan,
+                              const halley_stack *stack, const workload_shape *s)
+{
+    const double groups = plan->micro_batch * s->heads;
+    const double rows = s->seq / plan->cp, scores = groups * rows * s->seq;
+    workload_op *op = add(l, "query x key", WORKLOAD_BATCHED, WORKLOAD_ATTENTION);
+    op->m = rows;
+    op->n = s->seq;
+    op->k = s->dim_qk;
+    op->groups = groups;
+    op->head_dim = s->dim_qk;
+    op->flops = 2 * scores * s->dim_qk;
+    op->saved = 2 * s->tokens * s->heads * 2 * s->dim_qk;
+    op = add(l, "scores x value", WORKLOAD_BATCHED, WORKLOAD_ATTENTION);
+    op->m = rows;
+    op->n = s->dim_v;
+    op->k = s->seq;
+    op->groups = groups;
+    op->head_dim = s->dim_v;
+    op->flops = 2 * scores * s->dim_v;
+    op->saved = 2 * s->tokens * s->heads * s->dim_v + 2 * scores;
+    op = stream(l, "softmax", scores * stack->k[HALLEY_K_SOFTMAX_F], 1);
+    op->bytes_b = scores * stack->k[HALLEY_K_SOFTMAX_B];
+    op->class = WORKLOAD_ATTENTION;
+    op->odd = fmod(groups, 4) != 0; /* Megatron's fused kernel wants a multiple of 4 */
+    op->saved = 3 * scores;
+}
+
+static void latent_products(workload_layer *l, const halley_model *m,
+                            const workload_shape *s)
+{
+    const double T = s->tokens, h = s->hidden;
+    if (m->q_rank) {
+        gemm(l, "query down", T, m->q_rank, h);
+        gemm(l, "query up", T, s->heads * s->dim_qk, m->q_rank);
+    } else {
+        gemm(l, "query", T, s->heads * s->dim_qk, h);
+    }
+    gemm(l, "key-value down", T, m->kv_rank + m->qk_rope, h);
+    gemm(l, "key-value up", T, s->heads * (m->qk_nope + s->dim_v), m->kv_rank);
+}
+
+static void attention_block(workload_layer *l, const halley_model *model,
+                            const halley_plan *plan, const halley_stack *stack,
+                            const workload_shape *s)
+{
+    const double T = s->tokens;
+    const double kv = s->kv_heads * (s->dim_qk + s->dim_v);
+    if (model->kv_rank)
+        latent_products(l, model, s);
+    else
+        gemm(l, "query-key-value", T, s->heads * s->dim_qk + kv, s->hidden)->saved =
+            2 * s->shard_tokens * s->hidden;
+    stream(l, "rotate and transpose",
+           4 * T * (s->heads * s->dim_qk + kv) * stack->k[HALLEY_K_ROPE],
+           stack->k[HALLEY_K_BACKWARD]);
+    if (plan->unfused_attention)
+        unfused_attention(l, plan, stack, s);
+    else
+        fused_attention(l, model, s);
+    if (plan->cp > 1)
+        coll(l, "key-value exchange", WORKLOAD_EXCHANGE, WORKLOAD_CP, 2 * T * kv)
+            ->times_b = 2;
+    gemm(l, "projection", T, s->hidden, s->heads * s->dim_v);
+    block_messages(l, plan, stack, s);
+}
+
+static void feed_forward(workload_layer *l, const halley_model *model,
+                         const workload_shape *s, double hidden, double ffn,
+                         const halley_stack *stack)
+{
+    const double wide = model->gated ? 2 : 1, tokens = s->tokens;
+    gemm(l, "feed-forward in", tokens, wide * ffn, hidden)->saved =
+        2 * s->shard_tokens * hidden;
+    workload_op *op =
+        stream(l, "activation", 2 * tokens * ffn * (wide + 1) * stack->k[HALLEY_K_ACT],
+               stack->k[HALLEY_K_BACKWARD]);
+    op->saved = 2 * tokens * ffn * wide;
+    gemm(l, "feed-forward out", tokens, hidden, ffn);
+}
+
+static void expert_block(workload_layer *l, const halley_model *model,
+                         const halley_plan *plan, const halley_stack *stack,
+                         const workload_shape *s)
+{
+    const double Tn = s->tokens / plan->tp, h = s->hidden; /* experts see split tokens */
+    const double rows = Tn * model->top_k, local = (double)model->experts / plan->ep;
+    const double wide = model->gated ? 2 : 1, f = model->expert_ffn;
+    workload_op *op = gemm(l, "router", Tn, model->experts, h);
+    op->low = false;
+    op->saved = 4 * Tn * model->experts;
+    stream(l, "permute", 2 * rows * h * stack->k[HALLEY_K_PERMUTE], 1);
+    if (plan->ep > 1) {
+        op = coll(l, "dispatch and combine", WORKLOAD_ALL_TO_ALL, WORKLOAD_EP,
+                  2 * rows * h);
+        op->times_f = op->times_b = 2;
+        op->copies = model->top_k;
+    }
+    const double before = l->weights;
+    op = gemm(l, "experts in", rows / local, wide * f, h);
+    op->groups = local;
+    op->class = WORKLOAD_EXPERTS;
+    workload_op *act =
+        stream(l, "expert activation", 2 * rows * f * (wide + 1) * stack->k[HALLEY_K_ACT],
+               stack->k[HALLEY_K_BACKWARD]);
+    act->saved = 2 * rows * f * wide;
+    op = gemm(l, "experts out", rows / local, h, f);
+    op->groups = local;
+    op->class = WORKLOAD_EXPERTS;
+    for (uint32_t i = 0; i < l->n; i++) {
+        op = &l->ops[i];
+        if (op->class != WORKLOAD_EXPERTS)
+            continue;
+        op->flops *= local;
+        op->weights *= local;
+        op->cast_f *= local;
+        op->cast_b *= local;
+        op->saved *= local;
+    }
+    l->expert_weights = (l->weights - before) * local;
+    l->weights = before;
+    if (model->shared_ffn)
+        feed_forward(l, model, s, h, (double)model->shared_ffn / plan->tp, stack);
+}
+
+void workload_layer_make(workload_layer *out, const halley_model *model,
+                         const halley_plan *plan, const halley_stack *stack,
+                         const workload_shape *s, bool moe)
+{
+    out->n = 0;
+    out->weights = 4 * s->hidden; /* norms and biases */
+    out->expert_weights = 0;
+    out->moe = moe;
+    workload_op *op = stream(out, "norm, residual, dropout",
+                             s->shard_tokens * s->hidden * stack->k[HALLEY_K_HIDDEN],
+                             stack->k[HALLEY_K_BACKWARD]);
+    /* Two norm inputs; old stacks also keep two dropout masks of one byte. */
+    op->saved = s->shard_tokens * s->hidden * (plan->unfused_attention ? 6 : 4);
+    attention_block(out, model, plan, stack, s);
+    if (moe) {
+        expert_block(out, model, plan, stack, s);
+    } else {
+        feed_forward(out, model, s, s->hidden, (double)model->ffn / plan->tp, stack);
+    }
+    if (!moe || model->shared_ffn)
+        block_messages(out, plan, stack, s);
+}
+
+void workload_embedding_make(workload_layer *out, const halley_model *model,
+                             const halley_plan *plan, const workload_shape *s)
+{
+    out->n = 0;
+    out->weights = s->vocab * s->hidden;
+    out->expert_weights = 0;
+    out->moe = false;
+    workload_op *op = stream(out, "embedding", s->tokens * s->hidden * 6, 1.5);
+    op->class = WORKLOAD_HEAD;
+    (void)model;
+    if (plan->tp > 1)
+        coll(out, "embedding all-reduce", WORKLOAD_ALL_REDUCE, WORKLOAD_TP,
+             s->tokens * s->hidden * 2)
+            ->times_b = 0;
+}
+
+void workload_head_make(workload_layer *out, const halley_model *model,
+                        const halley_plan *plan, const halley_stack *stack,
+                        const workload_shape *s)
+{
+    out->n = 0;
+    out->weights = 0;
+    out->expert_weights = 0;
+    out->moe = false;
+    workload_op *op = gemm(out, "logits", s->tokens, s->vocab, s->hidden);
+    op->class = WORKLOAD_HEAD;
+    op->low = false;
+    const double logits = s->tokens * s->vocab;
+    op = stream(out, "loss", logits * stack->k[HALLEY_K_LOSS] * 0.5, 1);
+    op->class = WORKLOAD_HEAD;
+    if (plan->tp > 1)
+        coll(out, "logits all-reduce", WORKLOAD_ALL_REDUCE, WORKLOAD_TP,
+             s->tokens * s->hidden * 2)
+            ->times_f = 0;
+    (void)model;
+}

@@ -1,0 +1,94 @@
+/* workload/ops.h - the operators of one layer on one rank for one micro-batch. */
+#ifndef WORKLOAD_OPS_H
+#define WORKLOAD_OPS_H
+
+#include "halley/plan.h"
+#include "halley/stack.h"
+
+typedef enum workload_kind {
+    WORKLOAD_GEMM,    /* C[m,n] = A[m,k] B[k,n]; backward is two of them */
+    WORKLOAD_BATCHED, /* `groups` products without weights */
+    WORKLOAD_FLASH,   /* fused attention */
+    WORKLOAD_STREAM,  /* bytes through memory */
+    WORKLOAD_COLL     /* a collective among the ranks of `group` */
+} workload_kind;
+
+typedef enum workload_class {
+    WORKLOAD_PRODUCTS,
+    WORKLOAD_ATTENTION,
+    WORKLOAD_EXPERTS,
+    WORKLOAD_TRAFFIC, /* norms, activations, casts */
+    WORKLOAD_HEAD,    /* embedding, logits, loss */
+    WORKLOAD_MESSAGES,
+    WORKLOAD_N_CLASSES
+} workload_class;
+
+typedef enum workload_group {
+    WORKLOAD_TP,
+    WORKLOAD_CP,
+    WORKLOAD_EP,
+    WORKLOAD_DP,
+    WORKLOAD_PP,
+    WORKLOAD_N_GROUPS
+} workload_group;
+
+typedef enum workload_coll {
+    WORKLOAD_ALL_REDUCE,
+    WORKLOAD_ALL_GATHER,
+    WORKLOAD_REDUCE_SCATTER,
+    WORKLOAD_ALL_TO_ALL,
+    WORKLOAD_EXCHANGE /* to the neighbour, n - 1 times */
+} workload_coll;
+
+typedef struct workload_op {
+    const char *name; /* static */
+    workload_kind kind;
+    workload_class class;
+    bool low; /* in the plan's 8- or 4-bit type, where it has one */
+    bool odd; /* the kernel that fits is not there: slower softmax */
+    double m, n, k, groups;
+    double head_dim, seq;    /* of attention: mean of the two head sizes */
+    double flops;            /* forward, two per multiply-add */
+    double bytes_f, bytes_b; /* STREAM: traffic; COLL: size, as cost/coll.h has it */
+    double cast_f, cast_b;   /* elements to cast to the low type */
+    double weights;          /* parameters on this rank */
+    double saved;            /* bytes kept for the backward pass */
+    workload_coll coll;
+    workload_group group;
+    double times_f, times_b; /* COLL: how often */
+    double copies;           /* COLL: of each token, to as many ranks; 0 = 1 */
+} workload_op;
+
+enum { WORKLOAD_MAX_OPS = 32 };
+
+/* What one layer, or the embedding, or the head, does. */
+typedef struct workload_layer {
+    uint32_t n;
+    workload_op ops[WORKLOAD_MAX_OPS];
+    double weights, expert_weights; /* parameters on this rank */
+    bool moe;
+} workload_layer;
+
+/* The sizes a rank sees, once per plan. */
+typedef struct workload_shape {
+    double tokens;       /* of a micro-batch on one context rank */
+    double shard_tokens; /* of them outside tensor-parallel regions */
+    double hidden, heads, kv_heads, dim_qk, dim_v, vocab;
+    double seq;
+} workload_shape;
+
+workload_shape workload_shape_make(const halley_model *model, const halley_plan *plan,
+                                   const halley_stack *stack);
+void workload_layer_make(workload_layer *out, const halley_model *model,
+                         const halley_plan *plan, const halley_stack *stack,
+                         const workload_shape *shape, bool moe);
+void workload_embedding_make(workload_layer *out, const halley_model *model,
+                             const halley_plan *plan, const workload_shape *shape);
+void workload_head_make(workload_layer *out, const halley_model *model,
+                        const halley_plan *plan, const halley_stack *stack,
+                        const workload_shape *shape);
+
+/* Is layer i one with experts? */
+bool workload_is_moe(const halley_model *model, uint32_t layer);
+
+#endif

@@ -1,0 +1,94 @@
+/* Plans: defaults, and the arithmetic that must work out before anything is estimated. */
+#include "halley/plan.h"
+
+#include "base/error.h"
+
+static const char *const recompute_names[] = {"none", "selective", "selective-op",
+                                              "full", "minimal",   "qkv"};
+
+const char *halley_recompute_name(halley_recompute recompute)
+{
+    return (unsigned)recompute < HALLEY_N_RECOMPUTE ? recompute_names[recompute] : "?";
+}
+
+static void fill_in(halley_plan *p, const halley_model *model)
+{
+    uint32_t *degrees[] = {
+        &p->tp, &p->pp, &p->dp, &p->cp, &p->ep, &p->virtual_stages, &p->micro_batch};
+    for (unsigned i = 0; i < sizeof degrees / sizeof *degrees; i++) {
+        if (!*degrees[i])
+            *degrees[i] = 1;
+    }
+    if (!p->seq)
+        p->seq = model->seq ? model->seq : 2048;
+    if (!p->gradient_bytes)
+        p->gradient_bytes = 2;
+    if (!p->global_batch)
+        p->global_batch = p->dp * p->micro_batch;
+}
+
+static halley_status refuse(halley_error *err, const char *what, uint32_t n,
+                            const char *of, uint32_t by)
+{
+    return error_set(err, HALLEY_EINVAL, "%s %u does not divide %s %u", what, n, of, by);
+}
+
+static halley_status check_model(const halley_plan *p, const halley_model *m,
+                                 halley_error *err)
+{
+    if (m->kind != HALLEY_TRANSFORMER)
+        return HALLEY_OK;
+    if (m->heads % p->tp)
+        return refuse(err, "tensor parallelism", p->tp, "the number of heads", m->heads);
+    if (p->pp > m->layers)
+        return error_set(err, HALLEY_EINVAL,
+                         "%u pipeline stages are more than the %u layers", p->pp,
+                         m->layers);
+    if (m->experts && m->experts % p->ep)
+        return refuse(err, "expert parallelism", p->ep, "the number of experts",
+                      m->experts);
+    if (!m->experts && p->ep > 1)
+        return error_set(err, HALLEY_EINVAL,
+                         "expert parallelism %u needs a model with experts", p->ep);
+    if (p->tp * p->cp * p->dp % p->ep)
+        return error_set(err, HALLEY_EINVAL,
+                         "expert parallelism %u does not divide the %u ranks of a stage",
+                         p->ep, p->tp * p->cp * p->dp);
+    if (p->seq % p->cp)
+        return refuse(err, "context parallelism", p->cp, "the sequence length", p->seq);
+    return HALLEY_OK;
+}
+
+halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
+                                uint32_t n_npus, halley_error *err)
+{
+    fill_in(plan, model);
+    const halley_plan *p = plan;
+    const uint64_t used = (uint64_t)p->tp * p->cp * p->pp * p->dp;
+    if (p->pp > HALLEY_MAX_STAGES || used > UINT32_MAX)
+        return error_set(err, HALLEY_ELIMIT, "more than %d pipeline stages or 2^32 NPUs",
+                         HALLEY_MAX_STAGES);
+    if (n_npus && used != n_npus)
+        return error_set(err, HALLEY_EINVAL,
+                         "tp %u x cp %u x pp %u x dp %u is %llu NPUs, the cluster has %u",
+                         p->tp, p->cp, p->pp, p->dp, (unsigned long long)used, n_npus);
+    TRY(check_model(p, model, err));
+    if (!p->micro_batches && p->global_batch % ((uint64_t)p->dp * p->micro_batch))
+        return error_set(err, HALLEY_EINVAL,
+                         "global batch %u is not a multiple of dp %u x micro-batch %u",
+                         p->global_batch, p->dp, p->micro_batch);
+    if (p->zero > 3)
+        return error_set(err, HALLEY_EINVAL, "ZeRO stage must be 0 to 3, is %u", p->zero);
+    if (p->fsdp && p->dp * p->cp % p->fsdp)
+        return refuse(err, "the FSDP shard degree", p->fsdp, "the data-parallel ranks",
+                      p->dp * p->cp);
+    return HALLEY_OK;
+}
+
+uint32_t halley_plan_micro_batches(const halley_plan *plan)
+{
+    if (plan->micro_batches)
+        return plan->micro_batches;
+    const uint32_t m = plan->global_batch / (plan->dp * plan->micro_batch);
+    return m ? m : 1;
+}

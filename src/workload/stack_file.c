@@ -1,0 +1,233 @@
+/*
+ * Stack files: the framework and releases they serve, the constants that differ from the
+ * defaults (given by knowledge of the software, or fitted), and which may be fitted.
+ */
+#include "workload/stack_file.h"
+
+#include "base/conf.h"
+#include "base/file.h"
+#include "cluster/embedded.h"
+#include "cluster/npu.h"
+#include "halley/score.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct stack_text {
+    str name, framework, from, to;
+    bool scatter, pads, old_attention;
+    double expected;
+    const conf_node *given, *fitted, *fit, *sources;
+} stack_text;
+#define STACK(key, type, unit, member, required, doc)                                    \
+    {                                                                                    \
+        key, type, unit, offsetof(stack_text, member), required, 0, 0, NULL, doc         \
+    }
+static const conf_field stack_fields[] = {
+    STACK("name", CONF_TYPE_TEXT, UNITS_COUNT, name, true, "name of the stack"),
+    STACK("framework", CONF_TYPE_TEXT, UNITS_COUNT, framework, true, "of the records"),
+    STACK("from", CONF_TYPE_TEXT, UNITS_COUNT, from, false, "first release"),
+    STACK("to", CONF_TYPE_TEXT, UNITS_COUNT, to, false, "last release"),
+    STACK("scatter-stages", CONF_TYPE_BOOL, UNITS_COUNT, scatter, false,
+          "ranks send 1/tp each between stages"),
+    STACK("pads-vocabulary", CONF_TYPE_BOOL, UNITS_COUNT, pads, false,
+          "to a multiple of 128 tp"),
+    STACK("old-attention", CONF_TYPE_BOOL, UNITS_COUNT, old_attention, false,
+          "fused attention of an earlier generation"),
+    STACK("expected-error", CONF_TYPE_QUANTITY, UNITS_SHARE, expected, false,
+          "cross-validated mean error"),
+    STACK("given", CONF_TYPE_NODE, UNITS_COUNT, given, false,
+          "constants known otherwise"),
+    STACK("fitted", CONF_TYPE_NODE, UNITS_COUNT, fitted, false, "constants fitted"),
+    STACK("fit", CONF_TYPE_NODE, UNITS_COUNT, fit, false, "constants that may be fitted"),
+    STACK("sources", CONF_TYPE_NODE, UNITS_COUNT, sources, false, "origin"),
+};
+
+static halley_status constant_of(halley_constant *out, const conf_file *file,
+                                 const conf_node *at, str key, halley_error *err)
+{
+    const char *names[HALLEY_N_CONSTANTS];
+    for (unsigned i = 0; i < HALLEY_N_CONSTANTS; i++) {
+        names[i] = halley_constant_get((halley_constant)i)->key;
+        if (str_eq(str_from(names[i]), key)) {
+            *out = (halley_constant)i;
+            return HALLEY_OK;
+        }
+    }
+    const char *near = str_nearest(key, names, HALLEY_N_CONSTANTS);
+    return conf_error(file, at, err, HALLEY_EFORMAT, "no constant \"%.*s\"%s%s%s",
+                      STR_ARG(key), near ? "; did you mean \"" : "", near ? near : "",
+                      near ? "\"?" : "");
+}
+
+static halley_status read_constants(halley_stack *out, const conf_file *file,
+                                    const conf_node *map, uint8_t origin,
+                                    halley_error *err)
+{
+    for (uint32_t i = 0; map && i < map->n; i++) {
+        halley_constant id;
+        double value;
+        TRY(constant_of(&id, file, map->items[i], map->keys[i], err));
+        const halley_constant_info *info = halley_constant_get(id);
+        TRY(conf_to_double(&value, file, map->items[i], info->key, err));
+        if (value < info->min || value > info->max)
+            return conf_error(file, map->items[i], err, HALLEY_EINVAL,
+                              "%s must be %g to %g, is %g", info->key, info->min,
+                              info->max, value);
+        out->k[id] = value;
+        if (origin == 1)
+            out->prior[id] = value;
+        out->origin[id] = origin;
+    }
+    return HALLEY_OK;
+}
+
+static halley_status read_fit(halley_stack *out, const conf_file *file,
+                              const conf_node *list, halley_error *err)
+{
+    if (!list)
+        return HALLEY_OK;
+    if (list->kind != CONF_LIST || list->n > HALLEY_MAX_FITTED)
+        return conf_error(file, list, err, HALLEY_EINVAL,
+                          "fit must be a list of at most %d constants",
+                          HALLEY_MAX_FITTED);
+    for (uint32_t i = 0; i < list->n; i++) {
+        halley_constant id;
+        TRY(constant_of(&id, file, list->items[i], list->items[i]->text, err));
+        out->fit[out->n_fit++] = (uint8_t)id;
+    }
+    return HALLEY_OK;
+}
+
+static halley_status release_copy(char to[16], str text, halley_error *err)
+{
+    if (text.n >= 16)
+        return error_set(err, HALLEY_ELIMIT, "release \"%.*s\" is too long",
+                         STR_ARG(text));
+    memcpy(to, text.at, text.n);
+    to[text.n] = '\0';
+    return HALLEY_OK;
+}
+
+halley_status workload_stack_read(halley_stack *out, const conf_file *file,
+                                  halley_error *err)
+{
+    stack_text t = {.scatter = true, .pads = true, .from = {"", 0}, .to = {"", 0}};
+    TRY(conf_read(&t, file, file->root, stack_fields,
+                  sizeof stack_fields / sizeof *stack_fields, true, NULL, err));
+    halley_stack_default(out);
+    out->scatter_stages = t.scatter;
+    out->pads_vocab = t.pads;
+    out->old_attention = t.old_attention;
+    out->expected_error = t.expected;
+    TRY(cluster_name_copy(out->name, t.name, err));
+    TRY(cluster_name_copy(out->framework, t.framework, err));
+    TRY(release_copy(out->from, t.from, err));
+    TRY(release_copy(out->to, t.to, err));
+    TRY(read_constants(out, file, t.given, 1, err));
+    TRY(read_constants(out, file, t.fitted, 2, err));
+    return read_fit(out, file, t.fit, err);
+}
+
+halley_status halley_stack_load(halley_stack *out, const char *name, halley_error *err)
+{
+    conf_file file;
+    TRY(cluster_preset_load(&file, "stacks", name, err));
+    const halley_status status = workload_stack_read(out, &file, err);
+    conf_fini(&file);
+    return status;
+}
+
+int workload_release_compare(const char *a, const char *b)
+{
+    for (;;) {
+        char *end_a, *end_b;
+        const long x = strtol(a, &end_a, 10), y = strtol(b, &end_b, 10);
+        if (end_a == a || end_b == b)
+            return strcmp(a, b);
+        if (x != y)
+            return x < y ? -1 : 1;
+        a = *end_a == '.' ? end_a + 1 : end_a;
+        b = *end_b == '.' ? end_b + 1 : end_b;
+        if (!*a || !*b)
+            return *a ? 1 : *b ? -1 : 0;
+    }
+}
+
+bool workload_stack_serves(const halley_stack *stack, const char *framework,
+                           const char *release)
+{
+    if (strcmp(stack->framework, framework) != 0)
+        return false;
+    if (stack->from[0] && workload_release_compare(release, stack->from) < 0)
+        return false;
+    return !stack->to[0] || workload_release_compare(release, stack->to) <= 0;
+}
+
+halley_status halley_stack_choose(halley_stack *out, const char *framework,
+                                  const char *release, halley_error *err)
+{
+    char name[HALLEY_NAME];
+    for (size_t i = 0; cluster_preset_name(name, sizeof name, "stacks", i); i++) {
+        halley_stack stack;
+        TRY(halley_stack_load(&stack, name, err));
+        if (!workload_stack_serves(&stack, framework, release))
+            continue;
+        *out = stack;
+        return HALLEY_OK;
+    }
+    halley_stack_default(out);
+    return HALLEY_OK;
+}
+
+static void write_constants(file_output *to, const halley_stack *s, const char *key,
+                            uint8_t origin)
+{
+    bool any = false;
+    for (unsigned i = 0; i < HALLEY_N_CONSTANTS; i++) {
+        const halley_constant_info *info = halley_constant_get((halley_constant)i);
+        const bool given = s->prior[i] != info->value;
+        if (origin == 1 ? !given && s->origin[i] != 1 : s->origin[i] != origin)
+            continue;
+        const double value = origin == 1 ? s->prior[i] : s->k[i];
+        if (!any)
+            file_output_printf(to, "%s:\n", key);
+        any = true;
+        file_output_printf(
+            to, "  %s: %.4g%*s# %s%s%s\n", info->key, value,
+            (int)(24 - strlen(info->key)) > 1 ? (int)(24 - strlen(info->key)) : 1, "",
+            info->unit, *info->unit ? ", " : "", info->doc);
+    }
+}
+
+halley_status halley_stack_save(const halley_stack *stack, const char *path,
+                                halley_error *err)
+{
+    file_output *to;
+    TRY(file_output_open(&to, path, err));
+    file_output_printf(to, "name: %s\nframework: %s\n", stack->name, stack->framework);
+    if (stack->from[0])
+        file_output_printf(to, "from: \"%s\"\n", stack->from);
+    if (stack->to[0])
+        file_output_printf(to, "to: \"%s\"\n", stack->to);
+    if (!stack->scatter_stages)
+        file_output_printf(to, "scatter-stages: no\n");
+    if (!stack->pads_vocab)
+        file_output_printf(to, "pads-vocabulary: no\n");
+    if (stack->old_attention)
+        file_output_printf(to, "old-attention: yes\n");
+    if (stack->expected_error > 0)
+        file_output_printf(to, "expected-error: %.3f\n", stack->expected_error);
+    write_constants(to, stack, "given", 1);
+    write_constants(to, stack, "fitted", 2);
+    if (stack->n_fit) {
+        file_output_printf(to, "fit: [");
+        for (uint32_t i = 0; i < stack->n_fit; i++)
+            file_output_printf(to, "%s%s", i ? ", " : "",
+                               halley_constant_get((halley_constant)stack->fit[i])->key);
+        file_output_printf(to, "]\n");
+    }
+    return file_output_commit(to, err);
+}

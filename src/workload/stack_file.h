@@ -1,0 +1,15 @@
+/* workload/stack_file.h - reading stack files and matching them to records. */
+#ifndef WORKLOAD_STACK_FILE_H
+#define WORKLOAD_STACK_FILE_H
+
+#include "base/conf.h"
+#include "halley/stack.h"
+
+halley_status workload_stack_read(halley_stack *out, const conf_file *file,
+                                  halley_error *err);
+/* "25.04.01" against "25.11": piece by piece as numbers; <0, 0, >0. */
+int workload_release_compare(const char *a, const char *b);
+bool workload_stack_serves(const halley_stack *stack, const char *framework,
+                           const char *release);
+
+#endif
