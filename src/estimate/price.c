@@ -1,0 +1,322 @@
+/*
+ * Prices. Each operator gets three times: forward, backward (input and weight gradient),
+ * and what recomputation repeats. Products in training run at sustained clocks. Messages
+ * get the share that compute does not hide. Host and NPU overlap inside a phase, not per
+ * kernel, so the floor is applied to the forward and backward pass of a layer as a whole:
+ * t = (npu^6 + host^6)^(1/6).
+ */
+#include "estimate/price.h"
+
+#include <math.h>
+
+static uint32_t clamp(uint32_t x, uint32_t low, uint32_t high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+static void set_group(price_context *c, workload_group g, uint32_t n, uint32_t stride)
+{
+    c->n[g] = n;
+    c->per_node[g] = clamp(c->platform->per_node / (stride ? stride : 1), 1, n);
+}
+
+static void set_low(price_context *c)
+{
+    const halley_npu *npu = &c->platform->npu;
+    const double *k = c->stack->k;
+    const halley_dtype type = c->plan->dtype;
+    c->low = c->wide;
+    c->low_factor = c->wide_factor;
+    c->cast_bytes = 0;
+    if (type == HALLEY_FP32 || type == HALLEY_TF32) {
+        c->low = cost_gemm_make(npu, &npu->gemm, npu->peak_flops[type], 4);
+        c->wide = c->low;
+        return;
+    }
+    if (type != HALLEY_FP8 && type != HALLEY_FP4)
+        return;
+    c->low = cost_gemm_make(npu, &npu->gemm_fp8, npu->peak_flops[HALLEY_FP8], 1);
+    c->low_factor = k[HALLEY_K_GEMM] * k[HALLEY_K_GEMM_FP8];
+    c->cast_bytes = k[HALLEY_K_CAST];
+    if (c->plan->recipe == HALLEY_FP8_ROW)
+        c->cast_bytes *= k[HALLEY_K_CAST_ROW];
+    if (c->plan->recipe == HALLEY_FP8_BLOCK)
+        c->cast_bytes = k[HALLEY_K_CAST_MX];
+    if (type == HALLEY_FP4) {
+        c->low_factor *= k[HALLEY_K_GEMM_FP4];
+        c->cast_bytes = k[HALLEY_K_CAST_FP4];
+    }
+}
+
+void price_context_make(price_context *out, const halley_model *model,
+                        const halley_plan *plan, const halley_platform *platform,
+                        const halley_stack *stack)
+{
+    const halley_npu *npu = &platform->npu;
+    price_context *c = out;
+    c->model = model;
+    c->plan = plan;
+    c->platform = platform;
+    c->stack = stack;
+    c->wide = cost_gemm_make(npu, &npu->gemm, npu->peak_flops[HALLEY_BF16], 2);
+    c->wide_factor = stack->k[HALLEY_K_GEMM];
+    set_low(c);
+    c->stream_s = 1 / (npu->memory_share * npu->tiers[0].bandwidth_Bps);
+    set_group(c, WORKLOAD_TP, plan->tp, 1);
+    set_group(c, WORKLOAD_CP, plan->cp, plan->tp);
+    set_group(c, WORKLOAD_EP, plan->ep, 1);
+    set_group(c, WORKLOAD_DP, plan->dp * plan->cp, plan->tp);
+    set_group(c, WORKLOAD_PP, plan->pp, plan->tp * plan->cp * plan->dp);
+    const uint32_t used =
+        clamp(plan->tp * plan->cp * plan->dp * plan->pp, 1, platform->per_node);
+    const double busy = platform->per_node > 1 ? (used - 1.0) / 7.0 : 0;
+    c->host = platform->host_factor *
+              (1 + stack->k[HALLEY_K_HOST_SHARE] * (busy > 1 ? 1 : busy));
+}
+
+double price_coll(const price_context *c, cost_coll_kind kind, workload_group group,
+                  double bytes)
+{
+    const cost_coll call = {
+        .kind = kind, .bytes = bytes, .n = c->n[group], .per_node = c->per_node[group]};
+    return cost_coll_time(&c->platform->up, &c->platform->out, &call);
+}
+
+double price_side_by_side(double a, double b)
+{
+    const double big = a > b ? a : b, small = a > b ? b : a;
+    const double r = small / big, r3 = r * r * r;
+    return r < 0.2 ? big : big * pow(1 + r3 * r3, 1.0 / 6);
+}
+
+/* Factor for sizes the tensor units do not like. */
+static double misaligned(const halley_npu *npu, const workload_op *op)
+{
+    if (npu->round_to > 1)
+        return 1;
+    if (fmod(op->n, 8) != 0 || fmod(op->k, 8) != 0)
+        return npu->misaligned_8;
+    if (fmod(op->n, 64) != 0 || fmod(op->k, 64) != 0)
+        return npu->misaligned_64;
+    return 1;
+}
+
+static double head_misaligned(const halley_npu *npu, double dim)
+{
+    if (fmod(dim, 2) != 0)
+        return npu->head_misaligned_2;
+    return fmod(dim, 8) != 0 ? npu->head_misaligned_8 : 1;
+}
+
+typedef struct op_time {
+    double f, b; /* seconds */
+    double cast_f, cast_b;
+} op_time;
+
+static op_time gemm_time(const price_context *c, const workload_op *op)
+{
+    const cost_gemm *g = op->low ? &c->low : &c->wide;
+    double factor = op->low ? c->low_factor : c->wide_factor;
+    factor *= misaligned(&c->platform->npu, op);
+    if (op->class == WORKLOAD_EXPERTS)
+        factor *= c->stack->k[HALLEY_K_GEMM_MOE];
+    const double m = op->m, n = op->n, k = op->k, groups = op->groups;
+    op_time t = {
+        .f = factor * cost_gemm_time(g, m, n, k, groups, true),
+        .b = factor * (cost_gemm_time(g, m, k, n, groups, true) +
+                       cost_gemm_time(g, n, k, m, groups, true)),
+    };
+    if (op->low && c->cast_bytes > 0) {
+        t.cast_f = op->cast_f * c->cast_bytes * c->stream_s;
+        t.cast_b = op->cast_b * c->cast_bytes * c->stream_s;
+    }
+    return t;
+}
+
+static op_time batched_time(const price_context *c, const workload_op *op)
+{
+    const double factor = c->stack->k[HALLEY_K_BATCHED] * c->stack->k[HALLEY_K_GEMM] *
+                          c->platform->npu.batched_factor *
+                          head_misaligned(&c->platform->npu, op->head_dim);
+    const double m = op->m, n = op->n, k = op->k, g = op->groups;
+    return (op_time){
+        .f = factor * cost_gemm_time(&c->wide, m, n, k, g, true),
+        .b = factor * (cost_gemm_time(&c->wide, m, k, n, g, true) +
+                       cost_gemm_time(&c->wide, n, k, m, g, true)),
+    };
+}
+
+/* Share of peak for a head size, between the measured ones. */
+static double attention_share(const halley_npu *npu, double dim)
+{
+    const double at = dim / 64 - 1;
+    if (at <= 0)
+        return npu->attention_share[0] * (dim > 16 ? dim / 64 : 0.25);
+    const int i = at >= 3 ? 2 : (int)at;
+    const double w = at >= 3 ? 1 : at - i;
+    return npu->attention_share[i] * (1 - w) + npu->attention_share[i + 1] * w;
+}
+
+static op_time flash_time(const price_context *c, const workload_op *op)
+{
+    const halley_npu *npu = &c->platform->npu;
+    const double skew = 1 + c->stack->k[HALLEY_K_CP_SKEW] * (1 - 1.0 / c->plan->cp);
+    const double s = op->seq;
+    const double rate = npu->peak_flops[HALLEY_BF16] *
+                        attention_share(npu, op->head_dim) * s /
+                        (s + npu->attention_half);
+    const double old = c->stack->old_attention ? npu->attention_old : 1;
+    const double factor = c->stack->k[HALLEY_K_ATTENTION] * skew / old;
+    return (op_time){
+        .f = factor * op->flops / rate + op->bytes_f * c->stream_s,
+        .b = factor * 2.5 * op->flops / (rate * npu->attention_backward) +
+             op->bytes_b * c->stream_s,
+    };
+}
+
+static op_time stream_time(const price_context *c, const workload_op *op)
+{
+    const double factor = op->odd ? c->stack->k[HALLEY_K_SOFTMAX_ODD] : 1;
+    return (op_time){.f = factor * op->bytes_f * c->stream_s,
+                     .b = factor * op->bytes_b * c->stream_s};
+}
+
+static op_time compute_time(const price_context *c, const workload_op *op)
+{
+    switch (op->kind) {
+    case WORKLOAD_GEMM:
+        return gemm_time(c, op);
+    case WORKLOAD_BATCHED:
+        return batched_time(c, op);
+    case WORKLOAD_FLASH:
+        return flash_time(c, op);
+    case WORKLOAD_STREAM:
+    case WORKLOAD_COLL:
+        break;
+    }
+    return stream_time(c, op);
+}
+
+/* Which share of a class's forward pass the backward pass repeats. */
+static double repeated(const price_context *c, workload_class class)
+{
+    switch (c->plan->recompute) {
+    case HALLEY_RECOMPUTE_NONE:
+    case HALLEY_N_RECOMPUTE:
+        return 0;
+    case HALLEY_RECOMPUTE_SELECTIVE:
+        return class == WORKLOAD_ATTENTION ? 1 : 0;
+    case HALLEY_RECOMPUTE_SELECTIVE_OP:
+        if (class == WORKLOAD_ATTENTION)
+            return 0;
+        return class == WORKLOAD_TRAFFIC ? 1 : c->stack->k[HALLEY_K_RECOMPUTE];
+    case HALLEY_RECOMPUTE_FULL:
+        return 1;
+    case HALLEY_RECOMPUTE_MINIMAL:
+        return class == WORKLOAD_PRODUCTS || class == WORKLOAD_EXPERTS ? 0 : 1;
+    case HALLEY_RECOMPUTE_QKV:
+        return class == WORKLOAD_PRODUCTS || class == WORKLOAD_EXPERTS ? 0.8 : 1;
+    }
+    return 0;
+}
+
+/* Bytes to other nodes, when the copies for one node travel once. */
+static double sent_once(double copies, double nodes)
+{
+    return nodes * (1 - pow(1 - 1 / nodes, copies)) / copies;
+}
+
+static double coll_time(const price_context *c, const workload_op *op)
+{
+    static const cost_coll_kind kinds[] = {
+        [WORKLOAD_ALL_REDUCE] = COST_ALL_REDUCE,
+        [WORKLOAD_ALL_GATHER] = COST_ALL_GATHER,
+        [WORKLOAD_REDUCE_SCATTER] = COST_REDUCE_SCATTER,
+        [WORKLOAD_ALL_TO_ALL] = COST_ALL_TO_ALL,
+        [WORKLOAD_EXCHANGE] = COST_SEND,
+    };
+    const uint32_t n = c->n[op->group], g = c->per_node[op->group];
+    cost_coll call = {
+        .kind = kinds[op->coll], .bytes = op->bytes_f, .n = n, .per_node = g};
+    if (op->copies > 1 && g < n)
+        call.remote_share = sent_once(op->copies, (double)n / g);
+    double t = cost_coll_time(&c->platform->up, &c->platform->out, &call);
+    if (g < n && op->group != WORKLOAD_EP) /* experts have a factor of their own */
+        t *= c->stack->k[HALLEY_K_NETWORK];
+    return op->coll == WORKLOAD_EXCHANGE ? t * (n - 1) : t;
+}
+
+static double exposed(const price_context *c, workload_group group)
+{
+    const double *k = c->stack->k;
+    const bool hide = !c->plan->no_overlap;
+    switch (group) {
+    case WORKLOAD_TP:
+        /* Only split tokens can be sent while others are multiplied. */
+        if (!c->plan->sequence_parallel && c->platform->npu.round_to <= 1)
+            return k[HALLEY_K_TP_TIME];
+        return k[HALLEY_K_TP_TIME] * (hide ? 1 - k[HALLEY_K_TP_HIDDEN] : 1);
+    case WORKLOAD_CP:
+        return hide ? 1 - k[HALLEY_K_CP_HIDDEN] : 1;
+    case WORKLOAD_EP:
+        return k[HALLEY_K_EP_TIME] * (hide ? 1 - k[HALLEY_K_EP_HIDDEN] : 1);
+    case WORKLOAD_DP:
+    case WORKLOAD_PP:
+    case WORKLOAD_N_GROUPS:
+        break;
+    }
+    return 1;
+}
+
+static void host_floor(price_layer *p, const price_context *c, const workload_layer *l,
+                       double npu_f, double npu_b)
+{
+    const double *k = c->stack->k;
+    double f = l->moe ? k[HALLEY_K_HOST_MOE] : k[HALLEY_K_HOST_F];
+    double b = l->moe ? f * 1.5 : k[HALLEY_K_HOST_B];
+    if (c->plan->tp > 1)
+        f += k[HALLEY_K_HOST_TP];
+    if (c->plan->unfused_attention &&
+        fmod(c->plan->micro_batch * (double)c->model->heads / c->plan->tp, 4) != 0)
+        f += k[HALLEY_K_HOST_ODD];
+    if (c->plan->recompute == HALLEY_RECOMPUTE_FULL)
+        b += f;
+    p->forward_s = price_side_by_side(npu_f, f * c->host);
+    p->backward_s = price_side_by_side(npu_b, b * c->host);
+    p->host_f_s = p->forward_s - npu_f;
+    p->host_b_s = p->backward_s - npu_b;
+}
+
+void price_layer_make(price_layer *out, const price_context *c,
+                      const workload_layer *layer, bool floor)
+{
+    *out = (price_layer){0};
+    double npu_f = 0, npu_b = 0;
+    for (uint32_t i = 0; i < layer->n; i++) {
+        const workload_op *op = &layer->ops[i];
+        out->flops += op->flops;
+        if (op->kind == WORKLOAD_COLL) {
+            const double t = coll_time(c, op) * exposed(c, op->group);
+            const double r = c->plan->recompute == HALLEY_RECOMPUTE_FULL && floor ? 1 : 0;
+            out->comm_f[op->group] += t * op->times_f;
+            out->comm_b[op->group] += t * op->times_b;
+            out->comm_r[op->group] += r * t * op->times_f;
+            npu_f += t * op->times_f;
+            npu_b += t * (op->times_b + r * op->times_f);
+            continue;
+        }
+        const op_time t = compute_time(c, op);
+        const double r = floor ? repeated(c, op->class) * (t.f + t.cast_f) : 0;
+        out->f[op->class] += t.f;
+        out->b[op->class] += t.b;
+        out->f[WORKLOAD_TRAFFIC] += t.cast_f;
+        out->b[WORKLOAD_TRAFFIC] += t.cast_b;
+        out->r[op->class] += r;
+        npu_f += t.f + t.cast_f;
+        npu_b += t.b + t.cast_b + r;
+    }
+    out->forward_s = npu_f;
+    out->backward_s = npu_b;
+    if (floor)
+        host_floor(out, c, layer, npu_f, npu_b);
+}
