@@ -1,0 +1,171 @@
+/*
+ * Calibration: the constants a stack file lists under `fit`, fitted to all rows the stack
+ * serves, with the error of the fit and of cross-validation by layout beside it. More
+ * constants than layouts cannot be told apart and are refused: the list is cut from its
+ * end, or, with fewer than three layouts, the fit is declined.
+ */
+#include "cluster/embedded.h"
+#include "halley/score.h"
+#include "score/fit.h"
+#include "workload/stack_file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static halley_status load_rows(score_rows *rows, const char *const *files, size_t n_files,
+                               halley_error *err)
+{
+    halley_status status = HALLEY_OK;
+    for (size_t i = 0; status == HALLEY_OK && i < n_files; i++) {
+        conf_file conf;
+        TRY(conf_load(&conf, files[i], err));
+        status = score_rows_add(rows, &conf, err);
+        conf_fini(&conf);
+    }
+    for (size_t i = 0; status == HALLEY_OK && n_files == 0 && i < cluster_embedded_n;
+         i++) {
+        const cluster_embedded *file = &cluster_embedded_files[i];
+        if (strncmp(file->path, "data/runs/", 10) != 0)
+            continue;
+        conf_file conf;
+        TRY(conf_parse(&conf, (str){file->text, file->n}, file->path, err));
+        status = score_rows_add(rows, &conf, err);
+        conf_fini(&conf);
+    }
+    return status;
+}
+
+static size_t served(const score_rows *rows, const halley_stack *stack, uint32_t *at)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < rows->rows.n; i++) {
+        const score_row *row = &rows->rows.at[i];
+        if (!row->skip[0] && row->step_s > 0 &&
+            workload_stack_serves(stack, row->framework, row->release))
+            at[n++] = i;
+    }
+    return n;
+}
+
+static uint32_t count_layouts(const score_rows *rows, const uint32_t *at, size_t n)
+{
+    uint32_t layouts = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool seen = false;
+        for (size_t j = 0; j < i && !seen; j++)
+            seen = strcmp(rows->rows.at[at[i]].layout, rows->rows.at[at[j]].layout) == 0;
+        layouts += !seen;
+    }
+    return layouts;
+}
+
+static double mean_error(const score_rows *rows, const uint32_t *at, size_t n,
+                         const halley_stack *stack)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        const score_row *row = &rows->rows.at[at[i]];
+        sum += fabs(score_predict(rows, row, stack) / row->step_s - 1);
+    }
+    return n ? 100 * sum / (double)n : 0;
+}
+
+static halley_status cross_validate(halley_fit *fit, const halley_stack *prior,
+                                    const score_rows *rows, const uint32_t *at, size_t n,
+                                    halley_error *err)
+{
+    const uint32_t folds = fit->n_layouts < 5 ? fit->n_layouts : 5;
+    if (folds < 3) {
+        fit->cv_pct = -1;
+        return HALLEY_OK;
+    }
+    uint32_t *part = mem_array(2 * n, sizeof *part);
+    if (!part)
+        return error_nomem(err);
+    halley_status status = HALLEY_OK;
+    double sum = 0;
+    for (uint32_t f = 0; status == HALLEY_OK && f < folds; f++) {
+        size_t in = 0, out = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (score_fold(rows->rows.at[at[i]].layout, folds) == f)
+                part[n + out++] = at[i];
+            else
+                part[in++] = at[i];
+        }
+        halley_stack s = *prior;
+        status = score_fit(&s, prior, rows, part, in, err);
+        sum += mean_error(rows, part + n, out, &s) * (double)out;
+    }
+    free(part);
+    fit->cv_pct = sum / (double)n;
+    return status;
+}
+
+/* The stack without what an earlier fit did. */
+static void forget_fit(halley_stack *stack)
+{
+    for (unsigned i = 0; i < HALLEY_N_CONSTANTS; i++) {
+        if (stack->origin[i] != 2)
+            continue;
+        stack->k[i] = stack->prior[i];
+        stack->origin[i] = 0;
+    }
+}
+
+static halley_status fit_rows(halley_fit *out, const halley_stack *stack,
+                              const score_rows *rows, uint32_t *at, halley_error *err)
+{
+    *out = (halley_fit){.stack = *stack};
+    const size_t n = served(rows, stack, at);
+    out->n_rows = (uint32_t)n;
+    out->n_layouts = count_layouts(rows, at, n);
+    if (out->n_layouts < 3)
+        return error_set(err, HALLEY_EINVAL,
+                         "stack \"%s\" serves %u layouts of these rows; a fit wants at "
+                         "least 3",
+                         stack->name, out->n_layouts);
+    if (stack->n_fit > out->n_layouts)
+        return error_set(err, HALLEY_EINVAL,
+                         "stack \"%s\" lists %u constants to fit, but its rows have only "
+                         "%u layouts to tell them apart: list fewer under \"fit\"",
+                         stack->name, stack->n_fit, out->n_layouts);
+    forget_fit(&out->stack);
+    const halley_stack prior = out->stack;
+    out->before_pct = mean_error(rows, at, n, &prior);
+    TRY(score_fit(&out->stack, &prior, rows, at, n, err));
+    out->after_pct = mean_error(rows, at, n, &out->stack);
+    for (uint32_t i = 0; i < stack->n_fit; i++)
+        out->moves[out->n_moves++] =
+            (halley_fit_move){(halley_constant)stack->fit[i], prior.k[stack->fit[i]],
+                              out->stack.k[stack->fit[i]]};
+    TRY(cross_validate(out, &prior, rows, at, n, err));
+    out->stack.expected_error = (out->cv_pct > 0 ? out->cv_pct : out->after_pct) / 100;
+    return HALLEY_OK;
+}
+
+halley_status halley_calibrate(halley_fit *out, const char *stack,
+                               const char *const *files, size_t n_files,
+                               halley_error *err)
+{
+    score_rows rows = {0};
+    halley_stack chosen;
+    uint32_t *at = NULL;
+    halley_status status = load_rows(&rows, files, n_files, err);
+    if (status == HALLEY_OK && rows.rows.n == 0)
+        status = error_set(err, HALLEY_EINVAL, "no runs to fit to");
+    if (status == HALLEY_OK) {
+        at = mem_array(rows.rows.n, sizeof *at);
+        status = at ? HALLEY_OK : error_nomem(err);
+    }
+    if (status == HALLEY_OK)
+        status = stack ? halley_stack_load(&chosen, stack, err)
+                       : halley_stack_choose(&chosen, rows.rows.at[0].framework,
+                                             rows.rows.at[0].release, err);
+    if (status == HALLEY_OK)
+        status = fit_rows(out, &chosen, &rows, at, err);
+    free(at);
+    score_rows_fini(&rows);
+    return status;
+}

@@ -1,0 +1,21 @@
+/* score/csv_sets.h - measured products and collectives. */
+#ifndef SCORE_CSV_SETS_H
+#define SCORE_CSV_SETS_H
+
+#include "base/conf.h"
+#include "halley/score.h"
+
+/*
+ * A CSV file of products (system,source,dtype,m,n,k,latency_ms) or collectives
+ * (system,nccl,op,dtype,num_gpus,message_size_elements,latency_ms), told apart by its
+ * first line. One set per system and type; *sets is the caller's to free.
+ */
+halley_status score_csv(halley_score_set **sets, size_t *n, const char *path,
+                        halley_error *err);
+
+/* Collectives as a list of records (published-collectives). */
+bool score_is_collectives(const conf_file *file);
+halley_status score_collectives(halley_score_set **sets, size_t *n, const conf_file *file,
+                                halley_error *err);
+
+#endif

@@ -1,0 +1,42 @@
+/* score/rows.h - published runs as designs to estimate. */
+#ifndef SCORE_ROWS_H
+#define SCORE_ROWS_H
+
+#include "base/array.h"
+#include "base/conf.h"
+#include "halley/score.h"
+
+typedef struct score_row {
+    char id[HALLEY_SCORE_TEXT];
+    char set[HALLEY_NAME];
+    char layout[24];
+    char framework[HALLEY_NAME], release[16];
+    char skip[HALLEY_SCORE_TEXT]; /* why it cannot be expressed; "" = it can */
+    halley_model model;
+    halley_plan plan;
+    uint32_t platform, stack; /* indexes */
+    double step_s;            /* measured; 0 = not */
+    double peak_bytes;        /* measured; 0 = not */
+    bool out_of_memory;       /* the run did not fit */
+} score_row;
+
+typedef struct score_platform {
+    char key[HALLEY_SCORE_TEXT]; /* npu, node size and links of the record */
+    halley_platform platform;
+} score_platform;
+
+typedef struct score_rows {
+    ARRAY(score_row) rows;
+    ARRAY(score_platform) platforms;
+    ARRAY(halley_stack) stacks; /* one per framework and release served */
+} score_rows;
+
+/* Add the rows of a file (a list of records, or {common, rows}). */
+halley_status score_rows_add(score_rows *to, const conf_file *file, halley_error *err);
+/* Give every row its stack: ours by framework and release, or defaults. `own` (may be
+ * NULL) goes before ours. */
+halley_status score_rows_stacks(score_rows *rows, bool defaults, const halley_stack *own,
+                                halley_error *err);
+void score_rows_fini(score_rows *rows);
+
+#endif

@@ -1,0 +1,313 @@
+/*
+ * Scoring: read sets, predict every row that can be expressed, compare. Runs are scored
+ * with the stack file of their framework and release; with folds, each row is also
+ * predicted by a stack fitted to the rows of other folds only, where whole layouts share
+ * a fold.
+ */
+#include "halley/score.h"
+
+#include "cluster/embedded.h"
+#include "score/csv_sets.h"
+#include "score/fit.h"
+#include "score/metrics.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef ARRAY(halley_score_set) set_array;
+
+typedef struct scoring {
+    score_rows rows;
+    set_array sets;
+    halley_score_opts opts;
+    double *folded; /* cross-validated prediction of each row; NULL = none */
+} scoring;
+
+static halley_status add_embedded(scoring *s, const cluster_embedded *file,
+                                  halley_error *err)
+{
+    conf_file conf;
+    TRY(conf_parse(&conf, (str){file->text, file->n}, file->path, err));
+    const halley_status status = score_rows_add(&s->rows, &conf, err);
+    conf_fini(&conf);
+    return status;
+}
+
+static halley_status add_own(scoring *s, const char *name, halley_error *err)
+{
+    char path[128];
+    bool any = false;
+    if (name)
+        snprintf(path, sizeof path, "data/runs/%s.json", name);
+    for (size_t i = 0; i < cluster_embedded_n; i++) {
+        const cluster_embedded *file = &cluster_embedded_files[i];
+        if (name ? strcmp(file->path, path) != 0
+                 : strncmp(file->path, "data/runs/", 10) != 0)
+            continue;
+        any = true;
+        TRY(add_embedded(s, file, err));
+    }
+    if (!any)
+        return error_set(err, HALLEY_ENOTFOUND,
+                         "no set \"%s\"; give a file, or a set that `halley score` lists",
+                         name);
+    return HALLEY_OK;
+}
+
+static halley_status add_json(scoring *s, const char *path, halley_error *err)
+{
+    conf_file conf;
+    TRY(conf_load(&conf, path, err));
+    halley_status status;
+    if (score_is_collectives(&conf)) {
+        halley_score_set *sets = NULL;
+        size_t n = 0;
+        status = score_collectives(&sets, &n, &conf, err);
+        for (size_t i = 0; status == HALLEY_OK && i < n; i++) {
+            if (!array_push(&s->sets, sets[i]))
+                status = error_nomem(err);
+        }
+        free(sets);
+    } else {
+        status = score_rows_add(&s->rows, &conf, err);
+    }
+    conf_fini(&conf);
+    return status;
+}
+
+static halley_status add_csv(scoring *s, const char *path, halley_error *err)
+{
+    halley_score_set *sets;
+    size_t n;
+    TRY(score_csv(&sets, &n, path, err));
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++)
+        ok = array_push(&s->sets, sets[i]);
+    free(sets);
+    return ok ? HALLEY_OK : error_nomem(err);
+}
+
+static halley_status add_file(scoring *s, const char *name, halley_error *err)
+{
+    if (!strchr(name, '.') && !strchr(name, '/'))
+        return add_own(s, name, err);
+    const str n = str_from(name);
+    if (str_ends(n, STR(".csv")) || str_ends(n, STR(".csv.gz")))
+        return add_csv(s, name, err);
+    return add_json(s, name, err);
+}
+
+static bool timed(const score_row *row)
+{
+    return !row->skip[0] && row->step_s > 0;
+}
+
+/* Rows of stack `k` that are in fold `fold` (or, if `others`, in any other). */
+static size_t choose_rows(const score_rows *rows, uint32_t k, uint32_t fold,
+                          uint32_t n_folds, bool others, uint32_t *at)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < rows->rows.n; i++) {
+        const score_row *row = &rows->rows.at[i];
+        if (timed(row) && row->stack == k &&
+            (score_fold(row->layout, n_folds) == fold) != others)
+            at[n++] = i;
+    }
+    return n;
+}
+
+/* The prior of a stack: what it would be without its fitted constants. */
+static halley_stack unfitted(const halley_stack *stack)
+{
+    halley_stack prior = *stack;
+    for (unsigned i = 0; i < HALLEY_N_CONSTANTS; i++) {
+        if (prior.origin[i] != 2)
+            continue;
+        prior.k[i] = prior.prior[i];
+        prior.origin[i] = 0;
+    }
+    return prior;
+}
+
+static halley_status fold_stack(scoring *s, uint32_t k, uint32_t *at, halley_error *err)
+{
+    const uint32_t n_folds = s->opts.folds;
+    for (uint32_t fold = 0; fold < n_folds; fold++) {
+        halley_stack prior = unfitted(&s->rows.stacks.at[k]);
+        halley_stack fitted = prior;
+        size_t n = choose_rows(&s->rows, k, fold, n_folds, true, at);
+        TRY(score_fit(&fitted, &prior, &s->rows, at, n, err));
+        n = choose_rows(&s->rows, k, fold, n_folds, false, at);
+        for (size_t i = 0; i < n; i++)
+            s->folded[at[i]] = score_predict(&s->rows, &s->rows.rows.at[at[i]], &fitted);
+    }
+    return HALLEY_OK;
+}
+
+static halley_status cross_validate(scoring *s, halley_error *err)
+{
+    const size_t n = s->rows.rows.n;
+    uint32_t *at = mem_array(n, sizeof *at);
+    s->folded = mem_array_zero(n, sizeof *s->folded);
+    halley_status status = at && s->folded ? HALLEY_OK : error_nomem(err);
+    for (uint32_t k = 0; status == HALLEY_OK && k < s->rows.stacks.n; k++)
+        status = fold_stack(s, k, at, err);
+    free(at);
+    return status;
+}
+
+static uint32_t n_fitted(const halley_stack *stack)
+{
+    uint32_t n = 0;
+    for (unsigned i = 0; i < HALLEY_N_CONSTANTS; i++)
+        n += stack->origin[i] == 2;
+    return n;
+}
+
+/* Constants of all stacks that serve a set. */
+static uint32_t fitted_of_set(const scoring *s, const char *name)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < s->rows.stacks.n; k++) {
+        bool serves = false;
+        for (uint32_t i = 0; i < s->rows.rows.n; i++) {
+            const score_row *row = &s->rows.rows.at[i];
+            serves |= row->stack == k && strcmp(row->set, name) == 0;
+        }
+        if (serves)
+            n += n_fitted(&s->rows.stacks.at[k]);
+    }
+    return n;
+}
+
+static halley_status score_times(scoring *s, const char *name, score_pair *pairs,
+                                 halley_error *err)
+{
+    halley_score_set set = {.metric = "step time", .cv_pct = -1};
+    snprintf(set.set, sizeof set.set, "%s", name);
+    size_t n = 0;
+    double cv = 0;
+    for (uint32_t i = 0; i < s->rows.rows.n; i++) {
+        const score_row *row = &s->rows.rows.at[i];
+        if (strcmp(row->set, name) != 0)
+            continue;
+        set.rows++;
+        if (row->skip[0] || row->step_s <= 0) {
+            score_skip(&set, row->skip[0] ? row->skip : "no time measured");
+            continue;
+        }
+        pairs[n++] =
+            (score_pair){row->id, row->step_s,
+                         score_predict(&s->rows, row, &s->rows.stacks.at[row->stack])};
+        if (s->folded)
+            cv += 100 * fabs(s->folded[i] / row->step_s - 1);
+    }
+    if (s->folded && n)
+        set.cv_pct = cv / (double)n;
+    set.n_fitted = fitted_of_set(s, name);
+    TRY(score_metrics(&set, pairs, n, err));
+    return array_push(&s->sets, set) ? HALLEY_OK : error_nomem(err);
+}
+
+static halley_status score_memory(scoring *s, const char *name, score_pair *pairs,
+                                  halley_error *err)
+{
+    halley_score_set set = {.metric = "peak memory", .cv_pct = -1};
+    snprintf(set.set, sizeof set.set, "%s", name);
+    size_t n = 0;
+    for (uint32_t i = 0; i < s->rows.rows.n; i++) {
+        const score_row *row = &s->rows.rows.at[i];
+        if (strcmp(row->set, name) != 0 || row->skip[0])
+            continue;
+        halley_estimate e;
+        halley_estimate_run(&e, &row->model, &row->plan,
+                            &s->rows.platforms.at[row->platform].platform,
+                            &s->rows.stacks.at[row->stack]);
+        if (row->out_of_memory) {
+            set.n_out++;
+            set.n_out_refused += !e.fits;
+        } else if (row->step_s > 0) {
+            set.n_fit++;
+            set.n_fit_refused += !e.fits;
+        }
+        if (row->peak_bytes <= 0)
+            continue;
+        set.rows++;
+        pairs[n++] = (score_pair){row->id, row->peak_bytes, e.peak_bytes};
+    }
+    if (n == 0 && set.n_out == 0)
+        return HALLEY_OK;
+    TRY(score_metrics(&set, pairs, n, err));
+    return array_push(&s->sets, set) ? HALLEY_OK : error_nomem(err);
+}
+
+static halley_status score_sets(scoring *s, halley_error *err)
+{
+    score_pair *pairs = mem_array(s->rows.rows.n + 1, sizeof *pairs);
+    if (!pairs)
+        return error_nomem(err);
+    halley_status status = HALLEY_OK;
+    for (uint32_t i = 0; status == HALLEY_OK && i < s->rows.rows.n; i++) {
+        const char *name = s->rows.rows.at[i].set;
+        bool seen = false;
+        for (uint32_t j = 0; j < i && !seen; j++)
+            seen = strcmp(s->rows.rows.at[j].set, name) == 0;
+        if (seen)
+            continue;
+        status = score_times(s, name, pairs, err);
+        if (status == HALLEY_OK)
+            status = score_memory(s, name, pairs, err);
+    }
+    free(pairs);
+    return status;
+}
+
+static halley_status run(scoring *s, const char *const *files, size_t n_files,
+                         halley_error *err)
+{
+    if (n_files == 0)
+        TRY(add_own(s, NULL, err));
+    for (size_t i = 0; i < n_files; i++)
+        TRY(add_file(s, files[i], err));
+    if (s->rows.rows.n == 0)
+        return HALLEY_OK;
+    halley_stack own;
+    if (s->opts.stack)
+        TRY(halley_stack_load(&own, s->opts.stack, err));
+    TRY(score_rows_stacks(&s->rows, s->opts.defaults, s->opts.stack ? &own : NULL, err));
+    if (s->opts.folds > 1)
+        TRY(cross_validate(s, err));
+    return score_sets(s, err);
+}
+
+halley_status halley_score_run(halley_score **out, const char *const *files,
+                               size_t n_files, const halley_score_opts *opts,
+                               halley_error *err)
+{
+    scoring s = {.opts = opts ? *opts : (halley_score_opts){0}};
+    halley_status status = run(&s, files, n_files, err);
+    halley_score *score = NULL;
+    if (status == HALLEY_OK) {
+        score = malloc(sizeof *score);
+        status = score ? HALLEY_OK : error_nomem(err);
+    }
+    if (status == HALLEY_OK) {
+        *score = (halley_score){.n_sets = (uint32_t)s.sets.n, .sets = s.sets.at};
+        *out = score;
+    } else {
+        array_fini(&s.sets);
+    }
+    free(s.folded);
+    score_rows_fini(&s.rows);
+    return status;
+}
+
+void halley_score_free(halley_score *score)
+{
+    if (!score)
+        return;
+    free(score->sets);
+    free(score);
+}
