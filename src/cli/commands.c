@@ -3,6 +3,9 @@
 
 static const cli_command *const commands[] = {
     &cmd_sim,
+    &cmd_score,
+    &cmd_calibrate,
+    &cmd_presets,
     &cmd_help,
     &cmd_trace_gen,
     NULL,

@@ -1,0 +1,102 @@
+/* halley calibrate - fit a few constants of a software stack to measured runs. */
+#include "base/error.h"
+#include "cli/commands.h"
+#include "halley/score.h"
+
+typedef struct calibrate_options {
+    const char *stack, *out;
+    cli_output output;
+} calibrate_options;
+
+static const cli_option options[] = {
+    {.name = "stack",
+     .letter = 's',
+     .kind = CLI_TEXT,
+     .metavar = "NAME",
+     .offset = offsetof(calibrate_options, stack),
+     .doc = "the stack to start from, a preset or a file (default: by the first run)"},
+    {.name = "out",
+     .letter = 'o',
+     .kind = CLI_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(calibrate_options, out),
+     .doc = "write the fitted stack there"},
+    CLI_OUTPUT_OPTIONS(calibrate_options, output),
+    {0},
+};
+
+static const report_column columns[] = {
+    {"Constant", "constant", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Unit", "unit", REPORT_WORDS, UNITS_COUNT, 0},
+    {"From", "from", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"To", "to", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Meaning", "meaning", REPORT_WORDS, UNITS_COUNT, 0},
+};
+
+static halley_status write_moves(const halley_fit *fit, report_form form,
+                                 halley_error *err)
+{
+    report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
+    if (!t)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < fit->n_moves; i++) {
+        const halley_fit_move *m = &fit->moves[i];
+        const halley_constant_info *info = halley_constant_get(m->constant);
+        report_table_words(t, str_from(info->key));
+        report_table_words(t, str_from(info->unit));
+        report_table_number(t, m->from);
+        report_table_number(t, m->to);
+        report_table_words(t, str_from(info->doc));
+    }
+    const halley_status status = report_table_write(t, form, stdout, err);
+    report_table_free(t);
+    return status;
+}
+
+static halley_status run(cli_call *call, halley_error *err)
+{
+    const calibrate_options *o = call->options;
+    report_form form;
+    TRY(cli_output_form(&form, call, &o->output, err));
+    halley_fit fit;
+    TRY(halley_calibrate(&fit, o->stack, call->args, call->n_args, err));
+    if (o->out)
+        TRY(halley_stack_save(&fit.stack, o->out, err));
+    if (form == REPORT_TEXT) {
+        printf("stack %s: %u constants, %u runs of %u layouts\n", fit.stack.name,
+               fit.n_moves, fit.n_rows, fit.n_layouts);
+        printf("mean error %.2f %% before, %.2f %% after", fit.before_pct, fit.after_pct);
+        if (fit.cv_pct >= 0)
+            printf(", %.2f %% on layouts not seen\n\n", fit.cv_pct);
+        else
+            printf("; too few layouts to hold some out\n\n");
+    }
+    return write_moves(&fit, form, err);
+}
+
+static const cli_example examples[] = {
+    {"halley calibrate my-runs.json --stack torchtitan-2024 -o mine.yaml",
+     "fit to one's own runs"},
+    {"halley calibrate --stack llm-foundry-2023 -o llm-foundry-2023.yaml",
+     "make a shipped stack file again, from the runs that come with halley"},
+    {0},
+};
+
+const cli_command cmd_calibrate = {
+    .name = "calibrate",
+    .summary = "fit a few constants of a software stack to measured runs",
+    .arguments = "[RUNS.json...]",
+    .description = "Fits the constants that a stack file lists under \"fit\", at most "
+                   "eight, to runs "
+                   "it serves, starting from its defaults and held near them by a prior. "
+                   "Prints what "
+                   "moved, the mean error before and after, and the error on layouts "
+                   "that the fit had "
+                   "not seen. Without files, the runs that come with halley are used.\n\n"
+                   "Refuses to fit more constants than the runs have layouts.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(calibrate_options),
+    .max_args = CLI_ANY,
+    .run = run,
+};

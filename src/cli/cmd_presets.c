@@ -1,0 +1,92 @@
+/* halley presets - what is compiled in: models, NPUs, platforms, links, stacks. */
+#include "base/error.h"
+#include "cli/commands.h"
+#include "halley/platform.h"
+
+#include <string.h>
+
+typedef struct presets_options {
+    cli_output output;
+} presets_options;
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTIONS(presets_options, output),
+    {0},
+};
+
+static const char *const folders[] = {"models", "platforms", "npus",
+                                      "links",  "fabrics",   "stacks"};
+enum { N_FOLDERS = sizeof folders / sizeof *folders };
+
+static const report_column columns[] = {
+    {"Kind", "kind", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Name", "name", REPORT_WORDS, UNITS_COUNT, 0},
+};
+
+static void list_folder(report_table *t, const char *folder)
+{
+    char name[HALLEY_NAME];
+    for (size_t i = 0; halley_preset_name(name, sizeof name, folder, i); i++) {
+        report_table_words(t, (str){folder, strlen(folder) - 1});
+        report_table_words(t, str_from(name));
+    }
+}
+
+static halley_status list(cli_call *call, const char *only, halley_error *err)
+{
+    const presets_options *o = call->options;
+    report_form form;
+    TRY(cli_output_form(&form, call, &o->output, err));
+    report_table *t = report_table_new(columns, 2);
+    if (!t)
+        return error_nomem(err);
+    for (int i = 0; i < N_FOLDERS; i++) {
+        if (!only || strcmp(only, folders[i]) == 0)
+            list_folder(t, folders[i]);
+    }
+    const halley_status status = report_table_write(t, form, stdout, err);
+    report_table_free(t);
+    return status;
+}
+
+static halley_status run(cli_call *call, halley_error *err)
+{
+    if (call->n_args == 0)
+        return list(call, NULL, err);
+    bool found = false;
+    for (int i = 0; i < N_FOLDERS; i++) {
+        if (strcmp(call->args[0], folders[i]) == 0)
+            return list(call, folders[i], err);
+        const char *text = halley_preset_text(folders[i], call->args[0]);
+        if (!text)
+            continue;
+        printf("%s# presets/%s/%s.yaml\n%s", found ? "\n" : "", folders[i], call->args[0],
+               text);
+        found = true;
+    }
+    if (found)
+        return HALLEY_OK;
+    return error_set(err, HALLEY_ENOTFOUND,
+                     "no preset \"%s\"; `halley presets` lists them", call->args[0]);
+}
+
+static const cli_example examples[] = {
+    {"halley presets platforms", "the platforms"},
+    {"halley presets dgx-a100", "one preset, with its sources"},
+    {0},
+};
+
+const cli_command cmd_presets = {
+    .name = "presets",
+    .summary = "list and show what is compiled in",
+    .arguments = "[KIND|NAME]",
+    .description =
+        "Lists the models, platforms, NPUs, links, fabrics and software stacks "
+        "that come with halley; with a KIND only those; with a NAME, prints the "
+        "file, where every number has its source.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(presets_options),
+    .max_args = 1,
+    .run = run,
+};
