@@ -44,7 +44,7 @@ const char *halley_part_name(halley_part part);       /* lent, static */
 const char *halley_memory_name(halley_memory memory); /* lent, static */
 
 enum { HALLEY_N_CLASSES = 5 };
-const char *halley_class_name(uint32_t class); /* products, attention, experts, ... */
+const char *halley_class_name(uint32_t op_class); /* products, attention, experts, ... */
 
 typedef struct halley_estimate {
     double step_s;

@@ -1,15 +1,17 @@
 /* The table of commands; its order is that of the help. */
 #include "cli/commands.h"
 
+/* clang-format off: one a line, so that a new one is one line */
 static const cli_command *const commands[] = {
+    &cmd_trace_gen,
     &cmd_sim,
     &cmd_score,
     &cmd_calibrate,
     &cmd_presets,
     &cmd_help,
-    &cmd_trace_gen,
     NULL,
 };
+/* clang-format on */
 
 static const cli_group groups[] = {
     {"trace", "read, check, make and change Chakra execution traces"},

@@ -37,7 +37,7 @@ static halley_status memory_number(uint64_t *out, const conf_file *file, const c
 static halley_status read_memory(halley_cluster *c, const conf_file *file,
                                  halley_error *err)
 {
-    uint64_t bw, per_node;
+    uint64_t bw = 0, per_node = 0;
     TRY(astra_map(file, err));
     const conf_node *type = conf_find(file->root, "memory-type");
     if (type == NULL || type->kind != CONF_SCALAR)

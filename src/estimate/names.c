@@ -21,9 +21,9 @@ const char *halley_memory_name(halley_memory memory)
     return (unsigned)memory < HALLEY_N_MEMORY ? names[memory] : "?";
 }
 
-const char *halley_class_name(uint32_t class)
+const char *halley_class_name(uint32_t op_class)
 {
     static const char *const names[HALLEY_N_CLASSES] = {
         "products", "attention", "experts", "traffic", "embedding and head"};
-    return class < HALLEY_N_CLASSES ? names[class] : "?";
+    return op_class < HALLEY_N_CLASSES ? names[op_class] : "?";
 }

@@ -215,7 +215,8 @@ typedef struct sim_span {
 } sim_span;
 
 /* Values of sim_rank.waiting beyond any number of parents. */
-enum { SIM_NODE_DONE = UINT32_MAX, SIM_NODE_RUNNING = UINT32_MAX - 1 };
+#define SIM_NODE_DONE UINT32_MAX
+#define SIM_NODE_RUNNING (UINT32_MAX - 1)
 
 typedef struct sim_rank {
     const sim_program *program;

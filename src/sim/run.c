@@ -250,7 +250,7 @@ halley_status halley_sim_run(halley_result **out, const halley_trace_set *traces
                              halley_error *err)
 {
     const halley_sim_opts defaults = {0};
-    halley_error own;
+    halley_error own = {0};
     sim s = {.cluster = cluster,
              .system = &cluster->system,
              .n_npus = cluster->n_npus,

@@ -89,7 +89,8 @@ void halley_check_report_free(halley_check_report *report)
 halley_status halley_trace_check(halley_check_report **out, const halley_trace_set *set,
                                  const halley_check_opts *opts, halley_error *err)
 {
-    const halley_check_opts o = opts == NULL ? (halley_check_opts){0} : *opts;
+    const halley_check_opts none = {0};
+    const halley_check_opts o = opts == NULL ? none : *opts;
     check_list found = {.max_per_code = o.max_per_code == 0 ? 10 : o.max_per_code};
     trace_distinct distinct;
     TRY(trace_distinct_init(&distinct, set, err));

@@ -233,7 +233,8 @@ halley_status halley_trace_diff(halley_diff_report **out, const halley_trace_set
                                 const halley_trace_set *b, const halley_diff_opts *opts,
                                 halley_error *err)
 {
-    const halley_diff_opts o = opts == NULL ? (halley_diff_opts){0} : *opts;
+    const halley_diff_opts none = {0};
+    const halley_diff_opts o = opts == NULL ? none : *opts;
     run r = {.d = {.ignore = o.ignore,
                    .max_per_kind = o.max_per_kind == 0 ? 10 : o.max_per_kind}};
     const uint32_t n_a = halley_trace_set_count(a), n_b = halley_trace_set_count(b);
