@@ -1,7 +1,8 @@
 /*
  * Whole files in. Large regular files are mapped; small ones and everything that has no
  * size beforehand (pipes, terminals, /proc) are read, which is faster for a few pages
- * than a mapping is.
+ * than a mapping is. A file that another process shortens while it is mapped ends the
+ * program (SIGBUS); our own outputs never do that, as they replace rather than overwrite.
  */
 #include "base/array.h"
 #include "base/file.h"

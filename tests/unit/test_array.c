@@ -74,6 +74,16 @@ static void an_arena_wastes_little(void **state)
     arena_fini(&a);
 }
 
+static void a_large_first_piece_does_not_make_small_ones_dear(void **state)
+{
+    (void)state;
+    arena a = {0};
+    assert_non_null(arena_alloc(&a, 10 << 20));
+    assert_non_null(arena_alloc(&a, 16));
+    assert_true(a.total_bytes <= (10 << 20) + (1 << 20) + 64);
+    arena_fini(&a);
+}
+
 static void an_arena_refuses_sizes_that_overflow(void **state)
 {
     (void)state;
@@ -147,6 +157,7 @@ int main(void)
         cmocka_unit_test(trimming_an_empty_array_frees_it),
         cmocka_unit_test(pieces_of_an_arena_are_aligned_and_apart),
         cmocka_unit_test(an_arena_wastes_little),
+        cmocka_unit_test(a_large_first_piece_does_not_make_small_ones_dear),
         cmocka_unit_test(an_arena_refuses_sizes_that_overflow),
         cmocka_unit_test(an_arena_copies_and_formats_text),
         cmocka_unit_test(running_out_of_memory_leaves_them_whole),

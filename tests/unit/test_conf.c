@@ -4,7 +4,9 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char example[] = "name: dgx # a comment\n"
                               "npus: 1024\n"
@@ -216,6 +218,27 @@ static void deep_nesting_is_refused(void **state)
     }
 }
 
+static void a_file_is_loaded_with_or_without_a_byte_order_mark(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"x: 1\n", "\xef\xbb\xbfx: 1\n", "{\"x\": 1}\n"};
+    char path[] = "/tmp/halley-test-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        conf_file file;
+        assert_int_equal(ftruncate(fd, 0), 0);
+        const ssize_t n = pwrite(fd, texts[i], strlen(texts[i]), 0);
+        assert_int_equal(n, strlen(texts[i]));
+        assert_int_equal(conf_load(&file, path, NULL), HALLEY_OK);
+        assert_string_equal(file.path, path);
+        assert_true(str_eq(conf_find(file.root, "x")->text, STR("1")));
+        conf_fini(&file);
+    }
+    close(fd);
+    unlink(path);
+}
+
 static void a_missing_file_is_said(void **state)
 {
     (void)state;
@@ -226,45 +249,45 @@ static void a_missing_file_is_said(void **state)
     assert_string_equal(err.text, "no such file");
 }
 
-typedef struct link {
+typedef struct port {
     double bandwidth, latency, share;
     uint32_t size, topology;
     uint64_t bytes;
     bool in_network;
     str name;
     const conf_node *list;
-} link;
+} port;
 
 static const char *const topologies[] = {"ring", "switch", "fully-connected", NULL};
 
-static const conf_field link_fields[] = {
-    {"name", CONF_TYPE_TEXT, 0, offsetof(link, name), true, 0, 0, NULL, "of the link"},
-    {"bandwidth", CONF_TYPE_QUANTITY, UNITS_BANDWIDTH, offsetof(link, bandwidth), true,
+static const conf_field port_fields[] = {
+    {"name", CONF_TYPE_TEXT, 0, offsetof(port, name), true, 0, 0, NULL, "of the port"},
+    {"bandwidth", CONF_TYPE_QUANTITY, UNITS_BANDWIDTH, offsetof(port, bandwidth), true,
      1e-300, 1e15, NULL, "of one port"},
-    {"latency", CONF_TYPE_QUANTITY, UNITS_TIME, offsetof(link, latency), false, 0, 1,
+    {"latency", CONF_TYPE_QUANTITY, UNITS_TIME, offsetof(port, latency), false, 0, 1,
      NULL, NULL},
-    {"share", CONF_TYPE_DOUBLE, 0, offsetof(link, share), false, 0, 1, NULL, NULL},
-    {"size", CONF_TYPE_U32, 0, offsetof(link, size), false, 2, 0, NULL, NULL},
-    {"bytes", CONF_TYPE_U64, 0, offsetof(link, bytes), false, 0, 0, NULL, NULL},
-    {"topology", CONF_TYPE_ENUM, 0, offsetof(link, topology), false, 0, 0, topologies,
+    {"share", CONF_TYPE_DOUBLE, 0, offsetof(port, share), false, 0, 1, NULL, NULL},
+    {"size", CONF_TYPE_U32, 0, offsetof(port, size), false, 2, 0, NULL, NULL},
+    {"bytes", CONF_TYPE_U64, 0, offsetof(port, bytes), false, 0, 0, NULL, NULL},
+    {"topology", CONF_TYPE_ENUM, 0, offsetof(port, topology), false, 0, 0, topologies,
      NULL},
-    {"in-network", CONF_TYPE_BOOL, 0, offsetof(link, in_network), false, 0, 0, NULL,
+    {"in-network", CONF_TYPE_BOOL, 0, offsetof(port, in_network), false, 0, 0, NULL,
      NULL},
-    {"list", CONF_TYPE_NODE, 0, offsetof(link, list), false, 0, 0, NULL, NULL},
+    {"list", CONF_TYPE_NODE, 0, offsetof(port, list), false, 0, 0, NULL, NULL},
 };
-enum { N_LINK_FIELDS = sizeof link_fields / sizeof *link_fields };
+enum { N_PORT_FIELDS = sizeof port_fields / sizeof *port_fields };
 
 static void a_map_fills_a_struct_by_its_table(void **state)
 {
     (void)state;
     conf_file file;
-    link to = {.latency = 3, .share = 0.5};
+    port to = {.latency = 3, .share = 0.5};
     parse_ok(&file,
              "name: 42\nbandwidth: \"900 GB/s\"\nsize: 1e3\nbytes: 18446744073709551615\n"
              "topology: fully-connected\nin-network: Yes\nlist: [1]\n",
              "c.yaml");
     halley_error err = {0};
-    if (conf_read(&to, &file, file.root, link_fields, N_LINK_FIELDS, true, NULL, &err))
+    if (conf_read(&to, &file, file.root, port_fields, N_PORT_FIELDS, true, NULL, &err))
         fail_msg("%s", err.text);
     assert_true(str_eq(to.name, STR("42")));
     assert_true(to.bandwidth == 9e11);
@@ -314,7 +337,7 @@ static const refusal wrong_values[] = {
     {"c", "latency:\nname: x\n",
      "c:1:9: latency has no value; give one or remove the key"},
     {"c", "name: x\n", "c:1:1: key \"bandwidth\" is missing: of one port"},
-    {"c", "", "c: key \"name\" is missing: of the link"},
+    {"c", "", "c: key \"name\" is missing: of the port"},
     {"c", "- 1\n", "c:1:1: here must be keys with values (key: value), not a list"},
     {"c", "{\"name\": \"x\", \"bandwidth\": \"-1 GB/s\"}",
      "c: bandwidth must be positive, is -1 GB/s"},
@@ -326,12 +349,12 @@ static void a_wrong_value_is_said_with_key_and_place(void **state)
     for (size_t i = 0; i < sizeof wrong_values / sizeof *wrong_values; i++) {
         const refusal *r = &wrong_values[i];
         conf_file file;
-        link to = {0};
+        port to = {0};
         halley_error err = {0};
         char text[2048];
         parse_ok(&file, r->text, r->name);
-        const halley_status status = conf_read(&to, &file, file.root, link_fields,
-                                               N_LINK_FIELDS, true, NULL, &err);
+        const halley_status status = conf_read(&to, &file, file.root, port_fields,
+                                               N_PORT_FIELDS, true, NULL, &err);
         halley_error_format(&err, text, sizeof text);
         if (status != HALLEY_EINVAL || strcmp(text, r->sentence) != 0)
             fail_msg("%s: status %d, %s", r->text, status, text);
@@ -343,10 +366,10 @@ static void foreign_files_may_hold_unknown_keys(void **state)
 {
     (void)state;
     conf_file file;
-    link to = {.latency = 3};
+    port to = {.latency = 3};
     uint32_t n_unknown = 1;
     parse_ok(&file, "name: x\ncolour: red\nbandwidth: 1 B/s\nsmell: 1\nlatency:\n", "c");
-    assert_int_equal(conf_read(&to, &file, file.root, link_fields, N_LINK_FIELDS, false,
+    assert_int_equal(conf_read(&to, &file, file.root, port_fields, N_PORT_FIELDS, false,
                                &n_unknown, NULL),
                      HALLEY_OK);
     assert_int_equal(n_unknown, 3);
@@ -387,6 +410,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_read_is_said_with_its_place),
         cmocka_unit_test(a_duplicate_is_found_in_a_map_of_any_size),
         cmocka_unit_test(deep_nesting_is_refused),
+        cmocka_unit_test(a_file_is_loaded_with_or_without_a_byte_order_mark),
         cmocka_unit_test(a_missing_file_is_said),
         cmocka_unit_test(a_map_fills_a_struct_by_its_table),
         cmocka_unit_test(a_wrong_value_is_said_with_key_and_place),

@@ -516,6 +516,40 @@ static void reserved_bytes_and_written_ones_keep_their_order(void **state)
     free(bytes);
 }
 
+static void standard_output_and_special_files_are_written_directly(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"-", "/dev/stdout"};
+    for (size_t i = 0; i < 2; i++) {
+        fflush(stdout);
+        const int kept = dup(STDOUT_FILENO);
+        const int fd = open("out", O_RDWR | O_CREAT | O_TRUNC, 0600);
+        assert_true(kept >= 0 && fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0);
+        printf("before ");
+        write_text(names[i], "text");
+        file_output *out;
+        const halley_status status = file_output_open(&out, names[i], NULL);
+        if (status == HALLEY_OK)
+            file_output_abort(out);
+        printf(" behind");
+        fflush(stdout);
+        dup2(kept, STDOUT_FILENO);
+        close(kept);
+        close(fd);
+        assert_int_equal(status, HALLEY_OK);
+        expect_content("out", "before text behind", 18);
+    }
+    write_text("/dev/null", "text");
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    const int reader = open("pipe", O_RDONLY | O_NONBLOCK);
+    write_text("pipe", "text");
+    char text[8] = "";
+    assert_int_equal(read(reader, text, sizeof text), 4);
+    assert_string_equal(text, "text");
+    close(reader);
+    assert_int_equal(count_files(), 2);
+}
+
 static void formatted_text_may_be_long(void **state)
 {
     (void)state;
@@ -526,6 +560,11 @@ static void formatted_text_may_be_long(void **state)
     assert_int_equal(file_output_commit(out, NULL), HALLEY_OK);
     memset(expected, '0', 20000);
     expected[20000] = '.';
+    expect_content("a", expected, 20001);
+    halley_error err = {0};
+    assert_int_equal(file_output_open(&out, "a", NULL), HALLEY_OK);
+    file_output_printf(out, "%02000000d", 0); /* beyond what can be reserved */
+    assert_int_equal(file_output_commit(out, &err), HALLEY_EIO);
     expect_content("a", expected, 20001);
 }
 
@@ -605,6 +644,7 @@ int main(void)
         TEST(a_disk_that_fills_up_leaves_the_old_file_and_no_other),
         TEST(what_cannot_be_written_is_said),
         TEST(reserved_bytes_and_written_ones_keep_their_order),
+        TEST(standard_output_and_special_files_are_written_directly),
         TEST(formatted_text_may_be_long),
         TEST(a_long_name_has_a_temporary_one),
         TEST(running_out_of_memory_leaves_no_file),

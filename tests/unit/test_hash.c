@@ -161,6 +161,12 @@ static void random_numbers_below_n_are_uniform(void **state)
         assert_in_range(counts[i], 9600, 10400);
     for (int i = 0; i < 100; i++)
         assert_int_equal(rng_below(&r, 1), 0);
+    const uint64_t third = UINT64_MAX / 4; /* of what is left below 3/4 of all */
+    uint32_t thirds[3] = {0};
+    for (int i = 0; i < 30000; i++)
+        thirds[rng_below(&r, 3 * third) / third]++;
+    for (int i = 0; i < 3; i++)
+        assert_in_range(thirds[i], 9600, 10400);
 }
 
 static void normal_numbers_have_mean_0_and_deviation_1(void **state)
