@@ -141,6 +141,8 @@ static halley_status simulate(cli_call *call, const halley_cluster *cluster,
                                                            : HALLEY_NETWORK_FREE};
     halley_result *result;
     TRY(halley_sim_run(&result, traces, cluster, &opts, err));
+    for (uint32_t i = 0; i < halley_result_warning_count(result); i++)
+        cli_note(call, "warning: %s", halley_result_warning(result, i));
     print_astra(result);
     halley_result_free(result);
     return HALLEY_OK;
@@ -152,6 +154,18 @@ static halley_status load_traces(halley_trace_set **out, const sim_options *o,
     return halley_trace_set_load(out, &o->workload, 1, NULL, err);
 }
 
+/* What ASTRA-sim takes and then forgets. */
+static void warn_about_options(const cli_call *call)
+{
+    static const char *const without_effect[] = {"comm-scale", "compute-scale"};
+    for (size_t i = 0; i < 2; i++)
+        if (cli_given(call, without_effect[i]))
+            cli_note(call, "warning: --%s has no effect", without_effect[i]);
+    for (size_t i = 0; i < call->n_unknown; i++)
+        cli_note(call, "warning: %s is not an option; ignored, as ASTRA-sim does",
+                 call->unknown[i]);
+}
+
 static halley_status run(cli_call *call, halley_error *err)
 {
     const sim_options *o = call->options;
@@ -159,6 +173,7 @@ static halley_status run(cli_call *call, halley_error *err)
         return cli_usage(call, err,
                          "--workload-configuration, --system-configuration and "
                          "--network-configuration are needed");
+    warn_about_options(call);
     const halley_astra_files files = {
         .network = o->network,
         .system = o->system,

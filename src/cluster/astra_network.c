@@ -41,9 +41,9 @@ static halley_status read_dim(cluster_dim *dim, const conf_file *file,
     TRY(conf_to_i64(&n, file, lists[1]->items[d], "npus_count", err));
     TRY(conf_to_double(&gib, file, lists[2]->items[d], "bandwidth", err));
     TRY(conf_to_double(&dim->latency_ns, file, lists[3]->items[d], "latency", err));
-    if (n < 1 || n > CLUSTER_MAX_NPUS)
+    if (n < 2 || n > CLUSTER_MAX_NPUS)
         return conf_error(file, lists[1]->items[d], err, HALLEY_EINVAL,
-                          "npus_count must be from 1 to %d, is %lld", CLUSTER_MAX_NPUS,
+                          "npus_count must be from 2 to %d, is %lld", CLUSTER_MAX_NPUS,
                           (long long)n);
     if (gib <= 0)
         return conf_error(file, lists[2]->items[d], err, HALLEY_EINVAL,

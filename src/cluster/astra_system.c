@@ -41,6 +41,9 @@ static const char *const coll_keys[CLUSTER_N_COLLS] = {
     [CLUSTER_ALL_TO_ALL] = "all-to-all-implementation",
 };
 
+/* A choice that the file does not make; ASTRA-sim then acts on uninitialised memory. */
+enum { NOT_GIVEN = UINT32_MAX };
+
 /* A reader of one file. */
 typedef struct reader {
     halley_cluster *c;
@@ -259,9 +262,9 @@ static halley_status read_choice(uint32_t *out, const reader *r, const char *key
                                  const char *const *names, uint32_t n)
 {
     const conf_node *node = conf_find(r->file->root, key);
+    *out = NOT_GIVEN;
     if (node == NULL)
-        return conf_error(r->file, r->file->root, r->err, HALLEY_EINVAL,
-                          "%s is missing, and ASTRA-sim has no default for it", key);
+        return HALLEY_OK;
     for (uint32_t i = 0; i < n; i++) {
         if (node->kind == CONF_SCALAR && str_eq(node->text, str_from(names[i]))) {
             *out = i;
@@ -320,14 +323,16 @@ static halley_status read_counts(const reader *r, double injection_scale)
 static halley_status read_compute(const reader *r)
 {
     cluster_system *s = &r->c->system;
-    bool track = false;
     TRY(positive(&s->mem_Bps, r, "local-mem-bw", 1000000000));
     TRY(positive(&s->peak_flops, r, "peak-perf", 1000000000000));
     TRY(flag(&s->roofline, r, "roofline-enabled"));
     TRY(flag(&s->replay_only, r, "replay-only"));
-    TRY(flag(&track, r, "track-local-mem"));
-    if (track)
-        cluster_warn(r->c, "%s: track-local-mem has no effect here", r->file->path);
+    TRY(flag(&s->track_memory, r, "track-local-mem"));
+    if (s->track_memory)
+        cluster_warn(r->c, "%s: track-local-mem: no memory trace is written",
+                     r->file->path);
+    if (s->mem_Bps == 0)
+        cluster_warn(r->c, "%s: no local-mem-bw: reductions take no time", r->file->path);
     if (s->roofline && (s->peak_flops == 0 || s->mem_Bps == 0))
         return conf_error(r->file, r->file->root, r->err, HALLEY_EINVAL,
                           "roofline-enabled needs %s",
@@ -345,6 +350,8 @@ static halley_status read_all(const reader *r, const halley_astra_files *files)
     TRY(read_choice(&policy, r, "scheduling-policy", policies, 3));
     TRY(read_choice(&optimization, r, "collective-optimization", optimizations, 2));
     r->c->system.hierarchical = optimization == 1;
+    r->c->system.no_optimization = optimization == NOT_GIVEN;
+    r->c->system.no_policy = policy == NOT_GIVEN;
     TRY(read_counts(r, files->injection_scale == 0 ? 1 : files->injection_scale));
     TRY(read_bus(r));
     TRY(read_compute(r));

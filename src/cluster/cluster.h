@@ -78,8 +78,10 @@ typedef struct cluster_system {
     uint64_t endpoint_ns;       /* before every step of a collective */
     uint64_t group_endpoint_ns; /* the same for groups smaller than the world */
     bool hierarchical; /* all-reduce as RS up, AR, AG down; else AR in every dim */
+    bool no_optimization, no_policy; /* not given, and there is no default */
     bool rendezvous;
     bool roofline, replay_only;
+    bool track_memory; /* ASTRA-sim then needs an attribute "inputs" on every node */
     double peak_flops; /* 0 = not given */
     double mem_Bps;    /* local memory; 0 = not given */
     cluster_bus bus;

@@ -103,11 +103,17 @@ static inline bool des_queue_pop(des_queue *q, des_event *out)
     }
 }
 
-static inline bool des_queue_empty(const des_queue *q)
+/* Is an event of this very instant waiting? */
+static inline bool des_queue_has_now(const des_queue *q)
 {
     const des_bucket *first = &q->buckets[0];
-    return q->occupied == 0 && (first->head == NULL || (first->head->next == NULL &&
-                                                        q->n_read == first->head->n));
+    return first->head != NULL &&
+           (first->head->next != NULL || q->n_read < first->head->n);
+}
+
+static inline bool des_queue_empty(const des_queue *q)
+{
+    return q->occupied == 0 && !des_queue_has_now(q);
 }
 
 #endif

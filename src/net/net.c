@@ -58,6 +58,17 @@ uint32_t net_first_dim(const net *n, uint32_t from, uint32_t to)
     return d;
 }
 
+uint32_t net_differ(const net *n, uint32_t a, uint32_t b)
+{
+    uint32_t differ = 0;
+    for (uint32_t d = 0; d < n->n_dims; d++) {
+        differ += a % n->dims[d].n != b % n->dims[d].n;
+        a /= n->dims[d].n;
+        b /= n->dims[d].n;
+    }
+    return differ;
+}
+
 uint64_t net_delay(const net *n, uint32_t from, uint32_t to, uint64_t bytes)
 {
     const net_dim *dim = &n->dims[0];

@@ -74,6 +74,8 @@ void net_fini(net *n);
 
 /* Contention-free time of a message between two different NPUs. */
 uint64_t net_delay(const net *n, uint32_t from, uint32_t to, uint64_t bytes);
+/* In how many dimensions two NPUs differ. */
+uint32_t net_differ(const net *n, uint32_t a, uint32_t b);
 /* The dimension that is charged for it. */
 uint32_t net_first_dim(const net *n, uint32_t from, uint32_t to);
 

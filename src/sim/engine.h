@@ -229,6 +229,16 @@ typedef struct sim_rank {
     sim_span spans[SIM_N_BUSY];
 } sim_rank;
 
+/* Oddities of a run, each told once. */
+typedef enum sim_oddity {
+    SIM_ODD_HALVING,
+    SIM_ODD_TREE,
+    SIM_ODD_ACROSS,
+    SIM_ODD_TRACES,
+    SIM_ODD_UNRECEIVED,
+    SIM_N_ODDITIES
+} sim_oddity;
+
 typedef struct sim_custom sim_custom; /* custom.c */
 typedef struct sim_bus sim_bus;       /* bus.c */
 
@@ -254,6 +264,7 @@ typedef struct sim {
     bool issuing;
     arena memory_of_run;
     uint64_t n_events;
+    uint32_t odd;         /* bit i: oddity i */
     halley_status status; /* the first failure inside the loop */
     halley_error *err;
 } sim;

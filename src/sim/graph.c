@@ -67,6 +67,13 @@ static void retire(sim *s, sim_rank *r, uint32_t node)
     }
 }
 
+static void fail_at(sim *s, uint32_t rank, uint32_t node, const char *what)
+{
+    sim_fail(s, error_set(s->err, HALLEY_EINVAL, "rank %u: %s", rank, what));
+    error_at_file(s->err, halley_trace_path(s->ranks[rank].program->trace));
+    error_at_node(s->err, sim_program_id(s->ranks[rank].program, node));
+}
+
 static void issue_memory(sim *s, uint32_t rank, uint32_t node, uint64_t bytes)
 {
     const uint32_t server = mem_server_of(&s->memory, rank);
@@ -90,12 +97,6 @@ static void issue_memory(sim *s, uint32_t rank, uint32_t node, uint64_t bytes)
     sim_call_after(s, rank, delay, sim_what_wide(SIM_NODE, rank, node));
     if (server != MEM_NONE)
         sim_call_after(s, rank, delay, sim_what(SIM_MEMORY_NEXT, server, 0, 0));
-}
-
-static void fail_at(sim *s, uint32_t rank, uint32_t node, const char *what)
-{
-    sim_fail(s, error_set(s->err, HALLEY_EINVAL, "rank %u: %s", rank, what));
-    error_at_node(s->err, sim_program_id(s->ranks[rank].program, node));
 }
 
 static void issue_message(sim *s, uint32_t rank, uint32_t node, const sim_node *n)
@@ -134,9 +135,6 @@ static void issue(sim *s, uint32_t rank, uint32_t node)
         const bool computes = n->type == HALLEY_NODE_COMP || s->system->replay_only;
         if (computes && !(n->flags & SIM_NODE_CPU))
             r->compute += n->amount;
-        if (n->amount == 0 && s->queue.now == 0)
-            fail_at(s, rank, node,
-                    "takes no time at the very start, where ASTRA-sim aborts");
         sim_call_after(s, rank, n->amount, sim_what_wide(SIM_NODE, rank, node));
         return;
     }

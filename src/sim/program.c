@@ -152,25 +152,48 @@ static halley_status compile_group(sim_node *n, const compiler *c, uint32_t inde
     return HALLEY_OK;
 }
 
+/* Logical dimensions of a collective: the reference looks at so many entries. */
+static uint32_t logical_dims(const compiler *c, uint64_t type)
+{
+    static const cluster_coll colls[HALLEY_N_COLL_TYPES] = {
+        [HALLEY_COLL_ALL_REDUCE] = CLUSTER_ALL_REDUCE,
+        [HALLEY_COLL_ALL_GATHER] = CLUSTER_ALL_GATHER,
+        [HALLEY_COLL_REDUCE_SCATTER] = CLUSTER_REDUCE_SCATTER,
+        [HALLEY_COLL_ALL_TO_ALL] = CLUSTER_ALL_TO_ALL,
+    };
+    return c->opts->cluster->system.colls[colls[type]].n;
+}
+
+enum { DEFAULT_INVOLVED = 4 }; /* entries of the list that a node without one has */
+
 static halley_status compile_involved(sim_node *n, const compiler *c, uint32_t index)
 {
     halley_attr attr;
+    uint32_t d = 0;
     n->b = UINT32_MAX;
-    if (!halley_node_find_attr(&attr, c->trace, index, "involved_dim"))
+    if (n->a != 0)
+        return HALLEY_OK; /* a group's plan does not ask */
+    const uint32_t n_dims = logical_dims(c, n->coll);
+    if (!halley_node_find_attr(&attr, c->trace, index, "involved_dim")) {
+        if (n_dims > DEFAULT_INVOLVED)
+            return node_error(
+                c, index, HALLEY_EINVAL,
+                "in more than 4 dimensions a collective needs involved_dim; "
+                "ASTRA-sim reads past its default of 4");
         return HALLEY_OK;
+    }
     if (attr.kind != HALLEY_ATTR_BOOL_LIST)
         return node_error(c, index, HALLEY_EINVAL, "involved_dim must be a list of bool");
     halley_attr_item item;
     size_t cursor = 0;
-    uint32_t d = 0;
     n->b = 0;
     for (; halley_attr_list_next(&attr, &cursor, &item); d++)
         if (d < 32 && item.bits != 0)
             n->b |= UINT32_C(1) << d;
-    if (d < c->opts->cluster->n_dims)
-        return node_error(
-            c, index, HALLEY_EINVAL,
-            "involved_dim has fewer entries than the network has dimensions");
+    if (d < n_dims)
+        return node_error(c, index, HALLEY_EINVAL,
+                          "involved_dim has fewer entries than the collective has "
+                          "dimensions");
     return HALLEY_OK;
 }
 
@@ -255,6 +278,13 @@ static halley_status compile_node(sim_node *n, const compiler *c, uint32_t index
     if (cpu != 0)
         n->flags |= SIM_NODE_CPU;
     n->slot = (uint8_t)slot_of(n);
+    halley_attr inputs;
+    if (c->opts->cluster->system.track_memory && !c->opts->custom &&
+        !halley_node_find_attr(&inputs, c->trace, index, "inputs"))
+        return node_error(
+            c, index, HALLEY_EINVAL,
+            "track-local-mem needs an attribute inputs on every node; without "
+            "it ASTRA-sim never finishes");
     return compile_by_type(n, c, index);
 }
 

@@ -6,10 +6,27 @@
 
 #include <string.h>
 
+static const char *const oddities[SIM_N_ODDITIES] = {
+    [SIM_ODD_HALVING] =
+        "halving-doubling all-gather over a number of members that is not a "
+        "power of two: it leaves members out, and its time means little",
+    [SIM_ODD_TREE] =
+        "a double binary tree stands in for something else than an all-reduce; "
+        "it is an all-reduce of all the data all the same",
+    [SIM_ODD_ACROSS] =
+        "messages between NPUs that differ in several dimensions are charged "
+        "for the first of them only",
+    [SIM_ODD_TRACES] =
+        "there are traces of more ranks than the network has NPUs; they are "
+        "left out",
+    [SIM_ODD_UNRECEIVED] = "messages were sent that no rank received",
+};
+
 struct halley_result {
     uint32_t n_ranks;
     double ticks_per_s;
     bool roofline;
+    uint32_t odd;
     uint64_t n_events;
     halley_rank_result *ranks;
     uint32_t *finishers;
@@ -136,10 +153,18 @@ static halley_status set_up(sim *s, const halley_trace_set *traces,
 {
     const halley_cluster *c = s->cluster;
     const bool links = opts->network == HALLEY_NETWORK_LINKS;
-    if (halley_trace_set_count(traces) != c->n_npus)
+    if (c->astra && halley_trace_set_count(traces) > c->n_npus)
+        s->odd |= 1u << SIM_ODD_TRACES;
+    else if (halley_trace_set_count(traces) != c->n_npus)
         return error_set(s->err, HALLEY_EINVAL,
                          "there are traces of %u ranks, and the network has %u NPUs",
                          halley_trace_set_count(traces), c->n_npus);
+    if (c->astra && links && c->n_dims == 1 && c->n_npus == 2 &&
+        c->dims[0].topology == CLUSTER_RING)
+        return error_set(
+            s->err, HALLEY_EINVAL,
+            "a congestion-aware Ring needs at least 3 NPUs; ASTRA-sim aborts on "
+            "2; use FullyConnected");
     TRY(net_init(&s->net, c, links, 1e9 * (double)s->ticks_per_ns, &s->queue, s->err));
     s->net.deliver = deliver;
     s->net.context = s;
@@ -163,8 +188,15 @@ static halley_status set_up(sim *s, const halley_trace_set *traces,
 static halley_status loop(sim *s)
 {
     des_event e;
-    for (uint32_t i = 0; i < s->n_npus && s->status == HALLEY_OK; i++)
+    for (uint32_t i = 0; i < s->n_npus && s->status == HALLEY_OK; i++) {
         sim_rank_start(s, i);
+        if (s->cluster->astra && s->status == HALLEY_OK && des_queue_has_now(&s->queue))
+            return error_set(s->err, HALLEY_EINVAL,
+                             "rank %u has something to do after no time at time 0, where "
+                             "ASTRA-sim aborts: an endpoint-delay, a compute time or a "
+                             "latency of 0",
+                             i);
+    }
     while (s->status == HALLEY_OK && des_queue_pop(&s->queue, &e)) {
         s->n_events++;
         sim_happen(s, e.what);
@@ -204,6 +236,13 @@ static void read_rank(halley_rank_result *to, const sim_rank *r)
         to->overlap = to->gpu + to->comm - to->wall;
 }
 
+static void note_unreceived(sim *s)
+{
+    for (size_t i = 0; i < s->match.channels.n; i++)
+        if (s->match.channels.at[i].n_early > 0)
+            s->odd |= 1u << SIM_ODD_UNRECEIVED;
+}
+
 static halley_status make_result(halley_result **out, sim *s)
 {
     halley_result *r = calloc(1, sizeof *r);
@@ -213,6 +252,8 @@ static halley_status make_result(halley_result **out, sim *s)
     r->ticks_per_s = 1e9 * (double)s->ticks_per_ns;
     r->roofline = s->system->roofline;
     r->n_events = s->n_events;
+    note_unreceived(s);
+    r->odd = s->odd;
     r->ranks = mem_array(s->n_npus, sizeof *r->ranks);
     if (r->ranks == NULL) {
         free(r);
@@ -310,13 +351,13 @@ uint64_t halley_result_events(const halley_result *result)
 
 uint32_t halley_result_warning_count(const halley_result *result)
 {
-    (void)result;
-    return 0;
+    return (uint32_t)__builtin_popcount(result->odd);
 }
 
 const char *halley_result_warning(const halley_result *result, uint32_t i)
 {
-    (void)result;
-    (void)i;
-    return "";
+    uint32_t odd = result->odd;
+    for (; i > 0; i--)
+        odd &= odd - 1;
+    return oddities[__builtin_ctz(odd)];
 }

@@ -159,6 +159,18 @@ static bool same_plan(const sim_plan *p, const job *j)
            p->trees == r->trees && p->custom == j->custom;
 }
 
+static void note_oddities(sim *s, const coll_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_phases; i++) {
+        const coll_phase *p = &plan->phases[i];
+        if (p->algo == CLUSTER_ALGO_HALVING_DOUBLING && (p->n & (p->n - 1)) != 0)
+            s->odd |= 1u << SIM_ODD_HALVING;
+        if (p->algo == CLUSTER_ALGO_TREE &&
+            (plan->coll != CLUSTER_ALL_REDUCE || i + 1 < (plan->n_phases + 1) / 2))
+            s->odd |= 1u << SIM_ODD_TREE;
+    }
+}
+
 static sim_plan *find_plan(sim *s, const job *j)
 {
     sim_streams *t = &s->streams;
@@ -181,6 +193,7 @@ static sim_plan *find_plan(sim *s, const job *j)
         fail_job(s, j, status, text);
         return NULL;
     }
+    note_oddities(s, plan);
     const size_t stride = sizeof(sim_member) + (size_t)plan->n_phases * 8 +
                           ((size_t)plan->n_steps + 63) / 64 * 8;
     const uint32_t pool = find_pool(t, stride * plan->n_members);
@@ -202,6 +215,13 @@ static sim_plan *find_plan(sim *s, const job *j)
     }
     return &t->plans.at[t->plans.n - 1];
 }
+
+static const char *const coll_names[CLUSTER_N_COLLS] = {
+    [CLUSTER_ALL_REDUCE] = "all-reduce",
+    [CLUSTER_ALL_GATHER] = "all-gather",
+    [CLUSTER_REDUCE_SCATTER] = "reduce-scatter",
+    [CLUSTER_ALL_TO_ALL] = "all-to-all",
+};
 
 static uint64_t name_hash(uint32_t group, uint32_t stream)
 {
@@ -249,11 +269,12 @@ static uint32_t find_op(sim *s, const sim_plan *plan, const job *j, uint32_t str
         if (o->plan == plan->plan)
             return id;
         char text[256];
-        snprintf(text, sizeof text,
-                 "its collective of %llu bytes a chunk meets another rank's of %llu: "
-                 "ranks do not begin the same collectives in the same order",
-                 (unsigned long long)plan->plan->bytes,
-                 (unsigned long long)o->plan->bytes);
+        snprintf(
+            text, sizeof text,
+            "its %s of %llu bytes a chunk meets the %s of %llu of another rank: they "
+            "do not begin the same collectives in the same order",
+            coll_names[plan->plan->coll], (unsigned long long)plan->plan->bytes,
+            coll_names[o->plan->coll], (unsigned long long)o->plan->bytes);
         fail_job(s, j, HALLEY_EDEADLOCK, text);
         return SIM_NONE;
     }
@@ -414,6 +435,12 @@ static bool read_job(sim *s, job *j)
         }
     }
     r->local = j->local;
+    if (s->system->no_policy) {
+        fail_job(s, j, HALLEY_EINVAL,
+                 "a collective needs scheduling-policy in the system file, which has no "
+                 "default");
+        return false;
+    }
     j->custom = sim_custom_find(s, r->coll, j->group, j->rank,
                                 sim_program_id(s->ranks[j->rank].program, j->node));
     return true;
@@ -429,6 +456,13 @@ static bool read_impls(sim *s, job *j, uint32_t *sizes)
         j->queues[0] = 0;
         return true;
     }
+    if (r->coll == CLUSTER_ALL_REDUCE && s->system->no_optimization) {
+        fail_job(
+            s, j, HALLEY_EINVAL,
+            "an all-reduce needs collective-optimization in the system file, which has "
+            "no default");
+        return false;
+    }
     if (impl->n == 0) {
         fail_job(s, j, HALLEY_EINVAL,
                  "the system file names no algorithm for its collective");
@@ -436,6 +470,14 @@ static bool read_impls(sim *s, job *j, uint32_t *sizes)
     }
     r->impls = impl->dims;
     r->n_impls = impl->n;
+    if (!j->local && impl->n < s->cluster->n_dims &&
+        impl->dims[impl->n - 1].algo == CLUSTER_ALGO_TREE) {
+        fail_job(
+            s, j, HALLEY_EINVAL,
+            "a double binary tree can end a list of algorithms only when the list names "
+            "every dimension");
+        return false;
+    }
     if (j->local) {
         r->n_impls = 1;
         r->impls = impl->n > 1 ? &ring : impl->dims;

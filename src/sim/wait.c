@@ -55,12 +55,19 @@ static void describe_collective(char *to, size_t size, const sim *s, uint32_t ra
         }
         if (mine == SIM_NONE || n_absent == 0)
             continue;
+        const uint32_t other = sim_member_rank(s, o, absent);
+        const bool uneven =
+            o->group == 0 && s->cluster->n_groups > 0 &&
+            s->streams.world_streams[rank] != s->streams.world_streams[other];
         snprintf(to, size,
                  "%s of %llu bytes%s, to which %u of %u members have not come, the first "
-                 "of them rank %u",
+                 "of them rank %u%s",
                  name, (unsigned long long)n->amount,
                  o->group == 0 ? "" : " in its group", n_absent, o->plan->n_members,
-                 sim_member_rank(s, o, absent));
+                 other,
+                 uneven ? "; the two have begun different numbers of collectives, and "
+                          "ASTRA-sim counts those of groups and of the world together"
+                        : "");
         return;
     }
     snprintf(to, size, "%s of %llu bytes, whose messages do not meet", name,
