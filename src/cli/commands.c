@@ -1,7 +1,8 @@
 /* The table of commands; its order is that of the help. */
 #include "cli/commands.h"
 
-/* clang-format off: one a line, so that a new one is one line */
+/* One a line, so that a new one is one line. */
+/* clang-format off */
 static const cli_command *const commands[] = {
     &cmd_trace_gen,
     &cmd_sim,
