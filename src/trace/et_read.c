@@ -16,6 +16,7 @@
 enum {
     SHARE_BYTES = 8 << 20, /* a thread is worth starting for this much */
     LOOK_BYTES = 1 << 16,  /* how far to look for a message start */
+    SAMPLE = 1024,         /* nodes after which the size of the columns is foreseen */
     CHAIN = 6              /* nodes in a row that make a start likely */
 };
 
@@ -43,15 +44,44 @@ halley_status et_read_length(const et_decoder *d, const uint8_t **at, const uint
     return HALLEY_OK;
 }
 
+/*
+ * Room for `times` as much again as there is, so that columns seldom move while they
+ * grow. Memory that is not written to costs nothing; a failure does not matter, and an
+ * odd sample is not believed.
+ */
+static void foresee(trace_store *s, double times)
+{
+    u64_array *const wide[] = {&s->names,    &s->starts,  &s->durations,
+                               &s->inputs,   &s->outputs, &s->data_ids,
+                               &s->ctrl_ids, &s->values,  &s->ids};
+    u32_array *const narrow[] = {&s->data_at, &s->ctrl_at, &s->shape, &s->value_at};
+    enum {
+        N_WIDE = sizeof wide / sizeof *wide,
+        N_NARROW = sizeof narrow / sizeof *narrow
+    };
+    if (times > UINT32_MAX)
+        return;
+    bool fine = true;
+    for (size_t i = 0; i < N_WIDE; i++)
+        fine &= array_reserve(wide[i], (size_t)((double)wide[i]->n * times * 1.03));
+    for (size_t i = 0; i < N_NARROW; i++)
+        fine &= array_reserve(narrow[i], (size_t)((double)narrow[i]->n * times * 1.03));
+    fine &= array_reserve(&s->types, (size_t)((double)s->types.n * times * 1.03));
+    (void)fine;
+}
+
 /* Decode nodes from *at until it reaches or passes `stop`, at most the file's end. */
 static halley_status read_nodes(const et_decoder *d, const uint8_t **at,
                                 const uint8_t *stop, const uint8_t *end,
                                 uint32_t max_nodes)
 {
     trace_store *const s = d->s;
+    const uint8_t *const begin = *at;
     while (*at < stop) {
         const uint8_t *const start = *at;
         size_t n = 0;
+        if (s->n == SAMPLE && start > begin)
+            foresee(s, (double)(stop - start) / (double)(start - begin));
         TRY(et_read_length(d, at, end, &n));
         if (n == 0)
             return et_bad(
