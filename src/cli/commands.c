@@ -4,6 +4,12 @@
 /* One a line, so that a new one is one line. */
 /* clang-format off */
 static const cli_command *const commands[] = {
+    &cmd_trace_info,
+    &cmd_trace_check,
+    &cmd_trace_convert,
+    &cmd_trace_diff,
+    &cmd_trace_slice,
+    &cmd_trace_merge,
     &cmd_trace_gen,
     &cmd_sim,
     &cmd_score,

@@ -11,6 +11,12 @@ extern const cli_command cmd_help;
 extern const cli_command cmd_presets;
 extern const cli_command cmd_score;
 extern const cli_command cmd_sim;
+extern const cli_command cmd_trace_check;
+extern const cli_command cmd_trace_convert;
+extern const cli_command cmd_trace_diff;
 extern const cli_command cmd_trace_gen;
+extern const cli_command cmd_trace_info;
+extern const cli_command cmd_trace_merge;
+extern const cli_command cmd_trace_slice;
 
 #endif

@@ -34,6 +34,31 @@ static bool in_steps(const halley_slice_opts *o, uint64_t step)
     return step != NO_STEP && step >= o->first_step && step <= o->last_step;
 }
 
+/* The steps there are. */
+typedef struct step_range {
+    uint64_t first, last;
+    bool wanted; /* one of them is asked for */
+} step_range;
+
+static void see_step(step_range *r, const halley_slice_opts *o, uint64_t step)
+{
+    if (step == NO_STEP)
+        return;
+    r->first = step < r->first ? step : r->first;
+    r->last = step > r->last ? step : r->last;
+    r->wanted |= in_steps(o, step);
+}
+
+static halley_status no_such_step(const step_range *r, const halley_trace *trace,
+                                  halley_error *err)
+{
+    error_set(err, HALLEY_EINVAL,
+              "none of these steps is there; there are steps %" PRIu64 " to %" PRIu64,
+              r->first, r->last);
+    error_at_file(err, halley_trace_path(trace));
+    return HALLEY_EINVAL;
+}
+
 static uint64_t step_by_attr(const halley_trace *trace, uint32_t node, const char *name)
 {
     halley_attr attr;
@@ -85,9 +110,11 @@ static halley_status select_by_markers(uint8_t *keep, const halley_trace *trace,
                                        const halley_slice_opts *o, halley_error *err)
 {
     marker_array markers = {0};
+    step_range range = {.first = UINT64_MAX};
     const uint32_t n = halley_trace_count(trace);
     for (uint32_t node = 0; node < n; node++) {
         const uint64_t step = step_by_name(trace, node);
+        see_step(&range, o, step);
         if (step == NO_STEP)
             continue;
         if (!array_push(&markers, (marker){halley_node_id(trace, node), step})) {
@@ -107,7 +134,7 @@ static halley_status select_by_markers(uint8_t *keep, const halley_trace *trace,
     for (uint32_t node = 0; node < n; node++)
         keep[node] &= in_steps(o, step_at(&markers, halley_node_id(trace, node)));
     array_fini(&markers);
-    return HALLEY_OK;
+    return range.wanted ? HALLEY_OK : no_such_step(&range, trace, err);
 }
 
 static halley_status select_steps(uint8_t *keep, const halley_trace *trace,
@@ -120,9 +147,13 @@ static halley_status select_steps(uint8_t *keep, const halley_trace *trace,
         node++;
     if (node == n)
         return select_by_markers(keep, trace, o, err);
-    for (node = 0; node < n; node++)
-        keep[node] &= in_steps(o, step_by_attr(trace, node, name));
-    return HALLEY_OK;
+    step_range range = {.first = UINT64_MAX};
+    for (node = 0; node < n; node++) {
+        const uint64_t step = step_by_attr(trace, node, name);
+        see_step(&range, o, step);
+        keep[node] &= in_steps(o, step);
+    }
+    return range.wanted ? HALLEY_OK : no_such_step(&range, trace, err);
 }
 
 static bool in_window(const halley_slice_opts *o, uint64_t at_us)

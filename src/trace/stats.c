@@ -153,8 +153,15 @@ static halley_status find_width(halley_trace_stats *to, const trace_levels *leve
     return HALLEY_OK;
 }
 
-/* The dependency that the chain came through: the latest end, the deepest of those, the
- * first of those. */
+/* Whether a chain that ends with a counts for more: by time, then by length. */
+static bool is_later(const trace_levels *levels, uint32_t a, uint32_t b)
+{
+    if (levels->end_us[a] != levels->end_us[b])
+        return levels->end_us[a] > levels->end_us[b];
+    return levels->level[a] > levels->level[b];
+}
+
+/* The dependency that the chain came through; of equal ones the first. */
 static uint32_t chain_before(const halley_trace *trace, const trace_levels *levels,
                              uint32_t node)
 {
@@ -162,11 +169,8 @@ static uint32_t chain_before(const halley_trace *trace, const trace_levels *leve
     const uint32_t n = trace_deps_count(trace, node);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t dep = trace_deps_get(trace, node, i).index;
-        if (dep == HALLEY_NO_NODE)
-            continue;
-        if (best == HALLEY_NO_NODE || levels->end_us[dep] > levels->end_us[best] ||
-            (levels->end_us[dep] == levels->end_us[best] &&
-             levels->level[dep] > levels->level[best]))
+        if (dep != HALLEY_NO_NODE &&
+            (best == HALLEY_NO_NODE || is_later(levels, dep, best)))
             best = dep;
     }
     return best;
@@ -178,7 +182,7 @@ static halley_status find_critical(halley_trace_stats *to, const halley_trace *t
     uint32_t last = HALLEY_NO_NODE;
     for (uint32_t i = 0; i < (uint32_t)to->n_nodes; i++)
         if (levels->level[i] != TRACE_LEVEL_CYCLIC &&
-            (last == HALLEY_NO_NODE || levels->end_us[i] > levels->end_us[last]))
+            (last == HALLEY_NO_NODE || is_later(levels, i, last)))
             last = i;
     uint32_t n = 0;
     for (uint32_t v = last; v != HALLEY_NO_NODE; v = chain_before(trace, levels, v))

@@ -231,6 +231,10 @@ static void steps_go_by_marker_names_or_by_attribute(void **state)
     assert_int_equal(halley_trace_count(s), 2);
     assert_true(has_node(s, 2) && has_node(s, 3));
     halley_trace_set_free(out);
+    const halley_slice_opts nine = {.by_step = true, .first_step = 5, .last_step = 9};
+    halley_error err = {0};
+    assert_int_equal(halley_trace_slice(&out, set, &nine, NULL, &err), HALLEY_EINVAL);
+    assert_non_null(strstr(err.text, "there are steps 3 to 4"));
     halley_trace_set_free(set);
 
     b = make_start();
@@ -248,7 +252,6 @@ static void steps_go_by_marker_names_or_by_attribute(void **state)
     halley_trace_set_free(set);
 
     set = make_chain(3);
-    halley_error err = {0};
     assert_int_equal(halley_trace_slice(&out, set, &three, NULL, &err), HALLEY_EINVAL);
     assert_non_null(strstr(err.text, "no steps"));
     halley_trace_set_free(set);
