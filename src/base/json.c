@@ -1,7 +1,37 @@
-/* The tokenizer: one switch over what may come next. */
+/*
+ * The tokenizer: one switch over what may come next.
+ *
+ * With a window, at least LOW bytes are in memory whenever a token starts (or all that is
+ * left), so that only strings and white space have to think of its end. Strings are
+ * scanned 16 bytes at a time where the machine has SSE2, as they are most of any trace.
+ */
 #include "base/json.h"
 
+#include "base/array.h"
+
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+enum { WINDOW = 1 << 18, LOW = 1 << 14 };
+
+struct json_window {
+    file_stream *file;
+    char *buffer;
+    size_t cap;
+    uint64_t n_before; /* bytes that have left the window */
+    uint64_t line_at;  /* where the current line started, at the window's start */
+    uint32_t n_lines;  /* newlines that have left the window */
+    bool at_end;
+    halley_error err; /* why reading failed */
+};
+
+static void skip_mark(json_reader *r)
+{
+    if (r->end - r->at >= 3 && memcmp(r->at, "\xef\xbb\xbf", 3) == 0)
+        r->at += 3;
+}
 
 void json_open(json_reader *r, str input)
 {
@@ -9,8 +39,91 @@ void json_open(json_reader *r, str input)
     r->problem = NULL;
     r->start = r->at = input.n ? input.at : "";
     r->end = r->start + input.n;
-    if (input.n >= 3 && memcmp(input.at, "\xef\xbb\xbf", 3) == 0)
-        r->at += 3;
+    skip_mark(r);
+}
+
+/* Count the lines of what leaves the window. */
+static void forget(json_window *w, const char *at, size_t n)
+{
+    uint32_t lines = 0;
+    for (size_t i = 0; i < n; i++)
+        lines += at[i] == '\n';
+    if (lines > 0) {
+        const char *const last = memrchr(at, '\n', n);
+        w->line_at = w->n_before + (uint64_t)(last + 1 - at);
+    }
+    w->n_lines += lines;
+    w->n_before += n;
+}
+
+/* Drop what stands before `keep`, and read on. False: nothing more came. All pointers
+ * into the window move; r->at keeps its place. */
+static bool refill(json_reader *r, const char *keep)
+{
+    json_window *const w = r->window;
+    if (!w || w->at_end)
+        return false;
+    const size_t n_kept = (size_t)(r->end - keep), at = (size_t)(r->at - keep);
+    forget(w, w->buffer, (size_t)(keep - w->buffer));
+    memmove(w->buffer, keep, n_kept);
+    if (n_kept > w->cap / 2) {
+        char *const larger =
+            w->cap < SIZE_MAX / 4 ? realloc(w->buffer, 2 * w->cap) : NULL;
+        if (!larger) {
+            error_nomem(&w->err);
+            r->problem = "memory ran out";
+            w->at_end = true;
+        } else {
+            w->buffer = larger;
+            w->cap *= 2;
+        }
+    }
+    size_t n = n_kept, got = 1;
+    while (!w->at_end && n < w->cap && got > 0) {
+        if (file_stream_read(w->file, w->buffer + n, w->cap - n, &got, &w->err)) {
+            r->problem = "the file cannot be read";
+            got = 0;
+        }
+        n += got;
+        w->at_end = got == 0;
+    }
+    r->start = w->buffer;
+    r->at = w->buffer + at;
+    r->end = w->buffer + n;
+    return n > n_kept;
+}
+
+static inline void keep_ahead(json_reader *r)
+{
+    if (r->window && r->end - r->at < LOW)
+        refill(r, r->at);
+}
+
+halley_status json_open_stream(json_reader *r, file_stream *file, halley_error *err)
+{
+    json_open(r, (str){0});
+    json_window *const w = mem_array_zero(1, sizeof *w);
+    char *const buffer = w ? malloc(WINDOW) : NULL;
+    if (!buffer) {
+        free(w);
+        return error_nomem(err);
+    }
+    w->file = file;
+    w->buffer = buffer;
+    w->cap = WINDOW;
+    r->window = w;
+    r->start = r->at = r->end = buffer;
+    refill(r, r->at);
+    skip_mark(r);
+    return HALLEY_OK;
+}
+
+void json_close(json_reader *r)
+{
+    if (r->window)
+        free(r->window->buffer);
+    free(r->window);
+    r->window = NULL;
 }
 
 static json_token fail(json_reader *r, const char *problem)
@@ -19,35 +132,71 @@ static json_token fail(json_reader *r, const char *problem)
     return JSON_ERROR;
 }
 
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
 static void skip_space(json_reader *r)
 {
-    while (r->at < r->end &&
-           (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
-        r->at++;
+    do
+        while (r->at < r->end && is_space(*r->at))
+            r->at++;
+    while (r->at == r->end && refill(r, r->at));
+}
+
+/* The first quote, backslash or control character from p on; `end` when there is none. */
+static const char *find_special(const char *p, const char *end)
+{
+#ifdef __SSE2__
+    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'),
+                  control = _mm_set1_epi8(0x1f);
+    for (; end - p >= 16; p += 16) {
+        const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+        const __m128i found = _mm_or_si128(
+            _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, slash)),
+            _mm_cmpeq_epi8(_mm_min_epu8(bytes, control), bytes));
+        const unsigned mask = (unsigned)_mm_movemask_epi8(found);
+        if (mask)
+            return p + __builtin_ctz(mask);
+    }
+#endif
+    while (p < end && *p != '"' && *p != '\\' && (uint8_t)*p >= 0x20)
+        p++;
+    return p;
 }
 
 /* The cursor stands behind the opening quote; on success behind the closing one. */
 static bool take_string(json_reader *r)
 {
-    const char *const start = r->at;
+    size_t n = 0; /* bytes known to belong to the string */
     r->escaped = false;
-    for (const char *p = start; p < r->end; p++) {
+    for (;;) {
+        const char *const p = find_special(r->at + n, r->end);
+        n = (size_t)(p - r->at);
+        if (p == r->end || (*p == '\\' && p + 1 == r->end)) {
+            if (refill(r, r->at))
+                continue;
+            if (!r->problem)
+                r->problem = "a string without its closing quote; the file is cut";
+            return false;
+        }
         if (*p == '"') {
-            r->text = (str){start, (size_t)(p - start)};
+            r->text = (str){r->at, n};
             r->at = p + 1;
             return true;
         }
         if (*p == '\\') {
             r->escaped = true;
-            p++;
-        } else if ((uint8_t)*p < 0x20) {
+            n += 2;
+        } else if (r->foreign) {
+            n++;
+        } else {
             r->at = p;
             r->problem = "a control character inside a string; it must be escaped";
             return false;
         }
     }
-    r->problem = "a string without its closing quote; the file is cut";
-    return false;
 }
 
 static bool is_digit(const json_reader *r, const char *p)
@@ -90,11 +239,16 @@ static json_token take_word(json_reader *r)
     static const struct {
         str word;
         json_token token;
-    } words[] = {
-        {{"true", 4}, JSON_TRUE}, {{"false", 5}, JSON_FALSE}, {{"null", 4}, JSON_NULL}};
+    } words[] = {{{"true", 4}, JSON_TRUE},       {{"false", 5}, JSON_FALSE},
+                 {{"null", 4}, JSON_NULL},       {{"NaN", 3}, JSON_NUMBER},
+                 {{"nan", 3}, JSON_NUMBER},      {{"-nan", 4}, JSON_NUMBER},
+                 {{"Infinity", 8}, JSON_NUMBER}, {{"-Infinity", 9}, JSON_NUMBER},
+                 {{"inf", 3}, JSON_NUMBER},      {{"-inf", 4}, JSON_NUMBER}};
     const str rest = {r->at, (size_t)(r->end - r->at)};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (str_starts(rest, words[i].word)) {
+        if (str_starts(rest, words[i].word) &&
+            (r->foreign || words[i].token != JSON_NUMBER)) {
+            r->text = (str){r->at, words[i].word.n};
             r->at += words[i].word.n;
             return words[i].token;
         }
@@ -134,7 +288,8 @@ static json_token take_value(json_reader *r)
     if (*r->at == '"') {
         r->at++;
         token = take_string(r) ? JSON_STRING : JSON_ERROR;
-    } else if (*r->at == '-' || is_digit(r, r->at)) {
+    } else if (is_digit(r, r->at) ||
+               (*r->at == '-' && (!r->foreign || is_digit(r, r->at + 1)))) {
         token = take_number(r);
     } else {
         token = take_word(r);
@@ -152,14 +307,13 @@ static json_token take_key(json_reader *r)
     r->at++;
     if (!take_string(r))
         return JSON_ERROR;
-    const str key = r->text;
-    const bool escaped = r->escaped;
-    skip_space(r);
+    do
+        while (r->at < r->end && is_space(*r->at))
+            r->at++;
+    while (r->at == r->end && refill(r, r->text.at) && (r->text.at = r->start));
     if (r->at == r->end || *r->at != ':')
         return fail(r, "a colon is missing behind a key");
     r->at++;
-    r->text = key;
-    r->escaped = escaped;
     r->wants_value = true;
     return JSON_KEY;
 }
@@ -169,6 +323,9 @@ json_token json_next(json_reader *r)
     if (r->problem)
         return JSON_ERROR;
     skip_space(r);
+    keep_ahead(r);
+    if (r->at == r->end && r->problem)
+        return JSON_ERROR;
     if (r->at == r->end)
         return r->depth == 0 ? JSON_END
                              : fail(r, "the file ends inside a value; it is cut");
@@ -181,6 +338,7 @@ json_token json_next(json_reader *r)
             return fail(r, "a comma is missing between two values");
         r->at++;
         skip_space(r);
+        keep_ahead(r);
         if (r->at == r->end)
             return fail(r, "the file ends inside a value; it is cut");
         if (*r->at == '}' || *r->at == ']')
@@ -197,6 +355,61 @@ bool json_skip(json_reader *r, json_token first)
     while (r->depth > depth)
         if (json_next(r) == JSON_ERROR)
             return false;
+    return true;
+}
+
+/* The first quote or bracket from p on; `end` when there is none. */
+static const char *find_bracket(const char *p, const char *end)
+{
+#ifdef __SSE2__
+    const __m128i quote = _mm_set1_epi8('"'), bit = _mm_set1_epi8(0x20),
+                  open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}');
+    for (; end - p >= 16; p += 16) {
+        const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+        /* [ and ] differ from { and } in this bit alone. */
+        const __m128i folded = _mm_or_si128(bytes, bit);
+        const __m128i found = _mm_or_si128(
+            _mm_cmpeq_epi8(bytes, quote),
+            _mm_or_si128(_mm_cmpeq_epi8(folded, open), _mm_cmpeq_epi8(folded, close)));
+        const unsigned mask = (unsigned)_mm_movemask_epi8(found);
+        if (mask)
+            return p + __builtin_ctz(mask);
+    }
+#endif
+    while (p < end && *p != '"' && (*p | 0x20) != '{' && (*p | 0x20) != '}')
+        p++;
+    return p;
+}
+
+bool json_leap(json_reader *r, json_token first)
+{
+    if (first != JSON_OBJECT && first != JSON_ARRAY)
+        return first != JSON_ERROR;
+    uint32_t depth = r->depth;
+    while (depth >= r->depth) {
+        keep_ahead(r);
+        r->at = find_bracket(r->at, r->end);
+        if (r->at == r->end) {
+            if (refill(r, r->at))
+                continue;
+            if (!r->problem)
+                r->problem = "the file ends inside a value; it is cut";
+            return false;
+        }
+        const char c = *r->at++;
+        if (c == '"') {
+            if (!take_string(r))
+                return false;
+        } else if ((c | 0x20) == '}') {
+            depth--;
+        } else if (++depth > JSON_MAX_DEPTH) {
+            r->problem = "nested more than 512 deep";
+            return false;
+        }
+    }
+    r->depth--;
+    r->has_items = true;
+    r->wants_value = false;
     return true;
 }
 
@@ -292,20 +505,31 @@ bool json_unescape(json_reader *r, strbuf *to)
     return !to->failed;
 }
 
+uint64_t json_offset(const json_reader *r)
+{
+    return (r->window ? r->window->n_before : 0) + (uint64_t)(r->at - r->start);
+}
+
 halley_status json_error(const json_reader *r, halley_error *err, const char *what)
 {
-    uint32_t line = 1;
-    const char *from = r->start;
-    const char *at = r->at < r->end ? r->at : r->end;
+    const json_window *const w = r->window;
+    if (w && w->err.code) {
+        if (err)
+            *err = w->err;
+        return w->err.code;
+    }
+    uint32_t line = 1 + (w ? w->n_lines : 0);
+    uint64_t from = w ? w->line_at : 0;
+    const char *const at = r->at < r->end ? r->at : r->end;
     for (const char *p = r->start; (p = memchr(p, '\n', (size_t)(at - p)));) {
-        from = ++p;
+        from = (w ? w->n_before : 0) + (uint64_t)(++p - r->start);
         line++;
     }
     error_set(err, HALLEY_EFORMAT, "%s",
               what         ? what
               : r->problem ? r->problem
                            : "malformed JSON");
-    error_at_line(err, line, (uint32_t)(at - from) + 1);
-    error_at_offset(err, (uint64_t)(at - r->start));
+    error_at_line(err, line, (uint32_t)(json_offset(r) - from) + 1);
+    error_at_offset(err, json_offset(r));
     return HALLEY_EFORMAT;
 }

@@ -1,6 +1,6 @@
 /*
- * base/json.h - a pull tokenizer for JSON of any size: no tree, no allocation, no
- * recursion.
+ * base/json.h - a pull tokenizer for JSON of any size: no tree, no recursion, and no
+ * allocation but for the window over a file that is read piece by piece.
  *
  * Accepts several top-level values one after the other, with or without white space
  * between them (Chakra's jsonizer writes that, and so do JSON lines). Depth is limited to
@@ -10,6 +10,7 @@
 #define BASE_JSON_H
 
 #include "base/error.h"
+#include "base/file_stream.h"
 #include "base/str.h"
 
 #include <stdbool.h>
@@ -32,9 +33,16 @@ typedef enum json_token {
     JSON_NULL
 } json_token;
 
+/* The moving window over a file_stream; owned by the reader. */
+typedef struct json_window json_window;
+
 typedef struct json_reader {
-    const char *start, *at, *end;
-    str text;     /* of the last key, string or number; lent by the input */
+    const char *start, *at, *end; /* of what is in memory */
+    json_window *window;          /* NULL: all of the input is in memory */
+    bool foreign;                 /* also takes NaN and Infinity as numbers, and control
+                                     characters in strings; the caller's to set */
+    str text;     /* of the last key, string or number; lent by the input, with a window
+                     only until the next call */
     bool escaped; /* text contains backslashes: json_unescape */
     uint32_t depth;
     bool wants_value;          /* a key or comma was read */
@@ -44,16 +52,25 @@ typedef struct json_reader {
 } json_reader;
 
 void json_open(json_reader *r, str input);
+/* Read a file piece by piece; json_close frees the window, not the file. The window
+ * grows only where one string does not fit. */
+halley_status json_open_stream(json_reader *r, file_stream *file, halley_error *err);
+void json_close(json_reader *r); /* for json_open, too: does nothing */
 json_token json_next(json_reader *r);
 /* Pass over the value whose first token was just read. False: JSON_ERROR came up. */
 bool json_skip(json_reader *r, json_token first);
+/* The same, several times faster: of what it passes over, only quotes, escapes and the
+ * number of brackets are looked at. */
+bool json_leap(json_reader *r, json_token first);
 /* Does a closing bracket come next? Reads nothing but white space. */
 bool json_closes(json_reader *r);
 /* The last text with its escapes resolved, appended to `to`; false: a bad escape or lone
  * surrogate (r->problem), or no memory (to->failed). */
 bool json_unescape(json_reader *r, strbuf *to);
+/* Byte of the (inflated) input at which the reader stands. */
+uint64_t json_offset(const json_reader *r);
 /* An error at the place of the last token: line, column and byte; "what" or r->problem
- * when NULL. */
+ * when NULL. What reading the file failed with comes first. */
 halley_status json_error(const json_reader *r, halley_error *err, const char *what);
 
 #endif

@@ -1,0 +1,256 @@
+/*
+ * Files piece by piece. A plain file is read straight into the caller's memory; a gzip
+ * file is read into a small buffer and inflated from there, member after member. What is
+ * behind the last member must be nothing: a file that was cut or joined wrongly is said
+ * to be so instead of being taken as far as it goes.
+ */
+#include "base/file_stream.h"
+
+#include "base/array.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <isa-l/igzip_lib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PACKED = 1 << 16, LARGEST_READ = 1 << 30 };
+
+typedef struct unpacker {
+    struct inflate_state state;
+    bool in_member;
+    uint8_t packed[PACKED];
+} unpacker;
+
+struct file_stream {
+    int fd;              /* -1 = lent bytes */
+    const uint8_t *lent; /* what is left of them */
+    size_t n_lent;
+    uint8_t first[2]; /* read to see what the file is */
+    size_t n_first, first_at;
+    bool at_end;
+    uint64_t n_read;
+    unpacker *gzip;
+    char *path;
+};
+
+static halley_status read_fd(file_stream *s, void *to, size_t n, size_t *got,
+                             halley_error *err)
+{
+    for (;;) {
+        const ssize_t count = read(s->fd, to, n);
+        if (count >= 0) {
+            *got = (size_t)count;
+            return HALLEY_OK;
+        }
+        if (errno != EINTR) {
+            error_errno(err, "read", errno);
+            error_at_file(err, s->path);
+            return HALLEY_EIO;
+        }
+    }
+}
+
+/* Stored bytes, with what was looked at beforehand first. */
+static halley_status read_stored(file_stream *s, void *to, size_t n, size_t *got,
+                                 halley_error *err)
+{
+    *got = 0;
+    if (s->first_at < s->n_first) {
+        const size_t left = s->n_first - s->first_at;
+        *got = left < n ? left : n;
+        memcpy(to, s->first + s->first_at, *got);
+        s->first_at += *got;
+    } else if (s->fd < 0) {
+        *got = s->n_lent < n ? s->n_lent : n;
+        if (*got > 0)
+            memcpy(to, s->lent, *got);
+        s->lent += *got;
+        s->n_lent -= *got;
+    } else if (!s->at_end) {
+        TRY(read_fd(s, to, n < LARGEST_READ ? n : LARGEST_READ, got, err));
+    }
+    s->at_end = *got == 0;
+    s->n_read += *got;
+    return HALLEY_OK;
+}
+
+static halley_status look(file_stream *s, halley_error *err)
+{
+    size_t n = 0;
+    while (n < sizeof s->first) {
+        size_t got;
+        TRY(read_stored(s, s->first + n, sizeof s->first - n, &got, err));
+        if (got == 0)
+            break;
+        n += got;
+    }
+    s->n_first = n;
+    s->n_read = 0;
+    s->at_end = false;
+    if (n < 2 || s->first[0] != 0x1f || s->first[1] != 0x8b)
+        return HALLEY_OK;
+    s->gzip = malloc(sizeof *s->gzip);
+    if (s->gzip == NULL)
+        return error_nomem(err);
+    isal_inflate_init(&s->gzip->state);
+    s->gzip->in_member = false;
+    return HALLEY_OK;
+}
+
+static halley_status new_stream(file_stream **out, const char *name, halley_error *err)
+{
+    file_stream *const s = mem_array_zero(1, sizeof *s);
+    char *const path = s ? strdup(name) : NULL;
+    if (path == NULL) {
+        free(s);
+        return error_nomem(err);
+    }
+    s->path = path;
+    s->fd = -1;
+    *out = s;
+    return HALLEY_OK;
+}
+
+static halley_status open_path(file_stream *s, const char *path, halley_error *err)
+{
+    if (strcmp(path, "-") == 0) {
+        s->fd = STDIN_FILENO;
+        return HALLEY_OK;
+    }
+    s->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (s->fd < 0)
+        return errno == ENOENT ? error_set(err, HALLEY_EIO, "no such file")
+                               : error_errno(err, "open", errno);
+    struct stat about;
+    if (fstat(s->fd, &about) == 0 && S_ISDIR(about.st_mode))
+        return error_set(err, HALLEY_EIO, "is a directory; name a file");
+    (void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return HALLEY_OK;
+}
+
+halley_status file_stream_open(file_stream **out, const char *path, halley_error *err)
+{
+    file_stream *s = NULL;
+    TRY(new_stream(&s, strcmp(path, "-") == 0 ? "standard input" : path, err));
+    halley_status status = open_path(s, path, err);
+    if (status == HALLEY_OK)
+        status = look(s, err);
+    if (status != HALLEY_OK) {
+        error_at_file(err, s->path);
+        file_stream_close(s);
+        return status;
+    }
+    *out = s;
+    return HALLEY_OK;
+}
+
+halley_status file_stream_lend(file_stream **out, const void *at, size_t n,
+                               const char *name, halley_error *err)
+{
+    file_stream *s = NULL;
+    TRY(new_stream(&s, name, err));
+    s->lent = at;
+    s->n_lent = n;
+    const halley_status status = look(s, err);
+    if (status != HALLEY_OK) {
+        file_stream_close(s);
+        return status;
+    }
+    *out = s;
+    return HALLEY_OK;
+}
+
+static halley_status wrong(const file_stream *s, const char *what, halley_error *err)
+{
+    error_set(err, HALLEY_EFORMAT,
+              "%s near byte %llu of the compressed file; copy or download it again "
+              "(gzip -t checks it)",
+              what, (unsigned long long)(s->n_read - s->gzip->state.avail_in));
+    error_at_file(err, s->path);
+    return HALLEY_EFORMAT;
+}
+
+static halley_status more_packed(file_stream *s, halley_error *err)
+{
+    struct inflate_state *const z = &s->gzip->state;
+    if (z->avail_in > 0)
+        return HALLEY_OK;
+    size_t got;
+    TRY(read_stored(s, s->gzip->packed, PACKED, &got, err));
+    z->next_in = s->gzip->packed;
+    z->avail_in = (uint32_t)got;
+    return HALLEY_OK;
+}
+
+/* Stand inside a member, or at the end of the file (state.avail_in is 0 then). */
+static halley_status enter_member(file_stream *s, halley_error *err)
+{
+    unpacker *const g = s->gzip;
+    TRY(more_packed(s, err));
+    if (g->in_member || g->state.avail_in == 0)
+        return HALLEY_OK;
+    if (g->state.next_in[0] != 0x1f)
+        return wrong(s, "there is something else than gzip data", err);
+    uint8_t *const next = g->state.next_in;
+    const uint32_t avail = g->state.avail_in;
+    isal_inflate_reset(&g->state);
+    g->state.crc_flag = ISAL_GZIP;
+    g->state.next_in = next;
+    g->state.avail_in = avail;
+    g->in_member = true;
+    return HALLEY_OK;
+}
+
+static halley_status inflate_some(file_stream *s, uint8_t *to, size_t n, size_t *got,
+                                  halley_error *err)
+{
+    unpacker *const g = s->gzip;
+    const uint32_t room = (uint32_t)(n < LARGEST_READ ? n : LARGEST_READ);
+    *got = 0;
+    while (*got == 0) {
+        TRY(enter_member(s, err));
+        if (g->state.avail_in == 0)
+            return g->in_member ? wrong(s, "the gzip file is cut short", err) : HALLEY_OK;
+        g->state.next_out = to;
+        g->state.avail_out = room;
+        const int result = isal_inflate(&g->state);
+        if (result != ISAL_DECOMP_OK && result != ISAL_END_INPUT)
+            return wrong(s,
+                         result == ISAL_INCORRECT_CHECKSUM
+                             ? "the gzip data does not match its checksum"
+                             : "the gzip data is corrupt",
+                         err);
+        *got = room - g->state.avail_out;
+        g->in_member = g->state.block_state != ISAL_BLOCK_FINISH;
+    }
+    return HALLEY_OK;
+}
+
+halley_status file_stream_read(file_stream *s, void *to, size_t n, size_t *got,
+                               halley_error *err)
+{
+    return s->gzip ? inflate_some(s, to, n, got, err) : read_stored(s, to, n, got, err);
+}
+
+bool file_stream_gzipped(const file_stream *s)
+{
+    return s->gzip != NULL;
+}
+
+uint64_t file_stream_consumed(const file_stream *s)
+{
+    return s->n_read;
+}
+
+void file_stream_close(file_stream *s)
+{
+    if (s == NULL)
+        return;
+    if (s->fd > STDIN_FILENO)
+        close(s->fd);
+    free(s->gzip);
+    free(s->path);
+    free(s);
+}
