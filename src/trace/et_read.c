@@ -174,6 +174,7 @@ typedef struct copy {
     uint32_t size;       /* bytes of one */
     uint32_t shift;      /* added to each, when size is 4 */
     const uint32_t *map; /* replaces each, when size is 4 */
+    void *owned;         /* freed when done, so that little stands twice at a time */
 } copy;
 typedef ARRAY(copy) copy_array;
 
@@ -181,32 +182,40 @@ static halley_status run_copy(void *context, size_t i, uint32_t worker, halley_e
 {
     (void)worker;
     (void)err;
-    const copy *const c = &((const copy *)context)[i];
-    if (c->size != 4) {
+    copy *const c = &((copy *)context)[i];
+    if (c->size == 4) {
+        uint32_t *const to = c->to;
+        const uint32_t *const from = c->from;
+        for (size_t k = 0; k < c->n; k++)
+            to[k] = c->map ? c->map[from[k]] : from[k] + c->shift;
+    } else {
         memcpy(c->to, c->from, c->n * c->size);
-        return HALLEY_OK;
     }
-    uint32_t *const to = c->to;
-    const uint32_t *const from = c->from;
-    for (size_t k = 0; k < c->n; k++)
-        to[k] = c->map ? c->map[from[k]] : from[k] + c->shift;
+    free(c->owned);
+    c->owned = NULL;
     return HALLEY_OK;
 }
 
-static bool plan64(copy_array *plan, u64_array *to, const u64_array *from)
+static bool plan64(copy_array *plan, u64_array *to, u64_array *from)
 {
     if (from->n == 0)
         return true;
     if (!array_reserve(to, from->n))
         return false;
-    const copy c = {.to = to->at + to->n, .from = from->at, .n = from->n, .size = 8};
+    const copy c = {.to = to->at + to->n,
+                    .from = from->at,
+                    .n = from->n,
+                    .size = 8,
+                    .owned = from->at};
+    if (!array_push(plan, c))
+        return false;
     to->n += from->n;
-    return array_push(plan, c);
+    from->at = NULL;
+    return true;
 }
 
 /* A column that is zero behind its end: fill up to n nodes first. */
-static bool plan_column(copy_array *plan, u64_array *to, uint32_t n,
-                        const u64_array *from)
+static bool plan_column(copy_array *plan, u64_array *to, uint32_t n, u64_array *from)
 {
     if (from->n == 0)
         return true;
@@ -217,19 +226,26 @@ static bool plan_column(copy_array *plan, u64_array *to, uint32_t n,
     return plan64(plan, to, from);
 }
 
-/* Positions, moved on by what stands before. */
-static bool plan32(copy_array *plan, u32_array *to, const uint32_t *from, size_t n,
+/* Positions, moved on by what stands before; the first `skip` are left out. */
+static bool plan32(copy_array *plan, u32_array *to, u32_array *from, size_t skip,
                    size_t shift)
 {
-    if (!array_reserve(to, n))
+    if (!array_reserve(to, from->n))
         return false;
-    const copy c = {
-        .to = to->at + to->n, .from = from, .n = n, .size = 4, .shift = (uint32_t)shift};
-    to->n += n;
-    return array_push(plan, c);
+    const copy c = {.to = to->at + to->n,
+                    .from = from->at + skip,
+                    .n = from->n - skip,
+                    .size = 4,
+                    .shift = (uint32_t)shift,
+                    .owned = from->at};
+    if (!array_push(plan, c))
+        return false;
+    to->n += c.n;
+    from->at = NULL;
+    return true;
 }
 
-static bool plan_ids(copy_array *plan, trace_store *to, const trace_store *from)
+static bool plan_ids(copy_array *plan, trace_store *to, trace_store *from)
 {
     if (to->ids.n == 0 && from->ids.n == 0 && from->first_id == to->first_id + to->n)
         return true;
@@ -310,7 +326,7 @@ static bool can_append(const trace_store *to, const trace_store *from, uint32_t 
 }
 
 static bool plan_append(copy_array *plan, uint32_t **map, trace_store *to,
-                        const trace_store *from)
+                        trace_store *from)
 {
     if (to->n == 0)
         to->first_id = from->first_id;
@@ -321,21 +337,22 @@ static bool plan_append(copy_array *plan, uint32_t **map, trace_store *to,
                         .n = from->n,
                         .size = 1};
     to->types.n += from->n;
-    /* Positions before what they point into: the shift is its length so far. */
-    return array_push(plan, types) && plan_ids(plan, to, from) &&
-           plan_shapes(plan, map, to, from) && append_extras(to, from) &&
-           append_offsets(to, from, to->base) &&
+    const size_t n_values = to->values.n;
+    /* The largest first, while least stands twice. Positions go before what they point
+     * into: the shift is its length so far. */
+    return plan64(plan, &to->values, &from->values) && array_push(plan, types) &&
+           plan_ids(plan, to, from) && plan_shapes(plan, map, to, from) &&
+           append_extras(to, from) && append_offsets(to, from, to->base) &&
            plan_column(plan, &to->names, to->n, &from->names) &&
            plan_column(plan, &to->starts, to->n, &from->starts) &&
            plan_column(plan, &to->durations, to->n, &from->durations) &&
            plan_column(plan, &to->inputs, to->n, &from->inputs) &&
            plan_column(plan, &to->outputs, to->n, &from->outputs) &&
-           plan32(plan, &to->value_at, from->value_at.at, from->n, to->values.n) &&
-           plan32(plan, &to->data_at, from->data_at.at + 1, from->n, to->data_ids.n) &&
-           plan32(plan, &to->ctrl_at, from->ctrl_at.at + 1, from->n, to->ctrl_ids.n) &&
+           plan32(plan, &to->value_at, &from->value_at, 0, n_values) &&
+           plan32(plan, &to->data_at, &from->data_at, 1, to->data_ids.n) &&
+           plan32(plan, &to->ctrl_at, &from->ctrl_at, 1, to->ctrl_ids.n) &&
            plan64(plan, &to->data_ids, &from->data_ids) &&
-           plan64(plan, &to->ctrl_ids, &from->ctrl_ids) &&
-           plan64(plan, &to->values, &from->values);
+           plan64(plan, &to->ctrl_ids, &from->ctrl_ids);
 }
 
 static halley_status append(trace_store *to, trace_store *from, uint32_t n_threads,
@@ -350,6 +367,8 @@ static halley_status append(trace_store *to, trace_store *from, uint32_t n_threa
         status = pool_run(n_threads, plan.n, run_copy, plan.at, err);
     else
         status = error_nomem(err);
+    for (size_t i = 0; i < plan.n && status; i++)
+        free(plan.at[i].owned);
     to->n += from->n;
     array_fini(&plan);
     free(map);
