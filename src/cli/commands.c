@@ -31,8 +31,13 @@ const cli_program cli_halley = {
     .date = "2026-11-15",
     .summary = "how fast a model will train on a cluster before it exists, and why",
     .description =
-        "halley reads, checks, makes and compares Chakra execution traces of distributed "
-        "training.",
+        "halley tells how fast a model will train on a cluster before it exists, and "
+        "why. It makes and works on Chakra execution traces of distributed training, "
+        "simulates them with the rules of ASTRA-sim, and estimates training steps in "
+        "closed form.\n"
+        "\n"
+        "Results go to standard output as tables with units; --json and --csv write "
+        "plain numbers in base units.",
     .commands = commands,
     .groups = groups,
 };

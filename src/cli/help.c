@@ -149,17 +149,16 @@ void cli_help_group(FILE *to, const cli_program *program, const cli_group *group
 
 void cli_help_overview(FILE *to, const cli_program *program)
 {
-    fprintf(to, "usage: %s COMMAND [OPTIONS] ...\n\n%s - %s\n", program->name,
-            program->name, program->summary);
+    fprintf(to, "usage: %s COMMAND [OPTIONS] ...\n\n%s - %s\n\ncommands:\n",
+            program->name, program->name, program->summary);
+    for (const cli_command *const *c = program->commands; *c; c++)
+        if (!strchr((*c)->name, ' '))
+            summary_line(to, (*c)->name, (*c)->summary);
     for (const cli_group *g = program->groups; g->name; g++) {
         fprintf(to, "\n%s:\n", g->summary);
         for (const cli_command *const *c = program->commands; *c; c++)
             if (cli_in_group(*c, g))
                 summary_line(to, (*c)->name, (*c)->summary);
     }
-    fputs("\nother commands:\n", to);
-    for (const cli_command *const *c = program->commands; *c; c++)
-        if (!strchr((*c)->name, ' '))
-            summary_line(to, (*c)->name, (*c)->summary);
     fprintf(to, "\n'%s COMMAND --help' says more about each.\n", program->name);
 }
