@@ -18,5 +18,6 @@ extern const cli_command cmd_trace_gen;
 extern const cli_command cmd_trace_info;
 extern const cli_command cmd_trace_merge;
 extern const cli_command cmd_trace_slice;
+extern const cli_command cmd_trace_view;
 
 #endif
