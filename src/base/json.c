@@ -56,6 +56,11 @@ static void forget(json_window *w, const char *at, size_t n)
     w->n_before += n;
 }
 
+uint64_t json_offset(const json_reader *r)
+{
+    return (r->window ? r->window->n_before : 0) + (uint64_t)(r->at - r->start);
+}
+
 /* Drop what stands before `keep`, and read on. False: nothing more came. All pointers
  * into the window move; r->at keeps its place. */
 static bool refill(json_reader *r, const char *keep)
@@ -324,6 +329,7 @@ json_token json_next(json_reader *r)
         return JSON_ERROR;
     skip_space(r);
     keep_ahead(r);
+    r->token_at = json_offset(r);
     if (r->at == r->end && r->problem)
         return JSON_ERROR;
     if (r->at == r->end)
@@ -339,6 +345,7 @@ json_token json_next(json_reader *r)
         r->at++;
         skip_space(r);
         keep_ahead(r);
+        r->token_at = json_offset(r);
         if (r->at == r->end)
             return fail(r, "the file ends inside a value; it is cut");
         if (*r->at == '}' || *r->at == ']')
@@ -419,6 +426,13 @@ bool json_closes(json_reader *r)
     return r->at == r->end || *r->at == ']' || *r->at == '}';
 }
 
+bool json_take_null(json_reader *r)
+{
+    skip_space(r);
+    keep_ahead(r);
+    return r->at < r->end && *r->at == 'n' && json_next(r) == JSON_NULL;
+}
+
 static bool take_hex(const char *p, const char *end, uint32_t *out)
 {
     if (end - p < 4)
@@ -494,20 +508,17 @@ bool json_unescape(json_reader *r, strbuf *to)
         } else if (p < end && *p == 'u') {
             p++;
             if (!take_unicode(&p, end, to)) {
+                r->at = slash;
                 r->problem = "a bad \\u escape";
                 return false;
             }
         } else {
+            r->at = slash;
             r->problem = "an escape that JSON does not have";
             return false;
         }
     }
     return !to->failed;
-}
-
-uint64_t json_offset(const json_reader *r)
-{
-    return (r->window ? r->window->n_before : 0) + (uint64_t)(r->at - r->start);
 }
 
 halley_status json_error(const json_reader *r, halley_error *err, const char *what)
@@ -520,16 +531,19 @@ halley_status json_error(const json_reader *r, halley_error *err, const char *wh
     }
     uint32_t line = 1 + (w ? w->n_lines : 0);
     uint64_t from = w ? w->line_at : 0;
-    const char *const at = r->at < r->end ? r->at : r->end;
+    /* A long token's start may have left the window. */
+    const uint64_t n_before = w ? w->n_before : 0;
+    const uint64_t place = what && r->token_at >= n_before ? r->token_at : json_offset(r);
+    const char *const at = r->start + (place - n_before);
     for (const char *p = r->start; (p = memchr(p, '\n', (size_t)(at - p)));) {
-        from = (w ? w->n_before : 0) + (uint64_t)(++p - r->start);
+        from = n_before + (uint64_t)(++p - r->start);
         line++;
     }
     error_set(err, HALLEY_EFORMAT, "%s",
               what         ? what
               : r->problem ? r->problem
                            : "malformed JSON");
-    error_at_line(err, line, (uint32_t)(json_offset(r) - from) + 1);
-    error_at_offset(err, json_offset(r));
+    error_at_line(err, line, (uint32_t)(place - from) + 1);
+    error_at_offset(err, place);
     return HALLEY_EFORMAT;
 }

@@ -41,6 +41,7 @@ typedef struct json_reader {
     json_window *window;          /* NULL: all of the input is in memory */
     bool foreign;                 /* also takes NaN and Infinity as numbers, and control
                                      characters in strings; the caller's to set */
+    uint64_t token_at;            /* byte of the input at which the last token starts */
     str text;     /* of the last key, string or number; lent by the input, with a window
                      only until the next call */
     bool escaped; /* text contains backslashes: json_unescape */
@@ -64,13 +65,15 @@ bool json_skip(json_reader *r, json_token first);
 bool json_leap(json_reader *r, json_token first);
 /* Does a closing bracket come next? Reads nothing but white space. */
 bool json_closes(json_reader *r);
+/* Pass over a null if that comes next. */
+bool json_take_null(json_reader *r);
 /* The last text with its escapes resolved, appended to `to`; false: a bad escape or lone
  * surrogate (r->problem), or no memory (to->failed). */
 bool json_unescape(json_reader *r, strbuf *to);
 /* Byte of the (inflated) input at which the reader stands. */
 uint64_t json_offset(const json_reader *r);
-/* An error at the place of the last token: line, column and byte; "what" or r->problem
- * when NULL. What reading the file failed with comes first. */
+/* An error with line, column and byte: "what", where the last token starts, or (NULL)
+ * r->problem, where the reader stands. What reading the file failed with comes first. */
 halley_status json_error(const json_reader *r, halley_error *err, const char *what);
 
 #endif

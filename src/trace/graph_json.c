@@ -20,16 +20,24 @@ static const struct graph_attr {
     {"comm_tag", HALLEY_ATTR_INT32},
 };
 
-/* A value of its own type, or of the one its key is known for. */
-static halley_status take_attr(json_trace *j, str key,
+/* Whole numbers stay whole, whatever their size. */
+static halley_attr_kind kind_of_number(str text)
+{
+    int64_t i;
+    uint64_t u;
+    if (str_to_i64(text, &i))
+        return HALLEY_ATTR_INT64;
+    return str_to_u64(text, &u) ? HALLEY_ATTR_UINT64 : HALLEY_ATTR_DOUBLE;
+}
+
+/* The value of the key just read, of its own type or of the one the key is known for. */
+static halley_status take_attr(json_trace *j,
                                halley_status add(halley_builder *, const halley_attr *))
 {
     halley_attr a = {.kind = HALLEY_ATTR_NONE};
-    strbuf_fini(&j->name);
-    strbuf_add(&j->name, key);
-    a.name = (halley_bytes){j->name.n ? j->name.at : "", j->name.n};
+    TRY(json_text(j, &a.name, &j->name));
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (str_eq(key, str_from(known[i].key)))
+        if (str_eq((str){a.name.at, a.name.n}, str_from(known[i].key)))
             a.kind = known[i].kind;
     const json_reader before = j->r;
     const json_token token = json_next(&j->r);
@@ -41,15 +49,13 @@ static halley_status take_attr(json_trace *j, str key,
         TRY(json_text(j, &a.bytes, &j->scratch));
     } else if (token == JSON_NUMBER || token == JSON_STRING) {
         double real;
-        int64_t whole;
-        if (a.kind == HALLEY_ATTR_NONE && !str_to_i64(j->r.text, &whole)) {
+        if (a.kind == HALLEY_ATTR_NONE)
+            a.kind = kind_of_number(j->r.text);
+        if (a.kind == HALLEY_ATTR_DOUBLE) {
             if (!str_to_double(j->r.text, &real))
                 return json_bad(j, "a number out of range");
-            a.kind = HALLEY_ATTR_DOUBLE;
             memcpy(&a.bits, &real, sizeof real);
         } else {
-            if (a.kind == HALLEY_ATTR_NONE)
-                a.kind = HALLEY_ATTR_INT64;
             j->r = before;
             TRY(json_take_integer(
                 j, a.kind == HALLEY_ATTR_BOOL ? HALLEY_ATTR_INT64 : a.kind, &a.bits));
@@ -84,7 +90,7 @@ static halley_status take_key(json_trace *j, graph_node *n, bool fields)
         !is_field(key, "NodeType", "type") && !is_field(key, "ctrlDeps", "ctrl_deps") &&
         !is_field(key, "data_deps", "dataDeps") && !is_field(key, "runtime", "Runtime");
     if (is_attr && !fields)
-        return take_attr(j, key, halley_builder_attr);
+        return take_attr(j, halley_builder_attr);
     if (is_attr || !fields)
         return json_skip(&j->r, json_next(&j->r)) ? HALLEY_OK : json_bad(j, NULL);
     if (is_field(key, "Id", "id"))
@@ -128,7 +134,7 @@ halley_status json_take_graph(json_trace *j)
     builder_set_metadata(j->b, true);
     for (; token == JSON_KEY; token = json_next(&j->r)) {
         if (!str_eq(j->r.text, STR("workload_graph"))) {
-            TRY(take_attr(j, j->r.text, halley_builder_metadata));
+            TRY(take_attr(j, halley_builder_metadata));
             continue;
         }
         token = json_next(&j->r);

@@ -11,6 +11,7 @@
 
 #include "trace/et.h"
 
+#include <math.h>
 #include <string.h>
 
 halley_status json_bad(json_trace *j, const char *what)
@@ -21,6 +22,8 @@ halley_status json_bad(json_trace *j, const char *what)
 halley_status json_text(json_trace *j, halley_bytes *out, strbuf *scratch)
 {
     scratch->n = 0;
+    if (!str_utf8_valid(j->r.text))
+        return json_bad(j, "text that is not UTF-8, which JSON must be");
     if (!j->r.escaped) {
         *out = (halley_bytes){j->r.text.at, j->r.text.n};
         return HALLEY_OK;
@@ -32,13 +35,11 @@ halley_status json_text(json_trace *j, halley_bytes *out, strbuf *scratch)
     return HALLEY_OK;
 }
 
-/* The next token must be a string; null is an empty one, as protobuf has it. */
+/* The next token must be a string. */
 halley_status json_take_text(json_trace *j, halley_bytes *out, strbuf *scratch)
 {
     const json_token token = json_next(&j->r);
     *out = (halley_bytes){"", 0};
-    if (token == JSON_NULL)
-        return HALLEY_OK;
     if (token != JSON_STRING)
         return json_bad(j, token == JSON_ERROR ? NULL : "a string is wanted here");
     return json_text(j, out, scratch);
@@ -65,7 +66,8 @@ static bool to_integer(halley_attr_kind kind, str text, uint64_t *bits)
         return !is_32 || (i >= INT32_MIN && i <= INT32_MAX);
     }
     halley_attr as_real = {.kind = HALLEY_ATTR_DOUBLE};
-    if (!str_to_double(text, &real))
+    /* From 2^53 on a double may be another integer than the one written. */
+    if (!str_to_double(text, &real) || real <= -0x1p53 || real >= 0x1p53)
         return false;
     memcpy(&as_real.bits, &real, sizeof real);
     if (is_unsigned)
@@ -79,10 +81,6 @@ static bool to_integer(halley_attr_kind kind, str text, uint64_t *bits)
 halley_status json_take_integer(json_trace *j, halley_attr_kind kind, uint64_t *bits)
 {
     const json_token token = json_next(&j->r);
-    if (token == JSON_NULL) {
-        *bits = 0;
-        return HALLEY_OK;
-    }
     if (token == JSON_ERROR)
         return json_bad(j, NULL);
     if ((token != JSON_NUMBER && token != JSON_STRING) ||
@@ -119,6 +117,8 @@ static halley_status take_real(json_trace *j, halley_attr_kind kind, uint64_t *b
     }
     const float narrow = (float)real;
     uint32_t low;
+    if (isinf(narrow) && !isinf(real))
+        return json_bad(j, "a number that fits a float is wanted here");
     memcpy(&low, &narrow, sizeof low);
     *bits = low;
     return HALLEY_OK;
@@ -141,7 +141,7 @@ static halley_status take_base64(json_trace *j, halley_bytes *out, strbuf *scrat
     TRY(json_take_text(j, &text, &j->other));
     uint32_t group = 0, n_bits = 0;
     scratch->n = 0;
-    while (text.n > 0 && text.at[text.n - 1] == '=')
+    for (int i = 0; i < 2 && text.n > 0 && text.at[text.n - 1] == '='; i++)
         text.n--;
     for (size_t i = 0; i < text.n; i++) {
         const int digit = base64_digit(text.at[i]);
@@ -188,9 +188,7 @@ static halley_status take_scalar(json_trace *j, halley_attr_kind kind,
 /* "values": [ … ] of a list message. */
 static halley_status take_elements(json_trace *j, et_list_writer *w)
 {
-    json_token token = json_next(&j->r);
-    if (token == JSON_NULL)
-        return HALLEY_OK;
+    const json_token token = json_next(&j->r);
     if (token != JSON_ARRAY)
         return json_bad(j, token == JSON_ERROR ? NULL : "an array is wanted here");
     while (!json_closes(&j->r)) {
@@ -204,17 +202,28 @@ static halley_status take_elements(json_trace *j, et_list_writer *w)
 
 static halley_status take_list(json_trace *j, et_list_writer *w)
 {
+    uint32_t seen = 0;
     json_token token = json_next(&j->r);
     if (token != JSON_OBJECT)
         return json_bad(j, token == JSON_ERROR ? NULL : "a list object is wanted here");
     while ((token = json_next(&j->r)) == JSON_KEY) {
         if (!str_eq(j->r.text, STR("values")))
             return json_bad(j, "a list has no key but \"values\"");
-        TRY(take_elements(j, w));
+        TRY(json_once(j, &seen, 0));
+        if (!json_take_null(&j->r))
+            TRY(take_elements(j, w));
     }
     if (token != JSON_OBJECT_END)
         return json_bad(j, NULL);
     return et_list_finish(w) ? HALLEY_OK : error_nomem(j->err);
+}
+
+halley_status json_once(json_trace *j, uint32_t *seen, uint32_t number)
+{
+    if (*seen >> number & 1)
+        return json_bad(j, "this key stands twice in its object");
+    *seen |= 1u << number;
+    return HALLEY_OK;
 }
 
 /* "int64Val" or "int64_val" → the kind, or NONE. */
@@ -247,40 +256,53 @@ bool json_key_is(str key, const char *name)
     return i == key.n;
 }
 
+/* One key of an attribute and its value; null is the same as nothing at all. */
+static halley_status take_attr_key(json_trace *j, uint32_t *seen, halley_attr *a,
+                                   et_list_writer *list)
+{
+    const str key = j->r.text;
+    const bool is_name = json_key_is(key, "name");
+    const bool is_doc = json_key_is(key, "doc_string");
+    const halley_attr_kind kind = is_name || is_doc ? 0 : kind_of_key(key);
+    if (!is_name && !is_doc && kind == HALLEY_ATTR_NONE)
+        return json_bad(j, "this key is not in Chakra's attribute schema");
+    if (is_name || is_doc)
+        TRY(json_once(j, seen, is_name ? 0 : 1));
+    if (json_take_null(&j->r))
+        return HALLEY_OK;
+    if (is_name)
+        return json_take_text(j, &a->name, &j->name);
+    if (is_doc)
+        return json_take_text(j, &a->doc, &j->doc);
+    if (a->kind != HALLEY_ATTR_NONE)
+        return json_bad(j, "an attribute has one value, here is a second");
+    a->kind = kind;
+    if (halley_attr_is_list(kind)) {
+        list->kind = kind;
+        TRY(take_list(j, list));
+        a->bytes = (halley_bytes){(const char *)list->bytes.at, list->bytes.n};
+        return HALLEY_OK;
+    }
+    halley_attr_item item = {0};
+    TRY(take_scalar(j, kind, &item, &j->scratch));
+    a->bits = item.bits;
+    a->bytes = item.bytes;
+    return HALLEY_OK;
+}
+
 /* An attribute object, whose '{' has been read, given to `add`. */
 static halley_status take_attr(json_trace *j,
                                halley_status add(halley_builder *, const halley_attr *))
 {
     halley_attr a = {.name = {"", 0}, .doc = {"", 0}};
     et_list_writer list = {0};
-    halley_attr_item item = {0};
+    uint32_t seen = 0;
     halley_status status = HALLEY_OK;
     json_token token = JSON_KEY;
-    while (!status && (token = json_next(&j->r)) == JSON_KEY) {
-        const str key = j->r.text;
-        const halley_attr_kind kind = kind_of_key(key);
-        if (json_key_is(key, "name")) {
-            status = json_take_text(j, &a.name, &j->name);
-        } else if (json_key_is(key, "doc_string")) {
-            status = json_take_text(j, &a.doc, &j->doc);
-        } else if (kind == HALLEY_ATTR_NONE) {
-            status = json_bad(j, "this key is not in Chakra's attribute schema");
-        } else if (a.kind != HALLEY_ATTR_NONE) {
-            status = json_bad(j, "an attribute has one value, here is a second");
-        } else if (halley_attr_is_list(kind)) {
-            list.kind = a.kind = kind;
-            status = take_list(j, &list);
-        } else {
-            a.kind = kind;
-            status = take_scalar(j, kind, &item, &j->scratch);
-        }
-    }
+    while (!status && (token = json_next(&j->r)) == JSON_KEY)
+        status = take_attr_key(j, &seen, &a, &list);
     if (!status && token != JSON_OBJECT_END)
         status = json_bad(j, NULL);
-    a.bits = item.bits;
-    a.bytes = halley_attr_is_list(a.kind) && list.bytes.n
-                  ? (halley_bytes){(const char *)list.bytes.at, list.bytes.n}
-                  : item.bytes;
     if (!status)
         status = add(j->b, &a);
     array_fini(&list.bytes);
@@ -304,8 +326,6 @@ static halley_status take_attrs(json_trace *j,
 halley_status json_take_ids(json_trace *j, u64_array *to)
 {
     json_token token = json_next(&j->r);
-    if (token == JSON_NULL)
-        return HALLEY_OK;
     if (token != JSON_ARRAY)
         return json_bad(j, token == JSON_ERROR ? NULL
                                                : "an array of node ids is wanted here");
@@ -326,17 +346,19 @@ static halley_status take_io(json_trace *j, halley_io *io, strbuf *texts)
     json_token token = json_next(&j->r);
     if (token != JSON_OBJECT)
         return json_bad(j, token == JSON_ERROR ? NULL : "an object is wanted here");
+    static const char *const keys[] = {"values", "shapes", "types"};
+    halley_bytes *const to[] = {&io->values, &io->shapes, &io->types};
+    uint32_t seen = 0;
     io->present = true;
     while ((token = json_next(&j->r)) == JSON_KEY) {
-        const str key = j->r.text;
-        if (json_key_is(key, "values"))
-            TRY(json_take_text(j, &io->values, &texts[0]));
-        else if (json_key_is(key, "shapes"))
-            TRY(json_take_text(j, &io->shapes, &texts[1]));
-        else if (json_key_is(key, "types"))
-            TRY(json_take_text(j, &io->types, &texts[2]));
-        else
+        uint32_t i = 0;
+        while (i < 3 && !json_key_is(j->r.text, keys[i]))
+            i++;
+        if (i == 3)
             return json_bad(j, "inputs and outputs have values, shapes and types only");
+        TRY(json_once(j, &seen, i));
+        if (!json_take_null(&j->r))
+            TRY(json_take_text(j, to[i], &texts[i]));
     }
     return token == JSON_OBJECT_END ? HALLEY_OK : json_bad(j, NULL);
 }
@@ -364,41 +386,70 @@ static halley_status take_type(json_trace *j, uint32_t *type)
  * what comes before is kept: numbers as they are, and for attributes where they stand.
  */
 typedef struct node_parts {
-    halley_bytes name;
+    halley_bytes name, version;
     uint64_t id, start, duration;
     uint32_t type;
     halley_io inputs, outputs;
     json_reader attrs; /* where the attributes are, when there are any */
-    bool has_attrs, any_node_key;
+    uint32_t seen;     /* keys, as bits */
+    bool has_attrs;
 } node_parts;
 
-static halley_status take_node_key(json_trace *j, node_parts *p, str key)
+/* By the number of the field, but the version, which only metadata has. */
+enum { KEY_VERSION = 0, KEY_ATTR = 10 };
+static const char *const node_keys[] = {"version",
+                                        "id",
+                                        "name",
+                                        "type",
+                                        "ctrl_deps",
+                                        "data_deps",
+                                        "start_time_micros",
+                                        "duration_micros",
+                                        "inputs",
+                                        "outputs",
+                                        "attr"};
+
+static halley_status take_node_value(json_trace *j, node_parts *p, uint32_t key)
 {
-    p->any_node_key |= !json_key_is(key, "attr") && !json_key_is(key, "version");
-    if (json_key_is(key, "id"))
+    switch (key) {
+    case 1:
         return json_take_integer(j, HALLEY_ATTR_UINT64, &p->id);
-    if (json_key_is(key, "name"))
+    case 2:
         return json_take_text(j, &p->name, &j->node_name);
-    if (json_key_is(key, "type"))
+    case 3:
         return take_type(j, &p->type);
-    if (json_key_is(key, "ctrl_deps"))
+    case 4:
         return json_take_ids(j, &j->ctrl);
-    if (json_key_is(key, "data_deps"))
+    case 5:
         return json_take_ids(j, &j->data);
-    if (json_key_is(key, "start_time_micros"))
+    case 6:
         return json_take_integer(j, HALLEY_ATTR_UINT64, &p->start);
-    if (json_key_is(key, "duration_micros"))
+    case 7:
         return json_take_integer(j, HALLEY_ATTR_UINT64, &p->duration);
-    if (json_key_is(key, "inputs"))
+    case 8:
         return take_io(j, &p->inputs, j->io);
-    if (json_key_is(key, "outputs"))
+    case 9:
         return take_io(j, &p->outputs, j->io + 3);
-    if (json_key_is(key, "attr")) {
+    case KEY_ATTR:
         p->attrs = j->r;
         p->has_attrs = true;
         return json_skip(&j->r, json_next(&j->r)) ? HALLEY_OK : json_bad(j, NULL);
+    default:
+        return json_take_text(j, &p->version, &j->version);
     }
-    return json_bad(j, "this key is not in Chakra's node schema");
+}
+
+/* A key of a node or of metadata, and its value; null is the same as nothing at all. */
+static halley_status take_node_key(json_trace *j, node_parts *p, bool may_be_meta)
+{
+    const uint32_t n = sizeof node_keys / sizeof *node_keys;
+    uint32_t key = may_be_meta ? KEY_VERSION : KEY_VERSION + 1;
+    while (key < n && !json_key_is(j->r.text, node_keys[key]))
+        key++;
+    if (key == n)
+        return json_bad(j, "this key is not in Chakra's node schema");
+    TRY(json_once(j, &p->seen, key));
+    return json_take_null(&j->r) ? HALLEY_OK : take_node_value(j, p, key);
 }
 
 static halley_status add_node(json_trace *j, const node_parts *p)
@@ -425,6 +476,7 @@ static halley_status add_node(json_trace *j, const node_parts *p)
 static halley_status add_meta(json_trace *j, const node_parts *p)
 {
     builder_set_metadata(j->b, true);
+    TRY(halley_builder_version(j->b, p->version));
     if (!p->has_attrs)
         return HALLEY_OK;
     const json_reader after = j->r;
@@ -434,50 +486,50 @@ static halley_status add_meta(json_trace *j, const node_parts *p)
     return HALLEY_OK;
 }
 
+/* What an object may be: the first one is metadata if it has nothing else. */
+typedef enum object_kind { OBJECT_NODE, OBJECT_FIRST, OBJECT_META } object_kind;
+
 /* The object whose '{' and (unless it is empty) first key have been read. */
-static halley_status take_object(json_trace *j, json_token token, bool may_be_meta)
+static halley_status take_object(json_trace *j, json_token token, object_kind kind)
 {
-    node_parts p = {.name = {"", 0}};
+    node_parts p = {.name = {"", 0}, .version = {"", 0}};
     j->ctrl.n = j->data.n = 0;
-    bool has_version = false;
-    for (; token == JSON_KEY; token = json_next(&j->r)) {
-        if (may_be_meta && json_key_is(j->r.text, "version")) {
-            halley_bytes version;
-            TRY(json_take_text(j, &version, &j->scratch));
-            TRY(halley_builder_version(j->b, version));
-            has_version = true;
-        } else {
-            TRY(take_node_key(j, &p, j->r.text));
-        }
-    }
+    for (; token == JSON_KEY; token = json_next(&j->r))
+        TRY(take_node_key(j, &p, kind != OBJECT_NODE));
     if (token != JSON_OBJECT_END)
         return json_bad(j, NULL);
-    if (has_version && p.any_node_key)
-        return json_bad(j, "an object with both a version and node fields is neither "
-                           "metadata nor a node");
-    return may_be_meta && !p.any_node_key ? add_meta(j, &p) : add_node(j, &p);
+    const bool has_version = p.seen >> KEY_VERSION & 1;
+    const bool has_more = p.seen & ~(1u << KEY_VERSION | 1u << KEY_ATTR);
+    if (has_more && (has_version || kind == OBJECT_META))
+        return json_bad(j, "metadata has a version and attributes only");
+    return kind == OBJECT_NODE || has_more ? add_node(j, &p) : add_meta(j, &p);
 }
 
 /* {"metadata": {…}, "nodes": […]}, whose first key has been read. */
 static halley_status take_document(json_trace *j)
 {
     json_token token = JSON_KEY;
+    uint32_t seen = 0;
     for (; token == JSON_KEY; token = json_next(&j->r)) {
         const bool meta = str_eq(j->r.text, STR("metadata"));
         if (!meta && !str_eq(j->r.text, STR("nodes")))
             return json_bad(j, "a trace document has metadata and nodes only");
+        TRY(json_once(j, &seen, meta));
         token = json_next(&j->r);
         if (token != (meta ? JSON_OBJECT : JSON_ARRAY))
             return json_bad(
                 j, token == JSON_ERROR ? NULL : "metadata is an object, nodes an array");
         if (meta) {
-            TRY(take_object(j, json_next(&j->r), true));
+            TRY(take_object(j, json_next(&j->r), OBJECT_META));
             continue;
         }
-        while ((token = json_next(&j->r)) == JSON_OBJECT)
-            TRY(take_object(j, json_next(&j->r), false));
+        bool any = false;
+        for (; (token = json_next(&j->r)) == JSON_OBJECT; any = true)
+            TRY(take_object(j, json_next(&j->r), OBJECT_NODE));
         if (token != JSON_ARRAY_END)
             return json_bad(j, token == JSON_ERROR ? NULL : "a node is an object");
+        if (!any) /* an .et of no bytes at all would be no trace */
+            builder_set_metadata(j->b, true);
     }
     return token == JSON_OBJECT_END ? HALLEY_OK : json_bad(j, NULL);
 }
@@ -499,7 +551,7 @@ static bool is_graph(const json_trace *j)
 /* Whatever the first object turns out to be. */
 static halley_status take_all(json_trace *j)
 {
-    bool first = true;
+    bool first = true, whole = false;
     json_token token = json_next(&j->r);
     const bool in_array = token == JSON_ARRAY;
     if (in_array)
@@ -509,14 +561,16 @@ static halley_status take_all(json_trace *j)
         const bool has_key = first && !in_array && token == JSON_KEY;
         if (has_key &&
             (str_eq(j->r.text, STR("metadata")) || str_eq(j->r.text, STR("nodes")))) {
+            whole = true;
             TRY(take_document(j));
         } else if (has_key && is_graph(j)) {
+            whole = true;
             j->form = HALLEY_FORM_GRAPH_JSON;
             TRY(json_take_graph(j));
+        } else if (whole) {
+            return json_bad(j, "something stands behind the trace document");
         } else {
-            if (!first && !in_array && j->form == HALLEY_FORM_GRAPH_JSON)
-                return json_bad(j, "something stands behind the workload_graph document");
-            TRY(take_object(j, token, first));
+            TRY(take_object(j, token, first ? OBJECT_FIRST : OBJECT_NODE));
         }
     }
     if (token == JSON_ERROR)
@@ -555,7 +609,8 @@ halley_status json_trace_read(halley_trace **out, file_input *in, const char *pa
         halley_trace_free(trace);
     else
         *out = trace;
-    strbuf *const texts[] = {&j.scratch, &j.other, &j.name, &j.doc, &j.node_name};
+    strbuf *const texts[] = {&j.scratch, &j.other,     &j.name,
+                             &j.doc,     &j.node_name, &j.version};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         strbuf_fini(texts[i]);
     for (size_t i = 0; i < 6; i++)

@@ -11,12 +11,15 @@ typedef struct json_trace {
     halley_builder *b;
     halley_error *err;
     halley_trace_form form;
-    strbuf scratch, other, name, doc, node_name, io[6]; /* texts with escapes resolved */
+    /* texts with escapes resolved */
+    strbuf scratch, other, name, doc, node_name, version, io[6];
     u64_array ctrl, data;
 } json_trace;
 
 /* An error at the current token; NULL: what the tokenizer found wrong. */
 halley_status json_bad(json_trace *j, const char *what);
+/* Key `number` of an object: an error if that stands there already. */
+halley_status json_once(json_trace *j, uint32_t *seen, uint32_t number);
 /* "ctrl_deps" or "ctrlDeps"? */
 bool json_key_is(str key, const char *name);
 /* The text of the current string token. */

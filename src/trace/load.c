@@ -19,13 +19,19 @@ static uint8_t first_byte(const file_input *in)
 
 /*
  * An .et starts with the length of its metadata and the tag of its first field, 0x0a or
- * 0x12. Only a length of 123 ('{') with a version of 34 characters would look like the
- * start of a JSON object.
+ * 0x12. Only a length of 123 ('{') and a version (tag '\n') of 34 ('"') characters look
+ * like the start of a JSON object; the tag of an attribute behind that cannot stand in
+ * JSON.
  */
+static bool is_et_like_json(const file_input *in)
+{
+    return in->n > 123 && memcmp(in->at, "{\n\"", 3) == 0 && in->at[3 + 34] == 0x12;
+}
+
 static bool looks_like_json(const file_input *in)
 {
     const uint8_t first = first_byte(in);
-    if (first != '{' && first != '[')
+    if ((first != '{' && first != '[') || is_et_like_json(in))
         return false;
     size_t i = (size_t)((const uint8_t *)memchr(in->at, first, in->n) - in->at) + 1;
     while (i < in->n && is_space(in->at[i]))
