@@ -19,6 +19,7 @@ typedef enum halley_network_model {
 /* Zero in every field is the default: (halley_sim_opts){0} is a valid choice. */
 typedef struct halley_sim_opts {
     halley_network_model network;
+    bool record; /* keep when every node began and ended: 16 bytes a node and rank */
 } halley_sim_opts;
 
 /*
@@ -41,13 +42,49 @@ typedef struct halley_rank_result {
     /* time in which at least one node of the kind was running */
     uint64_t gpu, comm, cpu, memory;
     bool has_gpu, has_comm, has_cpu, has_memory, has_other;
-    uint64_t overlap; /* gpu + comm - wall when both exist, else 0 */
+    uint64_t
+        overlap;   /* gpu + comm - wall when both exist, else 0 (ASTRA-sim's measure) */
+    uint64_t busy; /* time in which at least one node was running */
+    uint64_t bare_comm; /* time in which communication ran and the GPU did not compute */
     /* roofline: shares and FLOP/B, weighted by time */
     double compute_bound, compute_use, memory_use, intensity;
 } halley_rank_result;
 
 uint32_t halley_result_ranks(const halley_result *result);
 halley_rank_result halley_result_rank(const halley_result *result, uint32_t rank);
+/* All nodes of one kind of communication in one group. */
+typedef struct halley_traffic {
+    uint32_t type;      /* halley_node_type: COLL, SEND or RECV */
+    uint32_t coll;      /* halley_coll_type, for COLL */
+    int64_t group;      /* id of the communicator group; 0 = all ranks */
+    uint32_t n_members; /* of the group */
+    uint64_t count;     /* nodes, over all ranks */
+    double bytes;       /* as the nodes give them, summed up */
+    double ticks;       /* from begin to end, summed up */
+} halley_traffic;
+uint32_t halley_result_traffic_count(const halley_result *result);
+halley_traffic halley_result_traffic(const halley_result *result, uint32_t i);
+
+/* What went over one dimension of the network. */
+typedef struct halley_dim_result {
+    const char *topology; /* "Ring"; static */
+    uint32_t n;           /* NPUs along it */
+    double bw_Bps;        /* of one link */
+    uint64_t messages;
+    double bytes; /* over all NPUs */
+    double use;   /* share of what all NPUs could have sent in the time of the run */
+} halley_dim_result;
+uint32_t halley_result_dims(const halley_result *result);
+halley_dim_result halley_result_dim(const halley_result *result, uint32_t i);
+
+/* When a node ran; with `record` only. Nodes by their index in the rank's trace. */
+typedef struct halley_node_times {
+    uint64_t begin, end;
+    bool ran; /* false: it never did, or nothing was recorded */
+} halley_node_times;
+halley_node_times halley_result_node(const halley_result *result, uint32_t rank,
+                                     uint32_t node);
+
 /* Ranks in the order in which they finished: the i-th of them. */
 uint32_t halley_result_finisher(const halley_result *result, uint32_t i);
 double halley_result_ticks_per_s(const halley_result *result);

@@ -81,11 +81,16 @@ uint64_t net_delay(const net *n, uint32_t from, uint32_t to, uint64_t bytes)
                       (double)bytes / dim->bytes_per_tick);
 }
 
-void net_send(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint64_t what)
+void net_count(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint32_t messages)
 {
     const uint32_t d = n->n_dims > 1 ? net_first_dim(n, from, to) : 0;
-    n->n_sent[d]++;
-    n->sent_bytes[d] += (double)bytes;
+    n->n_sent[d] += messages;
+    n->sent_bytes[d] += (double)bytes * messages;
+}
+
+void net_send(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint64_t what)
+{
+    net_count(n, from, to, bytes, 1);
     if (n->link_queues)
         net_links_send(n, from, to, bytes, what);
     else

@@ -79,6 +79,9 @@ uint32_t net_differ(const net *n, uint32_t a, uint32_t b);
 /* The dimension that is charged for it. */
 uint32_t net_first_dim(const net *n, uint32_t from, uint32_t to);
 
+/* Count messages that the caller schedules itself, knowing their delay. */
+void net_count(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint32_t messages);
+
 /* Start a message now: in the contention-free model `what` becomes an event of the queue,
  * in the link-queue model deliver is called from net_handle. */
 void net_send(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint64_t what);

@@ -14,7 +14,8 @@
  *   match.c   messages between two ranks: k-th send meets k-th receive of equal key
  *   bus.c     the LogGP bus at an NPU's end of the network
  *   calls.c   calls of an NPU, grouped by time
- *   run.c     set-up, the loop, the result;  wait.c  who waits for whom
+ *   run.c     set-up and the loop;  result.c, traffic.c  what comes out of it
+ *   wait.c    who waits for whom
  */
 #ifndef SIM_ENGINE_H
 #define SIM_ENGINE_H
@@ -206,6 +207,8 @@ typedef enum sim_busy {
     SIM_BUSY_CPU,
     SIM_BUSY_MEM,
     SIM_BUSY_OTHER,
+    SIM_BUSY_ANY,
+    SIM_BUSY_GPU_OR_COMM,
     SIM_N_BUSY
 } sim_busy;
 typedef struct sim_span {
@@ -227,6 +230,7 @@ typedef struct sim_rank {
     bool finished;
     uint64_t finish, compute, wall;
     sim_span spans[SIM_N_BUSY];
+    uint64_t *begins, *ends; /* by index in the trace, when recorded; else NULL */
 } sim_rank;
 
 /* Oddities of a run, each told once. */
@@ -262,6 +266,8 @@ typedef struct sim {
     uint32_t n_programs;
     ARRAY(uint32_t) freed; /* nodes that became ready while others are being issued */
     bool issuing;
+    ARRAY(halley_traffic) traffic;
+    map64 traffic_by_key; /* type, collective, group -> row */
     arena memory_of_run;
     uint64_t n_events;
     uint32_t odd;         /* bit i: oddity i */
@@ -355,6 +361,13 @@ const char *sim_custom_find(const sim *s, cluster_coll coll, uint32_t group,
                             uint32_t rank, uint64_t node_id);
 void sim_custom_start(sim *s, uint32_t op, uint32_t member);
 void sim_custom_ended(sim *s, uint64_t what);
+
+/* traffic.c: a communication node begins or ends. */
+void sim_traffic_begin(sim *s, const sim_node *n);
+void sim_traffic_end(sim *s, const sim_node *n);
+
+/* result.c */
+halley_status sim_result_new(halley_result **out, sim *s);
 
 /* wait.c: the queue is dry and ranks are not done; writes the error. */
 halley_status sim_explain_wait(sim *s);

@@ -40,6 +40,37 @@ static void span_end(sim_span *span, uint64_t now)
         span->total += now - span->since;
 }
 
+static bool gpu_or_comm(sim_busy busy)
+{
+    return busy == SIM_BUSY_GPU || busy == SIM_BUSY_COMM;
+}
+
+static void note_begin(sim *s, sim_rank *r, const sim_node *n)
+{
+    const sim_busy busy = busy_of(n);
+    span_begin(&r->spans[busy], s->queue.now);
+    span_begin(&r->spans[SIM_BUSY_ANY], s->queue.now);
+    if (gpu_or_comm(busy))
+        span_begin(&r->spans[SIM_BUSY_GPU_OR_COMM], s->queue.now);
+    if (busy == SIM_BUSY_COMM)
+        sim_traffic_begin(s, n);
+    if (r->begins != NULL)
+        r->begins[n->trace_index] = s->queue.now;
+}
+
+static void note_end(sim *s, sim_rank *r, const sim_node *n)
+{
+    const sim_busy busy = busy_of(n);
+    span_end(&r->spans[busy], s->queue.now);
+    span_end(&r->spans[SIM_BUSY_ANY], s->queue.now);
+    if (gpu_or_comm(busy))
+        span_end(&r->spans[SIM_BUSY_GPU_OR_COMM], s->queue.now);
+    if (busy == SIM_BUSY_COMM)
+        sim_traffic_end(s, n);
+    if (r->ends != NULL)
+        r->ends[n->trace_index] = s->queue.now;
+}
+
 static void make_ready(sim_rank *r, uint32_t node)
 {
     freeset_add(&r->ready[r->program->nodes[node].slot], node);
@@ -51,7 +82,7 @@ static void retire(sim *s, sim_rank *r, uint32_t node)
 {
     const sim_node *n = &r->program->nodes[node];
     r->busy[n->slot] = false;
-    span_end(&r->spans[busy_of(n)], s->queue.now);
+    note_end(s, r, n);
     r->wall = s->queue.now;
     r->waiting[node] = SIM_NODE_DONE;
     r->n_running--;
@@ -126,7 +157,7 @@ static void issue(sim *s, uint32_t rank, uint32_t node)
     r->waiting[node] = SIM_NODE_RUNNING;
     r->n_running++;
     r->busy[n->slot] = n->slot != SIM_SLOT_FREE;
-    span_begin(&r->spans[busy_of(n)], s->queue.now);
+    note_begin(s, r, n);
     if (n->flags & SIM_NODE_SKIP) {
         retire(s, r, node);
         return;

@@ -1,36 +1,9 @@
 /*
- * sim/run.c - one run: set up, carry out events until there are none, read off the
- * result.
+ * sim/run.c - one run: set up, carry out events until there are none.
  */
 #include "sim/engine.h"
 
 #include <string.h>
-
-static const char *const oddities[SIM_N_ODDITIES] = {
-    [SIM_ODD_HALVING] =
-        "halving-doubling all-gather over a number of members that is not a "
-        "power of two: it leaves members out, and its time means little",
-    [SIM_ODD_TREE] =
-        "a double binary tree stands in for something else than an all-reduce; "
-        "it is an all-reduce of all the data all the same",
-    [SIM_ODD_ACROSS] =
-        "messages between NPUs that differ in several dimensions are charged "
-        "for the first of them only",
-    [SIM_ODD_TRACES] =
-        "there are traces of more ranks than the network has NPUs; they are "
-        "left out",
-    [SIM_ODD_UNRECEIVED] = "messages were sent that no rank received",
-};
-
-struct halley_result {
-    uint32_t n_ranks;
-    double ticks_per_s;
-    bool roofline;
-    uint32_t odd;
-    uint64_t n_events;
-    halley_rank_result *ranks;
-    uint32_t *finishers;
-};
 
 void sim_fail(sim *s, halley_status status)
 {
@@ -133,6 +106,18 @@ static halley_status compile_programs(sim *s, const halley_trace_set *traces)
     return status;
 }
 
+/* Room for begin and end of every node; UINT64_MAX = it never did. */
+static halley_status init_record(sim *s, sim_rank *r)
+{
+    const size_t n = r->program->n;
+    r->begins = mem_array(n * 2, sizeof *r->begins);
+    if (r->begins == NULL)
+        return error_nomem(s->err);
+    r->ends = r->begins + n;
+    memset(r->begins, 0xff, n * 2 * sizeof *r->begins);
+    return HALLEY_OK;
+}
+
 static halley_status init_rank(sim *s, sim_rank *r)
 {
     const sim_program *p = r->program;
@@ -182,6 +167,8 @@ static halley_status set_up(sim *s, const halley_trace_set *traces,
     TRY(compile_programs(s, traces));
     for (uint32_t i = 0; i < s->n_npus; i++)
         TRY(init_rank(s, &s->ranks[i]));
+    for (uint32_t i = 0; opts->record && i < s->n_npus; i++)
+        TRY(init_record(s, &s->ranks[i]));
     return HALLEY_OK;
 }
 
@@ -208,65 +195,6 @@ static halley_status loop(sim *s)
     return s->status;
 }
 
-static void read_rank(halley_rank_result *to, const sim_rank *r)
-{
-    const sim_program *p = r->program;
-    const sim_span *spans = r->spans;
-    const double ticks = (double)(p->compute_ticks + 1); /* never zero, as there */
-    *to = (halley_rank_result){
-        .finish = r->finish,
-        .compute = r->compute,
-        .exposed = r->finish - r->compute,
-        .wall = r->wall,
-        .gpu = spans[SIM_BUSY_GPU].total,
-        .comm = spans[SIM_BUSY_COMM].total,
-        .cpu = spans[SIM_BUSY_CPU].total,
-        .memory = spans[SIM_BUSY_MEM].total,
-        .has_gpu = spans[SIM_BUSY_GPU].seen,
-        .has_comm = spans[SIM_BUSY_COMM].seen,
-        .has_cpu = spans[SIM_BUSY_CPU].seen,
-        .has_memory = spans[SIM_BUSY_MEM].seen,
-        .has_other = spans[SIM_BUSY_OTHER].seen,
-        .compute_bound = (double)p->compute_bound_ticks / ticks,
-        .compute_use = p->compute_use / ticks,
-        .memory_use = p->memory_use / ticks,
-        .intensity = p->intensity / ticks,
-    };
-    if (to->has_gpu && to->has_comm)
-        to->overlap = to->gpu + to->comm - to->wall;
-}
-
-static void note_unreceived(sim *s)
-{
-    for (size_t i = 0; i < s->match.channels.n; i++)
-        if (s->match.channels.at[i].n_early > 0)
-            s->odd |= 1u << SIM_ODD_UNRECEIVED;
-}
-
-static halley_status make_result(halley_result **out, sim *s)
-{
-    halley_result *r = calloc(1, sizeof *r);
-    if (r == NULL)
-        return error_nomem(s->err);
-    r->n_ranks = s->n_npus;
-    r->ticks_per_s = 1e9 * (double)s->ticks_per_ns;
-    r->roofline = s->system->roofline;
-    r->n_events = s->n_events;
-    note_unreceived(s);
-    r->odd = s->odd;
-    r->ranks = mem_array(s->n_npus, sizeof *r->ranks);
-    if (r->ranks == NULL) {
-        free(r);
-        return error_nomem(s->err);
-    }
-    r->finishers = s->finishers;
-    s->finishers = NULL;
-    for (uint32_t i = 0; i < s->n_npus; i++)
-        read_rank(&r->ranks[i], &s->ranks[i]);
-    *out = r;
-    return HALLEY_OK;
-}
-
 static void tear_down(sim *s)
 {
     des_queue_fini(&s->queue);
@@ -280,9 +208,13 @@ static void tear_down(sim *s)
     for (uint32_t i = 0; i < s->n_programs; i++)
         sim_program_fini(&s->programs[i]);
     free(s->programs);
+    for (uint32_t i = 0; s->ranks != NULL && i < s->n_npus; i++)
+        free(s->ranks[i].begins);
     free(s->ranks);
     free(s->finishers);
     array_fini(&s->freed);
+    array_fini(&s->traffic);
+    map64_fini(&s->traffic_by_key);
     arena_fini(&s->memory_of_run);
 }
 
@@ -305,59 +237,7 @@ halley_status halley_sim_run(halley_result **out, const halley_trace_set *traces
     if (status == HALLEY_OK)
         status = sim_explain_wait(&s);
     if (status == HALLEY_OK)
-        status = make_result(out, &s);
+        status = sim_result_new(out, &s);
     tear_down(&s);
     return status;
-}
-
-void halley_result_free(halley_result *result)
-{
-    if (result == NULL)
-        return;
-    free(result->ranks);
-    free(result->finishers);
-    free(result);
-}
-
-uint32_t halley_result_ranks(const halley_result *result)
-{
-    return result->n_ranks;
-}
-
-halley_rank_result halley_result_rank(const halley_result *result, uint32_t rank)
-{
-    return result->ranks[rank];
-}
-
-uint32_t halley_result_finisher(const halley_result *result, uint32_t i)
-{
-    return result->finishers[i];
-}
-
-double halley_result_ticks_per_s(const halley_result *result)
-{
-    return result->ticks_per_s;
-}
-
-bool halley_result_has_roofline(const halley_result *result)
-{
-    return result->roofline;
-}
-
-uint64_t halley_result_events(const halley_result *result)
-{
-    return result->n_events;
-}
-
-uint32_t halley_result_warning_count(const halley_result *result)
-{
-    return (uint32_t)__builtin_popcount(result->odd);
-}
-
-const char *halley_result_warning(const halley_result *result, uint32_t i)
-{
-    uint32_t odd = result->odd;
-    for (; i > 0; i--)
-        odd &= odd - 1;
-    return oddities[__builtin_ctz(odd)];
 }

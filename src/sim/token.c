@@ -81,8 +81,10 @@ void sim_phase_start(sim *s, uint32_t op, uint32_t member)
     if (p->algo == CLUSTER_ALGO_RING) {
         const sim_op *o = &s->streams.ops.at[op];
         m->to = coll_packet_to(p, member, 0);
-        m->delay =
-            net_delay(&s->net, m->npu, sim_member_rank(s, o, m->to), p->message_bytes);
+        const uint32_t to = sim_member_rank(s, o, m->to);
+        m->delay = net_delay(&s->net, m->npu, to, p->message_bytes);
+        if (!s->net.link_queues && !s->system->rendezvous)
+            net_count(&s->net, m->npu, to, p->message_bytes, p->n_sends);
     }
     for (uint32_t i = 0; i < p->window; i++)
         new_packet(s, op, member, m, p);

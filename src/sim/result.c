@@ -1,0 +1,224 @@
+/* sim/result.c - what comes out of a run, and how it is asked for. */
+#include "sim/engine.h"
+
+static const char *const oddities[SIM_N_ODDITIES] = {
+    [SIM_ODD_HALVING] =
+        "halving-doubling all-gather over a number of members that is not a "
+        "power of two: it leaves members out, and its time means little",
+    [SIM_ODD_TREE] =
+        "a double binary tree stands in for something else than an all-reduce; "
+        "it is an all-reduce of all the data all the same",
+    [SIM_ODD_ACROSS] =
+        "messages between NPUs that differ in several dimensions are charged "
+        "for the first of them only",
+    [SIM_ODD_TRACES] =
+        "there are traces of more ranks than the network has NPUs; they are "
+        "left out",
+    [SIM_ODD_UNRECEIVED] = "messages were sent that no rank received",
+};
+
+struct halley_result {
+    uint32_t n_ranks;
+    double ticks_per_s;
+    bool roofline;
+    uint32_t odd;
+    uint64_t n_events;
+    halley_rank_result *ranks;
+    uint32_t *finishers;
+    ARRAY(halley_traffic) traffic;
+    uint32_t n_dims;
+    halley_dim_result dims[CLUSTER_MAX_DIMS];
+    uint64_t **nodes;  /* by rank: begins, then ends; NULL when not recorded */
+    uint32_t *n_nodes; /* by rank */
+};
+
+static void read_rank(halley_rank_result *to, const sim_rank *r)
+{
+    const sim_program *p = r->program;
+    const sim_span *spans = r->spans;
+    const double ticks = (double)(p->compute_ticks + 1); /* never zero, as there */
+    *to = (halley_rank_result){
+        .finish = r->finish,
+        .compute = r->compute,
+        .exposed = r->finish - r->compute,
+        .wall = r->wall,
+        .gpu = spans[SIM_BUSY_GPU].total,
+        .comm = spans[SIM_BUSY_COMM].total,
+        .cpu = spans[SIM_BUSY_CPU].total,
+        .memory = spans[SIM_BUSY_MEM].total,
+        .busy = spans[SIM_BUSY_ANY].total,
+        .bare_comm = spans[SIM_BUSY_GPU_OR_COMM].total - spans[SIM_BUSY_GPU].total,
+        .has_gpu = spans[SIM_BUSY_GPU].seen,
+        .has_comm = spans[SIM_BUSY_COMM].seen,
+        .has_cpu = spans[SIM_BUSY_CPU].seen,
+        .has_memory = spans[SIM_BUSY_MEM].seen,
+        .has_other = spans[SIM_BUSY_OTHER].seen,
+        .compute_bound = (double)p->compute_bound_ticks / ticks,
+        .compute_use = p->compute_use / ticks,
+        .memory_use = p->memory_use / ticks,
+        .intensity = p->intensity / ticks,
+    };
+    if (to->has_gpu && to->has_comm)
+        to->overlap = to->gpu + to->comm - to->wall;
+}
+
+static void note_unreceived(sim *s)
+{
+    for (size_t i = 0; i < s->match.channels.n; i++)
+        if (s->match.channels.at[i].n_early > 0)
+            s->odd |= 1u << SIM_ODD_UNRECEIVED;
+}
+
+/* The latest end of a rank. */
+static uint64_t last_finish(const sim *s)
+{
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < s->n_npus; i++)
+        last = s->ranks[i].finish > last ? s->ranks[i].finish : last;
+    return last;
+}
+
+static void read_dims(halley_result *r, const sim *s)
+{
+    const double seconds = (double)last_finish(s) / r->ticks_per_s;
+    r->n_dims = s->cluster->n_dims;
+    for (uint32_t d = 0; d < r->n_dims; d++) {
+        const cluster_dim *dim = &s->cluster->dims[d];
+        const double most = seconds * dim->bw_Bps * s->n_npus;
+        r->dims[d] = (halley_dim_result){
+            .topology = cluster_topology_names[dim->topology],
+            .n = dim->n,
+            .bw_Bps = dim->bw_Bps,
+            .messages = s->net.n_sent[d],
+            .bytes = s->net.sent_bytes[d],
+            .use = most > 0 ? s->net.sent_bytes[d] / most : 0,
+        };
+    }
+}
+
+static halley_status fill(halley_result *r, sim *s)
+{
+    r->n_ranks = s->n_npus;
+    r->ticks_per_s = 1e9 * (double)s->ticks_per_ns;
+    r->roofline = s->system->roofline;
+    r->n_events = s->n_events;
+    note_unreceived(s);
+    r->odd = s->odd;
+    r->ranks = mem_array(s->n_npus, sizeof *r->ranks);
+    r->nodes = mem_array_zero(s->n_npus, sizeof *r->nodes);
+    r->n_nodes = mem_array(s->n_npus, sizeof *r->n_nodes);
+    if (r->ranks == NULL || r->nodes == NULL || r->n_nodes == NULL ||
+        !array_reserve(&r->traffic, s->traffic.n))
+        return error_nomem(s->err);
+    for (size_t i = 0; i < s->traffic.n; i++)
+        r->traffic.at[r->traffic.n++] = s->traffic.at[i];
+    r->finishers = s->finishers;
+    s->finishers = NULL;
+    for (uint32_t i = 0; i < s->n_npus; i++) {
+        read_rank(&r->ranks[i], &s->ranks[i]);
+        r->nodes[i] = s->ranks[i].begins;
+        r->n_nodes[i] = s->ranks[i].program->n;
+        s->ranks[i].begins = NULL;
+    }
+    read_dims(r, s);
+    return HALLEY_OK;
+}
+
+halley_status sim_result_new(halley_result **out, sim *s)
+{
+    halley_result *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return error_nomem(s->err);
+    const halley_status status = fill(r, s);
+    if (status != HALLEY_OK)
+        halley_result_free(r);
+    else
+        *out = r;
+    return status;
+}
+
+void halley_result_free(halley_result *result)
+{
+    if (result == NULL)
+        return;
+    for (uint32_t i = 0; result->nodes != NULL && i < result->n_ranks; i++)
+        free(result->nodes[i]);
+    free(result->nodes);
+    free(result->n_nodes);
+    array_fini(&result->traffic);
+    free(result->ranks);
+    free(result->finishers);
+    free(result);
+}
+
+uint32_t halley_result_ranks(const halley_result *result)
+{
+    return result->n_ranks;
+}
+
+halley_rank_result halley_result_rank(const halley_result *result, uint32_t rank)
+{
+    return result->ranks[rank];
+}
+
+uint32_t halley_result_finisher(const halley_result *result, uint32_t i)
+{
+    return result->finishers[i];
+}
+
+double halley_result_ticks_per_s(const halley_result *result)
+{
+    return result->ticks_per_s;
+}
+
+bool halley_result_has_roofline(const halley_result *result)
+{
+    return result->roofline;
+}
+
+uint64_t halley_result_events(const halley_result *result)
+{
+    return result->n_events;
+}
+
+uint32_t halley_result_warning_count(const halley_result *result)
+{
+    return (uint32_t)__builtin_popcount(result->odd);
+}
+
+const char *halley_result_warning(const halley_result *result, uint32_t i)
+{
+    uint32_t odd = result->odd;
+    for (; i > 0; i--)
+        odd &= odd - 1;
+    return oddities[__builtin_ctz(odd)];
+}
+
+uint32_t halley_result_traffic_count(const halley_result *result)
+{
+    return (uint32_t)result->traffic.n;
+}
+
+halley_traffic halley_result_traffic(const halley_result *result, uint32_t i)
+{
+    return result->traffic.at[i];
+}
+
+uint32_t halley_result_dims(const halley_result *result)
+{
+    return result->n_dims;
+}
+
+halley_dim_result halley_result_dim(const halley_result *result, uint32_t i)
+{
+    return result->dims[i];
+}
+
+halley_node_times halley_result_node(const halley_result *result, uint32_t rank,
+                                     uint32_t node)
+{
+    const uint64_t *times = result->nodes[rank];
+    if (times == NULL || node >= result->n_nodes[rank] || times[node] == UINT64_MAX)
+        return (halley_node_times){0};
+    return (halley_node_times){times[node], times[result->n_nodes[rank] + node], true};
+}
