@@ -6,8 +6,7 @@
 #include "base/str.h"
 #include "cli/commands.h"
 #include "halley/sim.h"
-
-#include <inttypes.h>
+#include "report/sim.h"
 
 static const char *const models[] = {"unaware", "aware", NULL};
 
@@ -16,7 +15,9 @@ typedef struct sim_options {
     const char *logging, *logging_folder, *rendezvous;
     uint32_t model, queues;
     double injection, comm_scale, compute_scale;
-    bool astra_output;
+    bool astra_output, per_rank;
+    const char *per_node, *timeline;
+    cli_output output;
 } sim_options;
 
 static const cli_option options[] = {
@@ -93,59 +94,62 @@ static const cli_option options[] = {
      .kind = CLI_FLAG,
      .offset = offsetof(sim_options, astra_output),
      .doc = "write the lines that ASTRA-sim writes"},
+    {.name = "per-rank",
+     .kind = CLI_FLAG,
+     .offset = offsetof(sim_options, per_rank),
+     .doc = "write a CSV row for every rank"},
+    {.name = "per-node",
+     .kind = CLI_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, per_node),
+     .doc = "write a CSV row for every node of every rank to FILE"},
+    {.name = "timeline",
+     .kind = CLI_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, timeline),
+     .doc = "write a timeline that Perfetto and chrome://tracing open"},
+    CLI_OUTPUT_OPTIONS(sim_options, output),
     {0},
 };
 
 static const sim_options defaults = {.queues = 1, .injection = 1};
 
-/* In the order in which ranks finished, as ASTRA-sim reports them. */
-static void print_astra(const halley_result *result)
+static halley_status write_result(cli_call *call, const halley_result *result,
+                                  const halley_trace_set *traces, halley_error *err)
 {
-    for (uint32_t i = 0; i < halley_result_ranks(result); i++) {
-        const uint32_t k = halley_result_finisher(result, i);
-        const halley_rank_result r = halley_result_rank(result, k);
-        printf("[workload] [info] sys[%u] finished, %" PRIu64
-               " cycles, exposed communication %" PRIu64 " cycles.\n",
-               k, r.finish, r.exposed);
-        printf("[statistics] [info] sys[%u]. Post statistics processing start.\n", k);
-        if (r.has_cpu || r.has_memory || r.has_other)
-            continue; /* ASTRA-sim's statistics cannot take these and stop here */
-        printf("[statistics] [info] sys[%u]. Post statistics processing end.\n", k);
-        printf("[statistics] [info] sys[%u], Wall time: %" PRIu64 "\n", k, r.wall);
-        if (r.has_comm)
-            printf("[statistics] [info] sys[%u], Comm time: %" PRIu64 "\n", k, r.comm);
-        if (r.has_gpu)
-            printf("[statistics] [info] sys[%u], GPU time: %" PRIu64 "\n", k, r.gpu);
-        if (r.overlap > 0)
-            printf("[statistics] [info] sys[%u], Total compute-communication overlap: "
-                   "%" PRIu64 "\n",
-                   k, r.overlap);
-        if (!halley_result_has_roofline(result))
-            continue;
-        printf("[statistics] [info] sys[%u], Compute bound percentage: %.3f%%\n", k,
-               r.compute_bound * 100);
-        printf("[statistics] [info] sys[%u], Average compute utilization: %.3f%%\n", k,
-               r.compute_use * 100);
-        printf("[statistics] [info] sys[%u], Average memory utilization: %.3f%%\n", k,
-               r.memory_use * 100);
-        printf("[statistics] [info] sys[%u], Average operation intensity: %.3f\n", k,
-               r.intensity);
+    const sim_options *o = call->options;
+    report_form form;
+    TRY(cli_output_form(&form, call, &o->output, err));
+    if (o->per_node != NULL)
+        TRY(report_sim_nodes(result, traces, o->per_node, err));
+    if (o->timeline != NULL)
+        TRY(report_sim_timeline(result, traces, o->timeline, err));
+    if (o->astra_output) {
+        report_sim_astra(result, stdout);
+        return HALLEY_OK;
     }
+    if (form == REPORT_JSON)
+        return report_sim_json(result, stdout, err);
+    if (form == REPORT_CSV || o->per_rank)
+        return report_sim_ranks(result, stdout, err);
+    return report_sim_text(result, stdout, err);
 }
 
 static halley_status simulate(cli_call *call, const halley_cluster *cluster,
                               const halley_trace_set *traces, halley_error *err)
 {
     const sim_options *o = call->options;
-    const halley_sim_opts opts = {.network = o->model == 1 ? HALLEY_NETWORK_LINKS
-                                                           : HALLEY_NETWORK_FREE};
+    const halley_sim_opts opts = {
+        .network = o->model == 1 ? HALLEY_NETWORK_LINKS : HALLEY_NETWORK_FREE,
+        .record = o->per_node != NULL || o->timeline != NULL,
+    };
     halley_result *result;
     TRY(halley_sim_run(&result, traces, cluster, &opts, err));
     for (uint32_t i = 0; i < halley_result_warning_count(result); i++)
         cli_note(call, "warning: %s", halley_result_warning(result, i));
-    print_astra(result);
+    const halley_status status = write_result(call, result, traces, err);
     halley_result_free(result);
-    return HALLEY_OK;
+    return status;
 }
 
 static halley_status load_traces(halley_trace_set **out, const sim_options *o,

@@ -1,0 +1,348 @@
+/* report/sim.c - a simulation's result as tables, JSON, CSV and ASTRA-sim's lines. */
+#include "report/sim.h"
+
+#include "report/json.h"
+#include "report/table.h"
+
+#include <inttypes.h>
+
+/* Quantities of a rank, in ticks. */
+typedef uint64_t measure(const halley_rank_result *r, uint64_t end);
+
+static uint64_t finish(const halley_rank_result *r, uint64_t end)
+{
+    (void)end;
+    return r->finish;
+}
+static uint64_t gpu(const halley_rank_result *r, uint64_t end)
+{
+    (void)end;
+    return r->gpu;
+}
+static uint64_t comm(const halley_rank_result *r, uint64_t end)
+{
+    (void)end;
+    return r->comm;
+}
+static uint64_t bare_comm(const halley_rank_result *r, uint64_t end)
+{
+    (void)end;
+    return r->bare_comm;
+}
+static uint64_t memory(const halley_rank_result *r, uint64_t end)
+{
+    (void)end;
+    return r->memory;
+}
+static uint64_t cpu(const halley_rank_result *r, uint64_t end)
+{
+    (void)end;
+    return r->cpu;
+}
+static uint64_t idle(const halley_rank_result *r, uint64_t end)
+{
+    return end - r->busy;
+}
+
+static const struct {
+    const char *title, *key;
+    measure *of;
+    bool always; /* shown even when it is zero everywhere */
+} measures[] = {
+    {"Finish", "finish_s", finish, true},
+    {"GPU compute", "compute_s", gpu, true},
+    {"Communication", "comm_s", comm, true},
+    {"  not hidden by compute", "exposed_comm_s", bare_comm, true},
+    {"Remote memory", "memory_s", memory, false},
+    {"CPU", "cpu_s", cpu, false},
+    {"Idle", "idle_s", idle, true},
+};
+enum { N_MEASURES = sizeof measures / sizeof *measures };
+
+static uint64_t last_finish(const halley_result *result)
+{
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < halley_result_ranks(result); i++) {
+        const uint64_t at = halley_result_rank(result, i).finish;
+        last = at > last ? at : last;
+    }
+    return last;
+}
+
+typedef struct spread {
+    double mean, least, most; /* seconds */
+    uint32_t at;              /* the rank with the most */
+} spread;
+
+static spread measure_all(const halley_result *result, measure *of)
+{
+    const uint32_t n = halley_result_ranks(result);
+    const double per_s = halley_result_ticks_per_s(result);
+    const uint64_t end = last_finish(result);
+    spread s = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        const halley_rank_result r = halley_result_rank(result, i);
+        const double value = (double)of(&r, end) / per_s;
+        s.mean += value / n;
+        s.least = i == 0 || value < s.least ? value : s.least;
+        if (i == 0 || value > s.most) {
+            s.most = value;
+            s.at = i;
+        }
+    }
+    return s;
+}
+
+static const report_column time_columns[] = {
+    {"Per rank", "what", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Mean", "mean_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"Least", "least_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"Most", "most_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"On rank", "most_rank", REPORT_COUNT, UNITS_COUNT, 0},
+};
+
+static report_table *time_table(const halley_result *result, bool keys)
+{
+    report_table *t = report_table_new(time_columns, 5);
+    for (int i = 0; t != NULL && i < N_MEASURES; i++) {
+        const spread s = measure_all(result, measures[i].of);
+        if (!measures[i].always && s.most == 0)
+            continue;
+        report_table_words(t, str_from(keys ? measures[i].key : measures[i].title));
+        report_table_number(t, s.mean);
+        report_table_number(t, s.least);
+        report_table_number(t, s.most);
+        report_table_count(t, s.at);
+    }
+    return t;
+}
+
+static const report_column traffic_columns[] = {
+    {"Communication", "kind", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Group", "group", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Members", "members", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Nodes", "nodes", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Data a node", "bytes_per_node", REPORT_QUANTITY, UNITS_BYTES, 0},
+    {"Time a node", "time_per_node_s", REPORT_QUANTITY, UNITS_TIME, 0},
+};
+
+static const char *kind_name(const halley_traffic *t)
+{
+    if (t->type == HALLEY_NODE_COLL)
+        return halley_coll_type_name(t->coll);
+    return t->type == HALLEY_NODE_SEND ? "SEND" : "RECEIVE";
+}
+
+static void traffic_row(report_table *t, const halley_traffic *row, const char *group,
+                        double per_s)
+{
+    report_table_words(t, str_from(kind_name(row)));
+    report_table_words(t, str_from(group));
+    report_table_count(t, row->n_members);
+    report_table_count(t, row->count);
+    report_table_number(t, row->bytes / (double)row->count);
+    report_table_number(t, row->ticks / (double)row->count / per_s);
+}
+
+/* May these stand in one line for people: the same kind in groups of the same size. */
+static bool alike(const halley_traffic *a, const halley_traffic *b)
+{
+    return a->type == b->type && a->coll == b->coll && a->n_members == b->n_members &&
+           (a->group == 0) == (b->group == 0);
+}
+
+static bool seen_before(const halley_result *result, uint32_t i)
+{
+    const halley_traffic row = halley_result_traffic(result, i);
+    for (uint32_t k = 0; k < i; k++) {
+        const halley_traffic other = halley_result_traffic(result, k);
+        if (alike(&row, &other))
+            return true;
+    }
+    return false;
+}
+
+/* For people groups of one size share a line; for programs every group has its own. */
+static report_table *traffic_table(const halley_result *result, bool every)
+{
+    const double per_s = halley_result_ticks_per_s(result);
+    report_table *t = report_table_new(traffic_columns, 6);
+    for (uint32_t i = 0; t != NULL && i < halley_result_traffic_count(result); i++) {
+        halley_traffic row = halley_result_traffic(result, i);
+        char group[32];
+        uint32_t n_groups = 1;
+        if (every) {
+            snprintf(group, sizeof group, "%" PRId64, row.group);
+            traffic_row(t, &row, row.group == 0 ? "" : group, per_s);
+            continue;
+        }
+        if (seen_before(result, i))
+            continue;
+        for (uint32_t k = i + 1; k < halley_result_traffic_count(result); k++) {
+            const halley_traffic other = halley_result_traffic(result, k);
+            if (!alike(&row, &other))
+                continue;
+            n_groups++;
+            row.count += other.count;
+            row.bytes += other.bytes;
+            row.ticks += other.ticks;
+        }
+        snprintf(group, sizeof group, n_groups == 1 ? "%" PRId64 : "%" PRId64 " groups",
+                 n_groups == 1 ? row.group : (int64_t)n_groups);
+        traffic_row(t, &row, row.group == 0 ? "all" : group, per_s);
+    }
+    return t;
+}
+
+static const report_column dim_columns[] = {
+    {"Dimension", "dimension", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Topology", "topology", REPORT_WORDS, UNITS_COUNT, 0},
+    {"NPUs", "npus", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Link", "bandwidth_Bps", REPORT_QUANTITY, UNITS_BANDWIDTH, 0},
+    {"Messages", "messages", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Data", "bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
+    {"Use", "use", REPORT_QUANTITY, UNITS_SHARE, 0},
+};
+
+static report_table *dim_table(const halley_result *result)
+{
+    report_table *t = report_table_new(dim_columns, 7);
+    for (uint32_t i = 0; t != NULL && i < halley_result_dims(result); i++) {
+        const halley_dim_result d = halley_result_dim(result, i);
+        report_table_count(t, i);
+        report_table_words(t, str_from(d.topology));
+        report_table_count(t, d.n);
+        report_table_number(t, d.bw_Bps);
+        report_table_count(t, d.messages);
+        report_table_number(t, d.bytes);
+        report_table_number(t, d.use);
+    }
+    return t;
+}
+
+static const report_column rank_columns[] = {
+    {"Rank", "rank", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Finish", "finish_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"GPU compute", "compute_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"Communication", "comm_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"Not hidden", "exposed_comm_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"Remote memory", "memory_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"CPU", "cpu_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"Idle", "idle_s", REPORT_QUANTITY, UNITS_TIME, 0},
+};
+
+static report_table *rank_table(const halley_result *result)
+{
+    const double per_s = halley_result_ticks_per_s(result);
+    const uint64_t end = last_finish(result);
+    report_table *t = report_table_new(rank_columns, N_MEASURES + 1);
+    for (uint32_t i = 0; t != NULL && i < halley_result_ranks(result); i++) {
+        const halley_rank_result r = halley_result_rank(result, i);
+        report_table_count(t, i);
+        for (int k = 0; k < N_MEASURES; k++)
+            report_table_number(t, (double)measures[k].of(&r, end) / per_s);
+    }
+    return t;
+}
+
+/* Write a table and free it; NULL is a table without memory. */
+static halley_status write_table(report_table *t, report_form form, FILE *to,
+                                 halley_error *err)
+{
+    if (t == NULL)
+        return error_nomem(err);
+    const halley_status status = report_table_write(t, form, to, err);
+    report_table_free(t);
+    return status;
+}
+
+halley_status report_sim_text(const halley_result *result, FILE *to, halley_error *err)
+{
+    char time[32];
+    const double seconds =
+        (double)last_finish(result) / halley_result_ticks_per_s(result);
+    fprintf(to, "%s on %u ranks\n\n",
+            units_format(time, sizeof time, seconds, UNITS_TIME),
+            halley_result_ranks(result));
+    TRY(write_table(time_table(result, false), REPORT_TEXT, to, err));
+    if (halley_result_traffic_count(result) == 0)
+        return HALLEY_OK;
+    fputc('\n', to);
+    TRY(write_table(traffic_table(result, false), REPORT_TEXT, to, err));
+    fputc('\n', to);
+    return write_table(dim_table(result), REPORT_TEXT, to, err);
+}
+
+halley_status report_sim_ranks(const halley_result *result, FILE *to, halley_error *err)
+{
+    return write_table(rank_table(result), REPORT_CSV, to, err);
+}
+
+halley_status report_sim_json(const halley_result *result, FILE *to, halley_error *err)
+{
+    report_table *tables[] = {time_table(result, true), traffic_table(result, true),
+                              dim_table(result), rank_table(result)};
+    static const char *const names[] = {"per_rank", "communication", "network", "ranks"};
+    bool room = true;
+    report_json j;
+    report_json_init(&j, to);
+    report_json_object(&j, NULL);
+    report_json_double(&j, "time_s",
+                       (double)last_finish(result) / halley_result_ticks_per_s(result));
+    report_json_u64(&j, "n_ranks", halley_result_ranks(result));
+    report_json_u64(&j, "events", halley_result_events(result));
+    for (int i = 0; i < 4; i++) {
+        room = room && tables[i] != NULL;
+        if (room)
+            report_table_json(tables[i], &j, names[i]);
+        report_table_free(tables[i]);
+    }
+    report_json_array(&j, "warnings");
+    for (uint32_t i = 0; i < halley_result_warning_count(result); i++)
+        report_json_text(&j, NULL, str_from(halley_result_warning(result, i)));
+    report_json_end(&j);
+    report_json_end(&j);
+    const halley_status status = report_json_fini(&j, err);
+    return status == HALLEY_OK && !room ? error_nomem(err) : status;
+}
+
+static void astra_statistics(const halley_result *result, uint32_t k,
+                             const halley_rank_result *r, FILE *to)
+{
+    static const char info[] = "[statistics] [info]";
+    fprintf(to, "%s sys[%u], Wall time: %" PRIu64 "\n", info, k, r->wall);
+    if (r->has_comm)
+        fprintf(to, "%s sys[%u], Comm time: %" PRIu64 "\n", info, k, r->comm);
+    if (r->has_gpu)
+        fprintf(to, "%s sys[%u], GPU time: %" PRIu64 "\n", info, k, r->gpu);
+    if (r->overlap > 0)
+        fprintf(to, "%s sys[%u], Total compute-communication overlap: %" PRIu64 "\n",
+                info, k, r->overlap);
+    if (!halley_result_has_roofline(result))
+        return;
+    fprintf(to, "%s sys[%u], Compute bound percentage: %.3f%%\n", info, k,
+            r->compute_bound * 100);
+    fprintf(to, "%s sys[%u], Average compute utilization: %.3f%%\n", info, k,
+            r->compute_use * 100);
+    fprintf(to, "%s sys[%u], Average memory utilization: %.3f%%\n", info, k,
+            r->memory_use * 100);
+    fprintf(to, "%s sys[%u], Average operation intensity: %.3f\n", info, k, r->intensity);
+}
+
+void report_sim_astra(const halley_result *result, FILE *to)
+{
+    for (uint32_t i = 0; i < halley_result_ranks(result); i++) {
+        const uint32_t k = halley_result_finisher(result, i);
+        const halley_rank_result r = halley_result_rank(result, k);
+        fprintf(to,
+                "[workload] [info] sys[%u] finished, %" PRIu64
+                " cycles, exposed communication %" PRIu64 " cycles.\n",
+                k, r.finish, r.exposed);
+        fprintf(to, "[statistics] [info] sys[%u]. Post statistics processing start.\n",
+                k);
+        if (r.has_cpu || r.has_memory || r.has_other)
+            continue; /* ASTRA-sim's statistics cannot take these and stop here */
+        fprintf(to, "[statistics] [info] sys[%u]. Post statistics processing end.\n", k);
+        astra_statistics(result, k, &r, to);
+    }
+}

@@ -1,0 +1,33 @@
+/* report/sim.h - what a simulation gave: tables for people, JSON and CSV for programs,
+ * ASTRA-sim's lines, and a timeline that Perfetto and chrome://tracing open. */
+#ifndef REPORT_SIM_H
+#define REPORT_SIM_H
+
+#include "base/error.h"
+#include "halley/sim.h"
+#include "halley/trace.h"
+
+#include <stdio.h>
+
+/* Totals, communication by kind, use of the network. */
+halley_status report_sim_text(const halley_result *result, FILE *to, halley_error *err);
+/* Everything but single nodes, as one document. */
+halley_status report_sim_json(const halley_result *result, FILE *to, halley_error *err);
+/* One row a rank, as CSV. */
+halley_status report_sim_ranks(const halley_result *result, FILE *to, halley_error *err);
+/* ASTRA-sim's lines, ranks in the order in which they finished. */
+void report_sim_astra(const halley_result *result, FILE *to);
+
+/* One row a node and rank, as CSV; needs a result with recorded nodes. */
+halley_status report_sim_nodes(const halley_result *result,
+                               const halley_trace_set *traces, const char *path,
+                               halley_error *err);
+/*
+ * A track for every rank and kind of work, flows from sends to receives; JSON in the form
+ * of Chrome's trace events. Needs a result with recorded nodes.
+ */
+halley_status report_sim_timeline(const halley_result *result,
+                                  const halley_trace_set *traces, const char *path,
+                                  halley_error *err);
+
+#endif

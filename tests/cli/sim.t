@@ -1,0 +1,95 @@
+# halley sim: traces replayed on a cluster. tests/oracle has ASTRA-sim's answers.
+
+## a run prints time, communication by kind and the use of the network
+$ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
+$ halley sim --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml
+> 33.8 us on 4 ranks
+>
+> Per rank                    Mean    Least     Most  On rank
+> Finish                   33.8 us  33.8 us  33.8 us        0
+> GPU compute                  0 s      0 s      0 s        0
+> Communication            33.8 us  33.8 us  33.8 us        0
+>   not hidden by compute  33.8 us  33.8 us  33.8 us        0
+> Idle                         0 s      0 s      0 s        0
+>
+> Communication  Group  Members  Nodes  Data a node  Time a node
+> ALL_REDUCE     all          4      4      1.05 MB      33.8 us
+>
+> Dimension  Topology  NPUs       Link  Messages     Data     Use
+>         0  Ring         4  53.7 GB/s        24  6.29 MB  86.6 %
+
+## ASTRA-sim's own lines
+$ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
+$ halley sim --astra-output --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml
+> [workload] [info] sys[2] finished, 33829 cycles, exposed communication 33829 cycles.
+> [statistics] [info] sys[2]. Post statistics processing start.
+> [statistics] [info] sys[2]. Post statistics processing end.
+> [statistics] [info] sys[2], Wall time: 33829
+> [statistics] [info] sys[2], Comm time: 33829
+> [workload] [info] sys[3] finished, 33829 cycles, exposed communication 33829 cycles.
+> [statistics] [info] sys[3]. Post statistics processing start.
+> [statistics] [info] sys[3]. Post statistics processing end.
+> [statistics] [info] sys[3], Wall time: 33829
+> [statistics] [info] sys[3], Comm time: 33829
+> [workload] [info] sys[0] finished, 33829 cycles, exposed communication 33829 cycles.
+> [statistics] [info] sys[0]. Post statistics processing start.
+> [statistics] [info] sys[0]. Post statistics processing end.
+> [statistics] [info] sys[0], Wall time: 33829
+> [statistics] [info] sys[0], Comm time: 33829
+> [workload] [info] sys[1] finished, 33829 cycles, exposed communication 33829 cycles.
+> [statistics] [info] sys[1]. Post statistics processing start.
+> [statistics] [info] sys[1]. Post statistics processing end.
+> [statistics] [info] sys[1], Wall time: 33829
+> [statistics] [info] sys[1], Comm time: 33829
+
+## JSON, a row a rank, a row a node
+$ halley trace gen pipeline -n 4 -o pp --csv > list
+$ halley sim --json --workload-configuration=pp --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml
+> {
+>   "time_s": 0.002220186,
+>   "n_ranks": 4,
+>   "events": 56,
+>   "per_rank": [
+>     {"what": "finish_s", "mean_s": 0.0019051627500000002, "least_s": 0.001580124, "most_s": 0.002220186, "most_rank": 0},
+>     {"what": "compute_s", "mean_s": 0.0012, "least_s": 0.0012, "most_s": 0.0012, "most_rank": 0},
+>     {"what": "comm_s", "mean_s": 0.0007953022500000001, "least_s": 0.000440217, "most_s": 0.001080279, "most_rank": 0},
+>     {"what": "exposed_comm_s", "mean_s": 0.0007051627499999999, "least_s": 0.000380124, "most_s": 0.001020186, "most_rank": 0},
+>     {"what": "idle_s", "mean_s": 0.00031502325, "least_s": 0, "most_s": 0.000640062, "most_rank": 3}
+>   ],
+>   "communication": [
+>     {"kind": "RECEIVE", "group": "", "members": 4, "nodes": 24, "bytes_per_node": 1048576, "time_per_node_s": 0.00011502325},
+>     {"kind": "SEND", "group": "", "members": 4, "nodes": 24, "bytes_per_node": 1048576, "time_per_node_s": 2.0031e-05}
+>   ],
+>   "network": [
+>     {"dimension": 0, "topology": "Ring", "npus": 4, "bandwidth_Bps": 53687091200, "messages": 24, "bytes": 25165824, "use": 0.05278273982450119}
+>   ],
+>   "ranks": [
+>     {"rank": 0, "finish_s": 0.002220186, "compute_s": 0.0012, "comm_s": 0.001080279, "exposed_comm_s": 0.001020186, "memory_s": 0, "cpu_s": 0, "idle_s": 0},
+>     {"rank": 1, "finish_s": 0.002020186, "compute_s": 0.0012, "comm_s": 0.000940372, "exposed_comm_s": 0.000820186, "memory_s": 0, "cpu_s": 0, "idle_s": 0.0002},
+>     {"rank": 2, "finish_s": 0.001800155, "compute_s": 0.0012, "comm_s": 0.000720341, "exposed_comm_s": 0.000600155, "memory_s": 0, "cpu_s": 0, "idle_s": 0.000420031},
+>     {"rank": 3, "finish_s": 0.001580124, "compute_s": 0.0012, "comm_s": 0.000440217, "exposed_comm_s": 0.000380124, "memory_s": 0, "cpu_s": 0, "idle_s": 0.000640062}
+>   ],
+>   "warnings": []
+> }
+$ halley sim --per-rank --per-node nodes.csv --timeline line.json --workload-configuration=pp --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml
+> rank,finish_s,compute_s,comm_s,exposed_comm_s,memory_s,cpu_s,idle_s
+> 0,0.002220186,0.0012,0.001080279,0.001020186,0,0,0
+> 1,0.002020186,0.0012,0.000940372,0.000820186,0,0,0.0002
+> 2,0.001800155,0.0012,0.000720341,0.000600155,0,0,0.000420031
+> 3,0.001580124,0.0012,0.000440217,0.000380124,0,0,0.000640062
+$ head -3 nodes.csv
+> rank,node,name,type,track,bytes,begin_s,end_s
+> 0,0,FORWARD 0,COMP_NODE,GPU,0,0,0.0001
+> 0,1,SEND 0 to 1,COMM_SEND_NODE,communication,1048576,0.0001,0.000120031
+
+## what it needs is said
+$ halley sim --workload-configuration=ar
+! halley: --workload-configuration, --system-configuration and --network-configuration are needed
+! see 'halley sim --help'
+? 2
+
+## fewer traces than NPUs
+$ halley trace gen all-reduce -n 2 --size '1 MiB' -o ar --csv > list
+$ halley sim --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml
+! halley: there are traces of 2 ranks, and the network has 4 NPUs
+? 1
