@@ -1,4 +1,5 @@
 /* cli/cli.h: command lines against a small program of our own. */
+#include "alloc_fail.h"
 #include "cli/cli.h"
 #include "unit.h"
 
@@ -321,6 +322,26 @@ static void roff_takes_no_text_for_a_request(void **state)
     free(text);
 }
 
+/* The strings outlive the call; the arena does not. */
+static halley_status parse_line(void *context, halley_error *err)
+{
+    const char *const words[] = {"--with",  "egg",   "--with", "pea",
+                                 "--style", context, "pot"};
+    cli_call call = {.program = &kitchen, .command = &cook};
+    arena memory = {0};
+    bool help;
+    const halley_status status = cli_parse(&call, &memory, &help, words, 7, err);
+    arena_fini(&memory);
+    return status == HALLEY_EINVAL ? HALLEY_OK : status;
+}
+
+static void memory_that_runs_out_while_parsing_is_reported(void **state)
+{
+    (void)state;
+    assert_true(alloc_fail_everywhere(parse_line, "fried") > 0);
+    assert_true(alloc_fail_everywhere(parse_line, "frid") > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +356,7 @@ int main(void)
         cmocka_unit_test(commands_are_found_by_one_word_or_two),
         cmocka_unit_test(help_shows_every_option_in_its_spelling),
         cmocka_unit_test(roff_takes_no_text_for_a_request),
+        cmocka_unit_test(memory_that_runs_out_while_parsing_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* report/table.h and report/json.h: the same rows for people and for programs. */
+#include "alloc_fail.h"
 #include "report/json.h"
 #include "report/table.h"
 #include "unit.h"
@@ -124,6 +125,34 @@ static void containers_nest_and_short_ones_stay_on_their_line(void **state)
     free(text);
 }
 
+static halley_status write_table(void *context, halley_error *err)
+{
+    const report_form *form = context;
+    report_table *t = report_table_new(columns, 4);
+    if (!t)
+        return error_nomem(err);
+    for (uint64_t i = 0; i < 100; i++) {
+        report_table_words(t, STR("kernel"));
+        report_table_count(t, i);
+        report_table_number(t, 0.1 * (double)i);
+        report_table_empty(t);
+    }
+    FILE *to = fopen("/dev/null", "w");
+    assert_non_null(to);
+    const halley_status status = report_table_write(t, *form, to, err);
+    fclose(to);
+    report_table_free(t);
+    return status;
+}
+
+static void memory_that_runs_out_while_writing_is_reported(void **state)
+{
+    (void)state;
+    static report_form forms[] = {REPORT_TEXT, REPORT_JSON, REPORT_CSV};
+    for (size_t i = 0; i < 3; i++)
+        assert_true(alloc_fail_everywhere(write_table, &forms[i]) > 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +161,7 @@ int main(void)
         cmocka_unit_test(programs_get_plain_numbers_as_json),
         cmocka_unit_test(a_table_without_rows_is_its_head),
         cmocka_unit_test(containers_nest_and_short_ones_stay_on_their_line),
+        cmocka_unit_test(memory_that_runs_out_while_writing_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
