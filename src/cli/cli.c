@@ -67,17 +67,23 @@ bool cli_in_group(const cli_command *command, const cli_group *group)
     return starts_with_word(command->name, group->name);
 }
 
-/* Among the first words; with a group, among the second words of its commands. */
+/*
+ * Among the names of commands and groups; a second word alone ("info") means its command.
+ * With a group, among the second words of its commands.
+ */
 static const char *nearest_command(const cli_program *program, const char *group,
                                    const char *wrong)
 {
     names known = {0};
     for (const cli_command *const *c = program->commands; *c; c++) {
-        const char *name = (*c)->name;
-        if (group && starts_with_word(name, group) &&
-            !array_push(&known, name + strlen(group) + 1))
-            break;
-        if (!group && !strchr(name, ' ') && !array_push(&known, name))
+        const char *name = (*c)->name, *second = strchr(name, ' ');
+        if (!group && second && strcmp(second + 1, wrong) == 0) {
+            array_fini(&known);
+            return name;
+        }
+        if (group && !starts_with_word(name, group))
+            continue;
+        if (!array_push(&known, group ? second + 1 : name))
             break;
     }
     for (const cli_group *g = program->groups; !group && g->name; g++)

@@ -285,6 +285,11 @@ static void commands_are_found_by_one_word_or_two(void **state)
                         "unknown command 'rice cok', did you mean 'rice cook'?");
     assert_null(find("ric", NULL, &err, &group));
     assert_string_equal(err.text, "unknown command 'ric', did you mean 'rice'?");
+    assert_null(find("weigh", NULL, &err, &group));
+    assert_string_equal(err.text, "unknown command 'weigh', did you mean 'rice weigh'?");
+    assert_null(find("rice-cook", NULL, &err, &group));
+    assert_string_equal(err.text,
+                        "unknown command 'rice-cook', did you mean 'rice cook'?");
 }
 
 static char *written(void (*write)(FILE *, const cli_program *, const cli_command *))
