@@ -30,6 +30,7 @@ typedef struct halley_finding {
     uint32_t node;    /* index */
     uint64_t id;
     const char *name;     /* as UTF-8: what is not becomes U+FFFD */
+    bool has_offset;      /* false for what was not read from .et */
     uint64_t offset;      /* byte in the file */
     const char *sentence; /* what is wrong; no final period */
     const char *remedy;   /* what to do; "" when there is nothing to add */

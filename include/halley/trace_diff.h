@@ -36,7 +36,8 @@ typedef struct halley_difference {
 typedef struct halley_diff_report {
     halley_difference *list; /* by rank, nodes in file order of A, then those only in B */
     size_t n_listed;
-    uint64_t n[HALLEY_N_DIFF_KINDS]; /* all, listed or not; each rank counts */
+    uint64_t n[HALLEY_N_DIFF_KINDS];      /* all, listed or not; each rank counts */
+    uint64_t n_once[HALLEY_N_DIFF_KINDS]; /* the same, but equal ranks count once */
     uint64_t n_total;
     uint64_t n_nodes_same, n_nodes_changed, n_nodes_removed, n_nodes_added;
     uint64_t n_ranks_same, n_ranks_changed;

@@ -92,10 +92,17 @@ halley_status halley_trace_slice(halley_trace_set **out, const halley_trace_set 
 halley_status halley_trace_chain(halley_trace **out, const halley_trace *const *parts,
                                  uint32_t n, halley_error *err);
 
-/* A copy in which rank r in comm_src, comm_dst and process_group:init nodes is to[r];
- * ranks that are not below n, or that to[] gives as UINT32_MAX, stay (in groups: go). */
+/* A copy in which rank r in comm_src, comm_dst and process_group:init nodes is to[r].
+ * Ranks that are not below n, or UINT32_MAX there, leave the groups; HALLEY_EINVAL: a
+ * send or receive names one. */
 halley_status halley_trace_renumber(halley_trace **out, const halley_trace *trace,
                                     const uint32_t *to, uint32_t n, halley_error *err);
+
+/* ASTRA-sim's file of groups, {"1": [0, 1], …}, with rank r as to[r]; ranks that are not
+ * below n, or UINT32_MAX there, are left out, and so are groups without ranks. The file
+ * appears whole or not at all. */
+halley_status halley_groups_renumber(const char *out_path, const char *path,
+                                     const uint32_t *to, uint32_t n, halley_error *err);
 
 #ifdef __cplusplus
 }

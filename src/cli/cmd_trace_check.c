@@ -126,10 +126,12 @@ static void write_text(const checked *c)
         write_rest(r, i);
     }
     if (c->mended != NULL) {
-        printf("dropped %" PRIu64 " dangling dependencies", c->mended->counts.n_dangling);
+        printf("dropped %" PRIu64 " dangling dependenc%s", c->mended->counts.n_dangling,
+               c->mended->counts.n_dangling == 1 ? "y" : "ies");
         if (c->o->self)
             printf(" and %" PRIu64 " of nodes on themselves", c->mended->counts.n_self);
-        printf(" on %" PRIu32 " of %" PRIu32 " ranks\n", c->mended->n_ranks, c->n_ranks);
+        printf(" on %" PRIu32 " of %" PRIu32 " rank%s\n", c->mended->n_ranks, c->n_ranks,
+               c->n_ranks == 1 ? "" : "s");
     }
     printf("%s", c->call->args[0]);
     if (c->n_ranks > 0)
@@ -155,8 +157,9 @@ static void json_finding(report_json *j, const halley_finding *f)
     if (f->node != HALLEY_NO_NODE) {
         report_json_u64(j, "node", f->id);
         report_json_text(j, "name", str_from(f->name));
-        report_json_u64(j, "offset", f->offset);
     }
+    if (f->has_offset)
+        report_json_u64(j, "offset", f->offset);
     report_json_text(j, "sentence", str_from(f->sentence));
     report_json_text(j, "remedy", str_from(f->remedy));
     report_json_end(j);
@@ -226,7 +229,7 @@ static void csv_finding(report_table *t, const halley_finding *f)
     else
         report_table_empty(t);
     report_table_words(t, str_from(f->name));
-    if (f->node != HALLEY_NO_NODE)
+    if (f->has_offset)
         report_table_count(t, f->offset);
     else
         report_table_empty(t);
@@ -414,13 +417,10 @@ static halley_status run(cli_call *call, halley_error *err)
         *err = why;
         return loaded;
     }
-    strbuf beside = {0};
-    strbuf_printf(&beside, "%s.comm_group.json", call->args[0]);
-    const char *groups = o->groups;
-    if (groups == NULL && call->n_args == 1 && !beside.failed && file_exists(beside.at))
-        groups = beside.at;
-    const halley_status status = check_set(call, form, set, groups, err);
-    strbuf_fini(&beside);
+    char *beside = o->groups == NULL ? traces_groups_beside(call) : NULL;
+    const halley_status status =
+        check_set(call, form, set, o->groups == NULL ? beside : o->groups, err);
+    free(beside);
     halley_trace_set_free(set);
     return status;
 }

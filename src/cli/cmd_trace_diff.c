@@ -80,9 +80,9 @@ static void write_rest(const halley_diff_report *r, size_t i)
             return;
         n_listed++;
     }
-    if (r->n[kind] > n_listed)
-        printf("... %" PRIu64 " more in %s; --all lists them\n", r->n[kind] - n_listed,
-               halley_diff_kind_name(kind));
+    if (r->n_once[kind] > n_listed)
+        printf("... %" PRIu64 " more in %s; --all lists them\n",
+               r->n_once[kind] - n_listed, halley_diff_kind_name(kind));
 }
 
 static void write_text(const halley_diff_report *r, bool ranks)
@@ -95,7 +95,11 @@ static void write_text(const halley_diff_report *r, bool ranks)
         printf("no differences in %" PRIu64 " nodes\n", r->n_nodes_same);
         return;
     }
-    printf("%" PRIu64 " difference%s:", r->n_total, r->n_total == 1 ? "" : "s");
+    printf("%" PRIu64 " difference%s", r->n_total, r->n_total == 1 ? "" : "s");
+    if (ranks)
+        printf(" on %" PRIu64 " of %" PRIu64 " ranks", r->n_ranks_changed,
+               r->n_ranks_changed + r->n_ranks_same);
+    putchar(':');
     const char *comma = "";
     for (int kind = 0; kind < HALLEY_N_DIFF_KINDS; kind++) {
         if (r->n[kind] == 0)
@@ -230,7 +234,9 @@ const cli_command cmd_trace_diff = {
         "Say what differs between A and B, each a file, a prefix or a folder: metadata, "
         "nodes, types, names, times, dependencies, attributes, inputs and outputs. "
         "Ranks are compared one by one, nodes are matched by id. One line per "
-        "difference, counts at the end. Exit status 0 when there is none, 1 when there "
+        "difference, counts at the end; what equal ranks have in common is listed for "
+        "the first of them and counted for all. Exit status 0 when there is none, 1 when "
+        "there "
         "are differences or something failed, 2 for wrong usage.\n\n"
         "Forms are compared by what they hold: a trace and its conversion have no "
         "differences. --ignore order takes nodes, dependencies and attributes in "

@@ -73,11 +73,6 @@ static halley_status find_heaviest(info *x, halley_error *err)
     return HALLEY_OK;
 }
 
-static const char *in_unit(char *to, size_t size, double value, units_kind unit)
-{
-    return units_format(to, size, value, unit);
-}
-
 static void line(const char *label, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void line(const char *label, const char *format, ...)
@@ -90,12 +85,28 @@ static void line(const char *label, const char *format, ...)
     putchar('\n');
 }
 
-static void line_quantity(const char *label, const char *word, double value,
-                          units_kind unit)
+typedef struct amount {
+    double value;
+    units_kind unit;
+    const char *word;
+} amount;
+
+/* The amounts that are not zero; the label stands before the first. */
+static void line_amounts(const char *label, const amount *amounts, size_t n)
 {
-    char text[64];
-    if (value > 0)
-        line(label, "%s%s", in_unit(text, sizeof text, value, unit), word);
+    for (size_t i = 0; i < n; i++) {
+        char text[64];
+        if (amounts[i].value <= 0)
+            continue;
+        units_format(text, sizeof text, amounts[i].value, amounts[i].unit);
+        line(label, "%s %s", text, amounts[i].word);
+        label = "";
+    }
+}
+
+static void line_nodes(const char *label, uint64_t n)
+{
+    line(label, "%" PRIu64 " node%s", n, n == 1 ? "" : "s");
 }
 
 static void write_head(const info *x)
@@ -117,13 +128,16 @@ static void write_head(const info *x)
 
 static void write_work(const halley_trace_stats *t)
 {
-    line_quantity("compute", " operations", t->flops, UNITS_COUNT);
-    line_quantity("", " moved by compute", t->tensor_bytes, UNITS_BYTES);
-    line_quantity("memory", " loaded", t->load_bytes, UNITS_BYTES);
-    line_quantity("", " stored", t->store_bytes, UNITS_BYTES);
-    line_quantity("communication", " in collectives", t->coll_bytes, UNITS_BYTES);
-    line_quantity("", " sent", t->send_bytes, UNITS_BYTES);
-    line_quantity("", " received", t->recv_bytes, UNITS_BYTES);
+    const amount compute[] = {{t->flops, UNITS_COUNT, "operations"},
+                              {t->tensor_bytes, UNITS_BYTES, "moved by compute"}};
+    const amount memory[] = {{t->load_bytes, UNITS_BYTES, "loaded"},
+                             {t->store_bytes, UNITS_BYTES, "stored"}};
+    const amount comm[] = {{t->coll_bytes, UNITS_BYTES, "in collectives"},
+                           {t->send_bytes, UNITS_BYTES, "sent"},
+                           {t->recv_bytes, UNITS_BYTES, "received"}};
+    line_amounts("compute", compute, 2);
+    line_amounts("memory", memory, 2);
+    line_amounts("communication", comm, 3);
 }
 
 static void write_sums(const info *x)
@@ -139,16 +153,18 @@ static void write_sums(const info *x)
              t->n_cyclic);
     write_work(t);
     line("busy", "%s on CPUs (%" PRIu64 " nodes), %s on devices (%" PRIu64 " nodes)",
-         in_unit(a, sizeof a, (double)t->cpu_us * 1e-6, UNITS_TIME), t->n_cpu,
-         in_unit(b, sizeof b, (double)t->device_us * 1e-6, UNITS_TIME), t->n_device);
+         units_format(a, sizeof a, (double)t->cpu_us * 1e-6, UNITS_TIME), t->n_cpu,
+         units_format(b, sizeof b, (double)t->device_us * 1e-6, UNITS_TIME), t->n_device);
     if (t->first_start_us > 0)
         line("recorded", "%s from first start to last end",
-             in_unit(a, sizeof a, (double)(t->last_end_us - t->first_start_us) * 1e-6,
-                     UNITS_TIME));
-    line("depth", "%" PRIu64 " nodes", t->depth);
-    line("width", "%" PRIu64 " nodes", t->width);
-    line("critical path", "%s over %" PRIu32 " nodes",
-         in_unit(a, sizeof a, (double)t->critical_us * 1e-6, UNITS_TIME), t->n_critical);
+             units_format(a, sizeof a,
+                          (double)(t->last_end_us - t->first_start_us) * 1e-6,
+                          UNITS_TIME));
+    line_nodes("depth", t->depth);
+    line_nodes("width", t->width);
+    line("critical path", "%s over %" PRIu32 " node%s",
+         units_format(a, sizeof a, (double)t->critical_us * 1e-6, UNITS_TIME),
+         t->n_critical, t->n_critical == 1 ? "" : "s");
     if (x->stats->n_distinct > 1)
         line("", "on rank %" PRIu32 ", where it is longest", t->critical_rank);
 }
@@ -181,8 +197,8 @@ static const report_column coll_columns[] = {
     {"Collective", "type", REPORT_WORDS, UNITS_COUNT, 0},
     {"Group", "group", REPORT_WORDS, UNITS_COUNT, 24},
     {"Size", "size_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
-    {"Nodes", "nodes", REPORT_COUNT, UNITS_COUNT, 0},
     {"Total", "total_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
+    {"Nodes", "nodes", REPORT_COUNT, UNITS_COUNT, 0},
 };
 
 static report_table *make_colls(const halley_trace_stats *t, uint32_t n, bool people)
@@ -199,14 +215,12 @@ static report_table *make_colls(const halley_trace_stats *t, uint32_t n, bool pe
                                       : (str){c->group.at, c->group.n});
         if (sized) {
             report_table_number(table, (double)c->size_bytes);
+            report_table_number(table, (double)c->size_bytes * (double)c->n);
         } else {
+            report_table_empty(table);
             report_table_empty(table);
         }
         report_table_count(table, c->n);
-        if (sized)
-            report_table_number(table, (double)c->size_bytes * (double)c->n);
-        else
-            report_table_empty(table);
     }
     return table;
 }
@@ -500,9 +514,12 @@ static halley_status run(cli_call *call, halley_error *err)
     halley_set_stats *stats = NULL;
     halley_check_report *problems = NULL;
     halley_status status = halley_set_stats_new(&stats, set, 0, err);
+    char *groups = traces_groups_beside(call);
     if (status == HALLEY_OK)
-        status = halley_trace_check(&problems, set,
-                                    &(halley_check_opts){.max_per_code = 2}, err);
+        status = halley_trace_check(
+            &problems, set,
+            &(halley_check_opts){.max_per_code = 2, .groups_path = groups}, err);
+    free(groups);
     x.set = set;
     x.stats = stats;
     x.problems = problems;
@@ -538,7 +555,9 @@ const cli_command cmd_trace_info = {
         "Dangling dependencies count as met, and nodes in or behind cycles are left out "
         "of depth, width and critical path.\n\n"
         "A node counts as run on the CPU when its attribute is_cpu_op is true, else on "
-        "the device. With --csv there is one row per different trace; --csv --attrs "
+        "the device. In JSON, critical_path lists the longest nodes of the path, or with "
+        "--path all of them in order. With --csv there is one row per different trace; "
+        "--csv --attrs "
         "lists the attributes instead.",
     .examples = examples,
     .options = options,

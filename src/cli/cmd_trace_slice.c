@@ -252,6 +252,32 @@ static halley_status write_row(const halley_slice_counts *c, uint32_t n_ranks,
     return status;
 }
 
+/* The groups beside the set, for the ranks that are kept. */
+static halley_status save_groups(cli_call *call, const parsed *p, uint32_t n_ranks,
+                                 halley_error *err)
+{
+    const slice_options *o = call->options;
+    char *from = traces_groups_beside(call);
+    if (from == NULL)
+        return HALLEY_OK;
+    strbuf to = {0};
+    strbuf_printf(&to, "%s.comm_group.json", o->out);
+    uint32_t *map = mem_array(n_ranks, sizeof *map);
+    halley_status status = HALLEY_OK;
+    if (map == NULL || to.failed)
+        status = error_nomem(err);
+    for (uint32_t r = 0; map != NULL && r < n_ranks; r++)
+        map[r] = p->ranks == NULL ? r : UINT32_MAX;
+    for (uint32_t i = 0; map != NULL && i < p->slice.n_ranks; i++)
+        map[p->slice.ranks[i]] = i;
+    if (status == HALLEY_OK)
+        status = halley_groups_renumber(to.at, from, map, n_ranks, err);
+    free(map);
+    free(from);
+    strbuf_fini(&to);
+    return status;
+}
+
 static halley_status save(cli_call *call, const halley_trace_set *from,
                           const halley_trace_set *slice, halley_error *err)
 {
@@ -278,6 +304,8 @@ static halley_status slice_set(cli_call *call, const halley_trace_set *set,
     halley_status status = parse(&p, call, halley_trace_set_count(set), err);
     if (status == HALLEY_OK)
         status = halley_trace_slice(&out, set, &p.slice, &counts, err);
+    if (status == HALLEY_OK)
+        status = save_groups(call, &p, halley_trace_set_count(set), err);
     if (status == HALLEY_OK)
         status = save(call, set, out, err);
     const uint32_t n = status == HALLEY_OK ? halley_trace_set_count(out) : 0;
@@ -327,7 +355,8 @@ const cli_command cmd_trace_slice = {
         "those of the same number in its group on the other ranks; when one is removed, "
         "all are (--keep-unmatched keeps them). With --ranks, groups shrink to the "
         "ranks that are kept, messages from and to others are removed, and the ranks in "
-        "comm_src, comm_dst and process_group:init nodes are numbered anew.\n\n"
+        "comm_src, comm_dst and process_group:init nodes are numbered anew, and so is "
+        "TRACE.comm_group.json if there is one, into OUT.comm_group.json.\n\n"
         "A step is the value of an integer attribute of the node (--step-attr). In "
         "traces without it, a node belongs to the step of the last node named "
         "ProfilerStep#N with no greater id. A node's time is its recorded start; in a "

@@ -12,6 +12,10 @@
 halley_status traces_load(halley_trace_set **out, const cli_call *call, size_t first,
                           size_t n, halley_error *err);
 
+/* The file PREFIX.comm_group.json beside a set named by the prefix args[0]: the caller's,
+ * to free(); NULL when there is none. */
+char *traces_groups_beside(const cli_call *call);
+
 /* "0-3,7" for the ranks for which which[rank] == wanted. */
 void traces_ranks(strbuf *to, const uint32_t *which, uint32_t n_ranks, uint32_t wanted);
 
@@ -23,7 +27,7 @@ typedef struct traces_range {
 halley_status traces_parse_ranges(traces_range **out, size_t *n, cli_call *call,
                                   const char *list, const char *what, halley_error *err);
 
-/* "halley trace slice: the text forms that are written" */
+/* How traces are written. */
 typedef enum traces_form {
     TRACES_BY_NAME, /* as the output's name ends; .et when that says nothing */
     TRACES_ET,

@@ -119,6 +119,7 @@ halley_status halley_check_load_error(halley_check_report **out,
                         .file = arena_copy(&found.memory, str_from(load_error->file)),
                         .node = HALLEY_NO_NODE,
                         .name = "",
+                        .has_offset = load_error->has_offset != 0,
                         .offset = load_error->has_offset ? load_error->offset : 0,
                         .remedy = ""};
     char place[64] = "";

@@ -137,6 +137,7 @@ void check_add(check_list *l, check_code code, const check_place *at, uint32_t n
     if (node != HALLEY_NO_NODE) {
         f.id = halley_node_id(at->trace, node);
         f.offset = halley_node_offset(at->trace, node);
+        f.has_offset = halley_trace_form_of(at->trace) == HALLEY_FORM_ET;
         f.name = clean_name(l, halley_node_name(at->trace, node));
     }
     char text[HALLEY_ERROR_TEXT];
@@ -180,12 +181,14 @@ void check_list_fini(check_list *l)
 
 const char *halley_finding_format(const halley_finding *finding, char *to, size_t size)
 {
-    char node[512] = "";
+    char node[512] = "", byte[64] = "";
     if (finding->node != HALLEY_NO_NODE)
-        snprintf(node, sizeof node, ": node %" PRIu64 " \"%s\" (byte %" PRIu64 ")",
-                 finding->id, finding->name, finding->offset);
-    snprintf(to, size, "%s%s: %s%s%s",
-             finding->file[0] != '\0' ? finding->file : "(built)", node,
+        snprintf(node, sizeof node, ": node %" PRIu64 " \"%s\"", finding->id,
+                 finding->name);
+    if (finding->node != HALLEY_NO_NODE && finding->has_offset)
+        snprintf(byte, sizeof byte, " (byte %" PRIu64 ")", finding->offset);
+    snprintf(to, size, "%s%s%s: %s%s%s",
+             finding->file[0] != '\0' ? finding->file : "(built)", node, byte,
              finding->sentence, finding->remedy[0] != '\0' ? "; " : "", finding->remedy);
     return to;
 }

@@ -23,8 +23,9 @@ static void check_id(check_list *l, const check_place *at, uint32_t node)
     if (last != node)
         check_add(l, CHECK_DUPLICATE_ID, at, node,
                   "ids are unique, most readers keep just the last one",
-                  "id %" PRIu64 " comes again at byte %" PRIu64, id,
-                  last == HALLEY_NO_NODE ? 0 : halley_node_offset(at->trace, last));
+                  "id %" PRIu64 " comes again, as node number %" PRIu32
+                  " of the file (counted from 1)",
+                  id, last + 1);
     else if (id == 0)
         check_add(l, CHECK_ZERO_ID, at, node,
                   "it is not written to the file, readers must take a missing id for 0",

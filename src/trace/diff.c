@@ -27,7 +27,7 @@ bool diff_same_bytes(halley_bytes a, halley_bytes b)
 
 const char *diff_quote(diff *d, halley_diff_kind kind, halley_bytes text)
 {
-    if (d->n[kind] >= d->max_per_kind)
+    if (d->n_once[kind] >= d->max_per_kind)
         return "";
     strbuf b = {0};
     size_t n = text.n < 60 ? text.n : 60;
@@ -44,7 +44,8 @@ const char *diff_quote(diff *d, halley_diff_kind kind, halley_bytes text)
 
 void diff_add(diff *d, halley_diff_kind kind, diff_pair at, const char *format, ...)
 {
-    if (d->n[kind]++ >= d->max_per_kind || d->failed)
+    d->n[kind]++;
+    if (d->n_once[kind]++ >= d->max_per_kind || d->failed)
         return;
     char text[HALLEY_ERROR_TEXT];
     va_list args;
@@ -225,6 +226,7 @@ static halley_status make_report(halley_diff_report **out, run *r, halley_error 
                                    .n_ranks_changed = r->n_ranks_changed,
                                    .memory = memory};
     memcpy(report->n, memory->n, sizeof report->n);
+    memcpy(report->n_once, memory->n_once, sizeof report->n_once);
     *out = report;
     return HALLEY_OK;
 }

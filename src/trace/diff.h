@@ -14,6 +14,7 @@ typedef struct diff {
     arena memory;
     ARRAY(halley_difference) list;
     uint64_t n[HALLEY_N_DIFF_KINDS];
+    uint64_t n_once[HALLEY_N_DIFF_KINDS];           /* without those counted again */
     uint64_t n_same, n_changed, n_removed, n_added; /* nodes */
     bool failed;                                    /* memory ran out */
 } diff;

@@ -22,7 +22,7 @@ static bool same_value(const halley_attr *a, const halley_attr *b)
 /* A value in words. */
 static const char *show(diff *d, halley_diff_kind kind, const halley_attr *attr)
 {
-    if (d->n[kind] >= d->max_per_kind)
+    if (d->n_once[kind] >= d->max_per_kind)
         return "";
     strbuf b = {0};
     double number = 0;

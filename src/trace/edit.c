@@ -8,7 +8,7 @@
 #include "trace/levels.h"
 #include "trace/roles.h"
 
-#include <string.h>
+#include <inttypes.h>
 
 halley_status edit_start(halley_builder **out, const halley_trace *like,
                          halley_error *err)
@@ -56,13 +56,23 @@ halley_status edit_joint(halley_builder *b, uint64_t id)
     return halley_builder_attr_u64(b, "tensor_size", 0);
 }
 
-static uint64_t new_rank(const edit_ranks *ranks, uint64_t rank)
+/* The attribute with the new number of the rank that it names. */
+static halley_status renumber_attr(halley_attr *attr, const edit_ranks *ranks,
+                                   halley_error *err)
 {
-    return rank < ranks->n && ranks->to[rank] != UINT32_MAX ? ranks->to[rank] : rank;
+    if (attr->bits < ranks->n && ranks->to[attr->bits] != UINT32_MAX) {
+        attr->bits = ranks->to[attr->bits];
+        return HALLEY_OK;
+    }
+    if (!ranks->strict)
+        return HALLEY_OK;
+    return error_set(err, HALLEY_EINVAL,
+                     "%.*s is %" PRId64 ", a rank that is not among the given ones",
+                     (int)attr->name.n, attr->name.at, (int64_t)attr->bits);
 }
 
 static halley_status copy_attrs(halley_builder *b, const halley_trace *from,
-                                uint32_t node, const edit_ranks *ranks)
+                                uint32_t node, const edit_ranks *ranks, halley_error *err)
 {
     const uint32_t n = halley_node_attr_count(from, node);
     for (uint32_t i = 0; i < n; i++) {
@@ -70,7 +80,7 @@ static halley_status copy_attrs(halley_builder *b, const halley_trace *from,
         const trace_role role = trace_role_of(attr.name);
         if ((role == TRACE_ROLE_COMM_SRC || role == TRACE_ROLE_COMM_DST) &&
             trace_kind_is_integer(attr.kind))
-            attr.bits = new_rank(ranks, attr.bits);
+            TRY(renumber_attr(&attr, ranks, err));
         TRY(halley_builder_attr(b, &attr));
     }
     return HALLEY_OK;
@@ -82,9 +92,11 @@ static halley_status copy_groups(halley_builder *b, const halley_trace *from,
 {
     halley_io in = halley_node_inputs(from, node);
     strbuf values = {0};
-    TRY(trace_groups_renumber(&values, in.values, ranks->to, ranks->n, err));
+    halley_status status =
+        trace_groups_renumber(&values, in.values, ranks->to, ranks->n, err);
     in.values = (halley_bytes){values.at, values.n};
-    const halley_status status = halley_builder_inputs(b, &in);
+    if (status == HALLEY_OK)
+        status = halley_builder_inputs(b, &in);
     strbuf_fini(&values);
     return status;
 }
@@ -114,7 +126,7 @@ halley_status edit_copy_rest(halley_builder *b, const halley_trace *from, uint32
     else
         TRY(halley_builder_inputs(b, &in));
     TRY(halley_builder_outputs(b, &out));
-    TRY(copy_attrs(b, from, node, ranks));
+    TRY(copy_attrs(b, from, node, ranks, err));
     return halley_builder_unknown(b, halley_node_unknown(from, node));
 }
 
@@ -192,7 +204,7 @@ halley_status halley_trace_fix(halley_trace **out, const halley_trace *trace,
 halley_status halley_trace_renumber(halley_trace **out, const halley_trace *trace,
                                     const uint32_t *to, uint32_t n, halley_error *err)
 {
-    const edit_ranks ranks = {to, n};
+    const edit_ranks ranks = {to, n, true};
     halley_builder *b = NULL;
     TRY(edit_start(&b, trace, err));
     halley_status status = HALLEY_OK;
@@ -207,6 +219,10 @@ halley_status halley_trace_renumber(halley_trace **out, const halley_trace *trac
             halley_builder_data(b, halley_node_data(trace, node, i).id);
         if (status == HALLEY_OK)
             status = edit_copy_rest(b, trace, node, &ranks, err);
+        if (status == HALLEY_EINVAL) {
+            error_at_file(err, halley_trace_path(trace));
+            error_at_node(err, halley_node_id(trace, node));
+        }
     }
     return edit_finish(out, b, status, err);
 }

@@ -17,6 +17,7 @@ halley_status edit_joint(halley_builder *b, uint64_t id);
 typedef struct edit_ranks {
     const uint32_t *to;
     uint32_t n;
+    bool strict; /* a message from or to a rank without a number is EINVAL */
 } edit_ranks;
 /* The open node gets all but id, type, name and dependencies of `node`, with new ranks.
  */

@@ -137,7 +137,7 @@ static halley_status fill(into *to, const slice *s, const uint8_t *keep,
                           halley_slice_counts *counts, halley_error *err)
 {
     const edit_ranks ranks = {s->new_rank,
-                              s->opts->ranks == NULL ? 0 : s->distinct->n_ranks};
+                              s->opts->ranks == NULL ? 0 : s->distinct->n_ranks, false};
     const uint32_t n = halley_trace_count(to->trace);
     bridge br = {0};
     if (!s->opts->cut)

@@ -1,4 +1,5 @@
 /* Findings of `trace check`: each defect is found, sound traces have none. */
+#include "alloc_fail.h"
 #include "halley/trace_check.h"
 #include "make_trace.h"
 
@@ -183,7 +184,7 @@ static void what_a_node_lacks_or_has_wrong_is_reported(void **state)
         const char *code, *words;
     } cases[] = {
         {add_missing_size, "missing-attr",
-         "node 17 \"allreduce_3\" (byte 0): comm_size is missing; a collective needs its "
+         "node 17 \"allreduce_3\": comm_size is missing; a collective needs its "
          "size in bytes, add attribute comm_size (int64)"},
         {add_text_size, "attr-type", "comm_size is a string, \"4096\""},
         {add_negative_size, "attr-value", "comm_size is -5"},
@@ -377,18 +378,13 @@ static void collectives_agree_across_the_ranks_of_their_group(void **state)
 static void an_order_that_nothing_forces_is_a_warning(void **state)
 {
     (void)state;
-    static const coll ranks[N_RANKS][N_COLLS] = {
-        {{0, 8, NULL, 1}, {2, 8, NULL, 1}},
-        {{2, 8, NULL, 0}, {0, 8, NULL, 0}, {0}},
-        {{0, 8, NULL, 1}, {2, 8, NULL, 1}},
-    };
     halley_trace *traces[N_RANKS];
     for (int rank = 0; rank < N_RANKS; rank++) {
         halley_builder *b = make_start();
         make_comp(b, 1, 1);
         make_comp(b, 2, 1);
         for (uint32_t i = 0; i < 2; i++) {
-            make_coll(b, 10 + i, ranks[rank][i].type, 8, NULL);
+            make_coll(b, 10 + i, (rank == 1) == (i == 0) ? 2 : 0, 8, NULL);
             halley_builder_data(b, 1 + i); /* ready in whatever order */
         }
         traces[rank] = make_finish(b);
@@ -467,6 +463,41 @@ static void equal_ranks_are_reported_once_with_their_number(void **state)
     halley_check_report_free(r);
 }
 
+static halley_status check_again(void *context, halley_error *err)
+{
+    halley_check_report *r = NULL;
+    const halley_check_opts opts = {.n_threads = 1};
+    const halley_status status = halley_trace_check(&r, context, &opts, err);
+    halley_check_report_free(r);
+    return status;
+}
+
+static void running_out_of_memory_while_checking_is_an_error(void **state)
+{
+    (void)state;
+    halley_trace *traces[3];
+    for (int rank = 0; rank < 3; rank++) {
+        halley_builder *b = make_start();
+        declare(b, "['[{\"pg_name\": \"7\", \"ranks\": [0, 1]}]']");
+        make_comp(b, 1, 5);
+        halley_builder_data(b, 2);
+        halley_builder_data(b, 99);
+        make_comp(b, 2, 5);
+        halley_builder_data(b, 1);
+        make_coll(b, 10, rank == 0 ? 0 : 2, 8, NULL);
+        halley_builder_data(b, 2);
+        make_coll(b, 11, rank == 0 ? 2 : 0, 8, NULL);
+        halley_builder_data(b, 10);
+        make_coll(b, 12, 0, 8 + rank, "7");
+        make_p2p(b, 13, rank == 0, rank == 0 ? 1 : 0, rank, 8);
+        make_p2p(b, 14, true, 9, 0, 8);
+        traces[rank] = make_finish(b);
+    }
+    halley_trace_set *set = make_set(traces, 3);
+    assert_true(alloc_fail_everywhere(check_again, set) > 50);
+    halley_trace_set_free(set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -485,6 +516,7 @@ int main(void)
         cmocka_unit_test(declared_members_must_take_part_and_others_must_not),
         cmocka_unit_test(a_file_of_groups_decides_membership),
         cmocka_unit_test(equal_ranks_are_reported_once_with_their_number),
+        cmocka_unit_test(running_out_of_memory_while_checking_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Differences between traces: each is found, and found where it is. */
+#include "alloc_fail.h"
 #include "halley/trace_diff.h"
 #include "make_trace.h"
 
@@ -177,6 +178,27 @@ static void differences_are_limited_but_counted_on_every_rank(void **state)
     halley_trace_set_free(sets[1]);
 }
 
+static halley_status compare_again(void *context, halley_error *err)
+{
+    halley_trace_set **sets = context;
+    halley_diff_report *r = NULL;
+    const halley_status status = halley_trace_diff(&r, sets[0], sets[1], NULL, err);
+    halley_diff_report_free(r);
+    return status;
+}
+
+static void running_out_of_memory_while_comparing_is_an_error(void **state)
+{
+    (void)state;
+    static const change changes[] = {VERSION, NODE_GONE, DEP_KIND, ATTR_GONE, IO_VALUE};
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        halley_trace_set *sets[] = {make(NO_CHANGE), make(changes[i])};
+        assert_true(alloc_fail_everywhere(compare_again, sets) > 3);
+        halley_trace_set_free(sets[0]);
+        halley_trace_set_free(sets[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +207,7 @@ int main(void)
         cmocka_unit_test(equal_traces_have_no_difference),
         cmocka_unit_test(equal_files_with_duplicate_ids_are_equal),
         cmocka_unit_test(differences_are_limited_but_counted_on_every_rank),
+        cmocka_unit_test(running_out_of_memory_while_comparing_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

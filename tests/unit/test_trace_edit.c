@@ -1,4 +1,5 @@
 /* Mending, slicing and chaining: what is kept, what is bridged, what stays matched. */
+#include "alloc_fail.h"
 #include "base/rng.h"
 #include "halley/trace_check.h"
 #include "halley/trace_edit.h"
@@ -432,6 +433,59 @@ static void a_chain_whose_ids_do_not_fit_is_refused(void **state)
     halley_trace_free(t);
 }
 
+static halley_status slice_again(void *context, halley_error *err)
+{
+    static const uint32_t ranks[] = {2, 1};
+    const halley_slice_opts opts = {.ranks = ranks,
+                                    .n_ranks = 2,
+                                    .types = UINT32_MAX & ~(1u << HALLEY_NODE_COMP),
+                                    .by_time = true,
+                                    .to_us = 1000,
+                                    .n_threads = 1};
+    halley_trace_set *out = NULL;
+    const halley_status status = halley_trace_slice(&out, context, &opts, NULL, err);
+    halley_trace_set_free(out);
+    return status;
+}
+
+static halley_status slice_steps_again(void *context, halley_error *err)
+{
+    const halley_slice_opts opts = {.by_step = true, .last_step = 9, .n_threads = 1};
+    halley_trace_set *out = NULL;
+    const halley_status status = halley_trace_slice(&out, context, &opts, NULL, err);
+    halley_trace_set_free(out);
+    return status;
+}
+
+static halley_status chain_and_fix_again(void *context, halley_error *err)
+{
+    const halley_trace *parts[] = {context, context};
+    halley_trace *out = NULL, *fixed = NULL;
+    halley_fix_counts counts;
+    halley_status status = halley_trace_chain(&out, parts, 2, err);
+    if (status == HALLEY_OK)
+        status = halley_trace_fix(&fixed, context, true, &counts, err);
+    halley_trace_free(out);
+    halley_trace_free(fixed);
+    return status;
+}
+
+static void running_out_of_memory_while_editing_is_an_error(void **state)
+{
+    (void)state;
+    halley_trace_set *set = make_ring(4);
+    assert_true(alloc_fail_everywhere(slice_again, set) > 30);
+    halley_trace_set_free(set);
+    halley_builder *b = make_start();
+    halley_builder_node(b, 1, HALLEY_NODE_COMP, text("ProfilerStep#3"));
+    halley_builder_data(b, 7);
+    halley_trace *t = make_finish(b);
+    assert_true(alloc_fail_everywhere(chain_and_fix_again, t) > 10);
+    set = make_set(&t, 1);
+    assert_true(alloc_fail_everywhere(slice_steps_again, set) > 10);
+    halley_trace_set_free(set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -448,6 +502,7 @@ int main(void)
         cmocka_unit_test(wrong_ranks_are_refused),
         cmocka_unit_test(parts_of_a_chain_follow_each_other_through_a_joint),
         cmocka_unit_test(a_chain_whose_ids_do_not_fit_is_refused),
+        cmocka_unit_test(running_out_of_memory_while_editing_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* Depth, width, critical path and cycles against a slow obvious reference, and the sums.
  */
+#include "alloc_fail.h"
 #include "base/rng.h"
 #include "halley/trace_stats.h"
 #include "make_trace.h"
@@ -319,6 +320,23 @@ static void an_empty_trace_has_no_depth(void **state)
     halley_trace_free(t);
 }
 
+static halley_status describe_set(void *context, halley_error *err)
+{
+    halley_set_stats *s = NULL;
+    const halley_status status = halley_set_stats_new(&s, context, 1, err);
+    halley_set_stats_free(s);
+    return status;
+}
+
+static void running_out_of_memory_while_describing_is_an_error(void **state)
+{
+    (void)state;
+    halley_trace *traces[] = {make_mixed(), make_mixed()};
+    halley_trace_set *set = make_set(traces, 2);
+    assert_true(alloc_fail_everywhere(describe_set, set) > 10);
+    halley_trace_set_free(set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +346,7 @@ int main(void)
         cmocka_unit_test(attributes_are_counted_by_name_and_kind),
         cmocka_unit_test(a_set_sums_its_ranks_and_analyses_equal_ones_once),
         cmocka_unit_test(an_empty_trace_has_no_depth),
+        cmocka_unit_test(running_out_of_memory_while_describing_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,52 @@
+# halley trace convert: from form to form without loss.
+
+## every form comes back as the same bytes
+$ halley trace gen transformer -n 2 --tp 2 --layers 2 -o t > made
+$ for f in json jsonl et.gz; do halley trace convert t.0.et x.$f && halley trace convert x.$f back.et && cmp t.0.et back.et; done
+$ halley trace convert --to chakra-json t.0.et x.txt && halley trace convert x.txt back.et && cmp t.0.et back.et
+
+## a set goes to a prefix or a folder
+$ halley trace gen ring -n 3 -o r > made
+$ halley trace convert --to jsonl r out; mkdir d; halley trace convert -j 2 --to et.gz r d; halley trace convert r e/
+! halley: cannot write e/r.0.et: No such file or directory
+? 1
+$ ls . d
+> .:
+> d
+> made
+> out.0.jsonl
+> out.1.jsonl
+> out.2.jsonl
+> r.0.et
+> r.1.et
+> r.2.et
+>
+> d:
+> r.0.et.gz
+> r.1.et.gz
+> r.2.et.gz
+$ mkdir e; halley trace convert r e/; halley trace diff r e
+> no differences in 6 nodes
+
+## nothing is left behind when one file fails
+$ halley trace gen ring -n 3 -o r > made
+$ mkdir o o/o.1.et; halley trace convert r o/o; ls o
+> o.1.et
+! halley: cannot write o/o.1.et: Is a directory
+
+## JSON refuses what it cannot carry unless told to leave it out
+$ halley trace gen all-reduce -n 1 -o a > made
+$ halley trace convert a.0.et a.jsonl && head -2 a.jsonl > two
+$ { cat a.0.et; printf '\005\372\001\002xy'; } > u.et
+$ halley trace convert u.et u.json; ls u.json
+! halley: u.et: node 0: there are unknown fields, which JSON cannot carry; convert to .et, or ask for a lossy conversion
+! ls: cannot access 'u.json': No such file or directory
+? 2
+$ halley trace convert --lossy u.et u.json
+! halley: JSON cannot carry 1 fields or texts; left out
+
+## a form that is not known is refused
+$ halley trace convert --to xml a b
+! halley: --to must be one of name, et, et.gz, json, jsonl, chakra-json; is 'xml'
+! see 'halley trace convert --help'
+? 2
