@@ -35,10 +35,25 @@ typedef struct halley_astra_files {
 halley_status halley_cluster_load_astra(halley_cluster **out,
                                         const halley_astra_files *files,
                                         halley_error *err);
+/*
+ * Read a cluster in our own form (YAML or JSON; cluster(5) describes it). Unknown keys
+ * are errors. On success *out is the caller's.
+ */
+halley_status halley_cluster_load(halley_cluster **out, const char *path,
+                                  halley_error *err);
+/* Write a cluster in that form, so that loading it gives the same cluster. */
+halley_status halley_cluster_save(const halley_cluster *cluster, const char *path,
+                                  halley_error *err);
+/* Read communicator groups (comm_group.json) into a cluster that has none yet. */
+halley_status halley_cluster_load_groups(halley_cluster *cluster, const char *path,
+                                         halley_error *err);
 void halley_cluster_free(halley_cluster *cluster);
 
 uint32_t halley_cluster_npus(const halley_cluster *cluster);
 uint32_t halley_cluster_dims(const halley_cluster *cluster);
+/* Whether its own file chose link queues; the choice of a run goes before it. */
+bool halley_cluster_has_link_queues(const halley_cluster *cluster);
+void halley_cluster_set_link_queues(halley_cluster *cluster, bool on);
 /* What is odd about the description but no error; sentences, lent. */
 uint32_t halley_cluster_warning_count(const halley_cluster *cluster);
 const char *halley_cluster_warning(const halley_cluster *cluster, uint32_t i);

@@ -11,6 +11,7 @@
 static const char *const models[] = {"unaware", "aware", NULL};
 
 typedef struct sim_options {
+    const char *cluster, *write_cluster;
     const char *workload, *system, *network, *memory, *group;
     const char *logging, *logging_folder, *rendezvous;
     uint32_t model, queues;
@@ -21,6 +22,12 @@ typedef struct sim_options {
 } sim_options;
 
 static const cli_option options[] = {
+    {.name = "cluster",
+     .letter = 'c',
+     .kind = CLI_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, cluster),
+     .doc = "the cluster, in our own form"},
     {.name = "workload-configuration",
      .kind = CLI_TEXT,
      .metavar = "PREFIX",
@@ -90,6 +97,11 @@ static const cli_option options[] = {
      .metavar = "FOLDER",
      .offset = offsetof(sim_options, logging_folder),
      .doc = "accepted, without effect"},
+    {.name = "write-cluster",
+     .kind = CLI_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, write_cluster),
+     .doc = "write the cluster in our own form to FILE; without traces, do only that"},
     {.name = "astra-output",
      .kind = CLI_FLAG,
      .offset = offsetof(sim_options, astra_output),
@@ -140,7 +152,8 @@ static halley_status simulate(cli_call *call, const halley_cluster *cluster,
 {
     const sim_options *o = call->options;
     const halley_sim_opts opts = {
-        .network = o->model == 1 ? HALLEY_NETWORK_LINKS : HALLEY_NETWORK_FREE,
+        .network = halley_cluster_has_link_queues(cluster) ? HALLEY_NETWORK_LINKS
+                                                           : HALLEY_NETWORK_FREE,
         .record = o->per_node != NULL || o->timeline != NULL,
     };
     halley_result *result;
@@ -152,10 +165,39 @@ static halley_status simulate(cli_call *call, const halley_cluster *cluster,
     return status;
 }
 
-static halley_status load_traces(halley_trace_set **out, const sim_options *o,
+/* The traces: the argument, or ASTRA-sim's option. */
+static halley_status load_traces(halley_trace_set **out, const cli_call *call,
                                  halley_error *err)
 {
+    const sim_options *o = call->options;
+    if (call->n_args > 0)
+        return halley_trace_set_load(out, call->args, call->n_args, NULL, err);
     return halley_trace_set_load(out, &o->workload, 1, NULL, err);
+}
+
+static halley_status load_cluster(halley_cluster **out, cli_call *call, halley_error *err)
+{
+    const sim_options *o = call->options;
+    if (o->cluster != NULL) {
+        TRY(halley_cluster_load(out, o->cluster, err));
+        if (o->group == NULL)
+            return HALLEY_OK;
+        const halley_status status = halley_cluster_load_groups(*out, o->group, err);
+        if (status != HALLEY_OK)
+            halley_cluster_free(*out);
+        return status;
+    }
+    const halley_astra_files files = {
+        .network = o->network,
+        .system = o->system,
+        .memory = o->memory,
+        .comm_group = o->group,
+        .queues_per_dim = o->queues,
+        .injection_scale = o->injection,
+        .rendezvous =
+            o->rendezvous != NULL && str_eq(str_from(o->rendezvous), STR("true")),
+    };
+    return halley_cluster_load_astra(out, &files, err);
 }
 
 /* What ASTRA-sim takes and then forgets. */
@@ -170,49 +212,75 @@ static void warn_about_options(const cli_call *call)
                  call->unknown[i]);
 }
 
-static halley_status run(cli_call *call, halley_error *err)
+static halley_status check_usage(cli_call *call, halley_error *err)
 {
     const sim_options *o = call->options;
-    if (o->workload == NULL || o->system == NULL || o->network == NULL)
+    const bool astra = o->system != NULL || o->network != NULL || o->memory != NULL;
+    if (o->cluster != NULL && astra)
+        return cli_usage(call, err, "--cluster and ASTRA-sim's files exclude each other");
+    if (o->cluster == NULL && (o->system == NULL || o->network == NULL))
         return cli_usage(call, err,
-                         "--workload-configuration, --system-configuration and "
-                         "--network-configuration are needed");
-    warn_about_options(call);
-    const halley_astra_files files = {
-        .network = o->network,
-        .system = o->system,
-        .memory = o->memory,
-        .comm_group = o->group,
-        .queues_per_dim = o->queues,
-        .injection_scale = o->injection,
-        .rendezvous =
-            o->rendezvous != NULL && str_eq(str_from(o->rendezvous), STR("true")),
-    };
-    halley_cluster *cluster;
+                         "a cluster is needed: --cluster, or --system-configuration and "
+                         "--network-configuration");
+    if (call->n_args > 0 && o->workload != NULL)
+        return cli_usage(call, err, "traces are named twice");
+    if (call->n_args == 0 && o->workload == NULL && o->write_cluster == NULL)
+        return cli_usage(call, err,
+                         "traces are needed: TRACE, or --workload-configuration");
+    if (call->n_unknown > 0 && o->cluster != NULL)
+        return cli_usage(call, err, "unknown option %s", call->unknown[0]);
+    return HALLEY_OK;
+}
+
+static halley_status run_on(cli_call *call, halley_cluster *cluster, halley_error *err)
+{
+    const sim_options *o = call->options;
     halley_trace_set *traces;
-    TRY(halley_cluster_load_astra(&cluster, &files, err));
+    if (cli_given(call, "network-model"))
+        halley_cluster_set_link_queues(cluster, o->model == 1);
     for (uint32_t i = 0; i < halley_cluster_warning_count(cluster); i++)
         cli_note(call, "warning: %s", halley_cluster_warning(cluster, i));
-    halley_status status = load_traces(&traces, o, err);
-    if (status == HALLEY_OK) {
-        status = simulate(call, cluster, traces, err);
-        halley_trace_set_free(traces);
-    }
+    if (o->write_cluster != NULL)
+        TRY(halley_cluster_save(cluster, o->write_cluster, err));
+    if (call->n_args == 0 && o->workload == NULL)
+        return HALLEY_OK;
+    TRY(load_traces(&traces, call, err));
+    const halley_status status = simulate(call, cluster, traces, err);
+    halley_trace_set_free(traces);
+    return status;
+}
+
+static halley_status run(cli_call *call, halley_error *err)
+{
+    halley_cluster *cluster;
+    TRY(check_usage(call, err));
+    warn_about_options(call);
+    TRY(load_cluster(&cluster, call, err));
+    const halley_status status = run_on(call, cluster, err);
     halley_cluster_free(cluster);
     return status;
 }
 
+static const cli_example examples[] = {
+    {"halley trace gen all-reduce -n 8 -o ar && halley sim ar -c cluster.yaml", NULL},
+    {"halley sim --workload-configuration=w --system-configuration=system.json "
+     "--network-configuration=network.yml --astra-output",
+     "as ASTRA-sim is called"},
+    {0},
+};
+
 const cli_command cmd_sim = {
     .name = "sim",
     .summary = "simulate traces on a cluster",
-    .arguments = "",
+    .arguments = "[TRACE...]",
     .description =
         "Replay Chakra traces, one a rank, on a cluster and say when every rank "
         "is done. With ASTRA-sim's options and files the cycles are ASTRA-sim's.",
     .options = options,
     .options_size = sizeof(sim_options),
     .defaults = &defaults,
-    .max_args = 0,
+    .examples = examples,
+    .max_args = CLI_ANY,
     .keeps_unknown = true,
     .run = run,
 };

@@ -115,11 +115,11 @@ static int by_id(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static halley_status read_groups(halley_cluster *c, const conf_file *file, uint8_t *seen,
-                                 halley_error *err)
+static halley_status read_groups(halley_cluster *c, const conf_file *file,
+                                 const conf_node *map, uint8_t *seen, halley_error *err)
 {
-    TRY(astra_map(file, err));
-    const conf_node *map = file->root;
+    if (map->kind != CONF_MAP)
+        return conf_error(file, map, err, HALLEY_EFORMAT, "a map of groups is wanted");
     c->groups = arena_array(&c->memory, map->n, sizeof *c->groups);
     if (c->groups == NULL)
         return error_nomem(err);
@@ -140,16 +140,23 @@ static halley_status read_groups(halley_cluster *c, const conf_file *file, uint8
     return HALLEY_OK;
 }
 
+halley_status cluster_read_groups(halley_cluster *c, const conf_file *file,
+                                  const conf_node *map, halley_error *err)
+{
+    uint8_t *seen = mem_array(c->n_npus, 1);
+    const halley_status status =
+        seen == NULL ? error_nomem(err) : read_groups(c, file, map, seen, err);
+    free(seen);
+    return status;
+}
+
 halley_status astra_read_groups(halley_cluster *c, const char *path, halley_error *err)
 {
     conf_file file;
     if (path == NULL)
         return HALLEY_OK;
     TRY(conf_load(&file, path, err));
-    uint8_t *seen = mem_array(c->n_npus, 1);
-    const halley_status status =
-        seen == NULL ? error_nomem(err) : read_groups(c, &file, seen, err);
-    free(seen);
+    const halley_status status = cluster_read_groups(c, &file, file.root, err);
     conf_fini(&file);
     return status;
 }

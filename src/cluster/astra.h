@@ -11,6 +11,12 @@ halley_status astra_read_system(halley_cluster *c, const halley_astra_files *fil
 halley_status astra_read_memory(halley_cluster *c, const char *path, halley_error *err);
 halley_status astra_read_groups(halley_cluster *c, const char *path, halley_error *err);
 
+/* A map from group to ranks, and one from node id to trace prefix. */
+halley_status cluster_read_groups(halley_cluster *c, const conf_file *file,
+                                  const conf_node *map, halley_error *err);
+halley_status cluster_read_node_map(halley_cluster *c, const conf_file *file,
+                                    const conf_node *map, halley_error *err);
+
 /* The root of a file, which must be a map. */
 halley_status astra_map(const conf_file *file, halley_error *err);
 

@@ -42,7 +42,7 @@ static const char *const coll_keys[CLUSTER_N_COLLS] = {
 };
 
 /* A choice that the file does not make; ASTRA-sim then acts on uninitialised memory. */
-enum { NOT_GIVEN = UINT32_MAX };
+#define NOT_GIVEN UINT32_MAX
 
 /* A reader of one file. */
 typedef struct reader {
@@ -217,11 +217,11 @@ static int by_node(const void *a, const void *b)
 }
 
 /* A YAML map from node id to trace prefix. */
-static halley_status read_node_map(halley_cluster *c, const conf_file *file,
-                                   halley_error *err)
+halley_status cluster_read_node_map(halley_cluster *c, const conf_file *file,
+                                    const conf_node *map, halley_error *err)
 {
-    TRY(astra_map(file, err));
-    const conf_node *map = file->root;
+    if (map->kind != CONF_MAP)
+        return conf_error(file, map, err, HALLEY_EFORMAT, "a map of node ids is wanted");
     c->system.node_impls = arena_array(&c->memory, map->n, sizeof *c->system.node_impls);
     if (c->system.node_impls == NULL)
         return error_nomem(err);
@@ -253,7 +253,7 @@ static halley_status read_per_node(const reader *r)
     if (path == NULL)
         return error_nomem(r->err);
     TRY(conf_load(&file, path, r->err));
-    const halley_status status = read_node_map(r->c, &file, r->err);
+    const halley_status status = cluster_read_node_map(r->c, &file, file.root, r->err);
     conf_fini(&file);
     return status;
 }

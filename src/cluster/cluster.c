@@ -13,9 +13,59 @@ const char *const cluster_topology_names[CLUSTER_N_TOPOLOGIES + 1] = {
     [CLUSTER_SWITCH] = "Switch",
 };
 
+const char *const cluster_coll_names[CLUSTER_N_COLLS] = {
+    [CLUSTER_ALL_REDUCE] = "all-reduce",
+    [CLUSTER_ALL_GATHER] = "all-gather",
+    [CLUSTER_REDUCE_SCATTER] = "reduce-scatter",
+    [CLUSTER_ALL_TO_ALL] = "all-to-all",
+};
+
+static const char *const algo_names[CLUSTER_N_ALGOS] = {
+    [CLUSTER_ALGO_RING] = "ring",
+    [CLUSTER_ALGO_DIRECT] = "direct",
+    [CLUSTER_ALGO_HALVING_DOUBLING] = "halving-doubling",
+    [CLUSTER_ALGO_TREE] = "double-binary-tree",
+};
+
 halley_cluster *cluster_new(void)
 {
-    return calloc(1, sizeof(halley_cluster));
+    halley_cluster *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return NULL;
+    c->name = "";
+    for (uint32_t d = 0; d < CLUSTER_MAX_DIMS; d++)
+        c->dims[d].name = "";
+    return c;
+}
+
+bool cluster_impl_parse(cluster_impl *out, str text)
+{
+    *out = (cluster_impl){0};
+    if (str_starts(text, STR("flat-"))) {
+        out->flat = true;
+        text = (str){text.at + 5, text.n - 5};
+    }
+    for (uint32_t i = 0; i < CLUSTER_N_ALGOS; i++) {
+        if (str_eq(text, str_from(algo_names[i]))) {
+            out->algo = (cluster_algo)i;
+            return !(out->flat && i == CLUSTER_ALGO_TREE);
+        }
+    }
+    uint64_t window;
+    if (!str_starts(text, STR("direct-")) ||
+        !str_to_u64((str){text.at + 7, text.n - 7}, &window) || window == 0 ||
+        window > CLUSTER_MAX_NPUS)
+        return false;
+    out->algo = CLUSTER_ALGO_DIRECT;
+    out->window = (uint32_t)window;
+    return true;
+}
+
+void cluster_impl_print(strbuf *to, const cluster_impl *impl)
+{
+    strbuf_printf(to, "%s%s", impl->flat ? "flat-" : "", algo_names[impl->algo]);
+    if (impl->window != 0)
+        strbuf_printf(to, "-%u", impl->window);
 }
 
 void halley_cluster_free(halley_cluster *cluster)
@@ -70,4 +120,14 @@ uint32_t halley_cluster_warning_count(const halley_cluster *cluster)
 const char *halley_cluster_warning(const halley_cluster *cluster, uint32_t i)
 {
     return cluster->warnings.at[i];
+}
+
+bool halley_cluster_has_link_queues(const halley_cluster *cluster)
+{
+    return cluster->link_queues;
+}
+
+void halley_cluster_set_link_queues(halley_cluster *cluster, bool on)
+{
+    cluster->link_queues = on;
 }

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/str.h"
 #include "halley/cluster.h"
 
 #include <stdbool.h>
@@ -18,10 +19,12 @@ typedef enum cluster_topology {
     CLUSTER_SWITCH,
     CLUSTER_N_TOPOLOGIES
 } cluster_topology;
+extern const char *const cluster_coll_names[];
 extern const char *const cluster_topology_names[CLUSTER_N_TOPOLOGIES + 1];
 
 typedef struct cluster_dim {
     cluster_topology topology;
+    const char *name;  /* "" when it has none */
     uint32_t n;        /* NPUs along it */
     double bw_Bps;     /* of one link */
     double latency_ns; /* of one hop */
@@ -113,7 +116,9 @@ typedef struct cluster_group {
 
 struct halley_cluster {
     arena memory;
-    bool astra; /* ASTRA-sim's rules: its clock, its slots, its quirks */
+    const char *name; /* "" when it has none */
+    bool astra;       /* ASTRA-sim's rules: its clock, its slots, its quirks */
+    bool link_queues; /* the network model that the file chose */
     uint32_t n_npus, n_dims;
     cluster_dim dims[CLUSTER_MAX_DIMS];
     cluster_system system;
@@ -125,6 +130,9 @@ struct halley_cluster {
 
 /* An empty cluster; NULL when memory ran out. */
 halley_cluster *cluster_new(void);
+/* An algorithm by its name in our files ("direct-4", "flat-ring"), and the other way. */
+bool cluster_impl_parse(cluster_impl *out, str text);
+void cluster_impl_print(strbuf *to, const cluster_impl *impl);
 /* Remember a sentence; when memory runs out it is lost. */
 void cluster_warn(halley_cluster *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -216,13 +216,6 @@ static sim_plan *find_plan(sim *s, const job *j)
     return &t->plans.at[t->plans.n - 1];
 }
 
-static const char *const coll_names[CLUSTER_N_COLLS] = {
-    [CLUSTER_ALL_REDUCE] = "all-reduce",
-    [CLUSTER_ALL_GATHER] = "all-gather",
-    [CLUSTER_REDUCE_SCATTER] = "reduce-scatter",
-    [CLUSTER_ALL_TO_ALL] = "all-to-all",
-};
-
 static uint64_t name_hash(uint32_t group, uint32_t stream)
 {
     return hash_u64((uint64_t)group << 32 | stream);
@@ -273,8 +266,8 @@ static uint32_t find_op(sim *s, const sim_plan *plan, const job *j, uint32_t str
             text, sizeof text,
             "its %s of %llu bytes a chunk meets the %s of %llu of another rank: they "
             "do not begin the same collectives in the same order",
-            coll_names[plan->plan->coll], (unsigned long long)plan->plan->bytes,
-            coll_names[o->plan->coll], (unsigned long long)o->plan->bytes);
+            cluster_coll_names[plan->plan->coll], (unsigned long long)plan->plan->bytes,
+            cluster_coll_names[o->plan->coll], (unsigned long long)o->plan->bytes);
         fail_job(s, j, HALLEY_EDEADLOCK, text);
         return SIM_NONE;
     }

@@ -84,7 +84,7 @@ $ head -3 nodes.csv
 
 ## what it needs is said
 $ halley sim --workload-configuration=ar
-! halley: --workload-configuration, --system-configuration and --network-configuration are needed
+! halley: a cluster is needed: --cluster, or --system-configuration and --network-configuration
 ! see 'halley sim --help'
 ? 2
 
@@ -92,4 +92,42 @@ $ halley sim --workload-configuration=ar
 $ halley trace gen all-reduce -n 2 --size '1 MiB' -o ar --csv > list
 $ halley sim --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml
 ! halley: there are traces of 2 ranks, and the network has 4 NPUs
+? 1
+
+## a configuration of ASTRA-sim's in our own form gives the same time
+$ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
+$ halley sim --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --write-cluster own.yaml
+$ cat own.yaml
+> npus: 4
+> npu:
+>   memory: [{name: local, bandwidth: 1600000000000 B/s}]
+> network:
+>   - {topology: ring, size: 4, bandwidth: 53687091200 B/s, latency: 500 ns}
+> system:
+>   rules: astra-sim
+>   model: contention-free
+>   chunks: 1
+>   active-chunks: 1
+>   queues: 1
+>   endpoint-delay: 10 ns
+>   group-endpoint-delay: 10 ns
+>   all-reduce-plan: hierarchical
+>   compute: duration
+>   all-reduce: [ring]
+>   all-gather: [ring]
+>   reduce-scatter: [ring]
+>   all-to-all: [ring]
+$ halley sim ar -c own.yaml | head -1
+> 33.8 us on 4 ranks
+
+## a key that is not known is an error in our own form
+$ printf 'npus: 4\nnetwork:\n  - {topology: ring, size: 4, bandwith: 50 GB/s}\n' > c.yaml
+$ halley sim ar -c c.yaml
+! halley: c.yaml:3:31: unknown key "bandwith"; did you mean "bandwidth"?
+? 1
+
+## the sizes of the network must multiply to the NPUs
+$ printf 'npus: 8\nnetwork:\n  - {topology: ring, size: 4, bandwidth: 50 GB/s}\n' > c.yaml
+$ halley sim ar -c c.yaml
+! halley: c.yaml:1:7: npus is 8, and the sizes of the network multiply to 4
 ? 1

@@ -46,7 +46,7 @@ static void run(log *l, halley_cluster *c, bool links, const uint32_t (*messages
 
 static cluster_dim dim(cluster_topology topology, uint32_t n)
 {
-    return (cluster_dim){topology, n, 1e9, 100}; /* 1 B/ns, 100 ns a hop */
+    return (cluster_dim){.topology = topology, .n = n, .bw_Bps = 1e9, .latency_ns = 100};
 }
 
 static void a_free_message_pays_hops_and_bytes_once(void **state)

@@ -1,0 +1,584 @@
+/*
+ * cluster/own.c - the cluster file in our own form: YAML, a unit at every value that has
+ * one, GB = 1e9, unknown keys are errors. Each part of the file is one table below.
+ *
+ * The part `system` chooses the rules: `native`, or `astra-sim` for a configuration that
+ * was converted and must give the same times.
+ */
+#include "base/conf.h"
+#include "cluster/astra.h"
+#include "cluster/cluster.h"
+#include "cluster/link.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+
+typedef struct reader {
+    halley_cluster *c;
+    const conf_file *file;
+    halley_error *err;
+} reader;
+
+#define FIELDS(table) (table), sizeof(table) / sizeof *(table)
+
+/* Times keep a millionth of a nanosecond, so that a number of ns comes back as it was. */
+static double ns_from(double seconds)
+{
+    return round(seconds * 1e15) / 1e6;
+}
+
+/* One dimension of the network. */
+typedef struct raw_dim {
+    str name;
+    uint32_t topology, size;
+    double bandwidth, latency;
+    const conf_node *in_network;
+} raw_dim;
+static const char *const topologies[] = {"ring", "fully-connected", "switch", NULL};
+static const conf_field dim_fields[] = {
+    {.key = "name",
+     .type = CONF_TYPE_TEXT,
+     .offset = offsetof(raw_dim, name),
+     .doc = "what it is called"},
+    {.key = "topology",
+     .type = CONF_TYPE_ENUM,
+     .offset = offsetof(raw_dim, topology),
+     .required = true,
+     .names = topologies,
+     .doc = "ring, fully-connected or switch"},
+    {.key = "size",
+     .type = CONF_TYPE_U32,
+     .offset = offsetof(raw_dim, size),
+     .required = true,
+     .min = 1,
+     .max = CLUSTER_MAX_NPUS,
+     .doc = "NPUs along it"},
+    {.key = "bandwidth",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_BANDWIDTH,
+     .offset = offsetof(raw_dim, bandwidth),
+     .required = true,
+     .min = 1e-3,
+     .max = 1e18,
+     .doc = "of one link, one way"},
+    {.key = "latency",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_TIME,
+     .offset = offsetof(raw_dim, latency),
+     .min = 0,
+     .max = 1e3,
+     .doc = "of one hop"},
+};
+
+static halley_status copy_text(const char **out, const reader *r, str text)
+{
+    *out = text.n == 0 ? "" : arena_copy(&r->c->memory, text);
+    return *out == NULL ? error_nomem(r->err) : HALLEY_OK;
+}
+
+static halley_status read_dim(const reader *r, const conf_node *map, cluster_dim *to)
+{
+    raw_dim raw = {0};
+    TRY(conf_read(&raw, r->file, map, FIELDS(dim_fields), true, NULL, r->err));
+    *to = (cluster_dim){.topology = (cluster_topology)raw.topology,
+                        .n = raw.size,
+                        .bw_Bps = raw.bandwidth,
+                        .latency_ns = ns_from(raw.latency)};
+    return copy_text(&to->name, r, raw.name);
+}
+
+static halley_status read_network(const reader *r, const conf_node *list)
+{
+    halley_cluster *c = r->c;
+    uint64_t total = 1;
+    if (list->kind != CONF_LIST || list->n == 0 || list->n > CLUSTER_MAX_DIMS)
+        return conf_error(r->file, list, r->err, HALLEY_EINVAL,
+                          "network must be a list of 1 to %d dimensions, innermost first",
+                          CLUSTER_MAX_DIMS);
+    c->n_dims = list->n;
+    for (uint32_t d = 0; d < list->n; d++) {
+        TRY(read_dim(r, list->items[d], &c->dims[d]));
+        total *= c->dims[d].n;
+        if (total > CLUSTER_MAX_NPUS)
+            return conf_error(r->file, list, r->err, HALLEY_ELIMIT,
+                              "more than %d NPUs are not handled", CLUSTER_MAX_NPUS);
+    }
+    c->n_npus = (uint32_t)total;
+    return HALLEY_OK;
+}
+
+/* The NPU: a preset's name, or peak and memories. */
+typedef struct raw_npu {
+    str name;
+    const conf_node *peak, *memory;
+    double on_chip;
+} raw_npu;
+static const conf_field npu_fields[] = {
+    {.key = "name",
+     .type = CONF_TYPE_TEXT,
+     .offset = offsetof(raw_npu, name),
+     .doc = "what it is called"},
+    {.key = "peak",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_npu, peak),
+     .doc = "FLOP/s, or a map from number format to FLOP/s"},
+    {.key = "on-chip",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_BYTES,
+     .offset = offsetof(raw_npu, on_chip),
+     .doc = "memory on the chip"},
+    {.key = "memory",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_npu, memory),
+     .doc = "memories, nearest first"},
+};
+
+typedef struct raw_memory {
+    str name;
+    uint32_t kind, npus_per_node;
+    double capacity, bandwidth, latency;
+} raw_memory;
+static const char *const memory_kinds[] = {"per-npu", "per-node", "pool", NULL};
+static const conf_field memory_fields[] = {
+    {.key = "name",
+     .type = CONF_TYPE_TEXT,
+     .offset = offsetof(raw_memory, name),
+     .doc = "what it is called"},
+    {.key = "kind",
+     .type = CONF_TYPE_ENUM,
+     .offset = offsetof(raw_memory, kind),
+     .names = memory_kinds,
+     .doc = "per-npu, per-node or pool"},
+    {.key = "capacity",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_BYTES,
+     .offset = offsetof(raw_memory, capacity),
+     .doc = "its size"},
+    {.key = "bandwidth",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_BANDWIDTH,
+     .offset = offsetof(raw_memory, bandwidth),
+     .required = true,
+     .min = 1,
+     .max = 1e18,
+     .doc = "of one device"},
+    {.key = "latency",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_TIME,
+     .offset = offsetof(raw_memory, latency),
+     .min = 0,
+     .max = 1e3,
+     .doc = "of one access"},
+    {.key = "npus-per-node",
+     .type = CONF_TYPE_U32,
+     .offset = offsetof(raw_memory, npus_per_node),
+     .min = 1,
+     .max = CLUSTER_MAX_NPUS,
+     .doc = "NPUs that share it; for per-node"},
+};
+
+static halley_status read_remote(const reader *r, const conf_node *map)
+{
+    static const cluster_memory_kind kinds[] = {
+        CLUSTER_MEMORY_PER_NPU, CLUSTER_MEMORY_PER_NODE, CLUSTER_MEMORY_POOL};
+    raw_memory raw = {.npus_per_node = r->c->dims[0].n};
+    TRY(conf_read(&raw, r->file, map, FIELDS(memory_fields), true, NULL, r->err));
+    r->c->remote = (cluster_memory){
+        .kind = kinds[raw.kind],
+        .latency_ns = (uint64_t)(raw.latency * 1e9 + 0.5),
+        .bytes_per_ns = raw.bandwidth / 1e9,
+        .npus_per_node = raw.npus_per_node,
+    };
+    return HALLEY_OK;
+}
+
+/* The first memory is the NPU's own; the second, when there is one, is the remote one. */
+static halley_status read_memories(const reader *r, const conf_node *list)
+{
+    raw_memory raw = {0};
+    if (list->kind != CONF_LIST || list->n == 0)
+        return conf_error(r->file, list, r->err, HALLEY_EINVAL,
+                          "memory must be a list, nearest first");
+    TRY(conf_read(&raw, r->file, list->items[0], FIELDS(memory_fields), true, NULL,
+                  r->err));
+    r->c->system.mem_Bps = raw.bandwidth;
+    return list->n == 1 ? HALLEY_OK : read_remote(r, list->items[1]);
+}
+
+static halley_status read_peak(const reader *r, const conf_node *node)
+{
+    const conf_node *value = node;
+    if (node->kind == CONF_MAP && node->n > 0) {
+        const conf_node *bf16 = conf_find(node, "bf16");
+        value = bf16 == NULL ? node->items[0] : bf16;
+    }
+    TRY(conf_to_quantity(&r->c->system.peak_flops, r->file, value, UNITS_FLOPS, "peak",
+                         r->err));
+    if (!(r->c->system.peak_flops > 0))
+        return conf_error(r->file, value, r->err, HALLEY_EINVAL, "peak must be positive");
+    return HALLEY_OK;
+}
+
+static halley_status read_preset_npu(const reader *r, str name)
+{
+    char text[HALLEY_NAME];
+    halley_npu npu;
+    snprintf(text, sizeof text, "%.*s", STR_ARG(name));
+    TRY(cluster_npu_load(&npu, text, r->err));
+    r->c->system.peak_flops = npu.peak_flops[HALLEY_BF16];
+    if (npu.n_tiers > 0)
+        r->c->system.mem_Bps = npu.tiers[0].bandwidth_Bps;
+    return HALLEY_OK;
+}
+
+static halley_status read_npu(const reader *r, const conf_node *node)
+{
+    raw_npu raw = {0};
+    if (node->kind == CONF_SCALAR)
+        return read_preset_npu(r, node->text);
+    TRY(conf_read(&raw, r->file, node, FIELDS(npu_fields), true, NULL, r->err));
+    if (raw.peak == NULL && raw.memory == NULL && raw.name.n > 0)
+        return read_preset_npu(r, raw.name);
+    if (raw.peak != NULL)
+        TRY(read_peak(r, raw.peak));
+    return raw.memory == NULL ? HALLEY_OK : read_memories(r, raw.memory);
+}
+
+/* How the communication library and the engine are set up. */
+typedef struct raw_system {
+    uint32_t rules, model, plan, queues, compute;
+    uint64_t chunks, active_chunks;
+    double endpoint, group_endpoint;
+    bool rendezvous, replay;
+    const conf_node *algorithms, *colls[CLUSTER_N_COLLS], *custom, *nodes, *bus;
+} raw_system;
+static const char *const rules[] = {"native", "astra-sim", NULL};
+static const char *const net_models[] = {"contention-free", "link-queue", NULL};
+static const char *const plans[] = {"hierarchical", "every-dimension", NULL};
+static const char *const computes[] = {"duration", "roofline", NULL};
+static const conf_field system_fields[] = {
+    {.key = "rules",
+     .type = CONF_TYPE_ENUM,
+     .offset = offsetof(raw_system, rules),
+     .names = rules,
+     .doc = "native, or astra-sim for its clock, slots and quirks"},
+    {.key = "model",
+     .type = CONF_TYPE_ENUM,
+     .offset = offsetof(raw_system, model),
+     .names = net_models,
+     .doc = "contention-free or link-queue"},
+    {.key = "chunks",
+     .type = CONF_TYPE_U64,
+     .offset = offsetof(raw_system, chunks),
+     .min = 1,
+     .max = 1 << 20,
+     .doc = "pieces of a collective"},
+    {.key = "active-chunks",
+     .type = CONF_TYPE_U64,
+     .offset = offsetof(raw_system, active_chunks),
+     .min = 1,
+     .max = 1 << 20,
+     .doc = "pieces at a time in a dimension"},
+    {.key = "queues",
+     .type = CONF_TYPE_U32,
+     .offset = offsetof(raw_system, queues),
+     .min = 1,
+     .max = 4096,
+     .doc = "queues of a dimension that share active-chunks"},
+    {.key = "algorithms",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_system, algorithms),
+     .doc = "of all collectives, one a dimension"},
+    {.key = "all-reduce",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_system, colls[CLUSTER_ALL_REDUCE]),
+     .doc = "the same, of one"},
+    {.key = "all-gather",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_system, colls[CLUSTER_ALL_GATHER]),
+     .doc = "the same, of one"},
+    {.key = "reduce-scatter",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_system, colls[CLUSTER_REDUCE_SCATTER]),
+     .doc = "the same, of one"},
+    {.key = "all-to-all",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_system, colls[CLUSTER_ALL_TO_ALL]),
+     .doc = "the same, of one"},
+    {.key = "all-reduce-plan",
+     .type = CONF_TYPE_ENUM,
+     .offset = offsetof(raw_system, plan),
+     .names = plans,
+     .doc = "hierarchical, or every-dimension for one in each"},
+    {.key = "custom",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_system, custom),
+     .doc = "traces that are the algorithm, by collective"},
+    {.key = "custom-nodes",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_system, nodes),
+     .doc = "the same by node id"},
+    {.key = "endpoint-delay",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_TIME,
+     .offset = offsetof(raw_system, endpoint),
+     .min = 0,
+     .max = 1e3,
+     .doc = "before every step of a collective"},
+    {.key = "group-endpoint-delay",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_TIME,
+     .offset = offsetof(raw_system, group_endpoint),
+     .min = 0,
+     .max = 1e3,
+     .doc = "the same in groups; default: endpoint-delay"},
+    {.key = "rendezvous",
+     .type = CONF_TYPE_BOOL,
+     .offset = offsetof(raw_system, rendezvous),
+     .doc = "shake hands before every message"},
+    {.key = "compute",
+     .type = CONF_TYPE_ENUM,
+     .offset = offsetof(raw_system, compute),
+     .names = computes,
+     .doc = "time compute nodes by duration or by the roofline"},
+    {.key = "replay-only",
+     .type = CONF_TYPE_BOOL,
+     .offset = offsetof(raw_system, replay),
+     .doc = "every node takes its recorded duration"},
+    {.key = "bus",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_system, bus),
+     .doc = "LogGP bus at the NPU's end: latency, overhead, gap, gap-per-byte"},
+};
+
+static halley_status read_impls(const reader *r, const conf_node *list,
+                                cluster_coll_impl *to)
+{
+    if (list->kind != CONF_LIST || list->n == 0 || list->n > r->c->n_dims)
+        return conf_error(r->file, list, r->err, HALLEY_EINVAL,
+                          "algorithms must be a list of 1 to %u, one a dimension",
+                          r->c->n_dims);
+    to->n = 0;
+    for (uint32_t i = 0; i < list->n; i++) {
+        const conf_node *item = list->items[i];
+        if (item->kind != CONF_SCALAR || !cluster_impl_parse(&to->dims[i], item->text))
+            return conf_error(
+                r->file, item, r->err, HALLEY_EINVAL,
+                "\"%.*s\" is no algorithm; known are ring, direct, direct-N, "
+                "halving-doubling, double-binary-tree, flat-ring, "
+                "flat-direct, flat-halving-doubling",
+                STR_ARG(item->text));
+        to->n = i + 1;
+        if (to->dims[i].flat)
+            return HALLEY_OK;
+    }
+    if (to->n < r->c->n_dims && !r->c->astra)
+        return conf_error(r->file, list, r->err, HALLEY_EINVAL,
+                          "%u algorithms for %u dimensions; name one for each", to->n,
+                          r->c->n_dims);
+    return HALLEY_OK;
+}
+
+static halley_status read_custom(const reader *r, const conf_node *map)
+{
+    for (uint32_t i = 0; map->kind == CONF_MAP && i < map->n; i++) {
+        uint32_t k = 0;
+        while (k < CLUSTER_N_COLLS &&
+               !str_eq(map->keys[i], str_from(cluster_coll_names[k])))
+            k++;
+        if (k == CLUSTER_N_COLLS || map->items[i]->kind != CONF_SCALAR)
+            return conf_error(r->file, map->items[i], r->err, HALLEY_EINVAL,
+                              "custom: a collective and a trace prefix are wanted, not "
+                              "\"%.*s\"",
+                              STR_ARG(map->keys[i]));
+        TRY(copy_text(&r->c->system.colls[k].custom, r, map->items[i]->text));
+    }
+    return HALLEY_OK;
+}
+
+typedef struct raw_bus {
+    double latency, overhead, gap, gap_per_byte, reduction;
+} raw_bus;
+static const conf_field bus_fields[] = {
+    {.key = "latency",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_TIME,
+     .offset = offsetof(raw_bus, latency),
+     .doc = "L"},
+    {.key = "overhead",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_TIME,
+     .offset = offsetof(raw_bus, overhead),
+     .doc = "o"},
+    {.key = "gap",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_TIME,
+     .offset = offsetof(raw_bus, gap),
+     .doc = "g"},
+    {.key = "gap-per-byte-ns",
+     .type = CONF_TYPE_DOUBLE,
+     .offset = offsetof(raw_bus, gap_per_byte),
+     .min = 0,
+     .max = 1e9,
+     .doc = "G"},
+    {.key = "reduction-ns-per-100-bytes",
+     .type = CONF_TYPE_DOUBLE,
+     .offset = offsetof(raw_bus, reduction),
+     .min = 0,
+     .max = 1e9,
+     .doc = "processing at the end of the bus"},
+};
+
+static halley_status read_bus(const reader *r, const conf_node *map)
+{
+    raw_bus raw = {.reduction = 1};
+    TRY(conf_read(&raw, r->file, map, FIELDS(bus_fields), true, NULL, r->err));
+    r->c->system.bus = (cluster_bus){
+        .on = true,
+        .L_ns = (uint64_t)(raw.latency * 1e9 + 0.5),
+        .o_ns = (uint64_t)(raw.overhead * 1e9 + 0.5),
+        .g_ns = (uint64_t)(raw.gap * 1e9 + 0.5),
+        .G_ns = raw.gap_per_byte,
+        .reduction_delay = (int64_t)raw.reduction,
+    };
+    return HALLEY_OK;
+}
+
+static halley_status read_lists(const reader *r, const raw_system *raw)
+{
+    cluster_system *s = &r->c->system;
+    static const cluster_impl ring = {.algo = CLUSTER_ALGO_RING};
+    for (uint32_t i = 0; i < CLUSTER_N_COLLS; i++) {
+        s->colls[i].n = r->c->astra ? 0 : r->c->n_dims;
+        for (uint32_t d = 0; d < r->c->n_dims; d++)
+            s->colls[i].dims[d] = ring;
+        const conf_node *list = raw->colls[i] != NULL ? raw->colls[i] : raw->algorithms;
+        if (list != NULL)
+            TRY(read_impls(r, list, &s->colls[i]));
+    }
+    if (raw->custom != NULL)
+        TRY(read_custom(r, raw->custom));
+    return raw->bus == NULL ? HALLEY_OK : read_bus(r, raw->bus);
+}
+
+static halley_status read_system(const reader *r, const conf_node *map)
+{
+    raw_system raw = {.chunks = 1, .active_chunks = 1, .queues = 1, .group_endpoint = -1};
+    cluster_system *s = &r->c->system;
+    if (map != NULL)
+        TRY(conf_read(&raw, r->file, map, FIELDS(system_fields), true, NULL, r->err));
+    r->c->astra = raw.rules == 1;
+    r->c->link_queues = raw.model == 1;
+    s->splits = raw.chunks;
+    s->active_chunks = raw.active_chunks;
+    s->queues = raw.queues;
+    s->endpoint_ns = (uint64_t)(raw.endpoint * 1e9 + 0.5);
+    s->group_endpoint_ns = raw.group_endpoint < 0
+                               ? s->endpoint_ns
+                               : (uint64_t)(raw.group_endpoint * 1e9 + 0.5);
+    s->hierarchical = raw.plan == 0;
+    s->rendezvous = raw.rendezvous;
+    s->replay_only = raw.replay;
+    s->roofline = raw.compute == 1;
+    if (s->roofline && (s->peak_flops == 0 || s->mem_Bps == 0))
+        return conf_error(r->file, map, r->err, HALLEY_EINVAL,
+                          "compute: roofline needs the NPU's peak and memory");
+    TRY(read_lists(r, &raw));
+    return raw.nodes == NULL ? HALLEY_OK
+                             : cluster_read_node_map(r->c, r->file, raw.nodes, r->err);
+}
+
+/* The whole file. */
+typedef struct raw_cluster {
+    str name;
+    uint32_t npus;
+    const conf_node *npu, *network, *remote, *system, *groups, *cost, *failures;
+} raw_cluster;
+static const conf_field cluster_fields[] = {
+    {.key = "name",
+     .type = CONF_TYPE_TEXT,
+     .offset = offsetof(raw_cluster, name),
+     .doc = "what it is called"},
+    {.key = "npus",
+     .type = CONF_TYPE_U32,
+     .offset = offsetof(raw_cluster, npus),
+     .min = 1,
+     .max = CLUSTER_MAX_NPUS,
+     .doc = "their number, which the sizes must multiply to"},
+    {.key = "npu",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_cluster, npu),
+     .doc = "the NPU: a preset's name, or peak and memory"},
+    {.key = "network",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_cluster, network),
+     .required = true,
+     .doc = "dimensions, innermost first"},
+    {.key = "system",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_cluster, system),
+     .doc = "communication library and engine"},
+    {.key = "remote-memory",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_cluster, remote),
+     .doc = "memory beyond the NPU, instead of a second one in npu: memory"},
+    {.key = "groups",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_cluster, groups),
+     .doc = "communicator groups: number and ranks"},
+    {.key = "cost",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_cluster, cost),
+     .doc = "not used by sim"},
+    {.key = "failures",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_cluster, failures),
+     .doc = "not used by sim"},
+};
+
+static halley_status read_cluster(const reader *r)
+{
+    raw_cluster raw = {0};
+    if (r->file->root->kind != CONF_MAP)
+        return conf_error(r->file, r->file->root, r->err, HALLEY_EFORMAT,
+                          "a cluster file is a map of keys");
+    TRY(conf_read(&raw, r->file, r->file->root, FIELDS(cluster_fields), true, NULL,
+                  r->err));
+    TRY(copy_text(&r->c->name, r, raw.name));
+    TRY(read_network(r, raw.network));
+    if (raw.npus != 0 && raw.npus != r->c->n_npus)
+        return conf_error(r->file, conf_find(r->file->root, "npus"), r->err,
+                          HALLEY_EINVAL,
+                          "npus is %u, and the sizes of the network multiply to %u",
+                          raw.npus, r->c->n_npus);
+    if (raw.npu != NULL)
+        TRY(read_npu(r, raw.npu));
+    if (raw.remote != NULL)
+        TRY(read_remote(r, raw.remote));
+    TRY(read_system(r, raw.system));
+    return raw.groups == NULL ? HALLEY_OK
+                              : cluster_read_groups(r->c, r->file, raw.groups, r->err);
+}
+
+halley_status halley_cluster_load(halley_cluster **out, const char *path,
+                                  halley_error *err)
+{
+    conf_file file;
+    TRY(conf_load(&file, path, err));
+    halley_cluster *c = cluster_new();
+    const halley_status status =
+        c == NULL ? error_nomem(err) : read_cluster(&(reader){c, &file, err});
+    conf_fini(&file);
+    if (status != HALLEY_OK)
+        halley_cluster_free(c);
+    else
+        *out = c;
+    return status;
+}
+
+halley_status halley_cluster_load_groups(halley_cluster *cluster, const char *path,
+                                         halley_error *err)
+{
+    return astra_read_groups(cluster, path, err);
+}
