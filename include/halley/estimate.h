@@ -56,13 +56,14 @@ typedef struct halley_estimate {
     uint32_t slow_stage; /* that sets the pace */
 
     double memory_bytes[HALLEY_N_MEMORY]; /* of the fullest stage, local memory */
-    double offloaded_bytes;               /* of that stage, in the outer tier */
+    double outer_bytes[HALLEY_N_MEMORY];  /* of that stage, in the outer tier */
+    double offloaded_bytes;               /* the sum of outer_bytes */
     double peak_bytes;                    /* the sum of memory_bytes */
     double capacity_bytes;
     uint32_t full_stage;
     bool fits;
 
-    double energy_J, cost_usd; /* of one step */
+    double energy_J, cost_usd; /* of one step, all NPUs */
 } halley_estimate;
 
 /*
@@ -73,6 +74,15 @@ typedef struct halley_estimate {
 void halley_estimate_run(halley_estimate *out, const halley_model *model,
                          const halley_plan *plan, const halley_platform *platform,
                          const halley_stack *stack);
+
+/*
+ * The same in words: every operator of a layer, every message and every term of the step
+ * with its formula and numbers. *out is the caller's to free.
+ */
+halley_status halley_estimate_explain(char **out, const halley_model *model,
+                                      const halley_plan *plan,
+                                      const halley_platform *platform,
+                                      const halley_stack *stack, halley_error *err);
 
 #ifdef __cplusplus
 }

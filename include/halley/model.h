@@ -53,8 +53,16 @@ typedef struct halley_model {
 
     /* HALLEY_OPS */
     uint32_t n_ops;
-    const halley_model_op *ops; /* lent */
+    halley_model_op *ops; /* owned by a loaded model: halley_model_fini */
 } halley_model;
+
+/*
+ * Read a model: the name of a preset ("gpt3-175b"), a YAML file of ours, a Hugging Face
+ * config.json, or a file of Megatron arguments ("--num-layers 96 ..."), told apart by
+ * content. On success free what it owns with halley_model_fini.
+ */
+halley_status halley_model_load(halley_model *out, const char *name, halley_error *err);
+void halley_model_fini(halley_model *model);
 
 /* Fill in what follows from the rest; say what contradicts. */
 halley_status halley_model_check(halley_model *model, halley_error *err);

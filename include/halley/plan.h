@@ -45,7 +45,7 @@ typedef struct halley_plan {
     uint32_t tp, pp, dp, cp, ep;
     uint32_t virtual_stages; /* interleaving: chunks of layers per stage; 0 = 1 */
     bool sequence_parallel;
-    uint32_t zero;  /* 0 to 3; what data-parallel ranks share out */
+    uint32_t zero;  /* 0 to 3; what data-parallel ranks share out; 3 is fsdp */
     uint32_t fsdp;  /* ranks that share every weight; 0 = off, dp * cp = all */
     bool fsdp_keep; /* keep gathered weights for the backward pass (ZeRO-2 like) */
     halley_recompute recompute;
@@ -63,7 +63,9 @@ typedef struct halley_plan {
     uint8_t stage_layers[HALLEY_MAX_STAGES];
     uint32_t offload;      /* HALLEY_OFFLOAD_ bits */
     uint32_t offload_tier; /* 0 = the nearest beyond local memory */
-    bool no_overlap;       /* communication never hides behind compute */
+    bool spread;     /* what does not fit lies in the next tier, everything in proportion
+                        (COMET): one effective bandwidth */
+    bool no_overlap; /* communication never hides behind compute */
 } halley_plan;
 
 /*

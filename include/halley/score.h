@@ -81,15 +81,6 @@ typedef struct halley_fit {
 halley_status halley_calibrate(halley_fit *out, const char *stack,
                                const char *const *files, size_t n_files,
                                halley_error *err);
-/* Write a stack as YAML. */
-halley_status halley_stack_save(const halley_stack *stack, const char *path,
-                                halley_error *err);
-/* By preset name or path. */
-halley_status halley_stack_load(halley_stack *out, const char *name, halley_error *err);
-/* The preset that serves a framework and release; defaults when none does. */
-halley_status halley_stack_choose(halley_stack *out, const char *framework,
-                                  const char *release, halley_error *err);
-
 #ifdef __cplusplus
 }
 #endif

@@ -102,6 +102,14 @@ typedef struct halley_stack {
 
 /* All defaults: what a stack never seen runs on. */
 void halley_stack_default(halley_stack *out);
+/* By preset name or path. */
+halley_status halley_stack_load(halley_stack *out, const char *name, halley_error *err);
+/* The preset that serves a framework and release; defaults when none does. */
+halley_status halley_stack_choose(halley_stack *out, const char *framework,
+                                  const char *release, halley_error *err);
+/* Write a stack as YAML. */
+halley_status halley_stack_save(const halley_stack *stack, const char *path,
+                                halley_error *err);
 
 #ifdef __cplusplus
 }

@@ -12,7 +12,9 @@
  */
 #include "halley/estimate.h"
 
+#include "estimate/outer.h"
 #include "estimate/price.h"
+#include "estimate/run.h"
 #include "workload/memory.h"
 #include "workload/stages.h"
 
@@ -34,11 +36,6 @@ typedef struct step {
     bool fsdp_each; /* weights are gathered every micro-batch */
     double micro_batches;
 } step;
-
-static double positive(double x)
-{
-    return x > 0 ? x : 0;
-}
 
 /* Inside a node the tables hold; between nodes the fabric adds what the stack knows. */
 static double cross_factor(const step *s, uint32_t n, uint32_t per_node)
@@ -83,27 +80,16 @@ static void price_kind(step *s, kind_cost *k, const workload_layer *layer, bool 
         fsdp_layer(s, k);
 }
 
-static void price_kinds(step *s)
+static void price_kinds(step *s, const workload_parts *parts)
 {
-    const halley_model *model = s->c.model;
-    const halley_plan *plan = s->c.plan;
-    const halley_stack *stack = s->c.stack;
-    const workload_shape shape = workload_shape_make(model, plan, stack);
-    workload_layer layer;
-    const bool any_dense = !model->experts || model->dense_layers || model->moe_every > 1;
+    const bool layers = s->c.model->kind == HALLEY_TRANSFORMER;
     s->dense = s->moe = (kind_cost){0};
-    if (any_dense) {
-        workload_layer_make(&layer, model, plan, stack, &shape, false);
-        price_kind(s, &s->dense, &layer, true);
-    }
-    if (model->experts) {
-        workload_layer_make(&layer, model, plan, stack, &shape, true);
-        price_kind(s, &s->moe, &layer, true);
-    }
-    workload_embedding_make(&layer, model, plan, &shape);
-    price_kind(s, &s->embedding, &layer, false);
-    workload_head_make(&layer, model, plan, stack, &shape);
-    price_kind(s, &s->head, &layer, false);
+    if (parts->has_dense)
+        price_kind(s, &s->dense, &parts->dense, layers);
+    if (parts->has_moe)
+        price_kind(s, &s->moe, &parts->moe, true);
+    price_kind(s, &s->embedding, &parts->embedding, false);
+    price_kind(s, &s->head, &parts->head, false);
 }
 
 typedef struct stage_cost {
@@ -176,7 +162,9 @@ static double reduction_time(const step *s, const stage_cost *st)
     if (plan->zero == 0) {
         t = price_coll(c, COST_ALL_REDUCE, WORKLOAD_DP, gb * st->weights);
     } else {
-        t = price_coll(c, COST_REDUCE_SCATTER, WORKLOAD_DP, gb * st->weights) +
+        /* Shared gradients leave after every micro-batch. */
+        const double times = plan->zero == 2 ? s->micro_batches : 1;
+        t = times * price_coll(c, COST_REDUCE_SCATTER, WORKLOAD_DP, gb * st->weights) +
             price_coll(c, COST_ALL_GATHER, WORKLOAD_DP, 2 * st->weights);
     }
     const uint32_t copies = plan->tp * plan->cp * plan->dp / plan->ep;
@@ -249,9 +237,10 @@ static stage_cost add_pipeline(step *s)
     const double *k = s->c.stack->k;
     stage_cost slow = {0};
     double sum = 0;
-    for (uint32_t i = 0; i < plan->pp; i++) {
+    for (uint32_t i = 0, next, times; i < plan->pp; i = next) {
         const stage_cost c = stage_make(s, i);
-        sum += c.time_s;
+        next = workload_stage_next(s->c.model, plan, i, &times);
+        sum += times * c.time_s;
         if (c.time_s > slow.time_s) {
             slow = c;
             s->out->slow_stage = i;
@@ -264,7 +253,7 @@ static stage_cost add_pipeline(step *s)
     add_parts(s, &s->head, slow.stage.last ? m : 0);
     double *part = s->out->part_s;
     part[HALLEY_PART_BUBBLE] = (sum - slow.time_s) / plan->virtual_stages;
-    const double local = plan->fsdp ? slow.weights / plan->fsdp : slow.weights;
+    const double local = s->fsdp_each ? slow.weights / plan->fsdp : slow.weights;
     part[HALLEY_PART_ACCUMULATE] =
         m * k[HALLEY_K_ACCUMULATE] * (local + slow.expert_weights) * s->c.stream_s;
     part[HALLEY_PART_OTHER] += m * k[HALLEY_K_MICRO];
@@ -289,21 +278,37 @@ static void finish(step *s)
         out->hfu *= 4.0 / 3;
 }
 
-void halley_estimate_run(halley_estimate *out, const halley_model *model,
-                         const halley_plan *plan, const halley_platform *platform,
-                         const halley_stack *stack)
+bool estimate_run(halley_estimate *out, const halley_model *model,
+                  const halley_plan *plan, const halley_platform *platform,
+                  const halley_stack *stack, bool only_if_fits)
 {
     *out = (halley_estimate){0};
+    workload_parts parts;
+    workload_parts_make(&parts, model, plan, stack);
+    workload_memory_fill(out, &parts, model, plan, platform, stack);
+    if (only_if_fits && !out->fits)
+        return false;
     step s = {.out = out};
     price_context_make(&s.c, model, plan, platform, stack);
+    if (plan->spread)
+        price_spread(&s.c, estimate_outer_share(out),
+                     workload_outer_tier(plan, platform));
     s.micro_batches = halley_plan_micro_batches(plan);
     s.fsdp_each = plan->fsdp > 1 && plan->pp == 1;
-    price_kinds(&s);
+    price_kinds(&s, &parts);
     const stage_cost slow = add_pipeline(&s);
     add_transfers(&s);
     add_reduction(&s, &slow);
     add_update(&s, &slow);
+    estimate_offload(out, plan, platform, s.micro_batches);
     finish(&s);
-    workload_memory_fill(out, model, plan, platform, stack);
-    (void)positive;
+    estimate_money(out, plan, platform);
+    return true;
+}
+
+void halley_estimate_run(halley_estimate *out, const halley_model *model,
+                         const halley_plan *plan, const halley_platform *platform,
+                         const halley_stack *stack)
+{
+    estimate_run(out, model, plan, platform, stack, false);
 }

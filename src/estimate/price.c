@@ -74,6 +74,17 @@ void price_context_make(price_context *out, const halley_model *model,
               (1 + stack->k[HALLEY_K_HOST_SHARE] * (busy > 1 ? 1 : busy));
 }
 
+void price_spread(price_context *c, double share, const halley_tier *tier)
+{
+    if (!tier || share <= 0)
+        return;
+    const double local = c->platform->npu.tiers[0].bandwidth_Bps;
+    const double slower = 1 - share + share * local / tier->bandwidth_Bps;
+    c->stream_s *= slower;
+    c->wide.memory_s *= slower;
+    c->low.memory_s *= slower;
+}
+
 double price_coll(const price_context *c, cost_coll_kind kind, workload_group group,
                   double bytes)
 {
@@ -86,7 +97,7 @@ double price_side_by_side(double a, double b)
 {
     const double big = a > b ? a : b, small = a > b ? b : a;
     const double r = small / big, r3 = r * r * r;
-    return r < 0.2 ? big : big * pow(1 + r3 * r3, 1.0 / 6);
+    return r < 0.2 ? big : big * sqrt(cbrt(1 + r3 * r3));
 }
 
 /* Factor for sizes the tensor units do not like. */
@@ -294,7 +305,7 @@ void price_layer_make(price_layer *out, const price_context *c,
     double npu_f = 0, npu_b = 0;
     for (uint32_t i = 0; i < layer->n; i++) {
         const workload_op *op = &layer->ops[i];
-        out->flops += op->flops;
+        out->flops += op->flops * (op->repeat > 1 ? op->repeat : 1);
         if (op->kind == WORKLOAD_COLL) {
             const double t = coll_time(c, op) * exposed(c, op->group);
             const double r = c->plan->recompute == HALLEY_RECOMPUTE_FULL && floor ? 1 : 0;
@@ -305,7 +316,11 @@ void price_layer_make(price_layer *out, const price_context *c,
             npu_b += t * (op->times_b + r * op->times_f);
             continue;
         }
-        const op_time t = compute_time(c, op);
+        op_time t = compute_time(c, op);
+        if (op->repeat > 1) {
+            t.f *= op->repeat;
+            t.b *= op->repeat;
+        }
         const double r = floor ? repeated(c, op->class) * (t.f + t.cast_f) : 0;
         out->f[op->class] += t.f;
         out->b[op->class] += t.b;

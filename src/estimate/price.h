@@ -37,6 +37,8 @@ void price_context_make(price_context *out, const halley_model *model,
 /* `floor`: the host issues the operators of this layer (not of embedding and head). */
 void price_layer_make(price_layer *out, const price_context *c,
                       const workload_layer *layer, bool floor);
+/* `share` of all traffic goes to `tier` instead (NULL: nowhere). */
+void price_spread(price_context *c, double share, const halley_tier *tier);
 /* A collective of this plan's group. */
 double price_coll(const price_context *c, cost_coll_kind kind, workload_group group,
                   double bytes);

@@ -190,15 +190,15 @@ static double distance(const halley_platform *p, double up_Bps, double out_Bps)
     return d;
 }
 
-static bool nearest_platform(halley_platform *out, const char *npu, double up_Bps,
-                             double out_Bps)
+static halley_status nearest_platform(halley_platform *out, bool *found, const char *npu,
+                                      double up_Bps, double out_Bps, halley_error *err)
 {
     char name[HALLEY_NAME];
     double best = HUGE_VAL;
     for (size_t i = 0; halley_preset_name(name, sizeof name, "platforms", i); i++) {
         halley_platform p;
-        if (halley_platform_load(&p, name, NULL) != HALLEY_OK ||
-            strcmp(p.npu.name, npu) != 0)
+        TRY(halley_platform_load(&p, name, err));
+        if (strcmp(p.npu.name, npu) != 0)
             continue;
         const double d = distance(&p, up_Bps, out_Bps);
         if (d < best) {
@@ -206,7 +206,8 @@ static bool nearest_platform(halley_platform *out, const char *npu, double up_Bp
             *out = p;
         }
     }
-    return best < HUGE_VAL;
+    *found = best < HUGE_VAL;
+    return HALLEY_OK;
 }
 
 static halley_status find_platform(score_rows *to, score_row *row, const record *r,
@@ -225,7 +226,9 @@ static halley_status find_platform(score_rows *to, score_row *row, const record 
         }
     }
     score_platform p = {0};
-    if (!nearest_platform(&p.platform, npu, up, out)) {
+    bool found;
+    TRY(nearest_platform(&p.platform, &found, npu, up, out, err));
+    if (!found) {
         skip(row, "unknown hardware \"%s\"", npu);
         return HALLEY_OK;
     }

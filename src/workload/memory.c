@@ -10,7 +10,6 @@
  */
 #include "workload/memory.h"
 
-#include "workload/ops.h"
 #include "workload/stages.h"
 
 #include <math.h>
@@ -89,22 +88,15 @@ typedef struct kinds {
     workload_shape shape;
 } kinds;
 
-static void make_kinds(kinds *out, const halley_model *model, const halley_plan *plan,
-                       const halley_stack *stack)
+static void make_kinds(kinds *out, const workload_parts *parts, const halley_plan *plan)
 {
-    *out = (kinds){.shape = workload_shape_make(model, plan, stack)};
-    const workload_shape *s = &out->shape;
-    workload_layer layer;
-    if (!model->experts || model->dense_layers || model->moe_every > 1) {
-        workload_layer_make(&layer, model, plan, stack, s, false);
-        out->dense = count(&layer, plan, s);
-    }
-    if (model->experts) {
-        workload_layer_make(&layer, model, plan, stack, s, true);
-        out->moe = count(&layer, plan, s);
-    }
-    out->embedding.weights = s->vocab * s->hidden;
-    out->head.weights = s->vocab * s->hidden;
+    *out = (kinds){.shape = parts->shape};
+    if (parts->has_dense)
+        out->dense = count(&parts->dense, plan, &parts->shape);
+    if (parts->has_moe)
+        out->moe = count(&parts->moe, plan, &parts->shape);
+    out->embedding.weights = parts->embedding.weights;
+    out->head.weights = parts->head.weights;
 }
 
 static void stage_bytes(double bytes[HALLEY_N_MEMORY], const kinds *k,
@@ -118,7 +110,8 @@ static void stage_bytes(double bytes[HALLEY_N_MEMORY], const kinds *k,
         weights += k->embedding.weights;
     if (st.last && !(model->tied && plan->pp == 1))
         weights += k->head.weights;
-    const double experts = st.n_moe * k->moe.expert_weights;
+    const double experts =
+        st.n_moe * k->moe.expert_weights + st.n_dense * k->dense.expert_weights;
     for (int j = 0; j < HALLEY_N_MEMORY; j++)
         bytes[j] = 0;
     add_states(bytes, plan, stack, weights, (double)plan->dp * plan->cp);
@@ -146,13 +139,16 @@ static void stage_bytes(double bytes[HALLEY_N_MEMORY], const kinds *k,
 void workload_memory_stage(double bytes[HALLEY_N_MEMORY], const halley_model *model,
                            const halley_plan *plan, const halley_stack *stack, uint32_t i)
 {
+    workload_parts parts;
     kinds k;
-    make_kinds(&k, model, plan, stack);
+    workload_parts_make(&parts, model, plan, stack);
+    make_kinds(&k, &parts, plan);
     stage_bytes(bytes, &k, model, plan, stack, i);
 }
 
 /* Move the plan's classes out; returns what moved. */
-static double offload(double bytes[HALLEY_N_MEMORY], const halley_plan *plan)
+static double offload(double bytes[HALLEY_N_MEMORY], double outer[HALLEY_N_MEMORY],
+                      const halley_plan *plan)
 {
     static const struct {
         uint32_t bit;
@@ -162,27 +158,47 @@ static double offload(double bytes[HALLEY_N_MEMORY], const halley_plan *plan)
                    {HALLEY_OFFLOAD_WEIGHTS, HALLEY_MEMORY_WEIGHTS},
                    {HALLEY_OFFLOAD_ACTIVATIONS, HALLEY_MEMORY_ACTIVATIONS}};
     double moved = 0;
+    for (int i = 0; i < HALLEY_N_MEMORY; i++)
+        outer[i] = 0;
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         if (!(plan->offload & classes[i].bit))
             continue;
         moved += bytes[classes[i].class];
+        outer[classes[i].class] = bytes[classes[i].class];
         bytes[classes[i].class] = 0;
     }
     return moved;
 }
 
-void workload_memory_fill(halley_estimate *out, const halley_model *model,
-                          const halley_plan *plan, const halley_platform *platform,
-                          const halley_stack *stack)
+const halley_tier *workload_outer_tier(const halley_plan *plan,
+                                       const halley_platform *platform)
+{
+    const halley_npu *npu = &platform->npu;
+    const uint32_t i = plan->offload_tier ? plan->offload_tier : 1;
+    return i < npu->n_tiers ? &npu->tiers[i] : NULL;
+}
+
+/* What one NPU may use of it. A pool's size stands for the whole machine. */
+static double outer_capacity(const halley_tier *tier, const halley_platform *platform)
+{
+    return tier->kind == HALLEY_TIER_PER_NODE ? tier->capacity_bytes / platform->per_node
+                                              : tier->capacity_bytes;
+}
+
+void workload_memory_fill(halley_estimate *out, const workload_parts *parts,
+                          const halley_model *model, const halley_plan *plan,
+                          const halley_platform *platform, const halley_stack *stack)
 {
     kinds k;
-    make_kinds(&k, model, plan, stack);
+    make_kinds(&k, parts, plan);
     out->capacity_bytes = platform->npu.tiers[0].capacity_bytes;
     out->peak_bytes = -1;
-    for (uint32_t i = 0; i < plan->pp; i++) {
-        double bytes[HALLEY_N_MEMORY], sum = 0;
+    for (uint32_t i = 0, next, times; i < plan->pp; i = next) {
+        next = workload_stage_next(model, plan, i,
+                                   &times); /* the first of them is fullest */
+        double bytes[HALLEY_N_MEMORY], outer[HALLEY_N_MEMORY], sum = 0;
         stage_bytes(bytes, &k, model, plan, stack, i);
-        const double moved = offload(bytes, plan);
+        const double moved = offload(bytes, outer, plan);
         for (int j = 0; j < HALLEY_N_MEMORY; j++)
             sum += bytes[j];
         if (sum <= out->peak_bytes)
@@ -190,8 +206,14 @@ void workload_memory_fill(halley_estimate *out, const halley_model *model,
         out->peak_bytes = sum;
         out->full_stage = i;
         out->offloaded_bytes = moved;
-        for (int j = 0; j < HALLEY_N_MEMORY; j++)
+        for (int j = 0; j < HALLEY_N_MEMORY; j++) {
             out->memory_bytes[j] = bytes[j];
+            out->outer_bytes[j] = outer[j];
+        }
     }
-    out->fits = out->peak_bytes <= out->capacity_bytes;
+    const double excess = out->peak_bytes - out->capacity_bytes;
+    const halley_tier *tier = workload_outer_tier(plan, platform);
+    const double room = tier ? outer_capacity(tier, platform) : 0;
+    out->fits = out->offloaded_bytes <= room &&
+                (excess <= 0 || (plan->spread && excess <= room - out->offloaded_bytes));
 }

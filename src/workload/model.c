@@ -10,6 +10,8 @@
 
 #include <math.h>
 
+enum { MAX_OPERATORS = 64 };
+
 static halley_status check_transformer(halley_model *m, halley_error *err)
 {
     if (!m->layers || !m->hidden || !m->heads)
@@ -45,6 +47,20 @@ halley_status halley_model_check(halley_model *model, halley_error *err)
 {
     if (model->kind == HALLEY_TRANSFORMER)
         return check_transformer(model, err);
+    model->layers = 1;
+    if (!model->seq)
+        model->seq = 1;
+    if (model->kind == HALLEY_DLRM &&
+        (model->n_bottom < 2 || model->n_top < 2 || !model->tables || !model->table_dim))
+        return error_set(
+            err, HALLEY_EINVAL,
+            "model \"%s\": a DLRM wants tables, table-dim, and bottom and top "
+            "widths",
+            model->name);
+    if (model->n_ops > MAX_OPERATORS)
+        return error_set(err, HALLEY_ELIMIT,
+                         "model \"%s\": more than %d operators; use repeat", model->name,
+                         MAX_OPERATORS);
     return HALLEY_OK;
 }
 
@@ -77,19 +93,55 @@ static double params_with(const halley_model *m, double experts)
     return p + (double)m->vocab * h * (m->tied ? 1 : 2);
 }
 
+static double mlp_params(const uint32_t *widths, uint32_t n)
+{
+    double p = 0;
+    for (uint32_t i = 0; i + 1 < n; i++)
+        p += (double)widths[i] * widths[i + 1];
+    return p;
+}
+
+/* Of models that are no transformer: all, or without the tables a sample hardly sees. */
+static double flat_params(const halley_model *m, bool tables)
+{
+    double p = mlp_params(m->bottom, m->n_bottom) + mlp_params(m->top, m->n_top);
+    if (tables)
+        p += m->tables * m->table_rows * m->table_dim;
+    for (uint32_t i = 0; i < m->n_ops; i++)
+        p += m->ops[i].weights * (m->ops[i].repeat ? m->ops[i].repeat : 1);
+    return p;
+}
+
+static double flat_flops(const halley_model *m)
+{
+    double f = 2 * (mlp_params(m->bottom, m->n_bottom) + mlp_params(m->top, m->n_top));
+    for (uint32_t i = 0; i < m->n_ops; i++) {
+        const halley_model_op *op = &m->ops[i];
+        const double one = op->m > 0 ? 2 * op->m * op->n * op->k : op->flops;
+        f += one * (op->repeat ? op->repeat : 1);
+    }
+    return f;
+}
+
 double halley_model_params(const halley_model *model)
 {
+    if (model->kind != HALLEY_TRANSFORMER)
+        return flat_params(model, true);
     return params_with(model, model->experts);
 }
 
 double halley_model_active_params(const halley_model *model)
 {
+    if (model->kind != HALLEY_TRANSFORMER)
+        return flat_params(model, false);
     return params_with(model, model->top_k);
 }
 
 double halley_model_step_flops(const halley_model *model, double samples, double seq)
 {
     const halley_model *m = model;
+    if (m->kind != HALLEY_TRANSFORMER)
+        return 3 * samples * flat_flops(m);
     const double tokens = samples * seq;
     double p =
         params_with(m, m->top_k) - (double)m->vocab * m->hidden * (m->tied ? 0 : 1);

@@ -11,6 +11,8 @@
  */
 #include "workload/ops.h"
 
+#include "workload/flat.h"
+
 #include <math.h>
 
 static double pad(double x, double to)
@@ -323,4 +325,26 @@ void workload_head_make(workload_layer *out, const halley_model *model,
              s->tokens * s->hidden * 2)
             ->times_f = 0;
     (void)model;
+}
+
+void workload_parts_make(workload_parts *out, const halley_model *model,
+                         const halley_plan *plan, const halley_stack *stack)
+{
+    out->shape = workload_shape_make(model, plan, stack);
+    const workload_shape *s = &out->shape;
+    out->embedding.n = out->head.n = 0;
+    out->embedding.weights = out->head.weights = 0;
+    out->embedding.expert_weights = out->head.expert_weights = 0;
+    out->has_moe = model->kind == HALLEY_TRANSFORMER && model->experts > 0;
+    out->has_dense = !out->has_moe || model->dense_layers || model->moe_every > 1;
+    if (model->kind != HALLEY_TRANSFORMER) {
+        workload_flat_make(&out->dense, model, plan);
+        return;
+    }
+    if (out->has_dense)
+        workload_layer_make(&out->dense, model, plan, stack, s, false);
+    if (out->has_moe)
+        workload_layer_make(&out->moe, model, plan, stack, s, true);
+    workload_embedding_make(&out->embedding, model, plan, s);
+    workload_head_make(&out->head, model, plan, stack, s);
 }

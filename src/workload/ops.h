@@ -47,6 +47,7 @@ typedef struct workload_op {
     bool low; /* in the plan's 8- or 4-bit type, where it has one */
     bool odd; /* the kernel that fits is not there: slower softmax */
     double m, n, k, groups;
+    double repeat;           /* so many in a row; 0 = 1 */
     double head_dim, seq;    /* of attention: mean of the two head sizes */
     double flops;            /* forward, two per multiply-add */
     double bytes_f, bytes_b; /* STREAM: traffic; COLL: size, as cost/coll.h has it */
@@ -59,7 +60,7 @@ typedef struct workload_op {
     double copies;           /* COLL: of each token, to as many ranks; 0 = 1 */
 } workload_op;
 
-enum { WORKLOAD_MAX_OPS = 32 };
+enum { WORKLOAD_MAX_OPS = 64 };
 
 /* What one layer, or the embedding, or the head, does. */
 typedef struct workload_layer {
@@ -87,6 +88,16 @@ void workload_embedding_make(workload_layer *out, const halley_model *model,
 void workload_head_make(workload_layer *out, const halley_model *model,
                         const halley_plan *plan, const halley_stack *stack,
                         const workload_shape *shape);
+
+/* Every kind of layer of a model under a plan, made once per design. */
+typedef struct workload_parts {
+    workload_shape shape;
+    bool has_dense, has_moe; /* a model that is no transformer is one dense "layer" */
+    workload_layer dense, moe, embedding, head;
+} workload_parts;
+
+void workload_parts_make(workload_parts *out, const halley_model *model,
+                         const halley_plan *plan, const halley_stack *stack);
 
 /* Is layer i one with experts? */
 bool workload_is_moe(const halley_model *model, uint32_t layer);

@@ -23,6 +23,8 @@ static void fill_in(halley_plan *p, const halley_model *model)
         p->seq = model->seq ? model->seq : 2048;
     if (!p->gradient_bytes)
         p->gradient_bytes = 2;
+    if (model->kind == HALLEY_DLRM)
+        p->ep = p->dp; /* tables are spread over all ranks */
     if (!p->global_batch)
         p->global_batch = p->dp * p->micro_batch;
 }
@@ -37,7 +39,12 @@ static halley_status check_model(const halley_plan *p, const halley_model *m,
                                  halley_error *err)
 {
     if (m->kind != HALLEY_TRANSFORMER)
-        return HALLEY_OK;
+        return p->tp * p->pp * p->cp == 1
+                   ? HALLEY_OK
+                   : error_set(err, HALLEY_EINVAL,
+                               "model \"%s\" is no transformer: only data parallelism "
+                               "cuts it",
+                               m->name);
     if (m->heads % p->tp)
         return refuse(err, "tensor parallelism", p->tp, "the number of heads", m->heads);
     if (p->pp > m->layers)
@@ -77,6 +84,8 @@ halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
         return error_set(err, HALLEY_EINVAL,
                          "global batch %u is not a multiple of dp %u x micro-batch %u",
                          p->global_batch, p->dp, p->micro_batch);
+    if (p->zero == 3 && !p->fsdp && p->dp * p->cp > 1)
+        plan->fsdp = p->dp * p->cp; /* shared weights are gathered layer by layer */
     if (p->zero > 3)
         return error_set(err, HALLEY_EINVAL, "ZeRO stage must be 0 to 3, is %u", p->zero);
     if (p->fsdp && p->dp * p->cp % p->fsdp)

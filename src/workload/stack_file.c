@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "cluster/embedded.h"
 #include "cluster/npu.h"
-#include "halley/score.h"
+#include "halley/stack.h"
 
 #include <stddef.h>
 #include <stdio.h>

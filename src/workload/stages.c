@@ -50,6 +50,10 @@ workload_stage workload_stage_make(const halley_model *model, const halley_plan 
     const uint32_t shift = plan->embeddings_as_layers ? 1 : 0;
     const uint32_t units = model->layers + 2 * shift;
     const uint32_t v = plan->virtual_stages, n = plan->pp * v;
+    if (!model->experts && units % n == 0) { /* the usual case, without walking blocks */
+        s.n_dense = units / plan->pp - (s.first ? shift : 0) - (s.last ? shift : 0);
+        return s;
+    }
     for (uint32_t j = 0; j < v; j++) {
         const uint32_t b = j * plan->pp + i;
         uint32_t from = block_start(units, n, b), to = block_start(units, n, b + 1);
@@ -58,4 +62,14 @@ workload_stage workload_stage_make(const halley_model *model, const halley_plan 
         count(&s, model, from, to > model->layers ? model->layers : to);
     }
     return s;
+}
+
+uint32_t workload_stage_next(const halley_model *model, const halley_plan *plan,
+                             uint32_t i, uint32_t *times)
+{
+    const uint32_t units = model->layers + (plan->embeddings_as_layers ? 2 : 0);
+    const bool even = !model->experts && !plan->n_stage_layers &&
+                      units % (plan->pp * plan->virtual_stages) == 0;
+    *times = even && i == 1 && plan->pp > 2 ? plan->pp - 2 : 1;
+    return i + *times;
 }

@@ -1,0 +1,68 @@
+/* halley/search.h - the best plans for a model on a cluster, and small changes. */
+#ifndef HALLEY_SEARCH_H
+#define HALLEY_SEARCH_H
+
+#include "halley/estimate.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One change of a plan, what it would do. */
+typedef struct halley_change {
+    char what[96]; /* "tensor parallelism 8 instead of 4" */
+    halley_plan plan;
+    halley_estimate estimate;
+} halley_change;
+
+/*
+ * Single changes of `plan` on as many NPUs that make it fit, fastest first; at most `max`
+ * into `out`. Returns how many.
+ */
+uint32_t halley_search_fitting(halley_change *out, uint32_t max,
+                               const halley_model *model, const halley_plan *plan,
+                               const halley_platform *platform,
+                               const halley_stack *stack);
+
+/* Limits of a search; zero = free. */
+typedef struct halley_search_opts {
+    uint32_t n_npus, global_batch, seq;
+    uint32_t tp, pp, cp, ep, micro_batch; /* fixed to this */
+    uint32_t max_tp, max_cp;              /* default: 4 scale-up domains; 1 */
+    bool all_zero;                        /* ZeRO stages 0, 2 and 3, too, not only 1 */
+    bool fsdp;                            /* fully sharded plans, too */
+    bool unfused;                         /* attention kernel */
+    halley_dtype dtype;
+    uint32_t top;     /* how many to keep; 0 = 10 */
+    uint32_t threads; /* 0 = one per core */
+} halley_search_opts;
+
+typedef struct halley_found {
+    halley_plan plan;
+    halley_estimate estimate;
+} halley_found;
+
+typedef struct halley_search {
+    uint64_t n_designs, n_feasible; /* tried; of them, fit */
+    uint32_t n_found;
+    halley_found *found; /* fastest first */
+} halley_search;
+
+/*
+ * Every plan of tp, pp, dp, cp, ep, micro-batch, recomputation, ZeRO and interleaving
+ * that divides, on one or more threads; the result does not depend on how many.
+ */
+halley_status halley_search_run(halley_search **out, const halley_model *model,
+                                const halley_platform *platform,
+                                const halley_stack *stack, const halley_search_opts *opts,
+                                halley_error *err);
+void halley_search_free(halley_search *search);
+
+/* Why `worse` loses to `better`: the part of the step that differs most, in words. */
+const char *halley_search_reason(char *to, size_t size, const halley_found *better,
+                                 const halley_found *worse);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,115 @@
+/* Small changes of a plan: which single one would make it fit. */
+#include "estimate/run.h"
+#include "halley/search.h"
+
+#include <stdio.h>
+
+typedef struct trying {
+    halley_change *out;
+    uint32_t n, max, n_npus;
+    const halley_model *model;
+    const halley_platform *platform;
+    const halley_stack *stack;
+} trying;
+
+static void insert(trying *t, const halley_change *c)
+{
+    uint32_t at = t->n;
+    while (at > 0 && c->estimate.step_s < t->out[at - 1].estimate.step_s)
+        at--;
+    if (at >= t->max)
+        return;
+    const uint32_t last = t->n < t->max ? t->n++ : t->max - 1;
+    for (uint32_t i = last; i > at; i--)
+        t->out[i] = t->out[i - 1];
+    t->out[at] = *c;
+}
+
+static void offer(trying *t, halley_change *c)
+{
+    c->plan.micro_batches = 0;
+    if (halley_plan_check(&c->plan, t->model, t->n_npus, NULL) != HALLEY_OK)
+        return;
+    if (estimate_run(&c->estimate, t->model, &c->plan, t->platform, t->stack, true))
+        insert(t, c);
+}
+
+/* A degree k times as large, data parallelism k times as small. */
+static void offer_degree(trying *t, const halley_plan *plan, const char *name,
+                         size_t offset, uint32_t k)
+{
+    halley_change c = {.plan = *plan};
+    uint32_t *degree = (uint32_t *)(void *)((char *)&c.plan + offset);
+    if (plan->dp % k)
+        return;
+    snprintf(c.what, sizeof c.what, "%s %u instead of %u", name, *degree * k, *degree);
+    *degree *= k;
+    c.plan.dp /= k;
+    if (offset == offsetof(halley_plan, tp))
+        c.plan.sequence_parallel = true;
+    if (c.plan.fsdp > c.plan.dp * c.plan.cp)
+        c.plan.fsdp = c.plan.dp * c.plan.cp;
+    offer(t, &c);
+}
+
+static void offer_recompute(trying *t, const halley_plan *plan, halley_recompute kind)
+{
+    halley_change c = {.plan = *plan};
+    if (plan->recompute >= kind)
+        return;
+    snprintf(c.what, sizeof c.what, "%s recomputation instead of %s",
+             halley_recompute_name(kind), halley_recompute_name(plan->recompute));
+    c.plan.recompute = kind;
+    offer(t, &c);
+}
+
+static void offer_rest(trying *t, const halley_plan *plan)
+{
+    for (uint32_t mb = plan->micro_batch / 2; mb > 0; mb /= 2) {
+        halley_change c = {.plan = *plan};
+        snprintf(c.what, sizeof c.what, "micro-batch %u instead of %u", mb,
+                 plan->micro_batch);
+        c.plan.micro_batch = mb;
+        offer(t, &c);
+    }
+    for (uint32_t zero = plan->zero + 1; zero <= 3 && !plan->fsdp; zero++) {
+        halley_change c = {.plan = *plan};
+        snprintf(c.what, sizeof c.what, "ZeRO %u instead of %u", zero, plan->zero);
+        c.plan.zero = zero;
+        offer(t, &c);
+    }
+    if (!plan->fsdp && plan->dp * plan->cp > 1) {
+        halley_change c = {.plan = *plan};
+        snprintf(c.what, sizeof c.what, "weights gathered layer by layer (FSDP)");
+        c.plan.fsdp = plan->dp * plan->cp;
+        offer(t, &c);
+    }
+    if (t->platform->npu.n_tiers > 1 && !plan->offload) {
+        halley_change c = {.plan = *plan};
+        snprintf(c.what, sizeof c.what, "optimizer in %s",
+                 t->platform->npu.tiers[1].name);
+        c.plan.offload = HALLEY_OFFLOAD_OPTIMIZER;
+        offer(t, &c);
+    }
+}
+
+uint32_t halley_search_fitting(halley_change *out, uint32_t max,
+                               const halley_model *model, const halley_plan *plan,
+                               const halley_platform *platform, const halley_stack *stack)
+{
+    trying t = {.out = out,
+                .max = max,
+                .n_npus = plan->tp * plan->cp * plan->pp * plan->dp,
+                .model = model,
+                .platform = platform,
+                .stack = stack};
+    for (uint32_t k = 2; k <= 16; k *= 2) {
+        offer_degree(&t, plan, "tensor parallelism", offsetof(halley_plan, tp), k);
+        offer_degree(&t, plan, "pipeline stages", offsetof(halley_plan, pp), k);
+        offer_degree(&t, plan, "context parallelism", offsetof(halley_plan, cp), k);
+    }
+    offer_recompute(&t, plan, HALLEY_RECOMPUTE_SELECTIVE);
+    offer_recompute(&t, plan, HALLEY_RECOMPUTE_FULL);
+    offer_rest(&t, plan);
+    return t.n;
+}

@@ -1,0 +1,66 @@
+/*
+ * Memory beyond the NPU, energy and money.
+ *
+ * By class: optimizer states and gradients are read and written once a step, in the open;
+ * weights are fetched for both passes of every micro-batch and activations written and
+ * read once each, behind nine tenths of the compute. In proportion (COMET): all traffic
+ * sees one effective bandwidth, total / (local / local bandwidth + outer / outer
+ * bandwidth); estimate/price.c slows its memory by that.
+ *
+ * Energy: NPUs x (idle + utilisation (1 - idle)) x power x PUE. Money: capital over its
+ * life, and energy. Utilisation is the share of the step that computes.
+ */
+#include "estimate/outer.h"
+
+#include "workload/memory.h"
+
+static const double seconds_per_year = 365.25 * 86400;
+
+double estimate_outer_share(const halley_estimate *e)
+{
+    const double excess = e->peak_bytes - e->capacity_bytes;
+    return excess > 0 ? excess / e->peak_bytes : 0;
+}
+
+static double compute_s(const halley_estimate *e)
+{
+    return e->part_s[HALLEY_PART_FORWARD] + e->part_s[HALLEY_PART_BACKWARD] +
+           e->part_s[HALLEY_PART_RECOMPUTE];
+}
+
+void estimate_offload(halley_estimate *e, const halley_plan *plan,
+                      const halley_platform *platform, double micro_batches)
+{
+    const halley_tier *tier = workload_outer_tier(plan, platform);
+    if (!tier || e->offloaded_bytes <= 0)
+        return;
+    const double byte_s = 1 / tier->bandwidth_Bps;
+    const double *outer = e->outer_bytes;
+    const double open =
+        2 * byte_s * (outer[HALLEY_MEMORY_OPTIMIZER] + outer[HALLEY_MEMORY_GRADIENTS]);
+    /* Activations of a step: those in flight, times how often they are replaced. */
+    const double flights = plan->pp < micro_batches ? micro_batches / plan->pp : 1;
+    const double behind = 2 * byte_s *
+                          (outer[HALLEY_MEMORY_WEIGHTS] * micro_batches +
+                           outer[HALLEY_MEMORY_ACTIVATIONS] * flights);
+    const double hidden = plan->no_overlap ? 0 : 0.9 * compute_s(e);
+    e->part_s[HALLEY_PART_OFFLOAD] +=
+        open + (behind > hidden ? behind - hidden : 0) + 4 * tier->latency_s;
+}
+
+void estimate_money(halley_estimate *e, const halley_plan *plan,
+                    const halley_platform *platform)
+{
+    const double npus = (double)plan->tp * plan->cp * plan->pp * plan->dp;
+    const double busy = e->step_s > 0 ? compute_s(e) / e->step_s : 0;
+    const double load =
+        platform->power_idle + (busy < 1 ? busy : 1) * (1 - platform->power_idle);
+    e->energy_J = npus * platform->npu.power_w * load * platform->pue * e->step_s;
+    const double capital =
+        npus * (platform->npu.price_usd + platform->node_price_usd / platform->per_node +
+                platform->network_usd_per_Bps * platform->out.bandwidth_Bps);
+    const double life_s = platform->years * seconds_per_year;
+    e->cost_usd = e->energy_J * platform->energy_usd_per_J;
+    if (life_s > 0)
+        e->cost_usd += capital * e->step_s / life_s;
+}

@@ -1,0 +1,230 @@
+/*
+ * Model files: our YAML by one table of keys, Hugging Face's config.json by the names its
+ * model families use, and Megatron's command-line arguments. Foreign files are told apart
+ * by content and need only what gives a shape; the rest is left alone.
+ */
+#include "workload/model_file.h"
+
+#include "base/array.h"
+#include "base/conf.h"
+#include "base/file.h"
+#include "cluster/embedded.h"
+#include "cluster/npu.h"
+#include "halley/model.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kinds[] = {"transformer", "moe", "dlrm", "ops", NULL};
+
+typedef struct latent_text {
+    uint32_t q_rank, kv_rank, nope, rope, value;
+} latent_text;
+#define LATENT(key, member, required, doc)                                               \
+    {                                                                                    \
+        key, CONF_TYPE_U32, UNITS_COUNT, offsetof(latent_text, member), required, 0, 0,  \
+            NULL, doc                                                                    \
+    }
+static const conf_field latent_fields[] = {
+    LATENT("q-rank", q_rank, false, "rank of the query; 0 = not compressed"),
+    LATENT("kv-rank", kv_rank, true, "rank of key and value"),
+    LATENT("nope", nope, true, "head size without rotation"),
+    LATENT("rope", rope, true, "head size with rotation"),
+    LATENT("value", value, true, "head size of the value"),
+};
+
+typedef struct model_text {
+    str name;
+    uint32_t kind;
+    halley_model m;
+    const conf_node *latent, *bottom, *top, *operators, *sources;
+    bool causal;
+} model_text;
+#define MODEL(key, type, member, doc)                                                    \
+    {                                                                                    \
+        key, type, UNITS_COUNT, offsetof(model_text, member), false, 0, 0, NULL, doc     \
+    }
+static const conf_field model_fields[] = {
+    {"name", CONF_TYPE_TEXT, UNITS_COUNT, offsetof(model_text, name), true, 0, 0, NULL,
+     "name of the model"},
+    {"kind", CONF_TYPE_ENUM, UNITS_COUNT, offsetof(model_text, kind), false, 0, 0, kinds,
+     "what it is"},
+    MODEL("layers", CONF_TYPE_U32, m.layers, "transformer layers"),
+    MODEL("hidden", CONF_TYPE_U32, m.hidden, "hidden size"),
+    MODEL("heads", CONF_TYPE_U32, m.heads, "attention heads"),
+    MODEL("kv-heads", CONF_TYPE_U32, m.kv_heads, "key and value heads"),
+    MODEL("head-dim", CONF_TYPE_U32, m.head_dim, "head size"),
+    MODEL("ffn", CONF_TYPE_U32, m.ffn, "width of the feed-forward"),
+    MODEL("gated", CONF_TYPE_BOOL, m.gated, "the feed-forward has a gate"),
+    MODEL("vocab", CONF_TYPE_U32, m.vocab, "vocabulary"),
+    MODEL("seq", CONF_TYPE_U32, m.seq, "usual sequence length"),
+    MODEL("tied", CONF_TYPE_BOOL, m.tied, "one matrix for both embeddings"),
+    MODEL("causal", CONF_TYPE_BOOL, causal, "attention sees only the past"),
+    MODEL("window", CONF_TYPE_U32, m.window, "sliding window"),
+    MODEL("window-every", CONF_TYPE_U32, m.window_every,
+          "one layer in this many sees all"),
+    MODEL("experts", CONF_TYPE_U32, m.experts, "experts of a layer"),
+    MODEL("top-k", CONF_TYPE_U32, m.top_k, "experts a token goes to"),
+    MODEL("expert-ffn", CONF_TYPE_U32, m.expert_ffn, "width of an expert"),
+    MODEL("shared-ffn", CONF_TYPE_U32, m.shared_ffn, "width of shared experts"),
+    MODEL("dense-layers", CONF_TYPE_U32, m.dense_layers, "first layers without experts"),
+    MODEL("moe-every", CONF_TYPE_U32, m.moe_every, "one layer in this many has experts"),
+    MODEL("latent", CONF_TYPE_NODE, latent, "latent attention"),
+    MODEL("tables", CONF_TYPE_U32, m.tables, "embedding tables"),
+    MODEL("table-rows", CONF_TYPE_DOUBLE, m.table_rows, "rows of a table"),
+    MODEL("table-dim", CONF_TYPE_U32, m.table_dim, "width of a table"),
+    MODEL("lookups", CONF_TYPE_U32, m.lookups, "rows looked up in a table by a sample"),
+    MODEL("bottom", CONF_TYPE_NODE, bottom, "widths of the bottom perceptron"),
+    MODEL("top", CONF_TYPE_NODE, top, "widths of the top perceptron"),
+    MODEL("operators", CONF_TYPE_NODE, operators, "explicit operators"),
+    MODEL("sources", CONF_TYPE_NODE, sources, "origin of the numbers"),
+};
+
+static halley_status read_widths(uint32_t out[HALLEY_MAX_MLP], uint32_t *n,
+                                 const conf_file *file, const conf_node *list,
+                                 const char *key, halley_error *err)
+{
+    double widths[HALLEY_MAX_MLP];
+    size_t count = 0;
+    TRY(cluster_list_read(widths, HALLEY_MAX_MLP, &count, file, list, UNITS_COUNT, key,
+                          err));
+    for (size_t i = 0; i < count; i++)
+        out[i] = (uint32_t)widths[i];
+    *n = (uint32_t)count;
+    return HALLEY_OK;
+}
+
+typedef struct op_text {
+    str name;
+    double m, n, k, flops, bytes, weights, saved;
+    uint32_t repeat;
+} op_text;
+#define OP(key, type, member, doc)                                                       \
+    {                                                                                    \
+        key, type, UNITS_COUNT, offsetof(op_text, member), false, 0, 0, NULL, doc        \
+    }
+static const conf_field op_fields[] = {
+    OP("name", CONF_TYPE_TEXT, name, "name of the operator"),
+    OP("m", CONF_TYPE_DOUBLE, m, "rows of a product, per sample"),
+    OP("n", CONF_TYPE_DOUBLE, n, "columns"),
+    OP("k", CONF_TYPE_DOUBLE, k, "inner size"),
+    OP("flops", CONF_TYPE_DOUBLE, flops, "where it is no product, per sample"),
+    OP("bytes", CONF_TYPE_DOUBLE, bytes, "traffic, per sample"),
+    OP("weights", CONF_TYPE_DOUBLE, weights, "parameters"),
+    OP("saved", CONF_TYPE_DOUBLE, saved, "bytes kept for backward, per sample"),
+    OP("repeat", CONF_TYPE_U32, repeat, "times in a row"),
+};
+
+static halley_status read_operators(halley_model *out, const conf_file *file,
+                                    const conf_node *list, halley_error *err)
+{
+    if (!list || list->kind != CONF_LIST || list->n == 0)
+        return conf_error(file, file->root, err, HALLEY_EFORMAT,
+                          "a model of kind ops wants a list of operators");
+    out->ops = mem_array_zero(list->n, sizeof *out->ops);
+    if (!out->ops)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < list->n; i++) {
+        op_text t = {.repeat = 1, .name = STR("operator")};
+        TRY(conf_read(&t, file, list->items[i], op_fields,
+                      sizeof op_fields / sizeof *op_fields, true, NULL, err));
+        halley_model_op *op = &out->ops[out->n_ops++];
+        *op = (halley_model_op){.m = t.m,
+                                .n = t.n,
+                                .k = t.k,
+                                .flops = t.flops,
+                                .bytes = t.bytes,
+                                .weights = t.weights > 0 ? t.weights : t.n * t.k,
+                                .saved_bytes = t.saved > 0 ? t.saved : 2 * t.m * t.k,
+                                .repeat = t.repeat ? t.repeat : 1};
+        TRY(cluster_name_copy(op->name, t.name, err));
+    }
+    return HALLEY_OK;
+}
+
+static halley_status read_own(halley_model *out, const conf_file *file, halley_error *err)
+{
+    model_text t = {.causal = true};
+    TRY(conf_read(&t, file, file->root, model_fields,
+                  sizeof model_fields / sizeof *model_fields, true, NULL, err));
+    *out = t.m;
+    static const halley_model_kind of[] = {HALLEY_TRANSFORMER, HALLEY_TRANSFORMER,
+                                           HALLEY_DLRM, HALLEY_OPS};
+    out->kind = of[t.kind];
+    out->not_causal = !t.causal;
+    TRY(cluster_name_copy(out->name, t.name, err));
+    if (t.latent) {
+        latent_text l = {0};
+        TRY(conf_read(&l, file, t.latent, latent_fields,
+                      sizeof latent_fields / sizeof *latent_fields, true, NULL, err));
+        out->q_rank = l.q_rank;
+        out->kv_rank = l.kv_rank;
+        out->qk_nope = l.nope;
+        out->qk_rope = l.rope;
+        out->v_head = l.value;
+    }
+    if (out->kind == HALLEY_DLRM) {
+        TRY(read_widths(out->bottom, &out->n_bottom, file, t.bottom, "bottom", err));
+        TRY(read_widths(out->top, &out->n_top, file, t.top, "top", err));
+    }
+    if (out->kind == HALLEY_OPS)
+        TRY(read_operators(out, file, t.operators, err));
+    return HALLEY_OK;
+}
+
+static halley_status read_any(halley_model *out, const conf_file *file, const char *name,
+                              halley_error *err)
+{
+    if (file->root->kind != CONF_MAP)
+        return conf_error(file, file->root, err, HALLEY_EFORMAT,
+                          "a model file is a map of keys");
+    if (conf_find(file->root, "model_type") || conf_find(file->root, "architectures"))
+        return workload_model_from_hf(out, file, name, err);
+    return read_own(out, file, err);
+}
+
+/* Does a file speak Megatron's arguments? */
+static halley_status read_arguments(halley_model *out, const char *path, bool *is,
+                                    halley_error *err)
+{
+    *is = false;
+    if (!file_exists(path))
+        return HALLEY_OK;
+    file_input in;
+    TRY(file_input_open(&in, path, err));
+    const str text = {(const char *)in.at, in.n};
+    halley_status status = HALLEY_OK;
+    if (str_contains(text, STR("--num-layers"))) {
+        *is = true;
+        status = workload_model_from_megatron(out, text, path, err);
+    }
+    file_input_close(&in);
+    return status;
+}
+
+halley_status halley_model_load(halley_model *out, const char *name, halley_error *err)
+{
+    *out = (halley_model){0};
+    bool megatron;
+    TRY(read_arguments(out, name, &megatron, err));
+    halley_status status = HALLEY_OK;
+    if (!megatron) {
+        conf_file file;
+        TRY(cluster_preset_load(&file, "models", name, err));
+        status = read_any(out, &file, name, err);
+        conf_fini(&file);
+    }
+    if (status == HALLEY_OK)
+        status = halley_model_check(out, err);
+    if (status != HALLEY_OK)
+        halley_model_fini(out);
+    return status;
+}
+
+void halley_model_fini(halley_model *model)
+{
+    free(model->ops);
+    model->ops = NULL;
+    model->n_ops = 0;
+}
