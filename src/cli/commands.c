@@ -12,6 +12,8 @@ static const cli_command *const commands[] = {
     &cmd_trace_merge,
     &cmd_trace_gen,
     &cmd_trace_view,
+    &cmd_estimate,
+    &cmd_plan,
     &cmd_sim,
     &cmd_score,
     &cmd_calibrate,

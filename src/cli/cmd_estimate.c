@@ -1,0 +1,387 @@
+/*
+ * halley estimate - one design: how long a step takes, where the time goes, whether it
+ * fits, what it costs.
+ */
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/design.h"
+#include "halley/search.h"
+
+#include <stdlib.h>
+
+typedef struct estimate_options {
+    design_options design;
+    double tokens;
+    bool explain;
+    cli_output output;
+} estimate_options;
+
+static const estimate_options defaults = {
+    .design = {.sequence_parallel = true, .zero = 1}, .tokens = 1e12};
+
+#define NUMBER(key, field, text) DESIGN_NUMBER(estimate_options, design, key, field, text)
+static const char *const schedules[] = {"1f1b", "gpipe", NULL};
+
+static const cli_option options[] = {
+    DESIGN_NAMES(estimate_options, design),
+    NUMBER("tp", tp, "NPUs that share a layer (tensor parallel; default: 1)"),
+    NUMBER("pp", pp, "pipeline stages (default: 1)"),
+    NUMBER("dp", dp, "copies of the model (default: what remains of the NPUs)"),
+    NUMBER("cp", cp, "NPUs that share a sequence (context parallel; default: 1)"),
+    NUMBER("ep", ep, "NPUs that share the experts (default: 1)"),
+    NUMBER("virtual", virtual_stages, "chunks of layers per stage, interleaved"),
+    NUMBER("micro-batch", micro_batch, "sequences of a micro-batch (default: 1)"),
+    {.name = "zero",
+     .kind = CLI_U32,
+     .min = 0,
+     .max = 3,
+     .metavar = "0-3",
+     .offset = offsetof(estimate_options, design.zero),
+     .doc = "what data-parallel ranks share out: 1 optimizer, 2 gradients, 3 weights "
+            "(default: 1)"},
+    {.name = "fsdp",
+     .kind = CLI_U32,
+     .min = 0,
+     .max = 1e9,
+     .metavar = "N",
+     .offset = offsetof(estimate_options, design.fsdp),
+     .doc = "gather weights layer by layer from N ranks; 0 = all data-parallel ranks"},
+    {.name = "recompute",
+     .kind = CLI_CHOICE,
+     .choices = design_recompute,
+     .offset = offsetof(estimate_options, design.recompute),
+     .doc = "what the backward pass computes again (default: none)"},
+    {.name = "schedule",
+     .kind = CLI_CHOICE,
+     .choices = schedules,
+     .offset = offsetof(estimate_options, design.schedule),
+     .doc = "of the pipeline (default: 1f1b)"},
+    {.name = "attention",
+     .kind = CLI_CHOICE,
+     .choices = design_attention,
+     .offset = offsetof(estimate_options, design.attention),
+     .doc = "kernel (default: flash)"},
+    {.name = "sequence-parallel",
+     .kind = CLI_FLAG,
+     .negatable = true,
+     .offset = offsetof(estimate_options, design.sequence_parallel),
+     .doc = "split tokens between tensor-parallel blocks (default: with tp)"},
+    {.name = "offload",
+     .kind = CLI_TEXTS,
+     .metavar = "CLASS",
+     .offset = offsetof(estimate_options, design.offload),
+     .doc = "keep optimizer, gradients, weights or activations in the next memory tier; "
+            "repeatable"},
+    {.name = "spread",
+     .kind = CLI_FLAG,
+     .offset = offsetof(estimate_options, design.spread),
+     .doc = "what does not fit lies in the next tier, all classes in proportion"},
+    {.name = "no-overlap",
+     .kind = CLI_FLAG,
+     .offset = offsetof(estimate_options, design.no_overlap),
+     .doc = "communication never hides behind compute"},
+    {.name = "tokens",
+     .kind = CLI_QUANTITY,
+     .unit = UNITS_COUNT,
+     .metavar = "N",
+     .offset = offsetof(estimate_options, tokens),
+     .doc = "length of the training run (default: 1T)"},
+    {.name = "explain",
+     .kind = CLI_FLAG,
+     .offset = offsetof(estimate_options, explain),
+     .doc = "show each operator and formula with its numbers"},
+    CLI_OUTPUT_OPTIONS(estimate_options, output),
+    {0},
+};
+
+typedef struct design {
+    halley_model model;
+    halley_platform platform;
+    halley_stack stack;
+    halley_plan plan;
+    halley_estimate e;
+    double tokens;
+    uint32_t n_npus;
+} design;
+
+static const char *amount(char to[32], double value, units_kind kind)
+{
+    return units_format(to, 32, value, kind);
+}
+
+static void write_parts(const halley_estimate *e)
+{
+    char a[32];
+    printf("\nwhere the time goes\n");
+    for (int i = 0; i < HALLEY_N_PARTS; i++) {
+        if (e->part_s[i] > 0)
+            printf("  %-20s %12s  %5.1f %%\n", halley_part_name((halley_part)i),
+                   amount(a, e->part_s[i], UNITS_TIME), 100 * e->part_s[i] / e->step_s);
+    }
+    printf("compute of the slowest stage (%u) by class\n", e->slow_stage);
+    for (uint32_t i = 0; i < HALLEY_N_CLASSES; i++) {
+        if (e->class_s[i] > 0)
+            printf("  %-20s %12s  %5.1f %%\n", halley_class_name(i),
+                   amount(a, e->class_s[i], UNITS_TIME), 100 * e->class_s[i] / e->step_s);
+    }
+}
+
+static void write_memory(const halley_estimate *e)
+{
+    char a[32], b[32];
+    printf("\nmemory of the fullest stage (%u)\n", e->full_stage);
+    for (int i = 0; i < HALLEY_N_MEMORY; i++) {
+        if (e->memory_bytes[i] > 0)
+            printf("  %-20s %12s\n", halley_memory_name((halley_memory)i),
+                   amount(a, e->memory_bytes[i], UNITS_BYTES));
+        if (e->outer_bytes[i] > 0)
+            printf("  %-20s %12s in the next tier\n",
+                   halley_memory_name((halley_memory)i),
+                   amount(a, e->outer_bytes[i], UNITS_BYTES));
+    }
+    printf("  %-20s %12s of %s: %s\n", "together", amount(a, e->peak_bytes, UNITS_BYTES),
+           amount(b, e->capacity_bytes, UNITS_BYTES), e->fits ? "fits" : "does not fit");
+}
+
+static void write_money(const design *d)
+{
+    char a[32], b[32];
+    const halley_estimate *e = &d->e;
+    const double per_step = (double)d->plan.global_batch * d->plan.seq;
+    const double steps = d->tokens / per_step;
+    printf("\ncost\n  %-20s %12s  %s\n", "a step", amount(a, e->energy_J, UNITS_ENERGY),
+           amount(b, e->cost_usd, UNITS_MONEY));
+    printf("  %-20s %12s  %s\n", "a trillion tokens",
+           amount(a, e->energy_J * 1e12 / per_step, UNITS_ENERGY),
+           amount(b, e->cost_usd * 1e12 / per_step, UNITS_MONEY));
+    printf("  %-20s %9.1f d for %.3g tokens\n", "time to train",
+           steps * e->step_s / 86400, d->tokens);
+}
+
+static void write_constants(const halley_stack *s)
+{
+    uint32_t fitted = 0, given = 0;
+    for (unsigned i = 0; i < HALLEY_N_CONSTANTS; i++) {
+        fitted += s->origin[i] == 2;
+        given += s->origin[i] == 1;
+    }
+    printf("\nconstants: stack %s, %u fitted, %u given, the rest defaults; ", s->name,
+           fitted, given);
+    if (s->expected_error > 0)
+        printf("expect an error of %.0f %%\n", 100 * s->expected_error);
+    else
+        printf("without calibration expect an error of 5 to 20 %%\n");
+}
+
+/* Why it does not fit, and what would. */
+static void write_advice(const design *d)
+{
+    const halley_estimate *e = &d->e;
+    char a[32], b[32];
+    int largest = 0;
+    for (int i = 1; i < HALLEY_N_MEMORY; i++) {
+        if (e->memory_bytes[i] > e->memory_bytes[largest])
+            largest = i;
+    }
+    printf("\nstage %u is over by %s; most of it is %s (%s)\n", e->full_stage,
+           amount(a, e->peak_bytes - e->capacity_bytes, UNITS_BYTES),
+           halley_memory_name((halley_memory)largest),
+           amount(b, e->memory_bytes[largest], UNITS_BYTES));
+    halley_change changes[3];
+    const uint32_t n =
+        halley_search_fitting(changes, 3, &d->model, &d->plan, &d->platform, &d->stack);
+    for (uint32_t i = 0; i < n; i++)
+        printf("  %s: %s a step, %s\n", changes[i].what,
+               amount(a, changes[i].estimate.step_s, UNITS_TIME),
+               amount(b, changes[i].estimate.peak_bytes, UNITS_BYTES));
+    if (n == 0)
+        printf("  no single change makes it fit: more NPUs or more memory are needed\n");
+}
+
+static void write_text(const design *d)
+{
+    char plan[160], a[32];
+    const halley_estimate *e = &d->e;
+    design_describe(plan, sizeof plan, &d->plan);
+    printf("%s on %u x %s (%s)\n%s, global batch %u, sequence %u, %s\n\n", d->model.name,
+           d->plan.tp * d->plan.cp * d->plan.pp * d->plan.dp, d->platform.npu.name,
+           d->platform.name, plan, d->plan.global_batch, d->plan.seq,
+           halley_dtype_name(d->plan.dtype));
+    printf("step          %s\n", amount(a, e->step_s, UNITS_TIME));
+    printf("tokens/s      %.4g\n", e->tokens_per_s);
+    printf("model FLOPs   %.1f %% of peak", 100 * e->mfu);
+    if (e->hfu > e->mfu)
+        printf(", %.1f %% with recomputation", 100 * e->hfu);
+    printf("\n");
+    write_parts(e);
+    write_memory(e);
+    if (!e->fits)
+        write_advice(d);
+    write_money(d);
+    write_constants(&d->stack);
+}
+
+static void plan_json(report_json *j, const halley_plan *p)
+{
+    report_json_object(j, "plan");
+    report_json_u64(j, "tp", p->tp);
+    report_json_u64(j, "pp", p->pp);
+    report_json_u64(j, "dp", p->dp);
+    report_json_u64(j, "cp", p->cp);
+    report_json_u64(j, "ep", p->ep);
+    report_json_u64(j, "virtual_stages", p->virtual_stages);
+    report_json_u64(j, "zero", p->zero);
+    report_json_u64(j, "fsdp", p->fsdp);
+    report_json_u64(j, "micro_batch", p->micro_batch);
+    report_json_u64(j, "global_batch", p->global_batch);
+    report_json_u64(j, "seq", p->seq);
+    report_json_text(j, "recompute", str_from(halley_recompute_name(p->recompute)));
+    report_json_text(j, "dtype", str_from(halley_dtype_name(p->dtype)));
+    report_json_bool(j, "sequence_parallel", p->sequence_parallel);
+    report_json_end(j);
+}
+
+static halley_status write_json(const design *d, halley_error *err)
+{
+    const halley_estimate *e = &d->e;
+    report_json j;
+    report_json_init(&j, stdout);
+    report_json_object(&j, NULL);
+    report_json_text(&j, "model", str_from(d->model.name));
+    report_json_text(&j, "cluster", str_from(d->platform.name));
+    report_json_text(&j, "stack", str_from(d->stack.name));
+    plan_json(&j, &d->plan);
+    report_json_double(&j, "step_s", e->step_s);
+    report_json_double(&j, "tokens_per_s", e->tokens_per_s);
+    report_json_double(&j, "model_flops", e->model_flops);
+    report_json_double(&j, "mfu", e->mfu);
+    report_json_double(&j, "hfu", e->hfu);
+    report_json_object(&j, "parts_s");
+    for (int i = 0; i < HALLEY_N_PARTS; i++)
+        report_json_double(&j, halley_part_name((halley_part)i), e->part_s[i]);
+    report_json_end(&j);
+    report_json_object(&j, "compute_s");
+    for (uint32_t i = 0; i < HALLEY_N_CLASSES; i++)
+        report_json_double(&j, halley_class_name(i), e->class_s[i]);
+    report_json_end(&j);
+    report_json_object(&j, "memory_bytes");
+    for (int i = 0; i < HALLEY_N_MEMORY; i++)
+        report_json_double(&j, halley_memory_name((halley_memory)i), e->memory_bytes[i]);
+    report_json_end(&j);
+    report_json_double(&j, "outer_bytes", e->offloaded_bytes);
+    report_json_double(&j, "peak_bytes", e->peak_bytes);
+    report_json_double(&j, "capacity_bytes", e->capacity_bytes);
+    report_json_u64(&j, "slowest_stage", e->slow_stage);
+    report_json_u64(&j, "fullest_stage", e->full_stage);
+    report_json_bool(&j, "fits", e->fits);
+    report_json_double(&j, "energy_J", e->energy_J);
+    report_json_double(&j, "cost_usd", e->cost_usd);
+    report_json_double(&j, "expected_error", d->stack.expected_error);
+    report_json_end(&j);
+    return report_json_fini(&j, err);
+}
+
+static const report_column columns[] = {
+    {"What", "what", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Value", "value", REPORT_NUMBER, UNITS_COUNT, 0},
+};
+
+static halley_status write_csv(const design *d, halley_error *err)
+{
+    const halley_estimate *e = &d->e;
+    report_table *t = report_table_new(columns, 2);
+    if (!t)
+        return error_nomem(err);
+    report_table_words(t, STR("step_s"));
+    report_table_number(t, e->step_s);
+    report_table_words(t, STR("tokens_per_s"));
+    report_table_number(t, e->tokens_per_s);
+    report_table_words(t, STR("mfu"));
+    report_table_number(t, e->mfu);
+    for (int i = 0; i < HALLEY_N_PARTS; i++) {
+        report_table_words(t, str_from(halley_part_name((halley_part)i)));
+        report_table_number(t, e->part_s[i]);
+    }
+    report_table_words(t, STR("peak_bytes"));
+    report_table_number(t, e->peak_bytes);
+    report_table_words(t, STR("fits"));
+    report_table_number(t, e->fits);
+    const halley_status status = report_table_write(t, REPORT_CSV, stdout, err);
+    report_table_free(t);
+    return status;
+}
+
+static halley_status explain(const design *d, halley_error *err)
+{
+    char *text;
+    TRY(halley_estimate_explain(&text, &d->model, &d->plan, &d->platform, &d->stack,
+                                err));
+    printf("\n%s", text);
+    free(text);
+    return HALLEY_OK;
+}
+
+static halley_status write(cli_call *call, const design *d, halley_error *err)
+{
+    const estimate_options *o = call->options;
+    report_form form;
+    TRY(cli_output_form(&form, call, &o->output, err));
+    if (form == REPORT_JSON)
+        return write_json(d, err);
+    if (form == REPORT_CSV)
+        return write_csv(d, err);
+    write_text(d);
+    return o->explain ? explain(d, err) : HALLEY_OK;
+}
+
+static halley_status run(cli_call *call, halley_error *err)
+{
+    const estimate_options *o = call->options;
+    design *d = calloc(1, sizeof *d);
+    if (!d)
+        return error_nomem(err);
+    d->tokens = o->tokens;
+    halley_status status = design_load(&d->model, &d->platform, &d->stack, &d->n_npus,
+                                       call, &o->design, err);
+    if (status == HALLEY_OK) {
+        status = design_plan(&d->plan, &d->model, d->n_npus, call, &o->design, err);
+        if (status == HALLEY_OK) {
+            halley_estimate_run(&d->e, &d->model, &d->plan, &d->platform, &d->stack);
+            status = write(call, d, err);
+        }
+        halley_model_fini(&d->model);
+    }
+    free(d);
+    return status;
+}
+
+static const cli_example examples[] = {
+    {"halley estimate -m gpt3-175b -c dgx-a100:1024 --tp 8 --pp 8 --global-batch 1536",
+     "one design"},
+    {"halley estimate -m transformer-1t -c comet-baseline:1024 --tp 8 --global-batch "
+     "1024 "
+     "--spread",
+     "COMET's question: model parallel inside the pod with expanded memory"},
+    {0},
+};
+
+const cli_command cmd_estimate = {
+    .name = "estimate",
+    .summary = "how long a training step takes, why, and whether it fits",
+    .arguments = "",
+    .description =
+        "Estimates one design in closed form: the time of a step and where it goes, "
+        "tokens "
+        "per second, model FLOPs over peak, memory by class of the fullest stage against "
+        "the capacity, energy and cost. If it does not fit, says which stage, which "
+        "class "
+        "and by how much, and the nearest changes that would fit.\n\n"
+        "Ends with the constants behind the numbers: fitted, given or default, and the "
+        "error to expect.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(estimate_options),
+    .defaults = &defaults,
+    .max_args = 0,
+    .run = run,
+};

@@ -1,0 +1,191 @@
+/* halley plan - the best ways to cut a model over a cluster. */
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/design.h"
+#include "halley/search.h"
+
+#include <stdlib.h>
+
+typedef struct plan_options {
+    design_options design;
+    uint32_t max_tp, max_cp, top, threads;
+    bool all_zero, fsdp;
+    cli_output output;
+} plan_options;
+
+static const plan_options defaults = {.top = 10};
+
+#define NUMBER(key, field, text) DESIGN_NUMBER(plan_options, design, key, field, text)
+#define LIMIT(key, field, text)                                                          \
+    {                                                                                    \
+        .name = key, .kind = CLI_U32, .min = 1, .max = 1e9, .metavar = "N",              \
+        .offset = offsetof(plan_options, field), .doc = text                             \
+    }
+
+static const cli_option options[] = {
+    DESIGN_NAMES(plan_options, design),
+    NUMBER("tp", tp, "only this tensor parallelism"),
+    NUMBER("pp", pp, "only so many pipeline stages"),
+    NUMBER("cp", cp, "only this context parallelism"),
+    NUMBER("ep", ep, "only this expert parallelism"),
+    NUMBER("micro-batch", micro_batch, "only this micro-batch"),
+    LIMIT("max-tp", max_tp, "at most this tensor parallelism (default: 4 nodes)"),
+    LIMIT("max-cp", max_cp, "try context parallelism up to N (default: 1)"),
+    {.name = "all-zero",
+     .kind = CLI_FLAG,
+     .offset = offsetof(plan_options, all_zero),
+     .doc = "try ZeRO 0, 2 and 3, too"},
+    {.name = "fsdp",
+     .kind = CLI_FLAG,
+     .offset = offsetof(plan_options, fsdp),
+     .doc = "try fully sharded plans, too"},
+    LIMIT("top", top, "show the N best (default: 10)"),
+    LIMIT("threads", threads, "on N threads (default: one per core)"),
+    CLI_OUTPUT_OPTIONS(plan_options, output),
+    {0},
+};
+
+static const report_column columns[] = {
+    {"", "rank", REPORT_COUNT, UNITS_COUNT, 0},
+    {"tp", "tp", REPORT_COUNT, UNITS_COUNT, 0},
+    {"pp", "pp", REPORT_COUNT, UNITS_COUNT, 0},
+    {"dp", "dp", REPORT_COUNT, UNITS_COUNT, 0},
+    {"cp", "cp", REPORT_COUNT, UNITS_COUNT, 0},
+    {"ep", "ep", REPORT_COUNT, UNITS_COUNT, 0},
+    {"virtual", "virtual_stages", REPORT_COUNT, UNITS_COUNT, 0},
+    {"mbs", "micro_batch", REPORT_COUNT, UNITS_COUNT, 0},
+    {"recompute", "recompute", REPORT_WORDS, UNITS_COUNT, 0},
+    {"sharding", "sharding", REPORT_WORDS, UNITS_COUNT, 0},
+    {"step", "step_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"MFU", "mfu", REPORT_QUANTITY, UNITS_SHARE, 0},
+    {"memory", "peak_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
+    {"loses to the one above by", "reason", REPORT_WORDS, UNITS_COUNT, 0},
+};
+
+static void add_row(report_table *t, const halley_search *s, uint32_t i)
+{
+    const halley_plan *p = &s->found[i].plan;
+    const halley_estimate *e = &s->found[i].estimate;
+    const uint32_t numbers[] = {
+        i + 1, p->tp, p->pp, p->dp, p->cp, p->ep, p->virtual_stages, p->micro_batch};
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+        report_table_count(t, numbers[k]);
+    report_table_words(t, str_from(halley_recompute_name(p->recompute)));
+    char text[96];
+    snprintf(text, sizeof text, "%s%s", p->fsdp ? "fsdp" : "zero ", "");
+    if (!p->fsdp)
+        snprintf(text, sizeof text, "zero %u%s", p->zero,
+                 p->sequence_parallel ? " sp" : "");
+    report_table_words(t, str_from(text));
+    report_table_number(t, e->step_s);
+    report_table_number(t, e->mfu);
+    report_table_number(t, e->peak_bytes);
+    if (i == 0)
+        report_table_words(t, STR(""));
+    else
+        report_table_words(t, str_from(halley_search_reason(
+                                  text, sizeof text, &s->found[i - 1], &s->found[i])));
+}
+
+static halley_status write(cli_call *call, const halley_search *s, halley_error *err)
+{
+    const plan_options *o = call->options;
+    report_form form;
+    TRY(cli_output_form(&form, call, &o->output, err));
+    report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
+    for (uint32_t i = 0; t && i < s->n_found; i++)
+        add_row(t, s, i);
+    const halley_status status =
+        t ? report_table_write(t, form, stdout, err) : error_nomem(err);
+    report_table_free(t);
+    if (status == HALLEY_OK && form == REPORT_TEXT)
+        printf("\n%llu plans tried, %llu fit\n", (unsigned long long)s->n_designs,
+               (unsigned long long)s->n_feasible);
+    return status;
+}
+
+static halley_status search(cli_call *call, const halley_model *model,
+                            const halley_platform *platform, const halley_stack *stack,
+                            uint32_t n_npus, halley_error *err)
+{
+    const plan_options *o = call->options;
+    const design_options *d = &o->design;
+    if (!n_npus)
+        return cli_usage(call, err,
+                         "--cluster wants the number of NPUs, as in dgx-a100:64");
+    const halley_search_opts opts = {
+        .n_npus = n_npus,
+        .global_batch = d->global_batch ? d->global_batch : n_npus,
+        .seq = d->seq,
+        .tp = d->tp,
+        .pp = d->pp,
+        .cp = d->cp,
+        .ep = d->ep,
+        .micro_batch = d->micro_batch,
+        .max_tp = o->max_tp,
+        .max_cp = o->max_cp,
+        .all_zero = o->all_zero,
+        .fsdp = o->fsdp,
+        .dtype = (halley_dtype)d->dtype,
+        .top = o->top,
+        .threads = o->threads,
+    };
+    halley_search *s = NULL;
+    TRY(halley_search_run(&s, model, platform, stack, &opts, err));
+    halley_status status = HALLEY_OK;
+    if (s->n_found == 0)
+        status =
+            error_set(err, HALLEY_EINVAL,
+                      s->n_designs ? "none of %llu plans fits: more NPUs, more memory "
+                                     "or fewer limits are needed"
+                                   : "no plan divides model, batch and NPUs",
+                      (unsigned long long)s->n_designs);
+    else
+        status = write(call, s, err);
+    halley_search_free(s);
+    return status;
+}
+
+static halley_status run(cli_call *call, halley_error *err)
+{
+    const plan_options *o = call->options;
+    halley_platform *platform = malloc(sizeof *platform);
+    halley_model model;
+    halley_stack stack;
+    uint32_t n_npus;
+    if (!platform)
+        return error_nomem(err);
+    halley_status status =
+        design_load(&model, platform, &stack, &n_npus, call, &o->design, err);
+    if (status == HALLEY_OK) {
+        status = search(call, &model, platform, &stack, n_npus, err);
+        halley_model_fini(&model);
+    }
+    free(platform);
+    return status;
+}
+
+static const cli_example examples[] = {
+    {"halley plan -m gpt3-175b -c dgx-a100:512 --global-batch 1536", "the ten best"},
+    {"halley plan -m llama3-70b -c dgx-h100:64 --global-batch 128 --fsdp --max-cp 4",
+     "with sharded and context-parallel plans"},
+    {0},
+};
+
+const cli_command cmd_plan = {
+    .name = "plan",
+    .summary = "find the best ways to cut a model over a cluster",
+    .arguments = "",
+    .description =
+        "Tries every combination of tensor, pipeline, data, context and expert "
+        "parallelism, micro-batch, interleaving, recomputation and sharding that divides "
+        "the model, the batch and the NPUs, and lists the fastest that fit, each with "
+        "the "
+        "part of the step by which it loses to the one above.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(plan_options),
+    .defaults = &defaults,
+    .max_args = 0,
+    .run = run,
+};
