@@ -1,11 +1,18 @@
-# halley calibrate
+# halley calibrate: a few constants fitted to runs.
 
-## a stack that is not there is refused
-$ halley calibrate --stack nonsense
-! halley: no stack preset "nonsense"; `halley presets` lists them
-? 1
+## a shipped stack is made again by one command
+$ halley calibrate -s megatron-2022 -o new.yaml
+> stack megatron-2022: 4 constants, 7 runs of 7 layouts
+> mean error {*} % before, {*} % after, {*} % on layouts not seen
+>
+> Constant      Unit  From      To  Meaning
+> gemm {*}
+> tp-time {*}
+> hidden-bytes {*}
+> batched {*}
+$ halley presets megatron-2022 | tail -n +2 | cmp - new.yaml
 
-## a file that is not there is refused
-$ halley calibrate nowhere.json
-! halley: nowhere.json: no such file
+## too few layouts are refused
+$ halley calibrate -s jax-25
+! halley: stack "jax-25" serves 1 layouts of these rows; a fit wants at least 3
 ? 1

@@ -1,22 +1,19 @@
-# halley presets
+# halley presets: what is compiled in.
 
-## every kind is listed with its names
-$ halley presets | head -1
-> Kind      Name
-$ halley presets --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)) > 50)'
-> True
-
-## a kind lists only its own
-$ halley presets platforms --csv | cut -d, -f1 | sort | uniq -c | wc -l
-> 2
-
-## a name shows the file
-$ halley presets dgx-a100 | head -3
+## a preset is shown with its sources
+$ halley presets dgx-a100
 > # presets/platforms/dgx-a100.yaml
 > name: dgx-a100
 > npu: A100-SXM4-80GB
+> ...
+> sources: {*}
 
-## an unknown name is refused by name
-$ halley presets dgx-a10O
-! halley: no preset "dgx-a10O"; `halley presets` lists them
+## kinds can be listed
+$ halley presets stacks --csv | head -2
+> kind,name
+> stack,jax-25
+
+## an unknown name is refused
+$ halley presets abacus
+! halley: no preset "abacus"; `halley presets` lists them
 ? 1

@@ -1,0 +1,68 @@
+# halley estimate: one design, in closed form.
+
+## a design that fits says where its time goes
+$ halley estimate -m gpt3-175b -c dgx-a100:1024 --tp 8 --pp 8 --global-batch 1536 --recompute selective
+> gpt3-175b on 1024 x A100-SXM4-80GB (dgx-a100)
+> tp 8 pp 8 dp 16 zero 1 micro-batch 1 recompute selective sequence-parallel, global batch 1536, sequence 2048, bf16
+>
+> step          {*} s
+> tokens/s      {*}
+> model FLOPs   {*} % of peak
+>
+> where the time goes
+> ...
+>   together {*} of 85.1 GB: fits
+> ...
+> constants: stack default, 0 fitted, 0 given, the rest defaults; without calibration expect an error of 5 to 20 %
+
+## one that does not says which stage and class, and what would
+$ halley estimate -m transformer-1t -c comet-baseline:1024 --tp 8 --global-batch 1024 --recompute full
+> ...
+> stage 0 is over by {*}; most of it is gradients ({*})
+>   {*} a step, {*}
+> ...
+
+## COMET's question: with expanded memory it fits inside the pod
+$ halley estimate -m transformer-1t -c comet-baseline:1024 --tp 8 --global-batch 1024 --micro-batch 8 --zero 2 --recompute full --spread --csv
+> ...
+> fits,1
+$ halley estimate -m transformer-1t -c comet-baseline:1024 --tp 64 --global-batch 1024 --micro-batch 8 --zero 2 --recompute full --csv
+> ...
+> fits,1
+
+## the parts of the JSON add up
+$ halley estimate -m llama3-8b -c dgx-h100:8 --fsdp 0 --global-batch 16 --json | grep -c '"'
+> {*}
+
+## degrees that do not divide are refused
+$ halley estimate -m gpt3-175b -c dgx-a100:1024 --tp 7
+! halley: tp 7 x pp 1 x cp 1 does not divide the 1024 NPUs
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m llama3-8b -c dgx-a100:48 --tp 3
+! halley: tensor parallelism 3 does not divide the number of heads 32
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m gpt3-175b -c dgx-a100:8 --global-batch 0
+! halley: {*}
+! see 'halley estimate --help'
+? 2
+
+## an unknown preset is answered with the nearest
+$ halley estimate -m gpt3-175 -c dgx-a100:8
+! halley: no model preset "gpt3-175"; did you mean "gpt3-175b"?
+? 1
+$ halley estimate -m gpt3-175b -c dgx-a10:8
+! halley: no platform preset "dgx-a10"; did you mean "{*}"?
+? 1
+
+## model and cluster must be named
+$ halley estimate -m gpt3-175b
+! halley: --model and --cluster must be given
+! see 'halley estimate --help'
+? 2
+
+## an explanation shows operators and constants
+$ halley estimate -m mixtral-8x7b -c dgx-h100:8 --tp 2 --ep 8 --global-batch 8 --explain | grep -E 'experts in|hidden-bytes'
+>   experts in {*}
+>   hidden-bytes {*}

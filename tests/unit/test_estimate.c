@@ -1,0 +1,270 @@
+/* Laws of an estimate, and of the search over plans. */
+#include "alloc_fail.h"
+#include "halley/search.h"
+#include "unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct world {
+    halley_model model;
+    halley_platform platform;
+    halley_stack stack;
+} world;
+
+static world load(const char *model, const char *platform)
+{
+    world w;
+    halley_error err = {0};
+    halley_stack_default(&w.stack);
+    if (halley_model_load(&w.model, model, &err) != HALLEY_OK ||
+        halley_platform_load(&w.platform, platform, &err) != HALLEY_OK)
+        fail_msg("%s", err.text);
+    return w;
+}
+
+static halley_estimate estimate(const world *w, halley_plan plan)
+{
+    halley_error err = {0};
+    if (halley_plan_check(&plan, &w->model, 0, &err) != HALLEY_OK)
+        fail_msg("%s", err.text);
+    halley_estimate e;
+    halley_estimate_run(&e, &w->model, &plan, &w->platform, &w->stack);
+    return e;
+}
+
+static void parts_add_up_to_the_step(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *platform;
+        halley_plan plan;
+    } cases[] = {
+        {"gpt3-175b",
+         "dgx-a100",
+         {.tp = 8,
+          .pp = 8,
+          .dp = 16,
+          .global_batch = 1536,
+          .virtual_stages = 2,
+          .sequence_parallel = true}},
+        {"llama3-70b", "dgx-h100", {.dp = 64, .fsdp = 64, .global_batch = 64}},
+        {"deepseek-v3",
+         "gb200-nvl72",
+         {.pp = 4, .dp = 64, .ep = 64, .global_batch = 1024, .dtype = HALLEY_FP8}},
+        {"llama3-405b",
+         "dgx-h100",
+         {.tp = 8, .cp = 4, .pp = 2, .dp = 2, .global_batch = 8}},
+        {"dlrm-1t", "dgx-h100", {.dp = 128, .global_batch = 65536, .micro_batch = 512}},
+        {"transformer-1t",
+         "comet-baseline",
+         {.tp = 8,
+          .dp = 128,
+          .global_batch = 1024,
+          .spread = true,
+          .offload = HALLEY_OFFLOAD_OPTIMIZER}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        world w = load(cases[i].model, cases[i].platform);
+        const halley_estimate e = estimate(&w, cases[i].plan);
+        double sum = 0, bytes = 0;
+        for (int k = 0; k < HALLEY_N_PARTS; k++) {
+            assert_true(e.part_s[k] >= 0);
+            sum += e.part_s[k];
+        }
+        for (int k = 0; k < HALLEY_N_MEMORY; k++)
+            bytes += e.memory_bytes[k];
+        assert_true(fabs(sum / e.step_s - 1) < 1e-9);
+        assert_true(fabs(bytes / e.peak_bytes - 1) < 1e-9);
+        assert_true(e.mfu > 0 && e.mfu < 1);
+        halley_model_fini(&w.model);
+    }
+}
+
+static void every_model_runs_on_every_platform(void **state)
+{
+    (void)state;
+    char model[HALLEY_NAME], platform[HALLEY_NAME];
+    for (size_t i = 0; halley_preset_name(model, sizeof model, "models", i); i++) {
+        world w = load(model, "dgx-a100");
+        for (size_t j = 0; halley_preset_name(platform, sizeof platform, "platforms", j);
+             j++) {
+            halley_error err = {0};
+            assert_int_equal(halley_platform_load(&w.platform, platform, &err),
+                             HALLEY_OK);
+            const halley_estimate e =
+                estimate(&w, (halley_plan){.dp = 16, .global_batch = 64, .zero = 1});
+            if (!(e.step_s > 0 && isfinite(e.step_s) && e.mfu < 1 && e.peak_bytes > 0 &&
+                  e.cost_usd > 0))
+                fail_msg("%s on %s: %g s", model, platform, e.step_s);
+        }
+        halley_model_fini(&w.model);
+    }
+}
+
+static void twice_the_npus_are_faster_and_not_more_than_twice(void **state)
+{
+    (void)state;
+    const world w = load("gpt3-175b", "dgx-h100");
+    halley_plan p = {.tp = 8, .pp = 8, .dp = 4, .global_batch = 2048, .zero = 1};
+    double last = estimate(&w, p).step_s;
+    for (p.dp = 8; p.dp <= 64; p.dp *= 2) {
+        const double now = estimate(&w, p).step_s;
+        assert_true(now < last && now > last / 2);
+        last = now;
+    }
+}
+
+static void interleaving_shrinks_the_bubble(void **state)
+{
+    (void)state;
+    const world w = load("gpt3-175b", "dgx-a100");
+    halley_plan p = {.tp = 8, .pp = 8, .global_batch = 32};
+    const double plain = estimate(&w, p).part_s[HALLEY_PART_BUBBLE];
+    p.virtual_stages = 4;
+    const double four = estimate(&w, p).part_s[HALLEY_PART_BUBBLE];
+    assert_true(fabs(plain / four - 4) < 0.01);
+}
+
+static void what_is_moved_out_leaves_room_and_costs_time(void **state)
+{
+    (void)state;
+    const world w = load("gpt-18.4b", "comet-baseline");
+    halley_plan p = {.tp = 2, .global_batch = 16, .recompute = HALLEY_RECOMPUTE_FULL};
+    const halley_estimate in = estimate(&w, p);
+    p.offload = HALLEY_OFFLOAD_OPTIMIZER;
+    const halley_estimate out = estimate(&w, p);
+    assert_true(out.peak_bytes < in.peak_bytes);
+    assert_true(out.step_s > in.step_s);
+    assert_true(fabs(out.peak_bytes + out.offloaded_bytes - in.peak_bytes) < 1);
+}
+
+static void expanded_memory_makes_a_large_model_fit(void **state)
+{
+    (void)state;
+    const world w = load("transformer-1t", "comet-baseline");
+    halley_plan p = {.tp = 8,
+                     .dp = 128,
+                     .zero = 2,
+                     .global_batch = 1024,
+                     .micro_batch = 8,
+                     .sequence_parallel = true,
+                     .recompute = HALLEY_RECOMPUTE_FULL};
+    const halley_estimate local = estimate(&w, p);
+    assert_false(local.fits);
+    p.spread = true;
+    const halley_estimate spread = estimate(&w, p);
+    assert_true(spread.fits);
+    assert_true(spread.step_s > local.step_s);
+    p.spread = false;
+    p.tp = 64;
+    p.dp = 16;
+    assert_true(estimate(&w, p).fits);
+}
+
+static halley_search *search(const world *w, uint32_t threads)
+{
+    const halley_search_opts opts = {.n_npus = 128,
+                                     .global_batch = 512,
+                                     .all_zero = true,
+                                     .max_cp = 2,
+                                     .threads = threads};
+    halley_search *s = NULL;
+    halley_error err = {0};
+    if (halley_search_run(&s, &w->model, &w->platform, &w->stack, &opts, &err) !=
+        HALLEY_OK)
+        fail_msg("%s", err.text);
+    return s;
+}
+
+static void one_thread_finds_what_many_find(void **state)
+{
+    (void)state;
+    const world w = load("gpt-39.1b", "dgx-a100");
+    halley_search *one = search(&w, 1), *four = search(&w, 4);
+    assert_int_equal(one->n_designs, four->n_designs);
+    assert_int_equal(one->n_found, four->n_found);
+    assert_true(one->n_found > 0);
+    for (uint32_t i = 0; i < one->n_found; i++) {
+        assert_memory_equal(&one->found[i].plan, &four->found[i].plan,
+                            sizeof(halley_plan));
+        assert_true(one->found[i].estimate.step_s == four->found[i].estimate.step_s);
+        assert_true(one->found[i].estimate.fits);
+        if (i > 0)
+            assert_true(one->found[i].estimate.step_s >=
+                        one->found[i - 1].estimate.step_s);
+    }
+    halley_search_free(one);
+    halley_search_free(four);
+}
+
+static void changes_that_are_offered_fit(void **state)
+{
+    (void)state;
+    const world w = load("gpt3-175b", "dgx-a100");
+    halley_plan p = {.tp = 4, .pp = 2, .dp = 64, .global_batch = 1024};
+    assert_false(estimate(&w, p).fits);
+    halley_error err = {0};
+    assert_int_equal(halley_plan_check(&p, &w.model, 512, &err), HALLEY_OK);
+    halley_change changes[3];
+    const uint32_t n =
+        halley_search_fitting(changes, 3, &w.model, &p, &w.platform, &w.stack);
+    assert_true(n >= 2);
+    for (uint32_t i = 0; i < n; i++)
+        assert_true(changes[i].estimate.fits);
+}
+
+static void an_explanation_names_operators_and_constants(void **state)
+{
+    (void)state;
+    const world w = load("mixtral-8x7b", "dgx-h100");
+    halley_plan p = {.tp = 2, .dp = 4, .ep = 8, .global_batch = 8};
+    halley_error err = {0};
+    char *text;
+    assert_int_equal(halley_plan_check(&p, &w.model, 8, &err), HALLEY_OK);
+    assert_int_equal(
+        halley_estimate_explain(&text, &w.model, &p, &w.platform, &w.stack, &err),
+        HALLEY_OK);
+    assert_non_null(strstr(text, "experts in"));
+    assert_non_null(strstr(text, "dispatch and combine"));
+    assert_non_null(strstr(text, "hidden-bytes"));
+    free(text);
+}
+
+static halley_status search_small(void *context, halley_error *err)
+{
+    const world *w = context;
+    const halley_search_opts opts = {
+        .n_npus = 8, .global_batch = 8, .threads = 1, .tp = 8, .pp = 1};
+    halley_search *s = NULL;
+    const halley_status status =
+        halley_search_run(&s, &w->model, &w->platform, &w->stack, &opts, err);
+    if (status == HALLEY_OK)
+        halley_search_free(s);
+    return status;
+}
+
+static void a_search_reports_running_out_of_memory(void **state)
+{
+    (void)state;
+    world w = load("gpt-7.5b", "dgx-a100");
+    assert_true(alloc_fail_everywhere(search_small, &w) > 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_add_up_to_the_step),
+        cmocka_unit_test(every_model_runs_on_every_platform),
+        cmocka_unit_test(twice_the_npus_are_faster_and_not_more_than_twice),
+        cmocka_unit_test(interleaving_shrinks_the_bubble),
+        cmocka_unit_test(what_is_moved_out_leaves_room_and_costs_time),
+        cmocka_unit_test(expanded_memory_makes_a_large_model_fit),
+        cmocka_unit_test(one_thread_finds_what_many_find),
+        cmocka_unit_test(changes_that_are_offered_fit),
+        cmocka_unit_test(an_explanation_names_operators_and_constants),
+        cmocka_unit_test(a_search_reports_running_out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

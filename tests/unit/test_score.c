@@ -1,0 +1,207 @@
+/* Predictions stay as good as they are; fits and files behave. */
+#include "alloc_fail.h"
+#include "halley/score.h"
+#include "unit.h"
+#include "workload/stack_file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Mean error of step time in percent that layouts not seen by the fit must keep, and of
+ * peak memory. */
+static const struct {
+    const char *set, *metric;
+    double most;
+} bars[] = {
+    {"seqsel", "step time", 4},        {"megatron-sc21", "step time", 4},
+    {"bloom", "step time", 5},         {"vtrain", "step time", 8},
+    {"vtrain-single", "step time", 9}, {"mpt-a100", "step time", 4.1},
+    {"mpt-h100", "step time", 4},      {"dgxc-dense", "step time", 9},
+    {"mbridge-dense", "step time", 9}, {"mbridge-moe", "step time", 20},
+    {"torchtitan", "step time", 14},   {"simumax-dense", "step time", 6},
+    {"simumax-moe", "step time", 6},   {"maxtext", "step time", 9},
+    {"dgxc-fsdp", "step time", 6},     {"dgxc-moe", "step time", 22},
+    {"bloom", "peak memory", 5},       {"simumax-dense", "peak memory", 3},
+    {"simumax-moe", "peak memory", 3}, {"torchtitan", "peak memory", 13},
+};
+
+static const halley_score_set *find(const halley_score *s, const char *set,
+                                    const char *metric)
+{
+    for (uint32_t i = 0; i < s->n_sets; i++) {
+        if (strcmp(s->sets[i].set, set) == 0 && strcmp(s->sets[i].metric, metric) == 0)
+            return &s->sets[i];
+    }
+    fail_msg("no set %s, %s", set, metric);
+    return NULL;
+}
+
+static void held_out_errors_keep_their_bars(void **state)
+{
+    (void)state;
+    const halley_score_opts opts = {.folds = 5};
+    halley_score *s = NULL;
+    halley_error err = {0};
+    assert_int_equal(halley_score_run(&s, NULL, 0, &opts, &err), HALLEY_OK);
+    for (size_t i = 0; i < sizeof bars / sizeof *bars; i++) {
+        const halley_score_set *set = find(s, bars[i].set, bars[i].metric);
+        const double got = set->cv_pct >= 0 ? set->cv_pct : set->mape_pct;
+        if (!(got <= bars[i].most))
+            fail_msg("%s, %s: %.2f %% is above %.2f %%", set->set, set->metric, got,
+                     bars[i].most);
+    }
+    const halley_score_set *bloom = find(s, "bloom", "peak memory");
+    assert_true(bloom->n_out_refused >= 1);
+    assert_true(bloom->n_fit_refused * 50 <= bloom->n_fit);
+    halley_score_free(s);
+}
+
+static void without_any_fit_old_stacks_are_still_near(void **state)
+{
+    (void)state;
+    const halley_score_opts opts = {.defaults = true};
+    halley_score *s = NULL;
+    halley_error err = {0};
+    assert_int_equal(halley_score_run(&s, NULL, 0, &opts, &err), HALLEY_OK);
+    assert_true(find(s, "megatron-sc21", "step time")->mape_pct <= 7);
+    assert_true(find(s, "bloom", "step time")->mape_pct <= 10);
+    assert_true(find(s, "vtrain", "step time")->mape_pct <= 9);
+    assert_true(find(s, "simumax-dense", "step time")->mape_pct <= 8);
+    halley_score_free(s);
+}
+
+static void no_stack_fits_more_than_eight_constants(void **state)
+{
+    (void)state;
+    char name[HALLEY_NAME];
+    for (size_t i = 0; halley_preset_name(name, sizeof name, "stacks", i); i++) {
+        halley_stack stack;
+        halley_error err = {0};
+        assert_int_equal(halley_stack_load(&stack, name, &err), HALLEY_OK);
+        uint32_t fitted = 0;
+        for (unsigned k = 0; k < HALLEY_N_CONSTANTS; k++)
+            fitted += stack.origin[k] == 2;
+        assert_true(fitted <= HALLEY_MAX_FITTED);
+        assert_true(stack.n_fit <= HALLEY_MAX_FITTED);
+    }
+}
+
+static void releases_compare_piece_by_piece(void **state)
+{
+    (void)state;
+    assert_true(workload_release_compare("25.04.01", "25.11") < 0);
+    assert_true(workload_release_compare("26.02", "26.02.01") < 0);
+    assert_true(workload_release_compare("26.02", "26.02") == 0);
+    assert_true(workload_release_compare("2022", "2021") > 0);
+    halley_stack s = {.framework = "megatron-bridge", .from = "26.01", .to = "26.02.99"};
+    assert_true(workload_stack_serves(&s, "megatron-bridge", "26.02.01"));
+    assert_false(workload_stack_serves(&s, "megatron-bridge", "26.04"));
+    assert_false(workload_stack_serves(&s, "megatron", "26.02"));
+}
+
+static void a_saved_stack_reads_back_the_same(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/halley-test-XXXXXX.yaml";
+    const int fd = mkstemps(path, 5);
+    assert_true(fd >= 0);
+    close(fd);
+    halley_stack a, b;
+    halley_error err = {0};
+    assert_int_equal(halley_stack_load(&a, "megatron-core-2025", &err), HALLEY_OK);
+    assert_int_equal(halley_stack_save(&a, path, &err), HALLEY_OK);
+    if (halley_stack_load(&b, path, &err) != HALLEY_OK)
+        fail_msg("%s", err.text);
+    for (unsigned k = 0; k < HALLEY_N_CONSTANTS; k++) {
+        assert_true(fabs(a.k[k] - b.k[k]) <= 1e-3 * fabs(a.k[k]));
+        assert_int_equal(a.origin[k], b.origin[k]);
+    }
+    assert_string_equal(a.framework, b.framework);
+    assert_int_equal(a.n_fit, b.n_fit);
+    unlink(path);
+}
+
+static void shipped_stacks_are_what_calibrate_makes(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"megatron-2022", "torchtitan-2024", "maxtext"};
+    for (size_t i = 0; i < 3; i++) {
+        halley_stack shipped;
+        halley_fit fit;
+        halley_error err = {0};
+        assert_int_equal(halley_stack_load(&shipped, names[i], &err), HALLEY_OK);
+        assert_int_equal(halley_calibrate(&fit, names[i], NULL, 0, &err), HALLEY_OK);
+        for (unsigned k = 0; k < HALLEY_N_CONSTANTS; k++)
+            assert_true(fabs(shipped.k[k] - fit.stack.k[k]) <=
+                        2e-3 * fabs(shipped.k[k]) + 1e-6);
+    }
+}
+
+static void more_constants_than_layouts_are_refused(void **state)
+{
+    (void)state;
+    halley_fit fit;
+    halley_error err = {0};
+    assert_int_equal(halley_calibrate(&fit, "jax-25", NULL, 0, &err), HALLEY_EINVAL);
+    assert_non_null(strstr(err.text, "layouts"));
+}
+
+static void a_row_of_unknown_hardware_is_skipped_with_the_reason(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/halley-test-XXXXXX.json";
+    const int fd = mkstemps(path, 5);
+    assert_true(fd >= 0);
+    FILE *f = fdopen(fd, "w");
+    fputs("[{\"id\":\"a\",\"set\":\"mine\",\"layout\":\"x\",\"framework\":\"none\","
+          "\"release\":\"1\",\"npu\":\"Abacus\",\"n_npus\":1,\"model\":{\"layers\":2,"
+          "\"hidden\":64,\"heads\":1,\"vocab\":100},\"plan\":{\"tp\":1},\"batch\":{"
+          "\"gbs\":1,"
+          "\"mbs\":1,\"seq\":8},\"dtype\":\"bf16\",\"measured\":{\"step_time_s\":1}}]\n",
+          f);
+    fclose(f);
+    const char *files[] = {path};
+    halley_score *s = NULL;
+    halley_error err = {0};
+    assert_int_equal(halley_score_run(&s, files, 1, NULL, &err), HALLEY_OK);
+    assert_int_equal(s->sets[0].scored, 0);
+    assert_non_null(strstr(s->sets[0].skips[0].reason, "Abacus"));
+    halley_score_free(s);
+    unlink(path);
+}
+
+static halley_status score_one(void *context, halley_error *err)
+{
+    (void)context;
+    const char *files[] = {"megatron-sc21"};
+    halley_score *s = NULL;
+    const halley_status status = halley_score_run(&s, files, 1, NULL, err);
+    if (status == HALLEY_OK)
+        halley_score_free(s);
+    return status;
+}
+
+static void scoring_reports_running_out_of_memory(void **state)
+{
+    (void)state;
+    assert_true(alloc_fail_everywhere(score_one, NULL) > 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(held_out_errors_keep_their_bars),
+        cmocka_unit_test(without_any_fit_old_stacks_are_still_near),
+        cmocka_unit_test(no_stack_fits_more_than_eight_constants),
+        cmocka_unit_test(releases_compare_piece_by_piece),
+        cmocka_unit_test(a_saved_stack_reads_back_the_same),
+        cmocka_unit_test(shipped_stacks_are_what_calibrate_makes),
+        cmocka_unit_test(more_constants_than_layouts_are_refused),
+        cmocka_unit_test(a_row_of_unknown_hardware_is_skipped_with_the_reason),
+        cmocka_unit_test(scoring_reports_running_out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
