@@ -6,7 +6,7 @@
 #include "report/view.h"
 #include "report/view_files.h"
 
-#include <stdio.h>
+#include <ctype.h>
 
 enum { MAX_FACTS = 24, FACT_CHARS = 160 };
 
@@ -102,8 +102,7 @@ static void add_find(strbuf *to, const view_graph *g, const view_box *box,
     strbuf_add_char(scratch, ' ');
     view_detail(scratch, g, box);
     for (size_t i = 0; i < scratch->n; i++)
-        if (scratch->at[i] >= 'A' && scratch->at[i] <= 'Z')
-            scratch->at[i] = (char)(scratch->at[i] - 'A' + 'a');
+        scratch->at[i] = (char)tolower((unsigned char)scratch->at[i]);
     add_json(to, strbuf_str(scratch));
 }
 

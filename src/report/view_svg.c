@@ -90,7 +90,7 @@ static void add_edge(strbuf *to, const view_graph *g, const view_edge *e)
     const double y1 = a->y + VIEW_BOX_HEIGHT / 2.0, y2 = b->y - VIEW_BOX_HEIGHT / 2.0;
     /* Both kinds between the same boxes are two lines. */
     const bool both = (e->kinds & VIEW_DATA) && (e->kinds & VIEW_CTRL);
-    for (int i = 0; i <= both; i++) {
+    for (int i = 0; i < (both ? 2 : 1); i++) {
         const char *kind = i ? "ctrl" : edge_class(g, e);
         const double shift = both ? (i ? 5 : -5) : 0;
         strbuf_printf(to, "<path class=\"edge %s\" marker-end=\"url(#%s)\" d=\"", kind,

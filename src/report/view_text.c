@@ -2,6 +2,7 @@
 #include "base/units.h"
 #include "report/view.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -152,9 +153,7 @@ static void add_kind(strbuf *to, const view_graph *g, const view_box *box)
             return;
         }
         for (const char *c = halley_coll_type_name(value); *c; c++)
-            strbuf_add_char(to, *c == '_'                ? '-'
-                                : *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a')
-                                                         : *c);
+            strbuf_add_char(to, *c == '_' ? '-' : (char)tolower((unsigned char)*c));
         return;
     case HALLEY_NODE_SEND:
         strbuf_add(to, STR("send"));

@@ -1,5 +1,5 @@
 /* Pictures: what the graph files hold, and laws every layout obeys. */
-#include "base/rng.h"
+#include "alloc_fail.h"
 #include "halley/trace_gen.h"
 #include "halley/trace_view.h"
 #include "report/view.h"
@@ -515,6 +515,36 @@ static void an_empty_trace_has_an_empty_picture(void **state)
     halley_trace_free(trace);
 }
 
+typedef struct drawing {
+    const halley_trace *trace;
+    halley_view_opts opts;
+} drawing;
+
+static halley_status draw(void *context, halley_error *err)
+{
+    const drawing *d = context;
+    return halley_view_save(d->trace, "view-memory.tmp", &d->opts, NULL, err);
+}
+
+static void a_picture_without_memory_is_not_written(void **state)
+{
+    (void)state;
+    halley_trace *trace = random_trace(60, 4);
+    for (int form = 0; form < 4; form++) {
+        drawing d = {trace,
+                     {.form = (halley_view_form)form,
+                      .from = (const uint64_t[]){3},
+                      .n_from = 1,
+                      .way = HALLEY_VIEW_BOTH,
+                      .types = 0xfe & ~(1u << HALLEY_NODE_SEND),
+                      .collapse = true,
+                      .limit = 12}};
+        assert_true(alloc_fail_everywhere(draw, &d) > 20);
+        assert_int_equal(unlink("view-memory.tmp"), 0);
+    }
+    halley_trace_free(trace);
+}
+
 /* The whole output of a command; "" when it fails. */
 static char *output_of(const char *command)
 {
@@ -593,6 +623,7 @@ int main(void)
         cmocka_unit_test(a_picture_keeps_to_its_limit_and_says_so),
         cmocka_unit_test(filters_choose_and_keep_what_connects),
         cmocka_unit_test(an_empty_trace_has_an_empty_picture),
+        cmocka_unit_test(a_picture_without_memory_is_not_written),
         cmocka_unit_test(real_traces_have_the_edges_of_chakras_visualizer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
