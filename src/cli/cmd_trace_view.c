@@ -1,7 +1,9 @@
 /* halley trace view - draw a trace as SVG, HTML, Graphviz dot or GraphML. */
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "cli/commands.h"
+#include "cli/traces.h"
 #include "halley/trace_view.h"
 
 #include <string.h>
@@ -200,15 +202,12 @@ static halley_status draw(cli_call *call, const halley_trace *trace, const char 
     return HALLEY_OK;
 }
 
-static halley_status draw_rank(cli_call *call, const halley_trace_set *set,
-                               halley_error *err)
+/* Draw the trace that was read from `from`. */
+static halley_status draw_named(cli_call *call, const halley_trace *trace,
+                                const char *from, halley_error *err)
 {
     const view_options *o = call->options;
-    const uint32_t n = halley_trace_set_count(set);
-    if (o->rank >= n)
-        return cli_usage(call, err, "there is no rank %u, the set has %u", o->rank, n);
-    const halley_trace *trace = halley_trace_set_get(set, o->rank);
-    const str name = short_name(halley_trace_set_path(set, o->rank));
+    const str name = short_name(from);
     strbuf path = {0}, title = {0};
     if (o->out)
         strbuf_printf(&path, "%s", o->out);
@@ -234,12 +233,49 @@ static halley_status draw_rank(cli_call *call, const halley_trace_set *set,
     return status;
 }
 
+static halley_status draw_file(cli_call *call, const char *path, halley_error *err)
+{
+    halley_trace *trace = NULL;
+    TRY(halley_trace_load(&trace, path, NULL, err));
+    const halley_status status = draw_named(call, trace, path, err);
+    halley_trace_free(trace);
+    return status;
+}
+
+static halley_status draw_set(cli_call *call, halley_error *err)
+{
+    const view_options *o = call->options;
+    halley_trace_set *set = NULL;
+    TRY(traces_load(&set, call, 0, call->n_args, err));
+    const uint32_t n = halley_trace_set_count(set);
+    const halley_status status =
+        o->rank < n
+            ? draw_named(call, halley_trace_set_get(set, o->rank),
+                         halley_trace_set_path(set, o->rank), err)
+            : cli_usage(call, err, "there is no rank %u, the set has %u", o->rank, n);
+    halley_trace_set_free(set);
+    return status;
+}
+
+/* One file of a large set is read alone. */
 static halley_status run(cli_call *call, halley_error *err)
 {
-    halley_trace_set *set = NULL;
-    TRY(halley_trace_set_load(&set, call->args, call->n_args, NULL, err));
-    const halley_status status = draw_rank(call, set, err);
-    halley_trace_set_free(set);
+    const view_options *o = call->options;
+    const char *arg = call->args[0];
+    if (call->n_args > 1 || file_is_folder(arg))
+        return draw_set(call, err);
+    if (file_exists(arg)) {
+        if (cli_given(call, "rank"))
+            return cli_usage(call, err, "%s is one file, so there is no --rank to choose",
+                             arg);
+        return draw_file(call, arg, err);
+    }
+    strbuf path = {0};
+    strbuf_printf(&path, "%s.%u.et", arg, o->rank);
+    const halley_status status = path.failed            ? error_nomem(err)
+                                 : file_exists(path.at) ? draw_file(call, path.at, err)
+                                                        : draw_set(call, err);
+    strbuf_fini(&path);
     return status;
 }
 

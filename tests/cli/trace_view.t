@@ -11,6 +11,16 @@ $ head -1 three.svg
 $ head -1 run.0.html
 > <!DOCTYPE html>
 
+## one file is drawn whatever its number
+$ halley trace gen ring -n 4 -o r > /dev/null
+$ mkdir set; cp r.*.et set; halley trace view r.3.et -f dot; halley trace view set -r 2 -f dot
+> r.3.dot: 2 nodes, 0 edges
+> r.2.dot: 2 nodes, 0 edges
+$ halley trace view r.3.et --rank 3
+! halley: r.3.et is one file, so there is no --rank to choose
+! see 'halley trace view --help'
+? 2
+
 ## SVG and GraphML are well-formed whatever the names
 $ printf '{"version":"1.0.0"}\n{"id":"1","name":"a<b>&\\"c]]>","type":"COMP_NODE"}\n' > odd.json
 $ halley trace view odd.json -o odd.svg && halley trace view odd.json -o odd.graphml
