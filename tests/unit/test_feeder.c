@@ -1,5 +1,6 @@
 /* The feeder hands out what a slow, obvious set simulation would, in memory and streamed.
  */
+#include "alloc_fail.h"
 #include "base/rng.h"
 #include "halley/feeder.h"
 #include "unit.h"
@@ -477,6 +478,69 @@ static void a_file_cut_in_a_later_chunk_fails_there(void **state)
     halley_feeder_free(f);
 }
 
+/* Drain, trying again once where memory ran out: a failed take changes nothing. */
+static halley_status open_and_drain(void *context, halley_error *err)
+{
+    const char *path = context;
+    const halley_feeder_opts opts = {.chunk_nodes = 70};
+    halley_feeder *f = NULL;
+    halley_status status = halley_feeder_open(&f, path, &opts, err);
+    uint64_t n = 0;
+    bool again = false;
+    for (bool found = true; status == HALLEY_OK && found;) {
+        halley_feed_node got;
+        status = halley_feeder_take(f, &got, &found, err);
+        if (status == HALLEY_ENOMEM && !again) {
+            again = true;
+            status = HALLEY_OK;
+            continue;
+        }
+        if (status != HALLEY_OK || !found)
+            break;
+        assert_int_equal(halley_feeder_finish(f, got.id, NULL), HALLEY_OK);
+        n++;
+    }
+    if (status == HALLEY_OK)
+        assert_int_equal(n, 300);
+    halley_feeder_free(f);
+    return status;
+}
+
+static halley_status feed_whole(void *context, halley_error *err)
+{
+    halley_feeder *f = NULL;
+    const halley_status status = halley_feeder_new(&f, context, NULL, err);
+    halley_feeder_free(f);
+    return status;
+}
+
+static void a_feeder_without_memory_says_so_and_loses_nothing(void **state)
+{
+    (void)state;
+    static plain g;
+    char path[64];
+    chain(&g, 300);
+    for (uint32_t i = 0; i + 200 < 300; i += 3) { /* waits far ahead, and sparse chunks */
+        g.at[i + 200].ctrl[g.at[i + 200].n_ctrl++] = i;
+        g.at[i].n_data = 0;
+    }
+    halley_trace *trace = build(&g);
+    temp_path(path, sizeof path);
+    assert_int_equal(halley_trace_save_et(trace, path, NULL), HALLEY_OK);
+    assert_true(alloc_fail_everywhere(open_and_drain, path) > 20);
+    (void)unlink(path);
+    halley_trace_free(trace);
+
+    for (uint32_t i = 0; i < 150; i++) { /* ids out of order: sorted */
+        const plain_node keep = g.at[i];
+        g.at[i] = g.at[299 - i];
+        g.at[299 - i] = keep;
+    }
+    trace = build(&g);
+    assert_true(alloc_fail_everywhere(feed_whole, trace) > 5);
+    halley_trace_free(trace);
+}
+
 /* Feed in waves (take all that are free, then finish them) and print as the goldens do.
  */
 static char *waves(halley_feeder *f, bool v3)
@@ -586,6 +650,7 @@ int main(void)
         cmocka_unit_test(two_nodes_of_one_id_are_refused),
         cmocka_unit_test(ids_that_do_not_ascend_are_loaded_whole_or_refused),
         cmocka_unit_test(a_file_cut_in_a_later_chunk_fails_there),
+        cmocka_unit_test(a_feeder_without_memory_says_so_and_loses_nothing),
         cmocka_unit_test(real_traces_are_fed_in_the_waves_of_chakras_feeders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
