@@ -9,6 +9,10 @@
  * NPU: sends match receives, and each NPU meets its collectives and messages in one
  * global order.
  *
+ * A compute node that is given only a time carries as many operations as 100 TFLOP/s do
+ * in it, and a thousandth of that in bytes: simulators that time by roofline look at
+ * those and not at the duration.
+ *
  * To add a pattern: one row in the table of src/trace/gen.c, one function, one test.
  */
 #ifndef HALLEY_TRACE_GEN_H

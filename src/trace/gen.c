@@ -16,7 +16,12 @@
 #define BIT(param) (UINT32_C(1) << GEN_##param)
 #define WORK (BIT(COMPUTE) | BIT(FLOPS) | BIT(TENSOR))
 
-enum { MAX_NPUS = 1 << 20 };
+enum {
+    MAX_NPUS = 1 << 20,
+    FLOPS_PER_MICRO =
+        100000000,        /* 100 TFLOP/s, for compute nodes that only have a time */
+    FLOPS_PER_BYTE = 1000 /* well above what memory can hold up */
+};
 
 #define CHAKRA(name_, doc_, case_, params_)                                              \
     {                                                                                    \
@@ -302,6 +307,10 @@ uint64_t gen_comp(gen_out *o, const char *name, uint64_t micros, uint64_t flops,
                   uint64_t bytes)
 {
     const uint64_t id = gen_node(o, HALLEY_NODE_COMP, name, micros);
+    if (flops == 0 && bytes == 0) { /* a roofline would skip it in no time */
+        flops = micros * FLOPS_PER_MICRO;
+        bytes = flops / FLOPS_PER_BYTE;
+    }
     if (!o->exact) {
         (void)halley_builder_attr_i64(o->b, "num_ops", (int64_t)flops);
         (void)halley_builder_attr_u64(o->b, "tensor_size", bytes);

@@ -25,9 +25,10 @@ const gen_param_row gen_params[GEN_N_PARAMS] = {
                    orders},
     [GEN_COMPUTE] = {"compute", "TIME",
                      "length of a compute node, whole microseconds; 0 = none of its own",
-                     GEN_KIND_MICROS, 0, EXACT, 0, NULL},
-    [GEN_FLOPS] = {"flops", "N", "operations of a compute node (num_ops)", GEN_KIND_COUNT,
-                   0, EXACT, 0, NULL},
+                     GEN_KIND_MICROS, 0, MANY, 0, NULL},
+    [GEN_FLOPS] = {"flops", "N",
+                   "operations of a compute node; 0 = 100 TFLOP/s in its time",
+                   GEN_KIND_COUNT, 0, EXACT, 0, NULL},
     [GEN_TENSOR] = {"tensor", "BYTES",
                     "bytes a compute or memory node moves (tensor_size)", GEN_KIND_BYTES,
                     0, EXACT, 0, NULL},
@@ -67,7 +68,7 @@ const gen_param_row gen_params[GEN_N_PARAMS] = {
     [GEN_W_P2P] = {"p2p-weight", "N", "share of sends and receives", GEN_KIND_COUNT, 0,
                    1000000, 1, NULL},
     [GEN_W_MEM] = {"mem-weight", "N", "share of memory loads and stores", GEN_KIND_COUNT,
-                   0, 1000000, 1, NULL},
+                   0, 1000000, 0, NULL},
 };
 
 static halley_status bad(halley_error *err, gen_param param, const char *text,

@@ -38,8 +38,9 @@ typedef struct random_rank {
 
 static void add_comp(random_rank *x)
 {
-    const uint64_t flops = rng_below(&x->own, 1000000000);
-    const uint64_t bytes = 1 + rng_below(&x->own, 10000000);
+    /* Enough of both to take some nanoseconds on any machine: none may be instant. */
+    const uint64_t flops = 10000000 + rng_below(&x->own, 1000000000);
+    const uint64_t bytes = 10000 + rng_below(&x->own, 10000000);
     (void)gen_comp(x->o, "COMP", 1 + rng_below(&x->own, 20), flops, bytes);
 }
 

@@ -162,31 +162,44 @@ static halley_status write_all(const char *prefix, halley_gen *gen, const classe
     return gen->groups.n ? write_groups(prefix, gen, err) : HALLEY_OK;
 }
 
-/* Give every file its final name, or (commit false) remove what was written. */
-static halley_status settle(const char *prefix, const halley_gen *gen, bool commit,
-                            halley_error *err)
+/* Room for any name, so that tidying up needs no memory. */
+enum { ENDING = 256 }; /* much more than a number, endings and what printing reserves */
+typedef struct file_names {
+    strbuf now, then;
+} file_names;
+
+static bool file_names_init(file_names *names, const char *prefix)
 {
-    halley_status status = HALLEY_OK;
-    strbuf from = {0}, to = {0};
+    strbuf_printf(&names->now, "%s%*s", prefix, ENDING, "");
+    strbuf_printf(&names->then, "%s%*s", prefix, ENDING, "");
+    return !names->now.failed && !names->then.failed;
+}
+
+static void file_names_fini(file_names *names)
+{
+    strbuf_fini(&names->now);
+    strbuf_fini(&names->then);
+}
+
+/* Give every file its final name, or (commit false) remove what was written. */
+static halley_status settle(file_names *names, const char *prefix, const halley_gen *gen,
+                            bool commit, halley_error *err)
+{
     const uint32_t n = gen->n_npus + (gen->groups.n > 0);
-    for (uint32_t r = 0; status == HALLEY_OK && r < n; r++) {
-        if (!name_file(&to, prefix, gen, r) || !name_file(&from, prefix, gen, r)) {
-            status = error_nomem(err);
-            break;
-        }
-        strbuf_printf(&from, "%s", unfinished);
-        if (from.failed) {
-            status = error_nomem(err);
-        } else if (!commit) {
-            (void)unlink(from.at);
-        } else if (rename(from.at, to.at) != 0) {
-            status = error_errno(err, "name the finished file", errno);
-            error_at_file(err, to.at);
+    for (uint32_t r = 0; r < n; r++) {
+        (void)name_file(&names->then, prefix, gen, r);
+        (void)name_file(&names->now, prefix, gen, r);
+        strbuf_printf(&names->now, "%s", unfinished);
+        if (!commit) {
+            (void)unlink(names->now.at);
+        } else if (rename(names->now.at, names->then.at) != 0) {
+            const halley_status status =
+                error_errno(err, "name the finished file", errno);
+            error_at_file(err, names->then.at);
+            return status;
         }
     }
-    strbuf_fini(&from);
-    strbuf_fini(&to);
-    return status;
+    return HALLEY_OK;
 }
 
 halley_status halley_gen_save(halley_gen *gen, const char *prefix,
@@ -195,14 +208,18 @@ halley_status halley_gen_save(halley_gen *gen, const char *prefix,
     TRY(halley_gen_check(gen, err));
     classes c;
     TRY(classes_init(&c, gen, err));
+    file_names names = {0};
     halley_gen_summary sum = {0};
-    halley_status status = write_all(prefix, gen, &c, &sum, err);
-    classes_fini(&c);
+    const bool ready = file_names_init(&names, prefix);
+    halley_status status =
+        ready ? write_all(prefix, gen, &c, &sum, err) : error_nomem(err);
     if (status == HALLEY_OK)
-        status = settle(prefix, gen, true, err);
-    if (status != HALLEY_OK)
-        (void)settle(prefix, gen, false, NULL);
-    else if (summary)
+        status = settle(&names, prefix, gen, true, err);
+    if (status != HALLEY_OK && ready)
+        (void)settle(&names, prefix, gen, false, NULL);
+    else if (status == HALLEY_OK && summary)
         *summary = sum;
+    file_names_fini(&names);
+    classes_fini(&c);
     return status;
 }

@@ -42,7 +42,7 @@ $ halley trace gen ring --list
 > repeat     1        times the pattern is done
 > order      chained  whether repetitions wait for each other
 > compute    0 us     length of a compute node, whole microseconds; 0 = none of its own
-> flops      0        operations of a compute node (num_ops)
+> flops      0        operations of a compute node; 0 = 100 TFLOP/s in its time
 > tensor     0 B      bytes a compute or memory node moves (tensor_size)
 
 ## the same seed gives the same bytes

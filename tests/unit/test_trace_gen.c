@@ -2,6 +2,7 @@
  * Generated traces: Chakra's cases to the byte, and everything else consistent over ranks
  * and free of deadlock on the strictest machine we can think of.
  */
+#include "alloc_fail.h"
 #include "base/rng.h"
 #include "halley/feeder.h"
 #include "halley/trace_gen.h"
@@ -537,6 +538,65 @@ static void a_set_is_written_whole_or_not_at_all(void **state)
     halley_gen_free(gen);
 }
 
+static halley_status make_and_save(void *context, halley_error *err)
+{
+    halley_gen *gen = NULL;
+    halley_trace_set *set = NULL;
+    halley_status status = make(&gen, context, err);
+    if (status == HALLEY_OK)
+        status = halley_gen_traces(&set, gen, err);
+    if (status == HALLEY_OK)
+        status = halley_gen_save(gen, "gen-memory", NULL, err);
+    halley_trace_set_free(set);
+    halley_gen_free(gen);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        char path[64];
+        snprintf(path, sizeof path, "gen-memory.%u.et.unfinished", rank);
+        assert_int_equal(access(path, F_OK), -1);
+    }
+    return status;
+}
+
+static void a_generator_without_memory_says_so_and_leaves_nothing(void **state)
+{
+    (void)state;
+    recipe recipes[] = {{"all-reduce", 4, {"group=0,2", "group=1-3", "repeat=3", NULL}},
+                        {"transformer", 4, {"tp=2", "pp=2", "layers=2", NULL}},
+                        {"one_metadata_node_all_types", 2, {NULL}}};
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(alloc_fail_everywhere(make_and_save, &recipes[i]) > 20);
+        for (uint32_t rank = 0; rank < recipes[i].n_npus; rank++) {
+            char path[64];
+            snprintf(path, sizeof path, "gen-memory.%u.et", rank);
+            assert_int_equal(unlink(path), 0); /* of the last run, which succeeds */
+        }
+        (void)unlink("gen-memory.comm_group.json");
+    }
+}
+
+/* A roofline looks at operations and bytes: no compute node may be without. */
+static void compute_nodes_have_operations_bytes_and_time(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_RUNNABLE; i++) {
+        bool timeless = false;
+        for (size_t k = 0; runnable[i].params[k]; k++)
+            timeless |= strcmp(runnable[i].params[k], "compute=0") == 0;
+        halley_trace_set *set = traces_of(&runnable[i]);
+        for (uint32_t rank = 0; rank < runnable[i].n_npus; rank++) {
+            const halley_trace *trace = halley_trace_set_get(set, rank);
+            for (uint32_t k = 0; k < halley_trace_count(trace); k++) {
+                if (halley_node_type_of(trace, k) != HALLEY_NODE_COMP || timeless)
+                    continue;
+                assert_true(attr_of(trace, k, "num_ops") > 0);
+                assert_true(attr_of(trace, k, "tensor_size") > 0);
+                assert_true(halley_node_duration_us(trace, k) > 0);
+            }
+        }
+        halley_trace_set_free(set);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -548,6 +608,8 @@ int main(void)
         cmocka_unit_test(random_graphs_have_the_degree_asked_for),
         cmocka_unit_test(random_graphs_depend_on_the_seed_and_nothing_else),
         cmocka_unit_test(a_set_is_written_whole_or_not_at_all),
+        cmocka_unit_test(compute_nodes_have_operations_bytes_and_time),
+        cmocka_unit_test(a_generator_without_memory_says_so_and_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
