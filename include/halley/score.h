@@ -31,6 +31,11 @@ typedef struct halley_score_set {
     double mape_pct, median_pct, bias_pct, spearman;
     double cv_pct;     /* mean error, no row of a layout seen in the fit; < 0 = not run */
     uint32_t n_fitted; /* constants fitted in the stacks that served the set */
+    /* Choosing the predicted-best of runs of one model, batch and machine: how much
+     * longer than the measured best, on average over n_choices such groups of three and
+     * more. */
+    double regret_pct;
+    uint32_t n_choices;
     uint32_t n_skips, n_worst;
     halley_score_skip skips[HALLEY_SCORE_SKIPS];
     halley_score_worst worst[HALLEY_SCORE_WORST];
@@ -45,9 +50,17 @@ typedef struct halley_score_opts {
     const char *stack; /* a stack file to use for the rows it serves; NULL = ours */
 } halley_score_opts;
 
+/* One run, predicted. */
+typedef struct halley_score_row {
+    char id[HALLEY_SCORE_TEXT], set[HALLEY_NAME], layout[24];
+    double measured_s, predicted_s;
+    double held_out_s; /* predicted by a fit that has not seen its layout; 0 = not run */
+} halley_score_row;
+
 typedef struct halley_score {
-    uint32_t n_sets;
+    uint32_t n_sets, n_rows;
     halley_score_set *sets;
+    halley_score_row *rows; /* of runs only */
 } halley_score;
 
 /*

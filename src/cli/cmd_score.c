@@ -9,7 +9,7 @@
 #include <math.h>
 
 typedef struct score_options {
-    bool defaults, worst, cross_validate;
+    bool defaults, worst, cross_validate, rows;
     uint32_t folds;
     const char *stack;
     cli_output output;
@@ -44,6 +44,11 @@ static const cli_option options[] = {
      .kind = CLI_FLAG,
      .offset = offsetof(score_options, worst),
      .doc = "show the worst rows of each set, and why rows were skipped"},
+    {.name = "rows",
+     .letter = 'r',
+     .kind = CLI_FLAG,
+     .offset = offsetof(score_options, rows),
+     .doc = "every run with its prediction, instead of the sets"},
     CLI_OUTPUT_OPTIONS(score_options, output),
     {0},
 };
@@ -58,6 +63,7 @@ static const report_column columns[] = {
     {"Bias %", "bias_pct", REPORT_NUMBER, UNITS_COUNT, 0},
     {"Held out %", "cv_pct", REPORT_NUMBER, UNITS_COUNT, 0},
     {"Rank corr.", "spearman", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Regret %", "regret_pct", REPORT_NUMBER, UNITS_COUNT, 0},
     {"Fitted", "fitted", REPORT_COUNT, UNITS_COUNT, 0},
     {"Refused", "refused", REPORT_WORDS, UNITS_COUNT, 0},
 };
@@ -88,6 +94,10 @@ static void add_row(report_table *t, const halley_score_set *s)
         report_table_empty(t);
     if (s->scored > 1)
         report_table_number(t, round(s->spearman * 1000) / 1000);
+    else
+        report_table_empty(t);
+    if (s->n_choices)
+        report_table_number(t, rounded(s->regret_pct));
     else
         report_table_empty(t);
     report_table_count(t, s->n_fitted);
@@ -130,6 +140,10 @@ static void set_json(report_json *j, const halley_score_set *s)
     else
         report_json_null(j, "cross_validated_mape_pct");
     report_json_u64(j, "fitted_constants", s->n_fitted);
+    if (s->n_choices) {
+        report_json_u64(j, "choices", s->n_choices);
+        report_json_double(j, "regret_pct", s->regret_pct);
+    }
     report_json_array(j, "skipped");
     for (uint32_t i = 0; i < s->n_skips; i++) {
         report_json_flat_object(j, NULL);
@@ -169,12 +183,49 @@ static halley_status write_json(const halley_score *score, halley_error *err)
     return report_json_fini(&j, err);
 }
 
+static const report_column row_columns[] = {
+    {"Run", "id", REPORT_WORDS, UNITS_COUNT, 60},
+    {"Set", "set", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Layout", "layout", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Measured", "measured_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"Predicted", "predicted_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"Error %", "error_pct", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Held out", "held_out_s", REPORT_QUANTITY, UNITS_TIME, 0},
+};
+
+static halley_status write_rows(const halley_score *score, report_form form,
+                                halley_error *err)
+{
+    report_table *t =
+        report_table_new(row_columns, sizeof row_columns / sizeof *row_columns);
+    if (!t)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < score->n_rows; i++) {
+        const halley_score_row *r = &score->rows[i];
+        report_table_words(t, str_from(r->id));
+        report_table_words(t, str_from(r->set));
+        report_table_words(t, str_from(r->layout));
+        report_table_number(t, r->measured_s);
+        report_table_number(t, r->predicted_s);
+        report_table_number(t, rounded(100 * (r->predicted_s / r->measured_s - 1)));
+        if (r->held_out_s > 0)
+            report_table_number(t, r->held_out_s);
+        else
+            report_table_empty(t);
+    }
+    const halley_status status = report_table_write(t, form, stdout, err);
+    report_table_free(t);
+    return status;
+}
+
 static halley_status write_score(cli_call *call, const halley_score *score,
                                  halley_error *err)
 {
     const score_options *o = call->options;
     report_form form;
     TRY(cli_output_form(&form, call, &o->output, err));
+    if (o->rows)
+        return write_rows(score, form, err);
     if (form == REPORT_JSON)
         return write_json(score, err);
     report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);

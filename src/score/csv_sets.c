@@ -304,20 +304,3 @@ halley_status score_csv(halley_score_set **sets, size_t *n, const char *path,
         error_at_file(err, path);
     return status;
 }
-
-bool score_is_collectives(const conf_file *file)
-{
-    const conf_node *list = file->root;
-    return list->kind == CONF_LIST && list->n > 0 && list->items[0]->kind == CONF_MAP &&
-           conf_find(list->items[0], "metric") && conf_find(list->items[0], "hardware");
-}
-
-halley_status score_collectives(halley_score_set **sets, size_t *n, const conf_file *file,
-                                halley_error *err)
-{
-    (void)file;
-    (void)err;
-    *sets = calloc(1, sizeof **sets);
-    *n = 0;
-    return *sets ? HALLEY_OK : error_nomem(err);
-}

@@ -7,6 +7,7 @@
  */
 #include "score/rows.h"
 
+#include "base/hash.h"
 #include "cluster/embedded.h"
 #include "workload/stack_file.h"
 
@@ -190,6 +191,14 @@ static double distance(const halley_platform *p, double up_Bps, double out_Bps)
     return d;
 }
 
+/* Does a platform's file name this NPU? */
+static bool mentions(const char *text, const char *npu)
+{
+    char line[HALLEY_NAME + 16];
+    snprintf(line, sizeof line, "\nnpu: %s\n", npu);
+    return text && strstr(text, line);
+}
+
 static halley_status nearest_platform(halley_platform *out, bool *found, const char *npu,
                                       double up_Bps, double out_Bps, halley_error *err)
 {
@@ -197,9 +206,9 @@ static halley_status nearest_platform(halley_platform *out, bool *found, const c
     double best = HUGE_VAL;
     for (size_t i = 0; halley_preset_name(name, sizeof name, "platforms", i); i++) {
         halley_platform p;
+        if (!mentions(halley_preset_text("platforms", name), npu))
+            continue; /* without reading a dozen files for each */
         TRY(halley_platform_load(&p, name, err));
-        if (strcmp(p.npu.name, npu) != 0)
-            continue;
         const double d = distance(&p, up_Bps, out_Bps);
         if (d < best) {
             best = d;
@@ -276,6 +285,21 @@ static void read_measured(score_row *row, const record *r)
         skip(row, "%s", "nothing measured that we predict");
 }
 
+/* Runs of one source, model, batch and machine: what one would choose between. */
+static uint64_t choice_of(const record *r)
+{
+    char key[512];
+    const conf_node *source = field(r, NULL, "source");
+    const str s = source ? source->text : STR("");
+    char model[HALLEY_NAME];
+    text(model, sizeof model, r, "model", "name");
+    const int n =
+        snprintf(key, sizeof key, "%.*s|%s|%u|%u|%u|%u", STR_ARG(s), model,
+                 whole(r, NULL, "n_npus", 0), whole(r, "batch", "gbs", 0),
+                 whole(r, "model", "layers", 0), whole(r, "model", "hidden", 0));
+    return hash_bytes(key, n < 0 ? 0 : strlen(key), 3);
+}
+
 static halley_status add_row(score_rows *to, const record *r, halley_error *err)
 {
     score_row row = {0};
@@ -284,6 +308,7 @@ static halley_status add_row(score_rows *to, const record *r, halley_error *err)
     text(row.layout, sizeof row.layout, r, NULL, "layout");
     text(row.framework, sizeof row.framework, r, NULL, "framework");
     text(row.release, sizeof row.release, r, NULL, "release");
+    row.choice = choice_of(r);
     read_model(&row.model, r);
     read_plan(&row.plan, r);
     if (!read_dtype(&row.plan, r))

@@ -15,6 +15,7 @@ typedef struct score_row {
     halley_model model;
     halley_plan plan;
     uint32_t platform, stack; /* indexes */
+    uint64_t choice;          /* equal for runs one would choose between */
     double step_s;            /* measured; 0 = not */
     double peak_bytes;        /* measured; 0 = not */
     bool out_of_memory;       /* the run did not fit */

@@ -22,7 +22,8 @@ typedef struct scoring {
     score_rows rows;
     set_array sets;
     halley_score_opts opts;
-    double *folded; /* cross-validated prediction of each row; NULL = none */
+    double *predicted; /* of each row; 0 = skipped */
+    double *folded;    /* cross-validated; NULL = none */
 } scoring;
 
 static halley_status add_embedded(scoring *s, const cluster_embedded *file,
@@ -35,10 +36,38 @@ static halley_status add_embedded(scoring *s, const cluster_embedded *file,
     return status;
 }
 
+static halley_status add_collectives(scoring *s, const conf_file *conf, halley_error *err)
+{
+    halley_score_set *sets = NULL;
+    size_t n = 0;
+    halley_status status = score_collectives(&sets, &n, conf, err);
+    for (size_t i = 0; status == HALLEY_OK && i < n; i++) {
+        if (!array_push(&s->sets, sets[i]))
+            status = error_nomem(err);
+    }
+    free(sets);
+    return status;
+}
+
+static halley_status add_own_collectives(scoring *s, halley_error *err)
+{
+    const cluster_embedded *file =
+        cluster_embedded_find("data/published-collectives.json");
+    if (!file)
+        return HALLEY_OK;
+    conf_file conf;
+    TRY(conf_parse(&conf, (str){file->text, file->n}, file->path, err));
+    const halley_status status = add_collectives(s, &conf, err);
+    conf_fini(&conf);
+    return status;
+}
+
 static halley_status add_own(scoring *s, const char *name, halley_error *err)
 {
     char path[128];
-    bool any = false;
+    if (name && strcmp(name, "collectives") == 0)
+        return add_own_collectives(s, err);
+    bool any = !name;
     if (name)
         snprintf(path, sizeof path, "data/runs/%s.json", name);
     for (size_t i = 0; i < cluster_embedded_n; i++) {
@@ -49,6 +78,8 @@ static halley_status add_own(scoring *s, const char *name, halley_error *err)
         any = true;
         TRY(add_embedded(s, file, err));
     }
+    if (!name)
+        TRY(add_own_collectives(s, err));
     if (!any)
         return error_set(err, HALLEY_ENOTFOUND,
                          "no set \"%s\"; give a file, or a set that `halley score` lists",
@@ -62,14 +93,7 @@ static halley_status add_json(scoring *s, const char *path, halley_error *err)
     TRY(conf_load(&conf, path, err));
     halley_status status;
     if (score_is_collectives(&conf)) {
-        halley_score_set *sets = NULL;
-        size_t n = 0;
-        status = score_collectives(&sets, &n, &conf, err);
-        for (size_t i = 0; status == HALLEY_OK && i < n; i++) {
-            if (!array_push(&s->sets, sets[i]))
-                status = error_nomem(err);
-        }
-        free(sets);
+        status = add_collectives(s, &conf, err);
     } else {
         status = score_rows_add(&s->rows, &conf, err);
     }
@@ -182,6 +206,35 @@ static uint32_t fitted_of_set(const scoring *s, const char *name)
     return n;
 }
 
+/* The predicted-best of each choice against its measured best. */
+static void score_choices(halley_score_set *set, const score_rows *rows,
+                          const double *predicted)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < rows->rows.n; i++) {
+        const score_row *a = &rows->rows.at[i];
+        if (!timed(a) || strcmp(a->set, set->set) != 0)
+            continue;
+        uint32_t n = 0, first = i, best = i;
+        double least = HUGE_VAL;
+        for (uint32_t j = 0; j < rows->rows.n; j++) {
+            const score_row *b = &rows->rows.at[j];
+            if (!timed(b) || b->choice != a->choice)
+                continue;
+            n++;
+            first = j < first ? j : first;
+            best = predicted[j] < predicted[best] ? j : best;
+            least = fmin(least, b->step_s);
+        }
+        if (first != i || n < 3)
+            continue;
+        sum += 100 * (rows->rows.at[best].step_s / least - 1);
+        set->n_choices++;
+    }
+    if (set->n_choices)
+        set->regret_pct = sum / set->n_choices;
+}
+
 static halley_status score_times(scoring *s, const char *name, score_pair *pairs,
                                  halley_error *err)
 {
@@ -198,15 +251,14 @@ static halley_status score_times(scoring *s, const char *name, score_pair *pairs
             score_skip(&set, row->skip[0] ? row->skip : "no time measured");
             continue;
         }
-        pairs[n++] =
-            (score_pair){row->id, row->step_s,
-                         score_predict(&s->rows, row, &s->rows.stacks.at[row->stack])};
+        pairs[n++] = (score_pair){row->id, row->step_s, s->predicted[i]};
         if (s->folded)
             cv += 100 * fabs(s->folded[i] / row->step_s - 1);
     }
     if (s->folded && n)
         set.cv_pct = cv / (double)n;
     set.n_fitted = fitted_of_set(s, name);
+    score_choices(&set, &s->rows, s->predicted);
     TRY(score_metrics(&set, pairs, n, err));
     return array_push(&s->sets, set) ? HALLEY_OK : error_nomem(err);
 }
@@ -241,6 +293,40 @@ static halley_status score_memory(scoring *s, const char *name, score_pair *pair
         return HALLEY_OK;
     TRY(score_metrics(&set, pairs, n, err));
     return array_push(&s->sets, set) ? HALLEY_OK : error_nomem(err);
+}
+
+static halley_status predict_all(scoring *s, halley_error *err)
+{
+    s->predicted = mem_array_zero(s->rows.rows.n, sizeof *s->predicted);
+    if (!s->predicted)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < s->rows.rows.n; i++) {
+        const score_row *row = &s->rows.rows.at[i];
+        if (timed(row))
+            s->predicted[i] =
+                score_predict(&s->rows, row, &s->rows.stacks.at[row->stack]);
+    }
+    return HALLEY_OK;
+}
+
+static halley_status list_rows(halley_score *out, const scoring *s, halley_error *err)
+{
+    out->rows = mem_array(s->rows.rows.n, sizeof *out->rows);
+    if (!out->rows)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < s->rows.rows.n; i++) {
+        const score_row *row = &s->rows.rows.at[i];
+        if (!timed(row))
+            continue;
+        halley_score_row *to = &out->rows[out->n_rows++];
+        memcpy(to->id, row->id, sizeof to->id);
+        memcpy(to->set, row->set, sizeof to->set);
+        memcpy(to->layout, row->layout, sizeof to->layout);
+        to->measured_s = row->step_s;
+        to->predicted_s = s->predicted[i];
+        to->held_out_s = s->folded ? s->folded[i] : 0;
+    }
+    return HALLEY_OK;
 }
 
 static halley_status score_sets(scoring *s, halley_error *err)
@@ -279,6 +365,7 @@ static halley_status run(scoring *s, const char *const *files, size_t n_files,
     TRY(score_rows_stacks(&s->rows, s->opts.defaults, s->opts.stack ? &own : NULL, err));
     if (s->opts.folds > 1)
         TRY(cross_validate(s, err));
+    TRY(predict_all(s, err));
     return score_sets(s, err);
 }
 
@@ -290,15 +377,18 @@ halley_status halley_score_run(halley_score **out, const char *const *files,
     halley_status status = run(&s, files, n_files, err);
     halley_score *score = NULL;
     if (status == HALLEY_OK) {
-        score = malloc(sizeof *score);
-        status = score ? HALLEY_OK : error_nomem(err);
+        score = calloc(1, sizeof *score);
+        status = score ? list_rows(score, &s, err) : error_nomem(err);
     }
     if (status == HALLEY_OK) {
-        *score = (halley_score){.n_sets = (uint32_t)s.sets.n, .sets = s.sets.at};
+        score->n_sets = (uint32_t)s.sets.n;
+        score->sets = s.sets.at;
         *out = score;
     } else {
+        free(score);
         array_fini(&s.sets);
     }
+    free(s.predicted);
     free(s.folded);
     score_rows_fini(&s.rows);
     return status;
@@ -309,5 +399,6 @@ void halley_score_free(halley_score *score)
     if (!score)
         return;
     free(score->sets);
+    free(score->rows);
     free(score);
 }

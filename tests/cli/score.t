@@ -2,8 +2,8 @@
 
 ## a set is scored with its stack
 $ halley score megatron-sc21 --csv
-> set,metric,rows,scored,mape_pct,median_pct,bias_pct,cv_pct,spearman,fitted,refused
-> megatron-sc21,step time,7,7,{*},{*},{*},,{*},4,
+> set,metric,rows,scored,mape_pct,median_pct,bias_pct,cv_pct,spearman,regret_pct,fitted,refused
+> megatron-sc21,step time,7,7,{*},{*},{*},,{*},,4,
 
 ## rows that cannot be scored are counted with the reason
 $ halley score seqsel --worst | grep skipped
