@@ -79,7 +79,7 @@ $ halley sim --per-rank --per-node nodes.csv --timeline line.json --workload-con
 > 3,0.001580124,0.0012,0.000440217,0.000380124,0,0,0.000640062
 $ head -3 nodes.csv
 > rank,node,name,type,track,bytes,begin_s,end_s
-> 0,0,FORWARD 0,COMP_NODE,GPU,0,0,0.0001
+> 0,0,FORWARD 0,COMP_NODE,GPU,10000000,0,0.0001
 > 0,1,SEND 0 to 1,COMM_SEND_NODE,communication,1048576,0.0001,0.000120031
 
 ## what it needs is said

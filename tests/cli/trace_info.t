@@ -6,6 +6,8 @@ $ halley trace info p
 > p: 4 ranks, 4 different; Chakra .et, version "1.0.0"
 >
 > dependencies  45 data, 0 control
+> compute       240G operations
+>               240 MB moved by compute
 > communication 12.6 MB sent
 >               12.6 MB received
 > busy          0 s on CPUs (0 nodes), 2.40 ms on devices (40 nodes)

@@ -41,9 +41,15 @@ $ halley trace view two -o two.dot && cat two.dot
 $ halley trace view two -o - --form graphml
 > <?xml version="1.0" encoding="utf-8"?>
 > <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
-> ...
->     <node id="0"><data key="label">COMP_NODE</data><data key="type">COMP_NODE</data><data key="duration">5</data></node>
->     <node id="1"><data key="label">COMP_NODE</data><data key="type">COMP_NODE</data><data key="duration">5</data></node>
+>   <key id="label" for="node" attr.name="label" attr.type="string"/>
+>   <key id="type" for="node" attr.name="type" attr.type="string"/>
+>   <key id="duration" for="node" attr.name="duration_us" attr.type="long"/>
+>   <key id="bytes" for="node" attr.name="bytes" attr.type="long"/>
+>   <key id="nodes" for="node" attr.name="nodes" attr.type="long"/>
+>   <key id="dependency" for="edge" attr.name="dependency" attr.type="string"/>
+>   <graph edgedefault="directed">
+>     <node id="0"><data key="label">COMP_NODE</data><data key="type">COMP_NODE</data><data key="duration">5</data><data key="bytes">500000</data></node>
+>     <node id="1"><data key="label">COMP_NODE</data><data key="type">COMP_NODE</data><data key="duration">5</data><data key="bytes">500000</data></node>
 >     <edge source="0" target="1"><data key="dependency">data</data></edge>
 >   </graph>
 > </graphml>
