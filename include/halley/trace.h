@@ -221,8 +221,10 @@ uint32_t halley_trace_find(const halley_trace *trace, uint64_t id);
 
 /*
  * Builder: add a node, then what belongs to it; all strings are copied. After a failure
- * (memory, limits) every call returns the same status until finish. finish gives the
- * trace to the caller and frees the builder, also on failure.
+ * (memory, limits, something before any node, bytes that are no list or no unknown
+ * fields) every call returns the same status until finish. finish gives the trace to the
+ * caller and frees the builder, also on failure. What can stand once (times, inputs,
+ * outputs) is replaced by a second call; unknown fields are appended.
  */
 typedef struct halley_builder halley_builder;
 halley_status halley_builder_new(halley_builder **out, halley_error *err);

@@ -60,24 +60,85 @@ halley_status halley_builder_version(halley_builder *b, halley_bytes version)
     return b->s.meta.version ? HALLEY_OK : nomem(b);
 }
 
+/* What belongs to a node needs one. */
+static halley_status need_node(halley_builder *b)
+{
+    if (b->failed || b->open)
+        return b->failed;
+    return fail(b, error_set(&b->err, HALLEY_EINVAL,
+                             "there is no node yet to which this could belong"));
+}
+
+/* Whole fields, none of them one that the message has: what a reader would find. */
+static halley_status check_unknown(halley_builder *b, halley_bytes unknown,
+                                   uint32_t known)
+{
+    const uint8_t *at = (const uint8_t *)(unknown.n ? unknown.at : "");
+    const uint8_t *const end = at + unknown.n;
+    while (at < end) {
+        uint32_t field;
+        wire_type type;
+        if (!wire_tag(&at, end, &field, &type) || !wire_skip(&at, end, field, type) ||
+            field <= known)
+            return fail(b, error_set(&b->err, HALLEY_EINVAL,
+                                     "these bytes are no fields unknown to the schema"));
+    }
+    return HALLEY_OK;
+}
+
 halley_status halley_builder_metadata_unknown(halley_builder *b, halley_bytes unknown)
 {
     if (b->failed || unknown.n == 0)
         return b->failed;
+    TRY(check_unknown(b, unknown, 2));
     b->s.meta.unknown = copy(b, unknown);
     return b->s.meta.unknown ? HALLEY_OK : nomem(b);
+}
+
+/* The value as a reader would give it back. */
+static uint64_t tidy_bits(halley_attr_kind kind, uint64_t bits)
+{
+    if (kind == HALLEY_ATTR_NONE)
+        return 0;
+    switch (et_wire_type(kind)) {
+    case WIRE_VARINT:
+        return et_from_varint(kind, et_to_varint(kind, bits));
+    case WIRE_FIXED32:
+        return kind == HALLEY_ATTR_SFIXED32 ? (uint64_t)(int64_t)(int32_t)bits
+                                            : (uint32_t)bits;
+    default:
+        return bits;
+    }
+}
+
+/* The value of an attribute for the column: a number, or where its text is. */
+static halley_status keep_value(halley_builder *b, const halley_attr *attr, uint64_t *out)
+{
+    const halley_attr_kind kind = attr->kind;
+    if (kind >= HALLEY_ATTR_END || (kind > HALLEY_ATTR_NONE && kind < HALLEY_ATTR_DOUBLE))
+        return fail(b, error_set(&b->err, HALLEY_EINVAL, "there is no attribute kind %d",
+                                 (int)kind));
+    if (halley_attr_is_list(kind)) {
+        const uint8_t *const at = (const uint8_t *)(attr->bytes.n ? attr->bytes.at : "");
+        const et_decoder d = {.s = &b->s, .base = at, .err = &b->err, .foreign = true};
+        const halley_status status = et_read_list(&d, out, kind, at, attr->bytes.n);
+        return status ? fail(b, status) : HALLEY_OK;
+    }
+    if (kind != HALLEY_ATTR_STRING && kind != HALLEY_ATTR_BYTES) {
+        *out = tidy_bits(kind, attr->bits);
+        return HALLEY_OK;
+    }
+    *out = copy(b, attr->bytes);
+    return *out ? HALLEY_OK : nomem(b);
 }
 
 /* Append an attribute to a sequence: its value(s) and the next state. */
 static halley_status add_attr(halley_builder *b, uint32_t *state, u64_array *values,
                               const halley_attr *attr)
 {
-    uint64_t bits = attr->bits;
-    if (attr->kind != HALLEY_ATTR_NONE && et_wire_type(attr->kind) == WIRE_LEN) {
-        bits = copy(b, attr->bytes);
-        if (bits == 0)
-            return nomem(b);
-    }
+    uint64_t bits = 0;
+    TRY(check_unknown(b, attr->unknown, HALLEY_ATTR_END - 1));
+    TRY(keep_value(b, attr, &bits));
     const uint32_t desc = attr_shapes_desc(
         &b->s.shapes, (str){attr->name.at, attr->name.n},
         (str){attr->doc.at, attr->doc.n}, (uint8_t)attr->kind, attr->unknown.n > 0);
@@ -132,8 +193,7 @@ halley_status halley_builder_node(halley_builder *b, uint64_t id, uint32_t type,
 halley_status halley_builder_time(halley_builder *b, uint64_t start_us,
                                   uint64_t duration_us)
 {
-    if (b->failed)
-        return b->failed;
+    TRY(need_node(b));
     return column_put(&b->s.starts, b->s.n, start_us) &&
                    column_put(&b->s.durations, b->s.n, duration_us)
                ? HALLEY_OK
@@ -142,15 +202,13 @@ halley_status halley_builder_time(halley_builder *b, uint64_t start_us,
 
 halley_status halley_builder_data(halley_builder *b, uint64_t id)
 {
-    if (b->failed)
-        return b->failed;
+    TRY(need_node(b));
     return array_push(&b->s.data_ids, id) ? HALLEY_OK : nomem(b);
 }
 
 halley_status halley_builder_ctrl(halley_builder *b, uint64_t id)
 {
-    if (b->failed)
-        return b->failed;
+    TRY(need_node(b));
     return array_push(&b->s.ctrl_ids, id) ? HALLEY_OK : nomem(b);
 }
 
@@ -170,8 +228,10 @@ static bool put_field(u8_array *to, uint8_t tag, halley_bytes bytes)
 
 static halley_status put_io(halley_builder *b, u64_array *column, const halley_io *io)
 {
-    if (b->failed || !io->present)
-        return b->failed;
+    TRY(need_node(b));
+    if (!io->present)
+        return HALLEY_OK;
+    TRY(check_unknown(b, io->unknown, 3));
     u8_array message = {0};
     text_ref ref = 0;
     if (put_field(&message, 1 << 3 | WIRE_LEN, io->values) &&
@@ -195,7 +255,8 @@ halley_status halley_builder_outputs(halley_builder *b, const halley_io *io)
 
 halley_status halley_builder_attr(halley_builder *b, const halley_attr *attr)
 {
-    return b->failed ? b->failed : add_attr(b, &b->state, &b->s.values, attr);
+    TRY(need_node(b));
+    return add_attr(b, &b->state, &b->s.values, attr);
 }
 
 static halley_status add_number(halley_builder *b, const char *name,
@@ -233,10 +294,31 @@ halley_status halley_builder_attr_text(halley_builder *b, const char *name,
     return halley_builder_attr(b, &attr);
 }
 
+/* More unknown fields for a node that has some. */
+static halley_status join_unknown(halley_builder *b, node_extra *extra,
+                                  halley_bytes unknown)
+{
+    const str before = trace_text(&b->s, extra->value);
+    /* The first text must not move while it is copied. */
+    if (!array_reserve(&b->s.own, before.n + unknown.n + 1))
+        return nomem(b);
+    const text_ref joined = trace_text_copy(&b->s, trace_text(&b->s, extra->value),
+                                            (str){unknown.at, unknown.n});
+    if (!joined)
+        return nomem(b);
+    extra->value = joined;
+    return HALLEY_OK;
+}
+
 halley_status halley_builder_unknown(halley_builder *b, halley_bytes unknown)
 {
-    if (b->failed || unknown.n == 0)
-        return b->failed;
+    TRY(need_node(b));
+    if (unknown.n == 0)
+        return HALLEY_OK;
+    TRY(check_unknown(b, unknown, 10));
+    node_extra *const last = b->s.extras.n ? &b->s.extras.at[b->s.extras.n - 1] : NULL;
+    if (last && last->node == b->s.n) /* a node's type comes when it is closed */
+        return join_unknown(b, last, unknown);
     const node_extra extra = {copy(b, unknown), b->s.n, EXTRA_UNKNOWN};
     return extra.value && array_push(&b->s.extras, extra) ? HALLEY_OK : nomem(b);
 }
