@@ -82,6 +82,9 @@ typedef struct cluster_system {
     uint64_t group_endpoint_ns; /* the same for groups smaller than the world */
     bool hierarchical; /* all-reduce as RS up, AR, AG down; else AR in every dim */
     bool no_optimization, no_policy; /* not given, and there is no default */
+    bool themis;      /* chunks take the dimensions by load, smallest chunk first */
+    uint32_t streams; /* compute nodes at a time; 0 = 1 */
+    bool one_channel; /* all communication of an NPU one after the other */
     bool rendezvous;
     bool roofline, replay_only;
     bool track_memory; /* ASTRA-sim then needs an attribute "inputs" on every node */

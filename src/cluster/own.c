@@ -247,7 +247,7 @@ static halley_status read_npu(const reader *r, const conf_node *node)
 
 /* How the communication library and the engine are set up. */
 typedef struct raw_system {
-    uint32_t rules, model, plan, queues, compute;
+    uint32_t rules, model, plan, queues, compute, streams, channels, scheduling;
     uint64_t chunks, active_chunks;
     double endpoint, group_endpoint;
     bool rendezvous, replay;
@@ -256,6 +256,8 @@ typedef struct raw_system {
 static const char *const rules[] = {"native", "astra-sim", NULL};
 static const char *const net_models[] = {"contention-free", "link-queue", NULL};
 static const char *const plans[] = {"hierarchical", "every-dimension", NULL};
+static const char *const channel_kinds[] = {"per-group", "one", NULL};
+static const char *const schedulings[] = {"fifo", "themis", NULL};
 static const char *const computes[] = {"duration", "roofline", NULL};
 static const conf_field system_fields[] = {
     {.key = "rules",
@@ -286,6 +288,22 @@ static const conf_field system_fields[] = {
      .min = 1,
      .max = 4096,
      .doc = "queues of a dimension that share active-chunks"},
+    {.key = "scheduling",
+     .type = CONF_TYPE_ENUM,
+     .offset = offsetof(raw_system, scheduling),
+     .names = schedulings,
+     .doc = "fifo, or themis: chunks cross dimensions by load, smallest first"},
+    {.key = "streams",
+     .type = CONF_TYPE_U32,
+     .offset = offsetof(raw_system, streams),
+     .min = 1,
+     .max = 1024,
+     .doc = "compute nodes at a time"},
+    {.key = "channels",
+     .type = CONF_TYPE_ENUM,
+     .offset = offsetof(raw_system, channels),
+     .names = channel_kinds,
+     .doc = "per-group: one for every group and peer; one: all communication in a row"},
     {.key = "algorithms",
      .type = CONF_TYPE_NODE,
      .offset = offsetof(raw_system, algorithms),
@@ -459,7 +477,12 @@ static halley_status read_lists(const reader *r, const raw_system *raw)
     }
     if (raw->custom != NULL)
         TRY(read_custom(r, raw->custom));
-    return raw->bus == NULL ? HALLEY_OK : read_bus(r, raw->bus);
+    if (raw->bus == NULL)
+        return HALLEY_OK;
+    if (!r->c->astra)
+        return conf_error(r->file, raw->bus, r->err, HALLEY_EINVAL,
+                          "bus needs rules: astra-sim");
+    return read_bus(r, raw->bus);
 }
 
 static halley_status read_system(const reader *r, const conf_node *map)
@@ -478,6 +501,9 @@ static halley_status read_system(const reader *r, const conf_node *map)
                                ? s->endpoint_ns
                                : (uint64_t)(raw.group_endpoint * 1e9 + 0.5);
     s->hierarchical = raw.plan == 0;
+    s->themis = raw.scheduling == 1;
+    s->streams = raw.streams;
+    s->one_channel = raw.channels == 1;
     s->rendezvous = raw.rendezvous;
     s->replay_only = raw.replay;
     s->roofline = raw.compute == 1;

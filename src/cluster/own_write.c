@@ -101,6 +101,12 @@ static void add_system(strbuf *b, const halley_cluster *c)
     strbuf_printf(b, "  all-reduce-plan: %s\n",
                   s->hierarchical ? "hierarchical" : "every-dimension");
     strbuf_printf(b, "  compute: %s\n", s->roofline ? "roofline" : "duration");
+    if (s->themis)
+        strbuf_add(b, STR("  scheduling: themis\n"));
+    if (s->streams > 1)
+        strbuf_printf(b, "  streams: %u\n", s->streams);
+    if (s->one_channel)
+        strbuf_add(b, STR("  channels: one\n"));
     if (s->rendezvous)
         strbuf_add(b, STR("  rendezvous: true\n"));
     if (s->replay_only)

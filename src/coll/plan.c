@@ -35,11 +35,18 @@ static coll_outline outline(const coll_request *r, uint32_t d, cluster_coll coll
     return o;
 }
 
+/* The i-th dimension that a reduction crosses. */
+static uint32_t dim_at(const coll_request *r, uint32_t i)
+{
+    return (uint32_t)(r->order >> (4 * i)) & 15;
+}
+
 static uint32_t once_through(coll_outline *to, const coll_request *r)
 {
     uint32_t n_phases = 0;
     for (uint32_t i = 0; i < r->n_impls; i++) {
-        const uint32_t d = r->coll == CLUSTER_ALL_GATHER ? r->n_impls - 1 - i : i;
+        const uint32_t d =
+            dim_at(r, r->coll == CLUSTER_ALL_GATHER ? r->n_impls - 1 - i : i);
         const coll_outline o = outline(r, d, r->coll, COLL_QUEUE_ANY);
         if (active(r, d, o.n))
             to[n_phases++] = o;
@@ -50,7 +57,8 @@ static uint32_t once_through(coll_outline *to, const coll_request *r)
 static uint32_t up_and_down(coll_outline *to, const coll_request *r)
 {
     uint32_t n_phases = 0, n_up;
-    for (uint32_t d = 0; d < r->n_impls; d++) {
+    for (uint32_t i = 0; i < r->n_impls; i++) {
+        const uint32_t d = dim_at(r, i);
         const coll_outline o = outline(r, d, CLUSTER_REDUCE_SCATTER, COLL_QUEUE_FIRST);
         if (active(r, d, o.n))
             to[n_phases++] = o;
@@ -202,6 +210,7 @@ halley_status coll_plan_new(coll_plan **out, const coll_request *request, arena 
                           .n = o->n,
                           .stride = o->stride,
                           .data_bytes = bytes,
+                          .silent = request->silent,
                           .down = request->directions >> i & 1,
                           .root_is_first = request->trees >> i & 1,
                           .first_step = (uint32_t)step};
@@ -220,6 +229,7 @@ halley_status coll_plan_new(coll_plan **out, const coll_request *request, arena 
                         .phases = phases,
                         .n_steps = (uint32_t)step,
                         .local = request->local,
+                        .grouped = request->grouped,
                         .bytes = request->bytes,
                         .coll = request->coll};
     *out = plan;

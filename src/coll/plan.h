@@ -28,10 +28,12 @@
 #include <stdint.h>
 
 #define COLL_NONE UINT32_MAX
+#define COLL_IN_ORDER UINT64_C(0xfedcba9876543210)
 
 typedef struct coll_phase {
     cluster_algo algo;
     cluster_coll coll;
+    bool silent;         /* nothing is reduced */
     bool down;           /* ring, direct: to falling places instead of rising */
     bool root_is_first;  /* tree: which of the two trees */
     uint32_t level;      /* dimension whose queues it uses */
@@ -49,7 +51,8 @@ typedef struct coll_phase {
 
 typedef struct coll_plan {
     uint32_t n_members, n_phases, n_steps;
-    bool local; /* a group smaller than the world */
+    bool local;   /* one logical dimension, whatever the network */
+    bool grouped; /* members are those of a group, not the ranks themselves */
     uint64_t bytes;
     cluster_coll coll;
     coll_phase *phases;
@@ -60,11 +63,15 @@ typedef struct coll_request {
     cluster_coll coll;
     uint64_t bytes; /* of one chunk */
     uint32_t n_members;
-    bool local; /* one logical dimension of n_members, whatever the network */
+    bool local;   /* one logical dimension of n_members, whatever the network */
+    bool grouped; /* members are those of a group */
+    bool silent;  /* nothing is reduced */
     uint32_t n_impls;
     const cluster_impl *impls; /* one per logical dimension */
     const uint32_t *sizes;     /* of the network's dimensions */
     uint32_t n_sizes;
+    uint64_t order; /* four bits an entry, lowest first: logical dimensions in the order
+                     * in which a reduction crosses them */
     uint32_t involved;   /* bit d: dimension d takes part */
     bool hierarchical;   /* all-reduce: RS up, AR at the last, AG down */
     uint32_t directions; /* bit p: phase p goes down */

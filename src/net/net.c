@@ -12,7 +12,8 @@ halley_status net_init(net *out, const halley_cluster *cluster, bool link_queues
                  .link_queues = link_queues,
                  .free_message = NET_NONE,
                  .n_dims = cluster->n_dims,
-                 .n_npus = cluster->n_npus};
+                 .n_npus = cluster->n_npus,
+                 .first_dim_only = cluster->astra};
     uint32_t stride = 1;
     for (uint32_t d = 0; d < cluster->n_dims; d++) {
         const cluster_dim *from = &cluster->dims[d];
@@ -69,10 +70,28 @@ uint32_t net_differ(const net *n, uint32_t a, uint32_t b)
     return differ;
 }
 
+/* The delay over all dimensions in which the two differ. */
+static uint64_t whole_delay(const net *n, uint32_t from, uint32_t to, uint64_t bytes)
+{
+    double latency = 0, slowest = 0;
+    for (uint32_t d = 0; d < n->n_dims; d++) {
+        const net_dim *dim = &n->dims[d];
+        const uint32_t a = from / dim->stride % dim->n, b = to / dim->stride % dim->n;
+        if (a == b)
+            continue;
+        latency += (double)hops(dim, a, b) * dim->latency_ticks;
+        if (slowest == 0 || dim->bytes_per_tick < slowest)
+            slowest = dim->bytes_per_tick;
+    }
+    return ticks_from(latency + (double)bytes / slowest);
+}
+
 uint64_t net_delay(const net *n, uint32_t from, uint32_t to, uint64_t bytes)
 {
     const net_dim *dim = &n->dims[0];
     if (n->n_dims > 1) {
+        if (!n->first_dim_only)
+            return whole_delay(n, from, to, bytes);
         dim = &n->dims[net_first_dim(n, from, to)];
         from = from / dim->stride % dim->n;
         to = to / dim->stride % dim->n;

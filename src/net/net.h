@@ -5,10 +5,11 @@
  * message is a number of bytes and one word, `what`, that is handed back on arrival.
  *
  * Two models. Contention-free: every message has its route to itself; the delay is
- * hops * latency + bytes / bandwidth in the first dimension in which the two addresses
- * differ, as in ASTRA-sim. Link-queue: every link is a server that sends one message at a
- * time, first come first served, and every device stores a message before it passes it
- * on; several dimensions are crossed one after the other, the innermost first.
+ * hops * latency, summed over the dimensions in which the two addresses differ, plus
+ * bytes / the least of their bandwidths; under ASTRA-sim's rules only the first such
+ * dimension counts. Link-queue: every link is a server that sends one message at a time,
+ * first come first served, and every device stores a message before it passes it on;
+ * several dimensions are crossed one after the other, the innermost first.
  *
  * To add a topology: a row in cluster_topology, its hops in hops(), its links in
  * next_link(), a test.
@@ -54,6 +55,7 @@ typedef struct net {
     net_deliver *deliver;
     void *context;
     bool link_queues;
+    bool first_dim_only; /* contention-free: as ASTRA-sim charges a message */
     uint32_t n_dims, n_npus;
     net_dim dims[CLUSTER_MAX_DIMS];
     /* link-queue only */

@@ -8,7 +8,8 @@
  * received). sim_happen carries out one.
  *
  *   graph.c   ranks: which node may start, what happens when it ends
- *   stream.c  collectives: chunks, queues, phases
+ *   collective.c  collectives: from a node to chunks with plans
+ *   stream.c  chunks on their way: queues and phases
  *   token.c   ring, direct, halving-doubling; tree.c double binary tree
  *   custom.c  collectives whose algorithm is a trace
  *   match.c   messages between two ranks: k-th send meets k-th receive of equal key
@@ -49,6 +50,7 @@ typedef enum sim_kind {
     SIM_BUS,         /* npu, unit, event */
     SIM_CUSTOM,      /* custom run, node: it has ended */
     SIM_NOTHING,
+    SIM_START, /* queue: its first chunks may begin */
 } sim_kind;
 
 /* Three fields of 20 bits. */
@@ -156,8 +158,8 @@ typedef struct sim_member {
     uint64_t delay; /* ring, contention-free: of a message */
 } sim_member;
 
-typedef struct sim_queue { /* of one NPU and dimension */
-    uint32_t running;
+typedef struct sim_queue {               /* of one NPU and dimension */
+    uint32_t running : 31, starting : 1; /* starting: a SIM_START is on its way */
     uint32_t head_op, head_member, tail_op, tail_member; /* waiting */
 } sim_queue;
 typedef struct sim_allocator { /* round robins over the queues of a dimension */
@@ -169,9 +171,10 @@ typedef struct sim_dataset { /* a collective node and its chunks still to end */
 
 typedef struct sim_plan { /* a plan and what it was made for */
     const coll_plan *plan;
-    uint64_t bytes, hash;
+    uint64_t bytes, hash, order;
     uint32_t group, involved, directions, trees;
     cluster_coll coll;
+    bool silent;
     const char *custom;
     uint32_t stride; /* of a member's block */
     uint32_t pool;   /* where the blocks of its ops come from */
@@ -191,13 +194,15 @@ typedef struct sim_streams {
     ARRAY(sim_pool) pools;
     ARRAY(sim_dataset) datasets;
     uint32_t free_dataset;
-    sim_queue *queues;         /* by NPU, dimension, queue */
-    sim_allocator *allocators; /* by NPU, dimension */
-    uint8_t *trees;            /* by NPU, collective, dimension: next tree */
-    uint32_t *world_streams;   /* by NPU: chunks begun, of groups too */
-    uint32_t **group_streams;  /* by group, member */
-    map64 places;              /* group << 32 | rank -> place in the group */
-    uint32_t threshold;        /* chunks at a time in a queue */
+    sim_queue *queues;                   /* by NPU, set, dimension, queue */
+    uint32_t *first_queue;               /* by NPU */
+    sim_allocator *allocators;           /* by NPU, dimension */
+    uint8_t *trees;                      /* by NPU, collective, dimension: next tree */
+    uint32_t *world_streams;             /* by NPU: chunks begun, of groups too */
+    uint32_t **group_streams;            /* by group, member */
+    uint32_t (*boxes)[CLUSTER_MAX_DIMS]; /* by group: its extent, [0] = 0 when no box */
+    map64 places;                        /* group << 32 | rank -> place in the group */
+    uint32_t threshold;                  /* chunks at a time in a queue */
 } sim_streams;
 
 /* What a type of node kept busy. */
@@ -221,8 +226,17 @@ typedef struct sim_span {
 #define SIM_NODE_DONE UINT32_MAX
 #define SIM_NODE_RUNNING (UINT32_MAX - 1)
 
+/* Native rules: ready nodes by lane, first come first served. */
+typedef struct sim_lanes {
+    uint32_t *next;          /* by node */
+    uint32_t *heads, *tails; /* by lane; SIM_NONE = nobody is ready */
+    uint32_t *n_busy;        /* by lane */
+    freeset open;            /* lanes that have room and somebody ready */
+} sim_lanes;
+
 typedef struct sim_rank {
     const sim_program *program;
+    sim_lanes lanes;   /* native rules */
     uint32_t *waiting; /* by node: parents not done, or one of the marks above */
     freeset ready[SIM_N_SLOTS];
     uint32_t n_ready, n_running, n_done;
@@ -305,7 +319,10 @@ void sim_match_fini(sim_match *m);
 halley_status sim_streams_init(sim *s);
 void sim_streams_fini(sim_streams *t);
 void sim_collective_start(sim *s, uint32_t rank, uint32_t node);
+void sim_queue_start(sim *s, uint32_t queue);
 void sim_phase_ended(sim *s, uint32_t op, uint32_t member);
+/* Native rules: others have begun the phase that a member waits to begin; let it. */
+void sim_phase_called(sim *s, uint32_t op, uint32_t member);
 static inline sim_member *sim_member_get(const sim *s, uint32_t op, uint32_t member)
 {
     const sim_op *o = &s->streams.ops.at[op];

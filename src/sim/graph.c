@@ -71,17 +71,63 @@ static void note_end(sim *s, sim_rank *r, const sim_node *n)
         r->ends[n->trace_index] = s->queue.now;
 }
 
+static bool is_native(const sim_rank *r)
+{
+    return r->program->lanes != NULL;
+}
+
+static void lane_update(sim_rank *r, uint32_t lane)
+{
+    const bool open = r->lanes.heads[lane] != SIM_NONE &&
+                      r->lanes.n_busy[lane] < r->program->lanes[lane].capacity;
+    if (open)
+        freeset_add(&r->lanes.open, lane);
+    else
+        freeset_remove(&r->lanes.open, lane);
+}
+
 static void make_ready(sim_rank *r, uint32_t node)
 {
-    freeset_add(&r->ready[r->program->nodes[node].slot], node);
+    const uint32_t slot = r->program->nodes[node].slot;
     r->n_ready++;
+    if (!is_native(r)) {
+        freeset_add(&r->ready[slot], node);
+        return;
+    }
+    r->lanes.next[node] = SIM_NONE;
+    if (r->lanes.heads[slot] == SIM_NONE)
+        r->lanes.heads[slot] = node;
+    else
+        r->lanes.next[r->lanes.tails[slot]] = node;
+    r->lanes.tails[slot] = node;
+    lane_update(r, slot);
+}
+
+static void occupy(sim_rank *r, uint32_t slot)
+{
+    if (!is_native(r)) {
+        r->busy[slot] = slot != SIM_SLOT_FREE;
+        return;
+    }
+    r->lanes.n_busy[slot]++;
+    lane_update(r, slot);
+}
+
+static void vacate(sim_rank *r, uint32_t slot)
+{
+    if (!is_native(r)) {
+        r->busy[slot] = false;
+        return;
+    }
+    r->lanes.n_busy[slot]--;
+    lane_update(r, slot);
 }
 
 /* The node is over: free its slot and let its children know. */
 static void retire(sim *s, sim_rank *r, uint32_t node)
 {
     const sim_node *n = &r->program->nodes[node];
-    r->busy[n->slot] = false;
+    vacate(r, n->slot);
     note_end(s, r, n);
     r->wall = s->queue.now;
     r->waiting[node] = SIM_NODE_DONE;
@@ -91,7 +137,7 @@ static void retire(sim *s, sim_rank *r, uint32_t node)
         const uint32_t child = r->program->children[i];
         if (--r->waiting[child] != 0)
             continue;
-        if (!s->issuing)
+        if (!s->issuing || is_native(r))
             make_ready(r, child);
         else if (!array_push(&s->freed, child))
             sim_fail_memory(s);
@@ -111,12 +157,8 @@ static void issue_memory(sim *s, uint32_t rank, uint32_t node, uint64_t bytes)
     const uint64_t delay = mem_duration(&s->memory, bytes);
     bool starts = true;
     if (s->memory.kind == CLUSTER_MEMORY_NONE) {
-        sim_fail(s,
-                 error_set(s->err, HALLEY_EINVAL,
-                           "rank %u loads or stores remote memory, and the cluster has "
-                           "none",
-                           rank));
-        error_at_node(s->err, sim_program_id(s->ranks[rank].program, node));
+        fail_at(s, rank, node,
+                "a load or store of remote memory, and the cluster has none");
         return;
     }
     if (server != MEM_NONE &&
@@ -156,7 +198,7 @@ static void issue(sim *s, uint32_t rank, uint32_t node)
     const sim_node *n = &r->program->nodes[node];
     r->waiting[node] = SIM_NODE_RUNNING;
     r->n_running++;
-    r->busy[n->slot] = n->slot != SIM_SLOT_FREE;
+    occupy(r, n->slot);
     note_begin(s, r, n);
     if (n->flags & SIM_NODE_SKIP) {
         retire(s, r, node);
@@ -177,15 +219,31 @@ static void issue(sim *s, uint32_t rank, uint32_t node)
         issue_memory(s, rank, node, n->amount);
 }
 
-/* Of the slots that are idle, the ready node with the smallest id. */
-static uint32_t next_ready(const sim_rank *r)
+/* Take the first node of an open lane. */
+static uint32_t take_from_lane(sim_rank *r)
+{
+    const uint32_t lane = freeset_first(&r->lanes.open);
+    if (lane == UINT32_MAX)
+        return UINT32_MAX;
+    const uint32_t node = r->lanes.heads[lane];
+    r->lanes.heads[lane] = r->lanes.next[node];
+    lane_update(r, lane);
+    return node;
+}
+
+/* Take the ready node with the smallest id of the slots that are idle. */
+static uint32_t take_ready(sim_rank *r)
 {
     uint32_t best = UINT32_MAX;
+    if (is_native(r))
+        return take_from_lane(r);
     for (int slot = 0; slot < SIM_N_SLOTS; slot++) {
         const uint32_t first =
             r->busy[slot] ? UINT32_MAX : freeset_first(&r->ready[slot]);
         best = first < best ? first : best;
     }
+    if (best != UINT32_MAX)
+        freeset_remove(&r->ready[r->program->nodes[best].slot], best);
     return best;
 }
 
@@ -195,8 +253,7 @@ static void issue_ready(sim *s, uint32_t rank)
     if (r->n_ready == 0)
         return;
     s->issuing = true;
-    for (uint32_t node; (node = next_ready(r)) != UINT32_MAX && s->status == HALLEY_OK;) {
-        freeset_remove(&r->ready[r->program->nodes[node].slot], node);
+    for (uint32_t node; s->status == HALLEY_OK && (node = take_ready(r)) != UINT32_MAX;) {
         r->n_ready--;
         issue(s, rank, node);
     }

@@ -6,6 +6,7 @@
 #include "sim/program.h"
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/str.h"
 #include "des/ticks.h"
 
@@ -18,6 +19,7 @@ typedef struct compiler {
     const sim_program_opts *opts;
     halley_error *err;
     uint32_t *place; /* trace index -> place in the program */
+    map64 lanes;     /* group or peer -> its lane */
     uint32_t *mark;  /* trace index -> the last node that named it a dependency */
 } compiler;
 
@@ -60,11 +62,20 @@ static halley_status needed(uint64_t *out, const compiler *c, uint32_t index,
     return node_error(c, index, HALLEY_EINVAL, text);
 }
 
+/* Nanoseconds in an attribute of our own go before the schema's microseconds. */
 static uint64_t recorded_ticks(const compiler *c, uint32_t index)
 {
+    halley_attr attr;
+    double ns;
+    if (!c->opts->cluster->astra &&
+        halley_node_find_attr(&attr, c->trace, index, "duration_ns") &&
+        halley_attr_to_double(&attr, &ns) && ns >= 0)
+        return ticks_from(ns * (c->opts->ticks_per_s / 1e9));
     const uint64_t us = halley_node_duration_us(c->trace, index);
     const uint64_t per_us = (uint64_t)(c->opts->ticks_per_s / 1e6);
-    return us == 0 ? per_us / 1000 : us * per_us;
+    if (us == 0)
+        return c->opts->cluster->astra ? per_us / 1000 : 0;
+    return us * per_us;
 }
 
 static halley_status compile_roofline(sim_node *n, const compiler *c, uint32_t index)
@@ -77,9 +88,13 @@ static halley_status compile_roofline(sim_node *n, const compiler *c, uint32_t i
         n->flags |= SIM_NODE_SKIP;
         return HALLEY_OK;
     }
-    if (whole_ops == 0)
+    if (whole_ops == 0 && c->opts->cluster->astra)
         return node_error(c, index, HALLEY_EINVAL,
                           "num_ops is 0, and the roofline gives no time for that");
+    if (whole_ops == 0) { /* moving data only */
+        n->amount = ticks_from((double)whole_bytes / s->mem_Bps * c->opts->ticks_per_s);
+        return HALLEY_OK;
+    }
     const double ops = (double)whole_ops, bytes = (double)whole_bytes;
     const double intensity = ops / bytes;
     const double limit = s->mem_Bps * intensity;
@@ -160,6 +175,9 @@ static uint32_t logical_dims(const compiler *c, uint64_t type)
         [HALLEY_COLL_ALL_GATHER] = CLUSTER_ALL_GATHER,
         [HALLEY_COLL_REDUCE_SCATTER] = CLUSTER_REDUCE_SCATTER,
         [HALLEY_COLL_ALL_TO_ALL] = CLUSTER_ALL_TO_ALL,
+        [HALLEY_COLL_GATHER] = CLUSTER_ALL_GATHER,
+        [HALLEY_COLL_SCATTER] = CLUSTER_REDUCE_SCATTER,
+        [HALLEY_COLL_REDUCE_SCATTER_BLOCK] = CLUSTER_REDUCE_SCATTER,
     };
     return c->opts->cluster->system.colls[colls[type]].n;
 }
@@ -175,7 +193,7 @@ static halley_status compile_involved(sim_node *n, const compiler *c, uint32_t i
         return HALLEY_OK; /* a group's plan does not ask */
     const uint32_t n_dims = logical_dims(c, n->coll);
     if (!halley_node_find_attr(&attr, c->trace, index, "involved_dim")) {
-        if (n_dims > DEFAULT_INVOLVED)
+        if (n_dims > DEFAULT_INVOLVED && c->opts->cluster->astra)
             return node_error(
                 c, index, HALLEY_EINVAL,
                 "in more than 4 dimensions a collective needs involved_dim; "
@@ -201,21 +219,26 @@ static halley_status compile_coll(sim_node *n, const compiler *c, uint32_t index
 {
     uint64_t type;
     TRY(needed(&type, c, index, "comm_type"));
-    if (type == HALLEY_COLL_BROADCAST) {
+    if (type >= HALLEY_N_COLL_TYPES)
+        return node_error(c, index, HALLEY_EINVAL, "comm_type is no collective");
+    if (type == HALLEY_COLL_BROADCAST && c->opts->cluster->astra) {
         n->coll = HALLEY_COLL_BROADCAST;
         n->flags |= SIM_NODE_TIMED;
         n->amount = recorded_ticks(c, index);
         return HALLEY_OK;
     }
-    if (type != HALLEY_COLL_ALL_REDUCE && type != HALLEY_COLL_ALL_GATHER &&
-        type != HALLEY_COLL_REDUCE_SCATTER && type != HALLEY_COLL_ALL_TO_ALL) {
+    if (c->opts->cluster->astra && type != HALLEY_COLL_ALL_REDUCE &&
+        type != HALLEY_COLL_ALL_GATHER && type != HALLEY_COLL_REDUCE_SCATTER &&
+        type != HALLEY_COLL_ALL_TO_ALL) {
         char text[128];
         snprintf(text, sizeof text, "ASTRA-sim does not simulate %s",
                  halley_coll_type_name(type));
         return node_error(c, index, HALLEY_EINVAL, text);
     }
-    n->coll = (uint8_t)type;
-    TRY(needed(&n->amount, c, index, "comm_size"));
+    n->coll = (uint32_t)type & 15u;
+    n->amount = 1;
+    if (type != HALLEY_COLL_BARRIER)
+        TRY(needed(&n->amount, c, index, "comm_size"));
     TRY(compile_group(n, c, index));
     return compile_involved(n, c, index);
 }
@@ -260,6 +283,10 @@ static halley_status compile_by_type(sim_node *n, const compiler *c, uint32_t in
         n->flags |= SIM_NODE_SKIP;
         return HALLEY_OK;
     case HALLEY_NODE_METADATA:
+        if (!c->opts->cluster->astra) {
+            n->flags |= SIM_NODE_SKIP;
+            return HALLEY_OK;
+        }
         return node_error(c, index, HALLEY_EINVAL,
                           "ASTRA-sim cannot run METADATA nodes; take them out");
     default:
@@ -273,11 +300,11 @@ static halley_status compile_node(sim_node *n, const compiler *c, uint32_t index
     uint64_t cpu = 0;
     bool found;
     *n = (sim_node){.trace_index = index,
-                    .type = type < HALLEY_N_NODE_TYPES ? (uint8_t)type : UINT8_MAX};
+                    .type = type < HALLEY_N_NODE_TYPES ? type & 15 : 15};
     TRY(number(&cpu, &found, c, index, "is_cpu_op"));
     if (cpu != 0)
         n->flags |= SIM_NODE_CPU;
-    n->slot = (uint8_t)slot_of(n);
+    n->slot = (uint16_t)slot_of(n);
     halley_attr inputs;
     if (c->opts->cluster->system.track_memory && !c->opts->custom &&
         !halley_node_find_attr(&inputs, c->trace, index, "inputs"))
@@ -286,6 +313,58 @@ static halley_status compile_node(sim_node *n, const compiler *c, uint32_t index
             "track-local-mem needs an attribute inputs on every node; without "
             "it ASTRA-sim never finishes");
     return compile_by_type(n, c, index);
+}
+
+enum { MOST_LANES = 60000 };
+
+/* The lane of a key, made when there is none yet. */
+static halley_status find_lane(uint16_t *out, compiler *c, uint64_t key, bool group)
+{
+    sim_program *p = c->p;
+    uint32_t lane = p->n_lanes;
+    bool fresh;
+    if (!map64_put(&c->lanes, key, &lane, &fresh))
+        return error_nomem(c->err);
+    *out = (uint16_t)lane;
+    if (!fresh)
+        return HALLEY_OK;
+    if (p->n_lanes >= MOST_LANES)
+        return error_set(c->err, HALLEY_ELIMIT, "a rank with over %d groups and peers",
+                         MOST_LANES);
+    sim_lane *lanes = realloc(p->lanes, (p->n_lanes + 1) * sizeof *lanes);
+    if (lanes == NULL)
+        return error_nomem(c->err);
+    p->lanes = lanes;
+    p->lanes[p->n_lanes++] = (sim_lane){.capacity = 1, .set = group ? p->n_sets++ : 0};
+    return HALLEY_OK;
+}
+
+/* Native rules: every group and every peer has a lane of its own, memory another. */
+static halley_status choose_lane(sim_node *n, compiler *c)
+{
+    const bool one = c->opts->cluster->system.one_channel;
+    if (n->flags & SIM_NODE_CPU)
+        return HALLEY_OK;
+    if (n->type == HALLEY_NODE_COLL && !(n->flags & SIM_NODE_TIMED))
+        return find_lane(&n->slot, c, one ? 0 : n->a, true);
+    if (n->type == HALLEY_NODE_SEND)
+        return find_lane(&n->slot, c, one ? 0 : UINT64_C(1) << 32 | n->a, one);
+    return HALLEY_OK;
+}
+
+static halley_status init_lanes(compiler *c)
+{
+    sim_program *p = c->p;
+    const uint32_t streams = c->opts->cluster->system.streams;
+    p->lanes = mem_array(SIM_N_SLOTS, sizeof *p->lanes);
+    if (p->lanes == NULL)
+        return error_nomem(c->err);
+    p->n_lanes = SIM_N_SLOTS;
+    for (uint32_t i = 0; i < SIM_N_SLOTS; i++)
+        p->lanes[i] = (sim_lane){.capacity = 1};
+    p->lanes[SIM_SLOT_COMP].capacity = streams == 0 ? 1 : streams;
+    p->lanes[SIM_SLOT_FREE].capacity = UINT32_MAX;
+    return HALLEY_OK;
 }
 
 static int by_id(const void *a, const void *b, void *trace)
@@ -390,11 +469,18 @@ static halley_status compile(compiler *c)
     c->mark = mem_array(p->n, sizeof *c->mark);
     const bool room =
         p->nodes != NULL && order != NULL && c->place != NULL && c->mark != NULL;
+    const bool native = !c->opts->cluster->astra && !c->opts->custom;
     halley_status status = room ? order_nodes(order, c) : error_nomem(c->err);
+    p->n_sets = native ? 0 : 1;
+    if (status == HALLEY_OK && native)
+        status = init_lanes(c);
     for (uint32_t i = 0; status == HALLEY_OK && i < p->n; i++) {
         c->place[order[i]] = i;
         status = compile_node(&p->nodes[i], c, order[i]);
+        if (status == HALLEY_OK && native)
+            status = choose_lane(&p->nodes[i], c);
     }
+    map64_fini(&c->lanes);
     free(order);
     if (status == HALLEY_OK) {
         p->nodes[p->n] = (sim_node){0};
@@ -420,5 +506,6 @@ void sim_program_fini(sim_program *p)
 {
     free(p->nodes);
     free(p->children);
+    free(p->lanes);
     *p = (sim_program){0};
 }

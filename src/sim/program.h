@@ -32,14 +32,27 @@ typedef struct sim_node {
     uint32_t first_child; /* in children; the next node's first_child ends them */
     uint32_t a, b; /* message: peer, tag; collective: group + 1 or 0, involved dims */
     uint32_t self; /* message: the rank that the node says it belongs to */
-    uint8_t type, slot, coll, flags; /* coll: halley_coll_type */
+    uint8_t type : 4, coll : 4; /* halley_node_type, halley_coll_type */
+    uint8_t flags;
+    uint16_t slot; /* what it occupies: a sim_slot, or a lane of the native rules */
 } sim_node;
+
+/*
+ * Native rules: a lane is what a node occupies. The first four are those of sim_slot
+ * (COMM being remote memory); then one for every group and every peer the rank talks to.
+ */
+typedef struct sim_lane {
+    uint32_t capacity; /* nodes at a time */
+    uint32_t set;      /* a group's lane: number of its set of queues; else 0 */
+} sim_lane;
 
 typedef struct sim_program {
     const halley_trace *trace;
     uint32_t n;
     sim_node *nodes;    /* n + 1: the last only ends the children */
     uint32_t *children; /* by place in `nodes` */
+    sim_lane *lanes;    /* native rules; else NULL */
+    uint32_t n_lanes, n_sets;
     /* Sums over the GPU's compute nodes, for the roofline's statistics. */
     uint64_t compute_bound_ticks, compute_ticks;
     double compute_use, memory_use, intensity; /* each times ticks */

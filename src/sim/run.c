@@ -64,6 +64,9 @@ void sim_happen(sim *s, uint64_t what)
     case SIM_CUSTOM:
         sim_custom_ended(s, what);
         break;
+    case SIM_START:
+        sim_queue_start(s, sim_wide(what));
+        break;
     case NET_KIND_ARRIVE:
     case NET_KIND_FREE:
         net_handle(&s->net, what);
@@ -118,16 +121,42 @@ static halley_status init_record(sim *s, sim_rank *r)
     return HALLEY_OK;
 }
 
+static halley_status init_lanes(sim *s, sim_rank *r)
+{
+    const sim_program *p = r->program;
+    const size_t n = p->n_lanes;
+    uint64_t *bits =
+        arena_array(&s->memory_of_run, freeset_words(p->n_lanes), sizeof *bits);
+    uint32_t *room = arena_array(&s->memory_of_run, n * 3 + p->n, sizeof *room);
+    if (bits == NULL || room == NULL)
+        return error_nomem(s->err);
+    r->lanes = (sim_lanes){
+        .next = room + 3 * n, .heads = room, .tails = room + n, .n_busy = room + 2 * n};
+    freeset_init(&r->lanes.open, bits, p->n_lanes);
+    for (size_t i = 0; i < n; i++)
+        r->lanes.heads[i] = SIM_NONE;
+    return HALLEY_OK;
+}
+
+/* ASTRA-sim's rules: a set of ready nodes for every slot. */
+static halley_status init_slots(sim *s, sim_rank *r)
+{
+    const size_t words = freeset_words(r->program->n);
+    uint64_t *bits = arena_array(&s->memory_of_run, words * SIM_N_SLOTS, sizeof *bits);
+    if (bits == NULL)
+        return error_nomem(s->err);
+    for (uint32_t i = 0; i < SIM_N_SLOTS; i++)
+        freeset_init(&r->ready[i], bits + words * i, r->program->n);
+    return HALLEY_OK;
+}
+
 static halley_status init_rank(sim *s, sim_rank *r)
 {
     const sim_program *p = r->program;
-    const size_t words = freeset_words(p->n);
-    uint64_t *bits = arena_array(&s->memory_of_run, words * SIM_N_SLOTS, sizeof *bits);
+    TRY(p->lanes == NULL ? init_slots(s, r) : init_lanes(s, r));
     r->waiting = arena_array(&s->memory_of_run, p->n, sizeof *r->waiting);
-    if (bits == NULL || r->waiting == NULL)
+    if (r->waiting == NULL)
         return error_nomem(s->err);
-    for (uint32_t i = 0; i < SIM_N_SLOTS; i++)
-        freeset_init(&r->ready[i], bits + words * i, p->n);
     for (uint32_t i = 0; i < p->nodes[p->n].first_child; i++)
         r->waiting[p->children[i]]++;
     return HALLEY_OK;
@@ -160,11 +189,11 @@ static halley_status set_up(sim *s, const halley_trace_set *traces,
         return error_nomem(s->err);
     s->endpoint = s->system->endpoint_ns * s->ticks_per_ns;
     s->group_endpoint = s->system->group_endpoint_ns * s->ticks_per_ns;
+    TRY(compile_programs(s, traces));
     TRY(sim_calls_init(s));
     TRY(sim_streams_init(s));
     TRY(sim_bus_init(s));
     TRY(sim_custom_init(s));
-    TRY(compile_programs(s, traces));
     for (uint32_t i = 0; i < s->n_npus; i++)
         TRY(init_rank(s, &s->ranks[i]));
     for (uint32_t i = 0; opts->record && i < s->n_npus; i++)
@@ -184,14 +213,14 @@ static halley_status loop(sim *s)
                              "latency of 0",
                              i);
     }
-    while (s->status == HALLEY_OK && des_queue_pop(&s->queue, &e)) {
+    while (s->status == HALLEY_OK && !s->queue.failed && des_queue_pop(&s->queue, &e)) {
         s->n_events++;
         sim_happen(s, e.what);
-        if (s->queue.failed)
-            return error_set(s->err, HALLEY_ENOMEM,
-                             "the event queue ran out of memory or of time at %llu ns",
-                             (unsigned long long)(s->queue.now / s->ticks_per_ns));
     }
+    if (s->queue.failed && s->status == HALLEY_OK)
+        return error_set(s->err, HALLEY_ENOMEM,
+                         "the event queue ran out of memory or of time at %llu ns",
+                         (unsigned long long)(s->queue.now / s->ticks_per_ns));
     return s->status;
 }
 
@@ -227,7 +256,7 @@ halley_status halley_sim_run(halley_result **out, const halley_trace_set *traces
     sim s = {.cluster = cluster,
              .system = &cluster->system,
              .n_npus = cluster->n_npus,
-             .ticks_per_ns = 1,
+             .ticks_per_ns = cluster->astra ? 1 : 1000, /* native rules count ps */
              .err = err == NULL ? &own : err};
     s.match.free_channel = s.match.free_waiter = SIM_NONE;
     s.match.free_transfer = s.match.free_handshake = SIM_NONE;

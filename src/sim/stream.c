@@ -8,7 +8,7 @@
  * do not meet (its bug A1, which ends here in a deadlock report instead of in silence).
  */
 #include "base/hash.h"
-#include "sim/engine.h"
+#include "sim/job.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,16 +21,24 @@ halley_status sim_streams_init(sim *s)
     const uint64_t threshold = (s->system->active_chunks - 1) / queues + 1;
     t->threshold = threshold > UINT32_MAX ? UINT32_MAX : (uint32_t)threshold;
     t->free_op = t->free_dataset = SIM_NONE;
-    t->queues = mem_array((size_t)s->n_npus * dims * queues, sizeof *t->queues);
+    uint64_t n_queues = 0;
+    t->first_queue = mem_array(s->n_npus, sizeof *t->first_queue);
+    for (uint32_t i = 0; t->first_queue != NULL && i < s->n_npus; i++) {
+        t->first_queue[i] = (uint32_t)n_queues;
+        n_queues += (uint64_t)s->ranks[i].program->n_sets * dims * queues;
+    }
+    if (n_queues > UINT32_MAX)
+        return error_set(s->err, HALLEY_ELIMIT, "more than 2^32 queues");
+    t->queues = mem_array((size_t)n_queues, sizeof *t->queues);
     t->allocators = mem_array((size_t)s->n_npus * dims, sizeof *t->allocators);
     t->trees = mem_array_zero((size_t)s->n_npus * CLUSTER_N_COLLS, CLUSTER_MAX_DIMS);
     t->world_streams = mem_array_zero(s->n_npus, sizeof *t->world_streams);
     t->group_streams = mem_array_zero(c->n_groups, sizeof *t->group_streams);
-    if (t->queues == NULL || t->allocators == NULL || t->trees == NULL ||
-        t->world_streams == NULL || t->group_streams == NULL)
+    if (t->first_queue == NULL || t->queues == NULL || t->allocators == NULL ||
+        t->trees == NULL || t->world_streams == NULL || t->group_streams == NULL)
         return error_nomem(s->err);
-    for (size_t i = 0; i < (size_t)s->n_npus * dims * queues; i++)
-        t->queues[i] = (sim_queue){0, SIM_NONE, SIM_NONE, SIM_NONE, SIM_NONE};
+    for (size_t i = 0; i < n_queues; i++)
+        t->queues[i] = (sim_queue){.head_op = SIM_NONE, .tail_op = SIM_NONE};
     for (size_t i = 0; i < (size_t)s->n_npus * dims; i++)
         t->allocators[i] = (sim_allocator){0, 0, queues / 2};
     for (uint32_t g = 0; g < c->n_groups; g++) {
@@ -43,7 +51,7 @@ halley_status sim_streams_init(sim *s)
             if (!map64_set(&t->places, (uint64_t)g << 32 | group->ranks[i], i))
                 return error_nomem(s->err);
     }
-    return HALLEY_OK;
+    return sim_boxes_init(s);
 }
 
 void sim_streams_fini(sim_streams *t)
@@ -63,6 +71,7 @@ void sim_streams_fini(sim_streams *t)
     }
     array_fini(&t->pools);
     free(t->queues);
+    free(t->first_queue);
     free(t->allocators);
     free(t->trees);
     free(t->world_streams);
@@ -72,7 +81,7 @@ void sim_streams_fini(sim_streams *t)
 
 uint32_t sim_member_rank(const sim *s, const sim_op *o, uint32_t member)
 {
-    return o->plan->local ? s->cluster->groups[o->group - 1].ranks[member] : member;
+    return o->plan->grouped ? s->cluster->groups[o->group - 1].ranks[member] : member;
 }
 
 uint32_t sim_op_tag(const sim *s, const sim_op *o)
@@ -102,7 +111,7 @@ static void give_blocks(sim_streams *t, uint32_t pool, uint8_t *block)
     t->pools.at[pool].spare = block;
 }
 
-static uint32_t find_pool(sim_streams *t, size_t bytes)
+uint32_t sim_pool_find(sim_streams *t, size_t bytes)
 {
     for (uint32_t i = 0; i < t->pools.n; i++)
         if (t->pools.at[i].bytes == bytes)
@@ -112,116 +121,12 @@ static uint32_t find_pool(sim_streams *t, size_t bytes)
     return (uint32_t)t->pools.n - 1;
 }
 
-/* A collective node as its rank sees it. */
-typedef struct job {
-    uint32_t rank, node, group, member;
-    bool local; /* a group smaller than the world */
-    const char *custom;
-    coll_request request;
-    coll_outline outlines[COLL_MAX_PHASES];
-    uint32_t n_phases;
-    uint32_t queues[COLL_MAX_PHASES];
-} job;
-
-static void fail_job(sim *s, const job *j, halley_status status, const char *text)
-{
-    if (s->status != HALLEY_OK)
-        return;
-    sim_fail(s, error_set(s->err, status, "rank %u: %s", j->rank, text));
-    error_at_file(s->err, halley_trace_path(s->ranks[j->rank].program->trace));
-    error_at_node(s->err, sim_program_id(s->ranks[j->rank].program, j->node));
-}
-
-/* A custom collective's plan has one phase and no messages of its own. */
-static halley_status custom_plan(coll_plan **out, const job *j, arena *memory,
-                                 halley_error *err)
-{
-    coll_plan *plan = arena_array(memory, 1, sizeof *plan);
-    coll_phase *phase = arena_array(memory, 1, sizeof *phase);
-    if (plan == NULL || phase == NULL)
-        return error_nomem(err);
-    *phase = (coll_phase){.n = j->request.n_members, .data_bytes = j->request.bytes};
-    *plan = (coll_plan){.n_members = j->request.n_members,
-                        .n_phases = 1,
-                        .phases = phase,
-                        .bytes = j->request.bytes,
-                        .coll = j->request.coll,
-                        .local = j->local};
-    *out = plan;
-    return HALLEY_OK;
-}
-
-static bool same_plan(const sim_plan *p, const job *j)
-{
-    const coll_request *r = &j->request;
-    return p->bytes == r->bytes && p->group == j->group && p->coll == r->coll &&
-           p->involved == r->involved && p->directions == r->directions &&
-           p->trees == r->trees && p->custom == j->custom;
-}
-
-static void note_oddities(sim *s, const coll_plan *plan)
-{
-    for (uint32_t i = 0; i < plan->n_phases; i++) {
-        const coll_phase *p = &plan->phases[i];
-        if (p->algo == CLUSTER_ALGO_HALVING_DOUBLING && (p->n & (p->n - 1)) != 0)
-            s->odd |= 1u << SIM_ODD_HALVING;
-        if (p->algo == CLUSTER_ALGO_TREE &&
-            (plan->coll != CLUSTER_ALL_REDUCE || i + 1 < (plan->n_phases + 1) / 2))
-            s->odd |= 1u << SIM_ODD_TREE;
-    }
-}
-
-static sim_plan *find_plan(sim *s, const job *j)
-{
-    sim_streams *t = &s->streams;
-    const coll_request *r = &j->request;
-    const uint64_t hash =
-        hash_u64(r->bytes ^ hash_u64((uint64_t)j->group << 32 | r->involved) ^
-                 hash_u64((uint64_t)r->directions << 40 ^ (uint64_t)r->trees << 8 ^
-                          (uint64_t)r->coll));
-    uint32_t slot = TABLE_NONE, id;
-    while ((id = table_next(&t->plans_by_key, hash, &slot)) != TABLE_NONE)
-        if (same_plan(&t->plans.at[id], j))
-            return &t->plans.at[id];
-    coll_plan *plan = NULL;
-    const halley_status status = j->custom != NULL
-                                     ? custom_plan(&plan, j, &s->memory_of_run, s->err)
-                                     : coll_plan_new(&plan, r, &s->memory_of_run, s->err);
-    if (status != HALLEY_OK) {
-        char text[HALLEY_ERROR_TEXT];
-        snprintf(text, sizeof text, "%s", s->err == NULL ? "" : s->err->text);
-        fail_job(s, j, status, text);
-        return NULL;
-    }
-    note_oddities(s, plan);
-    const size_t stride = sizeof(sim_member) + (size_t)plan->n_phases * 8 +
-                          ((size_t)plan->n_steps + 63) / 64 * 8;
-    const uint32_t pool = find_pool(t, stride * plan->n_members);
-    const sim_plan made = {.plan = plan,
-                           .bytes = r->bytes,
-                           .hash = hash,
-                           .group = j->group,
-                           .involved = r->involved,
-                           .directions = r->directions,
-                           .trees = r->trees,
-                           .coll = r->coll,
-                           .custom = j->custom,
-                           .stride = (uint32_t)stride,
-                           .pool = pool};
-    if (pool == SIM_NONE || !array_push(&t->plans, made) ||
-        !table_add(&t->plans_by_key, hash, (uint32_t)t->plans.n - 1)) {
-        sim_fail_memory(s);
-        return NULL;
-    }
-    return &t->plans.at[t->plans.n - 1];
-}
-
 static uint64_t name_hash(uint32_t group, uint32_t stream)
 {
     return hash_u64((uint64_t)group << 32 | stream);
 }
 
-static uint32_t new_op(sim *s, const sim_plan *plan, const job *j, uint32_t stream)
+static uint32_t new_op(sim *s, const sim_plan *plan, const sim_job *j, uint32_t stream)
 {
     sim_streams *t = &s->streams;
     uint32_t id = t->free_op;
@@ -250,7 +155,7 @@ static uint32_t new_op(sim *s, const sim_plan *plan, const job *j, uint32_t stre
     return id;
 }
 
-static uint32_t find_op(sim *s, const sim_plan *plan, const job *j, uint32_t stream)
+static uint32_t find_op(sim *s, const sim_plan *plan, const sim_job *j, uint32_t stream)
 {
     const sim_streams *t = &s->streams;
     uint32_t slot = TABLE_NONE, id;
@@ -268,7 +173,7 @@ static uint32_t find_op(sim *s, const sim_plan *plan, const job *j, uint32_t str
             "do not begin the same collectives in the same order",
             cluster_coll_names[plan->plan->coll], (unsigned long long)plan->plan->bytes,
             cluster_coll_names[o->plan->coll], (unsigned long long)o->plan->bytes);
-        fail_job(s, j, HALLEY_EDEADLOCK, text);
+        sim_job_fail(s, j, HALLEY_EDEADLOCK, text);
         return SIM_NONE;
     }
     return new_op(s, plan, j, stream);
@@ -285,28 +190,64 @@ static void free_op(sim_streams *t, uint32_t id)
 
 static sim_queue *queue_of(sim *s, sim_member *m)
 {
-    const size_t per_npu = (size_t)s->cluster->n_dims * s->system->queues;
-    return &s->streams.queues[m->npu * per_npu + sim_member_queues(m)[m->phase]];
+    return &s->streams
+                .queues[s->streams.first_queue[m->npu] + sim_member_queues(m)[m->phase]];
 }
 
-static void wait_in(sim *s, sim_queue *q, uint32_t op, uint32_t member)
+/* Bytes of a member's phase, the larger of before and after. */
+static uint64_t phase_bytes(const sim *s, uint32_t op, uint32_t member)
+{
+    const coll_phase *p =
+        &s->streams.ops.at[op].plan->phases[sim_member_get(s, op, member)->phase];
+    return p->data_bytes > p->out_bytes ? p->data_bytes : p->out_bytes;
+}
+
+/* Put a member into the queue behind another (SIM_NONE: in front). */
+static void insert_after(sim *s, sim_queue *q, uint32_t op, uint32_t member,
+                         uint32_t before_op, uint32_t before_member)
 {
     sim_member *m = sim_member_get(s, op, member);
-    m->running = false;
-    m->next_op = SIM_NONE;
-    if (q->head_op == SIM_NONE) {
+    if (before_op == SIM_NONE) {
+        m->next_op = q->head_op;
+        m->next_member = q->head_member;
         q->head_op = op;
         q->head_member = member;
     } else {
-        sim_member *tail = sim_member_get(s, q->tail_op, q->tail_member);
-        tail->next_op = op;
-        tail->next_member = member;
+        sim_member *before = sim_member_get(s, before_op, before_member);
+        m->next_op = before->next_op;
+        m->next_member = before->next_member;
+        before->next_op = op;
+        before->next_member = member;
     }
-    q->tail_op = op;
-    q->tail_member = member;
+    if (m->next_op == SIM_NONE) {
+        q->tail_op = op;
+        q->tail_member = member;
+    }
 }
 
-static void start_waiting(sim *s, sim_queue *q)
+/* First come first served; under Themis smaller phases go first. */
+static void wait_in(sim *s, sim_queue *q, uint32_t op, uint32_t member)
+{
+    uint32_t before_op = SIM_NONE, before_member = SIM_NONE;
+    sim_member_get(s, op, member)->running = false;
+    if (q->head_op != SIM_NONE && !s->system->themis) {
+        before_op = q->tail_op;
+        before_member = q->tail_member;
+    } else if (q->head_op != SIM_NONE) {
+        const uint64_t bytes = phase_bytes(s, op, member);
+        uint32_t at_op = q->head_op, at_member = q->head_member;
+        while (at_op != SIM_NONE && phase_bytes(s, at_op, at_member) <= bytes) {
+            const sim_member *at = sim_member_get(s, at_op, at_member);
+            before_op = at_op;
+            before_member = at_member;
+            at_op = at->next_op;
+            at_member = at->next_member;
+        }
+    }
+    insert_after(s, q, op, member, before_op, before_member);
+}
+
+static void start_now(sim *s, sim_queue *q)
 {
     while (q->head_op != SIM_NONE && q->running < s->streams.threshold) {
         const uint32_t op = q->head_op, member = q->head_member;
@@ -318,69 +259,95 @@ static void start_waiting(sim *s, sim_queue *q)
     }
 }
 
-/* A round robin over the queues of a dimension; sets *down for the second half. */
-static uint32_t next_queue(sim *s, uint32_t npu, const coll_outline *o, bool *down)
+/*
+ * Start what may start. Under native rules that is decided when all that happens at this
+ * instant has happened, so that members to whom it happens in different orders decide
+ * alike.
+ */
+static void start_waiting(sim *s, sim_queue *q)
 {
-    const uint32_t n = s->system->queues;
-    sim_allocator *a = &s->streams.allocators[npu * s->cluster->n_dims + o->level];
-    uint32_t queue;
-    *down = o->half == COLL_QUEUE_LAST;
-    if (o->half == COLL_QUEUE_FIRST) {
-        queue = a->first++;
-        if (a->first >= n / 2)
-            a->first = 0;
-    } else if (o->half == COLL_QUEUE_LAST) {
-        queue = a->last++;
-        if (a->last >= n)
-            a->last = n / 2;
+    if (s->cluster->astra) {
+        start_now(s, q);
+        return;
+    }
+    if (q->starting || q->head_op == SIM_NONE || q->running >= s->streams.threshold)
+        return;
+    q->starting = true;
+    des_queue_push(&s->queue, s->queue.now,
+                   sim_what_wide(SIM_START, 0, (uint32_t)(q - s->streams.queues)));
+}
+
+void sim_queue_start(sim *s, uint32_t queue)
+{
+    sim_queue *q = &s->streams.queues[queue];
+    q->starting = false;
+    start_now(s, q);
+}
+
+/*
+ * Members may queue their chunks in different orders, when events of one instant come to
+ * them in different orders or some are late. If each insisted on its own order they would
+ * wait for each other for ever; so a message for a waiting phase starts it, beyond the
+ * number of chunks at a time.
+ */
+void sim_phase_called(sim *s, uint32_t op, uint32_t member)
+{
+    sim_queue *q = queue_of(s, sim_member_get(s, op, member));
+    uint32_t before_op = SIM_NONE, before_member = SIM_NONE;
+    uint32_t at_op = q->head_op, at_member = q->head_member;
+    while (at_op != op || at_member != member) {
+        if (at_op == SIM_NONE)
+            return;
+        const sim_member *at = sim_member_get(s, at_op, at_member);
+        before_op = at_op;
+        before_member = at_member;
+        at_op = at->next_op;
+        at_member = at->next_member;
+    }
+    const sim_member *m = sim_member_get(s, op, member);
+    if (before_op == SIM_NONE) {
+        q->head_op = m->next_op;
+        q->head_member = m->next_member;
     } else {
-        queue = a->any++;
-        *down = n > 1 && queue >= n / 2;
-        if (a->any >= n)
-            a->any = 0;
+        sim_member *before = sim_member_get(s, before_op, before_member);
+        before->next_op = m->next_op;
+        before->next_member = m->next_member;
     }
-    return o->level * n + queue;
-}
-
-/* Choose queues, and with them directions and trees, for one chunk. */
-static void choose_queues(sim *s, job *j)
-{
-    coll_request *r = &j->request;
-    r->directions = r->trees = 0;
-    for (uint32_t i = 0; i < j->n_phases; i++) {
-        const coll_outline *o = &j->outlines[i];
-        bool down;
-        j->queues[i] = next_queue(s, j->rank, o, &down);
-        r->directions |= (uint32_t)down << i;
-        if (o->algo != CLUSTER_ALGO_TREE)
-            continue;
-        uint8_t *tree =
-            &s->streams
-                 .trees[((size_t)j->rank * CLUSTER_N_COLLS + r->coll) * CLUSTER_MAX_DIMS +
-                        o->level];
-        r->trees |= (uint32_t)*tree << i;
-        *tree ^= 1;
+    if (m->next_op == SIM_NONE) {
+        q->tail_op = before_op;
+        q->tail_member = before_member;
     }
+    q->running++;
+    sim_phase_start(s, op, member);
 }
 
-static uint32_t next_stream(sim *s, const job *j)
+/* Has a message of the member's phase come already? */
+static bool is_called(const sim *s, uint32_t op, uint32_t member)
 {
-    const uint32_t world = s->streams.world_streams[j->rank]++;
-    if (j->group == 0)
-        return world;
-    const uint32_t place =
-        map64_find(&s->streams.places, (uint64_t)(j->group - 1) << 32 | j->rank);
-    return s->streams.group_streams[j->group - 1][place]++;
+    const coll_plan *plan = s->streams.ops.at[op].plan;
+    sim_member *m = sim_member_get(s, op, member);
+    const coll_phase *p = &plan->phases[m->phase];
+    if (p->algo == CLUSTER_ALGO_RING)
+        return sim_member_inbox(m, plan)[m->phase] > 0;
+    const uint64_t *early = sim_member_early(m, plan);
+    for (uint32_t step = p->first_step; step < p->first_step + p->n_sends; step++)
+        if (early[step / 64] >> (step % 64) & 1)
+            return true;
+    return false;
 }
 
-/* One chunk: join (or open) its stream and put it into the first queue. */
-static bool start_chunk(sim *s, job *j, uint32_t dataset)
+/* Into the queue of its phase; at once out of it again when others have begun. */
+static void enter(sim *s, sim_queue *q, uint32_t op, uint32_t member)
 {
-    choose_queues(s, j);
-    const sim_plan *plan = find_plan(s, j);
-    if (plan == NULL)
-        return false;
-    const uint32_t op = find_op(s, plan, j, next_stream(s, j));
+    wait_in(s, q, op, member);
+    if (!s->cluster->astra && is_called(s, op, member))
+        sim_phase_called(s, op, member);
+}
+
+bool sim_stream_join(sim *s, sim_job *j, const sim_plan *plan, uint32_t stream,
+                     uint32_t dataset)
+{
+    const uint32_t op = find_op(s, plan, j, stream);
     if (op == SIM_NONE)
         return false;
     sim_member *m = sim_member_get(s, op, j->member);
@@ -390,171 +357,9 @@ static bool start_chunk(sim *s, job *j, uint32_t dataset)
     for (uint32_t i = 0; i < plan->plan->n_phases; i++)
         sim_member_queues(m)[i] = j->queues[i];
     sim_queue *q = queue_of(s, m);
-    wait_in(s, q, op, j->member);
+    enter(s, q, op, j->member);
     start_waiting(s, q);
     return s->status == HALLEY_OK;
-}
-
-static const cluster_impl ring = {.algo = CLUSTER_ALGO_RING};
-
-static bool read_job(sim *s, job *j)
-{
-    static const cluster_coll colls[HALLEY_N_COLL_TYPES] = {
-        [HALLEY_COLL_ALL_REDUCE] = CLUSTER_ALL_REDUCE,
-        [HALLEY_COLL_ALL_GATHER] = CLUSTER_ALL_GATHER,
-        [HALLEY_COLL_REDUCE_SCATTER] = CLUSTER_REDUCE_SCATTER,
-        [HALLEY_COLL_ALL_TO_ALL] = CLUSTER_ALL_TO_ALL,
-    };
-    const sim_node *n = &s->ranks[j->rank].program->nodes[j->node];
-    coll_request *r = &j->request;
-    j->group = n->a;
-    j->member = j->rank;
-    r->coll = colls[n->coll];
-    r->n_members = s->n_npus;
-    r->involved = n->a == 0 ? n->b : UINT32_MAX;
-    r->hierarchical = s->system->hierarchical;
-    if (n->a != 0) {
-        const cluster_group *g = &s->cluster->groups[n->a - 1];
-        const uint32_t place =
-            map64_find(&s->streams.places, (uint64_t)(n->a - 1) << 32 | j->rank);
-        if (place == HASH_NONE) {
-            fail_job(s, j, HALLEY_EINVAL, "a collective of a group it is not in");
-            return false;
-        }
-        j->local = g->n < s->n_npus;
-        if (j->local) {
-            r->n_members = g->n;
-            j->member = place;
-        }
-    }
-    r->local = j->local;
-    if (s->system->no_policy) {
-        fail_job(s, j, HALLEY_EINVAL,
-                 "a collective needs scheduling-policy in the system file, which has no "
-                 "default");
-        return false;
-    }
-    j->custom = sim_custom_find(s, r->coll, j->group, j->rank,
-                                sim_program_id(s->ranks[j->rank].program, j->node));
-    return true;
-}
-
-/* Which algorithm in which dimension. */
-static bool read_impls(sim *s, job *j, uint32_t *sizes)
-{
-    coll_request *r = &j->request;
-    const cluster_coll_impl *impl = &s->system->colls[r->coll];
-    if (j->custom != NULL) {
-        j->n_phases = 1;
-        j->queues[0] = 0;
-        return true;
-    }
-    if (r->coll == CLUSTER_ALL_REDUCE && s->system->no_optimization) {
-        fail_job(
-            s, j, HALLEY_EINVAL,
-            "an all-reduce needs collective-optimization in the system file, which has "
-            "no default");
-        return false;
-    }
-    if (impl->n == 0) {
-        fail_job(s, j, HALLEY_EINVAL,
-                 "the system file names no algorithm for its collective");
-        return false;
-    }
-    r->impls = impl->dims;
-    r->n_impls = impl->n;
-    if (!j->local && impl->n < s->cluster->n_dims &&
-        impl->dims[impl->n - 1].algo == CLUSTER_ALGO_TREE) {
-        fail_job(
-            s, j, HALLEY_EINVAL,
-            "a double binary tree can end a list of algorithms only when the list names "
-            "every dimension");
-        return false;
-    }
-    if (j->local) {
-        r->n_impls = 1;
-        r->impls = impl->n > 1 ? &ring : impl->dims;
-    }
-    r->sizes = sizes;
-    r->n_sizes = s->cluster->n_dims;
-    for (uint32_t d = 0; d < s->cluster->n_dims; d++)
-        sizes[d] = s->cluster->dims[d].n;
-    j->n_phases = coll_outline_get(j->outlines, r);
-    if (j->n_phases == 0) {
-        fail_job(
-            s, j, HALLEY_EDEADLOCK,
-            "its collective has no dimension with more than one member, so it cannot "
-            "end");
-        return false;
-    }
-    return true;
-}
-
-/* Cut the data: every chunk has the size of the first, the last one too. */
-static bool read_chunks(sim *s, job *j, uint64_t *n_chunks)
-{
-    uint64_t bytes = s->ranks[j->rank].program->nodes[j->node].amount;
-    const uint64_t splits = s->system->splits;
-    if (splits == 0) {
-        fail_job(s, j, HALLEY_EINVAL,
-                 "a collective needs preferred-dataset-splits in the system file");
-        return false;
-    }
-    uint64_t chunk = bytes / splits;
-    if (j->request.coll != CLUSTER_ALL_GATHER && chunk < s->n_npus) {
-        chunk = s->n_npus;
-        bytes = splits * chunk;
-    }
-    if (chunk == 0) {
-        fail_job(
-            s, j, HALLEY_EINVAL,
-            "an all-gather of fewer bytes than preferred-dataset-splits has chunks of "
-            "nothing");
-        return false;
-    }
-    j->request.bytes = chunk;
-    *n_chunks = bytes / chunk + (bytes % chunk != 0);
-    return true;
-}
-
-static uint32_t new_dataset(sim *s, const job *j, uint32_t n_chunks)
-{
-    sim_streams *t = &s->streams;
-    uint32_t id = t->free_dataset;
-    if (id != SIM_NONE) {
-        t->free_dataset = t->datasets.at[id].next_free;
-    } else {
-        if (!array_push(&t->datasets, (sim_dataset){0})) {
-            sim_fail_memory(s);
-            return SIM_NONE;
-        }
-        id = (uint32_t)t->datasets.n - 1;
-    }
-    t->datasets.at[id] = (sim_dataset){j->rank, j->node, n_chunks, SIM_NONE};
-    return id;
-}
-
-void sim_collective_start(sim *s, uint32_t rank, uint32_t node)
-{
-    job j = {.rank = rank, .node = node};
-    uint32_t sizes[CLUSTER_MAX_DIMS];
-    uint64_t n_chunks;
-    if (!read_job(s, &j) || !read_impls(s, &j, sizes) || !read_chunks(s, &j, &n_chunks))
-        return;
-    if (n_chunks >= UINT32_C(1) << 20) {
-        fail_job(s, &j, HALLEY_ELIMIT, "a collective in over a million chunks");
-        return;
-    }
-    if (j.custom != NULL && n_chunks > 1) {
-        fail_job(s, &j, HALLEY_EDEADLOCK,
-                 "a custom collective makes one chunk and would wait for more; set "
-                 "preferred-dataset-splits to 1");
-        return;
-    }
-    const uint32_t dataset = new_dataset(s, &j, (uint32_t)n_chunks);
-    for (uint64_t i = 0; dataset != SIM_NONE && i < n_chunks; i++)
-        if (!start_chunk(s, &j, dataset))
-            return;
 }
 
 static void chunk_ended(sim *s, uint32_t dataset)
@@ -588,7 +393,7 @@ void sim_phase_ended(sim *s, uint32_t op, uint32_t member)
     }
     m->phase++;
     sim_queue *next = queue_of(s, m);
-    wait_in(s, next, op, member);
+    enter(s, next, op, member);
     old->running--;
     start_waiting(s, old);
     start_waiting(s, next);

@@ -47,8 +47,9 @@ static void new_packet(sim *s, uint32_t op, uint32_t member, sim_member *m,
     const uint32_t left = m->cycle--;
     const uint32_t k = m->created++;
     const bool loud = left <= p->n_loud;
-    const bool reduces = loud && (p->coll == CLUSTER_REDUCE_SCATTER ||
-                                  (p->coll == CLUSTER_ALL_REDUCE && m->loud_cycle));
+    const bool reduces = loud && !p->silent &&
+                         (p->coll == CLUSTER_REDUCE_SCATTER ||
+                          (p->coll == CLUSTER_ALL_REDUCE && m->loud_cycle));
     if (s->bus == NULL) { /* the same as below, without what only the bus asks for */
         const bool local = s->streams.ops.at[op].plan->local;
         sim_call_after(s, m->npu, local ? s->group_endpoint : s->endpoint,
@@ -127,6 +128,8 @@ void sim_packet_arrived(sim *s, uint64_t what)
     sim_member *m = sim_member_get(s, op, member);
     const uint32_t phase = plan->n_phases == 1 ? 0 : phase_at(plan, step);
     const coll_phase *p = &plan->phases[phase];
+    if (!m->running && m->joined && m->phase == phase && !s->cluster->astra)
+        sim_phase_called(s, op, member);
     const uint32_t awaited = m->phase == phase && m->running ? m->sent : 0;
     if (p->algo == CLUSTER_ALGO_RING) {
         if (sim_member_inbox(m, plan)[phase]++ < awaited)

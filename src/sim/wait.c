@@ -93,7 +93,7 @@ static halley_status explain_idle(sim *s, uint32_t rank, uint32_t n_stuck)
     uint32_t node = 0;
     while (node < r->program->n && r->waiting[node] == SIM_NODE_DONE)
         node++;
-    if (r->n_ready > 0)
+    if (r->n_ready > 0) /* ASTRA-sim's rules only */
         error_set(
             s->err, HALLEY_EDEADLOCK,
             "rank %u stops with %u nodes ready (%u ranks do not finish): they became "

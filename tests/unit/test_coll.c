@@ -18,6 +18,7 @@ static coll_plan *make(arena *memory, cluster_coll coll, uint64_t bytes,
                             .impls = impls,
                             .sizes = sizes,
                             .n_sizes = n_dims,
+                            .order = COLL_IN_ORDER,
                             .involved = UINT32_MAX,
                             .hierarchical = true};
     coll_plan *plan = NULL;
@@ -125,6 +126,7 @@ static void halving_doubling_refuses_odd_sizes(void **state)
                             .impls = &impl,
                             .sizes = &n,
                             .n_sizes = 1,
+                            .order = COLL_IN_ORDER,
                             .involved = 1};
     coll_plan *plan;
     halley_error err = {0};

@@ -53,6 +53,7 @@ static void a_free_message_pays_hops_and_bytes_once(void **state)
 {
     (void)state;
     halley_cluster c = {.n_dims = 2,
+                        .astra = true,
                         .dims = {dim(CLUSTER_RING, 6), dim(CLUSTER_SWITCH, 4)}};
     const uint32_t messages[][3] = {
         {0, 1, 50}, {0, 3, 50}, {0, 5, 50}, {0, 6, 50}, {0, 7, 50}};
