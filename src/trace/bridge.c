@@ -88,7 +88,7 @@ static bool find_nearest(bridge *b, uint32_t node)
     bridge_list shared = {0};
     uint32_t n_used = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t dep = trace_deps_get(b->trace, node, i).index;
+        const uint32_t dep = trace_deps_index(b->trace, node, i);
         if (dep == HALLEY_NO_NODE || dep == node)
             continue;
         if (!take_all(b, node, dep))
@@ -138,7 +138,7 @@ static bool drop_unused(bridge *b, const uint32_t *order)
         }
         const uint32_t n_deps = trace_deps_count(b->trace, node);
         for (uint32_t j = 0; j < n_deps; j++) {
-            const uint32_t dep = trace_deps_get(b->trace, node, j).index;
+            const uint32_t dep = trace_deps_index(b->trace, node, j);
             if (dep != HALLEY_NO_NODE)
                 mark_used(b, used, dep);
         }
@@ -178,7 +178,7 @@ static void mark_direct(bridge *b, uint32_t node)
 {
     const uint32_t n = trace_deps_count(b->trace, node);
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t dep = trace_deps_get(b->trace, node, i).index;
+        const uint32_t dep = trace_deps_index(b->trace, node, i);
         if (dep != HALLEY_NO_NODE && b->fate[dep] != BRIDGE_REMOVED)
             b->seen[dep] = node + 1;
     }
@@ -191,7 +191,7 @@ halley_status bridge_deps(bridge *b, uint32_t node, bridge_yield *yield, void *c
     const uint32_t n = trace_deps_count(b->trace, node);
     const uint32_t n_data = halley_node_data_count(b->trace, node);
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t dep = trace_deps_get(b->trace, node, i).index;
+        const uint32_t dep = trace_deps_index(b->trace, node, i);
         const bool is_data = i < n_data;
         if (dep == HALLEY_NO_NODE)
             continue;

@@ -49,7 +49,7 @@ static bool waits_for_nothing(const halley_trace *part, uint32_t node)
 {
     const uint32_t n = trace_deps_count(part, node);
     for (uint32_t i = 0; i < n; i++)
-        if (trace_deps_get(part, node, i).index != HALLEY_NO_NODE)
+        if (trace_deps_index(part, node, i) != HALLEY_NO_NODE)
             return false;
     return true;
 }
@@ -96,7 +96,7 @@ static halley_status add_joint(halley_builder *b, const halley_trace *part, cons
     for (uint32_t node = 0; node < n; node++) {
         const uint32_t n_deps = trace_deps_count(part, node);
         for (uint32_t i = 0; i < n_deps; i++) {
-            const uint32_t dep = trace_deps_get(part, node, i).index;
+            const uint32_t dep = trace_deps_index(part, node, i);
             if (dep != HALLEY_NO_NODE)
                 awaited[dep] = 1;
         }

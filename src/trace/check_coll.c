@@ -207,7 +207,7 @@ static bool depends(groups *g, const halley_trace *trace, uint32_t from, uint32_
         const uint32_t v = open.at[--open.n];
         const uint32_t n_deps = trace_deps_count(trace, v);
         for (uint32_t i = 0; *ok && i < n_deps; i++) {
-            const uint32_t dep = trace_deps_get(trace, v, i).index;
+            const uint32_t dep = trace_deps_index(trace, v, i);
             if (dep == HALLEY_NO_NODE || seen[dep])
                 continue;
             seen[dep] = 1;

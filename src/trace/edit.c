@@ -176,9 +176,11 @@ static halley_fix_counts count_bad(const halley_trace *trace, bool drop_self)
     const uint32_t n = drop_self ? halley_trace_count(trace) : 0;
     for (uint32_t node = 0; node < n; node++) {
         const uint32_t n_deps = trace_deps_count(trace, node);
-        for (uint32_t i = 0; i < n_deps; i++)
-            counts.n_self +=
-                trace_deps_get(trace, node, i).id == halley_node_id(trace, node);
+        for (uint32_t i = 0; i < n_deps; i++) {
+            const uint32_t dep = trace_deps_index(trace, node, i);
+            counts.n_self += dep != HALLEY_NO_NODE &&
+                             halley_node_id(trace, dep) == halley_node_id(trace, node);
+        }
     }
     return counts;
 }

@@ -41,7 +41,7 @@ static void leave(search *s, uint32_t node)
     uint32_t level = 0;
     uint64_t end_us = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t dep = trace_deps_get(s->trace, node, i).index;
+        const uint32_t dep = trace_deps_index(s->trace, node, i);
         if (dep == HALLEY_NO_NODE || (dep == node && s->ignore_self))
             continue;
         if (l->level[dep] >= LEVEL_OPEN) {
@@ -66,7 +66,7 @@ static uint32_t next_new(const search *s, frame *f)
 {
     const uint32_t n = trace_deps_count(s->trace, f->node);
     while (f->next < n) {
-        const uint32_t dep = trace_deps_get(s->trace, f->node, f->next++).index;
+        const uint32_t dep = trace_deps_index(s->trace, f->node, f->next++);
         if (dep != HALLEY_NO_NODE && s->levels->level[dep] == LEVEL_NEW)
             return dep;
     }
@@ -130,7 +130,7 @@ static uint32_t cyclic_dep(const halley_trace *trace, const trace_levels *l,
 {
     const uint32_t n = trace_deps_count(trace, node);
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t dep = trace_deps_get(trace, node, i).index;
+        const uint32_t dep = trace_deps_index(trace, node, i);
         if (dep != HALLEY_NO_NODE && !(dep == node && ignore_self) &&
             l->level[dep] == TRACE_LEVEL_CYCLIC)
             return dep;
@@ -167,7 +167,7 @@ static uint32_t shortest_from(uint32_t *queue, uint32_t *from, const halley_trac
         const uint32_t v = queue[head++];
         const uint32_t n = trace_deps_count(trace, v);
         for (uint32_t i = 0; i < n; i++) {
-            const uint32_t dep = trace_deps_get(trace, v, i).index;
+            const uint32_t dep = trace_deps_index(trace, v, i);
             if (dep == HALLEY_NO_NODE || (dep == v && ignore_self) ||
                 l->level[dep] != TRACE_LEVEL_CYCLIC || from[dep] != HALLEY_NO_NODE)
                 continue;

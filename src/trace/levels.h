@@ -2,7 +2,7 @@
 #ifndef TRACE_LEVELS_H
 #define TRACE_LEVELS_H
 
-#include "halley/trace.h"
+#include "trace/store.h"
 
 /* In or behind a dependency cycle: such a node can never start. */
 #define TRACE_LEVEL_CYCLIC UINT32_MAX
@@ -26,17 +26,23 @@ halley_status trace_levels_init(trace_levels *out, const halley_trace *trace,
                                 const trace_levels_opts *opts, halley_error *err);
 void trace_levels_fini(trace_levels *levels);
 
-/* The deps of a node, data first, then control, as one list. */
+/* The dependencies of a node, data first, then control, as one list. */
 static inline uint32_t trace_deps_count(const halley_trace *trace, uint32_t node)
 {
-    return halley_node_data_count(trace, node) + halley_node_ctrl_count(trace, node);
+    const trace_store *s = &trace->s;
+    return (s->data_at.n ? s->data_at.at[node + 1] - s->data_at.at[node] : 0) +
+           (s->ctrl_at.n ? s->ctrl_at.at[node + 1] - s->ctrl_at.at[node] : 0);
 }
-static inline halley_dep trace_deps_get(const halley_trace *trace, uint32_t node,
+/* Index of the i-th, or HALLEY_NO_NODE when no node has that id. */
+static inline uint32_t trace_deps_index(const halley_trace *trace, uint32_t node,
                                         uint32_t i)
 {
-    const uint32_t n_data = halley_node_data_count(trace, node);
-    return i < n_data ? halley_node_data(trace, node, i)
-                      : halley_node_ctrl(trace, node, i - n_data);
+    const trace_store *s = &trace->s;
+    const uint32_t n_data =
+        s->data_at.n ? s->data_at.at[node + 1] - s->data_at.at[node] : 0;
+    const uint32_t index = i < n_data ? trace->data[s->data_at.at[node] + i]
+                                      : trace->ctrl[s->ctrl_at.at[node] + i - n_data];
+    return index < s->n ? index : HALLEY_NO_NODE;
 }
 
 /*

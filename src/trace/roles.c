@@ -5,6 +5,8 @@
  */
 #include "trace/roles.h"
 
+#include "trace/store.h"
+
 #include <string.h>
 
 static const char *const names[TRACE_N_ROLES] = {
@@ -69,19 +71,20 @@ trace_role trace_role_of(halley_bytes name)
 void trace_roles_read(trace_roles *out, const halley_trace *trace, uint32_t node)
 {
     out->seen = out->twice = 0;
-    const uint32_t n = halley_node_attr_count(trace, node);
-    for (uint32_t i = 0; i < n; i++) {
-        const halley_attr attr = halley_node_attr(trace, node, i);
-        const trace_role role = trace_role_of(attr.name);
+    const trace_store *s = &trace->s;
+    const attr_shape *shape = trace_shape_of(trace, node);
+    const attr_slot *slots = s->shapes.flat.at + shape->first;
+    for (uint32_t i = 0; i < shape->n; i++) {
+        const uint8_t role = s->shapes.descs.at[slots[i].desc].role;
         if (role == TRACE_ROLE_NONE)
             continue;
         const uint32_t bit = UINT32_C(1) << role;
-        if (out->seen & bit) {
+        if (out->seen & bit)
             out->twice |= bit;
-            continue;
-        }
+        else
+            out->at[role] =
+                trace_attr_view(s, &slots[i], s->values.at + s->value_at.at[node]);
         out->seen |= bit;
-        out->at[role] = attr;
     }
 }
 

@@ -7,6 +7,7 @@
  * anything up.
  */
 #include "trace/et.h"
+#include "trace/roles.h"
 
 #include <string.h>
 
@@ -98,7 +99,10 @@ static bool keep_header(attr_shapes *s, attr_desc *d, str name)
 uint32_t attr_shapes_desc(attr_shapes *s, str name, str doc, uint8_t kind,
                           bool has_unknown)
 {
-    attr_desc d = {.kind = kind, .has_doc = doc.n > 0, .has_unknown = has_unknown};
+    attr_desc d = {.kind = kind,
+                   .has_doc = doc.n > 0,
+                   .has_unknown = has_unknown,
+                   .role = (uint8_t)trace_role_of((halley_bytes){name.at, name.n})};
     d.text = intern_names(s, name, doc);
     if (d.text == HASH_NONE)
         return HASH_NONE;

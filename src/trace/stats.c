@@ -94,16 +94,28 @@ static bool add_coll(tally *t, const trace_roles *r)
     return stats_colls_add(&t->colls, &row);
 }
 
-static bool add_attrs(tally *t, const halley_trace *trace, uint32_t node)
+/* Attributes by shape: how many nodes have it, times what it holds. */
+static bool add_attrs(tally *t, const halley_trace *trace)
 {
-    const uint32_t n = halley_node_attr_count(trace, node);
-    for (uint32_t i = 0; i < n; i++) {
-        const halley_attr attr = halley_node_attr(trace, node, i);
-        const halley_attr_stats row = {attr.name, attr.kind, 1};
-        if (!stats_attrs_add(&t->attrs, i, &row))
-            return false;
+    const attr_shapes *shapes = &trace->s.shapes;
+    uint32_t *n_nodes = mem_array_zero(shapes->shapes.n, sizeof *n_nodes);
+    const uint32_t n = halley_trace_count(trace);
+    for (uint32_t node = 0; n_nodes != NULL && node < n; node++)
+        n_nodes[trace->s.shape.at[node]]++;
+    bool ok = n_nodes != NULL;
+    for (size_t i = 0; ok && i < shapes->shapes.n; i++) {
+        const attr_shape *shape = &shapes->shapes.at[i];
+        for (uint32_t j = 0; ok && n_nodes[i] > 0 && j < shape->n; j++) {
+            const attr_desc *d =
+                &shapes->descs.at[shapes->flat.at[shape->first + j].desc];
+            const str name = attr_desc_name(shapes, d);
+            const halley_attr_stats row = {
+                {name.at, name.n}, (halley_attr_kind)d->kind, n_nodes[i]};
+            ok = stats_attrs_add(&t->attrs, &row);
+        }
     }
-    return true;
+    free(n_nodes);
+    return ok;
 }
 
 static bool add_node(tally *t, const halley_trace *trace, uint32_t node)
@@ -117,9 +129,7 @@ static bool add_node(tally *t, const halley_trace *trace, uint32_t node)
     to->n_ctrl_deps += halley_node_ctrl_count(trace, node);
     add_work(to, &roles, type);
     add_time(to, trace, node, &roles);
-    if (type == HALLEY_NODE_COLL && !add_coll(t, &roles))
-        return false;
-    return add_attrs(t, trace, node);
+    return type != HALLEY_NODE_COLL || add_coll(t, &roles);
 }
 
 static halley_status sum_nodes(halley_trace_stats *to, const halley_trace *trace,
@@ -130,6 +140,7 @@ static halley_status sum_nodes(halley_trace_stats *to, const halley_trace *trace
     bool ok = true;
     for (uint32_t i = 0; ok && i < n; i++)
         ok = add_node(&t, trace, i);
+    ok = ok && add_attrs(&t, trace);
     to->n_nodes = n;
     to->n_dangling = halley_trace_dangling_count(trace);
     stats_colls_take(&t.colls, &to->colls, &to->n_colls);
@@ -168,7 +179,7 @@ static uint32_t chain_before(const halley_trace *trace, const trace_levels *leve
     uint32_t best = HALLEY_NO_NODE;
     const uint32_t n = trace_deps_count(trace, node);
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t dep = trace_deps_get(trace, node, i).index;
+        const uint32_t dep = trace_deps_index(trace, node, i);
         if (dep != HALLEY_NO_NODE &&
             (best == HALLEY_NO_NODE || is_later(levels, dep, best)))
             best = dep;

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "halley/trace_stats.h"
 
-enum { STATS_MAX_ROWS = 65536, STATS_N_GUESSES = 32 };
+enum { STATS_MAX_ROWS = 65536 };
 
 /* {0} is empty. */
 typedef struct stats_colls {
@@ -18,14 +18,11 @@ typedef struct stats_colls {
 typedef struct stats_attrs {
     ARRAY(halley_attr_stats) rows;
     map64 index;
-    uint32_t guess[STATS_N_GUESSES]; /* row of the i-th attribute of the last node */
 } stats_attrs;
 
 /* Add row->n to the row of that key. False: no memory. */
 bool stats_colls_add(stats_colls *t, const halley_coll_stats *row);
-/* `place`: the attribute's number in its node; nodes of one producer have the same
- * attribute in the same place, which saves the hash. */
-bool stats_attrs_add(stats_attrs *t, uint32_t place, const halley_attr_stats *row);
+bool stats_attrs_add(stats_attrs *t, const halley_attr_stats *row);
 
 /* Sorted rows for the caller to free(); the table is empty afterwards. */
 void stats_colls_take(stats_colls *t, halley_coll_stats **rows, uint32_t *n);

@@ -78,7 +78,7 @@ static bool add_rows(stats_colls *colls, stats_attrs *attrs, const halley_trace_
     for (uint32_t i = 0; i < s->n_attrs; i++) {
         halley_attr_stats row = s->attrs[i];
         row.n *= times;
-        if (!stats_attrs_add(attrs, i, &row))
+        if (!stats_attrs_add(attrs, &row))
             return false;
     }
     return true;

@@ -56,10 +56,9 @@ static bool same_attr(const halley_attr_stats *a, const halley_attr_stats *b)
     return a->kind == b->kind && same_text(a->name, b->name);
 }
 
-static bool attrs_find(stats_attrs *t, uint32_t *place, const halley_attr_stats *row)
+bool stats_attrs_add(stats_attrs *t, const halley_attr_stats *row)
 {
     halley_attr_stats key = *row;
-    key.n = 0;
     if (t->rows.n >= STATS_MAX_ROWS)
         key.name = (halley_bytes){"(others)", 8};
     uint64_t hash = hash_bytes(key.name.at, key.name.n, (uint64_t)key.kind);
@@ -68,23 +67,15 @@ static bool attrs_find(stats_attrs *t, uint32_t *place, const halley_attr_stats 
         bool fresh = false;
         if (!array_reserve(&t->rows, 1) || !map64_put(&t->index, hash, &at, &fresh))
             return false;
-        if (fresh)
+        if (fresh) {
             t->rows.at[t->rows.n++] = key;
-        if (fresh || same_attr(&t->rows.at[at], &key)) {
-            *place = at;
+            return true;
+        }
+        if (same_attr(&t->rows.at[at], &key)) {
+            t->rows.at[at].n += key.n;
             return true;
         }
     }
-}
-
-bool stats_attrs_add(stats_attrs *t, uint32_t place, const halley_attr_stats *row)
-{
-    uint32_t *guess = &t->guess[place % STATS_N_GUESSES];
-    if ((*guess >= t->rows.n || !same_attr(&t->rows.at[*guess], row)) &&
-        !attrs_find(t, guess, row))
-        return false;
-    t->rows.at[*guess].n += row->n;
-    return true;
 }
 
 static int by_type_group_size(const void *a, const void *b)

@@ -52,6 +52,7 @@ typedef struct attr_desc {
     uint8_t kind;       /* halley_attr_kind */
     bool has_doc;
     bool has_unknown; /* a second value follows: text_ref of the unknown fields */
+    uint8_t role;     /* trace_role of the name */
 } attr_desc;
 
 /* A prefix of an attribute sequence: node of a trie. State 0 is the empty sequence. */
