@@ -149,8 +149,11 @@ static bool take_value(old_reader *r, const old_value *v, wire_type type,
         return false;
     if (type == WIRE_FIXED32)
         item.bits = low;
-    if (v->kind == HALLEY_ATTR_BOOL || v->kind == HALLEY_ATTR_BOOL_LIST)
-        item.bits = item.bits != 0;
+    /* No writer gives a bool another value; v0.0.2's lists of integers stand in the field
+     * that v0.0.3's lists of bools have. */
+    if ((v->kind == HALLEY_ATTR_BOOL || v->kind == HALLEY_ATTR_BOOL_LIST) &&
+        item.bits > 1)
+        return false;
     to->a.bits = item.bits;
     to->a.bytes = item.bytes;
     return !halley_attr_is_list(v->kind) || kept(r, et_list_add(&to->list, &item));

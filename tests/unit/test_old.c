@@ -186,6 +186,25 @@ static void a_runtime_attribute_becomes_the_duration(void **state)
     }
 }
 
+/* Tag 4 in field 8 is a list of integers in v0.0.2, of bools in v0.0.3. */
+static void a_list_of_integers_is_no_list_of_bools(void **state)
+{
+    (void)state;
+    for (uint64_t most = 1; most <= 2; most++) {
+        bytes file = {0}, node = start_node(1, "a", 3), attr = start_attr("dims", 4);
+        put_u64(&attr, 8, 0);
+        put_u64(&attr, 8, most);
+        put_message(&node, 11, attr);
+        put_framed(&file, node);
+        halley_trace *t = parse_file(file);
+        assert_int_equal(halley_trace_form_of(t),
+                         most > 1 ? HALLEY_FORM_ET_V2 : HALLEY_FORM_ET_V3);
+        assert_int_equal(halley_node_attr(t, 0, 0).kind,
+                         most > 1 ? HALLEY_ATTR_INT64_LIST : HALLEY_ATTR_BOOL_LIST);
+        halley_trace_free(t);
+    }
+}
+
 static void late_metadata_is_converted(void **state)
 {
     (void)state;
@@ -442,6 +461,7 @@ int main(void)
         cmocka_unit_test(node_types_are_renumbered),
         cmocka_unit_test(collectives_are_renumbered),
         cmocka_unit_test(a_runtime_attribute_becomes_the_duration),
+        cmocka_unit_test(a_list_of_integers_is_no_list_of_bools),
         cmocka_unit_test(late_metadata_is_converted),
         cmocka_unit_test(an_empty_metadata_message_may_precede_old_nodes),
         cmocka_unit_test(flat_nodes_become_attributes),
