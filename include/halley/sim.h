@@ -19,7 +19,11 @@ typedef enum halley_network_model {
 /* Zero in every field is the default: (halley_sim_opts){0} is a valid choice. */
 typedef struct halley_sim_opts {
     halley_network_model network;
-    bool record; /* keep when every node began and ended: 16 bytes a node and rank */
+    bool record;   /* keep when every node began and ended: 16 bytes a node and rank */
+    double stop_s; /* simulated time after which the run ends as it is; 0 = never */
+    /* Called now and then with nodes done and in all; false ends the run (ECANCELED). */
+    bool (*progress)(void *context, uint64_t done, uint64_t total);
+    void *progress_context;
 } halley_sim_opts;
 
 /*
@@ -89,6 +93,8 @@ halley_node_times halley_result_node(const halley_result *result, uint32_t rank,
 uint32_t halley_result_finisher(const halley_result *result, uint32_t i);
 double halley_result_ticks_per_s(const halley_result *result);
 bool halley_result_has_roofline(const halley_result *result);
+/* Whether stop_s ended the run before all ranks were done. */
+bool halley_result_stopped(const halley_result *result);
 uint64_t halley_result_events(const halley_result *result); /* how many were processed */
 /* What is odd about the run but no error; sentences, lent. */
 uint32_t halley_result_warning_count(const halley_result *result);

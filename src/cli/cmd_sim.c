@@ -3,6 +3,7 @@
  * rules, to the cycle.
  */
 #include "base/error.h"
+#include "base/progress.h"
 #include "base/str.h"
 #include "cli/commands.h"
 #include "halley/sim.h"
@@ -18,6 +19,7 @@ typedef struct sim_options {
     double injection, comm_scale, compute_scale;
     bool astra_output, per_rank;
     const char *per_node, *timeline;
+    double stop_at;
     cli_output output;
 } sim_options;
 
@@ -120,6 +122,12 @@ static const cli_option options[] = {
      .metavar = "FILE",
      .offset = offsetof(sim_options, timeline),
      .doc = "write a timeline that Perfetto and chrome://tracing open"},
+    {.name = "stop-at",
+     .kind = CLI_QUANTITY,
+     .unit = UNITS_TIME,
+     .metavar = "TIME",
+     .offset = offsetof(sim_options, stop_at),
+     .doc = "end the run after TIME, such as '5 ms', and report what was done"},
     CLI_OUTPUT_OPTIONS(sim_options, output),
     {0},
 };
@@ -147,20 +155,44 @@ static halley_status write_result(cli_call *call, const halley_result *result,
     return report_sim_text(result, stdout, err);
 }
 
+static bool show_progress(void *context, uint64_t done, uint64_t total)
+{
+    (void)total;
+    progress_at(context, done);
+    return true;
+}
+
+static uint64_t count_nodes(const halley_trace_set *traces)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < halley_trace_set_count(traces); i++)
+        n += halley_trace_count(halley_trace_set_get(traces, i));
+    return n;
+}
+
 static halley_status simulate(cli_call *call, const halley_cluster *cluster,
                               const halley_trace_set *traces, halley_error *err)
 {
     const sim_options *o = call->options;
+    progress *line = progress_new("simulating", "nodes", count_nodes(traces));
     const halley_sim_opts opts = {
+        .stop_s = o->stop_at,
+        .progress = show_progress,
+        .progress_context = line,
         .network = halley_cluster_has_link_queues(cluster) ? HALLEY_NETWORK_LINKS
                                                            : HALLEY_NETWORK_FREE,
         .record = o->per_node != NULL || o->timeline != NULL,
     };
     halley_result *result;
-    TRY(halley_sim_run(&result, traces, cluster, &opts, err));
+    halley_status status = halley_sim_run(&result, traces, cluster, &opts, err);
+    progress_free(line);
+    if (status != HALLEY_OK)
+        return status;
+    if (halley_result_stopped(result))
+        cli_note(call, "stopped before all ranks were done");
     for (uint32_t i = 0; i < halley_result_warning_count(result); i++)
         cli_note(call, "warning: %s", halley_result_warning(result, i));
-    const halley_status status = write_result(call, result, traces, err);
+    status = write_result(call, result, traces, err);
     halley_result_free(result);
     return status;
 }

@@ -88,6 +88,9 @@ typedef struct cluster_system {
     bool rendezvous;
     bool roofline, replay_only;
     bool track_memory; /* ASTRA-sim then needs an attribute "inputs" on every node */
+    double *slow;      /* by NPU: factor of its compute times; NULL = 1 everywhere */
+    double jitter;     /* standard deviation of a factor of every compute time */
+    uint64_t seed;     /* of the jitter */
     double peak_flops; /* 0 = not given */
     double mem_Bps;    /* local memory; 0 = not given */
     cluster_bus bus;

@@ -250,8 +250,10 @@ typedef struct raw_system {
     uint32_t rules, model, plan, queues, compute, streams, channels, scheduling;
     uint64_t chunks, active_chunks;
     double endpoint, group_endpoint;
+    double jitter;
+    uint64_t seed;
     bool rendezvous, replay;
-    const conf_node *algorithms, *colls[CLUSTER_N_COLLS], *custom, *nodes, *bus;
+    const conf_node *algorithms, *colls[CLUSTER_N_COLLS], *custom, *nodes, *bus, *slow;
 } raw_system;
 static const char *const rules[] = {"native", "astra-sim", NULL};
 static const char *const net_models[] = {"contention-free", "link-queue", NULL};
@@ -293,6 +295,21 @@ static const conf_field system_fields[] = {
      .offset = offsetof(raw_system, scheduling),
      .names = schedulings,
      .doc = "fifo, or themis: chunks cross dimensions by load, smallest first"},
+    {.key = "slow",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_system, slow),
+     .doc = "stragglers: rank and factor of its compute times"},
+    {.key = "jitter",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_SHARE,
+     .offset = offsetof(raw_system, jitter),
+     .min = 0,
+     .max = 1,
+     .doc = "random spread of compute times, one standard deviation"},
+    {.key = "seed",
+     .type = CONF_TYPE_U64,
+     .offset = offsetof(raw_system, seed),
+     .doc = "of the jitter"},
     {.key = "streams",
      .type = CONF_TYPE_U32,
      .offset = offsetof(raw_system, streams),
@@ -463,6 +480,33 @@ static halley_status read_bus(const reader *r, const conf_node *map)
     return HALLEY_OK;
 }
 
+static halley_status read_slow(const reader *r, const conf_node *map)
+{
+    cluster_system *s = &r->c->system;
+    if (map->kind != CONF_MAP)
+        return conf_error(r->file, map, r->err, HALLEY_EINVAL,
+                          "slow must be a map from rank to factor");
+    s->slow = arena_array(&r->c->memory, r->c->n_npus, sizeof *s->slow);
+    if (s->slow == NULL)
+        return error_nomem(r->err);
+    for (uint32_t i = 0; i < r->c->n_npus; i++)
+        s->slow[i] = 1;
+    for (uint32_t i = 0; i < map->n; i++) {
+        uint64_t rank;
+        double factor;
+        if (!str_to_u64(map->keys[i], &rank) || rank >= r->c->n_npus)
+            return conf_error(r->file, map->items[i], r->err, HALLEY_EINVAL,
+                              "slow: \"%.*s\" is not one of the %u NPUs",
+                              STR_ARG(map->keys[i]), r->c->n_npus);
+        TRY(conf_to_double(&factor, r->file, map->items[i], "slow", r->err));
+        if (!(factor > 0 && factor < 1e6))
+            return conf_error(r->file, map->items[i], r->err, HALLEY_EINVAL,
+                              "slow: a factor must be positive, is %g", factor);
+        s->slow[rank] = factor;
+    }
+    return HALLEY_OK;
+}
+
 static halley_status read_lists(const reader *r, const raw_system *raw)
 {
     cluster_system *s = &r->c->system;
@@ -502,6 +546,10 @@ static halley_status read_system(const reader *r, const conf_node *map)
                                : (uint64_t)(raw.group_endpoint * 1e9 + 0.5);
     s->hierarchical = raw.plan == 0;
     s->themis = raw.scheduling == 1;
+    s->jitter = raw.jitter;
+    s->seed = raw.seed;
+    if (raw.slow != NULL)
+        TRY(read_slow(r, raw.slow));
     s->streams = raw.streams;
     s->one_channel = raw.channels == 1;
     s->rendezvous = raw.rendezvous;

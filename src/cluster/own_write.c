@@ -101,6 +101,16 @@ static void add_system(strbuf *b, const halley_cluster *c)
     strbuf_printf(b, "  all-reduce-plan: %s\n",
                   s->hierarchical ? "hierarchical" : "every-dimension");
     strbuf_printf(b, "  compute: %s\n", s->roofline ? "roofline" : "duration");
+    if (s->jitter > 0) {
+        add_number(b, "  jitter: ", s->jitter, "\n");
+        strbuf_printf(b, "  seed: %llu\n", (unsigned long long)s->seed);
+    }
+    for (uint32_t i = 0, n = 0; s->slow != NULL && i < c->n_npus; i++) {
+        if (s->slow[i] == 1)
+            continue;
+        strbuf_printf(b, "%s    %u: ", n++ == 0 ? "  slow:\n" : "", i);
+        add_number(b, "", s->slow[i], "\n");
+    }
     if (s->themis)
         strbuf_add(b, STR("  scheduling: themis\n"));
     if (s->streams > 1)

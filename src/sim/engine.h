@@ -284,8 +284,11 @@ typedef struct sim {
     map64 traffic_by_key; /* type, collective, group -> row */
     arena memory_of_run;
     uint64_t n_events;
-    uint32_t odd;         /* bit i: oddity i */
-    halley_status status; /* the first failure inside the loop */
+    uint64_t stop; /* ticks at which the run ends; UINT64_MAX = never */
+    bool stopped;
+    uint64_t n_nodes, n_ended; /* over all ranks */
+    uint32_t odd;              /* bit i: oddity i */
+    halley_status status;      /* the first failure inside the loop */
     halley_error *err;
 } sim;
 

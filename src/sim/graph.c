@@ -8,6 +8,9 @@
  * time, wait for the next end. The reference copies and sorts the whole set every time;
  * here the smallest ready node of every slot is at hand.
  */
+#include "base/hash.h"
+#include "base/rng.h"
+#include "des/ticks.h"
 #include "sim/engine.h"
 
 static sim_busy busy_of(const sim_node *n)
@@ -133,6 +136,7 @@ static void retire(sim *s, sim_rank *r, uint32_t node)
     r->waiting[node] = SIM_NODE_DONE;
     r->n_running--;
     r->n_done++;
+    s->n_ended++;
     for (uint32_t i = n[0].first_child; i < n[1].first_child; i++) {
         const uint32_t child = r->program->children[i];
         if (--r->waiting[child] != 0)
@@ -192,6 +196,20 @@ static void issue_message(sim *s, uint32_t rank, uint32_t node, const sim_node *
         sim_message_recv(s, n->a, rank, n->b, n->amount, then);
 }
 
+/* A compute node's time on this rank: slow ranks and jitter, the same in every run. */
+static uint64_t compute_ticks(const sim *s, uint32_t rank, uint32_t node, uint64_t ticks)
+{
+    const cluster_system *system = s->system;
+    double factor = system->slow == NULL ? 1 : system->slow[rank];
+    if (system->jitter > 0) {
+        rng r = rng_seed(hash_u64(system->seed) ^ hash_u64((uint64_t)rank << 32 | node));
+        factor *= 1 + system->jitter * rng_normal(&r);
+    }
+    if (factor == 1)
+        return ticks;
+    return factor <= 0 ? 0 : ticks_from((double)ticks * factor);
+}
+
 static void issue(sim *s, uint32_t rank, uint32_t node)
 {
     sim_rank *r = &s->ranks[rank];
@@ -206,9 +224,11 @@ static void issue(sim *s, uint32_t rank, uint32_t node)
     }
     if (n->flags & SIM_NODE_TIMED) {
         const bool computes = n->type == HALLEY_NODE_COMP || s->system->replay_only;
+        const uint64_t ticks =
+            computes ? compute_ticks(s, rank, node, n->amount) : n->amount;
         if (computes && !(n->flags & SIM_NODE_CPU))
-            r->compute += n->amount;
-        sim_call_after(s, rank, n->amount, sim_what_wide(SIM_NODE, rank, node));
+            r->compute += ticks;
+        sim_call_after(s, rank, ticks, sim_what_wide(SIM_NODE, rank, node));
         return;
     }
     if (n->type == HALLEY_NODE_COLL)

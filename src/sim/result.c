@@ -20,7 +20,7 @@ static const char *const oddities[SIM_N_ODDITIES] = {
 struct halley_result {
     uint32_t n_ranks;
     double ticks_per_s;
-    bool roofline;
+    bool roofline, stopped;
     uint32_t odd;
     uint64_t n_events;
     halley_rank_result *ranks;
@@ -102,6 +102,7 @@ static halley_status fill(halley_result *r, sim *s)
     r->ticks_per_s = 1e9 * (double)s->ticks_per_ns;
     r->roofline = s->system->roofline;
     r->n_events = s->n_events;
+    r->stopped = s->stopped;
     note_unreceived(s);
     r->odd = s->odd;
     r->ranks = mem_array(s->n_npus, sizeof *r->ranks);
@@ -174,6 +175,11 @@ double halley_result_ticks_per_s(const halley_result *result)
 bool halley_result_has_roofline(const halley_result *result)
 {
     return result->roofline;
+}
+
+bool halley_result_stopped(const halley_result *result)
+{
+    return result->stopped;
 }
 
 uint64_t halley_result_events(const halley_result *result)

@@ -1,6 +1,7 @@
 /*
  * sim/run.c - one run: set up, carry out events until there are none.
  */
+#include "des/ticks.h"
 #include "sim/engine.h"
 
 #include <string.h>
@@ -194,16 +195,18 @@ static halley_status set_up(sim *s, const halley_trace_set *traces,
     TRY(sim_streams_init(s));
     TRY(sim_bus_init(s));
     TRY(sim_custom_init(s));
-    for (uint32_t i = 0; i < s->n_npus; i++)
+    for (uint32_t i = 0; i < s->n_npus; i++) {
         TRY(init_rank(s, &s->ranks[i]));
+        s->n_nodes += s->ranks[i].program->n;
+    }
     for (uint32_t i = 0; opts->record && i < s->n_npus; i++)
         TRY(init_record(s, &s->ranks[i]));
     return HALLEY_OK;
 }
 
-static halley_status loop(sim *s)
+/* All ranks begin. ASTRA-sim aborts on what would happen at time 0 after no time. */
+static halley_status start_ranks(sim *s)
 {
-    des_event e;
     for (uint32_t i = 0; i < s->n_npus && s->status == HALLEY_OK; i++) {
         sim_rank_start(s, i);
         if (s->cluster->astra && s->status == HALLEY_OK && des_queue_has_now(&s->queue))
@@ -213,15 +216,46 @@ static halley_status loop(sim *s)
                              "latency of 0",
                              i);
     }
+    return s->status;
+}
+
+enum { BREATH = 1 << 16 }; /* events between two looks at the outside */
+
+static halley_status loop(sim *s, const halley_sim_opts *opts)
+{
+    des_event e;
+    TRY(start_ranks(s));
     while (s->status == HALLEY_OK && !s->queue.failed && des_queue_pop(&s->queue, &e)) {
-        s->n_events++;
+        if (e.at > s->stop) {
+            s->stopped = true;
+            s->queue.now = s->stop;
+            break;
+        }
         sim_happen(s, e.what);
+        if (++s->n_events % BREATH == 0 && opts->progress != NULL &&
+            !opts->progress(opts->progress_context, s->n_ended, s->n_nodes))
+            return error_set(s->err, HALLEY_ECANCELED, "the simulation was stopped");
     }
     if (s->queue.failed && s->status == HALLEY_OK)
         return error_set(s->err, HALLEY_ENOMEM,
                          "the event queue ran out of memory or of time at %llu ns",
                          (unsigned long long)(s->queue.now / s->ticks_per_ns));
     return s->status;
+}
+
+/* The clock stands: close what is open, so that times add up to it. */
+static void stop_here(sim *s)
+{
+    for (uint32_t i = 0; i < s->n_npus; i++) {
+        sim_rank *r = &s->ranks[i];
+        if (r->finished)
+            continue;
+        r->finish = r->wall = s->queue.now;
+        s->finishers[s->n_finished++] = i;
+        for (int k = 0; k < SIM_N_BUSY; k++)
+            if (r->spans[k].n_active > 0)
+                r->spans[k].total += s->queue.now - r->spans[k].since;
+    }
 }
 
 static void tear_down(sim *s)
@@ -260,10 +294,16 @@ halley_status halley_sim_run(halley_result **out, const halley_trace_set *traces
              .err = err == NULL ? &own : err};
     s.match.free_channel = s.match.free_waiter = SIM_NONE;
     s.match.free_transfer = s.match.free_handshake = SIM_NONE;
-    halley_status status = set_up(&s, traces, opts == NULL ? &defaults : opts);
+    const halley_sim_opts *chosen = opts == NULL ? &defaults : opts;
+    s.stop = chosen->stop_s > 0
+                 ? ticks_from(chosen->stop_s * 1e9 * (double)s.ticks_per_ns)
+                 : UINT64_MAX;
+    halley_status status = set_up(&s, traces, chosen);
     if (status == HALLEY_OK)
-        status = loop(&s);
-    if (status == HALLEY_OK)
+        status = loop(&s, chosen);
+    if (status == HALLEY_OK && s.stopped)
+        stop_here(&s);
+    else if (status == HALLEY_OK)
         status = sim_explain_wait(&s);
     if (status == HALLEY_OK)
         status = sim_result_new(out, &s);

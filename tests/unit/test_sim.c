@@ -176,6 +176,18 @@ static void streams_let_compute_nodes_run_side_by_side(void **state)
     assert_near(run(n, 3, RING8 "system: {streams: 2}\n"), 20e-6, 1e-12);
 }
 
+static void a_slow_rank_holds_up_the_others(void **state)
+{
+    (void)state;
+    const node n[] = {{1, HALLEY_NODE_COMP, 100, 0, 0, 0, 0},
+                      {2, HALLEY_NODE_COLL, 0, HALLEY_COLL_ALL_REDUCE, 80, 0, 1}};
+    const double even = run(n, 2, RING8);
+    assert_near(run(n, 2, RING8 "system: {slow: {3: 1.5}}\n"), even + 50e-6, 8e-6);
+    assert_true(run(n, 2, RING8 "system: {jitter: 10 %, seed: 7}\n") > even);
+    assert_near(run(n, 2, RING8 "system: {jitter: 10 %, seed: 7}\n"),
+                run(n, 2, RING8 "system: {jitter: 10 %, seed: 7}\n"), 0);
+}
+
 /*
  * 1 GiB over 8 x 8 x 8 switches of 50 GiB/s and 1 ns, 64 chunks: 35008.129 us one way,
  * 13635.871 us with Themis and the smallest chunk first (ASTRA-sim's tutorials);
@@ -301,6 +313,7 @@ int main(void)
         cmocka_unit_test(a_group_that_is_a_box_uses_its_dimensions),
         cmocka_unit_test(a_node_without_duration_takes_no_time_and_holds_up_nobody),
         cmocka_unit_test(streams_let_compute_nodes_run_side_by_side),
+        cmocka_unit_test(a_slow_rank_holds_up_the_others),
         cmocka_unit_test(themis_comes_near_its_published_times),
         cmocka_unit_test(many_runs_at_once_do_not_disturb_each_other),
         cmocka_unit_test(running_out_of_memory_ends_a_run_cleanly),
