@@ -13,7 +13,7 @@ FUZZ_SECONDS ?= 60
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # Quiet unless it fails.
 build = @ninja -j$(JOBS) -C $(1) $(2) > $(1)/build.log 2>&1 || { cat $(1)/build.log; exit 1; }
-TEST = meson test --no-rebuild --print-errorlogs --num-processes $(JOBS) -C
+TEST = meson test --no-rebuild --print-errorlogs --timeout-multiplier 10 --num-processes $(JOBS) -C
 
 .PHONY: all demo test check asan tsan fuzz bench coverage install clean setup-build setup-test setup-dev
 
