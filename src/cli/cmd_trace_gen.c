@@ -3,6 +3,7 @@
  * options of the same name; their text goes to the library, which knows units and ranges.
  */
 #include "base/error.h"
+#include "base/file.h"
 #include "cli/commands.h"
 #include "halley/trace_gen.h"
 
@@ -123,6 +124,23 @@ static const report_column columns[] = {
     {"Groups", "groups", REPORT_COUNT, UNITS_COUNT, 0},
 };
 
+/* Files of an earlier, larger set would be taken for part of this one. */
+static void note_leftovers(const cli_call *call, const char *prefix,
+                           const halley_gen_summary *sum)
+{
+    strbuf path = {0};
+    strbuf_printf(&path, "%s.%u.et", prefix, sum->n_files);
+    if (!path.failed && file_exists(path.at))
+        cli_note(call,
+                 "%s is of an earlier set of more ranks: remove it and those after it",
+                 path.at);
+    path.n = 0;
+    strbuf_printf(&path, "%s.comm_group.json", prefix);
+    if (!path.failed && sum->n_groups == 0 && file_exists(path.at))
+        cli_note(call, "%s is of an earlier set with groups: remove it", path.at);
+    strbuf_fini(&path);
+}
+
 /* Make, check and write one pattern, and add its row. */
 static halley_status write_pattern(cli_call *call, const char *pattern,
                                    const char *prefix, report_table *t, halley_error *err)
@@ -143,6 +161,7 @@ static halley_status write_pattern(cli_call *call, const char *pattern,
     status = halley_gen_save(gen, prefix, &sum, err);
     halley_gen_free(gen);
     TRY(status);
+    note_leftovers(call, prefix, &sum);
     report_table_words(t, str_from(prefix));
     report_table_count(t, sum.n_files);
     report_table_count(t, sum.n_distinct);

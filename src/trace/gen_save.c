@@ -4,11 +4,11 @@
  * they take their names, so that a full disk leaves the old set as it was.
  */
 #include "base/error.h"
-#include "base/file.h"
 #include "base/str.h"
 #include "trace/gen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -87,25 +87,45 @@ static bool name_file(strbuf *to, const char *prefix, const halley_gen *gen, uin
     return !to->failed;
 }
 
+/* Write it all; false: errno says why not. */
+static bool write_bytes(int fd, str bytes)
+{
+    while (bytes.n > 0) {
+        const ssize_t n = write(fd, bytes.at, bytes.n);
+        if (n < 0 && errno != EINTR)
+            return false;
+        bytes.at += n > 0 ? n : 0;
+        bytes.n -= n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* Write one file under its unfinished name. With `sync` the whole file system is made to
+ * keep what was written to it, once for the set: syncing file by file takes longer than
+ * all else. */
 static halley_status write_file(const char *prefix, const halley_gen *gen, uint32_t r,
-                                str bytes, halley_error *err)
+                                str bytes, bool sync, halley_error *err)
 {
     strbuf path = {0};
     (void)name_file(&path, prefix, gen, r);
+    const size_t n_name = path.n;
     strbuf_printf(&path, "%s", unfinished);
     if (path.failed) {
         strbuf_fini(&path);
         return error_nomem(err);
     }
-    file_output *out = NULL;
-    halley_status status = file_output_open(&out, path.at, err);
-    if (status == HALLEY_OK) {
-        file_output_str(out, bytes);
-        status = file_output_commit(out, err);
+    const int fd = open(path.at, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    bool ok = fd >= 0 && write_bytes(fd, bytes) && (!sync || syncfs(fd) == 0);
+    int reason = ok ? 0 : errno;
+    if (fd >= 0 && close(fd) != 0 && ok) {
+        ok = false;
+        reason = errno;
     }
-    if (status != HALLEY_OK && err) { /* say the name the user knows */
-        path.n -= strlen(unfinished);
-        snprintf(err->file, sizeof err->file, "%.*s", STR_ARG(strbuf_str(&path)));
+    halley_status status = HALLEY_OK;
+    if (!ok) {
+        path.at[n_name] = 0; /* the name the user knows */
+        status = error_errno(err, "write the file", reason);
+        error_at_file(err, path.at);
     }
     strbuf_fini(&path);
     return status;
@@ -122,8 +142,9 @@ static halley_status write_class(const char *prefix, halley_gen *gen, const clas
     size_t n = 0;
     halley_status status = halley_trace_encode_et(&bytes, &n, trace, err);
     for (uint32_t r = first; status == HALLEY_OK && r != HALLEY_NO_NODE; r = c->next[r]) {
-        status = write_file(prefix, gen, r, (str){(const char *)bytes, n}, err);
         sum->n_files++;
+        const bool last = sum->n_files == gen->n_npus && gen->groups.n == 0;
+        status = write_file(prefix, gen, r, (str){(const char *)bytes, n}, last, err);
         sum->n_bytes += n;
         sum->n_nodes += halley_trace_count(trace);
     }
@@ -147,7 +168,7 @@ static halley_status write_groups(const char *prefix, const halley_gen *gen,
     strbuf_add(&text, STR("\n}\n"));
     const halley_status status =
         text.failed ? error_nomem(err)
-                    : write_file(prefix, gen, gen->n_npus, strbuf_str(&text), err);
+                    : write_file(prefix, gen, gen->n_npus, strbuf_str(&text), true, err);
     strbuf_fini(&text);
     return status;
 }

@@ -20,6 +20,12 @@ $ cat ep.comm_group.json
 >   "2": [4, 6]
 > }
 
+## what an earlier set left behind is named
+$ halley trace gen barrier -n 4 -g 0,1 -o x > /dev/null
+$ halley trace gen barrier -n 2 -o x > /dev/null
+! halley: x.2.et is of an earlier set of more ranks: remove it and those after it
+! halley: x.comm_group.json is of an earlier set with groups: remove it
+
 ## Chakra's cases are the bytes of Chakra's generator
 $ halley trace gen chakra -n 2 --chakra --csv | wc -l
 > 15
