@@ -25,6 +25,7 @@ static const char *const algo_names[CLUSTER_N_ALGOS] = {
     [CLUSTER_ALGO_DIRECT] = "direct",
     [CLUSTER_ALGO_HALVING_DOUBLING] = "halving-doubling",
     [CLUSTER_ALGO_TREE] = "double-binary-tree",
+    [CLUSTER_ALGO_IN_SWITCH] = "in-switch",
 };
 
 halley_cluster *cluster_new(void)
@@ -45,7 +46,7 @@ bool cluster_impl_parse(cluster_impl *out, str text)
         out->flat = true;
         text = (str){text.at + 5, text.n - 5};
     }
-    for (uint32_t i = 0; i < CLUSTER_N_ALGOS; i++) {
+    for (uint32_t i = 0; i < CLUSTER_ALGO_IN_SWITCH; i++) {
         if (str_eq(text, str_from(algo_names[i]))) {
             out->algo = (cluster_algo)i;
             return !(out->flat && i == CLUSTER_ALGO_TREE);

@@ -28,13 +28,18 @@ typedef struct cluster_dim {
     uint32_t n;        /* NPUs along it */
     double bw_Bps;     /* of one link */
     double latency_ns; /* of one hop */
+    /* A switch that takes part: bit c = it does collective c (cluster_coll) itself. */
+    uint32_t in_network;
+    double in_network_ns;  /* of its processing */
+    double in_network_Bps; /* its throughput; 0 = no limit */
 } cluster_dim;
 
 typedef enum cluster_algo {
     CLUSTER_ALGO_RING,
     CLUSTER_ALGO_DIRECT,
     CLUSTER_ALGO_HALVING_DOUBLING,
-    CLUSTER_ALGO_TREE, /* double binary tree */
+    CLUSTER_ALGO_TREE,      /* double binary tree */
+    CLUSTER_ALGO_IN_SWITCH, /* the switch reduces and multicasts; not for lists */
     CLUSTER_N_ALGOS
 } cluster_algo;
 
@@ -104,6 +109,7 @@ typedef enum cluster_memory_kind {
     CLUSTER_MEMORY_PER_NPU,
     CLUSTER_MEMORY_PER_NODE,
     CLUSTER_MEMORY_POOL,
+    CLUSTER_MEMORY_HIERARCHICAL, /* a pool behind switches, in pipelined pieces */
 } cluster_memory_kind;
 
 typedef struct cluster_memory {
@@ -111,6 +117,12 @@ typedef struct cluster_memory {
     uint64_t latency_ns;
     double bytes_per_ns;
     uint32_t npus_per_node;
+    /* hierarchical: bytes_per_ns is that of one of n_groups memories */
+    uint32_t n_groups;
+    double node_bytes_per_ns; /* from the pool's switches into a node */
+    double npu_bytes_per_ns;  /* from the node's switch into an NPU */
+    uint64_t piece_bytes;
+    bool in_switch; /* loads are gathered and stores reduced in the node's switch */
 } cluster_memory;
 
 /* A set of ranks that communicate among themselves, in the order of the file. */

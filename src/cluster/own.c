@@ -32,7 +32,7 @@ static double ns_from(double seconds)
 typedef struct raw_dim {
     str name;
     uint32_t topology, size;
-    double bandwidth, latency;
+    double bandwidth, latency, delay, throughput;
     const conf_node *in_network;
 } raw_dim;
 static const char *const topologies[] = {"ring", "fully-connected", "switch", NULL};
@@ -69,12 +69,54 @@ static const conf_field dim_fields[] = {
      .min = 0,
      .max = 1e3,
      .doc = "of one hop"},
+    {.key = "in-network",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(raw_dim, in_network),
+     .doc = "collectives that the switch does itself"},
+    {.key = "in-network-delay",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_TIME,
+     .offset = offsetof(raw_dim, delay),
+     .min = 0,
+     .max = 1e3,
+     .doc = "of its processing"},
+    {.key = "in-network-throughput",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_BANDWIDTH,
+     .offset = offsetof(raw_dim, throughput),
+     .min = 1,
+     .max = 1e18,
+     .doc = "of its processing (default: no limit)"},
 };
 
 static halley_status copy_text(const char **out, const reader *r, str text)
 {
     *out = text.n == 0 ? "" : arena_copy(&r->c->memory, text);
     return *out == NULL ? error_nomem(r->err) : HALLEY_OK;
+}
+
+static halley_status read_in_network(const reader *r, const conf_node *list,
+                                     cluster_dim *to)
+{
+    if (to->topology != CLUSTER_SWITCH)
+        return conf_error(r->file, list, r->err, HALLEY_EINVAL,
+                          "in-network needs topology: switch");
+    for (uint32_t i = 0; list->kind == CONF_LIST && i < list->n; i++) {
+        uint32_t k = 0;
+        const str name = list->items[i]->text;
+        while (k < CLUSTER_N_COLLS && !str_eq(name, str_from(cluster_coll_names[k])))
+            k++;
+        if (str_eq(name, STR("broadcast")))
+            k = CLUSTER_N_COLLS; /* a bit of its own */
+        else if (k >= CLUSTER_ALL_TO_ALL)
+            return conf_error(
+                r->file, list->items[i], r->err, HALLEY_EINVAL,
+                "in-network knows all-reduce, reduce-scatter, all-gather and "
+                "broadcast, not \"%.*s\"",
+                STR_ARG(name));
+        to->in_network |= UINT32_C(1) << k;
+    }
+    return HALLEY_OK;
 }
 
 static halley_status read_dim(const reader *r, const conf_node *map, cluster_dim *to)
@@ -84,7 +126,11 @@ static halley_status read_dim(const reader *r, const conf_node *map, cluster_dim
     *to = (cluster_dim){.topology = (cluster_topology)raw.topology,
                         .n = raw.size,
                         .bw_Bps = raw.bandwidth,
-                        .latency_ns = ns_from(raw.latency)};
+                        .latency_ns = ns_from(raw.latency),
+                        .in_network_ns = ns_from(raw.delay),
+                        .in_network_Bps = raw.throughput};
+    if (raw.in_network != NULL)
+        TRY(read_in_network(r, raw.in_network, to));
     return copy_text(&to->name, r, raw.name);
 }
 
@@ -136,10 +182,12 @@ static const conf_field npu_fields[] = {
 
 typedef struct raw_memory {
     str name;
-    uint32_t kind, npus_per_node;
-    double capacity, bandwidth, latency;
+    uint32_t kind, npus_per_node, groups;
+    double capacity, bandwidth, latency, node_bandwidth, npu_bandwidth, piece;
+    bool in_switch;
 } raw_memory;
-static const char *const memory_kinds[] = {"per-npu", "per-node", "pool", NULL};
+static const char *const memory_kinds[] = {"per-npu", "per-node", "pool", "hierarchical",
+                                           NULL};
 static const conf_field memory_fields[] = {
     {.key = "name",
      .type = CONF_TYPE_TEXT,
@@ -149,7 +197,7 @@ static const conf_field memory_fields[] = {
      .type = CONF_TYPE_ENUM,
      .offset = offsetof(raw_memory, kind),
      .names = memory_kinds,
-     .doc = "per-npu, per-node or pool"},
+     .doc = "per-npu, per-node, pool or hierarchical"},
     {.key = "capacity",
      .type = CONF_TYPE_QUANTITY,
      .unit = UNITS_BYTES,
@@ -176,19 +224,56 @@ static const conf_field memory_fields[] = {
      .min = 1,
      .max = CLUSTER_MAX_NPUS,
      .doc = "NPUs that share it; for per-node"},
+    {.key = "groups",
+     .type = CONF_TYPE_U32,
+     .offset = offsetof(raw_memory, groups),
+     .min = 1,
+     .max = CLUSTER_MAX_NPUS,
+     .doc = "hierarchical: memories that share the data (default: 1)"},
+    {.key = "node-bandwidth",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_BANDWIDTH,
+     .offset = offsetof(raw_memory, node_bandwidth),
+     .min = 1,
+     .max = 1e18,
+     .doc = "hierarchical: from the pool into a node"},
+    {.key = "npu-bandwidth",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_BANDWIDTH,
+     .offset = offsetof(raw_memory, npu_bandwidth),
+     .min = 1,
+     .max = 1e18,
+     .doc = "hierarchical: from the node's switch into an NPU"},
+    {.key = "piece",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_BYTES,
+     .offset = offsetof(raw_memory, piece),
+     .min = 1,
+     .max = 1e15,
+     .doc = "hierarchical: data travel in pieces of this size (default: 1 MB)"},
+    {.key = "in-switch",
+     .type = CONF_TYPE_BOOL,
+     .offset = offsetof(raw_memory, in_switch),
+     .doc = "hierarchical: the node's switch gathers loads and reduces stores"},
 };
 
 static halley_status read_remote(const reader *r, const conf_node *map)
 {
     static const cluster_memory_kind kinds[] = {
-        CLUSTER_MEMORY_PER_NPU, CLUSTER_MEMORY_PER_NODE, CLUSTER_MEMORY_POOL};
-    raw_memory raw = {.npus_per_node = r->c->dims[0].n};
+        CLUSTER_MEMORY_PER_NPU, CLUSTER_MEMORY_PER_NODE, CLUSTER_MEMORY_POOL,
+        CLUSTER_MEMORY_HIERARCHICAL};
+    raw_memory raw = {.npus_per_node = r->c->dims[0].n, .groups = 1, .piece = 1e6};
     TRY(conf_read(&raw, r->file, map, FIELDS(memory_fields), true, NULL, r->err));
     r->c->remote = (cluster_memory){
         .kind = kinds[raw.kind],
         .latency_ns = (uint64_t)(raw.latency * 1e9 + 0.5),
         .bytes_per_ns = raw.bandwidth / 1e9,
         .npus_per_node = raw.npus_per_node,
+        .n_groups = raw.groups,
+        .node_bytes_per_ns = (raw.node_bandwidth > 0 ? raw.node_bandwidth : 1e18) / 1e9,
+        .npu_bytes_per_ns = (raw.npu_bandwidth > 0 ? raw.npu_bandwidth : 1e18) / 1e9,
+        .piece_bytes = (uint64_t)raw.piece,
+        .in_switch = raw.in_switch,
     };
     return HALLEY_OK;
 }

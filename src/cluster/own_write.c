@@ -12,6 +12,21 @@ static void add_number(strbuf *b, const char *before, double value, const char *
     strbuf_add(b, str_from(unit));
 }
 
+static void add_in_network(strbuf *b, const cluster_dim *dim)
+{
+    if (dim->in_network == 0)
+        return;
+    strbuf_add(b, STR(", in-network: ["));
+    for (uint32_t k = 0, n = 0; k <= CLUSTER_N_COLLS; k++)
+        if (dim->in_network >> k & 1)
+            strbuf_printf(b, "%s%s", n++ == 0 ? "" : ", ",
+                          k == CLUSTER_N_COLLS ? "broadcast" : cluster_coll_names[k]);
+    strbuf_add_char(b, ']');
+    add_number(b, ", in-network-delay: ", dim->in_network_ns, " ns");
+    if (dim->in_network_Bps > 0)
+        add_number(b, ", in-network-throughput: ", dim->in_network_Bps, " B/s");
+}
+
 static void add_network(strbuf *b, const halley_cluster *c)
 {
     static const char *const names[] = {"ring", "fully-connected", "switch"};
@@ -26,7 +41,9 @@ static void add_network(strbuf *b, const halley_cluster *c)
         }
         strbuf_printf(b, "topology: %s, size: %u", names[dim->topology], dim->n);
         add_number(b, ", bandwidth: ", dim->bw_Bps, " B/s");
-        add_number(b, ", latency: ", dim->latency_ns, " ns}\n");
+        add_number(b, ", latency: ", dim->latency_ns, " ns");
+        add_in_network(b, dim);
+        strbuf_add(b, STR("}\n"));
     }
 }
 
@@ -44,13 +61,22 @@ static void add_npu(strbuf *b, const halley_cluster *c)
 
 static void add_remote(strbuf *b, const halley_cluster *c)
 {
-    static const char *const kinds[] = {"", "per-npu", "per-node", "pool"};
+    static const char *const kinds[] = {"", "per-npu", "per-node", "pool",
+                                        "hierarchical"};
     if (c->remote.kind == CLUSTER_MEMORY_NONE)
         return;
     strbuf_printf(b, "remote-memory: {kind: %s, latency: %llu ns", kinds[c->remote.kind],
                   (unsigned long long)c->remote.latency_ns);
-    if (c->remote.kind == CLUSTER_MEMORY_PER_NODE)
+    if (c->remote.kind == CLUSTER_MEMORY_PER_NODE ||
+        c->remote.kind == CLUSTER_MEMORY_HIERARCHICAL)
         strbuf_printf(b, ", npus-per-node: %u", c->remote.npus_per_node);
+    if (c->remote.kind == CLUSTER_MEMORY_HIERARCHICAL) {
+        strbuf_printf(b, ", groups: %u, piece: %llu B, in-switch: %s", c->remote.n_groups,
+                      (unsigned long long)c->remote.piece_bytes,
+                      c->remote.in_switch ? "true" : "false");
+        add_number(b, ", node-bandwidth: ", c->remote.node_bytes_per_ns * 1e9, " B/s");
+        add_number(b, ", npu-bandwidth: ", c->remote.npu_bytes_per_ns * 1e9, " B/s");
+    }
     add_number(b, ", bandwidth: ", c->remote.bytes_per_ns * 1e9, " B/s}\n");
 }
 

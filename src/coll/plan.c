@@ -72,11 +72,22 @@ static uint32_t up_and_down(coll_outline *to, const coll_request *r)
     return n_phases;
 }
 
+/* Phases that a switch does itself. */
+static void use_switches(coll_outline *to, uint32_t n, const coll_request *r)
+{
+    for (uint32_t i = 0; r->in_network != NULL && !r->local && i < n; i++) {
+        const uint32_t bit = r->broadcast ? CLUSTER_N_COLLS : (uint32_t)to[i].coll;
+        if (!r->impls[to[i].level].flat && (r->in_network[to[i].level] >> bit & 1))
+            to[i].algo = CLUSTER_ALGO_IN_SWITCH;
+    }
+}
+
 uint32_t coll_outline_get(coll_outline *to, const coll_request *request)
 {
-    if (request->coll == CLUSTER_ALL_REDUCE && request->hierarchical)
-        return up_and_down(to, request);
-    return once_through(to, request);
+    const bool up_down = request->coll == CLUSTER_ALL_REDUCE && request->hierarchical;
+    const uint32_t n = up_down ? up_and_down(to, request) : once_through(to, request);
+    use_switches(to, n, request);
+    return n;
 }
 
 static halley_status fill_ring(coll_phase *p, const cluster_impl *impl, bool local,
@@ -174,6 +185,22 @@ static halley_status fill_tree(coll_phase *p, const cluster_impl *impl, bool loc
     return HALLEY_OK;
 }
 
+/* Everything up; what the collective leaves each member with, but its own, down. */
+static halley_status fill_in_switch(coll_phase *p, const cluster_impl *impl, bool local,
+                                    arena *memory, halley_error *err)
+{
+    (void)impl, (void)local, (void)memory, (void)err;
+    p->window = 1;
+    p->n_sends = 1;
+    p->silent = true; /* the switch reduces, not the NPU */
+    p->message_bytes = p->down_bytes = p->data_bytes;
+    if (p->coll == CLUSTER_REDUCE_SCATTER)
+        p->down_bytes = p->data_bytes / p->n;
+    if (p->coll == CLUSTER_ALL_GATHER)
+        p->down_bytes = p->data_bytes * (p->n - 1);
+    return HALLEY_OK;
+}
+
 typedef halley_status filler(coll_phase *p, const cluster_impl *impl, bool local,
                              arena *memory, halley_error *err);
 static filler *const fillers[CLUSTER_N_ALGOS] = {
@@ -181,6 +208,7 @@ static filler *const fillers[CLUSTER_N_ALGOS] = {
     [CLUSTER_ALGO_DIRECT] = fill_direct,
     [CLUSTER_ALGO_HALVING_DOUBLING] = fill_halving,
     [CLUSTER_ALGO_TREE] = fill_tree,
+    [CLUSTER_ALGO_IN_SWITCH] = fill_in_switch,
 };
 
 static uint64_t out_bytes(const coll_phase *p)
@@ -219,7 +247,9 @@ halley_status coll_plan_new(coll_plan **out, const coll_request *request, arena 
         p->out_bytes = bytes = out_bytes(p);
         /* A ring's messages arrive in the order they were sent: one step stands for all.
          */
-        step += o->algo == CLUSTER_ALGO_RING ? 1 : p->n_sends;
+        step += o->algo == CLUSTER_ALGO_RING        ? 1
+                : o->algo == CLUSTER_ALGO_IN_SWITCH ? COLL_N_SWITCH_STEPS
+                                                    : p->n_sends;
         if (step >= UINT32_C(1) << 20)
             return error_set(err, HALLEY_ELIMIT,
                              "a collective with over a million steps");
@@ -251,6 +281,8 @@ uint32_t coll_packet_to(const coll_phase *p, uint32_t member, uint32_t k)
         return shifted(p, member, 1, p->down);
     if (p->algo == CLUSTER_ALGO_DIRECT)
         return shifted(p, member, 1 + k % (p->n - 1), p->down);
+    if (p->algo == CLUSTER_ALGO_IN_SWITCH)
+        return member;
     const uint32_t distance = p->distance[k];
     if (distance == 0)
         return member;

@@ -14,6 +14,8 @@
  * and as many packets as it began with stand ready again. The double binary tree has its
  * own form: one message up, one down, on every edge.
  *
+ * In a switch: one message to it; when all of the members' are there, one back.
+ *
  * To add an algorithm: a name in cluster_algo, a filler in the table of plan.c, its peers
  * in coll_packet_to, a test, a page.
  */
@@ -44,6 +46,7 @@ typedef struct coll_phase {
     uint32_t n_silent; /* packets of a cycle that never reduce: `window` */
     uint32_t n_loud;   /* packets of a cycle that may, after those */
     uint64_t data_bytes, message_bytes; /* message_bytes varies in halving-doubling */
+    uint64_t down_bytes;                /* in a switch: what comes back */
     uint64_t out_bytes;                 /* what the next phase starts from */
     uint32_t *distance; /* halving-doubling: by packet, n_sends + 1 of them */
     uint64_t *bytes;    /* the same */
@@ -57,6 +60,10 @@ typedef struct coll_plan {
     cluster_coll coll;
     coll_phase *phases;
 } coll_plan;
+
+/* Steps of a phase in a switch: the answer, a message come to the switch, all processed.
+ */
+enum { COLL_SWITCH_ANSWER, COLL_SWITCH_CAME, COLL_SWITCH_DONE, COLL_N_SWITCH_STEPS };
 
 /* What a plan is made from. */
 typedef struct coll_request {
@@ -72,10 +79,12 @@ typedef struct coll_request {
     uint32_t n_sizes;
     uint64_t order; /* four bits an entry, lowest first: logical dimensions in the order
                      * in which a reduction crosses them */
-    uint32_t involved;   /* bit d: dimension d takes part */
-    bool hierarchical;   /* all-reduce: RS up, AR at the last, AG down */
-    uint32_t directions; /* bit p: phase p goes down */
-    uint32_t trees;      /* bit p: phase p takes the tree with the root at the first */
+    uint32_t involved;          /* bit d: dimension d takes part */
+    bool hierarchical;          /* all-reduce: RS up, AR at the last, AG down */
+    const uint32_t *in_network; /* by dimension: what its switch does; NULL = nothing */
+    bool broadcast;             /* the collective stands for a broadcast */
+    uint32_t directions;        /* bit p: phase p goes down */
+    uint32_t trees; /* bit p: phase p takes the tree with the root at the first */
 } coll_request;
 
 /* The phases a request will have, without sizes: for each its level, and which of the

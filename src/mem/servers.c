@@ -6,6 +6,48 @@
 
 #include "des/ticks.h"
 
+static halley_status init_pool(mem_servers *m, const halley_cluster *cluster,
+                               uint64_t ticks_per_ns, halley_error *err)
+{
+    const cluster_memory *from = &cluster->remote;
+    const double ticks = (double)ticks_per_ns;
+    const uint32_t n_nodes = (cluster->n_npus - 1) / from->npus_per_node + 1;
+    const uint32_t n[3] = {1, n_nodes, cluster->n_npus};
+    m->npus_per_node = from->npus_per_node;
+    m->piece_bytes = from->piece_bytes;
+    m->in_switch = from->in_switch;
+    m->stage_bytes_per_tick[0] = from->bytes_per_ns * from->n_groups / ticks;
+    m->stage_bytes_per_tick[1] = from->node_bytes_per_ns / ticks;
+    m->stage_bytes_per_tick[2] = from->npu_bytes_per_ns / ticks;
+    for (int k = 0; k < 3; k++) {
+        m->free_at[k] = mem_array_zero(n[k], sizeof *m->free_at[k]);
+        if (m->free_at[k] == NULL)
+            return error_nomem(err);
+    }
+    return HALLEY_OK;
+}
+
+uint64_t mem_pool_delay(mem_servers *m, uint32_t npu, uint64_t bytes, uint64_t now)
+{
+    const uint32_t server[3] = {0, npu / m->npus_per_node, npu};
+    const uint64_t n_pieces = bytes == 0 ? 1 : (bytes - 1) / m->piece_bytes + 1;
+    const double piece = (double)bytes / (double)n_pieces;
+    double first = (double)now + (double)m->latency_ticks; /* the first piece comes */
+    double last = 0; /* the last piece has left the stage before */
+    for (int k = 0; k < 3; k++) {
+        /* Gathered or reduced in the node's switch: what is above carries it once. */
+        const double carried = m->in_switch && k < 2 ? piece / m->npus_per_node : piece;
+        const double service = carried / m->stage_bytes_per_tick[k];
+        double *free_at = &m->free_at[k][server[k]];
+        const double begin = first > *free_at ? first : *free_at;
+        const double own = begin + (double)n_pieces * service;
+        first = begin + service;
+        last = own > last + service ? own : last + service;
+        *free_at = last;
+    }
+    return ticks_from(last - (double)now);
+}
+
 halley_status mem_servers_init(mem_servers *out, const halley_cluster *cluster,
                                uint64_t ticks_per_ns, halley_error *err)
 {
@@ -16,6 +58,8 @@ halley_status mem_servers_init(mem_servers *out, const halley_cluster *cluster,
         .bytes_per_tick = from->bytes_per_ns / (double)ticks_per_ns,
         .free_request = MEM_NONE,
     };
+    if (from->kind == CLUSTER_MEMORY_HIERARCHICAL)
+        return init_pool(out, cluster, ticks_per_ns, err);
     if (from->kind == CLUSTER_MEMORY_POOL)
         out->npus_per_server = cluster->n_npus;
     if (from->kind == CLUSTER_MEMORY_PER_NODE)
@@ -34,6 +78,8 @@ halley_status mem_servers_init(mem_servers *out, const halley_cluster *cluster,
 void mem_servers_fini(mem_servers *m)
 {
     free(m->servers);
+    for (int k = 0; k < 3; k++)
+        free(m->free_at[k]);
     array_fini(&m->requests);
     *m = (mem_servers){0};
 }

@@ -1,6 +1,12 @@
 /*
  * mem/servers.h - memory beyond the NPU as servers that work off one request at a time.
  * Time is the caller's: it is told when a request starts and says when it is over.
+ *
+ * A hierarchical pool is a row of servers instead: the memories, the links into the
+ * nodes, the links into the NPUs. A request passes them in equal pieces, one piece behind
+ * the other, and each serves requests in the order they were made; alone, a request takes
+ * the sum of the stages' times for one piece and the longest of them for every further
+ * one.
  */
 #ifndef MEM_SERVERS_H
 #define MEM_SERVERS_H
@@ -30,12 +36,20 @@ typedef struct mem_servers {
     mem_server *servers;
     ARRAY(mem_request) requests;
     uint32_t free_request;
+    /* hierarchical */
+    uint32_t npus_per_node;
+    uint64_t piece_bytes;
+    bool in_switch;
+    double stage_bytes_per_tick[3]; /* all memories together, into a node, into an NPU */
+    double *free_at[3];             /* by server: when it is done, in ticks */
 } mem_servers;
 
 halley_status mem_servers_init(mem_servers *out, const halley_cluster *cluster,
                                uint64_t ticks_per_ns, halley_error *err);
 void mem_servers_fini(mem_servers *m);
 
+/* Hierarchical: ticks from now until a request made now is over. */
+uint64_t mem_pool_delay(mem_servers *m, uint32_t npu, uint64_t bytes, uint64_t now);
 /* Ticks that a request takes once it has started. */
 uint64_t mem_duration(const mem_servers *m, uint64_t bytes);
 /* The server of an NPU, or MEM_NONE when nothing is shared. */

@@ -130,11 +130,9 @@ static void transmit(net *n, uint32_t link, uint32_t message)
                    (uint64_t)link << NET_KIND_BITS | NET_KIND_FREE);
 }
 
-static void forward(net *n, uint32_t message)
+/* Send on a link now or wait for it. */
+static void take_link(net *n, uint32_t id, uint32_t message)
 {
-    const uint32_t id = next_link(n, &n->messages[message]);
-    if (id == NET_NONE)
-        return;
     net_link *link = &n->links[id];
     if (!link->busy) {
         transmit(n, id, message);
@@ -148,6 +146,13 @@ static void forward(net *n, uint32_t message)
     link->tail = message;
 }
 
+static void forward(net *n, uint32_t message)
+{
+    const uint32_t id = next_link(n, &n->messages[message]);
+    if (id != NET_NONE)
+        take_link(n, id, message);
+}
+
 void net_links_send(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint64_t what)
 {
     const uint32_t id = new_message(n);
@@ -155,6 +160,26 @@ void net_links_send(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint64_t
         return;
     n->messages[id] = (net_message){.what = what, .bytes = bytes, .at = from, .to = to};
     forward(n, id);
+}
+
+void net_links_send_up(net *n, uint32_t from, uint32_t dim, uint64_t bytes, uint64_t what)
+{
+    const uint32_t id = new_message(n);
+    if (id == NET_NONE)
+        return;
+    n->messages[id] =
+        (net_message){.what = what, .bytes = bytes, .at = from, .to = from, .dim = dim};
+    take_link(n, n->dims[dim].first_link + from, id);
+}
+
+void net_links_send_down(net *n, uint32_t to, uint32_t dim, uint64_t bytes, uint64_t what)
+{
+    const uint32_t id = new_message(n);
+    if (id == NET_NONE)
+        return;
+    n->messages[id] =
+        (net_message){.what = what, .bytes = bytes, .at = to, .to = to, .dim = dim};
+    take_link(n, n->dims[dim].first_link + n->n_npus + to, id);
 }
 
 void net_links_handle(net *n, uint64_t what)

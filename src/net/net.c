@@ -116,6 +116,30 @@ void net_send(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint64_t what)
         des_queue_push(n->queue, n->queue->now + net_delay(n, from, to, bytes), what);
 }
 
+static uint64_t half_way(const net *n, uint32_t dim, uint64_t bytes)
+{
+    const net_dim *d = &n->dims[dim];
+    return ticks_from(d->latency_ticks + (double)bytes / d->bytes_per_tick);
+}
+
+void net_send_up(net *n, uint32_t from, uint32_t dim, uint64_t bytes, uint64_t what)
+{
+    n->n_sent[dim]++;
+    n->sent_bytes[dim] += (double)bytes;
+    if (n->link_queues)
+        net_links_send_up(n, from, dim, bytes, what);
+    else
+        des_queue_push(n->queue, n->queue->now + half_way(n, dim, bytes), what);
+}
+
+void net_send_down(net *n, uint32_t to, uint32_t dim, uint64_t bytes, uint64_t what)
+{
+    if (n->link_queues)
+        net_links_send_down(n, to, dim, bytes, what);
+    else
+        des_queue_push(n->queue, n->queue->now + half_way(n, dim, bytes), what);
+}
+
 void net_handle(net *n, uint64_t what)
 {
     net_links_handle(n, what);

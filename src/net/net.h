@@ -87,6 +87,9 @@ void net_count(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint32_t mess
 /* Start a message now: in the contention-free model `what` becomes an event of the queue,
  * in the link-queue model deliver is called from net_handle. */
 void net_send(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint64_t what);
+/* The same from an NPU to the switch of a dimension, and from the switch to an NPU. */
+void net_send_up(net *n, uint32_t from, uint32_t dim, uint64_t bytes, uint64_t what);
+void net_send_down(net *n, uint32_t to, uint32_t dim, uint64_t bytes, uint64_t what);
 /* An event of one of the two kinds above. */
 void net_handle(net *n, uint64_t what);
 

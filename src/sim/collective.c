@@ -96,7 +96,7 @@ static bool same_plan(const sim_plan *p, const sim_job *j)
     return p->bytes == r->bytes && p->group == j->group && p->coll == r->coll &&
            p->involved == r->involved && p->directions == r->directions &&
            p->trees == r->trees && p->order == r->order && p->custom == j->custom &&
-           p->silent == r->silent;
+           p->silent == r->silent && p->broadcast == r->broadcast;
 }
 
 static void note_oddities(sim *s, const coll_plan *plan)
@@ -147,6 +147,7 @@ const sim_plan *sim_job_plan(sim *s, const sim_job *j)
                            .trees = r->trees,
                            .coll = r->coll,
                            .silent = r->silent,
+                           .broadcast = r->broadcast,
                            .custom = j->custom,
                            .stride = (uint32_t)stride,
                            .pool = pool};
@@ -287,6 +288,7 @@ static bool read_job(sim *s, sim_job *j)
     j->set = p->lanes == NULL ? 0 : p->lanes[n->slot].set;
     r->coll = kinds[n->coll].coll;
     r->silent = kinds[n->coll].silent;
+    r->broadcast = n->coll == HALLEY_COLL_BROADCAST;
     r->n_members = s->n_npus;
     r->order = COLL_IN_ORDER;
     r->involved = n->a == 0 ? n->b : UINT32_MAX;
@@ -369,6 +371,9 @@ static bool read_impls(sim *s, sim_job *j)
     for (uint32_t d = 0; d < s->cluster->n_dims; d++)
         j->sizes[d] = r->grouped && !r->local ? s->streams.boxes[j->group - 1][d]
                                               : s->cluster->dims[d].n;
+    for (uint32_t d = 0; d < s->cluster->n_dims; d++)
+        j->in_network[d] = s->cluster->dims[d].in_network;
+    r->in_network = j->in_network;
     if (!s->cluster->astra)
         replace_impossible(j);
     j->n_phases = coll_outline_get(j->outlines, r);

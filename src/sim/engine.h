@@ -174,7 +174,7 @@ typedef struct sim_plan { /* a plan and what it was made for */
     uint64_t bytes, hash, order;
     uint32_t group, involved, directions, trees;
     cluster_coll coll;
-    bool silent;
+    bool silent, broadcast;
     const char *custom;
     uint32_t stride; /* of a member's block */
     uint32_t pool;   /* where the blocks of its ops come from */

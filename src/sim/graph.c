@@ -158,7 +158,9 @@ static void fail_at(sim *s, uint32_t rank, uint32_t node, const char *what)
 static void issue_memory(sim *s, uint32_t rank, uint32_t node, uint64_t bytes)
 {
     const uint32_t server = mem_server_of(&s->memory, rank);
-    const uint64_t delay = mem_duration(&s->memory, bytes);
+    const uint64_t delay = s->memory.kind == CLUSTER_MEMORY_HIERARCHICAL
+                               ? mem_pool_delay(&s->memory, rank, bytes, s->queue.now)
+                               : mem_duration(&s->memory, bytes);
     bool starts = true;
     if (s->memory.kind == CLUSTER_MEMORY_NONE) {
         fail_at(s, rank, node,

@@ -17,6 +17,7 @@ typedef struct sim_job {
     uint32_t queues[COLL_MAX_PHASES];
     cluster_impl impls[CLUSTER_MAX_DIMS];
     uint32_t sizes[CLUSTER_MAX_DIMS];
+    uint32_t in_network[CLUSTER_MAX_DIMS];
 } sim_job;
 
 /* Say what is wrong with the node; the run ends. */

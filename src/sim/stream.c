@@ -329,6 +329,8 @@ static bool is_called(const sim *s, uint32_t op, uint32_t member)
     const coll_phase *p = &plan->phases[m->phase];
     if (p->algo == CLUSTER_ALGO_RING)
         return sim_member_inbox(m, plan)[m->phase] > 0;
+    if (p->algo == CLUSTER_ALGO_IN_SWITCH)
+        return false; /* the switch answers only those who have sent */
     const uint64_t *early = sim_member_early(m, plan);
     for (uint32_t step = p->first_step; step < p->first_step + p->n_sends; step++)
         if (early[step / 64] >> (step % 64) & 1)

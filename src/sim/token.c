@@ -121,6 +121,40 @@ static uint32_t phase_at(const coll_plan *plan, uint32_t step)
     return i;
 }
 
+/* The first member of the dimension's group: it keeps the switch's count. */
+static uint32_t first_of(const coll_phase *p, uint32_t member)
+{
+    return member - member / p->stride % p->n * p->stride;
+}
+
+/*
+ * In a switch: a message has come to it. When those of all members have, the switch needs
+ * its time and then answers everyone.
+ */
+static void switch_event(sim *s, uint32_t op, uint32_t member, uint32_t phase,
+                         uint32_t step)
+{
+    const sim_op *o = &s->streams.ops.at[op];
+    const coll_phase *p = &o->plan->phases[phase];
+    const uint32_t first = first_of(p, member);
+    if (step == COLL_SWITCH_CAME) {
+        const cluster_dim *dim = &s->cluster->dims[p->level];
+        if (++sim_member_inbox(sim_member_get(s, op, first), o->plan)[phase] < p->n)
+            return;
+        double ns = dim->in_network_ns;
+        if (dim->in_network_Bps > 0)
+            ns += (double)p->message_bytes / dim->in_network_Bps * 1e9;
+        des_queue_push(&s->queue, s->queue.now + ticks_from(ns * (double)s->ticks_per_ns),
+                       sim_what(SIM_ARRIVE, op, first, p->first_step + COLL_SWITCH_DONE));
+        return;
+    }
+    for (uint32_t i = 0; i < p->n; i++) {
+        const uint32_t to = first + i * p->stride;
+        net_send_down(&s->net, sim_member_rank(s, o, to), p->level, p->down_bytes,
+                      sim_what(SIM_ARRIVE, op, to, p->first_step + COLL_SWITCH_ANSWER));
+    }
+}
+
 void sim_packet_arrived(sim *s, uint64_t what)
 {
     const uint32_t op = sim_a(what), member = sim_b(what), step = sim_c(what);
@@ -128,6 +162,10 @@ void sim_packet_arrived(sim *s, uint64_t what)
     sim_member *m = sim_member_get(s, op, member);
     const uint32_t phase = plan->n_phases == 1 ? 0 : phase_at(plan, step);
     const coll_phase *p = &plan->phases[phase];
+    if (p->algo == CLUSTER_ALGO_IN_SWITCH && step != p->first_step + COLL_SWITCH_ANSWER) {
+        switch_event(s, op, member, phase, step - p->first_step);
+        return;
+    }
     if (!m->running && m->joined && m->phase == phase && !s->cluster->astra)
         sim_phase_called(s, op, member);
     const uint32_t awaited = m->phase == phase && m->running ? m->sent : 0;
@@ -181,6 +219,11 @@ static bool try_send(sim *s, uint32_t op, uint32_t member, sim_member *m,
         return false;
     m->sent++;
     m->ready--;
+    if (p->algo == CLUSTER_ALGO_IN_SWITCH) {
+        net_send_up(&s->net, m->npu, p->level, p->message_bytes,
+                    sim_what(SIM_ARRIVE, op, member, p->first_step + COLL_SWITCH_CAME));
+        return true;
+    }
     if (s->system->rendezvous) {
         send_by_key(s, op, member, coll_packet_to(p, member, k),
                     coll_packet_from(p, member, k), coll_packet_bytes(p, k));

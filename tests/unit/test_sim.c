@@ -43,7 +43,7 @@ static halley_bytes bytes_of(const char *text)
 typedef struct node {
     uint64_t id;
     uint32_t type;
-    uint64_t us;               /* compute */
+    uint64_t us;               /* compute; memory: bytes */
     int64_t coll, size, group; /* collective: type, bytes, group or 0 */
     uint64_t dep;              /* id of the one it waits for, or 0 */
 } node;
@@ -61,6 +61,8 @@ static halley_trace *trace_of(const node *nodes, size_t n)
         if (nodes[i].dep != 0)
             halley_builder_data(b, nodes[i].dep);
         halley_builder_attr_bool(b, "is_cpu_op", false);
+        if (nodes[i].type == HALLEY_NODE_MEM_LOAD)
+            halley_builder_attr_u64(b, "tensor_size", nodes[i].us);
         if (nodes[i].type != HALLEY_NODE_COLL)
             continue;
         halley_builder_attr_i64(b, "comm_type", nodes[i].coll);
@@ -174,6 +176,53 @@ static void streams_let_compute_nodes_run_side_by_side(void **state)
                       {3, HALLEY_NODE_COMP, 10, 0, 0, 0, 0}};
     assert_near(run(n, 3, RING8), 30e-6, 1e-12);
     assert_near(run(n, 3, RING8 "system: {streams: 2}\n"), 20e-6, 1e-12);
+}
+
+#define SWITCH8(more)                                                                    \
+    "network:\n  - {topology: switch, size: 8, bandwidth: 100 GB/s, latency: 1 us" more  \
+    "}\n"
+
+/* Per NPU S up and S, S/n or (n-1)S down, one hop each, and the switch's own time. */
+static void a_switch_reduces_and_multicasts(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t coll;
+        double down;
+    } rows[] = {{HALLEY_COLL_ALL_REDUCE, 1},
+                {HALLEY_COLL_REDUCE_SCATTER, 1.0 / 8},
+                {HALLEY_COLL_ALL_GATHER, 7}};
+    const char *models[] = {
+        SWITCH8(", in-network: [all-reduce, reduce-scatter, all-gather], "
+                "in-network-delay: 3 us"),
+        SWITCH8(", in-network: [all-reduce, reduce-scatter, all-gather], "
+                "in-network-delay: 3 us") "system: {model: link-queue}\n"};
+    for (size_t i = 0; i < 3; i++) {
+        const node n = {1, HALLEY_NODE_COLL, 0, rows[i].coll, 8000000, 0, 0};
+        for (size_t k = 0; k < 2; k++)
+            assert_near(run(&n, 1, models[k]), 2e-6 + 3e-6 + 8e-5 * (1 + rows[i].down),
+                        1e-11);
+    }
+}
+
+/* Eight NPUs in nodes of four load 1 MB each in pieces of 100 kB. */
+#define POOL(more)                                                                       \
+    RING8                                                                                \
+    "remote-memory: {kind: hierarchical, bandwidth: 10 GB/s, groups: 4, latency: 1 "     \
+    "us, node-bandwidth: 20 GB/s, npu-bandwidth: 50 GB/s, npus-per-node: 4, piece: "     \
+    "100 kB" more "}\n"
+
+static void a_hierarchical_pool_is_as_fast_as_its_slowest_stage(void **state)
+{
+    (void)state;
+    const node n = {1, HALLEY_NODE_MEM_LOAD, 1000000, 0, 0, 0, 0};
+    /* Node 1 is served behind node 0: 1 us latency, 100 us for the 4 MB of node 0 out of
+     * memories of 40 GB/s, 2.5 us for a first piece, 200 us for 4 MB into node 1 at 20
+     * GB/s, 2 us for the last piece into the NPU. */
+    assert_near(run(&n, 1, POOL("")), 305.5e-6, 1e-9);
+    /* Gathered in the node's switch, memories and node links carry a quarter of it, and
+     * the last NPU's own link is what is waited for. */
+    assert_near(run(&n, 1, POOL(", in-switch: true")), 85.375e-6, 1e-9);
 }
 
 static void a_slow_rank_holds_up_the_others(void **state)
@@ -313,6 +362,8 @@ int main(void)
         cmocka_unit_test(a_group_that_is_a_box_uses_its_dimensions),
         cmocka_unit_test(a_node_without_duration_takes_no_time_and_holds_up_nobody),
         cmocka_unit_test(streams_let_compute_nodes_run_side_by_side),
+        cmocka_unit_test(a_switch_reduces_and_multicasts),
+        cmocka_unit_test(a_hierarchical_pool_is_as_fast_as_its_slowest_stage),
         cmocka_unit_test(a_slow_rank_holds_up_the_others),
         cmocka_unit_test(themis_comes_near_its_published_times),
         cmocka_unit_test(many_runs_at_once_do_not_disturb_each_other),
