@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/design.h"
+#include "halley/plan_trace.h"
 #include "halley/search.h"
 
 #include <stdlib.h>
@@ -13,6 +14,7 @@ typedef struct estimate_options {
     design_options design;
     double tokens;
     bool explain;
+    const char *trace;
     cli_output output;
 } estimate_options;
 
@@ -90,6 +92,11 @@ static const cli_option options[] = {
      .kind = CLI_FLAG,
      .offset = offsetof(estimate_options, explain),
      .doc = "show each operator and formula with its numbers"},
+    {.name = "trace",
+     .kind = CLI_TEXT,
+     .metavar = "PREFIX",
+     .offset = offsetof(estimate_options, trace),
+     .doc = "also write the step as Chakra traces PREFIX.0.et and so on"},
     CLI_OUTPUT_OPTIONS(estimate_options, output),
     {0},
 };
@@ -348,6 +355,9 @@ static halley_status run(cli_call *call, halley_error *err)
         if (status == HALLEY_OK) {
             halley_estimate_run(&d->e, &d->model, &d->plan, &d->platform, &d->stack);
             status = write(call, d, err);
+            if (status == HALLEY_OK && o->trace)
+                status = halley_plan_trace_save(o->trace, &d->model, &d->plan,
+                                                &d->platform, &d->stack, NULL, err);
         }
         halley_model_fini(&d->model);
     }

@@ -66,3 +66,9 @@ $ halley estimate -m gpt3-175b
 $ halley estimate -m mixtral-8x7b -c dgx-h100:8 --tp 2 --ep 8 --global-batch 8 --explain | grep -E 'experts in|hidden-bytes'
 >   experts in {*}
 >   hidden-bytes {*}
+
+## a plan becomes traces that check
+$ halley estimate -m gpt-3.6b -c dgx-a100:8 --tp 2 --pp 2 --virtual 3 --global-batch 8 --trace step --csv > /dev/null; halley trace check step
+> step: 8 ranks, 0 errors, 0 warnings, {*}
+$ ls | wc -l
+> 9

@@ -1,0 +1,35 @@
+/* halley/plan_trace.h - a plan as Chakra traces, one a rank. */
+#ifndef HALLEY_PLAN_TRACE_H
+#define HALLEY_PLAN_TRACE_H
+
+#include "halley/estimate.h"
+#include "halley/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * One training step of `rank`: compute nodes with num_ops, tensor_size and a duration (in
+ * microseconds, and in duration_ns), collectives of the plan's groups (pg_name), messages
+ * between stages, loads and stores of what is kept in an outer tier. Ranks count tensor
+ * parallel first, then context, data and pipeline parallel. The plan must have passed
+ * halley_plan_check. On success *out is the caller's.
+ */
+halley_status halley_plan_trace(halley_trace **out, const halley_model *model,
+                                const halley_plan *plan, const halley_platform *platform,
+                                const halley_stack *stack, uint32_t rank,
+                                halley_error *err);
+
+/* Write PREFIX.R.et for every rank, and PREFIX.comm_group.json. *n_nodes (may be NULL):
+ * nodes in all. */
+halley_status halley_plan_trace_save(const char *prefix, const halley_model *model,
+                                     const halley_plan *plan,
+                                     const halley_platform *platform,
+                                     const halley_stack *stack, uint64_t *n_nodes,
+                                     halley_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,26 @@
+/* estimate/groups.h - which ranks of a plan talk to each other, and as which group. */
+#ifndef ESTIMATE_GROUPS_H
+#define ESTIMATE_GROUPS_H
+
+#include "halley/plan.h"
+#include "workload/ops.h"
+
+/* Where a rank stands. */
+typedef struct plan_place {
+    uint32_t tp, cp, dp, pp; /* from 0 */
+} plan_place;
+
+plan_place plan_place_of(const halley_plan *plan, uint32_t rank);
+uint32_t plan_rank_at(const halley_plan *plan, plan_place at);
+
+/*
+ * Groups are numbered from 1, kind after kind, those of one rank left out. The number of
+ * the group of `kind` that `rank` belongs to; 0 when it is alone in it.
+ */
+uint32_t plan_group_of(const halley_plan *plan, workload_group kind, uint32_t rank);
+/* How many groups there are, and the members of group g (1 ... n) in order: their number,
+ * written to `members`, which has room for all ranks of a stage. */
+uint32_t plan_group_count(const halley_plan *plan);
+uint32_t plan_group_members(uint32_t *members, const halley_plan *plan, uint32_t g);
+
+#endif

@@ -1,0 +1,196 @@
+/* A plan as traces: the same work as the estimate, and messages that meet. */
+#include "alloc_fail.h"
+#include "estimate/groups.h"
+#include "estimate/schedule.h"
+#include "halley/plan_trace.h"
+#include "unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *model;
+    halley_plan plan;
+} cases[] = {
+    {"gpt-3.6b", {.tp = 2, .pp = 4, .dp = 2, .virtual_stages = 2, .global_batch = 16}},
+    {"gpt-3.6b",
+     {.tp = 8,
+      .sequence_parallel = true,
+      .recompute = HALLEY_RECOMPUTE_FULL,
+      .global_batch = 4}},
+    {"gpt-3.6b",
+     {.pp = 2, .dp = 2, .schedule = HALLEY_SCHEDULE_GPIPE, .global_batch = 8}},
+    {"llama3-8b", {.dp = 4, .fsdp = 4, .global_batch = 8}},
+    {"llama3-8b", {.tp = 2, .cp = 4, .global_batch = 2}},
+    {"qwen3-30b-a3b", {.pp = 3, .dp = 8, .ep = 8, .global_batch = 16}},
+    {"gpt-3.6b", {.pp = 3, .virtual_stages = 2, .global_batch = 4}}, /* a short round */
+};
+enum { N_CASES = sizeof cases / sizeof *cases };
+
+typedef struct world {
+    halley_model model;
+    halley_platform platform;
+    halley_stack stack;
+    halley_plan plan;
+} world;
+
+static world load(size_t i)
+{
+    world w;
+    halley_error err = {0};
+    halley_stack_default(&w.stack);
+    w.plan = cases[i].plan;
+    if (halley_model_load(&w.model, cases[i].model, &err) != HALLEY_OK ||
+        halley_platform_load(&w.platform, "dgx-a100", &err) != HALLEY_OK ||
+        halley_plan_check(&w.plan, &w.model, 0, &err) != HALLEY_OK)
+        fail_msg("%s", err.text);
+    return w;
+}
+
+static halley_trace *trace(const world *w, uint32_t rank)
+{
+    halley_trace *t = NULL;
+    halley_error err = {0};
+    if (halley_plan_trace(&t, &w->model, &w->plan, &w->platform, &w->stack, rank, &err) !=
+        HALLEY_OK)
+        fail_msg("%s", err.text);
+    return t;
+}
+
+static uint32_t n_ranks(const halley_plan *p)
+{
+    return p->tp * p->cp * p->dp * p->pp;
+}
+
+static void every_pass_comes_once_and_backward_after_forward(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_CASES; i++) {
+        const world w = load(i);
+        const uint32_t m = halley_plan_micro_batches(&w.plan), v = w.plan.virtual_stages;
+        for (uint32_t stage = 0; stage < w.plan.pp; stage++) {
+            int seen[64] = {0};
+            assert_true(m * v <= 64);
+            for (uint32_t k = 0; k < plan_pass_count(&w.plan); k++) {
+                const plan_pass p = plan_pass_at(&w.plan, stage, k);
+                int *s = &seen[p.micro_batch * v + p.chunk];
+                assert_int_equal(*s, p.backward ? 1 : 0);
+                ++*s;
+            }
+            for (uint32_t k = 0; k < m * v; k++)
+                assert_int_equal(seen[k], 2);
+        }
+    }
+}
+
+static void every_rank_is_in_the_groups_it_names(void **state)
+{
+    (void)state;
+    static const workload_group kinds[] = {WORKLOAD_TP, WORKLOAD_CP, WORKLOAD_EP,
+                                           WORKLOAD_DP};
+    for (size_t i = 0; i < N_CASES; i++) {
+        const world w = load(i);
+        uint32_t members[64];
+        for (uint32_t r = 0; r < n_ranks(&w.plan); r++)
+            for (size_t k = 0; k < 4; k++) {
+                const uint32_t g = plan_group_of(&w.plan, kinds[k], r);
+                if (!g)
+                    continue;
+                assert_true(g <= plan_group_count(&w.plan));
+                const uint32_t n = plan_group_members(members, &w.plan, g);
+                bool in = false;
+                for (uint32_t j = 0; j < n; j++) {
+                    in |= members[j] == r;
+                    assert_int_equal(plan_group_of(&w.plan, kinds[k], members[j]), g);
+                }
+                assert_true(in);
+            }
+    }
+}
+
+static uint64_t number(const halley_trace *t, uint32_t node, const char *name)
+{
+    halley_attr a;
+    uint64_t value = 0;
+    if (halley_node_find_attr(&a, t, node, name))
+        assert_true(halley_attr_to_u64(&a, &value));
+    return value;
+}
+
+static void the_slowest_rank_computes_as_long_as_the_estimate(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_CASES; i++) {
+        const world w = load(i);
+        halley_estimate e;
+        halley_estimate_run(&e, &w.model, &w.plan, &w.platform, &w.stack);
+        const uint32_t rank = e.slow_stage * w.plan.tp * w.plan.cp * w.plan.dp;
+        halley_trace *t = trace(&w, rank);
+        double sum = 0;
+        for (uint32_t k = 0; k < halley_trace_count(t); k++)
+            sum += (double)number(t, k, "duration_ns") * 1e-9;
+        halley_trace_free(t);
+        double want = e.part_s[HALLEY_PART_FORWARD] + e.part_s[HALLEY_PART_BACKWARD] +
+                      e.part_s[HALLEY_PART_HOST] + e.part_s[HALLEY_PART_ACCUMULATE] +
+                      e.part_s[HALLEY_PART_OPTIMIZER] + e.part_s[HALLEY_PART_OTHER];
+        want += e.part_s[HALLEY_PART_RECOMPUTE];
+        /* recomputed messages are collectives in the trace */
+        const double slack = w.plan.recompute ? 0.15 : 0.01;
+        if (!(fabs(sum / want - 1) < slack))
+            fail_msg("case %zu: %g s in the trace, %g s estimated", i, sum, want);
+    }
+}
+
+static void what_is_sent_is_received(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_CASES; i++) {
+        const world w = load(i);
+        int64_t balance = 0;
+        for (uint32_t r = 0; r < n_ranks(&w.plan); r++) {
+            halley_trace *t = trace(&w, r);
+            for (uint32_t k = 0; k < halley_trace_count(t); k++) {
+                const uint32_t type = halley_node_type_of(t, k);
+                if (type != HALLEY_NODE_SEND && type != HALLEY_NODE_RECV)
+                    continue;
+                const uint64_t key = number(t, k, "comm_tag") * 1000003 +
+                                     number(t, k, "comm_src") * 1009 +
+                                     number(t, k, "comm_dst");
+                balance += type == HALLEY_NODE_SEND ? (int64_t)key : -(int64_t)key;
+            }
+            halley_trace_free(t);
+        }
+        assert_true(balance == 0);
+    }
+}
+
+static halley_status make_one(void *context, halley_error *err)
+{
+    const world *w = context;
+    halley_trace *t = NULL;
+    const halley_status status =
+        halley_plan_trace(&t, &w->model, &w->plan, &w->platform, &w->stack, 0, err);
+    if (status == HALLEY_OK)
+        halley_trace_free(t);
+    return status;
+}
+
+static void running_out_of_memory_is_reported(void **state)
+{
+    (void)state;
+    world w = load(4);
+    assert_true(alloc_fail_everywhere(make_one, &w) > 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_pass_comes_once_and_backward_after_forward),
+        cmocka_unit_test(every_rank_is_in_the_groups_it_names),
+        cmocka_unit_test(the_slowest_rank_computes_as_long_as_the_estimate),
+        cmocka_unit_test(what_is_sent_is_received),
+        cmocka_unit_test(running_out_of_memory_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
