@@ -39,6 +39,7 @@ static halley_status run(check_set *s, uint32_t n_threads, halley_error *err)
     if (s->distinct->n_ranks > 1) {
         TRY(check_p2p(s, err));
         TRY(check_coll(s, err));
+        TRY(check_wait(s, err));
     }
     return s->found->failed ? error_nomem(err) : HALLEY_OK;
 }

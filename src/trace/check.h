@@ -52,6 +52,7 @@ typedef enum check_code {
     CHECK_COLL_SIZE,
     CHECK_COLL_ORDER,
     CHECK_COLL_ORDER_UNSURE,
+    CHECK_DEADLOCK,
     CHECK_N_CODES
 } check_code;
 
@@ -132,5 +133,7 @@ typedef struct check_set {
 check_place check_place_of(const check_set *s, uint32_t rank);
 halley_status check_p2p(check_set *s, halley_error *err);
 halley_status check_coll(check_set *s, halley_error *err);
+/* After check_coll, which numbers the groups. */
+halley_status check_wait(check_set *s, halley_error *err);
 
 #endif

@@ -48,6 +48,7 @@ static const struct {
     [CHECK_COLL_SIZE] = {"coll-size", HALLEY_ERROR},
     [CHECK_COLL_ORDER] = {"coll-order", HALLEY_ERROR},
     [CHECK_COLL_ORDER_UNSURE] = {"coll-order-unsure", HALLEY_WARNING},
+    [CHECK_DEADLOCK] = {"deadlock", HALLEY_ERROR},
 };
 
 halley_severity check_severity(check_code code)

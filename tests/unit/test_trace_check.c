@@ -447,6 +447,74 @@ static void a_file_of_groups_decides_membership(void **state)
     remove(path);
 }
 
+/* Two ranks, chained nodes each: sends, receives and collectives of groups "a" and "b".
+ */
+static halley_check_report *check_chains(const char *first, const char *second)
+{
+    const char *plans[] = {first, second};
+    halley_trace *traces[2];
+    for (int32_t rank = 0; rank < 2; rank++) {
+        halley_builder *b = make_start();
+        make_comp(b, 1, (uint64_t)rank);
+        halley_builder_data(b, 99); /* dangling: counts as met */
+        for (uint64_t i = 0; plans[rank][i] != '\0'; i++) {
+            const char c = plans[rank][i];
+            if (c == 'a' || c == 'b')
+                make_coll(b, 2 + i, 0, 8, c == 'a' ? "a" : "b");
+            else
+                make_p2p(b, 2 + i, c == 's', 1 - rank, 0, 8);
+            halley_builder_data(b, 1 + i);
+        }
+        traces[rank] = make_finish(b);
+    }
+    return check(make_set(traces, 2));
+}
+
+static void ranks_that_wait_for_each_other_are_reported(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *first, *second;
+        bool stuck;
+    } cases[] = {
+        {"ab", "ab", false},     {"ab", "ba", true},      {"sr", "rs", false},
+        {"sr", "sr", false},     {"rs", "rs", true},      {"rsrs", "srsr", false},
+        {"sar", "rsa", false},   {"sarb", "rasb", false}, {"srsr", "srsr", false},
+        {"ssrr", "srsr", false}, {"rasb", "arsb", true},  {"ras", "asr", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        halley_check_report *r = check_chains(cases[i].first, cases[i].second);
+        if ((count(r, "deadlock") > 0) != cases[i].stuck)
+            fail_msg("%s against %s", cases[i].first, cases[i].second);
+        halley_check_report_free(r);
+    }
+    halley_check_report *r = check_chains("rs", "rs");
+    assert_string_equal(find(r, "deadlock")->sentence,
+                        "ranks wait for each other in a circle of 2: node 2 \"recv\" of "
+                        "rank 0 -> node 2 \"recv\" of rank 1 -> node 2 \"recv\" of rank "
+                        "0 (-> reads: cannot go on before)");
+    halley_check_report_free(r);
+}
+
+static halley_status check_again(void *context, halley_error *err);
+
+static void running_out_of_memory_while_looking_for_circles_is_an_error(void **state)
+{
+    (void)state;
+    halley_trace *traces[2];
+    for (int32_t rank = 0; rank < 2; rank++) {
+        halley_builder *b = make_start();
+        make_p2p(b, 1, false, 1 - rank, 0, 8);
+        make_p2p(b, 2, true, 1 - rank, 0, 8);
+        halley_builder_data(b, 1);
+        make_coll(b, 3, 0, 8, NULL);
+        traces[rank] = make_finish(b);
+    }
+    halley_trace_set *set = make_set(traces, 2);
+    assert_true(alloc_fail_everywhere(check_again, set) > 50);
+    halley_trace_set_free(set);
+}
+
 static void equal_ranks_are_reported_once_with_their_number(void **state)
 {
     (void)state;
@@ -515,6 +583,8 @@ int main(void)
         cmocka_unit_test(an_order_that_nothing_forces_is_a_warning),
         cmocka_unit_test(declared_members_must_take_part_and_others_must_not),
         cmocka_unit_test(a_file_of_groups_decides_membership),
+        cmocka_unit_test(ranks_that_wait_for_each_other_are_reported),
+        cmocka_unit_test(running_out_of_memory_while_looking_for_circles_is_an_error),
         cmocka_unit_test(equal_ranks_are_reported_once_with_their_number),
         cmocka_unit_test(running_out_of_memory_while_checking_is_an_error),
     };
