@@ -217,7 +217,7 @@
     n: () => next(1),
     p: () => next(-1),
     "]": () => pick((picked + 1) % boxes.length, true),
-    "[": () => pick((picked - 1 + boxes.length) % boxes.length, true),
+    "[": () => pick(picked > 0 ? picked - 1 : boxes.length - 1, true),
     d: () => step(out),
     u: () => step(into),
     Escape: () => pick(-1, false),
