@@ -73,6 +73,10 @@ halley_status et_old_read(halley_trace **out, const et_old_schema *schema, file_
 /* JSON forms (json_read.c). */
 halley_status json_trace_read(halley_trace **out, file_input *in, const char *path,
                               const halley_load_opts *opts, halley_error *err);
+/* halley_trace_save_json into memory: *out is the caller's, to strbuf_fini. */
+halley_status json_trace_encode(strbuf *out, const halley_trace *trace,
+                                halley_json_style style, bool lossy, uint64_t *n_dropped,
+                                halley_error *err);
 
 /* Whether the trace will have a metadata message (builders: yes unless told otherwise).
  */

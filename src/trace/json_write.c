@@ -3,6 +3,7 @@
  * base64, defaults left out. Three styles of the same objects: one document, one object a
  * line, and the indented objects without separators that Chakra's jsonizer writes.
  */
+#include "base/utf8.h"
 #include "trace/et.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ enum { FLUSH_BYTES = 1 << 20, MAX_DEPTH = 8 };
 
 typedef struct json_writer {
     strbuf out;
-    file_output *to;
+    file_output *to; /* NULL: keep everything in `out` */
     const halley_trace *t;
     bool indented; /* Chakra's layout, ASCII only */
     bool lossy;
@@ -75,19 +76,20 @@ static void refuse(json_writer *w, const char *what)
                   what);
 }
 
+/* The next character; U+FFFD for a byte that belongs to none. */
 static uint32_t next_code_point(str *s)
 {
     const uint8_t *const at = (const uint8_t *)s->at;
-    const size_t n = at[0] < 0x80 ? 1 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-    uint32_t code = n == 1 ? at[0] : at[0] & (0x7fu >> n);
+    const size_t n = utf8_length(at, s->n);
+    uint32_t code = n == 0 ? 0xfffd : n == 1 ? at[0] : at[0] & (0x7fu >> n);
     for (size_t i = 1; i < n; i++)
         code = code << 6 | (at[i] & 0x3f);
-    s->at += n;
-    s->n -= n;
+    s->at += n > 0 ? n : 1;
+    s->n -= n > 0 ? n : 1;
     return code;
 }
 
-/* Valid UTF-8 in ASCII, as Python's json does it. */
+/* Text in ASCII, as Python's json does it. */
 static void put_ascii(strbuf *out, str s)
 {
     strbuf_add_char(out, '"');
@@ -115,10 +117,9 @@ static void put_ascii(strbuf *out, str s)
 static void put_text(json_writer *w, halley_bytes bytes, const char *what)
 {
     const str s = {bytes.at, bytes.n};
-    const bool valid = str_utf8_valid(s);
-    if (!valid)
+    if (!str_utf8_valid(s))
         refuse(w, what);
-    if (valid && w->indented)
+    if (w->indented)
         put_ascii(&w->out, s);
     else
         strbuf_json(&w->out, s);
@@ -140,15 +141,27 @@ static void put_base64(json_writer *w, halley_bytes bytes)
     strbuf_add_char(&w->out, '"');
 }
 
+/* The value in e or g form, whatever locale a host of the library has set; and what that
+ * reads as. */
+static double format_real(char text[40], char form, int precision, double value)
+{
+    const int n = form == 'e' ? snprintf(text, 40, "%.*e", precision, value)
+                              : snprintf(text, 40, "%.*g", precision, value);
+    for (int i = 0; i < n; i++)
+        if (text[i] == ',')
+            text[i] = '.';
+    double back = 0;
+    return str_to_double((str){text, (size_t)n}, &back) ? back : __builtin_nan("");
+}
+
 /* The shortest digits that read back as the same number, laid out as Python's repr does.
  */
 static void put_digits(strbuf *out, double value)
 {
     char text[40];
     int precision = 0;
-    do
-        snprintf(text, sizeof text, "%.*e", precision, value);
-    while (strtod(text, NULL) != value && precision++ < 16);
+    while (format_real(text, 'e', precision, value) != value && precision < 16)
+        precision++;
     const int exponent = atoi(strchr(text, 'e') + 1);
     if (exponent < -4 || exponent >= 16) {
         const size_t n = (size_t)(strchr(text, 'e') - text);
@@ -157,7 +170,9 @@ static void put_digits(strbuf *out, double value)
         return;
     }
     const int decimals = precision > exponent ? precision - exponent : 1;
-    strbuf_printf(out, "%.*f", decimals, value);
+    const int n = snprintf(text, sizeof text, "%.*f", decimals, value);
+    for (int i = 0; i < n; i++)
+        strbuf_add_char(out, text[i] == ',' ? '.' : text[i]);
 }
 
 static void put_real(strbuf *out, double value)
@@ -181,8 +196,7 @@ static double shortest_float(uint64_t bits)
     char text[40];
     double value = 0;
     for (int precision = 6; precision <= 9; precision++) {
-        snprintf(text, sizeof text, "%.*g", precision, (double)f);
-        value = strtod(text, NULL);
+        value = format_real(text, 'g', precision, (double)f);
         if ((float)value == f)
             break;
     }
@@ -368,6 +382,11 @@ static void put_node(json_writer *w, uint32_t i)
 {
     const halley_trace *const t = w->t;
     open_scope(w, '{');
+    /* Without metadata, a first object of attributes alone would be taken for it. */
+    if (i == 0 && halley_node_id(t, 0) == 0 && !halley_trace_has_metadata(t)) {
+        put_key(w, "id");
+        strbuf_add(&w->out, STR("\"0\""));
+    }
     put_u64(w, "id", halley_node_id(t, i));
     put_named_text(w, "name", halley_node_name(t, i), "the name is not UTF-8");
     put_type(w, halley_node_type_of(t, i));
@@ -414,7 +433,7 @@ static void put_meta(json_writer *w)
 
 static void flush(json_writer *w, size_t at_least)
 {
-    if (w->out.n < at_least)
+    if (!w->to || w->out.n < at_least)
         return;
     file_output_write(w->to, w->out.at, w->out.n);
     w->out.n = 0;
@@ -451,6 +470,23 @@ static halley_status write_all(json_writer *w, halley_json_style style)
         w->status = error_nomem(w->err);
     flush(w, 1);
     return w->status;
+}
+
+halley_status json_trace_encode(strbuf *out, const halley_trace *trace,
+                                halley_json_style style, bool lossy, uint64_t *n_dropped,
+                                halley_error *err)
+{
+    json_writer w = {
+        .t = trace, .indented = style == HALLEY_JSON_CHAKRA, .lossy = lossy, .err = err};
+    const halley_status status = write_all(&w, style);
+    if (status) {
+        strbuf_fini(&w.out);
+        return status;
+    }
+    *out = w.out;
+    if (n_dropped)
+        *n_dropped = w.n_dropped;
+    return HALLEY_OK;
 }
 
 halley_status halley_trace_save_json(const halley_trace *trace, const char *path,
