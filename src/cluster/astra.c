@@ -34,8 +34,8 @@ static halley_status memory_number(uint64_t *out, const conf_file *file, const c
     return HALLEY_OK;
 }
 
-static halley_status read_memory(halley_cluster *c, const conf_file *file,
-                                 halley_error *err)
+halley_status astra_memory_from(halley_cluster *c, const conf_file *file,
+                                halley_error *err)
 {
     uint64_t bw = 0, per_node = 0;
     TRY(astra_map(file, err));
@@ -71,7 +71,7 @@ halley_status astra_read_memory(halley_cluster *c, const char *path, halley_erro
     if (path == NULL)
         return HALLEY_OK;
     TRY(conf_load(&file, path, err));
-    const halley_status status = read_memory(c, &file, err);
+    const halley_status status = astra_memory_from(c, &file, err);
     conf_fini(&file);
     return status;
 }

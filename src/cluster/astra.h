@@ -11,6 +11,16 @@ halley_status astra_read_system(halley_cluster *c, const halley_astra_files *fil
 halley_status astra_read_memory(halley_cluster *c, const char *path, halley_error *err);
 halley_status astra_read_groups(halley_cluster *c, const char *path, halley_error *err);
 
+/* The same from files that are read already. */
+halley_status astra_network_from(halley_cluster *c, const conf_file *file,
+                                 halley_error *err);
+halley_status astra_system_from(halley_cluster *c, const conf_file *file,
+                                const halley_astra_files *files, halley_error *err);
+halley_status astra_memory_from(halley_cluster *c, const conf_file *file,
+                                halley_error *err);
+/* A cluster in our own form. */
+halley_status cluster_own_from(halley_cluster *c, const conf_file *file,
+                               halley_error *err);
 /* A map from group to ranks, and one from node id to trace prefix. */
 halley_status cluster_read_groups(halley_cluster *c, const conf_file *file,
                                   const conf_node *map, halley_error *err);

@@ -87,8 +87,8 @@ static halley_status find_lists(const conf_node **lists, halley_cluster *c,
     return HALLEY_OK;
 }
 
-static halley_status read_lists(halley_cluster *c, const conf_file *file,
-                                halley_error *err)
+halley_status astra_network_from(halley_cluster *c, const conf_file *file,
+                                 halley_error *err)
 {
     const conf_node *lists[N_KEYS];
     uint64_t total = 1;
@@ -110,7 +110,7 @@ halley_status astra_read_network(halley_cluster *c, const char *path, halley_err
 {
     conf_file file;
     TRY(conf_load(&file, path, err));
-    const halley_status status = read_lists(c, &file, err);
+    const halley_status status = astra_network_from(c, &file, err);
     conf_fini(&file);
     return status;
 }

@@ -362,14 +362,20 @@ static halley_status read_all(const reader *r, const halley_astra_files *files)
     return read_per_node(r);
 }
 
+halley_status astra_system_from(halley_cluster *c, const conf_file *file,
+                                const halley_astra_files *files, halley_error *err)
+{
+    c->system.queues = files->queues_per_dim == 0 ? 1 : files->queues_per_dim;
+    c->system.rendezvous = files->rendezvous;
+    return read_all(&(reader){c, file, err}, files);
+}
+
 halley_status astra_read_system(halley_cluster *c, const halley_astra_files *files,
                                 halley_error *err)
 {
     conf_file file;
-    c->system.queues = files->queues_per_dim == 0 ? 1 : files->queues_per_dim;
-    c->system.rendezvous = files->rendezvous;
     TRY(conf_load(&file, files->system, err));
-    const halley_status status = read_all(&(reader){c, &file, err}, files);
+    const halley_status status = astra_system_from(c, &file, files, err);
     conf_fini(&file);
     return status;
 }

@@ -720,6 +720,12 @@ static halley_status read_cluster(const reader *r)
                               : cluster_read_groups(r->c, r->file, raw.groups, r->err);
 }
 
+halley_status cluster_own_from(halley_cluster *c, const conf_file *file,
+                               halley_error *err)
+{
+    return read_cluster(&(reader){c, file, err});
+}
+
 halley_status halley_cluster_load(halley_cluster **out, const char *path,
                                   halley_error *err)
 {
