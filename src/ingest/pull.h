@@ -1,0 +1,30 @@
+/* ingest/pull.h - small steps over json_reader that both readers of recordings take. */
+#ifndef INGEST_PULL_H
+#define INGEST_PULL_H
+
+#include "base/json.h"
+
+#define PULL_NONE UINT64_MAX
+
+static inline bool pull_is(str text, const char *word, size_t n)
+{
+    return text.n == n && __builtin_memcmp(text.at, word, n) == 0;
+}
+/* Does the reader's last text equal this literal? */
+#define PULL_IS(text, literal) pull_is((text), "" literal, sizeof(literal) - 1)
+
+/* The whole number behind a number or a string token (decimal, or 0x…); PULL_NONE for
+ * what is none. Negative numbers come out as two's complement. */
+uint64_t pull_u64(const json_reader *r, json_token token);
+/* Microseconds, with a fraction perhaps, as nanoseconds: exact to the nanosecond, halves
+ * rounded up. False: no number, or none that fits. */
+bool pull_us_as_ns(str text, int64_t *out);
+/* The last key or string without escapes; `scratch` holds it when it had any. */
+str pull_text(json_reader *r, strbuf *scratch);
+/*
+ * The value that starts with `token` as Python's repr() would print it after json.load():
+ * what Chakra keeps in IOInfo. False: JSON_ERROR came up (r->problem).
+ */
+bool pull_repr(json_reader *r, json_token token, strbuf *to);
+
+#endif
