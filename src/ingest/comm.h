@@ -1,0 +1,22 @@
+/* ingest/comm.h - which nodes communicate, and what they say about it. */
+#ifndef INGEST_COMM_H
+#define INGEST_COMM_H
+
+#include "ingest/link.h"
+
+/* Is this the name of a kernel of NCCL, RCCL or MSCCL? */
+bool comm_is_kernel(str name);
+/* Is this an annotation of a backend: "nccl:…", "gloo:…"? */
+bool comm_is_backend(str name);
+/* The type a name of a kernel, collective or annotation stands for; false: none. */
+bool comm_type_of(comm_info *info, str name);
+
+/* A kernel of a communication library; INVALID when its type cannot be told. */
+comm_info comm_of_kernel(const link_graph *g, uint32_t node);
+/*
+ * A host node that communicates itself: what gloo, MPI and UCC do, and NCCL in a trace
+ * without its kernels (`no_kernels`).
+ */
+comm_info comm_of_host(const link_graph *g, uint32_t node, bool no_kernels);
+
+#endif

@@ -1,0 +1,430 @@
+/*
+ * Writing the linked graph as a trace.
+ *
+ * Ids are those Chakra's linker gives: host nodes in order of their ids, and behind each
+ * of them, in order of time, what it launched; counting from 0. What Chakra does not have
+ * (sets, waits, gaps) is numbered behind all of these, so that a node both have has the
+ * same id in both. Parents are control dependencies, everything else data dependencies.
+ *
+ * duration_micros is all the own time of an operator, rounded, as Chakra counts it;
+ * duration_ns what it takes where it stands. They differ for an operator part of whose
+ * own time stands further back, in gap nodes under it: these have it in duration_ns only.
+ * So whichever of the two a reader goes by, all times add up to the same.
+ */
+#include "ingest/comm.h"
+#include "ingest/link.h"
+#include "ingest/work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct emitter {
+    link_graph *g;
+    halley_builder *b;
+    uint64_t *ids;        /* by node */
+    uint32_t *order;      /* nodes in order of ids */
+    uint32_t *dep_at;     /* by node, n + 1: where its dependencies start */
+    uint32_t *deps;       /* nodes */
+    work *works;          /* by host node; n_ops and n_bytes 0 = none */
+    int64_t *launched_ns; /* by host node: time of what it launched, for shares */
+    int64_t zero_ns;      /* the time that is written as 0 */
+    bool has_gpu;         /* devices compute, not host nodes */
+} emitter;
+
+static halley_bytes bytes_of(str s)
+{
+    return (halley_bytes){s.at, s.n};
+}
+
+/* Whether Chakra's linker has this node. */
+static bool is_chakras(const link_graph *g, const link_node *n)
+{
+    return n->kind == LINK_HOST ||
+           (n->kind == LINK_GPU && g->device->events.at[n->ref].kind != DEVICE_SET);
+}
+
+/* Nodes are in order of time already; sort those of Chakra by parent, the rest behind. */
+static bool number_nodes(emitter *m)
+{
+    const link_graph *const g = m->g;
+    const size_t n = g->nodes.n, n_host = g->host->nodes.n;
+    uint32_t *const at = mem_array_zero(n_host + 2, sizeof *at);
+    if (!at)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const link_node *const node = &g->nodes.at[i];
+        const size_t slot = !is_chakras(g, node) ? n_host : i < n_host ? i : node->parent;
+        at[slot + 1]++;
+    }
+    for (size_t i = 0; i <= n_host; i++)
+        at[i + 1] += at[i];
+    for (uint32_t i = 0; i < n; i++) {
+        const link_node *const node = &g->nodes.at[i];
+        const size_t slot = !is_chakras(g, node) ? n_host : i < n_host ? i : node->parent;
+        m->ids[i] = at[slot];
+        m->order[at[slot]++] = i;
+    }
+    free(at);
+    return true;
+}
+
+/* Edges as lists of dependencies, without doubles, the smallest id first. */
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t *const x = a, *const y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+static bool sort_edges(emitter *m)
+{
+    const link_graph *const g = m->g;
+    const size_t n = g->nodes.n;
+    m->dep_at = mem_array_zero(n + 2, sizeof *m->dep_at);
+    m->deps = mem_array(g->edges.n, sizeof *m->deps);
+    if (!m->dep_at || !m->deps || g->edges.n >= UINT32_MAX)
+        return false;
+    for (size_t i = 0; i < g->edges.n; i++)
+        m->dep_at[g->edges.at[i].to + 2]++;
+    for (size_t i = 1; i < n + 1; i++)
+        m->dep_at[i + 1] += m->dep_at[i];
+    for (size_t i = 0; i < g->edges.n; i++) /* ids, so that they sort */
+        m->deps[m->dep_at[g->edges.at[i].to + 1]++] =
+            (uint32_t)m->ids[g->edges.at[i].from];
+    for (size_t i = 0; i < n; i++)
+        qsort(m->deps + m->dep_at[i], m->dep_at[i + 1] - m->dep_at[i], sizeof *m->deps,
+              by_number);
+    return true;
+}
+
+/* What host nodes compute: those that launched something, and those without children in
+ * a trace without devices. */
+static void find_work(emitter *m)
+{
+    const link_graph *const g = m->g;
+    for (size_t i = g->host->nodes.n; i < g->nodes.n; i++)
+        if (g->nodes.at[i].kind == LINK_GPU) {
+            m->has_gpu = true;
+            m->launched_ns[g->nodes.at[i].parent] += g->nodes.at[i].duration_ns + 1;
+        }
+    if (!m->has_gpu) { /* leaves compute: what has a child does not */
+        for (size_t i = 0; i < g->host->nodes.n; i++)
+            m->launched_ns[i] = 1;
+        for (size_t i = 0; i < g->host->nodes.n; i++)
+            if (g->nodes.at[i].parent != LINK_NONE)
+                m->launched_ns[g->nodes.at[i].parent] = 0;
+    }
+    for (uint32_t i = 0; i < g->host->nodes.n; i++) {
+        if (m->launched_ns[i] == 0)
+            continue;
+        const host_io io = host_io_get(g->host, i);
+        if (!work_of(&m->works[i], link_name(g, i), &io))
+            m->works[i] = (work){0};
+    }
+}
+
+static uint64_t share(uint64_t amount, int64_t part_ns, int64_t whole_ns)
+{
+    return (uint64_t)((__extension__(unsigned __int128) amount * (uint64_t)part_ns) /
+                      (uint64_t)whole_ns);
+}
+
+static halley_node_type type_of(const emitter *m, uint32_t i)
+{
+    const link_graph *const g = m->g;
+    const link_node *const n = &g->nodes.at[i];
+    if (m->g->comm_of[i] != LINK_NONE)
+        return m->g->comms.at[m->g->comm_of[i]].type;
+    if (n->kind == LINK_HOST && str_contains(link_name(g, i), STR("process_group:init")))
+        return HALLEY_NODE_METADATA;
+    return HALLEY_NODE_COMP;
+}
+
+static void emit_comm(const emitter *m, uint32_t i)
+{
+    halley_builder *const b = m->b;
+    const comm_info *const c = &m->g->comms.at[m->g->comm_of[i]];
+    if (c->type == HALLEY_NODE_COLL)
+        (void)halley_builder_attr_i64(b, "comm_type", (int64_t)c->coll);
+    if (c->has_size && c->n_bytes <= INT64_MAX)
+        (void)halley_builder_attr_i64(b, "comm_size", (int64_t)c->n_bytes);
+    if (c->group.n > 0)
+        (void)halley_builder_attr_text(b, "pg_name", bytes_of(c->group));
+    if (c->source <= INT32_MAX)
+        (void)halley_builder_attr_i32(b, "comm_src", (int32_t)c->source);
+    if (c->destination <= INT32_MAX)
+        (void)halley_builder_attr_i32(b, "comm_dst", (int32_t)c->destination);
+    if (c->type != HALLEY_NODE_COLL)
+        (void)halley_builder_attr_i32(b, "comm_tag",
+                                      c->tag <= INT32_MAX ? (int32_t)c->tag : 0);
+    if (c->dtype.n > 0)
+        (void)halley_builder_attr_text(b, "dtype", bytes_of(c->dtype));
+}
+
+/* The copy's direction, as in "Memcpy HtoD (Pinned -> Device)"; "" = none. */
+static str direction_of(str name)
+{
+    static const char *const known[] = {"HtoD", "DtoH", "DtoD", "HtoH", "PtoP"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (str_contains(name, str_from(known[i])))
+            return str_from(known[i]);
+    return STR("");
+}
+
+static void emit_device(const emitter *m, uint32_t i)
+{
+    const link_graph *const g = m->g;
+    const device_event *const event = &g->device->events.at[g->nodes.at[i].ref];
+    const bool moves = event->kind != DEVICE_KERNEL;
+    if (moves) {
+        const str direction =
+            event->kind == DEVICE_SET ? STR("set") : direction_of(link_name(g, i));
+        (void)halley_builder_attr_text(m->b, "memory_op",
+                                       bytes_of(direction.n ? direction : STR("copy")));
+        if (event->extra != DEVICE_NONE)
+            (void)halley_builder_attr_u64(m->b, "tensor_size",
+                                          g->device->bytes.at[event->extra]);
+        return;
+    }
+    const uint32_t parent = g->nodes.at[i].parent;
+    const work *const w = &m->works[parent];
+    if (m->g->comm_of[i] != LINK_NONE || w->n_bytes == 0)
+        return;
+    const int64_t part = g->nodes.at[i].duration_ns + 1, whole = m->launched_ns[parent];
+    (void)halley_builder_attr_i64(m->b, "num_ops", (int64_t)share(w->n_ops, part, whole));
+    (void)halley_builder_attr_u64(m->b, "tensor_size", share(w->n_bytes, part, whole));
+    g->report->n_with_work++;
+}
+
+static void emit_io(const emitter *m, uint32_t host)
+{
+    const host_io io = host_io_get(m->g->host, host);
+    const halley_io in = {.present = io.values.n + io.shapes.n + io.types.n > 0,
+                          .values = bytes_of(io.values),
+                          .shapes = bytes_of(io.shapes),
+                          .types = bytes_of(io.types)};
+    const halley_io out = {.present =
+                               io.out_values.n + io.out_shapes.n + io.out_types.n > 0,
+                           .values = bytes_of(io.out_values),
+                           .shapes = bytes_of(io.out_shapes),
+                           .types = bytes_of(io.out_types)};
+    if (in.present)
+        (void)halley_builder_inputs(m->b, &in);
+    if (out.present)
+        (void)halley_builder_outputs(m->b, &out);
+    host_io_release(m->g->host, host);
+}
+
+/* The attributes Chakra's converter keeps of a host node, in its order. */
+static void emit_host(const emitter *m, uint32_t host)
+{
+    const host_node *const n = &m->g->host->nodes.at[host];
+    halley_builder *const b = m->b;
+    (void)halley_builder_attr_i64(b, "rf_id", (int64_t)n->rf_id);
+    (void)halley_builder_attr_i64(b, "fw_parent", (int64_t)n->fw_parent);
+    (void)halley_builder_attr_i64(b, "seq_id", n->seq_id);
+    (void)halley_builder_attr_i64(b, "scope", (int64_t)n->scope);
+    (void)halley_builder_attr_i64(b, "tid", (int64_t)n->tid);
+    (void)halley_builder_attr_i64(b, "fw_tid", (int64_t)n->fw_tid);
+    const str schema = n->op_schema == HOST_NONE
+                           ? STR("")
+                           : intern_text(&m->g->host->texts, n->op_schema);
+    (void)halley_builder_attr_text(b, "op_schema", bytes_of(schema));
+}
+
+static uint32_t host_of_node(const link_graph *g, uint32_t i)
+{
+    while (i != LINK_NONE && g->nodes.at[i].kind != LINK_HOST)
+        i = g->nodes.at[i].parent;
+    return i;
+}
+
+static void emit_edges(const emitter *m, uint32_t i)
+{
+    const link_graph *const g = m->g;
+    const uint32_t parent = g->nodes.at[i].parent;
+    for (uint32_t k = m->dep_at[i]; k < m->dep_at[i + 1]; k++)
+        if (k == m->dep_at[i] || m->deps[k] != m->deps[k - 1]) {
+            (void)halley_builder_data(m->b, m->deps[k]);
+            g->report->n_data_edges++;
+        }
+    if (parent == LINK_NONE)
+        return;
+    if (!link_before(g, parent, i)) {
+        g->report->n_against_time++;
+        return;
+    }
+    (void)halley_builder_ctrl(m->b, m->ids[parent]);
+    g->report->n_ctrl_edges++;
+}
+
+static int64_t stream_of(const link_graph *g, const link_node *n)
+{
+    if (n->kind != LINK_GPU)
+        return 0;
+    const device_trace *const d = g->device;
+    return (int64_t)d->streams.at[d->events.at[n->ref].place].stream;
+}
+
+/* Of a trace without devices: what the operator itself computes. */
+static void emit_host_work(const emitter *m, uint32_t i)
+{
+    if (m->has_gpu || m->works[i].n_bytes == 0 || m->g->comm_of[i] != LINK_NONE)
+        return;
+    (void)halley_builder_attr_i64(m->b, "num_ops", (int64_t)m->works[i].n_ops);
+    (void)halley_builder_attr_u64(m->b, "tensor_size", m->works[i].n_bytes);
+    m->g->report->n_with_work++;
+}
+
+static void emit_node(const emitter *m, uint32_t i)
+{
+    const link_graph *const g = m->g;
+    halley_builder *const b = m->b;
+    const link_node *const n = &g->nodes.at[i];
+    (void)halley_builder_node(b, m->ids[i], (uint32_t)type_of(m, i),
+                              bytes_of(link_name(g, i)));
+    const int64_t start = n->timed ? n->start_ns - m->zero_ns : 0;
+    const int64_t own = n->is_split ? 0 : n->duration_ns + n->split_ns;
+    (void)halley_builder_time(b, (uint64_t)start / 1000, ((uint64_t)own + 500) / 1000);
+    emit_edges(m, i);
+    if (n->kind == LINK_HOST)
+        emit_io(m, i);
+    const uint32_t host = host_of_node(g, i);
+    if (host != LINK_NONE)
+        emit_host(m, host);
+    (void)halley_builder_attr_bool(b, "is_cpu_op", n->kind != LINK_GPU);
+    (void)halley_builder_attr_i64(b, "stream", stream_of(g, n));
+    if (g->comm_of[i] != LINK_NONE)
+        emit_comm(m, i);
+    if (n->kind == LINK_GPU)
+        emit_device(m, i);
+    else if (n->kind == LINK_HOST)
+        emit_host_work(m, i);
+    if (n->timed) {
+        (void)halley_builder_attr_u64(b, "start_ns", (uint64_t)start);
+        (void)halley_builder_attr_u64(b, "duration_ns", (uint64_t)n->duration_ns);
+    }
+}
+
+/* Groups with their ranks, as PyTorch's own node declares them. */
+static bool describe_groups(strbuf *to, const device_trace *d)
+{
+    strbuf_add(to, STR("['["));
+    for (size_t i = 0; i < d->groups.n; i++) {
+        const device_group *const group = &d->groups.at[i];
+        strbuf_add(to, i ? STR(", {\"pg_name\": ") : STR("{\"pg_name\": "));
+        strbuf_json(to, intern_text(&d->texts, group->name));
+        strbuf_add(to, STR(", \"pg_desc\": "));
+        strbuf_json(to, group->desc == DEVICE_NONE ? STR("")
+                                                   : intern_text(&d->texts, group->desc));
+        strbuf_add(to, STR(", \"ranks\": ["));
+        for (uint32_t k = 0; k < group->n_ranks; k++)
+            strbuf_printf(to, "%s%llu", k ? ", " : "",
+                          (unsigned long long)d->ranks.at[group->first + k]);
+        strbuf_printf(to, "], \"group_size\": %u, \"group_count\": %zu}", group->n_ranks,
+                      d->groups.n);
+    }
+    strbuf_add(to, STR("]']"));
+    return !to->failed;
+}
+
+/* A node for the groups that only the device trace names. */
+static bool emit_groups(emitter *m)
+{
+    const link_graph *const g = m->g;
+    if (!g->device || g->device->groups.n == 0)
+        return true;
+    for (uint32_t i = 0; i < g->host->nodes.n; i++)
+        if (type_of(m, i) == HALLEY_NODE_METADATA)
+            return true;
+    strbuf values = {0};
+    const bool ok = describe_groups(&values, g->device);
+    const halley_io io = {.present = true,
+                          .values = {values.at, values.n},
+                          .shapes = {"[[]]", 4},
+                          .types = {"['String']", 10}};
+    if (ok) {
+        (void)halley_builder_node(m->b, g->nodes.n, HALLEY_NODE_METADATA,
+                                  bytes_of(STR("## process_group:init ##")));
+        (void)halley_builder_inputs(m->b, &io);
+        (void)halley_builder_attr_bool(m->b, "is_cpu_op", true);
+        g->report->n_nodes++;
+    }
+    strbuf_fini(&values);
+    return ok;
+}
+
+static void emit_metadata(const emitter *m)
+{
+    const host_trace *const h = m->g->host;
+    const struct {
+        const char *name;
+        uint32_t text;
+        uint64_t number;
+    } attrs[] = {{"schema", h->schema, 0},
+                 {"pid", HOST_NONE, h->pid},
+                 {"time", h->time, 0},
+                 {"start_ts", HOST_NONE, h->start_ts},
+                 {"finish_ts", HOST_NONE, h->finish_ts}};
+    for (size_t i = 0; i < sizeof attrs / sizeof *attrs; i++) {
+        halley_attr attr = {.name = {attrs[i].name, strlen(attrs[i].name)},
+                            .kind = i % 2 == 0 && i < 3 ? HALLEY_ATTR_STRING
+                                                        : HALLEY_ATTR_UINT64,
+                            .bits = attrs[i].number};
+        if (attr.kind == HALLEY_ATTR_STRING)
+            attr.bytes = bytes_of(attrs[i].text == HOST_NONE
+                                      ? STR("")
+                                      : intern_text(&h->texts, attrs[i].text));
+        (void)halley_builder_metadata(m->b, &attr);
+    }
+}
+
+static void fini(emitter *m)
+{
+    free(m->ids);
+    free(m->order);
+    free(m->dep_at);
+    free(m->deps);
+    free(m->works);
+    free(m->launched_ns);
+}
+
+static bool prepare(emitter *m)
+{
+    const size_t n = m->g->nodes.n, n_host = m->g->host->nodes.n;
+    m->ids = mem_array(n, sizeof *m->ids);
+    m->order = mem_array(n, sizeof *m->order);
+    m->works = mem_array_zero(n_host, sizeof *m->works);
+    m->launched_ns = mem_array_zero(n_host, sizeof *m->launched_ns);
+    if (!m->ids || !m->order || !m->works || !m->launched_ns)
+        return false;
+    if (!number_nodes(m) || !sort_edges(m))
+        return false;
+    find_work(m);
+    return true;
+}
+
+halley_status link_emit(halley_trace **out, link_graph *g, int64_t zero_ns,
+                        halley_error *err)
+{
+    emitter m = {.g = g, .zero_ns = zero_ns};
+    halley_status status = prepare(&m) ? HALLEY_OK : error_nomem(err);
+    if (status == HALLEY_OK)
+        status = halley_builder_new(&m.b, err);
+    if (status == HALLEY_OK) {
+        emit_metadata(&m);
+        for (size_t i = 0; i < g->nodes.n; i++)
+            emit_node(&m, m.order[i]);
+        g->report->n_nodes = g->nodes.n;
+        const bool ok = emit_groups(&m);
+        halley_trace *trace = NULL;
+        status = halley_builder_finish(&trace, m.b, err);
+        if (status == HALLEY_OK && !ok) {
+            halley_trace_free(trace);
+            status = error_nomem(err);
+        }
+        if (status == HALLEY_OK)
+            *out = trace;
+    }
+    fini(&m);
+    return status;
+}

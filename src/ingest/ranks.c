@@ -1,0 +1,259 @@
+/*
+ * Many ranks. Each is linked on its own; then clocks are aligned, and only then are times
+ * written, as they count from the earliest start of all ranks.
+ *
+ * The i-th collective of a group is the same one on every rank. It cannot end before its
+ * last member has joined, and all members are done within microseconds of each other,
+ * while clocks of machines differ by milliseconds: the difference of the ends is the
+ * difference of the clocks. The median over all collectives does not mind a few that
+ * ended oddly.
+ */
+#include "base/file.h"
+#include "base/pool.h"
+#include "ingest/link.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* When a collective of a group ended; sorted by group, then in order. */
+typedef struct ending {
+    uint64_t group; /* hash of its name */
+    uint64_t number;
+    int64_t end_ns;
+} ending;
+typedef ARRAY(ending) ending_array;
+
+typedef struct ranks {
+    link_job *jobs;
+    char **host_paths, **device_paths;
+    uint32_t n;
+    int64_t zero_ns; /* earliest start, on rank 0's clock */
+    halley_trace **traces;
+} ranks;
+
+/* "host.%d.json" for a rank; NULL: no memory. */
+static char *fill_in(const char *pattern, uint32_t rank)
+{
+    const char *const at = strstr(pattern, "%d");
+    strbuf path = {0};
+    strbuf_printf(&path, "%.*s%u%s", (int)(at - pattern), pattern, rank, at + 2);
+    if (path.failed)
+        strbuf_fini(&path);
+    return path.at;
+}
+
+static halley_status check_pattern(const char *pattern, halley_error *err)
+{
+    const char *const at = strstr(pattern, "%d");
+    if (at && !strchr(at + 2, '%') && !memchr(pattern, '%', (size_t)(at - pattern)))
+        return HALLEY_OK;
+    return error_set(err, HALLEY_EINVAL,
+                     "the name of many traces must contain %%d once, for the rank, as in "
+                     "\"host.%%d.json\"; \"%s\" does not",
+                     pattern);
+}
+
+static halley_status count_ranks(uint32_t *n, const char *host_pattern, halley_error *err)
+{
+    for (*n = 0; *n < UINT32_MAX; ++*n) {
+        char *const path = fill_in(host_pattern, *n);
+        if (!path)
+            return error_nomem(err);
+        const bool exists = file_exists(path);
+        if (!exists && *n == 0) {
+            error_set(err, HALLEY_EIO, "no such file; ranks count from 0");
+            error_at_file(err, path);
+        }
+        free(path);
+        if (!exists)
+            break;
+    }
+    return *n == 0 ? HALLEY_EIO : HALLEY_OK;
+}
+
+static halley_status run_one(void *context, size_t i, uint32_t worker, halley_error *err)
+{
+    (void)worker;
+    const halley_status status = link_job_run(&((ranks *)context)->jobs[i], err);
+    if (status != HALLEY_OK && err && err->file[0] == '\0')
+        error_prefix(err, "rank %zu", i);
+    return status;
+}
+
+static halley_status emit_one(void *context, size_t i, uint32_t worker, halley_error *err)
+{
+    (void)worker;
+    ranks *const r = context;
+    link_job *const job = &r->jobs[i];
+    const int64_t zero = r->zero_ns - job->report.clock_offset_ns;
+    const halley_status status = link_emit(&r->traces[i], &job->graph, zero, err);
+    link_job_fini(job); /* each is large: not to wait for the others */
+    memset(&job->graph, 0, sizeof job->graph);
+    memset(&job->host, 0, sizeof job->host);
+    memset(&job->device, 0, sizeof job->device);
+    return status;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const ending *const x = a, *const y = b;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static bool collect(ending_array *out, const link_job *job)
+{
+    const link_graph *const g = &job->graph;
+    map64 counts = {0};
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < g->nodes.n; i++) {
+        if (g->comm_of[i] == LINK_NONE || !g->nodes.at[i].timed)
+            continue;
+        const comm_info *const c = &g->comms.at[g->comm_of[i]];
+        if (c->type != HALLEY_NODE_COLL)
+            continue;
+        const uint64_t group = hash_bytes(c->group.at, c->group.n, c->coll);
+        const uint32_t before = map64_find(&counts, group);
+        const uint32_t number = before == HASH_NONE ? 0 : before;
+        const int64_t base = job->device.base_ns;
+        ok = map64_set(&counts, group, number + 1) &&
+             array_push(out, (ending){group, number,
+                                      base + g->nodes.at[i].start_ns +
+                                          g->nodes.at[i].duration_ns});
+    }
+    map64_fini(&counts);
+    if (ok && out->n > 0)
+        qsort(out->at, out->n, sizeof *out->at, compare);
+    return ok;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const int64_t *const x = a, *const y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* What to add to `mine` to get `theirs`; false: no memory. 0 when nothing is common. */
+static bool offset_of(int64_t *out, const ending_array *mine, const ending_array *theirs)
+{
+    ARRAY(int64_t) differences = {0};
+    bool ok = true;
+    for (size_t i = 0, j = 0; ok && i < mine->n && j < theirs->n;) {
+        const int order = compare(&mine->at[i], &theirs->at[j]);
+        if (order == 0)
+            ok = array_push(&differences, theirs->at[j].end_ns - mine->at[i].end_ns);
+        i += order <= 0;
+        j += order >= 0;
+    }
+    *out = 0;
+    if (ok && differences.n > 0) {
+        qsort(differences.at, differences.n, sizeof *differences.at, by_value);
+        *out = differences.at[differences.n / 2];
+    }
+    array_fini(&differences);
+    return ok;
+}
+
+static bool align(ranks *r)
+{
+    ending_array first = {0};
+    bool ok = collect(&first, &r->jobs[0]);
+    const int64_t base = r->jobs[0].device.base_ns;
+    r->zero_ns = r->jobs[0].graph.from_ns;
+    for (uint32_t i = 1; ok && i < r->n; i++) {
+        link_job *const job = &r->jobs[i];
+        ending_array mine = {0};
+        int64_t offset = 0;
+        ok = collect(&mine, job) && offset_of(&offset, &mine, &first);
+        array_fini(&mine);
+        /* Times within a job do not have its base. */
+        job->report.clock_offset_ns = offset + job->device.base_ns - base;
+        const int64_t from = job->graph.from_ns + job->report.clock_offset_ns;
+        r->zero_ns = from < r->zero_ns ? from : r->zero_ns;
+    }
+    array_fini(&first);
+    return ok;
+}
+
+static halley_status prepare(ranks *r, const char *host_pattern,
+                             const char *device_pattern, const halley_link_opts *opts,
+                             halley_error *err)
+{
+    TRY(check_pattern(host_pattern, err));
+    if (device_pattern)
+        TRY(check_pattern(device_pattern, err));
+    TRY(count_ranks(&r->n, host_pattern, err));
+    r->jobs = mem_array_zero(r->n, sizeof *r->jobs);
+    r->host_paths = mem_array_zero(r->n, sizeof *r->host_paths);
+    r->device_paths = mem_array_zero(r->n, sizeof *r->device_paths);
+    r->traces = mem_array_zero(r->n, sizeof *r->traces);
+    if (!r->jobs || !r->host_paths || !r->device_paths || !r->traces)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < r->n; i++) {
+        r->host_paths[i] = fill_in(host_pattern, i);
+        r->device_paths[i] = device_pattern ? fill_in(device_pattern, i) : NULL;
+        if (!r->host_paths[i] || (device_pattern && !r->device_paths[i]))
+            return error_nomem(err);
+        r->jobs[i].host_path = r->host_paths[i];
+        r->jobs[i].device_path = r->device_paths[i];
+        r->jobs[i].opts = opts;
+    }
+    return HALLEY_OK;
+}
+
+static void fini(ranks *r)
+{
+    for (uint32_t i = 0; r->jobs && i < r->n; i++)
+        link_job_fini(&r->jobs[i]);
+    for (uint32_t i = 0; r->host_paths && r->device_paths && i < r->n; i++) {
+        free(r->host_paths[i]);
+        free(r->device_paths[i]);
+    }
+    for (uint32_t i = 0; r->traces && i < r->n; i++)
+        halley_trace_free(r->traces[i]);
+    free(r->jobs);
+    free(r->host_paths);
+    free(r->device_paths);
+    free(r->traces);
+}
+
+static halley_status finish(halley_trace_set **out, halley_link_report **reports,
+                            ranks *r, halley_error *err)
+{
+    halley_link_report *const all = mem_array(r->n, sizeof *all);
+    if (!all)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < r->n; i++)
+        all[i] = r->jobs[i].report;
+    const halley_status status = halley_trace_set_new(out, r->traces, r->n, err);
+    if (status != HALLEY_OK) {
+        free(all);
+        return status;
+    }
+    for (uint32_t i = 0; i < r->n; i++)
+        r->traces[i] = NULL; /* the set has them */
+    *reports = all;
+    return HALLEY_OK;
+}
+
+halley_status halley_trace_link_ranks(halley_trace_set **out,
+                                      halley_link_report **reports,
+                                      const char *host_pattern,
+                                      const char *device_pattern,
+                                      const halley_link_opts *opts, halley_error *err)
+{
+    ranks r = {0};
+    const uint32_t n_threads = opts ? opts->n_threads : 0;
+    halley_status status = prepare(&r, host_pattern, device_pattern, opts, err);
+    if (status == HALLEY_OK)
+        status = pool_run(n_threads, r.n, run_one, &r, err);
+    if (status == HALLEY_OK && !align(&r))
+        status = error_nomem(err);
+    if (status == HALLEY_OK)
+        status = pool_run(n_threads, r.n, emit_one, &r, err);
+    if (status == HALLEY_OK)
+        status = finish(out, reports, &r, err);
+    fini(&r);
+    return status;
+}

@@ -1,0 +1,15 @@
+/* ingest/work.h - how much an operator computes and moves, from its name and shapes. */
+#ifndef INGEST_WORK_H
+#define INGEST_WORK_H
+
+#include "ingest/host.h"
+
+typedef struct work {
+    uint64_t n_ops;   /* floating point operations: a multiply-add counts 2 */
+    uint64_t n_bytes; /* tensors read and written, each once */
+} work;
+
+/* False: the operator has no tensors, or sizes beyond what numbers hold. */
+bool work_of(work *out, str name, const host_io *io);
+
+#endif
