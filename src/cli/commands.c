@@ -11,6 +11,7 @@ static const cli_command *const commands[] = {
     &cmd_trace_slice,
     &cmd_trace_merge,
     &cmd_trace_gen,
+    &cmd_trace_link,
     &cmd_trace_view,
     &cmd_estimate,
     &cmd_plan,

@@ -17,6 +17,7 @@ extern const cli_command cmd_trace_check;
 extern const cli_command cmd_trace_convert;
 extern const cli_command cmd_trace_diff;
 extern const cli_command cmd_trace_gen;
+extern const cli_command cmd_trace_link;
 extern const cli_command cmd_trace_info;
 extern const cli_command cmd_trace_merge;
 extern const cli_command cmd_trace_slice;
