@@ -1,0 +1,225 @@
+/*
+ * halley/explore.h - design-space exploration: a study names what may vary and what is
+ * wanted; halley evaluates every design (or searches), keeps what it found, and answers.
+ */
+#ifndef HALLEY_EXPLORE_H
+#define HALLEY_EXPLORE_H
+
+#include "halley/estimate.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is known of an evaluated design. Adding one: a row here, one in explore/metric.c.
+ */
+typedef enum halley_metric {
+    HALLEY_METRIC_STEP_TIME,        /* s */
+    HALLEY_METRIC_TOKENS_PER_S,     /* all NPUs */
+    HALLEY_METRIC_MFU,              /* share of peak */
+    HALLEY_METRIC_MEMORY,           /* bytes of the fullest stage, local memory */
+    HALLEY_METRIC_OUTER_MEMORY,     /* bytes of it in expanded memory */
+    HALLEY_METRIC_ENERGY,           /* J of one step, all NPUs */
+    HALLEY_METRIC_COST,             /* USD of one step: capital over its life, energy */
+    HALLEY_METRIC_COST_PER_TOKEN,   /* USD */
+    HALLEY_METRIC_ENERGY_PER_TOKEN, /* J */
+    HALLEY_METRIC_CAPITAL,          /* USD, the cluster */
+    HALLEY_METRIC_POWER,            /* W, the cluster at this load */
+    HALLEY_METRIC_NPUS,
+    HALLEY_METRIC_COMPUTE,       /* s: forward, backward, recomputation */
+    HALLEY_METRIC_COMMUNICATION, /* s, exposed */
+    HALLEY_METRIC_PART,          /* s, one for each halley_part from here */
+    HALLEY_METRIC_CLASS =
+        HALLEY_METRIC_PART + HALLEY_N_PARTS, /* bytes, by halley_memory */
+    HALLEY_N_METRICS = HALLEY_METRIC_CLASS + HALLEY_N_MEMORY
+} halley_metric;
+
+const char *halley_metric_key(uint32_t metric); /* "step-time", "time.tp"; lent, static */
+const char *halley_metric_title(uint32_t metric); /* "Step time"; lent, static */
+/* "1.50 s", with its unit. Returns `to`. */
+const char *halley_metric_format(char *to, size_t size, uint32_t metric, double value);
+
+enum { HALLEY_MAX_AXES = 24, HALLEY_MAX_OBJECTIVES = 4 };
+
+typedef struct halley_study halley_study;
+
+/* Read and check a study file. On success *out is the caller's. */
+halley_status halley_study_load(halley_study **out, const char *path, halley_error *err);
+void halley_study_free(halley_study *study);
+
+/* A parameter that varies, or several that vary together. Lent by the study. */
+typedef struct halley_axis {
+    const char *name;   /* a path, or the name given to tied parameters */
+    uint32_t n;         /* values */
+    const char **texts; /* of each value, with unit: "500 GB/s" */
+    double *numbers;    /* of each value in its base unit; NULL when they are words */
+    bool log;           /* spaced logarithmically */
+    bool inner;         /* chosen for each design by `plan: best` */
+} halley_axis;
+
+typedef struct halley_objective {
+    const char *text; /* a metric's key, or an expression */
+    uint32_t metric;  /* HALLEY_N_METRICS when it is an expression */
+    bool maximize;
+} halley_objective;
+
+const char *halley_study_name(const halley_study *study);
+const char *halley_study_text(const halley_study *study); /* the file, as it was read */
+uint32_t halley_study_axes(const halley_study *study);
+const halley_axis *halley_study_axis(const halley_study *study, uint32_t i);
+uint32_t halley_study_objectives(const halley_study *study);
+const halley_objective *halley_study_objective(const halley_study *study, uint32_t i);
+/* Designs in the space, a plan chosen by `plan: best` counting as often as it is tried.
+ */
+double halley_study_size(const halley_study *study);
+
+/* One design, evaluated. */
+typedef struct halley_candidate {
+    uint64_t id;                      /* its number in the space */
+    uint32_t digits[HALLEY_MAX_AXES]; /* the value of each axis, by index */
+    double objective[HALLEY_MAX_OBJECTIVES];
+    double metrics[HALLEY_N_METRICS];
+    halley_plan plan; /* checked */
+    char model[HALLEY_NAME], cluster[HALLEY_NAME];
+    bool fits;
+    double capacity_bytes;
+    char limit[128]; /* what limits it, in words */
+} halley_candidate;
+
+typedef struct halley_refusal {
+    char reason[160];
+    uint64_t designs;
+} halley_refusal;
+
+/* The best objective among all feasible designs with this value of an axis. */
+typedef struct halley_marginal {
+    uint64_t feasible;
+    double best; /* NaN when none is feasible */
+    uint64_t best_id;
+} halley_marginal;
+
+/* How the first objective answers to one axis. */
+typedef struct halley_sensitivity {
+    uint32_t axis;
+    double elasticity; /* relative change of the objective per relative change of the
+                          parameter, at the optimum; NaN where it is not a number */
+    /* All else as at the optimum, the axis from end to end: NaN when none fits */
+    double low, high;
+    uint32_t low_value, high_value; /* where they are reached */
+    uint32_t refused;               /* values that are not feasible there */
+    /* The best over the space for each value: its least and greatest */
+    double space_low, space_high;
+} halley_sensitivity;
+
+typedef struct halley_break_even {
+    char question[256], answer[256];
+    bool found;
+    double value; /* of the parameter, base unit */
+} halley_break_even;
+
+/* Best objective over the space for two axes: cells[i * n_j + j], NaN when infeasible. */
+typedef struct halley_heat {
+    uint32_t axis_i, axis_j;
+    double *cells;
+    uint64_t *ids; /* of the design in the cell */
+} halley_heat;
+
+/* The best design for each value of one axis, best plan and all else free. */
+typedef struct halley_slice {
+    uint32_t axis;
+    uint32_t n;
+    halley_candidate *best; /* values without a feasible design are left out */
+} halley_slice;
+
+typedef struct halley_exploration {
+    double n_designs;                 /* in the space */
+    uint64_t n_evaluated, n_feasible; /* counting refusals */
+    uint64_t n_resumed;               /* taken from the store */
+    uint32_t n_refusals;
+    halley_refusal *refusals; /* most frequent first */
+    uint32_t n_best;
+    halley_candidate *best; /* by the first objective, best first */
+    uint32_t n_front;
+    halley_candidate *front; /* Pareto-optimal, by the first objective; with several */
+    uint32_t n_axes;
+    halley_marginal *marginals[HALLEY_MAX_AXES];
+    uint32_t n_sensitivities;
+    halley_sensitivity *sensitivities; /* largest swing first */
+    uint32_t n_breaks;
+    halley_break_even *breaks;
+    uint32_t n_heats;
+    halley_heat *heats;
+    uint32_t n_slices;
+    halley_slice *slices; /* of axes with 2 to 24 values */
+    bool has_baseline;
+    halley_candidate baseline;
+    double seconds; /* taken; not part of any result */
+    void *memory;   /* behind marginals and heats */
+} halley_exploration;
+
+/* Zero in every field is the default. */
+typedef struct halley_explore_opts {
+    uint32_t threads;  /* 0 = one per core */
+    uint32_t top;      /* best designs to keep; 0 = 20 */
+    const char *store; /* SQLite file; NULL = keep nothing */
+    bool resume;       /* continue the store's run; else an existing store is refused */
+    /* Called now and then from the calling thread; may be NULL. */
+    void (*progress)(void *context, uint64_t done, double total);
+    void *context;
+} halley_explore_opts;
+
+/* Evaluate. The result does not depend on the number of threads, nor on interruptions. On
+ * success *out is the caller's. */
+halley_status halley_explore_run(halley_exploration **out, const halley_study *study,
+                                 const halley_explore_opts *opts, halley_error *err);
+void halley_exploration_free(halley_exploration *exploration);
+
+/* What a run would be, from a sample of the space. */
+typedef struct halley_dry_run {
+    double n_designs, n_to_evaluate; /* all; those the search looks at */
+    uint64_t n_sampled, n_feasible;  /* of the sample */
+    double designs_per_s, seconds;   /* measured on the sample; expected */
+    uint32_t n_refusals;
+    halley_refusal refusals[16]; /* of the sample */
+} halley_dry_run;
+halley_status halley_explore_dry_run(halley_dry_run *out, const halley_study *study,
+                                     uint32_t threads, halley_error *err);
+
+/* All parameters a study may vary, for help and manual: false past the last. */
+typedef struct halley_parameter {
+    const char *path, *unit, *doc;
+} halley_parameter;
+bool halley_explore_parameter(halley_parameter *out, size_t i);
+
+/* A look at a store. */
+typedef struct halley_results_opts {
+    uint32_t top;    /* best designs; 0 = 10 */
+    const char *sql; /* instead: any query; the store is only read */
+    bool all;        /* every column */
+    bool raw;        /* numbers in full and base units, not for people */
+} halley_results_opts;
+
+typedef struct halley_results_summary {
+    char study[128], objective[128], version[32];
+    bool maximize, complete;
+    uint64_t n_evaluated, n_feasible;
+} halley_results_summary;
+
+/* `values` is NULL in one call for a query without rows. All lent. A NULL value is SQL's
+ * null. */
+typedef struct halley_results_row {
+    uint32_t n;
+    const char *const *names, *const *values;
+} halley_results_row;
+
+/* Give each row of the answer to `seen`; it returns false when memory ran out. */
+halley_status halley_results_query(halley_results_summary *out, const char *store,
+                                   const halley_results_opts *opts,
+                                   bool (*seen)(void *context,
+                                                const halley_results_row *row),
+                                   void *context, halley_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,249 @@
+/*
+ * Questions about the optimum.
+ *
+ * Elasticity: d ln objective / d ln parameter at the best design, by a central difference
+ * of one percent for continuous parameters, between the neighbouring values for whole
+ * numbers. Swing: all else held, the axis from end to end; with `plan: best` the plan is
+ * chosen again for each value. Break-even: the first change of sign of the difference of
+ * two designs over 64 logarithmic steps, then bisection.
+ */
+#include "explore/answer.h"
+
+#include "base/array.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_SWING = 65, SCAN = 64, HALVINGS = 60 };
+
+/* The objective with one digit changed; NaN when refused. */
+static double with_digit(explore_worker *w, const uint32_t *digits, uint32_t axis,
+                         uint32_t digit)
+{
+    const halley_study *s = w->study;
+    uint32_t moved[HALLEY_MAX_AXES];
+    explore_row row;
+    uint64_t n = 0;
+    memcpy(moved, digits, sizeof moved);
+    moved[axis] = digit;
+    if (axis < s->n_outer && s->inner_size > 1) {
+        const uint64_t id = explore_id(s, moved);
+        return explore_worker_best(w, &row, &n, id - id % s->inner_size)
+                   ? row.objective[0]
+                   : NAN;
+    }
+    explore_worker_move(w, explore_id(s, moved));
+    return explore_worker_try(w, &row) ? row.objective[0] : NAN;
+}
+
+static double with_factor(explore_worker *w, const halley_candidate *best,
+                          const explore_ref *ref, double factor)
+{
+    explore_row row;
+    explore_worker_move(w, best->id);
+    const explore_value v = {.number = factor * explore_get(&w->raw, ref)};
+    explore_set(&w->raw, ref, &v);
+    const bool ok = explore_worker_try(w, &row);
+    w->placed = false;
+    return ok ? row.objective[0] : NAN;
+}
+
+static double slope(double y0, double y1, double x0, double x1)
+{
+    return y0 > 0 && y1 > 0 && x0 > 0 && x1 > 0 && x0 != x1 ? log(y1 / y0) / log(x1 / x0)
+                                                            : NAN;
+}
+
+static double elasticity(explore_worker *w, const halley_candidate *best, uint32_t axis)
+{
+    const explore_axis *a = &w->study->axes[axis];
+    const double here = best->objective[0];
+    const param_kind kind = a->refs[0].param->kind;
+    if (!a->seen.numbers)
+        return NAN;
+    if (kind != PARAM_U32) {
+        const double low = with_factor(w, best, &a->refs[0], 0.99);
+        const double high = with_factor(w, best, &a->refs[0], 1.01);
+        return isnan(low)    ? slope(here, high, 1, 1.01)
+               : isnan(high) ? slope(low, here, 0.99, 1)
+                             : slope(low, high, 0.99, 1.01);
+    }
+    const uint32_t at = best->digits[axis];
+    const double *x = a->seen.numbers;
+    double y0 = at > 0 ? with_digit(w, best->digits, axis, at - 1) : NAN;
+    double y1 = at + 1 < a->seen.n ? with_digit(w, best->digits, axis, at + 1) : NAN;
+    if (isnan(y0) && isnan(y1))
+        return NAN;
+    if (isnan(y0))
+        return slope(here, y1, x[at], x[at + 1]);
+    if (isnan(y1))
+        return slope(y0, here, x[at - 1], x[at]);
+    return slope(y0, y1, x[at - 1], x[at + 1]);
+}
+
+static halley_sensitivity sensitivity(explore_worker *w, const halley_exploration *e,
+                                      uint32_t axis)
+{
+    const halley_candidate *best = &e->best[0];
+    const halley_axis *a = &w->study->axes[axis].seen;
+    halley_sensitivity out = {
+        .axis = axis, .low = NAN, .high = NAN, .space_low = NAN, .space_high = NAN};
+    const uint32_t n = a->n < MOST_SWING ? a->n : MOST_SWING;
+    out.elasticity = elasticity(w, best, axis);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t digit = n > 1 ? (uint32_t)((uint64_t)i * (a->n - 1) / (n - 1)) : 0;
+        const double y = with_digit(w, best->digits, axis, digit);
+        if (isnan(y)) {
+            out.refused++;
+            continue;
+        }
+        if (!(out.low <= y)) {
+            out.low = y;
+            out.low_value = digit;
+        }
+        if (!(out.high >= y)) {
+            out.high = y;
+            out.high_value = digit;
+        }
+    }
+    for (uint32_t i = 0; i < a->n; i++) {
+        const double y = e->marginals[axis][i].best;
+        if (!isnan(y) && !(out.space_low <= y))
+            out.space_low = y;
+        if (!isnan(y) && !(out.space_high >= y))
+            out.space_high = y;
+    }
+    return out;
+}
+
+static double swing(const halley_sensitivity *s)
+{
+    const double a = isnan(s->low) || s->low <= 0 ? 1 : s->high / s->low;
+    const double b =
+        isnan(s->space_low) || s->space_low <= 0 ? 1 : s->space_high / s->space_low;
+    return a > b ? a : b;
+}
+
+static int widest_first(const void *a, const void *b)
+{
+    const halley_sensitivity *x = a, *y = b;
+    const double p = swing(x), q = swing(y);
+    if (p != q)
+        return p < q ? 1 : -1;
+    return x->axis < y->axis ? -1 : x->axis > y->axis;
+}
+
+static halley_status sensitivities(halley_exploration *e, explore_worker *w,
+                                   halley_error *err)
+{
+    const halley_study *s = w->study;
+    if (e->n_best == 0 || s->inner_size > 200000)
+        return HALLEY_OK;
+    e->sensitivities = mem_array(s->n_outer, sizeof *e->sensitivities);
+    if (!e->sensitivities)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < s->n_outer; i++) {
+        if (s->axes[i].seen.n > 1)
+            e->sensitivities[e->n_sensitivities++] = sensitivity(w, e, i);
+    }
+    qsort(e->sensitivities, e->n_sensitivities, sizeof *e->sensitivities, widest_first);
+    return HALLEY_OK;
+}
+
+static void baseline(halley_exploration *e, explore_worker *w)
+{
+    const halley_study *s = w->study;
+    explore_row row = {0};
+    if (!s->has_baseline)
+        return;
+    bool ok = explore_worker_try_fixed(w, &row, s->baseline, s->n_baseline, NULL, 0);
+    if (!ok) {
+        w->relaxed = true;
+        ok = explore_worker_try_fixed(w, &row, s->baseline, s->n_baseline, NULL, 0);
+        w->relaxed = false;
+    }
+    if (!ok)
+        return;
+    e->has_baseline = true;
+    explore_candidate_fill(&e->baseline, w, &row);
+    w->placed = false;
+}
+
+/* How far the design is ahead (> 0) with the parameter at x; NaN when neither runs. */
+static double ahead(explore_worker *w, const explore_question *q, double x)
+{
+    explore_row a, b;
+    const bool of = explore_worker_try_fixed(w, &a, q->of, q->n_of, &q->ref, x);
+    const bool beats = explore_worker_try_fixed(w, &b, q->beats, q->n_beats, &q->ref, x);
+    if (!of && !beats)
+        return NAN;
+    if (!of || !beats)
+        return of ? INFINITY : -INFINITY;
+    const double d = b.objective[0] - a.objective[0];
+    return w->study->goals[0].seen.maximize ? -d : d;
+}
+
+static bool bracket(explore_worker *w, const explore_question *q, double *low,
+                    double *high, double *first)
+{
+    double before = NAN, x_before = q->from;
+    for (int i = 0; i <= SCAN; i++) {
+        const double x = q->from * pow(q->to / q->from, (double)i / SCAN);
+        const double y = ahead(w, q, x);
+        if (i == 0)
+            *first = y;
+        if (!isnan(before) && !isnan(y) && (before > 0) != (y > 0)) {
+            *low = x_before;
+            *high = x;
+            return true;
+        }
+        before = y;
+        x_before = x;
+    }
+    return false;
+}
+
+static void ask(halley_break_even *out, explore_worker *w, const explore_question *q)
+{
+    char text[64], from[64], to[64];
+    double low = 0, high = 0, first = NAN;
+    const units_kind unit = q->ref.param->unit;
+    snprintf(out->question, sizeof out->question, "How much %s until {%s} beats {%s}?",
+             q->path, q->of_text, q->beats_text);
+    units_format(from, sizeof from, q->from, unit);
+    units_format(to, sizeof to, q->to, unit);
+    if (!bracket(w, q, &low, &high, &first)) {
+        const char *word = isnan(first) ? "neither design runs"
+                           : first > 0  ? "always"
+                                        : "never";
+        snprintf(out->answer, sizeof out->answer, "%s between %s and %s", word, from, to);
+        return;
+    }
+    const bool rises = !(ahead(w, q, low) > 0);
+    for (int i = 0; i < HALVINGS && high / low > 1 + 1e-9; i++) {
+        const double middle = sqrt(low * high);
+        if ((ahead(w, q, middle) > 0) == rises)
+            high = middle;
+        else
+            low = middle;
+    }
+    out->found = true;
+    out->value = high;
+    units_format(text, sizeof text, high, unit);
+    snprintf(out->answer, sizeof out->answer, "%s %s (between %s and %s)",
+             rises ? "from" : "only up to", text, from, to);
+}
+
+halley_status explore_answer(halley_exploration *e, const halley_study *s,
+                             explore_worker *w, halley_error *err)
+{
+    baseline(e, w);
+    TRY(sensitivities(e, w, err));
+    e->breaks = mem_array_zero(s->n_questions, sizeof *e->breaks);
+    if (!e->breaks)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < s->n_questions; i++)
+        ask(&e->breaks[e->n_breaks++], w, &s->questions[i]);
+    return HALLEY_OK;
+}

@@ -1,0 +1,11 @@
+/* explore/answer.h - baseline, sensitivities and break-even points of an exploration. */
+#ifndef EXPLORE_ANSWER_H
+#define EXPLORE_ANSWER_H
+
+#include "explore/worker.h"
+
+/* Fill in what is asked beside the best designs. */
+halley_status explore_answer(halley_exploration *e, const halley_study *s,
+                             explore_worker *w, halley_error *err);
+
+#endif

@@ -1,0 +1,184 @@
+/*
+ * Reductions. All are order-independent (least by value, then by number), so that blocks
+ * may be evaluated by any thread or machine.
+ */
+#include "explore/collect.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_CELLS = 2500, MOST_TOTAL_VALUES = 200000 };
+
+static bool shown_axis(const explore_axis *a)
+{
+    return !a->seen.inner && a->seen.n > 1 && a->seen.n <= 64;
+}
+
+static void choose_heats(explore_sums *sums, const halley_study *s)
+{
+    for (uint32_t i = 0; i < s->n_axes; i++) {
+        for (uint32_t j = i + 1; j < s->n_axes; j++) {
+            const uint64_t cells = (uint64_t)s->axes[i].seen.n * s->axes[j].seen.n;
+            if (sums->n_heats == EXPLORE_MAX_HEATS || !shown_axis(&s->axes[i]) ||
+                !shown_axis(&s->axes[j]) || cells > MOST_CELLS)
+                continue;
+            sums->heats[sums->n_heats++] = (halley_heat){.axis_i = i, .axis_j = j};
+        }
+    }
+}
+
+static size_t heat_cells(const halley_study *s, const halley_heat *h)
+{
+    return (size_t)s->axes[h->axis_i].seen.n * s->axes[h->axis_j].seen.n;
+}
+
+halley_status explore_sums_init(explore_sums *sums, const halley_study *s,
+                                halley_error *err)
+{
+    *sums = (explore_sums){0};
+    choose_heats(sums, s);
+    size_t n_values = 0, n_cells = 0;
+    for (uint32_t i = 0; i < s->n_axes; i++)
+        n_values += s->axes[i].seen.n;
+    for (uint32_t i = 0; i < sums->n_heats; i++)
+        n_cells += heat_cells(s, &sums->heats[i]);
+    if (n_values > MOST_TOTAL_VALUES)
+        return error_set(err, HALLEY_ELIMIT, "the axes have more than %d values in all",
+                         MOST_TOTAL_VALUES);
+    char *at = mem_array(1, n_values * sizeof(halley_marginal) +
+                                n_cells * (sizeof(double) + sizeof(uint64_t)) + 1);
+    if (!at)
+        return error_nomem(err);
+    sums->memory = at;
+    for (uint32_t i = 0; i < s->n_axes; i++) {
+        sums->marginals[i] = (halley_marginal *)(void *)at;
+        at += s->axes[i].seen.n * sizeof(halley_marginal);
+    }
+    for (uint32_t i = 0; i < sums->n_heats; i++) {
+        const size_t n = heat_cells(s, &sums->heats[i]);
+        sums->heats[i].cells = (double *)(void *)at;
+        at += n * sizeof(double);
+        sums->heats[i].ids = (uint64_t *)(void *)at;
+        at += n * sizeof(uint64_t);
+    }
+    explore_sums_clear(sums, s);
+    return HALLEY_OK;
+}
+
+void explore_sums_clear(explore_sums *sums, const halley_study *s)
+{
+    for (uint32_t i = 0; i < s->n_axes; i++) {
+        for (uint32_t v = 0; v < s->axes[i].seen.n; v++)
+            sums->marginals[i][v] = (halley_marginal){.best = NAN, .best_id = UINT64_MAX};
+    }
+    for (uint32_t i = 0; i < sums->n_heats; i++) {
+        const size_t n = heat_cells(s, &sums->heats[i]);
+        for (size_t c = 0; c < n; c++) {
+            sums->heats[i].cells[c] = NAN;
+            sums->heats[i].ids[c] = UINT64_MAX;
+        }
+    }
+}
+
+/* Keep the better of two; NaN is no value. */
+static void keep(double *best, uint64_t *best_id, double value, uint64_t id,
+                 bool maximize)
+{
+    if (isnan(value))
+        return;
+    const bool better = isnan(*best) || (maximize ? value > *best : value < *best) ||
+                        (value == *best && id < *best_id);
+    if (!better)
+        return;
+    *best = value;
+    *best_id = id;
+}
+
+void explore_sums_add(explore_sums *sums, const halley_study *s, const explore_row *row)
+{
+    uint32_t digits[HALLEY_MAX_AXES];
+    const bool maximize = s->goals[0].seen.maximize;
+    explore_digits(digits, s, row->id);
+    for (uint32_t i = 0; i < s->n_axes; i++) {
+        halley_marginal *m = &sums->marginals[i][digits[i]];
+        m->feasible++;
+        keep(&m->best, &m->best_id, row->objective[0], row->id, maximize);
+    }
+    for (uint32_t i = 0; i < sums->n_heats; i++) {
+        halley_heat *h = &sums->heats[i];
+        const size_t c =
+            (size_t)digits[h->axis_i] * s->axes[h->axis_j].seen.n + digits[h->axis_j];
+        keep(&h->cells[c], &h->ids[c], row->objective[0], row->id, maximize);
+    }
+}
+
+void explore_sums_merge(explore_sums *to, const explore_sums *from, const halley_study *s)
+{
+    const bool maximize = s->goals[0].seen.maximize;
+    for (uint32_t i = 0; i < s->n_axes; i++) {
+        for (uint32_t v = 0; v < s->axes[i].seen.n; v++) {
+            halley_marginal *m = &to->marginals[i][v];
+            const halley_marginal *f = &from->marginals[i][v];
+            m->feasible += f->feasible;
+            keep(&m->best, &m->best_id, f->best, f->best_id, maximize);
+        }
+    }
+    for (uint32_t i = 0; i < to->n_heats; i++) {
+        const size_t n = heat_cells(s, &to->heats[i]);
+        for (size_t c = 0; c < n; c++)
+            keep(&to->heats[i].cells[c], &to->heats[i].ids[c], from->heats[i].cells[c],
+                 from->heats[i].ids[c], maximize);
+    }
+}
+
+void explore_sums_fini(explore_sums *sums)
+{
+    free(sums->memory);
+    *sums = (explore_sums){0};
+}
+
+static bool dominates(const halley_study *s, const explore_row *a, const explore_row *b)
+{
+    bool better = false;
+    for (uint32_t i = 0; i < s->n_goals; i++) {
+        const double x = a->objective[i], y = b->objective[i];
+        const bool max = s->goals[i].seen.maximize;
+        if (max ? x < y : x > y)
+            return false;
+        better = better || x != y;
+    }
+    return better || a->id < b->id;
+}
+
+bool explore_front_add(explore_rows *front, const halley_study *s, const explore_row *row)
+{
+    for (size_t i = 0; i < front->n; i++) {
+        if (dominates(s, &front->at[i], row))
+            return true;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < front->n; i++) {
+        if (!dominates(s, row, &front->at[i]))
+            front->at[n++] = front->at[i];
+    }
+    front->n = n;
+    if (n == EXPLORE_MAX_FRONT)
+        return true;
+    return array_push(front, *row);
+}
+
+bool explore_top_add(explore_rows *top, uint32_t most, const halley_study *s,
+                     const explore_row *row)
+{
+    if (top->n == most && !explore_better(s, row, &top->at[most - 1]))
+        return true;
+    if (top->n < most && !array_push(top, *row))
+        return false;
+    size_t i = top->n - 1;
+    while (i > 0 && explore_better(s, row, &top->at[i - 1])) {
+        top->at[i] = top->at[i - 1];
+        i--;
+    }
+    top->at[i] = *row;
+    return true;
+}

@@ -1,0 +1,36 @@
+/* explore/collect.h - what is kept of millions of designs. */
+#ifndef EXPLORE_COLLECT_H
+#define EXPLORE_COLLECT_H
+
+#include "base/array.h"
+#include "explore/worker.h"
+
+enum { EXPLORE_MAX_HEATS = 6, EXPLORE_MAX_FRONT = 10000 };
+
+typedef ARRAY(explore_row) explore_rows;
+
+/* Best objective by value of each axis, and by pairs of values; order-independent. */
+typedef struct explore_sums {
+    halley_marginal *marginals[HALLEY_MAX_AXES]; /* into one block */
+    uint32_t n_heats;
+    halley_heat heats[EXPLORE_MAX_HEATS];
+    void *memory;
+} explore_sums;
+
+halley_status explore_sums_init(explore_sums *sums, const halley_study *s,
+                                halley_error *err);
+void explore_sums_clear(explore_sums *sums, const halley_study *s);
+void explore_sums_add(explore_sums *sums, const halley_study *s, const explore_row *row);
+void explore_sums_merge(explore_sums *to, const explore_sums *from,
+                        const halley_study *s);
+void explore_sums_fini(explore_sums *sums);
+
+/* The non-dominated rows; false when memory ran out. */
+bool explore_front_add(explore_rows *front, const halley_study *s,
+                       const explore_row *row);
+
+/* The `most` best rows, best first. */
+bool explore_top_add(explore_rows *top, uint32_t most, const halley_study *s,
+                     const explore_row *row);
+
+#endif

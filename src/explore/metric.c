@@ -1,0 +1,187 @@
+/*
+ * Metrics are rows of one table: key, title, unit. Cost of a token is that of a step
+ * (capital over its life, and energy; estimate/outer.c) over its tokens. Capital counts
+ * NPUs, nodes and network as the platform prices them.
+ */
+#include "explore/metric.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct metric_row {
+    const char *key, *title;
+    units_kind unit;
+} metric_row;
+
+static const metric_row rows[HALLEY_METRIC_PART] = {
+    [HALLEY_METRIC_STEP_TIME] = {"step-time", "Step time", UNITS_TIME},
+    [HALLEY_METRIC_TOKENS_PER_S] = {"tokens/s", "Tokens/s", UNITS_COUNT},
+    [HALLEY_METRIC_MFU] = {"mfu", "MFU", UNITS_SHARE},
+    [HALLEY_METRIC_MEMORY] = {"memory", "Memory", UNITS_BYTES},
+    [HALLEY_METRIC_OUTER_MEMORY] = {"outer-memory", "Outer memory", UNITS_BYTES},
+    [HALLEY_METRIC_ENERGY] = {"energy", "Energy/step", UNITS_ENERGY},
+    [HALLEY_METRIC_COST] = {"cost", "Cost/step", UNITS_MONEY},
+    [HALLEY_METRIC_COST_PER_TOKEN] = {"cost-per-token", "Cost/token", UNITS_MONEY},
+    [HALLEY_METRIC_ENERGY_PER_TOKEN] = {"energy-per-token", "Energy/token", UNITS_ENERGY},
+    [HALLEY_METRIC_CAPITAL] = {"capital", "Capital", UNITS_MONEY},
+    [HALLEY_METRIC_POWER] = {"power", "Power", UNITS_POWER},
+    [HALLEY_METRIC_NPUS] = {"npus", "NPUs", UNITS_COUNT},
+    [HALLEY_METRIC_COMPUTE] = {"compute", "Compute", UNITS_TIME},
+    [HALLEY_METRIC_COMMUNICATION] = {"communication", "Communication", UNITS_TIME},
+};
+
+/* "time.tp" and "memory.weights", made once from the estimator's own names. */
+static const char *const part_keys[HALLEY_N_PARTS] = {
+    "time.forward",    "time.backward",  "time.recompute", "time.tp",     "time.cp",
+    "time.ep",         "time.pp",        "time.dp",        "time.bubble", "time.host",
+    "time.accumulate", "time.optimizer", "time.offload",   "time.other"};
+static const char *const class_keys[HALLEY_N_MEMORY] = {
+    "memory.weights",     "memory.gradients", "memory.optimizer",
+    "memory.activations", "memory.logits",    "memory.buffers"};
+
+const char *halley_metric_key(uint32_t metric)
+{
+    if (metric < HALLEY_METRIC_PART)
+        return rows[metric].key;
+    if (metric < HALLEY_METRIC_CLASS)
+        return part_keys[metric - HALLEY_METRIC_PART];
+    return metric < HALLEY_N_METRICS ? class_keys[metric - HALLEY_METRIC_CLASS] : "?";
+}
+
+const char *halley_metric_title(uint32_t metric)
+{
+    if (metric < HALLEY_METRIC_PART)
+        return rows[metric].title;
+    if (metric < HALLEY_METRIC_CLASS)
+        return halley_part_name((halley_part)(metric - HALLEY_METRIC_PART));
+    if (metric < HALLEY_N_METRICS)
+        return halley_memory_name((halley_memory)(metric - HALLEY_METRIC_CLASS));
+    return "?";
+}
+
+units_kind explore_metric_unit(uint32_t metric)
+{
+    if (metric < HALLEY_METRIC_PART)
+        return rows[metric].unit;
+    return metric < HALLEY_METRIC_CLASS ? UNITS_TIME : UNITS_BYTES;
+}
+
+/* Money of one token is tiny: shown for a million of them. */
+const char *halley_metric_format(char *to, size_t size, uint32_t metric, double value)
+{
+    if (!(value == value)) {
+        snprintf(to, size, "-");
+        return to;
+    }
+    if (metric == HALLEY_METRIC_COST_PER_TOKEN)
+        snprintf(to, size, "%.3g USD/M", value * 1e6);
+    else if (metric == HALLEY_METRIC_MFU)
+        snprintf(to, size, "%.1f %%", value * 100);
+    else if (metric == HALLEY_METRIC_NPUS)
+        snprintf(to, size, "%.0f", value);
+    else if (metric >= HALLEY_N_METRICS)
+        snprintf(to, size, "%.5g", value);
+    else
+        units_format(to, size, value, explore_metric_unit(metric));
+    return to;
+}
+
+uint32_t explore_metric_find(str key, const char **nearest)
+{
+    const char *names[HALLEY_N_METRICS];
+    for (uint32_t i = 0; i < HALLEY_N_METRICS; i++) {
+        names[i] = halley_metric_key(i);
+        if (str_eq(key, str_from(names[i])))
+            return i;
+    }
+    if (nearest)
+        *nearest = str_nearest(key, names, HALLEY_N_METRICS);
+    return HALLEY_N_METRICS;
+}
+
+void explore_metric_column(char *to, size_t size, uint32_t metric)
+{
+    static const char *const suffix[UNITS_N_KINDS] = {
+        [UNITS_BYTES] = "_bytes", [UNITS_TIME] = "_s",    [UNITS_POWER] = "_w",
+        [UNITS_ENERGY] = "_j",    [UNITS_MONEY] = "_usd",
+    };
+    const char *s = suffix[explore_metric_unit(metric)];
+    if (metric == HALLEY_METRIC_TOKENS_PER_S)
+        snprintf(to, size, "tokens_per_s");
+    else
+        snprintf(to, size, "%s%s", halley_metric_key(metric), s ? s : "");
+    for (char *c = to; *c; c++) {
+        if (*c == '-' || *c == '.' || *c == '/')
+            *c = '_';
+    }
+}
+
+void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
+                     const halley_estimate *e)
+{
+    const halley_platform *p = &design->platform;
+    const halley_plan *plan = &design->plan;
+    const double npus = (double)plan->tp * plan->cp * plan->pp * plan->dp;
+    const double tokens = e->tokens_per_s * e->step_s;
+    const double *t = e->part_s;
+    out[HALLEY_METRIC_STEP_TIME] = e->step_s;
+    out[HALLEY_METRIC_TOKENS_PER_S] = e->tokens_per_s;
+    out[HALLEY_METRIC_MFU] = e->mfu;
+    out[HALLEY_METRIC_MEMORY] = e->peak_bytes;
+    out[HALLEY_METRIC_OUTER_MEMORY] = e->offloaded_bytes;
+    out[HALLEY_METRIC_ENERGY] = e->energy_J;
+    out[HALLEY_METRIC_COST] = e->cost_usd;
+    out[HALLEY_METRIC_COST_PER_TOKEN] = tokens > 0 ? e->cost_usd / tokens : 0;
+    out[HALLEY_METRIC_ENERGY_PER_TOKEN] = tokens > 0 ? e->energy_J / tokens : 0;
+    out[HALLEY_METRIC_CAPITAL] =
+        npus * (p->npu.price_usd + p->node_price_usd / p->per_node +
+                p->network_usd_per_Bps * p->out.bandwidth_Bps);
+    out[HALLEY_METRIC_POWER] = e->step_s > 0 ? e->energy_J / e->step_s : 0;
+    out[HALLEY_METRIC_NPUS] = npus;
+    out[HALLEY_METRIC_COMPUTE] =
+        t[HALLEY_PART_FORWARD] + t[HALLEY_PART_BACKWARD] + t[HALLEY_PART_RECOMPUTE];
+    out[HALLEY_METRIC_COMMUNICATION] = t[HALLEY_PART_TP] + t[HALLEY_PART_CP] +
+                                       t[HALLEY_PART_EP] + t[HALLEY_PART_PP] +
+                                       t[HALLEY_PART_DP];
+    for (int i = 0; i < HALLEY_N_PARTS; i++)
+        out[HALLEY_METRIC_PART + i] = t[i];
+    for (int i = 0; i < HALLEY_N_MEMORY; i++)
+        out[HALLEY_METRIC_CLASS + i] = e->memory_bytes[i];
+}
+
+void explore_limit(char *to, size_t size, const halley_estimate *e)
+{
+    static const char *const words[HALLEY_N_PARTS] = {
+        [HALLEY_PART_RECOMPUTE] = "recomputation",
+        [HALLEY_PART_TP] = "tensor-parallel messages",
+        [HALLEY_PART_CP] = "context-parallel messages",
+        [HALLEY_PART_EP] = "expert messages",
+        [HALLEY_PART_PP] = "stage transfers",
+        [HALLEY_PART_DP] = "gradient reduction",
+        [HALLEY_PART_BUBBLE] = "the pipeline bubble",
+        [HALLEY_PART_HOST] = "the host",
+        [HALLEY_PART_ACCUMULATE] = "gradient accumulation",
+        [HALLEY_PART_OPTIMIZER] = "the optimizer",
+        [HALLEY_PART_OFFLOAD] = "expanded memory",
+        [HALLEY_PART_OTHER] = "fixed costs"};
+    int most = HALLEY_PART_RECOMPUTE;
+    for (int i = HALLEY_PART_RECOMPUTE; i < HALLEY_N_PARTS; i++) {
+        if (e->part_s[i] > e->part_s[most])
+            most = i;
+    }
+    const double share = e->step_s > 0 ? e->part_s[most] / e->step_s : 0;
+    const double full = e->capacity_bytes > 0 ? e->peak_bytes / e->capacity_bytes : 0;
+    const int n = share < 0.1
+                      ? snprintf(to, size, "compute")
+                      : snprintf(to, size, "%s %.0f %%", words[most], share * 100);
+    if (n <= 0 || (size_t)n >= size)
+        return;
+    to += n;
+    size -= (size_t)n;
+    if (!e->fits)
+        snprintf(to, size, ", does not fit");
+    else if (full > 1)
+        snprintf(to, size, ", %.0f %% in outer memory", 100 * (1 - 1 / full));
+    else if (full > 0.95)
+        snprintf(to, size, ", memory full");
+}

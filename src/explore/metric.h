@@ -1,0 +1,20 @@
+/* explore/metric.h - what is known of an evaluated design, as a row of numbers. */
+#ifndef EXPLORE_METRIC_H
+#define EXPLORE_METRIC_H
+
+#include "base/units.h"
+#include "explore/param.h"
+
+void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
+                     const halley_estimate *estimate);
+/* HALLEY_N_METRICS when there is none of that key; then *nearest is one or NULL. */
+uint32_t explore_metric_find(str key, const char **nearest);
+/* Column of a metric in stores and CSV: "step_time_s". */
+void explore_metric_column(char *to, size_t size, uint32_t metric);
+units_kind explore_metric_unit(uint32_t metric);
+
+/* "tensor-parallel messages are 31 % of the step": the largest cost beside compute, or
+ * compute, or memory when it is all but full. */
+void explore_limit(char *to, size_t size, const halley_estimate *estimate);
+
+#endif

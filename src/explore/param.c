@@ -1,0 +1,357 @@
+/* The table of parameters; reading, setting and getting them. */
+#include "explore/param.h"
+
+#include "base/array.h"
+#include "cluster/link.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const recomputes[] = {
+    "none", "selective", "selective-op", "full", "minimal", "qkv", NULL};
+static const char *const schedules[] = {"1f1b", "gpipe", NULL};
+static const char *const dtypes[] = {"bf16", "fp16", "fp32", "tf32", "fp8", "fp4", NULL};
+static const char *const attentions[] = {"flash", "unfused", NULL};
+static const char *const placements[] = {"by-class", "proportional", NULL};
+static const char *const offloads[] = {"optimizer", "gradients", "weights", "activations",
+                                       NULL};
+
+#define AT(member) offsetof(explore_design, member)
+#define U32(path, member, low, high, doc)                                                \
+    {                                                                                    \
+        path, PARAM_U32, UNITS_COUNT, AT(member), low, high, NULL, doc                   \
+    }
+#define NUMBER(path, unit, member, low, high, doc)                                       \
+    {                                                                                    \
+        path, PARAM_DOUBLE, unit, AT(member), low, high, NULL, doc                       \
+    }
+#define SWITCH(path, member, doc)                                                        \
+    {                                                                                    \
+        path, PARAM_BOOL, UNITS_COUNT, AT(member), 0, 1, NULL, doc                       \
+    }
+#define NAMED(path, member, names, doc)                                                  \
+    {                                                                                    \
+        path, PARAM_ENUM, UNITS_COUNT, AT(member), 0, 0, names, doc                      \
+    }
+#define WHOLE(path, kind, doc)                                                           \
+    {                                                                                    \
+        path, kind, UNITS_COUNT, 0, 0, 0, NULL, doc                                      \
+    }
+#define TIER(path, unit, member, doc)                                                    \
+    {                                                                                    \
+        path, PARAM_TIER, unit, offsetof(halley_tier, member), 0, 1e18, NULL, doc        \
+    }
+
+static const explore_param params[] = {
+    WHOLE("model", PARAM_MODEL, "a model: preset or file"),
+    U32("model.layers", model.layers, 1, 100000, "layers"),
+    U32("model.hidden", model.hidden, 1, 1e7, "width"),
+    U32("model.heads", model.heads, 1, 1e6, "attention heads"),
+    U32("model.kv-heads", model.kv_heads, 1, 1e6, "key and value heads"),
+    U32("model.head-dim", model.head_dim, 1, 1e6, "width of a head"),
+    U32("model.ffn", model.ffn, 1, 1e8, "width of the feed-forward layer"),
+    U32("model.vocab", model.vocab, 1, 1e8, "vocabulary"),
+    U32("model.seq", model.seq, 1, 1e9, "tokens in a sequence"),
+    U32("model.experts", model.experts, 0, 1e6, "experts in a layer"),
+    U32("model.top-k", model.top_k, 0, 1e6, "experts a token uses"),
+    U32("model.expert-ffn", model.expert_ffn, 0, 1e8, "width of an expert"),
+    U32("model.tables", model.tables, 0, 1e7, "embedding tables (DLRM)"),
+    U32("model.table-dim", model.table_dim, 0, 1e6, "width of a table (DLRM)"),
+    U32("model.lookups", model.lookups, 0, 1e6, "lookups per table and sample (DLRM)"),
+    NUMBER("model.table-rows", UNITS_COUNT, model.table_rows, 0, 1e15,
+           "rows of a table (DLRM)"),
+
+    U32("plan.tp", plan.tp, 1, 1e6, "tensor parallelism"),
+    U32("plan.pp", plan.pp, 1, 1e6, "pipeline stages"),
+    U32("plan.dp", plan.dp, 1, 1e8, "data parallelism"),
+    U32("plan.cp", plan.cp, 1, 1e6, "context parallelism"),
+    U32("plan.ep", plan.ep, 1, 1e6, "expert parallelism"),
+    U32("plan.virtual", plan.virtual_stages, 1, 1e4, "chunks of layers per stage"),
+    SWITCH("plan.sequence-parallel", plan.sequence_parallel,
+           "split tokens between tensor-parallel regions"),
+    U32("plan.zero", plan.zero, 0, 3, "ZeRO stage"),
+    U32("plan.fsdp", plan.fsdp, 0, 1e8, "ranks that share every weight; 0 = off"),
+    NAMED("plan.recompute", plan.recompute, recomputes, "activations computed again"),
+    NAMED("plan.schedule", plan.schedule, schedules, "pipeline schedule"),
+    U32("plan.micro-batch", plan.micro_batch, 1, 1e8, "sequences in a micro-batch"),
+    U32("plan.global-batch", plan.global_batch, 1, 4e9, "sequences in a step"),
+    U32("plan.seq", plan.seq, 1, 1e9, "tokens in a sequence, if not the model's"),
+    NAMED("plan.dtype", plan.dtype, dtypes, "type of the products"),
+    NAMED("plan.attention", plan.unfused_attention, attentions, "attention kernel"),
+    {"plan.offload", PARAM_OFFLOAD, UNITS_COUNT, 0, 0, 0, offloads,
+     "classes kept in expanded memory: none, optimizer+gradients, ..."},
+    NAMED("plan.placement", plan.spread, placements,
+          "what lies in expanded memory: the offloaded classes, or all in proportion"),
+    SWITCH("plan.no-overlap", plan.no_overlap, "nothing hides behind compute"),
+
+    WHOLE("cluster", PARAM_CLUSTER, "a cluster: preset or file, NAME or NAME:N"),
+    U32("cluster.npus", n_npus, 1, 4e9, "NPUs"),
+    WHOLE("cluster.npu", PARAM_NPU, "an NPU: preset"),
+    {"cluster.npu.peak", PARAM_PEAK, UNITS_FLOPS, 0, 1, 1e21, NULL,
+     "peak of bf16; other types in proportion"},
+    NUMBER("cluster.npu.on-chip", UNITS_BYTES, platform.npu.on_chip_bytes, 0, 1e15,
+           "on-chip memory"),
+    U32("cluster.npu.cores", platform.npu.n_cores, 1, 1e7, "cores tiles are spread over"),
+    NUMBER("cluster.npu.efficiency", UNITS_SHARE, platform.npu.gemm.efficiency, 1e-6, 1,
+           "of peak, in the main loop of a product"),
+    TIER("cluster.npu.memory.TIER.capacity", UNITS_BYTES, capacity_bytes,
+         "of a memory tier, by its name; 0 takes it away"),
+    TIER("cluster.npu.memory.TIER.bandwidth", UNITS_BANDWIDTH, bandwidth_Bps,
+         "of a memory tier, by its name"),
+    TIER("cluster.npu.memory.TIER.latency", UNITS_TIME, latency_s,
+         "of a memory tier, by its name"),
+    NUMBER("cluster.npu.power", UNITS_POWER, platform.npu.power_w, 0, 1e9, "of an NPU"),
+    NUMBER("cluster.npu.price", UNITS_MONEY, platform.npu.price_usd, 0, 1e12,
+           "of an NPU"),
+    U32("cluster.per-node", platform.per_node, 1, 1e6, "NPUs in a scale-up domain"),
+    WHOLE("cluster.up", PARAM_UP, "link inside a node: preset"),
+    NUMBER("cluster.up.bandwidth", UNITS_BANDWIDTH, platform.up.bandwidth_Bps, 1, 1e18,
+           "inside a node, per NPU and direction"),
+    WHOLE("cluster.out", PARAM_OUT, "network between nodes: preset"),
+    NUMBER("cluster.out.bandwidth", UNITS_BANDWIDTH, platform.out.bandwidth_Bps, 1, 1e18,
+           "between nodes, per NPU and direction"),
+    NUMBER("cluster.host-factor", UNITS_COUNT, platform.host_factor, 0, 1e6,
+           "time of the host's work against the reference host"),
+    NUMBER("cluster.cost.per-node", UNITS_MONEY, platform.node_price_usd, 0, 1e12,
+           "price of a node beside its NPUs"),
+    NUMBER("cluster.cost.power-idle", UNITS_SHARE, platform.power_idle, 0, 1,
+           "of full power when idle"),
+    NUMBER("cluster.cost.pue", UNITS_COUNT, platform.pue, 1, 100,
+           "power of the building over that of the machines"),
+    NUMBER("cluster.cost.energy", UNITS_PRICE, platform.energy_usd_per_J, 0, 1e6,
+           "price of energy"),
+    NUMBER("cluster.cost.years", UNITS_COUNT, platform.years, 1e-3, 1000, "life"),
+
+    WHOLE("stack", PARAM_STACK, "the training software: preset or file"),
+    {"stack.CONSTANT", PARAM_CONSTANT, UNITS_COUNT, 0, 0, 0, NULL,
+     "any constant of a stack file, in its unit"},
+};
+enum { N_PARAMS = sizeof params / sizeof *params };
+
+bool halley_explore_parameter(halley_parameter *out, size_t i)
+{
+    if (i >= N_PARAMS)
+        return false;
+    const explore_param *p = &params[i];
+    const bool plain = p->unit == UNITS_COUNT;
+    *out = (halley_parameter){p->path, plain ? "" : units_name(p->unit), p->doc};
+    return true;
+}
+
+bool explore_param_whole(const explore_param *param)
+{
+    return param->kind >= PARAM_MODEL;
+}
+
+/* "cluster.npu.memory.cxl.bandwidth" against "cluster.npu.memory.TIER.bandwidth". */
+static bool match_tier(explore_ref *out, const explore_param *p, str path)
+{
+    const str prefix = STR("cluster.npu.memory.");
+    if (p->kind != PARAM_TIER || !str_starts(path, prefix))
+        return false;
+    const char *last = strrchr(p->path, '.');
+    if (!str_ends(path, str_from(last)) || path.n <= prefix.n + strlen(last))
+        return false;
+    const size_t n = path.n - prefix.n - strlen(last);
+    if (n >= HALLEY_NAME)
+        return false;
+    memcpy(out->tier, path.at + prefix.n, n);
+    out->tier[n] = '\0';
+    return !strchr(out->tier, '.');
+}
+
+static bool match_constant(explore_ref *out, const explore_param *p, str path)
+{
+    const str prefix = STR("stack.");
+    char key[HALLEY_NAME];
+    if (p->kind != PARAM_CONSTANT || !str_starts(path, prefix) ||
+        path.n - prefix.n >= sizeof key)
+        return false;
+    memcpy(key, path.at + prefix.n, path.n - prefix.n);
+    key[path.n - prefix.n] = '\0';
+    out->constant = halley_constant_find(key);
+    return out->constant < HALLEY_N_CONSTANTS;
+}
+
+bool explore_ref_find(explore_ref *out, str path, const char **nearest)
+{
+    const char *names[N_PARAMS];
+    for (size_t i = 0; i < N_PARAMS; i++) {
+        const explore_param *p = &params[i];
+        explore_ref ref = {.param = p, .constant = HALLEY_N_CONSTANTS};
+        names[i] = p->path;
+        if (str_eq(path, str_from(p->path)) && p->kind != PARAM_TIER &&
+            p->kind != PARAM_CONSTANT) {
+            *out = ref;
+            return true;
+        }
+        if (match_tier(&ref, p, path) || match_constant(&ref, p, path)) {
+            *out = ref;
+            return true;
+        }
+    }
+    if (nearest)
+        *nearest = str_nearest(path, names, N_PARAMS);
+    return false;
+}
+
+static const halley_constant_info *constant_of(const explore_ref *ref)
+{
+    return halley_constant_get((halley_constant)ref->constant);
+}
+
+bool explore_number_fits(const explore_ref *ref, double number)
+{
+    const explore_param *p = ref->param;
+    if (p->kind == PARAM_CONSTANT)
+        return number >= constant_of(ref)->min && number <= constant_of(ref)->max;
+    if ((p->kind == PARAM_U32 || p->kind == PARAM_BOOL) && number != floor(number))
+        return false;
+    return number >= p->min && number <= p->max;
+}
+
+static halley_tier *find_tier(explore_design *d, const char *name)
+{
+    for (uint32_t i = 0; i < d->platform.npu.n_tiers; i++) {
+        if (strcmp(d->platform.npu.tiers[i].name, name) == 0)
+            return &d->platform.npu.tiers[i];
+    }
+    return NULL;
+}
+
+/* A tier that is not there is added behind the others, one per NPU. */
+static void set_tier(explore_design *d, const explore_ref *ref, double number)
+{
+    halley_npu *npu = &d->platform.npu;
+    halley_tier *t = find_tier(d, ref->tier);
+    if (!t && npu->n_tiers == HALLEY_MAX_TIERS)
+        return;
+    if (!t) {
+        t = &npu->tiers[npu->n_tiers++];
+        *t = (halley_tier){.kind = HALLEY_TIER_PER_NPU};
+        memcpy(t->name, ref->tier, sizeof t->name);
+    }
+    memcpy((char *)t + ref->param->offset, &number, sizeof number);
+}
+
+static void set_peak(explore_design *d, double number)
+{
+    double *peak = d->platform.npu.peak_flops;
+    const double factor = peak[HALLEY_BF16] > 0 ? number / peak[HALLEY_BF16] : 1;
+    for (int i = 0; i < HALLEY_N_DTYPES; i++)
+        peak[i] *= factor;
+    peak[HALLEY_BF16] = number;
+}
+
+static void set_whole(explore_design *d, const explore_param *p, const explore_value *v)
+{
+    switch (p->kind) {
+    case PARAM_MODEL:
+        d->model = *(const halley_model *)v->object;
+        break;
+    case PARAM_CLUSTER:
+        d->platform = *(const halley_platform *)v->object;
+        if (v->n_npus)
+            d->n_npus = v->n_npus;
+        break;
+    case PARAM_NPU:
+        d->platform.npu = *(const halley_npu *)v->object;
+        break;
+    case PARAM_UP:
+        d->platform.up = *(const halley_link *)v->object;
+        break;
+    case PARAM_OUT:
+        d->platform.out = *(const halley_fabric *)v->object;
+        break;
+    case PARAM_STACK:
+        d->stack = *(const halley_stack *)v->object;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Members read by name are bools or 32-bit enums. */
+static bool is_flag(const explore_param *p)
+{
+    return p->kind == PARAM_BOOL || p->names == attentions || p->names == placements;
+}
+
+/* What followed from width and heads in the loaded model goes on following from them. */
+static void follow_shape(halley_model *m, const explore_param *p, uint32_t to)
+{
+    const bool derived = m->heads && m->head_dim == m->hidden / m->heads;
+    if (p->offset == AT(model.hidden) && m->hidden) {
+        m->ffn = (uint32_t)((double)m->ffn * to / m->hidden);
+        if (derived)
+            m->head_dim = to / m->heads;
+    }
+    if (p->offset == AT(model.heads) && to) {
+        if (derived)
+            m->head_dim = m->hidden / to;
+        if (m->kv_heads == m->heads)
+            m->kv_heads = to;
+    }
+}
+
+void explore_set(explore_design *design, const explore_ref *ref,
+                 const explore_value *value)
+{
+    const explore_param *p = ref->param;
+    char *at = (char *)design + p->offset;
+    const double number = value->number;
+    if (explore_param_whole(p)) {
+        set_whole(design, p, value);
+    } else if (p->kind == PARAM_TIER) {
+        set_tier(design, ref, number);
+    } else if (p->kind == PARAM_PEAK) {
+        set_peak(design, number);
+    } else if (p->kind == PARAM_CONSTANT) {
+        design->stack.k[ref->constant] = number;
+    } else if (p->kind == PARAM_OFFLOAD) {
+        design->plan.offload = (uint32_t)number;
+    } else if (p->kind == PARAM_DOUBLE) {
+        memcpy(at, &number, sizeof number);
+    } else if (is_flag(p)) {
+        *(bool *)at = number != 0;
+    } else {
+        const uint32_t whole = (uint32_t)number;
+        follow_shape(&design->model, p, whole);
+        memcpy(at, &whole, sizeof whole);
+    }
+}
+
+double explore_get(const explore_design *design, const explore_ref *ref)
+{
+    const explore_param *p = ref->param;
+    const char *at = (const char *)design + p->offset;
+    double number = 0;
+    uint32_t whole = 0;
+    if (explore_param_whole(p))
+        return NAN;
+    if (p->kind == PARAM_TIER) {
+        const halley_npu *npu = &design->platform.npu;
+        for (uint32_t i = 0; i < npu->n_tiers; i++) {
+            if (strcmp(npu->tiers[i].name, ref->tier) != 0)
+                continue;
+            memcpy(&number, (const char *)&npu->tiers[i] + p->offset, sizeof number);
+            return number;
+        }
+        return NAN;
+    }
+    if (p->kind == PARAM_PEAK)
+        return design->platform.npu.peak_flops[HALLEY_BF16];
+    if (p->kind == PARAM_CONSTANT)
+        return design->stack.k[ref->constant];
+    if (p->kind == PARAM_OFFLOAD)
+        return design->plan.offload;
+    if (p->kind == PARAM_DOUBLE) {
+        memcpy(&number, at, sizeof number);
+        return number;
+    }
+    if (is_flag(p))
+        return *(const bool *)at;
+    memcpy(&whole, at, sizeof whole);
+    return whole;
+}

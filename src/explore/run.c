@@ -1,0 +1,495 @@
+/*
+ * Running a study. Designs are evaluated in blocks on all cores; a wave of blocks is
+ * merged and, by a thread of its own, stored while the next is evaluated. What is kept in
+ * memory is the best rows, the Pareto front and sums by axis, not the designs.
+ */
+#include "explore/run.h"
+
+#include "base/pool.h"
+#include "explore/answer.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+enum { BLOCK = 2048, WAVE = 64 };
+static const double most_exhaustive = 2e10;
+
+typedef struct block {
+    explore_row *rows;
+    uint32_t n_rows;
+    uint64_t n_feasible, n_evaluated;
+    explore_rows front;
+    explore_sums sums;
+    explore_reasons reasons;
+} block;
+
+struct explore_run {
+    const halley_study *study;
+    uint32_t threads, top;
+    uint64_t per_block; /* outer designs */
+    explore_worker *workers;
+    block *blocks[2];    /* two waves: one in the making, one being stored */
+    uint32_t wave;       /* which of them is in the making */
+    const uint64_t *ids; /* outer designs of this wave; NULL: from `first` on */
+    uint64_t first, n;
+    explore_rows best, front;
+    explore_sums sums;
+    explore_reached reached;
+    explore_store *store;
+    /* the storing thread */
+    pthread_t writer;
+    bool writing;
+    uint32_t n_writing;
+    explore_reached writing_reached;
+    halley_status write_status;
+    halley_error write_err;
+};
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void block_fini(block *b)
+{
+    free(b->rows);
+    array_fini(&b->front);
+    explore_sums_fini(&b->sums);
+}
+
+void explore_run_free(explore_run *r)
+{
+    if (!r)
+        return;
+    if (r->writing)
+        pthread_join(r->writer, NULL);
+    for (int w = 0; w < 2; w++) {
+        for (uint32_t i = 0; r->blocks[w] && i < WAVE; i++)
+            block_fini(&r->blocks[w][i]);
+        free(r->blocks[w]);
+    }
+    explore_store_close(r->store, NULL);
+    free(r->workers);
+    array_fini(&r->best);
+    array_fini(&r->front);
+    explore_sums_fini(&r->sums);
+    free(r);
+}
+
+static halley_status make_blocks(explore_run *r, halley_error *err)
+{
+    for (int w = 0; w < 2; w++) {
+        r->blocks[w] = mem_array_zero(WAVE, sizeof *r->blocks[w]);
+        if (!r->blocks[w])
+            return error_nomem(err);
+        for (uint32_t i = 0; i < WAVE; i++) {
+            block *b = &r->blocks[w][i];
+            b->rows = mem_array(r->per_block, sizeof *b->rows);
+            if (!b->rows)
+                return error_nomem(err);
+            TRY(explore_sums_init(&b->sums, r->study, err));
+        }
+    }
+    return HALLEY_OK;
+}
+
+static halley_status setup(explore_run *r, halley_error *err)
+{
+    r->threads = r->threads ? r->threads : pool_cores();
+    r->workers = mem_array(r->threads, sizeof *r->workers);
+    if (!r->workers)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < r->threads; i++)
+        explore_worker_init(&r->workers[i], r->study);
+    TRY(explore_sums_init(&r->sums, r->study, err));
+    return make_blocks(r, err);
+}
+
+halley_status explore_run_new(explore_run **out, const halley_study *study,
+                              uint32_t threads, uint32_t top, halley_error *err)
+{
+    explore_run *r = mem_array_zero(1, sizeof *r);
+    if (!r)
+        return error_nomem(err);
+    r->study = study;
+    r->threads = threads;
+    r->top = top;
+    r->per_block = study->inner_size < BLOCK ? BLOCK / study->inner_size : 1;
+    const halley_status status = setup(r, err);
+    if (status == HALLEY_OK)
+        *out = r;
+    else
+        explore_run_free(r);
+    return status;
+}
+
+static bool keep_row(block *b, const halley_study *s, const explore_row *row)
+{
+    b->rows[b->n_rows++] = *row;
+    explore_sums_add(&b->sums, s, row);
+    return s->n_goals < 2 || explore_front_add(&b->front, s, row);
+}
+
+static halley_status evaluate_block(void *context, size_t i, uint32_t worker,
+                                    halley_error *err)
+{
+    explore_run *r = context;
+    const halley_study *s = r->study;
+    explore_worker *w = &r->workers[worker];
+    block *b = &r->blocks[r->wave][i];
+    b->n_rows = 0;
+    b->n_feasible = b->n_evaluated = 0;
+    b->front.n = 0;
+    explore_sums_clear(&b->sums, s);
+    w->reasons.n = 0;
+    const uint64_t from = i * r->per_block;
+    const uint64_t to = from + r->per_block < r->n ? from + r->per_block : r->n;
+    for (uint64_t k = from; k < to; k++) {
+        const uint64_t outer = r->ids ? r->ids[k] : r->first + k;
+        explore_row row;
+        b->n_evaluated += s->inner_size;
+        if (explore_worker_best(w, &row, &b->n_feasible, outer * s->inner_size) &&
+            !keep_row(b, s, &row))
+            return error_nomem(err);
+    }
+    b->reasons = w->reasons;
+    return HALLEY_OK;
+}
+
+static halley_status merge_block(explore_run *r, const block *b, halley_error *err)
+{
+    for (uint32_t i = 0; i < b->n_rows; i++) {
+        if (!explore_top_add(&r->best, r->top, r->study, &b->rows[i]))
+            return error_nomem(err);
+    }
+    for (size_t i = 0; i < b->front.n; i++) {
+        if (!explore_front_add(&r->front, r->study, &b->front.at[i]))
+            return error_nomem(err);
+    }
+    explore_sums_merge(&r->sums, &b->sums, r->study);
+    r->reached.n_evaluated += b->n_evaluated;
+    r->reached.n_feasible += b->n_feasible;
+    for (uint32_t i = 0; i < b->reasons.n; i++)
+        explore_reasons_add(&r->reached.reasons, b->reasons.at[i].seen.reason,
+                            b->reasons.at[i].seen.designs);
+    return HALLEY_OK;
+}
+
+static void *write_wave(void *context)
+{
+    explore_run *r = context;
+    const explore_row *rows[WAVE];
+    uint32_t n[WAVE];
+    const block *blocks = r->blocks[!r->wave];
+    for (uint32_t i = 0; i < r->n_writing; i++) {
+        rows[i] = blocks[i].rows;
+        n[i] = blocks[i].n_rows;
+    }
+    r->write_status = explore_store_write(r->store, rows, n, r->n_writing,
+                                          &r->writing_reached, &r->write_err);
+    return NULL;
+}
+
+halley_status explore_run_flush(explore_run *r, halley_error *err)
+{
+    if (!r->writing)
+        return HALLEY_OK;
+    pthread_join(r->writer, NULL);
+    r->writing = false;
+    if (r->write_status != HALLEY_OK && err)
+        *err = r->write_err;
+    return r->write_status;
+}
+
+/* Hand the finished wave to the storing thread; the other one is free by then. */
+static halley_status hand_over(explore_run *r, uint32_t n_blocks, halley_error *err)
+{
+    TRY(explore_run_flush(r, err));
+    r->wave = !r->wave;
+    if (!r->store)
+        return HALLEY_OK;
+    r->n_writing = n_blocks;
+    r->writing_reached = r->reached;
+    const int failed = pthread_create(&r->writer, NULL, write_wave, r);
+    if (failed)
+        return error_errno(err, "start a thread", failed);
+    r->writing = true;
+    return HALLEY_OK;
+}
+
+uint64_t explore_run_wave_size(const explore_run *r)
+{
+    return r->per_block * WAVE;
+}
+
+halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t first,
+                               uint64_t n, halley_error *err)
+{
+    r->ids = ids;
+    r->first = first;
+    r->n = n;
+    const uint32_t n_blocks = (uint32_t)((n + r->per_block - 1) / r->per_block);
+    TRY(pool_run(r->threads, n_blocks, evaluate_block, r, err));
+    for (uint32_t i = 0; i < n_blocks; i++)
+        TRY(merge_block(r, &r->blocks[r->wave][i], err));
+    r->reached.next = ids ? r->reached.next + n : first + n;
+    return hand_over(r, n_blocks, err);
+}
+
+const explore_row *explore_run_rows(const explore_run *r, uint32_t block_at, uint32_t *n)
+{
+    /* The wave just merged is the one not in the making. */
+    const block *b = &r->blocks[!r->wave][block_at];
+    *n = b->n_rows;
+    return b->rows;
+}
+
+static bool take_stored(void *context, const explore_row *row)
+{
+    explore_run *r = context;
+    explore_sums_add(&r->sums, r->study, row);
+    return explore_top_add(&r->best, r->top, r->study, row) &&
+           (r->study->n_goals < 2 || explore_front_add(&r->front, r->study, row));
+}
+
+static halley_status open_store(explore_run *r, const halley_explore_opts *o,
+                                halley_error *err)
+{
+    if (!o->store)
+        return HALLEY_OK;
+    TRY(explore_store_open(&r->store, &r->reached, o->store, o->resume, r->study, err));
+    return explore_store_read(r->store, take_stored, r, err);
+}
+
+static halley_status run_all(explore_run *r, const halley_explore_opts *o,
+                             halley_error *err)
+{
+    const halley_study *s = r->study;
+    const uint64_t n_outer = (uint64_t)s->size / s->inner_size;
+    const uint64_t most = explore_run_wave_size(r);
+    if (s->size > most_exhaustive)
+        return error_set(err, HALLEY_ELIMIT,
+                         "the space has %.3g designs, too many to try each (at 1e6 a "
+                         "second, %.3g days): choose search: random, latin-hypercube, "
+                         "evolutionary or nlopt, or let less vary",
+                         s->size, s->size / 1e6 / 86400);
+    for (uint64_t at = r->reached.next; at < n_outer;) {
+        const uint64_t n = n_outer - at < most ? n_outer - at : most;
+        TRY(explore_run_wave(r, NULL, at, n, err));
+        at += n;
+        if (o->progress)
+            o->progress(o->context, r->reached.n_evaluated, s->size);
+    }
+    return explore_run_flush(r, err);
+}
+
+/* Rows as candidates: each is evaluated once more, for its plan and its words. */
+static halley_status candidates(halley_candidate **out, uint32_t *n_out,
+                                const explore_rows *rows, explore_worker *w,
+                                halley_error *err)
+{
+    *out = mem_array(rows->n, sizeof **out);
+    if (!*out)
+        return error_nomem(err);
+    *n_out = (uint32_t)rows->n;
+    for (size_t i = 0; i < rows->n; i++) {
+        explore_row row = rows->at[i];
+        explore_worker_move(w, row.id);
+        explore_worker_try(w, &row);
+        explore_candidate_fill(&(*out)[i], w, &row);
+    }
+    return HALLEY_OK;
+}
+
+static int by_first_objective(const void *a, const void *b, void *context)
+{
+    return explore_better(context, a, b) ? -1 : explore_better(context, b, a);
+}
+
+static halley_status copy_sums(halley_exploration *e, explore_run *r, halley_error *err)
+{
+    /* The block of memory changes hands; exploration_free frees it by its first part. */
+    e->n_axes = r->study->n_axes;
+    memcpy(e->marginals, r->sums.marginals, sizeof e->marginals);
+    e->n_heats = r->sums.n_heats;
+    e->heats = mem_array(r->sums.n_heats, sizeof *e->heats);
+    if (!e->heats)
+        return error_nomem(err);
+    memcpy(e->heats, r->sums.heats, r->sums.n_heats * sizeof *e->heats);
+    e->memory = r->sums.memory;
+    r->sums.memory = NULL;
+    return HALLEY_OK;
+}
+
+enum { MOST_SLICE = 24 };
+
+static halley_status slice(halley_slice *out, const halley_exploration *e, uint32_t axis,
+                           explore_worker *w, halley_error *err)
+{
+    const uint32_t n = w->study->axes[axis].seen.n;
+    *out = (halley_slice){.axis = axis, .best = mem_array(n, sizeof *out->best)};
+    if (!out->best)
+        return error_nomem(err);
+    for (uint32_t v = 0; v < n; v++) {
+        explore_row row;
+        if (e->marginals[axis][v].feasible == 0)
+            continue;
+        explore_worker_move(w, e->marginals[axis][v].best_id);
+        if (explore_worker_try(w, &row))
+            explore_candidate_fill(&out->best[out->n++], w, &row);
+    }
+    return HALLEY_OK;
+}
+
+static halley_status slices(halley_exploration *e, const halley_study *s,
+                            explore_worker *w, halley_error *err)
+{
+    e->slices = mem_array_zero(s->n_outer, sizeof *e->slices);
+    if (!e->slices)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < s->n_outer; i++) {
+        if (s->axes[i].seen.n < 2 || s->axes[i].seen.n > MOST_SLICE)
+            continue;
+        TRY(slice(&e->slices[e->n_slices++], e, i, w, err));
+    }
+    return HALLEY_OK;
+}
+
+static int most_first(const void *a, const void *b)
+{
+    const halley_refusal *x = a, *y = b;
+    if (x->designs != y->designs)
+        return x->designs < y->designs ? 1 : -1;
+    return strcmp(x->reason, y->reason);
+}
+
+static halley_status finish(halley_exploration *e, explore_run *r, halley_error *err)
+{
+    const halley_study *s = r->study;
+    const explore_reasons *reasons = &r->reached.reasons;
+    explore_worker *w = &r->workers[0];
+    e->n_designs = s->size;
+    e->n_evaluated = r->reached.n_evaluated;
+    e->n_feasible = r->reached.n_feasible;
+    TRY(candidates(&e->best, &e->n_best, &r->best, w, err));
+    if (r->front.n)
+        qsort_r(r->front.at, r->front.n, sizeof *r->front.at, by_first_objective,
+                (void *)(uintptr_t)s);
+    TRY(candidates(&e->front, &e->n_front, &r->front, w, err));
+    e->refusals = mem_array(reasons->n, sizeof *e->refusals);
+    if (!e->refusals)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < reasons->n; i++)
+        e->refusals[i] = reasons->at[i].seen;
+    e->n_refusals = reasons->n;
+    qsort(e->refusals, e->n_refusals, sizeof *e->refusals, most_first);
+    TRY(copy_sums(e, r, err));
+    TRY(slices(e, s, w, err));
+    return explore_answer(e, s, w, err);
+}
+
+halley_status halley_explore_run(halley_exploration **out, const halley_study *study,
+                                 const halley_explore_opts *opts, halley_error *err)
+{
+    const halley_explore_opts none = {0};
+    const halley_explore_opts *o = opts ? opts : &none;
+    const double start = now_s();
+    halley_exploration *e = mem_array_zero(1, sizeof *e);
+    explore_run *r = NULL;
+    if (!e)
+        return error_nomem(err);
+    halley_status status =
+        explore_run_new(&r, study, o->threads, o->top ? o->top : 20, err);
+    if (status == HALLEY_OK)
+        status = open_store(r, o, err);
+    if (status == HALLEY_OK) {
+        e->n_resumed = r->reached.n_evaluated;
+        status = study->search.method == EXPLORE_EXHAUSTIVE
+                     ? run_all(r, o, err)
+                     : explore_search_run(r, o, err);
+    }
+    if (status == HALLEY_OK)
+        status = finish(e, r, err);
+    if (status == HALLEY_OK && r->store) {
+        explore_store *store = r->store;
+        r->store = NULL;
+        status = explore_store_complete(store, err);
+        const halley_status closed =
+            explore_store_close(store, status == HALLEY_OK ? err : NULL);
+        if (status == HALLEY_OK)
+            status = closed;
+    }
+    explore_run_free(r);
+    e->seconds = now_s() - start;
+    if (status == HALLEY_OK)
+        *out = e;
+    else
+        halley_exploration_free(e);
+    return status;
+}
+
+void halley_exploration_free(halley_exploration *e)
+{
+    if (!e)
+        return;
+    free(e->refusals);
+    free(e->best);
+    free(e->front);
+    free(e->memory);
+    free(e->heats);
+    for (uint32_t i = 0; i < e->n_slices; i++)
+        free(e->slices[i].best);
+    free(e->slices);
+    free(e->sensitivities);
+    free(e->breaks);
+    free(e);
+}
+
+const halley_study *explore_run_study(const explore_run *r)
+{
+    return r->study;
+}
+
+explore_reached *explore_run_reached(explore_run *r)
+{
+    return &r->reached;
+}
+
+halley_status halley_explore_dry_run(halley_dry_run *out, const halley_study *study,
+                                     uint32_t threads, halley_error *err)
+{
+    explore_run *r = NULL;
+    const uint64_t n_outer = (uint64_t)study->size / study->inner_size;
+    *out = (halley_dry_run){.n_designs = study->size, .n_to_evaluate = study->size};
+    if (study->search.method != EXPLORE_EXHAUSTIVE &&
+        (double)study->search.samples * (double)study->inner_size < study->size)
+        out->n_to_evaluate = (double)study->search.samples * (double)study->inner_size;
+    TRY(explore_run_new(&r, study, threads, 1, err));
+    /* An even sample, in steps that share no factor with the axes. */
+    uint64_t n = 200000 / study->inner_size;
+    n = n < 1 ? 1 : n > explore_run_wave_size(r) ? explore_run_wave_size(r) : n;
+    n = n > n_outer ? n_outer : n;
+    uint64_t *ids = mem_array(n, sizeof *ids);
+    halley_status status = ids ? HALLEY_OK : error_nomem(err);
+    for (uint64_t i = 0; i < n && ids; i++)
+        ids[i] = n_outer / n * i + n_outer % n * i / n;
+    const double start = now_s();
+    if (status == HALLEY_OK)
+        status = explore_run_wave(r, ids, 0, n, err);
+    const double taken = now_s() - start;
+    free(ids);
+    if (status == HALLEY_OK) {
+        out->n_sampled = r->reached.n_evaluated;
+        out->n_feasible = r->reached.n_feasible;
+        out->designs_per_s = (double)out->n_sampled / (taken > 0 ? taken : 1e-9);
+        out->seconds = out->n_to_evaluate / out->designs_per_s;
+        for (uint32_t i = 0; i < r->reached.reasons.n && i < 16; i++)
+            out->refusals[out->n_refusals++] = r->reached.reasons.at[i].seen;
+        qsort(out->refusals, out->n_refusals, sizeof *out->refusals, most_first);
+    }
+    explore_run_free(r);
+    return status;
+}

@@ -1,0 +1,28 @@
+/* explore/run.h - waves of designs on all cores; used by the searches. */
+#ifndef EXPLORE_RUN_H
+#define EXPLORE_RUN_H
+
+#include "explore/store.h"
+
+typedef struct explore_run explore_run;
+
+halley_status explore_run_new(explore_run **out, const halley_study *study,
+                              uint32_t threads, uint32_t top, halley_error *err);
+void explore_run_free(explore_run *r);
+uint64_t explore_run_wave_size(const explore_run *r); /* most outer designs in a wave */
+/* Evaluate, merge, and store in the background: the outer designs `ids`, or n from
+ * `first` on. */
+halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t first,
+                               uint64_t n, halley_error *err);
+/* Wait for the storing thread. */
+halley_status explore_run_flush(explore_run *r, halley_error *err);
+/* Feasible rows of a block of the last wave, lent until the next but one. */
+const explore_row *explore_run_rows(const explore_run *r, uint32_t block_at, uint32_t *n);
+const halley_study *explore_run_study(const explore_run *r);
+explore_reached *explore_run_reached(explore_run *r);
+
+/* search.c: everything but exhaustive. */
+halley_status explore_search_run(explore_run *r, const halley_explore_opts *o,
+                                 halley_error *err);
+
+#endif

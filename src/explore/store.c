@@ -1,0 +1,440 @@
+/*
+ * The store. Rows are numbered by their design's number in the space, so that they are
+ * appended in order (random keys cost four times as much at ten million rows); `key` is
+ * the hash of the canonical design (its parameters as path=value, in any order), the same
+ * in every store that varies the same parameters. The fingerprint is made of the results
+ * of a few designs: a store written by another estimator, or with other presets, has
+ * another. One process writes: it holds an flock on the file, which, unlike SQLite's own
+ * locks, lets readers look at any time.
+ */
+#include "explore/store.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "explore/metric.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { STORE_FORMAT = 1, FINGERPRINTS = 24 };
+
+struct explore_store {
+    sqlite3 *db;
+    sqlite3_stmt *insert;
+    const halley_study *study;
+    uint64_t *hashes[HALLEY_MAX_AXES]; /* of path=value */
+    int lock;
+    char path[HALLEY_ERROR_FILE];
+};
+
+static halley_status store_error(const explore_store *st, const char *doing,
+                                 halley_error *err)
+{
+    const int code = sqlite3_errcode(st->db);
+    halley_status status = HALLEY_EIO;
+    if (code == SQLITE_FULL)
+        error_set(err, status, "cannot %s: the disk is full; make room and use --resume",
+                  doing);
+    else if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
+        error_set(err, status, "cannot %s: another process has locked the store", doing);
+    else if (code == SQLITE_NOMEM)
+        status = error_nomem(err);
+    else if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
+        status = error_set(err, HALLEY_EFORMAT, "this is no store of halley's");
+    else
+        error_set(err, status, "cannot %s: %s", doing, sqlite3_errmsg(st->db));
+    error_at_file(err, st->path);
+    return status;
+}
+
+static halley_status exec(explore_store *st, const char *sql, const char *doing,
+                          halley_error *err)
+{
+    if (sqlite3_exec(st->db, sql, NULL, NULL, NULL) == SQLITE_OK)
+        return HALLEY_OK;
+    return store_error(st, doing, err);
+}
+
+static void add_axis_columns(strbuf *sql, const halley_study *s, bool types)
+{
+    for (uint32_t i = 0; i < s->n_axes; i++) {
+        strbuf_printf(sql, ", \"%s\"", s->axes[i].seen.name);
+        if (types)
+            strbuf_printf(sql, "%s", s->axes[i].seen.numbers ? " REAL" : " TEXT");
+    }
+    for (uint32_t i = 0; i < s->n_goals; i++)
+        strbuf_printf(sql, ", objective_%u%s", i + 1, types ? " REAL" : "");
+    for (uint32_t i = 0; i < HALLEY_N_METRICS; i++) {
+        char column[64];
+        explore_metric_column(column, sizeof column, i);
+        strbuf_printf(sql, ", %s%s", column, types ? " REAL" : "");
+    }
+}
+
+static uint64_t fingerprint(const halley_study *s)
+{
+    explore_worker *w = mem_array(1, sizeof *w);
+    uint64_t h = 11;
+    if (!w)
+        return 0;
+    explore_worker_init(w, s);
+    for (uint32_t i = 0; i < FINGERPRINTS; i++) {
+        explore_row row = {0};
+        explore_worker_move(w, (uint64_t)(s->size * i / FINGERPRINTS));
+        if (explore_worker_try(w, &row))
+            h = hash_bytes(row.metrics, sizeof row.metrics, h);
+    }
+    free(w);
+    return h;
+}
+
+static halley_status set_meta(explore_store *st, const char *name, const char *text,
+                              halley_error *err)
+{
+    sqlite3_stmt *q = NULL;
+    bool ok = sqlite3_prepare_v2(st->db,
+                                 "INSERT OR REPLACE INTO meta(name, value) VALUES(?, ?)",
+                                 -1, &q, NULL) == SQLITE_OK;
+    if (ok) {
+        sqlite3_bind_text(q, 1, name, -1, SQLITE_STATIC);
+        sqlite3_bind_text(q, 2, text, -1, SQLITE_STATIC);
+        ok = sqlite3_step(q) == SQLITE_DONE;
+    }
+    sqlite3_finalize(q);
+    return ok ? HALLEY_OK : store_error(st, "write the store", err);
+}
+
+static halley_status set_meta_u64(explore_store *st, const char *name, uint64_t value,
+                                  halley_error *err)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    return set_meta(st, name, text, err);
+}
+
+/* The value of a name in meta, copied; "" when absent. */
+static void get_meta(explore_store *st, char *to, size_t size, const char *name)
+{
+    sqlite3_stmt *q = NULL;
+    to[0] = '\0';
+    if (sqlite3_prepare_v2(st->db, "SELECT value FROM meta WHERE name = ?", -1, &q,
+                           NULL) != SQLITE_OK)
+        return;
+    sqlite3_bind_text(q, 1, name, -1, SQLITE_STATIC);
+    if (sqlite3_step(q) == SQLITE_ROW)
+        snprintf(to, size, "%s", (const char *)sqlite3_column_text(q, 0));
+    sqlite3_finalize(q);
+}
+
+static uint64_t get_meta_u64(explore_store *st, const char *name)
+{
+    char text[32];
+    uint64_t value = 0;
+    get_meta(st, text, sizeof text, name);
+    return str_to_u64(str_from(text), &value) ? value : 0;
+}
+
+static halley_status create(explore_store *st, halley_error *err)
+{
+    const halley_study *s = st->study;
+    strbuf sql = {0};
+    strbuf_printf(&sql,
+                  "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
+                  "CREATE TABLE refusal(reason TEXT PRIMARY KEY, designs INTEGER) "
+                  "WITHOUT ROWID;"
+                  "CREATE TABLE design(id INTEGER PRIMARY KEY, key INTEGER");
+    add_axis_columns(&sql, s, true);
+    strbuf_printf(&sql, ");");
+    halley_status status =
+        sql.failed ? error_nomem(err) : exec(st, sql.at, "create the store", err);
+    strbuf_fini(&sql);
+    if (status != HALLEY_OK)
+        return status;
+    TRY(set_meta_u64(st, "format", STORE_FORMAT, err));
+    TRY(set_meta(st, "version", HALLEY_VERSION, err));
+    TRY(set_meta(st, "study", s->name, err));
+    TRY(set_meta(st, "text", s->text, err));
+    TRY(set_meta(st, "objective", s->goals[0].seen.text, err));
+    TRY(set_meta(st, "direction", s->goals[0].seen.maximize ? "maximize" : "minimize",
+                 err));
+    TRY(set_meta_u64(st, "axes", s->n_axes, err));
+    TRY(set_meta_u64(st, "objectives", s->n_goals, err));
+    TRY(set_meta_u64(st, "study_hash", s->hash, err));
+    return set_meta_u64(st, "fingerprint", fingerprint(s), err);
+}
+
+static halley_status refuse(explore_store *st, halley_error *err, const char *why)
+{
+    error_set(err, HALLEY_EINVAL, "%s", why);
+    error_at_file(err, st->path);
+    return HALLEY_EINVAL;
+}
+
+static halley_status check_same(explore_store *st, halley_error *err)
+{
+    char text[256];
+    get_meta(st, text, sizeof text, "format");
+    if (!text[0])
+        return refuse(st, err, "this is no store of halley's");
+    if (get_meta_u64(st, "format") != STORE_FORMAT)
+        return refuse(st, err,
+                      "the store has another format: use the version that wrote it");
+    get_meta(st, text, sizeof text, "version");
+    if (strcmp(text, HALLEY_VERSION) != 0) {
+        error_set(err, HALLEY_EINVAL,
+                  "the store was written by halley %s, this is %s: start a new one", text,
+                  HALLEY_VERSION);
+        error_at_file(err, st->path);
+        return HALLEY_EINVAL;
+    }
+    get_meta(st, text, sizeof text, "study");
+    if (strcmp(text, st->study->name) != 0) {
+        error_set(err, HALLEY_EINVAL,
+                  "the store belongs to the study \"%s\", not to \"%s\"", text,
+                  st->study->name);
+        error_at_file(err, st->path);
+        return HALLEY_EINVAL;
+    }
+    if (get_meta_u64(st, "study_hash") != st->study->hash)
+        return refuse(st, err,
+                      "the study has changed since the store was written: start "
+                      "a new store, or give the old study back");
+    if (get_meta_u64(st, "fingerprint") != fingerprint(st->study))
+        return refuse(st, err,
+                      "presets or estimator have changed since the store was "
+                      "written: start a new one");
+    return HALLEY_OK;
+}
+
+static halley_status read_reached(explore_store *st, explore_reached *out,
+                                  halley_error *err)
+{
+    sqlite3_stmt *q = NULL;
+    out->next = get_meta_u64(st, "next");
+    out->n_evaluated = get_meta_u64(st, "evaluated");
+    out->n_feasible = get_meta_u64(st, "feasible");
+    if (sqlite3_prepare_v2(st->db, "SELECT reason, designs FROM refusal ORDER BY reason",
+                           -1, &q, NULL) != SQLITE_OK)
+        return store_error(st, "read the store", err);
+    while (sqlite3_step(q) == SQLITE_ROW)
+        explore_reasons_add(&out->reasons, (const char *)sqlite3_column_text(q, 0),
+                            (uint64_t)sqlite3_column_int64(q, 1));
+    sqlite3_finalize(q);
+    return HALLEY_OK;
+}
+
+static halley_status prepare_insert(explore_store *st, halley_error *err)
+{
+    strbuf sql = {0};
+    strbuf_printf(&sql, "INSERT OR REPLACE INTO design(id, key");
+    add_axis_columns(&sql, st->study, false);
+    strbuf_printf(&sql, ") VALUES(?, ?");
+    for (uint32_t i = 0; i < st->study->n_axes + st->study->n_goals + HALLEY_N_METRICS;
+         i++)
+        strbuf_printf(&sql, ", ?");
+    strbuf_printf(&sql, ")");
+    halley_status status = HALLEY_OK;
+    if (sql.failed)
+        status = error_nomem(err);
+    else if (sqlite3_prepare_v2(st->db, sql.at, -1, &st->insert, NULL) != SQLITE_OK)
+        status = store_error(st, "write the store", err);
+    strbuf_fini(&sql);
+    return status;
+}
+
+static halley_status hash_values(explore_store *st, halley_error *err)
+{
+    for (uint32_t i = 0; i < st->study->n_axes; i++) {
+        const halley_axis *a = &st->study->axes[i].seen;
+        st->hashes[i] = mem_array(a->n, sizeof *st->hashes[i]);
+        if (!st->hashes[i])
+            return error_nomem(err);
+        const uint64_t path = hash_bytes(a->name, strlen(a->name), 3);
+        for (uint32_t v = 0; v < a->n; v++)
+            st->hashes[i][v] = hash_bytes(a->texts[v], strlen(a->texts[v]), path);
+    }
+    return HALLEY_OK;
+}
+
+static halley_status take_lock(explore_store *st, halley_error *err)
+{
+    st->lock = open(st->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (st->lock < 0) {
+        error_errno(err, "open the store", errno);
+        error_at_file(err, st->path);
+        return HALLEY_EIO;
+    }
+    if (flock(st->lock, LOCK_EX | LOCK_NB) == 0)
+        return HALLEY_OK;
+    error_set(err, HALLEY_EIO, "another process is writing this store");
+    error_at_file(err, st->path);
+    return HALLEY_EIO;
+}
+
+static halley_status open_store(explore_store *st, explore_reached *reached, bool resume,
+                                halley_error *err)
+{
+    const bool fresh = lseek(st->lock, 0, SEEK_END) == 0;
+    if (!fresh && !resume)
+        return refuse(st, err,
+                      "the store exists: continue it with --resume, or remove it");
+    if (sqlite3_open_v2(st->path, &st->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                        NULL) != SQLITE_OK)
+        return store_error(st, "open the store", err);
+    sqlite3_busy_timeout(st->db, 2000);
+    TRY(exec(st,
+             "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+             "PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;",
+             "open the store", err));
+    TRY(exec(st, "BEGIN IMMEDIATE", "open the store", err));
+    halley_status status = fresh ? create(st, err) : check_same(st, err);
+    if (status == HALLEY_OK && !fresh)
+        status = read_reached(st, reached, err);
+    if (status == HALLEY_OK)
+        return exec(st, "COMMIT", "create the store", err);
+    sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+halley_status explore_store_open(explore_store **out, explore_reached *reached,
+                                 const char *path, bool resume, const halley_study *s,
+                                 halley_error *err)
+{
+    explore_store *st = mem_array_zero(1, sizeof *st);
+    if (!st)
+        return error_nomem(err);
+    st->study = s;
+    st->lock = -1;
+    snprintf(st->path, sizeof st->path, "%s", path);
+    halley_status status = take_lock(st, err);
+    if (status == HALLEY_OK)
+        status = open_store(st, reached, resume, err);
+    if (status == HALLEY_OK)
+        status = hash_values(st, err);
+    if (status == HALLEY_OK)
+        status = prepare_insert(st, err);
+    if (status == HALLEY_OK)
+        *out = st;
+    else
+        explore_store_close(st, NULL);
+    return status;
+}
+
+static bool write_row(explore_store *st, const explore_row *row)
+{
+    const halley_study *s = st->study;
+    sqlite3_stmt *q = st->insert;
+    uint32_t digits[HALLEY_MAX_AXES];
+    uint64_t key = 0;
+    int at = 3;
+    explore_digits(digits, s, row->id);
+    for (uint32_t i = 0; i < s->n_axes; i++) {
+        const halley_axis *a = &s->axes[i].seen;
+        key += st->hashes[i][digits[i]];
+        if (a->numbers)
+            sqlite3_bind_double(q, at++, a->numbers[digits[i]]);
+        else
+            sqlite3_bind_text(q, at++, a->texts[digits[i]], -1, SQLITE_STATIC);
+    }
+    sqlite3_bind_int64(q, 1, (sqlite3_int64)row->id);
+    sqlite3_bind_int64(q, 2, (sqlite3_int64)hash_u64(key));
+    for (uint32_t i = 0; i < s->n_goals; i++)
+        sqlite3_bind_double(q, at++, row->objective[i]);
+    for (uint32_t i = 0; i < HALLEY_N_METRICS; i++)
+        sqlite3_bind_double(q, at++, row->metrics[i]);
+    const bool ok = sqlite3_step(q) == SQLITE_DONE;
+    sqlite3_reset(q);
+    return ok;
+}
+
+static halley_status write_reached(explore_store *st, const explore_reached *r,
+                                   halley_error *err)
+{
+    sqlite3_stmt *q = NULL;
+    TRY(set_meta_u64(st, "next", r->next, err));
+    TRY(set_meta_u64(st, "evaluated", r->n_evaluated, err));
+    TRY(set_meta_u64(st, "feasible", r->n_feasible, err));
+    bool ok = sqlite3_prepare_v2(
+                  st->db, "INSERT OR REPLACE INTO refusal(reason, designs) VALUES(?, ?)",
+                  -1, &q, NULL) == SQLITE_OK;
+    for (uint32_t i = 0; ok && i < r->reasons.n; i++) {
+        sqlite3_bind_text(q, 1, r->reasons.at[i].seen.reason, -1, SQLITE_STATIC);
+        sqlite3_bind_int64(q, 2, (sqlite3_int64)r->reasons.at[i].seen.designs);
+        ok = sqlite3_step(q) == SQLITE_DONE;
+        sqlite3_reset(q);
+    }
+    sqlite3_finalize(q);
+    return ok ? HALLEY_OK : store_error(st, "write the store", err);
+}
+
+halley_status explore_store_write(explore_store *store, const explore_row *const *rows,
+                                  const uint32_t *n_rows, uint32_t n_blocks,
+                                  const explore_reached *reached, halley_error *err)
+{
+    TRY(exec(store, "BEGIN IMMEDIATE", "write the store", err));
+    halley_status status = HALLEY_OK;
+    for (uint32_t b = 0; b < n_blocks && status == HALLEY_OK; b++) {
+        for (uint32_t i = 0; i < n_rows[b] && status == HALLEY_OK; i++) {
+            if (!write_row(store, &rows[b][i]))
+                status = store_error(store, "write the store", err);
+        }
+    }
+    if (status == HALLEY_OK)
+        status = write_reached(store, reached, err);
+    if (status == HALLEY_OK)
+        status = exec(store, "COMMIT", "write the store", err);
+    if (status != HALLEY_OK)
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+halley_status explore_store_read(explore_store *store, explore_row_seen *seen,
+                                 void *context, halley_error *err)
+{
+    sqlite3_stmt *q = NULL;
+    const halley_study *s = store->study;
+    if (sqlite3_prepare_v2(store->db, "SELECT * FROM design ORDER BY id", -1, &q, NULL) !=
+        SQLITE_OK)
+        return store_error(store, "read the store", err);
+    int code;
+    bool room = true;
+    while (room && (code = sqlite3_step(q)) == SQLITE_ROW) {
+        explore_row row = {.id = (uint64_t)sqlite3_column_int64(q, 0)};
+        int at = 2 + (int)s->n_axes;
+        for (uint32_t i = 0; i < s->n_goals; i++)
+            row.objective[i] = sqlite3_column_double(q, at++);
+        for (uint32_t i = 0; i < HALLEY_N_METRICS; i++)
+            row.metrics[i] = sqlite3_column_double(q, at++);
+        room = seen(context, &row);
+    }
+    sqlite3_finalize(q);
+    if (!room)
+        return error_nomem(err);
+    return code == SQLITE_DONE ? HALLEY_OK : store_error(store, "read the store", err);
+}
+
+halley_status explore_store_complete(explore_store *store, halley_error *err)
+{
+    return set_meta_u64(store, "complete", 1, err);
+}
+
+halley_status explore_store_close(explore_store *store, halley_error *err)
+{
+    halley_status status = HALLEY_OK;
+    if (!store)
+        return HALLEY_OK;
+    sqlite3_finalize(store->insert);
+    if (store->db && sqlite3_close(store->db) != SQLITE_OK)
+        status = store_error(store, "close the store", err);
+    if (store->lock >= 0)
+        close(store->lock);
+    for (uint32_t i = 0; i < HALLEY_MAX_AXES; i++)
+        free(store->hashes[i]);
+    free(store);
+    return status;
+}

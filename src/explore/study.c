@@ -1,0 +1,527 @@
+/*
+ * Study files. Each part of the file is a row of one schema table; what varies, what is
+ * fixed and what is asked are read by study_axis.c, study_fixed.c and expr.c.
+ */
+#include "explore/study.h"
+
+#include "base/array.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "explore/metric.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct study_text {
+    str name, description;
+    const conf_node *model, *cluster, *stack, *plan, *set, *vary, *where, *objective,
+        *baseline, *search, *breaks;
+    uint32_t verify;
+} study_text;
+
+#define PART(key, member, required, doc)                                                 \
+    {                                                                                    \
+        key, CONF_TYPE_NODE, UNITS_COUNT, offsetof(study_text, member), required, 0, 0,  \
+            NULL, doc                                                                    \
+    }
+static const conf_field study_fields[] = {
+    {"name", CONF_TYPE_TEXT, UNITS_COUNT, offsetof(study_text, name), true, 0, 0, NULL,
+     "of the study"},
+    {"description", CONF_TYPE_TEXT, UNITS_COUNT, offsetof(study_text, description), false,
+     0, 0, NULL, "what it asks, in words"},
+    PART("model", model, true, "a preset or file, or {preset: NAME, layers: 96, ...}"),
+    PART("cluster", cluster, true, "NAME, NAME:N, or {preset: NAME, npus: N, ...}"),
+    PART("stack", stack, false, "the training software (default: none known)"),
+    PART("plan", plan, false, "fixed parts of the plan, or best"),
+    PART("set", set, false, "fixed values by path"),
+    PART("vary", vary, false, "path: values"),
+    PART("where", where, false, "fits and expressions, all of which must hold"),
+    PART("objective", objective, false, "{minimize: ...} or {maximize: ...}, or a list"),
+    PART("baseline", baseline, false, "values of the design others are compared with"),
+    PART("search", search, false, "exhaustive, or {method: ..., samples: N, seed: N}"),
+    PART("break-even", breaks, false,
+         "list of {parameter, from, to, of: {...}, beats: {...}}"),
+    {"verify", CONF_TYPE_U32, UNITS_COUNT, offsetof(study_text, verify), false, 0, 1000,
+     NULL, "how many of the best to check by simulation"},
+};
+
+static halley_status at_node(const halley_study *s, const conf_node *node,
+                             halley_status status, halley_error *err)
+{
+    if (status != HALLEY_OK && err && !err->file[0]) {
+        error_at_file(err, s->file.path);
+        error_at_line(err, node->line, node->column);
+    }
+    return status;
+}
+
+static halley_status read_where(halley_study *s, const conf_node *node, halley_error *err)
+{
+    if (!node) {
+        s->fits = true;
+        return HALLEY_OK;
+    }
+    const bool list = node->kind == CONF_LIST;
+    for (uint32_t i = 0; i < (list ? node->n : 1); i++) {
+        const conf_node *one = list ? node->items[i] : node;
+        if (one->kind != CONF_SCALAR)
+            return conf_error(&s->file, one, err, HALLEY_EFORMAT,
+                              "where wants \"fits\" and expressions");
+        if (str_eq(one->text, STR("fits"))) {
+            s->fits = true;
+            continue;
+        }
+        if (s->n_where == EXPLORE_MAX_WHERE)
+            return conf_error(&s->file, one, err, HALLEY_ELIMIT,
+                              "more than %d constraints", EXPLORE_MAX_WHERE);
+        TRY(at_node(
+            s, one,
+            explore_expr_compile(&s->where[s->n_where], &s->memory, one->text, err),
+            err));
+        s->n_where++;
+    }
+    return HALLEY_OK;
+}
+
+static halley_status read_goal(halley_study *s, const conf_node *map, halley_error *err)
+{
+    if (map->kind != CONF_MAP)
+        return conf_error(&s->file, map, err, HALLEY_EFORMAT,
+                          "objective wants {minimize: ...} or {maximize: ...}");
+    for (uint32_t i = 0; i < map->n; i++) {
+        const bool maximize = str_eq(map->keys[i], STR("maximize"));
+        const conf_node *node = map->items[i];
+        if (!maximize && !str_eq(map->keys[i], STR("minimize")))
+            return conf_error(&s->file, node, err, HALLEY_EINVAL,
+                              "objective wants minimize or maximize, not \"%.*s\"",
+                              STR_ARG(map->keys[i]));
+        if (node->kind != CONF_SCALAR)
+            return conf_error(&s->file, node, err, HALLEY_EFORMAT,
+                              "an objective is a result or an expression");
+        if (s->n_goals == HALLEY_MAX_OBJECTIVES)
+            return conf_error(&s->file, node, err, HALLEY_ELIMIT,
+                              "more than %d objectives", HALLEY_MAX_OBJECTIVES);
+        explore_goal *g = &s->goals[s->n_goals];
+        g->seen.maximize = maximize;
+        g->seen.metric = explore_metric_find(node->text, NULL);
+        TRY(at_node(s, node, explore_expr_compile(&g->expr, &s->memory, node->text, err),
+                    err));
+        g->seen.text = g->expr.text;
+        s->n_goals++;
+    }
+    return HALLEY_OK;
+}
+
+static halley_status read_objective(halley_study *s, const conf_node *node,
+                                    halley_error *err)
+{
+    if (!node) {
+        explore_goal *g = &s->goals[s->n_goals++];
+        g->seen.metric = HALLEY_METRIC_STEP_TIME;
+        g->seen.text = "step-time";
+        return explore_expr_compile(&g->expr, &s->memory, STR("step-time"), err);
+    }
+    if (node->kind != CONF_LIST)
+        return read_goal(s, node, err);
+    for (uint32_t i = 0; i < node->n; i++)
+        TRY(read_goal(s, node->items[i], err));
+    if (s->n_goals == 0)
+        return conf_error(&s->file, node, err, HALLEY_EINVAL, "no objective is given");
+    return HALLEY_OK;
+}
+
+static const char *const methods[] = {"exhaustive",   "random", "latin-hypercube",
+                                      "evolutionary", "nlopt",  NULL};
+
+typedef struct search_text {
+    uint32_t method, population;
+    uint64_t samples, seed;
+} search_text;
+static const conf_field search_fields[] = {
+    {"method", CONF_TYPE_ENUM, UNITS_COUNT, offsetof(search_text, method), true, 0, 0,
+     methods, "how"},
+    {"samples", CONF_TYPE_U64, UNITS_COUNT, offsetof(search_text, samples), false, 1, 1e9,
+     NULL, "designs to look at (default 10000)"},
+    {"population", CONF_TYPE_U32, UNITS_COUNT, offsetof(search_text, population), false,
+     4, 1e5, NULL, "of the evolutionary search (default 64)"},
+    {"seed", CONF_TYPE_U64, UNITS_COUNT, offsetof(search_text, seed), false, 0, 0, NULL,
+     "of the random numbers (default 1)"},
+};
+
+static halley_status read_search(halley_study *s, const conf_node *node,
+                                 halley_error *err)
+{
+    search_text t = {.seed = 1, .samples = 10000, .population = 64};
+    if (node && node->kind == CONF_SCALAR) {
+        while (methods[t.method] && !str_eq(node->text, str_from(methods[t.method])))
+            t.method++;
+        if (!methods[t.method])
+            return conf_error(&s->file, node, err, HALLEY_EINVAL,
+                              "search is exhaustive, random, latin-hypercube, "
+                              "evolutionary or nlopt, not \"%.*s\"",
+                              STR_ARG(node->text));
+    } else if (node) {
+        TRY(conf_read(&t, &s->file, node, search_fields, 4, true, NULL, err));
+    }
+    s->search =
+        (explore_search){(explore_method)t.method, t.samples, t.population, t.seed};
+    return HALLEY_OK;
+}
+
+/* {plan.tp: 64, system: GPU}: parameters, or the name of a row of tied ones. */
+static halley_status read_design(explore_fixed *out, uint32_t *n, halley_study *s,
+                                 const conf_node *map, halley_error *err)
+{
+    if (map->kind != CONF_MAP)
+        return conf_error(&s->file, map, err, HALLEY_EFORMAT,
+                          "a design is a map of parameters");
+    const bool had_fill = s->has_fill;
+    for (uint32_t i = 0; i < map->n; i++) {
+        const conf_node *node = map->items[i];
+        const explore_axis *tied = NULL;
+        for (uint32_t a = 0; a < s->n_axes; a++) {
+            if (str_eq(map->keys[i], str_from(s->axes[a].seen.name)) &&
+                s->axes[a].values &&
+                s->axes[a].seen.texts[0] != s->axes[a].values[0].text)
+                tied = &s->axes[a];
+        }
+        if (!tied) {
+            char path[160];
+            snprintf(path, sizeof path, "%.*s", STR_ARG(map->keys[i]));
+            TRY(explore_fixed_read(out, n, s, path, node, err));
+            continue;
+        }
+        uint32_t row = 0;
+        while (row < tied->seen.n && !str_eq(node->text, str_from(tied->seen.texts[row])))
+            row++;
+        if (row == tied->seen.n)
+            return conf_error(&s->file, node, err, HALLEY_EINVAL,
+                              "%s has no row named \"%.*s\"", tied->seen.name,
+                              STR_ARG(node->text));
+        for (uint32_t r = 0; r < tied->n_refs && *n < EXPLORE_MAX_FIXED; r++) {
+            const explore_value *v = &tied->values[row * tied->n_refs + r];
+            if (v->text)
+                out[(*n)++] = (explore_fixed){tied->refs[r], *v};
+        }
+    }
+    s->has_fill = had_fill;
+    return HALLEY_OK;
+}
+
+typedef struct question_text {
+    str parameter;
+    const conf_node *from, *to, *of, *beats;
+} question_text;
+#define QUESTION(key, type, member, doc)                                                 \
+    {                                                                                    \
+        key, type, UNITS_COUNT, offsetof(question_text, member), true, 0, 0, NULL, doc   \
+    }
+static const conf_field question_fields[] = {
+    QUESTION("parameter", CONF_TYPE_TEXT, parameter, "what is turned"),
+    QUESTION("from", CONF_TYPE_NODE, from, "least value"),
+    QUESTION("to", CONF_TYPE_NODE, to, "greatest value"),
+    QUESTION("of", CONF_TYPE_NODE, of, "the design that should win"),
+    QUESTION("beats", CONF_TYPE_NODE, beats, "the design it is compared with"),
+};
+
+static halley_status side(const explore_fixed **out, uint32_t *n, const char **text,
+                          halley_study *s, const conf_node *map, halley_error *err)
+{
+    explore_fixed *list = arena_array(&s->memory, EXPLORE_MAX_FIXED, sizeof *list);
+    strbuf label = {0};
+    if (!list)
+        return error_nomem(err);
+    *n = 0;
+    TRY(read_design(list, n, s, map, err));
+    for (uint32_t i = 0; i < map->n; i++)
+        strbuf_printf(&label, "%s%.*s %.*s", i ? ", " : "", STR_ARG(map->keys[i]),
+                      STR_ARG(map->items[i]->text));
+    *out = list;
+    *text = arena_copy(&s->memory, strbuf_str(&label));
+    strbuf_fini(&label);
+    return *text ? HALLEY_OK : error_nomem(err);
+}
+
+static halley_status read_questions(halley_study *s, const conf_node *list,
+                                    halley_error *err)
+{
+    if (!list)
+        return HALLEY_OK;
+    if (list->kind != CONF_LIST || list->n > EXPLORE_MAX_QUESTIONS)
+        return conf_error(&s->file, list, err, HALLEY_EFORMAT,
+                          "break-even is a list of at most %d questions",
+                          EXPLORE_MAX_QUESTIONS);
+    for (uint32_t i = 0; i < list->n; i++) {
+        question_text t = {0};
+        explore_question *q = &s->questions[s->n_questions];
+        explore_value v;
+        TRY(conf_read(&t, &s->file, list->items[i], question_fields, 5, true, NULL, err));
+        TRY(explore_ref_read(&q->ref, s, t.parameter, list->items[i], err));
+        q->path = arena_copy(&s->memory, t.parameter);
+        TRY(explore_value_read(&v, &s->loader, &q->ref, t.from, err));
+        q->from = v.number;
+        TRY(explore_value_read(&v, &s->loader, &q->ref, t.to, err));
+        q->to = v.number;
+        if (!(q->from > 0 && q->from < q->to) || !q->path)
+            return conf_error(&s->file, t.from, err, HALLEY_EINVAL,
+                              "break-even wants 0 < from < to");
+        TRY(side(&q->of, &q->n_of, &q->of_text, s, t.of, err));
+        TRY(side(&q->beats, &q->n_beats, &q->beats_text, s, t.beats, err));
+        s->n_questions++;
+    }
+    return HALLEY_OK;
+}
+
+/* The plans `plan: best` tries, where the study says nothing else. */
+static const char *const best_axes[][2] = {
+    {"plan.tp", "powers-of-two"},
+    {"plan.pp", "divisors"},
+    {"plan.virtual", "[1, 2, 4]"},
+    {"plan.ep", "powers-of-two"},
+    {"plan.micro-batch", "[1, 2, 4, 8, 16]"},
+    {"plan.recompute", "[none, selective, full]"},
+};
+
+static bool is_fixed(const halley_study *s, const char *path)
+{
+    for (uint32_t i = 0; i < s->n_fixed; i++) {
+        if (strcmp(s->fixed[i].ref.param->path, path) == 0)
+            return true;
+    }
+    for (uint32_t i = 0; i < s->n_axes; i++) {
+        for (uint32_t r = 0; r < s->axes[i].n_refs; r++) {
+            if (strcmp(s->axes[i].refs[r].param->path, path) == 0)
+                return true;
+        }
+    }
+    return s->has_fill && strcmp(s->fill.param->path, path) == 0;
+}
+
+static bool has_experts(const halley_study *s)
+{
+    bool any = s->base.model.experts > 0;
+    for (uint32_t i = 0; i < s->loader.n_models; i++)
+        any = any || s->loader.models[i]->experts > 0;
+    return any;
+}
+
+static halley_status default_best(halley_study *s, const conf_node *at, halley_error *err)
+{
+    for (size_t i = 0; i < sizeof best_axes / sizeof *best_axes; i++) {
+        const char *path = best_axes[i][0], *text = best_axes[i][1];
+        if (is_fixed(s, path) || (strcmp(path, "plan.ep") == 0 && !has_experts(s)))
+            continue;
+        conf_node items[8], *list[8], spec = *at;
+        spec.text = str_from(text);
+        spec.kind = CONF_SCALAR;
+        if (text[0] == '[') {
+            str rest = {text + 1, strlen(text) - 2}, word;
+            spec.kind = CONF_LIST;
+            spec.n = 0;
+            while (str_next(&rest, ',', &word)) {
+                items[spec.n] = *at;
+                items[spec.n].kind = CONF_SCALAR;
+                items[spec.n].text = str_trim(word);
+                list[spec.n] = &items[spec.n];
+                spec.n++;
+            }
+            spec.items = list;
+        }
+        conf_node *kept = arena_alloc(&s->memory, sizeof *kept);
+        if (!kept)
+            return error_nomem(err);
+        *kept = spec;
+        TRY(explore_axis_read(s, str_from(path), kept, true, err));
+    }
+    return HALLEY_OK;
+}
+
+/* `plan: best`, `plan: {best: {tp: [1, 8], ...}, zero: 1}`, or a fixed plan. */
+static halley_status read_plan(halley_study *s, const conf_node **best,
+                               const conf_node *plan, halley_error *err)
+{
+    *best = NULL;
+    if (!plan)
+        return HALLEY_OK;
+    if (plan->kind == CONF_SCALAR && str_eq(plan->text, STR("best"))) {
+        *best = plan;
+        s->best_plan = true;
+        return HALLEY_OK;
+    }
+    if (plan->kind != CONF_MAP)
+        return conf_error(&s->file, plan, err, HALLEY_EFORMAT,
+                          "plan is a map such as {tp: 8, zero: 1}, or best");
+    for (uint32_t i = 0; i < plan->n; i++) {
+        const conf_node *node = plan->items[i];
+        if (str_eq(plan->keys[i], STR("best"))) {
+            *best = node;
+            s->best_plan = true;
+            continue;
+        }
+        char path[160];
+        snprintf(path, sizeof path, "plan.%.*s", STR_ARG(plan->keys[i]));
+        TRY(explore_fixed_read(s->fixed, &s->n_fixed, s, path, node, err));
+    }
+    return HALLEY_OK;
+}
+
+static halley_status read_best(halley_study *s, const conf_node *best, halley_error *err)
+{
+    for (uint32_t i = 0; best->kind == CONF_MAP && i < best->n; i++) {
+        char path[160];
+        snprintf(path, sizeof path, "plan.%.*s", STR_ARG(best->keys[i]));
+        TRY(explore_axis_read(s, str_from(path), best->items[i], true, err));
+    }
+    return default_best(s, best, err);
+}
+
+static void set_all(explore_design *d, const explore_fixed *list, uint32_t n, bool whole)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (explore_param_whole(list[i].ref.param) == whole)
+            explore_set(d, &list[i].ref, &list[i].value);
+    }
+}
+
+static halley_status read_fixed(halley_study *s, const study_text *t, halley_error *err)
+{
+    const struct {
+        const char *prefix;
+        const conf_node *node;
+    } parts[] = {
+        {"model", t->model}, {"cluster", t->cluster}, {"stack", t->stack}, {"", t->set}};
+    halley_stack_default(&s->base.stack);
+    s->base.platform.per_node = 1;
+    for (size_t i = 0; i < 4; i++) {
+        if (parts[i].node)
+            TRY(explore_fixed_read(s->fixed, &s->n_fixed, s, parts[i].prefix,
+                                   parts[i].node, err));
+    }
+    return HALLEY_OK;
+}
+
+static halley_status read_vary(halley_study *s, const conf_node *vary, halley_error *err)
+{
+    if (!vary)
+        return HALLEY_OK;
+    if (vary->kind != CONF_MAP)
+        return conf_error(&s->file, vary, err, HALLEY_EFORMAT,
+                          "vary wants paths and their values");
+    for (uint32_t i = 0; i < vary->n; i++)
+        TRY(explore_axis_read(s, vary->keys[i], vary->items[i], false, err));
+    return HALLEY_OK;
+}
+
+static void default_fill(halley_study *s)
+{
+    if (s->has_fill || is_fixed(s, "plan.dp"))
+        return;
+    s->has_fill = explore_ref_find(&s->fill, STR("plan.dp"), NULL);
+}
+
+static halley_status read_study(halley_study *s, halley_error *err)
+{
+    study_text t = {0};
+    const conf_node *best;
+    TRY(conf_read(&t, &s->file, s->file.root, study_fields,
+                  sizeof study_fields / sizeof *study_fields, true, NULL, err));
+    s->name = arena_copy(&s->memory, t.name);
+    if (!s->name)
+        return error_nomem(err);
+    s->verify = t.verify;
+    TRY(read_fixed(s, &t, err));
+    TRY(read_plan(s, &best, t.plan, err));
+    set_all(&s->base, s->fixed, s->n_fixed, true);
+    set_all(&s->base, s->fixed, s->n_fixed, false);
+    TRY(read_vary(s, t.vary, err));
+    default_fill(s);
+    if (best)
+        TRY(read_best(s, best, err));
+    TRY(explore_axes_finish(s, err));
+    TRY(read_where(s, t.where, err));
+    TRY(read_objective(s, t.objective, err));
+    TRY(read_search(s, t.search, err));
+    if (t.baseline) {
+        s->has_baseline = true;
+        TRY(read_design(s->baseline, &s->n_baseline, s, t.baseline, err));
+    }
+    return read_questions(s, t.breaks, err);
+}
+
+static halley_status keep_text(halley_study *s, const char *path, halley_error *err)
+{
+    file_input in;
+    TRY(file_input_open(&in, path, err));
+    s->text = arena_copy(&s->memory, (str){(const char *)in.at, in.n});
+    s->hash = hash_bytes(in.at, in.n, 1);
+    file_input_close(&in);
+    return s->text ? HALLEY_OK : error_nomem(err);
+}
+
+halley_status halley_study_load(halley_study **out, const char *path, halley_error *err)
+{
+    halley_study *s = mem_array_zero(1, sizeof *s);
+    if (!s)
+        return error_nomem(err);
+    halley_status status = conf_load(&s->file, path, err);
+    if (status != HALLEY_OK) {
+        free(s);
+        return status;
+    }
+    s->loader = (explore_loader){.memory = &s->memory, .file = &s->file};
+    status = keep_text(s, path, err);
+    if (status == HALLEY_OK)
+        status = read_study(s, err);
+    if (status != HALLEY_OK) {
+        halley_study_free(s);
+        return status;
+    }
+    *out = s;
+    return HALLEY_OK;
+}
+
+void halley_study_free(halley_study *study)
+{
+    if (!study)
+        return;
+    for (uint32_t i = 0; i < study->loader.n_models; i++)
+        halley_model_fini(study->loader.models[i]);
+    conf_fini(&study->file);
+    arena_fini(&study->memory);
+    free(study);
+}
+
+const char *halley_study_name(const halley_study *study)
+{
+    return study->name;
+}
+
+const char *halley_study_text(const halley_study *study)
+{
+    return study->text;
+}
+
+uint32_t halley_study_axes(const halley_study *study)
+{
+    return study->n_axes;
+}
+
+const halley_axis *halley_study_axis(const halley_study *study, uint32_t i)
+{
+    return &study->axes[i].seen;
+}
+
+uint32_t halley_study_objectives(const halley_study *study)
+{
+    return study->n_goals;
+}
+
+const halley_objective *halley_study_objective(const halley_study *study, uint32_t i)
+{
+    return &study->goals[i].seen;
+}
+
+double halley_study_size(const halley_study *study)
+{
+    return study->size;
+}

@@ -1,0 +1,182 @@
+/* Values of parameters as study files write them: numbers with units, names, presets. */
+#include "base/array.h"
+#include "cluster/link.h"
+#include "explore/param.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+bool explore_value_number(explore_value *out, arena *memory, const explore_ref *ref,
+                          double number)
+{
+    char text[64];
+    const units_kind unit = ref->param->unit;
+    if (ref->param->kind == PARAM_ENUM)
+        snprintf(text, sizeof text, "%s", ref->param->names[(int)number]);
+    else if (ref->param->kind == PARAM_BOOL)
+        snprintf(text, sizeof text, "%s", number != 0 ? "yes" : "no");
+    else if (unit == UNITS_COUNT || unit == UNITS_SHARE)
+        snprintf(text, sizeof text, "%.6g", number);
+    else
+        units_format(text, sizeof text, number, unit);
+    *out = (explore_value){.number = number, .text = arena_copy(memory, str_from(text))};
+    return out->text;
+}
+
+static halley_status read_name(explore_value *out, explore_loader *l,
+                               const explore_ref *ref, const conf_node *node,
+                               halley_error *err)
+{
+    const char *const *names = ref->param->names;
+    size_t n = 0;
+    for (; names[n]; n++) {
+        if (!str_eq(node->text, str_from(names[n])))
+            continue;
+        *out = (explore_value){.number = (double)n, .text = names[n]};
+        return HALLEY_OK;
+    }
+    const char *near = str_nearest(node->text, names, n);
+    return conf_error(l->file, node, err, HALLEY_EINVAL, "%s cannot be \"%.*s\"%s%s%s",
+                      ref->param->path, STR_ARG(node->text),
+                      near ? ", did you mean \"" : "", near ? near : "",
+                      near ? "\"?" : "");
+}
+
+static halley_status read_offload(explore_value *out, explore_loader *l,
+                                  const explore_ref *ref, const conf_node *node,
+                                  halley_error *err)
+{
+    uint32_t bits = 0;
+    str rest = node->text, word;
+    if (!str_eq(rest, STR("none"))) {
+        while (str_next(&rest, '+', &word)) {
+            conf_node one = *node;
+            explore_value v;
+            one.text = str_trim(word);
+            TRY(read_name(&v, l, ref, &one, err));
+            bits |= 1u << (uint32_t)v.number;
+        }
+    }
+    *out = (explore_value){.number = bits, .text = arena_copy(l->memory, node->text)};
+    return out->text ? HALLEY_OK : error_nomem(err);
+}
+
+static halley_status read_number(explore_value *out, explore_loader *l,
+                                 const explore_ref *ref, const conf_node *node,
+                                 halley_error *err)
+{
+    double number = 0;
+    bool flag = false;
+    if (ref->param->kind == PARAM_BOOL) {
+        TRY(conf_to_bool(&flag, l->file, node, ref->param->path, err));
+        number = flag;
+    } else {
+        TRY(conf_to_quantity(&number, l->file, node, ref->param->unit, ref->param->path,
+                             err));
+    }
+    if (!explore_number_fits(ref, number))
+        return conf_error(l->file, node, err, HALLEY_EINVAL,
+                          "%s cannot be %.*s: it must be %s between %g and %g",
+                          ref->param->path, STR_ARG(node->text),
+                          ref->param->kind == PARAM_U32 ? "a whole number" : "a number",
+                          ref->param->min, ref->param->max);
+    return explore_value_number(out, l->memory, ref, number) ? HALLEY_OK
+                                                             : error_nomem(err);
+}
+
+/* "dgx-a100:1024" is a name and a number of NPUs. */
+static halley_status split_count(char *name, uint32_t *n, halley_error *err)
+{
+    char *colon = strrchr(name, ':');
+    uint64_t count = 0;
+    if (!colon)
+        return HALLEY_OK;
+    if (!str_to_u64(str_from(colon + 1), &count) || count == 0 || count > UINT32_MAX)
+        return error_set(err, HALLEY_EINVAL,
+                         "cluster \"%s\": behind ':' stands the number of NPUs", name);
+    *colon = '\0';
+    *n = (uint32_t)count;
+    return HALLEY_OK;
+}
+
+static bool keep_model(explore_loader *l, halley_model *model)
+{
+    if (l->n_models == l->cap_models) {
+        const uint32_t cap = l->cap_models ? 2 * l->cap_models : 8;
+        halley_model **grown = arena_array(l->memory, cap, sizeof *grown);
+        if (!grown)
+            return false;
+        if (l->n_models)
+            memcpy(grown, l->models, l->n_models * sizeof *grown);
+        l->models = grown;
+        l->cap_models = cap;
+    }
+    l->models[l->n_models++] = model;
+    return true;
+}
+
+static halley_status load_whole(explore_value *out, explore_loader *l, param_kind kind,
+                                char *name, halley_error *err)
+{
+    static const size_t sizes[] = {
+        [PARAM_MODEL] = sizeof(halley_model), [PARAM_CLUSTER] = sizeof(halley_platform),
+        [PARAM_NPU] = sizeof(halley_npu),     [PARAM_UP] = sizeof(halley_link),
+        [PARAM_OUT] = sizeof(halley_fabric),  [PARAM_STACK] = sizeof(halley_stack)};
+    void *to = arena_array(l->memory, 1, sizes[kind]);
+    if (!to)
+        return error_nomem(err);
+    out->object = to;
+    switch (kind) {
+    case PARAM_MODEL:
+        TRY(halley_model_load(to, name, err));
+        if (keep_model(l, to))
+            return HALLEY_OK;
+        halley_model_fini(to);
+        return error_nomem(err);
+    case PARAM_CLUSTER:
+        TRY(split_count(name, &out->n_npus, err));
+        return halley_platform_load(to, name, err);
+    case PARAM_NPU:
+        return cluster_npu_load(to, name, err);
+    case PARAM_UP:
+        return cluster_link_load(to, name, err);
+    case PARAM_OUT:
+        return cluster_fabric_load(to, name, err);
+    default:
+        return halley_stack_load(to, name, err);
+    }
+}
+
+static halley_status read_whole(explore_value *out, explore_loader *l,
+                                const explore_ref *ref, const conf_node *node,
+                                halley_error *err)
+{
+    *out = (explore_value){.number = NAN};
+    char *name = arena_copy(l->memory, node->text);
+    out->text = arena_copy(l->memory, node->text);
+    if (!name || !out->text)
+        return error_nomem(err);
+    const halley_status status = load_whole(out, l, ref->param->kind, name, err);
+    if (status != HALLEY_OK && err && !err->file[0]) {
+        error_at_file(err, l->file->path);
+        error_at_line(err, node->line, node->column);
+    }
+    return status;
+}
+
+halley_status explore_value_read(explore_value *out, explore_loader *loader,
+                                 const explore_ref *ref, const conf_node *node,
+                                 halley_error *err)
+{
+    if (node->kind != CONF_SCALAR)
+        return conf_error(loader->file, node, err, HALLEY_EFORMAT,
+                          "%s wants one value here", ref->param->path);
+    if (explore_param_whole(ref->param))
+        return read_whole(out, loader, ref, node, err);
+    if (ref->param->kind == PARAM_ENUM)
+        return read_name(out, loader, ref, node, err);
+    if (ref->param->kind == PARAM_OFFLOAD)
+        return read_offload(out, loader, ref, node, err);
+    return read_number(out, loader, ref, node, err);
+}

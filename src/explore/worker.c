@@ -1,0 +1,347 @@
+/*
+ * Moving through the space like an odometer: only the axes from the first changed digit
+ * on are set again. Whole things (a cluster, a model) overwrite what was set inside them,
+ * so a change of one sets everything: whole things, fixed values, all other axes.
+ */
+#include "explore/worker.h"
+
+#include "base/hash.h"
+#include "explore/metric.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void explore_reasons_add(explore_reasons *r, const char *reason, uint64_t designs)
+{
+    const uint64_t key = hash_bytes(reason, strlen(reason), 7);
+    uint32_t i = 0;
+    while (i < r->n && r->at[i].key != key)
+        i++;
+    if (i == EXPLORE_MAX_REASONS) {
+        i--;
+    } else if (i == r->n) {
+        const bool last = r->n + 1 == EXPLORE_MAX_REASONS;
+        r->at[i].key = key;
+        snprintf(r->at[i].seen.reason, sizeof r->at[i].seen.reason, "%s",
+                 last ? "other reasons" : reason);
+        r->at[i].seen.designs = 0;
+        r->n++;
+    }
+    r->at[i].seen.designs += designs;
+}
+
+/* "tensor parallelism 7 does not divide ..." is one reason, whatever the numbers. */
+static void refuse_text(explore_worker *w, const char *sentence)
+{
+    char text[160];
+    size_t n = 0;
+    for (const char *c = sentence; *c && n + 2 < sizeof text; c++) {
+        if (*c < '0' || *c > '9')
+            text[n++] = *c;
+        else if (n == 0 || text[n - 1] != 'N')
+            text[n++] = 'N';
+    }
+    text[n] = '\0';
+    explore_reasons_add(&w->reasons, text, 1);
+}
+
+void explore_worker_init(explore_worker *w, const halley_study *study)
+{
+    memset(w, 0, sizeof *w);
+    w->study = study;
+    w->raw = study->base;
+}
+
+void explore_digits(uint32_t *digits, const halley_study *study, uint64_t id)
+{
+    for (uint32_t i = study->n_axes; i-- > 0;) {
+        digits[i] = (uint32_t)(id % study->axes[i].seen.n);
+        id /= study->axes[i].seen.n;
+    }
+}
+
+uint64_t explore_id(const halley_study *study, const uint32_t *digits)
+{
+    uint64_t id = 0;
+    for (uint32_t i = 0; i < study->n_axes; i++)
+        id = id * study->axes[i].seen.n + digits[i];
+    return id;
+}
+
+static void apply_axis(explore_design *d, const explore_axis *a, uint32_t digit,
+                       bool whole)
+{
+    const explore_value *v = &a->values[(size_t)digit * a->n_refs];
+    for (uint32_t r = 0; r < a->n_refs; r++) {
+        if (v[r].text && explore_param_whole(a->refs[r].param) == whole)
+            explore_set(d, &a->refs[r], &v[r]);
+    }
+}
+
+static void set_fixed(explore_design *d, const explore_fixed *list, uint32_t n,
+                      bool whole)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (explore_param_whole(list[i].ref.param) == whole)
+            explore_set(d, &list[i].ref, &list[i].value);
+    }
+}
+
+void explore_worker_move(explore_worker *w, uint64_t id)
+{
+    const halley_study *s = w->study;
+    uint32_t digits[HALLEY_MAX_AXES];
+    explore_digits(digits, s, id);
+    uint32_t first = 0;
+    while (w->placed && first < s->n_axes && digits[first] == w->digits[first])
+        first++;
+    if (!w->placed || (first < s->n_axes && s->axes[first].whole)) {
+        w->raw = s->base;
+        for (uint32_t i = 0; i < s->n_axes && s->axes[i].whole; i++)
+            apply_axis(&w->raw, &s->axes[i], digits[i], true);
+        set_fixed(&w->raw, s->fixed, s->n_fixed, false);
+        first = 0;
+    }
+    for (uint32_t i = first; i < s->n_axes; i++)
+        apply_axis(&w->raw, &s->axes[i], digits[i], false);
+    memcpy(w->digits, digits, sizeof digits);
+    w->placed = true;
+}
+
+static bool fill_degree(explore_worker *w)
+{
+    explore_design *d = &w->design;
+    explore_value one = {.number = 1};
+    explore_set(d, &w->study->fill, &one);
+    const halley_plan *p = &d->plan;
+    const uint64_t others = (uint64_t)(p->tp ? p->tp : 1) * (p->pp ? p->pp : 1) *
+                            (p->dp ? p->dp : 1) * (p->cp ? p->cp : 1);
+    if (!d->n_npus)
+        return true;
+    if (d->n_npus % others) {
+        explore_reasons_add(&w->reasons, "the degrees do not divide the NPUs", 1);
+        return false;
+    }
+    one.number = (double)(d->n_npus / others);
+    explore_set(d, &w->study->fill, &one);
+    return true;
+}
+
+/* Tiers without capacity or bandwidth are not there. */
+static void tidy_tiers(halley_npu *npu)
+{
+    uint32_t n = npu->n_tiers ? 1 : 0;
+    for (uint32_t i = 1; i < npu->n_tiers; i++) {
+        if (npu->tiers[i].capacity_bytes > 0 && npu->tiers[i].bandwidth_Bps > 0)
+            npu->tiers[n++] = npu->tiers[i];
+    }
+    npu->n_tiers = n;
+}
+
+static bool set_derived(explore_worker *w)
+{
+    for (uint32_t i = 0; i < w->study->n_derived; i++) {
+        const explore_derived *d = &w->study->derived[i];
+        explore_value v = {0};
+        if (!explore_expr_eval(&v.number, &d->expr, &w->design, NULL) ||
+            !explore_number_fits(&d->ref, v.number)) {
+            char text[160];
+            snprintf(text, sizeof text, "%s = %s has no meaning", d->ref.param->path,
+                     d->expr.text);
+            explore_reasons_add(&w->reasons, text, 1);
+            return false;
+        }
+        explore_set(&w->design, &d->ref, &v);
+    }
+    return true;
+}
+
+static bool holds(explore_worker *w, const double *metrics)
+{
+    const halley_study *s = w->study;
+    for (uint32_t i = 0; i < s->n_where; i++) {
+        const explore_expr *e = &s->where[i];
+        double truth = 0;
+        if (e->uses_results != (metrics != NULL))
+            continue;
+        const bool known = explore_expr_eval(&truth, e, &w->design, metrics);
+        if (known && truth != 0)
+            continue;
+        char text[160];
+        snprintf(text, sizeof text, known ? "where %s" : "division by zero in \"%s\"",
+                 e->text);
+        explore_reasons_add(&w->reasons, text, 1);
+        return false;
+    }
+    return true;
+}
+
+static bool check(explore_worker *w)
+{
+    explore_design *d = &w->design;
+    halley_error err = {0};
+    if (w->study->has_fill && !w->no_fill && !fill_degree(w))
+        return false;
+    if (!set_derived(w))
+        return false;
+    tidy_tiers(&d->platform.npu);
+    if (halley_model_check(&d->model, &err) != HALLEY_OK) {
+        refuse_text(w, err.text);
+        return false;
+    }
+    if (halley_plan_check(&d->plan, &d->model, d->n_npus, &err) != HALLEY_OK) {
+        refuse_text(w, err.text);
+        return false;
+    }
+    return true;
+}
+
+static bool measure(explore_worker *w, explore_row *row)
+{
+    const halley_study *s = w->study;
+    const explore_design *d = &w->design;
+    halley_estimate_run(&w->estimate, &d->model, &d->plan, &d->platform, &d->stack);
+    explore_metrics(row->metrics, d, &w->estimate);
+    for (uint32_t i = 0; i < s->n_goals; i++) {
+        const explore_goal *g = &s->goals[i];
+        if (g->seen.metric < HALLEY_N_METRICS) {
+            row->objective[i] = row->metrics[g->seen.metric];
+        } else if (!explore_expr_eval(&row->objective[i], &g->expr, d, row->metrics)) {
+            char text[160];
+            snprintf(text, sizeof text, "division by zero in objective \"%s\"",
+                     g->expr.text);
+            explore_reasons_add(&w->reasons, text, 1);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool try_design(explore_worker *w, explore_row *row)
+{
+    if (!check(w) || (!w->relaxed && !holds(w, NULL)) || !measure(w, row))
+        return false;
+    if (w->relaxed)
+        return true;
+    if (w->study->fits && !w->estimate.fits) {
+        explore_reasons_add(&w->reasons, "does not fit in memory", 1);
+        return false;
+    }
+    return holds(w, row->metrics);
+}
+
+bool explore_worker_try(explore_worker *w, explore_row *row)
+{
+    w->design = w->raw;
+    row->id = explore_id(w->study, w->digits);
+    return try_design(w, row);
+}
+
+bool explore_better(const halley_study *s, const explore_row *a, const explore_row *b)
+{
+    const double x = a->objective[0], y = b->objective[0];
+    if (x != y)
+        return s->goals[0].seen.maximize ? x > y : x < y;
+    return a->id < b->id;
+}
+
+bool explore_worker_best(explore_worker *w, explore_row *row, uint64_t *n_feasible,
+                         uint64_t first)
+{
+    bool any = false;
+    for (uint64_t i = 0; i < w->study->inner_size; i++) {
+        explore_row one;
+        explore_worker_move(w, first + i);
+        if (!explore_worker_try(w, &one))
+            continue;
+        (*n_feasible)++;
+        if (!any || explore_better(w->study, &one, row))
+            *row = one;
+        any = true;
+    }
+    return any;
+}
+
+void explore_worker_place(explore_worker *w, const explore_fixed *list, uint32_t n)
+{
+    const halley_study *s = w->study;
+    w->raw = s->base;
+    set_fixed(&w->raw, list, n, true);
+    set_fixed(&w->raw, s->fixed, s->n_fixed, false);
+    set_fixed(&w->raw, list, n, false);
+    w->placed = false;
+}
+
+static bool sets(const explore_fixed *list, uint32_t n, const explore_ref *ref)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (list[i].ref.param == ref->param)
+            return true;
+    }
+    return false;
+}
+
+/* One plan of the inner axes that the list does not set itself. */
+static bool try_fixed_plan(explore_worker *w, explore_row *row, const explore_fixed *list,
+                           uint32_t n, uint64_t inner, bool *skip)
+{
+    const halley_study *s = w->study;
+    w->design = w->raw;
+    *skip = false;
+    for (uint32_t i = s->n_axes; i-- > s->n_outer;) {
+        const explore_axis *a = &s->axes[i];
+        const uint32_t digit = (uint32_t)(inner % a->seen.n);
+        inner /= a->seen.n;
+        if (!sets(list, n, &a->refs[0]))
+            apply_axis(&w->design, a, digit, false);
+        else if (digit)
+            *skip = true;
+    }
+    return !*skip && try_design(w, row);
+}
+
+bool explore_worker_try_fixed(explore_worker *w, explore_row *row,
+                              const explore_fixed *list, uint32_t n,
+                              const explore_ref *turned, double to)
+{
+    const halley_study *s = w->study;
+    bool any = false;
+    explore_worker keep;
+    explore_worker_place(w, list, n);
+    w->no_fill = sets(list, n, &s->fill);
+    if (turned) {
+        const explore_value v = {.number = to};
+        explore_set(&w->raw, turned, &v);
+    }
+    for (uint64_t i = 0; i < s->inner_size; i++) {
+        explore_row one = {.id = UINT64_MAX};
+        bool skip;
+        if (!try_fixed_plan(w, &one, list, n, i, &skip))
+            continue;
+        if (any && !explore_better(s, &one, row))
+            continue;
+        *row = one;
+        keep = *w;
+        any = true;
+    }
+    if (any)
+        *w = keep;
+    w->no_fill = false;
+    return any;
+}
+
+void explore_candidate_fill(halley_candidate *out, const explore_worker *w,
+                            const explore_row *row)
+{
+    *out = (halley_candidate){.id = row->id,
+                              .plan = w->design.plan,
+                              .fits = w->estimate.fits,
+                              .capacity_bytes = w->estimate.capacity_bytes};
+    memcpy(out->digits, w->digits, sizeof out->digits);
+    memcpy(out->objective, row->objective, sizeof out->objective);
+    memcpy(out->metrics, row->metrics, sizeof out->metrics);
+    memcpy(out->model, w->design.model.name, sizeof out->model);
+    memcpy(out->cluster, w->design.platform.name, sizeof out->cluster);
+    explore_limit(out->limit, sizeof out->limit, &w->estimate);
+}

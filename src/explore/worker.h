@@ -1,0 +1,64 @@
+/* explore/worker.h - one thread's place in the space: move to a design, try it. */
+#ifndef EXPLORE_WORKER_H
+#define EXPLORE_WORKER_H
+
+#include "explore/study.h"
+
+enum { EXPLORE_MAX_REASONS = 48 };
+
+typedef struct explore_reasons {
+    uint32_t n;
+    struct {
+        uint64_t key;
+        halley_refusal seen;
+    } at[EXPLORE_MAX_REASONS];
+} explore_reasons;
+
+/* Add `designs` under a reason; beyond EXPLORE_MAX_REASONS they go to the last. */
+void explore_reasons_add(explore_reasons *r, const char *reason, uint64_t designs);
+
+/* A feasible design. */
+typedef struct explore_row {
+    uint64_t id;
+    double objective[HALLEY_MAX_OBJECTIVES];
+    double metrics[HALLEY_N_METRICS];
+} explore_row;
+
+typedef struct explore_worker {
+    const halley_study *study;
+    explore_design raw;    /* as the axes set it */
+    explore_design design; /* with what follows, checked: after a try */
+    halley_estimate estimate;
+    uint32_t digits[HALLEY_MAX_AXES];
+    bool placed;
+    bool relaxed; /* constraints are not asked, only arithmetic */
+    bool no_fill; /* the degree that fills the NPUs was given */
+    explore_reasons reasons;
+} explore_worker;
+
+void explore_worker_init(explore_worker *w, const halley_study *study);
+/* Digits of a number and back. */
+void explore_digits(uint32_t *digits, const halley_study *study, uint64_t id);
+uint64_t explore_id(const halley_study *study, const uint32_t *digits);
+void explore_worker_move(explore_worker *w, uint64_t id);
+/* Set what follows, check, estimate. False: refused, and counted. */
+bool explore_worker_try(explore_worker *w, explore_row *row);
+/* The best plan of the outer design whose first number is `first`. Also how many of its
+ * plans are feasible. */
+bool explore_worker_best(explore_worker *w, explore_row *row, uint64_t *n_feasible,
+                         uint64_t first);
+
+/* Start from the study's base with these values, axes left alone. */
+void explore_worker_place(explore_worker *w, const explore_fixed *list, uint32_t n);
+/* The same for a whole design, then try; the plan is searched where it is `best`. */
+bool explore_worker_try_fixed(explore_worker *w, explore_row *row,
+                              const explore_fixed *list, uint32_t n,
+                              const explore_ref *turned, double to);
+/* What a try found, for people. */
+void explore_candidate_fill(halley_candidate *out, const explore_worker *w,
+                            const explore_row *row);
+
+/* Is a better than b? By the first objective, then by number. */
+bool explore_better(const halley_study *s, const explore_row *a, const explore_row *b);
+
+#endif
