@@ -1,0 +1,513 @@
+/*
+ * Figures as plain SVG: classes for colours (explore.css has both themes), patterns over
+ * them so that parts can be told apart without colour, numbers written where they fit,
+ * and data-t for the tooltip.
+ */
+#include "report/explore_figures.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WIDTH = 860, LEFT = 250, RIGHT = 84, ROW = 30, BAR = 20, N_PATTERNS = 5 };
+
+static void text(strbuf *to, double x, double y, const char *class, str words)
+{
+    strbuf_printf(to, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, class);
+    strbuf_xml(to, words);
+    strbuf_add(to, STR("</text>"));
+}
+
+static void open_svg(strbuf *to, double width, double height, const char *title)
+{
+    strbuf_printf(to,
+                  "<svg viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
+                  "role=\"img\" xmlns=\"http://www.w3.org/2000/svg\" aria-label=\"",
+                  width, height, width, height);
+    strbuf_xml(to, str_from(title));
+    strbuf_add(to, STR("\">"));
+}
+
+/* A group with a tooltip; the words are escaped. */
+__attribute__((format(printf, 2, 3))) static void open_tip(strbuf *to, const char *format,
+                                                           ...)
+{
+    char words[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(words, sizeof words, format, args);
+    va_end(args);
+    strbuf_add(to, STR("<g class=\"seg\" data-t=\""));
+    strbuf_xml(to, str_from(words));
+    strbuf_add(to, STR("\">"));
+}
+
+void figure_patterns(strbuf *to)
+{
+    static const char *const paths[N_PATTERNS] = {"M0 8L8 0M-2 2L2 -2M6 10L10 6",
+                                                  "M0 0L8 8M-2 6L2 10M6 -2L10 2",
+                                                  "M0 4H8", "M4 0V8", "M0 4H8M4 0V8"};
+    strbuf_add(to,
+               STR("<svg width=\"0\" height=\"0\" class=\"defs\" aria-hidden=\"true\" "
+                   "xmlns=\"http://www.w3.org/2000/svg\"><defs>"));
+    for (int i = 0; i < N_PATTERNS; i++)
+        strbuf_printf(to,
+                      "<pattern id=\"p%d\" width=\"8\" height=\"8\" "
+                      "patternUnits=\"userSpaceOnUse\"><path d=\"%s\" class=\"hatch\"/>"
+                      "</pattern>",
+                      i + 1, paths[i]);
+    strbuf_add(to, STR("</defs></svg>"));
+}
+
+const char *figure_axis_name(const char *path)
+{
+    static const char *const plain[] = {"plan.", "cluster.npu.memory.", "cluster.npu.",
+                                        "cluster.", "model."};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        if (strncmp(path, plain[i], strlen(plain[i])) == 0)
+            return path + strlen(plain[i]);
+    }
+    return path;
+}
+
+/* Names of rows and presets speak for themselves. */
+static bool says_enough(const halley_axis *a)
+{
+    return !a->numbers && strncmp(a->name, "plan.", 5) != 0;
+}
+
+/* A unit tells bandwidth from capacity: "cxl 512 GB/s". */
+static void short_axis(strbuf *to, const halley_axis *a, const char *value)
+{
+    const char *name = figure_axis_name(a->name);
+    const char *last = strrchr(name, '.');
+    if (strchr(value, ' ') && last)
+        strbuf_printf(to, "%.*s ", (int)(last - name), name);
+    else
+        strbuf_printf(to, "%s ", name);
+}
+
+void figure_label(strbuf *to, const figure_source *s, const halley_candidate *c)
+{
+    bool first = true;
+    for (uint32_t i = 0; i < halley_study_axes(s->study); i++) {
+        const halley_axis *a = halley_study_axis(s->study, i);
+        if (a->n < 2)
+            continue;
+        strbuf_add(to, first ? STR("") : STR(", "));
+        if (!says_enough(a))
+            short_axis(to, a, a->texts[c->digits[i]]);
+        strbuf_printf(to, "%s", a->texts[c->digits[i]]);
+        first = false;
+    }
+    if (first)
+        strbuf_printf(to, "tp %u, pp %u, dp %u", c->plan.tp, c->plan.pp, c->plan.dp);
+}
+
+const char *figure_goal(char *to, size_t size, const figure_source *s, uint32_t i,
+                        double value)
+{
+    return halley_metric_format(to, size, halley_study_objective(s->study, i)->metric,
+                                value);
+}
+
+/* A part of a stacked bar: the sum of some metrics. */
+typedef struct part {
+    const char *name;
+    uint32_t metrics[5]; /* ends with HALLEY_N_METRICS */
+    int color, pattern;
+} part;
+
+#define P(x) (HALLEY_METRIC_PART + HALLEY_PART_##x)
+#define M(x) (HALLEY_METRIC_CLASS + HALLEY_MEMORY_##x)
+#define END HALLEY_N_METRICS
+static const part time_parts[] = {
+    {"compute", {P(FORWARD), P(BACKWARD), END}, 0, 0},
+    {"recompute", {P(RECOMPUTE), END}, 1, 1},
+    {"tensor parallel", {P(TP), END}, 2, 0},
+    {"context parallel", {P(CP), END}, 3, 2},
+    {"experts", {P(EP), END}, 4, 3},
+    {"stage transfers", {P(PP), END}, 5, 4},
+    {"data parallel", {P(DP), END}, 6, 1},
+    {"bubble", {P(BUBBLE), END}, 7, 5},
+    {"expanded memory", {P(OFFLOAD), END}, 8, 2},
+    {"optimizer, host, other",
+     {P(HOST), P(ACCUMULATE), P(OPTIMIZER), P(OTHER), END},
+     9,
+     0},
+};
+static const part memory_parts[] = {
+    {"weights", {M(WEIGHTS), END}, 0, 0},
+    {"gradients", {M(GRADIENTS), END}, 2, 1},
+    {"optimizer", {M(OPTIMIZER), END}, 6, 0},
+    {"activations", {M(ACTIVATIONS), END}, 5, 2},
+    {"logits", {M(LOGITS), END}, 3, 4},
+    {"buffers", {M(BUFFERS), END}, 9, 0},
+};
+
+typedef struct stack {
+    const part *parts;
+    uint32_t n_parts;
+    uint32_t total; /* the metric the whole bar is, for its label */
+    const char *title;
+} stack;
+
+static double part_value(const part *p, const halley_candidate *c)
+{
+    double sum = 0;
+    for (int i = 0; p->metrics[i] != END; i++)
+        sum += c->metrics[p->metrics[i]];
+    return sum;
+}
+
+static double bar_length(const stack *k, const halley_candidate *c)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < k->n_parts; i++)
+        sum += part_value(&k->parts[i], c);
+    return sum;
+}
+
+static void box(strbuf *to, double x, double y, double w, double h, const part *p)
+{
+    strbuf_printf(to,
+                  "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+                  "class=\"c%d\"/>",
+                  x, y, w, h, p->color);
+    if (p->pattern)
+        strbuf_printf(to,
+                      "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+                      "fill=\"url(#p%d)\"/>",
+                      x, y, w, h, p->pattern);
+}
+
+static bool is_light(const part *p)
+{
+    return p->color == 1 || p->color == 3 || p->color == 7 || p->color == 9;
+}
+
+static void segment(strbuf *to, const part *p, double x, double y, double w, double share,
+                    const char *value)
+{
+    open_tip(to, "%s: %s (%.1f %%)", p->name, value, share * 100);
+    box(to, x, y, w, BAR, p);
+    char label[16];
+    snprintf(label, sizeof label, "%.0f%%", share * 100);
+    if (w > 30)
+        text(to, x + w / 2, y + BAR - 6, is_light(p) ? "in mid dark" : "in mid",
+             str_from(label));
+    strbuf_add(to, STR("</g>"));
+}
+
+/* Which parts any design has at all; the legend shows no others. */
+static uint32_t legend(strbuf *to, const stack *k, const halley_candidate *list,
+                       uint32_t n, double y)
+{
+    double x = 8;
+    uint32_t rows = 1;
+    for (uint32_t i = 0; i < k->n_parts; i++) {
+        double most = 0;
+        for (uint32_t j = 0; j < n; j++)
+            most = fmax(most, part_value(&k->parts[i], &list[j]) /
+                                  fmax(bar_length(k, &list[j]), 1e-300));
+        if (most < 0.002)
+            continue;
+        const double w = 34 + 7.2 * (double)strlen(k->parts[i].name);
+        if (x + w > WIDTH) {
+            x = 8;
+            y += 22;
+            rows++;
+        }
+        box(to, x, y, 16, 12, &k->parts[i]);
+        text(to, x + 22, y + 11, "key", str_from(k->parts[i].name));
+        x += w;
+    }
+    return rows;
+}
+
+static void bar(strbuf *to, const figure_source *s, const stack *k,
+                const halley_candidate *c, double y, double scale)
+{
+    strbuf label = {0};
+    double x = LEFT;
+    char value[64];
+    const double total = bar_length(k, c);
+    figure_label(&label, s, c);
+    const str words = strbuf_str(&label);
+    const size_t most = 38;
+    text(to, LEFT - 10, y + BAR - 5, "end lab",
+         (str){words.at, words.n > most ? most : words.n});
+    to->failed |= label.failed;
+    strbuf_fini(&label);
+    for (uint32_t i = 0; i < k->n_parts; i++) {
+        const double v = part_value(&k->parts[i], c);
+        if (v <= 0)
+            continue;
+        halley_metric_format(value, sizeof value, k->total, v);
+        segment(to, &k->parts[i], x, y, v * scale, v / total, value);
+        x += v * scale;
+    }
+    halley_metric_format(value, sizeof value, k->total, total);
+    text(to, x + 6, y + BAR - 5, "num", str_from(value));
+}
+
+static void stacked(strbuf *to, const figure_source *s, const stack *k,
+                    const halley_candidate *list, uint32_t n)
+{
+    double most = 0, capacity = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        most = fmax(most, bar_length(k, &list[i]));
+        if (k->total == HALLEY_METRIC_MEMORY)
+            capacity = fmax(capacity, list[i].capacity_bytes);
+    }
+    if (!(most > 0))
+        return;
+    const double scale = (WIDTH - LEFT - RIGHT) / fmax(most, capacity);
+    strbuf bars = {0};
+    const uint32_t rows = legend(&bars, k, list, n, 6);
+    const double top = 22.0 * rows + 14;
+    for (uint32_t i = 0; i < n; i++)
+        bar(&bars, s, k, &list[i], top + i * ROW, scale);
+    if (capacity > 0) {
+        const double x = LEFT + capacity * scale, foot = top + n * ROW;
+        strbuf_printf(&bars, "<path d=\"M%.1f %.1fV%.1f\" class=\"mark\"/>", x, top - 4,
+                      foot);
+        text(&bars, x, foot + 13, "mid key", STR("local memory"));
+    }
+    open_svg(to, WIDTH, top + n * ROW + (capacity > 0 ? 20 : 2), k->title);
+    strbuf_add(to, strbuf_str(&bars));
+    strbuf_add(to, STR("</svg>"));
+    to->failed |= bars.failed;
+    strbuf_fini(&bars);
+}
+
+void figure_breakdown(strbuf *to, const figure_source *s, const halley_candidate *list,
+                      uint32_t n)
+{
+    const stack k = {time_parts, sizeof time_parts / sizeof *time_parts,
+                     HALLEY_METRIC_STEP_TIME, "where the time of a step goes"};
+    stacked(to, s, &k, list, n);
+}
+
+void figure_memory(strbuf *to, const figure_source *s, const halley_candidate *list,
+                   uint32_t n)
+{
+    const stack k = {memory_parts, sizeof memory_parts / sizeof *memory_parts,
+                     HALLEY_METRIC_MEMORY, "memory of the fullest stage by class"};
+    stacked(to, s, &k, list, n);
+}
+
+/* 0 at the worst, 1 at the best, logarithmic. */
+static double goodness(double value, double low, double high, bool maximize)
+{
+    if (!(high > low) || low <= 0)
+        return 1;
+    const double share = log(value / low) / log(high / low);
+    return maximize ? share : 1 - share;
+}
+
+static void range_of(const halley_heat *h, size_t n, double *low, double *high)
+{
+    *low = *high = NAN;
+    for (size_t i = 0; i < n; i++) {
+        *low = fmin(*low, h->cells[i]);
+        *high = fmax(*high, h->cells[i]);
+    }
+}
+
+void figure_heat(strbuf *to, const figure_source *s, const halley_heat *h)
+{
+    const halley_axis *a = halley_study_axis(s->study, h->axis_i);
+    const halley_axis *b = halley_study_axis(s->study, h->axis_j);
+    /* The longer one goes down. */
+    const bool turn = b->n > a->n;
+    const halley_axis *down = turn ? b : a, *across = turn ? a : b;
+    const bool maximize = halley_study_objective(s->study, 0)->maximize;
+    size_t longest = 4;
+    for (uint32_t i = 0; i < down->n; i++)
+        longest = strlen(down->texts[i]) > longest ? strlen(down->texts[i]) : longest;
+    const double left = 24 + 7.4 * (double)longest, top = 46, h_cell = 30;
+    const double w_cell = fmin(110, fmax(66, (WIDTH - left) / across->n));
+    double low, high;
+    range_of(h, (size_t)a->n * b->n, &low, &high);
+    open_svg(to, left + w_cell * across->n + 6, top + h_cell * down->n + 6,
+             "best objective for two parameters");
+    text(to, left, 14, "key", str_from(across->name));
+    text(to, left - 8, 40, "end key", str_from(figure_axis_name(down->name)));
+    for (uint32_t j = 0; j < across->n; j++)
+        text(to, left + w_cell * (j + 0.5), 38, "mid lab", str_from(across->texts[j]));
+    for (uint32_t i = 0; i < down->n; i++) {
+        const double y = top + h_cell * i;
+        text(to, left - 8, y + 20, "end lab", str_from(down->texts[i]));
+        for (uint32_t j = 0; j < across->n; j++) {
+            const double v =
+                turn ? h->cells[(size_t)j * b->n + i] : h->cells[(size_t)i * b->n + j];
+            const double x = left + w_cell * j;
+            const bool best = v == (maximize ? high : low);
+            char value[64] = "none fits";
+            if (!isnan(v))
+                figure_goal(value, sizeof value, s, 0, v);
+            open_tip(to, "%s %s, %s %s: %s", figure_axis_name(down->name), down->texts[i],
+                     figure_axis_name(across->name), across->texts[j], value);
+            strbuf_printf(to,
+                          "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+                          "class=\"%s\" fill-opacity=\"%.2f\"/>",
+                          x + 1, y + 1, w_cell - 2, h_cell - 2,
+                          isnan(v) ? "none"
+                          : best   ? "heat best"
+                                   : "heat",
+                          isnan(v) ? 1 : 0.06 + 0.5 * goodness(v, low, high, maximize));
+            text(to, x + w_cell / 2, y + 20, isnan(v) ? "mid key" : "mid cell",
+                 isnan(v) ? STR("\xe2\x80\x93") : str_from(value));
+            strbuf_add(to, STR("</g>"));
+        }
+    }
+    strbuf_add(to, STR("</svg>"));
+}
+
+static bool has_swing(const halley_sensitivity *v)
+{
+    return !isnan(v->low) && v->high > v->low * 1.0005;
+}
+
+void figure_tornado(strbuf *to, const figure_source *s)
+{
+    const halley_exploration *e = s->e;
+    double low = NAN, high = NAN;
+    for (uint32_t i = 0; i < e->n_sensitivities; i++) {
+        low = fmin(low, fmin(e->sensitivities[i].low, e->sensitivities[i].space_low));
+        high = fmax(high, fmax(e->sensitivities[i].high, e->sensitivities[i].space_high));
+    }
+    if (!(high > low) || low <= 0)
+        return;
+    const double scale = (WIDTH - LEFT - RIGHT - 40) / log(high / low);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < e->n_sensitivities; i++)
+        n += has_swing(&e->sensitivities[i]);
+    const double height = 46.0 * n + 30;
+    open_svg(to, WIDTH, height, "how the objective answers to each parameter");
+    const double best = LEFT + scale * log(e->best[0].objective[0] / low);
+    strbuf_printf(to, "<path d=\"M%.1f 4V%.1f\" class=\"mark\"/>", best, height - 22);
+    n = 0;
+    for (uint32_t i = 0; i < e->n_sensitivities; i++) {
+        const halley_sensitivity *v = &e->sensitivities[i];
+        const halley_axis *a = halley_study_axis(s->study, v->axis);
+        char from[64], until[64];
+        if (!has_swing(v))
+            continue;
+        const double y = 46.0 * n++ + 8;
+        figure_goal(from, sizeof from, s, 0, v->low);
+        figure_goal(until, sizeof until, s, 0, v->high);
+        text(to, LEFT - 10, y + 16, "end lab", str_from(figure_axis_name(a->name)));
+        const double x0 = LEFT + scale * log(v->low / low);
+        const double x1 = LEFT + scale * log(v->high / low);
+        open_tip(to, "%s: %s at %s, %s at %s", a->name, from, a->texts[v->low_value],
+                 until, a->texts[v->high_value]);
+        strbuf_printf(to,
+                      "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"20\" "
+                      "class=\"c2\"/>",
+                      x0, y, fmax(x1 - x0, 2));
+        char label[140];
+        snprintf(label, sizeof label, "%s \xe2\x86\x92 %s", a->texts[v->low_value],
+                 a->texts[v->high_value]);
+        text(to, x1 + 6, y + 15, "num", str_from(until));
+        text(to, x0, y + 33, "key", str_from(label));
+        strbuf_add(to, STR("</g>"));
+    }
+    char value[64];
+    figure_goal(value, sizeof value, s, 0, e->best[0].objective[0]);
+    strbuf mark = {0};
+    strbuf_printf(&mark, "the best: %s", value);
+    text(to, best, height - 8, "mid key", strbuf_str(&mark));
+    strbuf_fini(&mark);
+    strbuf_add(to, STR("</svg>"));
+}
+
+typedef struct plane {
+    double low[2], high[2];
+} plane;
+
+static void widen(plane *p, const halley_candidate *c)
+{
+    for (int i = 0; i < 2; i++) {
+        p->low[i] = fmin(p->low[i], c->objective[i]);
+        p->high[i] = fmax(p->high[i], c->objective[i]);
+    }
+}
+
+static double place(const plane *p, int axis, double value, double from, double to)
+{
+    if (!(p->high[axis] > p->low[axis]))
+        return (from + to) / 2;
+    const double share = (value - p->low[axis]) / (p->high[axis] - p->low[axis]);
+    return from + share * (to - from);
+}
+
+static void point(strbuf *to, const figure_source *s, const plane *p,
+                  const halley_candidate *c, const char *class)
+{
+    const double x = place(p, 0, c->objective[0], 110, WIDTH - 30);
+    const double y = place(p, 1, c->objective[1], 330, 20);
+    strbuf words = {0};
+    char a[64], b[64];
+    figure_label(&words, s, c);
+    figure_goal(a, sizeof a, s, 0, c->objective[0]);
+    figure_goal(b, sizeof b, s, 1, c->objective[1]);
+    strbuf_printf(&words, ": %s, %s", a, b);
+    strbuf_add(to, STR("<g data-t=\""));
+    strbuf_xml(to, strbuf_str(&words));
+    strbuf_printf(to, "\"><circle cx=\"%.1f\" cy=\"%.1f\" r=\"%s\" class=\"%s\"/></g>", x,
+                  y, class[0] == 'f' ? "5.5" : "4", class);
+    strbuf_fini(&words);
+}
+
+static void axes(strbuf *to, const figure_source *s, const plane *p)
+{
+    strbuf_add(to, STR("<path d=\"M100 10V340H840\" class=\"axis\"/>"));
+    for (int k = 0; k <= 4; k++) {
+        char value[64];
+        const double x = p->low[0] + (p->high[0] - p->low[0]) * k / 4;
+        const double y = p->low[1] + (p->high[1] - p->low[1]) * k / 4;
+        figure_goal(value, sizeof value, s, 0, x);
+        text(to, place(p, 0, x, 110, WIDTH - 30), 358, "mid key", str_from(value));
+        figure_goal(value, sizeof value, s, 1, y);
+        text(to, 92, place(p, 1, y, 330, 20) + 4, "end key", str_from(value));
+    }
+    text(to, WIDTH - 30, 376, "end lab",
+         str_from(halley_study_objective(s->study, 0)->text));
+    text(to, 106, 12, "lab", str_from(halley_study_objective(s->study, 1)->text));
+}
+
+void figure_pareto(strbuf *to, const figure_source *s)
+{
+    const halley_exploration *e = s->e;
+    plane p = {{NAN, NAN}, {NAN, NAN}};
+    if (halley_study_objectives(s->study) < 2 || e->n_front == 0)
+        return;
+    for (uint32_t i = 0; i < e->n_front; i++)
+        widen(&p, &e->front[i]);
+    for (uint32_t i = 0; i < e->n_best; i++)
+        widen(&p, &e->best[i]);
+    for (uint32_t i = 0; i < e->n_slices; i++) {
+        for (uint32_t j = 0; j < e->slices[i].n; j++)
+            widen(&p, &e->slices[i].best[j]);
+    }
+    open_svg(to, WIDTH, 384, "trade-off between two objectives");
+    axes(to, s, &p);
+    strbuf_add(to, STR("<path class=\"frontline\" d=\""));
+    for (uint32_t i = 0; i < e->n_front; i++)
+        strbuf_printf(to, "%s%.1f %.1f", i ? "L" : "M",
+                      place(&p, 0, e->front[i].objective[0], 110, WIDTH - 30),
+                      place(&p, 1, e->front[i].objective[1], 330, 20));
+    strbuf_add(to, STR("\"/>"));
+    for (uint32_t i = 0; i < e->n_slices; i++) {
+        for (uint32_t j = 0; j < e->slices[i].n; j++)
+            point(to, s, &p, &e->slices[i].best[j], "other");
+    }
+    for (uint32_t i = 0; i < e->n_best; i++)
+        point(to, s, &p, &e->best[i], "other");
+    for (uint32_t i = 0; i < e->n_front; i++)
+        point(to, s, &p, &e->front[i], "front");
+    strbuf_add(to, STR("</svg>"));
+}

@@ -1,0 +1,394 @@
+/*
+ * One page about an exploration: what was found in words, then where the time goes, how
+ * parameters matter, what was refused, and the study itself, so that it can be run again.
+ * All text from the study goes in escaped.
+ */
+#include "report/explore_page.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "report/explore_figures.h"
+#include "report/explore_files.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_BARS = 12, MOST_DETAILS = 12, MOST_ROWS = 20 };
+
+static void add(strbuf *to, const char *words)
+{
+    strbuf_add(to, str_from(words));
+}
+
+static void escaped(strbuf *to, const char *words)
+{
+    strbuf_xml(to, str_from(words));
+}
+
+static void heading(strbuf *to, const char *title, const char *below)
+{
+    strbuf_printf(to, "<h2>%s</h2><p class=\"soft\">%s</p>", title, below);
+}
+
+static double gain(const figure_source *s, const halley_candidate *c)
+{
+    const double base = s->e->baseline.objective[0], mine = c->objective[0];
+    return halley_study_objective(s->study, 0)->maximize ? mine / base : base / mine;
+}
+
+static void label(strbuf *to, const figure_source *s, const halley_candidate *c)
+{
+    strbuf words = {0};
+    figure_label(&words, s, c);
+    strbuf_xml(to, strbuf_str(&words));
+    to->failed |= words.failed;
+    strbuf_fini(&words);
+}
+
+/* The findings as a person would say them. */
+static void summary(strbuf *to, const figure_source *s)
+{
+    const halley_exploration *e = s->e;
+    const halley_candidate *best = &e->best[0];
+    const halley_objective *goal = halley_study_objective(s->study, 0);
+    char value[64];
+    figure_goal(value, sizeof value, s, 0, best->objective[0]);
+    add(to, "<p>Of ");
+    strbuf_printf(to, "%llu designs evaluated, %llu are feasible. The best, <b>",
+                  (unsigned long long)e->n_evaluated, (unsigned long long)e->n_feasible);
+    label(to, s, best);
+    add(to, "</b>, reaches a ");
+    escaped(to, goal->text);
+    strbuf_printf(to, " of <b>%s</b>", value);
+    if (e->has_baseline) {
+        figure_goal(value, sizeof value, s, 0, e->baseline.objective[0]);
+        strbuf_printf(to, ", <b>%.2f×</b> better than the baseline (%s%s)", gain(s, best),
+                      value, e->baseline.fits ? "" : ", which does not fit in memory");
+    }
+    add(to, "; it is limited by ");
+    escaped(to, best->limit);
+    add(to, ".</p>");
+    if (e->n_sensitivities && !isnan(e->sensitivities[0].low)) {
+        const halley_sensitivity *v = &e->sensitivities[0];
+        add(to, "<p>What matters most is <b>");
+        escaped(to, halley_study_axis(s->study, v->axis)->name);
+        strbuf_printf(to,
+                      "</b>: over its range, all else held at the best, the "
+                      "objective changes by a factor of %.2f.</p>",
+                      v->high / v->low);
+    }
+    for (uint32_t i = 0; i < e->n_breaks; i++) {
+        add(to, "<p>");
+        escaped(to, e->breaks[i].question);
+        add(to, " <b>");
+        escaped(to, e->breaks[i].answer);
+        add(to, "</b>.</p>");
+    }
+}
+
+static void tile(strbuf *to, const char *value, const char *name)
+{
+    add(to, "<div class=\"tile\"><b>");
+    escaped(to, value);
+    add(to, "</b><span>");
+    escaped(to, name);
+    add(to, "</span></div>");
+}
+
+static void tiles(strbuf *to, const figure_source *s)
+{
+    const halley_candidate *best = &s->e->best[0];
+    char value[64];
+    add(to, "<div class=\"tiles\">");
+    figure_goal(value, sizeof value, s, 0, best->objective[0]);
+    tile(to, value, halley_study_objective(s->study, 0)->text);
+    if (s->e->has_baseline) {
+        snprintf(value, sizeof value, "%.2f×", gain(s, best));
+        tile(to, value, "against the baseline");
+    }
+    static const uint32_t shown[] = {HALLEY_METRIC_MFU, HALLEY_METRIC_TOKENS_PER_S,
+                                     HALLEY_METRIC_MEMORY, HALLEY_METRIC_COST_PER_TOKEN};
+    static const char *const names[] = {"of peak (MFU)", "tokens a second",
+                                        "memory of an NPU", "million tokens"};
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        halley_metric_format(value, sizeof value, shown[i], best->metrics[shown[i]]);
+        tile(to, value, names[i]);
+    }
+    add(to, "</div>");
+}
+
+static void figure_open(strbuf *to)
+{
+    add(to, "<div class=\"fig\">");
+}
+
+static void breakdowns(strbuf *to, const figure_source *s)
+{
+    const halley_exploration *e = s->e;
+    const uint32_t n = e->n_best < MOST_BARS ? e->n_best : MOST_BARS;
+    heading(to, "Where the time goes",
+            "The best designs; each bar is one step, its parts exposed time.");
+    figure_open(to);
+    figure_breakdown(to, s, e->best, n);
+    add(to, "</div>");
+    for (uint32_t i = 0; i < e->n_slices; i++) {
+        add(to, "<h2>The best for each value of ");
+        escaped(to, halley_study_axis(s->study, e->slices[i].axis)->name);
+        add(to, "</h2>");
+        figure_open(to);
+        figure_breakdown(to, s, e->slices[i].best, e->slices[i].n);
+        add(to, "</div>");
+    }
+}
+
+static void maps(strbuf *to, const figure_source *s)
+{
+    if (s->e->n_heats == 0)
+        return;
+    heading(to, "Two parameters at a time",
+            "The best objective in each cell, all else free; darker is better, the frame "
+            "marks the best, a dash means that nothing is feasible.");
+    for (uint32_t i = 0; i < s->e->n_heats; i++) {
+        figure_open(to);
+        figure_heat(to, s, &s->e->heats[i]);
+        add(to, "</div>");
+    }
+}
+
+static void sensitivity(strbuf *to, const figure_source *s)
+{
+    const halley_exploration *e = s->e;
+    if (e->n_sensitivities == 0)
+        return;
+    heading(to, "What it depends on",
+            "Each parameter over its range, all else at the best design. Elasticity: "
+            "percent change of the objective for one percent more of the parameter.");
+    figure_open(to);
+    figure_tornado(to, s);
+    add(to, "</div><div class=\"wide\"><table><tr><th>Parameter</th><th "
+            "class=\"n\">Elasticity</th><th class=\"n\">Least</th><th>at</th><th "
+            "class=\"n\">Greatest</th><th>at</th><th class=\"n\">Swing</th></tr>");
+    for (uint32_t i = 0; i < e->n_sensitivities; i++) {
+        const halley_sensitivity *v = &e->sensitivities[i];
+        const halley_axis *a = halley_study_axis(s->study, v->axis);
+        char low[64], high[64], slope[32];
+        if (isnan(v->low))
+            continue;
+        figure_goal(low, sizeof low, s, 0, v->low);
+        figure_goal(high, sizeof high, s, 0, v->high);
+        snprintf(slope, sizeof slope, isnan(v->elasticity) ? "–" : "%+.3f",
+                 v->elasticity);
+        add(to, "<tr><td>");
+        escaped(to, a->name);
+        strbuf_printf(to, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td>",
+                      slope, low);
+        escaped(to, a->texts[v->low_value]);
+        strbuf_printf(to, "</td><td class=\"n\">%s</td><td>", high);
+        escaped(to, a->texts[v->high_value]);
+        strbuf_printf(to, "</td><td class=\"n\">%.2f×</td></tr>", v->high / v->low);
+    }
+    add(to, "</table></div>");
+}
+
+static void trade_off(strbuf *to, const figure_source *s)
+{
+    if (halley_study_objectives(s->study) < 2 || s->e->n_front == 0)
+        return;
+    char below[160];
+    snprintf(below, sizeof below,
+             "%u designs are better than every other in at least one respect (filled); "
+             "rings are other good designs.",
+             s->e->n_front);
+    heading(to, "Trade-off", below);
+    figure_open(to);
+    figure_pareto(to, s);
+    add(to, "</div>");
+}
+
+static void memory(strbuf *to, const figure_source *s)
+{
+    const uint32_t n = s->e->n_best < MOST_BARS ? s->e->n_best : MOST_BARS;
+    heading(to, "Memory",
+            "Of the fullest stage, by class; what reaches beyond the dashed "
+            "line lies in expanded memory.");
+    figure_open(to);
+    figure_memory(to, s, s->e->best, n);
+    add(to, "</div>");
+}
+
+static void detail(strbuf *to, const figure_source *s, const halley_candidate *c,
+                   uint32_t rank)
+{
+    char value[64];
+    figure_goal(value, sizeof value, s, 0, c->objective[0]);
+    strbuf_printf(to, "<details%s><summary><b>%u.</b> ", rank == 1 ? " open" : "", rank);
+    label(to, s, c);
+    strbuf_printf(to, " &nbsp;<span class=\"soft\">%s</span></summary><p>", value);
+    escaped(to, c->model);
+    add(to, " on ");
+    escaped(to, c->cluster);
+    const halley_plan *p = &c->plan;
+    strbuf_printf(to,
+                  ": tp %u, pp %u, dp %u, cp %u, ep %u, virtual stages %u, ZeRO %u, "
+                  "micro-batch %u of %u, recompute %s. Limited by ",
+                  p->tp, p->pp, p->dp, p->cp, p->ep, p->virtual_stages, p->zero,
+                  p->micro_batch, p->global_batch, halley_recompute_name(p->recompute));
+    escaped(to, c->limit);
+    add(to, ".</p><dl>");
+    for (uint32_t i = 0; i < HALLEY_N_METRICS; i++) {
+        if (c->metrics[i] == 0)
+            continue;
+        halley_metric_format(value, sizeof value, i, c->metrics[i]);
+        strbuf_printf(to, "<div><dt>%s</dt><dd>%s</dd></div>", halley_metric_key(i),
+                      value);
+    }
+    add(to, "</dl></details>");
+}
+
+static void details(strbuf *to, const figure_source *s)
+{
+    const uint32_t n = s->e->n_best < MOST_DETAILS ? s->e->n_best : MOST_DETAILS;
+    heading(to, "Design by design",
+            "Everything known of each, in the order of the objective.");
+    for (uint32_t i = 0; i < n; i++)
+        detail(to, s, &s->e->best[i], i + 1);
+}
+
+static void refusals(strbuf *to, const figure_source *s)
+{
+    const halley_exploration *e = s->e;
+    if (e->n_refusals == 0)
+        return;
+    heading(to, "What was refused",
+            "Designs that cannot be, or that the study excludes.");
+    add(to, "<div class=\"wide\"><table><tr><th "
+            "class=\"n\">Designs</th><th>Reason</th></tr>");
+    for (uint32_t i = 0; i < e->n_refusals && i < MOST_ROWS; i++) {
+        strbuf_printf(to, "<tr><td class=\"n\">%llu</td><td class=\"w\">",
+                      (unsigned long long)e->refusals[i].designs);
+        escaped(to, e->refusals[i].reason);
+        add(to, "</td></tr>");
+    }
+    add(to, "</table></div>");
+}
+
+static void page(strbuf *to, const figure_source *s, const char *version)
+{
+    add(to, "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
+            "name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>");
+    escaped(to, halley_study_name(s->study));
+    add(to, "</title><style>");
+    add(to, explore_css);
+    add(to, explore_page_css);
+    add(to, "</style></head><body>");
+    figure_patterns(to);
+    add(to, "<main><h1>");
+    escaped(to, halley_study_name(s->study));
+    add(to, "</h1>");
+    if (s->e->n_best) {
+        summary(to, s);
+        tiles(to, s);
+        breakdowns(to, s);
+        maps(to, s);
+        sensitivity(to, s);
+        trade_off(to, s);
+        memory(to, s);
+        details(to, s);
+    }
+    refusals(to, s);
+    heading(to, "The study",
+            "To run it again: save this as study.yaml, then "
+            "<code>halley explore study.yaml --report page.html</code>.");
+    add(to, "<pre>");
+    escaped(to, halley_study_text(s->study));
+    strbuf_printf(to,
+                  "</pre><footer>halley %s. Times are estimates in closed form.</footer>"
+                  "</main><div id=\"tip\"></div><script>",
+                  version);
+    add(to, explore_js);
+    add(to, "</script></body></html>\n");
+}
+
+static halley_status save(const char *path, strbuf *text, halley_error *err)
+{
+    file_output *out;
+    if (text->failed)
+        return error_nomem(err);
+    TRY(file_output_open(&out, path, err));
+    file_output_str(out, strbuf_str(text));
+    return file_output_commit(out, err);
+}
+
+halley_status report_explore_page(const char *path, const halley_study *study,
+                                  const halley_exploration *e, const char *version,
+                                  halley_error *err)
+{
+    const figure_source s = {study, e};
+    strbuf text = {0};
+    page(&text, &s, version);
+    const halley_status status = save(path, &text, err);
+    strbuf_fini(&text);
+    return status;
+}
+
+/* A figure alone carries its style and patterns with it. */
+static halley_status plot(const char *folder, const char *name, strbuf *figure,
+                          halley_error *err)
+{
+    strbuf alone = {0};
+    char path[1024];
+    const str svg = strbuf_str(figure);
+    const char *inside = svg.n ? memchr(svg.at, '>', svg.n) : NULL;
+    halley_status status = HALLEY_OK;
+    if (inside) {
+        const size_t head = (size_t)(inside - svg.at) + 1;
+        strbuf_add(&alone, (str){svg.at, head});
+        add(&alone, "<style>");
+        add(&alone, explore_css);
+        add(&alone, "svg{background:var(--paper)}</style>");
+        figure_patterns(&alone);
+        strbuf_add(&alone, (str){svg.at + head, svg.n - head});
+        alone.failed |= figure->failed;
+        snprintf(path, sizeof path, "%s/%s.svg", folder, name);
+        status = save(path, &alone, err);
+    }
+    strbuf_fini(&alone);
+    strbuf_fini(figure);
+    return status;
+}
+
+halley_status report_explore_plots(const char *folder, const halley_study *study,
+                                   const halley_exploration *e, halley_error *err)
+{
+    const figure_source s = {study, e};
+    strbuf f = {0};
+    char name[64];
+    const uint32_t n = e->n_best < MOST_BARS ? e->n_best : MOST_BARS;
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+        error_errno(err, "make the folder", errno);
+        error_at_file(err, folder);
+        return HALLEY_EIO;
+    }
+    figure_breakdown(&f, &s, e->best, n);
+    TRY(plot(folder, "breakdown", &f, err));
+    figure_memory(&f, &s, e->best, n);
+    TRY(plot(folder, "memory", &f, err));
+    figure_tornado(&f, &s);
+    TRY(plot(folder, "sensitivity", &f, err));
+    figure_pareto(&f, &s);
+    TRY(plot(folder, "pareto", &f, err));
+    for (uint32_t i = 0; i < e->n_heats; i++) {
+        snprintf(name, sizeof name, "heat-%u", i + 1);
+        figure_heat(&f, &s, &e->heats[i]);
+        TRY(plot(folder, name, &f, err));
+    }
+    for (uint32_t i = 0; i < e->n_slices; i++) {
+        snprintf(name, sizeof name, "breakdown-by-%u", i + 1);
+        figure_breakdown(&f, &s, e->slices[i].best, e->slices[i].n);
+        TRY(plot(folder, name, &f, err));
+    }
+    return HALLEY_OK;
+}
