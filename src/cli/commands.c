@@ -15,6 +15,8 @@ static const cli_command *const commands[] = {
     &cmd_trace_view,
     &cmd_estimate,
     &cmd_plan,
+    &cmd_explore,
+    &cmd_results,
     &cmd_sim,
     &cmd_score,
     &cmd_calibrate,

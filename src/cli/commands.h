@@ -8,9 +8,11 @@ extern const cli_program cli_halley;
 
 extern const cli_command cmd_calibrate;
 extern const cli_command cmd_estimate;
+extern const cli_command cmd_explore;
 extern const cli_command cmd_help;
 extern const cli_command cmd_plan;
 extern const cli_command cmd_presets;
+extern const cli_command cmd_results;
 extern const cli_command cmd_score;
 extern const cli_command cmd_sim;
 extern const cli_command cmd_trace_check;

@@ -1,0 +1,225 @@
+/* halley explore - every design of a study, the best of them, and why. */
+#include "base/error.h"
+#include "base/progress.h"
+#include "cli/commands.h"
+#include "cli/explore_out.h"
+#include "report/explore_page.h"
+
+#include <math.h>
+
+typedef struct explore_options {
+    uint32_t jobs, top;
+    const char *store, *report, *plots;
+    bool resume, dry_run, parameters;
+    cli_output output;
+} explore_options;
+
+static const explore_options defaults = {.top = 10};
+
+static const cli_option options[] = {
+    {.name = "jobs",
+     .letter = 'j',
+     .kind = CLI_U32,
+     .max = 4096,
+     .metavar = "N",
+     .offset = offsetof(explore_options, jobs),
+     .doc = "threads (default: one per core)"},
+    {.name = "top",
+     .letter = 'n',
+     .kind = CLI_U32,
+     .min = 1,
+     .max = 100000,
+     .metavar = "N",
+     .offset = offsetof(explore_options, top),
+     .doc = "how many of the best to show (default: 10)"},
+    {.name = "store",
+     .kind = CLI_TEXT,
+     .metavar = "F.db",
+     .offset = offsetof(explore_options, store),
+     .doc = "keep every feasible design in this SQLite file"},
+    {.name = "resume",
+     .kind = CLI_FLAG,
+     .offset = offsetof(explore_options, resume),
+     .doc = "go on where the store stands"},
+    {.name = "report",
+     .kind = CLI_TEXT,
+     .metavar = "F.html",
+     .offset = offsetof(explore_options, report),
+     .doc = "write one page with all figures, which needs no network"},
+    {.name = "plots",
+     .kind = CLI_TEXT,
+     .metavar = "DIR",
+     .offset = offsetof(explore_options, plots),
+     .doc = "write each figure as SVG into this folder"},
+    {.name = "dry-run",
+     .kind = CLI_FLAG,
+     .offset = offsetof(explore_options, dry_run),
+     .doc = "only tell how large the space is and how long it will take"},
+    {.name = "parameters",
+     .kind = CLI_FLAG,
+     .offset = offsetof(explore_options, parameters),
+     .doc = "list everything a study may vary"},
+    CLI_OUTPUT_OPTIONS(explore_options, output),
+    {0},
+};
+
+static halley_status list_parameters(report_form form, halley_error *err)
+{
+    static const report_column columns[] = {
+        {"Parameter", "parameter", REPORT_WORDS, UNITS_COUNT, 0},
+        {"Of", "unit", REPORT_WORDS, UNITS_COUNT, 0},
+        {"What it is", "doc", REPORT_WORDS, UNITS_COUNT, 0},
+    };
+    report_table *t = report_table_new(columns, 3);
+    halley_parameter p;
+    if (!t)
+        return error_nomem(err);
+    for (size_t i = 0; halley_explore_parameter(&p, i); i++) {
+        report_table_words(t, str_from(p.path));
+        report_table_words(t, str_from(p.unit));
+        report_table_words(t, str_from(p.doc));
+    }
+    const halley_status status = report_table_write(t, form, stdout, err);
+    report_table_free(t);
+    return status;
+}
+
+static halley_status dry_run(const halley_study *s, const explore_options *o,
+                             halley_error *err)
+{
+    halley_dry_run d;
+    char left[48];
+    TRY(halley_explore_dry_run(&d, s, o->jobs, err));
+    const double share =
+        d.n_sampled ? 100.0 * (double)d.n_feasible / (double)d.n_sampled : 0;
+    units_format(left, sizeof left, d.seconds, UNITS_TIME);
+    printf("%s: %.6g designs", halley_study_name(s), d.n_designs);
+    if (d.n_to_evaluate < d.n_designs)
+        printf(", of which the search looks at %.6g", d.n_to_evaluate);
+    printf("\n%.3g %% feasible in a sample of %llu; about %.3g designs/s, %s in all\n",
+           share, (unsigned long long)d.n_sampled, d.designs_per_s, left);
+    if (d.n_refusals == 0)
+        return HALLEY_OK;
+    printf("\n");
+    return explore_write_refusals(d.refusals, d.n_refusals, stdout, err);
+}
+
+static void show_progress(void *context, uint64_t done, double total)
+{
+    (void)total;
+    progress_at(context, done);
+}
+
+/* Nothing is feasible: say which constraint kills how many. */
+static halley_status all_refused(const halley_study *s, const halley_exploration *e,
+                                 halley_error *err)
+{
+    strbuf text = {0};
+    for (uint32_t i = 0; i < e->n_refusals && i < 4; i++)
+        strbuf_printf(&text, "%s%llu: %s", i ? "; " : "",
+                      (unsigned long long)e->refusals[i].designs, e->refusals[i].reason);
+    error_set(err, HALLEY_EINVAL, "%s: none of %llu designs is feasible (%s)",
+              halley_study_name(s), (unsigned long long)e->n_evaluated,
+              text.n ? text.at : "");
+    strbuf_fini(&text);
+    return HALLEY_EINVAL;
+}
+
+static halley_status write_pages(const halley_study *s, const halley_exploration *e,
+                                 cli_call *call, const explore_options *o,
+                                 halley_error *err)
+{
+    if (o->report) {
+        TRY(report_explore_page(o->report, s, e, call->program->version, err));
+        if (!o->output.json && !o->output.csv)
+            printf("\nReport: %s\n", o->report);
+    }
+    if (o->plots) {
+        TRY(report_explore_plots(o->plots, s, e, err));
+        if (!o->output.json && !o->output.csv)
+            printf("Plots: %s\n", o->plots);
+    }
+    return HALLEY_OK;
+}
+
+static halley_status explore(const halley_study *s, cli_call *call, report_form form,
+                             halley_error *err)
+{
+    const explore_options *o = call->options;
+    halley_exploration *e = NULL;
+    const uint32_t kept = o->top > 50 ? o->top : 50;
+    progress *p = progress_new(halley_study_name(s), "designs",
+                               (uint64_t)fmin(halley_study_size(s), 1e18));
+    const halley_explore_opts opts = {.threads = o->jobs,
+                                      .top = kept,
+                                      .store = o->store,
+                                      .resume = o->resume,
+                                      .progress = show_progress,
+                                      .context = p};
+    halley_status status = halley_explore_run(&e, s, &opts, err);
+    progress_free(p);
+    if (status != HALLEY_OK)
+        return status;
+    if (e->n_feasible == 0)
+        status = all_refused(s, e, err);
+    else if (form == REPORT_JSON)
+        status = explore_write_json(s, e, stdout, err);
+    else if (form == REPORT_CSV)
+        status = explore_write_csv(s, e, stdout, err);
+    else
+        status = explore_write_text(s, e, o->top, stdout, err);
+    if (status == HALLEY_OK)
+        status = write_pages(s, e, call, o, err);
+    halley_exploration_free(e);
+    return status;
+}
+
+static halley_status run(cli_call *call, halley_error *err)
+{
+    const explore_options *o = call->options;
+    report_form form;
+    halley_study *study = NULL;
+    TRY(cli_output_form(&form, call, &o->output, err));
+    if (o->parameters)
+        return list_parameters(form, err);
+    if (call->n_args != 1)
+        return cli_usage(call, err, "name one study file");
+    if (o->resume && !o->store)
+        return cli_usage(call, err, "--resume needs --store");
+    TRY(halley_study_load(&study, call->args[0], err));
+    const halley_status status =
+        o->dry_run ? dry_run(study, o, err) : explore(study, call, form, err);
+    halley_study_free(study);
+    return status;
+}
+
+static const cli_example examples[] = {
+    {"halley explore studies/transformer-1t.yaml --report 1t.html",
+     "COMET's main study, with a page of figures"},
+    {"halley explore big.yaml --dry-run", "how large it is and how long it will take"},
+    {"halley explore big.yaml --store big.db --resume", "go on after an interruption"},
+    {"halley explore --parameters", "what may vary"},
+    {0},
+};
+
+const cli_command cmd_explore = {
+    .name = "explore",
+    .summary = "try every design of a study and show the best",
+    .arguments = "[STUDY.yaml]",
+    .description =
+        "A study names a model, a cluster, what may vary (any parameter of model, plan, "
+        "cluster and stack, by its path), what must hold and what is wanted. halley "
+        "evaluates every design on all cores, or searches where there are too many, and "
+        "prints the best designs, the Pareto front when there are several objectives, "
+        "what limits each, how the objective answers to every parameter, and the answers "
+        "to break-even questions.\n\n"
+        "With --store every feasible design goes into an SQLite file; after an "
+        "interruption --resume goes on without evaluating anything twice and ends with "
+        "the same result. A store of another study or version is refused.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(explore_options),
+    .defaults = &defaults,
+    .max_args = 1,
+    .run = run,
+};

@@ -1,0 +1,104 @@
+# halley explore: studies, what is wrong with them, and what they find.
+
+## the best designs come first, with what limits them
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512}\nvary: {plan.tp: [1, 2, 4, 8], plan.pp: [1, 2]}\n' > s.yaml
+$ halley explore s.yaml --top 2
+> s: 8 designs evaluated of 8, {*} feasible
+>
+> Best by least step-time
+>
+> tp  pp  dp  Step time  Tokens/s {*} Limited by
+> {*} s {*}
+> {*} s {*}
+> ...
+
+## threads change nothing
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512}\nvary: {plan.tp: powers-of-two, plan.pp: divisors, plan.micro-batch: [1, 2, 4]}\n' > s.yaml
+$ halley explore s.yaml --json -j 1 > one; halley explore s.yaml --json -j 3 | cmp - one
+
+## an unknown path is named with the nearest
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nvary: {plan.tpp: [1, 2]}\n' > s.yaml
+$ halley explore s.yaml
+! halley: s.yaml:4:8: no parameter "plan.tpp", did you mean "plan.tp"?
+? 1
+
+## an axis without values
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nvary: {plan.tp: []}\n' > s.yaml
+$ halley explore s.yaml
+! halley: s.yaml:4:17: plan.tp has no values: the space is empty
+? 1
+
+## a value without its unit
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nvary: {cluster.out.bandwidth: [25]}\n' > s.yaml
+$ halley explore s.yaml
+! halley: s.yaml:4:32: cluster.out.bandwidth: bandwidth wants a unit, such as "900 GB/s"; is "25"
+? 1
+
+## a space too large to try each design
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nvary:\n' > s.yaml
+$ for p in out.bandwidth up.bandwidth npu.peak; do case $p in npu.peak) u=TFLOP/s;; *) u=GB/s;; esac; echo "  cluster.$p: {from: 1 $u, to: 1000 $u, points: 50000}" >> s.yaml; done
+$ halley explore s.yaml
+! halley: the space has 1.25e+14 designs, too many to try each ({*}): choose search: {*}
+? 1
+
+## nothing feasible: which constraint kills how many
+$ printf 'name: s\nmodel: gpt-1t\ncluster: dgx-a100:8\nplan: {global-batch: 8}\nvary: {plan.tp: [1, 2, 3, 8]}\nwhere: [fits, "plan.tp < 8"]\n' > s.yaml
+$ halley explore s.yaml
+! halley: s: none of 4 designs is feasible ({*}does not fit in memory{*})
+? 1
+
+## a division by zero refuses the designs it meets, by name
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512}\nvary: {plan.tp: [1, 2, 8]}\nwhere: [fits, "1 / (plan.tp - 2) < 2"]\n' > s.yaml
+$ halley explore s.yaml | grep zero
+>       1  division by zero in "1 / (plan.tp - 2) < 2"
+
+## a dry run tells the size and evaluates a sample
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512}\nvary: {plan.tp: [1, 2, 8]}\n' > s.yaml
+$ halley explore s.yaml --dry-run | head -1
+> s: 3 designs
+
+## a store is continued, and refused when the study changed
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512}\nvary: {plan.tp: [1, 2, 8]}\n' > s.yaml
+$ halley explore s.yaml --store s.db > first; halley explore s.yaml --store s.db --resume | cmp - first
+$ halley explore s.yaml --store s.db
+! halley: s.db: the store exists: continue it with --resume, or remove it
+? 1
+$ echo 'where: [fits]' >> s.yaml; halley explore s.yaml --store s.db --resume
+! halley: s.db: the study has changed since the store was written: start a new store, or give the old study back
+? 1
+$ sed -i s/name:.s/name:\ t/ s.yaml; halley explore s.yaml --store s.db --resume
+! halley: s.db: the store belongs to the study "s", not to "t"
+? 1
+
+## a file that is no store
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\n' > s.yaml; echo text that is long enough for a header of SQLite and then some > s.db
+$ halley explore s.yaml --store s.db --resume
+! halley: s.db: this is no store of halley's
+? 1
+
+## a store that another process writes
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512}\n' > s.yaml
+$ touch s.db; flock s.db sh -c 'halley explore s.yaml --store s.db'
+! halley: s.db: another process is writing this store
+? 1
+
+## resume needs a store
+$ halley explore s.yaml --resume
+! halley: --resume needs --store
+! see 'halley explore --help'
+? 2
+
+## the page stands alone
+$ printf 'name: "s & <t>"\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512}\nvary: {plan.tp: [1, 2, 8], plan.pp: [1, 2]}\nobjective: [{minimize: step-time}, {minimize: memory}]\n' > s.yaml
+$ halley explore s.yaml --report s.html --plots figures > /dev/null; grep -c 'src=\|href=\|@import' s.html
+> 0
+? 1
+$ grep -o '<h1>.*</h1>' s.html; ls figures
+> <h1>s &amp; &lt;t&gt;</h1>
+> breakdown-by-1.svg
+> breakdown-by-2.svg
+> breakdown.svg
+> heat-1.svg
+> memory.svg
+> pareto.svg
+> sensitivity.svg

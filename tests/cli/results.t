@@ -1,0 +1,26 @@
+# halley results: a store, looked at again.
+
+## the best of a store, and what SQL can ask
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512}\nvary: {plan.tp: [1, 2, 8], plan.pp: [1, 2]}\n' > s.yaml
+$ halley explore s.yaml --store s.db > /dev/null; halley results s.db --top 1
+> s: 6 designs evaluated, {*} feasible; best by least step-time
+>
+> id  plan.tp  plan.pp  objective_1  step_time_s  tokens_per_s  mfu  {*} memory_bytes
+> {*}
+$ halley results s.db --sql 'SELECT count(*) AS n FROM design WHERE "plan.tp" = 8' --csv
+> n
+> 2
+$ halley results s.db --sql 'DELETE FROM design'
+! halley: s.db: the query cannot be answered: attempt to write a readonly database
+? 1
+$ halley results s.db --sql 'SELECT none FROM design'
+! halley: s.db: the query cannot be answered: no such column: none
+? 1
+
+## what is no store
+$ halley results missing.db
+! halley: missing.db: there is no such store
+? 1
+$ echo hello > text.db; halley results text.db
+! halley: text.db: this is no store of halley's
+? 1
