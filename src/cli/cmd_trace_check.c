@@ -1,7 +1,6 @@
 /* halley trace check - find what is wrong with traces, and drop what cannot be met. */
 #include "base/array.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "cli/commands.h"
 #include "cli/traces.h"
@@ -329,10 +328,8 @@ static halley_status save_all(cli_call *call, const halley_trace_set *set,
     halley_trace_set *fixed = NULL;
     TRY(halley_trace_set_new(&fixed, traces, n, err));
     char *stem = traces_stem(halley_trace_set_path(set, 0));
-    const traces_output output = {.path = o->out,
-                                  .one = n == 1 && call->n_args == 1 &&
-                                         file_exists(call->args[0]),
-                                  .stem = stem};
+    const traces_output output = {
+        .path = o->out, .one = n == 1 && traces_is_file(call), .stem = stem};
     const halley_status status = traces_save(fixed, &output, NULL, call, err);
     free(stem);
     for (uint32_t rank = 0; rank < n; rank++)

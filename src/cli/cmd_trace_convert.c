@@ -1,6 +1,5 @@
 /* halley trace convert - write traces in another form. */
 #include "base/error.h"
-#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/traces.h"
 
@@ -39,13 +38,11 @@ static halley_status run(cli_call *call, halley_error *err)
     halley_trace_set *set = NULL;
     TRY(traces_load(&set, call, 0, 1, err));
     const uint32_t n = halley_trace_set_count(set);
-    const bool one =
-        n == 1 && file_exists(call->args[0]) && !file_is_folder(call->args[0]);
     char *stem = traces_stem(halley_trace_set_path(set, 0));
     const traces_output output = {.path = call->args[1],
                                   .form = (traces_form)o->to,
                                   .lossy = o->lossy,
-                                  .one = one,
+                                  .one = n == 1 && traces_is_file(call),
                                   .stem = stem,
                                   .n_threads = o->threads};
     const halley_status status =

@@ -1,7 +1,6 @@
 /* halley trace merge - several traces side by side as ranks, or one after the other. */
 #include "base/array.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/traces.h"
 #include "halley/trace_edit.h"
@@ -225,10 +224,9 @@ static halley_status run(cli_call *call, halley_error *err)
         return cli_usage(call, err, "--renumber is for ranks side by side, not --chain");
     halley_trace_set *set = NULL;
     TRY(o->chain ? one_after_the_other(&set, call, err) : side_by_side(&set, call, err));
-    const bool one =
-        o->chain && file_exists(call->args[0]) && !file_is_folder(call->args[0]);
-    const traces_output output = {
-        .path = o->out, .form = (traces_form)o->form, .one = one};
+    const traces_output output = {.path = o->out,
+                                  .form = (traces_form)o->form,
+                                  .one = o->chain && traces_is_file(call)};
     const halley_status status = traces_save(set, &output, NULL, call, err);
     if (status == HALLEY_OK)
         printf("%" PRIu32 " rank%s, %" PRIu32 " different, from %zu traces\n",

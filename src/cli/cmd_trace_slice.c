@@ -1,7 +1,6 @@
 /* halley trace slice - keep a part of traces. */
 #include "base/array.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/traces.h"
 #include "halley/trace_edit.h"
@@ -286,8 +285,7 @@ static halley_status save(cli_call *call, const halley_trace_set *from,
     const traces_output output = {.path = o->out,
                                   .form = (traces_form)o->form,
                                   .one = halley_trace_set_count(from) == 1 &&
-                                         file_exists(call->args[0]) &&
-                                         !file_is_folder(call->args[0]),
+                                         traces_is_file(call),
                                   .stem = stem};
     const halley_status status =
         stem == NULL ? error_nomem(err) : traces_save(slice, &output, NULL, call, err);

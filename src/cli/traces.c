@@ -16,6 +16,12 @@ halley_status traces_load(halley_trace_set **out, const cli_call *call, size_t f
     return halley_trace_set_load(out, call->args + first, n, NULL, err);
 }
 
+bool traces_is_file(const cli_call *call)
+{
+    const char *path = call->args[0];
+    return strcmp(path, "-") == 0 || (file_exists(path) && !file_is_folder(path));
+}
+
 char *traces_groups_beside(const cli_call *call)
 {
     strbuf path = {0};

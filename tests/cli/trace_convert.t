@@ -28,6 +28,15 @@ $ ls . d
 $ mkdir e; halley trace convert r e/; halley trace diff r e
 > no differences in 6 nodes
 
+## a pipe is a file
+$ halley trace gen ring -n 2 -o r > made
+$ cat r.0.et | halley trace convert - x.jsonl; halley trace convert --to jsonl r.0.et - | cmp - x.jsonl
+$ ls
+> made
+> r.0.et
+> r.1.et
+> x.jsonl
+
 ## nothing is left behind when one file fails
 $ halley trace gen ring -n 3 -o r > made
 $ mkdir o o/o.1.et; halley trace convert r o/o; ls o
