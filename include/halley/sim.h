@@ -89,6 +89,31 @@ typedef struct halley_node_times {
 halley_node_times halley_result_node(const halley_result *result, uint32_t rank,
                                      uint32_t node);
 
+/* Why a step of the critical path began when it did. */
+typedef enum halley_why {
+    HALLEY_WHY_START,   /* it began with the run */
+    HALLEY_WHY_DEPENDS, /* the step before it had to end */
+    HALLEY_WHY_ROOM,    /* what it occupies was taken until then */
+    HALLEY_WHY_MESSAGE, /* the message of the step before it was awaited */
+    HALLEY_WHY_MEMBER, /* the step before it let the last member come to the collective */
+} halley_why;
+
+/* One step: a node, and the part of the run's time that is its. */
+typedef struct halley_path_step {
+    uint32_t rank, node; /* by index in the rank's trace */
+    uint64_t begin, end; /* end is the next step's begin */
+    halley_why why;
+} halley_path_step;
+
+/*
+ * The steps that explain the time of the run, first to last: what the last node to end
+ * waited for, what that waited for, and so on. Needs a result with recorded nodes. *out
+ * is the caller's, to free().
+ */
+halley_status halley_result_path(halley_path_step **out, size_t *n,
+                                 const halley_result *result,
+                                 const halley_trace_set *traces, halley_error *err);
+
 /* Ranks in the order in which they finished: the i-th of them. */
 uint32_t halley_result_finisher(const halley_result *result, uint32_t i);
 double halley_result_ticks_per_s(const halley_result *result);

@@ -17,7 +17,7 @@ typedef struct sim_options {
     const char *logging, *logging_folder, *rendezvous;
     uint32_t model, queues;
     double injection, comm_scale, compute_scale;
-    bool astra_output, per_rank;
+    bool astra_output, per_rank, explain;
     const char *per_node, *timeline;
     double stop_at;
     cli_output output;
@@ -122,6 +122,10 @@ static const cli_option options[] = {
      .metavar = "FILE",
      .offset = offsetof(sim_options, timeline),
      .doc = "write a timeline that Perfetto and chrome://tracing open"},
+    {.name = "explain",
+     .kind = CLI_FLAG,
+     .offset = offsetof(sim_options, explain),
+     .doc = "say why it took so long: the critical path"},
     {.name = "stop-at",
      .kind = CLI_QUANTITY,
      .unit = UNITS_TIME,
@@ -152,7 +156,11 @@ static halley_status write_result(cli_call *call, const halley_result *result,
         return report_sim_json(result, stdout, err);
     if (form == REPORT_CSV || o->per_rank)
         return report_sim_ranks(result, stdout, err);
-    return report_sim_text(result, stdout, err);
+    TRY(report_sim_text(result, stdout, err));
+    if (!o->explain)
+        return HALLEY_OK;
+    fputc('\n', stdout);
+    return report_sim_explain(result, traces, stdout, err);
 }
 
 static bool show_progress(void *context, uint64_t done, uint64_t total)
@@ -181,7 +189,7 @@ static halley_status simulate(cli_call *call, const halley_cluster *cluster,
         .progress_context = line,
         .network = halley_cluster_has_link_queues(cluster) ? HALLEY_NETWORK_LINKS
                                                            : HALLEY_NETWORK_FREE,
-        .record = o->per_node != NULL || o->timeline != NULL,
+        .record = o->per_node != NULL || o->timeline != NULL || o->explain,
     };
     halley_result *result;
     halley_status status = halley_sim_run(&result, traces, cluster, &opts, err);

@@ -13,6 +13,11 @@
 halley_status report_sim_text(const halley_result *result, FILE *to, halley_error *err);
 /* Everything but single nodes, as one document. */
 halley_status report_sim_json(const halley_result *result, FILE *to, halley_error *err);
+/* The critical path in words: shares by kind, and its longest steps. Needs recorded
+ * nodes. */
+halley_status report_sim_explain(const halley_result *result,
+                                 const halley_trace_set *traces, FILE *to,
+                                 halley_error *err);
 /* One row a rank, as CSV. */
 halley_status report_sim_ranks(const halley_result *result, FILE *to, halley_error *err);
 /* ASTRA-sim's lines, ranks in the order in which they finished. */

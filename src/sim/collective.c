@@ -468,6 +468,7 @@ static void choose_order(sim *s, sim_job *j, double *loads)
 static bool start_chunk(sim *s, sim_job *j, uint32_t dataset)
 {
     const uint32_t stream = next_stream(s, j);
+    sim_record_link(s, j->rank, j->node, (uint64_t)j->group << 32 | stream);
     choose_queues(s, j, stream);
     const sim_plan *plan = sim_job_plan(s, j);
     return plan != NULL && sim_stream_join(s, j, plan, stream, dataset);

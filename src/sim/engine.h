@@ -244,6 +244,7 @@ typedef struct sim_rank {
     bool finished;
     uint64_t finish, compute, wall;
     sim_span spans[SIM_N_BUSY];
+    uint64_t *links; /* as below: a collective's stream, or a receive's sender; + 1 */
     uint64_t *begins, *ends; /* by index in the trace, when recorded; else NULL */
 } sim_rank;
 
@@ -385,6 +386,9 @@ void sim_custom_ended(sim *s, uint64_t what);
 /* traffic.c: a communication node begins or ends. */
 void sim_traffic_begin(sim *s, const sim_node *n);
 void sim_traffic_end(sim *s, const sim_node *n);
+
+/* Recording: what a node has to do with other ranks. */
+void sim_record_link(sim *s, uint32_t rank, uint32_t node, uint64_t link);
 
 /* result.c */
 halley_status sim_result_new(halley_result **out, sim *s);

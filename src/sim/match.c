@@ -134,6 +134,12 @@ void sim_message_arrived(sim *s, uint32_t transfer)
     }
     m->channels.at[t.channel].n_flying--;
     channel_drop(m, t.channel);
+    if ((t.sent & NET_KIND_MASK) == SIM_NODE && (received & NET_KIND_MASK) == SIM_NODE) {
+        const uint32_t from = sim_a(t.sent);
+        const uint32_t node = s->ranks[from].program->nodes[sim_wide(t.sent)].trace_index;
+        sim_record_link(s, sim_a(received), sim_wide(received),
+                        (uint64_t)from << 32 | node);
+    }
     sim_happen(s, t.sent);
     sim_happen(s, received);
 }

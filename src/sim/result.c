@@ -1,5 +1,5 @@
 /* sim/result.c - what comes out of a run, and how it is asked for. */
-#include "sim/engine.h"
+#include "sim/result.h"
 
 static const char *const oddities[SIM_N_ODDITIES] = {
     [SIM_ODD_HALVING] =
@@ -15,21 +15,6 @@ static const char *const oddities[SIM_N_ODDITIES] = {
         "there are traces of more ranks than the network has NPUs; they are "
         "left out",
     [SIM_ODD_UNRECEIVED] = "messages were sent that no rank received",
-};
-
-struct halley_result {
-    uint32_t n_ranks;
-    double ticks_per_s;
-    bool roofline, stopped;
-    uint32_t odd;
-    uint64_t n_events;
-    halley_rank_result *ranks;
-    uint32_t *finishers;
-    ARRAY(halley_traffic) traffic;
-    uint32_t n_dims;
-    halley_dim_result dims[CLUSTER_MAX_DIMS];
-    uint64_t **nodes;  /* by rank: begins, then ends; NULL when not recorded */
-    uint32_t *n_nodes; /* by rank */
 };
 
 static void read_rank(halley_rank_result *to, const sim_rank *r)

@@ -110,15 +110,24 @@ static halley_status compile_programs(sim *s, const halley_trace_set *traces)
     return status;
 }
 
+void sim_record_link(sim *s, uint32_t rank, uint32_t node, uint64_t link)
+{
+    const sim_rank *r = &s->ranks[rank];
+    if (r->links != NULL)
+        r->links[r->program->nodes[node].trace_index] = link + 1;
+}
+
 /* Room for begin and end of every node; UINT64_MAX = it never did. */
 static halley_status init_record(sim *s, sim_rank *r)
 {
     const size_t n = r->program->n;
-    r->begins = mem_array(n * 2, sizeof *r->begins);
+    r->begins = mem_array(n * 3, sizeof *r->begins);
     if (r->begins == NULL)
         return error_nomem(s->err);
     r->ends = r->begins + n;
+    r->links = r->begins + 2 * n;
     memset(r->begins, 0xff, n * 2 * sizeof *r->begins);
+    memset(r->links, 0, n * sizeof *r->links);
     return HALLEY_OK;
 }
 

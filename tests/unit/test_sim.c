@@ -258,6 +258,41 @@ static void themis_comes_near_its_published_times(void **state)
     assert_near(themis, 13635.871e-6, 0.05 * 13635.871e-6);
 }
 
+/* The steps of the critical path follow each other without a gap, from 0 to the end. */
+static void the_critical_path_adds_up_to_the_time(void **state)
+{
+    (void)state;
+    const node n[] = {{1, HALLEY_NODE_COMP, 30, 0, 0, 0, 0},
+                      {2, HALLEY_NODE_COMP, 10, 0, 0, 0, 0},
+                      {3, HALLEY_NODE_COLL, 0, HALLEY_COLL_ALL_REDUCE, 1 << 20, 0, 1},
+                      {4, HALLEY_NODE_COMP, 5, 0, 0, 0, 3},
+                      {5, HALLEY_NODE_COLL, 0, HALLEY_COLL_ALL_GATHER, 1 << 16, 0, 2},
+                      {6, HALLEY_NODE_COMP, 0, 0, 0, 0, 5}};
+    const halley_sim_opts opts = {.record = true};
+    halley_cluster *c = cluster_of(BOX "system: {slow: {5: 1.7}}\n");
+    halley_trace_set *set = set_of(n, 6, 8);
+    halley_result *r;
+    halley_path_step *steps;
+    size_t n_steps;
+    uint64_t at = 0, last = 0;
+    assert_int_equal(halley_sim_run(&r, set, c, &opts, NULL), HALLEY_OK);
+    assert_int_equal(halley_result_path(&steps, &n_steps, r, set, NULL), HALLEY_OK);
+    for (size_t i = 0; i < n_steps; i++) {
+        assert_int_equal(steps[i].begin, at);
+        at = steps[i].end;
+    }
+    for (uint32_t i = 0; i < 8; i++) {
+        const uint64_t finish = halley_result_rank(r, i).finish;
+        last = finish > last ? finish : last;
+    }
+    assert_int_equal(at, last);
+    assert_int_equal(steps[0].rank, 5); /* the slow one */
+    free(steps);
+    halley_result_free(r);
+    halley_trace_set_free(set);
+    halley_cluster_free(c);
+}
+
 /* Runs share nothing: many at once give what one alone gives. */
 typedef struct crowd {
     halley_cluster *cluster;
@@ -366,6 +401,7 @@ int main(void)
         cmocka_unit_test(a_hierarchical_pool_is_as_fast_as_its_slowest_stage),
         cmocka_unit_test(a_slow_rank_holds_up_the_others),
         cmocka_unit_test(themis_comes_near_its_published_times),
+        cmocka_unit_test(the_critical_path_adds_up_to_the_time),
         cmocka_unit_test(many_runs_at_once_do_not_disturb_each_other),
         cmocka_unit_test(running_out_of_memory_ends_a_run_cleanly),
         cmocka_unit_test(a_table_finds_what_was_added_and_not_removed),

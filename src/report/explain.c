@@ -1,0 +1,181 @@
+/* report/explain.c - why a run took as long as it did, in words. */
+#include "base/array.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "report/sim.h"
+#include "report/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const reasons[] = {
+    [HALLEY_WHY_START] = "from the start",
+    [HALLEY_WHY_DEPENDS] = "depends on the step before",
+    [HALLEY_WHY_ROOM] = "the step before made room",
+    [HALLEY_WHY_MESSAGE] = "the message was sent then",
+    [HALLEY_WHY_MEMBER] = "the last member came then",
+};
+
+static uint64_t attr_u64(const halley_trace *t, uint32_t node, const char *name)
+{
+    halley_attr attr;
+    uint64_t value = 0;
+    if (halley_node_find_attr(&attr, t, node, name))
+        (void)halley_attr_to_u64(&attr, &value);
+    return value;
+}
+
+/* "ALL_REDUCE", "compute", "message": what a step is, to sum by. */
+static const char *kind_of(const halley_trace *t, uint32_t node)
+{
+    switch (halley_node_type_of(t, node)) {
+    case HALLEY_NODE_COMP:
+        return "compute";
+    case HALLEY_NODE_COLL:
+        return halley_coll_type_name(attr_u64(t, node, "comm_type"));
+    case HALLEY_NODE_SEND:
+    case HALLEY_NODE_RECV:
+        return "message";
+    case HALLEY_NODE_MEM_LOAD:
+    case HALLEY_NODE_MEM_STORE:
+        return "remote memory";
+    default:
+        return "other";
+    }
+}
+
+typedef struct share {
+    const char *kind;
+    double seconds;
+    uint64_t steps;
+} share;
+enum { MOST_KINDS = 16, MOST_STEPS = 20 };
+
+static int more(const void *a, const void *b)
+{
+    const double x = ((const share *)a)->seconds, y = ((const share *)b)->seconds;
+    return x > y ? -1 : x < y;
+}
+
+/* Sum the steps by kind; returns how many kinds. */
+static uint32_t sum_kinds(share *to, const halley_path_step *steps, size_t n,
+                          const halley_result *result, const halley_trace_set *traces)
+{
+    uint32_t n_kinds = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *kind =
+            kind_of(halley_trace_set_get(traces, steps[i].rank), steps[i].node);
+        uint32_t k = 0;
+        while (k < n_kinds && strcmp(to[k].kind, kind) != 0)
+            k++;
+        if (k == n_kinds && n_kinds == MOST_KINDS)
+            k--;
+        else if (k == n_kinds)
+            to[n_kinds++] = (share){kind, 0, 0};
+        to[k].seconds +=
+            (double)(steps[i].end - steps[i].begin) / halley_result_ticks_per_s(result);
+        to[k].steps++;
+    }
+    qsort(to, n_kinds, sizeof *to, more);
+    return n_kinds;
+}
+
+static const report_column share_columns[] = {
+    {"Critical path", "kind", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Steps", "steps", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Time", "time_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"Share", "share", REPORT_QUANTITY, UNITS_SHARE, 0},
+};
+
+static halley_status write_shares(const share *shares, uint32_t n, FILE *to,
+                                  halley_error *err)
+{
+    double total = 0;
+    report_table *t = report_table_new(share_columns, 4);
+    if (t == NULL)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < n; i++)
+        total += shares[i].seconds;
+    for (uint32_t i = 0; i < n; i++) {
+        report_table_words(t, str_from(shares[i].kind));
+        report_table_count(t, shares[i].steps);
+        report_table_number(t, shares[i].seconds);
+        report_table_number(t, total > 0 ? shares[i].seconds / total : 0);
+    }
+    const halley_status status = report_table_write(t, REPORT_TEXT, to, err);
+    report_table_free(t);
+    return status;
+}
+
+static const report_column step_columns[] = {
+    {"Begin", "begin_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"Time", "time_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"Rank", "rank", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Node", "node", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Name", "name", REPORT_WORDS, UNITS_COUNT, 32},
+    {"What", "kind", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Why then", "why", REPORT_WORDS, UNITS_COUNT, 0},
+};
+
+static int longer(const void *a, const void *b)
+{
+    const halley_path_step *x = a, *y = b;
+    const uint64_t i = x->end - x->begin, k = y->end - y->begin;
+    if (i != k)
+        return i > k ? -1 : 1;
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+static int sooner(const void *a, const void *b)
+{
+    const halley_path_step *x = a, *y = b;
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+static halley_status write_steps(halley_path_step *steps, size_t n,
+                                 const halley_result *result,
+                                 const halley_trace_set *traces, FILE *to,
+                                 halley_error *err)
+{
+    const double per_s = halley_result_ticks_per_s(result);
+    report_table *t = report_table_new(step_columns, 7);
+    if (t == NULL)
+        return error_nomem(err);
+    if (n > MOST_STEPS) {
+        qsort(steps, n, sizeof *steps, longer);
+        n = MOST_STEPS;
+        qsort(steps, n, sizeof *steps, sooner);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const halley_trace *trace = halley_trace_set_get(traces, steps[i].rank);
+        const halley_bytes name = halley_node_name(trace, steps[i].node);
+        report_table_number(t, (double)steps[i].begin / per_s);
+        report_table_number(t, (double)(steps[i].end - steps[i].begin) / per_s);
+        report_table_count(t, steps[i].rank);
+        report_table_count(t, halley_node_id(trace, steps[i].node));
+        report_table_words(t, (str){name.at, name.n});
+        report_table_words(t, str_from(kind_of(trace, steps[i].node)));
+        report_table_words(t, str_from(reasons[steps[i].why]));
+    }
+    const halley_status status = report_table_write(t, REPORT_TEXT, to, err);
+    report_table_free(t);
+    return status;
+}
+
+halley_status report_sim_explain(const halley_result *result,
+                                 const halley_trace_set *traces, FILE *to,
+                                 halley_error *err)
+{
+    halley_path_step *steps;
+    size_t n;
+    share shares[MOST_KINDS];
+    TRY(halley_result_path(&steps, &n, result, traces, err));
+    const uint32_t n_kinds = sum_kinds(shares, steps, n, result, traces);
+    halley_status status = write_shares(shares, n_kinds, to, err);
+    if (status == HALLEY_OK) {
+        fprintf(to, n > MOST_STEPS ? "\nIts %d longest steps:\n" : "\n", (int)MOST_STEPS);
+        status = write_steps(steps, n, result, traces, to, err);
+    }
+    free(steps);
+    return status;
+}

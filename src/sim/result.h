@@ -1,0 +1,22 @@
+/* sim/result.h - a result from within; for result.c and path.c. */
+#ifndef SIM_RESULT_H
+#define SIM_RESULT_H
+
+#include "sim/engine.h"
+
+struct halley_result {
+    uint32_t n_ranks;
+    double ticks_per_s;
+    bool roofline, stopped;
+    uint32_t odd;
+    uint64_t n_events;
+    halley_rank_result *ranks;
+    uint32_t *finishers;
+    ARRAY(halley_traffic) traffic;
+    uint32_t n_dims;
+    halley_dim_result dims[CLUSTER_MAX_DIMS];
+    uint64_t **nodes;  /* by rank: begins, ends, links; NULL when not recorded */
+    uint32_t *n_nodes; /* by rank */
+};
+
+#endif
