@@ -7,6 +7,7 @@
 
 #include "base/pool.h"
 #include "explore/answer.h"
+#include "explore/search.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -37,6 +38,10 @@ struct explore_run {
     explore_sums sums;
     explore_reached reached;
     explore_store *store;
+    /* what a resumed search knows already: rows by outer design, and how many are done */
+    explore_rows known;
+    map64 known_at;
+    uint64_t n_known, n_asked;
     /* the storing thread */
     pthread_t writer;
     bool writing;
@@ -75,6 +80,8 @@ void explore_run_free(explore_run *r)
     free(r->workers);
     array_fini(&r->best);
     array_fini(&r->front);
+    array_fini(&r->known);
+    map64_fini(&r->known_at);
     explore_sums_fini(&r->sums);
     free(r);
 }
@@ -239,18 +246,55 @@ halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t fir
     return hand_over(r, n_blocks, err);
 }
 
-const explore_row *explore_run_rows(const explore_run *r, uint32_t block_at, uint32_t *n)
+static void take_answer(explore_answered *out, const explore_row *row)
 {
-    /* The wave just merged is the one not in the making. */
-    const block *b = &r->blocks[!r->wave][block_at];
-    *n = b->n_rows;
-    return b->rows;
+    out->feasible = true;
+    memcpy(out->objective, row->objective, sizeof out->objective);
+}
+
+/* Rows of the wave just merged stand in the order of the designs asked for. */
+static void match_answers(explore_answered *out, const explore_run *r,
+                          const uint64_t *ids, uint64_t n)
+{
+    const uint64_t inner = r->study->inner_size;
+    for (uint64_t k = 0, b = 0; k < n; b++) {
+        const block *at = &r->blocks[!r->wave][b];
+        uint32_t row = 0;
+        for (uint64_t i = 0; i < r->per_block && k < n; i++, k++) {
+            out[k].feasible = false;
+            if (row < at->n_rows && at->rows[row].id / inner == ids[k])
+                take_answer(&out[k], &at->rows[row++]);
+        }
+    }
+}
+
+halley_status explore_ask(explore_answered *out, explore_run *r, const uint64_t *ids,
+                          uint64_t n, halley_error *err)
+{
+    r->n_asked += n;
+    if (r->n_asked > r->n_known) {
+        TRY(explore_run_wave(r, ids, 0, n, err));
+        match_answers(out, r, ids, n);
+        return HALLEY_OK;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        const uint32_t at = map64_find(&r->known_at, ids[i]);
+        out[i].feasible = false;
+        if (at != HASH_NONE)
+            take_answer(&out[i], &r->known.at[at]);
+    }
+    return HALLEY_OK;
 }
 
 static bool take_stored(void *context, const explore_row *row)
 {
     explore_run *r = context;
+    const explore_method method = r->study->search.method;
     explore_sums_add(&r->sums, r->study, row);
+    if ((method == EXPLORE_EVOLUTION || method == EXPLORE_NLOPT) &&
+        (!map64_set(&r->known_at, row->id / r->study->inner_size, (uint32_t)r->known.n) ||
+         !array_push(&r->known, *row)))
+        return false;
     return explore_top_add(&r->best, r->top, r->study, row) &&
            (r->study->n_goals < 2 || explore_front_add(&r->front, r->study, row));
 }
@@ -261,6 +305,7 @@ static halley_status open_store(explore_run *r, const halley_explore_opts *o,
     if (!o->store)
         return HALLEY_OK;
     TRY(explore_store_open(&r->store, &r->reached, o->store, o->resume, r->study, err));
+    r->n_known = r->reached.next;
     return explore_store_read(r->store, take_stored, r, err);
 }
 

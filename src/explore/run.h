@@ -16,8 +16,6 @@ halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t fir
                                uint64_t n, halley_error *err);
 /* Wait for the storing thread. */
 halley_status explore_run_flush(explore_run *r, halley_error *err);
-/* Feasible rows of a block of the last wave, lent until the next but one. */
-const explore_row *explore_run_rows(const explore_run *r, uint32_t block_at, uint32_t *n);
 const halley_study *explore_run_study(const explore_run *r);
 explore_reached *explore_run_reached(explore_run *r);
 

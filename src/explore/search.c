@@ -1,12 +1,162 @@
-/* Searches for spaces too large to try each design. */
+/*
+ * Searches for spaces too large to try each design. All work on the digits of outer
+ * designs (with `plan: best` each stands for its best plan), all are repeatable from the
+ * seed, and none looks at a design twice.
+ *
+ * Random draws; Latin hypercube (McKay et al. 1979) draws so that every axis is covered
+ * evenly. A run that stopped goes on by drawing again what was done without evaluating
+ * it. The evolutionary search is in evolve.c, the continuous one in descend.c.
+ */
+#include "explore/search.h"
+
 #include "base/hash.h"
 #include "base/rng.h"
-#include "explore/run.h"
+
+#include <string.h>
+
+static uint64_t outer_size(const halley_study *s)
+{
+    return (uint64_t)s->size / s->inner_size;
+}
+
+void explore_draw(uint32_t *digits, const halley_study *s, rng *random)
+{
+    for (uint32_t i = 0; i < s->n_outer; i++)
+        digits[i] = (uint32_t)rng_below(random, s->axes[i].seen.n);
+}
+
+uint64_t explore_outer_id(const halley_study *s, const uint32_t *digits)
+{
+    uint64_t id = 0;
+    for (uint32_t i = 0; i < s->n_outer; i++)
+        id = id * s->axes[i].seen.n + digits[i];
+    return id;
+}
+
+bool explore_first_time(map64 *seen, uint64_t id, bool *memory)
+{
+    uint32_t value = 1;
+    bool fresh = false;
+    if (!map64_put(seen, id, &value, &fresh))
+        *memory = false;
+    return fresh;
+}
+
+/* Evaluate a list in waves, without the first `skip`, which are done already. */
+static halley_status evaluate(explore_run *r, const uint64_t *ids, uint64_t n,
+                              uint64_t skip, const halley_explore_opts *o,
+                              halley_error *err)
+{
+    const uint64_t most = explore_run_wave_size(r);
+    for (uint64_t at = skip; at < n;) {
+        const uint64_t m = n - at < most ? n - at : most;
+        TRY(explore_run_wave(r, ids + at, 0, m, err));
+        at += m;
+        if (o->progress)
+            o->progress(o->context, explore_run_reached(r)->n_evaluated, (double)n);
+    }
+    return explore_run_flush(r, err);
+}
+
+static bool draw_random(uint64_t *ids, uint64_t *n, uint64_t samples,
+                        const halley_study *s)
+{
+    rng random = rng_seed(s->search.seed);
+    map64 seen = {0};
+    bool memory = true;
+    for (uint64_t i = 0; i < samples && memory; i++) {
+        const uint64_t id = rng_below(&random, outer_size(s));
+        if (explore_first_time(&seen, id, &memory))
+            ids[(*n)++] = id;
+    }
+    map64_fini(&seen);
+    return memory;
+}
+
+static void shuffle(uint32_t *list, uint32_t n, rng *random)
+{
+    for (uint32_t i = 0; i < n; i++)
+        list[i] = i;
+    for (uint32_t i = n; i > 1; i--) {
+        const uint32_t j = (uint32_t)rng_below(random, i), keep = list[i - 1];
+        list[i - 1] = list[j];
+        list[j] = keep;
+    }
+}
+
+/* One axis after the other adds its digit to every sample's number. */
+static bool draw_latin(uint64_t *ids, uint64_t *n, uint64_t samples,
+                       const halley_study *s)
+{
+    rng random = rng_seed(s->search.seed);
+    const uint32_t m = (uint32_t)samples;
+    uint32_t *strata = mem_array(m, sizeof *strata);
+    map64 seen = {0};
+    bool memory = strata != NULL;
+    memset(ids, 0, samples * sizeof *ids);
+    for (uint32_t a = 0; a < s->n_outer && memory; a++) {
+        const uint32_t n_values = s->axes[a].seen.n;
+        shuffle(strata, m, &random);
+        for (uint32_t i = 0; i < m; i++) {
+            const double share = (strata[i] + rng_unit(&random)) / m;
+            const uint32_t digit = (uint32_t)(share * n_values);
+            ids[i] = ids[i] * n_values + (digit < n_values ? digit : n_values - 1);
+        }
+    }
+    for (uint32_t i = 0; i < m && memory; i++) {
+        if (explore_first_time(&seen, ids[i], &memory))
+            ids[(*n)++] = ids[i];
+    }
+    map64_fini(&seen);
+    free(strata);
+    return memory;
+}
+
+static halley_status sample(explore_run *r, uint64_t samples,
+                            const halley_explore_opts *o, halley_error *err)
+{
+    const halley_study *s = explore_run_study(r);
+    uint64_t *ids = mem_array(samples, sizeof *ids), n = 0;
+    if (!ids)
+        return error_nomem(err);
+    const bool drawn = s->search.method == EXPLORE_LATIN
+                           ? draw_latin(ids, &n, samples, s)
+                           : draw_random(ids, &n, samples, s);
+    const halley_status status =
+        drawn ? evaluate(r, ids, n, explore_run_reached(r)->next, o, err)
+              : error_nomem(err);
+    free(ids);
+    return status;
+}
+
+static halley_status try_each(explore_run *r, const halley_explore_opts *o,
+                              halley_error *err)
+{
+    const uint64_t n = outer_size(explore_run_study(r)), most = explore_run_wave_size(r);
+    for (uint64_t at = explore_run_reached(r)->next; at < n;) {
+        const uint64_t m = n - at < most ? n - at : most;
+        TRY(explore_run_wave(r, NULL, at, m, err));
+        at += m;
+        if (o->progress)
+            o->progress(o->context, explore_run_reached(r)->n_evaluated, (double)n);
+    }
+    return explore_run_flush(r, err);
+}
 
 halley_status explore_search_run(explore_run *r, const halley_explore_opts *o,
                                  halley_error *err)
 {
-    (void)r;
-    (void)o;
-    return error_set(err, HALLEY_EINVAL, "this search is not there yet");
+    const halley_study *s = explore_run_study(r);
+    const uint64_t samples = s->search.samples;
+    if (samples > 100000000)
+        return error_set(err, HALLEY_ELIMIT,
+                         "a search looks at 100 million designs at "
+                         "most");
+    if (samples >= outer_size(s)) /* no larger than the sample: the answer is exact */
+        return try_each(r, o, err);
+    if (s->search.method == EXPLORE_EVOLUTION)
+        return explore_evolve(r, o, err);
+    if (s->search.method == EXPLORE_NLOPT)
+        return explore_descend(r, o, err);
+    return sample(r, samples, o, err);
 }

@@ -102,3 +102,19 @@ $ grep -o '<h1>.*</h1>' s.html; ls figures
 > memory.svg
 > pareto.svg
 > sensitivity.svg
+
+## searches are repeatable, and a search no larger than the space is exact
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512}\nvary: {plan.tp: powers-of-two, plan.pp: divisors, plan.micro-batch: [1, 2, 4], plan.zero: [0, 1, 2], cluster.out.bandwidth: {from: 5 GB/s, to: 50 GB/s, points: 40}}\n' > s.yaml
+$ for m in random latin-hypercube evolutionary nlopt; do cp s.yaml $m.yaml; echo "search: {method: $m, samples: 300, seed: 7}" >> $m.yaml; halley explore $m.yaml -j 1 --json > one; halley explore $m.yaml -j 3 --json --store $m.db | cmp - one; halley explore $m.yaml --json --store $m.db --resume | cmp - one; done
+$ halley explore s.yaml --top 1 | sed -n 6p | cut -c1-60 > exact; cp s.yaml e.yaml; echo 'search: {method: evolutionary, samples: 3000}' >> e.yaml; halley explore e.yaml --top 1 | sed -n 6p | cut -c1-60 | cmp - exact
+
+## a run that was killed ends as if it had not been
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512}\nvary: {plan.tp: powers-of-two, plan.pp: divisors, plan.micro-batch: [1, 2, 4, 8], plan.zero: [0, 1, 2], plan.recompute: [none, selective, full], cluster.out.bandwidth: {from: 5 GB/s, to: 50 GB/s, points: 200}}\n' > s.yaml
+$ halley explore s.yaml --json > whole
+$ halley explore s.yaml --store s.db > /dev/null & sleep 0.4; kill -9 $! 2> /dev/null; wait $! 2> /dev/null; halley explore s.yaml --store s.db --resume --json | cmp - whole
+
+## nlopt takes one objective
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nvary: {cluster.out.bandwidth: {from: 5 GB/s, to: 50 GB/s}}\nobjective: [{minimize: step-time}, {minimize: memory}]\nsearch: {method: nlopt, samples: 10}\n' > s.yaml
+$ halley explore s.yaml
+! halley: search: nlopt wants one objective; evolutionary takes several
+? 1

@@ -1,0 +1,106 @@
+/*
+ * Continuous search by NLopt: DIRECT (Jones et al. 1993, locally biased) over the whole
+ * box for half of the samples, then Subplex (Rowan 1990) from the best point. Axes are
+ * walked by position; a position is rounded to the nearest value, of which a continuous
+ * range has 4097. A refused design is worse than all others.
+ */
+#include "explore/search.h"
+
+#include <math.h>
+#include <nlopt.h>
+
+typedef struct descent {
+    explore_run *run;
+    const halley_study *study;
+    map64 at; /* outer design -> value */
+    ARRAY(double) values;
+    double worst;
+    halley_status status;
+    halley_error *err;
+    nlopt_opt opt;
+} descent;
+
+static uint64_t nearest(const halley_study *s, const double *x)
+{
+    uint32_t digits[HALLEY_MAX_AXES];
+    for (uint32_t i = 0; i < s->n_outer; i++) {
+        const double at = floor(x[i] + 0.5), last = s->axes[i].seen.n - 1.0;
+        digits[i] = (uint32_t)(at < 0 ? 0 : at > last ? last : at);
+    }
+    return explore_outer_id(s, digits);
+}
+
+static double value(unsigned n, const double *x, double *gradient, void *context)
+{
+    descent *d = context;
+    (void)n;
+    (void)gradient;
+    if (d->status != HALLEY_OK)
+        return 0;
+    const uint64_t id = nearest(d->study, x);
+    uint32_t slot = map64_find(&d->at, id);
+    if (slot == HASH_NONE) {
+        explore_answered got;
+        d->status = explore_ask(&got, d->run, &id, 1, d->err);
+        const double sign = d->study->goals[0].seen.maximize ? -1 : 1;
+        const double y = got.feasible ? sign * got.objective[0] : NAN;
+        slot = (uint32_t)d->values.n;
+        if (d->status == HALLEY_OK &&
+            (!array_push(&d->values, y) || !map64_set(&d->at, id, slot)))
+            d->status = error_nomem(d->err);
+        if (d->status != HALLEY_OK) {
+            nlopt_force_stop(d->opt);
+            return 0;
+        }
+        if (!isnan(y) && !(y < d->worst))
+            d->worst = y;
+    }
+    const double y = d->values.at[slot];
+    return isnan(y) ? d->worst + fabs(d->worst) + 1 : y;
+}
+
+static void walk(descent *d, nlopt_algorithm algorithm, double *x, int samples)
+{
+    const halley_study *s = d->study;
+    double low[HALLEY_MAX_AXES], high[HALLEY_MAX_AXES], step[HALLEY_MAX_AXES], y;
+    for (uint32_t i = 0; i < s->n_outer; i++) {
+        low[i] = 0;
+        high[i] = s->axes[i].seen.n - 1.0;
+        step[i] = fmax(1, high[i] / 8);
+    }
+    d->opt = nlopt_create(algorithm, s->n_outer);
+    if (!d->opt) {
+        d->status = error_nomem(d->err);
+        return;
+    }
+    nlopt_set_lower_bounds(d->opt, low);
+    nlopt_set_upper_bounds(d->opt, high);
+    nlopt_set_min_objective(d->opt, value, d);
+    nlopt_set_initial_step(d->opt, step);
+    nlopt_set_maxeval(d->opt, samples);
+    nlopt_set_xtol_abs1(d->opt, 0.25);
+    nlopt_optimize(d->opt, x, &y);
+    nlopt_destroy(d->opt);
+}
+
+halley_status explore_descend(explore_run *r, const halley_explore_opts *o,
+                              halley_error *err)
+{
+    descent d = {.run = r, .study = explore_run_study(r), .err = err, .worst = NAN};
+    const halley_study *s = d.study;
+    double x[HALLEY_MAX_AXES];
+    (void)o;
+    if (s->n_goals > 1)
+        return error_set(err, HALLEY_EINVAL,
+                         "search: nlopt wants one objective; evolutionary takes several");
+    for (uint32_t i = 0; i < s->n_outer; i++)
+        x[i] = (s->axes[i].seen.n - 1) / 2.0;
+    const int half = (int)(s->search.samples / 2 + 1);
+    walk(&d, NLOPT_GN_DIRECT_L, x, half);
+    if (d.status == HALLEY_OK)
+        walk(&d, NLOPT_LN_SBPLX, x, half);
+    const halley_status status = d.status;
+    map64_fini(&d.at);
+    array_fini(&d.values);
+    return status == HALLEY_OK ? explore_run_flush(r, err) : status;
+}

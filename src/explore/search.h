@@ -1,0 +1,33 @@
+/* explore/search.h - what the searches share. */
+#ifndef EXPLORE_SEARCH_H
+#define EXPLORE_SEARCH_H
+
+#include "base/hash.h"
+#include "base/rng.h"
+#include "explore/run.h"
+
+void explore_draw(uint32_t *digits, const halley_study *s, rng *random);
+/* The number of an outer design; its first plan is that times inner_size. */
+uint64_t explore_outer_id(const halley_study *s, const uint32_t *digits);
+/* Not in `seen` yet? *memory becomes false when there was no room to remember it. */
+bool explore_first_time(map64 *seen, uint64_t id, bool *memory);
+
+/* One answer of a search that goes by answers. */
+typedef struct explore_answered {
+    bool feasible;
+    double objective[HALLEY_MAX_OBJECTIVES];
+} explore_answered;
+
+/*
+ * Evaluate outer designs, none twice; what a resumed store knows is taken from it. n at
+ * most a wave.
+ */
+halley_status explore_ask(explore_answered *out, explore_run *r, const uint64_t *ids,
+                          uint64_t n, halley_error *err);
+
+halley_status explore_evolve(explore_run *r, const halley_explore_opts *o,
+                             halley_error *err);
+halley_status explore_descend(explore_run *r, const halley_explore_opts *o,
+                              halley_error *err);
+
+#endif
