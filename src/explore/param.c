@@ -83,13 +83,15 @@ static const explore_param params[] = {
      "classes kept in expanded memory: none, optimizer+gradients, ..."},
     NAMED("plan.placement", plan.spread, placements,
           "what lies in expanded memory: the offloaded classes, or all in proportion"),
+    SWITCH("plan.embeddings-as-layers", plan.embeddings_as_layers,
+           "stages count embedding and head as one layer each"),
     SWITCH("plan.no-overlap", plan.no_overlap, "nothing hides behind compute"),
 
     WHOLE("cluster", PARAM_CLUSTER, "a cluster: preset or file, NAME or NAME:N"),
     U32("cluster.npus", n_npus, 1, 4e9, "NPUs"),
     WHOLE("cluster.npu", PARAM_NPU, "an NPU: preset"),
     {"cluster.npu.peak", PARAM_PEAK, UNITS_FLOPS, 0, 1, 1e21, NULL,
-     "peak of bf16; other types in proportion"},
+     "peak of bf16; other types and the operands' way into the cores in proportion"},
     NUMBER("cluster.npu.on-chip", UNITS_BYTES, platform.npu.on_chip_bytes, 0, 1e15,
            "on-chip memory"),
     U32("cluster.npu.cores", platform.npu.n_cores, 1, 1e7, "cores tiles are spread over"),
@@ -237,11 +239,15 @@ static void set_tier(explore_design *d, const explore_ref *ref, double number)
 
 static void set_peak(explore_design *d, double number)
 {
-    double *peak = d->platform.npu.peak_flops;
+    halley_npu *npu = &d->platform.npu;
+    double *peak = npu->peak_flops;
     const double factor = peak[HALLEY_BF16] > 0 ? number / peak[HALLEY_BF16] : 1;
     for (int i = 0; i < HALLEY_N_DTYPES; i++)
         peak[i] *= factor;
     peak[HALLEY_BF16] = number;
+    npu->gemm.load_Bps *= factor;
+    npu->gemm_fp8.load_Bps *= factor;
+    npu->gemm_fp8_cast.load_Bps *= factor;
 }
 
 static void set_whole(explore_design *d, const explore_param *p, const explore_value *v)

@@ -412,6 +412,66 @@ static halley_status read_vary(halley_study *s, const conf_node *vary, halley_er
     return HALLEY_OK;
 }
 
+static bool has_tier(const halley_npu *npu, const char *name)
+{
+    for (uint32_t i = 0; i < npu->n_tiers; i++) {
+        if (strcmp(npu->tiers[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool gives_capacity(const explore_ref *ref, const char *tier)
+{
+    return ref->param->kind == PARAM_TIER && ref->param->unit == UNITS_BYTES &&
+           strcmp(ref->tier, tier) == 0;
+}
+
+/* Is there, or comes about, a tier of that name somewhere in the space? */
+static bool tier_exists(const halley_study *s, const char *tier)
+{
+    bool any = has_tier(&s->base.platform.npu, tier);
+    for (uint32_t i = 0; i < s->n_fixed; i++)
+        any = any || gives_capacity(&s->fixed[i].ref, tier);
+    for (uint32_t i = 0; i < s->n_axes; i++) {
+        const explore_axis *a = &s->axes[i];
+        for (uint32_t v = 0; v < a->seen.n * a->n_refs; v++) {
+            const explore_ref *r = &a->refs[v % a->n_refs];
+            const void *object = a->values[v].object;
+            any = any || gives_capacity(r, tier);
+            if (r->param->kind == PARAM_CLUSTER && object)
+                any = any || has_tier(&((const halley_platform *)object)->npu, tier);
+            if (r->param->kind == PARAM_NPU && object)
+                any = any || has_tier(object, tier);
+        }
+    }
+    return any;
+}
+
+/* A bandwidth for a memory that is nowhere would change nothing, silently. */
+static halley_status check_tier(const halley_study *s, const explore_ref *ref,
+                                halley_error *err)
+{
+    if (ref->param->kind != PARAM_TIER || tier_exists(s, ref->tier))
+        return HALLEY_OK;
+    error_set(err, HALLEY_EINVAL,
+              "no memory tier is called \"%s\"; give its capacity, too, to add it",
+              ref->tier);
+    error_at_file(err, s->file.path);
+    return HALLEY_EINVAL;
+}
+
+static halley_status check_tiers(const halley_study *s, halley_error *err)
+{
+    for (uint32_t i = 0; i < s->n_fixed; i++)
+        TRY(check_tier(s, &s->fixed[i].ref, err));
+    for (uint32_t i = 0; i < s->n_axes; i++) {
+        for (uint32_t r = 0; r < s->axes[i].n_refs; r++)
+            TRY(check_tier(s, &s->axes[i].refs[r], err));
+    }
+    return HALLEY_OK;
+}
+
 static void default_fill(halley_study *s)
 {
     if (s->has_fill || is_fixed(s, "plan.dp"))
@@ -438,6 +498,7 @@ static halley_status read_study(halley_study *s, halley_error *err)
     if (best)
         TRY(read_best(s, best, err));
     TRY(explore_axes_finish(s, err));
+    TRY(check_tiers(s, err));
     TRY(read_where(s, t.where, err));
     TRY(read_objective(s, t.objective, err));
     TRY(read_search(s, t.search, err));

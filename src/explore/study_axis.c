@@ -7,6 +7,7 @@
 #include "explore/study.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -250,6 +251,15 @@ static halley_status bound(double *out, halley_study *s, const explore_ref *ref,
     return HALLEY_OK;
 }
 
+/* Powers leave dust in the last digits: 1024000000000.0002. */
+static double twelve_digits(double x)
+{
+    char text[40];
+    double out = x;
+    snprintf(text, sizeof text, "%.12g", x);
+    return str_to_double(str_from(text), &out) ? out : x;
+}
+
 static halley_status add_spaced(numbers *to, double from, double last, uint32_t n,
                                 bool log_scale, bool whole, halley_error *err)
 {
@@ -259,8 +269,7 @@ static halley_status add_spaced(numbers *to, double from, double last, uint32_t 
             log_scale ? from * pow(last / from, share) : from + share * (last - from);
         if (i + 1 == n && n > 1)
             x = last;
-        if (whole)
-            x = round(x);
+        x = whole ? round(x) : twelve_digits(x);
         if (to->n && to->at[to->n - 1] == x)
             continue;
         if (!array_push(to, x))

@@ -71,7 +71,7 @@ halley_status explore_special_read(bool *is, halley_study *s, const explore_ref 
     explore_derived *d = &s->derived[s->n_derived++];
     *is = true;
     d->ref = *ref;
-    const str text = {node->text.at + 1, node->text.n - 1};
+    const str text = str_trim((str){node->text.at + 1, node->text.n - 1});
     const halley_status status = explore_expr_compile(&d->expr, &s->memory, text, err);
     if (status == HALLEY_EINVAL) {
         error_at_file(err, s->file.path);

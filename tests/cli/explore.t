@@ -118,3 +118,9 @@ $ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nvary: {cluster.out.ban
 $ halley explore s.yaml
 ! halley: search: nlopt wants one objective; evolutionary takes several
 ? 1
+
+## a memory tier that is nowhere
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nvary: {cluster.npu.memory.xcl.bandwidth: [1 GB/s, 2 GB/s]}\n' > s.yaml
+$ halley explore s.yaml
+! halley: s.yaml: no memory tier is called "xcl"; give its capacity, too, to add it
+? 1
