@@ -9,6 +9,8 @@
 #include "halley/sim.h"
 #include "report/sim.h"
 
+#include <string.h>
+
 static const char *const models[] = {"unaware", "aware", NULL};
 
 typedef struct sim_options {
@@ -215,6 +217,34 @@ static halley_status load_traces(halley_trace_set **out, const cli_call *call,
     return halley_trace_set_load(out, &o->workload, 1, NULL, err);
 }
 
+/* ASTRA-sim takes any name with "empty" in it for no groups; that is its default. */
+static const char *group_file(const sim_options *o)
+{
+    const bool none = o->group == NULL || str_contains(str_from(o->group), STR("empty"));
+    return none ? NULL : o->group;
+}
+
+/* true and false as ASTRA-sim's parser knows them. */
+static halley_status read_truth(bool *out, cli_call *call, const char *text,
+                                halley_error *err)
+{
+    static const char *const yes[] = {"true", "True", "t", "T", "1"};
+    static const char *const no[] = {"false", "False", "f", "F", "0"};
+    *out = false;
+    for (int i = 0; i < 5 && text != NULL; i++) {
+        if (strcmp(text, yes[i]) == 0) {
+            *out = true;
+            return HALLEY_OK;
+        }
+        if (strcmp(text, no[i]) == 0)
+            return HALLEY_OK;
+    }
+    if (text == NULL)
+        return HALLEY_OK;
+    return cli_usage(call, err, "--rendezvous-protocol must be true or false, is '%s'",
+                     text);
+}
+
 static halley_status load_cluster(halley_cluster **out, cli_call *call, halley_error *err)
 {
     const sim_options *o = call->options;
@@ -227,15 +257,16 @@ static halley_status load_cluster(halley_cluster **out, cli_call *call, halley_e
             halley_cluster_free(*out);
         return status;
     }
+    bool rendezvous;
+    TRY(read_truth(&rendezvous, call, o->rendezvous, err));
     const halley_astra_files files = {
         .network = o->network,
         .system = o->system,
         .memory = o->memory,
-        .comm_group = o->group,
+        .comm_group = group_file(o),
         .queues_per_dim = o->queues,
         .injection_scale = o->injection,
-        .rendezvous =
-            o->rendezvous != NULL && str_eq(str_from(o->rendezvous), STR("true")),
+        .rendezvous = rendezvous,
     };
     return halley_cluster_load_astra(out, &files, err);
 }

@@ -173,7 +173,7 @@ static void add_groups(strbuf *b, const halley_cluster *c)
 halley_status halley_cluster_save(const halley_cluster *cluster, const char *path,
                                   halley_error *err)
 {
-    file_output *to;
+    file_output *to = NULL;
     strbuf b = {0};
     if (cluster->name[0] != '\0') {
         strbuf_add(&b, STR("name: "));

@@ -28,8 +28,8 @@ static bool find_box(uint32_t *extent, const halley_cluster *c, const cluster_gr
     uint32_t n = 1;
     for (uint32_t d = 0; d < c->n_dims; d++) {
         uint32_t length = 1; /* how long only coordinate d changes, from the first rank */
-        while (n * length < g->n &&
-               coordinate(c, g->ranks[n * length], d) != coordinate(c, g->ranks[0], d))
+        while (n * length < g->n && coordinate(c, g->ranks[(size_t)n * length], d) !=
+                                        coordinate(c, g->ranks[0], d))
             length++;
         extent[d] = length;
         n *= length;
@@ -38,7 +38,7 @@ static bool find_box(uint32_t *extent, const halley_cluster *c, const cluster_gr
         return false;
     for (uint32_t m = 0; m < g->n; m++) {
         for (uint32_t d = 0, stride = 1; d < c->n_dims; stride *= extent[d++]) {
-            const uint32_t axis = g->ranks[m / stride % extent[d] * stride];
+            const uint32_t axis = g->ranks[(size_t)(m / stride % extent[d]) * stride];
             if (coordinate(c, g->ranks[m], d) != coordinate(c, axis, d))
                 return false;
         }
