@@ -143,14 +143,17 @@ static halley_status write_pages(const halley_study *s, const halley_exploration
 }
 
 static halley_status explore(const halley_study *s, cli_call *call, report_form form,
-                             halley_error *err)
+                             const halley_explore_opts *where, halley_error *err)
 {
     const explore_options *o = call->options;
     halley_exploration *e = NULL;
     const uint32_t kept = o->top > 50 ? o->top : 50;
-    progress *p = progress_new(halley_study_name(s), "designs",
-                               (uint64_t)fmin(halley_study_size(s), 1e18));
-    const halley_explore_opts opts = {.threads = o->jobs,
+    progress *p = where->rank ? NULL
+                              : progress_new(halley_study_name(s), "designs",
+                                             (uint64_t)fmin(halley_study_size(s), 1e18));
+    const halley_explore_opts opts = {.threads = where->n_ranks > 1 ? 1 : o->jobs,
+                                      .rank = where->rank,
+                                      .n_ranks = where->n_ranks,
                                       .top = kept,
                                       .store = o->store,
                                       .resume = o->resume,
@@ -158,7 +161,7 @@ static halley_status explore(const halley_study *s, cli_call *call, report_form 
                                       .context = p};
     halley_status status = halley_explore_run(&e, s, &opts, err);
     progress_free(p);
-    if (status != HALLEY_OK)
+    if (status != HALLEY_OK || !e)
         return status;
     if (e->n_feasible == 0)
         status = all_refused(s, e, err);
@@ -186,11 +189,19 @@ static halley_status run(cli_call *call, halley_error *err)
         return cli_usage(call, err, "name one study file");
     if (o->resume && !o->store)
         return cli_usage(call, err, "--resume needs --store");
-    TRY(halley_study_load(&study, call->args[0], err));
-    const halley_status status =
-        o->dry_run ? dry_run(study, o, err) : explore(study, call, form, err);
+    halley_explore_opts where = {0};
+    TRY(halley_explore_join(&where.rank, &where.n_ranks, err));
+    halley_status status = halley_study_load(&study, call->args[0], err);
+    if (status == HALLEY_OK && o->dry_run)
+        status = where.rank ? HALLEY_OK : dry_run(study, o, err);
+    else if (status == HALLEY_OK)
+        status = explore(study, call, form, &where, err);
     halley_study_free(study);
-    return status;
+    halley_explore_leave(where.n_ranks);
+    if (status == HALLEY_OK || where.rank == 0)
+        return status;
+    call->exit_code = CLI_FAILED; /* rank 0 says why */
+    return HALLEY_OK;
 }
 
 static const cli_example examples[] = {
@@ -198,6 +209,8 @@ static const cli_example examples[] = {
      "COMET's main study, with a page of figures"},
     {"halley explore big.yaml --dry-run", "how large it is and how long it will take"},
     {"halley explore big.yaml --store big.db --resume", "go on after an interruption"},
+    {"mpirun -n 64 halley explore big.yaml --store big.db",
+     "on many machines, one process per core"},
     {"halley explore --parameters", "what may vary"},
     {0},
 };
@@ -215,7 +228,9 @@ const cli_command cmd_explore = {
         "to break-even questions.\n\n"
         "With --store every feasible design goes into an SQLite file; after an "
         "interruption --resume goes on without evaluating anything twice and ends with "
-        "the same result. A store of another study or version is refused.",
+        "the same result. A store of another study or version is refused.\n\n"
+        "Under mpirun or srun the processes share the work, one core each; the first one "
+        "owns the store and prints. The result is that of a single process.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(explore_options),

@@ -25,10 +25,10 @@ typedef enum param_kind {
     PARAM_U32,
     PARAM_DOUBLE,
     PARAM_BOOL,
-    PARAM_ENUM,     /* stored as an int-sized enum or uint32_t */
-    PARAM_OFFLOAD,  /* a set of memory classes, "optimizer+gradients" */
-    PARAM_PEAK,     /* all types and the cores' feeding in proportion; the value is bf16's */
-    PARAM_TIER,     /* of the memory tier the path names */
+    PARAM_ENUM,    /* stored as an int-sized enum or uint32_t */
+    PARAM_OFFLOAD, /* a set of memory classes, "optimizer+gradients" */
+    PARAM_PEAK, /* all types and the cores' feeding in proportion; the value is bf16's */
+    PARAM_TIER, /* of the memory tier the path names */
     PARAM_CONSTANT, /* of the stack */
     /* whole things, by preset or file; they are set before all others */
     PARAM_MODEL,

@@ -3,53 +3,17 @@
  * merged and, by a thread of its own, stored while the next is evaluated. What is kept in
  * memory is the best rows, the Pareto front and sums by axis, not the designs.
  */
-#include "explore/run.h"
-
 #include "base/pool.h"
 #include "explore/answer.h"
+#include "explore/run_state.h"
 #include "explore/search.h"
+#include "explore/share.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
 
-enum { BLOCK = 2048, WAVE = 64 };
 static const double most_exhaustive = 2e10;
-
-typedef struct block {
-    explore_row *rows;
-    uint32_t n_rows;
-    uint64_t n_feasible, n_evaluated;
-    explore_rows front;
-    explore_sums sums;
-    explore_reasons reasons;
-} block;
-
-struct explore_run {
-    const halley_study *study;
-    uint32_t threads, top;
-    uint64_t per_block; /* outer designs */
-    explore_worker *workers;
-    block *blocks[2];    /* two waves: one in the making, one being stored */
-    uint32_t wave;       /* which of them is in the making */
-    const uint64_t *ids; /* outer designs of this wave; NULL: from `first` on */
-    uint64_t first, n;
-    explore_rows best, front;
-    explore_sums sums;
-    explore_reached reached;
-    explore_store *store;
-    /* what a resumed search knows already: rows by outer design, and how many are done */
-    explore_rows known;
-    map64 known_at;
-    uint64_t n_known, n_asked;
-    /* the storing thread */
-    pthread_t writer;
-    bool writing;
-    uint32_t n_writing;
-    explore_reached writing_reached;
-    halley_status write_status;
-    halley_error write_err;
-};
 
 static double now_s(void)
 {
@@ -58,7 +22,7 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void block_fini(block *b)
+static void block_fini(explore_block *b)
 {
     free(b->rows);
     array_fini(&b->front);
@@ -72,7 +36,7 @@ void explore_run_free(explore_run *r)
     if (r->writing)
         pthread_join(r->writer, NULL);
     for (int w = 0; w < 2; w++) {
-        for (uint32_t i = 0; r->blocks[w] && i < WAVE; i++)
+        for (uint32_t i = 0; r->blocks[w] && i < EXPLORE_WAVE; i++)
             block_fini(&r->blocks[w][i]);
         free(r->blocks[w]);
     }
@@ -89,11 +53,11 @@ void explore_run_free(explore_run *r)
 static halley_status make_blocks(explore_run *r, halley_error *err)
 {
     for (int w = 0; w < 2; w++) {
-        r->blocks[w] = mem_array_zero(WAVE, sizeof *r->blocks[w]);
+        r->blocks[w] = mem_array_zero(EXPLORE_WAVE, sizeof *r->blocks[w]);
         if (!r->blocks[w])
             return error_nomem(err);
-        for (uint32_t i = 0; i < WAVE; i++) {
-            block *b = &r->blocks[w][i];
+        for (uint32_t i = 0; i < EXPLORE_WAVE; i++) {
+            explore_block *b = &r->blocks[w][i];
             b->rows = mem_array(r->per_block, sizeof *b->rows);
             if (!b->rows)
                 return error_nomem(err);
@@ -124,7 +88,8 @@ halley_status explore_run_new(explore_run **out, const halley_study *study,
     r->study = study;
     r->threads = threads;
     r->top = top;
-    r->per_block = study->inner_size < BLOCK ? BLOCK / study->inner_size : 1;
+    r->per_block =
+        study->inner_size < EXPLORE_BLOCK ? EXPLORE_BLOCK / study->inner_size : 1;
     const halley_status status = setup(r, err);
     if (status == HALLEY_OK)
         *out = r;
@@ -133,20 +98,20 @@ halley_status explore_run_new(explore_run **out, const halley_study *study,
     return status;
 }
 
-static bool keep_row(block *b, const halley_study *s, const explore_row *row)
+static bool keep_row(explore_block *b, const halley_study *s, const explore_row *row)
 {
     b->rows[b->n_rows++] = *row;
     explore_sums_add(&b->sums, s, row);
     return s->n_goals < 2 || explore_front_add(&b->front, s, row);
 }
 
-static halley_status evaluate_block(void *context, size_t i, uint32_t worker,
-                                    halley_error *err)
+halley_status explore_evaluate_block(void *context, size_t i, uint32_t worker,
+                                     halley_error *err)
 {
     explore_run *r = context;
     const halley_study *s = r->study;
     explore_worker *w = &r->workers[worker];
-    block *b = &r->blocks[r->wave][i];
+    explore_block *b = &r->blocks[r->wave][i];
     b->n_rows = 0;
     b->n_feasible = b->n_evaluated = 0;
     b->front.n = 0;
@@ -166,7 +131,8 @@ static halley_status evaluate_block(void *context, size_t i, uint32_t worker,
     return HALLEY_OK;
 }
 
-static halley_status merge_block(explore_run *r, const block *b, halley_error *err)
+static halley_status merge_block(explore_run *r, const explore_block *b,
+                                 halley_error *err)
 {
     for (uint32_t i = 0; i < b->n_rows; i++) {
         if (!explore_top_add(&r->best, r->top, r->study, &b->rows[i]))
@@ -188,9 +154,9 @@ static halley_status merge_block(explore_run *r, const block *b, halley_error *e
 static void *write_wave(void *context)
 {
     explore_run *r = context;
-    const explore_row *rows[WAVE];
-    uint32_t n[WAVE];
-    const block *blocks = r->blocks[!r->wave];
+    const explore_row *rows[EXPLORE_WAVE];
+    uint32_t n[EXPLORE_WAVE];
+    const explore_block *blocks = r->blocks[!r->wave];
     for (uint32_t i = 0; i < r->n_writing; i++) {
         rows[i] = blocks[i].rows;
         n[i] = blocks[i].n_rows;
@@ -229,7 +195,7 @@ static halley_status hand_over(explore_run *r, uint32_t n_blocks, halley_error *
 
 uint64_t explore_run_wave_size(const explore_run *r)
 {
-    return r->per_block * WAVE;
+    return r->per_block * EXPLORE_WAVE;
 }
 
 halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t first,
@@ -239,7 +205,8 @@ halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t fir
     r->first = first;
     r->n = n;
     const uint32_t n_blocks = (uint32_t)((n + r->per_block - 1) / r->per_block);
-    TRY(pool_run(r->threads, n_blocks, evaluate_block, r, err));
+    TRY(r->n_ranks > 1 ? explore_share_wave(r, n_blocks, err)
+                       : pool_run(r->threads, n_blocks, explore_evaluate_block, r, err));
     for (uint32_t i = 0; i < n_blocks; i++)
         TRY(merge_block(r, &r->blocks[r->wave][i], err));
     r->reached.next = ids ? r->reached.next + n : first + n;
@@ -258,7 +225,7 @@ static void match_answers(explore_answered *out, const explore_run *r,
 {
     const uint64_t inner = r->study->inner_size;
     for (uint64_t k = 0, b = 0; k < n; b++) {
-        const block *at = &r->blocks[!r->wave][b];
+        const explore_block *at = &r->blocks[!r->wave][b];
         uint32_t row = 0;
         for (uint64_t i = 0; i < r->per_block && k < n; i++, k++) {
             out[k].feasible = false;
@@ -448,14 +415,23 @@ halley_status halley_explore_run(halley_exploration **out, const halley_study *s
         return error_nomem(err);
     halley_status status =
         explore_run_new(&r, study, o->threads, o->top ? o->top : 20, err);
-    if (status == HALLEY_OK)
+    if (o->rank > 0) {
+        halley_exploration_free(e);
+        status = status == HALLEY_OK ? explore_share_work(r, err) : status;
+        explore_run_free(r);
+        return status;
+    }
+    if (status == HALLEY_OK) {
+        r->n_ranks = o->n_ranks;
         status = open_store(r, o, err);
+    }
     if (status == HALLEY_OK) {
         e->n_resumed = r->reached.n_evaluated;
         status = study->search.method == EXPLORE_EXHAUSTIVE
                      ? run_all(r, o, err)
                      : explore_search_run(r, o, err);
     }
+    explore_share_stop(o->n_ranks);
     if (status == HALLEY_OK)
         status = finish(e, r, err);
     if (status == HALLEY_OK && r->store) {

@@ -1,0 +1,53 @@
+/* explore/run_state.h - a run from inside; for run.c and share.c only. */
+#ifndef EXPLORE_RUN_STATE_H
+#define EXPLORE_RUN_STATE_H
+
+#include "base/hash.h"
+#include "explore/run.h"
+
+#include <pthread.h>
+
+enum { EXPLORE_BLOCK = 2048, EXPLORE_WAVE = 64 };
+
+/* Some designs in a row, and what was found among them. */
+typedef struct explore_block {
+    explore_row *rows;
+    uint32_t n_rows;
+    uint64_t n_feasible, n_evaluated;
+    explore_rows front;
+    explore_sums sums;
+    explore_reasons reasons;
+} explore_block;
+
+struct explore_run {
+    const halley_study *study;
+    uint32_t threads, top;
+    uint32_t n_ranks;   /* processes that share the work; 0 or 1 = only this one */
+    uint64_t per_block; /* outer designs */
+    explore_worker *workers;
+    explore_block *blocks[2]; /* two waves: one in the making, one being stored */
+    uint32_t wave;            /* which of them is in the making */
+    const uint64_t *ids;      /* outer designs of this wave; NULL: from `first` on */
+    uint64_t first, n;
+    explore_rows best, front;
+    explore_sums sums;
+    explore_reached reached;
+    explore_store *store;
+    /* what a resumed search knows already: rows by outer design, and how many are done */
+    explore_rows known;
+    map64 known_at;
+    uint64_t n_known, n_asked;
+    /* the storing thread */
+    pthread_t writer;
+    bool writing;
+    uint32_t n_writing;
+    explore_reached writing_reached;
+    halley_status write_status;
+    halley_error write_err;
+};
+
+/* Task i of a wave: block i of r->n outer designs (pool_task). */
+halley_status explore_evaluate_block(void *context, size_t i, uint32_t worker,
+                                     halley_error *err);
+
+#endif

@@ -1,0 +1,14 @@
+/* explore/share.h - one run by several processes; see share.c. */
+#ifndef EXPLORE_SHARE_H
+#define EXPLORE_SHARE_H
+
+#include "explore/run.h"
+
+/* Rank 0: evaluate the blocks of this wave together with the others. */
+halley_status explore_share_wave(explore_run *r, uint32_t n_blocks, halley_error *err);
+/* The others: evaluate blocks until rank 0 says stop. */
+halley_status explore_share_work(explore_run *r, halley_error *err);
+/* Rank 0: let the others go. Nothing to do when alone. */
+void explore_share_stop(uint32_t n_ranks);
+
+#endif

@@ -1,0 +1,33 @@
+/* Built without MPI: every process is alone. */
+#include "base/error.h"
+#include "explore/share.h"
+
+halley_status halley_explore_join(uint32_t *rank, uint32_t *n_ranks, halley_error *err)
+{
+    (void)err;
+    *rank = 0;
+    *n_ranks = 1;
+    return HALLEY_OK;
+}
+
+void halley_explore_leave(uint32_t n_ranks)
+{
+    (void)n_ranks;
+}
+
+halley_status explore_share_wave(explore_run *r, uint32_t n_blocks, halley_error *err)
+{
+    (void)r;
+    (void)n_blocks;
+    return error_set(err, HALLEY_EINVAL, "this halley was built without MPI");
+}
+
+halley_status explore_share_work(explore_run *r, halley_error *err)
+{
+    return explore_share_wave(r, 0, err);
+}
+
+void explore_share_stop(uint32_t n_ranks)
+{
+    (void)n_ranks;
+}
