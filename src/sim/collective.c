@@ -302,8 +302,10 @@ static bool read_job(sim *s, sim_job *j)
             "default");
         return false;
     }
-    j->custom =
-        sim_custom_find(s, r->coll, j->group, j->rank, sim_program_id(p, j->node));
+    j->uneven = n->flags & SIM_NODE_UNEVEN;
+    if (!j->uneven)
+        j->custom =
+            sim_custom_find(s, r->coll, j->group, j->rank, sim_program_id(p, j->node));
     return true;
 }
 
@@ -343,6 +345,17 @@ static bool choose_impls(sim *s, sim_job *j)
             "a double binary tree can end a list of algorithms only when the list names "
             "every dimension");
         return false;
+    }
+    if (j->uneven && s->system->rendezvous) {
+        sim_job_fail(s, j, HALLEY_EINVAL, "an uneven all-to-all knows no rendezvous");
+        return false;
+    }
+    if (j->uneven) { /* everyone to everyone, whatever the dimensions */
+        j->impls[0] = (cluster_impl){.algo = CLUSTER_ALGO_DIRECT};
+        r->impls = j->impls;
+        r->n_impls = 1;
+        r->local = true;
+        return true;
     }
     memcpy(j->impls, impl->dims, sizeof j->impls);
     r->impls = j->impls;
@@ -392,6 +405,11 @@ static bool read_chunks(sim *s, sim_job *j, uint64_t *n_chunks)
 {
     uint64_t bytes = s->ranks[j->rank].program->nodes[j->node].amount;
     const uint64_t splits = s->system->splits;
+    if (j->uneven) { /* members differ in bytes, and must meet in one plan */
+        j->request.bytes = 0;
+        *n_chunks = 1;
+        return true;
+    }
     if (splits == 0) {
         sim_job_fail(s, j, HALLEY_EINVAL,
                      "a collective needs preferred-dataset-splits in the system file");
@@ -418,6 +436,36 @@ static bool read_chunks(sim *s, sim_job *j, uint64_t *n_chunks)
     return true;
 }
 
+/* What an uneven all-to-all sends to every member; NULL: the run has failed. */
+static uint64_t *read_sizes(sim *s, const sim_job *j)
+{
+    const sim_program *p = s->ranks[j->rank].program;
+    const uint32_t n = j->request.n_members;
+    uint64_t *sizes = mem_array(n, sizeof *sizes);
+    halley_attr attr;
+    halley_attr_item item;
+    size_t cursor = 0;
+    uint32_t i = 0;
+    if (sizes == NULL) {
+        sim_fail_memory(s);
+        return NULL;
+    }
+    if (halley_node_find_attr(&attr, p->trace, p->nodes[j->node].trace_index,
+                              "comm_sizes") &&
+        halley_attr_is_list(attr.kind) && attr.kind != HALLEY_ATTR_STRING_LIST &&
+        attr.kind != HALLEY_ATTR_BYTES_LIST && attr.kind != HALLEY_ATTR_DOUBLE_LIST &&
+        attr.kind != HALLEY_ATTR_FLOAT_LIST)
+        for (; halley_attr_list_next(&attr, &cursor, &item); i++)
+            if (i < n)
+                sizes[i] = item.bits;
+    if (i == n)
+        return sizes;
+    free(sizes);
+    sim_job_fail(s, j, HALLEY_EINVAL,
+                 "comm_sizes must be a list of whole numbers, one for every member");
+    return NULL;
+}
+
 static uint32_t new_dataset(sim *s, const sim_job *j, uint32_t n_chunks)
 {
     sim_streams *t = &s->streams;
@@ -431,7 +479,12 @@ static uint32_t new_dataset(sim *s, const sim_job *j, uint32_t n_chunks)
         }
         id = (uint32_t)t->datasets.n - 1;
     }
-    t->datasets.at[id] = (sim_dataset){j->rank, j->node, n_chunks, SIM_NONE};
+    t->datasets.at[id] = (sim_dataset){j->rank, j->node, n_chunks, SIM_NONE, NULL};
+    if (j->uneven) {
+        t->datasets.at[id].sizes = read_sizes(s, j);
+        if (t->datasets.at[id].sizes == NULL)
+            return SIM_NONE;
+    }
     return id;
 }
 

@@ -167,6 +167,7 @@ typedef struct sim_allocator { /* round robins over the queues of a dimension */
 } sim_allocator;
 typedef struct sim_dataset { /* a collective node and its chunks still to end */
     uint32_t rank, node, left, next_free;
+    uint64_t *sizes; /* uneven all-to-all: bytes to every member; owned, else NULL */
 } sim_dataset;
 
 typedef struct sim_plan { /* a plan and what it was made for */

@@ -10,6 +10,7 @@ typedef struct sim_job {
     uint32_t rank, node, group, member;
     uint32_t set; /* of queues */
     bool local;   /* a group smaller than the world */
+    bool uneven;  /* an all-to-all of unequal sizes */
     const char *custom;
     coll_request request;
     coll_outline outlines[COLL_MAX_PHASES];

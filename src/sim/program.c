@@ -240,6 +240,10 @@ static halley_status compile_coll(sim_node *n, const compiler *c, uint32_t index
     if (type != HALLEY_COLL_BARRIER)
         TRY(needed(&n->amount, c, index, "comm_size"));
     TRY(compile_group(n, c, index));
+    halley_attr sizes;
+    if (!c->opts->cluster->astra && type == HALLEY_COLL_ALL_TO_ALL &&
+        halley_node_find_attr(&sizes, c->trace, index, "comm_sizes"))
+        n->flags |= SIM_NODE_UNEVEN;
     return compile_involved(n, c, index);
 }
 

@@ -23,6 +23,7 @@ enum {
     SIM_NODE_SKIP = 1,  /* takes no time and is done when issued */
     SIM_NODE_TIMED = 2, /* takes `amount` ticks whatever its type */
     SIM_NODE_CPU = 4,
+    SIM_NODE_UNEVEN = 16,  /* an all-to-all that lists what each member gets */
     SIM_NODE_HAS_PEER = 8, /* `self` is given and must be the rank */
 };
 

@@ -62,6 +62,8 @@ void sim_streams_fini(sim_streams *t)
         free(t->ops.at[i].members);
     array_fini(&t->ops);
     array_fini(&t->plans);
+    for (size_t i = 0; i < t->datasets.n; i++)
+        free(t->datasets.at[i].sizes);
     array_fini(&t->datasets);
     for (size_t i = 0; i < t->pools.n; i++) {
         for (void *block = t->pools.at[i].spare, *next; block != NULL; block = next) {
@@ -370,6 +372,8 @@ static void chunk_ended(sim *s, uint32_t dataset)
     if (--d->left > 0)
         return;
     const uint32_t rank = d->rank, node = d->node;
+    free(d->sizes);
+    d->sizes = NULL;
     d->next_free = s->streams.free_dataset;
     s->streams.free_dataset = dataset;
     sim_node_ended(s, rank, node);

@@ -183,6 +183,14 @@ void sim_packet_arrived(sim *s, uint64_t what)
         sim_member_early(m, plan)[step / 64] |= UINT64_C(1) << (step % 64);
 }
 
+/* Bytes of packet k; an uneven all-to-all has its own for every member. */
+static uint64_t packet_bytes(const sim *s, const sim_member *m, const coll_phase *p,
+                             uint32_t k, uint32_t to)
+{
+    const uint64_t *sizes = s->streams.datasets.at[m->dataset].sizes;
+    return sizes == NULL ? coll_packet_bytes(p, k) : sizes[to];
+}
+
 /* Rendezvous, and the cases in which two members do not agree on who meets whom, go by
  * the general rule of match.c. */
 static void send_by_key(sim *s, uint32_t op, uint32_t member, uint32_t to, uint32_t from,
@@ -240,7 +248,7 @@ static bool try_send(sim *s, uint32_t op, uint32_t member, sim_member *m,
         /* Halving-doubling on odd sizes: some partners look elsewhere. */
         if (coll_packet_from(p, to, k) == member)
             net_send(&s->net, m->npu, sim_member_rank(s, &s->streams.ops.at[op], to),
-                     coll_packet_bytes(p, k), sim_what(SIM_ARRIVE, op, to, step));
+                     packet_bytes(s, m, p, k, to), sim_what(SIM_ARRIVE, op, to, step));
         early = (*word & bit) != 0;
         *word &= ~bit;
     }

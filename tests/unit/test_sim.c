@@ -258,6 +258,46 @@ static void themis_comes_near_its_published_times(void **state)
     assert_near(themis, 13635.871e-6, 0.05 * 13635.871e-6);
 }
 
+/* Rank 0 sends 1 MB to everyone, the others 1 kB; list attributes as on the wire. */
+static void an_all_to_all_may_be_uneven(void **state)
+{
+    (void)state;
+    halley_trace *all[4];
+    halley_trace_set *set;
+    halley_result *r;
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        halley_builder *b;
+        char wire[32];
+        size_t n = 0;
+        wire[n++] = 0x0a; /* field 1, packed */
+        wire[n++] = 12;
+        for (int i = 0; i < 4; i++) { /* 1048576 or 1024 as three-byte varints */
+            memcpy(wire + n, rank == 0 ? "\x80\x80\x40" : "\x80\x88\x00", 3);
+            n += 3;
+        }
+        const halley_attr sizes = {.name = bytes_of("comm_sizes"),
+                                   .kind = HALLEY_ATTR_UINT64_LIST,
+                                   .bytes = {wire, n}};
+        assert_int_equal(halley_builder_new(&b, NULL), HALLEY_OK);
+        halley_builder_node(b, 1, HALLEY_NODE_COLL, bytes_of("x"));
+        halley_builder_attr_i64(b, "comm_type", HALLEY_COLL_ALL_TO_ALL);
+        halley_builder_attr_i64(b, "comm_size", 4096);
+        halley_builder_attr(b, &sizes);
+        assert_int_equal(halley_builder_finish(&all[rank], b, NULL), HALLEY_OK);
+    }
+    halley_cluster *c =
+        cluster_of("network:\n  - {topology: switch, size: 4, bandwidth: 1 "
+                   "GB/s, latency: 0 s}\nsystem: {model: link-queue}\n");
+    const halley_sim_opts opts = {.network = HALLEY_NETWORK_LINKS};
+    assert_int_equal(halley_trace_set_new(&set, all, 4, NULL), HALLEY_OK);
+    assert_int_equal(halley_sim_run(&r, set, c, &opts, NULL), HALLEY_OK);
+    /* the link of rank 0 carries 3 MiB, the last of which goes down a link of its own */
+    assert_near((double)halley_result_rank(r, 3).finish / 1e12, 4 * 1048576e-9, 10e-6);
+    halley_result_free(r);
+    halley_trace_set_free(set);
+    halley_cluster_free(c);
+}
+
 /* The steps of the critical path follow each other without a gap, from 0 to the end. */
 static void the_critical_path_adds_up_to_the_time(void **state)
 {
@@ -401,6 +441,7 @@ int main(void)
         cmocka_unit_test(a_hierarchical_pool_is_as_fast_as_its_slowest_stage),
         cmocka_unit_test(a_slow_rank_holds_up_the_others),
         cmocka_unit_test(themis_comes_near_its_published_times),
+        cmocka_unit_test(an_all_to_all_may_be_uneven),
         cmocka_unit_test(the_critical_path_adds_up_to_the_time),
         cmocka_unit_test(many_runs_at_once_do_not_disturb_each_other),
         cmocka_unit_test(running_out_of_memory_ends_a_run_cleanly),
