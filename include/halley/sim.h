@@ -20,6 +20,7 @@ typedef enum halley_network_model {
 typedef struct halley_sim_opts {
     halley_network_model network;
     bool record;   /* keep when every node began and ended: 16 bytes a node and rank */
+    bool heat;     /* keep how busy every NPU's links are over time */
     double stop_s; /* simulated time after which the run ends as it is; 0 = never */
     /* Called now and then with nodes done and in all; false ends the run (ECANCELED). */
     bool (*progress)(void *context, uint64_t done, uint64_t total);
@@ -80,6 +81,17 @@ typedef struct halley_dim_result {
 } halley_dim_result;
 uint32_t halley_result_dims(const halley_result *result);
 halley_dim_result halley_result_dim(const halley_result *result, uint32_t i);
+
+/*
+ * With `heat`: how busy the links were on which an NPU sends, in a dimension, over time.
+ * The run is cut into bins of equal length; `use` is the share of the bin in which a link
+ * was sending, summed over the NPU's links there (a ring has two; contention-free
+ * messages side by side count each).
+ */
+uint32_t halley_result_bins(const halley_result *result);
+double halley_result_bin_s(const halley_result *result); /* length of one */
+double halley_result_heat(const halley_result *result, uint32_t dim, uint32_t npu,
+                          uint32_t bin);
 
 /* When a node ran; with `record` only. Nodes by their index in the rank's trace. */
 typedef struct halley_node_times {

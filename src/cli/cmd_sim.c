@@ -20,7 +20,7 @@ typedef struct sim_options {
     uint32_t model, queues;
     double injection, comm_scale, compute_scale;
     bool astra_output, per_rank, explain;
-    const char *per_node, *timeline;
+    const char *per_node, *timeline, *heat;
     double stop_at;
     cli_output output;
 } sim_options;
@@ -124,6 +124,11 @@ static const cli_option options[] = {
      .metavar = "FILE",
      .offset = offsetof(sim_options, timeline),
      .doc = "write a timeline that Perfetto and chrome://tracing open"},
+    {.name = "heat",
+     .kind = CLI_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, heat),
+     .doc = "write how busy links were over time, as CSV or (FILE.svg) a picture"},
     {.name = "explain",
      .kind = CLI_FLAG,
      .offset = offsetof(sim_options, explain),
@@ -148,6 +153,8 @@ static halley_status write_result(cli_call *call, const halley_result *result,
     TRY(cli_output_form(&form, call, &o->output, err));
     if (o->per_node != NULL)
         TRY(report_sim_nodes(result, traces, o->per_node, err));
+    if (o->heat != NULL)
+        TRY(report_sim_heat(result, o->heat, err));
     if (o->timeline != NULL)
         TRY(report_sim_timeline(result, traces, o->timeline, err));
     if (o->astra_output) {
@@ -187,6 +194,7 @@ static halley_status simulate(cli_call *call, const halley_cluster *cluster,
     progress *line = progress_new("simulating", "nodes", count_nodes(traces));
     const halley_sim_opts opts = {
         .stop_s = o->stop_at,
+        .heat = o->heat != NULL,
         .progress = show_progress,
         .progress_context = line,
         .network = halley_cluster_has_link_queues(cluster) ? HALLEY_NETWORK_LINKS

@@ -93,7 +93,11 @@ uint32_t coll_outline_get(coll_outline *to, const coll_request *request)
 static halley_status fill_ring(coll_phase *p, const cluster_impl *impl, bool local,
                                arena *memory, halley_error *err)
 {
-    (void)impl, (void)local, (void)memory, (void)err;
+    (void)impl, (void)local, (void)memory;
+    if (p->coll == CLUSTER_ALL_TO_ALL && (uint64_t)p->n * (p->n - 1) / 2 > UINT32_MAX)
+        return error_set(
+            err, HALLEY_ELIMIT,
+            "a ring all-to-all of %u members has over 2^32 steps; use direct", p->n);
     p->window = 1;
     p->n_loud = p->n - 1;
     p->n_sends = p->n - 1;

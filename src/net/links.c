@@ -38,8 +38,12 @@ halley_status net_links_init(net *n, halley_error *err)
         n->links[i] = (net_link){.head = NET_NONE, .tail = NET_NONE};
     for (uint32_t d = 0; d < n->n_dims; d++) {
         if (n->dims[d].topology != CLUSTER_FULLY_CONNECTED)
-            for (uint32_t i = 0; i < 2 * n->n_npus; i++)
-                n->links[n->dims[d].first_link + i].dim = d;
+            for (uint32_t i = 0; i < 2 * n->n_npus; i++) {
+                net_link *link = &n->links[n->dims[d].first_link + i];
+                const bool ring = n->dims[d].topology == CLUSTER_RING;
+                link->dim = d;
+                link->from = ring ? i / 2 : i < n->n_npus ? i : NET_NONE;
+            }
     }
     return HALLEY_OK;
 }
@@ -80,7 +84,8 @@ static uint32_t pair_link(net *n, uint32_t d, uint32_t from, uint32_t to)
     if (!map64_put(&n->pairs, key, &link, &fresh))
         goto no_memory;
     if (fresh)
-        n->links[n->n_links++] = (net_link){.head = NET_NONE, .tail = NET_NONE, .dim = d};
+        n->links[n->n_links++] =
+            (net_link){.head = NET_NONE, .tail = NET_NONE, .dim = d, .from = from};
     return link;
 no_memory:
     n->queue->failed = true;
@@ -124,6 +129,9 @@ static void transmit(net *n, uint32_t link, uint32_t message)
     const net_dim *dim = &n->dims[n->links[link].dim];
     const double wire = (double)n->messages[message].bytes / dim->bytes_per_tick;
     n->links[link].busy = true;
+    if (n->heat.busy != NULL && n->links[link].from != NET_NONE)
+        net_heat_add(&n->heat, n->links[link].dim * n->n_npus + n->links[link].from,
+                     n->queue->now, ticks_from(wire));
     des_queue_push(n->queue, n->queue->now + ticks_from(dim->latency_ticks + wire),
                    (uint64_t)message << NET_KIND_BITS | NET_KIND_ARRIVE);
     des_queue_push(n->queue, n->queue->now + ticks_from(wire),

@@ -34,6 +34,7 @@ void net_fini(net *n)
     free(n->messages);
     free(n->links);
     map64_fini(&n->pairs);
+    net_heat_fini(&n->heat);
     *n = (net){0};
 }
 
@@ -110,6 +111,11 @@ void net_count(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint32_t mess
 void net_send(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint64_t what)
 {
     net_count(n, from, to, bytes, 1);
+    if (n->heat.busy != NULL && !n->link_queues) {
+        const uint32_t d = net_first_dim(n, from, to);
+        net_heat_add(&n->heat, d * n->n_npus + from, n->queue->now,
+                     ticks_from((double)bytes / n->dims[d].bytes_per_tick));
+    }
     if (n->link_queues)
         net_links_send(n, from, to, bytes, what);
     else

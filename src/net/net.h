@@ -21,6 +21,7 @@
 #include "base/hash.h"
 #include "cluster/cluster.h"
 #include "des/queue.h"
+#include "net/heat.h"
 
 /* Events of the network carry this in the low bits of `what`; others must not. */
 enum { NET_KIND_BITS = 4, NET_KIND_ARRIVE = 14, NET_KIND_FREE = 15, NET_KIND_MASK = 15 };
@@ -43,6 +44,7 @@ typedef struct net_message {
 typedef struct net_link {
     uint32_t head, tail; /* waiting messages; NET_NONE = none */
     uint32_t dim;
+    uint32_t from; /* the NPU that sends on it; NET_NONE = a switch */
     bool busy;
 } net_link;
 
@@ -63,7 +65,8 @@ typedef struct net {
     uint32_t n_messages, cap_messages, free_message;
     net_link *links;
     uint32_t n_links, cap_links;
-    map64 pairs; /* links of fully connected dimensions, made when first used */
+    map64 pairs;   /* links of fully connected dimensions, made when first used */
+    net_heat heat; /* by dimension, NPU; without bins when nobody asked */
     /* what went over each dimension */
     uint64_t n_sent[CLUSTER_MAX_DIMS];
     double sent_bytes[CLUSTER_MAX_DIMS];

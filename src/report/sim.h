@@ -23,6 +23,10 @@ halley_status report_sim_ranks(const halley_result *result, FILE *to, halley_err
 /* ASTRA-sim's lines, ranks in the order in which they finished. */
 void report_sim_astra(const halley_result *result, FILE *to);
 
+/* How busy links were over time: an SVG picture when the path ends in .svg, else CSV.
+ * Needs a result with heat. */
+halley_status report_sim_heat(const halley_result *result, const char *path,
+                              halley_error *err);
 /* One row a node and rank, as CSV; needs a result with recorded nodes. */
 halley_status report_sim_nodes(const halley_result *result,
                                const halley_trace_set *traces, const char *path,

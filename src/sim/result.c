@@ -107,6 +107,8 @@ static halley_status fill(halley_result *r, sim *s)
         s->ranks[i].begins = NULL;
     }
     read_dims(r, s);
+    r->heat = s->net.heat;
+    s->net.heat = (net_heat){0};
     return HALLEY_OK;
 }
 
@@ -132,6 +134,7 @@ void halley_result_free(halley_result *result)
     free(result->nodes);
     free(result->n_nodes);
     array_fini(&result->traffic);
+    net_heat_fini(&result->heat);
     free(result->ranks);
     free(result->finishers);
     free(result);
@@ -212,4 +215,28 @@ halley_node_times halley_result_node(const halley_result *result, uint32_t rank,
     if (times == NULL || node >= result->n_nodes[rank] || times[node] == UINT64_MAX)
         return (halley_node_times){0};
     return (halley_node_times){times[node], times[result->n_nodes[rank] + node], true};
+}
+
+uint32_t halley_result_bins(const halley_result *result)
+{
+    if (result->heat.busy == NULL)
+        return 0;
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < result->n_ranks; i++)
+        last = result->ranks[i].finish > last ? result->ranks[i].finish : last;
+    const uint64_t n = last / result->heat.bin_ticks + 1;
+    return n > NET_HEAT_BINS ? NET_HEAT_BINS : (uint32_t)n;
+}
+
+double halley_result_bin_s(const halley_result *result)
+{
+    return (double)result->heat.bin_ticks / result->ticks_per_s;
+}
+
+double halley_result_heat(const halley_result *result, uint32_t dim, uint32_t npu,
+                          uint32_t bin)
+{
+    const size_t row = (size_t)dim * result->n_ranks + npu;
+    return (double)result->heat.busy[row * NET_HEAT_BINS + bin] /
+           (double)result->heat.bin_ticks;
 }

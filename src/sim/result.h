@@ -15,6 +15,7 @@ struct halley_result {
     ARRAY(halley_traffic) traffic;
     uint32_t n_dims;
     halley_dim_result dims[CLUSTER_MAX_DIMS];
+    net_heat heat;     /* by dimension, NPU */
     uint64_t **nodes;  /* by rank: begins, ends, links; NULL when not recorded */
     uint32_t *n_nodes; /* by rank */
 };

@@ -190,6 +190,9 @@ static halley_status set_up(sim *s, const halley_trace_set *traces,
             "a congestion-aware Ring needs at least 3 NPUs; ASTRA-sim aborts on "
             "2; use FullyConnected");
     TRY(net_init(&s->net, c, links, 1e9 * (double)s->ticks_per_ns, &s->queue, s->err));
+    if (opts->heat && !net_heat_init(&s->net.heat, c->n_dims * c->n_npus,
+                                     UINT64_C(100) * s->ticks_per_ns))
+        return error_nomem(s->err);
     s->net.deliver = deliver;
     s->net.context = s;
     TRY(mem_servers_init(&s->memory, c, s->ticks_per_ns, s->err));

@@ -84,7 +84,7 @@ void sim_phase_start(sim *s, uint32_t op, uint32_t member)
         m->to = coll_packet_to(p, member, 0);
         const uint32_t to = sim_member_rank(s, o, m->to);
         m->delay = net_delay(&s->net, m->npu, to, p->message_bytes);
-        if (!s->net.link_queues && !s->system->rendezvous)
+        if (!s->net.link_queues && !s->system->rendezvous && s->net.heat.busy == NULL)
             net_count(&s->net, m->npu, to, p->message_bytes, p->n_sends);
     }
     for (uint32_t i = 0; i < p->window; i++)
@@ -210,7 +210,7 @@ static void send_ring(sim *s, uint32_t op, sim_member *m, const coll_plan *plan)
 {
     const coll_phase *p = &plan->phases[m->phase];
     const uint64_t what = sim_what(SIM_ARRIVE, op, m->to, p->first_step);
-    if (s->net.link_queues) {
+    if (s->net.link_queues || s->net.heat.busy != NULL) {
         const uint32_t to = sim_member_rank(s, &s->streams.ops.at[op], m->to);
         net_send(&s->net, m->npu, to, p->message_bytes, what);
     } else {

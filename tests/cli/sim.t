@@ -131,3 +131,76 @@ $ printf 'npus: 8\nnetwork:\n  - {topology: ring, size: 4, bandwidth: 50 GB/s}\n
 $ halley sim ar -c c.yaml
 ! halley: c.yaml:1:7: npus is 8, and the sizes of the network multiply to 4
 ? 1
+
+## why a run took as long as it did
+$ halley trace gen pipeline -n 4 -o pp --csv > list
+$ printf 'network: [{topology: ring, size: 4, bandwidth: 50 GB/s, latency: 500 ns}]\nsystem: {slow: {2: 1.5}}\n' > c.yaml
+$ halley sim pp -c c.yaml --explain
+> 2.83 ms on 4 ranks
+>
+> Per rank                    Mean    Least     Most  On rank
+> Finish                   2.41 ms  1.79 ms  2.83 ms        0
+> GPU compute              1.35 ms  1.20 ms  1.80 ms        2
+> Communication            1.14 ms   650 us  1.69 ms        0
+>   not hidden by compute  1.06 ms   586 us  1.63 ms        0
+> Idle                      416 us      0 s  1.04 ms        3
+>
+> Communication  Group  Members  Nodes  Data a node  Time a node
+> RECEIVE        all          4     24      1.05 MB       174 us
+> SEND           all          4     24      1.05 MB      21.5 us
+>
+> Dimension  Topology  NPUs       Link  Messages     Data     Use
+>         0  Ring         4  50.0 GB/s        24  25.2 MB  4.45 %
+>
+> Critical path  Steps     Time   Share
+> compute           14  2.70 ms  95.4 %
+> message            6   129 us  4.55 %
+>
+>   Begin     Time  Rank  Node  Name         What     Why then
+>     0 s   100 us     0     0  FORWARD 0    compute  from the start
+>  100 us  21.5 us     1     0  RECV 0 to 1  message  the message was sent then
+>  121 us   100 us     1     1  FORWARD 0    compute  depends on the step before
+>  221 us  21.5 us     2     0  RECV 1 to 2  message  the message was sent then
+>  243 us   150 us     2     1  FORWARD 0    compute  depends on the step before
+>  393 us   150 us     2     4  FORWARD 1    compute  depends on the step before
+>  543 us   150 us     2     7  FORWARD 2    compute  depends on the step before
+>  693 us   150 us     2    10  FORWARD 3    compute  depends on the step before
+>  843 us  21.5 us     3     6  RECV 2 to 3  message  the message was sent then
+>  864 us   100 us     3     7  FORWARD 3    compute  depends on the step before
+>  964 us   200 us     3     8  BACKWARD 0   compute  depends on the step before
+> 1.16 ms  21.5 us     2    12  RECV 3 to 2  message  the message was sent then
+> 1.19 ms   300 us     2    13  BACKWARD 0   compute  depends on the step before
+> 1.49 ms   300 us     2    16  BACKWARD 1   compute  depends on the step before
+> 1.79 ms   300 us     2    19  BACKWARD 2   compute  depends on the step before
+> 2.09 ms   300 us     2    22  BACKWARD 3   compute  depends on the step before
+> 2.39 ms  21.5 us     1    21  RECV 2 to 1  message  the message was sent then
+> 2.41 ms   200 us     1    22  BACKWARD 3   compute  depends on the step before
+> 2.61 ms  21.5 us     0    14  RECV 1 to 0  message  the message was sent then
+> 2.63 ms   200 us     0    15  BACKWARD 3   compute  depends on the step before
+
+## how busy links were
+$ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
+$ printf 'network: [{topology: ring, size: 4, bandwidth: 50 GB/s, latency: 500 ns}]\n' > c.yaml
+$ halley sim ar -c c.yaml --network-model aware --heat heat.csv --csv
+> rank,finish_s,compute_s,comm_s,exposed_comm_s,memory_s,cpu_s,idle_s
+> 0,3.445728e-05,0,3.445728e-05,3.445728e-05,0,0,0
+> 1,3.445728e-05,0,3.445728e-05,3.445728e-05,0,0,0
+> 2,3.445728e-05,0,3.445728e-05,3.445728e-05,0,0,0
+> 3,3.445728e-05,0,3.445728e-05,3.445728e-05,0,0,0
+$ head -3 heat.csv
+> dimension,npu,begin_s,end_s,use
+> 0,0,0,2e-07,1
+> 0,0,2e-07,4e-07,1
+$ halley sim ar -c c.yaml --heat heat.svg --csv > list; tail -1 heat.svg
+> </svg>
+
+## a run may be stopped
+$ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
+$ printf 'network: [{topology: ring, size: 4, bandwidth: 50 GB/s, latency: 500 ns}]\n' > c.yaml
+$ halley sim ar -c c.yaml --stop-at '10 us' --csv
+> rank,finish_s,compute_s,comm_s,exposed_comm_s,memory_s,cpu_s,idle_s
+> 0,1e-05,0,1e-05,1e-05,0,0,0
+> 1,1e-05,0,1e-05,1e-05,0,0,0
+> 2,1e-05,0,1e-05,1e-05,0,0,0
+> 3,1e-05,0,1e-05,1e-05,0,0,0
+! halley: stopped before all ranks were done

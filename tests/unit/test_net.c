@@ -106,12 +106,31 @@ static void several_dimensions_are_crossed_innermost_first(void **state)
     assert_int_equal(l.at[0], 3 * 110); /* 0 -> 3 at once, then two steps of the ring */
 }
 
+static void heat_is_kept_when_bins_are_joined(void **state)
+{
+    (void)state;
+    net_heat h;
+    float total = 0;
+    assert_true(net_heat_init(&h, 2, 10));
+    net_heat_add(&h, 1, 5, 10); /* half in the first bin, half in the second */
+    assert_true(h.busy[NET_HEAT_BINS] == 5 && h.busy[NET_HEAT_BINS + 1] == 5);
+    net_heat_add(&h, 1, 10 * NET_HEAT_BINS, 7);
+    assert_int_equal(h.bin_ticks, 20);
+    assert_true(h.busy[NET_HEAT_BINS] == 10);
+    assert_true(h.busy[NET_HEAT_BINS + NET_HEAT_BINS / 2] == 7);
+    for (uint32_t i = 0; i < NET_HEAT_BINS; i++)
+        total += h.busy[i];
+    assert_true(total == 0);
+    net_heat_fini(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_free_message_pays_hops_and_bytes_once),
         cmocka_unit_test(a_link_sends_one_message_at_a_time),
         cmocka_unit_test(a_ring_takes_the_shorter_way_and_up_at_a_tie),
+        cmocka_unit_test(heat_is_kept_when_bins_are_joined),
         cmocka_unit_test(several_dimensions_are_crossed_innermost_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,46 @@
+/* net/heat.c - bins that double. */
+#include "net/heat.h"
+
+#include "base/array.h"
+
+bool net_heat_init(net_heat *h, uint32_t n_rows, uint64_t bin_ticks)
+{
+    *h = (net_heat){.bin_ticks = bin_ticks, .n_rows = n_rows};
+    h->busy = mem_array_zero((size_t)n_rows * NET_HEAT_BINS, sizeof *h->busy);
+    return h->busy != NULL;
+}
+
+void net_heat_fini(net_heat *h)
+{
+    free(h->busy);
+    *h = (net_heat){0};
+}
+
+/* Join neighbouring bins, so that twice the time fits. */
+static void join_bins(net_heat *h)
+{
+    h->bin_ticks *= 2;
+    for (uint32_t r = 0; r < h->n_rows; r++) {
+        float *row = h->busy + (size_t)r * NET_HEAT_BINS;
+        for (uint32_t i = 0; i < NET_HEAT_BINS; i++)
+            row[i] = i < NET_HEAT_BINS / 2 ? row[2 * i] + row[2 * i + 1] : 0;
+    }
+}
+
+void net_heat_add(net_heat *h, uint32_t row, uint64_t begin, uint64_t ticks)
+{
+    if (ticks == 0 || begin + ticks < begin)
+        return;
+    while ((begin + ticks - 1) / h->bin_ticks >= NET_HEAT_BINS &&
+           h->bin_ticks < UINT64_MAX / 4)
+        join_bins(h);
+    float *bins = h->busy + (size_t)row * NET_HEAT_BINS;
+    while (ticks > 0) {
+        const uint64_t bin = begin / h->bin_ticks;
+        const uint64_t room = (bin + 1) * h->bin_ticks - begin;
+        const uint64_t part = ticks < room ? ticks : room;
+        bins[bin] += (float)part;
+        begin += part;
+        ticks -= part;
+    }
+}
