@@ -21,6 +21,13 @@ typedef struct halley_protocol {
     double copy_share; /* of it, for the local copy of 1/n of the data */
 } halley_protocol;
 
+/* How an all-to-all goes over plain links. */
+typedef enum halley_all_to_all {
+    HALLEY_A2A_IN_TURN, /* one link, peer after peer */
+    HALLEY_A2A_ROUND,   /* along a ring */
+    HALLEY_A2A_AT_ONCE, /* a link to every peer */
+} halley_all_to_all;
+
 /* The scale-up link of one NPU and what the library makes of it. */
 typedef struct halley_link {
     char name[HALLEY_NAME];
@@ -35,7 +42,10 @@ typedef struct halley_link {
     /* Factors of the bandwidth by group size where sockets are crossed; 0 = 1. */
     double ring_factor[17], peer_factor[17], tuner_factor[17];
     uint32_t in_switch_min; /* ranks from which the switch reduces; 0 = never */
-    bool torus;             /* no protocols: hop_s and share of `simple` are all */
+    double
+        reduce_Bps; /* plain rings: memory bandwidth for adding what arrives; 0 = free */
+    halley_all_to_all all_to_all;
+    bool torus; /* no protocols: hop_s and share of `simple` are all */
 } halley_link;
 
 /* The network between nodes. */
@@ -50,6 +60,7 @@ typedef struct halley_platform {
     char name[HALLEY_NAME];
     halley_npu npu;
     uint32_t per_node; /* NPUs in one scale-up domain */
+    uint32_t n_npus;   /* of a cluster file, which says; 0 = a kind of node, any number */
     halley_link up;
     halley_fabric out;
     double host_factor; /* time of the host's part of a step against the reference host */
@@ -58,7 +69,9 @@ typedef struct halley_platform {
 } halley_platform;
 
 /*
- * Read a platform: the name of a preset ("dgx-a100") or the path of a file of ours. The
+ * Read a platform: the name of a preset ("dgx-a100"), the path of such a file, or of a
+ * cluster file with its network (as `halley sim` reads): the innermost dimension is the
+ * scale-up domain, collectives are plain rings over latency and bandwidth. The
  * error of an unknown name suggests the nearest.
  */
 halley_status halley_platform_load(halley_platform *out, const char *name,

@@ -49,6 +49,8 @@ halley_status design_load(halley_model *model, halley_platform *platform,
         return cli_usage(call, err, "--model and --cluster must be given");
     TRY(split_cluster(name, sizeof name, n_npus, o->cluster, call, err));
     TRY(halley_platform_load(platform, name, err));
+    if (!*n_npus)
+        *n_npus = platform->n_npus; /* a cluster file says how many */
     if (o->stack)
         TRY(halley_stack_load(stack, o->stack, err));
     else

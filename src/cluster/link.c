@@ -159,6 +159,7 @@ halley_status cluster_link_read(halley_link *out, const conf_file *file,
                          .simple_overlap = t.overlap,
                          .int_slowdown = t.integer,
                          .in_switch_min = t.in_switch_from,
+                         .all_to_all = t.torus ? HALLEY_A2A_ROUND : HALLEY_A2A_IN_TURN,
                          .torus = t.torus};
     TRY(cluster_name_copy(out->name, t.name, err));
     return read_tables(out, file, &t, err);

@@ -98,6 +98,12 @@ static halley_status read_rates(halley_gemm_rates *out, const conf_file *file,
 static halley_status read_peaks(halley_npu *out, const conf_file *file,
                                 const conf_node *map, halley_error *err)
 {
+    if (map->kind == CONF_SCALAR) { /* one peak for all 16-bit work */
+        TRY(conf_to_quantity(&out->peak_flops[HALLEY_BF16], file, map, UNITS_FLOPS,
+                             "peak", err));
+        out->peak_flops[HALLEY_FP16] = out->peak_flops[HALLEY_BF16];
+        return HALLEY_OK;
+    }
     for (uint32_t i = 0; i < map->n; i++) {
         char name[16];
         halley_dtype type;

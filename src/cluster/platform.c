@@ -5,6 +5,7 @@
 #include "cluster/embedded.h"
 #include "cluster/link.h"
 #include "cluster/npu.h"
+#include "cluster/platform_own.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -115,7 +116,10 @@ halley_status halley_platform_load(halley_platform *out, const char *name,
 {
     conf_file file;
     TRY(cluster_preset_load(&file, "platforms", name, err));
-    const halley_status status = read_platform(out, &file, err);
+    const bool cluster =
+        file.root->kind == CONF_MAP && conf_find(file.root, "network") != NULL;
+    const halley_status status = cluster ? cluster_platform_from_own(out, &file, err)
+                                         : read_platform(out, &file, err);
     conf_fini(&file);
     return status;
 }

@@ -132,15 +132,29 @@ static double all_to_all_time(const halley_link *up, const cost_coll *c)
            c->bytes / n / (pr->copy_share * up->bandwidth_Bps);
 }
 
-/* A ring over a torus dimension: both directions carry half. */
+/* Adding what arrives reads two pieces and writes one, step by step. */
+static double adding_time(const halley_link *up, const cost_coll *c, double n,
+                          double bytes)
+{
+    return up->reduce_Bps > 0 && reduces(c) ? (n - 1) * 3 * bytes / n / up->reduce_Bps
+                                            : 0;
+}
+
+/* A plain ring, or a torus dimension whose bandwidth counts both directions. */
 static double torus_time(const halley_link *up, const cost_coll *c)
 {
     const double n = c->n, st = steps(c);
     double wire = st * c->bytes / n;
-    if (c->kind == COST_ALL_TO_ALL)
+    double hops = st;
+    if (c->kind == COST_ALL_TO_ALL && up->all_to_all == HALLEY_A2A_ROUND)
         wire = c->bytes * n / 8; /* mean distance n/4, both directions */
-    return up->launch_s + st * up->simple.hop_s +
-           wire / (up->simple.share * up->bandwidth_Bps);
+    if (c->kind == COST_ALL_TO_ALL && up->all_to_all == HALLEY_A2A_AT_ONCE) {
+        wire = c->bytes / n;
+        hops = 1;
+    }
+    return up->launch_s + hops * up->simple.hop_s +
+           wire / (up->simple.share * up->bandwidth_Bps) +
+           adding_time(up, c, n, c->bytes);
 }
 
 static double inside_time(const halley_link *up, const cost_coll *c)
@@ -207,9 +221,29 @@ static double cross_all_to_all(const halley_link *up, const halley_fabric *out,
            remote_peer_s * (n - g) + fmax(inside, net);
 }
 
+/* Rings dimension by dimension: scatter inside, reduce across, gather inside. */
+static double cross_plain(const halley_link *up, const halley_fabric *out,
+                          const cost_coll *c)
+{
+    const double g = c->per_node, nodes = c->n / g,
+                 both = c->kind == COST_ALL_REDUCE ? 2 : 1;
+    const double in_Bps = up->simple.share * up->bandwidth_Bps;
+    const double out_Bps = out->share * c->nic_Bps;
+    if (c->kind == COST_ALL_TO_ALL)
+        return up->launch_s + (g - 1) * up->simple.hop_s + (nodes - 1) * out->hop_s[2] +
+               c->bytes * (g - 1) / g / in_Bps + c->bytes * (nodes - 1) / nodes / out_Bps;
+    const double inside = (g - 1) * up->simple.hop_s + (g - 1) / g * c->bytes / in_Bps;
+    const double across =
+        (nodes - 1) * out->hop_s[2] + (nodes - 1) / nodes * c->bytes / g / out_Bps;
+    return up->launch_s + both * (inside + across) + adding_time(up, c, g, c->bytes) +
+           adding_time(up, c, nodes, c->bytes / g);
+}
+
 static double cross_time(const halley_link *up, const halley_fabric *out,
                          const cost_coll *c)
 {
+    if (up->torus)
+        return cross_plain(up, out, c);
     if (c->kind == COST_ALL_TO_ALL)
         return cross_all_to_all(up, out, c);
     double best = HUGE_VAL;

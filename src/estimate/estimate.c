@@ -167,19 +167,9 @@ static double reduction_time(const step *s, const stage_cost *st)
         t = times * price_coll(c, COST_REDUCE_SCATTER, WORKLOAD_DP, gb * st->weights) +
             price_coll(c, COST_ALL_GATHER, WORKLOAD_DP, 2 * st->weights);
     }
-    const uint32_t copies = plan->tp * plan->cp * plan->dp / plan->ep;
-    if (st->expert_weights > 0 && copies > 1) {
-        uint32_t g = c->platform->per_node / plan->ep;
-        g = g < 1 ? 1 : g > copies ? copies : g;
-        cost_coll call = {.kind = COST_REDUCE_SCATTER,
-                          .bytes = gb * st->expert_weights,
-                          .n = copies,
-                          .per_node = g};
-        t += cost_coll_time(&c->platform->up, &c->platform->out, &call);
-        call.kind = COST_ALL_GATHER;
-        call.bytes = 2 * st->expert_weights;
-        t += cost_coll_time(&c->platform->up, &c->platform->out, &call);
-    }
+    if (st->expert_weights > 0)
+        t += price_coll(c, COST_REDUCE_SCATTER, WORKLOAD_XP, gb * st->expert_weights) +
+             price_coll(c, COST_ALL_GATHER, WORKLOAD_XP, 2 * st->expert_weights);
     return t * cross_factor(s, c->n[WORKLOAD_DP], c->per_node[WORKLOAD_DP]);
 }
 

@@ -2,12 +2,12 @@
  * Ranks and groups of a plan. Rank = tp + TP (cp + CP (dp + DP pp)), as in Megatron. A
  * tensor-parallel group shares cp, dp and pp; a context group tp, dp and pp; a data group
  * tp and pp, context ranks included, as they hold the same weights; an expert group is ep
- * neighbours of a stage.
+ * neighbours of a stage, and ranks at the same place of theirs hold the same experts.
  */
 #include "estimate/groups.h"
 
-static const workload_group kinds[] = {WORKLOAD_TP, WORKLOAD_CP, WORKLOAD_EP,
-                                       WORKLOAD_DP};
+static const workload_group kinds[] = {WORKLOAD_TP, WORKLOAD_CP, WORKLOAD_EP, WORKLOAD_DP,
+                                       WORKLOAD_XP};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 static uint32_t stage_ranks(const halley_plan *plan)
@@ -41,6 +41,8 @@ static uint32_t size_of(const halley_plan *plan, workload_group kind)
         return plan->ep;
     case WORKLOAD_DP:
         return plan->dp * plan->cp;
+    case WORKLOAD_XP:
+        return plan->ep > 1 ? stage_ranks(plan) / plan->ep : 1;
     case WORKLOAD_PP:
     case WORKLOAD_N_GROUPS:
         break;
@@ -63,6 +65,8 @@ static uint32_t index_of(const halley_plan *plan, workload_group kind, uint32_t 
         return before + in_stage / plan->ep;
     case WORKLOAD_DP:
         return before + at.tp;
+    case WORKLOAD_XP:
+        return before + in_stage % plan->ep;
     case WORKLOAD_PP:
     case WORKLOAD_N_GROUPS:
         break;
@@ -100,12 +104,13 @@ uint32_t plan_group_members(uint32_t *members, const halley_plan *plan, uint32_t
     uint32_t first = 1;
     for (int i = 0; i < N_KINDS; i++) {
         const uint32_t count = count_of(plan, kinds[i]);
-        if (g >= first + count) {
+        if (count == 0 || g >= first + count) {
             first += count;
             continue;
         }
         /* Its stage is known; look there for the ranks that are in it. */
-        const uint32_t stage = stage_ranks(plan), per = count / plan->pp;
+        const uint32_t stage = stage_ranks(plan);
+        const uint32_t per = stage / size_of(plan, kinds[i]); /* groups of a stage */
         const uint32_t start = (g - first) / per * stage;
         uint32_t n = 0;
         for (uint32_t r = start; r < start + stage; r++) {

@@ -35,6 +35,8 @@ typedef struct writer {
     uint64_t awaited;  /* what the next compute node awaits beside it */
     uint64_t *reduced; /* reductions the update awaits */
     uint32_t n_reduced, max_reduced;
+    double
+        unreduced[2]; /* weights, experts: to reduce when all backward passes are done */
 } writer;
 
 static uint64_t node(writer *w, uint32_t type, const char *name)
@@ -135,25 +137,41 @@ static void layer_pass(writer *w, const workload_layer *layer, bool backward)
     }
 }
 
-static void reduce_gradients(writer *w, double weights, double experts)
+static void reduce_in(writer *w, workload_group group, double weights)
 {
     const halley_plan *plan = w->plan;
-    (void)experts; /* copies of experts have no group of their own here */
-    if (w->c->n[WORKLOAD_DP] < 2 || w->n_reduced == w->max_reduced || weights <= 0)
+    if (!plan->zero && !plan->fsdp) { /* in one piece, before the update */
+        w->unreduced[group == WORKLOAD_XP] += weights;
         return;
-    const halley_coll_type type =
-        plan->zero || plan->fsdp ? HALLEY_COLL_REDUCE_SCATTER : HALLEY_COLL_ALL_REDUCE;
-    w->reduced[w->n_reduced++] = collective(w, "gradient reduction", type, WORKLOAD_DP,
+    }
+    if (plan_group_of(plan, group, w->rank) == 0 || w->n_reduced == w->max_reduced ||
+        weights <= 0)
+        return;
+    const halley_coll_type type = HALLEY_COLL_REDUCE_SCATTER;
+    w->reduced[w->n_reduced++] = collective(w, "gradient reduction", type, group,
                                             plan->gradient_bytes * weights, w->last);
 }
 
-/* Weights of the layer about to be used, when ranks share them. */
-static void gather_weights(writer *w, double weights, uint64_t *ahead)
+static void reduce_gradients(writer *w, const workload_layer *layer)
 {
-    if (!w->plan->fsdp || w->plan->fsdp < 2)
+    reduce_in(w, WORKLOAD_DP, layer->weights);
+    if (w->plan->ep > 1)
+        reduce_in(w, WORKLOAD_XP, layer->expert_weights);
+}
+
+/* Weights of the layer about to be used, when ranks share them or their optimizer. */
+static void gather_weights(writer *w, const workload_layer *layer, uint64_t *ahead)
+{
+    const bool experts = layer->expert_weights > 0 && w->plan->ep > 1 &&
+                         plan_group_of(w->plan, WORKLOAD_XP, w->rank) > 0;
+    uint64_t before = *ahead;
+    if (experts)
+        before = collective(w, "expert gather", HALLEY_COLL_ALL_GATHER, WORKLOAD_XP,
+                            2 * layer->expert_weights, before);
+    if (plan_group_of(w->plan, WORKLOAD_DP, w->rank) == 0)
         return;
     const uint64_t id = collective(w, "weight gather", HALLEY_COLL_ALL_GATHER,
-                                   WORKLOAD_DP, 2 * weights, *ahead);
+                                   WORKLOAD_DP, 2 * layer->weights, before);
     w->awaited = id;
     *ahead = w->last; /* the next gather may start when this layer's compute has */
 }
@@ -187,20 +205,22 @@ static void host_wait(writer *w, const workload_layer *layer, bool backward)
         compute(w, "host", wait, 0, 0);
 }
 
-static void layers_pass(writer *w, const chunk *c, bool backward, bool reduce)
+static void layers_pass(writer *w, const chunk *c, bool backward, bool gather,
+                        bool reduce)
 {
     uint64_t ahead = w->last;
     const uint32_t n = c->n_dense + c->n_moe;
     for (uint32_t i = 0; i < n; i++) {
         const bool moe = backward ? i < c->n_moe : i >= c->n_dense;
         const workload_layer *layer = moe ? &w->parts->moe : &w->parts->dense;
-        gather_weights(w, layer->weights, &ahead);
+        if (gather)
+            gather_weights(w, layer, &ahead);
         if (backward && w->plan->recompute == HALLEY_RECOMPUTE_FULL)
             layer_pass(w, layer, false);
         layer_pass(w, layer, backward);
         host_wait(w, layer, backward);
         if (reduce)
-            reduce_gradients(w, layer->weights, layer->expert_weights);
+            reduce_gradients(w, layer);
     }
 }
 
@@ -232,6 +252,15 @@ static double boundary_bytes(const writer *w)
                                                                      : bytes;
 }
 
+/* Shared weights are gathered for every pass (with stages: once); weights that only the
+ * optimizer shares, for the first pass of a step. */
+static bool gathers(const halley_plan *plan, const plan_pass *p)
+{
+    if (plan->fsdp > 1 && plan->pp == 1)
+        return !(p->backward && plan->fsdp_keep);
+    return (plan->zero || plan->fsdp > 1) && !p->backward && p->micro_batch == 0;
+}
+
 static void pass(writer *w, const plan_pass *p)
 {
     const chunk c = chunk_of(w, p->chunk);
@@ -249,11 +278,15 @@ static void pass(writer *w, const plan_pass *p)
         layer_pass(w, &w->parts->embedding, false);
     if (c.last && p->backward)
         layer_pass(w, &w->parts->head, true);
-    layers_pass(w, &c, p->backward, reduce);
+    layers_pass(w, &c, p->backward, gathers(w->plan, p), reduce);
     if (c.last && !p->backward)
         layer_pass(w, &w->parts->head, false);
     if (c.first && p->backward)
         layer_pass(w, &w->parts->embedding, true);
+    if (reduce && c.first)
+        reduce_gradients(w, &w->parts->embedding);
+    if (reduce && c.last && !(w->model->tied && w->plan->pp == 1))
+        reduce_gradients(w, &w->parts->head);
     if (p->backward) {
         const double share =
             1.0 / halley_plan_micro_batches(w->plan) / w->plan->virtual_stages;
@@ -277,12 +310,18 @@ static void memory_node(writer *w, bool store, const char *name, double bytes)
     w->last = id;
 }
 
-/* The update, after all reductions; weights go back to those that share them. */
+/* The update, after all reductions; the next step gathers what it needs. */
 static void update(writer *w)
 {
     const halley_estimate *e = w->e;
-    const halley_plan *plan = w->plan;
     const double outer = e->outer_bytes[HALLEY_MEMORY_OPTIMIZER];
+    static const workload_group groups[] = {WORKLOAD_DP, WORKLOAD_XP};
+    for (int i = 0; i < 2; i++) {
+        if (w->unreduced[i] > 0 && plan_group_of(w->plan, groups[i], w->rank))
+            w->last =
+                collective(w, "gradient reduction", HALLEY_COLL_ALL_REDUCE, groups[i],
+                           w->plan->gradient_bytes * w->unreduced[i], w->last);
+    }
     if (outer > 0)
         memory_node(w, false, "optimizer states in", outer);
     compute(w, "update", e->part_s[HALLEY_PART_OPTIMIZER] + w->c->stack->k[HALLEY_K_STEP],
@@ -291,13 +330,6 @@ static void update(writer *w)
         after(w, w->reduced[i]);
     if (outer > 0)
         memory_node(w, true, "optimizer states out", outer);
-    if (plan->zero && !plan->fsdp && w->c->n[WORKLOAD_DP] > 1) {
-        const workload_stage st = workload_stage_make(w->model, plan, w->at.pp);
-        const double weights =
-            st.n_dense * w->parts->dense.weights + st.n_moe * w->parts->moe.weights;
-        w->last = collective(w, "weight gather", HALLEY_COLL_ALL_GATHER, WORKLOAD_DP,
-                             2 * weights, w->last);
-    }
 }
 
 static halley_status write_rank(halley_trace **out, writer *w, halley_error *err)
@@ -306,7 +338,7 @@ static halley_status write_rank(halley_trace **out, writer *w, halley_error *err
     const workload_stage st = workload_stage_make(w->model, plan, w->at.pp);
     const uint32_t times =
         plan->fsdp && plan->pp == 1 ? halley_plan_micro_batches(plan) : 1;
-    w->max_reduced = (st.n_dense + st.n_moe) * times;
+    w->max_reduced = 2 * (st.n_dense + st.n_moe + 2) * times;
     w->reduced = malloc((w->max_reduced + 1) * sizeof *w->reduced);
     if (!w->reduced)
         return error_nomem(err);

@@ -66,6 +66,7 @@ void price_context_make(price_context *out, const halley_model *model,
     set_group(c, WORKLOAD_CP, plan->cp, plan->tp);
     set_group(c, WORKLOAD_EP, plan->ep, 1);
     set_group(c, WORKLOAD_DP, plan->dp * plan->cp, plan->tp);
+    set_group(c, WORKLOAD_XP, plan->tp * plan->cp * plan->dp / plan->ep, plan->ep);
     set_group(c, WORKLOAD_PP, plan->pp, plan->tp * plan->cp * plan->dp);
     const uint32_t used =
         clamp(plan->tp * plan->cp * plan->dp * plan->pp, 1, platform->per_node);
@@ -272,6 +273,7 @@ static double exposed(const price_context *c, workload_group group)
     case WORKLOAD_EP:
         return k[HALLEY_K_EP_TIME] * (hide ? 1 - k[HALLEY_K_EP_HIDDEN] : 1);
     case WORKLOAD_DP:
+    case WORKLOAD_XP:
     case WORKLOAD_PP:
     case WORKLOAD_N_GROUPS:
         break;

@@ -29,6 +29,7 @@ typedef enum workload_group {
     WORKLOAD_EP,
     WORKLOAD_DP,
     WORKLOAD_PP,
+    WORKLOAD_XP, /* copies of the same experts */
     WORKLOAD_N_GROUPS
 } workload_group;
 

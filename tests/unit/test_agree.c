@@ -1,0 +1,287 @@
+/*
+ * Estimate and simulation of the same plan agree within 3 %: only compute durations are
+ * shared; collectives and messages are simulated one by one on the network of the same
+ * cluster file. The stack hides all gradient and stage traffic and nothing else, which is
+ * what the traces let a simulator hide. What remains apart: the bubble of uneven stages,
+ * the last layer's reduction, and hops across two dimensions.
+ */
+#include "halley/plan_trace.h"
+#include "halley/sim.h"
+#include "unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef struct agree_case {
+    const char *model, *topology;
+    uint32_t n, domain;
+    double up, out; /* GB/s */
+    halley_plan plan;
+} agree_case;
+
+#define SP .sequence_parallel = true
+static const agree_case cases[] = {
+    {"gpt-3.6b",
+     "switch",
+     8,
+     8,
+     225,
+     0,
+     {.tp = 8, .global_batch = 8, .micro_batch = 4, SP}},
+    {"gpt-3.6b",
+     "switch",
+     8,
+     8,
+     60,
+     0,
+     {.tp = 8, .global_batch = 8, .micro_batch = 4, SP}},
+    {"gpt-3.6b",
+     "switch",
+     16,
+     8,
+     60,
+     24,
+     {.tp = 8, .dp = 2, .global_batch = 16, .micro_batch = 4, .zero = 1}},
+    {"gpt-3.6b",
+     "switch",
+     8,
+     8,
+     225,
+     0,
+     {.dp = 8, .global_batch = 32, .micro_batch = 2, .zero = 1}},
+    {"gpt-3.6b",
+     "switch",
+     8,
+     8,
+     10,
+     0,
+     {.dp = 8, .global_batch = 16, .micro_batch = 2, .zero = 3}},
+    {"gpt-3.6b", "switch", 16, 8, 225, 3, {.dp = 16, .global_batch = 16, .zero = 3}},
+    {"gpt-3.6b",
+     "switch",
+     16,
+     8,
+     225,
+     24,
+     {.pp = 2, .tp = 2, .dp = 4, .virtual_stages = 5, .global_batch = 32, .zero = 1, SP}},
+    {"gpt-3.6b",
+     "switch",
+     16,
+     8,
+     20,
+     24,
+     {.pp = 2, .tp = 4, .dp = 2, .virtual_stages = 3, .global_batch = 32, .zero = 1, SP}},
+    {"gpt-3.6b",
+     "switch",
+     16,
+     8,
+     225,
+     24,
+     {.pp = 8, .tp = 2, .global_batch = 32, .recompute = HALLEY_RECOMPUTE_FULL, SP}},
+    {"gpt-3.6b",
+     "switch",
+     16,
+     8,
+     20,
+     24,
+     {.pp = 4, .tp = 4, .global_batch = 32, .recompute = HALLEY_RECOMPUTE_FULL, SP}},
+    {"gpt-3.6b", "switch", 16, 8, 40, 24, {.pp = 4, .tp = 4, .global_batch = 32, SP}},
+    {"llama3-8b",
+     "switch",
+     16,
+     8,
+     20,
+     24,
+     {.cp = 8, .tp = 2, .global_batch = 8, .zero = 1, SP}},
+    {"llama3-8b",
+     "switch",
+     16,
+     8,
+     225,
+     24,
+     {.cp = 4, .tp = 2, .dp = 2, .global_batch = 8, .zero = 1, SP}},
+    {"qwen3-30b-a3b",
+     "fully-connected",
+     16,
+     8,
+     60,
+     24,
+     {.dp = 16, .ep = 8, .global_batch = 32, .zero = 1}},
+    {"mixtral-8x7b",
+     "fully-connected",
+     8,
+     8,
+     5,
+     0,
+     {.dp = 8, .ep = 8, .global_batch = 16, .zero = 1}},
+    {"mixtral-8x7b",
+     "fully-connected",
+     16,
+     8,
+     20,
+     24,
+     {.tp = 2, .dp = 8, .ep = 8, .global_batch = 16, .zero = 1, SP}},
+    {"gpt-7.5b",
+     "switch",
+     32,
+     8,
+     225,
+     24,
+     {.tp = 4, .pp = 2, .dp = 4, .virtual_stages = 2, .global_batch = 64, .zero = 1, SP}},
+    {"gpt-7.5b",
+     "switch",
+     32,
+     8,
+     225,
+     24,
+     {.tp = 4,
+      .pp = 4,
+      .dp = 2,
+      .schedule = HALLEY_SCHEDULE_GPIPE,
+      .global_batch = 64,
+      .zero = 1,
+      SP}},
+    {"gpt-7.5b", "switch", 16, 8, 225, 24, {.tp = 16, .global_batch = 8, SP}},
+    {"gpt-7.5b",
+     "switch",
+     16,
+     8,
+     225,
+     1,
+     {.tp = 8, .dp = 2, .global_batch = 8, .zero = 1, SP}},
+    {"gpt-7.5b", "switch", 16, 8, 225, 2, {.tp = 8, .dp = 2, .global_batch = 8, SP}},
+    {"gpt-3.6b",
+     "switch",
+     8,
+     8,
+     225,
+     0,
+     {.dp = 8, .global_batch = 16, .zero = 1, .offload = HALLEY_OFFLOAD_OPTIMIZER}},
+};
+enum { N_CASES = sizeof cases / sizeof *cases };
+
+static void write_cluster(const char *path, const agree_case *c)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f,
+            "name: agree\nnpus: %u\nnpu:\n  name: plain\n  peak: {bf16: 312 TFLOP/s}\n"
+            "  memory:\n    - {name: hbm, capacity: 80 GB, bandwidth: 2039 GB/s}\n"
+            "    - {name: cxl, kind: per-npu, capacity: 512 GB, bandwidth: 64 GB/s}\n"
+            "network:\n  - {topology: %s, size: %u, bandwidth: %g GB/s, latency: 1 us}\n",
+            c->n, c->topology, c->domain, c->up);
+    if (c->n > c->domain)
+        fprintf(f,
+                "  - {topology: switch, size: %u, bandwidth: %g GB/s, latency: 5 us}\n",
+                c->n / c->domain, c->out);
+    const bool one = c->n == c->domain;
+    fprintf(f, "system: {algorithms: [%s], all-to-all: [%s]}\n",
+            one ? "ring" : "ring, ring", one ? "direct" : "direct, direct");
+    fclose(f);
+}
+
+/* Communication hides where the traces let it, and nowhere else. */
+static halley_stack plain_stack(void)
+{
+    halley_stack s;
+    halley_stack_default(&s);
+    s.k[HALLEY_K_TP_HIDDEN] = s.k[HALLEY_K_CP_HIDDEN] = s.k[HALLEY_K_EP_HIDDEN] = 0;
+    s.k[HALLEY_K_SP_EXTRA] = 0;
+    s.k[HALLEY_K_EP_TIME] = s.k[HALLEY_K_NETWORK] = 1;
+    s.k[HALLEY_K_PP_HIDDEN] = s.k[HALLEY_K_DP_HIDDEN] = 1;
+    s.k[HALLEY_K_FSDP_DRAG] = 0;
+    return s;
+}
+
+static void check(halley_status status, const halley_error *err)
+{
+    if (status != HALLEY_OK)
+        fail_msg("%s", err->text);
+}
+
+static double simulate(const char *prefix, const char *cluster_path)
+{
+    char groups[256];
+    halley_error err = {0};
+    halley_cluster *cluster = NULL;
+    halley_trace_set *traces = NULL;
+    halley_result *result = NULL;
+    snprintf(groups, sizeof groups, "%s.comm_group.json", prefix);
+    check(halley_cluster_load(&cluster, cluster_path, &err), &err);
+    check(halley_cluster_load_groups(cluster, groups, &err), &err);
+    check(halley_trace_set_load(&traces, &prefix, 1, NULL, &err), &err);
+    check(halley_sim_run(&result, traces, cluster, NULL, &err), &err);
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < halley_result_ranks(result); i++) {
+        const uint64_t finish = halley_result_rank(result, i).finish;
+        last = finish > last ? finish : last;
+    }
+    const double seconds = (double)last / halley_result_ticks_per_s(result);
+    halley_result_free(result);
+    halley_trace_set_free(traces);
+    halley_cluster_free(cluster);
+    return seconds;
+}
+
+static void clean(const char *folder)
+{
+    char command[256];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* Estimated and simulated seconds, and the share of the first that is communication. */
+static void both(const agree_case *c, double *estimated, double *simulated, double *comm)
+{
+    char folder[] = "/tmp/halley-agree-XXXXXX", cluster[64], prefix[64];
+    halley_error err = {0};
+    halley_model model;
+    halley_platform platform;
+    halley_plan plan = c->plan;
+    const halley_stack stack = plain_stack();
+    assert_non_null(mkdtemp(folder));
+    snprintf(cluster, sizeof cluster, "%s/cluster.yaml", folder);
+    snprintf(prefix, sizeof prefix, "%s/step", folder);
+    write_cluster(cluster, c);
+    check(halley_model_load(&model, c->model, &err), &err);
+    check(halley_platform_load(&platform, cluster, &err), &err);
+    check(halley_plan_check(&plan, &model, c->n, &err), &err);
+    halley_estimate e;
+    halley_estimate_run(&e, &model, &plan, &platform, &stack);
+    check(halley_plan_trace_save(prefix, &model, &plan, &platform, &stack, NULL, &err),
+          &err);
+    *estimated = e.step_s;
+    *simulated = simulate(prefix, cluster);
+    *comm = 0;
+    for (int i = HALLEY_PART_TP; i <= HALLEY_PART_DP; i++)
+        *comm += e.part_s[i] / e.step_s;
+    clean(folder);
+}
+
+static void estimate_and_simulation_agree_within_three_percent(void **state)
+{
+    (void)state;
+    uint32_t n_talking = 0;
+    bool ok = true;
+    for (size_t i = 0; i < N_CASES; i++) {
+        double estimated, simulated, comm;
+        both(&cases[i], &estimated, &simulated, &comm);
+        n_talking += comm > 0.3;
+        const double off = simulated / estimated - 1;
+        printf("%2zu %-14s estimated %.4f s, simulated %.4f s: %+.1f %%, %.0f %% talk\n",
+               i, cases[i].model, estimated, simulated, 100 * off, 100 * comm);
+        ok &= fabs(off) <= 0.03;
+    }
+    assert_true(ok);
+    assert_true(n_talking >= 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(estimate_and_simulation_agree_within_three_percent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
