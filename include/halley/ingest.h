@@ -98,6 +98,33 @@ halley_status halley_trace_link_ranks(halley_trace_set **out,
                                       const char *device_pattern,
                                       const halley_link_opts *opts, halley_error *err);
 
+/* How to turn a workload file of ASTRA-sim 1.0 into traces; {0} is the default. */
+typedef struct halley_text_opts {
+    uint32_t n_npus;   /* 0 = 1, or the model-parallel group if the file has one */
+    uint32_t n_passes; /* training steps; 0 = 1 */
+    /* Byte for byte what Chakra's text converter writes, defects included: no
+     * communication becomes an all-reduce of 0 bytes, nanoseconds are taken for
+     * microseconds, ids run on over the NPUs. */
+    bool chakra;
+} halley_text_opts;
+
+/* Does the file start as a workload file of ASTRA-sim 1.0 or COMET does? */
+bool halley_text_recognise(const char *path);
+/*
+ * Its traces, one per NPU; equal ones are held once. All kinds of parallelism that
+ * ASTRA-sim 1.0 has are read, and COMET's 18 columns (operations and bytes beside
+ * cycles). On success *out is the caller's. Errors name file and line.
+ */
+halley_status halley_text_load(halley_trace_set **out, const char *path,
+                               const halley_text_opts *opts, halley_error *err);
+
+/*
+ * The process groups that the traces of a set declare, in a file as ASTRA-sim reads them:
+ * {"1": [0, 1], …}. *n_groups (may be NULL) is how many; with none, no file is written.
+ */
+halley_status halley_groups_save(const halley_trace_set *set, const char *path,
+                                 uint32_t *n_groups, halley_error *err);
+
 #ifdef __cplusplus
 }
 #endif

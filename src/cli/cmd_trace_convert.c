@@ -2,13 +2,14 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/traces.h"
+#include "halley/ingest.h"
 
 #include <stdlib.h>
 
 typedef struct convert_options {
     uint32_t to;
-    bool lossy;
-    uint32_t threads;
+    bool lossy, chakra;
+    uint32_t threads, npus, passes;
 } convert_options;
 
 static const cli_option options[] = {
@@ -29,6 +30,22 @@ static const cli_option options[] = {
      .metavar = "N",
      .offset = offsetof(convert_options, threads),
      .doc = "files written at a time (default: one per core)"},
+    {.name = "npus",
+     .letter = 'n',
+     .kind = CLI_U32,
+     .metavar = "N",
+     .offset = offsetof(convert_options, npus),
+     .doc = "text workloads: traces to make (default: one model-parallel group, or 1)"},
+    {.name = "passes",
+     .kind = CLI_U32,
+     .metavar = "N",
+     .offset = offsetof(convert_options, passes),
+     .doc = "text workloads: training steps (default: 1)"},
+    {.name = "chakra",
+     .kind = CLI_FLAG,
+     .offset = offsetof(convert_options, chakra),
+     .doc = "text workloads: byte for byte what Chakra's converter writes, defects "
+            "included"},
     {0},
 };
 
@@ -36,17 +53,25 @@ static halley_status run(cli_call *call, halley_error *err)
 {
     const convert_options *o = call->options;
     halley_trace_set *set = NULL;
-    TRY(traces_load(&set, call, 0, 1, err));
+    const bool is_text = halley_text_recognise(call->args[0]);
+    const halley_text_opts text = {
+        .n_npus = o->npus, .n_passes = o->passes, .chakra = o->chakra};
+    if (is_text)
+        TRY(halley_text_load(&set, call->args[0], &text, err));
+    else
+        TRY(traces_load(&set, call, 0, 1, err));
     const uint32_t n = halley_trace_set_count(set);
-    char *stem = traces_stem(halley_trace_set_path(set, 0));
+    char *stem = traces_stem(is_text ? call->args[0] : halley_trace_set_path(set, 0));
     const traces_output output = {.path = call->args[1],
                                   .form = (traces_form)o->to,
                                   .lossy = o->lossy,
-                                  .one = n == 1 && traces_is_file(call),
+                                  .one = n == 1 && !is_text && traces_is_file(call),
                                   .stem = stem,
                                   .n_threads = o->threads};
-    const halley_status status =
+    halley_status status =
         stem == NULL ? error_nomem(err) : traces_save(set, &output, NULL, call, err);
+    if (status == HALLEY_OK && is_text)
+        status = traces_save_groups(set, call->args[1], call, err);
     free(stem);
     halley_trace_set_free(set);
     return status;
@@ -56,6 +81,8 @@ static const cli_example examples[] = {
     {"halley trace convert chakra.0.et chakra.json", "one valid JSON document"},
     {"halley trace convert chakra.json back.et.gz", NULL},
     {"halley trace convert --to jsonl gpt lines", "gpt.0.et ... to lines.0.jsonl ..."},
+    {"halley trace convert -n 16 --passes 2 resnet50.txt resnet50",
+     "a workload of ASTRA-sim 1.0"},
     {"halley trace convert old/ new/", "a folder with old schemas to the current one"},
     {0},
 };
@@ -70,7 +97,12 @@ const cli_command cmd_trace_convert = {
         "set.\n\n"
         "Read, whatever the name: .et of schema v0.0.4 / 1.0.0 and of v0.0.1 to v0.0.3, "
         "gzipped or not, protobuf-JSON as one document, as lines or as Chakra's "
-        "jsonizer writes it, and workload_graph JSON.\n\n"
+        "jsonizer writes it, workload_graph JSON, and workload files of ASTRA-sim 1.0 "
+        "and "
+        "COMET: MICRO, DATA, MODEL, HYBRID_DATA_MODEL, HYBRID_MODEL_DATA, HYBRID_DLRM, "
+        "HYBRID_TRANSFORMER, HYBRID_TRANSFORMER_FWD_IN_BCKWD, HYBRID_CUSTOMIZED and "
+        "DISTRIBUTED_INFERENCE become OUT.0.et and so on for --npus NPUs, with "
+        "OUT.comm_group.json where there are groups.\n\n"
         "A file becomes the file OUT, in the form its name asks for: .et, .et.gz, .json "
         "(one document), .jsonl (an object a line). A set becomes OUT.0.et and so on, "
         "or, when OUT is a folder or ends in /, files in it under their old names. --to "

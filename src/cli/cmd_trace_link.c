@@ -334,6 +334,8 @@ static halley_status run(cli_call *call, halley_error *err)
                                   .one = !o->ranks,
                                   .n_threads = o->threads};
     halley_status status = traces_save(set, &output, NULL, call, err);
+    if (status == HALLEY_OK && o->ranks)
+        status = traces_save_groups(set, o->out, call, err);
     if (status == HALLEY_OK)
         status = write_report(call, reports, halley_trace_set_count(set), form, err);
     free(reports);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/pool.h"
+#include "halley/ingest.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -235,5 +236,22 @@ halley_status traces_save(const halley_trace_set *set, const traces_output *outp
         remove_made(&s);
     free(s.made);
     free(s.n_dropped);
+    return status;
+}
+
+halley_status traces_save_groups(const halley_trace_set *set, const char *prefix,
+                                 cli_call *call, halley_error *err)
+{
+    (void)call;
+    const size_t n = strlen(prefix);
+    const bool in_folder = n > 0 && prefix[n - 1] == '/';
+    strbuf path = {0};
+    strbuf_printf(&path, "%s%scomm_group.json", prefix,
+                  in_folder                ? ""
+                  : file_is_folder(prefix) ? "/"
+                                           : ".");
+    const halley_status status =
+        path.failed ? error_nomem(err) : halley_groups_save(set, path.at, NULL, err);
+    strbuf_fini(&path);
     return status;
 }

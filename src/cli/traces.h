@@ -59,6 +59,11 @@ typedef struct traces_output {
 halley_status traces_save(const halley_trace_set *set, const traces_output *output,
                           const bool *only, cli_call *call, halley_error *err);
 
+/* PREFIX.comm_group.json with the groups that the traces declare, if any. `prefix` is
+ * what the set was saved as. */
+halley_status traces_save_groups(const halley_trace_set *set, const char *prefix,
+                                 cli_call *call, halley_error *err);
+
 /* The name that files of a set have in common: "dir/name.0.et" gives "name". The
  * caller's, to free(); NULL when memory ran out. */
 char *traces_stem(const char *path);

@@ -59,3 +59,17 @@ $ halley trace convert --to xml a b
 ! halley: --to must be one of name, et, et.gz, json, jsonl, chakra-json; is 'xml'
 ! see 'halley trace convert --help'
 ? 2
+
+## a workload of ASTRA-sim 1.0 becomes a trace per NPU, with its groups beside
+$ halley trace convert -n 4 $DATA/text/comet.txt step; ls
+> step.0.et
+> step.1.et
+> step.2.et
+> step.3.et
+> step.comm_group.json
+$ halley trace check step
+> step: 4 ranks, 0 errors, 0 warnings, {*}
+
+## with --chakra it is the bytes of Chakra's converter
+$ halley trace convert --chakra -n 2 --passes 2 $DATA/text/synth_dlrm_enh.txt o
+$ cmp o.0.et $DATA/text/synth_dlrm_enh.n2p2.0.et; cmp o.1.et $DATA/text/synth_dlrm_enh.n2p2.1.et

@@ -18,6 +18,7 @@ $ halley trace link --ranks $DATA/recording/host.%d.json $DATA/recording/device.
 $ ls; halley trace check step
 > step.0.et
 > step.1.et
+> step.comm_group.json
 > step: 2 ranks, 0 errors, 0 warnings, 2 notes (--notes lists them)
 
 ## gzipped recordings are read as they are
