@@ -117,7 +117,8 @@ halley_status halley_platform_load(halley_platform *out, const char *name,
     conf_file file;
     TRY(cluster_preset_load(&file, "platforms", name, err));
     const bool cluster =
-        file.root->kind == CONF_MAP && conf_find(file.root, "network") != NULL;
+        file.root->kind == CONF_MAP &&
+        (conf_find(file.root, "network") != NULL || conf_find(file.root, "npus") != NULL);
     const halley_status status = cluster ? cluster_platform_from_own(out, &file, err)
                                          : read_platform(out, &file, err);
     conf_fini(&file);

@@ -72,3 +72,17 @@ $ halley estimate -m gpt-3.6b -c dgx-a100:8 --tp 2 --pp 2 --virtual 3 --global-b
 > step: 8 ranks, 0 errors, 0 warnings, {*}
 $ ls | wc -l
 > 9
+
+## a cluster file serves, too, and must have a network with units
+$ printf 'npus: 8\nnpu: A100-SXM4-80GB\nnetwork:\n  - {topology: switch, size: 8, bandwidth: 300 GB/s, latency: 1 us}\n' > c.yaml; halley estimate -m gpt-3.6b -c c.yaml --tp 8 --global-batch 8 --csv | head -2
+> what,value
+> step_s,{*}
+$ printf 'npus: 8\nnpu: A100-SXM4-80GB\n' > c.yaml; halley estimate -m gpt-3.6b -c c.yaml --tp 8
+! halley: c.yaml:{*}network{*}
+? 1
+$ printf 'npus: 8\nnpu: A100-SXM4-80GB\nnetwork:\n  - {size: 8, bandwidth: 300}\n' > c.yaml; halley estimate -m gpt-3.6b -c c.yaml --tp 8
+! halley: c.yaml:4:{*}unit{*}
+? 1
+$ printf 'npus: 9\nnpu: A100-SXM4-80GB\nnetwork:\n  - {size: 8, bandwidth: 300 GB/s}\n' > c.yaml; halley estimate -m gpt-3.6b -c c.yaml --tp 8
+! halley: c.yaml:4:{*}the dimensions multiply to 8 NPUs, the file says 9
+? 1
