@@ -263,7 +263,7 @@ static halley_status take_attr_key(json_trace *j, uint32_t *seen, halley_attr *a
     const str key = j->r.text;
     const bool is_name = json_key_is(key, "name");
     const bool is_doc = json_key_is(key, "doc_string");
-    const halley_attr_kind kind = is_name || is_doc ? 0 : kind_of_key(key);
+    const halley_attr_kind kind = is_name || is_doc ? HALLEY_ATTR_NONE : kind_of_key(key);
     if (!is_name && !is_doc && kind == HALLEY_ATTR_NONE)
         return json_bad(j, "this key is not in Chakra's attribute schema");
     if (is_name || is_doc)

@@ -86,9 +86,9 @@ static halley_status list_folder(found_array *files, const char *folder,
 {
     DIR *const dir = opendir(*folder ? folder : ".");
     if (!dir) {
-        error_errno(err, "open this folder", errno);
+        const halley_status status = error_errno(err, "open this folder", errno);
         error_at_file(err, folder);
-        return HALLEY_EIO;
+        return status;
     }
     halley_status status = HALLEY_OK;
     const struct dirent *entry;
