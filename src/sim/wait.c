@@ -57,7 +57,7 @@ static void describe_collective(char *to, size_t size, const sim *s, uint32_t ra
             continue;
         const uint32_t other = sim_member_rank(s, o, absent);
         const bool uneven =
-            o->group == 0 && s->cluster->n_groups > 0 &&
+            s->cluster->astra && o->group == 0 && s->cluster->n_groups > 0 &&
             s->streams.world_streams[rank] != s->streams.world_streams[other];
         snprintf(to, size,
                  "%s of %llu bytes%s, to which %u of %u members have not come, the first "
