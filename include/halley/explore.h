@@ -131,6 +131,14 @@ typedef struct halley_slice {
     halley_candidate *best; /* values without a feasible design are left out */
 } halley_slice;
 
+/* One of the best designs, simulated; the i-th of them belongs to best[i]. */
+typedef struct halley_verification {
+    bool done;
+    double estimated_s, simulated_s; /* of what was simulated */
+    uint32_t dp, simulated_dp;       /* replicas of the design; of the simulation */
+    char note[160];                  /* fewer replicas, or why it was not done */
+} halley_verification;
+
 typedef struct halley_exploration {
     double n_designs;                 /* in the space */
     uint64_t n_evaluated, n_feasible; /* counting refusals */
@@ -151,6 +159,8 @@ typedef struct halley_exploration {
     halley_heat *heats;
     uint32_t n_slices;
     halley_slice *slices; /* of axes with 2 to 24 values */
+    uint32_t n_verified;
+    halley_verification *verified;
     bool has_baseline;
     halley_candidate baseline;
     double seconds; /* taken; not part of any result */

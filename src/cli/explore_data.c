@@ -130,6 +130,17 @@ halley_status explore_write_json(const halley_study *s, const halley_exploration
         candidate_json(&j, "baseline", s, &e->baseline, true);
     axes_json(&j, s, e);
     sensitivities_json(&j, s, e);
+    report_json_array(&j, "verified");
+    for (uint32_t i = 0; i < e->n_verified; i++) {
+        const halley_verification *v = &e->verified[i];
+        report_json_flat_object(&j, NULL);
+        report_json_u64(&j, "id", e->best[i].id);
+        report_json_double(&j, "estimated_s", v->done ? v->estimated_s : NAN);
+        report_json_double(&j, "simulated_s", v->done ? v->simulated_s : NAN);
+        report_json_text(&j, "note", str_from(v->note));
+        report_json_end(&j);
+    }
+    report_json_end(&j);
     report_json_array(&j, "refusals");
     for (uint32_t i = 0; i < e->n_refusals; i++) {
         report_json_flat_object(&j, NULL);

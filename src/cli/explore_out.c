@@ -203,6 +203,35 @@ static halley_status write_sensitivities(const halley_study *s,
     return finish(&t, to, err);
 }
 
+static halley_status write_verified(const halley_exploration *e, FILE *to,
+                                    halley_error *err)
+{
+    static const char *const titles[] = {"Best", "Estimated", "Simulated", "Gap", "Note"};
+    sheet t = {.n = 0};
+    if (e->n_verified == 0)
+        return HALLEY_OK;
+    fprintf(to, "\nVerified by simulation\n\n");
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        add_column(&t, titles[i]);
+    t.columns[4].max_width = 100;
+    t.table = report_table_new(t.columns, t.n);
+    if (!t.table)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < e->n_verified; i++) {
+        const halley_verification *v = &e->verified[i];
+        char text[64];
+        snprintf(text, sizeof text, "%u", i + 1);
+        cell(&t, text);
+        metric_cell(&t, HALLEY_METRIC_STEP_TIME, v->done ? v->estimated_s : NAN);
+        metric_cell(&t, HALLEY_METRIC_STEP_TIME, v->done ? v->simulated_s : NAN);
+        snprintf(text, sizeof text, "%+.1f %%",
+                 v->done ? 100 * (v->simulated_s / v->estimated_s - 1) : 0);
+        cell(&t, v->done ? text : "-");
+        cell(&t, v->note);
+    }
+    return finish(&t, to, err);
+}
+
 halley_status explore_write_text(const halley_study *s, const halley_exploration *e,
                                  uint32_t top, FILE *to, halley_error *err)
 {
@@ -223,6 +252,7 @@ halley_status explore_write_text(const halley_study *s, const halley_exploration
                 most < e->n_front ? ", the first of them" : "");
         TRY(write_candidates(s, e, e->front, most, to, err));
     }
+    TRY(write_verified(e, to, err));
     TRY(write_sensitivities(s, e, to, err));
     for (uint32_t i = 0; i < e->n_breaks; i++)
         fprintf(to, "\n%s\n  %s\n", e->breaks[i].question, e->breaks[i].answer);

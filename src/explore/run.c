@@ -8,6 +8,7 @@
 #include "explore/run_state.h"
 #include "explore/search.h"
 #include "explore/share.h"
+#include "explore/verify.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -400,7 +401,8 @@ static halley_status finish(halley_exploration *e, explore_run *r, halley_error 
     qsort(e->refusals, e->n_refusals, sizeof *e->refusals, most_first);
     TRY(copy_sums(e, r, err));
     TRY(slices(e, s, w, err));
-    return explore_answer(e, s, w, err);
+    TRY(explore_answer(e, s, w, err));
+    return explore_verify(e, s, w, err);
 }
 
 halley_status halley_explore_run(halley_exploration **out, const halley_study *study,
@@ -465,6 +467,7 @@ void halley_exploration_free(halley_exploration *e)
         free(e->slices[i].best);
     free(e->slices);
     free(e->sensitivities);
+    free(e->verified);
     free(e->breaks);
     free(e);
 }

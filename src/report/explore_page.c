@@ -257,6 +257,37 @@ static void details(strbuf *to, const figure_source *s)
         detail(to, s, &s->e->best[i], i + 1);
 }
 
+static void verified(strbuf *to, const figure_source *s)
+{
+    const halley_exploration *e = s->e;
+    if (e->n_verified == 0)
+        return;
+    heading(to, "Verified by simulation",
+            "The best designs once more, message by message. Where fewer replicas were "
+            "simulated, both times are of that smaller run.");
+    add(to, "<div class=\"wide\"><table><tr><th>Design</th><th class=\"n\">Estimated</th>"
+            "<th class=\"n\">Simulated</th><th class=\"n\">Gap</th><th>Note</th></tr>");
+    for (uint32_t i = 0; i < e->n_verified; i++) {
+        const halley_verification *v = &e->verified[i];
+        char a[64] = "–", b[64] = "–", gap[32] = "–";
+        if (v->done) {
+            halley_metric_format(a, sizeof a, HALLEY_METRIC_STEP_TIME, v->estimated_s);
+            halley_metric_format(b, sizeof b, HALLEY_METRIC_STEP_TIME, v->simulated_s);
+            snprintf(gap, sizeof gap, "%+.1f %%",
+                     100 * (v->simulated_s / v->estimated_s - 1));
+        }
+        add(to, "<tr><td>");
+        label(to, s, &e->best[i]);
+        strbuf_printf(to,
+                      "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
+                      "class=\"n\">%s</td><td class=\"w\">",
+                      a, b, gap);
+        escaped(to, v->note);
+        add(to, "</td></tr>");
+    }
+    add(to, "</table></div>");
+}
+
 static void refusals(strbuf *to, const figure_source *s)
 {
     const halley_exploration *e = s->e;
@@ -296,6 +327,7 @@ static void page(strbuf *to, const figure_source *s, const char *version)
         sensitivity(to, s);
         trade_off(to, s);
         memory(to, s);
+        verified(to, s);
         details(to, s);
     }
     refusals(to, s);
@@ -305,7 +337,8 @@ static void page(strbuf *to, const figure_source *s, const char *version)
     add(to, "<pre>");
     escaped(to, halley_study_text(s->study));
     strbuf_printf(to,
-                  "</pre><footer>halley %s. Times are estimates in closed form.</footer>"
+                  "</pre><footer>halley %s. Times are estimates in closed form unless "
+                  "they are called simulated.</footer>"
                   "</main><div id=\"tip\"></div><script>",
                   version);
     add(to, explore_js);

@@ -124,3 +124,11 @@ $ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nvary: {cluster.npu.mem
 $ halley explore s.yaml
 ! halley: s.yaml: no memory tier is called "xcl"; give its capacity, too, to add it
 ? 1
+
+## the best are verified by simulation, large ones with fewer replicas
+$ printf 'name: s\nmodel: gpt-1.7b\ncluster: dgx-a100:256\nplan: {global-batch: 256, tp: 8, pp: 1, recompute: full}\nvary: {plan.micro-batch: [1, 2]}\nverify: 1\n' > s.yaml
+$ halley explore s.yaml | sed -n '/Verified/,/^1/p'
+> Verified by simulation
+>
+> Best  Estimated  Simulated  Gap {*} Note
+> 1     {*} ms {*} ms {*} % {*} 16 of 32 data-parallel replicas

@@ -1,0 +1,12 @@
+/* explore/verify.h - the best designs once more, by simulation. */
+#ifndef EXPLORE_VERIFY_H
+#define EXPLORE_VERIFY_H
+
+#include "explore/worker.h"
+
+/* Simulate the first designs of `e` and write down the gap to their estimates. A design
+ * that cannot be simulated is listed with the reason; it is no failure. */
+halley_status explore_verify(halley_exploration *e, const halley_study *s,
+                             explore_worker *w, halley_error *err);
+
+#endif
