@@ -309,6 +309,11 @@ static bool take_collective(check_one *to, const check_place *at, const trace_ro
     if (trace_roles_has(r, TRACE_ROLE_PG_NAME) &&
         r->at[TRACE_ROLE_PG_NAME].kind != HALLEY_ATTR_STRING)
         return true;
+    /* With its own size for every member, the sum may differ from rank to rank. */
+    halley_attr sizes;
+    if (c.type == HALLEY_COLL_ALL_TO_ALL &&
+        halley_node_find_attr(&sizes, at->trace, node, "comm_sizes"))
+        c.size_bytes = 0;
     return array_push(&to->collectives, c);
 }
 

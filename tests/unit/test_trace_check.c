@@ -375,6 +375,21 @@ static void collectives_agree_across_the_ranks_of_their_group(void **state)
     }
 }
 
+static void an_uneven_all_to_all_may_differ_in_size(void **state)
+{
+    (void)state;
+    halley_trace *traces[2];
+    for (int rank = 0; rank < 2; rank++) {
+        halley_builder *b = make_start();
+        make_coll(b, 10, HALLEY_COLL_ALL_TO_ALL, 8 + rank, NULL);
+        const halley_attr sizes = {.name = text("comm_sizes"),
+                                   .kind = HALLEY_ATTR_INT64_LIST};
+        halley_builder_attr(b, &sizes);
+        traces[rank] = make_finish(b);
+    }
+    is_sound(check(make_set(traces, 2)));
+}
+
 static void an_order_that_nothing_forces_is_a_warning(void **state)
 {
     (void)state;
@@ -580,6 +595,7 @@ int main(void)
         cmocka_unit_test(sends_and_receives_match_by_all_four_and_how_often),
         cmocka_unit_test(a_send_from_another_rank_than_its_own_is_reported),
         cmocka_unit_test(collectives_agree_across_the_ranks_of_their_group),
+        cmocka_unit_test(an_uneven_all_to_all_may_differ_in_size),
         cmocka_unit_test(an_order_that_nothing_forces_is_a_warning),
         cmocka_unit_test(declared_members_must_take_part_and_others_must_not),
         cmocka_unit_test(a_file_of_groups_decides_membership),
