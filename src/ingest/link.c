@@ -241,7 +241,7 @@ static void graph_fini(link_graph *g)
     array_fini(&g->edges);
 }
 
-static halley_status link_graph_build(link_job *job, halley_error *err)
+halley_status link_job_build(link_job *job, halley_error *err)
 {
     link_graph *const g = &job->graph;
     *g = (link_graph){.host = &job->host,
@@ -272,7 +272,7 @@ halley_status link_job_run(link_job *job, halley_error *err)
     TRY(host_read(&job->host, job->host_path, err));
     if (job->device_path)
         TRY(device_read(&job->device, job->device_path, err));
-    return link_graph_build(job, err);
+    return link_job_build(job, err);
 }
 
 void link_job_fini(link_job *job)

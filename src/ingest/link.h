@@ -96,6 +96,8 @@ typedef struct link_job {
 } link_job;
 /* Read and link; then, once, link_emit(&job->graph). link_job_fini also on failure. */
 halley_status link_job_run(link_job *job, halley_error *err);
+/* The second half of it: link what has been read. */
+halley_status link_job_build(link_job *job, halley_error *err);
 void link_job_fini(link_job *job);
 
 /* Which event is which host node's. EINVAL: nothing matches. */

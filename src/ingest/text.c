@@ -261,6 +261,12 @@ static halley_status read_all(cursor *c, text_file *file, bool strict, arguments
 halley_status text_read(text_file *file, const char *path, bool strict, halley_error *err)
 {
     TRY(file_input_open(&file->in, path, err));
+    return text_parse(file, path, strict, err);
+}
+
+halley_status text_parse(text_file *file, const char *path, bool strict,
+                         halley_error *err)
+{
     cursor c = {{(const char *)file->in.at, file->in.n}, 0, path, err};
     arguments args = {0};
     const halley_status status = read_all(&c, file, strict, &args);

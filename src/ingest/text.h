@@ -47,6 +47,9 @@ typedef struct text_file {
 /* {0} before; text_fini after, also when this fails. `strict`: as many layers as said. */
 halley_status text_read(text_file *file, const char *path, bool strict,
                         halley_error *err);
+/* The same, of a file that is open in file->in already. */
+halley_status text_parse(text_file *file, const char *path, bool strict,
+                         halley_error *err);
 void text_fini(text_file *file);
 /* The collective a name stands for; false: none. */
 bool text_comm_type(str name, halley_coll_type *out);
