@@ -46,6 +46,9 @@ static halley_status store_error(const explore_store *st, const char *doing,
         status = error_nomem(err);
     else if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
         status = error_set(err, HALLEY_EFORMAT, "this is no store of halley's");
+    else if (code == SQLITE_IOERR)
+        error_set(err, status, "cannot %s: %s", doing,
+                  strerror(sqlite3_system_errno(st->db)));
     else
         error_set(err, status, "cannot %s: %s", doing, sqlite3_errmsg(st->db));
     error_at_file(err, st->path);

@@ -10,7 +10,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 860, LEFT = 250, RIGHT = 84, ROW = 30, BAR = 20, N_PATTERNS = 5 };
+enum {
+    WIDTH = 860,
+    LEFT = 250,
+    RIGHT = 84,
+    ROW = 30,
+    BAR = 20,
+    N_PATTERNS = 5,
+    MOST_NAMED = 12
+};
 
 static void text(strbuf *to, double x, double y, const char *class, str words)
 {
@@ -93,7 +101,8 @@ void figure_label(strbuf *to, const figure_source *s, const halley_candidate *c)
     bool first = true;
     for (uint32_t i = 0; i < halley_study_axes(s->study); i++) {
         const halley_axis *a = halley_study_axis(s->study, i);
-        if (a->n < 2)
+        /* Plans that were chosen tell designs apart only when nothing else varies. */
+        if (a->n < 2 || (a->inner && !first))
             continue;
         strbuf_add(to, first ? STR("") : STR(", "));
         if (!says_enough(a))
@@ -235,9 +244,12 @@ static void bar(strbuf *to, const figure_source *s, const stack *k,
     const double total = bar_length(k, c);
     figure_label(&label, s, c);
     const str words = strbuf_str(&label);
-    const size_t most = 38;
-    text(to, LEFT - 10, y + BAR - 5, "end lab",
-         (str){words.at, words.n > most ? most : words.n});
+    const size_t most = 33;
+    if (words.n > most) {
+        label.n = most;
+        strbuf_add(&label, STR("\xe2\x80\xa6"));
+    }
+    text(to, LEFT - 10, y + BAR - 5, "end lab", strbuf_str(&label));
     to->failed |= label.failed;
     strbuf_fini(&label);
     for (uint32_t i = 0; i < k->n_parts; i++) {
@@ -249,7 +261,13 @@ static void bar(strbuf *to, const figure_source *s, const stack *k,
         x += v * scale;
     }
     halley_metric_format(value, sizeof value, k->total, total);
-    text(to, x + 6, y + BAR - 5, "num", str_from(value));
+    /* Not on top of the mark. */
+    const double mark = LEFT + c->capacity_bytes * scale;
+    const bool close = k->total == HALLEY_METRIC_MEMORY && mark > x && mark < x + 70;
+    text(to, (close ? mark : x) + 6, y + BAR - 5, "num", str_from(value));
+    if (k->total == HALLEY_METRIC_MEMORY)
+        strbuf_printf(to, "<path d=\"M%.1f %.1fv%d\" class=\"mark\"/>", mark, y - 4,
+                      ROW - 2);
 }
 
 static void stacked(strbuf *to, const figure_source *s, const stack *k,
@@ -269,13 +287,7 @@ static void stacked(strbuf *to, const figure_source *s, const stack *k,
     const double top = 22.0 * rows + 14;
     for (uint32_t i = 0; i < n; i++)
         bar(&bars, s, k, &list[i], top + i * ROW, scale);
-    if (capacity > 0) {
-        const double x = LEFT + capacity * scale, foot = top + n * ROW;
-        strbuf_printf(&bars, "<path d=\"M%.1f %.1fV%.1f\" class=\"mark\"/>", x, top - 4,
-                      foot);
-        text(&bars, x, foot + 13, "mid key", STR("local memory"));
-    }
-    open_svg(to, WIDTH, top + n * ROW + (capacity > 0 ? 20 : 2), k->title);
+    open_svg(to, WIDTH, top + n * ROW + 2, k->title);
     strbuf_add(to, strbuf_str(&bars));
     strbuf_add(to, STR("</svg>"));
     to->failed |= bars.failed;
@@ -509,5 +521,15 @@ void figure_pareto(strbuf *to, const figure_source *s)
         point(to, s, &p, &e->best[i], "other");
     for (uint32_t i = 0; i < e->n_front; i++)
         point(to, s, &p, &e->front[i], "front");
+    for (uint32_t i = 0; i < e->n_front && e->n_front <= MOST_NAMED; i++) {
+        strbuf words = {0};
+        figure_label(&words, s, &e->front[i]);
+        if (words.n < 26) {
+            const double x = place(&p, 0, e->front[i].objective[0], 110, WIDTH - 30);
+            const double y = place(&p, 1, e->front[i].objective[1], 330, 20);
+            text(to, x + 9, i % 2 ? y + 17 : y - 7, "key", strbuf_str(&words));
+        }
+        strbuf_fini(&words);
+    }
     strbuf_add(to, STR("</svg>"));
 }

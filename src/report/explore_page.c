@@ -112,9 +112,10 @@ static void tiles(strbuf *to, const figure_source *s)
     static const uint32_t shown[] = {HALLEY_METRIC_MFU, HALLEY_METRIC_TOKENS_PER_S,
                                      HALLEY_METRIC_MEMORY, HALLEY_METRIC_COST_PER_TOKEN};
     static const char *const names[] = {"of peak (MFU)", "tokens a second",
-                                        "memory of an NPU", "million tokens"};
+                                        "memory of an NPU", "a million tokens"};
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         halley_metric_format(value, sizeof value, shown[i], best->metrics[shown[i]]);
+        value[strcspn(value, "/")] = '\0';
         tile(to, value, names[i]);
     }
     add(to, "</div>");
@@ -212,8 +213,8 @@ static void memory(strbuf *to, const figure_source *s)
 {
     const uint32_t n = s->e->n_best < MOST_BARS ? s->e->n_best : MOST_BARS;
     heading(to, "Memory",
-            "Of the fullest stage, by class; what reaches beyond the dashed "
-            "line lies in expanded memory.");
+            "Of the fullest stage, by class; the dashed mark is local memory: what "
+            "reaches beyond it lies in expanded memory.");
     figure_open(to);
     figure_memory(to, s, s->e->best, n);
     add(to, "</div>");
