@@ -206,6 +206,13 @@ typedef struct halley_dry_run {
 halley_status halley_explore_dry_run(halley_dry_run *out, const halley_study *study,
                                      uint32_t threads, halley_error *err);
 
+/* The keys of a study file, from the table that reads it: false past the last. */
+typedef struct halley_study_key {
+    const char *key, *doc;
+    bool required;
+} halley_study_key;
+bool halley_study_keys(halley_study_key *out, size_t i);
+
 /* All parameters a study may vary, for help and manual: false past the last. */
 typedef struct halley_parameter {
     const char *path, *unit, *doc;

@@ -10,7 +10,7 @@
 typedef struct explore_options {
     uint32_t jobs, top;
     const char *store, *report, *plots;
-    bool resume, dry_run, parameters;
+    bool resume, dry_run, parameters, schema;
     cli_output output;
 } explore_options;
 
@@ -59,6 +59,10 @@ static const cli_option options[] = {
      .kind = CLI_FLAG,
      .offset = offsetof(explore_options, parameters),
      .doc = "list everything a study may vary"},
+    {.name = "schema",
+     .kind = CLI_FLAG,
+     .offset = offsetof(explore_options, schema),
+     .doc = "write the JSON schema of study files"},
     CLI_OUTPUT_OPTIONS(explore_options, output),
     {0},
 };
@@ -82,6 +86,47 @@ static halley_status list_parameters(report_form form, halley_error *err)
     const halley_status status = report_table_write(t, form, stdout, err);
     report_table_free(t);
     return status;
+}
+
+static void describe(report_json *j, const char *key, const char *doc, const char *unit)
+{
+    report_json_flat_object(j, key);
+    report_json_text(j, "description", str_from(doc));
+    if (unit && *unit)
+        report_json_text(j, "$comment", str_from(unit));
+    report_json_end(j);
+}
+
+/* From the tables that read study files; editors check and complete with it. */
+static halley_status write_schema(halley_error *err)
+{
+    report_json j;
+    halley_study_key k;
+    halley_parameter p;
+    report_json_init(&j, stdout);
+    report_json_object(&j, NULL);
+    report_json_text(&j, "$schema", STR("https://json-schema.org/draft/2020-12/schema"));
+    report_json_text(&j, "title", STR("halley study"));
+    report_json_text(&j, "type", STR("object"));
+    report_json_bool(&j, "additionalProperties", false);
+    report_json_flat_array(&j, "required");
+    for (size_t i = 0; halley_study_keys(&k, i); i++) {
+        if (k.required)
+            report_json_text(&j, NULL, str_from(k.key));
+    }
+    report_json_end(&j);
+    report_json_object(&j, "properties");
+    for (size_t i = 0; halley_study_keys(&k, i); i++)
+        describe(&j, k.key, k.doc, NULL);
+    report_json_end(&j);
+    report_json_object(&j, "$defs");
+    report_json_object(&j, "parameters");
+    for (size_t i = 0; halley_explore_parameter(&p, i); i++)
+        describe(&j, p.path, p.doc, p.unit);
+    report_json_end(&j);
+    report_json_end(&j);
+    report_json_end(&j);
+    return report_json_fini(&j, err);
 }
 
 static halley_status dry_run(const halley_study *s, const explore_options *o,
@@ -185,6 +230,8 @@ static halley_status run(cli_call *call, halley_error *err)
     TRY(cli_output_form(&form, call, &o->output, err));
     if (o->parameters)
         return list_parameters(form, err);
+    if (o->schema)
+        return write_schema(err);
     if (call->n_args != 1)
         return cli_usage(call, err, "name one study file");
     if (o->resume && !o->store)

@@ -45,6 +45,15 @@ static const conf_field study_fields[] = {
      NULL, "how many of the best to check by simulation"},
 };
 
+bool halley_study_keys(halley_study_key *out, size_t i)
+{
+    if (i >= sizeof study_fields / sizeof *study_fields)
+        return false;
+    *out = (halley_study_key){study_fields[i].key, study_fields[i].doc,
+                              study_fields[i].required};
+    return true;
+}
+
 static halley_status at_node(const halley_study *s, const conf_node *node,
                              halley_status status, halley_error *err)
 {

@@ -138,3 +138,7 @@ $ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 5
 $ (ulimit -f 400; trap '' XFSZ; halley explore s.yaml --store s.db > /dev/null)
 ! halley: s.db: cannot write the store: {*}
 ? 1
+
+## the schema knows every key and parameter
+$ halley explore --schema | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["required"], "vary" in d["properties"], "plan.tp" in d["$defs"]["parameters"])'
+> ['name', 'model', 'cluster'] True True
