@@ -1,6 +1,6 @@
 /*
  * The store. Rows are numbered by their design's number in the space, so that they are
- * appended in order (random keys cost four times as much at ten million rows); `key` is
+ * appended in order, not inserted at random places of the index; `key` is
  * the hash of the canonical design (its parameters as path=value, in any order), the same
  * in every store that varies the same parameters. The fingerprint is made of the results
  * of a few designs: a store written by another estimator, or with other presets, has

@@ -101,9 +101,10 @@ static halley_status compile_programs(sim *s, const halley_trace_set *traces)
         else if (fresh)
             status =
                 sim_program_init(&s->programs[s->n_programs++], trace, &opts, s->err);
-        if (status == HALLEY_OK && s->programs[id].n == 0)
-            status = error_set(s->err, HALLEY_EINVAL, "%s: the trace of rank %u is empty",
-                               halley_trace_path(trace), i);
+        if (status == HALLEY_OK && s->programs[id].n == 0) {
+            status = error_set(s->err, HALLEY_EINVAL, "the trace of rank %u is empty", i);
+            error_at_file(s->err, halley_trace_path(trace));
+        }
         s->ranks[i].program = &s->programs[id];
     }
     map64_fini(&seen);
