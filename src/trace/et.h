@@ -64,6 +64,7 @@ halley_status et_read(halley_trace **out, file_input *in, const char *path,
                       const halley_load_opts *opts, halley_error *err);
 /* The older schemas, recognised and converted (old.c). */
 typedef struct et_old_schema et_old_schema;
+enum { ET_OLD_SAMPLE = 32 }; /* messages looked at to recognise a schema */
 /* *out is NULL when the file is of none of them. */
 halley_status et_old_recognise(const et_old_schema **out, const uint8_t *at, size_t n,
                                halley_error *err);

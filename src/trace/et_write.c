@@ -200,6 +200,7 @@ static bool put_node(et_writer *w, uint32_t i)
     const trace_store *const s = &t->s;
     const uint32_t *const data = s->data_at.n ? t->data + s->data_at.at[i] : NULL;
     const uint32_t *const ctrl = s->ctrl_at.n ? t->ctrl + s->ctrl_at.at[i] : NULL;
+    const uint64_t *const values = s->values.n ? s->values.at + s->value_at.at[i] : NULL;
     const uint64_t type = (uint64_t)(int64_t)(int32_t)halley_node_type_of(t, i);
     return put_number(w, 1 << 3, halley_node_id(t, i)) && put_name(w, i) &&
            put_number(w, 3 << 3, type) &&
@@ -209,8 +210,7 @@ static bool put_node(et_writer *w, uint32_t i)
            put_number(w, 7 << 3, column_get(&s->durations, i)) &&
            put_io(w, 8 << 3 | WIRE_LEN, column_get(&s->inputs, i)) &&
            put_io(w, 9 << 3 | WIRE_LEN, column_get(&s->outputs, i)) &&
-           put_attrs(w, 10 << 3 | WIRE_LEN, s->shape.at[i],
-                     s->values.at + s->value_at.at[i]) &&
+           put_attrs(w, 10 << 3 | WIRE_LEN, s->shape.at[i], values) &&
            put_raw(w, s->extras.n ? halley_node_unknown(t, i) : (halley_bytes){"", 0});
 }
 
@@ -225,12 +225,37 @@ static bool put_meta(et_writer *w)
     return put_raw(w, halley_trace_metadata_unknown(w->t));
 }
 
+/*
+ * Without metadata, or with an empty one, unknown fields can make the first nodes look
+ * like an old schema's. Empty metadata rules that out for most, an empty version that is
+ * written out for all.
+ */
+static halley_status rule_out_old(et_writer *w, bool has_meta, halley_error *err)
+{
+    static const uint8_t empty[] = {0}, versioned[] = {2, 1 << 3 | WIRE_LEN, 0};
+    if (!array_reserve(&w->buf, FILE_PAD + sizeof versioned))
+        return error_nomem(err);
+    for (size_t step = has_meta ? 1 : 0; step < 2; step++) {
+        const et_old_schema *old;
+        TRY(et_old_recognise(&old, w->buf.at, w->buf.n, err));
+        if (!old)
+            break;
+        const size_t n_new = step == 0 ? sizeof empty : sizeof versioned;
+        memmove(w->buf.at + n_new, w->buf.at + step, w->buf.n - step);
+        memcpy(w->buf.at, step == 0 ? empty : versioned, n_new);
+        w->buf.n += n_new - step;
+    }
+    return HALLEY_OK;
+}
+
 static halley_status write_all(et_writer *w, halley_error *err)
 {
     const uint32_t n = w->t->s.n;
+    const uint32_t n_sample = n < ET_OLD_SAMPLE ? n : ET_OLD_SAMPLE;
     uint32_t guess = 1;
     /* A trace that was read without metadata is written without. */
     const bool has_meta = w->t->s.meta.present;
+    bool doubtful = true;
     for (uint64_t i = has_meta ? 0 : 1; i <= n; i++) {
         if (!room(w, 16))
             return error_nomem(err);
@@ -249,7 +274,12 @@ static halley_status write_all(et_writer *w, halley_error *err)
         if (!close_length(w, start, guess))
             return error_nomem(err);
         guess = wire_varint_size(length);
-        if (w->to && w->buf.n >= FLUSH_BYTES) {
+        doubtful &= i > 0 || length == 0;
+        if (doubtful && i == n_sample) {
+            TRY(rule_out_old(w, has_meta, err));
+            doubtful = false;
+        }
+        if (w->to && w->buf.n >= FLUSH_BYTES && !doubtful) {
             file_output_write(w->to, w->buf.at, w->buf.n);
             w->buf.n = 0;
         }

@@ -21,8 +21,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SAMPLE = 32 }; /* messages looked at to recognise a schema */
-
 /* One value field of an old attribute: which type tag goes with it, and what it becomes.
  */
 typedef struct old_value {
@@ -398,7 +396,8 @@ static bool fits(old_reader *r, const uint8_t *at, const uint8_t *end)
     const uint8_t *bytes;
     size_t n;
     bool fine = true, any = false;
-    for (int i = 0; i < SAMPLE && fine && next_message(&at, end, &bytes, &n); i++) {
+    for (int i = 0; i < ET_OLD_SAMPLE && fine && next_message(&at, end, &bytes, &n);
+         i++) {
         if (i == 0 && take_meta(r, bytes, n))
             continue;
         fine = n > 0 && take_node(r, bytes, n);
@@ -469,7 +468,7 @@ static halley_status is_present(bool *out, trace_store *store, const uint8_t *at
     if (status == HALLEY_EFORMAT)
         at = start; /* no metadata, but a node already */
     *out = status != HALLEY_OK || n == 0;
-    for (int i = 0; i < SAMPLE && *out && status != HALLEY_ENOMEM && !nomem &&
+    for (int i = 0; i < ET_OLD_SAMPLE && *out && status != HALLEY_ENOMEM && !nomem &&
                     next_message(&at, end, &bytes, &n);
          i++)
         *out = is_present_node(&d, bytes, n, &status);

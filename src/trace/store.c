@@ -89,6 +89,8 @@ str trace_text(const trace_store *s, text_ref ref)
         n = s->longs.at[offset].n;
         offset = s->longs.at[offset].offset;
     }
+    if (n == 0)
+        return (str){"", 0};
     const uint8_t *const base = ref & TEXT_OWN ? s->own.at : s->base;
     return (str){(const char *)base + offset, (size_t)n};
 }

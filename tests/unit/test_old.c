@@ -378,6 +378,46 @@ static void a_flat_compute_node_is_told_from_a_present_one(void **state)
     halley_trace_free(t);
 }
 
+/* A present file with an unknown field that v0.0.1 knows: what we write of it must not be
+ * taken for v0.0.1 later. The empty list of dependencies, which only v0.0.4 packs, is not
+ * written again. */
+static void what_is_written_is_never_taken_for_an_old_file(void **state)
+{
+    (void)state;
+    for (int meta = 0; meta < 2; meta++)
+        for (uint32_t field = 11; field <= 15; field++) {
+            bytes file = {0}, node = start_node(1, "(", 4);
+            if (meta)
+                put_framed(&file, (bytes){0});
+            put_bytes(&node, 4, "", 0);
+            put_u64(&node, 7, 5000);
+            if (field == 11) {
+                bytes attr = start_attr("num_ops", 3);
+                put_u64(&attr, 7, 1);
+                put_message(&node, 11, attr);
+            } else {
+                put_u64(&node, field, 1);
+            }
+            put_framed(&file, node);
+            halley_trace *const t = parse_file(file);
+            uint8_t *out = NULL;
+            size_t n = 0;
+            assert_int_equal(halley_trace_form_of(t), HALLEY_FORM_ET);
+            assert_int_equal(halley_trace_encode_et(&out, &n, t, NULL), HALLEY_OK);
+            halley_trace *again = NULL;
+            assert_int_equal(halley_trace_parse(&again, out, n, "again", NULL, NULL),
+                             HALLEY_OK);
+            assert_int_equal(halley_trace_form_of(again), HALLEY_FORM_ET);
+            assert_int_equal(halley_node_type_of(again, 0), HALLEY_NODE_COMP);
+            assert_int_equal(halley_node_unknown(again, 0).n,
+                             halley_node_unknown(t, 0).n);
+            assert_encodes(again, out, n);
+            halley_trace_free(again);
+            halley_trace_free(t);
+            free(out);
+        }
+}
+
 static void damage_behind_the_first_messages_is_named(void **state)
 {
     (void)state;
@@ -469,6 +509,7 @@ int main(void)
         cmocka_unit_test(an_invalid_collective_is_not_an_all_reduce),
         cmocka_unit_test(a_present_file_without_metadata_is_not_taken_for_an_old_one),
         cmocka_unit_test(a_flat_compute_node_is_told_from_a_present_one),
+        cmocka_unit_test(what_is_written_is_never_taken_for_an_old_file),
         cmocka_unit_test(damage_behind_the_first_messages_is_named),
         cmocka_unit_test(damaged_old_files_are_read_or_refused),
         cmocka_unit_test(more_old_nodes_than_allowed_are_refused),
