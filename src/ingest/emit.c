@@ -180,9 +180,12 @@ static void emit_device(const emitter *m, uint32_t i)
             event->kind == DEVICE_SET ? STR("set") : direction_of(link_name(g, i));
         (void)halley_builder_attr_text(m->b, "memory_op",
                                        bytes_of(direction.n ? direction : STR("copy")));
-        if (event->extra != DEVICE_NONE)
+        /* One operation: a roofline then takes what the bytes take. */
+        if (event->extra != DEVICE_NONE) {
+            (void)halley_builder_attr_i64(m->b, "num_ops", 1);
             (void)halley_builder_attr_u64(m->b, "tensor_size",
                                           g->device->bytes.at[event->extra]);
+        }
         return;
     }
     const uint32_t parent = g->nodes.at[i].parent;
@@ -190,8 +193,10 @@ static void emit_device(const emitter *m, uint32_t i)
     if (m->g->comm_of[i] != LINK_NONE || w->n_bytes == 0)
         return;
     const int64_t part = g->nodes.at[i].duration_ns + 1, whole = m->launched_ns[parent];
-    (void)halley_builder_attr_i64(m->b, "num_ops", (int64_t)share(w->n_ops, part, whole));
-    (void)halley_builder_attr_u64(m->b, "tensor_size", share(w->n_bytes, part, whole));
+    const uint64_t ops = share(w->n_ops, part, whole);
+    const uint64_t bytes = share(w->n_bytes, part, whole);
+    (void)halley_builder_attr_i64(m->b, "num_ops", ops > 0 ? (int64_t)ops : 1);
+    (void)halley_builder_attr_u64(m->b, "tensor_size", bytes > 0 ? bytes : 1);
     g->report->n_with_work++;
 }
 
