@@ -296,7 +296,9 @@ static void emit_node(const emitter *m, uint32_t i)
     const uint32_t host = host_of_node(g, i);
     if (host != LINK_NONE)
         emit_host(m, host);
-    (void)halley_builder_attr_bool(b, "is_cpu_op", n->kind != LINK_GPU);
+    /* Communication is never the host's own work, also where a host thread does it. */
+    (void)halley_builder_attr_bool(b, "is_cpu_op",
+                                   n->kind != LINK_GPU && g->comm_of[i] == LINK_NONE);
     (void)halley_builder_attr_i64(b, "stream", stream_of(g, n));
     if (g->comm_of[i] != LINK_NONE)
         emit_comm(m, i);
