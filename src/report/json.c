@@ -27,11 +27,18 @@ static void new_line(report_json *j)
     fprintf(j->to, "\n%*s", (int)(2 * j->depth), "");
 }
 
+/* Nothing stands there, not even memory, when it ran out at the first text. */
+static void put_scratch(report_json *j)
+{
+    if (j->scratch.n > 0)
+        fwrite(j->scratch.at, 1, j->scratch.n, j->to);
+}
+
 static void quoted(report_json *j, str text)
 {
     j->scratch.n = 0;
     strbuf_json(&j->scratch, text);
-    fwrite(j->scratch.at, 1, j->scratch.n, j->to);
+    put_scratch(j);
 }
 
 /* Comma, line, key: all that stands before a value. */
@@ -118,7 +125,7 @@ void report_json_double(report_json *j, const char *key, double value)
     before_value(j, key);
     j->scratch.n = 0;
     strbuf_double(&j->scratch, value);
-    fwrite(j->scratch.at, 1, j->scratch.n, j->to);
+    put_scratch(j);
 }
 
 void report_json_bool(report_json *j, const char *key, bool value)
