@@ -55,6 +55,10 @@ halley_status et_read_node(const et_decoder *d, const uint8_t *at, size_t n);
 /* The first message: GlobalMetadata. EFORMAT: it is something else. */
 halley_status et_read_meta(const et_decoder *d, const uint8_t *at, size_t n);
 
+/* Would a reader take these bytes, the first message of a file, for its metadata? They
+ * have FILE_PAD bytes behind them. */
+halley_status et_first_is_meta(bool *out, const uint8_t *at, size_t n, halley_error *err);
+
 /* The length in front of a message at *at: checked against the end of the file. */
 halley_status et_read_length(const et_decoder *d, const uint8_t **at, const uint8_t *end,
                              size_t *n);

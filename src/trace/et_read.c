@@ -450,6 +450,23 @@ static halley_status reads_as_node(const et_decoder *d, bool *out, const uint8_t
     return status == HALLEY_ENOMEM ? error_nomem(d->err) : HALLEY_OK;
 }
 
+halley_status et_first_is_meta(bool *out, const uint8_t *at, size_t n, halley_error *err)
+{
+    trace_store s;
+    const et_decoder d = {.s = &s, .base = at, .err = err};
+    if (!trace_store_init(&s))
+        return error_nomem(err);
+    s.base = at;
+    bool is_node = false;
+    halley_status status = et_read_meta(&d, at, n);
+    *out = status == HALLEY_OK;
+    if (status == HALLEY_OK && s.meta.unknown)
+        status = reads_as_node(&d, &is_node, at, n);
+    *out &= !is_node;
+    trace_store_fini(&s);
+    return status == HALLEY_EFORMAT ? HALLEY_OK : status;
+}
+
 /*
  * The metadata. Some writers leave it out; then the first message is a node already, *at
  * stays, and *why says what kept it from being metadata. A node without id and with a

@@ -248,18 +248,47 @@ static halley_status rule_out_old(et_writer *w, bool has_meta, halley_error *err
     return HALLEY_OK;
 }
 
+/*
+ * Unknown fields can make metadata look like a node, and a node without metadata before
+ * it look like metadata. An empty version that is written out, or empty metadata, says
+ * which it is. *start is where the first message stands, behind the room for its length.
+ */
+static halley_status settle_first(et_writer *w, size_t *start, bool *has_meta,
+                                  halley_error *err)
+{
+    static const uint8_t version[] = {1 << 3 | WIRE_LEN, 0}, empty[] = {0};
+    bool is_meta = false;
+    if (*has_meta && w->t->s.meta.unknown == 0)
+        return HALLEY_OK;
+    if (!array_reserve(&w->buf, FILE_PAD))
+        return error_nomem(err);
+    memset(w->buf.at + w->buf.n, 0, FILE_PAD);
+    TRY(et_first_is_meta(&is_meta, w->buf.at + *start, w->buf.n - *start, err));
+    if (is_meta == *has_meta)
+        return HALLEY_OK;
+    const size_t at = *has_meta ? *start : 0;
+    const size_t n_new = *has_meta ? sizeof version : sizeof empty;
+    memmove(w->buf.at + at + n_new, w->buf.at + at, w->buf.n - at);
+    memcpy(w->buf.at + at, *has_meta ? version : empty, n_new);
+    w->buf.n += n_new;
+    *start += *has_meta ? 0 : n_new;
+    *has_meta = true;
+    return HALLEY_OK;
+}
+
 static halley_status write_all(et_writer *w, halley_error *err)
 {
     const uint32_t n = w->t->s.n;
     const uint32_t n_sample = n < ET_OLD_SAMPLE ? n : ET_OLD_SAMPLE;
     uint32_t guess = 1;
     /* A trace that was read without metadata is written without. */
-    const bool has_meta = w->t->s.meta.present;
+    bool has_meta = w->t->s.meta.present;
+    const uint64_t first = has_meta ? 0 : 1;
     bool doubtful = true;
-    for (uint64_t i = has_meta ? 0 : 1; i <= n; i++) {
+    for (uint64_t i = first; i <= n; i++) {
         if (!room(w, 16))
             return error_nomem(err);
-        const size_t start = open_length(w, guess);
+        size_t start = open_length(w, guess);
         if (!(i == 0 ? put_meta(w) : put_node(w, (uint32_t)(i - 1))))
             return error_nomem(err);
         const size_t length = w->buf.n - start;
@@ -271,6 +300,8 @@ static halley_status write_all(et_writer *w, halley_error *err)
             error_at_node(err, 0);
             return HALLEY_EINVAL;
         }
+        if (i == first)
+            TRY(settle_first(w, &start, &has_meta, err));
         if (!close_length(w, start, guess))
             return error_nomem(err);
         guess = wire_varint_size(length);
