@@ -70,10 +70,11 @@ static void foresee(trace_store *s, double times)
     (void)fine;
 }
 
-/* Decode nodes from *at until it reaches or passes `stop`, at most the file's end. */
+/* Decode nodes from *at until it reaches or passes `stop`, at most the file's end. The
+ * columns will later hold what lies before `room_to`. */
 static halley_status read_nodes(const et_decoder *d, const uint8_t **at,
-                                const uint8_t *stop, const uint8_t *end,
-                                uint32_t max_nodes)
+                                const uint8_t *stop, const uint8_t *room_to,
+                                const uint8_t *end, uint32_t max_nodes)
 {
     trace_store *const s = d->s;
     const uint8_t *const begin = *at;
@@ -81,7 +82,7 @@ static halley_status read_nodes(const et_decoder *d, const uint8_t **at,
         const uint8_t *const start = *at;
         size_t n = 0;
         if (s->n == SAMPLE && start > begin)
-            foresee(s, (double)(stop - start) / (double)(start - begin));
+            foresee(s, (double)(room_to - start) / (double)(start - begin));
         TRY(et_read_length(d, at, end, &n));
         if (n == 0)
             return et_bad(
@@ -94,8 +95,8 @@ static halley_status read_nodes(const et_decoder *d, const uint8_t **at,
             error_at_offset(d->err, (uint64_t)(start - d->base));
             return HALLEY_ELIMIT;
         }
-        if (s->n % OFFSET_EVERY == 0 &&
-            !array_push(&s->offsets, (uint64_t)(start - d->base)))
+        const node_mark mark = {(uint64_t)(start - d->base), s->n};
+        if (s->n % MARK_EVERY == 0 && !array_push(&s->marks, mark))
             return error_nomem(d->err);
         TRY(et_read_node(d, *at, n));
         *at += n;
@@ -158,9 +159,10 @@ static halley_status read_share(void *context, size_t i, uint32_t worker,
      * decoded in order. */
     const et_decoder d = {.s = part->s, .base = j->base, .err = i == 0 ? err : NULL};
     part->reached = part->start;
-    const halley_status status =
-        part->start ? read_nodes(&d, &part->reached, part->stop, j->end, j->max_nodes)
-                    : HALLEY_EFORMAT;
+    const uint8_t *const room_to = i == 0 ? j->end : part->stop; /* others are appended */
+    const halley_status status = part->start ? read_nodes(&d, &part->reached, part->stop,
+                                                          room_to, j->end, j->max_nodes)
+                                             : HALLEY_EFORMAT;
     part->done = status == HALLEY_OK;
     return i == 0 ? status : HALLEY_OK;
 }
@@ -298,20 +300,14 @@ static bool append_extras(trace_store *to, const trace_store *from)
     return true;
 }
 
-/* The checkpoints of `from` count from its own first node: walk on to the next multiple.
- */
-static bool append_offsets(trace_store *to, const trace_store *from, const uint8_t *base)
+static bool append_marks(trace_store *to, const trace_store *from)
 {
-    const uint32_t lead = (OFFSET_EVERY - to->n % OFFSET_EVERY) % OFFSET_EVERY;
-    for (uint32_t i = lead; i < from->n; i += OFFSET_EVERY) {
-        const uint8_t *at = base + from->offsets.at[i / OFFSET_EVERY];
-        for (uint32_t k = i % OFFSET_EVERY; k > 0; k--) {
-            uint64_t n = 0;
-            wire_varint(&at, at + 10, &n);
-            at += n;
-        }
-        if (!array_push(&to->offsets, (uint64_t)(at - base)))
-            return false;
+    if (!array_reserve(&to->marks, from->marks.n))
+        return false;
+    for (size_t i = 0; i < from->marks.n; i++) {
+        node_mark mark = from->marks.at[i];
+        mark.node += to->n;
+        to->marks.at[to->marks.n++] = mark;
     }
     return true;
 }
@@ -342,7 +338,7 @@ static bool plan_append(copy_array *plan, uint32_t **map, trace_store *to,
      * into: the shift is its length so far. */
     return plan64(plan, &to->values, &from->values) && array_push(plan, types) &&
            plan_ids(plan, to, from) && plan_shapes(plan, map, to, from) &&
-           append_extras(to, from) && append_offsets(to, from, to->base) &&
+           append_extras(to, from) && append_marks(to, from) &&
            plan_column(plan, &to->names, to->n, &from->names) &&
            plan_column(plan, &to->starts, to->n, &from->starts) &&
            plan_column(plan, &to->durations, to->n, &from->durations) &&
@@ -508,7 +504,7 @@ static halley_status read_all(const et_decoder *d, const file_input *in,
     TRY(read_first(d, &at, end, &no_meta));
     if (opts->n_threads != 1)
         TRY(read_in_shares(d, &at, end, opts->n_threads, max_nodes));
-    const halley_status status = read_nodes(d, &at, end, end, max_nodes);
+    const halley_status status = read_nodes(d, &at, end, end, end, max_nodes);
     /* Neither metadata nor a node: it was meant to be metadata. */
     if (status == HALLEY_EFORMAT && d->s->n == 0 && no_meta.code)
         *d->err = no_meta;

@@ -32,7 +32,7 @@ void trace_store_fini(trace_store *s)
     array_fini(&s->shape);
     array_fini(&s->value_at);
     array_fini(&s->values);
-    array_fini(&s->offsets);
+    array_fini(&s->marks);
     array_fini(&s->extras);
     free(s->meta.values);
     *s = (trace_store){0};

@@ -111,7 +111,13 @@ typedef struct node_extra {
     node_extra_kind kind;
 } node_extra;
 
-enum { TYPE_IN_EXTRA = 255, OFFSET_EVERY = 64 };
+enum { TYPE_IN_EXTRA = 255, MARK_EVERY = 64 };
+
+/* Where a node's message starts in the input; others are found by walking on from it. */
+typedef struct node_mark {
+    uint64_t offset;
+    uint32_t node;
+} node_mark;
 
 /* GlobalMetadata. */
 typedef struct trace_meta {
@@ -136,7 +142,7 @@ typedef struct trace_store {
     u64_array data_ids, ctrl_ids; /* while being filled: ids */
     u32_array shape, value_at;
     u64_array values;
-    u64_array offsets; /* of every OFFSET_EVERY-th message in the input */
+    ARRAY(node_mark) marks; /* ascending; at most MARK_EVERY nodes apart, if any */
     ARRAY(node_extra) extras;
     trace_meta meta;
 } trace_store;

@@ -66,7 +66,7 @@ uint64_t halley_trace_memory(const halley_trace *t)
 {
     const trace_store *const s = &t->s;
     const size_t n64 = s->ids.cap + s->names.cap + s->starts.cap + s->durations.cap +
-                       s->inputs.cap + s->outputs.cap + s->values.cap + s->offsets.cap +
+                       s->inputs.cap + s->outputs.cap + s->values.cap + 2 * s->marks.cap +
                        t->dangling.cap;
     const size_t n32 = s->data_at.cap + s->ctrl_at.cap + s->shape.cap + s->value_at.cap +
                        halley_trace_dep_count(t);
@@ -289,10 +289,16 @@ halley_bytes halley_node_unknown(const halley_trace *t, uint32_t node)
 
 uint64_t halley_node_offset(const halley_trace *t, uint32_t node)
 {
-    if (t->s.offsets.n == 0)
+    if (t->s.marks.n == 0)
         return 0;
-    uint64_t offset = t->s.offsets.at[node / OFFSET_EVERY];
-    for (uint32_t i = node % OFFSET_EVERY; i > 0; i--) {
+    const node_mark *mark = t->s.marks.at; /* the last one that is not behind the node */
+    for (size_t n = t->s.marks.n; n > 1;) {
+        const size_t half = n / 2;
+        mark = mark[half].node <= node ? mark + half : mark;
+        n -= half;
+    }
+    uint64_t offset = mark->offset;
+    for (uint32_t i = mark->node; i < node; i++) {
         const uint8_t *at = t->in.at + offset;
         uint64_t n = 0;
         wire_varint(&at, t->in.at + t->in.n, &n);
