@@ -31,6 +31,7 @@ typedef enum halley_fp8_recipe {
 } halley_fp8_recipe;
 
 enum { HALLEY_MAX_STAGES = 256 };
+#define HALLEY_FSDP_ALL UINT32_MAX /* halley_plan_check makes dp * cp of it */
 
 /* What is moved out of the NPU's own memory, to tier `offload_tier`. */
 enum {

@@ -4,6 +4,7 @@
 
 #include "halley/estimate.h"
 #include "halley/trace.h"
+#include "halley/trace_gen.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,13 +22,13 @@ halley_status halley_plan_trace(halley_trace **out, const halley_model *model,
                                 const halley_stack *stack, uint32_t rank,
                                 halley_error *err);
 
-/* Write PREFIX.R.et for every rank, and PREFIX.comm_group.json. *n_nodes (may be NULL):
- * nodes in all. */
+/* Write PREFIX.R.et for every rank, and PREFIX.comm_group.json when there are groups.
+ * `summary` may be NULL. */
 halley_status halley_plan_trace_save(const char *prefix, const halley_model *model,
                                      const halley_plan *plan,
                                      const halley_platform *platform,
-                                     const halley_stack *stack, uint64_t *n_nodes,
-                                     halley_error *err);
+                                     const halley_stack *stack,
+                                     halley_gen_summary *summary, halley_error *err);
 
 #ifdef __cplusplus
 }

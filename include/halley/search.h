@@ -3,6 +3,7 @@
 #define HALLEY_SEARCH_H
 
 #include "halley/estimate.h"
+#include "halley/plan_keys.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,15 +27,14 @@ uint32_t halley_search_fitting(halley_change *out, uint32_t max,
 
 /* Limits of a search; zero = free. */
 typedef struct halley_search_opts {
-    uint32_t n_npus, global_batch, seq;
-    uint32_t tp, pp, cp, ep, micro_batch; /* fixed to this */
-    uint32_t max_tp, max_cp;              /* default: 4 scale-up domains; 1 */
-    bool all_zero;                        /* ZeRO stages 0, 2 and 3, too, not only 1 */
-    bool fsdp;                            /* fully sharded plans, too */
-    bool unfused;                         /* attention kernel */
-    halley_dtype dtype;
-    uint32_t top;     /* how many to keep; 0 = 10 */
-    uint32_t threads; /* 0 = one per core */
+    uint32_t n_npus;
+    halley_plan plan;        /* where the search does not choose: as here */
+    uint64_t fixed;          /* nor for these keys: bits 1 << halley_plan_key */
+    uint32_t max_tp, max_cp; /* default: 4 scale-up domains; 1 */
+    bool all_zero;           /* ZeRO stages 0, 2 and 3, too, not only 1 */
+    bool fsdp;               /* fully sharded plans, too */
+    uint32_t top;            /* how many to keep; 0 = 10 */
+    uint32_t threads;        /* 0 = one per core */
 } halley_search_opts;
 
 typedef struct halley_found {

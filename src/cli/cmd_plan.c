@@ -15,27 +15,22 @@ typedef struct plan_options {
 
 static const plan_options defaults = {.top = 10};
 
-#define NUMBER(key, field, text) DESIGN_NUMBER(plan_options, design, key, field, text)
 #define LIMIT(key, field, text)                                                          \
     {                                                                                    \
         .name = key, .kind = CLI_U32, .min = 1, .max = 1e9, .metavar = "N",              \
         .offset = offsetof(plan_options, field), .doc = text                             \
     }
 
+typedef plan_options options_struct;
 static const cli_option options[] = {
-    DESIGN_NAMES(plan_options, design),
-    NUMBER("tp", tp, "only this tensor parallelism"),
-    NUMBER("pp", pp, "only so many pipeline stages"),
-    NUMBER("cp", cp, "only this context parallelism"),
-    NUMBER("ep", ep, "only this expert parallelism"),
-    NUMBER("micro-batch", micro_batch, "only this micro-batch"),
-    LIMIT("max-tp", max_tp, "at most this tensor parallelism (default: 4 nodes)"),
+    DESIGN_NAMES DESIGN_PLAN LIMIT("max-tp", max_tp,
+                                   "at most this tensor parallelism (default: 4 nodes)"),
     LIMIT("max-cp", max_cp, "try context parallelism up to N (default: 1)"),
     {.name = "all-zero",
      .kind = CLI_FLAG,
      .offset = offsetof(plan_options, all_zero),
      .doc = "try ZeRO 0, 2 and 3, too"},
-    {.name = "fsdp",
+    {.name = "try-fsdp",
      .kind = CLI_FLAG,
      .offset = offsetof(plan_options, fsdp),
      .doc = "try fully sharded plans, too"},
@@ -113,23 +108,18 @@ static halley_status search(cli_call *call, const halley_model *model,
     if (!n_npus)
         return cli_usage(call, err,
                          "--cluster wants the number of NPUs, as in dgx-a100:64");
-    const halley_search_opts opts = {
+    halley_search_opts opts = {
         .n_npus = n_npus,
-        .global_batch = d->global_batch ? d->global_batch : n_npus,
-        .seq = d->seq,
-        .tp = d->tp,
-        .pp = d->pp,
-        .cp = d->cp,
-        .ep = d->ep,
-        .micro_batch = d->micro_batch,
         .max_tp = o->max_tp,
         .max_cp = o->max_cp,
         .all_zero = o->all_zero,
         .fsdp = o->fsdp,
-        .dtype = (halley_dtype)d->dtype,
         .top = o->top,
         .threads = o->threads,
     };
+    TRY(design_read(&opts.plan, &opts.fixed, call, d, err));
+    if (!opts.plan.global_batch)
+        opts.plan.global_batch = n_npus;
     halley_search *s = NULL;
     TRY(halley_search_run(&s, model, platform, stack, &opts, err));
     halley_status status = HALLEY_OK;
@@ -167,7 +157,7 @@ static halley_status run(cli_call *call, halley_error *err)
 
 static const cli_example examples[] = {
     {"halley plan -m gpt3-175b -c dgx-a100:512 --global-batch 1536", "the ten best"},
-    {"halley plan -m llama3-70b -c dgx-h100:64 --global-batch 128 --fsdp --max-cp 4",
+    {"halley plan -m llama3-70b -c dgx-h100:64 --global-batch 128 --try-fsdp --max-cp 4",
      "with sharded and context-parallel plans"},
     {0},
 };
@@ -181,7 +171,8 @@ const cli_command cmd_plan = {
         "parallelism, micro-batch, interleaving, recomputation and sharding that divides "
         "the model, the batch and the NPUs, and lists the fastest that fit, each with "
         "the "
-        "part of the step by which it loses to the one above.",
+        "part of the step by which it loses to the one above. An option of the plan "
+        "fixes what it names.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(plan_options),

@@ -1,12 +1,16 @@
 /*
- * halley trace gen - make traces from a pattern. The parameters of the generators are
- * options of the same name; their text goes to the library, which knows units and ranges.
+ * halley trace gen - make traces from a pattern, or from a model and a plan. The
+ * parameters of the generators are options of the same name; their text goes to the
+ * library, which knows units and ranges. Some of them are keys of a plan, too.
  */
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/commands.h"
+#include "cli/design.h"
+#include "halley/plan_trace.h"
 #include "halley/trace_gen.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct gen_options {
@@ -16,9 +20,10 @@ typedef struct gen_options {
     cli_output output;
     cli_texts group;
     const char *size, *repeat, *order, *compute, *flops, *tensor;
-    const char *micro_batches, *backward, *layers, *gradient, *zero, *tp, *dp, *pp;
+    const char *micro_batches, *backward, *layers, *gradient;
     const char *messages, *seed, *nodes, *degree;
     const char *comp_weight, *coll_weight, *p2p_weight, *mem_weight;
+    design_options design; /* its tp, pp, dp and zero serve patterns, too */
 } gen_options;
 
 #define PARAM(name_, member_, metavar_, doc_)                                            \
@@ -27,6 +32,7 @@ typedef struct gen_options {
         .offset = offsetof(gen_options, member_), .doc = doc_                            \
     }
 
+typedef gen_options options_struct;
 static const cli_option options[] = {
     {.name = "npus",
      .letter = 'n',
@@ -66,10 +72,6 @@ static const cli_option options[] = {
     PARAM("micro-batches", micro_batches, "N", "pieces of a batch in a pipeline"),
     PARAM("backward", backward, "yes|no", "whether a backward pass follows"),
     PARAM("gradient", gradient, "BYTES", "gradients of a layer on one NPU"),
-    PARAM("zero", zero, "yes|no", "reduce-scatter and all-gather, not all-reduce"),
-    PARAM("tp", tp, "N", "NPUs that share a layer (tensor parallel)"),
-    PARAM("dp", dp, "N", "copies of the model (data parallel); 0 = what remains"),
-    PARAM("pp", pp, "N", "stages (pipeline parallel)"),
     PARAM("messages", messages, "N", "messages in all"),
     PARAM("seed", seed, "N", "another number, another random trace"),
     PARAM("nodes", nodes, "N", "nodes of each rank"),
@@ -78,19 +80,9 @@ static const cli_option options[] = {
     PARAM("coll-weight", coll_weight, "N", "share of collectives"),
     PARAM("p2p-weight", p2p_weight, "N", "share of sends and receives"),
     PARAM("mem-weight", mem_weight, "N", "share of memory loads and stores"),
-    CLI_OUTPUT_OPTIONS(gen_options, output),
+    DESIGN_NAMES DESIGN_PLAN CLI_OUTPUT_OPTIONS(gen_options, output),
     {0},
 };
-
-/* What the library refuses in the command line's own words is wrong usage. */
-static halley_status as_usage(cli_call *call, halley_status status, halley_error *err)
-{
-    if (status != HALLEY_EINVAL && status != HALLEY_ENOTFOUND && status != HALLEY_ELIMIT)
-        return status;
-    char text[HALLEY_ERROR_TEXT];
-    snprintf(text, sizeof text, "%s", err->text);
-    return cli_usage(call, err, "%s", text);
-}
 
 static bool is_param(const char *name)
 {
@@ -141,6 +133,18 @@ static void note_leftovers(const cli_call *call, const char *prefix,
     strbuf_fini(&path);
 }
 
+static void add_row(const cli_call *call, const char *prefix,
+                    const halley_gen_summary *sum, report_table *t)
+{
+    note_leftovers(call, prefix, sum);
+    report_table_words(t, str_from(prefix));
+    report_table_count(t, sum->n_files);
+    report_table_count(t, sum->n_distinct);
+    report_table_count(t, sum->n_nodes);
+    report_table_number(t, (double)sum->n_bytes);
+    report_table_count(t, sum->n_groups);
+}
+
 /* Make, check and write one pattern, and add its row. */
 static halley_status write_pattern(cli_call *call, const char *pattern,
                                    const char *prefix, report_table *t, halley_error *err)
@@ -155,19 +159,40 @@ static halley_status write_pattern(cli_call *call, const char *pattern,
         status = halley_gen_check(gen, err);
     if (status != HALLEY_OK) {
         halley_gen_free(gen);
-        return as_usage(call, status, err);
+        return design_usage(call, status, err);
     }
     halley_gen_summary sum;
     status = halley_gen_save(gen, prefix, &sum, err);
     halley_gen_free(gen);
     TRY(status);
-    note_leftovers(call, prefix, &sum);
-    report_table_words(t, str_from(prefix));
-    report_table_count(t, sum.n_files);
-    report_table_count(t, sum.n_distinct);
-    report_table_count(t, sum.n_nodes);
-    report_table_number(t, (double)sum.n_bytes);
-    report_table_count(t, sum.n_groups);
+    add_row(call, prefix, &sum, t);
+    return HALLEY_OK;
+}
+
+/* A step of a model under a plan, as the estimator sees it. */
+static halley_status write_model(cli_call *call, const char *prefix, report_table *t,
+                                 halley_error *err)
+{
+    const design_options *o = &((const gen_options *)call->options)->design;
+    halley_platform *platform = malloc(sizeof *platform);
+    halley_model model;
+    halley_stack stack;
+    halley_plan plan;
+    halley_gen_summary sum;
+    uint32_t n_npus;
+    halley_status status =
+        platform ? design_load(&model, platform, &stack, &n_npus, call, o, err)
+                 : error_nomem(err);
+    if (status == HALLEY_OK) {
+        status = design_plan(&plan, &model, n_npus, call, o, err);
+        if (status == HALLEY_OK)
+            status = halley_plan_trace_save(prefix, &model, &plan, platform, &stack, &sum,
+                                            err);
+        halley_model_fini(&model);
+    }
+    free(platform);
+    TRY(status);
+    add_row(call, prefix, &sum, t);
     return HALLEY_OK;
 }
 
@@ -232,7 +257,7 @@ static halley_status list(cli_call *call, report_form form, halley_error *err)
         pattern++;
     if (pattern == halley_gen_pattern_count()) {
         halley_gen *none = NULL;
-        return as_usage(call, halley_gen_new(&none, call->args[0], 1, err), err);
+        return design_usage(call, halley_gen_new(&none, call->args[0], 1, err), err);
     }
     report_table *t =
         one ? report_table_new(param_columns, 3) : report_table_new(pattern_columns, 2);
@@ -247,6 +272,30 @@ static halley_status list(cli_call *call, report_form form, halley_error *err)
     return status;
 }
 
+/* What a pattern and what a model cannot be told. */
+static halley_status check_options(cli_call *call, halley_error *err)
+{
+    const gen_options *o = call->options;
+    if (o->design.model && call->n_args > 0)
+        return cli_usage(call, err, "a pattern or --model, not both");
+    if (!o->design.model && call->n_args == 0)
+        return cli_usage(call, err, "which pattern? --list shows them");
+    bool of_plan = false;
+    for (const cli_option *it = options; it->name; it++) {
+        of_plan |= strcmp(it->name, "model") == 0;
+        const bool shared =
+            strcmp(it->name, "json") == 0 || strcmp(it->name, "csv") == 0 ||
+            strcmp(it->name, "out") == 0 || (of_plan && is_param(it->name));
+        if (shared || of_plan == (o->design.model != NULL) || !cli_given(call, it->name))
+            continue;
+        return cli_usage(call, err,
+                         of_plan ? "--%s needs --model"
+                                 : "--%s is for patterns, not for --model",
+                         it->name);
+    }
+    return HALLEY_OK;
+}
+
 static halley_status run(cli_call *call, halley_error *err)
 {
     const gen_options *o = call->options;
@@ -254,14 +303,15 @@ static halley_status run(cli_call *call, halley_error *err)
     TRY(cli_output_form(&form, call, &o->output, err));
     if (o->list)
         return list(call, form, err);
-    if (call->n_args == 0)
-        return cli_usage(call, err, "which pattern? --list shows them");
+    TRY(check_options(call, err));
     report_table *t = report_table_new(columns, 6);
     if (!t)
         return error_nomem(err);
-    const char *pattern = call->args[0];
+    const char *pattern = call->n_args ? call->args[0] : "";
     halley_status status;
-    if (strcmp(pattern, "chakra") == 0)
+    if (o->design.model)
+        status = write_model(call, o->out ? o->out : "step", t, err);
+    else if (strcmp(pattern, "chakra") == 0)
         status = write_chakra(call, t, err);
     else
         status = write_pattern(call, pattern, o->out ? o->out : pattern, t, err);
@@ -278,6 +328,8 @@ static const cli_example examples[] = {
      "two groups; ep.comm_group.json names their ranks"},
     {"halley trace gen pipeline -n 4 --micro-batches 8 --compute '100 us'", NULL},
     {"halley trace gen transformer -n 16 --tp 4 --pp 2 --layers 8", NULL},
+    {"halley trace gen -m gpt-7.5b -c dgx-a100:16 --tp 8 --global-batch 16 -o step",
+     "a training step of a model, one trace a rank"},
     {"halley trace gen random -n 4 --nodes 100000 --seed 7 -o test", NULL},
     {"halley trace gen chakra -n 64 --chakra -o cases/",
      "the files of Chakra's generator, byte for byte"},
@@ -286,7 +338,7 @@ static const cli_example examples[] = {
 
 const cli_command cmd_trace_gen = {
     .name = "trace gen",
-    .summary = "make traces from a pattern",
+    .summary = "make traces from a pattern or a model",
     .arguments = "[PATTERN]",
     .description =
         "Write the traces of a pattern: a microbenchmark of one collective, "
@@ -301,6 +353,11 @@ const cli_command cmd_trace_gen = {
         "PREFIX.comm_group.json "
         "lists their ranks as ASTRA-sim reads them, and collectives carry the group's "
         "number as pg_name.\n\n"
+        "With --model and --cluster, the traces are one training step of that model "
+        "under a plan, the same step that 'halley estimate' adds up: compute with "
+        "operations, bytes and the time the estimator gives it, collectives of the "
+        "plan's groups, messages between stages, and memory nodes for what is kept in "
+        "another tier.\n\n"
         "The pattern 'chakra' writes all cases of Chakra's generator, PREFIX and the "
         "case's name each. With --chakra they are the same bytes; without, sends and "
         "receives are given partners, which Chakra leaves out.",

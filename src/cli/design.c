@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const design_recompute[] = {"none", "selective", "full", NULL};
-const char *const design_dtypes[] = {"bf16", "fp16", "fp32", "tf32", "fp8", "fp4", NULL};
-const char *const design_attention[] = {"flash", "unfused", NULL};
-
 halley_status design_usage(cli_call *call, halley_status status, halley_error *err)
 {
     if (status != HALLEY_EINVAL && status != HALLEY_ENOTFOUND && status != HALLEY_ELIMIT)
@@ -58,67 +54,58 @@ halley_status design_load(halley_model *model, halley_platform *platform,
     return halley_model_load(model, o->model, err);
 }
 
-static halley_status read_offload(halley_plan *p, cli_call *call, const cli_texts *texts,
-                                  halley_error *err)
+/* Keys of a plan in the order of halley_plan_key. */
+#define KEY(id, key, shown, doc) key,
+static const char *const keys[] = {HALLEY_PLAN_VALUES(KEY) HALLEY_PLAN_SWITCHES(KEY)
+                                       HALLEY_PLAN_LISTS(KEY)};
+
+static halley_status read_key(halley_plan *p, int key, const cli_call *call,
+                              const design_options *o, halley_error *err)
 {
-    static const struct {
-        const char *name;
-        uint32_t bit;
-    } classes[] = {{"optimizer", HALLEY_OFFLOAD_OPTIMIZER},
-                   {"gradients", HALLEY_OFFLOAD_GRADIENTS},
-                   {"weights", HALLEY_OFFLOAD_WEIGHTS},
-                   {"activations", HALLEY_OFFLOAD_ACTIVATIONS}};
-    for (size_t i = 0; i < texts->n; i++) {
-        size_t j = 0;
-        while (j < 4 && strcmp(texts->at[i], classes[j].name) != 0)
-            j++;
-        if (j == 4)
-            return cli_usage(call, err,
-                             "--offload takes optimizer, gradients, weights or "
-                             "activations, not \"%s\"",
-                             texts->at[i]);
-        p->offload |= classes[j].bit;
+    const halley_plan_key id = (halley_plan_key)key;
+    if (o->value[key])
+        TRY(halley_plan_set(p, id, o->value[key], err));
+    else if (o->list[key].n == 0 && cli_given(call, keys[key]))
+        TRY(halley_plan_set(p, id, o->on[key] ? "yes" : "no", err));
+    for (size_t i = 0; i < o->list[key].n; i++)
+        TRY(halley_plan_set(p, id, o->list[key].at[i], err));
+    return HALLEY_OK;
+}
+
+halley_status design_read(halley_plan *out, uint64_t *given, cli_call *call,
+                          const design_options *o, halley_error *err)
+{
+    halley_plan p;
+    uint64_t bits = 0;
+    halley_plan_default(&p);
+    if (o->plan)
+        TRY(halley_plan_load(&p, &bits, o->plan, err));
+    for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++) {
+        const halley_status status = read_key(&p, i, call, o, err);
+        if (status != HALLEY_OK)
+            return design_usage(call, status, err);
+        bits |= (uint64_t)cli_given(call, keys[i]) << i;
     }
+    *out = p;
+    if (given)
+        *given = bits;
     return HALLEY_OK;
 }
 
 halley_status design_plan(halley_plan *out, const halley_model *model, uint32_t n_npus,
                           cli_call *call, const design_options *o, halley_error *err)
 {
-    static const halley_recompute recomputes[] = {
-        HALLEY_RECOMPUTE_NONE, HALLEY_RECOMPUTE_SELECTIVE, HALLEY_RECOMPUTE_FULL};
-    halley_plan p = {
-        .tp = o->tp,
-        .pp = o->pp,
-        .dp = o->dp,
-        .cp = o->cp,
-        .ep = o->ep,
-        .virtual_stages = o->virtual_stages,
-        .zero = o->zero,
-        .fsdp = o->fsdp,
-        .micro_batch = o->micro_batch,
-        .global_batch = o->global_batch,
-        .seq = o->seq,
-        .dtype = (halley_dtype)o->dtype,
-        .recompute = recomputes[o->recompute],
-        .schedule = (halley_schedule)o->schedule,
-        .unfused_attention = o->attention == 1,
-        .sequence_parallel = o->sequence_parallel && o->tp > 1,
-        .spread = o->spread,
-        .no_overlap = o->no_overlap,
-    };
-    TRY(read_offload(&p, call, &o->offload, err));
-    const uint64_t others =
-        (uint64_t)(o->tp ? o->tp : 1) * (o->pp ? o->pp : 1) * (o->cp ? o->cp : 1);
+    halley_plan p;
+    TRY(design_read(&p, NULL, call, o, err));
+    const uint32_t tp = p.tp ? p.tp : 1, pp = p.pp ? p.pp : 1, cp = p.cp ? p.cp : 1;
+    const uint64_t others = (uint64_t)tp * pp * cp;
     if (!p.dp && n_npus) {
         if (n_npus % others)
-            return cli_usage(
-                call, err, "tp %u x pp %u x cp %u does not divide the %u NPUs",
-                o->tp ? o->tp : 1, o->pp ? o->pp : 1, o->cp ? o->cp : 1, n_npus);
+            return cli_usage(call, err,
+                             "tp %u x pp %u x cp %u does not divide the %u NPUs", tp, pp,
+                             cp, n_npus);
         p.dp = (uint32_t)(n_npus / others);
     }
-    if (cli_given(call, "fsdp") && p.fsdp == 0)
-        p.fsdp = (p.dp ? p.dp : 1) * (p.cp ? p.cp : 1);
     const halley_status status = halley_plan_check(&p, model, n_npus, err);
     if (status != HALLEY_OK)
         return design_usage(call, status, err);

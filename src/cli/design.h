@@ -4,51 +4,62 @@
 
 #include "cli/cli.h"
 #include "halley/estimate.h"
+#include "halley/plan_keys.h"
 
+/* What was on the command line; a plan's keys as their texts, by halley_plan_key. */
 typedef struct design_options {
-    const char *model, *cluster, *stack;
-    uint32_t tp, pp, dp, cp, ep, virtual_stages, zero, fsdp, micro_batch, global_batch,
-        seq;
-    uint32_t recompute, dtype, attention, schedule; /* choices */
-    bool sequence_parallel, spread, no_overlap;
-    cli_texts offload;
+    const char *model, *cluster, *stack, *plan;
+    const char *value[HALLEY_N_PLAN_KEYS];
+    bool on[HALLEY_N_PLAN_KEYS];
+    cli_texts list[HALLEY_N_PLAN_KEYS];
 } design_options;
 
-extern const char *const design_recompute[];
-extern const char *const design_dtypes[];
-extern const char *const design_attention[];
-
-/* The rows for a command's table of options; `member` is a design_options of `type`. */
-#define DESIGN_TEXT(type, member, key, field, letter_, meta, text)                       \
-    {                                                                                    \
-        .name = key, .letter = letter_, .kind = CLI_TEXT, .metavar = meta,               \
-        .offset = offsetof(type, member.field), .doc = text                              \
-    }
-#define DESIGN_NUMBER(type, member, key, field, text)                                    \
-    {                                                                                    \
-        .name = key, .kind = CLI_U32, .min = 1, .max = 1e9, .metavar = "N",              \
-        .offset = offsetof(type, member.field), .doc = text                              \
-    }
-#define DESIGN_NAMES(type, member)                                                       \
-    DESIGN_TEXT(type, member, "model", model, 'm', "MODEL",                              \
-                "a preset, a file of ours, config.json, or Megatron arguments"),         \
-        DESIGN_TEXT(type, member, "cluster", cluster, 'c', "NAME:N",                     \
-                    "a platform preset or file, and how many NPUs of it"),               \
-        DESIGN_TEXT(type, member, "stack", stack, 's', "NAME",                           \
-                    "the training software, a preset or file (default: none known)"),    \
-        DESIGN_NUMBER(type, member, "global-batch", global_batch,                        \
-                      "sequences in a step"),                                            \
-        DESIGN_NUMBER(type, member, "seq", seq, "tokens in a sequence"),                 \
-    {                                                                                    \
-        .name = "dtype", .kind = CLI_CHOICE, .choices = design_dtypes,                   \
-        .offset = offsetof(type, member.dtype), .doc = "type of the products"            \
-    }
+/*
+ * The rows for a command's table of options. The options struct must be called
+ * `options_struct` there and hold a design_options `design`.
+ */
+#define DESIGN_TEXT(key, field, letter_, meta, text)                                     \
+    {.name = key,                                                                        \
+     .letter = letter_,                                                                  \
+     .kind = CLI_TEXT,                                                                   \
+     .metavar = meta,                                                                    \
+     .offset = offsetof(options_struct, design.field),                                   \
+     .doc = text},
+#define DESIGN_NAMES                                                                     \
+    DESIGN_TEXT("model", model, 'm', "MODEL",                                            \
+                "a preset, a file of ours, config.json, or Megatron arguments")          \
+    DESIGN_TEXT("cluster", cluster, 'c', "NAME:N",                                       \
+                "a platform preset or file, and how many NPUs of it")                    \
+    DESIGN_TEXT("stack", stack, 's', "NAME",                                             \
+                "the training software, a preset or file (default: none known)")
+#define DESIGN_VALUE(id, key, meta, text)                                                \
+    DESIGN_TEXT(key, value[HALLEY_KEY_##id], 0, meta, text)
+#define DESIGN_SWITCH(id, key, negatable_, text)                                         \
+    {.name = key,                                                                        \
+     .kind = CLI_FLAG,                                                                   \
+     .negatable = negatable_,                                                            \
+     .offset = offsetof(options_struct, design.on[HALLEY_KEY_##id]),                     \
+     .doc = text},
+#define DESIGN_LIST(id, key, meta, text)                                                 \
+    {.name = key,                                                                        \
+     .kind = CLI_TEXTS,                                                                  \
+     .metavar = meta,                                                                    \
+     .offset = offsetof(options_struct, design.list[HALLEY_KEY_##id]),                   \
+     .doc = text "; repeatable"},
+#define DESIGN_PLAN                                                                      \
+    DESIGN_TEXT("plan", plan, 0, "FILE", "a plan file; options here go before its keys") \
+    HALLEY_PLAN_VALUES(DESIGN_VALUE)                                                     \
+    HALLEY_PLAN_SWITCHES(DESIGN_SWITCH) HALLEY_PLAN_LISTS(DESIGN_LIST)
 
 /* Load what the options name; *n_npus from NAME:N (0 when not given). */
 halley_status design_load(halley_model *model, halley_platform *platform,
                           halley_stack *stack, uint32_t *n_npus, cli_call *call,
                           const design_options *o, halley_error *err);
-/* The plan of the options, dp filled to n_npus, checked. */
+/* The plan of the options, not checked, and (may be NULL) which keys they give, as bits
+ * 1 << key. */
+halley_status design_read(halley_plan *out, uint64_t *given, cli_call *call,
+                          const design_options *o, halley_error *err);
+/* The same, dp filled to n_npus, checked. */
 halley_status design_plan(halley_plan *out, const halley_model *model, uint32_t n_npus,
                           cli_call *call, const design_options *o, halley_error *err);
 /* What the library refuses of the user's own words is wrong usage. */

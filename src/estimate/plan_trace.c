@@ -7,8 +7,7 @@
  */
 #include "halley/plan_trace.h"
 
-#include "base/file.h"
-#include "base/str.h"
+#include "base/error.h"
 #include "estimate/groups.h"
 #include "estimate/price.h"
 #include "estimate/schedule.h"
@@ -393,56 +392,4 @@ halley_status halley_plan_trace(halley_trace **out, const halley_model *model,
     scene s;
     set_scene(&s, model, plan, platform, stack);
     return trace_of(out, &s, rank, err);
-}
-
-static halley_status save_groups(const char *prefix, const halley_plan *plan,
-                                 halley_error *err)
-{
-    char path[1024];
-    snprintf(path, sizeof path, "%s.comm_group.json", prefix);
-    uint32_t *members = malloc(sizeof *members * plan->tp * plan->cp * plan->dp);
-    if (!members)
-        return error_nomem(err);
-    file_output *to;
-    halley_status status = file_output_open(&to, path, err);
-    if (status == HALLEY_OK) {
-        const uint32_t n = plan_group_count(plan);
-        file_output_printf(to, "{");
-        for (uint32_t g = 1; g <= n; g++) {
-            const uint32_t size = plan_group_members(members, plan, g);
-            file_output_printf(to, "%s\n  \"%u\": [", g > 1 ? "," : "", g);
-            for (uint32_t i = 0; i < size; i++)
-                file_output_printf(to, "%s%u", i ? ", " : "", members[i]);
-            file_output_printf(to, "]");
-        }
-        file_output_printf(to, "\n}\n");
-        status = file_output_commit(to, err);
-    }
-    free(members);
-    return status;
-}
-
-halley_status halley_plan_trace_save(const char *prefix, const halley_model *model,
-                                     const halley_plan *plan,
-                                     const halley_platform *platform,
-                                     const halley_stack *stack, uint64_t *n_nodes,
-                                     halley_error *err)
-{
-    scene s;
-    set_scene(&s, model, plan, platform, stack);
-    const uint32_t n = plan->tp * plan->cp * plan->dp * plan->pp;
-    uint64_t nodes = 0;
-    for (uint32_t rank = 0; rank < n; rank++) {
-        char path[1024];
-        halley_trace *trace = NULL;
-        snprintf(path, sizeof path, "%s.%u.et", prefix, rank);
-        TRY(trace_of(&trace, &s, rank, err));
-        nodes += halley_trace_count(trace);
-        const halley_status status = halley_trace_save_et(trace, path, err);
-        halley_trace_free(trace);
-        TRY(status);
-    }
-    if (n_nodes)
-        *n_nodes = nodes;
-    return save_groups(prefix, plan, err);
 }

@@ -45,22 +45,33 @@ static uint32_t next_divisor(uint32_t n, uint32_t d)
     return 0;
 }
 
-static bool fixed(uint32_t wanted, uint32_t value)
+static bool is_fixed(const searching *s, halley_plan_key key)
 {
-    return wanted == 0 || wanted == value;
+    return s->o.fixed >> key & 1;
+}
+
+/* May a key have this value, when the plan of the options has that one? */
+static bool allowed(const searching *s, halley_plan_key key, uint32_t value,
+                    uint32_t wanted)
+{
+    return !is_fixed(s, key) || value == wanted;
 }
 
 static halley_status add_cuts(searching *s, uint32_t tp, uint32_t pp, halley_error *err)
 {
     const halley_model *m = s->model;
     const uint32_t rest = s->o.n_npus / tp / pp;
-    const uint32_t max_cp = s->o.cp ? s->o.cp : s->o.max_cp ? s->o.max_cp : 1;
+    const halley_plan *p = &s->o.plan;
+    uint32_t max_cp = s->o.max_cp ? s->o.max_cp : 1;
+    if (is_fixed(s, HALLEY_KEY_CP))
+        max_cp = p->cp;
     for (uint32_t cp = 1; cp && cp <= max_cp; cp = next_divisor(rest, cp)) {
-        if (!fixed(s->o.cp, cp))
+        if (!allowed(s, HALLEY_KEY_CP, cp, p->cp) ||
+            !allowed(s, HALLEY_KEY_DP, rest / cp, p->dp))
             continue;
         const uint32_t experts = m->experts ? m->experts : 1;
         for (uint32_t ep = 1; ep; ep = next_divisor(experts, ep)) {
-            if (!fixed(s->o.ep, ep) || tp * rest % ep)
+            if (!allowed(s, HALLEY_KEY_EP, ep, p->ep) || tp * rest % ep)
                 continue;
             if (!array_push(&s->cuts, (cut){tp, pp, cp, ep}))
                 return error_nomem(err);
@@ -73,13 +84,17 @@ static halley_status list_cuts(searching *s, halley_error *err)
 {
     const halley_model *m = s->model;
     const bool flat = m->kind != HALLEY_TRANSFORMER;
-    const uint32_t most = s->o.max_tp ? s->o.max_tp : 4 * s->platform->per_node;
+    const halley_plan *p = &s->o.plan;
+    uint32_t most = s->o.max_tp ? s->o.max_tp : 4 * s->platform->per_node;
+    if (is_fixed(s, HALLEY_KEY_TP))
+        most = p->tp;
     for (uint32_t tp = 1; tp; tp = next_divisor(s->o.n_npus, tp)) {
-        if (!fixed(s->o.tp, tp) || (!s->o.tp && tp > most) || (flat && tp > 1) ||
+        if (!allowed(s, HALLEY_KEY_TP, tp, p->tp) || tp > most || (flat && tp > 1) ||
             (!flat && m->heads % tp))
             continue;
         for (uint32_t pp = 1; pp; pp = next_divisor(s->o.n_npus / tp, pp)) {
-            if (!fixed(s->o.pp, pp) || pp > m->layers || pp > HALLEY_MAX_STAGES)
+            if (!allowed(s, HALLEY_KEY_PP, pp, p->pp) || pp > m->layers ||
+                pp > HALLEY_MAX_STAGES)
                 continue;
             TRY(add_cuts(s, tp, pp, err));
         }
@@ -115,6 +130,12 @@ static void try_plan(searching *s, task_result *r, const halley_plan *plan)
 /* ZeRO stages and sharding of one cut and micro-batch. */
 static void try_sharding(searching *s, task_result *r, halley_plan *p)
 {
+    const bool whole = is_fixed(s, HALLEY_KEY_ZERO),
+               sharded = is_fixed(s, HALLEY_KEY_FSDP);
+    if (whole || sharded) {
+        try_plan(s, r, p);
+        return;
+    }
     for (uint32_t zero = 0; zero < 3; zero++) {
         if (zero != 1 && !s->o.all_zero)
             continue; /* 3 is fsdp, below */
@@ -135,8 +156,13 @@ static void try_recompute(searching *s, task_result *r, halley_plan *p)
     static const halley_recompute kinds[] = {
         HALLEY_RECOMPUTE_NONE, HALLEY_RECOMPUTE_SELECTIVE, HALLEY_RECOMPUTE_FULL};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (!allowed(s, HALLEY_KEY_RECOMPUTE, kinds[i], s->o.plan.recompute))
+            continue;
         p->recompute = kinds[i];
         for (int split = p->tp > 1; split >= 0; split--) {
+            if (!allowed(s, HALLEY_KEY_SEQUENCE_PARALLEL, (uint32_t)split,
+                         s->o.plan.sequence_parallel && p->tp > 1))
+                continue;
             p->sequence_parallel = split;
             try_sharding(s, r, p);
         }
@@ -145,22 +171,24 @@ static void try_recompute(searching *s, task_result *r, halley_plan *p)
 
 static void try_cut(searching *s, task_result *r, const cut *c)
 {
-    halley_plan p = {.tp = c->tp, .pp = c->pp, .cp = c->cp, .ep = c->ep};
+    halley_plan p = s->o.plan;
+    p.tp = c->tp;
+    p.pp = c->pp;
+    p.cp = c->cp;
+    p.ep = c->ep;
     p.dp = s->o.n_npus / (c->tp * c->pp * c->cp);
-    p.global_batch = s->o.global_batch;
-    p.seq = s->o.seq;
-    p.dtype = s->o.dtype;
-    p.unfused_attention = s->o.unfused;
     if (p.global_batch % p.dp)
         return;
     const uint32_t local = p.global_batch / p.dp, each = s->model->layers / c->pp;
     for (uint32_t mb = 1; mb; mb = next_divisor(local, mb)) {
-        if (!fixed(s->o.micro_batch, mb))
+        if (!allowed(s, HALLEY_KEY_MICRO_BATCH, mb, s->o.plan.micro_batch))
             continue;
         p.micro_batch = mb;
         for (uint32_t v = 1; v; v = next_divisor(each, v)) {
             if (v > 1 && (c->pp == 1 || s->model->layers % c->pp || local / mb % c->pp))
                 break; /* interleaving wants equal chunks and full rounds */
+            if (!allowed(s, HALLEY_KEY_VIRTUAL, v, s->o.plan.virtual_stages))
+                continue;
             p.virtual_stages = v;
             halley_plan checked = p;
             if (halley_plan_check(&checked, s->model, s->o.n_npus, NULL) == HALLEY_OK)
@@ -210,7 +238,7 @@ halley_status halley_search_run(halley_search **out, const halley_model *model,
                                 halley_error *err)
 {
     searching s = {.model = model, .platform = platform, .stack = stack, .o = *opts};
-    if (!s.o.n_npus || !s.o.global_batch)
+    if (!s.o.n_npus || !s.o.plan.global_batch)
         return error_set(err, HALLEY_EINVAL,
                          "a search wants the number of NPUs and the global batch");
     if (!s.o.top)

@@ -2,13 +2,12 @@
 #include "halley/plan.h"
 
 #include "base/error.h"
-
-static const char *const recompute_names[] = {"none", "selective", "selective-op",
-                                              "full", "minimal",   "qkv"};
+#include "workload/plan_file.h"
 
 const char *halley_recompute_name(halley_recompute recompute)
 {
-    return (unsigned)recompute < HALLEY_N_RECOMPUTE ? recompute_names[recompute] : "?";
+    return (unsigned)recompute < HALLEY_N_RECOMPUTE ? workload_recompute_names[recompute]
+                                                    : "?";
 }
 
 static void fill_in(halley_plan *p, const halley_model *model)
@@ -27,6 +26,10 @@ static void fill_in(halley_plan *p, const halley_model *model)
         p->ep = p->dp; /* tables are spread over all ranks */
     if (!p->global_batch)
         p->global_batch = p->dp * p->micro_batch;
+    if (p->fsdp == HALLEY_FSDP_ALL)
+        p->fsdp = p->dp * p->cp;
+    if (p->tp == 1)
+        p->sequence_parallel = false;
 }
 
 static halley_status refuse(halley_error *err, const char *what, uint32_t n,

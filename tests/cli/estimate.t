@@ -31,7 +31,7 @@ $ halley estimate -m transformer-1t -c comet-baseline:1024 --tp 64 --global-batc
 > fits,1
 
 ## the parts of the JSON add up
-$ halley estimate -m llama3-8b -c dgx-h100:8 --fsdp 0 --global-batch 16 --json | grep -c '"'
+$ halley estimate -m llama3-8b -c dgx-h100:8 --fsdp all --global-batch 16 --json | grep -c '"'
 > {*}
 
 ## degrees that do not divide are refused

@@ -92,3 +92,54 @@ $ halley trace gen all-reduce -o nowhere/x
 ! halley: nowhere/x.0.et: {*}
 ? 1
 $ ls
+
+## a model under a plan: traces that check across ranks and run
+$ halley trace gen -m gpt-3.6b -c dgx-a100:8 --tp 2 --pp 2 --virtual 3 --global-batch 8 -o step --csv
+> prefix,ranks,different,nodes,size_bytes,groups
+> step,8,8,{*},{*},8
+$ halley trace check step
+> step: 8 ranks, 0 errors, 0 warnings, {*}
+$ printf 'npus: 8\nnpu: A100-SXM4-80GB\nnetwork:\n  - {topology: switch, size: 8, bandwidth: 225 GB/s, latency: 1 us}\n' > c.yaml
+$ halley sim -c c.yaml --comm-group-configuration step.comm_group.json step --csv | cut -d. -f1 | tail -3
+> 5,0
+> 6,0
+> 7,0
+
+## a step without groups has no group file; offloaded classes are memory nodes
+$ halley trace gen -m gpt-126m -c dgx-h100:1 --global-batch 2 --offload optimizer -o one --csv
+> prefix,ranks,different,nodes,size_bytes,groups
+> one,1,1,{*},{*},0
+$ ls one.*; halley trace info one | grep MEM_
+> one.0.et
+> MEM_LOAD_NODE       1 {*}
+> MEM_STORE_NODE      1 {*}
+
+## a plan file gives the same as its options; options go before it
+$ printf 'tp: 4\npp: 2\nglobal-batch: 8\nrecompute: full\n' > plan.yaml
+$ halley trace gen -m gpt-3.6b -c dgx-a100:8 --plan plan.yaml --tp 2 -o file > /dev/null
+$ halley trace gen -m gpt-3.6b -c dgx-a100:8 --pp 2 --global-batch 8 --recompute full --tp 2 -o opts > /dev/null
+$ for r in 0 7; do cmp file.$r.et opts.$r.et; done
+
+## options of one kind are no options of the other
+$ halley trace gen ring --micro-batch 2
+! halley: --micro-batch needs --model
+! see 'halley trace gen --help'
+? 2
+$ halley trace gen -m gpt-3.6b -c dgx-a100:8 --size '1 MB'
+! halley: --size is for patterns, not for --model
+! see 'halley trace gen --help'
+? 2
+$ halley trace gen ring -m gpt-3.6b -c dgx-a100:8
+! halley: a pattern or --model, not both
+! see 'halley trace gen --help'
+? 2
+$ halley trace gen -m gpt-3.6b -c dgx-a100:8 --tp 0
+! halley: tp must be positive, is 0
+! see 'halley trace gen --help'
+? 2
+$ printf 'tp: 2\nrecompute: ful\n' > plan.yaml; halley trace gen -m gpt-3.6b -c dgx-a100:8 --plan plan.yaml
+! halley: plan.yaml:2:12: recompute must be one of none, selective, selective-op, full, minimal, qkv; is "ful", did you mean "full"?
+? 1
+$ printf 'tpp: 2\n' > plan.yaml; halley trace gen -m gpt-3.6b -c dgx-a100:8 --plan plan.yaml
+! halley: plan.yaml:1:1: unknown key "tpp"; did you mean "tp"?
+? 1

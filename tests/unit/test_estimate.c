@@ -166,7 +166,7 @@ static void expanded_memory_makes_a_large_model_fit(void **state)
 static halley_search *search(const world *w, uint32_t threads)
 {
     const halley_search_opts opts = {.n_npus = 128,
-                                     .global_batch = 512,
+                                     .plan = {.global_batch = 512},
                                      .all_zero = true,
                                      .max_cp = 2,
                                      .threads = threads};
@@ -235,8 +235,10 @@ static void an_explanation_names_operators_and_constants(void **state)
 static halley_status search_small(void *context, halley_error *err)
 {
     const world *w = context;
-    const halley_search_opts opts = {
-        .n_npus = 8, .global_batch = 8, .threads = 1, .tp = 8, .pp = 1};
+    const halley_search_opts opts = {.n_npus = 8,
+                                     .plan = {.global_batch = 8, .tp = 8, .pp = 1},
+                                     .fixed = 1u << HALLEY_KEY_TP | 1u << HALLEY_KEY_PP,
+                                     .threads = 1};
     halley_search *s = NULL;
     const halley_status status =
         halley_search_run(&s, &w->model, &w->platform, &w->stack, &opts, err);

@@ -1,0 +1,75 @@
+/*
+ * halley/plan_keys.h - the keys of a plan, listed once: plan files, the options of
+ * commands and their pages are made from these lists.
+ *
+ * To add a key: a row here, a row in the table of workload/plan_file.c, the member of
+ * halley_plan, and what it does to time, memory and traces.
+ */
+#ifndef HALLEY_PLAN_KEYS_H
+#define HALLEY_PLAN_KEYS_H
+
+#include "halley/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(ID, "key", "VALUE", "what it is") */
+#define HALLEY_PLAN_VALUES(X)                                                            \
+    X(GLOBAL_BATCH, "global-batch", "N", "sequences in a step")                          \
+    X(SEQ, "seq", "N", "tokens in a sequence (default: the model's)")                    \
+    X(DTYPE, "dtype", "bf16|fp16|fp32|tf32|fp8|fp4", "type of the products")             \
+    X(TP, "tp", "N", "NPUs that share a layer (tensor parallel)")                        \
+    X(PP, "pp", "N", "pipeline stages")                                                  \
+    X(DP, "dp", "N", "copies of the model (default: what remains of the NPUs)")          \
+    X(CP, "cp", "N", "NPUs that share a sequence (context parallel)")                    \
+    X(EP, "ep", "N", "NPUs that share the experts")                                      \
+    X(VIRTUAL, "virtual", "N", "chunks of layers per stage, interleaved")                \
+    X(MICRO_BATCH, "micro-batch", "N", "sequences of a micro-batch")                     \
+    X(ZERO, "zero", "0-3",                                                               \
+      "what data-parallel ranks share out: 1 optimizer, 2 gradients, 3 weights")         \
+    X(FSDP, "fsdp", "N|all", "gather weights layer by layer from N ranks; 0 = off")      \
+    X(RECOMPUTE, "recompute", "none|selective|selective-op|full|minimal|qkv",            \
+      "what the backward pass computes again")                                           \
+    X(SCHEDULE, "schedule", "1f1b|gpipe", "of the pipeline")                             \
+    X(ATTENTION, "attention", "flash|unfused", "kernel")
+
+/* X(ID, "key", negatable, "what it is") */
+#define HALLEY_PLAN_SWITCHES(X)                                                          \
+    X(SEQUENCE_PARALLEL, "sequence-parallel", true,                                      \
+      "split tokens between tensor-parallel blocks (default: with tp)")                  \
+    X(SPREAD, "spread", false,                                                           \
+      "what does not fit lies in the next memory tier, all classes in proportion")       \
+    X(NO_OVERLAP, "no-overlap", false, "communication never hides behind compute")
+
+/* X(ID, "key", "VALUE", "what it is"): more than one value, joined by + in a text */
+#define HALLEY_PLAN_LISTS(X)                                                             \
+    X(OFFLOAD, "offload", "CLASS",                                                       \
+      "keep optimizer, gradients, weights or activations in the next memory tier")
+
+#define HALLEY_PLAN_ID(id, ...) HALLEY_KEY_##id,
+typedef enum halley_plan_key {
+    HALLEY_PLAN_VALUES(HALLEY_PLAN_ID) HALLEY_PLAN_SWITCHES(HALLEY_PLAN_ID)
+        HALLEY_PLAN_LISTS(HALLEY_PLAN_ID) HALLEY_N_PLAN_KEYS
+} halley_plan_key;
+#undef HALLEY_PLAN_ID
+
+/* ZeRO 1, sequence parallel where there is tensor parallelism; else all zero. */
+void halley_plan_default(halley_plan *out);
+/*
+ * Set one key from a text, as on a command line: "8", "full", "yes",
+ * "optimizer+gradients". Offloaded classes add up. HALLEY_EINVAL for what cannot be.
+ */
+halley_status halley_plan_set(halley_plan *plan, halley_plan_key key, const char *text,
+                              halley_error *err);
+/*
+ * Set the keys that a plan file (YAML or JSON) names; the others stay as they are.
+ * In *given (may be NULL) a bit 1 << key is set for each.
+ */
+halley_status halley_plan_load(halley_plan *plan, uint64_t *given, const char *path,
+                               halley_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

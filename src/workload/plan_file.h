@@ -1,0 +1,10 @@
+/* workload/plan_file.h - the words of plan files. */
+#ifndef WORKLOAD_PLAN_FILE_H
+#define WORKLOAD_PLAN_FILE_H
+
+#include "halley/plan.h"
+
+/* By halley_recompute; ends with NULL. */
+extern const char *const workload_recompute_names[HALLEY_N_RECOMPUTE + 1];
+
+#endif
