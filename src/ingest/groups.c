@@ -1,80 +1,17 @@
 /* Process groups that traces declare, as a file for ASTRA-sim. */
 #include "trace/groups.h"
 
-#include "base/file.h"
+#include "base/error.h"
 #include "halley/ingest.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-static bool is_known(const trace_groups *groups, size_t n, str name)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(groups->list.at[i].name, name))
-            return true;
-    return false;
-}
-
-/* What the metadata nodes of one rank add; of a name the first wins. */
-static halley_status collect(trace_groups *groups, const halley_trace *trace,
-                             halley_error *err)
-{
-    for (uint32_t i = 0; i < halley_trace_count(trace); i++) {
-        if (halley_node_type_of(trace, i) != HALLEY_NODE_METADATA)
-            continue;
-        const size_t before = groups->list.n;
-        TRY(trace_groups_parse(groups, halley_node_inputs(trace, i).values, err));
-        size_t n = before;
-        for (size_t k = before; k < groups->list.n; k++)
-            if (!is_known(groups, n, groups->list.at[k].name))
-                groups->list.at[n++] = groups->list.at[k];
-        groups->list.n = n;
-    }
-    return HALLEY_OK;
-}
-
-static halley_status write_file(const trace_groups *groups, const char *path,
-                                halley_error *err)
-{
-    file_output *out = NULL;
-    TRY(file_output_open(&out, path, err));
-    strbuf text = {0};
-    strbuf_add(&text, STR("{\n"));
-    for (size_t i = 0; i < groups->list.n; i++) {
-        const trace_group *const g = &groups->list.at[i];
-        strbuf_add(&text, STR("  "));
-        strbuf_json(&text, g->name);
-        strbuf_add(&text, STR(": ["));
-        for (uint32_t k = 0; k < g->n_ranks; k++)
-            strbuf_printf(&text, "%s%u", k ? ", " : "", g->ranks[k]);
-        strbuf_add(&text, i + 1 < groups->list.n ? STR("],\n") : STR("]\n"));
-    }
-    strbuf_add(&text, STR("}\n"));
-    const bool failed = text.failed;
-    if (!failed)
-        file_output_str(out, strbuf_str(&text));
-    strbuf_fini(&text);
-    if (!failed)
-        return file_output_commit(out, err);
-    file_output_abort(out);
-    return error_nomem(err);
-}
 
 halley_status halley_groups_save(const halley_trace_set *set, const char *path,
                                  uint32_t *n_groups, halley_error *err)
 {
     trace_groups groups = {0};
-    halley_status status = HALLEY_OK;
-    const halley_trace *last = NULL;
-    for (uint32_t r = 0; status == HALLEY_OK && r < halley_trace_set_count(set); r++) {
-        const halley_trace *const trace = halley_trace_set_get(set, r);
-        if (trace != last)
-            status = collect(&groups, trace, err);
-        last = trace;
-    }
+    halley_status status = trace_groups_collect(&groups, set, err);
     const size_t n = groups.list.n;
     if (status == HALLEY_OK && n > 0)
-        status = write_file(&groups, path, err);
+        status = trace_groups_save(&groups, path, err);
     trace_groups_fini(&groups);
     if (status == HALLEY_OK && n_groups)
         *n_groups = (uint32_t)n;

@@ -31,6 +31,13 @@ halley_status trace_groups_load(trace_groups *g, const char *path, halley_error 
  */
 halley_status trace_groups_parse(trace_groups *g, halley_bytes values, halley_error *err);
 
+/* The groups that the traces of a set declare so; of a name the first wins. */
+halley_status trace_groups_collect(trace_groups *g, const halley_trace_set *set,
+                                   halley_error *err);
+/* As ASTRA-sim reads them, {"1": [0, 1], …}. The file appears whole or not at all. */
+halley_status trace_groups_save(const trace_groups *g, const char *path,
+                                halley_error *err);
+
 /*
  * The same text with each rank r replaced by to[r], or left out where that is UINT32_MAX
  * or r >= n. `*out` is appended to; text that is not in the form is copied as it is.
