@@ -41,6 +41,13 @@ halley_status halley_cluster_load_astra(halley_cluster **out,
  */
 halley_status halley_cluster_load(halley_cluster **out, const char *path,
                                   halley_error *err);
+/*
+ * The machine that recordings were made on, as far as they tell: every node takes its
+ * recorded duration, on the thread or stream it ran on; messages take no time of their
+ * own. On success *out is the caller's.
+ */
+halley_status halley_cluster_recorded(halley_cluster **out, uint32_t n_npus,
+                                      halley_error *err);
 /* Write a cluster in that form, so that loading it gives the same cluster. */
 halley_status halley_cluster_save(const halley_cluster *cluster, const char *path,
                                   halley_error *err);

@@ -70,8 +70,16 @@ typedef struct halley_link_report {
     uint64_t n_with_work; /* nodes that got num_ops and tensor_size */
     /* The result. */
     uint64_t n_nodes, n_data_edges, n_ctrl_edges;
-    int64_t recorded_ns;     /* from the first start to the last end */
-    int64_t replayed_ns;     /* when the result runs with recorded durations */
+    int64_t recorded_ns; /* from the first start to the last end */
+    int64_t replayed_ns; /* when the result runs with recorded durations */
+    /* Where recorded - replayed is, along what the replayed time consists of: time that
+     * was recorded between two nodes beyond the first one's duration (negative: they
+     * overlapped). These add up to the difference. */
+    int64_t lost_host_ns;    /* between nodes of the host */
+    int64_t lost_launch_ns;  /* from a launch to what it launched */
+    int64_t lost_device_ns;  /* between nodes of devices */
+    int64_t lost_wait_ns;    /* from a device to the host that waited for it */
+    int64_t lost_ends_ns;    /* before the first of them and behind the last */
     int64_t clock_offset_ns; /* added to this rank's clock (several ranks) */
 } halley_link_report;
 

@@ -19,7 +19,7 @@ typedef struct sim_options {
     const char *logging, *logging_folder, *rendezvous;
     uint32_t model, queues;
     double injection, comm_scale, compute_scale;
-    bool astra_output, per_rank, explain;
+    bool astra_output, per_rank, explain, replay;
     const char *per_node, *timeline, *heat;
     double stop_at;
     cli_output output;
@@ -32,6 +32,10 @@ static const cli_option options[] = {
      .metavar = "FILE",
      .offset = offsetof(sim_options, cluster),
      .doc = "the cluster, in our own form"},
+    {.name = "replay",
+     .kind = CLI_FLAG,
+     .offset = offsetof(sim_options, replay),
+     .doc = "instead of a cluster: every node takes its recorded duration"},
     {.name = "workload-configuration",
      .kind = CLI_TEXT,
      .metavar = "PREFIX",
@@ -297,16 +301,18 @@ static halley_status check_usage(cli_call *call, halley_error *err)
     const bool astra = o->system != NULL || o->network != NULL || o->memory != NULL;
     if (o->cluster != NULL && astra)
         return cli_usage(call, err, "--cluster and ASTRA-sim's files exclude each other");
-    if (o->cluster == NULL && (o->system == NULL || o->network == NULL))
+    if (o->replay && (o->cluster != NULL || astra))
+        return cli_usage(call, err, "--replay needs no cluster");
+    if (!o->replay && o->cluster == NULL && (o->system == NULL || o->network == NULL))
         return cli_usage(call, err,
                          "a cluster is needed: --cluster, or --system-configuration and "
-                         "--network-configuration");
+                         "--network-configuration; or --replay");
     if (call->n_args > 0 && o->workload != NULL)
         return cli_usage(call, err, "traces are named twice");
     if (call->n_args == 0 && o->workload == NULL && o->write_cluster == NULL)
         return cli_usage(call, err,
                          "traces are needed: TRACE, or --workload-configuration");
-    if (call->n_unknown > 0 && o->cluster != NULL)
+    if (call->n_unknown > 0 && (o->cluster != NULL || o->replay))
         return cli_usage(call, err, "unknown option %s", call->unknown[0]);
     return HALLEY_OK;
 }
@@ -329,10 +335,29 @@ static halley_status run_on(cli_call *call, halley_cluster *cluster, halley_erro
     return status;
 }
 
+/* On the machine that the traces were recorded on. */
+static halley_status replay(cli_call *call, halley_error *err)
+{
+    halley_trace_set *traces;
+    halley_cluster *cluster;
+    TRY(load_traces(&traces, call, err));
+    halley_status status =
+        halley_cluster_recorded(&cluster, halley_trace_set_count(traces), err);
+    if (status == HALLEY_OK) {
+        status = simulate(call, cluster, traces, err);
+        halley_cluster_free(cluster);
+    }
+    halley_trace_set_free(traces);
+    return status;
+}
+
 static halley_status run(cli_call *call, halley_error *err)
 {
+    const sim_options *o = call->options;
     halley_cluster *cluster;
     TRY(check_usage(call, err));
+    if (o->replay)
+        return replay(call, err);
     warn_about_options(call);
     TRY(load_cluster(&cluster, call, err));
     const halley_status status = run_on(call, cluster, err);
@@ -345,6 +370,7 @@ static const cli_example examples[] = {
     {"halley sim --workload-configuration=w --system-configuration=system.json "
      "--network-configuration=network.yml --astra-output",
      "as ASTRA-sim is called"},
+    {"halley sim step --replay", "as it was recorded"},
     {0},
 };
 

@@ -134,6 +134,11 @@ static const struct {
     ALWAYS("control dependencies written", n_ctrl_edges),
     TIME("recorded", recorded_ns),
     TIME("replayed", replayed_ns),
+    TIME("lost in replay: on the host", lost_host_ns),
+    TIME("lost in replay: from launch to device", lost_launch_ns),
+    TIME("lost in replay: on devices", lost_device_ns),
+    TIME("lost in replay: from device to host", lost_wait_ns),
+    TIME("lost in replay: at both ends", lost_ends_ns),
     TIME("clock shifted by", clock_offset_ns),
 #undef COUNT
 #undef ALWAYS
@@ -370,7 +375,9 @@ const cli_command cmd_trace_link = {
         "sends and receives get type, bytes, element type, group and peers; kernels the "
         "operations and bytes that follow from their operator's shapes.\n\n"
         "The report says what was linked, guessed and dropped; `recorded` is the length "
-        "of the recording, `replayed` that of the result with recorded durations. "
+        "of the recording, `replayed` that of the result with recorded durations "
+        "(`halley sim "
+        "--replay` gives the same), and the lines below where the difference is. "
         "Without DEVICE nothing has a time, and only order, shapes and communication "
         "are known.",
     .examples = examples,

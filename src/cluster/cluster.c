@@ -39,6 +39,32 @@ halley_cluster *cluster_new(void)
     return c;
 }
 
+halley_status halley_cluster_recorded(halley_cluster **out, uint32_t n_npus,
+                                      halley_error *err)
+{
+    if (n_npus == 0 || n_npus > CLUSTER_MAX_NPUS)
+        return error_set(err, HALLEY_EINVAL, "%u NPUs; want 1 to %d", n_npus,
+                         CLUSTER_MAX_NPUS);
+    halley_cluster *c = cluster_new();
+    if (c == NULL)
+        return error_nomem(err);
+    c->name = "as recorded";
+    c->n_npus = n_npus;
+    c->n_dims = 1;
+    /* Nothing is sent; the network only has to be one. */
+    c->dims[0] = (cluster_dim){
+        .topology = CLUSTER_SWITCH, .name = "", .n = n_npus, .bw_Bps = 1e12};
+    c->system = (cluster_system){.splits = 1,
+                                 .active_chunks = 1,
+                                 .queues = 1,
+                                 .hierarchical = true,
+                                 .replay_only = true};
+    for (uint32_t i = 0; i < CLUSTER_N_COLLS; i++)
+        c->system.colls[i].n = 1;
+    *out = c;
+    return HALLEY_OK;
+}
+
 bool cluster_impl_parse(cluster_impl *out, str text)
 {
     *out = (cluster_impl){0};

@@ -18,6 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Above every thread that a host trace numbers. */
+static const int64_t DEVICE_THREAD = INT64_C(1) << 32;
+
 typedef struct emitter {
     link_graph *g;
     halley_builder *b;
@@ -27,6 +30,7 @@ typedef struct emitter {
     uint32_t *deps;       /* nodes */
     work *works;          /* by host node; n_ops and n_bytes 0 = none */
     int64_t *launched_ns; /* by host node: time of what it launched, for shares */
+    uint64_t *tids;       /* by thread of the device trace: as the host trace says */
     int64_t zero_ns;      /* the time that is written as 0 */
     bool has_gpu;         /* devices compute, not host nodes */
 } emitter;
@@ -262,12 +266,25 @@ static void emit_edges(const emitter *m, uint32_t i)
     g->report->n_ctrl_edges++;
 }
 
-static int64_t stream_of(const link_graph *g, const link_node *n)
+/* Communication that a host thread does has a stream for each such thread. */
+static int64_t stream_of(const link_graph *g, uint32_t i)
 {
-    if (n->kind != LINK_GPU)
-        return 0;
+    const link_node *const n = &g->nodes.at[i];
     const device_trace *const d = g->device;
-    return (int64_t)d->streams.at[d->events.at[n->ref].place].stream;
+    if (n->kind == LINK_GPU)
+        return (int64_t)d->streams.at[d->events.at[n->ref].place].stream;
+    if (g->comm_of[i] == LINK_NONE || !n->timed)
+        return 0;
+    return (int64_t)d->events.at[g->event_of[i]].place;
+}
+
+/* The thread of a gap that is inside no operator; a stream's are a thread of their own.
+ */
+static void emit_gap_thread(const emitter *m, const link_node *n)
+{
+    const int64_t tid = n->ref == LINK_NONE ? DEVICE_THREAD + (int64_t)n->stream
+                                            : (int64_t)m->tids[n->ref];
+    (void)halley_builder_attr_i64(m->b, "tid", tid);
 }
 
 /* Of a trace without devices: what the operator itself computes. */
@@ -296,10 +313,12 @@ static void emit_node(const emitter *m, uint32_t i)
     const uint32_t host = host_of_node(g, i);
     if (host != LINK_NONE)
         emit_host(m, host);
+    else if (n->kind == LINK_GAP)
+        emit_gap_thread(m, n);
     /* Communication is never the host's own work, also where a host thread does it. */
     (void)halley_builder_attr_bool(b, "is_cpu_op",
                                    n->kind != LINK_GPU && g->comm_of[i] == LINK_NONE);
-    (void)halley_builder_attr_i64(b, "stream", stream_of(g, n));
+    (void)halley_builder_attr_i64(b, "stream", stream_of(g, i));
     if (g->comm_of[i] != LINK_NONE)
         emit_comm(m, i);
     if (n->kind == LINK_GPU)
@@ -393,6 +412,7 @@ static void fini(emitter *m)
     free(m->deps);
     free(m->works);
     free(m->launched_ns);
+    free(m->tids);
 }
 
 static bool prepare(emitter *m)
@@ -402,8 +422,13 @@ static bool prepare(emitter *m)
     m->order = mem_array(n, sizeof *m->order);
     m->works = mem_array_zero(n_host, sizeof *m->works);
     m->launched_ns = mem_array_zero(n_host, sizeof *m->launched_ns);
-    if (!m->ids || !m->order || !m->works || !m->launched_ns)
+    m->tids = mem_array_zero(m->g->n_threads, sizeof *m->tids);
+    if (!m->ids || !m->order || !m->works || !m->launched_ns || !m->tids)
         return false;
+    for (size_t i = n_host; m->g->device && i-- > 0;)
+        if (m->g->event_of[i] != LINK_NONE)
+            m->tids[m->g->device->events.at[m->g->event_of[i]].place] =
+                m->g->host->nodes.at[i].tid;
     if (!number_nodes(m) || !sort_edges(m))
         return false;
     find_work(m);

@@ -39,6 +39,7 @@ typedef struct link_node {
     uint32_t ref;        /* HOST: node; GPU, WAIT: event; GAP: thread, or LINK_NONE */
     uint32_t parent;     /* node, or LINK_NONE */
     uint32_t order;      /* among nodes at one time */
+    uint32_t stream;     /* GAP of a stream: which */
     link_kind kind;
     bool timed;    /* was found in the device trace */
     bool is_split; /* GAP: own time of its parent */

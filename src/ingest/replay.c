@@ -2,6 +2,10 @@
  * How long the linked graph takes when every node takes as long as it is said to and
  * starts as soon as what it waits for is over: the longest path. Places in time order the
  * nodes so that one walk is enough.
+ *
+ * The replayed time is the sum of durations along that path, the recorded one the sum of
+ * steps from one recorded start to the next along it; what each step has beyond its
+ * duration is where the difference is.
  */
 #include "ingest/link.h"
 
@@ -48,28 +52,97 @@ static bool sort_edges(uint32_t **at, uint32_t **to, const link_graph *g)
     return true;
 }
 
-halley_status link_replay(link_graph *g, halley_error *err)
+typedef struct replay {
+    link_graph *g;
+    int64_t *ready_ns; /* by node: when it can start, then when it is over */
+    uint32_t *cause;   /* by node: what it waited for longest, or LINK_NONE */
+} replay;
+
+static void wait_for(replay *p, uint32_t node, uint32_t before)
 {
-    place *const places = sort_nodes(g);
-    uint32_t *at = NULL, *to = NULL;
-    int64_t *const ready = mem_array_zero(g->nodes.n, sizeof *ready);
-    const bool ok = places && ready && sort_edges(&at, &to, g);
-    for (size_t k = 0; ok && k < g->nodes.n; k++) {
+    if (p->ready_ns[before] < p->ready_ns[node] ||
+        (p->ready_ns[before] == p->ready_ns[node] && p->cause[node] != LINK_NONE))
+        return;
+    p->ready_ns[node] = p->ready_ns[before];
+    p->cause[node] = before;
+}
+
+/* Run all nodes; the one that is over last, or LINK_NONE. */
+static uint32_t run(replay *p, const place *places, const uint32_t *at,
+                    const uint32_t *to)
+{
+    const link_graph *const g = p->g;
+    uint32_t last = LINK_NONE;
+    for (size_t k = 0; k < g->nodes.n; k++) {
         const uint32_t i = places[k].node;
         const link_node *const n = &g->nodes.at[i];
         /* A parent comes before its children, too: it is their control dependency. */
-        if (n->parent != LINK_NONE && link_before(g, n->parent, i) &&
-            ready[n->parent] > ready[i])
-            ready[i] = ready[n->parent];
-        ready[i] += n->duration_ns;
+        if (n->parent != LINK_NONE && link_before(g, n->parent, i))
+            wait_for(p, i, n->parent);
+        p->ready_ns[i] += n->duration_ns;
         for (uint32_t e = at[i]; e < at[i + 1]; e++)
-            if (ready[i] > ready[to[e]])
-                ready[to[e]] = ready[i];
-        if (ready[i] > g->report->replayed_ns)
-            g->report->replayed_ns = ready[i];
+            wait_for(p, to[e], i);
+        if (p->ready_ns[i] > 0 &&
+            (last == LINK_NONE || p->ready_ns[i] > p->ready_ns[last]))
+            last = i;
+    }
+    return last;
+}
+
+/* When the recording has what the node stands for. */
+static int64_t recorded_start(const link_node *n)
+{
+    return n->kind == LINK_WAIT ? n->at_ns - n->duration_ns : n->start_ns;
+}
+
+/* Nodes without a time take none and are passed over. */
+static void account(const replay *p, uint32_t last)
+{
+    halley_link_report *const r = p->g->report;
+    const link_node *const nodes = p->g->nodes.at;
+    const link_node *after = NULL;
+    for (uint32_t i = last; i != LINK_NONE; i = p->cause[i]) {
+        const link_node *const n = &nodes[i];
+        if (!n->timed)
+            continue;
+        const int64_t end = recorded_start(n) + n->duration_ns;
+        const bool device = n->kind == LINK_GPU;
+        if (!after) {
+            r->lost_ends_ns += p->g->to_ns - end;
+        } else {
+            const int64_t lost = recorded_start(after) - end;
+            const bool to_device = after->kind == LINK_GPU;
+            *(device      ? to_device ? &r->lost_device_ns : &r->lost_wait_ns
+              : to_device ? &r->lost_launch_ns
+                          : &r->lost_host_ns) += lost;
+        }
+        after = n;
+    }
+    if (after)
+        r->lost_ends_ns += recorded_start(after) - p->g->from_ns;
+}
+
+halley_status link_replay(link_graph *g, halley_error *err)
+{
+    const size_t n = g->nodes.n;
+    place *const places = sort_nodes(g);
+    uint32_t *at = NULL, *to = NULL;
+    replay p = {.g = g,
+                .ready_ns = mem_array_zero(n, sizeof *p.ready_ns),
+                .cause = mem_array(n, sizeof *p.cause)};
+    const bool ok = places && p.ready_ns && p.cause && sort_edges(&at, &to, g);
+    if (ok) {
+        for (size_t i = 0; i < n; i++)
+            p.cause[i] = LINK_NONE;
+        const uint32_t last = run(&p, places, at, to);
+        if (last != LINK_NONE) {
+            g->report->replayed_ns = p.ready_ns[last];
+            account(&p, last);
+        }
     }
     free(places);
-    free(ready);
+    free(p.ready_ns);
+    free(p.cause);
     free(at);
     free(to);
     return ok ? HALLEY_OK : error_nomem(err);

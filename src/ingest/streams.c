@@ -260,6 +260,7 @@ static bool idle_gap(streams *s, uint32_t before, uint32_t e, size_t stream)
                                                       .ref = LINK_NONE,
                                                       .parent = LINK_NONE,
                                                       .order = UINT32_MAX,
+                                                      .stream = (uint32_t)stream,
                                                       .kind = LINK_GAP,
                                                       .timed = true});
     s->owed_ns[stream] = 0;

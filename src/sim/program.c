@@ -343,12 +343,32 @@ static halley_status find_lane(uint16_t *out, compiler *c, uint64_t key, bool gr
     return HALLEY_OK;
 }
 
+/*
+ * Recordings say which host thread and which stream a node ran on: each is a lane. But
+ * kernels whose time is computed share one device, however many streams they had.
+ */
+static halley_status choose_recorded_lane(sim_node *n, compiler *c)
+{
+    const cluster_system *s = &c->opts->cluster->system;
+    const bool on_cpu = n->flags & SIM_NODE_CPU;
+    if (!on_cpu && (!(n->flags & SIM_NODE_TIMED) || (s->roofline && !s->replay_only)))
+        return HALLEY_OK;
+    halley_attr attr;
+    uint64_t lane;
+    if (!halley_node_find_attr(&attr, c->trace, n->trace_index,
+                               on_cpu ? "tid" : "stream") ||
+        !halley_attr_to_u64(&attr, &lane) || lane >> 62 != 0)
+        return HALLEY_OK;
+    return find_lane(&n->slot, c, lane | (on_cpu ? UINT64_C(3) : UINT64_C(2)) << 62,
+                     false);
+}
+
 /* Native rules: every group and every peer has a lane of its own, memory another. */
 static halley_status choose_lane(sim_node *n, compiler *c)
 {
     const bool one = c->opts->cluster->system.one_channel;
-    if (n->flags & SIM_NODE_CPU)
-        return HALLEY_OK;
+    if (n->flags & (SIM_NODE_CPU | SIM_NODE_TIMED))
+        return choose_recorded_lane(n, c);
     if (n->type == HALLEY_NODE_COLL && !(n->flags & SIM_NODE_TIMED))
         return find_lane(&n->slot, c, one ? 0 : n->a, true);
     if (n->type == HALLEY_NODE_SEND)

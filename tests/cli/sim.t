@@ -84,7 +84,7 @@ $ head -3 nodes.csv
 
 ## what it needs is said
 $ halley sim --workload-configuration=ar
-! halley: a cluster is needed: --cluster, or --system-configuration and --network-configuration
+! halley: a cluster is needed: --cluster, or --system-configuration and --network-configuration; or --replay
 ! see 'halley sim --help'
 ? 2
 

@@ -119,7 +119,7 @@ $ halley sim x -c c.yaml --system-configuration=s.json
 ! see 'halley sim --help'
 ? 2
 $ halley sim x
-! halley: a cluster is needed: --cluster, or --system-configuration and --network-configuration
+! halley: a cluster is needed: --cluster, or --system-configuration and --network-configuration; or --replay
 ! see 'halley sim --help'
 ? 2
 $ halley sim -c c.yaml

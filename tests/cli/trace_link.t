@@ -2,13 +2,27 @@
 
 ## two recordings become a trace that passes the checks
 $ halley trace link $DATA/recording/host.0.json $DATA/recording/device.0.json -o a.et | grep -E 'linked|dropped|recorded|replayed'
-> linked by record function id        11
-> kernels linked                      4
-> copies linked                       1
-> recorded                            1.45 ms
-> replayed                            1.47 ms
+> linked by record function id           11
+> kernels linked                         4
+> copies linked                          1
+> recorded                               1.45 ms
+> replayed                               1.47 ms
 $ halley trace check a.et
 > a.et: 1 rank, 0 errors, 0 warnings, 1 note (--notes lists them); one rank alone, nothing to compare it with
+
+## what is linked can be simulated as it was recorded
+$ halley trace link $DATA/recording/host.0.json $DATA/recording/device.0.json -o a.et | grep -E 'replayed|lost'
+> replayed                               1.47 ms
+> lost in replay: from launch to device  -20.8 us
+> lost in replay: on devices             1.25 us
+$ halley sim a.et --replay | head -3
+> 1.47 ms on 1 ranks
+>
+> Per rank                    Mean    Least     Most  On rank
+$ halley sim a.et --replay -c a.yaml
+! halley: --replay needs no cluster
+! see 'halley sim --help'
+? 2
 
 ## many ranks have one clock
 $ halley trace link --ranks $DATA/recording/host.%d.json $DATA/recording/device.%d.json -o step

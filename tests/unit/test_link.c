@@ -2,6 +2,7 @@
  * ones. */
 #include "alloc_fail.h"
 #include "halley/ingest.h"
+#include "halley/sim.h"
 #include "halley/trace_check.h"
 #include "ingest/device.h"
 #include "ingest/host.h"
@@ -147,6 +148,34 @@ static void the_replay_takes_as_long_as_the_recording(void **state)
     halley_trace_free(link_rank0(&r));
     assert_int_equal(r.recorded_ns, 1450000);
     assert_in_range(r.replayed_ns, 1450000 * 97 / 100, 1450000 * 103 / 100);
+}
+
+static void what_replay_loses_is_accounted_for(void **state)
+{
+    (void)state;
+    halley_link_report r;
+    halley_trace_free(link_rank0(&r));
+    assert_true(r.replayed_ns != r.recorded_ns);
+    assert_int_equal(r.lost_host_ns + r.lost_launch_ns + r.lost_device_ns +
+                         r.lost_wait_ns + r.lost_ends_ns,
+                     r.recorded_ns - r.replayed_ns);
+}
+
+static void the_simulator_replays_what_the_linker_says(void **state)
+{
+    (void)state;
+    halley_link_report report;
+    halley_trace *t = link_rank0(&report);
+    halley_trace_set *set = NULL;
+    halley_cluster *machine = NULL;
+    halley_result *result = NULL;
+    assert_int_equal(halley_trace_set_new(&set, &t, 1, NULL), HALLEY_OK);
+    assert_int_equal(halley_cluster_recorded(&machine, 1, NULL), HALLEY_OK);
+    assert_int_equal(halley_sim_run(&result, set, machine, NULL, NULL), HALLEY_OK);
+    assert_int_equal(halley_result_rank(result, 0).finish, report.replayed_ns * 1000);
+    halley_result_free(result);
+    halley_cluster_free(machine);
+    halley_trace_set_free(set);
 }
 
 static void communication_says_what_it_is(void **state)
@@ -468,6 +497,8 @@ int main(void)
         cmocka_unit_test(waiting_is_not_counted_as_work),
         cmocka_unit_test(own_times_add_up_in_both_units),
         cmocka_unit_test(the_replay_takes_as_long_as_the_recording),
+        cmocka_unit_test(what_replay_loses_is_accounted_for),
+        cmocka_unit_test(the_simulator_replays_what_the_linker_says),
         cmocka_unit_test(communication_says_what_it_is),
         cmocka_unit_test(kernels_know_their_operations),
         cmocka_unit_test(clocks_of_ranks_are_aligned_by_collectives),

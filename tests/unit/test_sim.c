@@ -117,6 +117,49 @@ static double run(const node *nodes, size_t n, const char *cluster)
     "  - {topology: switch, size: 2, bandwidth: 10 GB/s, latency: 1 us}\n"
 #define GROUPS "groups: {5: [0, 1, 2, 3, 4, 5, 6, 7], 6: [0, 1, 2, 3, 4, 5, 6, 7]}\n"
 
+/* Two host threads, two streams, each with 1 ms and 2 ms; seconds for all of them. */
+static double run_recorded(const char *cluster)
+{
+    halley_builder *b;
+    halley_trace *t;
+    halley_cluster *c = cluster_of(cluster);
+    halley_trace_set *set;
+    halley_result *r;
+    assert_int_equal(halley_builder_new(&b, NULL), HALLEY_OK);
+    for (uint64_t i = 0; i < 8; i++) {
+        halley_builder_node(b, i, HALLEY_NODE_COMP, bytes_of("x"));
+        halley_builder_time(b, 0, i % 2 == 0 ? 1000 : 2000);
+        halley_builder_attr_i64(b, "tid", (int64_t)(i / 2 % 2));
+        halley_builder_attr_bool(b, "is_cpu_op", i < 4);
+        halley_builder_attr_i64(b, "stream", (int64_t)(i / 2 % 2));
+        halley_builder_attr_i64(b, "num_ops", 1000000000);
+        halley_builder_attr_u64(b, "tensor_size", 1);
+    }
+    assert_int_equal(halley_builder_finish(&t, b, NULL), HALLEY_OK);
+    assert_int_equal(halley_trace_set_new(&set, &t, 1, NULL), HALLEY_OK);
+    assert_int_equal(halley_sim_run(&r, set, c, NULL, NULL), HALLEY_OK);
+    const double s =
+        (double)halley_result_rank(r, 0).finish / halley_result_ticks_per_s(r);
+    halley_result_free(r);
+    halley_trace_set_free(set);
+    halley_cluster_free(c);
+    return s;
+}
+
+static void threads_and_streams_of_a_recording_run_side_by_side(void **state)
+{
+    (void)state;
+#define ONE                                                                              \
+    "network: [{topology: ring, size: 1, bandwidth: 1 GB/s, latency: 0 ns}]\n"           \
+    "npu: {peak: {bf16: 1 TFLOP/s}, memory: [{name: m, capacity: 1 GB, "                 \
+    "bandwidth: 1 TB/s}]}\n"
+    assert_near(run_recorded(ONE), 3e-3, 1e-9);
+    assert_near(run_recorded(ONE "system: {replay-only: true}\n"), 3e-3, 1e-9);
+    /* Computed times share the device: four kernels of 1 ms. */
+    assert_near(run_recorded(ONE "system: {compute: roofline}\n"), 4e-3, 1e-9);
+#undef ONE
+}
+
 static void a_ring_all_reduce_takes_its_closed_form(void **state)
 {
     (void)state;
@@ -431,6 +474,7 @@ static void a_stdset_is_walked_as_gnu_walks_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_and_streams_of_a_recording_run_side_by_side),
         cmocka_unit_test(a_ring_all_reduce_takes_its_closed_form),
         cmocka_unit_test(independent_groups_overlap_unless_there_is_one_channel),
         cmocka_unit_test(every_collective_is_simulated),
