@@ -286,6 +286,14 @@ typedef struct halley_trace_set halley_trace_set;
 halley_status halley_trace_set_load(halley_trace_set **out, const char *const *paths,
                                     size_t n_paths, const halley_load_opts *opts,
                                     halley_error *err);
+/*
+ * For a set that does not load: what is wrong with each of its files, by rank. Fails as
+ * halley_trace_set_load does when the files cannot be found. On success *out is the
+ * caller's, to free(); *n is 0 when all can be read.
+ */
+halley_status halley_trace_set_errors(halley_error **out, uint32_t *n,
+                                      const char *const *paths, size_t n_paths,
+                                      const halley_load_opts *opts, halley_error *err);
 /* A set of built traces, rank i = traces[i]; takes one reference of each. */
 halley_status halley_trace_set_new(halley_trace_set **out, halley_trace *const *traces,
                                    uint32_t n, halley_error *err);

@@ -70,9 +70,10 @@ typedef struct halley_check_opts {
  */
 halley_status halley_trace_check(halley_check_report **out, const halley_trace_set *set,
                                  const halley_check_opts *opts, halley_error *err);
-/* A report with one finding, code "unreadable": what loading said. */
-halley_status halley_check_load_error(halley_check_report **out,
-                                      const halley_error *load_error, halley_error *err);
+/* A report with n findings, code "unreadable": what loading said. */
+halley_status halley_check_load_errors(halley_check_report **out,
+                                       const halley_error *load_errors, uint32_t n,
+                                       const halley_check_opts *opts, halley_error *err);
 void halley_check_report_free(halley_check_report *report); /* NULL is fine */
 
 /* `file: node 17 "name" (byte 5312): sentence; remedy`. Always terminated; returns `to`.

@@ -8,6 +8,7 @@
 #include "halley/trace_edit.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct check_options {
@@ -390,10 +391,22 @@ static halley_status check_set(cli_call *call, report_form form,
 static halley_status report_unreadable(cli_call *call, report_form form,
                                        const halley_error *why, halley_error *err)
 {
+    const check_options *o = call->options;
+    const halley_check_opts opts = {.max_per_code = o->all ? UINT32_MAX : 0};
     halley_check_report *report = NULL;
-    TRY(halley_check_load_error(&report, why, err));
-    const checked c = {call, call->options, report, 0, NULL};
-    const halley_status status = write_report(&c, form, err);
+    halley_error *each = NULL;
+    uint32_t n = 0;
+    bool again = call->n_args > 1 || !traces_is_file(call); /* several files */
+    for (size_t i = 0; i < call->n_args; i++)
+        again &= strcmp(call->args[i], "-") != 0; /* what was read from it is gone */
+    if (again)
+        TRY(halley_trace_set_errors(&each, &n, call->args, call->n_args, NULL, err));
+    halley_status status =
+        halley_check_load_errors(&report, n ? each : why, n ? n : 1, &opts, err);
+    free(each);
+    TRY(status);
+    const checked c = {call, o, report, 0, NULL};
+    status = write_report(&c, form, err);
     halley_check_report_free(report);
     return status;
 }

@@ -110,26 +110,33 @@ halley_status halley_trace_check(halley_check_report **out, const halley_trace_s
     return status;
 }
 
-halley_status halley_check_load_error(halley_check_report **out,
-                                      const halley_error *load_error, halley_error *err)
+static void add_unreadable(check_list *found, const halley_error *why)
 {
-    check_list found = {.max_per_code = 1};
     halley_finding f = {.severity = HALLEY_ERROR,
                         .code = check_slug(CHECK_UNREADABLE),
                         .n_ranks = 1,
-                        .file = arena_copy(&found.memory, str_from(load_error->file)),
+                        .file = arena_copy(&found->memory, str_from(why->file)),
                         .node = HALLEY_NO_NODE,
                         .name = "",
-                        .has_offset = load_error->has_offset != 0,
-                        .offset = load_error->has_offset ? load_error->offset : 0,
+                        .has_offset = why->has_offset != 0,
+                        .offset = why->has_offset ? why->offset : 0,
                         .remedy = ""};
     char place[64] = "";
-    if (load_error->has_offset)
-        snprintf(place, sizeof place,
-                 "byte %llu: ", (unsigned long long)load_error->offset);
-    f.sentence = arena_printf(&found.memory, "%s%s", place, load_error->text);
-    found.failed = f.file == NULL || f.sentence == NULL || !array_push(&found.list, f);
-    found.n[CHECK_UNREADABLE] = 1;
+    if (why->has_offset)
+        snprintf(place, sizeof place, "byte %llu: ", (unsigned long long)why->offset);
+    f.sentence = arena_printf(&found->memory, "%s%s", place, why->text);
+    found->failed |= f.file == NULL || f.sentence == NULL || !array_push(&found->list, f);
+}
+
+halley_status halley_check_load_errors(halley_check_report **out,
+                                       const halley_error *load_errors, uint32_t n,
+                                       const halley_check_opts *opts, halley_error *err)
+{
+    const uint32_t most = opts && opts->max_per_code ? opts->max_per_code : 10;
+    check_list found = {.max_per_code = most};
+    for (uint32_t i = 0; i < n && i < most; i++)
+        add_unreadable(&found, &load_errors[i]);
+    found.n[CHECK_UNREADABLE] = n;
     const halley_status status = make_report(out, &found, err);
     check_list_fini(&found);
     return status;

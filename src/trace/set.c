@@ -385,6 +385,49 @@ halley_status halley_trace_set_load(halley_trace_set **out, const char *const *p
     return status;
 }
 
+typedef struct error_job {
+    const found_array *files;
+    halley_error *errors; /* by rank; code 0 = none */
+    const halley_load_opts *opts;
+} error_job;
+
+static halley_status try_rank(void *context, size_t i, uint32_t worker, halley_error *err)
+{
+    (void)worker;
+    (void)err;
+    const error_job *const j = context;
+    halley_trace *trace = NULL;
+    if (!halley_trace_load(&trace, j->files->at[i].path, j->opts, &j->errors[i]))
+        halley_trace_free(trace);
+    return HALLEY_OK;
+}
+
+halley_status halley_trace_set_errors(halley_error **out, uint32_t *n,
+                                      const char *const *paths, size_t n_paths,
+                                      const halley_load_opts *opts, halley_error *err)
+{
+    found_array files = {0};
+    halley_load_opts each = opts ? *opts : (halley_load_opts){0};
+    const uint32_t n_threads = each.n_threads;
+    each.n_threads = 1;
+    error_job j = {.files = &files, .opts = &each};
+    halley_status status = find_files(&files, paths, n_paths, err);
+    if (!status && !(j.errors = mem_array_zero(files.n, sizeof *j.errors)))
+        status = error_nomem(err);
+    if (!status)
+        status = pool_run(n_threads, files.n, try_rank, &j, err);
+    *n = 0;
+    for (size_t i = 0; i < files.n && !status; i++)
+        if (j.errors[i].code != HALLEY_OK)
+            j.errors[(*n)++] = j.errors[i];
+    free_found(&files);
+    if (status)
+        free(j.errors);
+    else
+        *out = j.errors;
+    return status;
+}
+
 halley_status halley_trace_set_new(halley_trace_set **out, halley_trace *const *traces,
                                    uint32_t n, halley_error *err)
 {

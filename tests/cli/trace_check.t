@@ -104,6 +104,14 @@ $ halley trace check --json cut.et
 > }
 ? 1
 
+## every file of a set that cannot be read is named
+$ halley trace gen all-reduce -n 3 -o u > made && truncate -s 29 u.0.et && : > u.2.et
+$ halley trace check u
+> error: u.0.et: byte 8: a message of 62 bytes, but the file ends after 20; it is cut (copy it again) or no .et [unreadable]
+> error: u.2.et: the file is empty; a trace has at least a metadata message [unreadable]
+> u: unreadable, 2 errors, 0 warnings, 0 notes
+? 1
+
 ## findings for programs
 $ halley trace gen one_comm_send_node -n 2 --chakra -o s > made
 $ halley trace check --csv s.0.et
