@@ -47,8 +47,9 @@ typedef struct cli_option {
     double min, max;            /* numbers: inclusive; both 0 = no bound */
     const char *metavar;        /* "N"; NULL for flags and choices */
     const char *const *choices; /* CHOICE: names, ends with NULL */
-    size_t offset;              /* offsetof the member in the options struct */
-    const char *doc;            /* a phrase: "stop after N levels (default: no limit)" */
+    const char *implicit; /* value of "--name" alone; then only "--name=" takes another */
+    size_t offset;        /* offsetof the member in the options struct */
+    const char *doc;      /* a phrase: "stop after N levels (default: no limit)" */
 } cli_option;
 
 typedef struct cli_example {

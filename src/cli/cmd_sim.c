@@ -83,6 +83,7 @@ static const cli_option options[] = {
     {.name = "rendezvous-protocol",
      .kind = CLI_TEXT,
      .metavar = "true|false",
+     .implicit = "true",
      .offset = offsetof(sim_options, rendezvous),
      .doc = "shake hands before every message (default: false)"},
     {.name = "comm-scale",
@@ -224,7 +225,7 @@ static halley_status load_traces(halley_trace_set **out, const cli_call *call,
                                  halley_error *err)
 {
     const sim_options *o = call->options;
-    if (call->n_args > 0)
+    if (o->workload == NULL)
         return halley_trace_set_load(out, call->args, call->n_args, NULL, err);
     return halley_trace_set_load(out, &o->workload, 1, NULL, err);
 }
@@ -286,6 +287,7 @@ static halley_status load_cluster(halley_cluster **out, cli_call *call, halley_e
 /* What ASTRA-sim takes and then forgets. */
 static void warn_about_options(const cli_call *call)
 {
+    const sim_options *o = call->options;
     static const char *const without_effect[] = {"comm-scale", "compute-scale"};
     for (size_t i = 0; i < 2; i++)
         if (cli_given(call, without_effect[i]))
@@ -293,6 +295,12 @@ static void warn_about_options(const cli_call *call)
     for (size_t i = 0; i < call->n_unknown; i++)
         cli_note(call, "warning: %s is not an option; ignored, as ASTRA-sim does",
                  call->unknown[i]);
+    for (size_t i = 0; o->workload != NULL && i < call->n_args; i++)
+        cli_note(call, "warning: '%s' is ignored, as ASTRA-sim does%s", call->args[i],
+                 cli_given(call, "rendezvous-protocol")
+                     ? "; a value of "
+                       "--rendezvous-protocol needs '='"
+                     : "");
 }
 
 static halley_status check_usage(cli_call *call, halley_error *err)
@@ -307,7 +315,7 @@ static halley_status check_usage(cli_call *call, halley_error *err)
         return cli_usage(call, err,
                          "a cluster is needed: --cluster, or --system-configuration and "
                          "--network-configuration; or --replay");
-    if (call->n_args > 0 && o->workload != NULL)
+    if (call->n_args > 0 && o->workload != NULL && !astra)
         return cli_usage(call, err, "traces are named twice");
     if (call->n_args == 0 && o->workload == NULL && o->write_cluster == NULL)
         return cli_usage(call, err,

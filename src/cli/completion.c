@@ -42,7 +42,7 @@ static void command_words(FILE *to, const cli_command *command)
 {
     fprintf(to, "    '%s')\n        case $previous in\n", command->name);
     for (const cli_option *o = command->options; o && o->name; o++)
-        if (o->kind != CLI_FLAG)
+        if (o->kind != CLI_FLAG && !o->implicit)
             choices_of(to, o);
     fputs("        *) [[ $current != -* ]] || words='", to);
     for (const cli_option *o = command->options; o && o->name; o++) {

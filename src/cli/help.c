@@ -70,6 +70,8 @@ void cli_option_spelling(strbuf *to, const cli_option *option)
     if (option->kind == CLI_CHOICE) {
         for (size_t i = 0; option->choices[i]; i++)
             strbuf_printf(to, "%s%s", i ? "|" : " ", option->choices[i]);
+    } else if (option->implicit) {
+        strbuf_printf(to, "[=%s]", option->metavar);
     } else if (option->metavar) {
         strbuf_printf(to, " %s", option->metavar);
     }

@@ -202,7 +202,7 @@ static bool is_declared(const cli_command *command, const char *word)
 /* The value: what stands behind '=' or the letter, else the next word. */
 static halley_status take_value(parser *p, const cli_option *option, const char *attached)
 {
-    const char *text = attached;
+    const char *text = attached ? attached : option->implicit;
     if (!text) {
         if (p->at == p->n_words || strcmp(p->words[p->at], "--") == 0 ||
             is_declared(p->call->command, p->words[p->at]))

@@ -82,6 +82,20 @@ $ head -3 nodes.csv
 > 0,0,FORWARD 0,COMP_NODE,GPU,10000000,0,0.0001
 > 0,1,SEND 0 to 1,COMM_SEND_NODE,communication,1048576,0.0001,0.000120031
 
+## ASTRA-sim's spellings: a value behind '=' or a space, a truth without one, words it ignores
+$ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
+$ halley sim --astra-output --workload-configuration ar --system-configuration $DATA/sim/system.json --network-configuration $DATA/sim/ring4.yml --rendezvous-protocol --num-queues-per-dim 1 | head -1
+> [workload] [info] sys[0] finished, 37741 cycles, exposed communication 37741 cycles.
+$ halley sim --astra-output --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --rendezvous-protocol=false | head -1
+> [workload] [info] sys[2] finished, 33829 cycles, exposed communication 33829 cycles.
+$ halley sim --astra-output --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --rendezvous-protocol false | head -1
+> [workload] [info] sys[0] finished, 37741 cycles, exposed communication 37741 cycles.
+! halley: warning: 'false' is ignored, as ASTRA-sim does; a value of --rendezvous-protocol needs '='
+$ halley sim --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --rendezvous-protocol=maybe
+! halley: --rendezvous-protocol must be true or false, is 'maybe'
+! see 'halley sim --help'
+? 2
+
 ## what it needs is said
 $ halley sim --workload-configuration=ar
 ! halley: a cluster is needed: --cluster, or --system-configuration and --network-configuration; or --replay
