@@ -75,6 +75,15 @@ void halley_estimate_run(halley_estimate *out, const halley_model *model,
                          const halley_plan *plan, const halley_platform *platform,
                          const halley_stack *stack);
 
+/* What interruptions leave of the time of a long run. */
+typedef struct halley_goodput {
+    double mtbf_s;     /* mean time between interruptions of the job; infinite if none */
+    double interval_s; /* of work between checkpoints, the best one */
+    double share;      /* of the wall clock that makes progress, 0 to 1 */
+} halley_goodput;
+void halley_goodput_run(halley_goodput *out, const halley_platform *platform,
+                        double n_npus);
+
 /*
  * The same in words: every operator of a layer, every message and every term of the step
  * with its formula and numbers. *out is the caller's to free.

@@ -28,6 +28,12 @@ typedef enum halley_metric {
     HALLEY_METRIC_NPUS,
     HALLEY_METRIC_COMPUTE,       /* s: forward, backward, recomputation */
     HALLEY_METRIC_COMMUNICATION, /* s, exposed */
+    /* Under failures (halley_goodput): progress over wall clock, and what follows */
+    HALLEY_METRIC_GOODPUT,
+    HALLEY_METRIC_EFFECTIVE_STEP,  /* s: step over goodput */
+    HALLEY_METRIC_EFFECTIVE_TOKEN, /* USD per token that is kept */
+    HALLEY_METRIC_MTBF,            /* s, of the job */
+    HALLEY_METRIC_CHECKPOINT,      /* s between checkpoints, the best interval */
     HALLEY_METRIC_PART,          /* s, one for each halley_part from here */
     HALLEY_METRIC_CLASS =
         HALLEY_METRIC_PART + HALLEY_N_PARTS, /* bytes, by halley_memory */

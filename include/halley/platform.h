@@ -66,6 +66,9 @@ typedef struct halley_platform {
     double host_factor; /* time of the host's part of a step against the reference host */
     double node_price_usd, power_idle, pue, energy_usd_per_J, years;
     double network_usd_per_Bps;
+    /* Interruptions: mean time between those one NPU causes, time to write a checkpoint,
+     * time until training goes on from one. npu_mtbf_s 0 = nothing ever fails. */
+    double npu_mtbf_s, checkpoint_s, restart_s;
 } halley_platform;
 
 /*

@@ -3,6 +3,7 @@
 
 #include "base/conf.h"
 #include "cluster/embedded.h"
+#include "cluster/failures.h"
 #include "cluster/link.h"
 #include "cluster/npu.h"
 #include "cluster/platform_own.h"
@@ -46,7 +47,7 @@ typedef struct platform_text {
     str name, npu;
     uint32_t per_node;
     double host_factor;
-    const conf_node *up, *out, *cost, *sources;
+    const conf_node *up, *out, *cost, *failures, *sources;
 } platform_text;
 #define PLATFORM(key, type, member, required, doc)                                       \
     {                                                                                    \
@@ -61,6 +62,7 @@ static const conf_field platform_fields[] = {
     PLATFORM("out", CONF_TYPE_NODE, out, true, "network between nodes"),
     PLATFORM("host-factor", CONF_TYPE_DOUBLE, host_factor, false, "speed of the host"),
     PLATFORM("cost", CONF_TYPE_NODE, cost, false, "money and power"),
+    PLATFORM("failures", CONF_TYPE_NODE, failures, false, "how often things break"),
     PLATFORM("sources", CONF_TYPE_NODE, sources, false, "origin of the numbers"),
 };
 
@@ -108,7 +110,7 @@ static halley_status read_platform(halley_platform *out, const conf_file *file,
         TRY(conf_read(out, file, t.cost, cost_fields,
                       sizeof cost_fields / sizeof *cost_fields, true, NULL, err));
     out->network_usd_per_Bps /= 1e9 / 8; /* the file says per Gb/s */
-    return HALLEY_OK;
+    return cluster_failures_read(out, file, t.failures, err);
 }
 
 halley_status halley_platform_load(halley_platform *out, const char *name,

@@ -7,6 +7,7 @@
 #include "cluster/platform_own.h"
 
 #include "cluster/embedded.h"
+#include "cluster/failures.h"
 #include "cluster/link.h"
 #include "cluster/npu.h"
 
@@ -185,5 +186,6 @@ halley_status cluster_platform_from_own(halley_platform *out, const conf_file *f
                           "the dimensions multiply to %u NPUs, the file says %u",
                           out->n_npus, t.npus);
     out->up.reduce_Bps = out->npu.tiers[0].bandwidth_Bps;
+    TRY(cluster_failures_read(out, file, t.failures, err));
     return read_cost(out, file, t.cost, err);
 }

@@ -5,6 +5,7 @@
  */
 #include "explore/metric.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,6 +29,13 @@ static const metric_row rows[HALLEY_METRIC_PART] = {
     [HALLEY_METRIC_NPUS] = {"npus", "NPUs", UNITS_COUNT},
     [HALLEY_METRIC_COMPUTE] = {"compute", "Compute", UNITS_TIME},
     [HALLEY_METRIC_COMMUNICATION] = {"communication", "Communication", UNITS_TIME},
+    [HALLEY_METRIC_GOODPUT] = {"goodput", "Goodput", UNITS_SHARE},
+    [HALLEY_METRIC_EFFECTIVE_STEP] = {"effective-step-time", "Effective step",
+                                      UNITS_TIME},
+    [HALLEY_METRIC_EFFECTIVE_TOKEN] = {"effective-cost-per-token", "Effective cost/token",
+                                       UNITS_MONEY},
+    [HALLEY_METRIC_MTBF] = {"mtbf", "MTBF", UNITS_TIME},
+    [HALLEY_METRIC_CHECKPOINT] = {"checkpoint-interval", "Checkpoint every", UNITS_TIME},
 };
 
 /* "time.tp" and "memory.weights", made once from the estimator's own names. */
@@ -73,9 +81,11 @@ const char *halley_metric_format(char *to, size_t size, uint32_t metric, double 
         snprintf(to, size, "-");
         return to;
     }
-    if (metric == HALLEY_METRIC_COST_PER_TOKEN)
+    if (metric == HALLEY_METRIC_COST_PER_TOKEN || metric == HALLEY_METRIC_EFFECTIVE_TOKEN)
         snprintf(to, size, "%.3g USD/M", value * 1e6);
-    else if (metric == HALLEY_METRIC_MFU)
+    else if (isinf(value))
+        snprintf(to, size, "never");
+    else if (metric == HALLEY_METRIC_MFU || metric == HALLEY_METRIC_GOODPUT)
         snprintf(to, size, "%.1f %%", value * 100);
     else if (metric == HALLEY_METRIC_NPUS)
         snprintf(to, size, "%.0f", value);
@@ -116,6 +126,18 @@ void explore_metric_column(char *to, size_t size, uint32_t metric)
     }
 }
 
+static void under_failures(double out[HALLEY_N_METRICS], const halley_platform *p,
+                           double npus)
+{
+    halley_goodput g;
+    halley_goodput_run(&g, p, npus);
+    out[HALLEY_METRIC_GOODPUT] = g.share;
+    out[HALLEY_METRIC_EFFECTIVE_STEP] = out[HALLEY_METRIC_STEP_TIME] / g.share;
+    out[HALLEY_METRIC_EFFECTIVE_TOKEN] = out[HALLEY_METRIC_COST_PER_TOKEN] / g.share;
+    out[HALLEY_METRIC_MTBF] = g.mtbf_s;
+    out[HALLEY_METRIC_CHECKPOINT] = g.interval_s;
+}
+
 void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
                      const halley_estimate *e)
 {
@@ -143,6 +165,7 @@ void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
     out[HALLEY_METRIC_COMMUNICATION] = t[HALLEY_PART_TP] + t[HALLEY_PART_CP] +
                                        t[HALLEY_PART_EP] + t[HALLEY_PART_PP] +
                                        t[HALLEY_PART_DP];
+    under_failures(out, p, npus);
     for (int i = 0; i < HALLEY_N_PARTS; i++)
         out[HALLEY_METRIC_PART + i] = t[i];
     for (int i = 0; i < HALLEY_N_MEMORY; i++)

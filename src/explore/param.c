@@ -125,6 +125,13 @@ static const explore_param params[] = {
            "price of energy"),
     NUMBER("cluster.cost.years", UNITS_COUNT, platform.years, 1e-3, 1000, "life"),
 
+    NUMBER("cluster.failures.npu-mtbf", UNITS_TIME, platform.npu_mtbf_s, 0, 1e15,
+           "mean time between interruptions by one NPU; 0 = none"),
+    NUMBER("cluster.failures.checkpoint", UNITS_TIME, platform.checkpoint_s, 0, 1e9,
+           "to write a checkpoint"),
+    NUMBER("cluster.failures.restart", UNITS_TIME, platform.restart_s, 0, 1e9,
+           "from an interruption until training goes on"),
+
     WHOLE("stack", PARAM_STACK, "the training software: preset or file"),
     {"stack.CONSTANT", PARAM_CONSTANT, UNITS_COUNT, 0, 0, 0, NULL,
      "any constant of a stack file, in its unit"},

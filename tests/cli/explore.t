@@ -142,3 +142,8 @@ $ (ulimit -f 400; trap '' XFSZ; halley explore s.yaml --store s.db > /dev/null)
 ## the schema knows every key and parameter
 $ halley explore --schema | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["required"], "vary" in d["properties"], "plan.tp" in d["$defs"]["parameters"])'
 > ['name', 'model', 'cluster'] True True
+
+## failures: more NPUs make more of the time useless, and a study may ask for that
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100\nplan: {global-batch: 8192, tp: 8}\nset: {cluster.failures.npu-mtbf: 500 h}\nvary: {cluster.npus: [64, 512, 4096]}\nwhere: [fits, "goodput > 0.5"]\nobjective: {minimize: effective-step-time}\n' > s.yaml
+$ halley explore s.yaml --csv | python3 -c 'import csv, sys; r = list(csv.DictReader(sys.stdin)); print([(int(float(x["npus"])), round(float(x["goodput"]), 3), abs(float(x["effective-step-time"]) * float(x["goodput"]) / float(x["step-time"]) - 1) < 1e-9) for x in r])'
+> [(512, {*}, True), (64, {*}, True)]

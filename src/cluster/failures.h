@@ -1,0 +1,12 @@
+/* cluster/failures.h - how often things break, and what that takes. */
+#ifndef CLUSTER_FAILURES_H
+#define CLUSTER_FAILURES_H
+
+#include "base/conf.h"
+#include "halley/platform.h"
+
+/* The part `failures` of a cluster or platform file; `map` NULL = the defaults. */
+halley_status cluster_failures_read(halley_platform *out, const conf_file *file,
+                                    const conf_node *map, halley_error *err);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * Goodput under failures. Interruptions come at random (Poisson), at a rate that grows
+ * with the NPUs: M = NPU's MTBF / NPUs. Work of w seconds and a checkpoint of c seconds,
+ * started again after r seconds whenever an interruption comes, take on average
+ *     M exp(r / M) (exp((w + c) / M) - 1)
+ * seconds; the best w is, to a percent (J. T. Daly, "A higher order estimate of the
+ * optimum checkpoint interval for restart dumps", 2006, eq. 37), sqrt(2 c M) (1 + sqrt(c
+ * / 2M) / 3 + (c / 2M) / 9) - c    while c < 2M, else M. Known to be wrong where failures
+ * come in bursts, where a checkpoint is written behind the training, and where spare
+ * nodes shorten some restarts only.
+ */
+#include "halley/estimate.h"
+
+#include <math.h>
+
+static double best_interval(double mtbf_s, double checkpoint_s)
+{
+    const double x = checkpoint_s / (2 * mtbf_s);
+    if (x >= 1)
+        return mtbf_s;
+    return sqrt(2 * checkpoint_s * mtbf_s) * (1 + sqrt(x) / 3 + x / 9) - checkpoint_s;
+}
+
+void halley_goodput_run(halley_goodput *out, const halley_platform *platform,
+                        double n_npus)
+{
+    *out = (halley_goodput){INFINITY, INFINITY, 1};
+    if (!(platform->npu_mtbf_s > 0) || !(n_npus > 0))
+        return;
+    const double mtbf = platform->npu_mtbf_s / n_npus;
+    const double restart = platform->restart_s, checkpoint = platform->checkpoint_s;
+    out->mtbf_s = mtbf;
+    /* A checkpoint that costs nothing is always written: only restarts are lost. */
+    out->interval_s = checkpoint > 0 ? best_interval(mtbf, checkpoint) : 0;
+    const double cycle = expm1((out->interval_s + checkpoint) / mtbf);
+    out->share = checkpoint > 0 ? out->interval_s / (mtbf * exp(restart / mtbf) * cycle)
+                                : exp(-restart / mtbf);
+}
