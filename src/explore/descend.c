@@ -56,7 +56,9 @@ static double value(unsigned n, const double *x, double *gradient, void *context
             d->worst = y;
     }
     const double y = d->values.at[slot];
-    return isnan(y) ? d->worst + fabs(d->worst) + 1 : y;
+    if (!isnan(y))
+        return y;
+    return isnan(d->worst) ? 1e30 : d->worst + fabs(d->worst) + 1;
 }
 
 static void walk(descent *d, nlopt_algorithm algorithm, double *x, int samples)

@@ -2,6 +2,7 @@
 #include "explore/param.h"
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "cluster/link.h"
 
 #include <math.h>
@@ -367,4 +368,32 @@ double explore_get(const explore_design *design, const explore_ref *ref)
         return *(const bool *)at;
     memcpy(&whole, at, sizeof whole);
     return whole;
+}
+
+static uint64_t hash_name(const char name[HALLEY_NAME], uint64_t seed)
+{
+    return hash_bytes(name, strnlen(name, HALLEY_NAME), seed);
+}
+
+uint64_t explore_design_key(const explore_design *design)
+{
+    const halley_platform *p = &design->platform;
+    double canonical[N_PARAMS];
+    size_t n = 0;
+    for (size_t i = 0; i < N_PARAMS; i++) {
+        const explore_ref ref = {.param = &params[i]};
+        if (!explore_param_whole(&params[i]) && params[i].kind != PARAM_TIER &&
+            params[i].kind != PARAM_CONSTANT)
+            canonical[n++] = explore_get(design, &ref);
+    }
+    uint64_t key = hash_bytes(canonical, n * sizeof *canonical, 3);
+    key = hash_bytes(design->stack.k, sizeof design->stack.k, key);
+    for (uint32_t i = 0; i < p->npu.n_tiers; i++) {
+        const halley_tier *t = &p->npu.tiers[i];
+        const double tier[] = {t->capacity_bytes, t->bandwidth_Bps, t->latency_s};
+        key = hash_bytes(tier, sizeof tier, hash_name(t->name, key));
+    }
+    key = hash_name(design->model.name, hash_name(p->name, key));
+    key = hash_name(p->up.name, hash_name(p->npu.name, key));
+    return hash_name(design->stack.name, hash_name(p->out.name, key));
 }

@@ -89,5 +89,9 @@ void explore_set(explore_design *design, const explore_ref *ref,
                  const explore_value *value);
 /* NaN for whole things and tiers that are not there. */
 double explore_get(const explore_design *design, const explore_ref *ref);
+/* Hash of the canonical design: every parameter in the order of the table, memory tiers
+ * and constants of the stack, and the names of the whole things they came from. The same
+ * in every study, however the design was written there. */
+uint64_t explore_design_key(const explore_design *design);
 
 #endif

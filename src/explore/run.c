@@ -92,6 +92,7 @@ halley_status explore_run_new(explore_run **out, const halley_study *study,
     r->per_block =
         study->inner_size < EXPLORE_BLOCK ? EXPLORE_BLOCK / study->inner_size : 1;
     const halley_status status = setup(r, err);
+    r->most_now = r->threads < EXPLORE_WAVE ? r->threads : EXPLORE_WAVE;
     if (status == HALLEY_OK)
         *out = r;
     else
@@ -199,9 +200,23 @@ uint64_t explore_run_wave_size(const explore_run *r)
     return r->per_block * EXPLORE_WAVE;
 }
 
+/* What a kill loses is the wave in the making and the one that is being written: when
+ * they take long the next are smaller. No result depends on it. */
+static void pace(explore_run *r, uint32_t n_blocks, double taken_s)
+{
+    const uint32_t least = r->threads * (r->n_ranks > 1 ? r->n_ranks : 1);
+    if (taken_s > 0.3)
+        r->most_now = n_blocks / 2 > least ? n_blocks / 2 : least;
+    else if (taken_s < 0.1)
+        r->most_now *= 2;
+    if (r->most_now > EXPLORE_WAVE)
+        r->most_now = EXPLORE_WAVE;
+}
+
 halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t first,
                                uint64_t n, halley_error *err)
 {
+    const double start = now_s();
     r->ids = ids;
     r->first = first;
     r->n = n;
@@ -211,7 +226,24 @@ halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t fir
     for (uint32_t i = 0; i < n_blocks; i++)
         TRY(merge_block(r, &r->blocks[r->wave][i], err));
     r->reached.next = ids ? r->reached.next + n : first + n;
-    return hand_over(r, n_blocks, err);
+    TRY(hand_over(r, n_blocks, err));
+    pace(r, n_blocks, now_s() - start);
+    return HALLEY_OK;
+}
+
+halley_status explore_run_waves(explore_run *r, const uint64_t *ids, uint64_t n,
+                                const halley_explore_opts *o, halley_error *err)
+{
+    for (uint64_t at = r->reached.next; at < n;) {
+        const uint64_t most = r->per_block * r->most_now;
+        const uint64_t m = n - at < most ? n - at : most;
+        TRY(explore_run_wave(r, ids ? ids + at : NULL, at, m, err));
+        at += m;
+        if (o->progress)
+            o->progress(o->context, r->reached.n_evaluated,
+                        (double)n * (double)r->study->inner_size);
+    }
+    return explore_run_flush(r, err);
 }
 
 static void take_answer(explore_answered *out, const explore_row *row)
@@ -281,22 +313,13 @@ static halley_status run_all(explore_run *r, const halley_explore_opts *o,
                              halley_error *err)
 {
     const halley_study *s = r->study;
-    const uint64_t n_outer = (uint64_t)s->size / s->inner_size;
-    const uint64_t most = explore_run_wave_size(r);
     if (s->size > most_exhaustive)
         return error_set(err, HALLEY_ELIMIT,
                          "the space has %.3g designs, too many to try each (at 1e6 a "
                          "second, %.3g days): choose search: random, latin-hypercube, "
                          "evolutionary or nlopt, or let less vary",
                          s->size, s->size / 1e6 / 86400);
-    for (uint64_t at = r->reached.next; at < n_outer;) {
-        const uint64_t n = n_outer - at < most ? n_outer - at : most;
-        TRY(explore_run_wave(r, NULL, at, n, err));
-        at += n;
-        if (o->progress)
-            o->progress(o->context, r->reached.n_evaluated, s->size);
-    }
-    return explore_run_flush(r, err);
+    return explore_run_waves(r, NULL, (uint64_t)s->size / s->inner_size, o, err);
 }
 
 /* Rows as candidates: each is evaluated once more, for its plan and its words. */

@@ -14,6 +14,10 @@ uint64_t explore_run_wave_size(const explore_run *r); /* most outer designs in a
  * `first` on. */
 halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t first,
                                uint64_t n, halley_error *err);
+/* The outer designs `ids`, or the first n, wave after wave, without those the store says
+ * are done already. */
+halley_status explore_run_waves(explore_run *r, const uint64_t *ids, uint64_t n,
+                                const halley_explore_opts *o, halley_error *err);
 /* Wait for the storing thread. */
 halley_status explore_run_flush(explore_run *r, halley_error *err);
 const halley_study *explore_run_study(const explore_run *r);

@@ -24,6 +24,7 @@ struct explore_run {
     uint32_t threads, top;
     uint32_t n_ranks;   /* processes that share the work; 0 or 1 = only this one */
     uint64_t per_block; /* outer designs */
+    uint32_t most_now;  /* blocks in the next wave */
     explore_worker *workers;
     explore_block *blocks[2]; /* two waves: one in the making, one being stored */
     uint32_t wave;            /* which of them is in the making */

@@ -42,22 +42,6 @@ bool explore_first_time(map64 *seen, uint64_t id, bool *memory)
     return fresh;
 }
 
-/* Evaluate a list in waves, without the first `skip`, which are done already. */
-static halley_status evaluate(explore_run *r, const uint64_t *ids, uint64_t n,
-                              uint64_t skip, const halley_explore_opts *o,
-                              halley_error *err)
-{
-    const uint64_t most = explore_run_wave_size(r);
-    for (uint64_t at = skip; at < n;) {
-        const uint64_t m = n - at < most ? n - at : most;
-        TRY(explore_run_wave(r, ids + at, 0, m, err));
-        at += m;
-        if (o->progress)
-            o->progress(o->context, explore_run_reached(r)->n_evaluated, (double)n);
-    }
-    return explore_run_flush(r, err);
-}
-
 static bool draw_random(uint64_t *ids, uint64_t *n, uint64_t samples,
                         const halley_study *s)
 {
@@ -123,24 +107,9 @@ static halley_status sample(explore_run *r, uint64_t samples,
                            ? draw_latin(ids, &n, samples, s)
                            : draw_random(ids, &n, samples, s);
     const halley_status status =
-        drawn ? evaluate(r, ids, n, explore_run_reached(r)->next, o, err)
-              : error_nomem(err);
+        drawn ? explore_run_waves(r, ids, n, o, err) : error_nomem(err);
     free(ids);
     return status;
-}
-
-static halley_status try_each(explore_run *r, const halley_explore_opts *o,
-                              halley_error *err)
-{
-    const uint64_t n = outer_size(explore_run_study(r)), most = explore_run_wave_size(r);
-    for (uint64_t at = explore_run_reached(r)->next; at < n;) {
-        const uint64_t m = n - at < most ? n - at : most;
-        TRY(explore_run_wave(r, NULL, at, m, err));
-        at += m;
-        if (o->progress)
-            o->progress(o->context, explore_run_reached(r)->n_evaluated, (double)n);
-    }
-    return explore_run_flush(r, err);
 }
 
 halley_status explore_search_run(explore_run *r, const halley_explore_opts *o,
@@ -153,7 +122,7 @@ halley_status explore_search_run(explore_run *r, const halley_explore_opts *o,
                          "a search looks at 100 million designs at "
                          "most");
     if (samples >= outer_size(s)) /* no larger than the sample: the answer is exact */
-        return try_each(r, o, err);
+        return explore_run_waves(r, NULL, outer_size(s), o, err);
     if (s->search.method == EXPLORE_EVOLUTION)
         return explore_evolve(r, o, err);
     if (s->search.method == EXPLORE_NLOPT)

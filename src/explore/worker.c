@@ -235,7 +235,10 @@ bool explore_worker_try(explore_worker *w, explore_row *row)
 {
     w->design = w->raw;
     row->id = explore_id(w->study, w->digits);
-    return try_design(w, row);
+    if (!try_design(w, row))
+        return false;
+    row->key = explore_design_key(&w->design);
+    return true;
 }
 
 bool explore_better(const halley_study *s, const explore_row *a, const explore_row *b)

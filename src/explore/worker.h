@@ -20,6 +20,7 @@ void explore_reasons_add(explore_reasons *r, const char *reason, uint64_t design
 /* A feasible design. */
 typedef struct explore_row {
     uint64_t id;
+    uint64_t key; /* explore_design_key */
     double objective[HALLEY_MAX_OBJECTIVES];
     double metrics[HALLEY_N_METRICS];
 } explore_row;
