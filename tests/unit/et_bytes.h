@@ -30,7 +30,7 @@ static inline void put_varint(bytes *m, uint64_t value)
 {
     uint8_t to[10];
     size_t n = 0;
-    for (; value >= 0x80; value >>= 7)
+    for (; value >= 0x80 && n < 9; value >>= 7)
         to[n++] = (uint8_t)(value | 0x80);
     to[n++] = (uint8_t)value;
     put_raw(m, to, n);

@@ -78,10 +78,9 @@ static void a_chain_of_three_million_nodes_is_read(void **state)
 {
     (void)state;
     enum { N = 3000000 };
-    bytes file = start_file();
+    bytes file = start_file(), m = {0};
     for (uint32_t i = 0; i < N; i++) {
-        uint8_t node[24] = {0};
-        bytes m = {.at = node, .cap = sizeof node};
+        m.n = 0;
         put_u64(&m, 1, i + 1);
         put_u64(&m, 3, 4);
         if (i > 0)
@@ -89,6 +88,7 @@ static void a_chain_of_three_million_nodes_is_read(void **state)
         put_varint(&file, m.n);
         put_raw(&file, m.at, m.n);
     }
+    free(m.at);
     halley_trace *t = parse_file(file);
     assert_int_equal(halley_trace_count(t), N);
     assert_true(halley_trace_dep_count(t) == N - 1);
