@@ -41,6 +41,17 @@ enum {
     HALLEY_OFFLOAD_ACTIVATIONS = 8
 };
 
+/* Kinds of communication. */
+enum {
+    HALLEY_EXPOSE_TP = 1,
+    HALLEY_EXPOSE_CP = 2,
+    HALLEY_EXPOSE_EP = 4,
+    HALLEY_EXPOSE_PP = 8,
+    HALLEY_EXPOSE_DP = 16
+};
+
+enum { HALLEY_RANK_ORDERS = 24 };
+
 /* Zero in a degree means 1; halley_plan_check fills that in. */
 typedef struct halley_plan {
     uint32_t tp, pp, dp, cp, ep;
@@ -50,7 +61,11 @@ typedef struct halley_plan {
     uint32_t fsdp;  /* ranks that share every weight; 0 = off, dp * cp = all */
     bool fsdp_keep; /* keep gathered weights for the backward pass (ZeRO-2 like) */
     halley_recompute recompute;
+    uint32_t recompute_every; /* full: inputs of one layer in this many are kept; 0 = 1 */
+    uint32_t recompute_layers; /* only the first of each stage; 0 = all */
     halley_schedule schedule;
+    uint32_t rank_order;    /* which ranks are neighbours: HALLEY_RANK_ORDERS choices, 0 =
+                               tp, cp, dp, pp from the innermost (halley_rank_order_name) */
     uint32_t micro_batch;   /* sequences; 0 = 1 */
     uint32_t global_batch;  /* sequences */
     uint32_t micro_batches; /* of one data-parallel rank; 0 = as the batch divides */
@@ -64,9 +79,11 @@ typedef struct halley_plan {
     uint8_t stage_layers[HALLEY_MAX_STAGES];
     uint32_t offload;      /* HALLEY_OFFLOAD_ bits */
     uint32_t offload_tier; /* 0 = the nearest beyond local memory */
-    bool spread;     /* what does not fit lies in the next tier, everything in proportion
-                        (COMET): one effective bandwidth */
-    bool no_overlap; /* communication never hides behind compute */
+    bool spread;      /* what does not fit lies in the next tier, everything in proportion
+                         (COMET): one effective bandwidth */
+    bool no_overlap;  /* communication never hides behind compute */
+    uint32_t expose;  /* HALLEY_EXPOSE_ bits: of these kinds it never does */
+    bool has_experts; /* halley_plan_check sets it */
 } halley_plan;
 
 /*
@@ -81,6 +98,8 @@ halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
 uint32_t halley_plan_micro_batches(const halley_plan *plan);
 
 const char *halley_recompute_name(halley_recompute recompute); /* lent, static */
+/* "tp-cp-dp-pp": ranks that differ only in the first are neighbours. */
+const char *halley_rank_order_name(uint32_t rank_order); /* lent, static */
 
 #ifdef __cplusplus
 }

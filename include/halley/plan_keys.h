@@ -28,9 +28,21 @@ extern "C" {
     X(MICRO_BATCH, "micro-batch", "N", "sequences of a micro-batch")                     \
     X(ZERO, "zero", "0-3",                                                               \
       "what data-parallel ranks share out: 1 optimizer, 2 gradients, 3 weights")         \
-    X(FSDP, "fsdp", "N|all", "gather weights layer by layer from N ranks; 0 = off")      \
+    X(FSDP, "fsdp", "N|all",                                                             \
+      "gather weights layer by layer from N ranks; fewer than "                          \
+      "all: hybrid shard; 0 = off")                                                      \
     X(RECOMPUTE, "recompute", "none|selective|selective-op|full|minimal|qkv",            \
       "what the backward pass computes again")                                           \
+    X(RECOMPUTE_EVERY, "recompute-every", "K",                                           \
+      "with full recomputation: keep the input of one layer in K")                       \
+    X(RECOMPUTE_LAYERS, "recompute-layers", "N",                                         \
+      "recompute only the first N layers of each stage (default: all)")                  \
+    X(RANK_ORDER, "rank-order", "ORDER",                                                 \
+      "innermost first, such as tp-cp-dp-pp (the default), in which ranks are numbered") \
+    X(FP8_RECIPE, "fp8-recipe", "tensor|row|block", "what one scale is for")             \
+    X(GRADIENT_BYTES, "gradient-bytes", "2|4", "of a gradient on the wire")              \
+    X(OFFLOAD_TIER, "offload-tier", "N",                                                 \
+      "memory tier offloaded classes go to: 1 is the next, 2 the one behind it")         \
     X(SCHEDULE, "schedule", "1f1b|gpipe", "of the pipeline")                             \
     X(ATTENTION, "attention", "flash|unfused", "kernel")
 
@@ -38,12 +50,19 @@ extern "C" {
 #define HALLEY_PLAN_SWITCHES(X)                                                          \
     X(SEQUENCE_PARALLEL, "sequence-parallel", true,                                      \
       "split tokens between tensor-parallel blocks (default: with tp)")                  \
+    X(KEEP_GATHERED, "keep-gathered", false,                                             \
+      "with fsdp: weights stay whole from the forward to the backward pass")             \
+    X(EMBEDDINGS_AS_LAYERS, "embeddings-as-layers", false,                               \
+      "stages count embedding and head as one layer each")                               \
     X(SPREAD, "spread", false,                                                           \
       "what does not fit lies in the next memory tier, all classes in proportion")       \
     X(NO_OVERLAP, "no-overlap", false, "communication never hides behind compute")
 
-/* X(ID, "key", "VALUE", "what it is"): more than one value, joined by + in a text */
+/* X(ID, "key", "VALUE", "what it is"): more than one value, joined by + or , in a text */
 #define HALLEY_PLAN_LISTS(X)                                                             \
+    X(STAGE_LAYERS, "stage-layers", "N,N,...",                                           \
+      "layers of each pipeline stage in turn (default: even)")                           \
+    X(EXPOSE, "expose", "KIND", "communication that never hides: tp, cp, ep, pp or dp")  \
     X(OFFLOAD, "offload", "CLASS",                                                       \
       "keep optimizer, gradients, weights or activations in the next memory tier")
 
@@ -58,7 +77,7 @@ typedef enum halley_plan_key {
 void halley_plan_default(halley_plan *out);
 /*
  * Set one key from a text, as on a command line: "8", "full", "yes",
- * "optimizer+gradients". Offloaded classes add up. HALLEY_EINVAL for what cannot be.
+ * "optimizer+gradients". Lists add up. HALLEY_EINVAL for what cannot be.
  */
 halley_status halley_plan_set(halley_plan *plan, halley_plan_key key, const char *text,
                               halley_error *err);

@@ -183,6 +183,10 @@ static void plan_json(report_json *j, const halley_plan *p)
     report_json_u64(j, "global_batch", p->global_batch);
     report_json_u64(j, "seq", p->seq);
     report_json_text(j, "recompute", str_from(halley_recompute_name(p->recompute)));
+    report_json_u64(j, "recompute_every",
+                    p->recompute_every > 1 ? p->recompute_every : 1);
+    report_json_u64(j, "recompute_layers", p->recompute_layers);
+    report_json_text(j, "rank_order", str_from(halley_rank_order_name(p->rank_order)));
     report_json_text(j, "dtype", str_from(halley_dtype_name(p->dtype)));
     report_json_bool(j, "sequence_parallel", p->sequence_parallel);
     report_json_end(j);

@@ -126,8 +126,16 @@ void design_describe(char *to, size_t size, const halley_plan *p)
         snprintf(fsdp, sizeof fsdp, " fsdp %u", p->fsdp);
     else
         snprintf(fsdp, sizeof fsdp, " zero %u", p->zero);
-    snprintf(to, size, "tp %u pp %u dp %u%s%s%s%s micro-batch %u recompute %s%s", p->tp,
-             p->pp, p->dp, cp, ep, v, fsdp, p->micro_batch,
-             halley_recompute_name(p->recompute),
-             p->sequence_parallel ? " sequence-parallel" : "");
+    char more[64] = "";
+    if (p->recompute_every > 1)
+        snprintf(more, sizeof more, " every %u", p->recompute_every);
+    if (p->recompute_layers)
+        snprintf(more + strlen(more), sizeof more - strlen(more), " of %u layers",
+                 p->recompute_layers);
+    snprintf(to, size, "tp %u pp %u dp %u%s%s%s%s micro-batch %u recompute %s%s%s%s%s",
+             p->tp, p->pp, p->dp, cp, ep, v, fsdp, p->micro_batch,
+             halley_recompute_name(p->recompute), more,
+             p->sequence_parallel ? " sequence-parallel" : "",
+             p->rank_order ? " order " : "",
+             p->rank_order ? halley_rank_order_name(p->rank_order) : "");
 }

@@ -23,10 +23,10 @@
 /* Everything about one kind of layer. */
 typedef struct kind_cost {
     price_layer price;
-    double weights, expert_weights;
-    double forward_s,
-        backward_s; /* with FSDP messages where they run every micro-batch */
-    double fsdp_s;  /* of them, exposed */
+    double weights, expert_weights, touched;
+    /* With FSDP messages where they run every micro-batch; plain: not recomputed. */
+    double forward_s, backward_s, plain_s;
+    double fsdp_f_s, fsdp_b_s, fsdp_plain_s; /* of them, exposed */
 } kind_cost;
 
 typedef struct step {
@@ -35,47 +35,40 @@ typedef struct step {
     kind_cost dense, moe, embedding, head;
     bool fsdp_each; /* weights are gathered every micro-batch */
     double micro_batches;
+    double again; /* share of the slowest stage's layers that is computed again */
 } step;
 
-/* Inside a node the tables hold; between nodes the fabric adds what the stack knows. */
-static double cross_factor(const step *s, uint32_t n, uint32_t per_node)
+/* A pass with the messages of shared weights beside it, or behind it. */
+static double beside(const step *s, double pass_s, double messages_s)
 {
-    return per_node < n ? s->c.stack->k[HALLEY_K_NETWORK] : 1;
-}
-
-/* Gather (and scatter) time of a layer's weights over the ranks that share them. */
-static double fsdp_coll(const step *s, cost_coll_kind kind, double bytes, uint32_t n)
-{
-    const halley_platform *p = s->c.platform;
-    const uint32_t stride = s->c.plan->tp;
-    uint32_t g = p->per_node / stride;
-    g = g < 1 ? 1 : g > n ? n : g;
-    const cost_coll call = {.kind = kind, .bytes = bytes, .n = n, .per_node = g};
-    return cross_factor(s, n, g) * cost_coll_time(&p->up, &p->out, &call);
+    const halley_plan *plan = s->c.plan;
+    if (plan->no_overlap || plan->expose & HALLEY_EXPOSE_DP)
+        return pass_s + messages_s;
+    return fmax(pass_s + s->c.stack->k[HALLEY_K_FSDP_DRAG] * messages_s, messages_s);
 }
 
 static void fsdp_layer(step *s, kind_cost *k)
 {
-    const halley_plan *plan = s->c.plan;
-    const double drag = s->c.stack->k[HALLEY_K_FSDP_DRAG];
-    const double gb = plan->gradient_bytes;
-    const double gather = fsdp_coll(s, COST_ALL_GATHER, 2 * k->weights, plan->fsdp);
-    const double back = (plan->fsdp_keep ? 0 : gather) +
-                        fsdp_coll(s, COST_REDUCE_SCATTER, gb * k->weights, plan->fsdp);
-    const double f = k->forward_s, b = k->backward_s;
-    k->forward_s = fmax(f + drag * gather, gather);
-    k->backward_s = fmax(b + drag * back, back);
-    k->fsdp_s = k->forward_s - f + k->backward_s - b;
+    const price_shards t = price_shards_make(&s->c, k->weights, k->expert_weights);
+    const double back = (s->c.plan->fsdp_keep ? 0 : t.gather_s) + t.reduce_s;
+    const double f = k->forward_s, b = k->backward_s, plain = k->plain_s;
+    k->forward_s = beside(s, f, t.gather_s);
+    k->backward_s = beside(s, b, back);
+    k->plain_s = beside(s, plain, back);
+    k->fsdp_f_s = k->forward_s - f;
+    k->fsdp_b_s = k->backward_s - b;
+    k->fsdp_plain_s = k->plain_s - plain;
 }
 
 static void price_kind(step *s, kind_cost *k, const workload_layer *layer, bool floor)
 {
+    *k = (kind_cost){.weights = layer->weights,
+                     .expert_weights = layer->expert_weights,
+                     .touched = layer->touched};
     price_layer_make(&k->price, &s->c, layer, floor);
-    k->weights = layer->weights;
-    k->expert_weights = layer->expert_weights;
     k->forward_s = k->price.forward_s;
     k->backward_s = k->price.backward_s;
-    k->fsdp_s = 0;
+    k->plain_s = k->price.plain_b_s;
     if (s->fsdp_each && floor)
         fsdp_layer(s, k);
 }
@@ -92,48 +85,61 @@ static void price_kinds(step *s, const workload_parts *parts)
     price_kind(s, &s->head, &parts->head, false);
 }
 
+/* Layers of one kind in a stage; some are computed again. */
+typedef struct kind_count {
+    const kind_cost *kind;
+    double n, again;
+} kind_count;
+
 typedef struct stage_cost {
-    workload_stage stage;
-    double time_s, backward_s, weights, expert_weights;
+    kind_count kinds[4]; /* the head last */
+    double time_s, weights, expert_weights, touched;
 } stage_cost;
 
 static stage_cost stage_make(const step *s, uint32_t i)
 {
-    stage_cost c = {.stage = workload_stage_make(s->c.model, s->c.plan, i)};
-    const kind_cost *kinds[] = {&s->dense, &s->moe, &s->embedding, &s->head};
-    const double times[] = {c.stage.n_dense, c.stage.n_moe, c.stage.first, c.stage.last};
+    const workload_stage st = workload_stage_make(s->c.model, s->c.plan, i);
+    stage_cost c = {.kinds = {{&s->dense, st.n_dense, st.again_dense},
+                              {&s->moe, st.n_moe, st.again_moe},
+                              {&s->embedding, st.first, st.first},
+                              {&s->head, st.last, st.last}}};
     for (int k = 0; k < 4; k++) {
-        c.time_s += times[k] * (kinds[k]->forward_s + kinds[k]->backward_s);
-        c.backward_s += times[k] * kinds[k]->backward_s;
-        c.expert_weights += times[k] * kinds[k]->expert_weights;
+        const kind_count *of = &c.kinds[k];
+        c.time_s += of->n * of->kind->forward_s + of->again * of->kind->backward_s +
+                    (of->n - of->again) * of->kind->plain_s;
+        c.expert_weights += of->n * of->kind->expert_weights;
+        c.touched += of->n * of->kind->touched;
         if (k != 3 || !s->c.model->tied || s->c.plan->pp > 1)
-            c.weights += times[k] * kinds[k]->weights;
+            c.weights += of->n * of->kind->weights;
     }
     return c;
 }
 
 /* Time of one stage into the parts of the step, `times` over. */
-static void add_parts(step *s, const kind_cost *k, double times)
+static void add_parts(step *s, const kind_count *of, double times)
 {
     double *part = s->out->part_s;
-    if (times <= 0)
+    const price_layer *p = &of->kind->price;
+    const double n = times * of->n, again = times * of->again, plain = n - again;
+    if (n <= 0)
         return;
-    const price_layer *p = &k->price;
     for (int c = 0; c < WORKLOAD_MESSAGES; c++) {
-        part[HALLEY_PART_FORWARD] += times * p->f[c];
-        part[HALLEY_PART_BACKWARD] += times * p->b[c];
-        part[HALLEY_PART_RECOMPUTE] += times * p->r[c];
-        s->out->class_s[c] += times * (p->f[c] + p->b[c] + p->r[c]);
+        part[HALLEY_PART_FORWARD] += n * p->f[c];
+        part[HALLEY_PART_BACKWARD] += n * p->b[c];
+        part[HALLEY_PART_RECOMPUTE] += again * p->r[c];
+        s->out->class_s[c] += n * (p->f[c] + p->b[c]) + again * p->r[c];
     }
     static const halley_part parts[] = {[WORKLOAD_TP] = HALLEY_PART_TP,
                                         [WORKLOAD_CP] = HALLEY_PART_CP,
                                         [WORKLOAD_EP] = HALLEY_PART_EP};
     for (int g = WORKLOAD_TP; g <= WORKLOAD_EP; g++) {
-        part[parts[g]] += times * (p->comm_f[g] + p->comm_b[g]);
-        part[HALLEY_PART_RECOMPUTE] += times * p->comm_r[g];
+        part[parts[g]] += n * (p->comm_f[g] + p->comm_b[g]);
+        part[HALLEY_PART_RECOMPUTE] += again * p->comm_r[g];
     }
-    part[HALLEY_PART_HOST] += times * (p->host_f_s + p->host_b_s);
-    part[HALLEY_PART_DP] += times * k->fsdp_s;
+    part[HALLEY_PART_HOST] +=
+        n * p->host_f_s + again * p->host_b_s + plain * p->host_plain_s;
+    part[HALLEY_PART_DP] += n * of->kind->fsdp_f_s + again * of->kind->fsdp_b_s +
+                            plain * of->kind->fsdp_plain_s;
 }
 
 /* Gradients to their owners and weights back, once per step. */
@@ -145,19 +151,12 @@ static double reduction_time(const step *s, const stage_cost *st)
     double t = 0;
     if (plan->fsdp) {
         if (!s->fsdp_each) {
-            t += fsdp_coll(s, COST_ALL_GATHER, 2 * st->weights, plan->fsdp);
-            t += fsdp_coll(s, COST_REDUCE_SCATTER, gb * st->weights, plan->fsdp);
+            const price_shards w = price_shards_make(c, st->weights, st->expert_weights);
+            t += w.gather_s + w.reduce_s;
         }
-        const uint32_t outer = c->n[WORKLOAD_DP] / plan->fsdp;
-        if (outer > 1) {
-            const cost_coll call = {.kind = COST_ALL_REDUCE,
-                                    .bytes = gb * st->weights / plan->fsdp,
-                                    .n = outer,
-                                    .per_node = 1};
-            t += cross_factor(s, outer, 1) *
-                 cost_coll_time(&c->platform->up, &c->platform->out, &call);
-        }
-        return t;
+        /* Hybrid shard: those with the same share add theirs up. */
+        return t + price_coll(c, COST_ALL_REDUCE, WORKLOAD_OUTER,
+                              gb * st->weights / plan->fsdp);
     }
     if (plan->zero == 0) {
         t = price_coll(c, COST_ALL_REDUCE, WORKLOAD_DP, gb * st->weights);
@@ -170,16 +169,15 @@ static double reduction_time(const step *s, const stage_cost *st)
     if (st->expert_weights > 0)
         t += price_coll(c, COST_REDUCE_SCATTER, WORKLOAD_XP, gb * st->expert_weights) +
              price_coll(c, COST_ALL_GATHER, WORKLOAD_XP, 2 * st->expert_weights);
-    return t * cross_factor(s, c->n[WORKLOAD_DP], c->per_node[WORKLOAD_DP]);
+    return t;
 }
 
 static void add_reduction(step *s, const stage_cost *st)
 {
     const double total = reduction_time(s, st);
-    double hidden = 0;
-    /* Reduction starts before the backward pass ends where its owner is known: ZeRO. */
-    if (!s->c.plan->no_overlap && (s->c.plan->zero || s->c.plan->fsdp))
-        hidden = fmin(s->c.stack->k[HALLEY_K_DP_HIDDEN] * total, 0.9 * st->time_s);
+    const double passes = s->c.plan->zero == 2 && !s->c.plan->fsdp ? s->micro_batches : 1;
+    const double hidden =
+        fmin((1 - price_exposed(&s->c, WORKLOAD_DP)) * total, 0.9 * passes * st->time_s);
     s->out->part_s[HALLEY_PART_DP] += total - hidden;
 }
 
@@ -188,7 +186,6 @@ static void add_transfers(step *s)
     const halley_plan *plan = s->c.plan;
     if (plan->pp < 2)
         return;
-    const double *k = s->c.stack->k;
     const double tokens = (double)plan->micro_batch * plan->seq / plan->cp;
     double bytes = tokens * s->c.model->hidden * 2;
     if (plan->sequence_parallel || s->c.stack->scatter_stages)
@@ -197,11 +194,12 @@ static void add_transfers(step *s)
     const uint32_t near = s->c.per_node[WORKLOAD_PP] > 1 ? 2 : 1;
     const cost_coll call = {.kind = COST_SEND, .bytes = bytes, .n = 2, .per_node = near};
     const halley_platform *p = s->c.platform;
-    const double one = cross_factor(s, 2, near) * cost_coll_time(&p->up, &p->out, &call);
-    const double hide = plan->no_overlap ? 0 : k[HALLEY_K_PP_HIDDEN];
+    double one = cost_coll_time(&p->up, &p->out, &call);
+    if (near < 2)
+        one *= s->c.stack->k[HALLEY_K_NETWORK];
     const double m = s->micro_batches, v = plan->virtual_stages;
     s->out->part_s[HALLEY_PART_PP] +=
-        (2 * v * m * (1 - hide) + 2 * (plan->pp - 1.0)) * one;
+        (2 * v * m * price_exposed(&s->c, WORKLOAD_PP) + 2 * (plan->pp - 1.0)) * one;
 }
 
 static void add_update(step *s, const stage_cost *st)
@@ -212,9 +210,8 @@ static void add_update(step *s, const stage_cost *st)
     const double shards = plan->fsdp ? plan->fsdp : plan->zero ? ranks : 1;
     const double copies = (double)plan->tp * plan->cp * plan->dp / plan->ep;
     double mine = st->weights / shards;
-    mine += st->expert_weights / (plan->zero || plan->fsdp ? copies : 1);
-    const double kept =
-        plan->fsdp ? st->weights / shards : st->weights + st->expert_weights;
+    mine += st->touched / (plan->zero || plan->fsdp ? copies : 1);
+    const double kept = plan->fsdp ? st->weights / shards : st->weights + st->touched;
     s->out->part_s[HALLEY_PART_OPTIMIZER] +=
         s->c.stream_s * (mine * k[HALLEY_K_OPTIMIZER] + kept * k[HALLEY_K_GRADIENTS]);
     s->out->part_s[HALLEY_PART_OTHER] += k[HALLEY_K_STEP];
@@ -237,15 +234,15 @@ static stage_cost add_pipeline(step *s)
         }
     }
     const double m = s->micro_batches;
-    add_parts(s, &s->dense, m * slow.stage.n_dense);
-    add_parts(s, &s->moe, m * slow.stage.n_moe);
-    add_parts(s, &s->embedding, slow.stage.first ? m : 0);
-    add_parts(s, &s->head, slow.stage.last ? m : 0);
+    for (int i = 0; i < 4; i++)
+        add_parts(s, &slow.kinds[i], m);
+    const double layers = slow.kinds[0].n + slow.kinds[1].n;
+    s->again = layers > 0 ? (slow.kinds[0].again + slow.kinds[1].again) / layers : 0;
     double *part = s->out->part_s;
     part[HALLEY_PART_BUBBLE] = (sum - slow.time_s) / plan->virtual_stages;
     const double local = s->fsdp_each ? slow.weights / plan->fsdp : slow.weights;
     part[HALLEY_PART_ACCUMULATE] =
-        m * k[HALLEY_K_ACCUMULATE] * (local + slow.expert_weights) * s->c.stream_s;
+        m * k[HALLEY_K_ACCUMULATE] * (local + slow.touched) * s->c.stream_s;
     part[HALLEY_PART_OTHER] += m * k[HALLEY_K_MICRO];
     return slow;
 }
@@ -265,7 +262,7 @@ static void finish(step *s)
     out->mfu = peak > 0 ? out->model_flops / (out->step_s * peak) : 0;
     out->hfu = out->mfu;
     if (plan->recompute == HALLEY_RECOMPUTE_FULL)
-        out->hfu *= 4.0 / 3;
+        out->hfu *= 1 + s->again / 3;
 }
 
 bool estimate_run(halley_estimate *out, const halley_model *model,
@@ -279,10 +276,7 @@ bool estimate_run(halley_estimate *out, const halley_model *model,
     if (only_if_fits && !out->fits)
         return false;
     step s = {.out = out};
-    price_context_make(&s.c, model, plan, platform, stack);
-    if (plan->spread)
-        price_spread(&s.c, estimate_outer_share(out),
-                     workload_outer_tier(plan, platform));
+    price_context_make(&s.c, model, plan, platform, stack, out);
     s.micro_batches = halley_plan_micro_batches(plan);
     s.fsdp_each = plan->fsdp > 1 && plan->pp == 1;
     price_kinds(&s, &parts);

@@ -102,9 +102,9 @@ halley_status halley_estimate_explain(char **out, const halley_model *model,
     workload_parts parts;
     halley_estimate e;
     strbuf b = {0};
-    price_context_make(&c, model, plan, platform, stack);
-    workload_parts_make(&parts, model, plan, stack);
     halley_estimate_run(&e, model, plan, platform, stack);
+    price_context_make(&c, model, plan, platform, stack, &e);
+    workload_parts_make(&parts, model, plan, stack);
     const bool layers = model->kind == HALLEY_TRANSFORMER;
     if (parts.has_dense)
         explain_layer(&b, &c, layers ? "a dense layer" : "the operators", &parts.dense,

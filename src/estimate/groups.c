@@ -1,37 +1,92 @@
 /*
- * Ranks and groups of a plan. Rank = tp + TP (cp + CP (dp + DP pp)), as in Megatron. A
- * tensor-parallel group shares cp, dp and pp; a context group tp, dp and pp; a data group
- * tp and pp, context ranks included, as they hold the same weights; an expert group is ep
- * neighbours of a stage, and ranks at the same place of theirs hold the same experts.
+ * Ranks and groups of a plan. A rank is a number of four digits, one for each way the
+ * work is cut, the innermost first: tp, cp, dp, pp in Megatron and by default, or in any
+ * other order. A tensor-parallel group shares cp, dp and pp; a context group tp, dp and
+ * pp; a data group tp and pp, context ranks included, as they hold the same weights. Of a
+ * data group, `fsdp` neighbours share the weights, and those at the same place of their
+ * shard group reduce with each other (hybrid shard). An expert group is ep neighbours of
+ * a stage, and ranks at the same place of theirs hold the same experts.
  */
 #include "estimate/groups.h"
 
-static const workload_group kinds[] = {WORKLOAD_TP, WORKLOAD_CP, WORKLOAD_EP, WORKLOAD_DP,
+#include "workload/plan_file.h"
+
+enum { TP, CP, DP, PP, N_AXES };
+enum { OF_TP = 1 << TP, OF_CP = 1 << CP, OF_DP = 1 << DP, OF_PP = 1 << PP };
+enum { OF_COPIES = OF_CP | OF_DP, OF_STAGE = OF_TP | OF_COPIES };
+enum { OF_ALL = OF_STAGE | OF_PP };
+
+static const workload_group kinds[] = {WORKLOAD_TP, WORKLOAD_CP,   WORKLOAD_EP,
+                                       WORKLOAD_DP, WORKLOAD_FSDP, WORKLOAD_OUTER,
                                        WORKLOAD_XP};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+/* The digits of a rank: which axis stands where, and how far it counts. */
+typedef struct digits {
+    uint8_t axis[N_AXES]; /* innermost first */
+    uint32_t n[N_AXES];   /* by axis */
+} digits;
+
+static digits digits_of(const halley_plan *plan)
+{
+    digits d = {.n = {plan->tp, plan->cp, plan->dp, plan->pp}};
+    const char *name = workload_order_names[plan->rank_order];
+    for (int i = 0; i < N_AXES; i++) { /* "tp-cp-dp-pp": their first letters tell */
+        const char first = name[3 * i];
+        d.axis[i] = first == 't' ? TP : first == 'c' ? CP : first == 'd' ? DP : PP;
+    }
+    return d;
+}
+
+/* The digits of `mask` from the number that they alone make; the others stay. */
+static void split(uint32_t at[N_AXES], const digits *d, uint32_t value, unsigned mask)
+{
+    for (int i = 0; i < N_AXES; i++) {
+        const uint32_t n = d->n[d->axis[i]];
+        if (!(mask >> d->axis[i] & 1))
+            continue;
+        at[d->axis[i]] = value % n;
+        value /= n;
+    }
+}
+
+/* And back. */
+static uint32_t number(const digits *d, const uint32_t at[N_AXES], unsigned mask)
+{
+    uint32_t value = 0, unit = 1;
+    for (int i = 0; i < N_AXES; i++) {
+        const uint8_t axis = d->axis[i];
+        if (!(mask >> axis & 1))
+            continue;
+        value += at[axis] * unit;
+        unit *= d->n[axis];
+    }
+    return value;
+}
+
+plan_place plan_place_of(const halley_plan *plan, uint32_t rank)
+{
+    const digits d = digits_of(plan);
+    uint32_t at[N_AXES];
+    split(at, &d, rank, OF_ALL);
+    return (plan_place){.tp = at[TP], .cp = at[CP], .dp = at[DP], .pp = at[PP]};
+}
+
+uint32_t plan_rank_at(const halley_plan *plan, plan_place place)
+{
+    const digits d = digits_of(plan);
+    const uint32_t at[N_AXES] = {place.tp, place.cp, place.dp, place.pp};
+    return number(&d, at, OF_ALL);
+}
 
 static uint32_t stage_ranks(const halley_plan *plan)
 {
     return plan->tp * plan->cp * plan->dp;
 }
 
-plan_place plan_place_of(const halley_plan *plan, uint32_t rank)
-{
-    plan_place at;
-    at.tp = rank % plan->tp, rank /= plan->tp;
-    at.cp = rank % plan->cp, rank /= plan->cp;
-    at.dp = rank % plan->dp;
-    at.pp = rank / plan->dp;
-    return at;
-}
-
-uint32_t plan_rank_at(const halley_plan *plan, plan_place at)
-{
-    return at.tp + plan->tp * (at.cp + plan->cp * (at.dp + plan->dp * at.pp));
-}
-
 static uint32_t size_of(const halley_plan *plan, workload_group kind)
 {
+    const uint32_t copies = plan->dp * plan->cp;
     switch (kind) {
     case WORKLOAD_TP:
         return plan->tp;
@@ -40,33 +95,82 @@ static uint32_t size_of(const halley_plan *plan, workload_group kind)
     case WORKLOAD_EP:
         return plan->ep;
     case WORKLOAD_DP:
-        return plan->dp * plan->cp;
+        return copies;
+    case WORKLOAD_FSDP:
+        return plan->fsdp ? plan->fsdp : 1;
+    case WORKLOAD_OUTER:
+        return plan->fsdp ? copies / plan->fsdp : 1;
     case WORKLOAD_XP:
-        return plan->ep > 1 ? stage_ranks(plan) / plan->ep : 1;
+        return plan->has_experts ? stage_ranks(plan) / plan->ep : 1;
     case WORKLOAD_PP:
+        return plan->pp;
     case WORKLOAD_N_GROUPS:
         break;
     }
     return 1;
 }
 
-/* Which of its kind, from 0, and which place in it. */
-static uint32_t index_of(const halley_plan *plan, workload_group kind, uint32_t rank)
+static uint32_t clamp(uint32_t x, uint32_t high)
 {
-    const uint32_t stage = stage_ranks(plan), in_stage = rank % stage;
-    const uint32_t before = rank / stage * (stage / size_of(plan, kind));
-    const plan_place at = plan_place_of(plan, rank);
+    return x < 1 ? 1 : x > high ? high : x;
+}
+
+/* How many of the ranks that differ only in `mask` share a node: digits inside the node
+ * count whole, the one that crosses its border in part. */
+static uint32_t together(const digits *d, unsigned mask, uint32_t per_node)
+{
+    uint32_t count = 1, unit = 1;
+    for (int i = 0; i < N_AXES;) {
+        const bool in = mask >> d->axis[i] & 1;
+        uint32_t run = 1; /* neighbouring digits of one kind count as one */
+        for (; i < N_AXES && (mask >> d->axis[i] & 1) == in; i++)
+            run *= d->n[d->axis[i]];
+        if (in)
+            count *= clamp(per_node / unit, run);
+        unit = unit > per_node ? unit : unit * run; /* stays within 32 bits */
+    }
+    return count;
+}
+
+void plan_group_sizes(uint32_t n[WORKLOAD_N_GROUPS], uint32_t in_node[WORKLOAD_N_GROUPS],
+                      const halley_plan *plan, uint32_t per_node)
+{
+    const digits d = digits_of(plan);
+    const uint32_t stage = together(&d, OF_STAGE, per_node);
+    const uint32_t copies = together(&d, OF_COPIES, per_node);
+    const uint32_t shard = plan->fsdp ? plan->fsdp : 1;
+    for (int g = 0; g < WORKLOAD_N_GROUPS; g++)
+        n[g] = size_of(plan, (workload_group)g);
+    in_node[WORKLOAD_TP] = together(&d, OF_TP, per_node);
+    in_node[WORKLOAD_CP] = together(&d, OF_CP, per_node);
+    in_node[WORKLOAD_PP] = together(&d, OF_PP, per_node);
+    in_node[WORKLOAD_DP] = copies;
+    in_node[WORKLOAD_EP] = clamp(stage, plan->ep);
+    in_node[WORKLOAD_XP] = clamp(stage / plan->ep, n[WORKLOAD_XP]);
+    in_node[WORKLOAD_FSDP] = clamp(copies, shard);
+    in_node[WORKLOAD_OUTER] = clamp(copies / shard, n[WORKLOAD_OUTER]);
+}
+
+/* Which of the groups of its kind in its stage a rank is in, from 0. */
+static uint32_t index_in_stage(const halley_plan *plan, workload_group kind,
+                               const digits *d, const uint32_t at[N_AXES])
+{
+    const uint32_t copy = number(d, at, OF_COPIES), shard = plan->fsdp ? plan->fsdp : 1;
     switch (kind) {
     case WORKLOAD_TP:
-        return before + in_stage / plan->tp;
+        return number(d, at, OF_COPIES);
     case WORKLOAD_CP:
-        return before + at.tp + plan->tp * at.dp;
-    case WORKLOAD_EP:
-        return before + in_stage / plan->ep;
+        return number(d, at, OF_TP | OF_DP);
     case WORKLOAD_DP:
-        return before + at.tp;
+        return at[TP];
+    case WORKLOAD_FSDP:
+        return at[TP] + plan->tp * (copy / shard);
+    case WORKLOAD_OUTER:
+        return at[TP] + plan->tp * (copy % shard);
+    case WORKLOAD_EP:
+        return number(d, at, OF_STAGE) / plan->ep;
     case WORKLOAD_XP:
-        return before + in_stage % plan->ep;
+        return number(d, at, OF_STAGE) % plan->ep;
     case WORKLOAD_PP:
     case WORKLOAD_N_GROUPS:
         break;
@@ -74,19 +178,25 @@ static uint32_t index_of(const halley_plan *plan, workload_group kind, uint32_t 
     return 0;
 }
 
-static uint32_t count_of(const halley_plan *plan, workload_group kind)
+/* Groups of a kind in one stage; a data group is not used where weights are shared. */
+static uint32_t per_stage(const halley_plan *plan, workload_group kind)
 {
     const uint32_t size = size_of(plan, kind);
-    return size > 1 ? stage_ranks(plan) / size * plan->pp : 0;
+    if (size < 2 || (kind == WORKLOAD_DP && plan->fsdp))
+        return 0;
+    return stage_ranks(plan) / size;
 }
 
 uint32_t plan_group_of(const halley_plan *plan, workload_group kind, uint32_t rank)
 {
-    uint32_t first = 1;
+    const digits d = digits_of(plan);
+    uint32_t first = 1, at[N_AXES];
+    split(at, &d, rank, OF_ALL);
     for (int i = 0; i < N_KINDS; i++) {
+        const uint32_t n = per_stage(plan, kinds[i]);
         if (kinds[i] == kind)
-            return size_of(plan, kind) > 1 ? first + index_of(plan, kind, rank) : 0;
-        first += count_of(plan, kinds[i]);
+            return n ? first + at[PP] * n + index_in_stage(plan, kind, &d, at) : 0;
+        first += n * plan->pp;
     }
     return 0;
 }
@@ -95,7 +205,21 @@ uint32_t plan_group_count(const halley_plan *plan)
 {
     uint32_t n = 0;
     for (int i = 0; i < N_KINDS; i++)
-        n += count_of(plan, kinds[i]);
+        n += per_stage(plan, kinds[i]) * plan->pp;
+    return n;
+}
+
+/* The ranks of one stage in order, those of the group kept. */
+static uint32_t members_of(uint32_t *members, const halley_plan *plan,
+                           workload_group kind, uint32_t stage, uint32_t index)
+{
+    const digits d = digits_of(plan);
+    uint32_t n = 0, at[N_AXES] = {[PP] = stage};
+    for (uint32_t i = 0; i < stage_ranks(plan); i++) {
+        split(at, &d, i, OF_STAGE);
+        if (index_in_stage(plan, kind, &d, at) == index)
+            members[n++] = number(&d, at, OF_ALL);
+    }
     return n;
 }
 
@@ -103,21 +227,10 @@ uint32_t plan_group_members(uint32_t *members, const halley_plan *plan, uint32_t
 {
     uint32_t first = 1;
     for (int i = 0; i < N_KINDS; i++) {
-        const uint32_t count = count_of(plan, kinds[i]);
-        if (count == 0 || g >= first + count) {
-            first += count;
-            continue;
-        }
-        /* Its stage is known; look there for the ranks that are in it. */
-        const uint32_t stage = stage_ranks(plan);
-        const uint32_t per = stage / size_of(plan, kinds[i]); /* groups of a stage */
-        const uint32_t start = (g - first) / per * stage;
-        uint32_t n = 0;
-        for (uint32_t r = start; r < start + stage; r++) {
-            if (index_of(plan, kinds[i], r) == g - first)
-                members[n++] = r;
-        }
-        return n;
+        const uint32_t n = per_stage(plan, kinds[i]), count = n * plan->pp;
+        if (n && g < first + count)
+            return members_of(members, plan, kinds[i], (g - first) / n, (g - first) % n);
+        first += count;
     }
     return 0;
 }

@@ -13,6 +13,10 @@ typedef struct plan_place {
 plan_place plan_place_of(const halley_plan *plan, uint32_t rank);
 uint32_t plan_rank_at(const halley_plan *plan, plan_place at);
 
+/* Ranks of each kind of group, and how many of them share a node of `per_node` ranks. */
+void plan_group_sizes(uint32_t n[WORKLOAD_N_GROUPS], uint32_t in_node[WORKLOAD_N_GROUPS],
+                      const halley_plan *plan, uint32_t per_node);
+
 /*
  * Groups are numbered from 1, kind after kind, those of one rank left out. The number of
  * the group of `kind` that `rank` belongs to; 0 when it is alone in it.

@@ -7,18 +7,11 @@
  */
 #include "estimate/price.h"
 
+#include "estimate/groups.h"
+#include "estimate/outer.h"
+#include "workload/memory.h"
+
 #include <math.h>
-
-static uint32_t clamp(uint32_t x, uint32_t low, uint32_t high)
-{
-    return x < low ? low : x > high ? high : x;
-}
-
-static void set_group(price_context *c, workload_group g, uint32_t n, uint32_t stride)
-{
-    c->n[g] = n;
-    c->per_node[g] = clamp(c->platform->per_node / (stride ? stride : 1), 1, n);
-}
 
 static void set_low(price_context *c)
 {
@@ -48,9 +41,21 @@ static void set_low(price_context *c)
     }
 }
 
+/* A share of all traffic goes to the outer tier: COMET's one effective bandwidth. */
+static void spread(price_context *c, double share, const halley_tier *tier)
+{
+    if (!tier || share <= 0)
+        return;
+    const double local = c->platform->npu.tiers[0].bandwidth_Bps;
+    const double slower = 1 - share + share * local / tier->bandwidth_Bps;
+    c->stream_s *= slower;
+    c->wide.memory_s *= slower;
+    c->low.memory_s *= slower;
+}
+
 void price_context_make(price_context *out, const halley_model *model,
                         const halley_plan *plan, const halley_platform *platform,
-                        const halley_stack *stack)
+                        const halley_stack *stack, const halley_estimate *e)
 {
     const halley_npu *npu = &platform->npu;
     price_context *c = out;
@@ -62,36 +67,38 @@ void price_context_make(price_context *out, const halley_model *model,
     c->wide_factor = stack->k[HALLEY_K_GEMM];
     set_low(c);
     c->stream_s = 1 / (npu->memory_share * npu->tiers[0].bandwidth_Bps);
-    set_group(c, WORKLOAD_TP, plan->tp, 1);
-    set_group(c, WORKLOAD_CP, plan->cp, plan->tp);
-    set_group(c, WORKLOAD_EP, plan->ep, 1);
-    set_group(c, WORKLOAD_DP, plan->dp * plan->cp, plan->tp);
-    set_group(c, WORKLOAD_XP, plan->tp * plan->cp * plan->dp / plan->ep, plan->ep);
-    set_group(c, WORKLOAD_PP, plan->pp, plan->tp * plan->cp * plan->dp);
-    const uint32_t used =
-        clamp(plan->tp * plan->cp * plan->dp * plan->pp, 1, platform->per_node);
-    const double busy = platform->per_node > 1 ? (used - 1.0) / 7.0 : 0;
+    if (plan->spread)
+        spread(c, estimate_outer_share(e), workload_outer_tier(plan, platform));
+    plan_group_sizes(c->n, c->per_node, plan, platform->per_node);
+    const uint32_t used = plan->tp * plan->cp * plan->dp * plan->pp;
+    const uint32_t near = used < platform->per_node ? used : platform->per_node;
+    const double busy = platform->per_node > 1 ? (near - 1.0) / 7.0 : 0;
     c->host = platform->host_factor *
               (1 + stack->k[HALLEY_K_HOST_SHARE] * (busy > 1 ? 1 : busy));
-}
-
-void price_spread(price_context *c, double share, const halley_tier *tier)
-{
-    if (!tier || share <= 0)
-        return;
-    const double local = c->platform->npu.tiers[0].bandwidth_Bps;
-    const double slower = 1 - share + share * local / tier->bandwidth_Bps;
-    c->stream_s *= slower;
-    c->wide.memory_s *= slower;
-    c->low.memory_s *= slower;
 }
 
 double price_coll(const price_context *c, cost_coll_kind kind, workload_group group,
                   double bytes)
 {
-    const cost_coll call = {
-        .kind = kind, .bytes = bytes, .n = c->n[group], .per_node = c->per_node[group]};
-    return cost_coll_time(&c->platform->up, &c->platform->out, &call);
+    const uint32_t n = c->n[group], near = c->per_node[group];
+    const cost_coll call = {.kind = kind, .bytes = bytes, .n = n, .per_node = near};
+    const double t = cost_coll_time(&c->platform->up, &c->platform->out, &call);
+    return near < n ? t * c->stack->k[HALLEY_K_NETWORK] : t;
+}
+
+price_shards price_shards_make(const price_context *c, double weights,
+                               double expert_weights)
+{
+    const double gb = c->plan->gradient_bytes;
+    price_shards s = {
+        .gather_s = price_coll(c, COST_ALL_GATHER, WORKLOAD_FSDP, 2 * weights),
+        .reduce_s = price_coll(c, COST_REDUCE_SCATTER, WORKLOAD_FSDP, gb * weights)};
+    if (expert_weights > 0) {
+        s.gather_s += price_coll(c, COST_ALL_GATHER, WORKLOAD_XP, 2 * expert_weights);
+        s.reduce_s +=
+            price_coll(c, COST_REDUCE_SCATTER, WORKLOAD_XP, gb * expert_weights);
+    }
+    return s;
 }
 
 double price_side_by_side(double a, double b)
@@ -193,7 +200,7 @@ static op_time stream_time(const price_context *c, const workload_op *op)
                      .b = factor * op->bytes_b * c->stream_s};
 }
 
-static op_time compute_time(const price_context *c, const workload_op *op)
+static op_time one_time(const price_context *c, const workload_op *op)
 {
     switch (op->kind) {
     case WORKLOAD_GEMM:
@@ -207,6 +214,16 @@ static op_time compute_time(const price_context *c, const workload_op *op)
         break;
     }
     return stream_time(c, op);
+}
+
+static op_time compute_time(const price_context *c, const workload_op *op)
+{
+    op_time t = one_time(c, op);
+    if (op->repeat > 1) {
+        t.f *= op->repeat;
+        t.b *= op->repeat;
+    }
+    return t;
 }
 
 /* Which share of a class's forward pass the backward pass repeats. */
@@ -258,31 +275,51 @@ static double coll_time(const price_context *c, const workload_op *op)
     return op->coll == WORKLOAD_EXCHANGE ? t * (n - 1) : t;
 }
 
-static double exposed(const price_context *c, workload_group group)
+static bool hides(const halley_plan *plan, uint32_t bit)
+{
+    return !plan->no_overlap && !(plan->expose & bit);
+}
+
+double price_exposed(const price_context *c, workload_group group)
 {
     const double *k = c->stack->k;
-    const bool hide = !c->plan->no_overlap;
+    const halley_plan *plan = c->plan;
     switch (group) {
     case WORKLOAD_TP:
         /* Only split tokens can be sent while others are multiplied. */
-        if (!c->plan->sequence_parallel && c->platform->npu.round_to <= 1)
-            return k[HALLEY_K_TP_TIME];
-        return k[HALLEY_K_TP_TIME] * (hide ? 1 - k[HALLEY_K_TP_HIDDEN] : 1);
+        if (!plan->sequence_parallel && c->platform->npu.round_to <= 1)
+            return 1;
+        return hides(plan, HALLEY_EXPOSE_TP) ? 1 - k[HALLEY_K_TP_HIDDEN] : 1;
     case WORKLOAD_CP:
-        return hide ? 1 - k[HALLEY_K_CP_HIDDEN] : 1;
+        return hides(plan, HALLEY_EXPOSE_CP) ? 1 - k[HALLEY_K_CP_HIDDEN] : 1;
     case WORKLOAD_EP:
-        return k[HALLEY_K_EP_TIME] * (hide ? 1 - k[HALLEY_K_EP_HIDDEN] : 1);
+        return hides(plan, HALLEY_EXPOSE_EP) ? 1 - k[HALLEY_K_EP_HIDDEN] : 1;
+    case WORKLOAD_PP:
+        return hides(plan, HALLEY_EXPOSE_PP) ? 1 - k[HALLEY_K_PP_HIDDEN] : 1;
     case WORKLOAD_DP:
     case WORKLOAD_XP:
-    case WORKLOAD_PP:
+    case WORKLOAD_FSDP:
+    case WORKLOAD_OUTER:
+        /* Reduction starts before the backward pass ends where its owner is known. */
+        if (!plan->zero && !plan->fsdp)
+            return 1;
+        return hides(plan, HALLEY_EXPOSE_DP) ? 1 - k[HALLEY_K_DP_HIDDEN] : 1;
     case WORKLOAD_N_GROUPS:
         break;
     }
     return 1;
 }
 
+/* What the stack's collectives take against the table, by group. */
+static double slowness(const price_context *c, workload_group group)
+{
+    return group == WORKLOAD_TP   ? c->stack->k[HALLEY_K_TP_TIME]
+           : group == WORKLOAD_EP ? c->stack->k[HALLEY_K_EP_TIME]
+                                  : 1;
+}
+
 static void host_floor(price_layer *p, const price_context *c, const workload_layer *l,
-                       double npu_f, double npu_b)
+                       double npu_f, double npu_b, double again)
 {
     const double *k = c->stack->k;
     double f = l->moe ? k[HALLEY_K_HOST_MOE] : k[HALLEY_K_HOST_F];
@@ -292,37 +329,52 @@ static void host_floor(price_layer *p, const price_context *c, const workload_la
     if (c->plan->unfused_attention &&
         fmod(c->plan->micro_batch * (double)c->model->heads / c->plan->tp, 4) != 0)
         f += k[HALLEY_K_HOST_ODD];
-    if (c->plan->recompute == HALLEY_RECOMPUTE_FULL)
-        b += f;
+    const double b_again = c->plan->recompute == HALLEY_RECOMPUTE_FULL ? b + f : b;
     p->forward_s = price_side_by_side(npu_f, f * c->host);
-    p->backward_s = price_side_by_side(npu_b, b * c->host);
+    p->backward_s = price_side_by_side(npu_b + again, b_again * c->host);
+    p->plain_b_s = again > 0 ? price_side_by_side(npu_b, b * c->host) : p->backward_s;
     p->host_f_s = p->forward_s - npu_f;
-    p->host_b_s = p->backward_s - npu_b;
+    p->host_b_s = p->backward_s - npu_b - again;
+    p->host_plain_s = p->plain_b_s - npu_b;
+}
+
+price_op price_op_make(const price_context *c, const workload_op *op)
+{
+    const op_time t = compute_time(c, op);
+    return (price_op){.forward_s = t.f + t.cast_f,
+                      .backward_s = t.b + t.cast_b,
+                      .again_s = repeated(c, op->class) * (t.f + t.cast_f)};
+}
+
+/* A message of a layer; returns what is exposed of one. */
+static double price_message(price_layer *out, const price_context *c,
+                            const workload_op *op)
+{
+    const double t =
+        coll_time(c, op) * slowness(c, op->group) * price_exposed(c, op->group);
+    out->comm_f[op->group] += t * op->times_f;
+    out->comm_b[op->group] += t * op->times_b;
+    return t;
 }
 
 void price_layer_make(price_layer *out, const price_context *c,
                       const workload_layer *layer, bool floor)
 {
     *out = (price_layer){0};
-    double npu_f = 0, npu_b = 0;
+    const bool full = c->plan->recompute == HALLEY_RECOMPUTE_FULL && floor;
+    double npu_f = 0, npu_b = 0, again = 0;
     for (uint32_t i = 0; i < layer->n; i++) {
         const workload_op *op = &layer->ops[i];
         out->flops += op->flops * (op->repeat > 1 ? op->repeat : 1);
         if (op->kind == WORKLOAD_COLL) {
-            const double t = coll_time(c, op) * exposed(c, op->group);
-            const double r = c->plan->recompute == HALLEY_RECOMPUTE_FULL && floor ? 1 : 0;
-            out->comm_f[op->group] += t * op->times_f;
-            out->comm_b[op->group] += t * op->times_b;
-            out->comm_r[op->group] += r * t * op->times_f;
+            const double t = price_message(out, c, op);
+            out->comm_r[op->group] += full ? t * op->times_f : 0;
             npu_f += t * op->times_f;
-            npu_b += t * (op->times_b + r * op->times_f);
+            npu_b += t * op->times_b;
+            again += full ? t * op->times_f : 0;
             continue;
         }
-        op_time t = compute_time(c, op);
-        if (op->repeat > 1) {
-            t.f *= op->repeat;
-            t.b *= op->repeat;
-        }
+        const op_time t = compute_time(c, op);
         const double r = floor ? repeated(c, op->class) * (t.f + t.cast_f) : 0;
         out->f[op->class] += t.f;
         out->b[op->class] += t.b;
@@ -330,10 +382,12 @@ void price_layer_make(price_layer *out, const price_context *c,
         out->b[WORKLOAD_TRAFFIC] += t.cast_b;
         out->r[op->class] += r;
         npu_f += t.f + t.cast_f;
-        npu_b += t.b + t.cast_b + r;
+        npu_b += t.b + t.cast_b;
+        again += r;
     }
     out->forward_s = npu_f;
-    out->backward_s = npu_b;
+    out->backward_s = npu_b + again;
+    out->plain_b_s = npu_b;
     if (floor)
-        host_floor(out, c, layer, npu_f, npu_b);
+        host_floor(out, c, layer, npu_f, npu_b, again);
 }

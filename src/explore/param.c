@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "cluster/link.h"
+#include "workload/plan_file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -74,6 +75,12 @@ static const explore_param params[] = {
     U32("plan.zero", plan.zero, 0, 3, "ZeRO stage"),
     U32("plan.fsdp", plan.fsdp, 0, 1e8, "ranks that share every weight; 0 = off"),
     NAMED("plan.recompute", plan.recompute, recomputes, "activations computed again"),
+    U32("plan.recompute-every", plan.recompute_every, 1, 1e5,
+        "full recomputation keeps the input of one layer in this many"),
+    U32("plan.recompute-layers", plan.recompute_layers, 0, 1e5,
+        "recompute only the first so many layers of a stage; 0 = all"),
+    NAMED("plan.rank-order", plan.rank_order, workload_order_names,
+          "which ranks are neighbours, innermost first"),
     NAMED("plan.schedule", plan.schedule, schedules, "pipeline schedule"),
     U32("plan.micro-batch", plan.micro_batch, 1, 1e8, "sequences in a micro-batch"),
     U32("plan.global-batch", plan.global_batch, 1, 4e9, "sequences in a step"),

@@ -4,7 +4,9 @@
  * DLRM: dense features go through the bottom perceptron; every table gives the sum of a
  * few rows; pairs of vectors are multiplied; the top perceptron ends it. Tables are
  * spread over all ranks, so looked-up vectors travel all-to-all, forward and backward;
- * perceptrons are data parallel. Explicit lists are taken as they stand.
+ * perceptrons are data parallel. A step has gradients for, and updates, only the rows it
+ * looked up, at most one each (rows drawn evenly repeat: n (1 - exp(-draws/n)) of n are
+ * seen). Explicit lists are taken as they stand.
  */
 #include "workload/flat.h"
 
@@ -50,6 +52,9 @@ static void recommend(workload_layer *l, const halley_model *m, const halley_pla
     op->bytes_b = 2 * rows * dim * 4;
     op->saved = rows * 8;
     l->expert_weights = vectors * m->table_rows * dim / plan->ep;
+    const double draws = plan->global_batch * (rows / samples) / plan->ep;
+    const double of = vectors * m->table_rows / plan->ep;
+    l->touched = of > 0 ? dim * of * -expm1(-draws / of) : 0;
     if (plan->ep > 1) {
         op = add(l, "vectors all-to-all", WORKLOAD_COLL, WORKLOAD_MESSAGES);
         op->coll = WORKLOAD_ALL_TO_ALL;
@@ -98,7 +103,7 @@ void workload_flat_make(workload_layer *out, const halley_model *model,
                         const halley_plan *plan)
 {
     out->n = 0;
-    out->weights = out->expert_weights = 0;
+    out->weights = out->expert_weights = out->touched = 0;
     out->moe = false;
     if (model->kind == HALLEY_DLRM)
         recommend(out, model, plan);

@@ -6,7 +6,8 @@
  * operator keeps for its backward pass, times the micro-batches in flight: pp - i under
  * 1F1B for stage i, (pp-1)/v more when interleaved (Korthikanti et al. 2022, whose
  * 34 + 5as/h bytes per element these counts reproduce), all of them under GPipe. Full
- * recomputation keeps a layer's input and needs one layer's tensors while it repeats it.
+ * recomputation keeps the input of every k-th layer and needs the tensors of k layers
+ * while it repeats them.
  */
 #include "workload/memory.h"
 
@@ -15,14 +16,17 @@
 #include <math.h>
 
 typedef struct layer_bytes {
-    double kept, working; /* for the backward pass; while one layer is computed */
-    double weights, expert_weights;
+    double kept, all; /* for the backward pass, with and without recomputation */
+    double working;   /* while a layer is computed again */
+    double weights, expert_weights, touched;
 } layer_bytes;
 
 static layer_bytes count(const workload_layer *l, const halley_plan *plan,
                          const workload_shape *s)
 {
-    layer_bytes b = {.weights = l->weights, .expert_weights = l->expert_weights};
+    layer_bytes b = {.weights = l->weights,
+                     .expert_weights = l->expert_weights,
+                     .touched = l->touched};
     double all = 0, core = 0;
     for (uint32_t i = 0; i < l->n; i++) {
         const workload_op *op = &l->ops[i];
@@ -30,11 +34,13 @@ static layer_bytes count(const workload_layer *l, const halley_plan *plan,
         if (op->class == WORKLOAD_ATTENTION && plan->unfused_attention)
             core += op->kind == WORKLOAD_BATCHED && op->n == s->seq ? 0 : op->saved;
     }
+    const double every = plan->recompute_every > 1 ? plan->recompute_every : 1;
+    b.all = all;
     switch (plan->recompute) {
     case HALLEY_RECOMPUTE_FULL:
     case HALLEY_RECOMPUTE_QKV:
-        b.kept = 2 * s->shard_tokens * s->hidden;
-        b.working = all;
+        b.kept = 2 * s->shard_tokens * s->hidden / every;
+        b.working = every * all;
         break;
     case HALLEY_RECOMPUTE_SELECTIVE:
         b.kept = all - core + (core > 0 ? 2 * s->tokens * s->heads * s->dim_v : 0);
@@ -64,9 +70,11 @@ static double in_flight(const halley_plan *plan, uint32_t i)
     return fmin(m, depth);
 }
 
-/* Weights, gradients and optimizer of one set of parameters shared by `ranks`. */
+/* Weights, gradients and optimizer of one set of parameters shared by `ranks`; only
+ * those touched have a gradient. */
 static void add_states(double bytes[HALLEY_N_MEMORY], const halley_plan *plan,
-                       const halley_stack *stack, double params, double ranks)
+                       const halley_stack *stack, double params, double touched,
+                       double ranks)
 {
     const double *k = stack->k;
     const double sharded = plan->fsdp ? 3 : plan->zero;
@@ -78,7 +86,7 @@ static void add_states(double bytes[HALLEY_N_MEMORY], const halley_plan *plan,
         grad += 4;
     bytes[HALLEY_MEMORY_WEIGHTS] +=
         params * k[HALLEY_K_MEM_WEIGHT] / (sharded >= 3 ? shards : 1);
-    bytes[HALLEY_MEMORY_GRADIENTS] += params * grad / (sharded >= 2 ? shards : 1);
+    bytes[HALLEY_MEMORY_GRADIENTS] += touched * grad / (sharded >= 2 ? shards : 1);
     bytes[HALLEY_MEMORY_OPTIMIZER] +=
         params * k[HALLEY_K_MEM_OPTIM] / (sharded >= 1 ? shards : 1);
 }
@@ -114,11 +122,14 @@ static void stage_bytes(double bytes[HALLEY_N_MEMORY], const kinds *k,
         st.n_moe * k->moe.expert_weights + st.n_dense * k->dense.expert_weights;
     for (int j = 0; j < HALLEY_N_MEMORY; j++)
         bytes[j] = 0;
-    add_states(bytes, plan, stack, weights, (double)plan->dp * plan->cp);
+    add_states(bytes, plan, stack, weights, weights, (double)plan->dp * plan->cp);
     if (experts > 0)
         add_states(bytes, plan, stack, experts,
+                   st.n_moe * k->moe.touched + st.n_dense * k->dense.touched,
                    (double)plan->tp * plan->cp * plan->dp / plan->ep);
-    const double kept = st.n_dense * k->dense.kept + st.n_moe * k->moe.kept;
+    const double kept =
+        st.again_dense * k->dense.kept + (st.n_dense - st.again_dense) * k->dense.all +
+        st.again_moe * k->moe.kept + (st.n_moe - st.again_moe) * k->moe.all;
     const double working = fmax(k->dense.working, k->moe.working);
     bytes[HALLEY_MEMORY_ACTIVATIONS] = c[HALLEY_K_MEM_ACT] * (kept * flight + working);
     if (st.last) {

@@ -261,7 +261,7 @@ static void expert_block(workload_layer *l, const halley_model *model,
         op->cast_b *= local;
         op->saved *= local;
     }
-    l->expert_weights = (l->weights - before) * local;
+    l->expert_weights = l->touched = (l->weights - before) * local;
     l->weights = before;
     if (model->shared_ffn)
         feed_forward(l, model, s, h, (double)model->shared_ffn / plan->tp, stack);
@@ -273,7 +273,7 @@ void workload_layer_make(workload_layer *out, const halley_model *model,
 {
     out->n = 0;
     out->weights = 4 * s->hidden; /* norms and biases */
-    out->expert_weights = 0;
+    out->expert_weights = out->touched = 0;
     out->moe = moe;
     workload_op *op = stream(out, "norm, residual, dropout",
                              s->shard_tokens * s->hidden * stack->k[HALLEY_K_HIDDEN],
@@ -295,7 +295,7 @@ void workload_embedding_make(workload_layer *out, const halley_model *model,
 {
     out->n = 0;
     out->weights = s->vocab * s->hidden;
-    out->expert_weights = 0;
+    out->expert_weights = out->touched = 0;
     out->moe = false;
     workload_op *op = stream(out, "embedding", s->tokens * s->hidden * 6, 1.5);
     op->class = WORKLOAD_HEAD;
@@ -312,7 +312,7 @@ void workload_head_make(workload_layer *out, const halley_model *model,
 {
     out->n = 0;
     out->weights = 0;
-    out->expert_weights = 0;
+    out->expert_weights = out->touched = 0;
     out->moe = false;
     workload_op *op = gemm(out, "logits", s->tokens, s->vocab, s->hidden);
     op->class = WORKLOAD_HEAD;
@@ -335,6 +335,7 @@ void workload_parts_make(workload_parts *out, const halley_model *model,
     out->embedding.n = out->head.n = 0;
     out->embedding.weights = out->head.weights = 0;
     out->embedding.expert_weights = out->head.expert_weights = 0;
+    out->embedding.touched = out->head.touched = 0;
     out->has_moe = model->kind == HALLEY_TRANSFORMER && model->experts > 0;
     out->has_dense = !out->has_moe || model->dense_layers || model->moe_every > 1;
     if (model->kind != HALLEY_TRANSFORMER) {

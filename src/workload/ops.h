@@ -29,7 +29,9 @@ typedef enum workload_group {
     WORKLOAD_EP,
     WORKLOAD_DP,
     WORKLOAD_PP,
-    WORKLOAD_XP, /* copies of the same experts */
+    WORKLOAD_XP,    /* copies of the same experts */
+    WORKLOAD_FSDP,  /* ranks that share every weight */
+    WORKLOAD_OUTER, /* and those that hold the same share */
     WORKLOAD_N_GROUPS
 } workload_group;
 
@@ -68,6 +70,7 @@ typedef struct workload_layer {
     uint32_t n;
     workload_op ops[WORKLOAD_MAX_OPS];
     double weights, expert_weights; /* parameters on this rank */
+    double touched;                 /* of expert_weights, that a step reads and updates */
     bool moe;
 } workload_layer;
 

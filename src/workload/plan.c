@@ -10,6 +10,11 @@ const char *halley_recompute_name(halley_recompute recompute)
                                                     : "?";
 }
 
+const char *halley_rank_order_name(uint32_t rank_order)
+{
+    return rank_order < HALLEY_RANK_ORDERS ? workload_order_names[rank_order] : "?";
+}
+
 static void fill_in(halley_plan *p, const halley_model *model)
 {
     uint32_t *degrees[] = {
@@ -30,6 +35,7 @@ static void fill_in(halley_plan *p, const halley_model *model)
         p->fsdp = p->dp * p->cp;
     if (p->tp == 1)
         p->sequence_parallel = false;
+    p->has_experts = model->experts > 0;
 }
 
 static halley_status refuse(halley_error *err, const char *what, uint32_t n,
@@ -69,6 +75,50 @@ static halley_status check_model(const halley_plan *p, const halley_model *m,
     return HALLEY_OK;
 }
 
+static halley_status check_stages(const halley_plan *p, const halley_model *m,
+                                  halley_error *err)
+{
+    uint32_t sum = 0;
+    if (!p->n_stage_layers)
+        return HALLEY_OK;
+    if (p->n_stage_layers != p->pp)
+        return error_set(err, HALLEY_EINVAL,
+                         "layers are given for %u stages, the pipeline has %u",
+                         p->n_stage_layers, p->pp);
+    for (uint32_t i = 0; i < p->pp; i++) {
+        sum += p->stage_layers[i];
+        if (p->stage_layers[i] < p->virtual_stages)
+            return error_set(err, HALLEY_EINVAL,
+                             "stage %u has %u layers, fewer than its %u chunks", i,
+                             p->stage_layers[i], p->virtual_stages);
+    }
+    if (sum != m->layers)
+        return error_set(err, HALLEY_EINVAL,
+                         "the stages have %u layers together, the model has %u", sum,
+                         m->layers);
+    return HALLEY_OK;
+}
+
+/* Options that only mean something beside another. */
+static halley_status check_pairs(const halley_plan *p, halley_error *err)
+{
+    if (p->recompute_every > 1 && p->recompute != HALLEY_RECOMPUTE_FULL)
+        return error_set(err, HALLEY_EINVAL,
+                         "recompute-every %u needs full recomputation, not %s",
+                         p->recompute_every, halley_recompute_name(p->recompute));
+    if (p->recompute_layers && p->recompute == HALLEY_RECOMPUTE_NONE)
+        return error_set(err, HALLEY_EINVAL,
+                         "recompute-layers %u needs recomputation, none is chosen",
+                         p->recompute_layers);
+    if (p->fsdp_keep && !p->fsdp)
+        return error_set(err, HALLEY_EINVAL,
+                         "gathered weights can only be kept with fsdp or ZeRO 3");
+    if (p->rank_order >= HALLEY_RANK_ORDERS)
+        return error_set(err, HALLEY_EINVAL, "there are %d rank orders, not %u",
+                         HALLEY_RANK_ORDERS, p->rank_order);
+    return HALLEY_OK;
+}
+
 halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
                                 uint32_t n_npus, halley_error *err)
 {
@@ -94,7 +144,8 @@ halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
     if (p->fsdp && p->dp * p->cp % p->fsdp)
         return refuse(err, "the FSDP shard degree", p->fsdp, "the data-parallel ranks",
                       p->dp * p->cp);
-    return HALLEY_OK;
+    TRY(check_stages(p, model, err));
+    return check_pairs(p, err);
 }
 
 uint32_t halley_plan_micro_batches(const halley_plan *plan)

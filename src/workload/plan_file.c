@@ -1,6 +1,6 @@
 /*
  * Plans in words: a file, or one key and its text. Both go through one table of keys. A
- * key that takes several values takes a list in a file, or texts joined by "+".
+ * key that takes several values takes a list in a file, or texts joined by + or commas.
  */
 #include "workload/plan_file.h"
 
@@ -13,18 +13,26 @@
 static const char *const dtypes[] = {"bf16", "fp16", "fp32", "tf32", "fp8", "fp4", NULL};
 static const char *const schedules[] = {"1f1b", "gpipe", NULL};
 static const char *const attentions[] = {"flash", "unfused", NULL};
+static const char *const recipes[] = {"tensor", "row", "block", NULL};
+static const char *const exposed[] = {"tp", "cp", "ep", "pp", "dp", NULL};
 static const char *const classes[] = {"optimizer", "gradients", "weights", "activations",
                                       NULL}; /* in the order of HALLEY_OFFLOAD_ bits */
 
 const char *const workload_recompute_names[HALLEY_N_RECOMPUTE + 1] = {
     "none", "selective", "selective-op", "full", "minimal", "qkv", NULL};
+const char *const workload_order_names[HALLEY_RANK_ORDERS + 1] = {
+    "tp-cp-dp-pp", "tp-cp-pp-dp", "tp-dp-cp-pp", "tp-dp-pp-cp", "tp-pp-cp-dp",
+    "tp-pp-dp-cp", "cp-tp-dp-pp", "cp-tp-pp-dp", "cp-dp-tp-pp", "cp-dp-pp-tp",
+    "cp-pp-tp-dp", "cp-pp-dp-tp", "dp-tp-cp-pp", "dp-tp-pp-cp", "dp-cp-tp-pp",
+    "dp-cp-pp-tp", "dp-pp-tp-cp", "dp-pp-cp-tp", "pp-tp-cp-dp", "pp-tp-dp-cp",
+    "pp-cp-tp-dp", "pp-cp-dp-tp", "pp-dp-tp-cp", "pp-dp-cp-tp", NULL};
 
 /* A plan and what does not go into it as it stands. */
 typedef struct plan_text {
     halley_plan p;
     uint32_t attention;
     str fsdp;
-    const conf_node *offload;
+    const conf_node *offload, *expose, *stage_layers;
 } plan_text;
 
 typedef struct key_type {
@@ -61,11 +69,21 @@ static const key_type types[HALLEY_N_PLAN_KEYS] = {
     [HALLEY_KEY_ZERO] = NUMBER(zero, 0, 3),
     [HALLEY_KEY_FSDP] = {CONF_TYPE_TEXT, AT(fsdp), 0, 0, NULL},
     [HALLEY_KEY_RECOMPUTE] = NAME(p.recompute, workload_recompute_names),
+    [HALLEY_KEY_RECOMPUTE_EVERY] = NUMBER(recompute_every, 1, 1e5),
+    [HALLEY_KEY_RECOMPUTE_LAYERS] = NUMBER(recompute_layers, 1, 1e5),
+    [HALLEY_KEY_RANK_ORDER] = NAME(p.rank_order, workload_order_names),
+    [HALLEY_KEY_FP8_RECIPE] = NAME(p.recipe, recipes),
+    [HALLEY_KEY_GRADIENT_BYTES] = NUMBER(gradient_bytes, 2, 4),
+    [HALLEY_KEY_OFFLOAD_TIER] = NUMBER(offload_tier, 1, 16),
     [HALLEY_KEY_SCHEDULE] = NAME(p.schedule, schedules),
     [HALLEY_KEY_ATTENTION] = NAME(attention, attentions),
     [HALLEY_KEY_SEQUENCE_PARALLEL] = SWITCH(sequence_parallel),
+    [HALLEY_KEY_KEEP_GATHERED] = SWITCH(fsdp_keep),
+    [HALLEY_KEY_EMBEDDINGS_AS_LAYERS] = SWITCH(embeddings_as_layers),
     [HALLEY_KEY_SPREAD] = SWITCH(spread),
     [HALLEY_KEY_NO_OVERLAP] = SWITCH(no_overlap),
+    [HALLEY_KEY_STAGE_LAYERS] = {CONF_TYPE_NODE, AT(stage_layers), 0, 0, NULL},
+    [HALLEY_KEY_EXPOSE] = {CONF_TYPE_NODE, AT(expose), 0, 0, NULL},
     [HALLEY_KEY_OFFLOAD] = {CONF_TYPE_NODE, AT(offload), 0, 0, NULL},
 };
 
@@ -87,36 +105,71 @@ static void make_fields(conf_field fields[HALLEY_N_PLAN_KEYS])
                                  .doc = keys[i].doc};
 }
 
-static halley_status read_class(uint32_t *bits, const conf_file *file,
-                                const conf_node *at, str word, halley_error *err)
+/* What a list is read into: the words of a list or a text, one by one. */
+typedef struct list_reader {
+    halley_plan *plan;
+    const conf_file *file;
+    halley_error *err;
+    const char *key;
+    const char *const *names; /* bits of *bits, in order */
+    uint32_t *bits;
+} list_reader;
+
+static halley_status read_name(const list_reader *r, const conf_node *at, str word)
 {
-    for (uint32_t i = 0; classes[i]; i++) {
-        if (!str_eq(word, str_from(classes[i])))
+    uint32_t n = 0;
+    for (; r->names[n]; n++) {
+        if (!str_eq(word, str_from(r->names[n])))
             continue;
-        *bits |= 1u << i;
+        *r->bits |= 1u << n;
         return HALLEY_OK;
     }
-    return conf_error(file, at, err, HALLEY_EINVAL,
-                      "offload takes optimizer, gradients, weights or activations, not "
-                      "\"%.*s\"",
-                      STR_ARG(word));
+    const char *near = str_nearest(word, r->names, n);
+    return conf_error(r->file, at, r->err, HALLEY_EINVAL, "%s knows no \"%.*s\"%s%s%s",
+                      r->key, STR_ARG(word), near ? ", did you mean \"" : "",
+                      near ? near : "", near ? "\"?" : "");
 }
 
-static halley_status read_offload(halley_plan *plan, const conf_file *file,
-                                  const conf_node *node, halley_error *err)
+static halley_status read_stage(const list_reader *r, const conf_node *at, str word)
 {
-    const uint32_t n = node->kind == CONF_LIST ? node->n : 1;
-    for (uint32_t i = 0; i < n; i++) {
-        const conf_node *one = node->kind == CONF_LIST ? node->items[i] : node;
-        str rest = one->text, word;
-        if (one->kind != CONF_SCALAR)
-            return conf_error(file, one, err, HALLEY_EINVAL,
-                              "offload wants names of classes here");
-        if (str_eq(rest, STR("none")))
-            continue;
-        while (str_next(&rest, '+', &word))
-            TRY(read_class(&plan->offload, file, one, str_trim(word), err));
+    uint64_t n;
+    halley_plan *p = r->plan;
+    if (!str_to_u64(word, &n) || n == 0 || n > UINT8_MAX)
+        return conf_error(r->file, at, r->err, HALLEY_EINVAL,
+                          "%s wants layers of a stage from 1 to %d, not \"%.*s\"", r->key,
+                          UINT8_MAX, STR_ARG(word));
+    if (p->n_stage_layers == HALLEY_MAX_STAGES)
+        return conf_error(r->file, at, r->err, HALLEY_ELIMIT,
+                          "%s has more than %d stages", r->key, HALLEY_MAX_STAGES);
+    p->stage_layers[p->n_stage_layers++] = (uint8_t)n;
+    return HALLEY_OK;
+}
+
+static halley_status read_words(const list_reader *r, const conf_node *at)
+{
+    str rest = at->text, part;
+    if (at->kind != CONF_SCALAR)
+        return conf_error(r->file, at, r->err, HALLEY_EINVAL,
+                          "%s wants single values in its list", r->key);
+    if (r->names && str_eq(rest, STR("none")))
+        return HALLEY_OK;
+    while (str_next(&rest, '+', &part)) {
+        str word;
+        while (str_next(&part, ',', &word))
+            TRY(r->names ? read_name(r, at, str_trim(word))
+                         : read_stage(r, at, str_trim(word)));
     }
+    return HALLEY_OK;
+}
+
+static halley_status read_list(const list_reader *r, const conf_node *node)
+{
+    if (!node)
+        return HALLEY_OK;
+    if (node->kind != CONF_LIST)
+        return read_words(r, node);
+    for (uint32_t i = 0; i < node->n; i++)
+        TRY(read_words(r, node->items[i]));
     return HALLEY_OK;
 }
 
@@ -146,8 +199,14 @@ static halley_status read_keys(halley_plan *plan, const conf_file *file,
     t.p.unfused_attention = t.attention == 1;
     if (t.fsdp.n)
         TRY(read_fsdp(&t.p, file, t.fsdp, err));
-    if (t.offload)
-        TRY(read_offload(&t.p, file, t.offload, err));
+    halley_plan *p = &t.p;
+    if (t.stage_layers)
+        p->n_stage_layers = 0;
+    TRY(read_list(&(list_reader){p, file, err, "offload", classes, &p->offload},
+                  t.offload));
+    TRY(read_list(&(list_reader){p, file, err, "expose", exposed, &p->expose}, t.expose));
+    TRY(read_list(&(list_reader){p, file, err, "stage-layers", NULL, NULL},
+                  t.stage_layers));
     *plan = t.p;
     return HALLEY_OK;
 }

@@ -4,7 +4,8 @@
 
 #include "halley/plan.h"
 
-/* By halley_recompute; ends with NULL. */
+/* By halley_recompute, and by halley_plan.rank_order; both end with NULL. */
 extern const char *const workload_recompute_names[HALLEY_N_RECOMPUTE + 1];
+extern const char *const workload_order_names[HALLEY_RANK_ORDERS + 1];
 
 #endif

@@ -36,8 +36,8 @@ static void count(workload_stage *s, const halley_model *model, uint32_t from,
     s->n_dense += to - from - moe;
 }
 
-workload_stage workload_stage_make(const halley_model *model, const halley_plan *plan,
-                                   uint32_t i)
+static workload_stage layers_of(const halley_model *model, const halley_plan *plan,
+                                uint32_t i)
 {
     workload_stage s = {.first = i == 0, .last = i + 1 == plan->pp};
     if (plan->n_stage_layers == plan->pp) {
@@ -61,6 +61,16 @@ workload_stage workload_stage_make(const halley_model *model, const halley_plan 
         to = to < shift ? 0 : to - shift;
         count(&s, model, from, to > model->layers ? model->layers : to);
     }
+    return s;
+}
+
+workload_stage workload_stage_make(const halley_model *model, const halley_plan *plan,
+                                   uint32_t i)
+{
+    workload_stage s = layers_of(model, plan, i);
+    const uint32_t most = plan->recompute_layers ? plan->recompute_layers : UINT32_MAX;
+    s.again_dense = s.n_dense < most ? s.n_dense : most;
+    s.again_moe = s.n_moe < most - s.again_dense ? s.n_moe : most - s.again_dense;
     return s;
 }
 

@@ -6,7 +6,8 @@
 
 typedef struct workload_stage {
     uint32_t n_dense, n_moe;
-    bool first, last; /* holds the embedding, the head */
+    uint32_t again_dense, again_moe; /* of them, recomputed where the plan recomputes */
+    bool first, last;                /* holds the embedding, the head */
 } workload_stage;
 
 /* Layers of stage i of plan->pp. Uneven layer counts give the last stages one less. */

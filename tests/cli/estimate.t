@@ -86,3 +86,35 @@ $ printf 'npus: 8\nnpu: A100-SXM4-80GB\nnetwork:\n  - {size: 8, bandwidth: 300}\
 $ printf 'npus: 9\nnpu: A100-SXM4-80GB\nnetwork:\n  - {size: 8, bandwidth: 300 GB/s}\n' > c.yaml; halley estimate -m gpt-3.6b -c c.yaml --tp 8
 ! halley: c.yaml:4:{*}the dimensions multiply to 8 NPUs, the file says 9
 ? 1
+
+## plans cut unevenly, number ranks otherwise, and recompute a part
+$ halley estimate -m gpt-3.6b -c dgx-a100:8 --pp 4 --stage-layers 8,8,7,7 --rank-order pp-tp-cp-dp --recompute full --recompute-every 2 --recompute-layers 4 --global-batch 8 | sed -n 2p
+> tp 1 pp 4 dp 2 zero 1 micro-batch 1 recompute full every 2 of 4 layers order pp-tp-cp-dp, global batch 8, sequence 2048, bf16
+$ halley estimate -m gpt-3.6b -c dgx-a100:8 --pp 4 --stage-layers 8,8,7
+! halley: layers are given for 3 stages, the pipeline has 4
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m gpt-3.6b -c dgx-a100:8 --pp 4 --stage-layers 8,8,7,x
+! halley: stage-layers wants layers of a stage from 1 to 255, not "x"
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m gpt-3.6b -c dgx-a100:8 --expose tpp
+! halley: expose knows no "tpp", did you mean "tp"?
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m gpt-3.6b -c dgx-a100:8 --rank-order tp-pp
+! halley: rank-order must be one of tp-cp-dp-pp, {*}; is "tp-pp"{*}
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m gpt-3.6b -c dgx-a100:8 --recompute-every 2
+! halley: recompute-every 2 needs full recomputation, not none
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m gpt-3.6b -c dgx-a100:8 --fsdp some
+! halley: fsdp wants a number of ranks or "all", not "some"
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m gpt-3.6b -c dgx-a100:8 --fsdp 3
+! halley: the FSDP shard degree 3 does not divide the data-parallel ranks 8
+! see 'halley estimate --help'
+? 2

@@ -163,6 +163,133 @@ static void expanded_memory_makes_a_large_model_fit(void **state)
     assert_true(estimate(&w, p).fits);
 }
 
+static void recomputing_some_layers_lies_between_none_and_all(void **state)
+{
+    (void)state;
+    const world w = load("gpt-22b", "dgx-a100");
+    halley_plan p = {.tp = 8, .global_batch = 4, .micro_batch = 4};
+    const halley_estimate none = estimate(&w, p);
+    p.recompute = HALLEY_RECOMPUTE_FULL;
+    const halley_estimate all = estimate(&w, p);
+    p.recompute_layers = 12; /* of 48 */
+    const halley_estimate some = estimate(&w, p);
+    const double extra = all.step_s - none.step_s;
+    assert_true(fabs(some.step_s - none.step_s - extra / 4) < 0.02 * extra);
+    assert_true(some.peak_bytes < none.peak_bytes && some.peak_bytes > all.peak_bytes);
+    assert_true(all.hfu > some.hfu && some.hfu > some.mfu);
+}
+
+static void keeping_fewer_inputs_costs_working_memory_and_no_time(void **state)
+{
+    (void)state;
+    const world w = load("gpt-22b", "dgx-a100");
+    halley_plan p = {.tp = 8,
+                     .global_batch = 32,
+                     .sequence_parallel = true,
+                     .recompute = HALLEY_RECOMPUTE_FULL};
+    const halley_estimate one = estimate(&w, p);
+    p.recompute_every = 4;
+    const halley_estimate four = estimate(&w, p);
+    p.recompute_every = 24;
+    const halley_estimate stage = estimate(&w, p);
+    assert_true(four.step_s == one.step_s);
+    assert_true(stage.memory_bytes[HALLEY_MEMORY_ACTIVATIONS] >
+                four.memory_bytes[HALLEY_MEMORY_ACTIVATIONS]);
+    /* 48 inputs and one layer's tensors, or 12 and four's. */
+    const double per = 2.0 * 2048 * 6144 / 8 * w.stack.k[HALLEY_K_MEM_ACT];
+    const double working = one.memory_bytes[HALLEY_MEMORY_ACTIVATIONS] - 48 * per;
+    assert_true(fabs(four.memory_bytes[HALLEY_MEMORY_ACTIVATIONS] -
+                     (12 * per + 4 * working)) < per);
+}
+
+static void the_longest_stage_sets_the_pace(void **state)
+{
+    (void)state;
+    const world w = load("gpt-22b", "dgx-a100");
+    halley_plan p = {.tp = 8, .pp = 4, .global_batch = 64, .zero = 1};
+    const halley_estimate even = estimate(&w, p);
+    p.n_stage_layers = 4;
+    const uint8_t longer[] = {11, 15, 11, 11};
+    memcpy(p.stage_layers, longer, sizeof longer);
+    const halley_estimate uneven = estimate(&w, p);
+    assert_int_equal(uneven.slow_stage, 1);
+    assert_true(uneven.step_s > 1.15 * even.step_s && uneven.step_s < 1.25 * even.step_s);
+    const uint8_t lighter[] = {12, 12, 13, 11}; /* the last stage has the head */
+    memcpy(p.stage_layers, lighter, sizeof lighter);
+    assert_true(estimate(&w, p).step_s < uneven.step_s);
+}
+
+static void model_parallel_ranks_that_are_no_neighbours_are_slower(void **state)
+{
+    (void)state;
+    const world w = load("gpt-22b", "dgx-a100");
+    halley_plan p = {.tp = 8, .dp = 8, .global_batch = 64, .zero = 1};
+    const halley_estimate inside = estimate(&w, p);
+    p.rank_order = 16; /* dp first */
+    assert_string_equal(halley_rank_order_name(p.rank_order), "dp-pp-tp-cp");
+    const halley_estimate across = estimate(&w, p);
+    assert_true(across.part_s[HALLEY_PART_TP] > 4 * inside.part_s[HALLEY_PART_TP]);
+    assert_true(across.part_s[HALLEY_PART_DP] < inside.part_s[HALLEY_PART_DP]);
+    assert_true(across.peak_bytes == inside.peak_bytes);
+}
+
+static void a_hybrid_shard_keeps_gathers_in_the_node(void **state)
+{
+    (void)state;
+    const world w = load("llama2-13b", "dgx-a100");
+    halley_plan p = {.dp = 64, .fsdp = 64, .global_batch = 512};
+    const halley_estimate all = estimate(&w, p);
+    p.fsdp = 8;
+    const halley_estimate hybrid = estimate(&w, p);
+    assert_true(hybrid.step_s < all.step_s);
+    assert_true(fabs(hybrid.memory_bytes[HALLEY_MEMORY_OPTIMIZER] /
+                         all.memory_bytes[HALLEY_MEMORY_OPTIMIZER] -
+                     8) < 1e-9);
+}
+
+static void what_may_not_hide_does_not(void **state)
+{
+    (void)state;
+    const world w = load("gpt-22b", "dgx-a100");
+    halley_plan p = {.tp = 8,
+                     .pp = 2,
+                     .dp = 4,
+                     .global_batch = 64,
+                     .zero = 1,
+                     .sequence_parallel = true};
+    const halley_estimate hidden = estimate(&w, p);
+    p.expose = HALLEY_EXPOSE_TP;
+    const halley_estimate tp = estimate(&w, p);
+    p.expose |= HALLEY_EXPOSE_CP | HALLEY_EXPOSE_EP | HALLEY_EXPOSE_PP | HALLEY_EXPOSE_DP;
+    const halley_estimate all = estimate(&w, p);
+    p.expose = 0;
+    p.no_overlap = true;
+    assert_true(tp.part_s[HALLEY_PART_TP] > 1.4 * hidden.part_s[HALLEY_PART_TP]);
+    assert_true(tp.part_s[HALLEY_PART_DP] <= hidden.part_s[HALLEY_PART_DP]);
+    assert_true(all.part_s[HALLEY_PART_DP] > 1.9 * tp.part_s[HALLEY_PART_DP]);
+    assert_true(estimate(&w, p).step_s == all.step_s);
+}
+
+/* A step of the terabyte model sees a small part of its tables. */
+static void only_rows_that_were_looked_up_are_updated(void **state)
+{
+    (void)state;
+    const world w = load("dlrm-1t", "dgx-h100");
+    const halley_plan small = {.dp = 128, .global_batch = 16384, .micro_batch = 128};
+    const halley_plan large = {.dp = 128, .global_batch = 65536, .micro_batch = 512};
+    const halley_estimate a = estimate(&w, small), b = estimate(&w, large);
+    const double rows =
+        65536.0 * w.model.tables * w.model.lookups * w.model.table_dim / 128;
+    assert_true(b.part_s[HALLEY_PART_OPTIMIZER] > a.part_s[HALLEY_PART_OPTIMIZER]);
+    const double at_most =
+        (rows + halley_model_active_params(&w.model)) *
+        (w.stack.k[HALLEY_K_OPTIMIZER] + w.stack.k[HALLEY_K_GRADIENTS]) /
+        (w.platform.npu.memory_share * w.platform.npu.tiers[0].bandwidth_Bps);
+    assert_true(b.part_s[HALLEY_PART_OPTIMIZER] <= at_most);
+    assert_true(b.memory_bytes[HALLEY_MEMORY_GRADIENTS] <
+                0.5 * b.memory_bytes[HALLEY_MEMORY_WEIGHTS]);
+}
+
 static halley_search *search(const world *w, uint32_t threads)
 {
     const halley_search_opts opts = {.n_npus = 128,
@@ -263,6 +390,13 @@ int main(void)
         cmocka_unit_test(interleaving_shrinks_the_bubble),
         cmocka_unit_test(what_is_moved_out_leaves_room_and_costs_time),
         cmocka_unit_test(expanded_memory_makes_a_large_model_fit),
+        cmocka_unit_test(recomputing_some_layers_lies_between_none_and_all),
+        cmocka_unit_test(keeping_fewer_inputs_costs_working_memory_and_no_time),
+        cmocka_unit_test(the_longest_stage_sets_the_pace),
+        cmocka_unit_test(model_parallel_ranks_that_are_no_neighbours_are_slower),
+        cmocka_unit_test(a_hybrid_shard_keeps_gathers_in_the_node),
+        cmocka_unit_test(what_may_not_hide_does_not),
+        cmocka_unit_test(only_rows_that_were_looked_up_are_updated),
         cmocka_unit_test(one_thread_finds_what_many_find),
         cmocka_unit_test(changes_that_are_offered_fit),
         cmocka_unit_test(an_explanation_names_operators_and_constants),

@@ -165,6 +165,22 @@ static void plans_that_do_not_divide_are_refused_in_words(void **state)
         {"gpt3-175b", {.zero = 4}, 0, "0 to 3"},
         {"llama3-8b", {.cp = 3}, 0, "does not divide the sequence length"},
         {"resnet-50", {.tp = 2}, 0, "only data parallelism"},
+        {"gpt3-175b",
+         {.pp = 4, .n_stage_layers = 3, .stage_layers = {32, 32, 32}},
+         0,
+         "given for 3 stages, the pipeline has 4"},
+        {"gpt3-175b",
+         {.pp = 2, .n_stage_layers = 2, .stage_layers = {48, 47}},
+         0,
+         "95 layers together, the model has 96"},
+        {"gpt3-175b",
+         {.pp = 2, .virtual_stages = 2, .n_stage_layers = 2, .stage_layers = {95, 1}},
+         0,
+         "stage 1 has 1 layers, fewer than its 2 chunks"},
+        {"gpt3-175b", {.recompute_every = 4}, 0, "needs full recomputation, not none"},
+        {"gpt3-175b", {.recompute_layers = 4}, 0, "none is chosen"},
+        {"gpt3-175b", {.fsdp_keep = true}, 0, "only be kept with fsdp"},
+        {"gpt3-175b", {.rank_order = 24}, 0, "24 rank orders"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         halley_model m = load(cases[i].model);
