@@ -126,6 +126,18 @@ bool halley_text_recognise(const char *path);
 halley_status halley_text_load(halley_trace_set **out, const char *path,
                                const halley_text_opts *opts, halley_error *err);
 
+/* Does the file start as MSCCL's XML does? */
+bool halley_msccl_recognise(const char *path);
+/*
+ * A collective algorithm of MSCCL as traces of sends, receives and reductions, one a GPU,
+ * for `n_bytes` of data: all that an all-reduce or all-to-all has on one GPU, all that an
+ * all-gather makes, all that a reduce-scatter takes. They are what a cluster file's
+ * `custom` and ASTRA-sim's `…-implementation-custom` want. On success *out is the
+ * caller's. Errors name file and line.
+ */
+halley_status halley_msccl_load(halley_trace_set **out, const char *path,
+                                uint64_t n_bytes, halley_error *err);
+
 /*
  * The process groups that the traces of a set declare, in a file as ASTRA-sim reads them:
  * {"1": [0, 1], …}. *n_groups (may be NULL) is how many; with none, no file is written.

@@ -10,6 +10,7 @@ typedef struct convert_options {
     uint32_t to;
     bool lossy, chakra;
     uint32_t threads, npus, passes;
+    double size_bytes;
 } convert_options;
 
 static const cli_option options[] = {
@@ -41,6 +42,12 @@ static const cli_option options[] = {
      .metavar = "N",
      .offset = offsetof(convert_options, passes),
      .doc = "text workloads: training steps (default: 1)"},
+    {.name = "size",
+     .kind = CLI_QUANTITY,
+     .unit = UNITS_BYTES,
+     .metavar = "BYTES",
+     .offset = offsetof(convert_options, size_bytes),
+     .doc = "MSCCL's XML: the data of the collective, such as '64 MiB'"},
     {.name = "chakra",
      .kind = CLI_FLAG,
      .offset = offsetof(convert_options, chakra),
@@ -49,28 +56,45 @@ static const cli_option options[] = {
     {0},
 };
 
+/* Other programs' descriptions of what to run, which become one trace a rank. */
+static halley_status load_foreign(halley_trace_set **out, bool *found, cli_call *call,
+                                  halley_error *err)
+{
+    const convert_options *o = call->options;
+    const char *const path = call->args[0];
+    const halley_text_opts text = {
+        .n_npus = o->npus, .n_passes = o->passes, .chakra = o->chakra};
+    *found = true;
+    if (halley_text_recognise(path))
+        return halley_text_load(out, path, &text, err);
+    *found = halley_msccl_recognise(path);
+    if (!*found)
+        return HALLEY_OK;
+    if (!(o->size_bytes >= 1 && o->size_bytes < 9e18))
+        return cli_usage(call, err,
+                         "an algorithm of MSCCL needs --size, the data it is for");
+    return halley_msccl_load(out, path, (uint64_t)o->size_bytes, err);
+}
+
 static halley_status run(cli_call *call, halley_error *err)
 {
     const convert_options *o = call->options;
     halley_trace_set *set = NULL;
-    const bool is_text = halley_text_recognise(call->args[0]);
-    const halley_text_opts text = {
-        .n_npus = o->npus, .n_passes = o->passes, .chakra = o->chakra};
-    if (is_text)
-        TRY(halley_text_load(&set, call->args[0], &text, err));
-    else
+    bool foreign;
+    TRY(load_foreign(&set, &foreign, call, err));
+    if (!foreign)
         TRY(traces_load(&set, call, 0, 1, err));
     const uint32_t n = halley_trace_set_count(set);
-    char *stem = traces_stem(is_text ? call->args[0] : halley_trace_set_path(set, 0));
+    char *stem = traces_stem(foreign ? call->args[0] : halley_trace_set_path(set, 0));
     const traces_output output = {.path = call->args[1],
                                   .form = (traces_form)o->to,
                                   .lossy = o->lossy,
-                                  .one = n == 1 && !is_text && traces_is_file(call),
+                                  .one = n == 1 && !foreign && traces_is_file(call),
                                   .stem = stem,
                                   .n_threads = o->threads};
     halley_status status =
         stem == NULL ? error_nomem(err) : traces_save(set, &output, NULL, call, err);
-    if (status == HALLEY_OK && is_text)
+    if (status == HALLEY_OK && foreign)
         status = traces_save_groups(set, call->args[1], call, err);
     free(stem);
     halley_trace_set_free(set);
@@ -83,6 +107,8 @@ static const cli_example examples[] = {
     {"halley trace convert --to jsonl gpt lines", "gpt.0.et ... to lines.0.jsonl ..."},
     {"halley trace convert -n 16 --passes 2 resnet50.txt resnet50",
      "a workload of ASTRA-sim 1.0"},
+    {"halley trace convert --size '64 MiB' allreduce.xml ar",
+     "an algorithm of MSCCL, for custom: {all-reduce: ar} in a cluster file"},
     {"halley trace convert old/ new/", "a folder with old schemas to the current one"},
     {0},
 };
@@ -102,7 +128,10 @@ const cli_command cmd_trace_convert = {
         "COMET: MICRO, DATA, MODEL, HYBRID_DATA_MODEL, HYBRID_MODEL_DATA, HYBRID_DLRM, "
         "HYBRID_TRANSFORMER, HYBRID_TRANSFORMER_FWD_IN_BCKWD, HYBRID_CUSTOMIZED and "
         "DISTRIBUTED_INFERENCE become OUT.0.et and so on for --npus NPUs, with "
-        "OUT.comm_group.json where there are groups.\n\n"
+        "OUT.comm_group.json where there are groups. A collective algorithm of MSCCL "
+        "(XML) becomes a trace of sends, receives and reductions for each GPU, to be "
+        "named as custom in a cluster file or ...-implementation-custom in ASTRA-sim's "
+        "system file.\n\n"
         "A file becomes the file OUT, in the form its name asks for: .et, .et.gz, .json "
         "(one document), .jsonl (an object a line). A set becomes OUT.0.et and so on, "
         "or, when OUT is a folder or ends in /, files in it under their old names. --to "

@@ -73,3 +73,23 @@ $ halley trace check step
 ## with --chakra it is the bytes of Chakra's converter
 $ halley trace convert --chakra -n 2 --passes 2 $DATA/text/synth_dlrm_enh.txt o
 $ cmp o.0.et $DATA/text/synth_dlrm_enh.n2p2.0.et; cmp o.1.et $DATA/text/synth_dlrm_enh.n2p2.1.et
+
+## an algorithm of MSCCL becomes a trace per GPU, to be played for a collective
+$ halley trace convert --size '64 MiB' $DATA/msccl/ring4.xml ring; ls; halley trace check ring
+> ring.0.et
+> ring.1.et
+> ring.2.et
+> ring.3.et
+> ring: 4 ranks, 0 errors, 0 warnings, 4 notes (--notes lists them)
+$ halley trace gen all-reduce -n 4 --size '64 MiB' -o ar > made
+$ sed 's/"all-reduce-implementation": .*/"all-reduce-implementation-custom": ["ring"],/' $DATA/sim/system.json > system.json
+$ halley sim --workload-configuration=ar --system-configuration=system.json --network-configuration=$DATA/sim/ring4.yml | head -1
+> 941 us on 4 ranks
+$ halley sim --workload-configuration=ar --system-configuration=system.json --network-configuration=$DATA/sim/ring4.yml --network-model aware | head -1
+> 1.88 ms on 4 ranks
+$ halley sim --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --network-model aware | head -1
+> 1.97 ms on 4 ranks
+$ halley trace convert $DATA/msccl/ring4.xml ring
+! halley: an algorithm of MSCCL needs --size, the data it is for
+! see 'halley trace convert --help'
+? 2

@@ -1,0 +1,134 @@
+/* A tag ends at the first '>' outside quotes; that is all the syntax there is to know. */
+#include "ingest/xml.h"
+
+#include <string.h>
+
+void xml_init(xml_reader *r, str text)
+{
+    *r = (xml_reader){.rest = text, .line = 1};
+}
+
+static void skip(xml_reader *r, size_t n)
+{
+    for (const char *at = r->rest.at;
+         (at = memchr(at, '\n', n - (size_t)(at - r->rest.at))); at++)
+        r->line++;
+    r->rest.at += n;
+    r->rest.n -= n;
+}
+
+/* Behind the next occurrence of `end`; false: there is none. */
+static bool skip_past(xml_reader *r, str end)
+{
+    const char *const at = memmem(r->rest.at, r->rest.n, end.at, end.n);
+    if (!at)
+        return false;
+    skip(r, (size_t)(at - r->rest.at) + end.n);
+    return true;
+}
+
+static xml_token fail(xml_reader *r, const char *problem)
+{
+    r->problem = problem;
+    return XML_ERROR;
+}
+
+/* Bytes up to the '>' that ends the tag; SIZE_MAX: none. */
+static size_t find_end(str tag)
+{
+    char quote = '\0';
+    for (size_t i = 0; i < tag.n; i++) {
+        const char c = tag.at[i];
+        if (quote)
+            quote = c == quote ? '\0' : quote;
+        else if (c == '"' || c == '\'')
+            quote = c;
+        else if (c == '>')
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bool ends_name(char c)
+{
+    return is_space(c) || c == '/' || c == '=';
+}
+
+static size_t name_length(str s)
+{
+    size_t n = 0;
+    while (n < s.n && !ends_name(s.at[n]))
+        n++;
+    return n;
+}
+
+/* Behind '<', at a name or at '/'. */
+static xml_token read_tag(xml_reader *r)
+{
+    const size_t n = find_end(r->rest);
+    if (n == SIZE_MAX)
+        return fail(r, "a tag does not end; the file is cut");
+    str tag = {r->rest.at, n};
+    const bool closes = n > 0 && tag.at[0] == '/';
+    r->is_empty = !closes && n > 0 && tag.at[n - 1] == '/';
+    if (closes)
+        tag = (str){tag.at + 1, tag.n - 1};
+    if (r->is_empty)
+        tag.n--;
+    r->name = (str){tag.at, name_length(tag)};
+    r->attributes = (str){tag.at + r->name.n, tag.n - r->name.n};
+    if (r->name.n == 0)
+        return fail(r, "a tag has no name");
+    skip(r, n + 1);
+    return closes ? XML_CLOSE : XML_OPEN;
+}
+
+xml_token xml_next(xml_reader *r)
+{
+    for (;;) {
+        const char *const at = r->rest.n ? memchr(r->rest.at, '<', r->rest.n) : NULL;
+        if (!at)
+            return XML_END;
+        skip(r, (size_t)(at - r->rest.at) + 1);
+        const bool comment = str_starts(r->rest, STR("!--"));
+        if (!comment && !str_starts(r->rest, STR("!")) && !str_starts(r->rest, STR("?")))
+            return read_tag(r);
+        if (!skip_past(r, comment ? STR("-->") : STR(">")))
+            return fail(r, "a comment or declaration does not end; the file is cut");
+    }
+}
+
+bool xml_attribute(const xml_reader *r, str name, str *value)
+{
+    str s = r->attributes;
+    for (;;) {
+        while (s.n > 0 && (is_space(s.at[0]) || s.at[0] == '/'))
+            s.at++, s.n--;
+        const str key = {s.at, name_length(s)};
+        size_t i = key.n;
+        while (i < s.n && is_space(s.at[i]))
+            i++;
+        if (i >= s.n || s.at[i] != '=')
+            return false;
+        i++;
+        while (i < s.n && is_space(s.at[i]))
+            i++;
+        if (i >= s.n || (s.at[i] != '"' && s.at[i] != '\''))
+            return false;
+        const char *const start = s.at + i + 1;
+        const char *const end = memchr(start, s.at[i], s.n - i - 1);
+        if (!end)
+            return false;
+        if (str_eq(key, name)) {
+            *value = (str){start, (size_t)(end - start)};
+            return true;
+        }
+        s.n -= (size_t)(end + 1 - s.at);
+        s.at = end + 1;
+    }
+}
