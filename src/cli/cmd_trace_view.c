@@ -5,11 +5,12 @@
 #include "cli/commands.h"
 #include "cli/traces.h"
 #include "halley/trace_view.h"
+#include "report/recorded.h"
 
 #include <string.h>
 
 typedef struct view_options {
-    const char *out, *title;
+    const char *out, *title, *timeline;
     uint32_t form; /* index into forms + 1; 0 = by the file's name */
     cli_texts from, type, name;
     uint32_t depth, way, limit, rank;
@@ -32,6 +33,12 @@ static const cli_option options[] = {
      .choices = forms,
      .offset = offsetof(view_options, form),
      .doc = "the form, whatever the file is called"},
+    {.name = "timeline",
+     .kind = CLI_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(view_options, timeline),
+     .doc = "write when nodes of a recording ran, all ranks, for Perfetto and "
+            "chrome://tracing, instead of a picture"},
     {.name = "rank",
      .letter = 'r',
      .kind = CLI_U32,
@@ -257,11 +264,24 @@ static halley_status draw_set(cli_call *call, halley_error *err)
     return status;
 }
 
+static halley_status write_timeline(cli_call *call, const char *path, halley_error *err)
+{
+    halley_trace_set *set = NULL;
+    if (cli_given(call, "out") || cli_given(call, "form"))
+        return cli_usage(call, err, "--timeline writes no picture");
+    TRY(traces_load(&set, call, 0, call->n_args, err));
+    const halley_status status = report_recorded_timeline(set, path, err);
+    halley_trace_set_free(set);
+    return status;
+}
+
 /* One file of a large set is read alone. */
 static halley_status run(cli_call *call, halley_error *err)
 {
     const view_options *o = call->options;
     const char *arg = call->args[0];
+    if (o->timeline)
+        return write_timeline(call, o->timeline, err);
     if (call->n_args > 1 || file_is_folder(arg))
         return draw_set(call, err);
     if (file_exists(arg)) {
@@ -287,6 +307,8 @@ static const cli_example examples[] = {
      "the surroundings of one node"},
     {"halley trace view run.0.et --type coll --type send --type recv -o comm.html",
      "only communication, and what leads from one to the other"},
+    {"halley trace view step --timeline step.json",
+     "a recording's own times; halley sim --timeline has both"},
     {"halley trace view run.0.et -o run.graphml", "the whole graph for other programs"},
     {0},
 };

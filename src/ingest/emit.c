@@ -297,6 +297,14 @@ static void emit_host_work(const emitter *m, uint32_t i)
     m->g->report->n_with_work++;
 }
 
+/* From start to end as recorded, with all that is inside. */
+static uint64_t whole_length(const link_graph *g, uint32_t i)
+{
+    const link_node *const n = &g->nodes.at[i];
+    const uint32_t event = n->kind == LINK_HOST ? g->event_of[i] : n->ref;
+    return (uint64_t)g->device->events.at[event].duration_ns;
+}
+
 static void emit_node(const emitter *m, uint32_t i)
 {
     const link_graph *const g = m->g;
@@ -328,6 +336,8 @@ static void emit_node(const emitter *m, uint32_t i)
     if (n->timed) {
         (void)halley_builder_attr_u64(b, "start_ns", (uint64_t)start);
         (void)halley_builder_attr_u64(b, "duration_ns", (uint64_t)n->duration_ns);
+        if (n->kind == LINK_HOST || n->kind == LINK_WAIT)
+            (void)halley_builder_attr_u64(b, "inclusive_ns", whole_length(g, i));
     }
 }
 

@@ -32,8 +32,9 @@ halley_status report_sim_nodes(const halley_result *result,
                                const halley_trace_set *traces, const char *path,
                                halley_error *err);
 /*
- * A track for every rank and kind of work, flows from sends to receives; JSON in the form
- * of Chrome's trace events. Needs a result with recorded nodes.
+ * A track for every rank and kind of work (or recorded thread and stream), flows from
+ * sends to receives, and, where the traces say when nodes ran, that beside it; JSON in
+ * the form of Chrome's trace events. Needs a result with recorded nodes.
  */
 halley_status report_sim_timeline(const halley_result *result,
                                   const halley_trace_set *traces, const char *path,

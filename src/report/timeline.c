@@ -1,59 +1,21 @@
 /*
  * report/timeline.c - every node of a run: as CSV rows, and as Chrome trace events. In
- * the timeline a process is a rank and a thread a kind of work; a send and the receive
- * that it meets are joined by a flow. Which receive that is follows from counting: the
- * k-th send of a key (tag, sender, receiver, bytes) meets the k-th receive of it.
+ * the timeline a process is a rank and a thread a kind of work, or the thread or stream
+ * that was recorded; a send and the receive that it meets are joined by a flow. Which
+ * receive that is follows from counting: the k-th send of a key (tag, sender, receiver,
+ * bytes) meets the k-th receive of it. Recorded times, where there are any, become
+ * processes of their own behind those of the run.
  */
 #include "base/array.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "report/recorded.h"
 #include "report/sim.h"
+#include "report/tracks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef enum track { CPU, GPU, COMM, RECV, MEMORY, OTHER, N_TRACKS } track;
-static const char *const track_names[N_TRACKS] = {
-    "CPU", "GPU", "communication", "receive", "remote memory", "other"};
-
-static uint64_t attr_u64(const halley_trace *t, uint32_t node, const char *name)
-{
-    halley_attr attr;
-    uint64_t value = 0;
-    if (halley_node_find_attr(&attr, t, node, name))
-        (void)halley_attr_to_u64(&attr, &value);
-    return value;
-}
-
-static track track_of(const halley_trace *t, uint32_t node)
-{
-    if (attr_u64(t, node, "is_cpu_op") != 0)
-        return CPU;
-    switch (halley_node_type_of(t, node)) {
-    case HALLEY_NODE_COMP:
-        return GPU;
-    case HALLEY_NODE_COLL:
-    case HALLEY_NODE_SEND:
-        return COMM;
-    case HALLEY_NODE_RECV:
-        return RECV;
-    case HALLEY_NODE_MEM_LOAD:
-    case HALLEY_NODE_MEM_STORE:
-        return MEMORY;
-    default:
-        return OTHER;
-    }
-}
-
-/* Bytes that the node moves, or 0. */
-static uint64_t bytes_of(const halley_trace *t, uint32_t node)
-{
-    const uint32_t type = halley_node_type_of(t, node);
-    const bool communicates =
-        type == HALLEY_NODE_COLL || type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV;
-    return attr_u64(t, node, communicates ? "comm_size" : "tensor_size");
-}
 
 /* A writer of one file. */
 typedef struct writer {
@@ -63,6 +25,7 @@ typedef struct writer {
     strbuf text;           /* one row at a time */
     double per_s, per_us;  /* ticks */
     map64 sends, receives; /* by key: how many so far */
+    map64 named;           /* rows that have their name */
     uint32_t *order;       /* nodes of one rank by begin */
     bool first, no_memory;
 } writer;
@@ -91,7 +54,7 @@ static void csv_row(writer *w, uint32_t rank, uint32_t node,
     strbuf_csv(&w->text, name_of(t, node));
     strbuf_printf(&w->text, ",%s,%s,%" PRIu64 ",",
                   halley_node_type_name(halley_node_type_of(t, node)),
-                  track_names[track_of(t, node)], bytes_of(t, node));
+                  tracks_kind_names[tracks_kind_of(t, node)], tracks_bytes(t, node));
     strbuf_double(&w->text, (double)times->begin / w->per_s);
     strbuf_add_char(&w->text, ',');
     strbuf_double(&w->text, (double)times->end / w->per_s);
@@ -103,10 +66,10 @@ static void csv_row(writer *w, uint32_t rank, uint32_t node,
 static uint64_t flow_of(writer *w, const halley_trace *t, uint32_t rank, uint32_t node)
 {
     const bool sends = halley_node_type_of(t, node) == HALLEY_NODE_SEND;
-    const uint64_t peer = attr_u64(t, node, sends ? "comm_dst" : "comm_src");
+    const uint64_t peer = tracks_attr(t, node, sends ? "comm_dst" : "comm_src");
     const uint64_t from = sends ? rank : peer, to = sends ? peer : rank;
-    const uint64_t parts[] = {from, to, attr_u64(t, node, "comm_tag"),
-                              attr_u64(t, node, "comm_size")};
+    const uint64_t parts[] = {from, to, tracks_attr(t, node, "comm_tag"),
+                              tracks_attr(t, node, "comm_size")};
     const uint64_t key = hash_bytes(parts, sizeof parts, 0);
     map64 *counts = sends ? &w->sends : &w->receives;
     const uint32_t before = map64_find(counts, key);
@@ -131,11 +94,42 @@ static void flow_event(writer *w, uint32_t rank, uint32_t node,
     strbuf_printf(
         &w->text,
         "{\"ph\":\"%s\",\"name\":\"message\",\"cat\":\"message\",\"id\":%" PRIu64
-        ",\"pid\":%u,\"tid\":%d,%s\"ts\":",
-        sends ? "s" : "f", flow_of(w, t, rank, node), rank, track_of(t, node),
+        ",\"pid\":%u,\"tid\":%" PRIu64 ",%s\"ts\":",
+        sends ? "s" : "f", flow_of(w, t, rank, node), rank, tracks_of(t, node),
         sends ? "" : "\"bp\":\"e\",");
     strbuf_double(&w->text, (double)(sends ? times->begin : times->end) / w->per_us);
     strbuf_add_char(&w->text, '}');
+}
+
+static void name_track(writer *w, uint32_t rank, uint64_t track)
+{
+    strbuf name = {0};
+    tracks_name(&name, track);
+    begin_event(w);
+    tracks_add_name(&w->text, rank, track, "thread_name", strbuf_str(&name));
+    w->no_memory |= name.failed;
+    strbuf_fini(&name);
+}
+
+static void name_new_track(writer *w, uint32_t rank, uint64_t track)
+{
+    uint32_t value = 0;
+    bool fresh = false;
+    if (!map64_put(&w->named, track << 21 | rank, &value, &fresh))
+        w->no_memory = true;
+    if (fresh)
+        name_track(w, rank, track);
+}
+
+static void name_tracks(writer *w, uint32_t rank)
+{
+    char name[32];
+    snprintf(name, sizeof name, "rank %u", rank);
+    begin_event(w);
+    tracks_add_name(&w->text, rank, 0, "process_name", str_from(name));
+    for (int i = 0; i < TRACKS_N_KINDS; i++)
+        name_track(w, rank, (uint64_t)i);
+    flush(w);
 }
 
 static void timeline_row(writer *w, uint32_t rank, uint32_t node,
@@ -143,21 +137,15 @@ static void timeline_row(writer *w, uint32_t rank, uint32_t node,
 {
     const halley_trace *t = halley_trace_set_get(w->traces, rank);
     const uint32_t type = halley_node_type_of(t, node);
+    const tracks_event event = {.pid = rank,
+                                .tid = tracks_of(t, node),
+                                .start_us = (double)times->begin / w->per_us,
+                                .duration_us =
+                                    (double)(times->end - times->begin) / w->per_us};
+    if (event.tid >= TRACKS_N_KINDS)
+        name_new_track(w, rank, event.tid);
     begin_event(w);
-    strbuf_printf(&w->text, "{\"ph\":\"X\",\"pid\":%u,\"tid\":%d,\"name\":", rank,
-                  track_of(t, node));
-    strbuf_json(&w->text, name_of(t, node));
-    strbuf_add(&w->text, STR(",\"ts\":"));
-    strbuf_double(&w->text, (double)times->begin / w->per_us);
-    strbuf_add(&w->text, STR(",\"dur\":"));
-    strbuf_double(&w->text, (double)(times->end - times->begin) / w->per_us);
-    strbuf_printf(
-        &w->text, ",\"args\":{\"id\":%" PRIu64 ",\"type\":\"%s\",\"bytes\":%" PRIu64,
-        halley_node_id(t, node), halley_node_type_name(type), bytes_of(t, node));
-    if (type == HALLEY_NODE_COLL)
-        strbuf_printf(&w->text, ",\"collective\":\"%s\"",
-                      halley_coll_type_name(attr_u64(t, node, "comm_type")));
-    strbuf_add(&w->text, STR("}}"));
+    tracks_add_node(&w->text, t, node, &event);
     if (type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV)
         flow_event(w, rank, node, times);
     flush(w);
@@ -193,27 +181,6 @@ static void write_rank(writer *w, uint32_t rank, row_writer *row)
     }
 }
 
-static void name_track(writer *w, uint32_t rank, int tid, const char *what,
-                       const char *name)
-{
-    begin_event(w);
-    strbuf_printf(
-        &w->text,
-        "{\"ph\":\"M\",\"pid\":%u,\"tid\":%d,\"name\":\"%s\",\"args\":{\"name\":"
-        "\"%s\"}}",
-        rank, tid, what, name);
-}
-
-static void name_tracks(writer *w, uint32_t rank)
-{
-    char name[32];
-    snprintf(name, sizeof name, "rank %u", rank);
-    name_track(w, rank, 0, "process_name", name);
-    for (int i = 0; i < N_TRACKS; i++)
-        name_track(w, rank, i, "thread_name", track_names[i]);
-    flush(w);
-}
-
 static halley_status writer_open(writer *w, const halley_result *result,
                                  const halley_trace_set *traces, const char *path,
                                  halley_error *err)
@@ -242,6 +209,7 @@ static halley_status writer_close(writer *w, halley_error *err)
     strbuf_fini(&w->text);
     map64_fini(&w->sends);
     map64_fini(&w->receives);
+    map64_fini(&w->named);
     free(w->order);
     if (!w->no_memory)
         return file_output_commit(w->to, err);
@@ -261,6 +229,22 @@ halley_status report_sim_nodes(const halley_result *result,
     return writer_close(&w, err);
 }
 
+/* The recordings next to the run, as processes of their own. */
+static halley_status write_recorded(writer *w, halley_error *err)
+{
+    const uint32_t n = halley_result_ranks(w->result);
+    for (uint32_t i = 0; i < n; i++) {
+        const halley_trace *const t = halley_trace_set_get(w->traces, i);
+        char name[48];
+        if (!report_recorded_has(t))
+            continue;
+        snprintf(name, sizeof name, "rank %u, recorded", i);
+        TRY(report_recorded_rank(w->to, t, (uint64_t)n + i, str_from(name), &w->first,
+                                 err));
+    }
+    return HALLEY_OK;
+}
+
 halley_status report_sim_timeline(const halley_result *result,
                                   const halley_trace_set *traces, const char *path,
                                   halley_error *err)
@@ -272,6 +256,8 @@ halley_status report_sim_timeline(const halley_result *result,
         name_tracks(&w, i);
         write_rank(&w, i, timeline_row);
     }
+    const halley_status status = write_recorded(&w, err);
     file_output_str(w.to, STR("\n]}\n"));
+    w.no_memory |= status != HALLEY_OK;
     return writer_close(&w, err);
 }

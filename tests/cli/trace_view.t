@@ -103,3 +103,44 @@ $ halley trace view r -o nowhere/x.svg
 $ ls
 > r.0.et
 > r.1.et
+
+## recorded times become a timeline, in the simulator's beside its own
+$ halley trace link -q --ranks $DATA/recording/host.%d.json $DATA/recording/device.%d.json -o step
+$ halley trace view step --timeline a.json; head -4 a.json; grep -c '"ph":"X"' a.json; grep thread_name a.json | grep -o '"pid":[0-9]*\|{"name":.*'
+> {"displayTimeUnit":"ns","traceEvents":[
+> {"ph":"M","pid":0,"tid":0,"name":"process_name","args":{"name":"rank 0, recorded"}},
+> {"ph":"M","pid":0,"tid":101,"name":"thread_name","args":{"name":"thread 1"}},
+> {"ph":"X","pid":0,"tid":101,"name":"## forward ##","ts":0,"dur":200,"args":{"id":2,"type":"COMP_NODE","bytes":0}},
+> 34
+> "pid":0
+> {"name":"thread 1"}},
+> "pid":0
+> {"name":"thread 2"}},
+> "pid":0
+> {"name":"stream 7"}},
+> "pid":0
+> {"name":"stream 20"}},
+> "pid":1
+> {"name":"thread 1"}},
+> "pid":1
+> {"name":"thread 2"}},
+> "pid":1
+> {"name":"stream 7"}},
+> "pid":1
+> {"name":"stream 20"}},
+$ halley sim step --replay --timeline b.json > /dev/null; grep process_name b.json; grep 'sgemm_64x64' b.json | head -4
+> {"ph":"M","pid":0,"tid":0,"name":"process_name","args":{"name":"rank 0"}},
+> {"ph":"M","pid":1,"tid":0,"name":"process_name","args":{"name":"rank 1"}},
+> {"ph":"M","pid":2,"tid":0,"name":"process_name","args":{"name":"rank 0, recorded"}},
+> {"ph":"M","pid":3,"tid":0,"name":"process_name","args":{"name":"rank 1, recorded"}},
+> {"ph":"X","pid":0,"tid":1073741831,"name":"sgemm_64x64","ts":70,"dur":400.25,"args":{"id":4,"type":"COMP_NODE","bytes":81920}},
+> {"ph":"X","pid":1,"tid":1073741831,"name":"sgemm_64x64","ts":70,"dur":400.25,"args":{"id":4,"type":"COMP_NODE","bytes":81920}},
+> {"ph":"X","pid":2,"tid":1073741831,"name":"sgemm_64x64","ts":50.5,"dur":400.25,"args":{"id":4,"type":"COMP_NODE","bytes":81920}},
+> {"ph":"X","pid":3,"tid":1073741831,"name":"sgemm_64x64","ts":50.5,"dur":400.25,"args":{"id":4,"type":"COMP_NODE","bytes":81920}},
+$ halley trace gen ring -n 2 -o r > /dev/null; halley trace view r --timeline x.json
+! halley: no node says when it ran; traces that halley trace link makes of two recordings do
+? 1
+$ halley trace view step --timeline x.json -o y.html
+! halley: --timeline writes no picture
+! see 'halley trace view --help'
+? 2

@@ -1,0 +1,152 @@
+/*
+ * Recorded times as Chrome trace events: a process is a rank, a row a thread or a stream.
+ * An operator is drawn as long as it took with all it contains (inclusive_ns); what the
+ * linker added to keep time that belongs to nobody has no such length and is not drawn,
+ * as the gap shows itself.
+ */
+#include "report/recorded.h"
+
+#include "base/array.h"
+#include "report/tracks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct slice {
+    uint64_t start_ns, duration_ns, track;
+    uint32_t node;
+} slice;
+typedef ARRAY(slice) slice_array;
+
+/* Nanoseconds in an attribute of ours go before the schema's microseconds. */
+static bool read_slice(slice *out, const halley_trace *t, uint32_t node)
+{
+    halley_attr attr;
+    uint64_t start = 0, length = 0;
+    const bool exact = halley_node_find_attr(&attr, t, node, "start_ns") &&
+                       halley_attr_to_u64(&attr, &start);
+    const bool whole = halley_node_find_attr(&attr, t, node, "inclusive_ns") &&
+                       halley_attr_to_u64(&attr, &length);
+    if (exact && !whole && tracks_kind_of(t, node) == TRACKS_CPU)
+        return false;
+    if (exact && !whole)
+        length = tracks_attr(t, node, "duration_ns");
+    if (!exact) {
+        start = halley_node_start_us(t, node);
+        length = halley_node_duration_us(t, node);
+        if (start == 0 || __builtin_mul_overflow(start, 1000, &start) ||
+            __builtin_mul_overflow(length, 1000, &length))
+            return false;
+    }
+    *out = (slice){start, length, tracks_of(t, node), node};
+    return true;
+}
+
+bool report_recorded_has(const halley_trace *trace)
+{
+    slice s;
+    for (uint32_t i = 0; i < halley_trace_count(trace); i++)
+        if (read_slice(&s, trace, i))
+            return true;
+    return false;
+}
+
+/* By row, then by time, what contains others first. */
+static int compare(const void *a, const void *b)
+{
+    const slice *const x = a, *const y = b;
+    if (x->track != y->track)
+        return x->track < y->track ? -1 : 1;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    if (x->duration_ns != y->duration_ns)
+        return x->duration_ns > y->duration_ns ? -1 : 1;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+static void next_event(strbuf *text, bool *first)
+{
+    strbuf_add(text, *first ? STR("\n") : STR(",\n"));
+    *first = false;
+}
+
+static bool write_slices(file_output *to, const halley_trace *trace,
+                         const slice_array *slices, uint64_t pid, bool *first)
+{
+    strbuf text = {0}, name = {0};
+    for (size_t i = 0; i < slices->n && !text.failed; i++) {
+        const slice *const s = &slices->at[i];
+        if (i == 0 || s->track != slices->at[i - 1].track) {
+            name.n = 0;
+            tracks_name(&name, s->track);
+            next_event(&text, first);
+            tracks_add_name(&text, pid, s->track, "thread_name", strbuf_str(&name));
+        }
+        const tracks_event event = {.pid = pid,
+                                    .tid = s->track,
+                                    .start_us = (double)s->start_ns / 1e3,
+                                    .duration_us = (double)s->duration_ns / 1e3};
+        next_event(&text, first);
+        tracks_add_node(&text, trace, s->node, &event);
+        file_output_str(to, strbuf_str(&text));
+        text.n = 0;
+    }
+    const bool ok = !text.failed && !name.failed;
+    strbuf_fini(&text);
+    strbuf_fini(&name);
+    return ok;
+}
+
+halley_status report_recorded_rank(file_output *to, const halley_trace *trace,
+                                   uint64_t pid, str process, bool *first,
+                                   halley_error *err)
+{
+    slice_array slices = {0};
+    strbuf text = {0};
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < halley_trace_count(trace); i++) {
+        slice s;
+        if (read_slice(&s, trace, i))
+            ok = array_push(&slices, s);
+    }
+    if (slices.n > 0)
+        qsort(slices.at, slices.n, sizeof *slices.at, compare);
+    next_event(&text, first);
+    tracks_add_name(&text, pid, 0, "process_name", process);
+    ok = ok && !text.failed;
+    if (ok) {
+        file_output_str(to, strbuf_str(&text));
+        ok = write_slices(to, trace, &slices, pid, first);
+    }
+    strbuf_fini(&text);
+    array_fini(&slices);
+    return ok ? HALLEY_OK : error_nomem(err);
+}
+
+halley_status report_recorded_timeline(const halley_trace_set *traces, const char *path,
+                                       halley_error *err)
+{
+    bool any = false, first = true;
+    const uint32_t n = halley_trace_set_count(traces);
+    for (uint32_t i = 0; !any && i < n; i++)
+        any = report_recorded_has(halley_trace_set_get(traces, i));
+    if (!any)
+        return error_set(err, HALLEY_EINVAL,
+                         "no node says when it ran; traces that halley trace link makes "
+                         "of two recordings do");
+    file_output *to = NULL;
+    TRY(file_output_open(&to, path, err));
+    file_output_str(to, STR("{\"displayTimeUnit\":\"ns\",\"traceEvents\":["));
+    halley_status status = HALLEY_OK;
+    for (uint32_t i = 0; status == HALLEY_OK && i < n; i++) {
+        char name[48];
+        snprintf(name, sizeof name, "rank %u, recorded", i);
+        status = report_recorded_rank(to, halley_trace_set_get(traces, i), i,
+                                      str_from(name), &first, err);
+    }
+    file_output_str(to, STR("\n]}\n"));
+    if (status == HALLEY_OK)
+        return file_output_commit(to, err);
+    file_output_abort(to);
+    return status;
+}

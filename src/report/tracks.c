@@ -1,0 +1,108 @@
+/* Rows and events of timelines. Threads and streams are numbered apart from kinds. */
+#include "report/tracks.h"
+
+#include <inttypes.h>
+
+const char *const tracks_kind_names[TRACKS_N_KINDS] = {
+    "CPU", "GPU", "communication", "receive", "remote memory", "other"};
+
+/* Where rows of threads, of streams' gaps and of streams begin: all below 2^31, as
+ * viewers take them for thread ids. */
+static const uint64_t THREADS = 100, GAPS = 1 << 29, STREAMS = 1 << 30;
+static const uint64_t MOST = 1 << 28;
+/* Gaps of streams are threads from here on; see ingest/emit.c. */
+static const uint64_t DEVICE_THREADS = UINT64_C(1) << 32;
+
+uint64_t tracks_attr(const halley_trace *t, uint32_t node, const char *name)
+{
+    halley_attr attr;
+    uint64_t value = 0;
+    if (halley_node_find_attr(&attr, t, node, name))
+        (void)halley_attr_to_u64(&attr, &value);
+    return value;
+}
+
+uint64_t tracks_bytes(const halley_trace *t, uint32_t node)
+{
+    const uint32_t type = halley_node_type_of(t, node);
+    const bool communicates =
+        type == HALLEY_NODE_COLL || type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV;
+    return tracks_attr(t, node, communicates ? "comm_size" : "tensor_size");
+}
+
+tracks_kind tracks_kind_of(const halley_trace *t, uint32_t node)
+{
+    if (tracks_attr(t, node, "is_cpu_op") != 0)
+        return TRACKS_CPU;
+    switch (halley_node_type_of(t, node)) {
+    case HALLEY_NODE_COMP:
+        return TRACKS_GPU;
+    case HALLEY_NODE_COLL:
+    case HALLEY_NODE_SEND:
+        return TRACKS_COMM;
+    case HALLEY_NODE_RECV:
+        return TRACKS_RECV;
+    case HALLEY_NODE_MEM_LOAD:
+    case HALLEY_NODE_MEM_STORE:
+        return TRACKS_MEMORY;
+    default:
+        return TRACKS_OTHER;
+    }
+}
+
+uint64_t tracks_of(const halley_trace *t, uint32_t node)
+{
+    const tracks_kind kind = tracks_kind_of(t, node);
+    const bool on_cpu = kind == TRACKS_CPU;
+    halley_attr attr;
+    uint64_t number;
+    if (!halley_node_find_attr(&attr, t, node, on_cpu ? "tid" : "stream") ||
+        !halley_attr_to_u64(&attr, &number))
+        return kind;
+    const bool gap = on_cpu && number >= DEVICE_THREADS;
+    number -= gap ? DEVICE_THREADS : 0;
+    return number < MOST ? (gap ? GAPS : on_cpu ? THREADS : STREAMS) + number : kind;
+}
+
+void tracks_name(strbuf *to, uint64_t track)
+{
+    if (track < TRACKS_N_KINDS)
+        strbuf_add(to, str_from(tracks_kind_names[track]));
+    else if (track >= STREAMS)
+        strbuf_printf(to, "stream %" PRIu64, track - STREAMS);
+    else if (track >= GAPS)
+        strbuf_printf(to, "gaps of stream %" PRIu64, track - GAPS);
+    else
+        strbuf_printf(to, "thread %" PRIu64, track - THREADS);
+}
+
+void tracks_add_node(strbuf *to, const halley_trace *t, uint32_t node,
+                     const tracks_event *event)
+{
+    const uint32_t type = halley_node_type_of(t, node);
+    const halley_bytes name = halley_node_name(t, node);
+    strbuf_printf(to, "{\"ph\":\"X\",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64 ",\"name\":",
+                  event->pid, event->tid);
+    strbuf_json(to, (str){name.at, name.n});
+    strbuf_add(to, STR(",\"ts\":"));
+    strbuf_double(to, event->start_us);
+    strbuf_add(to, STR(",\"dur\":"));
+    strbuf_double(to, event->duration_us);
+    strbuf_printf(to, ",\"args\":{\"id\":%" PRIu64 ",\"type\":\"%s\",\"bytes\":%" PRIu64,
+                  halley_node_id(t, node), halley_node_type_name(type),
+                  tracks_bytes(t, node));
+    if (type == HALLEY_NODE_COLL)
+        strbuf_printf(to, ",\"collective\":\"%s\"",
+                      halley_coll_type_name(tracks_attr(t, node, "comm_type")));
+    strbuf_add(to, STR("}}"));
+}
+
+void tracks_add_name(strbuf *to, uint64_t pid, uint64_t tid, const char *what, str name)
+{
+    strbuf_printf(to,
+                  "{\"ph\":\"M\",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64
+                  ",\"name\":\"%s\",\"args\":{\"name\":",
+                  pid, tid, what);
+    strbuf_json(to, name);
+    strbuf_add(to, STR("}}"));
+}
