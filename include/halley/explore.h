@@ -34,7 +34,7 @@ typedef enum halley_metric {
     HALLEY_METRIC_EFFECTIVE_TOKEN, /* USD per token that is kept */
     HALLEY_METRIC_MTBF,            /* s, of the job */
     HALLEY_METRIC_CHECKPOINT,      /* s between checkpoints, the best interval */
-    HALLEY_METRIC_PART,          /* s, one for each halley_part from here */
+    HALLEY_METRIC_PART,            /* s, one for each halley_part from here */
     HALLEY_METRIC_CLASS =
         HALLEY_METRIC_PART + HALLEY_N_PARTS, /* bytes, by halley_memory */
     HALLEY_N_METRICS = HALLEY_METRIC_CLASS + HALLEY_N_MEMORY
