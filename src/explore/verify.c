@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cluster/astra.h"
 #include "cluster/cluster.h"
+#include "cluster/platform_text.h"
 #include "estimate/groups.h"
 #include "halley/plan_trace.h"
 #include "halley/sim.h"
@@ -64,28 +65,7 @@ static void add_groups(strbuf *to, const halley_plan *p, uint32_t *members)
 /* The platform as a cluster file. */
 static void describe(strbuf *to, const explore_design *d, uint32_t *members)
 {
-    const halley_platform *p = &d->platform;
-    const uint32_t n = ranks_of(&d->plan);
-    uint32_t near = p->per_node < n ? p->per_node : n;
-    while (n % near)
-        near--;
-    const double share = p->up.simple.share > 0 ? p->up.simple.share : 1;
-    const double far = p->out.share > 0 ? p->out.share : 1;
-    strbuf_printf(
-        to, "name: verify\nnpus: %u\nnpu:\n  peak: {bf16: %.6g FLOP/s}\n  memory:\n", n,
-        p->npu.peak_flops[HALLEY_BF16]);
-    for (uint32_t i = 0; i < p->npu.n_tiers && i < 2; i++)
-        strbuf_printf(to, "    - {name: m%u, capacity: %.6g B, bandwidth: %.6g B/s}\n", i,
-                      p->npu.tiers[i].capacity_bytes, p->npu.tiers[i].bandwidth_Bps);
-    strbuf_printf(to,
-                  "network:\n  - {name: up, topology: switch, size: %u, bandwidth: %.6g "
-                  "B/s, latency: %.6g s}\n",
-                  near, p->up.bandwidth_Bps * share, p->up.simple.hop_s / 2);
-    if (n / near > 1)
-        strbuf_printf(to,
-                      "  - {name: out, topology: switch, size: %u, bandwidth: %.6g B/s, "
-                      "latency: %.6g s}\n",
-                      n / near, p->out.bandwidth_Bps * far, p->out.hop_s[2] / 2);
+    cluster_describe_platform(to, &d->platform, ranks_of(&d->plan));
     add_groups(to, &d->plan, members);
 }
 
@@ -93,24 +73,14 @@ static halley_status make_cluster(halley_cluster **out, const explore_design *d,
                                   halley_error *err)
 {
     strbuf text = {0};
-    conf_file file;
     uint32_t *members = mem_array(ranks_of(&d->plan), sizeof *members);
-    halley_cluster *c = cluster_new();
     if (members)
         describe(&text, d, members);
-    halley_status status = !members || text.failed || !c ? error_nomem(err) : HALLEY_OK;
+    const halley_status status = !members || text.failed
+                                     ? error_nomem(err)
+                                     : cluster_from_text(out, &text, "verify.yaml", err);
     free(members);
-    if (status == HALLEY_OK)
-        status = conf_parse(&file, strbuf_str(&text), "verify.yaml", err);
-    if (status == HALLEY_OK) {
-        status = cluster_own_from(c, &file, err);
-        conf_fini(&file);
-    }
     strbuf_fini(&text);
-    if (status == HALLEY_OK)
-        *out = c;
-    else
-        halley_cluster_free(c);
     return status;
 }
 

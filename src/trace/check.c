@@ -90,13 +90,23 @@ void halley_check_report_free(halley_check_report *report)
 halley_status halley_trace_check(halley_check_report **out, const halley_trace_set *set,
                                  const halley_check_opts *opts, halley_error *err)
 {
+    return check_with_groups(out, set, opts, NULL, err);
+}
+
+halley_status check_with_groups(halley_check_report **out, const halley_trace_set *set,
+                                const halley_check_opts *opts, const trace_groups *groups,
+                                halley_error *err)
+{
     const halley_check_opts none = {0};
     const halley_check_opts o = opts == NULL ? none : *opts;
     check_list found = {.max_per_code = o.max_per_code == 0 ? 10 : o.max_per_code};
     trace_distinct distinct;
     TRY(trace_distinct_init(&distinct, set, err));
-    check_set s = {
-        .set = set, .distinct = &distinct, .found = &found, .groups_path = o.groups_path};
+    check_set s = {.set = set,
+                   .distinct = &distinct,
+                   .found = &found,
+                   .groups_path = o.groups_path,
+                   .groups = groups};
     halley_status status = run(&s, o.n_threads, err);
     if (status == HALLEY_OK)
         status = make_report(out, &found, err);

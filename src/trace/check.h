@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "halley/trace_check.h"
 #include "trace/distinct.h"
+#include "trace/groups.h"
 #include "trace/roles.h"
 
 typedef enum check_code {
@@ -127,8 +128,14 @@ typedef struct check_set {
     const trace_distinct *distinct;
     check_one *ones; /* distinct->n */
     check_list *found;
-    const char *groups_path; /* NULL = none */
+    const char *groups_path;    /* NULL = none */
+    const trace_groups *groups; /* goes before groups_path; NULL = none */
 } check_set;
+
+/* halley_trace_check with groups that are in memory. */
+halley_status check_with_groups(halley_check_report **out, const halley_trace_set *set,
+                                const halley_check_opts *opts, const trace_groups *groups,
+                                halley_error *err);
 
 check_place check_place_of(const check_set *s, uint32_t rank);
 halley_status check_p2p(check_set *s, halley_error *err);

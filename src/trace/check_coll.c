@@ -381,10 +381,11 @@ static void check_declared(groups *g, uint32_t group_id, uint32_t n_members)
     const uint32_t declaration = g->declaration[group_id];
     const check_place at = check_place_of(g->s, g->ranks.at[g->first_rank[group_id]]);
     if (declaration == HASH_NONE) {
-        if (g->s->groups_path != NULL)
+        if (g->s->groups_path != NULL || g->s->groups != NULL)
             check_add(g->s->found, CHECK_GROUP_UNKNOWN, &at, HALLEY_NO_NODE,
                       "add it with its ranks", "group %s is not in %s",
-                      name_of(g, CHECK_GROUP_UNKNOWN, group_id), g->s->groups_path);
+                      name_of(g, CHECK_GROUP_UNKNOWN, group_id),
+                      g->s->groups ? "the list of groups" : g->s->groups_path);
         else if (n_members == 1)
             check_add(g->s->found, CHECK_GROUP_ALONE, &at, HALLEY_NO_NODE,
                       "a collective needs two",
@@ -452,10 +453,21 @@ static bool same_ranks(const trace_group *a, const trace_group *b)
             memcmp(a->ranks, b->ranks, a->n_ranks * sizeof *a->ranks) == 0);
 }
 
+/* Their names and ranks stay the owner's. */
+static halley_status take_groups(groups *g, const trace_groups *from, halley_error *err)
+{
+    for (size_t i = 0; i < from->list.n; i++)
+        if (!array_push(&g->declared.list, from->list.at[i]))
+            return error_nomem(err);
+    return HALLEY_OK;
+}
+
 /* Connect declarations to groups; the first one of a name counts. */
 static halley_status read_declarations(groups *g, halley_error *err)
 {
-    if (g->s->groups_path != NULL)
+    if (g->s->groups != NULL)
+        TRY(take_groups(g, g->s->groups, err));
+    else if (g->s->groups_path != NULL)
         TRY(trace_groups_load(&g->declared, g->s->groups_path, err));
     else
         TRY(read_nodes(g, err));

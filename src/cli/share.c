@@ -1,0 +1,128 @@
+/* What the commands share that make traces to hand on. */
+#include "cli/share.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "halley/synth.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static char *in_folder(const char *path)
+{
+    DIR *const dir = opendir(path);
+    char *found = NULL;
+    const struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        strbuf name = {0};
+        if (!str_ends(str_from(entry->d_name), STR("comm_group.json")))
+            continue;
+        strbuf_printf(&name, "%s/%s", path, entry->d_name);
+        if (name.failed || (found && strcmp(found, name.at) < 0)) {
+            strbuf_fini(&name);
+            continue;
+        }
+        free(found);
+        found = name.at;
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+char *share_groups(const char *path)
+{
+    if (file_is_folder(path))
+        return in_folder(path);
+    strbuf name = {0};
+    if (file_exists(path)) {
+        char *const stem = traces_stem(path);
+        const char *const slash = strrchr(path, '/');
+        strbuf_printf(&name, "%.*s%s.comm_group.json",
+                      slash ? (int)(slash + 1 - path) : 0, path, stem ? stem : "");
+        free(stem);
+    } else {
+        strbuf_printf(&name, "%s.comm_group.json", path);
+    }
+    if (!name.failed && file_exists(name.at))
+        return name.at;
+    strbuf_fini(&name);
+    return NULL;
+}
+
+halley_status share_check(const halley_trace_set *set, const char *path,
+                          const char *groups_path, halley_error *err)
+{
+    const halley_status status = halley_trace_set_passes(set, groups_path, err);
+    if (status == HALLEY_EINVAL)
+        error_at_file(err, path);
+    return status;
+}
+
+static bool folder_is_empty(const char *path)
+{
+    DIR *const dir = opendir(path);
+    bool empty = true;
+    const struct dirent *entry;
+    while (dir && empty && (entry = readdir(dir)))
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    if (dir)
+        closedir(dir);
+    return empty;
+}
+
+halley_status share_fresh(const char *out, halley_error *err)
+{
+    strbuf first = {0};
+    strbuf_printf(&first, "%s.0.et", out);
+    if (first.failed)
+        return error_nomem(err);
+    halley_status status = HALLEY_OK;
+    if (file_is_folder(out) && !folder_is_empty(out))
+        status = error_set(err, HALLEY_EINVAL,
+                           "the folder is not empty; what is shared should stand alone: "
+                           "take another, or --force");
+    else if (!file_is_folder(out) && (file_exists(out) || file_exists(first.at)))
+        status = error_set(err, HALLEY_EINVAL,
+                           "is there already; take another name, or --force");
+    strbuf_fini(&first);
+    if (status != HALLEY_OK)
+        error_at_file(err, out);
+    return status;
+}
+
+static halley_status make_folder(const char *path, halley_error *err)
+{
+    const size_t n = strlen(path);
+    if (n == 0 || path[n - 1] != '/' || file_is_folder(path) || mkdir(path, 0777) == 0)
+        return HALLEY_OK;
+    const halley_status status = error_errno(err, "make this folder", errno);
+    error_at_file(err, path);
+    return status;
+}
+
+halley_status share_save(const halley_trace_set *set, const char *out, cli_call *call,
+                         share_groups_saver *save_groups, const void *context,
+                         halley_error *err)
+{
+    TRY(make_folder(out, err));
+    const size_t n = strlen(out);
+    const bool folder = file_is_folder(out);
+    const traces_output output = {
+        .path = out,
+        .form = !folder && str_ends(str_from(out), STR(".gz")) ? TRACES_ET_GZ : TRACES_ET,
+        .one = halley_trace_set_count(set) == 1 && traces_is_file(call)};
+    TRY(traces_save(set, &output, NULL, call, err));
+    if (!save_groups)
+        return HALLEY_OK;
+    strbuf path = {0};
+    strbuf_printf(&path, "%s%scomm_group.json", out,
+                  folder ? (out[n - 1] == '/' ? "" : "/") : ".");
+    const halley_status status =
+        path.failed ? error_nomem(err) : save_groups(context, path.at, err);
+    strbuf_fini(&path);
+    return status;
+}

@@ -1,0 +1,517 @@
+/*
+ * Obfuscation of a set: what all ranks share is settled first (groups, the earliest
+ * start), then each different trace is done by itself, side by side. From level sizes on
+ * the result is simulated beside the exact one; while its time is off by more than the
+ * bound, the steps are halved and fewer changes made.
+ */
+#include "synth/obfuscate.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/pool.h"
+#include "synth/passes.h"
+#include "synth/times.h"
+#include "trace/roles.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ATTEMPTS = 6 };
+
+/* The result and what it stands on. */
+typedef struct whole {
+    halley_obfuscation o;
+    arena memory;
+    trace_groups groups; /* under their new names */
+} whole;
+
+typedef struct work {
+    obfuscate_job job;
+    const halley_trace_set *set;
+    trace_distinct distinct;
+    obfuscate_counts *counts; /* by distinct trace */
+    obfuscate_scanned *scanned;
+    halley_trace **made; /* by distinct trace, of the pass that runs */
+    halley_trace_set *exact, *rough;
+} work;
+
+void halley_fold_key(uint8_t key[16], const void *text, size_t n)
+{
+    const siphash_tag tag = siphash((siphash_key){{0, 0}}, text, n);
+    for (unsigned i = 0; i < 16; i++)
+        key[i] = (uint8_t)(tag.t[i / 8] >> (8 * (i % 8)));
+}
+
+void obfuscate_counts_fini(obfuscate_counts *c)
+{
+    intern_fini(&c->whats);
+    intern_fini(&c->names);
+    array_fini(&c->n);
+}
+
+bool obfuscate_count(obfuscate_counts *c, str what, uint64_t n)
+{
+    const uint32_t id = intern_add(&c->whats, what);
+    if (id == HASH_NONE || (id >= c->n.n && !array_push(&c->n, 0)))
+        return false;
+    c->n.at[id] += n;
+    return true;
+}
+
+typedef ARRAY(str) str_array;
+
+/* Numbers by value, then other names by their bytes: so that the order stays. */
+static int by_group_name(const void *a, const void *b)
+{
+    const str x = *(const str *)a, y = *(const str *)b;
+    uint64_t p = 0, q = 0;
+    const bool number_x = str_to_u64(x, &p), number_y = str_to_u64(y, &q);
+    if (number_x != number_y)
+        return number_x ? -1 : 1;
+    return p != q ? (p < q ? -1 : 1) : str_cmp(x, y);
+}
+
+static bool add_name(str_array *names, map64 *seen, str name)
+{
+    uint32_t one = 1;
+    bool fresh;
+    if (name.n == 0 || str_eq(name, STR("0")))
+        return true;
+    if (!map64_put(seen, hash_bytes(name.at, name.n, 0), &one, &fresh))
+        return false;
+    return !fresh || array_push(names, name);
+}
+
+/* Where the nodes of each shape have an attribute; HASH_NONE = nowhere. NULL: no memory.
+ */
+static uint32_t *slots_of(const halley_trace *t, str name)
+{
+    uint32_t *const slots = mem_array(t->s.shapes.shapes.n, sizeof *slots);
+    for (uint32_t i = 0; slots && i < t->s.shapes.shapes.n; i++)
+        slots[i] = trace_shape_find(&t->s, i, name);
+    return slots;
+}
+
+static bool find_at(halley_attr *out, const halley_trace *t, uint32_t node,
+                    const uint32_t *slots)
+{
+    const uint32_t slot = slots[t->s.shape.at[node]];
+    if (slot == HASH_NONE)
+        return false;
+    *out = trace_attr_view(&t->s, &t->s.shapes.flat.at[slot],
+                           t->s.values.at + t->s.value_at.at[node]);
+    return true;
+}
+
+/* Names of groups that the nodes of a trace use. */
+static bool add_used(str_array *names, map64 *seen, const halley_trace *t)
+{
+    uint32_t *const slots = slots_of(t, STR("pg_name"));
+    bool fine = slots != NULL;
+    halley_attr attr;
+    for (uint32_t i = 0; fine && i < halley_trace_count(t); i++)
+        if (find_at(&attr, t, i, slots) && attr.kind == HALLEY_ATTR_STRING)
+            fine = add_name(names, seen, (str){attr.bytes.at, attr.bytes.n});
+    free(slots);
+    return fine;
+}
+
+static halley_status number_groups(work *w, halley_error *err)
+{
+    str_array names = {0};
+    map64 seen = {0};
+    bool fine = true;
+    for (size_t i = 0; fine && i < w->job.old.list.n; i++)
+        fine = add_name(&names, &seen, w->job.old.list.at[i].name);
+    for (uint32_t i = 0; fine && i < w->distinct.n; i++)
+        fine = add_used(&names, &seen, w->distinct.trace[i]);
+    if (names.n > 1)
+        qsort(names.at, names.n, sizeof *names.at, by_group_name);
+    for (uint32_t i = 0; fine && i < names.n; i++)
+        fine = map64_set(&w->job.group_number,
+                         hash_bytes(names.at[i].at, names.at[i].n, 0), i + 1);
+    array_fini(&names);
+    map64_fini(&seen);
+    return fine ? HALLEY_OK : error_nomem(err);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static halley_status find_earliest(work *w, halley_error *err)
+{
+    uint64_t us = UINT64_MAX, ns = UINT64_MAX, value;
+    halley_attr attr;
+    for (uint32_t i = 0; i < w->distinct.n; i++) {
+        const halley_trace *const t = w->distinct.trace[i];
+        uint32_t *const slots = slots_of(t, STR("start_ns"));
+        if (!slots)
+            return error_nomem(err);
+        for (uint32_t node = 0; node < halley_trace_count(t); node++) {
+            const uint64_t start = halley_node_start_us(t, node);
+            us = start > 0 ? least(us, start) : us;
+            if (find_at(&attr, t, node, slots) && halley_attr_to_u64(&attr, &value))
+                ns = least(ns, value);
+        }
+        free(slots);
+    }
+    w->job.start_us = us == UINT64_MAX ? 0 : us;
+    w->job.start_ns = ns == UINT64_MAX ? 0 : ns;
+    return HALLEY_OK;
+}
+
+static halley_status rename_groups(whole *out, const work *w, halley_error *err)
+{
+    for (size_t i = 0; i < w->job.old.list.n; i++) {
+        trace_group group = w->job.old.list.at[i];
+        const uint32_t number =
+            map64_find(&w->job.group_number, hash_bytes(group.name.at, group.name.n, 0));
+        const char *const name =
+            w->job.opts->level >= HALLEY_HIDE_NAMES
+                ? arena_printf(&out->groups.memory, "%" PRIu32, number)
+                : arena_copy(&out->groups.memory, group.name);
+        uint32_t *const ranks =
+            arena_array(&out->groups.memory, group.n_ranks, sizeof *ranks);
+        if (!name || (!ranks && group.n_ranks > 0))
+            return error_nomem(err);
+        if (group.n_ranks > 0)
+            memcpy(ranks, group.ranks, group.n_ranks * sizeof *ranks);
+        group.name = str_from(name);
+        group.ranks = ranks;
+        if (!array_push(&out->groups.list, group))
+            return error_nomem(err);
+    }
+    return HALLEY_OK;
+}
+
+static halley_status do_trace(void *context, size_t i, uint32_t worker, halley_error *err)
+{
+    (void)worker;
+    work *const w = context;
+    halley_trace *clean = NULL;
+    obfuscate_counts_fini(&w->counts[i]);
+    w->counts[i] = (obfuscate_counts){0};
+    TRY(obfuscate_clean(&clean, &w->counts[i], &w->job, w->distinct.trace[i], err));
+    if (w->job.level < HALLEY_HIDE_STRUCTURE) {
+        w->made[i] = clean;
+        return HALLEY_OK;
+    }
+    const halley_status status =
+        obfuscate_structure(&w->made[i], &w->counts[i], &w->job, clean, err);
+    halley_trace_free(clean);
+    return status;
+}
+
+static halley_status gather(halley_trace_set **out, const work *w, halley_error *err)
+{
+    const uint32_t n = w->distinct.n_ranks;
+    halley_trace **const ranks = mem_array(n, sizeof *ranks);
+    if (!ranks)
+        return error_nomem(err);
+    for (uint32_t r = 0; r < n; r++)
+        ranks[r] = w->made[w->distinct.which[r]];
+    const halley_status status = halley_trace_set_new(out, ranks, n, err);
+    for (uint32_t r = 0; status == HALLEY_OK && r < n; r++)
+        (void)halley_trace_keep(ranks[r]);
+    free(ranks);
+    return status;
+}
+
+/* All traces at the level that the job says now. */
+static halley_status pass(halley_trace_set **out, work *w, halley_error *err)
+{
+    halley_status status =
+        pool_run(w->job.opts->n_threads, w->distinct.n, do_trace, w, err);
+    halley_trace_set *set = NULL;
+    if (status == HALLEY_OK)
+        status = gather(&set, w, err);
+    for (uint32_t i = 0; i < w->distinct.n; i++) {
+        halley_trace_free(w->made[i]);
+        w->made[i] = NULL;
+    }
+    if (status == HALLEY_OK)
+        *out = set;
+    return status;
+}
+
+/* Times of the exact set, or why it has none. */
+static halley_status time_exact(whole *out, work *w, const synth_timing *how,
+                                halley_error *err)
+{
+    halley_obfuscation *const o = &out->o;
+    double seconds[HALLEY_N_REFERENCES];
+    halley_error why = {0};
+    const halley_status status = synth_times(seconds, w->exact, &out->groups, how, &why);
+    if (status == HALLEY_ENOMEM)
+        return error_nomem(err);
+    o->n_times = status == HALLEY_OK ? HALLEY_N_REFERENCES : 1;
+    for (uint32_t i = 0; i < o->n_times; i++)
+        o->times[i] = (halley_before_after){
+            status == HALLEY_OK ? halley_reference_name(i) : "", seconds[i], 0};
+    if (status == HALLEY_OK)
+        return HALLEY_OK;
+    char text[HALLEY_ERROR_TEXT + HALLEY_ERROR_FILE];
+    o->unverified =
+        arena_copy(&out->memory, str_from(halley_error_format(&why, text, sizeof text)));
+    if (!o->unverified)
+        return error_nomem(err);
+    return synth_critical_s(&o->times[0].before_s, w->exact, err);
+}
+
+static halley_status time_rough(bool *fine, whole *out, const work *w,
+                                const synth_timing *how, halley_error *err)
+{
+    halley_obfuscation *const o = &out->o;
+    double seconds[HALLEY_N_REFERENCES];
+    if (o->unverified)
+        TRY(synth_critical_s(&seconds[0], w->rough, err));
+    else
+        TRY(synth_times(seconds, w->rough, &out->groups, how, err));
+    *fine = true;
+    for (uint32_t i = 0; i < o->n_times; i++) {
+        o->times[i].after_s = seconds[i];
+        *fine &=
+            fabs(seconds[i] - o->times[i].before_s) <= o->bound * o->times[i].before_s;
+    }
+    return HALLEY_OK;
+}
+
+/* Rounded and perhaps rewoven, until the simulated time is within the bound. */
+static halley_status roughen(whole *out, work *w, halley_error *err)
+{
+    const synth_timing how = synth_timing_of(w->exact);
+    TRY(time_exact(out, w, &how, err));
+    bool fine = false;
+    w->job.level = w->job.opts->level;
+    for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+        halley_trace_set_free(w->rough);
+        w->rough = NULL;
+        w->job.step = ldexp(out->o.bound, -attempt);
+        w->job.strength = ldexp(1, -attempt);
+        TRY(pass(&w->rough, w, err));
+        TRY(time_rough(&fine, out, w, &how, err));
+        if (fine)
+            return HALLEY_OK;
+    }
+    return error_set(err, HALLEY_EINVAL,
+                     "even small changes move the simulated time by more than the bound "
+                     "of %g %%; take a lower level or a wider bound",
+                     100 * out->o.bound);
+}
+
+static halley_status scan_trace(void *context, size_t i, uint32_t worker,
+                                halley_error *err)
+{
+    (void)worker;
+    work *const w = context;
+    const halley_trace_set *const set = w->rough ? w->rough : w->exact;
+    const uint32_t n_threads = w->distinct.n > 1 ? 1 : w->job.opts->n_threads;
+    return obfuscate_scan(&w->scanned[i], w->job.opts, w->distinct.trace[i],
+                          halley_trace_set_get(set, w->distinct.first_rank[i]), n_threads,
+                          err);
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const halley_tally *const x = a, *const y = b;
+    return x->n != y->n ? (x->n > y->n ? -1 : 1) : strcmp(x->what, y->what);
+}
+
+static halley_status sum_removed(whole *out, const obfuscate_counts *sum,
+                                 halley_error *err)
+{
+    halley_obfuscation *const o = &out->o;
+    o->removed = arena_array(&out->memory, sum->n.n, sizeof *o->removed);
+    if (!o->removed && sum->n.n > 0)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < sum->n.n; i++) {
+        const char *const what = arena_copy(&out->memory, intern_text(&sum->whats, i));
+        if (!what)
+            return error_nomem(err);
+        o->removed[o->n_removed++] = (halley_tally){what, sum->n.at[i]};
+    }
+    if (o->n_removed > 1)
+        qsort(o->removed, o->n_removed, sizeof *o->removed, by_count);
+    return HALLEY_OK;
+}
+
+static bool add_counts(obfuscate_counts *sum, const obfuscate_counts *c)
+{
+    for (uint32_t i = 0; i < c->n.n; i++)
+        if (!obfuscate_count(sum, intern_text(&c->whats, i), c->n.at[i]))
+            return false;
+    for (uint32_t i = 0; i < c->names.n; i++)
+        if (intern_add(&sum->names, intern_text(&c->names, i)) == HASH_NONE)
+            return false;
+    sum->size_error = fmax(sum->size_error, c->size_error);
+    sum->duration_error = fmax(sum->duration_error, c->duration_error);
+    sum->n_split += c->n_split;
+    sum->n_joined += c->n_joined;
+    sum->n_edges_added += c->n_edges_added;
+    sum->n_edges_dropped += c->n_edges_dropped;
+    return true;
+}
+
+static uint64_t count_nodes(const halley_trace_set *set)
+{
+    uint64_t n = 0;
+    for (uint32_t r = 0; r < halley_trace_set_count(set); r++)
+        n += halley_trace_count(halley_trace_set_get(set, r));
+    return n;
+}
+
+/* What is left to see, from the least hidden down. */
+static halley_status list_visible(whole *out, const work *w, halley_error *err)
+{
+    const halley_obfuscate_level level = w->job.opts->level;
+    const struct {
+        bool seen;
+        const char *what;
+    } rows[] = {
+        {level < HALLEY_HIDE_NAMES, "all names of nodes and groups"},
+        {level >= HALLEY_HIDE_NAMES && !w->job.opts->classes,
+         "which nodes had the same name, within and across ranks, and with the key all "
+         "names"},
+        {level >= HALLEY_HIDE_NAMES && w->job.opts->classes,
+         "the class of each operator: matrix product, attention, norm and so on"},
+        {level < HALLEY_HIDE_SIZES, "exact durations, operations and bytes, from which "
+                                    "layer shapes can be computed"},
+        {level >= HALLEY_HIDE_SIZES,
+         "durations, operations and bytes within the bound, and which of them are equal"},
+        {level < HALLEY_HIDE_STRUCTURE,
+         "the exact graph: number of layers, micro-batches and steps"},
+        {level >= HALLEY_HIDE_STRUCTURE, "roughly how many layers, micro-batches and "
+                                         "steps there are, and which layers are alike"},
+        {true,
+         "number of ranks; type, order, group, peers and tags of all communication"},
+        {w->job.opts->n_keep > 0 || w->job.opts->keep_io != 0,
+         "everything that was asked to stay, as it was"},
+    };
+    const size_t n = sizeof rows / sizeof *rows;
+    out->o.visible = arena_array(&out->memory, n, sizeof *out->o.visible);
+    if (!out->o.visible)
+        return error_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].seen)
+            out->o.visible[out->o.n_visible++] = rows[i].what;
+    return HALLEY_OK;
+}
+
+static halley_status report(whole *out, work *w, halley_error *err)
+{
+    halley_obfuscation *const o = &out->o;
+    obfuscate_counts sum = {0};
+    bool fine = true;
+    for (uint32_t i = 0; fine && i < w->distinct.n; i++) {
+        fine = add_counts(&sum, &w->counts[i]);
+        o->scanned_bytes += w->scanned[i].n_bytes;
+        o->scanned_texts_bytes += w->scanned[i].n_text_bytes;
+    }
+    o->n_names = sum.names.n;
+    o->n_groups = w->job.opts->level >= HALLEY_HIDE_NAMES ? w->job.group_number.n : 0;
+    o->size_error = sum.size_error;
+    o->duration_error = sum.duration_error;
+    o->quantum = w->job.opts->level >= HALLEY_HIDE_SIZES ? w->job.step : 0;
+    o->n_split = sum.n_split;
+    o->n_joined = sum.n_joined;
+    o->n_edges_added = sum.n_edges_added;
+    o->n_edges_dropped = sum.n_edges_dropped;
+    o->n_nodes_before = count_nodes(w->set);
+    halley_status status = fine ? sum_removed(out, &sum, err) : error_nomem(err);
+    obfuscate_counts_fini(&sum);
+    if (status == HALLEY_OK)
+        status = list_visible(out, w, err);
+    if (status == HALLEY_OK) {
+        o->set = w->rough ? w->rough : w->exact;
+        o->n_nodes = count_nodes(o->set);
+        if (w->rough)
+            w->rough = NULL;
+        else
+            w->exact = NULL;
+    }
+    return status;
+}
+
+static halley_status obfuscate(whole *out, work *w, halley_error *err)
+{
+    const halley_obfuscate_level level = w->job.opts->level;
+    TRY(trace_distinct_init(&w->distinct, w->set, err));
+    w->counts = mem_array_zero(w->distinct.n, sizeof *w->counts);
+    w->scanned = mem_array_zero(w->distinct.n, sizeof *w->scanned);
+    w->made = mem_array_zero(w->distinct.n, sizeof *w->made);
+    if (!w->counts || !w->scanned || !w->made)
+        return error_nomem(err);
+    TRY(synth_groups_of(&w->job.old, w->set, w->job.opts->groups_path, err));
+    TRY(number_groups(w, err));
+    TRY(rename_groups(out, w, err));
+    TRY(find_earliest(w, err));
+    w->job.level = level < HALLEY_HIDE_NAMES ? level : HALLEY_HIDE_NAMES;
+    TRY(pass(&w->exact, w, err));
+    TRY(synth_passes(w->exact, &out->groups, err));
+    if (level >= HALLEY_HIDE_SIZES)
+        TRY(roughen(out, w, err));
+    if (level >= HALLEY_HIDE_NAMES)
+        TRY(pool_run(w->job.opts->n_threads, w->distinct.n, scan_trace, w, err));
+    return report(out, w, err);
+}
+
+static void finish(work *w)
+{
+    for (uint32_t i = 0; w->counts && i < w->distinct.n; i++)
+        obfuscate_counts_fini(&w->counts[i]);
+    free(w->counts);
+    free(w->scanned);
+    free(w->made);
+    halley_trace_set_free(w->exact);
+    halley_trace_set_free(w->rough);
+    trace_distinct_fini(&w->distinct);
+    trace_groups_fini(&w->job.old);
+    map64_fini(&w->job.group_number);
+}
+
+halley_status halley_trace_obfuscate(halley_obfuscation **out,
+                                     const halley_trace_set *set,
+                                     const halley_obfuscate_opts *opts, halley_error *err)
+{
+    const double bound = opts->bound == 0 ? 0.05 : opts->bound;
+    if (!(bound > 0 && bound <= 0.5))
+        return error_set(err, HALLEY_EINVAL,
+                         "the bound must be above 0 and at most 50 %%, is %g %%",
+                         100 * bound);
+    whole *const made = mem_array_zero(1, sizeof *made);
+    if (!made)
+        return error_nomem(err);
+    made->o.memory = made;
+    made->o.bound = bound;
+    made->o.level = opts->level;
+    work w = {.set = set, .job = {.opts = opts, .key = siphash_key_from(opts->key)}};
+    const halley_status status = obfuscate(made, &w, err);
+    finish(&w);
+    if (status == HALLEY_OK)
+        *out = &made->o;
+    else
+        halley_obfuscation_free(&made->o);
+    return status;
+}
+
+halley_status halley_obfuscation_save_groups(const halley_obfuscation *o,
+                                             const char *path, halley_error *err)
+{
+    const whole *const w = o->memory;
+    return w->groups.list.n == 0 ? HALLEY_OK : trace_groups_save(&w->groups, path, err);
+}
+
+void halley_obfuscation_free(halley_obfuscation *o)
+{
+    if (!o)
+        return;
+    whole *const w = o->memory;
+    halley_trace_set_free(o->set);
+    trace_groups_fini(&w->groups);
+    arena_fini(&w->memory);
+    free(w);
+}

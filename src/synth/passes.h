@@ -1,0 +1,12 @@
+/* synth/passes.h - does a set that was made pass `trace check`? */
+#ifndef SYNTH_PASSES_H
+#define SYNTH_PASSES_H
+
+#include "halley/trace.h"
+#include "trace/groups.h"
+
+/* HALLEY_EINVAL, with the first of its errors, when it does not. */
+halley_status synth_passes(const halley_trace_set *set, const trace_groups *groups,
+                           halley_error *err);
+
+#endif

@@ -1,0 +1,142 @@
+/*
+ * Simulated time on three clusters that differ in what a trace's time is sensitive to:
+ * A100 nodes without contention, H100 nodes whose links queue, and TPU v5e with compute
+ * by the roofline. The clusters are made from presets for the number of ranks.
+ */
+#include "synth/times.h"
+
+#include "base/error.h"
+#include "base/str.h"
+#include "cluster/platform_text.h"
+#include "halley/sim.h"
+#include "halley/trace_stats.h"
+#include "trace/distinct.h"
+#include "trace/roles.h"
+
+static const struct {
+    const char *platform;
+    bool link_queues, by_work;
+} references[HALLEY_N_REFERENCES] = {
+    {"dgx-a100", false, false},
+    {"dgx-h100", true, false},
+    {"tpu-v5e-pod", false, true},
+};
+
+const char *halley_reference_name(uint32_t i)
+{
+    return references[i].platform;
+}
+
+halley_status synth_groups_of(trace_groups *out, const halley_trace_set *set,
+                              const char *groups_path, halley_error *err)
+{
+    if (groups_path)
+        return trace_groups_load(out, groups_path, err);
+    return trace_groups_collect(out, set, err);
+}
+
+static void look_at(synth_timing *t, const halley_trace *trace)
+{
+    for (uint32_t i = 0; i < halley_trace_count(trace); i++) {
+        if (halley_node_type_of(trace, i) != HALLEY_NODE_COMP)
+            continue;
+        trace_roles r;
+        trace_roles_read(&r, trace, i);
+        halley_attr ns;
+        uint64_t unused;
+        t->has_durations |= halley_node_duration_us(trace, i) > 0 ||
+                            halley_node_find_attr(&ns, trace, i, "duration_ns");
+        if (!trace_roles_is_cpu(&r))
+            t->has_work &= trace_roles_u64(&r, TRACE_ROLE_NUM_OPS, &unused) &&
+                           trace_roles_u64(&r, TRACE_ROLE_TENSOR_SIZE, &unused);
+    }
+}
+
+synth_timing synth_timing_of(const halley_trace_set *set)
+{
+    synth_timing t = {.has_work = true};
+    const halley_trace *last = NULL;
+    for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
+        const halley_trace *const trace = halley_trace_set_get(set, r);
+        if (trace != last)
+            look_at(&t, trace);
+        last = trace;
+    }
+    return t;
+}
+
+static void add_groups(strbuf *to, const trace_groups *groups)
+{
+    if (groups->list.n == 0)
+        return;
+    strbuf_add(to, STR("groups:\n"));
+    for (size_t g = 0; g < groups->list.n; g++) {
+        const trace_group *const group = &groups->list.at[g];
+        strbuf_printf(to, "  %.*s: [", STR_ARG(group->name));
+        for (uint32_t i = 0; i < group->n_ranks; i++)
+            strbuf_printf(to, "%s%u", i ? ", " : "", group->ranks[i]);
+        strbuf_add(to, STR("]\n"));
+    }
+}
+
+static halley_status make(halley_cluster **out, uint32_t i, uint32_t n,
+                          const trace_groups *groups, const synth_timing *how,
+                          halley_error *err)
+{
+    halley_platform platform;
+    TRY(halley_platform_load(&platform, references[i].platform, err));
+    const bool roofline = how->has_work && (references[i].by_work || !how->has_durations);
+    strbuf text = {0};
+    cluster_describe_platform(&text, &platform, n);
+    strbuf_printf(&text, "system: {model: %s, compute: %s}\n",
+                  references[i].link_queues ? "link-queue" : "contention-free",
+                  roofline ? "roofline" : "duration");
+    add_groups(&text, groups);
+    const halley_status status =
+        text.failed ? error_nomem(err)
+                    : cluster_from_text(out, &text, references[i].platform, err);
+    strbuf_fini(&text);
+    return status;
+}
+
+static halley_status run(double *seconds, const halley_trace_set *set,
+                         const halley_cluster *cluster, halley_error *err)
+{
+    const halley_sim_opts opts = {.network = halley_cluster_has_link_queues(cluster)
+                                                 ? HALLEY_NETWORK_LINKS
+                                                 : HALLEY_NETWORK_FREE};
+    halley_result *result;
+    TRY(halley_sim_run(&result, set, cluster, &opts, err));
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < halley_result_ranks(result); i++) {
+        const uint64_t wall = halley_result_rank(result, i).wall;
+        last = wall > last ? wall : last;
+    }
+    *seconds = (double)last / halley_result_ticks_per_s(result);
+    halley_result_free(result);
+    return HALLEY_OK;
+}
+
+halley_status synth_times(double seconds[HALLEY_N_REFERENCES],
+                          const halley_trace_set *set, const trace_groups *groups,
+                          const synth_timing *how, halley_error *err)
+{
+    for (uint32_t i = 0; i < HALLEY_N_REFERENCES; i++) {
+        halley_cluster *cluster;
+        TRY(make(&cluster, i, halley_trace_set_count(set), groups, how, err));
+        const halley_status status = run(&seconds[i], set, cluster, err);
+        halley_cluster_free(cluster);
+        TRY(status);
+    }
+    return HALLEY_OK;
+}
+
+halley_status synth_critical_s(double *out, const halley_trace_set *set,
+                               halley_error *err)
+{
+    halley_set_stats *stats;
+    TRY(halley_set_stats_new(&stats, set, 1, err));
+    *out = (double)stats->total->critical_us * 1e-6;
+    halley_set_stats_free(stats);
+    return HALLEY_OK;
+}

@@ -1,0 +1,30 @@
+/* synth/times.h - how long a set runs on the clusters that traces are compared on. */
+#ifndef SYNTH_TIMES_H
+#define SYNTH_TIMES_H
+
+#include "halley/cluster.h"
+#include "halley/synth.h"
+#include "trace/groups.h"
+
+/* The groups of a set: of the file, or (NULL) those that the traces declare. */
+halley_status synth_groups_of(trace_groups *out, const halley_trace_set *set,
+                              const char *groups_path, halley_error *err);
+
+/* How compute nodes of a set can be timed. */
+typedef struct synth_timing {
+    bool has_work;      /* all on the device have num_ops and tensor_size */
+    bool has_durations; /* some have a duration */
+} synth_timing;
+synth_timing synth_timing_of(const halley_trace_set *set);
+
+/* Simulated time of the set on each reference cluster, in seconds. Compute that has no
+ * durations but work is timed by the roofline everywhere. */
+halley_status synth_times(double seconds[HALLEY_N_REFERENCES],
+                          const halley_trace_set *set, const trace_groups *groups,
+                          const synth_timing *how, halley_error *err);
+
+/* Length of the heaviest chain of durations over all ranks, in seconds. */
+halley_status synth_critical_s(double *out, const halley_trace_set *set,
+                               halley_error *err);
+
+#endif

@@ -1,0 +1,125 @@
+# halley trace obfuscate: hide what traces give away.
+
+## names are replaced, and what is still to be seen is said
+$ halley trace gen transformer -n 4 --tp 2 --layers 2 -o t > made
+$ printf '000102030405060708090a0b0c0d0e0f\n' > key
+$ halley trace obfuscate t -o s --key key
+> level names: 264 nodes, 10 names and 4 groups replaced
+>
+> removed:
+>            4  version string
+>
+> whoever gets it still sees:
+>   - which nodes had the same name, within and across ranks, and with the key all names
+>   - exact durations, operations and bytes, from which layer shapes can be computed
+>   - the exact graph: number of layers, micro-batches and steps
+>   - number of ranks; type, order, group, peers and tags of all communication
+>
+> no run of 8 bytes of 5.39 kB of names, texts and paths is in the 23.4 kB written
+$ halley trace check s
+> s: 4 ranks, 0 errors, 0 warnings, 0 notes
+$ cat s.comm_group.json
+> {
+>   "1": [0, 1],
+>   "2": [2, 3],
+>   "3": [0, 2],
+>   "4": [1, 3]
+> }
+$ grep -c LAYER s.0.et
+> 0
+? 1
+
+## simulated time is the same to the last tick, natively and by ASTRA-sim's rules
+$ halley trace gen transformer -n 4 --tp 2 --pp 2 --layers 4 -o t > made
+$ halley trace gen random -n 4 --nodes 200 -o r > made
+$ printf 'npus: 4\nnetwork:\n  - {topology: ring, size: 4, bandwidth: 50 GB/s, latency: 500 ns}\n' > c.yaml
+$ for l in ids names; do for t in t r; do halley trace obfuscate $t -o $t-$l -l $l > said || exit 1; for p in $t $t-$l; do g=; test $t = t && g=--comm-group-configuration=$p.comm_group.json; halley sim $p -c c.yaml $g --json > $p.native && halley sim --workload-configuration=$p --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml $g --json > $p.astra || exit 1; done; cmp $t.native $t-$l.native && cmp $t.astra $t-$l.astra || exit 1; done; done; ls *.astra | wc -l
+> 6
+
+## sizes and structure stay within the bound, which is measured
+$ halley trace gen transformer -n 4 --tp 2 --layers 4 -o t > made
+$ halley trace obfuscate t -o s -l structure --bound '2 %' --key $DATA/sim/ring4.yml --json > report
+$ halley trace check s
+> s: 4 ranks, 0 errors, 0 warnings, 0 notes
+$ python3 -c "import json; r = json.load(open('report')); print(all(abs(t['after_s'] / t['before_s'] - 1) <= 0.02 for t in r['times']), len(r['times']), r['size_error'] <= 0.02, r['nodes_split'] > 0)"
+> True 3 True True
+
+## operator classes instead of pseudonyms
+$ halley trace gen transformer -n 2 --tp 2 --layers 1 -o t > made
+$ halley trace obfuscate t -o s --names class > said
+$ halley trace convert s.0.et s.jsonl && grep -o '"name": "[a-z0-9-]*", "type"' s.jsonl | sort | uniq -c
+>      16 "name": "a-red", "type"
+>       8 "name": "attn", "type"
+>       8 "name": "matmul", "type"
+
+## a new key is random, is kept on request and gives the same names again
+$ halley trace gen ring -n 2 -o t > made
+$ halley trace obfuscate t -o a --save-key key > said && halley trace obfuscate t -o b --key key > said && cmp a.0.et b.0.et && halley trace obfuscate t -o c > said; cmp -s a.0.et c.0.et || echo other names
+> other names
+$ wc -c < key; stat -c %a key
+> 33
+> 600
+
+## a file becomes a file
+$ halley trace gen all-reduce -n 1 -o t > made
+$ halley trace obfuscate t.0.et -o out.et > said && halley trace info out.et | head -1
+> out.et: Chakra .et, version "1.0.0"
+
+## a key file that is missing or empty
+$ halley trace gen ring -n 2 -o t > made
+$ halley trace obfuscate t -o s --key nokey
+! halley: nokey: key: no such file
+? 1
+$ : > empty; halley trace obfuscate t -o s --key empty
+! halley: empty: the key file is empty; --save-key makes one
+? 1
+$ printf short > weak; halley trace obfuscate t -o s --key weak > said
+! halley: warning: a key of 5 bytes can be guessed; --save-key makes one that cannot
+
+## what is there is not mixed with what is shared
+$ halley trace gen ring -n 2 -o t > made
+$ mkdir d; : > d/x; halley trace obfuscate t -o d
+! halley: d: the folder is not empty; what is shared should stand alone: take another, or --force
+? 1
+$ halley trace obfuscate t -o t
+! halley: t: is there already; take another name, or --force
+? 1
+$ halley trace obfuscate t -o t --force > said && halley trace obfuscate t -o e/ > said && ls e
+> trace.0.et
+> trace.1.et
+
+## traces that do not pass check are refused
+$ halley trace gen ring -n 2 -o t > made && cp t.0.et t.1.et
+$ halley trace obfuscate t -o s
+! halley: t: the traces do not pass 'halley trace check' (4 errors), first: t.1.et: node 0 "SEND 0 to 1" (byte 8): comm_src is 0, but the node is on rank 1; it is the node's own rank, correct it or leave it out
+? 1
+$ ls
+> made
+> t.0.et
+> t.1.et
+
+## wrong usage
+$ halley trace gen ring -n 2 -o t > made
+$ halley trace obfuscate t
+! halley: --out is needed: where to write
+! see 'halley trace obfuscate --help'
+? 2
+$ halley trace obfuscate t -o s --key a --save-key b
+! halley: --key and --save-key exclude each other
+! see 'halley trace obfuscate --help'
+? 2
+$ halley trace obfuscate t -o s.json
+! halley: only .et is searched for what should not be there; write that, then convert it
+! see 'halley trace obfuscate --help'
+? 2
+$ halley trace obfuscate t -o s --keep-io all
+! halley: --keep-io takes values, shapes or types, not 'all'
+! see 'halley trace obfuscate --help'
+? 2
+$ halley trace obfuscate t -o s -l everything
+! halley: --level must be one of ids, names, sizes, structure; is 'everything'
+! see 'halley trace obfuscate --help'
+? 2
+$ halley trace obfuscate nothing -o s
+! halley: nothing: no such trace: there is no file, no folder and no nothing.0.et of that name
+? 1
