@@ -1,16 +1,19 @@
 /*
- * The network library. The source is compiled here once more with double, so that
- * gradients can be compared with central differences to many digits; what is float only
- * (OpenBLAS) has the tests of test_nn_float.c.
+ * The network library, compiled with double, so that gradients can be compared with
+ * central differences to many digits; what is float only (OpenBLAS) is in
+ * test_nn_float.c.
  */
-#define NN_REAL double
 #include "alloc_fail.h"
 #include "synth/nn.c"
+#include "synth/nn.h"
 #include "synth/nn_adam.c"
 #include "synth/nn_blas.c"
 #include "synth/nn_gru.c"
 #include "synth/nn_loss.c"
 #include "unit.h"
+
+#include <math.h>
+#include <string.h>
 
 enum { MAX_VALUES = 4096 };
 

@@ -1,0 +1,318 @@
+/*
+ * Drawing a program: the same formulas as in training, one item at a time, by our own
+ * loops, so that a seed gives the same bytes on every machine. What makes a program one
+ * is never left to chance: loops are not empty and are closed, operators have edges that
+ * were seen together, and at a given length the program is brought to its end.
+ */
+#include "base/array.h"
+#include "synth/neural_pass.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { W = NEURAL_WIDTH, X = NEURAL_FEATURES, K = NEURAL_KEY };
+
+typedef struct drawer {
+    const neural_net *net;
+    nn_run run;
+    const neural_draw_opts *opts;
+    rng *random;
+    neural_drawn *out;
+    nn_real feature[X], input_x[W], number_x[W];
+    nn_real state[W], layer[W]; /* layer: sum of its items so far */
+    uint32_t kind;              /* of the last layer */
+    neural_slots slots;
+    ARRAY(nn_real) z, key; /* of the items */
+    nn_real *op_score;
+    ARRAY(nn_real) token_score;
+    uint32_t depth, n_in_body[NEURAL_DEPTH + 1]; /* items since the loop opened */
+    uint32_t edge_slot[NEURAL_SLOTS];            /* of the token just drawn */
+    uint32_t n_edges;
+} drawer;
+
+void neural_drawn_fini(neural_drawn *d)
+{
+    free(d->items);
+    free(d->first_value);
+    free(d->values);
+    *d = (neural_drawn){0};
+}
+
+static bool grow(neural_drawn *d, uint32_t n_values)
+{
+    if (d->n_items + 1 >= d->cap_items) {
+        const uint32_t cap = 2 * d->cap_items + 64;
+        uint32_t *items = realloc(d->items, cap * sizeof *items);
+        d->items = items != NULL ? items : d->items;
+        uint32_t *first = realloc(d->first_value, cap * sizeof *first);
+        d->first_value = first != NULL ? first : d->first_value;
+        if (items == NULL || first == NULL)
+            return false;
+        d->cap_items = cap;
+    }
+    if (d->n_values + n_values >= d->cap_values) {
+        const uint32_t cap = 2 * d->cap_values + n_values + 64;
+        double *values = realloc(d->values, cap * sizeof *values);
+        if (values == NULL)
+            return false;
+        d->values = values;
+        d->cap_values = cap;
+    }
+    return true;
+}
+
+static void add(nn_real *to, const nn_real *from)
+{
+    for (size_t i = 0; i < W; i++)
+        to[i] += from[i];
+}
+
+static void start(drawer *d)
+{
+    const neural_net *net = d->net;
+    nn_dense_forward(&d->run, &net->start, d->state, d->feature, 1, false);
+    nn_dense_forward(&d->run, &net->input_features, d->input_x, d->feature, 1, false);
+    nn_dense_forward(&d->run, &net->number_features, d->number_x, d->feature, 1, false);
+    d->kind = NN_NO_ROW;
+}
+
+/* The state before the next layer. */
+static void advance(drawer *d)
+{
+    static const uint32_t first[] = {0, 1};
+    nn_real input[W], gate[3 * W], recur[3 * W], before[W], state[W];
+    nn_gru_memory memory = {gate, recur, before};
+    nn_embed_forward(&d->run, &d->net->step_kind, input, &d->kind, 1, false);
+    add(input, d->input_x);
+    add(input, d->layer);
+    nn_gru_forward(&d->run, &d->net->gru, &memory, (nn_steps){first, 1}, state, input,
+                   d->state);
+    memcpy(d->state, state, sizeof state);
+    memset(d->layer, 0, sizeof d->layer);
+}
+
+static bool may_follow(const drawer *d, uint32_t kind)
+{
+    const uint32_t body = d->n_in_body[d->depth];
+    const bool full = d->out->n_items >= d->opts->max_items;
+    switch (kind) {
+    case NEURAL_STEP_END:
+        return d->depth == 0 && body > 0;
+    case NEURAL_STEP_CLOSE:
+        return d->depth > 0 && body > 0;
+    case NEURAL_STEP_OPEN:
+        return d->depth < NEURAL_DEPTH && !full;
+    default:
+        return !full || (body == 0 && kind == NEURAL_STEP_ITEMS);
+    }
+}
+
+/* What the next layer is; `head` gets what its items are drawn from. */
+static uint32_t draw_kind(drawer *d, nn_real head[W])
+{
+    nn_real normed[W], score[NEURAL_STEPS];
+    nn_norm_forward(&d->run, &d->net->state_norm, normed, d->state, 1);
+    nn_dense_forward(&d->run, &d->net->step_score, score, normed, 1, false);
+    nn_dense_forward(&d->run, &d->net->head_state, head, normed, 1, false);
+    for (uint32_t i = 0; i < NEURAL_STEPS; i++)
+        if (!may_follow(d, i))
+            score[i] = -1000;
+    const uint32_t kind =
+        nn_softmax_draw(score, NEURAL_STEPS, d->opts->structure, d->random);
+    return may_follow(d, kind) ? kind : NEURAL_STEP_ITEMS;
+}
+
+/* How well the edges of a token fit, and in which slots they end. */
+static nn_real score_token(drawer *d, uint32_t token, const nn_real *score)
+{
+    const neural_shape *shape = &d->net->shape;
+    const nn_real missing = -6;
+    nn_real sum = 0;
+    d->n_edges = 0;
+    for (uint32_t i = shape->first_ref[token]; i < shape->first_ref[token + 1]; i++) {
+        const uint32_t slot = neural_slots_find(&d->slots, shape->refs[i].op);
+        if (slot == NN_NO_ROW) {
+            sum += missing;
+            continue;
+        }
+        sum += score[slot * NEURAL_REFS + shape->refs[i].how];
+        if (d->n_edges < NEURAL_SLOTS)
+            d->edge_slot[d->n_edges++] = slot;
+    }
+    return sum;
+}
+
+/* A token of the operator: edges are independent, given that they were seen together. */
+static bool draw_token(uint32_t *token, drawer *d, uint32_t op, const nn_real *n)
+{
+    const neural_net *net = d->net;
+    const uint32_t first = net->shape.first_token[op];
+    const uint32_t n_tokens = net->shape.first_token[op + 1] - first;
+    nn_real query[NEURAL_REFS * K], key[NEURAL_SLOTS * K];
+    nn_real score[NEURAL_SLOTS * NEURAL_REFS];
+    const nn_real *rank = d->run.param + net->slot_rank.table;
+    nn_dense_forward(&d->run, &net->query, query, n, 1, false);
+    for (uint32_t s = 0; s < d->slots.n; s++) {
+        for (uint32_t k = 0; k < K; k++)
+            key[s * K + k] =
+                d->key.at[(size_t)d->slots.item[s] * K + k] + rank[s * K + k];
+        memcpy(score + s * NEURAL_REFS, d->run.param + net->ref_bias.table,
+               NEURAL_REFS * sizeof *score);
+    }
+    nn_gemm(&d->run,
+            (nn_product){
+                .m = d->slots.n, .n = NEURAL_REFS, .k = K, .trans_b = true, .add = true},
+            score, key, query);
+    d->token_score.n = 0;
+    if (!array_reserve(&d->token_score, n_tokens))
+        return false;
+    for (uint32_t i = 0; i < n_tokens; i++)
+        d->token_score.at[i] = score_token(d, first + i, score);
+    *token = first +
+             nn_softmax_draw(d->token_score.at, n_tokens, d->opts->structure, d->random);
+    (void)score_token(d, *token, score);
+    return true;
+}
+
+static float draw_number(drawer *d, const nn_real *head, const nn_real *law,
+                         uint32_t attr)
+{
+    nn_real score[NEURAL_NUMBER], base = 0;
+    const nn_real *table = d->run.param + d->net->attr_law.table + (size_t)attr * X;
+    memcpy(score, head, sizeof score);
+    for (uint32_t i = 0; i < X; i++)
+        base += (table[i] + law[i]) * d->feature[i];
+    for (uint32_t k = 0; k < NN_MIX_PARTS; k++)
+        score[NN_MIX_PARTS + k] += base;
+    if (nn_bernoulli_draw(score[NN_MIX_WIDTH], d->opts->numbers, d->random))
+        return NEURAL_ZERO;
+    const double y = nn_mixture_draw(score, d->opts->numbers, d->random);
+    return (float)(y > 43 ? 43 : y < -43 ? -43 : y);
+}
+
+static bool draw_numbers(float to[NEURAL_FIELDS], drawer *d, uint32_t item,
+                         const nn_real *n)
+{
+    const neural_net *net = d->net;
+    const uint32_t n_values = neural_n_values(net, item), op = neural_op_of(net, item);
+    neural_drawn *out = d->out;
+    nn_real number[NEURAL_FIELDS * NEURAL_NUMBER], law[NEURAL_FIELDS * X];
+    nn_dense_forward(&d->run, &net->number_head, number, n, 1, false);
+    nn_dense_forward(&d->run, &net->number_law, law, n, 1, false);
+    if (!grow(out, n_values))
+        return false;
+    const uint32_t attr =
+        net->shape.first_attr[op < net->shape.n_ops ? op : net->shape.n_ops];
+    out->items[out->n_items] = item;
+    out->first_value[out->n_items++] = out->n_values;
+    for (uint32_t f = 0; f < n_values; f++) {
+        to[f] = draw_number(d, number + f * NEURAL_NUMBER, law + f * X, attr + f);
+        double value = to[f] <= NEURAL_ZERO ? 0 : exp((double)to[f]);
+        if (item == NEURAL_OPEN)
+            value = value < 1 ? 1 : round(value);
+        out->values[out->n_values++] = value;
+    }
+    out->first_value[out->n_items] = out->n_values;
+    return true;
+}
+
+/* The embedding of the item just drawn, kept for edges and the layer's sum. */
+static bool embed(drawer *d, uint32_t op, const float *values, uint32_t n_values)
+{
+    const neural_net *net = d->net;
+    nn_real input[NEURAL_INPUTS], message[W] = {0}, e[W];
+    if (!array_reserve(&d->z, W) || !array_reserve(&d->key, K))
+        return false;
+    nn_real *z = d->z.at + d->z.n;
+    neural_inputs(input, values, n_values);
+    nn_embed_forward(&d->run, &net->item_op, z, &op, 1, false);
+    nn_dense_forward(&d->run, &net->item_value, z, input, 1, true);
+    nn_gelu_forward(z, z, W);
+    for (uint32_t i = 0; i < d->n_edges; i++)
+        add(message, d->z.at + (size_t)d->slots.item[d->edge_slot[i]] * W);
+    nn_dense_forward(&d->run, &net->item_self, e, z, 1, false);
+    nn_dense_forward(&d->run, &net->item_message, e, message, 1, true);
+    nn_gelu_forward(e, e, W);
+    nn_norm_forward(&d->run, &net->item_norm, e, e, 1);
+    nn_dense_forward(&d->run, &net->key, d->key.at + d->key.n, e, 1, false);
+    d->z.n += W;
+    d->key.n += K;
+    add(d->layer, e);
+    if (op < net->shape.n_ops)
+        neural_slots_use(&d->slots, op, d->out->n_items - 1);
+    return true;
+}
+
+static bool draw_item(drawer *d, uint32_t kind, const nn_real head[W])
+{
+    const neural_net *net = d->net;
+    nn_real u[W], n[W];
+    float values[NEURAL_FIELDS];
+    uint32_t item = kind == NEURAL_STEP_OPEN ? NEURAL_OPEN : NEURAL_CLOSE;
+    memcpy(u, head, sizeof u);
+    nn_dense_forward(&d->run, &net->head_layer, u, d->layer, 1, true);
+    nn_gelu_forward(u, u, W);
+    uint32_t op = neural_op_of(net, item);
+    if (kind >= NEURAL_STEP_ITEMS) {
+        nn_dense_forward(&d->run, &net->op_score, d->op_score, u, 1, false);
+        op =
+            nn_softmax_draw(d->op_score, net->shape.n_ops, d->opts->structure, d->random);
+    }
+    nn_dense_forward(&d->run, &net->number_item, n, u, 1, false);
+    nn_embed_forward(&d->run, &net->head_op, n, &op, 1, true);
+    add(n, d->number_x);
+    nn_gelu_forward(n, n, W);
+    d->n_edges = 0;
+    if (kind >= NEURAL_STEP_ITEMS && !draw_token(&item, d, op, n))
+        return false;
+    return draw_numbers(values, d, item, n) &&
+           embed(d, op, values, neural_n_values(net, item));
+}
+
+static bool draw_layer(drawer *d, uint32_t kind, const nn_real head[W])
+{
+    const uint32_t n = kind < NEURAL_STEP_ITEMS ? 1 : kind - NEURAL_STEP_ITEMS + 1;
+    for (uint32_t i = 0; i < n; i++)
+        if (!draw_item(d, kind, head))
+            return false;
+    if (kind == NEURAL_STEP_OPEN)
+        d->n_in_body[++d->depth] = 0;
+    else if (kind == NEURAL_STEP_CLOSE)
+        d->n_in_body[--d->depth]++;
+    else
+        d->n_in_body[d->depth] += n;
+    d->kind = kind;
+    return true;
+}
+
+static bool draw(drawer *d)
+{
+    start(d);
+    for (;;) {
+        nn_real head[W];
+        advance(d);
+        const uint32_t kind = draw_kind(d, head);
+        if (kind == NEURAL_STEP_END)
+            return true;
+        if (!draw_layer(d, kind, head))
+            return false;
+    }
+}
+
+halley_status neural_draw(neural_drawn *out, const neural_net *net, const nn_real *param,
+                          const float feature[NEURAL_FEATURES],
+                          const neural_draw_opts *opts, rng *random, halley_error *err)
+{
+    drawer d = {
+        .net = net, .run = {.param = param}, .opts = opts, .random = random, .out = out};
+    for (uint32_t i = 0; i < X; i++)
+        d.feature[i] = feature[i];
+    out->n_items = out->n_values = 0;
+    d.op_score = mem_array(net->shape.n_ops, sizeof *d.op_score);
+    const bool ok = d.op_score != NULL && draw(&d);
+    free(d.op_score);
+    array_fini(&d.z);
+    array_fini(&d.key);
+    array_fini(&d.token_score);
+    return ok ? HALLEY_OK : error_nomem(err);
+}

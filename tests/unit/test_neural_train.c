@@ -1,0 +1,163 @@
+/* Training the network and drawing from it. */
+#include "alloc_fail.h"
+#include "neural_example.h"
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 40 };
+
+typedef struct trained {
+    neural_net net;
+    example examples[N];
+    neural_program programs[N];
+    float *param;
+    neural_report report;
+} trained;
+
+static void start(trained *t)
+{
+    neural_net_make(&t->net, &example_shape);
+    t->param = malloc(t->net.layout.n * sizeof *t->param);
+    neural_net_init(&t->net, t->param, 1);
+    for (uint32_t i = 0; i < N; i++) {
+        example_make(&t->examples[i], 2 + (7 * i) % N);
+        t->programs[i] = t->examples[i].program;
+    }
+}
+
+static halley_status train(trained *t, uint32_t n_steps, uint32_t n_threads,
+                           halley_error *err)
+{
+    const neural_train_opts opts = {
+        .seed = 3, .n_steps = n_steps, .n_threads = n_threads};
+    return neural_train(t->param, &t->report, &t->net, t->programs, N, 4, &opts, err);
+}
+
+static void a_network_learns_a_grammar_and_its_laws(void **state)
+{
+    (void)state;
+    static trained t;
+    start(&t);
+    assert_int_equal(train(&t, 250, 0, NULL), HALLEY_OK);
+    const double n = (double)t.report.held_out.n_items;
+    assert_true(t.report.held_out.step / n < 0.05);
+    assert_true(t.report.held_out.op / n < 0.05);
+    assert_true(t.report.held_out.edge / n < 0.1);
+    /* a condition between those of the examples */
+    example wanted;
+    example_make(&wanted, 10.5);
+    rng random = rng_seed(2);
+    neural_drawn d = {0};
+    const neural_draw_opts opts = {.structure = 0, .numbers = 0, .max_items = 50};
+    assert_int_equal(
+        neural_draw(&d, &t.net, t.param, wanted.program.feature, &opts, &random, NULL),
+        HALLEY_OK);
+    assert_int_equal(d.n_items, wanted.program.n_items);
+    assert_memory_equal(d.items, wanted.items, d.n_items * sizeof *d.items);
+    for (uint32_t i = 0; i < d.n_values; i++) {
+        const double value = wanted.values[i] <= NEURAL_ZERO ? 0 : exp(wanted.values[i]);
+        if (fabs(d.values[i] - value) > 0.15 * value)
+            fail_msg("number %u is %g, not %g", i, d.values[i], value);
+    }
+    neural_drawn_fini(&d);
+    free(t.param);
+}
+
+static void the_number_of_threads_changes_no_bit(void **state)
+{
+    (void)state;
+    static trained one, three;
+    start(&one);
+    start(&three);
+    assert_int_equal(train(&one, 60, 1, NULL), HALLEY_OK);
+    assert_int_equal(train(&three, 60, 3, NULL), HALLEY_OK);
+    assert_memory_equal(one.param, three.param, one.net.layout.n * sizeof *one.param);
+    free(one.param);
+    free(three.param);
+}
+
+/* Before any training everything is likely, so this meets every way to go on. */
+static void whatever_is_drawn_is_a_program(void **state)
+{
+    (void)state;
+    neural_net net;
+    neural_net_make(&net, &example_shape);
+    float *param = malloc(net.layout.n * sizeof *param);
+    const float feature[NEURAL_FEATURES] = {1, 2};
+    neural_drawn d = {0};
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        neural_net_init(&net, param, seed);
+        rng random = rng_seed(seed);
+        const neural_draw_opts opts = {.structure = 3, .numbers = 1, .max_items = 30};
+        assert_int_equal(neural_draw(&d, &net, param, feature, &opts, &random, NULL),
+                         HALLEY_OK);
+        uint32_t depth = 0, n = 0;
+        for (uint32_t i = 0; i < d.n_items; i++) {
+            if (d.items[i] == NEURAL_OPEN) {
+                assert_true(++depth <= NEURAL_DEPTH);
+                assert_true(d.values[d.first_value[i]] >= 1);
+            } else if (d.items[i] == NEURAL_CLOSE) {
+                assert_true(depth-- > 0);
+                assert_int_not_equal(d.items[i - 1], NEURAL_OPEN);
+            } else {
+                assert_true(d.items[i] < N_TOKENS);
+                n++;
+            }
+        }
+        assert_int_equal(depth, 0);
+        assert_true(n > 0 && d.n_items < 30 + 2 * NEURAL_DEPTH + NEURAL_LAYER + 1);
+    }
+    neural_drawn_fini(&d);
+    free(param);
+}
+
+static halley_status train_and_draw(void *context, halley_error *err)
+{
+    trained *t = context;
+    neural_drawn d = {0};
+    const neural_draw_opts opts = {.structure = 1, .numbers = 1, .max_items = 30};
+    const float feature[NEURAL_FEATURES] = {1, 2};
+    rng random = rng_seed(1);
+    halley_status status = train(t, 1, 1, err);
+    if (status == HALLEY_OK)
+        status = neural_draw(&d, &t->net, t->param, feature, &opts, &random, err);
+    neural_drawn_fini(&d);
+    return status;
+}
+
+static void memory_that_runs_out_is_reported(void **state)
+{
+    (void)state;
+    static trained t;
+    start(&t);
+    assert_true(alloc_fail_everywhere(train_and_draw, &t) > 20);
+    free(t.param);
+}
+
+static void a_corpus_that_is_all_held_out_is_refused(void **state)
+{
+    (void)state;
+    neural_net net;
+    neural_report report;
+    float param = 0;
+    halley_error err = {0};
+    neural_net_make(&net, &example_shape);
+    assert_int_equal(
+        neural_train(&param, &report, &net, NULL, 3, 3, &(neural_train_opts){0}, &err),
+        HALLEY_EINVAL);
+    assert_non_null(strstr(err.text, "nothing to train"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_network_learns_a_grammar_and_its_laws),
+        cmocka_unit_test(the_number_of_threads_changes_no_bit),
+        cmocka_unit_test(whatever_is_drawn_is_a_program),
+        cmocka_unit_test(memory_that_runs_out_is_reported),
+        cmocka_unit_test(a_corpus_that_is_all_held_out_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
