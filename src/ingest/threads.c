@@ -300,7 +300,6 @@ static bool pay(steps_maker *m)
 static bool add_time(steps_maker *m, const piece *p)
 {
     link_graph *const g = m->g;
-    const int64_t ns = p->to_ns - p->from_ns;
     if (p->waits) {
         if (!pay(m))
             return false;
@@ -314,6 +313,7 @@ static bool add_time(steps_maker *m, const piece *p)
             p->to_ns; /* behind the waker, whose end may be wake_ns */
         return array_push(m->hand_overs, (hand_over){node, p->waker, p->wake_ns});
     }
+    const int64_t ns = p->to_ns - p->from_ns;
     if (p->own && p->node == m->last_operator) {
         g->nodes.at[p->node].duration_ns += ns;
         m->t->steps.at[m->t->steps.n - 1].end_ns = p->to_ns;

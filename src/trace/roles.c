@@ -73,6 +73,8 @@ void trace_roles_read(trace_roles *out, const halley_trace *trace, uint32_t node
     out->seen = out->twice = 0;
     const trace_store *s = &trace->s;
     const attr_shape *shape = trace_shape_of(trace, node);
+    if (shape->n == 0)
+        return;
     const attr_slot *slots = s->shapes.flat.at + shape->first;
     for (uint32_t i = 0; i < shape->n; i++) {
         const uint8_t role = s->shapes.descs.at[slots[i].desc].role;
