@@ -182,11 +182,11 @@ static halley_status read_coll(const reader *r, cluster_coll coll)
                 "halvingDoubling, doubleBinaryTree, oneRing, oneDirect, "
                 "oneHalvingDoubling",
                 coll_keys[coll], STR_ARG(item->text));
-        to->n = i + 1;
-        if (to->dims[i].flat)
-            return HALLEY_OK;
+        if (i == 0 || !to->dims[to->n - 1].flat)
+            to->n = i + 1;
     }
-    if (to->n < r->c->n_dims)
+    to->n_listed = list->n;
+    if (to->n < r->c->n_dims && !to->dims[to->n - 1].flat)
         cluster_warn(r->c,
                      "%s: %s names %u algorithms for %u dimensions; the collective stays "
                      "within the first %u",
@@ -291,15 +291,17 @@ static halley_status read_bus(const reader *r)
     TRY(whole(&o, r, "o", 0));
     TRY(whole(&g, r, "g", 0));
     TRY(whole(&bus->reduction_delay, r, "local-reduction-delay", 0));
+    /* ASTRA-sim keeps these four as floats. */
     const conf_node *G = conf_find(r->file->root, "G");
     if (G != NULL)
         TRY(conf_to_double(&bus->G_ns, r->file, G, "G", r->err));
     if (bus->G_ns < 0)
         return conf_error(r->file, G, r->err, HALLEY_EINVAL,
                           "G must not be negative, is %g", bus->G_ns);
-    bus->L_ns = (uint64_t)L;
-    bus->o_ns = (uint64_t)o;
-    bus->g_ns = (uint64_t)g;
+    bus->G_ns = (double)(float)bus->G_ns;
+    bus->L_ns = (uint64_t)(float)L;
+    bus->o_ns = (uint64_t)(float)o;
+    bus->g_ns = (uint64_t)(float)g;
     return HALLEY_OK;
 }
 

@@ -60,7 +60,8 @@ typedef enum cluster_coll {
 } cluster_coll;
 
 typedef struct cluster_coll_impl {
-    uint32_t n; /* entries of the list; 0 = not given */
+    uint32_t n;        /* entries of the list, to the first flat one; 0 = not given */
+    uint32_t n_listed; /* all entries; ASTRA-sim's rules ask whether there is just one */
     cluster_impl dims[CLUSTER_MAX_DIMS];
     const char *custom; /* prefix of traces that are the algorithm, or NULL */
 } cluster_coll_impl;

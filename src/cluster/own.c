@@ -489,11 +489,15 @@ static halley_status read_impls(const reader *r, const conf_node *list,
                 "halving-doubling, double-binary-tree, flat-ring, "
                 "flat-direct, flat-halving-doubling",
                 STR_ARG(item->text));
-        to->n = i + 1;
-        if (to->dims[i].flat)
-            return HALLEY_OK;
+        const bool ended = i > 0 && to->dims[to->n - 1].flat;
+        if (ended && !r->c->astra)
+            return conf_error(r->file, item, r->err, HALLEY_EINVAL,
+                              "the algorithm before it is flat, over all NPUs, and ends "
+                              "the list");
+        to->n = ended ? to->n : i + 1;
     }
-    if (to->n < r->c->n_dims && !r->c->astra)
+    to->n_listed = list->n;
+    if (to->n < r->c->n_dims && !r->c->astra && !to->dims[to->n - 1].flat)
         return conf_error(r->file, list, r->err, HALLEY_EINVAL,
                           "%u algorithms for %u dimensions; name one for each", to->n,
                           r->c->n_dims);
@@ -597,7 +601,7 @@ static halley_status read_lists(const reader *r, const raw_system *raw)
     cluster_system *s = &r->c->system;
     static const cluster_impl ring = {.algo = CLUSTER_ALGO_RING};
     for (uint32_t i = 0; i < CLUSTER_N_COLLS; i++) {
-        s->colls[i].n = r->c->astra ? 0 : r->c->n_dims;
+        s->colls[i].n = s->colls[i].n_listed = r->c->astra ? 0 : r->c->n_dims;
         for (uint32_t d = 0; d < r->c->n_dims; d++)
             s->colls[i].dims[d] = ring;
         const conf_node *list = raw->colls[i] != NULL ? raw->colls[i] : raw->algorithms;

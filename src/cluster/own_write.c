@@ -88,7 +88,7 @@ static void add_algorithms(strbuf *b, const cluster_system *s)
         if (s->colls[i].n == 0)
             continue;
         strbuf_printf(b, "  %s: [", cluster_coll_names[i]);
-        for (uint32_t d = 0; d < s->colls[i].n; d++) {
+        for (uint32_t d = 0; d < s->colls[i].n_listed; d++) {
             strbuf_add(b, d == 0 ? STR("") : STR(", "));
             cluster_impl_print(b, &s->colls[i].dims[d]);
         }

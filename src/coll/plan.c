@@ -222,6 +222,16 @@ static uint64_t out_bytes(const coll_phase *p)
     return p->coll == CLUSTER_ALL_GATHER ? p->data_bytes * p->n : p->data_bytes;
 }
 
+/* Fewer bytes than members, or halving-doubling of less than twice that: it halves an odd
+ * byte before it doubles it again. */
+static bool sends_nothing(const coll_phase *p)
+{
+    for (uint32_t k = 0; p->bytes != NULL && k < p->n_sends; k++)
+        if (p->bytes[k] == 0)
+            return true;
+    return p->bytes == NULL && p->message_bytes == 0;
+}
+
 halley_status coll_plan_new(coll_plan **out, const coll_request *request, arena *memory,
                             halley_error *err)
 {
@@ -247,6 +257,11 @@ halley_status coll_plan_new(coll_plan **out, const coll_request *request, arena 
                           .root_is_first = request->trees >> i & 1,
                           .first_step = (uint32_t)step};
         TRY(fillers[o->algo](p, &request->impls[o->level], request->local, memory, err));
+        if (request->no_empty && sends_nothing(p))
+            return error_set(err, HALLEY_EINVAL,
+                             "a chunk of %llu bytes among %u members comes to a message "
+                             "of no bytes, where ASTRA-sim aborts",
+                             (unsigned long long)p->data_bytes, p->n);
         p->n_silent = p->window;
         p->out_bytes = bytes = out_bytes(p);
         /* A ring's messages arrive in the order they were sent: one step stands for all.

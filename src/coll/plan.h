@@ -83,6 +83,7 @@ typedef struct coll_request {
     bool hierarchical;          /* all-reduce: RS up, AR at the last, AG down */
     const uint32_t *in_network; /* by dimension: what its switch does; NULL = nothing */
     bool broadcast;             /* the collective stands for a broadcast */
+    bool no_empty;              /* messages of no bytes are an error */
     uint32_t directions;        /* bit p: phase p goes down */
     uint32_t trees; /* bit p: phase p takes the tree with the root at the first */
 } coll_request;

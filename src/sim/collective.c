@@ -226,6 +226,10 @@ static void choose_queues(sim *s, sim_job *j, uint32_t stream)
         if (o->algo == CLUSTER_ALGO_TREE)
             r->trees |= (uint32_t)next_tree(s, j, o, stream) << i;
     }
+    if (s->by_key) { /* members with other directions must find the same plan */
+        j->directions = r->directions;
+        r->directions = 0;
+    }
 }
 
 static uint32_t next_stream(sim *s, const sim_job *j)
@@ -293,6 +297,7 @@ static bool read_job(sim *s, sim_job *j)
     r->order = COLL_IN_ORDER;
     r->involved = n->a == 0 ? n->b : UINT32_MAX;
     r->hierarchical = s->system->hierarchical;
+    r->no_empty = s->cluster->astra;
     if (n->a != 0 && !read_group(s, j))
         return false;
     if (s->system->no_policy) {
@@ -362,7 +367,7 @@ static bool choose_impls(sim *s, sim_job *j)
     r->n_impls = impl->n;
     if (r->local) {
         r->n_impls = 1;
-        if (impl->n > 1)
+        if (impl->n_listed > 1)
             j->impls[0] = (cluster_impl){.algo = CLUSTER_ALGO_RING};
     }
     return true;

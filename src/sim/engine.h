@@ -155,7 +155,10 @@ typedef struct sim_member {
     uint32_t to;             /* ring: receiver */
     uint32_t sent, created, ready;
     uint32_t cycle; /* packets left of this cycle */
-    uint64_t delay; /* ring, contention-free: of a message */
+    union {
+        uint64_t delay;      /* ring, contention-free: of a message */
+        uint32_t directions; /* when s->by_key: bit p = its phase p goes down */
+    };
 } sim_member;
 
 typedef struct sim_queue {               /* of one NPU and dimension */
@@ -286,6 +289,10 @@ typedef struct sim {
     map64 traffic_by_key; /* type, collective, group -> row */
     arena memory_of_run;
     uint64_t n_events;
+    /* ASTRA-sim's rules, several queues, groups: an NPU's queues, and so the directions
+     * of its rings, follow from all it has begun, and members of a collective may differ.
+     * Then every message goes by the general rule of match.c. */
+    bool by_key;
     uint64_t stop; /* ticks at which the run ends; UINT64_MAX = never */
     bool stopped;
     uint64_t n_nodes, n_ended; /* over all ranks */

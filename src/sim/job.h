@@ -16,6 +16,7 @@ typedef struct sim_job {
     coll_outline outlines[COLL_MAX_PHASES];
     uint32_t n_phases;
     uint32_t queues[COLL_MAX_PHASES];
+    uint32_t directions; /* its own, when s->by_key */
     cluster_impl impls[CLUSTER_MAX_DIMS];
     uint32_t sizes[CLUSTER_MAX_DIMS];
     uint32_t in_network[CLUSTER_MAX_DIMS];

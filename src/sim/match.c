@@ -147,6 +147,14 @@ void sim_message_arrived(sim *s, uint32_t transfer)
 static uint32_t hold(sim *s, const sim_handshake *what)
 {
     sim_match *m = &s->match;
+    if (s->cluster->astra && what->bytes > INT32_MAX) {
+        sim_fail(s, error_set(s->err, HALLEY_EINVAL,
+                              "rank %u sends rank %u %llu bytes; with "
+                              "--rendezvous-protocol ASTRA-sim counts them in 32 bits, "
+                              "up to 2147483647",
+                              what->from, what->to, (unsigned long long)what->bytes));
+        return SIM_NONE;
+    }
     uint32_t id = m->free_handshake;
     if (id != SIM_NONE) {
         m->free_handshake = m->handshakes.at[id].next_free;

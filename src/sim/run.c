@@ -173,6 +173,14 @@ static halley_status init_rank(sim *s, sim_rank *r)
     return HALLEY_OK;
 }
 
+static bool has_small_group(const halley_cluster *c)
+{
+    for (uint32_t i = 0; i < c->n_groups; i++)
+        if (c->groups[i].n < c->n_npus)
+            return true;
+    return false;
+}
+
 static halley_status set_up(sim *s, const halley_trace_set *traces,
                             const halley_sim_opts *opts)
 {
@@ -204,6 +212,7 @@ static halley_status set_up(sim *s, const halley_trace_set *traces,
     s->endpoint = s->system->endpoint_ns * s->ticks_per_ns;
     s->group_endpoint = s->system->group_endpoint_ns * s->ticks_per_ns;
     TRY(compile_programs(s, traces));
+    s->by_key = c->astra && s->system->queues > 1 && has_small_group(c);
     TRY(sim_calls_init(s));
     TRY(sim_streams_init(s));
     TRY(sim_bus_init(s));

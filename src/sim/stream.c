@@ -358,6 +358,8 @@ bool sim_stream_join(sim *s, sim_job *j, const sim_plan *plan, uint32_t stream,
     m->npu = j->rank;
     m->dataset = dataset;
     m->joined = true;
+    if (s->by_key)
+        m->directions = j->directions;
     for (uint32_t i = 0; i < plan->plan->n_phases; i++)
         sim_member_queues(m)[i] = j->queues[i];
     sim_queue *q = queue_of(s, m);

@@ -79,7 +79,7 @@ void sim_phase_start(sim *s, uint32_t op, uint32_t member)
         sim_tree_start(s, op, member);
         return;
     }
-    if (p->algo == CLUSTER_ALGO_RING) {
+    if (p->algo == CLUSTER_ALGO_RING && !s->by_key) {
         const sim_op *o = &s->streams.ops.at[op];
         m->to = coll_packet_to(p, member, 0);
         const uint32_t to = sim_member_rank(s, o, m->to);
@@ -193,10 +193,16 @@ static uint64_t packet_bytes(const sim *s, const sim_member *m, const coll_phase
 
 /* Rendezvous, and the cases in which two members do not agree on who meets whom, go by
  * the general rule of match.c. */
-static void send_by_key(sim *s, uint32_t op, uint32_t member, uint32_t to, uint32_t from,
-                        uint64_t bytes)
+static void send_by_key(sim *s, uint32_t op, uint32_t member, uint32_t k)
 {
     const sim_op *o = &s->streams.ops.at[op];
+    const sim_member *m = sim_member_get(s, op, member);
+    coll_phase p = o->plan->phases[m->phase];
+    if (s->by_key)
+        p.down = m->directions >> m->phase & 1;
+    const uint32_t to = coll_packet_to(&p, member, k);
+    const uint32_t from = coll_packet_from(&p, member, k);
+    const uint64_t bytes = coll_packet_bytes(&p, k);
     const uint32_t self = sim_member_rank(s, o, member);
     const uint32_t to_rank = sim_member_rank(s, o, to);
     const uint32_t from_rank = sim_member_rank(s, o, from);
@@ -232,9 +238,8 @@ static bool try_send(sim *s, uint32_t op, uint32_t member, sim_member *m,
                     sim_what(SIM_ARRIVE, op, member, p->first_step + COLL_SWITCH_CAME));
         return true;
     }
-    if (s->system->rendezvous) {
-        send_by_key(s, op, member, coll_packet_to(p, member, k),
-                    coll_packet_from(p, member, k), coll_packet_bytes(p, k));
+    if (s->system->rendezvous || s->by_key) {
+        send_by_key(s, op, member, k);
         return true;
     }
     bool early;

@@ -23,7 +23,7 @@ static void await(sim *s, uint32_t op, uint32_t member, uint32_t from, uint32_t 
     const sim_op *o = &s->streams.ops.at[op];
     const coll_phase *p = phase_of(s, op, m);
     const uint64_t received = sim_what(SIM_RECEIVED, op, member, 0);
-    if (s->system->rendezvous) {
+    if (s->system->rendezvous || s->by_key) {
         sim_message_recv(s, sim_member_rank(s, o, who), m->npu, sim_op_tag(s, o),
                          p->message_bytes, received);
         return;
@@ -44,7 +44,7 @@ static void send(sim *s, uint32_t op, uint32_t member, uint32_t to)
     const sim_op *o = &s->streams.ops.at[op];
     const coll_phase *p = phase_of(s, op, m);
     const uint32_t rank = sim_member_rank(s, o, to);
-    if (s->system->rendezvous) {
+    if (s->system->rendezvous || s->by_key) {
         sim_message_send(s, m->npu, rank, sim_op_tag(s, o), p->message_bytes,
                          SIM_NOTHING);
         return;
