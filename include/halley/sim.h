@@ -51,6 +51,9 @@ typedef struct halley_rank_result {
         overlap;   /* gpu + comm - wall when both exist, else 0 (ASTRA-sim's measure) */
     uint64_t busy; /* time in which at least one node was running */
     uint64_t bare_comm; /* time in which communication ran and the GPU did not compute */
+    /* the NPU's own memory, when the trace says what lies in it */
+    bool has_local;
+    uint64_t local_peak_bytes;
     /* roofline: shares and FLOP/B, weighted by time */
     double compute_bound, compute_use, memory_use, intensity;
 } halley_rank_result;
@@ -100,6 +103,14 @@ typedef struct halley_node_times {
 } halley_node_times;
 halley_node_times halley_result_node(const halley_result *result, uint32_t rank,
                                      uint32_t node);
+
+/* From `at` on, so many bytes lie in the NPU's own memory. */
+typedef struct halley_memory_level {
+    uint64_t at, bytes;
+} halley_memory_level;
+/* With `record`: the levels of a rank's memory, by time; their number. *out is lent. */
+size_t halley_result_memory(const halley_memory_level **out, const halley_result *result,
+                            uint32_t rank);
 
 /* Why a step of the critical path began when it did. */
 typedef enum halley_why {

@@ -20,7 +20,7 @@ typedef struct sim_options {
     uint32_t model, queues;
     double injection, comm_scale, compute_scale;
     bool astra_output, per_rank, explain, replay;
-    const char *per_node, *timeline, *heat;
+    const char *per_node, *timeline, *heat, *memory_out;
     double stop_at;
     cli_output output;
 } sim_options;
@@ -134,6 +134,11 @@ static const cli_option options[] = {
      .metavar = "FILE",
      .offset = offsetof(sim_options, heat),
      .doc = "write how busy links were over time, as CSV or (FILE.svg) a picture"},
+    {.name = "memory",
+     .kind = CLI_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, memory_out),
+     .doc = "write how full the NPUs' memories were over time, as CSV"},
     {.name = "explain",
      .kind = CLI_FLAG,
      .offset = offsetof(sim_options, explain),
@@ -160,6 +165,8 @@ static halley_status write_result(cli_call *call, const halley_result *result,
         TRY(report_sim_nodes(result, traces, o->per_node, err));
     if (o->heat != NULL)
         TRY(report_sim_heat(result, o->heat, err));
+    if (o->memory_out != NULL)
+        TRY(report_sim_memory(result, o->memory_out, err));
     if (o->timeline != NULL)
         TRY(report_sim_timeline(result, traces, o->timeline, err));
     if (o->astra_output) {
@@ -204,7 +211,8 @@ static halley_status simulate(cli_call *call, const halley_cluster *cluster,
         .progress_context = line,
         .network = halley_cluster_has_link_queues(cluster) ? HALLEY_NETWORK_LINKS
                                                            : HALLEY_NETWORK_FREE,
-        .record = o->per_node != NULL || o->timeline != NULL || o->explain,
+        .record = o->per_node != NULL || o->timeline != NULL || o->explain ||
+                  o->memory_out != NULL,
     };
     halley_result *result;
     halley_status status = halley_sim_run(&result, traces, cluster, &opts, err);

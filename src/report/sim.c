@@ -70,14 +70,13 @@ static uint64_t last_finish(const halley_result *result)
 }
 
 typedef struct spread {
-    double mean, least, most; /* seconds */
-    uint32_t at;              /* the rank with the most */
+    double mean, least, most;
+    uint32_t at; /* the rank with the most */
 } spread;
 
-static spread measure_all(const halley_result *result, measure *of)
+static spread measure_all(const halley_result *result, measure *of, double per_s)
 {
     const uint32_t n = halley_result_ranks(result);
-    const double per_s = halley_result_ticks_per_s(result);
     const uint64_t end = last_finish(result);
     spread s = {0};
     for (uint32_t i = 0; i < n; i++) {
@@ -105,7 +104,8 @@ static report_table *time_table(const halley_result *result, bool keys)
 {
     report_table *t = report_table_new(time_columns, 5);
     for (int i = 0; t != NULL && i < N_MEASURES; i++) {
-        const spread s = measure_all(result, measures[i].of);
+        const spread s =
+            measure_all(result, measures[i].of, halley_result_ticks_per_s(result));
         if (!measures[i].always && s.most == 0)
             continue;
         report_table_words(t, str_from(keys ? measures[i].key : measures[i].title));
@@ -114,6 +114,35 @@ static report_table *time_table(const halley_result *result, bool keys)
         report_table_number(t, s.most);
         report_table_count(t, s.at);
     }
+    return t;
+}
+
+static uint64_t local_peak(const halley_rank_result *r, uint64_t end)
+{
+    (void)end;
+    return r->local_peak_bytes;
+}
+
+static const report_column memory_columns[] = {
+    {"Memory of the NPU", "what", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Mean", "mean_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
+    {"Least", "least_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
+    {"Most", "most_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
+    {"On rank", "most_rank", REPORT_COUNT, UNITS_COUNT, 0},
+};
+
+/* Empty when no trace says what lies in memory. */
+static report_table *memory_table(const halley_result *result)
+{
+    report_table *t = report_table_new(memory_columns, 5);
+    const spread s = measure_all(result, local_peak, 1);
+    if (t == NULL || s.most == 0)
+        return t;
+    report_table_words(t, STR("peak"));
+    report_table_number(t, s.mean);
+    report_table_number(t, s.least);
+    report_table_number(t, s.most);
+    report_table_count(t, s.at);
     return t;
 }
 
@@ -229,18 +258,20 @@ static const report_column rank_columns[] = {
     {"Remote memory", "memory_s", REPORT_QUANTITY, UNITS_TIME, 0},
     {"CPU", "cpu_s", REPORT_QUANTITY, UNITS_TIME, 0},
     {"Idle", "idle_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"NPU memory", "npu_memory_peak_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
 };
 
 static report_table *rank_table(const halley_result *result)
 {
     const double per_s = halley_result_ticks_per_s(result);
     const uint64_t end = last_finish(result);
-    report_table *t = report_table_new(rank_columns, N_MEASURES + 1);
+    report_table *t = report_table_new(rank_columns, N_MEASURES + 2);
     for (uint32_t i = 0; t != NULL && i < halley_result_ranks(result); i++) {
         const halley_rank_result r = halley_result_rank(result, i);
         report_table_count(t, i);
         for (int k = 0; k < N_MEASURES; k++)
             report_table_number(t, (double)measures[k].of(&r, end) / per_s);
+        report_table_number(t, (double)r.local_peak_bytes);
     }
     return t;
 }
@@ -265,6 +296,10 @@ halley_status report_sim_text(const halley_result *result, FILE *to, halley_erro
             units_format(time, sizeof time, seconds, UNITS_TIME),
             halley_result_ranks(result));
     TRY(write_table(time_table(result, false), REPORT_TEXT, to, err));
+    if (measure_all(result, local_peak, 1).most > 0) {
+        fputc('\n', to);
+        TRY(write_table(memory_table(result), REPORT_TEXT, to, err));
+    }
     if (halley_result_traffic_count(result) == 0)
         return HALLEY_OK;
     fputc('\n', to);
@@ -280,9 +315,11 @@ halley_status report_sim_ranks(const halley_result *result, FILE *to, halley_err
 
 halley_status report_sim_json(const halley_result *result, FILE *to, halley_error *err)
 {
-    report_table *tables[] = {time_table(result, true), traffic_table(result, true),
-                              dim_table(result), rank_table(result)};
-    static const char *const names[] = {"per_rank", "communication", "network", "ranks"};
+    report_table *tables[] = {time_table(result, true), memory_table(result),
+                              traffic_table(result, true), dim_table(result),
+                              rank_table(result)};
+    static const char *const names[] = {"per_rank", "npu_memory", "communication",
+                                        "network", "ranks"};
     bool room = true;
     report_json j;
     report_json_init(&j, to);
@@ -291,7 +328,7 @@ halley_status report_sim_json(const halley_result *result, FILE *to, halley_erro
                        (double)last_finish(result) / halley_result_ticks_per_s(result));
     report_json_u64(&j, "n_ranks", halley_result_ranks(result));
     report_json_u64(&j, "events", halley_result_events(result));
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         room = room && tables[i] != NULL;
         if (room)
             report_table_json(tables[i], &j, names[i]);

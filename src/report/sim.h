@@ -31,10 +31,15 @@ halley_status report_sim_heat(const halley_result *result, const char *path,
 halley_status report_sim_nodes(const halley_result *result,
                                const halley_trace_set *traces, const char *path,
                                halley_error *err);
+/* How full the NPUs' memories were over time: a row a change, as CSV; needs a result with
+ * recorded nodes. */
+halley_status report_sim_memory(const halley_result *result, const char *path,
+                                halley_error *err);
 /*
- * A track for every rank and kind of work (or recorded thread and stream), flows from
- * sends to receives, and, where the traces say when nodes ran, that beside it; JSON in
- * the form of Chrome's trace events. Needs a result with recorded nodes.
+ * A track for every rank and kind of work (or recorded thread and stream), and a further
+ * one for what would overlap in it; flows from sends to receives, a counter of the NPU's
+ * memory, and, where the traces say when nodes ran, that beside it; JSON in the form of
+ * Chrome's trace events. Needs a result with recorded nodes.
  */
 halley_status report_sim_timeline(const halley_result *result,
                                   const halley_trace_set *traces, const char *path,

@@ -1,10 +1,12 @@
 /*
  * report/timeline.c - every node of a run: as CSV rows, and as Chrome trace events. In
  * the timeline a process is a rank and a thread a kind of work, or the thread or stream
- * that was recorded; a send and the receive that it meets are joined by a flow. Which
- * receive that is follows from counting: the k-th send of a key (tag, sender, receiver,
- * bytes) meets the k-th receive of it. Recorded times, where there are any, become
- * processes of their own behind those of the run.
+ * that was recorded, and for collectives the group; nodes that would overlap in it stand
+ * in further threads, for slices of one thread must not. A counter shows the NPU's
+ * memory. A send and the receive that it meets are joined by a flow. Which receive that
+ * is follows from counting: the k-th send of a key (tag, sender, receiver, bytes) meets
+ * the k-th receive of it. Recorded times, where there are any, become processes of their
+ * own behind those of the run.
  */
 #include "base/array.h"
 #include "base/file.h"
@@ -17,6 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One row of a rank's timeline; rows of the same work are linked. */
+typedef struct lane {
+    uint64_t until; /* it is taken until then */
+    uint32_t next;
+} lane;
+
 /* A writer of one file. */
 typedef struct writer {
     const halley_result *result;
@@ -25,8 +33,9 @@ typedef struct writer {
     strbuf text;           /* one row at a time */
     double per_s, per_us;  /* ticks */
     map64 sends, receives; /* by key: how many so far */
-    map64 named;           /* rows that have their name */
     uint32_t *order;       /* nodes of one rank by begin */
+    ARRAY(lane) lanes;     /* of one rank */
+    map64 first_lanes;     /* by track and group: the first of its lanes */
     bool first, no_memory;
 } writer;
 
@@ -85,51 +94,113 @@ static void begin_event(writer *w)
     w->first = false;
 }
 
-static void flow_event(writer *w, uint32_t rank, uint32_t node,
+/* The group of a collective; "" for the world and for what is no collective. */
+static str group_of(const halley_trace *t, uint32_t node)
+{
+    halley_attr attr;
+    if (halley_node_type_of(t, node) != HALLEY_NODE_COLL ||
+        !halley_node_find_attr(&attr, t, node, "pg_name") ||
+        attr.kind != HALLEY_ATTR_STRING)
+        return STR("");
+    const str name = {attr.bytes.at, attr.bytes.n};
+    return str_eq(name, STR("0")) ? STR("") : name;
+}
+
+/* A new row of a rank, named for its work and its number among those of that work. */
+static uint32_t new_lane(writer *w, uint32_t rank, uint64_t track, str group,
+                         uint32_t number)
+{
+    strbuf name = {0};
+    if (!array_push(&w->lanes, (lane){0, UINT32_MAX})) {
+        w->no_memory = true;
+        return UINT32_MAX;
+    }
+    const uint32_t id = (uint32_t)w->lanes.n - 1;
+    tracks_name(&name, track);
+    if (group.n > 0)
+        strbuf_printf(&name, ", group %.*s", STR_ARG(group));
+    if (number > 1)
+        strbuf_printf(&name, " (%u)", number);
+    begin_event(w);
+    tracks_add_name(&w->text, rank, id, "thread_name", strbuf_str(&name));
+    w->no_memory = w->no_memory || name.failed;
+    strbuf_fini(&name);
+    begin_event(w);
+    strbuf_printf(&w->text,
+                  "{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"thread_sort_index\","
+                  "\"args\":{\"sort_index\":%" PRIu64 "}}",
+                  rank, id, track);
+    return id;
+}
+
+/* The row in which a node stands; nodes come by their begin. */
+static uint32_t lane_of(writer *w, uint32_t rank, uint32_t node,
+                        const halley_node_times *times)
+{
+    const halley_trace *t = halley_trace_set_get(w->traces, rank);
+    const uint64_t track = tracks_of(t, node);
+    const str group = group_of(t, node);
+    const uint64_t key = hash_bytes(group.at, group.n, track + 1);
+    uint32_t id = map64_find(&w->first_lanes, key), number = 1;
+    if (id == HASH_NONE) {
+        id = new_lane(w, rank, track, group, number);
+        if (id == UINT32_MAX || !map64_set(&w->first_lanes, key, id))
+            w->no_memory = true;
+    }
+    while (id != UINT32_MAX && w->lanes.at[id].until > times->begin) {
+        number++;
+        if (w->lanes.at[id].next == UINT32_MAX) {
+            const uint32_t made = new_lane(w, rank, track, group, number);
+            w->lanes.at[id].next = made;
+        }
+        id = w->lanes.at[id].next;
+    }
+    if (id == UINT32_MAX)
+        return 0;
+    w->lanes.at[id].until = times->end;
+    return id;
+}
+
+static void flow_event(writer *w, uint32_t rank, uint32_t node, uint32_t tid,
                        const halley_node_times *times)
 {
+    /* A receive's arrow must end inside its slice. */
+    const uint64_t end = times->end > times->begin ? times->end - 1 : times->end;
     const halley_trace *t = halley_trace_set_get(w->traces, rank);
     const bool sends = halley_node_type_of(t, node) == HALLEY_NODE_SEND;
     begin_event(w);
     strbuf_printf(
         &w->text,
         "{\"ph\":\"%s\",\"name\":\"message\",\"cat\":\"message\",\"id\":%" PRIu64
-        ",\"pid\":%u,\"tid\":%" PRIu64 ",%s\"ts\":",
-        sends ? "s" : "f", flow_of(w, t, rank, node), rank, tracks_of(t, node),
+        ",\"pid\":%u,\"tid\":%u,%s\"ts\":",
+        sends ? "s" : "f", flow_of(w, t, rank, node), rank, tid,
         sends ? "" : "\"bp\":\"e\",");
-    strbuf_double(&w->text, (double)(sends ? times->begin : times->end) / w->per_us);
+    strbuf_double(&w->text, (double)(sends ? times->begin : end) / w->per_us);
     strbuf_add_char(&w->text, '}');
 }
 
-static void name_track(writer *w, uint32_t rank, uint64_t track)
-{
-    strbuf name = {0};
-    tracks_name(&name, track);
-    begin_event(w);
-    tracks_add_name(&w->text, rank, track, "thread_name", strbuf_str(&name));
-    w->no_memory |= name.failed;
-    strbuf_fini(&name);
-}
-
-static void name_new_track(writer *w, uint32_t rank, uint64_t track)
-{
-    uint32_t value = 0;
-    bool fresh = false;
-    if (!map64_put(&w->named, track << 21 | rank, &value, &fresh))
-        w->no_memory = true;
-    if (fresh)
-        name_track(w, rank, track);
-}
-
-static void name_tracks(writer *w, uint32_t rank)
+/* A rank's process, and its memory over time. */
+static void open_rank(writer *w, uint32_t rank)
 {
     char name[32];
+    const halley_memory_level *levels;
+    const size_t n = halley_result_memory(&levels, w->result, rank);
     snprintf(name, sizeof name, "rank %u", rank);
+    w->lanes.n = 0;
+    map64_fini(&w->first_lanes);
     begin_event(w);
     tracks_add_name(&w->text, rank, 0, "process_name", str_from(name));
-    for (int i = 0; i < TRACKS_N_KINDS; i++)
-        name_track(w, rank, (uint64_t)i);
     flush(w);
+    for (size_t i = 0; i < n; i++) {
+        begin_event(w);
+        strbuf_printf(&w->text,
+                      "{\"ph\":\"C\",\"pid\":%u,\"tid\":0,\"name\":\"NPU memory\","
+                      "\"args\":{\"bytes\":%" PRIu64 "},\"ts\":",
+                      rank, levels[i].bytes);
+        strbuf_double(&w->text, (double)levels[i].at / w->per_us);
+        strbuf_add_char(&w->text, '}');
+        flush(w);
+    }
 }
 
 static void timeline_row(writer *w, uint32_t rank, uint32_t node,
@@ -137,17 +208,16 @@ static void timeline_row(writer *w, uint32_t rank, uint32_t node,
 {
     const halley_trace *t = halley_trace_set_get(w->traces, rank);
     const uint32_t type = halley_node_type_of(t, node);
+    const uint32_t tid = lane_of(w, rank, node, times);
     const tracks_event event = {.pid = rank,
-                                .tid = tracks_of(t, node),
+                                .tid = tid,
                                 .start_us = (double)times->begin / w->per_us,
                                 .duration_us =
                                     (double)(times->end - times->begin) / w->per_us};
-    if (event.tid >= TRACKS_N_KINDS)
-        name_new_track(w, rank, event.tid);
     begin_event(w);
     tracks_add_node(&w->text, t, node, &event);
     if (type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV)
-        flow_event(w, rank, node, times);
+        flow_event(w, rank, node, tid, times);
     flush(w);
 }
 
@@ -209,7 +279,8 @@ static halley_status writer_close(writer *w, halley_error *err)
     strbuf_fini(&w->text);
     map64_fini(&w->sends);
     map64_fini(&w->receives);
-    map64_fini(&w->named);
+    map64_fini(&w->first_lanes);
+    array_fini(&w->lanes);
     free(w->order);
     if (!w->no_memory)
         return file_output_commit(w->to, err);
@@ -253,11 +324,38 @@ halley_status report_sim_timeline(const halley_result *result,
     TRY(writer_open(&w, result, traces, path, err));
     file_output_str(w.to, STR("{\"displayTimeUnit\":\"ns\",\"traceEvents\":["));
     for (uint32_t i = 0; i < halley_result_ranks(result); i++) {
-        name_tracks(&w, i);
+        open_rank(&w, i);
         write_rank(&w, i, timeline_row);
     }
     const halley_status status = write_recorded(&w, err);
     file_output_str(w.to, STR("\n]}\n"));
     w.no_memory |= status != HALLEY_OK;
     return writer_close(&w, err);
+}
+
+halley_status report_sim_memory(const halley_result *result, const char *path,
+                                halley_error *err)
+{
+    const double per_s = halley_result_ticks_per_s(result);
+    strbuf text = {0};
+    file_output *to;
+    TRY(file_output_open(&to, path, err));
+    file_output_str(to, STR("rank,time_s,bytes\n"));
+    for (uint32_t i = 0; i < halley_result_ranks(result); i++) {
+        const halley_memory_level *levels;
+        const size_t n = halley_result_memory(&levels, result, i);
+        for (size_t k = 0; k < n; k++) {
+            text.n = 0;
+            strbuf_printf(&text, "%u,", i);
+            strbuf_double(&text, (double)levels[k].at / per_s);
+            strbuf_printf(&text, ",%" PRIu64 "\n", levels[k].bytes);
+            file_output_str(to, strbuf_str(&text));
+        }
+    }
+    const bool failed = text.failed;
+    strbuf_fini(&text);
+    if (!failed)
+        return file_output_commit(to, err);
+    file_output_abort(to);
+    return error_nomem(err);
 }

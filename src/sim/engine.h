@@ -15,6 +15,7 @@
  *   match.c   messages between two ranks: k-th send meets k-th receive of equal key
  *   bus.c     the LogGP bus at an NPU's end of the network
  *   calls.c   calls of an NPU, grouped by time
+ *   local.c   how full the NPU's own memory is
  *   run.c     set-up and the loop;  result.c, traffic.c  what comes out of it
  *   wait.c    who waits for whom
  */
@@ -238,8 +239,19 @@ typedef struct sim_lanes {
     freeset open;            /* lanes that have room and somebody ready */
 } sim_lanes;
 
+/* local.c: the NPU's own memory. */
+typedef struct sim_local {
+    uint32_t *reads_left; /* by tensor; NULL = the trace names none */
+    uint64_t *there;      /* a bit for every tensor */
+    uint64_t bytes, peak_bytes;
+    uint64_t since; /* when `bytes` became what it is */
+    bool record;
+    ARRAY(halley_memory_level) levels;
+} sim_local;
+
 typedef struct sim_rank {
     const sim_program *program;
+    sim_local local;
     sim_lanes lanes;   /* native rules */
     uint32_t *waiting; /* by node: parents not done, or one of the marks above */
     freeset ready[SIM_N_SLOTS];
@@ -317,6 +329,12 @@ void sim_calls_run(sim *s, uint32_t npu);
 /* graph.c */
 void sim_rank_start(sim *s, uint32_t rank);
 void sim_node_ended(sim *s, uint32_t rank, uint32_t node);
+
+/* local.c: a node of a rank that has tensors begins, ends; the run is over. */
+halley_status sim_local_init(sim *s, sim_rank *r, bool record);
+void sim_local_begin(sim *s, sim_rank *r, uint32_t node);
+void sim_local_end(sim *s, sim_rank *r, uint32_t node);
+void sim_local_finish(sim *s, sim_rank *r);
 
 /* match.c */
 void sim_message_send(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t bytes,

@@ -59,6 +59,8 @@ static void note_begin(sim *s, sim_rank *r, const sim_node *n)
         sim_traffic_begin(s, n);
     if (r->begins != NULL)
         r->begins[n->trace_index] = s->queue.now;
+    if (r->local.reads_left != NULL)
+        sim_local_begin(s, r, (uint32_t)(n - r->program->nodes));
 }
 
 static void note_end(sim *s, sim_rank *r, const sim_node *n)
@@ -72,6 +74,8 @@ static void note_end(sim *s, sim_rank *r, const sim_node *n)
         sim_traffic_end(s, n);
     if (r->ends != NULL)
         r->ends[n->trace_index] = s->queue.now;
+    if (r->local.reads_left != NULL)
+        sim_local_end(s, r, (uint32_t)(n - r->program->nodes));
 }
 
 static bool is_native(const sim_rank *r)

@@ -510,6 +510,8 @@ static halley_status compile(compiler *c)
         p->nodes[p->n] = (sim_node){0};
         status = link_children(c);
     }
+    if (status == HALLEY_OK && (native || c->opts->cluster->system.track_memory))
+        status = sim_tensors_init(&p->tensors, p, c->err);
     free(c->place);
     free(c->mark);
     return status;
@@ -531,5 +533,6 @@ void sim_program_fini(sim_program *p)
     free(p->nodes);
     free(p->children);
     free(p->lanes);
+    sim_tensors_fini(&p->tensors);
     *p = (sim_program){0};
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "cluster/cluster.h"
 #include "halley/trace.h"
+#include "sim/tensors.h"
 
 /* What a node occupies while it runs: at most one node of a kind, but for FREE. */
 typedef enum sim_slot {
@@ -47,7 +48,7 @@ typedef struct sim_lane {
     uint32_t set;      /* a group's lane: number of its set of queues; else 0 */
 } sim_lane;
 
-typedef struct sim_program {
+struct sim_program {
     const halley_trace *trace;
     uint32_t n;
     sim_node *nodes;    /* n + 1: the last only ends the children */
@@ -57,7 +58,8 @@ typedef struct sim_program {
     /* Sums over the GPU's compute nodes, for the roofline's statistics. */
     uint64_t compute_bound_ticks, compute_ticks;
     double compute_use, memory_use, intensity; /* each times ticks */
-} sim_program;
+    sim_tensors tensors; /* in the NPU's own memory; native rules, or when tracked */
+};
 
 /* What the nodes' times and groups are read by. */
 typedef struct sim_program_opts {

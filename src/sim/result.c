@@ -42,6 +42,8 @@ static void read_rank(halley_rank_result *to, const sim_rank *r)
         .compute_use = p->compute_use / ticks,
         .memory_use = p->memory_use / ticks,
         .intensity = p->intensity / ticks,
+        .has_local = r->local.reads_left != NULL,
+        .local_peak_bytes = r->local.peak_bytes,
     };
     if (to->has_gpu && to->has_comm)
         to->overlap = to->gpu + to->comm - to->wall;
@@ -93,7 +95,8 @@ static halley_status fill(halley_result *r, sim *s)
     r->ranks = mem_array(s->n_npus, sizeof *r->ranks);
     r->nodes = mem_array_zero(s->n_npus, sizeof *r->nodes);
     r->n_nodes = mem_array(s->n_npus, sizeof *r->n_nodes);
-    if (r->ranks == NULL || r->nodes == NULL || r->n_nodes == NULL ||
+    r->levels = mem_array_zero(s->n_npus, sizeof *r->levels);
+    if (r->ranks == NULL || r->nodes == NULL || r->n_nodes == NULL || r->levels == NULL ||
         !array_reserve(&r->traffic, s->traffic.n))
         return error_nomem(s->err);
     for (size_t i = 0; i < s->traffic.n; i++)
@@ -105,6 +108,9 @@ static halley_status fill(halley_result *r, sim *s)
         r->nodes[i] = s->ranks[i].begins;
         r->n_nodes[i] = s->ranks[i].program->n;
         s->ranks[i].begins = NULL;
+        r->levels[i].at = s->ranks[i].local.levels.at;
+        r->levels[i].n = s->ranks[i].local.levels.n;
+        s->ranks[i].local.levels.at = NULL;
     }
     read_dims(r, s);
     r->heat = s->net.heat;
@@ -131,6 +137,9 @@ void halley_result_free(halley_result *result)
         return;
     for (uint32_t i = 0; result->nodes != NULL && i < result->n_ranks; i++)
         free(result->nodes[i]);
+    for (uint32_t i = 0; result->levels != NULL && i < result->n_ranks; i++)
+        free(result->levels[i].at);
+    free(result->levels);
     free(result->nodes);
     free(result->n_nodes);
     array_fini(&result->traffic);
@@ -215,6 +224,13 @@ halley_node_times halley_result_node(const halley_result *result, uint32_t rank,
     if (times == NULL || node >= result->n_nodes[rank] || times[node] == UINT64_MAX)
         return (halley_node_times){0};
     return (halley_node_times){times[node], times[result->n_nodes[rank] + node], true};
+}
+
+size_t halley_result_memory(const halley_memory_level **out, const halley_result *result,
+                            uint32_t rank)
+{
+    *out = result->levels[rank].at;
+    return result->levels[rank].n;
 }
 
 uint32_t halley_result_bins(const halley_result *result)

@@ -18,6 +18,10 @@ struct halley_result {
     net_heat heat;     /* by dimension, NPU */
     uint64_t **nodes;  /* by rank: begins, ends, links; NULL when not recorded */
     uint32_t *n_nodes; /* by rank */
+    struct sim_levels {
+        halley_memory_level *at;
+        size_t n;
+    } * levels; /* by rank: of the NPU's own memory; none when not recorded */
 };
 
 #endif

@@ -219,6 +219,7 @@ static halley_status set_up(sim *s, const halley_trace_set *traces,
     TRY(sim_custom_init(s));
     for (uint32_t i = 0; i < s->n_npus; i++) {
         TRY(init_rank(s, &s->ranks[i]));
+        TRY(sim_local_init(s, &s->ranks[i], opts->record));
         s->n_nodes += s->ranks[i].program->n;
     }
     for (uint32_t i = 0; opts->record && i < s->n_npus; i++)
@@ -274,10 +275,19 @@ static void stop_here(sim *s)
             continue;
         r->finish = r->wall = s->queue.now;
         s->finishers[s->n_finished++] = i;
+        for (uint32_t k = 0; r->begins != NULL && k < r->program->n; k++)
+            if (r->begins[k] != UINT64_MAX && r->ends[k] == UINT64_MAX)
+                r->ends[k] = s->queue.now;
         for (int k = 0; k < SIM_N_BUSY; k++)
             if (r->spans[k].n_active > 0)
                 r->spans[k].total += s->queue.now - r->spans[k].since;
     }
+}
+
+static void free_records(sim_rank *r)
+{
+    free(r->begins);
+    array_fini(&r->local.levels);
 }
 
 static void tear_down(sim *s)
@@ -294,7 +304,7 @@ static void tear_down(sim *s)
         sim_program_fini(&s->programs[i]);
     free(s->programs);
     for (uint32_t i = 0; s->ranks != NULL && i < s->n_npus; i++)
-        free(s->ranks[i].begins);
+        free_records(&s->ranks[i]);
     free(s->ranks);
     free(s->finishers);
     array_fini(&s->freed);
@@ -327,8 +337,11 @@ halley_status halley_sim_run(halley_result **out, const halley_trace_set *traces
         stop_here(&s);
     else if (status == HALLEY_OK)
         status = sim_explain_wait(&s);
+    for (uint32_t i = 0; status == HALLEY_OK && i < s.n_npus; i++)
+        if (s.ranks[i].local.reads_left != NULL)
+            sim_local_finish(&s, &s.ranks[i]);
     if (status == HALLEY_OK)
-        status = sim_result_new(out, &s);
+        status = s.status == HALLEY_OK ? sim_result_new(out, &s) : s.status;
     tear_down(&s);
     return status;
 }

@@ -56,6 +56,7 @@ $ halley sim --json --workload-configuration=pp --system-configuration=$DATA/sim
 >     {"what": "exposed_comm_s", "mean_s": 0.0007051627499999999, "least_s": 0.000380124, "most_s": 0.001020186, "most_rank": 0},
 >     {"what": "idle_s", "mean_s": 0.00031502325, "least_s": 0, "most_s": 0.000640062, "most_rank": 3}
 >   ],
+>   "npu_memory": [],
 >   "communication": [
 >     {"kind": "RECEIVE", "group": "", "members": 4, "nodes": 24, "bytes_per_node": 1048576, "time_per_node_s": 0.00011502325},
 >     {"kind": "SEND", "group": "", "members": 4, "nodes": 24, "bytes_per_node": 1048576, "time_per_node_s": 2.0031e-05}
@@ -64,19 +65,19 @@ $ halley sim --json --workload-configuration=pp --system-configuration=$DATA/sim
 >     {"dimension": 0, "topology": "Ring", "npus": 4, "bandwidth_Bps": 53687091200, "messages": 24, "bytes": 25165824, "use": 0.05278273982450119}
 >   ],
 >   "ranks": [
->     {"rank": 0, "finish_s": 0.002220186, "compute_s": 0.0012, "comm_s": 0.001080279, "exposed_comm_s": 0.001020186, "memory_s": 0, "cpu_s": 0, "idle_s": 0},
->     {"rank": 1, "finish_s": 0.002020186, "compute_s": 0.0012, "comm_s": 0.000940372, "exposed_comm_s": 0.000820186, "memory_s": 0, "cpu_s": 0, "idle_s": 0.0002},
->     {"rank": 2, "finish_s": 0.001800155, "compute_s": 0.0012, "comm_s": 0.000720341, "exposed_comm_s": 0.000600155, "memory_s": 0, "cpu_s": 0, "idle_s": 0.000420031},
->     {"rank": 3, "finish_s": 0.001580124, "compute_s": 0.0012, "comm_s": 0.000440217, "exposed_comm_s": 0.000380124, "memory_s": 0, "cpu_s": 0, "idle_s": 0.000640062}
+>     {"rank": 0, "finish_s": 0.002220186, "compute_s": 0.0012, "comm_s": 0.001080279, "exposed_comm_s": 0.001020186, "memory_s": 0, "cpu_s": 0, "idle_s": 0, "npu_memory_peak_bytes": 0},
+>     {"rank": 1, "finish_s": 0.002020186, "compute_s": 0.0012, "comm_s": 0.000940372, "exposed_comm_s": 0.000820186, "memory_s": 0, "cpu_s": 0, "idle_s": 0.0002, "npu_memory_peak_bytes": 0},
+>     {"rank": 2, "finish_s": 0.001800155, "compute_s": 0.0012, "comm_s": 0.000720341, "exposed_comm_s": 0.000600155, "memory_s": 0, "cpu_s": 0, "idle_s": 0.000420031, "npu_memory_peak_bytes": 0},
+>     {"rank": 3, "finish_s": 0.001580124, "compute_s": 0.0012, "comm_s": 0.000440217, "exposed_comm_s": 0.000380124, "memory_s": 0, "cpu_s": 0, "idle_s": 0.000640062, "npu_memory_peak_bytes": 0}
 >   ],
 >   "warnings": []
 > }
 $ halley sim --per-rank --per-node nodes.csv --timeline line.json --workload-configuration=pp --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml
-> rank,finish_s,compute_s,comm_s,exposed_comm_s,memory_s,cpu_s,idle_s
-> 0,0.002220186,0.0012,0.001080279,0.001020186,0,0,0
-> 1,0.002020186,0.0012,0.000940372,0.000820186,0,0,0.0002
-> 2,0.001800155,0.0012,0.000720341,0.000600155,0,0,0.000420031
-> 3,0.001580124,0.0012,0.000440217,0.000380124,0,0,0.000640062
+> rank,finish_s,compute_s,comm_s,exposed_comm_s,memory_s,cpu_s,idle_s,npu_memory_peak_bytes
+> 0,0.002220186,0.0012,0.001080279,0.001020186,0,0,0,0
+> 1,0.002020186,0.0012,0.000940372,0.000820186,0,0,0.0002,0
+> 2,0.001800155,0.0012,0.000720341,0.000600155,0,0,0.000420031,0
+> 3,0.001580124,0.0012,0.000440217,0.000380124,0,0,0.000640062,0
 $ head -3 nodes.csv
 > rank,node,name,type,track,bytes,begin_s,end_s
 > 0,0,FORWARD 0,COMP_NODE,GPU,10000000,0,0.0001
@@ -192,15 +193,47 @@ $ halley sim pp -c c.yaml --explain
 > 2.61 ms  21.5 us     0    14  RECV 1 to 0  message  the message was sent then
 > 2.63 ms   200 us     0    15  BACKWARD 3   compute  depends on the step before
 
+## how full the NPU's memory was: peak, over time, and as a counter of the timeline
+$ printf '{"nodes":[{"id":1,"name":"a","type":"COMP_NODE","durationMicros":5,"attr":[{"name":"alloc_bytes","int64Val":3000000}]},{"id":2,"name":"b","type":"COMP_NODE","durationMicros":5,"dataDeps":[1],"attr":[{"name":"free_bytes","int64Val":1000000}]}]}' > m.0.json
+$ printf 'network: [{topology: ring, size: 1, bandwidth: 50 GB/s}]\n' > c.yaml
+$ halley sim m -c c.yaml --memory level.csv --timeline line.json; cat level.csv; grep '"C"' line.json
+> 10.0 us on 1 ranks
+>
+> Per rank                    Mean    Least     Most  On rank
+> Finish                   10.0 us  10.0 us  10.0 us        0
+> GPU compute              10.0 us  10.0 us  10.0 us        0
+> Communication                0 s      0 s      0 s        0
+>   not hidden by compute      0 s      0 s      0 s        0
+> Idle                         0 s      0 s      0 s        0
+>
+> Memory of the NPU     Mean    Least     Most  On rank
+> peak               3.00 MB  3.00 MB  3.00 MB        0
+> rank,time_s,bytes
+> 0,0,3000000
+> 0,1e-05,2000000
+> {"ph":"C","pid":0,"tid":0,"name":"NPU memory","args":{"bytes":3000000},"ts":0},
+> {"ph":"C","pid":0,"tid":0,"name":"NPU memory","args":{"bytes":2000000},"ts":10},
+$ halley sim m -c c.yaml --per-rank
+> rank,finish_s,compute_s,comm_s,exposed_comm_s,memory_s,cpu_s,idle_s,npu_memory_peak_bytes
+> 0,1e-05,1e-05,0,0,0,0,0,3000000
+
+## slices of a track never overlap, and the timeline of a stopped run ends where it stopped
+$ halley trace gen transformer -n 8 --tp 2 --pp 2 -o tf --csv > list
+$ printf 'network: [{topology: ring, size: 8, bandwidth: 50 GB/s, latency: 500 ns}]\nsystem: {streams: 3}\n' > c.yaml
+$ halley sim tf -c c.yaml --comm-group-configuration tf.comm_group.json --timeline line.json --stop-at '100 us' --csv > rows
+! halley: stopped before all ranks were done
+$ $DATA/../../tools/check-timeline line.json 100
+> well formed
+
 ## how busy links were
 $ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
 $ printf 'network: [{topology: ring, size: 4, bandwidth: 50 GB/s, latency: 500 ns}]\n' > c.yaml
 $ halley sim ar -c c.yaml --network-model aware --heat heat.csv --csv
-> rank,finish_s,compute_s,comm_s,exposed_comm_s,memory_s,cpu_s,idle_s
-> 0,3.445728e-05,0,3.445728e-05,3.445728e-05,0,0,0
-> 1,3.445728e-05,0,3.445728e-05,3.445728e-05,0,0,0
-> 2,3.445728e-05,0,3.445728e-05,3.445728e-05,0,0,0
-> 3,3.445728e-05,0,3.445728e-05,3.445728e-05,0,0,0
+> rank,finish_s,compute_s,comm_s,exposed_comm_s,memory_s,cpu_s,idle_s,npu_memory_peak_bytes
+> 0,3.445728e-05,0,3.445728e-05,3.445728e-05,0,0,0,0
+> 1,3.445728e-05,0,3.445728e-05,3.445728e-05,0,0,0,0
+> 2,3.445728e-05,0,3.445728e-05,3.445728e-05,0,0,0,0
+> 3,3.445728e-05,0,3.445728e-05,3.445728e-05,0,0,0,0
 $ head -3 heat.csv
 > dimension,npu,begin_s,end_s,use
 > 0,0,0,2e-07,1
@@ -212,9 +245,9 @@ $ halley sim ar -c c.yaml --heat heat.svg --csv > list; tail -1 heat.svg
 $ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
 $ printf 'network: [{topology: ring, size: 4, bandwidth: 50 GB/s, latency: 500 ns}]\n' > c.yaml
 $ halley sim ar -c c.yaml --stop-at '10 us' --csv
-> rank,finish_s,compute_s,comm_s,exposed_comm_s,memory_s,cpu_s,idle_s
-> 0,1e-05,0,1e-05,1e-05,0,0,0
-> 1,1e-05,0,1e-05,1e-05,0,0,0
-> 2,1e-05,0,1e-05,1e-05,0,0,0
-> 3,1e-05,0,1e-05,1e-05,0,0,0
+> rank,finish_s,compute_s,comm_s,exposed_comm_s,memory_s,cpu_s,idle_s,npu_memory_peak_bytes
+> 0,1e-05,0,1e-05,1e-05,0,0,0,0
+> 1,1e-05,0,1e-05,1e-05,0,0,0,0
+> 2,1e-05,0,1e-05,1e-05,0,0,0,0
+> 3,1e-05,0,1e-05,1e-05,0,0,0,0
 ! halley: stopped before all ranks were done
