@@ -61,6 +61,16 @@ uint32_t halley_cluster_dims(const halley_cluster *cluster);
 /* Whether its own file chose link queues; the choice of a run goes before it. */
 bool halley_cluster_has_link_queues(const halley_cluster *cluster);
 void halley_cluster_set_link_queues(halley_cluster *cluster, bool on);
+
+/* How long compute nodes take. */
+typedef enum halley_compute {
+    HALLEY_COMPUTE_DURATION, /* as recorded; those without by COST if it can */
+    HALLEY_COMPUTE_ROOFLINE, /* operations / min(peak, bandwidth * operations / bytes) */
+    HALLEY_COMPUTE_COST,     /* by the NPU's measured rates; else as recorded */
+} halley_compute;
+/* HALLEY_EINVAL: the NPU's peak and memory are not known, or ASTRA-sim's rules apply. */
+halley_status halley_cluster_set_compute(halley_cluster *cluster, halley_compute compute,
+                                         halley_error *err);
 /* What is odd about the description but no error; sentences, lent. */
 uint32_t halley_cluster_warning_count(const halley_cluster *cluster);
 const char *halley_cluster_warning(const halley_cluster *cluster, uint32_t i);

@@ -12,12 +12,13 @@
 #include <string.h>
 
 static const char *const models[] = {"unaware", "aware", NULL};
+static const char *const computes[] = {"duration", "roofline", "cost", NULL};
 
 typedef struct sim_options {
     const char *cluster, *write_cluster;
     const char *workload, *system, *network, *memory, *group;
     const char *logging, *logging_folder, *rendezvous;
-    uint32_t model, queues;
+    uint32_t model, queues, compute;
     double injection, comm_scale, compute_scale;
     bool astra_output, per_rank, explain, replay;
     const char *per_node, *timeline, *heat, *memory_out;
@@ -66,6 +67,12 @@ static const cli_option options[] = {
      .choices = models,
      .offset = offsetof(sim_options, model),
      .doc = "congestion-unaware or congestion-aware (default: unaware)"},
+    {.name = "compute",
+     .kind = CLI_CHOICE,
+     .choices = computes,
+     .offset = offsetof(sim_options, compute),
+     .doc = "time compute nodes as recorded, by the roofline, or by the model of the NPU "
+            "(default: as the cluster file says, else duration)"},
     {.name = "num-queues-per-dim",
      .kind = CLI_U32,
      .min = 1,
@@ -339,6 +346,8 @@ static halley_status run_on(cli_call *call, halley_cluster *cluster, halley_erro
     halley_trace_set *traces;
     if (cli_given(call, "network-model"))
         halley_cluster_set_link_queues(cluster, o->model == 1);
+    if (cli_given(call, "compute"))
+        TRY(halley_cluster_set_compute(cluster, (halley_compute)o->compute, err));
     for (uint32_t i = 0; i < halley_cluster_warning_count(cluster); i++)
         cli_note(call, "warning: %s", halley_cluster_warning(cluster, i));
     if (o->write_cluster != NULL)

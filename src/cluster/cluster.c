@@ -149,6 +149,24 @@ const char *halley_cluster_warning(const halley_cluster *cluster, uint32_t i)
     return cluster->warnings.at[i];
 }
 
+halley_status halley_cluster_set_compute(halley_cluster *cluster, halley_compute compute,
+                                         halley_error *err)
+{
+    static const char *const names[] = {"duration", "roofline", "cost"};
+    cluster_system *s = &cluster->system;
+    const bool known = compute == HALLEY_COMPUTE_COST
+                           ? cluster->npu.peak_flops[HALLEY_BF16] > 0
+                           : s->peak_flops > 0 && s->mem_Bps > 0;
+    if (compute == HALLEY_COMPUTE_COST && cluster->astra)
+        return error_set(err, HALLEY_EINVAL, "compute: cost is for native rules");
+    if (compute != HALLEY_COMPUTE_DURATION && !known)
+        return error_set(err, HALLEY_EINVAL,
+                         "compute: %s needs the NPU's peak and memory", names[compute]);
+    s->roofline = compute == HALLEY_COMPUTE_ROOFLINE;
+    s->modelled = compute == HALLEY_COMPUTE_COST;
+    return HALLEY_OK;
+}
+
 bool halley_cluster_has_link_queues(const halley_cluster *cluster)
 {
     return cluster->link_queues;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "halley/cluster.h"
+#include "halley/npu.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -93,6 +94,7 @@ typedef struct cluster_system {
     bool one_channel; /* all communication of an NPU one after the other */
     bool rendezvous;
     bool roofline, replay_only;
+    bool modelled;     /* native rules: compute times by cost/, not as recorded */
     bool track_memory; /* ASTRA-sim then needs an attribute "inputs" on every node */
     double *slow;      /* by NPU: factor of its compute times; NULL = 1 everywhere */
     double jitter;     /* standard deviation of a factor of every compute time */
@@ -140,6 +142,7 @@ struct halley_cluster {
     bool link_queues; /* the network model that the file chose */
     uint32_t n_npus, n_dims;
     cluster_dim dims[CLUSTER_MAX_DIMS];
+    halley_npu npu; /* for cost/; peak_flops[HALLEY_BF16] = 0: not described */
     cluster_system system;
     cluster_memory remote;
     uint32_t n_groups;

@@ -272,22 +272,37 @@ static halley_status read_rest(halley_npu *out, const conf_file *file, const npu
     return HALLEY_OK;
 }
 
-halley_status cluster_npu_read(halley_npu *out, const conf_file *file,
-                               const conf_node *map, halley_error *err)
+static halley_npu npu_of(const npu_text *t)
 {
-    npu_text t = {.memory_share = 0.8, .cores = 100};
-    TRY(conf_read(&t, file, map, npu_fields, sizeof npu_fields / sizeof *npu_fields, true,
-                  NULL, err));
-    *out = (halley_npu){.n_cores = t.cores,
-                        .on_chip_bytes = t.on_chip,
-                        .memory_share = t.memory_share,
-                        .round_to = t.round_to,
-                        .power_w = t.power,
-                        .price_usd = t.price,
+    return (halley_npu){.n_cores = t->cores,
+                        .on_chip_bytes = t->on_chip,
+                        .memory_share = t->memory_share,
+                        .round_to = t->round_to,
+                        .power_w = t->power,
+                        .price_usd = t->price,
                         .misaligned_64 = 1.1,
                         .misaligned_8 = 1.5,
                         .head_misaligned_8 = 2,
                         .head_misaligned_2 = 4};
+}
+static const npu_text usual_npu = {.memory_share = 0.8, .cores = 100};
+
+void cluster_npu_usual(halley_npu *out, double peak_flops, double mem_Bps)
+{
+    *out = npu_of(&usual_npu);
+    out->peak_flops[HALLEY_BF16] = out->peak_flops[HALLEY_FP16] = peak_flops;
+    out->n_tiers = 1;
+    out->tiers[0].bandwidth_Bps = mem_Bps;
+    (void)read_rest(out, NULL, &usual_npu, NULL); /* all by default: nothing to fail */
+}
+
+halley_status cluster_npu_read(halley_npu *out, const conf_file *file,
+                               const conf_node *map, halley_error *err)
+{
+    npu_text t = usual_npu;
+    TRY(conf_read(&t, file, map, npu_fields, sizeof npu_fields / sizeof *npu_fields, true,
+                  NULL, err));
+    *out = npu_of(&t);
     TRY(cluster_name_copy(out->name, t.name, err));
     TRY(read_peaks(out, file, t.peak, err));
     if (!(out->peak_flops[HALLEY_BF16] > 0))

@@ -9,6 +9,10 @@
 halley_status cluster_npu_read(halley_npu *out, const conf_file *file,
                                const conf_node *map, halley_error *err);
 
+/* An NPU of which only these two are known: shares and times of kernels as they usually
+ * are. */
+void cluster_npu_usual(halley_npu *out, double peak_flops, double mem_Bps);
+
 /* Copy a name that must fit. */
 halley_status cluster_name_copy(char to[HALLEY_NAME], str name, halley_error *err);
 

@@ -5,22 +5,14 @@
  * The part `system` chooses the rules: `native`, or `astra-sim` for a configuration that
  * was converted and must give the same times.
  */
+#include "cluster/own.h"
+
 #include "base/conf.h"
 #include "cluster/astra.h"
-#include "cluster/cluster.h"
-#include "cluster/link.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
-
-typedef struct reader {
-    halley_cluster *c;
-    const conf_file *file;
-    halley_error *err;
-} reader;
-
-#define FIELDS(table) (table), sizeof(table) / sizeof *(table)
 
 /* Times keep a millionth of a nanosecond, so that a number of ns comes back as it was. */
 static double ns_from(double seconds)
@@ -89,13 +81,13 @@ static const conf_field dim_fields[] = {
      .doc = "of its processing (default: no limit)"},
 };
 
-static halley_status copy_text(const char **out, const reader *r, str text)
+static halley_status copy_text(const char **out, const own_reader *r, str text)
 {
     *out = text.n == 0 ? "" : arena_copy(&r->c->memory, text);
     return *out == NULL ? error_nomem(r->err) : HALLEY_OK;
 }
 
-static halley_status read_in_network(const reader *r, const conf_node *list,
+static halley_status read_in_network(const own_reader *r, const conf_node *list,
                                      cluster_dim *to)
 {
     if (to->topology != CLUSTER_SWITCH)
@@ -119,7 +111,7 @@ static halley_status read_in_network(const reader *r, const conf_node *list,
     return HALLEY_OK;
 }
 
-static halley_status read_dim(const reader *r, const conf_node *map, cluster_dim *to)
+static halley_status read_dim(const own_reader *r, const conf_node *map, cluster_dim *to)
 {
     raw_dim raw = {0};
     TRY(conf_read(&raw, r->file, map, FIELDS(dim_fields), true, NULL, r->err));
@@ -134,7 +126,7 @@ static halley_status read_dim(const reader *r, const conf_node *map, cluster_dim
     return copy_text(&to->name, r, raw.name);
 }
 
-static halley_status read_network(const reader *r, const conf_node *list)
+static halley_status read_network(const own_reader *r, const conf_node *list)
 {
     halley_cluster *c = r->c;
     uint64_t total = 1;
@@ -154,182 +146,6 @@ static halley_status read_network(const reader *r, const conf_node *list)
     return HALLEY_OK;
 }
 
-/* The NPU: a preset's name, or peak and memories. */
-typedef struct raw_npu {
-    str name;
-    const conf_node *peak, *memory;
-    double on_chip;
-} raw_npu;
-static const conf_field npu_fields[] = {
-    {.key = "name",
-     .type = CONF_TYPE_TEXT,
-     .offset = offsetof(raw_npu, name),
-     .doc = "what it is called"},
-    {.key = "peak",
-     .type = CONF_TYPE_NODE,
-     .offset = offsetof(raw_npu, peak),
-     .doc = "FLOP/s, or a map from number format to FLOP/s"},
-    {.key = "on-chip",
-     .type = CONF_TYPE_QUANTITY,
-     .unit = UNITS_BYTES,
-     .offset = offsetof(raw_npu, on_chip),
-     .doc = "memory on the chip"},
-    {.key = "memory",
-     .type = CONF_TYPE_NODE,
-     .offset = offsetof(raw_npu, memory),
-     .doc = "memories, nearest first"},
-};
-
-typedef struct raw_memory {
-    str name;
-    uint32_t kind, npus_per_node, groups;
-    double capacity, bandwidth, latency, node_bandwidth, npu_bandwidth, piece;
-    bool in_switch;
-} raw_memory;
-static const char *const memory_kinds[] = {"per-npu", "per-node", "pool", "hierarchical",
-                                           NULL};
-static const conf_field memory_fields[] = {
-    {.key = "name",
-     .type = CONF_TYPE_TEXT,
-     .offset = offsetof(raw_memory, name),
-     .doc = "what it is called"},
-    {.key = "kind",
-     .type = CONF_TYPE_ENUM,
-     .offset = offsetof(raw_memory, kind),
-     .names = memory_kinds,
-     .doc = "per-npu, per-node, pool or hierarchical"},
-    {.key = "capacity",
-     .type = CONF_TYPE_QUANTITY,
-     .unit = UNITS_BYTES,
-     .offset = offsetof(raw_memory, capacity),
-     .doc = "its size"},
-    {.key = "bandwidth",
-     .type = CONF_TYPE_QUANTITY,
-     .unit = UNITS_BANDWIDTH,
-     .offset = offsetof(raw_memory, bandwidth),
-     .required = true,
-     .min = 1,
-     .max = 1e18,
-     .doc = "of one device"},
-    {.key = "latency",
-     .type = CONF_TYPE_QUANTITY,
-     .unit = UNITS_TIME,
-     .offset = offsetof(raw_memory, latency),
-     .min = 0,
-     .max = 1e3,
-     .doc = "of one access"},
-    {.key = "npus-per-node",
-     .type = CONF_TYPE_U32,
-     .offset = offsetof(raw_memory, npus_per_node),
-     .min = 1,
-     .max = CLUSTER_MAX_NPUS,
-     .doc = "NPUs that share it; for per-node"},
-    {.key = "groups",
-     .type = CONF_TYPE_U32,
-     .offset = offsetof(raw_memory, groups),
-     .min = 1,
-     .max = CLUSTER_MAX_NPUS,
-     .doc = "hierarchical: memories that share the data (default: 1)"},
-    {.key = "node-bandwidth",
-     .type = CONF_TYPE_QUANTITY,
-     .unit = UNITS_BANDWIDTH,
-     .offset = offsetof(raw_memory, node_bandwidth),
-     .min = 1,
-     .max = 1e18,
-     .doc = "hierarchical: from the pool into a node"},
-    {.key = "npu-bandwidth",
-     .type = CONF_TYPE_QUANTITY,
-     .unit = UNITS_BANDWIDTH,
-     .offset = offsetof(raw_memory, npu_bandwidth),
-     .min = 1,
-     .max = 1e18,
-     .doc = "hierarchical: from the node's switch into an NPU"},
-    {.key = "piece",
-     .type = CONF_TYPE_QUANTITY,
-     .unit = UNITS_BYTES,
-     .offset = offsetof(raw_memory, piece),
-     .min = 1,
-     .max = 1e15,
-     .doc = "hierarchical: data travel in pieces of this size (default: 1 MB)"},
-    {.key = "in-switch",
-     .type = CONF_TYPE_BOOL,
-     .offset = offsetof(raw_memory, in_switch),
-     .doc = "hierarchical: the node's switch gathers loads and reduces stores"},
-};
-
-static halley_status read_remote(const reader *r, const conf_node *map)
-{
-    static const cluster_memory_kind kinds[] = {
-        CLUSTER_MEMORY_PER_NPU, CLUSTER_MEMORY_PER_NODE, CLUSTER_MEMORY_POOL,
-        CLUSTER_MEMORY_HIERARCHICAL};
-    raw_memory raw = {.npus_per_node = r->c->dims[0].n, .groups = 1, .piece = 1e6};
-    TRY(conf_read(&raw, r->file, map, FIELDS(memory_fields), true, NULL, r->err));
-    r->c->remote = (cluster_memory){
-        .kind = kinds[raw.kind],
-        .latency_ns = (uint64_t)(raw.latency * 1e9 + 0.5),
-        .bytes_per_ns = raw.bandwidth / 1e9,
-        .npus_per_node = raw.npus_per_node,
-        .n_groups = raw.groups,
-        .node_bytes_per_ns = (raw.node_bandwidth > 0 ? raw.node_bandwidth : 1e18) / 1e9,
-        .npu_bytes_per_ns = (raw.npu_bandwidth > 0 ? raw.npu_bandwidth : 1e18) / 1e9,
-        .piece_bytes = (uint64_t)raw.piece,
-        .in_switch = raw.in_switch,
-    };
-    return HALLEY_OK;
-}
-
-/* The first memory is the NPU's own; the second, when there is one, is the remote one. */
-static halley_status read_memories(const reader *r, const conf_node *list)
-{
-    raw_memory raw = {0};
-    if (list->kind != CONF_LIST || list->n == 0)
-        return conf_error(r->file, list, r->err, HALLEY_EINVAL,
-                          "memory must be a list, nearest first");
-    TRY(conf_read(&raw, r->file, list->items[0], FIELDS(memory_fields), true, NULL,
-                  r->err));
-    r->c->system.mem_Bps = raw.bandwidth;
-    return list->n == 1 ? HALLEY_OK : read_remote(r, list->items[1]);
-}
-
-static halley_status read_peak(const reader *r, const conf_node *node)
-{
-    const conf_node *value = node;
-    if (node->kind == CONF_MAP && node->n > 0) {
-        const conf_node *bf16 = conf_find(node, "bf16");
-        value = bf16 == NULL ? node->items[0] : bf16;
-    }
-    TRY(conf_to_quantity(&r->c->system.peak_flops, r->file, value, UNITS_FLOPS, "peak",
-                         r->err));
-    if (!(r->c->system.peak_flops > 0))
-        return conf_error(r->file, value, r->err, HALLEY_EINVAL, "peak must be positive");
-    return HALLEY_OK;
-}
-
-static halley_status read_preset_npu(const reader *r, str name)
-{
-    char text[HALLEY_NAME];
-    halley_npu npu;
-    snprintf(text, sizeof text, "%.*s", STR_ARG(name));
-    TRY(cluster_npu_load(&npu, text, r->err));
-    r->c->system.peak_flops = npu.peak_flops[HALLEY_BF16];
-    if (npu.n_tiers > 0)
-        r->c->system.mem_Bps = npu.tiers[0].bandwidth_Bps;
-    return HALLEY_OK;
-}
-
-static halley_status read_npu(const reader *r, const conf_node *node)
-{
-    raw_npu raw = {0};
-    if (node->kind == CONF_SCALAR)
-        return read_preset_npu(r, node->text);
-    TRY(conf_read(&raw, r->file, node, FIELDS(npu_fields), true, NULL, r->err));
-    if (raw.peak == NULL && raw.memory == NULL && raw.name.n > 0)
-        return read_preset_npu(r, raw.name);
-    if (raw.peak != NULL)
-        TRY(read_peak(r, raw.peak));
-    return raw.memory == NULL ? HALLEY_OK : read_memories(r, raw.memory);
-}
-
 /* How the communication library and the engine are set up. */
 typedef struct raw_system {
     uint32_t rules, model, plan, queues, compute, streams, channels, scheduling;
@@ -345,7 +161,7 @@ static const char *const net_models[] = {"contention-free", "link-queue", NULL};
 static const char *const plans[] = {"hierarchical", "every-dimension", NULL};
 static const char *const channel_kinds[] = {"per-group", "one", NULL};
 static const char *const schedulings[] = {"fifo", "themis", NULL};
-static const char *const computes[] = {"duration", "roofline", NULL};
+static const char *const computes[] = {"duration", "roofline", "cost", NULL};
 static const conf_field system_fields[] = {
     {.key = "rules",
      .type = CONF_TYPE_ENUM,
@@ -461,7 +277,8 @@ static const conf_field system_fields[] = {
      .type = CONF_TYPE_ENUM,
      .offset = offsetof(raw_system, compute),
      .names = computes,
-     .doc = "time compute nodes by duration or by the roofline"},
+     .doc =
+         "time compute nodes as recorded, by the roofline, or by the model of the NPU"},
     {.key = "replay-only",
      .type = CONF_TYPE_BOOL,
      .offset = offsetof(raw_system, replay),
@@ -472,7 +289,7 @@ static const conf_field system_fields[] = {
      .doc = "LogGP bus at the NPU's end: latency, overhead, gap, gap-per-byte"},
 };
 
-static halley_status read_impls(const reader *r, const conf_node *list,
+static halley_status read_impls(const own_reader *r, const conf_node *list,
                                 cluster_coll_impl *to)
 {
     if (list->kind != CONF_LIST || list->n == 0 || list->n > r->c->n_dims)
@@ -504,7 +321,7 @@ static halley_status read_impls(const reader *r, const conf_node *list,
     return HALLEY_OK;
 }
 
-static halley_status read_custom(const reader *r, const conf_node *map)
+static halley_status read_custom(const own_reader *r, const conf_node *map)
 {
     for (uint32_t i = 0; map->kind == CONF_MAP && i < map->n; i++) {
         uint32_t k = 0;
@@ -554,7 +371,7 @@ static const conf_field bus_fields[] = {
      .doc = "processing at the end of the bus"},
 };
 
-static halley_status read_bus(const reader *r, const conf_node *map)
+static halley_status read_bus(const own_reader *r, const conf_node *map)
 {
     raw_bus raw = {.reduction = 1};
     TRY(conf_read(&raw, r->file, map, FIELDS(bus_fields), true, NULL, r->err));
@@ -569,7 +386,7 @@ static halley_status read_bus(const reader *r, const conf_node *map)
     return HALLEY_OK;
 }
 
-static halley_status read_slow(const reader *r, const conf_node *map)
+static halley_status read_slow(const own_reader *r, const conf_node *map)
 {
     cluster_system *s = &r->c->system;
     if (map->kind != CONF_MAP)
@@ -596,7 +413,7 @@ static halley_status read_slow(const reader *r, const conf_node *map)
     return HALLEY_OK;
 }
 
-static halley_status read_lists(const reader *r, const raw_system *raw)
+static halley_status read_lists(const own_reader *r, const raw_system *raw)
 {
     cluster_system *s = &r->c->system;
     static const cluster_impl ring = {.algo = CLUSTER_ALGO_RING};
@@ -618,7 +435,7 @@ static halley_status read_lists(const reader *r, const raw_system *raw)
     return read_bus(r, raw->bus);
 }
 
-static halley_status read_system(const reader *r, const conf_node *map)
+static halley_status read_system(const own_reader *r, const conf_node *map)
 {
     raw_system raw = {.chunks = 1, .active_chunks = 1, .queues = 1, .group_endpoint = -1};
     cluster_system *s = &r->c->system;
@@ -643,10 +460,11 @@ static halley_status read_system(const reader *r, const conf_node *map)
     s->one_channel = raw.channels == 1;
     s->rendezvous = raw.rendezvous;
     s->replay_only = raw.replay;
-    s->roofline = raw.compute == 1;
-    if (s->roofline && (s->peak_flops == 0 || s->mem_Bps == 0))
-        return conf_error(r->file, map, r->err, HALLEY_EINVAL,
-                          "compute: roofline needs the NPU's peak and memory");
+    halley_error why = {0};
+    const halley_status status =
+        halley_cluster_set_compute(r->c, (halley_compute)raw.compute, &why);
+    if (status != HALLEY_OK)
+        return conf_error(r->file, map, r->err, status, "%s", why.text);
     TRY(read_lists(r, &raw));
     return raw.nodes == NULL ? HALLEY_OK
                              : cluster_read_node_map(r->c, r->file, raw.nodes, r->err);
@@ -700,7 +518,7 @@ static const conf_field cluster_fields[] = {
      .doc = "not used by sim"},
 };
 
-static halley_status read_cluster(const reader *r)
+static halley_status read_cluster(const own_reader *r)
 {
     raw_cluster raw = {0};
     if (r->file->root->kind != CONF_MAP)
@@ -716,9 +534,9 @@ static halley_status read_cluster(const reader *r)
                           "npus is %u, and the sizes of the network multiply to %u",
                           raw.npus, r->c->n_npus);
     if (raw.npu != NULL)
-        TRY(read_npu(r, raw.npu));
+        TRY(own_read_npu(r, raw.npu));
     if (raw.remote != NULL)
-        TRY(read_remote(r, raw.remote));
+        TRY(own_read_remote(r, raw.remote));
     TRY(read_system(r, raw.system));
     return raw.groups == NULL ? HALLEY_OK
                               : cluster_read_groups(r->c, r->file, raw.groups, r->err);
@@ -727,7 +545,7 @@ static halley_status read_cluster(const reader *r)
 halley_status cluster_own_from(halley_cluster *c, const conf_file *file,
                                halley_error *err)
 {
-    return read_cluster(&(reader){c, file, err});
+    return read_cluster(&(own_reader){c, file, err});
 }
 
 halley_status halley_cluster_load(halley_cluster **out, const char *path,
@@ -737,7 +555,7 @@ halley_status halley_cluster_load(halley_cluster **out, const char *path,
     TRY(conf_load(&file, path, err));
     halley_cluster *c = cluster_new();
     const halley_status status =
-        c == NULL ? error_nomem(err) : read_cluster(&(reader){c, &file, err});
+        c == NULL ? error_nomem(err) : read_cluster(&(own_reader){c, &file, err});
     conf_fini(&file);
     if (status != HALLEY_OK)
         halley_cluster_free(c);

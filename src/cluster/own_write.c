@@ -126,7 +126,10 @@ static void add_system(strbuf *b, const halley_cluster *c)
                   (unsigned long long)s->group_endpoint_ns);
     strbuf_printf(b, "  all-reduce-plan: %s\n",
                   s->hierarchical ? "hierarchical" : "every-dimension");
-    strbuf_printf(b, "  compute: %s\n", s->roofline ? "roofline" : "duration");
+    strbuf_printf(b, "  compute: %s\n",
+                  s->roofline   ? "roofline"
+                  : s->modelled ? "cost"
+                                : "duration");
     if (s->jitter > 0) {
         add_number(b, "  jitter: ", s->jitter, "\n");
         strbuf_printf(b, "  seed: %llu\n", (unsigned long long)s->seed);

@@ -292,9 +292,9 @@ halley_status report_sim_text(const halley_result *result, FILE *to, halley_erro
     char time[32];
     const double seconds =
         (double)last_finish(result) / halley_result_ticks_per_s(result);
-    fprintf(to, "%s on %u ranks\n\n",
+    fprintf(to, "%s on %u rank%s\n\n",
             units_format(time, sizeof time, seconds, UNITS_TIME),
-            halley_result_ranks(result));
+            halley_result_ranks(result), halley_result_ranks(result) == 1 ? "" : "s");
     TRY(write_table(time_table(result, false), REPORT_TEXT, to, err));
     if (measure_all(result, local_peak, 1).most > 0) {
         fputc('\n', to);
@@ -366,6 +366,18 @@ static void astra_statistics(const halley_result *result, uint32_t k,
     fprintf(to, "%s sys[%u], Average operation intensity: %.3f\n", info, k, r->intensity);
 }
 
+/* 1024 B are a KB there. */
+static void astra_memory(uint32_t k, uint64_t bytes, FILE *to)
+{
+    static const char *const units[] = {"B", "KB", "MB", "GB", "TB"};
+    double value = (double)(float)bytes;
+    int unit = 0;
+    for (uint64_t left = bytes; left >= 1024 && unit < 4; left /= 1024, unit++)
+        value /= 1024;
+    fprintf(to, "[workload] [info] sys[%u] peak memory usage: %.2f %s\n", k, value,
+            units[unit]);
+}
+
 void report_sim_astra(const halley_result *result, FILE *to)
 {
     for (uint32_t i = 0; i < halley_result_ranks(result); i++) {
@@ -381,5 +393,7 @@ void report_sim_astra(const halley_result *result, FILE *to)
             continue; /* ASTRA-sim's statistics cannot take these and stop here */
         fprintf(to, "[statistics] [info] sys[%u]. Post statistics processing end.\n", k);
         astra_statistics(result, k, &r, to);
+        if (r.has_local)
+            astra_memory(k, r.local_peak_bytes, to);
     }
 }

@@ -1,7 +1,8 @@
 /*
  * sim/program.c - reading what a node needs. A compute node's time is known here: its
- * recorded duration (1 ns when there is none), or the roofline's
- * operations / min(peak, memory bandwidth * operations / bytes).
+ * recorded duration (when there is none: ASTRA-sim's rules 1 ns, native ones the model of
+ * the NPU), the roofline's operations / min(peak, memory bandwidth * operations / bytes),
+ * or that model's (work.c).
  */
 #include "sim/program.h"
 
@@ -9,6 +10,7 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "des/ticks.h"
+#include "sim/work.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,13 +65,18 @@ static halley_status needed(uint64_t *out, const compiler *c, uint32_t index,
 }
 
 /* Nanoseconds in an attribute of our own go before the schema's microseconds. */
-static uint64_t recorded_ticks(const compiler *c, uint32_t index)
+static bool recorded_ns(double *ns, const compiler *c, uint32_t index)
 {
     halley_attr attr;
+    return !c->opts->cluster->astra &&
+           halley_node_find_attr(&attr, c->trace, index, "duration_ns") &&
+           halley_attr_to_double(&attr, ns) && *ns >= 0;
+}
+
+static uint64_t recorded_ticks(const compiler *c, uint32_t index)
+{
     double ns;
-    if (!c->opts->cluster->astra &&
-        halley_node_find_attr(&attr, c->trace, index, "duration_ns") &&
-        halley_attr_to_double(&attr, &ns) && ns >= 0)
+    if (recorded_ns(&ns, c, index))
         return ticks_from(ns * (c->opts->ticks_per_s / 1e9));
     const uint64_t us = halley_node_duration_us(c->trace, index);
     const uint64_t per_us = (uint64_t)(c->opts->ticks_per_s / 1e6);
@@ -110,13 +117,32 @@ static halley_status compile_roofline(sim_node *n, const compiler *c, uint32_t i
     return HALLEY_OK;
 }
 
+/* Native rules: is the node's time the model's business? */
+static bool is_modelled(const compiler *c, uint32_t index)
+{
+    double ns;
+    if (c->opts->cluster->astra)
+        return false;
+    return c->opts->cluster->system.modelled ||
+           (halley_node_duration_us(c->trace, index) == 0 && !recorded_ns(&ns, c, index));
+}
+
+static void compile_modelled(sim_node *n, const compiler *c, uint32_t index)
+{
+    double seconds;
+    if (sim_work_time(&seconds, &c->opts->cluster->npu, c->trace, index))
+        n->amount = ticks_from(seconds * c->opts->ticks_per_s);
+}
+
 static halley_status compile_compute(sim_node *n, const compiler *c, uint32_t index)
 {
     n->flags |= SIM_NODE_TIMED;
     n->amount = recorded_ticks(c, index);
-    if (c->opts->cluster->system.roofline && !c->opts->custom &&
-        !(n->flags & SIM_NODE_CPU))
+    const bool computed = !c->opts->custom && !(n->flags & SIM_NODE_CPU);
+    if (computed && c->opts->cluster->system.roofline)
         TRY(compile_roofline(n, c, index));
+    else if (computed && is_modelled(c, index))
+        compile_modelled(n, c, index);
     c->p->compute_ticks += n->flags & SIM_NODE_SKIP ? 0 : n->amount;
     return HALLEY_OK;
 }
@@ -309,13 +335,14 @@ static halley_status compile_node(sim_node *n, const compiler *c, uint32_t index
     if (cpu != 0)
         n->flags |= SIM_NODE_CPU;
     n->slot = (uint16_t)slot_of(n);
-    halley_attr inputs;
+    halley_attr list;
     if (c->opts->cluster->system.track_memory && !c->opts->custom &&
-        !halley_node_find_attr(&inputs, c->trace, index, "inputs"))
+        !(halley_node_find_attr(&list, c->trace, index, "inputs") &&
+          halley_node_find_attr(&list, c->trace, index, "outputs")))
         return node_error(
             c, index, HALLEY_EINVAL,
-            "track-local-mem needs an attribute inputs on every node; without "
-            "it ASTRA-sim never finishes");
+            "track-local-mem needs an attribute inputs and one outputs on every node; "
+            "without them ASTRA-sim never finishes");
     return compile_by_type(n, c, index);
 }
 

@@ -197,7 +197,7 @@ $ halley sim pp -c c.yaml --explain
 $ printf '{"nodes":[{"id":1,"name":"a","type":"COMP_NODE","durationMicros":5,"attr":[{"name":"alloc_bytes","int64Val":3000000}]},{"id":2,"name":"b","type":"COMP_NODE","durationMicros":5,"dataDeps":[1],"attr":[{"name":"free_bytes","int64Val":1000000}]}]}' > m.0.json
 $ printf 'network: [{topology: ring, size: 1, bandwidth: 50 GB/s}]\n' > c.yaml
 $ halley sim m -c c.yaml --memory level.csv --timeline line.json; cat level.csv; grep '"C"' line.json
-> 10.0 us on 1 ranks
+> 10.0 us on 1 rank
 >
 > Per rank                    Mean    Least     Most  On rank
 > Finish                   10.0 us  10.0 us  10.0 us        0
@@ -224,6 +224,21 @@ $ halley sim tf -c c.yaml --comm-group-configuration tf.comm_group.json --timeli
 ! halley: stopped before all ranks were done
 $ $DATA/../../tools/check-timeline line.json 100
 > well formed
+
+## compute nodes as recorded, by the roofline, by the model of the NPU; without a record by the model
+$ printf '{"nodes":[{"id":1,"name":"a","type":"COMP_NODE","durationMicros":5,"attr":[{"name":"num_ops","int64Val":312000000000},{"name":"tensor_size","int64Val":2039}]}]}' > a.0.json
+$ printf '{"nodes":[{"id":1,"name":"a","type":"COMP_NODE","attr":[{"name":"gemm","int64List":{"values":[4096,4096,4096]}}]}]}' > b.0.json
+$ printf 'npu: a100-sxm4-80gb\nnetwork: [{topology: ring, size: 1, bandwidth: 50 GB/s}]\n' > c.yaml
+$ for how in duration roofline cost; do halley sim a -c c.yaml --compute $how | head -1; done; halley sim b -c c.yaml | head -1
+> 5.00 us on 1 rank
+> 1.00 ms on 1 rank
+> 1.21 ms on 1 rank
+> 598 us on 1 rank
+$ printf 'npu: {peak: 312 TFLOP/s, memory: [{bandwidth: 2039 GB/s}]}\nnetwork: [{topology: ring, size: 1, bandwidth: 50 GB/s}]\nsystem: {compute: cost}\n' > d.yaml; halley sim a -c d.yaml | head -1
+> 1.25 ms on 1 rank
+$ printf 'network: [{topology: ring, size: 1, bandwidth: 50 GB/s}]\n' > e.yaml; halley sim a -c e.yaml --compute cost
+! halley: compute: cost needs the NPU's peak and memory
+? 1
 
 ## how busy links were
 $ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list

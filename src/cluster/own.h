@@ -1,0 +1,21 @@
+/* cluster/own.h - the parts of our cluster file; for own.c and its pieces. */
+#ifndef CLUSTER_OWN_H
+#define CLUSTER_OWN_H
+
+#include "base/conf.h"
+#include "cluster/cluster.h"
+
+typedef struct own_reader {
+    halley_cluster *c;
+    const conf_file *file;
+    halley_error *err;
+} own_reader;
+
+#define FIELDS(table) (table), sizeof(table) / sizeof *(table)
+
+/* The NPU: a preset's name, or peak and memories. The network must be known. */
+halley_status own_read_npu(const own_reader *r, const conf_node *node);
+/* Memory beyond the NPU. */
+halley_status own_read_remote(const own_reader *r, const conf_node *map);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * sim/work.c - a compute node timed by cost/, with the functions that the estimator uses.
+ *
+ * A node with an attribute `gemm` (a list m, n, k and, when there are several products in
+ * one launch, their number) is a matrix product of that shape. Any other is a roofline
+ * over num_ops and tensor_size with the shares of peak and bandwidth that kernels of this
+ * NPU were measured to get, and the launch on top. `dtype` chooses the peak, 16 bits when
+ * it is absent. Known to be wrong: for one node the roofline knows nothing of tiles; give
+ * the shape where it matters.
+ */
+#include "sim/work.h"
+
+#include "cost/gemm.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+static double number(const halley_trace *t, uint32_t node, const char *name)
+{
+    halley_attr attr;
+    double value = 0;
+    if (halley_node_find_attr(&attr, t, node, name) &&
+        halley_attr_to_double(&attr, &value) && value > 0)
+        return value;
+    return 0;
+}
+
+/* The type that the node computes in; names of PyTorch's are known, too. */
+static halley_dtype dtype_of(const halley_trace *t, uint32_t node)
+{
+    static const struct {
+        const char *name;
+        halley_dtype type;
+    } others[] = {{"float", HALLEY_FP32},     {"float32", HALLEY_FP32},
+                  {"c10::Half", HALLEY_FP16}, {"float16", HALLEY_FP16},
+                  {"half", HALLEY_FP16},      {"c10::BFloat16", HALLEY_BF16},
+                  {"bfloat16", HALLEY_BF16}};
+    halley_attr attr;
+    halley_dtype type = HALLEY_BF16;
+    char name[24];
+    if (!halley_node_find_attr(&attr, t, node, "dtype") ||
+        attr.kind != HALLEY_ATTR_STRING || attr.bytes.n >= sizeof name)
+        return type;
+    snprintf(name, sizeof name, "%.*s", (int)attr.bytes.n, attr.bytes.at);
+    if (halley_dtype_find(&type, name))
+        return type;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcasecmp(others[i].name, name) == 0)
+            return others[i].type;
+    return HALLEY_BF16;
+}
+
+/* m, n, k, products; false when the node has no shape. */
+static bool shape_of(double shape[4], const halley_trace *t, uint32_t node)
+{
+    halley_attr attr;
+    halley_attr_item item;
+    size_t cursor = 0;
+    int n = 0;
+    shape[3] = 1;
+    if (!halley_node_find_attr(&attr, t, node, "gemm") ||
+        !halley_attr_is_list(attr.kind) || attr.kind < HALLEY_ATTR_INT32_LIST ||
+        attr.kind > HALLEY_ATTR_SFIXED64_LIST)
+        return false;
+    for (; halley_attr_list_next(&attr, &cursor, &item); n++)
+        if (n < 4)
+            shape[n] = (double)(int64_t)item.bits;
+    return n == 3 || n == 4;
+}
+
+bool sim_work_time(double *seconds, const halley_npu *npu, const halley_trace *trace,
+                   uint32_t node)
+{
+    const halley_dtype type = dtype_of(trace, node);
+    const bool eight = type == HALLEY_FP8 || type == HALLEY_FP4;
+    const double known = npu->peak_flops[type];
+    const double peak = known > 0 ? known : npu->peak_flops[HALLEY_BF16];
+    const halley_gemm_rates *rates = eight ? &npu->gemm_fp8 : &npu->gemm;
+    double shape[4];
+    if (!(peak > 0) || npu->n_tiers == 0)
+        return false;
+    if (shape_of(shape, trace, node)) {
+        const double in_bytes = eight ? 1 : type == HALLEY_FP32 ? 4 : 2;
+        const cost_gemm g = cost_gemm_make(npu, rates, peak, in_bytes);
+        *seconds = cost_gemm_time(&g, shape[0], shape[1], shape[2], shape[3], true);
+        return true;
+    }
+    const double flops = number(trace, node, "num_ops");
+    const double bytes = number(trace, node, "tensor_size");
+    const double share = rates->sustained > 0 ? rates->sustained : rates->efficiency;
+    if (flops == 0 && bytes == 0)
+        return false;
+    *seconds =
+        rates->launch_s + cost_roofline(flops, bytes, peak * share,
+                                        npu->tiers[0].bandwidth_Bps * npu->memory_share);
+    return true;
+}
