@@ -46,6 +46,11 @@ typedef struct halley_link {
         reduce_Bps; /* plain rings: memory bandwidth for adding what arrives; 0 = free */
     halley_all_to_all all_to_all;
     bool torus; /* no protocols: hop_s and share of `simple` are all */
+    /* Cluster files: pieces of a collective under way at a time, and how often so many.
+     */
+    uint32_t pieces, rounds; /* 0 = 1 */
+    uint32_t stored; /* link queues: links a message waits for and is stored behind, one
+                        step; 0 = contention-free */
 } halley_link;
 
 /* The network between nodes. */
@@ -54,6 +59,7 @@ typedef struct halley_fabric {
     double bandwidth_Bps; /* of the network cards, per direction and NPU */
     double hop_s[3];      /* one step between nodes: LL, LL128, Simple */
     double share;         /* of the bandwidth that large messages reach */
+    uint32_t stored;      /* as in halley_link */
 } halley_fabric;
 
 typedef struct halley_platform {

@@ -2,7 +2,8 @@
  * A cluster file (the one `halley sim` reads) as the estimator sees it: two levels. The
  * innermost dimension is the scale-up domain; of those outside it the narrowest counts.
  * No measured library constants are known for it, so collectives are plain rings, each
- * step a hop's latency and the bytes over the link.
+ * step a hop's latency and the bytes over the link, in the pieces and with the link
+ * queues that the file's `system` asks the simulator for.
  */
 #include "cluster/platform_own.h"
 
@@ -59,23 +60,53 @@ static halley_status read_dims(halley_platform *out, const conf_file *file,
                               "size and bandwidth of a dimension must be positive");
         npus *= d.size;
         /* Through a switch a step is two hops. */
-        const double step_s =
-            str_eq(d.topology, STR("switch")) ? 2 * d.latency : d.latency;
+        const uint32_t links = str_eq(d.topology, STR("switch")) ? 2 : 1;
+        const double step_s = links * d.latency;
         if (i == 0) {
             out->per_node = d.size;
             out->up = (halley_link){.bandwidth_Bps = d.bandwidth,
                                     .simple = {.hop_s = step_s, .share = 1},
                                     .all_to_all = all_to_all_of(d.topology),
+                                    .stored = links,
                                     .torus = true};
         }
         if (i == 1 || (i > 1 && d.bandwidth < out->out.bandwidth_Bps))
             out->out = (halley_fabric){.bandwidth_Bps = d.bandwidth,
                                        .hop_s = {step_s, step_s, step_s},
-                                       .share = 1};
+                                       .share = 1,
+                                       .stored = links};
     }
     if (list->n == 1) /* nothing outside: never used */
         out->out = (halley_fabric){.bandwidth_Bps = out->up.bandwidth_Bps, .share = 1};
     out->n_npus = (uint32_t)npus;
+    return HALLEY_OK;
+}
+
+/* What the simulator would do with collectives; the rest of `system` is its own. */
+typedef struct system_text {
+    uint32_t model;
+    uint32_t chunks, active;
+} system_text;
+static const char *const models[] = {"contention-free", "link-queue", NULL};
+static const conf_field system_fields[] = {
+    {"model", CONF_TYPE_ENUM, UNITS_COUNT, offsetof(system_text, model), false, 0, 0,
+     models, "contention-free or link-queue"},
+    {"chunks", CONF_TYPE_U32, UNITS_COUNT, offsetof(system_text, chunks), false, 1,
+     1 << 20, NULL, "pieces of a collective"},
+    {"active-chunks", CONF_TYPE_U32, UNITS_COUNT, offsetof(system_text, active), false, 1,
+     1 << 20, NULL, "pieces at a time in a dimension"},
+};
+
+static halley_status read_system(halley_platform *out, const conf_file *file,
+                                 const conf_node *map, halley_error *err)
+{
+    system_text t = {.chunks = 1, .active = 1};
+    TRY(conf_read(&t, file, map, system_fields,
+                  sizeof system_fields / sizeof *system_fields, false, NULL, err));
+    out->up.pieces = t.active < t.chunks ? t.active : t.chunks;
+    out->up.rounds = t.chunks / out->up.pieces;
+    if (t.model == 0)
+        out->up.stored = out->out.stored = 0;
     return HALLEY_OK;
 }
 
@@ -186,6 +217,7 @@ halley_status cluster_platform_from_own(halley_platform *out, const conf_file *f
                           "the dimensions multiply to %u NPUs, the file says %u",
                           out->n_npus, t.npus);
     out->up.reduce_Bps = out->npu.tiers[0].bandwidth_Bps;
+    TRY(read_system(out, file, t.system, err));
     TRY(cluster_failures_read(out, file, t.failures, err));
     return read_cost(out, file, t.cost, err);
 }

@@ -132,29 +132,71 @@ static double all_to_all_time(const halley_link *up, const cost_coll *c)
            c->bytes / n / (pr->copy_share * up->bandwidth_Bps);
 }
 
-/* Adding what arrives reads two pieces and writes one, step by step. */
+/* Adding what arrives reads two pieces and writes one, step by step; where several pieces
+ * are under way, while the others travel. */
 static double adding_time(const halley_link *up, const cost_coll *c, double n,
                           double bytes)
 {
-    return up->reduce_Bps > 0 && reduces(c) ? (n - 1) * 3 * bytes / n / up->reduce_Bps
-                                            : 0;
+    if (up->reduce_Bps <= 0 || !reduces(c) || (up->stored && up->pieces > 1))
+        return 0;
+    return (n - 1) * 3 * bytes / n / up->reduce_Bps;
+}
+
+/* Steps of a plain ring over one dimension. */
+typedef struct plain_ring {
+    double steps, bytes; /* a step's bytes, of all pieces */
+    double hop_s, Bps, stored;
+} plain_ring;
+
+/* One piece, one step; and the time its bytes keep a link. */
+static double piece_wire(const halley_link *up, const plain_ring *r)
+{
+    const double pieces = fmax(1, up->pieces) * fmax(1, up->rounds);
+    return r->bytes / pieces / r->Bps;
+}
+
+static double piece_step(const halley_link *up, const plain_ring *r)
+{
+    return r->hop_s + fmax(1, r->stored) * piece_wire(up, r);
+}
+
+/*
+ * Rings one after the other. Contention-free: they add up. With link queues a message is
+ * stored whole behind every link, and c pieces go round side by side: a step takes as
+ * long as c messages keep the link, or as one takes from NPU to NPU. The first piece
+ * leaves a ring after its own steps, the last when the link has carried all, and the next
+ * ring begins with the first.
+ */
+static double plain_time(const halley_link *up, const plain_ring *rings, int n)
+{
+    const double c = fmax(1, up->pieces), rounds = fmax(1, up->rounds);
+    double sum = 0, first = 0, last = 0;
+    for (const plain_ring *r = rings; r < rings + n; r++) {
+        const double wire = piece_wire(up, r), step = piece_step(up, r), s = r->steps;
+        if (s <= 0)
+            continue;
+        sum += s * (rounds * r->hop_s + r->bytes / r->Bps);
+        const double busy = s * c * wire + step - wire, chain = s * step + (c - 1) * wire;
+        last = fmax(first + fmax(busy, chain), last + s * step);
+        first += (s - 1) * fmax(c * wire, step) + step;
+    }
+    return up->stored ? rounds * last : sum;
 }
 
 /* A plain ring, or a torus dimension whose bandwidth counts both directions. */
 static double torus_time(const halley_link *up, const cost_coll *c)
 {
-    const double n = c->n, st = steps(c);
-    double wire = st * c->bytes / n;
-    double hops = st;
+    const double n = c->n;
+    plain_ring r = {.steps = steps(c),
+                    .bytes = c->bytes / n,
+                    .hop_s = up->simple.hop_s,
+                    .Bps = up->simple.share * up->bandwidth_Bps,
+                    .stored = up->stored};
     if (c->kind == COST_ALL_TO_ALL && up->all_to_all == HALLEY_A2A_ROUND)
-        wire = c->bytes * n / 8; /* mean distance n/4, both directions */
-    if (c->kind == COST_ALL_TO_ALL && up->all_to_all == HALLEY_A2A_AT_ONCE) {
-        wire = c->bytes / n;
-        hops = 1;
-    }
-    return up->launch_s + hops * up->simple.hop_s +
-           wire / (up->simple.share * up->bandwidth_Bps) +
-           adding_time(up, c, n, c->bytes);
+        r.bytes = c->bytes * n / 8 / r.steps; /* mean distance n/4, both directions */
+    if (c->kind == COST_ALL_TO_ALL && up->all_to_all == HALLEY_A2A_AT_ONCE)
+        r.steps = 1;
+    return up->launch_s + plain_time(up, &r, 1) + adding_time(up, c, n, c->bytes);
 }
 
 static double inside_time(const halley_link *up, const cost_coll *c)
@@ -227,15 +269,15 @@ static double cross_plain(const halley_link *up, const halley_fabric *out,
 {
     const double g = c->per_node, nodes = c->n / g,
                  both = c->kind == COST_ALL_REDUCE ? 2 : 1;
-    const double in_Bps = up->simple.share * up->bandwidth_Bps;
-    const double out_Bps = out->share * c->nic_Bps;
-    if (c->kind == COST_ALL_TO_ALL)
-        return up->launch_s + (g - 1) * up->simple.hop_s + (nodes - 1) * out->hop_s[2] +
-               c->bytes * (g - 1) / g / in_Bps + c->bytes * (nodes - 1) / nodes / out_Bps;
-    const double inside = (g - 1) * up->simple.hop_s + (g - 1) / g * c->bytes / in_Bps;
-    const double across =
-        (nodes - 1) * out->hop_s[2] + (nodes - 1) / nodes * c->bytes / g / out_Bps;
-    return up->launch_s + both * (inside + across) + adding_time(up, c, g, c->bytes) +
+    const plain_ring in = {g - 1, c->bytes / g, up->simple.hop_s,
+                           up->simple.share * up->bandwidth_Bps, up->stored};
+    const plain_ring across = {both * (nodes - 1),
+                               c->bytes / nodes / (c->kind == COST_ALL_TO_ALL ? 1 : g),
+                               out->hop_s[2], out->share * c->nic_Bps, out->stored};
+    const plain_ring none = {.steps = 0, .Bps = 1};
+    const plain_ring rings[] = {c->kind == COST_ALL_GATHER ? none : in, across,
+                                c->kind == COST_ALL_GATHER || both > 1 ? in : none};
+    return up->launch_s + plain_time(up, rings, 3) + adding_time(up, c, g, c->bytes) +
            adding_time(up, c, nodes, c->bytes / g);
 }
 
@@ -263,10 +305,11 @@ static double send_time(const halley_link *up, const halley_fabric *out,
                         const cost_coll *c)
 {
     if (c->per_node < c->n)
-        return up->launch_s + out->hop_s[2] + c->bytes / (out->share * c->nic_Bps);
+        return up->launch_s + out->hop_s[2] +
+               fmax(1, out->stored) * c->bytes / (out->share * c->nic_Bps);
     if (up->torus)
         return up->launch_s + up->simple.hop_s +
-               c->bytes / (up->simple.share * up->bandwidth_Bps);
+               fmax(1, up->stored) * c->bytes / (up->simple.share * up->bandwidth_Bps);
     const halley_protocol *pr = &up->peer;
     return up->launch_s + pr->extra_s + pr->hop_s + ramp(pr, 2 * c->bytes, 2) +
            c->bytes / (pr->share * up->bandwidth_Bps);

@@ -172,13 +172,37 @@ static double reduction_time(const step *s, const stage_cost *st)
     return t;
 }
 
+/*
+ * Links with queues: what hides from compute does not hide from the messages of the
+ * layers on the same links. Behind a pass of which a share talks, that share shows.
+ */
+static double delayed(const step *s, const stage_cost *st, double hidden)
+{
+    const price_context *c = &s->c;
+    double talks = 0;
+    if (!c->platform->up.stored)
+        return 0;
+    const uint32_t near = c->per_node[WORKLOAD_DP];
+    const cost_coll inside = {
+        .kind = COST_ALL_REDUCE, .bytes = 2 * st->weights, .n = near, .per_node = near};
+    const double most = cost_coll_time(&c->platform->up, &c->platform->out, &inside);
+    for (int g = WORKLOAD_TP; g <= WORKLOAD_EP; g++) {
+        if (c->per_node[g] < c->n[g])
+            continue; /* the network between nodes is another dimension */
+        for (int k = 0; k < 4; k++)
+            talks += st->kinds[k].n * (st->kinds[k].kind->price.comm_f[g] +
+                                       st->kinds[k].kind->price.comm_b[g]);
+    }
+    return fmin(hidden, most) * talks / st->time_s;
+}
+
 static void add_reduction(step *s, const stage_cost *st)
 {
     const double total = reduction_time(s, st);
     const double passes = s->c.plan->zero == 2 && !s->c.plan->fsdp ? s->micro_batches : 1;
     const double hidden =
         fmin((1 - price_exposed(&s->c, WORKLOAD_DP)) * total, 0.9 * passes * st->time_s);
-    s->out->part_s[HALLEY_PART_DP] += total - hidden;
+    s->out->part_s[HALLEY_PART_DP] += total - hidden + delayed(s, st, hidden);
 }
 
 static void add_transfers(step *s)

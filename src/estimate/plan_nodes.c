@@ -20,7 +20,7 @@ void plan_after(plan_nodes *w, uint64_t id)
 
 void plan_await(plan_nodes *w, uint64_t id)
 {
-    if (id != PLAN_NO_NODE && w->n_awaited < sizeof w->awaited / sizeof *w->awaited)
+    if (id != PLAN_NO_NODE && w->n_awaited < PLAN_MOST)
         w->awaited[w->n_awaited++] = id;
 }
 
@@ -34,9 +34,27 @@ static uint64_t link_chain(plan_nodes *w, uint64_t id)
     return w->last = id;
 }
 
+void plan_coll_hide(plan_nodes *w, const plan_hiding *what)
+{
+    if (w->n_hiding < PLAN_MOST)
+        w->hiding[w->n_hiding++] = *what;
+}
+
+static void start_hiding(plan_nodes *w)
+{
+    for (uint32_t i = 0; i < w->n_hiding; i++) {
+        const plan_hiding *h = &w->hiding[i];
+        const uint64_t id = plan_coll(w, h->name, h->type, h->group, h->bytes, w->last);
+        if (w->n_hidden < PLAN_MOST)
+            w->hidden[w->n_hidden++] = id;
+    }
+    w->n_hiding = 0;
+}
+
 uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, double flops,
                             double bytes)
 {
+    start_hiding(w);
     const uint64_t id = node(w, HALLEY_NODE_COMP, name);
     (void)halley_builder_time(w->b, 0, (uint64_t)llround(seconds * 1e6));
     (void)halley_builder_attr_i64(w->b, "num_ops", (int64_t)llround(flops));
@@ -94,8 +112,9 @@ uint64_t plan_coll_chain(plan_nodes *w, const char *name, halley_coll_type type,
                          workload_group group, double bytes)
 {
     const uint64_t id = collective(w, name, type, group, bytes);
-    plan_await(w, w->hidden);
-    w->hidden = PLAN_NO_NODE;
+    for (uint32_t i = 0; i < w->n_hidden; i++)
+        plan_await(w, w->hidden[i]);
+    w->n_hidden = 0;
     return link_chain(w, id);
 }
 

@@ -7,10 +7,20 @@
 
 #define PLAN_NO_NODE UINT64_MAX
 
+enum { PLAN_MOST = 16 };
+
+/* A collective that is to run beside compute. */
+typedef struct plan_hiding {
+    const char *name; /* static */
+    halley_coll_type type;
+    workload_group group;
+    double bytes;
+} plan_hiding;
+
 /*
  * A chain of nodes, one after the other, and nodes beside it. What the next node of the
- * chain awaits beside the one before it is collected in `awaited`; what may hide until
- * the chain talks again, in `hidden`.
+ * chain awaits beside the one before it is collected in `awaited`. Collectives that hide
+ * start with the next compute node and are awaited when the chain talks again.
  */
 typedef struct plan_nodes {
     halley_builder *b;
@@ -19,9 +29,10 @@ typedef struct plan_nodes {
     uint32_t n_members[WORKLOAD_N_GROUPS];
     uint64_t next_id;
     uint64_t last; /* of the chain */
-    uint64_t hidden;
-    uint64_t awaited[8];
-    uint32_t n_awaited;
+    uint64_t awaited[PLAN_MOST];
+    uint64_t hidden[PLAN_MOST];
+    plan_hiding hiding[PLAN_MOST]; /* to start */
+    uint32_t n_awaited, n_hidden, n_hiding;
 } plan_nodes;
 
 /* Each returns the node's id. Those named _chain go into the chain. */
@@ -30,6 +41,8 @@ uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, dou
 uint64_t plan_memory_chain(plan_nodes *w, bool store, const char *name, double bytes);
 uint64_t plan_coll_chain(plan_nodes *w, const char *name, halley_coll_type type,
                          workload_group group, double bytes);
+/* Beside the compute that comes next. */
+void plan_coll_hide(plan_nodes *w, const plan_hiding *what);
 /* Beside the chain, after `awaits`. */
 uint64_t plan_memory(plan_nodes *w, bool store, const char *name, double bytes,
                      uint64_t awaits);

@@ -3,7 +3,7 @@
  *
  * Compute stands in a chain. A collective that its layer needs at once stands in that
  * chain; of one that the stack hides in part, the hidden part of the bytes runs beside
- * the chain until the chain talks again. Weights are gathered one layer ahead, gradients
+ * the compute that follows. Weights are gathered one layer ahead, gradients
  * reduced behind a layer's last backward pass, offloaded weights and activations moved
  * likewise; of the layers' reductions and gathers, as many as the stack cannot hide stand
  * in the chain. A send blocks or follows by the same rule. So a simulator hides what the
@@ -60,12 +60,10 @@ static bool due(double *debt, double share)
 static void partly_hidden(writer *w, const char *name, halley_coll_type type,
                           workload_group group, double bytes, double share)
 {
-    plan_nodes *n = &w->n;
-    const uint64_t before = n->last;
     if (share * bytes >= 1)
-        plan_coll_chain(n, name, type, group, share * bytes);
+        plan_coll_chain(&w->n, name, type, group, share * bytes);
     if ((1 - share) * bytes >= 1)
-        n->hidden = plan_coll(n, name, type, group, (1 - share) * bytes, before);
+        plan_coll_hide(&w->n, &(plan_hiding){name, type, group, (1 - share) * bytes});
 }
 
 static void layer_message(writer *w, const workload_op *op, bool backward)
@@ -432,11 +430,10 @@ halley_status halley_plan_trace(halley_trace **out, const halley_model *model,
     halley_estimate_run(&s.e, model, plan, platform, stack);
     price_context_make(&s.c, model, plan, platform, stack, &s.e);
     workload_parts_make(&s.parts, model, plan, stack);
-    writer w = {
-        .n = {.plan = plan, .rank = rank, .last = PLAN_NO_NODE, .hidden = PLAN_NO_NODE},
-        .s = &s,
-        .plan = plan,
-        .at = plan_place_of(plan, rank)};
+    writer w = {.n = {.plan = plan, .rank = rank, .last = PLAN_NO_NODE},
+                .s = &s,
+                .plan = plan,
+                .at = plan_place_of(plan, rank)};
     const workload_stage st = workload_stage_make(model, plan, w.at.pp);
     w.n_layers = st.n_dense + st.n_moe;
     for (int g = 0; g < WORKLOAD_N_GROUPS; g++)

@@ -267,12 +267,17 @@ static double coll_time(const price_context *c, const workload_op *op)
     const uint32_t n = c->n[op->group], g = c->per_node[op->group];
     cost_coll call = {
         .kind = kinds[op->coll], .bytes = op->bytes_f, .n = n, .per_node = g};
+    const bool turns = op->coll == WORKLOAD_EXCHANGE && c->platform->up.torus;
+    if (turns) { /* to the neighbour, n - 1 times, is how a plain ring gathers */
+        call.kind = COST_ALL_GATHER;
+        call.bytes *= n;
+    }
     if (op->copies > 1 && g < n)
         call.remote_share = sent_once(op->copies, (double)n / g);
     double t = cost_coll_time(&c->platform->up, &c->platform->out, &call);
     if (g < n && op->group != WORKLOAD_EP) /* experts have a factor of their own */
         t *= c->stack->k[HALLEY_K_NETWORK];
-    return op->coll == WORKLOAD_EXCHANGE ? t * (n - 1) : t;
+    return op->coll == WORKLOAD_EXCHANGE && !turns ? t * (n - 1) : t;
 }
 
 static bool hides(const halley_plan *plan, uint32_t bit)
@@ -346,14 +351,19 @@ price_op price_op_make(const price_context *c, const workload_op *op)
                       .again_s = repeated(c, op->class) * (t.f + t.cast_f)};
 }
 
-/* A message of a layer; returns what is exposed of one. */
-static double price_message(price_layer *out, const price_context *c,
-                            const workload_op *op)
+/* Exposed seconds of a layer's message, forward and backward. */
+static op_time price_message(price_layer *out, const price_context *c,
+                             const workload_op *op)
 {
-    const double t =
-        coll_time(c, op) * slowness(c, op->group) * price_exposed(c, op->group);
-    out->comm_f[op->group] += t * op->times_f;
-    out->comm_b[op->group] += t * op->times_b;
+    const double one = coll_time(c, op) * slowness(c, op->group);
+    const double share = price_exposed(c, op->group);
+    op_time t = {.f = one * op->times_f * share, .b = one * op->times_b * share};
+    if (op->coll == WORKLOAD_EXCHANGE) { /* hides behind attention, as far as that goes */
+        t.f = fmax(t.f, one * op->times_f - out->f[WORKLOAD_ATTENTION]);
+        t.b = fmax(t.b, one * op->times_b - out->b[WORKLOAD_ATTENTION]);
+    }
+    out->comm_f[op->group] += t.f;
+    out->comm_b[op->group] += t.b;
     return t;
 }
 
@@ -367,11 +377,11 @@ void price_layer_make(price_layer *out, const price_context *c,
         const workload_op *op = &layer->ops[i];
         out->flops += op->flops * (op->repeat > 1 ? op->repeat : 1);
         if (op->kind == WORKLOAD_COLL) {
-            const double t = price_message(out, c, op);
-            out->comm_r[op->group] += full ? t * op->times_f : 0;
-            npu_f += t * op->times_f;
-            npu_b += t * op->times_b;
-            again += full ? t * op->times_f : 0;
+            const op_time t = price_message(out, c, op);
+            out->comm_r[op->group] += full ? t.f : 0;
+            npu_f += t.f;
+            npu_b += t.b;
+            again += full ? t.f : 0;
             continue;
         }
         const op_time t = compute_time(c, op);
