@@ -45,7 +45,8 @@ typedef struct halley_score_set {
 } halley_score_set;
 
 typedef struct halley_score_opts {
-    bool defaults;     /* no stack files: every constant at its default */
+    bool defaults;     /* no fitted constant: defaults and what files give */
+    bool unknown;      /* no stack files: every constant at its default */
     uint32_t folds;    /* cross-validate by layout with as many folds; 0 = do not */
     const char *stack; /* a stack file to use for the rows it serves; NULL = ours */
 } halley_score_opts;

@@ -92,13 +92,29 @@ typedef struct halley_stack {
     double k[HALLEY_N_CONSTANTS];
     double prior[HALLEY_N_CONSTANTS];   /* default or given: what a fit starts from */
     uint8_t origin[HALLEY_N_CONSTANTS]; /* 0 default, 1 given by the file, 2 fitted */
-    bool scatter_stages;   /* tensor-parallel ranks send 1/tp each between stages */
-    bool pads_vocab;       /* vocabulary rounded up to 128 tp */
-    bool old_attention;    /* fused attention not written for the newest devices */
-    double expected_error; /* cross-validated mean error on its rows; 0 = none */
-    uint32_t n_fit;        /* constants `calibrate` may move, in order */
+    bool scatter_stages; /* tensor-parallel ranks send 1/tp each between stages */
+    bool pads_vocab;     /* vocabulary rounded up to 128 tp */
+    bool old_attention;  /* fused attention not written for the newest devices */
+    /* Mean error on runs it serves, of layouts the fit had not seen: of models without
+     * and with experts, and on how many runs; 0 runs = not known. */
+    double expected[2];
+    uint32_t n_runs[2], n_layouts;
+    uint32_t n_fit; /* constants `calibrate` may move, in order */
     uint8_t fit[HALLEY_MAX_FITTED];
 } halley_stack;
+
+/* What error to expect of the time of a step. */
+typedef struct halley_expectation {
+    double mean;     /* absolute, share of the time */
+    uint32_t n_runs; /* published runs it was measured on */
+    /* Of a stack that was not fitted to such runs, measured on other stacks without using
+     * what is known of them: sets of runs, and the mean of the worst; else 0. */
+    uint32_t n_sets;
+    double worst;
+} halley_expectation;
+/* From the stack's own runs, or from those of all others (data/expected.yaml). */
+halley_status halley_stack_expect(halley_expectation *out, const halley_stack *stack,
+                                  bool experts, halley_error *err);
 
 /* All defaults: what a stack never seen runs on. */
 void halley_stack_default(halley_stack *out);

@@ -47,6 +47,7 @@ typedef struct design {
     halley_stack stack;
     halley_plan plan;
     halley_estimate e;
+    halley_expectation expected;
     double tokens;
     uint32_t n_npus;
 } design;
@@ -105,19 +106,28 @@ static void write_money(const design *d)
            steps * e->step_s / 86400, d->tokens);
 }
 
-static void write_constants(const halley_stack *s)
+static void write_constants(const design *d)
 {
+    const halley_stack *s = &d->stack;
+    const halley_expectation *x = &d->expected;
+    const char *kind = d->model.experts ? "with experts" : "without experts";
     uint32_t fitted = 0, given = 0;
     for (unsigned i = 0; i < HALLEY_N_CONSTANTS; i++) {
         fitted += s->origin[i] == 2;
         given += s->origin[i] == 1;
     }
-    printf("\nconstants: stack %s, %u fitted, %u given, the rest defaults; ", s->name,
+    printf("\nconstants: stack %s, %u fitted, %u given, the rest defaults\n", s->name,
            fitted, given);
-    if (s->expected_error > 0)
-        printf("expect an error of %.0f %%\n", 100 * s->expected_error);
+    if (x->n_sets)
+        printf(
+            "error to expect: %.0f %%, up to %.0f %% for some software: this stack was "
+            "fitted to no run %s; so far off were defaults on %u published ones of %u "
+            "sets\n",
+            100 * x->mean, 100 * x->worst, kind, x->n_runs, x->n_sets);
     else
-        printf("without calibration expect an error of 5 to 20 %%\n");
+        printf("error to expect: %.1f %%, the mean on %u published runs %s, each of a "
+               "layout the fit had not seen\n",
+               100 * x->mean, x->n_runs, kind);
 }
 
 /* Why it does not fit, and what would. */
@@ -165,7 +175,7 @@ static void write_text(const design *d)
     if (!e->fits)
         write_advice(d);
     write_money(d);
-    write_constants(&d->stack);
+    write_constants(d);
 }
 
 static void plan_json(report_json *j, const halley_plan *p)
@@ -227,7 +237,9 @@ static halley_status write_json(const design *d, halley_error *err)
     report_json_bool(&j, "fits", e->fits);
     report_json_double(&j, "energy_J", e->energy_J);
     report_json_double(&j, "cost_usd", e->cost_usd);
-    report_json_double(&j, "expected_error", d->stack.expected_error);
+    report_json_double(&j, "expected_error", d->expected.mean);
+    report_json_u64(&j, "expected_error_runs", d->expected.n_runs);
+    report_json_bool(&j, "calibrated", d->expected.n_sets == 0);
     report_json_end(&j);
     return report_json_fini(&j, err);
 }
@@ -296,6 +308,9 @@ static halley_status run(cli_call *call, halley_error *err)
                                        call, &o->design, err);
     if (status == HALLEY_OK) {
         status = design_plan(&d->plan, &d->model, d->n_npus, call, &o->design, err);
+        if (status == HALLEY_OK)
+            status =
+                halley_stack_expect(&d->expected, &d->stack, d->model.experts > 0, err);
         if (status == HALLEY_OK) {
             halley_estimate_run(&d->e, &d->model, &d->plan, &d->platform, &d->stack);
             status = write(call, d, err);

@@ -9,7 +9,7 @@
 #include <math.h>
 
 typedef struct score_options {
-    bool defaults, worst, cross_validate, rows;
+    bool defaults, unknown, worst, cross_validate, rows;
     uint32_t folds;
     const char *stack;
     cli_output output;
@@ -34,6 +34,10 @@ static const cli_option options[] = {
      .kind = CLI_FLAG,
      .offset = offsetof(score_options, defaults),
      .doc = "leave out every fitted constant"},
+    {.name = "unknown",
+     .kind = CLI_FLAG,
+     .offset = offsetof(score_options, unknown),
+     .doc = "as if the software were unknown: every constant at its default"},
     {.name = "stack",
      .kind = CLI_TEXT,
      .metavar = "FILE",
@@ -244,6 +248,7 @@ static halley_status run(cli_call *call, halley_error *err)
     const score_options *o = call->options;
     const halley_score_opts opts = {
         .defaults = o->defaults,
+        .unknown = o->unknown,
         .folds = o->cross_validate || cli_given(call, "folds") ? o->folds : 0,
         .stack = o->stack,
     };

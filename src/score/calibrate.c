@@ -72,6 +72,18 @@ static double mean_error(const score_rows *rows, const uint32_t *at, size_t n,
     return n ? 100 * sum / (double)n : 0;
 }
 
+/* Errors summed up for models without and with experts. */
+static void add_errors(halley_stack *to, const score_rows *rows, const uint32_t *at,
+                       size_t n, const halley_stack *stack)
+{
+    for (size_t i = 0; i < n; i++) {
+        const score_row *row = &rows->rows.at[at[i]];
+        const bool experts = row->model.experts > 0;
+        to->expected[experts] += fabs(score_predict(rows, row, stack) / row->step_s - 1);
+        to->n_runs[experts]++;
+    }
+}
+
 static halley_status cross_validate(halley_fit *fit, const halley_stack *prior,
                                     const score_rows *rows, const uint32_t *at, size_t n,
                                     halley_error *err)
@@ -79,6 +91,7 @@ static halley_status cross_validate(halley_fit *fit, const halley_stack *prior,
     const uint32_t folds = fit->n_layouts < 5 ? fit->n_layouts : 5;
     if (folds < 3) {
         fit->cv_pct = -1;
+        add_errors(&fit->stack, rows, at, n, &fit->stack);
         return HALLEY_OK;
     }
     uint32_t *part = mem_array(2 * n, sizeof *part);
@@ -97,6 +110,7 @@ static halley_status cross_validate(halley_fit *fit, const halley_stack *prior,
         halley_stack s = *prior;
         status = score_fit(&s, prior, rows, part, in, err);
         sum += mean_error(rows, part + n, out, &s) * (double)out;
+        add_errors(&fit->stack, rows, part + n, out, &s);
     }
     free(part);
     fit->cv_pct = sum / (double)n;
@@ -140,8 +154,16 @@ static halley_status fit_rows(halley_fit *out, const halley_stack *stack,
         out->moves[out->n_moves++] =
             (halley_fit_move){(halley_constant)stack->fit[i], prior.k[stack->fit[i]],
                               out->stack.k[stack->fit[i]]};
+    for (int i = 0; i < 2; i++) {
+        out->stack.expected[i] = 0;
+        out->stack.n_runs[i] = 0;
+    }
     TRY(cross_validate(out, &prior, rows, at, n, err));
-    out->stack.expected_error = (out->cv_pct > 0 ? out->cv_pct : out->after_pct) / 100;
+    for (int i = 0; i < 2; i++) {
+        if (out->stack.n_runs[i])
+            out->stack.expected[i] /= out->stack.n_runs[i];
+    }
+    out->stack.n_layouts = out->n_layouts;
     return HALLEY_OK;
 }
 

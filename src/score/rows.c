@@ -356,7 +356,7 @@ static void forget_fit(halley_stack *stack)
     }
 }
 
-static halley_status find_stack(score_rows *rows, score_row *row, bool defaults,
+static halley_status find_stack(score_rows *rows, score_row *row, score_stacks which,
                                 halley_error *err)
 {
     for (uint32_t i = 0; i < rows->stacks.n; i++) {
@@ -367,8 +367,11 @@ static halley_status find_stack(score_rows *rows, score_row *row, bool defaults,
         }
     }
     halley_stack stack;
-    TRY(halley_stack_choose(&stack, row->framework, row->release, err));
-    if (defaults)
+    if (which == SCORE_UNKNOWN)
+        halley_stack_default(&stack);
+    else
+        TRY(halley_stack_choose(&stack, row->framework, row->release, err));
+    if (which == SCORE_UNFITTED)
         forget_fit(&stack);
     if (!stack.framework[0]) { /* nobody's: serve just this release with defaults */
         memcpy(stack.framework, row->framework, sizeof stack.framework);
@@ -379,14 +382,14 @@ static halley_status find_stack(score_rows *rows, score_row *row, bool defaults,
     return array_push(&rows->stacks, stack) ? HALLEY_OK : error_nomem(err);
 }
 
-halley_status score_rows_stacks(score_rows *rows, bool defaults, const halley_stack *own,
-                                halley_error *err)
+halley_status score_rows_stacks(score_rows *rows, score_stacks which,
+                                const halley_stack *own, halley_error *err)
 {
     rows->stacks.n = 0;
     if (own && !array_push(&rows->stacks, *own))
         return error_nomem(err);
     for (uint32_t i = 0; i < rows->rows.n; i++)
-        TRY(find_stack(rows, &rows->rows.at[i], defaults, err));
+        TRY(find_stack(rows, &rows->rows.at[i], which, err));
     return HALLEY_OK;
 }
 

@@ -34,10 +34,15 @@ typedef struct score_rows {
 
 /* Add the rows of a file (a list of records, or {common, rows}). */
 halley_status score_rows_add(score_rows *to, const conf_file *file, halley_error *err);
-/* Give every row its stack: ours by framework and release, or defaults. `own` (may be
- * NULL) goes before ours. */
-halley_status score_rows_stacks(score_rows *rows, bool defaults, const halley_stack *own,
-                                halley_error *err);
+/* Which constants rows are predicted with. */
+typedef enum score_stacks {
+    SCORE_FITTED,   /* our stack files, by framework and release */
+    SCORE_UNFITTED, /* what they know of the software, no fitted constant */
+    SCORE_UNKNOWN,  /* defaults, whatever the software */
+} score_stacks;
+/* Give every row its stack. `own` (may be NULL) goes before ours. */
+halley_status score_rows_stacks(score_rows *rows, score_stacks which,
+                                const halley_stack *own, halley_error *err);
 void score_rows_fini(score_rows *rows);
 
 #endif

@@ -362,7 +362,10 @@ static halley_status run(scoring *s, const char *const *files, size_t n_files,
     halley_stack own;
     if (s->opts.stack)
         TRY(halley_stack_load(&own, s->opts.stack, err));
-    TRY(score_rows_stacks(&s->rows, s->opts.defaults, s->opts.stack ? &own : NULL, err));
+    const score_stacks which = s->opts.unknown    ? SCORE_UNKNOWN
+                               : s->opts.defaults ? SCORE_UNFITTED
+                                                  : SCORE_FITTED;
+    TRY(score_rows_stacks(&s->rows, which, s->opts.stack ? &own : NULL, err));
     if (s->opts.folds > 1)
         TRY(cross_validate(s, err));
     TRY(predict_all(s, err));

@@ -18,7 +18,8 @@
 typedef struct stack_text {
     str name, framework, from, to;
     bool scatter, pads, old_attention;
-    double expected;
+    double expected[2];
+    uint32_t n_runs[2], n_layouts;
     const conf_node *given, *fitted, *fit, *sources;
 } stack_text;
 #define STACK(key, type, unit, member, required, doc)                                    \
@@ -36,8 +37,16 @@ static const conf_field stack_fields[] = {
           "to a multiple of 128 tp"),
     STACK("old-attention", CONF_TYPE_BOOL, UNITS_COUNT, old_attention, false,
           "fused attention of an earlier generation"),
-    STACK("expected-error", CONF_TYPE_QUANTITY, UNITS_SHARE, expected, false,
-          "cross-validated mean error"),
+    STACK("expected-error", CONF_TYPE_QUANTITY, UNITS_SHARE, expected[0], false,
+          "mean error on layouts the fit had not seen"),
+    STACK("expected-runs", CONF_TYPE_U32, UNITS_COUNT, n_runs[0], false,
+          "runs that was measured on"),
+    STACK("expected-error-experts", CONF_TYPE_QUANTITY, UNITS_SHARE, expected[1], false,
+          "the same, models with experts"),
+    STACK("expected-runs-experts", CONF_TYPE_U32, UNITS_COUNT, n_runs[1], false,
+          "runs that was measured on"),
+    STACK("layouts", CONF_TYPE_U32, UNITS_COUNT, n_layouts, false,
+          "different layouts among those runs"),
     STACK("given", CONF_TYPE_NODE, UNITS_COUNT, given, false,
           "constants known otherwise"),
     STACK("fitted", CONF_TYPE_NODE, UNITS_COUNT, fitted, false, "constants fitted"),
@@ -121,7 +130,9 @@ halley_status workload_stack_read(halley_stack *out, const conf_file *file,
     out->scatter_stages = t.scatter;
     out->pads_vocab = t.pads;
     out->old_attention = t.old_attention;
-    out->expected_error = t.expected;
+    memcpy(out->expected, t.expected, sizeof t.expected);
+    memcpy(out->n_runs, t.n_runs, sizeof t.n_runs);
+    out->n_layouts = t.n_layouts;
     TRY(cluster_name_copy(out->name, t.name, err));
     TRY(cluster_name_copy(out->framework, t.framework, err));
     TRY(release_copy(out->from, t.from, err));
@@ -129,6 +140,51 @@ halley_status workload_stack_read(halley_stack *out, const conf_file *file,
     TRY(read_constants(out, file, t.given, 1, err));
     TRY(read_constants(out, file, t.fitted, 2, err));
     return read_fit(out, file, t.fit, err);
+}
+
+typedef struct expected_text {
+    double mean, worst;
+    uint32_t n_runs, n_sets;
+} expected_text;
+#define EXPECTED(key, type, unit, member, doc)                                           \
+    {                                                                                    \
+        key, type, unit, offsetof(expected_text, member), true, 0, 0, NULL, doc          \
+    }
+static const conf_field expected_fields[] = {
+    EXPECTED("mean", CONF_TYPE_QUANTITY, UNITS_SHARE, mean, "over the sets"),
+    EXPECTED("worst", CONF_TYPE_QUANTITY, UNITS_SHARE, worst, "of the worst set"),
+    EXPECTED("runs", CONF_TYPE_U32, UNITS_COUNT, n_runs, "in all sets"),
+    EXPECTED("sets", CONF_TYPE_U32, UNITS_COUNT, n_sets, "of runs"),
+};
+
+/* Measured on all our runs with every constant of the stack at its default. */
+static halley_status expect_of_any(halley_expectation *out, bool experts,
+                                   halley_error *err)
+{
+    conf_file file;
+    expected_text t = {0};
+    const cluster_embedded *text = cluster_embedded_find("data/expected.yaml");
+    if (!text)
+        return error_set(err, HALLEY_ENOTFOUND, "data/expected.yaml is not built in");
+    TRY(conf_parse(&file, (str){text->text, text->n}, text->path, err));
+    const halley_status status = conf_read(
+        &t, &file, conf_find(file.root, experts ? "experts" : "dense"), expected_fields,
+        sizeof expected_fields / sizeof *expected_fields, true, NULL, err);
+    conf_fini(&file);
+    TRY(status);
+    *out = (halley_expectation){
+        .mean = t.mean, .worst = t.worst, .n_runs = t.n_runs, .n_sets = t.n_sets};
+    return HALLEY_OK;
+}
+
+halley_status halley_stack_expect(halley_expectation *out, const halley_stack *stack,
+                                  bool experts, halley_error *err)
+{
+    if (!stack->n_runs[experts])
+        return expect_of_any(out, experts, err);
+    *out = (halley_expectation){.mean = stack->expected[experts],
+                                .n_runs = stack->n_runs[experts]};
+    return HALLEY_OK;
 }
 
 halley_status halley_stack_load(halley_stack *out, const char *name, halley_error *err)
@@ -218,8 +274,14 @@ halley_status halley_stack_save(const halley_stack *stack, const char *path,
         file_output_printf(to, "pads-vocabulary: no\n");
     if (stack->old_attention)
         file_output_printf(to, "old-attention: yes\n");
-    if (stack->expected_error > 0)
-        file_output_printf(to, "expected-error: %.3f\n", stack->expected_error);
+    static const char *const kinds[] = {"", "-experts"};
+    for (int i = 0; i < 2; i++) {
+        if (stack->n_runs[i])
+            file_output_printf(to, "expected-error%s: %.3f\nexpected-runs%s: %u\n",
+                               kinds[i], stack->expected[i], kinds[i], stack->n_runs[i]);
+    }
+    if (stack->n_layouts)
+        file_output_printf(to, "layouts: %u\n", stack->n_layouts);
     write_constants(to, stack, "given", 1);
     write_constants(to, stack, "fitted", 2);
     if (stack->n_fit) {

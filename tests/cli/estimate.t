@@ -13,7 +13,8 @@ $ halley estimate -m gpt3-175b -c dgx-a100:1024 --tp 8 --pp 8 --global-batch 153
 > ...
 >   together {*} of 85.1 GB: fits
 > ...
-> constants: stack default, 0 fitted, 0 given, the rest defaults; without calibration expect an error of 5 to 20 %
+> constants: stack default, 0 fitted, 0 given, the rest defaults
+> error to expect: {*} %, up to {*} % for some software: this stack was fitted to no run without experts; {*}
 
 ## one that does not says which stage and class, and what would
 $ halley estimate -m transformer-1t -c comet-baseline:1024 --tp 8 --global-batch 1024 --recompute full
@@ -33,6 +34,12 @@ $ halley estimate -m transformer-1t -c comet-baseline:1024 --tp 64 --global-batc
 ## the parts of the JSON add up
 $ halley estimate -m llama3-8b -c dgx-h100:8 --fsdp all --global-batch 16 --json | grep -c '"'
 > {*}
+
+## a fitted stack has the error of its own runs, where it has such runs
+$ halley estimate -m gpt-22b -c dgx-a100:8 --tp 8 --global-batch 4 -s megatron-2022 | tail -1
+> error to expect: {*} %, the mean on 7 published runs without experts, each of a layout the fit had not seen
+$ halley estimate -m mixtral-8x7b -c dgx-a100:8 --tp 8 --global-batch 8 -s megatron-2022 | tail -1
+> error to expect: {*} %, up to {*} % for some software: this stack was fitted to no run with experts; {*}
 
 ## degrees that do not divide are refused
 $ halley estimate -m gpt3-175b -c dgx-a100:1024 --tp 7

@@ -134,9 +134,43 @@ static void shipped_stacks_are_what_calibrate_makes(void **state)
         halley_error err = {0};
         assert_int_equal(halley_stack_load(&shipped, names[i], &err), HALLEY_OK);
         assert_int_equal(halley_calibrate(&fit, names[i], NULL, 0, &err), HALLEY_OK);
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(fit.stack.n_runs[k], shipped.n_runs[k]);
+            assert_true(fabs(fit.stack.expected[k] - shipped.expected[k]) < 0.002);
+        }
         for (unsigned k = 0; k < HALLEY_N_CONSTANTS; k++)
             assert_true(fabs(shipped.k[k] - fit.stack.k[k]) <=
                         2e-3 * fabs(shipped.k[k]) + 1e-6);
+    }
+}
+
+static void the_error_to_expect_is_the_one_measured(void **state)
+{
+    (void)state;
+    const halley_score_opts opts = {.unknown = true};
+    halley_score *s = NULL;
+    halley_error err = {0};
+    halley_stack stack;
+    double sum[2] = {0}, worst[2] = {0};
+    uint32_t n[2] = {0};
+    assert_int_equal(halley_score_run(&s, NULL, 0, &opts, &err), HALLEY_OK);
+    for (uint32_t i = 0; i < s->n_sets; i++) {
+        const halley_score_set *set = &s->sets[i];
+        const bool experts = strstr(set->set, "moe") != NULL;
+        if (strcmp(set->metric, "step time") != 0)
+            continue;
+        sum[experts] += set->mape_pct / 100;
+        worst[experts] = fmax(worst[experts], set->mape_pct / 100);
+        n[experts]++;
+    }
+    halley_score_free(s);
+    halley_stack_default(&stack);
+    for (int i = 0; i < 2; i++) { /* tools/expected-errors makes the file again */
+        halley_expectation x;
+        assert_int_equal(halley_stack_expect(&x, &stack, i == 1, &err), HALLEY_OK);
+        assert_int_equal(x.n_sets, n[i]);
+        assert_true(fabs(x.mean - sum[i] / n[i]) < 0.005);
+        assert_true(fabs(x.worst - worst[i]) < 0.005);
     }
 }
 
@@ -199,6 +233,7 @@ int main(void)
         cmocka_unit_test(releases_compare_piece_by_piece),
         cmocka_unit_test(a_saved_stack_reads_back_the_same),
         cmocka_unit_test(shipped_stacks_are_what_calibrate_makes),
+        cmocka_unit_test(the_error_to_expect_is_the_one_measured),
         cmocka_unit_test(more_constants_than_layouts_are_refused),
         cmocka_unit_test(a_row_of_unknown_hardware_is_skipped_with_the_reason),
         cmocka_unit_test(scoring_reports_running_out_of_memory),
