@@ -30,11 +30,12 @@ typedef struct halley_search_opts {
     uint32_t n_npus;
     halley_plan plan;        /* where the search does not choose: as here */
     uint64_t fixed;          /* nor for these keys: bits 1 << halley_plan_key */
-    uint32_t max_tp, max_cp; /* default: 4 scale-up domains; 1 */
-    bool all_zero;           /* ZeRO stages 0, 2 and 3, too, not only 1 */
-    bool fsdp;               /* fully sharded plans, too */
-    uint32_t top;            /* how many to keep; 0 = 10 */
-    uint32_t threads;        /* 0 = one per core */
+    uint32_t max_tp, max_cp; /* default: 4 scale-up domains; 1 (no limit with all) */
+    bool all;                /* context parallelism, rank orders, GPipe, hybrid shard,
+                                offload and all kinds of recomputation, too */
+    bool variants; /* keep variants of a cut that differ in recomputation and sharding */
+    uint32_t top;  /* how many to keep; 0 = 10 */
+    uint32_t threads; /* 0 = one per core */
 } halley_search_opts;
 
 typedef struct halley_found {
@@ -49,8 +50,10 @@ typedef struct halley_search {
 } halley_search;
 
 /*
- * Every plan of tp, pp, dp, cp, ep, micro-batch, recomputation, ZeRO and interleaving
- * that divides, on one or more threads; the result does not depend on how many.
+ * Every plan of tp, pp, dp, ep, micro-batch, recomputation (none, selective, full, of
+ * every k-th input, of some layers), ZeRO 0 to 3, sequence parallelism and interleaving
+ * that divides, on one or more threads; the result does not depend on how many. Of each
+ * cut, micro-batch and interleaving the best variant is kept.
  */
 halley_status halley_search_run(halley_search **out, const halley_model *model,
                                 const halley_platform *platform,

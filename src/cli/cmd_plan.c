@@ -9,7 +9,7 @@
 typedef struct plan_options {
     design_options design;
     uint32_t max_tp, max_cp, top, threads;
-    bool all_zero, fsdp;
+    bool all, variants;
     cli_output output;
 } plan_options;
 
@@ -25,15 +25,18 @@ typedef plan_options options_struct;
 static const cli_option options[] = {
     DESIGN_NAMES DESIGN_PLAN LIMIT("max-tp", max_tp,
                                    "at most this tensor parallelism (default: 4 nodes)"),
-    LIMIT("max-cp", max_cp, "try context parallelism up to N (default: 1)"),
-    {.name = "all-zero",
+    LIMIT("max-cp", max_cp,
+          "context parallelism up to N (default: 1; with --all no limit)"),
+    {.name = "all",
+     .letter = 'a',
      .kind = CLI_FLAG,
-     .offset = offsetof(plan_options, all_zero),
-     .doc = "try ZeRO 0, 2 and 3, too"},
-    {.name = "try-fsdp",
+     .offset = offsetof(plan_options, all),
+     .doc = "also context parallelism, rank orders, GPipe, hybrid shard, offload and all "
+            "kinds of recomputation"},
+    {.name = "variants",
      .kind = CLI_FLAG,
-     .offset = offsetof(plan_options, fsdp),
-     .doc = "try fully sharded plans, too"},
+     .offset = offsetof(plan_options, variants),
+     .doc = "list plans that differ only in recomputation and sharding, too"},
     LIMIT("top", top, "show the N best (default: 10)"),
     LIMIT("threads", threads, "on N threads (default: one per core)"),
     CLI_OUTPUT_OPTIONS(plan_options, output),
@@ -57,6 +60,29 @@ static const report_column columns[] = {
     {"loses to the one above by", "reason", REPORT_WORDS, UNITS_COUNT, 0},
 };
 
+static void describe_recompute(char *to, size_t size, const halley_plan *p)
+{
+    const char *name = halley_recompute_name(p->recompute);
+    if (p->recompute_every > 1)
+        snprintf(to, size, "%s, every %u", name, p->recompute_every);
+    else if (p->recompute_layers)
+        snprintf(to, size, "%s, %u layers", name, p->recompute_layers);
+    else
+        snprintf(to, size, "%s", name);
+}
+
+/* Sharding, and what else makes the plan unusual. */
+static void describe_sharding(char *to, size_t size, const halley_plan *p)
+{
+    char shard[24];
+    snprintf(shard, sizeof shard, p->fsdp ? "fsdp %u" : "zero %u",
+             p->fsdp ? p->fsdp : p->zero);
+    snprintf(to, size, "%s%s%s%s%s%s", shard, p->sequence_parallel ? " sp" : "",
+             p->schedule == HALLEY_SCHEDULE_GPIPE ? " gpipe" : "",
+             p->offload ? " offload" : "", p->rank_order ? " " : "",
+             p->rank_order ? halley_rank_order_name(p->rank_order) : "");
+}
+
 static void add_row(report_table *t, const halley_search *s, uint32_t i)
 {
     const halley_plan *p = &s->found[i].plan;
@@ -65,12 +91,10 @@ static void add_row(report_table *t, const halley_search *s, uint32_t i)
         i + 1, p->tp, p->pp, p->dp, p->cp, p->ep, p->virtual_stages, p->micro_batch};
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
         report_table_count(t, numbers[k]);
-    report_table_words(t, str_from(halley_recompute_name(p->recompute)));
     char text[96];
-    snprintf(text, sizeof text, "%s%s", p->fsdp ? "fsdp" : "zero ", "");
-    if (!p->fsdp)
-        snprintf(text, sizeof text, "zero %u%s", p->zero,
-                 p->sequence_parallel ? " sp" : "");
+    describe_recompute(text, sizeof text, p);
+    report_table_words(t, str_from(text));
+    describe_sharding(text, sizeof text, p);
     report_table_words(t, str_from(text));
     report_table_number(t, e->step_s);
     report_table_number(t, e->mfu);
@@ -112,8 +136,8 @@ static halley_status search(cli_call *call, const halley_model *model,
         .n_npus = n_npus,
         .max_tp = o->max_tp,
         .max_cp = o->max_cp,
-        .all_zero = o->all_zero,
-        .fsdp = o->fsdp,
+        .all = o->all,
+        .variants = o->variants,
         .top = o->top,
         .threads = o->threads,
     };
@@ -157,8 +181,8 @@ static halley_status run(cli_call *call, halley_error *err)
 
 static const cli_example examples[] = {
     {"halley plan -m gpt3-175b -c dgx-a100:512 --global-batch 1536", "the ten best"},
-    {"halley plan -m llama3-70b -c dgx-h100:64 --global-batch 128 --try-fsdp --max-cp 4",
-     "with sharded and context-parallel plans"},
+    {"halley plan -m llama3-70b -c dgx-h100:64 --global-batch 128 --max-cp 4",
+     "with context-parallel plans"},
     {0},
 };
 
@@ -167,9 +191,10 @@ const cli_command cmd_plan = {
     .summary = "find the best ways to cut a model over a cluster",
     .arguments = "",
     .description =
-        "Tries every combination of tensor, pipeline, data, context and expert "
-        "parallelism, micro-batch, interleaving, recomputation and sharding that divides "
-        "the model, the batch and the NPUs, and lists the fastest that fit, each with "
+        "Tries every combination of tensor, pipeline, data and expert parallelism, "
+        "micro-batch, interleaving, recomputation and sharding that divides the model, "
+        "the batch and the NPUs, and lists the fastest that fit, the best of each cut, "
+        "micro-batch and interleaving, each with "
         "the "
         "part of the step by which it loses to the one above. An option of the plan "
         "fixes what it names.",

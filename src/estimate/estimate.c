@@ -22,7 +22,7 @@
 
 /* Everything about one kind of layer. */
 typedef struct kind_cost {
-    price_layer price;
+    const price_layer *price;
     double weights, expert_weights, touched;
     /* With FSDP messages where they run every micro-batch; plain: not recomputed. */
     double forward_s, backward_s, plain_s;
@@ -60,29 +60,44 @@ static void fsdp_layer(step *s, kind_cost *k)
     k->fsdp_plain_s = k->plain_s - plain;
 }
 
-static void price_kind(step *s, kind_cost *k, const workload_layer *layer, bool floor)
+static void price_kind(step *s, kind_cost *k, const price_layer *price,
+                       const workload_layer *layer, bool floor)
 {
-    *k = (kind_cost){.weights = layer->weights,
+    *k = (kind_cost){.price = price,
+                     .weights = layer->weights,
                      .expert_weights = layer->expert_weights,
-                     .touched = layer->touched};
-    price_layer_make(&k->price, &s->c, layer, floor);
-    k->forward_s = k->price.forward_s;
-    k->backward_s = k->price.backward_s;
-    k->plain_s = k->price.plain_b_s;
+                     .touched = layer->touched,
+                     .forward_s = price->forward_s,
+                     .backward_s = price->backward_s,
+                     .plain_s = price->plain_b_s};
     if (s->fsdp_each && floor)
         fsdp_layer(s, k);
 }
 
-static void price_kinds(step *s, const workload_parts *parts)
+static void price_kinds(step *s, estimate_layers *layers)
 {
-    const bool layers = s->c.model->kind == HALLEY_TRANSFORMER;
-    s->dense = s->moe = (kind_cost){0};
-    if (parts->has_dense)
-        price_kind(s, &s->dense, &parts->dense, layers);
-    if (parts->has_moe)
-        price_kind(s, &s->moe, &parts->moe, true);
-    price_kind(s, &s->embedding, &parts->embedding, false);
-    price_kind(s, &s->head, &parts->head, false);
+    const workload_parts *p = &layers->parts;
+    const bool floor = s->c.model->kind == HALLEY_TRANSFORMER;
+    static const price_layer nothing;
+    const struct {
+        kind_cost *kind;
+        const workload_layer *layer;
+        bool there, floor;
+    } kinds[] = {{&s->dense, &p->dense, p->has_dense, floor},
+                 {&s->moe, &p->moe, p->has_moe, true},
+                 {&s->embedding, &p->embedding, true, false},
+                 {&s->head, &p->head, true, false}};
+    for (int i = 0; i < 4; i++) {
+        price_layer *price = &layers->prices[i];
+        if (!kinds[i].there) {
+            *kinds[i].kind = (kind_cost){.price = &nothing};
+            continue;
+        }
+        if (!layers->priced)
+            price_layer_make(price, &s->c, kinds[i].layer, kinds[i].floor);
+        price_kind(s, kinds[i].kind, price, kinds[i].layer, kinds[i].floor);
+    }
+    layers->priced = !s->c.plan->spread; /* else prices depend on the footprint */
 }
 
 /* Layers of one kind in a stage; some are computed again. */
@@ -119,7 +134,7 @@ static stage_cost stage_make(const step *s, uint32_t i)
 static void add_parts(step *s, const kind_count *of, double times)
 {
     double *part = s->out->part_s;
-    const price_layer *p = &of->kind->price;
+    const price_layer *p = of->kind->price;
     const double n = times * of->n, again = times * of->again, plain = n - again;
     if (n <= 0)
         return;
@@ -190,8 +205,8 @@ static double delayed(const step *s, const stage_cost *st, double hidden)
         if (c->per_node[g] < c->n[g])
             continue; /* the network between nodes is another dimension */
         for (int k = 0; k < 4; k++)
-            talks += st->kinds[k].n * (st->kinds[k].kind->price.comm_f[g] +
-                                       st->kinds[k].kind->price.comm_b[g]);
+            talks += st->kinds[k].n * (st->kinds[k].kind->price->comm_f[g] +
+                                       st->kinds[k].kind->price->comm_b[g]);
     }
     return fmin(hidden, most) * talks / st->time_s;
 }
@@ -289,21 +304,27 @@ static void finish(step *s)
         out->hfu *= 1 + s->again / 3;
 }
 
-bool estimate_run(halley_estimate *out, const halley_model *model,
-                  const halley_plan *plan, const halley_platform *platform,
-                  const halley_stack *stack, bool only_if_fits)
+void estimate_layers_make(estimate_layers *out, const halley_model *model,
+                          const halley_plan *plan, const halley_stack *stack)
+{
+    out->priced = false;
+    workload_parts_make(&out->parts, model, plan, stack);
+}
+
+bool estimate_run_with(halley_estimate *out, estimate_layers *layers,
+                       const halley_model *model, const halley_plan *plan,
+                       const halley_platform *platform, const halley_stack *stack,
+                       bool only_if_fits)
 {
     *out = (halley_estimate){0};
-    workload_parts parts;
-    workload_parts_make(&parts, model, plan, stack);
-    workload_memory_fill(out, &parts, model, plan, platform, stack);
+    workload_memory_fill(out, &layers->parts, model, plan, platform, stack);
     if (only_if_fits && !out->fits)
         return false;
     step s = {.out = out};
     price_context_make(&s.c, model, plan, platform, stack, out);
     s.micro_batches = halley_plan_micro_batches(plan);
     s.fsdp_each = plan->fsdp > 1 && plan->pp == 1;
-    price_kinds(&s, &parts);
+    price_kinds(&s, layers);
     const stage_cost slow = add_pipeline(&s);
     add_transfers(&s);
     add_reduction(&s, &slow);
@@ -312,6 +333,15 @@ bool estimate_run(halley_estimate *out, const halley_model *model,
     finish(&s);
     estimate_money(out, plan, platform);
     return true;
+}
+
+bool estimate_run(halley_estimate *out, const halley_model *model,
+                  const halley_plan *plan, const halley_platform *platform,
+                  const halley_stack *stack, bool only_if_fits)
+{
+    estimate_layers layers;
+    estimate_layers_make(&layers, model, plan, stack);
+    return estimate_run_with(out, &layers, model, plan, platform, stack, only_if_fits);
 }
 
 void halley_estimate_run(halley_estimate *out, const halley_model *model,

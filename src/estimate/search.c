@@ -2,12 +2,15 @@
  * Plan search: every combination that divides, memory first and time only for what fits.
  * Combinations of tp, pp, cp and ep are the tasks; each keeps its own best few in order,
  * and the lists are merged in the order of the tasks, so that threads change nothing.
- * Ties go to the plan that comes first.
+ * Ties go to the plan that comes first. What differs only in interleaving, schedule,
+ * recomputed layers, sharding or offload shares the operators of its layers and their
+ * prices, which is what makes millions of plans quick.
  */
 #include "halley/search.h"
 
 #include "base/array.h"
 #include "base/pool.h"
+#include "estimate/groups.h"
 #include "estimate/run.h"
 
 #include <math.h>
@@ -62,7 +65,7 @@ static halley_status add_cuts(searching *s, uint32_t tp, uint32_t pp, halley_err
     const halley_model *m = s->model;
     const uint32_t rest = s->o.n_npus / tp / pp;
     const halley_plan *p = &s->o.plan;
-    uint32_t max_cp = s->o.max_cp ? s->o.max_cp : 1;
+    uint32_t max_cp = s->o.max_cp ? s->o.max_cp : s->o.all ? rest : 1;
     if (is_fixed(s, HALLEY_KEY_CP))
         max_cp = p->cp;
     for (uint32_t cp = 1; cp && cp <= max_cp; cp = next_divisor(rest, cp)) {
@@ -117,83 +120,199 @@ static void keep(task_result *r, uint32_t top, const halley_plan *plan,
     r->best[at].estimate = *e;
 }
 
-static void try_plan(searching *s, task_result *r, const halley_plan *plan)
+/* What the loops below hand down: the plan so far and its layers. */
+typedef struct trying {
+    searching *s;
+    task_result *r;
+    halley_plan p;
+    estimate_layers *layers;
+    bool any; /* a variant of this cut and micro-batch fits; the best: */
+    halley_plan best;
+    halley_estimate estimate;
+} trying;
+
+static void try_plan(trying *t)
 {
+    const searching *s = t->s;
     halley_estimate e;
-    r->n_designs++;
-    if (!estimate_run(&e, s->model, plan, s->platform, s->stack, true))
+    t->r->n_designs++;
+    if (!estimate_run_with(&e, t->layers, s->model, &t->p, s->platform, s->stack, true))
         return;
-    r->n_feasible++;
-    keep(r, s->o.top, plan, &e);
+    t->r->n_feasible++;
+    if (s->o.variants) {
+        keep(t->r, s->o.top, &t->p, &e);
+    } else if (!t->any || e.step_s < t->estimate.step_s) {
+        t->any = true;
+        t->best = t->p;
+        t->estimate = e;
+    }
 }
 
-/* ZeRO stages and sharding of one cut and micro-batch. */
-static void try_sharding(searching *s, task_result *r, halley_plan *p)
+static void try_offload(trying *t)
 {
-    const bool whole = is_fixed(s, HALLEY_KEY_ZERO),
-               sharded = is_fixed(s, HALLEY_KEY_FSDP);
-    if (whole || sharded) {
-        try_plan(s, r, p);
+    const searching *s = t->s;
+    const uint32_t given = t->p.offload;
+    try_plan(t);
+    if (!s->o.all || is_fixed(s, HALLEY_KEY_OFFLOAD) || s->platform->npu.n_tiers < 2)
+        return;
+    for (uint32_t bits = 1; bits < 16; bits++) {
+        t->p.offload = bits;
+        try_plan(t);
+    }
+    t->p.offload = given;
+}
+
+/* ZeRO 0 to 2, weights shared by all, and by a part (hybrid shard). */
+static void try_sharding(trying *t)
+{
+    const searching *s = t->s;
+    halley_plan *p = &t->p;
+    const uint32_t copies = p->dp * p->cp;
+    if (is_fixed(s, HALLEY_KEY_ZERO) || is_fixed(s, HALLEY_KEY_FSDP)) {
+        try_offload(t);
         return;
     }
     for (uint32_t zero = 0; zero < 3; zero++) {
-        if (zero != 1 && !s->o.all_zero)
-            continue; /* 3 is fsdp, below */
         p->zero = zero;
         p->fsdp = 0;
-        try_plan(s, r, p);
+        if (zero == 0 || copies > 1)
+            try_offload(t);
+    }
+    p->zero = copies > 1 ? 3 : 1;
+    for (uint32_t n = s->o.all || copies == 1 ? 1 : copies - 1; n < copies;) {
+        n = s->o.all ? next_divisor(copies, n) : copies;
+        p->fsdp = n;
+        try_offload(t);
     }
     p->zero = 1;
-    if ((s->o.fsdp || s->o.all_zero) && p->dp * p->cp > 1) {
-        p->fsdp = p->dp * p->cp;
-        try_plan(s, r, p);
-        p->fsdp = 0;
-    }
+    p->fsdp = 0;
 }
 
-static void try_recompute(searching *s, task_result *r, halley_plan *p)
+/* Full recomputation: of every k-th input, or of some layers only. */
+static void try_again(trying *t, uint32_t layers)
+{
+    const searching *s = t->s;
+    halley_plan *p = &t->p;
+    try_sharding(t);
+    if (p->recompute != HALLEY_RECOMPUTE_FULL)
+        return;
+    for (uint32_t k = 2; !is_fixed(s, HALLEY_KEY_RECOMPUTE_EVERY) && k <= layers; k++) {
+        p->recompute_every = layers % k ? 0 : k;
+        if (p->recompute_every)
+            try_sharding(t);
+    }
+    p->recompute_every = s->o.plan.recompute_every;
+    for (uint32_t n = 1; !is_fixed(s, HALLEY_KEY_RECOMPUTE_LAYERS) && n < layers; n++) {
+        p->recompute_layers = n;
+        try_sharding(t);
+    }
+    p->recompute_layers = s->o.plan.recompute_layers;
+}
+
+static void try_schedule(trying *t)
+{
+    const searching *s = t->s;
+    halley_plan *p = &t->p;
+    const uint32_t layers = s->model->layers / p->pp;
+    const bool both = s->o.all && p->pp > 1 && p->virtual_stages == 1 &&
+                      !is_fixed(s, HALLEY_KEY_SCHEDULE);
+    try_again(t, layers);
+    if (!both)
+        return;
+    p->schedule = HALLEY_SCHEDULE_GPIPE;
+    try_again(t, layers);
+    p->schedule = s->o.plan.schedule;
+}
+
+static void try_recompute(trying *t)
 {
     static const halley_recompute kinds[] = {
-        HALLEY_RECOMPUTE_NONE, HALLEY_RECOMPUTE_SELECTIVE, HALLEY_RECOMPUTE_FULL};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (!allowed(s, HALLEY_KEY_RECOMPUTE, kinds[i], s->o.plan.recompute))
-            continue;
-        p->recompute = kinds[i];
+        HALLEY_RECOMPUTE_NONE, HALLEY_RECOMPUTE_SELECTIVE,    HALLEY_RECOMPUTE_FULL,
+        HALLEY_RECOMPUTE_QKV,  HALLEY_RECOMPUTE_SELECTIVE_OP, HALLEY_RECOMPUTE_MINIMAL};
+    const searching *s = t->s;
+    halley_plan *p = &t->p;
+    const halley_plan *given = &s->o.plan;
+    const bool one = is_fixed(s, HALLEY_KEY_RECOMPUTE);
+    for (int i = 0; i < (one ? 1 : s->o.all ? 6 : 3); i++) {
+        p->recompute = one ? given->recompute : kinds[i];
+        p->recompute_every =
+            p->recompute == HALLEY_RECOMPUTE_FULL ? given->recompute_every : 0;
+        p->recompute_layers = p->recompute ? given->recompute_layers : 0;
         for (int split = p->tp > 1; split >= 0; split--) {
             if (!allowed(s, HALLEY_KEY_SEQUENCE_PARALLEL, (uint32_t)split,
-                         s->o.plan.sequence_parallel && p->tp > 1))
+                         given->sequence_parallel && p->tp > 1))
                 continue;
             p->sequence_parallel = split;
-            try_sharding(s, r, p);
+            estimate_layers_make(t->layers, s->model, p, s->stack);
+            try_schedule(t);
         }
     }
 }
 
-static void try_cut(searching *s, task_result *r, const cut *c)
+/* All variants of a cut, micro-batch and interleaving. */
+static void try_variants(trying *t)
 {
-    halley_plan p = s->o.plan;
-    p.tp = c->tp;
-    p.pp = c->pp;
-    p.cp = c->cp;
-    p.ep = c->ep;
-    p.dp = s->o.n_npus / (c->tp * c->pp * c->cp);
-    if (p.global_batch % p.dp)
-        return;
-    const uint32_t local = p.global_batch / p.dp, each = s->model->layers / c->pp;
+    const searching *s = t->s;
+    const halley_plan before = t->p;
+    t->any = false;
+    if (halley_plan_check(&t->p, s->model, s->o.n_npus, NULL) == HALLEY_OK)
+        try_recompute(t);
+    if (t->any)
+        keep(t->r, s->o.top, &t->best, &t->estimate);
+    t->p = before;
+}
+
+static void try_micro_batches(trying *t)
+{
+    const searching *s = t->s;
+    halley_plan *p = &t->p;
+    const uint32_t local = p->global_batch / p->dp, each = s->model->layers / p->pp;
     for (uint32_t mb = 1; mb; mb = next_divisor(local, mb)) {
         if (!allowed(s, HALLEY_KEY_MICRO_BATCH, mb, s->o.plan.micro_batch))
             continue;
-        p.micro_batch = mb;
+        p->micro_batch = mb;
         for (uint32_t v = 1; v; v = next_divisor(each, v)) {
-            if (v > 1 && (c->pp == 1 || s->model->layers % c->pp || local / mb % c->pp))
+            if (v > 1 && (p->pp == 1 || s->model->layers % p->pp || local / mb % p->pp))
                 break; /* interleaving wants equal chunks and full rounds */
             if (!allowed(s, HALLEY_KEY_VIRTUAL, v, s->o.plan.virtual_stages))
                 continue;
-            p.virtual_stages = v;
-            halley_plan checked = p;
-            if (halley_plan_check(&checked, s->model, s->o.n_npus, NULL) == HALLEY_OK)
-                try_recompute(s, r, &checked);
+            p->virtual_stages = v;
+            try_variants(t);
         }
+    }
+}
+
+/* Orders of ranks that put the same groups into a node are one. */
+static bool is_new_order(const searching *s, const halley_plan *p)
+{
+    uint32_t n[WORKLOAD_N_GROUPS], mine[WORKLOAD_N_GROUPS], other[WORKLOAD_N_GROUPS];
+    plan_group_sizes(n, mine, p, s->platform->per_node);
+    for (uint32_t i = 0; i < p->rank_order; i++) {
+        halley_plan q = *p;
+        q.rank_order = i;
+        plan_group_sizes(n, other, &q, s->platform->per_node);
+        if (memcmp(mine, other, sizeof mine) == 0)
+            return false;
+    }
+    return true;
+}
+
+static void try_cut(searching *s, task_result *r, const cut *c, estimate_layers *layers)
+{
+    trying t = {.s = s, .r = r, .p = s->o.plan, .layers = layers};
+    halley_plan *p = &t.p;
+    p->tp = c->tp;
+    p->pp = c->pp;
+    p->cp = c->cp;
+    p->ep = c->ep;
+    p->dp = s->o.n_npus / (c->tp * c->pp * c->cp);
+    if (p->global_batch % p->dp)
+        return;
+    const bool orders = s->o.all && !is_fixed(s, HALLEY_KEY_RANK_ORDER);
+    for (uint32_t i = 0; i < (orders ? HALLEY_RANK_ORDERS : 1u); i++) {
+        p->rank_order = orders ? i : s->o.plan.rank_order;
+        if (!orders || is_new_order(s, p))
+            try_micro_batches(&t);
     }
 }
 
@@ -202,11 +321,13 @@ static halley_status run_task(void *context, size_t i, uint32_t worker, halley_e
     (void)worker;
     searching *s = context;
     task_result *r = &s->results[i];
+    estimate_layers *layers = malloc(sizeof *layers);
     r->best = mem_array(s->o.top, sizeof *r->best);
-    if (!r->best)
-        return error_nomem(err);
-    try_cut(s, r, &s->cuts.at[i]);
-    return HALLEY_OK;
+    if (r->best && layers)
+        try_cut(s, r, &s->cuts.at[i], layers);
+    const bool ok = r->best && layers;
+    free(layers);
+    return ok ? HALLEY_OK : error_nomem(err);
 }
 
 /* All tasks' lists into one, in the order of the tasks. */

@@ -292,11 +292,8 @@ static void only_rows_that_were_looked_up_are_updated(void **state)
 
 static halley_search *search(const world *w, uint32_t threads)
 {
-    const halley_search_opts opts = {.n_npus = 128,
-                                     .plan = {.global_batch = 512},
-                                     .all_zero = true,
-                                     .max_cp = 2,
-                                     .threads = threads};
+    const halley_search_opts opts = {
+        .n_npus = 128, .plan = {.global_batch = 512}, .max_cp = 2, .threads = threads};
     halley_search *s = NULL;
     halley_error err = {0};
     if (halley_search_run(&s, &w->model, &w->platform, &w->stack, &opts, &err) !=
@@ -324,6 +321,67 @@ static void one_thread_finds_what_many_find(void **state)
     }
     halley_search_free(one);
     halley_search_free(four);
+}
+
+/* The search shares prices between plans; alone, each takes the same time. */
+static void what_is_found_is_what_an_estimate_says(void **state)
+{
+    (void)state;
+    const world w = load("qwen3-30b-a3b", "dgx-h100");
+    halley_search_opts opts = {.n_npus = 16,
+                               .plan = {.global_batch = 16},
+                               .all = true,
+                               .variants = true,
+                               .top = 200};
+    halley_search *s = NULL;
+    halley_error err = {0};
+    assert_int_equal(halley_search_run(&s, &w.model, &w.platform, &w.stack, &opts, &err),
+                     HALLEY_OK);
+    assert_int_equal(s->n_found, 200);
+    for (uint32_t i = 0; i < s->n_found; i++) {
+        halley_plan p = s->found[i].plan;
+        halley_estimate e;
+        assert_int_equal(halley_plan_check(&p, &w.model, 16, &err), HALLEY_OK);
+        halley_estimate_run(&e, &w.model, &p, &w.platform, &w.stack);
+        assert_true(e.step_s == s->found[i].estimate.step_s && e.fits);
+    }
+    const double best = s->found[0].estimate.step_s;
+    halley_search_free(s);
+    opts.all = opts.variants = false;
+    assert_int_equal(halley_search_run(&s, &w.model, &w.platform, &w.stack, &opts, &err),
+                     HALLEY_OK);
+    assert_true(s->found[0].estimate.step_s >= best);
+    halley_search_free(s);
+}
+
+static void what_is_fixed_stays(void **state)
+{
+    (void)state;
+    const world w = load("gpt-7.5b", "dgx-a100");
+    const halley_search_opts opts = {
+        .n_npus = 32,
+        .plan = {.global_batch = 64,
+                 .tp = 2,
+                 .fsdp = 4,
+                 .recompute = HALLEY_RECOMPUTE_FULL,
+                 .recompute_every = 3,
+                 .rank_order = 1},
+        .fixed = 1u << HALLEY_KEY_TP | 1u << HALLEY_KEY_FSDP |
+                 1u << HALLEY_KEY_RECOMPUTE | 1u << HALLEY_KEY_RECOMPUTE_EVERY |
+                 1u << HALLEY_KEY_RANK_ORDER,
+        .all = true,
+        .top = 50};
+    halley_search *s = NULL;
+    halley_error err = {0};
+    assert_int_equal(halley_search_run(&s, &w.model, &w.platform, &w.stack, &opts, &err),
+                     HALLEY_OK);
+    assert_true(s->n_found > 0);
+    for (uint32_t i = 0; i < s->n_found; i++) {
+        const halley_plan *p = &s->found[i].plan;
+        assert_true(p->tp == 2 && p->fsdp == 4 && p->rank_order == 1);
+        assert_true(p->recompute == HALLEY_RECOMPUTE_FULL && p->recompute_every == 3);
+    }
+    halley_search_free(s);
 }
 
 static void changes_that_are_offered_fit(void **state)
@@ -398,6 +456,8 @@ int main(void)
         cmocka_unit_test(what_may_not_hide_does_not),
         cmocka_unit_test(only_rows_that_were_looked_up_are_updated),
         cmocka_unit_test(one_thread_finds_what_many_find),
+        cmocka_unit_test(what_is_found_is_what_an_estimate_says),
+        cmocka_unit_test(what_is_fixed_stays),
         cmocka_unit_test(changes_that_are_offered_fit),
         cmocka_unit_test(an_explanation_names_operators_and_constants),
         cmocka_unit_test(a_search_reports_running_out_of_memory),
