@@ -277,7 +277,10 @@ const cli_command cmd_explore = {
         "interruption --resume goes on without evaluating anything twice and ends with "
         "the same result. A store of another study or version is refused.\n\n"
         "Under mpirun or srun the processes share the work, one core each; the first one "
-        "owns the store and prints. The result is that of a single process.",
+        "owns the store and prints. The result is that of a single process. Where MPI "
+        "lets "
+        "a job live that lost a process (mpirun --enable-recovery), its designs are "
+        "evaluated again by the others; where not, --resume goes on.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(explore_options),

@@ -15,6 +15,7 @@
 #include <time.h>
 
 static const double most_exhaustive = 2e10;
+enum { BETWEEN = 128 };
 
 static double now_s(void)
 {
@@ -42,6 +43,7 @@ void explore_run_free(explore_run *r)
         free(r->blocks[w]);
     }
     explore_store_close(r->store, NULL);
+    explore_share_free(r->share);
     free(r->workers);
     array_fini(&r->best);
     array_fini(&r->front);
@@ -122,6 +124,8 @@ halley_status explore_evaluate_block(void *context, size_t i, uint32_t worker,
     const uint64_t from = i * r->per_block;
     const uint64_t to = from + r->per_block < r->n ? from + r->per_block : r->n;
     for (uint64_t k = from; k < to; k++) {
+        if (r->between && k % BETWEEN == 0)
+            TRY(r->between(r, err));
         const uint64_t outer = r->ids ? r->ids[k] : r->first + k;
         explore_row row;
         b->n_evaluated += s->inner_size;
@@ -456,7 +460,7 @@ halley_status halley_explore_run(halley_exploration **out, const halley_study *s
                      ? run_all(r, o, err)
                      : explore_search_run(r, o, err);
     }
-    explore_share_stop(o->n_ranks);
+    explore_share_stop(r, o->n_ranks);
     if (status == HALLEY_OK)
         status = finish(e, r, err);
     if (status == HALLEY_OK && r->store) {

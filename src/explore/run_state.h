@@ -22,6 +22,9 @@ typedef struct explore_block {
 struct explore_run {
     const halley_study *study;
     uint32_t threads, top;
+    struct explore_share *share; /* what is known of the others; NULL when alone */
+    /* called now and then inside a block; NULL = not */
+    halley_status (*between)(explore_run *r, halley_error *err);
     uint32_t n_ranks;   /* processes that share the work; 0 or 1 = only this one */
     uint64_t per_block; /* outer designs */
     uint32_t most_now;  /* blocks in the next wave */

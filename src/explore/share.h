@@ -8,7 +8,11 @@
 halley_status explore_share_wave(explore_run *r, uint32_t n_blocks, halley_error *err);
 /* The others: evaluate blocks until rank 0 says stop. */
 halley_status explore_share_work(explore_run *r, halley_error *err);
-/* Rank 0: let the others go. Nothing to do when alone. */
-void explore_share_stop(uint32_t n_ranks);
+/* Rank 0: let the others go. Nothing to do when alone. `r` may be NULL: nothing was
+ * evaluated. */
+void explore_share_stop(explore_run *r, uint32_t n_ranks);
+/* What a run knows of the others; NULL is allowed. */
+struct explore_share;
+void explore_share_free(struct explore_share *share);
 
 #endif
