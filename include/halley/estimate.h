@@ -84,6 +84,22 @@ typedef struct halley_goodput {
 void halley_goodput_run(halley_goodput *out, const halley_platform *platform,
                         double n_npus);
 
+/* An operator of a layer, forward, for one micro-batch on one NPU. */
+typedef struct halley_roofline_op {
+    char name[48];
+    double flops, bytes; /* done; moved to and from memory */
+    double forward_s;
+} halley_roofline_op;
+enum { HALLEY_MAX_ROOFLINE = 24 };
+typedef struct halley_roofline {
+    double peak_flops, bandwidth_Bps; /* the roof: of the plan's type; of local memory */
+    uint32_t n;
+    halley_roofline_op ops[HALLEY_MAX_ROOFLINE];
+} halley_roofline;
+void halley_roofline_run(halley_roofline *out, const halley_model *model,
+                         const halley_plan *plan, const halley_platform *platform,
+                         const halley_stack *stack);
+
 /*
  * The same in words: every operator of a layer, every message and every term of the step
  * with its formula and numbers. *out is the caller's to free.

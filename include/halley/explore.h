@@ -71,6 +71,8 @@ typedef struct halley_objective {
 
 const char *halley_study_name(const halley_study *study);
 const char *halley_study_text(const halley_study *study); /* the file, as it was read */
+/* "plan.tp 64, system small": what the baseline sets; "" without one. */
+const char *halley_study_baseline(const halley_study *study);
 uint32_t halley_study_axes(const halley_study *study);
 const halley_axis *halley_study_axis(const halley_study *study, uint32_t i);
 uint32_t halley_study_objectives(const halley_study *study);
@@ -78,6 +80,8 @@ const halley_objective *halley_study_objective(const halley_study *study, uint32
 /* Designs in the space, a plan chosen by `plan: best` counting as often as it is tried.
  */
 double halley_study_size(const halley_study *study);
+/* Of them, those the study's search looks at; at most. */
+double halley_study_looked_at(const halley_study *study);
 
 /* One design, evaluated. */
 typedef struct halley_candidate {
@@ -134,7 +138,8 @@ typedef struct halley_heat {
 typedef struct halley_slice {
     uint32_t axis;
     uint32_t n;
-    halley_candidate *best; /* values without a feasible design are left out */
+    halley_candidate *best;    /* values without a feasible design are left out */
+    halley_roofline *roofline; /* of each; NULL unless the axis moves the roof */
 } halley_slice;
 
 /* One of the best designs, simulated; the i-th of them belongs to best[i]. */

@@ -151,7 +151,7 @@ static halley_status dry_run(const halley_study *s, const explore_options *o,
 
 static void show_progress(void *context, uint64_t done, double total)
 {
-    (void)total;
+    (void)total; /* known before the first call */
     progress_at(context, done);
 }
 
@@ -193,9 +193,10 @@ static halley_status explore(const halley_study *s, cli_call *call, report_form 
     const explore_options *o = call->options;
     halley_exploration *e = NULL;
     const uint32_t kept = o->top > 50 ? o->top : 50;
-    progress *p = where->rank ? NULL
-                              : progress_new(halley_study_name(s), "designs",
-                                             (uint64_t)fmin(halley_study_size(s), 1e18));
+    progress *p = where->rank
+                      ? NULL
+                      : progress_new(halley_study_name(s), "designs",
+                                     (uint64_t)fmin(halley_study_looked_at(s), 1e18));
     const halley_explore_opts opts = {.threads = where->n_ranks > 1 ? 1 : o->jobs,
                                       .rank = where->rank,
                                       .n_ranks = where->n_ranks,

@@ -78,6 +78,68 @@ static void axes_json(report_json *j, const halley_study *s, const halley_explor
     report_json_end(j);
 }
 
+static void heats_json(report_json *j, const halley_study *s, const halley_exploration *e)
+{
+    report_json_array(j, "heat_maps");
+    for (uint32_t i = 0; i < e->n_heats; i++) {
+        const halley_axis *a = halley_study_axis(s, e->heats[i].axis_i);
+        const halley_axis *b = halley_study_axis(s, e->heats[i].axis_j);
+        report_json_object(j, NULL);
+        report_json_text(j, "rows", str_from(a->name));
+        report_json_text(j, "columns", str_from(b->name));
+        report_json_array(j, "best");
+        for (uint32_t r = 0; r < a->n; r++) {
+            report_json_flat_array(j, NULL);
+            for (uint32_t c = 0; c < b->n; c++)
+                report_json_double(j, NULL, e->heats[i].cells[(size_t)r * b->n + c]);
+            report_json_end(j);
+        }
+        report_json_end(j);
+        report_json_end(j);
+    }
+    report_json_end(j);
+}
+
+static void roofline_json(report_json *j, const halley_roofline *r)
+{
+    report_json_object(j, NULL);
+    report_json_double(j, "peak_flops", r->peak_flops);
+    report_json_double(j, "bandwidth_Bps", r->bandwidth_Bps);
+    report_json_array(j, "operators");
+    for (uint32_t i = 0; i < r->n; i++) {
+        report_json_flat_object(j, NULL);
+        report_json_text(j, "name", str_from(r->ops[i].name));
+        report_json_double(j, "flops", r->ops[i].flops);
+        report_json_double(j, "bytes", r->ops[i].bytes);
+        report_json_double(j, "forward_s", r->ops[i].forward_s);
+        report_json_end(j);
+    }
+    report_json_end(j);
+    report_json_end(j);
+}
+
+/* The best for each value of an axis; where it moves the roof, the layer under it. */
+static void slices_json(report_json *j, const halley_study *s,
+                        const halley_exploration *e)
+{
+    report_json_array(j, "slices");
+    for (uint32_t i = 0; i < e->n_slices; i++) {
+        const halley_slice *slice = &e->slices[i];
+        report_json_object(j, NULL);
+        report_json_text(j, "parameter",
+                         str_from(halley_study_axis(s, slice->axis)->name));
+        list_json(j, "best", s, slice->best, slice->n);
+        if (slice->roofline) {
+            report_json_array(j, "roofline");
+            for (uint32_t k = 0; k < slice->n; k++)
+                roofline_json(j, &slice->roofline[k]);
+            report_json_end(j);
+        }
+        report_json_end(j);
+    }
+    report_json_end(j);
+}
+
 static void sensitivities_json(report_json *j, const halley_study *s,
                                const halley_exploration *e)
 {
@@ -129,6 +191,8 @@ halley_status explore_write_json(const halley_study *s, const halley_exploration
     if (e->has_baseline)
         candidate_json(&j, "baseline", s, &e->baseline, true);
     axes_json(&j, s, e);
+    heats_json(&j, s, e);
+    slices_json(&j, s, e);
     sensitivities_json(&j, s, e);
     report_json_array(&j, "verified");
     for (uint32_t i = 0; i < e->n_verified; i++) {

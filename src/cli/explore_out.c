@@ -130,7 +130,7 @@ static halley_status write_baseline(const halley_study *s, const halley_explorat
     sheet t;
     if (!e->has_baseline)
         return HALLEY_OK;
-    fprintf(to, "\nBaseline%s\n\n",
+    fprintf(to, "\nBaseline: %s%s\n\n", halley_study_baseline(s),
             e->baseline.fits ? "" : " (does not fit in memory, timed as if it did)");
     start(&t, s, e);
     if (!t.table)

@@ -5,6 +5,9 @@
  */
 #include "explore/metric.h"
 
+#include "base/array.h"
+#include "estimate/groups.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -172,10 +175,41 @@ void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
         out[HALLEY_METRIC_CLASS + i] = e->memory_bytes[i];
 }
 
-void explore_limit(char *to, size_t size, const halley_estimate *e)
+/* The largest part beside compute, with the dimension of the network it crosses. */
+static int largest_other(const halley_estimate *e)
+{
+    int most = HALLEY_PART_TP;
+    for (int i = HALLEY_PART_TP; i < HALLEY_N_PARTS; i++) {
+        if (e->part_s[i] > e->part_s[most])
+            most = i;
+    }
+    return most;
+}
+
+static const char *where_it_goes(const explore_design *d, int part)
+{
+    static const struct {
+        int part;
+        workload_group group;
+    } groups[] = {{HALLEY_PART_TP, WORKLOAD_TP},
+                  {HALLEY_PART_CP, WORKLOAD_CP},
+                  {HALLEY_PART_EP, WORKLOAD_EP},
+                  {HALLEY_PART_PP, WORKLOAD_PP},
+                  {HALLEY_PART_DP, WORKLOAD_DP}};
+    uint32_t n[WORKLOAD_N_GROUPS], in_node[WORKLOAD_N_GROUPS];
+    plan_group_sizes(n, in_node, &d->plan, d->platform.per_node);
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        const workload_group g = groups[i].group;
+        if (groups[i].part == part)
+            return in_node[g] < n[g] ? " between nodes" : " inside a node";
+    }
+    return "";
+}
+
+void explore_limit(char *to, size_t size, const explore_design *d,
+                   const halley_estimate *e)
 {
     static const char *const words[HALLEY_N_PARTS] = {
-        [HALLEY_PART_RECOMPUTE] = "recomputation",
         [HALLEY_PART_TP] = "tensor-parallel messages",
         [HALLEY_PART_CP] = "context-parallel messages",
         [HALLEY_PART_EP] = "expert messages",
@@ -187,24 +221,28 @@ void explore_limit(char *to, size_t size, const halley_estimate *e)
         [HALLEY_PART_OPTIMIZER] = "the optimizer",
         [HALLEY_PART_OFFLOAD] = "expanded memory",
         [HALLEY_PART_OTHER] = "fixed costs"};
-    int most = HALLEY_PART_RECOMPUTE;
-    for (int i = HALLEY_PART_RECOMPUTE; i < HALLEY_N_PARTS; i++) {
-        if (e->part_s[i] > e->part_s[most])
-            most = i;
-    }
-    const double share = e->step_s > 0 ? e->part_s[most] / e->step_s : 0;
+    const int most = largest_other(e);
+    const double step = e->step_s > 0 ? e->step_s : 1;
+    const double compute =
+        (e->part_s[HALLEY_PART_FORWARD] + e->part_s[HALLEY_PART_BACKWARD] +
+         e->part_s[HALLEY_PART_RECOMPUTE]) /
+        step;
+    const double other = e->part_s[most] / step;
     const double full = e->capacity_bytes > 0 ? e->peak_bytes / e->capacity_bytes : 0;
-    const int n = share < 0.1
-                      ? snprintf(to, size, "compute")
-                      : snprintf(to, size, "%s %.0f %%", words[most], share * 100);
-    if (n <= 0 || (size_t)n >= size)
-        return;
-    to += n;
-    size -= (size_t)n;
+    strbuf text = {0};
+    if (other > compute)
+        strbuf_printf(&text, "%s%s %.0f %%", words[most], where_it_goes(d, most),
+                      other * 100);
+    strbuf_printf(&text, "%scompute %.0f %%", text.n ? ", " : "", compute * 100);
+    if (other <= compute && other >= 0.05)
+        strbuf_printf(&text, ", %s%s %.0f %%", words[most], where_it_goes(d, most),
+                      other * 100);
     if (!e->fits)
-        snprintf(to, size, ", does not fit");
+        strbuf_printf(&text, ", does not fit");
     else if (full > 1)
-        snprintf(to, size, ", %.0f %% in outer memory", 100 * (1 - 1 / full));
+        strbuf_printf(&text, ", %.0f %% in outer memory", 100 * (1 - 1 / full));
     else if (full > 0.95)
-        snprintf(to, size, ", memory full");
+        strbuf_printf(&text, ", memory full");
+    snprintf(to, size, "%.*s", (int)text.n, text.n ? text.at : "");
+    strbuf_fini(&text);
 }

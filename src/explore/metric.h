@@ -13,8 +13,9 @@ uint32_t explore_metric_find(str key, const char **nearest);
 void explore_metric_column(char *to, size_t size, uint32_t metric);
 units_kind explore_metric_unit(uint32_t metric);
 
-/* "tensor-parallel messages are 31 % of the step": the largest cost beside compute, or
- * compute, or memory when it is all but full. */
-void explore_limit(char *to, size_t size, const halley_estimate *estimate);
+/* "compute 62 %, tensor-parallel messages between nodes 31 %, memory full": what takes
+ * the most first. */
+void explore_limit(char *to, size_t size, const explore_design *design,
+                   const halley_estimate *estimate);
 
 #endif

@@ -366,20 +366,37 @@ static halley_status copy_sums(halley_exploration *e, explore_run *r, halley_err
 
 enum { MOST_SLICE = 24 };
 
+/* Peak, on-chip memory, bandwidth of local memory: what a roofline is made of. */
+static bool moves_roof(const explore_axis *a)
+{
+    const param_kind kind = a->refs[0].param->kind;
+    return a->n_refs == 1 &&
+           (kind == PARAM_PEAK || kind == PARAM_NPU ||
+            (kind == PARAM_TIER &&
+             a->refs[0].param->offset == offsetof(halley_tier, bandwidth_Bps)));
+}
+
 static halley_status slice(halley_slice *out, const halley_exploration *e, uint32_t axis,
                            explore_worker *w, halley_error *err)
 {
-    const uint32_t n = w->study->axes[axis].seen.n;
+    const explore_axis *a = &w->study->axes[axis];
+    const uint32_t n = a->seen.n;
     *out = (halley_slice){.axis = axis, .best = mem_array(n, sizeof *out->best)};
-    if (!out->best)
+    if (moves_roof(a))
+        out->roofline = mem_array(n, sizeof *out->roofline);
+    if (!out->best || (moves_roof(a) && !out->roofline))
         return error_nomem(err);
     for (uint32_t v = 0; v < n; v++) {
         explore_row row;
         if (e->marginals[axis][v].feasible == 0)
             continue;
         explore_worker_move(w, e->marginals[axis][v].best_id);
-        if (explore_worker_try(w, &row))
-            explore_candidate_fill(&out->best[out->n++], w, &row);
+        if (!explore_worker_try(w, &row))
+            continue;
+        if (out->roofline)
+            halley_roofline_run(&out->roofline[out->n], &w->design.model, &w->design.plan,
+                                &w->design.platform, &w->design.stack);
+        explore_candidate_fill(&out->best[out->n++], w, &row);
     }
     return HALLEY_OK;
 }
@@ -490,8 +507,10 @@ void halley_exploration_free(halley_exploration *e)
     free(e->front);
     free(e->memory);
     free(e->heats);
-    for (uint32_t i = 0; i < e->n_slices; i++)
+    for (uint32_t i = 0; i < e->n_slices; i++) {
         free(e->slices[i].best);
+        free(e->slices[i].roofline);
+    }
     free(e->slices);
     free(e->sensitivities);
     free(e->verified);
@@ -514,10 +533,8 @@ halley_status halley_explore_dry_run(halley_dry_run *out, const halley_study *st
 {
     explore_run *r = NULL;
     const uint64_t n_outer = (uint64_t)study->size / study->inner_size;
-    *out = (halley_dry_run){.n_designs = study->size, .n_to_evaluate = study->size};
-    if (study->search.method != EXPLORE_EXHAUSTIVE &&
-        (double)study->search.samples * (double)study->inner_size < study->size)
-        out->n_to_evaluate = (double)study->search.samples * (double)study->inner_size;
+    *out = (halley_dry_run){.n_designs = study->size,
+                            .n_to_evaluate = halley_study_looked_at(study)};
     TRY(explore_run_new(&r, study, threads, 1, err));
     /* An even sample, in steps that share no factor with the axes. */
     uint64_t n = 200000 / study->inner_size;

@@ -233,22 +233,29 @@ static const conf_field question_fields[] = {
     QUESTION("beats", CONF_TYPE_NODE, beats, "the design it is compared with"),
 };
 
+/* "plan.tp 64, system small" */
+static halley_status words_of(const char **out, halley_study *s, const conf_node *map,
+                              halley_error *err)
+{
+    strbuf words = {0};
+    for (uint32_t i = 0; i < map->n; i++)
+        strbuf_printf(&words, "%s%.*s %.*s", i ? ", " : "", STR_ARG(map->keys[i]),
+                      STR_ARG(map->items[i]->text));
+    *out = words.failed ? NULL : arena_copy(&s->memory, strbuf_str(&words));
+    strbuf_fini(&words);
+    return *out ? HALLEY_OK : error_nomem(err);
+}
+
 static halley_status side(const explore_fixed **out, uint32_t *n, const char **text,
                           halley_study *s, const conf_node *map, halley_error *err)
 {
     explore_fixed *list = arena_array(&s->memory, EXPLORE_MAX_FIXED, sizeof *list);
-    strbuf label = {0};
     if (!list)
         return error_nomem(err);
     *n = 0;
     TRY(read_design(list, n, s, map, err));
-    for (uint32_t i = 0; i < map->n; i++)
-        strbuf_printf(&label, "%s%.*s %.*s", i ? ", " : "", STR_ARG(map->keys[i]),
-                      STR_ARG(map->items[i]->text));
     *out = list;
-    *text = arena_copy(&s->memory, strbuf_str(&label));
-    strbuf_fini(&label);
-    return *text ? HALLEY_OK : error_nomem(err);
+    return words_of(text, s, map, err);
 }
 
 static halley_status read_questions(halley_study *s, const conf_node *list,
@@ -514,6 +521,7 @@ static halley_status read_study(halley_study *s, halley_error *err)
     if (t.baseline) {
         s->has_baseline = true;
         TRY(read_design(s->baseline, &s->n_baseline, s, t.baseline, err));
+        TRY(words_of(&s->baseline_text, s, t.baseline, err));
     }
     return read_questions(s, t.breaks, err);
 }
@@ -564,6 +572,18 @@ void halley_study_free(halley_study *study)
 const char *halley_study_name(const halley_study *study)
 {
     return study->name;
+}
+
+double halley_study_looked_at(const halley_study *study)
+{
+    const double samples = (double)study->search.samples * (double)study->inner_size;
+    return study->search.method == EXPLORE_EXHAUSTIVE ? study->size
+                                                      : fmin(samples, study->size);
+}
+
+const char *halley_study_baseline(const halley_study *study)
+{
+    return study->baseline_text ? study->baseline_text : "";
 }
 
 const char *halley_study_text(const halley_study *study)

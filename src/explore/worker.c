@@ -346,5 +346,5 @@ void explore_candidate_fill(halley_candidate *out, const explore_worker *w,
     memcpy(out->metrics, row->metrics, sizeof out->metrics);
     memcpy(out->model, w->design.model.name, sizeof out->model);
     memcpy(out->cluster, w->design.platform.name, sizeof out->cluster);
-    explore_limit(out->limit, sizeof out->limit, &w->estimate);
+    explore_limit(out->limit, sizeof out->limit, &w->design, &w->estimate);
 }

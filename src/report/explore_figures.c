@@ -10,24 +10,40 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    WIDTH = 860,
-    LEFT = 250,
-    RIGHT = 84,
-    ROW = 30,
-    BAR = 20,
-    N_PATTERNS = 5,
-    MOST_NAMED = 12
-};
+enum { RIGHT = 84, BAR = 20, N_PATTERNS = 5 };
 
-static void text(strbuf *to, double x, double y, const char *class, str words)
+/* Names of bars stand to their left, or above where there is no room. */
+static double left_of(const figure_source *s)
+{
+    return s->narrow ? 6 : 250;
+}
+
+static double row_of(const figure_source *s)
+{
+    return s->narrow ? 46 : 30;
+}
+
+double figure_width(const figure_source *s)
+{
+    return s->narrow ? 380 : 860;
+}
+
+static void name_bar(strbuf *to, const figure_source *s, double y, str words)
+{
+    if (s->narrow)
+        figure_text(to, 6, y - 5, "lab", words);
+    else
+        figure_text(to, left_of(s) - 10, y + BAR - 5, "end lab", words);
+}
+
+void figure_text(strbuf *to, double x, double y, const char *class, str words)
 {
     strbuf_printf(to, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, class);
     strbuf_xml(to, words);
     strbuf_add(to, STR("</text>"));
 }
 
-static void open_svg(strbuf *to, double width, double height, const char *title)
+void figure_open(strbuf *to, double width, double height, const char *title)
 {
     strbuf_printf(to,
                   "<svg viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
@@ -37,9 +53,7 @@ static void open_svg(strbuf *to, double width, double height, const char *title)
     strbuf_add(to, STR("\">"));
 }
 
-/* A group with a tooltip; the words are escaped. */
-__attribute__((format(printf, 2, 3))) static void open_tip(strbuf *to, const char *format,
-                                                           ...)
+void figure_tip(strbuf *to, const char *format, ...)
 {
     char words[512];
     va_list args;
@@ -199,19 +213,19 @@ static bool is_light(const part *p)
 static void segment(strbuf *to, const part *p, double x, double y, double w, double share,
                     const char *value)
 {
-    open_tip(to, "%s: %s (%.1f %%)", p->name, value, share * 100);
+    figure_tip(to, "%s: %s (%.1f %%)", p->name, value, share * 100);
     box(to, x, y, w, BAR, p);
     char label[16];
     snprintf(label, sizeof label, "%.0f%%", share * 100);
     if (w > 30)
-        text(to, x + w / 2, y + BAR - 6, is_light(p) ? "in mid dark" : "in mid",
-             str_from(label));
+        figure_text(to, x + w / 2, y + BAR - 6, is_light(p) ? "in mid dark" : "in mid",
+                    str_from(label));
     strbuf_add(to, STR("</g>"));
 }
 
 /* Which parts any design has at all; the legend shows no others. */
-static uint32_t legend(strbuf *to, const stack *k, const halley_candidate *list,
-                       uint32_t n, double y)
+static uint32_t legend(strbuf *to, const figure_source *s, const stack *k,
+                       const halley_candidate *list, uint32_t n, double y)
 {
     double x = 8;
     uint32_t rows = 1;
@@ -223,13 +237,13 @@ static uint32_t legend(strbuf *to, const stack *k, const halley_candidate *list,
         if (most < 0.002)
             continue;
         const double w = 34 + 7.2 * (double)strlen(k->parts[i].name);
-        if (x + w > WIDTH) {
+        if (x + w > figure_width(s)) {
             x = 8;
             y += 22;
             rows++;
         }
         box(to, x, y, 16, 12, &k->parts[i]);
-        text(to, x + 22, y + 11, "key", str_from(k->parts[i].name));
+        figure_text(to, x + 22, y + 11, "key", str_from(k->parts[i].name));
         x += w;
     }
     return rows;
@@ -239,17 +253,17 @@ static void bar(strbuf *to, const figure_source *s, const stack *k,
                 const halley_candidate *c, double y, double scale)
 {
     strbuf label = {0};
-    double x = LEFT;
+    double x = left_of(s);
     char value[64];
     const double total = bar_length(k, c);
     figure_label(&label, s, c);
     const str words = strbuf_str(&label);
-    const size_t most = 33;
+    const size_t most = s->narrow ? 50 : 33;
     if (words.n > most) {
         label.n = most;
         strbuf_add(&label, STR("\xe2\x80\xa6"));
     }
-    text(to, LEFT - 10, y + BAR - 5, "end lab", strbuf_str(&label));
+    name_bar(to, s, y, strbuf_str(&label));
     to->failed |= label.failed;
     strbuf_fini(&label);
     for (uint32_t i = 0; i < k->n_parts; i++) {
@@ -262,12 +276,12 @@ static void bar(strbuf *to, const figure_source *s, const stack *k,
     }
     halley_metric_format(value, sizeof value, k->total, total);
     /* Not on top of the mark. */
-    const double mark = LEFT + c->capacity_bytes * scale;
+    const double mark = left_of(s) + c->capacity_bytes * scale;
     const bool close = k->total == HALLEY_METRIC_MEMORY && mark > x && mark < x + 70;
-    text(to, (close ? mark : x) + 6, y + BAR - 5, "num", str_from(value));
+    figure_text(to, (close ? mark : x) + 6, y + BAR - 5, "num", str_from(value));
     if (k->total == HALLEY_METRIC_MEMORY)
         strbuf_printf(to, "<path d=\"M%.1f %.1fv%d\" class=\"mark\"/>", mark, y - 4,
-                      ROW - 2);
+                      BAR + 8);
 }
 
 static void stacked(strbuf *to, const figure_source *s, const stack *k,
@@ -281,13 +295,13 @@ static void stacked(strbuf *to, const figure_source *s, const stack *k,
     }
     if (!(most > 0))
         return;
-    const double scale = (WIDTH - LEFT - RIGHT) / fmax(most, capacity);
+    const double scale = (figure_width(s) - left_of(s) - RIGHT) / fmax(most, capacity);
     strbuf bars = {0};
-    const uint32_t rows = legend(&bars, k, list, n, 6);
-    const double top = 22.0 * rows + 14;
+    const uint32_t rows = legend(&bars, s, k, list, n, 6);
+    const double top = 22.0 * rows + (s->narrow ? 30 : 14), row = row_of(s);
     for (uint32_t i = 0; i < n; i++)
-        bar(&bars, s, k, &list[i], top + i * ROW, scale);
-    open_svg(to, WIDTH, top + n * ROW + 2, k->title);
+        bar(&bars, s, k, &list[i], top + i * row, scale);
+    figure_open(to, figure_width(s), top + n * row + 2, k->title);
     strbuf_add(to, strbuf_str(&bars));
     strbuf_add(to, STR("</svg>"));
     to->failed |= bars.failed;
@@ -340,18 +354,19 @@ void figure_heat(strbuf *to, const figure_source *s, const halley_heat *h)
     for (uint32_t i = 0; i < down->n; i++)
         longest = strlen(down->texts[i]) > longest ? strlen(down->texts[i]) : longest;
     const double left = 24 + 7.4 * (double)longest, top = 46, h_cell = 30;
-    const double w_cell = fmin(110, fmax(66, (WIDTH - left) / across->n));
+    const double w_cell = fmin(110, fmax(66, (figure_width(s) - left) / across->n));
     double low, high;
     range_of(h, (size_t)a->n * b->n, &low, &high);
-    open_svg(to, left + w_cell * across->n + 6, top + h_cell * down->n + 6,
-             "best objective for two parameters");
-    text(to, left, 14, "key", str_from(across->name));
-    text(to, left - 8, 40, "end key", str_from(figure_axis_name(down->name)));
+    figure_open(to, left + w_cell * across->n + 6, top + h_cell * down->n + 6,
+                "best objective for two parameters");
+    figure_text(to, left, 14, "key", str_from(across->name));
+    figure_text(to, left - 8, 40, "end key", str_from(figure_axis_name(down->name)));
     for (uint32_t j = 0; j < across->n; j++)
-        text(to, left + w_cell * (j + 0.5), 38, "mid lab", str_from(across->texts[j]));
+        figure_text(to, left + w_cell * (j + 0.5), 38, "mid lab",
+                    str_from(across->texts[j]));
     for (uint32_t i = 0; i < down->n; i++) {
         const double y = top + h_cell * i;
-        text(to, left - 8, y + 20, "end lab", str_from(down->texts[i]));
+        figure_text(to, left - 8, y + 20, "end lab", str_from(down->texts[i]));
         for (uint32_t j = 0; j < across->n; j++) {
             const double v =
                 turn ? h->cells[(size_t)j * b->n + i] : h->cells[(size_t)i * b->n + j];
@@ -360,8 +375,9 @@ void figure_heat(strbuf *to, const figure_source *s, const halley_heat *h)
             char value[64] = "none fits";
             if (!isnan(v))
                 figure_goal(value, sizeof value, s, 0, v);
-            open_tip(to, "%s %s, %s %s: %s", figure_axis_name(down->name), down->texts[i],
-                     figure_axis_name(across->name), across->texts[j], value);
+            figure_tip(to, "%s %s, %s %s: %s", figure_axis_name(down->name),
+                       down->texts[i], figure_axis_name(across->name), across->texts[j],
+                       value);
             strbuf_printf(to,
                           "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
                           "class=\"%s\" fill-opacity=\"%.2f\"/>",
@@ -370,8 +386,8 @@ void figure_heat(strbuf *to, const figure_source *s, const halley_heat *h)
                           : best   ? "heat best"
                                    : "heat",
                           isnan(v) ? 1 : 0.06 + 0.5 * goodness(v, low, high, maximize));
-            text(to, x + w_cell / 2, y + 20, isnan(v) ? "mid key" : "mid cell",
-                 isnan(v) ? STR("\xe2\x80\x93") : str_from(value));
+            figure_text(to, x + w_cell / 2, y + 20, isnan(v) ? "mid key" : "mid cell",
+                        isnan(v) ? STR("\xe2\x80\x93") : str_from(value));
             strbuf_add(to, STR("</g>"));
         }
     }
@@ -383,153 +399,68 @@ static bool has_swing(const halley_sensitivity *v)
     return !isnan(v->low) && v->high > v->low * 1.0005;
 }
 
+/* One parameter: from its best to its worst value, both named below. */
+static void tornado_bar(strbuf *to, const figure_source *s, const halley_sensitivity *v,
+                        double y, double low, double scale)
+{
+    const halley_axis *a = halley_study_axis(s->study, v->axis);
+    const double left = left_of(s);
+    const double x0 = left + scale * log(v->low / low);
+    const double x1 = left + scale * log(v->high / low);
+    char from[64], until[64], label[140];
+    figure_goal(from, sizeof from, s, 0, v->low);
+    figure_goal(until, sizeof until, s, 0, v->high);
+    name_bar(to, s, y, str_from(figure_axis_name(a->name)));
+    figure_tip(to, "%s: %s at %s, %s at %s", a->name, from, a->texts[v->low_value], until,
+               a->texts[v->high_value]);
+    strbuf_printf(
+        to, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"20\" class=\"c2\"/>", x0,
+        y, fmax(x1 - x0, 2));
+    snprintf(label, sizeof label, "%s \xe2\x86\x92 %s", a->texts[v->low_value],
+             a->texts[v->high_value]);
+    figure_text(to, x1 + 6, y + 15, "num", str_from(until));
+    figure_text(to, x0 + 6, y + 34, "key", str_from(label));
+    strbuf_add(to, STR("</g>"));
+}
+
+static bool tornado_range(const halley_exploration *e, double *low, double *high,
+                          uint32_t *n)
+{
+    *low = *high = NAN;
+    *n = 0;
+    for (uint32_t i = 0; i < e->n_sensitivities; i++) {
+        *low = fmin(*low, fmin(e->sensitivities[i].low, e->sensitivities[i].space_low));
+        *high =
+            fmax(*high, fmax(e->sensitivities[i].high, e->sensitivities[i].space_high));
+        *n += has_swing(&e->sensitivities[i]);
+    }
+    return *high > *low && *low > 0 && *n > 0;
+}
+
 void figure_tornado(strbuf *to, const figure_source *s)
 {
     const halley_exploration *e = s->e;
-    double low = NAN, high = NAN;
-    for (uint32_t i = 0; i < e->n_sensitivities; i++) {
-        low = fmin(low, fmin(e->sensitivities[i].low, e->sensitivities[i].space_low));
-        high = fmax(high, fmax(e->sensitivities[i].high, e->sensitivities[i].space_high));
-    }
-    if (!(high > low) || low <= 0)
+    double low, high;
+    uint32_t n;
+    if (!tornado_range(e, &low, &high, &n))
         return;
-    const double scale = (WIDTH - LEFT - RIGHT - 40) / log(high / low);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < e->n_sensitivities; i++)
-        n += has_swing(&e->sensitivities[i]);
-    const double height = 46.0 * n + 30;
-    open_svg(to, WIDTH, height, "how the objective answers to each parameter");
-    const double best = LEFT + scale * log(e->best[0].objective[0] / low);
-    strbuf_printf(to, "<path d=\"M%.1f 4V%.1f\" class=\"mark\"/>", best, height - 22);
+    const double left = left_of(s), row = s->narrow ? 66 : 46, top = s->narrow ? 24 : 8;
+    const double scale = (figure_width(s) - left - RIGHT - 10) / log(high / low);
+    const double height = row * n + top + 24;
+    char value[64], words[96];
+    figure_open(to, figure_width(s), height,
+                "how the objective answers to each parameter");
+    const double best = left + scale * log(e->best[0].objective[0] / low);
+    strbuf_printf(to, "<path d=\"M%.1f %.1fV%.1f\" class=\"mark\"/>", best, top - 4,
+                  height - 22);
     n = 0;
     for (uint32_t i = 0; i < e->n_sensitivities; i++) {
-        const halley_sensitivity *v = &e->sensitivities[i];
-        const halley_axis *a = halley_study_axis(s->study, v->axis);
-        char from[64], until[64];
-        if (!has_swing(v))
-            continue;
-        const double y = 46.0 * n++ + 8;
-        figure_goal(from, sizeof from, s, 0, v->low);
-        figure_goal(until, sizeof until, s, 0, v->high);
-        text(to, LEFT - 10, y + 16, "end lab", str_from(figure_axis_name(a->name)));
-        const double x0 = LEFT + scale * log(v->low / low);
-        const double x1 = LEFT + scale * log(v->high / low);
-        open_tip(to, "%s: %s at %s, %s at %s", a->name, from, a->texts[v->low_value],
-                 until, a->texts[v->high_value]);
-        strbuf_printf(to,
-                      "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"20\" "
-                      "class=\"c2\"/>",
-                      x0, y, fmax(x1 - x0, 2));
-        char label[140];
-        snprintf(label, sizeof label, "%s \xe2\x86\x92 %s", a->texts[v->low_value],
-                 a->texts[v->high_value]);
-        text(to, x1 + 6, y + 15, "num", str_from(until));
-        text(to, x0, y + 33, "key", str_from(label));
-        strbuf_add(to, STR("</g>"));
+        if (has_swing(&e->sensitivities[i]))
+            tornado_bar(to, s, &e->sensitivities[i], row * n++ + top, low, scale);
     }
-    char value[64];
     figure_goal(value, sizeof value, s, 0, e->best[0].objective[0]);
-    strbuf mark = {0};
-    strbuf_printf(&mark, "the best: %s", value);
-    text(to, best, height - 8, "mid key", strbuf_str(&mark));
-    strbuf_fini(&mark);
-    strbuf_add(to, STR("</svg>"));
-}
-
-typedef struct plane {
-    double low[2], high[2];
-} plane;
-
-static void widen(plane *p, const halley_candidate *c)
-{
-    for (int i = 0; i < 2; i++) {
-        p->low[i] = fmin(p->low[i], c->objective[i]);
-        p->high[i] = fmax(p->high[i], c->objective[i]);
-    }
-}
-
-static double place(const plane *p, int axis, double value, double from, double to)
-{
-    if (!(p->high[axis] > p->low[axis]))
-        return (from + to) / 2;
-    const double share = (value - p->low[axis]) / (p->high[axis] - p->low[axis]);
-    return from + share * (to - from);
-}
-
-static void point(strbuf *to, const figure_source *s, const plane *p,
-                  const halley_candidate *c, const char *class)
-{
-    const double x = place(p, 0, c->objective[0], 110, WIDTH - 30);
-    const double y = place(p, 1, c->objective[1], 330, 20);
-    strbuf words = {0};
-    char a[64], b[64];
-    figure_label(&words, s, c);
-    figure_goal(a, sizeof a, s, 0, c->objective[0]);
-    figure_goal(b, sizeof b, s, 1, c->objective[1]);
-    strbuf_printf(&words, ": %s, %s", a, b);
-    strbuf_add(to, STR("<g data-t=\""));
-    strbuf_xml(to, strbuf_str(&words));
-    strbuf_printf(to, "\"><circle cx=\"%.1f\" cy=\"%.1f\" r=\"%s\" class=\"%s\"/></g>", x,
-                  y, class[0] == 'f' ? "5.5" : "4", class);
-    strbuf_fini(&words);
-}
-
-static void axes(strbuf *to, const figure_source *s, const plane *p)
-{
-    strbuf_add(to, STR("<path d=\"M100 10V340H840\" class=\"axis\"/>"));
-    for (int k = 0; k <= 4; k++) {
-        char value[64];
-        const double x = p->low[0] + (p->high[0] - p->low[0]) * k / 4;
-        const double y = p->low[1] + (p->high[1] - p->low[1]) * k / 4;
-        figure_goal(value, sizeof value, s, 0, x);
-        text(to, place(p, 0, x, 110, WIDTH - 30), 358, "mid key", str_from(value));
-        figure_goal(value, sizeof value, s, 1, y);
-        text(to, 92, place(p, 1, y, 330, 20) + 4, "end key", str_from(value));
-    }
-    text(to, WIDTH - 30, 376, "end lab",
-         str_from(halley_study_objective(s->study, 0)->text));
-    text(to, 106, 12, "lab", str_from(halley_study_objective(s->study, 1)->text));
-}
-
-void figure_pareto(strbuf *to, const figure_source *s)
-{
-    const halley_exploration *e = s->e;
-    plane p = {{NAN, NAN}, {NAN, NAN}};
-    if (halley_study_objectives(s->study) < 2 || e->n_front == 0)
-        return;
-    for (uint32_t i = 0; i < e->n_front; i++)
-        widen(&p, &e->front[i]);
-    for (uint32_t i = 0; i < e->n_best; i++)
-        widen(&p, &e->best[i]);
-    for (uint32_t i = 0; i < e->n_slices; i++) {
-        for (uint32_t j = 0; j < e->slices[i].n; j++)
-            widen(&p, &e->slices[i].best[j]);
-    }
-    open_svg(to, WIDTH, 384, "trade-off between two objectives");
-    axes(to, s, &p);
-    strbuf_add(to, STR("<path class=\"frontline\" d=\""));
-    for (uint32_t i = 0; i < e->n_front; i++)
-        strbuf_printf(to, "%s%.1f %.1f", i ? "L" : "M",
-                      place(&p, 0, e->front[i].objective[0], 110, WIDTH - 30),
-                      place(&p, 1, e->front[i].objective[1], 330, 20));
-    strbuf_add(to, STR("\"/>"));
-    for (uint32_t i = 0; i < e->n_slices; i++) {
-        for (uint32_t j = 0; j < e->slices[i].n; j++)
-            point(to, s, &p, &e->slices[i].best[j], "other");
-    }
-    for (uint32_t i = 0; i < e->n_best; i++)
-        point(to, s, &p, &e->best[i], "other");
-    for (uint32_t i = 0; i < e->n_front; i++)
-        point(to, s, &p, &e->front[i], "front");
-    for (uint32_t i = 0; i < e->n_front && e->n_front <= MOST_NAMED; i++) {
-        strbuf words = {0};
-        figure_label(&words, s, &e->front[i]);
-        if (words.n < 26) {
-            const double x = place(&p, 0, e->front[i].objective[0], 110, WIDTH - 30);
-            const double y = place(&p, 1, e->front[i].objective[1], 330, 20);
-            text(to, x + 9, i % 2 ? y + 17 : y - 7, "key", strbuf_str(&words));
-        }
-        strbuf_fini(&words);
-    }
+    snprintf(words, sizeof words, "the best: %s", value);
+    figure_text(to, best, height - 8, best < left + 40 ? "key" : "mid key",
+                str_from(words));
     strbuf_add(to, STR("</svg>"));
 }

@@ -9,6 +9,7 @@
 typedef struct figure_source {
     const halley_study *study;
     const halley_exploration *e;
+    bool narrow; /* for a telephone */
 } figure_source;
 
 /* "tp 8, cxl.bandwidth 512 GB/s": what tells a design from the others of this study. */
@@ -19,6 +20,14 @@ const char *figure_axis_name(const char *path);
 const char *figure_goal(char *to, size_t size, const figure_source *s, uint32_t i,
                         double value);
 
+/* What figures are made of: the width of one, its opening, words, and a group with a tip
+ * for the pointer (whose words are escaped here). */
+double figure_width(const figure_source *s);
+void figure_open(strbuf *to, double width, double height, const char *title);
+void figure_text(strbuf *to, double x, double y, const char *class, str words);
+__attribute__((format(printf, 2, 3))) void figure_tip(strbuf *to, const char *format,
+                                                      ...);
+
 /* Each appends one <svg> element. Bars of step time, or of memory, part by part. */
 void figure_breakdown(strbuf *to, const figure_source *s, const halley_candidate *list,
                       uint32_t n);
@@ -27,6 +36,8 @@ void figure_memory(strbuf *to, const figure_source *s, const halley_candidate *l
 void figure_heat(strbuf *to, const figure_source *s, const halley_heat *heat);
 void figure_tornado(strbuf *to, const figure_source *s);
 void figure_pareto(strbuf *to, const figure_source *s);
+/* The operators of a layer under the roofs of a slice. */
+void figure_roofline(strbuf *to, const figure_source *s, const halley_slice *slice);
 /* Patterns that tell parts apart without colour; once in a document. */
 void figure_patterns(strbuf *to);
 

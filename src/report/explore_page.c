@@ -65,8 +65,10 @@ static void summary(strbuf *to, const figure_source *s)
     strbuf_printf(to, " of <b>%s</b>", value);
     if (e->has_baseline) {
         figure_goal(value, sizeof value, s, 0, e->baseline.objective[0]);
-        strbuf_printf(to, ", <b>%.2f×</b> better than the baseline (%s%s)", gain(s, best),
-                      value, e->baseline.fits ? "" : ", which does not fit in memory");
+        strbuf_printf(to, ", <b>%.2f×</b> better than the baseline (", gain(s, best));
+        escaped(to, halley_study_baseline(s->study));
+        strbuf_printf(to, ": %s%s)", value,
+                      e->baseline.fits ? "" : ", which does not fit in memory");
     }
     add(to, "; it is limited by ");
     escaped(to, best->limit);
@@ -115,33 +117,95 @@ static void tiles(strbuf *to, const figure_source *s)
                                         "memory of an NPU", "a million tokens"};
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         halley_metric_format(value, sizeof value, shown[i], best->metrics[shown[i]]);
-        value[strcspn(value, "/")] = '\0';
+        char *million = strstr(value, " USD/M"); /* its tile says so */
+        if (million)
+            snprintf(million, 5, " USD");
         tile(to, value, names[i]);
     }
     add(to, "</div>");
 }
 
-static void figure_open(strbuf *to)
+/* A figure for wide and one for narrow pages; the style shows one of them. */
+typedef void drawing(strbuf *to, const figure_source *s, const void *what);
+
+static void figure(strbuf *to, const figure_source *s, drawing *draw, const void *what)
 {
-    add(to, "<div class=\"fig\">");
+    figure_source narrow = *s;
+    narrow.narrow = true;
+    add(to, "<div class=\"fig wide-page\">");
+    draw(to, s, what);
+    add(to, "</div><div class=\"fig narrow-page\">");
+    draw(to, &narrow, what);
+    add(to, "</div>");
+}
+
+/* Some designs in a row. */
+typedef struct candidates {
+    const halley_candidate *list;
+    uint32_t n;
+} candidates;
+
+static candidates best_of(const halley_exploration *e)
+{
+    return (candidates){e->best, e->n_best < MOST_BARS ? e->n_best : MOST_BARS};
+}
+
+static void draw_breakdown(strbuf *to, const figure_source *s, const void *what)
+{
+    const candidates *c = what;
+    figure_breakdown(to, s, c->list, c->n);
+}
+
+static void draw_memory(strbuf *to, const figure_source *s, const void *what)
+{
+    const candidates *c = what;
+    figure_memory(to, s, c->list, c->n);
+}
+
+static void draw_heat(strbuf *to, const figure_source *s, const void *what)
+{
+    figure_heat(to, s, what);
+}
+
+static void draw_tornado(strbuf *to, const figure_source *s, const void *what)
+{
+    (void)what;
+    figure_tornado(to, s);
+}
+
+static void draw_pareto(strbuf *to, const figure_source *s, const void *what)
+{
+    (void)what;
+    figure_pareto(to, s);
+}
+
+static void draw_roofline(strbuf *to, const figure_source *s, const void *what)
+{
+    figure_roofline(to, s, what);
+}
+
+static uint32_t varying(const halley_study *study)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < halley_study_axes(study); i++)
+        n += halley_study_axis(study, i)->n > 1 && !halley_study_axis(study, i)->inner;
+    return n;
 }
 
 static void breakdowns(strbuf *to, const figure_source *s)
 {
     const halley_exploration *e = s->e;
-    const uint32_t n = e->n_best < MOST_BARS ? e->n_best : MOST_BARS;
+    const candidates best = best_of(e);
     heading(to, "Where the time goes",
             "The best designs; each bar is one step, its parts exposed time.");
-    figure_open(to);
-    figure_breakdown(to, s, e->best, n);
-    add(to, "</div>");
-    for (uint32_t i = 0; i < e->n_slices; i++) {
+    figure(to, s, draw_breakdown, &best);
+    /* With one parameter these are the same bars in another order. */
+    for (uint32_t i = 0; i < e->n_slices && varying(s->study) > 1; i++) {
         add(to, "<h2>The best for each value of ");
         escaped(to, halley_study_axis(s->study, e->slices[i].axis)->name);
         add(to, "</h2>");
-        figure_open(to);
-        figure_breakdown(to, s, e->slices[i].best, e->slices[i].n);
-        add(to, "</div>");
+        const candidates list = {e->slices[i].best, e->slices[i].n};
+        figure(to, s, draw_breakdown, &list);
     }
 }
 
@@ -152,11 +216,8 @@ static void maps(strbuf *to, const figure_source *s)
     heading(to, "Two parameters at a time",
             "The best objective in each cell, all else free; darker is better, the frame "
             "marks the best, a dash means that nothing is feasible.");
-    for (uint32_t i = 0; i < s->e->n_heats; i++) {
-        figure_open(to);
-        figure_heat(to, s, &s->e->heats[i]);
-        add(to, "</div>");
-    }
+    for (uint32_t i = 0; i < s->e->n_heats; i++)
+        figure(to, s, draw_heat, &s->e->heats[i]);
 }
 
 static void sensitivity(strbuf *to, const figure_source *s)
@@ -167,9 +228,8 @@ static void sensitivity(strbuf *to, const figure_source *s)
     heading(to, "What it depends on",
             "Each parameter over its range, all else at the best design. Elasticity: "
             "percent change of the objective for one percent more of the parameter.");
-    figure_open(to);
-    figure_tornado(to, s);
-    add(to, "</div><div class=\"wide\"><table><tr><th>Parameter</th><th "
+    figure(to, s, draw_tornado, NULL);
+    add(to, "<div class=\"wide\"><table><tr><th>Parameter</th><th "
             "class=\"n\">Elasticity</th><th class=\"n\">Least</th><th>at</th><th "
             "class=\"n\">Greatest</th><th>at</th><th class=\"n\">Swing</th></tr>");
     for (uint32_t i = 0; i < e->n_sensitivities; i++) {
@@ -204,20 +264,31 @@ static void trade_off(strbuf *to, const figure_source *s)
              "rings are other good designs.",
              s->e->n_front);
     heading(to, "Trade-off", below);
-    figure_open(to);
-    figure_pareto(to, s);
-    add(to, "</div>");
+    figure(to, s, draw_pareto, NULL);
 }
 
 static void memory(strbuf *to, const figure_source *s)
 {
-    const uint32_t n = s->e->n_best < MOST_BARS ? s->e->n_best : MOST_BARS;
+    const candidates best = best_of(s->e);
     heading(to, "Memory",
             "Of the fullest stage, by class; the dashed mark is local memory: what "
             "reaches beyond it lies in expanded memory.");
-    figure_open(to);
-    figure_memory(to, s, s->e->best, n);
-    add(to, "</div>");
+    figure(to, s, draw_memory, &best);
+}
+
+static void rooflines(strbuf *to, const figure_source *s)
+{
+    for (uint32_t i = 0; i < s->e->n_slices; i++) {
+        const halley_slice *slice = &s->e->slices[i];
+        if (!slice->roofline || slice->n == 0)
+            continue;
+        add(to, "<h2>The layer under the roofline, by ");
+        escaped(to, halley_study_axis(s->study, slice->axis)->name);
+        add(to,
+            "</h2><p class=\"soft\">Each column of points is an operator, a point its "
+            "speed at one value; what lies on the slope waits for memory.</p>");
+        figure(to, s, draw_roofline, slice);
+    }
 }
 
 static void detail(strbuf *to, const figure_source *s, const halley_candidate *c,
@@ -328,6 +399,7 @@ static void page(strbuf *to, const figure_source *s, const char *version)
         sensitivity(to, s);
         trade_off(to, s);
         memory(to, s);
+        rooflines(to, s);
         verified(to, s);
         details(to, s);
     }
@@ -360,7 +432,7 @@ halley_status report_explore_page(const char *path, const halley_study *study,
                                   const halley_exploration *e, const char *version,
                                   halley_error *err)
 {
-    const figure_source s = {study, e};
+    const figure_source s = {study, e, false};
     strbuf text = {0};
     page(&text, &s, version);
     const halley_status status = save(path, &text, err);
@@ -397,7 +469,7 @@ static halley_status plot(const char *folder, const char *name, strbuf *figure,
 halley_status report_explore_plots(const char *folder, const halley_study *study,
                                    const halley_exploration *e, halley_error *err)
 {
-    const figure_source s = {study, e};
+    const figure_source s = {study, e, false};
     strbuf f = {0};
     char name[64];
     const uint32_t n = e->n_best < MOST_BARS ? e->n_best : MOST_BARS;
@@ -420,6 +492,9 @@ halley_status report_explore_plots(const char *folder, const halley_study *study
         TRY(plot(folder, name, &f, err));
     }
     for (uint32_t i = 0; i < e->n_slices; i++) {
+        snprintf(name, sizeof name, "roofline-by-%u", i + 1);
+        figure_roofline(&f, &s, &e->slices[i]);
+        TRY(plot(folder, name, &f, err));
         snprintf(name, sizeof name, "breakdown-by-%u", i + 1);
         figure_breakdown(&f, &s, e->slices[i].best, e->slices[i].n);
         TRY(plot(folder, name, &f, err));

@@ -147,3 +147,17 @@ $ halley explore --schema | python3 -c 'import json, sys; d = json.load(sys.stdi
 $ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100\nplan: {global-batch: 8192, tp: 8}\nset: {cluster.failures.npu-mtbf: 500 h}\nvary: {cluster.npus: [64, 512, 4096]}\nwhere: [fits, "goodput > 0.5"]\nobjective: {minimize: effective-step-time}\n' > s.yaml
 $ halley explore s.yaml --csv | python3 -c 'import csv, sys; r = list(csv.DictReader(sys.stdin)); print([(int(float(x["npus"])), round(float(x["goodput"]), 3), abs(float(x["effective-step-time"]) * float(x["goodput"]) / float(x["step-time"]) - 1) < 1e-9) for x in r])'
 > [(512, {*}, True), (64, {*}, True)]
+
+## what limits a design names the dimension of the network
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512}\nvary: {plan.tp: [8, 32]}\nbaseline: {plan.tp: 32}\n' > s.yaml
+$ halley explore s.yaml --csv | cut -d, -f2 > tp; halley explore s.yaml --csv | sed 's/.*,"//; s/"//' | paste tp - | tail -2
+> 8	compute {*} messages inside a node {*}
+> 32	tensor-parallel messages between nodes {*}
+$ halley explore s.yaml | grep '^Baseline'
+> Baseline: plan.tp 32
+
+## a layer under the roofline, where the bandwidth of memory varies
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512, tp: 8}\nvary: {cluster.npu.memory.hbm.bandwidth: [200 GB/s, 2 TB/s]}\n' > s.yaml
+$ halley explore s.yaml --report s.html --plots figures > /dev/null; ls figures | grep roof; grep -c 'roof at 2.00 TB/s' s.html
+> roofline-by-1.svg
+> {*}
