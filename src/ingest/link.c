@@ -96,6 +96,49 @@ static bool is_host_side(device_kind kind)
     return kind <= DEVICE_WAIT;
 }
 
+static int by_host(const void *a, const void *b, void *host_of)
+{
+    const uint32_t *const of = host_of;
+    const uint32_t x = of[*(const uint32_t *)a], y = of[*(const uint32_t *)b];
+    return x < y ? -1 : x > y;
+}
+
+/* Of operators that start in the same moment, the host trace knows which was first. */
+static void order_moment(link_graph *g, uint32_t *events, uint32_t n, uint32_t *scratch)
+{
+    uint32_t n_linked = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (g->host_of[events[i]] != LINK_NONE)
+            scratch[n_linked++] = events[i];
+    if (n_linked < 2)
+        return;
+    qsort_r(scratch, n_linked, sizeof *scratch, by_host, g->host_of);
+    n_linked = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (g->host_of[events[i]] != LINK_NONE)
+            events[i] = scratch[n_linked++];
+}
+
+static bool order_moments(link_graph *g)
+{
+    uint32_t *const scratch = mem_array(g->device->events.n, sizeof *scratch);
+    if (!scratch)
+        return false;
+    for (uint32_t t = 0; t < g->n_threads; t++) {
+        uint32_t *const events = g->by_thread + g->threads[t].first;
+        for (uint32_t i = 0, n; i < g->threads[t].n; i += n) {
+            const int64_t start = g->device->events.at[events[i]].start_ns;
+            for (n = 1; i + n < g->threads[t].n &&
+                        g->device->events.at[events[i + n]].start_ns == start;)
+                n++;
+            if (n > 1)
+                order_moment(g, events + i, n, scratch);
+        }
+    }
+    free(scratch);
+    return true;
+}
+
 /* Sort the events of the host side by thread; they are in order of time already. */
 static bool group_by_thread(link_graph *g)
 {
@@ -120,7 +163,7 @@ static bool group_by_thread(link_graph *g)
             g->by_thread[t->first + t->n++] = e;
             t->used |= g->host_of[e] != LINK_NONE;
         }
-    return true;
+    return order_moments(g);
 }
 
 static void describe_input(link_graph *g)

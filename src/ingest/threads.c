@@ -110,11 +110,28 @@ static bool is_backend_note(const link_graph *g, uint32_t e)
     return comm_is_backend(intern_text(&g->device->texts, g->device->events.at[e].name));
 }
 
+/* Times that were rounded overlap by less than this. */
+enum { ROUNDING_NS = 1000 };
+
+/* What ends a moment after the event starts, and before the event ends, was over: it does
+ * not contain the event. */
+static void leave_rounded(walk *w, const device_event *event)
+{
+    while (w->stack.n > 0) {
+        const int64_t end = w->stack.at[w->stack.n - 1].end_ns;
+        const int64_t overlap = end - event->start_ns, beyond = device_end(event) - end;
+        if (overlap >= ROUNDING_NS || beyond <= overlap)
+            return;
+        w->stack.n--;
+    }
+}
+
 static void enter(walk *w, uint32_t e, bool is_wait)
 {
     const device_event *const event = &w->g->device->events.at[e];
     leave(w, event->start_ns);
     spend(w, event->start_ns);
+    leave_rounded(w, event);
     const frame *const top = w->stack.n ? &w->stack.at[w->stack.n - 1] : NULL;
     const uint32_t host = device_is_op(event->kind) ? w->g->host_of[e] : LINK_NONE;
     const uint32_t outer = top ? top->owner : LINK_NONE;
@@ -422,7 +439,7 @@ static bool connect(link_graph *g, const hand_over_array *hand_overs)
     return true;
 }
 
-/* Host nodes without a time follow the one before them on their thread. */
+/* Host nodes without a time stand between those around them on their thread. */
 static bool place_untimed(link_graph *g)
 {
     map64 last = {0}; /* tid → node */
@@ -434,9 +451,9 @@ static bool place_untimed(link_graph *g)
         if (!n->timed) {
             n->at_ns = before == HASH_NONE ? INT64_MIN : g->nodes.at[before].at_ns;
             n->order = before == HASH_NONE ? 0 : g->nodes.at[before].order;
-            ok = before == HASH_NONE ||
-                 link_add_edge(g, before, i, &g->report->n_program_order);
         }
+        if (before != HASH_NONE && (!n->timed || !g->nodes.at[before].timed))
+            ok = link_add_edge(g, before, i, &g->report->n_program_order);
         ok = ok && map64_set(&last, tid, i);
     }
     map64_fini(&last);

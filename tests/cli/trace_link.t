@@ -27,8 +27,8 @@ $ halley sim a.et --replay -c a.yaml
 ## many ranks have one clock
 $ halley trace link --ranks $DATA/recording/host.%d.json $DATA/recording/device.%d.json -o step
 > Rank  Host nodes  Linked  Device  Dropped  Communication  Nodes  Edges  Recorded  Replayed     Clock
->    0          14  78.6 %       5        0              1     36     68   1.45 ms   1.47 ms       0 s
->    1          14  78.6 %       5        0              1     35     66   1.45 ms   1.47 ms  -2.50 ms
+>    0          14  78.6 %       5        0              1     36     70   1.45 ms   1.47 ms       0 s
+>    1          14  78.6 %       5        0              1     35     68   1.45 ms   1.47 ms  -2.50 ms
 $ ls; halley trace check step
 > step.0.et
 > step.1.et
