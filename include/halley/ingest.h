@@ -66,6 +66,7 @@ typedef struct halley_link_report {
     uint64_t n_no_size;      /* of unknown size or peer: kept as work of that length */
     uint64_t n_unknown_comm; /* kernels of a communication library of unknown type */
     uint64_t n_groups;
+    uint64_t n_renamed_groups; /* named by text, given a number, the same on all ranks */
     /* Work. */
     uint64_t n_with_work; /* nodes that got num_ops and tensor_size */
     /* The result. */

@@ -119,6 +119,7 @@ static const struct {
     COUNT("communication of unknown size or peer", n_no_size),
     COUNT("communication of unknown type", n_unknown_comm),
     COUNT("process groups", n_groups),
+    COUNT("process groups given a number", n_renamed_groups),
     COUNT("kernels with operations and bytes", n_with_work),
     COUNT("bad: events without a usable time", n_bad_times),
     COUNT("bad: negative durations, taken as 0", n_negative),

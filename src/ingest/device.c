@@ -629,7 +629,11 @@ static int by_start(const void *a, const void *b)
     const device_event *const x = a, *const y = b;
     if (x->start_ns != y->start_ns)
         return x->start_ns < y->start_ns ? -1 : 1;
-    return x->duration_ns > y->duration_ns ? -1 : x->duration_ns < y->duration_ns;
+    if (x->duration_ns != y->duration_ns)
+        return x->duration_ns > y->duration_ns ? -1 : 1;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    return x->key < y->key ? -1 : x->key > y->key; /* ids are given in order */
 }
 
 /* A stable merge sort would do; equal events are told apart by where they stood. */
@@ -665,6 +669,35 @@ static bool sort_events(device_trace *t)
     return true;
 }
 
+/* Number threads and streams in order of time, so that the order of the file does not
+ * show. */
+static bool order_places(device_trace *t)
+{
+    const size_t n_streams = t->streams.n;
+    uint32_t *const threads = mem_array_zero(t->threads.n, sizeof *threads);
+    uint32_t *const streams = mem_array_zero(n_streams, sizeof *streams);
+    device_stream *const old = mem_array(n_streams, sizeof *old);
+    const bool ok = threads && streams && old;
+    uint32_t next_thread = 0, next_stream = 0;
+    for (size_t i = 0; ok && i < n_streams; i++)
+        old[i] = t->streams.at[i];
+    for (size_t i = 0; ok && i < t->events.n; i++) {
+        device_event *const e = &t->events.at[i];
+        const bool gpu = device_is_gpu(e->kind);
+        uint32_t *const place = gpu ? &streams[e->place] : &threads[e->place];
+        if (*place == 0) {
+            *place = gpu ? ++next_stream : ++next_thread;
+            if (gpu)
+                t->streams.at[*place - 1] = old[e->place];
+        }
+        e->place = *place - 1;
+    }
+    free(threads);
+    free(streams);
+    free(old);
+    return ok;
+}
+
 halley_status device_read_stream(device_trace *device, file_stream *file,
                                  const char *path, halley_error *err)
 {
@@ -679,7 +712,8 @@ halley_status device_read_stream(device_trace *device, file_stream *file,
     }
     strbuf_fini(&r.scratch);
     array_fini(&r.call_kinds);
-    if (status == HALLEY_OK && !sort_events(device))
+    map64_fini(&device->stream_of); /* of use only while reading */
+    if (status == HALLEY_OK && !(sort_events(device) && order_places(device)))
         status = error_nomem(err);
     array_trim(&device->events);
     if (status != HALLEY_OK)

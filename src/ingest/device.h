@@ -81,13 +81,14 @@ typedef struct device_group {
 
 typedef struct device_trace {
     intern texts;
-    ARRAY(device_event) events; /* by start, then longest first, then as in the file */
+    ARRAY(device_event)
+    events; /* by start, then longest first, kind, id, then as in file */
     ARRAY(device_comm) comms;
     ARRAY(device_sync) syncs;
     ARRAY(uint64_t) bytes; /* of copies and sets */
-    intern threads;        /* "pid tid" */
+    intern threads;        /* "pid tid"; their numbers are in order of time once read */
     ARRAY(device_stream) streams;
-    map64 stream_of;
+    map64 stream_of; /* while reading */
     ARRAY(device_group) groups;
     ARRAY(uint64_t) ranks;
     int64_t base_ns;

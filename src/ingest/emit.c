@@ -33,6 +33,7 @@ typedef struct emitter {
     uint64_t *tids;       /* by thread of the device trace: as the host trace says */
     int64_t zero_ns;      /* the time that is written as 0 */
     bool has_gpu;         /* devices compute, not host nodes */
+    bool *failed;         /* no memory */
 } emitter;
 
 static halley_bytes bytes_of(str s)
@@ -135,12 +136,9 @@ static uint64_t share(uint64_t amount, int64_t part_ns, int64_t whole_ns)
 static halley_node_type type_of(const emitter *m, uint32_t i)
 {
     const link_graph *const g = m->g;
-    const link_node *const n = &g->nodes.at[i];
     if (m->g->comm_of[i] != LINK_NONE)
         return m->g->comms.at[m->g->comm_of[i]].type;
-    if (n->kind == LINK_HOST && str_contains(link_name(g, i), STR("process_group:init")))
-        return HALLEY_NODE_METADATA;
-    return HALLEY_NODE_COMP;
+    return link_declares_groups(g, i) ? HALLEY_NODE_METADATA : HALLEY_NODE_COMP;
 }
 
 static void emit_comm(const emitter *m, uint32_t i)
@@ -151,8 +149,10 @@ static void emit_comm(const emitter *m, uint32_t i)
         (void)halley_builder_attr_i64(b, "comm_type", (int64_t)c->coll);
     if (c->has_size && c->n_bytes <= INT64_MAX)
         (void)halley_builder_attr_i64(b, "comm_size", (int64_t)c->n_bytes);
+    char number[24];
     if (c->group.n > 0)
-        (void)halley_builder_attr_text(b, "pg_name", bytes_of(c->group));
+        (void)halley_builder_attr_text(
+            b, "pg_name", bytes_of(link_names_get(m->g->names, c->group, number)));
     if (c->source <= INT32_MAX)
         (void)halley_builder_attr_i32(b, "comm_src", (int32_t)c->source);
     if (c->destination <= INT32_MAX)
@@ -206,7 +206,13 @@ static void emit_device(const emitter *m, uint32_t i)
 
 static void emit_io(const emitter *m, uint32_t host)
 {
-    const host_io io = host_io_get(m->g->host, host);
+    host_io io = host_io_get(m->g->host, host);
+    strbuf renamed = {0};
+    if (m->g->names->texts.n > 0 && link_declares_groups(m->g, host)) {
+        link_names_rewrite(&renamed, m->g->names, io.values);
+        io.values = strbuf_str(&renamed);
+        *m->failed |= renamed.failed;
+    }
     const halley_io in = {.present = io.values.n + io.shapes.n + io.types.n > 0,
                           .values = bytes_of(io.values),
                           .shapes = bytes_of(io.shapes),
@@ -220,6 +226,7 @@ static void emit_io(const emitter *m, uint32_t host)
         (void)halley_builder_inputs(m->b, &in);
     if (out.present)
         (void)halley_builder_outputs(m->b, &out);
+    strbuf_fini(&renamed);
     host_io_release(m->g->host, host);
 }
 
@@ -342,13 +349,15 @@ static void emit_node(const emitter *m, uint32_t i)
 }
 
 /* Groups with their ranks, as PyTorch's own node declares them. */
-static bool describe_groups(strbuf *to, const device_trace *d)
+static bool describe_groups(strbuf *to, const device_trace *d, const link_names *names)
 {
     strbuf_add(to, STR("['["));
     for (size_t i = 0; i < d->groups.n; i++) {
         const device_group *const group = &d->groups.at[i];
+        char number[24];
         strbuf_add(to, i ? STR(", {\"pg_name\": ") : STR("{\"pg_name\": "));
-        strbuf_json(to, intern_text(&d->texts, group->name));
+        strbuf_json(to,
+                    link_names_get(names, intern_text(&d->texts, group->name), number));
         strbuf_add(to, STR(", \"pg_desc\": "));
         strbuf_json(to, group->desc == DEVICE_NONE ? STR("")
                                                    : intern_text(&d->texts, group->desc));
@@ -373,7 +382,7 @@ static bool emit_groups(emitter *m)
         if (type_of(m, i) == HALLEY_NODE_METADATA)
             return true;
     strbuf values = {0};
-    const bool ok = describe_groups(&values, g->device);
+    const bool ok = describe_groups(&values, g->device, g->names);
     const halley_io io = {.present = true,
                           .values = {values.at, values.n},
                           .shapes = {"[[]]", 4},
@@ -448,7 +457,8 @@ static bool prepare(emitter *m)
 halley_status link_emit(halley_trace **out, link_graph *g, int64_t zero_ns,
                         halley_error *err)
 {
-    emitter m = {.g = g, .zero_ns = zero_ns};
+    bool failed = false;
+    emitter m = {.g = g, .zero_ns = zero_ns, .failed = &failed};
     halley_status status = prepare(&m) ? HALLEY_OK : error_nomem(err);
     if (status == HALLEY_OK)
         status = halley_builder_new(&m.b, err);
@@ -457,7 +467,8 @@ halley_status link_emit(halley_trace **out, link_graph *g, int64_t zero_ns,
         for (size_t i = 0; i < g->nodes.n; i++)
             emit_node(&m, m.order[i]);
         g->report->n_nodes = g->nodes.n;
-        const bool ok = emit_groups(&m);
+        g->report->n_renamed_groups = g->names->texts.n;
+        const bool ok = emit_groups(&m) && !failed;
         halley_trace *trace = NULL;
         status = halley_builder_finish(&trace, m.b, err);
         if (status == HALLEY_OK && !ok) {

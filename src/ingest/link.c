@@ -246,6 +246,12 @@ str link_name(const link_graph *g, uint32_t i)
     return name == HOST_NONE ? STR("") : intern_text(&g->host->texts, name);
 }
 
+bool link_declares_groups(const link_graph *g, uint32_t i)
+{
+    return g->nodes.at[i].kind == LINK_HOST &&
+           str_contains(link_name(g, i), STR("process_group:init"));
+}
+
 static void find_span(link_graph *g)
 {
     int64_t from = INT64_MAX, to = INT64_MIN;
@@ -325,6 +331,20 @@ void link_job_fini(link_job *job)
     device_fini(&job->device);
 }
 
+halley_status link_job_emit(halley_trace **out, link_job *job, halley_error *err)
+{
+    link_names names = {0};
+    halley_status status = link_names_add(&names, &job->graph, err);
+    if (status == HALLEY_OK)
+        status = link_names_finish(&names, err);
+    job->graph.names = &names;
+    if (status == HALLEY_OK)
+        status = link_emit(out, &job->graph, job->graph.from_ns, err);
+    job->graph.names = NULL;
+    link_names_fini(&names);
+    return status;
+}
+
 halley_status halley_trace_link(halley_trace **out, halley_link_report *report,
                                 const char *host_path, const char *device_path,
                                 const halley_link_opts *opts, halley_error *err)
@@ -332,7 +352,7 @@ halley_status halley_trace_link(halley_trace **out, halley_link_report *report,
     link_job job = {.host_path = host_path, .device_path = device_path, .opts = opts};
     halley_status status = link_job_run(&job, err);
     if (status == HALLEY_OK)
-        status = link_emit(out, &job.graph, job.graph.from_ns, err);
+        status = link_job_emit(out, &job, err);
     if (status == HALLEY_OK && report)
         *report = job.report;
     link_job_fini(&job);

@@ -67,6 +67,13 @@ typedef struct link_thread {
     ARRAY(link_quiet) quiet;
 } link_thread;
 
+/* Names of process groups that are no numbers, and the numbers they get; {0} is empty. */
+typedef struct link_names {
+    intern texts;
+    uint64_t first;   /* no group has this number or a greater one */
+    uint64_t *number; /* by text */
+} link_names;
+
 typedef struct link_graph {
     host_trace *host;
     const device_trace *device; /* NULL = none */
@@ -83,7 +90,8 @@ typedef struct link_graph {
     uint32_t *by_thread; /* host-side events, thread by thread in order of time */
     uint32_t *comm_of;   /* by node: index into comms, or LINK_NONE */
     ARRAY(comm_info) comms;
-    int64_t from_ns, to_ns; /* from the first start to the last end */
+    int64_t from_ns, to_ns;  /* from the first start to the last end */
+    const link_names *names; /* of all ranks; before link_emit */
 } link_graph;
 
 /* One rank's recordings and what becomes of them. */
@@ -95,10 +103,13 @@ typedef struct link_job {
     link_graph graph;
     halley_link_report report;
 } link_job;
-/* Read and link; then, once, link_emit(&job->graph). link_job_fini also on failure. */
+/* Read and link; then, once, link_job_emit, or link_emit for one of many ranks.
+ * link_job_fini also on failure. */
 halley_status link_job_run(link_job *job, halley_error *err);
 /* The second half of it: link what has been read. */
 halley_status link_job_build(link_job *job, halley_error *err);
+/* The result of one rank alone. */
+halley_status link_job_emit(halley_trace **out, link_job *job, halley_error *err);
 void link_job_fini(link_job *job);
 
 /* Which event is which host node's. EINVAL: nothing matches. */
@@ -121,6 +132,17 @@ halley_status link_replay(link_graph *g, halley_error *err);
 /* Write the nodes: ids, attributes, edges. Times count from zero_ns. */
 halley_status link_emit(halley_trace **out, link_graph *g, int64_t zero_ns,
                         halley_error *err);
+
+/* Collect the names of a rank's groups; when all are in, number them. */
+halley_status link_names_add(link_names *names, const link_graph *g, halley_error *err);
+halley_status link_names_finish(link_names *names, halley_error *err);
+/* What a group is called in the result. */
+str link_names_get(const link_names *names, str name, char number[24]);
+/* The text of a node that declares groups, with those names. */
+void link_names_rewrite(strbuf *to, const link_names *names, str values);
+void link_names_fini(link_names *names);
+/* Is this PyTorch's "## process_group:init ##"? */
+bool link_declares_groups(const link_graph *g, uint32_t node);
 
 str link_name(const link_graph *g, uint32_t node);
 /* A new node; LINK_NONE: no memory. */

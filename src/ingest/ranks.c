@@ -28,6 +28,7 @@ typedef struct ranks {
     char **host_paths, **device_paths;
     uint32_t n;
     int64_t zero_ns; /* earliest start, on rank 0's clock */
+    link_names names;
     halley_trace **traces;
 } ranks;
 
@@ -86,6 +87,7 @@ static halley_status emit_one(void *context, size_t i, uint32_t worker, halley_e
     ranks *const r = context;
     link_job *const job = &r->jobs[i];
     const int64_t zero = r->zero_ns - job->report.clock_offset_ns;
+    job->graph.names = &r->names;
     const halley_status status = link_emit(&r->traces[i], &job->graph, zero, err);
     link_job_fini(job); /* each is large: not to wait for the others */
     memset(&job->graph, 0, sizeof job->graph);
@@ -176,6 +178,13 @@ static bool align(ranks *r)
     return ok;
 }
 
+static halley_status number_groups(ranks *r, halley_error *err)
+{
+    for (uint32_t i = 0; i < r->n; i++)
+        TRY(link_names_add(&r->names, &r->jobs[i].graph, err));
+    return link_names_finish(&r->names, err);
+}
+
 static halley_status prepare(ranks *r, const char *host_pattern,
                              const char *device_pattern, const halley_link_opts *opts,
                              halley_error *err)
@@ -212,6 +221,7 @@ static void fini(ranks *r)
     }
     for (uint32_t i = 0; r->traces && i < r->n; i++)
         halley_trace_free(r->traces[i]);
+    link_names_fini(&r->names);
     free(r->jobs);
     free(r->host_paths);
     free(r->device_paths);
@@ -250,6 +260,8 @@ halley_status halley_trace_link_ranks(halley_trace_set **out,
         status = pool_run(n_threads, r.n, run_one, &r, err);
     if (status == HALLEY_OK && !align(&r))
         status = error_nomem(err);
+    if (status == HALLEY_OK)
+        status = number_groups(&r, err);
     if (status == HALLEY_OK)
         status = pool_run(n_threads, r.n, emit_one, &r, err);
     if (status == HALLEY_OK)

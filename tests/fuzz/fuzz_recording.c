@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *at, size_t n)
         ok &= read_device(&job.device, line + sizeof mark - 1,
                           n - n_host - (sizeof mark - 1));
     if (ok && link_job_build(&job, NULL) == HALLEY_OK &&
-        link_emit(&trace, &job.graph, job.graph.from_ns, NULL) == HALLEY_OK)
+        link_job_emit(&trace, &job, NULL) == HALLEY_OK)
         must_be_sound(trace);
     link_job_fini(&job);
     return 0;

@@ -263,6 +263,52 @@ static char *write_text(const char *text, size_t n)
     ", \"args\": {\"Record function id\": " #rf "}}"
 #define DEVICE(events) "{\"traceEvents\": [" events "]}"
 
+/* A copy of a file of the recording with another text in it; to unlink. */
+static char *replaced(const char *name, const char *from, const char *to)
+{
+    static char text[1 << 16], out[1 << 16];
+    FILE *const f = fopen(data(name), "r");
+    assert_non_null(f);
+    const size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    size_t k = 0;
+    for (const char *at = text; *at;) {
+        const bool here = strncmp(at, from, strlen(from)) == 0;
+        assert_true(k + strlen(to) + 1 < sizeof out);
+        if (here)
+            k += (size_t)sprintf(out + k, "%s", to);
+        else
+            out[k++] = *at;
+        at += here ? strlen(from) : 1;
+    }
+    return write_text(out, k);
+}
+
+static void groups_named_by_text_get_a_number(void **state)
+{
+    (void)state;
+    halley_link_report r;
+    halley_trace *t = NULL;
+    char *const host = replaced("host.0.json", "\"1\"", "\"c180dae_0\"");
+    char *const device = replaced("device.0.json", "\"1\"", "\"c180dae_0\"");
+    assert_int_equal(halley_trace_link(&t, &r, host, device, NULL, NULL), HALLEY_OK);
+    unlink(host);
+    unlink(device);
+    assert_int_equal(r.n_renamed_groups, 1);
+    halley_attr attr;
+    const uint32_t comm = find(
+        t, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+        0);
+    assert_true(halley_node_find_attr(&attr, t, comm, "pg_name"));
+    assert_memory_equal(attr.bytes.at, "1", attr.bytes.n); /* "0" is taken */
+    const halley_bytes said =
+        halley_node_inputs(t, find(t, "## process_group:init ##", 0)).values;
+    assert_non_null(memmem(said.at, said.n, "\"pg_name\": \"1\"", 14));
+    assert_null(memmem(said.at, said.n, "c180dae_0", 9));
+    halley_trace_free(t);
+}
+
 static const struct {
     const char *what, *host, *device, *says;
 } refused[] = {
@@ -503,6 +549,7 @@ int main(void)
         cmocka_unit_test(kernels_know_their_operations),
         cmocka_unit_test(clocks_of_ranks_are_aligned_by_collectives),
         cmocka_unit_test(a_host_trace_alone_keeps_order_and_shapes),
+        cmocka_unit_test(groups_named_by_text_get_a_number),
         cmocka_unit_test(what_is_no_recording_is_refused_in_a_sentence),
         cmocka_unit_test(odd_recordings_are_linked_and_counted),
         cmocka_unit_test(without_record_functions_order_links),
