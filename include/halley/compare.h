@@ -1,0 +1,164 @@
+/*
+ * halley/compare.h - how near one collection of trace sets is to another (fidelity), and
+ * how much it gives away of it (privacy).
+ *
+ * A profile is what is known of a collection: sets are added one by one and need not be
+ * kept. A comparison is made of two profiles, REAL and SYNTH, and if there are any, of
+ * those that a model was trained on and that it never saw.
+ */
+#ifndef HALLEY_COMPARE_H
+#define HALLEY_COMPARE_H
+
+#include "halley/synth.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct halley_profile halley_profile; /* opaque */
+
+/* {0} is the default. */
+typedef struct halley_profile_opts {
+    uint32_t most_simulated; /* sets that are simulated; 0 = 100, UINT32_MAX = none */
+} halley_profile_opts;
+
+halley_status halley_profile_new(halley_profile **out, const halley_profile_opts *opts,
+                                 halley_error *err);
+void halley_profile_free(halley_profile *p); /* NULL is fine */
+/* Add a set; `name` is what it is called in results, groups_path as for
+ * halley_trace_check (NULL = as the traces say). That it cannot be simulated is noted,
+ * and no failure. */
+halley_status halley_profile_add(halley_profile *p, const halley_trace_set *set,
+                                 const char *name, const char *groups_path,
+                                 halley_error *err);
+uint32_t halley_profile_sets(const halley_profile *p);
+/*
+ * Add what `path` names: a file, a prefix, or a folder, of which all sets are taken, in
+ * order of their names, folders within it included. Groups are read from
+ * PREFIX.comm_group.json beside a set. A set that does not pass `trace check` is left out
+ * and counted in *n_left_out (may be NULL), or, if `strict`, HALLEY_EINVAL.
+ */
+halley_status halley_profile_add_path(halley_profile *p, const char *path, bool strict,
+                                      uint32_t *n_left_out, halley_error *err);
+
+/* Quantities whose distributions are compared. */
+typedef enum halley_quantity {
+    HALLEY_Q_DURATION,   /* of compute nodes, s */
+    HALLEY_Q_OPERATIONS, /* num_ops of compute nodes */
+    HALLEY_Q_TRAFFIC,    /* tensor_size of compute and memory nodes, bytes */
+    HALLEY_Q_MESSAGE,    /* comm_size, bytes */
+    HALLEY_Q_IN_DEGREE,  /* dependencies of a node */
+    HALLEY_Q_OUT_DEGREE, /* nodes that depend on a node */
+    HALLEY_Q_WIDTH,      /* nodes of a level of the graph */
+    HALLEY_Q_DEPTH,      /* levels of a rank's graph */
+    HALLEY_Q_NODES,      /* nodes of a rank */
+    HALLEY_Q_CRITICAL,   /* longest chain of durations of a set, s */
+    HALLEY_N_QUANTITIES
+} halley_quantity;
+const char *halley_quantity_name(halley_quantity q); /* "durations"; static */
+const char *halley_quantity_key(halley_quantity q);  /* "duration_s"; static */
+
+enum { HALLEY_N_QUANTILES = 101 };
+
+/* One distribution on both sides. */
+typedef struct halley_spread {
+    double n_real, n_synth;       /* values */
+    double mean_real, mean_synth; /* NAN without values */
+    double ks;                    /* largest distance of the distribution functions */
+    double wasserstein;           /* area between them, over the mean of REAL */
+    double real[HALLEY_N_QUANTILES], synth[HALLEY_N_QUANTILES]; /* 0 % … 100 % */
+} halley_spread;
+
+/* Shares of kinds. */
+typedef enum halley_mix {
+    HALLEY_MIX_KINDS,  /* node type, collective, host or device */
+    HALLEY_MIX_NAMES,  /* names of nodes, numbers in them left out */
+    HALLEY_MIX_EDGES,  /* kinds of the two ends of a dependency */
+    HALLEY_MIX_VOLUME, /* bytes, by type of communication */
+    HALLEY_N_MIXES
+} halley_mix;
+const char *halley_mix_name(halley_mix m); /* "operator kinds"; static */
+const char *halley_mix_key(halley_mix m);  /* "kinds"; static */
+
+typedef struct halley_share {
+    const char *label;
+    double real, synth; /* of 1 */
+} halley_share;
+
+typedef struct halley_shares {
+    double total_variation;
+    double real, synth; /* what the shares are of, per set: nodes, edges, bytes */
+    halley_share *list; /* by share in REAL, then SYNTH, then label */
+    size_t n;
+} halley_shares;
+
+/* Simulated time of the sets on a reference cluster. */
+typedef struct halley_times {
+    const char *cluster;
+    uint32_t n_real, n_synth; /* sets that could be simulated */
+    double mean_real_s, mean_synth_s, sd_real_s, sd_synth_s;
+    double ks;
+} halley_times;
+
+/* Runs of SYNTH that stand in REAL node by node: type, values, relative dependencies. */
+typedef struct halley_verbatim {
+    uint32_t length; /* nodes in a row, at least */
+    double whole;    /* share of the nodes in such runs, all repeats counted */
+    double beyond;   /* the same after repeats within a trace are taken out of both */
+    double shape;    /* as `beyond`, for types and dependencies alone */
+} halley_verbatim;
+enum { HALLEY_N_VERBATIM = 6 };
+
+/* Area under the curve of an attack that tells members by their scores, with its 95 %
+ * confidence interval (DeLong et al. 1988). 0.5 is a coin. */
+typedef struct halley_auc {
+    uint32_t n_members, n_others;
+    double auc, low, high;
+} halley_auc;
+/* `members` and `others`: higher = more likely a member. Both must have a score. */
+halley_status halley_auc_of(halley_auc *out, const double *members, size_t n_members,
+                            const double *others, size_t n_others, halley_error *err);
+
+typedef struct halley_neighbour {
+    const char *synth, *real; /* names of the sets */
+    double distance;          /* of their features, in deviations of REAL */
+    double shared;            /* share of runs of 4 nodes that both have (Jaccard) */
+} halley_neighbour;
+
+typedef struct halley_compare_opts {
+    uint32_t min_support;                  /* what fewer sets of REAL have leaks; 0 = 5 */
+    const halley_profile *train, *holdout; /* for the attacks; both or none */
+} halley_compare_opts;
+
+typedef struct halley_comparison {
+    uint32_t n_real, n_synth; /* sets */
+    halley_spread spreads[HALLEY_N_QUANTITIES];
+    halley_shares mixes[HALLEY_N_MIXES];
+    halley_times times[HALLEY_N_REFERENCES];
+    const char *not_simulated; /* why the first such set was not; NULL = all were */
+    halley_verbatim verbatim[HALLEY_N_VERBATIM];
+    halley_neighbour *nearest; /* by distance, the nearest first; at most 20 */
+    size_t n_nearest;
+    double nearest_median;      /* distance to the nearest of REAL, over all of SYNTH */
+    double nearest_real_median; /* the same within REAL; NAN for one set */
+    uint32_t min_support;
+    const char **names; /* texts that leak, bytewise; at most 20 */
+    size_t n_names_listed;
+    uint64_t n_names, n_values; /* texts and numbers (from 1000 on) of SYNTH that fewer
+                                   than min_support sets of REAL have, but one does */
+    double values_share;        /* of the numbers of SYNTH that are such */
+    bool attacked;
+    halley_auc by_features, by_runs; /* with train and holdout */
+    void *memory;
+} halley_comparison;
+
+/* HALLEY_EINVAL: a profile is empty. On success *out is the caller's. */
+halley_status halley_compare(halley_comparison **out, const halley_profile *real,
+                             const halley_profile *synth, const halley_compare_opts *opts,
+                             halley_error *err);
+void halley_comparison_free(halley_comparison *c); /* NULL is fine */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
