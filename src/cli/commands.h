@@ -16,6 +16,7 @@ extern const cli_command cmd_results;
 extern const cli_command cmd_score;
 extern const cli_command cmd_sim;
 extern const cli_command cmd_trace_check;
+extern const cli_command cmd_trace_compare;
 extern const cli_command cmd_trace_convert;
 extern const cli_command cmd_trace_diff;
 extern const cli_command cmd_trace_gen;

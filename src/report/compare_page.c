@@ -1,0 +1,511 @@
+/*
+ * One page about a comparison of traces: the findings in words and tiles, then plots of
+ * each distribution and mix, the simulated times, and what is given away. Colours and
+ * frame are those of the exploration's page; all text from traces goes in escaped.
+ */
+#include "base/error.h"
+#include "base/file.h"
+#include "report/compare.h"
+#include "report/compare_files.h"
+#include "report/explore_files.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    PLOT_WIDTH = 420,
+    PLOT_HEIGHT = 210,
+    LEFT = 34,
+    RIGHT = 12,
+    TOP = 10,
+    BOTTOM = 26
+};
+enum { MOST_BARS = 12, AUC_WIDTH = 420, AUC_ROW = 46 };
+
+static void add(strbuf *to, const char *words)
+{
+    strbuf_add(to, str_from(words));
+}
+
+static void escaped(strbuf *to, const char *words)
+{
+    strbuf_xml(to, str_from(words));
+}
+
+static void heading(strbuf *to, const char *title, const char *below)
+{
+    strbuf_printf(to, "<h2>%s</h2><p class=\"soft\">%s</p>", title, below);
+}
+
+static void legend(strbuf *to)
+{
+    add(to, "<div class=\"legend\"><span><i class=\"r\"></i>real</span><span><i "
+            "class=\"s\"></i>synth</span></div>");
+}
+
+static void tile(strbuf *to, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void tile(strbuf *to, const char *name, const char *format, ...)
+{
+    char value[64];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(value, sizeof value, format, args);
+    va_end(args);
+    add(to, "<div class=\"tile\"><b>");
+    escaped(to, value);
+    add(to, "</b><span>");
+    escaped(to, name);
+    add(to, "</span></div>");
+}
+
+/* The largest relative change of the mean simulated time; NAN: none was simulated. */
+static double time_change(const halley_comparison *c)
+{
+    double most = (double)NAN;
+    for (int i = 0; i < HALLEY_N_REFERENCES; i++) {
+        const double change = c->times[i].mean_synth_s / c->times[i].mean_real_s - 1;
+        if (isfinite(change) && (isnan(most) || fabs(change) > fabs(most)))
+            most = change;
+    }
+    return most;
+}
+
+static void summary(strbuf *to, const report_comparison *r)
+{
+    const halley_comparison *const c = r->c;
+    const double change = time_change(c);
+    strbuf_printf(to,
+                  "<p>%" PRIu32 " set%s of real traces against %" PRIu32 " of synth. ",
+                  c->n_real, c->n_real == 1 ? "" : "s", c->n_synth);
+    strbuf_printf(
+        to,
+        "%.1f %% of the operators would have to be of another kind for the mixes "
+        "to be the same.",
+        100 * c->mixes[HALLEY_MIX_KINDS].total_variation);
+    if (!isnan(change))
+        strbuf_printf(
+            to,
+            " The mean simulated time differs by at most <b>%.1f %%</b> on three "
+            "clusters.",
+            100 * fabs(change));
+    strbuf_printf(
+        to,
+        " <b>%.2f %%</b> of the nodes, repeats of layers left aside, stand in runs "
+        "of 64 or more copied from REAL.</p>",
+        100 * c->verbatim[3].beyond);
+    if (c->not_simulated) {
+        add(to, "<p class=\"note\">A set cannot be simulated: ");
+        escaped(to, c->not_simulated);
+        add(to, "</p>");
+    }
+}
+
+static void tiles(strbuf *to, const report_comparison *r)
+{
+    const halley_comparison *const c = r->c;
+    const double change = time_change(c);
+    add(to, "<div class=\"tiles\">");
+    tile(to, "operator mix, TV", "%.3f", c->mixes[HALLEY_MIX_KINDS].total_variation);
+    tile(to, "durations, KS", "%.3f", c->spreads[HALLEY_Q_DURATION].ks);
+    tile(to, "message sizes, KS", "%.3f", c->spreads[HALLEY_Q_MESSAGE].ks);
+    tile(to, "widths, KS", "%.3f", c->spreads[HALLEY_Q_WIDTH].ks);
+    if (!isnan(change))
+        tile(to, "simulated time", "%+.1f %%", 100 * change);
+    tile(to, "verbatim from 64 nodes", "%.2f %%", 100 * c->verbatim[3].beyond);
+    if (c->attacked)
+        tile(to, "membership, AUC", "%.3f", fmax(c->by_features.auc, c->by_runs.auc));
+    add(to, "</div>");
+}
+
+/* A scale from values to pixels, by logarithm where the values span decades. */
+typedef struct axis {
+    double low, high;
+    bool log;
+} axis;
+
+static double at_log(double value, double least)
+{
+    return log10(value > least ? value : least);
+}
+
+static axis axis_of(const halley_spread *s)
+{
+    axis a = {INFINITY, -INFINITY, false};
+    double least = INFINITY;
+    for (int i = 0; i < HALLEY_N_QUANTILES; i++) {
+        const double both[] = {s->real[i], s->synth[i]};
+        for (int k = 0; k < 2; k++) {
+            if (isnan(both[k]))
+                continue;
+            a.low = fmin(a.low, both[k]);
+            a.high = fmax(a.high, both[k]);
+            if (both[k] > 0)
+                least = fmin(least, both[k]);
+        }
+    }
+    if (isfinite(least) && a.high > 50 * least) {
+        a.log = true;
+        a.low = floor(log10(least) * 2) / 2;
+        a.high = ceil(log10(a.high) * 2) / 2;
+    }
+    if (!(a.high > a.low)) {
+        a.low -= a.low == 0 ? 1 : fabs(a.low) * 0.1;
+        a.high += a.high == 0 ? 1 : fabs(a.high) * 0.1;
+    }
+    return a;
+}
+
+static double x_of(const axis *a, double value)
+{
+    const double v = a->log ? at_log(value, pow(10, a->low)) : value;
+    const double share = (v - a->low) / (a->high - a->low);
+    return LEFT + share * (PLOT_WIDTH - LEFT - RIGHT);
+}
+
+static double y_of(double share)
+{
+    return TOP + (1 - share) * (PLOT_HEIGHT - TOP - BOTTOM);
+}
+
+/* The distribution function as a staircase through its quantiles. */
+static void curve(strbuf *to, const axis *a, const double values[HALLEY_N_QUANTILES],
+                  const char *class)
+{
+    if (isnan(values[0]))
+        return;
+    strbuf_printf(to, "<path class=\"%s\" d=\"M%.1f %.1f", class, x_of(a, values[0]),
+                  y_of(0));
+    for (int i = 0; i < HALLEY_N_QUANTILES; i++)
+        strbuf_printf(to, "H%.1fV%.1f", x_of(a, values[i]),
+                      y_of((double)i / (HALLEY_N_QUANTILES - 1)));
+    add(to, "\"/>");
+}
+
+static const char *value_text(char to[32], int q, double value)
+{
+    if (q == HALLEY_Q_DURATION || q == HALLEY_Q_CRITICAL)
+        units_format(to, 32, value, UNITS_TIME);
+    else if (q == HALLEY_Q_TRAFFIC || q == HALLEY_Q_MESSAGE)
+        units_format(to, 32, value, UNITS_BYTES);
+    else
+        units_format(to, 32, value, UNITS_COUNT);
+    return to;
+}
+
+static void frame(strbuf *to, const axis *a, int q)
+{
+    for (int i = 0; i <= 4; i++) {
+        const double y = y_of(i / 4.0);
+        strbuf_printf(to,
+                      "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"key end\" "
+                      "x=\"%d\" y=\"%.1f\">%d</text>",
+                      LEFT, y, PLOT_WIDTH - RIGHT, LEFT - 5, y + 4, 25 * i);
+    }
+    for (int i = 0; i <= 2; i++) {
+        const double v = a->low + (a->high - a->low) * i / 2;
+        char text[32];
+        strbuf_printf(to, "<text class=\"key %s\" x=\"%.1f\" y=\"%d\">",
+                      i == 0   ? ""
+                      : i == 1 ? "mid"
+                               : "end",
+                      LEFT + (PLOT_WIDTH - LEFT - RIGHT) * i / 2.0, PLOT_HEIGHT - 8);
+        escaped(to, value_text(text, q, a->log ? pow(10, v) : v));
+        add(to, "</text>");
+    }
+}
+
+static void spread_plot(strbuf *to, const halley_comparison *c, int q)
+{
+    const halley_spread *const s = &c->spreads[q];
+    add(to, "<figure><figcaption>");
+    escaped(to, halley_quantity_name((halley_quantity)q));
+    strbuf_printf(to, "<span>KS %.3f", s->ks);
+    if (!isnan(s->wasserstein))
+        strbuf_printf(to, ", W %.3f", s->wasserstein);
+    strbuf_printf(to,
+                  "</span></figcaption><svg viewBox=\"0 0 %d %d\" role=\"img\" "
+                  "aria-label=\"%s: share of values up to a size, percent\">",
+                  PLOT_WIDTH, PLOT_HEIGHT, halley_quantity_name((halley_quantity)q));
+    const axis a = axis_of(s);
+    frame(to, &a, q);
+    curve(to, &a, s->real, "real");
+    curve(to, &a, s->synth, "synth");
+    add(to, "</svg></figure>");
+}
+
+static void spreads(strbuf *to, const halley_comparison *c)
+{
+    heading(to, "Distributions",
+            "Percent of values up to a size; where the curves lie on each other, both "
+            "sides are alike. KS is the largest gap between them, W the area between "
+            "them over the mean of REAL.");
+    legend(to);
+    add(to, "<div class=\"pair\">");
+    for (int q = 0; q < HALLEY_N_QUANTITIES; q++)
+        if (c->spreads[q].n_real + c->spreads[q].n_synth > 0)
+            spread_plot(to, c, q);
+    add(to, "</div>");
+}
+
+static void bar(strbuf *to, const char *class, double share, double most)
+{
+    strbuf_printf(to,
+                  "<div class=\"bar\"><i class=\"%s\" style=\"width:%.2f%%\"></i>"
+                  "<span>%.1f %%</span></div>",
+                  class, most > 0 ? 80 * share / most : 0, 100 * share);
+}
+
+/* Bars as plain boxes, so that they fit any width. */
+static void mix_plot(strbuf *to, const halley_shares *s)
+{
+    const size_t n = s->n < MOST_BARS ? s->n : MOST_BARS;
+    double most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, fmax(s->list[i].real, s->list[i].synth));
+    add(to, "<div class=\"mix\">");
+    for (size_t i = 0; i < n; i++) {
+        add(to, "<div class=\"label\">");
+        escaped(to, s->list[i].label);
+        add(to, "</div><div>");
+        bar(to, "r", s->list[i].real, most);
+        bar(to, "s", s->list[i].synth, most);
+        add(to, "</div>");
+    }
+    add(to, "</div>");
+    if (s->n > n)
+        strbuf_printf(to, "<p class=\"soft\">and %zu more</p>", s->n - n);
+}
+
+static void all_mixes(strbuf *to, const halley_comparison *c)
+{
+    static const char *const below[HALLEY_N_MIXES] = {
+        "Node types, collectives, and whether they run on the host.",
+        "Names of nodes, the numbers in them left out. Hidden names have nothing in "
+        "common.",
+        "Kinds of the two ends of each dependency.",
+        "Bytes by type of communication.",
+    };
+    for (int m = 0; m < HALLEY_N_MIXES; m++) {
+        const halley_shares *const s = &c->mixes[m];
+        char text[200];
+        if (s->n == 0)
+            continue;
+        snprintf(text, sizeof text, "%s Total variation %.3f.", below[m],
+                 s->total_variation);
+        char title[64];
+        snprintf(title, sizeof title, "%s", halley_mix_name((halley_mix)m));
+        title[0] = (char)(title[0] - 32);
+        heading(to, title, text);
+        legend(to);
+        mix_plot(to, s);
+    }
+}
+
+static void time_cell(strbuf *to, double seconds)
+{
+    char text[32];
+    strbuf_printf(to, "<td class=\"n\">%s</td>",
+                  isnan(seconds) ? "–"
+                                 : units_format(text, sizeof text, seconds, UNITS_TIME));
+}
+
+static void all_times(strbuf *to, const halley_comparison *c)
+{
+    heading(to, "Simulated time",
+            "Mean and standard deviation over the sets, on clusters of as many NPUs as a "
+            "set has ranks.");
+    add(to, "<div class=\"wide\"><table><tr><th>Cluster</th><th class=\"n\">Sets</th><th "
+            "class=\"n\">Mean, real</th><th class=\"n\">Synth</th><th "
+            "class=\"n\">Change</th><th class=\"n\">Spread, real</th><th "
+            "class=\"n\">Synth</th><th class=\"n\">KS</th></tr>");
+    for (int i = 0; i < HALLEY_N_REFERENCES; i++) {
+        const halley_times *const t = &c->times[i];
+        const double change = 100 * (t->mean_synth_s / t->mean_real_s - 1);
+        strbuf_printf(to, "<tr><td>%s</td><td class=\"n\">%" PRIu32 ", %" PRIu32 "</td>",
+                      t->cluster, t->n_real, t->n_synth);
+        time_cell(to, t->mean_real_s);
+        time_cell(to, t->mean_synth_s);
+        if (isfinite(change))
+            strbuf_printf(to, "<td class=\"n\">%+.2f %%</td>", change);
+        else
+            add(to, "<td class=\"n\">–</td>");
+        time_cell(to, t->sd_real_s);
+        time_cell(to, t->sd_synth_s);
+        strbuf_printf(to, "<td class=\"n\">%.3f</td></tr>", t->ks);
+    }
+    add(to, "</table></div>");
+}
+
+static void verbatim(strbuf *to, const halley_comparison *c)
+{
+    heading(
+        to, "Copied runs",
+        "Share of the nodes of SYNTH that stand in REAL in a run of at least so many "
+        "nodes with the same types, values and relative dependencies. Beyond repeats: "
+        "after what a trace repeats of itself (layers, micro-batches) was taken out.");
+    add(to, "<div class=\"wide\"><table><tr><th class=\"n\">Nodes in a row</th><th "
+            "class=\"n\">As they are</th><th class=\"n\">Beyond repeats</th><th "
+            "class=\"n\">Types alone</th></tr>");
+    for (int i = 0; i < HALLEY_N_VERBATIM; i++)
+        strbuf_printf(to,
+                      "<tr><td class=\"n\">%" PRIu32
+                      "</td><td class=\"n\">%.2f %%</td><td class=\"n\">%.2f %%</td><td "
+                      "class=\"n\">%.2f %%</td></tr>",
+                      c->verbatim[i].length, 100 * c->verbatim[i].whole,
+                      100 * c->verbatim[i].beyond, 100 * c->verbatim[i].shape);
+    add(to, "</table></div>");
+}
+
+static void neighbours(strbuf *to, const halley_comparison *c)
+{
+    heading(
+        to, "Nearest real sets",
+        "By features of the whole set, in standard deviations of REAL; and the share of "
+        "all runs of four nodes that both have.");
+    strbuf_printf(to, "<p>Median distance to the nearest set of REAL: <b>%.3g</b>",
+                  c->nearest_median);
+    if (!isnan(c->nearest_real_median))
+        strbuf_printf(to, ", within REAL: <b>%.3g</b>", c->nearest_real_median);
+    add(to, ".</p><div class=\"wide\"><table><tr><th>Synth</th><th>Real</th><th "
+            "class=\"n\">Distance</th><th class=\"n\">Runs shared</th></tr>");
+    for (size_t i = 0; i < c->n_nearest && i < 10; i++) {
+        add(to, "<tr><td>");
+        escaped(to, c->nearest[i].synth);
+        add(to, "</td><td>");
+        escaped(to, c->nearest[i].real);
+        strbuf_printf(to,
+                      "</td><td class=\"n\">%.3g</td><td class=\"n\">%.1f %%</td></tr>",
+                      c->nearest[i].distance, 100 * c->nearest[i].shared);
+    }
+    add(to, "</table></div>");
+}
+
+static void leaks(strbuf *to, const halley_comparison *c)
+{
+    heading(to, "Names and numbers that show up again",
+            "What fewer sets of REAL have than the least support points at them.");
+    strbuf_printf(to,
+                  "<p>In fewer than %" PRIu32 " sets of REAL: <b>%" PRIu64
+                  "</b> names and <b>%" PRIu64
+                  "</b> numbers of SYNTH (%.1f %% of its numbers).</p>",
+                  c->min_support, c->n_names, c->n_values, 100 * c->values_share);
+    if (c->n_names_listed == 0)
+        return;
+    add(to, "<ul class=\"plain\">");
+    for (size_t i = 0; i < c->n_names_listed; i++) {
+        add(to, "<li>");
+        escaped(to, c->names[i]);
+        add(to, "</li>");
+    }
+    add(to, "</ul>");
+}
+
+static double auc_x(double value)
+{
+    return 12 + value * (AUC_WIDTH - 24);
+}
+
+/* A point with its interval on a scale from 0 to 1. */
+static void auc_row(strbuf *to, int row, const char *name, const halley_auc *a)
+{
+    const double y = 36 + (double)AUC_ROW * row;
+    strbuf_printf(to,
+                  "<text x=\"12\" y=\"%.1f\">%s</text><text class=\"key end num\" "
+                  "x=\"%d\" y=\"%.1f\">%.3f (%.3f to %.3f)</text>",
+                  y - 14, name, AUC_WIDTH - 12, y - 14, a->auc, a->low, a->high);
+    strbuf_printf(to,
+                  "<path class=\"whisk\" d=\"M%.1f %.1fH%.1f\"/><circle class=\"bars\" "
+                  "cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/>",
+                  auc_x(a->low), y, auc_x(a->high), auc_x(a->auc), y);
+}
+
+static void auc_scale(strbuf *to, int n_rows)
+{
+    const int bottom = 18 + AUC_ROW * n_rows;
+    for (int i = 0; i <= 4; i++)
+        strbuf_printf(to,
+                      "<path class=\"%s\" d=\"M%.1f 26V%d\"/><text class=\"key mid\" "
+                      "x=\"%.1f\" y=\"%d\">%.2f</text>",
+                      i == 2 ? "mark" : "grid", auc_x(i / 4.0), bottom, auc_x(i / 4.0),
+                      bottom + 16, i / 4.0);
+}
+
+static void attacks(strbuf *to, const report_comparison *r)
+{
+    const halley_comparison *const c = r->c;
+    const int n = (c->attacked ? 2 : 0) + (r->by_scores != NULL);
+    if (n == 0)
+        return;
+    const halley_auc *const first = c->attacked ? &c->by_features : r->by_scores;
+    heading(
+        to, "Who was in the training data?",
+        "Area under the curve of attacks that tell members from others by SYNTH alone, "
+        "with the 95 % interval; the line at 0.5 is a coin.");
+    strbuf_printf(to,
+                  "<p>%" PRIu32 " members, %" PRIu32
+                  " others.</p><div class=\"pair\"><figure><svg viewBox=\"0 0 %d %d\" "
+                  "role=\"img\" aria-label=\"area under the curve\">",
+                  first->n_members, first->n_others, AUC_WIDTH, 40 + AUC_ROW * n);
+    auc_scale(to, n);
+    int row = 0;
+    if (c->attacked) {
+        auc_row(to, row++, "nearest features", &c->by_features);
+        auc_row(to, row++, "most shared runs", &c->by_runs);
+    }
+    if (r->by_scores)
+        auc_row(to, row, "given scores", r->by_scores);
+    add(to, "</svg></figure></div>");
+}
+
+static void page(strbuf *to, const report_comparison *r)
+{
+    add(to, "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
+            "name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>");
+    escaped(to, r->synth);
+    add(to, " against ");
+    escaped(to, r->real);
+    add(to, "</title><style>");
+    add(to, explore_css);
+    add(to, explore_page_css);
+    add(to, compare_css);
+    add(to, "</style></head><body><main><h1>");
+    escaped(to, r->synth);
+    add(to, " <span class=\"soft\">against</span> ");
+    escaped(to, r->real);
+    add(to, "</h1>");
+    summary(to, r);
+    tiles(to, r);
+    all_mixes(to, r->c);
+    spreads(to, r->c);
+    all_times(to, r->c);
+    verbatim(to, r->c);
+    neighbours(to, r->c);
+    leaks(to, r->c);
+    attacks(to, r);
+    add(to, "<footer>Made by <code>halley trace compare</code>.</footer></main><div "
+            "id=\"tip\"></div><script>");
+    add(to, explore_js);
+    add(to, "</script></body></html>\n");
+}
+
+halley_status report_compare_html(const report_comparison *r, const char *path,
+                                  halley_error *err)
+{
+    strbuf text = {0};
+    file_output *out;
+    page(&text, r);
+    halley_status status = text.failed ? error_nomem(err) : HALLEY_OK;
+    if (status == HALLEY_OK)
+        status = file_output_open(&out, path, err);
+    if (status == HALLEY_OK) {
+        file_output_str(out, strbuf_str(&text));
+        status = file_output_commit(out, err);
+    }
+    strbuf_fini(&text);
+    return status;
+}
