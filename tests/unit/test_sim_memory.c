@@ -23,9 +23,8 @@ static halley_bytes text(const char *s)
 
 static int set_up(void **state)
 {
-    static const char yaml[] =
-        "network: [{topology: ring, size: 1, bandwidth: 1 GB/s}]\n"
-        "remote-memory: {kind: per-npu, bandwidth: 1 GB/s}\n";
+    static const char yaml[] = "network: [{topology: ring, size: 1, bandwidth: 1 GB/s}]\n"
+                               "remote-memory: {kind: per-npu, bandwidth: 1 GB/s}\n";
     char path[] = "/tmp/halley-test-XXXXXX";
     fixture *f = calloc(1, sizeof *f);
     const int fd = mkstemp(path);
