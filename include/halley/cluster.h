@@ -51,6 +51,7 @@ halley_status halley_cluster_recorded(halley_cluster **out, uint32_t n_npus,
 /* Write a cluster in that form, so that loading it gives the same cluster. */
 halley_status halley_cluster_save(const halley_cluster *cluster, const char *path,
                                   halley_error *err);
+bool halley_cluster_has_groups(const halley_cluster *cluster);
 /* Read communicator groups (comm_group.json) into a cluster that has none yet. */
 halley_status halley_cluster_load_groups(halley_cluster *cluster, const char *path,
                                          halley_error *err);

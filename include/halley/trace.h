@@ -302,6 +302,12 @@ uint32_t halley_trace_set_count(const halley_trace_set *set);
 /* The trace of a rank; lent. Equal ranks give the same pointer. */
 const halley_trace *halley_trace_set_get(const halley_trace_set *set, uint32_t rank);
 const char *halley_trace_set_path(const halley_trace_set *set, uint32_t rank);
+/*
+ * The file that lists the groups of the set as ASTRA-sim reads them, {"1": [0, 1], …}, by
+ * where it lies: PREFIX.comm_group.json beside PREFIX.0.et, else comm_group.json in that
+ * folder. The caller's, to free(); NULL when there is none.
+ */
+char *halley_trace_set_groups(const halley_trace_set *set);
 uint32_t
 halley_trace_set_distinct(const halley_trace_set *set); /* different traces held */
 

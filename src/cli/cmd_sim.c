@@ -9,6 +9,7 @@
 #include "halley/sim.h"
 #include "report/sim.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const models[] = {"unaware", "aware", NULL};
@@ -61,7 +62,8 @@ static const cli_option options[] = {
      .kind = CLI_TEXT,
      .metavar = "FILE",
      .offset = offsetof(sim_options, group),
-     .doc = "ASTRA-sim's comm_group.json (default: no groups)"},
+     .doc = "ASTRA-sim's comm_group.json (default: no groups; with --cluster, "
+            "PREFIX.comm_group.json beside the traces if there is one)"},
     {.name = "network-model",
      .kind = CLI_CHOICE,
      .choices = models,
@@ -340,6 +342,19 @@ static halley_status check_usage(cli_call *call, halley_error *err)
     return HALLEY_OK;
 }
 
+/* Groups that neither the cluster file nor an option names are those beside the traces.
+ */
+static halley_status take_groups_beside(halley_cluster *cluster,
+                                        const halley_trace_set *traces, halley_error *err)
+{
+    char *const path =
+        halley_cluster_has_groups(cluster) ? NULL : halley_trace_set_groups(traces);
+    const halley_status status =
+        path ? halley_cluster_load_groups(cluster, path, err) : HALLEY_OK;
+    free(path);
+    return status;
+}
+
 static halley_status run_on(cli_call *call, halley_cluster *cluster, halley_error *err)
 {
     const sim_options *o = call->options;
@@ -355,7 +370,11 @@ static halley_status run_on(cli_call *call, halley_cluster *cluster, halley_erro
     if (call->n_args == 0 && o->workload == NULL)
         return HALLEY_OK;
     TRY(load_traces(&traces, call, err));
-    const halley_status status = simulate(call, cluster, traces, err);
+    halley_status status = HALLEY_OK;
+    if (o->cluster != NULL && o->group == NULL)
+        status = take_groups_beside(cluster, traces, err);
+    if (status == HALLEY_OK)
+        status = simulate(call, cluster, traces, err);
     halley_trace_set_free(traces);
     return status;
 }

@@ -427,7 +427,7 @@ static halley_status run(cli_call *call, halley_error *err)
         *err = why;
         return loaded;
     }
-    char *beside = o->groups == NULL ? traces_groups_beside(call) : NULL;
+    char *beside = o->groups == NULL ? halley_trace_set_groups(set) : NULL;
     const halley_status status =
         check_set(call, form, set, o->groups == NULL ? beside : o->groups, err);
     free(beside);

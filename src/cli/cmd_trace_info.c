@@ -514,7 +514,7 @@ static halley_status run(cli_call *call, halley_error *err)
     halley_set_stats *stats = NULL;
     halley_check_report *problems = NULL;
     halley_status status = halley_set_stats_new(&stats, set, 0, err);
-    char *groups = traces_groups_beside(call);
+    char *groups = halley_trace_set_groups(set);
     if (status == HALLEY_OK)
         status = halley_trace_check(
             &problems, set,

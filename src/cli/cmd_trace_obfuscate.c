@@ -364,7 +364,7 @@ static halley_status run(cli_call *call, halley_error *err)
         TRY(share_fresh(o->out, err));
     halley_trace_set *set;
     TRY(traces_load(&set, call, 0, call->n_args, err));
-    char *const beside = o->groups ? NULL : share_groups(call->args[0]);
+    char *const beside = o->groups ? NULL : halley_trace_set_groups(set);
     const halley_status status =
         obfuscate(call, set, o->groups ? o->groups : beside, err);
     free(beside);

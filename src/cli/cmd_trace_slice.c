@@ -252,11 +252,12 @@ static halley_status write_row(const halley_slice_counts *c, uint32_t n_ranks,
 }
 
 /* The groups beside the set, for the ranks that are kept. */
-static halley_status save_groups(cli_call *call, const parsed *p, uint32_t n_ranks,
-                                 halley_error *err)
+static halley_status save_groups(cli_call *call, const parsed *p,
+                                 const halley_trace_set *set, halley_error *err)
 {
     const slice_options *o = call->options;
-    char *from = traces_groups_beside(call);
+    const uint32_t n_ranks = halley_trace_set_count(set);
+    char *from = halley_trace_set_groups(set);
     if (from == NULL)
         return HALLEY_OK;
     strbuf to = {0};
@@ -303,7 +304,7 @@ static halley_status slice_set(cli_call *call, const halley_trace_set *set,
     if (status == HALLEY_OK)
         status = halley_trace_slice(&out, set, &p.slice, &counts, err);
     if (status == HALLEY_OK)
-        status = save_groups(call, &p, halley_trace_set_count(set), err);
+        status = save_groups(call, &p, set, err);
     if (status == HALLEY_OK)
         status = save(call, set, out, err);
     const uint32_t n = status == HALLEY_OK ? halley_trace_set_count(out) : 0;

@@ -11,48 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static char *in_folder(const char *path)
-{
-    DIR *const dir = opendir(path);
-    char *found = NULL;
-    const struct dirent *entry;
-    while (dir && (entry = readdir(dir))) {
-        strbuf name = {0};
-        if (!str_ends(str_from(entry->d_name), STR("comm_group.json")))
-            continue;
-        strbuf_printf(&name, "%s/%s", path, entry->d_name);
-        if (name.failed || (found && strcmp(found, name.at) < 0)) {
-            strbuf_fini(&name);
-            continue;
-        }
-        free(found);
-        found = name.at;
-    }
-    if (dir)
-        closedir(dir);
-    return found;
-}
-
-char *share_groups(const char *path)
-{
-    if (file_is_folder(path))
-        return in_folder(path);
-    strbuf name = {0};
-    if (file_exists(path)) {
-        char *const stem = traces_stem(path);
-        const char *const slash = strrchr(path, '/');
-        strbuf_printf(&name, "%.*s%s.comm_group.json",
-                      slash ? (int)(slash + 1 - path) : 0, path, stem ? stem : "");
-        free(stem);
-    } else {
-        strbuf_printf(&name, "%s.comm_group.json", path);
-    }
-    if (!name.failed && file_exists(name.at))
-        return name.at;
-    strbuf_fini(&name);
-    return NULL;
-}
-
 halley_status share_check(const halley_trace_set *set, const char *path,
                           const char *groups_path, halley_error *err)
 {

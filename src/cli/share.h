@@ -5,13 +5,6 @@
 #include "cli/cli.h"
 #include "cli/traces.h"
 
-/*
- * The file of groups that belongs to the set named by `path`: PREFIX.comm_group.json
- * beside a prefix or a file of it, or the one *comm_group.json in a folder. The caller's,
- * to free(); NULL when there is none.
- */
-char *share_groups(const char *path);
-
 /* HALLEY_EINVAL, with the first of its errors, when the set does not pass
  * `halley trace check`. */
 halley_status share_check(const halley_trace_set *set, const char *path,

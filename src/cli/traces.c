@@ -23,16 +23,6 @@ bool traces_is_file(const cli_call *call)
     return strcmp(path, "-") == 0 || (file_exists(path) && !file_is_folder(path));
 }
 
-char *traces_groups_beside(const cli_call *call)
-{
-    strbuf path = {0};
-    strbuf_printf(&path, "%s.comm_group.json", call->args[0]);
-    if (call->n_args == 1 && !path.failed && file_exists(path.at))
-        return path.at;
-    strbuf_fini(&path);
-    return NULL;
-}
-
 void traces_ranks(strbuf *to, const uint32_t *which, uint32_t n_ranks, uint32_t wanted)
 {
     const char *comma = "";

@@ -15,10 +15,6 @@ halley_status traces_load(halley_trace_set **out, const cli_call *call, size_t f
 /* Whether args[0] names one file ("-" included), not a prefix or folder. */
 bool traces_is_file(const cli_call *call);
 
-/* The file PREFIX.comm_group.json beside a set named by the prefix args[0]: the caller's,
- * to free(); NULL when there is none. */
-char *traces_groups_beside(const cli_call *call);
-
 /* "0-3,7" for the ranks for which which[rank] == wanted. */
 void traces_ranks(strbuf *to, const uint32_t *which, uint32_t n_ranks, uint32_t wanted);
 

@@ -564,6 +564,11 @@ halley_status halley_cluster_load(halley_cluster **out, const char *path,
     return status;
 }
 
+bool halley_cluster_has_groups(const halley_cluster *cluster)
+{
+    return cluster->n_groups > 0;
+}
+
 halley_status halley_cluster_load_groups(halley_cluster *cluster, const char *path,
                                          halley_error *err)
 {

@@ -96,34 +96,21 @@ static halley_status find(path_array *sets, const char *path, halley_error *err)
     return status;
 }
 
-/* The part of a path that names a set: "dir/x.0.et" gives "dir/x". */
-static str prefix_of(const char *path)
-{
-    str stem;
-    uint64_t rank;
-    return file_exists(path) && split(&stem, &rank, str_from(path)) ? stem
-                                                                    : str_from(path);
-}
-
 static halley_status add_set(halley_profile *p, const char *path, bool strict,
                              uint32_t *n_left_out, halley_error *err)
 {
     halley_trace_set *set;
-    strbuf groups = {0};
     halley_error why = {0};
-    strbuf_printf(&groups, "%.*s.comm_group.json", STR_ARG(prefix_of(path)));
-    halley_status status = groups.failed ? HALLEY_ENOMEM : HALLEY_OK;
-    if (status == HALLEY_OK)
-        status = halley_trace_set_load(&set, &path, 1, NULL, &why);
+    halley_status status = halley_trace_set_load(&set, &path, 1, NULL, &why);
     if (status == HALLEY_OK) {
-        const char *const beside = file_exists(groups.at) ? groups.at : NULL;
+        char *const beside = halley_trace_set_groups(set);
         status = halley_trace_set_passes(set, beside, &why);
         if (status == HALLEY_OK)
             status = halley_profile_add(p, set, path, beside, &why);
         error_at_file(&why, path);
+        free(beside);
         halley_trace_set_free(set);
     }
-    strbuf_fini(&groups);
     if (status == HALLEY_OK)
         return HALLEY_OK;
     if (status == HALLEY_ENOMEM)

@@ -480,6 +480,33 @@ const char *halley_trace_set_path(const halley_trace_set *set, uint32_t rank)
     return set->paths[rank] ? set->paths[rank] : "";
 }
 
+char *halley_trace_set_groups(const halley_trace_set *set)
+{
+    const char *const path = set->n ? set->paths[0] : NULL;
+    found f = {0};
+    if (!path)
+        return NULL;
+    const char *const slash = strrchr(path, '/');
+    const int n_folder = slash ? (int)(slash + 1 - path) : 0;
+    int n_prefix = (int)strlen(path);
+    if (split_name(path, &f))
+        n_prefix = (int)f.n_prefix;
+    else /* one file, "x.et" */
+        for (uint32_t e = 0; e < N_ENDINGS && n_prefix == (int)strlen(path); e++)
+            if (str_ends(str_from(path), str_from(endings[e])))
+                n_prefix -= (int)strlen(endings[e]);
+    strbuf name = {0};
+    strbuf_printf(&name, "%.*s.comm_group.json", n_prefix, path);
+    if (!name.failed && !file_exists(name.at)) {
+        name.n = 0;
+        strbuf_printf(&name, "%.*scomm_group.json", n_folder, path);
+    }
+    if (!name.failed && file_exists(name.at))
+        return name.at;
+    strbuf_fini(&name);
+    return NULL;
+}
+
 uint32_t halley_trace_set_distinct(const halley_trace_set *set)
 {
     return set->n_distinct;

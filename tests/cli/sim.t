@@ -266,3 +266,17 @@ $ halley sim ar -c c.yaml --stop-at '10 us' --csv
 > 2,1e-05,0,1e-05,1e-05,0,0,0,0
 > 3,1e-05,0,1e-05,1e-05,0,0,0,0
 ! halley: stopped before all ranks were done
+
+## groups are found beside the traces, by prefix, in a folder or given
+$ mkdir d; halley trace gen all-reduce -n 4 -g 0-1 -g 2-3 -o d/ar > made
+$ printf 'npu: {peak: 1 TFLOP/s}\nnetwork: [{topology: ring, size: 4, bandwidth: 1 GB/s}]\n' > c.yaml
+$ for t in d/ar d; do halley sim $t -c c.yaml | head -1; done
+> 1.05 ms on 4 ranks
+> 1.05 ms on 4 ranks
+$ mv d/ar.comm_group.json d/comm_group.json; halley sim d -c c.yaml | head -1
+> 1.05 ms on 4 ranks
+$ mv d/comm_group.json g.json; halley sim d -c c.yaml --comm-group-configuration g.json | head -1
+> 1.05 ms on 4 ranks
+$ halley sim d -c c.yaml
+! halley: d/ar.0.et: node 0: pg_name is not in the communicator group file
+? 1

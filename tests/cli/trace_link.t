@@ -16,7 +16,7 @@ $ halley trace link $DATA/recording/host.0.json $DATA/recording/device.0.json -o
 > lost in replay: from launch to device  -20.8 us
 > lost in replay: on devices             1.25 us
 $ halley sim a.et --replay | head -3
-> 1.47 ms on 1 ranks
+> 1.47 ms on 1 rank
 >
 > Per rank                    Mean    Least     Most  On rank
 $ halley sim a.et --replay -c a.yaml
