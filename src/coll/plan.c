@@ -8,6 +8,8 @@
  */
 #include "coll/plan.h"
 
+#include "coll/rooted.h"
+
 #include <math.h>
 
 static bool active(const coll_request *r, uint32_t d, uint32_t n)
@@ -54,6 +56,21 @@ static uint32_t once_through(coll_outline *to, const coll_request *r)
     return n_phases;
 }
 
+/* Up from the innermost dimension out, down from the outermost in. */
+static uint32_t rooted(coll_outline *to, const coll_request *r)
+{
+    const bool up = r->rooted == COLL_ROOTED_REDUCE || r->rooted == COLL_ROOTED_GATHER;
+    uint32_t n_phases = 0;
+    for (uint32_t i = 0; i < r->n_impls; i++) {
+        const uint32_t d = up ? i : r->n_impls - 1 - i;
+        coll_outline o = outline(r, d, r->coll, COLL_QUEUE_ANY);
+        o.algo = CLUSTER_ALGO_ROOTED;
+        if (active(r, d, o.n))
+            to[n_phases++] = o;
+    }
+    return n_phases;
+}
+
 static uint32_t up_and_down(coll_outline *to, const coll_request *r)
 {
     uint32_t n_phases = 0, n_up;
@@ -76,7 +93,10 @@ static uint32_t up_and_down(coll_outline *to, const coll_request *r)
 static void use_switches(coll_outline *to, uint32_t n, const coll_request *r)
 {
     for (uint32_t i = 0; r->in_network != NULL && !r->local && i < n; i++) {
-        const uint32_t bit = r->broadcast ? CLUSTER_N_COLLS : (uint32_t)to[i].coll;
+        const bool broadcast = r->rooted == COLL_ROOTED_BROADCAST;
+        const uint32_t bit = broadcast ? CLUSTER_N_COLLS : (uint32_t)to[i].coll;
+        if (r->rooted != COLL_ROOTED_NONE && !broadcast)
+            continue;
         if (!r->impls[to[i].level].flat && (r->in_network[to[i].level] >> bit & 1))
             to[i].algo = CLUSTER_ALGO_IN_SWITCH;
     }
@@ -85,7 +105,9 @@ static void use_switches(coll_outline *to, uint32_t n, const coll_request *r)
 uint32_t coll_outline_get(coll_outline *to, const coll_request *request)
 {
     const bool up_down = request->coll == CLUSTER_ALL_REDUCE && request->hierarchical;
-    const uint32_t n = up_down ? up_and_down(to, request) : once_through(to, request);
+    const uint32_t n = request->rooted != COLL_ROOTED_NONE ? rooted(to, request)
+                       : up_down                           ? up_and_down(to, request)
+                                                           : once_through(to, request);
     use_switches(to, n, request);
     return n;
 }
@@ -205,6 +227,15 @@ static halley_status fill_in_switch(coll_phase *p, const cluster_impl *impl, boo
     return HALLEY_OK;
 }
 
+static halley_status fill_rooted(coll_phase *p, const cluster_impl *impl, bool local,
+                                 arena *memory, halley_error *err)
+{
+    (void)local, (void)memory, (void)err;
+    p->shape = impl->algo;
+    coll_rooted_fill(p);
+    return HALLEY_OK;
+}
+
 typedef halley_status filler(coll_phase *p, const cluster_impl *impl, bool local,
                              arena *memory, halley_error *err);
 static filler *const fillers[CLUSTER_N_ALGOS] = {
@@ -213,6 +244,7 @@ static filler *const fillers[CLUSTER_N_ALGOS] = {
     [CLUSTER_ALGO_HALVING_DOUBLING] = fill_halving,
     [CLUSTER_ALGO_TREE] = fill_tree,
     [CLUSTER_ALGO_IN_SWITCH] = fill_in_switch,
+    [CLUSTER_ALGO_ROOTED] = fill_rooted,
 };
 
 static uint64_t out_bytes(const coll_phase *p)
@@ -253,6 +285,8 @@ halley_status coll_plan_new(coll_plan **out, const coll_request *request, arena 
                           .stride = o->stride,
                           .data_bytes = bytes,
                           .silent = request->silent,
+                          .rooted = request->rooted,
+                          .root = request->root,
                           .down = request->directions >> i & 1,
                           .root_is_first = request->trees >> i & 1,
                           .first_step = (uint32_t)step};

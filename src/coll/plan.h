@@ -14,6 +14,8 @@
  * and as many packets as it began with stand ready again. The double binary tree has its
  * own form: one message up, one down, on every edge.
  *
+ * Broadcast, reduce, gather and scatter have a root and are trees: rooted.h.
+ *
  * In a switch: one message to it; when all of the members' are there, one back.
  *
  * To add an algorithm: a name in cluster_algo, a filler in the table of plan.c, its peers
@@ -32,8 +34,20 @@
 #define COLL_NONE UINT32_MAX
 #define COLL_IN_ORDER UINT64_C(0xfedcba9876543210)
 
+/* Collectives with a root. */
+typedef enum coll_rooted {
+    COLL_ROOTED_NONE,
+    COLL_ROOTED_BROADCAST,
+    COLL_ROOTED_REDUCE,
+    COLL_ROOTED_GATHER,
+    COLL_ROOTED_SCATTER,
+} coll_rooted;
+
 typedef struct coll_phase {
     cluster_algo algo;
+    coll_rooted rooted;
+    uint32_t root;      /* rooted: the member */
+    cluster_algo shape; /* rooted: the algorithm whose tree it is */
     cluster_coll coll;
     bool silent;         /* nothing is reduced */
     bool down;           /* ring, direct: to falling places instead of rising */
@@ -82,7 +96,8 @@ typedef struct coll_request {
     uint32_t involved;          /* bit d: dimension d takes part */
     bool hierarchical;          /* all-reduce: RS up, AR at the last, AG down */
     const uint32_t *in_network; /* by dimension: what its switch does; NULL = nothing */
-    bool broadcast;             /* the collective stands for a broadcast */
+    coll_rooted rooted;         /* then `coll` has the same sizes */
+    uint32_t root;              /* rooted: the member */
     bool no_empty;              /* messages of no bytes are an error */
     uint32_t directions;        /* bit p: phase p goes down */
     uint32_t trees; /* bit p: phase p takes the tree with the root at the first */

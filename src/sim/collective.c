@@ -96,7 +96,7 @@ static bool same_plan(const sim_plan *p, const sim_job *j)
     return p->bytes == r->bytes && p->group == j->group && p->coll == r->coll &&
            p->involved == r->involved && p->directions == r->directions &&
            p->trees == r->trees && p->order == r->order && p->custom == j->custom &&
-           p->silent == r->silent && p->broadcast == r->broadcast;
+           p->silent == r->silent && p->rooted == r->rooted && p->root == r->root;
 }
 
 static void note_oddities(sim *s, const coll_plan *plan)
@@ -116,6 +116,7 @@ const sim_plan *sim_job_plan(sim *s, const sim_job *j)
     sim_streams *t = &s->streams;
     const coll_request *r = &j->request;
     const uint64_t hash = hash_u64(r->bytes ^ hash_u64(r->order) ^
+                                   hash_u64((uint64_t)r->rooted << 32 | r->root) ^
                                    hash_u64((uint64_t)j->group << 32 | r->involved) ^
                                    hash_u64((uint64_t)r->directions << 40 ^
                                             (uint64_t)r->trees << 8 ^ (uint64_t)r->coll));
@@ -147,7 +148,8 @@ const sim_plan *sim_job_plan(sim *s, const sim_job *j)
                            .trees = r->trees,
                            .coll = r->coll,
                            .silent = r->silent,
-                           .broadcast = r->broadcast,
+                           .rooted = r->rooted,
+                           .root = r->root,
                            .custom = j->custom,
                            .stride = (uint32_t)stride,
                            .pool = pool};
@@ -243,23 +245,48 @@ static uint32_t next_stream(sim *s, const sim_job *j)
     return s->streams.group_streams[j->group - 1][place]++;
 }
 
-/* What a collective is made of; the ones that ASTRA-sim does not know send over every
- * link what a scatter, a gather or both send. */
+/* What a collective is made of: which of the four has its sizes, and whose algorithms it
+ * uses. A barrier is an all-reduce of a byte. */
 static const struct {
     cluster_coll coll;
     bool silent;
+    coll_rooted rooted;
 } kinds[HALLEY_N_COLL_TYPES] = {
-    [HALLEY_COLL_ALL_REDUCE] = {CLUSTER_ALL_REDUCE, false},
-    [HALLEY_COLL_REDUCE] = {CLUSTER_ALL_REDUCE, false},
-    [HALLEY_COLL_ALL_GATHER] = {CLUSTER_ALL_GATHER, true},
-    [HALLEY_COLL_GATHER] = {CLUSTER_ALL_GATHER, true},
-    [HALLEY_COLL_SCATTER] = {CLUSTER_REDUCE_SCATTER, true},
-    [HALLEY_COLL_BROADCAST] = {CLUSTER_ALL_REDUCE, true},
-    [HALLEY_COLL_ALL_TO_ALL] = {CLUSTER_ALL_TO_ALL, true},
-    [HALLEY_COLL_REDUCE_SCATTER] = {CLUSTER_REDUCE_SCATTER, false},
-    [HALLEY_COLL_REDUCE_SCATTER_BLOCK] = {CLUSTER_REDUCE_SCATTER, false},
-    [HALLEY_COLL_BARRIER] = {CLUSTER_ALL_REDUCE, true},
+    [HALLEY_COLL_ALL_REDUCE] = {CLUSTER_ALL_REDUCE, false, COLL_ROOTED_NONE},
+    [HALLEY_COLL_REDUCE] = {CLUSTER_ALL_REDUCE, false, COLL_ROOTED_REDUCE},
+    [HALLEY_COLL_ALL_GATHER] = {CLUSTER_ALL_GATHER, true, COLL_ROOTED_NONE},
+    [HALLEY_COLL_GATHER] = {CLUSTER_ALL_GATHER, true, COLL_ROOTED_GATHER},
+    [HALLEY_COLL_SCATTER] = {CLUSTER_REDUCE_SCATTER, true, COLL_ROOTED_SCATTER},
+    [HALLEY_COLL_BROADCAST] = {CLUSTER_ALL_REDUCE, true, COLL_ROOTED_BROADCAST},
+    [HALLEY_COLL_ALL_TO_ALL] = {CLUSTER_ALL_TO_ALL, true, COLL_ROOTED_NONE},
+    [HALLEY_COLL_REDUCE_SCATTER] = {CLUSTER_REDUCE_SCATTER, false, COLL_ROOTED_NONE},
+    [HALLEY_COLL_REDUCE_SCATTER_BLOCK] = {CLUSTER_REDUCE_SCATTER, false,
+                                          COLL_ROOTED_NONE},
+    [HALLEY_COLL_BARRIER] = {CLUSTER_ALL_REDUCE, true, COLL_ROOTED_NONE},
 };
+
+/* The member that is the root: the attribute "root" names its rank; without one, the
+ * first. */
+static bool read_root(sim *s, sim_job *j)
+{
+    const sim_program *p = s->ranks[j->rank].program;
+    coll_request *r = &j->request;
+    halley_attr attr;
+    uint64_t rank;
+    r->root = 0;
+    if (r->rooted == COLL_ROOTED_NONE ||
+        !halley_node_find_attr(&attr, p->trace, p->nodes[j->node].trace_index, "root"))
+        return true;
+    uint32_t member = HASH_NONE;
+    if (halley_attr_to_u64(&attr, &rank) && rank < s->n_npus)
+        member = r->grouped ? map64_find(&s->streams.places,
+                                         (uint64_t)(j->group - 1) << 32 | rank)
+                            : (uint32_t)rank;
+    if (member == HASH_NONE)
+        sim_job_fail(s, j, HALLEY_EINVAL, "root is not a rank of the collective");
+    r->root = member;
+    return member != HASH_NONE;
+}
 
 /* A group's members and what that means for the plan. */
 static bool read_group(sim *s, sim_job *j)
@@ -292,7 +319,7 @@ static bool read_job(sim *s, sim_job *j)
     j->set = p->lanes == NULL ? 0 : p->lanes[n->slot].set;
     r->coll = kinds[n->coll].coll;
     r->silent = kinds[n->coll].silent;
-    r->broadcast = n->coll == HALLEY_COLL_BROADCAST;
+    r->rooted = s->cluster->astra ? COLL_ROOTED_NONE : kinds[n->coll].rooted;
     r->n_members = s->n_npus;
     r->order = COLL_IN_ORDER;
     r->involved = n->a == 0 ? n->b : UINT32_MAX;
@@ -307,6 +334,8 @@ static bool read_job(sim *s, sim_job *j)
             "default");
         return false;
     }
+    if (!read_root(s, j))
+        return false;
     j->uneven = n->flags & SIM_NODE_UNEVEN;
     if (!j->uneven)
         j->custom =
@@ -319,7 +348,8 @@ static void replace_impossible(sim_job *j)
 {
     const bool exchanges = j->request.coll == CLUSTER_ALL_TO_ALL;
     const bool reduces = j->request.coll == CLUSTER_ALL_REDUCE;
-    for (uint32_t d = 0; d < j->request.n_impls; d++) {
+    for (uint32_t d = 0; j->request.rooted == COLL_ROOTED_NONE && d < j->request.n_impls;
+         d++) {
         cluster_impl *impl = &j->impls[d];
         if ((impl->algo == CLUSTER_ALGO_HALVING_DOUBLING && exchanges) ||
             (impl->algo == CLUSTER_ALGO_TREE && !reduces))
@@ -351,8 +381,10 @@ static bool choose_impls(sim *s, sim_job *j)
             "every dimension");
         return false;
     }
-    if (j->uneven && s->system->rendezvous) {
-        sim_job_fail(s, j, HALLEY_EINVAL, "an uneven all-to-all knows no rendezvous");
+    if ((j->uneven || r->rooted != COLL_ROOTED_NONE) && s->system->rendezvous) {
+        sim_job_fail(s, j, HALLEY_EINVAL,
+                     j->uneven ? "an uneven all-to-all knows no rendezvous"
+                               : "a collective with a root knows no rendezvous");
         return false;
     }
     if (j->uneven) { /* everyone to everyone, whatever the dimensions */
@@ -504,7 +536,8 @@ static void choose_order(sim *s, sim_job *j, double *loads)
     uint32_t order[CLUSTER_MAX_DIMS];
     double bytes = (double)r->bytes;
     if (!s->system->themis || r->coll == CLUSTER_ALL_TO_ALL || r->local ||
-        r->n_impls != s->cluster->n_dims || j->custom != NULL)
+        r->rooted != COLL_ROOTED_NONE || r->n_impls != s->cluster->n_dims ||
+        j->custom != NULL)
         return;
     for (uint32_t i = 0; i < r->n_impls; i++) { /* insertion: stable, and dims are few */
         uint32_t k = i;

@@ -11,6 +11,7 @@
  *   collective.c  collectives: from a node to chunks with plans
  *   stream.c  chunks on their way: queues and phases
  *   token.c   ring, direct, halving-doubling; tree.c double binary tree
+ *   rooted.c  broadcast, reduce, gather, scatter
  *   custom.c  collectives whose algorithm is a trace
  *   match.c   messages between two ranks: k-th send meets k-th receive of equal key
  *   bus.c     the LogGP bus at an NPU's end of the network
@@ -179,7 +180,9 @@ typedef struct sim_plan { /* a plan and what it was made for */
     uint64_t bytes, hash, order;
     uint32_t group, involved, directions, trees;
     cluster_coll coll;
-    bool silent, broadcast;
+    bool silent;
+    coll_rooted rooted;
+    uint32_t root;
     const char *custom;
     uint32_t stride; /* of a member's block */
     uint32_t pool;   /* where the blocks of its ops come from */
@@ -384,6 +387,10 @@ void sim_token_reduce(sim *s, uint64_t what);
 void sim_tree_start(sim *s, uint32_t op, uint32_t member);
 void sim_tree_received(sim *s, uint32_t op, uint32_t member);
 void sim_tree_fired(sim *s, uint32_t op, uint32_t member);
+/* rooted.c: collectives with a root; a message of the running phase has come. */
+void sim_rooted_start(sim *s, uint32_t op, uint32_t member);
+void sim_rooted_arrived(sim *s, uint32_t op, uint32_t member);
+void sim_rooted_fired(sim *s, uint32_t op, uint32_t member);
 /* Ticks of reducing so many bytes with others in local memory. */
 uint64_t sim_reduction(const sim *s, uint64_t bytes);
 /* A packet begins its way through the endpoint; see bus.c for the flags. */

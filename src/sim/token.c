@@ -79,6 +79,16 @@ void sim_phase_start(sim *s, uint32_t op, uint32_t member)
         sim_tree_start(s, op, member);
         return;
     }
+    if (p->algo == CLUSTER_ALGO_ROOTED) {
+        sim_rooted_start(s, op, member);
+        return;
+    }
+    if (p->rooted != COLL_ROOTED_NONE && member % p->stride != p->root % p->stride) {
+        m->sent = p->n_sends; /* nothing to send in this line yet */
+        m->created = 1;
+        sim_call_after(s, m->npu, 0, sim_what(SIM_TOKEN, op, member, 0));
+        return;
+    }
     if (p->algo == CLUSTER_ALGO_RING && !s->by_key) {
         const sim_op *o = &s->streams.ops.at[op];
         m->to = coll_packet_to(p, member, 0);
@@ -139,7 +149,8 @@ static void switch_event(sim *s, uint32_t op, uint32_t member, uint32_t phase,
     const uint32_t first = first_of(p, member);
     if (step == COLL_SWITCH_CAME) {
         const cluster_dim *dim = &s->cluster->dims[p->level];
-        if (++sim_member_inbox(sim_member_get(s, op, first), o->plan)[phase] < p->n)
+        const uint32_t awaited = p->rooted == COLL_ROOTED_NONE ? p->n : 1;
+        if (++sim_member_inbox(sim_member_get(s, op, first), o->plan)[phase] < awaited)
             return;
         double ns = dim->in_network_ns;
         if (dim->in_network_Bps > 0)
@@ -172,6 +183,10 @@ void sim_packet_arrived(sim *s, uint64_t what)
     if (p->algo == CLUSTER_ALGO_RING) {
         if (sim_member_inbox(m, plan)[phase]++ < awaited)
             new_packet(s, op, member, m, p);
+        return;
+    }
+    if (p->algo == CLUSTER_ALGO_ROOTED && m->phase == phase && m->running) {
+        sim_rooted_arrived(s, op, member);
         return;
     }
     const uint32_t k = step - p->first_step;
@@ -224,6 +239,12 @@ static void send_ring(sim *s, uint32_t op, sim_member *m, const coll_plan *plan)
     }
 }
 
+/* Broadcast in a switch: the member whose data it multicasts. */
+static bool is_line_root(const coll_phase *p, uint32_t member)
+{
+    return member / p->stride % p->n == p->root / p->stride % p->n;
+}
+
 static bool try_send(sim *s, uint32_t op, uint32_t member, sim_member *m,
                      const coll_plan *plan)
 {
@@ -234,6 +255,8 @@ static bool try_send(sim *s, uint32_t op, uint32_t member, sim_member *m,
     m->sent++;
     m->ready--;
     if (p->algo == CLUSTER_ALGO_IN_SWITCH) {
+        if (p->rooted != COLL_ROOTED_NONE && !is_line_root(p, member))
+            return true; /* only awaits the answer */
         net_send_up(&s->net, m->npu, p->level, p->message_bytes,
                     sim_what(SIM_ARRIVE, op, member, p->first_step + COLL_SWITCH_CAME));
         return true;
@@ -269,6 +292,10 @@ void sim_token_fired(sim *s, uint32_t op, uint32_t member)
     const coll_phase *p = &plan->phases[m->phase];
     if (p->algo == CLUSTER_ALGO_TREE) {
         sim_tree_fired(s, op, member);
+        return;
+    }
+    if (p->algo == CLUSTER_ALGO_ROOTED) {
+        sim_rooted_fired(s, op, member);
         return;
     }
     m->ready++;

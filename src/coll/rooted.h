@@ -1,0 +1,31 @@
+/*
+ * coll/rooted.h - broadcast, reduce, gather and scatter: trees over the members of a
+ * dimension, with the root's line at the top. Data go down the tree (broadcast, scatter)
+ * or up (reduce, gather). The dimension's algorithm chooses the shape: a ring is a chain,
+ * direct a star, halving-doubling a binomial tree, a double binary tree a binary one.
+ *
+ * Several dimensions: down from the outermost in, up from the innermost out. In a
+ * dimension only those lines take part whose members stand where the root stands in all
+ * inner ones; the others have nothing yet, or nothing any more.
+ */
+#ifndef COLL_ROOTED_H
+#define COLL_ROOTED_H
+
+#include "coll/plan.h"
+
+/* Fill in a phase's steps; its shape is the algorithm that the list names. */
+void coll_rooted_fill(coll_phase *p);
+
+/* A member's place in a rooted phase. */
+typedef struct coll_rooted_place {
+    bool takes_part;
+    uint32_t parent;      /* COLL_NONE: the root of its line */
+    uint32_t child_index; /* which of its parent's children it is */
+    uint32_t n_children;
+    uint64_t bytes; /* of the message to or from its parent */
+} coll_rooted_place;
+coll_rooted_place coll_rooted_find(const coll_phase *p, uint32_t member);
+/* The k-th child. */
+uint32_t coll_rooted_child(const coll_phase *p, uint32_t member, uint32_t k);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * sim/rooted.c - broadcast, reduce, gather and scatter over the trees of coll/rooted.h.
+ *
+ * Down: a member waits for its parent's message (the root has it), then sends to its
+ * children one after the other, each when the one before has left. Up: it waits for all
+ * its children's, reduces each as it comes, then sends to its parent. Before every
+ * message it sends and after every one it gets stands the endpoint's delay. It is done
+ * when its last message has left.
+ *
+ * A member's `created` counts the messages that came, `ready` those it is through with,
+ * `sent` those it sent.
+ */
+#include "coll/rooted.h"
+
+#include "sim/engine.h"
+
+static const coll_phase *phase_of(const sim *s, uint32_t op, const sim_member *m)
+{
+    return &s->streams.ops.at[op].plan->phases[m->phase];
+}
+
+static bool goes_up(const coll_phase *p)
+{
+    return p->rooted == COLL_ROOTED_REDUCE || p->rooted == COLL_ROOTED_GATHER;
+}
+
+/* Messages that a member waits for. */
+static uint32_t n_awaited(const coll_phase *p, const coll_rooted_place *at)
+{
+    return goes_up(p) ? at->n_children : at->parent != COLL_NONE;
+}
+
+static uint32_t n_to_send(const coll_phase *p, const coll_rooted_place *at)
+{
+    return goes_up(p) ? at->parent != COLL_NONE : at->n_children;
+}
+
+/* The endpoint is passed, with a reduction of what came behind it. */
+static void pass_endpoint(sim *s, uint32_t op, uint32_t member, bool reduces)
+{
+    const bool local = s->streams.ops.at[op].plan->local;
+    sim_call_after(s, sim_member_get(s, op, member)->npu,
+                   local ? s->group_endpoint : s->endpoint,
+                   sim_what(reduces ? SIM_REDUCE : SIM_TOKEN, op, member, 0));
+}
+
+/* Send the k-th message; the member is free again when it has left. */
+static void send(sim *s, uint32_t op, uint32_t member, const coll_rooted_place *at,
+                 uint32_t k)
+{
+    const sim_op *o = &s->streams.ops.at[op];
+    const sim_member *m = sim_member_get(s, op, member);
+    const coll_phase *p = phase_of(s, op, m);
+    const bool up = goes_up(p);
+    const uint32_t to = up ? at->parent : coll_rooted_child(p, member, k);
+    const uint64_t bytes = up ? at->bytes : coll_rooted_find(p, to).bytes;
+    const uint32_t step = p->first_step + (up ? at->child_index : 0);
+    const uint32_t rank = sim_member_rank(s, o, to);
+    const uint64_t leaves =
+        net_delay(&s->net, m->npu, rank, bytes) - net_delay(&s->net, m->npu, rank, 0);
+    net_send(&s->net, m->npu, rank, bytes, sim_what(SIM_ARRIVE, op, to, step));
+    sim_call_after(s, m->npu, leaves, sim_what(SIM_TOKEN, op, member, 0));
+}
+
+void sim_rooted_start(sim *s, uint32_t op, uint32_t member)
+{
+    sim_member *m = sim_member_get(s, op, member);
+    const coll_plan *plan = s->streams.ops.at[op].plan;
+    const coll_phase *p = phase_of(s, op, m);
+    const coll_rooted_place at = coll_rooted_find(p, member);
+    if (!at.takes_part) {
+        sim_call_after(s, m->npu, 0, sim_what(SIM_TOKEN, op, member, 0));
+        return;
+    }
+    if (n_awaited(p, &at) == 0)
+        pass_endpoint(s, op, member, false);
+    uint64_t *early = sim_member_early(m, plan);
+    for (uint32_t step = p->first_step; step < p->first_step + p->n_sends; step++) {
+        const uint64_t bit = UINT64_C(1) << (step % 64);
+        if (!(early[step / 64] & bit))
+            continue;
+        early[step / 64] &= ~bit;
+        sim_rooted_arrived(s, op, member);
+    }
+}
+
+void sim_rooted_arrived(sim *s, uint32_t op, uint32_t member)
+{
+    sim_member *m = sim_member_get(s, op, member);
+    m->created++;
+    pass_endpoint(s, op, member, phase_of(s, op, m)->rooted == COLL_ROOTED_REDUCE);
+}
+
+void sim_rooted_fired(sim *s, uint32_t op, uint32_t member)
+{
+    sim_member *m = sim_member_get(s, op, member);
+    const coll_phase *p = phase_of(s, op, m);
+    const coll_rooted_place at = coll_rooted_find(p, member);
+    const uint32_t awaited = at.takes_part ? n_awaited(p, &at) : 0;
+    const uint32_t to_send = at.takes_part ? n_to_send(p, &at) : 0;
+    if (m->ready < awaited && ++m->ready < awaited)
+        return;
+    if (m->sent == to_send) {
+        sim_phase_ended(s, op, member);
+        return;
+    }
+    send(s, op, member, &at, m->sent++);
+}
