@@ -274,6 +274,7 @@ typedef enum sim_oddity {
     SIM_ODD_ACROSS,
     SIM_ODD_TRACES,
     SIM_ODD_UNRECEIVED,
+    SIM_ODD_DANGLING,
     SIM_N_ODDITIES
 } sim_oddity;
 

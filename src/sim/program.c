@@ -278,6 +278,11 @@ static bool is_message(uint32_t type)
     return type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV;
 }
 
+static bool communicates(const sim_node *n)
+{
+    return is_message(n->type) || n->type == HALLEY_NODE_COLL;
+}
+
 static sim_slot slot_of(const sim_node *n)
 {
     if (n->flags & SIM_NODE_CPU)
@@ -294,8 +299,7 @@ static halley_status compile_by_type(sim_node *n, const compiler *c, uint32_t in
         n->amount = recorded_ticks(c, index);
         return HALLEY_OK;
     }
-    if (!c->opts->custom && (n->flags & SIM_NODE_CPU) &&
-        (is_message(n->type) || n->type == HALLEY_NODE_COLL))
+    if (!c->opts->custom && (n->flags & SIM_NODE_CPU) && communicates(n))
         return node_error(c, index, HALLEY_EINVAL,
                           "a communication node cannot be a CPU operation");
     switch (n->type) {
@@ -332,7 +336,8 @@ static halley_status compile_node(sim_node *n, const compiler *c, uint32_t index
     *n = (sim_node){.trace_index = index,
                     .type = type < HALLEY_N_NODE_TYPES ? type & 15 : 15};
     TRY(number(&cpu, &found, c, index, "is_cpu_op"));
-    if (cpu != 0)
+    /* Native rules: who began a communication does not matter. */
+    if (cpu != 0 && (c->opts->cluster->astra || !communicates(n)))
         n->flags |= SIM_NODE_CPU;
     n->slot = (uint16_t)slot_of(n);
     halley_attr list;
@@ -477,9 +482,13 @@ static halley_status link_children(const compiler *c)
         const uint32_t n_deps = dep_count(c->trace, index);
         for (uint32_t k = 0; k < n_deps; k++) {
             const halley_dep dep = dep_at(c->trace, index, k);
-            if (dep.index == HALLEY_NO_NODE)
+            if (dep.index == HALLEY_NO_NODE && c->opts->cluster->astra)
                 return node_error(c, index, HALLEY_EINVAL,
                                   "the node depends on one that is not in the trace");
+            if (dep.index == HALLEY_NO_NODE) { /* Chakra's converter leaves such ones */
+                p->dangling = true;
+                continue;
+            }
             if (!named_before(c, index, dep.index)) {
                 p->nodes[c->place[dep.index] + 1].first_child++;
                 total++;
@@ -500,7 +509,7 @@ static halley_status link_children(const compiler *c)
         const uint32_t n_deps = dep_count(c->trace, index);
         for (uint32_t k = 0; k < n_deps; k++) {
             const halley_dep dep = dep_at(c->trace, index, k);
-            if (!named_before(c, index, dep.index))
+            if (dep.index != HALLEY_NO_NODE && !named_before(c, index, dep.index))
                 p->children[--p->nodes[c->place[dep.index] + 1].first_child] = i;
         }
     }

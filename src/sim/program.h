@@ -58,6 +58,7 @@ struct sim_program {
     /* Sums over the GPU's compute nodes, for the roofline's statistics. */
     uint64_t compute_bound_ticks, compute_ticks;
     double compute_use, memory_use, intensity; /* each times ticks */
+    bool dangling;       /* native rules: dependencies lead nowhere, and were left out */
     sim_tensors tensors; /* in the NPU's own memory; native rules, or when tracked */
 };
 

@@ -15,6 +15,9 @@ static const char *const oddities[SIM_N_ODDITIES] = {
         "there are traces of more ranks than the network has NPUs; they are "
         "left out",
     [SIM_ODD_UNRECEIVED] = "messages were sent that no rank received",
+    [SIM_ODD_DANGLING] =
+        "nodes depend on others that are not in the trace; those dependencies are left "
+        "out ('halley trace check' names them)",
 };
 
 static void read_rank(halley_rank_result *to, const sim_rank *r)

@@ -106,6 +106,8 @@ static halley_status compile_programs(sim *s, const halley_trace_set *traces)
             error_at_file(s->err, halley_trace_path(trace));
         }
         s->ranks[i].program = &s->programs[id];
+        if (status == HALLEY_OK && s->programs[id].dangling)
+            s->odd |= 1u << SIM_ODD_DANGLING;
     }
     map64_fini(&seen);
     return status;

@@ -280,3 +280,12 @@ $ mv d/comm_group.json g.json; halley sim d -c c.yaml --comm-group-configuration
 $ halley sim d -c c.yaml
 ! halley: d/ar.0.et: node 0: pg_name is not in the communicator group file
 ? 1
+
+## natively a dependency that leads nowhere is left out, and communication may be the CPU's; ASTRA-sim aborts on both
+$ printf '{"nodes":[{"id":1,"name":"a","type":"COMP_NODE","durationMicros":5,"ctrlDeps":[99]},{"id":2,"name":"b","type":"COMM_COLL_NODE","dataDeps":[1],"attr":[{"name":"is_cpu_op","boolVal":true},{"name":"comm_type","int64Val":0},{"name":"comm_size","int64Val":1000}]}]}' > d.0.json; for i in 1 2 3; do cp d.0.json d.$i.json; done
+$ printf 'network: [{topology: ring, size: 4, bandwidth: 50 GB/s}]\n' > c.yaml; halley sim d -c c.yaml | head -1
+> 5.03 us on 4 ranks
+! halley: warning: nodes depend on others that are not in the trace; those dependencies are left out ('halley trace check' names them)
+$ halley sim --workload-configuration=d --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml
+! halley: d.0.json: node 2: a communication node cannot be a CPU operation
+? 1
