@@ -217,12 +217,15 @@ typedef struct halley_dry_run {
 halley_status halley_explore_dry_run(halley_dry_run *out, const halley_study *study,
                                      uint32_t threads, halley_error *err);
 
-/* The keys of a study file, from the table that reads it: false past the last. */
+/* The keys of a study file, from the tables that read it: false past the last. `section`
+ * is "" for the file itself, else the key whose map or list they belong to. `choices`
+ * ends with NULL; NULL when it is no choice. */
 typedef struct halley_study_key {
     const char *key, *doc;
     bool required;
+    const char *const *choices;
 } halley_study_key;
-bool halley_study_keys(halley_study_key *out, size_t i);
+bool halley_study_keys(halley_study_key *out, const char *section, size_t i);
 
 /* All parameters a study may vary, for help and manual: false past the last. */
 typedef struct halley_parameter {

@@ -57,6 +57,25 @@ typedef struct cli_example {
     const char *doc;     /* "what it shows", a phrase; may be NULL */
 } cli_example;
 
+/* What the library has in a table and a page lists: the keys of a file, its parameters.
+ */
+typedef struct cli_entry {
+    const char *name, *doc; /* lent */
+} cli_entry;
+typedef struct cli_list {
+    const char *title;                       /* "keys of a study file" */
+    bool (*entry)(cli_entry *out, size_t i); /* false past the last */
+} cli_list;
+
+/* A kind of file, for section 5 of the manual: `halley help NAME`. */
+typedef struct cli_format {
+    const char *name;        /* "study" */
+    const char *summary;     /* as that of a command */
+    const char *description; /* as that of a command */
+    const cli_list *lists;   /* ends with {0} */
+    const char *commands;    /* that read it: "explore" */
+} cli_format;
+
 typedef struct cli_call cli_call;
 
 /*
@@ -78,7 +97,8 @@ typedef struct cli_command {
     size_t options_size;         /* sizeof the options struct */
     const void *defaults;        /* an options struct to start from; NULL = all zero */
     uint32_t min_args, max_args; /* positional arguments; CLI_ANY = no limit */
-    bool keeps_unknown;          /* options not declared are collected, not refused */
+    const cli_list *lists; /* shown behind the options; ends with {0}; may be NULL */
+    bool keeps_unknown;    /* options not declared are collected, not refused */
     cli_run *run;
 } cli_command;
 
@@ -95,6 +115,7 @@ typedef struct cli_program {
     const char *description;            /* for the overview man page */
     const cli_command *const *commands; /* in the order of the help; ends with NULL */
     const cli_group *groups;            /* ends with {0} */
+    const cli_format *const *formats;   /* ends with NULL; may be NULL */
 } cli_program;
 
 /* One command line, parsed. */
@@ -173,6 +194,11 @@ void cli_help_group(FILE *to, const cli_program *program, const cli_group *group
 void cli_help_command(FILE *to, const cli_program *program, const cli_command *command);
 /* Man pages in man(7) macros: of a command, and of the whole (command NULL). */
 void cli_man(FILE *to, const cli_program *program, const cli_command *command);
+/* A kind of file: its page in section 5, and the same as text. */
+void cli_man_format(FILE *to, const cli_program *program, const cli_format *format);
+void cli_help_format(FILE *to, const cli_program *program, const cli_format *format);
+/* NULL when there is none of that name. */
+const cli_format *cli_find_format(const cli_program *program, const char *name);
 /* A bash completion script for the program. */
 void cli_completion(FILE *to, const cli_program *program);
 

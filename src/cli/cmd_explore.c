@@ -97,32 +97,64 @@ static void describe(report_json *j, const char *key, const char *doc, const cha
     report_json_end(j);
 }
 
+static void describe_key(report_json *j, const halley_study_key *k)
+{
+    report_json_flat_object(j, k->key);
+    report_json_text(j, "description", str_from(k->doc));
+    if (k->choices) {
+        report_json_flat_array(j, "enum");
+        for (size_t i = 0; k->choices[i]; i++)
+            report_json_text(j, NULL, str_from(k->choices[i]));
+        report_json_end(j);
+    }
+    report_json_end(j);
+}
+
+/* The keys of a section as an object of which no other keys are known. */
+static void describe_section(report_json *j, const char *section)
+{
+    halley_study_key k;
+    report_json_text(j, "type", STR("object"));
+    report_json_bool(j, "additionalProperties", false);
+    report_json_flat_array(j, "required");
+    for (size_t i = 0; halley_study_keys(&k, section, i); i++) {
+        if (k.required)
+            report_json_text(j, NULL, str_from(k.key));
+    }
+    report_json_end(j);
+    report_json_object(j, "properties");
+    for (size_t i = 0; halley_study_keys(&k, section, i); i++)
+        describe_key(j, &k);
+    report_json_end(j);
+}
+
 /* From the tables that read study files; editors check and complete with it. */
 static halley_status write_schema(halley_error *err)
 {
     report_json j;
-    halley_study_key k;
     halley_parameter p;
     report_json_init(&j, stdout);
     report_json_object(&j, NULL);
     report_json_text(&j, "$schema", STR("https://json-schema.org/draft/2020-12/schema"));
     report_json_text(&j, "title", STR("halley study"));
-    report_json_text(&j, "type", STR("object"));
-    report_json_bool(&j, "additionalProperties", false);
-    report_json_flat_array(&j, "required");
-    for (size_t i = 0; halley_study_keys(&k, i); i++) {
-        if (k.required)
-            report_json_text(&j, NULL, str_from(k.key));
-    }
-    report_json_end(&j);
-    report_json_object(&j, "properties");
-    for (size_t i = 0; halley_study_keys(&k, i); i++)
-        describe(&j, k.key, k.doc, NULL);
-    report_json_end(&j);
+    describe_section(&j, "");
     report_json_object(&j, "$defs");
+    report_json_object(&j, "range");
+    describe_section(&j, "vary");
+    report_json_end(&j);
+    report_json_object(&j, "search");
+    describe_section(&j, "search");
+    report_json_end(&j);
+    report_json_object(&j, "break-even");
+    describe_section(&j, "break-even");
+    report_json_end(&j);
     report_json_object(&j, "parameters");
     for (size_t i = 0; halley_explore_parameter(&p, i); i++)
         describe(&j, p.path, p.doc, p.unit);
+    report_json_end(&j);
+    report_json_object(&j, "results");
+    for (uint32_t i = 0; i < HALLEY_N_METRICS; i++)
+        describe(&j, halley_metric_key(i), halley_metric_title(i), NULL);
     report_json_end(&j);
     report_json_end(&j);
     report_json_end(&j);
@@ -283,6 +315,7 @@ const cli_command cmd_explore = {
         "a job live that lost a process (mpirun --enable-recovery), its designs are "
         "evaluated again by the others; where not, --resume goes on.",
     .examples = examples,
+    .lists = study_keys,
     .options = options,
     .options_size = sizeof(explore_options),
     .defaults = &defaults,

@@ -33,6 +33,15 @@ static halley_status run(cli_call *call, halley_error *err)
     }
     const cli_command *command = NULL;
     const cli_group *group = NULL;
+    const cli_format *format =
+        call->n_args == 1 ? cli_find_format(program, call->args[0]) : NULL;
+    if (format) {
+        if (o->man)
+            cli_man_format(stdout, program, format);
+        else
+            cli_help_format(stdout, program, format);
+        return HALLEY_OK;
+    }
     if (call->n_args > 0) {
         size_t n_used = 0;
         command = cli_find(program, call->args, call->n_args, &n_used, &group, err);
@@ -56,6 +65,7 @@ static halley_status run(cli_call *call, halley_error *err)
 
 static const cli_example examples[] = {
     {"halley help trace", "list the commands that work on traces"},
+    {"halley help study", "what stands in a study file"},
     {"halley help --completion > /etc/bash_completion.d/halley", NULL},
     {0},
 };
@@ -63,9 +73,10 @@ static const cli_example examples[] = {
 const cli_command cmd_help = {
     .name = "help",
     .summary = "explain a command",
-    .arguments = "[COMMAND]",
+    .arguments = "[COMMAND|FILE]",
     .description =
-        "Show what 'halley COMMAND --help' shows; without COMMAND, the overview.",
+        "Show what 'halley COMMAND --help' shows; without COMMAND, the overview; for a "
+        "kind of file (study), what may stand in it.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(help_options),

@@ -33,6 +33,8 @@ static const cli_group groups[] = {
     {0},
 };
 
+static const cli_format *const formats[] = {&format_study, NULL};
+
 const cli_program cli_halley = {
     .name = "halley",
     .version = HALLEY_VERSION,
@@ -48,4 +50,5 @@ const cli_program cli_halley = {
         "plain numbers in base units.",
     .commands = commands,
     .groups = groups,
+    .formats = formats,
 };

@@ -6,6 +6,10 @@
 
 extern const cli_program cli_halley;
 
+/* Kinds of files, each in its format_<name>.c. */
+extern const cli_format format_study;
+extern const cli_list study_keys[]; /* of study files */
+
 extern const cli_command cmd_calibrate;
 extern const cli_command cmd_estimate;
 extern const cli_command cmd_explore;

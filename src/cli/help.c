@@ -116,6 +116,32 @@ static void example_list(FILE *to, const cli_example *example)
     }
 }
 
+static void lists(FILE *to, const cli_list *list)
+{
+    cli_entry e;
+    for (; list && list->title; list++) {
+        fprintf(to, "\n%s:\n", list->title);
+        for (size_t i = 0; list->entry(&e, i); i++)
+            option_line(to, e.name, true, e.doc);
+    }
+}
+
+const cli_format *cli_find_format(const cli_program *program, const char *name)
+{
+    for (const cli_format *const *f = program->formats; f && *f; f++) {
+        if (strcmp((*f)->name, name) == 0)
+            return *f;
+    }
+    return NULL;
+}
+
+void cli_help_format(FILE *to, const cli_program *program, const cli_format *format)
+{
+    fprintf(to, "%s %s files - %s\n\n", program->name, format->name, format->summary);
+    paragraphs(to, format->description);
+    lists(to, format->lists);
+}
+
 void cli_help_command(FILE *to, const cli_program *program, const cli_command *command)
 {
     fputs("usage: ", to);
@@ -126,6 +152,7 @@ void cli_help_command(FILE *to, const cli_program *program, const cli_command *c
         paragraphs(to, command->description);
     }
     option_list(to, command);
+    lists(to, command->lists);
     example_list(to, command->examples);
 }
 

@@ -96,16 +96,23 @@ static void page_name(FILE *to, const cli_program *program, const char *name, bo
     strbuf_fini(&b);
 }
 
-static void head(FILE *to, const cli_program *program, const char *name,
-                 const char *summary)
+static void title(FILE *to, const cli_program *program, const char *name,
+                  const char *summary, bool file)
 {
     fputs(".TH ", to);
     page_name(to, program, name, true);
-    fprintf(to, " 1 \"%s\" \"%s %s\" \"User Commands\"\n.SH NAME\n", program->date,
-            program->name, program->version);
+    fprintf(to, " %s \"%s\" \"%s %s\" \"%s\"\n.SH NAME\n", file ? "5" : "1",
+            program->date, program->name, program->version,
+            file ? "File Formats" : "User Commands");
     page_name(to, program, name, false);
     fputs(" \\- ", to);
     text_line(to, summary);
+}
+
+static void head(FILE *to, const cli_program *program, const char *name,
+                 const char *summary)
+{
+    title(to, program, name, summary, false);
     fputs(".SH SYNOPSIS\n", to);
 }
 
@@ -149,6 +156,30 @@ static void exit_status(FILE *to)
           to);
 }
 
+static void lists(FILE *to, const cli_list *list)
+{
+    cli_entry e;
+    for (; list && list->title; list++) {
+        fputs(".SH ", to);
+        for (const char *c = list->title; *c; c++)
+            fputc(toupper((unsigned char)*c), to);
+        fputc('\n', to);
+        for (size_t i = 0; list->entry(&e, i); i++)
+            option_entry(to, e.name, e.doc);
+    }
+}
+
+void cli_man_format(FILE *to, const cli_program *program, const cli_format *format)
+{
+    title(to, program, format->name, format->summary, true);
+    fputs(".SH DESCRIPTION\n", to);
+    paragraphs(to, format->description);
+    lists(to, format->lists);
+    fputs(".SH SEE ALSO\n.BR ", to);
+    page_name(to, program, format->commands, false);
+    fputs(" (1)\n", to);
+}
+
 static void command_page(FILE *to, const cli_program *program, const cli_command *command)
 {
     head(to, program, command->name, command->summary);
@@ -157,6 +188,7 @@ static void command_page(FILE *to, const cli_program *program, const cli_command
     fputs("\n.fi\n.SH DESCRIPTION\n", to);
     paragraphs(to, command->description);
     option_entries(to, command);
+    lists(to, command->lists);
     examples(to, command->examples);
     exit_status(to);
     fputs(".SH SEE ALSO\n.BR ", to);

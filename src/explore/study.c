@@ -45,15 +45,6 @@ static const conf_field study_fields[] = {
      NULL, "how many of the best to check by simulation"},
 };
 
-bool halley_study_keys(halley_study_key *out, size_t i)
-{
-    if (i >= sizeof study_fields / sizeof *study_fields)
-        return false;
-    *out = (halley_study_key){study_fields[i].key, study_fields[i].doc,
-                              study_fields[i].required};
-    return true;
-}
-
 static halley_status at_node(const halley_study *s, const conf_node *node,
                              halley_status status, halley_error *err)
 {
@@ -148,7 +139,7 @@ typedef struct search_text {
 } search_text;
 static const conf_field search_fields[] = {
     {"method", CONF_TYPE_ENUM, UNITS_COUNT, offsetof(search_text, method), true, 0, 0,
-     methods, "how"},
+     methods, "exhaustive, random, latin-hypercube, evolutionary or nlopt"},
     {"samples", CONF_TYPE_U64, UNITS_COUNT, offsetof(search_text, samples), false, 1, 1e9,
      NULL, "designs to look at (default 10000)"},
     {"population", CONF_TYPE_U32, UNITS_COUNT, offsetof(search_text, population), false,
@@ -170,7 +161,8 @@ static halley_status read_search(halley_study *s, const conf_node *node,
                               "evolutionary or nlopt, not \"%.*s\"",
                               STR_ARG(node->text));
     } else if (node) {
-        TRY(conf_read(&t, &s->file, node, search_fields, 4, true, NULL, err));
+        TRY(conf_read(&t, &s->file, node, search_fields,
+                      sizeof search_fields / sizeof *search_fields, true, NULL, err));
     }
     s->search =
         (explore_search){(explore_method)t.method, t.samples, t.population, t.seed};
@@ -256,6 +248,28 @@ static halley_status side(const explore_fixed **out, uint32_t *n, const char **t
     TRY(read_design(list, n, s, map, err));
     *out = list;
     return words_of(text, s, map, err);
+}
+
+bool halley_study_keys(halley_study_key *out, const char *section, size_t i)
+{
+    const struct {
+        const char *name;
+        const conf_field *fields;
+        size_t n;
+    } sections[] = {
+        {"", study_fields, sizeof study_fields / sizeof *study_fields},
+        {"vary", explore_range_fields, explore_n_range_fields},
+        {"search", search_fields, sizeof search_fields / sizeof *search_fields},
+        {"break-even", question_fields, sizeof question_fields / sizeof *question_fields},
+    };
+    for (size_t s = 0; s < sizeof sections / sizeof *sections; s++) {
+        if (strcmp(sections[s].name, section) != 0 || i >= sections[s].n)
+            continue;
+        const conf_field *f = &sections[s].fields[i];
+        *out = (halley_study_key){f->key, f->doc, f->required, f->names};
+        return true;
+    }
+    return false;
 }
 
 static halley_status read_questions(halley_study *s, const conf_node *list,

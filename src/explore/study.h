@@ -87,6 +87,10 @@ struct halley_study {
     uint32_t verify;
 };
 
+/* {from: ..., to: ..., points: ...} */
+extern const conf_field explore_range_fields[];
+extern const size_t explore_n_range_fields;
+
 /* study_axis.c: one entry of `vary:`, or one of the axes of `plan: best`. */
 halley_status explore_axis_read(halley_study *s, str key, const conf_node *node,
                                 bool inner, halley_error *err);

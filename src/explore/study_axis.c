@@ -28,7 +28,7 @@ typedef struct range_text {
         key, CONF_TYPE_NODE, UNITS_COUNT, offsetof(range_text, member), false, 0, 0,     \
             NULL, doc                                                                    \
     }
-static const conf_field range_fields[] = {
+const conf_field explore_range_fields[] = {
     NODE("from", from, "least value"),
     NODE("to", to, "greatest value"),
     NODE("step", step, "between values (linear)"),
@@ -36,8 +36,10 @@ static const conf_field range_fields[] = {
     {"points", CONF_TYPE_U32, UNITS_COUNT, offsetof(range_text, points), false, 1, 1e5,
      NULL, "how many values; without: continuous, for searches"},
     {"scale", CONF_TYPE_ENUM, UNITS_COUNT, offsetof(range_text, scale), false, 0, 0,
-     scales, "how they are spaced"},
+     scales, "linear, log, powers-of-two or divisors"},
 };
+const size_t explore_n_range_fields =
+    sizeof explore_range_fields / sizeof *explore_range_fields;
 
 static halley_status new_axis(explore_axis **out, halley_study *s, str name,
                               const conf_node *node, uint32_t n_refs, halley_error *err)
@@ -452,8 +454,8 @@ static halley_status read_map(explore_axis *a, halley_study *s, const conf_node 
 {
     range_text r = {0};
     numbers list = {0};
-    TRY(conf_read(&r, &s->file, node, range_fields,
-                  sizeof range_fields / sizeof *range_fields, true, NULL, err));
+    TRY(conf_read(&r, &s->file, node, explore_range_fields, explore_n_range_fields, true,
+                  NULL, err));
     if (a->n_refs != 1 || !has_numbers(a))
         return conf_error(&s->file, node, err, HALLEY_EINVAL,
                           "%s has no ranges: list its values", a->seen.name);

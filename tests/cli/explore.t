@@ -161,3 +161,12 @@ $ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 5
 $ halley explore s.yaml --report s.html --plots figures > /dev/null; ls figures | grep roof; grep -c 'roof at 2.00 TB/s' s.html
 > roofline-by-1.svg
 > {*}
+
+## every key of the schema is one that study files take, and the manual names it
+$ halley explore --schema | python3 -c 'import json, sys; d = json.load(sys.stdin); print(*d["properties"], *d["$defs"]["search"]["properties"], *d["$defs"]["range"]["properties"], *d["$defs"]["results"], sep="\n")' > keys; halley help --man study | sed 's/\\-/-/g' > page; for k in $(cat keys); do grep -q "^.B $k$" page || echo "missing: $k"; done
+$ halley help study | grep -A1 '^  samples'
+>   samples                   designs to look at (default 10000)
+>   population                of the evolutionary search (default 64)
+$ halley explore --help | grep -A1 '^keys of a study file'
+> keys of a study file:
+>   name                      of the study

@@ -22,11 +22,12 @@ $ halley trace > a; halley trace --help > b; halley help trace > c; cmp a b && c
 
 ## help of a command by option and by command is the same
 $ halley help help
-> usage: halley help [OPTIONS] [COMMAND]
+> usage: halley help [OPTIONS] [COMMAND|FILE]
 >
 > halley help - explain a command
 >
-> Show what 'halley COMMAND --help' shows; without COMMAND, the overview.
+> Show what 'halley COMMAND --help' shows; without COMMAND, the overview; for a
+> kind of file (study), what may stand in it.
 >
 > options:
 >       --man                 write the man page (roff) of COMMAND, or of halley
@@ -36,6 +37,8 @@ $ halley help help
 > examples:
 >   halley help trace
 >       list the commands that work on traces
+>   halley help study
+>       what stands in a study file
 >   halley help --completion > /etc/bash_completion.d/halley
 $ halley help help > a; halley help --help > b; halley help -h > c; cmp a b && cmp a c
 
@@ -85,7 +88,7 @@ $ halley help --man=5
 
 ## too many arguments are counted
 $ halley help a b c
-! halley: help wants at most 2 arguments ([COMMAND]), was given 3
+! halley: help wants at most 2 arguments ([COMMAND|FILE]), was given 3
 ! see 'halley help --help'
 ? 2
 

@@ -1,0 +1,97 @@
+/* halley-study(5): study files, from the tables that read them. */
+#include "cli/commands.h"
+#include "halley/explore.h"
+
+static bool key_of(cli_entry *out, const char *section, size_t i)
+{
+    halley_study_key k;
+    if (!halley_study_keys(&k, section, i))
+        return false;
+    *out = (cli_entry){k.key, k.doc};
+    return true;
+}
+
+static bool key(cli_entry *out, size_t i)
+{
+    return key_of(out, "", i);
+}
+
+static bool range_key(cli_entry *out, size_t i)
+{
+    return key_of(out, "vary", i);
+}
+
+static bool search_key(cli_entry *out, size_t i)
+{
+    return key_of(out, "search", i);
+}
+
+static bool question_key(cli_entry *out, size_t i)
+{
+    return key_of(out, "break-even", i);
+}
+
+static bool parameter(cli_entry *out, size_t i)
+{
+    halley_parameter p;
+    if (!halley_explore_parameter(&p, i))
+        return false;
+    *out = (cli_entry){p.path, p.doc};
+    return true;
+}
+
+static bool result(cli_entry *out, size_t i)
+{
+    if (i >= HALLEY_N_METRICS)
+        return false;
+    *out = (cli_entry){halley_metric_key((uint32_t)i), halley_metric_title((uint32_t)i)};
+    return true;
+}
+
+const cli_list study_keys[] = {{"keys of a study file", key}, {0}};
+
+static const cli_list lists[] = {
+    {"keys", key},
+    {"keys of a range", range_key},
+    {"keys of search", search_key},
+    {"keys of break-even", question_key},
+    {"parameters", parameter},
+    {"results", result},
+    {0},
+};
+
+const cli_format format_study = {
+    .name = "study",
+    .summary = "a space of designs, and what is wanted of them",
+    .description =
+        "A study file is YAML. It names a model and a cluster, what varies, what must "
+        "hold "
+        "and what is wanted:\n\n"
+        "  name: my-study\n"
+        "  model: llama3-70b\n"
+        "  cluster: dgx-h100:512\n"
+        "  plan: {zero: 1, global-batch: \"= 4 * plan.dp\"}\n"
+        "  vary:\n"
+        "    plan.tp: powers-of-two\n"
+        "    plan.dp: fill\n"
+        "    cluster.out.bandwidth: {from: 25 GB/s, to: 100 GB/s, points: 8, scale: "
+        "log}\n"
+        "  where: [fits, \"plan.tp <= 8\", \"capital < 30 MUSD\"]\n"
+        "  objective: [{minimize: step-time}, {minimize: cost-per-token}]\n"
+        "  baseline: {plan.tp: 8}\n\n"
+        "Values carry their unit: GB is 1e9 bytes, GiB 2^30. Unknown keys are errors.\n\n"
+        "Values of a varied parameter are a list; a range, {from: ..., to: ..., ...}; or "
+        "one of the words all (every choice or preset), divisors, powers-of-two, fill "
+        "(what remains of the NPUs). A key of your own holds rows of parameters that go "
+        "together: a list of maps, each with a name. A parameter set to \"= EXPRESSION\" "
+        "follows from others.\n\n"
+        "With plan: best, or plan: {best: {tp: ..., pp: ...}}, each design gets its best "
+        "plan.\n\n"
+        "Expressions in where, objective and \"= ...\" use parameters by path, results "
+        "by "
+        "name, numbers with units, + - * / % ^, comparisons, and, or, not, parentheses, "
+        "and "
+        "min max abs sqrt log log2 floor ceil.",
+    .lists = lists,
+    .commands = "explore",
+};
