@@ -14,7 +14,7 @@
 #include <emmintrin.h>
 #endif
 
-enum { WINDOW = 1 << 18, LOW = 1 << 14 };
+enum { WINDOW = 1 << 18, LOW = 1 << 14, MOST = 1 << 26 };
 
 struct json_window {
     file_stream *file;
@@ -71,9 +71,11 @@ static bool refill(json_reader *r, const char *keep)
     const size_t n_kept = (size_t)(r->end - keep), at = (size_t)(r->at - keep);
     forget(w, w->buffer, (size_t)(keep - w->buffer));
     memmove(w->buffer, keep, n_kept);
-    if (n_kept > w->cap / 2) {
-        char *const larger =
-            w->cap < SIZE_MAX / 4 ? realloc(w->buffer, 2 * w->cap) : NULL;
+    if (n_kept > w->cap / 2 && w->cap >= MOST) {
+        r->problem = "a text is longer than 64 MiB";
+        w->at_end = true;
+    } else if (n_kept > w->cap / 2) {
+        char *const larger = realloc(w->buffer, 2 * w->cap);
         if (!larger) {
             error_nomem(&w->err);
             r->problem = "memory ran out";
@@ -296,6 +298,8 @@ static json_token take_value(json_reader *r)
     } else if (is_digit(r, r->at) ||
                (*r->at == '-' && (!r->foreign || is_digit(r, r->at + 1)))) {
         token = take_number(r);
+        if (r->at == r->end && r->window && !r->window->at_end)
+            return fail(r, "a number is too long");
     } else {
         token = take_word(r);
     }

@@ -27,7 +27,8 @@ typedef struct draft {
     bool complete; /* ph is X */
     bool has_start, has_duration, has_comm;
     int64_t start_ns, duration_ns;
-    uint32_t name;
+    uint32_t name; /* DEVICE_NONE until the event is known to be wanted */
+    bool has_name;
     uint64_t external, rf_id, correlation, stream, device, n_bytes;
     uint64_t wait_stream, wait_record;
     char pid[48], tid[48];
@@ -40,6 +41,7 @@ typedef struct device_reader {
     json_reader json;
     device_trace *device;
     strbuf scratch;
+    strbuf name; /* of the event being read */
     draft d;
     bool no_memory, saw_events;
     /* Kind of each interned name as a runtime call; DEVICE_N_KINDS = not asked yet. */
@@ -282,6 +284,16 @@ static void copy_short(char *to, uint32_t *n, size_t size, str text)
     memcpy(to, text.at, *n);
 }
 
+/* Names are kept only of events that are: others may have as many as they like. */
+static void take_name(device_reader *r)
+{
+    const str name = pull_text(&r->json, &r->scratch);
+    r->name.n = 0;
+    strbuf_add(&r->name, name);
+    r->d.has_name = true;
+    r->no_memory |= r->name.failed || r->scratch.failed;
+}
+
 static halley_status read_key(device_reader *r, halley_error *err)
 {
     draft *const d = &r->d;
@@ -290,12 +302,12 @@ static halley_status read_key(device_reader *r, halley_error *err)
     const size_t n = key.n;
     const char second = n > 1 ? key.at[1] : '\0';
     const json_token token = json_next(&r->json);
-    if (n == 4 && first == 'a' && token == JSON_OBJECT) /* args */
+    if (n == 4 && first == 'a' && token == JSON_OBJECT && d->cat != CAT_OTHER) /* args */
         return read_args(r, err);
     if (token < JSON_STRING || token > JSON_NUMBER)
         return json_leap(&r->json, token) ? HALLEY_OK : bad(r, err, NULL);
     if (n == 4 && first == 'n') /* name */
-        d->name = intern_value(r, token);
+        take_name(r);
     else if (n == 3 && first == 'c' && second == 'a') /* cat */
         d->cat = category_of(r->json.text);
     else if (n == 2 && first == 'p') /* ph */
@@ -413,6 +425,10 @@ static void keep_event(device_reader *r)
         t->n_other++;
         return;
     }
+    if (d->has_name) {
+        d->name = intern_add(&t->texts, strbuf_str(&r->name));
+        r->no_memory |= d->name == HASH_NONE;
+    }
     const device_kind kind = kind_of(r);
     if (kind == DEVICE_QUIET) {
         t->n_quiet++;
@@ -452,7 +468,7 @@ static halley_status read_event(device_reader *r, halley_error *err)
 {
     draft *const d = &r->d;
     d->cat = CAT_NONE;
-    d->complete = d->has_start = d->has_duration = d->has_comm = false;
+    d->complete = d->has_start = d->has_duration = d->has_comm = d->has_name = false;
     d->name = d->sync_kind = DEVICE_NONE;
     d->external = d->rf_id = d->correlation = d->stream = d->device = d->n_bytes =
         d->wait_stream = d->wait_record = PULL_NONE;
@@ -711,6 +727,7 @@ halley_status device_read_stream(device_trace *device, file_stream *file,
         json_close(&r.json);
     }
     strbuf_fini(&r.scratch);
+    strbuf_fini(&r.name);
     array_fini(&r.call_kinds);
     map64_fini(&device->stream_of); /* of use only while reading */
     if (status == HALLEY_OK && !(sort_events(device) && order_places(device)))
