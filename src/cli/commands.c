@@ -15,6 +15,8 @@ static const cli_command *const commands[] = {
     &cmd_trace_view,
     &cmd_trace_obfuscate,
     &cmd_trace_compare,
+    &cmd_trace_learn,
+    &cmd_trace_synth,
     &cmd_estimate,
     &cmd_plan,
     &cmd_explore,

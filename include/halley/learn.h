@@ -1,0 +1,108 @@
+/*
+ * halley/learn.h - learn the statistics of trace sets, and make new sets that have them.
+ *
+ * A set is the traces of one job: PREFIX.0.et, PREFIX.1.et, or a single file. What it was
+ * made under (its conditions: family, layers, tp, pp, dp, batch, anything) is read from
+ * PREFIX.conditions.json beside it, one flat JSON object of numbers and words, else from
+ * the attributes of the trace's metadata; the number of ranks is always known, and of
+ * sets that say nothing, compute and bytes sent are taken in place of the rest.
+ */
+#ifndef HALLEY_LEARN_H
+#define HALLEY_LEARN_H
+
+#include "halley/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* {0} is the default. */
+typedef struct halley_learn_opts {
+    uint32_t min_support; /* keep only what this many sets have; 0 = 5 */
+    uint32_t hold_out;    /* learn nothing from every n-th set and report on it; 0 = 20,
+                             UINT32_MAX = none */
+    bool strict;          /* a set that fails the check is an error; else it is skipped */
+    bool fresh;           /* do not go on from where an earlier run stopped */
+    /* Called after every set; false ends the run (ECANCELED), which can be resumed. */
+    bool (*progress)(void *context, uint64_t done, uint64_t total);
+    void *progress_context;
+} halley_learn_opts;
+
+/* How sets made under the conditions of held-out ones compare with them. */
+typedef struct halley_held_out {
+    uint32_t n_sets;
+    double mix;       /* total variation of the mix of operators */
+    double sizes;     /* KS distance of message sizes */
+    double durations; /* KS distance of durations */
+    double nodes;     /* mean |log ratio| of nodes per rank */
+} halley_held_out;
+
+typedef struct halley_learn_report {
+    uint32_t n_sets, n_skipped, n_resumed;
+    uint64_t n_traces, n_nodes;
+    uint32_t n_templates, n_covered; /* kept, and the sets they stand for */
+    uint32_t n_operators, n_laws, n_conditions;
+    char first_skipped[HALLEY_ERROR_TEXT]; /* why; "" = none */
+    halley_held_out held_out;
+} halley_learn_report;
+
+/*
+ * Learn from files, prefixes and folders (searched to any depth) and write the model to
+ * `path`. One set is in memory at a time. Now and then, and when cancelled, the state
+ * goes to PATH.part, from which the same call goes on; it holds what the model leaves
+ * out, so it is as secret as the traces. EINVAL: no traces, or nothing that min_support
+ * sets have in common.
+ */
+halley_status halley_learn(const char *path, const char *const *from, size_t n_from,
+                           const halley_learn_opts *opts, halley_learn_report *report,
+                           halley_error *err);
+
+typedef struct halley_synth halley_synth; /* a model, ready to make sets */
+
+/* Damaged, foreign and changed files are EINVAL with a sentence each. */
+halley_status halley_synth_load(halley_synth **out, const char *path, halley_error *err);
+void halley_synth_free(halley_synth *synth);
+
+/* What the model knows of a condition. Texts are lent. */
+typedef struct halley_synth_condition {
+    const char *name;
+    bool is_text;
+    double low, high; /* numbers: the range seen */
+    uint32_t n_values;
+    uint32_t n_sets;
+} halley_synth_condition;
+uint32_t halley_synth_condition_count(const halley_synth *synth);
+halley_synth_condition halley_synth_condition_get(const halley_synth *synth, uint32_t i);
+
+/* Fix a condition for the sets that follow ("layers=12", "compute=1e18", "bytes=2e9").
+ * EINVAL: not of that form. Whether it was seen is said when a set is made. */
+halley_status halley_synth_fix(halley_synth *synth, const char *condition,
+                               halley_error *err);
+/* {0}: ranks as they come, seed 0. */
+typedef struct halley_synth_opts {
+    uint32_t n_ranks;
+    uint64_t seed;
+    bool extrapolate; /* conditions that were never seen are tried */
+} halley_synth_opts;
+
+typedef struct halley_synth_summary {
+    uint32_t n_ranks, n_stages, n_groups;
+    uint64_t n_nodes;    /* over all ranks */
+    uint64_t n_left_out; /* messages and collectives that found no partner */
+    bool loose;          /* from the context model: no template stood for it */
+} halley_synth_summary;
+
+/* The set of opts->seed: the same every time. *out is the caller's. */
+halley_status halley_synth_make(halley_trace_set **out, halley_synth *synth,
+                                const halley_synth_opts *opts,
+                                halley_synth_summary *summary, halley_error *err);
+/* The same written as PREFIX.0.et …, PREFIX.comm_group.json (when there are groups) and
+ * PREFIX.conditions.json. */
+halley_status halley_synth_save(const char *prefix, halley_synth *synth,
+                                const halley_synth_opts *opts,
+                                halley_synth_summary *summary, halley_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,168 @@
+/* halley trace learn: the statistics of many traces, as a model. */
+#include "base/progress.h"
+#include "cli/commands.h"
+#include "halley/learn.h"
+
+typedef struct learn_options {
+    const char *out;
+    uint32_t min_support, hold_out;
+    bool strict, fresh;
+    cli_output output;
+} learn_options;
+
+static const cli_option options[] = {
+    {.name = "out",
+     .letter = 'o',
+     .kind = CLI_TEXT,
+     .metavar = "MODEL",
+     .offset = offsetof(learn_options, out),
+     .doc = "the model to write, such as M.hsm"},
+    {.name = "min-support",
+     .kind = CLI_U32,
+     .min = 1,
+     .max = 1000000,
+     .metavar = "K",
+     .offset = offsetof(learn_options, min_support),
+     .doc = "keep only what K sets of traces or more have (default: 5)"},
+    {.name = "hold-out",
+     .kind = CLI_U32,
+     .min = 0,
+     .max = 1000000,
+     .metavar = "N",
+     .offset = offsetof(learn_options, hold_out),
+     .doc = "learn nothing from every N-th set, and report how well it is made; 0 = none "
+            "(default: 20)"},
+    {.name = "strict",
+     .kind = CLI_FLAG,
+     .offset = offsetof(learn_options, strict),
+     .doc = "fail at the first set that fails the check (default: skip and count them)"},
+    {.name = "fresh",
+     .kind = CLI_FLAG,
+     .offset = offsetof(learn_options, fresh),
+     .doc = "start over, also where an earlier run was stopped"},
+    CLI_OUTPUT_OPTIONS(learn_options, output),
+    {0},
+};
+
+static const report_column columns[] = {
+    {"Model", "model", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Sets", "sets", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Skipped", "skipped", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Traces", "traces", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Nodes", "nodes", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Operators", "operators", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Templates", "templates", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Covered", "covered_sets", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Laws", "laws", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Held out", "held_out", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Mix", "held_out_mix_tv", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Sizes", "held_out_sizes_ks", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Durations", "held_out_durations_ks", REPORT_NUMBER, UNITS_COUNT, 0},
+};
+
+typedef struct watch {
+    progress *line;
+} watch;
+
+static bool tell(void *context, uint64_t done, uint64_t total)
+{
+    watch *w = context;
+    if (!w->line)
+        w->line = progress_new("learning", "sets", total);
+    progress_at(w->line, done);
+    return true;
+}
+
+static halley_status write_report(const learn_options *o, const halley_learn_report *r,
+                                  report_form form, halley_error *err)
+{
+    report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
+    if (!t)
+        return error_nomem(err);
+    const uint64_t counts[] = {r->n_sets,    r->n_skipped,   r->n_traces,
+                               r->n_nodes,   r->n_operators, r->n_templates,
+                               r->n_covered, r->n_laws,      r->held_out.n_sets};
+    const double distances[] = {r->held_out.mix, r->held_out.sizes,
+                                r->held_out.durations};
+    report_table_words(t, str_from(o->out));
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        report_table_count(t, counts[i]);
+    for (size_t i = 0; i < sizeof distances / sizeof *distances; i++) {
+        if (r->held_out.n_sets > 0)
+            report_table_number(t, distances[i]);
+        else
+            report_table_empty(t);
+    }
+    const halley_status status = report_table_write(t, form, stdout, err);
+    report_table_free(t);
+    return status;
+}
+
+static halley_status run(cli_call *call, halley_error *err)
+{
+    const learn_options *o = call->options;
+    report_form form;
+    halley_learn_report report;
+    watch w = {0};
+    TRY(cli_output_form(&form, call, &o->output, err));
+    if (!o->out)
+        return cli_usage(call, err, "where to? -o names the model to write");
+    const halley_learn_opts opts = {
+        .min_support = o->min_support,
+        .hold_out =
+            cli_given(call, "hold-out") && o->hold_out == 0 ? UINT32_MAX : o->hold_out,
+        .strict = o->strict,
+        .fresh = o->fresh,
+        .progress = tell,
+        .progress_context = &w};
+    const halley_status status =
+        halley_learn(o->out, call->args, call->n_args, &opts, &report, err);
+    progress_free(w.line);
+    TRY(status);
+    if (report.n_resumed > 0)
+        cli_note(call, "went on behind %u sets that an earlier run had learned",
+                 report.n_resumed);
+    if (report.n_skipped > 0)
+        cli_note(call, "skipped %u of %u sets that fail the check, the first: %s",
+                 report.n_skipped, report.n_skipped + report.n_sets,
+                 report.first_skipped);
+    return write_report(o, &report, form, err);
+}
+
+static const cli_example examples[] = {
+    {"halley trace learn corpus -o M.hsm", "all sets in a folder and below"},
+    {"halley trace learn a b c.0.et -o M.hsm --min-support 2", "prefixes and files"},
+    {0},
+};
+
+const cli_command cmd_trace_learn = {
+    .name = "trace learn",
+    .summary = "learn the statistics of many traces",
+    .arguments = "TRACE...",
+    .description =
+        "Learn from sets of traces (files, prefixes, folders) what traces of their kind "
+        "look like, as a model from which 'halley trace synth' makes new ones: which "
+        "operators follow which, what repeats, what depends on what, and how counts, "
+        "sizes "
+        "and durations follow from the conditions of a set.\n\n"
+        "Conditions (family, layers, tp, pp, dp, batch, anything that is a number or a "
+        "word) are read from PREFIX.conditions.json beside a set, else from the "
+        "attributes "
+        "of the trace's metadata. The number of ranks is always known; of sets that say "
+        "nothing else, the operations computed and bytes sent stand for the rest.\n\n"
+        "The model holds nothing (names, operators, sizes, structure) that fewer than K "
+        "sets have. Sets that fail 'halley trace check' are skipped and counted. A run "
+        "that "
+        "is stopped leaves its state in MODEL.part and goes on from there; that file "
+        "holds "
+        "more than the model may and is removed at the end.\n\n"
+        "The last columns tell how sets made under the conditions of the held-out ones "
+        "differ from them: total variation of the mix of operators, and "
+        "Kolmogorov-Smirnov distances of message sizes and durations.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(learn_options),
+    .min_args = 1,
+    .max_args = CLI_ANY,
+    .run = run,
+};

@@ -1,0 +1,233 @@
+/* halley trace synth: new traces from a model. */
+#include "base/file.h"
+#include "base/progress.h"
+#include "cli/commands.h"
+#include "halley/learn.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct synth_options {
+    const char *out;
+    uint32_t number, ranks;
+    uint64_t seed;
+    cli_texts like;
+    bool extrapolate, conditions;
+    cli_output output;
+} synth_options;
+
+static const cli_option options[] = {
+    {.name = "out",
+     .letter = 'o',
+     .kind = CLI_TEXT,
+     .metavar = "FOLDER",
+     .offset = offsetof(synth_options, out),
+     .doc = "folder for the sets, new or empty"},
+    {.name = "number",
+     .letter = 'n',
+     .kind = CLI_U32,
+     .min = 1,
+     .max = 1000000,
+     .metavar = "N",
+     .offset = offsetof(synth_options, number),
+     .doc = "sets to make (default: 1)"},
+    {.name = "ranks",
+     .kind = CLI_U32,
+     .min = 1,
+     .max = 1048576,
+     .metavar = "R",
+     .offset = offsetof(synth_options, ranks),
+     .doc = "ranks of each set (default: as learned)"},
+    {.name = "seed",
+     .kind = CLI_U64,
+     .metavar = "S",
+     .offset = offsetof(synth_options, seed),
+     .doc = "another number, other sets (default: 0)"},
+    {.name = "like",
+     .kind = CLI_TEXTS,
+     .metavar = "NAME=VALUE",
+     .offset = offsetof(synth_options, like),
+     .doc = "fix a condition, such as layers=12, or the compute or bytes of a set; "
+            "repeatable"},
+    {.name = "extrapolate",
+     .kind = CLI_FLAG,
+     .offset = offsetof(synth_options, extrapolate),
+     .doc = "try conditions that were never seen"},
+    {.name = "conditions",
+     .kind = CLI_FLAG,
+     .offset = offsetof(synth_options, conditions),
+     .doc = "only list the conditions that the model knows"},
+    CLI_OUTPUT_OPTIONS(synth_options, output),
+    {0},
+};
+
+static const report_column condition_columns[] = {
+    {"Condition", "condition", REPORT_WORDS, UNITS_COUNT, 0},
+    {"From", "low", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"To", "high", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Values", "values", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Sets", "sets", REPORT_COUNT, UNITS_COUNT, 0},
+};
+
+static void list_conditions(report_table *t, const halley_synth *synth)
+{
+    for (uint32_t i = 0; i < halley_synth_condition_count(synth); i++) {
+        const halley_synth_condition c = halley_synth_condition_get(synth, i);
+        report_table_words(t, str_from(c.name));
+        if (c.is_text) {
+            report_table_empty(t);
+            report_table_empty(t);
+        } else {
+            report_table_number(t, c.low);
+            report_table_number(t, c.high);
+        }
+        report_table_count(t, c.n_values);
+        report_table_count(t, c.n_sets);
+    }
+}
+
+static const report_column columns[] = {
+    {"Traces", "prefix", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Ranks", "ranks", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Stages", "stages", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Nodes", "nodes", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Groups", "groups", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Left out", "left_out", REPORT_COUNT, UNITS_COUNT, 0},
+    {"From", "from", REPORT_WORDS, UNITS_COUNT, 0},
+};
+
+/* A new folder, or one without files: others would be taken for part of the sets. */
+static halley_status make_folder(const char *path, halley_error *err)
+{
+    if (mkdir(path, 0777) == 0)
+        return HALLEY_OK;
+    if (errno != EEXIST || !file_is_folder(path)) {
+        const halley_status status = error_errno(err, "make the folder", errno);
+        error_at_file(err, path);
+        return status;
+    }
+    DIR *folder = opendir(path);
+    bool empty = folder != NULL;
+    for (struct dirent *e; folder && (e = readdir(folder));)
+        empty = empty && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0);
+    if (folder)
+        closedir(folder);
+    if (empty)
+        return HALLEY_OK;
+    const halley_status status = error_set(err, HALLEY_EINVAL,
+                                           "the folder is not empty: name another, or "
+                                           "remove what is in it");
+    error_at_file(err, path);
+    return status;
+}
+
+static halley_status make_one(report_table *t, const synth_options *o,
+                              halley_synth *synth, uint32_t i, halley_error *err)
+{
+    strbuf prefix = {0};
+    halley_synth_summary sum;
+    const halley_synth_opts opts = {.n_ranks = o->ranks,
+                                    .seed = o->seed * UINT64_C(1000003) + i,
+                                    .extrapolate = o->extrapolate};
+    strbuf_printf(&prefix, "%s/synth-%u", o->out, i);
+    const halley_status status =
+        prefix.failed ? error_nomem(err)
+                      : halley_synth_save(prefix.at, synth, &opts, &sum, err);
+    if (status == HALLEY_OK) {
+        report_table_words(t, strbuf_str(&prefix));
+        report_table_count(t, sum.n_ranks);
+        report_table_count(t, sum.n_stages);
+        report_table_count(t, sum.n_nodes);
+        report_table_count(t, sum.n_groups);
+        report_table_count(t, sum.n_left_out);
+        report_table_words(t, sum.loose ? STR("contexts") : STR("template"));
+    }
+    strbuf_fini(&prefix);
+    return status;
+}
+
+static halley_status make_all(report_table *t, const synth_options *o,
+                              halley_synth *synth, halley_error *err)
+{
+    const uint32_t n = o->number > 0 ? o->number : 1;
+    progress *line = progress_new("making", "sets", n);
+    halley_status status = HALLEY_OK;
+    for (uint32_t i = 0; status == HALLEY_OK && i < n; i++) {
+        status = make_one(t, o, synth, i, err);
+        progress_at(line, i + 1);
+    }
+    progress_free(line);
+    return status;
+}
+
+static halley_status fill(report_table *t, cli_call *call, halley_synth *synth,
+                          halley_error *err)
+{
+    const synth_options *o = call->options;
+    if (o->conditions) {
+        list_conditions(t, synth);
+        return HALLEY_OK;
+    }
+    for (size_t i = 0; i < o->like.n; i++)
+        TRY(halley_synth_fix(synth, o->like.at[i], err));
+    TRY(make_folder(o->out, err));
+    return make_all(t, o, synth, err);
+}
+
+static halley_status run(cli_call *call, halley_error *err)
+{
+    const synth_options *o = call->options;
+    report_form form;
+    halley_synth *synth = NULL;
+    TRY(cli_output_form(&form, call, &o->output, err));
+    if (!o->out && !o->conditions)
+        return cli_usage(call, err, "where to? -o names a folder for the sets");
+    TRY(halley_synth_load(&synth, call->args[0], err));
+    report_table *t = o->conditions ? report_table_new(condition_columns, 5)
+                                    : report_table_new(columns, 7);
+    halley_status status = t ? fill(t, call, synth, err) : error_nomem(err);
+    if (status == HALLEY_OK)
+        status = report_table_write(t, form, stdout, err);
+    report_table_free(t);
+    halley_synth_free(synth);
+    return status;
+}
+
+static const cli_example examples[] = {
+    {"halley trace synth M.hsm -o new -n 10 --seed 7", "ten sets, always the same ones"},
+    {"halley trace synth M.hsm -o new --like family=gpt --like layers=24 --ranks 64",
+     NULL},
+    {"halley trace synth M.hsm --conditions", "what can be asked for"},
+    {0},
+};
+
+const cli_command cmd_trace_synth = {
+    .name = "trace synth",
+    .summary = "make new traces from a learned model",
+    .arguments = "MODEL",
+    .description =
+        "Make new sets of traces with the statistics of those that 'halley trace learn' "
+        "saw: FOLDER/synth-0.0.et and so on, with their groups (synth-0.comm_group.json) "
+        "and the conditions they stand for (synth-0.conditions.json). The same seed "
+        "gives "
+        "the same bytes.\n\n"
+        "Conditions that are not fixed are drawn as they occurred together. A condition "
+        "outside of what was seen is refused, and what was seen is said, unless "
+        "--extrapolate is given. compute and bytes fix the operations and the message "
+        "bytes of all ranks together; where they are no conditions of the model, sizes "
+        "and "
+        "times are scaled to them.\n\n"
+        "Every set passes 'halley trace check' and runs to the end in 'halley sim'. "
+        "Messages and collectives for which the model gave no partner are left out and "
+        "counted. A set is made from a template that enough sets share or, where none "
+        "does, operator by operator from contexts.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(synth_options),
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

@@ -1,0 +1,31 @@
+/* synth/law.h - numbers as products of powers of conditions, fitted to sums. */
+#ifndef SYNTH_LAW_H
+#define SYNTH_LAW_H
+
+#include "synth/model.h"
+
+/* The values of a law's features for one stage of one set; those not listed are 0. */
+typedef struct law_point {
+    uint32_t n;
+    uint32_t feature[MODEL_FEATURES];
+    double value[MODEL_FEATURES];
+} law_point;
+
+void law_point_add(law_point *p, uint32_t feature, double value);
+
+/* One set more: a number whose logarithm is y on average, or (zero) that is 0. */
+void law_sum_add(model_sum *s, const law_point *p, double y);
+/* Nodes of a set whose logarithm deviates from its mean by these. */
+void law_sum_deviation(model_sum *s, double deviation);
+void law_fit(model_law *law, const model_sum *s);
+double law_log(const double *coefficient, const law_point *p);
+
+/* Loops: `count` iterations in stage `stage` of n_stages. */
+void law_loop_add(model_loop_sum *s, const law_point *p, uint32_t count, uint32_t stage,
+                  uint32_t n_stages);
+void law_loop_fit(model_loop *loop, const model_loop_sum *s);
+/* Iterations, not rounded; below 0.5 means that the skeleton does not fit. */
+double law_loop_count(const model_loop *loop, const law_point *p, uint32_t stage,
+                      uint32_t n_stages);
+
+#endif

@@ -1,0 +1,300 @@
+/*
+ * Learning from a corpus: one set after the other in the order of their names, so that a
+ * run that was stopped goes on behind the last one its state holds, and ends with the
+ * same model as one that never stopped.
+ */
+#include "halley/learn.h"
+
+#include "base/file.h"
+#include "base/str.h"
+#include "halley/trace_check.h"
+#include "synth/learn_find.h"
+#include "synth/learn_report.h"
+#include "synth/learn_set.h"
+#include "synth/model_prune.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SAVE_EVERY = 500, MAX_REPORTED = 40, HOLD_OUT = 20, MIN_SUPPORT = 5 };
+
+typedef struct job {
+    const char *path;
+    strbuf state; /* path of the state */
+    const halley_learn_opts *opts;
+    halley_learn_report *report;
+    learn_sets sets;
+    learner l;
+} job;
+
+/* A set and what lies beside it. */
+typedef struct source {
+    halley_trace_set *set;
+    conditions conditions;
+    strbuf groups; /* path; empty = none */
+} source;
+
+static void source_fini(source *s)
+{
+    halley_trace_set_free(s->set);
+    strbuf_fini(&s->groups);
+}
+
+/* PREFIX.what for a set named PREFIX, or PREFIX.0.et. */
+static void beside(strbuf *to, const char *name, const char *what)
+{
+    str stem = str_from(name);
+    static const char *const endings[] = {".gz", ".et"};
+    for (int i = 0; i < 2; i++)
+        if (str_ends(stem, str_from(endings[i])))
+            stem.n -= strlen(endings[i]);
+    strbuf_add(to, stem);
+    strbuf_add(to, str_from(what));
+}
+
+static halley_status check(const source *s, halley_error *err)
+{
+    halley_check_report *r;
+    const halley_check_opts opts = {.max_per_code = 1,
+                                    .groups_path = s->groups.n > 0 ? s->groups.at : NULL};
+    TRY(halley_trace_check(&r, s->set, &opts, err));
+    halley_status status = HALLEY_OK;
+    for (size_t i = 0; status == HALLEY_OK && i < r->n_findings; i++) {
+        char text[HALLEY_ERROR_TEXT];
+        if (r->findings[i].severity == HALLEY_ERROR)
+            status = error_set(err, HALLEY_EINVAL, "%s",
+                               halley_finding_format(&r->findings[i], text, sizeof text));
+    }
+    halley_check_report_free(r);
+    return status;
+}
+
+/* EINVAL and the like: the set is not to be learned from, and why. */
+static halley_status open_source(source *s, const char *name, halley_error *err)
+{
+    strbuf path = {0};
+    *s = (source){0};
+    TRY(halley_trace_set_load(&s->set, &name, 1, NULL, err));
+    beside(&path, name, ".conditions.json");
+    beside(&s->groups, name, ".comm_group.json");
+    halley_status status = path.failed || s->groups.failed
+                               ? error_nomem(err)
+                               : conditions_load(&s->conditions, path.at, err);
+    strbuf_fini(&path);
+    if (!s->groups.failed && !file_exists(s->groups.at))
+        s->groups.n = 0;
+    if (status == HALLEY_OK && s->conditions.n == 0)
+        conditions_metadata(&s->conditions, halley_trace_set_get(s->set, 0));
+    if (status == HALLEY_OK)
+        status = check(s, err);
+    if (status != HALLEY_OK)
+        source_fini(s);
+    return status;
+}
+
+static uint32_t hold_out_of(const job *j)
+{
+    const uint32_t every = j->opts->hold_out > 0 ? j->opts->hold_out : HOLD_OUT;
+    return j->sets.list.n >= 2 * (size_t)every ? every : UINT32_MAX;
+}
+
+static bool is_held_out(const job *j, size_t i)
+{
+    const uint32_t every = hold_out_of(j);
+    return every != UINT32_MAX && i % every == every / 2;
+}
+
+static halley_status skip(job *j, const halley_error *why, halley_error *err)
+{
+    if (why->code == HALLEY_ENOMEM || j->opts->strict) {
+        if (err)
+            *err = *why;
+        return why->code;
+    }
+    j->l.m.head.at[0].n_skipped++;
+    if (j->report->first_skipped[0] == '\0')
+        (void)halley_error_format(why, j->report->first_skipped,
+                                  sizeof j->report->first_skipped);
+    return HALLEY_OK;
+}
+
+static halley_status learn_one(job *j, size_t i, halley_error *err)
+{
+    source s;
+    halley_error why = {0};
+    const char *name = j->sets.list.at[i];
+    model_head *head = &j->l.m.head.at[0];
+    head->seen = hash_bytes(name, strlen(name), head->seen);
+    if (is_held_out(j, i)) {
+        head->n_held_out++;
+        return HALLEY_OK;
+    }
+    const halley_status status = open_source(&s, name, &why);
+    if (status != HALLEY_OK)
+        return skip(j, &why, err);
+    const halley_status added = learner_add(&j->l, s.set, &s.conditions,
+                                            s.groups.n > 0 ? s.groups.at : NULL, err);
+    source_fini(&s);
+    return added;
+}
+
+/* Where to go on: behind the sets that a state of the same corpus holds. */
+static size_t resume(job *j)
+{
+    synth_model m;
+    if (j->opts->fresh || !file_exists(j->state.at) ||
+        synth_model_load(&m, j->state.at, true, NULL) != HALLEY_OK)
+        return 0;
+    uint64_t seen = 0;
+    const model_head *head = &m.head.at[0];
+    const size_t n = (size_t)head->n_sets + head->n_skipped + head->n_held_out;
+    for (size_t i = 0; i < n && i < j->sets.list.n; i++)
+        seen = hash_bytes(j->sets.list.at[i], strlen(j->sets.list.at[i]), seen);
+    if (n > j->sets.list.n || seen != head->seen) {
+        synth_model_fini(&m);
+        return 0;
+    }
+    synth_model_fini(&j->l.m);
+    j->l.m = m;
+    j->report->n_resumed = head->n_sets;
+    return n;
+}
+
+static halley_status learn_all(job *j, halley_error *err)
+{
+    const size_t n = j->sets.list.n;
+    const size_t first = resume(j);
+    for (size_t i = first; i < n; i++) {
+        TRY(learn_one(j, i, err));
+        const bool go_on =
+            !j->opts->progress || j->opts->progress(j->opts->progress_context, i + 1, n);
+        if (!go_on || (i + 1 < n && (i + 1 - first) % SAVE_EVERY == 0))
+            TRY(synth_model_save(&j->l.m, j->state.at, true, err));
+        if (!go_on)
+            return error_set(err, HALLEY_ECANCELED,
+                             "stopped after %zu of %zu sets; the same command goes on",
+                             i + 1, n);
+    }
+    return HALLEY_OK;
+}
+
+/* A set made under the conditions of a real one. */
+static halley_status make_like(halley_trace_set **out, halley_synth *synth,
+                               const source *s, uint64_t seed, halley_error *err)
+{
+    conditions c = s->conditions;
+    if (c.n == 0)
+        learner_derive(&c, s->set);
+    for (uint32_t i = 0; i < c.n; i++) {
+        char text[2 * CONDITION_TEXT + 32];
+        if (c.at[i].text[0])
+            snprintf(text, sizeof text, "%s=%s", c.at[i].name, c.at[i].text);
+        else
+            snprintf(text, sizeof text, "%s=%.17g", c.at[i].name, c.at[i].number);
+        TRY(halley_synth_fix(synth, text, err));
+    }
+    const halley_synth_opts opts = {
+        .seed = seed, .n_ranks = halley_trace_set_count(s->set), .extrapolate = true};
+    return halley_synth_make(out, synth, &opts, NULL, err);
+}
+
+static halley_status compare_one(learn_compare *c, const job *j, size_t i,
+                                 halley_error *err)
+{
+    source s;
+    halley_synth *synth = NULL;
+    halley_trace_set *made = NULL;
+    halley_error why = {0};
+    if (open_source(&s, j->sets.list.at[i], &why) != HALLEY_OK)
+        return why.code == HALLEY_ENOMEM ? error_nomem(err) : HALLEY_OK;
+    halley_status status = halley_synth_load(&synth, j->path, err);
+    if (status == HALLEY_OK && make_like(&made, synth, &s, i, &why) == HALLEY_OK) {
+        status = learn_compare_add(c, s.set, made, err);
+        halley_trace_set_free(made);
+    } else if (why.code == HALLEY_ENOMEM)
+        status = error_nomem(err);
+    halley_synth_free(synth);
+    source_fini(&s);
+    return status;
+}
+
+static halley_status report_held_out(job *j, halley_error *err)
+{
+    learn_compare c = {0};
+    const uint32_t every = hold_out_of(j);
+    halley_status status = HALLEY_OK;
+    if (every == UINT32_MAX)
+        return HALLEY_OK;
+    const size_t n = j->sets.list.n / every, step = n / MAX_REPORTED + 1;
+    for (size_t k = 0; status == HALLEY_OK && k < n; k += step)
+        status = compare_one(&c, j, k * every + every / 2, err);
+    if (status == HALLEY_OK)
+        j->report->held_out = learn_compare_sum(&c);
+    learn_compare_fini(&c);
+    return status;
+}
+
+static halley_status write_model(job *j, halley_error *err)
+{
+    synth_model m;
+    const uint32_t k = j->opts->min_support > 0 ? j->opts->min_support : MIN_SUPPORT;
+    const model_head *head = &j->l.m.head.at[0];
+    if (head->n_sets == 0)
+        return error_set(err, HALLEY_EINVAL,
+                         "all %u sets of traces fail the check, the first: %s",
+                         head->n_skipped, j->report->first_skipped);
+    TRY(model_prune(&m, &j->l.m, k, err));
+    const halley_status status = synth_model_save(&m, j->path, false, err);
+    halley_learn_report *r = j->report;
+    r->n_sets = head->n_sets;
+    r->n_skipped = head->n_skipped;
+    r->n_traces = head->n_traces;
+    r->n_nodes = head->n_nodes;
+    r->n_templates = (uint32_t)m.templates.n;
+    for (size_t i = 0; i < m.templates.n; i++)
+        r->n_covered += m.templates.at[i].n_sets;
+    r->n_operators = (uint32_t)m.ops.n;
+    r->n_laws = (uint32_t)m.laws.n;
+    r->n_conditions = (uint32_t)m.conditions.n;
+    synth_model_fini(&m);
+    return status;
+}
+
+static halley_status run(job *j, const char *const *from, size_t n_from,
+                         halley_error *err)
+{
+    TRY(learn_sets_find(&j->sets, from, n_from, err));
+    if (j->sets.list.n == 0)
+        return error_set(err, HALLEY_EINVAL,
+                         "no traces there: give .et files, prefixes or folders of them");
+    strbuf_printf(&j->state, "%s.part", j->path);
+    if (j->state.failed)
+        return error_nomem(err);
+    TRY(learner_init(&j->l, err));
+    TRY(learn_all(j, err));
+    TRY(write_model(j, err));
+    (void)unlink(j->state.at);
+    return report_held_out(j, err);
+}
+
+halley_status halley_learn(const char *path, const char *const *from, size_t n_from,
+                           const halley_learn_opts *opts, halley_learn_report *report,
+                           halley_error *err)
+{
+    static const halley_learn_opts defaults;
+    halley_learn_report unread;
+    job *j = mem_array_zero(1, sizeof *j);
+    if (!j)
+        return error_nomem(err);
+    j->path = path;
+    j->opts = opts ? opts : &defaults;
+    j->report = report ? report : &unread;
+    *j->report = (halley_learn_report){0};
+    const halley_status status = run(j, from, n_from, err);
+    learner_fini(&j->l);
+    learn_sets_fini(&j->sets);
+    strbuf_fini(&j->state);
+    free(j);
+    return status;
+}

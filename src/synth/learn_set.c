@@ -1,0 +1,557 @@
+/*
+ * One set of ranks. Its stages are the largest blocks of consecutive ranks within which
+ * all programs are the same; of each stage the first rank is looked at closely. What it
+ * adds to the model is sums: of features and logarithms for laws and loops, of sets for
+ * operators, tokens, skeletons, templates and contexts. Nothing of the set itself stays.
+ */
+#include "synth/learn_set.h"
+
+#include "trace/roles.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_CONTEXTS = 1 << 20 };
+
+halley_status learner_init(learner *l, halley_error *err)
+{
+    *l = (learner){0};
+    l->reader.m = &l->m;
+    return synth_model_init(&l->m, err);
+}
+
+void learner_fini(learner *l)
+{
+    synth_model_fini(&l->m);
+    synth_reader_fini(&l->reader);
+    synth_program_fini(&l->program);
+    synth_folded_fini(&l->folded);
+    map64_fini(&l->total_of);
+    map64_fini(&l->group_of);
+    array_fini(&l->totals);
+    array_fini(&l->values);
+    array_fini(&l->keys);
+    array_fini(&l->groups);
+    array_fini(&l->parts);
+    array_fini(&l->ops);
+}
+
+static halley_status read_rank(learner *l, const halley_trace_set *set, uint32_t rank,
+                               halley_error *err)
+{
+    return synth_program_read(&l->program, &l->reader, halley_trace_set_get(set, rank),
+                              rank, halley_trace_set_count(set), err);
+}
+
+static halley_status read_keys(learner *l, const halley_trace_set *set, halley_error *err)
+{
+    const uint32_t n = halley_trace_set_count(set);
+    l->keys.n = 0;
+    for (uint32_t r = 0; r < n; r++) {
+        const halley_trace *trace = halley_trace_set_get(set, r);
+        if (r > 0 && trace == halley_trace_set_get(set, r - 1)) {
+            if (!array_push(&l->keys, l->keys.at[r - 1]))
+                return error_nomem(err);
+            continue;
+        }
+        TRY(read_rank(l, set, r, err));
+        if (!array_push(&l->keys, l->program.key))
+            return error_nomem(err);
+    }
+    return HALLEY_OK;
+}
+
+/* Ranks of a stage. */
+static uint32_t block_of(const learner *l)
+{
+    const uint32_t n = (uint32_t)l->keys.n;
+    for (uint32_t stages = 1; stages < n; stages++) {
+        if (n % stages != 0)
+            continue;
+        const uint32_t block = n / stages;
+        bool equal = true;
+        for (uint32_t r = 0; r < n && equal; r++)
+            equal = l->keys.at[r] == l->keys.at[r - r % block];
+        if (equal)
+            return block;
+    }
+    return 1;
+}
+
+/* One rank more of a group; ranks come in ascending order. */
+static bool add_member(learner *l, halley_bytes name, uint32_t rank)
+{
+    const uint64_t key = hash_bytes(name.at, name.n, 0);
+    uint32_t id = (uint32_t)l->groups.n;
+    bool fresh;
+    if (!map64_put(&l->group_of, key, &id, &fresh))
+        return false;
+    if (fresh && !array_push(&l->groups, (synth_group){key, 0, 0, rank, rank}))
+        return false;
+    synth_group *g = &l->groups.at[id];
+    if (!fresh && g->last_rank == rank)
+        return true;
+    if (g->size == 1)
+        g->stride = rank - g->first_rank;
+    g->size++;
+    g->last_rank = rank;
+    return true;
+}
+
+static halley_status declared_groups(learner *l, const char *path, halley_error *err)
+{
+    trace_groups groups = {0};
+    halley_status status = trace_groups_load(&groups, path, err);
+    for (size_t i = 0; status == HALLEY_OK && i < groups.list.n; i++) {
+        const trace_group *g = &groups.list.at[i];
+        for (uint32_t k = 0; status == HALLEY_OK && k < g->n_ranks; k++)
+            if (!add_member(l, (halley_bytes){g->name.at, g->name.n}, g->ranks[k]))
+                status = error_nomem(err);
+    }
+    trace_groups_fini(&groups);
+    return status;
+}
+
+static halley_status used_groups(learner *l, const halley_trace_set *set,
+                                 halley_error *err)
+{
+    for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
+        const halley_trace *trace = halley_trace_set_get(set, r);
+        for (uint32_t i = 0; i < halley_trace_count(trace); i++) {
+            if (halley_node_type_of(trace, i) != HALLEY_NODE_COLL)
+                continue;
+            trace_roles roles;
+            trace_roles_read(&roles, trace, i);
+            const halley_bytes name = trace_roles_group(&roles);
+            if (name.n > 0 && !add_member(l, name, r))
+                return error_nomem(err);
+        }
+    }
+    return HALLEY_OK;
+}
+
+static uint32_t law_of(synth_model *m, uint64_t key)
+{
+    uint32_t id = (uint32_t)m->laws.n;
+    bool fresh;
+    if (!map64_put(&m->law_of, key, &id, &fresh))
+        return MODEL_NONE;
+    if (!fresh)
+        return id;
+    if (!array_reserve(&m->sums, 1) ||
+        !array_push(&m->laws,
+                    (model_law){.key = key, .low = INFINITY, .high = -INFINITY}))
+        return MODEL_NONE;
+    memset(&m->sums.at[m->sums.n++], 0, sizeof *m->sums.at);
+    return id;
+}
+
+/* A number of this set under a law. */
+static bool observe(learner *l, uint32_t law, const law_point *p, double log_value)
+{
+    if (law == MODEL_NONE)
+        return false;
+    synth_model *m = &l->m;
+    model_law *to = &m->laws.at[law];
+    const uint32_t set = m->head.at[0].n_sets;
+    to->n_sets += to->last_set != set;
+    to->last_set = set;
+    if (isinf(log_value)) {
+        m->sums.at[law].zeros++;
+        return true;
+    }
+    law_sum_add(&m->sums.at[law], p, log_value);
+    to->low = fminf(to->low, (float)log_value);
+    to->high = fmaxf(to->high, (float)log_value);
+    return true;
+}
+
+static bool add_value(learner *l, const law_place *at, double value)
+{
+    uint32_t id = (uint32_t)l->totals.n;
+    bool fresh;
+    const uint64_t key = synth_law_key(at, 0);
+    if (!map64_put(&l->total_of, key, &id, &fresh))
+        return false;
+    if (fresh && !array_push(&l->totals, (learn_total){.key = key, .at = *at}))
+        return false;
+    learn_total *t = &l->totals.at[id];
+    if (!(value > 0)) {
+        t->zeros++;
+        return true;
+    }
+    const double y = log(value);
+    t->n++;
+    t->sum += y;
+    return array_push(&l->values, (learn_value){id, (float)y});
+}
+
+static bool add_group_values(learner *l, law_place *at, const trace_roles *roles)
+{
+    const halley_bytes name = trace_roles_group(roles);
+    const uint32_t id = map64_find(&l->group_of, hash_bytes(name.at, name.n, 0));
+    if (id == HASH_NONE)
+        return true;
+    const synth_group *g = &l->groups.at[id];
+    at->field = FIELD_GROUP_SIZE;
+    if (!add_value(l, at, g->size))
+        return false;
+    at->field = FIELD_GROUP_STRIDE;
+    return add_value(l, at, g->stride > 0 ? g->stride : 1);
+}
+
+static bool add_peer_value(learner *l, law_place *at, const trace_roles *roles, bool send,
+                           uint32_t rank)
+{
+    const uint32_t n = (uint32_t)l->keys.n;
+    uint64_t peer;
+    if (!trace_roles_u64(roles, send ? TRACE_ROLE_COMM_DST : TRACE_ROLE_COMM_SRC,
+                         &peer) ||
+        peer >= n || peer == rank)
+        return true;
+    const uint32_t up = ((uint32_t)peer + n - rank) % n;
+    at->field = FIELD_PEER;
+    return add_value(l, at, up < n - up ? up : n - up);
+}
+
+static bool add_node(learner *l, const halley_trace *trace, uint32_t at, uint64_t family,
+                     uint32_t rank)
+{
+    const synth_model *m = &l->m;
+    const synth_program *p = &l->program;
+    const model_op *op = &m->ops.at[p->ops.at[at]];
+    law_place place = {.family = family, .op = op->key};
+    place.before = at > 0 ? m->ops.at[p->ops.at[at - 1]].key : 0;
+    place.after = at + 1 < p->ops.n ? m->ops.at[p->ops.at[at + 1]].key : 0;
+    const uint32_t node = p->nodes.at[at];
+    uint32_t f = 0;
+    if (op->n_fields > 0) {
+        place.field = f++;
+        if (!add_value(l, &place, (double)halley_node_duration_us(trace, node)))
+            return false;
+    }
+    const uint32_t n_attrs = op->n_fields > 1 ? halley_node_attr_count(trace, node) : 0;
+    for (uint32_t i = 0; i < n_attrs && f < op->n_fields; i++) {
+        const halley_attr a = halley_node_attr(trace, node, i);
+        const str name = synth_text(m, m->fields.at[op->first_field + f].name);
+        double value;
+        if (!str_eq(name, (str){a.name.at, a.name.n}))
+            continue;
+        place.field = f++;
+        if (halley_attr_to_double(&a, &value) && !add_value(l, &place, value))
+            return false;
+    }
+    if (op->type < HALLEY_NODE_SEND || op->type > HALLEY_NODE_COLL)
+        return true;
+    trace_roles roles;
+    trace_roles_read(&roles, trace, node);
+    if (op->type == HALLEY_NODE_COLL)
+        return (op->flags & MODEL_OP_GROUP) == 0 || add_group_values(l, &place, &roles);
+    return add_peer_value(l, &place, &roles, op->type == HALLEY_NODE_SEND, rank);
+}
+
+/* What the nodes of a stage say about laws. */
+static bool add_stage_values(learner *l, const halley_trace *trace, uint32_t rank,
+                             const law_point *p, uint64_t family)
+{
+    map64_fini(&l->total_of);
+    l->totals.n = l->values.n = 0;
+    for (uint32_t at = 0; at < l->program.ops.n; at++)
+        if (!add_node(l, trace, at, family, rank))
+            return false;
+    for (size_t i = 0; i < l->totals.n; i++) {
+        learn_total *t = &l->totals.at[i];
+        t->mean = t->n > 0 ? t->sum / t->n : -INFINITY;
+        for (uint32_t k = 0; k < LAW_LEVELS; k++) {
+            t->law[k] = law_of(&l->m, synth_law_key(&t->at, k));
+            if (!observe(l, t->law[k], p, t->mean))
+                return false;
+        }
+    }
+    for (size_t i = 0; i < l->values.n; i++) {
+        const learn_total *t = &l->totals.at[l->values.at[i].total];
+        for (uint32_t k = 0; t->n > 1 && k < LAW_LEVELS; k++)
+            law_sum_deviation(&l->m.sums.at[t->law[k]], l->values.at[i].log - t->mean);
+    }
+    return true;
+}
+
+/* What followed what, once through the program. */
+static bool add_contexts(learner *l)
+{
+    synth_model *m = &l->m;
+    const uint32_t set = m->head.at[0].n_sets;
+    l->ops.n = 0;
+    for (size_t i = 0; i <= l->folded.symbols.n; i++) {
+        const uint32_t symbol =
+            i < l->folded.symbols.n ? l->folded.symbols.at[i] : SYMBOL_END;
+        if (symbol == SYMBOL_OPEN || symbol == SYMBOL_CLOSE)
+            continue;
+        for (uint32_t k = 0; k < MODEL_ORDERS; k++) {
+            const uint64_t key = synth_context_key(l->ops.at, l->ops.n, synth_orders[k]);
+            uint32_t id = (uint32_t)m->contexts.n;
+            bool fresh;
+            if (id >= MAX_CONTEXTS && map64_find(&m->context_of, key) == HASH_NONE)
+                continue;
+            if (!map64_put(&m->context_of, key, &id, &fresh) ||
+                (fresh && !array_push(&m->contexts,
+                                      (model_context){.key = key, .first = MODEL_NONE})))
+                return false;
+            model_context *c = &m->contexts.at[id];
+            c->n_sets += c->last_set != set;
+            c->last_set = set;
+            uint32_t next = c->first;
+            while (next != MODEL_NONE && m->next.at[next].symbol != symbol)
+                next = m->next.at[next].more;
+            if (next == MODEL_NONE) {
+                next = (uint32_t)m->next.n;
+                if (!array_push(&m->next,
+                                (model_next){.symbol = symbol, .more = c->first}))
+                    return false;
+                c->first = next;
+            }
+            model_next *n = &m->next.at[next];
+            n->n++;
+            n->n_sets += n->last_set != set;
+            n->last_set = set;
+        }
+        if (symbol != SYMBOL_END &&
+            !array_push(&l->ops, m->ops.at[m->tokens.at[symbol].op].key))
+            return false;
+    }
+    return true;
+}
+
+/* Symbols as what stays the same from set to set. */
+static uint64_t symbol_hash(const uint32_t *symbols, uint32_t n)
+{
+    return hash_bytes(symbols, n * sizeof *symbols, 5);
+}
+
+/* The loop with this body between these neighbours; MODEL_NONE: no memory. */
+static uint32_t loop_of(synth_model *m, const uint32_t *symbols, uint32_t n,
+                        uint32_t open, uint32_t close)
+{
+    uint64_t key = symbol_hash(symbols + open, close - open + 1);
+    key = hash_u64(key ^ (open > 0 ? symbols[open - 1] : SYMBOL_END));
+    key = hash_u64(key ^ (close + 1 < n ? symbols[close + 1] : SYMBOL_END) ^ 1);
+    uint32_t id = (uint32_t)m->loops.n;
+    bool fresh;
+    if (!map64_put(&m->loop_of, key, &id, &fresh))
+        return MODEL_NONE;
+    if (fresh && (!array_reserve(&m->loop_sums, 1) ||
+                  !array_push(&m->loops, (model_loop){.key = key})))
+        return MODEL_NONE;
+    if (fresh)
+        memset(&m->loop_sums.at[m->loop_sums.n++], 0, sizeof *m->loop_sums.at);
+    return id;
+}
+
+/* The loops of a skeleton, in the order of their brackets. */
+static bool add_loops(synth_model *m, const uint32_t *symbols, uint32_t n)
+{
+    synth_u32s open = {0}, which = {0};
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < n; i++) {
+        if (symbols[i] == SYMBOL_OPEN) {
+            ok = array_push(&open, i) && array_push(&which, (uint32_t)m->loop_ids.n) &&
+                 array_push(&m->loop_ids, 0);
+        } else if (symbols[i] == SYMBOL_CLOSE) {
+            const uint32_t id = loop_of(m, symbols, n, open.at[--open.n], i);
+            m->loop_ids.at[which.at[--which.n]] = id;
+            ok = id != MODEL_NONE;
+        }
+    }
+    array_fini(&open);
+    array_fini(&which);
+    return ok;
+}
+
+/* The skeleton of the folded program, new or old; MODEL_NONE: no memory. */
+static uint32_t skeleton_of(learner *l)
+{
+    synth_model *m = &l->m;
+    const synth_folded *f = &l->folded;
+    const uint32_t n = (uint32_t)f->symbols.n;
+    const uint64_t key = symbol_hash(f->symbols.at, n);
+    uint32_t id = (uint32_t)m->skeletons.n;
+    bool fresh;
+    if (!map64_put(&m->skeleton_of, key, &id, &fresh))
+        return MODEL_NONE;
+    if (!fresh)
+        return id;
+    const model_skeleton s = {.key = key,
+                              .first = (uint32_t)m->symbols.n,
+                              .n = n,
+                              .first_loop = (uint32_t)m->loop_ids.n,
+                              .n_loops = (uint32_t)f->counts.n};
+    if (!array_reserve(&m->symbols, n + 1) || !array_push(&m->skeletons, s) ||
+        !add_loops(m, f->symbols.at, n))
+        return MODEL_NONE;
+    memcpy(m->symbols.at + m->symbols.n, f->symbols.at, n * sizeof *f->symbols.at);
+    m->symbols.n += n;
+    return id;
+}
+
+static void count_token(synth_model *m, uint32_t token, uint32_t set)
+{
+    model_token *t = &m->tokens.at[token];
+    model_op *op = &m->ops.at[t->op];
+    t->n_sets += t->last_set != set;
+    op->n_sets += op->last_set != set;
+    t->last_set = op->last_set = set;
+}
+
+static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t stage,
+                               uint32_t block, const conditions *c, halley_error *err)
+{
+    synth_model *m = &l->m;
+    const uint32_t set_id = m->head.at[0].n_sets;
+    const uint32_t n_stages = (uint32_t)l->keys.n / block;
+    law_point p;
+    TRY(read_rank(l, set, stage * block, err));
+    TRY(synth_fold(&l->folded, m, l->program.tokens.at, (uint32_t)l->program.tokens.n,
+                   set_id, err));
+    const uint32_t skeleton = skeleton_of(l);
+    if (skeleton == MODEL_NONE || !array_push(&l->parts, skeleton))
+        return error_nomem(err);
+    for (size_t i = 0; i < l->program.tokens.n; i++)
+        count_token(m, l->program.tokens.at[i], set_id);
+    conditions_point(&p, m, c, stage, n_stages);
+    model_skeleton *s = &m->skeletons.at[skeleton];
+    s->n_sets += s->last_set != set_id;
+    s->last_set = set_id;
+    for (uint32_t i = 0; i < s->n_loops; i++) {
+        const uint32_t loop = m->loop_ids.at[s->first_loop + i];
+        m->loops.at[loop].n_sets += m->loops.at[loop].last_set != set_id;
+        m->loops.at[loop].last_set = set_id;
+        law_loop_add(&m->loop_sums.at[loop], &p, l->folded.counts.at[i], stage, n_stages);
+    }
+    if (!add_contexts(l) || !add_stage_values(l, halley_trace_set_get(set, stage * block),
+                                              stage * block, &p, conditions_family(c)))
+        return error_nomem(err);
+    return HALLEY_OK;
+}
+
+/* The set's stages without repeats, as a template. */
+static uint32_t template_of(learner *l)
+{
+    synth_model *m = &l->m;
+    uint32_t n = 0, longest = 0, length = 0, run = 0;
+    uint64_t key = 3;
+    for (size_t i = 0; i < l->parts.n; i++) {
+        const uint32_t s = l->parts.at[i];
+        run = n > 0 && l->parts.at[n - 1] == s ? run + 1 : 1;
+        if (run == 1) {
+            l->parts.at[n++] = s;
+            key = hash_u64(key ^ s) + 1;
+        }
+        if (run > length) {
+            length = run;
+            longest = n - 1;
+        }
+    }
+    uint32_t id = (uint32_t)m->templates.n;
+    bool fresh;
+    if (!map64_put(&m->template_of, key, &id, &fresh))
+        return MODEL_NONE;
+    if (!fresh) {
+        if (length > m->templates.at[id].most) {
+            m->templates.at[id].longest = longest;
+            m->templates.at[id].most = length;
+        }
+        return id;
+    }
+    if (!array_reserve(&m->parts, n) || !array_reserve(&m->templates, 1))
+        return MODEL_NONE;
+    model_template *t = &m->templates.at[m->templates.n];
+    memset(t, 0, sizeof *t);
+    t->key = key;
+    t->first = (uint32_t)m->parts.n;
+    t->n = n;
+    t->longest = longest;
+    t->most = length;
+    memcpy(m->parts.at + m->parts.n, l->parts.at, n * sizeof *l->parts.at);
+    m->parts.n += n;
+    m->templates.n++;
+    return id;
+}
+
+static halley_status count_set(learner *l, const conditions *c, const uint32_t *values,
+                               uint32_t block, uint64_t n_nodes, halley_error *err)
+{
+    synth_model *m = &l->m;
+    const uint32_t id = template_of(l), n_ranks = (uint32_t)l->keys.n;
+    if (id == MODEL_NONE)
+        return error_nomem(err);
+    law_point p;
+    conditions_set_point(&p, m, c);
+    const uint64_t families[] = {conditions_family(c), 0};
+    for (uint32_t k = families[0] == 0; k < 2; k++) {
+        const double numbers[] = {n_ranks / block, n_ranks, (double)n_nodes / n_ranks};
+        for (uint32_t f = 0; f < 3; f++)
+            if (!observe(l, law_of(m, synth_set_law_key(families[k], FIELD_STAGES + f)),
+                         &p, log(numbers[f])))
+                return error_nomem(err);
+    }
+    model_template *t = &m->templates.at[id];
+    t->n_sets++;
+    for (uint32_t i = 0; i < MODEL_CONDITIONS; i++) {
+        if (values[i] == MODEL_NONE)
+            continue;
+        t->values[i][values[i]]++;
+        for (uint32_t k = 0; k < i; k++)
+            if (values[k] != MODEL_NONE)
+                m->pairs.at[conditions_pair(k, i, values[k], values[i])]++;
+    }
+    return HALLEY_OK;
+}
+
+void learner_derive(conditions *c, const halley_trace_set *set)
+{
+    double compute = 0, bytes = 0;
+    for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
+        const halley_trace *trace = halley_trace_set_get(set, r);
+        for (uint32_t i = 0; i < halley_trace_count(trace); i++) {
+            trace_roles roles;
+            uint64_t v;
+            trace_roles_read(&roles, trace, i);
+            if (trace_roles_u64(&roles, TRACE_ROLE_NUM_OPS, &v))
+                compute += (double)v;
+            if (trace_roles_u64(&roles, TRACE_ROLE_COMM_SIZE, &v))
+                bytes += (double)v;
+        }
+    }
+    conditions_set(c, "compute", NULL, compute);
+    conditions_set(c, "bytes", NULL, bytes);
+}
+
+halley_status learner_add(learner *l, const halley_trace_set *set, const conditions *c,
+                          const char *groups_path, halley_error *err)
+{
+    synth_model *m = &l->m;
+    model_head *head = &m->head.at[0];
+    conditions all = *c;
+    uint32_t values[MODEL_CONDITIONS];
+    uint64_t n_nodes = 0;
+    const uint32_t n = halley_trace_set_count(set);
+    head->n_sets++;
+    head->n_traces += n;
+    for (uint32_t r = 0; r < n; r++)
+        n_nodes += halley_trace_count(halley_trace_set_get(set, r));
+    head->n_nodes += n_nodes;
+    if (c->n == 0) {
+        head->n_bare++;
+        learner_derive(&all, set);
+    }
+    conditions_set(&all, "ranks", NULL, n);
+    map64_fini(&l->group_of);
+    l->groups.n = l->parts.n = 0;
+    TRY(groups_path ? declared_groups(l, groups_path, err) : used_groups(l, set, err));
+    TRY(conditions_learn(values, m, &all, err));
+    TRY(read_keys(l, set, err));
+    const uint32_t block = block_of(l);
+    for (uint32_t s = 0; s < n / block; s++)
+        TRY(add_stage(l, set, s, block, &all, err));
+    return count_set(l, &all, values, block, n_nodes, err);
+}

@@ -1,0 +1,45 @@
+/* synth/learn_set.h - one set of ranks added to what is learned. */
+#ifndef SYNTH_LEARN_SET_H
+#define SYNTH_LEARN_SET_H
+
+#include "synth/conditions.h"
+#include "synth/program.h"
+
+typedef struct learn_total {
+    uint64_t key; /* of the special law */
+    law_place at;
+    double n, zeros, sum;
+    double mean;
+    uint32_t law[LAW_LEVELS];
+} learn_total;
+
+typedef struct learn_value {
+    uint32_t total;
+    float log;
+} learn_value;
+
+/* Memory kept from set to set. */
+typedef struct learner {
+    synth_model m;
+    synth_reader reader;
+    synth_program program;
+    synth_folded folded;
+    map64 total_of;
+    ARRAY(learn_total) totals;
+    ARRAY(learn_value) values;
+    ARRAY(uint64_t) keys;      /* by rank: of its program */
+    ARRAY(synth_group) groups; /* of the set */
+    map64 group_of;
+    synth_u32s parts; /* skeletons of the set's stages */
+    synth_u64s ops;   /* keys, for contexts */
+} learner;
+
+halley_status learner_init(learner *l, halley_error *err);
+void learner_fini(learner *l);
+/* Compute and communication of all ranks, for sets that say nothing about themselves. */
+void learner_derive(conditions *c, const halley_trace_set *set);
+/* groups_path may be NULL: then groups are who uses them. */
+halley_status learner_add(learner *l, const halley_trace_set *set, const conditions *c,
+                          const char *groups_path, halley_error *err);
+
+#endif

@@ -1,0 +1,119 @@
+/* What models are made of: texts, keys, room. */
+#include "synth/model.h"
+
+const uint32_t synth_orders[MODEL_ORDERS] = {12, 6, 3, 1, 0};
+
+halley_status synth_model_init(synth_model *m, halley_error *err)
+{
+    *m = (synth_model){0};
+    const size_t n_pairs = (size_t)MODEL_CONDITIONS * (MODEL_CONDITIONS - 1) / 2 *
+                           MODEL_VALUES * MODEL_VALUES;
+    if (!array_reserve(&m->pairs, n_pairs) ||
+        !array_push(&m->head, (model_head){.version = MODEL_VERSION,
+                                           .n_features = FEATURE_CONDITIONS})) {
+        synth_model_fini(m);
+        return error_nomem(err);
+    }
+    m->pairs.n = n_pairs;
+    for (size_t i = 0; i < n_pairs; i++)
+        m->pairs.at[i] = 0;
+    return HALLEY_OK;
+}
+
+void synth_model_fini(synth_model *m)
+{
+    array_fini(&m->chars);
+    array_fini(&m->texts);
+    array_fini(&m->fields);
+    array_fini(&m->ops);
+    array_fini(&m->refs);
+    array_fini(&m->tokens);
+    array_fini(&m->symbols);
+    array_fini(&m->loop_ids);
+    array_fini(&m->loops);
+    array_fini(&m->skeletons);
+    array_fini(&m->parts);
+    array_fini(&m->templates);
+    array_fini(&m->bodies);
+    array_fini(&m->laws);
+    array_fini(&m->conditions);
+    array_fini(&m->pairs);
+    array_fini(&m->contexts);
+    array_fini(&m->next);
+    array_fini(&m->sums);
+    array_fini(&m->loop_sums);
+    array_fini(&m->head);
+    map64 *const maps[] = {&m->text_of,     &m->op_of,       &m->token_of,
+                           &m->skeleton_of, &m->template_of, &m->body_of,
+                           &m->law_of,      &m->context_of,  &m->loop_of};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+        map64_fini(maps[i]);
+}
+
+str synth_text(const synth_model *m, uint32_t text)
+{
+    const model_text *t = &m->texts.at[text];
+    return (str){m->chars.at + t->at, t->n};
+}
+
+uint32_t synth_text_add(synth_model *m, str text)
+{
+    uint32_t id = (uint32_t)m->texts.n;
+    bool fresh;
+    if (!map64_put(&m->text_of, hash_bytes(text.at, text.n, 0), &id, &fresh))
+        return MODEL_NONE;
+    if (!fresh)
+        return id;
+    const model_text t = {(uint32_t)m->chars.n, (uint32_t)text.n};
+    if (!array_reserve(&m->chars, text.n + 1) || !array_push(&m->texts, t))
+        return MODEL_NONE;
+    for (size_t i = 0; i < text.n; i++)
+        m->chars.at[m->chars.n++] = text.at[i];
+    return id;
+}
+
+uint64_t synth_op_key(const synth_model *m, const model_op *op, const model_field *fields)
+{
+    const str name = synth_text(m, op->name);
+    const uint8_t looks[] = {op->type, op->comm, op->cpu, op->flags};
+    uint64_t key = hash_bytes(looks, sizeof looks, hash_bytes(name.at, name.n, 1));
+    for (uint32_t i = 0; i < op->n_fields; i++) {
+        const str f =
+            fields[i].name == MODEL_NONE ? STR("") : synth_text(m, fields[i].name);
+        key = hash_u64(hash_bytes(f.at, f.n, key) + fields[i].kind);
+    }
+    return key;
+}
+
+uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n)
+{
+    uint64_t key = hash_u64(op);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t what = (uint64_t)refs[i].kind << 8 | refs[i].ctrl |
+                              (uint64_t)refs[i].n << 16 | (uint64_t)refs[i].op << 32;
+        key = hash_u64(key ^ what) + 1;
+    }
+    return key;
+}
+
+uint64_t synth_law_key(const law_place *at, uint32_t level)
+{
+    const bool near = level < 2, family = level != 1;
+    uint64_t key = hash_u64(at->op ^ ((uint64_t)level << 56) ^ at->field);
+    if (near)
+        key = hash_u64(hash_u64(key ^ at->before) ^ at->after);
+    return family ? hash_u64(key ^ at->family) : key;
+}
+
+uint64_t synth_set_law_key(uint64_t family, uint32_t field)
+{
+    return hash_u64(family ^ field);
+}
+
+uint64_t synth_context_key(const uint64_t *ops, size_t n, uint32_t order)
+{
+    uint64_t key = order;
+    for (uint32_t k = 0; k < order; k++)
+        key = hash_u64(key ^ (k < n ? ops[n - 1 - k] : 1)) + k;
+    return key;
+}

@@ -1,0 +1,270 @@
+/*
+ * synth/model.h - what is learned of trace sets, and what of it is kept.
+ *
+ * A set is seen as stages: blocks of consecutive ranks that do the same up to the
+ * numbers of their peers and groups. What a stage does is its program: operators in the
+ * order of the file, each with its dependencies as references relative to where it
+ * stands, repeats folded into loops. A program without its loop counts is a skeleton; the
+ * skeletons of a set's stages are its template. Loop counts, sizes, durations, group
+ * sizes and distances to peers are laws: products of powers of the set's conditions.
+ *
+ * All of it is arrays of plain structs (without holes, so that equal models are equal
+ * bytes) that name each other by index, so that one table
+ * of sections (model_sections) writes and reads both a model and the state of a learner.
+ * Sections of the second kind only (accumulators) are empty in a model.
+ */
+#ifndef SYNTH_MODEL_H
+#define SYNTH_MODEL_H
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/str.h"
+#include "halley/trace.h"
+
+#define MODEL_NONE UINT32_MAX
+
+enum {
+    MODEL_VERSION = 1,
+    MODEL_FEATURES = 32, /* of a law: see model_feature */
+    MODEL_PAIRS = MODEL_FEATURES * (MODEL_FEATURES + 1) / 2,
+    MODEL_BUCKETS = 64, /* of a histogram of deviations, MODEL_WIDTH wide in log */
+    MODEL_SHIFTS = 36,  /* of a loop's law: see law_shift */
+    MODEL_CONDITIONS = 24,
+    MODEL_VALUES = 32, /* of a condition, each with its own count; the last: absent */
+    MODEL_ABSENT = MODEL_VALUES - 1,
+    MODEL_ORDERS = 5, /* of the context model */
+};
+#define MODEL_WIDTH 0.125
+
+/* The first features are the same in every law; the others are conditions. */
+enum { FEATURE_ONE, FEATURE_FIRST, FEATURE_LAST, FEATURE_CONDITIONS };
+
+typedef struct model_text {
+    uint32_t at, n; /* in chars */
+} model_text;
+
+/* A number that nodes of an operator carry. `name` MODEL_NONE: duration_micros. */
+typedef struct model_field {
+    uint32_t name; /* text */
+    uint32_t kind; /* halley_attr_kind, or 0 */
+} model_field;
+
+/* A class of nodes. */
+typedef struct model_op {
+    uint64_t key;  /* of all below up to the fields, by content */
+    uint32_t name; /* text, digits as # */
+    uint8_t type;  /* halley_node_type */
+    uint8_t comm;  /* halley_coll_type, or 255 */
+    uint8_t cpu;   /* is_cpu_op 0 or 1; 2 = has none */
+    uint8_t flags; /* MODEL_OP_* */
+    uint32_t first_field, n_fields;
+    uint32_t n_sets, last_set; /* how many sets have it; the last one, from 1 */
+} model_op;
+enum {
+    MODEL_OP_GROUP = 1,   /* a collective of some ranks */
+    MODEL_OP_FORWARD = 2, /* a message to or from a higher rank */
+    MODEL_OP_TAGGED = 4,
+};
+
+/* How a dependency names its node. */
+typedef enum model_ref_kind {
+    REF_BACK,   /* n nodes before */
+    REF_RECENT, /* the n-th last of an operator, from 0 */
+    REF_STACK,  /* the last of an operator that nothing depends on yet */
+    REF_QUEUE,  /* the first such */
+    REF_ALL,    /* all such */
+    REF_N_KINDS
+} model_ref_kind;
+
+typedef struct model_ref {
+    uint8_t kind; /* model_ref_kind */
+    uint8_t ctrl; /* 1: a control dependency */
+    uint16_t n;
+    uint32_t op; /* MODEL_NONE for REF_BACK */
+} model_ref;
+
+/* An operator with its dependencies. */
+typedef struct model_token {
+    uint32_t op;
+    uint32_t first_ref, n_refs;
+    uint32_t n_sets, last_set;
+} model_token;
+
+/* Symbols of a skeleton: tokens, and loops as brackets. */
+#define SYMBOL_OPEN (UINT32_MAX - 1)
+#define SYMBOL_CLOSE (UINT32_MAX - 2)
+#define SYMBOL_END (UINT32_MAX - 3) /* of a program; in the context model only */
+
+typedef struct model_skeleton {
+    uint64_t key;
+    uint32_t first, n;            /* in symbols */
+    uint32_t first_loop, n_loops; /* in loop_ids, in the order of their brackets */
+    uint32_t n_sets, last_set;
+} model_skeleton;
+
+/* The skeletons of a set's stages; that of the middle ones stands once. */
+typedef struct model_template {
+    uint64_t key;
+    uint32_t first, n; /* in parts */
+    uint32_t longest;  /* which part the middle stages share */
+    uint32_t most;     /* stages that shared it, at most; 1 = it is no repeat */
+    uint32_t n_sets, zero;
+    uint32_t values[MODEL_CONDITIONS][MODEL_VALUES]; /* sets by value of a condition */
+} model_template;
+
+/* What a body of a loop looks like, to know it again where it runs once. */
+typedef struct model_body {
+    uint64_t first, key; /* hash of its first symbol, of all */
+    uint32_t n, zero;    /* symbols */
+    uint32_t n_sets, last_set;
+} model_body;
+
+/* exp(sum of coefficient x feature), or 0 with some probability. */
+typedef struct model_law {
+    uint64_t key;
+    uint32_t n_sets, last_set, unused;
+    float zero;                /* share of sets in which it is 0 */
+    float spread;              /* standard deviation of log between sets, unexplained */
+    float within;              /* the same between nodes of a set */
+    float low, high;           /* smallest and largest log value */
+    float hist[MODEL_BUCKETS]; /* share of nodes by deviation from their set's mean */
+    double coefficient[MODEL_FEATURES];
+} model_law;
+
+/* A loop's count is its law's value less the shift. All loops with the same body between
+ * the same neighbours follow one law. */
+typedef struct model_loop {
+    uint64_t key;
+    uint32_t n_sets, last_set;
+    uint32_t shift; /* index of law_shift */
+    float error;    /* root mean square, in iterations */
+    double coefficient[MODEL_FEATURES];
+} model_loop;
+
+/* Sums behind laws and loops while learning; same index. */
+typedef struct model_sum {
+    double n, zeros, xx[MODEL_PAIRS], xy[MODEL_FEATURES], yy, within, n_within;
+    double hist[MODEL_BUCKETS];
+} model_sum;
+typedef struct model_loop_sum {
+    double n, xx[MODEL_PAIRS];
+    double xy[MODEL_SHIFTS][MODEL_FEATURES], yy[MODEL_SHIFTS], at[MODEL_SHIFTS];
+    uint64_t bad; /* bit: a shift that made some count not positive */
+} model_loop_sum;
+
+typedef struct model_value {
+    double number;      /* numeric conditions; a mean where too few sets have it */
+    double sum, square; /* of logarithms, while learning; square: their deviation then */
+    uint32_t text;      /* other conditions */
+    uint32_t n_sets;    /* that have it or, of all, are nearest to it */
+    uint32_t n_exact;   /* that have it */
+    uint32_t feature;   /* other conditions: its own, or MODEL_NONE */
+} model_value;
+
+typedef struct model_condition {
+    uint32_t name; /* text */
+    uint32_t is_text;
+    uint32_t feature; /* numeric: its logarithm; MODEL_NONE = none left */
+    uint32_t n_sets, n_values, zero;
+    double low, high;                 /* numeric: the range seen */
+    model_value values[MODEL_VALUES]; /* nearest one counts when all are taken */
+} model_condition;
+
+/* What followed a context. */
+typedef struct model_context {
+    uint64_t key;
+    uint32_t first, n_sets, last_set, zero; /* first: in next */
+} model_context;
+typedef struct model_next {
+    uint32_t symbol, n, n_sets, last_set;
+    uint32_t more; /* the next one of the context, or MODEL_NONE */
+} model_next;
+
+/* One of each. */
+typedef struct model_head {
+    uint32_t version, min_support, n_sets, n_held_out;
+    uint32_t n_skipped, n_features, n_bare, n_templates; /* n_templates: seen */
+    uint64_t n_nodes, n_traces, seen; /* seen: hash of the sets learned, in order */
+} model_head;
+
+typedef struct synth_model {
+    ARRAY(char) chars;
+    ARRAY(model_text) texts;
+    ARRAY(model_field) fields;
+    ARRAY(model_op) ops;
+    ARRAY(model_ref) refs;
+    ARRAY(model_token) tokens;
+    ARRAY(uint32_t) symbols;
+    ARRAY(uint32_t) loop_ids; /* loops of skeletons */
+    ARRAY(model_loop) loops;
+    ARRAY(model_skeleton) skeletons;
+    ARRAY(uint32_t) parts; /* skeletons of templates */
+    ARRAY(model_template) templates;
+    ARRAY(model_body) bodies;
+    ARRAY(model_law) laws;
+    ARRAY(model_condition) conditions;
+    /* sets by values of two conditions: [(a, b), a < b][value of a][value of b] */
+    ARRAY(uint32_t) pairs;
+    ARRAY(model_context) contexts;
+    ARRAY(model_next) next;
+    ARRAY(model_sum) sums;
+    ARRAY(model_loop_sum) loop_sums;
+    ARRAY(model_head) head;
+    /* made from the arrays */
+    map64 text_of, op_of, token_of, skeleton_of, template_of, body_of, law_of, context_of,
+        loop_of;
+} synth_model;
+
+halley_status synth_model_init(synth_model *m, halley_error *err);
+void synth_model_fini(synth_model *m);
+
+/* With accumulators (a learner's state) or without (a model). Atomic. */
+halley_status synth_model_save(const synth_model *m, const char *path, bool state,
+                               halley_error *err);
+/* Checks everything: *m can be used without looking at an index again. */
+halley_status synth_model_load(synth_model *m, const char *path, bool state,
+                               halley_error *err);
+halley_status synth_model_parse(synth_model *m, const uint8_t *at, size_t n, bool state,
+                                halley_error *err);
+
+/* Of what follows the header of a file; for the fuzzer, which mends it. */
+uint64_t synth_model_hash(const uint8_t *at, size_t n);
+
+str synth_text(const synth_model *m, uint32_t text);
+uint32_t synth_text_add(synth_model *m, str text); /* MODEL_NONE: no memory */
+/* The key of an operator by what it is, of a token by its operator and references. */
+uint64_t synth_op_key(const synth_model *m, const model_op *op,
+                      const model_field *fields);
+uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n);
+
+/* Which laws a value follows, from the most special to the most general: of the family
+ * between these operators, of any family, of the family anywhere. Keys of operators,
+ * hash of the family's name. */
+enum { LAW_LEVELS = 3 };
+typedef struct law_place {
+    uint64_t family, op, before, after;
+    uint32_t field; /* index in the operator's, or one of FIELD_* */
+} law_place;
+uint64_t synth_law_key(const law_place *at, uint32_t level);
+/* Contexts of the context model: hash of the last `order` operators. */
+extern const uint32_t synth_orders[MODEL_ORDERS]; /* longest first */
+uint64_t synth_context_key(const uint64_t *ops, size_t n, uint32_t order);
+/* Pseudo fields of communication. */
+enum {
+    FIELD_GROUP_SIZE = 1000,
+    FIELD_GROUP_STRIDE,
+    FIELD_PEER,
+    FIELD_STAGES,
+    FIELD_RANKS,
+    FIELD_NODES,
+};
+/* Laws of whole sets: of a family (hash of its name), or of all (0). */
+uint64_t synth_set_law_key(uint64_t family, uint32_t field);
+
+static inline uint32_t model_pair_index(uint32_t i, uint32_t j)
+{
+    return i <= j ? j * (j + 1) / 2 + i : i * (i + 1) / 2 + j;
+}
+
+#endif

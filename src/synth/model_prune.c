@@ -1,0 +1,429 @@
+/*
+ * What may be kept. Everything is copied that k sets or more have, and what that names;
+ * the rest never reaches the model. A value of a condition that too few sets have is
+ * merged with its neighbours until enough stand behind it, and is then given as their
+ * mean, to three digits.
+ */
+#include "synth/model_prune.h"
+
+#include "synth/conditions.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct pruner {
+    const synth_model *from;
+    synth_model *to;
+    uint32_t k;
+    uint32_t *token, *op, *text, *skeleton, *law, *loop; /* old → new, or MODEL_NONE */
+    uint32_t value[MODEL_CONDITIONS][MODEL_VALUES];
+    uint32_t condition[MODEL_CONDITIONS];
+} pruner;
+
+static uint32_t *all_none(size_t n)
+{
+    uint32_t *map = mem_array(n, sizeof *map);
+    for (size_t i = 0; map && i < n; i++)
+        map[i] = MODEL_NONE;
+    return map;
+}
+
+static bool keep_text(pruner *p, uint32_t *text)
+{
+    if (*text == MODEL_NONE)
+        return true;
+    if (p->text[*text] == MODEL_NONE)
+        p->text[*text] = synth_text_add(p->to, synth_text(p->from, *text));
+    *text = p->text[*text];
+    return *text != MODEL_NONE;
+}
+
+static bool keep_op(pruner *p, uint32_t *op)
+{
+    if (p->op[*op] == MODEL_NONE) {
+        synth_model *to = p->to;
+        model_op o = p->from->ops.at[*op];
+        const model_field *fields = p->from->fields.at + o.first_field;
+        o.first_field = (uint32_t)to->fields.n;
+        o.last_set = 0;
+        if (!keep_text(p, &o.name))
+            return false;
+        for (uint32_t i = 0; i < o.n_fields; i++) {
+            model_field f = fields[i];
+            if (!keep_text(p, &f.name) || !array_push(&to->fields, f))
+                return false;
+        }
+        p->op[*op] = (uint32_t)to->ops.n;
+        if (!array_push(&to->ops, o))
+            return false;
+    }
+    *op = p->op[*op];
+    return true;
+}
+
+static bool keep_token(pruner *p, uint32_t *token)
+{
+    if (*token >= SYMBOL_END)
+        return true;
+    if (p->token[*token] == MODEL_NONE) {
+        synth_model *to = p->to;
+        model_token t = p->from->tokens.at[*token];
+        const uint32_t first = t.first_ref;
+        t.last_set = 0;
+        if (!keep_op(p, &t.op))
+            return false;
+        t.first_ref = (uint32_t)to->refs.n;
+        for (uint32_t i = 0; i < t.n_refs; i++) {
+            model_ref r = p->from->refs.at[first + i];
+            if ((r.op != MODEL_NONE && !keep_op(p, &r.op)) || !array_push(&to->refs, r))
+                return false;
+        }
+        p->token[*token] = (uint32_t)to->tokens.n;
+        if (!array_push(&to->tokens, t))
+            return false;
+    }
+    *token = p->token[*token];
+    return true;
+}
+
+static bool keep_loop(pruner *p, uint32_t *loop)
+{
+    if (p->loop[*loop] == MODEL_NONE) {
+        model_loop new = {.key = *loop, .n_sets = p->from->loops.at[*loop].n_sets};
+        law_loop_fit(&new, &p->from->loop_sums.at[*loop]);
+        p->loop[*loop] = (uint32_t)p->to->loops.n;
+        if (!array_push(&p->to->loops, new))
+            return false;
+    }
+    *loop = p->loop[*loop];
+    return true;
+}
+
+static bool keep_skeleton(pruner *p, uint32_t *skeleton)
+{
+    if (p->skeleton[*skeleton] == MODEL_NONE) {
+        synth_model *to = p->to;
+        model_skeleton s = p->from->skeletons.at[*skeleton];
+        const uint32_t first = s.first, first_loop = s.first_loop;
+        s.first = (uint32_t)to->symbols.n;
+        s.first_loop = (uint32_t)to->loop_ids.n;
+        s.last_set = 0;
+        s.key = 0;
+        for (uint32_t i = 0; i < s.n; i++) {
+            uint32_t symbol = p->from->symbols.at[first + i];
+            if (!keep_token(p, &symbol) || !array_push(&to->symbols, symbol))
+                return false;
+        }
+        for (uint32_t i = 0; i < s.n_loops; i++) {
+            uint32_t loop = p->from->loop_ids.at[first_loop + i];
+            if (!keep_loop(p, &loop) || !array_push(&to->loop_ids, loop))
+                return false;
+        }
+        p->skeleton[*skeleton] = (uint32_t)to->skeletons.n;
+        if (!array_push(&to->skeletons, s))
+            return false;
+    }
+    *skeleton = p->skeleton[*skeleton];
+    return true;
+}
+
+static bool keep_laws(pruner *p)
+{
+    for (size_t i = 0; i < p->from->laws.n; i++) {
+        model_law law = p->from->laws.at[i];
+        if (law.n_sets < p->k)
+            continue;
+        law_fit(&law, &p->from->sums.at[i]);
+        law.last_set = 0;
+        /* The extremes of one set would be that set's own; to an eighth they are not. */
+        law.low = floorf(law.low * 8) / 8;
+        law.high = ceilf(law.high * 8) / 8;
+        p->law[i] = (uint32_t)p->to->laws.n;
+        if (!array_push(&p->to->laws, law))
+            return false;
+    }
+    return true;
+}
+
+static bool keep_templates(pruner *p)
+{
+    synth_model *to = p->to;
+    for (size_t i = 0; i < p->from->templates.n; i++) {
+        const model_template *old = &p->from->templates.at[i];
+        if (old->n_sets < p->k)
+            continue;
+        const uint32_t first = (uint32_t)to->parts.n;
+        for (uint32_t k = 0; k < old->n; k++) {
+            uint32_t s = p->from->parts.at[old->first + k];
+            if (!keep_skeleton(p, &s) || !array_push(&to->parts, s))
+                return false;
+        }
+        if (!array_reserve(&to->templates, 1))
+            return false;
+        model_template *t = &to->templates.at[to->templates.n++];
+        *t = *old;
+        t->key = 0;
+        t->first = first;
+        memset(t->values, 0, sizeof t->values);
+        for (uint32_t c = 0; c < MODEL_CONDITIONS; c++)
+            for (uint32_t v = 0; v < MODEL_VALUES; v++)
+                if (p->condition[c] != MODEL_NONE && p->value[c][v] != MODEL_NONE)
+                    t->values[p->condition[c]][p->value[c][v]] += old->values[c][v];
+        for (uint32_t c = 0; c < to->conditions.n; c++) {
+            uint32_t n = 0;
+            for (uint32_t v = 0; v < MODEL_ABSENT; v++)
+                n += t->values[c][v];
+            t->values[c][MODEL_ABSENT] = old->n_sets - n;
+        }
+    }
+    return true;
+}
+
+static bool keep_contexts(pruner *p)
+{
+    synth_model *to = p->to;
+    for (size_t i = 0; i < p->from->contexts.n; i++) {
+        model_context c = p->from->contexts.at[i];
+        if (c.n_sets < p->k)
+            continue;
+        uint32_t last = MODEL_NONE;
+        for (uint32_t n = c.first; n != MODEL_NONE; n = p->from->next.at[n].more) {
+            model_next next = p->from->next.at[n];
+            if (next.n_sets < p->k)
+                continue;
+            if (!keep_token(p, &next.symbol))
+                return false;
+            next.more = last;
+            next.last_set = 0;
+            last = (uint32_t)to->next.n;
+            if (!array_push(&to->next, next))
+                return false;
+        }
+        c.first = last;
+        c.last_set = 0;
+        if (last != MODEL_NONE && !array_push(&to->contexts, c))
+            return false;
+    }
+    return true;
+}
+
+static double to_three_digits(double x)
+{
+    if (!(x > 0))
+        return 0;
+    const double unit = pow(10, floor(log10(x)) - 2);
+    return round(x / unit) * unit;
+}
+
+/* What some values of a condition become together. */
+static model_value merge(const model_value *a, const model_value *b)
+{
+    model_value v = *a;
+    v.n_sets += b->n_sets;
+    v.n_exact = 0;
+    v.sum += b->sum;
+    v.square += b->square;
+    return v;
+}
+
+static void finish_value(model_value *v, uint32_t k)
+{
+    const double mean = v->sum / v->n_sets;
+    const double variance = v->square / v->n_sets - mean * mean;
+    if (v->n_exact < k)
+        v->number = to_three_digits(exp(mean) - 0.5);
+    v->square = v->n_exact < k && variance > 0 ? sqrt(variance) : 0;
+    v->sum = 0;
+}
+
+static void merge_numbers(model_condition *c, const model_condition *old, uint32_t k,
+                          uint32_t *map)
+{
+    uint32_t order[MODEL_VALUES];
+    for (uint32_t i = 0; i < old->n_values; i++) {
+        uint32_t at = i;
+        for (; at > 0 && old->values[order[at - 1]].number > old->values[i].number; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    c->n_values = 0;
+    for (uint32_t i = 0; i < old->n_values; i++) {
+        const model_value *v = &old->values[order[i]];
+        model_value *last = c->n_values > 0 ? &c->values[c->n_values - 1] : NULL;
+        if (last && last->n_sets < k)
+            *last = merge(last, v);
+        else
+            c->values[c->n_values++] = *v;
+        map[order[i]] = c->n_values - 1;
+    }
+    /* What is left over at the end joins the one before. */
+    if (c->n_values > 1 && c->values[c->n_values - 1].n_sets < k) {
+        c->n_values--;
+        c->values[c->n_values - 1] =
+            merge(&c->values[c->n_values - 1], &c->values[c->n_values]);
+        for (uint32_t i = 0; i < old->n_values; i++)
+            if (map[i] == c->n_values)
+                map[i]--;
+    }
+    for (uint32_t i = 0; i < c->n_values; i++)
+        finish_value(&c->values[i], k);
+}
+
+static bool keep_texts(pruner *p, model_condition *c, const model_condition *old,
+                       uint32_t *map)
+{
+    c->n_values = 0;
+    for (uint32_t i = 0; i < old->n_values; i++) {
+        model_value v = old->values[i];
+        if (v.n_sets < p->k)
+            continue;
+        if (!keep_text(p, &v.text))
+            return false;
+        v.sum = v.square = 0;
+        map[i] = c->n_values;
+        c->values[c->n_values++] = v;
+    }
+    return true;
+}
+
+/* The ends of what was seen: as they are where enough sets have them, else to a power of
+ * two. */
+static double lowest(const model_condition *c, double low, uint32_t k)
+{
+    if (c->is_text)
+        return 0;
+    const model_value *v = &c->values[0];
+    return v->n_exact >= k ? v->number : low > 0 ? exp2(floor(log2(low))) : 0;
+}
+
+static double highest(const model_condition *c, double high, uint32_t k)
+{
+    if (c->is_text)
+        return 0;
+    const model_value *v = &c->values[c->n_values - 1];
+    return v->n_exact >= k ? v->number : high > 0 ? exp2(ceil(log2(high))) : 0;
+}
+
+static bool keep_conditions(pruner *p)
+{
+    for (uint32_t i = 0; i < p->from->conditions.n; i++) {
+        const model_condition *old = &p->from->conditions.at[i];
+        model_condition c = *old;
+        memset(c.values, 0, sizeof c.values);
+        if (old->n_sets < p->k)
+            continue;
+        if (!keep_text(p, &c.name))
+            return false;
+        if (!c.is_text)
+            merge_numbers(&c, old, p->k, p->value[i]);
+        else if (!keep_texts(p, &c, old, p->value[i]))
+            return false;
+        if (c.n_values == 0)
+            continue;
+        c.low = lowest(&c, old->low, p->k);
+        c.high = highest(&c, old->high, p->k);
+        p->condition[i] = (uint32_t)p->to->conditions.n;
+        if (!array_push(&p->to->conditions, c))
+            return false;
+    }
+    return true;
+}
+
+/* Sets with value v of condition b that lack condition a: all that have v but those in
+ * which a has some value; and sets that lack both. */
+static void count_absent(synth_model *m)
+{
+    const uint32_t n_sets = m->head.at[0].n_sets;
+    for (uint32_t a = 0; a < m->conditions.n; a++)
+        for (uint32_t b = 0; b < m->conditions.n; b++) {
+            if (a == b)
+                continue;
+            for (uint32_t v = 0; v < m->conditions.at[b].n_values; v++) {
+                uint32_t n = 0;
+                for (uint32_t w = 0; w < MODEL_ABSENT; w++)
+                    n += m->pairs.at[conditions_pair(a, b, w, v)];
+                const uint32_t all = m->conditions.at[b].values[v].n_sets;
+                m->pairs.at[conditions_pair(a, b, MODEL_ABSENT, v)] =
+                    all > n ? all - n : 0;
+            }
+        }
+    for (uint32_t b = 1; b < m->conditions.n; b++)
+        for (uint32_t a = 0; a < b; a++) {
+            uint32_t n = m->conditions.at[a].n_sets;
+            for (uint32_t v = 0; v < MODEL_ABSENT; v++)
+                n += m->pairs.at[conditions_pair(a, b, MODEL_ABSENT, v)];
+            m->pairs.at[conditions_pair(a, b, MODEL_ABSENT, MODEL_ABSENT)] =
+                n_sets > n ? n_sets - n : 0;
+        }
+}
+
+static void keep_pairs(pruner *p)
+{
+    for (uint32_t b = 1; b < p->from->conditions.n; b++)
+        for (uint32_t a = 0; a < b; a++)
+            for (uint32_t v = 0; v < MODEL_VALUES; v++)
+                for (uint32_t w = 0; w < MODEL_VALUES; w++) {
+                    if (p->condition[a] == MODEL_NONE || p->condition[b] == MODEL_NONE ||
+                        p->value[a][v] == MODEL_NONE || p->value[b][w] == MODEL_NONE)
+                        continue;
+                    p->to->pairs.at[conditions_pair(p->condition[a], p->condition[b],
+                                                    p->value[a][v], p->value[b][w])] +=
+                        p->from->pairs.at[conditions_pair(a, b, v, w)];
+                }
+    count_absent(p->to);
+    for (size_t i = 0; i < p->to->pairs.n; i++)
+        if (p->to->pairs.at[i] < p->k)
+            p->to->pairs.at[i] = 0;
+    const size_t n = p->to->conditions.n;
+    p->to->pairs.n = (n > 0 ? n * (n - 1) / 2 : 0) * MODEL_VALUES * MODEL_VALUES;
+}
+
+static bool keep_all(pruner *p)
+{
+    memset(p->value, 0xff, sizeof p->value);
+    memset(p->condition, 0xff, sizeof p->condition);
+    if (!p->token || !p->op || !p->text || !p->skeleton || !p->law || !p->loop ||
+        !keep_laws(p) || !keep_conditions(p) || !keep_templates(p) || !keep_contexts(p))
+        return false;
+    keep_pairs(p);
+    return true;
+}
+
+halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
+                          halley_error *err)
+{
+    synth_model to;
+    TRY(synth_model_init(&to, err));
+    to.head.at[0] = from->head.at[0];
+    pruner p = {.from = from,
+                .to = &to,
+                .k = k,
+                .token = all_none(from->tokens.n),
+                .op = all_none(from->ops.n),
+                .text = all_none(from->texts.n),
+                .skeleton = all_none(from->skeletons.n),
+                .law = all_none(from->laws.n),
+                .loop = all_none(from->loops.n)};
+    const bool ok = keep_all(&p);
+    free(p.token);
+    free(p.op);
+    free(p.text);
+    free(p.skeleton);
+    free(p.law);
+    free(p.loop);
+    to.head.at[0].min_support = k;
+    to.head.at[0].n_templates = (uint32_t)from->templates.n;
+    to.head.at[0].seen = 0;
+    halley_status status = ok ? HALLEY_OK : error_nomem(err);
+    if (ok && to.templates.n == 0 && to.contexts.n == 0)
+        status = error_set(err, HALLEY_EINVAL,
+                           "nothing occurs in %u of the %u sets of traces: give more, or "
+                           "a smaller --min-support",
+                           k, from->head.at[0].n_sets);
+    if (status != HALLEY_OK) {
+        synth_model_fini(&to);
+        return status;
+    }
+    *out = to;
+    return HALLEY_OK;
+}

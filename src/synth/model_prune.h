@@ -1,0 +1,15 @@
+/* synth/model_prune.h - from what was seen to what may be kept. */
+#ifndef SYNTH_MODEL_PRUNE_H
+#define SYNTH_MODEL_PRUNE_H
+
+#include "synth/model.h"
+
+/*
+ * The model of what `from` learned: laws fitted, and nothing in it that fewer than k sets
+ * have: no text, operator, reference, skeleton, template, context or value of a
+ * condition. EINVAL: nothing is left. On success *out is the caller's to fini.
+ */
+halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
+                          halley_error *err);
+
+#endif

@@ -1,0 +1,416 @@
+/*
+ * New sets, from the model to traces. Whatever a model says, a set that is handed out has
+ * passed the check across ranks: one that does not is made again without messages and
+ * without collectives across stages, which always fits together.
+ */
+#include "synth/sample.h"
+
+#include "base/file.h"
+#include "base/pool.h"
+#include "halley/learn.h"
+#include "halley/trace_check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct halley_synth {
+    synth_model m;
+    sample_tree tree;
+    sample_wish wish;
+    strbuf names; /* of the conditions, terminated, one after the other */
+    uint32_t name_at[MODEL_CONDITIONS];
+};
+
+halley_status halley_synth_load(halley_synth **out, const char *path, halley_error *err)
+{
+    halley_synth *s = mem_array_zero(1, sizeof *s);
+    if (!s)
+        return error_nomem(err);
+    const halley_status status = synth_model_load(&s->m, path, false, err);
+    if (status != HALLEY_OK) {
+        free(s);
+        return status;
+    }
+    for (uint32_t i = 0; i < s->m.conditions.n; i++) {
+        s->name_at[i] = (uint32_t)s->names.n;
+        strbuf_add(&s->names, synth_text(&s->m, s->m.conditions.at[i].name));
+        strbuf_add_char(&s->names, '\0');
+    }
+    if (s->names.failed) {
+        halley_synth_free(s);
+        return error_nomem(err);
+    }
+    sample_tree_make(&s->tree, &s->m);
+    *out = s;
+    return HALLEY_OK;
+}
+
+void halley_synth_free(halley_synth *synth)
+{
+    if (!synth)
+        return;
+    synth_model_fini(&synth->m);
+    strbuf_fini(&synth->names);
+    free(synth);
+}
+
+uint32_t halley_synth_condition_count(const halley_synth *synth)
+{
+    return (uint32_t)synth->m.conditions.n;
+}
+
+halley_synth_condition halley_synth_condition_get(const halley_synth *synth, uint32_t i)
+{
+    const model_condition *c = &synth->m.conditions.at[i];
+    return (halley_synth_condition){synth->names.at + synth->name_at[i],
+                                    c->is_text != 0,
+                                    c->low,
+                                    c->high,
+                                    c->n_values,
+                                    c->n_sets};
+}
+
+/* Totals that are no condition of the model are reached by scaling. */
+static bool fix_total(halley_synth *s, const char *name, double number)
+{
+    if (conditions_index(&s->m, name) != MODEL_NONE)
+        return false;
+    if (strcmp(name, "compute") == 0)
+        s->wish.compute = number;
+    else if (strcmp(name, "bytes") == 0)
+        s->wish.bytes = number;
+    else
+        return false;
+    return true;
+}
+
+halley_status halley_synth_fix(halley_synth *synth, const char *text, halley_error *err)
+{
+    char name[CONDITION_TEXT];
+    const char *eq = strchr(text, '=');
+    double number;
+    if (!eq || eq == text || eq[1] == '\0' || (size_t)(eq - text) >= sizeof name ||
+        strlen(eq + 1) >= CONDITION_TEXT)
+        return error_set(err, HALLEY_EINVAL,
+                         "a condition is NAME=VALUE, such as layers=12, not '%s'", text);
+    snprintf(name, sizeof name, "%.*s", (int)(eq - text), text);
+    const uint32_t id = conditions_index(&synth->m, name);
+    const bool is_text = id != MODEL_NONE && synth->m.conditions.at[id].is_text;
+    const bool is_number = str_to_double(str_from(eq + 1), &number) && number >= 0;
+    if (is_number && !is_text && fix_total(synth, name, number))
+        return HALLEY_OK;
+    if (is_number && strcmp(name, "ranks") == 0 && number >= 1 && number <= 1e6)
+        synth->wish.n_ranks = (uint32_t)number;
+    conditions_set(&synth->wish.fixed, name, is_number && !is_text ? NULL : eq + 1,
+                   number);
+    return HALLEY_OK;
+}
+
+/* The sum over all ranks of a field, and the same times a factor. */
+static double total_of(sample_set *s, str name, double factor)
+{
+    double sum = 0;
+    for (size_t k = 0; k < s->stages.n; k++) {
+        sample_stage *stage = &s->stages.at[k];
+        for (size_t i = 0; i < stage->nodes.n; i++) {
+            const sample_node *node = &stage->nodes.at[i];
+            const model_op *op = &s->m->ops.at[node->op];
+            for (uint32_t f = 1; f < op->n_fields; f++) {
+                const model_field *field = &s->m->fields.at[op->first_field + f];
+                if (!str_eq(synth_text(s->m, field->name), name))
+                    continue;
+                double *value = &stage->values.at[node->first_value + f];
+                *value *= factor;
+                sum += *value * s->block;
+            }
+        }
+    }
+    return sum;
+}
+
+static void scale_totals(sample_set *s, const sample_wish *wish)
+{
+    const double compute = total_of(s, STR("num_ops"), 1);
+    if (wish->compute > 0 && compute > 0) {
+        const double factor = wish->compute / compute;
+        (void)total_of(s, STR("num_ops"), factor);
+        (void)total_of(s, STR("tensor_size"), factor);
+        (void)total_of(s, STR("duration_ns"), factor);
+        for (size_t k = 0; k < s->stages.n; k++)
+            for (size_t i = 0; i < s->stages.at[k].nodes.n; i++) {
+                const sample_node *node = &s->stages.at[k].nodes.at[i];
+                const model_op *op = &s->m->ops.at[node->op];
+                if (op->n_fields > 0 && op->type == HALLEY_NODE_COMP)
+                    s->stages.at[k].values.at[node->first_value] *= factor;
+            }
+    }
+    const double bytes = total_of(s, STR("comm_size"), 1);
+    if (wish->bytes > 0 && bytes > 0)
+        (void)total_of(s, STR("comm_size"), wish->bytes / bytes);
+}
+
+static halley_status fill(sample_set *s, const sample_wish *wish, halley_error *err)
+{
+    TRY(sample_programs(s, err));
+    TRY(sample_values(s, err));
+    scale_totals(s, wish);
+    TRY(sample_match(s, err));
+    return sample_deps(s, err);
+}
+
+typedef struct ranks {
+    const sample_set *s;
+    halley_trace **traces;
+} ranks;
+
+static halley_status make_rank(void *context, size_t i, uint32_t worker,
+                               halley_error *err)
+{
+    const ranks *r = context;
+    (void)worker;
+    return sample_trace(&r->traces[i], r->s, (uint32_t)i, err);
+}
+
+/* Whether all ranks of a stage are the same: no groups, no peers. */
+static bool ranks_are_equal(const sample_set *s)
+{
+    for (size_t k = 0; k < s->stages.n; k++)
+        for (size_t i = 0; i < s->stages.at[k].nodes.n; i++) {
+            const sample_node *node = &s->stages.at[k].nodes.at[i];
+            const uint32_t type = s->m->ops.at[node->op].type;
+            if (type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV ||
+                (type == HALLEY_NODE_COLL && node->where != MODEL_NONE))
+                return false;
+        }
+    return true;
+}
+
+static halley_status to_traces(halley_trace_set **out, const sample_set *s,
+                               halley_error *err)
+{
+    const uint32_t n = s->outline.n_ranks;
+    const bool equal = ranks_are_equal(s);
+    ranks r = {s, mem_array_zero(n, sizeof *r.traces)};
+    if (!r.traces)
+        return error_nomem(err);
+    halley_status status = HALLEY_OK;
+    if (!equal)
+        status = pool_run(0, n, make_rank, &r, err);
+    for (uint32_t i = 0; equal && status == HALLEY_OK && i < n; i++) {
+        if (i % s->block == 0)
+            status = make_rank(&r, i, 0, err);
+        else
+            r.traces[i] = halley_trace_keep(r.traces[i - 1]);
+    }
+    if (status == HALLEY_OK)
+        status = halley_trace_set_new(out, r.traces, n, err);
+    for (uint32_t i = 0; i < n; i++)
+        if (status != HALLEY_OK)
+            halley_trace_free(r.traces[i]);
+    free(r.traces);
+    return status;
+}
+
+static halley_status passes(bool *out, const halley_trace_set *set, halley_error *err)
+{
+    halley_check_report *report;
+    TRY(halley_trace_check(&report, set, &(halley_check_opts){.max_per_code = 1}, err));
+    *out = report->n[HALLEY_ERROR] == 0;
+    halley_check_report_free(report);
+    return HALLEY_OK;
+}
+
+static bool has_messages(const sample_set *s)
+{
+    for (size_t k = 0; k < s->stages.n; k++)
+        for (size_t i = 0; i < s->stages.at[k].nodes.n; i++) {
+            const uint32_t type = s->m->ops.at[s->stages.at[k].nodes.at[i].op].type;
+            if (type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV)
+                return true;
+        }
+    return s->stages.n > 1;
+}
+
+static void sum_up(halley_synth_summary *out, const sample_set *s)
+{
+    *out = (halley_synth_summary){.n_ranks = s->outline.n_ranks,
+                                  .n_stages = s->outline.n_stages,
+                                  .loose = s->outline.template == MODEL_NONE};
+    for (size_t k = 0; k < s->stages.n; k++) {
+        out->n_nodes += (uint64_t)s->stages.at[k].nodes.n * s->block;
+        out->n_left_out += s->stages.at[k].n_left_out * s->block;
+    }
+}
+
+static halley_status try_make(halley_trace_set **out, sample_set *s, halley_synth *synth,
+                              const halley_synth_opts *opts, bool safe, halley_error *err)
+{
+    sample_wish wish = synth->wish;
+    *s = (sample_set){.m = &synth->m,
+                      .random = rng_seed(opts->seed),
+                      .extrapolate = opts->extrapolate,
+                      .safe = safe};
+    if (opts->n_ranks > 0) {
+        wish.n_ranks = opts->n_ranks;
+        if (conditions_index(&synth->m, "ranks") != MODEL_NONE)
+            conditions_set(&wish.fixed, "ranks", NULL, opts->n_ranks);
+    }
+    wish.extrapolate = opts->extrapolate;
+    TRY(sample_wish_check(&synth->m, &wish, err));
+    TRY(sample_outline_make(&s->outline, &synth->m, &synth->tree, &wish, &s->random,
+                            err));
+    TRY(fill(s, &wish, err));
+    return to_traces(out, s, err);
+}
+
+/* The set and what it was made from, for who wants its groups and conditions. */
+static halley_status make(halley_trace_set **out, sample_set *s, halley_synth *synth,
+                          const halley_synth_opts *opts, halley_error *err)
+{
+    for (int safe = 0; safe < 2; safe++) {
+        bool ok = true;
+        halley_status status = try_make(out, s, synth, opts, safe, err);
+        if (status == HALLEY_OK && (safe || has_messages(s))) {
+            status = passes(&ok, *out, err);
+            if (status != HALLEY_OK || !ok)
+                halley_trace_set_free(*out);
+        }
+        if (status != HALLEY_OK) {
+            sample_set_fini(s);
+            return status;
+        }
+        if (ok)
+            return HALLEY_OK;
+        sample_set_fini(s);
+    }
+    return error_set(err, HALLEY_EINVAL, "the model makes no set that fits together");
+}
+
+halley_status halley_synth_make(halley_trace_set **out, halley_synth *synth,
+                                const halley_synth_opts *opts,
+                                halley_synth_summary *summary, halley_error *err)
+{
+    static const halley_synth_opts defaults;
+    sample_set s = {0};
+    TRY(make(out, &s, synth, opts ? opts : &defaults, err));
+    if (summary)
+        sum_up(summary, &s);
+    sample_set_fini(&s);
+    return HALLEY_OK;
+}
+
+/* The groups that the stages use: id, then members. */
+static uint32_t write_groups(file_output *to, const sample_set *s)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < s->kinds.n; i++) {
+        const sample_kind *k = &s->kinds.at[i];
+        bool again = k->size < 2 || k->size >= s->outline.n_ranks;
+        for (size_t j = 0; j < i && !again; j++)
+            again = s->kinds.at[j].first_id == k->first_id;
+        for (uint32_t g = 0; !again && g < s->outline.n_ranks / k->size; g++) {
+            const uint32_t first = g / k->stride * k->stride * k->size + g % k->stride;
+            if (to)
+                file_output_printf(to, "%s\n  \"%u\": [", n > 0 ? "," : "",
+                                   k->first_id + g);
+            for (uint32_t r = 0; to && r < k->size; r++)
+                file_output_printf(to, "%s%u", r > 0 ? ", " : "", first + r * k->stride);
+            if (to)
+                file_output_printf(to, "]");
+            n++;
+        }
+    }
+    return n;
+}
+
+static halley_status save_groups(const char *prefix, const sample_set *s,
+                                 halley_error *err)
+{
+    strbuf path = {0};
+    file_output *to;
+    strbuf_printf(&path, "%s.comm_group.json", prefix);
+    halley_status status =
+        path.failed ? error_nomem(err) : file_output_open(&to, path.at, err);
+    if (status == HALLEY_OK) {
+        file_output_printf(to, "{");
+        (void)write_groups(to, s);
+        file_output_printf(to, "\n}\n");
+        status = file_output_commit(to, err);
+    }
+    strbuf_fini(&path);
+    return status;
+}
+
+static halley_status save_conditions(const char *prefix, const sample_set *s,
+                                     halley_error *err)
+{
+    strbuf text = {0}, path = {0};
+    file_output *to;
+    strbuf_printf(&path, "%s.conditions.json", prefix);
+    const conditions *c = &s->outline.conditions;
+    for (uint32_t i = 0; i < c->n; i++) {
+        strbuf_add(&text, i > 0 ? STR(",\n  ") : STR("{\n  "));
+        strbuf_json(&text, str_from(c->at[i].name));
+        strbuf_add(&text, STR(": "));
+        if (c->at[i].text[0])
+            strbuf_json(&text, str_from(c->at[i].text));
+        else
+            strbuf_double(&text, c->at[i].number);
+    }
+    strbuf_add(&text, STR("\n}\n"));
+    halley_status status = path.failed || text.failed
+                               ? error_nomem(err)
+                               : file_output_open(&to, path.at, err);
+    if (status == HALLEY_OK) {
+        file_output_str(to, strbuf_str(&text));
+        status = file_output_commit(to, err);
+    }
+    strbuf_fini(&text);
+    strbuf_fini(&path);
+    return status;
+}
+
+typedef struct saver {
+    const char *prefix;
+    const halley_trace_set *set;
+} saver;
+
+static halley_status save_rank(void *context, size_t i, uint32_t worker,
+                               halley_error *err)
+{
+    const saver *s = context;
+    strbuf path = {0};
+    (void)worker;
+    strbuf_printf(&path, "%s.%zu.et", s->prefix, i);
+    const halley_status status =
+        path.failed ? error_nomem(err)
+                    : halley_trace_save_et(halley_trace_set_get(s->set, (uint32_t)i),
+                                           path.at, err);
+    strbuf_fini(&path);
+    return status;
+}
+
+halley_status halley_synth_save(const char *prefix, halley_synth *synth,
+                                const halley_synth_opts *opts,
+                                halley_synth_summary *summary, halley_error *err)
+{
+    static const halley_synth_opts defaults;
+    sample_set s = {0};
+    halley_trace_set *set = NULL;
+    TRY(make(&set, &s, synth, opts ? opts : &defaults, err));
+    saver job = {prefix, set};
+    halley_status status = pool_run(0, halley_trace_set_count(set), save_rank, &job, err);
+    const uint32_t n_groups = write_groups(NULL, &s);
+    if (status == HALLEY_OK && n_groups > 0)
+        status = save_groups(prefix, &s, err);
+    if (status == HALLEY_OK && s.outline.conditions.n > 0)
+        status = save_conditions(prefix, &s, err);
+    if (summary) {
+        sum_up(summary, &s);
+        summary->n_groups = n_groups;
+    }
+    halley_trace_set_free(set);
+    sample_set_fini(&s);
+    return status;
+}

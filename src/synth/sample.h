@@ -1,0 +1,99 @@
+/* synth/sample.h - new sets from a model: conditions, programs, values, ranks. */
+#ifndef SYNTH_SAMPLE_H
+#define SYNTH_SAMPLE_H
+
+#include "base/rng.h"
+#include "synth/conditions.h"
+#include "synth/program.h"
+
+/* What the user fixes, and what was chosen in the end. */
+typedef struct sample_wish {
+    conditions fixed;
+    uint32_t n_ranks;      /* 0 = as it comes */
+    double compute, bytes; /* over all ranks; 0 = as they come */
+    bool extrapolate;
+} sample_wish;
+
+/* How the conditions hang together: a tree, by mutual information. */
+typedef struct sample_tree {
+    uint32_t order[MODEL_CONDITIONS], parent[MODEL_CONDITIONS];
+    bool decides[MODEL_CONDITIONS]; /* its value tells templates apart */
+} sample_tree;
+void sample_tree_make(sample_tree *t, const synth_model *m);
+
+/* Refuse what was never seen: EINVAL and what was. */
+halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
+                                halley_error *err);
+
+/* A set in outline. `template` MODEL_NONE: from the context model, all ranks alike. */
+typedef struct sample_outline {
+    conditions conditions;
+    uint32_t template, n_ranks, n_stages;
+} sample_outline;
+halley_status sample_outline_make(sample_outline *out, const synth_model *m,
+                                  const sample_tree *tree, const sample_wish *wish,
+                                  rng *random, halley_error *err);
+
+/* A number of whole sets under these conditions (FIELD_RANKS and so on), and the spread
+ * of its logarithm. */
+double sample_set_value(const synth_model *m, const conditions *c, uint32_t field,
+                        double *spread);
+/* Which skeleton a stage has; iterations of its loops; nodes of a rank (loops expanded).
+ */
+uint32_t sample_part(const synth_model *m, uint32_t template, uint32_t stage,
+                     uint32_t n_stages);
+bool sample_counts(uint32_t *counts, const synth_model *m, const model_skeleton *s,
+                   const law_point *p, uint32_t stage, uint32_t n_stages);
+double sample_length(const synth_model *m, const model_skeleton *s,
+                     const uint32_t *counts);
+enum { SAMPLE_MAX_LOOPS = 4096 };
+
+/* A node of a stage. */
+typedef struct sample_node {
+    uint32_t token, op;
+    uint32_t first_value;               /* in values: one a field */
+    uint32_t first_dep, n_data, n_deps; /* in deps: data, then control */
+    /* collectives: kind of group, MODEL_NONE = all; messages: distance in ranks, upwards
+     */
+    uint32_t where;
+    uint32_t tag;
+} sample_node;
+
+typedef struct sample_stage {
+    ARRAY(sample_node) nodes;
+    ARRAY(double) values;
+    synth_u32s deps;
+    uint64_t n_left_out; /* messages and collectives without partners */
+} sample_stage;
+
+/* Groups of `size` ranks at distance `stride`. */
+typedef struct sample_kind {
+    uint32_t size, stride;
+    uint32_t first_id; /* of its groups, which count from 1 */
+} sample_kind;
+
+typedef struct sample_set {
+    const synth_model *m;
+    sample_outline outline;
+    uint32_t block; /* ranks of a stage */
+    ARRAY(sample_stage) stages;
+    ARRAY(sample_kind) kinds;
+    rng random;
+    bool extrapolate, safe; /* safe: no messages, collectives within stages only */
+    uint32_t max_nodes;     /* of a rank; 0 = 50 million */
+} sample_set;
+void sample_set_fini(sample_set *s);
+
+/* The programs of the stages, as tokens. */
+halley_status sample_programs(sample_set *s, halley_error *err);
+/* Their numbers. */
+halley_status sample_values(sample_set *s, halley_error *err);
+/* Leave out what has no partner, number groups and tags. */
+halley_status sample_match(sample_set *s, halley_error *err);
+/* Dependencies. */
+halley_status sample_deps(sample_set *s, halley_error *err);
+/* One rank as a trace. */
+halley_status sample_trace(halley_trace **out, const sample_set *s, uint32_t rank,
+                           halley_error *err);
+
+#endif

@@ -1,0 +1,493 @@
+/*
+ * What a new set is to be: its conditions, its template, its ranks and stages.
+ *
+ * Conditions hang together (wide models have many heads), which a tree of pairs keeps:
+ * each is drawn given the value of the one it shares most information with (Chow and
+ * Liu's tree). What the user fixes is fixed, and of several draws one is taken with the
+ * probability that the fixed values have beside it. The template is the one whose sets
+ * look most like these conditions: strictly in the conditions that tell templates apart,
+ * loosely in others; it must make sense, too: stages as it has them, loops that run, and
+ * about as many nodes as sets of this family with these conditions have.
+ */
+#include "synth/sample.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { N_DRAWS = 48, N_CLOSE = 12 };
+#define PURE 0.98
+
+static uint32_t pair_count(const synth_model *m, uint32_t a, uint32_t b, uint32_t v,
+                           uint32_t w)
+{
+    return m->pairs.at[conditions_pair(a, b, v, w)];
+}
+
+static double information(const synth_model *m, uint32_t a, uint32_t b)
+{
+    double n = 0, sum = 0, of_a[MODEL_VALUES] = {0}, of_b[MODEL_VALUES] = {0};
+    for (uint32_t v = 0; v < MODEL_VALUES; v++)
+        for (uint32_t w = 0; w < MODEL_VALUES; w++) {
+            const double c = pair_count(m, a, b, v, w);
+            n += c;
+            of_a[v] += c;
+            of_b[w] += c;
+        }
+    for (uint32_t v = 0; v < MODEL_VALUES; v++)
+        for (uint32_t w = 0; w < MODEL_VALUES; w++) {
+            const double c = pair_count(m, a, b, v, w);
+            if (c > 0)
+                sum += c / n * log(c * n / (of_a[v] * of_b[w]));
+        }
+    return sum;
+}
+
+/* 1 and more than 1 of a number, each value of a text. */
+static uint32_t kind_of(const model_condition *c, uint32_t value)
+{
+    if (c->is_text || value == MODEL_ABSENT)
+        return value;
+    return c->values[value].number > 1.5 ? 2 : c->values[value].number > 0.5;
+}
+
+static bool decides(const synth_model *m, uint32_t c)
+{
+    double pure = 0, n = 0;
+    const model_condition *of = &m->conditions.at[c];
+    for (size_t i = 0; i < m->templates.n; i++) {
+        uint32_t by_kind[MODEL_VALUES + 3] = {0}, most = 0;
+        for (uint32_t v = 0; v < MODEL_VALUES; v++) {
+            if (v >= of->n_values && v != MODEL_ABSENT)
+                continue;
+            const uint32_t k = kind_of(of, v);
+            by_kind[k] += m->templates.at[i].values[c][v];
+            n += m->templates.at[i].values[c][v];
+            most = by_kind[k] > most ? by_kind[k] : most;
+        }
+        pure += most;
+    }
+    return n > 0 && pure / n > PURE;
+}
+
+void sample_tree_make(sample_tree *t, const synth_model *m)
+{
+    const uint32_t n = (uint32_t)m->conditions.n;
+    double best[MODEL_CONDITIONS];
+    bool in[MODEL_CONDITIONS] = {0};
+    *t = (sample_tree){0};
+    for (uint32_t i = 0; i < n; i++) {
+        best[i] = -1;
+        t->parent[i] = MODEL_NONE;
+        t->decides[i] = decides(m, i);
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t next = MODEL_NONE;
+        for (uint32_t i = 0; i < n; i++)
+            if (!in[i] && (next == MODEL_NONE || best[i] > best[next]))
+                next = i;
+        in[next] = true;
+        t->order[k] = next;
+        for (uint32_t i = 0; i < n; i++) {
+            const double info = in[i] ? -1 : information(m, next, i);
+            if (info > best[i]) {
+                best[i] = info;
+                t->parent[i] = next;
+            }
+        }
+    }
+}
+
+static void list_values(strbuf *to, const synth_model *m, const model_condition *c)
+{
+    if (!c->is_text) {
+        strbuf_double(to, c->low);
+        strbuf_add(to, STR(" to "));
+        strbuf_double(to, c->high);
+        return;
+    }
+    for (uint32_t i = 0; i < c->n_values; i++) {
+        strbuf_add(to, i > 0 ? STR(", ") : STR(""));
+        strbuf_add(to, synth_text(m, c->values[i].text));
+    }
+}
+
+static halley_status refuse(const synth_model *m, const condition *wish, uint32_t id,
+                            halley_error *err)
+{
+    strbuf seen = {0};
+    for (uint32_t i = 0; id == MODEL_NONE && i < m->conditions.n; i++) {
+        strbuf_add(&seen, i > 0 ? STR(", ") : STR(""));
+        strbuf_add(&seen, synth_text(m, m->conditions.at[i].name));
+    }
+    if (id != MODEL_NONE)
+        list_values(&seen, m, &m->conditions.at[id]);
+    halley_status status;
+    if (seen.failed)
+        status = error_nomem(err);
+    else if (id == MODEL_NONE)
+        status = error_set(err, HALLEY_EINVAL,
+                           "the model knows no condition '%s'; it knows %.*s", wish->name,
+                           STR_ARG(strbuf_str(&seen)));
+    else if (wish->text[0])
+        status = error_set(err, HALLEY_EINVAL,
+                           "the model never saw %s=%s, only %.*s; --extrapolate tries",
+                           wish->name, wish->text, STR_ARG(strbuf_str(&seen)));
+    else
+        status = error_set(err, HALLEY_EINVAL,
+                           "the model never saw %s=%g, only %.*s; --extrapolate tries",
+                           wish->name, wish->number, STR_ARG(strbuf_str(&seen)));
+    strbuf_fini(&seen);
+    return status;
+}
+
+halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
+                                halley_error *err)
+{
+    for (uint32_t i = 0; i < wish->fixed.n; i++) {
+        const condition *c = &wish->fixed.at[i];
+        const uint32_t id = conditions_index(m, c->name);
+        if (id == MODEL_NONE)
+            return refuse(m, c, id, err);
+        const model_condition *of = &m->conditions.at[id];
+        const bool is_text = c->text[0] != '\0';
+        if (is_text != (of->is_text != 0))
+            return error_set(err, HALLEY_EINVAL, "%s is %s, not '%s'", c->name,
+                             is_text ? "a number" : "a word",
+                             is_text ? c->text : "a number");
+        const bool seen =
+            is_text ? conditions_value(m, of, c) != MODEL_NONE
+                    : c->number >= of->low * 0.999 && c->number <= of->high * 1.001;
+        if (!seen && !wish->extrapolate)
+            return refuse(m, c, id, err);
+    }
+    return HALLEY_OK;
+}
+
+/* One draw: values by condition, and how likely the fixed ones are beside the others. */
+typedef struct draw {
+    uint32_t value[MODEL_CONDITIONS]; /* MODEL_NONE: none */
+    bool fixed[MODEL_CONDITIONS];
+    double weight;
+} draw;
+
+static double share(const synth_model *m, const sample_tree *t, const draw *d, uint32_t c,
+                    uint32_t v)
+{
+    const uint32_t parent = t->parent[c];
+    const model_condition *of = &m->conditions.at[c];
+    if (v >= of->n_values && v != MODEL_ABSENT)
+        return 0;
+    const double alone =
+        v == MODEL_ABSENT ? m->head.at[0].n_sets - of->n_sets : of->values[v].n_sets;
+    if (parent == MODEL_NONE || d->value[parent] == MODEL_NONE)
+        return alone;
+    return pair_count(m, parent, c, d->value[parent], v) + 1e-6 * alone;
+}
+
+static void draw_one(draw *d, const synth_model *m, const sample_tree *t, rng *random)
+{
+    d->weight = 1;
+    for (uint32_t k = 0; k < m->conditions.n; k++) {
+        const uint32_t c = t->order[k];
+        double sum = 0;
+        for (uint32_t v = 0; v < MODEL_VALUES; v++)
+            sum += share(m, t, d, c, v);
+        if (d->fixed[c]) {
+            if (d->value[c] != MODEL_NONE)
+                d->weight *= share(m, t, d, c, d->value[c]) / sum;
+            continue;
+        }
+        double left = rng_unit(random) * sum;
+        uint32_t v = 0;
+        while (v + 1 < MODEL_VALUES && (left -= share(m, t, d, c, v)) >= 0)
+            v++;
+        d->value[c] = v;
+    }
+}
+
+static void to_conditions(conditions *out, const synth_model *m, const draw *d,
+                          const sample_wish *wish, rng *random)
+{
+    *out = (conditions){0};
+    for (uint32_t i = 0; i < m->conditions.n; i++) {
+        const model_condition *of = &m->conditions.at[i];
+        char name[CONDITION_TEXT], text[CONDITION_TEXT];
+        if (d->fixed[i] || d->value[i] >= MODEL_ABSENT)
+            continue;
+        const model_value *v = &of->values[d->value[i]];
+        snprintf(name, sizeof name, "%.*s", STR_ARG(synth_text(m, of->name)));
+        if (of->is_text)
+            snprintf(text, sizeof text, "%.*s", STR_ARG(synth_text(m, v->text)));
+        const double number =
+            v->square > 0 ? v->number * exp(v->square * rng_normal(random)) : v->number;
+        conditions_set(out, name, of->is_text ? text : NULL, number);
+    }
+    for (uint32_t i = 0; i < wish->fixed.n; i++) {
+        const condition *c = &wish->fixed.at[i];
+        conditions_set(out, c->name, c->text[0] ? c->text : NULL, c->number);
+    }
+}
+
+/* How much the sets of a template look like the draw. */
+static double likeness(const synth_model *m, const sample_tree *tree,
+                       const model_template *t, const draw *d)
+{
+    double score = log(t->n_sets);
+    for (uint32_t c = 0; c < m->conditions.n; c++) {
+        const model_condition *of = &m->conditions.at[c];
+        if (d->value[c] == MODEL_NONE)
+            continue;
+        double same = 0, all = 0;
+        const uint32_t kind = kind_of(of, d->value[c]);
+        for (uint32_t v = 0; v < MODEL_VALUES; v++) {
+            if (v >= of->n_values && v != MODEL_ABSENT)
+                continue;
+            const bool alike =
+                tree->decides[c] ? kind_of(of, v) == kind : v == d->value[c];
+            same += alike * (double)t->values[c][v];
+            all += t->values[c][v];
+        }
+        score += tree->decides[c] ? 2 * log((same + 0.01) / (all + 0.02))
+                                  : 0.25 * log((same + 0.5) / (all + 3));
+    }
+    return score;
+}
+
+uint32_t sample_part(const synth_model *m, uint32_t template, uint32_t stage,
+                     uint32_t n_stages)
+{
+    const model_template *t = &m->templates.at[template];
+    const uint32_t extra = n_stages > t->n ? n_stages - t->n : 0;
+    uint32_t part = stage;
+    if (stage > t->longest)
+        part = stage > t->longest + extra ? stage - extra : t->longest;
+    return m->parts.at[t->first + (part < t->n ? part : t->n - 1)];
+}
+
+bool sample_counts(uint32_t *counts, const synth_model *m, const model_skeleton *s,
+                   const law_point *p, uint32_t stage, uint32_t n_stages)
+{
+    bool fits = true;
+    for (uint32_t i = 0; i < s->n_loops && i < SAMPLE_MAX_LOOPS; i++) {
+        const double n = law_loop_count(&m->loops.at[m->loop_ids.at[s->first_loop + i]],
+                                        p, stage, n_stages);
+        fits = fits && n > 0.5;
+        counts[i] = n < 1 ? 1 : n > 1e6 ? 1000000 : (uint32_t)lround(n);
+    }
+    return fits;
+}
+
+double sample_length(const synth_model *m, const model_skeleton *s,
+                     const uint32_t *counts)
+{
+    double n = 0, times = 1, stack[64];
+    uint32_t loop = 0, depth = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const uint32_t symbol = m->symbols.at[s->first + i];
+        if (symbol == SYMBOL_OPEN) {
+            if (depth < 64)
+                stack[depth] = times;
+            depth++;
+            times *= loop < SAMPLE_MAX_LOOPS ? counts[loop] : 1;
+            loop++;
+        } else if (symbol == SYMBOL_CLOSE) {
+            if (--depth < 64)
+                times = stack[depth];
+        } else
+            n += times;
+    }
+    return n;
+}
+
+enum { ENOUGH = 30 }; /* sets for a family's own law */
+
+/* The law of sets for a number: the family's if it is known well enough; or NULL. */
+static const model_law *set_law(const synth_model *m, const conditions *c, uint32_t field)
+{
+    const uint32_t own =
+        map64_find(&m->law_of, synth_set_law_key(conditions_family(c), field));
+    if (own != HASH_NONE && m->laws.at[own].n_sets >= ENOUGH)
+        return &m->laws.at[own];
+    const uint32_t any = map64_find(&m->law_of, synth_set_law_key(0, field));
+    return any != HASH_NONE   ? &m->laws.at[any]
+           : own != HASH_NONE ? &m->laws.at[own]
+                              : NULL;
+}
+
+double sample_set_value(const synth_model *m, const conditions *c, uint32_t field,
+                        double *spread)
+{
+    law_point p;
+    const model_law *law = set_law(m, c, field);
+    conditions_set_point(&p, m, c);
+    *spread = law ? law->spread : 0;
+    return law ? exp(fmin(law_log(law->coefficient, &p), 20)) : 1;
+}
+
+/* The number of `of` that is nearest and divides it. */
+static uint32_t nearest_divisor(uint32_t of, double wanted)
+{
+    uint32_t best = 1;
+    for (uint32_t i = 1; i <= of; i++)
+        if (of % i == 0 && fabs(log(i / wanted)) < fabs(log(best / wanted)))
+            best = i;
+    return best;
+}
+
+/* Copies of the model fill the ranks asked for, unless the user says how many. */
+static void fill_ranks(sample_outline *o, const sample_wish *wish, double ranks)
+{
+    conditions fixed = wish->fixed;
+    condition *dp = conditions_find(&o->conditions, "dp");
+    if (!dp || conditions_find(&fixed, "dp"))
+        return;
+    const double n = round(dp->number * wish->n_ranks / ranks);
+    if (n >= 1 && fabs(n * ranks / dp->number - wish->n_ranks) < 0.5)
+        dp->number = n;
+}
+
+/* Ranks and stages under a template, and how far it is from making sense. */
+static double strain(sample_outline *o, const synth_model *m, const sample_wish *wish)
+{
+    const model_template *t = &m->templates.at[o->template];
+    double unused, spread, bad = 0;
+    const condition *drawn = conditions_find(&o->conditions, "ranks");
+    double ranks = drawn ? round(drawn->number)
+                         : sample_set_value(m, &o->conditions, FIELD_RANKS, &unused);
+    if (wish->n_ranks > 0) {
+        ranks = sample_set_value(m, &o->conditions, FIELD_RANKS, &unused);
+        fill_ranks(o, wish, ranks);
+        ranks = sample_set_value(m, &o->conditions, FIELD_RANKS, &unused);
+    }
+    const double stages = sample_set_value(m, &o->conditions, FIELD_STAGES, &unused);
+    ranks = ranks < 1 ? 1 : ranks > 1e6 ? 1e6 : ranks;
+    if (wish->n_ranks > 0) {
+        bad += 20 * fabs(log(wish->n_ranks / ranks));
+        ranks = wish->n_ranks;
+    }
+    o->n_ranks = (uint32_t)lround(ranks);
+    if (wish->n_ranks == 0 && stages > 1)
+        o->n_ranks =
+            (uint32_t)lround(stages) * (uint32_t)fmax(1, round(ranks / round(stages)));
+    o->n_stages = nearest_divisor(o->n_ranks, stages < 1 ? 1 : stages);
+    bad += 10 * fabs(log(o->n_stages / fmax(1, round(stages))));
+    if (o->n_stages < t->n)
+        bad += 30;
+    if (t->most == 1 && o->n_stages > t->n)
+        bad += 30;
+    uint32_t counts[SAMPLE_MAX_LOOPS];
+    double nodes = 0;
+    for (uint32_t k = 0; k < o->n_stages && o->n_stages <= 256; k++) {
+        const model_skeleton *s =
+            &m->skeletons.at[sample_part(m, o->template, k, o->n_stages)];
+        law_point at;
+        conditions_point(&at, m, &o->conditions, k, o->n_stages);
+        bad += sample_counts(counts, m, s, &at, k, o->n_stages) ? 0 : 15;
+        nodes += sample_length(m, s, counts) / o->n_stages;
+    }
+    const double usual = sample_set_value(m, &o->conditions, FIELD_NODES, &spread);
+    const double off = nodes > 0 ? log(nodes / usual) / (0.1 + spread) : 0;
+    return bad + fmin(0.5 * off * off, 20);
+}
+
+/* The best templates of a draw by likeness. */
+static uint32_t closest(uint32_t *out, double *scores, const synth_model *m,
+                        const sample_tree *tree, const draw *d)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->templates.n; i++) {
+        const double score = likeness(m, tree, &m->templates.at[i], d);
+        uint32_t at = n;
+        while (at > 0 && scores[at - 1] < score)
+            at--;
+        if (at == N_CLOSE)
+            continue;
+        n += n < N_CLOSE;
+        for (uint32_t k = n - 1; k > at; k--) {
+            scores[k] = scores[k - 1];
+            out[k] = out[k - 1];
+        }
+        scores[at] = score;
+        out[at] = i;
+    }
+    return n;
+}
+
+static void start_draw(draw *d, const synth_model *m, const sample_wish *wish)
+{
+    for (uint32_t i = 0; i < MODEL_CONDITIONS; i++)
+        d->value[i] = MODEL_NONE;
+    memset(d->fixed, 0, sizeof d->fixed);
+    for (uint32_t i = 0; i < wish->fixed.n; i++) {
+        const uint32_t id = conditions_index(m, wish->fixed.at[i].name);
+        if (id == MODEL_NONE)
+            continue;
+        d->fixed[id] = true;
+        d->value[id] = conditions_value(m, &m->conditions.at[id], &wish->fixed.at[i]);
+    }
+    /* Ranks follow from the other conditions unless the model has no others. */
+    const uint32_t ranks = conditions_index(m, "ranks");
+    if (ranks != MODEL_NONE && m->head.at[0].n_bare == 0)
+        d->fixed[ranks] = true;
+}
+
+static halley_status without_template(sample_outline *out, const synth_model *m,
+                                      const sample_wish *wish, const conditions *c)
+{
+    conditions all = *c;
+    const condition *ranks = conditions_find(&all, "ranks");
+    *out = (sample_outline){.conditions = *c, .template = MODEL_NONE, .n_stages = 1};
+    double unused;
+    const double n = ranks ? ranks->number : sample_set_value(m, c, FIELD_RANKS, &unused);
+    out->n_ranks = wish->n_ranks > 0 ? wish->n_ranks : (uint32_t)fmax(1, fmin(n, 1e6));
+    return HALLEY_OK;
+}
+
+halley_status sample_outline_make(sample_outline *out, const synth_model *m,
+                                  const sample_tree *tree, const sample_wish *wish,
+                                  rng *random, halley_error *err)
+{
+    double best = -INFINITY;
+    conditions drawn = {0};
+    const uint32_t n_draws = wish->fixed.n > 0 || wish->n_ranks > 0 ? N_DRAWS : 1;
+    bool found = false;
+    (void)err;
+    /* Sets that no template stands for come from the context model, in their share. */
+    uint32_t covered = 0;
+    for (size_t i = 0; i < m->templates.n; i++)
+        covered += m->templates.at[i].n_sets;
+    const bool loose =
+        m->templates.n == 0 ||
+        (wish->fixed.n == 0 && m->contexts.n > 0 && 2 * covered < m->head.at[0].n_sets &&
+         rng_unit(random) * m->head.at[0].n_sets > covered);
+    for (uint32_t k = 0; k < n_draws; k++) {
+        draw d;
+        uint32_t near[N_CLOSE];
+        double scores[N_CLOSE];
+        start_draw(&d, m, wish);
+        draw_one(&d, m, tree, random);
+        to_conditions(&drawn, m, &d, wish, random);
+        if (loose)
+            break;
+        const uint32_t n = closest(near, scores, m, tree, &d);
+        /* Gumbel noise: the largest sum is a draw in proportion to the weights. */
+        const double luck = log(d.weight + 1e-300) - log(-log(rng_unit(random) + 1e-12));
+        for (uint32_t i = 0; i < n; i++) {
+            sample_outline o = {.conditions = drawn, .template = near[i]};
+            const double bad = strain(&o, m, wish);
+            const double score =
+                luck + scores[i] - bad - 0.3 * log(-log(rng_unit(random) + 1e-12));
+            if (score <= best)
+                continue;
+            best = score;
+            *out = o;
+            found = true;
+        }
+    }
+    if (!found)
+        return without_template(out, m, wish, &drawn);
+    if (out->n_ranks > 0)
+        conditions_set(&out->conditions, "ranks", NULL, out->n_ranks);
+    return HALLEY_OK;
+}

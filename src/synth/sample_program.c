@@ -1,0 +1,155 @@
+/*
+ * Programs of new sets: skeletons with their loops run as often as the laws say, or, for
+ * sets that no template stands for, tokens drawn one by one, each given as many operators
+ * before it as enough sets had.
+ */
+#include "synth/sample.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_NODES = 50000000, MAX_DEPTH = 256 };
+
+void sample_set_fini(sample_set *s)
+{
+    for (size_t i = 0; i < s->stages.n; i++) {
+        array_fini(&s->stages.at[i].nodes);
+        array_fini(&s->stages.at[i].values);
+        array_fini(&s->stages.at[i].deps);
+    }
+    array_fini(&s->stages);
+    array_fini(&s->kinds);
+}
+
+static uint32_t limit_of(const sample_set *s)
+{
+    return s->max_nodes > 0 ? s->max_nodes : MAX_NODES;
+}
+
+static halley_status too_many(const sample_set *s, halley_error *err)
+{
+    return error_set(err, HALLEY_ELIMIT, "a rank would have more than %u nodes",
+                     limit_of(s));
+}
+
+static bool add_node(sample_set *s, sample_stage *stage, uint32_t token)
+{
+    return array_push(&stage->nodes, (sample_node){.token = token,
+                                                   .op = s->m->tokens.at[token].op,
+                                                   .where = MODEL_NONE});
+}
+
+typedef struct loop_at {
+    uint32_t first, left; /* symbol after the bracket; iterations to go */
+    uint32_t loop;        /* number of the first loop within */
+} loop_at;
+
+static halley_status expand(sample_set *s, sample_stage *stage, const model_skeleton *k,
+                            const uint32_t *counts, halley_error *err)
+{
+    const synth_model *m = s->m;
+    loop_at stack[MAX_DEPTH];
+    uint32_t depth = 0, loop = 0;
+    for (uint32_t i = 0; i < k->n; i++) {
+        const uint32_t symbol = m->symbols.at[k->first + i];
+        if (symbol == SYMBOL_OPEN) {
+            if (depth == MAX_DEPTH || loop >= SAMPLE_MAX_LOOPS)
+                return error_set(err, HALLEY_ELIMIT, "loops nest too deeply");
+            stack[depth++] = (loop_at){i, counts[loop], loop + 1};
+            loop++;
+        } else if (symbol == SYMBOL_CLOSE) {
+            loop_at *top = &stack[depth - 1];
+            if (--top->left > 0) {
+                i = top->first;
+                loop = top->loop;
+            } else
+                depth--;
+        } else if (!add_node(s, stage, symbol))
+            return error_nomem(err);
+        else if (stage->nodes.n > limit_of(s))
+            return too_many(s, err);
+    }
+    return HALLEY_OK;
+}
+
+static halley_status from_template(sample_set *s, uint32_t stage, halley_error *err)
+{
+    const synth_model *m = s->m;
+    const sample_outline *o = &s->outline;
+    uint32_t counts[SAMPLE_MAX_LOOPS];
+    law_point p;
+    const model_skeleton *k =
+        &m->skeletons.at[sample_part(m, o->template, stage, o->n_stages)];
+    conditions_point(&p, m, &o->conditions, stage, o->n_stages);
+    (void)sample_counts(counts, m, k, &p, stage, o->n_stages);
+    if (sample_length(m, k, counts) > limit_of(s))
+        return too_many(s, err);
+    return expand(s, &s->stages.at[stage], k, counts, err);
+}
+
+/* What follows the operators so far. */
+static uint32_t draw_next(sample_set *s, const synth_u64s *ops)
+{
+    const synth_model *m = s->m;
+    for (uint32_t k = 0; k < MODEL_ORDERS; k++) {
+        const uint32_t id = map64_find(
+            &m->context_of, synth_context_key(ops->at, ops->n, synth_orders[k]));
+        if (id == HASH_NONE)
+            continue;
+        double sum = 0;
+        for (uint32_t n = m->contexts.at[id].first; n != MODEL_NONE;
+             n = m->next.at[n].more)
+            sum += m->next.at[n].n;
+        double left = rng_unit(&s->random) * sum;
+        for (uint32_t n = m->contexts.at[id].first; n != MODEL_NONE;
+             n = m->next.at[n].more) {
+            left -= m->next.at[n].n;
+            if (left < 0)
+                return m->next.at[n].symbol;
+        }
+    }
+    return SYMBOL_END;
+}
+
+static halley_status from_contexts(sample_set *s, halley_error *err)
+{
+    const synth_model *m = s->m;
+    double spread;
+    double most = sample_set_value(m, &s->outline.conditions, FIELD_NODES, &spread);
+    most *= exp(spread * rng_normal(&s->random));
+    synth_u64s ops = {0};
+    bool ok = true;
+    for (double i = 0; ok && i < most && i < limit_of(s); i++) {
+        const uint32_t symbol = draw_next(s, &ops);
+        if (symbol == SYMBOL_END && i == 0)
+            break;
+        if (symbol == SYMBOL_END) { /* begin again until it is long enough */
+            if (i > 0.8 * most)
+                break;
+            ops.n = 0;
+            continue;
+        }
+        ok = add_node(s, &s->stages.at[0], symbol) &&
+             array_push(&ops, m->ops.at[m->tokens.at[symbol].op].key);
+    }
+    array_fini(&ops);
+    if (ok && s->stages.at[0].nodes.n == 0)
+        return error_set(err, HALLEY_EINVAL,
+                         "the model has nothing to begin a trace with");
+    return ok ? HALLEY_OK : error_nomem(err);
+}
+
+halley_status sample_programs(sample_set *s, halley_error *err)
+{
+    const uint32_t n = s->outline.n_stages;
+    s->block = s->outline.n_ranks / n;
+    if (!array_reserve(&s->stages, n))
+        return error_nomem(err);
+    memset(s->stages.at, 0, n * sizeof *s->stages.at);
+    s->stages.n = n;
+    if (s->outline.template == MODEL_NONE)
+        return from_contexts(s, err);
+    for (uint32_t k = 0; k < n; k++)
+        TRY(from_template(s, k, err));
+    return HALLEY_OK;
+}

@@ -1,0 +1,57 @@
+# halley trace learn: what many traces have in common, as a model.
+
+## what enough sets have in common is learned
+$ for l in 4 6 8 10 12; do halley trace gen transformer -n 4 --tp 2 --layers $l -o s$l > /dev/null; done
+$ halley trace learn . -o m.hsm --csv
+> model,sets,skipped,traces,nodes,operators,templates,covered_sets,laws,held_out,held_out_mix_tv,held_out_sizes_ks,held_out_durations_ks
+> m.hsm,5,0,20,{*},6,1,5,{*},0,,,
+$ ls m.hsm*
+> m.hsm
+
+## what too few sets have is in no model: one trace is not enough
+$ halley trace gen transformer -n 4 --tp 2 -o s > /dev/null
+$ halley trace learn s -o m.hsm
+! halley: nothing occurs in 5 of the 1 sets of traces: give more, or a smaller --min-support
+? 1
+$ halley trace learn s -o m.hsm --min-support 1 --csv | cut -d, -f 2
+> sets
+> 1
+
+## a corpus without traces is no corpus
+$ mkdir empty; echo hello > empty/notes.txt
+$ halley trace learn empty -o m.hsm
+! halley: no traces there: give .et files, prefixes or folders of them
+? 1
+$ halley trace learn missing -o m.hsm
+! halley: all 1 sets of traces fail the check, the first: missing{*}
+? 1
+
+## sets that fail the check are skipped and counted, or refused
+$ for l in 1 2 3 4 5; do halley trace gen all-reduce -n 2 --repeat 8 --size $l'MB' -o s$l > /dev/null; done
+$ halley trace gen pipeline -n 2 -o odd > /dev/null; cp odd.0.et odd.1.et
+$ halley trace learn . -o m.hsm --csv | cut -d, -f 2,3
+> sets,skipped
+> 5,1
+! halley: skipped 1 of 6 sets that fail the check, the first: {*}
+$ halley trace learn . -o m.hsm --strict
+! halley: {*}
+? 1
+
+## the same corpus gives the same model
+$ for l in 4 6 8 10 12; do halley trace gen transformer -n 4 --tp 2 --layers $l -o s$l > /dev/null; done
+$ halley trace learn . -o a.hsm > /dev/null; halley trace learn . -o b.hsm > /dev/null; cmp a.hsm b.hsm
+
+## names that too few sets have are not in the model
+$ for l in 4 6 8 10 12; do halley trace gen all-reduce -n 2 --repeat $l -o s$l > /dev/null; done
+$ halley trace gen transformer -n 2 --tp 2 -o secret > /dev/null
+$ halley trace learn . -o m.hsm > /dev/null
+$ grep -c ALL_REDUCE m.hsm; grep -c ATTENTION m.hsm
+> 1
+> 0
+? 1
+
+## the model must be named
+$ halley trace learn x
+! halley: where to? -o names the model to write
+! see 'halley trace learn --help'
+? 2

@@ -1,0 +1,72 @@
+# halley trace synth: new traces from a model.
+
+## sets made from a model pass the check and have groups that fit
+$ for l in 4 6 8 10 12; do halley trace gen transformer -n 8 --tp 2 --pp 2 --layers $l -o s$l > /dev/null; done
+$ halley trace learn . -o m.hsm > /dev/null
+$ halley trace synth m.hsm -o new -n 3 --seed 5 --csv
+> prefix,ranks,stages,nodes,groups,left_out,from
+> new/synth-0,8,2,{*},8,0,template
+> new/synth-1,8,2,{*},8,0,template
+> new/synth-2,8,2,{*},8,0,template
+$ for i in 0 1 2; do halley trace check new/synth-$i; done
+> new/synth-0: 8 ranks, 0 errors, 0 warnings, 8 notes (--notes lists them)
+> new/synth-1: 8 ranks, 0 errors, 0 warnings, 8 notes (--notes lists them)
+> new/synth-2: 8 ranks, 0 errors, 0 warnings, 8 notes (--notes lists them)
+
+## the same seed gives the same bytes, another one others
+$ for l in 4 6 8 10 12; do halley trace gen transformer -n 4 --tp 2 --layers $l -o s$l > /dev/null; done
+$ halley trace learn . -o m.hsm > /dev/null
+$ for f in a b; do halley trace synth m.hsm -o $f -n 4 > /dev/null; done; diff -r a b
+$ halley trace synth m.hsm -o c -n 4 --seed 1 > /dev/null; diff -rq a c | wc -l | grep -c '^0'
+> 0
+? 1
+
+## conditions beside a set can be asked for, within what was seen
+$ for l in 4 6 8 10 12; do halley trace gen transformer -n 4 --tp 2 --layers $l -o s$l > /dev/null; echo '{"family": "toy", "layers": '$l'}' > s$l.conditions.json; done
+$ halley trace learn . -o m.hsm > /dev/null
+$ halley trace synth m.hsm --conditions --csv
+> condition,low,high,values,sets
+> family,,,1,5
+> layers,4,16,1,5
+> ranks,4,4,1,5
+$ halley trace info s8 --json | grep '"nodes"' | head -1
+>   "nodes": 1056,
+$ halley trace synth m.hsm -o new --like layers=8 --csv | cut -d, -f 2-4
+> ranks,stages,nodes
+> 4,1,1056
+$ halley trace synth m.hsm -o far --like layers=1000
+! halley: the model never saw layers=1000, only 4 to 16; --extrapolate tries
+? 1
+$ halley trace synth m.hsm -o far --like family=bert
+! halley: the model never saw family=bert, only toy; --extrapolate tries
+? 1
+$ halley trace synth m.hsm -o far --like width=3
+! halley: the model knows no condition 'width'; it knows family, layers, ranks
+? 1
+$ halley trace synth m.hsm -o far --like layers
+! halley: a condition is NAME=VALUE, such as layers=12, not 'layers'
+? 1
+
+## what is no model, or no longer the one that was written, is refused
+$ for l in 4 6 8 10 12; do halley trace gen all-reduce -n 2 --repeat $l -o s$l > /dev/null; done
+$ halley trace learn . -o m.hsm > /dev/null
+$ head -c 5000 m.hsm > cut.hsm; halley trace synth cut.hsm -o new
+! halley: cut.hsm: the model is cut off
+? 1
+$ cp m.hsm old.hsm; printf '\007' | dd of=old.hsm bs=1 seek=8 conv=notrunc 2> /dev/null; halley trace synth old.hsm -o new
+! halley: old.hsm: a model of version 7, this program reads version 1: learn it again
+? 1
+$ cp m.hsm bad.hsm; printf 'X' | dd of=bad.hsm bs=1 seek=60 conv=notrunc 2> /dev/null; halley trace synth bad.hsm -o new
+! halley: bad.hsm: the model {*}
+? 1
+$ halley trace synth s4.0.et -o new
+! halley: s4.0.et: not a model of 'halley trace learn'
+? 1
+
+## nothing is mixed with what is there
+$ for l in 4 6 8 10 12; do halley trace gen all-reduce -n 2 --repeat $l -o s$l > /dev/null; done
+$ halley trace learn . -o m.hsm > /dev/null
+$ mkdir full; touch full/x
+$ halley trace synth m.hsm -o full
+! halley: full: the folder is not empty: name another, or remove what is in it
+? 1

@@ -1,0 +1,258 @@
+/* What is learned of traces, and what is made of it. */
+#include "alloc_fail.h"
+#include "halley/learn.h"
+#include "halley/trace_check.h"
+#include "halley/trace_gen.h"
+#include "synth/law.h"
+#include "synth/program.h"
+#include "unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[64];
+
+static const char *in_folder(const char *name)
+{
+    static char path[4][256];
+    static int next;
+    char *to = path[next++ % 4];
+    snprintf(to, sizeof path[0], "%s/%s", folder, name);
+    return to;
+}
+
+/* Sets of the transformer pattern, one for each number of layers. */
+static void make_corpus(const char *name, uint32_t n_sets)
+{
+    for (uint32_t i = 0; i < n_sets; i++) {
+        char prefix[128], layers[16], file[160];
+        halley_gen *gen = NULL;
+        snprintf(prefix, sizeof prefix, "%s/%s-%u", folder, name, i);
+        snprintf(layers, sizeof layers, "%u", 4 + 2 * i);
+        assert_int_equal(halley_gen_new(&gen, "transformer", 4, NULL), HALLEY_OK);
+        assert_int_equal(halley_gen_set(gen, "pp", "2", NULL), HALLEY_OK);
+        assert_int_equal(halley_gen_set(gen, "layers", layers, NULL), HALLEY_OK);
+        assert_int_equal(halley_gen_save(gen, prefix, NULL, NULL), HALLEY_OK);
+        halley_gen_free(gen);
+        snprintf(file, sizeof file, "%s.conditions.json", prefix);
+        FILE *to = fopen(file, "w");
+        assert_non_null(to);
+        fprintf(to, "{\"family\": \"toy\", \"layers\": %s}\n", layers);
+        fclose(to);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/halley-learn-XXXXXX");
+    if (!mkdtemp(folder))
+        return -1;
+    make_corpus("toy", 8);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
+}
+
+static void repeats_become_nested_loops(void **state)
+{
+    (void)state;
+    /* start (a b b b)x3 end */
+    const uint32_t tokens[] = {9, 1, 2, 2, 2, 1, 2, 2, 2, 1, 2, 2, 2, 8};
+    const uint32_t expected[] = {
+        9, SYMBOL_OPEN, 1, SYMBOL_OPEN, 2, SYMBOL_CLOSE, SYMBOL_CLOSE, 8};
+    synth_model m;
+    synth_folded f = {0};
+    assert_int_equal(synth_model_init(&m, NULL), HALLEY_OK);
+    assert_int_equal(synth_fold(&f, &m, tokens, 14, 1, NULL), HALLEY_OK);
+    assert_int_equal(f.symbols.n, 8);
+    assert_memory_equal(f.symbols.at, expected, sizeof expected);
+    assert_int_equal(f.counts.n, 2);
+    assert_int_equal(f.counts.at[0], 3);
+    assert_int_equal(f.counts.at[1], 3);
+    synth_folded_fini(&f);
+    synth_model_fini(&m);
+}
+
+static void a_body_known_from_other_sets_is_a_loop_also_where_it_runs_once(void **state)
+{
+    (void)state;
+    const uint32_t twice[] = {9, 1, 2, 3, 1, 2, 3, 8}, once[] = {9, 1, 2, 3, 8};
+    synth_model m;
+    synth_folded f = {0};
+    assert_int_equal(synth_model_init(&m, NULL), HALLEY_OK);
+    for (uint32_t set = 1; set <= 2; set++)
+        assert_int_equal(synth_fold(&f, &m, twice, 8, set, NULL), HALLEY_OK);
+    assert_int_equal(synth_fold(&f, &m, once, 5, 3, NULL), HALLEY_OK);
+    assert_int_equal(f.counts.n, 1);
+    assert_int_equal(f.counts.at[0], 1);
+    assert_int_equal(f.symbols.n, 7);
+    synth_folded_fini(&f);
+    synth_model_fini(&m);
+}
+
+static void a_law_finds_the_powers_of_a_product(void **state)
+{
+    (void)state;
+    static model_sum sum;
+    model_law law = {0};
+    for (uint32_t i = 1; i <= 60; i++) {
+        law_point p = {0};
+        const double a = i % 7 + 1, b = i % 5 + 1, c = i % 3 + 1;
+        law_point_add(&p, FEATURE_ONE, 1);
+        law_point_add(&p, FEATURE_CONDITIONS, log(a));
+        law_point_add(&p, FEATURE_CONDITIONS + 1, log(b));
+        law_point_add(&p, FEATURE_CONDITIONS + 2, log(c));
+        law_sum_add(&sum, &p, log(24 * a * a / b));
+    }
+    law_fit(&law, &sum);
+    assert_true(fabs(law.coefficient[FEATURE_ONE] - log(24)) < 1e-6);
+    assert_true(fabs(law.coefficient[FEATURE_CONDITIONS] - 2) < 1e-6);
+    assert_true(fabs(law.coefficient[FEATURE_CONDITIONS + 1] + 1) < 1e-6);
+    assert_true(fabs(law.coefficient[FEATURE_CONDITIONS + 2]) < 1e-6);
+    assert_true(law.spread == 0);
+}
+
+static void a_loop_that_runs_as_often_as_stages_follow_is_understood(void **state)
+{
+    (void)state;
+    static model_loop_sum sum;
+    model_loop loop = {0};
+    for (uint32_t stages = 2; stages < 9; stages++)
+        for (uint32_t stage = 0; stage + 1 < stages; stage++) {
+            law_point p = {0};
+            law_point_add(&p, FEATURE_ONE, 1);
+            law_point_add(&p, FEATURE_CONDITIONS, log(stages));
+            law_loop_add(&sum, &p, stages - 1 - stage, stage, stages);
+        }
+    law_loop_fit(&loop, &sum);
+    law_point p = {0};
+    law_point_add(&p, FEATURE_ONE, 1);
+    law_point_add(&p, FEATURE_CONDITIONS, log(20));
+    assert_true(fabs(law_loop_count(&loop, &p, 3, 20) - 16) < 1e-6);
+}
+
+static halley_status learn(const char *model, const halley_learn_opts *opts,
+                           halley_learn_report *report, halley_error *err)
+{
+    const char *from = folder;
+    return halley_learn(model, &from, 1, opts, report, err);
+}
+
+static bool stop_after_three(void *context, uint64_t done, uint64_t total)
+{
+    (void)context;
+    (void)total;
+    return done != 3;
+}
+
+static void same_bytes(const char *a, const char *b)
+{
+    char command[300];
+    snprintf(command, sizeof command, "cmp %s %s", a, b);
+    assert_int_equal(system(command), 0);
+}
+
+static void a_run_that_was_stopped_ends_with_the_same_model(void **state)
+{
+    (void)state;
+    halley_learn_report report;
+    halley_error err = {0};
+    const char *whole = in_folder("whole.hsm"), *parts = in_folder("parts.hsm");
+    const halley_learn_opts stopping = {.progress = stop_after_three};
+    assert_int_equal(learn(whole, NULL, &report, &err), HALLEY_OK);
+    assert_int_equal(report.n_sets, 8);
+    assert_int_equal(learn(parts, &stopping, &report, &err), HALLEY_ECANCELED);
+    assert_int_equal(access(parts, F_OK), -1);
+    assert_int_equal(learn(parts, NULL, &report, &err), HALLEY_OK);
+    assert_int_equal(report.n_resumed, 3);
+    same_bytes(whole, parts);
+}
+
+static uint32_t errors_of(const halley_trace_set *set)
+{
+    halley_check_report *r = NULL;
+    assert_int_equal(halley_trace_check(&r, set, NULL, NULL), HALLEY_OK);
+    const uint32_t n = (uint32_t)r->n[HALLEY_ERROR];
+    halley_check_report_free(r);
+    return n;
+}
+
+static void a_set_made_under_seen_conditions_has_the_nodes_of_the_real_one(void **state)
+{
+    (void)state;
+    char model[256];
+    snprintf(model, sizeof model, "%s", in_folder("m.hsm"));
+    halley_error err = {0};
+    halley_synth *synth = NULL;
+    assert_int_equal(learn(model, NULL, NULL, &err), HALLEY_OK);
+    for (uint32_t i = 0; i < 8; i++) {
+        char text[128];
+        halley_trace_set *real = NULL, *made = NULL;
+        const char *prefix;
+        assert_int_equal(halley_synth_load(&synth, model, &err), HALLEY_OK);
+        snprintf(text, sizeof text, "layers=%u", 4 + 2 * i);
+        assert_int_equal(halley_synth_fix(synth, text, &err), HALLEY_OK);
+        assert_int_equal(halley_synth_make(&made, synth, NULL, NULL, &err), HALLEY_OK);
+        snprintf(text, sizeof text, "toy-%u", i);
+        prefix = in_folder(text);
+        assert_int_equal(halley_trace_set_load(&real, &prefix, 1, NULL, &err), HALLEY_OK);
+        assert_int_equal(errors_of(made), 0);
+        assert_int_equal(halley_trace_set_count(made), 4);
+        for (uint32_t r = 0; r < 4; r++)
+            assert_int_equal(halley_trace_count(halley_trace_set_get(made, r)),
+                             halley_trace_count(halley_trace_set_get(real, r)));
+        halley_trace_set_free(real);
+        halley_trace_set_free(made);
+        halley_synth_free(synth);
+    }
+}
+
+static halley_status learn_and_make(void *context, halley_error *err)
+{
+    const char *model = context;
+    halley_synth *synth = NULL;
+    halley_trace_set *set = NULL;
+    const char *from = in_folder("toy-0");
+    const halley_learn_opts opts = {.fresh = true, .strict = true, .min_support = 1};
+    halley_status status = halley_learn(model, &from, 1, &opts, NULL, err);
+    if (status == HALLEY_OK)
+        status = halley_synth_load(&synth, model, err);
+    if (status == HALLEY_OK)
+        status = halley_synth_make(&set, synth, NULL, NULL, err);
+    if (status == HALLEY_OK)
+        halley_trace_set_free(set);
+    halley_synth_free(synth);
+    return status;
+}
+
+static void running_out_of_memory_anywhere_is_reported(void **state)
+{
+    (void)state;
+    char model[256];
+    snprintf(model, sizeof model, "%s", in_folder("nomem.hsm"));
+    (void)alloc_fail_everywhere(learn_and_make, model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(repeats_become_nested_loops),
+        cmocka_unit_test(a_body_known_from_other_sets_is_a_loop_also_where_it_runs_once),
+        cmocka_unit_test(a_law_finds_the_powers_of_a_product),
+        cmocka_unit_test(a_loop_that_runs_as_often_as_stages_follow_is_understood),
+        cmocka_unit_test(a_run_that_was_stopped_ends_with_the_same_model),
+        cmocka_unit_test(a_set_made_under_seen_conditions_has_the_nodes_of_the_real_one),
+        cmocka_unit_test(running_out_of_memory_anywhere_is_reported),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
