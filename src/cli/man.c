@@ -8,10 +8,15 @@
 
 enum { WIDTH = 76 };
 
+static bool is_request(str text)
+{
+    return text.n > 0 && (text.at[0] == '.' || text.at[0] == '\'');
+}
+
 /* Text with everything roff would take for its own made harmless. */
 static void escaped(FILE *to, str text)
 {
-    if (text.n > 0 && (text.at[0] == '.' || text.at[0] == '\''))
+    if (is_request(text))
         fputs("\\&", to);
     for (size_t i = 0; i < text.n; i++) {
         if (text.at[i] == '\\')
@@ -23,6 +28,14 @@ static void escaped(FILE *to, str text)
     }
 }
 
+static size_t escaped_size(str text)
+{
+    size_t n = text.n + (is_request(text) ? 2 : 0);
+    for (size_t i = 0; i < text.n; i++)
+        n += text.at[i] == '\\' || text.at[i] == '-';
+    return n;
+}
+
 /* Running text, in source lines of a decent length. */
 static void running(FILE *to, str text)
 {
@@ -31,7 +44,7 @@ static void running(FILE *to, str text)
     while (str_next(&text, ' ', &word)) {
         if (word.n == 0)
             continue;
-        if (column > 0 && column + 1 + word.n > WIDTH) {
+        if (column > 0 && column + 1 + escaped_size(word) > WIDTH) {
             fputc('\n', to);
             column = 0;
         } else if (column > 0) {
@@ -39,7 +52,7 @@ static void running(FILE *to, str text)
             column++;
         }
         escaped(to, word);
-        column += word.n;
+        column += escaped_size(word);
     }
     fputc('\n', to);
 }
