@@ -226,9 +226,8 @@ static void take_arguments(comm_info *info, const device_trace *d,
 static const device_comm *find_device_comm(const link_graph *g, uint32_t node)
 {
     const uint32_t event = g->device ? g->event_of[node] : LINK_NONE;
-    const uint32_t extra =
-        event == LINK_NONE ? DEVICE_NONE : g->device->events.at[event].extra;
-    return extra == DEVICE_NONE ? NULL : &g->device->comms.at[extra];
+    return event == LINK_NONE ? NULL
+                              : device_comm_of(g->device, &g->device->events.at[event]);
 }
 
 static void take_elements(comm_info *info, const device_comm *said)
@@ -312,8 +311,7 @@ comm_info comm_of_kernel(const link_graph *g, uint32_t node)
     const device_event *const event = &g->device->events.at[g->nodes.at[node].ref];
     const str name = intern_text(&g->device->texts, event->name);
     comm_info info = nothing();
-    const device_comm *const said =
-        event->extra != DEVICE_NONE ? &g->device->comms.at[event->extra] : NULL;
+    const device_comm *const said = device_comm_of(g->device, event);
     if (said)
         take_arguments(&info, g->device, said);
     comm_info by_name = nothing();

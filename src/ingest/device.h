@@ -103,6 +103,17 @@ typedef struct device_trace {
     uint64_t n_duplicates; /* the same event several times in a row, kept once */
 } device_trace;
 
+/* What an event says about communication; NULL = nothing. A copy may have a kernel's
+ * name.
+ */
+static inline const device_comm *device_comm_of(const device_trace *d,
+                                                const device_event *event)
+{
+    const bool other = event->kind == DEVICE_SYNC || event->kind == DEVICE_COPY ||
+                       event->kind == DEVICE_SET;
+    return other || event->extra == DEVICE_NONE ? NULL : &d->comms.at[event->extra];
+}
+
 /* {0} before; device_fini after, also when this fails. */
 halley_status device_read(device_trace *device, const char *path, halley_error *err);
 halley_status device_read_stream(device_trace *device, file_stream *file,
