@@ -179,7 +179,7 @@ static halley_status write_model(cli_call *call, const char *prefix, report_tabl
     halley_stack stack;
     halley_plan plan;
     halley_gen_summary sum;
-    uint32_t n_npus;
+    uint32_t n_npus = 0;
     halley_status status =
         platform ? design_load(&model, platform, &stack, &n_npus, call, o, err)
                  : error_nomem(err);

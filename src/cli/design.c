@@ -95,7 +95,7 @@ halley_status design_read(halley_plan *out, uint64_t *given, cli_call *call,
 halley_status design_plan(halley_plan *out, const halley_model *model, uint32_t n_npus,
                           cli_call *call, const design_options *o, halley_error *err)
 {
-    halley_plan p;
+    halley_plan p = {0};
     TRY(design_read(&p, NULL, call, o, err));
     const uint32_t tp = p.tp ? p.tp : 1, pp = p.pp ? p.pp : 1, cp = p.cp ? p.cp : 1;
     const uint64_t others = (uint64_t)tp * pp * cp;

@@ -31,7 +31,7 @@ static digits digits_of(const halley_plan *plan)
 {
     digits d = {.n = {plan->tp, plan->cp, plan->dp, plan->pp}};
     const char *name = workload_order_names[plan->rank_order];
-    for (int i = 0; i < N_AXES; i++) { /* "tp-cp-dp-pp": their first letters tell */
+    for (size_t i = 0; i < N_AXES; i++) { /* "tp-cp-dp-pp": their first letters tell */
         const char first = name[3 * i];
         d.axis[i] = first == 't' ? TP : first == 'c' ? CP : first == 'd' ? DP : PP;
     }

@@ -80,9 +80,10 @@ static void layer_message(writer *w, const workload_op *op, bool backward)
         op->coll == WORKLOAD_EXCHANGE ? op->bytes_f * c->n[op->group] : op->bytes_f;
     const double share = price_exposed(c, op->group);
     /* A broken number: one more, exposed by that much. */
-    for (double left = backward ? op->times_b : op->times_f; left > 1e-9; left -= 1)
+    const double times = backward ? op->times_b : op->times_f;
+    for (uint32_t i = 0; times - i > 1e-9; i++)
         partly_hidden(w, op->name, types[op->coll], op->group, bytes,
-                      share * (left < 1 ? left : 1));
+                      share * fmin(times - i, 1));
 }
 
 typedef enum pass_kind { FORWARD, AGAIN, BACKWARD } pass_kind;

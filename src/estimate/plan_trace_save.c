@@ -25,7 +25,7 @@ static halley_status save_groups(const char *prefix, const halley_plan *plan,
                                  halley_error *err)
 {
     strbuf path = {0};
-    file_output *to;
+    file_output *to = NULL;
     uint32_t *members =
         mem_array((size_t)plan->tp * plan->cp * plan->dp, sizeof *members);
     strbuf_printf(&path, "%s.comm_group.json", prefix);
@@ -45,7 +45,7 @@ static halley_status save_bytes(const char *prefix, uint32_t rank, const uint8_t
                                 size_t n, halley_error *err)
 {
     strbuf path = {0};
-    file_output *to;
+    file_output *to = NULL;
     strbuf_printf(&path, "%s.%u.et", prefix, rank);
     halley_status status =
         path.failed ? error_nomem(err) : file_output_open(&to, path.at, err);

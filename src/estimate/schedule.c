@@ -35,7 +35,8 @@ static plan_pass in_round(const halley_plan *plan, uint32_t k, bool backward)
         return (plan_pass){backward, k, 0};
     /* A last round may be short. */
     const uint32_t round = k / (plan->pp * v), left = m - round * plan->pp;
-    const uint32_t size = left < plan->pp && left > 0 ? left : plan->pp;
+    const uint32_t full = plan->pp ? plan->pp : 1;
+    const uint32_t size = left < full && left > 0 ? left : full;
     const uint32_t in = k - round * plan->pp * v;
     const uint32_t chunk = in / size;
     return (plan_pass){backward, round * plan->pp + in % size,

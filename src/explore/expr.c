@@ -430,9 +430,8 @@ static bool takes_one(op_code op)
 bool explore_expr_eval(double *out, const explore_expr *expr,
                        const explore_design *design, const double *metrics)
 {
-    double stack[MOST_DEPTH + 1];
+    double stack[MOST_DEPTH + 1] = {0}; /* what nothing is worth */
     uint32_t n = 0;
-    stack[0] = 0; /* what nothing is worth */
     for (uint32_t i = 0; i < expr->n; i++) {
         const expr_step *s = &expr->steps[i];
         const op_code op = (op_code)s->op;

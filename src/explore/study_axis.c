@@ -336,8 +336,8 @@ static bool add_divisors(numbers *to, double of)
 {
     const uint64_t n = of >= 1 && of < 1e12 ? (uint64_t)of : 0;
     for (uint64_t d = 1; d * d <= n; d++) {
-        if (n % d == 0 &&
-            (!array_push(to, (double)d) || !array_push(to, (double)(n / d))))
+        const uint64_t other = n / d;
+        if (n % d == 0 && (!array_push(to, (double)d) || !array_push(to, (double)other)))
             return false;
     }
     return true;

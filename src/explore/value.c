@@ -52,7 +52,7 @@ static halley_status read_offload(explore_value *out, explore_loader *l,
     if (!str_eq(rest, STR("none"))) {
         while (str_next(&rest, '+', &word)) {
             conf_node one = *node;
-            explore_value v;
+            explore_value v = {0};
             one.text = str_trim(word);
             TRY(read_name(&v, l, ref, &one, err));
             bits |= 1u << (uint32_t)v.number;

@@ -123,7 +123,8 @@ static bool fill_degree(explore_worker *w)
         explore_reasons_add(&w->reasons, "the degrees do not divide the NPUs", 1);
         return false;
     }
-    one.number = (double)(d->n_npus / others);
+    const uint64_t fill = d->n_npus / others;
+    one.number = (double)fill;
     explore_set(d, &w->study->fill, &one);
     return true;
 }

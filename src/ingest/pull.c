@@ -141,7 +141,7 @@ static void repr_double(double value, strbuf *to)
     while (*last == '0')
         last--;
     const bool negative = digits[0] == '-';
-    char mantissa[32];
+    char mantissa[32] = {0};
     size_t n = 0;
     for (const char *p = digits + negative; p <= last && n < sizeof mantissa; p++)
         if (*p != '.')

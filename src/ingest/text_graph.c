@@ -14,6 +14,7 @@
  */
 #include "ingest/text.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -271,8 +272,8 @@ static void declare_groups(maker *m)
     const uint64_t n_model = m->n_npus / size;
     for (uint64_t g = 0; g < n_model + size; g++) {
         const bool model = g < n_model;
-        strbuf_printf(&text, "%s{\"pg_name\": \"%llu\", \"ranks\": [", g ? ", " : "",
-                      (unsigned long long)(g + 1));
+        strbuf_printf(&text, "%s{\"pg_name\": \"%" PRIu64 "\", \"ranks\": [",
+                      g ? ", " : "", g + 1);
         const uint64_t count = model ? size : n_model;
         for (uint64_t k = 0; k < count; k++)
             strbuf_printf(
@@ -298,10 +299,9 @@ static void choose_groups(maker *m)
     m->lone_data = size == m->n_npus;
     if (m->lone_model || m->lone_data)
         return;
-    snprintf(m->model_group, sizeof m->model_group, "%llu",
-             (unsigned long long)(m->rank / size + 1));
-    snprintf(m->data_group, sizeof m->data_group, "%llu",
-             (unsigned long long)(m->n_npus / size + m->rank % size + 1));
+    snprintf(m->model_group, sizeof m->model_group, "%" PRIu64, m->rank / size + 1);
+    snprintf(m->data_group, sizeof m->data_group, "%" PRIu64,
+             m->n_npus / size + m->rank % size + 1);
 }
 
 static halley_status make_rank(halley_trace **out, maker *m, halley_error *err)

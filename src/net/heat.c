@@ -22,7 +22,7 @@ static void join_bins(net_heat *h)
     h->bin_ticks *= 2;
     for (uint32_t r = 0; r < h->n_rows; r++) {
         float *row = h->busy + (size_t)r * NET_HEAT_BINS;
-        for (uint32_t i = 0; i < NET_HEAT_BINS; i++)
+        for (size_t i = 0; i < NET_HEAT_BINS; i++)
             row[i] = i < NET_HEAT_BINS / 2 ? row[2 * i] + row[2 * i + 1] : 0;
     }
 }

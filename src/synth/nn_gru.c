@@ -35,7 +35,7 @@ static nn_real tangent(nn_real x)
 
 /* One row: gate holds the input part and becomes the activations. */
 static void step_row(nn_real *gate, const nn_real *recur, nn_real *state,
-                     const nn_real *before, uint32_t w)
+                     const nn_real *before, size_t w)
 {
     for (size_t i = 0; i < w; i++) {
         const nn_real reset = nn_sigmoid(gate[i] + recur[i]);
@@ -55,11 +55,12 @@ void nn_gru_forward(const nn_run *run, const nn_gru *g, nn_gru_memory *m, nn_ste
     nn_dense_forward(run, &g->input, m->gate, x, steps.first[steps.n], false);
     const nn_real *before = start;
     for (uint32_t t = 0; t < steps.n; t++) {
-        const uint32_t at = steps.first[t], n = steps.first[t + 1] - at;
+        const size_t at = steps.first[t];
+        const uint32_t n = steps.first[t + 1] - steps.first[t];
         memcpy(m->before + at * w, before, n * w * sizeof *before);
         nn_dense_forward(run, &g->recur, m->recur + at * 3 * w, m->before + at * w, n,
                          false);
-        for (size_t i = at; i < (size_t)at + n; i++)
+        for (size_t i = at; i < at + n; i++)
             step_row(m->gate + i * 3 * w, m->recur + i * 3 * w, state + i * w,
                      m->before + i * w, g->width);
         before = state + at * w;
@@ -70,7 +71,7 @@ void nn_gru_forward(const nn_run *run, const nn_gru *g, nn_gru_memory *m, nn_ste
  * directly by the state before. */
 static void unstep_row(nn_real *dinput, nn_real *drecur, nn_real *dbefore,
                        const nn_real *dstate, const nn_real *gate, const nn_real *recur,
-                       const nn_real *before, uint32_t w)
+                       const nn_real *before, size_t w)
 {
     for (size_t i = 0; i < w; i++) {
         const nn_real reset = gate[i], update = gate[w + i], fresh = gate[2 * w + i];
@@ -90,12 +91,13 @@ void nn_gru_backward(const nn_run *run, const nn_gru *g, const nn_gru_memory *m,
 {
     const size_t w = g->width;
     const uint32_t n_rows = steps.first[steps.n];
-    nn_real *dinput = dgate, *drecur = dgate + n_rows * 3 * w;
+    nn_real *dinput = dgate, *drecur = dgate + (size_t)n_rows * 3 * w;
     const nn_product back = {
         .n = g->width, .k = 3 * g->width, .trans_b = true, .add = true};
     for (uint32_t t = steps.n; t-- > 0;) {
-        const uint32_t at = steps.first[t], n = steps.first[t + 1] - at;
-        nn_real *dbefore = t > 0 ? dstate + steps.first[t - 1] * w : dstart;
+        const size_t at = steps.first[t];
+        const uint32_t n = steps.first[t + 1] - steps.first[t];
+        nn_real *dbefore = t > 0 ? dstate + (size_t)steps.first[t - 1] * w : dstart;
         for (size_t i = 0; i < n; i++) {
             const size_t row = at + i;
             unstep_row(dinput + row * 3 * w, drecur + row * 3 * w, dbefore + i * w,

@@ -23,7 +23,7 @@ static double normalise(nn_real *score, uint32_t n)
     }
     for (uint32_t i = 0; i < n; i++)
         score[i] /= sum;
-    return (double)top + log((double)sum);
+    return (double)top + log(sum > 0 ? (double)sum : 1);
 }
 
 double nn_softmax_loss(nn_real *score, const uint32_t *target, uint32_t n_rows,
@@ -66,7 +66,7 @@ static double scale_of(double score, double *growth)
 static double mixture_row(nn_real *score, double y)
 {
     enum { N = NN_MIX_PARTS };
-    nn_real *weight = score, *centre = score + N, *spread = score + 2 * N;
+    nn_real *weight = score, *centre = score + N, *spread = centre + N;
     double part[N], by_centre[N], by_spread[N], top = -INFINITY, sum = 0;
     normalise(weight, N);
     for (int k = 0; k < N; k++) {

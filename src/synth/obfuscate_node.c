@@ -380,7 +380,7 @@ static halley_status put_deps(cleaner *c, uint32_t node)
 
 static halley_status put_node(cleaner *c, uint32_t node, halley_error *err)
 {
-    halley_bytes name;
+    halley_bytes name = {0};
     TRY(new_name(&name, c, node, err));
     TRY(halley_builder_node(c->b, c->new_id[node], halley_node_type_of(c->trace, node),
                             name));

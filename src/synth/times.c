@@ -122,7 +122,7 @@ halley_status synth_times(double seconds[HALLEY_N_REFERENCES],
                           const synth_timing *how, halley_error *err)
 {
     for (uint32_t i = 0; i < HALLEY_N_REFERENCES; i++) {
-        halley_cluster *cluster;
+        halley_cluster *cluster = NULL;
         TRY(make(&cluster, i, halley_trace_set_count(set), groups, how, err));
         const halley_status status = run(&seconds[i], set, cluster, err);
         halley_cluster_free(cluster);
