@@ -182,6 +182,7 @@ static halley_status fill_halving(coll_phase *p, const cluster_impl *impl, bool 
                          p->n);
     const double rounds = log2(p->n);
     p->window = 1;
+    p->lopsided = !power;
     p->n_loud = (uint32_t)(rounds - 1);
     p->n_sends = (uint32_t)(p->coll == CLUSTER_ALL_REDUCE ? 2 * rounds : rounds);
     p->message_bytes = p->data_bytes;

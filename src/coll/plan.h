@@ -52,6 +52,7 @@ typedef struct coll_phase {
     bool silent;         /* nothing is reduced */
     bool down;           /* ring, direct: to falling places instead of rising */
     bool root_is_first;  /* tree: which of the two trees */
+    bool lopsided;       /* some packets go to members that await none from the sender */
     uint32_t level;      /* dimension whose queues it uses */
     uint32_t n, stride;  /* places, and the distance of neighbouring members */
     uint32_t first_step; /* number of its first step in the plan; see coll_plan_phase */

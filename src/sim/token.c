@@ -274,7 +274,7 @@ static bool try_send(sim *s, uint32_t op, uint32_t member, sim_member *m,
         uint64_t *word = &sim_member_early(m, plan)[step / 64];
         const uint64_t bit = UINT64_C(1) << (step % 64);
         /* Halving-doubling on odd sizes: some partners look elsewhere. */
-        if (coll_packet_from(p, to, k) == member)
+        if (!p->lopsided || coll_packet_from(p, to, k) == member)
             net_send(&s->net, m->npu, sim_member_rank(s, &s->streams.ops.at[op], to),
                      packet_bytes(s, m, p, k, to), sim_what(SIM_ARRIVE, op, to, step));
         early = (*word & bit) != 0;
