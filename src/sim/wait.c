@@ -1,10 +1,10 @@
 /*
  * sim/wait.c - the queue is dry and ranks are not done: say who waits for whom. The first
- * rank that is not done gives the sentence; the others are counted.
+ * rank that is not done gives the sentence, with the rank it waits for, the one that
+ * waits for, and so on; the others are counted.
  */
+#include "base/str.h"
 #include "sim/engine.h"
-
-#include <stdio.h>
 
 /* A running node of the rank, or SIM_NONE. */
 static uint32_t running_node(const sim_rank *r)
@@ -15,74 +15,141 @@ static uint32_t running_node(const sim_rank *r)
     return SIM_NONE;
 }
 
-static void describe_message(char *to, size_t size, const sim *s, uint32_t rank,
-                             const sim_node *n)
+/* A message from the awaited peer that has come, but is another one. */
+static void describe_early(strbuf *to, const sim *s, uint32_t rank, const sim_node *n)
 {
-    const bool sends = n->type == HALLEY_NODE_SEND;
-    int used = snprintf(to, size, "%s rank %u, tag %u, %llu bytes",
-                        sends ? "a send to" : "a receive from", n->a, n->b,
-                        (unsigned long long)n->amount);
-    if (sends || used < 0 || (size_t)used >= size)
-        return;
     for (size_t i = 0; i < s->match.channels.n; i++) {
         const sim_channel *c = &s->match.channels.at[i];
-        if (c->n_early > 0 && c->from == n->a && c->to == rank && c->tag == n->b &&
-            c->bytes != n->amount) {
-            snprintf(to + used, size - (size_t)used,
-                     "; a message with that tag has come, but of %llu bytes",
-                     (unsigned long long)c->bytes);
-            return;
-        }
+        if (c->n_early == 0 || c->from != n->a || c->to != rank)
+            continue;
+        if (c->tag == n->b && c->bytes != n->amount)
+            strbuf_printf(to, "; a message with that tag has come, but of %llu bytes",
+                          (unsigned long long)c->bytes);
+        else if (c->bytes == n->amount && c->tag != n->b)
+            strbuf_printf(to, "; a message of that size has come, but with tag %u",
+                          c->tag);
+        else
+            continue;
+        return;
     }
+}
+
+/* These tell what a rank waits in, and return the rank it waits for, or SIM_NONE. */
+static uint32_t describe_message(strbuf *to, const sim *s, uint32_t rank,
+                                 const sim_node *n)
+{
+    const bool sends = n->type == HALLEY_NODE_SEND;
+    strbuf_printf(to, "%s rank %u, tag %u, %llu bytes",
+                  sends ? "a send to" : "a receive from", n->a, n->b,
+                  (unsigned long long)n->amount);
+    if (!sends)
+        describe_early(to, s, rank, n);
+    return n->a;
+}
+
+/* What the members of a chunk are up to, seen from one of them. */
+typedef struct attendance {
+    uint32_t mine;             /* SIM_NONE: the rank is no member, or has not come */
+    uint32_t absent, n_absent; /* the first that has not come */
+    uint32_t held;             /* the first that has come and keeps it in a queue */
+} attendance;
+
+static attendance look_at(const sim *s, uint32_t op, uint32_t rank)
+{
+    const sim_op *o = &s->streams.ops.at[op];
+    attendance a = {SIM_NONE, SIM_NONE, 0, SIM_NONE};
+    for (uint32_t k = 0; o->plan != NULL && k < o->plan->n_members; k++) {
+        const sim_member *m = sim_member_get(s, op, k);
+        if (m->joined && m->npu == rank)
+            a.mine = k;
+        if (m->joined && !m->running && a.held == SIM_NONE)
+            a.held = k;
+        if (m->joined)
+            continue;
+        a.absent = a.absent == SIM_NONE ? k : a.absent;
+        a.n_absent++;
+    }
+    return a;
 }
 
 /* The chunk of the rank's collective that has not ended, and who has not come to it. */
-static void describe_collective(char *to, size_t size, const sim *s, uint32_t rank,
-                                const sim_node *n)
+static uint32_t describe_collective(strbuf *to, const sim *s, uint32_t rank,
+                                    const sim_node *n)
 {
-    const char *name = halley_coll_type_name(n->coll);
-    for (size_t i = 0; i < s->streams.ops.n; i++) {
+    uint32_t holder = SIM_NONE;
+    strbuf_printf(to, "%s of %llu bytes", halley_coll_type_name(n->coll),
+                  (unsigned long long)n->amount);
+    for (uint32_t i = 0; i < s->streams.ops.n; i++) {
         const sim_op *o = &s->streams.ops.at[i];
-        uint32_t mine = SIM_NONE, absent = SIM_NONE, n_absent = 0;
-        for (uint32_t k = 0; o->plan != NULL && k < o->plan->n_members; k++) {
-            const sim_member *m = sim_member_get(s, (uint32_t)i, k);
-            if (m->joined && m->npu == rank)
-                mine = k;
-            if (!m->joined) {
-                absent = absent == SIM_NONE ? k : absent;
-                n_absent++;
-            }
-        }
-        if (mine == SIM_NONE || n_absent == 0)
+        const attendance a = look_at(s, i, rank);
+        if (a.mine == SIM_NONE)
             continue;
-        const uint32_t other = sim_member_rank(s, o, absent);
-        const bool uneven =
-            s->cluster->astra && o->group == 0 && s->cluster->n_groups > 0 &&
-            s->streams.world_streams[rank] != s->streams.world_streams[other];
-        snprintf(to, size,
-                 "%s of %llu bytes%s, to which %u of %u members have not come, the first "
-                 "of them rank %u%s",
-                 name, (unsigned long long)n->amount,
-                 o->group == 0 ? "" : " in its group", n_absent, o->plan->n_members,
-                 other,
-                 uneven ? "; the two have begun different numbers of collectives, and "
-                          "ASTRA-sim counts those of groups and of the world together"
-                        : "");
-        return;
+        if (holder == SIM_NONE && a.held != SIM_NONE && a.held != a.mine)
+            holder = sim_member_rank(s, o, a.held);
+        if (a.n_absent == 0)
+            continue;
+        const uint32_t other = sim_member_rank(s, o, a.absent);
+        strbuf_printf(to,
+                      "%s, to which %u of %u members have not come, the first of "
+                      "them rank %u",
+                      o->group == 0 ? "" : " in its group", a.n_absent,
+                      o->plan->n_members, other);
+        if (s->cluster->astra && o->group == 0 && s->cluster->n_groups > 0 &&
+            s->streams.world_streams[rank] != s->streams.world_streams[other])
+            strbuf_add(to, STR("; the two have begun different numbers of collectives, "
+                               "and ASTRA-sim counts those of groups and of the world "
+                               "together"));
+        return other;
     }
-    snprintf(to, size, "%s of %llu bytes, whose messages do not meet", name,
-             (unsigned long long)n->amount);
+    strbuf_add(to, STR(", to which all members have come"));
+    if (holder != SIM_NONE)
+        strbuf_printf(to,
+                      ", but its chunks wait for each other: the one that others are "
+                      "in, rank %u keeps in a queue (active-chunks-per-dimension and "
+                      "the number of queues allow no more)",
+                      holder);
+    else
+        strbuf_add(to, STR(", but whose messages do not meet"));
+    return SIM_NONE;
 }
 
-static void describe(char *to, size_t size, const sim *s, uint32_t rank, uint32_t node)
+static uint32_t describe(strbuf *to, const sim *s, uint32_t rank, uint32_t node)
 {
     const sim_node *n = &s->ranks[rank].program->nodes[node];
     if (n->type == HALLEY_NODE_COLL)
-        describe_collective(to, size, s, rank, n);
-    else if (n->type == HALLEY_NODE_SEND || n->type == HALLEY_NODE_RECV)
-        describe_message(to, size, s, rank, n);
-    else
-        snprintf(to, size, "a %s", halley_node_type_name(n->type));
+        return describe_collective(to, s, rank, n);
+    if (n->type == HALLEY_NODE_SEND || n->type == HALLEY_NODE_RECV)
+        return describe_message(to, s, rank, n);
+    strbuf_printf(to, "a %s", halley_node_type_name(n->type));
+    return SIM_NONE;
+}
+
+enum { MOST_TOLD = 4 }; /* ranks of a chain of waiting */
+
+/* rank waits for another, that for a third ... */
+static void describe_chain(strbuf *to, const sim *s, uint32_t rank, uint32_t node)
+{
+    uint32_t told[MOST_TOLD] = {rank};
+    rank = describe(to, s, rank, node);
+    for (uint32_t n = 1; n < MOST_TOLD && rank != SIM_NONE; n++) {
+        const sim_rank *r = &s->ranks[rank];
+        for (uint32_t k = 0; k < n; k++)
+            if (told[k] == rank)
+                return;
+        node = running_node(r);
+        if (r->n_done == r->program->n) {
+            strbuf_printf(to, "; rank %u is done", rank);
+            return;
+        }
+        if (node == SIM_NONE) {
+            strbuf_printf(to, "; rank %u runs nothing", rank);
+            return;
+        }
+        strbuf_printf(to, "; rank %u waits at node %llu in ", rank,
+                      (unsigned long long)sim_program_id(r->program, node));
+        told[n] = rank;
+        rank = describe(to, s, rank, node);
+    }
 }
 
 /* Nothing runs and nothing is ready: a cycle, or nodes that took no time in a place where
@@ -127,13 +194,14 @@ halley_status sim_explain_wait(sim *s)
     const uint32_t node = running_node(&s->ranks[rank]);
     if (node == SIM_NONE)
         return explain_idle(s, rank, n_stuck);
-    char text[512];
-    describe(text, sizeof text, s, rank, node);
+    strbuf text = {0};
+    describe_chain(&text, s, rank, node);
     error_set(
         s->err, HALLEY_EDEADLOCK,
-        "the simulation cannot finish: rank %u waits for ever in %s (%u of %u ranks "
+        "the simulation cannot finish: rank %u waits for ever in %.*s (%u of %u ranks "
         "do not finish)",
-        rank, text, n_stuck, s->n_npus);
+        rank, STR_ARG(strbuf_str(&text)), n_stuck, s->n_npus);
+    strbuf_fini(&text);
     error_at_file(s->err, halley_trace_path(s->ranks[rank].program->trace));
     error_at_node(s->err, sim_program_id(s->ranks[rank].program, node));
     return HALLEY_EDEADLOCK;
