@@ -130,3 +130,109 @@ $ halley sim x -c c.yaml --no-such-option=1
 ! halley: unknown option --no-such-option=1
 ! see 'halley sim --help'
 ? 2
+
+## a number that is none, a key that a dimension needs, npus that the sizes do not make
+$ printf 'network: [{topology: ring, size: four, bandwidth: 1 GB/s}]\n' > c.yaml; halley sim x -c c.yaml
+! halley: c.yaml:1:34: size must be a whole number, is "four"
+? 1
+$ printf 'network: [{topology: ring, size: 4}]\n' > c.yaml; halley sim x -c c.yaml
+! halley: c.yaml:1:11: key "bandwidth" is missing: of one link, one way
+? 1
+$ printf 'network: [{topology: ring, size: -4, bandwidth: 1 GB/s}]\n' > c.yaml; halley sim x -c c.yaml
+! halley: c.yaml:1:34: size must be positive, is -4
+? 1
+$ printf 'npus: 5\nnetwork: [{topology: ring, size: 4, bandwidth: 1 GB/s}]\n' > c.yaml; halley sim x -c c.yaml
+! halley: c.yaml:1:7: npus is 5, and the sizes of the network multiply to 4
+? 1
+$ printf 'network: [{topology: ring, size: 4, bandwidth: 1 GB/s}]\nsystem: {algorithms: ring}\n' > c.yaml; halley sim x -c c.yaml
+! halley: c.yaml:2:22: algorithms must be a list of 1 to 1, one a dimension
+? 1
+$ printf 'network: [{topology: ring, size: 4, bandwidth: 1 GB/s}, {topology: ring, size: 2, bandwidth: 1 GB/s}]\nsystem: {algorithms: [flat-ring, ring]}\n' > c.yaml; halley sim x -c c.yaml
+! halley: c.yaml:2:34: the algorithm before it is flat, over all NPUs, and ends the list
+? 1
+
+## groups without members, and one that no file has
+$ printf 'network: [{topology: ring, size: 4, bandwidth: 1 GB/s}]\ngroups: {1: []}\n' > c.yaml; halley sim x -c c.yaml
+! halley: c.yaml:2:13: group 1 must be a list of ranks
+? 1
+$ printf '{"nodes":[{"id":1,"name":"a","type":"COMM_COLL_NODE","attr":[{"name":"comm_type","int64Val":0},{"name":"comm_size","int64Val":8},{"name":"pg_name","stringVal":"7"}]}]}' > g.0.json; cp g.0.json g.1.json
+$ printf 'network: [{topology: ring, size: 2, bandwidth: 1 GB/s}]\n' > c.yaml; halley sim g -c c.yaml
+! halley: g.0.json: node 1: pg_name is not in the communicator group file
+? 1
+
+## a message to oneself, of nothing, to nobody; a size below zero; a root that is none
+$ printf 'network: [{topology: ring, size: 1, bandwidth: 1 GB/s}]\n' > c.yaml
+$ printf '{"nodes":[{"id":1,"name":"a","type":"COMM_SEND_NODE","attr":[{"name":"comm_dst","int32Val":0},{"name":"comm_size","int64Val":8},{"name":"comm_tag","int32Val":0}]}]}' > a.0.json; halley sim a -c c.yaml
+! halley: a.0.json: node 1: rank 0: a message to itself
+? 1
+$ sed 's/"int64Val":8/"int64Val":0/' a.0.json > b.0.json; halley sim b -c c.yaml
+! halley: b.0.json: node 1: comm_size is 0
+? 1
+$ sed 's/"int64Val":8/"int64Val":-8/' a.0.json > d.0.json; halley sim d -c c.yaml
+! halley: d.0.json: node 1: attribute comm_size must be a whole number, not negative
+? 1
+$ sed 's/"int32Val":0},{"name":"comm_size"/"int32Val":9},{"name":"comm_size"/' a.0.json > e.0.json; halley sim e -c c.yaml
+! halley: e.0.json: node 1: comm_dst is not a rank of this cluster
+? 1
+$ printf '{"nodes":[{"id":1,"name":"a","type":"COMM_COLL_NODE","attr":[{"name":"comm_type","int64Val":5},{"name":"comm_size","int64Val":8},{"name":"root","int64Val":3}]}]}' > r.0.json; halley sim r -c c.yaml
+! halley: r.0.json: node 1: rank 0: root is not a rank of the collective
+? 1
+$ sed 's/"int64Val":5/"int64Val":55/' r.0.json > t.0.json; halley sim t -c c.yaml
+! halley: t.0.json: node 1: comm_type is no collective
+? 1
+
+## a trace that is cut, one that runs in a circle, one without nodes
+$ printf 'network: [{topology: ring, size: 1, bandwidth: 1 GB/s}]\n' > c.yaml
+$ halley trace gen random -n 1 --nodes 50 -o w > list; head -c 900 w.0.et > cut.0.et; halley sim cut -c c.yaml 2>&1 | sed -E 's/[0-9]+/N/g'
+> halley: cut.N.et: byte N: a message of N bytes, but the file ends after N; it is cut (copy it again) or no .et
+$ printf '{"nodes":[{"id":1,"name":"a","type":"COMP_NODE","dataDeps":[3]},{"id":2,"name":"b","type":"COMP_NODE","dataDeps":[1]},{"id":3,"name":"c","type":"COMP_NODE","dataDeps":[2]}]}' > o.0.json; halley sim o -c c.yaml
+! halley: o.0.json: node 1: rank 0: 3 of its 3 nodes depend on each other in a circle, or on such a circle, and never run
+? 1
+$ printf '{"nodes":[]}' > n.0.json; halley sim n -c c.yaml
+! halley: n.0.json: the trace of rank 0 is empty
+? 1
+
+## trees and halving-doubling on sizes they cannot do
+$ halley trace gen all-reduce -n 6 -o ar > list
+$ for a in double-binary-tree halving-doubling; do printf 'network: [{topology: switch, size: 6, bandwidth: 1 GB/s}]\nsystem: {algorithms: [%s]}\n' $a > c.yaml; halley sim ar -c c.yaml; done
+! halley: ar.0.et: node 0: rank 0: a double binary tree needs a power of two of members, not 6
+! halley: ar.0.et: node 0: rank 0: halving-doubling needs a power of two of members, not 6
+? 1
+
+## sizes above 2^32 simply work
+$ printf 'network: [{topology: ring, size: 2, bandwidth: 100 GB/s}]\n' > c.yaml
+$ halley trace gen all-reduce -n 2 --repeat 1 --size '16 TB' -o ar > list; halley sim ar -c c.yaml | head -1
+> 2.67 min on 2 ranks
+$ halley trace gen pipeline -n 2 --size '8 GB' --tensor '8 GB' --micro-batches 1 --compute '1 us' -o pp > list; halley sim pp -c c.yaml --network-model aware | head -1
+> 160 ms on 2 ranks
+
+## ASTRA-sim's files: wrong types, missing keys, counts and rates that cannot be
+$ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
+$ N='topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50 ]\nlatency: [ 500 ]\n'; for change in 's/4/four/' 's/npus_count.*//' 's/Ring/Torus/' 's/4/-4/' 's/4/0/' 's/50 /0 /' 's/50 /-1 /' 's/500/-1/' 's/50 /fast /' 's/\[ 50 \]/[ 50, 50 ]/' 's/\[ 50 \]/50/'; do printf "$N" | sed "$change" > n.yml; halley sim --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=n.yml 2>&1 | head -2; done
+> halley: n.yml:2:15: npus_count must be a whole number, is "four"
+> halley: n.yml:1:1: npus_count is missing
+> halley: n.yml:1:13: topology must be Ring, FullyConnected or Switch, is "Torus"
+> halley: n.yml:2:15: npus_count must be from 2 to 1048576, is -4
+> halley: n.yml:2:15: npus_count must be from 2 to 1048576, is 0
+> halley: n.yml:3:14: bandwidth must be positive, is 0
+> halley: n.yml:3:14: bandwidth must be positive, is -1
+> halley: n.yml:4:12: latency must not be negative, is -1
+> halley: n.yml:3:14: bandwidth must be a number, is "fast"
+> halley: n.yml:3:12: bandwidth has 2 values, topology has 1
+> halley: n.yml:3:12: bandwidth must be a list, one value a dimension
+$ printf "topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50 ]\nlatency: [ 500 ]\n" > n.yml; for change in 's/"endpoint-delay": [0-9]*/"endpoint-delay": "ten"/' 's/"preferred-dataset-splits": [0-9]*/"preferred-dataset-splits": -1/' 's/\["ring"\]/["rings"]/' 's/\["ring"\]/"ring"/' 's/\["ring"\]/["ring", "ring"]/'; do sed "$change" $DATA/sim/system.json > s.json; halley sim --workload-configuration=ar --system-configuration=s.json --network-configuration=n.yml 2>&1 | head -1; done
+> halley: s.json: endpoint-delay must be a number, is the text "ten"
+> halley: s.json: preferred-dataset-splits must be at least 1, is -1
+> halley: s.json: all-reduce-implementation: "rings" is no algorithm; known are ring, direct, directN, halvingDoubling, doubleBinaryTree, oneRing, oneDirect, oneHalvingDoubling
+> halley: s.json: all-reduce-implementation must be a list, one algorithm a dimension
+> halley: s.json: all-reduce-implementation names 2 algorithms, the network has 1 dimensions
+
+## ASTRA-sim's groups: a stranger, a rank twice, one member alone (a warning while nobody uses it)
+$ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
+$ for g in '{"1": [0, 9]}' '{"1": [0, 0]}' '{"1": [2]}' '{"1": []}' '{"one": [0, 1]}' '[1]'; do echo "$g" > g.json; halley sim --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --comm-group-configuration=g.json 2>&1 | head -1; done
+> halley: g.json: group 1: rank 9 is not one of the 4 NPUs
+> halley: g.json: group 1: rank 0 stands in it twice
+> halley: warning: g.json: group 1 has one member; a collective in it cannot end
+> halley: g.json: group 1 must be a list of ranks
+> halley: g.json: a group's name must be a positive number, is "one"
+> halley: g.json: a map of groups is wanted
