@@ -35,7 +35,7 @@ static const cli_group groups[] = {
     {0},
 };
 
-static const cli_format *const formats[] = {&format_study, NULL};
+static const cli_format *const formats[] = {&format_cluster, &format_study, NULL};
 
 const cli_program cli_halley = {
     .name = "halley",

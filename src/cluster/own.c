@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Times keep a millionth of a nanosecond, so that a number of ns comes back as it was. */
 static double ns_from(double seconds)
@@ -573,4 +574,56 @@ halley_status halley_cluster_load_groups(halley_cluster *cluster, const char *pa
                                          halley_error *err)
 {
     return astra_read_groups(cluster, path, err);
+}
+
+static const char *type_name(const conf_field *f)
+{
+    static const char *const units[UNITS_N_KINDS] = {
+        [UNITS_BYTES] = "bytes, such as \"80 GB\"",
+        [UNITS_BANDWIDTH] = "bandwidth, such as \"900 GB/s\"",
+        [UNITS_FLOPS] = "rate, such as \"312 TFLOP/s\"",
+        [UNITS_TIME] = "time, such as \"1.5 us\"",
+        [UNITS_SHARE] = "share, such as \"5 %\"",
+    };
+    switch (f->type) {
+    case CONF_TYPE_U32:
+    case CONF_TYPE_U64:
+        return "whole number";
+    case CONF_TYPE_DOUBLE:
+        return "number";
+    case CONF_TYPE_QUANTITY:
+        return units[f->unit] == NULL ? "number with a unit" : units[f->unit];
+    case CONF_TYPE_BOOL:
+        return "true or false";
+    case CONF_TYPE_TEXT:
+        return "text";
+    case CONF_TYPE_ENUM:
+        return "one of";
+    default:
+        return "list or map";
+    }
+}
+
+bool halley_cluster_key(halley_file_key *out, const char *part, size_t i)
+{
+    const own_part parts[] = {
+        {"", FIELDS(cluster_fields)},
+        {"network", FIELDS(dim_fields)},
+        own_npu_part,
+        own_memory_part,
+        {"system", FIELDS(system_fields)},
+        {"bus", FIELDS(bus_fields)},
+    };
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+        if (strcmp(parts[k].name, part) != 0 || i >= parts[k].n)
+            continue;
+        const conf_field *f = &parts[k].fields[i];
+        *out = (halley_file_key){.key = f->key,
+                                 .doc = f->doc,
+                                 .type = type_name(f),
+                                 .names = f->names,
+                                 .required = f->required};
+        return true;
+    }
+    return false;
 }

@@ -187,3 +187,6 @@ halley_status own_read_npu(const own_reader *r, const conf_node *node)
     r->c->npu.on_chip_bytes = raw.on_chip;
     return HALLEY_OK;
 }
+
+const own_part own_npu_part = {"npu", FIELDS(npu_fields)};
+const own_part own_memory_part = {"memory", FIELDS(memory_fields)};

@@ -115,3 +115,12 @@ $ halley help --completion > c; bash -c '. ./c; COMP_WORDS=(halley help --co); C
 
 ## the synopsis of every man page is the usage line of --help
 $ halley help | sed -n 's/^  \([a-z]* *[a-z]*\)  .*/\1/p' | while read c; do halley help --man $c | sed -n '/^.SH SYNOPSIS/,/^.fi/{/^halley/p}' > man; halley $c --help | sed -n 's/^usage: //p' > help; cmp man help || echo differs: $c; done; test -s help
+
+## the keys of cluster files come from the tables that read them
+$ halley help cluster | sed -n '/^keys of npu/,/^$/p'
+> keys of npu:
+>   name                      what it is called
+>   peak                      FLOP/s, or a map from number format to FLOP/s
+>   on-chip                   memory on the chip
+>   memory                    memories, nearest first
+>
