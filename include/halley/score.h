@@ -95,6 +95,31 @@ typedef struct halley_fit {
 halley_status halley_calibrate(halley_fit *out, const char *stack,
                                const char *const *files, size_t n_files,
                                halley_error *err);
+
+/* What fitting a device's constants to a table of measurements did. */
+enum { HALLEY_MAX_DEVICE = 40 };
+typedef struct halley_device_move {
+    char key[HALLEY_NAME]; /* as in the file, "gemm.launch" */
+    const char *unit;      /* static */
+    double from, to;       /* in that unit */
+} halley_device_move;
+
+typedef struct halley_device_fit {
+    uint32_t n_fitted, n_held;              /* measurements used, and kept aside */
+    double before_pct, after_pct, held_pct; /* mean errors; held: on those kept aside */
+    uint32_t n_moves;
+    halley_device_move moves[HALLEY_MAX_DEVICE];
+} halley_device_fit;
+
+/*
+ * Fit the constants of an NPU or link preset to its rows of `csv`, a table as
+ * halley_score_run reads it: products fit an NPU's `gemm` and `gemm-fp8-cast`,
+ * collectives a link. Only numbers that the preset's file has are fitted, held near what
+ * they are by a weak prior. `out_path` (may be NULL): the file with the new numbers.
+ */
+halley_status halley_calibrate_device(halley_device_fit *out, const char *csv,
+                                      const char *preset, const char *out_path,
+                                      halley_error *err);
 #ifdef __cplusplus
 }
 #endif

@@ -1,10 +1,10 @@
-/* halley calibrate - fit a few constants of a software stack to measured runs. */
+/* halley calibrate - fit constants of a software stack or a device to measurements. */
 #include "base/error.h"
 #include "cli/commands.h"
 #include "halley/score.h"
 
 typedef struct calibrate_options {
-    const char *stack, *out;
+    const char *stack, *device, *out;
     cli_output output;
 } calibrate_options;
 
@@ -15,12 +15,18 @@ static const cli_option options[] = {
      .metavar = "NAME",
      .offset = offsetof(calibrate_options, stack),
      .doc = "the stack to start from, a preset or a file (default: by the first run)"},
+    {.name = "device",
+     .letter = 'd',
+     .kind = CLI_TEXT,
+     .metavar = "NAME",
+     .offset = offsetof(calibrate_options, device),
+     .doc = "an NPU or link preset, fitted to a table of products or collectives"},
     {.name = "out",
      .letter = 'o',
      .kind = CLI_TEXT,
      .metavar = "FILE",
      .offset = offsetof(calibrate_options, out),
-     .doc = "write the fitted stack there"},
+     .doc = "write the fitted file there"},
     CLI_OUTPUT_OPTIONS(calibrate_options, output),
     {0},
 };
@@ -53,11 +59,47 @@ static halley_status write_moves(const halley_fit *fit, report_form form,
     return status;
 }
 
+static const report_column device_columns[] = {
+    {"Constant", "constant", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Unit", "unit", REPORT_WORDS, UNITS_COUNT, 0},
+    {"From", "from", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"To", "to", REPORT_NUMBER, UNITS_COUNT, 0},
+};
+
+static halley_status run_device(cli_call *call, report_form form, halley_error *err)
+{
+    const calibrate_options *o = call->options;
+    halley_device_fit fit;
+    if (call->n_args != 1 || o->stack)
+        return cli_usage(call, err, "--device wants one table in CSV and no --stack");
+    TRY(halley_calibrate_device(&fit, call->args[0], o->device, o->out, err));
+    if (form == REPORT_TEXT)
+        printf("%s: %u constants, %u measurements\nmean error %.2f %% before, %.2f %% "
+               "after, %.2f %% on %u kept aside\n\n",
+               o->device, fit.n_moves, fit.n_fitted, fit.before_pct, fit.after_pct,
+               fit.held_pct, fit.n_held);
+    report_table *t =
+        report_table_new(device_columns, sizeof device_columns / sizeof *device_columns);
+    if (!t)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < fit.n_moves; i++) {
+        report_table_words(t, str_from(fit.moves[i].key));
+        report_table_words(t, str_from(fit.moves[i].unit));
+        report_table_number(t, fit.moves[i].from);
+        report_table_number(t, fit.moves[i].to);
+    }
+    const halley_status status = report_table_write(t, form, stdout, err);
+    report_table_free(t);
+    return status;
+}
+
 static halley_status run(cli_call *call, halley_error *err)
 {
     const calibrate_options *o = call->options;
     report_form form;
     TRY(cli_output_form(&form, call, &o->output, err));
+    if (o->device)
+        return run_device(call, form, err);
     halley_fit fit;
     TRY(halley_calibrate(&fit, o->stack, call->args, call->n_args, err));
     if (o->out)
@@ -79,13 +121,15 @@ static const cli_example examples[] = {
      "fit to one's own runs"},
     {"halley calibrate --stack llm-foundry-2023 -o llm-foundry-2023.yaml",
      "make a shipped stack file again, from the runs that come with halley"},
+    {"halley calibrate nccl.csv --device nvlink4-h100 -o nvlink4-h100.yaml",
+     "fit a link to a table of measured collectives"},
     {0},
 };
 
 const cli_command cmd_calibrate = {
     .name = "calibrate",
-    .summary = "fit a few constants of a software stack to measured runs",
-    .arguments = "[RUNS.json...]",
+    .summary = "fit constants of a software stack or a device to measurements",
+    .arguments = "[RUNS.json...|TABLE.csv]",
     .description = "Fits the constants that a stack file lists under \"fit\", at most "
                    "eight, to runs "
                    "it serves, starting from its defaults and held near them by a prior. "
@@ -93,7 +137,11 @@ const cli_command cmd_calibrate = {
                    "moved, the mean error before and after, and the error on layouts "
                    "that the fit had "
                    "not seen. Without files, the runs that come with halley are used.\n\n"
-                   "Refuses to fit more constants than the runs have layouts.",
+                   "Refuses to fit more constants than the runs have layouts.\n\n"
+                   "With --device, the constants of an NPU or link preset are fitted to "
+                   "a table of measured matrix products or collectives (in the form "
+                   "'halley score' reads), and the error on a part of the shapes that "
+                   "was kept aside is told.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(calibrate_options),

@@ -16,3 +16,29 @@ $ halley presets megatron-2022 | tail -n +2 | cmp - new.yaml
 $ halley calibrate -s jax-25
 ! halley: stack "jax-25" serves 1 layouts of these rows; a fit wants at least 3
 ? 1
+
+## a device is fitted to a table of its own
+$ printf 'system,nccl,op,dtype,num_gpus,message_size_elements,latency_ms\nh100_sxm,x,all_gather,half,8,1024,0.02\nh100_sxm,x,all_gather,half,8,1048576,0.05\nh100_sxm,x,all_gather,half,8,4194304,0.08\n' > t.csv
+$ halley calibrate t.csv --device nvlink4-h100 -o new.yaml | head -2
+> nvlink4-h100: 28 constants, {*} measurements
+> mean error {*} % before, {*} % after, {*} % on {*} kept aside
+$ grep ^tuner: new.yaml
+> tuner: {*}
+
+## what cannot be fitted is said
+$ printf 'system,nccl,op,dtype,num_gpus,message_size_elements,latency_ms\nh100_sxm,x,all_gather,half,8,1024,0.02\n' > t.csv; halley calibrate t.csv --device nvlink3-a100
+! halley: t.csv has no row of "nvlink3-a100"
+? 1
+$ halley calibrate t.csv --device nvlink9
+! halley: no NPU or link preset "nvlink9"; `halley presets` lists them
+? 1
+$ halley calibrate --device nvlink3-a100
+! halley: --device wants one table in CSV and no --stack
+! see 'halley calibrate --help'
+? 2
+$ printf 'a,b\n1,2\n' > t.csv; halley calibrate t.csv --device nvlink3-a100
+! halley: t.csv: the first line names neither products {*}
+? 1
+$ printf 'system,nccl,op,dtype,num_gpus,message_size_elements,latency_ms\nh100_sxm,x\n' > t.csv; halley calibrate t.csv --device nvlink4-h100
+! halley: t.csv:2:1: 2 cells where the first line has 7
+? 1

@@ -1,5 +1,9 @@
 /* Predictions stay as good as they are; fits and files behave. */
 #include "alloc_fail.h"
+#include "cluster/link.h"
+#include "cluster/npu.h"
+#include "cost/coll.h"
+#include "cost/gemm.h"
 #include "halley/score.h"
 #include "unit.h"
 #include "workload/stack_file.h"
@@ -174,6 +178,86 @@ static void the_error_to_expect_is_the_one_measured(void **state)
     }
 }
 
+/* Tables made by our own formulas with other constants than the preset's. */
+static void write_products(const char *path)
+{
+    halley_npu npu;
+    halley_error err = {0};
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(cluster_npu_load(&npu, "H100-SXM-80GB", &err), HALLEY_OK);
+    npu.gemm.launch_s *= 1.5;
+    npu.gemm.efficiency *= 0.9;
+    const cost_gemm g = cost_gemm_make(&npu, &npu.gemm, npu.peak_flops[HALLEY_BF16], 2);
+    fprintf(f, "system,source,dtype,m,n,k,latency_ms\n");
+    for (int m = 64; m <= 16384; m *= 2)
+        for (int n = 256; n <= 16384; n *= 2)
+            for (int k = 256; k <= 16384; k *= 2)
+                fprintf(f, "h100_sxm,made,bfloat16,%d,%d,%d,%.9g\n", m, n, k,
+                        1e3 * cost_gemm_time(&g, m, n, k, 1, false));
+    fclose(f);
+}
+
+static void write_collectives(const char *path)
+{
+    halley_link link;
+    halley_error err = {0};
+    const halley_fabric none = {.bandwidth_Bps = 1, .share = 1};
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(cluster_link_load(&link, "nvlink4-h100", &err), HALLEY_OK);
+    link.launch_s *= 2;
+    link.simple.share *= 0.8;
+    fprintf(f, "system,nccl,op,dtype,num_gpus,message_size_elements,latency_ms\n");
+    for (uint32_t n = 2; n <= 8; n *= 2)
+        for (double elements = 128; elements < 3e8; elements *= 2) {
+            const cost_coll c = {.kind = COST_ALL_GATHER, .bytes = 2 * elements, .n = n};
+            fprintf(f, "h100_sxm,made,all_gather,half,%u,%.0f,%.9g\n", n, elements,
+                    1e3 * cost_coll_time(&link, &none, &c));
+        }
+    fclose(f);
+}
+
+static double moved_by(const halley_device_fit *fit, const char *key)
+{
+    for (uint32_t i = 0; i < fit->n_moves; i++) {
+        if (strcmp(fit->moves[i].key, key) == 0)
+            return fit->moves[i].to / fit->moves[i].from;
+    }
+    fail_msg("%s was not fitted", key);
+    return 0;
+}
+
+static void constants_that_made_a_table_are_found_again(void **state)
+{
+    (void)state;
+    char csv[] = "/tmp/halley-device-XXXXXX.csv",
+         out[] = "/tmp/halley-device-XXXXXX.yaml";
+    halley_error err = {0};
+    halley_device_fit fit;
+    halley_npu npu;
+    close(mkstemps(csv, 4));
+    close(mkstemps(out, 5));
+    write_products(csv);
+    assert_int_equal(halley_calibrate_device(&fit, csv, "h100-sxm-80gb", out, &err),
+                     HALLEY_OK);
+    assert_true(fit.before_pct > 5 && fit.held_pct < 1 && fit.n_held > fit.n_fitted);
+    assert_true(fabs(moved_by(&fit, "gemm.launch") - 1.5) < 0.1);
+    assert_true(fabs(moved_by(&fit, "gemm.efficiency") - 0.9) < 0.03);
+    assert_int_equal(cluster_npu_load(&npu, out, &err), HALLEY_OK); /* the file reads */
+    assert_true(fabs(npu.gemm.sustained - 0.75) < 1e-9);
+    write_collectives(csv);
+    assert_int_equal(halley_calibrate_device(&fit, csv, "nvlink4-h100", NULL, &err),
+                     HALLEY_OK);
+    assert_true(fit.before_pct > 10 && fit.held_pct < 2);
+    assert_true(fabs(moved_by(&fit, "launch") - 2) < 0.2);
+    assert_true(fabs(moved_by(&fit, "simple.share") - 0.8) < 0.05);
+    assert_int_equal(halley_calibrate_device(&fit, csv, "pcie4-l40s", NULL, &err),
+                     HALLEY_ENOTFOUND);
+    unlink(csv);
+    unlink(out);
+}
+
 static void more_constants_than_layouts_are_refused(void **state)
 {
     (void)state;
@@ -234,6 +318,7 @@ int main(void)
         cmocka_unit_test(a_saved_stack_reads_back_the_same),
         cmocka_unit_test(shipped_stacks_are_what_calibrate_makes),
         cmocka_unit_test(the_error_to_expect_is_the_one_measured),
+        cmocka_unit_test(constants_that_made_a_table_are_found_again),
         cmocka_unit_test(more_constants_than_layouts_are_refused),
         cmocka_unit_test(a_row_of_unknown_hardware_is_skipped_with_the_reason),
         cmocka_unit_test(scoring_reports_running_out_of_memory),

@@ -1,0 +1,33 @@
+/* score/csv_read.h - rows of measured products and collectives. */
+#ifndef SCORE_CSV_READ_H
+#define SCORE_CSV_READ_H
+
+#include "base/str.h"
+#include "cost/coll.h"
+#include "halley/score.h"
+
+/* The name of a machine in the tables, and of its files here; npu may be NULL. */
+typedef struct score_system {
+    const char *system, *npu, *link;
+} score_system;
+enum { SCORE_N_SYSTEMS = 9 };
+const score_system *score_system_get(uint32_t i);
+
+typedef struct score_csv_row {
+    bool product; /* else a collective */
+    bool known;   /* of a system and type we have constants for */
+    uint32_t system;
+    str system_name, name; /* name: of a product's type, or "all_reduce half" */
+    bool low;              /* product of 8-bit types */
+    double mnk[3];
+    cost_coll coll;
+    double seconds;
+} score_csv_row;
+
+/* Call `visit` for every row; one that fails ends the reading. */
+typedef halley_status score_csv_visit(void *context, const score_csv_row *row,
+                                      halley_error *err);
+halley_status score_csv_read(const char *path, score_csv_visit *visit, void *context,
+                             halley_error *err);
+
+#endif
