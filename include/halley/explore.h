@@ -116,7 +116,7 @@ typedef struct halley_sensitivity {
     /* All else as at the optimum, the axis from end to end: NaN when none fits */
     double low, high;
     uint32_t low_value, high_value; /* where they are reached */
-    uint32_t refused;               /* values that are not feasible there */
+    uint32_t tried, refused;        /* values looked at; of them not feasible there */
     /* The best over the space for each value: its least and greatest */
     double space_low, space_high;
 } halley_sensitivity;
@@ -174,8 +174,9 @@ typedef struct halley_exploration {
     halley_verification *verified;
     bool has_baseline;
     halley_candidate baseline;
-    double seconds; /* taken; not part of any result */
-    void *memory;   /* behind marginals and heats */
+    char baseline_refused[160]; /* why the study's baseline cannot be; "" = it can */
+    double seconds;             /* taken; not part of any result */
+    void *memory;               /* behind marginals and heats */
 } halley_exploration;
 
 /* Zero in every field is the default. */

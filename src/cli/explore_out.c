@@ -128,6 +128,9 @@ static halley_status write_baseline(const halley_study *s, const halley_explorat
                                     FILE *to, halley_error *err)
 {
     sheet t;
+    if (e->baseline_refused[0])
+        fprintf(to, "\nBaseline: %s cannot be: %s\n", halley_study_baseline(s),
+                e->baseline_refused);
     if (!e->has_baseline)
         return HALLEY_OK;
     fprintf(to, "\nBaseline: %s%s\n\n", halley_study_baseline(s),
@@ -197,7 +200,7 @@ static halley_status write_sensitivities(const halley_study *s,
         snprintf(text, sizeof text, "%.2fx", v->high / v->low);
         cell(&t, isnan(v->low) ? "-" : text);
         range_cell(&t, goal->metric, v->space_low, v->space_high);
-        snprintf(text, sizeof text, "%u of %u", v->refused, a->n);
+        snprintf(text, sizeof text, "%u of %u", v->refused, v->tried);
         cell(&t, text);
     }
     return finish(&t, to, err);

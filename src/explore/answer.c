@@ -5,7 +5,7 @@
  * of one percent for continuous parameters, between the neighbouring values for whole
  * numbers. Swing: all else held, the axis from end to end; with `plan: best` the plan is
  * chosen again for each value. Break-even: the first change of sign of the difference of
- * two designs over 64 logarithmic steps, then bisection.
+ * two designs over 64 logarithmic steps, then bisection; whole numbers are tried in turn.
  */
 #include "explore/answer.h"
 
@@ -90,6 +90,7 @@ static halley_sensitivity sensitivity(explore_worker *w, const halley_exploratio
     halley_sensitivity out = {
         .axis = axis, .low = NAN, .high = NAN, .space_low = NAN, .space_high = NAN};
     const uint32_t n = a->n < MOST_SWING ? a->n : MOST_SWING;
+    out.tried = n;
     out.elasticity = elasticity(w, best, axis);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t digit = n > 1 ? (uint32_t)((uint64_t)i * (a->n - 1) / (n - 1)) : 0;
@@ -157,12 +158,17 @@ static void baseline(halley_exploration *e, explore_worker *w)
     explore_row row = {0};
     if (!s->has_baseline)
         return;
+    w->reasons.n = 0;
     bool ok = explore_worker_try_fixed(w, &row, s->baseline, s->n_baseline, NULL, 0);
     if (!ok) {
         w->relaxed = true;
+        w->reasons.n = 0;
         ok = explore_worker_try_fixed(w, &row, s->baseline, s->n_baseline, NULL, 0);
         w->relaxed = false;
     }
+    if (!ok && w->reasons.n)
+        snprintf(e->baseline_refused, sizeof e->baseline_refused, "%s",
+                 w->reasons.at[0].seen.reason);
     if (!ok)
         return;
     e->has_baseline = true;
@@ -184,55 +190,91 @@ static double ahead(explore_worker *w, const explore_question *q, double x)
     return w->study->goals[0].seen.maximize ? -d : d;
 }
 
-static bool bracket(explore_worker *w, const explore_question *q, double *low,
-                    double *high, double *first)
+/* What a scan of the range found. */
+typedef struct scan {
+    double first;     /* the first value that is one */
+    bool always_both; /* wherever one design is feasible the other is, too */
+    double low, high; /* around the first change of sign */
+    bool changes;
+} scan;
+
+static double step_of(const explore_question *q, int i)
 {
+    const double x = q->from * pow(q->to / q->from, (double)i / SCAN);
+    return q->ref.param->kind == PARAM_U32 ? floor(x + 0.5) : x;
+}
+
+static scan look(explore_worker *w, const explore_question *q)
+{
+    scan s = {.first = NAN, .always_both = true};
     double before = NAN, x_before = q->from;
-    for (int i = 0; i <= SCAN; i++) {
-        const double x = q->from * pow(q->to / q->from, (double)i / SCAN);
-        const double y = ahead(w, q, x);
-        if (i == 0)
-            *first = y;
-        if (!isnan(before) && !isnan(y) && (before > 0) != (y > 0)) {
-            *low = x_before;
-            *high = x;
-            return true;
+    for (int i = 0; i <= SCAN && !s.changes; i++) {
+        const double x = step_of(q, i), y = ahead(w, q, x);
+        if (isnan(y))
+            continue;
+        s.first = isnan(s.first) ? y : s.first;
+        s.always_both = s.always_both && !isinf(y);
+        if (!isnan(before) && (before > 0) != (y > 0)) {
+            s.changes = true;
+            s.low = x_before;
+            s.high = x;
         }
         before = y;
         x_before = x;
     }
-    return false;
+    return s;
 }
 
-static void ask(halley_break_even *out, explore_worker *w, const explore_question *q)
+/* The least value from which on the sign has changed. */
+static double narrow(explore_worker *w, const explore_question *q, double low,
+                     double high, bool rises)
 {
-    char text[64], from[64], to[64];
-    double low = 0, high = 0, first = NAN;
-    const units_kind unit = q->ref.param->unit;
-    snprintf(out->question, sizeof out->question, "How much %s until {%s} beats {%s}?",
-             q->path, q->of_text, q->beats_text);
-    units_format(from, sizeof from, q->from, unit);
-    units_format(to, sizeof to, q->to, unit);
-    if (!bracket(w, q, &low, &high, &first)) {
-        const char *word = isnan(first) ? "neither design runs"
-                           : first > 0  ? "always"
-                                        : "never";
-        snprintf(out->answer, sizeof out->answer, "%s between %s and %s", word, from, to);
-        return;
+    const bool whole = q->ref.param->kind == PARAM_U32;
+    for (double x = low + 1; whole && x < high && high - low < 1e5; x++) {
+        const double y = ahead(w, q, x);
+        if (!isnan(y) && (y > 0) == rises)
+            return x;
     }
-    const bool rises = !(ahead(w, q, low) > 0);
-    for (int i = 0; i < HALVINGS && high / low > 1 + 1e-9; i++) {
+    for (int i = 0; !whole && i < HALVINGS && high / low > 1 + 1e-9; i++) {
         const double middle = sqrt(low * high);
         if ((ahead(w, q, middle) > 0) == rises)
             high = middle;
         else
             low = middle;
     }
+    return high;
+}
+
+static const char *no_change(const scan *s)
+{
+    if (isnan(s->first))
+        return "neither design is feasible";
+    if (!s->always_both)
+        return s->first > 0 ? "always (the other is not everywhere feasible)"
+                            : "never (it is not everywhere feasible)";
+    return s->first > 0 ? "always" : "never";
+}
+
+static void ask(halley_break_even *out, explore_worker *w, const explore_question *q)
+{
+    char text[64], from[64], to[64];
+    const units_kind unit = q->ref.param->unit;
+    snprintf(out->question, sizeof out->question, "How much %s until {%s} beats {%s}?",
+             q->path, q->of_text, q->beats_text);
+    units_format(from, sizeof from, q->from, unit);
+    units_format(to, sizeof to, q->to, unit);
+    const scan s = look(w, q);
+    if (!s.changes) {
+        snprintf(out->answer, sizeof out->answer, "%s between %s and %s", no_change(&s),
+                 from, to);
+        return;
+    }
+    const bool rises = !(ahead(w, q, s.low) > 0);
     out->found = true;
-    out->value = high;
-    units_format(text, sizeof text, high, unit);
+    out->value = narrow(w, q, s.low, s.high, rises);
+    units_format(text, sizeof text, out->value, unit);
     snprintf(out->answer, sizeof out->answer, "%s %s (between %s and %s)",
-             rises ? "from" : "only up to", text, from, to);
+             rises ? "from" : "only below", text, from, to);
 }
 
 halley_status explore_answer(halley_exploration *e, const halley_study *s,

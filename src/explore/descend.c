@@ -1,8 +1,10 @@
 /*
- * Continuous search by NLopt: DIRECT (Jones et al. 1993, locally biased) over the whole
- * box for half of the samples, then Subplex (Rowan 1990) from the best point. Axes are
- * walked by position; a position is rounded to the nearest value, of which a continuous
- * range has 4097. A refused design is worse than all others.
+ * Continuous search by NLopt, a third of the samples each: DIRECT (Jones et al. 1993,
+ * locally biased) over the whole box; controlled random search (Price 1983; Kaelo and Ali
+ * 2006), which finds optima at the edge of what a budget allows, where DIRECT is lost;
+ * Subplex (Rowan 1990) from the best point. Axes are walked by position; a position is
+ * rounded to the nearest value, of which a continuous range has 4097. A refused design is
+ * worse than all others.
  */
 #include "explore/search.h"
 
@@ -97,10 +99,13 @@ halley_status explore_descend(explore_run *r, const halley_explore_opts *o,
                          "search: nlopt wants one objective; evolutionary takes several");
     for (uint32_t i = 0; i < s->n_outer; i++)
         x[i] = (s->axes[i].seen.n - 1) / 2.0;
-    const int half = (int)(s->search.samples / 2 + 1);
-    walk(&d, NLOPT_GN_DIRECT_L, x, half);
+    const int third = (int)(s->search.samples / 3 + 1);
+    nlopt_srand((unsigned long)s->search.seed);
+    walk(&d, NLOPT_GN_DIRECT_L, x, third);
     if (d.status == HALLEY_OK)
-        walk(&d, NLOPT_LN_SBPLX, x, half);
+        walk(&d, NLOPT_GN_CRS2_LM, x, third);
+    if (d.status == HALLEY_OK)
+        walk(&d, NLOPT_LN_SBPLX, x, third);
     const halley_status status = d.status;
     map64_fini(&d.at);
     array_fini(&d.values);

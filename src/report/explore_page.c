@@ -73,6 +73,13 @@ static void summary(strbuf *to, const figure_source *s)
     add(to, "; it is limited by ");
     escaped(to, best->limit);
     add(to, ".</p>");
+    if (e->baseline_refused[0]) {
+        add(to, "<p>There is no baseline: ");
+        escaped(to, halley_study_baseline(s->study));
+        add(to, " cannot be, because ");
+        escaped(to, e->baseline_refused);
+        add(to, ".</p>");
+    }
     if (e->n_sensitivities && !isnan(e->sensitivities[0].low)) {
         const halley_sensitivity *v = &e->sensitivities[0];
         add(to, "<p>What matters most is <b>");

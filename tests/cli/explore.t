@@ -170,3 +170,20 @@ $ halley help study | grep -A1 '^  samples'
 $ halley explore --help | grep -A1 '^keys of a study file'
 > keys of a study file:
 >   name                      of the study
+
+## a search by nlopt finds what all designs of a grid do, at the edge of a budget
+$ printf 'name: s\nmodel: gpt3-175b\ncluster: dgx-a100:512\nplan: {tp: 8, pp: 8, global-batch: 1536, recompute: selective, sequence-parallel: yes}\nvary:\n  cluster.out.bandwidth: {from: 5 GB/s, to: 200 GB/s}\n  cluster.up.bandwidth: {from: 50 GB/s, to: 900 GB/s}\n  cluster.npu.peak: {from: 100 TFLOP/s, to: 1000 TFLOP/s}\nwhere: ["cluster.npu.peak / 1 TFLOP/s + cluster.up.bandwidth / 1 GB/s + 8 * cluster.out.bandwidth / 1 GB/s <= 1000"]\n' > s.yaml
+$ sed 's/^\(  cluster.*\)}$/\1, points: 50}/' s.yaml > grid.yaml; for m in nlopt evolutionary latin-hypercube; do cp s.yaml $m.yaml; echo "search: {method: $m, samples: 3000}" >> $m.yaml; done
+$ for m in grid nlopt evolutionary latin-hypercube; do halley explore $m.yaml --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["best"][0]["objectives"][0])'; done | python3 -c 'import sys; v = [float(x) for x in sys.stdin]; print([round(x / v[0], 2) <= limit for x, limit in zip(v, (1, 1.01, 1.01, 1.1))])'
+> [True, True, True, True]
+
+## a baseline that cannot be is said
+$ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512}\nbaseline: {plan.tp: 3}\nvary: {plan.tp: [2, 4]}\n' > s.yaml
+$ halley explore s.yaml | grep Baseline
+> Baseline: plan.tp 3 cannot be: {*}
+
+## break-even of a whole number, and of a design that is not feasible
+$ printf 'name: s\nmodel: {preset: llama3-70b, seq: 8192}\ncluster: dgx-h100:128\nplan: {tp: 8, pp: 4, global-batch: 128, zero: 1, recompute: full}\nbreak-even:\n  - {parameter: cluster.npus, from: 32, to: 1024, of: {plan.recompute: full}, beats: {plan.recompute: none}}\n  - {parameter: cluster.npus, from: 32, to: 40, of: {plan.tp: 8, plan.recompute: none}, beats: {plan.tp: 8}}\n' > s.yaml
+$ halley explore s.yaml | grep -A1 'How much' | grep -v '^How\|^--'
+>   only below 256 (between 32 and 1024)
+>   never (it is not everywhere feasible) between 32 and 40
