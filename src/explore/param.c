@@ -161,6 +161,12 @@ bool explore_param_whole(const explore_param *param)
     return param->kind >= PARAM_MODEL;
 }
 
+bool explore_param_scales(const explore_param *param)
+{
+    return param->kind == PARAM_PEAK || param->offset == AT(model.hidden) ||
+           param->offset == AT(model.heads);
+}
+
 /* "cluster.npu.memory.cxl.bandwidth" against "cluster.npu.memory.TIER.bandwidth". */
 static bool match_tier(explore_ref *out, const explore_param *p, str path)
 {

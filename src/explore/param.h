@@ -66,6 +66,8 @@ typedef struct explore_value {
 /* False when no parameter has that path; then *nearest is one or NULL. */
 bool explore_ref_find(explore_ref *out, str path, const char **nearest);
 bool explore_param_whole(const explore_param *param);
+/* Does setting it scale what is there, so that the way to a value would show in it? */
+bool explore_param_scales(const explore_param *param);
 
 /* Read a value of this parameter. Presets are loaded into `memory`, whose cleaner the
  * study owns: loaded models are appended to *models. */

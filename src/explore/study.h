@@ -12,6 +12,7 @@ typedef struct explore_axis {
     explore_ref *refs;
     explore_value *values;  /* of value i: n_refs of them; text NULL = left as it was */
     bool whole;             /* sets a whole model, cluster, NPU, link or stack */
+    bool resets;            /* another value cannot be set over this one: see worker.c */
     const conf_node *later; /* its values are found when all others are known */
 } explore_axis;
 

@@ -162,6 +162,18 @@ static halley_status read_all(explore_axis *a, halley_study *s, const conf_node 
     return HALLEY_OK;
 }
 
+/* Must a change of this axis set everything anew? */
+static bool resets(const explore_axis *a)
+{
+    bool yes = a->whole;
+    for (uint32_t r = 0; r < a->n_refs; r++) {
+        yes = yes || explore_param_scales(a->refs[r].param);
+        for (uint32_t i = 0; i < a->seen.n; i++)
+            yes = yes || !a->values[(size_t)i * a->n_refs + r].text;
+    }
+    return yes;
+}
+
 /* Tied parameters: [{name: GPU, cluster: dgx-a100, plan.tp: 8}, ...]. */
 static halley_status tied_refs(explore_axis *a, halley_study *s, const conf_node *list,
                                halley_error *err)
@@ -566,6 +578,8 @@ halley_status explore_axes_finish(halley_study *s, halley_error *err)
                                    : read_word(a, s, node, err));
     }
     order_axes(s);
+    for (uint32_t i = 0; i < s->n_axes; i++)
+        s->axes[i].resets = resets(&s->axes[i]);
     s->size = 1;
     s->n_outer = 0;
     double inner = 1;

@@ -1,7 +1,10 @@
 /*
  * Moving through the space like an odometer: only the axes from the first changed digit
- * on are set again. Whole things (a cluster, a model) overwrite what was set inside them,
- * so a change of one sets everything: whole things, fixed values, all other axes.
+ * on are set again. Some changes set everything anew, from the base: whole things, fixed
+ * values, all other axes. Those are changes of whole things (a cluster, a model), which
+ * overwrite what was set inside them; of rows of tied parameters of which not all set the
+ * same ones; and of what scales others with it (peak, width, heads), since a design must
+ * not depend on the way to it, not even in the last digit.
  */
 #include "explore/worker.h"
 
@@ -96,7 +99,10 @@ void explore_worker_move(explore_worker *w, uint64_t id)
     uint32_t first = 0;
     while (w->placed && first < s->n_axes && digits[first] == w->digits[first])
         first++;
-    if (!w->placed || (first < s->n_axes && s->axes[first].whole)) {
+    bool anew = !w->placed;
+    for (uint32_t i = first; i < s->n_axes; i++)
+        anew = anew || (s->axes[i].resets && digits[i] != w->digits[i]);
+    if (anew) {
         w->raw = s->base;
         for (uint32_t i = 0; i < s->n_axes && s->axes[i].whole; i++)
             apply_axis(&w->raw, &s->axes[i], digits[i], true);

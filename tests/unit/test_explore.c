@@ -163,8 +163,13 @@ static void the_space_is_the_product_of_its_axes(void **state)
 static void moving_equals_setting_everything_anew(void **state)
 {
     (void)state;
-    halley_study *s = load(SPACE "  stack: [megatron-2022, megatron-core-2024]\n"
-                                 "  cluster.npu: [A100-SXM4-80GB, H100-SXM-80GB]\n");
+    halley_study *s =
+        load(SPACE "  stack: [megatron-2022, megatron-core-2024]\n"
+                   "  cluster.npu: [A100-SXM4-80GB, H100-SXM-80GB]\n"
+                   "  cluster.npu.peak: [100 TFLOP/s, 333 TFLOP/s, 777 TFLOP/s]\n"
+                   "  model.hidden: [4096, 4608, 5120]\n"
+                   "  odd: [{name: a}, {name: b, plan.virtual: 2}, {name: c, "
+                   "cluster.up.bandwidth: 77 GB/s, plan.no-overlap: yes}]\n");
     explore_worker *fast = malloc(sizeof *fast), *slow = malloc(sizeof *slow);
     explore_worker_init(fast, s);
     const uint64_t size = (uint64_t)halley_study_size(s);
