@@ -101,23 +101,10 @@ static bool sort_edges(emitter *m)
     return true;
 }
 
-/* What host nodes compute: those that launched something, and those without children in
- * a trace without devices. */
-static void find_work(emitter *m)
+/* What host nodes compute that launched something. */
+static void find_launched_work(emitter *m)
 {
     const link_graph *const g = m->g;
-    for (size_t i = g->host->nodes.n; i < g->nodes.n; i++)
-        if (g->nodes.at[i].kind == LINK_GPU) {
-            m->has_gpu = true;
-            m->launched_ns[g->nodes.at[i].parent] += g->nodes.at[i].duration_ns + 1;
-        }
-    if (!m->has_gpu) { /* leaves compute: what has a child does not */
-        for (size_t i = 0; i < g->host->nodes.n; i++)
-            m->launched_ns[i] = 1;
-        for (size_t i = 0; i < g->host->nodes.n; i++)
-            if (g->nodes.at[i].parent != LINK_NONE)
-                m->launched_ns[g->nodes.at[i].parent] = 0;
-    }
     for (uint32_t i = 0; i < g->host->nodes.n; i++) {
         if (m->launched_ns[i] == 0)
             continue;
@@ -125,6 +112,71 @@ static void find_work(emitter *m)
         if (!work_of(&m->works[i], link_name(g, i), &io))
             m->works[i] = (work){0};
     }
+}
+
+static uint64_t add_limited(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+/* What is inside a host node, while nodes are gone through from the last to the first. */
+typedef struct inside {
+    uint64_t n_bytes;
+    bool any, product;
+} inside;
+
+/*
+ * What host nodes compute in a trace without devices. Operators call others: the work is
+ * the innermost one's. A product computes itself whatever it calls on the way, unless
+ * that is a product again; any other operator of PyTorch's, if what it calls moves less
+ * than half of its own bytes; what is none (autograd's functions, annotations) only if it
+ * calls nothing. Children have greater ids than their parents.
+ */
+static bool find_host_work(emitter *m)
+{
+    const link_graph *const g = m->g;
+    const size_t n = g->host->nodes.n;
+    inside *const below = mem_array_zero(n, sizeof *below);
+    for (uint32_t i = (uint32_t)n; below && i-- > 0;) {
+        const str name = link_name(g, i);
+        const host_io io = host_io_get(g->host, i);
+        const uint32_t parent = g->nodes.at[i].parent;
+        const bool product = work_is_product(name);
+        inside *const in = &below[i];
+        work w;
+        const bool computes =
+            product ? !in->product
+                    : !in->product && (!in->any || str_starts(name, STR("aten::")));
+        if (computes && work_of(&w, name, &io) &&
+            (product || in->n_bytes <= w.n_bytes / 2)) {
+            m->works[i] = w;
+            in->n_bytes = add_limited(in->n_bytes, w.n_bytes);
+        }
+        if (parent == LINK_NONE)
+            continue;
+        inside *const up = &below[parent];
+        up->any = true;
+        up->product |= product || in->product;
+        up->n_bytes = add_limited(up->n_bytes, in->n_bytes);
+    }
+    const bool ok = below != NULL;
+    free(below);
+    return ok;
+}
+
+static bool find_work(emitter *m)
+{
+    const link_graph *const g = m->g;
+    for (size_t i = g->host->nodes.n; i < g->nodes.n; i++)
+        if (g->nodes.at[i].kind == LINK_GPU) {
+            m->has_gpu = true;
+            m->launched_ns[g->nodes.at[i].parent] += g->nodes.at[i].duration_ns + 1;
+        }
+    if (!m->has_gpu)
+        return find_host_work(m);
+    find_launched_work(m);
+    return true;
 }
 
 static uint64_t share(uint64_t amount, int64_t part_ns, int64_t whole_ns)
@@ -450,8 +502,7 @@ static bool prepare(emitter *m)
                 m->g->host->nodes.at[i].tid;
     if (!number_nodes(m) || !sort_edges(m))
         return false;
-    find_work(m);
-    return true;
+    return find_work(m);
 }
 
 halley_status link_emit(halley_trace **out, link_graph *g, int64_t zero_ns,

@@ -105,6 +105,7 @@ static const struct {
     {"aten::unsqueeze", NO_WORK, 0, 0},
     {"aten::squeeze", NO_WORK, 0, 0},
     {"aten::resize_*", NO_WORK, 0, 0},
+    {"aten::resolve_*", NO_WORK, 0, 0},
 };
 
 static bool product(uint64_t *out, const uint64_t *dims, size_t n)
@@ -196,6 +197,16 @@ static size_t find_operator(str name)
             return i;
     }
     return n;
+}
+
+bool work_is_product(str name)
+{
+    const size_t i = find_operator(name);
+    if (i == sizeof operators / sizeof *operators)
+        return false;
+    const formula kind = operators[i].formula;
+    return kind == MATMUL || kind == LINEAR || kind == CONV || kind == CONV_BACK ||
+           kind == ATTENTION;
 }
 
 bool work_of(work *out, str name, const host_io *io)

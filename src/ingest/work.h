@@ -11,5 +11,7 @@ typedef struct work {
 
 /* False: the operator has no tensors, or sizes beyond what numbers hold. */
 bool work_of(work *out, str name, const host_io *io);
+/* Is it a matrix product, convolution or attention, whatever it calls for that? */
+bool work_is_product(str name);
 
 #endif

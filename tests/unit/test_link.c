@@ -309,6 +309,53 @@ static void groups_named_by_text_get_a_number(void **state)
     halley_trace_free(t);
 }
 
+#define CALLED(id, parent, name, values, shapes)                                         \
+    "{\"id\": " #id ", \"name\": \"" name "\", \"ctrl_deps\": " #parent                  \
+    ", \"inputs\": {\"values\": " values ", \"shapes\": " shapes                         \
+    ", \"types\": []}, \"attrs\": []}"
+#define MATRIX(id, n) "[" #id ", " #id ", 0, " #n ", 4, \"cpu\"]"
+
+static bool has_work(const halley_trace *t, const char *name)
+{
+    halley_attr attr;
+    return halley_node_find_attr(&attr, t, find(t, name, 0), "num_ops");
+}
+
+static void on_a_host_the_innermost_operator_computes(void **state)
+{
+    (void)state;
+    static const char *const nodes[] = {
+        CALLED(1, 1, "root", "[]", "[]"),
+        CALLED(2, 1, "aten::linear", "[" MATRIX(7, 256) ", " MATRIX(8, 128) "]",
+               "[[32, 8], [16, 8]]"),
+        CALLED(3, 2, "aten::addmm",
+               "[" MATRIX(9, 16) ", " MATRIX(7, 256) ", " MATRIX(8, 128) "]",
+               "[[16], [32, 8], [8, 16]]"),
+        CALLED(4, 3, "aten::copy_", "[" MATRIX(5, 512) ", " MATRIX(6, 512) "]",
+               "[[32, 16], [32, 16]]"),
+        CALLED(5, 1, "aten::sum", "[" MATRIX(5, 512) "]", "[[32, 16]]"),
+        CALLED(6, 5, "aten::fill_", "[" MATRIX(4, 1) "]", "[[1]]"),
+        CALLED(7, 1, "aten::relu", "[" MATRIX(5, 512) "]", "[[32, 16]]"),
+        CALLED(8, 7, "aten::clamp_min", "[" MATRIX(5, 512) "]", "[[32, 16]]"),
+    };
+    char text[4096];
+    size_t n = (size_t)sprintf(text, "{\"schema\": \"1.1.1\", \"nodes\": [");
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+        n += (size_t)sprintf(text + n, "%s%s", i ? ", " : "", nodes[i]);
+    n += (size_t)sprintf(text + n, "]}");
+    const char *const path = write_text(text, n);
+    halley_trace *t = NULL;
+    assert_int_equal(halley_trace_link(&t, NULL, path, NULL, NULL, NULL), HALLEY_OK);
+    unlink(path);
+    assert_int_equal(number(t, find(t, "aten::addmm", 0), "num_ops"), 2 * 32 * 8 * 16);
+    assert_true(has_work(t, "aten::copy_"));
+    assert_true(has_work(t, "aten::sum"));
+    assert_true(has_work(t, "aten::clamp_min"));
+    assert_false(has_work(t, "aten::linear"));
+    assert_false(has_work(t, "aten::relu"));
+    halley_trace_free(t);
+}
+
 static const struct {
     const char *what, *host, *device, *says;
 } refused[] = {
@@ -550,6 +597,7 @@ int main(void)
         cmocka_unit_test(clocks_of_ranks_are_aligned_by_collectives),
         cmocka_unit_test(a_host_trace_alone_keeps_order_and_shapes),
         cmocka_unit_test(groups_named_by_text_get_a_number),
+        cmocka_unit_test(on_a_host_the_innermost_operator_computes),
         cmocka_unit_test(what_is_no_recording_is_refused_in_a_sentence),
         cmocka_unit_test(odd_recordings_are_linked_and_counted),
         cmocka_unit_test(without_record_functions_order_links),
