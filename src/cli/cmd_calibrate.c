@@ -1,4 +1,4 @@
-/* halley calibrate - fit constants of a software stack or a device to measurements. */
+/* halley calibrate - fit constants of a stack or a device to measurements. */
 #include "base/error.h"
 #include "cli/commands.h"
 #include "halley/score.h"
@@ -128,7 +128,7 @@ static const cli_example examples[] = {
 
 const cli_command cmd_calibrate = {
     .name = "calibrate",
-    .summary = "fit constants of a software stack or a device to measurements",
+    .summary = "fit constants of a stack or a device to measurements",
     .arguments = "[RUNS.json...|TABLE.csv]",
     .description = "Fits the constants that a stack file lists under \"fit\", at most "
                    "eight, to runs "
