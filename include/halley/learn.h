@@ -48,7 +48,7 @@ typedef struct halley_learn_report {
 
 /*
  * Learn from files, prefixes and folders (searched to any depth) and write the model to
- * `path`. One set is in memory at a time. Now and then, and when cancelled, the state
+ * `path`. A few sets are in memory at a time. Now and then, and when cancelled, the state
  * goes to PATH.part, from which the same call goes on; it holds what the model leaves
  * out, so it is as secret as the traces. EINVAL: no traces, or nothing that min_support
  * sets have in common.
@@ -78,6 +78,10 @@ halley_synth_condition halley_synth_condition_get(const halley_synth *synth, uin
  * EINVAL: not of that form. Whether it was seen is said when a set is made. */
 halley_status halley_synth_fix(halley_synth *synth, const char *condition,
                                halley_error *err);
+/* Fix all conditions that a file (PREFIX.conditions.json) gives and the model knows, and
+ * no others. */
+halley_status halley_synth_fix_file(halley_synth *synth, const char *path,
+                                    halley_error *err);
 /* {0}: ranks as they come, seed 0. */
 typedef struct halley_synth_opts {
     uint32_t n_ranks;

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -15,6 +16,7 @@ typedef struct synth_options {
     uint32_t number, ranks;
     uint64_t seed;
     cli_texts like;
+    const char *like_in;
     bool extrapolate, conditions;
     cli_output output;
 } synth_options;
@@ -52,6 +54,12 @@ static const cli_option options[] = {
      .offset = offsetof(synth_options, like),
      .doc = "fix a condition, such as layers=12, or the compute or bytes of a set; "
             "repeatable"},
+    {.name = "like-in",
+     .kind = CLI_TEXT,
+     .metavar = "FOLDER",
+     .offset = offsetof(synth_options, like_in),
+     .doc = "make one set for each NAME.conditions.json in FOLDER, under those "
+            "conditions, and call it NAME"},
     {.name = "extrapolate",
      .kind = CLI_FLAG,
      .offset = offsetof(synth_options, extrapolate),
@@ -125,14 +133,15 @@ static halley_status make_folder(const char *path, halley_error *err)
 }
 
 static halley_status make_one(report_table *t, const synth_options *o,
-                              halley_synth *synth, uint32_t i, halley_error *err)
+                              halley_synth *synth, const char *name, uint32_t i,
+                              halley_error *err)
 {
     strbuf prefix = {0};
     halley_synth_summary sum;
     const halley_synth_opts opts = {.n_ranks = o->ranks,
                                     .seed = o->seed * UINT64_C(1000003) + i,
                                     .extrapolate = o->extrapolate};
-    strbuf_printf(&prefix, "%s/synth-%u", o->out, i);
+    strbuf_printf(&prefix, "%s/%s", o->out, name);
     const halley_status status =
         prefix.failed ? error_nomem(err)
                       : halley_synth_save(prefix.at, synth, &opts, &sum, err);
@@ -156,10 +165,49 @@ static halley_status make_all(report_table *t, const synth_options *o,
     progress *line = progress_new("making", "sets", n);
     halley_status status = HALLEY_OK;
     for (uint32_t i = 0; status == HALLEY_OK && i < n; i++) {
-        status = make_one(t, o, synth, i, err);
+        char name[32];
+        snprintf(name, sizeof name, "synth-%u", i);
+        status = make_one(t, o, synth, name, i, err);
         progress_at(line, i + 1);
     }
     progress_free(line);
+    return status;
+}
+
+static int has_conditions(const struct dirent *e)
+{
+    return str_ends(str_from(e->d_name), STR(".conditions.json"));
+}
+
+/* One set for each file of conditions in a folder. */
+static halley_status make_alike(report_table *t, const synth_options *o,
+                                halley_synth *synth, halley_error *err)
+{
+    struct dirent **list = NULL;
+    const int n = scandir(o->like_in, &list, has_conditions, alphasort);
+    halley_status status = HALLEY_OK;
+    if (n < 0) {
+        status = error_errno(err, "list the folder", errno);
+        error_at_file(err, o->like_in);
+    } else if (n == 0)
+        status = error_set(err, HALLEY_ENOTFOUND, "%s has no NAME.conditions.json",
+                           o->like_in);
+    progress *line = progress_new("making", "sets", n > 0 ? (uint64_t)n : 0);
+    for (int i = 0; i < n; i++) {
+        strbuf path = {0};
+        strbuf_printf(&path, "%s/%s", o->like_in, list[i]->d_name);
+        if (status == HALLEY_OK)
+            status = path.failed ? error_nomem(err)
+                                 : halley_synth_fix_file(synth, path.at, err);
+        list[i]->d_name[strlen(list[i]->d_name) - strlen(".conditions.json")] = '\0';
+        if (status == HALLEY_OK)
+            status = make_one(t, o, synth, list[i]->d_name, (uint32_t)i, err);
+        progress_at(line, (uint64_t)i + 1);
+        strbuf_fini(&path);
+        free(list[i]);
+    }
+    progress_free(line);
+    free(list);
     return status;
 }
 
@@ -174,7 +222,7 @@ static halley_status fill(report_table *t, cli_call *call, halley_synth *synth,
     for (size_t i = 0; i < o->like.n; i++)
         TRY(halley_synth_fix(synth, o->like.at[i], err));
     TRY(make_folder(o->out, err));
-    return make_all(t, o, synth, err);
+    return o->like_in ? make_alike(t, o, synth, err) : make_all(t, o, synth, err);
 }
 
 static halley_status run(cli_call *call, halley_error *err)

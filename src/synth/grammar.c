@@ -6,8 +6,9 @@
  * equal when their loops have equal counts, too.
  *
  * A body that runs once does not repeat and would be missed, which would make another
- * program of two layers than of three. So bodies seen in other sets are known again,
- * whatever the counts within.
+ * program of two layers than of three. So bodies that a first look at the corpus found
+ * are known again, whatever the counts within. They are found once and then stay, so that
+ * equal programs are folded alike.
  */
 #include "synth/program.h"
 
@@ -25,7 +26,7 @@ typedef ARRAY(item) items;
 
 typedef struct folder {
     synth_model *m;
-    uint32_t set;
+    uint32_t set; /* 0: look for bodies of other sets; else: note those of this one */
     items pool, row, next;
     bool linked;      /* `again` is that of the row */
     map64 seen;       /* hash → place, for one pass */
@@ -64,7 +65,7 @@ static bool add_loop(folder *f, const item *at, uint32_t n, uint32_t count)
 
 static bool note_body(folder *f, const item *at, uint32_t n)
 {
-    if (n < MIN_BODY)
+    if (n < MIN_BODY || f->set == 0)
         return true;
     synth_model *m = f->m;
     uint32_t id = (uint32_t)m->bodies.n;
@@ -280,20 +281,20 @@ static bool fold(synth_folded *out, folder *f, const starts *s, synth_u32s *leng
         for (int pass = 0; pass < MAX_PASSES && changed; pass++)
             if (!fold_pass(f, limit, &changed))
                 return false;
-        if (limit >= MIN_BODY && !know_again(f, s, limit, lengths))
+        if (f->set == 0 && limit >= MIN_BODY && !know_again(f, s, limit, lengths))
             return false;
     }
     return write_row(out, f);
 }
 
 halley_status synth_fold(synth_folded *out, synth_model *m, const uint32_t *tokens,
-                         uint32_t n, uint32_t set, halley_error *err)
+                         uint32_t n, uint32_t note, halley_error *err)
 {
-    folder f = {.m = m, .set = set};
+    folder f = {.m = m, .set = note};
     starts s = {0};
     synth_u32s lengths = {0};
     out->symbols.n = out->counts.n = 0;
-    bool ok = array_reserve(&f.row, n + 1) && starts_make(&s, m);
+    bool ok = array_reserve(&f.row, n + 1) && (note > 0 || starts_make(&s, m));
     for (uint32_t i = 0; ok && i < n; i++)
         f.row.at[f.row.n++] = (item){.exact = hash_u64(tokens[i]),
                                      .shape = hash_u64(tokens[i] ^ 0x9e3779b9u),

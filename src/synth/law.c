@@ -29,6 +29,29 @@ typedef struct model_sums {
     double yy, n;
 } model_sums;
 
+static double over(double x, double knee)
+{
+    return x > knee ? x - knee : 0;
+}
+
+/*
+ * The time of a product is no power of its sizes: small ones cost their start, large ones
+ * come near the peak, and between the two the memory may be the limit. What work and
+ * traffic say beyond the conditions is how the curve bends: squares, their product, and
+ * three knees.
+ */
+void law_point_work(law_point *p, double operations, double bytes)
+{
+    const double work = operations >= 1 ? log(operations) - 20 : 0;
+    const double traffic = bytes >= 1 ? log(bytes) - 15 : 0;
+    law_point_add(p, FEATURE_WORK, work * work);
+    law_point_add(p, FEATURE_WORK + 1, traffic * traffic);
+    law_point_add(p, FEATURE_WORK + 2, work * traffic);
+    law_point_add(p, FEATURE_WORK + 3, operations >= 1 ? over(work, 3) : 0);
+    law_point_add(p, FEATURE_WORK + 4, operations >= 1 ? over(work, 5) : 0);
+    law_point_add(p, FEATURE_WORK + 5, operations >= 1 ? over(work - traffic, 0) : 0);
+}
+
 static void add_products(double *xx, const law_point *p)
 {
     for (uint32_t i = 0; i < p->n; i++)

@@ -6,8 +6,9 @@
 #include "halley/learn.h"
 
 #include "base/file.h"
+#include "base/pool.h"
 #include "base/str.h"
-#include "halley/trace_check.h"
+#include "halley/synth.h"
 #include "synth/learn_find.h"
 #include "synth/learn_report.h"
 #include "synth/learn_set.h"
@@ -17,7 +18,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SAVE_EVERY = 500, MAX_REPORTED = 40, HOLD_OUT = 20, MIN_SUPPORT = 5 };
+enum {
+    SAVE_EVERY = 500,
+    MAX_LOOKED_AT = 300,
+    BATCH = 8,
+    MAX_REPORTED = 40,
+    HOLD_OUT = 20,
+    MIN_SUPPORT = 5
+};
 
 typedef struct job {
     const char *path;
@@ -39,6 +47,7 @@ static void source_fini(source *s)
 {
     halley_trace_set_free(s->set);
     strbuf_fini(&s->groups);
+    s->set = NULL;
 }
 
 /* PREFIX.what for a set named PREFIX, or PREFIX.0.et. */
@@ -53,29 +62,20 @@ static void beside(strbuf *to, const char *name, const char *what)
     strbuf_add(to, str_from(what));
 }
 
-static halley_status check(const source *s, halley_error *err)
+static halley_status load(halley_trace_set **out, const job *j, size_t i,
+                          halley_error *err)
 {
-    halley_check_report *r;
-    const halley_check_opts opts = {.max_per_code = 1,
-                                    .groups_path = s->groups.n > 0 ? s->groups.at : NULL};
-    TRY(halley_trace_check(&r, s->set, &opts, err));
-    halley_status status = HALLEY_OK;
-    for (size_t i = 0; status == HALLEY_OK && i < r->n_findings; i++) {
-        char text[HALLEY_ERROR_TEXT];
-        if (r->findings[i].severity == HALLEY_ERROR)
-            status = error_set(err, HALLEY_EINVAL, "%s",
-                               halley_finding_format(&r->findings[i], text, sizeof text));
-    }
-    halley_check_report_free(r);
-    return status;
+    const learn_found *f = &j->sets.list.at[i];
+    return halley_trace_set_load(out, j->sets.files.at + f->first, f->n, NULL, err);
 }
 
 /* EINVAL and the like: the set is not to be learned from, and why. */
-static halley_status open_source(source *s, const char *name, halley_error *err)
+static halley_status open_source(source *s, const job *j, size_t i, halley_error *err)
 {
     strbuf path = {0};
+    const char *name = j->sets.list.at[i].name;
     *s = (source){0};
-    TRY(halley_trace_set_load(&s->set, &name, 1, NULL, err));
+    TRY(load(&s->set, j, i, err));
     beside(&path, name, ".conditions.json");
     beside(&s->groups, name, ".comm_group.json");
     halley_status status = path.failed || s->groups.failed
@@ -87,7 +87,8 @@ static halley_status open_source(source *s, const char *name, halley_error *err)
     if (status == HALLEY_OK && s->conditions.n == 0)
         conditions_metadata(&s->conditions, halley_trace_set_get(s->set, 0));
     if (status == HALLEY_OK)
-        status = check(s, err);
+        status =
+            halley_trace_set_passes(s->set, s->groups.n > 0 ? s->groups.at : NULL, err);
     if (status != HALLEY_OK)
         source_fini(s);
     return status;
@@ -119,24 +120,49 @@ static halley_status skip(job *j, const halley_error *why, halley_error *err)
     return HALLEY_OK;
 }
 
-static halley_status learn_one(job *j, size_t i, halley_error *err)
+/* A few sets, opened ahead. */
+typedef struct batch {
+    size_t first, n;
+    source sources[BATCH];
+    halley_status status[BATCH];
+    halley_error why[BATCH];
+} batch;
+
+static void open_batch(batch *b, const job *j, size_t first)
 {
-    source s;
-    halley_error why = {0};
-    const char *name = j->sets.list.at[i];
+    const size_t left = j->sets.list.n - first;
+    b->first = first;
+    b->n = left < BATCH ? left : BATCH;
+    for (size_t i = 0; i < b->n; i++) {
+        b->sources[i] = (source){0};
+        b->why[i] = (halley_error){0};
+        b->status[i] = is_held_out(j, first + i)
+                           ? HALLEY_ECANCELED
+                           : open_source(&b->sources[i], j, first + i, &b->why[i]);
+    }
+}
+
+static void close_batch(batch *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        source_fini(&b->sources[i]);
+    b->n = 0;
+}
+
+static halley_status learn_one(job *j, batch *b, size_t k, halley_error *err)
+{
+    source *s = &b->sources[k];
+    const char *name = j->sets.list.at[b->first + k].name;
     model_head *head = &j->l.m.head.at[0];
     head->seen = hash_bytes(name, strlen(name), head->seen);
-    if (is_held_out(j, i)) {
+    if (b->status[k] == HALLEY_ECANCELED) {
         head->n_held_out++;
         return HALLEY_OK;
     }
-    const halley_status status = open_source(&s, name, &why);
-    if (status != HALLEY_OK)
-        return skip(j, &why, err);
-    const halley_status added = learner_add(&j->l, s.set, &s.conditions,
-                                            s.groups.n > 0 ? s.groups.at : NULL, err);
-    source_fini(&s);
-    return added;
+    if (b->status[k] != HALLEY_OK)
+        return skip(j, &b->why[k], err);
+    return learner_add(&j->l, s->set, &s->conditions,
+                       s->groups.n > 0 ? s->groups.at : NULL, err);
 }
 
 /* Where to go on: behind the sets that a state of the same corpus holds. */
@@ -150,7 +176,7 @@ static size_t resume(job *j)
     const model_head *head = &m.head.at[0];
     const size_t n = (size_t)head->n_sets + head->n_skipped + head->n_held_out;
     for (size_t i = 0; i < n && i < j->sets.list.n; i++)
-        seen = hash_bytes(j->sets.list.at[i], strlen(j->sets.list.at[i]), seen);
+        seen = hash_bytes(j->sets.list.at[i].name, strlen(j->sets.list.at[i].name), seen);
     if (n > j->sets.list.n || seen != head->seen) {
         synth_model_fini(&m);
         return 0;
@@ -161,22 +187,83 @@ static size_t resume(job *j)
     return n;
 }
 
-static halley_status learn_all(job *j, halley_error *err)
+/* What repeats, in sets from all over the corpus: those that cannot be read say nothing.
+ */
+static halley_status look_around(job *j, halley_error *err)
+{
+    const size_t n = j->sets.list.n, step = n / MAX_LOOKED_AT + 1;
+    uint32_t number = 0;
+    for (size_t i = 0; i < n; i += step) {
+        halley_trace_set *set = NULL;
+        halley_error why = {0};
+        if (is_held_out(j, i))
+            continue;
+        halley_status status = load(&set, j, i, &why);
+        if (status == HALLEY_OK)
+            status = learner_look(&j->l, set, ++number, &why);
+        halley_trace_set_free(set);
+        if (status == HALLEY_ENOMEM)
+            return error_nomem(err);
+    }
+    return HALLEY_OK;
+}
+
+static halley_status learn_batch(job *j, batch *b, halley_error *err)
 {
     const size_t n = j->sets.list.n;
-    const size_t first = resume(j);
-    for (size_t i = first; i < n; i++) {
-        TRY(learn_one(j, i, err));
+    for (size_t k = 0; k < b->n; k++) {
+        const size_t done = b->first + k + 1;
+        TRY(learn_one(j, b, k, err));
         const bool go_on =
-            !j->opts->progress || j->opts->progress(j->opts->progress_context, i + 1, n);
-        if (!go_on || (i + 1 < n && (i + 1 - first) % SAVE_EVERY == 0))
+            !j->opts->progress || j->opts->progress(j->opts->progress_context, done, n);
+        if (!go_on || (done < n && done % SAVE_EVERY == 0))
             TRY(synth_model_save(&j->l.m, j->state.at, true, err));
         if (!go_on)
             return error_set(err, HALLEY_ECANCELED,
                              "stopped after %zu of %zu sets; the same command goes on",
-                             i + 1, n);
+                             done, n);
     }
     return HALLEY_OK;
+}
+
+/* Two batches: one is learned while the next is opened. */
+typedef struct round {
+    job *j;
+    batch *now, *next;
+} round;
+
+static halley_status do_half(void *context, size_t i, uint32_t worker, halley_error *err)
+{
+    round *r = context;
+    (void)worker;
+    if (i == 0)
+        return learn_batch(r->j, r->now, err);
+    open_batch(r->next, r->j, r->now->first + r->now->n);
+    return HALLEY_OK;
+}
+
+static halley_status learn_all(job *j, halley_error *err)
+{
+    const size_t first = resume(j);
+    if (first == 0)
+        TRY(look_around(j, err));
+    batch *both = mem_array_zero(2, sizeof *both);
+    if (!both)
+        return error_nomem(err);
+    round r = {j, &both[0], &both[1]};
+    open_batch(r.now, j, first);
+    halley_status status = HALLEY_OK;
+    while (status == HALLEY_OK && r.now->n > 0) {
+        status = pool_run(2, 2, do_half, &r, err);
+        batch *const done = r.now;
+        close_batch(done);
+        r.now = r.next;
+        r.next = done;
+    }
+    close_batch(r.now);
+    close_batch(r.next);
+    free(both);
+    return status;
 }
 
 /* A set made under the conditions of a real one. */
@@ -206,7 +293,7 @@ static halley_status compare_one(learn_compare *c, const job *j, size_t i,
     halley_synth *synth = NULL;
     halley_trace_set *made = NULL;
     halley_error why = {0};
-    if (open_source(&s, j->sets.list.at[i], &why) != HALLEY_OK)
+    if (open_source(&s, j, i, &why) != HALLEY_OK)
         return why.code == HALLEY_ENOMEM ? error_nomem(err) : HALLEY_OK;
     halley_status status = halley_synth_load(&synth, j->path, err);
     if (status == HALLEY_OK && make_like(&made, synth, &s, i, &why) == HALLEY_OK) {

@@ -13,6 +13,7 @@
 
 void learn_sets_fini(learn_sets *s)
 {
+    array_fini(&s->files);
     array_fini(&s->list);
     arena_fini(&s->memory);
 }
@@ -34,10 +35,10 @@ static str set_of(str path)
     return (str){0};
 }
 
-static halley_status add(learn_sets *s, str name, halley_error *err)
+static halley_status add(learn_sets *s, str path, halley_error *err)
 {
-    const char *copy = arena_copy(&s->memory, name);
-    return copy && array_push(&s->list, copy) ? HALLEY_OK : error_nomem(err);
+    const char *copy = arena_copy(&s->memory, path);
+    return copy && array_push(&s->files, copy) ? HALLEY_OK : error_nomem(err);
 }
 
 static halley_status walk(learn_sets *s, const char *root, halley_error *err)
@@ -63,7 +64,7 @@ static halley_status walk(learn_sets *s, const char *root, halley_error *err)
                 if (!array_push(&folders, path))
                     status = error_nomem(err);
             } else if (set_of(str_from(path)).n > 0)
-                status = add(s, set_of(str_from(path)), err);
+                status = add(s, str_from(path), err);
         }
         if (folder)
             closedir(folder);
@@ -72,28 +73,50 @@ static halley_status walk(learn_sets *s, const char *root, halley_error *err)
     return status;
 }
 
-static int by_name(const void *a, const void *b)
+/* The name of a file's set: what is no .et (a prefix that was given) names itself. */
+static str name_of(const char *path)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    const str name = set_of(str_from(path));
+    return name.n > 0 ? name : str_from(path);
+}
+
+static int by_set(const void *a, const void *b)
+{
+    const char *const x = *(const char *const *)a, *const y = *(const char *const *)b;
+    const int order = str_cmp(name_of(x), name_of(y));
+    return order != 0 ? order : strcmp(x, y);
+}
+
+/* Files of one set stand side by side; a file given twice counts once. */
+static halley_status group(learn_sets *s, halley_error *err)
+{
+    size_t n = 0;
+    if (s->files.n > 1)
+        qsort(s->files.at, s->files.n, sizeof *s->files.at, by_set);
+    for (size_t i = 0; i < s->files.n; i++) {
+        const char *path = s->files.at[i];
+        if (n > 0 && strcmp(s->files.at[n - 1], path) == 0)
+            continue;
+        const str name = name_of(path);
+        learn_found *last = s->list.n > 0 ? &s->list.at[s->list.n - 1] : NULL;
+        s->files.at[n++] = path;
+        if (last && str_eq(str_from(last->name), name)) {
+            last->n++;
+            continue;
+        }
+        const char *copy = arena_copy(&s->memory, name);
+        if (!copy || !array_push(&s->list, (learn_found){copy, n - 1, 1}))
+            return error_nomem(err);
+    }
+    s->files.n = n;
+    return HALLEY_OK;
 }
 
 halley_status learn_sets_find(learn_sets *s, const char *const *from, size_t n_from,
                               halley_error *err)
 {
-    for (size_t i = 0; i < n_from; i++) {
-        if (file_is_folder(from[i]))
-            TRY(walk(s, from[i], err));
-        else {
-            const str name = set_of(str_from(from[i]));
-            TRY(add(s, name.n > 0 ? name : str_from(from[i]), err));
-        }
-    }
-    if (s->list.n > 1)
-        qsort(s->list.at, s->list.n, sizeof *s->list.at, by_name);
-    size_t n = 0;
-    for (size_t i = 0; i < s->list.n; i++)
-        if (n == 0 || strcmp(s->list.at[n - 1], s->list.at[i]) != 0)
-            s->list.at[n++] = s->list.at[i];
-    s->list.n = n;
-    return HALLEY_OK;
+    for (size_t i = 0; i < n_from; i++)
+        TRY(file_is_folder(from[i]) ? walk(s, from[i], err)
+                                    : add(s, str_from(from[i]), err));
+    return group(s, err);
 }

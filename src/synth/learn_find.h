@@ -6,11 +6,18 @@
 #include "base/array.h"
 #include "base/error.h"
 
-/* {0} is empty. Each is a prefix or a file, as halley_trace_set_load takes it; in order
- * of their names, each once. */
+/* One set: what its files' names begin with, and the files. */
+typedef struct learn_found {
+    const char *name; /* a prefix, or a file without a rank's number */
+    size_t first, n;  /* in files */
+} learn_found;
+
+/* {0} is empty. In order of their names, each once. Folders are read once: to look for
+ * each set's files in a folder of thousands would take longer than to learn them. */
 typedef struct learn_sets {
     arena memory;
-    ARRAY(const char *) list;
+    ARRAY(const char *) files;
+    ARRAY(learn_found) list;
 } learn_sets;
 
 void learn_sets_fini(learn_sets *s);

@@ -214,13 +214,19 @@ static bool add_peer_value(learner *l, law_place *at, const trace_roles *roles, 
     return add_value(l, at, up < n - up ? up : n - up);
 }
 
-static bool add_node(learner *l, const halley_trace *trace, uint32_t at, uint64_t family,
-                     uint32_t rank)
+/* Whose stage is looked at. */
+typedef struct stage_of {
+    uint64_t family, program;
+    uint32_t rank;
+} stage_of;
+
+static bool add_node(learner *l, const halley_trace *trace, uint32_t at,
+                     const stage_of *of)
 {
     const synth_model *m = &l->m;
     const synth_program *p = &l->program;
     const model_op *op = &m->ops.at[p->ops.at[at]];
-    law_place place = {.family = family, .op = op->key};
+    law_place place = {.family = of->family, .op = op->key};
     place.before = at > 0 ? m->ops.at[p->ops.at[at - 1]].key : 0;
     place.after = at + 1 < p->ops.n ? m->ops.at[p->ops.at[at + 1]].key : 0;
     const uint32_t node = p->nodes.at[at];
@@ -238,6 +244,7 @@ static bool add_node(learner *l, const halley_trace *trace, uint32_t at, uint64_
         if (!str_eq(name, (str){a.name.at, a.name.n}))
             continue;
         place.field = f++;
+        place.program = str_eq(name, STR("comm_size")) ? of->program : 0;
         if (halley_attr_to_double(&a, &value) && !add_value(l, &place, value))
             return false;
     }
@@ -245,32 +252,57 @@ static bool add_node(learner *l, const halley_trace *trace, uint32_t at, uint64_
         return true;
     trace_roles roles;
     trace_roles_read(&roles, trace, node);
+    place.program = 0;
     if (op->type == HALLEY_NODE_COLL)
         return (op->flags & MODEL_OP_GROUP) == 0 || add_group_values(l, &place, &roles);
-    return add_peer_value(l, &place, &roles, op->type == HALLEY_NODE_SEND, rank);
+    return add_peer_value(l, &place, &roles, op->type == HALLEY_NODE_SEND, of->rank);
+}
+
+/* The mean of a field in the same place, by its name; 0 = none. */
+static double mean_beside(const learner *l, const law_place *at, str name)
+{
+    const synth_model *m = &l->m;
+    const uint32_t op_id = map64_find(&m->op_of, at->op);
+    if (op_id == HASH_NONE)
+        return 0;
+    const model_op *op = &m->ops.at[op_id];
+    for (uint32_t f = 1; f < op->n_fields; f++) {
+        if (!str_eq(synth_text(m, m->fields.at[op->first_field + f].name), name))
+            continue;
+        law_place beside = *at;
+        beside.field = f;
+        const uint32_t id = map64_find(&l->total_of, synth_law_key(&beside, 0));
+        if (id != HASH_NONE && l->totals.at[id].n > 0)
+            return exp(l->totals.at[id].sum / l->totals.at[id].n);
+    }
+    return 0;
 }
 
 /* What the nodes of a stage say about laws. */
-static bool add_stage_values(learner *l, const halley_trace *trace, uint32_t rank,
-                             const law_point *p, uint64_t family)
+static bool add_stage_values(learner *l, const halley_trace *trace, const law_point *p,
+                             const stage_of *of)
 {
     map64_fini(&l->total_of);
     l->totals.n = l->values.n = 0;
     for (uint32_t at = 0; at < l->program.ops.n; at++)
-        if (!add_node(l, trace, at, family, rank))
+        if (!add_node(l, trace, at, of))
             return false;
     for (size_t i = 0; i < l->totals.n; i++) {
         learn_total *t = &l->totals.at[i];
+        law_point point = *p;
         t->mean = t->n > 0 ? t->sum / t->n : -INFINITY;
-        for (uint32_t k = 0; k < LAW_LEVELS; k++) {
+        if (synth_is_duration(&l->m, t->at.op, t->at.field))
+            law_point_work(&point, mean_beside(l, &t->at, STR("num_ops")),
+                           mean_beside(l, &t->at, STR("tensor_size")));
+        for (uint32_t k = t->at.program == 0; k < LAW_LEVELS; k++) {
             t->law[k] = law_of(&l->m, synth_law_key(&t->at, k));
-            if (!observe(l, t->law[k], p, t->mean))
+            if (!observe(l, t->law[k], &point, t->mean))
                 return false;
         }
     }
     for (size_t i = 0; i < l->values.n; i++) {
         const learn_total *t = &l->totals.at[l->values.at[i].total];
-        for (uint32_t k = 0; t->n > 1 && k < LAW_LEVELS; k++)
+        for (uint32_t k = t->at.program == 0; t->n > 1 && k < LAW_LEVELS; k++)
             law_sum_deviation(&l->m.sums.at[t->law[k]], l->values.at[i].log - t->mean);
     }
     return true;
@@ -410,8 +442,8 @@ static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t
     const uint32_t n_stages = (uint32_t)l->keys.n / block;
     law_point p;
     TRY(read_rank(l, set, stage * block, err));
-    TRY(synth_fold(&l->folded, m, l->program.tokens.at, (uint32_t)l->program.tokens.n,
-                   set_id, err));
+    TRY(synth_fold(&l->folded, m, l->program.tokens.at, (uint32_t)l->program.tokens.n, 0,
+                   err));
     const uint32_t skeleton = skeleton_of(l);
     if (skeleton == MODEL_NONE || !array_push(&l->parts, skeleton))
         return error_nomem(err);
@@ -427,8 +459,10 @@ static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t
         m->loops.at[loop].last_set = set_id;
         law_loop_add(&m->loop_sums.at[loop], &p, l->folded.counts.at[i], stage, n_stages);
     }
-    if (!add_contexts(l) || !add_stage_values(l, halley_trace_set_get(set, stage * block),
-                                              stage * block, &p, conditions_family(c)))
+    const stage_of of = {conditions_family(c), m->skeletons.at[skeleton].key,
+                         stage * block};
+    if (!add_contexts(l) ||
+        !add_stage_values(l, halley_trace_set_get(set, of.rank), &p, &of))
         return error_nomem(err);
     return HALLEY_OK;
 }
@@ -524,6 +558,21 @@ void learner_derive(conditions *c, const halley_trace_set *set)
     }
     conditions_set(c, "compute", NULL, compute);
     conditions_set(c, "bytes", NULL, bytes);
+}
+
+halley_status learner_look(learner *l, const halley_trace_set *set, uint32_t number,
+                           halley_error *err)
+{
+    const uint32_t n = halley_trace_set_count(set);
+    const uint32_t ranks[] = {0, n / 2, n - 1};
+    for (uint32_t i = 0; i < 3; i++) {
+        if (i > 0 && ranks[i] == ranks[i - 1])
+            continue;
+        TRY(read_rank(l, set, ranks[i], err));
+        TRY(synth_fold(&l->folded, &l->m, l->program.tokens.at,
+                       (uint32_t)l->program.tokens.n, number, err));
+    }
+    return HALLEY_OK;
 }
 
 halley_status learner_add(learner *l, const halley_trace_set *set, const conditions *c,

@@ -38,6 +38,9 @@ halley_status learner_init(learner *l, halley_error *err);
 void learner_fini(learner *l);
 /* Compute and communication of all ranks, for sets that say nothing about themselves. */
 void learner_derive(conditions *c, const halley_trace_set *set);
+/* A first look at a set, the number-th (from 1): what repeats in it. */
+halley_status learner_look(learner *l, const halley_trace_set *set, uint32_t number,
+                           halley_error *err);
 /* groups_path may be NULL: then groups are who uses them. */
 halley_status learner_add(learner *l, const halley_trace_set *set, const conditions *c,
                           const char *groups_path, halley_error *err);

@@ -85,6 +85,15 @@ uint64_t synth_op_key(const synth_model *m, const model_op *op, const model_fiel
     return key;
 }
 
+bool synth_is_duration(const synth_model *m, uint64_t op_key, uint32_t field)
+{
+    const uint32_t id = map64_find(&m->op_of, op_key);
+    if (id == HASH_NONE || field >= m->ops.at[id].n_fields)
+        return false;
+    const uint32_t name = m->fields.at[m->ops.at[id].first_field + field].name;
+    return name == MODEL_NONE || str_eq(synth_text(m, name), STR("duration_ns"));
+}
+
 uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n)
 {
     uint64_t key = hash_u64(op);
@@ -98,8 +107,10 @@ uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n)
 
 uint64_t synth_law_key(const law_place *at, uint32_t level)
 {
-    const bool near = level < 2, family = level != 1;
+    const bool near = level < 3, family = level != 2;
     uint64_t key = hash_u64(at->op ^ ((uint64_t)level << 56) ^ at->field);
+    if (level == 0)
+        key = hash_u64(key ^ at->program);
     if (near)
         key = hash_u64(hash_u64(key ^ at->before) ^ at->after);
     return family ? hash_u64(key ^ at->family) : key;

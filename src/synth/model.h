@@ -26,7 +26,7 @@
 
 enum {
     MODEL_VERSION = 1,
-    MODEL_FEATURES = 32, /* of a law: see model_feature */
+    MODEL_FEATURES = 40, /* of a law: see model_feature */
     MODEL_PAIRS = MODEL_FEATURES * (MODEL_FEATURES + 1) / 2,
     MODEL_BUCKETS = 64, /* of a histogram of deviations, MODEL_WIDTH wide in log */
     MODEL_SHIFTS = 36,  /* of a loop's law: see law_shift */
@@ -38,7 +38,13 @@ enum {
 #define MODEL_WIDTH 0.125
 
 /* The first features are the same in every law; the others are conditions. */
-enum { FEATURE_ONE, FEATURE_FIRST, FEATURE_LAST, FEATURE_CONDITIONS };
+enum {
+    FEATURE_ONE,
+    FEATURE_FIRST,
+    FEATURE_LAST,
+    FEATURE_WORK, /* of durations: see law_point_work; six */
+    FEATURE_CONDITIONS = FEATURE_WORK + 6
+};
 
 typedef struct model_text {
     uint32_t at, n; /* in chars */
@@ -236,14 +242,16 @@ uint32_t synth_text_add(synth_model *m, str text); /* MODEL_NONE: no memory */
 /* The key of an operator by what it is, of a token by its operator and references. */
 uint64_t synth_op_key(const synth_model *m, const model_op *op,
                       const model_field *fields);
+/* Whether a field of the operator with this key is a time. */
+bool synth_is_duration(const synth_model *m, uint64_t op_key, uint32_t field);
 uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n);
 
-/* Which laws a value follows, from the most special to the most general: of the family
- * between these operators, of any family, of the family anywhere. Keys of operators,
- * hash of the family's name. */
-enum { LAW_LEVELS = 3 };
+/* Which laws a value follows, from the most special to the most general: of the program
+ * between these operators (message sizes only), of the family there, of any family, of
+ * the family anywhere. Keys of skeletons and operators, hash of the family's name. */
+enum { LAW_LEVELS = 4 };
 typedef struct law_place {
-    uint64_t family, op, before, after;
+    uint64_t family, program, op, before, after; /* program 0 = does not matter */
     uint32_t field; /* index in the operator's, or one of FIELD_* */
 } law_place;
 uint64_t synth_law_key(const law_place *at, uint32_t level);

@@ -108,7 +108,6 @@ static bool keep_skeleton(pruner *p, uint32_t *skeleton)
         s.first = (uint32_t)to->symbols.n;
         s.first_loop = (uint32_t)to->loop_ids.n;
         s.last_set = 0;
-        s.key = 0;
         for (uint32_t i = 0; i < s.n; i++) {
             uint32_t symbol = p->from->symbols.at[first + i];
             if (!keep_token(p, &symbol) || !array_push(&to->symbols, symbol))

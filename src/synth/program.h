@@ -44,9 +44,9 @@ typedef struct synth_folded {
     synth_u32s symbols, counts;
 } synth_folded;
 void synth_folded_fini(synth_folded *f);
-/* Loops that are new become bodies of the model; those known are found also where they
- * run once. */
+/* With note > 0 (the number of a set) bodies of loops are noted in the model; with 0
+ * those noted are found also where they run once. */
 halley_status synth_fold(synth_folded *out, synth_model *m, const uint32_t *tokens,
-                         uint32_t n, uint32_t set, halley_error *err);
+                         uint32_t n, uint32_t note, halley_error *err);
 
 #endif

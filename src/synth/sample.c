@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "halley/learn.h"
-#include "halley/trace_check.h"
+#include "halley/synth.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -104,6 +104,26 @@ halley_status halley_synth_fix(halley_synth *synth, const char *text, halley_err
         synth->wish.n_ranks = (uint32_t)number;
     conditions_set(&synth->wish.fixed, name, is_number && !is_text ? NULL : eq + 1,
                    number);
+    return HALLEY_OK;
+}
+
+halley_status halley_synth_fix_file(halley_synth *synth, const char *path,
+                                    halley_error *err)
+{
+    conditions c = {0};
+    if (!file_exists(path))
+        return error_set(err, HALLEY_ENOTFOUND, "%s: no such file", path);
+    TRY(conditions_load(&c, path, err));
+    synth->wish = (sample_wish){0};
+    for (uint32_t i = 0; i < c.n; i++) {
+        const condition *at = &c.at[i];
+        if (conditions_index(&synth->m, at->name) == MODEL_NONE)
+            continue;
+        conditions_set(&synth->wish.fixed, at->name, at->text[0] ? at->text : NULL,
+                       at->number);
+        if (strcmp(at->name, "ranks") == 0)
+            synth->wish.n_ranks = (uint32_t)fmin(at->number, 1e6);
+    }
     return HALLEY_OK;
 }
 
@@ -212,15 +232,6 @@ static halley_status to_traces(halley_trace_set **out, const sample_set *s,
     return status;
 }
 
-static halley_status passes(bool *out, const halley_trace_set *set, halley_error *err)
-{
-    halley_check_report *report;
-    TRY(halley_trace_check(&report, set, &(halley_check_opts){.max_per_code = 1}, err));
-    *out = report->n[HALLEY_ERROR] == 0;
-    halley_check_report_free(report);
-    return HALLEY_OK;
-}
-
 static bool has_messages(const sample_set *s)
 {
     for (size_t k = 0; k < s->stages.n; k++)
@@ -272,9 +283,12 @@ static halley_status make(halley_trace_set **out, sample_set *s, halley_synth *s
         bool ok = true;
         halley_status status = try_make(out, s, synth, opts, safe, err);
         if (status == HALLEY_OK && (safe || has_messages(s))) {
-            status = passes(&ok, *out, err);
-            if (status != HALLEY_OK || !ok)
+            status = halley_trace_set_passes(*out, NULL, err);
+            ok = status == HALLEY_OK;
+            if (!ok)
                 halley_trace_set_free(*out);
+            if (status == HALLEY_EINVAL)
+                status = HALLEY_OK;
         }
         if (status != HALLEY_OK) {
             sample_set_fini(s);

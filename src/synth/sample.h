@@ -42,8 +42,8 @@ double sample_set_value(const synth_model *m, const conditions *c, uint32_t fiel
  */
 uint32_t sample_part(const synth_model *m, uint32_t template, uint32_t stage,
                      uint32_t n_stages);
-bool sample_counts(uint32_t *counts, const synth_model *m, const model_skeleton *s,
-                   const law_point *p, uint32_t stage, uint32_t n_stages);
+double sample_counts(uint32_t *counts, const synth_model *m, const model_skeleton *s,
+                     const law_point *p, uint32_t stage, uint32_t n_stages);
 double sample_length(const synth_model *m, const model_skeleton *s,
                      const uint32_t *counts);
 enum { SAMPLE_MAX_LOOPS = 4096 };

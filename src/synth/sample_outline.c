@@ -157,7 +157,7 @@ halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
                              is_text ? c->text : "a number");
         const bool seen =
             is_text ? conditions_value(m, of, c) != MODEL_NONE
-                    : c->number >= of->low * 0.999 && c->number <= of->high * 1.001;
+                    : c->number >= of->low * 0.95 && c->number <= of->high * 1.05;
         if (!seen && !wish->extrapolate)
             return refuse(m, c, id, err);
     }
@@ -229,6 +229,22 @@ static void to_conditions(conditions *out, const synth_model *m, const draw *d,
     }
 }
 
+/* How likely sets of a template have this value, or (kinds) one of its kind. */
+static double share_of(const model_condition *of, const uint32_t *counts, uint32_t value,
+                       bool kinds, double prior)
+{
+    double same = 0, all = 0;
+    const uint32_t kind = kind_of(of, value);
+    for (uint32_t v = 0; v < MODEL_VALUES; v++) {
+        if (v >= of->n_values && v != MODEL_ABSENT)
+            continue;
+        const bool alike = kinds ? kind_of(of, v) == kind : v == value;
+        same += alike * (double)counts[v];
+        all += counts[v];
+    }
+    return (same + 0.5 * prior) / (all + prior);
+}
+
 /* How much the sets of a template look like the draw. */
 static double likeness(const synth_model *m, const sample_tree *tree,
                        const model_template *t, const draw *d)
@@ -238,18 +254,10 @@ static double likeness(const synth_model *m, const sample_tree *tree,
         const model_condition *of = &m->conditions.at[c];
         if (d->value[c] == MODEL_NONE)
             continue;
-        double same = 0, all = 0;
-        const uint32_t kind = kind_of(of, d->value[c]);
-        for (uint32_t v = 0; v < MODEL_VALUES; v++) {
-            if (v >= of->n_values && v != MODEL_ABSENT)
-                continue;
-            const bool alike =
-                tree->decides[c] ? kind_of(of, v) == kind : v == d->value[c];
-            same += alike * (double)t->values[c][v];
-            all += t->values[c][v];
-        }
-        score += tree->decides[c] ? 2 * log((same + 0.01) / (all + 0.02))
-                                  : 0.25 * log((same + 0.5) / (all + 3));
+        const double strict = tree->decides[c] ? 2 : 1;
+        score += strict * log(share_of(of, t->values[c], d->value[c], true, 0.1));
+        if (!of->is_text)
+            score += 0.2 * log(share_of(of, t->values[c], d->value[c], false, 2));
     }
     return score;
 }
@@ -265,17 +273,17 @@ uint32_t sample_part(const synth_model *m, uint32_t template, uint32_t stage,
     return m->parts.at[t->first + (part < t->n ? part : t->n - 1)];
 }
 
-bool sample_counts(uint32_t *counts, const synth_model *m, const model_skeleton *s,
-                   const law_point *p, uint32_t stage, uint32_t n_stages)
+double sample_counts(uint32_t *counts, const synth_model *m, const model_skeleton *s,
+                     const law_point *p, uint32_t stage, uint32_t n_stages)
 {
-    bool fits = true;
+    double misfit = 0;
     for (uint32_t i = 0; i < s->n_loops && i < SAMPLE_MAX_LOOPS; i++) {
         const double n = law_loop_count(&m->loops.at[m->loop_ids.at[s->first_loop + i]],
                                         p, stage, n_stages);
-        fits = fits && n > 0.5;
+        misfit += n < 0.5 ? fmin(1.5 - n, 3) : 0;
         counts[i] = n < 1 ? 1 : n > 1e6 ? 1000000 : (uint32_t)lround(n);
     }
-    return fits;
+    return misfit;
 }
 
 double sample_length(const synth_model *m, const model_skeleton *s,
@@ -383,7 +391,7 @@ static double strain(sample_outline *o, const synth_model *m, const sample_wish 
             &m->skeletons.at[sample_part(m, o->template, k, o->n_stages)];
         law_point at;
         conditions_point(&at, m, &o->conditions, k, o->n_stages);
-        bad += sample_counts(counts, m, s, &at, k, o->n_stages) ? 0 : 15;
+        bad += 3 * sample_counts(counts, m, s, &at, k, o->n_stages) / o->n_stages;
         nodes += sample_length(m, s, counts) / o->n_stages;
     }
     const double usual = sample_set_value(m, &o->conditions, FIELD_NODES, &spread);

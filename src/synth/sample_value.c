@@ -17,42 +17,57 @@ typedef struct here {
 typedef struct valuer {
     sample_set *s;
     law_point point;
-    uint64_t family;
+    uint64_t family, program;
     double luck; /* of this set: deviation of all that is unexplained */
     map64 of;
     ARRAY(here) list;
 } valuer;
 
-enum { ENOUGH = 40 }; /* sets for a law that is not to be questioned */
+/* What a law may be off by: what it left unexplained, more where few sets were behind
+ * it. */
+static double doubt(const model_law *law)
+{
+    double used = 1;
+    for (uint32_t i = 0; i < MODEL_FEATURES; i++)
+        used += law->coefficient[i] != 0;
+    const double n = law->n_sets;
+    return (law->spread + 1e-3) * sqrt(n > used ? n / (n - used) : 4) + 0.3 / n;
+}
 
-/* The most special law with enough sets, else the one with most; MODEL_NONE: none. */
+/* The law that is most likely right, of equal ones the most special; MODEL_NONE: none. */
 static uint32_t choose_law(const synth_model *m, const law_place *at)
 {
     uint32_t best = MODEL_NONE;
-    for (uint32_t k = 0; k < LAW_LEVELS; k++) {
+    double least = 0;
+    for (uint32_t k = at->program == 0; k < LAW_LEVELS; k++) {
         const uint32_t id = map64_find(&m->law_of, synth_law_key(at, k));
         if (id == HASH_NONE)
             continue;
-        if (m->laws.at[id].n_sets >= ENOUGH && m->laws.at[id].spread < 0.02F)
-            return id;
-        if (best == MODEL_NONE || 0.5 * m->laws.at[id].spread > m->laws.at[best].spread)
-            best = best == MODEL_NONE ? id : best;
-        else if (m->laws.at[id].n_sets > 2 * m->laws.at[best].n_sets)
+        const double d = doubt(&m->laws.at[id]) * (k == LAW_LEVELS - 1 ? 2 : 1);
+        if (best == MODEL_NONE || d < 0.8 * least) {
             best = id;
+            least = d;
+        }
     }
     return best;
 }
 
-static here look_up(valuer *v, const law_place *at)
+/* `operations` and `bytes` of the node, for durations; negative: not one. */
+static here look_up(valuer *v, const law_place *at, double operations, double bytes)
 {
+    law_point point = v->point;
+    if (operations >= 0)
+        law_point_work(&point, operations, bytes);
     here h = {.law = choose_law(v->s->m, at), .zero = true};
     if (h.law == MODEL_NONE)
         return h;
     const model_law *law = &v->s->m->laws.at[h.law];
     h.zero = law->zero > 0 && rng_unit(&v->s->random) < law->zero;
-    h.mean = law_log(law->coefficient, &v->point) + law->spread * v->luck;
-    if (!v->s->extrapolate && isfinite(law->low) && isfinite(law->high))
-        h.mean = fmin(fmax(h.mean, law->low), law->high);
+    h.mean = law_log(law->coefficient, &point) + law->spread * v->luck;
+    /* A law goes on beyond what was seen as far as it held there. */
+    const double beyond = v->s->extrapolate ? 0.05 / (0.01 + law->spread) : 0;
+    if (isfinite(law->low) && isfinite(law->high))
+        h.mean = fmin(fmax(h.mean, law->low - beyond), law->high + beyond);
     return h;
 }
 
@@ -86,13 +101,19 @@ static double snap(double x)
     return best;
 }
 
+/* What the node at hand does; negative where that does not matter. */
+typedef struct work {
+    double operations, bytes;
+} work;
+static const work no_work = {-1, -1};
+
 /* The number a place asks for; false: no memory. */
-static bool value_at(double *out, valuer *v, const law_place *at)
+static bool value_at(double *out, valuer *v, const law_place *at, work w)
 {
     uint32_t id = (uint32_t)v->list.n;
     bool fresh;
     if (!map64_put(&v->of, synth_law_key(at, 0), &id, &fresh) ||
-        (fresh && !array_push(&v->list, look_up(v, at))))
+        (fresh && !array_push(&v->list, look_up(v, at, w.operations, w.bytes))))
         return false;
     const here *h = &v->list.at[id];
     *out = 0;
@@ -112,10 +133,10 @@ static bool place_group(valuer *v, sample_node *node, law_place *at)
     sample_set *s = v->s;
     double size, stride;
     at->field = FIELD_GROUP_SIZE;
-    if (!value_at(&size, v, at))
+    if (!value_at(&size, v, at, no_work))
         return false;
     at->field = FIELD_GROUP_STRIDE;
-    if (!value_at(&stride, v, at))
+    if (!value_at(&stride, v, at, no_work))
         return false;
     const sample_kind kind = {.size = (uint32_t)lround(fmin(size, 1e6)),
                               .stride = (uint32_t)lround(fmin(stride, 1e6))};
@@ -132,12 +153,37 @@ static bool place_peer(valuer *v, sample_node *node, const model_op *op, law_pla
 {
     double distance;
     at->field = FIELD_PEER;
-    if (!value_at(&distance, v, at))
+    if (!value_at(&distance, v, at, no_work))
         return false;
     const uint32_t n = v->s->outline.n_ranks;
     uint32_t d = distance > n ? n - 1 : (uint32_t)lround(distance);
     d = d == 0 ? 1 : d;
     node->where = (op->flags & MODEL_OP_FORWARD) != 0 ? d % n : (n - d % n) % n;
+    return true;
+}
+
+/* The fields of a node, times last: they follow from the others, too. */
+static bool add_fields(valuer *v, double *values, const model_op *op, law_place at)
+{
+    const synth_model *m = v->s->m;
+    work w = {0};
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t f = 0; f < op->n_fields; f++) {
+            const uint32_t name = m->fields.at[op->first_field + f].name;
+            const str text =
+                name == MODEL_NONE ? STR("duration_ns") : synth_text(m, name);
+            const bool is_time = str_eq(text, STR("duration_ns"));
+            at.field = f;
+            at.program = str_eq(text, STR("comm_size")) ? v->program : 0;
+            if (is_time != (pass == 1))
+                continue;
+            if (!value_at(&values[f], v, &at, is_time ? w : no_work))
+                return false;
+            if (str_eq(text, STR("num_ops")))
+                w.operations = values[f];
+            else if (str_eq(text, STR("tensor_size")))
+                w.bytes = values[f];
+        }
     return true;
 }
 
@@ -150,17 +196,25 @@ static bool add_values(valuer *v, sample_stage *stage, size_t i)
     at.before = i > 0 ? m->ops.at[stage->nodes.at[i - 1].op].key : 0;
     at.after = i + 1 < stage->nodes.n ? m->ops.at[stage->nodes.at[i + 1].op].key : 0;
     node->first_value = (uint32_t)stage->values.n;
-    for (uint32_t f = 0; f < op->n_fields; f++) {
-        double value;
-        at.field = f;
-        if (!value_at(&value, v, &at) || !array_push(&stage->values, value))
-            return false;
-    }
+    if (!array_reserve(&stage->values, op->n_fields))
+        return false;
+    double *values = stage->values.at + stage->values.n;
+    stage->values.n += op->n_fields;
+    if (!add_fields(v, values, op, at))
+        return false;
     if (op->type == HALLEY_NODE_COLL && (op->flags & MODEL_OP_GROUP) != 0)
         return place_group(v, node, &at);
     if (op->type == HALLEY_NODE_SEND || op->type == HALLEY_NODE_RECV)
         return place_peer(v, node, op, &at);
     return true;
+}
+
+static uint64_t program_of(const sample_set *s, uint32_t stage)
+{
+    const sample_outline *o = &s->outline;
+    if (o->template == MODEL_NONE)
+        return 0;
+    return s->m->skeletons.at[sample_part(s->m, o->template, stage, o->n_stages)].key;
 }
 
 halley_status sample_values(sample_set *s, halley_error *err)
@@ -173,6 +227,7 @@ halley_status sample_values(sample_set *s, halley_error *err)
         sample_stage *stage = &s->stages.at[k];
         map64_fini(&v.of);
         v.list.n = 0;
+        v.program = program_of(s, k);
         conditions_point(&v.point, s->m, &s->outline.conditions, k, s->outline.n_stages);
         for (size_t i = 0; ok && i < stage->nodes.n; i++)
             ok = add_values(&v, stage, i);

@@ -73,7 +73,7 @@ static void repeats_become_nested_loops(void **state)
     synth_model m;
     synth_folded f = {0};
     assert_int_equal(synth_model_init(&m, NULL), HALLEY_OK);
-    assert_int_equal(synth_fold(&f, &m, tokens, 14, 1, NULL), HALLEY_OK);
+    assert_int_equal(synth_fold(&f, &m, tokens, 14, 0, NULL), HALLEY_OK);
     assert_int_equal(f.symbols.n, 8);
     assert_memory_equal(f.symbols.at, expected, sizeof expected);
     assert_int_equal(f.counts.n, 2);
@@ -92,7 +92,7 @@ static void a_body_known_from_other_sets_is_a_loop_also_where_it_runs_once(void 
     assert_int_equal(synth_model_init(&m, NULL), HALLEY_OK);
     for (uint32_t set = 1; set <= 2; set++)
         assert_int_equal(synth_fold(&f, &m, twice, 8, set, NULL), HALLEY_OK);
-    assert_int_equal(synth_fold(&f, &m, once, 5, 3, NULL), HALLEY_OK);
+    assert_int_equal(synth_fold(&f, &m, once, 5, 0, NULL), HALLEY_OK);
     assert_int_equal(f.counts.n, 1);
     assert_int_equal(f.counts.at[0], 1);
     assert_int_equal(f.symbols.n, 7);
