@@ -296,7 +296,7 @@ static void structure_changes_the_graph(void **state)
     (void)state;
     halley_trace_set *const set = generate("random", 2);
     halley_obfuscation *const o =
-        hide(set, (halley_obfuscate_opts){.level = HALLEY_HIDE_STRUCTURE});
+        hide(set, (halley_obfuscate_opts){.level = HALLEY_HIDE_STRUCTURE, .bound = 0.2});
     assert_true(o->n_split > 0);
     assert_true(o->n_edges_added + o->n_edges_dropped > 0);
     assert_int_equal(o->n_nodes, o->n_nodes_before + o->n_split - o->n_joined);
