@@ -14,6 +14,7 @@ static const cli_command *const commands[] = {
     &cmd_trace_link,
     &cmd_trace_view,
     &cmd_trace_obfuscate,
+    &cmd_trace_scale,
     &cmd_trace_compare,
     &cmd_trace_learn,
     &cmd_trace_synth,

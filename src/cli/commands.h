@@ -30,6 +30,7 @@ extern const cli_command cmd_trace_info;
 extern const cli_command cmd_trace_learn;
 extern const cli_command cmd_trace_merge;
 extern const cli_command cmd_trace_obfuscate;
+extern const cli_command cmd_trace_scale;
 extern const cli_command cmd_trace_slice;
 extern const cli_command cmd_trace_synth;
 extern const cli_command cmd_trace_view;

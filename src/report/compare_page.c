@@ -285,8 +285,7 @@ static void all_mixes(strbuf *to, const halley_comparison *c)
 {
     static const char *const below[HALLEY_N_MIXES] = {
         "Node types, collectives, and whether they run on the host.",
-        "Names of nodes, the numbers in them left out. Hidden names have nothing in "
-        "common.",
+        "Names of nodes, numbers in them left out. Hidden names have none in common.",
         "Kinds of the two ends of each dependency.",
         "Bytes by type of communication.",
     };

@@ -1,0 +1,124 @@
+# halley trace scale: what-if edits that keep a set consistent.
+
+## twice the layers is the model with twice the layers
+$ halley trace gen transformer -n 8 --tp 2 --pp 2 --layers 4 -o four > made; halley trace gen transformer -n 8 --tp 2 --pp 2 --layers 8 -o eight > made
+$ halley trace scale four -o s --layers 4:8
+> ranks  8 -> 8
+> nodes  592 -> 1120
+> layers 2 -> 4 on rank 0 (blocks of 4 nodes)
+$ halley trace check s
+> s: 8 ranks, 0 errors, 0 warnings, 8 notes (--notes lists them)
+$ printf 'npus: 8\nnetwork:\n  - {topology: switch, size: 8, bandwidth: 50 GB/s, latency: 500 ns}\n' > c.yaml
+$ for p in s eight; do halley sim $p -c c.yaml --comm-group-configuration=$p.comm_group.json --csv > $p.csv; done; cmp s.csv eight.csv && echo same
+> same
+
+## also when names are hidden
+$ halley trace gen transformer -n 4 --tp 2 --layers 4 -o t > made; halley trace obfuscate t -o o > made
+$ halley trace scale o -o s --layers 4:6
+> ranks  4 -> 4
+> nodes  528 -> 792
+> layers 4 -> 6 on rank 0 (blocks of 2 nodes)
+
+## more replicas are the larger job
+$ halley trace gen transformer -n 8 --tp 2 --pp 2 -o two > made; halley trace gen transformer -n 16 --tp 2 --pp 2 -o four > made
+$ halley trace scale two -o s --dp 4
+> ranks  8 -> 16
+> nodes  592 -> 1184
+> data-parallel groups of 2 ranks
+$ printf 'npus: 16\nnetwork:\n  - {topology: switch, size: 16, bandwidth: 50 GB/s, latency: 500 ns}\n' > c.yaml
+$ for p in s four; do halley sim $p -c c.yaml --comm-group-configuration=$p.comm_group.json --csv > $p.csv; done; cmp s.csv four.csv && echo same
+> same
+
+## one times the compute is the same file
+$ halley trace gen transformer -n 2 --tp 2 -o t > made
+$ halley trace scale t -o s --compute 1 && cmp t.0.et s.0.et && cmp t.1.et s.1.et
+> ranks  2 -> 2
+> nodes  256 -> 256
+
+## other numbers, a larger batch, memory outside
+$ halley trace gen transformer -n 4 --tp 2 --layers 1 --micro-batches 1 -o t > made
+$ halley trace scale t -o s --dtype bf16:fp8 --batch 4 --offload '50 %' --json
+> {
+>   "ranks_before": 4,
+>   "ranks": 4,
+>   "nodes_before": 36,
+>   "nodes": 68,
+>   "blocks_before": 0,
+>   "blocks": 0,
+>   "block_nodes": 0,
+>   "data_parallel_before": 2,
+>   "sharded_updates": 0,
+>   "collectives_swapped": 0,
+>   "nodes_offloaded": 16
+> }
+$ halley trace convert s.0.et s.jsonl && head -4 s.jsonl | tail -3 | cut -c 1-300
+> {"name": "offload load", "type": "MEM_LOAD_NODE", "attr": [{"name": "is_cpu_op", "boolVal": false}, {"name": "tensor_size", "uint64Val": "10000000"}]}
+> {"id": "1", "name": "LAYER 0 ATTENTION FORWARD", "type": "COMP_NODE", "dataDeps": ["0"], "durationMicros": "200", "attr": [{"name": "is_cpu_op", "boolVal": false}, {"name": "num_ops", "int64Val": "40000000000"}, {"name": "tensor_size", "uint64Val": "20000000"}]}
+> {"id": "2", "name": "offload store", "type": "MEM_STORE_NODE", "dataDeps": ["1"], "attr": [{"name": "is_cpu_op", "boolVal": false}, {"name": "tensor_size", "uint64Val": "10000000"}]}
+
+## an all-reduce as reduce-scatter and all-gather, and back
+$ halley trace gen all-reduce -n 4 --size '1 MiB' -o t > made
+$ halley trace scale t -o s --swap split
+> ranks  4 -> 4
+> nodes  4 -> 8
+> collectives swapped: 1
+$ halley trace info s | grep -E '^(ALL|REDUCE)'
+> ALL_GATHER      all     262 kB  1.05 MB      4
+> REDUCE_SCATTER  all    1.05 MB  4.19 MB      4
+$ halley trace scale s -o back --swap join > said && cmp t.0.et back.0.et
+
+## what does not fit is refused with what to do
+$ halley trace gen transformer -n 4 --tp 4 --layers 4 -o t > made; halley trace gen all-pairs -n 4 -o p > made
+$ halley trace scale t -o s --layers 3:5
+! halley: t.0.et: a rank repeats its block of 4 nodes 16 times, which are not the layers of a model of 3; --repeats says how many a rank has
+? 1
+$ halley trace scale t -o s --dp 2
+! halley: no data-parallel group was found; --dp-groups names them (0 for all ranks)
+? 1
+$ halley trace scale t -o s --dp 2 --dp-groups 9
+! halley: there is no group "9"
+? 1
+$ halley trace scale p -o s --layers 1:2
+! halley: p.0.et: no repeated block was found that could be a layer; --repeats says how many there are
+? 1
+$ halley trace scale p -o s --dp 2 --dp-groups 0
+! halley: p.0.et: node 0: a message goes from one replica to another, so the number of replicas cannot be changed
+? 1
+$ halley trace scale t -o s --swap join
+! halley: there is no reduce-scatter with an all-gather behind it to swap
+? 1
+$ halley trace scale t -o s --offload 1 --offload-match nothing
+! halley: no compute node on a device has memory traffic (tensor_size) that could be offloaded and such a name
+? 1
+$ cp p.0.et p.1.et; halley trace scale p -o s --compute 2
+! halley: p: the traces do not pass 'halley trace check' (12 errors), first: p.1.et: node 0 "SEND 0 to 1" (byte 8): comm_src is 0, but the node is on rank 1; it is the node's own rank, correct it or leave it out
+? 1
+$ ls s.*
+! ls: cannot access 's.*': No such file or directory
+? 2
+
+## wrong usage
+$ halley trace gen ring -n 2 -o t > made
+$ halley trace scale t
+! halley: --out is needed: where to write
+! see 'halley trace scale --help'
+? 2
+$ halley trace scale t -o t
+! halley: t: is there already; take another name, or --force
+? 1
+$ halley trace scale t -o s --layers 3
+! halley: --layers is like 24:32, not '3'
+! see 'halley trace scale --help'
+? 2
+$ halley trace scale t -o s --dtype bf16:bf17
+! halley: --dtype is like bf16:fp8, of fp64, fp32, tf32, bf16, fp16, fp8, int8 and fp4; not 'bf16:bf17'
+! see 'halley trace scale --help'
+? 2
+$ halley trace scale t -o s --compute 0
+! halley: --compute must be at least 1e-09, is 0
+! see 'halley trace scale --help'
+? 2
+$ halley trace scale t -o s --offload 2
+! halley: --offload must be at most 1, is 2
+! see 'halley trace scale --help'
+? 2
