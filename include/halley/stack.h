@@ -6,7 +6,7 @@
 #ifndef HALLEY_STACK_H
 #define HALLEY_STACK_H
 
-#include "halley/npu.h"
+#include "halley/model.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -120,6 +120,8 @@ halley_status halley_stack_expect(halley_expectation *out, const halley_stack *s
 void halley_stack_default(halley_stack *out);
 /* By preset name or path. */
 halley_status halley_stack_load(halley_stack *out, const char *name, halley_error *err);
+/* The i-th key of a stack file beside its constants; false past the last. */
+bool halley_stack_key(halley_file_key *out, size_t i);
 /* The preset that serves a framework and release; defaults when none does. */
 halley_status halley_stack_choose(halley_stack *out, const char *framework,
                                   const char *release, halley_error *err);

@@ -76,7 +76,7 @@ const cli_command cmd_help = {
     .arguments = "[COMMAND|FILE]",
     .description =
         "Show what 'halley COMMAND --help' shows; without COMMAND, the overview; for a "
-        "kind of file (study), what may stand in it.",
+        "kind of file (model, plan-file, stack, study), what may stand in it.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(help_options),

@@ -81,6 +81,14 @@ static const conf_field model_fields[] = {
     MODEL("sources", CONF_TYPE_NODE, sources, "origin of the numbers"),
 };
 
+static bool key_at(halley_file_key *out, const conf_field *fields, size_t n, size_t i)
+{
+    if (i >= n)
+        return false;
+    *out = (halley_file_key){fields[i].key, fields[i].doc};
+    return true;
+}
+
 static halley_status read_widths(uint32_t out[HALLEY_MAX_MLP], uint32_t *n,
                                  const conf_file *file, const conf_node *list,
                                  const char *key, halley_error *err)
@@ -115,6 +123,16 @@ static const conf_field op_fields[] = {
     OP("saved", CONF_TYPE_DOUBLE, saved, "bytes kept for backward, per sample"),
     OP("repeat", CONF_TYPE_U32, repeat, "times in a row"),
 };
+
+bool halley_model_key(halley_file_key *out, const char *part, size_t i)
+{
+    if (strcmp(part, "latent") == 0)
+        return key_at(out, latent_fields, sizeof latent_fields / sizeof *latent_fields,
+                      i);
+    if (strcmp(part, "operators") == 0)
+        return key_at(out, op_fields, sizeof op_fields / sizeof *op_fields, i);
+    return key_at(out, model_fields, sizeof model_fields / sizeof *model_fields, i);
+}
 
 static halley_status read_operators(halley_model *out, const conf_file *file,
                                     const conf_node *list, halley_error *err)

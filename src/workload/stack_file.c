@@ -54,6 +54,14 @@ static const conf_field stack_fields[] = {
     STACK("sources", CONF_TYPE_NODE, UNITS_COUNT, sources, false, "origin"),
 };
 
+bool halley_stack_key(halley_file_key *out, size_t i)
+{
+    if (i >= sizeof stack_fields / sizeof *stack_fields)
+        return false;
+    *out = (halley_file_key){stack_fields[i].key, stack_fields[i].doc};
+    return true;
+}
+
 static halley_status constant_of(halley_constant *out, const conf_file *file,
                                  const conf_node *at, str key, halley_error *err)
 {

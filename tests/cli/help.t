@@ -27,7 +27,7 @@ $ halley help help
 > halley help - explain a command
 >
 > Show what 'halley COMMAND --help' shows; without COMMAND, the overview; for a
-> kind of file (study), what may stand in it.
+> kind of file (model, plan-file, stack, study), what may stand in it.
 >
 > options:
 >       --man                 write the man page (roff) of COMMAND, or of halley
@@ -124,3 +124,11 @@ $ halley help cluster | sed -n '/^keys of npu/,/^$/p'
 >   on-chip                   memory on the chip
 >   memory                    memories, nearest first
 >
+
+## files have pages made from the tables that read them
+$ halley help plan-file | grep -c -E '^  (tp|rank-order|stage-layers|offload) '
+> 4
+$ halley help model | grep -c -E '^  (layers|kv-rank|flops) '
+> 3
+$ halley help stack | grep -c -E '^  (framework|fit|hidden-bytes|memory-fixed) '
+> 4

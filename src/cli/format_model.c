@@ -1,0 +1,59 @@
+/* halley-model(5): model files, from the table that reads them. */
+#include "cli/commands.h"
+#include "halley/model.h"
+
+static bool key_of(cli_entry *out, const char *part, size_t i)
+{
+    halley_file_key k;
+    if (!halley_model_key(&k, part, i))
+        return false;
+    *out = (cli_entry){k.key, k.doc};
+    return true;
+}
+
+static bool key(cli_entry *out, size_t i)
+{
+    return key_of(out, "", i);
+}
+
+static bool latent_key(cli_entry *out, size_t i)
+{
+    return key_of(out, "latent", i);
+}
+
+static bool operator_key(cli_entry *out, size_t i)
+{
+    return key_of(out, "operators", i);
+}
+
+static const cli_list lists[] = {
+    {"keys", key},
+    {"keys of latent", latent_key},
+    {"keys of an operator", operator_key},
+    {0},
+};
+
+const cli_format format_model = {
+    .name = "model",
+    .summary = "the shape of a network",
+    .description =
+        "A model file is YAML or JSON. It says what is trained; how it is cut is the "
+        "plan's business:\n\n"
+        "  name: my-7b\n"
+        "  layers: 32\n"
+        "  hidden: 4096\n"
+        "  heads: 32\n"
+        "  kv-heads: 8\n"
+        "  ffn: 14336\n"
+        "  gated: yes\n"
+        "  vocab: 128256\n"
+        "  seq: 8192\n\n"
+        "Left out, kv-heads is heads, head-dim is hidden / heads and ffn is 4 hidden. "
+        "kind: dlrm wants tables and perceptrons, kind: ops a list of operators, each a "
+        "product of m x k and k x n per sample, or plain flops and bytes.\n\n"
+        "Wherever a model file is wanted, a Hugging Face config.json and a file of "
+        "Megatron's arguments (\"--num-layers 96 ...\") will do. Unknown keys of our own "
+        "files are errors.",
+    .lists = lists,
+    .commands = "estimate",
+};

@@ -1,0 +1,43 @@
+/* halley-stack(5): stack files, from the tables of their keys and constants. */
+#include "cli/commands.h"
+#include "halley/stack.h"
+
+static bool key(cli_entry *out, size_t i)
+{
+    halley_file_key k;
+    if (!halley_stack_key(&k, i))
+        return false;
+    *out = (cli_entry){k.key, k.doc};
+    return true;
+}
+
+static bool constant(cli_entry *out, size_t i)
+{
+    if (i >= HALLEY_N_CONSTANTS)
+        return false;
+    const halley_constant_info *info = halley_constant_get((halley_constant)i);
+    *out = (cli_entry){info->key, info->doc};
+    return true;
+}
+
+static const cli_list lists[] = {{"keys", key}, {"constants", constant}, {0}};
+
+const cli_format format_stack = {
+    .name = "stack",
+    .summary = "what training software fuses, casts, overlaps and keeps",
+    .description =
+        "A stack file is YAML or JSON and serves one framework and a range of its "
+        "releases:\n\n"
+        "  name: mine\n"
+        "  framework: megatron-core\n"
+        "  from: \"2025\"\n"
+        "  given: {tp-hidden: 0}\n"
+        "  fit: [gemm, attention, hidden-bytes]\n\n"
+        "Constants under given are known otherwise, those under fitted were written by "
+        "'halley calibrate', all others are at their defaults; fit lists at most eight "
+        "that a calibration may move. 'halley presets NAME' shows the shipped files, "
+        "'halley estimate --explain' every constant with its value, unit and origin. A "
+        "constant beyond its bounds, and an unknown key, are errors.",
+    .lists = lists,
+    .commands = "calibrate",
+};
