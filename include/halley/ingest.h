@@ -63,6 +63,7 @@ typedef struct halley_link_report {
     int64_t wait_ns, gap_ns, split_ns, device_gap_ns;
     /* Communication. */
     uint64_t n_collectives, n_sends, n_recvs;
+    uint64_t n_batched;      /* of them done by kernels that do several */
     uint64_t n_no_size;      /* of unknown size or peer: kept as work of that length */
     uint64_t n_unknown_comm; /* kernels of a communication library of unknown type */
     uint64_t n_groups;

@@ -116,6 +116,7 @@ static const struct {
     COUNT("collectives", n_collectives),
     COUNT("sends", n_sends),
     COUNT("receives", n_recvs),
+    COUNT("sends and receives of one kernel", n_batched),
     COUNT("communication of unknown size or peer", n_no_size),
     COUNT("communication of unknown type", n_unknown_comm),
     COUNT("process groups", n_groups),

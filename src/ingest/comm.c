@@ -325,12 +325,17 @@ comm_info comm_of_kernel(const link_graph *g, uint32_t node)
     return info;
 }
 
-comm_info comm_of_host(const link_graph *g, uint32_t node, bool no_kernels)
+comm_info comm_of_call(const link_graph *g, uint32_t node)
 {
     comm_info info = nothing();
-    const str name = host_name(g, node);
-    if (!comm_is_backend(name) || (str_starts(name, STR("nccl:")) && !no_kernels))
-        return info;
     take_around(&info, g, node);
     return info;
+}
+
+comm_info comm_of_host(const link_graph *g, uint32_t node, bool no_kernels)
+{
+    const str name = host_name(g, node);
+    if (!comm_is_backend(name) || (str_starts(name, STR("nccl:")) && !no_kernels))
+        return nothing();
+    return comm_of_call(g, node);
 }

@@ -13,6 +13,8 @@ bool comm_type_of(comm_info *info, str name);
 
 /* A kernel of a communication library; INVALID when its type cannot be told. */
 comm_info comm_of_kernel(const link_graph *g, uint32_t node);
+/* What a host node says about the communication it or what is around it starts. */
+comm_info comm_of_call(const link_graph *g, uint32_t node);
 /*
  * A host node that communicates itself: what gloo, MPI and UCC do, and NCCL in a trace
  * without its kernels (`no_kernels`).

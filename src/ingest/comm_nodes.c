@@ -60,7 +60,8 @@ static bool find_comms(link_graph *g)
         if (g->nodes.at[i].kind != LINK_GPU || !comm_is_kernel(link_name(g, i)))
             continue;
         has_kernels = true;
-        const comm_info info = comm_of_kernel(g, i);
+        const uint32_t says = g->nodes.at[i].says;
+        const comm_info info = says ? comm_of_call(g, says - 1) : comm_of_kernel(g, i);
         if (info.type == HALLEY_NODE_INVALID)
             g->report->n_unknown_comm++;
         else if (!add_comm(g, i, &info))

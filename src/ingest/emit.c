@@ -44,8 +44,8 @@ static halley_bytes bytes_of(str s)
 /* Whether Chakra's linker has this node. */
 static bool is_chakras(const link_graph *g, const link_node *n)
 {
-    return n->kind == LINK_HOST ||
-           (n->kind == LINK_GPU && g->device->events.at[n->ref].kind != DEVICE_SET);
+    return n->kind == LINK_HOST || (n->kind == LINK_GPU && !n->is_twin &&
+                                    g->device->events.at[n->ref].kind != DEVICE_SET);
 }
 
 /* Nodes are in order of time already; sort those of Chakra by parent, the rest behind. */

@@ -311,6 +311,7 @@ halley_status link_job_build(link_job *job, halley_error *err)
     TRY(link_parents(g, err));
     TRY(g->device ? link_pair(g, job->host_path, job->device_path, err)
                   : link_untimed(g, err));
+    TRY(link_batches(g, err));
     TRY(link_comms(g, err));
     find_span(g);
     return link_replay(g, err);

@@ -41,7 +41,9 @@ typedef struct link_node {
     uint32_t order;      /* among nodes at one time */
     uint32_t stream;     /* GAP of a stream: which */
     link_kind kind;
+    uint32_t says; /* GPU: 1 + the host node that says what it sends or receives */
     bool timed;    /* was found in the device trace */
+    bool is_twin;  /* GPU: stands beside a kernel that does several things */
     bool is_split; /* GAP: own time of its parent */
 } link_node;
 
@@ -125,6 +127,8 @@ halley_status link_threads(link_graph *g, halley_error *err);
 halley_status link_untimed(link_graph *g, halley_error *err);
 /* Launch, stream and event edges, and what waiting calls wait for. */
 halley_status link_streams(link_graph *g, halley_error *err);
+/* Kernels that do several sends and receives: a node for each. */
+halley_status link_batches(link_graph *g, halley_error *err);
 /* Nodes that communicate, and their order in a group. */
 halley_status link_comms(link_graph *g, halley_error *err);
 /* How long the graph takes with recorded durations: report->replayed_ns. */

@@ -275,6 +275,7 @@ typedef enum sim_oddity {
     SIM_ODD_TRACES,
     SIM_ODD_UNRECEIVED,
     SIM_ODD_DANGLING,
+    SIM_ODD_UNCOUNTED,
     SIM_N_ODDITIES
 } sim_oddity;
 

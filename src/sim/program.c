@@ -85,10 +85,25 @@ static uint64_t recorded_ticks(const compiler *c, uint32_t index)
     return us * per_us;
 }
 
+/* Kernels of recordings whose operators have no shapes: their recorded time stays. */
+static bool is_uncounted(const compiler *c, uint32_t index)
+{
+    halley_attr attr;
+    double ns;
+    return !c->opts->cluster->astra &&
+           !(halley_node_find_attr(&attr, c->trace, index, "num_ops") &&
+             halley_node_find_attr(&attr, c->trace, index, "tensor_size")) &&
+           (halley_node_duration_us(c->trace, index) > 0 || recorded_ns(&ns, c, index));
+}
+
 static halley_status compile_roofline(sim_node *n, const compiler *c, uint32_t index)
 {
     const cluster_system *s = &c->opts->cluster->system;
     uint64_t whole_ops, whole_bytes;
+    if (is_uncounted(c, index)) {
+        c->p->has_uncounted = true;
+        return HALLEY_OK;
+    }
     TRY(needed(&whole_ops, c, index, "num_ops"));
     TRY(needed(&whole_bytes, c, index, "tensor_size"));
     if (whole_bytes == 0) {

@@ -59,6 +59,7 @@ struct sim_program {
     uint64_t compute_bound_ticks, compute_ticks;
     double compute_use, memory_use, intensity; /* each times ticks */
     bool dangling;       /* native rules: dependencies lead nowhere, and were left out */
+    bool has_uncounted;  /* native roofline: some nodes keep their recorded time */
     sim_tensors tensors; /* in the NPU's own memory; native rules, or when tracked */
 };
 

@@ -18,6 +18,8 @@ static const char *const oddities[SIM_N_ODDITIES] = {
     [SIM_ODD_DANGLING] =
         "nodes depend on others that are not in the trace; those dependencies are left "
         "out ('halley trace check' names them)",
+    [SIM_ODD_UNCOUNTED] =
+        "compute nodes without num_ops and tensor_size keep their recorded time",
 };
 
 static void read_rank(halley_rank_result *to, const sim_rank *r)

@@ -108,6 +108,8 @@ static halley_status compile_programs(sim *s, const halley_trace_set *traces)
         s->ranks[i].program = &s->programs[id];
         if (status == HALLEY_OK && s->programs[id].dangling)
             s->odd |= 1u << SIM_ODD_DANGLING;
+        if (status == HALLEY_OK && s->programs[id].has_uncounted)
+            s->odd |= 1u << SIM_ODD_UNCOUNTED;
     }
     map64_fini(&seen);
     return status;

@@ -413,6 +413,49 @@ static halley_trace *link_text(halley_link_report *r, const char *host,
     return t;
 }
 
+#define PARAMS(id, what, tensor)                                                         \
+    "{\"id\": " #id ", \"name\": \"record_param_comms\", \"ctrl_deps\": 1, \"inputs\": " \
+    "{\"values\": [[" tensor "], 7, [\"0\", \"default_pg\"], 1, \"" what                 \
+    "\", [], []], \"shapes\": [], \"types\": []}, \"attrs\": [{\"name\": \"rf_id\", "    \
+    "\"type\": \"uint64\", \"value\": " #id "}]}"
+#define PARAMS_EVENT(rf, ts)                                                             \
+    "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"record_param_comms\", "            \
+    "\"pid\": 1, \"tid\": 1, \"ts\": " #ts                                               \
+    ", \"dur\": 8, \"args\": {\"Record function id\": " #rf "}}"
+
+static void one_kernel_may_send_and_receive(void **state)
+{
+    (void)state;
+    static const char host[] =
+        HOST(NODE(1, 1, 1) "," PARAMS(2, "send", MATRIX(5, 256)) "," PARAMS(
+            3, "recv", MATRIX(6, 512)) "," PARAMS(4, "coalesced", ""));
+    static const char device[] = DEVICE(
+        OP(1, 0, 100) "," PARAMS_EVENT(2, 10) "," PARAMS_EVENT(3, 20) "," PARAMS_EVENT(
+            4, 30) ",{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": "
+                   "\"cudaLaunchKernelExC\", \"pid\": 1, \"tid\": 1, \"ts\": 32, "
+                   "\"dur\": 2, \"args\": {\"correlation\": 9}},"
+                   "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": "
+                   "\"ncclDevKernel_SendRecv(x)\", \"pid\": 0, \"tid\": 7, \"ts\": 40, "
+                   "\"dur\": 50, \"args\": {\"correlation\": 9, \"stream\": 7}}");
+    halley_link_report r;
+    halley_trace *const t = link_text(&r, host, device);
+    assert_int_equal(r.n_sends, 1);
+    assert_int_equal(r.n_recvs, 1);
+    assert_int_equal(r.n_batched, 2);
+    const uint32_t a = find(t, "ncclDevKernel_SendRecv(x)", 0),
+                   b = find(t, "ncclDevKernel_SendRecv(x)", 1);
+    assert_int_equal(halley_node_type_of(t, a), HALLEY_NODE_SEND);
+    assert_int_equal(number(t, a, "comm_size"), 1024);
+    assert_int_equal(number(t, a, "comm_dst"), 1);
+    assert_int_equal(number(t, a, "duration_ns"), 50000);
+    assert_int_equal(halley_node_type_of(t, b), HALLEY_NODE_RECV);
+    assert_int_equal(number(t, b, "comm_size"), 2048);
+    assert_int_equal(number(t, b, "comm_src"), 1);
+    assert_int_equal(number(t, b, "duration_ns"), 0);
+    assert_false(comes_after(t, b, a) || comes_after(t, a, b));
+    halley_trace_free(t);
+}
+
 static void odd_recordings_are_linked_and_counted(void **state)
 {
     (void)state;
@@ -597,6 +640,7 @@ int main(void)
         cmocka_unit_test(clocks_of_ranks_are_aligned_by_collectives),
         cmocka_unit_test(a_host_trace_alone_keeps_order_and_shapes),
         cmocka_unit_test(groups_named_by_text_get_a_number),
+        cmocka_unit_test(one_kernel_may_send_and_receive),
         cmocka_unit_test(on_a_host_the_innermost_operator_computes),
         cmocka_unit_test(what_is_no_recording_is_refused_in_a_sentence),
         cmocka_unit_test(odd_recordings_are_linked_and_counted),

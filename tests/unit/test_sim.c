@@ -146,6 +146,27 @@ static double run_recorded(const char *cluster)
     return s;
 }
 
+static void a_roofline_keeps_recorded_times_of_what_it_cannot_count(void **state)
+{
+    (void)state;
+    halley_cluster *c = cluster_of(
+        "network: [{topology: ring, size: 1, bandwidth: 1 GB/s, latency: 0 ns}]\n"
+        "npu: {peak: {bf16: 1 TFLOP/s}, memory: [{name: m, capacity: 1 GB, "
+        "bandwidth: 1 TB/s}]}\nsystem: {compute: roofline}\n");
+    halley_trace *t = trace_of(&(node){.id = 1, .type = HALLEY_NODE_COMP, .us = 7}, 1);
+    halley_trace_set *set;
+    halley_result *r;
+    assert_int_equal(halley_trace_set_new(&set, &t, 1, NULL), HALLEY_OK);
+    assert_int_equal(halley_sim_run(&r, set, c, NULL, NULL), HALLEY_OK);
+    assert_near((double)halley_result_rank(r, 0).finish / halley_result_ticks_per_s(r),
+                7e-6, 1e-12);
+    assert_int_equal(halley_result_warning_count(r), 1);
+    assert_non_null(strstr(halley_result_warning(r, 0), "keep their recorded time"));
+    halley_result_free(r);
+    halley_trace_set_free(set);
+    halley_cluster_free(c);
+}
+
 static void threads_and_streams_of_a_recording_run_side_by_side(void **state)
 {
     (void)state;
@@ -474,6 +495,7 @@ static void a_stdset_is_walked_as_gnu_walks_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_roofline_keeps_recorded_times_of_what_it_cannot_count),
         cmocka_unit_test(threads_and_streams_of_a_recording_run_side_by_side),
         cmocka_unit_test(a_ring_all_reduce_takes_its_closed_form),
         cmocka_unit_test(independent_groups_overlap_unless_there_is_one_channel),
