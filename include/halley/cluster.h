@@ -6,6 +6,7 @@
 #define HALLEY_CLUSTER_H
 
 #include "halley/error.h"
+#include "halley/file_key.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,13 +65,6 @@ uint32_t halley_cluster_dims(const halley_cluster *cluster);
 bool halley_cluster_has_link_queues(const halley_cluster *cluster);
 void halley_cluster_set_link_queues(halley_cluster *cluster, bool on);
 
-/* One key of cluster files, for manuals and checks. All texts are lent and static. */
-typedef struct halley_file_key {
-    const char *key, *doc;    /* "bandwidth", a phrase */
-    const char *type;         /* "bandwidth, such as \"900 GB/s\"" */
-    const char *const *names; /* values it may have, ends with NULL; NULL = any */
-    bool required;
-} halley_file_key;
 /* The i-th key of a part of the file: "" (the file itself), "network" (a dimension),
  * "npu", "memory", "system" or "bus"; false past the last. */
 bool halley_cluster_key(halley_file_key *out, const char *part, size_t i);

@@ -2,6 +2,7 @@
 #ifndef HALLEY_MODEL_H
 #define HALLEY_MODEL_H
 
+#include "halley/file_key.h"
 #include "halley/npu.h"
 
 #ifdef __cplusplus
@@ -64,10 +65,6 @@ typedef struct halley_model {
 halley_status halley_model_load(halley_model *out, const char *name, halley_error *err);
 void halley_model_fini(halley_model *model);
 
-/* A key of our files and what it is, for pages and forms; both static. */
-typedef struct halley_file_key {
-    const char *key, *doc;
-} halley_file_key;
 /* The i-th key of a model file, or of its part "latent" or "operators"; false past the
  * last. */
 bool halley_model_key(halley_file_key *out, const char *part, size_t i);

@@ -85,7 +85,7 @@ static bool key_at(halley_file_key *out, const conf_field *fields, size_t n, siz
 {
     if (i >= n)
         return false;
-    *out = (halley_file_key){fields[i].key, fields[i].doc};
+    *out = (halley_file_key){.key = fields[i].key, .doc = fields[i].doc};
     return true;
 }
 

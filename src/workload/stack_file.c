@@ -58,7 +58,7 @@ bool halley_stack_key(halley_file_key *out, size_t i)
 {
     if (i >= sizeof stack_fields / sizeof *stack_fields)
         return false;
-    *out = (halley_file_key){stack_fields[i].key, stack_fields[i].doc};
+    *out = (halley_file_key){.key = stack_fields[i].key, .doc = stack_fields[i].doc};
     return true;
 }
 

@@ -1,0 +1,15 @@
+/* halley/file_key.h - the keys of our files, for manuals, checks and forms. */
+#ifndef HALLEY_FILE_KEY_H
+#define HALLEY_FILE_KEY_H
+
+#include <stdbool.h>
+
+/* One key. All texts are lent and static. */
+typedef struct halley_file_key {
+    const char *key, *doc;    /* "bandwidth", a phrase */
+    const char *type;         /* "bandwidth, such as \"900 GB/s\""; NULL = see doc */
+    const char *const *names; /* values it may have, ends with NULL; NULL = any */
+    bool required;
+} halley_file_key;
+
+#endif
