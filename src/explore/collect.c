@@ -167,10 +167,29 @@ bool explore_front_add(explore_rows *front, const halley_study *s, const explore
     return array_push(front, *row);
 }
 
+/* The same design under another number: it stands there once, with the least. */
+static bool is_there(explore_rows *top, const explore_row *row)
+{
+    for (size_t i = top->n; i-- > 0;) {
+        explore_row *other = &top->at[i];
+        if (other->key != row->key || other->objective[0] != row->objective[0])
+            continue;
+        if (row->id > other->id)
+            return true;
+        for (; i + 1 < top->n; i++)
+            top->at[i] = top->at[i + 1];
+        top->n--;
+        return false;
+    }
+    return false;
+}
+
 bool explore_top_add(explore_rows *top, uint32_t most, const halley_study *s,
                      const explore_row *row)
 {
     if (top->n == most && !explore_better(s, row, &top->at[most - 1]))
+        return true;
+    if (is_there(top, row))
         return true;
     if (top->n < most && !array_push(top, *row))
         return false;

@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RIGHT = 84, BAR = 20, N_PATTERNS = 5 };
+enum { RIGHT = 84, BAR = 20, N_PATTERNS = 5, MOST_LABEL = 48 };
 
 /* Names of bars stand to their left, or above where there is no room. */
-static double left_of(const figure_source *s)
+static double left_of(const figure_source *s, size_t longest)
 {
-    return s->narrow ? 6 : 250;
+    return s->narrow ? 6 : fmin(340, fmax(120, 24 + 6.7 * (double)longest));
 }
 
 static double row_of(const figure_source *s)
@@ -28,12 +28,12 @@ double figure_width(const figure_source *s)
     return s->narrow ? 380 : 860;
 }
 
-static void name_bar(strbuf *to, const figure_source *s, double y, str words)
+static void name_bar(strbuf *to, const figure_source *s, double left, double y, str words)
 {
     if (s->narrow)
         figure_text(to, 6, y - 5, "lab", words);
     else
-        figure_text(to, left_of(s) - 10, y + BAR - 5, "end lab", words);
+        figure_text(to, left - 10, y + BAR - 5, "end lab", words);
 }
 
 void figure_text(strbuf *to, double x, double y, const char *class, str words)
@@ -110,22 +110,51 @@ static void short_axis(strbuf *to, const halley_axis *a, const char *value)
         strbuf_printf(to, "%s ", name);
 }
 
+static void add_value(strbuf *to, const halley_axis *a, const halley_candidate *c,
+                      uint32_t axis)
+{
+    strbuf_add(to, to->n ? STR(", ") : STR(""));
+    if (!says_enough(a))
+        short_axis(to, a, a->texts[c->digits[axis]]);
+    strbuf_printf(to, "%s", a->texts[c->digits[axis]]);
+}
+
 void figure_label(strbuf *to, const figure_source *s, const halley_candidate *c)
 {
-    bool first = true;
     for (uint32_t i = 0; i < halley_study_axes(s->study); i++) {
         const halley_axis *a = halley_study_axis(s->study, i);
         /* Plans that were chosen tell designs apart only when nothing else varies. */
-        if (a->n < 2 || (a->inner && !first))
-            continue;
-        strbuf_add(to, first ? STR("") : STR(", "));
-        if (!says_enough(a))
-            short_axis(to, a, a->texts[c->digits[i]]);
-        strbuf_printf(to, "%s", a->texts[c->digits[i]]);
-        first = false;
+        if (a->n > 1 && (!a->inner || to->n == 0))
+            add_value(to, a, c, i);
     }
-    if (first)
+    if (to->n == 0)
         strbuf_printf(to, "tp %u, pp %u, dp %u", c->plan.tp, c->plan.pp, c->plan.dp);
+}
+
+static bool differs(const figure_list *list, uint32_t axis)
+{
+    for (uint32_t i = 1; i < list->n; i++) {
+        if (list->at[i].digits[axis] != list->at[0].digits[axis])
+            return true;
+    }
+    return false;
+}
+
+/* Among the designs of a list: the axis it is about first, then what else differs. */
+static void label_in(strbuf *to, const figure_source *s, const figure_list *list,
+                     uint32_t i)
+{
+    const halley_candidate *c = &list->at[i];
+    if (list->about)
+        add_value(to, halley_study_axis(s->study, list->axis), c, list->axis);
+    for (uint32_t k = 0; k < halley_study_axes(s->study); k++) {
+        const halley_axis *a = halley_study_axis(s->study, k);
+        if (differs(list, k) && !(list->about && k == list->axis) &&
+            (!a->inner || to->n == 0))
+            add_value(to, a, c, k);
+    }
+    if (to->n == 0)
+        figure_label(to, s, c);
 }
 
 const char *figure_goal(char *to, size_t size, const figure_source *s, uint32_t i,
@@ -249,23 +278,31 @@ static uint32_t legend(strbuf *to, const figure_source *s, const stack *k,
     return rows;
 }
 
-static void bar(strbuf *to, const figure_source *s, const stack *k,
-                const halley_candidate *c, double y, double scale)
+/* Its name, cut where there is no room; whole for the pointer. */
+static void label_bar(strbuf *to, const figure_source *s, const figure_list *list,
+                      uint32_t i, double left, double y)
 {
-    strbuf label = {0};
-    double x = left_of(s);
-    char value[64];
-    const double total = bar_length(k, c);
-    figure_label(&label, s, c);
-    const str words = strbuf_str(&label);
-    const size_t most = s->narrow ? 50 : 33;
-    if (words.n > most) {
-        label.n = most;
+    strbuf label = {0}, whole = {0};
+    label_in(&label, s, list, i);
+    figure_label(&whole, s, &list->at[i]);
+    if (label.n > MOST_LABEL) {
+        label.n = MOST_LABEL;
         strbuf_add(&label, STR("\xe2\x80\xa6"));
     }
-    name_bar(to, s, y, strbuf_str(&label));
-    to->failed |= label.failed;
+    figure_tip(to, "%.*s", (int)whole.n, whole.n ? whole.at : "");
+    name_bar(to, s, left, y, strbuf_str(&label));
+    strbuf_add(to, STR("</g>"));
+    to->failed |= label.failed || whole.failed;
     strbuf_fini(&label);
+    strbuf_fini(&whole);
+}
+
+static void bar(strbuf *to, const stack *k, const halley_candidate *c, double left,
+                double y, double scale)
+{
+    double x = left;
+    char value[64];
+    const double total = bar_length(k, c);
     for (uint32_t i = 0; i < k->n_parts; i++) {
         const double v = part_value(&k->parts[i], c);
         if (v <= 0)
@@ -276,7 +313,7 @@ static void bar(strbuf *to, const figure_source *s, const stack *k,
     }
     halley_metric_format(value, sizeof value, k->total, total);
     /* Not on top of the mark. */
-    const double mark = left_of(s) + c->capacity_bytes * scale;
+    const double mark = left + c->capacity_bytes * scale;
     const bool close = k->total == HALLEY_METRIC_MEMORY && mark > x && mark < x + 70;
     figure_text(to, (close ? mark : x) + 6, y + BAR - 5, "num", str_from(value));
     if (k->total == HALLEY_METRIC_MEMORY)
@@ -284,44 +321,57 @@ static void bar(strbuf *to, const figure_source *s, const stack *k,
                       BAR + 8);
 }
 
+static size_t longest_label(const figure_source *s, const figure_list *list)
+{
+    size_t longest = 0;
+    for (uint32_t i = 0; i < list->n; i++) {
+        strbuf label = {0};
+        label_in(&label, s, list, i);
+        longest = label.n > longest ? label.n : longest;
+        strbuf_fini(&label);
+    }
+    return longest < MOST_LABEL ? longest : MOST_LABEL;
+}
+
 static void stacked(strbuf *to, const figure_source *s, const stack *k,
-                    const halley_candidate *list, uint32_t n)
+                    const figure_list *list)
 {
     double most = 0, capacity = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        most = fmax(most, bar_length(k, &list[i]));
+    for (uint32_t i = 0; i < list->n; i++) {
+        most = fmax(most, bar_length(k, &list->at[i]));
         if (k->total == HALLEY_METRIC_MEMORY)
-            capacity = fmax(capacity, list[i].capacity_bytes);
+            capacity = fmax(capacity, list->at[i].capacity_bytes);
     }
     if (!(most > 0))
         return;
-    const double scale = (figure_width(s) - left_of(s) - RIGHT) / fmax(most, capacity);
+    const double left = left_of(s, longest_label(s, list));
+    const double scale = (figure_width(s) - left - RIGHT) / fmax(most, capacity);
     strbuf bars = {0};
-    const uint32_t rows = legend(&bars, s, k, list, n, 6);
+    const uint32_t rows = legend(&bars, s, k, list->at, list->n, 6);
     const double top = 22.0 * rows + (s->narrow ? 30 : 14), row = row_of(s);
-    for (uint32_t i = 0; i < n; i++)
-        bar(&bars, s, k, &list[i], top + i * row, scale);
-    figure_open(to, figure_width(s), top + n * row + 2, k->title);
+    for (uint32_t i = 0; i < list->n; i++) {
+        label_bar(&bars, s, list, i, left, top + i * row);
+        bar(&bars, k, &list->at[i], left, top + i * row, scale);
+    }
+    figure_open(to, figure_width(s), top + list->n * row + 2, k->title);
     strbuf_add(to, strbuf_str(&bars));
     strbuf_add(to, STR("</svg>"));
     to->failed |= bars.failed;
     strbuf_fini(&bars);
 }
 
-void figure_breakdown(strbuf *to, const figure_source *s, const halley_candidate *list,
-                      uint32_t n)
+void figure_breakdown(strbuf *to, const figure_source *s, const figure_list *list)
 {
     const stack k = {time_parts, sizeof time_parts / sizeof *time_parts,
                      HALLEY_METRIC_STEP_TIME, "where the time of a step goes"};
-    stacked(to, s, &k, list, n);
+    stacked(to, s, &k, list);
 }
 
-void figure_memory(strbuf *to, const figure_source *s, const halley_candidate *list,
-                   uint32_t n)
+void figure_memory(strbuf *to, const figure_source *s, const figure_list *list)
 {
     const stack k = {memory_parts, sizeof memory_parts / sizeof *memory_parts,
                      HALLEY_METRIC_MEMORY, "memory of the fullest stage by class"};
-    stacked(to, s, &k, list, n);
+    stacked(to, s, &k, list);
 }
 
 /* 0 at the worst, 1 at the best, logarithmic. */
@@ -350,7 +400,7 @@ void figure_heat(strbuf *to, const figure_source *s, const halley_heat *h)
     const bool turn = b->n > a->n;
     const halley_axis *down = turn ? b : a, *across = turn ? a : b;
     const bool maximize = halley_study_objective(s->study, 0)->maximize;
-    size_t longest = 4;
+    size_t longest = strlen(figure_axis_name(down->name));
     for (uint32_t i = 0; i < down->n; i++)
         longest = strlen(down->texts[i]) > longest ? strlen(down->texts[i]) : longest;
     const double left = 24 + 7.4 * (double)longest, top = 46, h_cell = 30;
@@ -401,16 +451,15 @@ static bool has_swing(const halley_sensitivity *v)
 
 /* One parameter: from its best to its worst value, both named below. */
 static void tornado_bar(strbuf *to, const figure_source *s, const halley_sensitivity *v,
-                        double y, double low, double scale)
+                        double left, double y, double low, double scale)
 {
     const halley_axis *a = halley_study_axis(s->study, v->axis);
-    const double left = left_of(s);
     const double x0 = left + scale * log(v->low / low);
     const double x1 = left + scale * log(v->high / low);
     char from[64], until[64], label[140];
     figure_goal(from, sizeof from, s, 0, v->low);
     figure_goal(until, sizeof until, s, 0, v->high);
-    name_bar(to, s, y, str_from(figure_axis_name(a->name)));
+    name_bar(to, s, left, y, str_from(figure_axis_name(a->name)));
     figure_tip(to, "%s: %s at %s, %s at %s", a->name, from, a->texts[v->low_value], until,
                a->texts[v->high_value]);
     strbuf_printf(
@@ -444,7 +493,8 @@ void figure_tornado(strbuf *to, const figure_source *s)
     uint32_t n;
     if (!tornado_range(e, &low, &high, &n))
         return;
-    const double left = left_of(s), row = s->narrow ? 66 : 46, top = s->narrow ? 24 : 8;
+    const double left = left_of(s, 20), row = s->narrow ? 66 : 46,
+                 top = s->narrow ? 24 : 8;
     const double scale = (figure_width(s) - left - RIGHT - 10) / log(high / low);
     const double height = row * n + top + 24;
     char value[64], words[96];
@@ -456,7 +506,7 @@ void figure_tornado(strbuf *to, const figure_source *s)
     n = 0;
     for (uint32_t i = 0; i < e->n_sensitivities; i++) {
         if (has_swing(&e->sensitivities[i]))
-            tornado_bar(to, s, &e->sensitivities[i], row * n++ + top, low, scale);
+            tornado_bar(to, s, &e->sensitivities[i], left, row * n++ + top, low, scale);
     }
     figure_goal(value, sizeof value, s, 0, e->best[0].objective[0]);
     snprintf(words, sizeof words, "the best: %s", value);

@@ -28,11 +28,17 @@ void figure_text(strbuf *to, double x, double y, const char *class, str words);
 __attribute__((format(printf, 2, 3))) void figure_tip(strbuf *to, const char *format,
                                                       ...);
 
+/* Some designs in a row, perhaps the best for each value of one axis. */
+typedef struct figure_list {
+    const halley_candidate *at;
+    uint32_t n;
+    bool about; /* the values of `axis` */
+    uint32_t axis;
+} figure_list;
+
 /* Each appends one <svg> element. Bars of step time, or of memory, part by part. */
-void figure_breakdown(strbuf *to, const figure_source *s, const halley_candidate *list,
-                      uint32_t n);
-void figure_memory(strbuf *to, const figure_source *s, const halley_candidate *list,
-                   uint32_t n);
+void figure_breakdown(strbuf *to, const figure_source *s, const figure_list *list);
+void figure_memory(strbuf *to, const figure_source *s, const figure_list *list);
 void figure_heat(strbuf *to, const figure_source *s, const halley_heat *heat);
 void figure_tornado(strbuf *to, const figure_source *s);
 void figure_pareto(strbuf *to, const figure_source *s);

@@ -146,27 +146,25 @@ static void figure(strbuf *to, const figure_source *s, drawing *draw, const void
     add(to, "</div>");
 }
 
-/* Some designs in a row. */
-typedef struct candidates {
-    const halley_candidate *list;
-    uint32_t n;
-} candidates;
-
-static candidates best_of(const halley_exploration *e)
+static figure_list best_of(const halley_exploration *e)
 {
-    return (candidates){e->best, e->n_best < MOST_BARS ? e->n_best : MOST_BARS};
+    return (figure_list){.at = e->best,
+                         .n = e->n_best < MOST_BARS ? e->n_best : MOST_BARS};
+}
+
+static figure_list list_of(const halley_slice *slice)
+{
+    return (figure_list){slice->best, slice->n, true, slice->axis};
 }
 
 static void draw_breakdown(strbuf *to, const figure_source *s, const void *what)
 {
-    const candidates *c = what;
-    figure_breakdown(to, s, c->list, c->n);
+    figure_breakdown(to, s, what);
 }
 
 static void draw_memory(strbuf *to, const figure_source *s, const void *what)
 {
-    const candidates *c = what;
-    figure_memory(to, s, c->list, c->n);
+    figure_memory(to, s, what);
 }
 
 static void draw_heat(strbuf *to, const figure_source *s, const void *what)
@@ -202,7 +200,7 @@ static uint32_t varying(const halley_study *study)
 static void breakdowns(strbuf *to, const figure_source *s)
 {
     const halley_exploration *e = s->e;
-    const candidates best = best_of(e);
+    const figure_list best = best_of(e);
     heading(to, "Where the time goes",
             "The best designs; each bar is one step, its parts exposed time.");
     figure(to, s, draw_breakdown, &best);
@@ -211,7 +209,7 @@ static void breakdowns(strbuf *to, const figure_source *s)
         add(to, "<h2>The best for each value of ");
         escaped(to, halley_study_axis(s->study, e->slices[i].axis)->name);
         add(to, "</h2>");
-        const candidates list = {e->slices[i].best, e->slices[i].n};
+        const figure_list list = list_of(&e->slices[i]);
         figure(to, s, draw_breakdown, &list);
     }
 }
@@ -276,7 +274,7 @@ static void trade_off(strbuf *to, const figure_source *s)
 
 static void memory(strbuf *to, const figure_source *s)
 {
-    const candidates best = best_of(s->e);
+    const figure_list best = best_of(s->e);
     heading(to, "Memory",
             "Of the fullest stage, by class; the dashed mark is local memory: what "
             "reaches beyond it lies in expanded memory.");
@@ -479,15 +477,15 @@ halley_status report_explore_plots(const char *folder, const halley_study *study
     const figure_source s = {study, e, false};
     strbuf f = {0};
     char name[64];
-    const uint32_t n = e->n_best < MOST_BARS ? e->n_best : MOST_BARS;
+    const figure_list best = best_of(e);
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
         error_errno(err, "make the folder", errno);
         error_at_file(err, folder);
         return HALLEY_EIO;
     }
-    figure_breakdown(&f, &s, e->best, n);
+    figure_breakdown(&f, &s, &best);
     TRY(plot(folder, "breakdown", &f, err));
-    figure_memory(&f, &s, e->best, n);
+    figure_memory(&f, &s, &best);
     TRY(plot(folder, "memory", &f, err));
     figure_tornado(&f, &s);
     TRY(plot(folder, "sensitivity", &f, err));
@@ -503,7 +501,8 @@ halley_status report_explore_plots(const char *folder, const halley_study *study
         figure_roofline(&f, &s, &e->slices[i]);
         TRY(plot(folder, name, &f, err));
         snprintf(name, sizeof name, "breakdown-by-%u", i + 1);
-        figure_breakdown(&f, &s, e->slices[i].best, e->slices[i].n);
+        const figure_list list = list_of(&e->slices[i]);
+        figure_breakdown(&f, &s, &list);
         TRY(plot(folder, name, &f, err));
     }
     return HALLEY_OK;
