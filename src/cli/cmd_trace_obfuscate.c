@@ -388,7 +388,7 @@ const cli_command cmd_trace_obfuscate = {
         "Write a set of traces that can be shown to others, and say what was removed and "
         "what they still see. Only what is understood is written: types, dependencies, "
         "durations, operations, bytes, and what communication needs. Everything else "
-        "(texts of inputs and outputs, process and thread ids, paths, schemas, version "
+        "(texts of inputs and outputs, process ids, paths, schemas, version "
         "strings, metadata, unknown attributes and fields) is removed and counted, "
         "unless --keep or --keep-io lets it pass.\n\n"
         "Levels, each with all of the one before. ids: ids are renumbered from 128 in "

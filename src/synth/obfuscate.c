@@ -35,6 +35,7 @@ typedef struct work {
     obfuscate_scanned *scanned;
     halley_trace **made; /* by distinct trace, of the pass that runs */
     halley_trace_set *exact, *rough;
+    const trace_groups *new_groups;
 } work;
 
 void halley_fold_key(uint8_t key[16], const void *text, size_t n)
@@ -243,9 +244,15 @@ static halley_status time_exact(whole *out, work *w, const synth_timing *how,
                                 halley_error *err)
 {
     halley_obfuscation *const o = &out->o;
-    double seconds[HALLEY_N_REFERENCES];
+    double seconds[HALLEY_N_REFERENCES] = {0};
     halley_error why = {0};
-    const halley_status status = synth_times(seconds, w->exact, &out->groups, how, &why);
+    halley_status status = synth_times(seconds, w->set, &w->job.old, how, &why);
+    if (status != HALLEY_OK && status != HALLEY_ENOMEM) {
+        /* as it is it cannot run: dependencies that lead nowhere, names of groups */
+        w->job.level = HALLEY_HIDE_NAMES;
+        TRY(pass(&w->exact, w, err));
+        status = synth_times(seconds, w->exact, &out->groups, how, &why);
+    }
     if (status == HALLEY_ENOMEM)
         return error_nomem(err);
     o->n_times = status == HALLEY_OK ? HALLEY_N_REFERENCES : 1;
@@ -283,7 +290,7 @@ static halley_status time_rough(bool *fine, whole *out, const work *w,
 /* Rounded and perhaps rewoven, until the simulated time is within the bound. */
 static halley_status roughen(whole *out, work *w, halley_error *err)
 {
-    const synth_timing how = synth_timing_of(w->exact);
+    const synth_timing how = synth_timing_of(w->set);
     TRY(time_exact(out, w, &how, err));
     bool fine = false;
     w->job.level = w->job.opts->level;
@@ -303,12 +310,21 @@ static halley_status roughen(whole *out, work *w, halley_error *err)
                      100 * out->o.bound);
 }
 
+static const halley_trace_set *result_of(const work *w)
+{
+    return w->rough ? w->rough : w->exact;
+}
+
 static halley_status scan_trace(void *context, size_t i, uint32_t worker,
                                 halley_error *err)
 {
     (void)worker;
     work *const w = context;
-    const halley_trace_set *const set = w->rough ? w->rough : w->exact;
+    if (i == w->distinct.n) /* the last task: another look at the result */
+        return synth_passes(result_of(w), w->new_groups, err);
+    if (w->job.opts->level < HALLEY_HIDE_NAMES)
+        return HALLEY_OK;
+    const halley_trace_set *const set = result_of(w);
     const uint32_t n_threads = w->distinct.n > 1 ? 1 : w->job.opts->n_threads;
     return obfuscate_scan(&w->scanned[i], w->job.opts, w->distinct.trace[i],
                           halley_trace_set_get(set, w->distinct.first_rank[i]), n_threads,
@@ -449,13 +465,13 @@ static halley_status obfuscate(whole *out, work *w, halley_error *err)
     TRY(number_groups(w, err));
     TRY(rename_groups(out, w, err));
     TRY(find_earliest(w, err));
-    w->job.level = level < HALLEY_HIDE_NAMES ? level : HALLEY_HIDE_NAMES;
-    TRY(pass(&w->exact, w, err));
-    TRY(synth_passes(w->exact, &out->groups, err));
+    w->job.level = level;
     if (level >= HALLEY_HIDE_SIZES)
         TRY(roughen(out, w, err));
-    if (level >= HALLEY_HIDE_NAMES)
-        TRY(pool_run(w->job.opts->n_threads, w->distinct.n, scan_trace, w, err));
+    else
+        TRY(pass(&w->exact, w, err));
+    w->new_groups = &out->groups;
+    TRY(pool_run(w->job.opts->n_threads, (size_t)w->distinct.n + 1, scan_trace, w, err));
     return report(out, w, err);
 }
 

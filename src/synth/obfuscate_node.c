@@ -22,6 +22,7 @@ typedef enum act {
     ACT_DURATION, /* rounded */
     ACT_START,    /* counted from the earliest; removed with sizes */
     ACT_GROUP,    /* renamed */
+    ACT_LANE,     /* threads and streams: numbered anew */
     ACT_TWICE,    /* the same name came before in the node: left out */
 } act;
 
@@ -39,13 +40,22 @@ static const struct {
     want want;
     act act;
 } known[] = {
-    {"is_cpu_op", WANT_INTEGER, ACT_KEEP},      {"num_ops", WANT_INTEGER, ACT_SIZE},
-    {"tensor_size", WANT_INTEGER, ACT_SIZE},    {"comm_type", WANT_INTEGER, ACT_KEEP},
-    {"comm_size", WANT_INTEGER, ACT_SIZE},      {"comm_sizes", WANT_INTEGERS, ACT_SIZES},
-    {"comm_src", WANT_INTEGER, ACT_KEEP},       {"comm_dst", WANT_INTEGER, ACT_KEEP},
-    {"comm_tag", WANT_INTEGER, ACT_KEEP},       {"comm_priority", WANT_INTEGER, ACT_KEEP},
-    {"involved_dim", WANT_TRUTHS, ACT_KEEP},    {"pg_name", WANT_TEXT, ACT_GROUP},
-    {"duration_ns", WANT_NUMBER, ACT_DURATION}, {"start_ns", WANT_NUMBER, ACT_START},
+    {"is_cpu_op", WANT_INTEGER, ACT_KEEP},
+    {"num_ops", WANT_INTEGER, ACT_SIZE},
+    {"tensor_size", WANT_INTEGER, ACT_SIZE},
+    {"comm_type", WANT_INTEGER, ACT_KEEP},
+    {"comm_size", WANT_INTEGER, ACT_SIZE},
+    {"comm_sizes", WANT_INTEGERS, ACT_SIZES},
+    {"comm_src", WANT_INTEGER, ACT_KEEP},
+    {"comm_dst", WANT_INTEGER, ACT_KEEP},
+    {"comm_tag", WANT_INTEGER, ACT_KEEP},
+    {"comm_priority", WANT_INTEGER, ACT_KEEP},
+    {"involved_dim", WANT_TRUTHS, ACT_KEEP},
+    {"pg_name", WANT_TEXT, ACT_GROUP},
+    {"tid", WANT_INTEGER, ACT_LANE},
+    {"stream", WANT_INTEGER, ACT_LANE},
+    {"duration_ns", WANT_NUMBER, ACT_DURATION},
+    {"start_ns", WANT_NUMBER, ACT_START},
 };
 enum { N_KNOWN = sizeof known / sizeof *known };
 
@@ -92,6 +102,7 @@ typedef struct cleaner {
     uint8_t *acts;          /* by entry of shapes.flat */
     uint64_t *dropped;      /* by desc */
     uint32_t *order;        /* nodes by ascending id */
+    map64 threads, streams; /* number -> new number */
     uint64_t *new_id;       /* by node */
     ARRAY(char) pseudonyms; /* OBFUSCATE_NAME bytes each, by counts->names */
     uint64_t n_io, n_docs, n_unknown, n_starts, n_dangling, n_twice, n_odd;
@@ -196,6 +207,23 @@ static bool round_duration(cleaner *c, halley_attr *attr)
     return true;
 }
 
+/* A thread or stream under a number that counts up as they are met. */
+static halley_status put_lane(cleaner *c, halley_attr attr, halley_error *err)
+{
+    map64 *const lanes = attr.name.n == 3 ? &c->threads : &c->streams;
+    uint32_t number = (uint32_t)lanes->n;
+    uint64_t value;
+    bool fresh;
+    if (!halley_attr_to_u64(&attr, &value) || value >> 62 != 0) {
+        c->n_odd++;
+        return HALLEY_OK;
+    }
+    if (!map64_put(lanes, value, &number, &fresh))
+        return error_nomem(err);
+    attr.bits = number;
+    return halley_builder_attr(c->b, &attr);
+}
+
 static halley_status put_attr(cleaner *c, act what, halley_attr attr, halley_error *err)
 {
     uint64_t value;
@@ -226,6 +254,8 @@ static halley_status put_attr(cleaner *c, act what, halley_attr attr, halley_err
         return halley_builder_attr(c->b, &attr);
     case ACT_GROUP:
         return put_group(c, attr);
+    case ACT_LANE:
+        return put_lane(c, attr, err);
     default:
         return halley_builder_attr(c->b, &attr);
     }
@@ -514,6 +544,8 @@ halley_status obfuscate_clean(halley_trace **out, obfuscate_counts *counts,
         status = error_nomem(err);
     counts->n_nodes += n;
     array_fini(&c.pseudonyms);
+    map64_fini(&c.threads);
+    map64_fini(&c.streams);
     free(c.acts);
     free(c.dropped);
     free(c.order);

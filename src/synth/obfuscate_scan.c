@@ -30,8 +30,9 @@ typedef struct scan {
     map64 windows; /* of the output */
     map64 allowed;
     uint64_t bitmap[(1 << BITMAP_BITS) / 64];
-    bool beyond_ascii; /* bytes from 128 on count as text, too */
-    bool *texts;       /* by entry of shapes.flat of the input: may hold text */
+    bool in_windows[256]; /* by byte: some window has it */
+    bool beyond_ascii;    /* bytes from 128 on count as text, too */
+    bool *texts;          /* by entry of shapes.flat of the input: may hold text */
     uint32_t n_threads;
     scan_found found;
     bool failed;
@@ -78,35 +79,63 @@ static void index_run(scan *s, str run)
             continue;
         s->failed |= !map64_set(&s->windows, w, 1);
         s->bitmap[bit_of(w) / 64] |= UINT64_C(1) << (bit_of(w) % 64);
+        for (size_t k = 0; k < WINDOW; k++)
+            s->in_windows[(uint8_t)run.at[i + k]] = true;
     }
 }
 
+/* Looks at the last byte of each window first: in a file that is mostly numbers it ends
+ * most windows at once. */
 static void index_output(scan *s, const uint8_t *at, size_t n)
 {
-    for (size_t i = 0; i < n && !s->failed;) {
-        size_t end = i;
+    for (size_t i = 0; i + WINDOW <= n && !s->failed;) {
+        size_t k = WINDOW;
+        while (k > 0 && printable(s, at[i + k - 1]))
+            k--;
+        if (k > 0) {
+            i += k;
+            continue;
+        }
+        size_t end = i + WINDOW;
         while (end < n && printable(s, at[end]))
             end++;
-        if (end - i >= WINDOW)
-            index_run(s, (str){(const char *)at + i, end - i});
+        index_run(s, (str){(const char *)at + i, end - i});
         i = end + 1;
     }
 }
 
-/* Position of a window of the text that the output has, or n. */
-static size_t find_in(const scan *s, scan_found *found, str text)
+static bool has_bytes_beyond_ascii(str text)
 {
     uint64_t all = 0;
+    size_t i = 0;
+    for (; i + WINDOW <= text.n; i += WINDOW)
+        all |= window_at(text.at + i);
+    for (; i < text.n; i++)
+        all |= (uint8_t)text.at[i];
+    return is_beyond_ascii(all);
+}
+
+/* Position of a window of the text that the output has, or n. A byte that no window of
+ * the output has ends all windows that it is in. */
+static size_t find_in(const scan *s, scan_found *found, str text)
+{
     found->n_text_bytes += text.n;
-    for (size_t i = 0; i + WINDOW <= text.n; i++) {
+    for (size_t i = 0; i + WINDOW <= text.n;) {
+        size_t k = WINDOW;
+        while (k > 0 && s->in_windows[(uint8_t)text.at[i + k - 1]])
+            k--;
+        if (k > 0) {
+            i += k;
+            continue;
+        }
         const uint64_t w = window_at(text.at + i);
         const uint32_t bit = bit_of(w);
-        all |= w;
         if ((s->bitmap[bit / 64] >> (bit % 64) & 1) != 0 &&
             map64_find(&s->windows, w) != HASH_NONE)
             return i;
+        i++;
     }
-    found->met_beyond |= is_beyond_ascii(all);
+    found->met_beyond |= has_bytes_beyond_ascii(text);
     return text.n;
 }
 

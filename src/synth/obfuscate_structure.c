@@ -56,7 +56,9 @@ static uint64_t work_of(const halley_trace *t, uint32_t node, const char *name)
 static bool same_shape(const halley_trace *t, uint32_t a, uint32_t b)
 {
     return t->s.shape.at[a] == t->s.shape.at[b] &&
-           work_of(t, a, "is_cpu_op") == work_of(t, b, "is_cpu_op");
+           work_of(t, a, "is_cpu_op") == work_of(t, b, "is_cpu_op") &&
+           work_of(t, a, "tid") == work_of(t, b, "tid") &&
+           work_of(t, a, "stream") == work_of(t, b, "stream");
 }
 
 static bool can_join(const weaver *w, uint32_t node, uint32_t before)

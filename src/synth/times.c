@@ -6,6 +6,7 @@
 #include "synth/times.h"
 
 #include "base/error.h"
+#include "base/pool.h"
 #include "base/str.h"
 #include "cluster/platform_text.h"
 #include "halley/sim.h"
@@ -117,18 +118,31 @@ static halley_status run(double *seconds, const halley_trace_set *set,
     return HALLEY_OK;
 }
 
+typedef struct timing_job {
+    double *seconds;
+    const halley_trace_set *set;
+    const trace_groups *groups;
+    const synth_timing *how;
+} timing_job;
+
+static halley_status time_on(void *context, size_t i, uint32_t worker, halley_error *err)
+{
+    (void)worker;
+    const timing_job *const j = context;
+    halley_cluster *cluster = NULL;
+    TRY(make(&cluster, (uint32_t)i, halley_trace_set_count(j->set), j->groups, j->how,
+             err));
+    const halley_status status = run(&j->seconds[i], j->set, cluster, err);
+    halley_cluster_free(cluster);
+    return status;
+}
+
 halley_status synth_times(double seconds[HALLEY_N_REFERENCES],
                           const halley_trace_set *set, const trace_groups *groups,
                           const synth_timing *how, halley_error *err)
 {
-    for (uint32_t i = 0; i < HALLEY_N_REFERENCES; i++) {
-        halley_cluster *cluster = NULL;
-        TRY(make(&cluster, i, halley_trace_set_count(set), groups, how, err));
-        const halley_status status = run(&seconds[i], set, cluster, err);
-        halley_cluster_free(cluster);
-        TRY(status);
-    }
-    return HALLEY_OK;
+    timing_job j = {seconds, set, groups, how};
+    return pool_run(0, HALLEY_N_REFERENCES, time_on, &j, err);
 }
 
 halley_status synth_critical_s(double *out, const halley_trace_set *set,

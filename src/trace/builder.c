@@ -132,6 +132,19 @@ static halley_status keep_value(halley_builder *b, const halley_attr *attr, uint
     return *out ? HALLEY_OK : nomem(b);
 }
 
+/* The next state, if the attribute is the one that followed last time; else HASH_NONE. */
+static uint32_t as_predicted(const attr_shapes *s, uint32_t state,
+                             const halley_attr *attr)
+{
+    const attr_state *const at = &s->states.at[state];
+    const attr_desc *const d = &s->descs.at[at->next_desc];
+    if (at->next_desc == 0 || d->kind != attr->kind || d->has_doc || d->has_unknown ||
+        attr->doc.n > 0 || attr->unknown.n > 0 ||
+        !str_eq(attr_desc_name(s, d), (str){attr->name.at, attr->name.n}))
+        return HASH_NONE;
+    return at->next_state;
+}
+
 /* Append an attribute to a sequence: its value(s) and the next state. */
 static halley_status add_attr(halley_builder *b, uint32_t *state, u64_array *values,
                               const halley_attr *attr)
@@ -139,11 +152,14 @@ static halley_status add_attr(halley_builder *b, uint32_t *state, u64_array *val
     uint64_t bits = 0;
     TRY(check_unknown(b, attr->unknown, HALLEY_ATTR_END - 1));
     TRY(keep_value(b, attr, &bits));
-    const uint32_t desc = attr_shapes_desc(
-        &b->s.shapes, (str){attr->name.at, attr->name.n},
-        (str){attr->doc.at, attr->doc.n}, (uint8_t)attr->kind, attr->unknown.n > 0);
-    const uint32_t next =
-        desc == HASH_NONE ? HASH_NONE : attr_shapes_step(&b->s.shapes, *state, desc);
+    uint32_t next = as_predicted(&b->s.shapes, *state, attr);
+    if (next == HASH_NONE) {
+        const uint32_t desc = attr_shapes_desc(
+            &b->s.shapes, (str){attr->name.at, attr->name.n},
+            (str){attr->doc.at, attr->doc.n}, (uint8_t)attr->kind, attr->unknown.n > 0);
+        if (desc != HASH_NONE)
+            next = attr_shapes_step(&b->s.shapes, *state, desc);
+    }
     if (next == HASH_NONE || !array_push(values, bits))
         return nomem(b);
     if (attr->unknown.n) {
