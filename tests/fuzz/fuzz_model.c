@@ -18,7 +18,7 @@ static void make(const synth_model *m)
     if (sample_outline_make(&s.outline, m, &tree, &wish, &s.random, NULL) != HALLEY_OK ||
         s.outline.n_ranks > 64)
         return;
-    s.max_nodes = 20000;
+    s.max_nodes = 2000; /* quick enough to be tried often */
     if (sample_programs(&s, NULL) == HALLEY_OK && sample_values(&s, NULL) == HALLEY_OK &&
         sample_match(&s, NULL) == HALLEY_OK && sample_deps(&s, NULL) == HALLEY_OK) {
         halley_trace *trace = NULL;
