@@ -189,8 +189,8 @@ static halley_status read_fsdp(halley_plan *plan, const conf_file *file, str tex
     return HALLEY_OK;
 }
 
-static halley_status read_keys(halley_plan *plan, const conf_file *file,
-                               halley_error *err)
+halley_status workload_plan_read(halley_plan *plan, const conf_file *file,
+                                 halley_error *err)
 {
     conf_field fields[HALLEY_N_PLAN_KEYS];
     plan_text t = {.p = *plan, .attention = plan->unfused_attention};
@@ -223,7 +223,7 @@ halley_status halley_plan_set(halley_plan *plan, halley_plan_key key, const char
     conf_node *items[] = {&value};
     str names[] = {str_from(keys[key].name)};
     conf_node root = {.kind = CONF_MAP, .n = 1, .keys = names, .items = items};
-    return read_keys(plan, &(conf_file){.path = "", .root = &root}, err);
+    return workload_plan_read(plan, &(conf_file){.path = "", .root = &root}, err);
 }
 
 halley_status halley_plan_load(halley_plan *plan, uint64_t *given, const char *path,
@@ -231,7 +231,7 @@ halley_status halley_plan_load(halley_plan *plan, uint64_t *given, const char *p
 {
     conf_file file;
     TRY(conf_load(&file, path, err));
-    const halley_status status = read_keys(plan, &file, err);
+    const halley_status status = workload_plan_read(plan, &file, err);
     for (int i = 0; status == HALLEY_OK && given && i < HALLEY_N_PLAN_KEYS; i++)
         *given |= (uint64_t)(conf_find(file.root, keys[i].name) != NULL) << i;
     conf_fini(&file);

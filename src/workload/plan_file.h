@@ -2,10 +2,15 @@
 #ifndef WORKLOAD_PLAN_FILE_H
 #define WORKLOAD_PLAN_FILE_H
 
+#include "base/conf.h"
 #include "halley/plan.h"
 
 /* By halley_recompute, and by halley_plan.rank_order; both end with NULL. */
 extern const char *const workload_recompute_names[HALLEY_N_RECOMPUTE + 1];
 extern const char *const workload_order_names[HALLEY_RANK_ORDERS + 1];
+
+/* Set the keys that a file names; on failure the plan stays as it was. */
+halley_status workload_plan_read(halley_plan *plan, const conf_file *file,
+                                 halley_error *err);
 
 #endif
