@@ -245,6 +245,18 @@ static bool is_line_root(const coll_phase *p, uint32_t member)
     return member / p->stride % p->n == p->root / p->stride % p->n;
 }
 
+/* The others only await the switch's answer, which may have come before them. */
+static void await_switch(sim *s, uint32_t op, uint32_t member, sim_member *m,
+                         const coll_plan *plan)
+{
+    const uint32_t step = plan->phases[m->phase].first_step + COLL_SWITCH_ANSWER;
+    uint64_t *word = &sim_member_early(m, plan)[step / 64];
+    const uint64_t bit = UINT64_C(1) << (step % 64);
+    if (*word & bit)
+        des_queue_push(&s->queue, s->queue.now, sim_what(SIM_RECEIVED, op, member, 0));
+    *word &= ~bit;
+}
+
 static bool try_send(sim *s, uint32_t op, uint32_t member, sim_member *m,
                      const coll_plan *plan)
 {
@@ -255,8 +267,10 @@ static bool try_send(sim *s, uint32_t op, uint32_t member, sim_member *m,
     m->sent++;
     m->ready--;
     if (p->algo == CLUSTER_ALGO_IN_SWITCH) {
-        if (p->rooted != COLL_ROOTED_NONE && !is_line_root(p, member))
-            return true; /* only awaits the answer */
+        if (p->rooted != COLL_ROOTED_NONE && !is_line_root(p, member)) {
+            await_switch(s, op, member, m, plan);
+            return true;
+        }
         net_send_up(&s->net, m->npu, p->level, p->message_bytes,
                     sim_what(SIM_ARRIVE, op, member, p->first_step + COLL_SWITCH_CAME));
         return true;

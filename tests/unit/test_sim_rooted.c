@@ -185,6 +185,39 @@ static void groups_have_roots(void **state)
     assert_string_equal(o.error, "");
 }
 
+/* A switch answers when it has the root's data, also those who come later. */
+static void late_members_find_the_broadcast_done(void **state)
+{
+    (void)state;
+    halley_cluster *c = cluster_of(
+        "network: [{topology: switch, size: 2, bandwidth: 100 GB/s, latency: 500 ns},"
+        "{topology: switch, size: 4, bandwidth: 100 GB/s, latency: 500 ns, in-network: "
+        "[broadcast]}]\n");
+    halley_trace *all[8];
+    halley_trace_set *set;
+    halley_result *r;
+    halley_error err = {0};
+    for (uint32_t i = 0; i < 8; i++) {
+        halley_builder *b;
+        assert_int_equal(halley_builder_new(&b, NULL), HALLEY_OK);
+        halley_builder_node(b, 1, HALLEY_NODE_COMP, text("x"));
+        halley_builder_time(b, 0, i < 2 ? 0 : 100 * i);
+        halley_builder_node(b, 2, HALLEY_NODE_COLL, text("x"));
+        halley_builder_data(b, 1);
+        halley_builder_attr_i64(b, "comm_type", HALLEY_COLL_BROADCAST);
+        halley_builder_attr_u64(b, "comm_size", SIZE);
+        assert_int_equal(halley_builder_finish(&all[i], b, NULL), HALLEY_OK);
+    }
+    assert_int_equal(halley_trace_set_new(&set, all, 8, NULL), HALLEY_OK);
+    if (halley_sim_run(&r, set, c, NULL, &err) != HALLEY_OK)
+        fail_msg("%s", err.text);
+    assert_near((double)halley_result_rank(r, 6).finish * 1e-12, 610e-6); /* sends on */
+    assert_near((double)halley_result_rank(r, 7).finish * 1e-12, 700e-6);
+    halley_result_free(r);
+    halley_trace_set_free(set);
+    halley_cluster_free(c);
+}
+
 /* Of any number of places: parents and children agree, and the trees have all of them. */
 static void parents_and_children_agree(void **state)
 {
@@ -235,6 +268,7 @@ int main(void)
         cmocka_unit_test(broadcast_and_reduce_move_the_data_once_per_member),
         cmocka_unit_test(the_root_must_be_a_member),
         cmocka_unit_test(groups_have_roots),
+        cmocka_unit_test(late_members_find_the_broadcast_done),
         cmocka_unit_test(parents_and_children_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
