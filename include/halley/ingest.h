@@ -86,9 +86,10 @@ typedef struct halley_link_report {
 } halley_link_report;
 
 /*
- * Link a host trace and a device trace (NULL: none; the result then has no times) of one
- * rank. On success *out is the caller's, to free with halley_trace_free. `report` may be
- * NULL. HALLEY_EINVAL: the two are not of the same run.
+ * Link a host trace and a device trace of one rank. Without the latter (NULL) the result
+ * has no times, unless the host trace is what Chakra's trace_link wrote, which has both.
+ * On success *out is the caller's, to free with halley_trace_free. `report` may be NULL.
+ * HALLEY_EINVAL: the two are not of the same run.
  */
 halley_status halley_trace_link(halley_trace **out, halley_link_report *report,
                                 const char *host_path, const char *device_path,
@@ -107,6 +108,10 @@ halley_status halley_trace_link_ranks(halley_trace_set **out,
                                       const char *host_pattern,
                                       const char *device_pattern,
                                       const halley_link_opts *opts, halley_error *err);
+
+/* Does the file start as PyTorch's execution traces do, alone or as Chakra's trace_link
+ * writes them? halley_trace_link reads both without a device trace. */
+bool halley_host_recognise(const char *path);
 
 /* How to turn a workload file of ASTRA-sim 1.0 into traces; {0} is the default. */
 typedef struct halley_text_opts {

@@ -56,6 +56,18 @@ static const cli_option options[] = {
     {0},
 };
 
+/* An execution trace, alone or as Chakra's trace_link writes it. */
+static halley_status load_recording(halley_trace_set **out, const char *path,
+                                    halley_error *err)
+{
+    halley_trace *trace = NULL;
+    TRY(halley_trace_link(&trace, NULL, path, NULL, NULL, err));
+    const halley_status status = halley_trace_set_new(out, &trace, 1, err);
+    if (status != HALLEY_OK)
+        halley_trace_free(trace);
+    return status;
+}
+
 /* Other programs' descriptions of what to run, which become one trace a rank. */
 static halley_status load_foreign(halley_trace_set **out, bool *found, cli_call *call,
                                   halley_error *err)
@@ -67,6 +79,8 @@ static halley_status load_foreign(halley_trace_set **out, bool *found, cli_call 
     *found = true;
     if (halley_text_recognise(path))
         return halley_text_load(out, path, &text, err);
+    if (halley_host_recognise(path))
+        return load_recording(out, path, err);
     *found = halley_msccl_recognise(path);
     if (!*found)
         return HALLEY_OK;
@@ -89,7 +103,9 @@ static halley_status run(cli_call *call, halley_error *err)
     const traces_output output = {.path = call->args[1],
                                   .form = (traces_form)o->to,
                                   .lossy = o->lossy,
-                                  .one = n == 1 && !foreign && traces_is_file(call),
+                                  .one =
+                                      n == 1 && traces_is_file(call) &&
+                                      (!foreign || halley_host_recognise(call->args[0])),
                                   .stem = stem,
                                   .n_threads = o->threads};
     halley_status status =
@@ -131,7 +147,8 @@ const cli_command cmd_trace_convert = {
         "OUT.comm_group.json where there are groups. A collective algorithm of MSCCL "
         "(XML) becomes a trace of sends, receives and reductions for each GPU, to be "
         "named as custom in a cluster file or ...-implementation-custom in ASTRA-sim's "
-        "system file.\n\n"
+        "system file. A PyTorch execution trace, alone or linked by Chakra's trace_link, "
+        "becomes one trace, as with halley trace link.\n\n"
         "A file becomes the file OUT, in the form its name asks for: .et, .et.gz, .json "
         "(one document), .jsonl (an object a line). A set becomes OUT.0.et and so on, "
         "or, when OUT is a folder or ends in /, files in it under their old names. --to "

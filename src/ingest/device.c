@@ -714,6 +714,12 @@ static bool order_places(device_trace *t)
     return ok;
 }
 
+bool device_finish(device_trace *device)
+{
+    map64_fini(&device->stream_of);
+    return sort_events(device) && order_places(device);
+}
+
 halley_status device_read_stream(device_trace *device, file_stream *file,
                                  const char *path, halley_error *err)
 {
@@ -729,8 +735,7 @@ halley_status device_read_stream(device_trace *device, file_stream *file,
     strbuf_fini(&r.scratch);
     strbuf_fini(&r.name);
     array_fini(&r.call_kinds);
-    map64_fini(&device->stream_of); /* of use only while reading */
-    if (status == HALLEY_OK && !(sort_events(device) && order_places(device)))
+    if (status == HALLEY_OK && !device_finish(device))
         status = error_nomem(err);
     array_trim(&device->events);
     if (status != HALLEY_OK)

@@ -118,6 +118,9 @@ static inline const device_comm *device_comm_of(const device_trace *d,
 halley_status device_read(device_trace *device, const char *path, halley_error *err);
 halley_status device_read_stream(device_trace *device, file_stream *file,
                                  const char *path, halley_error *err);
+/* Order events and number threads and streams, once all events are in. False: no
+ * memory. */
+bool device_finish(device_trace *device);
 void device_fini(device_trace *device);
 
 /* What a runtime or driver call does, by its name: CALL, SYNC_CALL, RECORD, WAIT, QUIET.

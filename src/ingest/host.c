@@ -27,7 +27,8 @@ typedef struct host_reader {
     strbuf scratch;
     host_node node;
     host_comm comm;
-    bool has_id, has_comm, saw_nodes;
+    host_timing timing;
+    bool has_id, has_comm, has_start, has_duration, saw_nodes;
     bool no_memory;
 } host_reader;
 
@@ -219,6 +220,30 @@ static halley_status read_parent(host_reader *r, json_token token, halley_error 
     return json_leap(&r->json, token) ? HALLEY_OK : bad(r, err, NULL);
 }
 
+static host_place place_of(str category)
+{
+    return PULL_IS(category, "gpu_memcpy")   ? HOST_ON_COPY
+           : PULL_IS(category, "gpu_memset") ? HOST_ON_SET
+                                             : HOST_ON_KERNEL;
+}
+
+/* What Chakra's trace_link adds to a node. False: not known. */
+static bool take_timing(host_reader *r, str key, json_token token)
+{
+    host_timing *const t = &r->timing;
+    if (PULL_IS(key, "ts"))
+        r->has_start = pull_us_as_ns(r->json.text, &t->start_ns);
+    else if (PULL_IS(key, "inclusive_dur"))
+        r->has_duration = pull_us_as_ns(r->json.text, &t->duration_ns);
+    else if (PULL_IS(key, "cat"))
+        t->place = place_of(r->json.text);
+    else if (PULL_IS(key, "stream"))
+        put_u64(&t->stream, r, token);
+    else
+        return false;
+    return true;
+}
+
 static halley_status read_key(host_reader *r, str key, halley_error *err)
 {
     host_node *const n = &r->node;
@@ -242,7 +267,8 @@ static halley_status read_key(host_reader *r, str key, halley_error *err)
     } else if (which < IO_TEXTS) {
         r->host->old_schema = true;
         return read_repr(r, which, token, err);
-    } else if (is_scalar(token) && take_field(r, key, token)) {
+    } else if (is_scalar(token) &&
+               (take_field(r, key, token) || take_timing(r, key, token))) {
         return HALLEY_OK;
     } else {
         r->host->n_unknown_keys++;
@@ -284,6 +310,20 @@ static bool keep_io(host_reader *r)
     return true;
 }
 
+static bool keep_timing(host_reader *r)
+{
+    host_timing *const t = &r->timing;
+    if (!r->has_start || !r->has_duration || r->node.name == HOST_NONE)
+        return true;
+    t->id = r->node.id;
+    t->parent = r->node.parent;
+    t->rf_id = r->node.rf_id;
+    t->tid = r->node.tid;
+    t->name = r->node.name;
+    t->duration_ns = t->duration_ns > 0 ? t->duration_ns : 0;
+    return array_push(&r->host->timings, *t);
+}
+
 static halley_status keep_node(host_reader *r, halley_error *err)
 {
     host_trace *const h = r->host;
@@ -293,6 +333,11 @@ static halley_status keep_node(host_reader *r, halley_error *err)
     }
     if (h->nodes.n >= HOST_NONE - 1)
         return error_set(err, HALLEY_ELIMIT, "more than 4294967294 nodes");
+    const bool on_device = r->timing.place != HOST_ON_HOST;
+    if (!keep_timing(r))
+        return error_nomem(err);
+    if (on_device)
+        return HALLEY_OK;
     r->comm.node = (uint32_t)h->nodes.n;
     if (!keep_io(r) || !array_push(&h->nodes, r->node) ||
         (r->has_comm && !array_push(&h->comms, r->comm)))
@@ -311,7 +356,8 @@ static halley_status read_node(host_reader *r, halley_error *err)
                           .in_elements = PULL_NONE,
                           .out_elements = PULL_NONE,
                           .pg_size = PULL_NONE};
-    r->has_id = r->has_comm = false;
+    r->timing = (host_timing){0};
+    r->has_id = r->has_comm = r->has_start = r->has_duration = false;
     for (int i = 0; i < IO_TEXTS; i++)
         r->io[i].n = 0;
     for (;;) {
@@ -472,6 +518,7 @@ void host_fini(host_trace *host)
     array_fini(&host->blocks);
     array_fini(&host->nodes);
     array_fini(&host->comms);
+    array_fini(&host->timings);
     intern_fini(&host->texts);
 }
 

@@ -23,6 +23,22 @@ typedef struct host_comm {
     uint64_t in_elements, out_elements, pg_size;
 } host_comm;
 
+/* Where something ran, in what Chakra's trace_link writes. */
+typedef enum host_place {
+    HOST_ON_HOST,
+    HOST_ON_KERNEL,
+    HOST_ON_COPY,
+    HOST_ON_SET
+} host_place;
+
+/* When a node ran, where its file says so; what ran on devices is only here. */
+typedef struct host_timing {
+    uint64_t id, parent, rf_id, tid, stream;
+    int64_t start_ns, duration_ns;
+    uint32_t name; /* interned */
+    host_place place;
+} host_timing;
+
 typedef struct host_node {
     uint64_t id, parent;
     uint64_t rf_id, fw_parent, scope, tid, fw_tid;
@@ -42,6 +58,7 @@ typedef struct host_trace {
     intern texts;
     ARRAY(host_node) nodes; /* by id once read */
     ARRAY(host_comm) comms;
+    ARRAY(host_timing) timings; /* of a file that Chakra's trace_link wrote */
     ARRAY(host_block *) blocks;
     uint32_t schema, time; /* interned; HOST_NONE = absent */
     uint64_t pid, start_ts, finish_ts;

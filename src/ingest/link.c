@@ -294,7 +294,8 @@ halley_status link_job_build(link_job *job, halley_error *err)
 {
     link_graph *const g = &job->graph;
     *g = (link_graph){.host = &job->host,
-                      .device = job->device_path ? &job->device : NULL,
+                      .device = job->device_path || job->host.timings.n > 0 ? &job->device
+                                                                            : NULL,
                       .report = &job->report};
     if (job->opts)
         g->opts = *job->opts;
@@ -309,7 +310,8 @@ halley_status link_job_build(link_job *job, halley_error *err)
     if (!add_host_nodes(g))
         return error_nomem(err);
     TRY(link_parents(g, err));
-    TRY(g->device ? link_pair(g, job->host_path, job->device_path, err)
+    const char *const device_path = job->device_path ? job->device_path : job->host_path;
+    TRY(g->device ? link_pair(g, job->host_path, device_path, err)
                   : link_untimed(g, err));
     TRY(link_batches(g, err));
     TRY(link_comms(g, err));
@@ -322,6 +324,8 @@ halley_status link_job_run(link_job *job, halley_error *err)
     TRY(host_read(&job->host, job->host_path, err));
     if (job->device_path)
         TRY(device_read(&job->device, job->device_path, err));
+    else if (job->host.timings.n > 0)
+        TRY(link_take_apart(&job->device, &job->host, err));
     return link_job_build(job, err);
 }
 

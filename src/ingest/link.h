@@ -114,6 +114,8 @@ halley_status link_job_build(link_job *job, halley_error *err);
 halley_status link_job_emit(halley_trace **out, link_job *job, halley_error *err);
 void link_job_fini(link_job *job);
 
+/* The device half of a file that Chakra's trace_link wrote. `d` is {0} before. */
+halley_status link_take_apart(device_trace *d, const host_trace *h, halley_error *err);
 /* Which event is which host node's. EINVAL: nothing matches. */
 halley_status link_match(link_graph *g, const char *host_path, const char *device_path,
                          halley_error *err);

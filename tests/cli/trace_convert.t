@@ -93,3 +93,25 @@ $ halley trace convert $DATA/msccl/ring4.xml ring
 ! halley: an algorithm of MSCCL needs --size, the data it is for
 ! see 'halley trace convert --help'
 ? 2
+
+## what Chakra's trace_link writes becomes a trace with times
+$ halley trace convert $DATA/linked/linked.0.json step.et; ls; halley trace check step.et
+> step.et
+> step.et: 1 rank, 0 errors, 0 warnings, 1 note (--notes lists them); one rank alone, nothing to compare it with
+$ halley trace link $DATA/linked/linked.0.json -o same.et | grep -E 'linked|recorded|replayed'; cmp step.et same.et
+> linked by record function id           3
+> kernels linked                         1
+> copies linked                          1
+> recorded                               155 us
+> replayed                               164 us
+$ halley sim step.et --replay --per-node nodes.csv > /dev/null; cut -d, -f2,3,7,8 nodes.csv
+> node,name,begin_s,end_s
+> 0,[pytorch|profiler|execution_trace|process],0,0
+> 1,[pytorch|profiler|execution_trace|thread],0,0
+> 2,aten::linear,0,4.5e-06
+> 3,aten::addmm,4.5e-06,3.45e-05
+> 7,host gap,3.45e-05,4e-05
+> 8,host gap,4e-05,5.95e-05
+> 4,sgemm,5.95e-05,0.00016
+> 5,aten::copy_,5.95e-05,7.95e-05
+> 6,Memcpy DtoH (Device -> Pinned),0.00016,0.000164

@@ -55,6 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *at, size_t n)
     link_job job = {.host_path = "host", .device_path = line ? "device" : NULL};
     halley_trace *trace = NULL;
     bool ok = read_host(&job.host, at, n_host);
+    if (!line && ok && job.host.timings.n > 0)
+        ok = link_take_apart(&job.device, &job.host, NULL) == HALLEY_OK;
     if (line)
         ok &= read_device(&job.device, line + sizeof mark - 1,
                           n - n_host - (sizeof mark - 1));
