@@ -123,3 +123,12 @@ $ halley trace obfuscate t -o s -l everything
 $ halley trace obfuscate nothing -o s
 ! halley: nothing: no such trace: there is no file, no folder and no nothing.0.et of that name
 ? 1
+
+## recordings keep their time, too, though threads and streams are numbered anew
+$ halley trace link --ranks $DATA/recording/host.%d.json $DATA/recording/device.%d.json -o r > made
+$ printf 'npus: 2\nnetwork:\n  - {topology: ring, size: 2, bandwidth: 50 GB/s, latency: 500 ns}\n' > c.yaml
+$ for l in ids names; do halley trace obfuscate r -o r-$l -l $l > said || exit 1; for p in r r-$l; do halley sim $p -c c.yaml --csv | cut -d , -f 1-8 > $p.csv || exit 1; done; cmp r.csv r-$l.csv && echo same; done
+> same
+> same
+$ halley trace check r-names
+> r-names: 2 ranks, 0 errors, 0 warnings, 0 notes

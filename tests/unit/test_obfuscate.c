@@ -1,6 +1,7 @@
 /* Obfuscation: what stays, what goes, and that nothing shows through. */
 #include "alloc_fail.h"
 #include "base/rng.h"
+#include "halley/ingest.h"
 #include "halley/trace_check.h"
 #include "halley/trace_gen.h"
 #include "make_trace.h"
@@ -209,6 +210,58 @@ static void names_of_the_schema_are_no_leak(void **state)
     halley_trace_set_free(set);
 }
 
+/* Windows of 8 bytes of a text that stand in some bytes, found by looking everywhere. */
+static unsigned count_windows(halley_bytes from, const uint8_t *bytes, size_t n)
+{
+    unsigned found = 0;
+    for (size_t i = 0; i + 8 <= from.n; i++)
+        found += memmem(bytes, n, from.at + i, 8) != NULL;
+    return found;
+}
+
+/* A slow obvious scan beside the fast one, over a recording of PyTorch. */
+static void nothing_of_a_recording_is_in_the_output(void **state)
+{
+    (void)state;
+    const char *const root = getenv("HALLEY_SOURCE_ROOT");
+    char host[512], device[512];
+    if (!root)
+        skip();
+    snprintf(host, sizeof host, "%s/tests/data/recording/host.0.json", root);
+    snprintf(device, sizeof device, "%s/tests/data/recording/device.0.json", root);
+    halley_trace *t = NULL;
+    assert_int_equal(halley_trace_link(&t, NULL, host, device, NULL, NULL), HALLEY_OK);
+    halley_trace_set *const set = make_set(&t, 1);
+    halley_obfuscation *const o =
+        hide(set, (halley_obfuscate_opts){.level = HALLEY_HIDE_NAMES});
+    uint8_t *bytes = NULL, *input = NULL;
+    size_t n = 0, n_input = 0;
+    assert_int_equal(
+        halley_trace_encode_et(&bytes, &n, halley_trace_set_get(o->set, 0), NULL),
+        HALLEY_OK);
+    assert_int_equal(halley_trace_encode_et(&input, &n_input, t, NULL), HALLEY_OK);
+    unsigned n_before = 0, n_after = 0;
+    for (uint32_t i = 0; i < halley_trace_count(t); i++) {
+        const halley_io in = halley_node_inputs(t, i), out = halley_node_outputs(t, i);
+        const halley_bytes texts[] = {halley_node_name(t, i),
+                                      in.values,
+                                      in.shapes,
+                                      in.types,
+                                      out.values,
+                                      out.shapes};
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+            n_after += count_windows(texts[k], bytes, n);
+            n_before += count_windows(texts[k], input, n_input);
+        }
+    }
+    assert_true(n_before > 100); /* it can find something */
+    assert_int_equal(n_after, 0);
+    free(bytes);
+    free(input);
+    halley_obfuscation_free(o);
+    halley_trace_set_free(set);
+}
+
 static void pseudonyms_follow_the_key_across_ranks(void **state)
 {
     (void)state;
@@ -332,6 +385,7 @@ int main(void)
         cmocka_unit_test(a_run_of_eight_bytes_is_found),
         cmocka_unit_test(a_run_beyond_ascii_is_found),
         cmocka_unit_test(names_of_the_schema_are_no_leak),
+        cmocka_unit_test(nothing_of_a_recording_is_in_the_output),
         cmocka_unit_test(pseudonyms_follow_the_key_across_ranks),
         cmocka_unit_test(no_value_moves_by_more_than_the_step),
         cmocka_unit_test(time_is_the_same_and_then_within_the_bound),
