@@ -189,6 +189,20 @@ void law_fit(model_law *law, const model_sum *s)
         law->hist[i] = (float)(s->hist[i] / s->n_within);
 }
 
+void law_fit_feature(model_law *law, const model_sum *s, uint32_t feature, uint64_t from)
+{
+    model_sum own = {.n = s->n, .yy = s->xx[model_pair_index(feature, feature)]};
+    for (uint32_t i = 0; i < MODEL_FEATURES; i++) {
+        if ((from >> i & 1) == 0)
+            continue;
+        own.xy[i] = s->xx[model_pair_index(feature, i)];
+        for (uint32_t j = 0; j <= i; j++)
+            if ((from >> j & 1) != 0)
+                own.xx[model_pair_index(i, j)] = s->xx[model_pair_index(i, j)];
+    }
+    law_fit(law, &own);
+}
+
 double law_log(const double *coefficient, const law_point *p)
 {
     double y = 0;
@@ -212,6 +226,8 @@ void law_loop_add(model_loop_sum *s, const law_point *p, uint32_t count, uint32_
 {
     add_products(s->xx, p);
     s->n++;
+    s->low = s->high == 0 || count < s->low ? count : s->low;
+    s->high = count > s->high ? count : s->high;
     for (uint32_t k = 0; k < MODEL_SHIFTS; k++) {
         const double v = count + law_shift(k, stage, n_stages);
         if (v < 0.5) {
@@ -325,10 +341,17 @@ void law_loop_fit(model_loop *loop, const model_loop_sum *s)
         if (try_products(loop, s, of, n_of, n))
             return;
     fit_freely(loop, s);
+    if (loop->error < 0.2F)
+        return;
+    loop->low = (uint32_t)exp2(floor(log2(fmax(s->low, 1))));
+    loop->high = (uint32_t)exp2(ceil(log2(fmax(s->high, 1))));
 }
 
 double law_loop_count(const model_loop *loop, const law_point *p, uint32_t stage,
                       uint32_t n_stages)
 {
-    return exp(law_log(loop->coefficient, p)) - law_shift(loop->shift, stage, n_stages);
+    const double count =
+        exp(law_log(loop->coefficient, p)) - law_shift(loop->shift, stage, n_stages);
+    /* A law that holds may go beyond what was seen, a guess may not. */
+    return loop->high == 0 ? count : fmin(fmax(count, loop->low), loop->high);
 }

@@ -21,6 +21,8 @@ void law_sum_add(model_sum *s, const law_point *p, double y);
 /* Nodes of a set whose logarithm deviates from its mean by these. */
 void law_sum_deviation(model_sum *s, double deviation);
 void law_fit(model_law *law, const model_sum *s);
+/* The law of a feature itself from the conditions among `from` (bit: a feature). */
+void law_fit_feature(model_law *law, const model_sum *s, uint32_t feature, uint64_t from);
 double law_log(const double *coefficient, const law_point *p);
 
 /* Loops: `count` iterations in stage `stage` of n_stages. */

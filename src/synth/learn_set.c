@@ -527,6 +527,8 @@ static halley_status count_set(learner *l, const conditions *c, const uint32_t *
             if (!observe(l, law_of(m, synth_set_law_key(families[k], FIELD_STAGES + f)),
                          &p, log(numbers[f])))
                 return error_nomem(err);
+        if (!observe(l, law_of(m, synth_set_law_key(families[k], FIELD_TOGETHER)), &p, 0))
+            return error_nomem(err);
     }
     model_template *t = &m->templates.at[id];
     t->n_sets++;

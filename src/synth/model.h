@@ -143,8 +143,9 @@ typedef struct model_law {
 typedef struct model_loop {
     uint64_t key;
     uint32_t n_sets, last_set;
-    uint32_t shift; /* index of law_shift */
-    float error;    /* root mean square, in iterations */
+    uint32_t shift;     /* index of law_shift */
+    float error;        /* root mean square, in iterations */
+    uint32_t low, high; /* counts seen, to powers of two */
     double coefficient[MODEL_FEATURES];
 } model_loop;
 
@@ -156,7 +157,8 @@ typedef struct model_sum {
 typedef struct model_loop_sum {
     double n, xx[MODEL_PAIRS];
     double xy[MODEL_SHIFTS][MODEL_FEATURES], yy[MODEL_SHIFTS], at[MODEL_SHIFTS];
-    uint64_t bad; /* bit: a shift that made some count not positive */
+    double low, high; /* counts seen; high 0: none yet */
+    uint64_t bad;     /* bit: a shift that made some count not positive */
 } model_loop_sum;
 
 typedef struct model_value {
@@ -266,6 +268,8 @@ enum {
     FIELD_STAGES,
     FIELD_RANKS,
     FIELD_NODES,
+    FIELD_TOGETHER,         /* sums of conditions with each other, while learning */
+    FIELD_CONDITION = 2000, /* and on: a condition from those before it */
 };
 /* Laws of whole sets: of a family (hash of its name), or of all (0). */
 uint64_t synth_set_law_key(uint64_t family, uint32_t field);

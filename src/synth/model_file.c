@@ -30,7 +30,7 @@ typedef struct section_head {
 _Static_assert(sizeof(model_template) == 32 + 4 * MODEL_CONDITIONS * MODEL_VALUES &&
                    sizeof(model_body) == 32 &&
                    sizeof(model_law) == 40 + 4 * MODEL_BUCKETS + 8 * MODEL_FEATURES &&
-                   sizeof(model_loop) == 24 + 8 * MODEL_FEATURES &&
+                   sizeof(model_loop) == 32 + 8 * MODEL_FEATURES &&
                    sizeof(model_value) == 40 &&
                    sizeof(model_condition) == 40 + 40 * MODEL_VALUES &&
                    sizeof(model_context) == 24 && sizeof(model_op) == 32 &&

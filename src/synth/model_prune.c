@@ -206,6 +206,52 @@ static bool keep_contexts(pruner *p)
     return true;
 }
 
+enum { ENOUGH = 30 }; /* sets from which conditions are explained by others */
+
+/* Conditions as they follow from those before them, in one family (or, 0, in all). */
+static bool keep_together(pruner *p, uint64_t family)
+{
+    const synth_model *from = p->from;
+    const uint32_t id =
+        map64_find(&from->law_of, synth_set_law_key(family, FIELD_TOGETHER));
+    if (id == HASH_NONE || from->laws.at[id].n_sets < ENOUGH ||
+        from->laws.at[id].n_sets < p->k)
+        return true;
+    uint64_t before = 1 << FEATURE_ONE;
+    for (uint32_t c = 0; c < p->to->conditions.n; c++) {
+        const model_condition *of = &p->to->conditions.at[c];
+        for (uint32_t v = 0; of->is_text && v < of->n_values; v++)
+            if (of->values[v].feature != MODEL_NONE)
+                before |= UINT64_C(1) << of->values[v].feature;
+        /* Ranks are left out of these sums: they have a law of their own. */
+        if (of->is_text || of->feature == MODEL_NONE ||
+            from->sums.at[id].xx[model_pair_index(of->feature, of->feature)] <= 0)
+            continue;
+        model_law law = {.key = synth_set_law_key(family, FIELD_CONDITION + c),
+                         .n_sets = from->laws.at[id].n_sets};
+        law_fit_feature(&law, &from->sums.at[id], of->feature, before);
+        before |= UINT64_C(1) << of->feature;
+        if (!array_push(&p->to->laws, law))
+            return false;
+    }
+    return true;
+}
+
+static bool keep_all_together(pruner *p)
+{
+    for (uint32_t c = 0; c < p->to->conditions.n; c++) {
+        const model_condition *of = &p->to->conditions.at[c];
+        if (!of->is_text || !str_eq(synth_text(p->to, of->name), STR("family")))
+            continue;
+        for (uint32_t v = 0; v < of->n_values; v++) {
+            const str name = synth_text(p->to, of->values[v].text);
+            if (!keep_together(p, hash_bytes(name.at, name.n, 0)))
+                return false;
+        }
+    }
+    return keep_together(p, 0);
+}
+
 static double to_three_digits(double x)
 {
     if (!(x > 0))
@@ -382,7 +428,8 @@ static bool keep_all(pruner *p)
     memset(p->value, 0xff, sizeof p->value);
     memset(p->condition, 0xff, sizeof p->condition);
     if (!p->token || !p->op || !p->text || !p->skeleton || !p->law || !p->loop ||
-        !keep_laws(p) || !keep_conditions(p) || !keep_templates(p) || !keep_contexts(p))
+        !keep_laws(p) || !keep_conditions(p) || !keep_templates(p) || !keep_contexts(p) ||
+        !keep_all_together(p))
         return false;
     keep_pairs(p);
     return true;

@@ -269,8 +269,7 @@ static halley_status try_make(halley_trace_set **out, sample_set *s, halley_synt
     }
     wish.extrapolate = opts->extrapolate;
     TRY(sample_wish_check(&synth->m, &wish, err));
-    TRY(sample_outline_make(&s->outline, &synth->m, &synth->tree, &wish, &s->random,
-                            err));
+    sample_outline_make(&s->outline, &synth->m, &synth->tree, &wish, &s->random);
     TRY(fill(s, &wish, err));
     return to_traces(out, s, err);
 }

@@ -30,9 +30,8 @@ typedef struct sample_outline {
     conditions conditions;
     uint32_t template, n_ranks, n_stages;
 } sample_outline;
-halley_status sample_outline_make(sample_outline *out, const synth_model *m,
-                                  const sample_tree *tree, const sample_wish *wish,
-                                  rng *random, halley_error *err);
+void sample_outline_make(sample_outline *out, const synth_model *m,
+                         const sample_tree *tree, const sample_wish *wish, rng *random);
 
 /* A number of whole sets under these conditions (FIELD_RANKS and so on), and the spread
  * of its logarithm. */

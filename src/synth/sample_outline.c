@@ -17,6 +17,7 @@
 
 enum { N_DRAWS = 48, N_CLOSE = 12 };
 #define PURE 0.98
+#define SENSIBLE 3 /* strain of an outline without contradictions */
 
 static uint32_t pair_count(const synth_model *m, uint32_t a, uint32_t b, uint32_t v,
                            uint32_t w)
@@ -206,6 +207,42 @@ static void draw_one(draw *d, const synth_model *m, const sample_tree *t, rng *r
     }
 }
 
+enum { ENOUGH = 30 }; /* sets for a family's own law */
+
+/* The law of sets for a number: the family's if it is known well enough; or NULL. */
+static const model_law *set_law(const synth_model *m, const conditions *c, uint32_t field)
+{
+    const uint32_t own =
+        map64_find(&m->law_of, synth_set_law_key(conditions_family(c), field));
+    if (own != HASH_NONE && m->laws.at[own].n_sets >= ENOUGH)
+        return &m->laws.at[own];
+    const uint32_t any = map64_find(&m->law_of, synth_set_law_key(0, field));
+    return any != HASH_NONE   ? &m->laws.at[any]
+           : own != HASH_NONE ? &m->laws.at[own]
+                              : NULL;
+}
+
+/* Numbers that those before them determine follow from them. */
+static void follow(conditions *c, const synth_model *m, const draw *d, rng *random)
+{
+    for (uint32_t i = 0; i < m->conditions.n; i++) {
+        const model_condition *of = &m->conditions.at[i];
+        char name[CONDITION_TEXT];
+        snprintf(name, sizeof name, "%.*s", STR_ARG(synth_text(m, of->name)));
+        condition *at = conditions_find(c, name);
+        if (d->fixed[i] || of->is_text || !at)
+            continue;
+        const model_law *law = set_law(m, c, FIELD_CONDITION + i);
+        if (!law || law->spread > 0.1F)
+            continue;
+        law_point p;
+        conditions_set_point(&p, m, c);
+        const double number =
+            exp(law_log(law->coefficient, &p) + law->spread * rng_normal(random));
+        at->number = number > 0.5 ? round(number) : number;
+    }
+}
+
 static void to_conditions(conditions *out, const synth_model *m, const draw *d,
                           const sample_wish *wish, rng *random)
 {
@@ -227,6 +264,7 @@ static void to_conditions(conditions *out, const synth_model *m, const draw *d,
         const condition *c = &wish->fixed.at[i];
         conditions_set(out, c->name, c->text[0] ? c->text : NULL, c->number);
     }
+    follow(out, m, d, random);
 }
 
 /* How likely sets of a template have this value, or (kinds) one of its kind. */
@@ -308,21 +346,6 @@ double sample_length(const synth_model *m, const model_skeleton *s,
     return n;
 }
 
-enum { ENOUGH = 30 }; /* sets for a family's own law */
-
-/* The law of sets for a number: the family's if it is known well enough; or NULL. */
-static const model_law *set_law(const synth_model *m, const conditions *c, uint32_t field)
-{
-    const uint32_t own =
-        map64_find(&m->law_of, synth_set_law_key(conditions_family(c), field));
-    if (own != HASH_NONE && m->laws.at[own].n_sets >= ENOUGH)
-        return &m->laws.at[own];
-    const uint32_t any = map64_find(&m->law_of, synth_set_law_key(0, field));
-    return any != HASH_NONE   ? &m->laws.at[any]
-           : own != HASH_NONE ? &m->laws.at[own]
-                              : NULL;
-}
-
 double sample_set_value(const synth_model *m, const conditions *c, uint32_t field,
                         double *spread)
 {
@@ -374,6 +397,9 @@ static double strain(sample_outline *o, const synth_model *m, const sample_wish 
         bad += 20 * fabs(log(wish->n_ranks / ranks));
         ranks = wish->n_ranks;
     }
+    const uint32_t id = conditions_index(m, "ranks");
+    if (wish->n_ranks == 0 && id != MODEL_NONE)
+        bad += 10 * fmax(0, log(ranks / (1.01 * m->conditions.at[id].high)));
     o->n_ranks = (uint32_t)lround(ranks);
     if (wish->n_ranks == 0 && stages > 1)
         o->n_ranks =
@@ -440,8 +466,8 @@ static void start_draw(draw *d, const synth_model *m, const sample_wish *wish)
         d->fixed[ranks] = true;
 }
 
-static halley_status without_template(sample_outline *out, const synth_model *m,
-                                      const sample_wish *wish, const conditions *c)
+static void without_template(sample_outline *out, const synth_model *m,
+                             const sample_wish *wish, const conditions *c)
 {
     conditions all = *c;
     const condition *ranks = conditions_find(&all, "ranks");
@@ -449,53 +475,69 @@ static halley_status without_template(sample_outline *out, const synth_model *m,
     double unused;
     const double n = ranks ? ranks->number : sample_set_value(m, c, FIELD_RANKS, &unused);
     out->n_ranks = wish->n_ranks > 0 ? wish->n_ranks : (uint32_t)fmax(1, fmin(n, 1e6));
-    return HALLEY_OK;
 }
 
-halley_status sample_outline_make(sample_outline *out, const synth_model *m,
-                                  const sample_tree *tree, const sample_wish *wish,
-                                  rng *random, halley_error *err)
+/* The best outline under a draw, with its score; what is left of `best` else. */
+static void try_draw(sample_outline *out, double *best, double *bad, const synth_model *m,
+                     const sample_tree *tree, const draw *d, const conditions *drawn,
+                     const sample_wish *wish, rng *random)
 {
-    double best = -INFINITY;
-    conditions drawn = {0};
-    const uint32_t n_draws = wish->fixed.n > 0 || wish->n_ranks > 0 ? N_DRAWS : 1;
-    bool found = false;
-    (void)err;
-    /* Sets that no template stands for come from the context model, in their share. */
+    uint32_t near[N_CLOSE];
+    double scores[N_CLOSE];
+    const uint32_t n = closest(near, scores, m, tree, d);
+    /* Gumbel noise: the largest sum is a draw in proportion to the weights. */
+    const double noise = wish->fixed.n == 0 ? 1 : 0.3;
+    const double luck = log(d->weight + 1e-300) - log(-log(rng_unit(random) + 1e-12));
+    for (uint32_t i = 0; i < n; i++) {
+        sample_outline o = {.conditions = *drawn, .template = near[i]};
+        const double off = strain(&o, m, wish);
+        const double score =
+            luck + scores[i] - off - noise * log(-log(rng_unit(random) + 1e-12));
+        if (score <= *best)
+            continue;
+        *best = score;
+        *bad = off;
+        *out = o;
+    }
+}
+
+/* Sets that no template stands for come from the context model, in their share; but where
+ * conditions tell what a set is like and templates stand for most, the nearest does. */
+static bool is_loose(const synth_model *m, const sample_wish *wish, rng *random)
+{
     uint32_t covered = 0;
+    const uint32_t n_sets = m->head.at[0].n_sets;
     for (size_t i = 0; i < m->templates.n; i++)
         covered += m->templates.at[i].n_sets;
-    const bool loose =
-        m->templates.n == 0 ||
-        (wish->fixed.n == 0 && m->contexts.n > 0 && 2 * covered < m->head.at[0].n_sets &&
-         rng_unit(random) * m->head.at[0].n_sets > covered);
-    for (uint32_t k = 0; k < n_draws; k++) {
+    const bool told = m->head.at[0].n_bare == 0 && covered >= n_sets / 2;
+    return m->templates.n == 0 || (wish->fixed.n == 0 && m->contexts.n > 0 && !told &&
+                                   rng_unit(random) * n_sets > covered);
+}
+
+void sample_outline_make(sample_outline *out, const synth_model *m,
+                         const sample_tree *tree, const sample_wish *wish, rng *random)
+{
+    double best = -INFINITY, bad = INFINITY;
+    const bool free = wish->fixed.n == 0 && wish->n_ranks == 0;
+    const bool loose = is_loose(m, wish, random);
+    conditions drawn = {0};
+    /* With fixed conditions the best of many draws is taken; without, the first that
+     * makes sense, so that all that make sense come in their share. */
+    for (uint32_t k = 0; k < N_DRAWS && !(free && bad < SENSIBLE); k++) {
         draw d;
-        uint32_t near[N_CLOSE];
-        double scores[N_CLOSE];
         start_draw(&d, m, wish);
         draw_one(&d, m, tree, random);
         to_conditions(&drawn, m, &d, wish, random);
         if (loose)
             break;
-        const uint32_t n = closest(near, scores, m, tree, &d);
-        /* Gumbel noise: the largest sum is a draw in proportion to the weights. */
-        const double luck = log(d.weight + 1e-300) - log(-log(rng_unit(random) + 1e-12));
-        for (uint32_t i = 0; i < n; i++) {
-            sample_outline o = {.conditions = drawn, .template = near[i]};
-            const double bad = strain(&o, m, wish);
-            const double score =
-                luck + scores[i] - bad - 0.3 * log(-log(rng_unit(random) + 1e-12));
-            if (score <= best)
-                continue;
-            best = score;
-            *out = o;
-            found = true;
-        }
+        if (free)
+            best = -INFINITY;
+        try_draw(out, &best, &bad, m, tree, &d, &drawn, wish, random);
     }
-    if (!found)
-        return without_template(out, m, wish, &drawn);
+    if (isinf(best)) {
+        without_template(out, m, wish, &drawn);
+        return;
+    }
     if (out->n_ranks > 0)
         conditions_set(&out->conditions, "ranks", NULL, out->n_ranks);
-    return HALLEY_OK;
 }

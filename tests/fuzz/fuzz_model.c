@@ -15,8 +15,8 @@ static void make(const synth_model *m)
     const sample_wish wish = {0};
     sample_set s = {.m = m, .random = rng_seed(1)};
     sample_tree_make(&tree, m);
-    if (sample_outline_make(&s.outline, m, &tree, &wish, &s.random, NULL) != HALLEY_OK ||
-        s.outline.n_ranks > 64)
+    sample_outline_make(&s.outline, m, &tree, &wish, &s.random);
+    if (s.outline.n_ranks > 64)
         return;
     s.max_nodes = 2000; /* quick enough to be tried often */
     if (sample_programs(&s, NULL) == HALLEY_OK && sample_values(&s, NULL) == HALLEY_OK &&
