@@ -16,8 +16,17 @@
 extern "C" {
 #endif
 
+/* What the programs and numbers of new sets come from. */
+typedef enum halley_learn_kind {
+    HALLEY_LEARN_GRAMMAR, /* templates, loops and laws */
+    HALLEY_LEARN_NEURAL,  /* a network, trained on the same programs; also keeps those */
+} halley_learn_kind;
+
 /* {0} is the default. */
 typedef struct halley_learn_opts {
+    halley_learn_kind kind;
+    uint64_t seed;        /* of the network: the same, the same model */
+    uint32_t n_steps;     /* of its training at most; 0 = 1500 */
     uint32_t min_support; /* keep only what this many sets have; 0 = 5 */
     uint32_t hold_out;    /* learn nothing from every n-th set and report on it; 0 = 20,
                              UINT32_MAX = none */
@@ -44,6 +53,8 @@ typedef struct halley_learn_report {
     uint32_t n_operators, n_laws, n_conditions;
     char first_skipped[HALLEY_ERROR_TEXT]; /* why; "" = none */
     halley_held_out held_out;
+    uint32_t n_steps;     /* of training until the network was best; 0 = no network */
+    double loss, op_loss; /* of held-out programs, nats an item: in all, of operators */
 } halley_learn_report;
 
 /*

@@ -3,12 +3,17 @@
 #include "cli/commands.h"
 #include "halley/learn.h"
 
+#include <stdlib.h>
+
 typedef struct learn_options {
     const char *out;
-    uint32_t min_support, hold_out;
+    uint32_t min_support, hold_out, kind, n_steps;
+    uint64_t seed;
     bool strict, fresh;
     cli_output output;
 } learn_options;
+
+static const char *const kinds[] = {"grammar", "neural", NULL};
 
 static const cli_option options[] = {
     {.name = "out",
@@ -32,6 +37,24 @@ static const cli_option options[] = {
      .offset = offsetof(learn_options, hold_out),
      .doc = "learn nothing from every N-th set, and report how well it is made; 0 = none "
             "(default: 20)"},
+    {.name = "kind",
+     .kind = CLI_CHOICE,
+     .choices = kinds,
+     .offset = offsetof(learn_options, kind),
+     .doc = "what new traces are drawn from: templates and laws, or a network (default: "
+            "grammar)"},
+    {.name = "seed",
+     .kind = CLI_U64,
+     .metavar = "S",
+     .offset = offsetof(learn_options, seed),
+     .doc = "of the network (default: 0)"},
+    {.name = "steps",
+     .kind = CLI_U32,
+     .min = 1,
+     .max = 1000000,
+     .metavar = "N",
+     .offset = offsetof(learn_options, n_steps),
+     .doc = "train the network for N steps at most (default: 1500)"},
     {.name = "strict",
      .kind = CLI_FLAG,
      .offset = offsetof(learn_options, strict),
@@ -98,6 +121,20 @@ static halley_status write_report(const learn_options *o, const halley_learn_rep
     return status;
 }
 
+/* OpenBLAS chooses its kernels by the names of processors, and takes its slowest for one
+ * that is younger than itself; it can be told. Before there are threads, since it is told
+ * by the environment. */
+static void choose_kernels(void)
+{
+#if defined __x86_64__
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+        (void)setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        (void)setenv("OPENBLAS_CORETYPE", "Haswell", 0);
+#endif
+}
+
 static halley_status run(cli_call *call, halley_error *err)
 {
     const learn_options *o = call->options;
@@ -108,6 +145,9 @@ static halley_status run(cli_call *call, halley_error *err)
     if (!o->out)
         return cli_usage(call, err, "where to? -o names the model to write");
     const halley_learn_opts opts = {
+        .kind = (halley_learn_kind)o->kind,
+        .seed = o->seed,
+        .n_steps = o->n_steps,
         .min_support = o->min_support,
         .hold_out =
             cli_given(call, "hold-out") && o->hold_out == 0 ? UINT32_MAX : o->hold_out,
@@ -115,6 +155,7 @@ static halley_status run(cli_call *call, halley_error *err)
         .fresh = o->fresh,
         .progress = tell,
         .progress_context = &w};
+    choose_kernels();
     const halley_status status =
         halley_learn(o->out, call->args, call->n_args, &opts, &report, err);
     progress_free(w.line);
@@ -126,6 +167,11 @@ static halley_status run(cli_call *call, halley_error *err)
         cli_note(call, "skipped %u of %u sets that fail the check, the first: %s",
                  report.n_skipped, report.n_skipped + report.n_sets,
                  report.first_skipped);
+    if (report.n_steps > 0)
+        cli_note(call,
+                 "the network was best after %u steps: %.3f nats an item, %.3f of them "
+                 "for the operator",
+                 report.n_steps, report.loss, report.op_loss);
     return write_report(o, &report, form, err);
 }
 
@@ -156,6 +202,9 @@ const cli_command cmd_trace_learn = {
         "is stopped leaves its state in MODEL.part and goes on from there; that file "
         "holds "
         "more than the model may and is removed at the end.\n\n"
+        "With --kind neural a network is trained on the same programs, for a minute or "
+        "two on "
+        "two cores, and new sets are drawn from it.\n\n"
         "The last columns tell how sets made under the conditions of the held-out ones "
         "differ from them: total variation of the mix of operators, and "
         "Kolmogorov-Smirnov distances of message sizes and durations.",

@@ -13,6 +13,7 @@
 #include "synth/learn_report.h"
 #include "synth/learn_set.h"
 #include "synth/model_prune.h"
+#include "synth/neural_model.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -169,7 +170,8 @@ static halley_status learn_one(job *j, batch *b, size_t k, halley_error *err)
 static size_t resume(job *j)
 {
     synth_model m;
-    if (j->opts->fresh || !file_exists(j->state.at) ||
+    /* a network learns from programs, which the state does not hold */
+    if (j->opts->fresh || j->l.recorder || !file_exists(j->state.at) ||
         synth_model_load(&m, j->state.at, true, NULL) != HALLEY_OK)
         return 0;
     uint64_t seen = 0;
@@ -322,6 +324,20 @@ static halley_status report_held_out(job *j, halley_error *err)
     return status;
 }
 
+/* A network beside what is kept. */
+static halley_status add_net(job *j, synth_model *m, halley_error *err)
+{
+    neural_report net;
+    const neural_train_opts opts = {.seed = j->opts->seed, .n_steps = j->opts->n_steps};
+    if (!j->l.recorder)
+        return HALLEY_OK;
+    TRY(neural_learn(m, &net, j->l.recorder, &j->l.m, &opts, err));
+    j->report->n_steps = net.best_step;
+    j->report->loss = neural_loss_per_item(&net.held_out);
+    j->report->op_loss = net.held_out.op / (double)net.held_out.n_items;
+    return HALLEY_OK;
+}
+
 static halley_status write_model(job *j, halley_error *err)
 {
     synth_model m;
@@ -332,7 +348,9 @@ static halley_status write_model(job *j, halley_error *err)
                          "all %u sets of traces fail the check, the first: %s",
                          head->n_skipped, j->report->first_skipped);
     TRY(model_prune(&m, &j->l.m, k, err));
-    const halley_status status = synth_model_save(&m, j->path, false, err);
+    halley_status status = add_net(j, &m, err);
+    if (status == HALLEY_OK)
+        status = synth_model_save(&m, j->path, false, err);
     halley_learn_report *r = j->report;
     r->n_sets = head->n_sets;
     r->n_skipped = head->n_skipped;
@@ -359,6 +377,9 @@ static halley_status run(job *j, const char *const *from, size_t n_from,
     if (j->state.failed)
         return error_nomem(err);
     TRY(learner_init(&j->l, err));
+    if (j->opts->kind == HALLEY_LEARN_NEURAL &&
+        !(j->l.recorder = neural_recorder_new(j->opts->seed)))
+        return error_nomem(err);
     TRY(learn_all(j, err));
     TRY(write_model(j, err));
     (void)unlink(j->state.at);
@@ -379,6 +400,7 @@ halley_status halley_learn(const char *path, const char *const *from, size_t n_f
     j->report = report ? report : &unread;
     *j->report = (halley_learn_report){0};
     const halley_status status = run(j, from, n_from, err);
+    neural_recorder_free(j->l.recorder);
     learner_fini(&j->l);
     learn_sets_fini(&j->sets);
     strbuf_fini(&j->state);

@@ -6,6 +6,7 @@
  */
 #include "synth/learn_set.h"
 
+#include "synth/neural_model.h"
 #include "trace/roles.h"
 
 #include <math.h>
@@ -186,32 +187,70 @@ static bool add_value(learner *l, const law_place *at, double value)
     return array_push(&l->values, (learn_value){id, (float)y});
 }
 
-static bool add_group_values(learner *l, law_place *at, const trace_roles *roles)
+static void group_values(double out[2], const learner *l, const trace_roles *roles)
 {
     const halley_bytes name = trace_roles_group(roles);
     const uint32_t id = map64_find(&l->group_of, hash_bytes(name.at, name.n, 0));
+    out[0] = out[1] = NAN;
     if (id == HASH_NONE)
-        return true;
-    const synth_group *g = &l->groups.at[id];
-    at->field = FIELD_GROUP_SIZE;
-    if (!add_value(l, at, g->size))
-        return false;
-    at->field = FIELD_GROUP_STRIDE;
-    return add_value(l, at, g->stride > 0 ? g->stride : 1);
+        return;
+    out[0] = l->groups.at[id].size;
+    out[1] = l->groups.at[id].stride > 0 ? l->groups.at[id].stride : 1;
 }
 
-static bool add_peer_value(learner *l, law_place *at, const trace_roles *roles, bool send,
-                           uint32_t rank)
+static double peer_value(const learner *l, const trace_roles *roles, bool send,
+                         uint32_t rank)
 {
     const uint32_t n = (uint32_t)l->keys.n;
     uint64_t peer;
     if (!trace_roles_u64(roles, send ? TRACE_ROLE_COMM_DST : TRACE_ROLE_COMM_SRC,
                          &peer) ||
         peer >= n || peer == rank)
-        return true;
+        return NAN;
     const uint32_t up = ((uint32_t)peer + n - rank) % n;
-    at->field = FIELD_PEER;
-    return add_value(l, at, up < n - up ? up : n - up);
+    return up < n - up ? up : n - up;
+}
+
+/* The fields of an operator as the node has them. */
+static void field_values(double *out, const synth_model *m, const model_op *op,
+                         const halley_trace *trace, uint32_t node)
+{
+    uint32_t f = 0;
+    for (uint32_t i = 0; i < op->n_fields; i++)
+        out[i] = NAN;
+    if (op->n_fields > 0)
+        out[f++] = (double)halley_node_duration_us(trace, node);
+    const uint32_t n_attrs = op->n_fields > 1 ? halley_node_attr_count(trace, node) : 0;
+    for (uint32_t i = 0; i < n_attrs && f < op->n_fields; i++) {
+        const halley_attr a = halley_node_attr(trace, node, i);
+        const str name = synth_text(m, m->fields.at[op->first_field + f].name);
+        double value;
+        if (!str_eq(name, (str){a.name.at, a.name.n}))
+            continue;
+        if (halley_attr_to_double(&a, &value))
+            out[f] = value;
+        f++;
+    }
+}
+
+uint32_t learner_values(double out[LEARN_VALUES], const learner *l,
+                        const halley_trace *trace, uint32_t at, uint32_t rank)
+{
+    const model_op *op = &l->m.ops.at[l->program.ops.at[at]];
+    const uint32_t node = l->program.nodes.at[at];
+    uint32_t n = op->n_fields;
+    field_values(out, &l->m, op, trace, node);
+    if (op->type < HALLEY_NODE_SEND || op->type > HALLEY_NODE_COLL)
+        return n;
+    trace_roles roles;
+    trace_roles_read(&roles, trace, node);
+    if (op->type != HALLEY_NODE_COLL)
+        out[n++] = peer_value(l, &roles, op->type == HALLEY_NODE_SEND, rank);
+    else if ((op->flags & MODEL_OP_GROUP) != 0) {
+        group_values(out + n, l, &roles);
+        n += 2;
+    }
+    return n;
 }
 
 /* Whose stage is looked at. */
@@ -219,6 +258,13 @@ typedef struct stage_of {
     uint64_t family, program;
     uint32_t rank;
 } stage_of;
+
+static bool is_size(const synth_model *m, const model_op *op, uint32_t field)
+{
+    return field > 0 && field < op->n_fields &&
+           str_eq(synth_text(m, m->fields.at[op->first_field + field].name),
+                  STR("comm_size"));
+}
 
 static bool add_node(learner *l, const halley_trace *trace, uint32_t at,
                      const stage_of *of)
@@ -229,33 +275,19 @@ static bool add_node(learner *l, const halley_trace *trace, uint32_t at,
     law_place place = {.family = of->family, .op = op->key};
     place.before = at > 0 ? m->ops.at[p->ops.at[at - 1]].key : 0;
     place.after = at + 1 < p->ops.n ? m->ops.at[p->ops.at[at + 1]].key : 0;
-    const uint32_t node = p->nodes.at[at];
-    uint32_t f = 0;
-    if (op->n_fields > 0) {
-        place.field = f++;
-        if (!add_value(l, &place, (double)halley_node_duration_us(trace, node)))
+    double values[LEARN_VALUES];
+    const uint32_t n = learner_values(values, l, trace, at, of->rank);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t behind = i - op->n_fields;
+        place.field = i;
+        place.program = is_size(m, op, i) ? of->program : 0;
+        if (i >= op->n_fields)
+            place.field =
+                op->type == HALLEY_NODE_COLL ? FIELD_GROUP_SIZE + behind : FIELD_PEER;
+        if (!isnan(values[i]) && !add_value(l, &place, values[i]))
             return false;
     }
-    const uint32_t n_attrs = op->n_fields > 1 ? halley_node_attr_count(trace, node) : 0;
-    for (uint32_t i = 0; i < n_attrs && f < op->n_fields; i++) {
-        const halley_attr a = halley_node_attr(trace, node, i);
-        const str name = synth_text(m, m->fields.at[op->first_field + f].name);
-        double value;
-        if (!str_eq(name, (str){a.name.at, a.name.n}))
-            continue;
-        place.field = f++;
-        place.program = str_eq(name, STR("comm_size")) ? of->program : 0;
-        if (halley_attr_to_double(&a, &value) && !add_value(l, &place, value))
-            return false;
-    }
-    if (op->type < HALLEY_NODE_SEND || op->type > HALLEY_NODE_COLL)
-        return true;
-    trace_roles roles;
-    trace_roles_read(&roles, trace, node);
-    place.program = 0;
-    if (op->type == HALLEY_NODE_COLL)
-        return (op->flags & MODEL_OP_GROUP) == 0 || add_group_values(l, &place, &roles);
-    return add_peer_value(l, &place, &roles, op->type == HALLEY_NODE_SEND, of->rank);
+    return true;
 }
 
 /* The mean of a field in the same place, by its name; 0 = none. */
@@ -450,6 +482,9 @@ static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t
     for (size_t i = 0; i < l->program.tokens.n; i++)
         count_token(m, l->program.tokens.at[i], set_id);
     conditions_point(&p, m, c, stage, n_stages);
+    if (l->recorder && (stage < 2 || stage + 1 == n_stages))
+        TRY(neural_recorder_add(l->recorder, l, halley_trace_set_get(set, stage * block),
+                                stage * block, &p, conditions_family(c), err));
     model_skeleton *s = &m->skeletons.at[skeleton];
     s->n_sets += s->last_set != set_id;
     s->last_set = set_id;

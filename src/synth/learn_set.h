@@ -30,10 +30,16 @@ typedef struct learner {
     ARRAY(uint64_t) keys;      /* by rank: of its program */
     ARRAY(synth_group) groups; /* of the set */
     map64 group_of;
-    synth_u32s parts; /* skeletons of the set's stages */
-    synth_u64s ops;   /* keys, for contexts */
+    synth_u32s parts;                 /* skeletons of the set's stages */
+    synth_u64s ops;                   /* keys, for contexts */
+    struct neural_recorder *recorder; /* NULL: no network is learned */
 } learner;
 
+/* The numbers of the node at `at` of the program: its operator's fields, then size and
+ * stride of its group, or the distance of its peer. NAN: not known. Returns how many. */
+enum { LEARN_VALUES = 16 };
+uint32_t learner_values(double out[LEARN_VALUES], const learner *l,
+                        const halley_trace *trace, uint32_t at, uint32_t rank);
 halley_status learner_init(learner *l, halley_error *err);
 void learner_fini(learner *l);
 /* Compute and communication of all ranks, for sets that say nothing about themselves. */

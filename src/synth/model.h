@@ -25,7 +25,7 @@
 #define MODEL_NONE UINT32_MAX
 
 enum {
-    MODEL_VERSION = 1,
+    MODEL_VERSION = 2,
     MODEL_FEATURES = 40, /* of a law: see model_feature */
     MODEL_PAIRS = MODEL_FEATURES * (MODEL_FEATURES + 1) / 2,
     MODEL_BUCKETS = 64, /* of a histogram of deviations, MODEL_WIDTH wide in log */
@@ -196,6 +196,20 @@ typedef struct model_head {
     uint64_t n_nodes, n_traces, seen; /* seen: hash of the sets learned, in order */
 } model_head;
 
+/* A network, where there is one: how features of conditions are put to it. */
+enum { MODEL_NET_VERSION = 1, MODEL_NET_FEATURES = 48 };
+typedef struct model_net {
+    uint32_t version;
+    uint32_t max_items, max_nodes; /* of a program, without and with its repeats */
+    uint32_t zero;
+    float mean[MODEL_NET_FEATURES], scale[MODEL_NET_FEATURES];
+} model_net;
+
+/* Logarithms of the smallest and largest value of a number, to an eighth. */
+typedef struct model_range {
+    float low, high;
+} model_range;
+
 typedef struct synth_model {
     ARRAY(char) chars;
     ARRAY(model_text) texts;
@@ -219,6 +233,9 @@ typedef struct synth_model {
     ARRAY(model_sum) sums;
     ARRAY(model_loop_sum) loop_sums;
     ARRAY(model_head) head;
+    ARRAY(model_net) net_head;     /* one, or none: no network */
+    ARRAY(model_range) net_ranges; /* of its numbers */
+    ARRAY(float) net;              /* its parameters */
     /* made from the arrays */
     map64 text_of, op_of, token_of, skeleton_of, template_of, body_of, law_of, context_of,
         loop_of;

@@ -57,6 +57,8 @@ static const section sections[] = {
     SECTION(skeletons, false), SECTION(parts, false),      SECTION(templates, false),
     SECTION(laws, false),      SECTION(conditions, false), SECTION(pairs, false),
     SECTION(contexts, false),  SECTION(next, false),       SECTION(head, false),
+    SECTION(net_head, false),  SECTION(net_ranges, false), SECTION(net, false),
+
     SECTION(bodies, true),     SECTION(sums, true),        SECTION(loop_sums, true),
 };
 enum { N_SECTIONS = sizeof sections / sizeof *sections };

@@ -24,7 +24,7 @@ enum {
     NEURAL_WIDTH = 96,
     NEURAL_KEY = 24,      /* of the product that scores an edge */
     NEURAL_SLOTS = 32,    /* operators, latest first, whose last item an edge may name */
-    NEURAL_FEATURES = 32, /* conditions of a program */
+    NEURAL_FEATURES = 48, /* conditions of a program */
     NEURAL_FIELDS = 10,   /* numbers of an item at most */
     NEURAL_LAYER = 8,     /* items of a layer at most; longer ones are cut */
     NEURAL_DEPTH = 6,     /* loops within loops */
@@ -45,9 +45,9 @@ typedef struct neural_ref {
 } neural_ref;
 #define NEURAL_LATEST UINT32_MAX
 
-/* What programs are made of. Tokens are operators with their edges, by operator, and each
- * operator has one at least; only edges that were seen together are drawn. All arrays are
- * the owner's and outlive the network. */
+/* What programs are made of. Tokens are operators with their edges, by operator; those
+ * without tokens are never drawn, and one has some. Only edges that were seen together
+ * are drawn. All arrays are the owner's and outlive the network. */
 typedef struct neural_shape {
     uint32_t n_ops, n_tokens;
     const uint32_t *first_token; /* of an operator; n_ops + 1 */
@@ -113,19 +113,26 @@ typedef struct neural_drawn {
     double *values;        /* not logarithms; loops: how often */
     uint32_t n_items, n_values, cap_items, cap_values;
 } neural_drawn;
+/* Logarithms of the smallest and largest value. */
+typedef struct neural_range {
+    float low, high;
+} neural_range;
 typedef struct neural_draw_opts {
     double structure, numbers; /* temperatures; 1 = as learned */
     uint32_t max_items;        /* the program is brought to its end there */
+    const neural_range *range; /* of each number, then of loops; numbers are kept in it */
+    float beyond;              /* by how much they may leave it */
 } neural_draw_opts;
 /* Draw a program. Every loop is closed and not empty; at least one item. */
 halley_status neural_draw(neural_drawn *out, const neural_net *net, const nn_real *param,
                           const float feature[NEURAL_FEATURES],
                           const neural_draw_opts *opts, rng *random, halley_error *err);
+double neural_drawn_length(const neural_drawn *d); /* items, loops run as they say */
 void neural_drawn_fini(neural_drawn *d);
 
 typedef struct neural_train_opts {
     uint64_t seed;
-    double rate;        /* 0 = 0.002 */
+    double rate;        /* 0 = 0.004 */
     uint32_t n_steps;   /* 0 = 1500 */
     uint32_t n_threads; /* 0 = one per core; changes nothing but the time */
     double max_s;       /* 0 = no limit. A limit that is met makes results depend on the

@@ -38,6 +38,23 @@ void neural_drawn_fini(neural_drawn *d)
     *d = (neural_drawn){0};
 }
 
+double neural_drawn_length(const neural_drawn *d)
+{
+    double n[NEURAL_DEPTH + 1] = {0}, times[NEURAL_DEPTH + 1];
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < d->n_items; i++) {
+        if (d->items[i] == NEURAL_OPEN) {
+            times[++depth] = d->values[d->first_value[i]];
+            n[depth] = 0;
+        } else if (d->items[i] == NEURAL_CLOSE) {
+            depth--;
+            n[depth] += n[depth + 1] * times[depth + 1];
+        } else
+            n[depth]++;
+    }
+    return n[0];
+}
+
 static bool grow(neural_drawn *d, uint32_t n_values)
 {
     if (d->n_items + 1 >= d->cap_items) {
@@ -186,8 +203,9 @@ static float draw_number(drawer *d, const nn_real *head, const nn_real *law,
         score[NN_MIX_PARTS + k] += base;
     if (nn_bernoulli_draw(score[NN_MIX_WIDTH], d->opts->numbers, d->random))
         return NEURAL_ZERO;
-    const double y = nn_mixture_draw(score, d->opts->numbers, d->random);
-    return (float)(y > 43 ? 43 : y < -43 ? -43 : y);
+    const neural_range in = d->opts->range[attr];
+    const float y = (float)nn_mixture_draw(score, d->opts->numbers, d->random);
+    return fminf(fmaxf(y, in.low - d->opts->beyond), in.high + d->opts->beyond);
 }
 
 static bool draw_numbers(float to[NEURAL_FIELDS], drawer *d, uint32_t item,
@@ -255,6 +273,9 @@ static bool draw_item(drawer *d, uint32_t kind, const nn_real head[W])
     uint32_t op = neural_op_of(net, item);
     if (kind >= NEURAL_STEP_ITEMS) {
         nn_dense_forward(&d->run, &net->op_score, d->op_score, u, 1, false);
+        for (uint32_t i = 0; i < net->shape.n_ops; i++)
+            if (net->shape.first_token[i] == net->shape.first_token[i + 1])
+                d->op_score[i] = -1000;
         op =
             nn_softmax_draw(d->op_score, net->shape.n_ops, d->opts->structure, d->random);
     }

@@ -82,7 +82,9 @@ void neural_net_init(const neural_net *net, nn_real *param, uint64_t seed)
     nn_norm_init(&net->item_norm, param);
     nn_norm_init(&net->state_norm, param);
     nn_gru_init(&net->gru, param, &r);
-    /* Laws by context start at none, and edges at rare. */
+    /* Laws by context start at none, numbers near their laws, edges at rare. */
+    for (size_t i = 0; i < (size_t)net->number_head.n_in * net->number_head.n_out; i++)
+        param[net->number_head.weight + i] *= (nn_real)0.1;
     memset(param + net->number_law.weight, 0,
            (size_t)net->number_law.n_in * net->number_law.n_out * sizeof *param);
     for (uint32_t i = 0; i < NEURAL_REFS; i++)

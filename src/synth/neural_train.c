@@ -180,7 +180,7 @@ halley_status neural_train(nn_real *param, neural_report *report, const neural_n
                            uint32_t n_held_out, const neural_train_opts *opts,
                            halley_error *err)
 {
-    const nn_adam_opts adam_opts = {.rate = opts->rate > 0 ? opts->rate : 0.002,
+    const nn_adam_opts adam_opts = {.rate = opts->rate > 0 ? opts->rate : 0.004,
                                     .decay = 0.01,
                                     .clip = 1,
                                     .n_warm = 50,

@@ -37,8 +37,6 @@ static void multiply_dots(nn_product p, nn_real *c, const nn_real *a, const nn_r
         }
 }
 
-#define NN_IS_FLOAT (sizeof(nn_real) == sizeof(float))
-
 void nn_gemm(const nn_run *run, nn_product p, nn_real *c, const nn_real *a,
              const nn_real *b)
 {
@@ -214,41 +212,6 @@ void nn_norm_backward(const nn_run *run, const nn_norm *l, nn_real *dx, const nn
             dx[j] += rescale * (dy[j] * gain[j] - (sum + unit * along) / (nn_real)n);
         }
     }
-}
-
-/* 2^k by its bits. */
-static float power_of_two(int32_t k)
-{
-    const uint32_t bits = (uint32_t)(k + 127) << 23;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static float exp_float(float x)
-{
-    x = x < -87 ? -87 : x > 88 ? 88 : x;
-    const float turns = x * 1.44269504F;
-    const int32_t k = (int32_t)(turns + (turns < 0 ? -0.5F : 0.5F));
-    const float r = (x - (float)k * 0.693359375F) + (float)k * 2.12194440e-4F;
-    float y = 1.3888889e-3F;
-    y = y * r + 8.3333333e-3F;
-    y = y * r + 4.1666667e-2F;
-    y = y * r + 1.6666667e-1F;
-    y = y * r + 0.5F;
-    y = y * r + 1;
-    y = y * r + 1;
-    return y * power_of_two(k);
-}
-
-nn_real nn_exp(nn_real x)
-{
-    return NN_IS_FLOAT ? (nn_real)exp_float((float)x) : (nn_real)exp((double)x);
-}
-
-nn_real nn_sigmoid(nn_real x)
-{
-    return 1 / (1 + nn_exp(-x));
 }
 
 static const nn_real GELU_SLOPE = (nn_real)1.702;

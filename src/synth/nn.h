@@ -186,8 +186,38 @@ halley_status nn_adam_step(nn_adam *a, nn_real *param, nn_real *grad, halley_err
 
 bool nn_finite(const nn_real *at, size_t n);
 
-/* exp by plain arithmetic: the same bits on every machine, and quick in loops. */
-nn_real nn_exp(nn_real x);
-nn_real nn_sigmoid(nn_real x);
+#define NN_IS_FLOAT (sizeof(nn_real) == sizeof(float))
+
+/* exp by plain arithmetic: the same bits on every machine, and in loops by vectors. */
+static inline float nn_exp_float(float x)
+{
+    x = x < -87 ? -87 : x;
+    x = x > 88 ? 88 : x;
+    const int32_t k = (int32_t)(x * 1.44269504F + 127.5F) - 127; /* rounded: x > -127 */
+    const float r = (x - (float)k * 0.693359375F) + (float)k * 2.12194440e-4F;
+    float y = 1.3888889e-3F;
+    y = y * r + 8.3333333e-3F;
+    y = y * r + 4.1666667e-2F;
+    y = y * r + 1.6666667e-1F;
+    y = y * r + 0.5F;
+    y = y * r + 1;
+    y = y * r + 1;
+    const union {
+        int32_t bits;
+        float value;
+    } power = {(k + 127) * (1 << 23)}; /* 2^k */
+    return y * power.value;
+}
+
+static inline nn_real nn_exp(nn_real x)
+{
+    return NN_IS_FLOAT ? (nn_real)nn_exp_float((float)x)
+                       : (nn_real)__builtin_exp((double)x);
+}
+
+static inline nn_real nn_sigmoid(nn_real x)
+{
+    return 1 / (1 + nn_exp(-x));
+}
 
 #endif

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-enum { MAX_FIELDS = 8, MAX_REFS = 24, MAX_RECENT = 8 };
+enum { MAX_FIELDS = 8, MAX_RECENT = 8 };
 
 void synth_reader_fini(synth_reader *r)
 {
@@ -219,7 +219,7 @@ static uint32_t refs_of(model_ref *refs, synth_reader *r, const synth_program *p
     const uint32_t n_deps = trace_deps_count(trace, node);
     const uint32_t n_data = halley_node_data_count(trace, node);
     uint32_t n = 0;
-    for (uint32_t i = 0; i < n_deps && n < MAX_REFS; i++) {
+    for (uint32_t i = 0; i < n_deps && n < SYNTH_REFS; i++) {
         const uint32_t j = trace_deps_index(trace, node, i);
         if (j == HALLEY_NO_NODE || j == node || r->place.at[j] >= at)
             continue;
@@ -312,7 +312,7 @@ halley_status synth_program_read(synth_program *p, synth_reader *r,
         r->place.at[p->nodes.at[at]] = at;
     p->key = n;
     for (uint32_t at = 0; at < n; at++) {
-        model_ref refs[MAX_REFS];
+        model_ref refs[SYNTH_REFS];
         const uint32_t op = op_of(r, trace, p->nodes.at[at], rank, n_ranks);
         if (op == MODEL_NONE || !synth_history_touch(&r->past, op))
             return error_nomem(err);

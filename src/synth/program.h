@@ -16,6 +16,9 @@ typedef struct synth_group {
 enum { SYNTH_NAME = 256 };
 str synth_plain_name(char to[SYNTH_NAME], halley_bytes name);
 
+/* References of a token at most. */
+enum { SYNTH_REFS = 24 };
+
 /* Memory of the reader, kept from trace to trace. */
 typedef struct synth_reader {
     synth_model *m;

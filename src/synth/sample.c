@@ -9,6 +9,7 @@
 #include "base/pool.h"
 #include "halley/learn.h"
 #include "halley/synth.h"
+#include "synth/neural_model.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,9 +19,25 @@ struct halley_synth {
     synth_model m;
     sample_tree tree;
     sample_wish wish;
-    strbuf names; /* of the conditions, terminated, one after the other */
+    neural_model net; /* empty: the model has none */
+    strbuf names;     /* of the conditions, terminated, one after the other */
     uint32_t name_at[MODEL_CONDITIONS];
 };
+
+/* The network, where the model has one. */
+static halley_status load_net(halley_synth *s, const char *path, halley_error *err)
+{
+    if (s->m.net_head.n == 0 && s->m.net.n == 0)
+        return HALLEY_OK;
+    TRY(neural_model_make(&s->net, &s->m, err));
+    if (neural_model_fits(&s->net, &s->m))
+        return HALLEY_OK;
+    const halley_status status = error_set(
+        err, HALLEY_EFORMAT,
+        "the network in the model is damaged: take another copy, or learn it again");
+    error_at_file(err, path);
+    return status;
+}
 
 halley_status halley_synth_load(halley_synth **out, const char *path, halley_error *err)
 {
@@ -37,9 +54,10 @@ halley_status halley_synth_load(halley_synth **out, const char *path, halley_err
         strbuf_add(&s->names, synth_text(&s->m, s->m.conditions.at[i].name));
         strbuf_add_char(&s->names, '\0');
     }
-    if (s->names.failed) {
+    const halley_status net = s->names.failed ? error_nomem(err) : load_net(s, path, err);
+    if (net != HALLEY_OK) {
         halley_synth_free(s);
-        return error_nomem(err);
+        return net;
     }
     sample_tree_make(&s->tree, &s->m);
     *out = s;
@@ -50,6 +68,7 @@ void halley_synth_free(halley_synth *synth)
 {
     if (!synth)
         return;
+    neural_model_fini(&synth->net);
     synth_model_fini(&synth->m);
     strbuf_fini(&synth->names);
     free(synth);
@@ -170,10 +189,15 @@ static void scale_totals(sample_set *s, const sample_wish *wish)
         (void)total_of(s, STR("comm_size"), wish->bytes / bytes);
 }
 
-static halley_status fill(sample_set *s, const sample_wish *wish, halley_error *err)
+static halley_status fill(sample_set *s, const halley_synth *synth,
+                          const sample_wish *wish, halley_error *err)
 {
-    TRY(sample_programs(s, err));
-    TRY(sample_values(s, err));
+    if (synth->m.net.n > 0)
+        TRY(neural_sample(s, &synth->net, err));
+    else {
+        TRY(sample_programs(s, err));
+        TRY(sample_values(s, err));
+    }
     scale_totals(s, wish);
     TRY(sample_match(s, err));
     return sample_deps(s, err);
@@ -270,7 +294,7 @@ static halley_status try_make(halley_trace_set **out, sample_set *s, halley_synt
     wish.extrapolate = opts->extrapolate;
     TRY(sample_wish_check(&synth->m, &wish, err));
     sample_outline_make(&s->outline, &synth->m, &synth->tree, &wish, &s->random);
-    TRY(fill(s, &wish, err));
+    TRY(fill(s, synth, &wish, err));
     return to_traces(out, s, err);
 }
 

@@ -83,6 +83,11 @@ typedef struct sample_set {
 } sample_set;
 void sample_set_fini(sample_set *s);
 
+/* Room for the programs of the stages. */
+halley_status sample_stages(sample_set *s, halley_error *err);
+/* Where a collective's group or a message's peer lies. False: no memory. */
+bool sample_place_group(sample_set *s, sample_node *node, double size, double stride);
+void sample_place_peer(const sample_set *s, sample_node *node, double distance);
 /* The programs of the stages, as tokens. */
 halley_status sample_programs(sample_set *s, halley_error *err);
 /* Their numbers. */

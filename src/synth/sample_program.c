@@ -139,7 +139,7 @@ static halley_status from_contexts(sample_set *s, halley_error *err)
     return ok ? HALLEY_OK : error_nomem(err);
 }
 
-halley_status sample_programs(sample_set *s, halley_error *err)
+halley_status sample_stages(sample_set *s, halley_error *err)
 {
     const uint32_t n = s->outline.n_stages;
     s->block = s->outline.n_ranks / n;
@@ -147,9 +147,15 @@ halley_status sample_programs(sample_set *s, halley_error *err)
         return error_nomem(err);
     memset(s->stages.at, 0, n * sizeof *s->stages.at);
     s->stages.n = n;
+    return HALLEY_OK;
+}
+
+halley_status sample_programs(sample_set *s, halley_error *err)
+{
+    TRY(sample_stages(s, err));
     if (s->outline.template == MODEL_NONE)
         return from_contexts(s, err);
-    for (uint32_t k = 0; k < n; k++)
+    for (uint32_t k = 0; k < s->outline.n_stages; k++)
         TRY(from_template(s, k, err));
     return HALLEY_OK;
 }

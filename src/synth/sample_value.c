@@ -127,17 +127,8 @@ static bool value_at(double *out, valuer *v, const law_place *at, work w)
     return true;
 }
 
-/* Groups of a collective as one of the set's kinds; MODEL_NONE = all ranks. */
-static bool place_group(valuer *v, sample_node *node, law_place *at)
+bool sample_place_group(sample_set *s, sample_node *node, double size, double stride)
 {
-    sample_set *s = v->s;
-    double size, stride;
-    at->field = FIELD_GROUP_SIZE;
-    if (!value_at(&size, v, at, no_work))
-        return false;
-    at->field = FIELD_GROUP_STRIDE;
-    if (!value_at(&stride, v, at, no_work))
-        return false;
     const sample_kind kind = {.size = (uint32_t)lround(fmin(size, 1e6)),
                               .stride = (uint32_t)lround(fmin(stride, 1e6))};
     for (uint32_t i = 0; i < s->kinds.n; i++)
@@ -149,16 +140,33 @@ static bool place_group(valuer *v, sample_node *node, law_place *at)
     return array_push(&s->kinds, kind);
 }
 
-static bool place_peer(valuer *v, sample_node *node, const model_op *op, law_place *at)
+void sample_place_peer(const sample_set *s, sample_node *node, double distance)
+{
+    const uint32_t n = s->outline.n_ranks;
+    const bool forward = (s->m->ops.at[node->op].flags & MODEL_OP_FORWARD) != 0;
+    uint32_t d = distance > n ? n - 1 : (uint32_t)lround(distance);
+    d = d == 0 ? 1 : d;
+    node->where = forward ? d % n : (n - d % n) % n;
+}
+
+static bool place_group(valuer *v, sample_node *node, law_place *at)
+{
+    double size, stride;
+    at->field = FIELD_GROUP_SIZE;
+    if (!value_at(&size, v, at, no_work))
+        return false;
+    at->field = FIELD_GROUP_STRIDE;
+    return value_at(&stride, v, at, no_work) &&
+           sample_place_group(v->s, node, size, stride);
+}
+
+static bool place_peer(valuer *v, sample_node *node, law_place *at)
 {
     double distance;
     at->field = FIELD_PEER;
     if (!value_at(&distance, v, at, no_work))
         return false;
-    const uint32_t n = v->s->outline.n_ranks;
-    uint32_t d = distance > n ? n - 1 : (uint32_t)lround(distance);
-    d = d == 0 ? 1 : d;
-    node->where = (op->flags & MODEL_OP_FORWARD) != 0 ? d % n : (n - d % n) % n;
+    sample_place_peer(v->s, node, distance);
     return true;
 }
 
@@ -205,7 +213,7 @@ static bool add_values(valuer *v, sample_stage *stage, size_t i)
     if (op->type == HALLEY_NODE_COLL && (op->flags & MODEL_OP_GROUP) != 0)
         return place_group(v, node, &at);
     if (op->type == HALLEY_NODE_SEND || op->type == HALLEY_NODE_RECV)
-        return place_peer(v, node, op, &at);
+        return place_peer(v, node, &at);
     return true;
 }
 

@@ -54,7 +54,7 @@ $ head -c 5000 m.hsm > cut.hsm; halley trace synth cut.hsm -o new
 ! halley: cut.hsm: the model is cut off
 ? 1
 $ cp m.hsm old.hsm; printf '\007' | dd of=old.hsm bs=1 seek=8 conv=notrunc 2> /dev/null; halley trace synth old.hsm -o new
-! halley: old.hsm: a model of version 7, this program reads version 1: learn it again
+! halley: old.hsm: a model of version 7, this program reads version 2: learn it again
 ? 1
 $ cp m.hsm bad.hsm; printf 'X' | dd of=bad.hsm bs=1 seek=60 conv=notrunc 2> /dev/null; halley trace synth bad.hsm -o new
 ! halley: bad.hsm: the model {*}

@@ -1,6 +1,6 @@
 /* Any bytes as a model, its hash mended so that the rest is looked at; what loads must
  * make sets. */
-#include "synth/sample.h"
+#include "synth/neural_model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +28,33 @@ static void make(const synth_model *m)
     sample_set_fini(&s);
 }
 
+/* The same from a network of the model's shape, to which everything is as likely. */
+static void make_neural(synth_model *m)
+{
+    neural_model net;
+    sample_set s = {.m = m, .random = rng_seed(2), .max_nodes = 20000};
+    s.outline = (sample_outline){.template = MODEL_NONE, .n_ranks = 4, .n_stages = 2};
+    if (neural_model_make(&net, m, NULL) != HALLEY_OK)
+        return;
+    (void)neural_model_fits(&net, m);
+    m->net_head.n = m->net.n = m->net_ranges.n = 0;
+    const model_net head = {
+        .version = MODEL_NET_VERSION, .max_items = 100, .max_nodes = 5000};
+    const size_t n_ranges = net.net.shape.first_attr[net.net.shape.n_ops] + 1;
+    if (array_push(&m->net_head, head) && array_reserve(&m->net, net.net.layout.n) &&
+        array_reserve(&m->net_ranges, n_ranges)) {
+        m->net_ranges.n = n_ranges;
+        memset(m->net_ranges.at, 0, n_ranges * sizeof *m->net_ranges.at);
+        m->net.n = net.net.layout.n;
+        memset(m->net.at, 0, m->net.n * sizeof *m->net.at);
+        if (neural_sample(&s, &net, NULL) == HALLEY_OK &&
+            sample_match(&s, NULL) == HALLEY_OK)
+            (void)sample_deps(&s, NULL);
+    }
+    sample_set_fini(&s);
+    neural_model_fini(&net);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t n)
 {
     uint8_t *const copy = malloc(n + 1);
@@ -42,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *at, size_t n)
     }
     if (synth_model_parse(&m, copy, n, false, NULL) == HALLEY_OK) {
         make(&m);
+        make_neural(&m);
         synth_model_fini(&m);
     }
     free(copy);

@@ -31,6 +31,9 @@ static const neural_shape example_shape = {4,
                                            example_refs,
                                            example_first_attr};
 
+static const neural_range example_ranges[] = {
+    {-20, 20}, {-20, 20}, {-20, 20}, {-20, 20}, {0, 10}};
+
 enum { EXAMPLE_ITEMS = 8, EXAMPLE_VALUES = 16 };
 typedef struct example {
     neural_program program;

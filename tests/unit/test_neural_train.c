@@ -27,12 +27,13 @@ static void start(trained *t)
     }
 }
 
-static halley_status train(trained *t, uint32_t n_steps, uint32_t n_threads,
+static halley_status train(trained *t, uint32_t n, uint32_t n_steps, uint32_t n_threads,
                            halley_error *err)
 {
     const neural_train_opts opts = {
         .seed = 3, .n_steps = n_steps, .n_threads = n_threads};
-    return neural_train(t->param, &t->report, &t->net, t->programs, N, 4, &opts, err);
+    return neural_train(t->param, &t->report, &t->net, t->programs, n, n / 10, &opts,
+                        err);
 }
 
 static void a_network_learns_a_grammar_and_its_laws(void **state)
@@ -40,7 +41,7 @@ static void a_network_learns_a_grammar_and_its_laws(void **state)
     (void)state;
     static trained t;
     start(&t);
-    assert_int_equal(train(&t, 250, 0, NULL), HALLEY_OK);
+    assert_int_equal(train(&t, N, 120, 0, NULL), HALLEY_OK);
     const double n = (double)t.report.held_out.n_items;
     assert_true(t.report.held_out.step / n < 0.05);
     assert_true(t.report.held_out.op / n < 0.05);
@@ -50,7 +51,8 @@ static void a_network_learns_a_grammar_and_its_laws(void **state)
     example_make(&wanted, 10.5);
     rng random = rng_seed(2);
     neural_drawn d = {0};
-    const neural_draw_opts opts = {.structure = 0, .numbers = 0, .max_items = 50};
+    const neural_draw_opts opts = {
+        .structure = 0, .numbers = 0, .max_items = 50, .range = example_ranges};
     assert_int_equal(
         neural_draw(&d, &t.net, t.param, wanted.program.feature, &opts, &random, NULL),
         HALLEY_OK);
@@ -71,8 +73,8 @@ static void the_number_of_threads_changes_no_bit(void **state)
     static trained one, three;
     start(&one);
     start(&three);
-    assert_int_equal(train(&one, 60, 1, NULL), HALLEY_OK);
-    assert_int_equal(train(&three, 60, 3, NULL), HALLEY_OK);
+    assert_int_equal(train(&one, N, 5, 1, NULL), HALLEY_OK);
+    assert_int_equal(train(&three, N, 5, 3, NULL), HALLEY_OK);
     assert_memory_equal(one.param, three.param, one.net.layout.n * sizeof *one.param);
     free(one.param);
     free(three.param);
@@ -87,10 +89,11 @@ static void whatever_is_drawn_is_a_program(void **state)
     float *param = malloc(net.layout.n * sizeof *param);
     const float feature[NEURAL_FEATURES] = {1, 2};
     neural_drawn d = {0};
-    for (uint64_t seed = 0; seed < 40; seed++) {
+    for (uint64_t seed = 0; seed < 12; seed++) {
         neural_net_init(&net, param, seed);
         rng random = rng_seed(seed);
-        const neural_draw_opts opts = {.structure = 3, .numbers = 1, .max_items = 30};
+        const neural_draw_opts opts = {
+            .structure = 3, .numbers = 1, .max_items = 30, .range = example_ranges};
         assert_int_equal(neural_draw(&d, &net, param, feature, &opts, &random, NULL),
                          HALLEY_OK);
         uint32_t depth = 0, n = 0;
@@ -117,10 +120,11 @@ static halley_status train_and_draw(void *context, halley_error *err)
 {
     trained *t = context;
     neural_drawn d = {0};
-    const neural_draw_opts opts = {.structure = 1, .numbers = 1, .max_items = 30};
+    const neural_draw_opts opts = {
+        .structure = 1, .numbers = 1, .max_items = 30, .range = example_ranges};
     const float feature[NEURAL_FEATURES] = {1, 2};
     rng random = rng_seed(1);
-    halley_status status = train(t, 1, 1, err);
+    halley_status status = train(t, 2, 1, 1, err);
     if (status == HALLEY_OK)
         status = neural_draw(&d, &t->net, t->param, feature, &opts, &random, err);
     neural_drawn_fini(&d);

@@ -1,0 +1,149 @@
+/*
+ * A set's stages from the network: the first, the second (which stands for all in the
+ * middle) and the last are drawn, loops are run as often as they say, and each node is
+ * placed where its numbers say its group or peer lies. Of several programs the one is
+ * taken that is about as long as the model's law says: when to stop is what the network
+ * knows least. What does not fit together is for sample_match to leave out.
+ */
+#include "synth/neural_model.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* Temperatures. Programs have hundreds of items, of which one that does not belong there
+ * spoils what follows, so they are drawn near the likeliest. */
+#define STRUCTURE 0.3
+#define NUMBERS 0.3
+/* Programs drawn for a stage at most, and a length (as a logarithm) that is near enough.
+ */
+enum { N_DRAFTS = 4 };
+#define CLOSE 0.05
+
+static bool add_node(sample_set *s, sample_stage *stage, uint32_t token,
+                     const double *values, uint32_t n_values)
+{
+    const uint32_t op_id = s->m->tokens.at[token].op;
+    const model_op *op = &s->m->ops.at[op_id];
+    sample_node node = {.token = token,
+                        .op = op_id,
+                        .first_value = (uint32_t)stage->values.n,
+                        .where = MODEL_NONE};
+    if (!array_reserve(&stage->values, op->n_fields + 1))
+        return false;
+    for (uint32_t f = 0; f < op->n_fields; f++)
+        stage->values.at[stage->values.n++] = f < n_values ? values[f] : 0;
+    const double *place = values + op->n_fields;
+    const bool has_group =
+        op->type == HALLEY_NODE_COLL && (op->flags & MODEL_OP_GROUP) != 0;
+    const bool is_message = op->type == HALLEY_NODE_SEND || op->type == HALLEY_NODE_RECV;
+    if (has_group && n_values >= op->n_fields + 2 &&
+        !sample_place_group(s, &node, place[0], place[1]))
+        return false;
+    if (is_message)
+        sample_place_peer(s, &node, n_values > op->n_fields ? place[0] : 1);
+    return array_push(&stage->nodes, node);
+}
+
+static_assert(sizeof(neural_range) == sizeof(model_range), "ranges are lent as they lie");
+
+typedef struct open_loop {
+    uint32_t first; /* item after the opening */
+    double left;
+} open_loop;
+
+/* A program that would be longer than any seen loops no more. */
+static halley_status expand(sample_set *s, sample_stage *stage, const neural_model *n,
+                            const neural_drawn *d, halley_error *err)
+{
+    const uint32_t seen = s->m->net_head.at[0].max_nodes;
+    const uint32_t most = s->max_nodes > 0 && s->max_nodes < seen ? s->max_nodes : seen;
+    open_loop stack[NEURAL_DEPTH];
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < d->n_items; i++) {
+        const uint32_t item = d->items[i];
+        const double *values = d->values + d->first_value[i];
+        if (item == NEURAL_OPEN)
+            stack[depth++] = (open_loop){i, values[0]};
+        else if (item == NEURAL_CLOSE) {
+            if (--stack[depth - 1].left >= 1 && stage->nodes.n < most)
+                i = stack[depth - 1].first;
+            else
+                depth--;
+        } else if (!add_node(s, stage, n->token[item], values,
+                             d->first_value[i + 1] - d->first_value[i]))
+            return error_nomem(err);
+    }
+    return HALLEY_OK;
+}
+
+/* How many nodes a rank of such a set has by the model's law; 0 = not known. */
+static double wanted_length(const sample_set *s)
+{
+    const uint64_t family = conditions_family(&s->outline.conditions);
+    const uint32_t law = map64_find(&s->m->law_of, hash_u64(family ^ FIELD_NODES));
+    law_point p;
+    conditions_set_point(&p, s->m, &s->outline.conditions);
+    return law == HASH_NONE ? 0 : exp(law_log(s->m->laws.at[law].coefficient, &p));
+}
+
+/* What the programs of a set are drawn with. */
+typedef struct draft {
+    const neural_model *n;
+    neural_draw_opts opts;
+    uint64_t seed; /* of the set: stages that are alike in all become alike */
+    double wanted;
+} draft;
+
+/* Of some programs the one whose length is nearest to what is wanted. */
+static halley_status draw_best(neural_drawn *best, const sample_set *s, const draft *how,
+                               uint32_t stage, halley_error *err)
+{
+    law_point p;
+    float feature[NEURAL_FEATURES];
+    double least = INFINITY;
+    neural_drawn next = {0};
+    halley_status status = HALLEY_OK;
+    conditions_point(&p, s->m, &s->outline.conditions, stage, s->outline.n_stages);
+    neural_features(feature, &p, conditions_family(&s->outline.conditions), s->m);
+    neural_rescale(feature, &s->m->net_head.at[0]);
+    for (uint32_t i = 0; status == HALLEY_OK && i < N_DRAFTS; i++) {
+        rng random = rng_seed(how->seed + i);
+        status = neural_draw(&next, &how->n->net, s->m->net.at, feature, &how->opts,
+                             &random, err);
+        const double off =
+            how->wanted > 0 ? fabs(log(neural_drawn_length(&next) / how->wanted)) : 0;
+        if (status != HALLEY_OK || !(off < least))
+            continue;
+        const neural_drawn keep = *best;
+        *best = next;
+        next = keep;
+        least = off;
+        if (off < CLOSE)
+            break;
+    }
+    neural_drawn_fini(&next);
+    return status;
+}
+
+halley_status neural_sample(sample_set *s, const neural_model *n, halley_error *err)
+{
+    const uint32_t n_stages = s->outline.n_stages;
+    const draft how = {.n = n,
+                       .opts = {.structure = STRUCTURE,
+                                .numbers = NUMBERS,
+                                .max_items = s->m->net_head.at[0].max_items,
+                                .range = (const void *)s->m->net_ranges.at,
+                                .beyond = s->extrapolate ? 0.5F : 0},
+                       .seed = rng_u64(&s->random),
+                       .wanted = wanted_length(s)};
+    neural_drawn d = {0};
+    halley_status status = sample_stages(s, err);
+    for (uint32_t k = 0; status == HALLEY_OK && k < n_stages; k++) {
+        if (k < 2 || k + 1 == n_stages)
+            status = draw_best(&d, s, &how, k, err);
+        if (status == HALLEY_OK)
+            status = expand(s, &s->stages.at[k], n, &d, err);
+    }
+    neural_drawn_fini(&d);
+    return status;
+}
