@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct synth_options {
     const char *out;
@@ -108,9 +109,10 @@ static const report_column columns[] = {
 };
 
 /* A new folder, or one without files: others would be taken for part of the sets. */
-static halley_status make_folder(const char *path, halley_error *err)
+static halley_status make_folder(bool *made, const char *path, halley_error *err)
 {
-    if (mkdir(path, 0777) == 0)
+    *made = mkdir(path, 0777) == 0;
+    if (*made)
         return HALLEY_OK;
     if (errno != EEXIST || !file_is_folder(path)) {
         const halley_status status = error_errno(err, "make the folder", errno);
@@ -221,8 +223,13 @@ static halley_status fill(report_table *t, cli_call *call, halley_synth *synth,
     }
     for (size_t i = 0; i < o->like.n; i++)
         TRY(halley_synth_fix(synth, o->like.at[i], err));
-    TRY(make_folder(o->out, err));
-    return o->like_in ? make_alike(t, o, synth, err) : make_all(t, o, synth, err);
+    bool made = false;
+    TRY(make_folder(&made, o->out, err));
+    const halley_status status =
+        o->like_in ? make_alike(t, o, synth, err) : make_all(t, o, synth, err);
+    if (status != HALLEY_OK && made)
+        (void)rmdir(o->out); /* stays if a set is in it */
+    return status;
 }
 
 static halley_status run(cli_call *call, halley_error *err)

@@ -43,6 +43,9 @@ $ halley trace synth m.hsm -o far --like family=bert
 $ halley trace synth m.hsm -o far --like width=3
 ! halley: the model knows no condition 'width'; it knows family, layers, ranks
 ? 1
+$ ls -d far
+! ls: cannot access 'far': No such file or directory
+? 2
 $ halley trace synth m.hsm -o far --like layers
 ! halley: a condition is NAME=VALUE, such as layers=12, not 'layers'
 ? 1
