@@ -38,29 +38,14 @@ typedef struct draft {
 } draft;
 
 typedef struct device_reader {
-    json_reader json;
+    pull_reader p;
     device_trace *device;
-    strbuf scratch;
     strbuf name; /* of the event being read */
     draft d;
-    bool no_memory, saw_events;
+    bool saw_events;
     /* Kind of each interned name as a runtime call; DEVICE_N_KINDS = not asked yet. */
     ARRAY(uint8_t) call_kinds;
 } device_reader;
-
-static halley_status bad(device_reader *r, halley_error *err, const char *what)
-{
-    return r->no_memory ? error_nomem(err) : json_error(&r->json, err, what);
-}
-
-static uint32_t intern_value(device_reader *r, json_token token)
-{
-    if (token != JSON_STRING && token != JSON_NUMBER)
-        return DEVICE_NONE;
-    const uint32_t id = intern_add(&r->device->texts, pull_text(&r->json, &r->scratch));
-    r->no_memory |= id == HASH_NONE || r->scratch.failed;
-    return id;
-}
 
 device_kind device_call_kind(str name)
 {
@@ -118,7 +103,7 @@ static device_kind call_kind(device_reader *r, uint32_t name)
 {
     while (r->call_kinds.n <= name)
         if (!array_push(&r->call_kinds, (uint8_t)DEVICE_N_KINDS)) {
-            r->no_memory = true;
+            r->p.no_memory = true;
             return DEVICE_QUIET;
         }
     uint8_t *const known = &r->call_kinds.at[name];
@@ -229,14 +214,14 @@ static void take_comm_arg(device_reader *r, arg which, json_token token)
                            : which == ARG_PG_RANKS ? &c->ranks
                                                    : NULL;
     if (text) {
-        *text = intern_value(r, token);
+        *text = pull_intern(&r->p, token);
     } else {
         uint64_t *const number = which == ARG_IN           ? &c->in_elements
                                  : which == ARG_OUT        ? &c->out_elements
                                  : which == ARG_GROUP_SIZE ? &c->group_size
                                  : which == ARG_SOURCE     ? &c->source
                                                            : &c->destination;
-        *number = pull_u64(&r->json, token);
+        *number = pull_u64(&r->p.json, token);
     }
     r->d.has_comm |= which != ARG_DTYPE;
 }
@@ -254,9 +239,9 @@ static void take_arg(device_reader *r, arg which, json_token token)
                              : which == ARG_WAIT_RECORD ? &d->wait_record
                                                         : NULL;
     if (number)
-        *number = pull_u64(&r->json, token);
+        *number = pull_u64(&r->p.json, token);
     else if (which == ARG_SYNC_KIND)
-        d->sync_kind = intern_value(r, token);
+        d->sync_kind = pull_intern(&r->p, token);
     else
         take_comm_arg(r, which, token);
 }
@@ -264,17 +249,17 @@ static void take_arg(device_reader *r, arg which, json_token token)
 static halley_status read_args(device_reader *r, halley_error *err)
 {
     for (;;) {
-        json_token token = json_next(&r->json);
+        json_token token = json_next(&r->p.json);
         if (token == JSON_OBJECT_END)
             return HALLEY_OK;
         if (token != JSON_KEY)
-            return bad(r, err, NULL);
-        const arg which = r->json.text.n ? arg_of(r->json.text) : ARG_NONE;
-        token = json_next(&r->json);
+            return pull_bad(&r->p, err, NULL);
+        const arg which = r->p.json.text.n ? arg_of(r->p.json.text) : ARG_NONE;
+        token = json_next(&r->p.json);
         if (which != ARG_NONE && token >= JSON_STRING)
             take_arg(r, which, token);
-        else if (!json_leap(&r->json, token))
-            return bad(r, err, NULL);
+        else if (!json_leap(&r->p.json, token))
+            return pull_bad(&r->p, err, NULL);
     }
 }
 
@@ -287,39 +272,39 @@ static void copy_short(char *to, uint32_t *n, size_t size, str text)
 /* Names are kept only of events that are: others may have as many as they like. */
 static void take_name(device_reader *r)
 {
-    const str name = pull_text(&r->json, &r->scratch);
+    const str name = pull_text(&r->p.json, &r->p.scratch);
     r->name.n = 0;
     strbuf_add(&r->name, name);
     r->d.has_name = true;
-    r->no_memory |= r->name.failed || r->scratch.failed;
+    r->p.no_memory |= r->name.failed || r->p.scratch.failed;
 }
 
 static halley_status read_key(device_reader *r, halley_error *err)
 {
     draft *const d = &r->d;
-    const str key = r->json.text;
+    const str key = r->p.json.text;
     const char first = key.n ? key.at[0] : '\0';
     const size_t n = key.n;
     const char second = n > 1 ? key.at[1] : '\0';
-    const json_token token = json_next(&r->json);
+    const json_token token = json_next(&r->p.json);
     if (n == 4 && first == 'a' && token == JSON_OBJECT && d->cat != CAT_OTHER) /* args */
         return read_args(r, err);
     if (token < JSON_STRING || token > JSON_NUMBER)
-        return json_leap(&r->json, token) ? HALLEY_OK : bad(r, err, NULL);
+        return json_leap(&r->p.json, token) ? HALLEY_OK : pull_bad(&r->p, err, NULL);
     if (n == 4 && first == 'n') /* name */
         take_name(r);
     else if (n == 3 && first == 'c' && second == 'a') /* cat */
-        d->cat = category_of(r->json.text);
+        d->cat = category_of(r->p.json.text);
     else if (n == 2 && first == 'p') /* ph */
-        d->complete = PULL_IS(r->json.text, "X");
+        d->complete = PULL_IS(r->p.json.text, "X");
     else if (n == 2 && first == 't') /* ts */
-        d->has_start = pull_us_as_ns(r->json.text, &d->start_ns);
+        d->has_start = pull_us_as_ns(r->p.json.text, &d->start_ns);
     else if (n == 3 && first == 'd') /* dur */
-        d->has_duration = pull_us_as_ns(r->json.text, &d->duration_ns);
+        d->has_duration = pull_us_as_ns(r->p.json.text, &d->duration_ns);
     else if (n == 3 && first == 'p') /* pid */
-        copy_short(d->pid, &d->n_pid, sizeof d->pid, r->json.text);
+        copy_short(d->pid, &d->n_pid, sizeof d->pid, r->p.json.text);
     else if (n == 3 && first == 't') /* tid */
-        copy_short(d->tid, &d->n_tid, sizeof d->tid, r->json.text);
+        copy_short(d->tid, &d->n_tid, sizeof d->tid, r->p.json.text);
     return HALLEY_OK;
 }
 
@@ -332,7 +317,7 @@ static uint32_t thread_index(device_reader *r)
     memcpy(key + d->n_pid + 1, d->tid, d->n_tid);
     const uint32_t id =
         intern_add(&r->device->threads, (str){key, d->n_pid + 1 + (size_t)d->n_tid});
-    r->no_memory |= id == HASH_NONE;
+    r->p.no_memory |= id == HASH_NONE;
     return id;
 }
 
@@ -354,7 +339,7 @@ static uint32_t stream_index(device_reader *r)
     bool fresh;
     if (!map64_put(&t->stream_of, hash_u64(s.device) ^ s.stream, &id, &fresh) ||
         (fresh && !array_push(&t->streams, s)))
-        r->no_memory = true;
+        r->p.no_memory = true;
     return id;
 }
 
@@ -363,7 +348,7 @@ static uint32_t keep_comm(device_reader *r)
     if (!r->d.has_comm)
         return DEVICE_NONE;
     if (!array_push(&r->device->comms, r->d.comm))
-        r->no_memory = true;
+        r->p.no_memory = true;
     return (uint32_t)r->device->comms.n - 1;
 }
 
@@ -383,7 +368,7 @@ static uint32_t keep_sync(device_reader *r)
         .device = d->device,
     };
     if (!array_push(&r->device->syncs, sync))
-        r->no_memory = true;
+        r->p.no_memory = true;
     return (uint32_t)r->device->syncs.n - 1;
 }
 
@@ -392,7 +377,7 @@ static uint32_t keep_bytes(device_reader *r)
     if (r->d.n_bytes == PULL_NONE)
         return DEVICE_NONE;
     if (!array_push(&r->device->bytes, r->d.n_bytes))
-        r->no_memory = true;
+        r->p.no_memory = true;
     return (uint32_t)r->device->bytes.n - 1;
 }
 
@@ -427,7 +412,7 @@ static void keep_event(device_reader *r)
     }
     if (d->has_name) {
         d->name = intern_add(&t->texts, strbuf_str(&r->name));
-        r->no_memory |= d->name == HASH_NONE;
+        r->p.no_memory |= d->name == HASH_NONE;
     }
     const device_kind kind = kind_of(r);
     if (kind == DEVICE_QUIET) {
@@ -461,7 +446,7 @@ static void keep_event(device_reader *r)
                                                               : keep_comm(r);
     t->n[kind]++;
     if (t->events.n >= DEVICE_NONE - 1 || !array_push(&t->events, event))
-        r->no_memory = true;
+        r->p.no_memory = true;
 }
 
 static halley_status read_event(device_reader *r, halley_error *err)
@@ -477,26 +462,27 @@ static halley_status read_event(device_reader *r, halley_error *err)
         (device_comm){DEVICE_NONE, DEVICE_NONE, DEVICE_NONE, DEVICE_NONE, DEVICE_NONE,
                       PULL_NONE,   PULL_NONE,   PULL_NONE,   PULL_NONE,   PULL_NONE};
     for (;;) {
-        const json_token token = json_next(&r->json);
+        const json_token token = json_next(&r->p.json);
         if (token == JSON_OBJECT_END)
             break;
         if (token != JSON_KEY)
-            return bad(r, err, NULL);
+            return pull_bad(&r->p, err, NULL);
         TRY(read_key(r, err));
     }
     keep_event(r);
-    return r->no_memory ? error_nomem(err) : HALLEY_OK;
+    return r->p.no_memory ? error_nomem(err) : HALLEY_OK;
 }
 
 static halley_status read_events(device_reader *r, halley_error *err)
 {
     r->saw_events = true;
     for (;;) {
-        const json_token token = json_next(&r->json);
+        const json_token token = json_next(&r->p.json);
         if (token == JSON_ARRAY_END)
             return HALLEY_OK;
         if (token != JSON_OBJECT)
-            return bad(r, err, token == JSON_ERROR ? NULL : "an event must be an object");
+            return pull_bad(&r->p, err,
+                            token == JSON_ERROR ? NULL : "an event must be an object");
         TRY(read_event(r, err));
     }
 }
@@ -504,15 +490,15 @@ static halley_status read_events(device_reader *r, halley_error *err)
 static halley_status read_ranks(device_reader *r, device_group *group, halley_error *err)
 {
     for (;;) {
-        const json_token token = json_next(&r->json);
+        const json_token token = json_next(&r->p.json);
         if (token == JSON_ARRAY_END)
             return HALLEY_OK;
-        const uint64_t rank = pull_u64(&r->json, token);
+        const uint64_t rank = pull_u64(&r->p.json, token);
         if (rank != PULL_NONE) {
-            r->no_memory |= !array_push(&r->device->ranks, rank);
+            r->p.no_memory |= !array_push(&r->device->ranks, rank);
             group->n_ranks++;
-        } else if (!json_leap(&r->json, token)) {
-            return bad(r, err, NULL);
+        } else if (!json_leap(&r->p.json, token)) {
+            return pull_bad(&r->p, err, NULL);
         }
     }
 }
@@ -522,39 +508,39 @@ static halley_status read_group(device_reader *r, halley_error *err)
 {
     device_group group = {DEVICE_NONE, DEVICE_NONE, (uint32_t)r->device->ranks.n, 0};
     for (;;) {
-        json_token token = json_next(&r->json);
+        json_token token = json_next(&r->p.json);
         if (token == JSON_OBJECT_END)
             break;
         if (token != JSON_KEY)
-            return bad(r, err, NULL);
-        const str key = r->json.text;
+            return pull_bad(&r->p, err, NULL);
+        const str key = r->p.json.text;
         const int which = PULL_IS(key, "pg_name")   ? 0
                           : PULL_IS(key, "pg_desc") ? 1
                           : PULL_IS(key, "ranks")   ? 2
                                                     : 3;
-        token = json_next(&r->json);
+        token = json_next(&r->p.json);
         if (which == 2 && token == JSON_ARRAY)
             TRY(read_ranks(r, &group, err));
         else if (which < 2)
-            *(which == 0 ? &group.name : &group.desc) = intern_value(r, token);
-        else if (!json_leap(&r->json, token))
-            return bad(r, err, NULL);
+            *(which == 0 ? &group.name : &group.desc) = pull_intern(&r->p, token);
+        else if (!json_leap(&r->p.json, token))
+            return pull_bad(&r->p, err, NULL);
     }
     if (group.name != DEVICE_NONE && !array_push(&r->device->groups, group))
-        r->no_memory = true;
-    return r->no_memory ? error_nomem(err) : HALLEY_OK;
+        r->p.no_memory = true;
+    return r->p.no_memory ? error_nomem(err) : HALLEY_OK;
 }
 
 static halley_status read_groups(device_reader *r, halley_error *err)
 {
     for (;;) {
-        const json_token token = json_next(&r->json);
+        const json_token token = json_next(&r->p.json);
         if (token == JSON_ARRAY_END)
             return HALLEY_OK;
         if (token == JSON_OBJECT)
             TRY(read_group(r, err));
-        else if (!json_leap(&r->json, token))
-            return bad(r, err, NULL);
+        else if (!json_leap(&r->p.json, token))
+            return pull_bad(&r->p, err, NULL);
     }
 }
 
@@ -562,50 +548,51 @@ static halley_status read_distributed(device_reader *r, halley_error *err)
 {
     device_trace *const t = r->device;
     for (;;) {
-        json_token token = json_next(&r->json);
+        json_token token = json_next(&r->p.json);
         if (token == JSON_OBJECT_END)
             return HALLEY_OK;
         if (token != JSON_KEY)
-            return bad(r, err, NULL);
-        const str key = r->json.text;
+            return pull_bad(&r->p, err, NULL);
+        const str key = r->p.json.text;
         const int which = PULL_IS(key, "rank")         ? 0
                           : PULL_IS(key, "world_size") ? 1
                           : PULL_IS(key, "backend")    ? 2
                           : PULL_IS(key, "pg_config")  ? 3
                                                        : 4;
-        token = json_next(&r->json);
+        token = json_next(&r->p.json);
         if (which == 3 && token == JSON_ARRAY) {
             TRY(read_groups(r, err));
             continue;
         }
         if (which < 2)
-            *(which == 0 ? &t->rank : &t->world_size) = pull_u64(&r->json, token);
+            *(which == 0 ? &t->rank : &t->world_size) = pull_u64(&r->p.json, token);
         else if (which == 2)
-            t->backend = intern_value(r, token);
-        if (!json_leap(&r->json, token))
-            return bad(r, err, NULL);
+            t->backend = pull_intern(&r->p, token);
+        if (!json_leap(&r->p.json, token))
+            return pull_bad(&r->p, err, NULL);
     }
 }
 
 static halley_status read_top(device_reader *r, halley_error *err)
 {
     for (;;) {
-        json_token token = json_next(&r->json);
+        json_token token = json_next(&r->p.json);
         if (token == JSON_OBJECT_END)
             return HALLEY_OK;
         if (token != JSON_KEY)
-            return bad(r, err, NULL);
-        const str key = r->json.text;
+            return pull_bad(&r->p, err, NULL);
+        const str key = r->p.json.text;
         const int which = PULL_IS(key, "traceEvents")           ? 0
                           : PULL_IS(key, "distributedInfo")     ? 1
                           : PULL_IS(key, "baseTimeNanoseconds") ? 2
                           : PULL_IS(key, "nodes")               ? 3
                                                                 : 4;
-        token = json_next(&r->json);
+        token = json_next(&r->p.json);
         if (which == 3 && token == JSON_ARRAY && !r->saw_events)
-            return bad(r, err,
-                       "this is a PyTorch execution trace (host), not a Kineto trace; "
-                       "name the host trace first and the device trace second");
+            return pull_bad(
+                &r->p, err,
+                "this is a PyTorch execution trace (host), not a Kineto trace; "
+                "name the host trace first and the device trace second");
         if (which == 0 && token == JSON_ARRAY) {
             TRY(read_events(r, err));
             continue;
@@ -615,28 +602,28 @@ static halley_status read_top(device_reader *r, halley_error *err)
             continue;
         }
         if (which == 2 && token == JSON_NUMBER) {
-            const uint64_t base = pull_u64(&r->json, token);
+            const uint64_t base = pull_u64(&r->p.json, token);
             r->device->base_ns = base < INT64_MAX / 2 ? (int64_t)base : 0;
         }
-        if (!json_leap(&r->json, token))
-            return bad(r, err, NULL);
+        if (!json_leap(&r->p.json, token))
+            return pull_bad(&r->p, err, NULL);
     }
 }
 
 static halley_status read_document(device_reader *r, halley_error *err)
 {
-    const json_token token = json_next(&r->json);
+    const json_token token = json_next(&r->p.json);
     if (token == JSON_ARRAY)
         return read_events(r, err);
     if (token != JSON_OBJECT)
-        return bad(r, err,
-                   token == JSON_ERROR ? NULL
-                                       : "not a Kineto trace: no object and no array");
+        return pull_bad(
+            &r->p, err,
+            token == JSON_ERROR ? NULL : "not a Kineto trace: no object and no array");
     TRY(read_top(r, err));
     if (!r->saw_events)
-        return bad(r, err,
-                   "not a Kineto trace: it has no \"traceEvents\"; record one with "
-                   "torch.profiler and export_chrome_trace");
+        return pull_bad(&r->p, err,
+                        "not a Kineto trace: it has no \"traceEvents\"; record one with "
+                        "torch.profiler and export_chrome_trace");
     return HALLEY_OK;
 }
 
@@ -723,16 +710,16 @@ bool device_finish(device_trace *device)
 halley_status device_read_stream(device_trace *device, file_stream *file,
                                  const char *path, halley_error *err)
 {
-    device_reader r = {.device = device};
+    device_reader r = {.p = {.texts = &device->texts}, .device = device};
     device->rank = device->world_size = PULL_NONE;
     device->backend = DEVICE_NONE;
-    halley_status status = json_open_stream(&r.json, file, err);
+    halley_status status = json_open_stream(&r.p.json, file, err);
     if (status == HALLEY_OK) {
-        r.json.foreign = true;
+        r.p.json.foreign = true;
         status = read_document(&r, err);
-        json_close(&r.json);
+        json_close(&r.p.json);
     }
-    strbuf_fini(&r.scratch);
+    strbuf_fini(&r.p.scratch);
     strbuf_fini(&r.name);
     array_fini(&r.call_kinds);
     if (status == HALLEY_OK && !device_finish(device))

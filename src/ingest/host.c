@@ -21,42 +21,27 @@ struct host_block {
 enum { IO_TEXTS = 6 };
 
 typedef struct host_reader {
-    json_reader json;
+    pull_reader p;
     host_trace *host;
     strbuf io[IO_TEXTS]; /* of the node being read */
-    strbuf scratch;
     host_node node;
     host_comm comm;
     host_timing timing;
     bool has_id, has_comm, has_start, has_duration, saw_nodes;
-    bool no_memory;
 } host_reader;
-
-static halley_status bad(host_reader *r, halley_error *err, const char *what)
-{
-    return r->no_memory ? error_nomem(err) : json_error(&r->json, err, what);
-}
-
-static uint32_t intern_value(host_reader *r, json_token token)
-{
-    if (token != JSON_STRING && token != JSON_NUMBER)
-        return HOST_NONE;
-    const uint32_t id = intern_add(&r->host->texts, pull_text(&r->json, &r->scratch));
-    r->no_memory |= id == HASH_NONE || r->scratch.failed;
-    return id;
-}
 
 /* The first line of an object that is not what was expected. */
 static halley_status not_host(host_reader *r, halley_error *err)
 {
-    return bad(r, err,
-               "this is a Kineto (device) trace, not a PyTorch execution trace; name the "
-               "host trace first and the device trace second");
+    return pull_bad(
+        &r->p, err,
+        "this is a Kineto (device) trace, not a PyTorch execution trace; name the "
+        "host trace first and the device trace second");
 }
 
 static void put_u64(uint64_t *to, const host_reader *r, json_token token)
 {
-    const uint64_t value = pull_u64(&r->json, token);
+    const uint64_t value = pull_u64(&r->p.json, token);
     if (value != PULL_NONE)
         *to = value;
 }
@@ -71,7 +56,7 @@ static bool take_field(host_reader *r, str key, json_token token)
     else if (PULL_IS(key, "fw_parent"))
         put_u64(&n->fw_parent, r, token);
     else if (PULL_IS(key, "seq_id"))
-        n->seq_id = (int64_t)pull_u64(&r->json, token);
+        n->seq_id = (int64_t)pull_u64(&r->p.json, token);
     else if (PULL_IS(key, "scope"))
         put_u64(&n->scope, r, token);
     else if (PULL_IS(key, "tid"))
@@ -79,7 +64,7 @@ static bool take_field(host_reader *r, str key, json_token token)
     else if (PULL_IS(key, "fw_tid"))
         put_u64(&n->fw_tid, r, token);
     else if (PULL_IS(key, "op_schema"))
-        n->op_schema = intern_value(r, token);
+        n->op_schema = pull_intern(&r->p, token);
     else
         return false;
     return true;
@@ -90,19 +75,19 @@ static bool take_comm(host_reader *r, str key, json_token token)
 {
     host_comm *const c = &r->comm;
     if (PULL_IS(key, "collective_name"))
-        c->collective = intern_value(r, token);
+        c->collective = pull_intern(&r->p, token);
     else if (PULL_IS(key, "dtype"))
-        c->dtype = intern_value(r, token);
+        c->dtype = pull_intern(&r->p, token);
     else if (PULL_IS(key, "pg_name"))
-        c->pg_name = intern_value(r, token);
+        c->pg_name = pull_intern(&r->p, token);
     else if (PULL_IS(key, "pg_desc"))
-        c->pg_desc = intern_value(r, token);
+        c->pg_desc = pull_intern(&r->p, token);
     else if (PULL_IS(key, "in_msg_nelems"))
-        c->in_elements = pull_u64(&r->json, token);
+        c->in_elements = pull_u64(&r->p.json, token);
     else if (PULL_IS(key, "out_msg_nelems"))
-        c->out_elements = pull_u64(&r->json, token);
+        c->out_elements = pull_u64(&r->p.json, token);
     else if (PULL_IS(key, "pg_size"))
-        c->pg_size = pull_u64(&r->json, token);
+        c->pg_size = pull_u64(&r->p.json, token);
     else
         return false;
     r->has_comm = true;
@@ -121,23 +106,23 @@ static halley_status read_attr(host_reader *r, halley_error *err)
     char name[64] = "";
     size_t n_name = 0;
     for (;;) {
-        json_token token = json_next(&r->json);
+        json_token token = json_next(&r->p.json);
         if (token == JSON_OBJECT_END)
             return HALLEY_OK;
         if (token != JSON_KEY)
-            return bad(r, err, NULL);
-        const bool is_name = PULL_IS(r->json.text, "name");
-        const bool is_value = PULL_IS(r->json.text, "value");
-        token = json_next(&r->json);
+            return pull_bad(&r->p, err, NULL);
+        const bool is_name = PULL_IS(r->p.json.text, "name");
+        const bool is_value = PULL_IS(r->p.json.text, "value");
+        token = json_next(&r->p.json);
         if (is_name && token == JSON_STRING) {
-            n_name = r->json.text.n < sizeof name ? r->json.text.n : 0;
-            memcpy(name, r->json.text.at, n_name);
+            n_name = r->p.json.text.n < sizeof name ? r->p.json.text.n : 0;
+            memcpy(name, r->p.json.text.at, n_name);
         } else if (is_value && is_scalar(token)) {
             const str key = {name, n_name};
             if (!take_field(r, key, token) && !take_comm(r, key, token))
                 r->host->n_unknown_keys++;
-        } else if (!json_leap(&r->json, token)) {
-            return bad(r, err, NULL);
+        } else if (!json_leap(&r->p.json, token)) {
+            return pull_bad(&r->p, err, NULL);
         }
     }
 }
@@ -145,13 +130,13 @@ static halley_status read_attr(host_reader *r, halley_error *err)
 static halley_status read_attrs(host_reader *r, halley_error *err)
 {
     for (;;) {
-        const json_token token = json_next(&r->json);
+        const json_token token = json_next(&r->p.json);
         if (token == JSON_ARRAY_END)
             return HALLEY_OK;
         if (token == JSON_OBJECT)
             TRY(read_attr(r, err));
-        else if (!json_leap(&r->json, token))
-            return bad(r, err, NULL);
+        else if (!json_leap(&r->p.json, token))
+            return pull_bad(&r->p, err, NULL);
     }
 }
 
@@ -159,9 +144,9 @@ static halley_status read_repr(host_reader *r, uint32_t which, json_token token,
                                halley_error *err)
 {
     r->io[which].n = 0;
-    if (!pull_repr(&r->json, token, &r->io[which]))
-        return bad(r, err, NULL);
-    r->no_memory |= r->io[which].failed;
+    if (!pull_repr(&r->p.json, token, &r->io[which]))
+        return pull_bad(&r->p, err, NULL);
+    r->p.no_memory |= r->io[which].failed;
     return HALLEY_OK;
 }
 
@@ -169,21 +154,21 @@ static halley_status read_repr(host_reader *r, uint32_t which, json_token token,
 static halley_status read_io(host_reader *r, uint32_t first, halley_error *err)
 {
     for (;;) {
-        json_token token = json_next(&r->json);
+        json_token token = json_next(&r->p.json);
         if (token == JSON_OBJECT_END)
             return HALLEY_OK;
         if (token != JSON_KEY)
-            return bad(r, err, NULL);
-        const str key = r->json.text;
+            return pull_bad(&r->p, err, NULL);
+        const str key = r->p.json.text;
         const uint32_t which = PULL_IS(key, "values")   ? 0
                                : PULL_IS(key, "shapes") ? 1
                                : PULL_IS(key, "types")  ? 2
                                                         : 3;
-        token = json_next(&r->json);
+        token = json_next(&r->p.json);
         if (which < 3)
             TRY(read_repr(r, first + which, token, err));
-        else if (!json_leap(&r->json, token))
-            return bad(r, err, NULL);
+        else if (!json_leap(&r->p.json, token))
+            return pull_bad(&r->p, err, NULL);
     }
 }
 
@@ -207,17 +192,17 @@ static uint32_t flat_io(str key)
 static halley_status read_parent(host_reader *r, json_token token, halley_error *err)
 {
     if (token == JSON_ARRAY) {
-        token = json_next(&r->json);
+        token = json_next(&r->p.json);
         put_u64(&r->node.parent, r, token);
         while (token != JSON_ARRAY_END) {
-            if (!json_leap(&r->json, token))
-                return bad(r, err, NULL);
-            token = json_next(&r->json);
+            if (!json_leap(&r->p.json, token))
+                return pull_bad(&r->p, err, NULL);
+            token = json_next(&r->p.json);
         }
         return HALLEY_OK;
     }
     put_u64(&r->node.parent, r, token);
-    return json_leap(&r->json, token) ? HALLEY_OK : bad(r, err, NULL);
+    return json_leap(&r->p.json, token) ? HALLEY_OK : pull_bad(&r->p, err, NULL);
 }
 
 static host_place place_of(str category)
@@ -232,11 +217,11 @@ static bool take_timing(host_reader *r, str key, json_token token)
 {
     host_timing *const t = &r->timing;
     if (PULL_IS(key, "ts"))
-        r->has_start = pull_us_as_ns(r->json.text, &t->start_ns);
+        r->has_start = pull_us_as_ns(r->p.json.text, &t->start_ns);
     else if (PULL_IS(key, "inclusive_dur"))
-        r->has_duration = pull_us_as_ns(r->json.text, &t->duration_ns);
+        r->has_duration = pull_us_as_ns(r->p.json.text, &t->duration_ns);
     else if (PULL_IS(key, "cat"))
-        t->place = place_of(r->json.text);
+        t->place = place_of(r->p.json.text);
     else if (PULL_IS(key, "stream"))
         put_u64(&t->stream, r, token);
     else
@@ -251,13 +236,13 @@ static halley_status read_key(host_reader *r, str key, halley_error *err)
     const size_t n_name = key.n < sizeof name ? key.n : 0;
     memcpy(name, key.at, n_name);
     key = (str){name, n_name};
-    const json_token token = json_next(&r->json);
+    const json_token token = json_next(&r->p.json);
     const uint32_t which = flat_io(key);
     if (PULL_IS(key, "id") && is_scalar(token)) {
-        n->id = pull_u64(&r->json, token);
+        n->id = pull_u64(&r->p.json, token);
         r->has_id = n->id != PULL_NONE;
     } else if (PULL_IS(key, "name")) {
-        n->name = intern_value(r, token);
+        n->name = pull_intern(&r->p, token);
     } else if (PULL_IS(key, "ctrl_deps") || PULL_IS(key, "parent")) {
         return read_parent(r, token, err);
     } else if (PULL_IS(key, "attrs") && token == JSON_ARRAY) {
@@ -273,7 +258,7 @@ static halley_status read_key(host_reader *r, str key, halley_error *err)
     } else {
         r->host->n_unknown_keys++;
     }
-    return json_leap(&r->json, token) ? HALLEY_OK : bad(r, err, NULL);
+    return json_leap(&r->p.json, token) ? HALLEY_OK : pull_bad(&r->p, err, NULL);
 }
 
 /* Append the six texts, each with its length before it. */
@@ -341,8 +326,8 @@ static halley_status keep_node(host_reader *r, halley_error *err)
     r->comm.node = (uint32_t)h->nodes.n;
     if (!keep_io(r) || !array_push(&h->nodes, r->node) ||
         (r->has_comm && !array_push(&h->comms, r->comm)))
-        r->no_memory = true;
-    return r->no_memory ? error_nomem(err) : HALLEY_OK;
+        r->p.no_memory = true;
+    return r->p.no_memory ? error_nomem(err) : HALLEY_OK;
 }
 
 static halley_status read_node(host_reader *r, halley_error *err)
@@ -361,13 +346,13 @@ static halley_status read_node(host_reader *r, halley_error *err)
     for (int i = 0; i < IO_TEXTS; i++)
         r->io[i].n = 0;
     for (;;) {
-        const json_token token = json_next(&r->json);
+        const json_token token = json_next(&r->p.json);
         if (token == JSON_OBJECT_END)
             return keep_node(r, err);
         if (token != JSON_KEY)
-            return bad(r, err, NULL);
-        TRY(read_key(r, r->json.text, err));
-        if (r->no_memory)
+            return pull_bad(&r->p, err, NULL);
+        TRY(read_key(r, r->p.json.text, err));
+        if (r->p.no_memory)
             return error_nomem(err);
     }
 }
@@ -376,11 +361,12 @@ static halley_status read_nodes(host_reader *r, halley_error *err)
 {
     r->saw_nodes = true;
     for (;;) {
-        const json_token token = json_next(&r->json);
+        const json_token token = json_next(&r->p.json);
         if (token == JSON_ARRAY_END)
             return HALLEY_OK;
         if (token != JSON_OBJECT)
-            return bad(r, err, token == JSON_ERROR ? NULL : "a node must be an object");
+            return pull_bad(&r->p, err,
+                            token == JSON_ERROR ? NULL : "a node must be an object");
         TRY(read_node(r, err));
     }
 }
@@ -389,12 +375,12 @@ static halley_status read_top(host_reader *r, halley_error *err)
 {
     host_trace *const h = r->host;
     for (;;) {
-        json_token token = json_next(&r->json);
+        json_token token = json_next(&r->p.json);
         if (token == JSON_OBJECT_END)
             return HALLEY_OK;
         if (token != JSON_KEY)
-            return bad(r, err, NULL);
-        const str key = r->json.text;
+            return pull_bad(&r->p, err, NULL);
+        const str key = r->p.json.text;
         if (PULL_IS(key, "traceEvents"))
             return not_host(r, err);
         const int which = PULL_IS(key, "nodes")       ? 0
@@ -404,37 +390,38 @@ static halley_status read_top(host_reader *r, halley_error *err)
                           : PULL_IS(key, "start_ts")  ? 4
                           : PULL_IS(key, "finish_ts") ? 5
                                                       : 6;
-        token = json_next(&r->json);
+        token = json_next(&r->p.json);
         if (which == 0 && token == JSON_ARRAY) {
             TRY(read_nodes(r, err));
             continue;
         }
         if (which == 1 || which == 2)
-            *(which == 1 ? &h->schema : &h->time) = intern_value(r, token);
+            *(which == 1 ? &h->schema : &h->time) = pull_intern(&r->p, token);
         else if (which > 2 && which < 6)
             put_u64(which == 3   ? &h->pid
                     : which == 4 ? &h->start_ts
                                  : &h->finish_ts,
                     r, token);
-        if (!json_leap(&r->json, token) || r->no_memory)
-            return bad(r, err, NULL);
+        if (!json_leap(&r->p.json, token) || r->p.no_memory)
+            return pull_bad(&r->p, err, NULL);
     }
 }
 
 static halley_status read_document(host_reader *r, halley_error *err)
 {
-    const json_token token = json_next(&r->json);
+    const json_token token = json_next(&r->p.json);
     if (token == JSON_ARRAY)
         return not_host(r, err);
     if (token != JSON_OBJECT)
-        return bad(r, err,
-                   token == JSON_ERROR ? NULL
-                                       : "not a PyTorch execution trace: no object");
+        return pull_bad(&r->p, err,
+                        token == JSON_ERROR ? NULL
+                                            : "not a PyTorch execution trace: no object");
     TRY(read_top(r, err));
     if (!r->saw_nodes)
-        return bad(r, err,
-                   "not a PyTorch execution trace: it has no \"nodes\"; record one with "
-                   "ExecutionTraceObserver");
+        return pull_bad(
+            &r->p, err,
+            "not a PyTorch execution trace: it has no \"nodes\"; record one with "
+            "ExecutionTraceObserver");
     return HALLEY_OK;
 }
 
@@ -483,17 +470,17 @@ static halley_status sort_nodes(host_trace *h, halley_error *err)
 halley_status host_read_stream(host_trace *host, file_stream *file, const char *path,
                                halley_error *err)
 {
-    host_reader r = {.host = host};
+    host_reader r = {.p = {.texts = &host->texts}, .host = host};
     host->schema = host->time = HOST_NONE;
-    halley_status status = json_open_stream(&r.json, file, err);
+    halley_status status = json_open_stream(&r.p.json, file, err);
     if (status == HALLEY_OK) {
-        r.json.foreign = true;
+        r.p.json.foreign = true;
         status = read_document(&r, err);
-        json_close(&r.json);
+        json_close(&r.p.json);
     }
     for (int i = 0; i < IO_TEXTS; i++)
         strbuf_fini(&r.io[i]);
-    strbuf_fini(&r.scratch);
+    strbuf_fini(&r.p.scratch);
     if (status == HALLEY_OK && host->nodes.n > 0)
         status = sort_nodes(host, err);
     array_trim(&host->nodes);

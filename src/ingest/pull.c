@@ -7,6 +7,8 @@
  */
 #include "ingest/pull.h"
 
+#include "base/error.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,4 +255,18 @@ bool pull_repr(json_reader *r, json_token token, strbuf *to)
         if (r->depth == depth && token != JSON_KEY)
             return true;
     }
+}
+
+halley_status pull_bad(pull_reader *r, halley_error *err, const char *what)
+{
+    return r->no_memory ? error_nomem(err) : json_error(&r->json, err, what);
+}
+
+uint32_t pull_intern(pull_reader *r, json_token token)
+{
+    if (token != JSON_STRING && token != JSON_NUMBER)
+        return HASH_NONE;
+    const uint32_t id = intern_add(r->texts, pull_text(&r->json, &r->scratch));
+    r->no_memory |= id == HASH_NONE || r->scratch.failed;
+    return id;
 }

@@ -2,6 +2,7 @@
 #ifndef INGEST_PULL_H
 #define INGEST_PULL_H
 
+#include "base/hash.h"
 #include "base/json.h"
 
 #define PULL_NONE UINT64_MAX
@@ -21,6 +22,19 @@ uint64_t pull_u64(const json_reader *r, json_token token);
 bool pull_us_as_ns(str text, int64_t *out);
 /* The last key or string without escapes; `scratch` holds it when it had any. */
 str pull_text(json_reader *r, strbuf *scratch);
+/* One recording being read, with the texts it keeps. {.texts} is empty. */
+typedef struct pull_reader {
+    json_reader json;
+    intern *texts;
+    strbuf scratch;
+    bool no_memory;
+} pull_reader;
+/* What is wrong where the reader stands: `what`, or what JSON says; or no memory. */
+halley_status pull_bad(pull_reader *r, halley_error *err, const char *what);
+/* The text of a string or number, interned; HASH_NONE for other tokens, and when memory
+ * ran out (no_memory). */
+uint32_t pull_intern(pull_reader *r, json_token token);
+
 /*
  * The value that starts with `token` as Python's repr() would print it after json.load():
  * what Chakra keeps in IOInfo. False: JSON_ERROR came up (r->problem).

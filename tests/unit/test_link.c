@@ -9,6 +9,7 @@
 #include "ingest/lit.h"
 #include "ingest/pull.h"
 #include "ingest/work.h"
+#include "node_number.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -64,15 +65,6 @@ static bool comes_after(const halley_trace *t, uint32_t node, uint32_t first)
         if (comes_after(t, halley_node_data(t, node, i).index, first))
             return true;
     return false;
-}
-
-static uint64_t number(const halley_trace *t, uint32_t node, const char *name)
-{
-    halley_attr attr;
-    uint64_t value = 0;
-    assert_true(halley_node_find_attr(&attr, t, node, name));
-    assert_true(halley_attr_to_u64(&attr, &value));
-    return value;
 }
 
 static void every_operator_and_kernel_is_linked(void **state)

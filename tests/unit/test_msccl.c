@@ -4,6 +4,7 @@
 #include "halley/sim.h"
 #include "ingest/msccl.h"
 #include "ingest/xml.h"
+#include "node_number.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -38,15 +39,6 @@ static const char *write_text(const char *text)
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     close(fd);
     return path;
-}
-
-static uint64_t number(const halley_trace *t, uint32_t node, const char *name)
-{
-    halley_attr attr;
-    uint64_t value = 0;
-    assert_true(halley_node_find_attr(&attr, t, node, name));
-    assert_true(halley_attr_to_u64(&attr, &value));
-    return value;
 }
 
 static void a_ring_sends_what_a_ring_must(void **state)

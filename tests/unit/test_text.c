@@ -2,6 +2,7 @@
 #include "alloc_fail.h"
 #include "base/file.h"
 #include "halley/ingest.h"
+#include "node_number.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -62,15 +63,6 @@ static uint32_t find(const halley_trace *t, const char *name, int which)
             return i;
     }
     return HALLEY_NO_NODE;
-}
-
-static uint64_t number(const halley_trace *t, uint32_t node, const char *name)
-{
-    halley_attr attr;
-    uint64_t value = 0;
-    assert_true(halley_node_find_attr(&attr, t, node, name));
-    assert_true(halley_attr_to_u64(&attr, &value));
-    return value;
 }
 
 static void no_communication_is_no_node(void **state)
