@@ -8,13 +8,14 @@
  * are done again, and should it answer after all, that is dropped and it gets work again.
  * This needs an MPI that lets the job live (mpirun --enable-recovery); others end
  * the job with the rank, the store holds what was committed, and --resume goes on.
+ * No call waits inside MPI for another rank, since that rank may be the dead one.
  */
 #include "base/array.h"
 #include "base/error.h"
+#include "explore/post_mpi.h"
 #include "explore/run_state.h"
 #include "explore/share.h"
 
-#include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,12 +26,12 @@ enum { TAG_WORK = 1, TAG_DONE = 2, TAG_LEAVE = 3, AHEAD = 2 };
  * block. */
 static const double patience_s = 3, patience_blocks = 20;
 
-/* What is sent to do; ids follow when has_ids. n = 0: stop. */
+/* What is sent to do; n ids follow in the same letter when has_ids. n = 0: stop. */
 typedef struct order {
     uint64_t wave, block, first, n, has_ids;
 } order;
 
-/* What comes back; rows, front and sums follow in the same message. */
+/* What comes back; rows, front and sums follow in the same letter. */
 typedef struct done {
     uint64_t wave, block, n_rows, n_front, n_feasible, n_evaluated;
     double took_s;
@@ -74,21 +75,32 @@ halley_status halley_explore_join(uint32_t *rank, uint32_t *n_ranks, halley_erro
     return HALLEY_OK;
 }
 
-/* Rank 0 waits for a dead one no longer, and tells the others not to, either. */
-static void leave_alone(void)
+/* One word to all others, whether they take it or not; it stays where it is. */
+static void tell_all(const void *word, int n, int tag, uint32_t n_ranks)
 {
-    int all = 1;
-    char word = 0;
-    MPI_Comm_size(MPI_COMM_WORLD, &all);
-    for (int to = 1; to < all; to++)
-        MPI_Send(&word, 1, MPI_BYTE, to, TAG_LEAVE, MPI_COMM_WORLD);
+    for (uint32_t to = 1; to < n_ranks; to++) {
+        MPI_Request sent;
+        if (MPI_Isend(word, n, MPI_BYTE, (int)to, tag, MPI_COMM_WORLD, &sent) ==
+            MPI_SUCCESS)
+            MPI_Request_free(&sent);
+    }
+}
+
+/* Did rank 0 say that it waits for a dead one no longer, and nobody should? */
+static bool told_to_leave(void)
+{
+    int told = 0;
+    MPI_Iprobe(0, TAG_LEAVE, MPI_COMM_WORLD, &told, MPI_STATUS_IGNORE);
+    return told;
 }
 
 /* MPI_Finalize waits for all, and a dead one never comes: see that all are here first.
  * The others wait for rank 0 however long it writes, it for them a while. */
-static bool all_are_here(void)
+static bool all_are_here(uint32_t n_ranks)
 {
-    int me = 0, here = 0, told = 0;
+    static const char leave = 0;
+    int me = 0, here = 0;
+    bool told = false;
     MPI_Request met;
     const double start = now_s();
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
@@ -99,23 +111,20 @@ static bool all_are_here(void)
             return false;
         if (here)
             return true;
-        told = me == 0 && now_s() - start > patience_s;
-        if (me != 0)
-            MPI_Iprobe(0, TAG_LEAVE, MPI_COMM_WORLD, &told, MPI_STATUS_IGNORE);
+        told = me == 0 ? now_s() - start > patience_s : told_to_leave();
         nap();
     }
     if (me == 0)
-        leave_alone();
+        tell_all(&leave, sizeof leave, TAG_LEAVE, n_ranks);
     return false;
 }
 
 void halley_explore_leave(uint32_t n_ranks)
 {
     int on = 0, off = 0;
-    (void)n_ranks;
     MPI_Initialized(&on);
     MPI_Finalized(&off);
-    if (on && !off && all_are_here())
+    if (on && !off && all_are_here(n_ranks))
         MPI_Finalize();
 }
 
@@ -135,16 +144,15 @@ struct explore_share {
     bool is_done[EXPLORE_WAVE];
     uint32_t again[EXPLORE_WAVE], n_again; /* taken back */
     double longest_s;                      /* block */
-    char *mail;
-    size_t mail_size;
+    post mail;
 };
 
 void explore_share_free(struct explore_share *share)
 {
     if (!share)
         return;
+    post_close(&share->mail);
     free(share->mates);
-    free(share->mail);
     free(share);
 }
 
@@ -195,6 +203,18 @@ static void give_up(struct explore_share *h, mate *m)
     m->n = 0;
 }
 
+static bool send_order(explore_run *r, uint32_t to, const order *o)
+{
+    const size_t ids = o->has_ids ? o->n * sizeof *r->ids : 0;
+    letter *l = post_new(&r->share->mail, sizeof *o + ids);
+    if (!l)
+        return false;
+    memcpy(l->bytes, o, sizeof *o);
+    if (ids)
+        memcpy(l->bytes + sizeof *o, r->ids + (o->first - r->first), ids);
+    return post_send(&r->share->mail, l, (int)to, TAG_WORK);
+}
+
 /* Fill the rank's desk. */
 static void send_orders(explore_run *r, uint32_t to)
 {
@@ -208,12 +228,7 @@ static void send_orders(explore_run *r, uint32_t to)
         if (m->n == 0)
             m->heard_s = now_s();
         m->has[m->n++] = o;
-        bool sent = MPI_Send(&o, sizeof o, MPI_BYTE, (int)to, TAG_WORK, MPI_COMM_WORLD) ==
-                    MPI_SUCCESS;
-        if (sent && r->ids)
-            sent = MPI_Send(r->ids + from, (int)(n * sizeof *r->ids), MPI_BYTE, (int)to,
-                            TAG_WORK, MPI_COMM_WORLD) == MPI_SUCCESS;
-        if (!sent)
+        if (!send_order(r, to, &o))
             give_up(h, m);
     }
 }
@@ -254,25 +269,10 @@ static void cross_out(mate *m, const done *d)
     }
 }
 
-static halley_status receive(explore_run *r, MPI_Status *from, halley_error *err)
+static halley_status receive(explore_run *r, int from, const done *d, halley_error *err)
 {
     struct explore_share *h = r->share;
-    int n = 0;
-    MPI_Get_count(from, MPI_BYTE, &n);
-    if ((size_t)n > h->mail_size) {
-        char *grown = realloc(h->mail, (size_t)n);
-        if (!grown)
-            return error_nomem(err);
-        h->mail = grown;
-        h->mail_size = (size_t)n;
-    }
-    mate *m = &h->mates[from->MPI_SOURCE];
-    if (MPI_Recv(h->mail, n, MPI_BYTE, from->MPI_SOURCE, TAG_DONE, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-        give_up(h, m);
-        return HALLEY_OK;
-    }
-    const done *d = (const done *)(const void *)h->mail;
+    mate *m = &h->mates[from];
     m->heard_s = now_s();
     m->silent = false;
     cross_out(m, d);
@@ -288,16 +288,22 @@ static halley_status receive(explore_run *r, MPI_Status *from, halley_error *err
 /* *any: something came. */
 static halley_status read_mail(explore_run *r, bool *any, halley_error *err)
 {
-    int waiting = 0;
-    MPI_Status from;
+    post *mail = &r->share->mail;
+    letter *l;
     *any = false;
     for (;;) {
-        MPI_Iprobe(MPI_ANY_SOURCE, TAG_DONE, MPI_COMM_WORLD, &waiting, &from);
-        if (!waiting)
+        if (!post_take(mail, TAG_DONE, &l))
+            return error_nomem(err);
+        if (!l)
             return HALLEY_OK;
         *any = true;
-        TRY(receive(r, &from, err));
-        send_orders(r, (uint32_t)from.MPI_SOURCE);
+        const int from = l->peer;
+        const halley_status status =
+            receive(r, from, (const done *)(const void *)l->bytes, err);
+        post_done(mail, l);
+        if (status != HALLEY_OK)
+            return status;
+        send_orders(r, (uint32_t)from);
     }
 }
 
@@ -357,44 +363,9 @@ halley_status explore_share_wave(explore_run *r, uint32_t n_blocks, halley_error
     return HALLEY_OK;
 }
 
-/* Answers on their way: the next block is begun before the last one is taken. */
-typedef struct outbox {
-    struct {
-        char *at;
-        size_t size;
-        MPI_Request sent;
-        bool busy;
-    } slots[AHEAD];
-    uint32_t next;
-} outbox;
-
-static bool wait_slot(outbox *box, uint32_t i)
-{
-    int free_again = 0;
-    while (box->slots[i].busy) {
-        if (MPI_Test(&box->slots[i].sent, &free_again, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            return false;
-        box->slots[i].busy = !free_again;
-        if (!free_again)
-            nap();
-    }
-    return true;
-}
-
-static bool make_room(outbox *box, uint32_t i, size_t size)
-{
-    if (size > INT32_MAX || !wait_slot(box, i))
-        return false;
-    if (size <= box->slots[i].size)
-        return true;
-    free(box->slots[i].at);
-    box->slots[i].at = malloc(size);
-    box->slots[i].size = box->slots[i].at ? size : 0;
-    return box->slots[i].at != NULL;
-}
-
-/* One message; false when memory ran out or nothing can be sent. */
-static bool send_done(explore_run *r, outbox *box, done *d)
+/* The answer is on its way when the next block is begun; false when memory ran out or
+ * nothing can be sent. */
+static bool send_done(explore_run *r, post *mail, done *d)
 {
     const explore_block *b = &r->blocks[0][0];
     const bool well = d->err.code == HALLEY_OK;
@@ -405,77 +376,70 @@ static bool send_done(explore_run *r, outbox *box, done *d)
     d->reasons = b->reasons;
     const size_t rows = d->n_rows * sizeof *b->rows,
                  front = d->n_front * sizeof *b->front.at,
-                 sums = well ? sums_bytes(r->study, &b->sums) : 0,
-                 all = sizeof *d + rows + front + sums;
-    const uint32_t slot = box->next;
-    box->next = (slot + 1) % AHEAD;
-    if (!make_room(box, slot, all))
+                 sums = well ? sums_bytes(r->study, &b->sums) : 0;
+    letter *l = post_new(mail, sizeof *d + rows + front + sums);
+    if (!l)
         return false;
-    char *at = box->slots[slot].at;
+    char *at = l->bytes;
     memcpy(at, d, sizeof *d);
     memcpy(at += sizeof *d, b->rows, rows);
     at += rows;
     if (front)
         memcpy(at, b->front.at, front);
     memcpy(at + front, b->sums.memory, sums);
-    box->slots[slot].busy =
-        MPI_Isend(box->slots[slot].at, (int)all, MPI_BYTE, 0, TAG_DONE, MPI_COMM_WORLD,
-                  &box->slots[slot].sent) == MPI_SUCCESS;
-    return box->slots[slot].busy;
+    return post_send(mail, l, 0, TAG_DONE);
 }
 
 /* Asks now and then instead of waiting inside MPI, which would keep a core busy. */
-static bool get(void *to, size_t n)
+static halley_status wait_for_order(post *mail, letter **l, halley_error *err)
 {
-    int here = 0;
-    while (!here) {
-        if (MPI_Iprobe(0, TAG_WORK, MPI_COMM_WORLD, &here, MPI_STATUS_IGNORE) !=
-            MPI_SUCCESS)
-            return false;
-        if (!here)
-            nap();
+    for (;;) {
+        if (!post_take(mail, TAG_WORK, l))
+            return error_nomem(err);
+        if (*l)
+            return HALLEY_OK;
+        nap();
     }
-    return MPI_Recv(to, (int)n, MPI_BYTE, 0, TAG_WORK, MPI_COMM_WORLD,
-                    MPI_STATUS_IGNORE) == MPI_SUCCESS;
 }
 
-static halley_status work(explore_run *r, uint64_t *ids, done *d, outbox *box,
-                          halley_error *err)
+static void do_block(explore_run *r, const order *o, done *d)
 {
-    order o;
-    for (;;) {
-        if (!get(&o, sizeof o) || (o.n && o.has_ids && !get(ids, o.n * sizeof *ids)))
-            return error_set(err, HALLEY_EIO, "the first process is gone");
-        if (o.n == 0)
-            return HALLEY_OK;
-        r->ids = o.has_ids ? ids : NULL;
-        r->first = o.first;
-        r->n = o.n;
-        *d = (done){.wave = o.wave, .block = o.block};
-        const double start = now_s();
-        halley_error wrong = {0};
-        if (explore_evaluate_block(r, 0, 0, &wrong) != HALLEY_OK)
-            d->err = wrong;
-        d->took_s = now_s() - start;
-        if (!send_done(r, box, d))
+    const double start = now_s();
+    r->ids = o->has_ids ? (const uint64_t *)(const void *)(o + 1) : NULL;
+    r->first = o->first;
+    r->n = o->n;
+    *d = (done){.wave = o->wave, .block = o->block};
+    halley_error wrong = {0};
+    if (explore_evaluate_block(r, 0, 0, &wrong) != HALLEY_OK)
+        d->err = wrong;
+    d->took_s = now_s() - start;
+}
+
+static halley_status work(explore_run *r, post *mail, done *d, halley_error *err)
+{
+    for (bool stop = false; !stop;) {
+        letter *l;
+        TRY(wait_for_order(mail, &l, err));
+        const order *o = (const order *)(const void *)l->bytes;
+        stop = o->n == 0;
+        if (!stop)
+            do_block(r, o, d);
+        post_done(mail, l);
+        if (!stop && !send_done(r, mail, d))
             return error_set(err, HALLEY_EIO, "nothing can be sent to the first process");
     }
+    return HALLEY_OK;
 }
 
 halley_status explore_share_work(explore_run *r, halley_error *err)
 {
-    uint64_t *ids = mem_array(r->per_block, sizeof *ids);
     done *d = mem_array_zero(1, sizeof *d);
-    outbox box = {0};
+    post mail = {0};
     r->wave = 0;
-    halley_status status = ids && d ? work(r, ids, d, &box, err) : error_nomem(err);
-    for (uint32_t i = 0; i < AHEAD; i++) {
-        if (status == HALLEY_OK && !wait_slot(&box, i))
-            status = error_set(err, HALLEY_EIO, "the first process is gone");
-        if (!box.slots[i].busy)
-            free(box.slots[i].at);
-    }
-    free(ids);
+    const halley_status status = d ? work(r, &mail, d, err) : error_nomem(err);
+    while (status == HALLEY_OK && !post_empty(&mail) && !told_to_leave())
+        nap();
+    post_close(&mail);
     free(d);
     return status;
 }
@@ -505,9 +469,8 @@ static void drain(explore_run *r)
 
 void explore_share_stop(explore_run *r, uint32_t n_ranks)
 {
-    const order stop = {0};
+    static const order stop = {0};
     if (r)
         drain(r);
-    for (uint32_t to = 1; to < n_ranks; to++)
-        MPI_Send(&stop, sizeof stop, MPI_BYTE, (int)to, TAG_WORK, MPI_COMM_WORLD);
+    tell_all(&stop, sizeof stop, TAG_WORK, n_ranks);
 }
