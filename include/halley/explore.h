@@ -185,6 +185,7 @@ typedef struct halley_explore_opts {
     uint32_t top;     /* best designs to keep; 0 = 20 */
     /* Of a job of several processes, from halley_explore_join; zero = only this one. */
     uint32_t rank, n_ranks;
+    struct halley_pulse *pulse;
     const char *store; /* SQLite file; NULL = keep nothing */
     bool resume;       /* continue the store's run; else an existing store is refused */
     /* Called now and then from the calling thread; may be NULL. */
@@ -194,12 +195,13 @@ typedef struct halley_explore_opts {
 
 /*
  * Join the other processes when mpirun or srun started this one and the library was built
- * with MPI; *rank is 0 and *n_ranks 1 otherwise. Every process must then load the same
- * study and run it with these two; rank 0 gets the result and owns the store, for the
- * others *out is NULL. Leave at the end, whatever happened.
+ * with MPI; rank is 0 and n_ranks 1 otherwise. Every process must then load the same
+ * study and run it with these; rank 0 gets the result and owns the store, for the
+ * others *out is NULL. Leave at the end, whatever happened. A process that hears nothing
+ * of rank 0 for HALLEY_MPI_PATIENCE seconds (environment; 60) fails.
  */
-halley_status halley_explore_join(uint32_t *rank, uint32_t *n_ranks, halley_error *err);
-void halley_explore_leave(uint32_t n_ranks);
+halley_status halley_explore_join(halley_explore_opts *opts, halley_error *err);
+void halley_explore_leave(halley_explore_opts *opts);
 
 /* Evaluate. The result does not depend on the number of threads, nor on interruptions. On
  * success *out is the caller's. */

@@ -232,6 +232,7 @@ static halley_status explore(const halley_study *s, cli_call *call, report_form 
     const halley_explore_opts opts = {.threads = where->n_ranks > 1 ? 1 : o->jobs,
                                       .rank = where->rank,
                                       .n_ranks = where->n_ranks,
+                                      .pulse = where->pulse,
                                       .top = kept,
                                       .store = o->store,
                                       .resume = o->resume,
@@ -270,17 +271,20 @@ static halley_status run(cli_call *call, halley_error *err)
     if (o->resume && !o->store)
         return cli_usage(call, err, "--resume needs --store");
     halley_explore_opts where = {0};
-    TRY(halley_explore_join(&where.rank, &where.n_ranks, err));
+    TRY(halley_explore_join(&where, err));
     halley_status status = halley_study_load(&study, call->args[0], err);
+    bool alone = where.rank == 0;
     if (status == HALLEY_OK && o->dry_run)
         status = where.rank ? HALLEY_OK : dry_run(study, o, err);
-    else if (status == HALLEY_OK)
+    else if (status == HALLEY_OK) {
         status = explore(study, call, form, &where, err);
+        alone = alone || status == HALLEY_EIO;
+    }
     halley_study_free(study);
-    halley_explore_leave(where.n_ranks);
-    if (status == HALLEY_OK || where.rank == 0)
+    halley_explore_leave(&where);
+    if (status == HALLEY_OK || alone)
         return status;
-    call->exit_code = CLI_FAILED; /* rank 0 says why */
+    call->exit_code = CLI_FAILED; /* rank 0 has the same to say */
     return HALLEY_OK;
 }
 
@@ -311,9 +315,9 @@ const cli_command cmd_explore = {
         "the same result. A store of another study or version is refused.\n\n"
         "Under mpirun or srun the processes share the work, one core each; the first one "
         "owns the store and prints. The result is that of a single process. Where MPI "
-        "lets "
-        "a job live that lost a process (mpirun --enable-recovery), its designs are "
-        "evaluated again by the others; where not, --resume goes on.",
+        "lets a job live that lost a process (mpirun --enable-recovery), its designs are "
+        "evaluated again by the others; where not, --resume goes on. Those that do not "
+        "hear from the first for 60 seconds (HALLEY_MPI_PATIENCE) end.",
     .examples = examples,
     .lists = study_keys,
     .options = options,

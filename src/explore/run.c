@@ -3,6 +3,7 @@
  * merged and, by a thread of its own, stored while the next is evaluated. What is kept in
  * memory is the best rows, the Pareto front and sums by axis, not the designs.
  */
+#include "base/clock.h"
 #include "base/pool.h"
 #include "explore/answer.h"
 #include "explore/run_state.h"
@@ -12,17 +13,9 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 static const double most_exhaustive = 2e10;
 enum { BETWEEN = 128 };
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void block_fini(explore_block *b)
 {
@@ -220,7 +213,7 @@ static void pace(explore_run *r, uint32_t n_blocks, double taken_s)
 halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t first,
                                uint64_t n, halley_error *err)
 {
-    const double start = now_s();
+    const double start = clock_s();
     r->ids = ids;
     r->first = first;
     r->n = n;
@@ -231,7 +224,7 @@ halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t fir
         TRY(merge_block(r, &r->blocks[r->wave][i], err));
     r->reached.next = ids ? r->reached.next + n : first + n;
     TRY(hand_over(r, n_blocks, err));
-    pace(r, n_blocks, now_s() - start);
+    pace(r, n_blocks, clock_s() - start);
     return HALLEY_OK;
 }
 
@@ -454,7 +447,7 @@ halley_status halley_explore_run(halley_exploration **out, const halley_study *s
 {
     const halley_explore_opts none = {0};
     const halley_explore_opts *o = opts ? opts : &none;
-    const double start = now_s();
+    const double start = clock_s();
     halley_exploration *e = mem_array_zero(1, sizeof *e);
     explore_run *r = NULL;
     if (!e)
@@ -463,7 +456,10 @@ halley_status halley_explore_run(halley_exploration **out, const halley_study *s
         explore_run_new(&r, study, o->threads, o->top ? o->top : 20, err);
     if (o->rank > 0) {
         halley_exploration_free(e);
-        status = status == HALLEY_OK ? explore_share_work(r, err) : status;
+        if (status == HALLEY_OK) {
+            r->pulse = o->pulse;
+            status = explore_share_work(r, err);
+        }
         explore_run_free(r);
         return status;
     }
@@ -490,7 +486,7 @@ halley_status halley_explore_run(halley_exploration **out, const halley_study *s
             status = closed;
     }
     explore_run_free(r);
-    e->seconds = now_s() - start;
+    e->seconds = clock_s() - start;
     if (status == HALLEY_OK)
         *out = e;
     else
@@ -544,10 +540,10 @@ halley_status halley_explore_dry_run(halley_dry_run *out, const halley_study *st
     halley_status status = ids ? HALLEY_OK : error_nomem(err);
     for (uint64_t i = 0; i < n && ids; i++)
         ids[i] = n_outer / n * i + n_outer % n * i / n;
-    const double start = now_s();
+    const double start = clock_s();
     if (status == HALLEY_OK)
         status = explore_run_wave(r, ids, 0, n, err);
-    const double taken = now_s() - start;
+    const double taken = clock_s() - start;
     free(ids);
     if (status == HALLEY_OK) {
         out->n_sampled = r->reached.n_evaluated;

@@ -25,6 +25,7 @@ struct explore_run {
     struct explore_share *share; /* what is known of the others; NULL when alone */
     /* called now and then inside a block; NULL = not */
     halley_status (*between)(explore_run *r, halley_error *err);
+    struct halley_pulse *pulse; /* rank 0's, to another */
     uint32_t n_ranks;   /* processes that share the work; 0 or 1 = only this one */
     uint64_t per_block; /* outer designs */
     uint32_t most_now;  /* blocks in the next wave */

@@ -11,8 +11,10 @@
  * No call waits inside MPI for another rank, since that rank may be the dead one.
  */
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "explore/post_mpi.h"
+#include "explore/pulse_mpi.h"
 #include "explore/run_state.h"
 #include "explore/share.h"
 
@@ -39,40 +41,33 @@ typedef struct done {
     explore_reasons reasons;
 } done;
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void nap(void)
 {
     const struct timespec t = {.tv_nsec = 100000};
     nanosleep(&t, NULL);
 }
 
-halley_status halley_explore_join(uint32_t *rank, uint32_t *n_ranks, halley_error *err)
+halley_status halley_explore_join(halley_explore_opts *o, halley_error *err)
 {
     static const char *const signs[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK",
                                         "MPI_LOCALNRANKS"};
     bool started = false;
     int me = 0, all = 1;
-    *rank = 0;
-    *n_ranks = 1;
+    o->rank = 0;
+    o->n_ranks = 1;
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         started = started || getenv(signs[i]);
     if (!started)
         return HALLEY_OK;
     int got = 0;
-    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &got) != MPI_SUCCESS)
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &got) != MPI_SUCCESS)
         return error_set(err, HALLEY_EIO, "MPI does not start");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &all);
-    *rank = (uint32_t)me;
-    *n_ranks = (uint32_t)all;
-    return HALLEY_OK;
+    o->rank = (uint32_t)me;
+    o->n_ranks = (uint32_t)all;
+    return pulse_begin(&o->pulse, o->rank, o->n_ranks, got == MPI_THREAD_MULTIPLE, err);
 }
 
 /* One word to all others, whether they take it or not; it stays where it is. */
@@ -86,24 +81,24 @@ static void tell_all(const void *word, int n, int tag, uint32_t n_ranks)
     }
 }
 
-/* Did rank 0 say that it waits for a dead one no longer, and nobody should? */
-static bool told_to_leave(void)
+/* Did rank 0 say that it waits for a dead one no longer, and nobody should, or is it dead
+ * itself? */
+static bool told_to_leave(struct halley_pulse *pulse)
 {
     int told = 0;
     MPI_Iprobe(0, TAG_LEAVE, MPI_COMM_WORLD, &told, MPI_STATUS_IGNORE);
-    return told;
+    return told || pulse_lost(pulse);
 }
 
 /* MPI_Finalize waits for all, and a dead one never comes: see that all are here first.
  * The others wait for rank 0 however long it writes, it for them a while. */
-static bool all_are_here(uint32_t n_ranks)
+static bool all_are_here(const halley_explore_opts *o)
 {
     static const char leave = 0;
-    int me = 0, here = 0;
+    int here = 0;
     bool told = false;
     MPI_Request met;
-    const double start = now_s();
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    const double start = clock_s();
     if (MPI_Ibarrier(MPI_COMM_WORLD, &met) != MPI_SUCCESS)
         return false;
     while (!told) {
@@ -111,20 +106,23 @@ static bool all_are_here(uint32_t n_ranks)
             return false;
         if (here)
             return true;
-        told = me == 0 ? now_s() - start > patience_s : told_to_leave();
+        told = o->rank == 0 ? clock_s() - start > patience_s : told_to_leave(o->pulse);
         nap();
     }
-    if (me == 0)
-        tell_all(&leave, sizeof leave, TAG_LEAVE, n_ranks);
+    if (o->rank == 0)
+        tell_all(&leave, sizeof leave, TAG_LEAVE, o->n_ranks);
     return false;
 }
 
-void halley_explore_leave(uint32_t n_ranks)
+void halley_explore_leave(halley_explore_opts *o)
 {
     int on = 0, off = 0;
     MPI_Initialized(&on);
     MPI_Finalized(&off);
-    if (on && !off && all_are_here(n_ranks))
+    const bool all_here = on && !off && all_are_here(o);
+    pulse_end(o->pulse);
+    o->pulse = NULL;
+    if (all_here)
         MPI_Finalize();
 }
 
@@ -226,7 +224,7 @@ static void send_orders(explore_run *r, uint32_t to)
         const uint64_t n = r->n - from < r->per_block ? r->n - from : r->per_block;
         const order o = {h->wave, b, r->first + from, n, r->ids != NULL};
         if (m->n == 0)
-            m->heard_s = now_s();
+            m->heard_s = clock_s();
         m->has[m->n++] = o;
         if (!send_order(r, to, &o))
             give_up(h, m);
@@ -273,7 +271,7 @@ static halley_status receive(explore_run *r, int from, const done *d, halley_err
 {
     struct explore_share *h = r->share;
     mate *m = &h->mates[from];
-    m->heard_s = now_s();
+    m->heard_s = clock_s();
     m->silent = false;
     cross_out(m, d);
     if (d->took_s > h->longest_s)
@@ -317,7 +315,7 @@ static halley_status read_between(explore_run *r, halley_error *err)
 
 static void look_for_dead(struct explore_share *h)
 {
-    const double now = now_s(), block_s = patience_blocks * h->longest_s;
+    const double now = clock_s(), block_s = patience_blocks * h->longest_s;
     for (uint32_t i = 1; i < h->n_ranks; i++) {
         mate *m = &h->mates[i];
         if (m->n && !m->silent &&
@@ -329,10 +327,10 @@ static void look_for_dead(struct explore_share *h)
 static halley_status evaluate_here(explore_run *r, uint32_t block, halley_error *err)
 {
     struct explore_share *h = r->share;
-    const double start = now_s();
+    const double start = clock_s();
     r->between = read_between;
     TRY(explore_evaluate_block(r, block, 0, err));
-    const double took = now_s() - start;
+    const double took = clock_s() - start;
     h->longest_s = took > h->longest_s ? took : h->longest_s;
     h->is_done[block] = true;
     h->n_done++;
@@ -391,20 +389,24 @@ static bool send_done(explore_run *r, post *mail, done *d)
 }
 
 /* Asks now and then instead of waiting inside MPI, which would keep a core busy. */
-static halley_status wait_for_order(post *mail, letter **l, halley_error *err)
+static halley_status wait_for_order(explore_run *r, post *mail, letter **l,
+                                    halley_error *err)
 {
     for (;;) {
         if (!post_take(mail, TAG_WORK, l))
             return error_nomem(err);
         if (*l)
             return HALLEY_OK;
+        if (pulse_lost(r->pulse))
+            return error_set(err, HALLEY_EIO,
+                             "the first process is gone: go on with --resume");
         nap();
     }
 }
 
 static void do_block(explore_run *r, const order *o, done *d)
 {
-    const double start = now_s();
+    const double start = clock_s();
     r->ids = o->has_ids ? (const uint64_t *)(const void *)(o + 1) : NULL;
     r->first = o->first;
     r->n = o->n;
@@ -412,14 +414,14 @@ static void do_block(explore_run *r, const order *o, done *d)
     halley_error wrong = {0};
     if (explore_evaluate_block(r, 0, 0, &wrong) != HALLEY_OK)
         d->err = wrong;
-    d->took_s = now_s() - start;
+    d->took_s = clock_s() - start;
 }
 
 static halley_status work(explore_run *r, post *mail, done *d, halley_error *err)
 {
     for (bool stop = false; !stop;) {
         letter *l;
-        TRY(wait_for_order(mail, &l, err));
+        TRY(wait_for_order(r, mail, &l, err));
         const order *o = (const order *)(const void *)l->bytes;
         stop = o->n == 0;
         if (!stop)
@@ -437,7 +439,7 @@ halley_status explore_share_work(explore_run *r, halley_error *err)
     post mail = {0};
     r->wave = 0;
     const halley_status status = d ? work(r, &mail, d, err) : error_nomem(err);
-    while (status == HALLEY_OK && !post_empty(&mail) && !told_to_leave())
+    while (status == HALLEY_OK && !post_empty(&mail) && !told_to_leave(r->pulse))
         nap();
     post_close(&mail);
     free(d);

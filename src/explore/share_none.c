@@ -2,17 +2,17 @@
 #include "base/error.h"
 #include "explore/share.h"
 
-halley_status halley_explore_join(uint32_t *rank, uint32_t *n_ranks, halley_error *err)
+halley_status halley_explore_join(halley_explore_opts *o, halley_error *err)
 {
     (void)err;
-    *rank = 0;
-    *n_ranks = 1;
+    o->rank = 0;
+    o->n_ranks = 1;
     return HALLEY_OK;
 }
 
-void halley_explore_leave(uint32_t n_ranks)
+void halley_explore_leave(halley_explore_opts *o)
 {
-    (void)n_ranks;
+    (void)o;
 }
 
 halley_status explore_share_wave(explore_run *r, uint32_t n_blocks, halley_error *err)
