@@ -77,7 +77,9 @@ halley_status error_nomem(halley_error *err)
 halley_status error_errno(halley_error *err, const char *doing, int errno_value)
 {
     char reason[128];
-    const char *text = strerror_r(errno_value, reason, sizeof reason);
+    const char *text = errno_value == ENOENT
+                           ? "its folder does not exist; make it first"
+                           : strerror_r(errno_value, reason, sizeof reason);
     return error_set(err, errno_value == ENOMEM ? HALLEY_ENOMEM : HALLEY_EIO,
                      "cannot %s: %s", doing, text);
 }

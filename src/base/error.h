@@ -20,7 +20,8 @@
 halley_status error_set(halley_error *err, halley_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 halley_status error_nomem(halley_error *err);
-/* "cannot <doing>: <strerror(errno)>"; HALLEY_ENOMEM when errno says so, else HALLEY_EIO.
+/* "cannot <doing>: <strerror(errno)>", of ENOENT what to do; HALLEY_ENOMEM when errno
+ * says so, else HALLEY_EIO.
  */
 halley_status error_errno(halley_error *err, const char *doing, int errno_value);
 

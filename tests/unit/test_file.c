@@ -472,10 +472,10 @@ static void what_cannot_be_written_is_said(void **state)
 {
     (void)state;
     static const char *const rows[][2] = {
-        {"absent/a", "cannot write absent/a: No such file or directory"},
+        {"absent/a", "cannot write absent/a: its folder does not exist; make it first"},
         {".", "cannot write .: Is a directory"},
         {"file/a", "cannot write file/a: Not a directory"},
-        {"", "cannot write : No such file or directory"},
+        {"", "cannot write : its folder does not exist; make it first"},
         {"absent/", "cannot write absent/: Is a directory"},
         {"closed", "cannot write closed: Permission denied"},
     };
