@@ -257,11 +257,3 @@ uint64_t conditions_family(const conditions *c)
             return hash_bytes(c->at[i].text, strlen(c->at[i].text), 0);
     return 0;
 }
-
-size_t conditions_pair(uint32_t a, uint32_t b, uint32_t value_a, uint32_t value_b)
-{
-    if (a > b)
-        return conditions_pair(b, a, value_b, value_a);
-    const size_t pair = (size_t)b * (b - 1) / 2 + a;
-    return (pair * MODEL_VALUES + value_a) * MODEL_VALUES + value_b;
-}

@@ -42,6 +42,5 @@ void conditions_set_point(law_point *p, const synth_model *m, const conditions *
 uint32_t conditions_index(const synth_model *m, const char *name);
 /* A hash of the family's name; 0 = none. */
 uint64_t conditions_family(const conditions *c);
-size_t conditions_pair(uint32_t a, uint32_t b, uint32_t value_a, uint32_t value_b);
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "synth/learn_set.h"
 
+#include "synth/joint.h"
 #include "synth/neural_model.h"
 #include "trace/roles.h"
 
@@ -571,11 +572,8 @@ static halley_status count_set(learner *l, const conditions *c, const uint32_t *
         if (values[i] == MODEL_NONE)
             continue;
         t->values[i][values[i]]++;
-        for (uint32_t k = 0; k < i; k++)
-            if (values[k] != MODEL_NONE)
-                m->pairs.at[conditions_pair(k, i, values[k], values[i])]++;
     }
-    return HALLEY_OK;
+    return joint_remember(m, c, values, id) ? HALLEY_OK : error_nomem(err);
 }
 
 void learner_derive(conditions *c, const halley_trace_set *set)

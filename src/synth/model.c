@@ -6,17 +6,9 @@ const uint32_t synth_orders[MODEL_ORDERS] = {12, 6, 3, 1, 0};
 halley_status synth_model_init(synth_model *m, halley_error *err)
 {
     *m = (synth_model){0};
-    const size_t n_pairs = (size_t)MODEL_CONDITIONS * (MODEL_CONDITIONS - 1) / 2 *
-                           MODEL_VALUES * MODEL_VALUES;
-    if (!array_reserve(&m->pairs, n_pairs) ||
-        !array_push(&m->head, (model_head){.version = MODEL_VERSION,
-                                           .n_features = FEATURE_CONDITIONS})) {
-        synth_model_fini(m);
+    if (!array_push(&m->head, (model_head){.version = MODEL_VERSION,
+                                           .n_features = FEATURE_CONDITIONS}))
         return error_nomem(err);
-    }
-    m->pairs.n = n_pairs;
-    for (size_t i = 0; i < n_pairs; i++)
-        m->pairs.at[i] = 0;
     return HALLEY_OK;
 }
 
@@ -37,7 +29,10 @@ void synth_model_fini(synth_model *m)
     array_fini(&m->bodies);
     array_fini(&m->laws);
     array_fini(&m->conditions);
-    array_fini(&m->pairs);
+    array_fini(&m->roots);
+    array_fini(&m->branches);
+    array_fini(&m->shares);
+    array_fini(&m->portraits);
     array_fini(&m->contexts);
     array_fini(&m->next);
     array_fini(&m->sums);

@@ -25,7 +25,7 @@
 #define MODEL_NONE UINT32_MAX
 
 enum {
-    MODEL_VERSION = 2,
+    MODEL_VERSION = 3,
     MODEL_FEATURES = 40, /* of a law: see model_feature */
     MODEL_PAIRS = MODEL_FEATURES * (MODEL_FEATURES + 1) / 2,
     MODEL_BUCKETS = 64, /* of a histogram of deviations, MODEL_WIDTH wide in log */
@@ -179,6 +179,28 @@ typedef struct model_condition {
     model_value values[MODEL_VALUES]; /* nearest one counts when all are taken */
 } model_condition;
 
+/* The conditions of a set, while learning: numbers, or which value a text is; NAN = none.
+ */
+typedef struct model_portrait {
+    double number[MODEL_CONDITIONS];
+    uint32_t template, zero;
+} model_portrait;
+
+/* Trees of questions, one for each condition: see joint.c. The branch for "no" stands
+ * behind that for "yes". */
+typedef struct model_root {
+    uint32_t of, branch; /* of: a condition, or JOINT_TEMPLATE */
+} model_root;
+typedef struct model_branch {
+    uint32_t by, value, equal; /* by MODEL_NONE: a leaf */
+    uint32_t yes, parent;      /* MODEL_NONE: none */
+    uint32_t first, n;         /* in shares */
+    uint32_t n_sets;
+} model_branch;
+typedef struct model_share {
+    uint32_t value, n_sets;
+} model_share;
+
 /* What followed a context. */
 typedef struct model_context {
     uint64_t key;
@@ -226,10 +248,12 @@ typedef struct synth_model {
     ARRAY(model_body) bodies;
     ARRAY(model_law) laws;
     ARRAY(model_condition) conditions;
-    /* sets by values of two conditions: [(a, b), a < b][value of a][value of b] */
-    ARRAY(uint32_t) pairs;
+    ARRAY(model_root) roots; /* in the order in which conditions are drawn */
+    ARRAY(model_branch) branches;
+    ARRAY(model_share) shares;
     ARRAY(model_context) contexts;
     ARRAY(model_next) next;
+    ARRAY(model_portrait) portraits;
     ARRAY(model_sum) sums;
     ARRAY(model_loop_sum) loop_sums;
     ARRAY(model_head) head;

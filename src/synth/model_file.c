@@ -6,7 +6,7 @@
  * tell the rest.
  */
 #include "base/file.h"
-#include "synth/model.h"
+#include "synth/joint.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -51,15 +51,17 @@ typedef struct section {
         offsetof(synth_model, name), sizeof *((synth_model *)0)->name.at, only_state     \
     }
 static const section sections[] = {
-    SECTION(chars, false),     SECTION(texts, false),      SECTION(fields, false),
-    SECTION(ops, false),       SECTION(refs, false),       SECTION(tokens, false),
-    SECTION(symbols, false),   SECTION(loop_ids, false),   SECTION(loops, false),
-    SECTION(skeletons, false), SECTION(parts, false),      SECTION(templates, false),
-    SECTION(laws, false),      SECTION(conditions, false), SECTION(pairs, false),
-    SECTION(contexts, false),  SECTION(next, false),       SECTION(head, false),
-    SECTION(net_head, false),  SECTION(net_ranges, false), SECTION(net, false),
+    SECTION(chars, false),      SECTION(texts, false),      SECTION(fields, false),
+    SECTION(ops, false),        SECTION(refs, false),       SECTION(tokens, false),
+    SECTION(symbols, false),    SECTION(loop_ids, false),   SECTION(loops, false),
+    SECTION(skeletons, false),  SECTION(parts, false),      SECTION(templates, false),
+    SECTION(laws, false),       SECTION(conditions, false), SECTION(roots, false),
+    SECTION(branches, false),   SECTION(shares, false),     SECTION(contexts, false),
+    SECTION(next, false),       SECTION(head, false),       SECTION(net_head, false),
+    SECTION(net_ranges, false), SECTION(net, false),
 
-    SECTION(bodies, true),     SECTION(sums, true),        SECTION(loop_sums, true),
+    SECTION(portraits, true),   SECTION(bodies, true),      SECTION(sums, true),
+    SECTION(loop_sums, true),
 };
 enum { N_SECTIONS = sizeof sections / sizeof *sections };
 
@@ -284,8 +286,7 @@ static bool is_feature(uint32_t feature)
 static bool conditions_are_right(const synth_model *m)
 {
     const size_t n = m->conditions.n;
-    if (n > MODEL_CONDITIONS || m->head.n != 1 ||
-        m->pairs.n < (n > 0 ? n * (n - 1) / 2 : 0) * MODEL_VALUES * MODEL_VALUES)
+    if (n > MODEL_CONDITIONS || m->head.n != 1)
         return false;
     for (size_t i = 0; i < m->conditions.n; i++) {
         const model_condition *c = &m->conditions.at[i];
@@ -302,6 +303,51 @@ static bool conditions_are_right(const synth_model *m)
     return true;
 }
 
+/* Branches come behind the one they grow from, so that every way up and down ends. */
+static bool trees_are_right(const synth_model *m)
+{
+    const uint32_t n = (uint32_t)m->branches.n;
+    if (m->roots.n > JOINT_COLUMNS)
+        return false;
+    for (size_t i = 0; i < m->roots.n; i++)
+        if (m->roots.at[i].branch >= n ||
+            (m->roots.at[i].of != JOINT_TEMPLATE && m->roots.at[i].of >= m->conditions.n))
+            return false;
+    for (uint32_t i = 0; i < n; i++) {
+        const model_branch *b = &m->branches.at[i];
+        const bool leaf = b->by == MODEL_NONE;
+        if (!within(b->first, b->n, m->shares.n) ||
+            (b->parent != MODEL_NONE && b->parent >= i) ||
+            (!leaf && (b->by >= JOINT_COLUMNS || b->yes <= i || b->yes >= n - 1)))
+            return false;
+    }
+    return true;
+}
+
+/* Values that trees draw are those of their conditions. */
+static bool shares_are_right(const synth_model *m)
+{
+    for (size_t i = 0; i < m->roots.n; i++) {
+        const model_root *r = &m->roots.at[i];
+        const size_t end = i + 1 < m->roots.n ? m->roots.at[i + 1].branch : m->branches.n;
+        for (size_t k = r->branch; k < end; k++) {
+            const model_branch *b = &m->branches.at[k];
+            for (uint32_t j = 0; j < b->n; j++) {
+                const uint32_t v = m->shares.at[b->first + j].value;
+                if (r->of == JOINT_TEMPLATE
+                        ? v > m->templates.n
+                        : v >= m->conditions.at[r->of].n_values && v != MODEL_ABSENT)
+                    return false;
+            }
+            if ((b->parent == MODEL_NONE) != (k == r->branch) ||
+                (b->parent != MODEL_NONE && b->parent < r->branch) ||
+                (b->by != MODEL_NONE && b->yes + 1 >= end))
+                return false;
+        }
+    }
+    return m->roots.n > 0 || m->branches.n == 0;
+}
+
 /* Chains of what follows a context only lead to what stands before: they end. */
 static bool contexts_are_right(const synth_model *m, bool state)
 {
@@ -315,6 +361,20 @@ static bool contexts_are_right(const synth_model *m, bool state)
             return false;
     }
     return !state || (m->sums.n == m->laws.n && m->loop_sums.n == m->loops.n);
+}
+
+static bool portraits_are_right(const synth_model *m)
+{
+    for (size_t i = 0; i < m->portraits.n; i++) {
+        const model_portrait *p = &m->portraits.at[i];
+        if (p->template >= m->templates.n)
+            return false;
+        for (uint32_t c = 0; c < m->conditions.n; c++)
+            if (m->conditions.at[c].is_text && !isnan(p->number[c]) &&
+                !(p->number[c] >= 0 && p->number[c] < m->conditions.at[c].n_values))
+                return false;
+    }
+    return true;
 }
 
 static bool fill_maps(synth_model *m)
@@ -373,7 +433,8 @@ static halley_status read_all(synth_model *m, const uint8_t *at, size_t n, bool 
         return error_set(err, HALLEY_EFORMAT,
                          "the model was changed after it was written: its hash is wrong");
     if (!texts_are_right(m) || !ops_are_right(m) || !templates_are_right(m) ||
-        !laws_are_right(m) || !conditions_are_right(m) || !contexts_are_right(m, state))
+        !laws_are_right(m) || !conditions_are_right(m) || !trees_are_right(m) ||
+        !shares_are_right(m) || !contexts_are_right(m, state) || !portraits_are_right(m))
         return broken(err);
     return fill_maps(m) ? HALLEY_OK : error_nomem(err);
 }

@@ -6,7 +6,7 @@
  */
 #include "synth/model_prune.h"
 
-#include "synth/conditions.h"
+#include "synth/joint.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,8 @@ typedef struct pruner {
     const synth_model *from;
     synth_model *to;
     uint32_t k;
-    uint32_t *token, *op, *text, *skeleton, *law, *loop; /* old → new, or MODEL_NONE */
+    uint32_t *token, *op, *text, *skeleton, *template, *law,
+        *loop; /* old → new, or MODEL_NONE */
     uint32_t value[MODEL_CONDITIONS][MODEL_VALUES];
     uint32_t condition[MODEL_CONDITIONS];
 } pruner;
@@ -159,6 +160,7 @@ static bool keep_templates(pruner *p)
         }
         if (!array_reserve(&to->templates, 1))
             return false;
+        p->template[i] = (uint32_t)to->templates.n;
         model_template *t = &to->templates.at[to->templates.n++];
         *t = *old;
         t->key = 0;
@@ -374,65 +376,49 @@ static bool keep_conditions(pruner *p)
     return true;
 }
 
-/* Sets with value v of condition b that lack condition a: all that have v but those in
- * which a has some value; and sets that lack both. */
-static void count_absent(synth_model *m)
+/* A portrait in values of the model. */
+static joint_row row_of(const pruner *p, const model_portrait *from)
 {
-    const uint32_t n_sets = m->head.at[0].n_sets;
-    for (uint32_t a = 0; a < m->conditions.n; a++)
-        for (uint32_t b = 0; b < m->conditions.n; b++) {
-            if (a == b)
-                continue;
-            for (uint32_t v = 0; v < m->conditions.at[b].n_values; v++) {
-                uint32_t n = 0;
-                for (uint32_t w = 0; w < MODEL_ABSENT; w++)
-                    n += m->pairs.at[conditions_pair(a, b, w, v)];
-                const uint32_t all = m->conditions.at[b].values[v].n_sets;
-                m->pairs.at[conditions_pair(a, b, MODEL_ABSENT, v)] =
-                    all > n ? all - n : 0;
-            }
-        }
-    for (uint32_t b = 1; b < m->conditions.n; b++)
-        for (uint32_t a = 0; a < b; a++) {
-            uint32_t n = m->conditions.at[a].n_sets;
-            for (uint32_t v = 0; v < MODEL_ABSENT; v++)
-                n += m->pairs.at[conditions_pair(a, b, MODEL_ABSENT, v)];
-            m->pairs.at[conditions_pair(a, b, MODEL_ABSENT, MODEL_ABSENT)] =
-                n_sets > n ? n_sets - n : 0;
-        }
+    joint_row row;
+    for (uint32_t i = 0; i < JOINT_COLUMNS; i++)
+        row.value[i] = MODEL_ABSENT;
+    const uint32_t template = p->template[from->template];
+    row.value[JOINT_TEMPLATE] =
+        template == MODEL_NONE ? (uint32_t)p->to->templates.n : template;
+    for (uint32_t i = 0; i < p->from->conditions.n; i++) {
+        const uint32_t to = p->condition[i];
+        if (to == MODEL_NONE || isnan(from->number[i]))
+            continue;
+        const model_condition *of = &p->to->conditions.at[to];
+        const condition c = {.number = from->number[i]};
+        const uint32_t value = of->is_text ? p->value[i][(uint32_t)from->number[i]]
+                                           : conditions_value(p->to, of, &c);
+        row.value[to] = value == MODEL_NONE ? MODEL_ABSENT : value;
+    }
+    return row;
 }
 
-static void keep_pairs(pruner *p)
+static bool keep_joint(pruner *p)
 {
-    for (uint32_t b = 1; b < p->from->conditions.n; b++)
-        for (uint32_t a = 0; a < b; a++)
-            for (uint32_t v = 0; v < MODEL_VALUES; v++)
-                for (uint32_t w = 0; w < MODEL_VALUES; w++) {
-                    if (p->condition[a] == MODEL_NONE || p->condition[b] == MODEL_NONE ||
-                        p->value[a][v] == MODEL_NONE || p->value[b][w] == MODEL_NONE)
-                        continue;
-                    p->to->pairs.at[conditions_pair(p->condition[a], p->condition[b],
-                                                    p->value[a][v], p->value[b][w])] +=
-                        p->from->pairs.at[conditions_pair(a, b, v, w)];
-                }
-    count_absent(p->to);
-    for (size_t i = 0; i < p->to->pairs.n; i++)
-        if (p->to->pairs.at[i] < p->k)
-            p->to->pairs.at[i] = 0;
-    const size_t n = p->to->conditions.n;
-    p->to->pairs.n = (n > 0 ? n * (n - 1) / 2 : 0) * MODEL_VALUES * MODEL_VALUES;
+    const uint32_t n = (uint32_t)p->from->portraits.n;
+    joint_row *rows = mem_array(n, sizeof *rows);
+    for (uint32_t i = 0; rows && i < n; i++)
+        rows[i] = row_of(p, &p->from->portraits.at[i]);
+    const bool ok =
+        rows && joint_grow(p->to, rows, n, p->k, p->from->head.at[0].n_bare > 0);
+    free(rows);
+    return ok;
 }
 
 static bool keep_all(pruner *p)
 {
     memset(p->value, 0xff, sizeof p->value);
     memset(p->condition, 0xff, sizeof p->condition);
-    if (!p->token || !p->op || !p->text || !p->skeleton || !p->law || !p->loop ||
-        !keep_laws(p) || !keep_conditions(p) || !keep_templates(p) || !keep_contexts(p) ||
-        !keep_all_together(p))
+    if (!p->token || !p->op || !p->text || !p->skeleton || !p->template || !p->law ||
+        !p->loop || !keep_laws(p) || !keep_conditions(p) || !keep_templates(p) ||
+        !keep_contexts(p) || !keep_all_together(p))
         return false;
-    keep_pairs(p);
-    return true;
+    return keep_joint(p);
 }
 
 halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
@@ -448,6 +434,7 @@ halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
                 .op = all_none(from->ops.n),
                 .text = all_none(from->texts.n),
                 .skeleton = all_none(from->skeletons.n),
+                .template = all_none(from->templates.n),
                 .law = all_none(from->laws.n),
                 .loop = all_none(from->loops.n)};
     const bool ok = keep_all(&p);
@@ -455,6 +442,7 @@ halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
     free(p.op);
     free(p.text);
     free(p.skeleton);
+    free(p.template);
     free(p.law);
     free(p.loop);
     to.head.at[0].min_support = k;

@@ -17,7 +17,7 @@
 
 struct halley_synth {
     synth_model m;
-    sample_tree tree;
+    sample_traits traits;
     sample_wish wish;
     neural_model net; /* empty: the model has none */
     strbuf names;     /* of the conditions, terminated, one after the other */
@@ -59,7 +59,7 @@ halley_status halley_synth_load(halley_synth **out, const char *path, halley_err
         halley_synth_free(s);
         return net;
     }
-    sample_tree_make(&s->tree, &s->m);
+    sample_traits_make(&s->traits, &s->m);
     *out = s;
     return HALLEY_OK;
 }
@@ -293,7 +293,7 @@ static halley_status try_make(halley_trace_set **out, sample_set *s, halley_synt
     }
     wish.extrapolate = opts->extrapolate;
     TRY(sample_wish_check(&synth->m, &wish, err));
-    sample_outline_make(&s->outline, &synth->m, &synth->tree, &wish, &s->random);
+    sample_outline_make(&s->outline, &synth->m, &synth->traits, &wish, &s->random);
     TRY(fill(s, synth, &wish, err));
     return to_traces(out, s, err);
 }

@@ -3,7 +3,7 @@
 #define SYNTH_SAMPLE_H
 
 #include "base/rng.h"
-#include "synth/conditions.h"
+#include "synth/joint.h"
 #include "synth/program.h"
 
 /* What the user fixes, and what was chosen in the end. */
@@ -14,12 +14,11 @@ typedef struct sample_wish {
     bool extrapolate;
 } sample_wish;
 
-/* How the conditions hang together: a tree, by mutual information. */
-typedef struct sample_tree {
-    uint32_t order[MODEL_CONDITIONS], parent[MODEL_CONDITIONS];
+/* What is found out about a model once. */
+typedef struct sample_traits {
     bool decides[MODEL_CONDITIONS]; /* its value tells templates apart */
-} sample_tree;
-void sample_tree_make(sample_tree *t, const synth_model *m);
+} sample_traits;
+void sample_traits_make(sample_traits *t, const synth_model *m);
 
 /* Refuse what was never seen: EINVAL and what was. */
 halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
@@ -31,7 +30,8 @@ typedef struct sample_outline {
     uint32_t template, n_ranks, n_stages;
 } sample_outline;
 void sample_outline_make(sample_outline *out, const synth_model *m,
-                         const sample_tree *tree, const sample_wish *wish, rng *random);
+                         const sample_traits *traits, const sample_wish *wish,
+                         rng *random);
 
 /* A number of whole sets under these conditions (FIELD_RANKS and so on), and the spread
  * of its logarithm. */

@@ -1,13 +1,13 @@
 /*
  * What a new set is to be: its conditions, its template, its ranks and stages.
  *
- * Conditions hang together (wide models have many heads), which a tree of pairs keeps:
- * each is drawn given the value of the one it shares most information with (Chow and
- * Liu's tree). What the user fixes is fixed, and of several draws one is taken with the
- * probability that the fixed values have beside it. The template is the one whose sets
- * look most like these conditions: strictly in the conditions that tell templates apart,
- * loosely in others; it must make sense, too: stages as it has them, loops that run, and
- * about as many nodes as sets of this family with these conditions have.
+ * Conditions hang together (wide models have many heads): each is drawn given those
+ * before it (joint.c). What the user fixes is fixed, and of several draws one is taken
+ * with the probability that the fixed values have beside it. The template is the one
+ * whose sets look most like these conditions: strictly in the conditions that tell
+ * templates apart, loosely in others; it must make sense, too: stages as it has them,
+ * loops that run, and about as many nodes as sets of this family with these conditions
+ * have.
  */
 #include "synth/sample.h"
 
@@ -18,31 +18,6 @@
 enum { N_DRAWS = 48, N_CLOSE = 12 };
 #define PURE 0.98
 #define SENSIBLE 3 /* strain of an outline without contradictions */
-
-static uint32_t pair_count(const synth_model *m, uint32_t a, uint32_t b, uint32_t v,
-                           uint32_t w)
-{
-    return m->pairs.at[conditions_pair(a, b, v, w)];
-}
-
-static double information(const synth_model *m, uint32_t a, uint32_t b)
-{
-    double n = 0, sum = 0, of_a[MODEL_VALUES] = {0}, of_b[MODEL_VALUES] = {0};
-    for (uint32_t v = 0; v < MODEL_VALUES; v++)
-        for (uint32_t w = 0; w < MODEL_VALUES; w++) {
-            const double c = pair_count(m, a, b, v, w);
-            n += c;
-            of_a[v] += c;
-            of_b[w] += c;
-        }
-    for (uint32_t v = 0; v < MODEL_VALUES; v++)
-        for (uint32_t w = 0; w < MODEL_VALUES; w++) {
-            const double c = pair_count(m, a, b, v, w);
-            if (c > 0)
-                sum += c / n * log(c * n / (of_a[v] * of_b[w]));
-        }
-    return sum;
-}
 
 /* 1 and more than 1 of a number, each value of a text. */
 static uint32_t kind_of(const model_condition *c, uint32_t value)
@@ -71,32 +46,11 @@ static bool decides(const synth_model *m, uint32_t c)
     return n > 0 && pure / n > PURE;
 }
 
-void sample_tree_make(sample_tree *t, const synth_model *m)
+void sample_traits_make(sample_traits *t, const synth_model *m)
 {
-    const uint32_t n = (uint32_t)m->conditions.n;
-    double best[MODEL_CONDITIONS];
-    bool in[MODEL_CONDITIONS] = {0};
-    *t = (sample_tree){0};
-    for (uint32_t i = 0; i < n; i++) {
-        best[i] = -1;
-        t->parent[i] = MODEL_NONE;
+    *t = (sample_traits){0};
+    for (uint32_t i = 0; i < m->conditions.n; i++)
         t->decides[i] = decides(m, i);
-    }
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t next = MODEL_NONE;
-        for (uint32_t i = 0; i < n; i++)
-            if (!in[i] && (next == MODEL_NONE || best[i] > best[next]))
-                next = i;
-        in[next] = true;
-        t->order[k] = next;
-        for (uint32_t i = 0; i < n; i++) {
-            const double info = in[i] ? -1 : information(m, next, i);
-            if (info > best[i]) {
-                best[i] = info;
-                t->parent[i] = next;
-            }
-        }
-    }
 }
 
 static void list_values(strbuf *to, const synth_model *m, const model_condition *c)
@@ -167,43 +121,21 @@ halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
 
 /* One draw: values by condition, and how likely the fixed ones are beside the others. */
 typedef struct draw {
-    uint32_t value[MODEL_CONDITIONS]; /* MODEL_NONE: none */
-    bool fixed[MODEL_CONDITIONS];
+    joint_row row;
+    bool fixed[JOINT_COLUMNS];
     double weight;
 } draw;
 
-static double share(const synth_model *m, const sample_tree *t, const draw *d, uint32_t c,
-                    uint32_t v)
-{
-    const uint32_t parent = t->parent[c];
-    const model_condition *of = &m->conditions.at[c];
-    if (v >= of->n_values && v != MODEL_ABSENT)
-        return 0;
-    const double alone =
-        v == MODEL_ABSENT ? m->head.at[0].n_sets - of->n_sets : of->values[v].n_sets;
-    if (parent == MODEL_NONE || d->value[parent] == MODEL_NONE)
-        return alone;
-    return pair_count(m, parent, c, d->value[parent], v) + 1e-6 * alone;
-}
-
-static void draw_one(draw *d, const synth_model *m, const sample_tree *t, rng *random)
+static void draw_one(draw *d, const synth_model *m, rng *random)
 {
     d->weight = 1;
-    for (uint32_t k = 0; k < m->conditions.n; k++) {
-        const uint32_t c = t->order[k];
-        double sum = 0;
-        for (uint32_t v = 0; v < MODEL_VALUES; v++)
-            sum += share(m, t, d, c, v);
-        if (d->fixed[c]) {
-            if (d->value[c] != MODEL_NONE)
-                d->weight *= share(m, t, d, c, d->value[c]) / sum;
-            continue;
-        }
-        double left = rng_unit(random) * sum;
-        uint32_t v = 0;
-        while (v + 1 < MODEL_VALUES && (left -= share(m, t, d, c, v)) >= 0)
-            v++;
-        d->value[c] = v;
+    for (size_t k = 0; k < m->roots.n; k++) {
+        const model_root *tree = &m->roots.at[k];
+        uint32_t *value = &d->row.value[tree->of];
+        if (!d->fixed[tree->of])
+            *value = joint_draw(m, tree, &d->row, rng_unit(random));
+        else if (*value != MODEL_NONE)
+            d->weight *= joint_share(m, tree, &d->row, *value);
     }
 }
 
@@ -250,9 +182,9 @@ static void to_conditions(conditions *out, const synth_model *m, const draw *d,
     for (uint32_t i = 0; i < m->conditions.n; i++) {
         const model_condition *of = &m->conditions.at[i];
         char name[CONDITION_TEXT], text[CONDITION_TEXT];
-        if (d->fixed[i] || d->value[i] >= MODEL_ABSENT)
+        if (d->fixed[i] || d->row.value[i] >= MODEL_ABSENT)
             continue;
-        const model_value *v = &of->values[d->value[i]];
+        const model_value *v = &of->values[d->row.value[i]];
         snprintf(name, sizeof name, "%.*s", STR_ARG(synth_text(m, of->name)));
         if (of->is_text)
             snprintf(text, sizeof text, "%.*s", STR_ARG(synth_text(m, v->text)));
@@ -284,18 +216,18 @@ static double share_of(const model_condition *of, const uint32_t *counts, uint32
 }
 
 /* How much the sets of a template look like the draw. */
-static double likeness(const synth_model *m, const sample_tree *tree,
+static double likeness(const synth_model *m, const sample_traits *traits,
                        const model_template *t, const draw *d)
 {
     double score = log(t->n_sets);
     for (uint32_t c = 0; c < m->conditions.n; c++) {
         const model_condition *of = &m->conditions.at[c];
-        if (d->value[c] == MODEL_NONE)
+        if (d->row.value[c] == MODEL_NONE)
             continue;
-        const double strict = tree->decides[c] ? 2 : 1;
-        score += strict * log(share_of(of, t->values[c], d->value[c], true, 0.1));
+        const double strict = traits->decides[c] ? 2 : 1;
+        score += strict * log(share_of(of, t->values[c], d->row.value[c], true, 0.1));
         if (!of->is_text)
-            score += 0.2 * log(share_of(of, t->values[c], d->value[c], false, 2));
+            score += 0.2 * log(share_of(of, t->values[c], d->row.value[c], false, 2));
     }
     return score;
 }
@@ -427,11 +359,11 @@ static double strain(sample_outline *o, const synth_model *m, const sample_wish 
 
 /* The best templates of a draw by likeness. */
 static uint32_t closest(uint32_t *out, double *scores, const synth_model *m,
-                        const sample_tree *tree, const draw *d)
+                        const sample_traits *traits, const draw *d)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < m->templates.n; i++) {
-        const double score = likeness(m, tree, &m->templates.at[i], d);
+        const double score = likeness(m, traits, &m->templates.at[i], d);
         uint32_t at = n;
         while (at > 0 && scores[at - 1] < score)
             at--;
@@ -450,15 +382,15 @@ static uint32_t closest(uint32_t *out, double *scores, const synth_model *m,
 
 static void start_draw(draw *d, const synth_model *m, const sample_wish *wish)
 {
-    for (uint32_t i = 0; i < MODEL_CONDITIONS; i++)
-        d->value[i] = MODEL_NONE;
+    for (uint32_t i = 0; i < JOINT_COLUMNS; i++)
+        d->row.value[i] = MODEL_NONE;
     memset(d->fixed, 0, sizeof d->fixed);
     for (uint32_t i = 0; i < wish->fixed.n; i++) {
         const uint32_t id = conditions_index(m, wish->fixed.at[i].name);
         if (id == MODEL_NONE)
             continue;
         d->fixed[id] = true;
-        d->value[id] = conditions_value(m, &m->conditions.at[id], &wish->fixed.at[i]);
+        d->row.value[id] = conditions_value(m, &m->conditions.at[id], &wish->fixed.at[i]);
     }
     /* Ranks follow from the other conditions unless the model has no others. */
     const uint32_t ranks = conditions_index(m, "ranks");
@@ -479,12 +411,12 @@ static void without_template(sample_outline *out, const synth_model *m,
 
 /* The best outline under a draw, with its score; what is left of `best` else. */
 static void try_draw(sample_outline *out, double *best, double *bad, const synth_model *m,
-                     const sample_tree *tree, const draw *d, const conditions *drawn,
+                     const sample_traits *traits, const draw *d, const conditions *drawn,
                      const sample_wish *wish, rng *random)
 {
     uint32_t near[N_CLOSE];
     double scores[N_CLOSE];
-    const uint32_t n = closest(near, scores, m, tree, d);
+    const uint32_t n = closest(near, scores, m, traits, d);
     /* Gumbel noise: the largest sum is a draw in proportion to the weights. */
     const double noise = wish->fixed.n == 0 ? 1 : 0.3;
     const double luck = log(d->weight + 1e-300) - log(-log(rng_unit(random) + 1e-12));
@@ -515,7 +447,8 @@ static bool is_loose(const synth_model *m, const sample_wish *wish, rng *random)
 }
 
 void sample_outline_make(sample_outline *out, const synth_model *m,
-                         const sample_tree *tree, const sample_wish *wish, rng *random)
+                         const sample_traits *traits, const sample_wish *wish,
+                         rng *random)
 {
     double best = -INFINITY, bad = INFINITY;
     const bool free = wish->fixed.n == 0 && wish->n_ranks == 0;
@@ -526,13 +459,13 @@ void sample_outline_make(sample_outline *out, const synth_model *m,
     for (uint32_t k = 0; k < N_DRAWS && !(free && bad < SENSIBLE); k++) {
         draw d;
         start_draw(&d, m, wish);
-        draw_one(&d, m, tree, random);
+        draw_one(&d, m, random);
         to_conditions(&drawn, m, &d, wish, random);
         if (loose)
             break;
         if (free)
             best = -INFINITY;
-        try_draw(out, &best, &bad, m, tree, &d, &drawn, wish, random);
+        try_draw(out, &best, &bad, m, traits, &d, &drawn, wish, random);
     }
     if (isinf(best)) {
         without_template(out, m, wish, &drawn);

@@ -56,8 +56,8 @@ $ halley trace learn . -o m.hsm > /dev/null
 $ head -c 5000 m.hsm > cut.hsm; halley trace synth cut.hsm -o new
 ! halley: cut.hsm: the model is cut off
 ? 1
-$ cp m.hsm old.hsm; printf '\007' | dd of=old.hsm bs=1 seek=8 conv=notrunc 2> /dev/null; halley trace synth old.hsm -o new
-! halley: old.hsm: a model of version 7, this program reads version 2: learn it again
+$ cp m.hsm old.hsm; printf '\143' | dd of=old.hsm bs=1 seek=8 conv=notrunc 2> /dev/null; halley trace synth old.hsm -o new
+! halley: old.hsm: a model of version 99, this program reads version {*}: learn it again
 ? 1
 $ cp m.hsm bad.hsm; printf 'X' | dd of=bad.hsm bs=1 seek=60 conv=notrunc 2> /dev/null; halley trace synth bad.hsm -o new
 ! halley: bad.hsm: the model {*}

@@ -11,11 +11,11 @@ enum { HEADER = 32, HASH_AT = 24 };
 
 static void make(const synth_model *m)
 {
-    sample_tree tree;
+    sample_traits traits;
     const sample_wish wish = {0};
     sample_set s = {.m = m, .random = rng_seed(1)};
-    sample_tree_make(&tree, m);
-    sample_outline_make(&s.outline, m, &tree, &wish, &s.random);
+    sample_traits_make(&traits, m);
+    sample_outline_make(&s.outline, m, &traits, &wish, &s.random);
     if (s.outline.n_ranks > 64)
         return;
     s.max_nodes = 2000; /* quick enough to be tried often */
