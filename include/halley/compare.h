@@ -32,14 +32,21 @@ halley_status halley_profile_add(halley_profile *p, const halley_trace_set *set,
                                  const char *name, const char *groups_path,
                                  halley_error *err);
 uint32_t halley_profile_sets(const halley_profile *p);
+/* What was left out of a folder. */
+typedef struct halley_left_out {
+    uint32_t n_sets;               /* that do not pass `trace check` */
+    uint32_t n_folders;            /* within it that cannot be opened */
+    char first[HALLEY_ERROR_TEXT]; /* why the first of them; "" = none */
+} halley_left_out;
 /*
  * Add what `path` names: a file, a prefix, or a folder, of which all sets are taken, in
  * order of their names, folders within it included. Groups are read from
- * PREFIX.comm_group.json beside a set. A set that does not pass `trace check` is left out
- * and counted in *n_left_out (may be NULL), or, if `strict`, HALLEY_EINVAL.
+ * PREFIX.comm_group.json beside a set. A set that does not pass `trace check` and a
+ * folder that cannot be opened are left out and counted in *left_out (may be NULL), or,
+ * if `strict`, an error.
  */
 halley_status halley_profile_add_path(halley_profile *p, const char *path, bool strict,
-                                      uint32_t *n_left_out, halley_error *err);
+                                      halley_left_out *left_out, halley_error *err);
 
 /* Quantities whose distributions are compared. */
 typedef enum halley_quantity {

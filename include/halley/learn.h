@@ -30,8 +30,9 @@ typedef struct halley_learn_opts {
     uint32_t min_support; /* keep only what this many sets have; 0 = 5 */
     uint32_t hold_out;    /* learn nothing from every n-th set and report on it; 0 = 20,
                              UINT32_MAX = none */
-    bool strict;          /* a set that fails the check is an error; else it is skipped */
-    bool fresh;           /* do not go on from where an earlier run stopped */
+    bool strict; /* a set that fails the check, or a folder that cannot be opened,
+                    is an error; else it is skipped */
+    bool fresh;  /* do not go on from where an earlier run stopped */
     /* Called after every set; false ends the run (ECANCELED), which can be resumed. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);
     void *progress_context;
@@ -52,6 +53,8 @@ typedef struct halley_learn_report {
     uint32_t n_templates, n_covered; /* kept, and the sets they stand for */
     uint32_t n_operators, n_laws, n_conditions;
     char first_skipped[HALLEY_ERROR_TEXT]; /* why; "" = none */
+    uint32_t n_folders_skipped;            /* within those named, cannot be opened */
+    char first_folder_skipped[HALLEY_ERROR_TEXT];
     halley_held_out held_out;
     uint32_t n_steps;     /* of training until the network was best; 0 = no network */
     double loss, op_loss; /* of held-out programs, nats an item: in all, of operators */

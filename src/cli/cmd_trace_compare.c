@@ -53,8 +53,9 @@ static const cli_option options[] = {
     {.name = "strict",
      .kind = CLI_FLAG,
      .offset = offsetof(compare_options, strict),
-     .doc =
-         "a set that does not pass 'halley trace check' is an error (default: left out)"},
+     .doc = "a set that does not pass 'halley trace check' or a folder that cannot be "
+            "opened "
+            "is an error (default: left out)"},
     {.name = "html",
      .kind = CLI_TEXT,
      .metavar = "FILE",
@@ -74,14 +75,19 @@ static halley_status load(halley_profile **out, cli_call *call, const char *path
     const compare_options *o = call->options;
     const halley_profile_opts opts = {
         .most_simulated = simulated && o->simulate > 0 ? o->simulate : UINT32_MAX};
-    uint32_t n_left_out = 0;
+    halley_left_out left;
     TRY(halley_profile_new(out, &opts, err));
-    TRY(halley_profile_add_path(*out, path, o->strict, &n_left_out, err));
-    if (n_left_out > 0)
+    TRY(halley_profile_add_path(*out, path, o->strict, &left, err));
+    if (left.n_sets > 0)
         cli_note(call,
                  "warning: %s: %" PRIu32 " sets do not pass 'halley trace check' and "
                  "are left out",
-                 path, n_left_out);
+                 path, left.n_sets);
+    if (left.n_folders > 0)
+        cli_note(call,
+                 "warning: %s: %" PRIu32 " folders cannot be opened and are left out, "
+                 "the first: %s",
+                 path, left.n_folders, left.first);
     return HALLEY_OK;
 }
 

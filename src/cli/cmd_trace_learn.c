@@ -58,7 +58,8 @@ static const cli_option options[] = {
     {.name = "strict",
      .kind = CLI_FLAG,
      .offset = offsetof(learn_options, strict),
-     .doc = "fail at the first set that fails the check (default: skip and count them)"},
+     .doc = "fail at the first set that fails the check or folder that cannot be opened "
+            "(default: skip and count them)"},
     {.name = "fresh",
      .kind = CLI_FLAG,
      .offset = offsetof(learn_options, fresh),
@@ -167,6 +168,9 @@ static halley_status run(cli_call *call, halley_error *err)
         cli_note(call, "skipped %u of %u sets that fail the check, the first: %s",
                  report.n_skipped, report.n_skipped + report.n_sets,
                  report.first_skipped);
+    if (report.n_folders_skipped > 0)
+        cli_note(call, "skipped %u folders that cannot be opened, the first: %s",
+                 report.n_folders_skipped, report.first_folder_skipped);
     if (report.n_steps > 0)
         cli_note(call,
                  "the network was best after %u steps: %.3f nats an item, %.3f of them "

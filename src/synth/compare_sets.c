@@ -1,155 +1,79 @@
 /* Sets that lie in a folder, added to a profile one by one. */
 #include "base/error.h"
 #include "base/file.h"
-#include "base/str.h"
 #include "synth/compare.h"
+#include "trace/set_files.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-typedef ARRAY(char *) path_array;
-
-static void free_paths(path_array *paths)
-{
-    for (size_t i = 0; i < paths->n; i++)
-        free(paths->at[i]);
-    array_fini(paths);
-}
-
-/* "x.3.et" gives "x" and 3; "x.et" gives all of it and 0. False: no trace. */
-static bool split(str *stem, uint64_t *rank, str name)
-{
-    static const char *const endings[] = {".et", ".et.gz", ".jsonl", ".jsonl.gz"};
-    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
-        const str ending = str_from(endings[e]);
-        if (!str_ends(name, ending))
-            continue;
-        str rest = {name.at, name.n - ending.n};
-        size_t dot = rest.n;
-        while (dot > 0 && rest.at[dot - 1] >= '0' && rest.at[dot - 1] <= '9')
-            dot--;
-        *stem = name;
-        *rank = 0;
-        if (dot > 1 && rest.at[dot - 1] == '.' &&
-            str_to_u64((str){rest.at + dot, rest.n - dot}, rank))
-            *stem = (str){rest.at, dot - 1};
-        return true;
-    }
-    return false;
-}
-
-static bool add_path(path_array *to, const char *folder, str name)
-{
-    strbuf path = {0};
-    strbuf_printf(&path, "%s%s%.*s", folder,
-                  str_ends(str_from(folder), STR("/")) ? "" : "/", STR_ARG(name));
-    if (!path.failed && array_push(to, path.at))
-        return true;
-    strbuf_fini(&path);
-    return false;
-}
-
-/* The sets of one folder and the folders in it. */
-static halley_status list(path_array *sets, path_array *folders, const char *path,
-                          halley_error *err)
-{
-    DIR *const dir = opendir(path);
-    if (!dir) {
-        const halley_status status = error_errno(err, "open this folder", errno);
-        error_at_file(err, path);
-        return status;
-    }
-    bool fine = true;
-    const struct dirent *entry;
-    while (fine && (entry = readdir(dir))) {
-        const str name = str_from(entry->d_name);
-        str stem;
-        uint64_t rank;
-        if (entry->d_name[0] == '.')
-            continue;
-        if (split(&stem, &rank, name))
-            fine = rank != 0 || add_path(sets, path, stem);
-        else if (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN)
-            fine = add_path(folders, path, name);
-    }
-    closedir(dir);
-    return fine ? HALLEY_OK : error_nomem(err);
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static halley_status find(path_array *sets, const char *path, halley_error *err)
-{
-    path_array folders = {0};
-    halley_status status = list(sets, &folders, path, err);
-    for (size_t i = 0; i < folders.n && status == HALLEY_OK; i++)
-        if (file_is_folder(folders.at[i]))
-            status = list(sets, &folders, folders.at[i], err);
-    free_paths(&folders);
-    if (sets->n > 1)
-        qsort(sets->at, sets->n, sizeof *sets->at, by_name);
-    return status;
-}
-
-static halley_status add_set(halley_profile *p, const char *path, bool strict,
-                             uint32_t *n_left_out, halley_error *err)
+/* The i-th of what was found. */
+static halley_status add_set(halley_profile *p, const trace_found *found, size_t i,
+                             halley_error *err)
 {
     halley_trace_set *set;
-    halley_error why = {0};
-    halley_status status = halley_trace_set_load(&set, &path, 1, NULL, &why);
-    if (status == HALLEY_OK) {
-        char *const beside = halley_trace_set_groups(set);
-        status = halley_trace_set_passes(set, beside, &why);
-        if (status == HALLEY_OK)
-            status = halley_profile_add(p, set, path, beside, &why);
-        error_at_file(&why, path);
-        free(beside);
-        halley_trace_set_free(set);
-    }
+    const char *const name = found->list.at[i].name;
+    TRY(trace_found_load(&set, found, i, err));
+    char *const beside = halley_trace_set_groups(set);
+    halley_status status = halley_trace_set_passes(set, beside, err);
     if (status == HALLEY_OK)
-        return HALLEY_OK;
-    if (status == HALLEY_ENOMEM)
-        return error_nomem(err);
-    if (!strict) {
-        *n_left_out += 1;
-        return HALLEY_OK;
-    }
-    if (err)
-        *err = why;
+        status = halley_profile_add(p, set, name, beside, err);
+    if (status != HALLEY_OK)
+        error_at_file(err, name);
+    free(beside);
+    halley_trace_set_free(set);
     return status;
+}
+
+static void note(halley_left_out *out, const halley_error *why)
+{
+    if (out->first[0] == '\0')
+        (void)halley_error_format(why, out->first, sizeof out->first);
+}
+
+/* All of them; a folder without a sound set is an error. */
+static halley_status add_all(halley_profile *p, const trace_found *found, bool strict,
+                             halley_left_out *out, halley_error *err)
+{
+    for (size_t i = 0; i < found->list.n; i++) {
+        halley_error why = {0};
+        if (add_set(p, found, i, &why) == HALLEY_OK)
+            continue;
+        if (strict || why.code == HALLEY_ENOMEM) {
+            if (err)
+                *err = why;
+            return why.code;
+        }
+        out->n_sets++;
+        note(out, &why);
+    }
+    if (found->list.n == 0)
+        return error_set(err, HALLEY_ENOTFOUND,
+                         "no trace in this folder; traces are called NAME.RANK.et");
+    if (out->n_sets == found->list.n)
+        return error_set(err, HALLEY_EINVAL,
+                         "none of the %zu sets in this folder passes 'halley trace "
+                         "check'",
+                         found->list.n);
+    return HALLEY_OK;
 }
 
 halley_status halley_profile_add_path(halley_profile *p, const char *path, bool strict,
-                                      uint32_t *n_left_out, halley_error *err)
+                                      halley_left_out *left_out, halley_error *err)
 {
-    uint32_t n = 0;
-    halley_status status = HALLEY_OK;
-    if (!file_is_folder(path)) {
-        status = add_set(p, path, true, &n, err);
-    } else {
-        path_array sets = {0};
-        status = find(&sets, path, err);
-        for (size_t i = 0; i < sets.n && status == HALLEY_OK; i++)
-            status = add_set(p, sets.at[i], strict, &n, err);
-        if (status == HALLEY_OK && sets.n == 0) {
-            status = error_set(err, HALLEY_ENOTFOUND,
-                               "no trace in this folder; traces are called NAME.RANK.et");
+    trace_found found = {0};
+    halley_left_out out = {0};
+    const bool folder = file_is_folder(path);
+    halley_status status = trace_find(&found, &path, 1, strict, err);
+    if (status == HALLEY_OK) {
+        out.n_folders = found.n_unreadable;
+        if (found.n_unreadable > 0)
+            note(&out, &found.why);
+        status = add_all(p, &found, strict || !folder, &out, err);
+        if (status != HALLEY_OK && folder)
             error_at_file(err, path);
-        } else if (status == HALLEY_OK && n == sets.n) {
-            status = error_set(err, HALLEY_EINVAL,
-                               "none of the %zu sets in this folder passes 'halley trace "
-                               "check'",
-                               sets.n);
-            error_at_file(err, path);
-        }
-        free_paths(&sets);
     }
-    if (n_left_out)
-        *n_left_out += n;
+    trace_found_fini(&found);
+    if (left_out)
+        *left_out = out;
     return status;
 }

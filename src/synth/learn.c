@@ -9,11 +9,11 @@
 #include "base/pool.h"
 #include "base/str.h"
 #include "halley/synth.h"
-#include "synth/learn_find.h"
 #include "synth/learn_report.h"
 #include "synth/learn_set.h"
 #include "synth/model_prune.h"
 #include "synth/neural_model.h"
+#include "trace/set_files.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,7 @@ typedef struct job {
     strbuf state; /* path of the state */
     const halley_learn_opts *opts;
     halley_learn_report *report;
-    learn_sets sets;
+    trace_found sets;
     learner l;
 } job;
 
@@ -54,20 +54,8 @@ static void source_fini(source *s)
 /* PREFIX.what for a set named PREFIX, or PREFIX.0.et. */
 static void beside(strbuf *to, const char *name, const char *what)
 {
-    str stem = str_from(name);
-    static const char *const endings[] = {".gz", ".et"};
-    for (int i = 0; i < 2; i++)
-        if (str_ends(stem, str_from(endings[i])))
-            stem.n -= strlen(endings[i]);
-    strbuf_add(to, stem);
+    strbuf_add(to, trace_file_stem(name));
     strbuf_add(to, str_from(what));
-}
-
-static halley_status load(halley_trace_set **out, const job *j, size_t i,
-                          halley_error *err)
-{
-    const learn_found *f = &j->sets.list.at[i];
-    return halley_trace_set_load(out, j->sets.files.at + f->first, f->n, NULL, err);
 }
 
 /* EINVAL and the like: the set is not to be learned from, and why. */
@@ -76,7 +64,7 @@ static halley_status open_source(source *s, const job *j, size_t i, halley_error
     strbuf path = {0};
     const char *name = j->sets.list.at[i].name;
     *s = (source){0};
-    TRY(load(&s->set, j, i, err));
+    TRY(trace_found_load(&s->set, &j->sets, i, err));
     beside(&path, name, ".conditions.json");
     beside(&s->groups, name, ".comm_group.json");
     halley_status status = path.failed || s->groups.failed
@@ -200,7 +188,7 @@ static halley_status look_around(job *j, halley_error *err)
         halley_error why = {0};
         if (is_held_out(j, i))
             continue;
-        halley_status status = load(&set, j, i, &why);
+        halley_status status = trace_found_load(&set, &j->sets, i, &why);
         if (status == HALLEY_OK)
             status = learner_look(&j->l, set, ++number, &why);
         halley_trace_set_free(set);
@@ -366,13 +354,25 @@ static halley_status write_model(job *j, halley_error *err)
     return status;
 }
 
+static halley_status find(job *j, const char *const *from, size_t n_from,
+                          halley_error *err)
+{
+    halley_learn_report *const r = j->report;
+    TRY(trace_find(&j->sets, from, n_from, j->opts->strict, err));
+    r->n_folders_skipped = j->sets.n_unreadable;
+    if (j->sets.n_unreadable > 0)
+        (void)halley_error_format(&j->sets.why, r->first_folder_skipped,
+                                  sizeof r->first_folder_skipped);
+    if (j->sets.list.n > 0)
+        return HALLEY_OK;
+    return error_set(err, HALLEY_EINVAL,
+                     "no traces there: give .et files, prefixes or folders of them");
+}
+
 static halley_status run(job *j, const char *const *from, size_t n_from,
                          halley_error *err)
 {
-    TRY(learn_sets_find(&j->sets, from, n_from, err));
-    if (j->sets.list.n == 0)
-        return error_set(err, HALLEY_EINVAL,
-                         "no traces there: give .et files, prefixes or folders of them");
+    TRY(find(j, from, n_from, err));
     strbuf_printf(&j->state, "%s.part", j->path);
     if (j->state.failed)
         return error_nomem(err);
@@ -402,7 +402,7 @@ halley_status halley_learn(const char *path, const char *const *from, size_t n_f
     const halley_status status = run(j, from, n_from, err);
     neural_recorder_free(j->l.recorder);
     learner_fini(&j->l);
-    learn_sets_fini(&j->sets);
+    trace_found_fini(&j->sets);
     strbuf_fini(&j->state);
     free(j);
     return status;

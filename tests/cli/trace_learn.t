@@ -50,6 +50,37 @@ $ grep -c ALL_REDUCE m.hsm; grep -c ATTENTION m.hsm
 > 0
 ? 1
 
+## every form that is read is learned, in folders within folders
+$ mkdir -p c/d; i=0; for form in et et.gz json jsonl chakra-json; do i=$((i + 1)); halley trace gen transformer -n 4 --tp 2 --layers $((4 + i)) -o s > /dev/null; halley trace convert s c/d/s$i --to $form > /dev/null; done; ls c/d | grep '[.]0[.]'
+> s1.0.et
+> s2.0.et.gz
+> s3.0.json
+> s4.0.jsonl
+> s5.0.json
+$ halley trace learn c -o m.hsm --csv | cut -d, -f 2-4
+> sets,skipped,traces
+> 5,0,20
+$ halley trace compare c c --simulate 0 | head -1
+> c: 5 sets; c: 5 sets
+
+## a folder that cannot be opened is said, or refused
+$ for l in 4 6 8 10 12; do mkdir -p c; halley trace gen transformer -n 4 --tp 2 --layers $l -o c/s$l > /dev/null; done
+$ python3 -c "import os; os.chdir('c'); [(os.mkdir('d' * 250), os.chdir('d' * 250)) for _ in range(17)]"
+$ halley trace learn c -o m.hsm --csv | cut -d, -f 2,3
+> sets,skipped
+> 5,0
+! halley: skipped 1 folders that cannot be opened, the first: c/{*}: cannot open this folder: File name too long
+$ halley trace learn c -o m.hsm --strict
+! halley: c/{*}: cannot open this folder: File name too long
+? 1
+$ halley trace compare c c --simulate 0 | head -1
+> c: 5 sets; c: 5 sets
+! halley: warning: c: 1 folders cannot be opened and are left out, the first: c/{*}: cannot open this folder: File name too long
+! halley: warning: c: 1 folders cannot be opened and are left out, the first: c/{*}: cannot open this folder: File name too long
+$ halley trace compare c c --simulate 0 --strict
+! halley: c/{*}: cannot open this folder: File name too long
+? 1
+
 ## the model must be named
 $ halley trace learn x
 ! halley: where to? -o names the model to write
