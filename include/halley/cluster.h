@@ -38,8 +38,9 @@ halley_status halley_cluster_load_astra(halley_cluster **out,
                                         const halley_astra_files *files,
                                         halley_error *err);
 /*
- * Read a cluster in our own form (YAML or JSON; cluster(5) describes it). Unknown keys
- * are errors. On success *out is the caller's.
+ * Read a cluster in our own form (YAML or JSON; cluster(5) describes it), or make one of
+ * a preset and a number of NPUs ("dgx-h100:64"): switches within and between its nodes.
+ * Unknown keys are errors. On success *out is the caller's.
  */
 halley_status halley_cluster_load(halley_cluster **out, const char *path,
                                   halley_error *err);

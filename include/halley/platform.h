@@ -85,6 +85,10 @@ typedef struct halley_platform {
  */
 halley_status halley_platform_load(halley_platform *out, const char *name,
                                    halley_error *err);
+/* The same with a number of NPUs behind the name, "dgx-a100:1024"; *n_npus is 0 where
+ * neither the name nor the file says. */
+halley_status halley_platform_load_some(halley_platform *out, uint32_t *n_npus,
+                                        const char *name, halley_error *err);
 
 /* The i-th preset of "models", "npus", "platforms", "links", "fabrics" or "stacks":
  * true and its name in `to`, or false past the last. */

@@ -31,9 +31,10 @@ static const cli_option options[] = {
     {.name = "cluster",
      .letter = 'c',
      .kind = CLI_TEXT,
-     .metavar = "FILE",
+     .metavar = "CLUSTER",
      .offset = offsetof(sim_options, cluster),
-     .doc = "the cluster, in our own form"},
+     .doc = "the cluster: a file in our own form, or a preset with its number of NPUs, "
+            "such as dgx-h100:64"},
     {.name = "replay",
      .kind = CLI_FLAG,
      .offset = offsetof(sim_options, replay),
@@ -410,7 +411,8 @@ static halley_status run(cli_call *call, halley_error *err)
 }
 
 static const cli_example examples[] = {
-    {"halley trace gen all-reduce -n 8 -o ar && halley sim ar -c cluster.yaml", NULL},
+    {"halley trace gen all-reduce -n 8 -o ar && halley sim ar -c dgx-h100:8", NULL},
+    {"halley sim ar -c cluster.yaml --explain", "what the time goes into"},
     {"halley sim --workload-configuration=w --system-configuration=system.json "
      "--network-configuration=network.yml --astra-output",
      "as ASTRA-sim is called"},

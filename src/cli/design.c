@@ -15,38 +15,13 @@ halley_status design_usage(cli_call *call, halley_status status, halley_error *e
     return cli_usage(call, err, "%s", text);
 }
 
-/* "dgx-a100:1024" */
-static halley_status split_cluster(char *name, size_t size, uint32_t *n, const char *text,
-                                   cli_call *call, halley_error *err)
-{
-    const char *colon = strrchr(text, ':');
-    const size_t length = colon ? (size_t)(colon - text) : strlen(text);
-    *n = 0;
-    if (length >= size)
-        return cli_usage(call, err, "the name of the cluster is too long");
-    memcpy(name, text, length);
-    name[length] = '\0';
-    if (!colon)
-        return HALLEY_OK;
-    uint64_t count;
-    if (!str_to_u64(str_from(colon + 1), &count) || count == 0 || count > 100000000)
-        return cli_usage(call, err,
-                         "cluster \"%s\": behind ':' stands the number of NPUs", text);
-    *n = (uint32_t)count;
-    return HALLEY_OK;
-}
-
 halley_status design_load(halley_model *model, halley_platform *platform,
                           halley_stack *stack, uint32_t *n_npus, cli_call *call,
                           const design_options *o, halley_error *err)
 {
-    char name[512];
     if (!o->model || !o->cluster)
         return cli_usage(call, err, "--model and --cluster must be given");
-    TRY(split_cluster(name, sizeof name, n_npus, o->cluster, call, err));
-    TRY(halley_platform_load(platform, name, err));
-    if (!*n_npus)
-        *n_npus = platform->n_npus; /* a cluster file says how many */
+    TRY(halley_platform_load_some(platform, n_npus, o->cluster, err));
     if (o->stack)
         TRY(halley_stack_load(stack, o->stack, err));
     else

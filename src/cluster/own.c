@@ -8,7 +8,9 @@
 #include "cluster/own.h"
 
 #include "base/conf.h"
+#include "base/file.h"
 #include "cluster/astra.h"
+#include "cluster/platform_text.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -553,6 +555,8 @@ halley_status halley_cluster_load(halley_cluster **out, const char *path,
                                   halley_error *err)
 {
     conf_file file;
+    if (!file_exists(path) && cluster_names_platform(path))
+        return cluster_from_platform(out, path, err);
     TRY(conf_load(&file, path, err));
     halley_cluster *c = cluster_new();
     const halley_status status =

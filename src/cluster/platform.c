@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef struct wire_text {
     str kind;
@@ -138,4 +139,24 @@ const char *halley_preset_text(const char *folder, const char *name)
     snprintf(path, sizeof path, "presets/%s/%s.yaml", folder, name);
     const cluster_embedded *file = cluster_embedded_find(path);
     return file ? file->text : NULL;
+}
+
+enum { MOST_NPUS = 100000000 };
+
+halley_status halley_platform_load_some(halley_platform *out, uint32_t *n_npus,
+                                        const char *name, halley_error *err)
+{
+    const char *const colon = strrchr(name, ':');
+    const str front = {name, colon ? (size_t)(colon - name) : strlen(name)};
+    uint64_t n = 0;
+    char alone[512];
+    if (front.n >= sizeof alone)
+        return error_set(err, HALLEY_EINVAL, "the name of the cluster is too long");
+    if (colon && (!str_to_u64(str_from(colon + 1), &n) || n == 0 || n > MOST_NPUS))
+        return error_set(err, HALLEY_EINVAL,
+                         "cluster \"%s\": behind ':' stands the number of NPUs", name);
+    snprintf(alone, sizeof alone, "%.*s", STR_ARG(front));
+    TRY(halley_platform_load(out, alone, err));
+    *n_npus = colon ? (uint32_t)n : out->n_npus;
+    return HALLEY_OK;
 }

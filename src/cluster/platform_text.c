@@ -6,6 +6,9 @@
 #include "cluster/astra.h"
 #include "cluster/cluster.h"
 
+#include <stdio.h>
+#include <string.h>
+
 void cluster_describe_platform(strbuf *to, const halley_platform *p, uint32_t n)
 {
     uint32_t near = p->per_node < n ? p->per_node : n;
@@ -45,5 +48,33 @@ halley_status cluster_from_text(halley_cluster **out, const strbuf *text,
         *out = c;
     else
         halley_cluster_free(c);
+    return status;
+}
+
+bool cluster_names_platform(const char *name)
+{
+    const char *const colon = strrchr(name, ':');
+    char front[HALLEY_NAME];
+    uint64_t n;
+    snprintf(front, sizeof front, "%.*s", colon ? (int)(colon - name) : -1, name);
+    return halley_preset_text("platforms", front) != NULL ||
+           (colon && str_to_u64(str_from(colon + 1), &n));
+}
+
+halley_status cluster_from_platform(halley_cluster **out, const char *name,
+                                    halley_error *err)
+{
+    halley_platform p;
+    uint32_t n;
+    TRY(halley_platform_load_some(&p, &n, name, err));
+    if (n == 0)
+        return error_set(err, HALLEY_EINVAL,
+                         "cluster \"%s\": say how many NPUs it has, such as %s:%u", name,
+                         name, p.per_node);
+    strbuf text = {0};
+    cluster_describe_platform(&text, &p, n);
+    const halley_status status =
+        text.failed ? error_nomem(err) : cluster_from_text(out, &text, name, err);
+    strbuf_fini(&text);
     return status;
 }

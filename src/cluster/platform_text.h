@@ -16,4 +16,10 @@ void cluster_describe_platform(strbuf *to, const halley_platform *p, uint32_t n)
 halley_status cluster_from_text(halley_cluster **out, const strbuf *text,
                                 const char *name, halley_error *err);
 
+/* Is it a preset's name, or something with a number of NPUs behind it ("dgx-h100:64")? */
+bool cluster_names_platform(const char *name);
+/* That many NPUs of it. */
+halley_status cluster_from_platform(halley_cluster **out, const char *name,
+                                    halley_error *err);
+
 #endif

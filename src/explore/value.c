@@ -85,21 +85,6 @@ static halley_status read_number(explore_value *out, explore_loader *l,
                                                              : error_nomem(err);
 }
 
-/* "dgx-a100:1024" is a name and a number of NPUs. */
-static halley_status split_count(char *name, uint32_t *n, halley_error *err)
-{
-    char *colon = strrchr(name, ':');
-    uint64_t count = 0;
-    if (!colon)
-        return HALLEY_OK;
-    if (!str_to_u64(str_from(colon + 1), &count) || count == 0 || count > UINT32_MAX)
-        return error_set(err, HALLEY_EINVAL,
-                         "cluster \"%s\": behind ':' stands the number of NPUs", name);
-    *colon = '\0';
-    *n = (uint32_t)count;
-    return HALLEY_OK;
-}
-
 static bool keep_model(explore_loader *l, halley_model *model)
 {
     if (l->n_models == l->cap_models) {
@@ -135,8 +120,7 @@ static halley_status load_whole(explore_value *out, explore_loader *l, param_kin
         halley_model_fini(to);
         return error_nomem(err);
     case PARAM_CLUSTER:
-        TRY(split_count(name, &out->n_npus, err));
-        return halley_platform_load(to, name, err);
+        return halley_platform_load_some(to, &out->n_npus, name, err);
     case PARAM_NPU:
         return cluster_npu_load(to, name, err);
     case PARAM_UP:

@@ -289,3 +289,13 @@ $ printf 'network: [{topology: ring, size: 4, bandwidth: 50 GB/s}]\n' > c.yaml; 
 $ halley sim --workload-configuration=d --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml
 ! halley: d.0.json: node 2: a communication node cannot be a CPU operation
 ? 1
+
+## a preset with its number of NPUs is a cluster, too
+$ halley trace gen all-reduce -n 16 --size '64 MiB' -o ar --csv > list
+$ halley sim ar -c dgx-h100:16 | head -n 1
+> 685 us on 16 ranks
+$ halley sim ar -c dgx-h100:16 --write-cluster c.yaml > one; halley sim ar -c c.yaml > two; cmp one two
+$ grep 'name: "' c.yaml
+> name: "dgx-h100"
+>   - {name: "up", topology: switch, size: 8, bandwidth: 371295000000 B/s, latency: 3583.5 ns}
+>   - {name: "out", topology: switch, size: 2, bandwidth: 44700000000 B/s, latency: 6200 ns}

@@ -236,3 +236,18 @@ $ for g in '{"1": [0, 9]}' '{"1": [0, 0]}' '{"1": [2]}' '{"1": []}' '{"one": [0,
 > halley: g.json: group 1 must be a list of ranks
 > halley: g.json: a group's name must be a positive number, is "one"
 > halley: g.json: a map of groups is wanted
+
+## a preset without its NPUs, one that is not known, a number that is none
+$ halley trace gen all-reduce -n 8 -o ar --csv > list
+$ halley sim ar -c dgx-h100
+! halley: cluster "dgx-h100": say how many NPUs it has, such as dgx-h100:8
+? 1
+$ halley sim ar -c dgx-h10:8
+! halley: no platform preset "dgx-h10"; did you mean "dgx-h100"?
+? 1
+$ halley sim ar -c dgx-h100:0
+! halley: cluster "dgx-h100:0": behind ':' stands the number of NPUs
+? 1
+$ halley sim ar -c dgx-h100:many
+! halley: cluster "dgx-h100:many": behind ':' stands the number of NPUs
+? 1
