@@ -58,6 +58,23 @@ void file_output_advance(file_output *out, size_t n);
 halley_status file_output_commit(file_output *out, halley_error *err);
 void file_output_abort(file_output *out);
 
+/*
+ * A folder being written, for many small files: they go into a temporary folder,
+ * ".NAME.xxxxxx" beside it, which takes the final name at commit after one sync for all
+ * of them. Until then, and for ever after an abort, there is no such folder. One that is
+ * there already must be empty (else EINVAL) and stays; its files lie in ".part.xxxxxx"
+ * within and move out of it one by one at commit.
+ */
+typedef struct file_folder file_folder;
+halley_status file_folder_open(file_folder **out, const char *path, halley_error *err);
+/* A new file of the folder, whole; safe from any thread. */
+halley_status file_folder_put(const file_folder *folder, const char *name, const void *at,
+                              size_t n, halley_error *err);
+/* Both free `folder`, whatever they return. */
+halley_status file_folder_commit(file_folder *folder, halley_error *err);
+void file_folder_abort(file_folder *folder);
+bool file_folder_is_empty(const char *path);
+
 bool file_exists(const char *path);
 bool file_is_folder(const char *path);
 

@@ -6,6 +6,7 @@
  */
 #include "base/array.h"
 #include "base/file.h"
+#include "base/file_temporary.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,7 +22,6 @@ enum {
     BUFFER_BYTES = 256 << 10,
     MOST_RESERVED = 1 << 20,
     GZIP_LEVEL = 2,
-    NAME_KEPT = 200, /* of the target's name in the temporary one; NAME_MAX is 255 */
 };
 
 typedef struct deflater {
@@ -173,29 +172,16 @@ static halley_status write_error(halley_error *err, const char *path, int reason
     return error_errno(err, doing, reason);
 }
 
-/* ".name.xxxxxx" beside `path`, created; or an errno. The mode follows the umask. */
+/* The mode follows the umask. */
+static int create(const char *path, void *fd)
+{
+    *(int *)fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return *(int *)fd >= 0 ? 0 : errno;
+}
+
 static int create_temporary(file_output *out)
 {
-    const char *slash = strrchr(out->path, '/');
-    const char *name = slash != NULL ? slash + 1 : out->path;
-    const size_t n_folder = (size_t)(name - out->path);
-    out->temporary = mem_array(n_folder + NAME_KEPT + 16, 1);
-    if (out->temporary == NULL)
-        return ENOMEM;
-    memcpy(out->temporary, out->path, n_folder);
-    for (int attempt = 0; attempt < 100; attempt++) {
-        uint32_t random = 0;
-        if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
-            random = (uint32_t)getpid() + (uint32_t)attempt;
-        snprintf(out->temporary + n_folder, NAME_KEPT + 16, ".%.*s.%06x", NAME_KEPT, name,
-                 random & 0xffffff);
-        out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (out->fd >= 0)
-            return 0;
-        if (errno != EEXIST)
-            break;
-    }
-    return errno;
+    return file_temporary(&out->temporary, out->path, create, &out->fd);
 }
 
 static char *copy_text(const char *text)

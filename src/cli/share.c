@@ -5,7 +5,6 @@
 #include "base/file.h"
 #include "halley/synth.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +19,6 @@ halley_status share_check(const halley_trace_set *set, const char *path,
     return status;
 }
 
-static bool folder_is_empty(const char *path)
-{
-    DIR *const dir = opendir(path);
-    bool empty = true;
-    const struct dirent *entry;
-    while (dir && empty && (entry = readdir(dir)))
-        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    if (dir)
-        closedir(dir);
-    return empty;
-}
-
 halley_status share_fresh(const char *out, halley_error *err)
 {
     strbuf first = {0};
@@ -39,7 +26,7 @@ halley_status share_fresh(const char *out, halley_error *err)
     if (first.failed)
         return error_nomem(err);
     halley_status status = HALLEY_OK;
-    if (file_is_folder(out) && !folder_is_empty(out))
+    if (file_is_folder(out) && !file_folder_is_empty(out))
         status = error_set(err, HALLEY_EINVAL,
                            "the folder is not empty; what is shared should stand alone: "
                            "take another, or --force");

@@ -609,6 +609,102 @@ static void running_out_of_memory_leaves_no_file(void **state)
     assert_int_equal(count_files(), 0);
 }
 
+static file_folder *open_folder(const char *path)
+{
+    file_folder *folder = NULL;
+    assert_int_equal(file_folder_open(&folder, path, NULL), HALLEY_OK);
+    return folder;
+}
+
+static void a_folder_appears_with_all_its_files_or_not_at_all(void **state)
+{
+    (void)state;
+    struct stat about;
+    file_folder *folder = open_folder("new/");
+    assert_int_equal(file_folder_put(folder, "a", "one", 3, NULL), HALLEY_OK);
+    assert_int_equal(file_folder_put(folder, "b", "", 0, NULL), HALLEY_OK);
+    assert_int_equal(access("new", F_OK), -1);
+    assert_int_equal(file_folder_commit(folder, NULL), HALLEY_OK);
+    expect_content("new/a", "one", 3);
+    expect_content("new/b", "", 0);
+    assert_int_equal(count_files(), 1);
+    const mode_t mask = umask(027);
+    folder = open_folder("other");
+    umask(mask);
+    assert_int_equal(file_folder_put(folder, "a", "one", 3, NULL), HALLEY_OK);
+    file_folder_abort(folder);
+    assert_int_equal(count_files(), 1);
+    assert_int_equal(stat("new", &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0777 & ~mask);
+}
+
+static void an_empty_folder_is_filled_and_stays_the_same_one(void **state)
+{
+    (void)state;
+    struct stat before, after;
+    assert_int_equal(mkdir("there", 0700), 0);
+    assert_int_equal(stat("there", &before), 0);
+    file_folder *folder = open_folder("there");
+    assert_int_equal(file_folder_put(folder, "a", "one", 3, NULL), HALLEY_OK);
+    assert_int_equal(access("there/a", F_OK), -1);
+    assert_int_equal(file_folder_commit(folder, NULL), HALLEY_OK);
+    assert_int_equal(stat("there", &after), 0);
+    assert_true(before.st_ino == after.st_ino && before.st_mode == after.st_mode);
+    expect_content("there/a", "one", 3);
+    assert_int_equal(unlink("there/a"), 0);
+    assert_true(file_folder_is_empty("there"));
+}
+
+static void a_folder_that_cannot_be_made_is_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *text;
+    } rows[] = {
+        {"full", "the folder is not empty ('x' is in it): name another, or remove what "
+                 "is in it"},
+        {"full/x", "cannot make the folder: File exists"},
+        {"none/new", "cannot make the folder: No such file or directory"},
+    };
+    assert_int_equal(mkdir("full", 0777), 0);
+    save("full/x", "old", 3);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        halley_error err = {0};
+        file_folder *folder;
+        assert_int_not_equal(file_folder_open(&folder, rows[i].path, &err), HALLEY_OK);
+        assert_string_equal(err.text, rows[i].text);
+        assert_string_equal(err.file, rows[i].path);
+    }
+    /* the same name twice, and one that was taken while the folder was written */
+    halley_error err = {0};
+    file_folder *folder = open_folder("new");
+    assert_int_equal(file_folder_put(folder, "a", "one", 3, NULL), HALLEY_OK);
+    assert_int_equal(file_folder_put(folder, "a", "one", 3, &err), HALLEY_EIO);
+    assert_string_equal(err.text, "cannot write new/a: File exists");
+    assert_int_equal(mkdir("new", 0777), 0);
+    save("new/x", "old", 3);
+    assert_int_equal(file_folder_commit(folder, &err), HALLEY_EIO);
+    expect_content("new/x", "old", 3);
+    assert_int_equal(count_files(), 2);
+}
+
+static halley_status fill_folder(void *context, halley_error *err)
+{
+    file_folder *folder;
+    (void)context;
+    TRY(file_folder_open(&folder, "new", err));
+    const halley_status status = file_folder_put(folder, "a", "one", 3, err);
+    file_folder_abort(folder);
+    return status;
+}
+
+static void running_out_of_memory_leaves_no_folder(void **state)
+{
+    (void)state;
+    assert_true(alloc_fail_everywhere(fill_folder, NULL) > 2);
+    assert_int_equal(count_files(), 0);
+}
+
 static void lent_bytes_are_not_freed(void **state)
 {
     (void)state;
@@ -648,6 +744,10 @@ int main(void)
         TEST(formatted_text_may_be_long),
         TEST(a_long_name_has_a_temporary_one),
         TEST(running_out_of_memory_leaves_no_file),
+        TEST(a_folder_appears_with_all_its_files_or_not_at_all),
+        TEST(an_empty_folder_is_filled_and_stays_the_same_one),
+        TEST(a_folder_that_cannot_be_made_is_said),
+        TEST(running_out_of_memory_leaves_no_folder),
         TEST(lent_bytes_are_not_freed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

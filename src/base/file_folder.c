@@ -1,0 +1,222 @@
+/*
+ * Folders out, for many small files. An fsync for each of them costs more than the files:
+ * here they are written side by side into a temporary folder, the file system is synced
+ * once, and only then the folder takes its name. Nobody ever sees it half full, and after
+ * a power cut it is there with all it holds, or not at all.
+ */
+#include "base/array.h"
+#include "base/file.h"
+#include "base/file_temporary.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct file_folder {
+    char *path; /* as given, less slashes at the end */
+    char *temporary;
+    int fd;      /* of the temporary folder, from before the first file is written */
+    bool inside; /* `path` was there and is empty: the temporary folder lies in it */
+};
+
+static halley_status failed(const char *path, const char *doing, int reason,
+                            halley_error *err)
+{
+    const halley_status status =
+        reason == ENOMEM ? error_nomem(err) : error_errno(err, doing, reason);
+    error_at_file(err, path);
+    return status;
+}
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* The first name in a folder in the order of the system. False: it has none. */
+static bool first_in(char *name, size_t size, const char *path)
+{
+    DIR *const folder = opendir(path);
+    const struct dirent *e = NULL;
+    while (folder && (e = readdir(folder)) && is_dots(e->d_name))
+        ;
+    if (e)
+        snprintf(name, size, "%.*s", (int)size - 1, e->d_name);
+    if (folder)
+        closedir(folder);
+    return e != NULL;
+}
+
+bool file_folder_is_empty(const char *path)
+{
+    char unused[1];
+    return !first_in(unused, sizeof unused, path);
+}
+
+static halley_status look_inside(file_folder *f, halley_error *err)
+{
+    char name[64];
+    f->inside = file_is_folder(f->path);
+    if (!f->inside && file_exists(f->path))
+        return failed(f->path, "make the folder", EEXIST, err);
+    if (!f->inside || !first_in(name, sizeof name, f->path))
+        return HALLEY_OK;
+    error_set(err, HALLEY_EINVAL,
+              "the folder is not empty ('%s' is in it): name another, or remove what is "
+              "in it",
+              name);
+    error_at_file(err, f->path);
+    return HALLEY_EINVAL;
+}
+
+static int make_folder(const char *path, void *context)
+{
+    (void)context;
+    return mkdir(path, 0777) == 0 ? 0 : errno;
+}
+
+static int open_temporary(file_folder *f)
+{
+    strbuf within = {0};
+    strbuf_printf(&within, "%s/part", f->path);
+    int reason = within.failed ? ENOMEM : 0;
+    if (reason == 0)
+        reason = file_temporary(&f->temporary, f->inside ? within.at : f->path,
+                                make_folder, NULL);
+    strbuf_fini(&within);
+    if (reason != 0)
+        return reason;
+    f->fd = open(f->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (f->fd >= 0)
+        return 0;
+    reason = errno;
+    (void)rmdir(f->temporary);
+    return reason;
+}
+
+static void release(file_folder *f)
+{
+    if (f->fd >= 0)
+        close(f->fd);
+    free(f->path);
+    free(f->temporary);
+    free(f);
+}
+
+halley_status file_folder_open(file_folder **out, const char *path, halley_error *err)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    file_folder *f = mem_array_zero(1, sizeof *f);
+    if (f == NULL)
+        return error_nomem(err);
+    f->fd = -1;
+    f->path = strndup(path, n);
+    halley_status status = f->path ? look_inside(f, err) : error_nomem(err);
+    if (status == HALLEY_OK) {
+        const int reason = open_temporary(f);
+        if (reason != 0)
+            status = failed(path, "make the folder", reason, err);
+    }
+    if (status == HALLEY_OK)
+        *out = f;
+    else
+        release(f);
+    return status;
+}
+
+static int write_all(int fd, const uint8_t *at, size_t n)
+{
+    while (n > 0) {
+        const ssize_t written = write(fd, at, n);
+        if (written < 0 && errno != EINTR)
+            return errno;
+        at += written > 0 ? written : 0;
+        n -= written > 0 ? (size_t)written : 0;
+    }
+    return 0;
+}
+
+halley_status file_folder_put(const file_folder *folder, const char *name, const void *at,
+                              size_t n, halley_error *err)
+{
+    const int fd =
+        openat(folder->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int reason = fd < 0 ? errno : write_all(fd, at, n);
+    if (fd >= 0 && close(fd) != 0 && reason == 0)
+        reason = errno;
+    if (reason == 0)
+        return HALLEY_OK;
+    char doing[HALLEY_ERROR_FILE + 16];
+    snprintf(doing, sizeof doing, "write %s/%s", folder->path, name);
+    return error_errno(err, doing, reason);
+}
+
+/* Not over a file that came there in the meantime, where the file system knows how. */
+static int move(int from, int to, const char *name)
+{
+    const int status = renameat2(from, name, to, name, RENAME_NOREPLACE);
+    return status != 0 && errno == EINVAL ? renameat(from, name, to, name) : status;
+}
+
+/* Every file of the temporary folder: into the folder, or away. 0, or the first errno. */
+static int empty(file_folder *f, int to)
+{
+    const int own = openat(f->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *const folder = own >= 0 ? fdopendir(own) : NULL;
+    int reason = folder ? 0 : errno;
+    if (own >= 0 && !folder)
+        close(own);
+    for (const struct dirent *e; folder && reason == 0 && (e = readdir(folder));) {
+        if (is_dots(e->d_name))
+            continue;
+        const int status =
+            to < 0 ? unlinkat(f->fd, e->d_name, 0) : move(f->fd, to, e->d_name);
+        reason = status == 0 ? 0 : errno;
+    }
+    if (folder)
+        closedir(folder);
+    return reason;
+}
+
+static int move_inside(file_folder *f)
+{
+    const int to = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (to < 0)
+        return errno;
+    const int reason = empty(f, to);
+    close(to);
+    if (reason == 0)
+        (void)rmdir(f->temporary);
+    return reason;
+}
+
+halley_status file_folder_commit(file_folder *folder, halley_error *err)
+{
+    int reason = syncfs(folder->fd) == 0 ? 0 : errno;
+    if (reason == 0 && folder->inside)
+        reason = move_inside(folder);
+    else if (reason == 0 && rename(folder->temporary, folder->path) != 0)
+        reason = errno;
+    if (reason == 0) {
+        release(folder);
+        return HALLEY_OK;
+    }
+    const halley_status status = failed(folder->path, "write the folder", reason, err);
+    file_folder_abort(folder);
+    return status;
+}
+
+void file_folder_abort(file_folder *folder)
+{
+    if (folder == NULL)
+        return;
+    (void)empty(folder, -1);
+    (void)rmdir(folder->temporary);
+    release(folder);
+}
