@@ -147,6 +147,9 @@ halley_status sample_stages(sample_set *s, halley_error *err)
         return error_nomem(err);
     memset(s->stages.at, 0, n * sizeof *s->stages.at);
     s->stages.n = n;
+    for (uint32_t k = 0; k < n; k++) /* so that also no values have a place */
+        if (!array_reserve(&s->stages.at[k].values, 1))
+            return error_nomem(err);
     return HALLEY_OK;
 }
 
