@@ -92,15 +92,15 @@ halley_synth_condition halley_synth_condition_get(const halley_synth *synth, uin
  * EINVAL: not of that form. Whether it was seen is said when a set is made. */
 halley_status halley_synth_fix(halley_synth *synth, const char *condition,
                                halley_error *err);
-/* Fix all conditions that a file (PREFIX.conditions.json) gives and the model knows, and
- * no others. */
-halley_status halley_synth_fix_file(halley_synth *synth, const char *path,
-                                    halley_error *err);
-/* {0}: ranks as they come, seed 0. */
+/* {0}: ranks as they come, seed 0, threads on all cores. */
 typedef struct halley_synth_opts {
     uint32_t n_ranks;
     uint64_t seed;
-    bool extrapolate; /* conditions that were never seen are tried */
+    bool extrapolate;   /* conditions that were never seen are tried */
+    uint32_t n_threads; /* 0 = one per core; the sets are the same with any number */
+    /* halley_synth_save: called from any thread with the number of sets done. */
+    void (*progress)(void *context, uint64_t done);
+    void *progress_context;
 } halley_synth_opts;
 
 typedef struct halley_synth_summary {
@@ -111,14 +111,28 @@ typedef struct halley_synth_summary {
 } halley_synth_summary;
 
 /* The set of opts->seed: the same every time. *out is the caller's. */
-halley_status halley_synth_make(halley_trace_set **out, halley_synth *synth,
+halley_status halley_synth_make(halley_trace_set **out, const halley_synth *synth,
                                 const halley_synth_opts *opts,
                                 halley_synth_summary *summary, halley_error *err);
-/* The same written as PREFIX.0.et …, PREFIX.comm_group.json (when there are groups) and
- * PREFIX.conditions.json. */
-halley_status halley_synth_save(const char *prefix, halley_synth *synth,
-                                const halley_synth_opts *opts,
-                                halley_synth_summary *summary, halley_error *err);
+
+/* One of the sets of a folder. */
+typedef struct halley_synth_order {
+    const char *name; /* NAME.0.et and so on */
+    uint64_t seed;
+    /* Path of a file NAME.conditions.json: it decides, as far as the model knows its
+     * conditions, in place of what was fixed. NULL = none. */
+    const char *conditions;
+    halley_synth_summary made; /* filled in */
+} halley_synth_order;
+
+/*
+ * Make a folder of sets: of each NAME.0.et ..., NAME.comm_group.json (when there are
+ * groups) and NAME.conditions.json. The folder must be new or empty (else EINVAL); a new
+ * one appears when all are done, or not at all. opts->seed is not looked at.
+ */
+halley_status halley_synth_save(const char *folder, const halley_synth *synth,
+                                halley_synth_order *orders, size_t n,
+                                const halley_synth_opts *opts, halley_error *err);
 
 #ifdef __cplusplus
 }

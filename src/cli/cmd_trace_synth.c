@@ -1,5 +1,7 @@
 /* halley trace synth: new traces from a model. */
-#include "base/file.h"
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/error.h"
 #include "base/progress.h"
 #include "cli/commands.h"
 #include "halley/learn.h"
@@ -9,12 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 typedef struct synth_options {
     const char *out;
-    uint32_t number, ranks;
+    uint32_t number, ranks, threads;
     uint64_t seed;
     cli_texts like;
     const char *like_in;
@@ -65,6 +65,12 @@ static const cli_option options[] = {
      .kind = CLI_FLAG,
      .offset = offsetof(synth_options, extrapolate),
      .doc = "try conditions that were never seen"},
+    {.name = "threads",
+     .letter = 'j',
+     .kind = CLI_U32,
+     .metavar = "N",
+     .offset = offsetof(synth_options, threads),
+     .doc = "sets at a time (default: one per core)"},
     {.name = "conditions",
      .kind = CLI_FLAG,
      .offset = offsetof(synth_options, conditions),
@@ -108,82 +114,38 @@ static const report_column columns[] = {
     {"From", "from", REPORT_WORDS, UNITS_COUNT, 0},
 };
 
-/* A new folder, or one without files: others would be taken for part of the sets. */
-static halley_status make_folder(bool *made, const char *path, halley_error *err)
+/* What is to be made. {0} is nothing. */
+typedef struct orders {
+    ARRAY(halley_synth_order) list;
+    arena memory;
+} orders;
+
+static halley_status add(orders *to, const synth_options *o, const char *name,
+                         const char *conditions, halley_error *err)
 {
-    *made = mkdir(path, 0777) == 0;
-    if (*made)
-        return HALLEY_OK;
-    if (errno != EEXIST || !file_is_folder(path)) {
-        const halley_status status = error_errno(err, "make the folder", errno);
-        error_at_file(err, path);
-        return status;
-    }
-    DIR *folder = opendir(path);
-    bool empty = folder != NULL;
-    for (struct dirent *e; folder && (e = readdir(folder));)
-        empty = empty && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0);
-    if (folder)
-        closedir(folder);
-    if (empty)
-        return HALLEY_OK;
-    const halley_status status = error_set(err, HALLEY_EINVAL,
-                                           "the folder is not empty: name another, or "
-                                           "remove what is in it");
-    error_at_file(err, path);
-    return status;
+    const halley_synth_order order = {.name = name,
+                                      .seed = o->seed * UINT64_C(1000003) + to->list.n,
+                                      .conditions = conditions};
+    return name && array_push(&to->list, order) ? HALLEY_OK : error_nomem(err);
 }
 
-static halley_status make_one(report_table *t, const synth_options *o,
-                              halley_synth *synth, const char *name, uint32_t i,
-                              halley_error *err)
-{
-    strbuf prefix = {0};
-    halley_synth_summary sum;
-    const halley_synth_opts opts = {.n_ranks = o->ranks,
-                                    .seed = o->seed * UINT64_C(1000003) + i,
-                                    .extrapolate = o->extrapolate};
-    strbuf_printf(&prefix, "%s/%s", o->out, name);
-    const halley_status status =
-        prefix.failed ? error_nomem(err)
-                      : halley_synth_save(prefix.at, synth, &opts, &sum, err);
-    if (status == HALLEY_OK) {
-        report_table_words(t, strbuf_str(&prefix));
-        report_table_count(t, sum.n_ranks);
-        report_table_count(t, sum.n_stages);
-        report_table_count(t, sum.n_nodes);
-        report_table_count(t, sum.n_groups);
-        report_table_count(t, sum.n_left_out);
-        report_table_words(t, sum.loose ? STR("contexts") : STR("template"));
-    }
-    strbuf_fini(&prefix);
-    return status;
-}
-
-static halley_status make_all(report_table *t, const synth_options *o,
-                              halley_synth *synth, halley_error *err)
+static halley_status order_number(orders *to, const synth_options *o, halley_error *err)
 {
     const uint32_t n = o->number > 0 ? o->number : 1;
-    progress *line = progress_new("making", "sets", n);
-    halley_status status = HALLEY_OK;
-    for (uint32_t i = 0; status == HALLEY_OK && i < n; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "synth-%u", i);
-        status = make_one(t, o, synth, name, i, err);
-        progress_at(line, i + 1);
-    }
-    progress_free(line);
-    return status;
+    for (uint32_t i = 0; i < n; i++)
+        TRY(add(to, o, arena_printf(&to->memory, "synth-%u", i), NULL, err));
+    return HALLEY_OK;
 }
+
+#define CONDITIONS ".conditions.json"
 
 static int has_conditions(const struct dirent *e)
 {
-    return str_ends(str_from(e->d_name), STR(".conditions.json"));
+    return str_ends(str_from(e->d_name), STR(CONDITIONS));
 }
 
 /* One set for each file of conditions in a folder. */
-static halley_status make_alike(report_table *t, const synth_options *o,
-                                halley_synth *synth, halley_error *err)
+static halley_status order_alike(orders *to, const synth_options *o, halley_error *err)
 {
     struct dirent **list = NULL;
     const int n = scandir(o->like_in, &list, has_conditions, alphasort);
@@ -192,43 +154,79 @@ static halley_status make_alike(report_table *t, const synth_options *o,
         status = error_errno(err, "list the folder", errno);
         error_at_file(err, o->like_in);
     } else if (n == 0)
-        status = error_set(err, HALLEY_ENOTFOUND, "%s has no NAME.conditions.json",
-                           o->like_in);
-    progress *line = progress_new("making", "sets", n > 0 ? (uint64_t)n : 0);
+        status =
+            error_set(err, HALLEY_ENOTFOUND, "%s has no NAME" CONDITIONS, o->like_in);
     for (int i = 0; i < n; i++) {
-        strbuf path = {0};
-        strbuf_printf(&path, "%s/%s", o->like_in, list[i]->d_name);
+        const str file = str_from(list[i]->d_name);
+        const char *path =
+            arena_printf(&to->memory, "%s/%s", o->like_in, list[i]->d_name);
+        const char *name =
+            path ? arena_copy(&to->memory, (str){file.at, file.n - strlen(CONDITIONS)})
+                 : NULL;
         if (status == HALLEY_OK)
-            status = path.failed ? error_nomem(err)
-                                 : halley_synth_fix_file(synth, path.at, err);
-        list[i]->d_name[strlen(list[i]->d_name) - strlen(".conditions.json")] = '\0';
-        if (status == HALLEY_OK)
-            status = make_one(t, o, synth, list[i]->d_name, (uint32_t)i, err);
-        progress_at(line, (uint64_t)i + 1);
-        strbuf_fini(&path);
+            status = add(to, o, name, path, err);
         free(list[i]);
     }
-    progress_free(line);
     free(list);
     return status;
 }
 
-static halley_status fill(report_table *t, cli_call *call, halley_synth *synth,
+static void show_progress(void *line, uint64_t done)
+{
+    progress_at(line, done);
+}
+
+static halley_status make(const orders *all, const synth_options *o,
+                          const halley_synth *synth, halley_error *err)
+{
+    progress *line = progress_new("making", "sets", all->list.n);
+    const halley_synth_opts opts = {.n_ranks = o->ranks,
+                                    .extrapolate = o->extrapolate,
+                                    .n_threads = o->threads,
+                                    .progress = show_progress,
+                                    .progress_context = line};
+    const halley_status status =
+        halley_synth_save(o->out, synth, all->list.at, all->list.n, &opts, err);
+    progress_free(line);
+    return status;
+}
+
+static void list_made(report_table *t, const orders *all, const char *folder)
+{
+    strbuf prefix = {0};
+    for (size_t i = 0; i < all->list.n; i++) {
+        const halley_synth_summary *sum = &all->list.at[i].made;
+        prefix.n = 0;
+        strbuf_printf(&prefix, "%s/%s", folder, all->list.at[i].name);
+        report_table_words(t, strbuf_str(&prefix));
+        report_table_count(t, sum->n_ranks);
+        report_table_count(t, sum->n_stages);
+        report_table_count(t, sum->n_nodes);
+        report_table_count(t, sum->n_groups);
+        report_table_count(t, sum->n_left_out);
+        report_table_words(t, sum->loose ? STR("contexts") : STR("template"));
+    }
+    strbuf_fini(&prefix);
+}
+
+static halley_status fill(report_table *t, const synth_options *o, halley_synth *synth,
                           halley_error *err)
 {
-    const synth_options *o = call->options;
+    orders all = {0};
     if (o->conditions) {
         list_conditions(t, synth);
         return HALLEY_OK;
     }
     for (size_t i = 0; i < o->like.n; i++)
         TRY(halley_synth_fix(synth, o->like.at[i], err));
-    bool made = false;
-    TRY(make_folder(&made, o->out, err));
-    const halley_status status =
-        o->like_in ? make_alike(t, o, synth, err) : make_all(t, o, synth, err);
-    if (status != HALLEY_OK && made)
-        (void)rmdir(o->out); /* stays if a set is in it */
+    halley_status status =
+        o->like_in ? order_alike(&all, o, err) : order_number(&all, o, err);
+    if (status == HALLEY_OK)
+        status = make(&all, o, synth, err);
+    if (status == HALLEY_OK)
+        list_made(t, &all, o->out);
+    array_fini(&all.list);
+    arena_fini(&all.memory);
     return status;
 }
 
@@ -243,7 +241,7 @@ static halley_status run(cli_call *call, halley_error *err)
     TRY(halley_synth_load(&synth, call->args[0], err));
     report_table *t = o->conditions ? report_table_new(condition_columns, 5)
                                     : report_table_new(columns, 7);
-    halley_status status = t ? fill(t, call, synth, err) : error_nomem(err);
+    halley_status status = t ? fill(t, o, synth, err) : error_nomem(err);
     if (status == HALLEY_OK)
         status = report_table_write(t, form, stdout, err);
     report_table_free(t);

@@ -22,11 +22,11 @@ static halley_status first_error(const halley_check_report *report, halley_error
     return HALLEY_OK;
 }
 
-static halley_status check(const halley_trace_set *set, const char *groups_path,
+static halley_status check(const halley_trace_set *set, halley_check_opts opts,
                            const trace_groups *groups, halley_error *err)
 {
-    const halley_check_opts opts = {.max_per_code = 1, .groups_path = groups_path};
     halley_check_report *report;
+    opts.max_per_code = 1;
     TRY(check_with_groups(&report, set, &opts, groups, err));
     const halley_status status = first_error(report, err);
     halley_check_report_free(report);
@@ -36,11 +36,19 @@ static halley_status check(const halley_trace_set *set, const char *groups_path,
 halley_status synth_passes(const halley_trace_set *set, const trace_groups *groups,
                            halley_error *err)
 {
-    return check(set, NULL, groups->list.n ? groups : NULL, err);
+    return check(set, (halley_check_opts){0}, groups->list.n ? groups : NULL, err);
+}
+
+halley_status synth_passes_alone(const halley_trace_set *set, const char *groups_path,
+                                 uint32_t n_threads, halley_error *err)
+{
+    return check(set,
+                 (halley_check_opts){.groups_path = groups_path, .n_threads = n_threads},
+                 NULL, err);
 }
 
 halley_status halley_trace_set_passes(const halley_trace_set *set,
                                       const char *groups_path, halley_error *err)
 {
-    return check(set, groups_path, NULL, err);
+    return synth_passes_alone(set, groups_path, 0, err);
 }

@@ -8,5 +8,9 @@
 /* HALLEY_EINVAL, with the first of its errors, when it does not. */
 halley_status synth_passes(const halley_trace_set *set, const trace_groups *groups,
                            halley_error *err);
+/* The same with a file of groups (NULL: what the traces say) and a number of threads, for
+ * callers that check sets side by side. */
+halley_status synth_passes_alone(const halley_trace_set *set, const char *groups_path,
+                                 uint32_t n_threads, halley_error *err);
 
 #endif

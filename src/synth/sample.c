@@ -8,8 +8,8 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "halley/learn.h"
-#include "halley/synth.h"
 #include "synth/neural_model.h"
+#include "synth/passes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -126,22 +126,26 @@ halley_status halley_synth_fix(halley_synth *synth, const char *text, halley_err
     return HALLEY_OK;
 }
 
-halley_status halley_synth_fix_file(halley_synth *synth, const char *path,
-                                    halley_error *err)
+const sample_wish *sample_wish_of(const halley_synth *synth)
+{
+    return &synth->wish;
+}
+
+halley_status sample_wish_load(sample_wish *out, const halley_synth *synth,
+                               const char *path, halley_error *err)
 {
     conditions c = {0};
     if (!file_exists(path))
         return error_set(err, HALLEY_ENOTFOUND, "%s: no such file", path);
     TRY(conditions_load(&c, path, err));
-    synth->wish = (sample_wish){0};
+    *out = (sample_wish){0};
     for (uint32_t i = 0; i < c.n; i++) {
         const condition *at = &c.at[i];
         if (conditions_index(&synth->m, at->name) == MODEL_NONE)
             continue;
-        conditions_set(&synth->wish.fixed, at->name, at->text[0] ? at->text : NULL,
-                       at->number);
+        conditions_set(&out->fixed, at->name, at->text[0] ? at->text : NULL, at->number);
         if (strcmp(at->name, "ranks") == 0)
-            synth->wish.n_ranks = (uint32_t)fmin(at->number, 1e6);
+            out->n_ranks = (uint32_t)fmin(at->number, 1e6);
     }
     return HALLEY_OK;
 }
@@ -231,7 +235,7 @@ static bool ranks_are_equal(const sample_set *s)
 }
 
 static halley_status to_traces(halley_trace_set **out, const sample_set *s,
-                               halley_error *err)
+                               uint32_t n_threads, halley_error *err)
 {
     const uint32_t n = s->outline.n_ranks;
     const bool equal = ranks_are_equal(s);
@@ -240,7 +244,7 @@ static halley_status to_traces(halley_trace_set **out, const sample_set *s,
         return error_nomem(err);
     halley_status status = HALLEY_OK;
     if (!equal)
-        status = pool_run(0, n, make_rank, &r, err);
+        status = pool_run(n_threads, n, make_rank, &r, err);
     for (uint32_t i = 0; equal && status == HALLEY_OK && i < n; i++) {
         if (i % s->block == 0)
             status = make_rank(&r, i, 0, err);
@@ -267,7 +271,7 @@ static bool has_messages(const sample_set *s)
     return s->stages.n > 1;
 }
 
-static void sum_up(halley_synth_summary *out, const sample_set *s)
+void sample_sum_up(halley_synth_summary *out, const sample_set *s)
 {
     *out = (halley_synth_summary){.n_ranks = s->outline.n_ranks,
                                   .n_stages = s->outline.n_stages,
@@ -278,14 +282,11 @@ static void sum_up(halley_synth_summary *out, const sample_set *s)
     }
 }
 
-static halley_status try_make(halley_trace_set **out, sample_set *s, halley_synth *synth,
-                              const halley_synth_opts *opts, bool safe, halley_error *err)
+static halley_status try_make(halley_trace_set **out, sample_set *s,
+                              const halley_synth *synth, const sample_wish *fixed,
+                              const halley_synth_opts *opts, halley_error *err)
 {
-    sample_wish wish = synth->wish;
-    *s = (sample_set){.m = &synth->m,
-                      .random = rng_seed(opts->seed),
-                      .extrapolate = opts->extrapolate,
-                      .safe = safe};
+    sample_wish wish = *fixed;
     if (opts->n_ranks > 0) {
         wish.n_ranks = opts->n_ranks;
         if (conditions_index(&synth->m, "ranks") != MODEL_NONE)
@@ -295,18 +296,22 @@ static halley_status try_make(halley_trace_set **out, sample_set *s, halley_synt
     TRY(sample_wish_check(&synth->m, &wish, err));
     sample_outline_make(&s->outline, &synth->m, &synth->traits, &wish, &s->random);
     TRY(fill(s, synth, &wish, err));
-    return to_traces(out, s, err);
+    return to_traces(out, s, opts->n_threads, err);
 }
 
-/* The set and what it was made from, for who wants its groups and conditions. */
-static halley_status make(halley_trace_set **out, sample_set *s, halley_synth *synth,
+halley_status sample_make(halley_trace_set **out, sample_set *s,
+                          const halley_synth *synth, const sample_wish *wish,
                           const halley_synth_opts *opts, halley_error *err)
 {
     for (int safe = 0; safe < 2; safe++) {
         bool ok = true;
-        halley_status status = try_make(out, s, synth, opts, safe, err);
+        *s = (sample_set){.m = &synth->m,
+                          .random = rng_seed(opts->seed),
+                          .extrapolate = opts->extrapolate,
+                          .safe = safe};
+        halley_status status = try_make(out, s, synth, wish, opts, err);
         if (status == HALLEY_OK && (safe || has_messages(s))) {
-            status = halley_trace_set_passes(*out, NULL, err);
+            status = synth_passes_alone(*out, NULL, opts->n_threads, err);
             ok = status == HALLEY_OK;
             if (!ok)
                 halley_trace_set_free(*out);
@@ -324,130 +329,15 @@ static halley_status make(halley_trace_set **out, sample_set *s, halley_synth *s
     return error_set(err, HALLEY_EINVAL, "the model makes no set that fits together");
 }
 
-halley_status halley_synth_make(halley_trace_set **out, halley_synth *synth,
+halley_status halley_synth_make(halley_trace_set **out, const halley_synth *synth,
                                 const halley_synth_opts *opts,
                                 halley_synth_summary *summary, halley_error *err)
 {
     static const halley_synth_opts defaults;
     sample_set s = {0};
-    TRY(make(out, &s, synth, opts ? opts : &defaults, err));
+    TRY(sample_make(out, &s, synth, &synth->wish, opts ? opts : &defaults, err));
     if (summary)
-        sum_up(summary, &s);
+        sample_sum_up(summary, &s);
     sample_set_fini(&s);
     return HALLEY_OK;
-}
-
-/* The groups that the stages use: id, then members. */
-static uint32_t write_groups(file_output *to, const sample_set *s)
-{
-    uint32_t n = 0;
-    for (size_t i = 0; i < s->kinds.n; i++) {
-        const sample_kind *k = &s->kinds.at[i];
-        bool again = k->size < 2 || k->size >= s->outline.n_ranks;
-        for (size_t j = 0; j < i && !again; j++)
-            again = s->kinds.at[j].first_id == k->first_id;
-        for (uint32_t g = 0; !again && g < s->outline.n_ranks / k->size; g++) {
-            const uint32_t first = g / k->stride * k->stride * k->size + g % k->stride;
-            if (to)
-                file_output_printf(to, "%s\n  \"%u\": [", n > 0 ? "," : "",
-                                   k->first_id + g);
-            for (uint32_t r = 0; to && r < k->size; r++)
-                file_output_printf(to, "%s%u", r > 0 ? ", " : "", first + r * k->stride);
-            if (to)
-                file_output_printf(to, "]");
-            n++;
-        }
-    }
-    return n;
-}
-
-static halley_status save_groups(const char *prefix, const sample_set *s,
-                                 halley_error *err)
-{
-    strbuf path = {0};
-    file_output *to;
-    strbuf_printf(&path, "%s.comm_group.json", prefix);
-    halley_status status =
-        path.failed ? error_nomem(err) : file_output_open(&to, path.at, err);
-    if (status == HALLEY_OK) {
-        file_output_printf(to, "{");
-        (void)write_groups(to, s);
-        file_output_printf(to, "\n}\n");
-        status = file_output_commit(to, err);
-    }
-    strbuf_fini(&path);
-    return status;
-}
-
-static halley_status save_conditions(const char *prefix, const sample_set *s,
-                                     halley_error *err)
-{
-    strbuf text = {0}, path = {0};
-    file_output *to;
-    strbuf_printf(&path, "%s.conditions.json", prefix);
-    const conditions *c = &s->outline.conditions;
-    for (uint32_t i = 0; i < c->n; i++) {
-        strbuf_add(&text, i > 0 ? STR(",\n  ") : STR("{\n  "));
-        strbuf_json(&text, str_from(c->at[i].name));
-        strbuf_add(&text, STR(": "));
-        if (c->at[i].text[0])
-            strbuf_json(&text, str_from(c->at[i].text));
-        else
-            strbuf_double(&text, c->at[i].number);
-    }
-    strbuf_add(&text, STR("\n}\n"));
-    halley_status status = path.failed || text.failed
-                               ? error_nomem(err)
-                               : file_output_open(&to, path.at, err);
-    if (status == HALLEY_OK) {
-        file_output_str(to, strbuf_str(&text));
-        status = file_output_commit(to, err);
-    }
-    strbuf_fini(&text);
-    strbuf_fini(&path);
-    return status;
-}
-
-typedef struct saver {
-    const char *prefix;
-    const halley_trace_set *set;
-} saver;
-
-static halley_status save_rank(void *context, size_t i, uint32_t worker,
-                               halley_error *err)
-{
-    const saver *s = context;
-    strbuf path = {0};
-    (void)worker;
-    strbuf_printf(&path, "%s.%zu.et", s->prefix, i);
-    const halley_status status =
-        path.failed ? error_nomem(err)
-                    : halley_trace_save_et(halley_trace_set_get(s->set, (uint32_t)i),
-                                           path.at, err);
-    strbuf_fini(&path);
-    return status;
-}
-
-halley_status halley_synth_save(const char *prefix, halley_synth *synth,
-                                const halley_synth_opts *opts,
-                                halley_synth_summary *summary, halley_error *err)
-{
-    static const halley_synth_opts defaults;
-    sample_set s = {0};
-    halley_trace_set *set = NULL;
-    TRY(make(&set, &s, synth, opts ? opts : &defaults, err));
-    saver job = {prefix, set};
-    halley_status status = pool_run(0, halley_trace_set_count(set), save_rank, &job, err);
-    const uint32_t n_groups = write_groups(NULL, &s);
-    if (status == HALLEY_OK && n_groups > 0)
-        status = save_groups(prefix, &s, err);
-    if (status == HALLEY_OK && s.outline.conditions.n > 0)
-        status = save_conditions(prefix, &s, err);
-    if (summary) {
-        sum_up(summary, &s);
-        summary->n_groups = n_groups;
-    }
-    halley_trace_set_free(set);
-    sample_set_fini(&s);
-    return status;
 }

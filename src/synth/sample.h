@@ -3,6 +3,7 @@
 #define SYNTH_SAMPLE_H
 
 #include "base/rng.h"
+#include "halley/learn.h"
 #include "synth/joint.h"
 #include "synth/program.h"
 
@@ -13,6 +14,11 @@ typedef struct sample_wish {
     double compute, bytes; /* over all ranks; 0 = as they come */
     bool extrapolate;
 } sample_wish;
+
+/* What was fixed of a model's sets; what a file of conditions fixes, and no more. */
+const sample_wish *sample_wish_of(const halley_synth *synth);
+halley_status sample_wish_load(sample_wish *out, const halley_synth *synth,
+                               const char *path, halley_error *err);
 
 /* What is found out about a model once. */
 typedef struct sample_traits {
@@ -99,5 +105,11 @@ halley_status sample_deps(sample_set *s, halley_error *err);
 /* One rank as a trace. */
 halley_status sample_trace(halley_trace **out, const sample_set *s, uint32_t rank,
                            halley_error *err);
+
+/* A set that passed the check, and what it was made from; both are the caller's. */
+halley_status sample_make(halley_trace_set **out, sample_set *s,
+                          const halley_synth *synth, const sample_wish *wish,
+                          const halley_synth_opts *opts, halley_error *err);
+void sample_sum_up(halley_synth_summary *out, const sample_set *s);
 
 #endif

@@ -71,5 +71,31 @@ $ for l in 4 6 8 10 12; do halley trace gen all-reduce -n 2 --repeat $l -o s$l >
 $ halley trace learn . -o m.hsm > /dev/null
 $ mkdir full; touch full/x
 $ halley trace synth m.hsm -o full
-! halley: full: the folder is not empty: name another, or remove what is in it
+! halley: full: the folder is not empty ('x' is in it): name another, or remove what is in it
+? 1
+$ halley trace synth m.hsm -o full/x
+! halley: full/x: cannot make the folder: File exists
+? 1
+$ mkdir empty; halley trace synth m.hsm -o empty > /dev/null; halley trace synth m.hsm -o new > /dev/null; diff -r empty new
+
+## the number of threads does not change the bytes
+$ for l in 4 6 8 10 12; do halley trace gen transformer -n 4 --tp 2 --layers $l -o s$l > /dev/null; done
+$ halley trace learn . -o m.hsm > /dev/null
+$ for j in 1 2 3 9; do halley trace synth m.hsm -o j$j -n 7 -j $j --csv | cut -d/ -f 2 > j$j.csv; done
+$ for j in 2 3 9; do diff -r j1 j$j; cmp j1.csv j$j.csv; done
+
+## a run that is killed, or whose disk is full, leaves no folder that looks done
+$ for l in 4 6 8 10 12; do halley trace gen transformer -n 4 --tp 2 --layers $l -o s$l > /dev/null; done
+$ halley trace learn . -o m.hsm > /dev/null
+$ halley trace synth m.hsm -o new -n 100000 > /dev/null & until ls .new.*/synth-0.0.et > /dev/null 2>&1; do sleep 0.01; done; kill -9 $! 2> /dev/null; wait $! 2> /dev/null; ls -d new .new.*/synth-0.0.et
+> .new.{*}/synth-0.0.et
+! ls: cannot access 'new': No such file or directory
+? 2
+$ rm -r .new.*; halley trace synth m.hsm -o new -n 100 > /dev/null; ls new/*.et | wc -l
+> 400
+$ (ulimit -f 8; trap '' XFSZ; halley trace synth m.hsm -o large > /dev/null)
+! halley: cannot write large/synth-0.{*}.et: File too large
+? 1
+$ ls -A | grep -c large
+> 0
 ? 1

@@ -217,6 +217,38 @@ static void a_set_made_under_seen_conditions_has_the_nodes_of_the_real_one(void 
     }
 }
 
+static void the_number_of_threads_does_not_change_the_sets(void **state)
+{
+    (void)state;
+    enum { N = 5 };
+    static const uint32_t threads[] = {1, 2, 7};
+    char model[256], command[2000];
+    halley_error err = {0};
+    halley_synth *synth = NULL;
+    snprintf(model, sizeof model, "%s", in_folder("threads.hsm"));
+    assert_int_equal(learn(model, NULL, NULL, &err), HALLEY_OK);
+    assert_int_equal(halley_synth_load(&synth, model, &err), HALLEY_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        char to[256], name[32];
+        snprintf(name, sizeof name, "made-by-%u", threads[i]);
+        snprintf(to, sizeof to, "%s", in_folder(name));
+        halley_synth_order orders[N] = {{.name = "a", .seed = 1},
+                                        {.name = "b", .seed = 2},
+                                        {.name = "c", .seed = 3},
+                                        {.name = "d", .seed = 4},
+                                        {.name = "e", .seed = 1}};
+        const halley_synth_opts opts = {.n_threads = threads[i]};
+        assert_int_equal(halley_synth_save(to, synth, orders, N, &opts, &err), HALLEY_OK);
+        assert_true(orders[0].made.n_nodes > 0);
+        snprintf(command, sizeof command,
+                 "diff -r %s %s && cmp %s/a.3.et %s/e.3.et && "
+                 "! cmp -s %s/a.3.et %s/b.3.et",
+                 in_folder("made-by-1"), to, to, to, to, to);
+        assert_int_equal(system(command), 0);
+    }
+    halley_synth_free(synth);
+}
+
 static halley_status learn_and_make(void *context, halley_error *err)
 {
     const char *model = context;
@@ -235,12 +267,25 @@ static halley_status learn_and_make(void *context, halley_error *err)
     return status;
 }
 
+static halley_status save_one(void *context, halley_error *err)
+{
+    static uint32_t n_runs;
+    halley_synth_order order = {.name = "a"};
+    char name[32];
+    snprintf(name, sizeof name, "nomem-%u", n_runs++);
+    return halley_synth_save(in_folder(name), context, &order, 1, NULL, err);
+}
+
 static void running_out_of_memory_anywhere_is_reported(void **state)
 {
     (void)state;
     char model[256];
     snprintf(model, sizeof model, "%s", in_folder("nomem.hsm"));
     (void)alloc_fail_everywhere(learn_and_make, model);
+    halley_synth *synth = NULL;
+    assert_int_equal(halley_synth_load(&synth, model, NULL), HALLEY_OK);
+    (void)alloc_fail_everywhere(save_one, synth);
+    halley_synth_free(synth);
 }
 
 int main(void)
@@ -252,6 +297,7 @@ int main(void)
         cmocka_unit_test(a_loop_that_runs_as_often_as_stages_follow_is_understood),
         cmocka_unit_test(a_run_that_was_stopped_ends_with_the_same_model),
         cmocka_unit_test(a_set_made_under_seen_conditions_has_the_nodes_of_the_real_one),
+        cmocka_unit_test(the_number_of_threads_does_not_change_the_sets),
         cmocka_unit_test(running_out_of_memory_anywhere_is_reported),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
