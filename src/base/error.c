@@ -78,7 +78,7 @@ halley_status error_errno(halley_error *err, const char *doing, int errno_value)
 {
     char reason[128];
     const char *text = errno_value == ENOENT
-                           ? "its folder does not exist; make it first"
+                           ? "the folder it lies in does not exist"
                            : strerror_r(errno_value, reason, sizeof reason);
     return error_set(err, errno_value == ENOMEM ? HALLEY_ENOMEM : HALLEY_EIO,
                      "cannot %s: %s", doing, text);
