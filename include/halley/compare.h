@@ -126,6 +126,30 @@ typedef struct halley_auc {
 halley_status halley_auc_of(halley_auc *out, const double *members, size_t n_members,
                             const double *others, size_t n_others, halley_error *err);
 
+/* An attack by who holds the model: sets are scored by how likely `model` makes them over
+ * how likely `reference` does. */
+typedef struct halley_membership_opts {
+    const char *model;
+    const char *reference;       /* learned from other sets of the kind; NULL = none: the
+                                    likelihood alone, a weaker attack */
+    const char *train, *holdout; /* folders: what `model` was learned from, and what
+                                    neither was */
+    bool strict;                 /* as for halley_profile_add_path */
+} halley_membership_opts;
+/* By all, and by parts of it, one of which may tell more. */
+typedef enum halley_likelihood {
+    HALLEY_LIKELIHOOD_ALL,
+    HALLEY_LIKELIHOOD_CONDITIONS, /* and which template goes with them */
+    HALLEY_LIKELIHOOD_PROGRAMS,   /* what follows what, how often loops run */
+    HALLEY_LIKELIHOOD_NUMBERS,    /* of nodes */
+    HALLEY_N_LIKELIHOODS
+} halley_likelihood;
+/* left_out (may be NULL): over both folders. Of a model with a network only the tables
+ * are looked at, which every model holds. */
+halley_status halley_membership(halley_auc out[HALLEY_N_LIKELIHOODS],
+                                const halley_membership_opts *opts,
+                                halley_left_out *left_out, halley_error *err);
+
 typedef struct halley_neighbour {
     const char *synth, *real; /* names of the sets */
     double distance;          /* of their features, in deviations of REAL */

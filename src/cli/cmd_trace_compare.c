@@ -13,7 +13,7 @@
 #include <string.h>
 
 typedef struct compare_options {
-    const char *train, *holdout, *scores, *html;
+    const char *train, *holdout, *model, *reference, *scores, *html;
     uint32_t min_support, simulate;
     bool strict;
     cli_output output;
@@ -32,6 +32,17 @@ static const cli_option options[] = {
      .metavar = "FOLDER",
      .offset = offsetof(compare_options, holdout),
      .doc = "what it never saw"},
+    {.name = "model",
+     .kind = CLI_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(compare_options, model),
+     .doc = "the model itself: also attack by how likely it makes sets of --train and "
+            "--holdout"},
+    {.name = "reference",
+     .kind = CLI_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(compare_options, reference),
+     .doc = "a model of other sets of the kind: likelihoods are taken over its"},
     {.name = "scores",
      .kind = CLI_TEXT,
      .metavar = "FILE",
@@ -54,8 +65,7 @@ static const cli_option options[] = {
      .kind = CLI_FLAG,
      .offset = offsetof(compare_options, strict),
      .doc = "a set that does not pass 'halley trace check' or a folder that cannot be "
-            "opened "
-            "is an error (default: left out)"},
+            "opened is an error (default: left out)"},
     {.name = "html",
      .kind = CLI_TEXT,
      .metavar = "FILE",
@@ -69,6 +79,20 @@ typedef struct profiles {
     halley_profile *real, *synth, *train, *holdout;
 } profiles;
 
+static void note_left_out(cli_call *call, const char *path, const halley_left_out *left)
+{
+    if (left->n_sets > 0)
+        cli_note(call,
+                 "warning: %s: %" PRIu32 " sets do not pass 'halley trace check' and "
+                 "are left out",
+                 path, left->n_sets);
+    if (left->n_folders > 0)
+        cli_note(call,
+                 "warning: %s: %" PRIu32 " folders cannot be opened and are left out, "
+                 "the first: %s",
+                 path, left->n_folders, left->first);
+}
+
 static halley_status load(halley_profile **out, cli_call *call, const char *path,
                           bool simulated, halley_error *err)
 {
@@ -78,16 +102,7 @@ static halley_status load(halley_profile **out, cli_call *call, const char *path
     halley_left_out left;
     TRY(halley_profile_new(out, &opts, err));
     TRY(halley_profile_add_path(*out, path, o->strict, &left, err));
-    if (left.n_sets > 0)
-        cli_note(call,
-                 "warning: %s: %" PRIu32 " sets do not pass 'halley trace check' and "
-                 "are left out",
-                 path, left.n_sets);
-    if (left.n_folders > 0)
-        cli_note(call,
-                 "warning: %s: %" PRIu32 " folders cannot be opened and are left out, "
-                 "the first: %s",
-                 path, left.n_folders, left.first);
+    note_left_out(call, path, &left);
     return HALLEY_OK;
 }
 
@@ -129,12 +144,33 @@ static halley_status read_scores(halley_auc *out, const char *path, halley_error
     return status;
 }
 
+/* What is left out here was said when the folders were loaded. */
+static halley_status attack_model(cli_call *call, halley_auc out[HALLEY_N_LIKELIHOODS],
+                                  halley_error *err)
+{
+    const compare_options *o = call->options;
+    const halley_membership_opts opts = {.model = o->model,
+                                         .reference = o->reference,
+                                         .train = o->train,
+                                         .holdout = o->holdout,
+                                         .strict = o->strict};
+    if (!o->reference)
+        cli_note(call,
+                 "without --reference, likelihoods tell little: what is likely under "
+                 "any model looks like a member");
+    return halley_membership(out, &opts, NULL, err);
+}
+
 static halley_status write_result(cli_call *call, const halley_comparison *c,
                                   halley_error *err)
 {
     const compare_options *o = call->options;
     report_comparison r = {.c = c, .real = call->args[0], .synth = call->args[1]};
-    halley_auc scored;
+    halley_auc scored, likelihood[HALLEY_N_LIKELIHOODS];
+    if (o->model) {
+        TRY(attack_model(call, likelihood, err));
+        r.by_likelihood = likelihood;
+    }
     if (o->scores) {
         TRY(read_scores(&scored, o->scores, err));
         r.by_scores = &scored;
@@ -171,6 +207,10 @@ static halley_status run(cli_call *call, halley_error *err)
     const compare_options *o = call->options;
     if (!o->train != !o->holdout)
         return cli_usage(call, err, "--train and --holdout need each other");
+    if (o->model && !o->train)
+        return cli_usage(call, err, "--model needs --train and --holdout");
+    if (o->reference && !o->model)
+        return cli_usage(call, err, "--reference needs --model");
     if (o->output.json && o->output.csv)
         return cli_usage(call, err, "--json and --csv exclude each other");
     profiles p = {0};
@@ -186,7 +226,11 @@ static const cli_example examples[] = {
     {"halley trace compare step shared/step --html report.html",
      "what is left of a set that was obfuscated"},
     {"halley trace compare corpus/ synth/ --train corpus/ --holdout unseen/ --json",
-     "whether a model gives away what it was trained on"},
+     "whether what a model made gives away what it was trained on"},
+    {"halley trace compare unseen/ synth/ --train corpus/ --holdout unseen/ --model "
+     "M.hsm "
+     "--reference R.hsm",
+     "whether the model itself does"},
     {0},
 };
 
@@ -213,7 +257,12 @@ const cli_command cmd_trace_compare = {
         "have; and, with --train and --holdout, how well an attacker can "
         "tell from SYNTH what it was made from: the area under the curve (0.5 = not at "
         "all) with its 95 % confidence interval, by features and by runs that are "
-        "shared.",
+        "shared. With --model, how well somebody who holds the model can: by how likely "
+        "it "
+        "makes a set over how likely --reference does, which was learned from sets of "
+        "the "
+        "same kind that stand neither in --train nor in --holdout; as a whole and by "
+        "conditions, programs and numbers.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(compare_options),

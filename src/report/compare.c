@@ -152,6 +152,31 @@ static report_table *run_table(const halley_comparison *c)
     return t;
 }
 
+size_t report_attacks(report_attack out[REPORT_ATTACKS], const report_comparison *r)
+{
+    static const report_attack likelihoods[HALLEY_N_LIKELIHOODS] = {
+        [HALLEY_LIKELIHOOD_ALL] = {"likelihood", "likelihood", NULL},
+        [HALLEY_LIKELIHOOD_CONDITIONS] = {"likelihood of conditions",
+                                          "likelihood-conditions", NULL},
+        [HALLEY_LIKELIHOOD_PROGRAMS] = {"likelihood of programs", "likelihood-programs",
+                                        NULL},
+        [HALLEY_LIKELIHOOD_NUMBERS] = {"likelihood of numbers", "likelihood-numbers",
+                                       NULL},
+    };
+    size_t n = 0;
+    if (r->c->attacked) {
+        out[n++] = (report_attack){"features", "features", &r->c->by_features};
+        out[n++] = (report_attack){"shared runs", "shared-runs", &r->c->by_runs};
+    }
+    for (int k = 0; r->by_likelihood && k < HALLEY_N_LIKELIHOODS; k++) {
+        out[n] = likelihoods[k];
+        out[n++].auc = &r->by_likelihood[k];
+    }
+    if (r->by_scores)
+        out[n++] = (report_attack){"given scores", "scores", r->by_scores};
+    return n;
+}
+
 static void print_auc(FILE *to, const char *attack, const halley_auc *a)
 {
     fprintf(to,
@@ -185,12 +210,10 @@ static void print_privacy(const report_comparison *r, FILE *to)
     }
     if (c->n_names > 5)
         fprintf(to, "  and %" PRIu64 " more\n", c->n_names - 5);
-    if (c->attacked) {
-        print_auc(to, "features", &c->by_features);
-        print_auc(to, "shared runs", &c->by_runs);
-    }
-    if (r->by_scores)
-        print_auc(to, "given scores", r->by_scores);
+    report_attack attacks[REPORT_ATTACKS];
+    const size_t n_attacks = report_attacks(attacks, r);
+    for (size_t i = 0; i < n_attacks; i++)
+        print_auc(to, attacks[i].name, attacks[i].auc);
 }
 
 static halley_status write_table(report_table *t, FILE *to, halley_error *err)
@@ -279,12 +302,10 @@ static void each(const report_comparison *r, put_measure *put, void *context)
     put(context, "leak", "names", "count", (double)c->n_names);
     put(context, "leak", "numbers", "count", (double)c->n_values);
     put(context, "leak", "numbers", "share", c->values_share);
-    if (c->attacked) {
-        each_auc(put, context, "features", &c->by_features);
-        each_auc(put, context, "shared-runs", &c->by_runs);
-    }
-    if (r->by_scores)
-        each_auc(put, context, "scores", r->by_scores);
+    report_attack attacks[REPORT_ATTACKS];
+    const size_t n_attacks = report_attacks(attacks, r);
+    for (size_t i = 0; i < n_attacks; i++)
+        each_auc(put, context, attacks[i].key, attacks[i].auc);
 }
 
 static const report_column measure_columns[] = {

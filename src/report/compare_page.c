@@ -117,8 +117,13 @@ static void tiles(strbuf *to, const report_comparison *r)
     if (!isnan(change))
         tile(to, "simulated time", "%+.1f %%", 100 * change);
     tile(to, "verbatim from 64 nodes", "%.2f %%", 100 * c->verbatim[3].beyond);
-    if (c->attacked)
-        tile(to, "membership, AUC", "%.3f", fmax(c->by_features.auc, c->by_runs.auc));
+    report_attack attacks[REPORT_ATTACKS];
+    const size_t n_attacks = report_attacks(attacks, r);
+    double most = 0;
+    for (size_t i = 0; i < n_attacks; i++)
+        most = fmax(most, attacks[i].auc->auc);
+    if (n_attacks > 0)
+        tile(to, "membership, AUC", "%.3f", most);
     add(to, "</div>");
 }
 
@@ -434,30 +439,26 @@ static void auc_scale(strbuf *to, int n_rows)
                       bottom + 16, i / 4.0);
 }
 
-static void attacks(strbuf *to, const report_comparison *r)
+static void membership(strbuf *to, const report_comparison *r)
 {
-    const halley_comparison *const c = r->c;
-    const int n = (c->attacked ? 2 : 0) + (r->by_scores != NULL);
+    report_attack attacks[REPORT_ATTACKS];
+    const int n = (int)report_attacks(attacks, r);
     if (n == 0)
         return;
-    const halley_auc *const first = c->attacked ? &c->by_features : r->by_scores;
     heading(
         to, "Who was in the training data?",
-        "Area under the curve of attacks that tell members from others by SYNTH alone, "
-        "with the 95 % interval; the line at 0.5 is a coin.");
+        "Area under the curve of attacks that tell members from others by SYNTH or, "
+        "the likelihoods, by the model itself, with the 95 % interval; the line at 0.5 "
+        "is a coin.");
     strbuf_printf(to,
                   "<p>%" PRIu32 " members, %" PRIu32
                   " others.</p><div class=\"pair\"><figure><svg viewBox=\"0 0 %d %d\" "
                   "role=\"img\" aria-label=\"area under the curve\">",
-                  first->n_members, first->n_others, AUC_WIDTH, 40 + AUC_ROW * n);
+                  attacks[0].auc->n_members, attacks[0].auc->n_others, AUC_WIDTH,
+                  40 + AUC_ROW * n);
     auc_scale(to, n);
-    int row = 0;
-    if (c->attacked) {
-        auc_row(to, row++, "nearest features", &c->by_features);
-        auc_row(to, row++, "most shared runs", &c->by_runs);
-    }
-    if (r->by_scores)
-        auc_row(to, row, "given scores", r->by_scores);
+    for (int i = 0; i < n; i++)
+        auc_row(to, i, attacks[i].name, attacks[i].auc);
     add(to, "</svg></figure></div>");
 }
 
@@ -485,7 +486,7 @@ static void page(strbuf *to, const report_comparison *r)
     verbatim(to, r->c);
     neighbours(to, r->c);
     leaks(to, r->c);
-    attacks(to, r);
+    membership(to, r);
     add(to, "<footer>Made by <code>halley trace compare</code>.</footer></main><div "
             "id=\"tip\"></div><script>");
     add(to, explore_js);

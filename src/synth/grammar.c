@@ -47,12 +47,23 @@ static uint64_t body_key(const item *at, uint32_t n)
     return h;
 }
 
+static item token_item(uint32_t token)
+{
+    return (item){
+        .exact = hash_u64(token), .shape = hash_u64(token ^ 0x9e3779b9u), .token = token};
+}
+
+static uint64_t loop_shape(uint64_t body)
+{
+    return hash_u64(body ^ 0x5bd1e995);
+}
+
 /* The loop over n items, count times, appended to the row in the making. */
 static bool add_loop(folder *f, const item *at, uint32_t n, uint32_t count)
 {
     item loop = {
         .token = MODEL_NONE, .first = (uint32_t)f->pool.n, .n = n, .count = count};
-    loop.shape = hash_u64(body_key(at, n) ^ 0x5bd1e995);
+    loop.shape = loop_shape(body_key(at, n));
     loop.exact = count;
     for (uint32_t i = 0; i < n; i++)
         loop.exact = hash_u64(loop.exact ^ at[i].exact) + 3;
@@ -296,9 +307,7 @@ halley_status synth_fold(synth_folded *out, synth_model *m, const uint32_t *toke
     out->symbols.n = out->counts.n = 0;
     bool ok = array_reserve(&f.row, n + 1) && (note > 0 || starts_make(&s, m));
     for (uint32_t i = 0; ok && i < n; i++)
-        f.row.at[f.row.n++] = (item){.exact = hash_u64(tokens[i]),
-                                     .shape = hash_u64(tokens[i] ^ 0x9e3779b9u),
-                                     .token = tokens[i]};
+        f.row.at[f.row.n++] = token_item(tokens[i]);
     ok = ok && fold(out, &f, &s, &lengths);
     array_fini(&f.pool);
     array_fini(&f.row);
@@ -308,4 +317,41 @@ halley_status synth_fold(synth_folded *out, synth_model *m, const uint32_t *toke
     map64_fini(&f.seen);
     starts_fini(&s);
     return ok ? HALLEY_OK : error_nomem(err);
+}
+
+/* The loop that closes here becomes one item of what surrounds it. */
+static bool close_body(folder *f, synth_u32s *opened)
+{
+    const uint32_t first = opened->at[--opened->n];
+    const item *const at = f->row.at + first;
+    const uint32_t n = (uint32_t)f->row.n - first;
+    const item loop = {.shape = loop_shape(body_key(at, n)), .token = MODEL_NONE};
+    for (f->set = 1; f->set <= MIN_SEEN; f->set++)
+        if (!note_body(f, at, n))
+            return false;
+    f->row.n = first;
+    return array_push(&f->row, loop);
+}
+
+bool synth_know_bodies(synth_model *m)
+{
+    folder f = {.m = m};
+    synth_u32s opened = {0};
+    bool ok = true;
+    for (size_t k = 0; ok && k < m->skeletons.n; k++) {
+        const model_skeleton *const s = &m->skeletons.at[k];
+        f.row.n = 0;
+        for (uint32_t i = 0; ok && i < s->n; i++) {
+            const uint32_t symbol = m->symbols.at[s->first + i];
+            if (symbol == SYMBOL_OPEN)
+                ok = array_push(&opened, (uint32_t)f.row.n);
+            else if (symbol == SYMBOL_CLOSE)
+                ok = close_body(&f, &opened);
+            else
+                ok = array_push(&f.row, token_item(symbol));
+        }
+    }
+    array_fini(&f.row);
+    array_fini(&opened);
+    return ok;
 }

@@ -159,8 +159,7 @@ static void solve(double *c, const model_sums *s)
             c[i] = t.at[i][OF_Y];
 }
 
-/* Sum of squares that the coefficients leave. */
-static double left_over(const double *c, const double *xx, const double *xy, double yy)
+double law_left_over(const double *c, const double *xx, const double *xy, double yy)
 {
     double sum = yy;
     for (uint32_t i = 0; i < MODEL_FEATURES; i++) {
@@ -179,7 +178,7 @@ void law_fit(model_law *law, const model_sum *s)
     if (s->n == 0)
         return;
     solve(law->coefficient, &(model_sums){s->xx, s->xy, s->yy, s->n});
-    const double rest = left_over(law->coefficient, s->xx, s->xy, s->yy);
+    const double rest = law_left_over(law->coefficient, s->xx, s->xy, s->yy);
     const double spread = sqrt(rest / s->n);
     law->spread = spread < 1e-4 ? 0 : (float)spread;
     if (s->n_within == 0)
@@ -318,7 +317,7 @@ static void fit_freely(model_loop *loop, const model_loop_sum *s)
             continue;
         solve(c, &(model_sums){s->xx, s->xy[k], s->yy[k], s->n});
         const double error =
-            sqrt(left_over(c, s->xx, s->xy[k], s->yy[k]) / s->n) * (s->at[k] / s->n);
+            sqrt(law_left_over(c, s->xx, s->xy[k], s->yy[k]) / s->n) * (s->at[k] / s->n);
         if (error + 0.02 > best)
             continue;
         best = error;

@@ -24,6 +24,8 @@ void law_fit(model_law *law, const model_sum *s);
 /* The law of a feature itself from the conditions among `from` (bit: a feature). */
 void law_fit_feature(model_law *law, const model_sum *s, uint32_t feature, uint64_t from);
 double law_log(const double *coefficient, const law_point *p);
+/* Sum of squares that coefficients leave of what was summed up. */
+double law_left_over(const double *c, const double *xx, const double *xy, double yy);
 
 /* Loops: `count` iterations in stage `stage` of n_stages. */
 void law_loop_add(model_loop_sum *s, const law_point *p, uint32_t count, uint32_t stage,

@@ -13,7 +13,7 @@
 #include "synth/learn_set.h"
 #include "synth/model_prune.h"
 #include "synth/neural_model.h"
-#include "trace/set_files.h"
+#include "synth/source.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,52 +36,6 @@ typedef struct job {
     trace_found sets;
     learner l;
 } job;
-
-/* A set and what lies beside it. */
-typedef struct source {
-    halley_trace_set *set;
-    conditions conditions;
-    strbuf groups; /* path; empty = none */
-} source;
-
-static void source_fini(source *s)
-{
-    halley_trace_set_free(s->set);
-    strbuf_fini(&s->groups);
-    s->set = NULL;
-}
-
-/* PREFIX.what for a set named PREFIX, or PREFIX.0.et. */
-static void beside(strbuf *to, const char *name, const char *what)
-{
-    strbuf_add(to, trace_file_stem(name));
-    strbuf_add(to, str_from(what));
-}
-
-/* EINVAL and the like: the set is not to be learned from, and why. */
-static halley_status open_source(source *s, const job *j, size_t i, halley_error *err)
-{
-    strbuf path = {0};
-    const char *name = j->sets.list.at[i].name;
-    *s = (source){0};
-    TRY(trace_found_load(&s->set, &j->sets, i, err));
-    beside(&path, name, ".conditions.json");
-    beside(&s->groups, name, ".comm_group.json");
-    halley_status status = path.failed || s->groups.failed
-                               ? error_nomem(err)
-                               : conditions_load(&s->conditions, path.at, err);
-    strbuf_fini(&path);
-    if (!s->groups.failed && !file_exists(s->groups.at))
-        s->groups.n = 0;
-    if (status == HALLEY_OK && s->conditions.n == 0)
-        conditions_metadata(&s->conditions, halley_trace_set_get(s->set, 0));
-    if (status == HALLEY_OK)
-        status =
-            halley_trace_set_passes(s->set, s->groups.n > 0 ? s->groups.at : NULL, err);
-    if (status != HALLEY_OK)
-        source_fini(s);
-    return status;
-}
 
 static uint32_t hold_out_of(const job *j)
 {
@@ -112,7 +66,7 @@ static halley_status skip(job *j, const halley_error *why, halley_error *err)
 /* A few sets, opened ahead. */
 typedef struct batch {
     size_t first, n;
-    source sources[BATCH];
+    synth_source sources[BATCH];
     halley_status status[BATCH];
     halley_error why[BATCH];
 } batch;
@@ -123,24 +77,25 @@ static void open_batch(batch *b, const job *j, size_t first)
     b->first = first;
     b->n = left < BATCH ? left : BATCH;
     for (size_t i = 0; i < b->n; i++) {
-        b->sources[i] = (source){0};
+        b->sources[i] = (synth_source){0};
         b->why[i] = (halley_error){0};
-        b->status[i] = is_held_out(j, first + i)
-                           ? HALLEY_ECANCELED
-                           : open_source(&b->sources[i], j, first + i, &b->why[i]);
+        b->status[i] =
+            is_held_out(j, first + i)
+                ? HALLEY_ECANCELED
+                : synth_source_open(&b->sources[i], &j->sets, first + i, &b->why[i]);
     }
 }
 
 static void close_batch(batch *b)
 {
     for (size_t i = 0; i < b->n; i++)
-        source_fini(&b->sources[i]);
+        synth_source_close(&b->sources[i]);
     b->n = 0;
 }
 
 static halley_status learn_one(job *j, batch *b, size_t k, halley_error *err)
 {
-    source *s = &b->sources[k];
+    synth_source *s = &b->sources[k];
     const char *name = j->sets.list.at[b->first + k].name;
     model_head *head = &j->l.m.head.at[0];
     head->seen = hash_bytes(name, strlen(name), head->seen);
@@ -150,8 +105,7 @@ static halley_status learn_one(job *j, batch *b, size_t k, halley_error *err)
     }
     if (b->status[k] != HALLEY_OK)
         return skip(j, &b->why[k], err);
-    return learner_add(&j->l, s->set, &s->conditions,
-                       s->groups.n > 0 ? s->groups.at : NULL, err);
+    return learner_add(&j->l, s->set, &s->conditions, synth_source_groups(s), err);
 }
 
 /* Where to go on: behind the sets that a state of the same corpus holds. */
@@ -258,7 +212,7 @@ static halley_status learn_all(job *j, halley_error *err)
 
 /* A set made under the conditions of a real one. */
 static halley_status make_like(halley_trace_set **out, halley_synth *synth,
-                               const source *s, uint64_t seed, halley_error *err)
+                               const synth_source *s, uint64_t seed, halley_error *err)
 {
     conditions c = s->conditions;
     if (c.n == 0)
@@ -279,11 +233,11 @@ static halley_status make_like(halley_trace_set **out, halley_synth *synth,
 static halley_status compare_one(learn_compare *c, const job *j, size_t i,
                                  halley_error *err)
 {
-    source s;
+    synth_source s;
     halley_synth *synth = NULL;
     halley_trace_set *made = NULL;
     halley_error why = {0};
-    if (open_source(&s, j, i, &why) != HALLEY_OK)
+    if (synth_source_open(&s, &j->sets, i, &why) != HALLEY_OK)
         return why.code == HALLEY_ENOMEM ? error_nomem(err) : HALLEY_OK;
     halley_status status = halley_synth_load(&synth, j->path, err);
     if (status == HALLEY_OK && make_like(&made, synth, &s, i, &why) == HALLEY_OK) {
@@ -292,7 +246,7 @@ static halley_status compare_one(learn_compare *c, const job *j, size_t i,
     } else if (why.code == HALLEY_ENOMEM)
         status = error_nomem(err);
     halley_synth_free(synth);
-    source_fini(&s);
+    synth_source_close(&s);
     return status;
 }
 

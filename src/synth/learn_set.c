@@ -387,8 +387,7 @@ static bool add_contexts(learner *l)
     return true;
 }
 
-/* Symbols as what stays the same from set to set. */
-static uint64_t symbol_hash(const uint32_t *symbols, uint32_t n)
+uint64_t learner_symbols_key(const uint32_t *symbols, uint32_t n)
 {
     return hash_bytes(symbols, n * sizeof *symbols, 5);
 }
@@ -397,7 +396,7 @@ static uint64_t symbol_hash(const uint32_t *symbols, uint32_t n)
 static uint32_t loop_of(synth_model *m, const uint32_t *symbols, uint32_t n,
                         uint32_t open, uint32_t close)
 {
-    uint64_t key = symbol_hash(symbols + open, close - open + 1);
+    uint64_t key = learner_symbols_key(symbols + open, close - open + 1);
     key = hash_u64(key ^ (open > 0 ? symbols[open - 1] : SYMBOL_END));
     key = hash_u64(key ^ (close + 1 < n ? symbols[close + 1] : SYMBOL_END) ^ 1);
     uint32_t id = (uint32_t)m->loops.n;
@@ -438,7 +437,7 @@ static uint32_t skeleton_of(learner *l)
     synth_model *m = &l->m;
     const synth_folded *f = &l->folded;
     const uint32_t n = (uint32_t)f->symbols.n;
-    const uint64_t key = symbol_hash(f->symbols.at, n);
+    const uint64_t key = learner_symbols_key(f->symbols.at, n);
     uint32_t id = (uint32_t)m->skeletons.n;
     bool fresh;
     if (!map64_put(&m->skeleton_of, key, &id, &fresh))
@@ -503,24 +502,30 @@ static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t
     return HALLEY_OK;
 }
 
+uint64_t learner_template_key(const uint32_t *parts, uint32_t n)
+{
+    uint64_t key = 3;
+    for (uint32_t i = 0; i < n; i++)
+        key = hash_u64(key ^ parts[i]) + 1;
+    return key;
+}
+
 /* The set's stages without repeats, as a template. */
 static uint32_t template_of(learner *l)
 {
     synth_model *m = &l->m;
     uint32_t n = 0, longest = 0, length = 0, run = 0;
-    uint64_t key = 3;
     for (size_t i = 0; i < l->parts.n; i++) {
         const uint32_t s = l->parts.at[i];
         run = n > 0 && l->parts.at[n - 1] == s ? run + 1 : 1;
-        if (run == 1) {
+        if (run == 1)
             l->parts.at[n++] = s;
-            key = hash_u64(key ^ s) + 1;
-        }
         if (run > length) {
             length = run;
             longest = n - 1;
         }
     }
+    const uint64_t key = learner_template_key(l->parts.at, n);
     uint32_t id = (uint32_t)m->templates.n;
     bool fresh;
     if (!map64_put(&m->template_of, key, &id, &fresh))

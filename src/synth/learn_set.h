@@ -40,6 +40,9 @@ typedef struct learner {
 enum { LEARN_VALUES = 16 };
 uint32_t learner_values(double out[LEARN_VALUES], const learner *l,
                         const halley_trace *trace, uint32_t at, uint32_t rank);
+/* What skeletons and templates are found by: their symbols, or skeletons. */
+uint64_t learner_symbols_key(const uint32_t *symbols, uint32_t n);
+uint64_t learner_template_key(const uint32_t *parts, uint32_t n);
 halley_status learner_init(learner *l, halley_error *err);
 void learner_fini(learner *l);
 /* Compute and communication of all ranks, for sets that say nothing about themselves. */

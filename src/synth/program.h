@@ -51,5 +51,8 @@ void synth_folded_fini(synth_folded *f);
  * those noted are found also where they run once. */
 halley_status synth_fold(synth_folded *out, synth_model *m, const uint32_t *tokens,
                          uint32_t n, uint32_t note, halley_error *err);
+/* Notes the bodies of all loops of the model's skeletons, as if sets had shown them;
+ * false: no memory. */
+bool synth_know_bodies(synth_model *m);
 
 #endif

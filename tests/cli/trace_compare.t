@@ -73,6 +73,30 @@ $ halley trace compare a a --train a --holdout b --scores scores | grep -E 'sets
 $ halley trace compare a b --json | python3 -c "import json, sys; r = json.load(sys.stdin); print(r['sets_real'], r['sets_synth'], sorted(r), len(r['nearest_sets']))"
 > 5 4 ['leak', 'leaked_names', 'min_support', 'mix', 'nearest', 'nearest_sets', 'real', 'sets_real', 'sets_synth', 'shares', 'spread', 'synth', 'time', 'verbatim'] 4
 
+## an attack by who holds the model
+$ mkdir a b c; for i in 1 2 3 4 5 6; do halley trace gen random -n 2 --nodes 40 --seed $i -o a/s$i; halley trace gen random -n 2 --nodes 40 --seed 1$i -o b/s$i; halley trace gen random -n 2 --nodes 40 --seed 2$i -o c/s$i; done > made
+$ halley trace learn a -o m.hsm --min-support 1 > made; halley trace learn c -o r.hsm --min-support 1 > made
+$ halley trace compare b c --simulate 0 --train a --holdout b --model m.hsm --reference r.hsm | grep 'likelihood:'
+> membership by likelihood: AUC 1.000 (95 %: 1.000 to 1.000), 6 members, 6 others
+$ halley trace compare b c --simulate 0 --train a --holdout b --model m.hsm --csv | grep -E 'likelihood.*,members'
+> membership,likelihood,members,6
+> membership,likelihood-conditions,members,6
+> membership,likelihood-programs,members,6
+> membership,likelihood-numbers,members,6
+! halley: without --reference, likelihoods tell little: what is likely under any model looks like a member
+$ halley trace compare b c --simulate 0 --train a --holdout b --model made
+! halley: without --reference, likelihoods tell little: what is likely under any model looks like a member
+! halley: made: not a model of 'halley trace learn'
+? 1
+$ halley trace compare b c --model m.hsm
+! halley: --model needs --train and --holdout
+! see 'halley trace compare --help'
+? 2
+$ halley trace compare b c --train a --holdout b --reference r.hsm
+! halley: --reference needs --model
+! see 'halley trace compare --help'
+? 2
+
 ## a page, that names what it is about
 $ halley trace gen ring -n 2 -o '<b>' > made
 $ halley trace compare '<b>' '<b>' --html page.html > said; head -c 15 page.html; echo; grep -c '<b>' page.html; grep -o '<h1>[^/]*' page.html

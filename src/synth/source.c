@@ -1,0 +1,49 @@
+/* Sets with their conditions and groups: PREFIX.conditions.json, PREFIX.comm_group.json.
+ */
+#include "synth/source.h"
+
+#include "base/file.h"
+#include "halley/synth.h"
+
+void synth_source_close(synth_source *s)
+{
+    halley_trace_set_free(s->set);
+    strbuf_fini(&s->groups);
+    s->set = NULL;
+}
+
+const char *synth_source_groups(const synth_source *s)
+{
+    return s->groups.n > 0 ? s->groups.at : NULL;
+}
+
+/* PREFIX.what for a set named PREFIX, or PREFIX.0.et. */
+static void beside(strbuf *to, const char *name, const char *what)
+{
+    strbuf_add(to, trace_file_stem(name));
+    strbuf_add(to, str_from(what));
+}
+
+halley_status synth_source_open(synth_source *s, const trace_found *found, size_t i,
+                                halley_error *err)
+{
+    strbuf path = {0};
+    const char *name = found->list.at[i].name;
+    *s = (synth_source){0};
+    TRY(trace_found_load(&s->set, found, i, err));
+    beside(&path, name, ".conditions.json");
+    beside(&s->groups, name, ".comm_group.json");
+    halley_status status = path.failed || s->groups.failed
+                               ? error_nomem(err)
+                               : conditions_load(&s->conditions, path.at, err);
+    strbuf_fini(&path);
+    if (!s->groups.failed && !file_exists(s->groups.at))
+        s->groups.n = 0;
+    if (status == HALLEY_OK && s->conditions.n == 0)
+        conditions_metadata(&s->conditions, halley_trace_set_get(s->set, 0));
+    if (status == HALLEY_OK)
+        status = halley_trace_set_passes(s->set, synth_source_groups(s), err);
+    if (status != HALLEY_OK)
+        synth_source_close(s);
+    return status;
+}

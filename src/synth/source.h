@@ -1,0 +1,21 @@
+/* synth/source.h - a set of traces and what lies beside it. */
+#ifndef SYNTH_SOURCE_H
+#define SYNTH_SOURCE_H
+
+#include "synth/conditions.h"
+#include "trace/set_files.h"
+
+typedef struct synth_source {
+    halley_trace_set *set;
+    conditions conditions; /* of the file beside it, else of its metadata */
+    strbuf groups;         /* path; n 0 = none */
+} synth_source;
+
+/* The i-th set of those found. EINVAL and the like: it is not sound, and why. */
+halley_status synth_source_open(synth_source *s, const trace_found *found, size_t i,
+                                halley_error *err);
+void synth_source_close(synth_source *s);
+/* NULL: none. */
+const char *synth_source_groups(const synth_source *s);
+
+#endif
