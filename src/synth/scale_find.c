@@ -1,5 +1,5 @@
 /*
- * The repeated block of a trace, found by itself.
+ * The repeated block of a trace that was made by a program, found by itself.
  *
  * Nodes become tokens: type, collective, host or device, operations, bytes, group, and
  * the name less the numbers in it (layers are often called by theirs). A block of p
@@ -8,13 +8,18 @@
  * tokens come back most often. Sends and receives are like no other node: they stand
  * between stages of a pipeline, and what repeats with them is a micro-batch.
  *
+ * Looked at first are compute nodes and messages alone, since collectives, loads and
+ * stores may be different in single blocks (weights gathered a layer ahead); they go with
+ * the compute node before them. Where that finds nothing, all nodes are looked at. Names
+ * may tell layers apart (pseudonyms), and then only passes over all layers repeat: blocks
+ * that are much shorter without names are taken instead.
+ *
  * Layers, micro-batches and steps are all repeats, one inside the other, and passes over
  * the layers may follow each other without a seam. Layers are the innermost repeats that
  * still make up the bulk of a trace: for each k, the stretches of a multiple of k blocks
  * that do not overlap are added up, shortest period first; among those k that cover
  * enough of the trace, the one with the shortest blocks is taken, of about equal ones
- * that which covers most, then the largest. Where names tell layers apart (pseudonyms),
- * the search is done again without them.
+ * that which covers most, then the largest.
  */
 #include "base/error.h"
 #include "synth/scale.h"
@@ -30,44 +35,6 @@ enum {
     MOST_TRIED = 512
 };
 static const double least_share = 0.4;
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    return hash_u64(hash ^ (value + UINT64_C(0x9e3779b97f4a7c15)));
-}
-
-static uint64_t name_hash(halley_bytes name)
-{
-    uint64_t hash = 0;
-    bool digit = false;
-    for (size_t i = 0; i < name.n; i++) {
-        const bool is_digit = name.at[i] >= '0' && name.at[i] <= '9';
-        if (!is_digit || !digit)
-            hash = mix(hash, is_digit ? '#' : (uint8_t)name.at[i]);
-        digit = is_digit;
-    }
-    return hash;
-}
-
-static uint64_t token_of(const halley_trace *t, uint32_t node, bool by_name)
-{
-    static const trace_role roles[] = {TRACE_ROLE_COMM_TYPE, TRACE_ROLE_NUM_OPS,
-                                       TRACE_ROLE_TENSOR_SIZE, TRACE_ROLE_COMM_SIZE};
-    trace_roles r;
-    const uint32_t type = halley_node_type_of(t, node);
-    if (type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV)
-        return mix(type, (uint64_t)node << 32 | 1);
-    trace_roles_read(&r, t, node);
-    uint64_t hash = mix(type, trace_roles_is_cpu(&r));
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
-        uint64_t value = UINT64_MAX;
-        (void)trace_roles_u64(&r, roles[i], &value);
-        hash = mix(hash, value);
-    }
-    const halley_bytes group = trace_roles_group(&r);
-    hash = mix(hash, hash_bytes(group.at, group.n, 0));
-    return by_name ? mix(hash, name_hash(halley_node_name(t, node))) : hash;
-}
 
 /* A distance between equal windows, and how often it was seen. */
 typedef struct distance {
@@ -96,7 +63,7 @@ static bool count_distances(distances *out, map64 *index, const uint64_t *tokens
     for (uint32_t i = 0; fine && i + length <= n; i++) {
         uint64_t window = 0;
         for (uint32_t k = 0; k < length; k++)
-            window = mix(window, tokens[i + k]);
+            window = hash_u64(window ^ (tokens[i + k] + UINT64_C(0x9e3779b97f4a7c15)));
         const uint32_t before = map64_find(&last, window);
         uint32_t at = (uint32_t)out->n;
         bool fresh = false;
@@ -114,7 +81,8 @@ static bool count_distances(distances *out, map64 *index, const uint64_t *tokens
 }
 
 /* The commonest distances, shortest first. False: no memory. */
-static bool list_periods(distances *out, const uint64_t *tokens, uint32_t n)
+static bool list_periods(distances *out, const uint64_t *tokens, uint32_t n,
+                         uint32_t most)
 {
     map64 index = {0};
     const bool fine = count_distances(out, &index, tokens, n, SHORT_WINDOW) &&
@@ -122,31 +90,43 @@ static bool list_periods(distances *out, const uint64_t *tokens, uint32_t n)
     map64_fini(&index);
     if (out->n > 1)
         qsort(out->at, out->n, sizeof *out->at, by_number);
-    out->n = out->n < MOST_PERIODS ? out->n : MOST_PERIODS;
+    out->n = out->n < most ? out->n : most;
     if (out->n > 1)
         qsort(out->at, out->n, sizeof *out->at, by_period);
     return fine;
 }
 
-/* Nodes in a row that repeat with a period, twice and more. */
-typedef struct stretch {
-    uint32_t start, length, period;
-} stretch;
-typedef ARRAY(stretch) stretches;
-
-static bool list_stretches(stretches *out, const uint64_t *tokens, uint32_t n,
+static bool list_stretches(scale_stretches *out, const uint64_t *tokens, uint32_t n,
                            uint32_t period)
 {
     for (uint32_t i = 0; i + period < n;) {
         uint32_t end = i;
         while (end + period < n && tokens[end] == tokens[end + period])
             end++;
-        if (end - i >= period && !array_push(out, (stretch){i, end - i + period, period}))
+        if (end - i >= period &&
+            !array_push(out, (scale_stretch){i, end - i + period, period}))
             return false;
         i = end + 1;
     }
     return true;
 }
+
+bool scale_stretches_find(scale_stretches *out, const uint64_t *tokens, uint32_t n,
+                          uint32_t n_periods)
+{
+    distances periods = {0};
+    bool fine = list_periods(&periods, tokens, n, n_periods);
+    for (size_t i = 0; fine && i < periods.n; i++)
+        fine = list_stretches(out, tokens, n, periods.at[i].period);
+    array_fini(&periods);
+    return fine;
+}
+
+/* Copies of one block that stand one after the other. */
+typedef struct run {
+    uint32_t start, period, n; /* tokens, and how many blocks */
+} run;
+typedef ARRAY(run) runs;
 
 /* A way to see the trace as repeats. */
 typedef struct view {
@@ -157,23 +137,23 @@ typedef struct view {
 } view;
 
 typedef struct looker {
-    const stretches *all;
+    const scale_stretches *all;
     uint8_t *covered; /* by node */
     uint32_t n_nodes;
-    scale_runs *out; /* NULL: only look */
+    runs *out; /* NULL: only look */
 } looker;
 
 /* As many runs as fit into the nodes [start, end) of a stretch, none of them taken. */
 static bool fill(const looker *k, view *v, uint32_t start, uint32_t end, uint32_t period)
 {
-    const uint32_t run = period * v->n_blocks;
-    const uint32_t n = (end - start) / run;
-    const uint32_t first = v->from_end ? end - n * run : start;
-    memset(k->covered + first, 1, (size_t)n * run);
-    v->share += (double)n * run;
-    v->period += (double)n * run * period;
+    const uint32_t length = period * v->n_blocks;
+    const uint32_t n = (end - start) / length;
+    const uint32_t first = v->from_end ? end - n * length : start;
+    memset(k->covered + first, 1, (size_t)n * length);
+    v->share += (double)n * length;
+    v->period += (double)n * length * period;
     for (uint32_t i = 0; k->out && i < n; i++)
-        if (!array_push(k->out, (scale_run){first + i * run, period, v->n_blocks}))
+        if (!array_push(k->out, (run){first + i * length, period, v->n_blocks}))
             return false;
     return true;
 }
@@ -186,7 +166,7 @@ static bool look(const looker *k, view *v)
     v->share = v->period = 0;
     memset(k->covered, 0, k->n_nodes);
     for (size_t i = 0; fine && i < k->all->n; i++) {
-        const stretch *const s = &k->all->at[i];
+        const scale_stretch *const s = &k->all->at[i];
         if (s->period * v->n_blocks < v->least)
             continue;
         for (uint32_t at = s->start; fine && at < s->start + s->length;) {
@@ -204,7 +184,7 @@ static bool look(const looker *k, view *v)
 
 static int by_start(const void *a, const void *b)
 {
-    const scale_run *const x = a, *const y = b;
+    const run *const x = a, *const y = b;
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
@@ -234,7 +214,7 @@ static bool try_blocks(view *best, const looker *k, uint32_t n, bool asked)
     return true;
 }
 
-static bool choose(scale_runs *out, const stretches *all, uint32_t n_nodes,
+static bool choose(runs *out, const scale_stretches *all, uint32_t n_nodes,
                    uint32_t repeats)
 {
     view best = {0};
@@ -259,45 +239,114 @@ static bool choose(scale_runs *out, const stretches *all, uint32_t n_nodes,
     return fine;
 }
 
-static halley_status find(scale_runs *out, const halley_trace *t, bool by_name,
-                          uint32_t repeats, halley_error *err)
+/* How a trace is looked at. */
+typedef struct way {
+    bool by_name, all; /* else compute and messages */
+} way;
+
+static bool is_main(const halley_trace *t, uint32_t node, bool all)
 {
-    const uint32_t n = halley_trace_count(t);
-    uint64_t *const tokens = mem_array(n, sizeof *tokens);
-    distances periods = {0};
-    stretches all = {0};
-    bool fine = tokens != NULL;
-    for (uint32_t i = 0; fine && i < n; i++)
-        tokens[i] = token_of(t, i, by_name);
-    fine = fine && list_periods(&periods, tokens, n);
-    for (size_t i = 0; fine && i < periods.n; i++)
-        fine = list_stretches(&all, tokens, n, periods.at[i].period);
-    fine = fine && choose(out, &all, n, repeats);
-    free(tokens);
-    array_fini(&periods);
-    array_fini(&all);
-    return fine ? HALLEY_OK : error_nomem(err);
+    const uint32_t type = halley_node_type_of(t, node);
+    return all || type == HALLEY_NODE_COMP || type == HALLEY_NODE_SEND ||
+           type == HALLEY_NODE_RECV;
 }
 
-bool scale_can_be_layers(uint32_t n_blocks, uint32_t n_layers)
+/* The blocks of a run: from a main node to the next block's, or to the next main node
+ * behind the run. `mains`: the main nodes in order. Passes over the layers that follow
+ * each other without a seam become rows of their own, of `n` blocks each. */
+static bool take_run(scale_rows *out, const run *f, uint32_t n, const uint32_t *mains,
+                     uint32_t n_mains)
+{
+    for (uint32_t k = 0; k < f->n; k++) {
+        const uint32_t next = f->start + (k + 1) * f->period;
+        const uint32_t end = next < n_mains ? mains[next] : out->n_nodes;
+        if (k % n == 0 && !array_push(&out->list, (scale_row){n, n, NULL}))
+            return false;
+        for (uint32_t i = mains[f->start + k * f->period]; i < end; i++)
+            out->places[i] = (scale_place){(uint32_t)out->list.n - 1, k % n};
+        if (out->list.n == 1 && k == 0) {
+            out->block_nodes = end - mains[f->start];
+            out->period = f->period;
+        }
+    }
+    return true;
+}
+
+static bool take_runs(scale_rows *out, const runs *found, uint32_t n_layers,
+                      const uint32_t *mains, uint32_t n_mains)
+{
+    for (size_t r = 0; r < found->n; r++) {
+        const run *const f = &found->at[r];
+        const uint32_t n = f->n % n_layers == 0 && n_layers > 1 ? n_layers : f->n;
+        if (!take_run(out, f, n, mains, n_mains))
+            return false;
+    }
+    return true;
+}
+
+static halley_status look_for(scale_rows *out, const halley_trace *t, way how,
+                              uint32_t repeats, uint32_t n_layers, halley_error *err)
+{
+    TRY(scale_rows_init(out, t, err));
+    uint32_t *const mains = mem_array(out->n_nodes, sizeof *mains);
+    uint64_t *const tokens = mem_array(out->n_nodes, sizeof *tokens);
+    scale_stretches all = {0};
+    runs found = {0};
+    uint32_t n = 0;
+    bool fine = mains && tokens;
+    for (uint32_t i = 0; fine && i < out->n_nodes; i++) {
+        out->tokens[i] = scale_token(t, i, how.by_name);
+        out->mains[i] = is_main(t, i, how.all);
+        if (out->mains[i]) {
+            mains[n] = i;
+            tokens[n++] = out->tokens[i];
+        }
+    }
+    fine = fine && scale_stretches_find(&all, tokens, n, MOST_PERIODS) &&
+           (n == 0 || choose(&found, &all, n, repeats)) &&
+           take_runs(out, &found, n_layers, mains, n);
+    free(mains);
+    free(tokens);
+    array_fini(&all);
+    array_fini(&found);
+    return fine ? scale_rows_name(out, err) : error_nomem(err);
+}
+
+static bool can_be_layers(uint32_t n_blocks, uint32_t n_layers)
 {
     return n_layers % n_blocks == 0 || n_blocks % n_layers == 0;
 }
 
-halley_status scale_find(scale_runs *out, const halley_trace *t, uint32_t repeats,
+/* Blocks so much shorter that the longer ones are passes over several layers, which their
+ * names tell apart. */
+static bool much_shorter(const scale_rows *a, const scale_rows *b)
+{
+    return 4 * a->period <= b->period ||
+           (10 * a->period <= 6 * b->period && a->period >= 3);
+}
+
+/* The first way that gives a number that fits; else the first that gives one. */
+halley_status scale_find(scale_rows *out, const halley_trace *t, uint32_t repeats,
                          uint32_t n_layers, halley_error *err)
 {
-    TRY(find(out, t, true, repeats, err));
-    if (out->n > 0 && scale_can_be_layers(out->at[0].n, n_layers))
-        return HALLEY_OK;
-    scale_runs other = {0};
-    const halley_status status = find(&other, t, false, repeats, err);
-    if (status == HALLEY_OK && other.n > 0 &&
-        (out->n == 0 || scale_can_be_layers(other.at[0].n, n_layers))) {
-        const scale_runs old = *out;
-        *out = other;
-        other = old;
+    static const way ways[] = {
+        {true, false}, {false, false}, {true, true}, {false, true}};
+    halley_status status = HALLEY_OK;
+    bool fits = false;
+    for (size_t i = 0; i < 4 && status == HALLEY_OK && !(fits && i >= 2); i++) {
+        scale_rows now = {0};
+        status = look_for(&now, t, ways[i], repeats, n_layers, err);
+        const bool fits_now = status == HALLEY_OK && now.list.n > 0 &&
+                              can_be_layers(now.list.at[0].n, n_layers);
+        if (status == HALLEY_OK &&
+            (i == 0 || (fits_now && (!fits || much_shorter(&now, out))) ||
+             (out->list.n == 0 && now.list.n > 0))) {
+            const scale_rows old = *out;
+            *out = now;
+            now = old;
+            fits = fits_now;
+        }
+        scale_rows_fini(&now);
     }
-    array_fini(&other);
     return status;
 }

@@ -70,7 +70,7 @@ $ halley trace scale s -o back --swap join > said && cmp t.0.et back.0.et
 ## what does not fit is refused with what to do
 $ halley trace gen transformer -n 4 --tp 4 --layers 4 -o t > made; halley trace gen all-pairs -n 4 -o p > made
 $ halley trace scale t -o s --layers 3:5
-! halley: t.0.et: a rank repeats its block of 4 nodes 16 times, which are not the layers of a model of 3; --repeats says how many a rank has
+! halley: rank 0 repeats its block 16 times, which are not the layers of a model of 3; --repeats says how many a rank has
 ? 1
 $ halley trace scale t -o s --dp 2
 ! halley: no data-parallel group was found; --dp-groups names them (0 for all ranks)
