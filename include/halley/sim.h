@@ -19,9 +19,10 @@ typedef enum halley_network_model {
 /* Zero in every field is the default: (halley_sim_opts){0} is a valid choice. */
 typedef struct halley_sim_opts {
     halley_network_model network;
-    bool record;   /* keep when every node began and ended: 16 bytes a node and rank */
-    bool heat;     /* keep how busy every NPU's links are over time */
-    double stop_s; /* simulated time after which the run ends as it is; 0 = never */
+    bool record;     /* keep when every node began and ended: 16 bytes a node and rank */
+    bool heat;       /* keep how busy every NPU's links are over time */
+    bool times_only; /* do not follow what lies in the NPUs' own memory */
+    double stop_s;   /* simulated time after which the run ends as it is; 0 = never */
     /* Called now and then with nodes done and in all; false ends the run (ECANCELED). */
     bool (*progress)(void *context, uint64_t done, uint64_t total);
     void *progress_context;

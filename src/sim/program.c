@@ -10,14 +10,38 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "des/ticks.h"
+#include "sim/attrs.h"
 #include "sim/work.h"
+#include "trace/slots.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+static const char *const attr_names[SIM_N_ATTRS] = {
+    [SIM_ATTR_IS_CPU_OP] = "is_cpu_op",
+    [SIM_ATTR_NUM_OPS] = "num_ops",
+    [SIM_ATTR_TENSOR_SIZE] = "tensor_size",
+    [SIM_ATTR_DURATION_NS] = "duration_ns",
+    [SIM_ATTR_TID] = "tid",
+    [SIM_ATTR_STREAM] = "stream",
+    [SIM_ATTR_COMM_TYPE] = "comm_type",
+    [SIM_ATTR_COMM_SIZE] = "comm_size",
+    [SIM_ATTR_COMM_SIZES] = "comm_sizes",
+    [SIM_ATTR_COMM_SRC] = "comm_src",
+    [SIM_ATTR_COMM_DST] = "comm_dst",
+    [SIM_ATTR_COMM_TAG] = "comm_tag",
+    [SIM_ATTR_PG_NAME] = "pg_name",
+    [SIM_ATTR_INVOLVED_DIM] = "involved_dim",
+    [SIM_ATTR_INPUTS] = "inputs",
+    [SIM_ATTR_OUTPUTS] = "outputs",
+    [SIM_ATTR_ALLOC_BYTES] = "alloc_bytes",
+    [SIM_ATTR_FREE_BYTES] = "free_bytes",
+};
+
 typedef struct compiler {
     sim_program *p;
     const halley_trace *trace;
+    trace_slots slots; /* of attr_names */
     const sim_program_opts *opts;
     halley_error *err;
     uint32_t *place; /* trace index -> place in the program */
@@ -34,12 +58,17 @@ static halley_status node_error(const compiler *c, uint32_t index, halley_status
     return code;
 }
 
+static bool find(halley_attr *out, const compiler *c, uint32_t index, sim_attr name)
+{
+    return trace_slots_find(out, &c->slots, index, name);
+}
+
 /* A whole number attribute; `found` tells whether the node has it. */
 static halley_status number(uint64_t *out, bool *found, const compiler *c, uint32_t index,
-                            const char *name)
+                            sim_attr name)
 {
     halley_attr attr;
-    *found = halley_node_find_attr(&attr, c->trace, index, name);
+    *found = find(&attr, c, index, name);
     if (!*found)
         return HALLEY_OK;
     const bool real = attr.kind == HALLEY_ATTR_DOUBLE || attr.kind == HALLEY_ATTR_FLOAT;
@@ -47,12 +76,12 @@ static halley_status number(uint64_t *out, bool *found, const compiler *c, uint3
         return HALLEY_OK;
     char text[128];
     snprintf(text, sizeof text, "attribute %s must be a whole number, not negative",
-             name);
+             attr_names[name]);
     return node_error(c, index, HALLEY_EINVAL, text);
 }
 
 static halley_status needed(uint64_t *out, const compiler *c, uint32_t index,
-                            const char *name)
+                            sim_attr name)
 {
     bool found;
     TRY(number(out, &found, c, index, name));
@@ -60,7 +89,7 @@ static halley_status needed(uint64_t *out, const compiler *c, uint32_t index,
         return HALLEY_OK;
     char text[128];
     snprintf(text, sizeof text, "the node has no attribute %s, which its type needs",
-             name);
+             attr_names[name]);
     return node_error(c, index, HALLEY_EINVAL, text);
 }
 
@@ -68,8 +97,7 @@ static halley_status needed(uint64_t *out, const compiler *c, uint32_t index,
 static bool recorded_ns(double *ns, const compiler *c, uint32_t index)
 {
     halley_attr attr;
-    return !c->opts->cluster->astra &&
-           halley_node_find_attr(&attr, c->trace, index, "duration_ns") &&
+    return !c->opts->cluster->astra && find(&attr, c, index, SIM_ATTR_DURATION_NS) &&
            halley_attr_to_double(&attr, ns) && *ns >= 0;
 }
 
@@ -91,8 +119,8 @@ static bool is_uncounted(const compiler *c, uint32_t index)
     halley_attr attr;
     double ns;
     return !c->opts->cluster->astra &&
-           !(halley_node_find_attr(&attr, c->trace, index, "num_ops") &&
-             halley_node_find_attr(&attr, c->trace, index, "tensor_size")) &&
+           !(find(&attr, c, index, SIM_ATTR_NUM_OPS) &&
+             find(&attr, c, index, SIM_ATTR_TENSOR_SIZE)) &&
            (halley_node_duration_us(c->trace, index) > 0 || recorded_ns(&ns, c, index));
 }
 
@@ -104,8 +132,8 @@ static halley_status compile_roofline(sim_node *n, const compiler *c, uint32_t i
         c->p->has_uncounted = true;
         return HALLEY_OK;
     }
-    TRY(needed(&whole_ops, c, index, "num_ops"));
-    TRY(needed(&whole_bytes, c, index, "tensor_size"));
+    TRY(needed(&whole_ops, c, index, SIM_ATTR_NUM_OPS));
+    TRY(needed(&whole_bytes, c, index, SIM_ATTR_TENSOR_SIZE));
     if (whole_bytes == 0) {
         n->flags |= SIM_NODE_SKIP;
         return HALLEY_OK;
@@ -167,10 +195,11 @@ static halley_status compile_message(sim_node *n, const compiler *c, uint32_t in
     const bool sends = n->type == HALLEY_NODE_SEND;
     uint64_t peer, tag, self;
     bool has_self;
-    TRY(needed(&n->amount, c, index, "comm_size"));
-    TRY(needed(&peer, c, index, sends ? "comm_dst" : "comm_src"));
-    TRY(number(&self, &has_self, c, index, sends ? "comm_src" : "comm_dst"));
-    TRY(needed(&tag, c, index, "comm_tag"));
+    TRY(needed(&n->amount, c, index, SIM_ATTR_COMM_SIZE));
+    TRY(needed(&peer, c, index, sends ? SIM_ATTR_COMM_DST : SIM_ATTR_COMM_SRC));
+    TRY(number(&self, &has_self, c, index,
+               sends ? SIM_ATTR_COMM_SRC : SIM_ATTR_COMM_DST));
+    TRY(needed(&tag, c, index, SIM_ATTR_COMM_TAG));
     if (peer >= c->opts->cluster->n_npus)
         return node_error(c, index, HALLEY_EINVAL,
                           sends ? "comm_dst is not a rank of this cluster"
@@ -189,7 +218,7 @@ static halley_status compile_message(sim_node *n, const compiler *c, uint32_t in
 static halley_status compile_group(sim_node *n, const compiler *c, uint32_t index)
 {
     halley_attr attr;
-    if (!halley_node_find_attr(&attr, c->trace, index, "pg_name"))
+    if (!find(&attr, c, index, SIM_ATTR_PG_NAME))
         return HALLEY_OK;
     const str name = {attr.bytes.at, attr.bytes.n};
     int64_t id;
@@ -233,7 +262,7 @@ static halley_status compile_involved(sim_node *n, const compiler *c, uint32_t i
     if (n->a != 0)
         return HALLEY_OK; /* a group's plan does not ask */
     const uint32_t n_dims = logical_dims(c, n->coll);
-    if (!halley_node_find_attr(&attr, c->trace, index, "involved_dim")) {
+    if (!find(&attr, c, index, SIM_ATTR_INVOLVED_DIM)) {
         if (n_dims > DEFAULT_INVOLVED && c->opts->cluster->astra)
             return node_error(
                 c, index, HALLEY_EINVAL,
@@ -259,7 +288,7 @@ static halley_status compile_involved(sim_node *n, const compiler *c, uint32_t i
 static halley_status compile_coll(sim_node *n, const compiler *c, uint32_t index)
 {
     uint64_t type;
-    TRY(needed(&type, c, index, "comm_type"));
+    TRY(needed(&type, c, index, SIM_ATTR_COMM_TYPE));
     if (type >= HALLEY_N_COLL_TYPES)
         return node_error(c, index, HALLEY_EINVAL, "comm_type is no collective");
     if (type == HALLEY_COLL_BROADCAST && c->opts->cluster->astra) {
@@ -279,11 +308,11 @@ static halley_status compile_coll(sim_node *n, const compiler *c, uint32_t index
     n->coll = (uint32_t)type & 15u;
     n->amount = 1;
     if (type != HALLEY_COLL_BARRIER)
-        TRY(needed(&n->amount, c, index, "comm_size"));
+        TRY(needed(&n->amount, c, index, SIM_ATTR_COMM_SIZE));
     TRY(compile_group(n, c, index));
     halley_attr sizes;
     if (!c->opts->cluster->astra && type == HALLEY_COLL_ALL_TO_ALL &&
-        halley_node_find_attr(&sizes, c->trace, index, "comm_sizes"))
+        find(&sizes, c, index, SIM_ATTR_COMM_SIZES))
         n->flags |= SIM_NODE_UNEVEN;
     return compile_involved(n, c, index);
 }
@@ -327,7 +356,7 @@ static halley_status compile_by_type(sim_node *n, const compiler *c, uint32_t in
         return compile_coll(n, c, index);
     case HALLEY_NODE_MEM_LOAD:
     case HALLEY_NODE_MEM_STORE:
-        return needed(&n->amount, c, index, "tensor_size");
+        return needed(&n->amount, c, index, SIM_ATTR_TENSOR_SIZE);
     case HALLEY_NODE_INVALID:
         n->flags |= SIM_NODE_SKIP;
         return HALLEY_OK;
@@ -350,15 +379,15 @@ static halley_status compile_node(sim_node *n, const compiler *c, uint32_t index
     bool found;
     *n = (sim_node){.trace_index = index,
                     .type = type < HALLEY_N_NODE_TYPES ? type & 15 : 15};
-    TRY(number(&cpu, &found, c, index, "is_cpu_op"));
+    TRY(number(&cpu, &found, c, index, SIM_ATTR_IS_CPU_OP));
     /* Native rules: who began a communication does not matter. */
     if (cpu != 0 && (c->opts->cluster->astra || !communicates(n)))
         n->flags |= SIM_NODE_CPU;
     n->slot = (uint16_t)slot_of(n);
     halley_attr list;
     if (c->opts->cluster->system.track_memory && !c->opts->custom &&
-        !(halley_node_find_attr(&list, c->trace, index, "inputs") &&
-          halley_node_find_attr(&list, c->trace, index, "outputs")))
+        !(find(&list, c, index, SIM_ATTR_INPUTS) &&
+          find(&list, c, index, SIM_ATTR_OUTPUTS)))
         return node_error(
             c, index, HALLEY_EINVAL,
             "track-local-mem needs an attribute inputs and one outputs on every node; "
@@ -402,8 +431,7 @@ static halley_status choose_recorded_lane(sim_node *n, compiler *c)
         return HALLEY_OK;
     halley_attr attr;
     uint64_t lane;
-    if (!halley_node_find_attr(&attr, c->trace, n->trace_index,
-                               on_cpu ? "tid" : "stream") ||
+    if (!find(&attr, c, n->trace_index, on_cpu ? SIM_ATTR_TID : SIM_ATTR_STREAM) ||
         !halley_attr_to_u64(&attr, &lane) || lane >> 62 != 0)
         return HALLEY_OK;
     return find_lane(&n->slot, c, lane | (on_cpu ? UINT64_C(3) : UINT64_C(2)) << 62,
@@ -542,8 +570,9 @@ static halley_status compile(compiler *c)
     uint32_t *order = mem_array(p->n, sizeof *order);
     c->place = mem_array(p->n, sizeof *c->place);
     c->mark = mem_array(p->n, sizeof *c->mark);
-    const bool room =
-        p->nodes != NULL && order != NULL && c->place != NULL && c->mark != NULL;
+    const bool room = trace_slots_init(&c->slots, c->trace, attr_names, SIM_N_ATTRS) &&
+                      p->nodes != NULL && order != NULL && c->place != NULL &&
+                      c->mark != NULL;
     const bool native = !c->opts->cluster->astra && !c->opts->custom;
     halley_status status = room ? order_nodes(order, c) : error_nomem(c->err);
     p->n_sets = native ? 0 : 1;
@@ -561,8 +590,10 @@ static halley_status compile(compiler *c)
         p->nodes[p->n] = (sim_node){0};
         status = link_children(c);
     }
-    if (status == HALLEY_OK && (native || c->opts->cluster->system.track_memory))
-        status = sim_tensors_init(&p->tensors, p, c->err);
+    if (status == HALLEY_OK && !c->opts->times_only &&
+        (native || c->opts->cluster->system.track_memory))
+        status = sim_tensors_init(&p->tensors, p, &c->slots, c->err);
+    trace_slots_fini(&c->slots);
     free(c->place);
     free(c->mark);
     return status;

@@ -67,7 +67,8 @@ struct sim_program {
 typedef struct sim_program_opts {
     const halley_cluster *cluster;
     double ticks_per_s;
-    bool custom; /* the trace is a collective's algorithm: no groups, no roofline */
+    bool custom;     /* the trace is a collective's algorithm: no groups, no roofline */
+    bool times_only; /* what lies in the NPU's memory is not followed */
 } sim_program_opts;
 
 halley_status sim_program_init(sim_program *out, const halley_trace *trace,

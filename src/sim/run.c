@@ -83,9 +83,11 @@ static void deliver(void *context, uint64_t what)
 }
 
 /* One program a distinct trace; equal ranks have the same trace pointer. */
-static halley_status compile_programs(sim *s, const halley_trace_set *traces)
+static halley_status compile_programs(sim *s, const halley_trace_set *traces,
+                                      bool times_only)
 {
     const sim_program_opts opts = {.cluster = s->cluster,
+                                   .times_only = times_only,
                                    .ticks_per_s = 1e9 * (double)s->ticks_per_ns};
     map64 seen = {0};
     halley_status status = HALLEY_OK;
@@ -215,7 +217,7 @@ static halley_status set_up(sim *s, const halley_trace_set *traces,
         return error_nomem(s->err);
     s->endpoint = s->system->endpoint_ns * s->ticks_per_ns;
     s->group_endpoint = s->system->group_endpoint_ns * s->ticks_per_ns;
-    TRY(compile_programs(s, traces));
+    TRY(compile_programs(s, traces, opts->times_only));
     s->by_key = c->astra && s->system->queues > 1 && has_small_group(c);
     TRY(sim_calls_init(s));
     TRY(sim_streams_init(s));

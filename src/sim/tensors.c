@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/str.h"
+#include "sim/attrs.h"
 #include "sim/program.h"
 
 #include <string.h>
@@ -30,6 +31,7 @@ typedef struct mention {
 typedef struct finder {
     sim_tensors *t;
     const sim_program *p;
+    const trace_slots *slots;
     halley_error *err;
     map64 names; /* hash of a name, or a storage -> tensor */
     ARRAY(uint64_t) bytes;
@@ -155,7 +157,8 @@ static halley_status find_side(bool *found, finder *f, uint32_t node, bool outpu
     const sim_use_kind kind = outputs ? SIM_USE_WRITE : SIM_USE_READ;
     halley_attr attr;
     *found = true;
-    if (halley_node_find_attr(&attr, trace, index, outputs ? "outputs" : "inputs") &&
+    if (trace_slots_find(&attr, f->slots, index,
+                         outputs ? SIM_ATTR_OUTPUTS : SIM_ATTR_INPUTS) &&
         attr.kind == HALLEY_ATTR_STRING_LIST)
         return find_pairs(f, node, &attr, kind);
     const halley_io io =
@@ -183,13 +186,12 @@ static halley_status find_transfer(finder *f, uint32_t node)
     return HALLEY_OK;
 }
 
-static halley_status find_own(finder *f, uint32_t node, const char *name,
-                              sim_use_kind kind)
+static halley_status find_own(finder *f, uint32_t node, sim_attr name, sim_use_kind kind)
 {
     halley_attr attr;
     uint64_t bytes;
     uint32_t tensor = 0;
-    if (!halley_node_find_attr(&attr, f->p->trace, f->p->nodes[node].trace_index, name) ||
+    if (!trace_slots_find(&attr, f->slots, f->p->nodes[node].trace_index, name) ||
         !halley_attr_to_u64(&attr, &bytes) || bytes == 0)
         return HALLEY_OK;
     TRY(new_tensor(&tensor, f, bytes));
@@ -204,8 +206,8 @@ static halley_status find_all(finder *f)
         TRY(find_side(&out, f, i, true));
         if (!in && !out)
             TRY(find_transfer(f, i));
-        TRY(find_own(f, i, "alloc_bytes", SIM_USE_WRITE));
-        TRY(find_own(f, i, "free_bytes", SIM_USE_RELEASE));
+        TRY(find_own(f, i, SIM_ATTR_ALLOC_BYTES, SIM_USE_WRITE));
+        TRY(find_own(f, i, SIM_ATTR_FREE_BYTES, SIM_USE_RELEASE));
     }
     return HALLEY_OK;
 }
@@ -242,9 +244,10 @@ static halley_status sort_uses(finder *f)
     return HALLEY_OK;
 }
 
-halley_status sim_tensors_init(sim_tensors *out, const sim_program *p, halley_error *err)
+halley_status sim_tensors_init(sim_tensors *out, const sim_program *p,
+                               const trace_slots *slots, halley_error *err)
 {
-    finder f = {.t = out, .p = p, .err = err};
+    finder f = {.t = out, .p = p, .slots = slots, .err = err};
     *out = (sim_tensors){0};
     halley_status status = find_all(&f);
     if (status == HALLEY_OK)

@@ -10,6 +10,7 @@
 #define SIM_TENSORS_H
 
 #include "base/error.h"
+#include "trace/slots.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,8 +35,10 @@ typedef struct sim_tensors {
 } sim_tensors;
 
 typedef struct sim_program sim_program;
-/* Read the tensors of a program whose nodes and children are known. */
-halley_status sim_tensors_init(sim_tensors *out, const sim_program *p, halley_error *err);
+/* Read the tensors of a program whose nodes and children are known; `slots` of sim_attr.
+ */
+halley_status sim_tensors_init(sim_tensors *out, const sim_program *p,
+                               const trace_slots *slots, halley_error *err);
 void sim_tensors_fini(sim_tensors *t);
 
 #endif

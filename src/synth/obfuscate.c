@@ -11,7 +11,7 @@
 #include "base/pool.h"
 #include "synth/passes.h"
 #include "synth/times.h"
-#include "trace/roles.h"
+#include "trace/slots.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -85,37 +85,17 @@ static bool add_name(str_array *names, map64 *seen, str name)
     return !fresh || array_push(names, name);
 }
 
-/* Where the nodes of each shape have an attribute; HASH_NONE = nowhere. NULL: no memory.
- */
-static uint32_t *slots_of(const halley_trace *t, str name)
-{
-    uint32_t *const slots = mem_array(t->s.shapes.shapes.n, sizeof *slots);
-    for (uint32_t i = 0; slots && i < t->s.shapes.shapes.n; i++)
-        slots[i] = trace_shape_find(&t->s, i, name);
-    return slots;
-}
-
-static bool find_at(halley_attr *out, const halley_trace *t, uint32_t node,
-                    const uint32_t *slots)
-{
-    const uint32_t slot = slots[t->s.shape.at[node]];
-    if (slot == HASH_NONE)
-        return false;
-    *out = trace_attr_view(&t->s, &t->s.shapes.flat.at[slot],
-                           t->s.values.at + t->s.value_at.at[node]);
-    return true;
-}
-
 /* Names of groups that the nodes of a trace use. */
 static bool add_used(str_array *names, map64 *seen, const halley_trace *t)
 {
-    uint32_t *const slots = slots_of(t, STR("pg_name"));
-    bool fine = slots != NULL;
+    static const char *const group[] = {"pg_name"};
+    trace_slots slots;
+    bool fine = trace_slots_init(&slots, t, group, 1);
     halley_attr attr;
     for (uint32_t i = 0; fine && i < halley_trace_count(t); i++)
-        if (find_at(&attr, t, i, slots) && attr.kind == HALLEY_ATTR_STRING)
+        if (trace_slots_find(&attr, &slots, i, 0) && attr.kind == HALLEY_ATTR_STRING)
             fine = add_name(names, seen, (str){attr.bytes.at, attr.bytes.n});
-    free(slots);
+    trace_slots_fini(&slots);
     return fine;
 }
 
@@ -145,20 +125,22 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 static halley_status find_earliest(work *w, halley_error *err)
 {
+    static const char *const start_ns[] = {"start_ns"};
     uint64_t us = UINT64_MAX, ns = UINT64_MAX, value;
     halley_attr attr;
     for (uint32_t i = 0; i < w->distinct.n; i++) {
         const halley_trace *const t = w->distinct.trace[i];
-        uint32_t *const slots = slots_of(t, STR("start_ns"));
-        if (!slots)
+        trace_slots slots;
+        if (!trace_slots_init(&slots, t, start_ns, 1))
             return error_nomem(err);
         for (uint32_t node = 0; node < halley_trace_count(t); node++) {
             const uint64_t start = halley_node_start_us(t, node);
             us = start > 0 ? least(us, start) : us;
-            if (find_at(&attr, t, node, slots) && halley_attr_to_u64(&attr, &value))
+            if (trace_slots_find(&attr, &slots, node, 0) &&
+                halley_attr_to_u64(&attr, &value))
                 ns = least(ns, value);
         }
-        free(slots);
+        trace_slots_fini(&slots);
     }
     w->job.start_us = us == UINT64_MAX ? 0 : us;
     w->job.start_ns = ns == UINT64_MAX ? 0 : ns;
@@ -222,11 +204,10 @@ static halley_status gather(halley_trace_set **out, const work *w, halley_error 
     return status;
 }
 
-/* All traces at the level that the job says now. */
-static halley_status pass(halley_trace_set **out, work *w, halley_error *err)
+/* What a pass made, as a set. */
+static halley_status take_made(halley_trace_set **out, work *w, halley_status status,
+                               halley_error *err)
 {
-    halley_status status =
-        pool_run(w->job.opts->n_threads, w->distinct.n, do_trace, w, err);
     halley_trace_set *set = NULL;
     if (status == HALLEY_OK)
         status = gather(&set, w, err);
@@ -239,75 +220,12 @@ static halley_status pass(halley_trace_set **out, work *w, halley_error *err)
     return status;
 }
 
-/* Times of the exact set, or why it has none. */
-static halley_status time_exact(whole *out, work *w, const synth_timing *how,
-                                halley_error *err)
+/* All traces at the level that the job says now. */
+static halley_status pass(halley_trace_set **out, work *w, halley_error *err)
 {
-    halley_obfuscation *const o = &out->o;
-    double seconds[HALLEY_N_REFERENCES] = {0};
-    halley_error why = {0};
-    halley_status status = synth_times(seconds, w->set, &w->job.old, how, &why);
-    if (status != HALLEY_OK && status != HALLEY_ENOMEM) {
-        /* as it is it cannot run: dependencies that lead nowhere, names of groups */
-        w->job.level = HALLEY_HIDE_NAMES;
-        TRY(pass(&w->exact, w, err));
-        status = synth_times(seconds, w->exact, &out->groups, how, &why);
-    }
-    if (status == HALLEY_ENOMEM)
-        return error_nomem(err);
-    o->n_times = status == HALLEY_OK ? HALLEY_N_REFERENCES : 1;
-    for (uint32_t i = 0; i < o->n_times; i++)
-        o->times[i] = (halley_before_after){
-            status == HALLEY_OK ? halley_reference_name(i) : "", seconds[i], 0};
-    if (status == HALLEY_OK)
-        return HALLEY_OK;
-    char text[HALLEY_ERROR_TEXT + HALLEY_ERROR_FILE];
-    o->unverified =
-        arena_copy(&out->memory, str_from(halley_error_format(&why, text, sizeof text)));
-    if (!o->unverified)
-        return error_nomem(err);
-    return synth_critical_s(&o->times[0].before_s, w->exact, err);
-}
-
-static halley_status time_rough(bool *fine, whole *out, const work *w,
-                                const synth_timing *how, halley_error *err)
-{
-    halley_obfuscation *const o = &out->o;
-    double seconds[HALLEY_N_REFERENCES];
-    if (o->unverified)
-        TRY(synth_critical_s(&seconds[0], w->rough, err));
-    else
-        TRY(synth_times(seconds, w->rough, &out->groups, how, err));
-    *fine = true;
-    for (uint32_t i = 0; i < o->n_times; i++) {
-        o->times[i].after_s = seconds[i];
-        *fine &=
-            fabs(seconds[i] - o->times[i].before_s) <= o->bound * o->times[i].before_s;
-    }
-    return HALLEY_OK;
-}
-
-/* Rounded and perhaps rewoven, until the simulated time is within the bound. */
-static halley_status roughen(whole *out, work *w, halley_error *err)
-{
-    const synth_timing how = synth_timing_of(w->set);
-    TRY(time_exact(out, w, &how, err));
-    bool fine = false;
-    w->job.level = w->job.opts->level;
-    for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-        halley_trace_set_free(w->rough);
-        w->rough = NULL;
-        w->job.step = ldexp(out->o.bound, -attempt);
-        w->job.strength = ldexp(1, -attempt);
-        TRY(pass(&w->rough, w, err));
-        TRY(time_rough(&fine, out, w, &how, err));
-        if (fine)
-            return HALLEY_OK;
-    }
-    return error_set(err, HALLEY_EINVAL,
-                     "even small changes move the simulated time by more than the bound "
-                     "of %g %%; take a lower level or a wider bound",
-                     100 * out->o.bound);
+    const halley_status status =
+        pool_run(w->job.opts->n_threads, w->distinct.n, do_trace, w, err);
+    return take_made(out, w, status, err);
 }
 
 static const halley_trace_set *result_of(const work *w)
@@ -326,9 +244,186 @@ static halley_status scan_trace(void *context, size_t i, uint32_t worker,
         return HALLEY_OK;
     const halley_trace_set *const set = result_of(w);
     const uint32_t n_threads = w->distinct.n > 1 ? 1 : w->job.opts->n_threads;
+    w->scanned[i] = (obfuscate_scanned){0};
     return obfuscate_scan(&w->scanned[i], w->job.opts, w->distinct.trace[i],
                           halley_trace_set_get(set, w->distinct.first_rank[i]), n_threads,
                           err);
+}
+
+/* Work on the traces, and simulations of a set that does not change by it, at a time. */
+typedef struct beside {
+    work *w;
+    pool_task *task; /* with w, for i < n_tasks */
+    size_t n_tasks;
+    const halley_trace_set *set;
+    const trace_groups *groups;
+    const synth_timing *how;
+    double seconds[HALLEY_N_REFERENCES];
+    halley_status status[HALLEY_N_REFERENCES];
+    halley_error why[HALLEY_N_REFERENCES];
+} beside;
+
+/* What takes longest goes first: one large trace, or the simulations of many. */
+static halley_status do_either(void *context, size_t i, uint32_t worker,
+                               halley_error *err)
+{
+    beside *const b = context;
+    const size_t n = HALLEY_N_REFERENCES;
+    const bool tasks_first = b->w->distinct.n <= n;
+    const size_t first = tasks_first ? b->n_tasks : n;
+    if ((i < first) == tasks_first)
+        return b->task(b->w, tasks_first ? i : i - n, worker, err);
+    const uint32_t k = (uint32_t)(tasks_first ? i - first : i);
+    b->status[k] = synth_time(&b->seconds[k], k, b->set, b->groups, b->how, &b->why[k]);
+    return HALLEY_OK;
+}
+
+static halley_status run_beside(beside *b, halley_error *err)
+{
+    return pool_run(b->w->job.opts->n_threads, b->n_tasks + HALLEY_N_REFERENCES,
+                    do_either, b, err);
+}
+
+/* The first cluster on which the set did not run to the end; HALLEY_N_REFERENCES: none.
+ */
+static uint32_t first_failed(const beside *b)
+{
+    uint32_t i = 0;
+    while (i < HALLEY_N_REFERENCES && b->status[i] == HALLEY_OK)
+        i++;
+    return i;
+}
+
+static void note_exact(halley_obfuscation *o, const double *seconds)
+{
+    o->n_times = HALLEY_N_REFERENCES;
+    for (uint32_t i = 0; i < o->n_times; i++)
+        o->times[i] = (halley_before_after){halley_reference_name(i), seconds[i], 0};
+}
+
+/* The set cannot run as it is: dependencies that lead nowhere, names of groups. Without
+ * those, or, when that does not run either, by its longest chain. */
+static halley_status time_cleaned(whole *out, work *w, const synth_timing *how,
+                                  halley_error *err)
+{
+    halley_obfuscation *const o = &out->o;
+    double seconds[HALLEY_N_REFERENCES];
+    halley_error why = {0};
+    w->job.level = HALLEY_HIDE_NAMES;
+    TRY(pass(&w->exact, w, err));
+    w->job.level = w->job.opts->level;
+    const halley_status status = synth_times(seconds, w->exact, &out->groups, how, &why);
+    if (status == HALLEY_ENOMEM)
+        return error_nomem(err);
+    if (status == HALLEY_OK) {
+        note_exact(o, seconds);
+        return HALLEY_OK;
+    }
+    char text[HALLEY_ERROR_TEXT + HALLEY_ERROR_FILE];
+    o->unverified =
+        arena_copy(&out->memory, str_from(halley_error_format(&why, text, sizeof text)));
+    if (!o->unverified)
+        return error_nomem(err);
+    o->n_times = 1;
+    o->times[0] = (halley_before_after){.cluster = ""};
+    return synth_critical_s(&o->times[0].before_s, w->exact, err);
+}
+
+/* The first attempt, while the exact set is simulated. *w->rough stays NULL when the
+ * exact times had to be found in another way, which comes first. */
+static halley_status start(whole *out, work *w, const synth_timing *how,
+                           halley_error *err)
+{
+    beside b = {.w = w,
+                .task = do_trace,
+                .n_tasks = w->distinct.n,
+                .set = w->set,
+                .groups = &w->job.old,
+                .how = how};
+    TRY(take_made(&w->rough, w, run_beside(&b, err), err));
+    const uint32_t failed = first_failed(&b);
+    if (failed == HALLEY_N_REFERENCES) {
+        note_exact(&out->o, b.seconds);
+        return HALLEY_OK;
+    }
+    halley_trace_set_free(w->rough);
+    w->rough = NULL;
+    if (b.status[failed] == HALLEY_ENOMEM)
+        return error_nomem(err);
+    return time_cleaned(out, w, how, err);
+}
+
+/* Simulate and search what an attempt made. An attempt that is too far off is not
+ * handed out: what was found in it does not matter. */
+static halley_status examine(bool *fine, whole *out, work *w, const synth_timing *how,
+                             halley_error *err)
+{
+    halley_obfuscation *const o = &out->o;
+    beside b = {.w = w,
+                .task = scan_trace,
+                .n_tasks = (size_t)w->distinct.n + 1,
+                .set = w->rough,
+                .groups = &out->groups,
+                .how = how};
+    const halley_status status =
+        o->unverified ? pool_run(w->job.opts->n_threads, b.n_tasks, scan_trace, w, err)
+                      : run_beside(&b, err);
+    if (status == HALLEY_ENOMEM)
+        return status;
+    if (o->unverified)
+        TRY(synth_critical_s(&b.seconds[0], w->rough, err));
+    else if (first_failed(&b) < HALLEY_N_REFERENCES) {
+        const uint32_t failed = first_failed(&b);
+        if (err)
+            *err = b.why[failed];
+        return b.status[failed];
+    }
+    *fine = true;
+    for (uint32_t i = 0; i < o->n_times; i++) {
+        const double before = o->times[i].before_s, after = b.seconds[i];
+        o->times[i].after_s = after;
+        *fine &= fabs(after - before) <= o->bound * before;
+    }
+    return *fine ? status : HALLEY_OK;
+}
+
+static void set_attempt(whole *out, work *w, int attempt)
+{
+    w->job.step = ldexp(out->o.bound, -attempt);
+    w->job.strength = ldexp(1, -attempt);
+}
+
+/* Rounded and perhaps rewoven, until the simulated time is within the bound. */
+static halley_status roughen(whole *out, work *w, halley_error *err)
+{
+    const synth_timing how = synth_timing_of(w->set);
+    bool fine = false;
+    set_attempt(out, w, 0);
+    TRY(start(out, w, &how, err));
+    for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+        set_attempt(out, w, attempt);
+        if (attempt > 0) {
+            halley_trace_set_free(w->rough);
+            w->rough = NULL;
+        }
+        if (!w->rough)
+            TRY(pass(&w->rough, w, err));
+        TRY(examine(&fine, out, w, &how, err));
+        if (fine)
+            return HALLEY_OK;
+    }
+    return error_set(err, HALLEY_EINVAL,
+                     "even small changes move the simulated time by more than the bound "
+                     "of %g %%; take a lower level or a wider bound",
+                     100 * out->o.bound);
+}
+
+/* As it is, but for names and what is not understood. */
+static halley_status clean(work *w, halley_error *err)
+{
+    TRY(pass(&w->exact, w, err));
+    return pool_run(w->job.opts->n_threads, (size_t)w->distinct.n + 1, scan_trace, w,
+                    err);
 }
 
 static int by_count(const void *a, const void *b)
@@ -466,12 +561,8 @@ static halley_status obfuscate(whole *out, work *w, halley_error *err)
     TRY(rename_groups(out, w, err));
     TRY(find_earliest(w, err));
     w->job.level = level;
-    if (level >= HALLEY_HIDE_SIZES)
-        TRY(roughen(out, w, err));
-    else
-        TRY(pass(&w->exact, w, err));
     w->new_groups = &out->groups;
-    TRY(pool_run(w->job.opts->n_threads, (size_t)w->distinct.n + 1, scan_trace, w, err));
+    TRY(level >= HALLEY_HIDE_SIZES ? roughen(out, w, err) : clean(w, err));
     return report(out, w, err);
 }
 

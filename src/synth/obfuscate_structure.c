@@ -15,6 +15,7 @@
 #include "trace/edit.h"
 #include "trace/levels.h"
 #include "trace/roles.h"
+#include "trace/slots.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +29,21 @@ typedef struct fate {
     uint64_t last_id;  /* what dependents wait for */
 } fate;
 
+typedef enum number_name {
+    IS_CPU_OP,
+    TID,
+    STREAM,
+    DURATION_NS,
+    NUM_OPS,
+    N_NUMBERS
+} number_name;
+static const char *const number_names[N_NUMBERS] = {"is_cpu_op", "tid", "stream",
+                                                    "duration_ns", "num_ops"};
+
 typedef struct weaver {
     const obfuscate_job *job;
     const halley_trace *trace;
+    trace_slots slots; /* of number_names */
     obfuscate_counts *counts;
     fate *fates;
     uint32_t *n_dependents;
@@ -44,21 +57,22 @@ static double draw(const weaver *w, uint32_t node, uint32_t question)
     return (double)(siphash_mix(w->job->key, node, question) >> 11) * 0x1p-53;
 }
 
-static uint64_t work_of(const halley_trace *t, uint32_t node, const char *name)
+static uint64_t number_of(const weaver *w, uint32_t node, number_name name)
 {
     halley_attr attr;
     uint64_t value = 0;
-    if (halley_node_find_attr(&attr, t, node, name))
+    if (trace_slots_find(&attr, &w->slots, node, name))
         (void)halley_attr_to_u64(&attr, &value);
     return value;
 }
 
-static bool same_shape(const halley_trace *t, uint32_t a, uint32_t b)
+static bool same_shape(const weaver *w, uint32_t a, uint32_t b)
 {
+    const halley_trace *const t = w->trace;
     return t->s.shape.at[a] == t->s.shape.at[b] &&
-           work_of(t, a, "is_cpu_op") == work_of(t, b, "is_cpu_op") &&
-           work_of(t, a, "tid") == work_of(t, b, "tid") &&
-           work_of(t, a, "stream") == work_of(t, b, "stream");
+           number_of(w, a, IS_CPU_OP) == number_of(w, b, IS_CPU_OP) &&
+           number_of(w, a, TID) == number_of(w, b, TID) &&
+           number_of(w, a, STREAM) == number_of(w, b, STREAM);
 }
 
 static bool can_join(const weaver *w, uint32_t node, uint32_t before)
@@ -66,7 +80,7 @@ static bool can_join(const weaver *w, uint32_t node, uint32_t before)
     const halley_trace *const t = w->trace;
     return before != HALLEY_NO_NODE && before < node &&
            halley_node_type_of(t, before) == HALLEY_NODE_COMP &&
-           w->n_dependents[before] == 1 && same_shape(t, before, node) &&
+           w->n_dependents[before] == 1 && same_shape(w, before, node) &&
            w->fates[before].into == HALLEY_NO_NODE &&
            w->fates[before].takes == HALLEY_NO_NODE && w->fates[before].first_part == 0;
 }
@@ -90,8 +104,8 @@ static void decide(weaver *w)
         const uint32_t before =
             trace_deps_count(t, i) == 1 ? trace_deps_index(t, i, 0) : HALLEY_NO_NODE;
         const bool long_enough = halley_node_duration_us(t, i) >= 4 ||
-                                 work_of(t, i, "duration_ns") >= 4000 ||
-                                 work_of(t, i, "num_ops") >= 1000;
+                                 number_of(w, i, DURATION_NS) >= 4000 ||
+                                 number_of(w, i, NUM_OPS) >= 1000;
         if (chance < 0.25 * w->job->strength && can_join(w, i, before)) {
             w->fates[i].into = before;
             w->fates[before].takes = i;
@@ -284,11 +298,12 @@ halley_status obfuscate_structure(halley_trace **out, obfuscate_counts *counts,
                 .fates = mem_array(n, sizeof *w.fates),
                 .n_dependents = mem_array_zero(n, sizeof *w.n_dependents),
                 .seen = mem_array(n, sizeof *w.seen)};
-    halley_status status = w.fates && w.n_dependents && w.seen
-                               ? edit_start(&w.b, trace, err)
-                               : error_nomem(err);
+    const bool room = trace_slots_init(&w.slots, trace, number_names, N_NUMBERS) &&
+                      w.fates && w.n_dependents && w.seen;
+    halley_status status = room ? edit_start(&w.b, trace, err) : error_nomem(err);
     if (status == HALLEY_OK)
         status = edit_finish(out, w.b, weave(&w), err);
+    trace_slots_fini(&w.slots);
     free(w.fates);
     free(w.n_dependents);
     free(w.seen);

@@ -45,8 +45,8 @@ static void look_at(synth_timing *t, const halley_trace *trace)
         trace_roles_read(&r, trace, i);
         halley_attr ns;
         uint64_t unused;
-        t->has_durations |= halley_node_duration_us(trace, i) > 0 ||
-                            halley_node_find_attr(&ns, trace, i, "duration_ns");
+        t->has_durations = t->has_durations || halley_node_duration_us(trace, i) > 0 ||
+                           halley_node_find_attr(&ns, trace, i, "duration_ns");
         if (!trace_roles_is_cpu(&r))
             t->has_work &= trace_roles_u64(&r, TRACE_ROLE_NUM_OPS, &unused) &&
                            trace_roles_u64(&r, TRACE_ROLE_TENSOR_SIZE, &unused);
@@ -103,7 +103,8 @@ static halley_status make(halley_cluster **out, uint32_t i, uint32_t n,
 static halley_status run(double *seconds, const halley_trace_set *set,
                          const halley_cluster *cluster, halley_error *err)
 {
-    const halley_sim_opts opts = {.network = halley_cluster_has_link_queues(cluster)
+    const halley_sim_opts opts = {.times_only = true,
+                                  .network = halley_cluster_has_link_queues(cluster)
                                                  ? HALLEY_NETWORK_LINKS
                                                  : HALLEY_NETWORK_FREE};
     halley_result *result;
@@ -118,6 +119,17 @@ static halley_status run(double *seconds, const halley_trace_set *set,
     return HALLEY_OK;
 }
 
+halley_status synth_time(double *seconds, uint32_t i, const halley_trace_set *set,
+                         const trace_groups *groups, const synth_timing *how,
+                         halley_error *err)
+{
+    halley_cluster *cluster = NULL;
+    TRY(make(&cluster, i, halley_trace_set_count(set), groups, how, err));
+    const halley_status status = run(seconds, set, cluster, err);
+    halley_cluster_free(cluster);
+    return status;
+}
+
 typedef struct timing_job {
     double *seconds;
     const halley_trace_set *set;
@@ -129,12 +141,7 @@ static halley_status time_on(void *context, size_t i, uint32_t worker, halley_er
 {
     (void)worker;
     const timing_job *const j = context;
-    halley_cluster *cluster = NULL;
-    TRY(make(&cluster, (uint32_t)i, halley_trace_set_count(j->set), j->groups, j->how,
-             err));
-    const halley_status status = run(&j->seconds[i], j->set, cluster, err);
-    halley_cluster_free(cluster);
-    return status;
+    return synth_time(&j->seconds[i], (uint32_t)i, j->set, j->groups, j->how, err);
 }
 
 halley_status synth_times(double seconds[HALLEY_N_REFERENCES],

@@ -17,8 +17,11 @@ typedef struct synth_timing {
 } synth_timing;
 synth_timing synth_timing_of(const halley_trace_set *set);
 
-/* Simulated time of the set on each reference cluster, in seconds. Compute that has no
- * durations but work is timed by the roofline everywhere. */
+/* Simulated time of the set on the i-th reference cluster, or on each, in seconds.
+ * Compute that has no durations but work is timed by the roofline everywhere. */
+halley_status synth_time(double *seconds, uint32_t i, const halley_trace_set *set,
+                         const trace_groups *groups, const synth_timing *how,
+                         halley_error *err);
 halley_status synth_times(double seconds[HALLEY_N_REFERENCES],
                           const halley_trace_set *set, const trace_groups *groups,
                           const synth_timing *how, halley_error *err);
