@@ -100,14 +100,19 @@ static halley_status scale(whole *w, const halley_trace_set *set, halley_error *
     w->s.n_nodes_before = count_nodes(set);
     TRY(synth_groups_of(&job->groups, set, o->groups_path, err));
     TRY(share(now, set, err));
-    if (o->layers_from != o->layers_to)
+    if (o->layers_from != o->layers_to) {
+        TRY(scale_find_data_parallel(job, *now, true, err));
+        job->report->dp_before = 0;
         TRY(scale_layers(now, job, err));
+    }
     if (o->swap != HALLEY_SWAP_NONE)
         TRY(scale_swap(now, job, err));
-    if (o->dp != 0 || is_factor(o->batch))
-        TRY(scale_find_data_parallel(job, *now, err));
+    if (o->dp != 0)
+        TRY(scale_find_data_parallel(job, *now, false, err));
     if (o->dp != 0 && o->dp != job->dp)
         TRY(scale_ranks(now, job, err));
+    if (is_factor(o->batch) || is_factor(o->number))
+        TRY(scale_find_data_parallel(job, *now, true, err));
     if (is_factor(o->compute) || is_factor(o->bytes) || is_factor(o->number) ||
         is_factor(o->batch))
         TRY(scale_numbers(now, job, err));

@@ -21,7 +21,8 @@ typedef struct scale_job {
     const halley_scale_opts *opts;
     halley_scaled *report;
     trace_groups groups;
-    map64 data_parallel; /* hash of a data-parallel group's name; of "" for all ranks */
+    map64
+        data_parallel; /* hashes of names of data-parallel groups; of "" for all ranks */
     uint32_t dp, stride; /* ranks of such a group, and how far apart they are */
 } scale_job;
 
@@ -49,9 +50,18 @@ halley_status scale_copy_deps(halley_builder *b, const halley_trace *from, uint3
 
 /* Compute nodes that update weights from what a data-parallel group has reduced: after
  * which nothing comes but further such nodes and data-parallel gathers. By node; the
- * caller's, to free(). With `sharded` only those behind a reduce-scatter. */
+ * caller's, to free(). With `sharded` only those behind a reduce-scatter. Without
+ * data-parallel groups it is the one node for which nothing waits, if that has bytes but
+ * no operations. */
 halley_status scale_updates(bool **out, const scale_job *job, const halley_trace *trace,
                             bool sharded, halley_error *err);
+
+/* Nanoseconds a byte of the fastest node that only moves data; 0 = there is none. */
+double scale_fastest(const halley_trace *trace);
+/* Factors of an update of so many times the weights: of its duration only the part that
+ * its bytes take at that speed changes. */
+scale_factors scale_update_factors(const halley_trace *trace, uint32_t node,
+                                   double factor, double ns_per_byte);
 
 /* Where a node is: in which block of which row, SCALE_OUTSIDE for none. */
 #define SCALE_OUTSIDE UINT32_MAX
@@ -127,8 +137,10 @@ uint32_t *scale_block_list(uint32_t n, uint32_t n_after, const uint8_t *fixed,
 
 halley_status scale_numbers(halley_trace_set **set, scale_job *job, halley_error *err);
 halley_status scale_layers(halley_trace_set **set, scale_job *job, halley_error *err);
+/* Mark the data-parallel groups whose ranks are replicas or, with `all`, every group
+ * whose reductions have the size of the weights; then none is no error. */
 halley_status scale_find_data_parallel(scale_job *job, const halley_trace_set *set,
-                                       halley_error *err);
+                                       bool all, halley_error *err);
 halley_status scale_ranks(halley_trace_set **set, scale_job *job, halley_error *err);
 halley_status scale_swap(halley_trace_set **set, scale_job *job, halley_error *err);
 halley_status scale_offload(halley_trace_set **set, scale_job *job, halley_error *err);

@@ -42,6 +42,9 @@ typedef struct editor {
     uint64_t *new_id;   /* by node outside of rows */
     uint64_t *block_id; /* by new block: id of its first node */
     uint64_t next_id;
+    const bool *updates; /* by node: an update of the weights */
+    double update;       /* how much more there is to be updated */
+    double ns_per_byte;
     map64 twins;   /* row, block and key -> node */
     map64 pair_of; /* two rows -> their pair */
     ARRAY(pair) pairs;
@@ -305,7 +308,9 @@ static halley_status put_dep(editor *e, uint32_t node, uint32_t as, uint32_t blo
 static halley_status copy_rest(editor *e, uint32_t node, halley_error *err)
 {
     const double grow = e->rows->grow ? e->rows->grow[node] : 1;
-    const scale_factors f = {grow, 1, grow, grow};
+    scale_factors f = {grow, 1, grow, grow};
+    if (e->updates && e->updates[node] && e->rows->places[node].row == SCALE_OUTSIDE)
+        f = scale_update_factors(e->trace, node, e->update, e->ns_per_byte);
     return scale_copy_rest(e->b, e->trace, node, &f, err);
 }
 
@@ -455,24 +460,71 @@ static halley_status edit(halley_trace **out, editor *e, halley_error *err)
     return edit_finish(out, e->b, visit_all(e, true, err), err);
 }
 
-static halley_status change(halley_trace **out, const halley_trace *t,
-                            const scale_rows *rows, halley_error *err)
+static bool is_reduction(const halley_trace *t, uint32_t node, uint64_t *bytes)
 {
-    editor e = {.trace = t, .rows = rows};
+    trace_roles r;
+    uint64_t type;
+    trace_roles_read(&r, t, node);
+    return trace_roles_u64(&r, TRACE_ROLE_COMM_TYPE, &type) &&
+           (type == HALLEY_COLL_ALL_REDUCE || type == HALLEY_COLL_REDUCE_SCATTER) &&
+           trace_roles_u64(&r, TRACE_ROLE_COMM_SIZE, bytes);
+}
+
+/* How many times as many gradients are reduced as before: the weights of a rank go with
+ * them. */
+static double weights_factor(const scale_job *job, const halley_trace *t,
+                             const scale_rows *rows)
+{
+    double before = 0, after = 0;
+    for (uint32_t i = 0; i < rows->n_nodes; i++) {
+        const scale_place *const p = &rows->places[i];
+        uint64_t bytes;
+        uint32_t n = 0;
+        if (!scale_is_data_parallel(job, t, i) || !is_reduction(t, i, &bytes))
+            continue;
+        if (p->row == SCALE_OUTSIDE)
+            n = 1;
+        else
+            for (uint32_t k = 0; k < rows->list.at[p->row].n_after; k++)
+                n += old_block(&rows->list.at[p->row], k) == p->block;
+        before += (double)bytes;
+        after += (double)bytes * n;
+    }
+    return before > 0 ? after / before : 1;
+}
+
+static void fini(editor *e)
+{
+    free(e->first_slot);
+    free(e->first_new_slot);
+    free(e->members);
+    free(e->start);
+    free(e->index);
+    free(e->before);
+    free(e->position);
+    free(e->dropped);
+    free(e->new_id);
+    free(e->block_id);
+    map64_fini(&e->twins);
+    map64_fini(&e->pair_of);
+    array_fini(&e->pairs);
+}
+
+static halley_status change(halley_trace **out, const scale_job *job,
+                            const halley_trace *t, const scale_rows *rows,
+                            halley_error *err)
+{
+    bool *updates = NULL;
+    if (!rows->grow)
+        TRY(scale_updates(&updates, job, t, false, err));
+    editor e = {.trace = t,
+                .rows = rows,
+                .updates = updates,
+                .update = updates ? weights_factor(job, t, rows) : 1,
+                .ns_per_byte = updates ? scale_fastest(t) : 0};
     const halley_status status = edit(out, &e, err);
-    free(e.first_slot);
-    free(e.first_new_slot);
-    free(e.members);
-    free(e.start);
-    free(e.index);
-    free(e.before);
-    free(e.position);
-    free(e.dropped);
-    free(e.new_id);
-    free(e.block_id);
-    map64_fini(&e.twins);
-    map64_fini(&e.pair_of);
-    array_fini(&e.pairs);
+    fini(&e);
+    free(updates);
     return status;
 }
 
@@ -545,7 +597,7 @@ static halley_status make(job *j, halley_error *err)
         }
         if (!recorded)
             TRY(plan_rank(j, r, err));
-        TRY(change(&j->made[r], j->d.trace[which], &j->rows[which], err));
+        TRY(change(&j->made[r], j->of, j->d.trace[which], &j->rows[which], err));
         if (r > 0)
             continue;
         report->block_nodes = first->block_nodes;

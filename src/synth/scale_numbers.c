@@ -4,7 +4,8 @@
  * of the weights (the collectives of data-parallel groups and the updates behind them)
  * and what is fixed (work of the host, and what has neither operations nor bytes).
  * Another type of numbers changes bytes, and durations with them, since peak rates go
- * with the size of a number as memory traffic does; operations stay.
+ * with the size of a number as memory traffic does; operations stay, and so do updates,
+ * which are done in fp32 whatever the products are done in, and what is fixed.
  */
 #include "base/error.h"
 #include "synth/scale.h"
@@ -134,6 +135,26 @@ static bool waits_for_reduced(const scale_job *job, const halley_trace *t, uint3
     return false;
 }
 
+/* Without groups: the one node for which nothing waits, if it only moves data. */
+static void mark_last(bool *updates, const bool *used, const halley_trace *t)
+{
+    uint32_t last = HALLEY_NO_NODE;
+    for (uint32_t i = 0; i < halley_trace_count(t); i++) {
+        if (used[i] || halley_node_type_of(t, i) == HALLEY_NODE_METADATA)
+            continue;
+        if (last != HALLEY_NO_NODE)
+            return;
+        last = i;
+    }
+    trace_roles r;
+    uint64_t n_ops, bytes;
+    if (last == HALLEY_NO_NODE || halley_node_type_of(t, last) != HALLEY_NODE_COMP)
+        return;
+    trace_roles_read(&r, t, last);
+    updates[last] = trace_roles_u64(&r, TRACE_ROLE_NUM_OPS, &n_ops) && n_ops == 0 &&
+                    trace_roles_u64(&r, TRACE_ROLE_TENSOR_SIZE, &bytes) && bytes > 0;
+}
+
 halley_status scale_updates(bool **out, const scale_job *job, const halley_trace *t,
                             bool sharded, halley_error *err)
 {
@@ -155,9 +176,52 @@ halley_status scale_updates(bool **out, const scale_job *job, const halley_trace
                 used[dep] = true;
         }
     }
+    if (job->data_parallel.n == 0 && !sharded)
+        mark_last(updates, used, t);
     free(used);
     *out = updates;
     return HALLEY_OK;
+}
+
+/* Nanoseconds and bytes of a compute node on a device; false: it has not both. */
+static bool time_and_bytes(double *ns, double *bytes, bool *moves_only,
+                           const halley_trace *t, uint32_t node)
+{
+    trace_roles r;
+    halley_attr attr;
+    uint64_t size = 0, n_ops = 0;
+    trace_roles_read(&r, t, node);
+    *ns = (double)halley_node_duration_us(t, node) * 1e3;
+    if (halley_node_find_attr(&attr, t, node, "duration_ns"))
+        (void)halley_attr_to_double(&attr, ns);
+    (void)trace_roles_u64(&r, TRACE_ROLE_TENSOR_SIZE, &size);
+    (void)trace_roles_u64(&r, TRACE_ROLE_NUM_OPS, &n_ops);
+    *bytes = (double)size;
+    *moves_only = n_ops == 0;
+    return halley_node_type_of(t, node) == HALLEY_NODE_COMP && !trace_roles_is_cpu(&r) &&
+           *ns > 0 && size > 0;
+}
+
+double scale_fastest(const halley_trace *t)
+{
+    double best = 0, ns, bytes;
+    bool moves_only;
+    for (uint32_t i = 0; i < halley_trace_count(t); i++)
+        if (time_and_bytes(&ns, &bytes, &moves_only, t, i) && moves_only &&
+            bytes >= 1 << 20 && (best == 0 || ns / bytes < best))
+            best = ns / bytes;
+    return best;
+}
+
+scale_factors scale_update_factors(const halley_trace *t, uint32_t node, double factor,
+                                   double ns_per_byte)
+{
+    double ns, bytes, share = 1;
+    bool moves_only;
+    if (ns_per_byte > 0 && time_and_bytes(&ns, &bytes, &moves_only, t, node) &&
+        bytes * ns_per_byte < ns)
+        share = bytes * ns_per_byte / ns;
+    return (scale_factors){1 + (factor - 1) * share, factor, factor, 1};
 }
 
 static double or_one(double factor)
@@ -187,7 +251,7 @@ static scale_factors factors_of(const scale_job *job, const halley_trace *t,
     switch (halley_node_type_of(t, node)) {
     case HALLEY_NODE_COMP:
         f.work = or_one(o->compute) * (update || is_fixed(t, node) ? 1 : batch);
-        f.time = f.traffic = f.work * number;
+        f.time = f.traffic = f.work * (update || is_fixed(t, node) ? 1 : number);
         return f;
     case HALLEY_NODE_MEM_LOAD:
     case HALLEY_NODE_MEM_STORE:

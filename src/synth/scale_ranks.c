@@ -8,6 +8,11 @@
  * so do the operations and bytes of the update of that part. Its duration has a part that
  * does not depend on the bytes; what does is told by the fastest of the nodes that only
  * move data.
+ *
+ * Groups may hold some of the ranks of a data-parallel group: those that share experts,
+ * or a sequence. Then that many ranks together are what is copied, and the data-parallel
+ * group has as many of them. A group of which one rank is left needs no collectives: they
+ * become nodes that do nothing.
  */
 #include "base/error.h"
 #include "synth/scale.h"
@@ -66,31 +71,43 @@ static halley_status add_group(mover *m, const char *name, uint32_t *ranks, uint
     return array_push(&m->fresh.list, group) ? HALLEY_OK : error_nomem(err);
 }
 
+/* Whether the group has each of its ranks in all replicas. */
+static bool has_all(const mover *m, const trace_group *g)
+{
+    for (uint32_t i = 0; i < g->n_ranks; i++) {
+        coordinates c = place(m, g->ranks[i], m->d);
+        uint32_t n = 0;
+        for (c.replica = 0; c.replica < m->d; c.replica++)
+            for (uint32_t k = 0; k < g->n_ranks; k++)
+                n += g->ranks[k] == rank_at(m, c, m->d);
+        if (n != m->d)
+            return false;
+    }
+    return true;
+}
+
 /* A group over all replicas: as many of each low and high as there are new replicas. */
 static halley_status widen(mover *m, const trace_group *g, group_change *change,
                            halley_error *err)
 {
     change->spans = true;
-    if (g->n_ranks % m->d != 0)
+    if (!has_all(m, g))
         return HALLEY_EINVAL;
     change->after = g->n_ranks / m->d * m->dp;
     uint32_t *const ranks = arena_array(&m->fresh.memory, change->after, sizeof *ranks);
     const char *const name = arena_copy(&m->fresh.memory, g->name);
     if (!ranks || !name)
         return error_nomem(err);
-    uint32_t n = 0, n_first = 0;
+    uint32_t n = 0;
     for (uint32_t i = 0; i < g->n_ranks; i++) {
         coordinates c = place(m, g->ranks[i], m->d);
         if (c.replica != 0)
             continue;
-        n_first++;
         for (c.replica = 0; c.replica < m->dp && n < change->after; c.replica++)
             ranks[n++] = rank_at(m, c, m->dp);
     }
-    if (n_first * m->d != g->n_ranks)
-        return HALLEY_EINVAL;
     qsort(ranks, n, sizeof *ranks, by_rank);
-    return add_group(m, name, ranks, n, err);
+    return n < 2 ? HALLEY_OK : add_group(m, name, ranks, n, err);
 }
 
 /* A group within a replica: one for each new replica that does as this one did. */
@@ -170,47 +187,6 @@ typedef struct moving {
     halley_builder *b;
 } moving;
 
-/* Nanoseconds and bytes of a compute node on a device; false: it has not both. */
-static bool time_and_bytes(double *ns, double *bytes, bool *moves_only,
-                           const halley_trace *t, uint32_t node)
-{
-    trace_roles r;
-    halley_attr attr;
-    uint64_t size = 0, n_ops = 0;
-    trace_roles_read(&r, t, node);
-    *ns = (double)halley_node_duration_us(t, node) * 1e3;
-    if (halley_node_find_attr(&attr, t, node, "duration_ns"))
-        (void)halley_attr_to_double(&attr, ns);
-    (void)trace_roles_u64(&r, TRACE_ROLE_TENSOR_SIZE, &size);
-    (void)trace_roles_u64(&r, TRACE_ROLE_NUM_OPS, &n_ops);
-    *bytes = (double)size;
-    *moves_only = n_ops == 0;
-    return halley_node_type_of(t, node) == HALLEY_NODE_COMP && !trace_roles_is_cpu(&r) &&
-           *ns > 0 && size > 0;
-}
-
-static double fastest(const halley_trace *t)
-{
-    double best = 0, ns, bytes;
-    bool moves_only;
-    for (uint32_t i = 0; i < halley_trace_count(t); i++)
-        if (time_and_bytes(&ns, &bytes, &moves_only, t, i) && moves_only &&
-            bytes >= 1 << 20 && (best == 0 || ns / bytes < best))
-            best = ns / bytes;
-    return best;
-}
-
-/* Factors of an update of so much less (or more) of the weights. */
-static scale_factors update_factors(const moving *v, uint32_t node, double factor)
-{
-    double ns, bytes, share = 1;
-    bool moves_only;
-    if (v->ns_per_byte > 0 && time_and_bytes(&ns, &bytes, &moves_only, v->trace, node) &&
-        bytes * v->ns_per_byte < ns)
-        share = bytes * v->ns_per_byte / ns;
-    return (scale_factors){1 + (factor - 1) * share, factor, factor, 1};
-}
-
 static halley_status move_peer(moving *v, halley_attr *attr, uint32_t node,
                                halley_error *err)
 {
@@ -283,7 +259,7 @@ static halley_status put_rest(moving *v, uint32_t node, halley_error *err)
     const double fewer = (double)v->m->d / v->m->dp;
     scale_factors f = {1, 1, 1, 1};
     if (v->updates[node])
-        f = update_factors(v, node, fewer);
+        f = scale_update_factors(t, node, fewer, v->ns_per_byte);
     if (type == HALLEY_NODE_COMP || type < HALLEY_NODE_COMP)
         return scale_copy_rest(v->b, t, node, &f, err);
     trace_roles r;
@@ -306,10 +282,26 @@ static halley_status put_rest(moving *v, uint32_t node, halley_error *err)
     return HALLEY_OK;
 }
 
+/* Is the node a collective of a group of which one rank is left? */
+static bool is_alone(const moving *v, uint32_t node)
+{
+    trace_roles r;
+    if (halley_node_type_of(v->trace, node) != HALLEY_NODE_COLL)
+        return false;
+    trace_roles_read(&r, v->trace, node);
+    const group_change *const change = change_of(v->m, trace_roles_group(&r));
+    return change ? change->spans && change->after == 1 : v->m->n_after == 1;
+}
+
 static halley_status put_all(moving *v, halley_error *err)
 {
     const halley_trace *const t = v->trace;
     for (uint32_t i = 0; i < halley_trace_count(t); i++) {
+        if (is_alone(v, i)) {
+            TRY(edit_joint(v->b, halley_node_id(t, i)));
+            TRY(scale_copy_deps(v->b, t, i));
+            continue;
+        }
         TRY(halley_builder_node(v->b, halley_node_id(t, i), halley_node_type_of(t, i),
                                 halley_node_name(t, i)));
         TRY(scale_copy_deps(v->b, t, i));
@@ -325,7 +317,7 @@ static halley_status make_rank(halley_trace **out, mover *m, uint32_t rank,
     v.old = v.fresh;
     v.old.replica = v.fresh.replica % m->d;
     v.trace = halley_trace_set_get(m->set, rank_at(m, v.old, m->d));
-    v.ns_per_byte = fastest(v.trace);
+    v.ns_per_byte = scale_fastest(v.trace);
     TRY(scale_updates(&v.updates, m->job, v.trace, true, err));
     halley_status status = edit_start(&v.b, v.trace, err);
     if (status == HALLEY_OK)
@@ -350,33 +342,53 @@ static halley_status make_ranks(halley_trace_set **out, mover *m, halley_error *
     return status;
 }
 
+static void forget(mover *m)
+{
+    trace_groups_fini(&m->fresh);
+    m->fresh = (trace_groups){0};
+    array_fini(&m->changes);
+    array_fini(&m->names);
+    map64_fini(&m->index);
+    m->index = (map64){0};
+}
+
+/* What is copied: one rank of the data-parallel group or, where other groups hold some
+ * of them, the fewest that no group cuts. */
+static halley_status find_replicas(mover *m, halley_error *err)
+{
+    const uint32_t dp = m->job->dp, to = m->job->opts->dp, stride = m->job->stride;
+    halley_status status = HALLEY_EINVAL;
+    for (uint32_t k = 1; k <= dp && status == HALLEY_EINVAL; k++) {
+        if (dp % k != 0 || to % k != 0 || k == dp)
+            continue;
+        forget(m);
+        m->d = dp / k;
+        m->stride = stride * k;
+        m->dp = to / k;
+        status = change_groups(m, k == 1 ? err : NULL);
+    }
+    return status;
+}
+
 halley_status scale_ranks(halley_trace_set **set, scale_job *job, halley_error *err)
 {
-    mover m = {.job = job,
-               .set = *set,
-               .n_before = halley_trace_set_count(*set),
-               .d = job->dp,
-               .stride = job->stride,
-               .dp = job->opts->dp};
-    const uint64_t n_after = (uint64_t)m.n_before / m.d * m.dp;
+    mover m = {.job = job, .set = *set, .n_before = halley_trace_set_count(*set)};
+    const uint64_t n_after = (uint64_t)m.n_before / job->dp * job->opts->dp;
     if (n_after > 1048576)
         return error_set(err, HALLEY_ELIMIT, "%" PRIu64 " ranks are more than 1048576",
                          n_after);
     m.n_after = (uint32_t)n_after;
     halley_trace_set *fresh = NULL;
-    halley_status status = change_groups(&m, err);
+    halley_status status = find_replicas(&m, err);
     if (status == HALLEY_OK)
         status = make_ranks(&fresh, &m, err);
     if (status == HALLEY_OK) {
         trace_groups_fini(&job->groups);
         job->groups = m.fresh;
+        m.fresh = (trace_groups){0};
         halley_trace_set_free(*set);
         *set = fresh;
-    } else {
-        trace_groups_fini(&m.fresh);
     }
-    array_fini(&m.changes);
-    array_fini(&m.names);
-    map64_fini(&m.index);
+    forget(&m);
     return status;
 }

@@ -204,6 +204,32 @@ static void replicas_become_those_of_the_larger_job(void **state)
     drop(&want);
 }
 
+static void one_replica_needs_no_collectives(void **state)
+{
+    (void)state;
+    static const uint32_t ranks[] = {2, 8};
+    for (size_t i = 0; i < 2; i++) {
+        const bool tensor = ranks[i] == 8;
+        made m = tensor ? generate("transformer", 8, PARAMS("tp", "4", "layers", "2"))
+                        : generate("data-parallel", 2, PARAMS("layers", "3"));
+        halley_scaled *s = scale(&m, (halley_scale_opts){.dp = 1});
+        made alone = tensor ? generate("transformer", 4, PARAMS("tp", "4", "layers", "2"))
+                            : (made){0};
+        assert_int_equal(s->n_ranks, ranks[i] / 2);
+        uint32_t n = 0;
+        const halley_trace *const t = halley_trace_set_get(s->set, 0);
+        for (uint32_t k = 0; k < halley_trace_count(t); k++)
+            n += halley_node_type_of(t, k) == HALLEY_NODE_COLL;
+        assert_int_equal(n > 0, tensor);
+        if (tensor) {
+            assert_same_time(s, &alone);
+            drop(&alone);
+        }
+        halley_scaled_free(s);
+        drop(&m);
+    }
+}
+
 static void zero_has_its_gathers_split_among_more(void **state)
 {
     (void)state;
@@ -349,6 +375,7 @@ int main(void)
         cmocka_unit_test(twice_the_compute_and_half_of_that_is_the_same),
         cmocka_unit_test(layers_become_those_of_the_larger_model),
         cmocka_unit_test(replicas_become_those_of_the_larger_job),
+        cmocka_unit_test(one_replica_needs_no_collectives),
         cmocka_unit_test(zero_has_its_gathers_split_among_more),
         cmocka_unit_test(a_swap_moves_the_same_bytes_and_back_again),
         cmocka_unit_test(offload_puts_a_load_before_and_a_store_behind),
