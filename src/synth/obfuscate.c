@@ -36,6 +36,7 @@ typedef struct work {
     halley_trace **made; /* by distinct trace, of the pass that runs */
     halley_trace_set *exact, *rough;
     const trace_groups *new_groups;
+    synth_timing timing; /* how the set can be timed; from level sizes on */
 } work;
 
 void halley_fold_key(uint8_t key[16], const void *text, size_t n)
@@ -242,12 +243,13 @@ static halley_status scan_trace(void *context, size_t i, uint32_t worker,
         return synth_passes(result_of(w), w->new_groups, err);
     if (w->job.opts->level < HALLEY_HIDE_NAMES)
         return HALLEY_OK;
-    const halley_trace_set *const set = result_of(w);
-    const uint32_t n_threads = w->distinct.n > 1 ? 1 : w->job.opts->n_threads;
+    const halley_trace *const made =
+        halley_trace_set_get(result_of(w), w->distinct.first_rank[i]);
+    const bool alone = w->distinct.n == 1; /* the bytes of many would fill the memory */
     w->scanned[i] = (obfuscate_scanned){0};
     return obfuscate_scan(&w->scanned[i], w->job.opts, w->distinct.trace[i],
-                          halley_trace_set_get(set, w->distinct.first_rank[i]), n_threads,
-                          err);
+                          (halley_trace *)(uintptr_t)made, alone,
+                          alone ? w->job.opts->n_threads : 1, err);
 }
 
 /* Work on the traces, and simulations of a set that does not change by it, at a time. */
@@ -389,14 +391,14 @@ static halley_status examine(bool *fine, whole *out, work *w, const synth_timing
 
 static void set_attempt(whole *out, work *w, int attempt)
 {
-    w->job.step = ldexp(out->o.bound, -attempt);
+    obfuscate_scale_init(&w->job.scale, ldexp(out->o.bound, -attempt));
     w->job.strength = ldexp(1, -attempt);
 }
 
 /* Rounded and perhaps rewoven, until the simulated time is within the bound. */
 static halley_status roughen(whole *out, work *w, halley_error *err)
 {
-    const synth_timing how = synth_timing_of(w->set);
+    const synth_timing how = w->timing;
     bool fine = false;
     set_attempt(out, w, 0);
     TRY(start(out, w, &how, err));
@@ -526,7 +528,7 @@ static halley_status report(whole *out, work *w, halley_error *err)
     o->n_groups = w->job.opts->level >= HALLEY_HIDE_NAMES ? w->job.group_number.n : 0;
     o->size_error = sum.size_error;
     o->duration_error = sum.duration_error;
-    o->quantum = w->job.opts->level >= HALLEY_HIDE_SIZES ? w->job.step : 0;
+    o->quantum = w->job.opts->level >= HALLEY_HIDE_SIZES ? w->job.scale.step : 0;
     o->n_split = sum.n_split;
     o->n_joined = sum.n_joined;
     o->n_edges_added = sum.n_edges_added;
@@ -547,6 +549,19 @@ static halley_status report(whole *out, work *w, halley_error *err)
     return status;
 }
 
+/* What is settled before any trace is changed. */
+static halley_status prepare(void *context, size_t i, uint32_t worker, halley_error *err)
+{
+    work *const w = context;
+    (void)worker;
+    if (i == 0)
+        return number_groups(w, err);
+    TRY(find_earliest(w, err));
+    if (w->job.opts->level >= HALLEY_HIDE_SIZES)
+        w->timing = synth_timing_of(w->set);
+    return HALLEY_OK;
+}
+
 static halley_status obfuscate(whole *out, work *w, halley_error *err)
 {
     const halley_obfuscate_level level = w->job.opts->level;
@@ -557,9 +572,8 @@ static halley_status obfuscate(whole *out, work *w, halley_error *err)
     if (!w->counts || !w->scanned || !w->made)
         return error_nomem(err);
     TRY(synth_groups_of(&w->job.old, w->set, w->job.opts->groups_path, err));
-    TRY(number_groups(w, err));
+    TRY(pool_run(w->job.opts->n_threads, 2, prepare, w, err));
     TRY(rename_groups(out, w, err));
-    TRY(find_earliest(w, err));
     w->job.level = level;
     w->new_groups = &out->groups;
     TRY(level >= HALLEY_HIDE_SIZES ? roughen(out, w, err) : clean(w, err));

@@ -22,12 +22,21 @@
  * read like a name. */
 enum { OBFUSCATE_FIRST_ID = 128 };
 
+/* A geometric scale on which every value has a point at most `step` of it away. */
+enum { OBFUSCATE_POINTS = 2048 };
+typedef struct obfuscate_scale {
+    double step; /* 0 = values stay */
+    double ratio, log_ratio;
+    double point[OBFUSCATE_POINTS]; /* the first powers of the ratio */
+} obfuscate_scale;
+void obfuscate_scale_init(obfuscate_scale *s, double step);
+
 /* What holds for all traces of a set; only read while they are worked on. */
 typedef struct obfuscate_job {
     const halley_obfuscate_opts *opts;
     siphash_key key;
     halley_obfuscate_level level;
-    double step;                 /* relative step of sizes; 0 = exact */
+    obfuscate_scale scale;       /* of sizes */
     double strength;             /* share of the changes of structure that are made */
     trace_groups old;            /* groups of the input */
     map64 group_number;          /* hash of a group's name -> its new number */
@@ -64,10 +73,9 @@ void obfuscate_pseudonym(char to[OBFUSCATE_NAME], siphash_key key, str text);
 /* What kind of operator a node is, in at most 7 letters; static. */
 str obfuscate_class(const halley_trace *trace, uint32_t node);
 
-/* The nearest point of a geometric scale: whatever the value, at most `step` of it away.
- * Whole numbers too small for that stay. */
-uint64_t obfuscate_round(uint64_t value, double step);
-double obfuscate_round_real(double value, double step);
+/* The nearest point of a scale. Whole numbers too small for its step stay. */
+uint64_t obfuscate_round(uint64_t value, const obfuscate_scale *s);
+double obfuscate_round_real(double value, const obfuscate_scale *s);
 
 /* Which texts of a trace may stay: attributes that --keep names. */
 bool obfuscate_keeps(const halley_obfuscate_opts *opts, str name);
@@ -75,12 +83,13 @@ bool obfuscate_keeps(const halley_obfuscate_opts *opts, str name);
 str obfuscate_word(uint32_t i); /* {NULL, 0} behind the last */
 
 /* HALLEY_EINVAL: a run of 8 or more printable bytes of the texts of `before`, or of its
- * path, stands in the bytes of `after`; the sentence quotes it. */
+ * path, stands in the bytes of `after`; the sentence quotes it. `keep`: those bytes stay
+ * with `after`, to be saved. */
 typedef struct obfuscate_scanned {
     uint64_t n_bytes, n_text_bytes;
 } obfuscate_scanned;
 halley_status obfuscate_scan(obfuscate_scanned *out, const halley_obfuscate_opts *opts,
-                             const halley_trace *before, const halley_trace *after,
+                             const halley_trace *before, halley_trace *after, bool keep,
                              uint32_t n_threads, halley_error *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include "synth/obfuscate.h"
 #include "trace/edit.h"
 #include "trace/et.h"
+#include "trace/slots.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,7 @@ typedef struct cleaner {
     const halley_trace *trace;
     obfuscate_counts *counts;
     halley_builder *b;
+    trace_slots duration_ns;
     uint8_t *acts;          /* by entry of shapes.flat */
     uint64_t *dropped;      /* by desc */
     uint32_t *order;        /* nodes by ascending id */
@@ -128,7 +130,7 @@ static void note_error(double *most, double before, double after)
 
 static uint64_t round_size(cleaner *c, uint64_t value)
 {
-    const uint64_t rounded = obfuscate_round(value, c->job->step);
+    const uint64_t rounded = obfuscate_round(value, &c->job->scale);
     note_error(&c->counts->size_error, (double)value, (double)rounded);
     return rounded;
 }
@@ -200,9 +202,9 @@ static bool round_duration(cleaner *c, halley_attr *attr)
     if (c->job->level < HALLEY_HIDE_SIZES)
         return true;
     if (is_real(attr))
-        set_real(attr, obfuscate_round_real(before, c->job->step));
+        set_real(attr, obfuscate_round_real(before, &c->job->scale));
     else
-        attr->bits = obfuscate_round(whole, c->job->step);
+        attr->bits = obfuscate_round(whole, &c->job->scale);
     note_error(&c->counts->duration_error, before, real_of(attr));
     return true;
 }
@@ -366,12 +368,12 @@ static uint64_t new_duration_us(cleaner *c, uint32_t node)
     if (c->job->level < HALLEY_HIDE_SIZES || us == 0)
         return us;
     halley_attr ns;
-    uint64_t whole, rounded = obfuscate_round(us, c->job->step);
-    if (halley_node_find_attr(&ns, c->trace, node, "duration_ns") && !is_real(&ns) &&
+    uint64_t whole, rounded = obfuscate_round(us, &c->job->scale);
+    if (trace_slots_find(&ns, &c->duration_ns, node, 0) && !is_real(&ns) &&
         halley_attr_to_u64(&ns, &whole)) {
-        const uint64_t other = (obfuscate_round(whole, c->job->step) + 500) / 1000;
+        const uint64_t other = (obfuscate_round(whole, &c->job->scale) + 500) / 1000;
         const uint64_t error = other > us ? other - us : us - other;
-        if ((double)error <= c->job->step * (double)us)
+        if ((double)error <= c->job->scale.step * (double)us)
             rounded = other;
     }
     note_error(&c->counts->duration_error, (double)us, (double)rounded);
@@ -532,10 +534,11 @@ halley_status obfuscate_clean(halley_trace **out, obfuscate_counts *counts,
                  .dropped = mem_array_zero(n_descs, sizeof *c.dropped),
                  .order = mem_array(n, sizeof *c.order),
                  .new_id = mem_array(n, sizeof *c.new_id)};
+    static const char *const duration_ns[] = {"duration_ns"};
+    const bool room = trace_slots_init(&c.duration_ns, trace, duration_ns, 1) && c.acts &&
+                      c.dropped && c.order && c.new_id;
     halley_trace *made = NULL;
-    halley_status status = c.acts && c.dropped && c.order && c.new_id
-                               ? halley_builder_new(&c.b, err)
-                               : error_nomem(err);
+    halley_status status = room ? halley_builder_new(&c.b, err) : error_nomem(err);
     if (status == HALLEY_OK) {
         const halley_status put = put_all(&c, err);
         status = edit_finish(&made, c.b, put, err);
@@ -546,6 +549,7 @@ halley_status obfuscate_clean(halley_trace **out, obfuscate_counts *counts,
     array_fini(&c.pseudonyms);
     map64_fini(&c.threads);
     map64_fini(&c.streams);
+    trace_slots_fini(&c.duration_ns);
     free(c.acts);
     free(c.dropped);
     free(c.order);

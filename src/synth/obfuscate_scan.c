@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/pool.h"
 #include "synth/obfuscate.h"
+#include "trace/et.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -304,7 +305,7 @@ static halley_status look(scan *s, const uint8_t *bytes, size_t n,
 }
 
 halley_status obfuscate_scan(obfuscate_scanned *out, const halley_obfuscate_opts *opts,
-                             const halley_trace *before, const halley_trace *after,
+                             const halley_trace *before, halley_trace *after, bool keep,
                              uint32_t n_threads, halley_error *err)
 {
     uint8_t *bytes = NULL;
@@ -334,6 +335,9 @@ halley_status obfuscate_scan(obfuscate_scanned *out, const halley_obfuscate_opts
     }
     free(s ? s->texts : NULL);
     free(s);
-    free(bytes);
+    if (keep && status == HALLEY_OK)
+        et_keep_encoded(after, bytes, n);
+    else
+        free(bytes);
     return status;
 }

@@ -7,13 +7,23 @@
 
 #include <math.h>
 
-double obfuscate_round_real(double value, double step)
+void obfuscate_scale_init(obfuscate_scale *s, double step)
 {
-    if (!(value > 0) || !(step > 0) || !isfinite(value))
+    s->step = step;
+    s->ratio = (1 + step) / (1 - step);
+    s->log_ratio = log(s->ratio);
+    for (uint32_t k = 0; k < OBFUSCATE_POINTS; k++)
+        s->point[k] = pow(s->ratio, k);
+}
+
+double obfuscate_round_real(double value, const obfuscate_scale *s)
+{
+    if (!(value > 0) || !(s->step > 0) || !isfinite(value))
         return value;
-    const double ratio = (1 + step) / (1 - step);
-    const double k = floor(log(value) / log(ratio));
-    const double below = pow(ratio, k), above = below * ratio;
+    const double k = floor(log(value) / s->log_ratio);
+    const double below =
+        k >= 0 && k < OBFUSCATE_POINTS ? s->point[(uint32_t)k] : pow(s->ratio, k);
+    const double above = below * s->ratio;
     return value - below < above - value ? below : above;
 }
 
@@ -23,16 +33,16 @@ static bool is_near(uint64_t a, uint64_t value, double step)
     return (double)error <= step * (double)value;
 }
 
-uint64_t obfuscate_round(uint64_t value, double step)
+uint64_t obfuscate_round(uint64_t value, const obfuscate_scale *s)
 {
-    if (value == 0 || !(step > 0))
+    if (value == 0 || !(s->step > 0))
         return value;
     if (value >= UINT64_C(1) << 62) { /* the next point may be beyond 64 bits */
         const uint64_t most = (UINT64_C(1) << 60) - 1;
-        const uint64_t part = obfuscate_round(value >> 4, step);
+        const uint64_t part = obfuscate_round(value >> 4, s);
         const uint64_t whole = (part < most ? part : most) << 4;
-        return is_near(whole, value, step) ? whole : value & ~UINT64_C(0xffffffff);
+        return is_near(whole, value, s->step) ? whole : value & ~UINT64_C(0xffffffff);
     }
-    const uint64_t rounded = (uint64_t)llround(obfuscate_round_real((double)value, step));
-    return is_near(rounded, value, step) ? rounded : value;
+    const uint64_t rounded = (uint64_t)llround(obfuscate_round_real((double)value, s));
+    return is_near(rounded, value, s->step) ? rounded : value;
 }

@@ -83,6 +83,10 @@ halley_status json_trace_encode(strbuf *out, const halley_trace *trace,
                                 halley_json_style style, bool lossy, uint64_t *n_dropped,
                                 halley_error *err);
 
+/* Give a trace that no other thread has yet the bytes that halley_trace_encode_et made of
+ * it: saving it writes these. Takes `bytes`. */
+void et_keep_encoded(halley_trace *trace, uint8_t *bytes, size_t n);
+
 /* Whether the trace will have a metadata message (builders: yes unless told otherwise).
  */
 void builder_set_metadata(halley_builder *b, bool present);

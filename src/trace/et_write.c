@@ -332,11 +332,22 @@ halley_status halley_trace_encode_et(uint8_t **out, size_t *n, const halley_trac
     return HALLEY_OK;
 }
 
+void et_keep_encoded(halley_trace *trace, uint8_t *bytes, size_t n)
+{
+    array_fini(&trace->encoded);
+    trace->encoded.at = bytes;
+    trace->encoded.n = trace->encoded.cap = n;
+}
+
 halley_status halley_trace_save_et(const halley_trace *trace, const char *path,
                                    halley_error *err)
 {
     et_writer w = {.t = trace};
     TRY(file_output_open(&w.to, path, err));
+    if (trace->encoded.n > 0) {
+        file_output_write(w.to, trace->encoded.at, trace->encoded.n);
+        return file_output_commit(w.to, err);
+    }
     halley_status status = write_all(&w, err);
     if (status) {
         file_output_abort(w.to);

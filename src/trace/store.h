@@ -157,6 +157,7 @@ struct halley_trace {
     u64_array dangling;    /* ids that no node has */
     bool ascending;        /* ids strictly rise */
     map64 index;           /* id → node, when not ascending */
+    u8_array encoded;      /* as .et, when someone needed that before it is saved */
 };
 
 bool trace_store_init(trace_store *s);

@@ -48,6 +48,7 @@ void halley_trace_free(halley_trace *t)
     free(t->ctrl);
     array_fini(&t->dangling);
     map64_fini(&t->index);
+    array_fini(&t->encoded);
     free(t->path);
     free(t);
 }

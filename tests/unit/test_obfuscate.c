@@ -173,14 +173,15 @@ static void a_run_of_eight_bytes_is_found(void **state)
     make_comp(b, 1, 5);
     halley_builder_node(b, 2, HALLEY_NODE_COMP, text("xxblock_foyy"));
     halley_trace *const leaky = make_finish(b);
-    assert_int_equal(obfuscate_scan(&scanned, &opts, secret, leaky, 1, &err),
+    assert_int_equal(obfuscate_scan(&scanned, &opts, secret, leaky, false, 1, &err),
                      HALLEY_EINVAL);
     assert_non_null(strstr(err.text, "block_fo"));
     halley_trace_free(leaky);
     b = make_start();
     halley_builder_node(b, 2, HALLEY_NODE_COMP, text("xxlock_foyy"));
     halley_trace *const fine = make_finish(b);
-    assert_int_equal(obfuscate_scan(&scanned, &opts, secret, fine, 1, &err), HALLEY_OK);
+    assert_int_equal(obfuscate_scan(&scanned, &opts, secret, fine, false, 1, &err),
+                     HALLEY_OK);
     halley_trace_free(fine);
     halley_trace_free(secret);
 }
@@ -193,7 +194,8 @@ static void a_run_beyond_ascii_is_found(void **state)
     halley_trace *const t = make_finish(b);
     obfuscate_scanned scanned = {0};
     const halley_obfuscate_opts opts = {0};
-    assert_int_equal(obfuscate_scan(&scanned, &opts, t, t, 1, NULL), HALLEY_EINVAL);
+    assert_int_equal(obfuscate_scan(&scanned, &opts, t, t, false, 1, NULL),
+                     HALLEY_EINVAL);
     halley_trace_free(t);
 }
 
@@ -288,16 +290,20 @@ static void no_value_moves_by_more_than_the_step(void **state)
 {
     (void)state;
     rng r = rng_seed(3);
+    obfuscate_scale s;
     for (int i = 0; i < 100000; i++) {
-        const double step = 0.001 + 0.4 * rng_unit(&r);
+        if (i % 200 == 0)
+            obfuscate_scale_init(&s, 0.001 + 0.4 * rng_unit(&r));
+        const double step = s.step;
         const uint64_t v = (uint64_t)exp(rng_unit(&r) * 44.3);
-        const uint64_t q = obfuscate_round(v, step);
+        const uint64_t q = obfuscate_round(v, &s);
         assert_true(fabs((double)q - (double)v) <= step * (double)v);
         const double x = exp(rng_unit(&r) * 40 - 20);
-        assert_true(fabs(obfuscate_round_real(x, step) - x) <= step * x * (1 + 1e-12));
+        assert_true(fabs(obfuscate_round_real(x, &s) - x) <= step * x * (1 + 1e-12));
     }
-    assert_int_equal(obfuscate_round(0, 0.05), 0);
-    assert_int_equal(obfuscate_round(1000003, 0.05), obfuscate_round(1000007, 0.05));
+    obfuscate_scale_init(&s, 0.05);
+    assert_int_equal(obfuscate_round(0, &s), 0);
+    assert_int_equal(obfuscate_round(1000003, &s), obfuscate_round(1000007, &s));
 }
 
 static double time_of(const halley_trace_set *set, uint32_t cluster)
