@@ -11,7 +11,7 @@ halley_status halley_groups_save(const halley_trace_set *set, const char *path,
     halley_status status = trace_groups_collect(&groups, set, err);
     const size_t n = groups.list.n;
     if (status == HALLEY_OK && n > 0)
-        status = trace_groups_save(&groups, path, err);
+        status = trace_groups_save(&groups, path, false, err);
     trace_groups_fini(&groups);
     if (status == HALLEY_OK && n_groups)
         *n_groups = (uint32_t)n;

@@ -623,7 +623,8 @@ halley_status halley_obfuscation_save_groups(const halley_obfuscation *o,
                                              const char *path, halley_error *err)
 {
     const whole *const w = o->memory;
-    return w->groups.list.n == 0 ? HALLEY_OK : trace_groups_save(&w->groups, path, err);
+    return w->groups.list.n == 0 ? HALLEY_OK
+                                 : trace_groups_save(&w->groups, path, true, err);
 }
 
 void halley_obfuscation_free(halley_obfuscation *o)

@@ -163,7 +163,7 @@ halley_status halley_scaled_save_groups(const halley_scaled *s, const char *path
     const whole *const w = s->memory;
     if (w->job.groups.list.n == 0)
         return HALLEY_OK;
-    return trace_groups_save(&w->job.groups, path, err);
+    return trace_groups_save(&w->job.groups, path, false, err);
 }
 
 void halley_scaled_free(halley_scaled *s)

@@ -34,8 +34,10 @@ halley_status trace_groups_parse(trace_groups *g, halley_bytes values, halley_er
 /* The groups that the traces of a set declare so; of a name the first wins. */
 halley_status trace_groups_collect(trace_groups *g, const halley_trace_set *set,
                                    halley_error *err);
-/* As ASTRA-sim reads them, {"1": [0, 1], …}. The file appears whole or not at all. */
-halley_status trace_groups_save(const trace_groups *g, const char *path,
+/* As ASTRA-sim reads them, {"1": [0, 1], …}. The file appears whole or not at all.
+ * `apart`: each rank on a line of its own, so that no list reads like one of another
+ * text. */
+halley_status trace_groups_save(const trace_groups *g, const char *path, bool apart,
                                 halley_error *err);
 
 /*

@@ -32,9 +32,10 @@ static halley_status collect(trace_groups *groups, const halley_trace *trace,
     return HALLEY_OK;
 }
 
-halley_status trace_groups_save(const trace_groups *groups, const char *path,
+halley_status trace_groups_save(const trace_groups *groups, const char *path, bool apart,
                                 halley_error *err)
 {
+    const char *const between = apart ? ",\n" : ", ";
     file_output *out = NULL;
     TRY(file_output_open(&out, path, err));
     strbuf text = {0};
@@ -43,9 +44,9 @@ halley_status trace_groups_save(const trace_groups *groups, const char *path,
         const trace_group *const g = &groups->list.at[i];
         strbuf_add(&text, STR("  "));
         strbuf_json(&text, g->name);
-        strbuf_add(&text, STR(": ["));
+        strbuf_add(&text, apart ? STR(": [\n") : STR(": ["));
         for (uint32_t k = 0; k < g->n_ranks; k++)
-            strbuf_printf(&text, "%s%u", k ? ", " : "", g->ranks[k]);
+            strbuf_printf(&text, "%s%u", k ? between : "", g->ranks[k]);
         strbuf_add(&text, i + 1 < groups->list.n ? STR("],\n") : STR("]\n"));
     }
     strbuf_add(&text, STR("}\n"));

@@ -20,10 +20,18 @@ $ halley trace check s
 > s: 4 ranks, 0 errors, 0 warnings, 0 notes
 $ cat s.comm_group.json
 > {
->   "1": [0, 1],
->   "2": [2, 3],
->   "3": [0, 2],
->   "4": [1, 3]
+>   "1": [
+> 0,
+> 1],
+>   "2": [
+> 2,
+> 3],
+>   "3": [
+> 0,
+> 2],
+>   "4": [
+> 1,
+> 3]
 > }
 $ grep -c LAYER s.0.et
 > 0
