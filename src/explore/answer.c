@@ -29,7 +29,7 @@ static double with_digit(explore_worker *w, const uint32_t *digits, uint32_t axi
     moved[axis] = digit;
     if (axis < s->n_outer && s->inner_size > 1) {
         const uint64_t id = explore_id(s, moved);
-        return explore_worker_best(w, &row, &n, id - id % s->inner_size)
+        return explore_worker_best(w, &row, &n, id - id % s->inner_size, s->inner_size)
                    ? row.objective[0]
                    : NAN;
     }

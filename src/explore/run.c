@@ -2,6 +2,10 @@
  * Running a study. Designs are evaluated in blocks on all cores; a wave of blocks is
  * merged and, by a thread of its own, stored while the next is evaluated. What is kept in
  * memory is the best rows, the Pareto front and sums by axis, not the designs.
+ *
+ * Where each outer design has very many plans to choose from, it is evaluated in pieces,
+ * so that a wave, which is what a kill loses, is short also then. The best of the pieces
+ * so far is carried from wave to wave, and the store knows its number.
  */
 #include "base/clock.h"
 #include "base/pool.h"
@@ -86,6 +90,7 @@ halley_status explore_run_new(explore_run **out, const halley_study *study,
     r->top = top;
     r->per_block =
         study->inner_size < EXPLORE_BLOCK ? EXPLORE_BLOCK / study->inner_size : 1;
+    r->n_pieces = (study->inner_size + EXPLORE_PIECE - 1) / EXPLORE_PIECE;
     const halley_status status = setup(r, err);
     r->most_now = r->threads < EXPLORE_WAVE ? r->threads : EXPLORE_WAVE;
     if (status == HALLEY_OK)
@@ -100,6 +105,28 @@ static bool keep_row(explore_block *b, const halley_study *s, const explore_row 
     b->rows[b->n_rows++] = *row;
     explore_sums_add(&b->sums, s, row);
     return s->n_goals < 2 || explore_front_add(&b->front, s, row);
+}
+
+static bool in_pieces(const explore_run *r)
+{
+    return !r->ids && r->n_pieces > 1;
+}
+
+/* Plans of one outer design, by number. */
+typedef struct part {
+    uint64_t first, n;
+} part;
+
+/* The k-th outer design of the wave, or piece of one. */
+static part part_of(const explore_run *r, uint64_t k)
+{
+    const uint64_t inner = r->study->inner_size;
+    if (!in_pieces(r))
+        return (part){(r->ids ? r->ids[k] : r->first + k) * inner, inner};
+    const uint64_t outer = (r->first + k) / r->n_pieces;
+    const uint64_t at = (r->first + k) % r->n_pieces * EXPLORE_PIECE;
+    return (part){outer * inner + at,
+                  inner - at < EXPLORE_PIECE ? inner - at : EXPLORE_PIECE};
 }
 
 halley_status explore_evaluate_block(void *context, size_t i, uint32_t worker,
@@ -119,15 +146,34 @@ halley_status explore_evaluate_block(void *context, size_t i, uint32_t worker,
     for (uint64_t k = from; k < to; k++) {
         if (r->between && k % BETWEEN == 0)
             TRY(r->between(r, err));
-        const uint64_t outer = r->ids ? r->ids[k] : r->first + k;
+        const part p = part_of(r, k);
         explore_row row;
-        b->n_evaluated += s->inner_size;
-        if (explore_worker_best(w, &row, &b->n_feasible, outer * s->inner_size) &&
-            !keep_row(b, s, &row))
+        b->n_evaluated += p.n;
+        if (!explore_worker_best(w, &row, &b->n_feasible, p.first, p.n))
+            continue;
+        if (in_pieces(r))
+            b->rows[b->n_rows++] = row;
+        else if (!keep_row(b, s, &row))
             return error_nomem(err);
     }
     b->reasons = w->reasons;
     return HALLEY_OK;
+}
+
+/* A block of one piece: its best row is kept once the outer design is done. */
+static halley_status merge_piece(explore_run *r, explore_block *b, uint64_t piece,
+                                 halley_error *err)
+{
+    if (b->n_rows &&
+        (r->reached.pending == 0 || explore_better(r->study, &b->rows[0], &r->pending))) {
+        r->pending = b->rows[0];
+        r->reached.pending = r->pending.id + 1;
+    }
+    b->n_rows = 0;
+    if (piece % r->n_pieces != r->n_pieces - 1 || r->reached.pending == 0)
+        return HALLEY_OK;
+    r->reached.pending = 0;
+    return keep_row(b, r->study, &r->pending) ? HALLEY_OK : error_nomem(err);
 }
 
 static halley_status merge_block(explore_run *r, const explore_block *b,
@@ -220,8 +266,11 @@ halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t fir
     const uint32_t n_blocks = (uint32_t)((n + r->per_block - 1) / r->per_block);
     TRY(r->n_ranks > 1 ? explore_share_wave(r, n_blocks, err)
                        : pool_run(r->threads, n_blocks, explore_evaluate_block, r, err));
-    for (uint32_t i = 0; i < n_blocks; i++)
+    for (uint32_t i = 0; i < n_blocks; i++) {
+        if (in_pieces(r))
+            TRY(merge_piece(r, &r->blocks[r->wave][i], first + i, err));
         TRY(merge_block(r, &r->blocks[r->wave][i], err));
+    }
     r->reached.next = ids ? r->reached.next + n : first + n;
     TRY(hand_over(r, n_blocks, err));
     pace(r, n_blocks, clock_s() - start);
@@ -231,14 +280,16 @@ halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t fir
 halley_status explore_run_waves(explore_run *r, const uint64_t *ids, uint64_t n,
                                 const halley_explore_opts *o, halley_error *err)
 {
+    const double all = (double)n * (double)r->study->inner_size;
+    if (!ids)
+        n *= r->n_pieces;
     for (uint64_t at = r->reached.next; at < n;) {
         const uint64_t most = r->per_block * r->most_now;
         const uint64_t m = n - at < most ? n - at : most;
         TRY(explore_run_wave(r, ids ? ids + at : NULL, at, m, err));
         at += m;
         if (o->progress)
-            o->progress(o->context, r->reached.n_evaluated,
-                        (double)n * (double)r->study->inner_size);
+            o->progress(o->context, r->reached.n_evaluated, all);
     }
     return explore_run_flush(r, err);
 }
@@ -303,6 +354,10 @@ static halley_status open_store(explore_run *r, const halley_explore_opts *o,
         return HALLEY_OK;
     TRY(explore_store_open(&r->store, &r->reached, o->store, o->resume, r->study, err));
     r->n_known = r->reached.next;
+    if (r->reached.pending > 0) {
+        explore_worker_move(&r->workers[0], r->reached.pending - 1);
+        explore_worker_try(&r->workers[0], &r->pending);
+    }
     return explore_store_read(r->store, take_stored, r, err);
 }
 

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-enum { EXPLORE_BLOCK = 2048, EXPLORE_WAVE = 64 };
+enum { EXPLORE_BLOCK = 2048, EXPLORE_WAVE = 64, EXPLORE_PIECE = 1 << 15 };
 
 /* Some designs in a row, and what was found among them. */
 typedef struct explore_block {
@@ -27,15 +27,18 @@ struct explore_run {
     halley_status (*between)(explore_run *r, halley_error *err);
     struct halley_pulse *pulse; /* rank 0's, to another */
     uint32_t n_ranks;   /* processes that share the work; 0 or 1 = only this one */
-    uint64_t per_block; /* outer designs */
+    uint64_t per_block; /* outer designs, or pieces of one */
+    uint64_t n_pieces;  /* of an outer design with many plans: EXPLORE_PIECE each */
     uint32_t most_now;  /* blocks in the next wave */
     explore_worker *workers;
     explore_block *blocks[2]; /* two waves: one in the making, one being stored */
     uint32_t wave;            /* which of them is in the making */
-    const uint64_t *ids;      /* outer designs of this wave; NULL: from `first` on */
+    const uint64_t *ids;      /* outer designs of this wave, whole; NULL: pieces from
+                                 `first` on */
     uint64_t first, n;
     explore_rows best, front;
     explore_sums sums;
+    explore_row pending; /* the best of an outer design that is not done, if any */
     explore_reached reached;
     explore_store *store;
     /* what a resumed search knows already: rows by outer design, and how many are done */
@@ -51,7 +54,7 @@ struct explore_run {
     halley_error write_err;
 };
 
-/* Task i of a wave: block i of r->n outer designs (pool_task). */
+/* Task i of a wave: block i of r->n outer designs or pieces (pool_task). */
 halley_status explore_evaluate_block(void *context, size_t i, uint32_t worker,
                                      halley_error *err);
 

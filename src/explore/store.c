@@ -23,7 +23,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { STORE_FORMAT = 2, FINGERPRINTS = 24 };
+enum { STORE_FORMAT = 3, FINGERPRINTS = 24 };
 
 struct explore_store {
     sqlite3 *db;
@@ -220,6 +220,7 @@ static halley_status read_reached(explore_store *st, explore_reached *out,
 {
     sqlite3_stmt *q = NULL;
     out->next = get_meta_u64(st, "next");
+    out->pending = get_meta_u64(st, "pending");
     out->n_evaluated = get_meta_u64(st, "evaluated");
     out->n_feasible = get_meta_u64(st, "feasible");
     if (sqlite3_prepare_v2(st->db, "SELECT reason, designs FROM refusal ORDER BY reason",
@@ -343,6 +344,7 @@ static halley_status write_reached(explore_store *st, const explore_reached *r,
 {
     sqlite3_stmt *q = NULL;
     TRY(set_meta_u64(st, "next", r->next, err));
+    TRY(set_meta_u64(st, "pending", r->pending, err));
     TRY(set_meta_u64(st, "evaluated", r->n_evaluated, err));
     TRY(set_meta_u64(st, "feasible", r->n_feasible, err));
     bool ok = sqlite3_prepare_v2(

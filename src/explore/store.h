@@ -15,7 +15,9 @@ typedef struct explore_store explore_store;
 
 /* How far a run came. */
 typedef struct explore_reached {
-    uint64_t next; /* first design (or step of a search) not yet done */
+    uint64_t next; /* first design (or piece of one, or step of a search) not yet done */
+    uint64_t pending; /* number of the best plan so far of a design that is not done, plus
+                         one; 0: none */
     uint64_t n_evaluated, n_feasible;
     explore_reasons reasons;
 } explore_reached;

@@ -257,10 +257,10 @@ bool explore_better(const halley_study *s, const explore_row *a, const explore_r
 }
 
 bool explore_worker_best(explore_worker *w, explore_row *row, uint64_t *n_feasible,
-                         uint64_t first)
+                         uint64_t first, uint64_t n)
 {
     bool any = false;
-    for (uint64_t i = 0; i < w->study->inner_size; i++) {
+    for (uint64_t i = 0; i < n; i++) {
         explore_row one;
         explore_worker_move(w, first + i);
         if (!explore_worker_try(w, &one))

@@ -44,10 +44,10 @@ uint64_t explore_id(const halley_study *study, const uint32_t *digits);
 void explore_worker_move(explore_worker *w, uint64_t id);
 /* Set what follows, check, estimate. False: refused, and counted. */
 bool explore_worker_try(explore_worker *w, explore_row *row);
-/* The best plan of the outer design whose first number is `first`. Also how many of its
- * plans are feasible. */
+/* The best of n plans of an outer design, from number `first` on. Also how many of them
+ * are feasible, added to *n_feasible. */
 bool explore_worker_best(explore_worker *w, explore_row *row, uint64_t *n_feasible,
-                         uint64_t first);
+                         uint64_t first, uint64_t n);
 
 /* Start from the study's base with these values, axes left alone. */
 void explore_worker_place(explore_worker *w, const explore_fixed *list, uint32_t n);
