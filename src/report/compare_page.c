@@ -430,13 +430,15 @@ static void auc_row(strbuf *to, int row, const char *name, const halley_auc *a)
 
 static void auc_scale(strbuf *to, int n_rows)
 {
+    static const char *const anchors[] = {"key", "key mid", "key mid", "key mid",
+                                          "key end"};
     const int bottom = 18 + AUC_ROW * n_rows;
     for (int i = 0; i <= 4; i++)
         strbuf_printf(to,
-                      "<path class=\"%s\" d=\"M%.1f 26V%d\"/><text class=\"key mid\" "
+                      "<path class=\"%s\" d=\"M%.1f 26V%d\"/><text class=\"%s\" "
                       "x=\"%.1f\" y=\"%d\">%.2f</text>",
-                      i == 2 ? "mark" : "grid", auc_x(i / 4.0), bottom, auc_x(i / 4.0),
-                      bottom + 16, i / 4.0);
+                      i == 2 ? "mark" : "grid", auc_x(i / 4.0), bottom, anchors[i],
+                      auc_x(i / 4.0), bottom + 16, i / 4.0);
 }
 
 static void membership(strbuf *to, const report_comparison *r)
