@@ -10,12 +10,24 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RIGHT = 84, BAR = 20, N_PATTERNS = 5, MOST_LABEL = 48 };
+enum { RIGHT = 84, BAR = 20, N_PATTERNS = 5, MOST_LABEL = 50 };
+static const double letter = 7.0; /* mean width of a small one */
 
 /* Names of bars stand to their left, or above where there is no room. */
 static double left_of(const figure_source *s, size_t longest)
 {
-    return s->narrow ? 6 : fmin(340, fmax(120, 24 + 6.7 * (double)longest));
+    return s->narrow ? 6 : fmin(376, fmax(120, 24 + letter * (double)longest));
+}
+
+/* At most so many bytes of a text, between letters, and then dots. */
+static void shorten(strbuf *text, size_t most)
+{
+    if (text->n <= most)
+        return;
+    while (most > 0 && ((uint8_t)text->at[most] & 0xc0) == 0x80)
+        most--;
+    text->n = most;
+    strbuf_add(text, STR("\xe2\x80\xa6"));
 }
 
 static double row_of(const figure_source *s)
@@ -285,10 +297,7 @@ static void label_bar(strbuf *to, const figure_source *s, const figure_list *lis
     strbuf label = {0}, whole = {0};
     label_in(&label, s, list, i);
     figure_label(&whole, s, &list->at[i]);
-    if (label.n > MOST_LABEL) {
-        label.n = MOST_LABEL;
-        strbuf_add(&label, STR("\xe2\x80\xa6"));
-    }
+    shorten(&label, MOST_LABEL);
     figure_tip(to, "%.*s", (int)whole.n, whole.n ? whole.at : "");
     name_bar(to, s, left, y, strbuf_str(&label));
     strbuf_add(to, STR("</g>"));
@@ -392,6 +401,25 @@ static void range_of(const halley_heat *h, size_t n, double *low, double *high)
     }
 }
 
+static size_t longest_value(const halley_axis *a)
+{
+    size_t longest = 0;
+    for (uint32_t i = 0; i < a->n; i++)
+        longest = strlen(a->texts[i]) > longest ? strlen(a->texts[i]) : longest;
+    return longest;
+}
+
+/* What a column stands for, as far as there is room; the rest is in the cells' tips. */
+static void column_name(strbuf *to, double x, double width, const char *text)
+{
+    strbuf name = {0};
+    strbuf_add(&name, str_from(text));
+    shorten(&name, (size_t)(width / letter));
+    figure_text(to, x, 38, "mid lab", strbuf_str(&name));
+    to->failed |= name.failed;
+    strbuf_fini(&name);
+}
+
 void figure_heat(strbuf *to, const figure_source *s, const halley_heat *h)
 {
     const halley_axis *a = halley_study_axis(s->study, h->axis_i);
@@ -400,11 +428,12 @@ void figure_heat(strbuf *to, const figure_source *s, const halley_heat *h)
     const bool turn = b->n > a->n;
     const halley_axis *down = turn ? b : a, *across = turn ? a : b;
     const bool maximize = halley_study_objective(s->study, 0)->maximize;
-    size_t longest = strlen(figure_axis_name(down->name));
-    for (uint32_t i = 0; i < down->n; i++)
-        longest = strlen(down->texts[i]) > longest ? strlen(down->texts[i]) : longest;
+    const size_t name = strlen(figure_axis_name(down->name));
+    const size_t longest = name > longest_value(down) ? name : longest_value(down);
     const double left = 24 + 7.4 * (double)longest, top = 46, h_cell = 30;
-    const double w_cell = fmin(110, fmax(66, (figure_width(s) - left) / across->n));
+    const double room = (figure_width(s) - left) / across->n;
+    const double w_cell = fmax(fmin(110, fmax(66, room)),
+                               fmin(room, 14 + letter * (double)longest_value(across)));
     double low, high;
     range_of(h, (size_t)a->n * b->n, &low, &high);
     figure_open(to, left + w_cell * across->n + 6, top + h_cell * down->n + 6,
@@ -412,8 +441,7 @@ void figure_heat(strbuf *to, const figure_source *s, const halley_heat *h)
     figure_text(to, left, 14, "key", str_from(across->name));
     figure_text(to, left - 8, 40, "end key", str_from(figure_axis_name(down->name)));
     for (uint32_t j = 0; j < across->n; j++)
-        figure_text(to, left + w_cell * (j + 0.5), 38, "mid lab",
-                    str_from(across->texts[j]));
+        column_name(to, left + w_cell * (j + 0.5), w_cell, across->texts[j]);
     for (uint32_t i = 0; i < down->n; i++) {
         const double y = top + h_cell * i;
         figure_text(to, left - 8, y + 20, "end lab", str_from(down->texts[i]));

@@ -48,6 +48,18 @@ static void label(strbuf *to, const figure_source *s, const halley_candidate *c)
     strbuf_fini(&words);
 }
 
+/* The parameter that changes the objective most around the best; NULL: none is known. */
+static const halley_sensitivity *widest(const halley_exploration *e)
+{
+    const halley_sensitivity *most = NULL;
+    for (uint32_t i = 0; i < e->n_sensitivities; i++) {
+        const halley_sensitivity *const v = &e->sensitivities[i];
+        if (v->low > 0 && (!most || v->high / v->low > most->high / most->low))
+            most = v;
+    }
+    return most;
+}
+
 /* The findings as a person would say them. */
 static void summary(strbuf *to, const figure_source *s)
 {
@@ -65,7 +77,10 @@ static void summary(strbuf *to, const figure_source *s)
     strbuf_printf(to, " of <b>%s</b>", value);
     if (e->has_baseline) {
         figure_goal(value, sizeof value, s, 0, e->baseline.objective[0]);
-        strbuf_printf(to, ", <b>%.2f×</b> better than the baseline (", gain(s, best));
+        if (fabs(gain(s, best) - 1) < 0.005)
+            add(to, ", as good as the baseline (");
+        else
+            strbuf_printf(to, ", <b>%.2f×</b> better than the baseline (", gain(s, best));
         escaped(to, halley_study_baseline(s->study));
         strbuf_printf(to, ": %s%s)", value,
                       e->baseline.fits ? "" : ", which does not fit in memory");
@@ -80,8 +95,8 @@ static void summary(strbuf *to, const figure_source *s)
         escaped(to, e->baseline_refused);
         add(to, ".</p>");
     }
-    if (e->n_sensitivities && !isnan(e->sensitivities[0].low)) {
-        const halley_sensitivity *v = &e->sensitivities[0];
+    const halley_sensitivity *const v = widest(e);
+    if (v) {
         add(to, "<p>What matters most is <b>");
         escaped(to, halley_study_axis(s->study, v->axis)->name);
         strbuf_printf(to,
