@@ -18,37 +18,41 @@ void plan_after(plan_nodes *w, uint64_t id)
         (void)halley_builder_data(w->b, id);
 }
 
+void plan_nodes_fini(plan_nodes *w)
+{
+    array_fini(&w->awaited);
+    array_fini(&w->hidden);
+    array_fini(&w->hiding);
+}
+
 void plan_await(plan_nodes *w, uint64_t id)
 {
-    if (id != PLAN_NO_NODE && w->n_awaited < PLAN_MOST)
-        w->awaited[w->n_awaited++] = id;
+    w->failed |= id != PLAN_NO_NODE && !array_push(&w->awaited, id);
 }
 
 /* The node just made is the next of the chain. */
 static uint64_t link_chain(plan_nodes *w, uint64_t id)
 {
     plan_after(w, w->last);
-    for (uint32_t i = 0; i < w->n_awaited; i++)
-        plan_after(w, w->awaited[i]);
-    w->n_awaited = 0;
+    for (size_t i = 0; i < w->awaited.n; i++)
+        plan_after(w, w->awaited.at[i]);
+    w->awaited.n = 0;
     return w->last = id;
 }
 
 void plan_coll_hide(plan_nodes *w, const plan_hiding *what)
 {
-    if (w->n_hiding < PLAN_MOST)
-        w->hiding[w->n_hiding++] = *what;
+    w->failed |= !array_push(&w->hiding, *what);
 }
 
 static void start_hiding(plan_nodes *w)
 {
-    for (uint32_t i = 0; i < w->n_hiding; i++) {
-        const plan_hiding *h = &w->hiding[i];
+    for (size_t i = 0; i < w->hiding.n; i++) {
+        const plan_hiding *h = &w->hiding.at[i];
         const uint64_t id = plan_coll(w, h->name, h->type, h->group, h->bytes, w->last);
-        if (w->n_hidden < PLAN_MOST)
-            w->hidden[w->n_hidden++] = id;
+        w->failed |= !array_push(&w->hidden, id);
     }
-    w->n_hiding = 0;
+    w->hiding.n = 0;
 }
 
 uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, double flops,
@@ -112,9 +116,9 @@ uint64_t plan_coll_chain(plan_nodes *w, const char *name, halley_coll_type type,
                          workload_group group, double bytes)
 {
     const uint64_t id = collective(w, name, type, group, bytes);
-    for (uint32_t i = 0; i < w->n_hidden; i++)
-        plan_await(w, w->hidden[i]);
-    w->n_hidden = 0;
+    for (size_t i = 0; i < w->hidden.n; i++)
+        plan_await(w, w->hidden.at[i]);
+    w->hidden.n = 0;
     return link_chain(w, id);
 }
 

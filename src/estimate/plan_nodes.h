@@ -2,12 +2,11 @@
 #ifndef ESTIMATE_PLAN_NODES_H
 #define ESTIMATE_PLAN_NODES_H
 
+#include "base/array.h"
 #include "estimate/groups.h"
 #include "halley/trace.h"
 
 #define PLAN_NO_NODE UINT64_MAX
-
-enum { PLAN_MOST = 16 };
 
 /* A collective that is to run beside compute. */
 typedef struct plan_hiding {
@@ -29,11 +28,11 @@ typedef struct plan_nodes {
     uint32_t n_members[WORKLOAD_N_GROUPS];
     uint64_t next_id;
     uint64_t last; /* of the chain */
-    uint64_t awaited[PLAN_MOST];
-    uint64_t hidden[PLAN_MOST];
-    plan_hiding hiding[PLAN_MOST]; /* to start */
-    uint32_t n_awaited, n_hidden, n_hiding;
+    ARRAY(uint64_t) awaited, hidden;
+    ARRAY(plan_hiding) hiding; /* to start */
+    bool failed;               /* memory ran out: the trace lacks something */
 } plan_nodes;
+void plan_nodes_fini(plan_nodes *w); /* all but the builder */
 
 /* Each returns the node's id. Those named _chain go into the chain. */
 uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, double flops,

@@ -415,11 +415,15 @@ static halley_status write_rank(halley_trace **out, writer *w, halley_error *err
     }
     update(w);
     array_fini(&w->reduced);
-    const halley_status status = halley_builder_finish(out, w->n.b, err);
-    if (status != HALLEY_OK || !w->failed)
-        return status;
-    halley_trace_free(*out);
-    return error_nomem(err);
+    plan_nodes_fini(&w->n);
+    halley_trace *made = NULL;
+    TRY(halley_builder_finish(&made, w->n.b, err));
+    if (w->failed || w->n.failed) {
+        halley_trace_free(made);
+        return error_nomem(err);
+    }
+    *out = made;
+    return HALLEY_OK;
 }
 
 halley_status halley_plan_trace(halley_trace **out, const halley_model *model,
