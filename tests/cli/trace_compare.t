@@ -70,8 +70,11 @@ $ halley trace compare a a --train a --holdout b --scores scores | grep -E 'sets
 > membership by features: AUC 1.000 (95 %: 1.000 to 1.000), 5 members, 4 others
 > membership by shared runs: AUC 1.000 (95 %: 1.000 to 1.000), 5 members, 4 others
 > membership by given scores: AUC 1.000 (95 %: 1.000 to 1.000), 2 members, 1 others
-$ halley trace compare a b --json | python3 -c "import json, sys; r = json.load(sys.stdin); print(r['sets_real'], r['sets_synth'], sorted(r), len(r['nearest_sets']))"
-> 5 4 ['leak', 'leaked_names', 'min_support', 'mix', 'nearest', 'nearest_sets', 'real', 'sets_real', 'sets_synth', 'shares', 'spread', 'synth', 'time', 'verbatim'] 4
+$ halley trace compare a b --json > r; query r /sets_real /sets_synth; query -k r | sort | paste -sd " "; query -n r /nearest_sets
+> 5
+> 4
+> leak leaked_names min_support mix nearest nearest_sets real sets_real sets_synth shares spread synth time verbatim
+> 4
 
 ## an attack by who holds the model
 $ mkdir a b c; for i in 1 2 3 4 5 6; do halley trace gen random -n 2 --nodes 40 --seed $i -o a/s$i; halley trace gen random -n 2 --nodes 40 --seed 1$i -o b/s$i; halley trace gen random -n 2 --nodes 40 --seed 2$i -o c/s$i; done > made

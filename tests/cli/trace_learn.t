@@ -65,7 +65,7 @@ $ halley trace compare c c --simulate 0 | head -1
 
 ## a folder that cannot be opened is said, or refused
 $ for l in 4 6 8 10 12; do mkdir -p c; halley trace gen transformer -n 4 --tp 2 --layers $l -o c/s$l > /dev/null; done
-$ python3 -c "import os; os.chdir('c'); [(os.mkdir('d' * 250), os.chdir('d' * 250)) for _ in range(17)]"
+$ n=$(printf 'd%.0s' $(seq 250)); mkdir t; for i in $(seq 17); do mkdir u; mv t u/$n; mv u t; done; mv t/$n c
 $ halley trace learn c -o m.hsm --csv | cut -d, -f 2,3
 > sets,skipped
 > 5,0

@@ -26,7 +26,7 @@ $ printf '{"version":"1.0.0"}\n{"id":"1","name":"a<b>&\\"c]]>","type":"COMP_NODE
 $ halley trace view odd.json -o odd.svg && halley trace view odd.json -o odd.graphml
 > odd.svg: 1 nodes, 0 edges
 > odd.graphml: 1 nodes, 0 edges
-$ python3 -c 'import xml.dom.minidom as m; [m.parse(f) for f in ("odd.svg", "odd.graphml")]'
+$ query -x odd.svg odd.graphml
 
 ## the graph for other programs is whole
 $ halley trace gen two_comp_nodes_dependent -n 1 -o two > /dev/null
