@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ATTEMPTS = 6 };
+enum { MOST_ATTEMPTS = 6, KEPT_BYTES = 1 << 30 };
 
 /* The result and what it stands on. */
 typedef struct whole {
@@ -245,11 +245,10 @@ static halley_status scan_trace(void *context, size_t i, uint32_t worker,
         return HALLEY_OK;
     const halley_trace *const made =
         halley_trace_set_get(result_of(w), w->distinct.first_rank[i]);
-    const bool alone = w->distinct.n == 1; /* the bytes of many would fill the memory */
     w->scanned[i] = (obfuscate_scanned){0};
     return obfuscate_scan(&w->scanned[i], w->job.opts, w->distinct.trace[i],
-                          (halley_trace *)(uintptr_t)made, alone,
-                          alone ? w->job.opts->n_threads : 1, err);
+                          (halley_trace *)(uintptr_t)made, KEPT_BYTES / w->distinct.n,
+                          w->distinct.n > 1 ? 1 : w->job.opts->n_threads, err);
 }
 
 /* Work on the traces, and simulations of a set that does not change by it, at a time. */

@@ -89,7 +89,7 @@ typedef struct obfuscate_scanned {
     uint64_t n_bytes, n_text_bytes;
 } obfuscate_scanned;
 halley_status obfuscate_scan(obfuscate_scanned *out, const halley_obfuscate_opts *opts,
-                             const halley_trace *before, halley_trace *after, bool keep,
+                             const halley_trace *before, halley_trace *after, size_t keep,
                              uint32_t n_threads, halley_error *err);
 
 #endif

@@ -305,7 +305,7 @@ static halley_status look(scan *s, const uint8_t *bytes, size_t n,
 }
 
 halley_status obfuscate_scan(obfuscate_scanned *out, const halley_obfuscate_opts *opts,
-                             const halley_trace *before, halley_trace *after, bool keep,
+                             const halley_trace *before, halley_trace *after, size_t keep,
                              uint32_t n_threads, halley_error *err)
 {
     uint8_t *bytes = NULL;
@@ -335,7 +335,7 @@ halley_status obfuscate_scan(obfuscate_scanned *out, const halley_obfuscate_opts
     }
     free(s ? s->texts : NULL);
     free(s);
-    if (keep && status == HALLEY_OK)
+    if (n <= keep && status == HALLEY_OK)
         et_keep_encoded(after, bytes, n);
     else
         free(bytes);

@@ -173,14 +173,14 @@ static void a_run_of_eight_bytes_is_found(void **state)
     make_comp(b, 1, 5);
     halley_builder_node(b, 2, HALLEY_NODE_COMP, text("xxblock_foyy"));
     halley_trace *const leaky = make_finish(b);
-    assert_int_equal(obfuscate_scan(&scanned, &opts, secret, leaky, false, 1, &err),
+    assert_int_equal(obfuscate_scan(&scanned, &opts, secret, leaky, 0, 1, &err),
                      HALLEY_EINVAL);
     assert_non_null(strstr(err.text, "block_fo"));
     halley_trace_free(leaky);
     b = make_start();
     halley_builder_node(b, 2, HALLEY_NODE_COMP, text("xxlock_foyy"));
     halley_trace *const fine = make_finish(b);
-    assert_int_equal(obfuscate_scan(&scanned, &opts, secret, fine, false, 1, &err),
+    assert_int_equal(obfuscate_scan(&scanned, &opts, secret, fine, 0, 1, &err),
                      HALLEY_OK);
     halley_trace_free(fine);
     halley_trace_free(secret);
@@ -194,8 +194,7 @@ static void a_run_beyond_ascii_is_found(void **state)
     halley_trace *const t = make_finish(b);
     obfuscate_scanned scanned = {0};
     const halley_obfuscate_opts opts = {0};
-    assert_int_equal(obfuscate_scan(&scanned, &opts, t, t, false, 1, NULL),
-                     HALLEY_EINVAL);
+    assert_int_equal(obfuscate_scan(&scanned, &opts, t, t, 0, 1, NULL), HALLEY_EINVAL);
     halley_trace_free(t);
 }
 
