@@ -12,7 +12,7 @@ static halley_status add_set(halley_profile *p, const trace_found *found, size_t
 {
     halley_trace_set *set;
     const char *const name = found->list.at[i].name;
-    TRY(trace_found_load(&set, found, i, err));
+    TRY(trace_found_load(&set, found, i, 0, err));
     char *const beside = halley_trace_set_groups(set);
     halley_status status = halley_trace_set_passes(set, beside, err);
     if (status == HALLEY_OK)

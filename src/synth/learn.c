@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum {
-    SAVE_EVERY = 500,
+    SAVE_NODES = 10000000, /* learned in some seconds */
     MAX_LOOKED_AT = 300,
     BATCH = 8,
     MAX_REPORTED = 40,
@@ -36,6 +36,10 @@ typedef struct job {
     halley_learn_report *report;
     trace_found sets;
     learner l;
+    pthread_mutex_t sums_lock;
+    uint32_t n_looked_at;
+    size_t stopped_after; /* so many sets, by who watches; 0 = not */
+    uint64_t saved_nodes; /* that the last saved state had */
 } job;
 
 static uint32_t hold_out_of(const job *j)
@@ -64,28 +68,14 @@ static halley_status skip(job *j, const halley_error *why, halley_error *err)
     return HALLEY_OK;
 }
 
-/* A few sets, opened ahead. */
+/* A few sets, opened ahead, each by one thread. */
 typedef struct batch {
-    size_t first, n;
+    size_t at[BATCH]; /* which sets */
+    size_t n;
     synth_source sources[BATCH];
-    halley_status status[BATCH];
+    halley_status status[BATCH]; /* ECANCELED: held out, and not opened */
     halley_error why[BATCH];
 } batch;
-
-static void open_batch(batch *b, const job *j, size_t first)
-{
-    const size_t left = j->sets.list.n - first;
-    b->first = first;
-    b->n = left < BATCH ? left : BATCH;
-    for (size_t i = 0; i < b->n; i++) {
-        b->sources[i] = (synth_source){0};
-        b->why[i] = (halley_error){0};
-        b->status[i] =
-            is_held_out(j, first + i)
-                ? HALLEY_ECANCELED
-                : synth_source_open(&b->sources[i], &j->sets, first + i, &b->why[i]);
-    }
-}
 
 static void close_batch(batch *b)
 {
@@ -94,10 +84,19 @@ static void close_batch(batch *b)
     b->n = 0;
 }
 
+/* The next sets of every `step`-th from `first` on. */
+static void choose_batch(batch *b, const job *j, size_t first, size_t step)
+{
+    for (b->n = 0; b->n < BATCH && first < j->sets.list.n; first += step)
+        b->at[b->n++] = first;
+    memset(b->sources, 0, sizeof b->sources);
+    memset(b->why, 0, sizeof b->why);
+}
+
 static halley_status learn_one(job *j, batch *b, size_t k, halley_error *err)
 {
     synth_source *s = &b->sources[k];
-    const char *name = j->sets.list.at[b->first + k].name;
+    const char *name = j->sets.list.at[b->at[k]].name;
     model_head *head = &j->l.m.head.at[0];
     head->seen = hash_bytes(name, strlen(name), head->seen);
     if (b->status[k] == HALLEY_ECANCELED) {
@@ -132,83 +131,124 @@ static size_t resume(job *j)
     return n;
 }
 
-/* What repeats, in sets from all over the corpus: those that cannot be read say nothing.
- */
-static halley_status look_around(job *j, halley_error *err)
+static halley_status learn_batch(job *j, batch *b, halley_error *err)
 {
-    const size_t n = j->sets.list.n, step = n / MAX_LOOKED_AT + 1;
-    uint32_t number = 0;
-    for (size_t i = 0; i < n; i += step) {
-        halley_trace_set *set = NULL;
-        halley_error why = {0};
-        if (is_held_out(j, i))
-            continue;
-        halley_status status = trace_found_load(&set, &j->sets, i, &why);
-        if (status == HALLEY_OK)
-            status = learner_look(&j->l, set, ++number, &why);
-        halley_trace_set_free(set);
-        if (status == HALLEY_ENOMEM)
+    const size_t n = j->sets.list.n;
+    for (size_t k = 0; k < b->n && j->stopped_after == 0; k++) {
+        const size_t done = b->at[k] + 1;
+        TRY(learn_one(j, b, k, err));
+        if (j->opts->progress && !j->opts->progress(j->opts->progress_context, done, n))
+            j->stopped_after = done;
+    }
+    return HALLEY_OK;
+}
+
+/* Between two batches: what was learned so far is saved now and then, which costs as much
+ * as learning some hundred thousand nodes. */
+static halley_status save_state(job *j, halley_error *err)
+{
+    const uint64_t n = j->l.m.head.at[0].n_nodes;
+    if (j->stopped_after > 0 || n - j->saved_nodes >= SAVE_NODES) {
+        for (int i = 0; i < 2; i++) {
+            learner_settle(&j->l);
+            learner_turn(&j->l);
+        }
+        TRY(synth_model_save(&j->l.m, j->state.at, true, err));
+        j->saved_nodes = n;
+    }
+    if (j->stopped_after == 0)
+        return HALLEY_OK;
+    return error_set(err, HALLEY_ECANCELED,
+                     "stopped after %zu of %zu sets; the same command goes on",
+                     j->stopped_after, j->sets.list.n);
+}
+
+/* Those that cannot be read say nothing. */
+static halley_status look_at_batch(job *j, batch *b, halley_error *err)
+{
+    for (size_t k = 0; k < b->n; k++) {
+        if (b->status[k] == HALLEY_OK)
+            b->status[k] =
+                learner_look(&j->l, b->sources[k].set, ++j->n_looked_at, &b->why[k]);
+        if (b->status[k] == HALLEY_ENOMEM)
             return error_nomem(err);
     }
     return HALLEY_OK;
 }
 
-static halley_status learn_batch(job *j, batch *b, halley_error *err)
+/* A walk through the corpus: some sets are used while what those before them say is added
+ * to the sums, and the next are opened. */
+typedef struct walk {
+    job *j;
+    size_t step;
+    bool as_they_are; /* without the check, and what lies beside */
+    halley_status (*use)(job *j, batch *b, halley_error *err);
+    batch *now, *next;
+} walk;
+
+static halley_status open_one(const walk *w, size_t k)
 {
-    const size_t n = j->sets.list.n;
-    for (size_t k = 0; k < b->n; k++) {
-        const size_t done = b->first + k + 1;
-        TRY(learn_one(j, b, k, err));
-        const bool go_on =
-            !j->opts->progress || j->opts->progress(j->opts->progress_context, done, n);
-        if (!go_on || (done < n && done % SAVE_EVERY == 0))
-            TRY(synth_model_save(&j->l.m, j->state.at, true, err));
-        if (!go_on)
-            return error_set(err, HALLEY_ECANCELED,
-                             "stopped after %zu of %zu sets; the same command goes on",
-                             done, n);
-    }
-    return HALLEY_OK;
+    batch *const b = w->next;
+    const trace_found *const sets = &w->j->sets;
+    if (is_held_out(w->j, b->at[k]))
+        return HALLEY_ECANCELED;
+    if (w->as_they_are)
+        return trace_found_load(&b->sources[k].set, sets, b->at[k], 1, &b->why[k]);
+    return synth_source_open(&b->sources[k], sets, b->at[k], 1, &b->why[k]);
 }
 
-/* Two batches: one is learned while the next is opened. */
-typedef struct round {
-    job *j;
-    batch *now, *next;
-} round;
-
-static halley_status do_half(void *context, size_t i, uint32_t worker, halley_error *err)
+static halley_status step(void *context, size_t i, uint32_t worker, halley_error *err)
 {
-    round *r = context;
+    const walk *const w = context;
     (void)worker;
     if (i == 0)
-        return learn_batch(r->j, r->now, err);
-    open_batch(r->next, r->j, r->now->first + r->now->n);
+        return w->use(w->j, w->now, err);
+    if (i == 1)
+        learner_settle(&w->j->l);
+    else
+        w->next->status[i - 2] = open_one(w, i - 2);
     return HALLEY_OK;
 }
 
+static halley_status go_through(walk *w, size_t first, halley_error *err)
+{
+    batch *const both = mem_array_zero(2, sizeof *both);
+    halley_status status = both ? HALLEY_OK : error_nomem(err);
+    if (!both)
+        return status;
+    w->now = &both[0];
+    w->next = &both[1];
+    do {
+        choose_batch(w->next, w->j, first, w->step);
+        first += w->next->n * w->step;
+        status = pool_run(0, w->next->n + 2, step, w, err);
+        learner_turn(&w->j->l);
+        if (status == HALLEY_OK && !w->as_they_are)
+            status = save_state(w->j, err);
+        batch *const done = w->now;
+        close_batch(done);
+        w->now = w->next;
+        w->next = done;
+    } while (status == HALLEY_OK && w->now->n > 0);
+    close_batch(w->now);
+    free(both);
+    learner_settle(&w->j->l);
+    return status;
+}
+
+/* First what repeats, in sets from all over the corpus. */
 static halley_status learn_all(job *j, halley_error *err)
 {
     const size_t first = resume(j);
+    walk look = {.j = j,
+                 .step = j->sets.list.n / MAX_LOOKED_AT + 1,
+                 .as_they_are = true,
+                 .use = look_at_batch};
+    walk learn = {.j = j, .step = 1, .use = learn_batch};
     if (first == 0)
-        TRY(look_around(j, err));
-    batch *both = mem_array_zero(2, sizeof *both);
-    if (!both)
-        return error_nomem(err);
-    round r = {j, &both[0], &both[1]};
-    open_batch(r.now, j, first);
-    halley_status status = HALLEY_OK;
-    while (status == HALLEY_OK && r.now->n > 0) {
-        status = pool_run(2, 2, do_half, &r, err);
-        batch *const done = r.now;
-        close_batch(done);
-        r.now = r.next;
-        r.next = done;
-    }
-    close_batch(r.now);
-    close_batch(r.next);
-    free(both);
-    return status;
+        TRY(go_through(&look, 0, err));
+    j->saved_nodes = j->l.m.head.at[0].n_nodes;
+    return go_through(&learn, first, err);
 }
 
 /* A set made under the conditions of a real one. */
@@ -226,44 +266,73 @@ static halley_status make_like(halley_trace_set **out, halley_synth *synth,
             snprintf(text, sizeof text, "%s=%.17g", c.at[i].name, c.at[i].number);
         TRY(halley_synth_fix(synth, text, err));
     }
-    const halley_synth_opts opts = {
-        .seed = seed, .n_ranks = halley_trace_set_count(s->set), .extrapolate = true};
+    const halley_synth_opts opts = {.seed = seed,
+                                    .n_ranks = halley_trace_set_count(s->set),
+                                    .extrapolate = true,
+                                    .n_threads = 1};
     return halley_synth_make(out, synth, &opts, NULL, err);
 }
 
-static halley_status compare_one(learn_compare *c, const job *j, size_t i,
-                                 halley_error *err)
+/* Held-out sets and what is made like them, a few at a time. */
+typedef struct likes {
+    const job *j;
+    batch b;
+    halley_trace_set *made[BATCH]; /* NULL: none could be made */
+} likes;
+
+static halley_status open_like(void *context, size_t k, uint32_t worker,
+                               halley_error *err)
 {
-    synth_source s;
+    likes *const c = context;
+    batch *const b = &c->b;
+    (void)worker;
+    c->made[k] = NULL;
+    b->status[k] =
+        synth_source_open(&b->sources[k], &c->j->sets, b->at[k], 1, &b->why[k]);
     halley_synth *synth = NULL;
-    halley_trace_set *made = NULL;
-    halley_error why = {0};
-    if (synth_source_open(&s, &j->sets, i, &why) != HALLEY_OK)
-        return why.code == HALLEY_ENOMEM ? error_nomem(err) : HALLEY_OK;
-    halley_status status = halley_synth_load(&synth, j->path, err);
-    if (status == HALLEY_OK && make_like(&made, synth, &s, i, &why) == HALLEY_OK) {
-        status = learn_compare_add(c, s.set, made, err);
-        halley_trace_set_free(made);
-    } else if (why.code == HALLEY_ENOMEM)
-        status = error_nomem(err);
-    halley_synth_free(synth);
-    synth_source_close(&s);
+    if (b->status[k] == HALLEY_OK) {
+        TRY(halley_synth_load(&synth, c->j->path, err));
+        b->status[k] =
+            make_like(&c->made[k], synth, &b->sources[k], b->at[k], &b->why[k]);
+        halley_synth_free(synth);
+    }
+    return b->status[k] == HALLEY_ENOMEM ? error_nomem(err) : HALLEY_OK;
+}
+
+static halley_status compare_some(learn_compare *sum, likes *c, halley_error *err)
+{
+    halley_status status = pool_run(0, c->b.n, open_like, c, err);
+    for (size_t k = 0; k < c->b.n; k++) {
+        if (status == HALLEY_OK && c->made[k])
+            status = learn_compare_add(sum, c->b.sources[k].set, c->made[k], err);
+        halley_trace_set_free(c->made[k]);
+        c->made[k] = NULL;
+    }
+    close_batch(&c->b);
     return status;
 }
 
 static halley_status report_held_out(job *j, halley_error *err)
 {
-    learn_compare c = {0};
+    learn_compare sum = {0};
     const uint32_t every = hold_out_of(j);
-    halley_status status = HALLEY_OK;
     if (every == UINT32_MAX)
         return HALLEY_OK;
-    const size_t n = j->sets.list.n / every, step = n / MAX_REPORTED + 1;
-    for (size_t k = 0; status == HALLEY_OK && k < n; k += step)
-        status = compare_one(&c, j, k * every + every / 2, err);
+    likes *const c = mem_array_zero(1, sizeof *c);
+    halley_status status = c ? HALLEY_OK : error_nomem(err);
+    const size_t n = j->sets.list.n / every, skipped = n / MAX_REPORTED + 1;
+    for (size_t k = 0; status == HALLEY_OK && k < n;) {
+        c->j = j;
+        choose_batch(&c->b, j, k * every + every / 2, skipped * every);
+        while (c->b.n > 0 && (c->b.at[c->b.n - 1] - every / 2) / every >= n)
+            c->b.n--;
+        k += c->b.n * skipped;
+        status = compare_some(&sum, c, err);
+    }
     if (status == HALLEY_OK)
-        j->report->held_out = learn_compare_sum(&c);
-    learn_compare_fini(&c);
+        j->report->held_out = learn_compare_sum(&sum);
+    learn_compare_fini(&sum);
+    free(c);
     return status;
 }
 
@@ -334,6 +403,7 @@ static halley_status run(job *j, const char *const *from, size_t n_from,
     if (j->state.failed)
         return error_nomem(err);
     TRY(learner_init(&j->l, err));
+    j->l.sums_lock = &j->sums_lock;
     if (j->opts->kind == HALLEY_LEARN_NEURAL &&
         !(j->l.recorder = neural_recorder_new(j->opts->seed)))
         return error_nomem(err);
@@ -356,7 +426,12 @@ halley_status halley_learn(const char *path, const char *const *from, size_t n_f
     j->opts = opts ? opts : &defaults;
     j->report = report ? report : &unread;
     *j->report = (halley_learn_report){0};
+    if (pthread_mutex_init(&j->sums_lock, NULL) != 0) {
+        free(j);
+        return error_nomem(err);
+    }
     const halley_status status = run(j, from, n_from, err);
+    pthread_mutex_destroy(&j->sums_lock);
     neural_recorder_free(j->l.recorder);
     learner_fini(&j->l);
     trace_found_fini(&j->sets);

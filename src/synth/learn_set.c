@@ -36,6 +36,46 @@ void learner_fini(learner *l)
     array_fini(&l->groups);
     array_fini(&l->parts);
     array_fini(&l->ops);
+    learn_later *const both[] = {&l->later, &l->now};
+    for (int i = 0; i < 2; i++) {
+        array_fini(&both[i]->points);
+        array_fini(&both[i]->list);
+    }
+}
+
+static bool same_point(const law_point *a, const law_point *b)
+{
+    return a->n == b->n &&
+           memcmp(a->feature, b->feature, a->n * sizeof *a->feature) == 0 &&
+           memcmp(a->value, b->value, a->n * sizeof *a->value) == 0;
+}
+
+static bool leave_for_later(learner *l, uint32_t law, const law_point *p, double y)
+{
+    learn_later *const to = &l->later;
+    /* all numbers of a stage but durations have the same point */
+    if (to->points.n == 0 || !same_point(&to->points.at[to->points.n - 1], p))
+        if (!array_push(&to->points, *p))
+            return false;
+    return array_push(&to->list, (learn_number){law, (uint32_t)to->points.n - 1, y});
+}
+
+void learner_turn(learner *l)
+{
+    const learn_later empty = l->now;
+    l->now = l->later;
+    l->later = empty;
+}
+
+void learner_settle(learner *l)
+{
+    learn_later *const from = &l->now;
+    pthread_mutex_lock(l->sums_lock);
+    for (size_t i = 0; i < from->list.n; i++)
+        law_sum_add(&l->m.sums.at[from->list.at[i].law],
+                    &from->points.at[from->list.at[i].point], from->list.at[i].y);
+    pthread_mutex_unlock(l->sums_lock);
+    from->list.n = from->points.n = 0;
 }
 
 static halley_status read_rank(learner *l, const halley_trace_set *set, uint32_t rank,
@@ -132,15 +172,26 @@ static halley_status used_groups(learner *l, const halley_trace_set *set,
     return HALLEY_OK;
 }
 
-static uint32_t law_of(synth_model *m, uint64_t key)
+static bool reserve_sum(learner *l)
 {
+    if (!l->sums_lock || l->m.sums.n < l->m.sums.cap)
+        return array_reserve(&l->m.sums, 1);
+    pthread_mutex_lock(l->sums_lock);
+    const bool ok = array_reserve(&l->m.sums, 1);
+    pthread_mutex_unlock(l->sums_lock);
+    return ok;
+}
+
+static uint32_t law_of(learner *l, uint64_t key)
+{
+    synth_model *const m = &l->m;
     uint32_t id = (uint32_t)m->laws.n;
     bool fresh;
     if (!map64_put(&m->law_of, key, &id, &fresh))
         return MODEL_NONE;
     if (!fresh)
         return id;
-    if (!array_reserve(&m->sums, 1) ||
+    if (!reserve_sum(l) ||
         !array_push(&m->laws,
                     (model_law){.key = key, .low = INFINITY, .high = -INFINITY}))
         return MODEL_NONE;
@@ -162,7 +213,10 @@ static bool observe(learner *l, uint32_t law, const law_point *p, double log_val
         m->sums.at[law].zeros++;
         return true;
     }
-    law_sum_add(&m->sums.at[law], p, log_value);
+    if (!l->sums_lock)
+        law_sum_add(&m->sums.at[law], p, log_value);
+    else if (!leave_for_later(l, law, p, log_value))
+        return false;
     to->low = fminf(to->low, (float)log_value);
     to->high = fmaxf(to->high, (float)log_value);
     return true;
@@ -328,7 +382,7 @@ static bool add_stage_values(learner *l, const halley_trace *trace, const law_po
             law_point_work(&point, mean_beside(l, &t->at, STR("num_ops")),
                            mean_beside(l, &t->at, STR("tensor_size")));
         for (uint32_t k = t->at.program == 0; k < LAW_LEVELS; k++) {
-            t->law[k] = law_of(&l->m, synth_law_key(&t->at, k));
+            t->law[k] = law_of(l, synth_law_key(&t->at, k));
             if (!observe(l, t->law[k], &point, t->mean))
                 return false;
         }
@@ -565,10 +619,10 @@ static halley_status count_set(learner *l, const conditions *c, const uint32_t *
     for (uint32_t k = families[0] == 0; k < 2; k++) {
         const double numbers[] = {n_ranks / block, n_ranks, (double)n_nodes / n_ranks};
         for (uint32_t f = 0; f < 3; f++)
-            if (!observe(l, law_of(m, synth_set_law_key(families[k], FIELD_STAGES + f)),
+            if (!observe(l, law_of(l, synth_set_law_key(families[k], FIELD_STAGES + f)),
                          &p, log(numbers[f])))
                 return error_nomem(err);
-        if (!observe(l, law_of(m, synth_set_law_key(families[k], FIELD_TOGETHER)), &p, 0))
+        if (!observe(l, law_of(l, synth_set_law_key(families[k], FIELD_TOGETHER)), &p, 0))
             return error_nomem(err);
     }
     model_template *t = &m->templates.at[id];

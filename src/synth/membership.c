@@ -59,7 +59,7 @@ static halley_status score_all(scores *out, attack *a, const trace_found *found,
     for (size_t i = 0; i < found->list.n; i++) {
         synth_source s;
         halley_error why = {0};
-        if (synth_source_open(&s, found, i, &why) != HALLEY_OK) {
+        if (synth_source_open(&s, found, i, 0, &why) != HALLEY_OK) {
             TRY(leave_out(a, &why, err));
             continue;
         }

@@ -3,7 +3,7 @@
 #include "synth/source.h"
 
 #include "base/file.h"
-#include "halley/synth.h"
+#include "synth/passes.h"
 
 void synth_source_close(synth_source *s)
 {
@@ -25,12 +25,12 @@ static void beside(strbuf *to, const char *name, const char *what)
 }
 
 halley_status synth_source_open(synth_source *s, const trace_found *found, size_t i,
-                                halley_error *err)
+                                uint32_t n_threads, halley_error *err)
 {
     strbuf path = {0};
     const char *name = found->list.at[i].name;
     *s = (synth_source){0};
-    TRY(trace_found_load(&s->set, found, i, err));
+    TRY(trace_found_load(&s->set, found, i, n_threads, err));
     beside(&path, name, ".conditions.json");
     beside(&s->groups, name, ".comm_group.json");
     halley_status status = path.failed || s->groups.failed
@@ -42,7 +42,7 @@ halley_status synth_source_open(synth_source *s, const trace_found *found, size_
     if (status == HALLEY_OK && s->conditions.n == 0)
         conditions_metadata(&s->conditions, halley_trace_set_get(s->set, 0));
     if (status == HALLEY_OK)
-        status = halley_trace_set_passes(s->set, synth_source_groups(s), err);
+        status = synth_passes_alone(s->set, synth_source_groups(s), n_threads, err);
     if (status != HALLEY_OK)
         synth_source_close(s);
     return status;

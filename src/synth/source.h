@@ -11,9 +11,10 @@ typedef struct synth_source {
     strbuf groups;         /* path; n 0 = none */
 } synth_source;
 
-/* The i-th set of those found. EINVAL and the like: it is not sound, and why. */
+/* The i-th set of those found, on so many threads (0 = one per core). EINVAL and the
+ * like: it is not sound, and why. */
 halley_status synth_source_open(synth_source *s, const trace_found *found, size_t i,
-                                halley_error *err);
+                                uint32_t n_threads, halley_error *err);
 void synth_source_close(synth_source *s);
 /* NULL: none. */
 const char *synth_source_groups(const synth_source *s);

@@ -405,8 +405,9 @@ halley_status trace_find(trace_found *f, const char *const *from, size_t n_from,
 }
 
 halley_status trace_found_load(halley_trace_set **out, const trace_found *f, size_t i,
-                               halley_error *err)
+                               uint32_t n_threads, halley_error *err)
 {
+    const halley_load_opts opts = {.n_threads = n_threads};
     const trace_found_set *const set = &f->list.at[i];
     const trace_file *const files = &f->all.at[set->first];
     bool searched = true;
@@ -414,5 +415,5 @@ halley_status trace_found_load(halley_trace_set **out, const trace_found *f, siz
         searched &= !files[k].named;
     if (searched && files[0].n_prefix < strlen(files[0].path))
         TRY(whole(files, set->n, err));
-    return halley_trace_set_load(out, f->files.at + set->first, set->n, NULL, err);
+    return halley_trace_set_load(out, f->files.at + set->first, set->n, &opts, err);
 }

@@ -64,9 +64,9 @@ void trace_found_fini(trace_found *f);
  */
 halley_status trace_find(trace_found *f, const char *const *from, size_t n_from,
                          bool strict, halley_error *err);
-/* One of them. What was searched for must have all its ranks; files that were named are
- * taken as they are. */
+/* One of them, on so many threads (0 = one per core). What was searched for must have all
+ * its ranks; files that were named are taken as they are. */
 halley_status trace_found_load(halley_trace_set **out, const trace_found *f, size_t i,
-                               halley_error *err);
+                               uint32_t n_threads, halley_error *err);
 
 #endif

@@ -113,7 +113,7 @@ static void score_each(synth_likelihood *out, const trace_found *found, bool bac
     for (size_t i = 0; i < found->list.n; i++) {
         const size_t at = backwards ? found->list.n - 1 - i : i;
         synth_source source;
-        assert_int_equal(synth_source_open(&source, found, at, &err), HALLEY_OK);
+        assert_int_equal(synth_source_open(&source, found, at, 1, &err), HALLEY_OK);
         assert_int_equal(synth_scorer_score(&out[at], s, source.set, &source.conditions,
                                             synth_source_groups(&source), &err),
                          HALLEY_OK);

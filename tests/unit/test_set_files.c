@@ -160,7 +160,7 @@ static void a_set_that_lacks_a_rank_is_refused_unless_its_files_are_named(void *
         const char *const from[] = {"c", "c/x.2.et"};
         assert_int_equal(trace_find(&f, from, named ? 2 : 1, true, &err), HALLEY_OK);
         assert_int_equal(f.list.n, 1);
-        assert_int_not_equal(trace_found_load(&set, &f, 0, &err), HALLEY_OK);
+        assert_int_not_equal(trace_found_load(&set, &f, 0, 0, &err), HALLEY_OK);
         /* the files are empty: one that is read says so */
         assert_int_equal(strstr(err.text, "rank 1 is missing") == NULL, named);
         trace_found_fini(&f);
