@@ -11,7 +11,8 @@
  * - spreads by NOISE/sqrt(2n); shares of a histogram by NOISE/sqrt(n), with a little of a
  *   normal distribution so that no deviation is impossible;
  * - ranges wider, by what one more set would have widened them, a few times over;
- * - counts of contexts, templates, values and branches by NOISE times their root.
+ * - counts of contexts, templates, values and branches by NOISE times their root; values
+ *   that fewer than k sets of a template have are not told.
  *
  * Laws that are not exact need SURE times as many sets as what is kept otherwise (but no
  * more than one in SURE of all), exact ones two sets more for every condition in them:
@@ -155,10 +156,10 @@ static void blur_counts(synth_model *m, uint32_t k, rng *random)
         model_template *const t = &m->templates.at[i];
         t->n_sets = blur_count(t->n_sets, t->n_sets, k, random);
         for (size_t c = 0; c < m->conditions.n; c++)
-            for (uint32_t v = 0; v < MODEL_VALUES; v++)
-                if (t->values[c][v] > 0)
-                    t->values[c][v] =
-                        blur_count(t->values[c][v], t->values[c][v], 0, random);
+            for (uint32_t v = 0; v < MODEL_VALUES; v++) {
+                uint32_t *const n = &t->values[c][v];
+                *n = *n < k ? 0 : blur_count(*n, *n, k, random);
+            }
     }
     for (size_t i = 0; i < m->branches.n; i++) {
         model_branch *const b = &m->branches.at[i];

@@ -104,6 +104,12 @@ static void counts_move_and_stay_counts_of_k_sets(void **state)
     assert_true(array_push(&m.branches, branch));
     assert_true(array_push(&m.shares, ((model_share){.n_sets = 6})) &&
                 array_push(&m.shares, ((model_share){.n_sets = 30})));
+    assert_true(array_reserve(&m.templates, 1) &&
+                array_push(&m.conditions, ((model_condition){0})));
+    memset(&m.templates.at[m.templates.n++], 0, sizeof *m.templates.at);
+    m.templates.at[0].n_sets = 30;
+    m.templates.at[0].values[0][0] = 4;
+    m.templates.at[0].values[0][1] = 26;
     uint32_t changed = 0;
     for (int i = 0; i < 100; i++) {
         assert_true(array_push(&m.next, ((model_next){.n = 900, .n_sets = 100})));
@@ -112,6 +118,8 @@ static void counts_move_and_stay_counts_of_k_sets(void **state)
     const uint32_t sum = m.shares.at[0].n_sets + m.shares.at[1].n_sets;
     assert_true(m.shares.at[0].n_sets >= 5 && m.shares.at[1].n_sets >= 5);
     assert_int_equal(m.branches.at[0].n_sets, 4 + sum); /* the others are still four */
+    assert_int_equal(m.templates.at[0].values[0][0], 0);
+    assert_true(m.templates.at[0].values[0][1] >= 5);
     for (int i = 0; i < 100; i++) {
         assert_true(m.next.at[i].n > 0 && m.next.at[i].n < 2700);
         changed += m.next.at[i].n != 900;
