@@ -48,7 +48,10 @@ typedef struct intern {
 /* The id of s, new or old; HASH_NONE when memory ran out. */
 uint32_t intern_add(intern *t, str s);
 uint32_t intern_find(const intern *t, str s); /* HASH_NONE when never seen */
-str intern_text(const intern *t, uint32_t id);
+static inline str intern_text(const intern *t, uint32_t id)
+{
+    return t->texts[id];
+}
 void intern_fini(intern *t);
 
 #endif

@@ -127,11 +127,6 @@ uint32_t intern_find(const intern *t, str s)
     return t->n_slots == 0 ? HASH_NONE : (uint32_t)t->slots[find_slot(t, s, hash_of(s))];
 }
 
-str intern_text(const intern *t, uint32_t id)
-{
-    return t->texts[id];
-}
-
 void intern_fini(intern *t)
 {
     for (intern_chunk *chunk = t->chunks; chunk != NULL;) {

@@ -52,25 +52,6 @@ static uint32_t intern_names(attr_shapes *s, str name, str doc)
     return id;
 }
 
-str attr_desc_name(const attr_shapes *s, const attr_desc *d)
-{
-    const str text = intern_text(&s->texts, d->text);
-    if (!d->has_doc)
-        return text;
-    uint64_t n_name;
-    memcpy(&n_name, text.at, sizeof n_name);
-    return (str){text.at + sizeof n_name, n_name};
-}
-
-str attr_desc_doc(const attr_shapes *s, const attr_desc *d)
-{
-    if (!d->has_doc)
-        return (str){NULL, 0};
-    const str text = intern_text(&s->texts, d->text);
-    const size_t before = sizeof(uint64_t) + attr_desc_name(s, d).n;
-    return (str){text.at + before, text.n - before};
-}
-
 /* The bytes of an attribute from its start to its value, as protobuf writes them. */
 static bool keep_header(attr_shapes *s, attr_desc *d, str name)
 {

@@ -24,6 +24,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /*
  * Where some bytes are: bit 63 in `own`, else in the input; 39 bits of offset; 24 bits of
@@ -100,8 +101,23 @@ uint32_t attr_shapes_end(attr_shapes *s, uint32_t state);
 bool attr_shapes_flatten(attr_shapes *s);
 /* Shape of `from` as a shape of `to`; HASH_NONE: no memory. */
 uint32_t attr_shapes_import(attr_shapes *to, const attr_shapes *from, uint32_t shape);
-str attr_desc_name(const attr_shapes *s, const attr_desc *d);
-str attr_desc_doc(const attr_shapes *s, const attr_desc *d);
+static inline str attr_desc_name(const attr_shapes *s, const attr_desc *d)
+{
+    const str text = intern_text(&s->texts, d->text);
+    if (!d->has_doc)
+        return text;
+    uint64_t n_name;
+    memcpy(&n_name, text.at, sizeof n_name);
+    return (str){text.at + sizeof n_name, n_name};
+}
+static inline str attr_desc_doc(const attr_shapes *s, const attr_desc *d)
+{
+    if (!d->has_doc)
+        return (str){NULL, 0};
+    const str text = intern_text(&s->texts, d->text);
+    const size_t before = sizeof(uint64_t) + attr_desc_name(s, d).n;
+    return (str){text.at + before, text.n - before};
+}
 
 /* What few nodes have. Sorted by node, then in order of arrival. */
 typedef enum node_extra_kind { EXTRA_TYPE, EXTRA_UNKNOWN } node_extra_kind;
