@@ -248,19 +248,15 @@ static void take_arg(device_reader *r, arg which, json_token token)
 
 static halley_status read_args(device_reader *r, halley_error *err)
 {
-    for (;;) {
-        json_token token = json_next(&r->p.json);
-        if (token == JSON_OBJECT_END)
-            return HALLEY_OK;
-        if (token != JSON_KEY)
-            return pull_bad(&r->p, err, NULL);
+    while (pull_key(&r->p)) {
         const arg which = r->p.json.text.n ? arg_of(r->p.json.text) : ARG_NONE;
-        token = json_next(&r->p.json);
+        const json_token token = json_next(&r->p.json);
         if (which != ARG_NONE && token >= JSON_STRING)
             take_arg(r, which, token);
-        else if (!json_leap(&r->p.json, token))
-            return pull_bad(&r->p, err, NULL);
+        else
+            TRY(pull_skip(&r->p, token, err));
     }
+    return pull_ended(&r->p, err);
 }
 
 static void copy_short(char *to, uint32_t *n, size_t size, str text)
@@ -461,14 +457,10 @@ static halley_status read_event(device_reader *r, halley_error *err)
     d->comm =
         (device_comm){DEVICE_NONE, DEVICE_NONE, DEVICE_NONE, DEVICE_NONE, DEVICE_NONE,
                       PULL_NONE,   PULL_NONE,   PULL_NONE,   PULL_NONE,   PULL_NONE};
-    for (;;) {
-        const json_token token = json_next(&r->p.json);
-        if (token == JSON_OBJECT_END)
-            break;
-        if (token != JSON_KEY)
-            return pull_bad(&r->p, err, NULL);
+    while (pull_key(&r->p)) {
         TRY(read_key(r, err));
     }
+    TRY(pull_ended(&r->p, err));
     keep_event(r);
     return r->p.no_memory ? error_nomem(err) : HALLEY_OK;
 }
@@ -497,8 +489,8 @@ static halley_status read_ranks(device_reader *r, device_group *group, halley_er
         if (rank != PULL_NONE) {
             r->p.no_memory |= !array_push(&r->device->ranks, rank);
             group->n_ranks++;
-        } else if (!json_leap(&r->p.json, token)) {
-            return pull_bad(&r->p, err, NULL);
+        } else {
+            TRY(pull_skip(&r->p, token, err));
         }
     }
 }
@@ -507,25 +499,21 @@ static halley_status read_ranks(device_reader *r, device_group *group, halley_er
 static halley_status read_group(device_reader *r, halley_error *err)
 {
     device_group group = {DEVICE_NONE, DEVICE_NONE, (uint32_t)r->device->ranks.n, 0};
-    for (;;) {
-        json_token token = json_next(&r->p.json);
-        if (token == JSON_OBJECT_END)
-            break;
-        if (token != JSON_KEY)
-            return pull_bad(&r->p, err, NULL);
+    while (pull_key(&r->p)) {
         const str key = r->p.json.text;
         const int which = PULL_IS(key, "pg_name")   ? 0
                           : PULL_IS(key, "pg_desc") ? 1
                           : PULL_IS(key, "ranks")   ? 2
                                                     : 3;
-        token = json_next(&r->p.json);
+        const json_token token = json_next(&r->p.json);
         if (which == 2 && token == JSON_ARRAY)
             TRY(read_ranks(r, &group, err));
         else if (which < 2)
             *(which == 0 ? &group.name : &group.desc) = pull_intern(&r->p, token);
-        else if (!json_leap(&r->p.json, token))
-            return pull_bad(&r->p, err, NULL);
+        else
+            TRY(pull_skip(&r->p, token, err));
     }
+    TRY(pull_ended(&r->p, err));
     if (group.name != DEVICE_NONE && !array_push(&r->device->groups, group))
         r->p.no_memory = true;
     return r->p.no_memory ? error_nomem(err) : HALLEY_OK;
@@ -539,27 +527,22 @@ static halley_status read_groups(device_reader *r, halley_error *err)
             return HALLEY_OK;
         if (token == JSON_OBJECT)
             TRY(read_group(r, err));
-        else if (!json_leap(&r->p.json, token))
-            return pull_bad(&r->p, err, NULL);
+        else
+            TRY(pull_skip(&r->p, token, err));
     }
 }
 
 static halley_status read_distributed(device_reader *r, halley_error *err)
 {
     device_trace *const t = r->device;
-    for (;;) {
-        json_token token = json_next(&r->p.json);
-        if (token == JSON_OBJECT_END)
-            return HALLEY_OK;
-        if (token != JSON_KEY)
-            return pull_bad(&r->p, err, NULL);
+    while (pull_key(&r->p)) {
         const str key = r->p.json.text;
         const int which = PULL_IS(key, "rank")         ? 0
                           : PULL_IS(key, "world_size") ? 1
                           : PULL_IS(key, "backend")    ? 2
                           : PULL_IS(key, "pg_config")  ? 3
                                                        : 4;
-        token = json_next(&r->p.json);
+        const json_token token = json_next(&r->p.json);
         if (which == 3 && token == JSON_ARRAY) {
             TRY(read_groups(r, err));
             continue;
@@ -568,26 +551,21 @@ static halley_status read_distributed(device_reader *r, halley_error *err)
             *(which == 0 ? &t->rank : &t->world_size) = pull_u64(&r->p.json, token);
         else if (which == 2)
             t->backend = pull_intern(&r->p, token);
-        if (!json_leap(&r->p.json, token))
-            return pull_bad(&r->p, err, NULL);
+        TRY(pull_skip(&r->p, token, err));
     }
+    return pull_ended(&r->p, err);
 }
 
 static halley_status read_top(device_reader *r, halley_error *err)
 {
-    for (;;) {
-        json_token token = json_next(&r->p.json);
-        if (token == JSON_OBJECT_END)
-            return HALLEY_OK;
-        if (token != JSON_KEY)
-            return pull_bad(&r->p, err, NULL);
+    while (pull_key(&r->p)) {
         const str key = r->p.json.text;
         const int which = PULL_IS(key, "traceEvents")           ? 0
                           : PULL_IS(key, "distributedInfo")     ? 1
                           : PULL_IS(key, "baseTimeNanoseconds") ? 2
                           : PULL_IS(key, "nodes")               ? 3
                                                                 : 4;
-        token = json_next(&r->p.json);
+        const json_token token = json_next(&r->p.json);
         if (which == 3 && token == JSON_ARRAY && !r->saw_events)
             return pull_bad(
                 &r->p, err,
@@ -605,9 +583,9 @@ static halley_status read_top(device_reader *r, halley_error *err)
             const uint64_t base = pull_u64(&r->p.json, token);
             r->device->base_ns = base < INT64_MAX / 2 ? (int64_t)base : 0;
         }
-        if (!json_leap(&r->p.json, token))
-            return pull_bad(&r->p, err, NULL);
+        TRY(pull_skip(&r->p, token, err));
     }
+    return pull_ended(&r->p, err);
 }
 
 static halley_status read_document(device_reader *r, halley_error *err)

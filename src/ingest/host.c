@@ -105,15 +105,10 @@ static halley_status read_attr(host_reader *r, halley_error *err)
 {
     char name[64] = "";
     size_t n_name = 0;
-    for (;;) {
-        json_token token = json_next(&r->p.json);
-        if (token == JSON_OBJECT_END)
-            return HALLEY_OK;
-        if (token != JSON_KEY)
-            return pull_bad(&r->p, err, NULL);
+    while (pull_key(&r->p)) {
         const bool is_name = PULL_IS(r->p.json.text, "name");
         const bool is_value = PULL_IS(r->p.json.text, "value");
-        token = json_next(&r->p.json);
+        const json_token token = json_next(&r->p.json);
         if (is_name && token == JSON_STRING) {
             n_name = r->p.json.text.n < sizeof name ? r->p.json.text.n : 0;
             memcpy(name, r->p.json.text.at, n_name);
@@ -121,10 +116,11 @@ static halley_status read_attr(host_reader *r, halley_error *err)
             const str key = {name, n_name};
             if (!take_field(r, key, token) && !take_comm(r, key, token))
                 r->host->n_unknown_keys++;
-        } else if (!json_leap(&r->p.json, token)) {
-            return pull_bad(&r->p, err, NULL);
+        } else {
+            TRY(pull_skip(&r->p, token, err));
         }
     }
+    return pull_ended(&r->p, err);
 }
 
 static halley_status read_attrs(host_reader *r, halley_error *err)
@@ -135,8 +131,8 @@ static halley_status read_attrs(host_reader *r, halley_error *err)
             return HALLEY_OK;
         if (token == JSON_OBJECT)
             TRY(read_attr(r, err));
-        else if (!json_leap(&r->p.json, token))
-            return pull_bad(&r->p, err, NULL);
+        else
+            TRY(pull_skip(&r->p, token, err));
     }
 }
 
@@ -153,23 +149,19 @@ static halley_status read_repr(host_reader *r, uint32_t which, json_token token,
 /* {"values": …, "shapes": …, "types": …, "strides": …}; behind its opening bracket. */
 static halley_status read_io(host_reader *r, uint32_t first, halley_error *err)
 {
-    for (;;) {
-        json_token token = json_next(&r->p.json);
-        if (token == JSON_OBJECT_END)
-            return HALLEY_OK;
-        if (token != JSON_KEY)
-            return pull_bad(&r->p, err, NULL);
+    while (pull_key(&r->p)) {
         const str key = r->p.json.text;
         const uint32_t which = PULL_IS(key, "values")   ? 0
                                : PULL_IS(key, "shapes") ? 1
                                : PULL_IS(key, "types")  ? 2
                                                         : 3;
-        token = json_next(&r->p.json);
+        const json_token token = json_next(&r->p.json);
         if (which < 3)
             TRY(read_repr(r, first + which, token, err));
-        else if (!json_leap(&r->p.json, token))
-            return pull_bad(&r->p, err, NULL);
+        else
+            TRY(pull_skip(&r->p, token, err));
     }
+    return pull_ended(&r->p, err);
 }
 
 /* Keys of 1.0.1 for inputs and outputs; IO_TEXTS when it is none. */
@@ -345,16 +337,13 @@ static halley_status read_node(host_reader *r, halley_error *err)
     r->has_id = r->has_comm = r->has_start = r->has_duration = false;
     for (int i = 0; i < IO_TEXTS; i++)
         r->io[i].n = 0;
-    for (;;) {
-        const json_token token = json_next(&r->p.json);
-        if (token == JSON_OBJECT_END)
-            return keep_node(r, err);
-        if (token != JSON_KEY)
-            return pull_bad(&r->p, err, NULL);
+    while (pull_key(&r->p)) {
         TRY(read_key(r, r->p.json.text, err));
         if (r->p.no_memory)
             return error_nomem(err);
     }
+    TRY(pull_ended(&r->p, err));
+    return keep_node(r, err);
 }
 
 static halley_status read_nodes(host_reader *r, halley_error *err)
@@ -374,12 +363,7 @@ static halley_status read_nodes(host_reader *r, halley_error *err)
 static halley_status read_top(host_reader *r, halley_error *err)
 {
     host_trace *const h = r->host;
-    for (;;) {
-        json_token token = json_next(&r->p.json);
-        if (token == JSON_OBJECT_END)
-            return HALLEY_OK;
-        if (token != JSON_KEY)
-            return pull_bad(&r->p, err, NULL);
+    while (pull_key(&r->p)) {
         const str key = r->p.json.text;
         if (PULL_IS(key, "traceEvents"))
             return not_host(r, err);
@@ -390,7 +374,7 @@ static halley_status read_top(host_reader *r, halley_error *err)
                           : PULL_IS(key, "start_ts")  ? 4
                           : PULL_IS(key, "finish_ts") ? 5
                                                       : 6;
-        token = json_next(&r->p.json);
+        const json_token token = json_next(&r->p.json);
         if (which == 0 && token == JSON_ARRAY) {
             TRY(read_nodes(r, err));
             continue;
@@ -405,6 +389,7 @@ static halley_status read_top(host_reader *r, halley_error *err)
         if (!json_leap(&r->p.json, token) || r->p.no_memory)
             return pull_bad(&r->p, err, NULL);
     }
+    return pull_ended(&r->p, err);
 }
 
 static halley_status read_document(host_reader *r, halley_error *err)

@@ -27,10 +27,30 @@ typedef struct pull_reader {
     json_reader json;
     intern *texts;
     strbuf scratch;
+    json_token last; /* of an object's walk */
     bool no_memory;
 } pull_reader;
 /* What is wrong where the reader stands: `what`, or what JSON says; or no memory. */
 halley_status pull_bad(pull_reader *r, halley_error *err, const char *what);
+/*
+ * The keys of an object, behind its opening bracket: `while (pull_key(r)) …` with each
+ * key in r->json.text, its value to be read or skipped; then pull_ended says whether the
+ * object ended or the text is bad.
+ */
+static inline bool pull_key(pull_reader *r)
+{
+    r->last = json_next(&r->json);
+    return r->last == JSON_KEY;
+}
+static inline halley_status pull_ended(pull_reader *r, halley_error *err)
+{
+    return r->last == JSON_OBJECT_END ? HALLEY_OK : pull_bad(r, err, NULL);
+}
+/* Past the value that starts with `token`. */
+static inline halley_status pull_skip(pull_reader *r, json_token token, halley_error *err)
+{
+    return json_leap(&r->json, token) ? HALLEY_OK : pull_bad(r, err, NULL);
+}
 /* The text of a string or number, interned; HASH_NONE for other tokens, and when memory
  * ran out (no_memory). */
 uint32_t pull_intern(pull_reader *r, json_token token);
