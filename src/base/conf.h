@@ -11,6 +11,7 @@
 #include "base/units.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef enum conf_kind { CONF_NULL, CONF_SCALAR, CONF_LIST, CONF_MAP } conf_kind;
@@ -73,6 +74,11 @@ typedef struct conf_field {
     const char *const *names; /* for ENUM */
     const char *doc;          /* one line, for --help, man page and schema */
 } conf_field;
+/* A row without bounds, of a struct's member. Tables shorten it by the struct's name. */
+#define CONF_FIELD(of, key, type, unit, member, required, doc)                           \
+    {                                                                                    \
+        key, type, unit, offsetof(of, member), required, 0, 0, NULL, doc                 \
+    }
 
 /*
  * Fill `to` from `map` by the table of n fields. Absent optional keys leave the member as

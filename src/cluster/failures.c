@@ -9,10 +9,7 @@
 #include <stddef.h>
 
 #define FAILURE(key, member, doc)                                                        \
-    {                                                                                    \
-        key, CONF_TYPE_QUANTITY, UNITS_TIME, offsetof(halley_platform, member), false,   \
-            0, 0, NULL, doc                                                              \
-    }
+    CONF_FIELD(halley_platform, key, CONF_TYPE_QUANTITY, UNITS_TIME, member, false, doc)
 static const conf_field fields[] = {
     FAILURE("npu-mtbf", npu_mtbf_s, "mean time between interruptions by one NPU"),
     FAILURE("checkpoint", checkpoint_s, "to write a checkpoint"),

@@ -7,10 +7,7 @@
 #include <stddef.h>
 
 #define PROTOCOL(key, unit, member, doc)                                                 \
-    {                                                                                    \
-        key, CONF_TYPE_QUANTITY, unit, offsetof(halley_protocol, member), false, 0, 0,   \
-            NULL, doc                                                                    \
-    }
+    CONF_FIELD(halley_protocol, key, CONF_TYPE_QUANTITY, unit, member, false, doc)
 static const conf_field protocol_fields[] = {
     PROTOCOL("extra", UNITS_TIME, extra_s, "fixed time beyond the launch"),
     PROTOCOL("hop", UNITS_TIME, hop_s, "one neighbour step"),
@@ -25,9 +22,7 @@ typedef struct tuner_text {
     const conf_node *hop, *base;
 } tuner_text;
 #define TUNER(key, type, unit, member, doc)                                              \
-    {                                                                                    \
-        key, type, unit, offsetof(tuner_text, member), false, 0, 0, NULL, doc            \
-    }
+    CONF_FIELD(tuner_text, key, type, unit, member, false, doc)
 static const conf_field tuner_fields[] = {
     TUNER("ring", CONF_TYPE_QUANTITY, UNITS_BANDWIDTH, ring, "believed bus bandwidth"),
     TUNER("ll", CONF_TYPE_QUANTITY, UNITS_BANDWIDTH, ll, "the same, LL"),
@@ -47,9 +42,7 @@ typedef struct link_text {
     bool torus;
 } link_text;
 #define LINK(key, type, unit, member, required, doc)                                     \
-    {                                                                                    \
-        key, type, unit, offsetof(link_text, member), required, 0, 0, NULL, doc          \
-    }
+    CONF_FIELD(link_text, key, type, unit, member, required, doc)
 static const conf_field link_fields[] = {
     LINK("name", CONF_TYPE_TEXT, UNITS_COUNT, name, true, "name of the link"),
     LINK("bandwidth", CONF_TYPE_QUANTITY, UNITS_BANDWIDTH, bandwidth, true,

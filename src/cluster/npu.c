@@ -54,9 +54,7 @@ halley_status cluster_list_read(double *out, size_t max, size_t *n, const conf_f
 }
 
 #define RATE(key, type, unit, member, doc)                                               \
-    {                                                                                    \
-        key, type, unit, offsetof(halley_gemm_rates, member), false, 0, 0, NULL, doc     \
-    }
+    CONF_FIELD(halley_gemm_rates, key, type, unit, member, false, doc)
 static const conf_field rate_fields[] = {
     RATE("launch", CONF_TYPE_QUANTITY, UNITS_TIME, launch_s, "fixed time of a kernel"),
     RATE("efficiency", CONF_TYPE_QUANTITY, UNITS_SHARE, efficiency,
@@ -133,9 +131,7 @@ typedef struct tier_text {
     double capacity_bytes, bandwidth_Bps, latency_s;
 } tier_text;
 #define TIER(key, type, unit, member, required, doc)                                     \
-    {                                                                                    \
-        key, type, unit, offsetof(tier_text, member), required, 0, 0, NULL, doc          \
-    }
+    CONF_FIELD(tier_text, key, type, unit, member, required, doc)
 static const conf_field tier_fields[] = {
     TIER("name", CONF_TYPE_TEXT, UNITS_COUNT, name, true, "name of the tier"),
     {"kind", CONF_TYPE_ENUM, UNITS_COUNT, offsetof(tier_text, kind), false, 0, 0,
@@ -176,9 +172,7 @@ typedef struct attention_text {
     double half, backward, batched, old;
 } attention_text;
 #define ATTENTION(key, type, member, doc)                                                \
-    {                                                                                    \
-        key, type, UNITS_COUNT, offsetof(attention_text, member), false, 0, 0, NULL, doc \
-    }
+    CONF_FIELD(attention_text, key, type, UNITS_COUNT, member, false, doc)
 static const conf_field attention_fields[] = {
     ATTENTION("share", CONF_TYPE_NODE, share, "of 16-bit peak at head size 64 to 256"),
     ATTENTION("half-length", CONF_TYPE_DOUBLE, half, "sequence at which half is reached"),
@@ -207,9 +201,7 @@ static halley_status read_attention(halley_npu *out, const conf_file *file,
 }
 
 #define MEMBER(key, type, unit, member, doc)                                             \
-    {                                                                                    \
-        key, type, unit, offsetof(halley_npu, member), false, 0, 0, NULL, doc            \
-    }
+    CONF_FIELD(halley_npu, key, type, unit, member, false, doc)
 static const conf_field misaligned_fields[] = {
     MEMBER("n64", CONF_TYPE_DOUBLE, UNITS_COUNT, misaligned_64, "no multiple of 64"),
     MEMBER("n8", CONF_TYPE_DOUBLE, UNITS_COUNT, misaligned_8, "no multiple of 8"),
@@ -231,9 +223,7 @@ typedef struct npu_text {
     double on_chip, memory_share, round_to, power, price;
 } npu_text;
 #define NPU(key, type, unit, member, required, doc)                                      \
-    {                                                                                    \
-        key, type, unit, offsetof(npu_text, member), required, 0, 0, NULL, doc           \
-    }
+    CONF_FIELD(npu_text, key, type, unit, member, required, doc)
 static const conf_field npu_fields[] = {
     NPU("name", CONF_TYPE_TEXT, UNITS_COUNT, name, true, "name of the NPU"),
     NPU("peak", CONF_TYPE_NODE, UNITS_COUNT, peak, true, "dense FLOP/s by type"),

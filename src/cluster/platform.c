@@ -31,10 +31,7 @@ static halley_status read_wire(wire_text *out, const conf_file *file,
 }
 
 #define COST(key, unit, member, doc)                                                     \
-    {                                                                                    \
-        key, CONF_TYPE_QUANTITY, unit, offsetof(halley_platform, member), false, 0, 0,   \
-            NULL, doc                                                                    \
-    }
+    CONF_FIELD(halley_platform, key, CONF_TYPE_QUANTITY, unit, member, false, doc)
 static const conf_field cost_fields[] = {
     COST("per-node", UNITS_MONEY, node_price_usd, "price of a node beside its NPUs"),
     COST("network-per-gbps", UNITS_MONEY, network_usd_per_Bps, "per Gb/s and NPU"),
@@ -51,10 +48,7 @@ typedef struct platform_text {
     const conf_node *up, *out, *cost, *failures, *sources;
 } platform_text;
 #define PLATFORM(key, type, member, required, doc)                                       \
-    {                                                                                    \
-        key, type, UNITS_COUNT, offsetof(platform_text, member), required, 0, 0, NULL,   \
-            doc                                                                          \
-    }
+    CONF_FIELD(platform_text, key, type, UNITS_COUNT, member, required, doc)
 static const conf_field platform_fields[] = {
     PLATFORM("name", CONF_TYPE_TEXT, name, true, "name of the platform"),
     PLATFORM("npu", CONF_TYPE_TEXT, npu, true, "NPU preset"),

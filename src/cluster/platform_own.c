@@ -23,9 +23,7 @@ typedef struct dim_text {
     const conf_node *in_network;
 } dim_text;
 #define DIM(key, type, unit, member, required, doc)                                      \
-    {                                                                                    \
-        key, type, unit, offsetof(dim_text, member), required, 0, 0, NULL, doc           \
-    }
+    CONF_FIELD(dim_text, key, type, unit, member, required, doc)
 static const conf_field dim_fields[] = {
     DIM("name", CONF_TYPE_TEXT, UNITS_COUNT, name, false, "what it is called"),
     DIM("topology", CONF_TYPE_TEXT, UNITS_COUNT, topology, false, "how it is wired"),
@@ -143,10 +141,7 @@ typedef struct cost_text {
     double npu, node, network, power, idle, pue, energy, years;
 } cost_text;
 #define COST(key, unit, member, doc)                                                     \
-    {                                                                                    \
-        key, CONF_TYPE_QUANTITY, unit, offsetof(cost_text, member), false, 0, 0, NULL,   \
-            doc                                                                          \
-    }
+    CONF_FIELD(cost_text, key, CONF_TYPE_QUANTITY, unit, member, false, doc)
 static const conf_field cost_fields[] = {
     COST("npu", UNITS_MONEY, npu, "price of an NPU"),
     COST("per-node", UNITS_MONEY, node, "price of a node beside its NPUs"),
@@ -187,9 +182,7 @@ typedef struct file_text {
     const conf_node *npu, *network, *system, *cost, *failures, *memory, *groups;
 } file_text;
 #define FILE_FIELD(key, type, member, required, doc)                                     \
-    {                                                                                    \
-        key, type, UNITS_COUNT, offsetof(file_text, member), required, 0, 0, NULL, doc   \
-    }
+    CONF_FIELD(file_text, key, type, UNITS_COUNT, member, required, doc)
 static const conf_field file_fields[] = {
     FILE_FIELD("name", CONF_TYPE_TEXT, name, false, "what it is called"),
     FILE_FIELD("npus", CONF_TYPE_U32, npus, false, "how many"),

@@ -20,10 +20,7 @@ typedef struct study_text {
 } study_text;
 
 #define PART(key, member, required, doc)                                                 \
-    {                                                                                    \
-        key, CONF_TYPE_NODE, UNITS_COUNT, offsetof(study_text, member), required, 0, 0,  \
-            NULL, doc                                                                    \
-    }
+    CONF_FIELD(study_text, key, CONF_TYPE_NODE, UNITS_COUNT, member, required, doc)
 static const conf_field study_fields[] = {
     {"name", CONF_TYPE_TEXT, UNITS_COUNT, offsetof(study_text, name), true, 0, 0, NULL,
      "of the study"},
@@ -214,9 +211,7 @@ typedef struct question_text {
     const conf_node *from, *to, *of, *beats;
 } question_text;
 #define QUESTION(key, type, member, doc)                                                 \
-    {                                                                                    \
-        key, type, UNITS_COUNT, offsetof(question_text, member), true, 0, 0, NULL, doc   \
-    }
+    CONF_FIELD(question_text, key, type, UNITS_COUNT, member, true, doc)
 static const conf_field question_fields[] = {
     QUESTION("parameter", CONF_TYPE_TEXT, parameter, "what is turned"),
     QUESTION("from", CONF_TYPE_NODE, from, "least value"),

@@ -24,10 +24,7 @@ typedef struct range_text {
 } range_text;
 
 #define NODE(key, member, doc)                                                           \
-    {                                                                                    \
-        key, CONF_TYPE_NODE, UNITS_COUNT, offsetof(range_text, member), false, 0, 0,     \
-            NULL, doc                                                                    \
-    }
+    CONF_FIELD(range_text, key, CONF_TYPE_NODE, UNITS_COUNT, member, false, doc)
 const conf_field explore_range_fields[] = {
     NODE("from", from, "least value"),
     NODE("to", to, "greatest value"),

@@ -22,10 +22,7 @@ typedef struct latent_text {
     uint32_t q_rank, kv_rank, nope, rope, value;
 } latent_text;
 #define LATENT(key, member, required, doc)                                               \
-    {                                                                                    \
-        key, CONF_TYPE_U32, UNITS_COUNT, offsetof(latent_text, member), required, 0, 0,  \
-            NULL, doc                                                                    \
-    }
+    CONF_FIELD(latent_text, key, CONF_TYPE_U32, UNITS_COUNT, member, required, doc)
 static const conf_field latent_fields[] = {
     LATENT("q-rank", q_rank, false, "rank of the query; 0 = not compressed"),
     LATENT("kv-rank", kv_rank, true, "rank of key and value"),
@@ -42,9 +39,7 @@ typedef struct model_text {
     bool causal;
 } model_text;
 #define MODEL(key, type, member, doc)                                                    \
-    {                                                                                    \
-        key, type, UNITS_COUNT, offsetof(model_text, member), false, 0, 0, NULL, doc     \
-    }
+    CONF_FIELD(model_text, key, type, UNITS_COUNT, member, false, doc)
 static const conf_field model_fields[] = {
     {"name", CONF_TYPE_TEXT, UNITS_COUNT, offsetof(model_text, name), true, 0, 0, NULL,
      "name of the model"},
@@ -109,9 +104,7 @@ typedef struct op_text {
     uint32_t repeat;
 } op_text;
 #define OP(key, type, member, doc)                                                       \
-    {                                                                                    \
-        key, type, UNITS_COUNT, offsetof(op_text, member), false, 0, 0, NULL, doc        \
-    }
+    CONF_FIELD(op_text, key, type, UNITS_COUNT, member, false, doc)
 static const conf_field op_fields[] = {
     OP("name", CONF_TYPE_TEXT, name, "name of the operator"),
     OP("m", CONF_TYPE_DOUBLE, m, "rows of a product, per sample"),

@@ -23,9 +23,7 @@ typedef struct stack_text {
     const conf_node *given, *fitted, *fit, *sources;
 } stack_text;
 #define STACK(key, type, unit, member, required, doc)                                    \
-    {                                                                                    \
-        key, type, unit, offsetof(stack_text, member), required, 0, 0, NULL, doc         \
-    }
+    CONF_FIELD(stack_text, key, type, unit, member, required, doc)
 static const conf_field stack_fields[] = {
     STACK("name", CONF_TYPE_TEXT, UNITS_COUNT, name, true, "name of the stack"),
     STACK("framework", CONF_TYPE_TEXT, UNITS_COUNT, framework, true, "of the records"),
@@ -155,9 +153,7 @@ typedef struct expected_text {
     uint32_t n_runs, n_sets;
 } expected_text;
 #define EXPECTED(key, type, unit, member, doc)                                           \
-    {                                                                                    \
-        key, type, unit, offsetof(expected_text, member), true, 0, 0, NULL, doc          \
-    }
+    CONF_FIELD(expected_text, key, type, unit, member, true, doc)
 static const conf_field expected_fields[] = {
     EXPECTED("mean", CONF_TYPE_QUANTITY, UNITS_SHARE, mean, "over the sets"),
     EXPECTED("worst", CONF_TYPE_QUANTITY, UNITS_SHARE, worst, "of the worst set"),
