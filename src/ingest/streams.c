@@ -64,8 +64,8 @@ static bool collect(streams *s)
     return true;
 }
 
-/* The last event of a stream that was launched before `at`; LINK_NONE = none. */
-static uint32_t given_before(const streams *s, size_t stream, int64_t at)
+/* How many events of a stream were launched before `at`. */
+static size_t n_given_before(const streams *s, size_t stream, int64_t at)
 {
     const event_array *const events = &s->of[stream];
     size_t low = 0, high = events->n;
@@ -76,21 +76,20 @@ static uint32_t given_before(const streams *s, size_t stream, int64_t at)
         else
             high = mid;
     }
-    return low > 0 ? events->at[low - 1] : LINK_NONE;
+    return low;
+}
+
+/* The last event of a stream that was launched before `at`; LINK_NONE = none. */
+static uint32_t given_before(const streams *s, size_t stream, int64_t at)
+{
+    const size_t n = n_given_before(s, stream, at);
+    return n > 0 ? s->of[stream].at[n - 1] : LINK_NONE;
 }
 
 static uint32_t given_after(const streams *s, size_t stream, int64_t at)
 {
-    const event_array *const events = &s->of[stream];
-    size_t low = 0, high = events->n;
-    while (low < high) {
-        const size_t mid = low + (high - low) / 2;
-        if (event_at(s, s->g->call_of[events->at[mid]])->start_ns < at)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < events->n ? events->at[low] : LINK_NONE;
+    const size_t n = n_given_before(s, stream, at);
+    return n < s->of[stream].n ? s->of[stream].at[n] : LINK_NONE;
 }
 
 /* Index of the stream with this number; SIZE_MAX = none was used. */

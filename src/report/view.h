@@ -94,6 +94,13 @@ void view_duration(strbuf *to, uint64_t micros);
 void view_bytes(strbuf *to, uint64_t bytes);
 /* "1,234 nodes" */
 void view_count(strbuf *to, uint64_t n, const char *one, const char *many);
+/* The rows of a legend. */
+enum { VIEW_N_KINDS = 8 };
+typedef struct view_kind_row {
+    uint8_t type;
+    const char *css, *word;
+} view_kind_row;
+extern const view_kind_row view_kinds[VIEW_N_KINDS];
 const char *view_kind(const view_graph *g, const view_box *box); /* "compute", css too */
 void view_notes(strbuf *to, const view_graph *g); /* what the picture leaves out; lines */
 void view_title(strbuf *to, const view_graph *g);

@@ -132,28 +132,18 @@ static void add_data(strbuf *to, const view_graph *g, strbuf *scratch)
 
 static void add_legend(strbuf *to, const view_graph *g)
 {
-    static const struct {
-        uint8_t type;
-        const char *css, *word;
-    } rows[] = {{HALLEY_NODE_COMP, "comp", "compute"},
-                {HALLEY_NODE_COLL, "coll", "collective"},
-                {HALLEY_NODE_SEND, "send", "send"},
-                {HALLEY_NODE_RECV, "recv", "receive"},
-                {HALLEY_NODE_MEM_LOAD, "load", "memory load"},
-                {HALLEY_NODE_MEM_STORE, "store", "memory store"},
-                {HALLEY_NODE_METADATA, "meta", "metadata"},
-                {HALLEY_NODE_INVALID, "none", "no type"}};
     strbuf_add(to,
                STR("<details id=\"legend\"><summary>Legend and keys</summary><table>"));
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const uint64_t n = g->type_count[rows[i].type];
+    for (size_t i = 0; i < VIEW_N_KINDS; i++) {
+        const uint64_t n = g->type_count[view_kinds[i].type];
         if (n == 0)
             continue;
         strbuf_printf(to,
                       "<tr><td><svg class=\"%s\" viewBox=\"-90 -24 180 48\"><path "
                       "class=\"shape\" style=\"stroke-width:6\" d=\"%s\"/></svg></td>"
                       "<td>%s</td><td>",
-                      rows[i].css, view_shape(rows[i].type), rows[i].word);
+                      view_kinds[i].css, view_shape(view_kinds[i].type),
+                      view_kinds[i].word);
         view_count(to, n, "", "");
         strbuf_add(to, STR("</td></tr>"));
     }

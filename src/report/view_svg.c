@@ -281,31 +281,20 @@ static void add_markers(strbuf *to)
 /* One sample box a kind that is there, and the kinds of edges. Gives its width. */
 static double add_legend(strbuf *to, const view_graph *g, double y)
 {
-    static const struct {
-        uint8_t type;
-        const char *css, *word;
-    } rows[] = {{HALLEY_NODE_COMP, "comp", "compute"},
-                {HALLEY_NODE_COLL, "coll", "collective"},
-                {HALLEY_NODE_SEND, "send", "send"},
-                {HALLEY_NODE_RECV, "recv", "receive"},
-                {HALLEY_NODE_MEM_LOAD, "load", "memory load"},
-                {HALLEY_NODE_MEM_STORE, "store", "memory store"},
-                {HALLEY_NODE_METADATA, "meta", "metadata"},
-                {HALLEY_NODE_INVALID, "none", "no type"}};
     double x = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const uint64_t n = g->type_count[rows[i].type];
+    for (size_t i = 0; i < VIEW_N_KINDS; i++) {
+        const uint64_t n = g->type_count[view_kinds[i].type];
         if (n == 0)
             continue;
         strbuf label = {0};
-        strbuf_printf(&label, "%s ", rows[i].word);
+        strbuf_printf(&label, "%s ", view_kinds[i].word);
         view_count(&label, n, "", "");
         strbuf_printf(to,
                       "<g class=\"%s\" transform=\"translate(%.0f,%.0f) scale(.17,.34)\">"
                       "<path class=\"shape\" style=\"stroke-width:4\" d=\"%s\"/></g>"
                       "<text class=\"t2\" x=\"%.0f\" y=\"%.0f\">%s</text>",
-                      rows[i].css, x + 14, y - 4, view_shape(rows[i].type), x + 34, y,
-                      label.at ? label.at : "");
+                      view_kinds[i].css, x + 14, y - 4, view_shape(view_kinds[i].type),
+                      x + 34, y, label.at ? label.at : "");
         x += 46 + 7.0 * (double)label.n;
         strbuf_fini(&label);
     }

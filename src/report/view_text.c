@@ -6,6 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
+const view_kind_row view_kinds[VIEW_N_KINDS] = {
+    {HALLEY_NODE_COMP, "comp", "compute"},
+    {HALLEY_NODE_COLL, "coll", "collective"},
+    {HALLEY_NODE_SEND, "send", "send"},
+    {HALLEY_NODE_RECV, "recv", "receive"},
+    {HALLEY_NODE_MEM_LOAD, "load", "memory load"},
+    {HALLEY_NODE_MEM_STORE, "store", "memory store"},
+    {HALLEY_NODE_METADATA, "meta", "metadata"},
+    {HALLEY_NODE_INVALID, "none", "no type"},
+};
+
 str view_name(const view_graph *g, const view_box *box)
 {
     const halley_bytes name = halley_node_name(g->trace, box->node);
