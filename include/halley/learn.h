@@ -26,7 +26,7 @@ typedef enum halley_learn_kind {
 typedef struct halley_learn_opts {
     halley_learn_kind kind;
     uint64_t seed;        /* of the network: the same, the same model */
-    uint32_t n_steps;     /* of its training at most; 0 = 1500 */
+    uint32_t n_steps;     /* of its training at most; 0 = 1000 */
     uint32_t min_support; /* keep only what this many sets have; 0 = 5 */
     uint32_t hold_out;    /* learn nothing from every n-th set and report on it; 0 = 20,
                              UINT32_MAX = none */

@@ -219,7 +219,7 @@ typedef struct model_head {
 } model_head;
 
 /* A network, where there is one: how features of conditions are put to it. */
-enum { MODEL_NET_VERSION = 1, MODEL_NET_FEATURES = 48 };
+enum { MODEL_NET_VERSION = 2, MODEL_NET_FEATURES = 48 };
 typedef struct model_net {
     uint32_t version;
     uint32_t max_items, max_nodes; /* of a program, without and with its repeats */
@@ -227,7 +227,8 @@ typedef struct model_net {
     float mean[MODEL_NET_FEATURES], scale[MODEL_NET_FEATURES];
 } model_net;
 
-/* Logarithms of the smallest and largest value of a number, to an eighth. */
+/* Logarithms of the smallest and largest value of a number, to an eighth; of a total of a
+ * program: how far its law is off, and the largest. */
 typedef struct model_range {
     float low, high;
 } model_range;
@@ -258,8 +259,8 @@ typedef struct synth_model {
     ARRAY(model_loop_sum) loop_sums;
     ARRAY(model_head) head;
     ARRAY(model_net) net_head;     /* one, or none: no network */
-    ARRAY(model_range) net_ranges; /* of its numbers */
-    ARRAY(float) net;              /* its parameters */
+    ARRAY(model_range) net_ranges; /* of its numbers, of loops, of totals */
+    ARRAY(float) net;              /* its parameters, then its laws of totals */
     /* made from the arrays */
     map64 text_of, op_of, token_of, skeleton_of, template_of, body_of, law_of, context_of,
         loop_of;

@@ -55,13 +55,18 @@ typedef struct neural_shape {
     const uint32_t *first_ref;   /* of a token; n_tokens + 1 */
     const neural_ref *refs;
     const uint32_t *first_attr; /* of an operator; n_ops + 1. Numbers are its fields */
+    const float *total_law;     /* see NEURAL_TOTALS; NEURAL_FEATURES each */
 } neural_shape;
+
+/* Laws of a program's totals: for each operator the logarithm of one more than how often
+ * it runs; then those of its nodes and of its microseconds. */
+enum { NEURAL_TOTAL_NODES, NEURAL_TOTAL_TIME, NEURAL_TOTALS };
 
 /* An item: a token, or one of these. */
 #define NEURAL_OPEN (UINT32_MAX - 1)
 #define NEURAL_CLOSE (UINT32_MAX - 2)
 
-/* Numbers are logarithms; of an opening: of how often it runs. */
+/* Numbers are logarithms; of a closing: of how often the loop runs. */
 #define NEURAL_ZERO (-1e30F) /* the number is 0 */
 #define NEURAL_UNKNOWN 1e30F /* and is not learned */
 
@@ -76,10 +81,11 @@ typedef struct neural_program {
 typedef struct neural_net {
     neural_shape shape;
     nn_layout layout;
-    nn_embed item_op, head_op, step_kind, slot_rank, attr_law, ref_bias;
-    nn_dense item_value, item_self, item_message, start, input_features, head_state,
-        head_layer, number_head, number_item, number_features, number_law, step_score,
-        op_score, query, key;
+    nn_embed item_op, head_op, step_kind, slot_rank, attr_law, attr_score, attr_before,
+        ref_bias, token_bias;
+    nn_dense item_value, item_self, item_message, start, input_features, place_state,
+        place_tally, place_left, place_features, head_state, head_layer, number_head,
+        number_item, number_features, number_law, step_score, op_score, query, key;
     nn_norm item_norm, state_norm;
     nn_gru gru;
 } neural_net;
@@ -87,15 +93,18 @@ typedef struct neural_net {
 /* Lays out the parameters of a network of this shape: net->layout.n of them. */
 void neural_net_make(neural_net *net, const neural_shape *shape);
 void neural_net_init(const neural_net *net, nn_real *param, uint64_t seed);
+size_t neural_n_ranges(const neural_net *net);
+size_t neural_n_totals(const neural_net *net); /* numbers of their laws */
 uint32_t neural_n_values(const neural_net *net, uint32_t item);
 uint32_t neural_op_of(const neural_net *net, uint32_t item); /* n_ops, n_ops + 1: loops */
 
-/* What a pass costs in nats, by head. */
+/* What a pass costs in nats, by head. Numbers count for a part of what they cost: they
+ * can be told to a thousandth, which would leave the network little for the structure. */
 typedef struct neural_loss {
     double step, op, edge, zero, number;
     uint64_t n_items;
 } neural_loss;
-double neural_loss_per_item(const neural_loss *loss);
+double neural_loss_per_item(const neural_loss *loss); /* what training makes small */
 void neural_loss_add(neural_loss *to, const neural_loss *from);
 
 /*
@@ -113,14 +122,15 @@ typedef struct neural_drawn {
     double *values;        /* not logarithms; loops: how often */
     uint32_t n_items, n_values, cap_items, cap_values;
 } neural_drawn;
-/* Logarithms of the smallest and largest value. */
+/* Logarithms of the smallest and largest value of each number, then of loops; then for
+ * each total how far its law is off, and the largest. */
 typedef struct neural_range {
     float low, high;
 } neural_range;
 typedef struct neural_draw_opts {
     double structure, numbers; /* temperatures; 1 = as learned */
     uint32_t max_items;        /* the program is brought to its end there */
-    const neural_range *range; /* of each number, then of loops; numbers are kept in it */
+    const neural_range *range; /* neural_n_ranges of them; numbers are kept in them */
     float beyond;              /* by how much they may leave it */
 } neural_draw_opts;
 /* Draw a program. Every loop is closed and not empty; at least one item. */
@@ -133,13 +143,13 @@ void neural_drawn_fini(neural_drawn *d);
 typedef struct neural_train_opts {
     uint64_t seed;
     double rate;        /* 0 = 0.004 */
-    uint32_t n_steps;   /* 0 = 1500 */
+    uint32_t n_steps;   /* 0 = 1000 */
     uint32_t n_threads; /* 0 = one per core; changes nothing but the time */
     double max_s;       /* 0 = no limit. A limit that is met makes results depend on the
                            machine */
 } neural_train_opts;
 typedef struct neural_report {
-    neural_loss held_out; /* of the parameters that were kept */
+    neural_loss held_out;                   /* of the parameters that were kept */
     uint32_t n_steps, best_step;
     bool blas;
 } neural_report;

@@ -4,12 +4,14 @@
  */
 #include "synth/neural_pass.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct cutter {
     const neural_net *net;
     neural_batch *b;
     neural_slots slots;
+    neural_tally tally;
     uint32_t n_edges;
     uint32_t *layer; /* by item: which of its program's layers it is in */
 } cutter;
@@ -31,6 +33,7 @@ static bool find_edges(cutter *c, uint32_t token, uint32_t at, uint32_t first)
         return true;
     b->n_slots[at] = c->slots.n;
     memcpy(b->slot_item + (size_t)at * NEURAL_SLOTS, c->slots.item, sizeof c->slots.item);
+    memcpy(b->slot_op + (size_t)at * NEURAL_SLOTS, c->slots.op, sizeof c->slots.op);
     for (uint32_t i = shape->first_ref[token]; i < shape->first_ref[token + 1]; i++) {
         const uint32_t slot = neural_slots_find(&c->slots, shape->refs[i].op);
         if (slot == NN_NO_ROW)
@@ -58,6 +61,7 @@ static uint32_t cut(cutter *c, const neural_program *p, uint32_t at)
         }
         b->op[at] = op;
         b->wanted_op[at] = is_loop(token) ? NN_NO_ROW : op;
+        b->token[at] = is_loop(token) ? NN_NO_ROW : token;
         b->attr[at] =
             c->net->shape.first_attr[op < c->net->shape.n_ops ? op : c->net->shape.n_ops];
         b->n_values[at] = neural_n_values(c->net, token);
@@ -79,11 +83,27 @@ static uint32_t kind_of(const neural_program *p, uint32_t first, uint32_t n)
     return NEURAL_STEP_ITEMS + n - 1;
 }
 
+/* Items of the layer in `row`, whose tally is that of all before. */
+static void tally_row(cutter *c, const neural_program *p, uint32_t first, uint32_t n,
+                      uint32_t row)
+{
+    const uint32_t n_ops = c->net->shape.n_ops;
+    neural_tally_read(c->b->tally + (size_t)row * (n_ops + NEURAL_TALLY), &c->tally);
+    if (n > 0 && p->items[first] == NEURAL_OPEN)
+        neural_tally_open(&c->tally);
+    else if (n > 0 && p->items[first] == NEURAL_CLOSE)
+        neural_tally_close(&c->tally, exp((double)p->values[p->first_value[first]]));
+    else
+        for (uint32_t i = first; i < first + n; i++)
+            neural_tally_item(&c->tally, c->net->shape.op_of[p->items[i]]);
+}
+
 /* Rows of the program in place `place`, whose items start at `at`. */
 static void place_rows(cutter *c, const neural_program *p, uint32_t place, uint32_t at)
 {
     neural_batch *b = c->b;
-    uint32_t kind = NN_NO_ROW, step = 0;
+    uint32_t kind = NN_NO_ROW, step = 0, opened[NEURAL_DEPTH + 1];
+    neural_tally_clear(&c->tally);
     for (uint32_t i = 0; i < p->n_items;) {
         uint32_t n = 0;
         const uint32_t row = b->first_row[step] + place;
@@ -95,6 +115,10 @@ static void place_rows(cutter *c, const neural_program *p, uint32_t place, uint3
         }
         b->kind_before[row] = kind;
         b->kind[row] = kind = kind_of(p, i, n);
+        if (kind == NEURAL_STEP_OPEN)
+            opened[c->tally.depth] = row;
+        tally_row(c, p, i, n, row);
+        b->also[next] = kind == NEURAL_STEP_CLOSE ? opened[c->tally.depth] : NN_NO_ROW;
         b->row_program[row] = place;
         i += n;
         step++;
@@ -103,6 +127,7 @@ static void place_rows(cutter *c, const neural_program *p, uint32_t place, uint3
     b->kind[last] = NEURAL_STEP_END;
     b->kind_before[last] = kind;
     b->row_program[last] = place;
+    tally_row(c, p, 0, 0, last);
 }
 
 static halley_status allocate(neural_batch *b, const neural_net *net,
@@ -122,22 +147,27 @@ static halley_status allocate(neural_batch *b, const neural_net *net,
         return error_set(err, HALLEY_ELIMIT, "programs are too long to be learned");
     b->n_programs = n;
     b->n_items = (uint32_t)n_items;
-    uint32_t **const by_item[] = {&b->op,     &b->wanted_op, &b->program,
-                                  &b->row,    &b->next_row,  &b->first_of_layer,
-                                  &b->attr,   &b->n_values,  &b->first_edge,
-                                  &b->n_slots};
+    uint32_t **const by_item[] = {&b->op,      &b->wanted_op, &b->program,
+                                  &b->row,     &b->next_row,  &b->first_of_layer,
+                                  &b->attr,    &b->n_values,  &b->first_edge,
+                                  &b->n_slots, &b->token};
     uint32_t **const by_row[] = {&b->kind, &b->kind_before, &b->row_program,
-                                 &b->first_row};
+                                 &b->first_row, &b->also};
     bool ok = true;
     for (size_t i = 0; i < sizeof by_item / sizeof *by_item; i++)
         ok = (*by_item[i] = arena_array(memory, n_items + 1, 4)) != NULL && ok;
     for (size_t i = 0; i < sizeof by_row / sizeof *by_row; i++)
         ok = (*by_row[i] = arena_array(memory, n_items + n + 2, 4)) != NULL && ok;
     b->slot_item = arena_array(memory, n_items * NEURAL_SLOTS + 1, sizeof *b->slot_item);
+    b->slot_op = arena_array(memory, n_items * NEURAL_SLOTS + 1, sizeof *b->slot_op);
     b->values = arena_array(memory, n_items + 1, sizeof *b->values);
     b->edges = arena_array(memory, n_edges + 1, sizeof *b->edges);
     b->feature = arena_array(memory, n * NEURAL_FEATURES + 1, sizeof *b->feature);
-    ok = ok && b->slot_item && b->values && b->edges && b->feature;
+    b->tally =
+        arena_array(memory, (n_items + n + 1) * ((size_t)net->shape.n_ops + NEURAL_TALLY),
+                    sizeof *b->tally);
+    ok = ok && b->tally && b->slot_item && b->slot_op && b->values && b->edges &&
+         b->feature;
     return ok ? HALLEY_OK : error_nomem(err);
 }
 
@@ -162,6 +192,8 @@ halley_status neural_batch_make(neural_batch *b, const neural_net *net,
     uint32_t *n_layers = arena_array(memory, n + 1, sizeof *n_layers);
     uint32_t *first_item = arena_array(memory, n + 1, sizeof *first_item);
     cutter c = {.net = net, .b = b};
+    for (uint32_t i = 0; i < n; i++)
+        b->also[i] = NN_NO_ROW;
     c.layer = arena_array(memory, (size_t)b->n_items + 1, sizeof *c.layer);
     if (order == NULL || n_layers == NULL || first_item == NULL || c.layer == NULL)
         return error_nomem(err);
@@ -178,11 +210,14 @@ halley_status neural_batch_make(neural_batch *b, const neural_net *net,
         b->first_row[t + 1] = b->first_row[t] + k;
     }
     b->n_rows = b->first_row[b->n_steps];
+    if (!neural_tally_init(&c.tally, net->shape.n_ops))
+        return error_nomem(err);
     for (uint32_t k = 0; k < n; k++) {
         const neural_program *p = programs[order[k]];
         place_rows(&c, p, k, first_item[order[k]]);
         for (uint32_t x = 0; x < NEURAL_FEATURES; x++)
             b->feature[k * NEURAL_FEATURES + x] = p->feature[x];
     }
+    neural_tally_fini(&c.tally);
     return HALLEY_OK;
 }

@@ -10,6 +10,11 @@
 #include <math.h>
 #include <string.h>
 
+/* By how much a total may be above what its law says: a factor, and so many times what
+ * the law was off. */
+#define MARGIN 0.5
+#define SPREADS 3
+
 enum { W = NEURAL_WIDTH, X = NEURAL_FEATURES, K = NEURAL_KEY };
 
 typedef struct drawer {
@@ -18,15 +23,17 @@ typedef struct drawer {
     const neural_draw_opts *opts;
     rng *random;
     neural_drawn *out;
-    nn_real feature[X], input_x[W], number_x[W];
-    nn_real state[W], layer[W]; /* layer: sum of its items so far */
-    uint32_t kind;              /* of the last layer */
+    nn_real feature[X], input_x[W], place_x[W], number_x[W];
+    nn_real state[W], layer[W];        /* layer: sum of its items so far */
+    nn_real opened[NEURAL_DEPTH][W];   /* states where the open loops opened */
+    nn_real *total, *tally_row, *left; /* n_ops, n_ops + NEURAL_TALLY, n_ops */
+    neural_tally tally;
+    uint32_t kind; /* of the last layer */
     neural_slots slots;
     ARRAY(nn_real) z, key; /* of the items */
-    nn_real *op_score;
+    nn_real *op_score;     /* the first of four that lie one after the other */
     ARRAY(nn_real) token_score;
-    uint32_t depth, n_in_body[NEURAL_DEPTH + 1]; /* items since the loop opened */
-    uint32_t edge_slot[NEURAL_SLOTS];            /* of the token just drawn */
+    uint32_t edge_slot[NEURAL_SLOTS]; /* of the token just drawn */
     uint32_t n_edges;
 } drawer;
 
@@ -40,15 +47,14 @@ void neural_drawn_fini(neural_drawn *d)
 
 double neural_drawn_length(const neural_drawn *d)
 {
-    double n[NEURAL_DEPTH + 1] = {0}, times[NEURAL_DEPTH + 1];
+    double n[NEURAL_DEPTH + 1] = {0};
     uint32_t depth = 0;
     for (uint32_t i = 0; i < d->n_items; i++) {
-        if (d->items[i] == NEURAL_OPEN) {
-            times[++depth] = d->values[d->first_value[i]];
-            n[depth] = 0;
-        } else if (d->items[i] == NEURAL_CLOSE) {
+        if (d->items[i] == NEURAL_OPEN)
+            n[++depth] = 0;
+        else if (d->items[i] == NEURAL_CLOSE) {
             depth--;
-            n[depth] += n[depth + 1] * times[depth + 1];
+            n[depth] += n[depth + 1] * d->values[d->first_value[i]];
         } else
             n[depth]++;
     }
@@ -89,7 +95,9 @@ static void start(drawer *d)
     const neural_net *net = d->net;
     nn_dense_forward(&d->run, &net->start, d->state, d->feature, 1, false);
     nn_dense_forward(&d->run, &net->input_features, d->input_x, d->feature, 1, false);
+    nn_dense_forward(&d->run, &net->place_features, d->place_x, d->feature, 1, false);
     nn_dense_forward(&d->run, &net->number_features, d->number_x, d->feature, 1, false);
+    neural_totals(d->total, &net->shape, d->feature);
     d->kind = NN_NO_ROW;
 }
 
@@ -102,35 +110,67 @@ static void advance(drawer *d)
     nn_embed_forward(&d->run, &d->net->step_kind, input, &d->kind, 1, false);
     add(input, d->input_x);
     add(input, d->layer);
-    nn_gru_forward(&d->run, &d->net->gru, &memory, (nn_steps){first, 1}, state, input,
-                   d->state);
+    for (size_t i = 0; d->kind == NEURAL_STEP_CLOSE && i < W; i++)
+        d->state[i] = (d->state[i] + d->opened[d->tally.depth][i]) / 2;
+    nn_gru_forward(&d->run, &d->net->gru, &memory, (nn_steps){first, 1, NULL}, state,
+                   input, d->state);
     memcpy(d->state, state, sizeof state);
     memset(d->layer, 0, sizeof d->layer);
 }
 
 static bool may_follow(const drawer *d, uint32_t kind)
 {
-    const uint32_t body = d->n_in_body[d->depth];
+    const uint32_t depth = d->tally.depth, body = d->tally.n_items[depth];
     const bool full = d->out->n_items >= d->opts->max_items;
     switch (kind) {
     case NEURAL_STEP_END:
-        return d->depth == 0 && body > 0;
+        return depth == 0 && body > 0;
     case NEURAL_STEP_CLOSE:
-        return d->depth > 0 && body > 0;
+        return depth > 0 && body > 0;
     case NEURAL_STEP_OPEN:
-        return d->depth < NEURAL_DEPTH && !full;
+        return depth < NEURAL_DEPTH && !full;
     default:
         return !full || (body == 0 && kind == NEURAL_STEP_ITEMS);
     }
 }
 
+/* How often an operator may run in all: a little more often than its law says, and not
+ * more often than in any program seen. */
+static double most_of(const drawer *d, uint32_t op)
+{
+    const uint32_t n_ops = d->net->shape.n_ops;
+    const neural_range seen = d->opts->range[d->net->shape.first_attr[n_ops] + 1 + op];
+    const double by_law = (double)d->total[op] + MARGIN + SPREADS * (double)seen.low;
+    return expm1(fmin(by_law, (double)(seen.high + d->opts->beyond)));
+}
+
+/* A loop that would make some operator run too often is run less often. */
+static double limit_times(const drawer *d, double times)
+{
+    const double *before = d->tally.count + (size_t)d->tally.depth * d->tally.n_ops;
+    for (uint32_t i = 0; i < d->tally.n_ops; i++) {
+        const double body = d->tally.count[i] - before[i];
+        if (body > 0)
+            times = fmin(times, floor((most_of(d, i) - before[i]) / body));
+    }
+    return times < 1 ? 1 : times;
+}
+
 /* What the next layer is; `head` gets what its items are drawn from. */
 static uint32_t draw_kind(drawer *d, nn_real head[W])
 {
-    nn_real normed[W], score[NEURAL_STEPS];
-    nn_norm_forward(&d->run, &d->net->state_norm, normed, d->state, 1);
-    nn_dense_forward(&d->run, &d->net->step_score, score, normed, 1, false);
-    nn_dense_forward(&d->run, &d->net->head_state, head, normed, 1, false);
+    const neural_net *net = d->net;
+    nn_real normed[W], place[W], score[NEURAL_STEPS];
+    neural_tally_read(d->tally_row, &d->tally);
+    neural_left(d->left, d->total, d->tally_row, net->shape.n_ops);
+    nn_norm_forward(&d->run, &net->state_norm, normed, d->state, 1);
+    nn_dense_forward(&d->run, &net->place_state, place, normed, 1, false);
+    nn_dense_forward(&d->run, &net->place_tally, place, d->tally_row, 1, true);
+    nn_dense_forward(&d->run, &net->place_left, place, d->left, 1, true);
+    add(place, d->place_x);
+    nn_gelu_forward(place, place, W);
+    nn_dense_forward(&d->run, &net->step_score, score, place, 1, false);
+    nn_dense_forward(&d->run, &net->head_state, head, place, 1, false);
     for (uint32_t i = 0; i < NEURAL_STEPS; i++)
         if (!may_follow(d, i))
             score[i] = -1000;
@@ -139,27 +179,19 @@ static uint32_t draw_kind(drawer *d, nn_real head[W])
     return may_follow(d, kind) ? kind : NEURAL_STEP_ITEMS;
 }
 
-/* How well the edges of a token fit, and in which slots they end. */
-static nn_real score_token(drawer *d, uint32_t token, const nn_real *score)
+/* In which slots the edges of a token end. */
+static void keep_edges(drawer *d, uint32_t token)
 {
     const neural_shape *shape = &d->net->shape;
-    const nn_real missing = -6;
-    nn_real sum = 0;
     d->n_edges = 0;
     for (uint32_t i = shape->first_ref[token]; i < shape->first_ref[token + 1]; i++) {
         const uint32_t slot = neural_slots_find(&d->slots, shape->refs[i].op);
-        if (slot == NN_NO_ROW) {
-            sum += missing;
-            continue;
-        }
-        sum += score[slot * NEURAL_REFS + shape->refs[i].how];
-        if (d->n_edges < NEURAL_SLOTS)
+        if (slot != NN_NO_ROW && d->n_edges < NEURAL_SLOTS)
             d->edge_slot[d->n_edges++] = slot;
     }
-    return sum;
 }
 
-/* A token of the operator: edges are independent, given that they were seen together. */
+/* A token of the operator: only edges that were seen together are. */
 static bool draw_token(uint32_t *token, drawer *d, uint32_t op, const nn_real *n)
 {
     const neural_net *net = d->net;
@@ -167,38 +199,30 @@ static bool draw_token(uint32_t *token, drawer *d, uint32_t op, const nn_real *n
     const uint32_t n_tokens = net->shape.first_token[op + 1] - first;
     nn_real query[NEURAL_REFS * K], key[NEURAL_SLOTS * K];
     nn_real score[NEURAL_SLOTS * NEURAL_REFS];
-    const nn_real *rank = d->run.param + net->slot_rank.table;
     nn_dense_forward(&d->run, &net->query, query, n, 1, false);
-    for (uint32_t s = 0; s < d->slots.n; s++) {
-        for (uint32_t k = 0; k < K; k++)
-            key[s * K + k] =
-                d->key.at[(size_t)d->slots.item[s] * K + k] + rank[s * K + k];
-        memcpy(score + s * NEURAL_REFS, d->run.param + net->ref_bias.table,
-               NEURAL_REFS * sizeof *score);
-    }
-    nn_gemm(&d->run,
-            (nn_product){
-                .m = d->slots.n, .n = NEURAL_REFS, .k = K, .trans_b = true, .add = true},
-            score, key, query);
+    neural_edge_scores(score, key, &d->run, net, query, d->key.at, d->slots.item,
+                       d->slots.n);
     d->token_score.n = 0;
     if (!array_reserve(&d->token_score, n_tokens))
         return false;
     for (uint32_t i = 0; i < n_tokens; i++)
-        d->token_score.at[i] = score_token(d, first + i, score);
+        d->token_score.at[i] =
+            d->run.param[net->token_bias.table + first + i] +
+            neural_token_score(&net->shape, first + i, score, &d->slots);
     *token = first +
              nn_softmax_draw(d->token_score.at, n_tokens, d->opts->structure, d->random);
-    (void)score_token(d, *token, score);
+    keep_edges(d, *token);
     return true;
 }
 
-static float draw_number(drawer *d, const nn_real *head, const nn_real *law,
-                         uint32_t attr)
+/* A number whose scores are `head` around `base`. */
+static float draw_number(drawer *d, const nn_real *head, nn_real base, uint32_t attr)
 {
-    nn_real score[NEURAL_NUMBER], base = 0;
-    const nn_real *table = d->run.param + d->net->attr_law.table + (size_t)attr * X;
-    memcpy(score, head, sizeof score);
-    for (uint32_t i = 0; i < X; i++)
-        base += (table[i] + law[i]) * d->feature[i];
+    nn_real score[NEURAL_NUMBER];
+    const nn_real *table =
+        d->run.param + d->net->attr_score.table + (size_t)attr * NEURAL_NUMBER;
+    for (uint32_t k = 0; k < NEURAL_NUMBER; k++)
+        score[k] = head[k] + table[k];
     for (uint32_t k = 0; k < NN_MIX_PARTS; k++)
         score[NN_MIX_PARTS + k] += base;
     if (nn_bernoulli_draw(score[NN_MIX_WIDTH], d->opts->numbers, d->random))
@@ -208,26 +232,49 @@ static float draw_number(drawer *d, const nn_real *head, const nn_real *law,
     return fminf(fmaxf(y, in.low - d->opts->beyond), in.high + d->opts->beyond);
 }
 
+/* The numbers of an item, each given those before it. */
+static void draw_fields(float to[NEURAL_FIELDS], drawer *d, uint32_t attr, uint32_t n,
+                        const nn_real *state)
+{
+    const neural_net *net = d->net;
+    nn_real number[NEURAL_FIELDS * NEURAL_NUMBER], law[NEURAL_FIELDS * X];
+    nn_real off[NEURAL_FIELDS];
+    nn_dense_forward(&d->run, &net->number_head, number, state, 1, false);
+    nn_dense_forward(&d->run, &net->number_law, law, state, 1, false);
+    for (uint32_t f = 0; f < n; f++) {
+        const nn_real *table =
+            d->run.param + net->attr_law.table + (size_t)(attr + f) * X;
+        const nn_real *before =
+            d->run.param + net->attr_before.table + (size_t)(attr + f) * NEURAL_FIELDS;
+        nn_real base = 0, moved = 0;
+        for (uint32_t i = 0; i < X; i++)
+            base += (table[i] + law[f * X + i]) * d->feature[i];
+        for (uint32_t g = 0; g < f; g++)
+            moved += before[g] * off[g];
+        to[f] = draw_number(d, number + f * NEURAL_NUMBER, base + moved, attr + f);
+        off[f] = neural_off(to[f], base);
+    }
+}
+
 static bool draw_numbers(float to[NEURAL_FIELDS], drawer *d, uint32_t item,
                          const nn_real *n)
 {
     const neural_net *net = d->net;
     const uint32_t n_values = neural_n_values(net, item), op = neural_op_of(net, item);
     neural_drawn *out = d->out;
-    nn_real number[NEURAL_FIELDS * NEURAL_NUMBER], law[NEURAL_FIELDS * X];
-    nn_dense_forward(&d->run, &net->number_head, number, n, 1, false);
-    nn_dense_forward(&d->run, &net->number_law, law, n, 1, false);
     if (!grow(out, n_values))
         return false;
     const uint32_t attr =
         net->shape.first_attr[op < net->shape.n_ops ? op : net->shape.n_ops];
     out->items[out->n_items] = item;
     out->first_value[out->n_items++] = out->n_values;
+    draw_fields(to, d, attr, n_values, n);
     for (uint32_t f = 0; f < n_values; f++) {
-        to[f] = draw_number(d, number + f * NEURAL_NUMBER, law + f * X, attr + f);
         double value = to[f] <= NEURAL_ZERO ? 0 : exp((double)to[f]);
-        if (item == NEURAL_OPEN)
-            value = value < 1 ? 1 : round(value);
+        if (item == NEURAL_CLOSE) {
+            value = limit_times(d, value < 1 ? 1 : round(value));
+            to[f] = (float)log(value);
+        }
         out->values[out->n_values++] = value;
     }
     out->first_value[out->n_items] = out->n_values;
@@ -275,7 +322,9 @@ static bool draw_item(drawer *d, uint32_t kind, const nn_real head[W])
         nn_dense_forward(&d->run, &net->op_score, d->op_score, u, 1, false);
         for (uint32_t i = 0; i < net->shape.n_ops; i++)
             if (net->shape.first_token[i] == net->shape.first_token[i + 1])
-                d->op_score[i] = -1000;
+                d->op_score[i] = -2000;
+            else if (d->tally.count[i] + 1 > most_of(d, i) + 0.5)
+                d->op_score[i] -= 1000;
         op =
             nn_softmax_draw(d->op_score, net->shape.n_ops, d->opts->structure, d->random);
     }
@@ -296,12 +345,14 @@ static bool draw_layer(drawer *d, uint32_t kind, const nn_real head[W])
     for (uint32_t i = 0; i < n; i++)
         if (!draw_item(d, kind, head))
             return false;
-    if (kind == NEURAL_STEP_OPEN)
-        d->n_in_body[++d->depth] = 0;
-    else if (kind == NEURAL_STEP_CLOSE)
-        d->n_in_body[--d->depth]++;
+    if (kind == NEURAL_STEP_OPEN) {
+        memcpy(d->opened[d->tally.depth], d->state, sizeof d->state);
+        neural_tally_open(&d->tally);
+    } else if (kind == NEURAL_STEP_CLOSE)
+        neural_tally_close(&d->tally, d->out->values[d->out->n_values - 1]);
     else
-        d->n_in_body[d->depth] += n;
+        for (uint32_t i = d->out->n_items - n; i < d->out->n_items; i++)
+            neural_tally_item(&d->tally, neural_op_of(d->net, d->out->items[i]));
     d->kind = kind;
     return true;
 }
@@ -329,9 +380,17 @@ halley_status neural_draw(neural_drawn *out, const neural_net *net, const nn_rea
     for (uint32_t i = 0; i < X; i++)
         d.feature[i] = feature[i];
     out->n_items = out->n_values = 0;
-    d.op_score = mem_array(net->shape.n_ops, sizeof *d.op_score);
-    const bool ok = d.op_score != NULL && draw(&d);
+    const size_t n_ops = net->shape.n_ops;
+    d.op_score = mem_array(4 * n_ops + NEURAL_TALLY, sizeof *d.op_score);
+    if (d.op_score != NULL) {
+        d.total = d.op_score + n_ops;
+        d.left = d.total + n_ops;
+        d.tally_row = d.left + n_ops;
+    }
+    const bool ok =
+        d.op_score != NULL && neural_tally_init(&d.tally, net->shape.n_ops) && draw(&d);
     free(d.op_score);
+    neural_tally_fini(&d.tally);
     array_fini(&d.z);
     array_fini(&d.key);
     array_fini(&d.token_score);

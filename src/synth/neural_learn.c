@@ -5,6 +5,7 @@
  * out, so that the network never meets what the model may not hold.
  */
 #include "synth/neural_model.h"
+#include "synth/neural_pass.h"
 #include "trace/roles.h"
 
 #include <math.h>
@@ -95,12 +96,12 @@ static halley_status walk(neural_recorder *r, const learner *l, const halley_tra
         if (symbol == SYMBOL_OPEN) {
             if (depth == NEURAL_DEPTH)
                 return HALLEY_ELIMIT;
-            stack[depth++] = (open_loop){at, l->folded.counts.at[loop]};
-            if (!push_value(r, l->folded.counts.at[loop++]))
-                return HALLEY_ENOMEM;
+            stack[depth++] = (open_loop){at, l->folded.counts.at[loop++]};
         } else if (symbol == SYMBOL_CLOSE) {
             const open_loop o = stack[--depth];
             at = o.first + (at - o.first) * o.count;
+            if (!push_value(r, o.count))
+                return HALLEY_ENOMEM;
         } else if (!push_numbers(r, l, trace, at++, rank))
             return HALLEY_ENOMEM;
     }
@@ -159,6 +160,7 @@ typedef struct job {
     neural_program *programs;
     uint32_t n_programs, n_held_out, max_items;
     double max_nodes;
+    neural_tally tally;
 } job;
 
 /* The learner's tokens in the network's terms. */
@@ -274,24 +276,6 @@ static void rescale(job *j, model_net *head)
         neural_rescale(j->programs[i].feature, head);
 }
 
-/* How many nodes a program has when its loops are run. */
-static double length_of(const neural_program *p)
-{
-    double n[NEURAL_DEPTH + 1] = {0}, times[NEURAL_DEPTH + 1];
-    uint32_t depth = 0;
-    for (uint32_t i = 0; i < p->n_items; i++) {
-        if (p->items[i] == NEURAL_OPEN) {
-            times[++depth] = exp((double)p->values[p->first_value[i]]);
-            n[depth] = 0;
-        } else if (p->items[i] == NEURAL_CLOSE) {
-            depth--;
-            n[depth] += n[depth + 1] * times[depth + 1];
-        } else
-            n[depth]++;
-    }
-    return n[0];
-}
-
 /* What numbers were, to an eighth, so that no single set's extremes are told. */
 static void widen(job *j, model_range *ranges, const neural_program *p)
 {
@@ -313,28 +297,32 @@ static void widen(job *j, model_range *ranges, const neural_program *p)
 static halley_status find_ranges(job *j, halley_error *err)
 {
     synth_model *m = j->m;
-    const size_t n = (size_t)j->n.net.shape.first_attr[j->n.net.shape.n_ops] + 1;
+    const size_t n = neural_n_ranges(&j->n.net);
     if (!array_reserve(&m->net_ranges, n))
         return error_nomem(err);
     m->net_ranges.n = n;
     for (size_t i = 0; i < n; i++)
         m->net_ranges.at[i] = (model_range){99, -99};
-    for (uint32_t i = 0; i < j->n_programs; i++) {
+    for (uint32_t i = 0; i < j->n_programs; i++)
         widen(j, m->net_ranges.at, &j->programs[i]);
-        j->max_nodes = fmax(j->max_nodes, length_of(&j->programs[i]));
-    }
     for (size_t i = 0; i < n; i++)
         if (m->net_ranges.at[i].low > m->net_ranges.at[i].high)
             m->net_ranges.at[i] = (model_range){0, 0};
     return HALLEY_OK;
 }
 
-/* What the numbers of a program say about their laws. */
-static void add_to_sums(job *j, model_sum *sums, const neural_program *p)
+static law_point point_of(const neural_program *p)
 {
     law_point point = {0};
     for (uint32_t x = 0; x < MODEL_FEATURES; x++)
         law_point_add(&point, x, (double)p->feature[x]);
+    return point;
+}
+
+/* What the numbers of a program say about their laws. */
+static void add_numbers(job *j, model_sum *sums, const neural_program *p)
+{
+    const law_point point = point_of(p);
     for (uint32_t i = 0; i < p->n_items; i++) {
         const uint32_t op = neural_op_of(&j->n.net, p->items[i]);
         if (op >= j->n.net.shape.n_ops) /* counts differ most by which loop it is */
@@ -342,29 +330,111 @@ static void add_to_sums(job *j, model_sum *sums, const neural_program *p)
         const uint32_t n = neural_n_values(&j->n.net, p->items[i]);
         for (uint32_t f = 0; f < n; f++) {
             const float y = p->values[p->first_value[i] + f];
+            model_sum *sum = &sums[j->n.net.shape.first_attr[op] + f];
             if (y > NEURAL_ZERO && y < NEURAL_UNKNOWN)
-                law_sum_add(&sums[j->n.net.shape.first_attr[op] + f], &point, (double)y);
+                law_sum_add(sum, &point, (double)y);
+            else
+                sum->zeros += y <= NEURAL_ZERO;
         }
     }
 }
 
-/* Laws by least squares are where the network's start: it learns what they miss. */
+/* Runs through a program, its loops and all; returns its microseconds. */
+static double run_through(job *j, const neural_program *p)
+{
+    neural_tally *t = &j->tally;
+    double us[NEURAL_DEPTH + 1] = {0};
+    neural_tally_clear(t);
+    for (uint32_t i = 0; i < p->n_items; i++) {
+        const float *values = p->values + p->first_value[i];
+        if (p->items[i] == NEURAL_OPEN) {
+            neural_tally_open(t);
+            us[t->depth] = 0;
+        } else if (p->items[i] == NEURAL_CLOSE) {
+            const double times = exp((double)values[0]);
+            neural_tally_close(t, times);
+            us[t->depth] += us[t->depth + 1] * times;
+        } else {
+            neural_tally_item(t, j->n.net.shape.op_of[p->items[i]]);
+            if (neural_n_values(&j->n.net, p->items[i]) > 0 && values[0] < NEURAL_UNKNOWN)
+                us[t->depth] += exp((double)values[0]);
+        }
+    }
+    return us[0];
+}
+
+/* And about its totals; `seen` gets the largest. */
+static void add_totals(job *j, model_sum *sums, model_range *seen,
+                       const neural_program *p)
+{
+    const law_point point = point_of(p);
+    const double us = run_through(j, p);
+    const neural_tally *t = &j->tally;
+    double nodes = 0;
+    for (uint32_t i = 0; i < t->n_ops + NEURAL_TOTALS; i++) {
+        double total = i < t->n_ops ? t->count[i] : us;
+        nodes += i < t->n_ops ? total : 0;
+        if (i == t->n_ops + NEURAL_TOTAL_NODES)
+            total = nodes;
+        if (total <= 0)
+            continue;
+        law_sum_add(&sums[i], &point, log1p(total));
+        seen[i].high = fmaxf(seen[i].high, ceilf(8 * (float)log1p(total)) / 8);
+    }
+    j->max_nodes = fmax(j->max_nodes, nodes);
+}
+
+/* A law by least squares; returns how far it is off. */
+static float fit_row(float *to, const model_sum *sum)
+{
+    model_law law = {0};
+    if (sum->n < MIN_PROGRAMS)
+        return 1;
+    law_fit(&law, sum);
+    for (uint32_t x = 0; x < MODEL_FEATURES; x++)
+        to[x] = (float)law.coefficient[x];
+    return law.spread;
+}
+
+/* Laws of totals, by which the network knows what is left to do. */
+static halley_status find_totals(job *j, halley_error *err)
+{
+    neural_net *net = &j->n.net;
+    synth_model *m = j->m;
+    const uint32_t n = net->shape.n_ops + NEURAL_TOTALS;
+    model_range *seen = m->net_ranges.at + (m->net_ranges.n - n);
+    model_sum *sums = mem_array_zero(n, sizeof *sums);
+    float *laws = m->net.at + net->layout.n;
+    const bool ok = sums != NULL && neural_tally_init(&j->tally, net->shape.n_ops);
+    for (uint32_t i = 0; ok && i + j->n_held_out < j->n_programs; i++)
+        add_totals(j, sums, seen, &j->programs[i]);
+    memset(laws, 0, neural_n_totals(net) * sizeof *laws);
+    for (uint32_t i = 0; ok && i < n; i++)
+        seen[i].low = fit_row(laws + (size_t)i * NEURAL_FEATURES, &sums[i]);
+    net->shape.total_law = laws;
+    neural_tally_fini(&j->tally);
+    free(sums);
+    return ok ? HALLEY_OK : error_nomem(err);
+}
+
+/* Laws are where the network's numbers start, with how wide they lie around them and how
+ * often they are 0: it learns what they miss. */
 static halley_status start_from_laws(job *j, nn_real *param, halley_error *err)
 {
-    const uint32_t n = j->n.net.shape.first_attr[j->n.net.shape.n_ops];
+    const neural_net *net = &j->n.net;
+    const uint32_t n = net->shape.first_attr[net->shape.n_ops];
     model_sum *sums = mem_array_zero((size_t)n + 1, sizeof *sums);
     if (sums == NULL)
         return error_nomem(err);
     for (uint32_t i = 0; i + j->n_held_out < j->n_programs; i++)
-        add_to_sums(j, sums, &j->programs[i]);
+        add_numbers(j, sums, &j->programs[i]);
     for (uint32_t i = 0; i < n; i++) {
-        model_law law = {0};
-        if (sums[i].n < MIN_PROGRAMS)
-            continue;
-        law_fit(&law, &sums[i]);
-        for (uint32_t x = 0; x < MODEL_FEATURES; x++)
-            param[j->n.net.attr_law.table + (size_t)i * NEURAL_FEATURES + x] =
-                (nn_real)law.coefficient[x];
+        nn_real *score = param + net->attr_score.table + (size_t)i * NEURAL_NUMBER;
+        nn_real *law = param + net->attr_law.table + (size_t)i * NEURAL_FEATURES;
+        const float spread = fit_row(law, &sums[i]);
+        score[NN_MIX_WIDTH] = (nn_real)log((sums[i].zeros + 0.01) / (sums[i].n + 0.01));
+        for (uint32_t k = 0; k < NN_MIX_PARTS; k++)
+            score[2 * NN_MIX_PARTS + k] = (nn_real)log((double)spread / 2 + 0.01);
     }
     free(sums);
     return HALLEY_OK;
@@ -378,12 +448,13 @@ static halley_status train(job *j, neural_report *report, const neural_train_opt
     TRY(map_tokens(j, err));
     TRY(translate_all(j, err));
     rescale(j, &head);
-    TRY(find_ranges(j, err));
-    head.max_items = j->max_items + j->max_items / 4;
-    head.max_nodes = (uint32_t)fmin(1.25 * j->max_nodes + 16, 4e9);
-    const size_t n = j->n.net.layout.n;
+    const size_t n = j->n.net.layout.n + neural_n_totals(&j->n.net);
     if (!array_reserve(&m->net, n))
         return error_nomem(err);
+    TRY(find_ranges(j, err));
+    TRY(find_totals(j, err));
+    head.max_items = j->max_items + j->max_items / 4;
+    head.max_nodes = (uint32_t)fmin(1.25 * j->max_nodes + 16, 4e9);
     neural_net_init(&j->n.net, m->net.at, opts->seed);
     TRY(start_from_laws(j, m->net.at, err));
     TRY(neural_train(m->net.at, report, &j->n.net, j->programs, j->n_programs,

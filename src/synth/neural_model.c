@@ -116,6 +116,8 @@ halley_status neural_model_make(neural_model *n, const synth_model *m, halley_er
                                 .refs = t.refs,
                                 .first_attr = t.first_attr};
     neural_net_make(&n->net, &shape);
+    if (m->net.n > n->net.layout.n)
+        n->net.shape.total_law = m->net.at + n->net.layout.n;
     return HALLEY_OK;
 }
 
@@ -127,8 +129,9 @@ void neural_model_fini(neural_model *n)
 
 bool neural_model_fits(const neural_model *n, const synth_model *m)
 {
-    const size_t n_numbers = (size_t)n->net.shape.first_attr[n->net.shape.n_ops] + 1;
-    if (m->net_head.n != 1 || m->net.n != n->net.layout.n || m->net_ranges.n != n_numbers)
+    const size_t n_numbers = neural_n_ranges(&n->net);
+    if (m->net_head.n != 1 || m->net_ranges.n != n_numbers ||
+        m->net.n != n->net.layout.n + neural_n_totals(&n->net))
         return false;
     for (size_t i = 0; i < n_numbers; i++)
         if (!(fabsf(m->net_ranges.at[i].low) < 100) ||

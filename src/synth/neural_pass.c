@@ -12,8 +12,10 @@ enum { W = NEURAL_WIDTH, X = NEURAL_FEATURES, K = NEURAL_KEY };
 typedef struct matrices {
     nn_real *z0, *z, *message, *e0, *e1, *e, *layer, *u0, *u, *n0, *n; /* items x W */
     nn_real *op, *number, *law, *query, *key;                          /* items x … */
-    nn_real *input, *state, *normed, *head, *step;                     /* rows x … */
-    nn_real *start, *input_x, *number_x;                               /* programs x W */
+    nn_real *input, *state, *normed, *place0, *place, *head, *step;    /* rows x … */
+    nn_real *left;                                                     /* rows x ops */
+    nn_real *start, *input_x, *place_x, *number_x;                     /* programs x W */
+    nn_real *total; /* programs x ops */
 } matrices;
 
 typedef struct pass {
@@ -22,6 +24,7 @@ typedef struct pass {
     neural_batch b;
     matrices v, d;
     nn_real *inputs; /* items x NEURAL_INPUTS */
+    nn_real *tokens; /* scores of the tokens of an operator */
     nn_gru_memory gru;
     nn_real *dgate;
 } pass;
@@ -52,11 +55,16 @@ static bool allocate(matrices *m, const neural_batch *b, uint32_t n_ops, arena *
         {&m->input, rows * W},
         {&m->state, rows * W},
         {&m->normed, rows * W},
+        {&m->place0, rows * W},
+        {&m->place, rows * W},
+        {&m->left, rows * n_ops},
         {&m->head, rows * W},
         {&m->step, rows * NEURAL_STEPS},
         {&m->start, programs * W},
         {&m->input_x, programs * W},
+        {&m->place_x, programs * W},
         {&m->number_x, programs * W},
+        {&m->total, programs * n_ops},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         *all[i].to = arena_array(memory, all[i].n + 1, sizeof **all[i].to);
@@ -70,15 +78,16 @@ static halley_status prepare(pass *p, arena *memory, halley_error *err)
 {
     const size_t items = p->b.n_items, rows = p->b.n_rows;
     p->inputs = arena_array(memory, items * NEURAL_INPUTS + 1, sizeof *p->inputs);
+    p->tokens = arena_array(memory, p->net->shape.n_tokens + 1, sizeof *p->tokens);
     p->gru.gate = arena_array(memory, rows * 3 * W + 1, sizeof(nn_real));
     p->gru.recur = arena_array(memory, rows * 3 * W + 1, sizeof(nn_real));
     p->gru.before = arena_array(memory, rows * W + 1, sizeof(nn_real));
-    if (!p->inputs || !p->gru.gate || !p->gru.recur || !p->gru.before ||
+    if (!p->inputs || !p->tokens || !p->gru.gate || !p->gru.recur || !p->gru.before ||
         !allocate(&p->v, &p->b, p->net->shape.n_ops, memory))
         return error_nomem(err);
     if (p->run->grad == NULL)
         return HALLEY_OK;
-    p->dgate = arena_array(memory, rows * 6 * W + 1, sizeof(nn_real));
+    p->dgate = arena_array(memory, rows * 7 * W + 1, sizeof(nn_real));
     if (!p->dgate || !allocate(&p->d, &p->b, p->net->shape.n_ops, memory))
         return error_nomem(err);
     return HALLEY_OK;
@@ -164,11 +173,51 @@ static void forward_rows(pass *p)
     nn_embed_forward(p->run, &net->step_kind, v->input, b->kind_before, b->n_rows, false);
     gather(v->input, v->input_x, b->row_program, b->n_rows);
     scatter(v->input, v->e, b->next_row, b->n_items);
-    nn_gru_forward(p->run, &net->gru, &p->gru, (nn_steps){b->first_row, b->n_steps},
-                   v->state, v->input, v->start);
+    nn_gru_forward(p->run, &net->gru, &p->gru,
+                   (nn_steps){b->first_row, b->n_steps, b->also}, v->state, v->input,
+                   v->start);
     nn_norm_forward(p->run, &net->state_norm, v->normed, v->state, b->n_rows);
-    nn_dense_forward(p->run, &net->step_score, v->step, v->normed, b->n_rows, false);
-    nn_dense_forward(p->run, &net->head_state, v->head, v->normed, b->n_rows, false);
+}
+
+static void forward_places(pass *p)
+{
+    const neural_net *net = p->net;
+    const neural_batch *b = &p->b;
+    matrices *v = &p->v;
+    const uint32_t n_ops = net->shape.n_ops;
+    for (uint32_t i = 0; i < b->n_programs; i++)
+        neural_totals(v->total + (size_t)i * n_ops, &net->shape,
+                      b->feature + (size_t)i * X);
+    for (uint32_t i = 0; i < b->n_rows; i++)
+        neural_left(v->left + (size_t)i * n_ops,
+                    v->total + (size_t)b->row_program[i] * n_ops,
+                    b->tally + (size_t)i * (n_ops + NEURAL_TALLY), n_ops);
+    nn_dense_forward(p->run, &net->place_features, v->place_x, b->feature, b->n_programs,
+                     false);
+    nn_dense_forward(p->run, &net->place_state, v->place0, v->normed, b->n_rows, false);
+    nn_dense_forward(p->run, &net->place_tally, v->place0, b->tally, b->n_rows, true);
+    nn_dense_forward(p->run, &net->place_left, v->place0, v->left, b->n_rows, true);
+    gather(v->place0, v->place_x, b->row_program, b->n_rows);
+    nn_gelu_forward(v->place, v->place0, (size_t)b->n_rows * W);
+    nn_dense_forward(p->run, &net->step_score, v->step, v->place, b->n_rows, false);
+    nn_dense_forward(p->run, &net->head_state, v->head, v->place, b->n_rows, false);
+}
+
+static void backward_places(pass *p)
+{
+    const neural_net *net = p->net;
+    const neural_batch *b = &p->b;
+    matrices *v = &p->v, *d = &p->d;
+    nn_dense_backward(p->run, &net->head_state, d->place, d->head, v->place, b->n_rows);
+    nn_dense_backward(p->run, &net->step_score, d->place, v->step, v->place, b->n_rows);
+    nn_gelu_backward(d->place0, d->place, v->place0, (size_t)b->n_rows * W);
+    scatter(d->place_x, d->place0, b->row_program, b->n_rows);
+    nn_dense_backward(p->run, &net->place_left, NULL, d->place0, v->left, b->n_rows);
+    nn_dense_backward(p->run, &net->place_tally, NULL, d->place0, b->tally, b->n_rows);
+    nn_dense_backward(p->run, &net->place_state, d->normed, d->place0, v->normed,
+                      b->n_rows);
+    nn_dense_backward(p->run, &net->place_features, NULL, d->place_x, b->feature,
+                      b->n_programs);
 }
 
 static void backward_rows(pass *p)
@@ -176,11 +225,10 @@ static void backward_rows(pass *p)
     const neural_net *net = p->net;
     const neural_batch *b = &p->b;
     matrices *v = &p->v, *d = &p->d;
-    nn_dense_backward(p->run, &net->head_state, d->normed, d->head, v->normed, b->n_rows);
-    nn_dense_backward(p->run, &net->step_score, d->normed, v->step, v->normed, b->n_rows);
     nn_norm_backward(p->run, &net->state_norm, d->state, d->normed, v->state, b->n_rows);
-    nn_gru_backward(p->run, &net->gru, &p->gru, (nn_steps){b->first_row, b->n_steps},
-                    d->input, d->start, d->state, p->dgate, v->input);
+    nn_gru_backward(p->run, &net->gru, &p->gru,
+                    (nn_steps){b->first_row, b->n_steps, b->also}, d->input, d->start,
+                    d->state, p->dgate, v->input);
     gather(d->e, d->input, b->next_row, b->n_items);
     scatter(d->input_x, d->input, b->row_program, b->n_rows);
     nn_embed_backward(p->run, &net->step_kind, d->input, b->kind_before, b->n_rows);
@@ -233,19 +281,37 @@ static void backward_heads(pass *p)
     scatter(d->head, d->u0, b->row, n);
 }
 
-/* One number: whether it is 0, else its mixture around the law of the conditions. */
-static void number_loss(pass *p, neural_loss *loss, uint32_t item, uint32_t field)
+/* What the law of a number says, by the conditions of the item's program. */
+static nn_real base_of(const pass *p, uint32_t item, uint32_t field)
+{
+    const size_t at = ((size_t)item * NEURAL_FIELDS + field) * X;
+    const nn_real *table =
+        p->run->param + p->net->attr_law.table + (size_t)(p->b.attr[item] + field) * X;
+    const nn_real *x = p->b.feature + (size_t)p->b.program[item] * X;
+    nn_real base = 0;
+    for (uint32_t i = 0; i < X; i++)
+        base += (table[i] + p->v.law[at + i]) * x[i];
+    return base;
+}
+
+/* One number: whether it is 0, else its mixture around its law. `off` is by how much the
+ * numbers before it are off theirs; dbase gets its own gradient and, by `off`, theirs. */
+static void number_loss(pass *p, neural_loss *loss, uint32_t item, uint32_t field,
+                        nn_real base, const nn_real *off, nn_real *dbase)
 {
     const float value = p->b.values[item][field];
     if (value >= NEURAL_UNKNOWN)
         return;
-    const size_t at = (size_t)item * NEURAL_FIELDS + field;
-    const size_t table = p->net->attr_law.table + (size_t)(p->b.attr[item] + field) * X;
-    const nn_real *x = p->b.feature + (size_t)p->b.program[item] * X;
-    nn_real score[NEURAL_NUMBER], base = 0, dbase = 0;
-    memcpy(score, p->v.number + at * NEURAL_NUMBER, sizeof score);
-    for (uint32_t i = 0; i < X; i++)
-        base += (p->run->param[table + i] + p->v.law[at * X + i]) * x[i];
+    const size_t at = ((size_t)item * NEURAL_FIELDS + field) * NEURAL_NUMBER;
+    const size_t before =
+        p->net->attr_before.table + (size_t)(p->b.attr[item] + field) * NEURAL_FIELDS;
+    const size_t table =
+        p->net->attr_score.table + (size_t)(p->b.attr[item] + field) * NEURAL_NUMBER;
+    nn_real score[NEURAL_NUMBER], dcentre = 0;
+    for (uint32_t k = 0; k < NEURAL_NUMBER; k++)
+        score[k] = p->v.number[at + k] + p->run->param[table + k];
+    for (uint32_t g = 0; g < field; g++)
+        base += p->run->param[before + g] * off[g];
     for (uint32_t k = 0; k < NN_MIX_PARTS; k++)
         score[NN_MIX_PARTS + k] += base;
     const uint8_t zero = value <= NEURAL_ZERO;
@@ -257,51 +323,97 @@ static void number_loss(pass *p, neural_loss *loss, uint32_t item, uint32_t fiel
         loss->number += nn_mixture_loss(score, &target, 1);
     if (p->run->grad == NULL)
         return;
-    memcpy(p->d.number + at * NEURAL_NUMBER, score, sizeof score);
+    for (uint32_t k = 0; k < NEURAL_NUMBER; k++) {
+        score[k] *= k < NN_MIX_WIDTH ? (nn_real)NEURAL_NUMBER_WEIGHT : 1;
+        p->d.number[at + k] = score[k];
+        p->run->grad[table + k] += score[k];
+    }
     for (uint32_t k = 0; k < NN_MIX_PARTS; k++)
-        dbase += score[NN_MIX_PARTS + k];
-    for (uint32_t i = 0; i < X; i++) {
-        p->d.law[at * X + i] = dbase * x[i];
-        p->run->grad[table + i] += dbase * x[i];
+        dcentre += score[NN_MIX_PARTS + k];
+    dbase[field] += dcentre;
+    for (uint32_t g = 0; g < field; g++) {
+        p->run->grad[before + g] += dcentre * off[g];
+        if (off[g] != 0)
+            dbase[g] -= dcentre * p->run->param[before + g];
     }
 }
 
-/* Edges of an item: each slot and way of naming is one or is none. */
+static void number_losses(pass *p, neural_loss *loss, uint32_t item)
+{
+    const uint32_t n = p->b.n_values[item];
+    const nn_real *x = p->b.feature + (size_t)p->b.program[item] * X;
+    nn_real base[NEURAL_FIELDS], off[NEURAL_FIELDS], dbase[NEURAL_FIELDS] = {0};
+    for (uint32_t f = 0; f < n; f++) {
+        base[f] = base_of(p, item, f);
+        off[f] = neural_off(p->b.values[item][f], base[f]);
+        number_loss(p, loss, item, f, base[f], off, dbase);
+    }
+    for (uint32_t f = 0; p->run->grad != NULL && f < n; f++) {
+        nn_real *dlaw = p->d.law + ((size_t)item * NEURAL_FIELDS + f) * X;
+        nn_real *dtable =
+            p->run->grad + p->net->attr_law.table + (size_t)(p->b.attr[item] + f) * X;
+        for (uint32_t i = 0; i < X; i++) {
+            dlaw[i] = dbase[f] * x[i];
+            dtable[i] += dbase[f] * x[i];
+        }
+    }
+}
+
+/* The slots of an item, as they were when it came. */
+static void slots_of(neural_slots *to, const neural_batch *b, uint32_t item)
+{
+    to->n = b->n_slots[item];
+    memcpy(to->op, b->slot_op + (size_t)item * NEURAL_SLOTS, sizeof to->op);
+    memcpy(to->item, b->slot_item + (size_t)item * NEURAL_SLOTS, sizeof to->item);
+}
+
+/* Which of its operator's tokens an item is; dscore gets the gradient of the edges. */
+static void token_loss(pass *p, neural_loss *loss, uint32_t item, nn_real *dscore,
+                       const nn_real *score, const neural_slots *slots)
+{
+    const neural_shape *shape = &p->net->shape;
+    const uint32_t op = p->b.op[item], first = shape->first_token[op];
+    const uint32_t n = shape->first_token[op + 1] - first;
+    const size_t bias = p->net->token_bias.table + first;
+    for (uint32_t i = 0; i < n; i++)
+        p->tokens[i] =
+            p->run->param[bias + i] + neural_token_score(shape, first + i, score, slots);
+    const uint32_t wanted = p->b.token[item] - first;
+    loss->edge += nn_softmax_loss(p->tokens, &wanted, 1, n);
+    for (uint32_t i = 0; p->run->grad != NULL && i < n; i++) {
+        p->run->grad[bias + i] += p->tokens[i];
+        for (uint32_t k = shape->first_ref[first + i];
+             k < shape->first_ref[first + i + 1]; k++) {
+            const uint32_t slot = neural_slots_find(slots, shape->refs[k].op);
+            if (slot != NN_NO_ROW)
+                dscore[slot * NEURAL_REFS + shape->refs[k].how] += p->tokens[i];
+        }
+    }
+}
+
 static void edge_loss(pass *p, neural_loss *loss, uint32_t item)
 {
-    const neural_batch *b = &p->b;
     const neural_net *net = p->net;
-    const uint32_t n = b->n_slots[item],
-                   *slot = b->slot_item + (size_t)item * NEURAL_SLOTS;
+    neural_slots slots;
+    slots_of(&slots, &p->b, item);
+    const uint32_t n = slots.n;
     nn_real key[NEURAL_SLOTS * K], score[NEURAL_SLOTS * NEURAL_REFS];
+    nn_real dkey[NEURAL_SLOTS * K], dscore[NEURAL_SLOTS * NEURAL_REFS] = {0};
     nn_real *query = p->v.query + (size_t)item * NEURAL_REFS * K;
-    uint8_t target[NEURAL_SLOTS * NEURAL_REFS] = {0};
-    const nn_real *rank = p->run->param + net->slot_rank.table;
-    const nn_real *bias = p->run->param + net->ref_bias.table;
-    for (uint32_t s = 0; s < n; s++) {
-        for (uint32_t k = 0; k < K; k++)
-            key[s * K + k] = p->v.key[(size_t)slot[s] * K + k] + rank[s * K + k];
-        memcpy(score + s * NEURAL_REFS, bias, NEURAL_REFS * sizeof *bias);
-    }
-    nn_gemm(p->run,
-            (nn_product){.m = n, .n = NEURAL_REFS, .k = K, .trans_b = true, .add = true},
-            score, key, query);
-    for (uint32_t k = b->first_edge[item]; k < b->first_edge[item + 1]; k++)
-        target[b->edges[k].slot * NEURAL_REFS + b->edges[k].how] = 1;
-    loss->edge += nn_bernoulli_loss(score, target, (size_t)n * NEURAL_REFS);
+    neural_edge_scores(score, key, p->run, net, query, p->v.key, slots.item, n);
+    token_loss(p, loss, item, dscore, score, &slots);
     if (p->run->grad == NULL)
         return;
-    nn_real dkey[NEURAL_SLOTS * K];
-    nn_gemm(p->run, (nn_product){.m = n, .n = K, .k = NEURAL_REFS}, dkey, score, query);
+    nn_gemm(p->run, (nn_product){.m = n, .n = K, .k = NEURAL_REFS}, dkey, dscore, query);
     nn_gemm(p->run, (nn_product){.m = NEURAL_REFS, .n = K, .k = n, .trans_a = true},
-            p->d.query + (size_t)item * NEURAL_REFS * K, score, key);
+            p->d.query + (size_t)item * NEURAL_REFS * K, dscore, key);
     for (uint32_t s = 0; s < n; s++) {
         for (uint32_t k = 0; k < K; k++) {
-            p->d.key[(size_t)slot[s] * K + k] += dkey[s * K + k];
+            p->d.key[(size_t)slots.item[s] * K + k] += dkey[s * K + k];
             p->run->grad[net->slot_rank.table + s * K + k] += dkey[s * K + k];
         }
         for (uint32_t r = 0; r < NEURAL_REFS; r++)
-            p->run->grad[net->ref_bias.table + r] += score[s * NEURAL_REFS + r];
+            p->run->grad[net->ref_bias.table + r] += dscore[s * NEURAL_REFS + r];
     }
 }
 
@@ -312,9 +424,8 @@ static void add_losses(pass *p, neural_loss *loss)
     loss->step += nn_softmax_loss(p->v.step, b->kind, b->n_rows, NEURAL_STEPS);
     loss->op += nn_softmax_loss(p->v.op, b->wanted_op, b->n_items, p->net->shape.n_ops);
     for (uint32_t i = 0; i < b->n_items; i++) {
-        for (uint32_t f = 0; f < b->n_values[i]; f++)
-            number_loss(p, loss, i, f);
-        if (b->n_slots[i] > 0)
+        number_losses(p, loss, i);
+        if (b->token[i] != NN_NO_ROW)
             edge_loss(p, loss, i);
     }
 }
@@ -329,11 +440,13 @@ halley_status neural_pass(neural_loss *loss, const nn_run *run, const neural_net
     TRY(prepare(&p, memory, err));
     forward_items(&p);
     forward_rows(&p);
+    forward_places(&p);
     forward_heads(&p);
     add_losses(&p, loss);
     if (run->grad == NULL)
         return HALLEY_OK;
     backward_heads(&p);
+    backward_places(&p);
     backward_rows(&p);
     backward_items(&p);
     return HALLEY_OK;

@@ -2,8 +2,9 @@
  * A set's stages from the network: the first, the second (which stands for all in the
  * middle) and the last are drawn, loops are run as often as they say, and each node is
  * placed where its numbers say its group or peer lies. Of several programs the one is
- * taken that is about as long as the model's law says: when to stop is what the network
- * knows least. What does not fit together is for sample_match to leave out.
+ * taken that is about as long, in nodes and in time, as the laws of the conditions say: a
+ * wrong turn early on shows there. What does not fit together is for sample_match to
+ * leave out.
  */
 #include "synth/neural_model.h"
 
@@ -12,12 +13,13 @@
 
 /* Temperatures. Programs have hundreds of items, of which one that does not belong there
  * spoils what follows, so they are drawn near the likeliest. */
-#define STRUCTURE 0.3
-#define NUMBERS 0.3
-/* Programs drawn for a stage at most, and a length (as a logarithm) that is near enough.
- */
-enum { N_DRAFTS = 4 };
-#define CLOSE 0.05
+#define STRUCTURE 0.5
+#define NUMBERS 0.5
+/* Programs drawn for a stage at most; how far off the laws of length and time is near
+ * enough, in what is usual; and what is usual at least (of logarithms). */
+enum { N_DRAFTS = 8 };
+#define CLOSE 0.5
+#define USUAL 0.05
 
 static bool add_node(sample_set *s, sample_stage *stage, uint32_t token,
                      const double *values, uint32_t n_values)
@@ -47,8 +49,8 @@ static bool add_node(sample_set *s, sample_stage *stage, uint32_t token,
 static_assert(sizeof(neural_range) == sizeof(model_range), "ranges are lent as they lie");
 
 typedef struct open_loop {
-    uint32_t first; /* item after the opening */
-    double left;
+    uint32_t first; /* the opening */
+    double done;
 } open_loop;
 
 /* A program that would be longer than any seen loops no more. */
@@ -63,9 +65,9 @@ static halley_status expand(sample_set *s, sample_stage *stage, const neural_mod
         const uint32_t item = d->items[i];
         const double *values = d->values + d->first_value[i];
         if (item == NEURAL_OPEN)
-            stack[depth++] = (open_loop){i, values[0]};
+            stack[depth++] = (open_loop){i, 0};
         else if (item == NEURAL_CLOSE) {
-            if (--stack[depth - 1].left >= 1 && stage->nodes.n < most)
+            if (++stack[depth - 1].done < values[0] && stage->nodes.n < most)
                 i = stack[depth - 1].first;
             else
                 depth--;
@@ -76,14 +78,36 @@ static halley_status expand(sample_set *s, sample_stage *stage, const neural_mod
     return HALLEY_OK;
 }
 
-/* How many nodes a rank of such a set has by the model's law; 0 = not known. */
-static double wanted_length(const sample_set *s)
+/* The microseconds of a program, its loops run as they say. */
+static double time_of(const neural_drawn *d, const neural_model *n, const synth_model *m)
 {
-    const uint64_t family = conditions_family(&s->outline.conditions);
-    const uint32_t law = map64_find(&s->m->law_of, hash_u64(family ^ FIELD_NODES));
-    law_point p;
-    conditions_set_point(&p, s->m, &s->outline.conditions);
-    return law == HASH_NONE ? 0 : exp(law_log(s->m->laws.at[law].coefficient, &p));
+    double us[NEURAL_DEPTH + 1] = {0};
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < d->n_items; i++) {
+        const double *values = d->values + d->first_value[i];
+        if (d->items[i] == NEURAL_OPEN)
+            us[++depth] = 0;
+        else if (d->items[i] == NEURAL_CLOSE) {
+            depth--;
+            us[depth] += us[depth + 1] * values[0];
+        } else if (m->ops.at[n->net.shape.op_of[d->items[i]]].n_fields > 0)
+            us[depth] += values[0];
+    }
+    return us[0];
+}
+
+/* How far a total is off its law, in what is usual. */
+static double off_law(const sample_set *s, const neural_model *n, uint32_t total,
+                      double value, const float *feature)
+{
+    const uint32_t row = n->net.shape.n_ops + total;
+    const float *law = n->net.shape.total_law + (size_t)row * NEURAL_FEATURES;
+    const size_t first = s->m->net_ranges.n - n->net.shape.n_ops - NEURAL_TOTALS;
+    const double usual = (double)s->m->net_ranges.at[first + row].low;
+    double off = log1p(value);
+    for (uint32_t x = 0; x < NEURAL_FEATURES; x++)
+        off -= (double)(law[x] * feature[x]);
+    return off / (fabs(usual) + USUAL);
 }
 
 /* What the programs of a set are drawn with. */
@@ -91,10 +115,9 @@ typedef struct draft {
     const neural_model *n;
     neural_draw_opts opts;
     uint64_t seed; /* of the set: stages that are alike in all become alike */
-    double wanted;
 } draft;
 
-/* Of some programs the one whose length is nearest to what is wanted. */
+/* Of some programs the one whose length and time are likeliest by their laws. */
 static halley_status draw_best(neural_drawn *best, const sample_set *s, const draft *how,
                                uint32_t stage, halley_error *err)
 {
@@ -110,9 +133,14 @@ static halley_status draw_best(neural_drawn *best, const sample_set *s, const dr
         rng random = rng_seed(how->seed + i);
         status = neural_draw(&next, &how->n->net, s->m->net.at, feature, &how->opts,
                              &random, err);
-        const double off =
-            how->wanted > 0 ? fabs(log(neural_drawn_length(&next) / how->wanted)) : 0;
-        if (status != HALLEY_OK || !(off < least))
+        if (status != HALLEY_OK)
+            continue;
+        const double length =
+            off_law(s, how->n, NEURAL_TOTAL_NODES, neural_drawn_length(&next), feature);
+        const double time =
+            off_law(s, how->n, NEURAL_TOTAL_TIME, time_of(&next, how->n, s->m), feature);
+        const double off = hypot(length, time);
+        if (i > 0 && !(off < least))
             continue;
         const neural_drawn keep = *best;
         *best = next;
@@ -134,8 +162,7 @@ halley_status neural_sample(sample_set *s, const neural_model *n, halley_error *
                                 .max_items = s->m->net_head.at[0].max_items,
                                 .range = (const void *)s->m->net_ranges.at,
                                 .beyond = s->extrapolate ? 0.5F : 0},
-                       .seed = rng_u64(&s->random),
-                       .wanted = wanted_length(s)};
+                       .seed = rng_u64(&s->random)};
     neural_drawn d = {0};
     halley_status status = sample_stages(s, err);
     for (uint32_t k = 0; status == HALLEY_OK && k < n_stages; k++) {

@@ -184,7 +184,7 @@ halley_status neural_train(nn_real *param, neural_report *report, const neural_n
                                     .decay = 0.01,
                                     .clip = 1,
                                     .n_warm = 50,
-                                    .n_steps = opts->n_steps > 0 ? opts->n_steps : 1500};
+                                    .n_steps = opts->n_steps > 0 ? opts->n_steps : 1000};
     trainer t = {.net = net,
                  .programs = programs,
                  .n = n,

@@ -129,12 +129,14 @@ typedef struct nn_gru_memory {
 typedef struct nn_steps {
     const uint32_t *first; /* n + 1 of them */
     uint32_t n;
+    const uint32_t *also; /* by row: the row of an earlier step whose state is averaged
+                             with the state before; NN_NO_ROW or NULL = none */
 } nn_steps;
 /* `start`: the states before the first step, as many rows as it has. */
 void nn_gru_forward(const nn_run *run, const nn_gru *g, nn_gru_memory *m, nn_steps steps,
                     nn_real *state, const nn_real *x, const nn_real *start);
 /* dstate is used up: it holds the gradients of the states in the end. dgate: scratch,
- * rows x 6 width. */
+ * rows x 7 width. */
 void nn_gru_backward(const nn_run *run, const nn_gru *g, const nn_gru_memory *m,
                      nn_steps steps, nn_real *dx, nn_real *dstart, nn_real *dstate,
                      nn_real *dgate, const nn_real *x);
@@ -191,8 +193,8 @@ bool nn_finite(const nn_real *at, size_t n);
 /* exp by plain arithmetic: the same bits on every machine, and in loops by vectors. */
 static inline float nn_exp_float(float x)
 {
-    x = x < -87 ? -87 : x;
-    x = x > 88 ? 88 : x;
+    x = x > -87 ? x : -87; /* also what is no number */
+    x = x < 88 ? x : 88;
     const int32_t k = (int32_t)(x * 1.44269504F + 127.5F) - 127; /* rounded: x > -127 */
     const float r = (x - (float)k * 0.693359375F) + (float)k * 2.12194440e-4F;
     float y = 1.3888889e-3F;

@@ -6,7 +6,8 @@
  *     h' = u h + (1 - u) c
  *
  * The products of all inputs are one; those of the states go step by step, for all
- * sequences that have the step.
+ * sequences that have the step. A row may look back further: its h is then the mean of
+ * the state before and of an earlier one.
  */
 #include "synth/nn.h"
 
@@ -48,6 +49,11 @@ static void step_row(nn_real *gate, const nn_real *recur, nn_real *state,
     }
 }
 
+static bool looks_back(const nn_steps *steps, size_t row)
+{
+    return steps->also != NULL && steps->also[row] != NN_NO_ROW;
+}
+
 void nn_gru_forward(const nn_run *run, const nn_gru *g, nn_gru_memory *m, nn_steps steps,
                     nn_real *state, const nn_real *x, const nn_real *start)
 {
@@ -58,6 +64,11 @@ void nn_gru_forward(const nn_run *run, const nn_gru *g, nn_gru_memory *m, nn_ste
         const size_t at = steps.first[t];
         const uint32_t n = steps.first[t + 1] - steps.first[t];
         memcpy(m->before + at * w, before, n * w * sizeof *before);
+        for (size_t row = at; row < at + n; row++)
+            for (size_t i = 0; looks_back(&steps, row) && i < w; i++) {
+                nn_real *h = &m->before[row * w + i];
+                *h = (*h + state[steps.also[row] * w + i]) / 2;
+            }
         nn_dense_forward(run, &g->recur, m->recur + at * 3 * w, m->before + at * w, n,
                          false);
         for (size_t i = at; i < at + n; i++)
@@ -85,6 +96,18 @@ static void unstep_row(nn_real *dinput, nn_real *drecur, nn_real *dbefore,
     }
 }
 
+/* The gradient of what a row started from, to the state before and to the other. */
+static void hand_back(nn_real *to, nn_real *dstate, const nn_real *dbefore,
+                      const nn_steps *steps, size_t row, size_t w)
+{
+    const bool both = looks_back(steps, row);
+    for (size_t i = 0; i < w; i++) {
+        to[i] += both ? dbefore[i] / 2 : dbefore[i];
+        if (both)
+            dstate[steps->also[row] * w + i] += dbefore[i] / 2;
+    }
+}
+
 void nn_gru_backward(const nn_run *run, const nn_gru *g, const nn_gru_memory *m,
                      nn_steps steps, nn_real *dx, nn_real *dstart, nn_real *dstate,
                      nn_real *dgate, const nn_real *x)
@@ -92,21 +115,24 @@ void nn_gru_backward(const nn_run *run, const nn_gru *g, const nn_gru_memory *m,
     const size_t w = g->width;
     const uint32_t n_rows = steps.first[steps.n];
     nn_real *dinput = dgate, *drecur = dgate + (size_t)n_rows * 3 * w;
+    nn_real *dbefore = drecur + (size_t)n_rows * 3 * w;
+    memset(dbefore, 0, n_rows * w * sizeof *dbefore);
     const nn_product back = {
         .n = g->width, .k = 3 * g->width, .trans_b = true, .add = true};
     for (uint32_t t = steps.n; t-- > 0;) {
         const size_t at = steps.first[t];
         const uint32_t n = steps.first[t + 1] - steps.first[t];
-        nn_real *dbefore = t > 0 ? dstate + (size_t)steps.first[t - 1] * w : dstart;
-        for (size_t i = 0; i < n; i++) {
-            const size_t row = at + i;
-            unstep_row(dinput + row * 3 * w, drecur + row * 3 * w, dbefore + i * w,
+        for (size_t row = at; row < at + n; row++)
+            unstep_row(dinput + row * 3 * w, drecur + row * 3 * w, dbefore + row * w,
                        dstate + row * w, m->gate + row * 3 * w, m->recur + row * 3 * w,
                        m->before + row * w, g->width);
-        }
         nn_product p = back;
         p.m = n;
-        nn_gemm(run, p, dbefore, drecur + at * 3 * w, run->param + g->recur.weight);
+        nn_gemm(run, p, dbefore + at * w, drecur + at * 3 * w,
+                run->param + g->recur.weight);
+        nn_real *to = t > 0 ? dstate + (size_t)steps.first[t - 1] * w : dstart;
+        for (size_t row = at; row < at + n; row++, to += w)
+            hand_back(to, dstate, dbefore + row * w, &steps, row, w);
     }
     nn_dense_backward(run, &g->recur, NULL, drecur, m->before, n_rows);
     nn_dense_backward(run, &g->input, dx, dinput, x, n_rows);

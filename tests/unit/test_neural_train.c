@@ -98,10 +98,10 @@ static void whatever_is_drawn_is_a_program(void **state)
                          HALLEY_OK);
         uint32_t depth = 0, n = 0;
         for (uint32_t i = 0; i < d.n_items; i++) {
-            if (d.items[i] == NEURAL_OPEN) {
+            if (d.items[i] == NEURAL_OPEN)
                 assert_true(++depth <= NEURAL_DEPTH);
+            else if (d.items[i] == NEURAL_CLOSE) {
                 assert_true(d.values[d.first_value[i]] >= 1);
-            } else if (d.items[i] == NEURAL_CLOSE) {
                 assert_true(depth-- > 0);
                 assert_int_not_equal(d.items[i - 1], NEURAL_OPEN);
             } else {

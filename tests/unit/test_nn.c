@@ -163,15 +163,18 @@ static void embed_gradients_are_those_of_its_outputs(void **state)
     check_gradients(&p);
 }
 
-/* Three sequences of 4, 2 and 1 steps; the input is 7 rows and 3 first states. */
+/* Three sequences of 4, 2 and 1 steps; the input is 7 rows and 3 first states. The first
+ * sequence looks back twice. */
 enum { WIDTH = 3, GRU_ROWS = 7 };
 static const uint32_t gru_first[] = {0, 3, 5, 6, 7};
+static const uint32_t gru_also[] = {NN_NO_ROW, NN_NO_ROW, NN_NO_ROW, NN_NO_ROW,
+                                    NN_NO_ROW, 0,         3};
 
 static double gru_loss(problem *p, bool backward)
 {
-    const nn_steps steps = {gru_first, 4};
+    const nn_steps steps = {gru_first, 4, gru_also};
     double gate[GRU_ROWS * 9], recur[GRU_ROWS * 9], before[GRU_ROWS * WIDTH];
-    double y[GRU_ROWS * WIDTH], dy[GRU_ROWS * WIDTH], dgate[GRU_ROWS * 18];
+    double y[GRU_ROWS * WIDTH], dy[GRU_ROWS * WIDTH], dgate[GRU_ROWS * 21];
     const double *start = p->input + GRU_ROWS * IN;
     nn_gru_memory m = {gate, recur, before};
     nn_gru_forward(&p->run, &p->gru, &m, steps, y, p->input, start);
