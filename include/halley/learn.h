@@ -33,7 +33,8 @@ typedef struct halley_learn_opts {
     bool strict; /* a set that fails the check, or a folder that cannot be opened,
                     is an error; else it is skipped */
     bool fresh;  /* do not go on from where an earlier run stopped */
-    /* Called after every set; false ends the run (ECANCELED), which can be resumed. */
+    /* Called after every set, and now and then while a network is trained; false ends the
+     * run (ECANCELED), which can be resumed. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);
     void *progress_context;
 } halley_learn_opts;
@@ -56,7 +57,8 @@ typedef struct halley_learn_report {
     uint32_t n_folders_skipped;            /* within those named, cannot be opened */
     char first_folder_skipped[HALLEY_ERROR_TEXT];
     halley_held_out held_out;
-    uint32_t n_steps;     /* of training until the network was best; 0 = no network */
+    uint32_t n_steps;         /* of training until the network was best; 0 = no network */
+    uint32_t n_resumed_steps; /* of training by an earlier run */
     double loss, op_loss; /* of held-out programs, nats an item: in all, of operators */
 } halley_learn_report;
 

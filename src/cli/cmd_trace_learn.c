@@ -86,14 +86,22 @@ static const report_column columns[] = {
 
 typedef struct watch {
     progress *line;
+    bool all_seen;
 } watch;
 
 static bool tell(void *context, uint64_t done, uint64_t total)
 {
     watch *w = context;
+    if (w->all_seen) /* a network is trained, which shows its own progress */
+        return true;
     if (!w->line)
         w->line = progress_new("learning", "sets", total);
     progress_at(w->line, done);
+    if (done == total) {
+        progress_free(w->line);
+        w->line = NULL;
+        w->all_seen = true;
+    }
     return true;
 }
 
@@ -164,6 +172,9 @@ static halley_status run(cli_call *call, halley_error *err)
     if (report.n_resumed > 0)
         cli_note(call, "went on behind %u sets that an earlier run had learned",
                  report.n_resumed);
+    if (report.n_resumed_steps > 0)
+        cli_note(call, "went on behind %u steps of training by an earlier run",
+                 report.n_resumed_steps);
     if (report.n_skipped > 0)
         cli_note(call, "skipped %u of %u sets that fail the check, the first: %s",
                  report.n_skipped, report.n_skipped + report.n_sets,

@@ -112,7 +112,8 @@ static halley_status learn_one(job *j, batch *b, size_t k, halley_error *err)
 static size_t resume(job *j)
 {
     synth_model m;
-    /* a network learns from programs, which the state does not hold */
+    /* a network learns from programs, which the state does not hold: they are read
+       again, and its training goes on */
     if (j->opts->fresh || j->l.recorder || !file_exists(j->state.at) ||
         synth_model_load(&m, j->state.at, true, NULL) != HALLEY_OK)
         return 0;
@@ -148,7 +149,8 @@ static halley_status learn_batch(job *j, batch *b, halley_error *err)
 static halley_status save_state(job *j, halley_error *err)
 {
     const uint64_t n = j->l.m.head.at[0].n_nodes;
-    if (j->stopped_after > 0 || n - j->saved_nodes >= SAVE_NODES) {
+    const bool save = j->stopped_after > 0 || n - j->saved_nodes >= SAVE_NODES;
+    if (save && !j->l.recorder) { /* a network's state is that of its training */
         for (int i = 0; i < 2; i++) {
             learner_settle(&j->l);
             learner_turn(&j->l);
@@ -336,15 +338,28 @@ static halley_status report_held_out(job *j, halley_error *err)
     return status;
 }
 
+static bool may_go_on(void *context)
+{
+    const job *j = context;
+    const size_t n = j->sets.list.n;
+    return !j->opts->progress || j->opts->progress(j->opts->progress_context, n, n);
+}
+
 /* A network beside what is kept. */
 static halley_status add_net(job *j, synth_model *m, halley_error *err)
 {
     neural_report net;
-    const neural_train_opts opts = {.seed = j->opts->seed, .n_steps = j->opts->n_steps};
+    const neural_train_opts opts = {.seed = j->opts->seed,
+                                    .n_steps = j->opts->n_steps,
+                                    .state = j->state.at,
+                                    .fresh = j->opts->fresh,
+                                    .go_on = may_go_on,
+                                    .context = j};
     if (!j->l.recorder)
         return HALLEY_OK;
     TRY(neural_learn(m, &net, j->l.recorder, &j->l.m, &opts, err));
     j->report->n_steps = net.best_step;
+    j->report->n_resumed_steps = net.n_resumed;
     j->report->loss = neural_loss_per_item(&net.held_out);
     j->report->op_loss = net.held_out.op / (double)net.held_out.n_items;
     return HALLEY_OK;

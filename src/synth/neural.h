@@ -145,18 +145,21 @@ typedef struct neural_train_opts {
     double rate;        /* 0 = 0.004 */
     uint32_t n_steps;   /* 0 = 1000 */
     uint32_t n_threads; /* 0 = one per core; changes nothing but the time */
-    double max_s;       /* 0 = no limit. A limit that is met makes results depend on the
-                           machine */
+    const char *state;  /* file to go on from and to save to now and then; NULL = none */
+    bool fresh;         /* do not go on from it */
+    /* Asked now and then; false ends the run (ECANCELED). NULL = nobody to ask. */
+    bool (*go_on)(void *context);
+    void *context;
 } neural_train_opts;
 typedef struct neural_report {
     neural_loss held_out;                   /* of the parameters that were kept */
-    uint32_t n_steps, best_step;
+    uint32_t n_steps, best_step, n_resumed; /* n_resumed: steps of an earlier run */
     bool blas;
 } neural_report;
 /*
  * Train on programs [0, n - n_held_out); the others choose when to stop. `param` holds
  * the start and then the best. Same seed, same parameters, whatever the number of
- * threads.
+ * threads, and whether it was stopped on the way or not.
  */
 halley_status neural_train(nn_real *param, neural_report *report, const neural_net *net,
                            const neural_program *programs, uint32_t n,

@@ -3,18 +3,19 @@
  * size; each part has its own gradient, and the parts' gradients are added in order, so
  * that the sum, and with it every parameter, is the same for any number of threads. After
  * every so many steps the held-out programs are looked at; the parameters that did best
- * on them are kept, and training ends when they have not improved for long.
+ * on them are kept, and training ends when they have not improved for long. Now and then
+ * all that changes goes to a file, from which a run that was stopped goes on.
  */
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/pool.h"
 #include "base/progress.h"
-#include "synth/neural.h"
+#include "synth/neural_state.h"
 
 #include <string.h>
-#include <time.h>
 
 enum { PARTS = 4, PER_PART = 4, BATCH = PARTS * PER_PART, LOOK_EVERY = 50, PATIENCE = 8 };
-enum { MAX_LOOKED_AT = 64 };
+enum { MAX_LOOKED_AT = 64, SAVE_EVERY = 100, STATE_VERSION = 1 };
 
 typedef struct trainer {
     const neural_net *net;
@@ -23,6 +24,8 @@ typedef struct trainer {
     nn_blas blas;
     nn_real *param, *best, *grad; /* grad: one for each part */
     uint32_t *order;
+    neural_place place;
+    uint64_t key;
     const neural_program *batch[MAX_LOOKED_AT];
     uint32_t n_batch, n_parts;
     bool learn;
@@ -80,16 +83,16 @@ static void shuffle(uint32_t *order, uint32_t n, rng *random)
 }
 
 /* The next programs in the shuffled order; a new order when it is used up. */
-static void next_batch(trainer *t, uint32_t *at, rng *random)
+static void next_batch(trainer *t)
 {
     const uint32_t n = t->n - t->n_held_out;
     t->n_batch = n < BATCH ? n : BATCH;
     for (uint32_t i = 0; i < t->n_batch; i++) {
-        if (*at == n) {
-            shuffle(t->order, n, random);
-            *at = 0;
+        if (t->place.at == n) {
+            shuffle(t->order, n, &t->place.random);
+            t->place.at = 0;
         }
-        t->batch[i] = &t->programs[t->order[(*at)++]];
+        t->batch[i] = &t->programs[t->order[t->place.at++]];
     }
 }
 
@@ -104,61 +107,130 @@ static halley_status look_at_held_out(trainer *t, neural_loss *loss, halley_erro
     return run_batch(t, false, loss, err);
 }
 
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /* Whether training is over. */
-static halley_status judge(trainer *t, neural_report *report, uint32_t step, bool *over,
-                           halley_error *err)
+static halley_status judge(trainer *t, bool *over, halley_error *err)
 {
     neural_loss now;
+    neural_place *at = &t->place;
     TRY(look_at_held_out(t, &now, err));
     const double loss = neural_loss_per_item(&now);
-    const bool better =
-        report->best_step == 0 || loss < neural_loss_per_item(&report->held_out);
-    report->n_steps = step;
+    const bool better = at->best_step == 0 || loss < neural_loss_per_item(&at->best);
     if (loss == loss && better) {
         memcpy(t->best, t->param, t->net->layout.n * sizeof *t->best);
-        report->held_out = now;
-        report->best_step = step;
+        at->best = now;
+        at->best_step = at->step;
     }
-    *over = step - report->best_step >= PATIENCE * LOOK_EVERY;
+    *over = at->step - at->best_step >= PATIENCE * LOOK_EVERY;
     return HALLEY_OK;
+}
+
+static halley_status take_step(trainer *t, nn_adam *adam, halley_error *err)
+{
+    neural_loss loss;
+    next_batch(t);
+    TRY(run_batch(t, true, &loss, err));
+    t->place.step++;
+    return nn_adam_step(adam, t->param, t->grad, err);
+}
+
+/* What training changes, for its file. */
+static neural_state state_of(trainer *t, nn_adam *adam)
+{
+    return (neural_state){.key = t->key,
+                          .place = &t->place,
+                          .param = t->param,
+                          .best = t->best,
+                          .mean = adam->mean,
+                          .square = adam->square,
+                          .order = t->order,
+                          .n_params = t->net->layout.n,
+                          .n_order = t->n - t->n_held_out};
+}
+
+static halley_status save(trainer *t, nn_adam *adam, const char *path, halley_error *err)
+{
+    const neural_state s = state_of(t, adam);
+    t->place.adam_step = adam->step;
+    t->place.n_skipped = adam->n_skipped;
+    return neural_state_save(&s, path, err);
+}
+
+/* Whether an earlier run is gone on with. */
+static bool resume(trainer *t, nn_adam *adam, const neural_train_opts *opts)
+{
+    const neural_state s = state_of(t, adam);
+    if (opts->state == NULL || opts->fresh || !neural_state_load(&s, opts->state))
+        return false;
+    adam->step = t->place.adam_step;
+    adam->n_skipped = t->place.n_skipped;
+    for (uint32_t i = 0; i < s.n_order; i++) /* hashes can be forged */
+        t->order[i] = t->order[i] < s.n_order ? t->order[i] : 0;
+    t->place.at = t->place.at <= s.n_order ? t->place.at : 0;
+    return true;
+}
+
+/* Saves and asks whether to go on, after a look at the held-out programs. */
+static halley_status pause(trainer *t, nn_adam *adam, const neural_train_opts *opts,
+                           halley_error *err)
+{
+    const bool go_on = opts->go_on == NULL || opts->go_on(opts->context);
+    if (opts->state != NULL && (!go_on || t->place.step % SAVE_EVERY == 0))
+        TRY(save(t, adam, opts->state, err));
+    if (go_on)
+        return HALLEY_OK;
+    return error_set(err, HALLEY_ECANCELED,
+                     "stopped after %u of %u steps of training; the same command goes on",
+                     t->place.step, adam->opts.n_steps);
 }
 
 static halley_status train(trainer *t, neural_report *report,
                            const neural_train_opts *opts, nn_adam *adam,
                            halley_error *err)
 {
-    rng random = rng_seed(opts->seed + 1);
-    uint32_t at = t->n - t->n_held_out;
-    bool over = false;
-    const double start_s = seconds();
-    progress *bar = progress_new("training", "steps", adam->opts.n_steps);
+    t->place =
+        (neural_place){.random = rng_seed(opts->seed + 1), .at = t->n - t->n_held_out};
+    if (resume(t, adam, opts))
+        report->n_resumed = t->place.step;
+    const uint32_t n_steps = adam->opts.n_steps;
+    progress *bar = progress_new("training", "steps", n_steps);
     halley_status status = HALLEY_OK;
-    for (uint32_t step = 1; step <= adam->opts.n_steps && !over; step++) {
-        neural_loss loss;
-        next_batch(t, &at, &random);
-        status = run_batch(t, true, &loss, err);
-        if (status == HALLEY_OK)
-            status = nn_adam_step(adam, t->param, t->grad, err);
-        if (opts->max_s > 0 && seconds() - start_s > opts->max_s)
-            over = true;
-        bool stale = false;
-        if (status == HALLEY_OK &&
-            (step % LOOK_EVERY == 0 || step == adam->opts.n_steps || over))
-            status = judge(t, report, step, &stale, err);
-        over = over || stale;
-        if (status != HALLEY_OK)
-            break;
-        progress_at(bar, step);
+    bool over = t->place.step - t->place.best_step >= PATIENCE * LOOK_EVERY;
+    while (status == HALLEY_OK && t->place.step < n_steps && !over) {
+        status = take_step(t, adam, err);
+        const bool look = t->place.step % LOOK_EVERY == 0 || t->place.step == n_steps;
+        if (status == HALLEY_OK && look)
+            status = judge(t, &over, err);
+        if (status == HALLEY_OK && look && !over && t->place.step < n_steps)
+            status = pause(t, adam, opts, err);
+        progress_at(bar, t->place.step);
     }
     progress_free(bar);
+    report->n_steps = t->place.step;
+    report->best_step = t->place.best_step;
+    report->held_out = t->place.best;
     return status;
+}
+
+/* A key of the programs, of the network's shape and of how it is trained. */
+static uint64_t key_of(const trainer *t, const nn_adam_opts *adam,
+                       const neural_train_opts *opts)
+{
+    const uint64_t numbers[] = {sizeof(nn_real),   t->net->layout.n, t->n,
+                                t->n_held_out,     opts->seed,       adam->n_steps,
+                                t->blas.sgemm != 0};
+    uint64_t key = hash_bytes(numbers, sizeof numbers, STATE_VERSION);
+    key = hash_bytes(&adam->rate, sizeof adam->rate, key);
+    key = hash_bytes(t->param, t->net->layout.n * sizeof *t->param, key);
+    for (uint32_t i = 0; i < t->n; i++) {
+        const neural_program *p = &t->programs[i];
+        key = hash_bytes(p->feature, sizeof p->feature, key);
+        key = hash_bytes(p->items, p->n_items * sizeof *p->items, key);
+        for (uint32_t k = 0; k < p->n_items; k++)
+            key =
+                hash_bytes(p->values + p->first_value[k],
+                           neural_n_values(t->net, p->items[k]) * sizeof *p->values, key);
+    }
+    return key;
 }
 
 static halley_status allocate(trainer *t, halley_error *err)
@@ -200,6 +272,7 @@ halley_status neural_train(nn_real *param, neural_report *report, const neural_n
     halley_status status = allocate(&t, err);
     if (status == HALLEY_OK)
         status = nn_adam_init(&adam, net->layout.n, &adam_opts, err);
+    t.key = status == HALLEY_OK && opts->state != NULL ? key_of(&t, &adam_opts, opts) : 0;
     if (status == HALLEY_OK)
         status = train(&t, report, opts, &adam, err);
     if (status == HALLEY_OK)

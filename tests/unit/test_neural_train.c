@@ -3,8 +3,10 @@
 #include "neural_example.h"
 #include "unit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { N = 40 };
 
@@ -78,6 +80,63 @@ static void the_number_of_threads_changes_no_bit(void **state)
     assert_memory_equal(one.param, three.param, one.net.layout.n * sizeof *one.param);
     free(one.param);
     free(three.param);
+}
+
+static bool not_again(void *context)
+{
+    uint32_t *n_asked = context;
+    return (*n_asked)++ > 0;
+}
+
+static halley_status train_with_state(trained *t, const char *path, uint32_t *n_asked,
+                                      halley_error *err)
+{
+    const neural_train_opts opts = {
+        .seed = 3, .n_steps = 60, .state = path, .go_on = not_again, .context = n_asked};
+    start(t);
+    return neural_train(t->param, &t->report, &t->net, t->programs, N, N / 10, &opts,
+                        err);
+}
+
+static void change_byte(const char *path, long at)
+{
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    fseek(f, at, SEEK_SET);
+    const int was = fgetc(f);
+    fseek(f, at, SEEK_SET);
+    fputc(was ^ 1, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void training_that_was_stopped_ends_as_if_it_had_not_been(void **state)
+{
+    (void)state;
+    static trained whole, parts;
+    char path[] = "/tmp/halley-training-XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    uint32_t n_asked = 0;
+    halley_error err = {0};
+    start(&whole);
+    assert_int_equal(train(&whole, N, 60, 2, NULL), HALLEY_OK);
+    assert_int_equal(train_with_state(&parts, path, &n_asked, &err), HALLEY_ECANCELED);
+    assert_non_null(strstr(err.text, "stopped after 50 of 60 steps"));
+    free(parts.param);
+    assert_int_equal(train_with_state(&parts, path, &n_asked, &err), HALLEY_OK);
+    assert_int_equal(parts.report.n_resumed, 50);
+    assert_memory_equal(parts.param, whole.param,
+                        whole.net.layout.n * sizeof *whole.param);
+    free(parts.param);
+    /* a state that was changed is none */
+    change_byte(path, 5000);
+    n_asked = 0;
+    assert_int_equal(train_with_state(&parts, path, &n_asked, &err), HALLEY_ECANCELED);
+    assert_int_equal(parts.report.n_resumed, 0);
+    free(parts.param);
+    free(whole.param);
+    close(file);
+    unlink(path);
 }
 
 /* Before any training everything is likely, so this meets every way to go on. */
@@ -159,6 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_network_learns_a_grammar_and_its_laws),
         cmocka_unit_test(the_number_of_threads_changes_no_bit),
+        cmocka_unit_test(training_that_was_stopped_ends_as_if_it_had_not_been),
         cmocka_unit_test(whatever_is_drawn_is_a_program),
         cmocka_unit_test(memory_that_runs_out_is_reported),
         cmocka_unit_test(a_corpus_that_is_all_held_out_is_refused),
