@@ -85,6 +85,8 @@ typedef struct sample_set {
     ARRAY(sample_kind) kinds;
     rng random;
     bool extrapolate, safe; /* safe: no messages, collectives within stages only */
+    bool in_order;          /* collectives of a group wait for each other: ranks that are
+                               not equally fast begin them in any order else */
     uint32_t max_nodes;     /* of a rank; 0 = 50 million */
 } sample_set;
 void sample_set_fini(sample_set *s);
@@ -100,6 +102,8 @@ halley_status sample_programs(sample_set *s, halley_error *err);
 halley_status sample_values(sample_set *s, halley_error *err);
 /* Leave out what has no partner, number groups and tags. */
 halley_status sample_match(sample_set *s, halley_error *err);
+/* Whether a node is a collective of all ranks. */
+bool sample_of_all(const sample_set *s, const sample_node *node);
 /* Dependencies. */
 halley_status sample_deps(sample_set *s, halley_error *err);
 /* One rank as a trace. */

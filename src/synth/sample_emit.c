@@ -12,7 +12,11 @@
 typedef struct linker {
     sample_stage *stage;
     synth_history past;
-    synth_u32s taken; /* what the node at hand depends on */
+    synth_u32s taken;           /* what the node at hand depends on */
+    const sample_set *in_order; /* NULL: collectives need not wait for each other */
+    uint32_t n_groups;
+    synth_u32s last, seen; /* of a group: its last collective, + 1; seen: n_groups a node,
+                              the last that it follows */
 } linker;
 
 static bool take(linker *l, uint32_t first, uint32_t to)
@@ -63,6 +67,60 @@ static bool link_refs(linker *l, const synth_model *m, uint32_t at, uint32_t fir
     return true;
 }
 
+/* Collectives by kind of group, those of all ranks first; MODEL_NONE: none. */
+static uint32_t group_of(const sample_set *s, const sample_node *node)
+{
+    if (s->m->ops.at[node->op].type != HALLEY_NODE_COLL)
+        return MODEL_NONE;
+    if (sample_of_all(s, node))
+        return 0;
+    uint32_t i = 0;
+    while (s->kinds.at[i].first_id != s->kinds.at[node->where].first_id)
+        i++;
+    return i + 1;
+}
+
+static void follow(linker *l, uint32_t at, uint32_t dep)
+{
+    const uint32_t group = group_of(l->in_order, &l->stage->nodes.at[dep]);
+    uint32_t *seen = l->seen.at + (size_t)at * l->n_groups;
+    const uint32_t *of_dep = l->seen.at + (size_t)dep * l->n_groups;
+    for (uint32_t i = 0; i < l->n_groups; i++)
+        seen[i] = of_dep[i] > seen[i] ? of_dep[i] : seen[i];
+    if (group != MODEL_NONE && seen[group] < dep + 1)
+        seen[group] = dep + 1;
+}
+
+/* Ranks of a group that are not equally fast begin collectives that do not wait for each
+ * other in any order: so they wait. */
+static bool keep_order(linker *l, uint32_t at, uint32_t first)
+{
+    sample_stage *s = l->stage;
+    const uint32_t group = group_of(l->in_order, &s->nodes.at[at]);
+    for (size_t i = first; i < s->deps.n; i++)
+        follow(l, at, s->deps.at[i]);
+    if (group == MODEL_NONE)
+        return true;
+    const uint32_t last = l->last.at[group];
+    l->last.at[group] = at + 1;
+    if (l->seen.at[(size_t)at * l->n_groups + group] >= last)
+        return true;
+    follow(l, at, last - 1);
+    return array_push(&s->deps, last - 1);
+}
+
+static bool start_order(linker *l, const sample_set *s)
+{
+    if (!s->in_order)
+        return true;
+    l->in_order = s;
+    l->n_groups = (uint32_t)s->kinds.n + 1;
+    l->last.n = l->seen.n = 0;
+    return l->stage->nodes.n <= UINT32_MAX / l->n_groups &&
+           synth_u32s_resize(&l->last, l->n_groups) &&
+           synth_u32s_resize(&l->seen, l->stage->nodes.n * l->n_groups);
+}
+
 static bool link_node(linker *l, const synth_model *m, uint32_t at)
 {
     sample_stage *s = l->stage;
@@ -73,6 +131,8 @@ static bool link_node(linker *l, const synth_model *m, uint32_t at)
     node->first_dep = first;
     node->n_data = (uint32_t)s->deps.n - first;
     if (!link_refs(l, m, at, first, true))
+        return false;
+    if (l->in_order && !keep_order(l, at, first))
         return false;
     node->n_deps = (uint32_t)s->deps.n - first;
     for (size_t i = first; i < s->deps.n; i++)
@@ -89,12 +149,14 @@ halley_status sample_deps(sample_set *s, halley_error *err)
     bool ok = true;
     for (size_t k = 0; ok && k < s->stages.n; k++) {
         l.stage = &s->stages.at[k];
-        ok = synth_history_start(&l.past, l.stage->nodes.n);
+        ok = start_order(&l, s) && synth_history_start(&l.past, l.stage->nodes.n);
         for (uint32_t at = 0; ok && at < l.stage->nodes.n; at++)
             ok = link_node(&l, s->m, at);
     }
     synth_history_fini(&l.past);
     array_fini(&l.taken);
+    array_fini(&l.last);
+    array_fini(&l.seen);
     return ok ? HALLEY_OK : error_nomem(err);
 }
 

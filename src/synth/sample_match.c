@@ -141,9 +141,10 @@ static halley_status match_messages(sample_set *s, halley_error *err)
     return HALLEY_OK;
 }
 
-/* Whether a collective is one of all ranks. */
-static bool of_all(const sample_set *s, const sample_node *node)
+bool sample_of_all(const sample_set *s, const sample_node *node)
 {
+    if (s->m->ops.at[node->op].type != HALLEY_NODE_COLL)
+        return false;
     return node->where == MODEL_NONE ||
            (s->kinds.at[node->where].size == s->outline.n_ranks);
 }
@@ -152,7 +153,7 @@ static sample_node *next_of_all(const sample_set *s, sample_stage *stage, size_t
 {
     for (; *at < stage->nodes.n; (*at)++) {
         sample_node *node = &stage->nodes.at[*at];
-        if (s->m->ops.at[node->op].type == HALLEY_NODE_COLL && of_all(s, node))
+        if (sample_of_all(s, node))
             return &stage->nodes.at[(*at)++];
     }
     return NULL;
