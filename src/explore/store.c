@@ -267,11 +267,23 @@ static halley_status take_lock(explore_store *st, halley_error *err)
     return HALLEY_EIO;
 }
 
+/* Does the database hold nothing at all? So it is when who made it was killed before the
+ * tables were there. */
+static bool is_blank(explore_store *st)
+{
+    sqlite3_stmt *q = NULL;
+    const bool blank = sqlite3_prepare_v2(st->db, "SELECT 1 FROM sqlite_master LIMIT 1",
+                                          -1, &q, NULL) == SQLITE_OK &&
+                       sqlite3_step(q) == SQLITE_DONE;
+    sqlite3_finalize(q);
+    return blank;
+}
+
 static halley_status open_store(explore_store *st, explore_reached *reached, bool resume,
                                 halley_error *err)
 {
-    const bool fresh = lseek(st->lock, 0, SEEK_END) == 0;
-    if (!fresh && !resume)
+    const bool there = lseek(st->lock, 0, SEEK_END) > 0;
+    if (there && !resume)
         return refuse(st, err,
                       "the store exists: continue it with --resume, or remove it");
     if (sqlite3_open_v2(st->path, &st->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
@@ -283,6 +295,7 @@ static halley_status open_store(explore_store *st, explore_reached *reached, boo
              "PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;",
              "open the store", err));
     TRY(exec(st, "BEGIN IMMEDIATE", "open the store", err));
+    const bool fresh = is_blank(st);
     halley_status status = fresh ? create(st, err) : check_same(st, err);
     if (status == HALLEY_OK && !fresh)
         status = read_reached(st, reached, err);
