@@ -227,13 +227,13 @@ static halley_status put_deps(weaver *w, uint32_t node)
     const halley_trace *const t = w->trace;
     const uint32_t n_data = halley_node_data_count(t, node);
     const uint32_t n = trace_deps_count(t, node);
+    const bool may_drop = n > 1 && draw(w, node, 2) < 0.5 * w->job->strength;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t dep = trace_deps_index(t, node, i);
         if (dep == HALLEY_NO_NODE || w->seen[dep] == node)
             continue;
         w->seen[dep] = node;
-        if (n > 1 && draw(w, node, 2) < 0.5 * w->job->strength &&
-            redundant(t, node, dep)) {
+        if (may_drop && redundant(t, node, dep)) {
             w->counts->n_edges_dropped++;
             continue;
         }
