@@ -164,7 +164,7 @@ halley_status neural_sample(sample_set *s, const neural_model *n, halley_error *
                                 .beyond = s->extrapolate ? 0.5F : 0},
                        .seed = rng_u64(&s->random)};
     neural_drawn d = {0};
-    s->in_order = n_stages > 1; /* else all ranks do the same at the same time */
+    s->in_order = true;
     halley_status status = sample_stages(s, err);
     for (uint32_t k = 0; status == HALLEY_OK && k < n_stages; k++) {
         if (k < 2 || k + 1 == n_stages)

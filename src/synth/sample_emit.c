@@ -109,9 +109,25 @@ static bool keep_order(linker *l, uint32_t at, uint32_t first)
     return array_push(&s->deps, last - 1);
 }
 
+/* Ranks of one stage whose collectives are all of one kind of group do the same at the
+ * same time. */
+static bool may_differ(const sample_set *s)
+{
+    uint32_t kind = MODEL_NONE;
+    for (size_t i = 0; i < s->stages.at[0].nodes.n; i++) {
+        const uint32_t group = group_of(s, &s->stages.at[0].nodes.at[i]);
+        if (group == MODEL_NONE)
+            continue;
+        if (kind != MODEL_NONE && kind != group)
+            return true;
+        kind = group;
+    }
+    return s->stages.n > 1;
+}
+
 static bool start_order(linker *l, const sample_set *s)
 {
-    if (!s->in_order)
+    if (!s->in_order || !may_differ(s))
         return true;
     l->in_order = s;
     l->n_groups = (uint32_t)s->kinds.n + 1;
