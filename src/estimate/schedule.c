@@ -31,13 +31,13 @@ static uint32_t ahead(const halley_plan *plan, uint32_t stage)
 static plan_pass in_round(const halley_plan *plan, uint32_t k, bool backward)
 {
     const uint32_t v = plan->virtual_stages, m = halley_plan_micro_batches(plan);
-    if (v == 1)
+    if (v <= 1)
         return (plan_pass){backward, k, 0};
     /* A last round may be short. */
-    const uint32_t round = k / (plan->pp * v), left = m - round * plan->pp;
     const uint32_t full = plan->pp ? plan->pp : 1;
+    const uint32_t round = k / (full * v), left = m - round * full;
     const uint32_t size = left < full && left > 0 ? left : full;
-    const uint32_t in = k - round * plan->pp * v;
+    const uint32_t in = k - round * full * v;
     const uint32_t chunk = in / size;
     return (plan_pass){backward, round * plan->pp + in % size,
                        backward ? v - 1 - chunk : chunk};

@@ -183,11 +183,11 @@ static void roof_axes(strbuf *to, const plane *p)
 {
     char words[64];
     frame(to, p);
-    for (double k = ceil(p->low[0]); k <= p->high[0]; k++) {
+    for (int k = (int)ceil(p->low[0]); k <= p->high[0]; k++) {
         snprintf(words, sizeof words, "%.0f", pow(10, k));
         figure_text(to, at_x(p, k), p->y0 + 26, "mid key", str_from(words));
     }
-    for (double k = floor(p->low[1]); k <= p->high[1]; k++) {
+    for (int k = (int)floor(p->low[1]); k <= p->high[1]; k++) {
         static const double steps[] = {1, 2, 5};
         for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
             const double y = k + log10(steps[i]);
@@ -247,7 +247,8 @@ static void roof_legend(strbuf *to, const figure_source *s, const halley_slice *
         snprintf(words, sizeof words, "%u  %s: %.3g FLOP/B, %s \xe2\x86\x92 %s", k + 1,
                  b->name, b->flops / b->bytes, from, until);
         const uint32_t per_row = s->narrow ? 1 : 2;
-        figure_text(to, 6 + column * (k % per_row), y + 19.0 * (k / per_row), "key",
+        const uint32_t row = k / per_row;
+        figure_text(to, 6 + column * (k % per_row), y + 19.0 * row, "key",
                     str_from(words));
     }
 }

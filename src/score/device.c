@@ -245,7 +245,7 @@ static double moved(const constant *c, double value, double step)
 
 static void minimise(fitting *f)
 {
-    double step[HALLEY_MAX_DEVICE], least = loss(f);
+    double step[HALLEY_MAX_DEVICE] = {0}, least = loss(f);
     for (size_t j = 0; j < f->n; j++)
         step[j] = 0.1;
     for (int sweep = 0; sweep < MAX_SWEEPS; sweep++) {

@@ -131,7 +131,7 @@ static uint32_t period_at(const folder *f, uint32_t at, uint32_t limit, uint32_t
             return 0;
         if (same(row + at, row + at + p, p)) {
             uint32_t c = 2;
-            while (at + (c + 1) * p <= n && same(row + at, row + at + c * p, p))
+            while (at + (c + 1) * p <= n && same(row + at, row + at + (size_t)c * p, p))
                 c++;
             *count = c;
             return p;

@@ -213,8 +213,8 @@ double law_log(const double *coefficient, const law_point *p)
 /* What is added to a count before its logarithm is taken; the simplest come first. */
 static double law_shift(uint32_t shift, uint32_t stage, uint32_t n_stages)
 {
-    static const int8_t of_stage[] = {0, 1, -1};
-    static const int8_t constant[] = {0, 1, 2, -1};
+    static const int of_stage[] = {0, 1, -1};
+    static const int constant[] = {0, 1, 2, -1};
     const int behind = of_stage[shift / 4 % 3], before = of_stage[shift / 12];
     return constant[shift % 4] + behind * ((double)n_stages - 1 - stage) +
            before * (double)stage;
@@ -263,10 +263,10 @@ static bool try_products(model_loop *loop, const model_loop_sum *s, const uint8_
                          uint32_t n_of, uint32_t n)
 {
     uint32_t pick[MAX_FACTORS] = {0, 1, 2};
-    if (n > n_of)
+    if (n > n_of || n > MAX_FACTORS)
         return false;
     for (;;) {
-        uint8_t use[MAX_FACTORS];
+        uint8_t use[MAX_FACTORS] = {0};
         for (uint32_t i = 0; i < n; i++)
             use[i] = of[pick[i]];
         for (uint32_t signs = 0; signs < 1U << n; signs++) {
