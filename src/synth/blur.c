@@ -6,8 +6,7 @@
  * - laws that are not exact need SURE times as many sets as what is kept otherwise, exact
  *   ones two sets more for every condition in them (but no more than one in SURE of all):
  *   with fewer, a law says what those few sets are and not what holds;
- * - ranges are wider, by what one more set would have widened them, a few times over;
- * - values that fewer than k sets of a template have are not told.
+ * - ranges are wider, by what one more set would have widened them, a few times over.
  *
  * This lowers what is measured (doc/synthesis.md); it is no proof of privacy. Noise of
  * twice and four times the standard errors of coefficients, spreads and counts was tried
@@ -58,20 +57,10 @@ static void blur_laws(synth_model *m, const synth_model *from, uint32_t k)
     m->laws.n = n;
 }
 
-static void blur_templates(synth_model *m, uint32_t k)
-{
-    for (size_t i = 0; i < m->templates.n; i++)
-        for (size_t c = 0; c < m->conditions.n; c++)
-            for (uint32_t v = 0; v < MODEL_VALUES; v++)
-                if (m->templates.at[i].values[c][v] < k)
-                    m->templates.at[i].values[c][v] = 0;
-}
-
 void model_blur(synth_model *m, const synth_model *from)
 {
     const uint32_t k = m->head.at[0].min_support;
     if (k < 2) /* all may be known */
         return;
     blur_laws(m, from, k);
-    blur_templates(m, k);
 }

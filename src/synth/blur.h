@@ -5,7 +5,7 @@
 #include "synth/model.h"
 
 /* `m` was made of `from`, a learner's state, by model_prune. Laws that too few sets stand
- * behind to be sure of go; ranges and counts are told less exactly. */
+ * behind to be sure of go; ranges are told less exactly. */
 void model_blur(synth_model *m, const synth_model *from);
 
 #endif

@@ -72,28 +72,11 @@ static void exact_laws_stay_exact(void **state)
     finish(&from, &m);
 }
 
-static void values_of_few_sets_of_a_template_are_not_told(void **state)
-{
-    (void)state;
-    synth_model from, m;
-    make(&from, &m, 100, 0.1, 5);
-    assert_true(array_reserve(&m.templates, 1) &&
-                array_push(&m.conditions, ((model_condition){0})));
-    memset(&m.templates.at[m.templates.n++], 0, sizeof *m.templates.at);
-    m.templates.at[0].values[0][0] = 4;
-    m.templates.at[0].values[0][1] = 26;
-    model_blur(&m, &from);
-    assert_int_equal(m.templates.at[0].values[0][0], 0);
-    assert_int_equal(m.templates.at[0].values[0][1], 26);
-    finish(&from, &m);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(laws_of_too_few_sets_go),
         cmocka_unit_test(exact_laws_stay_exact),
-        cmocka_unit_test(values_of_few_sets_of_a_template_are_not_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
