@@ -207,6 +207,7 @@ halley_status conditions_learn(uint32_t values[MODEL_CONDITIONS], synth_model *m
         of->n_sets++;
         of->low = fmin(of->low, c->at[i].number);
         of->high = fmax(of->high, c->at[i].number);
+        of->broken |= floor(c->at[i].number) != c->at[i].number;
     }
     return HALLEY_OK;
 }

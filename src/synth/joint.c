@@ -7,9 +7,10 @@
  * criterion).
  *
  * What may be known: every branch stands for k sets or more, and lists the values that k
- * sets or more of its own have. The rest of its sets have some other value, and which is
- * asked of the branch above, less the values that are listed below: so nothing is said
- * about fewer than k sets, and no value is lost (after Katz's back-off).
+ * sets or more of its own have; numbers that fewer have are listed as ranges of k sets or
+ * more. Which number of a range, and which value that is not listed at all, is asked of
+ * the branch above: so nothing is said about fewer than k sets, and no value is lost
+ * (after Katz's back-off).
  *
  * Trees grow from portraits: the conditions of up to MAX_PORTRAITS sets, all with the
  * same chance, which stay in the state of the learner.
@@ -62,8 +63,8 @@ typedef struct grower {
     joint_row *rows;
     uint32_t k, of, n_values; /* of: the column; values it may have */
     uint32_t before[JOINT_COLUMNS], n_before;
-    uint32_t *table; /* [value of another column][value of this one] */
-    uint32_t *yes;   /* rows that say yes, by value of this column */
+    uint32_t *table;            /* [value of another column][value of this one] */
+    uint32_t yes[MODEL_VALUES]; /* rows that say yes, by value of this column */
 } grower;
 
 static uint32_t values_of(const synth_model *m, uint32_t column)
@@ -71,8 +72,33 @@ static uint32_t values_of(const synth_model *m, uint32_t column)
     return column == JOINT_TEMPLATE ? (uint32_t)m->templates.n + 1 : MODEL_VALUES;
 }
 
-/* Sum of n log n. */
-static double peak(const uint32_t *counts, uint32_t n, double *sum)
+/* How the sets of a branch are told apart while asking: by value, and numbers also by
+ * quarter, in which few sets show what they have in common. */
+typedef struct scale {
+    uint8_t group[MODEL_VALUES]; /* of a value */
+    uint32_t n;                  /* groups */
+    double cost;                 /* of a question */
+} scale;
+
+static scale scale_of(const grower *g, const uint32_t *all, uint32_t n, uint32_t parts)
+{
+    scale s = {.n = 0};
+    double used = 0, seen = 0;
+    for (uint32_t v = 0; v < MODEL_VALUES; v++) {
+        if (all[v] == 0)
+            continue;
+        const double middle = seen + 0.5 * all[v];
+        s.group[v] = (uint8_t)(parts == MODEL_VALUES ? v : middle / n * parts);
+        used += used == 0 || s.n != s.group[v] + 1U;
+        s.n = s.group[v] + 1U;
+        seen += all[v];
+    }
+    s.cost = 0.5 * (used - 1) * log(n) + log(1.0 + g->n_before);
+    return s;
+}
+
+/* The logarithm of the likelihood of these counts. */
+static double likelihood(const double *counts, uint32_t n)
 {
     double total = 0, s = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -80,55 +106,60 @@ static double peak(const uint32_t *counts, uint32_t n, double *sum)
             s += counts[i] * log(counts[i]);
             total += counts[i];
         }
-    *sum = total;
     return total > 0 ? s - total * log(total) : 0;
 }
 
-/* What the likelihood gains by the question whose answers are counted in `yes`. */
-static double gain_of(const grower *g, const uint32_t *all, double before, double fewest)
+/* What the likelihood gains by the question whose answers are counted in `yes`, less its
+ * cost. */
+static double gain_of(const grower *g, const uint32_t *all, const scale *s)
 {
-    double n_yes, n_no, gain = -before;
-    gain += peak(g->yes, g->n_values, &n_yes);
-    if (n_yes < fewest)
-        return -1;
-    double total = 0, s = 0;
-    for (uint32_t i = 0; i < g->n_values; i++) {
-        const double n = all[i] - g->yes[i];
-        s += n > 0 ? n * log(n) : 0;
-        total += n;
+    double of_all[MODEL_VALUES] = {0}, of_yes[MODEL_VALUES] = {0}, no[MODEL_VALUES];
+    for (uint32_t v = 0; v < MODEL_VALUES; v++) {
+        of_all[s->group[v]] += all[v];
+        of_yes[s->group[v]] += g->yes[v];
     }
-    n_no = total;
-    return n_no < fewest ? -1 : gain + s - n_no * log(n_no);
+    for (uint32_t i = 0; i < s->n; i++)
+        no[i] = of_all[i] - of_yes[i];
+    return likelihood(of_yes, s->n) + likelihood(no, s->n) - likelihood(of_all, s->n) -
+           s->cost;
 }
 
-static double fewest_of(const grower *g)
+static uint32_t fewest_of(const grower *g)
 {
     return g->k > FEWEST ? g->k : FEWEST;
 }
 
+enum { N_SCALES = 2, QUARTERS = 4 };
+
 /* The best question about one column; *best is the gain to beat. */
 static void ask_column(question *out, double *best, grower *g, uint32_t by,
-                       const uint32_t *all, const joint_row *rows, uint32_t n)
+                       const uint32_t *all, const scale *scales, const joint_row *rows,
+                       uint32_t n)
 {
-    const uint32_t n_by = values_of(g->m, by), width = g->n_values;
+    const uint32_t n_by = values_of(g->m, by);
     const bool ordered = by != JOINT_TEMPLATE && !g->m->conditions.at[by].is_text;
-    double unused;
-    const double before = peak(all, width, &unused);
-    memset(g->table, 0, (size_t)n_by * width * sizeof *g->table);
+    memset(g->table, 0, (size_t)n_by * MODEL_VALUES * sizeof *g->table);
     for (uint32_t i = 0; i < n; i++)
-        g->table[(size_t)rows[i].value[by] * width + rows[i].value[g->of]]++;
+        g->table[(size_t)rows[i].value[by] * MODEL_VALUES + rows[i].value[g->of]]++;
     for (int equal = 0; equal < 2; equal++) {
-        memset(g->yes, 0, width * sizeof *g->yes);
+        memset(g->yes, 0, sizeof g->yes);
         for (uint32_t v = 0; v < n_by && (equal || ordered); v++) {
-            const uint32_t *row = g->table + (size_t)v * width;
+            const uint32_t *row = g->table + (size_t)v * MODEL_VALUES;
+            uint32_t n_yes = 0;
             if (!equal && v == MODEL_ABSENT)
                 continue;
-            for (uint32_t w = 0; w < width; w++)
+            for (uint32_t w = 0; w < MODEL_VALUES; w++) {
                 g->yes[w] = equal ? row[w] : g->yes[w] + row[w];
-            const double gain = gain_of(g, all, before, fewest_of(g));
-            if (gain > *best * (1 + 1e-9)) {
-                *best = gain;
-                *out = (question){by, v, equal};
+                n_yes += g->yes[w];
+            }
+            if (n_yes < fewest_of(g) || n - n_yes < fewest_of(g))
+                continue;
+            for (uint32_t k = 0; k < N_SCALES && scales[k].n > 1; k++) {
+                const double gain = gain_of(g, all, &scales[k]);
+                if (gain > *best * (1 + 1e-9)) {
+                    *best = gain;
+                    *out = (question){by, v, equal};
+                }
             }
         }
     }
@@ -137,15 +168,16 @@ static void ask_column(question *out, double *best, grower *g, uint32_t by,
 static bool ask(question *out, grower *g, const uint32_t *all, const joint_row *rows,
                 uint32_t n)
 {
-    double used = 0;
-    for (uint32_t i = 0; i < g->n_values; i++)
-        used += all[i] > 0;
-    if (used < 2 || n < 2 * fewest_of(g))
-        return false;
-    double best = 0.5 * (used - 1) * log(n) + log(1.0 + g->n_before);
+    scale scales[N_SCALES] = {{.n = 0}};
+    double best = 0;
     out->by = MODEL_NONE;
+    if (g->of == JOINT_TEMPLATE || n < 2 * fewest_of(g))
+        return false;
+    scales[0] = scale_of(g, all, n, MODEL_VALUES);
+    if (!g->m->conditions.at[g->of].is_text)
+        scales[1] = scale_of(g, all, n, QUARTERS);
     for (uint32_t i = 0; i < g->n_before; i++)
-        ask_column(out, &best, g, g->before[i], all, rows, n);
+        ask_column(out, &best, g, g->before[i], all, scales, rows, n);
     return out->by != MODEL_NONE;
 }
 
@@ -162,15 +194,42 @@ static uint32_t part(const question *q, joint_row *rows, uint32_t n)
     return at;
 }
 
+static bool add_share(grower *g, model_branch *b, uint32_t first, uint32_t last,
+                      uint32_t n)
+{
+    b->n++;
+    return array_push(&g->m->shares, (model_share){first, last, n});
+}
+
+/* Values that enough sets have; the others of a number with their neighbours. */
 static bool add_shares(grower *g, model_branch *b, const uint32_t *all)
 {
+    const bool ordered = g->of != JOINT_TEMPLATE && !g->m->conditions.at[g->of].is_text;
     b->first = (uint32_t)g->m->shares.n;
     for (uint32_t v = 0; v < g->n_values; v++)
-        if (all[v] >= g->k) {
-            if (!array_push(&g->m->shares, (model_share){v, all[v]}))
-                return false;
-            b->n++;
-        }
+        if (all[v] >= g->k && !add_share(g, b, v, v, all[v]))
+            return false;
+    uint32_t n = 0, first = 0;
+    size_t last = SIZE_MAX;
+    for (uint32_t v = 0; ordered && v < MODEL_ABSENT; v++) {
+        if (all[v] == 0 || all[v] >= g->k)
+            continue;
+        first = n == 0 ? v : first;
+        n += all[v];
+        if (n < g->k)
+            continue;
+        last = g->m->shares.n;
+        if (!add_share(g, b, first, v, n))
+            return false;
+        n = 0;
+    }
+    /* Too few at the end belong to those before them. */
+    if (n > 0 && last != SIZE_MAX) {
+        model_share *to = &g->m->shares.at[last];
+        to->n_sets += n;
+        for (uint32_t v = first; v < MODEL_ABSENT; v++)
+            to->last = all[v] > 0 && all[v] < g->k ? v : to->last;
+    }
     return true;
 }
 
@@ -237,8 +296,7 @@ bool joint_grow(synth_model *m, const joint_row *rows, uint32_t n, uint32_t k,
     uint32_t *all = mem_array(width, sizeof *all);
     g.rows = mem_array(n, sizeof *g.rows);
     g.table = mem_array(width * MODEL_VALUES, sizeof *g.table);
-    g.yes = mem_array(width, sizeof *g.yes);
-    bool ok = all && g.rows && g.table && g.yes;
+    bool ok = all && g.rows && g.table;
     if (ok && n > 0)
         memcpy(g.rows, rows, n * sizeof *rows);
     const uint32_t n_columns = (uint32_t)m->conditions.n + with_template;
@@ -251,7 +309,6 @@ bool joint_grow(synth_model *m, const joint_row *rows, uint32_t n, uint32_t k,
     free(all);
     free(g.rows);
     free(g.table);
-    free(g.yes);
     return ok;
 }
 
@@ -268,84 +325,87 @@ static uint32_t leaf_of(const synth_model *m, const model_root *tree,
     }
 }
 
-/* The branches from a leaf to the root. */
-typedef struct path {
-    uint32_t at[MAX_DEPTH + 2], n;
-} path;
-
-static path path_of(const synth_model *m, uint32_t leaf)
+/* Takes the probabilities of the branch above to those of this one. */
+static void refine(double *p, const synth_model *m, const model_branch *b)
 {
-    path p = {.n = 0};
-    for (uint32_t at = leaf; at != MODEL_NONE && p.n < MAX_DEPTH + 2;
-         at = m->branches.at[at].parent)
-        p.at[p.n++] = at;
-    return p;
-}
-
-/* Sets that have the value in the i-th branch of the path; 0 where one below lists it. */
-static uint32_t listed(const synth_model *m, const path *p, uint32_t i, uint32_t value)
-{
-    uint32_t n_sets = 0;
-    for (uint32_t k = 0; k <= i; k++) {
-        const model_branch *b = &m->branches.at[p->at[k]];
-        for (uint32_t j = 0; j < b->n; j++)
-            if (m->shares.at[b->first + j].value == value) {
-                if (k < i)
-                    return 0;
-                n_sets = m->shares.at[b->first + j].n_sets;
-            }
-    }
-    return n_sets;
-}
-
-/* Sets of the i-th branch with values that none below lists: those it lists itself, and
- * (*rest) others. */
-static double known(const synth_model *m, const path *p, uint32_t i, double *rest)
-{
-    const model_branch *b = &m->branches.at[p->at[i]];
-    double here = 0, all = 0;
+    double q[MODEL_VALUES] = {0}, left = 1, others = 0;
+    bool alone[MODEL_VALUES] = {0};
     for (uint32_t j = 0; j < b->n; j++) {
-        here += listed(m, p, i, m->shares.at[b->first + j].value);
-        all += m->shares.at[b->first + j].n_sets;
+        const model_share *s = &m->shares.at[b->first + j];
+        if (s->first != s->last)
+            continue;
+        alone[s->first] = true;
+        q[s->first] = (double)s->n_sets / b->n_sets;
+        left -= q[s->first];
     }
-    *rest = i + 1 < p->n ? b->n_sets - all : 0;
-    return here;
+    for (uint32_t j = 0; j < b->n; j++) {
+        const model_share *s = &m->shares.at[b->first + j];
+        double sum = 0;
+        for (uint32_t v = s->first; v <= s->last; v++)
+            sum += alone[v] ? 0 : p[v];
+        if (s->first == s->last || !(sum > 0))
+            continue;
+        const double share = (double)s->n_sets / b->n_sets;
+        for (uint32_t v = s->first; v <= s->last; v++)
+            q[v] += alone[v] ? 0 : share * p[v] / sum;
+        left -= share;
+    }
+    for (uint32_t v = 0; v < MODEL_VALUES; v++)
+        others += q[v] > 0 ? 0 : p[v];
+    for (uint32_t v = 0; v < MODEL_VALUES; v++)
+        p[v] = q[v] > 0 ? q[v] : others > 0 ? fmax(0, left) * p[v] / others : 0;
+}
+
+/* Probabilities of the values of a condition; they need not add up to 1. */
+static void shares_of(double *p, const synth_model *m, const model_root *tree,
+                      const joint_row *given)
+{
+    uint32_t path[MAX_DEPTH + 2], n = 0;
+    for (uint32_t at = leaf_of(m, tree, given); at != MODEL_NONE && n < MAX_DEPTH + 2;
+         at = m->branches.at[at].parent)
+        path[n++] = at;
+    const model_condition *of = &m->conditions.at[tree->of];
+    memset(p, 0, MODEL_VALUES * sizeof *p);
+    for (uint32_t v = 0; v < of->n_values; v++)
+        p[v] = of->values[v].n_sets;
+    while (n > 0)
+        refine(p, m, &m->branches.at[path[--n]]);
+}
+
+/* Templates come first, so that there is one branch, in which each stands for itself. */
+static uint32_t draw_template(const synth_model *m, const model_branch *b, double u)
+{
+    double left = u * b->n_sets;
+    for (uint32_t j = 0; j < b->n; j++) {
+        const model_share *s = &m->shares.at[b->first + j];
+        if ((left -= s->n_sets) < 0)
+            return s->first;
+    }
+    return (uint32_t)m->templates.n;
 }
 
 uint32_t joint_draw(const synth_model *m, const model_root *tree, const joint_row *given,
                     double u)
 {
-    const path p = path_of(m, leaf_of(m, tree, given));
-    uint32_t any = MODEL_ABSENT;
-    for (uint32_t i = 0; i < p.n; i++) {
-        const model_branch *b = &m->branches.at[p.at[i]];
-        double rest;
-        const double here = known(m, &p, i, &rest);
-        double left = u * (here + rest);
-        for (uint32_t j = 0; left < here && j < b->n; j++) {
-            any = m->shares.at[b->first + j].value;
-            left -= listed(m, &p, i, any);
-            if (left < 0)
-                return any;
-        }
-        u = rest > 0 && left >= here ? fmin((left - here) / rest, 1) : 0;
-    }
-    return any;
+    double p[MODEL_VALUES], sum = 0;
+    if (tree->of == JOINT_TEMPLATE)
+        return draw_template(m, &m->branches.at[tree->branch], u);
+    shares_of(p, m, tree, given);
+    for (uint32_t v = 0; v < MODEL_VALUES; v++)
+        sum += p[v];
+    double left = u * sum;
+    for (uint32_t v = 0; v < MODEL_VALUES; v++)
+        if ((left -= p[v]) < 0)
+            return v;
+    return MODEL_ABSENT;
 }
 
 double joint_share(const synth_model *m, const model_root *tree, const joint_row *given,
                    uint32_t value)
 {
-    const path p = path_of(m, leaf_of(m, tree, given));
-    double share = 1;
-    for (uint32_t i = 0; i < p.n; i++) {
-        double rest;
-        const double here = known(m, &p, i, &rest), own = listed(m, &p, i, value);
-        if (here + rest <= 0)
-            continue;
-        if (own > 0)
-            return share * own / (here + rest);
-        share *= rest / (here + rest);
-    }
-    return 1e-9;
+    double p[MODEL_VALUES];
+    if (tree->of == JOINT_TEMPLATE || value >= MODEL_VALUES)
+        return 1;
+    shares_of(p, m, tree, given);
+    return fmax(p[value], 1e-9);
 }

@@ -69,6 +69,35 @@ void law_sum_add(model_sum *s, const law_point *p, double y)
     s->n++;
 }
 
+void law_sum_nodes(model_sum *s, double n, double variance, double zeros)
+{
+    s->noise += variance / n;
+    s->n_single += n == 1;
+    s->n_nodes += n + zeros;
+    s->n_none += zeros;
+}
+
+/* Keeps the smallest MODEL_ENDS, in order. */
+static void keep_smallest(float *ends, uint32_t *n, double value)
+{
+    uint32_t at = *n;
+    while (at > 0 && (double)ends[at - 1] > value)
+        at--;
+    if (at == MODEL_ENDS)
+        return;
+    *n += *n < MODEL_ENDS;
+    for (uint32_t i = *n - 1; i > at; i--)
+        ends[i] = ends[i - 1];
+    ends[at] = (float)value;
+}
+
+void law_sum_ends(model_sum *s, double mean, double least, double most)
+{
+    const double at[] = {mean, -mean, least, -most};
+    for (int i = 0; i < 4; i++)
+        keep_smallest(s->ends[i], &s->n_ends[i], at[i]);
+}
+
 void law_sum_deviation(model_sum *s, double deviation)
 {
     const double at = deviation / MODEL_WIDTH + MODEL_BUCKETS / 2.0;
@@ -136,27 +165,57 @@ static uint32_t best_feature(const table *t, double *gain)
     return best;
 }
 
-/* Features one by one, the most telling first, while they tell much: what few sets show
- * is explained by few conditions. */
+/* How much a fit is worth: the likelihood of what it leaves over against the number of
+ * features, each of which was one of several that could have been taken (the extended
+ * Bayesian information criterion). The smaller the better. */
+static double worth(const table *t, double n, double used, double n_features)
+{
+    const double left = fmax(t->at[OF_Y][OF_Y], 0) / n + 1e-10;
+    return n * log(left) + used * (log(n) + 2 * log(n_features));
+}
+
+static uint32_t count_features(const table *t)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < MODEL_FEATURES; i++)
+        n += t->start[i] > 0;
+    return n;
+}
+
+static void take_coefficients(double *c, const table *t)
+{
+    for (uint32_t i = 0; i < MODEL_FEATURES; i++)
+        c[i] = t->in[i] ? t->at[i][OF_Y] : 0;
+}
+
+/* Features one by one, the most telling first; as many are taken as are worth most. What
+ * few sets show is explained by few conditions. */
 static void solve(double *c, const model_sums *s)
 {
+    enum { PATIENCE = 4 }; /* features that may be worth nothing by themselves */
     table t;
     fill(&t, s->xx, s->xy, s->yy);
     memset(c, 0, MODEL_FEATURES * sizeof *c);
     if (t.at[0][0] <= 0)
         return;
     sweep(&t, FEATURE_ONE);
-    for (double n = 1; n < MODEL_FEATURES && 2 * n < s->n; n++) {
+    take_coefficients(c, &t);
+    const double n_features = count_features(&t);
+    double best = worth(&t, s->n, 1, n_features);
+    uint32_t since = 0;
+    for (double n = 1; n < MODEL_FEATURES && 3 * n < s->n && since < PATIENCE; n++) {
         double gain;
-        const double left = t.at[OF_Y][OF_Y];
         const uint32_t next = best_feature(&t, &gain);
-        if (next == MODEL_NONE || left < 1e-12 * s->n || gain < 0.01 * left / (1 + n / 8))
+        if (next == MODEL_NONE || t.at[OF_Y][OF_Y] < 1e-12 * s->n)
             break;
         sweep(&t, next);
+        const double now = worth(&t, s->n, n + 1, n_features);
+        since = now < best ? 0 : since + 1;
+        if (since > 0)
+            continue;
+        best = now;
+        take_coefficients(c, &t);
     }
-    for (uint32_t i = 0; i < MODEL_FEATURES; i++)
-        if (t.in[i])
-            c[i] = t.at[i][OF_Y];
 }
 
 double law_left_over(const double *c, const double *xx, const double *xy, double yy)
@@ -171,6 +230,18 @@ double law_left_over(const double *c, const double *xx, const double *xy, double
     return sum > 0 ? sum : 0;
 }
 
+void law_fit_ends(model_law *law, const model_sum *s, uint32_t k)
+{
+    float *const to[] = {&law->low, &law->high, &law->least, &law->most};
+    for (int i = 0; i < 4; i++) {
+        const uint32_t n = s->n_ends[i];
+        if (n == 0)
+            continue;
+        const float end = s->ends[i][(k < n ? k : n) - 1];
+        *to[i] = floorf(end * 8) / 8 * (i % 2 == 0 ? 1 : -1);
+    }
+}
+
 void law_fit(model_law *law, const model_sum *s)
 {
     const double n = s->n + s->zeros;
@@ -178,9 +249,13 @@ void law_fit(model_law *law, const model_sum *s)
     if (s->n == 0)
         return;
     solve(law->coefficient, &(model_sums){s->xx, s->xy, s->yy, s->n});
-    const double rest = law_left_over(law->coefficient, s->xx, s->xy, s->yy);
-    const double spread = sqrt(rest / s->n);
+    /* The mean of few nodes is off by chance: that is no difference between sets. */
+    const double rest = law_left_over(law->coefficient, s->xx, s->xy, s->yy) / s->n;
+    const double single = s->n_within > 0 ? s->within / s->n_within : 0;
+    const double noise = (s->noise + s->n_single * single) / s->n;
+    const double spread = rest > noise ? sqrt(rest - noise) : 0;
     law->spread = spread < 1e-4 ? 0 : (float)spread;
+    law->none = s->n_nodes > 0 ? (float)(s->n_none / s->n_nodes) : 0;
     if (s->n_within == 0)
         return;
     law->within = (float)sqrt(s->within / s->n_within);

@@ -18,9 +18,15 @@ void law_point_work(law_point *p, double operations, double bytes);
 
 /* One set more: a number whose logarithm is y on average, or (zero) that is 0. */
 void law_sum_add(model_sum *s, const law_point *p, double y);
+/* Of how many nodes that mean was, how they vary, and how many others are 0. */
+void law_sum_nodes(model_sum *s, double n, double variance, double zeros);
+/* Of a set that was not looked at yet: its mean, smallest and largest logarithm. */
+void law_sum_ends(model_sum *s, double mean, double least, double most);
 /* Nodes of a set whose logarithm deviates from its mean by these. */
 void law_sum_deviation(model_sum *s, double deviation);
 void law_fit(model_law *law, const model_sum *s);
+/* Where numbers lie: what k sets reach at both ends, so that it is no set's own. */
+void law_fit_ends(model_law *law, const model_sum *s, uint32_t k);
 /* The law of a feature itself from the conditions among `from` (bit: a feature). */
 void law_fit_feature(model_law *law, const model_sum *s, uint32_t feature, uint64_t from);
 double law_log(const double *coefficient, const law_point *p);

@@ -253,13 +253,33 @@ static halley_status learn_all(job *j, halley_error *err)
     return go_through(&learn, first, err);
 }
 
+/* Held-out sets and what is made like them, a few at a time. */
+typedef struct likes {
+    job *j;
+    pthread_mutex_t reading; /* sets that say nothing, with the learner */
+    batch b;
+    halley_trace_set *made[BATCH]; /* NULL: none could be made */
+} likes;
+
+static halley_status derive(conditions *c, likes *l, const synth_source *s,
+                            halley_error *err)
+{
+    uint32_t block;
+    pthread_mutex_lock(&l->reading);
+    halley_status status = learner_block(&block, &l->j->l, s->set, err);
+    if (status == HALLEY_OK)
+        status = learner_derive(c, &l->j->l, s->set, block, err);
+    pthread_mutex_unlock(&l->reading);
+    return status;
+}
+
 /* A set made under the conditions of a real one. */
-static halley_status make_like(halley_trace_set **out, halley_synth *synth,
+static halley_status make_like(halley_trace_set **out, halley_synth *synth, likes *l,
                                const synth_source *s, uint64_t seed, halley_error *err)
 {
     conditions c = s->conditions;
     if (c.n == 0)
-        learner_derive(&c, s->set);
+        TRY(derive(&c, l, s, err));
     for (uint32_t i = 0; i < c.n; i++) {
         char text[2 * CONDITION_TEXT + 32];
         if (c.at[i].text[0])
@@ -275,13 +295,6 @@ static halley_status make_like(halley_trace_set **out, halley_synth *synth,
     return halley_synth_make(out, synth, &opts, NULL, err);
 }
 
-/* Held-out sets and what is made like them, a few at a time. */
-typedef struct likes {
-    const job *j;
-    batch b;
-    halley_trace_set *made[BATCH]; /* NULL: none could be made */
-} likes;
-
 static halley_status open_like(void *context, size_t k, uint32_t worker,
                                halley_error *err)
 {
@@ -295,7 +308,7 @@ static halley_status open_like(void *context, size_t k, uint32_t worker,
     if (b->status[k] == HALLEY_OK) {
         TRY(halley_synth_load(&synth, c->j->path, err));
         b->status[k] =
-            make_like(&c->made[k], synth, &b->sources[k], b->at[k], &b->why[k]);
+            make_like(&c->made[k], synth, c, &b->sources[k], b->at[k], &b->why[k]);
         halley_synth_free(synth);
     }
     return b->status[k] == HALLEY_ENOMEM ? error_nomem(err) : HALLEY_OK;
@@ -321,7 +334,10 @@ static halley_status report_held_out(job *j, halley_error *err)
     if (every == UINT32_MAX)
         return HALLEY_OK;
     likes *const c = mem_array_zero(1, sizeof *c);
-    halley_status status = c ? HALLEY_OK : error_nomem(err);
+    if (!c)
+        return error_nomem(err);
+    (void)pthread_mutex_init(&c->reading, NULL);
+    halley_status status = HALLEY_OK;
     const size_t n = j->sets.list.n / every, skipped = n / MAX_REPORTED + 1;
     for (size_t k = 0; status == HALLEY_OK && k < n;) {
         c->j = j;
@@ -334,6 +350,7 @@ static halley_status report_held_out(job *j, halley_error *err)
     if (status == HALLEY_OK)
         j->report->held_out = learn_compare_sum(&sum);
     learn_compare_fini(&sum);
+    (void)pthread_mutex_destroy(&c->reading);
     free(c);
     return status;
 }

@@ -6,14 +6,14 @@
  */
 #include "synth/learn_set.h"
 
-#include "synth/joint.h"
+#include "synth/contexts.h"
 #include "synth/neural_model.h"
 #include "trace/roles.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MAX_CONTEXTS = 1 << 20 };
+enum { OFTEN = 16 }; /* sets with one program: no other way to tell it is needed */
 
 halley_status learner_init(learner *l, halley_error *err)
 {
@@ -35,7 +35,6 @@ void learner_fini(learner *l)
     array_fini(&l->keys);
     array_fini(&l->groups);
     array_fini(&l->parts);
-    array_fini(&l->ops);
     learn_later *const both[] = {&l->later, &l->now};
     for (int i = 0; i < 2; i++) {
         array_fini(&both[i]->points);
@@ -78,8 +77,8 @@ void learner_settle(learner *l)
     from->list.n = from->points.n = 0;
 }
 
-static halley_status read_rank(learner *l, const halley_trace_set *set, uint32_t rank,
-                               halley_error *err)
+halley_status learner_read(learner *l, const halley_trace_set *set, uint32_t rank,
+                           halley_error *err)
 {
     return synth_program_read(&l->program, &l->reader, halley_trace_set_get(set, rank),
                               rank, halley_trace_set_count(set), err);
@@ -96,7 +95,7 @@ static halley_status read_keys(learner *l, const halley_trace_set *set, halley_e
                 return error_nomem(err);
             continue;
         }
-        TRY(read_rank(l, set, r, err));
+        TRY(learner_read(l, set, r, err));
         if (!array_push(&l->keys, l->program.key))
             return error_nomem(err);
     }
@@ -118,6 +117,14 @@ static uint32_t block_of(const learner *l)
             return block;
     }
     return 1;
+}
+
+halley_status learner_block(uint32_t *out, learner *l, const halley_trace_set *set,
+                            halley_error *err)
+{
+    TRY(read_keys(l, set, err));
+    *out = block_of(l);
+    return HALLEY_OK;
 }
 
 /* One rank more of a group; ranks come in ascending order. */
@@ -192,8 +199,7 @@ static uint32_t law_of(learner *l, uint64_t key)
     if (!fresh)
         return id;
     if (!reserve_sum(l) ||
-        !array_push(&m->laws,
-                    (model_law){.key = key, .low = INFINITY, .high = -INFINITY}))
+        !array_push(&m->laws, (model_law){.key = key, .general = MODEL_NONE}))
         return MODEL_NONE;
     memset(&m->sums.at[m->sums.n++], 0, sizeof *m->sums.at);
     return id;
@@ -217,8 +223,6 @@ static bool observe(learner *l, uint32_t law, const law_point *p, double log_val
         law_sum_add(&m->sums.at[law], p, log_value);
     else if (!leave_for_later(l, law, p, log_value))
         return false;
-    to->low = fminf(to->low, (float)log_value);
-    to->high = fmaxf(to->high, (float)log_value);
     return true;
 }
 
@@ -239,6 +243,9 @@ static bool add_value(learner *l, const law_place *at, double value)
     const double y = log(value);
     t->n++;
     t->sum += y;
+    t->square += y * y;
+    t->least = t->n == 1 || y < t->least ? y : t->least;
+    t->most = t->n == 1 || y > t->most ? y : t->most;
     return array_push(&l->values, (learn_value){id, (float)y});
 }
 
@@ -312,6 +319,7 @@ uint32_t learner_values(double out[LEARN_VALUES], const learner *l,
 typedef struct stage_of {
     uint64_t family, program;
     uint32_t rank;
+    bool bare; /* the set says nothing: all its numbers may be its program's own */
 } stage_of;
 
 static bool is_size(const synth_model *m, const model_op *op, uint32_t field)
@@ -335,7 +343,7 @@ static bool add_node(learner *l, const halley_trace *trace, uint32_t at,
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t behind = i - op->n_fields;
         place.field = i;
-        place.program = is_size(m, op, i) ? of->program : 0;
+        place.program = of->bare || is_size(m, op, i) ? of->program : 0;
         if (i >= op->n_fields)
             place.field =
                 op->type == HALLEY_NODE_COLL ? FIELD_GROUP_SIZE + behind : FIELD_PEER;
@@ -378,65 +386,32 @@ static bool add_stage_values(learner *l, const halley_trace *trace, const law_po
         learn_total *t = &l->totals.at[i];
         law_point point = *p;
         t->mean = t->n > 0 ? t->sum / t->n : -INFINITY;
+        t->widen = t->n > 1 ? sqrt(t->n / (t->n - 1)) : 1;
+        const double variance =
+            t->n > 1 ? fmax(0, t->square - t->n * t->mean * t->mean) / (t->n - 1) : 0;
         if (synth_is_duration(&l->m, t->at.op, t->at.field))
             law_point_work(&point, mean_beside(l, &t->at, STR("num_ops")),
                            mean_beside(l, &t->at, STR("tensor_size")));
         for (uint32_t k = t->at.program == 0; k < LAW_LEVELS; k++) {
             t->law[k] = law_of(l, synth_law_key(&t->at, k));
+            const bool first = t->law[k] != MODEL_NONE &&
+                               l->m.laws.at[t->law[k]].last_set != l->m.head.at[0].n_sets;
             if (!observe(l, t->law[k], &point, t->mean))
                 return false;
+            if (t->n > 0)
+                law_sum_nodes(&l->m.sums.at[t->law[k]], t->n, variance, t->zeros);
+            if (t->n > 0 && first)
+                law_sum_ends(&l->m.sums.at[t->law[k]], t->mean, t->least, t->most);
         }
+        if (t->at.program != 0)
+            l->m.laws.at[t->law[0]].general = t->law[1];
+        l->m.laws.at[t->law[1]].general = t->law[LAW_LEVELS - 1];
     }
     for (size_t i = 0; i < l->values.n; i++) {
         const learn_total *t = &l->totals.at[l->values.at[i].total];
         for (uint32_t k = t->at.program == 0; t->n > 1 && k < LAW_LEVELS; k++)
-            law_sum_deviation(&l->m.sums.at[t->law[k]], l->values.at[i].log - t->mean);
-    }
-    return true;
-}
-
-/* What followed what, once through the program. */
-static bool add_contexts(learner *l)
-{
-    synth_model *m = &l->m;
-    const uint32_t set = m->head.at[0].n_sets;
-    l->ops.n = 0;
-    for (size_t i = 0; i <= l->folded.symbols.n; i++) {
-        const uint32_t symbol =
-            i < l->folded.symbols.n ? l->folded.symbols.at[i] : SYMBOL_END;
-        if (symbol == SYMBOL_OPEN || symbol == SYMBOL_CLOSE)
-            continue;
-        for (uint32_t k = 0; k < MODEL_ORDERS; k++) {
-            const uint64_t key = synth_context_key(l->ops.at, l->ops.n, synth_orders[k]);
-            uint32_t id = (uint32_t)m->contexts.n;
-            bool fresh;
-            if (id >= MAX_CONTEXTS && map64_find(&m->context_of, key) == HASH_NONE)
-                continue;
-            if (!map64_put(&m->context_of, key, &id, &fresh) ||
-                (fresh && !array_push(&m->contexts,
-                                      (model_context){.key = key, .first = MODEL_NONE})))
-                return false;
-            model_context *c = &m->contexts.at[id];
-            c->n_sets += c->last_set != set;
-            c->last_set = set;
-            uint32_t next = c->first;
-            while (next != MODEL_NONE && m->next.at[next].symbol != symbol)
-                next = m->next.at[next].more;
-            if (next == MODEL_NONE) {
-                next = (uint32_t)m->next.n;
-                if (!array_push(&m->next,
-                                (model_next){.symbol = symbol, .more = c->first}))
-                    return false;
-                c->first = next;
-            }
-            model_next *n = &m->next.at[next];
-            n->n++;
-            n->n_sets += n->last_set != set;
-            n->last_set = set;
-        }
-        if (symbol != SYMBOL_END &&
-            !array_push(&l->ops, m->ops.at[m->tokens.at[symbol].op].key))
-            return false;
+            law_sum_deviation(&l->m.sums.at[t->law[k]],
+                              (l->values.at[i].log - t->mean) * t->widen);
     }
     return true;
 }
@@ -446,11 +421,14 @@ uint64_t learner_symbols_key(const uint32_t *symbols, uint32_t n)
     return hash_bytes(symbols, n * sizeof *symbols, 5);
 }
 
-/* The loop with this body between these neighbours; MODEL_NONE: no memory. */
+/* The loop with this body between these neighbours, in this program (0: in any);
+ * MODEL_NONE: no memory. */
 static uint32_t loop_of(synth_model *m, const uint32_t *symbols, uint32_t n,
-                        uint32_t open, uint32_t close)
+                        uint32_t open, uint32_t close, uint64_t program)
 {
     uint64_t key = learner_symbols_key(symbols + open, close - open + 1);
+    if (program != 0)
+        key = hash_u64(key ^ program) + open;
     key = hash_u64(key ^ (open > 0 ? symbols[open - 1] : SYMBOL_END));
     key = hash_u64(key ^ (close + 1 < n ? symbols[close + 1] : SYMBOL_END) ^ 1);
     uint32_t id = (uint32_t)m->loops.n;
@@ -466,7 +444,8 @@ static uint32_t loop_of(synth_model *m, const uint32_t *symbols, uint32_t n,
 }
 
 /* The loops of a skeleton, in the order of their brackets. */
-static bool add_loops(synth_model *m, const uint32_t *symbols, uint32_t n)
+static bool add_loops(synth_model *m, const uint32_t *symbols, uint32_t n,
+                      uint64_t program)
 {
     synth_u32s open = {0}, which = {0};
     bool ok = true;
@@ -475,7 +454,7 @@ static bool add_loops(synth_model *m, const uint32_t *symbols, uint32_t n)
             ok = array_push(&open, i) && array_push(&which, (uint32_t)m->loop_ids.n) &&
                  array_push(&m->loop_ids, 0);
         } else if (symbols[i] == SYMBOL_CLOSE) {
-            const uint32_t id = loop_of(m, symbols, n, open.at[--open.n], i);
+            const uint32_t id = loop_of(m, symbols, n, open.at[--open.n], i, program);
             m->loop_ids.at[which.at[--which.n]] = id;
             ok = id != MODEL_NONE;
         }
@@ -486,7 +465,7 @@ static bool add_loops(synth_model *m, const uint32_t *symbols, uint32_t n)
 }
 
 /* The skeleton of the folded program, new or old; MODEL_NONE: no memory. */
-static uint32_t skeleton_of(learner *l)
+static uint32_t skeleton_of(learner *l, bool bare)
 {
     synth_model *m = &l->m;
     const synth_folded *f = &l->folded;
@@ -504,7 +483,7 @@ static uint32_t skeleton_of(learner *l)
                               .first_loop = (uint32_t)m->loop_ids.n,
                               .n_loops = (uint32_t)f->counts.n};
     if (!array_reserve(&m->symbols, n + 1) || !array_push(&m->skeletons, s) ||
-        !add_loops(m, f->symbols.at, n))
+        !add_loops(m, f->symbols.at, n, bare ? key : 0))
         return MODEL_NONE;
     memcpy(m->symbols.at + m->symbols.n, f->symbols.at, n * sizeof *f->symbols.at);
     m->symbols.n += n;
@@ -521,16 +500,17 @@ static void count_token(synth_model *m, uint32_t token, uint32_t set)
 }
 
 static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t stage,
-                               uint32_t block, const conditions *c, halley_error *err)
+                               uint32_t block, const conditions *c, bool bare,
+                               halley_error *err)
 {
     synth_model *m = &l->m;
     const uint32_t set_id = m->head.at[0].n_sets;
     const uint32_t n_stages = (uint32_t)l->keys.n / block;
     law_point p;
-    TRY(read_rank(l, set, stage * block, err));
+    TRY(learner_read(l, set, stage * block, err));
     TRY(synth_fold(&l->folded, m, l->program.tokens.at, (uint32_t)l->program.tokens.n, 0,
                    err));
-    const uint32_t skeleton = skeleton_of(l);
+    const uint32_t skeleton = skeleton_of(l, bare);
     if (skeleton == MODEL_NONE || !array_push(&l->parts, skeleton))
         return error_nomem(err);
     for (size_t i = 0; i < l->program.tokens.n; i++)
@@ -548,9 +528,12 @@ static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t
         m->loops.at[loop].last_set = set_id;
         law_loop_add(&m->loop_sums.at[loop], &p, l->folded.counts.at[i], stage, n_stages);
     }
-    const stage_of of = {conditions_family(c), m->skeletons.at[skeleton].key,
-                         stage * block};
-    if (!add_contexts(l) ||
+    /* Programs of one set alone would fill the memory with laws that are not kept. */
+    const bool again = !bare || m->skeletons.at[skeleton].n_sets > 1;
+    const stage_of of = {conditions_family(c), again ? m->skeletons.at[skeleton].key : 0,
+                         stage * block, bare};
+    if ((m->skeletons.at[skeleton].n_sets <= OFTEN &&
+         !contexts_add(m, &l->program, &l->folded, of.family)) ||
         !add_stage_values(l, halley_trace_set_get(set, of.rank), &p, &of))
         return error_nomem(err);
     return HALLEY_OK;
@@ -635,25 +618,6 @@ static halley_status count_set(learner *l, const conditions *c, const uint32_t *
     return joint_remember(m, c, values, id) ? HALLEY_OK : error_nomem(err);
 }
 
-void learner_derive(conditions *c, const halley_trace_set *set)
-{
-    double compute = 0, bytes = 0;
-    for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
-        const halley_trace *trace = halley_trace_set_get(set, r);
-        for (uint32_t i = 0; i < halley_trace_count(trace); i++) {
-            trace_roles roles;
-            uint64_t v;
-            trace_roles_read(&roles, trace, i);
-            if (trace_roles_u64(&roles, TRACE_ROLE_NUM_OPS, &v))
-                compute += (double)v;
-            if (trace_roles_u64(&roles, TRACE_ROLE_COMM_SIZE, &v))
-                bytes += (double)v;
-        }
-    }
-    conditions_set(c, "compute", NULL, compute);
-    conditions_set(c, "bytes", NULL, bytes);
-}
-
 halley_status learner_look(learner *l, const halley_trace_set *set, uint32_t number,
                            halley_error *err)
 {
@@ -662,7 +626,7 @@ halley_status learner_look(learner *l, const halley_trace_set *set, uint32_t num
     for (uint32_t i = 0; i < 3; i++) {
         if (i > 0 && ranks[i] == ranks[i - 1])
             continue;
-        TRY(read_rank(l, set, ranks[i], err));
+        TRY(learner_read(l, set, ranks[i], err));
         TRY(synth_fold(&l->folded, &l->m, l->program.tokens.at,
                        (uint32_t)l->program.tokens.n, number, err));
     }
@@ -683,18 +647,18 @@ halley_status learner_add(learner *l, const halley_trace_set *set, const conditi
     for (uint32_t r = 0; r < n; r++)
         n_nodes += halley_trace_count(halley_trace_set_get(set, r));
     head->n_nodes += n_nodes;
+    uint32_t block;
+    TRY(learner_block(&block, l, set, err));
     if (c->n == 0) {
         head->n_bare++;
-        learner_derive(&all, set);
+        TRY(learner_derive(&all, l, set, block, err));
     }
     conditions_set(&all, "ranks", NULL, n);
     map64_fini(&l->group_of);
     l->groups.n = l->parts.n = 0;
     TRY(groups_path ? declared_groups(l, groups_path, err) : used_groups(l, set, err));
     TRY(conditions_learn(values, m, &all, err));
-    TRY(read_keys(l, set, err));
-    const uint32_t block = block_of(l);
     for (uint32_t s = 0; s < n / block; s++)
-        TRY(add_stage(l, set, s, block, &all, err));
+        TRY(add_stage(l, set, s, block, &all, c->n == 0, err));
     return count_set(l, &all, values, block, n_nodes, err);
 }

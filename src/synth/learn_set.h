@@ -10,8 +10,10 @@
 typedef struct learn_total {
     uint64_t key; /* of the special law */
     law_place at;
-    double n, zeros, sum;
+    double n, zeros, sum, square;
+    double least, most; /* logarithms */
     double mean;
+    double widen; /* deviations from a mean of few are too small by this factor */
     uint32_t law[LAW_LEVELS];
 } learn_total;
 
@@ -48,7 +50,6 @@ typedef struct learner {
     ARRAY(synth_group) groups; /* of the set */
     map64 group_of;
     synth_u32s parts;                 /* skeletons of the set's stages */
-    synth_u64s ops;                   /* keys, for contexts */
     struct neural_recorder *recorder; /* NULL: no network is learned */
 } learner;
 
@@ -62,8 +63,15 @@ uint64_t learner_symbols_key(const uint32_t *symbols, uint32_t n);
 uint64_t learner_template_key(const uint32_t *parts, uint32_t n);
 halley_status learner_init(learner *l, halley_error *err);
 void learner_fini(learner *l);
-/* Compute and communication of all ranks, for sets that say nothing about themselves. */
-void learner_derive(conditions *c, const halley_trace_set *set);
+/* The program of a rank, in l->program. */
+halley_status learner_read(learner *l, const halley_trace_set *set, uint32_t rank,
+                           halley_error *err);
+/* How many ranks make a stage. */
+halley_status learner_block(uint32_t *out, learner *l, const halley_trace_set *set,
+                            halley_error *err);
+/* Conditions read off a set that says nothing about itself. */
+halley_status learner_derive(conditions *out, learner *l, const halley_trace_set *set,
+                             uint32_t block, halley_error *err);
 /* A first look at a set, the number-th (from 1): what repeats in it. */
 halley_status learner_look(learner *l, const halley_trace_set *set, uint32_t number,
                            halley_error *err);

@@ -22,7 +22,7 @@
  */
 #include "synth/likelihood.h"
 
-#include "synth/joint.h"
+#include "synth/contexts.h"
 #include "synth/learn_set.h"
 
 #include <math.h>
@@ -152,8 +152,9 @@ static double log_law(const model_law *law, const model_sum *s)
     if (s->n == 0)
         return sum;
     const double mean = s->xy[FEATURE_ONE] / s->n;
-    const bool outside = mean < (double)law->low - FINEST ||
-                         mean > (double)law->high + FINEST || law->zero >= 1;
+    const bool outside =
+        law->zero >= 1 || (law->low < law->high && (mean < (double)law->low - FINEST ||
+                                                    mean > (double)law->high + FINEST));
     const double left =
         law_left_over(law->coefficient, s->xx, s->xy, s->yy) / fmax(s->n, 1);
     sum += s->n / n *
@@ -227,7 +228,7 @@ static double log_program(const synth_scorer *s, uint32_t set)
     for (uint32_t i = 0; i < now->contexts.n; i++)
         if (now->contexts.at[i].last_set == set)
             sum += log_context(s, i);
-    return sum / MODEL_ORDERS + log_loops(s, set);
+    return sum / CONTEXT_ORDERS + log_loops(s, set);
 }
 
 /* A number among those that a condition has. */
@@ -322,9 +323,12 @@ halley_status synth_scorer_score(synth_likelihood *out, synth_scorer *s,
                                  const char *groups_path, halley_error *err)
 {
     conditions all = *c;
+    uint32_t block;
+    if (all.n == 0) {
+        TRY(learner_block(&block, &s->l, set, err));
+        TRY(learner_derive(&all, &s->l, set, block, err));
+    }
     TRY(learner_add(&s->l, set, c, groups_path, err));
-    if (all.n == 0)
-        learner_derive(&all, set);
     conditions_set(&all, "ranks", NULL, halley_trace_set_count(set));
     const uint32_t number = s->l.m.head.at[0].n_sets;
     *out = (synth_likelihood){.conditions = log_conditions(s, &all),

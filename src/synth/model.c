@@ -1,7 +1,7 @@
 /* What models are made of: texts, keys, room. */
 #include "synth/model.h"
 
-const uint32_t synth_orders[MODEL_ORDERS] = {12, 6, 3, 1, 0};
+#include <string.h>
 
 halley_status synth_model_init(synth_model *m, halley_error *err)
 {
@@ -103,6 +103,23 @@ uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n)
     return key;
 }
 
+uint32_t synth_token_add(synth_model *m, uint32_t op, const model_ref *refs, uint32_t n)
+{
+    uint32_t id = (uint32_t)m->tokens.n;
+    bool fresh;
+    if (!map64_put(&m->token_of, synth_token_key(op, refs, n), &id, &fresh))
+        return MODEL_NONE;
+    if (!fresh)
+        return id;
+    const model_token t = {.op = op, .first_ref = (uint32_t)m->refs.n, .n_refs = n};
+    if (!array_reserve(&m->refs, n) || !array_push(&m->tokens, t))
+        return MODEL_NONE;
+    if (n > 0)
+        memcpy(m->refs.at + m->refs.n, refs, n * sizeof *refs);
+    m->refs.n += n;
+    return id;
+}
+
 uint64_t synth_law_key(const law_place *at, uint32_t level)
 {
     const bool near = level < 3, family = level != 2;
@@ -117,12 +134,4 @@ uint64_t synth_law_key(const law_place *at, uint32_t level)
 uint64_t synth_set_law_key(uint64_t family, uint32_t field)
 {
     return hash_u64(family ^ field);
-}
-
-uint64_t synth_context_key(const uint64_t *ops, size_t n, uint32_t order)
-{
-    uint64_t key = order;
-    for (uint32_t k = 0; k < order; k++)
-        key = hash_u64(key ^ (k < n ? ops[n - 1 - k] : 1)) + k;
-    return key;
 }

@@ -25,15 +25,15 @@
 #define MODEL_NONE UINT32_MAX
 
 enum {
-    MODEL_VERSION = 3,
+    MODEL_VERSION = 4,
     MODEL_FEATURES = 40, /* of a law: see model_feature */
     MODEL_PAIRS = MODEL_FEATURES * (MODEL_FEATURES + 1) / 2,
     MODEL_BUCKETS = 64, /* of a histogram of deviations, MODEL_WIDTH wide in log */
     MODEL_SHIFTS = 36,  /* of a loop's law: see law_shift */
+    MODEL_ENDS = 8,     /* of a law's numbers that are remembered */
     MODEL_CONDITIONS = 24,
     MODEL_VALUES = 32, /* of a condition, each with its own count; the last: absent */
     MODEL_ABSENT = MODEL_VALUES - 1,
-    MODEL_ORDERS = 5, /* of the context model */
 };
 #define MODEL_WIDTH 0.125
 
@@ -129,11 +129,14 @@ typedef struct model_body {
 /* exp(sum of coefficient x feature), or 0 with some probability. */
 typedef struct model_law {
     uint64_t key;
-    uint32_t n_sets, last_set, unused;
-    float zero;                /* share of sets in which it is 0 */
+    uint32_t n_sets, last_set;
+    float none;                /* share of nodes that are 0 where not all are */
+    float zero;                /* share of sets in which all are */
     float spread;              /* standard deviation of log between sets, unexplained */
     float within;              /* the same between nodes of a set */
-    float low, high;           /* smallest and largest log value */
+    float low, high;           /* where log means of sets lie */
+    float least, most;         /* where log values of nodes lie; not so: not known */
+    uint32_t general, pad;     /* while learning: the law of which this is a case */
     float hist[MODEL_BUCKETS]; /* share of nodes by deviation from their set's mean */
     double coefficient[MODEL_FEATURES];
 } model_law;
@@ -152,6 +155,11 @@ typedef struct model_loop {
 /* Sums behind laws and loops while learning; same index. */
 typedef struct model_sum {
     double n, zeros, xx[MODEL_PAIRS], xy[MODEL_FEATURES], yy, within, n_within;
+    double noise, n_single; /* squares of how unsure means are; sets with one node */
+    double n_nodes, n_none; /* of sets in which not all are 0; that are 0 */
+    /* of different sets, the smallest and largest log means, and log values of nodes */
+    float ends[4][MODEL_ENDS];
+    uint32_t n_ends[4];
     double hist[MODEL_BUCKETS];
 } model_sum;
 typedef struct model_loop_sum {
@@ -174,7 +182,8 @@ typedef struct model_condition {
     uint32_t name; /* text */
     uint32_t is_text;
     uint32_t feature; /* numeric: its logarithm; MODEL_NONE = none left */
-    uint32_t n_sets, n_values, zero;
+    uint32_t n_sets, n_values;
+    uint32_t broken;                  /* numeric: not all are whole numbers */
     double low, high;                 /* numeric: the range seen */
     model_value values[MODEL_VALUES]; /* nearest one counts when all are taken */
 } model_condition;
@@ -198,17 +207,30 @@ typedef struct model_branch {
     uint32_t n_sets;
 } model_branch;
 typedef struct model_share {
-    uint32_t value, n_sets;
+    uint32_t first, last; /* values */
+    uint32_t n_sets;
 } model_share;
 
 /* What followed a context. */
 typedef struct model_context {
     uint64_t key;
-    uint32_t first, n_sets, last_set, zero; /* first: in next */
+    uint32_t first, n_sets, last_set; /* first: in next */
+    uint32_t n;                       /* times, what is not kept included */
+    uint32_t shorter, zero;           /* the context that this one is part of */
 } model_context;
+typedef enum model_next_kind {
+    CONTEXT_OP,     /* an operator, or SYMBOL_OPEN, SYMBOL_CLOSE, SYMBOL_END */
+    CONTEXT_TOKEN,  /* a token */
+    CONTEXT_DEGREE, /* how many dependencies */
+    CONTEXT_REF,    /* a token with the one dependency that is meant */
+    CONTEXT_BACK,   /* how far back a dependency lies */
+    CONTEXT_COUNT,  /* how often a loop runs */
+    CONTEXT_N_KINDS
+} model_next_kind;
 typedef struct model_next {
     uint32_t symbol, n, n_sets, last_set;
     uint32_t more; /* the next one of the context, or MODEL_NONE */
+    uint32_t kind; /* model_next_kind: what the symbol is */
 } model_next;
 
 /* One of each. */
@@ -289,6 +311,8 @@ uint64_t synth_op_key(const synth_model *m, const model_op *op,
 /* Whether a field of the operator with this key is a time. */
 bool synth_is_duration(const synth_model *m, uint64_t op_key, uint32_t field);
 uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n);
+/* The token, new or old; MODEL_NONE: no memory. */
+uint32_t synth_token_add(synth_model *m, uint32_t op, const model_ref *refs, uint32_t n);
 
 /* Which laws a value follows, from the most special to the most general: of the program
  * between these operators (message sizes only), of the family there, of any family, of
@@ -299,9 +323,6 @@ typedef struct law_place {
     uint32_t field; /* index in the operator's, or one of FIELD_* */
 } law_place;
 uint64_t synth_law_key(const law_place *at, uint32_t level);
-/* Contexts of the context model: hash of the last `order` operators. */
-extern const uint32_t synth_orders[MODEL_ORDERS]; /* longest first */
-uint64_t synth_context_key(const uint64_t *ops, size_t n, uint32_t order);
 /* Pseudo fields of communication. */
 enum {
     FIELD_GROUP_SIZE = 1000,

@@ -29,11 +29,11 @@ typedef struct section_head {
 /* Holes would be bytes that mean nothing and differ. */
 _Static_assert(sizeof(model_template) == 32 + 4 * MODEL_CONDITIONS * MODEL_VALUES &&
                    sizeof(model_body) == 32 &&
-                   sizeof(model_law) == 40 + 4 * MODEL_BUCKETS + 8 * MODEL_FEATURES &&
+                   sizeof(model_law) == 56 + 4 * MODEL_BUCKETS + 8 * MODEL_FEATURES &&
                    sizeof(model_loop) == 32 + 8 * MODEL_FEATURES &&
                    sizeof(model_value) == 40 &&
                    sizeof(model_condition) == 40 + 40 * MODEL_VALUES &&
-                   sizeof(model_context) == 24 && sizeof(model_op) == 32 &&
+                   sizeof(model_context) == 32 && sizeof(model_op) == 32 &&
                    sizeof(model_skeleton) == 32 && sizeof(model_head) == 56,
                "structs of a model have no holes");
 
@@ -265,7 +265,9 @@ static bool laws_are_right(const synth_model *m)
     for (size_t i = 0; i < m->laws.n; i++) {
         const model_law *l = &m->laws.at[i];
         if (!all_finite(l->coefficient, MODEL_FEATURES) || !isfinite(l->spread) ||
-            !isfinite(l->within) || isnan(l->zero) || isnan(l->low) || isnan(l->high))
+            (l->general != MODEL_NONE && l->general >= m->laws.n) ||
+            !isfinite(l->within) || isnan(l->zero) || isnan(l->none) || isnan(l->low) ||
+            isnan(l->high) || isnan(l->least) || isnan(l->most))
             return false;
         for (uint32_t k = 0; k < MODEL_BUCKETS; k++)
             if (!(l->hist[k] >= 0))
@@ -333,10 +335,12 @@ static bool shares_are_right(const synth_model *m)
         for (size_t k = r->branch; k < end; k++) {
             const model_branch *b = &m->branches.at[k];
             for (uint32_t j = 0; j < b->n; j++) {
-                const uint32_t v = m->shares.at[b->first + j].value;
-                if (r->of == JOINT_TEMPLATE
-                        ? v > m->templates.n
-                        : v >= m->conditions.at[r->of].n_values && v != MODEL_ABSENT)
+                const model_share *s = &m->shares.at[b->first + j];
+                const bool absent = s->first == MODEL_ABSENT && s->last == MODEL_ABSENT;
+                const size_t limit = r->of == JOINT_TEMPLATE
+                                         ? m->templates.n + 1
+                                         : m->conditions.at[r->of].n_values;
+                if (s->first > s->last || b->n_sets == 0 || (s->last >= limit && !absent))
                     return false;
             }
             if ((b->parent == MODEL_NONE) != (k == r->branch) ||
@@ -352,12 +356,19 @@ static bool shares_are_right(const synth_model *m)
 static bool contexts_are_right(const synth_model *m, bool state)
 {
     for (size_t i = 0; i < m->contexts.n; i++)
-        if (m->contexts.at[i].first != MODEL_NONE && m->contexts.at[i].first >= m->next.n)
+        if ((m->contexts.at[i].first != MODEL_NONE &&
+             m->contexts.at[i].first >= m->next.n) ||
+            (m->contexts.at[i].shorter != MODEL_NONE &&
+             m->contexts.at[i].shorter >= m->contexts.n))
             return false;
     for (size_t i = 0; i < m->next.n; i++) {
         const model_next *n = &m->next.at[i];
-        if ((n->more != MODEL_NONE && n->more >= i) ||
-            (n->symbol != SYMBOL_END && n->symbol >= m->tokens.n))
+        if ((n->more != MODEL_NONE && n->more >= i) || n->kind >= CONTEXT_N_KINDS)
+            return false;
+        if (n->kind == CONTEXT_OP
+                ? n->symbol < SYMBOL_END && n->symbol >= m->ops.n
+                : (n->kind == CONTEXT_TOKEN || n->kind == CONTEXT_REF) &&
+                      n->symbol >= m->tokens.n)
             return false;
     }
     return !state || (m->sums.n == m->laws.n && m->loop_sums.n == m->loops.n);

@@ -127,22 +127,48 @@ static bool keep_skeleton(pruner *p, uint32_t *skeleton)
     return true;
 }
 
+/* Whether a law says more than the one of which it is a case: by likelihood, against what
+ * its numbers cost. */
+static bool is_special(const model_law *law, const model_law *general, const model_sum *s)
+{
+    if (s->n == 0 || general->n_sets == 0)
+        return true;
+    double used = 1;
+    for (uint32_t i = 0; i < MODEL_FEATURES; i++)
+        used += law->coefficient[i] != 0;
+    const double own = law_left_over(law->coefficient, s->xx, s->xy, s->yy) / s->n;
+    const double other = law_left_over(general->coefficient, s->xx, s->xy, s->yy) / s->n;
+    const double of_own = own + (double)law->within * (double)law->within + 1e-6;
+    const double of_other =
+        other + (double)general->within * (double)general->within + 1e-6;
+    return 0.5 * law->n_sets * log(of_other / of_own) > 0.5 * used * log(law->n_sets) + 1;
+}
+
 static bool keep_laws(pruner *p)
 {
-    for (size_t i = 0; i < p->from->laws.n; i++) {
-        model_law law = p->from->laws.at[i];
-        if (law.n_sets < p->k)
+    const size_t n = p->from->laws.n;
+    model_law *all = mem_array(n, sizeof *all);
+    bool ok = all != NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        all[i] = p->from->laws.at[i];
+        if (all[i].n_sets < p->k)
             continue;
-        law_fit(&law, &p->from->sums.at[i]);
-        law.last_set = 0;
-        /* The extremes of one set would be that set's own; to an eighth they are not. */
-        law.low = floorf(law.low * 8) / 8;
-        law.high = ceilf(law.high * 8) / 8;
-        p->law[i] = (uint32_t)p->to->laws.n;
-        if (!array_push(&p->to->laws, law))
-            return false;
+        law_fit(&all[i], &p->from->sums.at[i]);
+        law_fit_ends(&all[i], &p->from->sums.at[i], p->k);
     }
-    return true;
+    for (size_t i = 0; ok && i < n; i++) {
+        model_law law = all[i];
+        if (law.n_sets < p->k ||
+            (law.general != MODEL_NONE &&
+             !is_special(&law, &all[law.general], &p->from->sums.at[i])))
+            continue;
+        law.last_set = 0;
+        law.general = MODEL_NONE;
+        p->law[i] = (uint32_t)p->to->laws.n;
+        ok = array_push(&p->to->laws, law);
+    }
+    free(all);
+    return ok;
 }
 
 static bool keep_templates(pruner *p)
@@ -180,19 +206,54 @@ static bool keep_templates(pruner *p)
     return true;
 }
 
+static bool keep_symbol(pruner *p, model_next *next)
+{
+    if (next->kind == CONTEXT_TOKEN || next->kind == CONTEXT_REF)
+        return keep_token(p, &next->symbol);
+    return next->kind != CONTEXT_OP || next->symbol >= SYMBOL_END ||
+           keep_op(p, &next->symbol);
+}
+
+static double times_in(const synth_model *m, uint32_t context, uint32_t symbol)
+{
+    uint32_t n = m->contexts.at[context].first;
+    while (n != MODEL_NONE && m->next.at[n].symbol != symbol)
+        n = m->next.at[n].more;
+    return n == MODEL_NONE ? 1 : m->next.at[n].n;
+}
+
+/* Whether a context says more than the shorter one that it is part of: by likelihood,
+ * against what its numbers cost. What a set repeats is counted as one: sets are what the
+ * model is learned from. */
+static bool says_more(const synth_model *m, const model_context *c)
+{
+    if (c->shorter == MODEL_NONE)
+        return true;
+    const double all = m->contexts.at[c->shorter].n;
+    double gain = 0, used = 0;
+    for (uint32_t n = c->first; n != MODEL_NONE; n = m->next.at[n].more) {
+        const double own = m->next.at[n].n;
+        gain +=
+            own * log(own / c->n * all / times_in(m, c->shorter, m->next.at[n].symbol));
+        used++;
+    }
+    const double repeats = (double)c->n / c->n_sets;
+    return gain / repeats > 0.5 * used * log(c->n_sets) + 1;
+}
+
 static bool keep_contexts(pruner *p)
 {
     synth_model *to = p->to;
     for (size_t i = 0; i < p->from->contexts.n; i++) {
         model_context c = p->from->contexts.at[i];
-        if (c.n_sets < p->k)
+        if (c.n_sets < p->k || !says_more(p->from, &c))
             continue;
         uint32_t last = MODEL_NONE;
         for (uint32_t n = c.first; n != MODEL_NONE; n = p->from->next.at[n].more) {
             model_next next = p->from->next.at[n];
             if (next.n_sets < p->k)
                 continue;
-            if (!keep_token(p, &next.symbol))
+            if (!keep_symbol(p, &next))
                 return false;
             next.more = last;
             next.last_set = 0;
@@ -202,13 +263,12 @@ static bool keep_contexts(pruner *p)
         }
         c.first = last;
         c.last_set = 0;
+        c.shorter = MODEL_NONE;
         if (last != MODEL_NONE && !array_push(&to->contexts, c))
             return false;
     }
     return true;
 }
-
-enum { ENOUGH = 30 }; /* sets from which conditions are explained by others */
 
 /* Conditions as they follow from those before them, in one family (or, 0, in all). */
 static bool keep_together(pruner *p, uint64_t family)
@@ -216,8 +276,7 @@ static bool keep_together(pruner *p, uint64_t family)
     const synth_model *from = p->from;
     const uint32_t id =
         map64_find(&from->law_of, synth_set_law_key(family, FIELD_TOGETHER));
-    if (id == HASH_NONE || from->laws.at[id].n_sets < ENOUGH ||
-        from->laws.at[id].n_sets < p->k)
+    if (id == HASH_NONE || from->laws.at[id].n_sets < p->k)
         return true;
     uint64_t before = 1 << FEATURE_ONE;
     for (uint32_t c = 0; c < p->to->conditions.n; c++) {
@@ -230,7 +289,8 @@ static bool keep_together(pruner *p, uint64_t family)
             from->sums.at[id].xx[model_pair_index(of->feature, of->feature)] <= 0)
             continue;
         model_law law = {.key = synth_set_law_key(family, FIELD_CONDITION + c),
-                         .n_sets = from->laws.at[id].n_sets};
+                         .n_sets = from->laws.at[id].n_sets,
+                         .general = MODEL_NONE};
         law_fit_feature(&law, &from->sums.at[id], of->feature, before);
         before |= UINT64_C(1) << of->feature;
         if (!array_push(&p->to->laws, law))
@@ -316,6 +376,100 @@ static void merge_numbers(model_condition *c, const model_condition *old, uint32
         finish_value(&c->values[i], k);
 }
 
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The numbers that portraits have of a condition, in order; NULL: no memory. */
+static double *numbers_of(const synth_model *m, uint32_t id, uint32_t *n)
+{
+    double *out = mem_array(m->portraits.n, sizeof *out);
+    *n = 0;
+    for (size_t i = 0; out && i < m->portraits.n; i++)
+        if (!isnan(m->portraits.at[i].number[id]))
+            out[(*n)++] = m->portraits.at[i].number[id];
+    if (out && *n > 1)
+        qsort(out, *n, sizeof *out, ascending);
+    return out;
+}
+
+static model_value value_of(const double *x, uint32_t n)
+{
+    const bool equal = x[0] == x[n - 1];
+    model_value v = {.number = x[0],
+                     .text = MODEL_NONE,
+                     .n_sets = n,
+                     .n_exact = equal ? n : 0,
+                     .feature = MODEL_NONE};
+    for (uint32_t i = 0; i < n; i++) {
+        const double y = log(x[i] + 0.5);
+        v.sum += y;
+        v.square += y * y;
+    }
+    return v;
+}
+
+/* Takes numbers that `often` sets have out of a sorted list; how many are left. */
+static uint32_t take_singles(model_condition *c, double *x, uint32_t n, uint32_t often)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0, m; i < n; i += m) {
+        for (m = 1; i + m < n && x[i + m] == x[i];)
+            m++;
+        if (m >= often)
+            c->values[c->n_values++] = value_of(x + i, m);
+        for (uint32_t k = 0; m < often && k < m; k++)
+            x[left++] = x[i];
+    }
+    return left;
+}
+
+static void take_groups(model_condition *c, const double *x, uint32_t n, uint32_t each,
+                        uint32_t k)
+{
+    for (uint32_t i = 0, m; i < n; i += m) {
+        m = n - i < each + k ? n - i : each;
+        if (m >= k)
+            c->values[c->n_values++] = value_of(x + i, m);
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const double x = ((const model_value *)a)->number;
+    const double y = ((const model_value *)b)->number;
+    return (x > y) - (x < y);
+}
+
+/* Where there are more numbers than there is room for: those that many sets have, and
+ * groups of others that lie side by side; and where each old value went. */
+static bool spread_numbers(const pruner *p, model_condition *c, uint32_t id,
+                           uint32_t *map)
+{
+    enum { MAX_SINGLES = 20 };
+    uint32_t n;
+    double *x = numbers_of(p->from, id, &n);
+    if (!x)
+        return false;
+    const uint32_t often = n / MAX_SINGLES + 1 > p->k ? n / MAX_SINGLES + 1 : p->k;
+    c->n_values = 0;
+    const uint32_t left = take_singles(c, x, n, often);
+    const uint32_t each = left / (MODEL_ABSENT - c->n_values) + 1;
+    take_groups(c, x, left, each > p->k ? each : p->k, p->k);
+    free(x);
+    for (uint32_t i = 0; i < c->n_values; i++)
+        finish_value(&c->values[i], p->k);
+    qsort(c->values, c->n_values, sizeof *c->values, by_number);
+    const model_condition *old = &p->from->conditions.at[id];
+    for (uint32_t i = 0; i < old->n_values; i++) {
+        const condition at = {.number = old->values[i].number};
+        map[i] = conditions_value(p->to, c, &at);
+    }
+    return true;
+}
+
 static bool keep_texts(pruner *p, model_condition *c, const model_condition *old,
                        uint32_t *map)
 {
@@ -361,10 +515,12 @@ static bool keep_conditions(pruner *p)
             continue;
         if (!keep_text(p, &c.name))
             return false;
-        if (!c.is_text)
-            merge_numbers(&c, old, p->k, p->value[i]);
-        else if (!keep_texts(p, &c, old, p->value[i]))
+        if (c.is_text
+                ? !keep_texts(p, &c, old, p->value[i])
+                : old->n_values == MODEL_ABSENT && !spread_numbers(p, &c, i, p->value[i]))
             return false;
+        if (!c.is_text && old->n_values < MODEL_ABSENT)
+            merge_numbers(&c, old, p->k, p->value[i]);
         if (c.n_values == 0)
             continue;
         c.low = lowest(&c, old->low, p->k);

@@ -28,6 +28,8 @@ void synth_program_fini(synth_program *p)
     array_fini(&p->nodes);
     array_fini(&p->ops);
     array_fini(&p->tokens);
+    array_fini(&p->backs);
+    array_fini(&p->back_at);
 }
 
 str synth_plain_name(char to[SYNTH_NAME], halley_bytes name)
@@ -212,7 +214,8 @@ static bool has_all(const model_ref *refs, uint32_t n, uint32_t op)
     return false;
 }
 
-static uint32_t refs_of(model_ref *refs, synth_reader *r, const synth_program *p,
+/* MODEL_NONE: no memory. */
+static uint32_t refs_of(model_ref *refs, synth_reader *r, synth_program *p,
                         const halley_trace *trace, uint32_t at)
 {
     const uint32_t node = p->nodes.at[at];
@@ -234,27 +237,13 @@ static uint32_t refs_of(model_ref *refs, synth_reader *r, const synth_program *p
     }
     for (uint32_t i = 0; i < n_deps; i++) {
         const uint32_t j = trace_deps_index(trace, node, i);
-        if (j != HALLEY_NO_NODE && j != node && r->place.at[j] < at)
-            synth_history_close(&r->past, r->place.at[j], p->ops.at[r->place.at[j]]);
+        if (j == HALLEY_NO_NODE || j == node || r->place.at[j] >= at)
+            continue;
+        synth_history_close(&r->past, r->place.at[j], p->ops.at[r->place.at[j]]);
+        if (!array_push(&p->backs, at - r->place.at[j]))
+            return MODEL_NONE;
     }
     return n;
-}
-
-static uint32_t token_of(synth_model *m, uint32_t op, const model_ref *refs, uint32_t n)
-{
-    uint32_t id = (uint32_t)m->tokens.n;
-    bool fresh;
-    if (!map64_put(&m->token_of, synth_token_key(op, refs, n), &id, &fresh))
-        return MODEL_NONE;
-    if (!fresh)
-        return id;
-    const model_token t = {.op = op, .first_ref = (uint32_t)m->refs.n, .n_refs = n};
-    if (!array_reserve(&m->refs, n) || !array_push(&m->tokens, t))
-        return MODEL_NONE;
-    if (n > 0)
-        memcpy(m->refs.at + m->refs.n, refs, n * sizeof *refs);
-    m->refs.n += n;
-    return id;
 }
 
 /* Nodes in the order of the file where dependencies allow it: by level else. */
@@ -263,9 +252,9 @@ static halley_status order_nodes(synth_program *p, const halley_trace *trace,
 {
     const uint32_t n = halley_trace_count(trace);
     bool forward = false;
-    p->nodes.n = p->ops.n = p->tokens.n = 0;
-    if (!synth_u32s_resize(&p->nodes, n) || !synth_u32s_resize(&p->ops, n) ||
-        !synth_u32s_resize(&p->tokens, n))
+    p->nodes.n = p->ops.n = p->tokens.n = p->backs.n = p->back_at.n = 0;
+    if (!synth_u32s_resize(&p->back_at, n + 1) || !synth_u32s_resize(&p->nodes, n) ||
+        !synth_u32s_resize(&p->ops, n) || !synth_u32s_resize(&p->tokens, n))
         return error_nomem(err);
     for (uint32_t i = 0; i < n; i++) {
         p->nodes.at[i] = i;
@@ -317,13 +306,17 @@ halley_status synth_program_read(synth_program *p, synth_reader *r,
         if (op == MODEL_NONE || !synth_history_touch(&r->past, op))
             return error_nomem(err);
         p->ops.at[at] = op;
+        p->back_at.at[at] = (uint32_t)p->backs.n;
         const uint32_t n_refs = refs_of(refs, r, p, trace, at);
-        const uint32_t token = token_of(r->m, op, refs, n_refs);
+        if (n_refs == MODEL_NONE)
+            return error_nomem(err);
+        const uint32_t token = synth_token_add(r->m, op, refs, n_refs);
         if (token == MODEL_NONE)
             return error_nomem(err);
         p->tokens.at[at] = token;
         synth_history_add(&r->past, at, op);
         p->key = hash_u64(p->key ^ hash_u64(token));
     }
+    p->back_at.at[n] = (uint32_t)p->backs.n;
     return HALLEY_OK;
 }

@@ -31,6 +31,8 @@ typedef struct synth_reader {
 typedef struct synth_program {
     synth_u32s nodes; /* index in the trace */
     synth_u32s ops, tokens;
+    synth_u32s backs,
+        back_at;  /* how far back the dependencies of each lie; from where on */
     uint64_t key; /* of the tokens */
 } synth_program;
 

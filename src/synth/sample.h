@@ -34,6 +34,7 @@ halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
 typedef struct sample_outline {
     conditions conditions;
     uint32_t template, n_ranks, n_stages;
+    bool is_drawn; /* the template was drawn with the conditions */
 } sample_outline;
 void sample_outline_make(sample_outline *out, const synth_model *m,
                          const sample_traits *traits, const sample_wish *wish,
@@ -83,6 +84,8 @@ typedef struct sample_set {
     uint32_t block; /* ranks of a stage */
     ARRAY(sample_stage) stages;
     ARRAY(sample_kind) kinds;
+    ARRAY(model_token) tokens; /* its own, numbered on from those of the model */
+    ARRAY(model_ref) refs;     /* of those */
     rng random;
     bool extrapolate, safe; /* safe: no messages, collectives within stages only */
     bool in_order;          /* collectives of a group wait for each other: ranks that are
@@ -90,6 +93,8 @@ typedef struct sample_set {
     uint32_t max_nodes;     /* of a rank; 0 = 50 million */
 } sample_set;
 void sample_set_fini(sample_set *s);
+/* What a node depends on: n references. */
+const model_ref *sample_refs(const sample_set *s, uint32_t token, uint32_t *n);
 
 /* Room for the programs of the stages. */
 halley_status sample_stages(sample_set *s, halley_error *err);

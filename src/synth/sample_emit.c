@@ -43,12 +43,13 @@ static uint32_t resolve(const synth_history *h, const model_ref *r, uint32_t at)
     return to;
 }
 
-static bool link_refs(linker *l, const synth_model *m, uint32_t at, uint32_t first,
+static bool link_refs(linker *l, const sample_set *s, uint32_t at, uint32_t first,
                       bool ctrl)
 {
-    const model_token *t = &m->tokens.at[l->stage->nodes.at[at].token];
-    for (uint32_t i = 0; i < t->n_refs; i++) {
-        const model_ref *r = &m->refs.at[t->first_ref + i];
+    uint32_t n;
+    const model_ref *refs = sample_refs(s, l->stage->nodes.at[at].token, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const model_ref *r = &refs[i];
         if ((r->ctrl != 0) != ctrl)
             continue;
         if (r->op != MODEL_NONE && !synth_history_touch(&l->past, r->op))
@@ -137,16 +138,16 @@ static bool start_order(linker *l, const sample_set *s)
            synth_u32s_resize(&l->seen, l->stage->nodes.n * l->n_groups);
 }
 
-static bool link_node(linker *l, const synth_model *m, uint32_t at)
+static bool link_node(linker *l, const sample_set *set, uint32_t at)
 {
     sample_stage *s = l->stage;
     sample_node *node = &s->nodes.at[at];
     const uint32_t first = (uint32_t)s->deps.n;
-    if (!link_refs(l, m, at, first, false))
+    if (!link_refs(l, set, at, first, false))
         return false;
     node->first_dep = first;
     node->n_data = (uint32_t)s->deps.n - first;
-    if (!link_refs(l, m, at, first, true))
+    if (!link_refs(l, set, at, first, true))
         return false;
     if (l->in_order && !keep_order(l, at, first))
         return false;
@@ -167,7 +168,7 @@ halley_status sample_deps(sample_set *s, halley_error *err)
         l.stage = &s->stages.at[k];
         ok = start_order(&l, s) && synth_history_start(&l.past, l.stage->nodes.n);
         for (uint32_t at = 0; ok && at < l.stage->nodes.n; at++)
-            ok = link_node(&l, s->m, at);
+            ok = link_node(&l, s, at);
     }
     synth_history_fini(&l.past);
     array_fini(&l.taken);

@@ -146,9 +146,10 @@ static const model_law *set_law(const synth_model *m, const conditions *c, uint3
 {
     const uint32_t own =
         map64_find(&m->law_of, synth_set_law_key(conditions_family(c), field));
-    if (own != HASH_NONE && m->laws.at[own].n_sets >= ENOUGH)
-        return &m->laws.at[own];
     const uint32_t any = map64_find(&m->law_of, synth_set_law_key(0, field));
+    if (own != HASH_NONE && (m->laws.at[own].n_sets >= ENOUGH || any == HASH_NONE ||
+                             m->laws.at[own].spread < 0.5F * m->laws.at[any].spread))
+        return &m->laws.at[own];
     return any != HASH_NONE   ? &m->laws.at[any]
            : own != HASH_NONE ? &m->laws.at[own]
                               : NULL;
@@ -188,8 +189,10 @@ static void to_conditions(conditions *out, const synth_model *m, const draw *d,
         snprintf(name, sizeof name, "%.*s", STR_ARG(synth_text(m, of->name)));
         if (of->is_text)
             snprintf(text, sizeof text, "%.*s", STR_ARG(synth_text(m, v->text)));
-        const double number =
+        double number =
             v->square > 0 ? v->number * exp(v->square * rng_normal(random)) : v->number;
+        if (!of->broken && v->number > 0)
+            number = fmax(1, round(number));
         conditions_set(out, name, of->is_text ? text : NULL, number);
     }
     for (uint32_t i = 0; i < wish->fixed.n; i++) {
@@ -352,6 +355,8 @@ static double strain(sample_outline *o, const synth_model *m, const sample_wish 
         bad += 3 * sample_counts(counts, m, s, &at, k, o->n_stages) / o->n_stages;
         nodes += sample_length(m, s, counts) / o->n_stages;
     }
+    if (o->is_drawn)
+        return bad;
     const double usual = sample_set_value(m, &o->conditions, FIELD_NODES, &spread);
     const double off = nodes > 0 ? log(nodes / usual) / (0.1 + spread) : 0;
     return bad + fmin(0.5 * off * off, 20);
@@ -392,6 +397,12 @@ static void start_draw(draw *d, const synth_model *m, const sample_wish *wish)
         d->fixed[id] = true;
         d->row.value[id] = conditions_value(m, &m->conditions.at[id], &wish->fixed.at[i]);
     }
+    /* Who says most of what can be said does not have what not all sets have. */
+    for (uint32_t i = 0; 2 * wish->fixed.n > m->conditions.n && i < m->conditions.n; i++)
+        if (!d->fixed[i] && m->conditions.at[i].n_sets < m->head.at[0].n_sets) {
+            d->fixed[i] = true;
+            d->row.value[i] = MODEL_ABSENT;
+        }
     /* Ranks follow from the other conditions unless the model has no others. */
     const uint32_t ranks = conditions_index(m, "ranks");
     if (ranks != MODEL_NONE && m->head.at[0].n_bare == 0)
@@ -409,27 +420,37 @@ static void without_template(sample_outline *out, const synth_model *m,
     out->n_ranks = wish->n_ranks > 0 ? wish->n_ranks : (uint32_t)fmax(1, fmin(n, 1e6));
 }
 
-/* The best outline under a draw, with its score; what is left of `best` else. */
-static void try_draw(sample_outline *out, double *best, double *bad, const synth_model *m,
-                     const sample_traits *traits, const draw *d, const conditions *drawn,
-                     const sample_wish *wish, rng *random)
+/* The best outline so far, its score, and how far it is from making sense. */
+typedef struct choice {
+    sample_outline outline;
+    double score, bad;
+} choice;
+
+/* The best outline under a draw, if it is better. */
+static void try_draw(choice *best, const synth_model *m, const sample_traits *traits,
+                     const draw *d, const conditions *drawn, const sample_wish *wish,
+                     rng *random)
 {
-    uint32_t near[N_CLOSE];
-    double scores[N_CLOSE];
-    const uint32_t n = closest(near, scores, m, traits, d);
+    uint32_t near[N_CLOSE] = {d->row.value[JOINT_TEMPLATE]};
+    double scores[N_CLOSE] = {0};
+    const bool is_drawn = near[0] < m->templates.n;
+    const bool loose = near[0] == m->templates.n && m->contexts.n > 0;
+    const uint32_t n = is_drawn || loose ? 1 : closest(near, scores, m, traits, d);
     /* Gumbel noise: the largest sum is a draw in proportion to the weights. */
     const double noise = wish->fixed.n == 0 ? 1 : 0.3;
     const double luck = log(d->weight + 1e-300) - log(-log(rng_unit(random) + 1e-12));
     for (uint32_t i = 0; i < n; i++) {
-        sample_outline o = {.conditions = *drawn, .template = near[i]};
-        const double off = strain(&o, m, wish);
+        sample_outline o = {
+            .conditions = *drawn, .template = near[i], .is_drawn = is_drawn};
+        double off = 0;
+        if (loose)
+            without_template(&o, m, wish, drawn);
+        else
+            off = strain(&o, m, wish);
         const double score =
             luck + scores[i] - off - noise * log(-log(rng_unit(random) + 1e-12));
-        if (score <= *best)
-            continue;
-        *best = score;
-        *bad = off;
-        *out = o;
+        if (score > best->score)
+            *best = (choice){o, score, off};
     }
 }
 
@@ -442,6 +463,9 @@ static bool is_loose(const synth_model *m, const sample_wish *wish, rng *random)
     for (size_t i = 0; i < m->templates.n; i++)
         covered += m->templates.at[i].n_sets;
     const bool told = m->head.at[0].n_bare == 0 && covered >= n_sets / 2;
+    /* The template is drawn with the conditions of such sets. */
+    if (m->head.at[0].n_bare > 0)
+        return false;
     return m->templates.n == 0 || (wish->fixed.n == 0 && m->contexts.n > 0 && !told &&
                                    rng_unit(random) * n_sets > covered);
 }
@@ -450,13 +474,13 @@ void sample_outline_make(sample_outline *out, const synth_model *m,
                          const sample_traits *traits, const sample_wish *wish,
                          rng *random)
 {
-    double best = -INFINITY, bad = INFINITY;
+    choice best = {.score = -INFINITY, .bad = INFINITY};
     const bool free = wish->fixed.n == 0 && wish->n_ranks == 0;
     const bool loose = is_loose(m, wish, random);
     conditions drawn = {0};
     /* With fixed conditions the best of many draws is taken; without, the first that
      * makes sense, so that all that make sense come in their share. */
-    for (uint32_t k = 0; k < N_DRAWS && !(free && bad < SENSIBLE); k++) {
+    for (uint32_t k = 0; k < N_DRAWS && !(free && best.bad < SENSIBLE); k++) {
         draw d;
         start_draw(&d, m, wish);
         draw_one(&d, m, random);
@@ -464,13 +488,12 @@ void sample_outline_make(sample_outline *out, const synth_model *m,
         if (loose)
             break;
         if (free)
-            best = -INFINITY;
-        try_draw(out, &best, &bad, m, traits, &d, &drawn, wish, random);
+            best.score = -INFINITY;
+        try_draw(&best, m, traits, &d, &drawn, wish, random);
     }
-    if (isinf(best)) {
-        without_template(out, m, wish, &drawn);
-        return;
-    }
-    if (out->n_ranks > 0)
-        conditions_set(&out->conditions, "ranks", NULL, out->n_ranks);
+    if (isinf(best.score))
+        without_template(&best.outline, m, wish, &drawn);
+    else if (best.outline.template != MODEL_NONE && best.outline.n_ranks > 0)
+        conditions_set(&best.outline.conditions, "ranks", NULL, best.outline.n_ranks);
+    *out = best.outline;
 }

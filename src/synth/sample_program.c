@@ -1,9 +1,8 @@
 /*
  * Programs of new sets: skeletons with their loops run as often as the laws say, or, for
- * sets that no template stands for, tokens drawn one by one, each given as many operators
- * before it as enough sets had.
+ * sets that no template stands for, from contexts.
  */
-#include "synth/sample.h"
+#include "synth/contexts.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,6 +18,17 @@ void sample_set_fini(sample_set *s)
     }
     array_fini(&s->stages);
     array_fini(&s->kinds);
+    array_fini(&s->tokens);
+    array_fini(&s->refs);
+}
+
+const model_ref *sample_refs(const sample_set *s, uint32_t token, uint32_t *n)
+{
+    const size_t n_known = s->m->tokens.n;
+    const model_token *t =
+        token < n_known ? &s->m->tokens.at[token] : &s->tokens.at[token - n_known];
+    *n = t->n_refs;
+    return (token < n_known ? s->m->refs.at : s->refs.at) + t->first_ref;
 }
 
 static uint32_t limit_of(const sample_set *s)
@@ -87,56 +97,15 @@ static halley_status from_template(sample_set *s, uint32_t stage, halley_error *
     return expand(s, &s->stages.at[stage], k, counts, err);
 }
 
-/* What follows the operators so far. */
-static uint32_t draw_next(sample_set *s, const synth_u64s *ops)
-{
-    const synth_model *m = s->m;
-    for (uint32_t k = 0; k < MODEL_ORDERS; k++) {
-        const uint32_t id = map64_find(
-            &m->context_of, synth_context_key(ops->at, ops->n, synth_orders[k]));
-        if (id == HASH_NONE)
-            continue;
-        double sum = 0;
-        for (uint32_t n = m->contexts.at[id].first; n != MODEL_NONE;
-             n = m->next.at[n].more)
-            sum += m->next.at[n].n;
-        double left = rng_unit(&s->random) * sum;
-        for (uint32_t n = m->contexts.at[id].first; n != MODEL_NONE;
-             n = m->next.at[n].more) {
-            left -= m->next.at[n].n;
-            if (left < 0)
-                return m->next.at[n].symbol;
-        }
-    }
-    return SYMBOL_END;
-}
-
 static halley_status from_contexts(sample_set *s, halley_error *err)
 {
-    const synth_model *m = s->m;
-    double spread;
-    double most = sample_set_value(m, &s->outline.conditions, FIELD_NODES, &spread);
-    most *= exp(spread * rng_normal(&s->random));
-    synth_u64s ops = {0};
-    bool ok = true;
-    for (double i = 0; ok && i < most && i < limit_of(s); i++) {
-        const uint32_t symbol = draw_next(s, &ops);
-        if (symbol == SYMBOL_END && i == 0)
-            break;
-        if (symbol == SYMBOL_END) { /* begin again until it is long enough */
-            if (i > 0.8 * most)
-                break;
-            ops.n = 0;
-            continue;
-        }
-        ok = add_node(s, &s->stages.at[0], symbol) &&
-             array_push(&ops, m->ops.at[m->tokens.at[symbol].op].key);
+    const condition *told = conditions_find(&s->outline.conditions, "nodes");
+    double n = told ? told->number : 0, spread;
+    if (!told) {
+        n = sample_set_value(s->m, &s->outline.conditions, FIELD_NODES, &spread);
+        n *= exp(spread * rng_normal(&s->random));
     }
-    array_fini(&ops);
-    if (ok && s->stages.at[0].nodes.n == 0)
-        return error_set(err, HALLEY_EINVAL,
-                         "the model has nothing to begin a trace with");
-    return ok ? HALLEY_OK : error_nomem(err);
+    return contexts_draw(s, &s->stages.at[0], fmin(n, limit_of(s)), err);
 }
 
 halley_status sample_stages(sample_set *s, halley_error *err)

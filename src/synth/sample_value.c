@@ -18,20 +18,22 @@ typedef struct valuer {
     sample_set *s;
     law_point point;
     uint64_t family, program;
+    bool bare; /* sets that said nothing were learned: all numbers may be a program's own
+                */
     double luck; /* of this set: deviation of all that is unexplained */
     map64 of;
     ARRAY(here) list;
 } valuer;
 
 /* What a law may be off by: what it left unexplained, more where few sets were behind
- * it. */
+ * it, or many features. */
 static double doubt(const model_law *law)
 {
     double used = 1;
     for (uint32_t i = 0; i < MODEL_FEATURES; i++)
         used += law->coefficient[i] != 0;
     const double n = law->n_sets;
-    return (law->spread + 1e-3) * sqrt(n > used ? n / (n - used) : 4) + 0.3 / n;
+    return (law->spread + 1e-3) * sqrt(n > used ? n / (n - used) : 4) + 0.15 * used / n;
 }
 
 /* The law that is most likely right, of equal ones the most special; MODEL_NONE: none. */
@@ -65,8 +67,9 @@ static here look_up(valuer *v, const law_place *at, double operations, double by
     h.zero = law->zero > 0 && rng_unit(&v->s->random) < law->zero;
     h.mean = law_log(law->coefficient, &point) + law->spread * v->luck;
     /* A law goes on beyond what was seen as far as it held there. */
-    const double beyond = v->s->extrapolate ? 0.05 / (0.01 + law->spread) : 0;
-    if (isfinite(law->low) && isfinite(law->high))
+    const bool holds = v->s->extrapolate || law->spread == 0;
+    const double beyond = holds ? 0.05 / (0.01 + law->spread) : 0;
+    if (law->low < law->high)
         h.mean = fmin(fmax(h.mean, law->low - beyond), law->high + beyond);
     return h;
 }
@@ -81,6 +84,15 @@ static double deviation(const model_law *law, rng *random)
             return (i + rng_unit(random) - MODEL_BUCKETS / 2.0) * MODEL_WIDTH;
     }
     return 0;
+}
+
+/* The logarithm of one node's value: not beyond what nodes have where all is as seen. */
+static double node_log(const model_law *law, double mean, sample_set *s)
+{
+    const double y = mean + deviation(law, &s->random);
+    if (s->extrapolate || !(law->least < law->most))
+        return y;
+    return fmin(fmax(y, law->least), law->most);
 }
 
 /* A whole number that a law gives almost exactly was most likely a product of twos: the
@@ -120,8 +132,10 @@ static bool value_at(double *out, valuer *v, const law_place *at, work w)
     if (h->law == MODEL_NONE || h->zero)
         return true;
     const model_law *law = &v->s->m->laws.at[h->law];
+    if (law->none > 0 && rng_unit(&v->s->random) < law->none)
+        return true;
     if (law->within > 1e-3F)
-        *out = exp(fmin(h->mean + deviation(law, &v->s->random), 43));
+        *out = exp(fmin(node_log(law, h->mean, v->s), 43));
     else
         *out = law->spread > 0 ? exp(fmin(h->mean, 43)) : snap(exp(fmin(h->mean, 43)));
     return true;
@@ -182,7 +196,7 @@ static bool add_fields(valuer *v, double *values, const model_op *op, law_place 
                 name == MODEL_NONE ? STR("duration_ns") : synth_text(m, name);
             const bool is_time = str_eq(text, STR("duration_ns"));
             at.field = f;
-            at.program = str_eq(text, STR("comm_size")) ? v->program : 0;
+            at.program = v->bare || str_eq(text, STR("comm_size")) ? v->program : 0;
             if (is_time != (pass == 1))
                 continue;
             if (!value_at(&values[f], v, &at, is_time ? w : no_work))
@@ -210,6 +224,7 @@ static bool add_values(valuer *v, sample_stage *stage, size_t i)
     stage->values.n += op->n_fields;
     if (!add_fields(v, values, op, at))
         return false;
+    at.program = v->bare ? v->program : 0;
     if (op->type == HALLEY_NODE_COLL && (op->flags & MODEL_OP_GROUP) != 0)
         return place_group(v, node, &at);
     if (op->type == HALLEY_NODE_SEND || op->type == HALLEY_NODE_RECV)
@@ -228,6 +243,7 @@ static uint64_t program_of(const sample_set *s, uint32_t stage)
 halley_status sample_values(sample_set *s, halley_error *err)
 {
     valuer v = {.s = s,
+                .bare = s->m->head.at[0].n_bare > 0,
                 .family = conditions_family(&s->outline.conditions),
                 .luck = rng_normal(&s->random)};
     bool ok = true;

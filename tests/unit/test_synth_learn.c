@@ -24,8 +24,9 @@ static const char *in_folder(const char *name)
     return to;
 }
 
-/* Sets of the transformer pattern, one for each number of layers. */
-static void make_corpus(const char *name, uint32_t n_sets)
+/* Sets of the transformer pattern, one for each number of layers; with conditions or
+ * without. */
+static void make_corpus(const char *name, uint32_t n_sets, bool told)
 {
     for (uint32_t i = 0; i < n_sets; i++) {
         char prefix[128], layers[16], file[160];
@@ -38,6 +39,8 @@ static void make_corpus(const char *name, uint32_t n_sets)
         assert_int_equal(halley_gen_save(gen, prefix, NULL, NULL), HALLEY_OK);
         halley_gen_free(gen);
         snprintf(file, sizeof file, "%s.conditions.json", prefix);
+        if (!told)
+            continue;
         FILE *to = fopen(file, "w");
         assert_non_null(to);
         fprintf(to, "{\"family\": \"toy\", \"layers\": %s}\n", layers);
@@ -51,7 +54,7 @@ static int set_up(void **state)
     snprintf(folder, sizeof folder, "/tmp/halley-learn-XXXXXX");
     if (!mkdtemp(folder))
         return -1;
-    make_corpus("toy", 8);
+    make_corpus("toy", 8, true);
     return 0;
 }
 
@@ -217,6 +220,51 @@ static void a_set_made_under_seen_conditions_has_the_nodes_of_the_real_one(void 
     }
 }
 
+/* Sets that say nothing about themselves, in a folder of their own: layers and sizes go
+ * together all the same. */
+static void sets_that_say_nothing_are_made_as_long_as_real_ones(void **state)
+{
+    (void)state;
+    char model[256], of_bare[256], command[1000];
+    halley_error err = {0};
+    halley_synth *synth = NULL;
+    bool is_real[1000] = {0};
+    uint32_t n_different = 0;
+    snprintf(model, sizeof model, "%s", in_folder("bare.hsm"));
+    make_corpus("bare", 12, false);
+    snprintf(of_bare, sizeof of_bare, "%s", in_folder("bare"));
+    const char *from = of_bare;
+    snprintf(command, sizeof command, "mkdir %s && mv %s-* %s", from, from, from);
+    assert_int_equal(system(command), 0);
+    const halley_learn_opts opts = {.fresh = true, .min_support = 2};
+    assert_int_equal(halley_learn(model, &from, 1, &opts, NULL, &err), HALLEY_OK);
+    for (uint32_t i = 0; i < 12; i++) {
+        char name[32];
+        halley_trace_set *real = NULL;
+        snprintf(name, sizeof name, "bare/bare-%u", i);
+        const char *prefix = in_folder(name);
+        assert_int_equal(halley_trace_set_load(&real, &prefix, 1, NULL, &err), HALLEY_OK);
+        is_real[halley_trace_count(halley_trace_set_get(real, 0))] = true;
+        halley_trace_set_free(real);
+    }
+    assert_int_equal(halley_synth_load(&synth, model, &err), HALLEY_OK);
+    for (uint32_t seed = 0; seed < 40; seed++) {
+        halley_trace_set *made = NULL;
+        const halley_synth_opts with = {.seed = seed};
+        assert_int_equal(halley_synth_make(&made, synth, &with, NULL, &err), HALLEY_OK);
+        assert_int_equal(errors_of(made), 0);
+        assert_int_equal(halley_trace_set_count(made), 4);
+        const uint32_t n = halley_trace_count(halley_trace_set_get(made, 0));
+        n_different += n >= 1000 || !is_real[n];
+        halley_trace_set_free(made);
+    }
+    /* Pairs of numbers of layers are known by their mean, which may be an odd one. */
+    assert_in_range(n_different, 0, 10);
+    halley_synth_free(synth);
+    snprintf(command, sizeof command, "rm -r %s", from);
+    assert_int_equal(system(command), 0);
+}
+
 static void the_number_of_threads_does_not_change_the_sets(void **state)
 {
     (void)state;
@@ -297,6 +345,7 @@ int main(void)
         cmocka_unit_test(a_loop_that_runs_as_often_as_stages_follow_is_understood),
         cmocka_unit_test(a_run_that_was_stopped_ends_with_the_same_model),
         cmocka_unit_test(a_set_made_under_seen_conditions_has_the_nodes_of_the_real_one),
+        cmocka_unit_test(sets_that_say_nothing_are_made_as_long_as_real_ones),
         cmocka_unit_test(the_number_of_threads_does_not_change_the_sets),
         cmocka_unit_test(running_out_of_memory_anywhere_is_reported),
     };
