@@ -293,12 +293,21 @@ static double log_conditions(const synth_scorer *s, const conditions *c)
     return sum;
 }
 
-/* Sums back to zero and tables as they are in the file; what sets have that the model
- * lacks stays behind them until there is too much of it. */
+/* Did the last set bring anything beside contexts, by which the next would be read? */
+static bool has_grown(const synth_scorer *s)
+{
+    const synth_model *const now = &s->l.m, *const m = &s->m;
+    return now->ops.n > m->ops.n || now->tokens.n > m->tokens.n ||
+           now->skeletons.n > m->skeletons.n || now->templates.n > m->templates.n ||
+           now->loops.n > m->loops.n || now->laws.n > m->laws.n ||
+           now->contexts.n > m->contexts.n + MAX_UNKNOWN;
+}
+
+/* Sums back to zero and tables as they are in the file. */
 static halley_status forget(synth_scorer *s, uint32_t set, halley_error *err)
 {
     synth_model *const m = &s->l.m;
-    if (m->laws.n > s->m.laws.n + MAX_UNKNOWN)
+    if (has_grown(s))
         return start_learner(s, err);
     for (size_t i = 0; i < m->laws.n; i++)
         if (m->laws.at[i].last_set == set)

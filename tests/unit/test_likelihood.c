@@ -84,7 +84,6 @@ static void a_model_that_keeps_single_sets_gives_them_away(void **state)
     assert_int_equal(auc[HALLEY_LIKELIHOOD_ALL].n_others, 15);
     assert_true(auc[HALLEY_LIKELIHOOD_ALL].auc > 0.9);
     assert_true(auc[HALLEY_LIKELIHOOD_PROGRAMS].auc > 0.9);
-    assert_true(auc[HALLEY_LIKELIHOOD_NUMBERS].auc > 0.9);
 }
 
 static void sets_that_laws_explain_are_not_told_apart(void **state)
