@@ -131,12 +131,10 @@ const cli_command cmd_calibrate = {
     .summary = "fit constants of a stack or a device to measurements",
     .arguments = "[RUNS.json...|TABLE.csv]",
     .description = "Fits the constants that a stack file lists under \"fit\", at most "
-                   "eight, to runs "
-                   "it serves, starting from its defaults and held near them by a prior. "
-                   "Prints what "
-                   "moved, the mean error before and after, and the error on layouts "
-                   "that the fit had "
-                   "not seen. Without files, the runs that come with halley are used.\n\n"
+                   "eight, to runs it serves, starting from its defaults and held near "
+                   "them by a prior. Prints what moved, the mean error before and after, "
+                   "and the error on layouts that the fit had not seen. Without files, "
+                   "the runs that come with halley are used.\n\n"
                    "Refuses to fit more constants than the runs have layouts.\n\n"
                    "With --device, the constants of an NPU or link preset are fitted to "
                    "a table of measured matrix products or collectives (in the form "

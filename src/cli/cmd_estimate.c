@@ -328,8 +328,7 @@ static const cli_example examples[] = {
     {"halley estimate -m gpt3-175b -c dgx-a100:1024 --tp 8 --pp 8 --global-batch 1536",
      "one design"},
     {"halley estimate -m transformer-1t -c comet-baseline:1024 --tp 8 --global-batch "
-     "1024 "
-     "--spread",
+     "1024 --spread",
      "COMET's question: model parallel inside the pod with expanded memory"},
     {0},
 };
@@ -340,11 +339,9 @@ const cli_command cmd_estimate = {
     .arguments = "",
     .description =
         "Estimates one design in closed form: the time of a step and where it goes, "
-        "tokens "
-        "per second, model FLOPs over peak, memory by class of the fullest stage against "
-        "the capacity, energy and cost. If it does not fit, says which stage, which "
-        "class "
-        "and by how much, and the nearest changes that would fit.\n\n"
+        "tokens per second, model FLOPs over peak, memory by class of the fullest stage "
+        "against the capacity, energy and cost. If it does not fit, says which stage, "
+        "which class and by how much, and the nearest changes that would fit.\n\n"
         "Ends with the constants behind the numbers: fitted, given or default, and the "
         "error to expect.",
     .examples = examples,

@@ -194,10 +194,8 @@ const cli_command cmd_plan = {
         "Tries every combination of tensor, pipeline, data and expert parallelism, "
         "micro-batch, interleaving, recomputation and sharding that divides the model, "
         "the batch and the NPUs, and lists the fastest that fit, the best of each cut, "
-        "micro-batch and interleaving, each with "
-        "the "
-        "part of the step by which it loses to the one above. An option of the plan "
-        "fixes what it names.",
+        "micro-batch and interleaving, each with the part of the step by which it loses "
+        "to the one above. An option of the plan fixes what it names.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(plan_options),

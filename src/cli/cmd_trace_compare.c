@@ -228,8 +228,7 @@ static const cli_example examples[] = {
     {"halley trace compare corpus/ synth/ --train corpus/ --holdout unseen/ --json",
      "whether what a model made gives away what it was trained on"},
     {"halley trace compare unseen/ synth/ --train corpus/ --holdout unseen/ --model "
-     "M.hsm "
-     "--reference R.hsm",
+     "M.hsm --reference R.hsm",
      "whether the model itself does"},
     {0},
 };
@@ -249,19 +248,15 @@ const cli_command cmd_trace_compare = {
         "Wasserstein distance over the mean of REAL; simulated time on three "
         "clusters.\n\n"
         "Privacy: the share of nodes of SYNTH that stand in REAL in runs of at least 8 "
-        "to "
-        "256 nodes with the same types, values and relative dependencies, as they are "
-        "and "
-        "after the repeats within each trace (layers, micro-batches) were taken out; the "
-        "nearest set of REAL; names and numbers of SYNTH that only a few sets of REAL "
-        "have; and, with --train and --holdout, how well an attacker can "
-        "tell from SYNTH what it was made from: the area under the curve (0.5 = not at "
-        "all) with its 95 % confidence interval, by features and by runs that are "
-        "shared. With --model, how well somebody who holds the model can: by how likely "
-        "it "
-        "makes a set over how likely --reference does, which was learned from sets of "
-        "the "
-        "same kind that stand neither in --train nor in --holdout; as a whole and by "
+        "to 256 nodes with the same types, values and relative dependencies, as they are "
+        "and after the repeats within each trace (layers, micro-batches) were taken out; "
+        "the nearest set of REAL; names and numbers of SYNTH that only a few sets of "
+        "REAL have; and, with --train and --holdout, how well an attacker can tell from "
+        "SYNTH what it was made from: the area under the curve (0.5 = not at all) with "
+        "its 95 % confidence interval, by features and by runs that are shared. With "
+        "--model, how well somebody who holds the model can: by how likely it makes a "
+        "set over how likely --reference does, which was learned from sets of the same "
+        "kind that stand neither in --train nor in --holdout; as a whole and by "
         "conditions, programs and numbers.",
     .examples = examples,
     .options = options,

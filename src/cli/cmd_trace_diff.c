@@ -232,15 +232,14 @@ const cli_command cmd_trace_diff = {
     .arguments = "A B",
     .description =
         "Say what differs between A and B, each a file, a prefix or a folder: metadata, "
-        "nodes, types, names, times, dependencies, attributes, inputs and outputs. "
-        "Ranks are compared one by one, nodes are matched by id. One line per "
-        "difference, counts at the end; what equal ranks have in common is listed for "
-        "the first of them and counted for all. Exit status 0 when there is none, 1 when "
-        "there "
-        "are differences or something failed, 2 for wrong usage.\n\n"
+        "nodes, types, names, times, dependencies, attributes, inputs and outputs. Ranks "
+        "are compared one by one, nodes are matched by id. One line per difference, "
+        "counts at the end; what equal ranks have in common is listed for the first of "
+        "them and counted for all. Exit status 0 when there is none, 1 when there are "
+        "differences or something failed, 2 for wrong usage.\n\n"
         "Forms are compared by what they hold: a trace and its conversion have no "
-        "differences. --ignore order takes nodes, dependencies and attributes in "
-        "another order for equal.",
+        "differences. --ignore order takes nodes, dependencies and attributes in another "
+        "order for equal.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(diff_options),

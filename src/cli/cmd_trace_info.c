@@ -549,16 +549,15 @@ const cli_command cmd_trace_info = {
         "path, and the first problems that halley trace check finds.\n\n"
         "TRACE is a prefix (dir/name for dir/name.0.et and so on), a folder that holds "
         "one set, or files, one per rank.\n\n"
-        "Depth is the number of nodes of the longest chain of dependencies; width is "
-        "the most nodes at the same distance from the start; the critical path is the "
-        "chain with the greatest sum of durations. Sums count every rank, equal or not. "
+        "Depth is the number of nodes of the longest chain of dependencies; width is the "
+        "most nodes at the same distance from the start; the critical path is the chain "
+        "with the greatest sum of durations. Sums count every rank, equal or not. "
         "Dangling dependencies count as met, and nodes in or behind cycles are left out "
         "of depth, width and critical path.\n\n"
         "A node counts as run on the CPU when its attribute is_cpu_op is true, else on "
         "the device. In JSON, critical_path lists the longest nodes of the path, or with "
         "--path all of them in order. With --csv there is one row per different trace; "
-        "--csv --attrs "
-        "lists the attributes instead.",
+        "--csv --attrs lists the attributes instead.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(info_options),

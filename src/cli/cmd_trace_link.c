@@ -378,10 +378,9 @@ const cli_command cmd_trace_link = {
         "operations and bytes that follow from their operator's shapes.\n\n"
         "The report says what was linked, guessed and dropped; `recorded` is the length "
         "of the recording, `replayed` that of the result with recorded durations "
-        "(`halley sim "
-        "--replay` gives the same), and the lines below where the difference is. "
-        "Without DEVICE nothing has a time, and only order, shapes and communication "
-        "are known.",
+        "(`halley sim --replay` gives the same), and the lines below where the "
+        "difference is. Without DEVICE nothing has a time, and only order, shapes and "
+        "communication are known.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(link_options),

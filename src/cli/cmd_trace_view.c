@@ -319,23 +319,16 @@ const cli_command cmd_trace_view = {
     .arguments = "TRACE...",
     .description =
         "Draw the graph of a trace: as an HTML page to move about and search in, as SVG, "
-        "or "
-        "as dot or GraphML for other programs. TRACE is a file, a folder, or the prefix "
-        "of "
-        "a set, of which one rank is drawn.\n\n"
+        "or as dot or GraphML for other programs. TRACE is a file, a folder, or the "
+        "prefix of a set, of which one rank is drawn.\n\n"
         "Dependencies go from top to bottom; columns are read from left to right. An "
-        "edge "
-        "that would be too long is named at both ends by the id of the other. Data "
+        "edge that would be too long is named at both ends by the id of the other. Data "
         "dependencies are solid lines, control dependencies dashed ones.\n\n"
         "A picture of more than --limit nodes is drawn collapsed, as with --collapse: "
-        "runs "
-        "of one kind become one box, and a piece that repeats is drawn once with the "
-        "number "
-        "of times. If that is still too much, each lane of a stretch of the graph "
-        "becomes "
-        "one box. The picture says so. dot and GraphML are always whole unless "
-        "--collapse "
-        "or --limit is given.",
+        "runs of one kind become one box, and a piece that repeats is drawn once with "
+        "the number of times. If that is still too much, each lane of a stretch of the "
+        "graph becomes one box. The picture says so. dot and GraphML are always whole "
+        "unless --collapse or --limit is given.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(view_options),

@@ -65,8 +65,7 @@ const cli_format format_study = {
     .summary = "a space of designs, and what is wanted of them",
     .description =
         "A study file is YAML. It names a model and a cluster, what varies, what must "
-        "hold "
-        "and what is wanted:\n\n"
+        "hold and what is wanted:\n\n"
         "  name: my-study\n"
         "  model: llama3-70b\n"
         "  cluster: dgx-h100:512\n"
@@ -88,10 +87,8 @@ const cli_format format_study = {
         "With plan: best, or plan: {best: {tp: ..., pp: ...}}, each design gets its best "
         "plan.\n\n"
         "Expressions in where, objective and \"= ...\" use parameters by path, results "
-        "by "
-        "name, numbers with units, + - * / % ^, comparisons, and, or, not, parentheses, "
-        "and "
-        "min max abs sqrt log log2 floor ceil.",
+        "by name, numbers with units, + - * / % ^, comparisons, and, or, not, "
+        "parentheses, and min max abs sqrt log log2 floor ceil.",
     .lists = lists,
     .commands = "explore",
 };
