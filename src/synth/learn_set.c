@@ -598,9 +598,10 @@ static halley_status count_set(learner *l, const conditions *c, const uint32_t *
         return error_nomem(err);
     law_point p;
     conditions_set_point(&p, m, c);
+    const uint32_t n_stages = n_ranks / block;
     const uint64_t families[] = {conditions_family(c), 0};
     for (uint32_t k = families[0] == 0; k < 2; k++) {
-        const double numbers[] = {n_ranks / block, n_ranks, (double)n_nodes / n_ranks};
+        const double numbers[] = {n_stages, n_ranks, (double)n_nodes / n_ranks};
         for (uint32_t f = 0; f < 3; f++)
             if (!observe(l, law_of(l, synth_set_law_key(families[k], FIELD_STAGES + f)),
                          &p, log(numbers[f])))

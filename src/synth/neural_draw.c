@@ -251,7 +251,8 @@ static void draw_fields(float to[NEURAL_FIELDS], drawer *d, uint32_t attr, uint3
             base += (table[i] + law[f * X + i]) * d->feature[i];
         for (uint32_t g = 0; g < f; g++)
             moved += before[g] * off[g];
-        to[f] = draw_number(d, number + f * NEURAL_NUMBER, base + moved, attr + f);
+        to[f] =
+            draw_number(d, number + (size_t)f * NEURAL_NUMBER, base + moved, attr + f);
         off[f] = neural_off(to[f], base);
     }
 }

@@ -83,7 +83,7 @@ typedef struct open_loop {
 static halley_status walk(neural_recorder *r, const learner *l, const halley_trace *trace,
                           uint32_t rank)
 {
-    open_loop stack[NEURAL_DEPTH];
+    open_loop stack[NEURAL_DEPTH] = {{0}};
     uint32_t depth = 0, at = 0, loop = 0;
     r->items.n = r->first_value.n = r->values.n = 0;
     if (l->folded.symbols.n > MAX_ITEMS)

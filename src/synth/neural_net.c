@@ -152,7 +152,7 @@ void neural_edge_scores(nn_real *score, nn_real *key, const nn_run *run,
     for (uint32_t s = 0; s < n; s++) {
         for (uint32_t k = 0; k < K; k++)
             key[s * K + k] = item_key[(size_t)slot[s] * K + k] + rank[s * K + k];
-        memcpy(score + s * NEURAL_REFS, bias, NEURAL_REFS * sizeof *bias);
+        memcpy(score + (size_t)s * NEURAL_REFS, bias, NEURAL_REFS * sizeof *bias);
     }
     nn_gemm(run,
             (nn_product){.m = n, .n = NEURAL_REFS, .k = K, .trans_b = true, .add = true},
@@ -197,8 +197,9 @@ void neural_inputs(nn_real to[NEURAL_INPUTS], const float *values, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         if (values[i] >= NEURAL_UNKNOWN)
             continue;
-        to[2 * i] = values[i] <= NEURAL_ZERO ? 1 : 0;
-        to[2 * i + 1] = values[i] <= NEURAL_ZERO ? 0 : (nn_real)values[i] / 16;
+        nn_real *const at = to + (size_t)2 * i;
+        at[0] = values[i] <= NEURAL_ZERO ? 1 : 0;
+        at[1] = values[i] <= NEURAL_ZERO ? 0 : (nn_real)values[i] / 16;
     }
 }
 

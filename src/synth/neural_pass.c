@@ -410,7 +410,7 @@ static void edge_loss(pass *p, neural_loss *loss, uint32_t item)
     for (uint32_t s = 0; s < n; s++) {
         for (uint32_t k = 0; k < K; k++) {
             p->d.key[(size_t)slots.item[s] * K + k] += dkey[s * K + k];
-            p->run->grad[net->slot_rank.table + s * K + k] += dkey[s * K + k];
+            p->run->grad[net->slot_rank.table + (size_t)s * K + k] += dkey[s * K + k];
         }
         for (uint32_t r = 0; r < NEURAL_REFS; r++)
             p->run->grad[net->ref_bias.table + r] += dscore[s * NEURAL_REFS + r];

@@ -59,7 +59,7 @@ static halley_status expand(sample_set *s, sample_stage *stage, const neural_mod
 {
     const uint32_t seen = s->m->net_head.at[0].max_nodes;
     const uint32_t most = s->max_nodes > 0 && s->max_nodes < seen ? s->max_nodes : seen;
-    open_loop stack[NEURAL_DEPTH];
+    open_loop stack[NEURAL_DEPTH] = {{0}};
     uint32_t depth = 0;
     for (uint32_t i = 0; i < d->n_items; i++) {
         const uint32_t item = d->items[i];

@@ -262,7 +262,7 @@ double sample_counts(uint32_t *counts, const synth_model *m, const model_skeleto
 double sample_length(const synth_model *m, const model_skeleton *s,
                      const uint32_t *counts)
 {
-    double n = 0, times = 1, stack[64];
+    double n = 0, times = 1, stack[64] = {0};
     uint32_t loop = 0, depth = 0;
     for (uint32_t i = 0; i < s->n; i++) {
         const uint32_t symbol = m->symbols.at[s->first + i];
@@ -345,7 +345,7 @@ static double strain(sample_outline *o, const synth_model *m, const sample_wish 
         bad += 30;
     if (t->most == 1 && o->n_stages > t->n)
         bad += 30;
-    uint32_t counts[SAMPLE_MAX_LOOPS];
+    uint32_t counts[SAMPLE_MAX_LOOPS] = {0};
     double nodes = 0;
     for (uint32_t k = 0; k < o->n_stages && o->n_stages <= 256; k++) {
         const model_skeleton *s =
@@ -398,7 +398,8 @@ static void start_draw(draw *d, const synth_model *m, const sample_wish *wish)
         d->row.value[id] = conditions_value(m, &m->conditions.at[id], &wish->fixed.at[i]);
     }
     /* Who says most of what can be said does not have what not all sets have. */
-    for (uint32_t i = 0; 2 * wish->fixed.n > m->conditions.n && i < m->conditions.n; i++)
+    for (uint32_t i = 0;
+         (size_t)2 * wish->fixed.n > m->conditions.n && i < m->conditions.n; i++)
         if (!d->fixed[i] && m->conditions.at[i].n_sets < m->head.at[0].n_sets) {
             d->fixed[i] = true;
             d->row.value[i] = MODEL_ABSENT;

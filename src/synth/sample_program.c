@@ -58,7 +58,7 @@ static halley_status expand(sample_set *s, sample_stage *stage, const model_skel
                             const uint32_t *counts, halley_error *err)
 {
     const synth_model *m = s->m;
-    loop_at stack[MAX_DEPTH];
+    loop_at stack[MAX_DEPTH] = {{0}};
     uint32_t depth = 0, loop = 0;
     for (uint32_t i = 0; i < k->n; i++) {
         const uint32_t symbol = m->symbols.at[k->first + i];
@@ -86,7 +86,7 @@ static halley_status from_template(sample_set *s, uint32_t stage, halley_error *
 {
     const synth_model *m = s->m;
     const sample_outline *o = &s->outline;
-    uint32_t counts[SAMPLE_MAX_LOOPS];
+    uint32_t counts[SAMPLE_MAX_LOOPS] = {0};
     law_point p;
     const model_skeleton *k =
         &m->skeletons.at[sample_part(m, o->template, stage, o->n_stages)];
