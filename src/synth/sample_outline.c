@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { N_DRAWS = 48, N_CLOSE = 12 };
+enum { N_DRAWS = 48, N_CLOSE = 12, MOST_RANKS = 1000000 };
 #define PURE 0.98
 #define SENSIBLE 3 /* strain of an outline without contradictions */
 
@@ -254,7 +254,7 @@ double sample_counts(uint32_t *counts, const synth_model *m, const model_skeleto
         const double n = law_loop_count(&m->loops.at[m->loop_ids.at[s->first_loop + i]],
                                         p, stage, n_stages);
         misfit += n < 0.5 ? fmin(1.5 - n, 3) : 0;
-        counts[i] = n < 1 ? 1 : n > 1e6 ? 1000000 : (uint32_t)lround(n);
+        counts[i] = !(n >= 1) ? 1 : n > 1e6 ? 1000000 : (uint32_t)lround(n);
     }
     return misfit;
 }
@@ -291,14 +291,24 @@ double sample_set_value(const synth_model *m, const conditions *c, uint32_t fiel
     return law ? exp(fmin(law_log(law->coefficient, &p), 20)) : 1;
 }
 
+static uint32_t nearer(uint32_t a, uint32_t b, double wanted)
+{
+    return fabs(log(a / wanted)) <= fabs(log(b / wanted)) ? a : b;
+}
+
 /* The number of `of` that is nearest and divides it. */
 static uint32_t nearest_divisor(uint32_t of, double wanted)
 {
     uint32_t best = 1;
-    for (uint32_t i = 1; i <= of; i++)
-        if (of % i == 0 && fabs(log(i / wanted)) < fabs(log(best / wanted)))
-            best = i;
+    for (uint32_t i = 1; i <= of / i; i++)
+        if (of % i == 0)
+            best = nearer(best, nearer(i, of / i, wanted), wanted);
     return best;
+}
+
+static double within(double value, double most)
+{
+    return value >= 1 ? fmin(value, most) : 1;
 }
 
 /* Copies of the model fill the ranks asked for, unless the user says how many. */
@@ -326,8 +336,9 @@ static double strain(sample_outline *o, const synth_model *m, const sample_wish 
         fill_ranks(o, wish, ranks);
         ranks = sample_set_value(m, &o->conditions, FIELD_RANKS, &unused);
     }
-    const double stages = sample_set_value(m, &o->conditions, FIELD_STAGES, &unused);
-    ranks = ranks < 1 ? 1 : ranks > 1e6 ? 1e6 : ranks;
+    ranks = within(ranks, MOST_RANKS);
+    const double stages =
+        within(sample_set_value(m, &o->conditions, FIELD_STAGES, &unused), MOST_RANKS);
     if (wish->n_ranks > 0) {
         bad += 20 * fabs(log(wish->n_ranks / ranks));
         ranks = wish->n_ranks;
@@ -339,7 +350,7 @@ static double strain(sample_outline *o, const synth_model *m, const sample_wish 
     if (wish->n_ranks == 0 && stages > 1)
         o->n_ranks =
             (uint32_t)lround(stages) * (uint32_t)fmax(1, round(ranks / round(stages)));
-    o->n_stages = nearest_divisor(o->n_ranks, stages < 1 ? 1 : stages);
+    o->n_stages = nearest_divisor(o->n_ranks, stages);
     bad += 10 * fabs(log(o->n_stages / fmax(1, round(stages))));
     if (o->n_stages < t->n)
         bad += 30;
@@ -418,7 +429,7 @@ static void without_template(sample_outline *out, const synth_model *m,
     *out = (sample_outline){.conditions = *c, .template = MODEL_NONE, .n_stages = 1};
     double unused;
     const double n = ranks ? ranks->number : sample_set_value(m, c, FIELD_RANKS, &unused);
-    out->n_ranks = wish->n_ranks > 0 ? wish->n_ranks : (uint32_t)fmax(1, fmin(n, 1e6));
+    out->n_ranks = wish->n_ranks > 0 ? wish->n_ranks : (uint32_t)within(n, MOST_RANKS);
 }
 
 /* The best outline so far, its score, and how far it is from making sense. */
