@@ -67,3 +67,15 @@ void array_trim_(void **at, size_t *cap, size_t n, size_t size)
     memcpy(at, &trimmed, sizeof trimmed);
     *cap = n;
 }
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+void mem_sort_doubles(double *at, size_t n)
+{
+    if (n > 1)
+        qsort(at, n, sizeof *at, ascending);
+}

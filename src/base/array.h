@@ -10,6 +10,7 @@
  * block. */
 void *mem_array(size_t n, size_t size);
 void *mem_array_zero(size_t n, size_t size);
+void mem_sort_doubles(double *at, size_t n); /* ascending; NULL with n = 0 is allowed */
 
 /*
  * ARRAY(T) is a struct {T *at; size_t n, cap;}; {0} is empty. It owns `at`; fini frees

@@ -75,6 +75,9 @@ halley_status file_folder_commit(file_folder *folder, halley_error *err);
 void file_folder_abort(file_folder *folder);
 bool file_folder_is_empty(const char *path);
 
+/* All of it to a descriptor: 0, or an errno. */
+int file_write(int fd, const void *at, size_t n);
+
 bool file_exists(const char *path);
 bool file_is_folder(const char *path);
 

@@ -130,24 +130,12 @@ halley_status file_folder_open(file_folder **out, const char *path, halley_error
     return status;
 }
 
-static int write_all(int fd, const uint8_t *at, size_t n)
-{
-    while (n > 0) {
-        const ssize_t written = write(fd, at, n);
-        if (written < 0 && errno != EINTR)
-            return errno;
-        at += written > 0 ? written : 0;
-        n -= written > 0 ? (size_t)written : 0;
-    }
-    return 0;
-}
-
 halley_status file_folder_put(const file_folder *folder, const char *name, const void *at,
                               size_t n, halley_error *err)
 {
     const int fd =
         openat(folder->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    int reason = fd < 0 ? errno : write_all(fd, at, n);
+    int reason = fd < 0 ? errno : file_write(fd, at, n);
     if (fd >= 0 && close(fd) != 0 && reason == 0)
         reason = errno;
     if (reason == 0)

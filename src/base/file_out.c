@@ -41,18 +41,23 @@ struct file_output {
     deflater *gzip; /* NULL when not compressed */
 };
 
+int file_write(int fd, const void *from, size_t n)
+{
+    const uint8_t *at = from;
+    while (n > 0) {
+        const ssize_t written = write(fd, at, n);
+        if (written < 0 && errno != EINTR)
+            return errno;
+        at += written > 0 ? written : 0;
+        n -= written > 0 ? (size_t)written : 0;
+    }
+    return 0;
+}
+
 static void write_fd(file_output *out, const uint8_t *at, size_t n)
 {
-    while (n > 0 && out->reason == 0) {
-        const ssize_t written = write(out->fd, at, n);
-        if (written < 0) {
-            if (errno != EINTR)
-                out->reason = errno;
-            continue;
-        }
-        at += written;
-        n -= (size_t)written;
-    }
+    if (out->reason == 0)
+        out->reason = file_write(out->fd, at, n);
 }
 
 static void deflate(file_output *out, const uint8_t *at, size_t n, bool last)

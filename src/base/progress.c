@@ -6,13 +6,13 @@
 #include "base/progress.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/units.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { FIRST_DRAWING_MS = 300, INTERVAL_MS = 100, LONGEST_LINE = 256 };
@@ -27,9 +27,7 @@ struct progress {
 
 static uint64_t now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return (uint64_t)(clock_s() * 1e3);
 }
 
 progress *progress_new(const char *what, const char *noun, uint64_t total)

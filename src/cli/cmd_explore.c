@@ -229,15 +229,13 @@ static halley_status explore(const halley_study *s, cli_call *call, report_form 
                       ? NULL
                       : progress_new(halley_study_name(s), "designs",
                                      (uint64_t)fmin(halley_study_looked_at(s), 1e18));
-    const halley_explore_opts opts = {.threads = where->n_ranks > 1 ? 1 : o->jobs,
-                                      .rank = where->rank,
-                                      .n_ranks = where->n_ranks,
-                                      .pulse = where->pulse,
-                                      .top = kept,
-                                      .store = o->store,
-                                      .resume = o->resume,
-                                      .progress = show_progress,
-                                      .context = p};
+    halley_explore_opts opts = *where;
+    opts.threads = where->n_ranks > 1 ? 1 : o->jobs;
+    opts.top = kept;
+    opts.store = o->store;
+    opts.resume = o->resume;
+    opts.progress = show_progress;
+    opts.context = p;
     halley_status status = halley_explore_run(&e, s, &opts, err);
     progress_free(p);
     if (status != HALLEY_OK || !e)

@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What a letter is about. */
+enum { TAG_WORK = 1, TAG_DONE, TAG_LEAVE, TAG_BEAT };
+
 typedef struct letter {
     struct letter *next;
     MPI_Request moving;

@@ -9,13 +9,11 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "explore/post_mpi.h"
 
-#include <mpi.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
-
-enum { TAG_BEAT = 4 };
 
 struct halley_pulse {
     uint32_t rank, n_ranks;

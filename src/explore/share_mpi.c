@@ -22,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TAG_WORK = 1, TAG_DONE = 2, TAG_LEAVE = 3, AHEAD = 2 };
+enum { AHEAD = 2 };
 
 /* Silence after which a rank is given up: so many seconds, and so many times the longest
  * block. */

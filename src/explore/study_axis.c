@@ -361,18 +361,11 @@ static bool add_powers(numbers *to, double most)
     return true;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Sorted, each once, within bounds. */
 static void tidy(numbers *list, double from, double to)
 {
     size_t n = 0;
-    if (list->n)
-        qsort(list->at, list->n, sizeof *list->at, ascending);
+    mem_sort_doubles(list->at, list->n);
     for (size_t i = 0; i < list->n; i++) {
         const double x = list->at[i];
         if (x >= from && x <= to && (n == 0 || list->at[n - 1] != x))

@@ -81,17 +81,11 @@ static double most_shared(const halley_profile *p, const compare_set *to)
     return most;
 }
 
-static int by_real(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static double median(double *values, size_t n)
 {
     if (n == 0)
         return (double)NAN;
-    qsort(values, n, sizeof *values, by_real);
+    mem_sort_doubles(values, n);
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "synth/compare.h"
+#include "synth/program.h"
 #include "synth/times.h"
 #include "trace/distinct.h"
 #include "trace/levels.h"
@@ -186,18 +187,12 @@ static void note_number(gatherer *g, uint64_t value)
     note_support(g, &g->p->value_support.at[id]);
 }
 
-/* The name with every number in it as one '#', so that layers are alike. */
+/* Numbers in names are left out, so that layers are alike. */
 static void add_name(gatherer *g, halley_bytes name)
 {
-    char text[256];
-    size_t n = 0;
-    for (size_t i = 0; i < name.n && n < sizeof text; i++) {
-        const bool digit = name.at[i] >= '0' && name.at[i] <= '9';
-        if (!digit || n == 0 || text[n - 1] != '#')
-            text[n++] = digit ? '#' : name.at[i];
-    }
-    g->failed |=
-        !compare_mix_add(&g->p->mixes[HALLEY_MIX_NAMES], (str){text, n}, g->weight);
+    char text[SYNTH_NAME];
+    const str plain = synth_plain_name(text, name);
+    g->failed |= !compare_mix_add(&g->p->mixes[HALLEY_MIX_NAMES], plain, g->weight);
 }
 
 static void add_duration(gatherer *g, uint32_t node)

@@ -9,7 +9,6 @@
 #include "base/pool.h"
 #include "base/str.h"
 #include "halley/synth.h"
-#include "synth/blur.h"
 #include "synth/learn_report.h"
 #include "synth/learn_set.h"
 #include "synth/model_prune.h"
@@ -392,19 +391,17 @@ static halley_status write_model(job *j, halley_error *err)
                          "all %u sets of traces fail the check, the first: %s",
                          head->n_skipped, j->report->first_skipped);
     TRY(model_prune(&m, &j->l.m, k, err));
-    halley_learn_report *r = j->report;
-    for (size_t i = 0; i < m.templates.n; i++)
-        r->n_covered += m.templates.at[i].n_sets;
     halley_status status = add_net(j, &m, err);
-    if (status == HALLEY_OK) {
-        model_blur(&m, &j->l.m);
+    if (status == HALLEY_OK)
         status = synth_model_save(&m, j->path, false, err);
-    }
+    halley_learn_report *r = j->report;
     r->n_sets = head->n_sets;
     r->n_skipped = head->n_skipped;
     r->n_traces = head->n_traces;
     r->n_nodes = head->n_nodes;
     r->n_templates = (uint32_t)m.templates.n;
+    for (size_t i = 0; i < m.templates.n; i++)
+        r->n_covered += m.templates.at[i].n_sets;
     r->n_operators = (uint32_t)m.ops.n;
     r->n_laws = (uint32_t)m.laws.n;
     r->n_conditions = (uint32_t)m.conditions.n;

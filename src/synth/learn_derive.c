@@ -25,18 +25,12 @@ typedef struct sums {
     uint32_t n_seen;
 } sums;
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The lower one of two; 0 = of none. */
 static double median(numbers *of)
 {
     if (of->n == 0)
         return 0;
-    qsort(of->at, of->n, sizeof *of->at, ascending);
+    mem_sort_doubles(of->at, of->n);
     return of->at[(of->n - 1) / 2];
 }
 

@@ -81,19 +81,13 @@ halley_status learn_compare_add(learn_compare *c, const halley_trace_set *real,
     return HALLEY_OK;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The Kolmogorov-Smirnov distance; sorts. */
 static double ks(learn_numbers *a, learn_numbers *b)
 {
     if (a->n == 0 || b->n == 0)
         return a->n != b->n;
-    qsort(a->at, a->n, sizeof *a->at, ascending);
-    qsort(b->at, b->n, sizeof *b->at, ascending);
+    mem_sort_doubles(a->at, a->n);
+    mem_sort_doubles(b->at, b->n);
     double most = 0;
     for (size_t i = 0, j = 0; i < a->n && j < b->n;) {
         const double at = a->at[i] < b->at[j] ? a->at[i] : b->at[j];

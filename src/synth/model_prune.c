@@ -3,6 +3,20 @@
  * the rest never reaches the model. A value of a condition that too few sets have is
  * merged with its neighbours until enough stand behind it, and is then given as their
  * mean, to three digits.
+ *
+ * That k sets have something in common does not hide who they are: a law fitted to few
+ * sets fits those better than others, its range ends where theirs does, and who holds the
+ * model can tell (likelihood.c). So
+ *
+ * - laws that are not exact need SURE times as many sets as what is kept otherwise, exact
+ *   ones two sets more for every condition in them (but no more than one in SURE of all):
+ *   with fewer, a law says what those few sets are and not what holds;
+ * - ranges are wider, by what one more set would have widened them, a few times over.
+ *
+ * This lowers what is measured (doc/synthesis.md); it is no proof of privacy. Noise of
+ * twice and four times the standard errors of coefficients, spreads and counts was tried
+ * and taken out again: attacks on the numbers found as much as without it, and sets of
+ * few conditions came out worse.
  */
 #include "synth/model_prune.h"
 
@@ -376,12 +390,6 @@ static void merge_numbers(model_condition *c, const model_condition *old, uint32
         finish_value(&c->values[i], k);
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The numbers that portraits have of a condition, in order; NULL: no memory. */
 static double *numbers_of(const synth_model *m, uint32_t id, uint32_t *n)
 {
@@ -390,8 +398,8 @@ static double *numbers_of(const synth_model *m, uint32_t id, uint32_t *n)
     for (size_t i = 0; out && i < m->portraits.n; i++)
         if (!isnan(m->portraits.at[i].number[id]))
             out[(*n)++] = m->portraits.at[i].number[id];
-    if (out && *n > 1)
-        qsort(out, *n, sizeof *out, ascending);
+    if (out)
+        mem_sort_doubles(out, *n);
     return out;
 }
 
@@ -577,6 +585,47 @@ static bool keep_all(pruner *p)
     return keep_joint(p);
 }
 
+enum { SURE = 4, WIDER = 3 };
+
+static uint32_t conditions_in(const model_law *law)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < MODEL_FEATURES; i++)
+        n += i != FEATURE_ONE && law->coefficient[i] != 0;
+    return n;
+}
+
+/* `most`: sets that are asked for at most, so that little can be learned of few, too. */
+static bool is_sure(const model_law *law, uint32_t k, uint32_t most)
+{
+    const bool exact = law->spread == 0 && law->within <= 1e-3F;
+    const uint32_t wanted = exact ? k + 2 * conditions_in(law) : SURE * k;
+    return law->n_sets >= (wanted < most ? wanted : most);
+}
+
+void model_drop_unsure(synth_model *m, const synth_model *from)
+{
+    const uint32_t k = m->head.at[0].min_support;
+    if (k < 2) /* all may be known */
+        return;
+    const uint32_t part = m->head.at[0].n_sets / SURE, most = part > k ? part : k;
+    size_t n = 0;
+    for (size_t i = 0; i < m->laws.n; i++) {
+        model_law law = m->laws.at[i];
+        /* Others were made of many sets when all was known. */
+        if (map64_find(&from->law_of, law.key) != HASH_NONE) {
+            const float range = law.high - law.low;
+            const float wider = isfinite(range) ? WIDER * range / (float)law.n_sets : 0;
+            if (!is_sure(&law, k, most))
+                continue;
+            law.low -= wider;
+            law.high += wider;
+        }
+        m->laws.at[n++] = law;
+    }
+    m->laws.n = n;
+}
+
 halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
                           halley_error *err)
 {
@@ -614,6 +663,7 @@ halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
         synth_model_fini(&to);
         return status;
     }
+    model_drop_unsure(&to, from);
     *out = to;
     return HALLEY_OK;
 }

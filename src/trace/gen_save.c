@@ -4,6 +4,7 @@
  * they take their names, so that a full disk leaves the old set as it was.
  */
 #include "base/error.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "trace/gen.h"
 
@@ -87,19 +88,6 @@ static bool name_file(strbuf *to, const char *prefix, const halley_gen *gen, uin
     return !to->failed;
 }
 
-/* Write it all; false: errno says why not. */
-static bool write_bytes(int fd, str bytes)
-{
-    while (bytes.n > 0) {
-        const ssize_t n = write(fd, bytes.at, bytes.n);
-        if (n < 0 && errno != EINTR)
-            return false;
-        bytes.at += n > 0 ? n : 0;
-        bytes.n -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
 /* Write one file under its unfinished name. With `sync` the whole file system is made to
  * keep what was written to it, once for the set: syncing file by file takes longer than
  * all else. */
@@ -115,14 +103,13 @@ static halley_status write_file(const char *prefix, const halley_gen *gen, uint3
         return error_nomem(err);
     }
     const int fd = open(path.at, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    bool ok = fd >= 0 && write_bytes(fd, bytes) && (!sync || syncfs(fd) == 0);
-    int reason = ok ? 0 : errno;
-    if (fd >= 0 && close(fd) != 0 && ok) {
-        ok = false;
+    int reason = fd < 0 ? errno : file_write(fd, bytes.at, bytes.n);
+    if (reason == 0 && sync && syncfs(fd) != 0)
         reason = errno;
-    }
+    if (fd >= 0 && close(fd) != 0 && reason == 0)
+        reason = errno;
     halley_status status = HALLEY_OK;
-    if (!ok) {
+    if (reason != 0) {
         path.at[n_name] = 0; /* the name the user knows */
         status = error_errno(err, "write the file", reason);
         error_at_file(err, path.at);

@@ -1,5 +1,6 @@
 /* How likely a model makes sets, and what that tells about who was learned from. */
 #include "alloc_fail.h"
+#include "folder.h"
 #include "halley/compare.h"
 #include "halley/learn.h"
 #include "halley/trace_gen.h"
@@ -13,36 +14,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static char start[4096], place[64];
-
-static int enter(void **state)
-{
-    (void)state;
-    snprintf(place, sizeof place, "/tmp/halley-likely-XXXXXX");
-    return getcwd(start, sizeof start) && mkdtemp(place) ? chdir(place) : -1;
-}
-
-static int leave(void **state)
-{
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof command, "rm -r %s", place);
-    return chdir(start) == 0 ? system(command) : -1;
-}
-
 /* FOLDER/s0 …: n sets of a pattern with a parameter that counts from `first`, by
  * `modulo`.
  */
-static void make_sets(const char *folder, const char *pattern, const char *parameter,
+static void make_sets(const char *name, const char *pattern, const char *parameter,
                       uint32_t first, uint32_t n, uint32_t modulo)
 {
     char command[64];
-    snprintf(command, sizeof command, "mkdir %s", folder);
+    snprintf(command, sizeof command, "mkdir %s", name);
     assert_int_equal(system(command), 0);
     for (uint32_t i = 0; i < n; i++) {
         char prefix[64], value[16];
         halley_gen *gen = NULL;
-        snprintf(prefix, sizeof prefix, "%s/s%u", folder, i);
+        snprintf(prefix, sizeof prefix, "%s/s%u", name, i);
         snprintf(value, sizeof value, "%u", first + i % modulo);
         assert_int_equal(halley_gen_new(&gen, pattern, 2, NULL), HALLEY_OK);
         assert_int_equal(halley_gen_set(gen, parameter, value, NULL), HALLEY_OK);
@@ -165,12 +149,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_model_that_keeps_single_sets_gives_them_away,
-                                        enter, leave),
-        cmocka_unit_test_setup_teardown(sets_that_laws_explain_are_not_told_apart, enter,
-                                        leave),
+                                        folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(sets_that_laws_explain_are_not_told_apart,
+                                        folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(a_score_does_not_depend_on_the_sets_before_it,
-                                        enter, leave),
-        cmocka_unit_test_setup_teardown(running_out_of_memory_is_reported, enter, leave),
+                                        folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(running_out_of_memory_is_reported, folder_enter,
+                                        folder_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

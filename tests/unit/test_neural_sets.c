@@ -1,4 +1,5 @@
 /* A network learned from sets of traces, and the sets it makes. */
+#include "folder.h"
 #include "halley/learn.h"
 #include "halley/trace_check.h"
 #include "halley/trace_gen.h"
@@ -8,44 +9,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char folder[64];
-
 static void path_of(char to[128], const char *name)
 {
     snprintf(to, 128, "%s/%s", folder, name);
 }
 
-/* One set of the transformer pattern: four ranks in two stages. */
-static void make_set(uint32_t i)
-{
-    char prefix[128], text[16];
-    halley_gen *gen = NULL;
-    snprintf(prefix, sizeof prefix, "%s/toy-%02u", folder, i);
-    snprintf(text, sizeof text, "%u", 4 + 2 * (i % 4));
-    assert_int_equal(halley_gen_new(&gen, "transformer", 4, NULL), HALLEY_OK);
-    assert_int_equal(halley_gen_set(gen, "pp", "2", NULL), HALLEY_OK);
-    assert_int_equal(halley_gen_set(gen, "layers", text, NULL), HALLEY_OK);
-    assert_int_equal(halley_gen_save(gen, prefix, NULL, NULL), HALLEY_OK);
-    halley_gen_free(gen);
-}
-
 static int set_up(void **state)
 {
     (void)state;
-    snprintf(folder, sizeof folder, "/tmp/halley-neural-XXXXXX");
-    if (!mkdtemp(folder))
+    if (folder_make() != 0)
         return -1;
-    for (uint32_t i = 0; i < 8; i++)
-        make_set(i);
+    for (uint32_t i = 0; i < 8; i++) {
+        char prefix[128];
+        snprintf(prefix, sizeof prefix, "%s/toy-%02u", folder, i);
+        folder_transformer(prefix, 4 + 2 * (i % 4));
+    }
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    char command[128];
     (void)state;
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
+    return folder_remove();
 }
 
 static halley_status learn(const char *model, uint32_t n_steps, halley_error *err)

@@ -1,5 +1,6 @@
 /* Which sets lie in files and folders. */
 #include "alloc_fail.h"
+#include "folder.h"
 #include "trace/set_files.h"
 #include "unit.h"
 
@@ -8,23 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static char start[4096], place[64];
-
-static int enter(void **state)
-{
-    (void)state;
-    snprintf(place, sizeof place, "/tmp/halley-find-XXXXXX");
-    return getcwd(start, sizeof start) && mkdtemp(place) ? chdir(place) : -1;
-}
-
-static int leave(void **state)
-{
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof command, "rm -r %s", place);
-    return chdir(start) == 0 ? system(command) : -1;
-}
 
 static void touch(const char *path)
 {
@@ -181,7 +165,7 @@ static void a_folder_that_cannot_be_opened_is_counted_or_refused(void **state)
         assert_int_equal(mkdir(name, 0700), 0);
         assert_int_equal(chdir(name), 0);
     }
-    assert_int_equal(chdir(place), 0);
+    assert_int_equal(chdir(folder), 0);
     const char *const from = "c";
     trace_found f = {0};
     assert_int_equal(trace_find(&f, &from, 1, false, NULL), HALLEY_OK);
@@ -218,15 +202,20 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_taken_apart),
         cmocka_unit_test_setup_teardown(
-            folders_are_searched_to_any_depth_and_listed_by_name, enter, leave),
+            folders_are_searched_to_any_depth_and_listed_by_name, folder_enter,
+            folder_leave),
         cmocka_unit_test_setup_teardown(files_and_prefixes_are_taken_as_they_are_named,
-                                        enter, leave),
-        cmocka_unit_test_setup_teardown(a_set_in_two_forms_counts_once, enter, leave),
+                                        folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(a_set_in_two_forms_counts_once, folder_enter,
+                                        folder_leave),
         cmocka_unit_test_setup_teardown(
-            a_set_that_lacks_a_rank_is_refused_unless_its_files_are_named, enter, leave),
+            a_set_that_lacks_a_rank_is_refused_unless_its_files_are_named, folder_enter,
+            folder_leave),
         cmocka_unit_test_setup_teardown(
-            a_folder_that_cannot_be_opened_is_counted_or_refused, enter, leave),
-        cmocka_unit_test_setup_teardown(running_out_of_memory_is_reported, enter, leave),
+            a_folder_that_cannot_be_opened_is_counted_or_refused, folder_enter,
+            folder_leave),
+        cmocka_unit_test_setup_teardown(running_out_of_memory_is_reported, folder_enter,
+                                        folder_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

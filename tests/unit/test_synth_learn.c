@@ -1,5 +1,6 @@
 /* What is learned of traces, and what is made of it. */
 #include "alloc_fail.h"
+#include "folder.h"
 #include "halley/learn.h"
 #include "halley/trace_check.h"
 #include "halley/trace_gen.h"
@@ -12,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static char folder[64];
 
 static const char *in_folder(const char *name)
 {
@@ -29,21 +28,15 @@ static const char *in_folder(const char *name)
 static void make_corpus(const char *name, uint32_t n_sets, bool told)
 {
     for (uint32_t i = 0; i < n_sets; i++) {
-        char prefix[128], layers[16], file[160];
-        halley_gen *gen = NULL;
+        char prefix[128], file[160];
         snprintf(prefix, sizeof prefix, "%s/%s-%u", folder, name, i);
-        snprintf(layers, sizeof layers, "%u", 4 + 2 * i);
-        assert_int_equal(halley_gen_new(&gen, "transformer", 4, NULL), HALLEY_OK);
-        assert_int_equal(halley_gen_set(gen, "pp", "2", NULL), HALLEY_OK);
-        assert_int_equal(halley_gen_set(gen, "layers", layers, NULL), HALLEY_OK);
-        assert_int_equal(halley_gen_save(gen, prefix, NULL, NULL), HALLEY_OK);
-        halley_gen_free(gen);
+        folder_transformer(prefix, 4 + 2 * i);
         snprintf(file, sizeof file, "%s.conditions.json", prefix);
         if (!told)
             continue;
         FILE *to = fopen(file, "w");
         assert_non_null(to);
-        fprintf(to, "{\"family\": \"toy\", \"layers\": %s}\n", layers);
+        fprintf(to, "{\"family\": \"toy\", \"layers\": %u}\n", 4 + 2 * i);
         fclose(to);
     }
 }
@@ -51,8 +44,7 @@ static void make_corpus(const char *name, uint32_t n_sets, bool told)
 static int set_up(void **state)
 {
     (void)state;
-    snprintf(folder, sizeof folder, "/tmp/halley-learn-XXXXXX");
-    if (!mkdtemp(folder))
+    if (folder_make() != 0)
         return -1;
     make_corpus("toy", 8, true);
     return 0;
@@ -60,10 +52,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    char command[128];
     (void)state;
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
+    return folder_remove();
 }
 
 static void repeats_become_nested_loops(void **state)

@@ -1,7 +1,7 @@
 /* What is kept out of models: what goes, what changes, what stays. */
 #include "base/rng.h"
-#include "synth/blur.h"
 #include "synth/law.h"
+#include "synth/model_prune.h"
 #include "unit.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ static void laws_of_too_few_sets_go(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         synth_model from, m;
         make(&from, &m, cases[i].n, cases[i].spread, cases[i].k);
-        model_blur(&m, &from);
+        model_drop_unsure(&m, &from);
         assert_int_equal(m.laws.n, cases[i].stays);
         finish(&from, &m);
     }
@@ -65,7 +65,7 @@ static void exact_laws_stay_exact(void **state)
     (void)state;
     synth_model from, m;
     make(&from, &m, 100, 0, 5);
-    model_blur(&m, &from);
+    model_drop_unsure(&m, &from);
     assert_memory_equal(m.laws.at[0].coefficient, from.laws.at[0].coefficient,
                         sizeof from.laws.at[0].coefficient);
     assert_true(m.laws.at[0].low < 0 && m.laws.at[0].high > 4);
