@@ -140,10 +140,14 @@ static void write_advice(const design *d)
         if (e->memory_bytes[i] > e->memory_bytes[largest])
             largest = i;
     }
-    printf("\nstage %u is over by %s; most of it is %s (%s)\n", e->full_stage,
-           amount(a, e->peak_bytes - e->capacity_bytes, UNITS_BYTES),
-           halley_memory_name((halley_memory)largest),
-           amount(b, e->memory_bytes[largest], UNITS_BYTES));
+    if (e->peak_bytes > e->capacity_bytes)
+        printf("\nstage %u is over by %s; most of it is %s (%s)\n", e->full_stage,
+               amount(a, e->peak_bytes - e->capacity_bytes, UNITS_BYTES),
+               halley_memory_name((halley_memory)largest),
+               amount(b, e->memory_bytes[largest], UNITS_BYTES));
+    else
+        printf("\nwhat stage %u offloads, %s, is more than the next tier has for it\n",
+               e->full_stage, amount(a, e->offloaded_bytes, UNITS_BYTES));
     halley_change changes[3];
     const uint32_t n =
         halley_search_fitting(changes, 3, &d->model, &d->plan, &d->platform, &d->stack);
@@ -307,7 +311,8 @@ static halley_status run(cli_call *call, halley_error *err)
     halley_status status = design_load(&d->model, &d->platform, &d->stack, &d->n_npus,
                                        call, &o->design, err);
     if (status == HALLEY_OK) {
-        status = design_plan(&d->plan, &d->model, d->n_npus, call, &o->design, err);
+        status = design_plan(&d->plan, &d->model, &d->platform, d->n_npus, call,
+                             &o->design, err);
         if (status == HALLEY_OK)
             status =
                 halley_stack_expect(&d->expected, &d->stack, d->model.experts > 0, err);

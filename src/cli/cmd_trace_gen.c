@@ -184,7 +184,7 @@ static halley_status write_model(cli_call *call, const char *prefix, report_tabl
         platform ? design_load(&model, platform, &stack, &n_npus, call, o, err)
                  : error_nomem(err);
     if (status == HALLEY_OK) {
-        status = design_plan(&plan, &model, n_npus, call, o, err);
+        status = design_plan(&plan, &model, platform, n_npus, call, o, err);
         if (status == HALLEY_OK)
             status = halley_plan_trace_save(prefix, &model, &plan, platform, &stack, &sum,
                                             err);

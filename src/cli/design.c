@@ -67,7 +67,21 @@ halley_status design_read(halley_plan *out, uint64_t *given, cli_call *call,
     return HALLEY_OK;
 }
 
-halley_status design_plan(halley_plan *out, const halley_model *model, uint32_t n_npus,
+/* In a search such a plan just does not fit; who asks for it by name is told why. */
+static halley_status check_tier(const halley_plan *p, const halley_platform *platform,
+                                cli_call *call, halley_error *err)
+{
+    const uint32_t tier = p->offload_tier ? p->offload_tier : 1;
+    if (!p->offload || tier < platform->npu.n_tiers)
+        return HALLEY_OK;
+    return cli_usage(call, err,
+                     "there is nothing to offload to: %s (%s) has %u of the %u memories "
+                     "that takes; describe an NPU with more, as gh200-144gb is",
+                     platform->npu.name, platform->name, platform->npu.n_tiers, tier + 1);
+}
+
+halley_status design_plan(halley_plan *out, const halley_model *model,
+                          const halley_platform *platform, uint32_t n_npus,
                           cli_call *call, const design_options *o, halley_error *err)
 {
     halley_plan p = {0};
@@ -84,6 +98,7 @@ halley_status design_plan(halley_plan *out, const halley_model *model, uint32_t 
     const halley_status status = halley_plan_check(&p, model, n_npus, err);
     if (status != HALLEY_OK)
         return design_usage(call, status, err);
+    TRY(check_tier(&p, platform, call, err));
     *out = p;
     return HALLEY_OK;
 }

@@ -60,7 +60,8 @@ halley_status design_load(halley_model *model, halley_platform *platform,
 halley_status design_read(halley_plan *out, uint64_t *given, cli_call *call,
                           const design_options *o, halley_error *err);
 /* The same, dp filled to n_npus, checked. */
-halley_status design_plan(halley_plan *out, const halley_model *model, uint32_t n_npus,
+halley_status design_plan(halley_plan *out, const halley_model *model,
+                          const halley_platform *platform, uint32_t n_npus,
                           cli_call *call, const design_options *o, halley_error *err);
 /* What the library refuses of the user's own words is wrong usage. */
 halley_status design_usage(cli_call *call, halley_status status, halley_error *err);

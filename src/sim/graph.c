@@ -168,7 +168,8 @@ static void issue_memory(sim *s, uint32_t rank, uint32_t node, uint64_t bytes)
     bool starts = true;
     if (s->memory.kind == CLUSTER_MEMORY_NONE) {
         fail_at(s, rank, node,
-                "a load or store of remote memory, and the cluster has none");
+                "a load or store of remote memory, and the cluster has none; its file "
+                "needs a remote-memory");
         return;
     }
     if (server != MEM_NONE &&

@@ -1,7 +1,10 @@
 /*
  * Simulated time on three clusters that differ in what a trace's time is sensitive to:
  * A100 nodes without contention, H100 nodes whose links queue, and TPU v5e with compute
- * by the roofline. The clusters are made from presets for the number of ranks.
+ * by the roofline. The clusters are made from presets for the number of ranks. The
+ * presets have no memory beyond the NPU's own; loads and stores of traces want one, so
+ * each NPU gets one as far as its host. (A pool for which ranks queue would let them
+ * begin collectives that do not depend on each other in different orders.)
  */
 #include "synth/times.h"
 
@@ -17,10 +20,11 @@
 static const struct {
     const char *platform;
     bool link_queues, by_work;
+    const char *memory;
 } references[HALLEY_N_REFERENCES] = {
-    {"dgx-a100", false, false},
-    {"dgx-h100", true, false},
-    {"tpu-v5e-pod", false, true},
+    {"dgx-a100", false, false, "kind: per-npu, latency: 1 us, bandwidth: 25 GB/s"},
+    {"dgx-h100", true, false, "kind: per-npu, latency: 1 us, bandwidth: 50 GB/s"},
+    {"tpu-v5e-pod", false, true, "kind: per-npu, latency: 1 us, bandwidth: 25 GB/s"},
 };
 
 const char *halley_reference_name(uint32_t i)
@@ -93,6 +97,7 @@ static halley_status make(halley_cluster **out, uint32_t i, uint32_t n,
     strbuf_printf(&text, "system: {model: %s, compute: %s}\n",
                   references[i].link_queues ? "link-queue" : "contention-free",
                   roofline ? "roofline" : "duration");
+    strbuf_printf(&text, "remote-memory: {%s}\n", references[i].memory);
     add_groups(&text, groups);
     const halley_status status =
         text.failed ? error_nomem(err)

@@ -152,3 +152,9 @@ $ halley trace compare t t -k 0
 ! halley: --min-support must be at least 1, is 0
 ! see 'halley trace compare --help'
 ? 2
+
+## loads and stores are simulated, too: the clusters have a memory for them
+$ mkdir off; halley trace gen -m gpt-126m -c gh200:1 --global-batch 2 --offload optimizer -o off/one > /dev/null
+$ halley trace compare off off --csv | grep -E '^time,dgx-a100,(sets_real|ks)'
+> time,dgx-a100,sets_real,1
+> time,dgx-a100,ks,0

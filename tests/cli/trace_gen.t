@@ -106,13 +106,22 @@ $ halley sim -c c.yaml --comm-group-configuration step.comm_group.json step --cs
 > 7,0
 
 ## a step without groups has no group file; offloaded classes are memory nodes
-$ halley trace gen -m gpt-126m -c dgx-h100:1 --global-batch 2 --offload optimizer -o one --csv
+$ halley trace gen -m gpt-126m -c gh200:1 --global-batch 2 --offload optimizer -o one --csv
 > prefix,ranks,different,nodes,size_bytes,groups
 > one,1,1,{*},{*},0
 $ ls one.*; halley trace info one | grep MEM_
 > one.0.et
 > MEM_LOAD_NODE       1 {*}
 > MEM_STORE_NODE      1 {*}
+$ halley sim one -c gh200:1 | grep -c 'Remote memory .* ms'
+> 1
+$ halley sim one -c dgx-h100:1
+! halley: one.0.et: node {*}: rank 0: a load or store of remote memory, and the cluster has none; its file needs a remote-memory
+? 1
+$ halley trace gen -m gpt-126m -c dgx-h100:1 --global-batch 2 --offload optimizer -o none
+! halley: there is nothing to offload to: H100-SXM-80GB (dgx-h100) has 1 of the 2 memories that takes; describe an NPU with more, as gh200-144gb is
+! see 'halley trace gen --help'
+? 2
 
 ## a plan file gives the same as its options; options go before it
 $ printf 'tp: 4\npp: 2\nglobal-batch: 8\nrecompute: full\n' > plan.yaml
