@@ -102,10 +102,7 @@ static halley_status read_ranks(cluster_group *g, halley_cluster *c,
         seen[rank] = 1;
         g->ranks[i] = (uint32_t)rank;
     }
-    if (g->n == 1 && !c->astra)
-        return conf_error(file, list, err, HALLEY_EINVAL, "group %lld has one member",
-                          (long long)g->id);
-    if (g->n == 1)
+    if (g->n == 1 && c->astra)
         cluster_warn(c, "%s: group %lld has one member; a collective in it cannot end",
                      file->path, (long long)g->id);
     return HALLEY_OK;

@@ -72,12 +72,9 @@ synth_timing synth_timing_of(const halley_trace_set *set)
 
 static void add_groups(strbuf *to, const trace_groups *groups)
 {
-    size_t n = 0;
     for (size_t g = 0; g < groups->list.n; g++) {
         const trace_group *const group = &groups->list.at[g];
-        if (group->n_ranks < 2) /* declared by some generators, used by nobody */
-            continue;
-        strbuf_add(to, n++ == 0 ? STR("groups:\n") : STR(""));
+        strbuf_add(to, g == 0 ? STR("groups:\n") : STR(""));
         strbuf_printf(to, "  %.*s: [", STR_ARG(group->name));
         for (uint32_t i = 0; i < group->n_ranks; i++)
             strbuf_printf(to, "%s%u", i ? ", " : "", group->ranks[i]);

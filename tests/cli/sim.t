@@ -299,3 +299,9 @@ $ grep 'name: "' c.yaml
 > name: "dgx-h100"
 >   - {name: "up", topology: switch, size: 8, bandwidth: 371295000000 B/s, latency: 3583.5 ns}
 >   - {name: "out", topology: switch, size: 2, bandwidth: 44700000000 B/s, latency: 6200 ns}
+
+## a group of one has nothing to wait for; ASTRA-sim never ends there
+$ printf '{"nodes":[{"id":1,"name":"a","type":"COMP_NODE","durationMicros":5},{"id":2,"name":"b","type":"COMM_COLL_NODE","dataDeps":[1],"attr":[{"name":"is_cpu_op","boolVal":false},{"name":"comm_type","int64Val":0},{"name":"comm_size","int64Val":1000},{"name":"pg_name","stringVal":"7"}]}]}' > one.0.json
+$ printf '{"nodes":[{"id":1,"name":"a","type":"COMP_NODE","durationMicros":3}]}' > one.1.json; printf '{"7": [0], "8": [1]}' > one.comm_group.json
+$ printf 'network: [{topology: ring, size: 2, bandwidth: 50 GB/s}]\n' > c.yaml; halley sim one -c c.yaml | head -1
+> 5.00 us on 2 ranks
