@@ -8,7 +8,8 @@
  * ahead as stages follow, a first layer that differs is not part of the loop. So each
  * loop is tried with several shifts (count + a x stages behind + b x stages before + c).
  * What fits to the last iteration as a product of up to three conditions or their
- * inverses is taken, the simplest first; else the best fit.
+ * inverses is taken, the simplest first; else a sum of products that does (law_exact.c);
+ * else the best fit.
  */
 #include "synth/law.h"
 
@@ -299,6 +300,7 @@ void law_loop_add(model_loop_sum *s, const law_point *p, uint32_t count, uint32_
                   uint32_t n_stages)
 {
     add_products(s->xx, p);
+    law_samples_add(&s->samples, p, count, stage, n_stages);
     s->n++;
     s->low = s->high == 0 || count < s->low ? count : s->low;
     s->high = count > s->high ? count : s->high;
@@ -414,6 +416,8 @@ void law_loop_fit(model_loop *loop, const model_loop_sum *s)
     for (uint32_t n = 0; n <= MAX_FACTORS; n++)
         if (try_products(loop, s, of, n_of, n))
             return;
+    if (law_exact_fit(loop, &s->samples))
+        return;
     fit_freely(loop, s);
     if (loop->error < 0.2F)
         return;
@@ -424,6 +428,8 @@ void law_loop_fit(model_loop *loop, const model_loop_sum *s)
 double law_loop_count(const model_loop *loop, const law_point *p, uint32_t stage,
                       uint32_t n_stages)
 {
+    if (loop->exact.n_terms > 0)
+        return law_exact_count(&loop->exact, p, stage, n_stages);
     const double count =
         exp(law_log(loop->coefficient, p)) - law_shift(loop->shift, stage, n_stages);
     /* A law that holds may go beyond what was seen, a guess may not. */

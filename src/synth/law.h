@@ -37,6 +37,14 @@ double law_left_over(const double *c, const double *xx, const double *xy, double
 void law_loop_add(model_loop_sum *s, const law_point *p, uint32_t count, uint32_t stage,
                   uint32_t n_stages);
 void law_loop_fit(model_loop *loop, const model_loop_sum *s);
+/* Sums of products that fit to the last iteration: see law_exact.c. False: none does. */
+void law_samples_add(model_samples *s, const law_point *p, uint32_t count, uint32_t stage,
+                     uint32_t n_stages);
+bool law_exact_fit(model_loop *loop, const model_samples *s);
+double law_exact_count(const model_count_law *law, const law_point *p, uint32_t stage,
+                       uint32_t n_stages);
+/* Mean square of how far its logarithms are from the samples'. */
+double law_exact_left(const model_count_law *law, const model_samples *s);
 /* Iterations, not rounded; below 0.5 means that the skeleton does not fit. */
 double law_loop_count(const model_loop *loop, const law_point *p, uint32_t stage,
                       uint32_t n_stages);

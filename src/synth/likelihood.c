@@ -190,6 +190,10 @@ static double log_loops(const synth_scorer *s, uint32_t set)
         const model_loop *const loop = &s->m.loops.at[i];
         const model_loop_sum *const at = &now->loop_sums.at[i];
         const uint32_t k = loop->shift;
+        if (loop->exact.n_terms > 0) {
+            sum += log_normal(law_exact_left(&loop->exact, &at->samples), 0);
+            continue;
+        }
         if ((at->bad >> k & 1) != 0) {
             sum += log(ODD / RANGE);
             continue;
@@ -323,6 +327,8 @@ static halley_status forget(synth_scorer *s, uint32_t set, halley_error *err)
            s->m.conditions.n * sizeof *m->conditions.at);
     m->conditions.n = s->m.conditions.n;
     m->portraits.n = 0;
+    m->cases.n = 0;
+    map64_fini(&m->case_of);
     m->head.at[0].n_features = s->m.head.at[0].n_features;
     return HALLEY_OK;
 }

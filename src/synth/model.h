@@ -25,7 +25,7 @@
 #define MODEL_NONE UINT32_MAX
 
 enum {
-    MODEL_VERSION = 4,
+    MODEL_VERSION = 5,
     MODEL_FEATURES = 40, /* of a law: see model_feature */
     MODEL_PAIRS = MODEL_FEATURES * (MODEL_FEATURES + 1) / 2,
     MODEL_BUCKETS = 64, /* of a histogram of deviations, MODEL_WIDTH wide in log */
@@ -44,6 +44,14 @@ enum {
     FEATURE_LAST,
     FEATURE_WORK, /* of durations: see law_point_work; six */
     FEATURE_CONDITIONS = FEATURE_WORK + 6
+};
+
+/* Numeric conditions as factors: the 0th is 1, the i-th the condition of the feature
+ * FEATURE_CONDITIONS + i - 1. */
+enum {
+    MODEL_FACTORS = MODEL_FEATURES - FEATURE_CONDITIONS + 1,
+    MODEL_TERM = 3,     /* factors of a product */
+    MODEL_SAMPLES = 24, /* of a loop's counts */
 };
 
 typedef struct model_text {
@@ -141,8 +149,18 @@ typedef struct model_law {
     double coefficient[MODEL_FEATURES];
 } model_law;
 
-/* A loop's count is its law's value less the shift. All loops with the same body between
- * the same neighbours follow one law. */
+/* times x product + times x product + plus, less what stages behind and before take;
+ * without terms there is no such law. */
+typedef struct model_count_law {
+    double times[2], plus;
+    uint8_t factor[2][MODEL_TERM];
+    int8_t power[2][MODEL_TERM]; /* 1 or -1 */
+    int8_t behind, before;
+    uint8_t n_terms, zero;
+} model_count_law;
+
+/* A loop's count: by its law of counts, else its law's value less the shift. All loops
+ * with the same body between the same neighbours follow one law. */
 typedef struct model_loop {
     uint64_t key;
     uint32_t n_sets, last_set;
@@ -150,6 +168,7 @@ typedef struct model_loop {
     float error;        /* root mean square, in iterations */
     uint32_t low, high; /* counts seen, to powers of two */
     double coefficient[MODEL_FEATURES];
+    model_count_law exact;
 } model_loop;
 
 /* Sums behind laws and loops while learning; same index. */
@@ -162,11 +181,27 @@ typedef struct model_sum {
     uint32_t n_ends[4];
     double hist[MODEL_BUCKETS];
 } model_sum;
+/* Counts of a loop, and the factors they were under. */
+typedef struct model_sample {
+    uint64_t hash; /* of all of it: the smallest are kept */
+    uint32_t count, stage, n_stages, zero;
+    float x[MODEL_FACTORS];
+} model_sample;
+typedef struct model_samples {
+    uint32_t n, zero;
+    model_sample at[MODEL_SAMPLES]; /* in the order of their hashes */
+} model_samples;
+/* The same of a loop in one program, where several sets have it. */
+typedef struct model_case {
+    uint64_t key; /* synth_case_key */
+    model_samples samples;
+} model_case;
 typedef struct model_loop_sum {
     double n, xx[MODEL_PAIRS];
     double xy[MODEL_SHIFTS][MODEL_FEATURES], yy[MODEL_SHIFTS], at[MODEL_SHIFTS];
     double low, high; /* counts seen; high 0: none yet */
     uint64_t bad;     /* bit: a shift that made some count not positive */
+    model_samples samples;
 } model_loop_sum;
 
 typedef struct model_value {
@@ -279,13 +314,14 @@ typedef struct synth_model {
     ARRAY(model_portrait) portraits;
     ARRAY(model_sum) sums;
     ARRAY(model_loop_sum) loop_sums;
+    ARRAY(model_case) cases;
     ARRAY(model_head) head;
     ARRAY(model_net) net_head;     /* one, or none: no network */
     ARRAY(model_range) net_ranges; /* of its numbers, of loops, of totals */
     ARRAY(float) net;              /* its parameters, then its laws of totals */
     /* made from the arrays */
     map64 text_of, op_of, token_of, skeleton_of, template_of, body_of, law_of, context_of,
-        loop_of;
+        loop_of, case_of;
 } synth_model;
 
 halley_status synth_model_init(synth_model *m, halley_error *err);
@@ -313,6 +349,12 @@ bool synth_is_duration(const synth_model *m, uint64_t op_key, uint32_t field);
 uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n);
 /* The token, new or old; MODEL_NONE: no memory. */
 uint32_t synth_token_add(synth_model *m, uint32_t op, const model_ref *refs, uint32_t n);
+
+/* Of the i-th loop of a skeleton. */
+static inline uint64_t synth_case_key(const model_skeleton *s, uint32_t i)
+{
+    return hash_u64(s->key + i);
+}
 
 /* Which laws a value follows, from the most special to the most general: of the program
  * between these operators (message sizes only), of the family there, of any family, of

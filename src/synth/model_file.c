@@ -30,7 +30,8 @@ typedef struct section_head {
 _Static_assert(sizeof(model_template) == 32 + 4 * MODEL_CONDITIONS * MODEL_VALUES &&
                    sizeof(model_body) == 32 &&
                    sizeof(model_law) == 56 + 4 * MODEL_BUCKETS + 8 * MODEL_FEATURES &&
-                   sizeof(model_loop) == 32 + 8 * MODEL_FEATURES &&
+                   sizeof(model_count_law) == 40 &&
+                   sizeof(model_loop) == 72 + 8 * MODEL_FEATURES &&
                    sizeof(model_value) == 40 &&
                    sizeof(model_condition) == 40 + 40 * MODEL_VALUES &&
                    sizeof(model_context) == 32 && sizeof(model_op) == 32 &&
@@ -61,7 +62,7 @@ static const section sections[] = {
     SECTION(net_ranges, false), SECTION(net, false),
 
     SECTION(portraits, true),   SECTION(bodies, true),      SECTION(sums, true),
-    SECTION(loop_sums, true),
+    SECTION(loop_sums, true),   SECTION(cases, true),
 };
 enum { N_SECTIONS = sizeof sections / sizeof *sections };
 
@@ -261,6 +262,15 @@ static bool all_finite(const double *at, uint32_t n)
     return true;
 }
 
+static bool count_is_right(const model_count_law *law)
+{
+    for (uint32_t i = 0; i < 2; i++)
+        for (uint32_t k = 0; k < MODEL_TERM; k++)
+            if (law->factor[i][k] >= MODEL_FACTORS)
+                return false;
+    return law->n_terms <= 2 && isfinite(law->plus) && all_finite(law->times, 2);
+}
+
 static bool laws_are_right(const synth_model *m)
 {
     for (size_t i = 0; i < m->laws.n; i++) {
@@ -276,7 +286,14 @@ static bool laws_are_right(const synth_model *m)
     }
     for (size_t i = 0; i < m->loops.n; i++)
         if (!all_finite(m->loops.at[i].coefficient, MODEL_FEATURES) ||
-            m->loops.at[i].shift >= MODEL_SHIFTS)
+            m->loops.at[i].shift >= MODEL_SHIFTS ||
+            !count_is_right(&m->loops.at[i].exact))
+            return false;
+    for (size_t i = 0; i < m->loop_sums.n; i++)
+        if (m->loop_sums.at[i].samples.n > MODEL_SAMPLES)
+            return false;
+    for (size_t i = 0; i < m->cases.n; i++)
+        if (m->cases.at[i].samples.n > MODEL_SAMPLES)
             return false;
     return true;
 }
@@ -413,6 +430,8 @@ static bool fill_maps(synth_model *m)
         ok = map64_set(&m->law_of, m->laws.at[i].key, i);
     for (uint32_t i = 0; ok && i < m->loops.n; i++)
         ok = map64_set(&m->loop_of, m->loops.at[i].key, i);
+    for (uint32_t i = 0; ok && i < m->cases.n; i++)
+        ok = map64_set(&m->case_of, m->cases.at[i].key, i);
     for (uint32_t i = 0; ok && i < m->contexts.n; i++)
         ok = map64_set(&m->context_of, m->contexts.at[i].key, i);
     return ok;
