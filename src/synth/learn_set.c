@@ -343,7 +343,9 @@ static bool add_node(learner *l, const halley_trace *trace, uint32_t at,
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t behind = i - op->n_fields;
         place.field = i;
-        place.program = of->bare || is_size(m, op, i) ? of->program : 0;
+        const bool own = of->bare || is_size(m, op, i) ||
+                         (i >= op->n_fields && (op->flags & MODEL_OP_MIXED) != 0);
+        place.program = own ? of->program : 0;
         if (i >= op->n_fields)
             place.field =
                 op->type == HALLEY_NODE_COLL ? FIELD_GROUP_SIZE + behind : FIELD_PEER;
@@ -373,6 +375,26 @@ static double mean_beside(const learner *l, const law_place *at, str name)
     return 0;
 }
 
+/* Operators that talk to groups of several kinds: which one a node means depends on the
+ * program. */
+static void note_mixed(learner *l)
+{
+    for (size_t i = 0; i < l->totals.n; i++) {
+        const learn_total *const t = &l->totals.at[i];
+        if (t->at.field != FIELD_GROUP_SIZE && t->at.field != FIELD_GROUP_STRIDE)
+            continue;
+        bool mixed = t->least < t->most;
+        for (size_t j = 0; j < i && !mixed; j++) {
+            const learn_total *const other = &l->totals.at[j];
+            mixed = other->at.op == t->at.op && other->at.field == t->at.field &&
+                    (other->least < t->least || other->least > t->least);
+        }
+        const uint32_t op = mixed ? map64_find(&l->m.op_of, t->at.op) : HASH_NONE;
+        if (op != HASH_NONE)
+            l->m.ops.at[op].flags |= MODEL_OP_MIXED;
+    }
+}
+
 /* What the nodes of a stage say about laws. */
 static bool add_stage_values(learner *l, const halley_trace *trace, const law_point *p,
                              const stage_of *of)
@@ -382,6 +404,7 @@ static bool add_stage_values(learner *l, const halley_trace *trace, const law_po
     for (uint32_t at = 0; at < l->program.ops.n; at++)
         if (!add_node(l, trace, at, of))
             return false;
+    note_mixed(l);
     for (size_t i = 0; i < l->totals.n; i++) {
         learn_total *t = &l->totals.at[i];
         law_point point = *p;

@@ -74,7 +74,7 @@ uint32_t synth_text_add(synth_model *m, str text)
 uint64_t synth_op_key(const synth_model *m, const model_op *op, const model_field *fields)
 {
     const str name = synth_text(m, op->name);
-    const uint8_t looks[] = {op->type, op->comm, op->cpu, op->flags};
+    const uint8_t looks[] = {op->type, op->comm, op->cpu, op->flags & MODEL_OP_LOOKS};
     uint64_t key = hash_bytes(looks, sizeof looks, hash_bytes(name.at, name.n, 1));
     for (uint32_t i = 0; i < op->n_fields; i++) {
         const str f =

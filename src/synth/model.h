@@ -79,6 +79,8 @@ enum {
     MODEL_OP_GROUP = 1,   /* a collective of some ranks */
     MODEL_OP_FORWARD = 2, /* a message to or from a higher rank */
     MODEL_OP_TAGGED = 4,
+    MODEL_OP_LOOKS = 7, /* those above, by which operators are told apart */
+    MODEL_OP_MIXED = 8, /* found to use groups of several kinds in one program */
 };
 
 /* How a dependency names its node. */

@@ -224,7 +224,7 @@ static bool add_values(valuer *v, sample_stage *stage, size_t i)
     stage->values.n += op->n_fields;
     if (!add_fields(v, values, op, at))
         return false;
-    at.program = v->bare ? v->program : 0;
+    at.program = v->program; /* whom it talks to */
     if (op->type == HALLEY_NODE_COLL && (op->flags & MODEL_OP_GROUP) != 0)
         return place_group(v, node, &at);
     if (op->type == HALLEY_NODE_SEND || op->type == HALLEY_NODE_RECV)
