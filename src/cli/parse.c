@@ -55,10 +55,9 @@ static halley_status in_range(const parser *p, const cli_option *option, double 
         return HALLEY_OK;
     if (number >= option->min && number <= option->max)
         return HALLEY_OK;
-    if (number < option->min)
-        return wrong(p, "--%s must be at least %g, is %s", option->name, option->min,
-                     text);
-    return wrong(p, "--%s must be at most %g, is %s", option->name, option->max, text);
+    const bool low = number < option->min;
+    return wrong(p, "--%s must be at %s %.10g, is %s", option->name,
+                 low ? "least" : "most", low ? option->min : option->max, text);
 }
 
 static halley_status store_whole(const parser *p, const cli_option *option,
@@ -210,6 +209,8 @@ static halley_status take_value(parser *p, const cli_option *option, const char 
                          option->metavar ? option->metavar : "one of its choices");
         text = p->words[p->at++];
     }
+    if (*text == '\0' && (option->kind == CLI_TEXT || option->kind == CLI_TEXTS))
+        return wrong(p, "--%s wants a value, is empty", option->name);
     TRY(store(p, option, text));
     mark_given(p, option);
     return HALLEY_OK;
@@ -289,6 +290,8 @@ static halley_status take_words(parser *p, bool *help)
         const char *word = p->words[p->at++];
         if (!ended && strcmp(word, "--") == 0)
             ended = true;
+        else if (*word == '\0')
+            return wrong(p, "argument %zu is empty", p->call->n_args + 1);
         else if (ended || is_argument(word))
             p->args[p->call->n_args++] = word;
         else if (word[1] == '-')

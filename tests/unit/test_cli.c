@@ -232,6 +232,7 @@ static void wrong_command_lines_get_their_sentence(void **state)
          "--grains wants a whole number, is '18446744073709551616'"},
         {&cook, "-g 4294967297", "--guests wants a whole number, is '4294967297'"},
         {&cook, "--guests=", "--guests wants a whole number, is ''"},
+        {&cook, "--out=", "--out wants a value, is empty"},
         {&cook, "--spice hot", "--spice wants a number, is 'hot'"},
         {&cook, "--style friet",
          "--style must be one of boiled, fried; is 'friet', did you mean fried?"},
