@@ -58,12 +58,33 @@ static halley_status read_any(halley_trace **out, file_input *in, const char *pa
                : et_read(out, in, path, opts, err);
 }
 
+/* Which program packed a file that only it can unpack; NULL: none that is known. */
+static const char *packer_of(const file_input *in)
+{
+    static const struct {
+        const char *name, *start;
+    } packers[] = {{"xz", "\3757zXZ"},
+                   {"zstd", "\x28\xb5\x2f\xfd"},
+                   {"bzip2", "BZh"},
+                   {"zip", "PK\x03\x04"}};
+    const str all = {(const char *)in->at, in->n};
+    for (size_t i = 0; i < sizeof packers / sizeof *packers; i++)
+        if (str_starts(all, str_from(packers[i].start)))
+            return packers[i].name;
+    return NULL;
+}
+
 halley_status halley_trace_load(halley_trace **out, const char *path,
                                 const halley_load_opts *opts, halley_error *err)
 {
     file_input in = {0};
     TRY(file_input_open(&in, path, err));
-    const halley_status status = read_any(out, &in, path, opts, err);
+    const char *const packer = packer_of(&in);
+    halley_status status = read_any(out, &in, path, opts, err);
+    if (packer && status == HALLEY_EFORMAT)
+        status = error_set(err, HALLEY_EFORMAT,
+                           "packed by %s, which is not read: unpack it (gzip is read)",
+                           packer);
     if (status)
         error_at_file(err, path);
     return status;

@@ -100,14 +100,25 @@ static bool is_folder(const char *path, const struct dirent *entry)
            (entry->d_type == DT_UNKNOWN && lstat(path, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
-static bool take_file(const listing *l, const char *name, char *path)
+/* Whoever opened a pipe would wait for its writer. */
+static bool is_special(const char *path, const struct dirent *entry)
+{
+    struct stat st;
+    return entry->d_type != DT_REG && stat(path, &st) == 0 && !S_ISREG(st.st_mode) &&
+           !S_ISDIR(st.st_mode);
+}
+
+static bool take_file(const listing *l, const struct dirent *entry, char *path)
 {
     trace_file f = {0};
+    const char *const name = entry->d_name;
     bool wanted = trace_file_split(name, &f);
     if (wanted && l->prefix)
         wanted =
             strlen(l->prefix) == f.n_prefix && memcmp(name, l->prefix, f.n_prefix) == 0;
-    if (!wanted && !(l->folders && is_whole(name, &f))) {
+    if (!wanted && l->folders)
+        wanted = is_whole(name, &f);
+    if (!wanted || (l->folders && is_special(path, entry))) {
         free(path);
         return true;
     }
@@ -128,7 +139,7 @@ static bool take(const listing *l, const struct dirent *entry)
     if (!path)
         return false;
     if (!l->folders || !is_folder(path, entry))
-        return take_file(l, entry->d_name, path);
+        return take_file(l, entry, path);
     if (array_push(l->folders, path))
         return true;
     free(path);

@@ -57,7 +57,8 @@ void trace_found_fini(trace_found *f);
 
 /*
  * The sets that files, prefixes and folders name. Folders are read once each, to any
- * depth; links to folders are followed only where they are named. A set that is there in
+ * depth; links to folders are followed only where they are named, pipes and devices in
+ * folders left alone. A set that is there in
  * two forms counts once, in that which comes first above. A name that is nothing stands
  * in the list: to load it says so. EIO and the like: a folder that was named cannot be
  * opened or, with `strict`, one within it.
