@@ -147,25 +147,17 @@ static halley_status put_group(cleaner *c, halley_attr attr)
     return halley_builder_attr(c->b, &attr);
 }
 
+static uint64_t round_item(void *context, uint64_t value)
+{
+    return round_size(context, value);
+}
+
 /* A list of sizes, each rounded. */
 static halley_status put_sizes(cleaner *c, halley_attr attr, halley_error *err)
 {
     if (c->job->level < HALLEY_HIDE_SIZES)
         return halley_builder_attr(c->b, &attr);
-    et_list_writer list = {.kind = attr.kind};
-    halley_attr_item item;
-    size_t cursor = 0;
-    bool fine = true;
-    while (fine && halley_attr_list_next(&attr, &cursor, &item)) {
-        item.bits = round_size(c, item.bits);
-        fine = et_list_add(&list, &item);
-    }
-    fine = fine && et_list_finish(&list);
-    attr.bytes = (halley_bytes){(const char *)list.bytes.at, list.bytes.n};
-    const halley_status status =
-        fine ? halley_builder_attr(c->b, &attr) : error_nomem(err);
-    array_fini(&list.bytes);
-    return status;
+    return edit_put_list(c->b, attr, round_item, c, err);
 }
 
 static double real_of(const halley_attr *attr)
@@ -204,7 +196,7 @@ static bool round_duration(cleaner *c, halley_attr *attr)
     if (is_real(attr))
         set_real(attr, obfuscate_round_real(before, &c->job->scale));
     else
-        attr->bits = obfuscate_round(whole, &c->job->scale);
+        edit_set_u64(attr, obfuscate_round(whole, &c->job->scale));
     note_error(&c->counts->duration_error, before, real_of(attr));
     return true;
 }
@@ -237,7 +229,7 @@ static halley_status put_attr(cleaner *c, act what, halley_attr attr, halley_err
             return HALLEY_OK;
         }
         if (c->job->level >= HALLEY_HIDE_SIZES)
-            attr.bits = round_size(c, value);
+            edit_set_u64(&attr, round_size(c, value));
         return halley_builder_attr(c->b, &attr);
     case ACT_SIZES:
         return put_sizes(c, attr, err);

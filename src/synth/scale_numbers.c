@@ -17,12 +17,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t times(uint64_t value, double factor)
+/* One node's numbers, while they are multiplied. */
+typedef struct multiplier {
+    const halley_trace *trace;
+    uint32_t node;
+    double factor;
+    bool too_large; /* one of them was, for 63 bits */
+} multiplier;
+
+static uint64_t times(void *context, uint64_t value)
 {
-    const double product = round((double)value * factor);
-    if (factor == 1 || value == 0)
+    multiplier *const m = context;
+    const double product = round((double)value * m->factor);
+    if (m->factor == 1 || value == 0)
         return value;
-    return product < 1 ? 1 : product >= 0x1p63 ? UINT64_C(1) << 63 : (uint64_t)product;
+    m->too_large |= !(product < 0x1p63);
+    return product < 1 ? 1 : product < 0x1p63 ? (uint64_t)product : 0;
+}
+
+static halley_status check_size(const multiplier *m, halley_bytes name, halley_error *err)
+{
+    if (!m->too_large)
+        return HALLEY_OK;
+    error_set(err, HALLEY_ELIMIT,
+              "%.*s times %g is 2^63 or more, which no trace can hold: take a smaller "
+              "factor",
+              (int)name.n, name.at, m->factor);
+    error_at_node(err, halley_node_id(m->trace, m->node));
+    return HALLEY_ELIMIT;
 }
 
 static bool is_duration(halley_bytes name)
@@ -30,22 +52,11 @@ static bool is_duration(halley_bytes name)
     return name.n == 11 && memcmp(name.at, "duration_ns", 11) == 0;
 }
 
-static halley_status put_list(halley_builder *b, halley_attr attr, double factor,
-                              halley_error *err)
+static bool is_size_list(const halley_attr *attr)
 {
-    et_list_writer list = {.kind = attr.kind};
-    halley_attr_item item;
-    size_t cursor = 0;
-    bool fine = true;
-    while (fine && halley_attr_list_next(&attr, &cursor, &item)) {
-        item.bits = times(item.bits, factor);
-        fine = et_list_add(&list, &item);
-    }
-    fine = fine && et_list_finish(&list);
-    attr.bytes = (halley_bytes){(const char *)list.bytes.at, list.bytes.n};
-    const halley_status status = fine ? halley_builder_attr(b, &attr) : error_nomem(err);
-    array_fini(&list.bytes);
-    return status;
+    return attr->name.n == 10 && memcmp(attr->name.at, "comm_sizes", 10) == 0 &&
+           halley_attr_is_list(attr->kind) &&
+           trace_kind_is_integer((halley_attr_kind)(attr->kind - 1));
 }
 
 static double factor_of(const halley_attr *attr, const scale_factors *f)
@@ -58,8 +69,23 @@ static double factor_of(const halley_attr *attr, const scale_factors *f)
     case TRACE_ROLE_COMM_SIZE:
         return f->message;
     default:
-        return is_duration(attr->name) ? f->time : 1;
+        return is_duration(attr->name) ? f->time : is_size_list(attr) ? f->message : 1;
     }
+}
+
+static halley_status put_attr(halley_builder *b, halley_attr attr, multiplier *m,
+                              halley_error *err)
+{
+    uint64_t value;
+    if (is_size_list(&attr))
+        TRY(edit_put_list(b, attr, times, m, err));
+    else {
+        if (m->factor != 1 && trace_kind_is_integer(attr.kind) &&
+            halley_attr_to_u64(&attr, &value))
+            edit_set_u64(&attr, times(m, value));
+        TRY(halley_builder_attr(b, &attr));
+    }
+    return check_size(m, attr.name, err);
 }
 
 halley_status scale_copy_rest(halley_builder *b, const halley_trace *from, uint32_t node,
@@ -67,27 +93,20 @@ halley_status scale_copy_rest(halley_builder *b, const halley_trace *from, uint3
 {
     const halley_io in = halley_node_inputs(from, node);
     const halley_io out = halley_node_outputs(from, node);
+    multiplier m = {from, node, f->time, false};
     if (f->time == 1 && f->work == 1 && f->traffic == 1 && f->message == 1)
         return halley_builder_copy_rest(b, from, node);
     TRY(halley_builder_time(b, halley_node_start_us(from, node),
-                            times(halley_node_duration_us(from, node), f->time)));
+                            times(&m, halley_node_duration_us(from, node))));
+    TRY(check_size(&m, (halley_bytes){"the duration", 12}, err));
     if (in.present)
         TRY(halley_builder_inputs(b, &in));
     if (out.present)
         TRY(halley_builder_outputs(b, &out));
     for (uint32_t i = 0; i < halley_node_attr_count(from, node); i++) {
-        halley_attr attr = halley_node_attr(from, node, i);
-        const double factor = factor_of(&attr, f);
-        uint64_t value;
-        if (attr.name.n == 10 && memcmp(attr.name.at, "comm_sizes", 10) == 0 &&
-            halley_attr_is_list(attr.kind) && attr.kind < HALLEY_ATTR_STRING_LIST) {
-            TRY(put_list(b, attr, f->message, err));
-            continue;
-        }
-        if (factor != 1 && trace_kind_is_integer(attr.kind) &&
-            halley_attr_to_u64(&attr, &value))
-            attr.bits = times(value, factor);
-        TRY(halley_builder_attr(b, &attr));
+        const halley_attr attr = halley_node_attr(from, node, i);
+        m.factor = factor_of(&attr, f);
+        TRY(put_attr(b, attr, &m, err));
     }
     return halley_builder_unknown(b, halley_node_unknown(from, node));
 }

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "trace/et.h"
 #include "trace/groups.h"
 #include "trace/levels.h"
 #include "trace/roles.h"
@@ -227,4 +228,49 @@ halley_status halley_trace_renumber(halley_trace **out, const halley_trace *trac
         }
     }
     return edit_finish(out, b, status, err);
+}
+
+/* The kind of 64 bits beside one of 32 that `value` does not fit into. */
+static halley_attr_kind kind_for(halley_attr_kind kind, uint64_t value)
+{
+    switch (kind) {
+    case HALLEY_ATTR_INT32:
+    case HALLEY_ATTR_SINT32:
+    case HALLEY_ATTR_SFIXED32:
+        return value > INT32_MAX ? HALLEY_ATTR_INT64 : kind;
+    case HALLEY_ATTR_UINT32:
+    case HALLEY_ATTR_FIXED32:
+        return value > UINT32_MAX ? HALLEY_ATTR_UINT64 : kind;
+    case HALLEY_ATTR_DOUBLE:
+    case HALLEY_ATTR_FLOAT:
+        return HALLEY_ATTR_UINT64;
+    default:
+        return kind;
+    }
+}
+
+void edit_set_u64(halley_attr *attr, uint64_t value)
+{
+    attr->kind = kind_for(attr->kind, value);
+    attr->bits = value;
+}
+
+halley_status edit_put_list(halley_builder *b, halley_attr list, edit_change *change,
+                            void *context, halley_error *err)
+{
+    const halley_attr_kind of = (halley_attr_kind)(list.kind - 1);
+    et_list_writer to = {.kind = (halley_attr_kind)(kind_for(of, UINT64_MAX) + 1)};
+    halley_attr_item item;
+    size_t cursor = 0;
+    bool fine = true;
+    while (fine && halley_attr_list_next(&list, &cursor, &item)) {
+        item.bits = change(context, item.bits);
+        fine = et_list_add(&to, &item);
+    }
+    fine = fine && et_list_finish(&to);
+    list.kind = to.kind;
+    list.bytes = (halley_bytes){(const char *)to.bytes.at, to.bytes.n};
+    const halley_status status = fine ? halley_builder_attr(b, &list) : error_nomem(err);
+    array_fini(&to.bytes);
+    return status;
 }

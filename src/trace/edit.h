@@ -24,4 +24,13 @@ typedef struct edit_ranks {
 halley_status edit_copy_rest(halley_builder *b, const halley_trace *from, uint32_t node,
                              const edit_ranks *ranks, halley_error *err);
 
+/* Another value for a number, under a kind that holds it: integers of 32 bits that do not
+ * become 64, reals become integers. */
+void edit_set_u64(halley_attr *attr, uint64_t value);
+
+/* The open node gets a list of integers, each changed; kinds as above. */
+typedef uint64_t edit_change(void *context, uint64_t value);
+halley_status edit_put_list(halley_builder *b, halley_attr list, edit_change *change,
+                            void *context, halley_error *err);
+
 #endif
