@@ -331,7 +331,7 @@ static halley_status save_all(cli_call *call, const halley_trace_set *set,
     char *stem = traces_stem(halley_trace_set_path(set, 0));
     const traces_output output = {
         .path = o->out, .one = n == 1 && traces_is_file(call), .stem = stem};
-    const halley_status status = traces_save(fixed, &output, NULL, call, err);
+    const halley_status status = traces_save(fixed, &output, call, err);
     free(stem);
     for (uint32_t rank = 0; rank < n; rank++)
         traces[rank] = NULL; /* the set's */

@@ -107,11 +107,11 @@ static halley_status run(cli_call *call, halley_error *err)
                                       n == 1 && traces_is_file(call) &&
                                       (!foreign || halley_host_recognise(call->args[0])),
                                   .stem = stem,
-                                  .n_threads = o->threads};
-    halley_status status =
-        stem == NULL ? error_nomem(err) : traces_save(set, &output, NULL, call, err);
-    if (status == HALLEY_OK && foreign)
-        status = traces_save_groups(set, call->args[1], call, err);
+                                  .n_threads = o->threads,
+                                  .save_groups = foreign ? traces_save_declared : NULL,
+                                  .groups = set};
+    const halley_status status =
+        stem == NULL ? error_nomem(err) : traces_save(set, &output, call, err);
     free(stem);
     halley_trace_set_free(set);
     return status;

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/design.h"
+#include "cli/traces.h"
 #include "halley/plan_trace.h"
 #include "halley/trace_gen.h"
 
@@ -122,10 +123,8 @@ static void note_leftovers(const cli_call *call, const char *prefix,
 {
     strbuf path = {0};
     strbuf_printf(&path, "%s.%u.et", prefix, sum->n_files);
-    if (!path.failed && file_exists(path.at))
-        cli_note(call,
-                 "%s is of an earlier set of more ranks: remove it and those after it",
-                 path.at);
+    if (!path.failed)
+        traces_note_leftover(call, path.at);
     path.n = 0;
     strbuf_printf(&path, "%s.comm_group.json", prefix);
     if (!path.failed && sum->n_groups == 0 && file_exists(path.at))

@@ -339,10 +339,10 @@ static halley_status run(cli_call *call, halley_error *err)
     const traces_output output = {.path = o->out,
                                   .form = (traces_form)o->form,
                                   .one = !o->ranks,
-                                  .n_threads = o->threads};
-    halley_status status = traces_save(set, &output, NULL, call, err);
-    if (status == HALLEY_OK && o->ranks)
-        status = traces_save_groups(set, o->out, call, err);
+                                  .n_threads = o->threads,
+                                  .save_groups = o->ranks ? traces_save_declared : NULL,
+                                  .groups = set};
+    halley_status status = traces_save(set, &output, call, err);
     if (status == HALLEY_OK)
         status = write_report(call, reports, halley_trace_set_count(set), form, err);
     free(reports);

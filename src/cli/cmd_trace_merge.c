@@ -227,7 +227,7 @@ static halley_status run(cli_call *call, halley_error *err)
     const traces_output output = {.path = o->out,
                                   .form = (traces_form)o->form,
                                   .one = o->chain && traces_is_file(call)};
-    const halley_status status = traces_save(set, &output, NULL, call, err);
+    const halley_status status = traces_save(set, &output, call, err);
     if (status == HALLEY_OK)
         printf("%" PRIu32 " rank%s, %" PRIu32 " different, from %zu traces\n",
                halley_trace_set_count(set), halley_trace_set_count(set) == 1 ? "" : "s",

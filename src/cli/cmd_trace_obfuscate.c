@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char *const levels[] = {"ids", "names", "sizes", "structure", NULL};
 static const char *const name_kinds[] = {"pseudonym", "class", NULL};
@@ -126,7 +127,7 @@ static halley_status read_key(uint8_t key[16], cli_call *call, const char *path,
     file_input in;
     const halley_status status = file_input_open(&in, path, err);
     if (status != HALLEY_OK) {
-        error_prefix(err, "key");
+        error_prefix(err, "key (--save-key makes one)");
         return status;
     }
     const str text = {(const char *)in.at, in.n};
@@ -198,12 +199,14 @@ static halley_status choose_io(uint32_t *out, cli_call *call, halley_error *err)
 static halley_status check_usage(cli_call *call, halley_error *err)
 {
     const obfuscate_options *o = call->options;
-    if (!o->out)
-        return cli_usage(call, err, "--out is needed: where to write");
     if (o->key && o->save_key)
         return cli_usage(call, err, "--key and --save-key exclude each other");
-    if (str_ends(str_from(o->out), STR(".json")) ||
-        str_ends(str_from(o->out), STR(".jsonl")))
+    if (!(o->bound > 0))
+        return cli_usage(call, err, "--bound must be above 0");
+    if (o->output.csv)
+        return cli_usage(call, err, "there is no table to write as CSV; take --json");
+    if (o->out && (str_ends(str_from(o->out), STR(".json")) ||
+                   str_ends(str_from(o->out), STR(".jsonl"))))
         return cli_usage(call, err,
                          "only .et is searched for what should not be there; write that, "
                          "then convert it");
@@ -327,6 +330,51 @@ static halley_status save_groups(const void *context, const char *path, halley_e
     return halley_obfuscation_save_groups(context, path, err);
 }
 
+static bool has_attribute(const halley_trace *trace, const char *name)
+{
+    halley_attr attr;
+    for (uint32_t i = 0; i < halley_trace_metadata_count(trace); i++) {
+        attr = halley_trace_metadata(trace, i);
+        if (str_eq((str){attr.name.at, attr.name.n}, str_from(name)))
+            return true;
+    }
+    for (uint32_t i = 0; i < halley_trace_count(trace); i++)
+        if (halley_node_find_attr(&attr, trace, i, name))
+            return true;
+    return false;
+}
+
+/* What was to pass and is not there is likely a slip. */
+static void look_for_kept(cli_call *call, const halley_trace_set *set)
+{
+    const obfuscate_options *o = call->options;
+    for (size_t k = 0; k < o->keep.n; k++) {
+        bool found = false;
+        for (uint32_t r = 0; !found && r < halley_trace_set_count(set); r++)
+            found = has_attribute(halley_trace_set_get(set, r), o->keep.at[k]);
+        if (!found)
+            cli_note(call,
+                     "warning: --keep %s: no node and no metadata has that attribute",
+                     o->keep.at[k]);
+    }
+}
+
+static halley_status hide(cli_call *call, const halley_trace_set *set,
+                          const halley_obfuscate_opts *opts, halley_error *err)
+{
+    const obfuscate_options *o = call->options;
+    halley_obfuscation *result;
+    halley_status status = halley_trace_obfuscate(&result, set, opts, err);
+    if (status == HALLEY_EINVAL) /* what is wrong, in terms of the input */
+        TRY(share_check(set, call->args[0], opts->groups_path, err));
+    TRY(status);
+    status = share_save(result->set, o->out, call, save_groups, result, err);
+    if (status == HALLEY_OK)
+        status = write_report(call, result, err);
+    halley_obfuscation_free(result);
+    return status;
+}
+
 static halley_status obfuscate(cli_call *call, const halley_trace_set *set,
                                const char *groups, halley_error *err)
 {
@@ -341,16 +389,11 @@ static halley_status obfuscate(cli_call *call, const halley_trace_set *set,
         .n_threads = o->threads,
     };
     TRY(choose_io(&opts.keep_io, call, err));
+    look_for_kept(call, set);
     TRY(choose_key(opts.key, call, err));
-    halley_obfuscation *result;
-    halley_status status = halley_trace_obfuscate(&result, set, &opts, err);
-    if (status == HALLEY_EINVAL) /* what is wrong, in terms of the input */
-        TRY(share_check(set, call->args[0], groups, err));
-    TRY(status);
-    status = share_save(result->set, o->out, call, save_groups, result, err);
-    if (status == HALLEY_OK)
-        status = write_report(call, result, err);
-    halley_obfuscation_free(result);
+    const halley_status status = hide(call, set, &opts, err);
+    if (status != HALLEY_OK && o->save_key) /* of nothing */
+        (void)unlink(o->save_key);
     return status;
 }
 
@@ -360,8 +403,7 @@ static halley_status run(cli_call *call, halley_error *err)
     report_form form;
     TRY(check_usage(call, err));
     TRY(cli_output_form(&form, call, &o->output, err));
-    if (!o->force)
-        TRY(share_fresh(o->out, err));
+    TRY(share_target(call, o->out, o->force, err));
     halley_trace_set *set;
     TRY(traces_load(&set, call, 0, call->n_args, err));
     char *const beside = o->groups ? NULL : halley_trace_set_groups(set);

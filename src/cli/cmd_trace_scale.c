@@ -120,9 +120,10 @@ static halley_status parse_layers(halley_scale_opts *to, cli_call *call, const c
     str rest = str_from(text), head;
     uint64_t from, into;
     if (!str_next(&rest, ':', &head) || !str_to_u64(str_trim(head), &from) ||
-        !str_to_u64(str_trim(rest), &into) || from == 0 || into == 0 || from > 1000000 ||
-        into > 1000000)
+        !str_to_u64(str_trim(rest), &into))
         return cli_usage(call, err, "--layers is like 24:32, not '%s'", text);
+    if (from == 0 || into == 0 || from > 1000000 || into > 1000000)
+        return cli_usage(call, err, "--layers goes from 1 to 1000000, not '%s'", text);
     to->layers_from = (uint32_t)from;
     to->layers_to = (uint32_t)into;
     return HALLEY_OK;
@@ -158,12 +159,32 @@ static halley_status parse_dtype(halley_scale_opts *to, cli_call *call, const ch
     return HALLEY_OK;
 }
 
+static halley_status check_usage(cli_call *call, halley_error *err)
+{
+    static const char *const edits[] = {"layers", "swap",  "dp",    "compute",
+                                        "bytes",  "dtype", "batch", "offload"};
+    const scale_options *o = call->options;
+    bool any = false;
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++)
+        any |= cli_given(call, edits[i]);
+    if (o->repeats > 0 && !o->layers)
+        return cli_usage(call, err, "--repeats is for --layers, which is not given");
+    if (o->offload_match && !cli_given(call, "offload"))
+        return cli_usage(call, err,
+                         "--offload-match is for --offload, which is not given");
+    if (!any)
+        return cli_usage(call, err,
+                         "nothing to change: name an edit, such as --compute 2");
+    if (o->output.csv)
+        return cli_usage(call, err, "there is no table to write as CSV; take --json");
+    return HALLEY_OK;
+}
+
 static halley_status read_options(halley_scale_opts *to, cli_call *call,
                                   halley_error *err)
 {
     const scale_options *o = call->options;
-    if (!o->out)
-        return cli_usage(call, err, "--out is needed: where to write");
+    TRY(check_usage(call, err));
     *to = (halley_scale_opts){
         .repeats = o->repeats,
         .swap = (halley_swap)o->swap,
@@ -258,8 +279,7 @@ static halley_status run(cli_call *call, halley_error *err)
     halley_trace_set *set;
     TRY(read_options(&opts, call, err));
     TRY(cli_output_form(&form, call, &o->output, err));
-    if (!o->force)
-        TRY(share_fresh(o->out, err));
+    TRY(share_target(call, o->out, o->force, err));
     TRY(traces_load(&set, call, 0, call->n_args, err));
     const halley_status status = scale(call, set, &opts, err);
     halley_trace_set_free(set);

@@ -289,7 +289,7 @@ static halley_status save(cli_call *call, const halley_trace_set *from,
                                          traces_is_file(call),
                                   .stem = stem};
     const halley_status status =
-        stem == NULL ? error_nomem(err) : traces_save(slice, &output, NULL, call, err);
+        stem == NULL ? error_nomem(err) : traces_save(slice, &output, call, err);
     free(stem);
     return status;
 }

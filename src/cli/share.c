@@ -19,7 +19,8 @@ halley_status share_check(const halley_trace_set *set, const char *path,
     return status;
 }
 
-halley_status share_fresh(const char *out, halley_error *err)
+/* The folder OUT is empty, and there are no files OUT, OUT.0.et and so on. */
+static halley_status is_fresh(const char *out, halley_error *err)
 {
     strbuf first = {0};
     strbuf_printf(&first, "%s.0.et", out);
@@ -39,6 +40,16 @@ halley_status share_fresh(const char *out, halley_error *err)
     return status;
 }
 
+halley_status share_target(cli_call *call, const char *out, bool force, halley_error *err)
+{
+    if (!out)
+        return cli_usage(call, err, "--out is needed: where to write");
+    if (strcmp(out, "-") == 0)
+        return cli_usage(call, err,
+                         "standard output has the report: name a file with --out");
+    return force ? HALLEY_OK : is_fresh(out, err);
+}
+
 static halley_status make_folder(const char *path, halley_error *err)
 {
     const size_t n = strlen(path);
@@ -50,24 +61,16 @@ static halley_status make_folder(const char *path, halley_error *err)
 }
 
 halley_status share_save(const halley_trace_set *set, const char *out, cli_call *call,
-                         share_groups_saver *save_groups, const void *context,
+                         traces_groups_saver *save_groups, const void *groups,
                          halley_error *err)
 {
     TRY(make_folder(out, err));
-    const size_t n = strlen(out);
-    const bool folder = file_is_folder(out);
-    const traces_output output = {
-        .path = out,
-        .form = !folder && str_ends(str_from(out), STR(".gz")) ? TRACES_ET_GZ : TRACES_ET,
-        .one = halley_trace_set_count(set) == 1 && traces_is_file(call)};
-    TRY(traces_save(set, &output, NULL, call, err));
-    if (!save_groups)
-        return HALLEY_OK;
-    strbuf path = {0};
-    strbuf_printf(&path, "%s%scomm_group.json", out,
-                  folder ? (out[n - 1] == '/' ? "" : "/") : ".");
-    const halley_status status =
-        path.failed ? error_nomem(err) : save_groups(context, path.at, err);
-    strbuf_fini(&path);
-    return status;
+    const bool gz = !file_is_folder(out) && str_ends(str_from(out), STR(".gz"));
+    const traces_output output = {.path = out,
+                                  .form = gz ? TRACES_ET_GZ : TRACES_ET,
+                                  .one = halley_trace_set_count(set) == 1 &&
+                                         traces_is_file(call),
+                                  .save_groups = save_groups,
+                                  .groups = groups};
+    return traces_save(set, &output, call, err);
 }

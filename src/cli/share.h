@@ -10,15 +10,14 @@
 halley_status share_check(const halley_trace_set *set, const char *path,
                           const char *groups_path, halley_error *err);
 
-/* HALLEY_EINVAL when the folder OUT holds anything, or files OUT, OUT.0.et and so on are
- * there. */
-halley_status share_fresh(const char *out, halley_error *err);
+/* HALLEY_EINVAL when OUT is not given (NULL) or no place for traces or, without `force`,
+ * when the folder OUT holds anything, or files OUT, OUT.0.et and so on are there. */
+halley_status share_target(cli_call *call, const char *out, bool force,
+                           halley_error *err);
 
-/* The whole set to OUT, as .et, with its groups from `save_groups` (may be NULL). */
-typedef halley_status share_groups_saver(const void *context, const char *path,
-                                         halley_error *err);
+/* The whole set to OUT, as .et, with its groups. */
 halley_status share_save(const halley_trace_set *set, const char *out, cli_call *call,
-                         share_groups_saver *save_groups, const void *context,
+                         traces_groups_saver *save_groups, const void *groups,
                          halley_error *err);
 
 #endif

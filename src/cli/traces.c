@@ -121,52 +121,55 @@ char *traces_stem(const char *path)
 typedef struct saving {
     const halley_trace_set *set;
     const traces_output *output;
-    const bool *only;
     traces_form form;
-    bool *made;          /* by rank: the file was not there before and now is */
+    uint32_t n;          /* ranks */
+    bool *made;          /* by rank, n for the groups: was not there before and now is */
     uint64_t *n_dropped; /* by rank */
 } saving;
 
-/* The file of a rank. */
+/* What stands before "RANK.et" and "comm_group.json". */
+static void prefix_of(strbuf *to, const traces_output *o, const char *stem)
+{
+    const bool folder = names_a_folder(o->path);
+    const bool slash = str_ends(str_from(o->path), STR("/"));
+    strbuf_printf(to, "%s%s%s%s", o->path, folder && !slash ? "/" : "",
+                  folder ? stem : "", folder && *stem == '\0' ? "" : ".");
+}
+
+/* The file of a rank, or (n_ranks) of the groups. */
 static void path_of(strbuf *to, const saving *s, uint32_t rank)
 {
     const traces_output *o = s->output;
-    const char *ending = endings[s->form];
-    const char *stem = o->stem == NULL ? "trace" : o->stem;
-    if (names_a_folder(o->path)) {
-        const bool slash = str_ends(str_from(o->path), STR("/"));
-        strbuf_printf(to, "%s%s%s.%" PRIu32 "%s", o->path, slash ? "" : "/", stem, rank,
-                      ending);
-    } else if (o->one) {
+    if (rank == s->n) {
+        prefix_of(to, o, "");
+        strbuf_add(to, STR("comm_group.json"));
+    } else if (o->one && !names_a_folder(o->path)) {
         strbuf_add(to, str_from(o->path));
     } else {
-        strbuf_printf(to, "%s.%" PRIu32 "%s", o->path, rank, ending);
+        prefix_of(to, o, o->stem == NULL ? "trace" : o->stem);
+        strbuf_printf(to, "%" PRIu32 "%s", rank, endings[s->form]);
     }
 }
 
 static halley_status save_as(const saving *s, uint32_t rank, const char *path,
                              halley_error *err)
 {
-    const halley_trace *trace = halley_trace_set_get(s->set, rank);
     static const halley_json_style styles[TRACES_N_FORMS] = {
         [TRACES_JSON] = HALLEY_JSON_DOCUMENT,
         [TRACES_JSONL] = HALLEY_JSON_LINES,
         [TRACES_CHAKRA_JSON] = HALLEY_JSON_CHAKRA,
     };
+    if (rank == s->n)
+        return s->output->save_groups(s->output->groups, path, err);
+    const halley_trace *trace = halley_trace_set_get(s->set, rank);
     if (s->form == TRACES_ET || s->form == TRACES_ET_GZ)
         return halley_trace_save_et(trace, path, err);
     return halley_trace_save_json(trace, path, styles[s->form], s->output->lossy,
                                   &s->n_dropped[rank], err);
 }
 
-static halley_status save_task(void *context, size_t i, uint32_t worker,
-                               halley_error *err)
+static halley_status save_one(const saving *s, uint32_t rank, halley_error *err)
 {
-    (void)worker;
-    saving *s = context;
-    const uint32_t rank = (uint32_t)i;
-    if (s->only != NULL && !s->only[rank])
-        return HALLEY_OK;
     strbuf path = {0};
     path_of(&path, s, rank);
     halley_status status = path.failed ? error_nomem(err) : HALLEY_OK;
@@ -179,10 +182,16 @@ static halley_status save_task(void *context, size_t i, uint32_t worker,
     return status;
 }
 
+static halley_status save_task(void *context, size_t i, uint32_t worker,
+                               halley_error *err)
+{
+    (void)worker;
+    return save_one(context, (uint32_t)i + 1, err);
+}
+
 static void remove_made(const saving *s)
 {
-    const uint32_t n = halley_trace_set_count(s->set);
-    for (uint32_t rank = 0; rank < n; rank++) {
+    for (uint32_t rank = 0; rank <= s->n; rank++) {
         strbuf path = {0};
         path_of(&path, s, rank);
         if (s->made[rank] && !path.failed)
@@ -193,55 +202,67 @@ static void remove_made(const saving *s)
 
 static void tell_dropped(const saving *s, const cli_call *call)
 {
-    const uint32_t n = halley_trace_set_count(s->set);
     uint64_t n_dropped = 0;
-    for (uint32_t rank = 0; rank < n; rank++)
+    for (uint32_t rank = 0; rank < s->n; rank++)
         n_dropped += s->n_dropped[rank];
     if (n_dropped > 0)
         cli_note(call, "JSON cannot carry %" PRIu64 " fields or texts; left out",
                  n_dropped);
 }
 
+void traces_note_leftover(const cli_call *call, const char *path)
+{
+    if (file_exists(path))
+        cli_note(call,
+                 "%s is of an earlier set of more ranks: remove it and those after it",
+                 path);
+}
+
+static void look_behind(const saving *s, const cli_call *call)
+{
+    strbuf path = {0};
+    prefix_of(&path, s->output, s->output->stem == NULL ? "trace" : s->output->stem);
+    strbuf_printf(&path, "%" PRIu32 "%s", s->n, endings[s->form]);
+    if (!path.failed && !s->output->one)
+        traces_note_leftover(call, path.at);
+    strbuf_fini(&path);
+}
+
+static halley_status save_all(saving *s, halley_error *err)
+{
+    TRY(pool_run(s->output->n_threads, s->n - 1, save_task, s, err));
+    if (s->output->save_groups != NULL && strcmp(s->output->path, "-") != 0)
+        TRY(save_one(s, s->n, err));
+    return save_one(s, 0, err);
+}
+
 halley_status traces_save(const halley_trace_set *set, const traces_output *output,
-                          const bool *only, cli_call *call, halley_error *err)
+                          cli_call *call, halley_error *err)
 {
     const uint32_t n = halley_trace_set_count(set);
     saving s = {.set = set,
                 .output = output,
-                .only = only,
                 .form = output->form,
-                .made = mem_array_zero(n, sizeof *s.made),
+                .n = n,
+                .made = mem_array_zero((size_t)n + 1, sizeof *s.made),
                 .n_dropped = mem_array_zero(n, sizeof *s.n_dropped)};
     if (s.form == TRACES_BY_NAME)
         s.form = output->one && !names_a_folder(output->path) ? form_of_name(output->path)
                                                               : TRACES_ET;
-    halley_status status = HALLEY_OK;
-    if (s.made == NULL || s.n_dropped == NULL)
-        status = error_nomem(err);
-    else
-        status = pool_run(output->n_threads, n, save_task, &s, err);
-    if (status == HALLEY_OK)
+    const bool ready = s.made != NULL && s.n_dropped != NULL;
+    const halley_status status = ready ? save_all(&s, err) : error_nomem(err);
+    if (status == HALLEY_OK) {
         tell_dropped(&s, call);
-    else if (s.made != NULL)
+        look_behind(&s, call);
+    } else if (ready)
         remove_made(&s);
     free(s.made);
     free(s.n_dropped);
     return status;
 }
 
-halley_status traces_save_groups(const halley_trace_set *set, const char *prefix,
-                                 cli_call *call, halley_error *err)
+halley_status traces_save_declared(const void *groups, const char *path,
+                                   halley_error *err)
 {
-    (void)call;
-    const size_t n = strlen(prefix);
-    const bool in_folder = n > 0 && prefix[n - 1] == '/';
-    strbuf path = {0};
-    strbuf_printf(&path, "%s%scomm_group.json", prefix,
-                  in_folder                ? ""
-                  : file_is_folder(prefix) ? "/"
-                                           : ".");
-    const halley_status status =
-        path.failed ? error_nomem(err) : halley_groups_save(set, path.at, NULL, err);
-    strbuf_fini(&path);
-    return status;
+    return halley_groups_save(groups, path, NULL, err);
 }

@@ -38,27 +38,34 @@ typedef enum traces_form {
 } traces_form;
 extern const char *const traces_form_names[]; /* for CLI_CHOICE; ends with NULL */
 
+typedef halley_status traces_groups_saver(const void *groups, const char *path,
+                                          halley_error *err);
 typedef struct traces_output {
     const char *path; /* a file, a prefix, or a folder (exists, or ends in '/') */
     traces_form form;
-    bool lossy;         /* JSON: leave out what it cannot carry, and say so */
-    bool one;           /* a set of one rank goes to the file `path` as it is named */
-    const char *stem;   /* of the files in a folder; NULL = "trace" */
-    uint32_t n_threads; /* 0 = one per core */
+    bool lossy;                       /* JSON: leave out what it cannot carry, say so */
+    bool one;                         /* a set of one rank goes to the file `path` */
+    const char *stem;                 /* of the files in a folder; NULL = "trace" */
+    uint32_t n_threads;               /* 0 = one per core */
+    traces_groups_saver *save_groups; /* if there are any; NULL = none */
+    const void *groups;               /* for it */
 } traces_output;
 
 /*
- * Write every rank: path.0.et and so on, on several threads. When one fails, files that
- * this call made (not those it replaced) are removed again. With `only` (by rank; may be
- * NULL) just the ranks it marks.
+ * Write every rank: path.0.et and so on, on several threads, and path.comm_group.json.
+ * When one fails, files that this call made (not those it replaced) are removed again.
+ * Rank 0 comes last: what is left of a run that was killed is no set, and says so. Files
+ * of an earlier set with more ranks are named on stderr.
  */
 halley_status traces_save(const halley_trace_set *set, const traces_output *output,
-                          const bool *only, cli_call *call, halley_error *err);
+                          cli_call *call, halley_error *err);
 
-/* PREFIX.comm_group.json with the groups that the traces declare, if any. `prefix` is
- * what the set was saved as. */
-halley_status traces_save_groups(const halley_trace_set *set, const char *prefix,
-                                 cli_call *call, halley_error *err);
+/* For save_groups: those that the traces of the set `groups` declare. */
+traces_groups_saver traces_save_declared;
+
+/* Say so on stderr if there is a file called `path`, which would be taken for one of the
+ * set that was written. */
+void traces_note_leftover(const cli_call *call, const char *path);
 
 /* The name that files of a set have in common: "dir/name.0.et" gives "name". The
  * caller's, to free(); NULL when memory ran out. */

@@ -8,7 +8,7 @@ $ halley trace convert --to chakra-json t.0.et x.txt && halley trace convert x.t
 ## a set goes to a prefix or a folder
 $ halley trace gen ring -n 3 -o r > made
 $ halley trace convert --to jsonl r out; mkdir d; halley trace convert -j 2 --to et.gz r d; halley trace convert r e/
-! halley: cannot write e/r.0.et: the folder it lies in does not exist
+! halley: cannot write e/r.1.et: the folder it lies in does not exist
 ? 1
 $ ls . d
 > .:

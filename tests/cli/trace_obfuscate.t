@@ -80,7 +80,7 @@ $ halley trace obfuscate t.0.et -o out.et > said && halley trace info out.et | h
 ## a key file that is missing or empty
 $ halley trace gen ring -n 2 -o t > made
 $ halley trace obfuscate t -o s --key nokey
-! halley: nokey: key: no such file
+! halley: nokey: key (--save-key makes one): no such file
 ? 1
 $ : > empty; halley trace obfuscate t -o s --key empty
 ! halley: empty: the key file is empty; --save-key makes one
@@ -144,3 +144,41 @@ $ for l in ids names; do halley trace obfuscate r -o r-$l -l $l > said || exit 1
 > same
 $ halley trace check r-names
 > r-names: 2 ranks, 0 errors, 0 warnings, 0 notes
+
+## what cannot be hidden leaves nothing behind, no key either
+$ halley trace gen transformer -n 4 --tp 2 -o t > made
+$ (ulimit -f 8; trap '' XFSZ; halley trace obfuscate t -o s --save-key key > said)
+! halley: cannot write s.{*}.et: File too large
+? 1
+$ ls -A | grep -v '^[tm]'
+> said
+$ halley trace obfuscate t -o - --save-key key
+! halley: standard output has the report: name a file with --out
+! see 'halley trace obfuscate --help'
+? 2
+$ for wrong in '--bound 0' --csv '--out='; do halley trace obfuscate t -o s $wrong; done
+! halley: --bound must be above 0
+! see 'halley trace obfuscate --help'
+! halley: there is no table to write as CSV; take --json
+! see 'halley trace obfuscate --help'
+! halley: --out wants a value, is empty
+! see 'halley trace obfuscate --help'
+? 2
+
+## an attribute to keep that is nowhere is said
+$ halley trace gen ring -n 2 -o t > made
+$ halley trace obfuscate t -o s --keep comm_tag --keep comm_tug > said
+! halley: warning: --keep comm_tug: no node and no metadata has that attribute
+
+## of a run that is killed no set is left: rank 0 is written last, here into a pipe that nobody reads
+$ halley trace gen transformer -n 8 --tp 2 --pp 2 -o t > made; mkfifo s.0.et
+$ halley trace obfuscate t -o s --force > said & for i in $(seq 2000); do [ ! -e s.comm_group.json ] || break; sleep 0.01; done; kill -9 $! 2> /dev/null; wait $! 2> /dev/null; rm s.0.et; halley trace check s
+! halley: rank 0 is missing: there is s.1.et but no s.0.et; ranks must run from 0 without a gap
+? 1
+
+## numbers of 32 bits become wider where they must
+$ printf '{"metadata": {"version": "1.0.0"}, "nodes": [{"name": "a", "type": "COMP_NODE", "attr": [{"name": "is_cpu_op", "boolVal": false}, {"name": "num_ops", "int32Val": 2147483000}, {"name": "tensor_size", "uint32Val": 4294967000}]}]}' > t.0.json
+$ halley trace obfuscate t -o s -l sizes --bound '20 %' > said; halley trace check s > said
+$ halley trace scale t -o w --compute 3 > said; halley trace info w | grep -A 1 operations
+> compute       6.44G operations
+>               12.9 GB moved by compute

@@ -117,11 +117,11 @@ $ ls s.*
 
 ## wrong usage
 $ halley trace gen ring -n 2 -o t > made
-$ halley trace scale t
+$ halley trace scale t --compute 2
 ! halley: --out is needed: where to write
 ! see 'halley trace scale --help'
 ? 2
-$ halley trace scale t -o t
+$ halley trace scale t -o t --compute 2
 ! halley: t: is there already; take another name, or --force
 ? 1
 $ halley trace scale t -o s --layers 3
@@ -140,3 +140,33 @@ $ halley trace scale t -o s --offload 2
 ! halley: --offload must be at most 1, is 2
 ! see 'halley trace scale --help'
 ? 2
+
+## what would be ignored, and what no trace can hold
+$ halley trace gen ring -n 2 -o t > made
+$ for wrong in '' '--compute 2 --repeats 4' '--compute 2 --offload-match x' '--dp-groups 0' '--compute 2 --csv' '--layers 4:0' '-o - --compute 2'; do halley trace scale t -o s $wrong; done
+! halley: nothing to change: name an edit, such as --compute 2
+! see 'halley trace scale --help'
+! halley: --repeats is for --layers, which is not given
+! see 'halley trace scale --help'
+! halley: --offload-match is for --offload, which is not given
+! see 'halley trace scale --help'
+! halley: nothing to change: name an edit, such as --compute 2
+! see 'halley trace scale --help'
+! halley: there is no table to write as CSV; take --json
+! see 'halley trace scale --help'
+! halley: --layers goes from 1 to 1000000, not '4:0'
+! see 'halley trace scale --help'
+! halley: standard output has the report: name a file with --out
+! see 'halley trace scale --help'
+? 2
+$ halley trace gen transformer -n 2 --tp 2 -o u > made; halley trace scale u -o s --compute 1e9
+! halley: node 0: num_ops times 1e+09 is 2^63 or more, which no trace can hold: take a smaller factor
+? 1
+$ ls s.*
+! ls: cannot access 's.*': No such file or directory
+? 2
+
+## ranks of an earlier set are pointed out
+$ halley trace gen ring -n 4 -o s > made; halley trace gen ring -n 2 -o t > made
+$ halley trace scale t -o s --compute 2 --force > said
+! halley: s.2.et is of an earlier set of more ranks: remove it and those after it
