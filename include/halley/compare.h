@@ -34,9 +34,10 @@ halley_status halley_profile_add(halley_profile *p, const halley_trace_set *set,
 uint32_t halley_profile_sets(const halley_profile *p);
 /* What was left out of a folder. */
 typedef struct halley_left_out {
-    uint32_t n_sets;               /* that do not pass `trace check` */
-    uint32_t n_folders;            /* within it that cannot be opened */
-    char first[HALLEY_ERROR_TEXT]; /* why the first of them; "" = none */
+    uint32_t n_sets;                      /* that do not pass `trace check` */
+    uint32_t n_folders;                   /* within it that cannot be opened */
+    char first_set[HALLEY_ERROR_TEXT];    /* why the first of them; "" = none */
+    char first_folder[HALLEY_ERROR_TEXT]; /* the same */
 } halley_left_out;
 /*
  * Add what `path` names: a file, a prefix, or a folder, of which all sets are taken, in

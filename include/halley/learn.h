@@ -66,8 +66,8 @@ typedef struct halley_learn_report {
  * Learn from files, prefixes and folders (searched to any depth) and write the model to
  * `path`. A few sets are in memory at a time. Now and then, and when cancelled, the state
  * goes to PATH.part, from which the same call goes on; it holds what the model leaves
- * out, so it is as secret as the traces. EINVAL: no traces, or nothing that min_support
- * sets have in common.
+ * out, so it is as secret as the traces. EINVAL: no traces, nothing that min_support sets
+ * have in common, or `path` is a file that is no model and would be lost.
  */
 halley_status halley_learn(const char *path, const char *const *from, size_t n_from,
                            const halley_learn_opts *opts, halley_learn_report *report,

@@ -84,13 +84,13 @@ static void note_left_out(cli_call *call, const char *path, const halley_left_ou
     if (left->n_sets > 0)
         cli_note(call,
                  "warning: %s: %" PRIu32 " sets do not pass 'halley trace check' and "
-                 "are left out",
-                 path, left->n_sets);
+                 "are left out, the first: %s",
+                 path, left->n_sets, left->first_set);
     if (left->n_folders > 0)
         cli_note(call,
                  "warning: %s: %" PRIu32 " folders cannot be opened and are left out, "
                  "the first: %s",
-                 path, left->n_folders, left->first);
+                 path, left->n_folders, left->first_folder);
 }
 
 static halley_status load(halley_profile **out, cli_call *call, const char *path,

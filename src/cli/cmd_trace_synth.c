@@ -151,7 +151,8 @@ static halley_status order_alike(orders *to, const synth_options *o, halley_erro
     const int n = scandir(o->like_in, &list, has_conditions, alphasort);
     halley_status status = HALLEY_OK;
     if (n < 0) {
-        status = error_errno(err, "list the folder", errno);
+        status = errno == ENOENT ? error_set(err, HALLEY_ENOTFOUND, "no such folder")
+                                 : error_errno(err, "list the folder", errno);
         error_at_file(err, o->like_in);
     } else if (n == 0)
         status =
@@ -238,6 +239,8 @@ static halley_status run(cli_call *call, halley_error *err)
     TRY(cli_output_form(&form, call, &o->output, err));
     if (!o->out && !o->conditions)
         return cli_usage(call, err, "where to? -o names a folder for the sets");
+    if (o->like_in && (o->like.n > 0 || cli_given(call, "number")))
+        return cli_usage(call, err, "--like-in excludes --like and --number");
     TRY(halley_synth_load(&synth, call->args[0], err));
     report_table *t = o->conditions ? report_table_new(condition_columns, 5)
                                     : report_table_new(columns, 7);

@@ -24,12 +24,6 @@ static halley_status add_set(halley_profile *p, const trace_found *found, size_t
     return status;
 }
 
-static void note(halley_left_out *out, const halley_error *why)
-{
-    if (out->first[0] == '\0')
-        (void)halley_error_format(why, out->first, sizeof out->first);
-}
-
 /* All of them; a folder without a sound set is an error. */
 static halley_status add_all(halley_profile *p, const trace_found *found, bool strict,
                              halley_left_out *out, halley_error *err)
@@ -43,8 +37,8 @@ static halley_status add_all(halley_profile *p, const trace_found *found, bool s
                 *err = why;
             return why.code;
         }
-        out->n_sets++;
-        note(out, &why);
+        if (out->n_sets++ == 0)
+            (void)halley_error_format(&why, out->first_set, sizeof out->first_set);
     }
     if (found->list.n == 0)
         return error_set(err, HALLEY_ENOTFOUND,
@@ -52,8 +46,8 @@ static halley_status add_all(halley_profile *p, const trace_found *found, bool s
     if (out->n_sets == found->list.n)
         return error_set(err, HALLEY_EINVAL,
                          "none of the %zu sets in this folder passes 'halley trace "
-                         "check'",
-                         found->list.n);
+                         "check', the first: %s",
+                         found->list.n, out->first_set);
     return HALLEY_OK;
 }
 
@@ -67,7 +61,8 @@ halley_status halley_profile_add_path(halley_profile *p, const char *path, bool 
     if (status == HALLEY_OK) {
         out.n_folders = found.n_unreadable;
         if (found.n_unreadable > 0)
-            note(&out, &found.why);
+            (void)halley_error_format(&found.why, out.first_folder,
+                                      sizeof out.first_folder);
         status = add_all(p, &found, strict || !folder, &out, err);
         if (status != HALLEY_OK && folder)
             error_at_file(err, path);

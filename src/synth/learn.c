@@ -386,12 +386,18 @@ static halley_status write_model(job *j, halley_error *err)
     synth_model m;
     const uint32_t k = j->opts->min_support > 0 ? j->opts->min_support : MIN_SUPPORT;
     const model_head *head = &j->l.m.head.at[0];
+    if (head->n_sets == 0 && head->n_skipped == 1)
+        return error_set(err, HALLEY_EINVAL, "%s", j->report->first_skipped);
     if (head->n_sets == 0)
         return error_set(err, HALLEY_EINVAL,
                          "all %u sets of traces fail the check, the first: %s",
                          head->n_skipped, j->report->first_skipped);
-    TRY(model_prune(&m, &j->l.m, k, err));
-    halley_status status = add_net(j, &m, err);
+    halley_status status = model_prune(&m, &j->l.m, k, err);
+    if (status == HALLEY_EINVAL && head->n_skipped > 0)
+        error_prefix(err, "%u sets fail the check (the first: %s), of the others ",
+                     head->n_skipped, j->report->first_skipped);
+    TRY(status);
+    status = add_net(j, &m, err);
     if (status == HALLEY_OK)
         status = synth_model_save(&m, j->path, false, err);
     halley_learn_report *r = j->report;
@@ -420,13 +426,17 @@ static halley_status find(job *j, const char *const *from, size_t n_from,
                                   sizeof r->first_folder_skipped);
     if (j->sets.list.n > 0)
         return HALLEY_OK;
-    return error_set(err, HALLEY_EINVAL,
-                     "no traces there: give .et files, prefixes or folders of them");
+    error_set(err, HALLEY_EINVAL,
+              "no traces here%s: give .et files, prefixes or folders of them",
+              n_from > 1 ? " nor in the others" : "");
+    error_at_file(err, from[0]);
+    return HALLEY_EINVAL;
 }
 
 static halley_status run(job *j, const char *const *from, size_t n_from,
                          halley_error *err)
 {
+    TRY(synth_model_may_save(j->path, err));
     TRY(find(j, from, n_from, err));
     strbuf_printf(&j->state, "%s.part", j->path);
     if (j->state.failed)

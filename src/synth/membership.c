@@ -45,7 +45,7 @@ static halley_status leave_out(attack *a, const halley_error *why, halley_error 
 {
     if (why->code != HALLEY_ENOMEM && !a->opts->strict) {
         if (a->left.n_sets++ == 0)
-            (void)halley_error_format(why, a->left.first, sizeof a->left.first);
+            (void)halley_error_format(why, a->left.first_set, sizeof a->left.first_set);
         return HALLEY_OK;
     }
     if (err)

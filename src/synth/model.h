@@ -329,6 +329,8 @@ typedef struct synth_model {
 halley_status synth_model_init(synth_model *m, halley_error *err);
 void synth_model_fini(synth_model *m);
 
+/* Whether a file of that name can be written, and none that is no model would be lost. */
+halley_status synth_model_may_save(const char *path, halley_error *err);
 /* With accumulators (a learner's state) or without (a model). Atomic. */
 halley_status synth_model_save(const synth_model *m, const char *path, bool state,
                                halley_error *err);

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char magic[8] = {'h', 'a', 'l', 'l', 'e', 'y', 'M', '1'};
 enum { MODEL_BLOCK = 1 << 16 };
@@ -123,6 +124,34 @@ uint64_t synth_model_hash(const uint8_t *at, size_t n)
         n -= part;
     }
     return hash;
+}
+
+static bool is_model(const char *path)
+{
+    file_input in;
+    if (file_input_open(&in, path, NULL) != HALLEY_OK)
+        return false;
+    const bool is =
+        in.n == 0 || (in.n >= sizeof magic && memcmp(in.at, magic, sizeof magic) == 0);
+    file_input_close(&in);
+    return is;
+}
+
+halley_status synth_model_may_save(const char *path, halley_error *err)
+{
+    file_output *to = NULL;
+    struct stat about;
+    const bool there = stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
+    if (there && !S_ISREG(about.st_mode)) /* a pipe would take this for all of it */
+        return HALLEY_OK;
+    TRY(file_output_open(&to, path, err));
+    file_output_abort(to);
+    if (!there || is_model(path))
+        return HALLEY_OK;
+    error_set(err, HALLEY_EINVAL,
+              "is there and no model, so it is not written over: name another file");
+    error_at_file(err, path);
+    return HALLEY_EINVAL;
 }
 
 halley_status synth_model_save(const synth_model *m, const char *path, bool state,

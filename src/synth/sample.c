@@ -90,40 +90,9 @@ halley_synth_condition halley_synth_condition_get(const halley_synth *synth, uin
                                     c->n_sets};
 }
 
-/* Totals that are no condition of the model are reached by scaling. */
-static bool fix_total(halley_synth *s, const char *name, double number)
-{
-    if (conditions_index(&s->m, name) != MODEL_NONE)
-        return false;
-    if (strcmp(name, "compute") == 0)
-        s->wish.compute = number;
-    else if (strcmp(name, "bytes") == 0)
-        s->wish.bytes = number;
-    else
-        return false;
-    return true;
-}
-
 halley_status halley_synth_fix(halley_synth *synth, const char *text, halley_error *err)
 {
-    char name[CONDITION_TEXT];
-    const char *eq = strchr(text, '=');
-    double number;
-    if (!eq || eq == text || eq[1] == '\0' || (size_t)(eq - text) >= sizeof name ||
-        strlen(eq + 1) >= CONDITION_TEXT)
-        return error_set(err, HALLEY_EINVAL,
-                         "a condition is NAME=VALUE, such as layers=12, not '%s'", text);
-    snprintf(name, sizeof name, "%.*s", (int)(eq - text), text);
-    const uint32_t id = conditions_index(&synth->m, name);
-    const bool is_text = id != MODEL_NONE && synth->m.conditions.at[id].is_text;
-    const bool is_number = str_to_double(str_from(eq + 1), &number) && number >= 0;
-    if (is_number && !is_text && fix_total(synth, name, number))
-        return HALLEY_OK;
-    if (is_number && strcmp(name, "ranks") == 0 && number >= 1 && number <= 1e6)
-        synth->wish.n_ranks = (uint32_t)number;
-    conditions_set(&synth->wish.fixed, name, is_number && !is_text ? NULL : eq + 1,
-                   number);
-    return HALLEY_OK;
+    return sample_wish_add(&synth->wish, &synth->m, text, err);
 }
 
 const sample_wish *sample_wish_of(const halley_synth *synth)
@@ -172,25 +141,47 @@ static double total_of(sample_set *s, str name, double factor)
     return sum;
 }
 
-static void scale_totals(sample_set *s, const sample_wish *wish)
+static void scale_compute(sample_set *s, double factor)
+{
+    (void)total_of(s, STR("num_ops"), factor);
+    (void)total_of(s, STR("tensor_size"), factor);
+    (void)total_of(s, STR("duration_ns"), factor);
+    for (size_t k = 0; k < s->stages.n; k++)
+        for (size_t i = 0; i < s->stages.at[k].nodes.n; i++) {
+            const sample_node *node = &s->stages.at[k].nodes.at[i];
+            const model_op *op = &s->m->ops.at[node->op];
+            if (op->n_fields > 0 && op->type == HALLEY_NODE_COMP)
+                s->stages.at[k].values.at[node->first_value] *= factor;
+        }
+}
+
+/* Traces hold 63 bits. */
+static halley_status check_size(const sample_set *s, const char *total, halley_error *err)
+{
+    for (size_t k = 0; k < s->stages.n; k++)
+        for (size_t i = 0; i < s->stages.at[k].values.n; i++)
+            if (!(s->stages.at[k].values.at[i] < 0x1p63))
+                return error_set(err, HALLEY_ELIMIT,
+                                 "with so many %s a number of a node is 2^63 or more, "
+                                 "which no trace can hold: ask for fewer",
+                                 total);
+    return HALLEY_OK;
+}
+
+static halley_status scale_totals(sample_set *s, const sample_wish *wish,
+                                  halley_error *err)
 {
     const double compute = total_of(s, STR("num_ops"), 1);
     if (wish->compute > 0 && compute > 0) {
-        const double factor = wish->compute / compute;
-        (void)total_of(s, STR("num_ops"), factor);
-        (void)total_of(s, STR("tensor_size"), factor);
-        (void)total_of(s, STR("duration_ns"), factor);
-        for (size_t k = 0; k < s->stages.n; k++)
-            for (size_t i = 0; i < s->stages.at[k].nodes.n; i++) {
-                const sample_node *node = &s->stages.at[k].nodes.at[i];
-                const model_op *op = &s->m->ops.at[node->op];
-                if (op->n_fields > 0 && op->type == HALLEY_NODE_COMP)
-                    s->stages.at[k].values.at[node->first_value] *= factor;
-            }
+        scale_compute(s, wish->compute / compute);
+        TRY(check_size(s, "operations (compute)", err));
     }
     const double bytes = total_of(s, STR("comm_size"), 1);
-    if (wish->bytes > 0 && bytes > 0)
+    if (wish->bytes > 0 && bytes > 0) {
         (void)total_of(s, STR("comm_size"), wish->bytes / bytes);
+        TRY(check_size(s, "bytes", err));
+    }
+    return HALLEY_OK;
 }
 
 static halley_status fill(sample_set *s, const halley_synth *synth,
@@ -202,7 +193,7 @@ static halley_status fill(sample_set *s, const halley_synth *synth,
         TRY(sample_programs(s, err));
         TRY(sample_values(s, err));
     }
-    scale_totals(s, wish);
+    TRY(scale_totals(s, wish, err));
     TRY(sample_match(s, err));
     return sample_deps(s, err);
 }
@@ -287,6 +278,9 @@ static halley_status try_make(halley_trace_set **out, sample_set *s,
                               const halley_synth_opts *opts, halley_error *err)
 {
     sample_wish wish = *fixed;
+    if (opts->n_ranks > 0 && wish.n_ranks > 0 && wish.n_ranks != opts->n_ranks)
+        return error_set(err, HALLEY_EINVAL, "ranks is fixed to %u and to %u: choose one",
+                         wish.n_ranks, opts->n_ranks);
     if (opts->n_ranks > 0) {
         wish.n_ranks = opts->n_ranks;
         if (conditions_index(&synth->m, "ranks") != MODEL_NONE)

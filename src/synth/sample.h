@@ -15,6 +15,9 @@ typedef struct sample_wish {
     bool extrapolate;
 } sample_wish;
 
+/* Fix one more: "layers=12". */
+halley_status sample_wish_add(sample_wish *wish, const synth_model *m, const char *text,
+                              halley_error *err);
 /* What was fixed of a model's sets; what a file of conditions fixes, and no more. */
 const sample_wish *sample_wish_of(const halley_synth *synth);
 halley_status sample_wish_load(sample_wish *out, const halley_synth *synth,
@@ -26,6 +29,9 @@ typedef struct sample_traits {
 } sample_traits;
 void sample_traits_make(sample_traits *t, const synth_model *m);
 
+/* Whether the parts that a job was cut into can fill the ranks asked for. */
+halley_status sample_wish_fits(const synth_model *m, const sample_wish *wish,
+                               halley_error *err);
 /* Refuse what was never seen: EINVAL and what was. */
 halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
                                 halley_error *err);

@@ -57,8 +57,10 @@ static void list_values(strbuf *to, const synth_model *m, const model_condition 
 {
     if (!c->is_text) {
         strbuf_double(to, c->low);
-        strbuf_add(to, STR(" to "));
-        strbuf_double(to, c->high);
+        if (c->low < c->high) {
+            strbuf_add(to, STR(" to "));
+            strbuf_double(to, c->high);
+        }
         return;
     }
     for (uint32_t i = 0; i < c->n_values; i++) {
@@ -90,7 +92,7 @@ static halley_status refuse(const synth_model *m, const condition *wish, uint32_
                            wish->name, wish->text, STR_ARG(strbuf_str(&seen)));
     else
         status = error_set(err, HALLEY_EINVAL,
-                           "the model never saw %s=%g, only %.*s; --extrapolate tries",
+                           "the model never saw %s=%.15g, only %.*s; --extrapolate tries",
                            wish->name, wish->number, STR_ARG(strbuf_str(&seen)));
     strbuf_fini(&seen);
     return status;
@@ -116,7 +118,7 @@ halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
         if (!seen && !wish->extrapolate)
             return refuse(m, c, id, err);
     }
-    return HALLEY_OK;
+    return sample_wish_fits(m, wish, err);
 }
 
 /* One draw: values by condition, and how likely the fixed ones are beside the others. */
@@ -254,7 +256,7 @@ double sample_counts(uint32_t *counts, const synth_model *m, const model_skeleto
         const double n = law_loop_count(&m->loops.at[m->loop_ids.at[s->first_loop + i]],
                                         p, stage, n_stages);
         misfit += n < 0.5 ? fmin(1.5 - n, 3) : 0;
-        counts[i] = !(n >= 1) ? 1 : n > 1e6 ? 1000000 : (uint32_t)lround(n);
+        counts[i] = !(n >= 1) ? 1 : n > 1e9 ? 1000000000 : (uint32_t)lround(n);
     }
     return misfit;
 }

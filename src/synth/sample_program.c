@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { MAX_NODES = 50000000, MAX_DEPTH = 256 };
+#define MAX_IN_SET 5e8 /* nodes of all ranks, which are in memory together */
 
 void sample_set_fini(sample_set *s)
 {
@@ -38,8 +39,10 @@ static uint32_t limit_of(const sample_set *s)
 
 static halley_status too_many(const sample_set *s, halley_error *err)
 {
-    return error_set(err, HALLEY_ELIMIT, "a rank would have more than %u nodes",
-                     limit_of(s));
+    return error_set(err, HALLEY_ELIMIT,
+                     "a rank would have more than %u nodes, or all ranks together more "
+                     "than %.0f: ask for less",
+                     limit_of(s), MAX_IN_SET);
 }
 
 static bool add_node(sample_set *s, sample_stage *stage, uint32_t token)
@@ -92,7 +95,8 @@ static halley_status from_template(sample_set *s, uint32_t stage, halley_error *
         &m->skeletons.at[sample_part(m, o->template, stage, o->n_stages)];
     conditions_point(&p, m, &o->conditions, stage, o->n_stages);
     (void)sample_counts(counts, m, k, &p, stage, o->n_stages);
-    if (sample_length(m, k, counts) > limit_of(s))
+    const double n = sample_length(m, k, counts);
+    if (n > limit_of(s) || n * s->block > MAX_IN_SET)
         return too_many(s, err);
     return expand(s, &s->stages.at[stage], k, counts, err);
 }

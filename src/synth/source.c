@@ -24,6 +24,19 @@ static void beside(strbuf *to, const char *name, const char *what)
     strbuf_add(to, str_from(what));
 }
 
+/* Simulators want something to do for every rank. */
+static halley_status has_work(const halley_trace_set *set, halley_error *err)
+{
+    for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
+        if (halley_trace_count(halley_trace_set_get(set, r)) > 0)
+            continue;
+        error_set(err, HALLEY_EINVAL, "there are no nodes");
+        error_at_file(err, halley_trace_set_path(set, r));
+        return HALLEY_EINVAL;
+    }
+    return HALLEY_OK;
+}
+
 halley_status synth_source_open(synth_source *s, const trace_found *found, size_t i,
                                 uint32_t n_threads, halley_error *err)
 {
@@ -43,6 +56,8 @@ halley_status synth_source_open(synth_source *s, const trace_found *found, size_
         conditions_metadata(&s->conditions, halley_trace_set_get(s->set, 0));
     if (status == HALLEY_OK)
         status = synth_passes_alone(s->set, synth_source_groups(s), n_threads, err);
+    if (status == HALLEY_OK)
+        status = has_work(s->set, err);
     if (status != HALLEY_OK)
         synth_source_close(s);
     return status;

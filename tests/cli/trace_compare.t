@@ -111,13 +111,13 @@ $ halley trace compare '<b>' '<b>' --html page.html > said; head -c 15 page.html
 $ mkdir a; halley trace gen ring -n 2 -o a/good > made; halley trace gen ring -n 2 -o a/bad > made; cp a/bad.0.et a/bad.1.et
 $ halley trace compare a a | head -1
 > a: 1 set; a: 1 set
-! halley: warning: a: 1 sets do not pass 'halley trace check' and are left out
-! halley: warning: a: 1 sets do not pass 'halley trace check' and are left out
+! halley: warning: a: 1 sets do not pass 'halley trace check' and are left out, the first: a/bad: {*}
+! halley: warning: a: 1 sets do not pass 'halley trace check' and are left out, the first: a/bad: {*}
 $ halley trace compare a a --strict
 ! halley: a/bad: the traces do not pass 'halley trace check' (4 errors), first: a/bad.1.et: node 0 "SEND 0 to 1" (byte 8): comm_src is 0, but the node is on rank 1; it is the node's own rank, correct it or leave it out
 ? 1
 $ rm a/good*; halley trace compare a a
-! halley: a: none of the 1 sets in this folder passes 'halley trace check'
+! halley: a: none of the 1 sets in this folder passes 'halley trace check', the first: a/bad: {*}
 ? 1
 
 ## nothing to compare, and bad scores

@@ -20,10 +20,10 @@ $ halley trace learn s -o m.hsm --min-support 1 --csv | cut -d, -f 2
 ## a corpus without traces is no corpus
 $ mkdir empty; echo hello > empty/notes.txt
 $ halley trace learn empty -o m.hsm
-! halley: no traces there: give .et files, prefixes or folders of them
+! halley: empty: no traces here: give .et files, prefixes or folders of them
 ? 1
 $ halley trace learn missing -o m.hsm
-! halley: all 1 sets of traces fail the check, the first: missing{*}
+! halley: missing: no such trace: there is no file, no folder and no missing.0.et of that name
 ? 1
 
 ## sets that fail the check are skipped and counted, or refused
@@ -102,4 +102,43 @@ $ halley trace check new/synth-0 > /dev/null
 $ halley trace gen transformer -n 4 --tp 2 -o s > /dev/null
 $ halley trace learn s -o m.hsm --min-support 1 --kind neural
 ! halley: a network needs 8 programs of ranks to learn from, here are 1
+? 1
+
+## what is no file is not waited for, and a set of which a rank is missing or empty is skipped
+$ mkdir c; for l in 4 6 8 10 12 14; do halley trace gen transformer -n 4 --pp 2 --layers $l -o c/s$l > /dev/null; done
+$ rm c/s6.1.et; mkfifo c/p.0.et; mkdir c/d.0.et
+$ printf '{"metadata": {"version": "1.0.0"}, "nodes": []}' > c/z.0.json
+$ timeout 30 halley trace learn c -o m.hsm --csv | cut -d, -f 2,3
+> sets,skipped
+> 5,2
+! halley: skipped 2 of 7 sets that fail the check, the first: rank 1 is missing: there is c/s6.2.et but no c/s6.1.et; ranks must run from 0 without a gap
+$ halley trace learn c/z.0.json -o m.hsm --min-support 1
+! halley: c/z.0.json: there are no nodes
+? 1
+$ rm c/s4.3.et; halley trace learn c -o m.hsm
+! halley: 3 sets fail the check (the first: {*}), of the others nothing occurs in 5 of the 4 sets of traces: give more, or a smaller --min-support
+? 1
+
+## a model is written over, nothing else, and where none can be written nothing is learned
+$ for l in 4 6 8 10 12; do halley trace gen transformer -n 4 --tp 2 --layers $l -o s$l > /dev/null; done
+$ cp s4.0.et kept; halley trace learn . -o s4.0.et
+! halley: s4.0.et: is there and no model, so it is not written over: name another file
+? 1
+$ cmp s4.0.et kept
+$ halley trace learn . -o m.hsm > /dev/null; halley trace learn . -o m.hsm > /dev/null
+$ halley trace learn . -o no/m.hsm
+! halley: cannot write no/m.hsm: the folder it lies in does not exist
+? 1
+$ halley trace learn . -o ''
+! halley: --out wants a value, is empty
+! see 'halley trace learn --help'
+? 2
+$ halley trace learn '' -o m.hsm
+! halley: argument 1 is empty
+! see 'halley trace learn --help'
+? 2
+
+## what only another program unpacks is named
+$ halley trace gen transformer -n 4 --tp 2 -o s > /dev/null; xz s.0.et; halley trace learn s.0.et.xz -o m.hsm
+! halley: s.0.et.xz: packed by xz, which is not read: unpack it (gzip is read)
 ? 1

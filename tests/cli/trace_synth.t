@@ -99,3 +99,57 @@ $ (ulimit -f 8; trap '' XFSZ; halley trace synth m.hsm -o large > /dev/null)
 $ ls -A | grep -c large
 > 0
 ? 1
+
+## conditions that say nothing, too much or what cannot be are refused
+$ for l in 4 6 8 10 12; do halley trace gen transformer -n 8 --tp 2 --pp 2 --layers $l -o s$l > /dev/null; echo '{"family": "toy", "layers": '$l', "tp": 2, "pp": 2, "dp": 2}' > s$l.conditions.json; done
+$ halley trace learn . -o m.hsm > /dev/null
+$ for like in layers=-4 layers=four compute=0 compute=much ranks=2.5 ranks=1e9 =4 layers=; do halley trace synth m.hsm -o new --extrapolate --like $like; done
+! halley: layers must be at least 0, is -4
+! halley: layers is a number, not 'four'
+! halley: compute must be above 0, is 0
+! halley: compute is a number, not 'much'
+! halley: ranks must be a whole number from 1 to 1000000, is 2.5
+! halley: ranks must be a whole number from 1 to 1000000, is 1000000000
+! halley: a condition is NAME=VALUE, such as layers=12, not '=4'
+! halley: a condition is NAME=VALUE, such as layers=12, not 'layers='
+? 1
+$ halley trace synth m.hsm -o new --like layers=8 --like layers=10
+! halley: layers is fixed twice, and not to the same
+? 1
+$ halley trace synth m.hsm -o new --like ranks=8 --ranks 16
+! halley: ranks is fixed to 8 and to 16: choose one
+? 1
+$ halley trace synth m.hsm -o new --like tp=2 --like pp=2 --like dp=2 --ranks 16 --extrapolate
+! halley: tp=2, pp=2, dp=2 and ranks=16 contradict each other: ranks must be 8
+? 1
+$ halley trace synth m.hsm -o new --like tp=3 --ranks 8 --extrapolate
+! halley: tp=3 and ranks=8 contradict each other: ranks must be a multiple of 3
+? 1
+$ halley trace synth m.hsm -o new --ranks 1000000
+! halley: the model never saw ranks=1000000, only 8; --extrapolate tries
+? 1
+$ halley trace synth m.hsm -o new --like layers=1e300 --extrapolate
+! halley: a rank would have more than 50000000 nodes, or all ranks together more than 500000000: ask for less
+? 1
+$ halley trace synth m.hsm -o new --like compute=1e30
+! halley: with so many operations (compute) a number of a node is 2^63 or more, which no trace can hold: ask for fewer
+? 1
+$ halley trace synth m.hsm -o new --like bytes=1e30
+! halley: with so many bytes a number of a node is 2^63 or more, which no trace can hold: ask for fewer
+? 1
+$ for more in '--like layers=8' '-n 2'; do halley trace synth m.hsm -o new --like-in . $more; done
+! halley: --like-in excludes --like and --number
+! see 'halley trace synth --help'
+! halley: --like-in excludes --like and --number
+! see 'halley trace synth --help'
+? 2
+$ halley trace synth m.hsm -o new --like-in nowhere
+! halley: nowhere: no such folder
+? 1
+$ halley trace synth m.hsm -o new -n 1000000000
+! halley: --number must be at most 1000000, is 1000000000
+! see 'halley trace synth --help'
+? 2
+$ ls -A | grep -c new
+> 0
+? 1
