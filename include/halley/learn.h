@@ -131,6 +131,10 @@ typedef struct halley_synth_order {
  * Make a folder of sets: of each NAME.0.et ..., NAME.comm_group.json (when there are
  * groups) and NAME.conditions.json. The folder must be new or empty (else EINVAL); a new
  * one appears when all are done, or not at all. opts->seed is not looked at.
+ *
+ * Where nothing is fixed, neither by halley_synth_fix nor by opts nor by conditions of
+ * orders, the sets are drawn together, so that families and sizes come in their shares:
+ * each is a draw from the model, but which one depends on how many there are.
  */
 halley_status halley_synth_save(const char *folder, const halley_synth *synth,
                                 halley_synth_order *orders, size_t n,

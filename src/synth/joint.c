@@ -312,8 +312,7 @@ bool joint_grow(synth_model *m, const joint_row *rows, uint32_t n, uint32_t k,
     return ok;
 }
 
-static uint32_t leaf_of(const synth_model *m, const model_root *tree,
-                        const joint_row *given)
+uint32_t joint_leaf(const synth_model *m, const model_root *tree, const joint_row *given)
 {
     uint32_t at = tree->branch;
     for (;;) {
@@ -357,11 +356,11 @@ static void refine(double *p, const synth_model *m, const model_branch *b)
 }
 
 /* Probabilities of the values of a condition; they need not add up to 1. */
-static void shares_of(double *p, const synth_model *m, const model_root *tree,
-                      const joint_row *given)
+void joint_shares(double p[MODEL_VALUES], const synth_model *m, const model_root *tree,
+                  const joint_row *given)
 {
     uint32_t path[MAX_DEPTH + 2], n = 0;
-    for (uint32_t at = leaf_of(m, tree, given); at != MODEL_NONE && n < MAX_DEPTH + 2;
+    for (uint32_t at = joint_leaf(m, tree, given); at != MODEL_NONE && n < MAX_DEPTH + 2;
          at = m->branches.at[at].parent)
         path[n++] = at;
     const model_condition *of = &m->conditions.at[tree->of];
@@ -384,13 +383,9 @@ static uint32_t draw_template(const synth_model *m, const model_branch *b, doubl
     return (uint32_t)m->templates.n;
 }
 
-uint32_t joint_draw(const synth_model *m, const model_root *tree, const joint_row *given,
-                    double u)
+uint32_t joint_pick(const double p[MODEL_VALUES], double u)
 {
-    double p[MODEL_VALUES], sum = 0;
-    if (tree->of == JOINT_TEMPLATE)
-        return draw_template(m, &m->branches.at[tree->branch], u);
-    shares_of(p, m, tree, given);
+    double sum = 0;
     for (uint32_t v = 0; v < MODEL_VALUES; v++)
         sum += p[v];
     double left = u * sum;
@@ -400,12 +395,22 @@ uint32_t joint_draw(const synth_model *m, const model_root *tree, const joint_ro
     return MODEL_ABSENT;
 }
 
+uint32_t joint_draw(const synth_model *m, const model_root *tree, const joint_row *given,
+                    double u)
+{
+    double p[MODEL_VALUES];
+    if (tree->of == JOINT_TEMPLATE)
+        return draw_template(m, &m->branches.at[tree->branch], u);
+    joint_shares(p, m, tree, given);
+    return joint_pick(p, u);
+}
+
 double joint_share(const synth_model *m, const model_root *tree, const joint_row *given,
                    uint32_t value)
 {
     double p[MODEL_VALUES];
     if (tree->of == JOINT_TEMPLATE || value >= MODEL_VALUES)
         return 1;
-    shares_of(p, m, tree, given);
+    joint_shares(p, m, tree, given);
     return fmax(p[value], 1e-9);
 }

@@ -21,11 +21,18 @@ bool joint_remember(synth_model *m, const conditions *c, const uint32_t *values,
 bool joint_grow(synth_model *m, const joint_row *rows, uint32_t n, uint32_t k,
                 bool with_template);
 
+/* Where a row's values of those before lead to: rows with the same leaf have the same
+ * probabilities. */
+uint32_t joint_leaf(const synth_model *m, const model_root *tree, const joint_row *given);
 /* The value of the tree's column that stands at `u` of [0, 1), given the row's values of
  * those before it; and how likely one is. */
 uint32_t joint_draw(const synth_model *m, const model_root *tree, const joint_row *given,
                     double u);
 double joint_share(const synth_model *m, const model_root *tree, const joint_row *given,
                    uint32_t value);
+/* joint_draw in two steps, for many rows of one leaf; not for JOINT_TEMPLATE. */
+void joint_shares(double p[MODEL_VALUES], const synth_model *m, const model_root *tree,
+                  const joint_row *given);
+uint32_t joint_pick(const double p[MODEL_VALUES], double u);
 
 #endif

@@ -322,11 +322,10 @@ typedef struct stage_of {
     bool bare; /* the set says nothing: all its numbers may be its program's own */
 } stage_of;
 
-static bool is_size(const synth_model *m, const model_op *op, uint32_t field)
+static bool is_named(const synth_model *m, const model_op *op, uint32_t field, str name)
 {
     return field > 0 && field < op->n_fields &&
-           str_eq(synth_text(m, m->fields.at[op->first_field + field].name),
-                  STR("comm_size"));
+           str_eq(synth_text(m, m->fields.at[op->first_field + field].name), name);
 }
 
 static bool add_node(learner *l, const halley_trace *trace, uint32_t at,
@@ -343,7 +342,7 @@ static bool add_node(learner *l, const halley_trace *trace, uint32_t at,
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t behind = i - op->n_fields;
         place.field = i;
-        const bool own = of->bare || is_size(m, op, i) ||
+        const bool own = of->bare || is_named(m, op, i, STR("comm_size")) ||
                          (i >= op->n_fields && (op->flags & MODEL_OP_MIXED) != 0);
         place.program = own ? of->program : 0;
         if (i >= op->n_fields)
@@ -395,6 +394,12 @@ static void note_mixed(learner *l)
     }
 }
 
+static bool is_operations(const synth_model *m, const law_place *at)
+{
+    const uint32_t id = map64_find(&m->op_of, at->op);
+    return id != HASH_NONE && is_named(m, &m->ops.at[id], at->field, STR("num_ops"));
+}
+
 /* What the nodes of a stage say about laws. */
 static bool add_stage_values(learner *l, const halley_trace *trace, const law_point *p,
                              const stage_of *of)
@@ -412,6 +417,8 @@ static bool add_stage_values(learner *l, const halley_trace *trace, const law_po
         t->widen = t->n > 1 ? sqrt(t->n / (t->n - 1)) : 1;
         const double variance =
             t->n > 1 ? fmax(0, t->square - t->n * t->mean * t->mean) / (t->n - 1) : 0;
+        if (t->n > 0 && is_operations(&l->m, &t->at))
+            l->operations += t->n * exp(t->mean + 0.5 * variance);
         if (synth_is_duration(&l->m, t->at.op, t->at.field))
             law_point_work(&point, mean_beside(l, &t->at, STR("num_ops")),
                            mean_beside(l, &t->at, STR("tensor_size")));
@@ -634,22 +641,38 @@ static uint32_t template_of(learner *l)
     return id;
 }
 
+/* What the durations of a rank add up to, in microseconds, over the stages on average. */
+static double time_of(const halley_trace_set *set, uint32_t block)
+{
+    const uint32_t n = halley_trace_set_count(set);
+    double sum = 0;
+    for (uint32_t r = 0; r < n; r += block) {
+        const halley_trace *trace = halley_trace_set_get(set, r);
+        for (uint32_t i = 0; i < halley_trace_count(trace); i++)
+            sum += (double)halley_node_duration_us(trace, i);
+    }
+    return sum * block / n;
+}
+
+/* Numbers of the set as a whole that laws are learned of. */
+static const uint32_t set_fields[] = {FIELD_STAGES, FIELD_RANKS, FIELD_NODES, FIELD_TIME,
+                                      FIELD_OPERATIONS};
+enum { SET_NUMBERS = sizeof set_fields / sizeof *set_fields };
+
 static halley_status count_set(learner *l, const conditions *c, const uint32_t *values,
-                               uint32_t block, uint64_t n_nodes, halley_error *err)
+                               const double numbers[SET_NUMBERS], halley_error *err)
 {
     synth_model *m = &l->m;
-    const uint32_t id = template_of(l), n_ranks = (uint32_t)l->keys.n;
+    const uint32_t id = template_of(l);
     if (id == MODEL_NONE)
         return error_nomem(err);
     law_point p;
     conditions_set_point(&p, m, c);
-    const uint32_t n_stages = n_ranks / block;
     const uint64_t families[] = {conditions_family(c), 0};
     for (uint32_t k = families[0] == 0; k < 2; k++) {
-        const double numbers[] = {n_stages, n_ranks, (double)n_nodes / n_ranks};
-        for (uint32_t f = 0; f < 3; f++)
-            if (!observe(l, law_of(l, synth_set_law_key(families[k], FIELD_STAGES + f)),
-                         &p, log(numbers[f])))
+        for (uint32_t f = 0; f < SET_NUMBERS; f++)
+            if (!observe(l, law_of(l, synth_set_law_key(families[k], set_fields[f])), &p,
+                         log(numbers[f])))
                 return error_nomem(err);
         if (!observe(l, law_of(l, synth_set_law_key(families[k], FIELD_TOGETHER)), &p, 0))
             return error_nomem(err);
@@ -702,9 +725,12 @@ halley_status learner_add(learner *l, const halley_trace_set *set, const conditi
     conditions_set(&all, "ranks", NULL, n);
     map64_fini(&l->group_of);
     l->groups.n = l->parts.n = 0;
+    l->operations = 0;
     TRY(groups_path ? declared_groups(l, groups_path, err) : used_groups(l, set, err));
     TRY(conditions_learn(values, m, &all, err));
     for (uint32_t s = 0; s < n / block; s++)
         TRY(add_stage(l, set, s, block, &all, c->n == 0, err));
-    return count_set(l, &all, values, block, n_nodes, err);
+    const double numbers[] = {n / block, n, (double)n_nodes / n, time_of(set, block),
+                              l->operations * block / n};
+    return count_set(l, &all, values, numbers, err);
 }

@@ -50,6 +50,7 @@ typedef struct learner {
     ARRAY(synth_group) groups; /* of the set */
     map64 group_of;
     synth_u32s parts;                 /* skeletons of the set's stages */
+    double operations;                /* of one rank of each of them, about */
     struct neural_recorder *recorder; /* NULL: no network is learned */
 } learner;
 

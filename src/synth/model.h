@@ -378,6 +378,8 @@ enum {
     FIELD_RANKS,
     FIELD_NODES,
     FIELD_TOGETHER,         /* sums of conditions with each other, while learning */
+    FIELD_TIME,             /* of a rank: all its durations, microseconds */
+    FIELD_OPERATIONS,       /* of a rank: all that it computes */
     FIELD_CONDITION = 2000, /* and on: a condition from those before it */
 };
 /* Laws of whole sets: of a family (hash of its name), or of all (0). */

@@ -95,6 +95,11 @@ halley_status halley_synth_fix(halley_synth *synth, const char *text, halley_err
     return sample_wish_add(&synth->wish, &synth->m, text, err);
 }
 
+const synth_model *sample_model_of(const halley_synth *synth)
+{
+    return &synth->m;
+}
+
 const sample_wish *sample_wish_of(const halley_synth *synth)
 {
     return &synth->wish;

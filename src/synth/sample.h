@@ -13,11 +13,26 @@ typedef struct sample_wish {
     uint32_t n_ranks;      /* 0 = as it comes */
     double compute, bytes; /* over all ranks; 0 = as they come */
     bool extrapolate;
+    const joint_row *plan; /* what is drawn first, where nothing is fixed; or NULL */
 } sample_wish;
 
 /* Fix one more: "layers=12". */
 halley_status sample_wish_add(sample_wish *wish, const synth_model *m, const char *text,
                               halley_error *err);
+/* Whether all comes as it may. */
+bool sample_is_free(const sample_wish *wish);
+/* The condition that is not drawn: ranks follow from the others, unless the model has no
+ * others (MODEL_NONE). */
+uint32_t sample_follows(const synth_model *m);
+/* Values for n sets of a folder for which nothing is fixed: see sample_plan.c. */
+halley_status sample_plan(joint_row *out, size_t n, const synth_model *m, uint64_t seed,
+                          uint32_t n_threads, halley_error *err);
+/* What is expected of a rank of a set with these values: the sum of its durations, in
+ * microseconds, and its operations. */
+void sample_row_size(double *time, double *operations, const synth_model *m,
+                     const joint_row *row);
+
+const synth_model *sample_model_of(const halley_synth *synth);
 /* What was fixed of a model's sets; what a file of conditions fixes, and no more. */
 const sample_wish *sample_wish_of(const halley_synth *synth);
 halley_status sample_wish_load(sample_wish *out, const halley_synth *synth,

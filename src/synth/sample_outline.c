@@ -130,7 +130,6 @@ typedef struct draw {
 
 static void draw_one(draw *d, const synth_model *m, rng *random)
 {
-    d->weight = 1;
     for (size_t k = 0; k < m->roots.n; k++) {
         const model_root *tree = &m->roots.at[k];
         uint32_t *value = &d->row.value[tree->of];
@@ -290,7 +289,7 @@ double sample_set_value(const synth_model *m, const conditions *c, uint32_t fiel
     const model_law *law = set_law(m, c, field);
     conditions_set_point(&p, m, c);
     *spread = law ? law->spread : 0;
-    return law ? exp(fmin(law_log(law->coefficient, &p), 20)) : 1;
+    return law ? exp(fmin(law_log(law->coefficient, &p), 60)) : 1;
 }
 
 static uint32_t nearer(uint32_t a, uint32_t b, double wanted)
@@ -398,10 +397,21 @@ static uint32_t closest(uint32_t *out, double *scores, const synth_model *m,
     return n;
 }
 
+bool sample_is_free(const sample_wish *wish)
+{
+    return wish->fixed.n == 0 && wish->n_ranks == 0;
+}
+
+uint32_t sample_follows(const synth_model *m)
+{
+    return m->head.at[0].n_bare == 0 ? conditions_index(m, "ranks") : MODEL_NONE;
+}
+
 static void start_draw(draw *d, const synth_model *m, const sample_wish *wish)
 {
     for (uint32_t i = 0; i < JOINT_COLUMNS; i++)
         d->row.value[i] = MODEL_NONE;
+    d->weight = 1;
     memset(d->fixed, 0, sizeof d->fixed);
     for (uint32_t i = 0; i < wish->fixed.n; i++) {
         const uint32_t id = conditions_index(m, wish->fixed.at[i].name);
@@ -417,10 +427,24 @@ static void start_draw(draw *d, const synth_model *m, const sample_wish *wish)
             d->fixed[i] = true;
             d->row.value[i] = MODEL_ABSENT;
         }
-    /* Ranks follow from the other conditions unless the model has no others. */
-    const uint32_t ranks = conditions_index(m, "ranks");
-    if (ranks != MODEL_NONE && m->head.at[0].n_bare == 0)
+    const uint32_t ranks = sample_follows(m);
+    if (ranks != MODEL_NONE)
         d->fixed[ranks] = true;
+}
+
+void sample_row_size(double *time, double *operations, const synth_model *m,
+                     const joint_row *row)
+{
+    const sample_wish nothing = {0};
+    conditions c;
+    draw d;
+    double unused;
+    rng random = rng_seed(0);
+    start_draw(&d, m, &nothing);
+    d.row = *row;
+    to_conditions(&c, m, &d, &nothing, &random);
+    *time = sample_set_value(m, &c, FIELD_TIME, &unused);
+    *operations = sample_set_value(m, &c, FIELD_OPERATIONS, &unused);
 }
 
 static void without_template(sample_outline *out, const synth_model *m,
@@ -489,7 +513,7 @@ void sample_outline_make(sample_outline *out, const synth_model *m,
                          rng *random)
 {
     choice best = {.score = -INFINITY, .bad = INFINITY};
-    const bool free = wish->fixed.n == 0 && wish->n_ranks == 0;
+    const bool free = sample_is_free(wish);
     const bool loose = is_loose(m, wish, random);
     conditions drawn = {0};
     /* With fixed conditions the best of many draws is taken; without, the first that
@@ -497,7 +521,10 @@ void sample_outline_make(sample_outline *out, const synth_model *m,
     for (uint32_t k = 0; k < N_DRAWS && !(free && best.bad < SENSIBLE); k++) {
         draw d;
         start_draw(&d, m, wish);
-        draw_one(&d, m, random);
+        if (free && k == 0 && wish->plan)
+            d.row = *wish->plan;
+        else
+            draw_one(&d, m, random);
         to_conditions(&drawn, m, &d, wish, random);
         if (loose)
             break;

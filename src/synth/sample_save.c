@@ -13,6 +13,7 @@ typedef struct saver {
     file_folder *folder;
     const halley_synth *synth;
     halley_synth_order *orders;
+    joint_row *plan;        /* by order; NULL: each set is drawn by itself */
     halley_synth_opts opts; /* for one set */
     atomic_uint_fast64_t n_done;
 } saver;
@@ -120,6 +121,7 @@ static halley_status do_order(void *context, size_t i, uint32_t worker, halley_e
     halley_trace_set *set = NULL;
     (void)worker;
     opts.seed = order->seed;
+    wish.plan = v->plan ? &v->plan[i] : NULL;
     if (order->conditions)
         TRY(sample_wish_load(&wish, v->synth, order->conditions, err));
     TRY(sample_make(&set, &s, v->synth, &wish, &opts, err));
@@ -132,6 +134,22 @@ static halley_status do_order(void *context, size_t i, uint32_t worker, halley_e
     return status;
 }
 
+/* Sets for which nothing is fixed are drawn together. */
+static halley_status plan(saver *v, size_t n, uint32_t n_threads, halley_error *err)
+{
+    const sample_wish *const wish = sample_wish_of(v->synth);
+    bool free = n > 1 && v->opts.n_ranks == 0 && sample_is_free(wish);
+    for (size_t i = 0; i < n; i++)
+        free = free && !v->orders[i].conditions;
+    if (!free)
+        return HALLEY_OK;
+    v->plan = mem_array(n, sizeof *v->plan);
+    if (!v->plan)
+        return error_nomem(err);
+    return sample_plan(v->plan, n, sample_model_of(v->synth), v->orders[0].seed,
+                       n_threads, err);
+}
+
 halley_status halley_synth_save(const char *folder, const halley_synth *synth,
                                 halley_synth_order *orders, size_t n,
                                 const halley_synth_opts *opts, halley_error *err)
@@ -141,7 +159,10 @@ halley_status halley_synth_save(const char *folder, const halley_synth *synth,
     const uint32_t n_threads = v.opts.n_threads > 0 ? v.opts.n_threads : pool_cores();
     v.opts.n_threads = n < n_threads ? n_threads : 1;
     TRY(file_folder_open(&v.folder, folder, err));
-    const halley_status status = pool_run(n_threads, n, do_order, &v, err);
+    halley_status status = plan(&v, n, n_threads, err);
+    if (status == HALLEY_OK)
+        status = pool_run(n_threads, n, do_order, &v, err);
+    free(v.plan);
     if (status == HALLEY_OK)
         return file_folder_commit(v.folder, err);
     file_folder_abort(v.folder);

@@ -278,10 +278,8 @@ static void the_number_of_threads_does_not_change_the_sets(void **state)
         const halley_synth_opts opts = {.n_threads = threads[i]};
         assert_int_equal(halley_synth_save(to, synth, orders, N, &opts, &err), HALLEY_OK);
         assert_true(orders[0].made.n_nodes > 0);
-        snprintf(command, sizeof command,
-                 "diff -r %s %s && cmp %s/a.3.et %s/e.3.et && "
-                 "! cmp -s %s/a.3.et %s/b.3.et",
-                 in_folder("made-by-1"), to, to, to, to, to);
+        snprintf(command, sizeof command, "diff -r %s %s && ! cmp -s %s/a.3.et %s/b.3.et",
+                 in_folder("made-by-1"), to, to, to);
         assert_int_equal(system(command), 0);
     }
     halley_synth_free(synth);
@@ -305,13 +303,13 @@ static halley_status learn_and_make(void *context, halley_error *err)
     return status;
 }
 
-static halley_status save_one(void *context, halley_error *err)
+static halley_status save_two(void *context, halley_error *err)
 {
     static uint32_t n_runs;
-    halley_synth_order order = {.name = "a"};
+    halley_synth_order orders[] = {{.name = "a"}, {.name = "b"}};
     char name[32];
     snprintf(name, sizeof name, "nomem-%u", n_runs++);
-    return halley_synth_save(in_folder(name), context, &order, 1, NULL, err);
+    return halley_synth_save(in_folder(name), context, orders, 2, NULL, err);
 }
 
 static void running_out_of_memory_anywhere_is_reported(void **state)
@@ -322,7 +320,7 @@ static void running_out_of_memory_anywhere_is_reported(void **state)
     (void)alloc_fail_everywhere(learn_and_make, model);
     halley_synth *synth = NULL;
     assert_int_equal(halley_synth_load(&synth, model, NULL), HALLEY_OK);
-    (void)alloc_fail_everywhere(save_one, synth);
+    (void)alloc_fail_everywhere(save_two, synth);
     halley_synth_free(synth);
 }
 
