@@ -278,7 +278,7 @@ typedef struct model_head {
 } model_head;
 
 /* A network, where there is one: how features of conditions are put to it. */
-enum { MODEL_NET_VERSION = 2, MODEL_NET_FEATURES = 48 };
+enum { MODEL_NET_VERSION = 3, MODEL_NET_FEATURES = 48 };
 typedef struct model_net {
     uint32_t version;
     uint32_t max_items, max_nodes; /* of a program, without and with its repeats */

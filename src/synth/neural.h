@@ -27,6 +27,8 @@ enum {
     NEURAL_FEATURES = 48, /* conditions of a program */
     NEURAL_FIELDS = 10,   /* numbers of an item at most */
     NEURAL_LAYER = 8,     /* items of a layer at most; longer ones are cut */
+    NEURAL_BACK = 16,     /* how many nodes before an edge of its own may lead */
+    NEURAL_BACKS = 8,     /* edges of its own that are counted */
     NEURAL_DEPTH = 6,     /* loops within loops */
 };
 
@@ -45,9 +47,8 @@ typedef struct neural_ref {
 } neural_ref;
 #define NEURAL_LATEST UINT32_MAX
 
-/* What programs are made of. Tokens are operators with their edges, by operator; those
- * without tokens are never drawn, and one has some. Only edges that were seen together
- * are drawn. All arrays are the owner's and outlive the network. */
+/* What programs are made of. Tokens are operators with edges that were seen together, by
+ * operator. All arrays are the owner's and outlive the network. */
 typedef struct neural_shape {
     uint32_t n_ops, n_tokens;
     const uint32_t *first_token; /* of an operator; n_ops + 1 */
@@ -62,9 +63,12 @@ typedef struct neural_shape {
  * it runs; then those of its nodes and of its microseconds. */
 enum { NEURAL_TOTAL_NODES, NEURAL_TOTAL_TIME, NEURAL_TOTALS };
 
-/* An item: a token, or one of these. */
+/* An item: a token, or one of these, or NEURAL_FREE + an operator whose edges are no
+ * token's: they are told by how many nodes before they lead. */
 #define NEURAL_OPEN (UINT32_MAX - 1)
 #define NEURAL_CLOSE (UINT32_MAX - 2)
+#define NEURAL_FREE 0x80000000U
+#define NEURAL_UNTOLD UINT32_MAX /* edges that are not known, and are not learned */
 
 /* Numbers are logarithms; of a closing: of how often the loop runs. */
 #define NEURAL_ZERO (-1e30F) /* the number is 0 */
@@ -76,16 +80,19 @@ typedef struct neural_program {
     uint32_t n_items;
     const uint32_t *items, *first_value;
     const float *values;
+    /* of free items: bit i = it depends on the node i + 1 before; NULL = none is free */
+    const uint32_t *backs;
 } neural_program;
 
 typedef struct neural_net {
     neural_shape shape;
     nn_layout layout;
     nn_embed item_op, head_op, step_kind, slot_rank, attr_law, attr_score, attr_before,
-        ref_bias, token_bias;
+        ref_bias, token_bias, free_bias, back_count;
     nn_dense item_value, item_self, item_message, start, input_features, place_state,
         place_tally, place_left, place_features, head_state, head_layer, number_head,
-        number_item, number_features, number_law, step_score, op_score, query, key;
+        number_item, number_features, number_law, step_score, op_score, query, key,
+        back_head;
     nn_norm item_norm, state_norm;
     nn_gru gru;
 } neural_net;
@@ -119,6 +126,7 @@ halley_status neural_pass(neural_loss *loss, const nn_run *run, const neural_net
 typedef struct neural_drawn {
     uint32_t *items;
     uint32_t *first_value; /* one more than items */
+    uint32_t *backs;       /* of free items */
     double *values;        /* not logarithms; loops: how often */
     uint32_t n_items, n_values, cap_items, cap_values;
 } neural_drawn;
@@ -129,6 +137,7 @@ typedef struct neural_range {
 } neural_range;
 typedef struct neural_draw_opts {
     double structure, numbers; /* temperatures; 1 = as learned */
+    double least;              /* of structure: see nn_softmax_draw */
     uint32_t max_items;        /* the program is brought to its end there */
     const neural_range *range; /* neural_n_ranges of them; numbers are kept in them */
     float beyond;              /* by how much they may leave it */

@@ -13,12 +13,25 @@ typedef struct cutter {
     neural_slots slots;
     neural_tally tally;
     uint32_t n_edges;
-    uint32_t *layer; /* by item: which of its program's layers it is in */
+    uint32_t n_plain; /* items since a loop opened or closed */
+    uint32_t *layer;  /* by item: which of its program's layers it is in */
 } cutter;
 
 static bool is_loop(uint32_t item)
 {
     return item == NEURAL_OPEN || item == NEURAL_CLOSE;
+}
+
+/* Edges of a free item, as far as no loop lies between. */
+static bool find_backs(cutter *c, uint32_t backs, uint32_t at, uint32_t first)
+{
+    bool within = false;
+    for (uint32_t i = 0; backs != NEURAL_UNTOLD && i < NEURAL_BACK && i < c->n_plain; i++)
+        if ((backs >> i & 1) != 0) {
+            c->b->edges[c->n_edges++] = (neural_edge){at - 1 - i, NN_NO_ROW, 0};
+            within = within || at - 1 - i >= first;
+        }
+    return within;
 }
 
 /* The edges of item `at`; true when one leads to an item from `first` on. */
@@ -34,6 +47,8 @@ static bool find_edges(cutter *c, uint32_t token, uint32_t at, uint32_t first)
     b->n_slots[at] = c->slots.n;
     memcpy(b->slot_item + (size_t)at * NEURAL_SLOTS, c->slots.item, sizeof c->slots.item);
     memcpy(b->slot_op + (size_t)at * NEURAL_SLOTS, c->slots.op, sizeof c->slots.op);
+    if (token >= NEURAL_FREE)
+        return find_backs(c, b->backs[at], at, first);
     for (uint32_t i = shape->first_ref[token]; i < shape->first_ref[token + 1]; i++) {
         const uint32_t slot = neural_slots_find(&c->slots, shape->refs[i].op);
         if (slot == NN_NO_ROW)
@@ -50,9 +65,11 @@ static uint32_t cut(cutter *c, const neural_program *p, uint32_t at)
 {
     neural_batch *b = c->b;
     uint32_t layer = 0, first = at;
-    c->slots.n = 0;
+    c->slots.n = c->n_plain = 0;
     for (uint32_t i = 0; i < p->n_items; i++, at++) {
         const uint32_t token = p->items[i], op = neural_op_of(c->net, token);
+        const bool is_free = !is_loop(token) && token >= NEURAL_FREE;
+        b->backs[at] = is_free ? p->backs[i] : 0;
         const bool bound = find_edges(c, token, at, first);
         const bool after_loop = i > 0 && is_loop(p->items[i - 1]);
         if (i > 0 && (bound || after_loop || at - first == NEURAL_LAYER)) {
@@ -61,13 +78,15 @@ static uint32_t cut(cutter *c, const neural_program *p, uint32_t at)
         }
         b->op[at] = op;
         b->wanted_op[at] = is_loop(token) ? NN_NO_ROW : op;
-        b->token[at] = is_loop(token) ? NN_NO_ROW : token;
+        b->token[at] =
+            is_loop(token) || b->backs[at] == NEURAL_UNTOLD ? NN_NO_ROW : token;
         b->attr[at] =
             c->net->shape.first_attr[op < c->net->shape.n_ops ? op : c->net->shape.n_ops];
         b->n_values[at] = neural_n_values(c->net, token);
         b->values[at] = p->values + p->first_value[i];
         b->first_of_layer[at] = first;
         c->layer[at] = layer;
+        c->n_plain = is_loop(token) ? 0 : c->n_plain + 1;
         if (!is_loop(token))
             neural_slots_use(&c->slots, op, at);
     }
@@ -95,7 +114,7 @@ static void tally_row(cutter *c, const neural_program *p, uint32_t first, uint32
         neural_tally_close(&c->tally, exp((double)p->values[p->first_value[first]]));
     else
         for (uint32_t i = first; i < first + n; i++)
-            neural_tally_item(&c->tally, c->net->shape.op_of[p->items[i]]);
+            neural_tally_item(&c->tally, neural_op_of(c->net, p->items[i]));
 }
 
 /* Rows of the program in place `place`, whose items start at `at`. */
@@ -140,7 +159,10 @@ static halley_status allocate(neural_batch *b, const neural_net *net,
         n_items += programs[i]->n_items;
         for (uint32_t k = 0; k < programs[i]->n_items; k++) {
             const uint32_t token = programs[i]->items[k];
-            n_edges += is_loop(token) ? 0 : first_ref[token + 1] - first_ref[token];
+            if (token >= NEURAL_FREE)
+                n_edges += NEURAL_BACK;
+            else
+                n_edges += first_ref[token + 1] - first_ref[token];
         }
     }
     if (n_items > UINT32_MAX / NEURAL_SLOTS - n || n_edges > UINT32_MAX)
@@ -150,7 +172,7 @@ static halley_status allocate(neural_batch *b, const neural_net *net,
     uint32_t **const by_item[] = {&b->op,      &b->wanted_op, &b->program,
                                   &b->row,     &b->next_row,  &b->first_of_layer,
                                   &b->attr,    &b->n_values,  &b->first_edge,
-                                  &b->n_slots, &b->token};
+                                  &b->n_slots, &b->token,     &b->backs};
     uint32_t **const by_row[] = {&b->kind, &b->kind_before, &b->row_program,
                                  &b->first_row, &b->also};
     bool ok = true;

@@ -33,14 +33,16 @@ typedef struct drawer {
     ARRAY(nn_real) z, key; /* of the items */
     nn_real *op_score;     /* the first of four that lie one after the other */
     ARRAY(nn_real) token_score;
-    uint32_t edge_slot[NEURAL_SLOTS]; /* of the token just drawn */
+    uint32_t edge[NEURAL_SLOTS]; /* items that the one just drawn depends on */
     uint32_t n_edges;
+    uint32_t n_plain; /* items since a loop opened or closed */
 } drawer;
 
 void neural_drawn_fini(neural_drawn *d)
 {
     free(d->items);
     free(d->first_value);
+    free(d->backs);
     free(d->values);
     *d = (neural_drawn){0};
 }
@@ -69,7 +71,9 @@ static bool grow(neural_drawn *d, uint32_t n_values)
         d->items = items != NULL ? items : d->items;
         uint32_t *first = realloc(d->first_value, cap * sizeof *first);
         d->first_value = first != NULL ? first : d->first_value;
-        if (items == NULL || first == NULL)
+        uint32_t *backs = realloc(d->backs, cap * sizeof *backs);
+        d->backs = backs != NULL ? backs : d->backs;
+        if (items == NULL || first == NULL || backs == NULL)
             return false;
         d->cap_items = cap;
     }
@@ -174,12 +178,12 @@ static uint32_t draw_kind(drawer *d, nn_real head[W])
     for (uint32_t i = 0; i < NEURAL_STEPS; i++)
         if (!may_follow(d, i))
             score[i] = -1000;
-    const uint32_t kind =
-        nn_softmax_draw(score, NEURAL_STEPS, d->opts->structure, d->random);
+    const uint32_t kind = nn_softmax_draw(score, NEURAL_STEPS, d->opts->structure,
+                                          d->opts->least, d->random);
     return may_follow(d, kind) ? kind : NEURAL_STEP_ITEMS;
 }
 
-/* In which slots the edges of a token end. */
+/* Where the edges of a token end. */
 static void keep_edges(drawer *d, uint32_t token)
 {
     const neural_shape *shape = &d->net->shape;
@@ -187,31 +191,57 @@ static void keep_edges(drawer *d, uint32_t token)
     for (uint32_t i = shape->first_ref[token]; i < shape->first_ref[token + 1]; i++) {
         const uint32_t slot = neural_slots_find(&d->slots, shape->refs[i].op);
         if (slot != NN_NO_ROW && d->n_edges < NEURAL_SLOTS)
-            d->edge_slot[d->n_edges++] = slot;
+            d->edge[d->n_edges++] = d->slots.item[slot];
     }
 }
 
-/* A token of the operator: only edges that were seen together are. */
-static bool draw_token(uint32_t *token, drawer *d, uint32_t op, const nn_real *n)
+/* Edges of an item's own, at least one node having gone before. */
+static uint32_t draw_backs(drawer *d, const nn_real *head)
+{
+    uint32_t backs = 0, n = 0;
+    double n_before = 0;
+    for (uint32_t i = 0; i < d->tally.n_ops; i++)
+        n_before += d->tally.count[i];
+    for (uint32_t i = 0; i < NEURAL_BACK && i < n_before; i++) {
+        if (!nn_bernoulli_draw(neural_back_score(&d->run, d->net, head, n, i), 1,
+                               d->random))
+            continue;
+        backs |= 1U << i;
+        n++;
+        if (i < d->n_plain)
+            d->edge[d->n_edges++] = d->out->n_items - 1 - i;
+    }
+    return backs;
+}
+
+/* A token of the operator, or edges of its own. */
+static bool draw_token(uint32_t *token, uint32_t *backs, drawer *d, uint32_t op,
+                       const nn_real *n)
 {
     const neural_net *net = d->net;
     const uint32_t first = net->shape.first_token[op];
     const uint32_t n_tokens = net->shape.first_token[op + 1] - first;
     nn_real query[NEURAL_REFS * K], key[NEURAL_SLOTS * K];
-    nn_real score[NEURAL_SLOTS * NEURAL_REFS];
+    nn_real score[NEURAL_SLOTS * NEURAL_REFS], back[1 + NEURAL_BACK];
     nn_dense_forward(&d->run, &net->query, query, n, 1, false);
+    nn_dense_forward(&d->run, &net->back_head, back, n, 1, false);
     neural_edge_scores(score, key, &d->run, net, query, d->key.at, d->slots.item,
                        d->slots.n);
     d->token_score.n = 0;
-    if (!array_reserve(&d->token_score, n_tokens))
+    if (!array_reserve(&d->token_score, n_tokens + 1))
         return false;
+    d->token_score.at[n_tokens] = d->run.param[net->free_bias.table + op] + back[0];
     for (uint32_t i = 0; i < n_tokens; i++)
         d->token_score.at[i] =
             d->run.param[net->token_bias.table + first + i] +
             neural_token_score(&net->shape, first + i, score, &d->slots);
-    *token = first +
-             nn_softmax_draw(d->token_score.at, n_tokens, d->opts->structure, d->random);
-    keep_edges(d, *token);
+    const uint32_t at = nn_softmax_draw(d->token_score.at, n_tokens + 1,
+                                        d->opts->structure, d->opts->least, d->random);
+    *token = at < n_tokens ? first + at : NEURAL_FREE + op;
+    if (at < n_tokens)
+        keep_edges(d, *token);
+    else
+        *backs = draw_backs(d, back);
     return true;
 }
 
@@ -295,7 +325,7 @@ static bool embed(drawer *d, uint32_t op, const float *values, uint32_t n_values
     nn_dense_forward(&d->run, &net->item_value, z, input, 1, true);
     nn_gelu_forward(z, z, W);
     for (uint32_t i = 0; i < d->n_edges; i++)
-        add(message, d->z.at + (size_t)d->slots.item[d->edge_slot[i]] * W);
+        add(message, d->z.at + (size_t)d->edge[i] * W);
     nn_dense_forward(&d->run, &net->item_self, e, z, 1, false);
     nn_dense_forward(&d->run, &net->item_message, e, message, 1, true);
     nn_gelu_forward(e, e, W);
@@ -314,7 +344,7 @@ static bool draw_item(drawer *d, uint32_t kind, const nn_real head[W])
     const neural_net *net = d->net;
     nn_real u[W], n[W];
     float values[NEURAL_FIELDS];
-    uint32_t item = kind == NEURAL_STEP_OPEN ? NEURAL_OPEN : NEURAL_CLOSE;
+    uint32_t item = kind == NEURAL_STEP_OPEN ? NEURAL_OPEN : NEURAL_CLOSE, backs = 0;
     memcpy(u, head, sizeof u);
     nn_dense_forward(&d->run, &net->head_layer, u, d->layer, 1, true);
     nn_gelu_forward(u, u, W);
@@ -322,22 +352,23 @@ static bool draw_item(drawer *d, uint32_t kind, const nn_real head[W])
     if (kind >= NEURAL_STEP_ITEMS) {
         nn_dense_forward(&d->run, &net->op_score, d->op_score, u, 1, false);
         for (uint32_t i = 0; i < net->shape.n_ops; i++)
-            if (net->shape.first_token[i] == net->shape.first_token[i + 1])
-                d->op_score[i] = -2000;
-            else if (d->tally.count[i] + 1 > most_of(d, i) + 0.5)
+            if (d->tally.count[i] + 1 > most_of(d, i) + 0.5)
                 d->op_score[i] -= 1000;
-        op =
-            nn_softmax_draw(d->op_score, net->shape.n_ops, d->opts->structure, d->random);
+        op = nn_softmax_draw(d->op_score, net->shape.n_ops, d->opts->structure,
+                             d->opts->least, d->random);
     }
     nn_dense_forward(&d->run, &net->number_item, n, u, 1, false);
     nn_embed_forward(&d->run, &net->head_op, n, &op, 1, true);
     add(n, d->number_x);
     nn_gelu_forward(n, n, W);
     d->n_edges = 0;
-    if (kind >= NEURAL_STEP_ITEMS && !draw_token(&item, d, op, n))
+    if (kind >= NEURAL_STEP_ITEMS && !draw_token(&item, &backs, d, op, n))
         return false;
-    return draw_numbers(values, d, item, n) &&
-           embed(d, op, values, neural_n_values(net, item));
+    if (!draw_numbers(values, d, item, n))
+        return false;
+    d->out->backs[d->out->n_items - 1] = backs;
+    d->n_plain = kind >= NEURAL_STEP_ITEMS ? d->n_plain + 1 : 0;
+    return embed(d, op, values, neural_n_values(net, item));
 }
 
 static bool draw_layer(drawer *d, uint32_t kind, const nn_real head[W])

@@ -1,8 +1,9 @@
 /*
  * From traces to the network's programs. A stage is recorded as its folded program with
  * the numbers of each item's first run. When all is seen and the model pruned, the
- * programs are put into the model's terms: an item whose token too few sets have is left
- * out, so that the network never meets what the model may not hold.
+ * programs are put into the model's terms: an item whose operator too few sets have is
+ * left out, so that the network never meets what the model may not hold; one whose edges
+ * too few sets have together has edges of its own.
  */
 #include "synth/neural_model.h"
 #include "synth/neural_pass.h"
@@ -18,6 +19,7 @@ typedef struct recorded {
     uint64_t family;
     law_point point;
     uint32_t *items, *first_value; /* tokens of the learner, brackets as in its symbols */
+    uint32_t *backs;               /* as of free items, also of others */
     float *values;
 } recorded;
 
@@ -25,7 +27,7 @@ struct neural_recorder {
     ARRAY(recorded) list;
     rng random;
     uint64_t n_seen;
-    ARRAY(uint32_t) items, first_value; /* of the program being recorded */
+    ARRAY(uint32_t) items, first_value, backs; /* of the program being recorded */
     ARRAY(float) values;
 };
 
@@ -41,6 +43,7 @@ static void recorded_fini(recorded *p)
 {
     free(p->items);
     free(p->first_value);
+    free(p->backs);
     free(p->values);
 }
 
@@ -53,6 +56,7 @@ void neural_recorder_free(neural_recorder *r)
     array_fini(&r->list);
     array_fini(&r->items);
     array_fini(&r->first_value);
+    array_fini(&r->backs);
     array_fini(&r->values);
     free(r);
 }
@@ -75,6 +79,24 @@ static bool push_numbers(neural_recorder *r, const learner *l, const halley_trac
     return true;
 }
 
+/* How far back the node at `at` depends on others; NEURAL_UNTOLD: too far, or for
+ * control. */
+static uint32_t backs_of(const learner *l, uint32_t at)
+{
+    const synth_program *p = &l->program;
+    const model_token *t = &l->m.tokens.at[p->tokens.at[at]];
+    uint32_t backs = 0;
+    for (uint32_t i = 0; i < t->n_refs; i++)
+        if (l->m.refs.at[t->first_ref + i].ctrl)
+            return NEURAL_UNTOLD;
+    for (uint32_t i = p->back_at.at[at]; i < p->back_at.at[at + 1]; i++) {
+        if (p->backs.at[i] == 0 || p->backs.at[i] > NEURAL_BACK)
+            return NEURAL_UNTOLD;
+        backs |= 1U << (p->backs.at[i] - 1);
+    }
+    return backs;
+}
+
 typedef struct open_loop {
     uint32_t first, count; /* node of its first item; how often it runs */
 } open_loop;
@@ -85,13 +107,15 @@ static halley_status walk(neural_recorder *r, const learner *l, const halley_tra
 {
     open_loop stack[NEURAL_DEPTH] = {{0}};
     uint32_t depth = 0, at = 0, loop = 0;
-    r->items.n = r->first_value.n = r->values.n = 0;
+    r->items.n = r->first_value.n = r->backs.n = r->values.n = 0;
     if (l->folded.symbols.n > MAX_ITEMS)
         return HALLEY_ELIMIT;
     for (size_t i = 0; i < l->folded.symbols.n; i++) {
         const uint32_t symbol = l->folded.symbols.at[i];
+        const bool is_node = symbol != SYMBOL_OPEN && symbol != SYMBOL_CLOSE;
         if (!array_push(&r->items, symbol) ||
-            !array_push(&r->first_value, (uint32_t)r->values.n))
+            !array_push(&r->first_value, (uint32_t)r->values.n) ||
+            !array_push(&r->backs, is_node ? backs_of(l, at) : 0))
             return HALLEY_ENOMEM;
         if (symbol == SYMBOL_OPEN) {
             if (depth == NEURAL_DEPTH)
@@ -135,8 +159,9 @@ halley_status neural_recorder_add(neural_recorder *r, const learner *l,
                     .point = *p};
     new.items = copy(r->items.at, r->items.n, sizeof *new.items);
     new.first_value = copy(r->first_value.at, r->items.n, sizeof *new.first_value);
+    new.backs = copy(r->backs.at, r->items.n, sizeof *new.backs);
     new.values = copy(r->values.at, r->values.n, sizeof *new.values);
-    const bool ok = new.items &&new.first_value &&new.values;
+    const bool ok = new.items &&new.first_value &&new.backs &&new.values;
     if (!ok || (to >= r->list.n && !array_reserve(&r->list, 1))) {
         recorded_fini(&new);
         return error_nomem(err);
@@ -156,7 +181,7 @@ typedef struct job {
     const synth_model *from;
     neural_model n;
     arena memory;
-    uint32_t *item_of; /* the network's token by the learner's, or MODEL_NONE */
+    uint32_t *item_of; /* the network's by the learner's token, or MODEL_NONE */
     neural_program *programs;
     uint32_t n_programs, n_held_out, max_items;
     double max_nodes;
@@ -190,7 +215,10 @@ static halley_status map_tokens(job *j, halley_error *err)
         }
         const uint32_t n = t->n_refs < SYNTH_REFS ? t->n_refs : SYNTH_REFS;
         const uint32_t to = map64_find(&token_of, synth_token_key(op[t->op], refs, n));
-        j->item_of[i] = to == HASH_NONE ? MODEL_NONE : j->n.token_of[to];
+        if (to != HASH_NONE)
+            j->item_of[i] = j->n.token_of[to];
+        else
+            j->item_of[i] = op[t->op] != HASH_NONE ? NEURAL_FREE + op[t->op] : MODEL_NONE;
     }
     map64_fini(&op_of);
     map64_fini(&token_of);
@@ -203,7 +231,8 @@ static bool translate(job *j, neural_program *to, const recorded *p)
 {
     uint32_t *items = arena_array(&j->memory, p->n_items + 1, sizeof *items);
     uint32_t *first_value = arena_array(&j->memory, p->n_items + 1, sizeof *first_value);
-    if (items == NULL || first_value == NULL)
+    uint32_t *backs = arena_array(&j->memory, p->n_items + 1, sizeof *backs);
+    if (items == NULL || first_value == NULL || backs == NULL)
         return false;
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->n_items; i++) {
@@ -220,10 +249,14 @@ static bool translate(job *j, neural_program *to, const recorded *p)
         if (item == MODEL_NONE)
             continue;
         items[n] = item;
+        backs[n] = p->backs[i];
         first_value[n++] = p->first_value[i];
     }
-    *to = (neural_program){
-        .n_items = n, .items = items, .first_value = first_value, .values = p->values};
+    *to = (neural_program){.n_items = n,
+                           .items = items,
+                           .first_value = first_value,
+                           .values = p->values,
+                           .backs = backs};
     neural_features(to->feature, &p->point, p->family, j->m);
     j->max_items = n > j->max_items ? n : j->max_items;
     return true;
@@ -355,7 +388,7 @@ static double run_through(job *j, const neural_program *p)
             neural_tally_close(t, times);
             us[t->depth] += us[t->depth + 1] * times;
         } else {
-            neural_tally_item(t, j->n.net.shape.op_of[p->items[i]]);
+            neural_tally_item(t, neural_op_of(&j->n.net, p->items[i]));
             if (neural_n_values(&j->n.net, p->items[i]) > 0 && values[0] < NEURAL_UNKNOWN)
                 us[t->depth] += exp((double)values[0]);
         }
@@ -440,6 +473,26 @@ static halley_status start_from_laws(job *j, nn_real *param, halley_error *err)
     return HALLEY_OK;
 }
 
+/* How often operators have edges of their own. */
+static halley_status start_from_edges(job *j, nn_real *param, halley_error *err)
+{
+    const neural_net *net = &j->n.net;
+    double *count = mem_array_zero(2 * (size_t)net->shape.n_ops, sizeof *count);
+    if (count == NULL)
+        return error_nomem(err);
+    for (uint32_t i = 0; i + j->n_held_out < j->n_programs; i++)
+        for (uint32_t k = 0; k < j->programs[i].n_items; k++) {
+            const uint32_t item = j->programs[i].items[k], op = neural_op_of(net, item);
+            if (op < net->shape.n_ops)
+                count[2 * op + (item >= NEURAL_FREE)]++;
+        }
+    for (uint32_t i = 0; i < net->shape.n_ops; i++)
+        param[net->free_bias.table + i] =
+            (nn_real)log((count[2 * i + 1] + 0.01) / (count[2 * i] + 0.01));
+    free(count);
+    return HALLEY_OK;
+}
+
 static halley_status train(job *j, neural_report *report, const neural_train_opts *opts,
                            halley_error *err)
 {
@@ -457,6 +510,7 @@ static halley_status train(job *j, neural_report *report, const neural_train_opt
     head.max_nodes = (uint32_t)fmin(1.25 * j->max_nodes + 16, 4e9);
     neural_net_init(&j->n.net, m->net.at, opts->seed);
     TRY(start_from_laws(j, m->net.at, err));
+    TRY(start_from_edges(j, m->net.at, err));
     TRY(neural_train(m->net.at, report, &j->n.net, j->programs, j->n_programs,
                      j->n_held_out, opts, err));
     m->net.n = n;

@@ -15,7 +15,9 @@
  *   network chooses by context, centres are moved by b and by the sum of Z (y - b) over
  *   the numbers y before it
  * - edges: softmax over the tokens of the operator, whose scores are B[token] + (sum over
- *   its edges of (v Q) (e K + R[rank of the slot])); one that leads nowhere costs 6
+ *   its edges of (v Q) (e K + R[rank of the slot])); one that leads nowhere costs 6. One
+ *   choice more, of score B[op] + v a, is edges of its own: for each of the last nodes,
+ * the nearest first, whether it depends on it, by v D + C[edges so far]
  */
 #include "synth/neural_pass.h"
 
@@ -25,7 +27,9 @@ uint32_t neural_op_of(const neural_net *net, uint32_t item)
 {
     if (item == NEURAL_OPEN)
         return net->shape.n_ops;
-    return item == NEURAL_CLOSE ? net->shape.n_ops + 1 : net->shape.op_of[item];
+    if (item == NEURAL_CLOSE)
+        return net->shape.n_ops + 1;
+    return item >= NEURAL_FREE ? item - NEURAL_FREE : net->shape.op_of[item];
 }
 
 uint32_t neural_n_values(const neural_net *net, uint32_t item)
@@ -34,7 +38,7 @@ uint32_t neural_n_values(const neural_net *net, uint32_t item)
         return 0;
     if (item == NEURAL_CLOSE)
         return 1;
-    const uint32_t op = net->shape.op_of[item];
+    const uint32_t op = neural_op_of(net, item);
     const uint32_t n = net->shape.first_attr[op + 1] - net->shape.first_attr[op];
     return n < NEURAL_FIELDS ? n : NEURAL_FIELDS;
 }
@@ -87,6 +91,9 @@ void neural_net_make(neural_net *net, const neural_shape *shape)
     net->slot_rank = nn_embed_new(at, NEURAL_SLOTS, NEURAL_KEY);
     net->ref_bias = nn_embed_new(at, 1, NEURAL_REFS);
     net->token_bias = nn_embed_new(at, shape->n_tokens, 1);
+    net->free_bias = nn_embed_new(at, n_ops, 1);
+    net->back_head = nn_dense_new(at, W, 1 + NEURAL_BACK, true);
+    net->back_count = nn_embed_new(at, NEURAL_BACKS, NEURAL_BACK);
 }
 
 void neural_net_init(const neural_net *net, nn_real *param, uint64_t seed)
@@ -117,6 +124,9 @@ void neural_net_init(const neural_net *net, nn_real *param, uint64_t seed)
     nn_gru_init(&net->gru, param, &r);
     nn_embed_init(&net->ref_bias, param, &r, 0);
     nn_embed_init(&net->token_bias, param, &r, 0);
+    nn_embed_init(&net->free_bias, param, &r, 0);
+    nn_embed_init(&net->back_count, param, &r, 0);
+    nn_dense_init(&net->back_head, param, &r);
     /* Laws by context start at none, numbers near their laws. */
     for (size_t i = 0; i < (size_t)net->number_head.n_in * net->number_head.n_out; i++)
         param[net->number_head.weight + i] *= (nn_real)0.1;

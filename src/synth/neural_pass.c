@@ -11,7 +11,7 @@ enum { W = NEURAL_WIDTH, X = NEURAL_FEATURES, K = NEURAL_KEY };
 
 typedef struct matrices {
     nn_real *z0, *z, *message, *e0, *e1, *e, *layer, *u0, *u, *n0, *n; /* items x W */
-    nn_real *op, *number, *law, *query, *key;                          /* items x … */
+    nn_real *op, *number, *law, *query, *key, *back;                   /* items x … */
     nn_real *input, *state, *normed, *place0, *place, *head, *step;    /* rows x … */
     nn_real *left;                                                     /* rows x ops */
     nn_real *start, *input_x, *place_x, *number_x;                     /* programs x W */
@@ -52,6 +52,7 @@ static bool allocate(matrices *m, const neural_batch *b, uint32_t n_ops, arena *
         {&m->law, items * NEURAL_FIELDS * X},
         {&m->query, items * NEURAL_REFS * K},
         {&m->key, items * K},
+        {&m->back, items * (1 + NEURAL_BACK)},
         {&m->input, rows * W},
         {&m->state, rows * W},
         {&m->normed, rows * W},
@@ -78,7 +79,7 @@ static halley_status prepare(pass *p, arena *memory, halley_error *err)
 {
     const size_t items = p->b.n_items, rows = p->b.n_rows;
     p->inputs = arena_array(memory, items * NEURAL_INPUTS + 1, sizeof *p->inputs);
-    p->tokens = arena_array(memory, p->net->shape.n_tokens + 1, sizeof *p->tokens);
+    p->tokens = arena_array(memory, p->net->shape.n_tokens + 2, sizeof *p->tokens);
     p->gru.gate = arena_array(memory, rows * 3 * W + 1, sizeof(nn_real));
     p->gru.recur = arena_array(memory, rows * 3 * W + 1, sizeof(nn_real));
     p->gru.before = arena_array(memory, rows * W + 1, sizeof(nn_real));
@@ -257,6 +258,7 @@ static void forward_heads(pass *p)
     nn_dense_forward(p->run, &net->number_law, v->law, v->n, n, false);
     nn_dense_forward(p->run, &net->query, v->query, v->n, n, false);
     nn_dense_forward(p->run, &net->key, v->key, v->e, n, false);
+    nn_dense_forward(p->run, &net->back_head, v->back, v->n, n, false);
 }
 
 static void backward_heads(pass *p)
@@ -265,6 +267,7 @@ static void backward_heads(pass *p)
     const neural_batch *b = &p->b;
     matrices *v = &p->v, *d = &p->d;
     const uint32_t n = b->n_items;
+    nn_dense_backward(p->run, &net->back_head, d->n, d->back, v->n, n);
     nn_dense_backward(p->run, &net->key, d->e, d->key, v->e, n);
     nn_dense_backward(p->run, &net->query, d->n, d->query, v->n, n);
     nn_dense_backward(p->run, &net->number_law, d->n, d->law, v->n, n);
@@ -367,7 +370,27 @@ static void slots_of(neural_slots *to, const neural_batch *b, uint32_t item)
     memcpy(to->item, b->slot_item + (size_t)item * NEURAL_SLOTS, sizeof to->item);
 }
 
-/* Which of its operator's tokens an item is; dscore gets the gradient of the edges. */
+/* The edges of a free item, one after the other. */
+static void back_loss(pass *p, neural_loss *loss, uint32_t item)
+{
+    const nn_real *head = p->v.back + (size_t)item * (1 + NEURAL_BACK);
+    nn_real *dhead = p->d.back + (size_t)item * (1 + NEURAL_BACK);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < NEURAL_BACK; i++) {
+        const uint8_t is_edge = p->b.backs[item] >> i & 1;
+        const uint32_t row = n < NEURAL_BACKS ? n : NEURAL_BACKS - 1;
+        nn_real score = neural_back_score(p->run, p->net, head, n, i);
+        loss->edge += nn_bernoulli_loss(&score, &is_edge, 1);
+        n += is_edge;
+        if (p->run->grad == NULL)
+            continue;
+        dhead[1 + i] = score;
+        p->run->grad[p->net->back_count.table + (size_t)row * NEURAL_BACK + i] += score;
+    }
+}
+
+/* Which of its operator's tokens an item is, the last of all being edges of its own;
+ * dscore gets the gradient of the edges. */
 static void token_loss(pass *p, neural_loss *loss, uint32_t item, nn_real *dscore,
                        const nn_real *score, const neural_slots *slots)
 {
@@ -378,8 +401,17 @@ static void token_loss(pass *p, neural_loss *loss, uint32_t item, nn_real *dscor
     for (uint32_t i = 0; i < n; i++)
         p->tokens[i] =
             p->run->param[bias + i] + neural_token_score(shape, first + i, score, slots);
-    const uint32_t wanted = p->b.token[item] - first;
-    loss->edge += nn_softmax_loss(p->tokens, &wanted, 1, n);
+    const size_t back = (size_t)item * (1 + NEURAL_BACK), own = p->net->free_bias.table;
+    p->tokens[n] = p->run->param[own + op] + p->v.back[back];
+    const bool is_free = p->b.token[item] >= NEURAL_FREE;
+    const uint32_t wanted = is_free ? n : p->b.token[item] - first;
+    loss->edge += nn_softmax_loss(p->tokens, &wanted, 1, n + 1);
+    if (is_free)
+        back_loss(p, loss, item);
+    if (p->run->grad != NULL) {
+        p->run->grad[own + op] += p->tokens[n];
+        p->d.back[back] = p->tokens[n];
+    }
     for (uint32_t i = 0; p->run->grad != NULL && i < n; i++) {
         p->run->grad[bias + i] += p->tokens[i];
         for (uint32_t k = shape->first_ref[first + i];

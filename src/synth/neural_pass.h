@@ -47,14 +47,16 @@ void neural_tally_read(nn_real *to, const neural_tally *t);
 /* A batch laid out for the network: items one program after the other, layers ("rows")
  * packed by step as nn_gru wants them. */
 typedef struct neural_edge {
-    uint32_t item, slot, how; /* of what it leads to */
+    uint32_t item, slot, how; /* of what it leads to; NN_NO_ROW, 0: of a free item */
 } neural_edge;
 typedef struct neural_batch {
     uint32_t n_programs, n_items, n_rows, n_steps;
     uint32_t *first_row; /* of a step; n_steps + 1 */
     nn_real *feature;    /* n_programs x NEURAL_FEATURES */
     /* by item */
-    uint32_t *op, *wanted_op, *token; /* the last two: NN_NO_ROW for loops */
+    uint32_t *op, *wanted_op, *token; /* the last two: NN_NO_ROW for loops; the last
+                                         also where edges are not known */
+    uint32_t *backs;                  /* of free items */
     uint32_t *program, *row, *next_row, *first_of_layer;
     uint32_t *attr, *n_values; /* number of its first attribute */
     const float **values;
@@ -78,6 +80,15 @@ void neural_edge_scores(nn_real *score, nn_real *key, const nn_run *run,
 /* What the edges of a token add up to. */
 nn_real neural_token_score(const neural_shape *shape, uint32_t token,
                            const nn_real *score, const neural_slots *slots);
+/* Scores of the next edge of a free item, by those of back_head. */
+static inline nn_real neural_back_score(const nn_run *run, const neural_net *net,
+                                        const nn_real *head, uint32_t n_before,
+                                        uint32_t at)
+{
+    const uint32_t row = n_before < NEURAL_BACKS ? n_before : NEURAL_BACKS - 1;
+    return head[1 + at] +
+           run->param[net->back_count.table + (size_t)row * NEURAL_BACK + at];
+}
 /* How often the operators run by their laws, as logarithms of one more; and, of a row,
  * tanh of what is left of that. */
 void neural_totals(nn_real *to, const neural_shape *shape, const nn_real *feature);

@@ -11,20 +11,20 @@
 #include <assert.h>
 #include <math.h>
 
-/* Temperatures. Programs have hundreds of items, of which one that does not belong there
- * spoils what follows, so they are drawn near the likeliest. */
-#define STRUCTURE 0.5
-#define NUMBERS 0.5
+/* Programs have hundreds of items, of which one that does not belong there spoils what
+ * follows, so what is this much less likely than the likeliest is not drawn. All else is
+ * drawn as it was learned: a lower temperature makes the usual more usual, and numbers,
+ * whose means are made by the large ones, too small. */
+#define LEAST 0.05
 /* Programs drawn for a stage at most; how far off the laws of length and time is near
  * enough, in what is usual; and what is usual at least (of logarithms). */
 enum { N_DRAFTS = 8 };
 #define CLOSE 0.5
 #define USUAL 0.05
 
-static bool add_node(sample_set *s, sample_stage *stage, uint32_t token,
+static bool add_node(sample_set *s, sample_stage *stage, uint32_t token, uint32_t op_id,
                      const double *values, uint32_t n_values)
 {
-    const uint32_t op_id = s->m->tokens.at[token].op;
     const model_op *op = &s->m->ops.at[op_id];
     sample_node node = {.token = token,
                         .op = op_id,
@@ -44,6 +44,29 @@ static bool add_node(sample_set *s, sample_stage *stage, uint32_t token,
     if (is_message)
         sample_place_peer(s, &node, n_values > op->n_fields ? place[0] : 1);
     return array_push(&stage->nodes, node);
+}
+
+/* The edges of free items as tokens of the set's own, whose numbers take their place. */
+static bool add_tokens(sample_set *s, const neural_drawn *d)
+{
+    for (uint32_t i = 0; i < d->n_items; i++) {
+        if (d->items[i] == NEURAL_OPEN || d->items[i] == NEURAL_CLOSE ||
+            d->items[i] < NEURAL_FREE)
+            continue;
+        model_token t = {.op = d->items[i] - NEURAL_FREE,
+                         .first_ref = (uint32_t)s->refs.n};
+        for (uint16_t n = 1; n <= NEURAL_BACK; n++)
+            if ((d->backs[i] >> (n - 1) & 1) != 0) {
+                const model_ref ref = {.kind = REF_BACK, .n = n, .op = MODEL_NONE};
+                if (!array_push(&s->refs, ref))
+                    return false;
+                t.n_refs++;
+            }
+        d->backs[i] = (uint32_t)(s->m->tokens.n + s->tokens.n);
+        if (!array_push(&s->tokens, t))
+            return false;
+    }
+    return true;
 }
 
 static_assert(sizeof(neural_range) == sizeof(model_range), "ranges are lent as they lie");
@@ -71,7 +94,8 @@ static halley_status expand(sample_set *s, sample_stage *stage, const neural_mod
                 i = stack[depth - 1].first;
             else
                 depth--;
-        } else if (!add_node(s, stage, n->token[item], values,
+        } else if (!add_node(s, stage, item < NEURAL_FREE ? n->token[item] : d->backs[i],
+                             neural_op_of(&n->net, item), values,
                              d->first_value[i + 1] - d->first_value[i]))
             return error_nomem(err);
     }
@@ -90,7 +114,7 @@ static double time_of(const neural_drawn *d, const neural_model *n, const synth_
         else if (d->items[i] == NEURAL_CLOSE) {
             depth--;
             us[depth] += us[depth + 1] * values[0];
-        } else if (m->ops.at[n->net.shape.op_of[d->items[i]]].n_fields > 0)
+        } else if (m->ops.at[neural_op_of(&n->net, d->items[i])].n_fields > 0)
             us[depth] += values[0];
     }
     return us[0];
@@ -157,8 +181,9 @@ halley_status neural_sample(sample_set *s, const neural_model *n, halley_error *
 {
     const uint32_t n_stages = s->outline.n_stages;
     const draft how = {.n = n,
-                       .opts = {.structure = STRUCTURE,
-                                .numbers = NUMBERS,
+                       .opts = {.structure = 1,
+                                .numbers = 1,
+                                .least = LEAST,
                                 .max_items = s->m->net_head.at[0].max_items,
                                 .range = (const void *)s->m->net_ranges.at,
                                 .beyond = s->extrapolate ? 0.5F : 0},
@@ -167,8 +192,11 @@ halley_status neural_sample(sample_set *s, const neural_model *n, halley_error *
     s->in_order = true;
     halley_status status = sample_stages(s, err);
     for (uint32_t k = 0; status == HALLEY_OK && k < n_stages; k++) {
-        if (k < 2 || k + 1 == n_stages)
+        if (k < 2 || k + 1 == n_stages) {
             status = draw_best(&d, s, &how, k, err);
+            if (status == HALLEY_OK && !add_tokens(s, &d))
+                status = error_nomem(err);
+        }
         if (status == HALLEY_OK)
             status = expand(s, &s->stages.at[k], n, &d, err);
     }

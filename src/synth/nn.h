@@ -158,9 +158,10 @@ enum { NN_MIX_PARTS = 3, NN_MIX_WIDTH = 3 * NN_MIX_PARTS };
 #define NN_SCALE_LOW 0.002
 double nn_mixture_loss(nn_real *score, const nn_real *target, uint32_t n_rows);
 
-/* Drawn from scores. `temperature` 1 = as learned, 0 = the likeliest. */
+/* Drawn from scores. `temperature` 1 = as learned, 0 = the likeliest. What is less
+ * likely than the likeliest by more than the factor `least` is never drawn. */
 uint32_t nn_softmax_draw(const nn_real *score, uint32_t n_classes, double temperature,
-                         rng *r);
+                         double least, rng *r);
 bool nn_bernoulli_draw(nn_real score, double temperature, rng *r);
 double nn_mixture_draw(const nn_real score[NN_MIX_WIDTH], double temperature, rng *r);
 

@@ -107,18 +107,25 @@ static uint32_t likeliest(const nn_real *score, uint32_t n)
     return best;
 }
 
+/* How likely an option is over the likeliest. */
+static double odds(nn_real score, nn_real best, double temperature, double least)
+{
+    const double share = exp(((double)score - (double)best) / temperature);
+    return share < least ? 0 : share;
+}
+
 uint32_t nn_softmax_draw(const nn_real *score, uint32_t n_classes, double temperature,
-                         rng *r)
+                         double least, rng *r)
 {
     const uint32_t best = likeliest(score, n_classes);
     if (temperature <= 0)
         return best;
     double sum = 0;
     for (uint32_t i = 0; i < n_classes; i++)
-        sum += exp(((double)score[i] - (double)score[best]) / temperature);
+        sum += odds(score[i], score[best], temperature, least);
     double left = rng_unit(r) * sum;
     for (uint32_t i = 0; i < n_classes; i++) {
-        left -= exp(((double)score[i] - (double)score[best]) / temperature);
+        left -= odds(score[i], score[best], temperature, least);
         if (left < 0)
             return i;
     }
@@ -134,7 +141,7 @@ bool nn_bernoulli_draw(nn_real score, double temperature, rng *r)
 
 double nn_mixture_draw(const nn_real score[NN_MIX_WIDTH], double temperature, rng *r)
 {
-    const uint32_t k = nn_softmax_draw(score, NN_MIX_PARTS, temperature, r);
+    const uint32_t k = nn_softmax_draw(score, NN_MIX_PARTS, temperature, 0, r);
     const double centre = (double)score[NN_MIX_PARTS + k];
     if (temperature <= 0)
         return centre;

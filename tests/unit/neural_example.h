@@ -42,7 +42,7 @@ static const neural_range example_ranges[] = {{-20, 20}, {-20, 20}, {-20, 20}, {
 enum { EXAMPLE_ITEMS = 8, EXAMPLE_VALUES = 16 };
 typedef struct example {
     neural_program program;
-    uint32_t items[EXAMPLE_ITEMS], first_value[EXAMPLE_ITEMS];
+    uint32_t items[EXAMPLE_ITEMS], first_value[EXAMPLE_ITEMS], backs[EXAMPLE_ITEMS];
     float values[EXAMPLE_VALUES];
 } example;
 
@@ -63,6 +63,7 @@ static void example_make(example *e, double size)
     e->program.items = e->items;
     e->program.first_value = e->first_value;
     e->program.values = e->values;
+    e->program.backs = e->backs;
 }
 
 #endif

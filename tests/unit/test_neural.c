@@ -39,6 +39,36 @@ static void programs_are_cut_where_an_item_depends_on_its_layer(void **state)
     arena_fini(&memory);
 }
 
+static void edges_of_its_own_lead_as_far_back_as_they_say(void **state)
+{
+    (void)state;
+    neural_net net;
+    neural_net_make(&net, &example_shape);
+    /* begin | ( | work, work | work, on both of them and on what is behind the loop | )
+     */
+    const uint32_t items[] = {BEGIN, NEURAL_OPEN,     WORK,
+                              BEGIN, NEURAL_FREE + 1, NEURAL_CLOSE};
+    const uint32_t backs[] = {0, 0, 0, 0, 7, 0};
+    const uint32_t first_value[] = {0, 0, 0, 0, 0, 0};
+    const float values[2] = {0};
+    const neural_program p = {.n_items = 6,
+                              .items = items,
+                              .first_value = first_value,
+                              .values = values,
+                              .backs = backs};
+    const neural_program *const list[] = {&p};
+    arena memory = {0};
+    neural_batch b;
+    assert_int_equal(neural_batch_make(&b, &net, list, 1, &memory, NULL), HALLEY_OK);
+    const uint32_t rows[] = {0, 1, 2, 2, 3, 4};
+    assert_memory_equal(b.row, rows, sizeof rows);
+    assert_int_equal(b.op[4], 1);
+    assert_int_equal(b.first_edge[5] - b.first_edge[4], 2);
+    assert_int_equal(b.edges[b.first_edge[4]].item, 3);
+    assert_int_equal(b.edges[b.first_edge[4] + 1].item, 2);
+    arena_fini(&memory);
+}
+
 typedef struct whole {
     neural_net net;
     example examples[3];
@@ -76,6 +106,10 @@ static void the_gradient_of_the_whole_loss_is_that_of_differences(void **state)
     }
     w.examples[2].program.n_items = 4; /* a shorter one: its loop never closes */
     w.examples[1].values[2] = NEURAL_UNKNOWN;
+    w.examples[0].items[4] = NEURAL_FREE + 2; /* with edges to the last and the third */
+    w.examples[0].backs[4] = 5;
+    w.examples[1].items[6] = NEURAL_FREE + 3; /* nobody knows on what */
+    w.examples[1].backs[6] = NEURAL_UNTOLD;
     loss_of(&w, w.grad);
     size_t n_moved = 0;
     for (size_t i = 0; i < n; i++) {
@@ -102,6 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_are_cut_where_an_item_depends_on_its_layer),
+        cmocka_unit_test(edges_of_its_own_lead_as_far_back_as_they_say),
         cmocka_unit_test(the_gradient_of_the_whole_loss_is_that_of_differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

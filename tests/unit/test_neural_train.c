@@ -69,6 +69,46 @@ static void a_network_learns_a_grammar_and_its_laws(void **state)
     free(t.param);
 }
 
+/* The last item after one, two or three of the three before it, in two of three programs
+ * as no token has them: what is drawn has them as often, and as many. */
+static void edges_that_nobody_shares_are_drawn_as_often_as_they_were(void **state)
+{
+    (void)state;
+    static trained t;
+    enum { N_DRAWN = 400, LAST = 6 };
+    double wanted = 0, n_free = 0, n_edges = 0, n_last = 0;
+    start(&t);
+    for (uint32_t i = 0; i < N; i++) {
+        if (i % 3 == 0)
+            continue;
+        t.examples[i].items[LAST] = NEURAL_FREE + 3;
+        t.examples[i].backs[LAST] = 1 + i % 7;
+        wanted += __builtin_popcount(1 + i % 7) / (2.0 / 3 * N);
+    }
+    assert_int_equal(train(&t, N, 150, 0, NULL), HALLEY_OK);
+    neural_drawn d = {0};
+    const neural_draw_opts opts = {
+        .structure = 1, .numbers = 1, .max_items = 50, .range = example_ranges};
+    for (uint32_t i = 0; i < N_DRAWN; i++) {
+        rng random = rng_seed(i);
+        assert_int_equal(
+            neural_draw(&d, &t.net, t.param, t.programs[1].feature, &opts, &random, NULL),
+            HALLEY_OK);
+        for (uint32_t k = 0; k < d.n_items; k++) {
+            n_last += d.items[k] == END || d.items[k] == NEURAL_FREE + 3;
+            if (d.items[k] == NEURAL_FREE + 3) {
+                n_free++;
+                n_edges += __builtin_popcount(d.backs[k]);
+            }
+        }
+    }
+    if (fabs(n_free / n_last - 2.0 / 3) > 0.12 || fabs(n_edges / n_free - wanted) > 0.25)
+        fail_msg("%g of the last are free, with %g edges, not %g", n_free / n_last,
+                 n_edges / n_free, wanted);
+    neural_drawn_fini(&d);
+    free(t.param);
+}
+
 static void the_number_of_threads_changes_no_bit(void **state)
 {
     (void)state;
@@ -148,6 +188,7 @@ static void whatever_is_drawn_is_a_program(void **state)
     float *param = malloc(net.layout.n * sizeof *param);
     const float feature[NEURAL_FEATURES] = {1, 2};
     neural_drawn d = {0};
+    uint32_t n_free = 0;
     for (uint64_t seed = 0; seed < 12; seed++) {
         neural_net_init(&net, param, seed);
         rng random = rng_seed(seed);
@@ -164,13 +205,17 @@ static void whatever_is_drawn_is_a_program(void **state)
                 assert_true(depth-- > 0);
                 assert_int_not_equal(d.items[i - 1], NEURAL_OPEN);
             } else {
-                assert_true(d.items[i] < N_TOKENS);
+                const uint32_t own = d.items[i] - NEURAL_FREE;
+                assert_true(d.items[i] < N_TOKENS || own < example_shape.n_ops);
+                assert_true(n > 0 || d.backs[i] == 0); /* nothing before */
+                n_free += d.items[i] >= NEURAL_FREE;
                 n++;
             }
         }
         assert_int_equal(depth, 0);
         assert_true(n > 0 && d.n_items < 30 + 2 * NEURAL_DEPTH + NEURAL_LAYER + 1);
     }
+    assert_true(n_free > 0);
     neural_drawn_fini(&d);
     free(param);
 }
@@ -217,6 +262,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_network_learns_a_grammar_and_its_laws),
+        cmocka_unit_test(edges_that_nobody_shares_are_drawn_as_often_as_they_were),
         cmocka_unit_test(the_number_of_threads_changes_no_bit),
         cmocka_unit_test(training_that_was_stopped_ends_as_if_it_had_not_been),
         cmocka_unit_test(whatever_is_drawn_is_a_program),

@@ -263,7 +263,7 @@ static void draws_follow_their_scores(void **state)
     double count[3] = {0}, heads = 0, sum = 0;
     enum { N = 40000 };
     for (int i = 0; i < N; i++) {
-        count[nn_softmax_draw(score, 3, 1, &r)]++;
+        count[nn_softmax_draw(score, 3, 1, 0, &r)]++;
         heads += nn_bernoulli_draw(log(3), 1, &r);
         sum += nn_mixture_draw(mix, 1, &r);
     }
@@ -271,7 +271,9 @@ static void draws_follow_their_scores(void **state)
         assert_near(count[i] / N, exp(score[i]) / 8, 0.01);
     assert_near(heads / N, 0.75, 0.01);
     assert_near(sum / N, 4, 0.02);
-    assert_int_equal(nn_softmax_draw(score, 3, 0, &r), 2);
+    assert_int_equal(nn_softmax_draw(score, 3, 0, 0, &r), 2);
+    for (int i = 0; i < 100; i++) /* a fifth of the likeliest is too little */
+        assert_int_not_equal(nn_softmax_draw(score, 3, 1, 0.3, &r), 0);
     assert_near(nn_mixture_draw(mix, 0, &r), 4, 0);
 }
 
