@@ -1,178 +1,14 @@
 /*
- * From traces to the network's programs. A stage is recorded as its folded program with
- * the numbers of each item's first run. When all is seen and the model pruned, the
- * programs are put into the model's terms: an item whose operator too few sets have is
- * left out, so that the network never meets what the model may not hold; one whose edges
- * too few sets have together has edges of its own.
+ * Learning a network from recorded programs: the features of their conditions rescaled,
+ * the ranges of their numbers, and laws by least squares from which it starts.
  */
-#include "synth/neural_model.h"
 #include "synth/neural_pass.h"
-#include "trace/roles.h"
+#include "synth/neural_record.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MAX_PROGRAMS = 6000, MAX_ITEMS = 3000, HELD_OUT_EVERY = 16, MIN_PROGRAMS = 8 };
-
-typedef struct recorded {
-    uint32_t set, n_items;
-    uint64_t family;
-    law_point point;
-    uint32_t *items, *first_value; /* tokens of the learner, brackets as in its symbols */
-    uint32_t *backs;               /* as of free items, also of others */
-    float *values;
-} recorded;
-
-struct neural_recorder {
-    ARRAY(recorded) list;
-    rng random;
-    uint64_t n_seen;
-    ARRAY(uint32_t) items, first_value, backs; /* of the program being recorded */
-    ARRAY(float) values;
-};
-
-neural_recorder *neural_recorder_new(uint64_t seed)
-{
-    neural_recorder *r = mem_array_zero(1, sizeof *r);
-    if (r != NULL)
-        r->random = rng_seed(seed);
-    return r;
-}
-
-static void recorded_fini(recorded *p)
-{
-    free(p->items);
-    free(p->first_value);
-    free(p->backs);
-    free(p->values);
-}
-
-void neural_recorder_free(neural_recorder *r)
-{
-    if (r == NULL)
-        return;
-    for (size_t i = 0; i < r->list.n; i++)
-        recorded_fini(&r->list.at[i]);
-    array_fini(&r->list);
-    array_fini(&r->items);
-    array_fini(&r->first_value);
-    array_fini(&r->backs);
-    array_fini(&r->values);
-    free(r);
-}
-
-static bool push_value(neural_recorder *r, double value)
-{
-    return array_push(&r->values, value > 0 ? (float)log(value) : NEURAL_ZERO);
-}
-
-/* Numbers of the node at `at`, in the order of attrs_of in neural_model.c. */
-static bool push_numbers(neural_recorder *r, const learner *l, const halley_trace *trace,
-                         uint32_t at, uint32_t rank)
-{
-    double values[LEARN_VALUES];
-    const uint32_t n = learner_values(values, l, trace, at, rank);
-    for (uint32_t i = 0; i < n && i < NEURAL_FIELDS; i++)
-        if (isnan(values[i]) ? !array_push(&r->values, NEURAL_UNKNOWN)
-                             : !push_value(r, values[i]))
-            return false;
-    return true;
-}
-
-/* How far back the node at `at` depends on others; NEURAL_UNTOLD: too far, or for
- * control. */
-static uint32_t backs_of(const learner *l, uint32_t at)
-{
-    const synth_program *p = &l->program;
-    const model_token *t = &l->m.tokens.at[p->tokens.at[at]];
-    uint32_t backs = 0;
-    for (uint32_t i = 0; i < t->n_refs; i++)
-        if (l->m.refs.at[t->first_ref + i].ctrl)
-            return NEURAL_UNTOLD;
-    for (uint32_t i = p->back_at.at[at]; i < p->back_at.at[at + 1]; i++) {
-        if (p->backs.at[i] == 0 || p->backs.at[i] > NEURAL_BACK)
-            return NEURAL_UNTOLD;
-        backs |= 1U << (p->backs.at[i] - 1);
-    }
-    return backs;
-}
-
-typedef struct open_loop {
-    uint32_t first, count; /* node of its first item; how often it runs */
-} open_loop;
-
-/* The folded program, each loop once; HALLEY_ELIMIT: too long or too deep. */
-static halley_status walk(neural_recorder *r, const learner *l, const halley_trace *trace,
-                          uint32_t rank)
-{
-    open_loop stack[NEURAL_DEPTH] = {{0}};
-    uint32_t depth = 0, at = 0, loop = 0;
-    r->items.n = r->first_value.n = r->backs.n = r->values.n = 0;
-    if (l->folded.symbols.n > MAX_ITEMS)
-        return HALLEY_ELIMIT;
-    for (size_t i = 0; i < l->folded.symbols.n; i++) {
-        const uint32_t symbol = l->folded.symbols.at[i];
-        const bool is_node = symbol != SYMBOL_OPEN && symbol != SYMBOL_CLOSE;
-        if (!array_push(&r->items, symbol) ||
-            !array_push(&r->first_value, (uint32_t)r->values.n) ||
-            !array_push(&r->backs, is_node ? backs_of(l, at) : 0))
-            return HALLEY_ENOMEM;
-        if (symbol == SYMBOL_OPEN) {
-            if (depth == NEURAL_DEPTH)
-                return HALLEY_ELIMIT;
-            stack[depth++] = (open_loop){at, l->folded.counts.at[loop++]};
-        } else if (symbol == SYMBOL_CLOSE) {
-            const open_loop o = stack[--depth];
-            at = o.first + (at - o.first) * o.count;
-            if (!push_value(r, o.count))
-                return HALLEY_ENOMEM;
-        } else if (!push_numbers(r, l, trace, at++, rank))
-            return HALLEY_ENOMEM;
-    }
-    return HALLEY_OK;
-}
-
-static void *copy(const void *from, size_t n, size_t size)
-{
-    void *to = mem_array(n, size);
-    if (to != NULL && n > 0)
-        memcpy(to, from, n * size);
-    return to;
-}
-
-halley_status neural_recorder_add(neural_recorder *r, const learner *l,
-                                  const halley_trace *trace, uint32_t rank,
-                                  const law_point *p, uint64_t family, halley_error *err)
-{
-    const uint64_t seen = r->n_seen++;
-    const uint64_t to = seen < MAX_PROGRAMS ? seen : rng_below(&r->random, seen + 1);
-    if (to >= MAX_PROGRAMS)
-        return HALLEY_OK;
-    const halley_status status = walk(r, l, trace, rank);
-    if (status != HALLEY_OK) {
-        r->n_seen--;
-        return status == HALLEY_ENOMEM ? error_nomem(err) : HALLEY_OK;
-    }
-    recorded new = {.set = l->m.head.at[0].n_sets,
-                    .n_items = (uint32_t)r->items.n,
-                    .family = family,
-                    .point = *p};
-    new.items = copy(r->items.at, r->items.n, sizeof *new.items);
-    new.first_value = copy(r->first_value.at, r->items.n, sizeof *new.first_value);
-    new.backs = copy(r->backs.at, r->items.n, sizeof *new.backs);
-    new.values = copy(r->values.at, r->values.n, sizeof *new.values);
-    const bool ok = new.items &&new.first_value &&new.backs &&new.values;
-    if (!ok || (to >= r->list.n && !array_reserve(&r->list, 1))) {
-        recorded_fini(&new);
-        return error_nomem(err);
-    }
-    if (to < r->list.n)
-        recorded_fini(&r->list.at[to]);
-    else
-        r->list.n++;
-    r->list.at[to] = new;
-    return HALLEY_OK;
-}
+enum { HELD_OUT_EVERY = 16, MIN_PROGRAMS = 8 };
 
 /* What training needs beside the recorder. */
 typedef struct job {
@@ -181,102 +17,30 @@ typedef struct job {
     const synth_model *from;
     neural_model n;
     arena memory;
-    uint32_t *item_of; /* the network's by the learner's token, or MODEL_NONE */
     neural_program *programs;
     uint32_t n_programs, n_held_out, max_items;
     double max_nodes;
     neural_tally tally;
 } job;
 
-/* The learner's tokens in the network's terms. */
-static halley_status map_tokens(job *j, halley_error *err)
-{
-    const synth_model *from = j->from, *m = j->m;
-    map64 op_of = {0}, token_of = {0};
-    uint32_t *op = arena_array(&j->memory, from->ops.n + 1, sizeof *op);
-    j->item_of = arena_array(&j->memory, from->tokens.n + 1, sizeof *j->item_of);
-    bool ok = op != NULL && j->item_of != NULL;
-    for (uint32_t i = 0; ok && i < m->ops.n; i++)
-        ok = map64_set(&op_of, m->ops.at[i].key, i);
-    for (uint32_t i = 0; ok && i < m->tokens.n; i++) {
-        const model_token *t = &m->tokens.at[i];
-        ok = map64_set(&token_of,
-                       synth_token_key(t->op, m->refs.at + t->first_ref, t->n_refs), i);
-    }
-    for (size_t i = 0; ok && i < from->ops.n; i++)
-        op[i] = map64_find(&op_of, from->ops.at[i].key);
-    for (size_t i = 0; ok && i < from->tokens.n; i++) {
-        const model_token *t = &from->tokens.at[i];
-        model_ref refs[SYNTH_REFS];
-        for (uint32_t k = 0; k < t->n_refs && k < SYNTH_REFS; k++) {
-            refs[k] = from->refs.at[t->first_ref + k];
-            if (refs[k].op != MODEL_NONE)
-                refs[k].op = op[refs[k].op];
-        }
-        const uint32_t n = t->n_refs < SYNTH_REFS ? t->n_refs : SYNTH_REFS;
-        const uint32_t to = map64_find(&token_of, synth_token_key(op[t->op], refs, n));
-        if (to != HASH_NONE)
-            j->item_of[i] = j->n.token_of[to];
-        else
-            j->item_of[i] = op[t->op] != HASH_NONE ? NEURAL_FREE + op[t->op] : MODEL_NONE;
-    }
-    map64_fini(&op_of);
-    map64_fini(&token_of);
-    return ok ? HALLEY_OK : error_nomem(err);
-}
-
-/* One program in the network's terms; false: no memory. Loops left empty are taken out.
- */
-static bool translate(job *j, neural_program *to, const recorded *p)
-{
-    uint32_t *items = arena_array(&j->memory, p->n_items + 1, sizeof *items);
-    uint32_t *first_value = arena_array(&j->memory, p->n_items + 1, sizeof *first_value);
-    uint32_t *backs = arena_array(&j->memory, p->n_items + 1, sizeof *backs);
-    if (items == NULL || first_value == NULL || backs == NULL)
-        return false;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < p->n_items; i++) {
-        const uint32_t symbol = p->items[i];
-        uint32_t item = NEURAL_OPEN;
-        if (symbol == SYMBOL_CLOSE) {
-            if (n > 0 && items[n - 1] == NEURAL_OPEN) {
-                n--;
-                continue;
-            }
-            item = NEURAL_CLOSE;
-        } else if (symbol != SYMBOL_OPEN)
-            item = j->item_of[symbol];
-        if (item == MODEL_NONE)
-            continue;
-        items[n] = item;
-        backs[n] = p->backs[i];
-        first_value[n++] = p->first_value[i];
-    }
-    *to = (neural_program){.n_items = n,
-                           .items = items,
-                           .first_value = first_value,
-                           .values = p->values,
-                           .backs = backs};
-    neural_features(to->feature, &p->point, p->family, j->m);
-    j->max_items = n > j->max_items ? n : j->max_items;
-    return true;
-}
-
 /* Programs of every so-manieth set stand at the end: they are held out. */
 static halley_status translate_all(job *j, halley_error *err)
 {
     const neural_recorder *r = j->r;
+    neural_terms terms;
+    TRY(neural_terms_make(&terms, &j->n, j->m, j->from, &j->memory, err));
     j->programs = arena_array(&j->memory, r->list.n + 1, sizeof *j->programs);
     if (j->programs == NULL)
         return error_nomem(err);
     for (int held_out = 0; held_out < 2; held_out++)
         for (size_t i = 0; i < r->list.n; i++) {
-            const recorded *p = &r->list.at[i];
+            const neural_recorded *p = &r->list.at[i];
             if ((p->set % HELD_OUT_EVERY == HELD_OUT_EVERY / 2) != (held_out == 1))
                 continue;
             neural_program *to = &j->programs[j->n_programs];
-            if (!translate(j, to, p))
-                return error_nomem(err);
+            uint32_t n_left_out = 0;
+            TRY(neural_translate(to, &n_left_out, &terms, p, err));
+            j->max_items = to->n_items > j->max_items ? to->n_items : j->max_items;
             j->n_programs += to->n_items > 0;
             j->n_held_out += held_out == 1 && to->n_items > 0;
         }
@@ -498,7 +262,6 @@ static halley_status train(job *j, neural_report *report, const neural_train_opt
 {
     synth_model *m = j->m;
     model_net head = {.version = MODEL_NET_VERSION};
-    TRY(map_tokens(j, err));
     TRY(translate_all(j, err));
     rescale(j, &head);
     const size_t n = j->n.net.layout.n + neural_n_totals(&j->n.net);
