@@ -139,14 +139,18 @@ typedef struct halley_membership_opts {
 } halley_membership_opts;
 /* By all, and by parts of it, one of which may tell more. */
 typedef enum halley_likelihood {
-    HALLEY_LIKELIHOOD_ALL,
+    HALLEY_LIKELIHOOD_ALL,        /* of the tables, which every model has */
     HALLEY_LIKELIHOOD_CONDITIONS, /* and which template goes with them */
     HALLEY_LIKELIHOOD_PROGRAMS,   /* what follows what, how often loops run */
     HALLEY_LIKELIHOOD_NUMBERS,    /* of nodes */
+    /* by the networks of both models; n_members 0: the model has none */
+    HALLEY_LIKELIHOOD_NETWORK,          /* all of it */
+    HALLEY_LIKELIHOOD_NETWORK_PROGRAMS, /* layers, operators, edges */
+    HALLEY_LIKELIHOOD_NETWORK_NUMBERS,  /* of nodes, and how often loops run */
     HALLEY_N_LIKELIHOODS
 } halley_likelihood;
-/* left_out (may be NULL): over both folders. Of a model with a network only the tables
- * are looked at, which every model holds. */
+/* left_out (may be NULL): over both folders. EINVAL: a model with a network, and a
+ * reference without. */
 halley_status halley_membership(halley_auc out[HALLEY_N_LIKELIHOODS],
                                 const halley_membership_opts *opts,
                                 halley_left_out *left_out, halley_error *err);

@@ -37,7 +37,7 @@ static const cli_option options[] = {
      .metavar = "FILE",
      .offset = offsetof(compare_options, model),
      .doc = "the model itself: also attack by how likely it makes sets of --train and "
-            "--holdout"},
+            "--holdout, by its tables and by its network"},
     {.name = "reference",
      .kind = CLI_TEXT,
      .metavar = "FILE",

@@ -162,6 +162,12 @@ size_t report_attacks(report_attack out[REPORT_ATTACKS], const report_comparison
                                         NULL},
         [HALLEY_LIKELIHOOD_NUMBERS] = {"likelihood of numbers", "likelihood-numbers",
                                        NULL},
+        [HALLEY_LIKELIHOOD_NETWORK] = {"likelihood by network", "likelihood-network",
+                                       NULL},
+        [HALLEY_LIKELIHOOD_NETWORK_PROGRAMS] = {"network: operators, edges",
+                                                "likelihood-network-programs", NULL},
+        [HALLEY_LIKELIHOOD_NETWORK_NUMBERS] = {"network: numbers, loop counts",
+                                               "likelihood-network-numbers", NULL},
     };
     size_t n = 0;
     if (r->c->attacked) {
@@ -169,6 +175,8 @@ size_t report_attacks(report_attack out[REPORT_ATTACKS], const report_comparison
         out[n++] = (report_attack){"shared runs", "shared-runs", &r->c->by_runs};
     }
     for (int k = 0; r->by_likelihood && k < HALLEY_N_LIKELIHOODS; k++) {
+        if (r->by_likelihood[k].n_members == 0)
+            continue;
         out[n] = likelihoods[k];
         out[n++].auc = &r->by_likelihood[k];
     }

@@ -24,6 +24,7 @@
 
 #include "synth/contexts.h"
 #include "synth/learn_set.h"
+#include "synth/neural_model.h"
 
 #include <math.h>
 #include <string.h>
@@ -41,6 +42,9 @@ struct synth_scorer {
     char *path;
     synth_model m; /* as it is in the file */
     learner l;     /* knows the same; what is behind the sizes of m is of sets scored */
+    neural_model net;          /* empty: the model has none */
+    neural_recorder *recorder; /* NULL then */
+    nn_blas blas;
 };
 
 /* Brackets and tokens of kept skeletons, so that programs are folded as they were. */
@@ -84,8 +88,24 @@ static halley_status start_learner(synth_scorer *s, halley_error *err)
     s->l = (learner){0};
     TRY(synth_model_load(&s->l.m, s->path, false, err));
     s->l.reader.m = &s->l.m;
+    s->l.recorder = s->recorder;
     TRY(know_programs(&s->l.m, err));
     return zero_sums(&s->l.m, err);
+}
+
+static halley_status start_net(synth_scorer *s, halley_error *err)
+{
+    TRY(neural_model_load(&s->net, &s->m, s->path, err));
+    if (!synth_scorer_has_net(s))
+        return HALLEY_OK;
+    s->recorder = neural_recorder_new(0);
+    nn_blas_open(&s->blas);
+    return s->recorder ? HALLEY_OK : error_nomem(err);
+}
+
+bool synth_scorer_has_net(const synth_scorer *s)
+{
+    return s->m.net.n > 0;
 }
 
 halley_status synth_scorer_load(synth_scorer **out, const char *path, halley_error *err)
@@ -96,6 +116,8 @@ halley_status synth_scorer_load(synth_scorer **out, const char *path, halley_err
     s->path = strdup(path);
     halley_status status =
         s->path ? synth_model_load(&s->m, path, false, err) : error_nomem(err);
+    if (status == HALLEY_OK)
+        status = start_net(s, err);
     if (status == HALLEY_OK)
         status = start_learner(s, err);
     if (status == HALLEY_OK)
@@ -110,6 +132,9 @@ void synth_scorer_free(synth_scorer *s)
     if (!s)
         return;
     learner_fini(&s->l);
+    neural_recorder_free(s->recorder);
+    neural_model_fini(&s->net);
+    nn_blas_close(&s->blas);
     synth_model_fini(&s->m);
     free(s->path);
     free(s);
@@ -349,5 +374,12 @@ halley_status synth_scorer_score(synth_likelihood *out, synth_scorer *s,
     *out = (synth_likelihood){.conditions = log_conditions(s, &all),
                               .program = log_program(s, number),
                               .values = log_values(s, number)};
+    if (synth_scorer_has_net(s)) {
+        neural_cost cost;
+        const neural_scorer by = {&s->net, &s->m, &s->l.m, &s->blas};
+        TRY(neural_score(&cost, &by, s->recorder, err));
+        out->net_program = -cost.program;
+        out->net_values = -cost.numbers;
+    }
     return forget(s, number, err);
 }

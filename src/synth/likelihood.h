@@ -17,7 +17,12 @@ typedef struct synth_likelihood {
     double conditions; /* and the template, given them */
     double program;    /* what follows what, and how often loops run */
     double values;     /* numbers of nodes */
+    /* by the network, 0 where there is none: layers, operators and edges of the first,
+     * second and last stage, given the conditions; their numbers, loops' counts included
+     */
+    double net_program, net_values;
 } synth_likelihood;
+bool synth_scorer_has_net(const synth_scorer *s);
 
 /* groups_path may be NULL: then groups are who uses them. The same set scores the same
  * whatever was scored before. */

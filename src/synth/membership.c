@@ -34,6 +34,9 @@ static halley_status score(scores *out, const attack *a, const synth_source *s,
         sum[HALLEY_LIKELIHOOD_CONDITIONS] += sign * l.conditions;
         sum[HALLEY_LIKELIHOOD_PROGRAMS] += sign * l.program;
         sum[HALLEY_LIKELIHOOD_NUMBERS] += sign * l.values;
+        sum[HALLEY_LIKELIHOOD_NETWORK] += sign * (l.net_program + l.net_values);
+        sum[HALLEY_LIKELIHOOD_NETWORK_PROGRAMS] += sign * l.net_program;
+        sum[HALLEY_LIKELIHOOD_NETWORK_NUMBERS] += sign * l.net_values;
     }
     for (int k = 0; k < HALLEY_N_LIKELIHOODS; k++)
         if (!array_push(&out->of[k], sum[k]))
@@ -82,16 +85,35 @@ static halley_status score_path(scores *out, attack *a, const char *path,
     return status;
 }
 
+/* Both models; a network is compared with a network. */
+static halley_status load(attack *a, halley_error *err)
+{
+    const halley_membership_opts *const o = a->opts;
+    TRY(synth_scorer_load(&a->model, o->model, err));
+    if (!o->reference)
+        return HALLEY_OK;
+    TRY(synth_scorer_load(&a->reference, o->reference, err));
+    if (synth_scorer_has_net(a->model) && !synth_scorer_has_net(a->reference)) {
+        const halley_status status =
+            error_set(err, HALLEY_EINVAL,
+                      "the model has a network and its reference has none: learn the "
+                      "reference with --kind neural, too");
+        error_at_file(err, o->reference);
+        return status;
+    }
+    return HALLEY_OK;
+}
+
 static halley_status run(halley_auc out[HALLEY_N_LIKELIHOODS], attack *a, scores sides[2],
                          halley_error *err)
 {
     const halley_membership_opts *const o = a->opts;
-    TRY(synth_scorer_load(&a->model, o->model, err));
-    if (o->reference)
-        TRY(synth_scorer_load(&a->reference, o->reference, err));
+    TRY(load(a, err));
     TRY(score_path(&sides[0], a, o->train, err));
     TRY(score_path(&sides[1], a, o->holdout, err));
-    for (int k = 0; k < HALLEY_N_LIKELIHOODS; k++)
+    const int n =
+        synth_scorer_has_net(a->model) ? HALLEY_N_LIKELIHOODS : HALLEY_LIKELIHOOD_NETWORK;
+    for (int k = 0; k < n; k++)
         TRY(halley_auc_of(&out[k], sides[0].of[k].at, sides[0].of[k].n, sides[1].of[k].at,
                           sides[1].of[k].n, err));
     return HALLEY_OK;
@@ -103,7 +125,7 @@ halley_status halley_membership(halley_auc out[HALLEY_N_LIKELIHOODS],
 {
     attack a = {.opts = opts};
     scores sides[2] = {0};
-    halley_auc found[HALLEY_N_LIKELIHOODS];
+    halley_auc found[HALLEY_N_LIKELIHOODS] = {{0}};
     const halley_status status = run(found, &a, sides, err);
     for (int side = 0; side < 2; side++)
         for (int k = 0; k < HALLEY_N_LIKELIHOODS; k++)

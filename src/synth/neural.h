@@ -107,8 +107,10 @@ uint32_t neural_op_of(const neural_net *net, uint32_t item); /* n_ops, n_ops + 1
 
 /* What a pass costs in nats, by head. Numbers count for a part of what they cost: they
  * can be told to a thousandth, which would leave the network little for the structure. */
+#define NEURAL_MOST 10.6 /* one in a thousand, spread over a range of e^40 */
 typedef struct neural_loss {
     double step, op, edge, zero, number;
+    double bounded; /* numbers again, none costing more than NEURAL_MOST; not trained */
     uint64_t n_items;
 } neural_loss;
 double neural_loss_per_item(const neural_loss *loss); /* what training makes small */

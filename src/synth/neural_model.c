@@ -145,6 +145,23 @@ bool neural_model_fits(const neural_model *n, const synth_model *m)
            nn_finite(m->net.at, m->net.n);
 }
 
+halley_status neural_model_load(neural_model *n, const synth_model *m, const char *path,
+                                halley_error *err)
+{
+    *n = (neural_model){0};
+    if (m->net_head.n == 0 && m->net.n == 0)
+        return HALLEY_OK;
+    TRY(neural_model_make(n, m, err));
+    if (neural_model_fits(n, m))
+        return HALLEY_OK;
+    neural_model_fini(n);
+    const halley_status status = error_set(
+        err, HALLEY_EFORMAT,
+        "the network in the model is damaged: take another copy, or learn it again");
+    error_at_file(err, path);
+    return status;
+}
+
 void neural_features(float to[NEURAL_FEATURES], const law_point *p, uint64_t family,
                      const synth_model *m)
 {

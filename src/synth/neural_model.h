@@ -20,6 +20,9 @@ halley_status neural_model_make(neural_model *n, const synth_model *m, halley_er
 void neural_model_fini(neural_model *n);
 /* Whether the parameters that the model holds are those of such a network. */
 bool neural_model_fits(const neural_model *n, const synth_model *m);
+/* The network of a model that was loaded from `path`; empty where it has none. */
+halley_status neural_model_load(neural_model *n, const synth_model *m, const char *path,
+                                halley_error *err);
 
 /* Conditions as features: those of the model's laws, then one for each family. */
 void neural_features(float to[NEURAL_FEATURES], const law_point *p, uint64_t family,
@@ -41,6 +44,20 @@ halley_status neural_recorder_add(neural_recorder *r, const learner *l,
 halley_status neural_learn(synth_model *m, neural_report *report,
                            const neural_recorder *r, const synth_model *from,
                            const neural_train_opts *opts, halley_error *err);
+
+/* What programs cost under a network, in nats: layers, operators and edges; numbers and
+ * how often loops run. */
+typedef struct neural_cost {
+    double program, numbers;
+} neural_cost;
+typedef struct neural_scorer {
+    const neural_model *n;
+    const synth_model *m, *from; /* the network's; that of the learner who records */
+    const nn_blas *blas;
+} neural_scorer;
+/* Of all that was recorded; nothing is afterwards. */
+halley_status neural_score(neural_cost *out, const neural_scorer *s, neural_recorder *r,
+                           halley_error *err);
 
 /* The programs and numbers of a set's stages. */
 halley_status neural_sample(sample_set *s, const neural_model *n, halley_error *err);

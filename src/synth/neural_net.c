@@ -149,6 +149,7 @@ void neural_loss_add(neural_loss *to, const neural_loss *from)
     to->edge += from->edge;
     to->zero += from->zero;
     to->number += from->number;
+    to->bounded += from->bounded;
     to->n_items += from->n_items;
 }
 

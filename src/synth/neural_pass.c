@@ -322,8 +322,11 @@ static void number_loss(pass *p, neural_loss *loss, uint32_t item, uint32_t fiel
     loss->zero += nn_bernoulli_loss(score + NN_MIX_WIDTH, &zero, 1);
     if (zero)
         memset(score, 0, NN_MIX_WIDTH * sizeof *score);
-    else
-        loss->number += nn_mixture_loss(score, &target, 1);
+    else {
+        const double number = nn_mixture_loss(score, &target, 1);
+        loss->number += number;
+        loss->bounded += number < NEURAL_MOST ? number : NEURAL_MOST;
+    }
     if (p->run->grad == NULL)
         return;
     for (uint32_t k = 0; k < NEURAL_NUMBER; k++) {

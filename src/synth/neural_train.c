@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum { PARTS = 4, PER_PART = 4, BATCH = PARTS * PER_PART, LOOK_EVERY = 50, PATIENCE = 8 };
-enum { MAX_LOOKED_AT = 64, SAVE_EVERY = 100, STATE_VERSION = 1 };
+enum { MAX_LOOKED_AT = 64, SAVE_EVERY = 100, STATE_VERSION = 2 };
 
 typedef struct trainer {
     const neural_net *net;

@@ -24,21 +24,6 @@ struct halley_synth {
     uint32_t name_at[MODEL_CONDITIONS];
 };
 
-/* The network, where the model has one. */
-static halley_status load_net(halley_synth *s, const char *path, halley_error *err)
-{
-    if (s->m.net_head.n == 0 && s->m.net.n == 0)
-        return HALLEY_OK;
-    TRY(neural_model_make(&s->net, &s->m, err));
-    if (neural_model_fits(&s->net, &s->m))
-        return HALLEY_OK;
-    const halley_status status = error_set(
-        err, HALLEY_EFORMAT,
-        "the network in the model is damaged: take another copy, or learn it again");
-    error_at_file(err, path);
-    return status;
-}
-
 halley_status halley_synth_load(halley_synth **out, const char *path, halley_error *err)
 {
     halley_synth *s = mem_array_zero(1, sizeof *s);
@@ -54,7 +39,8 @@ halley_status halley_synth_load(halley_synth **out, const char *path, halley_err
         strbuf_add(&s->names, synth_text(&s->m, s->m.conditions.at[i].name));
         strbuf_add_char(&s->names, '\0');
     }
-    const halley_status net = s->names.failed ? error_nomem(err) : load_net(s, path, err);
+    const halley_status net =
+        s->names.failed ? error_nomem(err) : neural_model_load(&s->net, &s->m, path, err);
     if (net != HALLEY_OK) {
         halley_synth_free(s);
         return net;

@@ -54,12 +54,18 @@ static void attack(halley_auc out[HALLEY_N_LIKELIHOODS], const char *reference)
         fail_msg("%s", err.text);
 }
 
+/* Of n random graphs each: members, others, and what the reference is learned from. */
+static void make_random(uint32_t n)
+{
+    make_sets("train", "random", "seed", 1, n, 100);
+    make_sets("holdout", "random", "seed", 101, n, 100);
+    make_sets("other", "random", "seed", 201, n, 100);
+}
+
 static void a_model_that_keeps_single_sets_gives_them_away(void **state)
 {
     (void)state;
-    make_sets("train", "random", "seed", 1, 15, 100);
-    make_sets("holdout", "random", "seed", 101, 15, 100);
-    make_sets("other", "random", "seed", 201, 15, 100);
+    make_random(15);
     learn("M.hsm", "train", 1);
     learn("R.hsm", "other", 1);
     halley_auc auc[HALLEY_N_LIKELIHOODS];
@@ -80,11 +86,59 @@ static void sets_that_laws_explain_are_not_told_apart(void **state)
     learn("R.hsm", "other", 0);
     halley_auc auc[HALLEY_N_LIKELIHOODS];
     attack(auc, "R.hsm");
-    for (int k = 0; k < HALLEY_N_LIKELIHOODS; k++)
+    for (int k = 0; k < HALLEY_LIKELIHOOD_NETWORK; k++)
         assert_true(fabs(auc[k].auc - 0.5) < 1e-9);
     attack(auc, NULL);
+    for (int k = 0; k < HALLEY_LIKELIHOOD_NETWORK; k++)
+        assert_true(fabs(auc[k].auc - 0.5) < 1e-9);
+}
+
+static void learn_net(const char *model, const char *from, uint32_t n_steps)
+{
+    halley_error err = {0};
+    const halley_learn_opts opts = {.kind = HALLEY_LEARN_NEURAL,
+                                    .n_steps = n_steps,
+                                    .min_support = 1,
+                                    .hold_out = UINT32_MAX};
+    if (halley_learn(model, &from, 1, &opts, NULL, &err) != HALLEY_OK)
+        fail_msg("%s", err.text);
+}
+
+/* So few that none are held out to stop it. */
+static void a_network_trained_long_on_few_sets_gives_them_away(void **state)
+{
+    (void)state;
+    make_random(7);
+    learn_net("M.hsm", "train", 20);
+    learn_net("R.hsm", "other", 20);
+    halley_auc auc[HALLEY_N_LIKELIHOODS];
+    attack(auc, "R.hsm");
+    for (int k = HALLEY_LIKELIHOOD_NETWORK; k < HALLEY_N_LIKELIHOODS; k++) {
+        assert_int_equal(auc[k].n_members, 7);
+        assert_true(auc[k].auc > 0.9);
+    }
+    attack(auc, "M.hsm"); /* over itself nothing is likely */
     for (int k = 0; k < HALLEY_N_LIKELIHOODS; k++)
         assert_true(fabs(auc[k].auc - 0.5) < 1e-9);
+}
+
+static void a_network_is_compared_with_a_network(void **state)
+{
+    (void)state;
+    halley_error err = {0};
+    halley_auc auc[HALLEY_N_LIKELIHOODS];
+    make_sets("train", "random", "seed", 1, 7, 100);
+    learn_net("N.hsm", "train", 1);
+    learn("T.hsm", "train", 1);
+    halley_membership_opts opts = {
+        .model = "N.hsm", .reference = "T.hsm", .train = "train", .holdout = "train"};
+    assert_int_equal(halley_membership(auc, &opts, NULL, &err), HALLEY_EINVAL);
+    assert_non_null(strstr(err.text, "--kind neural"));
+    opts.model = "T.hsm";
+    opts.reference = "N.hsm";
+    assert_int_equal(halley_membership(auc, &opts, NULL, &err), HALLEY_OK);
+    assert_int_equal(auc[HALLEY_LIKELIHOOD_ALL].n_members, 7);
+    assert_int_equal(auc[HALLEY_LIKELIHOOD_NETWORK].n_members, 0);
 }
 
 static void score_each(synth_likelihood *out, const trace_found *found, bool backwards)
@@ -145,12 +199,46 @@ static void running_out_of_memory_is_reported(void **state)
     assert_true(alloc_fail_everywhere(attack_it, NULL) > 50);
 }
 
+static halley_status score_it(void *context, halley_error *err)
+{
+    const synth_source *source = context;
+    synth_scorer *s = NULL;
+    synth_likelihood out;
+    TRY(synth_scorer_load(&s, "M.hsm", err));
+    const halley_status status = synth_scorer_score(
+        &out, s, source->set, &source->conditions, synth_source_groups(source), err);
+    synth_scorer_free(s);
+    return status;
+}
+
+static void running_out_of_memory_for_a_network_is_reported(void **state)
+{
+    (void)state;
+    make_sets("train", "transformer", "layers", 2, 10, 100);
+    learn_net("M.hsm", "train", 1);
+    trace_found found = {0};
+    synth_source source;
+    const char *const from[] = {"train"};
+    assert_int_equal(trace_find(&found, from, 1, true, NULL), HALLEY_OK);
+    assert_int_equal(synth_source_open(&source, &found, 0, 1, NULL), HALLEY_OK);
+    assert_true(alloc_fail_everywhere(score_it, &source) > 50);
+    synth_source_close(&source);
+    trace_found_fini(&found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_model_that_keeps_single_sets_gives_them_away,
                                         folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(sets_that_laws_explain_are_not_told_apart,
+                                        folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(
+            a_network_trained_long_on_few_sets_gives_them_away, folder_enter,
+            folder_leave),
+        cmocka_unit_test_setup_teardown(a_network_is_compared_with_a_network,
+                                        folder_enter, folder_leave),
+        cmocka_unit_test_setup_teardown(running_out_of_memory_for_a_network_is_reported,
                                         folder_enter, folder_leave),
         cmocka_unit_test_setup_teardown(a_score_does_not_depend_on_the_sets_before_it,
                                         folder_enter, folder_leave),

@@ -1,5 +1,6 @@
 /* Training the network and drawing from it. */
 #include "alloc_fail.h"
+#include "halley/compare.h"
 #include "neural_example.h"
 #include "unit.h"
 
@@ -107,6 +108,56 @@ static void edges_that_nobody_shares_are_drawn_as_often_as_they_were(void **stat
                  n_edges / n_free, wanted);
     neural_drawn_fini(&d);
     free(t.param);
+}
+
+/* What each program costs; numbers are no more than bounded. */
+static void costs_of(double *out, const trained *t, const example *of, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        arena memory = {0};
+        neural_loss loss;
+        const neural_program *const list[] = {&of[i].program};
+        const nn_run run = {.param = t->param};
+        assert_int_equal(neural_pass(&loss, &run, &t->net, list, 1, &memory, NULL),
+                         HALLEY_OK);
+        arena_fini(&memory);
+        assert_true(loss.bounded <= loss.number);
+        out[i] = -(loss.step + loss.op + loss.edge + loss.zero + loss.bounded);
+    }
+}
+
+static double auc_of(const trained *t, const example *others, uint32_t n)
+{
+    double members[N], rest[N];
+    halley_auc auc;
+    costs_of(members, t, t->examples, n);
+    costs_of(rest, t, others, n);
+    assert_int_equal(halley_auc_of(&auc, members, n, rest, n, NULL), HALLEY_OK);
+    return auc.auc;
+}
+
+/* Programs of one kind with numbers of their own, so few that none is held out. */
+static void only_a_network_that_was_trained_knows_its_programs(void **state)
+{
+    (void)state;
+    static trained t;
+    static example others[N];
+    enum { FEW = 9 };
+    rng r = rng_seed(5);
+    start(&t);
+    for (uint32_t i = 0; i < 2 * N; i++) {
+        example *e = i < N ? &t.examples[i] : &others[i - N];
+        example_make(e, 2 + (double)rng_below(&r, 30));
+        for (uint32_t k = 0; k < 6; k++)
+            e->values[k] += (float)rng_normal(&r);
+        t.programs[i % N] = t.examples[i % N].program;
+    }
+    const double untrained = auc_of(&t, others, N);
+    assert_int_equal(train(&t, FEW, 150, 0, NULL), HALLEY_OK);
+    const double trained_long = auc_of(&t, others, FEW);
+    free(t.param);
+    if (fabs(untrained - 0.5) > 0.12 || trained_long < 0.9)
+        fail_msg("untrained %.3f, trained %.3f", untrained, trained_long);
 }
 
 static void the_number_of_threads_changes_no_bit(void **state)
@@ -263,6 +314,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_network_learns_a_grammar_and_its_laws),
         cmocka_unit_test(edges_that_nobody_shares_are_drawn_as_often_as_they_were),
+        cmocka_unit_test(only_a_network_that_was_trained_knows_its_programs),
         cmocka_unit_test(the_number_of_threads_changes_no_bit),
         cmocka_unit_test(training_that_was_stopped_ends_as_if_it_had_not_been),
         cmocka_unit_test(whatever_is_drawn_is_a_program),
