@@ -457,7 +457,7 @@ halley_status halley_learn(const char *path, const char *const *from, size_t n_f
                            halley_error *err)
 {
     static const halley_learn_opts defaults;
-    halley_learn_report unread;
+    halley_learn_report unread = {0};
     job *j = mem_array_zero(1, sizeof *j);
     if (!j)
         return error_nomem(err);

@@ -376,7 +376,7 @@ static void finish_value(model_value *v, uint32_t k)
 static void merge_numbers(model_condition *c, const model_condition *old, uint32_t k,
                           uint32_t *map)
 {
-    uint32_t order[MODEL_VALUES];
+    uint32_t order[MODEL_VALUES] = {0};
     for (uint32_t i = 0; i < old->n_values; i++) {
         uint32_t at = i;
         for (; at > 0 && old->values[order[at - 1]].number > old->values[i].number; at--)

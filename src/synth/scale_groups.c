@@ -213,8 +213,9 @@ halley_status scale_find_data_parallel(scale_job *job, const halley_trace_set *s
         status = mark(job, chosen, err);
     } else if (status == HALLEY_OK && job->opts->dp != 0 && !all) {
         status = error_set(err, HALLEY_EINVAL,
-                           "no data-parallel group was found; --dp-groups names them (0 "
-                           "for all ranks)");
+                           "no data-parallel group was found: where there is one replica "
+                           "only, traces do not say what several would exchange; else "
+                           "--dp-groups names the groups (0 for all ranks)");
     }
     array_fini(&families);
     return status;

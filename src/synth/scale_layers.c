@@ -543,14 +543,19 @@ static halley_status find_rows(job *j, halley_error *err)
     for (uint32_t i = 0; i < j->d.n; i++) {
         const halley_trace *const t = j->d.trace[i];
         if (scale_is_recording(t)) {
+            if (o->repeats > 0)
+                return error_set(err, HALLEY_EINVAL,
+                                 "--repeats is not for recordings, of which autograd "
+                                 "tells the layers: FROM says which of their rows");
             TRY(scale_find_recorded(&j->rows[i], t, o, err));
             continue;
         }
         TRY(scale_find(&j->rows[i], t, o->repeats, o->layers_from, err));
         if (j->rows[i].list.n == 0) {
             error_set(err, HALLEY_EINVAL,
-                      "no repeated block was found that could be a layer; --repeats says "
-                      "how many there are");
+                      "nothing repeats here that could be a layer, and a stage of one "
+                      "layer has none that could be copied; --repeats says how many "
+                      "there are, if more");
             error_at_file(err, halley_trace_path(t));
             return HALLEY_EINVAL;
         }

@@ -17,6 +17,7 @@
  * Gradients of several layers may be reduced in one bucket, by a collective somewhere in
  * the backward pass. Unless all blocks have equally many, collectives are neither copied
  * nor left out: they grow with the gradients that were accumulated since the last one.
+ * The optimizer takes time in proportion to all gradients.
  */
 #include "base/error.h"
 #include "synth/scale.h"
@@ -37,6 +38,7 @@ typedef struct op {
     uint32_t parent;  /* HALLEY_NO_NODE: none */
     uint32_t node;
     bool host, pause, backward, accumulates;
+    bool optimizes; /* is, or was called by, a function of an optimizer */
 } op;
 
 /* A row of layers in the forward pass, by places in `mains`. */
@@ -95,6 +97,7 @@ static op read_op(const halley_trace *t, uint32_t node)
     o.pause = name_has(name, "host gap") || name_has(name, "device gap");
     o.host = trace_roles_is_cpu(&r) && !o.pause;
     o.accumulates = name_has(name, "AccumulateGrad");
+    o.optimizes = name_has(name, "Optimizer.");
     if (halley_node_ctrl_count(t, node) > 0)
         o.parent = halley_node_ctrl(t, node, 0).index;
     return o;
@@ -554,11 +557,23 @@ static uint32_t copies_of(const finder *f, uint32_t node)
     return n;
 }
 
+/* The optimizer's own time and that of all it calls grows with all gradients. */
+static void grow_optimizer(finder *f, double factor)
+{
+    for (uint32_t k = 0; k < f->out->n_nodes; k++) {
+        op *const o = &f->ops[f->out->order[k]];
+        o->optimizes |= o->parent != HALLEY_NO_NODE && f->ops[o->parent].optimizes;
+        if (o->optimizes && f->out->places[o->node].row == SCALE_OUTSIDE &&
+            !is_coll(f, o->node))
+            f->out->grow[o->node] = factor;
+    }
+}
+
 /* A collective that stays alone grows with the gradients accumulated on its thread since
  * the one before it. */
 static halley_status grow_buckets(finder *f, halley_error *err)
 {
-    double before = 0, after = 0;
+    double before = 0, after = 0, all_before = 0, all_after = 0;
     uint64_t n_left = 0, n_grown = 0, n_coll = 0;
     int64_t tid = -1;
     f->out->grow = mem_array(f->out->n_nodes, sizeof *f->out->grow);
@@ -574,6 +589,8 @@ static halley_status grow_buckets(finder *f, halley_error *err)
             const double size = size_of(halley_node_inputs(f->t, i).shapes);
             before += size;
             after += size * copies_of(f, i);
+            all_before += size;
+            all_after += size * copies_of(f, i);
             n_left += size > 0;
         }
         n_coll += is_coll(f, i);
@@ -592,6 +609,8 @@ static halley_status grow_buckets(finder *f, halley_error *err)
         error_at_file(err, halley_trace_path(f->t));
         return HALLEY_EINVAL;
     }
+    if (all_before > 0)
+        grow_optimizer(f, all_after / all_before);
     return HALLEY_OK;
 }
 

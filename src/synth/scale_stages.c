@@ -141,6 +141,16 @@ static void join_by_messages(uint32_t *up, const halley_trace_set *set)
     }
 }
 
+static uint64_t common(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 static halley_status refuse_sum(const uint32_t *n_before, const uint32_t *ranks,
                                 uint32_t n, uint32_t from, halley_error *err)
 {
@@ -157,6 +167,18 @@ static halley_status refuse_sum(const uint32_t *n_before, const uint32_t *ranks,
                          : "rank %u repeats its block %s%s times, which are not the "
                            "layers of a model of %u; --repeats says how many a rank has",
                      ranks[0], list, used + 24 < sizeof list ? "" : ", ...", from);
+}
+
+/* Of which number of layers it takes a multiple, so that every stage changes in
+ * proportion: the least common multiple of what each of them needs. */
+static uint32_t least_step(const uint32_t *parts, uint32_t n, uint32_t from)
+{
+    uint64_t step = 1;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t own = from / common(parts[i], from);
+        step = step / common(step, own) * own;
+    }
+    return (uint32_t)step;
 }
 
 /* One pipeline: its ranks, what each has and gets. */
@@ -176,12 +198,17 @@ static halley_status share(uint32_t *n_after, const uint32_t *n_before,
     if (sum % o->layers_from != 0 && o->layers_from % sum != 0)
         return refuse_sum(n_before, ranks, n, o->layers_from, err);
     const uint64_t total = sum * o->layers_to;
-    if (total % o->layers_from != 0 || (!exact && sum != o->layers_from) ||
-        total / o->layers_from > 1000000)
+    if (total % o->layers_from != 0 || (!exact && sum != o->layers_from))
         return error_set(err, HALLEY_EINVAL,
-                         "the ranks of a pipeline repeat their block %llu times in all, "
-                         "which cannot go from %u to %u layers",
-                         (unsigned long long)sum, o->layers_from, o->layers_to);
+                         "the ranks of a pipeline repeat their block %llu times, which "
+                         "stand for %u layers: all must change in proportion, to a "
+                         "multiple of %u, not to %u",
+                         (unsigned long long)sum, o->layers_from,
+                         least_step(n_before, n, o->layers_from), o->layers_to);
+    if (total / o->layers_from > 1000000)
+        return error_set(err, HALLEY_ELIMIT,
+                         "%u layers are more than a million blocks in a pipeline",
+                         o->layers_to);
     if (!(most - least <= 1 ? share_evenly : scale_share_out)(n_after, n_before, n,
                                                               total / o->layers_from))
         return error_set(err, HALLEY_EINVAL,

@@ -91,13 +91,13 @@ $ halley trace scale t -o s --layers 3:5
 ! halley: rank 0 repeats its block 16 times, which are not the layers of a model of 3; --repeats says how many a rank has
 ? 1
 $ halley trace scale t -o s --dp 2
-! halley: no data-parallel group was found; --dp-groups names them (0 for all ranks)
+! halley: no data-parallel group was found: where there is one replica only, traces do not say what several would exchange; else --dp-groups names the groups (0 for all ranks)
 ? 1
 $ halley trace scale t -o s --dp 2 --dp-groups 9
 ! halley: there is no group "9"
 ? 1
 $ halley trace scale p -o s --layers 1:2
-! halley: p.0.et: no repeated block was found that could be a layer; --repeats says how many there are
+! halley: p.0.et: nothing repeats here that could be a layer, and a stage of one layer has none that could be copied; --repeats says how many there are, if more
 ? 1
 $ halley trace scale p -o s --dp 2 --dp-groups 0
 ! halley: p.0.et: node 0: a message goes from one replica to another, so the number of replicas cannot be changed

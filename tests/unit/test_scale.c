@@ -333,7 +333,7 @@ static void what_does_not_fit_is_refused(void **state)
     drop(&tensor);
     made one = generate("all-reduce", 4, PARAMS(NULL));
     expect_refusal(&one, (halley_scale_opts){.layers_from = 1, .layers_to = 2},
-                   "no repeated block");
+                   "nothing repeats here");
     drop(&one);
     made pairs = generate("all-pairs", 4, PARAMS(NULL));
     expect_refusal(&pairs, (halley_scale_opts){.dp = 2, .dp_groups = "0"},

@@ -15,6 +15,7 @@ typedef struct recorder {
     halley_builder *b;
     uint64_t id, last_host[3], last_kernel;
     uint64_t at_ns;
+    uint64_t longer; /* how many times as long nodes are; 0 = once */
 } recorder;
 
 static uint64_t add_node(recorder *r, const char *name, int64_t tid, uint64_t parent,
@@ -23,7 +24,8 @@ static uint64_t add_node(recorder *r, const char *name, int64_t tid, uint64_t pa
     const uint64_t id = r->id++;
     uint64_t *const last = host ? &r->last_host[tid] : &r->last_kernel;
     halley_builder_node(r->b, id, HALLEY_NODE_COMP, text(name));
-    halley_builder_time(r->b, r->at_ns / 1000, host ? 1 : 10);
+    halley_builder_time(r->b, r->at_ns / 1000,
+                        (host ? 1 : 10) * (r->longer ? r->longer : 1));
     if (*last > 0)
         halley_builder_data(r->b, *last);
     if (!host)
@@ -82,8 +84,17 @@ static void add_bucket(recorder *r, uint64_t bytes)
     r->id++;
 }
 
+static void add_optimizer(recorder *r, uint64_t n_weights)
+{
+    r->longer = n_weights;
+    const uint64_t step = add_node(r, "Optimizer.step#SGD.step", MAIN, 0, true, "");
+    const uint64_t op = add_node(r, "aten::add_", MAIN, step, true, "[[8, 4]]");
+    add_node(r, "update", MAIN, op, false, "");
+    r->longer = 0;
+}
+
 /* n layers of two operators between a first and a last one, `n_steps` times; buckets
- * after layer `bucket` and at the end, of 128 bytes a weight. */
+ * after layer `bucket` and at the end, of 128 bytes a weight; an optimizer. */
 static halley_trace *record(uint32_t n, uint32_t bucket, uint32_t n_steps)
 {
     recorder r = {.b = make_start()};
@@ -109,6 +120,7 @@ static halley_trace *record(uint32_t n, uint32_t bucket, uint32_t n_steps)
         }
         if (weights > 0)
             add_bucket(&r, 128 * weights);
+        add_optimizer(&r, n + 1);
     }
     return make_finish(r.b);
 }
@@ -199,6 +211,13 @@ static void expect_refusal(halley_trace *t, uint32_t from, uint32_t to, const ch
 static void what_is_no_layer_of_a_recording_is_refused(void **state)
 {
     (void)state;
+    halley_trace_set *const set = make_set(&(halley_trace *){record(6, 2, 2)}, 1);
+    const halley_scale_opts opts = {.layers_from = 6, .layers_to = 8, .repeats = 6};
+    halley_scaled *s = NULL;
+    halley_error err = {0};
+    assert_int_equal(halley_trace_scale(&s, set, &opts, &err), HALLEY_EINVAL);
+    assert_non_null(strstr(err.text, "--repeats is not for recordings"));
+    halley_trace_set_free(set);
     expect_refusal(record(6, 2, 3), 7, 14, "rows of 6 equal blocks");
     expect_refusal(record(6, 2, 3), 3, 6, "rows of 6 equal blocks"); /* three steps */
     expect_refusal(record(1, 0, 3), 3, 6, "no operators that repeat");
