@@ -93,6 +93,24 @@ uint64_t hash_u64(uint64_t x)
     return x ^ x >> 32;
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+uint64_t hash_less_numbers(str name, uint64_t seed)
+{
+    for (size_t i = 0; i < name.n;) {
+        const size_t start = i;
+        const bool number = is_digit(name.at[i]);
+        while (i < name.n && is_digit(name.at[i]) == number)
+            i++;
+        seed =
+            number ? hash_u64(seed + '0') : hash_bytes(name.at + start, i - start, seed);
+    }
+    return seed;
+}
+
 static size_t slot_of(const map64 *m, uint64_t key)
 {
     size_t slot = hash_u64(key) & (m->n_slots - 1);

@@ -12,6 +12,8 @@
 /* 64 well mixed bits of n bytes; the same on every machine and in every run. */
 uint64_t hash_bytes(const void *at, size_t n, uint64_t seed);
 uint64_t hash_u64(uint64_t x);
+/* Of a name less the numbers in it: "LAYER 12" and "LAYER 3" have the same. */
+uint64_t hash_less_numbers(str name, uint64_t seed);
 
 /*
  * Keys are any 64-bit number, values any 32-bit number but HASH_NONE. {0} is empty.

@@ -126,28 +126,13 @@ static bool join_runs(view_graph *g)
     return ok;
 }
 
-/* A name with every run of digits as one 0: "LAYER 12" and "LAYER 3" are alike. */
-static uint64_t hash_name(str name, uint64_t seed)
-{
-    char plain[256];
-    size_t n = 0;
-    for (size_t i = 0; i < name.n && n < sizeof plain; i++) {
-        const bool digit = name.at[i] >= '0' && name.at[i] <= '9';
-        if (!digit)
-            plain[n++] = name.at[i];
-        else if (n == 0 || plain[n - 1] != '0')
-            plain[n++] = '0';
-    }
-    return hash_bytes(plain, n, seed);
-}
-
 static void mark_boxes(const view_graph *g, uint64_t *mark)
 {
     const uint32_t n = (uint32_t)g->boxes.n;
     for (uint32_t i = 0; i < n; i++) {
         const view_box *box = &g->boxes.at[i];
         const uint64_t own = hash_u64(kind_of(g, box) ^ (uint64_t)box->repeat << 40);
-        mark[i] = hash_name(view_name(g, box), own + box->n_nodes);
+        mark[i] = hash_less_numbers(view_name(g, box), own + box->n_nodes);
     }
     /* The order of edges does not matter, so their hashes are added. */
     for (size_t k = 0; k < g->edges.n; k++) {

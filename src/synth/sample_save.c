@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "synth/sample.h"
+#include "trace/groups.h"
 
 #include <stdatomic.h>
 
@@ -29,14 +30,15 @@ static uint32_t list_groups(strbuf *to, const sample_set *s)
             again = s->kinds.at[j].first_id == k->first_id;
         for (uint32_t g = 0; !again && g < s->outline.n_ranks / k->size; g++) {
             const uint32_t first = g / k->stride * k->stride * k->size + g % k->stride;
-            strbuf_printf(to, "%s\n  \"%u\": [", n > 0 ? "," : "{", k->first_id + g);
+            char name[12];
+            snprintf(name, sizeof name, "%u", k->first_id + g);
+            trace_groups_text_group(to, str_from(name));
             for (uint32_t r = 0; r < k->size; r++)
-                strbuf_printf(to, "%s%u", r > 0 ? ", " : "", first + r * k->stride);
-            strbuf_add_char(to, ']');
+                trace_groups_text_rank(to, first + r * k->stride, false);
             n++;
         }
     }
-    strbuf_add(to, STR("\n}\n"));
+    trace_groups_text_end(to);
     return n;
 }
 

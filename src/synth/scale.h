@@ -95,8 +95,6 @@ halley_status scale_rows_init(scale_rows *rows, const halley_trace *trace,
                               halley_error *err);
 /* Fill in `keys`, once places, tokens and mains are known. */
 halley_status scale_rows_name(scale_rows *rows, halley_error *err);
-/* A name less the numbers in it. */
-uint64_t scale_name(halley_bytes name);
 /* What the node does: type, collective, host or device, operations, bytes, group, and
  * (by_name) its name less the numbers in it. */
 uint64_t scale_token(const halley_trace *trace, uint32_t node, bool by_name);

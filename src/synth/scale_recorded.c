@@ -161,8 +161,9 @@ static halley_status read_ops(finder *f, halley_error *err)
 static uint64_t token_of(const finder *f, uint32_t node)
 {
     const halley_io in = halley_node_inputs(f->t, node);
+    const halley_bytes name = halley_node_name(f->t, node);
     const uint64_t hash =
-        scale_name(halley_node_name(f->t, node)) ^ halley_node_type_of(f->t, node);
+        hash_less_numbers((str){name.at, name.n}, halley_node_type_of(f->t, node));
     return f->ops[node].host && in.present ? hash_bytes(in.shapes.at, in.shapes.n, hash)
                                            : hash;
 }

@@ -15,19 +15,6 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash_u64(hash ^ (value + UINT64_C(0x9e3779b97f4a7c15)));
 }
 
-uint64_t scale_name(halley_bytes name)
-{
-    uint64_t hash = 0;
-    bool digit = false;
-    for (size_t i = 0; i < name.n; i++) {
-        const bool is_digit = name.at[i] >= '0' && name.at[i] <= '9';
-        if (!is_digit || !digit)
-            hash = mix(hash, is_digit ? '#' : (uint8_t)name.at[i]);
-        digit = is_digit;
-    }
-    return hash;
-}
-
 uint64_t scale_token(const halley_trace *t, uint32_t node, bool by_name)
 {
     static const trace_role roles[] = {TRACE_ROLE_COMM_TYPE, TRACE_ROLE_NUM_OPS,
@@ -45,7 +32,8 @@ uint64_t scale_token(const halley_trace *t, uint32_t node, bool by_name)
     }
     const halley_bytes group = trace_roles_group(&r);
     hash = mix(hash, hash_bytes(group.at, group.n, 0));
-    return by_name ? mix(hash, scale_name(halley_node_name(t, node))) : hash;
+    const halley_bytes name = halley_node_name(t, node);
+    return by_name ? hash_less_numbers((str){name.at, name.n}, hash) : hash;
 }
 
 void scale_rows_fini(scale_rows *rows)

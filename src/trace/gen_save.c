@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "trace/gen.h"
+#include "trace/groups.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -146,13 +147,14 @@ static halley_status write_groups(const char *prefix, const halley_gen *gen,
 {
     strbuf text = {0};
     for (uint32_t g = 0; g < gen->groups.n; g++) {
-        strbuf_printf(&text, "%s\n  \"%u\": [", g ? "," : "{", g + 1);
         const gen_group *group = &gen->groups.at[g];
+        char name[12];
+        snprintf(name, sizeof name, "%u", g + 1);
+        trace_groups_text_group(&text, str_from(name));
         for (uint32_t i = 0; i < group->n; i++)
-            strbuf_printf(&text, "%s%u", i ? ", " : "", group->ranks[i]);
-        strbuf_add_char(&text, ']');
+            trace_groups_text_rank(&text, group->ranks[i], false);
     }
-    strbuf_add(&text, STR("\n}\n"));
+    trace_groups_text_end(&text);
     const halley_status status =
         text.failed ? error_nomem(err)
                     : write_file(prefix, gen, gen->n_npus, strbuf_str(&text), true, err);

@@ -5,7 +5,6 @@
 #include "base/file.h"
 #include "halley/trace_edit.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -177,44 +176,29 @@ halley_status trace_groups_renumber(strbuf *out, halley_bytes values, const uint
     return out->failed ? error_nomem(err) : HALLEY_OK;
 }
 
-static void write_group(file_output *out, const trace_group *group, const uint32_t *to,
-                        uint32_t n, bool *first)
+/* Ranks under their new numbers; false: none of them has one. */
+static bool renumber_group(trace_group *group, const uint32_t *to, uint32_t n)
 {
-    const char *before = NULL;
-    for (uint32_t i = 0; i < group->n_ranks; i++) {
-        const uint32_t rank = group->ranks[i];
-        if (rank >= n || to[rank] == UINT32_MAX)
-            continue;
-        if (before == NULL) {
-            strbuf name = {0};
-            strbuf_json(&name, group->name);
-            file_output_printf(out, "%s\n  %s: [", *first ? "" : ",",
-                               name.failed ? "" : name.at);
-            strbuf_fini(&name);
-            *first = false;
-        }
-        file_output_printf(out, "%s%" PRIu32, before == NULL ? "" : before, to[rank]);
-        before = ", ";
-    }
-    if (before != NULL)
-        file_output_str(out, STR("]"));
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < group->n_ranks; i++)
+        if (group->ranks[i] < n && to[group->ranks[i]] != UINT32_MAX)
+            group->ranks[kept++] = to[group->ranks[i]];
+    group->n_ranks = kept;
+    return kept > 0;
 }
 
 halley_status halley_groups_renumber(const char *out_path, const char *path,
                                      const uint32_t *to, uint32_t n, halley_error *err)
 {
     trace_groups groups = {0};
-    file_output *out = NULL;
     halley_status status = trace_groups_load(&groups, path, err);
-    if (status == HALLEY_OK)
-        status = file_output_open(&out, out_path, err);
     if (status == HALLEY_OK) {
-        bool first = true;
-        file_output_str(out, STR("{"));
+        size_t kept = 0;
         for (size_t i = 0; i < groups.list.n; i++)
-            write_group(out, &groups.list.at[i], to, n, &first);
-        file_output_str(out, STR("\n}\n"));
-        status = file_output_commit(out, err);
+            if (renumber_group(&groups.list.at[i], to, n))
+                groups.list.at[kept++] = groups.list.at[i];
+        groups.list.n = kept;
+        status = trace_groups_save(&groups, out_path, false, err);
     }
     trace_groups_fini(&groups);
     return status;

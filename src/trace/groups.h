@@ -40,9 +40,15 @@ halley_status trace_groups_collect(trace_groups *g, const halley_trace_set *set,
 halley_status trace_groups_save(const trace_groups *g, const char *path, bool apart,
                                 halley_error *err);
 
+/* The text of such a file, group by group, each rank by rank, into an empty buffer. */
+void trace_groups_text_group(strbuf *to, str name);
+void trace_groups_text_rank(strbuf *to, uint32_t rank, bool apart);
+void trace_groups_text_end(strbuf *to);
+
 /*
- * The same text with each rank r replaced by to[r], or left out where that is UINT32_MAX
- * or r >= n. `*out` is appended to; text that is not in the form is copied as it is.
+ * What trace_groups_parse reads, with each rank r replaced by to[r], or left out where
+ * that is UINT32_MAX or r >= n. `*out` is appended to; text that is not in the form is
+ * copied as it is.
  */
 halley_status trace_groups_renumber(strbuf *out, halley_bytes values, const uint32_t *to,
                                     uint32_t n, halley_error *err);

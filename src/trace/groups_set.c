@@ -32,24 +32,37 @@ static halley_status collect(trace_groups *groups, const halley_trace *trace,
     return HALLEY_OK;
 }
 
+void trace_groups_text_group(strbuf *to, str name)
+{
+    strbuf_add(to, to->n > 0 ? STR("],\n  ") : STR("{\n  "));
+    strbuf_json(to, name);
+    strbuf_add(to, STR(": ["));
+}
+
+void trace_groups_text_rank(strbuf *to, uint32_t rank, bool apart)
+{
+    const bool first = str_ends(strbuf_str(to), STR("["));
+    strbuf_printf(to, "%s%s%u", first ? "" : ",", apart ? "\n" : first ? "" : " ", rank);
+}
+
+void trace_groups_text_end(strbuf *to)
+{
+    strbuf_add(to, to->n > 0 ? STR("]\n}\n") : STR("{\n}\n"));
+}
+
 halley_status trace_groups_save(const trace_groups *groups, const char *path, bool apart,
                                 halley_error *err)
 {
-    const char *const between = apart ? ",\n" : ", ";
     file_output *out = NULL;
     TRY(file_output_open(&out, path, err));
     strbuf text = {0};
-    strbuf_add(&text, STR("{\n"));
     for (size_t i = 0; i < groups->list.n; i++) {
         const trace_group *const g = &groups->list.at[i];
-        strbuf_add(&text, STR("  "));
-        strbuf_json(&text, g->name);
-        strbuf_add(&text, apart ? STR(": [\n") : STR(": ["));
+        trace_groups_text_group(&text, g->name);
         for (uint32_t k = 0; k < g->n_ranks; k++)
-            strbuf_printf(&text, "%s%u", k ? between : "", g->ranks[k]);
-        strbuf_add(&text, i + 1 < groups->list.n ? STR("],\n") : STR("]\n"));
+            trace_groups_text_rank(&text, g->ranks[k], apart);
     }
-    strbuf_add(&text, STR("}\n"));
+    trace_groups_text_end(&text);
     const bool failed = text.failed;
     if (!failed)
         file_output_str(out, strbuf_str(&text));

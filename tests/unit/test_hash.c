@@ -50,6 +50,20 @@ static void short_texts_and_their_lengths_hash_apart(void **state)
     map64_fini(&seen);
 }
 
+static void names_that_differ_in_numbers_hash_alike(void **state)
+{
+    (void)state;
+    static const char *const alike[] = {"LAYER 3 of 9", "LAYER 12 of 40", "LAYER 0 of 1"};
+    static const char *const apart[] = {"LAYER of 9", "LAYER 3 of ", "LAYER 3 off 9",
+                                        "LAYER 3 3 of 9", ""};
+    const uint64_t want = hash_less_numbers(str_from(alike[0]), 7);
+    for (size_t i = 1; i < 3; i++)
+        assert_true(hash_less_numbers(str_from(alike[i]), 7) == want);
+    for (size_t i = 0; i < 5; i++)
+        assert_true(hash_less_numbers(str_from(apart[i]), 7) != want);
+    assert_true(hash_less_numbers(str_from(alike[0]), 8) != want);
+}
+
 static void a_map_agrees_with_an_array(void **state)
 {
     (void)state;
@@ -230,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_bit_of_the_input_changes_half_of_the_hash),
         cmocka_unit_test(short_texts_and_their_lengths_hash_apart),
+        cmocka_unit_test(names_that_differ_in_numbers_hash_alike),
         cmocka_unit_test(a_map_agrees_with_an_array),
         cmocka_unit_test(a_reserved_map_does_not_grow),
         cmocka_unit_test(interned_ids_count_in_order_of_first_sight),
