@@ -189,12 +189,14 @@ static halley_status compare(cli_call *call, profiles *p, halley_error *err)
     const compare_options *o = call->options;
     TRY(load(&p->real, call, call->args[0], true, err));
     TRY(load(&p->synth, call, call->args[1], true, err));
-    if (o->train) {
+    const bool same = o->train && strcmp(o->train, call->args[0]) == 0;
+    if (o->train && !same)
         TRY(load(&p->train, call, o->train, false, err));
+    if (o->train)
         TRY(load(&p->holdout, call, o->holdout, false, err));
-    }
-    const halley_compare_opts opts = {
-        .min_support = o->min_support, .train = p->train, .holdout = p->holdout};
+    const halley_compare_opts opts = {.min_support = o->min_support,
+                                      .train = same ? p->real : p->train,
+                                      .holdout = p->holdout};
     halley_comparison *c;
     TRY(halley_compare(&c, p->real, p->synth, &opts, err));
     const halley_status status = write_result(call, c, err);
