@@ -1,13 +1,15 @@
 /*
  * Programs operator by operator, after variable-order Markov models: what comes next is
- * drawn given the last 12 operators and brackets of loops, and where too few sets had
- * those, given 6, 3, 1, 0. What was dropped from a context, because too few sets had it
- * there, is a share of its draws, too, and is passed on to the next shorter one. The
+ * drawn given the last 24 operators and brackets of loops, and where too few sets had
+ * those, given 12, 6, 3, 1, 0. What was dropped from a context, because too few sets had
+ * it there, is a share of its draws, too, and is passed on to the next shorter one. The
  * operator's dependencies follow given it and what is before it, all at once where enough
  * sets had them so, else how many there are and then each by itself. A loop is drawn once
- * and then repeated, as often as loops in such places were.
+ * and then repeated, as often as the law of its body says, else as loops in such places
+ * were.
  *
- * Families have contexts of their own; those of all families stand behind them.
+ * The longest contexts are of sets that are alike in all conditions that are words;
+ * behind them stand those of the family, and behind these those of all families.
  */
 #include "synth/contexts.h"
 
@@ -22,21 +24,22 @@ enum {
     N_TRIES = 4
 };
 
-/* How many operators before are looked at, longest first; the last ones for any family.
- */
+/* How many operators before are looked at, longest first, of whose sets. */
+typedef enum whose { OF_CLASS, OF_FAMILY, OF_ANY } whose;
 typedef struct order {
     uint32_t length;
-    bool own; /* of the family */
+    whose of;
 } order;
-static const order op_orders[CONTEXT_ORDERS] = {{12, true}, {6, true}, {3, true},
-                                                {1, true},  {0, true}, {3, false},
-                                                {1, false}, {0, false}};
-static const order token_orders[] = {{3, true}, {1, true}, {0, true}, {0, false}};
+static const order op_orders[CONTEXT_ORDERS] = {
+    {24, OF_CLASS}, {12, OF_CLASS}, {12, OF_FAMILY}, {6, OF_FAMILY}, {3, OF_FAMILY},
+    {1, OF_FAMILY}, {0, OF_FAMILY}, {3, OF_ANY},     {1, OF_ANY},    {0, OF_ANY}};
+static const order token_orders[] = {
+    {3, OF_FAMILY}, {1, OF_FAMILY}, {0, OF_FAMILY}, {0, OF_ANY}};
 enum { N_TOKEN_ORDERS = sizeof token_orders / sizeof *token_orders };
 
 /* Where one stands: the program so far as keys of operators, OPENs and CLOSEs. */
 typedef struct place {
-    uint64_t family;
+    contexts_whose whose;
     const uint64_t *before;
     size_t n;
 } place;
@@ -44,11 +47,14 @@ typedef struct place {
 /* `what` is the operator's key for all kinds but CONTEXT_OP. */
 static uint64_t key_of(const place *at, order o, model_next_kind kind, uint64_t what)
 {
-    uint64_t key = hash_u64(kind + ((uint64_t)o.length << 8) + ((uint64_t)o.own << 16));
+    uint64_t key = hash_u64(kind + ((uint64_t)o.length << 8) + ((uint64_t)o.of << 16));
     key = hash_u64(key ^ what);
     for (uint32_t i = 0; i < o.length; i++)
         key = hash_u64(key ^ (i < at->n ? at->before[at->n - 1 - i] : 1)) + i;
-    return o.own ? hash_u64(key ^ at->family) : hash_u64(key);
+    const uint64_t of = o.of == OF_CLASS    ? at->whose.class
+                        : o.of == OF_FAMILY ? at->whose.family
+                                            : 0;
+    return hash_u64(key ^ of);
 }
 
 /* Sizes of loops: exact up to 16, then to an eighth of a power of two. */
@@ -110,7 +116,8 @@ static bool count_orders(synth_model *m, const place *at, const order *orders, u
     for (uint32_t k = 0; k < n; k++) {
         if (!count(&id, m, key_of(at, orders[k], kind, what), kind, symbol))
             return false;
-        if (longer != MODEL_NONE && orders[k].own == orders[k - 1].own)
+        if (longer != MODEL_NONE &&
+            (orders[k].of != OF_ANY || orders[k - 1].of == OF_ANY))
             m->contexts.at[longer].shorter = id;
         longer = id;
     }
@@ -122,7 +129,7 @@ static uint32_t degree_of(const model_token *t)
     return t->n_refs < MAX_DEGREE ? t->n_refs : MAX_DEGREE;
 }
 
-static const order of_family = {0, true}, of_any = {0, false};
+static const order of_family = {0, OF_FAMILY}, of_any = {0, OF_ANY};
 
 /* A token's dependencies: at once, and one by one; `backs`: how far back they lie, as far
  * as that says something. */
@@ -173,7 +180,7 @@ static bool add_count(synth_model *m, const place *at, uint32_t count_of_loop)
 }
 
 bool contexts_add(synth_model *m, const synth_program *p, const synth_folded *f,
-                  uint64_t family)
+                  const contexts_whose *of)
 {
     const bool folds = contexts_folds(p, f);
     const synth_u32s *symbols = folds ? &f->symbols : &p->tokens;
@@ -183,7 +190,7 @@ bool contexts_add(synth_model *m, const synth_program *p, const synth_folded *f,
     uint32_t loop = 0;
     for (size_t i = 0; ok && i <= n; i++) {
         const uint32_t symbol = i < n ? symbols->at[i] : SYMBOL_END;
-        const place at = {family, before.at, before.n};
+        const place at = {*of, before.at, before.n};
         const uint32_t next = symbol >= SYMBOL_END ? symbol : m->tokens.at[symbol].op;
         ok = count_orders(m, &at, op_orders, CONTEXT_ORDERS, CONTEXT_OP, 0, next);
         if (ok && symbol == SYMBOL_OPEN)
@@ -200,15 +207,27 @@ bool contexts_add(synth_model *m, const synth_program *p, const synth_folded *f,
     return ok;
 }
 
+contexts_whose contexts_whose_of(const conditions *c, uint32_t n_ranks)
+{
+    contexts_whose of = {.family = conditions_family(c), .class = n_ranks > 1};
+    for (uint32_t i = 0; i < c->n; i++)
+        if (c->at[i].text[0] != '\0')
+            of.class += hash_bytes(c->at[i].text, strlen(c->at[i].text),
+                                   hash_bytes(c->at[i].name, strlen(c->at[i].name), 7));
+    return of;
+}
+
 /* A program in the making. */
 typedef struct open_loop {
-    size_t first; /* node it begins with */
+    size_t first;     /* node it begins with */
+    size_t first_key; /* in `before`, behind the bracket */
     uint32_t count;
 } open_loop;
 typedef struct writer {
     sample_set *s;
     sample_stage *stage;
-    uint64_t family;
+    contexts_whose whose;
+    law_point point;
     synth_u64s before;
     open_loop open[MAX_DEPTH];
     uint32_t depth;
@@ -219,7 +238,7 @@ typedef struct writer {
 
 static place place_of(const writer *w)
 {
-    return (place){w->family, w->before.at, w->before.n};
+    return (place){w->whose, w->before.at, w->before.n};
 }
 
 /* Brackets and the end stand before all others. */
@@ -267,13 +286,13 @@ static uint32_t draw_ordered(writer *w, const order *orders, uint32_t n,
     const place at = place_of(w);
     bool own = false;
     w->n_draws++;
-    for (uint32_t k = 0; k < n && (orders[k].own || !own); k++) {
+    for (uint32_t k = 0; k < n && (orders[k].of != OF_ANY || !own); k++) {
         bool found;
         const uint32_t symbol =
             draw_at(w, key_of(&at, orders[k], kind, what), kind, &found);
         if (symbol != MODEL_NONE)
             return symbol;
-        own = own || (found && orders[k].own);
+        own = own || (found && orders[k].of != OF_ANY);
     }
     return MODEL_NONE;
 }
@@ -347,7 +366,7 @@ static uint32_t draw_degree(writer *w, uint64_t op)
     const order o = count_degrees(by, m, key_of(&at, of_family, CONTEXT_DEGREE, op), 1)
                         ? of_family
                         : of_any;
-    if (!o.own)
+    if (o.of == OF_ANY)
         (void)count_degrees(by, m, key_of(&at, o, CONTEXT_DEGREE, op), 1);
     (void)count_degrees(by, m, key_of(&at, o, CONTEXT_TOKEN, op), -1);
     for (uint32_t i = 0; i <= MAX_DEGREE; i++)
@@ -425,12 +444,41 @@ static uint32_t draw_token(writer *w, uint32_t op)
     return token != MODEL_NONE && m->tokens.at[token].op == op ? token : compose(w, op);
 }
 
+uint64_t contexts_loop_key(uint64_t family, const uint64_t *keys, size_t n)
+{
+    uint64_t key = hash_u64(n ^ UINT64_C(0x10095));
+    for (size_t i = 0; i < n; i++)
+        key = hash_u64(key ^ keys[i]) + 1;
+    return hash_u64(key ^ family);
+}
+
+/* How often the loop at hand runs: as conditions say, where enough sets had it, else as
+ * loops of the kind. */
+static uint32_t count_of(writer *w, const open_loop *loop)
+{
+    const synth_model *const m = w->s->m;
+    const uint64_t *const body = w->before.at + loop->first_key;
+    const size_t n = w->before.n - loop->first_key;
+    uint32_t id = map64_find(&m->law_of, contexts_loop_key(w->whose.family, body, n));
+    if (id == HASH_NONE)
+        id = map64_find(&m->law_of, contexts_loop_key(0, body, n));
+    if (id == HASH_NONE)
+        return loop->count;
+    const model_law *const law = &m->laws.at[id];
+    double y = law_log(law->coefficient, &w->point) +
+               (double)law->spread * rng_normal(&w->s->random);
+    if (law->low < law->high)
+        y = fmin(fmax(y, law->low), law->high);
+    return (uint32_t)lround(fmin(fmax(exp(fmin(y, 14)), 1), 1e6));
+}
+
 /* The body of the innermost loop as often as it is to run, if there is room for that. */
 static bool close_loop(writer *w)
 {
     if (w->depth == 0)
         return true;
-    const open_loop loop = w->open[--w->depth];
+    open_loop loop = w->open[--w->depth];
+    loop.count = count_of(w, &loop);
     sample_stage *stage = w->stage;
     const size_t n = stage->nodes.n - loop.first;
     for (uint32_t i = 1; i < loop.count && (double)(stage->nodes.n + n) <= w->most; i++) {
@@ -447,7 +495,8 @@ static void open_one(writer *w)
 {
     const uint32_t n = draw_plain(w, CONTEXT_COUNT, 0);
     if (w->depth < MAX_DEPTH)
-        w->open[w->depth++] = (open_loop){w->stage->nodes.n, n == MODEL_NONE ? 1 : n};
+        w->open[w->depth++] =
+            (open_loop){w->stage->nodes.n, w->before.n + 1, n == MODEL_NONE ? 1 : n};
 }
 
 static bool write_symbol(writer *w, uint32_t symbol)
@@ -466,9 +515,8 @@ static bool write_symbol(writer *w, uint32_t symbol)
 }
 
 /* Symbols until there are enough nodes; a program that ends too early begins again. */
-static bool write_program(writer *w)
+static bool write_program(writer *w, double enough)
 {
-    const double enough = 0.9 * w->most;
     for (double i = 0; i < 4 * w->most + 64 && (double)w->stage->nodes.n < w->most; i++) {
         const uint32_t symbol = draw_op(w);
         if (symbol != SYMBOL_END && symbol != MODEL_NONE) {
@@ -486,15 +534,16 @@ static bool write_program(writer *w)
     return true;
 }
 
-halley_status contexts_draw(sample_set *s, sample_stage *stage, double n,
+halley_status contexts_draw(sample_set *s, sample_stage *stage, double n, bool told,
                             halley_error *err)
 {
     const size_t n_ops = s->m->ops.n, n_tokens = s->m->tokens.n;
-    writer w = {.s = s, .stage = stage, .most = fmax(1, n)};
-    w.family = conditions_family(&s->outline.conditions);
+    writer w = {.s = s, .stage = stage, .most = fmax(1, told ? n : 1.5 * n)};
+    w.whose = contexts_whose_of(&s->outline.conditions, s->outline.n_ranks);
+    conditions_point(&w.point, s->m, &s->outline.conditions, 0, s->outline.n_stages);
     const bool ok =
         synth_u32s_resize(&w.mark, 8 + (n_ops > n_tokens ? n_ops : n_tokens)) &&
-        write_program(&w);
+        write_program(&w, (told ? 0.9 : 0.6) * n);
     array_fini(&w.before);
     array_fini(&w.mark);
     if (ok && stage->nodes.n == 0)

@@ -237,6 +237,26 @@ static halley_status go_through(walk *w, size_t first, halley_error *err)
     return status;
 }
 
+/* What comes and goes is left out of what repeats. */
+static halley_status look_around(walk *look, halley_error *err)
+{
+    learner *const l = &look->j->l;
+    noise_finder noise = {0};
+    bool any = false;
+    l->noise = l->recorder ? NULL : &noise; /* a network tells all nodes itself */
+    halley_status status = go_through(look, 0, err);
+    if (status == HALLEY_OK && l->noise && !noise_finder_decide(&noise, &l->m, &any))
+        status = error_nomem(err);
+    l->noise = NULL;
+    noise_finder_fini(&noise);
+    if (status != HALLEY_OK || !any)
+        return status;
+    l->m.bodies.n = 0;
+    map64_fini(&l->m.body_of);
+    look->j->n_looked_at = 0;
+    return go_through(look, 0, err);
+}
+
 /* First what repeats, in sets from all over the corpus. */
 static halley_status learn_all(job *j, halley_error *err)
 {
@@ -247,7 +267,7 @@ static halley_status learn_all(job *j, halley_error *err)
                  .use = look_at_batch};
     walk learn = {.j = j, .step = 1, .use = learn_batch};
     if (first == 0)
-        TRY(go_through(&look, 0, err));
+        TRY(look_around(&look, err));
     j->saved_nodes = j->l.m.head.at[0].n_nodes;
     return go_through(&learn, first, err);
 }

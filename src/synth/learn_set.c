@@ -35,6 +35,7 @@ void learner_fini(learner *l)
     array_fini(&l->keys);
     array_fini(&l->groups);
     array_fini(&l->parts);
+    array_fini(&l->pause_ops);
     learn_later *const both[] = {&l->later, &l->now};
     for (int i = 0; i < 2; i++) {
         array_fini(&both[i]->points);
@@ -249,72 +250,6 @@ static bool add_value(learner *l, const law_place *at, double value)
     return array_push(&l->values, (learn_value){id, (float)y});
 }
 
-static void group_values(double out[2], const learner *l, const trace_roles *roles)
-{
-    const halley_bytes name = trace_roles_group(roles);
-    const uint32_t id = map64_find(&l->group_of, hash_bytes(name.at, name.n, 0));
-    out[0] = out[1] = NAN;
-    if (id == HASH_NONE)
-        return;
-    out[0] = l->groups.at[id].size;
-    out[1] = l->groups.at[id].stride > 0 ? l->groups.at[id].stride : 1;
-}
-
-static double peer_value(const learner *l, const trace_roles *roles, bool send,
-                         uint32_t rank)
-{
-    const uint32_t n = (uint32_t)l->keys.n;
-    uint64_t peer;
-    if (!trace_roles_u64(roles, send ? TRACE_ROLE_COMM_DST : TRACE_ROLE_COMM_SRC,
-                         &peer) ||
-        peer >= n || peer == rank)
-        return NAN;
-    const uint32_t up = ((uint32_t)peer + n - rank) % n;
-    return up < n - up ? up : n - up;
-}
-
-/* The fields of an operator as the node has them. */
-static void field_values(double *out, const synth_model *m, const model_op *op,
-                         const halley_trace *trace, uint32_t node)
-{
-    uint32_t f = 0;
-    for (uint32_t i = 0; i < op->n_fields; i++)
-        out[i] = NAN;
-    if (op->n_fields > 0)
-        out[f++] = (double)halley_node_duration_us(trace, node);
-    const uint32_t n_attrs = op->n_fields > 1 ? halley_node_attr_count(trace, node) : 0;
-    for (uint32_t i = 0; i < n_attrs && f < op->n_fields; i++) {
-        const halley_attr a = halley_node_attr(trace, node, i);
-        const str name = synth_text(m, m->fields.at[op->first_field + f].name);
-        double value;
-        if (!str_eq(name, (str){a.name.at, a.name.n}))
-            continue;
-        if (halley_attr_to_double(&a, &value))
-            out[f] = value;
-        f++;
-    }
-}
-
-uint32_t learner_values(double out[LEARN_VALUES], const learner *l,
-                        const halley_trace *trace, uint32_t at, uint32_t rank)
-{
-    const model_op *op = &l->m.ops.at[l->program.ops.at[at]];
-    const uint32_t node = l->program.nodes.at[at];
-    uint32_t n = op->n_fields;
-    field_values(out, &l->m, op, trace, node);
-    if (op->type < HALLEY_NODE_SEND || op->type > HALLEY_NODE_COLL)
-        return n;
-    trace_roles roles;
-    trace_roles_read(&roles, trace, node);
-    if (op->type != HALLEY_NODE_COLL)
-        out[n++] = peer_value(l, &roles, op->type == HALLEY_NODE_SEND, rank);
-    else if ((op->flags & MODEL_OP_GROUP) != 0) {
-        group_values(out + n, l, &roles);
-        n += 2;
-    }
-    return n;
-}
-
 /* Whose stage is looked at. */
 typedef struct stage_of {
     uint64_t family, program;
@@ -328,8 +263,31 @@ static bool is_named(const synth_model *m, const model_op *op, uint32_t field, s
            str_eq(synth_text(m, m->fields.at[op->first_field + field].name), name);
 }
 
+/* Pauses before the node at `at`, none included; *next: the first that is not before it.
+ */
+static bool add_pauses(learner *l, const halley_trace *trace, uint32_t at, size_t *next,
+                       law_place place)
+{
+    const synth_model *const m = &l->m;
+    const size_t first = *next;
+    while (*next < l->program.pauses.n && l->program.pauses.at[*next].at == at)
+        (*next)++;
+    for (size_t k = 0; k < l->pause_ops.n; k++) {
+        double ns = 0;
+        for (size_t i = first; i < *next; i++) {
+            const uint32_t node = l->program.pauses.at[i].node;
+            if (l->reader.op.at[node] == l->pause_ops.at[k])
+                ns += learner_pause_ns(l, trace, node);
+        }
+        place.field = synth_pause_field(&m->ops.at[l->pause_ops.at[k]]);
+        if (!add_value(l, &place, ns))
+            return false;
+    }
+    return true;
+}
+
 static bool add_node(learner *l, const halley_trace *trace, uint32_t at,
-                     const stage_of *of)
+                     const stage_of *of, size_t *pause)
 {
     const synth_model *m = &l->m;
     const synth_program *p = &l->program;
@@ -351,6 +309,17 @@ static bool add_node(learner *l, const halley_trace *trace, uint32_t at,
         if (!isnan(values[i]) && !add_value(l, &place, values[i]))
             return false;
     }
+    place.program = of->bare ? of->program : 0;
+    return add_pauses(l, trace, at, pause, place);
+}
+
+/* Operators of the model that come and go. */
+static bool list_pauses(learner *l)
+{
+    l->pause_ops.n = 0;
+    for (uint32_t i = 0; i < l->m.ops.n; i++)
+        if ((l->m.ops.at[i].flags & MODEL_OP_PAUSE) != 0 && !array_push(&l->pause_ops, i))
+            return false;
     return true;
 }
 
@@ -406,8 +375,11 @@ static bool add_stage_values(learner *l, const halley_trace *trace, const law_po
 {
     map64_fini(&l->total_of);
     l->totals.n = l->values.n = 0;
+    size_t pause = 0;
+    if (!list_pauses(l))
+        return false;
     for (uint32_t at = 0; at < l->program.ops.n; at++)
-        if (!add_node(l, trace, at, of))
+        if (!add_node(l, trace, at, of, &pause))
             return false;
     note_mixed(l);
     for (size_t i = 0; i < l->totals.n; i++) {
@@ -539,13 +511,60 @@ static uint32_t skeleton_of(learner *l, bool bare)
     return id;
 }
 
+static void count_op(synth_model *m, uint32_t id, uint32_t set)
+{
+    model_op *op = &m->ops.at[id];
+    op->n_sets += op->last_set != set;
+    op->last_set = set;
+}
+
 static void count_token(synth_model *m, uint32_t token, uint32_t set)
 {
     model_token *t = &m->tokens.at[token];
-    model_op *op = &m->ops.at[t->op];
     t->n_sets += t->last_set != set;
-    op->n_sets += op->last_set != set;
-    t->last_set = op->last_set = set;
+    t->last_set = set;
+    count_op(m, t->op, set);
+}
+
+static bool add_loop_count(learner *l, uint64_t key, const law_point *p, double y)
+{
+    const uint32_t law = law_of(l, key);
+    if (law == MODEL_NONE)
+        return false;
+    if (l->m.laws.at[law].last_set != l->m.head.at[0].n_sets)
+        law_sum_ends(&l->m.sums.at[law], y, y, y);
+    return observe(l, law, p, y);
+}
+
+/* How often loops run, whatever the program they are in. */
+static bool add_loop_laws(learner *l, const law_point *p, uint64_t family)
+{
+    const synth_model *const m = &l->m;
+    const synth_folded *const f = &l->folded;
+    synth_u64s keys = {0};
+    synth_u32s open = {0}, which = {0};
+    uint32_t loop = 0;
+    bool ok = contexts_folds(&l->program, f) && array_reserve(&keys, f->symbols.n + 1);
+    for (size_t i = 0; ok && i < f->symbols.n; i++) {
+        const uint32_t symbol = f->symbols.at[i];
+        if (symbol == SYMBOL_CLOSE) {
+            const uint32_t first = open.at[--open.n];
+            const double y = log(f->counts.at[which.at[--which.n]]);
+            for (int any = 0; ok && any < 2; any++)
+                ok = add_loop_count(
+                    l,
+                    contexts_loop_key(any ? 0 : family, keys.at + first, keys.n - first),
+                    p, y);
+        }
+        keys.at[keys.n++] =
+            symbol >= SYMBOL_END ? symbol : m->ops.at[m->tokens.at[symbol].op].key;
+        if (symbol == SYMBOL_OPEN)
+            ok = array_push(&open, (uint32_t)keys.n) && array_push(&which, loop++);
+    }
+    array_fini(&keys);
+    array_fini(&open);
+    array_fini(&which);
+    return ok || !contexts_folds(&l->program, f);
 }
 
 static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t stage,
@@ -562,8 +581,16 @@ static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t
     const uint32_t skeleton = skeleton_of(l, bare);
     if (skeleton == MODEL_NONE || !array_push(&l->parts, skeleton))
         return error_nomem(err);
-    for (size_t i = 0; i < l->program.tokens.n; i++)
+    for (size_t i = 0; i < l->program.tokens.n; i++) {
+        const uint32_t first = l->program.more_at.at[i];
         count_token(m, l->program.tokens.at[i], set_id);
+        if (!synth_token_more(m, l->program.tokens.at[i], l->program.more.at + first,
+                              l->program.more_at.at[i + 1] - first, set_id))
+            return error_nomem(err);
+    }
+    for (size_t i = 0; i < l->program.pauses.n; i++)
+        count_op(m, l->reader.op.at[l->program.pauses.at[i].node], set_id);
+    l->n_told += l->program.nodes.n;
     conditions_point(&p, m, c, stage, n_stages);
     if (l->recorder && (stage < 2 || stage + 1 == n_stages))
         TRY(neural_recorder_add(l->recorder, l, halley_trace_set_get(set, stage * block),
@@ -584,8 +611,10 @@ static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t
     const bool again = !bare || m->skeletons.at[skeleton].n_sets > 1;
     const stage_of of = {conditions_family(c), again ? m->skeletons.at[skeleton].key : 0,
                          stage * block, bare};
+    const contexts_whose whose = contexts_whose_of(c, halley_trace_set_count(set));
     if ((m->skeletons.at[skeleton].n_sets <= OFTEN &&
-         !contexts_add(m, &l->program, &l->folded, of.family)) ||
+         (!contexts_add(m, &l->program, &l->folded, &whose) ||
+          !add_loop_laws(l, &p, whose.family))) ||
         !add_stage_values(l, halley_trace_set_get(set, of.rank), &p, &of))
         return error_nomem(err);
     return HALLEY_OK;
@@ -696,6 +725,10 @@ halley_status learner_look(learner *l, const halley_trace_set *set, uint32_t num
         if (i > 0 && ranks[i] == ranks[i - 1])
             continue;
         TRY(learner_read(l, set, ranks[i], err));
+        if (l->noise && i == 0 &&
+            !noise_finder_look(l->noise, &l->reader, &l->program,
+                               halley_trace_set_get(set, ranks[i])))
+            return error_nomem(err);
         TRY(synth_fold(&l->folded, &l->m, l->program.tokens.at,
                        (uint32_t)l->program.tokens.n, number, err));
     }
@@ -726,11 +759,12 @@ halley_status learner_add(learner *l, const halley_trace_set *set, const conditi
     map64_fini(&l->group_of);
     l->groups.n = l->parts.n = 0;
     l->operations = 0;
+    l->n_told = 0;
     TRY(groups_path ? declared_groups(l, groups_path, err) : used_groups(l, set, err));
     TRY(conditions_learn(values, m, &all, err));
     for (uint32_t s = 0; s < n / block; s++)
         TRY(add_stage(l, set, s, block, &all, c->n == 0, err));
-    const double numbers[] = {n / block, n, (double)n_nodes / n, time_of(set, block),
-                              l->operations * block / n};
+    const double numbers[] = {n / block, n, (double)l->n_told * block / n,
+                              time_of(set, block), l->operations * block / n};
     return count_set(l, &all, values, numbers, err);
 }

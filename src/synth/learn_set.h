@@ -3,6 +3,7 @@
 #define SYNTH_LEARN_SET_H
 
 #include "synth/conditions.h"
+#include "synth/noise.h"
 #include "synth/program.h"
 
 #include <pthread.h>
@@ -49,8 +50,11 @@ typedef struct learner {
     ARRAY(uint64_t) keys;      /* by rank: of its program */
     ARRAY(synth_group) groups; /* of the set */
     map64 group_of;
+    synth_u32s pause_ops;             /* operators that come and go */
     synth_u32s parts;                 /* skeletons of the set's stages */
     double operations;                /* of one rank of each of them, about */
+    uint64_t n_told;                  /* nodes of the set's stages */
+    noise_finder *noise;              /* NULL: not looked for */
     struct neural_recorder *recorder; /* NULL: no network is learned */
 } learner;
 
@@ -59,6 +63,8 @@ typedef struct learner {
 enum { LEARN_VALUES = 16 };
 uint32_t learner_values(double out[LEARN_VALUES], const learner *l,
                         const halley_trace *trace, uint32_t at, uint32_t rank);
+/* How long a pause of the trace lasts. */
+double learner_pause_ns(const learner *l, const halley_trace *trace, uint32_t node);
 /* What skeletons and templates are found by: their symbols, or skeletons. */
 uint64_t learner_symbols_key(const uint32_t *symbols, uint32_t n);
 uint64_t learner_template_key(const uint32_t *parts, uint32_t n);

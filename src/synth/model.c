@@ -76,7 +76,8 @@ uint64_t synth_op_key(const synth_model *m, const model_op *op, const model_fiel
     const str name = synth_text(m, op->name);
     const uint8_t looks[] = {op->type, op->comm, op->cpu, op->flags & MODEL_OP_LOOKS};
     uint64_t key = hash_bytes(looks, sizeof looks, hash_bytes(name.at, name.n, 1));
-    for (uint32_t i = 0; i < op->n_fields; i++) {
+    const uint32_t n = (op->flags & MODEL_OP_LOOSE) != 0 ? 0 : op->n_fields;
+    for (uint32_t i = 0; i < n; i++) {
         const str f =
             fields[i].name == MODEL_NONE ? STR("") : synth_text(m, fields[i].name);
         key = hash_u64(hash_bytes(f.at, f.n, key) + fields[i].kind);
@@ -119,6 +120,30 @@ uint32_t synth_token_add(synth_model *m, uint32_t op, const model_ref *refs, uin
         memcpy(m->refs.at + m->refs.n, refs, n * sizeof *refs);
     m->refs.n += n;
     return id;
+}
+
+bool synth_token_more(synth_model *m, uint32_t token, const model_ref *refs, uint32_t n,
+                      uint32_t set)
+{
+    model_token *const t = &m->tokens.at[token];
+    const bool same = t->n_more == n && (n == 0 || memcmp(m->refs.at + t->first_more,
+                                                          refs, n * sizeof *refs) == 0);
+    if (!same && t->more_votes > 0) {
+        t->more_votes--;
+        return true;
+    }
+    if (!same) {
+        t->more_sets = t->more_last = 0;
+        t->first_more = (uint32_t)m->refs.n;
+        t->n_more = n;
+        for (uint32_t i = 0; i < n; i++)
+            if (!array_push(&m->refs, refs[i]))
+                return false;
+    }
+    t->more_votes++;
+    t->more_sets += t->more_last != set;
+    t->more_last = set;
+    return true;
 }
 
 uint64_t synth_law_key(const law_place *at, uint32_t level)

@@ -25,7 +25,7 @@
 #define MODEL_NONE UINT32_MAX
 
 enum {
-    MODEL_VERSION = 5,
+    MODEL_VERSION = 6,
     MODEL_FEATURES = 40, /* of a law: see model_feature */
     MODEL_PAIRS = MODEL_FEATURES * (MODEL_FEATURES + 1) / 2,
     MODEL_BUCKETS = 64, /* of a histogram of deviations, MODEL_WIDTH wide in log */
@@ -79,8 +79,11 @@ enum {
     MODEL_OP_GROUP = 1,   /* a collective of some ranks */
     MODEL_OP_FORWARD = 2, /* a message to or from a higher rank */
     MODEL_OP_TAGGED = 4,
-    MODEL_OP_LOOKS = 7, /* those above, by which operators are told apart */
-    MODEL_OP_MIXED = 8, /* found to use groups of several kinds in one program */
+    MODEL_OP_LOOKS = 7,  /* those above, by which operators are told apart */
+    MODEL_OP_MIXED = 8,  /* found to use groups of several kinds in one program */
+    MODEL_OP_PAUSE = 16, /* comes and goes: see noise.h */
+    MODEL_OP_LOOSE = 32, /* not all its nodes have all its fields, which are no part of
+                            the key either */
 };
 
 /* How a dependency names its node. */
@@ -100,11 +103,16 @@ typedef struct model_ref {
     uint32_t op; /* MODEL_NONE for REF_BACK */
 } model_ref;
 
-/* An operator with its dependencies. */
+/* An operator with its dependencies. Control dependencies that follow from the others say
+ * nothing about the order of things, and may differ from run to run: they make no other
+ * token. Those that most nodes have (by a vote: one for those at hand, one against, and
+ * without a vote left they are replaced) stand beside. */
 typedef struct model_token {
     uint32_t op;
     uint32_t first_ref, n_refs;
     uint32_t n_sets, last_set;
+    uint32_t first_more, n_more; /* in refs: control dependencies that follow */
+    uint32_t more_sets, more_last, more_votes; /* sets that have those */
 } model_token;
 
 /* Symbols of a skeleton: tokens, and loops as brackets. */
@@ -353,6 +361,9 @@ bool synth_is_duration(const synth_model *m, uint64_t op_key, uint32_t field);
 uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n);
 /* The token, new or old; MODEL_NONE: no memory. */
 uint32_t synth_token_add(synth_model *m, uint32_t op, const model_ref *refs, uint32_t n);
+/* A node of a token in a set (from 1) has these dependencies more; false: no memory. */
+bool synth_token_more(synth_model *m, uint32_t token, const model_ref *refs, uint32_t n,
+                      uint32_t set);
 
 /* Of the i-th loop of a skeleton. */
 static inline uint64_t synth_case_key(const model_skeleton *s, uint32_t i)
@@ -382,6 +393,12 @@ enum {
     FIELD_OPERATIONS,       /* of a rank: all that it computes */
     FIELD_CONDITION = 2000, /* and on: a condition from those before it */
 };
+/* The field of a node for how long such pauses before it last, in ns; 0 = there is none.
+ */
+static inline uint32_t synth_pause_field(const model_op *pause)
+{
+    return UINT32_C(1) << 31 | (uint32_t)(pause->key >> 33);
+}
 /* Laws of whole sets: of a family (hash of its name), or of all (0). */
 uint64_t synth_set_law_key(uint64_t family, uint32_t field);
 

@@ -126,15 +126,16 @@ uint64_t synth_model_hash(const uint8_t *at, size_t n)
     return hash;
 }
 
-static bool is_model(const char *path)
+static halley_status is_model(bool *is, const char *path, halley_error *err)
 {
     file_input in;
-    if (file_input_open(&in, path, NULL) != HALLEY_OK)
-        return false;
-    const bool is =
-        in.n == 0 || (in.n >= sizeof magic && memcmp(in.at, magic, sizeof magic) == 0);
+    *is = false;
+    const halley_status status = file_input_open(&in, path, err);
+    if (status != HALLEY_OK) /* what cannot be read is none */
+        return status == HALLEY_ENOMEM ? status : HALLEY_OK;
+    *is = in.n == 0 || (in.n >= sizeof magic && memcmp(in.at, magic, sizeof magic) == 0);
     file_input_close(&in);
-    return is;
+    return HALLEY_OK;
 }
 
 halley_status synth_model_may_save(const char *path, halley_error *err)
@@ -146,7 +147,10 @@ halley_status synth_model_may_save(const char *path, halley_error *err)
         return HALLEY_OK;
     TRY(file_output_open(&to, path, err));
     file_output_abort(to);
-    if (!there || is_model(path))
+    bool is = true;
+    if (there)
+        TRY(is_model(&is, path, err));
+    if (is)
         return HALLEY_OK;
     error_set(err, HALLEY_EINVAL,
               "is there and no model, so it is not written over: name another file");
@@ -240,7 +244,8 @@ static bool ops_are_right(const synth_model *m)
     }
     for (size_t i = 0; i < m->tokens.n; i++) {
         const model_token *t = &m->tokens.at[i];
-        if (t->op >= m->ops.n || !within(t->first_ref, t->n_refs, m->refs.n))
+        if (t->op >= m->ops.n || !within(t->first_ref, t->n_refs, m->refs.n) ||
+            !within(t->first_more, t->n_more, m->refs.n))
             return false;
     }
     return true;

@@ -76,6 +76,39 @@ static bool keep_op(pruner *p, uint32_t *op)
     return true;
 }
 
+/* Pauses, which no program names. */
+static bool keep_pauses(pruner *p)
+{
+    for (uint32_t i = 0; i < p->from->ops.n; i++) {
+        const model_op *const op = &p->from->ops.at[i];
+        uint32_t id = i;
+        if ((op->flags & MODEL_OP_PAUSE) != 0 && op->n_sets >= p->k && !keep_op(p, &id))
+            return false;
+    }
+    return true;
+}
+
+static bool keep_refs(pruner *p, uint32_t *first, uint32_t n)
+{
+    const model_ref *const from = p->from->refs.at + *first;
+    *first = (uint32_t)p->to->refs.n;
+    for (uint32_t i = 0; i < n; i++) {
+        model_ref r = from[i];
+        if ((r.op != MODEL_NONE && !keep_op(p, &r.op)) || !array_push(&p->to->refs, r))
+            return false;
+    }
+    return true;
+}
+
+/* Dependencies that follow from others, where enough sets have the same. */
+static bool keep_more(pruner *p, model_token *t)
+{
+    t->n_more = t->more_sets >= p->k ? t->n_more : 0;
+    t->more_sets = t->more_last = t->more_votes = 0;
+    t->first_more = t->n_more > 0 ? t->first_more : 0;
+    return t->n_more == 0 || keep_refs(p, &t->first_more, t->n_more);
+}
+
 static bool keep_token(pruner *p, uint32_t *token)
 {
     if (*token >= SYMBOL_END)
@@ -83,16 +116,11 @@ static bool keep_token(pruner *p, uint32_t *token)
     if (p->token[*token] == MODEL_NONE) {
         synth_model *to = p->to;
         model_token t = p->from->tokens.at[*token];
-        const uint32_t first = t.first_ref;
         t.last_set = 0;
-        if (!keep_op(p, &t.op))
+        if (!keep_op(p, &t.op) || !keep_refs(p, &t.first_ref, t.n_refs))
             return false;
-        t.first_ref = (uint32_t)to->refs.n;
-        for (uint32_t i = 0; i < t.n_refs; i++) {
-            model_ref r = p->from->refs.at[first + i];
-            if ((r.op != MODEL_NONE && !keep_op(p, &r.op)) || !array_push(&to->refs, r))
-                return false;
-        }
+        if (!keep_more(p, &t))
+            return false;
         p->token[*token] = (uint32_t)to->tokens.n;
         if (!array_push(&to->tokens, t))
             return false;
@@ -596,7 +624,7 @@ static bool keep_all(pruner *p)
     memset(p->condition, 0xff, sizeof p->condition);
     if (!p->token || !p->op || !p->text || !p->skeleton || !p->template || !p->law ||
         !p->loop || !keep_laws(p) || !keep_conditions(p) || !keep_templates(p) ||
-        !keep_contexts(p) || !keep_all_together(p))
+        !keep_pauses(p) || !keep_contexts(p) || !keep_all_together(p))
         return false;
     return keep_joint(p);
 }

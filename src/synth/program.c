@@ -14,13 +14,19 @@
 
 #include <string.h>
 
-enum { MAX_FIELDS = 8, MAX_RECENT = 8 };
+enum { MAX_RECENT = 8, MAX_ROWS = 8 };
 
 void synth_reader_fini(synth_reader *r)
 {
     map64_fini(&r->op_cache);
     synth_history_fini(&r->past);
     array_fini(&r->place);
+    array_fini(&r->over);
+    array_fini(&r->op);
+    array_fini(&r->row);
+    array_fini(&r->row_at);
+    array_fini(&r->row_after);
+    array_fini(&r->row_length);
 }
 
 void synth_program_fini(synth_program *p)
@@ -30,6 +36,9 @@ void synth_program_fini(synth_program *p)
     array_fini(&p->tokens);
     array_fini(&p->backs);
     array_fini(&p->back_at);
+    array_fini(&p->pauses);
+    array_fini(&p->more);
+    array_fini(&p->more_at);
 }
 
 str synth_plain_name(char to[SYNTH_NAME], halley_bytes name)
@@ -108,7 +117,7 @@ static uint32_t fields_of(model_field *out, synth_model *m, const halley_trace *
         return 0;
     out[n++] = (model_field){MODEL_NONE, 0};
     const uint32_t n_attrs = halley_node_attr_count(trace, node);
-    for (uint32_t i = 0; i < n_attrs && n < MAX_FIELDS; i++) {
+    for (uint32_t i = 0; i < n_attrs && n < SYNTH_FIELDS; i++) {
         const halley_attr a = halley_node_attr(trace, node, i);
         const str name = {a.name.at, a.name.n};
         if (!is_field(name, a.kind))
@@ -126,7 +135,7 @@ static uint32_t make_op(synth_model *m, const halley_trace *trace, uint32_t node
                         const looks *l)
 {
     char name[SYNTH_NAME];
-    model_field fields[MAX_FIELDS];
+    model_field fields[SYNTH_FIELDS];
     model_op op = {.type = l->type, .comm = l->comm, .cpu = l->cpu, .flags = l->flags};
     op.name = synth_text_add(m, synth_plain_name(name, halley_node_name(trace, node)));
     op.n_fields = fields_of(fields, m, trace, node, l->type);
@@ -135,6 +144,11 @@ static uint32_t make_op(synth_model *m, const halley_trace *trace, uint32_t node
     bool fresh;
     if (op.name == MODEL_NONE || op.n_fields == MODEL_NONE)
         return MODEL_NONE;
+    op.flags |= MODEL_OP_LOOSE;
+    const uint32_t loose = map64_find(&m->op_of, synth_op_key(m, &op, fields));
+    if (loose != HASH_NONE && (m->ops.at[loose].flags & MODEL_OP_LOOSE) != 0)
+        return loose;
+    op.flags = l->flags;
     op.key = synth_op_key(m, &op, fields);
     if (!map64_put(&m->op_of, op.key, &id, &fresh))
         return MODEL_NONE;
@@ -161,6 +175,17 @@ static uint32_t op_of(synth_reader *r, const halley_trace *trace, uint32_t node,
         return op;
     op = make_op(r->m, trace, node, &l);
     return op != MODEL_NONE && map64_set(&r->op_cache, key, op) ? op : MODEL_NONE;
+}
+
+/* The node that dependency i of a node leads to, over pauses; HALLEY_NO_NODE: none, or
+ * itself. */
+static uint32_t dep_of(const synth_reader *r, const halley_trace *trace, uint32_t node,
+                       uint32_t i)
+{
+    const uint32_t j = trace_deps_index(trace, node, i);
+    if (j == HALLEY_NO_NODE || j == node)
+        return HALLEY_NO_NODE;
+    return r->over.at[j] == node ? HALLEY_NO_NODE : r->over.at[j];
 }
 
 /* How the node at `at` names the one at `to`, of operator op. */
@@ -197,8 +222,8 @@ static bool takes_all(const synth_reader *r, const synth_program *p,
         return false;
     const uint32_t n_deps = trace_deps_count(trace, node);
     for (uint32_t i = 0; i < n_deps; i++) {
-        const uint32_t j = trace_deps_index(trace, node, i);
-        if (j == HALLEY_NO_NODE || j == node)
+        const uint32_t j = dep_of(r, trace, node, i);
+        if (j == HALLEY_NO_NODE)
             continue;
         const uint32_t to = r->place.at[j];
         n += p->ops.at[to] == op && r->past.is_open.at[to];
@@ -214,6 +239,57 @@ static bool has_all(const model_ref *refs, uint32_t n, uint32_t op)
     return false;
 }
 
+/* The node at `at` goes on the row of the last node it waits for data of, or begins one.
+ */
+static bool join_row(synth_reader *r, const synth_program *p, const halley_trace *trace,
+                     uint32_t at)
+{
+    const uint32_t node = p->nodes.at[at], n_data = halley_node_data_count(trace, node);
+    uint32_t after = MODEL_NONE;
+    for (uint32_t i = 0; i < n_data; i++) {
+        const uint32_t j = dep_of(r, trace, node, i);
+        if (j != HALLEY_NO_NODE && r->place.at[j] < at &&
+            (after == MODEL_NONE || r->place.at[j] > after))
+            after = r->place.at[j];
+    }
+    uint32_t row = after == MODEL_NONE ? MODEL_NONE : r->row.at[after];
+    if (row == MODEL_NONE || r->row_at.at[after] + 1 != r->row_length.at[row]) {
+        row = (uint32_t)r->row_after.n;
+        if (!array_push(&r->row_after, after) || !array_push(&r->row_length, 0))
+            return false;
+    }
+    r->row.at[at] = row;
+    r->row_at.at[at] = r->row_length.at[row]++;
+    return true;
+}
+
+/* Whether the node at `from` is, or waits for, the one at `to`; not all of those are
+ * found that do. */
+static bool waits_for(const synth_reader *r, uint32_t from, uint32_t to)
+{
+    for (uint32_t k = 0; k < MAX_ROWS && from != MODEL_NONE; k++) {
+        const uint32_t row = r->row.at[from];
+        if (r->row.at[to] == row)
+            return r->row_at.at[to] <= r->row_at.at[from];
+        from = r->row_after.at[row];
+    }
+    return false;
+}
+
+/* Whether a control dependency on the node at `to` follows from the data dependencies. */
+static bool follows(const synth_reader *r, const halley_trace *trace, uint32_t node,
+                    uint32_t at, uint32_t to)
+{
+    const uint32_t n_data = halley_node_data_count(trace, node);
+    for (uint32_t i = 0; i < n_data; i++) {
+        const uint32_t j = dep_of(r, trace, node, i);
+        if (j != HALLEY_NO_NODE && r->place.at[j] < at &&
+            waits_for(r, r->place.at[j], to))
+            return true;
+    }
+    return false;
+}
+
 /* MODEL_NONE: no memory. */
 static uint32_t refs_of(model_ref *refs, synth_reader *r, synth_program *p,
                         const halley_trace *trace, uint32_t at)
@@ -223,8 +299,8 @@ static uint32_t refs_of(model_ref *refs, synth_reader *r, synth_program *p,
     const uint32_t n_data = halley_node_data_count(trace, node);
     uint32_t n = 0;
     for (uint32_t i = 0; i < n_deps && n < SYNTH_REFS; i++) {
-        const uint32_t j = trace_deps_index(trace, node, i);
-        if (j == HALLEY_NO_NODE || j == node || r->place.at[j] >= at)
+        const uint32_t j = dep_of(r, trace, node, i);
+        if (j == HALLEY_NO_NODE || r->place.at[j] >= at)
             continue;
         const uint32_t to = r->place.at[j], op = p->ops.at[to];
         if (r->past.is_open.at[to] && has_all(refs, n, op))
@@ -233,11 +309,14 @@ static uint32_t refs_of(model_ref *refs, synth_reader *r, synth_program *p,
         if (n_deps > 3 && r->past.is_open.at[to] && takes_all(r, p, trace, node, op))
             ref = (model_ref){.kind = REF_ALL, .op = op};
         ref.ctrl = i >= n_data;
-        refs[n++] = ref;
+        if (!ref.ctrl || !follows(r, trace, node, at, to))
+            refs[n++] = ref;
+        else if (!array_push(&p->more, ref))
+            return MODEL_NONE;
     }
     for (uint32_t i = 0; i < n_deps; i++) {
-        const uint32_t j = trace_deps_index(trace, node, i);
-        if (j == HALLEY_NO_NODE || j == node || r->place.at[j] >= at)
+        const uint32_t j = dep_of(r, trace, node, i);
+        if (j == HALLEY_NO_NODE || r->place.at[j] >= at)
             continue;
         synth_history_close(&r->past, r->place.at[j], p->ops.at[r->place.at[j]]);
         if (!array_push(&p->backs, at - r->place.at[j]))
@@ -246,66 +325,60 @@ static uint32_t refs_of(model_ref *refs, synth_reader *r, synth_program *p,
     return n;
 }
 
-/* Nodes in the order of the file where dependencies allow it: by level else. */
-static halley_status order_nodes(synth_program *p, const halley_trace *trace,
-                                 halley_error *err)
+/* Pauses before the node at `at` that no node before it waits for. */
+static bool take_pauses(synth_reader *r, synth_program *p, const halley_trace *trace,
+                        uint32_t at)
 {
-    const uint32_t n = halley_trace_count(trace);
-    bool forward = false;
-    p->nodes.n = p->ops.n = p->tokens.n = p->backs.n = p->back_at.n = 0;
-    if (!synth_u32s_resize(&p->back_at, n + 1) || !synth_u32s_resize(&p->nodes, n) ||
-        !synth_u32s_resize(&p->ops, n) || !synth_u32s_resize(&p->tokens, n))
-        return error_nomem(err);
-    for (uint32_t i = 0; i < n; i++) {
-        p->nodes.at[i] = i;
-        const uint32_t n_deps = trace_deps_count(trace, i);
-        for (uint32_t k = 0; k < n_deps && !forward; k++) {
-            const uint32_t j = trace_deps_index(trace, i, k);
-            forward = j != HALLEY_NO_NODE && j > i;
+    const uint32_t node = p->nodes.at[at], n_deps = trace_deps_count(trace, node);
+    for (uint32_t i = 0; i < n_deps; i++) {
+        uint32_t j = trace_deps_index(trace, node, i);
+        while (j != HALLEY_NO_NODE && j != node && r->over.at[j] != j &&
+               r->place.at[j] == MODEL_NONE) {
+            r->place.at[j] = at;
+            if (!array_push(&p->pauses, (synth_pause){at, j}))
+                return false;
+            j = trace_deps_index(trace, j, 0);
         }
     }
-    if (!forward)
-        return HALLEY_OK;
-    trace_levels levels;
-    TRY(trace_levels_init(&levels, trace, &(trace_levels_opts){.ignore_self = true},
-                          err));
-    uint32_t *first = mem_array_zero((size_t)levels.depth + 2, sizeof *first);
-    halley_status status = HALLEY_OK;
-    if (!first)
-        status = error_nomem(err);
-    else if (levels.n_cyclic > 0)
-        status = error_set(err, HALLEY_EINVAL, "dependencies form a cycle");
-    else {
-        for (uint32_t i = 0; i < n; i++)
-            first[levels.level[i] + 1]++;
-        for (uint32_t k = 1; k <= levels.depth + 1; k++)
-            first[k] += first[k - 1];
-        for (uint32_t i = 0; i < n; i++)
-            p->nodes.at[first[levels.level[i]]++] = i;
+    return true;
+}
+
+static halley_status read_ops(synth_reader *r, const halley_trace *trace, uint32_t rank,
+                              uint32_t n_ranks, halley_error *err)
+{
+    const uint32_t n = halley_trace_count(trace);
+    map64_fini(&r->op_cache);
+    if (!synth_u32s_resize(&r->op, n))
+        return error_nomem(err);
+    for (uint32_t i = 0; i < n; i++) {
+        r->op.at[i] = op_of(r, trace, i, rank, n_ranks);
+        if (r->op.at[i] == MODEL_NONE)
+            return error_nomem(err);
     }
-    free(first);
-    trace_levels_fini(&levels);
-    return status;
+    return HALLEY_OK;
 }
 
 halley_status synth_program_read(synth_program *p, synth_reader *r,
                                  const halley_trace *trace, uint32_t rank,
                                  uint32_t n_ranks, halley_error *err)
 {
-    const uint32_t n = halley_trace_count(trace);
-    TRY(order_nodes(p, trace, err));
-    map64_fini(&r->op_cache);
-    if (!synth_history_start(&r->past, n) || !synth_u32s_resize(&r->place, n))
+    TRY(read_ops(r, trace, rank, n_ranks, err));
+    TRY(synth_program_order(p, r, trace, err));
+    const uint32_t n = (uint32_t)p->nodes.n;
+    p->more.n = r->row_after.n = r->row_length.n = 0;
+    if (!synth_history_start(&r->past, n) || !synth_u32s_resize(&p->more_at, n + 1) ||
+        !synth_u32s_resize(&r->row, n) || !synth_u32s_resize(&r->row_at, n))
         return error_nomem(err);
-    for (uint32_t at = 0; at < n; at++)
-        r->place.at[p->nodes.at[at]] = at;
     p->key = n;
     for (uint32_t at = 0; at < n; at++) {
         model_ref refs[SYNTH_REFS];
-        const uint32_t op = op_of(r, trace, p->nodes.at[at], rank, n_ranks);
-        if (op == MODEL_NONE || !synth_history_touch(&r->past, op))
+        const uint32_t op = r->op.at[p->nodes.at[at]];
+        if (!synth_history_touch(&r->past, op) ||
+            (r->has_pauses && !take_pauses(r, p, trace, at)) ||
+            (r->has_control && !join_row(r, p, trace, at)))
             return error_nomem(err);
         p->ops.at[at] = op;
+        p->more_at.at[at] = (uint32_t)p->more.n;
         p->back_at.at[at] = (uint32_t)p->backs.n;
         const uint32_t n_refs = refs_of(refs, r, p, trace, at);
         if (n_refs == MODEL_NONE)
@@ -318,5 +391,6 @@ halley_status synth_program_read(synth_program *p, synth_reader *r,
         p->key = hash_u64(p->key ^ hash_u64(token));
     }
     p->back_at.at[n] = (uint32_t)p->backs.n;
+    p->more_at.at[n] = (uint32_t)p->more.n;
     return HALLEY_OK;
 }

@@ -186,7 +186,8 @@ static halley_status fill(sample_set *s, const halley_synth *synth,
     }
     TRY(scale_totals(s, wish, err));
     TRY(sample_match(s, err));
-    return sample_deps(s, err);
+    TRY(sample_deps(s, err));
+    return sample_pauses(s, err);
 }
 
 typedef struct ranks {

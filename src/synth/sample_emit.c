@@ -43,11 +43,9 @@ static uint32_t resolve(const synth_history *h, const model_ref *r, uint32_t at)
     return to;
 }
 
-static bool link_refs(linker *l, const sample_set *s, uint32_t at, uint32_t first,
-                      bool ctrl)
+static bool link_refs(linker *l, const model_ref *refs, uint32_t n, uint32_t at,
+                      uint32_t first, bool ctrl)
 {
-    uint32_t n;
-    const model_ref *refs = sample_refs(s, l->stage->nodes.at[at].token, &n);
     for (uint32_t i = 0; i < n; i++) {
         const model_ref *r = &refs[i];
         if ((r->ctrl != 0) != ctrl)
@@ -138,16 +136,31 @@ static bool start_order(linker *l, const sample_set *s)
            synth_u32s_resize(&l->seen, l->stage->nodes.n * l->n_groups);
 }
 
+/* Dependencies of one kind, and those control dependencies that follow from others. */
+static bool link_all(linker *l, const sample_set *s, uint32_t at, uint32_t first,
+                     bool ctrl)
+{
+    uint32_t n;
+    const uint32_t token = l->stage->nodes.at[at].token;
+    const model_ref *refs = sample_refs(s, token, &n);
+    if (!link_refs(l, refs, n, at, first, ctrl))
+        return false;
+    if (!ctrl || token >= s->m->tokens.n)
+        return true;
+    const model_token *t = &s->m->tokens.at[token];
+    return link_refs(l, s->m->refs.at + t->first_more, t->n_more, at, first, true);
+}
+
 static bool link_node(linker *l, const sample_set *set, uint32_t at)
 {
     sample_stage *s = l->stage;
     sample_node *node = &s->nodes.at[at];
     const uint32_t first = (uint32_t)s->deps.n;
-    if (!link_refs(l, set, at, first, false))
+    if (!link_all(l, set, at, first, false))
         return false;
     node->first_dep = first;
     node->n_data = (uint32_t)s->deps.n - first;
-    if (!link_refs(l, set, at, first, true))
+    if (!link_all(l, set, at, first + node->n_data, true))
         return false;
     if (l->in_order && !keep_order(l, at, first))
         return false;
@@ -202,6 +215,8 @@ static void add_numbers(halley_builder *b, const synth_model *m, const model_op 
     double us = op->n_fields > 0 ? values[0] : 0;
     for (uint32_t f = 1; f < op->n_fields; f++) {
         const model_field *field = &m->fields.at[op->first_field + f];
+        if ((op->flags & MODEL_OP_LOOSE) != 0 && values[f] < 0.5)
+            continue;
         const halley_attr a = number_attr(m, field, values[f]);
         (void)halley_builder_attr(b, &a);
         if (str_eq(synth_text(m, field->name), STR("duration_ns")))

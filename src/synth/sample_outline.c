@@ -236,6 +236,27 @@ static double likeness(const synth_model *m, const sample_traits *traits,
     return score;
 }
 
+/* The same of sets that no template stands for. */
+static double likeness_loose(const synth_model *m, const sample_traits *traits,
+                             const draw *d)
+{
+    model_template rest = {.n_sets = m->head.at[0].n_sets};
+    for (size_t i = 0; i < m->templates.n; i++)
+        rest.n_sets -= m->templates.at[i].n_sets;
+    for (uint32_t c = 0; c < m->conditions.n; c++) {
+        const model_condition *of = &m->conditions.at[c];
+        for (uint32_t v = 0; v < MODEL_VALUES; v++) {
+            uint32_t all = v < of->n_values ? of->values[v].n_sets : 0, covered = 0;
+            if (v == MODEL_ABSENT)
+                all = m->head.at[0].n_sets - of->n_sets;
+            for (size_t i = 0; i < m->templates.n; i++)
+                covered += m->templates.at[i].values[c][v];
+            rest.values[c][v] = all > covered ? all - covered : 0;
+        }
+    }
+    return likeness(m, traits, &rest, d);
+}
+
 uint32_t sample_part(const synth_model *m, uint32_t template, uint32_t stage,
                      uint32_t n_stages)
 {
@@ -467,7 +488,7 @@ typedef struct choice {
 /* The best outline under a draw, if it is better. */
 static void try_draw(choice *best, const synth_model *m, const sample_traits *traits,
                      const draw *d, const conditions *drawn, const sample_wish *wish,
-                     rng *random)
+                     bool may_be_loose, rng *random)
 {
     uint32_t near[N_CLOSE] = {d->row.value[JOINT_TEMPLATE]};
     double scores[N_CLOSE] = {0};
@@ -490,22 +511,24 @@ static void try_draw(choice *best, const synth_model *m, const sample_traits *tr
         if (score > best->score)
             *best = (choice){o, score, off};
     }
+    if (is_drawn || loose || !may_be_loose)
+        return;
+    sample_outline o;
+    without_template(&o, m, wish, drawn);
+    const double score =
+        luck + likeness_loose(m, traits, d) - noise * log(-log(rng_unit(random) + 1e-12));
+    if (score > best->score)
+        *best = (choice){o, score, 0};
 }
 
 /* Sets that no template stands for come from the context model, in their share; but where
  * conditions tell what a set is like and templates stand for most, the nearest does. */
-static bool is_loose(const synth_model *m, const sample_wish *wish, rng *random)
+static bool few_are_covered(const synth_model *m)
 {
     uint32_t covered = 0;
-    const uint32_t n_sets = m->head.at[0].n_sets;
     for (size_t i = 0; i < m->templates.n; i++)
         covered += m->templates.at[i].n_sets;
-    const bool told = m->head.at[0].n_bare == 0 && covered >= n_sets / 2;
-    /* The template is drawn with the conditions of such sets. */
-    if (m->head.at[0].n_bare > 0)
-        return false;
-    return m->templates.n == 0 || (wish->fixed.n == 0 && m->contexts.n > 0 && !told &&
-                                   rng_unit(random) * n_sets > covered);
+    return m->contexts.n > 0 && covered < m->head.at[0].n_sets / 2;
 }
 
 void sample_outline_make(sample_outline *out, const synth_model *m,
@@ -514,7 +537,10 @@ void sample_outline_make(sample_outline *out, const synth_model *m,
 {
     choice best = {.score = -INFINITY, .bad = INFINITY};
     const bool free = sample_is_free(wish);
-    const bool loose = is_loose(m, wish, random);
+    /* The template of sets that say nothing is drawn with their conditions. */
+    const bool bare = m->head.at[0].n_bare > 0;
+    const bool loose = m->templates.n == 0 && !bare;
+    const bool may_be_loose = !bare && few_are_covered(m);
     conditions drawn = {0};
     /* With fixed conditions the best of many draws is taken; without, the first that
      * makes sense, so that all that make sense come in their share. */
@@ -530,7 +556,7 @@ void sample_outline_make(sample_outline *out, const synth_model *m,
             break;
         if (free)
             best.score = -INFINITY;
-        try_draw(&best, m, traits, &d, &drawn, wish, random);
+        try_draw(&best, m, traits, &d, &drawn, wish, may_be_loose, random);
     }
     if (isinf(best.score))
         without_template(&best.outline, m, wish, &drawn);

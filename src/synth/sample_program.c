@@ -16,6 +16,7 @@ void sample_set_fini(sample_set *s)
         array_fini(&s->stages.at[i].nodes);
         array_fini(&s->stages.at[i].values);
         array_fini(&s->stages.at[i].deps);
+        array_fini(&s->stages.at[i].pauses);
     }
     array_fini(&s->stages);
     array_fini(&s->kinds);
@@ -109,7 +110,7 @@ static halley_status from_contexts(sample_set *s, halley_error *err)
         n = sample_set_value(s->m, &s->outline.conditions, FIELD_NODES, &spread);
         n *= exp(spread * rng_normal(&s->random));
     }
-    return contexts_draw(s, &s->stages.at[0], fmin(n, limit_of(s)), err);
+    return contexts_draw(s, &s->stages.at[0], fmin(n, limit_of(s)), told, err);
 }
 
 halley_status sample_stages(sample_set *s, halley_error *err)

@@ -23,6 +23,7 @@ typedef struct valuer {
     double luck; /* of this set: deviation of all that is unexplained */
     map64 of;
     ARRAY(here) list;
+    synth_u32s pauses; /* operators that come and go */
 } valuer;
 
 /* What a law may be off by: what it left unexplained, more where few sets were behind
@@ -209,6 +210,23 @@ static bool add_fields(valuer *v, double *values, const model_op *op, law_place 
     return true;
 }
 
+/* Whether, and how long, nodes that come and go stand before this one. */
+static bool add_pauses(valuer *v, sample_stage *stage, size_t i, law_place at)
+{
+    sample_node *const node = &stage->nodes.at[i];
+    node->first_pause = (uint32_t)stage->pauses.n;
+    for (size_t k = 0; k < v->pauses.n; k++) {
+        const uint32_t op = v->pauses.at[k];
+        double ns;
+        at.field = synth_pause_field(&v->s->m->ops.at[op]);
+        if (!value_at(&ns, v, &at, no_work) ||
+            (ns > 0 && !array_push(&stage->pauses, (sample_pause){.op = op, .ns = ns})))
+            return false;
+    }
+    node->n_pauses = (uint32_t)stage->pauses.n - node->first_pause;
+    return true;
+}
+
 static bool add_values(valuer *v, sample_stage *stage, size_t i)
 {
     const synth_model *m = v->s->m;
@@ -223,6 +241,9 @@ static bool add_values(valuer *v, sample_stage *stage, size_t i)
     double *values = stage->values.at + stage->values.n;
     stage->values.n += op->n_fields;
     if (!add_fields(v, values, op, at))
+        return false;
+    at.program = v->bare ? v->program : 0;
+    if (!add_pauses(v, stage, i, at))
         return false;
     at.program = v->program; /* whom it talks to */
     if (op->type == HALLEY_NODE_COLL && (op->flags & MODEL_OP_GROUP) != 0)
@@ -247,6 +268,9 @@ halley_status sample_values(sample_set *s, halley_error *err)
                 .family = conditions_family(&s->outline.conditions),
                 .luck = rng_normal(&s->random)};
     bool ok = true;
+    for (uint32_t i = 0; ok && i < s->m->ops.n; i++)
+        if ((s->m->ops.at[i].flags & MODEL_OP_PAUSE) != 0)
+            ok = array_push(&v.pauses, i);
     for (uint32_t k = 0; ok && k < s->stages.n; k++) {
         sample_stage *stage = &s->stages.at[k];
         map64_fini(&v.of);
@@ -258,5 +282,6 @@ halley_status sample_values(sample_set *s, halley_error *err)
     }
     map64_fini(&v.of);
     array_fini(&v.list);
+    array_fini(&v.pauses);
     return ok ? HALLEY_OK : error_nomem(err);
 }
