@@ -21,6 +21,7 @@ typedef struct halley_sim_opts {
     halley_network_model network;
     bool record;     /* keep when every node began and ended: 16 bytes a node and rank */
     bool heat;       /* keep how busy every NPU's links are over time */
+    bool no_fold;    /* run every rank, also those that do the same as others */
     bool times_only; /* do not follow what lies in the NPUs' own memory */
     double stop_s;   /* simulated time after which the run ends as it is; 0 = never */
     /* Called now and then with nodes done and in all; false ends the run (ECANCELED). */

@@ -21,7 +21,7 @@ typedef struct sim_options {
     const char *logging, *logging_folder, *rendezvous;
     uint32_t model, queues, compute;
     double injection, comm_scale, compute_scale;
-    bool astra_output, per_rank, explain, replay;
+    bool astra_output, per_rank, explain, replay, no_fold;
     const char *per_node, *timeline, *heat, *memory_out;
     double stop_at;
     cli_output output;
@@ -159,6 +159,11 @@ static const cli_option options[] = {
      .metavar = "TIME",
      .offset = offsetof(sim_options, stop_at),
      .doc = "end the run after TIME, such as '5 ms', and report what was done"},
+    {.name = "no-fold",
+     .kind = CLI_FLAG,
+     .offset = offsetof(sim_options, no_fold),
+     .doc = "run every rank, also those that are known to do the same as another; the "
+            "result is the same"},
     CLI_OUTPUT_OPTIONS(sim_options, output),
     {0},
 };
@@ -216,6 +221,7 @@ static halley_status simulate(cli_call *call, const halley_cluster *cluster,
     progress *line = progress_new("simulating", "nodes", count_nodes(traces));
     const halley_sim_opts opts = {
         .stop_s = o->stop_at,
+        .no_fold = o->no_fold,
         .heat = o->heat != NULL,
         .progress = show_progress,
         .progress_context = line,

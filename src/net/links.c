@@ -101,7 +101,7 @@ static uint32_t next_link(net *n, net_message *m)
         const uint32_t a = m->at / dim->stride % dim->n;
         const uint32_t b = m->to / dim->stride % dim->n;
         m->at = m->at + b * dim->stride - a * dim->stride;
-        return dim->first_link + n->n_npus + m->at;
+        return dim->first_link + n->n_npus + (n->stand_in ? n->stand_in[m->at] : m->at);
     }
     m->dim = net_first_dim(n, m->at, m->to);
     const net_dim *dim = &n->dims[m->dim];
@@ -124,6 +124,18 @@ static uint32_t next_link(net *n, net_message *m)
     return dim->first_link + 2 * from + (goes_up ? 0 : 1);
 }
 
+/* A link from a switch, and the end of the others, belong to the receiver. */
+static void watch_link(const net *n, uint32_t id, const net_message *m, uint64_t arrives,
+                       uint64_t is_free)
+{
+    const net_link *link = &n->links[id];
+    const bool down = link->from == NET_NONE;
+    const uint32_t owner =
+        down ? id - n->dims[link->dim].first_link - n->n_npus : link->from;
+    n->watch(n->context, n->stand_in[m->to], arrives, down ? 0 : m->what);
+    n->watch(n->context, owner, is_free, 0);
+}
+
 static void transmit(net *n, uint32_t link, uint32_t message)
 {
     const net_dim *dim = &n->dims[n->links[link].dim];
@@ -132,10 +144,13 @@ static void transmit(net *n, uint32_t link, uint32_t message)
     if (n->heat.busy != NULL && n->links[link].from != NET_NONE)
         net_heat_add(&n->heat, n->links[link].dim * n->n_npus + n->links[link].from,
                      n->queue->now, ticks_from(wire));
-    des_queue_push(n->queue, n->queue->now + ticks_from(dim->latency_ticks + wire),
+    const uint64_t arrives = n->queue->now + ticks_from(dim->latency_ticks + wire);
+    const uint64_t is_free = n->queue->now + ticks_from(wire);
+    if (n->watch != NULL)
+        watch_link(n, link, &n->messages[message], arrives, is_free);
+    des_queue_push(n->queue, arrives,
                    (uint64_t)message << NET_KIND_BITS | NET_KIND_ARRIVE);
-    des_queue_push(n->queue, n->queue->now + ticks_from(wire),
-                   (uint64_t)link << NET_KIND_BITS | NET_KIND_FREE);
+    des_queue_push(n->queue, is_free, (uint64_t)link << NET_KIND_BITS | NET_KIND_FREE);
 }
 
 /* Send on a link now or wait for it. */

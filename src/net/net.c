@@ -71,8 +71,9 @@ uint32_t net_differ(const net *n, uint32_t a, uint32_t b)
     return differ;
 }
 
-/* The delay over all dimensions in which the two differ. */
-static uint64_t whole_delay(const net *n, uint32_t from, uint32_t to, uint64_t bytes)
+/* Over all dimensions in which the two differ. */
+void net_route(const net *n, uint32_t from, uint32_t to, double *latency_ticks,
+               double *bytes_per_tick)
 {
     double latency = 0, slowest = 0;
     for (uint32_t d = 0; d < n->n_dims; d++) {
@@ -84,6 +85,14 @@ static uint64_t whole_delay(const net *n, uint32_t from, uint32_t to, uint64_t b
         if (slowest == 0 || dim->bytes_per_tick < slowest)
             slowest = dim->bytes_per_tick;
     }
+    *latency_ticks = latency;
+    *bytes_per_tick = slowest;
+}
+
+static uint64_t whole_delay(const net *n, uint32_t from, uint32_t to, uint64_t bytes)
+{
+    double latency, slowest;
+    net_route(n, from, to, &latency, &slowest);
     return ticks_from(latency + (double)bytes / slowest);
 }
 
@@ -104,8 +113,9 @@ uint64_t net_delay(const net *n, uint32_t from, uint32_t to, uint64_t bytes)
 void net_count(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint32_t messages)
 {
     const uint32_t d = n->n_dims > 1 ? net_first_dim(n, from, to) : 0;
-    n->n_sent[d] += messages;
-    n->sent_bytes[d] += (double)bytes * messages;
+    const uint64_t alike = n->n_alike == NULL ? 1 : n->n_alike[from];
+    n->n_sent[d] += messages * alike;
+    n->sent_bytes[d] += (net_sum)bytes * messages * alike;
 }
 
 void net_send(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint64_t what)
@@ -116,10 +126,14 @@ void net_send(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint64_t what)
         net_heat_add(&n->heat, d * n->n_npus + from, n->queue->now,
                      ticks_from((double)bytes / n->dims[d].bytes_per_tick));
     }
-    if (n->link_queues)
+    if (n->link_queues) {
         net_links_send(n, from, to, bytes, what);
-    else
-        des_queue_push(n->queue, n->queue->now + net_delay(n, from, to, bytes), what);
+        return;
+    }
+    const uint64_t at = n->queue->now + net_delay(n, from, to, bytes);
+    if (n->watch != NULL)
+        n->watch(n->context, n->stand_in[to], at, what);
+    des_queue_push(n->queue, at, what);
 }
 
 static uint64_t half_way(const net *n, uint32_t dim, uint64_t bytes)
@@ -131,7 +145,7 @@ static uint64_t half_way(const net *n, uint32_t dim, uint64_t bytes)
 void net_send_up(net *n, uint32_t from, uint32_t dim, uint64_t bytes, uint64_t what)
 {
     n->n_sent[dim]++;
-    n->sent_bytes[dim] += (double)bytes;
+    n->sent_bytes[dim] += (net_sum)bytes;
     if (n->link_queues)
         net_links_send_up(n, from, dim, bytes, what);
     else

@@ -26,6 +26,9 @@
 /* Events of the network carry this in the low bits of `what`; others must not. */
 enum { NET_KIND_BITS = 4, NET_KIND_ARRIVE = 14, NET_KIND_FREE = 15, NET_KIND_MASK = 15 };
 
+/* Exact, whatever the order in which it is added up. */
+__extension__ typedef __int128 net_sum;
+
 typedef struct net_dim {
     cluster_topology topology;
     uint32_t n, stride;    /* NPUs in this dimension; distance of neighbours' ids */
@@ -51,6 +54,8 @@ typedef struct net_link {
 #define NET_NONE UINT32_MAX
 
 typedef void net_deliver(void *context, uint64_t what);
+/* An event for an NPU is scheduled: by itself (what = 0), or a message by another. */
+typedef void net_watch(void *context, uint32_t npu, uint64_t at, uint64_t what);
 
 typedef struct net {
     des_queue *queue;
@@ -59,6 +64,9 @@ typedef struct net {
     bool link_queues;
     bool first_dim_only; /* contention-free: as ASTRA-sim charges a message */
     uint32_t n_dims, n_npus;
+    /* When one NPU stands for several (NULL otherwise), by NPU: who that is; how many. */
+    const uint32_t *stand_in, *n_alike;
+    net_watch *watch;
     net_dim dims[CLUSTER_MAX_DIMS];
     /* link-queue only */
     net_message *messages;
@@ -69,7 +77,7 @@ typedef struct net {
     net_heat heat; /* by dimension, NPU; without bins when nobody asked */
     /* what went over each dimension */
     uint64_t n_sent[CLUSTER_MAX_DIMS];
-    double sent_bytes[CLUSTER_MAX_DIMS];
+    net_sum sent_bytes[CLUSTER_MAX_DIMS];
 } net;
 
 /* `ticks_per_s` is the run's clock; `deliver` is called when a message has arrived. */
@@ -79,6 +87,9 @@ void net_fini(net *n);
 
 /* Contention-free time of a message between two different NPUs. */
 uint64_t net_delay(const net *n, uint32_t from, uint32_t to, uint64_t bytes);
+/* What that is made of: its latency, and the least bandwidth on the way. */
+void net_route(const net *n, uint32_t from, uint32_t to, double *latency_ticks,
+               double *bytes_per_tick);
 /* In how many dimensions two NPUs differ. */
 uint32_t net_differ(const net *n, uint32_t a, uint32_t b);
 /* The dimension that is charged for it. */

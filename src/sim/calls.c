@@ -8,7 +8,7 @@
  * first. An NPU has few times pending, usually one or two, and mostly asks for the latest
  * of them: a sorted list, looked at from its end first, does.
  */
-#include "sim/engine.h"
+#include "sim/fold.h"
 
 halley_status sim_calls_init(sim *s)
 {
@@ -96,6 +96,8 @@ void sim_call_after(sim *s, uint32_t npu, uint64_t delay, uint64_t what)
         c->groups.at[before].next = id;
     if (after == SIM_NONE)
         c->tails[npu] = id;
+    if (s->fold != NULL && delay > 0)
+        sim_fold_note(s, npu, at, 0);
     des_queue_push(&s->queue, at, sim_what(SIM_CALLS, npu, 0, 0));
 }
 

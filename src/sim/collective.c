@@ -6,6 +6,7 @@
  * native rules a group that is a box of the network uses the network's dimensions.
  */
 #include "base/hash.h"
+#include "sim/fold.h"
 #include "sim/job.h"
 
 #include <stdio.h>
@@ -135,6 +136,10 @@ const sim_plan *sim_job_plan(sim *s, const sim_job *j)
         return NULL;
     }
     note_oddities(s, plan);
+    if (s->fold != NULL && !sim_fold_allows_plan(s, plan, j->group)) {
+        sim_fold_give_up(s);
+        return NULL;
+    }
     const size_t stride = sizeof(sim_member) + (size_t)plan->n_phases * 8 +
                           ((size_t)plan->n_steps + 63) / 64 * 8;
     const uint32_t pool = sim_pool_find(t, stride * plan->n_members);

@@ -17,6 +17,7 @@
  *   bus.c     the LogGP bus at an NPU's end of the network
  *   calls.c   calls of an NPU, grouped by time
  *   local.c   how full the NPU's own memory is
+ *   fold.c    ranks that do the same are run once
  *   run.c     set-up and the loop;  result.c, traffic.c  what comes out of it
  *   wait.c    who waits for whom
  */
@@ -279,7 +280,17 @@ typedef enum sim_oddity {
     SIM_N_ODDITIES
 } sim_oddity;
 
+/* traffic.c: halley_traffic with exact sums. */
+typedef struct sim_traffic {
+    uint32_t type, coll;
+    uint32_t group;    /* + 1; 0 = all ranks */
+    uint64_t first_at; /* when the first of them began */
+    uint64_t count;
+    net_sum bytes, ticks;
+} sim_traffic;
+
 typedef struct sim_custom sim_custom; /* custom.c */
+typedef struct sim_fold sim_fold;     /* fold.h */
 typedef struct sim_bus sim_bus;       /* bus.c */
 
 typedef struct sim {
@@ -296,13 +307,14 @@ typedef struct sim {
     sim_streams streams;
     sim_custom *custom; /* NULL when no collective is custom */
     sim_bus *bus;       /* NULL when there is none */
+    sim_fold *fold;     /* NULL: every rank is run */
     sim_rank *ranks;
     uint32_t *finishers, n_finished;
     sim_program *programs;
     uint32_t n_programs;
     ARRAY(uint32_t) freed; /* nodes that became ready while others are being issued */
     bool issuing;
-    ARRAY(halley_traffic) traffic;
+    ARRAY(sim_traffic) traffic;
     map64 traffic_by_key; /* type, collective, group -> row */
     arena memory_of_run;
     uint64_t n_events;
@@ -376,6 +388,14 @@ static inline uint64_t *sim_member_early(sim_member *m, const coll_plan *plan)
     return (uint64_t *)(void *)((uint8_t *)(m + 1) +
                                 ((plan->n_phases * 8 + 7) & ~UINT32_C(7)));
 }
+/* The phase a step belongs to. */
+static inline uint32_t sim_phase_at(const coll_plan *plan, uint32_t step)
+{
+    uint32_t i = plan->n_phases - 1;
+    while (plan->phases[i].first_step > step)
+        i--;
+    return i;
+}
 /* The tag of a stream's messages. */
 uint32_t sim_op_tag(const sim *s, const sim_op *o);
 uint32_t sim_member_rank(const sim *s, const sim_op *o, uint32_t member);
@@ -419,8 +439,10 @@ void sim_custom_start(sim *s, uint32_t op, uint32_t member);
 void sim_custom_ended(sim *s, uint64_t what);
 
 /* traffic.c: a communication node begins or ends. */
-void sim_traffic_begin(sim *s, const sim_node *n);
-void sim_traffic_end(sim *s, const sim_node *n);
+void sim_traffic_begin(sim *s, uint32_t rank, const sim_node *n);
+void sim_traffic_end(sim *s, uint32_t rank, const sim_node *n);
+/* The rows by when they first came up, then by what they are of. */
+void sim_traffic_sort(sim *s);
 
 /* Recording: what a node has to do with other ranks. */
 void sim_record_link(sim *s, uint32_t rank, uint32_t node, uint64_t link);

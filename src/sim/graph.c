@@ -56,7 +56,7 @@ static void note_begin(sim *s, sim_rank *r, const sim_node *n)
     if (gpu_or_comm(busy))
         span_begin(&r->spans[SIM_BUSY_GPU_OR_COMM], s->queue.now);
     if (busy == SIM_BUSY_COMM)
-        sim_traffic_begin(s, n);
+        sim_traffic_begin(s, (uint32_t)(r - s->ranks), n);
     if (r->begins != NULL)
         r->begins[n->trace_index] = s->queue.now;
     if (r->local.reads_left != NULL)
@@ -71,7 +71,7 @@ static void note_end(sim *s, sim_rank *r, const sim_node *n)
     if (gpu_or_comm(busy))
         span_end(&r->spans[SIM_BUSY_GPU_OR_COMM], s->queue.now);
     if (busy == SIM_BUSY_COMM)
-        sim_traffic_end(s, n);
+        sim_traffic_end(s, (uint32_t)(r - s->ranks), n);
     if (r->ends != NULL)
         r->ends[n->trace_index] = s->queue.now;
     if (r->local.reads_left != NULL)

@@ -82,10 +82,38 @@ static void read_dims(halley_result *r, const sim *s)
             .n = dim->n,
             .bw_Bps = dim->bw_Bps,
             .messages = s->net.n_sent[d],
-            .bytes = s->net.sent_bytes[d],
-            .use = most > 0 ? s->net.sent_bytes[d] / most : 0,
+            .bytes = (double)s->net.sent_bytes[d],
+            .use = most > 0 ? (double)s->net.sent_bytes[d] / most : 0,
         };
     }
+}
+
+static halley_traffic read_traffic(const sim *s, const sim_traffic *t)
+{
+    const cluster_group *g = t->group == 0 ? NULL : &s->cluster->groups[t->group - 1];
+    return (halley_traffic){.type = t->type,
+                            .coll = t->coll,
+                            .group = g == NULL ? 0 : g->id,
+                            .n_members = g == NULL ? s->n_npus : g->n,
+                            .count = t->count,
+                            .bytes = (double)t->bytes,
+                            .ticks = (double)t->ticks};
+}
+
+static int ends_before(const void *a, const void *b, void *ranks)
+{
+    const sim_rank *r = ranks;
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    if (r[x].finish != r[y].finish)
+        return r[x].finish < r[y].finish ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* ASTRA-sim's rules: at one instant in the order of events. Native ones: by rank. */
+static void sort_finishers(sim *s)
+{
+    if (!s->cluster->astra && s->n_finished > 1)
+        qsort_r(s->finishers, s->n_finished, sizeof *s->finishers, ends_before, s->ranks);
 }
 
 static halley_status fill(halley_result *r, sim *s)
@@ -104,8 +132,10 @@ static halley_status fill(halley_result *r, sim *s)
     if (r->ranks == NULL || r->nodes == NULL || r->n_nodes == NULL || r->levels == NULL ||
         !array_reserve(&r->traffic, s->traffic.n))
         return error_nomem(s->err);
+    sim_traffic_sort(s);
     for (size_t i = 0; i < s->traffic.n; i++)
-        r->traffic.at[r->traffic.n++] = s->traffic.at[i];
+        r->traffic.at[r->traffic.n++] = read_traffic(s, &s->traffic.at[i]);
+    sort_finishers(s);
     r->finishers = s->finishers;
     s->finishers = NULL;
     for (uint32_t i = 0; i < s->n_npus; i++) {

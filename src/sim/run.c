@@ -1,8 +1,10 @@
 /*
  * sim/run.c - one run: set up, carry out events until there are none.
  */
+#include "sim/run.h"
+
 #include "des/ticks.h"
-#include "sim/engine.h"
+#include "sim/fold.h"
 
 #include <string.h>
 
@@ -82,6 +84,17 @@ static void deliver(void *context, uint64_t what)
     sim_happen(context, what);
 }
 
+static void watch(void *context, uint32_t npu, uint64_t at, uint64_t what)
+{
+    sim_fold_note(context, npu, at, what);
+}
+
+/* Is the rank run, or does another one stand for it? */
+static bool is_run(const sim *s, uint32_t rank)
+{
+    return s->fold == NULL || s->fold->stand_in[rank] == rank;
+}
+
 /* One program a distinct trace; equal ranks have the same trace pointer. */
 static halley_status compile_programs(sim *s, const halley_trace_set *traces,
                                       bool times_only)
@@ -98,6 +111,10 @@ static halley_status compile_programs(sim *s, const halley_trace_set *traces,
         const halley_trace *trace = halley_trace_set_get(traces, i);
         uint32_t id = s->n_programs;
         bool fresh;
+        if (!is_run(s, i)) {
+            s->ranks[i].program = s->ranks[s->fold->stand_in[i]].program;
+            continue;
+        }
         if (!map64_put(&seen, (uint64_t)(uintptr_t)trace, &id, &fresh))
             status = error_nomem(s->err);
         else if (fresh)
@@ -210,6 +227,11 @@ static halley_status set_up(sim *s, const halley_trace_set *traces,
         return error_nomem(s->err);
     s->net.deliver = deliver;
     s->net.context = s;
+    if (s->fold != NULL) {
+        s->net.watch = watch;
+        s->net.stand_in = s->fold->stand_in;
+        s->net.n_alike = s->fold->n_alike;
+    }
     TRY(mem_servers_init(&s->memory, c, s->ticks_per_ns, s->err));
     s->ranks = mem_array_zero(s->n_npus, sizeof *s->ranks);
     s->finishers = mem_array(s->n_npus, sizeof *s->finishers);
@@ -223,7 +245,13 @@ static halley_status set_up(sim *s, const halley_trace_set *traces,
     TRY(sim_streams_init(s));
     TRY(sim_bus_init(s));
     TRY(sim_custom_init(s));
+    if (s->fold != NULL && !sim_fold_allows(s)) {
+        sim_fold_give_up(s);
+        return s->status;
+    }
     for (uint32_t i = 0; i < s->n_npus; i++) {
+        if (!is_run(s, i))
+            continue;
         TRY(init_rank(s, &s->ranks[i]));
         TRY(sim_local_init(s, &s->ranks[i], opts->record));
         s->n_nodes += s->ranks[i].program->n;
@@ -237,6 +265,8 @@ static halley_status set_up(sim *s, const halley_trace_set *traces,
 static halley_status start_ranks(sim *s)
 {
     for (uint32_t i = 0; i < s->n_npus && s->status == HALLEY_OK; i++) {
+        if (!is_run(s, i))
+            continue;
         sim_rank_start(s, i);
         if (s->cluster->astra && s->status == HALLEY_OK && des_queue_has_now(&s->queue))
             return error_set(s->err, HALLEY_EINVAL,
@@ -319,35 +349,88 @@ static void tear_down(sim *s)
     arena_fini(&s->memory_of_run);
 }
 
+static halley_status finish(halley_result **out, sim *s)
+{
+    for (uint32_t i = 0; i < s->n_npus; i++)
+        if (s->ranks[i].local.reads_left != NULL)
+            sim_local_finish(s, &s->ranks[i]);
+    TRY(s->status);
+    if (s->fold != NULL)
+        TRY(sim_fold_spread(s));
+    if (s->stopped)
+        stop_here(s);
+    else
+        TRY(sim_explain_wait(s));
+    return sim_result_new(out, s);
+}
+
+static halley_status run(halley_result **out, const halley_trace_set *traces,
+                         const halley_cluster *cluster, const halley_sim_opts *opts,
+                         sim_fold *fold, halley_error *err)
+{
+    sim s = {.cluster = cluster,
+             .system = &cluster->system,
+             .n_npus = cluster->n_npus,
+             .ticks_per_ns = cluster->astra ? 1 : 1000, /* native rules count ps */
+             .fold = fold,
+             .err = err};
+    s.match.free_channel = s.match.free_waiter = SIM_NONE;
+    s.match.free_transfer = s.match.free_handshake = SIM_NONE;
+    s.stop = opts->stop_s > 0 ? ticks_from(opts->stop_s * 1e9 * (double)s.ticks_per_ns)
+                              : UINT64_MAX;
+    halley_status status = set_up(&s, traces, opts);
+    if (status == HALLEY_OK)
+        status = loop(&s, opts);
+    if (status == HALLEY_OK)
+        status = finish(out, &s);
+    tear_down(&s);
+    return status;
+}
+
+/* The run of one rank of every kind; *done is false when all must be run. */
+static halley_status run_folded(halley_result **out, bool *done,
+                                const halley_trace_set *traces,
+                                const halley_cluster *cluster,
+                                const halley_sim_opts *opts, const trace_twins *twins,
+                                halley_error *err)
+{
+    sim_fold *fold;
+    halley_error own = {0};
+    *done = false;
+    TRY(sim_fold_new(&fold, cluster, twins, err));
+    if (fold == NULL)
+        return HALLEY_OK;
+    const halley_status status = run(out, traces, cluster, opts, fold, &own);
+    sim_fold_free(fold, cluster->n_npus);
+    *done = status == HALLEY_OK || status == HALLEY_ENOMEM || status == HALLEY_ECANCELED;
+    if (*done && status != HALLEY_OK)
+        *err = own;
+    return *done ? status : HALLEY_OK;
+}
+
+halley_status sim_run(halley_result **out, const halley_trace_set *traces,
+                      const halley_cluster *cluster, const halley_sim_opts *opts,
+                      const trace_twins *twins, halley_error *err)
+{
+    bool done = false;
+    halley_error own = {0};
+    err = err == NULL ? &own : err;
+    if (twins != NULL && sim_fold_is_possible(cluster, opts))
+        TRY(run_folded(out, &done, traces, cluster, opts, twins, err));
+    return done ? HALLEY_OK : run(out, traces, cluster, opts, NULL, err);
+}
+
 halley_status halley_sim_run(halley_result **out, const halley_trace_set *traces,
                              const halley_cluster *cluster, const halley_sim_opts *opts,
                              halley_error *err)
 {
     const halley_sim_opts defaults = {0};
-    halley_error own = {0};
-    sim s = {.cluster = cluster,
-             .system = &cluster->system,
-             .n_npus = cluster->n_npus,
-             .ticks_per_ns = cluster->astra ? 1 : 1000, /* native rules count ps */
-             .err = err == NULL ? &own : err};
-    s.match.free_channel = s.match.free_waiter = SIM_NONE;
-    s.match.free_transfer = s.match.free_handshake = SIM_NONE;
-    const halley_sim_opts *chosen = opts == NULL ? &defaults : opts;
-    s.stop = chosen->stop_s > 0
-                 ? ticks_from(chosen->stop_s * 1e9 * (double)s.ticks_per_ns)
-                 : UINT64_MAX;
-    halley_status status = set_up(&s, traces, chosen);
-    if (status == HALLEY_OK)
-        status = loop(&s, chosen);
-    if (status == HALLEY_OK && s.stopped)
-        stop_here(&s);
-    else if (status == HALLEY_OK)
-        status = sim_explain_wait(&s);
-    for (uint32_t i = 0; status == HALLEY_OK && i < s.n_npus; i++)
-        if (s.ranks[i].local.reads_left != NULL)
-            sim_local_finish(&s, &s.ranks[i]);
-    if (status == HALLEY_OK)
-        status = s.status == HALLEY_OK ? sim_result_new(out, &s) : s.status;
-    tear_down(&s);
+    opts = opts == NULL ? &defaults : opts;
+    if (!sim_fold_is_possible(cluster, opts))
+        return sim_run(out, traces, cluster, opts, NULL, err);
+    trace_twins twins;
+    TRY(trace_twins_init(&twins, traces, 1, err));
+    const halley_status status = sim_run(out, traces, cluster, opts, &twins, err);
+    trace_twins_fini(&twins);
     return status;
 }

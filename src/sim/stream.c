@@ -393,7 +393,7 @@ void sim_phase_ended(sim *s, uint32_t op, uint32_t member)
     if (last) {
         chunk_ended(s, m->dataset);
         sim_op *o = &s->streams.ops.at[op];
-        if (++o->n_done == o->plan->n_members)
+        if (++o->n_done == o->plan->n_members || s->fold != NULL)
             free_op(&s->streams, op);
         old->running--;
         start_waiting(s, old);

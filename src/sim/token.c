@@ -10,7 +10,7 @@
  * sends and receives come in the order of the steps.
  */
 #include "des/ticks.h"
-#include "sim/engine.h"
+#include "sim/fold.h"
 
 static const coll_phase *phase_of(const sim *s, uint32_t op, const sim_member *m)
 {
@@ -122,15 +122,6 @@ void sim_packet_received(sim *s, uint32_t op, uint32_t member)
         new_packet(s, op, member, m, p);
 }
 
-/* The phase a step belongs to. */
-static uint32_t phase_at(const coll_plan *plan, uint32_t step)
-{
-    uint32_t i = plan->n_phases - 1;
-    while (plan->phases[i].first_step > step)
-        i--;
-    return i;
-}
-
 /* The first member of the dimension's group: it keeps the switch's count. */
 static uint32_t first_of(const coll_phase *p, uint32_t member)
 {
@@ -171,7 +162,7 @@ void sim_packet_arrived(sim *s, uint64_t what)
     const uint32_t op = sim_a(what), member = sim_b(what), step = sim_c(what);
     const coll_plan *plan = s->streams.ops.at[op].plan;
     sim_member *m = sim_member_get(s, op, member);
-    const uint32_t phase = plan->n_phases == 1 ? 0 : phase_at(plan, step);
+    const uint32_t phase = sim_phase_at(plan, step);
     const coll_phase *p = &plan->phases[phase];
     if (p->algo == CLUSTER_ALGO_IN_SWITCH && step != p->first_step + COLL_SWITCH_ANSWER) {
         switch_event(s, op, member, phase, step - p->first_step);
@@ -227,16 +218,26 @@ static void send_by_key(sim *s, uint32_t op, uint32_t member, uint32_t k)
                      sim_what(SIM_RECEIVED, op, member, 0));
 }
 
-static void send_ring(sim *s, uint32_t op, sim_member *m, const coll_plan *plan)
+/* To whom a message is handed: folded, to the member that stands for all. */
+static uint32_t receiver(const sim *s, uint32_t member, uint32_t to)
+{
+    return s->fold == NULL ? to : member;
+}
+
+static void send_ring(sim *s, uint32_t op, uint32_t member, sim_member *m,
+                      const coll_plan *plan)
 {
     const coll_phase *p = &plan->phases[m->phase];
-    const uint64_t what = sim_what(SIM_ARRIVE, op, m->to, p->first_step);
+    const uint64_t what =
+        sim_what(SIM_ARRIVE, op, receiver(s, member, m->to), p->first_step);
     if (s->net.link_queues || s->net.heat.busy != NULL) {
         const uint32_t to = sim_member_rank(s, &s->streams.ops.at[op], m->to);
         net_send(&s->net, m->npu, to, p->message_bytes, what);
-    } else {
-        des_queue_push(&s->queue, s->queue.now + m->delay, what);
+        return;
     }
+    if (s->fold != NULL)
+        sim_fold_note(s, m->npu, s->queue.now + m->delay, what);
+    des_queue_push(&s->queue, s->queue.now + m->delay, what);
 }
 
 /* Broadcast in a switch: the member whose data it multicasts. */
@@ -281,7 +282,7 @@ static bool try_send(sim *s, uint32_t op, uint32_t member, sim_member *m,
     }
     bool early;
     if (p->algo == CLUSTER_ALGO_RING) {
-        send_ring(s, op, m, plan);
+        send_ring(s, op, member, m, plan);
         early = sim_member_inbox(m, plan)[m->phase] > k;
     } else {
         const uint32_t to = coll_packet_to(p, member, k), step = p->first_step + k;
@@ -290,7 +291,8 @@ static bool try_send(sim *s, uint32_t op, uint32_t member, sim_member *m,
         /* Halving-doubling on odd sizes: some partners look elsewhere. */
         if (!p->lopsided || coll_packet_from(p, to, k) == member)
             net_send(&s->net, m->npu, sim_member_rank(s, &s->streams.ops.at[op], to),
-                     packet_bytes(s, m, p, k, to), sim_what(SIM_ARRIVE, op, to, step));
+                     packet_bytes(s, m, p, k, to),
+                     sim_what(SIM_ARRIVE, op, receiver(s, member, to), step));
         early = (*word & bit) != 0;
         *word &= ~bit;
     }

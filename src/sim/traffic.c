@@ -3,9 +3,9 @@
  * as minus its begin and plus its end, so nothing is kept per node.
  */
 #include "base/hash.h"
-#include "sim/engine.h"
+#include "sim/fold.h"
 
-static halley_traffic *row_of(sim *s, const sim_node *n)
+static sim_traffic *row_of(sim *s, const sim_node *n)
 {
     const uint32_t group = n->type == HALLEY_NODE_COLL ? n->a : 0;
     const uint64_t key = (uint64_t)group << 32 | (uint64_t)n->type << 8 | n->coll;
@@ -17,11 +17,8 @@ static halley_traffic *row_of(sim *s, const sim_node *n)
     }
     if (!fresh)
         return &s->traffic.at[row];
-    const cluster_group *g = group == 0 ? NULL : &s->cluster->groups[group - 1];
-    const halley_traffic made = {.type = n->type,
-                                 .coll = n->coll,
-                                 .group = g == NULL ? 0 : g->id,
-                                 .n_members = g == NULL ? s->n_npus : g->n};
+    const sim_traffic made = {
+        .type = n->type, .coll = n->coll, .group = group, .first_at = s->queue.now};
     if (!array_push(&s->traffic, made)) {
         sim_fail_memory(s);
         return NULL;
@@ -29,20 +26,48 @@ static halley_traffic *row_of(sim *s, const sim_node *n)
     return &s->traffic.at[row];
 }
 
-void sim_traffic_begin(sim *s, const sim_node *n)
+/* For how many nodes of the row a node stands. */
+static uint32_t n_alike(const sim *s, const sim_traffic *row, uint32_t rank)
 {
-    halley_traffic *row = row_of(s, n);
-    if (row == NULL)
-        return;
-    row->count++;
-    row->ticks -= (double)s->queue.now;
-    if (!(n->flags & SIM_NODE_TIMED))
-        row->bytes += (double)n->amount;
+    if (s->fold == NULL)
+        return 1;
+    return row->group == 0 ? s->fold->n_alike[rank]
+                           : s->cluster->groups[row->group - 1].n;
 }
 
-void sim_traffic_end(sim *s, const sim_node *n)
+void sim_traffic_begin(sim *s, uint32_t rank, const sim_node *n)
 {
-    halley_traffic *row = row_of(s, n);
+    sim_traffic *row = row_of(s, n);
+    if (row == NULL)
+        return;
+    const uint32_t alike = n_alike(s, row, rank);
+    row->count += alike;
+    row->ticks -= (net_sum)s->queue.now * alike;
+    if (!(n->flags & SIM_NODE_TIMED))
+        row->bytes += (net_sum)n->amount * alike;
+}
+
+void sim_traffic_end(sim *s, uint32_t rank, const sim_node *n)
+{
+    sim_traffic *row = row_of(s, n);
     if (row != NULL)
-        row->ticks += (double)s->queue.now;
+        row->ticks += (net_sum)s->queue.now * n_alike(s, row, rank);
+}
+
+static int by_first(const void *a, const void *b)
+{
+    const sim_traffic *const x = a, *const y = b;
+    if (x->first_at != y->first_at)
+        return x->first_at < y->first_at ? -1 : 1;
+    if (x->type != y->type)
+        return x->type < y->type ? -1 : 1;
+    if (x->coll != y->coll)
+        return x->coll < y->coll ? -1 : 1;
+    return x->group < y->group ? -1 : x->group > y->group;
+}
+
+void sim_traffic_sort(sim *s)
+{
+    if (s->traffic.n > 1)
+        qsort(s->traffic.at, s->traffic.n, sizeof *s->traffic.at, by_first);
 }

@@ -305,3 +305,11 @@ $ printf '{"nodes":[{"id":1,"name":"a","type":"COMP_NODE","durationMicros":5},{"
 $ printf '{"nodes":[{"id":1,"name":"a","type":"COMP_NODE","durationMicros":3}]}' > one.1.json; printf '{"7": [0], "8": [1]}' > one.comm_group.json
 $ printf 'network: [{topology: ring, size: 2, bandwidth: 50 GB/s}]\n' > c.yaml; halley sim one -c c.yaml | head -1
 > 5.00 us on 2 ranks
+## ranks that do the same are run once, which changes nothing
+$ halley trace gen transformer -n 16 --tp 4 --layers 2 -o t --csv > list
+$ halley sim t -c dgx-h100:16 --csv --per-rank > folded
+$ halley sim t -c dgx-h100:16 --csv --per-rank --no-fold > full
+$ cmp folded full && halley sim t -c dgx-h100:16 --json | grep events
+>   "events": 608,
+$ halley sim t -c dgx-h100:16 --json --no-fold | grep events
+>   "events": 9728,

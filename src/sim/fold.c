@@ -1,0 +1,437 @@
+/*
+ * sim/fold.c - ranks that do the same are simulated once.
+ *
+ * Ranks are of one kind when their traces are equal but for the names of their groups
+ * (trace/twins.h), every group has members of one kind only, and groups that have the
+ * same place in the traces of a kind have the same shape in the network. One rank of a
+ * kind is run. What it sends to another member of a group comes back to itself, because
+ * the member before it does at that moment what it does.
+ *
+ * Why that gives the times of the whole run, to the tick. Say that up to some instant
+ * every rank of a kind has met the same events in the same order, but for names. An
+ * event of a rank changes only the state of that rank and of the links at its end, and
+ * schedules events of its own or messages to others; every rank sends one and receives
+ * one message where another of its kind does, and both are under way for the same time,
+ * since phases are taken only if all distances are the same (allows_plan). So every rank
+ * has the same events at the next instant. Their order is that in which they were
+ * scheduled. It is the same for all when they were scheduled at different times, or by
+ * the rank itself, or by one other rank; it does not matter for messages of one phase of
+ * one chunk, which are only counted. In all other cases (two events of one instant, both
+ * scheduled at one instant by different ranks) the order may depend on the rank: then
+ * the folded run is given up and all ranks are run.
+ *
+ * Also given up or not tried: ASTRA-sim's rules, jitter and slow ranks, messages between
+ * two ranks, memory that ranks share, roots, trees, in-network reduction, uneven
+ * all-to-alls, custom collectives, recordings of every node, and anything that fails.
+ */
+#include "sim/fold.h"
+
+#include <string.h>
+
+typedef struct kinds {
+    const halley_cluster *cluster;
+    const trace_twins *twins;
+} kinds;
+
+/* The group that a name stands for, + 1; 0 = all ranks; SIM_NONE = there is none. */
+static uint32_t group_of(const halley_cluster *c, str name)
+{
+    int64_t id;
+    if (name.n == 0 || str_eq(name, STR("0")))
+        return 0;
+    if (!str_to_i64(name, &id))
+        return SIM_NONE;
+    const uint32_t group = cluster_find_group(c, id);
+    return group == UINT32_MAX ? SIM_NONE : group + 1;
+}
+
+static bool read_groups(sim_fold *f, const kinds *k)
+{
+    const trace_twins *t = k->twins;
+    for (uint32_t r = 0; r < t->n_ranks; r++) {
+        f->first_group[r] = t->names_at[r];
+        for (uint32_t i = t->names_at[r]; i < t->names_at[r + 1]; i++) {
+            f->groups[i] = group_of(k->cluster, t->names.at[i]);
+            if (f->groups[i] == SIM_NONE)
+                return false;
+            for (uint32_t before = t->names_at[r]; before < i; before++)
+                if (f->groups[before] == f->groups[i])
+                    return false; /* one group by two names */
+        }
+    }
+    f->first_group[t->n_ranks] = t->names_at[t->n_ranks];
+    return true;
+}
+
+/* The place of a group among those of a rank, or SIM_NONE. */
+static uint32_t place_of(const sim_fold *f, uint32_t rank, uint32_t group)
+{
+    for (uint32_t i = f->first_group[rank]; i < f->first_group[rank + 1]; i++)
+        if (f->groups[i] == group)
+            return i - f->first_group[rank];
+    return SIM_NONE;
+}
+
+static bool is_plain(const halley_cluster *c, const halley_sim_opts *opts)
+{
+    const cluster_system *s = &c->system;
+    bool custom = s->n_node_impls > 0;
+    for (uint32_t i = 0; i < CLUSTER_N_COLLS; i++)
+        custom = custom || s->colls[i].custom != NULL;
+    return !opts->no_fold && !opts->record && !opts->heat && opts->stop_s == 0 &&
+           !c->astra && !custom && !s->bus.on && !s->rendezvous && s->jitter == 0 &&
+           s->slow == NULL;
+}
+
+bool sim_fold_is_possible(const halley_cluster *cluster, const halley_sim_opts *opts)
+{
+    return cluster->n_npus > 1 && is_plain(cluster, opts);
+}
+
+static bool find_kinds(sim_fold *f, const kinds *k)
+{
+    const uint32_t n = k->twins->n_ranks;
+    for (uint32_t r = 0; r < n; r++) {
+        f->stand_in[r] = k->twins->first[r];
+        f->n_alike[f->stand_in[r]]++;
+    }
+    return read_groups(f, k);
+}
+
+halley_status sim_fold_new(sim_fold **out, const halley_cluster *cluster,
+                           const trace_twins *twins, halley_error *err)
+{
+    const kinds k = {cluster, twins};
+    const uint32_t n = twins->n_ranks;
+    *out = NULL;
+    if (n != cluster->n_npus || twins->n_kinds == n)
+        return HALLEY_OK;
+    sim_fold *f = calloc(1, sizeof *f);
+    if (f == NULL)
+        return error_nomem(err);
+    f->stand_in = mem_array(n, sizeof *f->stand_in);
+    f->n_alike = mem_array_zero(n, sizeof *f->n_alike);
+    f->first_group = mem_array((size_t)n + 1, sizeof *f->first_group);
+    f->groups = mem_array(twins->names.n, sizeof *f->groups);
+    f->npus = mem_array_zero(n, sizeof *f->npus);
+    const bool room = f->stand_in != NULL && f->n_alike != NULL &&
+                      f->first_group != NULL && f->groups != NULL && f->npus != NULL;
+    if (room && find_kinds(f, &k)) {
+        *out = f;
+        return HALLEY_OK;
+    }
+    sim_fold_free(f, n);
+    return room ? HALLEY_OK : error_nomem(err);
+}
+
+void sim_fold_free(sim_fold *f, uint32_t n_npus)
+{
+    if (f == NULL)
+        return;
+    for (uint32_t i = 0; f->npus != NULL && i < n_npus; i++)
+        array_fini(&f->npus[i].events);
+    free(f->stand_in);
+    free(f->n_alike);
+    free(f->first_group);
+    free(f->groups);
+    free(f->npus);
+    array_fini(&f->phases);
+    free(f);
+}
+
+static bool node_fits(const sim *s, const sim_node *n)
+{
+    if (n->flags & (SIM_NODE_TIMED | SIM_NODE_SKIP))
+        return true;
+    if (n->type == HALLEY_NODE_COLL)
+        return !(n->flags & SIM_NODE_UNEVEN);
+    if (n->type == HALLEY_NODE_MEM_LOAD || n->type == HALLEY_NODE_MEM_STORE)
+        return s->memory.kind != CLUSTER_MEMORY_HIERARCHICAL &&
+               mem_server_of(&s->memory, 0) == MEM_NONE;
+    return false;
+}
+
+/* The world's collectives want all ranks to be of one kind. */
+static bool world_fits(const sim *s, const sim_node *n, uint32_t rank)
+{
+    return (n->flags & (SIM_NODE_TIMED | SIM_NODE_SKIP)) || n->type != HALLEY_NODE_COLL ||
+           n->a != 0 || s->fold->n_alike[rank] == s->n_npus;
+}
+
+/* All groups of the rank have places, in which others of its kind have theirs. */
+static bool group_fits(const sim *s, const sim_node *n, uint32_t rank)
+{
+    return (n->flags & (SIM_NODE_TIMED | SIM_NODE_SKIP)) || n->type != HALLEY_NODE_COLL ||
+           n->a == 0 || place_of(s->fold, rank, n->a) != SIM_NONE;
+}
+
+/* What is known of a group: who it is of, as the first rank sees it that names it. */
+typedef struct seen_group {
+    uint32_t kind, place, n_members;
+} seen_group;
+
+/* A rank is in its groups, which look like those of the one that stands for it. */
+static bool note_groups(seen_group *seen, const sim *s, uint32_t rank)
+{
+    const sim_fold *f = s->fold;
+    const uint32_t kind = f->stand_in[rank];
+    for (uint32_t i = f->first_group[rank]; i < f->first_group[rank + 1]; i++) {
+        const uint32_t place = i - f->first_group[rank], group = f->groups[i];
+        const uint32_t theirs = f->groups[f->first_group[kind] + place];
+        if ((group == 0) != (theirs == 0))
+            return false;
+        if (group == 0)
+            continue;
+        seen_group *g = &seen[group - 1];
+        if (g->n_members++ == 0)
+            *g = (seen_group){kind, place, 1};
+        if (g->kind != kind || g->place != place ||
+            map64_find(&s->streams.places, (uint64_t)(group - 1) << 32 | rank) ==
+                HASH_NONE ||
+            s->cluster->groups[group - 1].n != s->cluster->groups[theirs - 1].n ||
+            memcmp(s->streams.boxes[group - 1], s->streams.boxes[theirs - 1],
+                   s->cluster->n_dims * sizeof(uint32_t)) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Every group is of one kind of ranks, all of which have it in the same place. */
+static bool groups_fit(sim *s)
+{
+    seen_group *seen = mem_array_zero(s->cluster->n_groups, sizeof *seen);
+    bool fits = seen != NULL;
+    if (seen == NULL)
+        sim_fail_memory(s);
+    for (uint32_t r = 0; fits && r < s->n_npus; r++)
+        fits = note_groups(seen, s, r);
+    for (uint32_t i = 0; fits && i < s->cluster->n_groups; i++)
+        fits = seen[i].n_members == 0 || seen[i].n_members == s->cluster->groups[i].n;
+    free(seen);
+    return fits;
+}
+
+bool sim_fold_allows(sim *s)
+{
+    bool fits = groups_fit(s);
+    for (uint32_t r = 0; fits && r < s->n_npus; r++) {
+        const sim_program *p = s->ranks[r].program;
+        for (uint32_t i = 0; fits && s->fold->n_alike[r] > 0 && i < p->n; i++)
+            fits = node_fits(s, &p->nodes[i]) && world_fits(s, &p->nodes[i], r) &&
+                   group_fits(s, &p->nodes[i], r);
+    }
+    return fits;
+}
+/* From where a rank stands: the way of a message to another. */
+typedef struct way {
+    uint32_t dim;
+    uint32_t turn; /* link queues: which of the rank's links */
+    double latency_ticks, bytes_per_tick;
+} way;
+
+/* False: the message crosses links of others. */
+static bool find_way(way *to, const sim *s, uint32_t from, uint32_t rank)
+{
+    to->dim = net_first_dim(&s->net, from, rank);
+    to->turn = 0;
+    net_route(&s->net, from, rank, &to->latency_ticks, &to->bytes_per_tick);
+    if (!s->net.link_queues)
+        return true;
+    const net_dim *d = &s->net.dims[to->dim];
+    const uint32_t a = from / d->stride % d->n, b = rank / d->stride % d->n;
+    const uint32_t up = b > a ? b - a : b + d->n - a;
+    if (net_differ(&s->net, from, rank) != 1)
+        return false;
+    if (d->topology == CLUSTER_FULLY_CONNECTED)
+        to->turn = up;
+    if (d->topology != CLUSTER_RING)
+        return true;
+    to->turn = up <= d->n - up;
+    return up == 1 || up == d->n - 1;
+}
+
+static uint32_t rank_of(const sim *s, const sim_fold_phase *g, uint32_t group,
+                        uint32_t member)
+{
+    return g->grouped ? s->cluster->groups[group - 1].ranks[member] : member;
+}
+
+/* Does packet k take the same way from every rank that takes part? */
+static bool packet_fits(const sim *s, const coll_phase *p, const sim_fold_phase *g,
+                        uint32_t k)
+{
+    const sim_fold *f = s->fold;
+    way first = {0}, now;
+    bool any = false;
+    uint32_t of_kind = 0, place = 0;
+    if (g->group != 0) {
+        of_kind = f->stand_in[s->cluster->groups[g->group - 1].ranks[0]];
+        place = place_of(f, of_kind, g->group);
+    }
+    for (uint32_t r = of_kind; r < s->n_npus; r++) {
+        if (f->stand_in[r] != of_kind)
+            continue;
+        const uint32_t group = g->group == 0 ? 0 : f->groups[f->first_group[r] + place];
+        const uint32_t member =
+            g->grouped ? map64_find(&s->streams.places, (uint64_t)(group - 1) << 32 | r)
+                       : r;
+        const uint32_t to = rank_of(s, g, group, coll_packet_to(p, member, k));
+        if (to == r || !find_way(&now, s, r, to))
+            return false;
+        if (any && memcmp(&now, &first, sizeof now) != 0)
+            return false;
+        first = now;
+        any = true;
+    }
+    return true;
+}
+
+static bool same_phase(const sim_fold_phase *a, const sim_fold_phase *b)
+{
+    return a->group == b->group && a->n == b->n && a->stride == b->stride &&
+           a->level == b->level && a->n_sends == b->n_sends && a->algo == b->algo &&
+           a->down == b->down && a->grouped == b->grouped;
+}
+
+static bool phase_fits(sim *s, const coll_plan *plan, const coll_phase *p, uint32_t group)
+{
+    const sim_fold_phase g = {.group = group,
+                              .n = p->n,
+                              .stride = p->stride,
+                              .level = p->level,
+                              .n_sends = p->n_sends,
+                              .algo = p->algo,
+                              .down = p->down,
+                              .grouped = plan->grouped};
+    if (p->rooted != COLL_ROOTED_NONE || p->lopsided)
+        return false;
+    if (p->algo != CLUSTER_ALGO_RING && p->algo != CLUSTER_ALGO_DIRECT &&
+        p->algo != CLUSTER_ALGO_HALVING_DOUBLING)
+        return false;
+    for (size_t i = 0; i < s->fold->phases.n; i++)
+        if (same_phase(&s->fold->phases.at[i], &g))
+            return true;
+    const uint32_t n_ways = p->algo == CLUSTER_ALGO_RING     ? 1
+                            : p->algo == CLUSTER_ALGO_DIRECT ? p->n - 1
+                                                             : p->n_sends;
+    for (uint32_t k = 0; k < n_ways; k++)
+        if (!packet_fits(s, p, &g, k))
+            return false;
+    if (!array_push(&s->fold->phases, g))
+        sim_fail_memory(s);
+    return true;
+}
+
+bool sim_fold_allows_plan(sim *s, const coll_plan *plan, uint32_t group)
+{
+    for (uint32_t i = 0; i < plan->n_phases; i++)
+        if (!phase_fits(s, plan, &plan->phases[i], group))
+            return false;
+    return true;
+}
+
+void sim_fold_give_up(sim *s)
+{
+    s->fold->broken = true;
+    sim_fail(s, HALLEY_EINVAL);
+}
+
+/* Who the sender of a message is, seen from its receiver, and what it is a part of. */
+static sim_fold_event describe(const sim *s, uint64_t at, uint64_t what)
+{
+    if (what == 0)
+        return (sim_fold_event){.at = at};
+    const sim_op *o = &s->streams.ops.at[sim_a(what)];
+    const uint32_t phase = sim_phase_at(o->plan, sim_c(what));
+    const coll_phase *p = &o->plan->phases[phase];
+    const uint32_t k = sim_c(what) - p->first_step;
+    const uint32_t distance = p->algo == CLUSTER_ALGO_RING     ? 1
+                              : p->algo == CLUSTER_ALGO_DIRECT ? 1 + k % (p->n - 1)
+                                                               : p->distance[k];
+    const bool turns = p->algo == CLUSTER_ALGO_HALVING_DOUBLING;
+    return (sim_fold_event){.at = at,
+                            .flow = {1 + o->group, (uint64_t)p->n << 40 |
+                                                       (uint64_t)p->level << 32 |
+                                                       (uint64_t)p->down << 31 |
+                                                       (uint64_t)turns << 30 | distance},
+                            .mate = o->hash,
+                            .phase = phase};
+}
+
+/* Is the order of two events that come at one time, scheduled at one time, certain? */
+static bool is_certain(const sim_fold_event *a, const sim_fold_event *b)
+{
+    const bool own = a->flow[0] == 0 && b->flow[0] == 0;
+    const bool same_chunk = a->flow[0] != 0 && b->flow[0] == a->flow[0] &&
+                            a->mate == b->mate && a->phase == b->phase;
+    const bool same_sender = a->flow[0] != 0 && !a->mixed && !b->mixed &&
+                             memcmp(a->flow, b->flow, sizeof a->flow) == 0;
+    return own || same_chunk || same_sender;
+}
+
+void sim_fold_note(sim *s, uint32_t npu, uint64_t at, uint64_t what)
+{
+    sim_fold_npu *n = &s->fold->npus[npu];
+    const sim_fold_event e = describe(s, at, what);
+    bool listed = false;
+    if (n->now != s->queue.now)
+        n->events.n = 0;
+    n->now = s->queue.now;
+    if (what != 0 && at == s->queue.now) {
+        sim_fold_give_up(s);
+        return;
+    }
+    for (size_t i = 0; i < n->events.n; i++) {
+        sim_fold_event *other = &n->events.at[i];
+        if (other->at != at)
+            continue;
+        if (!is_certain(other, &e)) {
+            sim_fold_give_up(s);
+            return;
+        }
+        if (other->flow[0] == e.flow[0] && other->mate == e.mate &&
+            other->phase == e.phase) {
+            listed = true;
+            other->mixed = other->mixed || other->flow[1] != e.flow[1];
+        }
+    }
+    if (!listed && !array_push(&n->events, e))
+        sim_fail_memory(s);
+}
+
+/* Rows of traffic of the groups whose collectives were not run. */
+static bool spread_traffic(sim *s, uint32_t row)
+{
+    const sim_traffic t = s->traffic.at[row];
+    const sim_fold *f = s->fold;
+    if (t.group == 0)
+        return true;
+    const uint32_t of_kind = f->stand_in[s->cluster->groups[t.group - 1].ranks[0]];
+    const uint32_t place = place_of(f, of_kind, t.group);
+    for (uint32_t r = 0; place != SIM_NONE && r < s->n_npus; r++) {
+        if (f->stand_in[r] != of_kind)
+            continue;
+        sim_traffic other = t;
+        other.group = f->groups[f->first_group[r] + place];
+        if (other.group == t.group || s->cluster->groups[other.group - 1].ranks[0] != r)
+            continue;
+        if (!array_push(&s->traffic, other))
+            return false;
+    }
+    return true;
+}
+
+halley_status sim_fold_spread(sim *s)
+{
+    const uint32_t n_rows = (uint32_t)s->traffic.n;
+    for (uint32_t r = 0; r < s->n_npus; r++) {
+        if (s->fold->stand_in[r] == r)
+            continue;
+        s->ranks[r] = s->ranks[s->fold->stand_in[r]];
+        s->finishers[s->n_finished++] = r;
+    }
+    for (uint32_t i = 0; i < n_rows; i++)
+        if (!spread_traffic(s, i))
+            return error_nomem(s->err);
+    return HALLEY_OK;
+}

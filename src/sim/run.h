@@ -1,0 +1,14 @@
+/* sim/run.h - a run for callers that know which ranks do the same. */
+#ifndef SIM_RUN_H
+#define SIM_RUN_H
+
+#include "halley/sim.h"
+#include "trace/twins.h"
+
+/* halley_sim_run with the twins of the traces, which it looks for otherwise; NULL: every
+ * rank is run. opts must not be NULL. */
+halley_status sim_run(halley_result **out, const halley_trace_set *traces,
+                      const halley_cluster *cluster, const halley_sim_opts *opts,
+                      const trace_twins *twins, halley_error *err);
+
+#endif
