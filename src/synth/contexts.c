@@ -543,7 +543,7 @@ halley_status contexts_draw(sample_set *s, sample_stage *stage, double n, bool t
     conditions_point(&w.point, s->m, &s->outline.conditions, 0, s->outline.n_stages);
     const bool ok =
         synth_u32s_resize(&w.mark, 8 + (n_ops > n_tokens ? n_ops : n_tokens)) &&
-        write_program(&w, (told ? 0.9 : 0.6) * n);
+        write_program(&w, told ? 0.9 * n : 1);
     array_fini(&w.before);
     array_fini(&w.mark);
     if (ok && stage->nodes.n == 0)

@@ -23,7 +23,8 @@ uint64_t contexts_loop_key(uint64_t family, const uint64_t *keys, size_t n);
 /* Whether a program repeats enough to be told with loops. */
 bool contexts_folds(const synth_program *p, const synth_folded *f);
 
-/* A program of about n nodes for a stage of the set; told: no more, and hardly less. */
+/* A program for a stage of the set. Told: of n nodes, or hardly less; else where it ends
+ * by itself, at half as many more at the latest. */
 halley_status contexts_draw(sample_set *s, sample_stage *stage, double n, bool told,
                             halley_error *err);
 

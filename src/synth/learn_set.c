@@ -297,8 +297,11 @@ static bool add_node(learner *l, const halley_trace *trace, uint32_t at,
     place.after = at + 1 < p->ops.n ? m->ops.at[p->ops.at[at + 1]].key : 0;
     double values[LEARN_VALUES];
     const uint32_t n = learner_values(values, l, trace, at, of->rank);
+    l->n_messages += op->type >= HALLEY_NODE_SEND && op->type <= HALLEY_NODE_COLL;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t behind = i - op->n_fields;
+        if (is_named(m, op, i, STR("comm_size")) && values[i] > 0)
+            l->bytes += values[i];
         place.field = i;
         const bool own = of->bare || is_named(m, op, i, STR("comm_size")) ||
                          (i >= op->n_fields && (op->flags & MODEL_OP_MIXED) != 0);
@@ -684,8 +687,9 @@ static double time_of(const halley_trace_set *set, uint32_t block)
 }
 
 /* Numbers of the set as a whole that laws are learned of. */
-static const uint32_t set_fields[] = {FIELD_STAGES, FIELD_RANKS, FIELD_NODES, FIELD_TIME,
-                                      FIELD_OPERATIONS};
+static const uint32_t set_fields[] = {FIELD_STAGES, FIELD_RANKS,      FIELD_NODES,
+                                      FIELD_TIME,   FIELD_OPERATIONS, FIELD_MESSAGES,
+                                      FIELD_BYTES};
 enum { SET_NUMBERS = sizeof set_fields / sizeof *set_fields };
 
 static halley_status count_set(learner *l, const conditions *c, const uint32_t *values,
@@ -758,13 +762,18 @@ halley_status learner_add(learner *l, const halley_trace_set *set, const conditi
     conditions_set(&all, "ranks", NULL, n);
     map64_fini(&l->group_of);
     l->groups.n = l->parts.n = 0;
-    l->operations = 0;
+    l->operations = l->n_messages = l->bytes = 0;
     l->n_told = 0;
     TRY(groups_path ? declared_groups(l, groups_path, err) : used_groups(l, set, err));
     TRY(conditions_learn(values, m, &all, err));
     for (uint32_t s = 0; s < n / block; s++)
         TRY(add_stage(l, set, s, block, &all, c->n == 0, err));
-    const double numbers[] = {n / block, n, (double)l->n_told * block / n,
-                              time_of(set, block), l->operations * block / n};
+    const double numbers[] = {n / block,
+                              n,
+                              (double)l->n_told * block / n,
+                              time_of(set, block),
+                              l->operations * block / n,
+                              n > 1 ? 1 + l->n_messages * block / n : 0,
+                              n > 1 ? l->bytes * block / n : 0};
     return count_set(l, &all, values, numbers, err);
 }

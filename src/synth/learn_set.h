@@ -53,6 +53,7 @@ typedef struct learner {
     synth_u32s pause_ops;             /* operators that come and go */
     synth_u32s parts;                 /* skeletons of the set's stages */
     double operations;                /* of one rank of each of them, about */
+    double n_messages, bytes;         /* the same */
     uint64_t n_told;                  /* nodes of the set's stages */
     noise_finder *noise;              /* NULL: not looked for */
     struct neural_recorder *recorder; /* NULL: no network is learned */

@@ -391,6 +391,8 @@ enum {
     FIELD_TOGETHER,         /* sums of conditions with each other, while learning */
     FIELD_TIME,             /* of a rank: all its durations, microseconds */
     FIELD_OPERATIONS,       /* of a rank: all that it computes */
+    FIELD_MESSAGES,         /* of one of several ranks: collectives and messages, and 1 */
+    FIELD_BYTES,            /* their bytes */
     FIELD_CONDITION = 2000, /* and on: a condition from those before it */
 };
 /* The field of a node for how long such pauses before it last, in ns; 0 = there is none.

@@ -175,6 +175,23 @@ static halley_status scale_totals(sample_set *s, const sample_wish *wish,
     return HALLEY_OK;
 }
 
+/* Sizes in a program that was made up of what is near need not fit together: their sum is
+ * that of sets with these conditions, where it follows from them; of one that was seen,
+ * where it does to a percent. */
+static void fit_bytes(sample_set *s)
+{
+    double spread;
+    const double bytes =
+        s->outline.n_ranks *
+        sample_set_value(s->m, &s->outline.conditions, FIELD_BYTES, &spread);
+    const double made = total_of(s, STR("comm_size"), 1);
+    const double most = s->outline.template == MODEL_NONE ? 0.3 : 0.01;
+    if (s->outline.n_ranks == 1 || spread > most || !(made > 0) || !(bytes > 1))
+        return;
+    const double luck = exp(spread * rng_normal(&s->random));
+    (void)total_of(s, STR("comm_size"), bytes * luck / made);
+}
+
 static halley_status fill(sample_set *s, const halley_synth *synth,
                           const sample_wish *wish, halley_error *err)
 {
@@ -183,6 +200,8 @@ static halley_status fill(sample_set *s, const halley_synth *synth,
     else {
         TRY(sample_programs(s, err));
         TRY(sample_values(s, err));
+        if (s->m->head.at[0].n_bare == 0)
+            fit_bytes(s);
     }
     TRY(scale_totals(s, wish, err));
     TRY(sample_match(s, err));

@@ -7,8 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_NODES = 50000000, MAX_DEPTH = 256 };
+enum { MAX_NODES = 50000000, MAX_DEPTH = 256, N_PROGRAMS = 12 };
 #define MAX_IN_SET 5e8 /* nodes of all ranks, which are in memory together */
+
+#define NEAR 0.1
 
 void sample_set_fini(sample_set *s)
 {
@@ -102,15 +104,56 @@ static halley_status from_template(sample_set *s, uint32_t stage, halley_error *
     return expand(s, &s->stages.at[stage], k, counts, err);
 }
 
+/* What a program is to be like. */
+typedef struct target {
+    double n, n_messages; /* nodes; collectives and messages, and 1: 0 = whatever */
+} target;
+
+static double draw_number(sample_set *s, uint32_t field)
+{
+    double spread;
+    const double mean = sample_set_value(s->m, &s->outline.conditions, field, &spread);
+    return mean * exp(spread * rng_normal(&s->random));
+}
+
+/* How far a program is from that, in logarithms. */
+static double miss(const sample_set *s, const sample_stage *stage, const target *t)
+{
+    double n_messages = 1;
+    for (size_t i = 0; i < stage->nodes.n; i++) {
+        const uint32_t type = s->m->ops.at[stage->nodes.at[i].op].type;
+        n_messages += type >= HALLEY_NODE_SEND && type <= HALLEY_NODE_COLL;
+    }
+    const double off = fabs(log((double)stage->nodes.n / t->n));
+    return t->n_messages > 0 ? off + fabs(log(n_messages / t->n_messages)) : off;
+}
+
+/* The best of a few programs: what comes next knows of what is near only. */
 static halley_status from_contexts(sample_set *s, halley_error *err)
 {
     const condition *told = conditions_find(&s->outline.conditions, "nodes");
-    double n = told ? told->number : 0, spread;
-    if (!told) {
-        n = sample_set_value(s->m, &s->outline.conditions, FIELD_NODES, &spread);
-        n *= exp(spread * rng_normal(&s->random));
+    sample_stage *const stage = &s->stages.at[0];
+    if (told)
+        return contexts_draw(s, stage, fmin(told->number, limit_of(s)), true, err);
+    target t = {.n = fmin(fmax(1, draw_number(s, FIELD_NODES)), limit_of(s))};
+    if (s->outline.n_ranks > 1)
+        t.n_messages = draw_number(s, FIELD_MESSAGES);
+    double least = INFINITY;
+    halley_status status = HALLEY_OK;
+    for (uint32_t i = 0; i < N_PROGRAMS && status == HALLEY_OK && least > NEAR; i++) {
+        sample_stage one = {0};
+        status = contexts_draw(s, &one, t.n, false, err);
+        const double off = status == HALLEY_OK ? miss(s, &one, &t) : INFINITY;
+        if (off < least) {
+            least = off;
+            array_fini(&stage->nodes);
+            stage->nodes.at = one.nodes.at;
+            stage->nodes.n = one.nodes.n;
+            stage->nodes.cap = one.nodes.cap;
+        } else
+            array_fini(&one.nodes);
     }
-    return contexts_draw(s, &s->stages.at[0], fmin(n, limit_of(s)), told, err);
+    return status;
 }
 
 halley_status sample_stages(sample_set *s, halley_error *err)
