@@ -108,6 +108,29 @@ void law_sum_deviation(model_sum *s, double deviation)
     s->n_within++;
 }
 
+/* A circle of buckets: where they begin need not be known, and is not any set's own. Laws
+ * whose numbers lie within it can tell which turn is meant. */
+static uint32_t circle_at(double y)
+{
+    const double turn = y / (MODEL_WIDTH * MODEL_CIRCLE);
+    const uint32_t at = (uint32_t)((turn - floor(turn)) * MODEL_CIRCLE);
+    return at < MODEL_CIRCLE ? at : MODEL_CIRCLE - 1;
+}
+
+void law_sum_node(model_sum *s, double y)
+{
+    s->circle[circle_at(y)]++;
+}
+
+uint32_t law_plain_bucket(const model_law *law, uint32_t in_circle)
+{
+    const uint32_t mean = circle_at(law->coefficient[FEATURE_ONE] + MODEL_WIDTH / 2);
+    const uint32_t at =
+        (in_circle + MODEL_CIRCLE - mean + MODEL_CIRCLE / 2) % MODEL_CIRCLE;
+    const uint32_t first = (MODEL_CIRCLE - MODEL_BUCKETS) / 2;
+    return at < first ? 0 : at - first < MODEL_BUCKETS ? at - first : MODEL_BUCKETS - 1;
+}
+
 /* Normal equations with the logarithms as last row and column, to be swept. */
 enum { TABLE = MODEL_FEATURES + 1, OF_Y = MODEL_FEATURES };
 typedef struct table {
@@ -239,8 +262,36 @@ void law_fit_ends(model_law *law, const model_sum *s, uint32_t k)
         if (n == 0)
             continue;
         const float end = s->ends[i][(k < n ? k : n) - 1];
+        if (law->plain != 0 && i < 2) /* no set has a mean of its own */
+            continue;
         *to[i] = floorf(end * 8) / 8 * (i % 2 == 0 ? 1 : -1);
     }
+}
+
+/* Whether sets differ by chance alone, and numbers lie within a circle. */
+static bool is_plain(const model_law *law, const model_sum *s)
+{
+    for (uint32_t i = 0; i < MODEL_FEATURES; i++)
+        if (i != FEATURE_ONE && law->coefficient[i] != 0)
+            return false;
+    const double range = -(double)s->ends[3][0] - (double)s->ends[2][0];
+    return law->within > 1e-3F && s->n_ends[2] > 0 && s->n_ends[3] > 0 &&
+           range < (MODEL_CIRCLE - 8) * MODEL_WIDTH && law->spread <= 0.2F * law->within;
+}
+
+/* Deviations from sets' means are blurred by these where a set has few nodes: where means
+ * are all the same, the nodes themselves say more. */
+static void fit_plain(model_law *law, const model_sum *s)
+{
+    double n = 0;
+    law->plain = 1;
+    law->coefficient[FEATURE_ONE] =
+        floor(law->coefficient[FEATURE_ONE] / MODEL_WIDTH) * MODEL_WIDTH;
+    memset(law->hist, 0, sizeof law->hist);
+    for (uint32_t i = 0; i < MODEL_CIRCLE; i++)
+        n += s->circle[i];
+    for (uint32_t i = 0; i < MODEL_CIRCLE; i++)
+        law->hist[law_plain_bucket(law, i)] += (float)(s->circle[i] / n);
 }
 
 void law_fit(model_law *law, const model_sum *s)
@@ -262,6 +313,8 @@ void law_fit(model_law *law, const model_sum *s)
     law->within = (float)sqrt(s->within / s->n_within);
     for (int i = 0; i < MODEL_BUCKETS; i++)
         law->hist[i] = (float)(s->hist[i] / s->n_within);
+    if (is_plain(law, s))
+        fit_plain(law, s);
 }
 
 void law_fit_feature(model_law *law, const model_sum *s, uint32_t feature, uint64_t from)

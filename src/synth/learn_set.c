@@ -414,9 +414,13 @@ static bool add_stage_values(learner *l, const halley_trace *trace, const law_po
     }
     for (size_t i = 0; i < l->values.n; i++) {
         const learn_total *t = &l->totals.at[l->values.at[i].total];
-        for (uint32_t k = t->at.program == 0; t->n > 1 && k < LAW_LEVELS; k++)
-            law_sum_deviation(&l->m.sums.at[t->law[k]],
-                              (l->values.at[i].log - t->mean) * t->widen);
+        for (uint32_t k = t->at.program == 0; k < LAW_LEVELS; k++) {
+            model_sum *const sum = &l->m.sums.at[t->law[k]];
+            law_sum_node(sum, (double)l->values.at[i].log);
+            if (t->n > 1)
+                law_sum_deviation(sum,
+                                  ((double)l->values.at[i].log - t->mean) * t->widen);
+        }
     }
     return true;
 }

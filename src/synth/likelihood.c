@@ -168,6 +168,19 @@ static double log_within(const model_law *law, const model_sum *s)
     return sum / s->n_within;
 }
 
+/* What a plain law says about all nodes. */
+static double log_plain(const model_law *law, const model_sum *s)
+{
+    double sum = 0, n = 0;
+    for (uint32_t b = 0; b < MODEL_CIRCLE; b++) {
+        const double share = (double)law->hist[law_plain_bucket(law, b)];
+        if (s->circle[b] > 0)
+            sum += s->circle[b] * log((1 - ODD) * share / MODEL_WIDTH + ODD / RANGE);
+        n += s->circle[b];
+    }
+    return n > 0 ? sum / n : 0;
+}
+
 static double log_law(const model_law *law, const model_sum *s)
 {
     const double n = s->n + s->zeros;
@@ -176,6 +189,8 @@ static double log_law(const model_law *law, const model_sum *s)
         sum += s->zeros / n * log(fmax((double)law->zero, ODD));
     if (s->n == 0)
         return sum;
+    if (law->plain != 0)
+        return sum + s->n / n * log(fmax(1 - (double)law->zero, ODD)) + log_plain(law, s);
     const double mean = s->xy[FEATURE_ONE] / s->n;
     const bool outside =
         law->zero >= 1 || (law->low < law->high && (mean < (double)law->low - FINEST ||

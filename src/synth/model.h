@@ -29,8 +29,9 @@ enum {
     MODEL_FEATURES = 40, /* of a law: see model_feature */
     MODEL_PAIRS = MODEL_FEATURES * (MODEL_FEATURES + 1) / 2,
     MODEL_BUCKETS = 64, /* of a histogram of deviations, MODEL_WIDTH wide in log */
-    MODEL_SHIFTS = 36,  /* of a loop's law: see law_shift */
-    MODEL_ENDS = 8,     /* of a law's numbers that are remembered */
+    MODEL_CIRCLE = 2 * MODEL_BUCKETS,
+    MODEL_SHIFTS = 36, /* of a loop's law: see law_shift */
+    MODEL_ENDS = 8,    /* of a law's numbers that are remembered */
     MODEL_CONDITIONS = 24,
     MODEL_VALUES = 32, /* of a condition, each with its own count; the last: absent */
     MODEL_ABSENT = MODEL_VALUES - 1,
@@ -154,8 +155,10 @@ typedef struct model_law {
     float within;              /* the same between nodes of a set */
     float low, high;           /* where log means of sets lie */
     float least, most;         /* where log values of nodes lie; not so: not known */
-    uint32_t general, pad;     /* while learning: the law of which this is a case */
-    float hist[MODEL_BUCKETS]; /* share of nodes by deviation from their set's mean */
+    uint32_t general;          /* while learning: the law of which this is a case */
+    uint32_t plain;            /* 1: sets do not differ, all nodes are drawn alike */
+    float hist[MODEL_BUCKETS]; /* share of nodes by deviation from their set's mean, or
+                                  (plain) from the law's */
     double coefficient[MODEL_FEATURES];
 } model_law;
 
@@ -190,6 +193,7 @@ typedef struct model_sum {
     float ends[4][MODEL_ENDS];
     uint32_t n_ends[4];
     double hist[MODEL_BUCKETS];
+    double circle[MODEL_CIRCLE]; /* nodes by their logarithm: see law_sum_node */
 } model_sum;
 /* Counts of a loop, and the factors they were under. */
 typedef struct model_sample {

@@ -90,9 +90,12 @@ static double deviation(const model_law *law, rng *random)
 /* The logarithm of one node's value: not beyond what nodes have where all is as seen. */
 static double node_log(const model_law *law, double mean, sample_set *s)
 {
-    const double y = mean + deviation(law, &s->random);
+    enum { TRIES = 8 }; /* the ends themselves would come too often */
+    double y = mean + deviation(law, &s->random);
     if (s->extrapolate || !(law->least < law->most))
         return y;
+    for (int i = 1; i < TRIES && (y < law->least || y > law->most); i++)
+        y = mean + deviation(law, &s->random);
     return fmin(fmax(y, law->least), law->most);
 }
 

@@ -72,10 +72,54 @@ static void exact_laws_stay_exact(void **state)
     finish(&from, &m);
 }
 
+/* Nodes of sets that differ by chance alone, three to a set, uniform from 0 to 1. */
+static void where_sets_are_alike_nodes_keep_their_shape(void **state)
+{
+    static model_sum sum;
+    model_law law = {0};
+    rng random = rng_seed(4);
+    (void)state;
+    memset(&sum, 0, sizeof sum);
+    for (uint32_t i = 0; i < 4000; i++) {
+        law_point p = {0};
+        double y[3], mean = 0, square = 0;
+        law_point_add(&p, FEATURE_ONE, 1);
+        for (int k = 0; k < 3; k++) {
+            y[k] = 20 + log(rng_unit(&random) + 1e-3);
+            mean += y[k] / 3;
+            law_sum_node(&sum, y[k]);
+        }
+        for (int k = 0; k < 3; k++) {
+            square += (y[k] - mean) * (y[k] - mean);
+            law_sum_deviation(&sum, (y[k] - mean) * sqrt(1.5));
+        }
+        law_sum_add(&sum, &p, mean);
+        law_sum_nodes(&sum, 3, square / 2, 0);
+        law_sum_ends(&sum, mean, fmin(y[0], fmin(y[1], y[2])),
+                     fmax(y[0], fmax(y[1], y[2])));
+    }
+    law_fit(&law, &sum);
+    law_fit_ends(&law, &sum, 5);
+    assert_int_equal(law.plain, 1);
+    /* None is above the largest, and half are above half of it. */
+    double above = 0, half = 0;
+    for (int i = 0; i < MODEL_BUCKETS; i++) {
+        const double from =
+            law.coefficient[FEATURE_ONE] + (i - MODEL_BUCKETS / 2) * MODEL_WIDTH;
+        above += from > 20.01 ? (double)law.hist[i] : 0;
+        half += from > 20 - log(2) - MODEL_WIDTH / 2 ? (double)law.hist[i] : 0;
+    }
+    assert_true(above < 1e-6);
+    assert_true(fabs(half - 0.5) < 0.05);
+    for (uint32_t i = 0; i < MODEL_CIRCLE; i++) /* the same buckets when it is scored */
+        assert_true(sum.circle[i] == 0 || law.hist[law_plain_bucket(&law, i)] > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(laws_of_too_few_sets_go),
+        cmocka_unit_test(where_sets_are_alike_nodes_keep_their_shape),
         cmocka_unit_test(exact_laws_stay_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
