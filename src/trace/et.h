@@ -87,6 +87,21 @@ halley_status json_trace_encode(strbuf *out, const halley_trace *trace,
  * it: saving it writes these. Takes `bytes`. */
 void et_keep_encoded(halley_trace *trace, uint8_t *bytes, size_t n);
 
+/* Where nodes and the names of their groups stand in the bytes of a trace. */
+struct et_layout {
+    uint32_t *group;   /* by shape: flat entry of its pg_name, or HASH_NONE */
+    uint64_t *node_at; /* n + 1 */
+    uint64_t *attr_at; /* by node: its pg_name; 0 = it has none */
+};
+void et_layout_free(et_layout *l);
+/* Encode a trace that no other thread has yet and keep the bytes and their layout, so
+ * that its twins (regroup.h) are encoded faster; unless that is over `most` bytes or the
+ * trace is an odd one. */
+halley_status et_keep_layout(halley_trace *trace, size_t most, halley_error *err);
+/* halley_trace_encode_et of a twin of a trace with a layout. */
+halley_status et_encode_twin(uint8_t **out, size_t *n, const halley_trace *trace,
+                             halley_error *err);
+
 /* Whether the trace will have a metadata message (builders: yes unless told otherwise).
  */
 void builder_set_metadata(halley_builder *b, bool present);

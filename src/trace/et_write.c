@@ -322,6 +322,8 @@ halley_status halley_trace_encode_et(uint8_t **out, size_t *n, const halley_trac
                                      halley_error *err)
 {
     et_writer w = {.t = trace};
+    if (trace->lender && trace->lender->layout)
+        return et_encode_twin(out, n, trace, err);
     const halley_status status = write_all(&w, err);
     if (status) {
         array_fini(&w.buf);
@@ -348,7 +350,9 @@ halley_status halley_trace_save_et(const halley_trace *trace, const char *path,
         file_output_write(w.to, trace->encoded.at, trace->encoded.n);
         return file_output_commit(w.to, err);
     }
-    halley_status status = write_all(&w, err);
+    halley_status status = trace->lender && trace->lender->layout
+                               ? et_encode_twin(&w.buf.at, &w.buf.n, trace, err)
+                               : write_all(&w, err);
     if (status) {
         file_output_abort(w.to);
         error_at_file(err, path);

@@ -163,6 +163,8 @@ typedef struct trace_store {
     trace_meta meta;
 } trace_store;
 
+typedef struct et_layout et_layout; /* et.h */
+
 struct halley_trace {
     atomic_uint refs;
     halley_trace_form form;
@@ -173,7 +175,9 @@ struct halley_trace {
     u64_array dangling;    /* ids that no node has */
     bool ascending;        /* ids strictly rise */
     map64 index;           /* id → node, when not ascending */
-    u8_array encoded;      /* as .et, when someone needed that before it is saved */
+    halley_trace *lender;  /* has all but s.own and s.values; NULL = nobody (regroup.h) */
+    struct et_layout *layout; /* of `encoded`, when twins of it are to be saved, too */
+    u8_array encoded;         /* as .et, when someone needed that before it is saved */
 };
 
 bool trace_store_init(trace_store *s);

@@ -1,4 +1,5 @@
 /* Reading a finished trace: nodes, dependencies, attributes. */
+#include "trace/et.h"
 #include "trace/store.h"
 #include "trace/wire.h"
 
@@ -42,12 +43,19 @@ void halley_trace_free(halley_trace *t)
 {
     if (!t || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) > 1)
         return;
-    trace_store_fini(&t->s);
-    file_input_close(&t->in);
-    free(t->data);
-    free(t->ctrl);
-    array_fini(&t->dangling);
-    map64_fini(&t->index);
+    if (t->lender) {
+        array_fini(&t->s.own);
+        array_fini(&t->s.values);
+        halley_trace_free(t->lender);
+    } else {
+        trace_store_fini(&t->s);
+        file_input_close(&t->in);
+        free(t->data);
+        free(t->ctrl);
+        array_fini(&t->dangling);
+        map64_fini(&t->index);
+    }
+    et_layout_free(t->layout);
     array_fini(&t->encoded);
     free(t->path);
     free(t);
