@@ -9,8 +9,10 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/pool.h"
+#include "synth/obfuscate_twins.h"
 #include "synth/passes.h"
 #include "synth/times.h"
+#include "trace/et.h"
 #include "trace/slots.h"
 
 #include <inttypes.h>
@@ -31,7 +33,8 @@ typedef struct work {
     obfuscate_job job;
     const halley_trace_set *set;
     trace_distinct distinct;
-    obfuscate_counts *counts; /* by distinct trace */
+    obfuscate_twins twins;
+    obfuscate_counts *counts; /* by distinct trace that is worked on */
     obfuscate_scanned *scanned;
     halley_trace **made; /* by distinct trace, of the pass that runs */
     halley_trace_set *exact, *rough;
@@ -100,6 +103,18 @@ static bool add_used(str_array *names, map64 *seen, const halley_trace *t)
     return fine;
 }
 
+static bool add_groups_of(str_array *names, map64 *seen, const work *w, uint32_t i)
+{
+    const trace_twins *const t = &w->twins.before;
+    const uint32_t rank = w->distinct.first_rank[i];
+    bool fine = true;
+    if (t->names_at[rank] == t->names_at[rank + 1]) /* none, or too many */
+        return add_used(names, seen, w->distinct.trace[i]);
+    for (uint32_t k = t->names_at[rank]; fine && k < t->names_at[rank + 1]; k++)
+        fine = add_name(names, seen, t->names.at[k]);
+    return fine;
+}
+
 static halley_status number_groups(work *w, halley_error *err)
 {
     str_array names = {0};
@@ -108,7 +123,7 @@ static halley_status number_groups(work *w, halley_error *err)
     for (size_t i = 0; fine && i < w->job.old.list.n; i++)
         fine = add_name(&names, &seen, w->job.old.list.at[i].name);
     for (uint32_t i = 0; fine && i < w->distinct.n; i++)
-        fine = add_used(&names, &seen, w->distinct.trace[i]);
+        fine = add_groups_of(&names, &seen, w, i);
     if (names.n > 1)
         qsort(names.at, names.n, sizeof *names.at, by_group_name);
     for (uint32_t i = 0; fine && i < names.n; i++)
@@ -132,6 +147,8 @@ static halley_status find_earliest(work *w, halley_error *err)
     for (uint32_t i = 0; i < w->distinct.n; i++) {
         const halley_trace *const t = w->distinct.trace[i];
         trace_slots slots;
+        if (w->twins.like[i] != i)
+            continue;
         if (!trace_slots_init(&slots, t, start_ns, 1))
             return error_nomem(err);
         for (uint32_t node = 0; node < halley_trace_count(t); node++) {
@@ -177,17 +194,34 @@ static halley_status do_trace(void *context, size_t i, uint32_t worker, halley_e
     (void)worker;
     work *const w = context;
     halley_trace *clean = NULL;
+    if (w->twins.like[i] != i)
+        return HALLEY_OK;
     obfuscate_counts_fini(&w->counts[i]);
     w->counts[i] = (obfuscate_counts){0};
     TRY(obfuscate_clean(&clean, &w->counts[i], &w->job, w->distinct.trace[i], err));
-    if (w->job.level < HALLEY_HIDE_STRUCTURE) {
-        w->made[i] = clean;
-        return HALLEY_OK;
+    w->made[i] = clean;
+    if (w->job.level >= HALLEY_HIDE_STRUCTURE) {
+        w->made[i] = NULL;
+        const halley_status status =
+            obfuscate_structure(&w->made[i], &w->counts[i], &w->job, clean, err);
+        halley_trace_free(clean);
+        TRY(status);
     }
-    const halley_status status =
-        obfuscate_structure(&w->made[i], &w->counts[i], &w->job, clean, err);
-    halley_trace_free(clean);
-    return status;
+    if (!w->twins.has_twins[i])
+        return HALLEY_OK;
+    return et_keep_layout(w->made[i], KEPT_BYTES / w->distinct.n, err);
+}
+
+/* Those that are like another, which is done by now. */
+static halley_status do_twin(void *context, size_t i, uint32_t worker, halley_error *err)
+{
+    (void)worker;
+    work *const w = context;
+    const uint32_t like = w->twins.like[i];
+    if (like == i)
+        return HALLEY_OK;
+    return obfuscate_twin(&w->made[i], &w->twins, &w->distinct, (uint32_t)i,
+                          w->made[like], err);
 }
 
 static halley_status gather(halley_trace_set **out, const work *w, halley_error *err)
@@ -210,6 +244,8 @@ static halley_status take_made(halley_trace_set **out, work *w, halley_status st
                                halley_error *err)
 {
     halley_trace_set *set = NULL;
+    if (status == HALLEY_OK)
+        status = pool_run(w->job.opts->n_threads, w->distinct.n, do_twin, w, err);
     if (status == HALLEY_OK)
         status = gather(&set, w, err);
     for (uint32_t i = 0; i < w->distinct.n; i++) {
@@ -239,8 +275,9 @@ static halley_status scan_trace(void *context, size_t i, uint32_t worker,
 {
     (void)worker;
     work *const w = context;
-    if (i == w->distinct.n) /* the last task: another look at the result */
-        return synth_passes(result_of(w), w->new_groups, err);
+    if (i == 0) /* takes longest: another look at the result */
+        return synth_passes(result_of(w), w->new_groups, &w->twins.after, err);
+    i--;
     if (w->job.opts->level < HALLEY_HIDE_NAMES)
         return HALLEY_OK;
     const halley_trace *const made =
@@ -256,9 +293,7 @@ typedef struct beside {
     work *w;
     pool_task *task; /* with w, for i < n_tasks */
     size_t n_tasks;
-    const halley_trace_set *set;
-    const trace_groups *groups;
-    const synth_timing *how;
+    synth_timed timed;
     double seconds[HALLEY_N_REFERENCES];
     halley_status status[HALLEY_N_REFERENCES];
     halley_error why[HALLEY_N_REFERENCES];
@@ -275,7 +310,7 @@ static halley_status do_either(void *context, size_t i, uint32_t worker,
     if ((i < first) == tasks_first)
         return b->task(b->w, tasks_first ? i : i - n, worker, err);
     const uint32_t k = (uint32_t)(tasks_first ? i - first : i);
-    b->status[k] = synth_time(&b->seconds[k], k, b->set, b->groups, b->how, &b->why[k]);
+    b->status[k] = synth_time(&b->seconds[k], k, &b->timed, &b->why[k]);
     return HALLEY_OK;
 }
 
@@ -338,9 +373,7 @@ static halley_status start(whole *out, work *w, const synth_timing *how,
     beside b = {.w = w,
                 .task = do_trace,
                 .n_tasks = w->distinct.n,
-                .set = w->set,
-                .groups = &w->job.old,
-                .how = how};
+                .timed = {w->set, &w->job.old, how, &w->twins.before}};
     TRY(take_made(&w->rough, w, run_beside(&b, err), err));
     const uint32_t failed = first_failed(&b);
     if (failed == HALLEY_N_REFERENCES) {
@@ -363,9 +396,7 @@ static halley_status examine(bool *fine, whole *out, work *w, const synth_timing
     beside b = {.w = w,
                 .task = scan_trace,
                 .n_tasks = (size_t)w->distinct.n + 1,
-                .set = w->rough,
-                .groups = &out->groups,
-                .how = how};
+                .timed = {w->rough, &out->groups, how, &w->twins.after}};
     const halley_status status =
         o->unverified ? pool_run(w->job.opts->n_threads, b.n_tasks, scan_trace, w, err)
                       : run_beside(&b, err);
@@ -519,7 +550,7 @@ static halley_status report(whole *out, work *w, halley_error *err)
     obfuscate_counts sum = {0};
     bool fine = true;
     for (uint32_t i = 0; fine && i < w->distinct.n; i++) {
-        fine = add_counts(&sum, &w->counts[i]);
+        fine = add_counts(&sum, &w->counts[w->twins.like[i]]);
         o->scanned_bytes += w->scanned[i].n_bytes;
         o->scanned_texts_bytes += w->scanned[i].n_text_bytes;
     }
@@ -557,7 +588,7 @@ static halley_status prepare(void *context, size_t i, uint32_t worker, halley_er
         return number_groups(w, err);
     TRY(find_earliest(w, err));
     if (w->job.opts->level >= HALLEY_HIDE_SIZES)
-        w->timing = synth_timing_of(w->set);
+        w->timing = synth_timing_of(w->set, &w->twins.before);
     return HALLEY_OK;
 }
 
@@ -571,8 +602,10 @@ static halley_status obfuscate(whole *out, work *w, halley_error *err)
     if (!w->counts || !w->scanned || !w->made)
         return error_nomem(err);
     TRY(synth_groups_of(&w->job.old, w->set, w->job.opts->groups_path, err));
+    TRY(obfuscate_twins_find(&w->twins, w->set, &w->distinct, w->job.opts, err));
     TRY(pool_run(w->job.opts->n_threads, 2, prepare, w, err));
     TRY(rename_groups(out, w, err));
+    TRY(obfuscate_twins_name(&w->twins, &w->distinct, &w->job, err));
     w->job.level = level;
     w->new_groups = &out->groups;
     TRY(level >= HALLEY_HIDE_SIZES ? roughen(out, w, err) : clean(w, err));
@@ -588,6 +621,7 @@ static void finish(work *w)
     free(w->made);
     halley_trace_set_free(w->exact);
     halley_trace_set_free(w->rough);
+    obfuscate_twins_fini(&w->twins);
     trace_distinct_fini(&w->distinct);
     trace_groups_fini(&w->job.old);
     map64_fini(&w->job.group_number);

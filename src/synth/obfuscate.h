@@ -70,6 +70,10 @@ halley_status obfuscate_structure(halley_trace **out, obfuscate_counts *counts,
 enum { OBFUSCATE_NAME = 20 };
 /* "x" and 16 letters and digits that only the key connects with the text. */
 void obfuscate_pseudonym(char to[OBFUSCATE_NAME], siphash_key key, str text);
+/* What a group is called at a level: its own name, or a number, written into `room`. */
+enum { OBFUSCATE_GROUP = 24 };
+str obfuscate_group(char room[OBFUSCATE_GROUP], const obfuscate_job *job,
+                    halley_obfuscate_level level, str name);
 /* What kind of operator a node is, in at most 7 letters; static. */
 str obfuscate_class(const halley_trace *trace, uint32_t node);
 

@@ -135,15 +135,23 @@ static uint64_t round_size(cleaner *c, uint64_t value)
     return rounded;
 }
 
+str obfuscate_group(char room[OBFUSCATE_GROUP], const obfuscate_job *job,
+                    halley_obfuscate_level level, str name)
+{
+    if (level < HALLEY_HIDE_NAMES || name.n == 0)
+        return name;
+    const uint32_t number =
+        map64_find(&job->group_number, hash_bytes(name.at, name.n, 0));
+    const int n = snprintf(room, OBFUSCATE_GROUP, "%u", number == HASH_NONE ? 0 : number);
+    return (str){room, (size_t)n};
+}
+
 static halley_status put_group(cleaner *c, halley_attr attr)
 {
-    char text[24];
-    if (c->job->level >= HALLEY_HIDE_NAMES && attr.bytes.n > 0) {
-        const uint64_t hash = hash_bytes(attr.bytes.at, attr.bytes.n, 0);
-        const uint32_t number = map64_find(&c->job->group_number, hash);
-        const int n = snprintf(text, sizeof text, "%u", number == HASH_NONE ? 0 : number);
-        attr.bytes = (halley_bytes){text, (size_t)n};
-    }
+    char room[OBFUSCATE_GROUP];
+    const str name =
+        obfuscate_group(room, c->job, c->job->level, (str){attr.bytes.at, attr.bytes.n});
+    attr.bytes = (halley_bytes){name.at, name.n};
     return halley_builder_attr(c->b, &attr);
 }
 

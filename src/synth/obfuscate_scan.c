@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW = 8, BITMAP_BITS = 19 };
+enum { WINDOW = 8, BITMAP_BITS = 19, RECENT_BITS = 11, RECENT = 1 << RECENT_BITS };
 
 /* What was seen of the input. */
 typedef struct scan_found {
@@ -27,8 +27,9 @@ typedef struct scan_found {
 
 typedef struct scan {
     const halley_obfuscate_opts *opts;
-    map64 runs;    /* hash of each run seen */
-    map64 windows; /* of the output */
+    map64 runs;         /* hash of each run seen */
+    str recent[RECENT]; /* some of the last runs, by their first bytes */
+    map64 windows;      /* of the output */
     map64 allowed;
     uint64_t bitmap[(1 << BITMAP_BITS) / 64];
     bool in_windows[256]; /* by byte: some window has it */
@@ -67,10 +68,23 @@ static void allow(scan *s, str text)
         s->failed |= !map64_set(&s->allowed, window_at(text.at + i), 1);
 }
 
+/* The same few runs come again and again: most need not be hashed whole. */
+static bool is_recent(scan *s, str run)
+{
+    const uint64_t ends = window_at(run.at) ^ window_at(run.at + run.n - WINDOW) << 1;
+    str *const last =
+        &s->recent[ends * UINT64_C(0x9e3779b97f4a7c15) >> (64 - RECENT_BITS)];
+    const bool same = str_eq(*last, run);
+    *last = run;
+    return same;
+}
+
 static void index_run(scan *s, str run)
 {
     uint32_t one = 1;
     bool fresh = false;
+    if (is_recent(s, run))
+        return;
     s->failed |= !map64_put(&s->runs, hash_bytes(run.at, run.n, 0), &one, &fresh);
     if (!fresh)
         return;
@@ -308,9 +322,11 @@ halley_status obfuscate_scan(obfuscate_scanned *out, const halley_obfuscate_opts
                              const halley_trace *before, halley_trace *after, size_t keep,
                              uint32_t n_threads, halley_error *err)
 {
-    uint8_t *bytes = NULL;
-    size_t n = 0;
-    TRY(halley_trace_encode_et(&bytes, &n, after, err));
+    const bool encoded = after->encoded.n > 0;
+    uint8_t *bytes = after->encoded.at;
+    size_t n = after->encoded.n;
+    if (!encoded)
+        TRY(halley_trace_encode_et(&bytes, &n, after, err));
     scan *s = mem_array_zero(1, sizeof *s);
     if (s)
         s->texts = mem_array(before->s.shapes.flat.n, sizeof *s->texts);
@@ -335,6 +351,8 @@ halley_status obfuscate_scan(obfuscate_scanned *out, const halley_obfuscate_opts
     }
     free(s ? s->texts : NULL);
     free(s);
+    if (encoded)
+        return status;
     if (n <= keep && status == HALLEY_OK)
         et_keep_encoded(after, bytes, n);
     else

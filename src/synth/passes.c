@@ -23,20 +23,21 @@ static halley_status first_error(const halley_check_report *report, halley_error
 }
 
 static halley_status check(const halley_trace_set *set, halley_check_opts opts,
-                           const trace_groups *groups, halley_error *err)
+                           const trace_groups *groups, const trace_twins *twins,
+                           halley_error *err)
 {
     halley_check_report *report;
     opts.max_per_code = 1;
-    TRY(check_with_groups(&report, set, &opts, groups, err));
+    TRY(check_with_groups(&report, set, &opts, groups, twins, err));
     const halley_status status = first_error(report, err);
     halley_check_report_free(report);
     return status;
 }
 
 halley_status synth_passes(const halley_trace_set *set, const trace_groups *groups,
-                           halley_error *err)
+                           const trace_twins *twins, halley_error *err)
 {
-    return check(set, (halley_check_opts){0}, groups->list.n ? groups : NULL, err);
+    return check(set, (halley_check_opts){0}, groups->list.n ? groups : NULL, twins, err);
 }
 
 halley_status synth_passes_alone(const halley_trace_set *set, const char *groups_path,
@@ -44,7 +45,7 @@ halley_status synth_passes_alone(const halley_trace_set *set, const char *groups
 {
     return check(set,
                  (halley_check_opts){.groups_path = groups_path, .n_threads = n_threads},
-                 NULL, err);
+                 NULL, NULL, err);
 }
 
 halley_status halley_trace_set_passes(const halley_trace_set *set,

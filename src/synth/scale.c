@@ -120,7 +120,7 @@ static halley_status scale(whole *w, const halley_trace_set *set, halley_error *
         TRY(scale_offload(now, job, err));
     w->s.n_ranks = halley_trace_set_count(*now);
     w->s.n_nodes = count_nodes(*now);
-    return synth_passes(*now, &job->groups, err);
+    return synth_passes(*now, &job->groups, NULL, err);
 }
 
 static halley_status check_opts(const halley_scale_opts *o, halley_error *err)

@@ -14,6 +14,7 @@
 #include "cluster/platform_text.h"
 #include "halley/sim.h"
 #include "halley/trace_stats.h"
+#include "sim/run.h"
 #include "trace/distinct.h"
 #include "trace/roles.h"
 
@@ -57,13 +58,13 @@ static void look_at(synth_timing *t, const halley_trace *trace)
     }
 }
 
-synth_timing synth_timing_of(const halley_trace_set *set)
+synth_timing synth_timing_of(const halley_trace_set *set, const trace_twins *twins)
 {
     synth_timing t = {.has_work = true};
     const halley_trace *last = NULL;
     for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
         const halley_trace *const trace = halley_trace_set_get(set, r);
-        if (trace != last)
+        if (twins ? twins->first[r] == r : trace != last)
             look_at(&t, trace);
         last = trace;
     }
@@ -103,7 +104,7 @@ static halley_status make(halley_cluster **out, uint32_t i, uint32_t n,
     return status;
 }
 
-static halley_status run(double *seconds, const halley_trace_set *set,
+static halley_status run(double *seconds, const synth_timed *what,
                          const halley_cluster *cluster, halley_error *err)
 {
     const halley_sim_opts opts = {.times_only = true,
@@ -111,7 +112,7 @@ static halley_status run(double *seconds, const halley_trace_set *set,
                                                  ? HALLEY_NETWORK_LINKS
                                                  : HALLEY_NETWORK_FREE};
     halley_result *result;
-    TRY(halley_sim_run(&result, set, cluster, &opts, err));
+    TRY(sim_run(&result, what->set, cluster, &opts, what->twins, err));
     uint64_t last = 0;
     for (uint32_t i = 0; i < halley_result_ranks(result); i++) {
         const uint64_t wall = halley_result_rank(result, i).wall;
@@ -122,37 +123,39 @@ static halley_status run(double *seconds, const halley_trace_set *set,
     return HALLEY_OK;
 }
 
-halley_status synth_time(double *seconds, uint32_t i, const halley_trace_set *set,
-                         const trace_groups *groups, const synth_timing *how,
+halley_status synth_time(double *seconds, uint32_t i, const synth_timed *what,
                          halley_error *err)
 {
     halley_cluster *cluster = NULL;
-    TRY(make(&cluster, i, halley_trace_set_count(set), groups, how, err));
-    const halley_status status = run(seconds, set, cluster, err);
+    TRY(make(&cluster, i, halley_trace_set_count(what->set), what->groups, what->how,
+             err));
+    const halley_status status = run(seconds, what, cluster, err);
     halley_cluster_free(cluster);
     return status;
 }
 
 typedef struct timing_job {
     double *seconds;
-    const halley_trace_set *set;
-    const trace_groups *groups;
-    const synth_timing *how;
+    const synth_timed *what;
 } timing_job;
 
 static halley_status time_on(void *context, size_t i, uint32_t worker, halley_error *err)
 {
     (void)worker;
     const timing_job *const j = context;
-    return synth_time(&j->seconds[i], (uint32_t)i, j->set, j->groups, j->how, err);
+    return synth_time(&j->seconds[i], (uint32_t)i, j->what, err);
 }
 
 halley_status synth_times(double seconds[HALLEY_N_REFERENCES],
                           const halley_trace_set *set, const trace_groups *groups,
                           const synth_timing *how, halley_error *err)
 {
-    timing_job j = {seconds, set, groups, how};
-    return pool_run(0, HALLEY_N_REFERENCES, time_on, &j, err);
+    trace_twins twins;
+    TRY(trace_twins_init(&twins, set, 0, err));
+    timing_job j = {seconds, &(synth_timed){set, groups, how, &twins}};
+    const halley_status status = pool_run(0, HALLEY_N_REFERENCES, time_on, &j, err);
+    trace_twins_fini(&twins);
+    return status;
 }
 
 halley_status synth_critical_s(double *out, const halley_trace_set *set,

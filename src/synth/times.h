@@ -5,6 +5,7 @@
 #include "halley/cluster.h"
 #include "halley/synth.h"
 #include "trace/groups.h"
+#include "trace/twins.h"
 
 /* The groups of a set: of the file, or (NULL) those that the traces declare. */
 halley_status synth_groups_of(trace_groups *out, const halley_trace_set *set,
@@ -15,12 +16,19 @@ typedef struct synth_timing {
     bool has_work;      /* all on the device have num_ops and tensor_size */
     bool has_durations; /* some have a duration */
 } synth_timing;
-synth_timing synth_timing_of(const halley_trace_set *set);
+/* What is timed. */
+typedef struct synth_timed {
+    const halley_trace_set *set;
+    const trace_groups *groups;
+    const synth_timing *how;
+    const trace_twins *twins; /* of the set */
+} synth_timed;
+/* `twins` are those of the set, when they are known; NULL: not. */
+synth_timing synth_timing_of(const halley_trace_set *set, const trace_twins *twins);
 
 /* Simulated time of the set on the i-th reference cluster, or on each, in seconds.
  * Compute that has no durations but work is timed by the roofline everywhere. */
-halley_status synth_time(double *seconds, uint32_t i, const halley_trace_set *set,
-                         const trace_groups *groups, const synth_timing *how,
+halley_status synth_time(double *seconds, uint32_t i, const synth_timed *what,
                          halley_error *err);
 halley_status synth_times(double seconds[HALLEY_N_REFERENCES],
                           const halley_trace_set *set, const trace_groups *groups,

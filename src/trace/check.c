@@ -15,11 +15,45 @@ check_place check_place_of(const check_set *s, uint32_t rank)
                          rank, 1};
 }
 
+/* The trace that an equal one was looked at for, or itself. */
+static uint32_t like(const check_set *s, size_t i)
+{
+    const uint32_t rank = s->distinct->first_rank[i];
+    return s->distinct->which[s->twins == NULL ? rank : s->twins->first[rank]];
+}
+
+/* The names of its groups, the only thing that a twin has of its own. */
+static bool names_valid(const check_set *s, uint32_t rank)
+{
+    const trace_twins *const t = s->twins;
+    bool valid = true;
+    for (uint32_t i = t->names_at[rank]; valid && i < t->names_at[rank + 1]; i++)
+        valid = str_utf8_valid(t->names.at[i]);
+    return valid;
+}
+
+static halley_status twin_task(void *context, size_t i, uint32_t worker,
+                               halley_error *err)
+{
+    (void)worker;
+    check_set *s = context;
+    const uint32_t first = like(s, i);
+    if (first == i)
+        return HALLEY_OK;
+    if (s->ones[first].found.list.n == 0 && names_valid(s, s->distinct->first_rank[i]))
+        return check_twin(&s->ones[i], &s->ones[first], s->distinct->trace[i], err);
+    check_place at = check_place_of(s, s->distinct->first_rank[i]);
+    at.n_ranks = s->distinct->n_sharing[i];
+    return check_trace(&s->ones[i], &at, err);
+}
+
 static halley_status check_task(void *context, size_t i, uint32_t worker,
                                 halley_error *err)
 {
     (void)worker;
     check_set *s = context;
+    if (like(s, i) != i)
+        return HALLEY_OK;
     check_place at = check_place_of(s, s->distinct->first_rank[i]);
     at.n_ranks = s->distinct->n_sharing[i];
     return check_trace(&s->ones[i], &at, err);
@@ -34,6 +68,8 @@ static halley_status run(check_set *s, uint32_t n_threads, halley_error *err)
     for (uint32_t i = 0; i < n; i++)
         s->ones[i].found.max_per_code = s->found->max_per_code;
     TRY(pool_run(n_threads, n, check_task, s, err));
+    if (s->twins != NULL)
+        TRY(pool_run(n_threads, n, twin_task, s, err));
     for (uint32_t i = 0; i < n; i++)
         check_list_join(s->found, &s->ones[i].found);
     if (s->distinct->n_ranks > 1) {
@@ -90,12 +126,12 @@ void halley_check_report_free(halley_check_report *report)
 halley_status halley_trace_check(halley_check_report **out, const halley_trace_set *set,
                                  const halley_check_opts *opts, halley_error *err)
 {
-    return check_with_groups(out, set, opts, NULL, err);
+    return check_with_groups(out, set, opts, NULL, NULL, err);
 }
 
 halley_status check_with_groups(halley_check_report **out, const halley_trace_set *set,
                                 const halley_check_opts *opts, const trace_groups *groups,
-                                halley_error *err)
+                                const trace_twins *twins, halley_error *err)
 {
     const halley_check_opts none = {0};
     const halley_check_opts o = opts == NULL ? none : *opts;
@@ -106,7 +142,8 @@ halley_status check_with_groups(halley_check_report **out, const halley_trace_se
                    .distinct = &distinct,
                    .found = &found,
                    .groups_path = o.groups_path,
-                   .groups = groups};
+                   .groups = groups,
+                   .twins = twins};
     halley_status status = run(&s, o.n_threads, err);
     if (status == HALLEY_OK)
         status = make_report(out, &found, err);

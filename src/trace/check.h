@@ -15,6 +15,7 @@
 #include "trace/distinct.h"
 #include "trace/groups.h"
 #include "trace/roles.h"
+#include "trace/twins.h"
 
 typedef enum check_code {
     CHECK_UNREADABLE,
@@ -117,6 +118,9 @@ typedef struct check_one {
 } check_one;
 
 void check_one_fini(check_one *one);
+/* The same for a twin of one in which nothing was found. */
+halley_status check_twin(check_one *to, const check_one *twin, const halley_trace *trace,
+                         halley_error *err);
 /* Every check that needs one trace only. */
 halley_status check_trace(check_one *to, const check_place *at, halley_error *err);
 /* Attributes, times, type and name of one node; collects messages and collectives. */
@@ -130,12 +134,14 @@ typedef struct check_set {
     check_list *found;
     const char *groups_path;    /* NULL = none */
     const trace_groups *groups; /* goes before groups_path; NULL = none */
+    const trace_twins *twins;   /* NULL = not known */
 } check_set;
 
-/* halley_trace_check with groups that are in memory. */
+/* halley_trace_check with groups that are in memory, and with the twins of the set, which
+ * need not all be looked at (NULL: they are). */
 halley_status check_with_groups(halley_check_report **out, const halley_trace_set *set,
                                 const halley_check_opts *opts, const trace_groups *groups,
-                                halley_error *err);
+                                const trace_twins *twins, halley_error *err);
 
 check_place check_place_of(const check_set *s, uint32_t rank);
 halley_status check_p2p(check_set *s, halley_error *err);

@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "trace/check.h"
 #include "trace/levels.h"
+#include "trace/slots.h"
 
 #include <inttypes.h>
 
@@ -98,6 +99,30 @@ static halley_status check_cycles(check_list *l, const check_place *at, halley_e
     }
     trace_levels_fini(&levels);
     return status;
+}
+
+halley_status check_twin(check_one *to, const check_one *twin, const halley_trace *trace,
+                         halley_error *err)
+{
+    static const char *const pg_name[] = {"pg_name"};
+    trace_slots slots;
+    halley_attr name;
+    bool fine = trace_slots_init(&slots, trace, pg_name, 1) &&
+                array_reserve(&to->messages, twin->messages.n) &&
+                array_reserve(&to->collectives, twin->collectives.n) &&
+                array_reserve(&to->group_nodes, twin->group_nodes.n);
+    for (size_t i = 0; fine && i < twin->messages.n; i++)
+        to->messages.at[to->messages.n++] = twin->messages.at[i];
+    for (size_t i = 0; fine && i < twin->group_nodes.n; i++)
+        to->group_nodes.at[to->group_nodes.n++] = twin->group_nodes.at[i];
+    for (size_t i = 0; fine && i < twin->collectives.n; i++) {
+        check_collective c = twin->collectives.at[i];
+        if (trace_slots_find(&name, &slots, c.node, 0))
+            c.group = name.bytes;
+        to->collectives.at[to->collectives.n++] = c;
+    }
+    trace_slots_fini(&slots);
+    return fine ? HALLEY_OK : error_nomem(err);
 }
 
 halley_status check_trace(check_one *to, const check_place *at, halley_error *err)

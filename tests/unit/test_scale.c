@@ -81,7 +81,7 @@ static void expect_refusal(const made *m, halley_scale_opts opts, const char *wo
 static void times_of(double seconds[HALLEY_N_REFERENCES], const halley_trace_set *set,
                      const trace_groups *groups)
 {
-    const synth_timing how = synth_timing_of(set);
+    const synth_timing how = synth_timing_of(set, NULL);
     halley_error err = {0};
     if (synth_times(seconds, set, groups, &how, &err) != HALLEY_OK)
         fail_msg("%s", err.text);
