@@ -202,10 +202,39 @@ static bool same_but_groups(const halley_trace *x, const halley_trace *y,
            same_texts(a, &a->outputs, b, &b->outputs);
 }
 
-/* Every name of the trace is its own partner. */
-static uint32_t collect(const trace_store *s, const uint8_t *sorts, pairs *p)
+/* By shape: whether it has names of groups; NULL: no memory. */
+static bool *shapes_with_groups(const attr_shapes *s, const uint8_t *sorts)
 {
-    return same_attrs(s, s, sorts, p) ? p->n : 0;
+    bool *const has = mem_array_zero(s->shapes.n, sizeof *has);
+    for (size_t k = 0; has && k < s->shapes.n; k++)
+        for (uint32_t i = 0; i < s->shapes.at[k].n; i++)
+            has[k] = has[k] || sorts[s->shapes.at[k].first + i] == SORT_GROUP;
+    return has;
+}
+
+/* Every name of the trace is its own partner. None when there are too many. */
+static halley_status collect(uint32_t *n, const trace_store *s, const uint8_t *sorts,
+                             pairs *p, halley_error *err)
+{
+    bool *const has_groups = shapes_with_groups(&s->shapes, sorts);
+    bool fine = true;
+    if (!has_groups)
+        return error_nomem(err);
+    for (uint32_t node = 0; fine && node < s->n; node++) {
+        const attr_shape *const shape = &s->shapes.shapes.at[s->shape.at[node]];
+        const uint64_t *const values = s->values.at + s->value_at.at[node];
+        if (!has_groups[s->shape.at[node]])
+            continue;
+        for (uint32_t i = shape->first; fine && i < shape->first + shape->n; i++) {
+            const str name = sorts[i] == SORT_GROUP
+                                 ? trace_text(s, values[s->shapes.flat.at[i].slot])
+                                 : (str){0};
+            fine = sorts[i] != SORT_GROUP || meet(p, name, name);
+        }
+    }
+    *n = fine ? p->n : 0;
+    free(has_groups);
+    return HALLEY_OK;
 }
 
 /* Is the trace really like the one that has its hash? Else it is one of its own. */
@@ -224,9 +253,13 @@ static halley_status compare_trace(void *context, size_t i, uint32_t worker,
         f->like[i] = (uint32_t)i;
         p.n = 0;
     }
-    f->n_names[i] = f->like[i] != i ? p.n : collect(&t->s, sorts, &p);
+    halley_status status = HALLEY_OK;
+    if (f->like[i] == i)
+        status = collect(&f->n_names[i], &t->s, sorts, &p, err);
+    else
+        f->n_names[i] = p.n;
     free(sorts);
-    return HALLEY_OK;
+    return status;
 }
 
 /* Traces and the first with the same hash. */
@@ -245,14 +278,15 @@ static halley_status find_likely(search *f, halley_error *err)
 static halley_status run_search(search *f, uint32_t n_threads, halley_error *err)
 {
     const uint32_t n = f->distinct.n;
-    f->hashes = mem_array(n, sizeof *f->hashes);
+    f->hashes = mem_array_zero(n, sizeof *f->hashes);
     f->like = mem_array(n, sizeof *f->like);
     f->ours = mem_array(n, sizeof *f->ours);
     f->theirs = mem_array(n, sizeof *f->theirs);
     f->n_names = mem_array_zero(n, sizeof *f->n_names);
     if (!f->hashes || !f->like || !f->ours || !f->theirs || !f->n_names)
         return error_nomem(err);
-    TRY(pool_run(n_threads, n, hash_trace, f, err));
+    if (n > 1)
+        TRY(pool_run(n_threads, n, hash_trace, f, err));
     TRY(find_likely(f, err));
     return pool_run(n_threads, n, compare_trace, f, err);
 }
