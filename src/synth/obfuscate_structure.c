@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "synth/obfuscate.h"
 #include "trace/edit.h"
+#include "trace/et.h"
 #include "trace/levels.h"
 #include "trace/roles.h"
 #include "trace/slots.h"
@@ -40,6 +41,9 @@ typedef enum number_name {
 static const char *const number_names[N_NUMBERS] = {"is_cpu_op", "tid", "stream",
                                                     "duration_ns", "num_ops"};
 
+/* Of 64 bits; of less, so that sums are cut. */
+enum { ADDS_UP = 1, ADDS_UP_NARROW = 2 };
+
 typedef struct weaver {
     const obfuscate_job *job;
     const halley_trace *trace;
@@ -47,7 +51,8 @@ typedef struct weaver {
     obfuscate_counts *counts;
     fate *fates;
     uint32_t *n_dependents;
-    uint32_t *seen; /* by node: the last node that listed it as a dependency */
+    uint32_t *seen;   /* by node: the last node that listed it as a dependency */
+    uint8_t *adds_up; /* by entry of shapes.flat: a whole number that is shared out */
     halley_builder *b;
 } weaver;
 
@@ -156,10 +161,47 @@ static uint64_t amount(const piece *p, uint64_t own, uint64_t other)
     return p->part > 0 ? share(own, p->part, p->second) : own + other;
 }
 
+/* The number at an entry of shapes.flat that the node's shape has; false: negative. */
+static bool whole_at(uint64_t *out, const weaver *w, uint32_t node, uint32_t entry)
+{
+    const trace_store *const s = &w->trace->s;
+    const attr_slot *const slot = &s->shapes.flat.at[entry];
+    const halley_attr attr = {.kind =
+                                  (halley_attr_kind)s->shapes.descs.at[slot->desc].kind,
+                              .bits = s->values.at[s->value_at.at[node] + slot->slot]};
+    return halley_attr_to_u64(&attr, out);
+}
+
+/* The attributes at once, and then the amounts among them. */
+static halley_status copy_piece_attrs(bool *done, weaver *w, const piece *p)
+{
+    const halley_trace *const t = w->trace;
+    const uint32_t first = trace_shape_of(t, p->node)->first;
+    const uint32_t n = halley_node_attr_count(t, p->node);
+    uint64_t *values = NULL;
+    bool narrow = false;
+    for (uint32_t i = 0; i < n; i++)
+        narrow = narrow || w->adds_up[first + i] == ADDS_UP_NARROW;
+    if (!narrow)
+        TRY(builder_copy_attrs(&values, w->b, t, p->node));
+    *done = values != NULL;
+    for (uint32_t i = 0; values && i < n; i++) {
+        uint64_t own, other = 0;
+        if (w->adds_up[first + i] == 0 || !whole_at(&own, w, p->node, first + i))
+            continue;
+        if (p->with != HALLEY_NO_NODE)
+            (void)whole_at(&other, w, p->with, first + i);
+        values[i] = amount(p, own, other);
+    }
+    return HALLEY_OK;
+}
+
 static halley_status put_piece_attrs(weaver *w, const piece *p)
 {
     const halley_trace *const t = w->trace;
-    for (uint32_t i = 0; i < halley_node_attr_count(t, p->node); i++) {
+    bool done;
+    TRY(copy_piece_attrs(&done, w, p));
+    for (uint32_t i = 0; !done && i < halley_node_attr_count(t, p->node); i++) {
         halley_attr attr = halley_node_attr(t, p->node, i);
         uint64_t own, other = 0;
         if (adds_up(attr.name) && halley_attr_to_u64(&attr, &own) &&
@@ -275,9 +317,24 @@ static halley_status put_node(weaver *w, uint32_t node)
     return halley_builder_data(w->b, f->id);
 }
 
+static void find_amounts(weaver *w)
+{
+    const attr_shapes *const s = &w->trace->s.shapes;
+    for (size_t i = 0; i < s->flat.n; i++) {
+        const attr_desc *const d = &s->descs.at[s->flat.at[i].desc];
+        const str name = attr_desc_name(s, d);
+        const bool wide = d->kind == HALLEY_ATTR_INT64 || d->kind == HALLEY_ATTR_UINT64;
+        const bool real = d->kind == HALLEY_ATTR_DOUBLE || d->kind == HALLEY_ATTR_FLOAT;
+        w->adds_up[i] = !adds_up((halley_bytes){name.at, name.n}) || real ? 0
+                        : wide                                            ? ADDS_UP
+                               : ADDS_UP_NARROW;
+    }
+}
+
 static halley_status weave(weaver *w)
 {
     const uint32_t n = halley_trace_count(w->trace);
+    find_amounts(w);
     decide(w);
     number(w);
     for (uint32_t i = 0; i < n; i++)
@@ -297,9 +354,10 @@ halley_status obfuscate_structure(halley_trace **out, obfuscate_counts *counts,
                 .counts = counts,
                 .fates = mem_array(n, sizeof *w.fates),
                 .n_dependents = mem_array_zero(n, sizeof *w.n_dependents),
-                .seen = mem_array(n, sizeof *w.seen)};
+                .seen = mem_array(n, sizeof *w.seen),
+                .adds_up = mem_array(trace->s.shapes.flat.n, sizeof *w.adds_up)};
     const bool room = trace_slots_init(&w.slots, trace, number_names, N_NUMBERS) &&
-                      w.fates && w.n_dependents && w.seen;
+                      w.fates && w.n_dependents && w.seen && w.adds_up;
     halley_status status = room ? edit_start(&w.b, trace, err) : error_nomem(err);
     if (status == HALLEY_OK)
         status = edit_finish(out, w.b, weave(&w), err);
@@ -307,5 +365,6 @@ halley_status obfuscate_structure(halley_trace **out, obfuscate_counts *counts,
     free(w.fates);
     free(w.n_dependents);
     free(w.seen);
+    free(w.adds_up);
     return status;
 }

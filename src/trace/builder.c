@@ -14,7 +14,12 @@ struct halley_builder {
     uint32_t meta_state;
     u64_array meta_values;
     uint32_t max_nodes;
+    const halley_trace *copied; /* whose attributes were copied last */
+    u32_array states; /* by its shapes: the same sequence here, or a mark below */
 };
+
+/* Shapes that have not been met, or whose attributes are copied one by one. */
+enum { NOT_MET = HASH_NONE, ONE_BY_ONE = HASH_NONE - 1 };
 
 halley_status halley_builder_new(halley_builder **out, halley_error *err)
 {
@@ -361,11 +366,78 @@ halley_status halley_builder_copy_rest(halley_builder *b, const halley_trace *fr
     const halley_io outputs = halley_node_outputs(from, node);
     TRY(halley_builder_inputs(b, &inputs));
     TRY(halley_builder_outputs(b, &outputs));
-    for (uint32_t i = 0; i < halley_node_attr_count(from, node); i++) {
+    uint64_t *values;
+    TRY(builder_copy_attrs(&values, b, from, node));
+    for (uint32_t i = 0; !values && i < halley_node_attr_count(from, node); i++) {
         const halley_attr attr = halley_node_attr(from, node, i);
         TRY(halley_builder_attr(b, &attr));
     }
     return halley_builder_unknown(b, halley_node_unknown(from, node));
+}
+
+/* Numbers, texts and bytes without documents and unknown fields. */
+static bool is_plain(const attr_shapes *s, const attr_shape *shape)
+{
+    for (uint32_t i = shape->first; i < shape->first + shape->n; i++) {
+        const attr_desc *const d = &s->descs.at[s->flat.at[i].desc];
+        if (d->has_doc || d->has_unknown || d->kind == HALLEY_ATTR_NONE ||
+            halley_attr_is_list((halley_attr_kind)d->kind))
+            return false;
+    }
+    return shape->n > 0;
+}
+
+/* What a shape of another trace is here; HASH_NONE: no memory. */
+static uint32_t state_of(halley_builder *b, const halley_trace *from, uint32_t shape)
+{
+    const attr_shapes *const s = &from->s.shapes;
+    if (b->copied != from) {
+        b->copied = NULL;
+        b->states.n = 0;
+        if (!array_reserve(&b->states, s->shapes.n))
+            return HASH_NONE;
+        for (size_t i = 0; i < s->shapes.n; i++)
+            b->states.at[b->states.n++] = NOT_MET;
+        b->copied = from;
+    }
+    uint32_t *const state = &b->states.at[shape];
+    if (*state == NOT_MET && !is_plain(s, &s->shapes.at[shape]))
+        *state = ONE_BY_ONE;
+    if (*state == NOT_MET) {
+        const uint32_t here = attr_shapes_import(&b->s.shapes, s, shape);
+        *state = here == HASH_NONE ? NOT_MET : b->s.shapes.shapes.at[here].state;
+    }
+    return *state;
+}
+
+halley_status builder_copy_attrs(uint64_t **values, halley_builder *b,
+                                 const halley_trace *from, uint32_t node)
+{
+    const trace_store *const s = &from->s;
+    *values = NULL;
+    TRY(need_node(b));
+    const uint32_t state =
+        b->state == 0 ? state_of(b, from, s->shape.at[node]) : ONE_BY_ONE;
+    if (state == ONE_BY_ONE)
+        return HALLEY_OK;
+    const attr_shape *const shape = trace_shape_of(from, node);
+    const uint64_t *const old = s->values.at + s->value_at.at[node];
+    if (state == HASH_NONE || !array_reserve(&b->s.values, shape->n))
+        return nomem(b);
+    uint64_t *const to = b->s.values.at + b->s.values.n;
+    for (uint32_t i = 0; i < shape->n; i++) {
+        const attr_slot *const slot = &s->shapes.flat.at[shape->first + i];
+        to[i] = old[slot->slot];
+        if (s->shapes.descs.at[slot->desc].kind < HALLEY_ATTR_STRING)
+            continue;
+        to[i] = trace_text_copy(&b->s, trace_text(s, to[i]), (str){0});
+        if (to[i] == 0)
+            return nomem(b);
+    }
+    b->s.values.n += shape->n;
+    b->state = state;
+    *values = to;
+    return HALLEY_OK;
 }
 
 void builder_set_max_nodes(halley_builder *b, uint32_t n)
@@ -403,6 +475,7 @@ halley_status builder_finish_as(halley_trace **out, halley_builder *b, const cha
     }
     trace_store_fini(&b->s);
     array_fini(&b->meta_values);
+    array_fini(&b->states);
     free(b);
     return status;
 }

@@ -102,6 +102,10 @@ halley_status et_keep_layout(halley_trace *trace, size_t most, halley_error *err
 halley_status et_encode_twin(uint8_t **out, size_t *n, const halley_trace *trace,
                              halley_error *err);
 
+/* Copy the attributes of a node whose kinds allow it, all at once: *values are theirs, in
+ * their order, to be changed until the next call. NULL: nothing was copied. */
+halley_status builder_copy_attrs(uint64_t **values, halley_builder *b,
+                                 const halley_trace *from, uint32_t node);
 /* Whether the trace will have a metadata message (builders: yes unless told otherwise).
  */
 void builder_set_metadata(halley_builder *b, bool present);
