@@ -403,7 +403,8 @@ static halley_status add_times(halley_profile *p, compare_set *s,
         return HALLEY_OK;
     trace_groups groups = {0};
     halley_error why = {0};
-    const synth_timing how = synth_timing_of(set, NULL);
+    synth_timing how;
+    TRY(synth_timing_of(&how, set, NULL, err));
     halley_status status = synth_groups_of(&groups, set, groups_path, &why);
     if (status == HALLEY_OK)
         status = synth_times(s->seconds, set, &groups, &how, &why);

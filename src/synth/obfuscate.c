@@ -588,7 +588,7 @@ static halley_status prepare(void *context, size_t i, uint32_t worker, halley_er
         return number_groups(w, err);
     TRY(find_earliest(w, err));
     if (w->job.opts->level >= HALLEY_HIDE_SIZES)
-        w->timing = synth_timing_of(w->set, &w->twins.before);
+        TRY(synth_timing_of(&w->timing, w->set, &w->twins.before, err));
     return HALLEY_OK;
 }
 

@@ -17,6 +17,7 @@
 #include "sim/run.h"
 #include "trace/distinct.h"
 #include "trace/roles.h"
+#include "trace/slots.h"
 
 static const struct {
     const char *platform;
@@ -41,34 +42,65 @@ halley_status synth_groups_of(trace_groups *out, const halley_trace_set *set,
     return trace_groups_collect(out, set, err);
 }
 
-static void look_at(synth_timing *t, const halley_trace *trace)
+typedef enum timing_attr {
+    IS_CPU_OP,
+    NUM_OPS,
+    TENSOR_SIZE,
+    DURATION_NS,
+    N_ATTRS
+} timing_attr;
+static const char *const timing_attrs[N_ATTRS] = {"is_cpu_op", "num_ops", "tensor_size",
+                                                  "duration_ns"};
+
+static bool has_number(uint64_t *out, const trace_slots *slots, uint32_t node,
+                       timing_attr name)
 {
-    for (uint32_t i = 0; i < halley_trace_count(trace); i++) {
-        if (halley_node_type_of(trace, i) != HALLEY_NODE_COMP)
-            continue;
-        trace_roles r;
-        trace_roles_read(&r, trace, i);
-        halley_attr ns;
-        uint64_t unused;
-        t->has_durations = t->has_durations || halley_node_duration_us(trace, i) > 0 ||
-                           halley_node_find_attr(&ns, trace, i, "duration_ns");
-        if (!trace_roles_is_cpu(&r))
-            t->has_work &= trace_roles_u64(&r, TRACE_ROLE_NUM_OPS, &unused) &&
-                           trace_roles_u64(&r, TRACE_ROLE_TENSOR_SIZE, &unused);
-    }
+    halley_attr attr;
+    return trace_slots_find(&attr, slots, node, name) &&
+           trace_kind_is_integer(attr.kind) && halley_attr_to_u64(&attr, out);
 }
 
-synth_timing synth_timing_of(const halley_trace_set *set, const trace_twins *twins)
+static bool is_cpu(const trace_slots *slots, uint32_t node)
+{
+    halley_attr attr;
+    return trace_slots_find(&attr, slots, node, IS_CPU_OP) &&
+           (attr.kind == HALLEY_ATTR_BOOL || trace_kind_is_integer(attr.kind)) &&
+           attr.bits != 0;
+}
+
+/* False: no memory. */
+static bool look_at(synth_timing *t, const halley_trace *trace)
+{
+    trace_slots slots;
+    bool fine = trace_slots_init(&slots, trace, timing_attrs, N_ATTRS);
+    for (uint32_t i = 0; fine && i < halley_trace_count(trace); i++) {
+        halley_attr ns;
+        uint64_t value;
+        if (halley_node_type_of(trace, i) != HALLEY_NODE_COMP)
+            continue;
+        t->has_durations = t->has_durations || halley_node_duration_us(trace, i) > 0 ||
+                           trace_slots_find(&ns, &slots, i, DURATION_NS);
+        if (!is_cpu(&slots, i))
+            t->has_work = t->has_work && has_number(&value, &slots, i, NUM_OPS) &&
+                          has_number(&value, &slots, i, TENSOR_SIZE);
+    }
+    trace_slots_fini(&slots);
+    return fine;
+}
+
+halley_status synth_timing_of(synth_timing *out, const halley_trace_set *set,
+                              const trace_twins *twins, halley_error *err)
 {
     synth_timing t = {.has_work = true};
     const halley_trace *last = NULL;
     for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
         const halley_trace *const trace = halley_trace_set_get(set, r);
-        if (twins ? twins->first[r] == r : trace != last)
-            look_at(&t, trace);
+        if ((twins ? twins->first[r] == r : trace != last) && !look_at(&t, trace))
+            return error_nomem(err);
         last = trace;
     }
-    return t;
+    *out = t;
+    return HALLEY_OK;
 }
 
 static void add_groups(strbuf *to, const trace_groups *groups)

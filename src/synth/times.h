@@ -16,6 +16,7 @@ typedef struct synth_timing {
     bool has_work;      /* all on the device have num_ops and tensor_size */
     bool has_durations; /* some have a duration */
 } synth_timing;
+
 /* What is timed. */
 typedef struct synth_timed {
     const halley_trace_set *set;
@@ -23,8 +24,10 @@ typedef struct synth_timed {
     const synth_timing *how;
     const trace_twins *twins; /* of the set */
 } synth_timed;
+
 /* `twins` are those of the set, when they are known; NULL: not. */
-synth_timing synth_timing_of(const halley_trace_set *set, const trace_twins *twins);
+halley_status synth_timing_of(synth_timing *out, const halley_trace_set *set,
+                              const trace_twins *twins, halley_error *err);
 
 /* Simulated time of the set on the i-th reference cluster, or on each, in seconds.
  * Compute that has no durations but work is timed by the roofline everywhere. */

@@ -288,6 +288,8 @@ static halley_status run_search(search *f, uint32_t n_threads, halley_error *err
     if (n > 1)
         TRY(pool_run(n_threads, n, hash_trace, f, err));
     TRY(find_likely(f, err));
+    if (f->distinct.n_ranks == 1)
+        return HALLEY_OK;
     return pool_run(n_threads, n, compare_trace, f, err);
 }
 

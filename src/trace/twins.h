@@ -15,7 +15,7 @@ typedef struct trace_twins {
     uint32_t *first;  /* by rank: the lowest rank with a trace like its own */
     /* By rank: the names of its groups (lent by the traces) are names[names_at[rank]] up
      * to names_at[rank + 1]; where the first of its kind has its k-th, this rank has its
-     * own k-th. None when there are too many. */
+     * own k-th. None when there are too many, or one rank. */
     uint32_t *names_at;
     ARRAY(str) names;
 } trace_twins;

@@ -308,7 +308,8 @@ static void no_value_moves_by_more_than_the_step(void **state)
 static double time_of(const halley_trace_set *set, uint32_t cluster)
 {
     static const trace_groups none = {0};
-    const synth_timing how = synth_timing_of(set, NULL);
+    synth_timing how;
+    assert_int_equal(synth_timing_of(&how, set, NULL, NULL), HALLEY_OK);
     double seconds[HALLEY_N_REFERENCES];
     halley_error err = {0};
     if (synth_times(seconds, set, &none, &how, &err) != HALLEY_OK)

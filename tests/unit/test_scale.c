@@ -81,7 +81,8 @@ static void expect_refusal(const made *m, halley_scale_opts opts, const char *wo
 static void times_of(double seconds[HALLEY_N_REFERENCES], const halley_trace_set *set,
                      const trace_groups *groups)
 {
-    const synth_timing how = synth_timing_of(set, NULL);
+    synth_timing how;
+    assert_int_equal(synth_timing_of(&how, set, NULL, NULL), HALLEY_OK);
     halley_error err = {0};
     if (synth_times(seconds, set, groups, &how, &err) != HALLEY_OK)
         fail_msg("%s", err.text);
