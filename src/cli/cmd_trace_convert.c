@@ -1,5 +1,6 @@
 /* halley trace convert - write traces in another form. */
 #include "base/error.h"
+#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/traces.h"
 #include "halley/ingest.h"
@@ -90,6 +91,20 @@ static halley_status load_foreign(halley_trace_set **out, bool *found, cli_call 
     return halley_msccl_load(out, path, (uint64_t)o->size_bytes, err);
 }
 
+static halley_status copy_groups(const void *from, const char *path, halley_error *err)
+{
+    file_input in;
+    file_output *out = NULL;
+    TRY(file_input_open(&in, from, err));
+    halley_status status = file_output_open(&out, path, err);
+    if (status == HALLEY_OK) {
+        file_output_write(out, in.at, in.n);
+        status = file_output_commit(out, err);
+    }
+    file_input_close(&in);
+    return status;
+}
+
 static halley_status run(cli_call *call, halley_error *err)
 {
     const convert_options *o = call->options;
@@ -100,19 +115,24 @@ static halley_status run(cli_call *call, halley_error *err)
         TRY(traces_load(&set, call, 0, 1, err));
     const uint32_t n = halley_trace_set_count(set);
     char *stem = traces_stem(foreign ? call->args[0] : halley_trace_set_path(set, 0));
-    const traces_output output = {.path = call->args[1],
-                                  .form = (traces_form)o->to,
-                                  .lossy = o->lossy,
-                                  .one =
-                                      n == 1 && traces_is_file(call) &&
-                                      (!foreign || halley_host_recognise(call->args[0])),
-                                  .stem = stem,
-                                  .n_threads = o->threads,
-                                  .save_groups = foreign ? traces_save_declared : NULL,
-                                  .groups = set};
+    traces_output output = {.path = call->args[1],
+                            .form = (traces_form)o->to,
+                            .lossy = o->lossy,
+                            .one = n == 1 && traces_is_file(call) &&
+                                   (!foreign || halley_host_recognise(call->args[0])),
+                            .stem = stem,
+                            .n_threads = o->threads,
+                            .save_groups = foreign ? traces_save_declared : NULL,
+                            .groups = set};
+    char *const groups = foreign || output.one ? NULL : halley_trace_set_groups(set);
+    if (groups != NULL) {
+        output.save_groups = copy_groups;
+        output.groups = groups;
+    }
     const halley_status status =
         stem == NULL ? error_nomem(err) : traces_save(set, &output, call, err);
     free(stem);
+    free(groups);
     halley_trace_set_free(set);
     return status;
 }
@@ -150,7 +170,8 @@ const cli_command cmd_trace_convert = {
         "becomes one trace, as with halley trace link.\n\n"
         "A file becomes the file OUT, in the form its name asks for: .et, .et.gz, .json "
         "(one document), .jsonl (an object a line). A set becomes OUT.0.et and so on, "
-        "or, when OUT is a folder or ends in /, files in it under their old names. --to "
+        "or, when OUT is a folder or ends in /, files in it under their old names, with "
+        "the groups that lie beside it. --to "
         "decides where the name does not: et, et.gz, json, jsonl, chakra-json (the same "
         "bytes as Chakra's jsonizer); 'name' is the default.\n\n"
         "Each file appears whole or not at all; when one fails, new files of this run "

@@ -141,7 +141,7 @@ static void path_of(strbuf *to, const saving *s, uint32_t rank)
 {
     const traces_output *o = s->output;
     if (rank == s->n) {
-        prefix_of(to, o, "");
+        prefix_of(to, o, o->stem == NULL ? "" : o->stem);
         strbuf_add(to, STR("comm_group.json"));
     } else if (o->one && !names_a_folder(o->path)) {
         strbuf_add(to, str_from(o->path));

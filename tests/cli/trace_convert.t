@@ -115,3 +115,30 @@ $ halley sim step.et --replay --per-node nodes.csv > /dev/null; cut -d, -f2,3,7,
 > 4,sgemm,5.95e-05,0.00016
 > 5,aten::copy_,5.95e-05,7.95e-05
 > 6,Memcpy DtoH (Device -> Pinned),0.00016,0.000164
+
+## a set takes its groups along, and runs
+$ halley trace gen transformer -n 4 --tp 2 -o t > made; mkdir d e
+$ halley trace convert t d --to et.gz; halley trace convert d e; halley trace convert e u; ls d e u.*
+> u.0.et
+> u.1.et
+> u.2.et
+> u.3.et
+> u.comm_group.json
+>
+> d:
+> t.0.et.gz
+> t.1.et.gz
+> t.2.et.gz
+> t.3.et.gz
+> t.comm_group.json
+>
+> e:
+> t.0.et
+> t.1.et
+> t.2.et
+> t.3.et
+> t.comm_group.json
+$ cmp t.comm_group.json u.comm_group.json; for s in t d e u; do halley sim $s -c dgx-a100:4 | head -1; done | uniq | wc -l
+> 1
+$ halley trace convert t.0.et one.json; ls one*
+> one.json
