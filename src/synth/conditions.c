@@ -135,6 +135,13 @@ uint32_t conditions_value(const synth_model *m, const model_condition *of,
     return best;
 }
 
+uint32_t conditions_kind(const model_condition *of, uint32_t value)
+{
+    if (of->is_text || value == MODEL_ABSENT)
+        return value;
+    return of->values[value].number > 1.5 ? 2 : of->values[value].number > 0.5;
+}
+
 static uint32_t take_feature(synth_model *m)
 {
     model_head *head = &m->head.at[0];

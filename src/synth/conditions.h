@@ -36,6 +36,9 @@ void conditions_point(law_point *p, const synth_model *m, const conditions *c,
 /* Which value of a condition is nearest; MODEL_NONE: a text never seen. */
 uint32_t conditions_value(const synth_model *m, const model_condition *of,
                           const condition *c);
+/* What kind of value it is: 0, 1 or more of a number, each value of a text. */
+enum { CONDITION_KINDS = MODEL_VALUES };
+uint32_t conditions_kind(const model_condition *of, uint32_t value);
 /* The features of a whole set, without its ranks: they are to be predicted. */
 void conditions_set_point(law_point *p, const synth_model *m, const conditions *c);
 /* Index into the model, or MODEL_NONE. */

@@ -10,7 +10,8 @@
  * sets or more of its own have; numbers that fewer have are listed as ranges of k sets or
  * more. Which number of a range, and which value that is not listed at all, is asked of
  * the branch above: so nothing is said about fewer than k sets, and no value is lost
- * (after Katz's back-off).
+ * (after Katz's back-off). A branch lists no finer groups of numbers than those by which
+ * its question told most.
  *
  * Trees grow from portraits: the conditions of up to MAX_PORTRAITS sets, all with the
  * same chance, which stay in the state of the learner.
@@ -49,7 +50,8 @@ bool joint_remember(synth_model *m, const conditions *c, const uint32_t *values,
 /* A question about a row. */
 typedef struct question {
     uint32_t by, value;
-    bool equal; /* is it this value? else: this one or a smaller one? */
+    bool equal;     /* is it this value? else: this one or a smaller one? */
+    uint32_t scale; /* by which it tells most */
 } question;
 
 static bool is_yes(const question *q, const joint_row *row)
@@ -72,25 +74,30 @@ static uint32_t values_of(const synth_model *m, uint32_t column)
     return column == JOINT_TEMPLATE ? (uint32_t)m->templates.n + 1 : MODEL_VALUES;
 }
 
-/* How the sets of a branch are told apart while asking: by value, and numbers also by
- * quarter, in which few sets show what they have in common. */
+/* How the sets of a branch are told apart by a question: by value, and numbers also by
+ * eighths, quarters or halves, in which few sets show what they have in common. */
 typedef struct scale {
     uint8_t group[MODEL_VALUES]; /* of a value */
     uint32_t n;                  /* groups */
     double cost;                 /* of a question */
+    bool each;                   /* every value is a group */
 } scale;
 
 static scale scale_of(const grower *g, const uint32_t *all, uint32_t n, uint32_t parts)
 {
-    scale s = {.n = 0};
+    scale s = {.n = 0, .each = parts == MODEL_VALUES};
     double used = 0, seen = 0;
     for (uint32_t v = 0; v < MODEL_VALUES; v++) {
+        uint32_t group = s.n > 0 ? s.n - 1 : 0;
+        if (s.each || v == MODEL_ABSENT) /* of its own */
+            group = s.each ? v : s.n;
+        else if (all[v] > 0)
+            group = (uint32_t)((seen + 0.5 * all[v]) / n * parts);
+        s.group[v] = (uint8_t)group;
         if (all[v] == 0)
             continue;
-        const double middle = seen + 0.5 * all[v];
-        s.group[v] = (uint8_t)(parts == MODEL_VALUES ? v : middle / n * parts);
-        used += used == 0 || s.n != s.group[v] + 1U;
-        s.n = s.group[v] + 1U;
+        used += used == 0 || s.n != group + 1;
+        s.n = group + 1;
         seen += all[v];
     }
     s.cost = 0.5 * (used - 1) * log(n) + log(1.0 + g->n_before);
@@ -129,7 +136,8 @@ static uint32_t fewest_of(const grower *g)
     return g->k > FEWEST ? g->k : FEWEST;
 }
 
-enum { N_SCALES = 2, QUARTERS = 4 };
+enum { N_SCALES = 4 };
+static const uint32_t scale_parts[N_SCALES] = {MODEL_VALUES, 8, 4, 2};
 
 /* The best question about one column; *best is the gain to beat. */
 static void ask_column(question *out, double *best, grower *g, uint32_t by,
@@ -154,28 +162,30 @@ static void ask_column(question *out, double *best, grower *g, uint32_t by,
             }
             if (n_yes < fewest_of(g) || n - n_yes < fewest_of(g))
                 continue;
-            for (uint32_t k = 0; k < N_SCALES && scales[k].n > 1; k++) {
+            for (uint32_t k = 0; k < N_SCALES; k++) {
+                if (scales[k].n < 2)
+                    continue;
                 const double gain = gain_of(g, all, &scales[k]);
                 if (gain > *best * (1 + 1e-9)) {
                     *best = gain;
-                    *out = (question){by, v, equal};
+                    *out = (question){by, v, equal, k};
                 }
             }
         }
     }
 }
 
-static bool ask(question *out, grower *g, const uint32_t *all, const joint_row *rows,
-                uint32_t n)
+static bool ask(question *out, scale scales[N_SCALES], grower *g, const uint32_t *all,
+                const joint_row *rows, uint32_t n)
 {
-    scale scales[N_SCALES] = {{.n = 0}};
     double best = 0;
     out->by = MODEL_NONE;
     if (g->of == JOINT_TEMPLATE || n < 2 * fewest_of(g))
         return false;
-    scales[0] = scale_of(g, all, n, MODEL_VALUES);
-    if (!g->m->conditions.at[g->of].is_text)
-        scales[1] = scale_of(g, all, n, QUARTERS);
+    const bool is_text = g->m->conditions.at[g->of].is_text;
+    for (uint32_t k = 0; k < N_SCALES; k++)
+        scales[k] =
+            k > 0 && is_text ? (scale){.n = 0} : scale_of(g, all, n, scale_parts[k]);
     for (uint32_t i = 0; i < g->n_before; i++)
         ask_column(out, &best, g, g->before[i], all, scales, rows, n);
     return out->by != MODEL_NONE;
@@ -233,20 +243,43 @@ static bool add_shares(grower *g, model_branch *b, const uint32_t *all)
     return true;
 }
 
+/* Groups of values in the shares of this branch. */
+static bool add_groups(grower *g, model_branch *b, const uint32_t *all, const scale *s)
+{
+    const uint32_t n_values = g->m->conditions.at[g->of].n_values;
+    uint32_t n = 0, first = 0;
+    b->first = (uint32_t)g->m->shares.n;
+    for (uint32_t v = 0; v < n_values; v++) {
+        n += all[v];
+        if (v + 1 < n_values && s->group[v] == s->group[v + 1])
+            continue;
+        if (n >= g->k && !add_share(g, b, first, v, n))
+            return false;
+        first = v + 1;
+        n = 0;
+    }
+    return all[MODEL_ABSENT] < g->k ||
+           add_share(g, b, MODEL_ABSENT, MODEL_ABSENT, all[MODEL_ABSENT]);
+}
+
 /* A branch whose rows are still to be looked at. */
 typedef struct bud {
     uint32_t branch, first, n, depth;
+    scale by; /* of the question that led there */
 } bud;
 
-static bool open_bud(grower *g, const bud *b, uint32_t *all, question *q, bool *asked)
+static bool open_bud(grower *g, const bud *b, uint32_t *all, question *q, scale *by)
 {
     const joint_row *rows = g->rows + b->first;
     memset(all, 0, g->n_values * sizeof *all);
     for (uint32_t i = 0; i < b->n; i++)
         all[rows[i].value[g->of]]++;
-    *asked = b->depth < MAX_DEPTH && ask(q, g, all, rows, b->n);
+    scale scales[N_SCALES];
+    q->by = MODEL_NONE;
+    if (b->depth < MAX_DEPTH && ask(q, scales, g, all, rows, b->n))
+        *by = scales[q->scale];
     model_branch to = g->m->branches.at[b->branch];
-    if (!add_shares(g, &to, all))
+    if (b->by.each ? !add_shares(g, &to, all) : !add_groups(g, &to, all, &b->by))
         return false;
     g->m->branches.at[b->branch] = to;
     return true;
@@ -260,13 +293,13 @@ static bool grow_tree(grower *g, uint32_t n, uint32_t *all)
     const model_branch top = {
         .by = MODEL_NONE, .yes = MODEL_NONE, .parent = MODEL_NONE, .n_sets = n};
     bool ok = array_push(&m->roots, root) && array_push(&m->branches, top) &&
-              array_push(&buds, (bud){root.branch, 0, n, 0});
+              array_push(&buds, (bud){root.branch, 0, n, 0, {.each = true}});
     while (ok && buds.n > 0) {
         const bud b = buds.at[--buds.n];
         question q;
-        bool asked;
-        ok = open_bud(g, &b, all, &q, &asked);
-        if (!ok || !asked)
+        scale by = {.each = true};
+        ok = open_bud(g, &b, all, &q, &by);
+        if (!ok || q.by == MODEL_NONE)
             continue;
         const uint32_t n_yes = part(&q, g->rows + b.first, b.n);
         const uint32_t yes = (uint32_t)m->branches.n;
@@ -280,8 +313,9 @@ static bool grow_tree(grower *g, uint32_t n, uint32_t *all)
         for (uint32_t side = 0; ok && side < 2; side++) {
             leaf.n_sets = side == 0 ? n_yes : b.n - n_yes;
             const uint32_t first = side == 0 ? b.first : b.first + n_yes;
-            ok = array_push(&m->branches, leaf) &&
-                 array_push(&buds, (bud){yes + side, first, leaf.n_sets, b.depth + 1});
+            ok =
+                array_push(&m->branches, leaf) &&
+                array_push(&buds, (bud){yes + side, first, leaf.n_sets, b.depth + 1, by});
         }
     }
     array_fini(&buds);
@@ -317,7 +351,7 @@ uint32_t joint_leaf(const synth_model *m, const model_root *tree, const joint_ro
     uint32_t at = tree->branch;
     for (;;) {
         const model_branch *b = &m->branches.at[at];
-        const question q = {b->by, b->value, b->equal != 0};
+        const question q = {b->by, b->value, b->equal != 0, 0};
         if (b->by == MODEL_NONE || given->value[b->by] == MODEL_NONE)
             return at;
         at = is_yes(&q, given) ? b->yes : b->yes + 1;
@@ -355,20 +389,25 @@ static void refine(double *p, const synth_model *m, const model_branch *b)
         p[v] = q[v] > 0 ? q[v] : others > 0 ? fmax(0, left) * p[v] / others : 0;
 }
 
-/* Probabilities of the values of a condition; they need not add up to 1. */
+/* Probabilities of the values of a condition at a branch; they need not add up to 1. */
+static void chances(double *p, const synth_model *m, uint32_t of, uint32_t branch)
+{
+    uint32_t path[MAX_DEPTH + 2], n = 0;
+    for (; branch != MODEL_NONE && n < MAX_DEPTH + 2;
+         branch = m->branches.at[branch].parent)
+        path[n++] = branch;
+    const model_condition *c = &m->conditions.at[of];
+    memset(p, 0, MODEL_VALUES * sizeof *p);
+    for (uint32_t v = 0; v < c->n_values; v++)
+        p[v] = c->values[v].n_sets;
+    while (n > 0)
+        refine(p, m, &m->branches.at[path[--n]]);
+}
+
 void joint_shares(double p[MODEL_VALUES], const synth_model *m, const model_root *tree,
                   const joint_row *given)
 {
-    uint32_t path[MAX_DEPTH + 2], n = 0;
-    for (uint32_t at = joint_leaf(m, tree, given); at != MODEL_NONE && n < MAX_DEPTH + 2;
-         at = m->branches.at[at].parent)
-        path[n++] = at;
-    const model_condition *of = &m->conditions.at[tree->of];
-    memset(p, 0, MODEL_VALUES * sizeof *p);
-    for (uint32_t v = 0; v < of->n_values; v++)
-        p[v] = of->values[v].n_sets;
-    while (n > 0)
-        refine(p, m, &m->branches.at[path[--n]]);
+    chances(p, m, tree->of, joint_leaf(m, tree, given));
 }
 
 /* Templates come first, so that there is one branch, in which each stands for itself. */

@@ -1,8 +1,9 @@
 /*
  * What may be kept. Everything is copied that k sets or more have, and what that names;
  * the rest never reaches the model. A value of a condition that too few sets have is
- * merged with its neighbours until enough stand behind it, and is then given as their
- * mean, to three digits.
+ * merged with its neighbours until SURE times as many stand behind it, and is then given
+ * as their mean, to three digits. Templates say about conditions what model_values.c
+ * leaves.
  *
  * That k sets have something in common does not hide who they are: a law fitted to few
  * sets fits those better than others, its range ends where theirs does, and who holds the
@@ -21,9 +22,12 @@
 #include "synth/model_prune.h"
 
 #include "synth/joint.h"
+#include "synth/model_values.h"
 
 #include <math.h>
 #include <string.h>
+
+enum { SURE = 4, WIDER = 3 };
 
 typedef struct pruner {
     const synth_model *from;
@@ -259,6 +263,8 @@ static bool keep_templates(pruner *p)
             for (uint32_t v = 0; v < MODEL_ABSENT; v++)
                 n += t->values[c][v];
             t->values[c][MODEL_ABSENT] = old->n_sets - n;
+            model_values_keep(t->values[c], &to->conditions.at[c],
+                              p->from->head.at[0].n_sets, p->k);
         }
     }
     return true;
@@ -401,37 +407,85 @@ static void finish_value(model_value *v, uint32_t k)
     v->sum = 0;
 }
 
-static void merge_numbers(model_condition *c, const model_condition *old, uint32_t k,
-                          uint32_t *map)
+/* How many sets must be behind a number that is the mean of several: as for laws. */
+static uint32_t enough_for_mean(const pruner *p)
 {
-    uint32_t order[MODEL_VALUES] = {0};
-    for (uint32_t i = 0; i < old->n_values; i++) {
+    const uint32_t part = p->from->head.at[0].n_sets / SURE;
+    const uint32_t most = part > p->k ? part : p->k;
+    return p->k < 2 ? 1 : SURE * p->k < most ? SURE * p->k : most;
+}
+
+static void in_order(uint32_t order[MODEL_VALUES], const model_condition *of)
+{
+    for (uint32_t i = 0; i < of->n_values; i++) {
         uint32_t at = i;
-        for (; at > 0 && old->values[order[at - 1]].number > old->values[i].number; at--)
+        for (; at > 0 && of->values[order[at - 1]].number > of->values[i].number; at--)
             order[at] = order[at - 1];
         order[at] = i;
     }
+}
+
+/* A group that too few sets are behind goes to the one before it, or to the nearest
+ * number. */
+static void spend_group(model_condition *c, uint32_t group, uint32_t before)
+{
+    const model_value few = c->values[group];
+    if (c->n_values == 1)
+        return;
+    memmove(&c->values[group], &c->values[group + 1],
+            (--c->n_values - group) * sizeof few);
+    if (before != MODEL_NONE)
+        c->values[before] = merge(&c->values[before], &few);
+    else {
+        const condition at = {.number = few.number};
+        c->values[conditions_value(NULL, c, &at)].n_sets += few.n_sets;
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const double x = ((const model_value *)a)->number;
+    const double y = ((const model_value *)b)->number;
+    return (x > y) - (x < y);
+}
+
+/* Values in order, and where each old one went. */
+static void finish_values(const pruner *p, model_condition *c, const model_condition *old,
+                          uint32_t *map)
+{
+    for (uint32_t i = 0; i < c->n_values; i++)
+        finish_value(&c->values[i], p->k);
+    qsort(c->values, c->n_values, sizeof *c->values, by_number);
+    for (uint32_t i = 0; i < old->n_values; i++) {
+        const condition at = {.number = old->values[i].number};
+        map[i] = conditions_value(p->to, c, &at);
+    }
+}
+
+/* Numbers that k sets have; others with their neighbours. */
+static void merge_numbers(const pruner *p, model_condition *c, const model_condition *old,
+                          uint32_t *map)
+{
+    uint32_t order[MODEL_VALUES] = {0}, group = MODEL_NONE, before = MODEL_NONE;
+    const uint32_t enough = enough_for_mean(p);
+    in_order(order, old);
     c->n_values = 0;
     for (uint32_t i = 0; i < old->n_values; i++) {
         const model_value *v = &old->values[order[i]];
-        model_value *last = c->n_values > 0 ? &c->values[c->n_values - 1] : NULL;
-        if (last && last->n_sets < k)
-            *last = merge(last, v);
-        else
+        if (v->n_exact >= p->k)
             c->values[c->n_values++] = *v;
-        map[order[i]] = c->n_values - 1;
+        else if (group != MODEL_NONE && c->values[group].n_sets < enough)
+            c->values[group] = merge(&c->values[group], v);
+        else {
+            before = group;
+            group = c->n_values++;
+            c->values[group] = *v;
+        }
     }
-    /* What is left over at the end joins the one before. */
-    if (c->n_values > 1 && c->values[c->n_values - 1].n_sets < k) {
-        c->n_values--;
-        c->values[c->n_values - 1] =
-            merge(&c->values[c->n_values - 1], &c->values[c->n_values]);
-        for (uint32_t i = 0; i < old->n_values; i++)
-            if (map[i] == c->n_values)
-                map[i]--;
-    }
-    for (uint32_t i = 0; i < c->n_values; i++)
-        finish_value(&c->values[i], k);
+    if (group != MODEL_NONE &&
+        c->values[group].n_sets < (before == MODEL_NONE ? p->k : enough))
+        spend_group(c, group, before);
+    finish_values(p, c, old, map);
 }
 
 /* The numbers that portraits have of a condition, in order; NULL: no memory. */
@@ -488,13 +542,6 @@ static void take_groups(model_condition *c, const double *x, uint32_t n, uint32_
     }
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const double x = ((const model_value *)a)->number;
-    const double y = ((const model_value *)b)->number;
-    return (x > y) - (x < y);
-}
-
 /* Where there are more numbers than there is room for: those that many sets have, and
  * groups of others that lie side by side; and where each old value went. */
 static bool spread_numbers(const pruner *p, model_condition *c, uint32_t id,
@@ -509,16 +556,10 @@ static bool spread_numbers(const pruner *p, model_condition *c, uint32_t id,
     c->n_values = 0;
     const uint32_t left = take_singles(c, x, n, often);
     const uint32_t each = left / (MODEL_ABSENT - c->n_values) + 1;
-    take_groups(c, x, left, each > p->k ? each : p->k, p->k);
+    const uint32_t enough = enough_for_mean(p);
+    take_groups(c, x, left, each > enough ? each : enough, p->k);
     free(x);
-    for (uint32_t i = 0; i < c->n_values; i++)
-        finish_value(&c->values[i], p->k);
-    qsort(c->values, c->n_values, sizeof *c->values, by_number);
-    const model_condition *old = &p->from->conditions.at[id];
-    for (uint32_t i = 0; i < old->n_values; i++) {
-        const condition at = {.number = old->values[i].number};
-        map[i] = conditions_value(p->to, c, &at);
-    }
+    finish_values(p, c, &p->from->conditions.at[id], map);
     return true;
 }
 
@@ -572,7 +613,7 @@ static bool keep_conditions(pruner *p)
                 : old->n_values == MODEL_ABSENT && !spread_numbers(p, &c, i, p->value[i]))
             return false;
         if (!c.is_text && old->n_values < MODEL_ABSENT)
-            merge_numbers(&c, old, p->k, p->value[i]);
+            merge_numbers(p, &c, old, p->value[i]);
         if (c.n_values == 0)
             continue;
         c.low = lowest(&c, old->low, p->k);
@@ -628,8 +669,6 @@ static bool keep_all(pruner *p)
         return false;
     return keep_joint(p);
 }
-
-enum { SURE = 4, WIDER = 3 };
 
 static uint32_t conditions_in(const model_law *law)
 {

@@ -19,24 +19,16 @@ enum { N_DRAWS = 48, N_CLOSE = 12, MOST_RANKS = 1000000 };
 #define PURE 0.98
 #define SENSIBLE 3 /* strain of an outline without contradictions */
 
-/* 1 and more than 1 of a number, each value of a text. */
-static uint32_t kind_of(const model_condition *c, uint32_t value)
-{
-    if (c->is_text || value == MODEL_ABSENT)
-        return value;
-    return c->values[value].number > 1.5 ? 2 : c->values[value].number > 0.5;
-}
-
 static bool decides(const synth_model *m, uint32_t c)
 {
     double pure = 0, n = 0;
     const model_condition *of = &m->conditions.at[c];
     for (size_t i = 0; i < m->templates.n; i++) {
-        uint32_t by_kind[MODEL_VALUES + 3] = {0}, most = 0;
+        uint32_t by_kind[CONDITION_KINDS] = {0}, most = 0;
         for (uint32_t v = 0; v < MODEL_VALUES; v++) {
             if (v >= of->n_values && v != MODEL_ABSENT)
                 continue;
-            const uint32_t k = kind_of(of, v);
+            const uint32_t k = conditions_kind(of, v);
             by_kind[k] += m->templates.at[i].values[c][v];
             n += m->templates.at[i].values[c][v];
             most = by_kind[k] > most ? by_kind[k] : most;
@@ -208,11 +200,11 @@ static double share_of(const model_condition *of, const uint32_t *counts, uint32
                        bool kinds, double prior)
 {
     double same = 0, all = 0;
-    const uint32_t kind = kind_of(of, value);
+    const uint32_t kind = conditions_kind(of, value);
     for (uint32_t v = 0; v < MODEL_VALUES; v++) {
         if (v >= of->n_values && v != MODEL_ABSENT)
             continue;
-        const bool alike = kinds ? kind_of(of, v) == kind : v == value;
+        const bool alike = kinds ? conditions_kind(of, v) == kind : v == value;
         same += alike * (double)counts[v];
         all += counts[v];
     }

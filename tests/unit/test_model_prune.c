@@ -115,12 +115,51 @@ static void where_sets_are_alike_nodes_keep_their_shape(void **state)
         assert_true(sum.circle[i] == 0 || law.hist[law_plain_bucket(&law, i)] > 0);
 }
 
+/* 30 numbers of two sets each, and one of twelve. */
+static void means_of_numbers_stand_for_more_sets_than_numbers_do(void **state)
+{
+    (void)state;
+    synth_model from, m;
+    assert_int_equal(synth_model_init(&from, NULL), HALLEY_OK);
+    model_condition c = {.n_sets = 70, .n_values = 30, .feature = MODEL_NONE};
+    c.name = synth_text_add(&from, STR("x"));
+    for (uint32_t i = 0; i < 30; i++) {
+        const uint32_t n = i == 7 ? 12 : 2;
+        const double y = log(i + 1.5);
+        c.values[i] =
+            (model_value){i + 1.0, n * y, n * y * y, MODEL_NONE, n, n, MODEL_NONE};
+    }
+    c.low = 1;
+    c.high = 30;
+    const model_context context = {
+        .key = 1, .n_sets = 70, .n = 70, .shorter = MODEL_NONE};
+    const model_next next = {
+        .symbol = SYMBOL_END, .n = 70, .n_sets = 70, .more = MODEL_NONE};
+    assert_true(array_push(&from.conditions, c) && array_push(&from.contexts, context) &&
+                array_push(&from.next, next));
+    from.head.at[0].n_sets = 70;
+    assert_int_equal(model_prune(&m, &from, 5, NULL), HALLEY_OK);
+    const model_condition *kept = &m.conditions.at[0];
+    uint32_t sum = 0, n_exact = 0;
+    for (uint32_t i = 0; i < kept->n_values; i++) {
+        const bool exact = kept->values[i].n_exact >= 5;
+        assert_true(exact ? kept->values[i].number == 8 : kept->values[i].n_sets >= 17);
+        assert_true(i == 0 || kept->values[i].number > kept->values[i - 1].number);
+        n_exact += exact;
+        sum += kept->values[i].n_sets;
+    }
+    assert_int_equal(n_exact, 1);
+    assert_int_equal(sum, 70);
+    finish(&from, &m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(laws_of_too_few_sets_go),
         cmocka_unit_test(where_sets_are_alike_nodes_keep_their_shape),
         cmocka_unit_test(exact_laws_stay_exact),
+        cmocka_unit_test(means_of_numbers_stand_for_more_sets_than_numbers_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,6 +83,29 @@ static void no_branch_says_anything_about_fewer_sets_than_asked_for(void **state
     synth_model_fini(&m);
 }
 
+static void a_branch_lists_no_finer_groups_than_its_question_tells(void **state)
+{
+    (void)state;
+    synth_model m;
+    joint_row rows[80];
+    make_model(&m);
+    /* The first says whether the second is large; which of the large ones is chance. */
+    for (uint32_t i = 0; i < 80; i++)
+        rows[i] = row_of(i % 2, 2 * (i % 2) + i / 2 % 2, 0);
+    assert_true(joint_grow(&m, rows, 80, 5, false));
+    for (uint32_t large = 0; large < 2; large++) {
+        const joint_row row = row_of(large, MODEL_NONE, MODEL_NONE);
+        const model_branch *leaf = &m.branches.at[joint_leaf(&m, &m.roots.at[1], &row)];
+        assert_int_equal(leaf->n, 1);
+        const model_share *share = &m.shares.at[leaf->first];
+        assert_int_equal(share->first, 2 * large);
+        assert_int_equal(share->last, 2 * large + 1);
+        assert_int_equal(share->n_sets, 40);
+        assert_true(fabs(joint_share(&m, &m.roots.at[1], &row, 2 * large) - 0.5) < 1e-9);
+    }
+    synth_model_fini(&m);
+}
+
 static void probabilities_of_all_values_add_up(void **state)
 {
     (void)state;
@@ -144,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_never_goes_together_is_not_drawn_together),
         cmocka_unit_test(no_branch_says_anything_about_fewer_sets_than_asked_for),
+        cmocka_unit_test(a_branch_lists_no_finer_groups_than_its_question_tells),
         cmocka_unit_test(probabilities_of_all_values_add_up),
         cmocka_unit_test(
             means_of_few_nodes_that_differ_by_chance_are_no_difference_of_sets),
