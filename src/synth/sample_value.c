@@ -18,8 +18,9 @@ typedef struct valuer {
     sample_set *s;
     law_point point;
     uint64_t family, program;
-    bool bare; /* sets that said nothing were learned: all numbers may be a program's own
-                */
+    bool known; /* the family is one of those learned, or sets have none */
+    bool bare;  /* sets that said nothing were learned: all numbers may be a program's own
+                 */
     double luck; /* of this set: deviation of all that is unexplained */
     map64 of;
     ARRAY(here) list;
@@ -67,11 +68,13 @@ static here look_up(valuer *v, const law_place *at, double operations, double by
     const model_law *law = &v->s->m->laws.at[h.law];
     h.zero = law->zero > 0 && rng_unit(&v->s->random) < law->zero;
     h.mean = law_log(law->coefficient, &point) + law->spread * v->luck;
-    /* A law goes on beyond what was seen as far as it held there. */
+    /* A law goes on beyond what was seen as far as it held there. What it says of a
+     * family that was never seen is a guess, and what is too large is far off. */
     const bool holds = v->s->extrapolate || law->spread == 0;
     const double beyond = holds ? 0.05 / (0.01 + law->spread) : 0;
     if (law->low < law->high)
-        h.mean = fmin(fmax(h.mean, law->low - beyond), law->high + beyond);
+        h.mean =
+            fmin(fmax(h.mean, law->low - beyond), law->high + (v->known ? beyond : 0));
     return h;
 }
 
@@ -264,12 +267,27 @@ static uint64_t program_of(const sample_set *s, uint32_t stage)
     return s->m->skeletons.at[sample_part(s->m, o->template, stage, o->n_stages)].key;
 }
 
+static bool is_known(const synth_model *m, uint64_t family)
+{
+    const uint32_t id = conditions_index(m, "family");
+    const model_condition *c = id == MODEL_NONE ? NULL : &m->conditions.at[id];
+    if (!c || !c->is_text)
+        return true;
+    for (uint32_t i = 0; i < c->n_values; i++) {
+        const str text = synth_text(m, c->values[i].text);
+        if (hash_bytes(text.at, text.n, 0) == family)
+            return true;
+    }
+    return false;
+}
+
 halley_status sample_values(sample_set *s, halley_error *err)
 {
     valuer v = {.s = s,
                 .bare = s->m->head.at[0].n_bare > 0,
                 .family = conditions_family(&s->outline.conditions),
                 .luck = rng_normal(&s->random)};
+    v.known = is_known(s->m, v.family);
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->m->ops.n; i++)
         if ((s->m->ops.at[i].flags & MODEL_OP_PAUSE) != 0)

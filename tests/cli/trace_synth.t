@@ -153,3 +153,9 @@ $ halley trace synth m.hsm -o new -n 1000000000
 $ ls -A | grep -c new
 > 0
 ? 1
+
+## numbers grow beyond what was seen in families that were, and in no other
+$ for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do halley trace gen transformer -n 2 --layers 2 --flops ${i}000000000 -o s$i > made; echo '{"family": "toy", "width": '$i'}' > s$i.conditions.json; done; halley trace learn . -o m.hsm > made
+$ for f in toy bert; do halley trace synth m.hsm -o $f --like family=$f --like width=64 --extrapolate > made; halley trace convert $f/synth-0.0.et $f.json; grep -o 'num_ops", "int64Val": "[0-9]*' $f.json | cut -d'"' -f5 | awk '{ m = $1 > m ? $1 : m } END { print (m > 32e9 ? "far beyond" : m > 8e9 ? "as seen" : m) }'; done
+> far beyond
+> as seen
