@@ -9,6 +9,7 @@
 #include "base/pool.h"
 #include "base/str.h"
 #include "halley/synth.h"
+#include "synth/chapters.h"
 #include "synth/learn_report.h"
 #include "synth/learn_set.h"
 #include "synth/model_prune.h"
@@ -237,7 +238,8 @@ static halley_status go_through(walk *w, size_t first, halley_error *err)
     return status;
 }
 
-/* What comes and goes is left out of what repeats. */
+/* What comes and goes is left out of what repeats. Where something does, hardly two
+ * programs are equal as a whole, but chapters of them are. */
 static halley_status look_around(walk *look, halley_error *err)
 {
     learner *const l = &look->j->l;
@@ -254,7 +256,14 @@ static halley_status look_around(walk *look, halley_error *err)
     l->m.bodies.n = 0;
     map64_fini(&l->m.body_of);
     look->j->n_looked_at = 0;
-    return go_through(look, 0, err);
+    chapter_finder anchors = {0};
+    l->anchors = &anchors;
+    status = go_through(look, 0, err);
+    l->anchors = NULL;
+    if (status == HALLEY_OK)
+        chapter_finder_decide(&anchors, &l->m);
+    chapter_finder_fini(&anchors);
+    return status;
 }
 
 /* First what repeats, in sets from all over the corpus. */

@@ -6,6 +6,7 @@
  */
 #include "synth/learn_set.h"
 
+#include "synth/chapters.h"
 #include "synth/contexts.h"
 #include "synth/neural_model.h"
 #include "trace/roles.h"
@@ -518,6 +519,28 @@ static uint32_t skeleton_of(learner *l, bool bare)
     return id;
 }
 
+uint32_t learner_skeleton(learner *l, const learn_stage *at)
+{
+    synth_model *const m = &l->m;
+    const uint32_t set_id = m->head.at[0].n_sets, id = skeleton_of(l, at->bare);
+    if (id == MODEL_NONE)
+        return MODEL_NONE;
+    model_skeleton *const s = &m->skeletons.at[id];
+    s->n_sets += s->last_set != set_id;
+    s->last_set = set_id;
+    for (uint32_t i = 0; i < s->n_loops; i++) {
+        const uint32_t loop = m->loop_ids.at[s->first_loop + i];
+        m->loops.at[loop].n_sets += m->loops.at[loop].last_set != set_id;
+        m->loops.at[loop].last_set = set_id;
+        const uint32_t count = l->folded.counts.at[i];
+        law_loop_add(&m->loop_sums.at[loop], at->point, count, at->stage, at->n_stages);
+        if (!at->bare && s->n_sets > 1 &&
+            !add_case(m, s, i, at->point, count, at->stage, at->n_stages))
+            return MODEL_NONE;
+    }
+    return id;
+}
+
 static void count_op(synth_model *m, uint32_t id, uint32_t set)
 {
     model_op *op = &m->ops.at[id];
@@ -585,7 +608,9 @@ static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t
     TRY(learner_read(l, set, stage * block, err));
     TRY(synth_fold(&l->folded, m, l->program.tokens.at, (uint32_t)l->program.tokens.n, 0,
                    err));
-    const uint32_t skeleton = skeleton_of(l, bare);
+    const learn_stage at = {stage, n_stages, bare, &p};
+    conditions_point(&p, m, c, stage, n_stages);
+    const uint32_t skeleton = learner_skeleton(l, &at);
     if (skeleton == MODEL_NONE || !array_push(&l->parts, skeleton))
         return error_nomem(err);
     for (size_t i = 0; i < l->program.tokens.n; i++) {
@@ -598,22 +623,9 @@ static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t
     for (size_t i = 0; i < l->program.pauses.n; i++)
         count_op(m, l->reader.op.at[l->program.pauses.at[i].node], set_id);
     l->n_told += l->program.nodes.n;
-    conditions_point(&p, m, c, stage, n_stages);
     if (l->recorder && (stage < 2 || stage + 1 == n_stages))
         TRY(neural_recorder_add(l->recorder, l, halley_trace_set_get(set, stage * block),
                                 stage * block, &p, conditions_family(c), err));
-    model_skeleton *s = &m->skeletons.at[skeleton];
-    s->n_sets += s->last_set != set_id;
-    s->last_set = set_id;
-    for (uint32_t i = 0; i < s->n_loops; i++) {
-        const uint32_t loop = m->loop_ids.at[s->first_loop + i];
-        m->loops.at[loop].n_sets += m->loops.at[loop].last_set != set_id;
-        m->loops.at[loop].last_set = set_id;
-        const uint32_t count = l->folded.counts.at[i];
-        law_loop_add(&m->loop_sums.at[loop], &p, count, stage, n_stages);
-        if (!bare && s->n_sets > 1 && !add_case(m, s, i, &p, count, stage, n_stages))
-            return error_nomem(err);
-    }
     /* Programs of one set alone would fill the memory with laws that are not kept. */
     const bool again = !bare || m->skeletons.at[skeleton].n_sets > 1;
     const stage_of of = {conditions_family(c), again ? m->skeletons.at[skeleton].key : 0,
@@ -624,7 +636,9 @@ static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t
           !add_loop_laws(l, &p, whose.family))) ||
         !add_stage_values(l, halley_trace_set_get(set, of.rank), &p, &of))
         return error_nomem(err);
-    return HALLEY_OK;
+    /* what is told once more folds into l->folded, which is no longer needed */
+    return m->skeletons.at[skeleton].n_sets <= OFTEN ? chapters_learn(l, &at, err)
+                                                     : HALLEY_OK;
 }
 
 uint64_t learner_template_key(const uint32_t *parts, uint32_t n)
@@ -737,6 +751,8 @@ halley_status learner_look(learner *l, const halley_trace_set *set, uint32_t num
             !noise_finder_look(l->noise, &l->reader, &l->program,
                                halley_trace_set_get(set, ranks[i])))
             return error_nomem(err);
+        if (l->anchors && i == 0 && !chapter_finder_look(l->anchors, &l->program))
+            return error_nomem(err);
         TRY(synth_fold(&l->folded, &l->m, l->program.tokens.at,
                        (uint32_t)l->program.tokens.n, number, err));
     }
@@ -770,6 +786,7 @@ halley_status learner_add(learner *l, const halley_trace_set *set, const conditi
     l->n_told = 0;
     TRY(groups_path ? declared_groups(l, groups_path, err) : used_groups(l, set, err));
     TRY(conditions_learn(values, m, &all, err));
+    l->set_values = values;
     for (uint32_t s = 0; s < n / block; s++)
         TRY(add_stage(l, set, s, block, &all, c->n == 0, err));
     const double numbers[] = {n / block,

@@ -26,6 +26,7 @@ void synth_model_fini(synth_model *m)
     array_fini(&m->skeletons);
     array_fini(&m->parts);
     array_fini(&m->templates);
+    array_fini(&m->chapters);
     array_fini(&m->bodies);
     array_fini(&m->laws);
     array_fini(&m->conditions);
@@ -42,9 +43,9 @@ void synth_model_fini(synth_model *m)
     array_fini(&m->net_head);
     array_fini(&m->net_ranges);
     array_fini(&m->net);
-    map64 *const maps[] = {&m->text_of,     &m->op_of,   &m->token_of, &m->skeleton_of,
-                           &m->template_of, &m->body_of, &m->law_of,   &m->context_of,
-                           &m->loop_of,     &m->case_of};
+    map64 *const maps[] = {&m->text_of,     &m->op_of,      &m->token_of, &m->skeleton_of,
+                           &m->template_of, &m->chapter_of, &m->body_of,  &m->law_of,
+                           &m->context_of,  &m->loop_of,    &m->case_of};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         map64_fini(maps[i]);
 }

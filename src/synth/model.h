@@ -80,11 +80,12 @@ enum {
     MODEL_OP_GROUP = 1,   /* a collective of some ranks */
     MODEL_OP_FORWARD = 2, /* a message to or from a higher rank */
     MODEL_OP_TAGGED = 4,
-    MODEL_OP_LOOKS = 7,  /* those above, by which operators are told apart */
-    MODEL_OP_MIXED = 8,  /* found to use groups of several kinds in one program */
-    MODEL_OP_PAUSE = 16, /* comes and goes: see noise.h */
-    MODEL_OP_LOOSE = 32, /* not all its nodes have all its fields, which are no part of
-                            the key either */
+    MODEL_OP_LOOKS = 7,   /* those above, by which operators are told apart */
+    MODEL_OP_MIXED = 8,   /* found to use groups of several kinds in one program */
+    MODEL_OP_PAUSE = 16,  /* comes and goes: see noise.h */
+    MODEL_OP_ANCHOR = 64, /* once in a program: chapters begin with it, see chapters.h */
+    MODEL_OP_LOOSE = 32,  /* not all its nodes have all its fields, which are no part of
+                             the key either */
 };
 
 /* How a dependency names its node. */
@@ -137,6 +138,15 @@ typedef struct model_template {
     uint32_t n_sets, zero;
     uint32_t values[MODEL_CONDITIONS][MODEL_VALUES]; /* sets by value of a condition */
 } model_template;
+
+/* A part of programs, from one operator that is there once up to the next. */
+typedef struct model_chapter {
+    uint64_t key;
+    uint32_t from, to; /* operators; MODEL_NONE: begin, end of the program */
+    uint32_t skeleton;
+    uint32_t n_sets, last_set, zero;
+    uint32_t values[MODEL_CONDITIONS][MODEL_VALUES]; /* sets by value of a condition */
+} model_chapter;
 
 /* What a body of a loop looks like, to know it again where it runs once. */
 typedef struct model_body {
@@ -317,6 +327,7 @@ typedef struct synth_model {
     ARRAY(model_skeleton) skeletons;
     ARRAY(uint32_t) parts; /* skeletons of templates */
     ARRAY(model_template) templates;
+    ARRAY(model_chapter) chapters;
     ARRAY(model_body) bodies;
     ARRAY(model_law) laws;
     ARRAY(model_condition) conditions;
@@ -334,8 +345,8 @@ typedef struct synth_model {
     ARRAY(model_range) net_ranges; /* of its numbers, of loops, of totals */
     ARRAY(float) net;              /* its parameters, then its laws of totals */
     /* made from the arrays */
-    map64 text_of, op_of, token_of, skeleton_of, template_of, body_of, law_of, context_of,
-        loop_of, case_of;
+    map64 text_of, op_of, token_of, skeleton_of, template_of, chapter_of, body_of, law_of,
+        context_of, loop_of, case_of;
 } synth_model;
 
 halley_status synth_model_init(synth_model *m, halley_error *err);

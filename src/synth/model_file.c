@@ -53,17 +53,17 @@ typedef struct section {
         offsetof(synth_model, name), sizeof *((synth_model *)0)->name.at, only_state     \
     }
 static const section sections[] = {
-    SECTION(chars, false),      SECTION(texts, false),      SECTION(fields, false),
-    SECTION(ops, false),        SECTION(refs, false),       SECTION(tokens, false),
-    SECTION(symbols, false),    SECTION(loop_ids, false),   SECTION(loops, false),
-    SECTION(skeletons, false),  SECTION(parts, false),      SECTION(templates, false),
-    SECTION(laws, false),       SECTION(conditions, false), SECTION(roots, false),
-    SECTION(branches, false),   SECTION(shares, false),     SECTION(contexts, false),
-    SECTION(next, false),       SECTION(head, false),       SECTION(net_head, false),
-    SECTION(net_ranges, false), SECTION(net, false),
+    SECTION(chars, false),     SECTION(texts, false),      SECTION(fields, false),
+    SECTION(ops, false),       SECTION(refs, false),       SECTION(tokens, false),
+    SECTION(symbols, false),   SECTION(loop_ids, false),   SECTION(loops, false),
+    SECTION(skeletons, false), SECTION(parts, false),      SECTION(templates, false),
+    SECTION(chapters, false),  SECTION(laws, false),       SECTION(conditions, false),
+    SECTION(roots, false),     SECTION(branches, false),   SECTION(shares, false),
+    SECTION(contexts, false),  SECTION(next, false),       SECTION(head, false),
+    SECTION(net_head, false),  SECTION(net_ranges, false), SECTION(net, false),
 
-    SECTION(portraits, true),   SECTION(bodies, true),      SECTION(sums, true),
-    SECTION(loop_sums, true),   SECTION(cases, true),
+    SECTION(portraits, true),  SECTION(bodies, true),      SECTION(sums, true),
+    SECTION(loop_sums, true),  SECTION(cases, true),
 };
 enum { N_SECTIONS = sizeof sections / sizeof *sections };
 
@@ -288,6 +288,18 @@ static bool templates_are_right(const synth_model *m)
     return true;
 }
 
+static bool chapters_are_right(const synth_model *m)
+{
+    for (size_t i = 0; i < m->chapters.n; i++) {
+        const model_chapter *c = &m->chapters.at[i];
+        if (c->skeleton >= m->skeletons.n ||
+            (c->from != MODEL_NONE && c->from >= m->ops.n) ||
+            (c->to != MODEL_NONE && c->to >= m->ops.n))
+            return false;
+    }
+    return true;
+}
+
 static bool all_finite(const double *at, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -458,6 +470,8 @@ static bool fill_maps(synth_model *m)
         ok = map64_set(&m->skeleton_of, m->skeletons.at[i].key, i);
     for (uint32_t i = 0; ok && i < m->templates.n; i++)
         ok = map64_set(&m->template_of, m->templates.at[i].key, i);
+    for (uint32_t i = 0; ok && i < m->chapters.n; i++)
+        ok = map64_set(&m->chapter_of, m->chapters.at[i].key, i);
     for (uint32_t i = 0; ok && i < m->bodies.n; i++)
         ok = map64_set(&m->body_of, m->bodies.at[i].key, i);
     for (uint32_t i = 0; ok && i < m->laws.n; i++)
@@ -498,8 +512,9 @@ static halley_status read_all(synth_model *m, const uint8_t *at, size_t n, bool 
         return error_set(err, HALLEY_EFORMAT,
                          "the model was changed after it was written: its hash is wrong");
     if (!texts_are_right(m) || !ops_are_right(m) || !templates_are_right(m) ||
-        !laws_are_right(m) || !conditions_are_right(m) || !trees_are_right(m) ||
-        !shares_are_right(m) || !contexts_are_right(m, state) || !portraits_are_right(m))
+        !chapters_are_right(m) || !laws_are_right(m) || !conditions_are_right(m) ||
+        !trees_are_right(m) || !shares_are_right(m) || !contexts_are_right(m, state) ||
+        !portraits_are_right(m))
         return broken(err);
     return fill_maps(m) ? HALLEY_OK : error_nomem(err);
 }

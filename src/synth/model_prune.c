@@ -189,6 +189,14 @@ static bool keep_skeleton(pruner *p, uint32_t *skeleton)
     return true;
 }
 
+/* How much a share tells those apart that have another one, for each. */
+static double divergence(double share, double other)
+{
+    const double p = fmin(fmax(share, 1e-3), 1 - 1e-3);
+    const double q = fmin(fmax(other, 1e-3), 1 - 1e-3);
+    return p * log(p / q) + (1 - p) * log((1 - p) / (1 - q));
+}
+
 /* Whether a law says more than the one of which it is a case: by likelihood, against what
  * its numbers cost. */
 static bool is_special(const model_law *law, const model_law *general, const model_sum *s)
@@ -203,7 +211,10 @@ static bool is_special(const model_law *law, const model_law *general, const mod
     const double of_own = own + (double)law->within * (double)law->within + 1e-6;
     const double of_other =
         other + (double)general->within * (double)general->within + 1e-6;
-    return 0.5 * law->n_sets * log(of_other / of_own) > 0.5 * used * log(law->n_sets) + 1;
+    const double gain = 0.5 * log(of_other / of_own) +
+                        divergence((double)law->zero, (double)general->zero) +
+                        divergence((double)law->none, (double)general->none);
+    return law->n_sets * gain > 0.5 * used * log(law->n_sets) + 1;
 }
 
 static bool keep_laws(pruner *p)
@@ -233,6 +244,25 @@ static bool keep_laws(pruner *p)
     return ok;
 }
 
+/* Sets by value of a condition, in values of the model. */
+static void keep_values(const pruner *p, uint32_t to[][MODEL_VALUES],
+                        const uint32_t (*from)[MODEL_VALUES], uint32_t n_sets)
+{
+    memset(to, 0, MODEL_CONDITIONS * sizeof *to);
+    for (uint32_t c = 0; c < MODEL_CONDITIONS; c++)
+        for (uint32_t v = 0; v < MODEL_VALUES; v++)
+            if (p->condition[c] != MODEL_NONE && p->value[c][v] != MODEL_NONE)
+                to[p->condition[c]][p->value[c][v]] += from[c][v];
+    for (uint32_t c = 0; c < p->to->conditions.n; c++) {
+        uint32_t n = 0;
+        for (uint32_t v = 0; v < MODEL_ABSENT; v++)
+            n += to[c][v];
+        to[c][MODEL_ABSENT] = n_sets > n ? n_sets - n : 0;
+        model_values_keep(to[c], &p->to->conditions.at[c], p->from->head.at[0].n_sets,
+                          p->k);
+    }
+}
+
 static bool keep_templates(pruner *p)
 {
     synth_model *to = p->to;
@@ -253,19 +283,30 @@ static bool keep_templates(pruner *p)
         *t = *old;
         t->key = 0;
         t->first = first;
-        memset(t->values, 0, sizeof t->values);
-        for (uint32_t c = 0; c < MODEL_CONDITIONS; c++)
-            for (uint32_t v = 0; v < MODEL_VALUES; v++)
-                if (p->condition[c] != MODEL_NONE && p->value[c][v] != MODEL_NONE)
-                    t->values[p->condition[c]][p->value[c][v]] += old->values[c][v];
-        for (uint32_t c = 0; c < to->conditions.n; c++) {
-            uint32_t n = 0;
-            for (uint32_t v = 0; v < MODEL_ABSENT; v++)
-                n += t->values[c][v];
-            t->values[c][MODEL_ABSENT] = old->n_sets - n;
-            model_values_keep(t->values[c], &to->conditions.at[c],
-                              p->from->head.at[0].n_sets, p->k);
-        }
+        keep_values(p, t->values, old->values, old->n_sets);
+    }
+    return true;
+}
+
+static bool keep_chapters(pruner *p)
+{
+    synth_model *const to = p->to;
+    for (size_t i = 0; i < p->from->chapters.n; i++) {
+        const model_chapter *const old = &p->from->chapters.at[i];
+        if (old->n_sets < p->k)
+            continue;
+        if (!array_reserve(&to->chapters, 1))
+            return false;
+        model_chapter *const c = &to->chapters.at[to->chapters.n];
+        *c = *old;
+        c->last_set = 0;
+        c->key = to->chapters.n;
+        keep_values(p, c->values, old->values, old->n_sets);
+        if (!keep_skeleton(p, &c->skeleton) ||
+            (c->from != MODEL_NONE && !keep_op(p, &c->from)) ||
+            (c->to != MODEL_NONE && !keep_op(p, &c->to)))
+            return false;
+        to->chapters.n++;
     }
     return true;
 }
@@ -665,7 +706,8 @@ static bool keep_all(pruner *p)
     memset(p->condition, 0xff, sizeof p->condition);
     if (!p->token || !p->op || !p->text || !p->skeleton || !p->template || !p->law ||
         !p->loop || !keep_laws(p) || !keep_conditions(p) || !keep_templates(p) ||
-        !keep_pauses(p) || !keep_contexts(p) || !keep_all_together(p))
+        !keep_chapters(p) || !keep_pauses(p) || !keep_contexts(p) ||
+        !keep_all_together(p))
         return false;
     return keep_joint(p);
 }

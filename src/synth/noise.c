@@ -3,7 +3,7 @@
  * waits for one node and at most one waits for it. An operator of such nodes is one if
  * its being there does not follow from what is around it: where two operators follow a
  * third (key of all three), it is between them at some times and not at others. That
- * holds for most of its nodes, in many places. Where it holds for most nodes of all
+ * holds for most of its nodes, and in most places. Where it holds for most nodes of all
  * operators, order is by chance and nothing is a pause.
  *
  * Fields. Operators that are the same up to their fields are one where most of their
@@ -175,15 +175,16 @@ bool noise_finder_look(noise_finder *f, const synth_reader *r, const synth_progr
     return true;
 }
 
-/* Of an operator: nodes in places that say something, in those where it comes and goes,
- * and how many those are. */
+/* Of an operator: nodes in places that say something, and in those where it comes and
+ * goes; how many such places there are. */
 typedef struct score {
-    uint32_t n, mixed, n_places;
+    uint32_t n, mixed, n_places, n_mixed;
 } score;
 
 static bool is_pause(const noise_finder *f, const score *s, uint32_t op)
 {
-    return s->n_places >= MIN_PLACES && 2 * s->mixed >= s->n &&
+    return s->n_mixed >= MIN_PLACES && 2 * s->n_mixed >= s->n_places &&
+           2 * s->mixed >= s->n &&
            (uint64_t)10 * f->n_simple.at[op] >= (uint64_t)9 * f->n.at[op];
 }
 
@@ -203,7 +204,8 @@ static bool mark_pauses(const noise_finder *f, synth_model *m, bool *any)
         const bool mixed = 20 * (uint64_t)without >= with->n;
         s->n += with->n;
         s->mixed += mixed ? with->n : 0;
-        s->n_places += mixed;
+        s->n_mixed += mixed;
+        s->n_places++;
     }
     for (uint32_t op = 0; op < f->n.n; op++)
         if (is_pause(f, &scores[op], op))

@@ -2,6 +2,7 @@
  * Programs of new sets: skeletons with their loops run as often as the laws say, or, for
  * sets that no template stands for, from contexts.
  */
+#include "synth/chapters.h"
 #include "synth/contexts.h"
 
 #include <math.h>
@@ -128,9 +129,41 @@ static double miss(const sample_set *s, const sample_stage *stage, const target 
     return t->n_messages > 0 ? off + fabs(log(n_messages / t->n_messages)) : off;
 }
 
+/* Chapter by chapter; *done: whether there was one everywhere. */
+static halley_status from_chapters(sample_set *s, bool *done, halley_error *err)
+{
+    const synth_model *const m = s->m;
+    sample_stage *const stage = &s->stages.at[0];
+    uint32_t counts[SAMPLE_MAX_LOOPS] = {0}, at = MODEL_NONE;
+    law_point p;
+    conditions_point(&p, m, &s->outline.conditions, 0, 1);
+    *done = false;
+    for (uint32_t i = 0; i <= m->chapters.n && !*done; i++) {
+        const uint32_t id = chapters_choose(s, at, &p);
+        if (id == MODEL_NONE)
+            break;
+        const model_skeleton *k = &m->skeletons.at[m->chapters.at[id].skeleton];
+        (void)sample_counts(counts, m, k, &p, 0, 1);
+        const double n = (double)stage->nodes.n + sample_length(m, k, counts);
+        if (n > limit_of(s) || n * s->block > MAX_IN_SET)
+            return too_many(s, err);
+        TRY(expand(s, stage, k, counts, err));
+        at = m->chapters.at[id].to;
+        *done = at == MODEL_NONE;
+    }
+    if (!*done)
+        stage->nodes.n = 0;
+    return HALLEY_OK;
+}
+
 /* The best of a few programs: what comes next knows of what is near only. */
 static halley_status from_contexts(sample_set *s, halley_error *err)
 {
+    bool done = false;
+    if (s->m->chapters.n > 0)
+        TRY(from_chapters(s, &done, err));
+    if (done)
+        return HALLEY_OK;
     const condition *told = conditions_find(&s->outline.conditions, "nodes");
     sample_stage *const stage = &s->stages.at[0];
     if (told)

@@ -28,14 +28,16 @@ typedef struct valuer {
 } valuer;
 
 /* What a law may be off by: what it left unexplained, more where few sets were behind
- * it, or many features. */
+ * it, or many features, or whether there is a number at all. */
 static double doubt(const model_law *law)
 {
     double used = 1;
     for (uint32_t i = 0; i < MODEL_FEATURES; i++)
         used += law->coefficient[i] != 0;
     const double n = law->n_sets;
-    return (law->spread + 1e-3) * sqrt(n > used ? n / (n - used) : 4) + 0.15 * used / n;
+    const double some = (1 - (double)law->zero) * (1 - (double)law->none);
+    return 0.5 * sqrt(fmax(0, some * (1 - some))) +
+           (law->spread + 1e-3) * sqrt(n > used ? n / (n - used) : 4) + 0.15 * used / n;
 }
 
 /* The law that is most likely right, of equal ones the most special; MODEL_NONE: none. */
