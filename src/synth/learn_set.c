@@ -301,11 +301,13 @@ static bool add_node(learner *l, const halley_trace *trace, uint32_t at,
     l->n_messages += op->type >= HALLEY_NODE_SEND && op->type <= HALLEY_NODE_COLL;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t behind = i - op->n_fields;
-        if (is_named(m, op, i, STR("comm_size")) && values[i] > 0)
-            l->bytes += values[i];
+        const bool size = is_named(m, op, i, STR("comm_size"));
+        if (l->m.head.at[0].grain_ns != 1)
+            learner_see_grain(l, op, i, values[i]);
+        l->bytes += size && values[i] > 0 ? values[i] : 0;
         place.field = i;
-        const bool own = of->bare || is_named(m, op, i, STR("comm_size")) ||
-                         (i >= op->n_fields && (op->flags & MODEL_OP_MIXED) != 0);
+        const bool own =
+            of->bare || size || (i >= op->n_fields && (op->flags & MODEL_OP_MIXED) != 0);
         place.program = own ? of->program : 0;
         if (i >= op->n_fields)
             place.field =
@@ -386,9 +388,13 @@ static bool add_stage_values(learner *l, const halley_trace *trace, const law_po
         if (!add_node(l, trace, at, of, &pause))
             return false;
     note_mixed(l);
+    if (l->pause_ops.n > 0 && !learner_split_tails(l, of->family, (uint32_t)l->keys.n))
+        return false;
     for (size_t i = 0; i < l->totals.n; i++) {
         learn_total *t = &l->totals.at[i];
         law_point point = *p;
+        if (t->n == 0 && t->zeros == 0) /* all were far longer than others */
+            continue;
         t->mean = t->n > 0 ? t->sum / t->n : -INFINITY;
         t->widen = t->n > 1 ? sqrt(t->n / (t->n - 1)) : 1;
         const double variance =
@@ -691,19 +697,6 @@ static uint32_t template_of(learner *l)
     return id;
 }
 
-/* What the durations of a rank add up to, in microseconds, over the stages on average. */
-static double time_of(const halley_trace_set *set, uint32_t block)
-{
-    const uint32_t n = halley_trace_set_count(set);
-    double sum = 0;
-    for (uint32_t r = 0; r < n; r += block) {
-        const halley_trace *trace = halley_trace_set_get(set, r);
-        for (uint32_t i = 0; i < halley_trace_count(trace); i++)
-            sum += (double)halley_node_duration_us(trace, i);
-    }
-    return sum * block / n;
-}
-
 /* Numbers of the set as a whole that laws are learned of. */
 static const uint32_t set_fields[] = {FIELD_STAGES, FIELD_RANKS,      FIELD_NODES,
                                       FIELD_TIME,   FIELD_OPERATIONS, FIELD_MESSAGES,
@@ -792,7 +785,7 @@ halley_status learner_add(learner *l, const halley_trace_set *set, const conditi
     const double numbers[] = {n / block,
                               n,
                               (double)l->n_told * block / n,
-                              time_of(set, block),
+                              learner_time_us(set, block),
                               l->operations * block / n,
                               n > 1 ? 1 + l->n_messages * block / n : 0,
                               n > 1 ? l->bytes * block / n : 0};

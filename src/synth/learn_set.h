@@ -76,6 +76,13 @@ typedef struct learn_stage {
 } learn_stage;
 /* The skeleton of what is in l->folded, counted with its loops; MODEL_NONE: no memory. */
 uint32_t learner_skeleton(learner *l, const learn_stage *at);
+/* A field of a node, by which times might be told finer than was known. */
+void learner_see_grain(learner *l, const model_op *op, uint32_t field, double value);
+/* What the durations of a rank add up to, over the stages on average. */
+double learner_time_us(const halley_trace_set *set, uint32_t block);
+/* Takes times that are far longer than others off l->totals, and puts them into totals of
+ * their own; false: no memory. */
+bool learner_split_tails(learner *l, uint64_t family, uint32_t n_ranks);
 /* What skeletons and templates are found by: their symbols, or skeletons. */
 uint64_t learner_symbols_key(const uint32_t *symbols, uint32_t n);
 uint64_t learner_template_key(const uint32_t *parts, uint32_t n);

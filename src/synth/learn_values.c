@@ -94,3 +94,28 @@ double learner_pause_ns(const learner *l, const halley_trace *trace, uint32_t no
             return values[f];
     return op->n_fields > 0 ? 1000 * values[0] : 0;
 }
+
+void learner_see_grain(learner *l, const model_op *op, uint32_t field, double value)
+{
+    enum { COARSEST = 1000000 };
+    model_head *const head = &l->m.head.at[0];
+    if (head->grain_ns == 1 || field == 0 || field >= op->n_fields || !(value > 0) ||
+        !synth_is_duration(&l->m, op->key, field))
+        return;
+    if (head->grain_ns == 0)
+        head->grain_ns = COARSEST;
+    while (head->grain_ns > 1 && fmod(value, head->grain_ns) != 0)
+        head->grain_ns /= 10;
+}
+
+double learner_time_us(const halley_trace_set *set, uint32_t block)
+{
+    const uint32_t n = halley_trace_set_count(set);
+    double sum = 0;
+    for (uint32_t r = 0; r < n; r += block) {
+        const halley_trace *trace = halley_trace_set_get(set, r);
+        for (uint32_t i = 0; i < halley_trace_count(trace); i++)
+            sum += (double)halley_node_duration_us(trace, i);
+    }
+    return sum * block / n;
+}

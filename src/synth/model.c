@@ -158,6 +158,12 @@ uint64_t synth_law_key(const law_place *at, uint32_t level)
     return family ? hash_u64(key ^ at->family) : key;
 }
 
+law_place synth_tail_place(uint64_t family, uint32_t n_ranks, bool pause)
+{
+    return (law_place){
+        .family = hash_u64(family + n_ranks), .op = pause ? 2 : 1, .field = FIELD_TAIL};
+}
+
 uint64_t synth_set_law_key(uint64_t family, uint32_t field)
 {
     return hash_u64(family ^ field);

@@ -296,6 +296,7 @@ typedef struct model_next {
 typedef struct model_head {
     uint32_t version, min_support, n_sets, n_held_out;
     uint32_t n_skipped, n_features, n_bare, n_templates; /* n_templates: seen */
+    uint32_t grain_ns, zero; /* all durations in ns are multiples; 0: there were none */
     uint64_t n_nodes, n_traces, seen; /* seen: hash of the sets learned, in order */
 } model_head;
 
@@ -408,6 +409,7 @@ enum {
     FIELD_OPERATIONS,       /* of a rank: all that it computes */
     FIELD_MESSAGES,         /* of one of several ranks: collectives and messages, and 1 */
     FIELD_BYTES,            /* their bytes */
+    FIELD_TAIL,             /* of a node: see synth_tail_place */
     FIELD_CONDITION = 2000, /* and on: a condition from those before it */
 };
 /* The field of a node for how long such pauses before it last, in ns; 0 = there is none.
@@ -416,6 +418,11 @@ static inline uint32_t synth_pause_field(const model_op *pause)
 {
     return UINT32_C(1) << 31 | (uint32_t)(pause->key >> 33);
 }
+/* Where times are told that are far longer than others of an operator, in ns; 0 = this
+ * one is not. In recordings most of the time may be in such nodes, and how long they are
+ * says more about the machine than about the operator: so they are laws of their own, of
+ * nodes and of pauses, in sets of a family with as many ranks. */
+law_place synth_tail_place(uint64_t family, uint32_t n_ranks, bool pause);
 /* Laws of whole sets: of a family (hash of its name), or of all (0). */
 uint64_t synth_set_law_key(uint64_t family, uint32_t field);
 

@@ -36,7 +36,9 @@ _Static_assert(sizeof(model_template) == 32 + 4 * MODEL_CONDITIONS * MODEL_VALUE
                    sizeof(model_value) == 40 &&
                    sizeof(model_condition) == 40 + 40 * MODEL_VALUES &&
                    sizeof(model_context) == 32 && sizeof(model_op) == 32 &&
-                   sizeof(model_skeleton) == 32 && sizeof(model_head) == 56,
+                   sizeof(model_skeleton) == 32 && sizeof(model_head) == 64 &&
+                   sizeof(model_token) == 40 &&
+                   sizeof(model_chapter) == 32 + 4 * MODEL_CONDITIONS * MODEL_VALUES,
                "structs of a model have no holes");
 
 /* Every ARRAY has this layout. */

@@ -132,6 +132,8 @@ bool sample_place_group(sample_set *s, sample_node *node, double size, double st
 void sample_place_peer(const sample_set *s, sample_node *node, double distance);
 /* The programs of the stages, as tokens. */
 halley_status sample_programs(sample_set *s, halley_error *err);
+/* A time as finely as those that were learned are told. */
+double sample_grain(const sample_set *s, double ns);
 /* Their numbers. */
 halley_status sample_values(sample_set *s, halley_error *err);
 /* Leave out what has no partner, number groups and tags. */

@@ -193,6 +193,12 @@ static bool place_peer(valuer *v, sample_node *node, law_place *at)
     return true;
 }
 
+double sample_grain(const sample_set *s, double ns)
+{
+    const double grain = s->m->head.at[0].grain_ns;
+    return grain < 2 || !(ns > 0) ? ns : fmax(1, round(ns / grain)) * grain;
+}
+
 /* The fields of a node, times last: they follow from the others, too. */
 static bool add_fields(valuer *v, double *values, const model_op *op, law_place at)
 {
@@ -218,6 +224,33 @@ static bool add_fields(valuer *v, double *values, const model_op *op, law_place 
     return true;
 }
 
+/* A time far longer than others, as some nodes and pauses have; 0: not this one. */
+static bool draw_tail(double *ns, valuer *v, bool pause)
+{
+    const law_place at = synth_tail_place(v->family, v->s->outline.n_ranks, pause);
+    *ns = 0;
+    return v->pauses.n == 0 || value_at(ns, v, &at, no_work);
+}
+
+static bool finish_times(valuer *v, double *values, const model_op *op)
+{
+    const synth_model *const m = v->s->m;
+    double ns;
+    if (op->n_fields == 0)
+        return true;
+    if (!draw_tail(&ns, v, false))
+        return false;
+    for (uint32_t f = 0; f < op->n_fields; f++) {
+        if (!(values[f] > 0) || !synth_is_duration(m, op->key, f))
+            continue;
+        if (ns > 0)
+            values[f] = f == 0 ? ns / 1000 : ns;
+        if (f > 0)
+            values[f] = sample_grain(v->s, values[f]);
+    }
+    return true;
+}
+
 /* Whether, and how long, nodes that come and go stand before this one. */
 static bool add_pauses(valuer *v, sample_stage *stage, size_t i, law_place at)
 {
@@ -225,10 +258,12 @@ static bool add_pauses(valuer *v, sample_stage *stage, size_t i, law_place at)
     node->first_pause = (uint32_t)stage->pauses.n;
     for (size_t k = 0; k < v->pauses.n; k++) {
         const uint32_t op = v->pauses.at[k];
-        double ns;
+        double ns, tail = 0;
         at.field = synth_pause_field(&v->s->m->ops.at[op]);
-        if (!value_at(&ns, v, &at, no_work) ||
-            (ns > 0 && !array_push(&stage->pauses, (sample_pause){.op = op, .ns = ns})))
+        if (!value_at(&ns, v, &at, no_work) || (ns > 0 && !draw_tail(&tail, v, true)))
+            return false;
+        ns = sample_grain(v->s, tail > 0 ? tail : ns);
+        if (ns > 0 && !array_push(&stage->pauses, (sample_pause){.op = op, .ns = ns}))
             return false;
     }
     node->n_pauses = (uint32_t)stage->pauses.n - node->first_pause;
@@ -248,7 +283,7 @@ static bool add_values(valuer *v, sample_stage *stage, size_t i)
         return false;
     double *values = stage->values.at + stage->values.n;
     stage->values.n += op->n_fields;
-    if (!add_fields(v, values, op, at))
+    if (!add_fields(v, values, op, at) || !finish_times(v, values, op))
         return false;
     at.program = v->bare ? v->program : 0;
     if (!add_pauses(v, stage, i, at))
