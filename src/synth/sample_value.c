@@ -28,19 +28,18 @@ typedef struct valuer {
 } valuer;
 
 /* What a law may be off by: what it left unexplained, more where few sets were behind
- * it, or many features, or whether there is a number at all. */
+ * it, or many features. */
 static double doubt(const model_law *law)
 {
     double used = 1;
     for (uint32_t i = 0; i < MODEL_FEATURES; i++)
         used += law->coefficient[i] != 0;
     const double n = law->n_sets;
-    const double some = (1 - (double)law->zero) * (1 - (double)law->none);
-    return 0.5 * sqrt(fmax(0, some * (1 - some))) +
-           (law->spread + 1e-3) * sqrt(n > used ? n / (n - used) : 4) + 0.15 * used / n;
+    return (law->spread + 1e-3) * sqrt(n > used ? n / (n - used) : 4) + 0.15 * used / n;
 }
 
-/* The law that is most likely right, of equal ones the most special; MODEL_NONE: none. */
+/* The law that is most likely right, of equal ones the most special; of pauses, which
+ * come and go as they do in their place, always that; MODEL_NONE: none. */
 static uint32_t choose_law(const synth_model *m, const law_place *at)
 {
     uint32_t best = MODEL_NONE;
@@ -50,7 +49,7 @@ static uint32_t choose_law(const synth_model *m, const law_place *at)
         if (id == HASH_NONE)
             continue;
         const double d = doubt(&m->laws.at[id]) * (k == LAW_LEVELS - 1 ? 2 : 1);
-        if (best == MODEL_NONE || d < 0.8 * least) {
+        if (best == MODEL_NONE || (d < 0.8 * least && at->field >> 31 == 0)) {
             best = id;
             least = d;
         }
