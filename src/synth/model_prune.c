@@ -12,7 +12,8 @@
  * - laws that are not exact need SURE times as many sets as what is kept otherwise, exact
  *   ones two sets more for every condition in them (but no more than one in SURE of all):
  *   with fewer, a law says what those few sets are and not what holds;
- * - ranges are wider, by what one more set would have widened them, a few times over.
+ * - ranges are wider, by what one more set would have widened them, a few times over;
+ * - histograms of few sets are smoothed.
  *
  * This lowers what is measured (doc/synthesis.md); it is no proof of privacy. Noise of
  * twice and four times the standard errors of coefficients, spreads and counts was tried
@@ -237,6 +238,8 @@ static bool keep_laws(pruner *p)
             continue;
         law.last_set = 0;
         law.general = MODEL_NONE;
+        if (p->k > 1 && law.plain == 0)
+            model_values_smooth(&law);
         p->law[i] = (uint32_t)p->to->laws.n;
         ok = array_push(&p->to->laws, law);
     }

@@ -19,6 +19,8 @@
 #include <math.h>
 #include <string.h>
 
+#define SQRT_HALF 0.7071067811865476
+
 typedef struct shares {
     double p[MODEL_VALUES];
 } shares;
@@ -129,4 +131,23 @@ void model_values_keep(uint32_t values[MODEL_VALUES], const model_condition *of,
         }
     }
     to_counts(values, best, n);
+}
+
+void model_values_smooth(model_law *law)
+{
+    float normal[MODEL_BUCKETS];
+    double used = 0, sum = 0;
+    const double width = MODEL_WIDTH / fmax((double)law->within, 1e-6);
+    for (uint32_t b = 0; b < MODEL_BUCKETS; b++) {
+        const double at = (b - MODEL_BUCKETS / 2.0) * width;
+        const double share = 0.5 * (erf((at + width) * SQRT_HALF) - erf(at * SQRT_HALF));
+        normal[b] = (float)share;
+        sum += share;
+        used += law->hist[b] > 0;
+    }
+    if (used < 2 || !(sum > 0))
+        return;
+    const float w = (float)(used / (used + law->n_sets));
+    for (uint32_t b = 0; b < MODEL_BUCKETS; b++)
+        law->hist[b] = (1 - w) * law->hist[b] + w * normal[b] / (float)sum;
 }
