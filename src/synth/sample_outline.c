@@ -467,7 +467,11 @@ static void without_template(sample_outline *out, const synth_model *m,
     const condition *ranks = conditions_find(&all, "ranks");
     *out = (sample_outline){.conditions = *c, .template = MODEL_NONE, .n_stages = 1};
     double unused;
-    const double n = ranks ? ranks->number : sample_set_value(m, c, FIELD_RANKS, &unused);
+    double n = ranks ? ranks->number : sample_set_value(m, c, FIELD_RANKS, &unused);
+    /* a law of conditions that say nothing of ranks leads anywhere */
+    const uint32_t id = conditions_index(m, "ranks");
+    if (!ranks && id != MODEL_NONE && !wish->extrapolate)
+        n = fmin(n, m->conditions.at[id].high);
     out->n_ranks = wish->n_ranks > 0 ? wish->n_ranks : (uint32_t)within(n, MOST_RANKS);
 }
 
