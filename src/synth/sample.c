@@ -205,6 +205,8 @@ static halley_status fill(sample_set *s, const halley_synth *synth,
     }
     TRY(scale_totals(s, wish, err));
     TRY(sample_match(s, err));
+    /* Templates have the order of real sets; what was put together may have any. */
+    s->in_order = s->in_order || s->outline.template == MODEL_NONE;
     TRY(sample_deps(s, err));
     return sample_pauses(s, err);
 }
