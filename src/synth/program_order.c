@@ -83,7 +83,7 @@ typedef struct waiting {
     uint32_t node, next;
 } waiting;
 
-enum { PLACED = MODEL_NONE - 1, ON_STACK = MODEL_NONE - 2 };
+static const uint32_t placed = MODEL_NONE - 1, on_stack = MODEL_NONE - 2;
 
 /* Places a node behind what it depends on. */
 static halley_status place(synth_program *p, synth_reader *r, const halley_trace *trace,
@@ -94,18 +94,18 @@ static halley_status place(synth_program *p, synth_reader *r, const halley_trace
     bool ok = array_push(&stack, (waiting){node, 0});
     while (ok && status == HALLEY_OK && stack.n > 0) {
         waiting *top = &stack.at[stack.n - 1];
-        r->place.at[top->node] = ON_STACK;
+        r->place.at[top->node] = on_stack;
         if (top->next == trace_deps_count(trace, top->node)) {
-            r->place.at[top->node] = PLACED;
+            r->place.at[top->node] = placed;
             p->nodes.at[p->nodes.n++] = top->node;
             stack.n--;
             continue;
         }
         const uint32_t j = trace_deps_index(trace, top->node, top->next++);
         const uint32_t to = j == HALLEY_NO_NODE ? j : r->over.at[j];
-        if (to == HALLEY_NO_NODE || to == top->node || r->place.at[to] == PLACED)
+        if (to == HALLEY_NO_NODE || to == top->node || r->place.at[to] == placed)
             continue;
-        if (r->place.at[to] == ON_STACK)
+        if (r->place.at[to] == on_stack)
             status = cyclic(err);
         else
             ok = array_push(&stack, (waiting){to, 0});
@@ -121,7 +121,7 @@ static halley_status behind_dependencies(synth_program *p, synth_reader *r,
     halley_status status = HALLEY_OK;
     p->nodes.n = 0;
     for (uint32_t i = 0; status == HALLEY_OK && i < n; i++)
-        if (r->over.at[i] == i && r->place.at[i] != PLACED)
+        if (r->over.at[i] == i && r->place.at[i] != placed)
             status = place(p, r, trace, i, err);
     for (uint32_t i = 0; i < n; i++)
         r->place.at[i] = MODEL_NONE;

@@ -19,7 +19,7 @@ struct halley_builder {
 };
 
 /* Shapes that have not been met, or whose attributes are copied one by one. */
-enum { NOT_MET = HASH_NONE, ONE_BY_ONE = HASH_NONE - 1 };
+static const uint32_t not_met = HASH_NONE, one_by_one = HASH_NONE - 1;
 
 halley_status halley_builder_new(halley_builder **out, halley_error *err)
 {
@@ -397,15 +397,15 @@ static uint32_t state_of(halley_builder *b, const halley_trace *from, uint32_t s
         if (!array_reserve(&b->states, s->shapes.n))
             return HASH_NONE;
         for (size_t i = 0; i < s->shapes.n; i++)
-            b->states.at[b->states.n++] = NOT_MET;
+            b->states.at[b->states.n++] = not_met;
         b->copied = from;
     }
     uint32_t *const state = &b->states.at[shape];
-    if (*state == NOT_MET && !is_plain(s, &s->shapes.at[shape]))
-        *state = ONE_BY_ONE;
-    if (*state == NOT_MET) {
+    if (*state == not_met && !is_plain(s, &s->shapes.at[shape]))
+        *state = one_by_one;
+    if (*state == not_met) {
         const uint32_t here = attr_shapes_import(&b->s.shapes, s, shape);
-        *state = here == HASH_NONE ? NOT_MET : b->s.shapes.shapes.at[here].state;
+        *state = here == HASH_NONE ? not_met : b->s.shapes.shapes.at[here].state;
     }
     return *state;
 }
@@ -417,8 +417,8 @@ halley_status builder_copy_attrs(uint64_t **values, halley_builder *b,
     *values = NULL;
     TRY(need_node(b));
     const uint32_t state =
-        b->state == 0 ? state_of(b, from, s->shape.at[node]) : ONE_BY_ONE;
-    if (state == ONE_BY_ONE)
+        b->state == 0 ? state_of(b, from, s->shape.at[node]) : one_by_one;
+    if (state == one_by_one)
         return HALLEY_OK;
     const attr_shape *const shape = trace_shape_of(from, node);
     const uint64_t *const old = s->values.at + s->value_at.at[node];
