@@ -197,8 +197,9 @@ bool contexts_add(synth_model *m, const synth_program *p, const synth_folded *f,
             ok = add_count(m, &at, f->counts.at[loop++]);
         else if (ok && symbol < SYMBOL_END) {
             const uint32_t first = folds ? 0 : p->back_at.at[i];
-            ok = add_token(m, &at, symbol, p->backs.at + first,
-                           folds ? 0 : p->back_at.at[i + 1] - first);
+            const uint32_t n_backs = folds ? 0 : p->back_at.at[i + 1] - first;
+            ok = add_token(m, &at, symbol, n_backs > 0 ? p->backs.at + first : NULL,
+                           n_backs);
         }
         if (ok)
             before.at[before.n++] = key_of_symbol(m, symbol);

@@ -621,9 +621,10 @@ static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t
         return error_nomem(err);
     for (size_t i = 0; i < l->program.tokens.n; i++) {
         const uint32_t first = l->program.more_at.at[i];
+        const uint32_t n = l->program.more_at.at[i + 1] - first;
         count_token(m, l->program.tokens.at[i], set_id);
-        if (!synth_token_more(m, l->program.tokens.at[i], l->program.more.at + first,
-                              l->program.more_at.at[i + 1] - first, set_id))
+        if (!synth_token_more(m, l->program.tokens.at[i],
+                              n > 0 ? l->program.more.at + first : NULL, n, set_id))
             return error_nomem(err);
     }
     for (size_t i = 0; i < l->program.pauses.n; i++)

@@ -95,10 +95,10 @@ static bool keep_pauses(pruner *p)
 
 static bool keep_refs(pruner *p, uint32_t *first, uint32_t n)
 {
-    const model_ref *const from = p->from->refs.at + *first;
+    const uint32_t from = *first;
     *first = (uint32_t)p->to->refs.n;
     for (uint32_t i = 0; i < n; i++) {
-        model_ref r = from[i];
+        model_ref r = p->from->refs.at[from + i];
         if ((r.op != MODEL_NONE && !keep_op(p, &r.op)) || !array_push(&p->to->refs, r))
             return false;
     }
