@@ -110,21 +110,16 @@ void law_sum_deviation(model_sum *s, double deviation)
 
 /* A circle of buckets: where they begin need not be known, and is not any set's own. Laws
  * whose numbers lie within it can tell which turn is meant. */
-static uint32_t circle_at(double y)
+uint32_t law_circle_at(double y)
 {
     const double turn = y / (MODEL_WIDTH * MODEL_CIRCLE);
     const uint32_t at = (uint32_t)((turn - floor(turn)) * MODEL_CIRCLE);
     return at < MODEL_CIRCLE ? at : MODEL_CIRCLE - 1;
 }
 
-void law_sum_node(model_sum *s, double y)
-{
-    s->circle[circle_at(y)]++;
-}
-
 uint32_t law_plain_bucket(const model_law *law, uint32_t in_circle)
 {
-    const uint32_t mean = circle_at(law->coefficient[FEATURE_ONE] + MODEL_WIDTH / 2);
+    const uint32_t mean = law_circle_at(law->coefficient[FEATURE_ONE] + MODEL_WIDTH / 2);
     const uint32_t at =
         (in_circle + MODEL_CIRCLE - mean + MODEL_CIRCLE / 2) % MODEL_CIRCLE;
     const uint32_t first = (MODEL_CIRCLE - MODEL_BUCKETS) / 2;

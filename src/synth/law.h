@@ -24,8 +24,8 @@ void law_sum_nodes(model_sum *s, double n, double variance, double zeros);
 void law_sum_ends(model_sum *s, double mean, double least, double most);
 /* Nodes of a set whose logarithm deviates from its mean by these. */
 void law_sum_deviation(model_sum *s, double deviation);
-/* One node's logarithm. */
-void law_sum_node(model_sum *s, double y);
+/* The bucket of model_sum.circle that a node's logarithm falls into. */
+uint32_t law_circle_at(double y);
 /* The bucket of a plain law's histogram in which nodes of a sum's are. */
 uint32_t law_plain_bucket(const model_law *law, uint32_t in_circle);
 void law_fit(model_law *law, const model_sum *s);

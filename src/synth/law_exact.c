@@ -247,6 +247,16 @@ static void take_term(model_count_law *law, uint32_t term, const product *p, dou
 
 #define NEARLY_ALL 1e-9
 
+/* A law with all its terms, in place of the old one if it holds. */
+static bool settle(const search *f, model_count_law *law, model_count_law new)
+{
+    new.plus = rint(12 * new.plus) / 12;
+    if (!holds(f, &new))
+        return false;
+    *law = new;
+    return true;
+}
+
 static bool try_one(const search *f, model_count_law *law, const product *p)
 {
     if (p->square <= 0 ||
@@ -254,11 +264,7 @@ static bool try_one(const search *f, model_count_law *law, const product *p)
         return false;
     model_count_law new = {.behind = law->behind, .before = law->before, .plus = f->mean};
     take_term(&new, 0, p, p->with_y / p->square);
-    new.plus = rint(12 * new.plus) / 12;
-    if (!holds(f, &new))
-        return false;
-    *law = new;
-    return true;
+    return settle(f, law, new);
 }
 
 static bool try_two(const search *f, model_count_law *law, const product *p,
@@ -277,11 +283,7 @@ static bool try_two(const search *f, model_count_law *law, const product *p,
     model_count_law new = {.behind = law->behind, .before = law->before, .plus = f->mean};
     take_term(&new, 0, p, a);
     take_term(&new, 1, q, b);
-    new.plus = rint(12 * new.plus) / 12;
-    if (!holds(f, &new))
-        return false;
-    *law = new;
-    return true;
+    return settle(f, law, new);
 }
 
 static bool try_products(const search *f, model_count_law *law, uint32_t n_terms)

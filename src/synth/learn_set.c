@@ -336,17 +336,14 @@ static double mean_beside(const learner *l, const law_place *at, str name)
     const uint32_t op_id = map64_find(&m->op_of, at->op);
     if (op_id == HASH_NONE)
         return 0;
-    const model_op *op = &m->ops.at[op_id];
-    for (uint32_t f = 1; f < op->n_fields; f++) {
-        if (!str_eq(synth_text(m, m->fields.at[op->first_field + f].name), name))
-            continue;
-        law_place beside = *at;
-        beside.field = f;
-        const uint32_t id = map64_find(&l->total_of, synth_law_key(&beside, 0));
-        if (id != HASH_NONE && l->totals.at[id].n > 0)
-            return exp(l->totals.at[id].sum / l->totals.at[id].n);
-    }
-    return 0;
+    law_place beside = *at;
+    beside.field = synth_field_of(m, &m->ops.at[op_id], name);
+    if (beside.field == MODEL_NONE)
+        return 0;
+    const uint32_t id = map64_find(&l->total_of, synth_law_key(&beside, 0));
+    return id != HASH_NONE && l->totals.at[id].n > 0
+               ? exp(l->totals.at[id].sum / l->totals.at[id].n)
+               : 0;
 }
 
 /* Operators that talk to groups of several kinds: which one a node means depends on the
@@ -421,9 +418,10 @@ static bool add_stage_values(learner *l, const halley_trace *trace, const law_po
     }
     for (size_t i = 0; i < l->values.n; i++) {
         const learn_total *t = &l->totals.at[l->values.at[i].total];
+        const uint32_t bucket = law_circle_at((double)l->values.at[i].log);
         for (uint32_t k = t->at.program == 0; k < LAW_LEVELS; k++) {
             model_sum *const sum = &l->m.sums.at[t->law[k]];
-            law_sum_node(sum, (double)l->values.at[i].log);
+            sum->circle[bucket]++;
             if (t->n > 1)
                 law_sum_deviation(sum,
                                   ((double)l->values.at[i].log - t->mean) * t->widen);

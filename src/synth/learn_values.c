@@ -28,16 +28,6 @@ static double peer_value(const learner *l, const trace_roles *roles, bool send,
     return up < n - up ? up : n - up;
 }
 
-/* Which field of an operator, from `first` on, has this name; n_fields: none. */
-static uint32_t field_of(const synth_model *m, const model_op *op, uint32_t first,
-                         str name)
-{
-    while (first < op->n_fields &&
-           !str_eq(synth_text(m, m->fields.at[op->first_field + first].name), name))
-        first++;
-    return first;
-}
-
 /* The fields of an operator as the node has them. */
 static void field_values(double *out, const synth_model *m, const model_op *op,
                          const halley_trace *trace, uint32_t node)
@@ -52,9 +42,9 @@ static void field_values(double *out, const synth_model *m, const model_op *op,
     for (uint32_t i = 0; i < n_attrs && (loose || next < op->n_fields); i++) {
         const halley_attr a = halley_node_attr(trace, node, i);
         const str name = {a.name.at, a.name.n};
-        const uint32_t f = field_of(m, op, loose ? 1 : next, name);
+        const uint32_t f = synth_field_of(m, op, name);
         double value;
-        if (f == op->n_fields || (!loose && f != next))
+        if (f == MODEL_NONE || (!loose && f != next))
             continue;
         if (halley_attr_to_double(&a, &value))
             out[f] = value;
@@ -88,10 +78,9 @@ double learner_pause_ns(const learner *l, const halley_trace *trace, uint32_t no
     const model_op *const op = &m->ops.at[l->reader.op.at[node]];
     double values[LEARN_VALUES];
     field_values(values, m, op, trace, node);
-    for (uint32_t f = 1; f < op->n_fields; f++)
-        if (str_eq(synth_text(m, m->fields.at[op->first_field + f].name),
-                   STR("duration_ns")))
-            return values[f];
+    const uint32_t f = synth_field_of(m, op, STR("duration_ns"));
+    if (f != MODEL_NONE)
+        return values[f];
     return op->n_fields > 0 ? 1000 * values[0] : 0;
 }
 

@@ -95,6 +95,14 @@ bool synth_is_duration(const synth_model *m, uint64_t op_key, uint32_t field)
     return name == MODEL_NONE || str_eq(synth_text(m, name), STR("duration_ns"));
 }
 
+uint32_t synth_field_of(const synth_model *m, const model_op *op, str name)
+{
+    for (uint32_t f = 1; f < op->n_fields; f++)
+        if (str_eq(synth_text(m, m->fields.at[op->first_field + f].name), name))
+            return f;
+    return MODEL_NONE;
+}
+
 uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n)
 {
     uint64_t key = hash_u64(op);

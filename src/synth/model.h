@@ -203,7 +203,7 @@ typedef struct model_sum {
     float ends[4][MODEL_ENDS];
     uint32_t n_ends[4];
     double hist[MODEL_BUCKETS];
-    double circle[MODEL_CIRCLE]; /* nodes by their logarithm: see law_sum_node */
+    double circle[MODEL_CIRCLE]; /* nodes by their logarithm: see law_circle_at */
 } model_sum;
 /* Counts of a loop, and the factors they were under. */
 typedef struct model_sample {
@@ -374,6 +374,8 @@ uint64_t synth_op_key(const synth_model *m, const model_op *op,
                       const model_field *fields);
 /* Whether a field of the operator with this key is a time. */
 bool synth_is_duration(const synth_model *m, uint64_t op_key, uint32_t field);
+/* Which field of an operator, the duration aside, has this name; MODEL_NONE: none. */
+uint32_t synth_field_of(const synth_model *m, const model_op *op, str name);
 uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n);
 /* The token, new or old; MODEL_NONE: no memory. */
 uint32_t synth_token_add(synth_model *m, uint32_t op, const model_ref *refs, uint32_t n);

@@ -30,18 +30,9 @@ static void fit_kind(sample_kind *k, uint32_t block, uint32_t n_ranks)
         *k = (sample_kind){.size = block, .stride = 1};
 }
 
-/* Index of the field with this name, or MODEL_NONE. */
-static uint32_t field_of(const synth_model *m, const model_op *op, str name)
-{
-    for (uint32_t f = 1; f < op->n_fields; f++)
-        if (str_eq(synth_text(m, m->fields.at[op->first_field + f].name), name))
-            return f;
-    return MODEL_NONE;
-}
-
 static double *size_of(const synth_model *m, sample_stage *stage, sample_node *node)
 {
-    const uint32_t f = field_of(m, &m->ops.at[node->op], STR("comm_size"));
+    const uint32_t f = synth_field_of(m, &m->ops.at[node->op], STR("comm_size"));
     return f == MODEL_NONE ? NULL : &stage->values.at[node->first_value + f];
 }
 

@@ -87,7 +87,7 @@ static void where_sets_are_alike_nodes_keep_their_shape(void **state)
         for (int k = 0; k < 3; k++) {
             y[k] = 20 + log(rng_unit(&random) + 1e-3);
             mean += y[k] / 3;
-            law_sum_node(&sum, y[k]);
+            sum.circle[law_circle_at(y[k])]++;
         }
         for (int k = 0; k < 3; k++) {
             square += (y[k] - mean) * (y[k] - mean);

@@ -149,8 +149,9 @@ typedef struct tally {
     double n, n_pauses, us, n_sized, n_errors;
 } tally;
 
-static void count(tally *t, const halley_trace_set *set)
+static void count(void *to, const halley_trace_set *set)
 {
+    tally *const t = to;
     const halley_trace *trace = halley_trace_set_get(set, 0);
     halley_check_report *r = NULL;
     assert_int_equal(halley_trace_check(&r, set, NULL, NULL), HALLEY_OK);
@@ -166,23 +167,18 @@ static void count(tally *t, const halley_trace_set *set)
     }
 }
 
-static void what_came_and_went_does_so_again(void **state)
+/* Adds up what `look` finds in the sets of a folder, and in 100 made from a model. */
+static void look_at_both(void *real, void *made, const char *from, const char *model,
+                         void (*look)(void *to, const halley_trace_set *set))
 {
-    (void)state;
-    char model[256];
-    const noise with = {.pauses = 0.3, .parents = true, .some_sizes = true};
-    const char *from = make_corpus("again", N_SETS, &with);
-    tally real = {0}, made = {0};
     halley_synth *synth = NULL;
-    snprintf(model, sizeof model, "%s", text_of("again.hsm"));
-    (void)learn(model, from);
     for (uint32_t i = 0; i < N_SETS; i++) {
         char prefix[280];
         const char *const of = prefix;
         halley_trace_set *set = NULL;
         snprintf(prefix, sizeof prefix, "%s/set-%02u", from, i);
         assert_int_equal(halley_trace_set_load(&set, &of, 1, NULL, NULL), HALLEY_OK);
-        count(&real, set);
+        look(real, set);
         halley_trace_set_free(set);
     }
     assert_int_equal(halley_synth_load(&synth, model, NULL), HALLEY_OK);
@@ -190,10 +186,22 @@ static void what_came_and_went_does_so_again(void **state)
         const halley_synth_opts opts = {.seed = i};
         halley_trace_set *set = NULL;
         assert_int_equal(halley_synth_make(&set, synth, &opts, NULL, NULL), HALLEY_OK);
-        count(&made, set);
+        look(made, set);
         halley_trace_set_free(set);
     }
     halley_synth_free(synth);
+}
+
+static void what_came_and_went_does_so_again(void **state)
+{
+    (void)state;
+    char model[256];
+    const noise with = {.pauses = 0.3, .parents = true, .some_sizes = true};
+    const char *from = make_corpus("again", N_SETS, &with);
+    tally real = {0}, made = {0};
+    snprintf(model, sizeof model, "%s", text_of("again.hsm"));
+    (void)learn(model, from);
+    look_at_both(&real, &made, from, model, count);
     assert_true(made.n_errors == 0);
     assert_true(fabs(made.n_pauses / made.n - real.n_pauses / real.n) < 0.03);
     assert_true(fabs(made.n_sized / made.n - real.n_sized / real.n) < 0.02);
@@ -206,8 +214,9 @@ typedef struct times {
     double n, us, n_long, n_odd;
 } times;
 
-static void add_times(times *t, const halley_trace_set *set)
+static void add_times(void *to, const halley_trace_set *set)
 {
+    times *const t = to;
     const halley_trace *trace = halley_trace_set_get(set, 0);
     for (uint32_t i = 0; i < halley_trace_count(trace); i++) {
         const double us = (double)halley_node_duration_us(trace, i);
@@ -233,27 +242,9 @@ static void a_few_long_nodes_keep_their_share_of_the_time(void **state)
     const noise with = {.pauses = 0.3, .tail = 0.03, .layers = 8};
     const char *from = make_corpus("tail", N_SETS, &with);
     times real = {0}, made = {0};
-    halley_synth *synth = NULL;
     snprintf(model, sizeof model, "%s", text_of("tail.hsm"));
     (void)learn(model, from);
-    for (uint32_t i = 0; i < N_SETS; i++) {
-        char prefix[280];
-        const char *const of = prefix;
-        halley_trace_set *set = NULL;
-        snprintf(prefix, sizeof prefix, "%s/set-%02u", from, i);
-        assert_int_equal(halley_trace_set_load(&set, &of, 1, NULL, NULL), HALLEY_OK);
-        add_times(&real, set);
-        halley_trace_set_free(set);
-    }
-    assert_int_equal(halley_synth_load(&synth, model, NULL), HALLEY_OK);
-    for (uint32_t i = 0; i < 100; i++) {
-        const halley_synth_opts opts = {.seed = i};
-        halley_trace_set *set = NULL;
-        assert_int_equal(halley_synth_make(&set, synth, &opts, NULL, NULL), HALLEY_OK);
-        add_times(&made, set);
-        halley_trace_set_free(set);
-    }
-    halley_synth_free(synth);
+    look_at_both(&real, &made, from, model, add_times);
     assert_true(made.n_odd == 0);
     assert_true(fabs(made.n_long / made.n * real.n / real.n_long - 1) < 0.2);
     assert_true(fabs(made.us / made.n * real.n / real.us - 1) < 0.2);
