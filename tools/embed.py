@@ -14,7 +14,7 @@ def array(data):
 def main():
     target, root, files = sys.argv[1], sys.argv[2], sorted(sys.argv[3:])
     with open(target, "w", encoding="ascii") as out:
-        out.write("/* Made by tools/embed.py. */\n#include \"cluster/embedded.h\"\n\n")
+        out.write("/* Made by tools/embed.py. */\n#include \"hw/embedded.h\"\n\n")
         for i, path in enumerate(files):
             with open(path, "rb") as f:
                 out.write("static const char text_%d[] = {\n%s};\n" % (i, array(f.read())))

@@ -13,7 +13,7 @@
  * in it, and a thousandth of that in bytes: simulators that time by roofline look at
  * those and not at the duration.
  *
- * To add a pattern: one row in the table of src/trace/gen.c, one function, one test.
+ * To add a pattern: one row in the table of src/trace/gen/gen.c, one function, one test.
  */
 #ifndef HALLEY_TRACE_GEN_H
 #define HALLEY_TRACE_GEN_H

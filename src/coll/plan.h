@@ -26,7 +26,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "cluster/cluster.h"
+#include "hw/cluster.h"
 
 #include <stdbool.h>
 #include <stdint.h>

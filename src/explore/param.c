@@ -3,7 +3,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "cluster/link.h"
+#include "hw/link.h"
 #include "workload/plan_file.h"
 
 #include <math.h>

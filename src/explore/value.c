@@ -1,7 +1,7 @@
 /* Values of parameters as study files write them: numbers with units, names, presets. */
 #include "base/array.h"
-#include "cluster/link.h"
 #include "explore/param.h"
+#include "hw/link.h"
 
 #include <math.h>
 #include <stdio.h>

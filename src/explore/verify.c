@@ -10,12 +10,12 @@
 
 #include "base/array.h"
 #include "base/str.h"
-#include "cluster/astra.h"
-#include "cluster/cluster.h"
-#include "cluster/platform_text.h"
 #include "estimate/groups.h"
 #include "halley/plan_trace.h"
 #include "halley/sim.h"
+#include "hw/astra.h"
+#include "hw/cluster.h"
+#include "hw/platform_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

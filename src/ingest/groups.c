@@ -1,5 +1,5 @@
 /* Process groups that traces declare, as a file for ASTRA-sim. */
-#include "trace/groups.h"
+#include "trace/core/groups.h"
 
 #include "base/error.h"
 #include "halley/ingest.h"

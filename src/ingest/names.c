@@ -4,7 +4,7 @@
  * and numbered behind the greatest of those, so that every rank has the same.
  */
 #include "ingest/link.h"
-#include "trace/groups.h"
+#include "trace/core/groups.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "cluster/cluster.h"
+#include "hw/cluster.h"
 
 #define MEM_NONE UINT32_MAX
 

@@ -19,8 +19,8 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "cluster/cluster.h"
 #include "des/queue.h"
+#include "hw/cluster.h"
 #include "net/heat.h"
 
 /* Events of the network carry this in the low bits of `what`; others must not. */

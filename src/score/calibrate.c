@@ -4,8 +4,8 @@
  * constants than layouts cannot be told apart and are refused: the list is cut from its
  * end, or, with fewer than three layouts, the fit is declined.
  */
-#include "cluster/embedded.h"
 #include "halley/score.h"
+#include "hw/embedded.h"
 #include "score/fit.h"
 #include "workload/stack_file.h"
 

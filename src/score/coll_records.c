@@ -7,8 +7,8 @@
  * between nodes.
  */
 #include "base/array.h"
-#include "cluster/link.h"
 #include "cost/coll.h"
+#include "hw/link.h"
 #include "score/csv_sets.h"
 #include "score/metrics.h"
 

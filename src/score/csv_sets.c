@@ -7,9 +7,9 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "cluster/link.h"
 #include "cost/coll.h"
 #include "cost/gemm.h"
+#include "hw/link.h"
 #include "score/csv_read.h"
 #include "score/metrics.h"
 

@@ -17,10 +17,10 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "cluster/link.h"
-#include "cluster/npu.h"
 #include "cost/gemm.h"
 #include "halley/platform.h"
+#include "hw/link.h"
+#include "hw/npu.h"
 #include "score/csv_read.h"
 #include "score/device_text.h"
 

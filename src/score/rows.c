@@ -8,7 +8,7 @@
 #include "score/rows.h"
 
 #include "base/hash.h"
-#include "cluster/embedded.h"
+#include "hw/embedded.h"
 #include "workload/stack_file.h"
 
 #include <math.h>

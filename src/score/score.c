@@ -6,7 +6,7 @@
  */
 #include "halley/score.h"
 
-#include "cluster/embedded.h"
+#include "hw/embedded.h"
 #include "score/csv_sets.h"
 #include "score/fit.h"
 #include "score/metrics.h"

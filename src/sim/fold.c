@@ -2,9 +2,9 @@
  * sim/fold.c - ranks that do the same are simulated once.
  *
  * Ranks are of one kind when their traces are equal but for the names of their groups
- * (trace/twins.h), every group has members of one kind only, and groups that have the
- * same place in the traces of a kind have the same shape in the network. One rank of a
- * kind is run. What it sends to another member of a group comes back to itself, because
+ * (trace/core/twins.h), every group has members of one kind only, and groups that have
+ * the same place in the traces of a kind have the same shape in the network. One rank of
+ * a kind is run. What it sends to another member of a group comes back to itself, because
  * the member before it does at that moment what it does.
  *
  * Why that gives the times of the whole run, to the tick. Say that up to some instant

@@ -6,7 +6,7 @@
 #define SIM_FOLD_H
 
 #include "sim/engine.h"
-#include "trace/twins.h"
+#include "trace/core/twins.h"
 
 /* An event that was scheduled at the present instant, for whom it is scheduled. */
 typedef struct sim_fold_event {

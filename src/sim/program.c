@@ -12,7 +12,7 @@
 #include "des/ticks.h"
 #include "sim/attrs.h"
 #include "sim/work.h"
-#include "trace/slots.h"
+#include "trace/core/slots.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 #define SIM_PROGRAM_H
 
 #include "base/error.h"
-#include "cluster/cluster.h"
 #include "halley/trace.h"
+#include "hw/cluster.h"
 #include "sim/tensors.h"
 
 /* What a node occupies while it runs: at most one node of a kind, but for FREE. */

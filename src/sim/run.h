@@ -3,7 +3,7 @@
 #define SIM_RUN_H
 
 #include "halley/sim.h"
-#include "trace/twins.h"
+#include "trace/core/twins.h"
 
 /* halley_sim_run with the twins of the traces, which it looks for otherwise; NULL: every
  * rank is run. opts must not be NULL. */

@@ -10,7 +10,7 @@
 #define SIM_TENSORS_H
 
 #include "base/error.h"
-#include "trace/slots.h"
+#include "trace/core/slots.h"
 
 #include <stdbool.h>
 #include <stdint.h>

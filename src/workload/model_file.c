@@ -8,9 +8,9 @@
 #include "base/array.h"
 #include "base/conf.h"
 #include "base/file.h"
-#include "cluster/embedded.h"
-#include "cluster/npu.h"
 #include "halley/model.h"
+#include "hw/embedded.h"
+#include "hw/npu.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -6,9 +6,9 @@
 
 #include "base/conf.h"
 #include "base/file.h"
-#include "cluster/embedded.h"
-#include "cluster/npu.h"
 #include "halley/stack.h"
+#include "hw/embedded.h"
+#include "hw/npu.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * byte says which.
  */
 #include "base/conf.h"
-#include "cluster/astra.h"
+#include "hw/astra.h"
 
 #include <stddef.h>
 #include <stdlib.h>

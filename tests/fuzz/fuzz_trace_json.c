@@ -2,7 +2,7 @@
  * Any bytes as a trace, and the trace as JSON: what we write we read, and writing that
  * again gives the same text, in every style.
  */
-#include "trace/et.h"
+#include "trace/format/et.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* Fidelity and privacy of traces: distances, runs, attacks. */
 #include "alloc_fail.h"
 #include "base/rng.h"
+#include "compare/compare.h"
 #include "halley/trace_gen.h"
 #include "make_trace.h"
-#include "synth/compare.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Laws and a few measured points of collectives in closed form. */
-#include "cluster/link.h"
 #include "cost/coll.h"
+#include "hw/link.h"
 #include "unit.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Laws of the time of a matrix product. */
-#include "cluster/link.h"
 #include "cost/gemm.h"
+#include "hw/link.h"
 #include "unit.h"
 
 #include <math.h>

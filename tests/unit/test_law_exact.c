@@ -1,6 +1,6 @@
 /* Counts of loops as sums of products of conditions. */
 #include "base/rng.h"
-#include "synth/law.h"
+#include "learn/model/law.h"
 #include "unit.h"
 
 #include <math.h>

@@ -4,8 +4,8 @@
 #include "halley/compare.h"
 #include "halley/learn.h"
 #include "halley/trace_gen.h"
-#include "synth/likelihood.h"
-#include "synth/source.h"
+#include "learn/likelihood.h"
+#include "learn/source.h"
 #include "unit.h"
 
 #include <math.h>

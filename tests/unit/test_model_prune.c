@@ -1,7 +1,7 @@
 /* What is kept out of models: what goes, what changes, what stays. */
 #include "base/rng.h"
-#include "synth/law.h"
-#include "synth/model_prune.h"
+#include "learn/model/law.h"
+#include "learn/model/model_prune.h"
 #include "unit.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Models that somebody changed: refused, or of use. The hash of the file is right. */
 #include "folder.h"
 #include "halley/learn.h"
-#include "synth/model.h"
+#include "learn/model/model.h"
 #include "unit.h"
 
 #include <math.h>

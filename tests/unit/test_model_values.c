@@ -1,5 +1,5 @@
 /* What a template says about the conditions of its sets. */
-#include "synth/model_values.h"
+#include "learn/model/model_values.h"
 #include "unit.h"
 
 /* 400 sets: of 0 and 1 there are 40 each, of 2, 4 and 8 100, 100 and 80; 40 have none. */

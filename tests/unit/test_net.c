@@ -1,5 +1,5 @@
 /* How long messages are under way. */
-#include "cluster/cluster.h"
+#include "hw/cluster.h"
 #include "net/net.h"
 #include "unit.h"
 

@@ -3,8 +3,8 @@
  * whole loss can be compared with central differences; test_neural_train.c trains it in
  * float.
  */
+#include "learn/neural/neural_pass.h"
 #include "neural_example.h"
-#include "synth/neural_pass.h"
 #include "unit.h"
 
 #include <stdlib.h>

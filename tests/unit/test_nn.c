@@ -4,12 +4,12 @@
  * test_nn_float.c.
  */
 #include "alloc_fail.h"
-#include "synth/nn.c"
-#include "synth/nn.h"
-#include "synth/nn_adam.c"
-#include "synth/nn_blas.c"
-#include "synth/nn_gru.c"
-#include "synth/nn_loss.c"
+#include "learn/neural/nn.c"
+#include "learn/neural/nn.h"
+#include "learn/neural/nn_adam.c"
+#include "learn/neural/nn_blas.c"
+#include "learn/neural/nn_gru.c"
+#include "learn/neural/nn_loss.c"
 #include "unit.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* What the network library does in float: OpenBLAS against our own loops, exp. */
-#include "synth/nn.h"
+#include "learn/neural/nn.h"
 #include "unit.h"
 
 #include <math.h>

@@ -1,12 +1,12 @@
 /* Obfuscation: what stays, what goes, and that nothing shows through. */
 #include "alloc_fail.h"
 #include "base/rng.h"
+#include "edit/obfuscate.h"
+#include "edit/times.h"
 #include "halley/ingest.h"
 #include "halley/trace_check.h"
 #include "halley/trace_gen.h"
 #include "make_trace.h"
-#include "synth/obfuscate.h"
-#include "synth/times.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Sets of a folder that are drawn together. */
-#include "synth/sample.h"
+#include "learn/sample/sample.h"
 #include "unit.h"
 
 #include <math.h>

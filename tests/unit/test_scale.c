@@ -1,12 +1,12 @@
 /* What-if edits: laws that hold whatever the trace. */
 #include "alloc_fail.h"
+#include "edit/scale.h"
+#include "edit/times.h"
 #include "halley/sim.h"
 #include "halley/synth.h"
 #include "halley/trace_diff.h"
 #include "halley/trace_gen.h"
 #include "make_trace.h"
-#include "synth/scale.h"
-#include "synth/times.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* Layers of recordings and of pipelines with unequal stages. */
 #include "alloc_fail.h"
+#include "edit/scale.h"
 #include "halley/scale.h"
 #include "make_trace.h"
 #include "node_number.h"
-#include "synth/scale.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* Predictions stay as good as they are; fits and files behave. */
 #include "alloc_fail.h"
-#include "cluster/link.h"
-#include "cluster/npu.h"
 #include "cost/coll.h"
 #include "cost/gemm.h"
 #include "halley/score.h"
+#include "hw/link.h"
+#include "hw/npu.h"
 #include "unit.h"
 #include "workload/stack_file.h"
 

@@ -1,7 +1,7 @@
 /* Which sets lie in files and folders. */
 #include "alloc_fail.h"
 #include "folder.h"
-#include "trace/set_files.h"
+#include "trace/core/set_files.h"
 #include "unit.h"
 
 #include <stdio.h>

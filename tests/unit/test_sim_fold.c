@@ -3,8 +3,8 @@
 #include "alloc_fail.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "cluster/platform_text.h"
 #include "halley/sim.h"
+#include "hw/platform_text.h"
 #include "unit.h"
 
 #include <inttypes.h>

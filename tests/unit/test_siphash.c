@@ -1,5 +1,5 @@
 /* The keyed hash behind pseudonyms. */
-#include "synth/siphash.h"
+#include "edit/siphash.h"
 #include "unit.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Which conditions go together, and laws of numbers that differ by chance. */
 #include "base/rng.h"
-#include "synth/joint.h"
+#include "learn/model/joint.h"
 #include "unit.h"
 
 #include <math.h>

@@ -4,8 +4,8 @@
 #include "halley/learn.h"
 #include "halley/trace_check.h"
 #include "halley/trace_gen.h"
-#include "synth/law.h"
-#include "synth/program.h"
+#include "learn/model/law.h"
+#include "learn/program.h"
 #include "unit.h"
 
 #include <math.h>

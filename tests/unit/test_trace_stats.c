@@ -4,7 +4,7 @@
 #include "base/rng.h"
 #include "halley/trace_stats.h"
 #include "make_trace.h"
-#include "trace/levels.h"
+#include "trace/core/levels.h"
 
 #include <stdlib.h>
 

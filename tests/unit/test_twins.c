@@ -1,9 +1,9 @@
 /* Traces that are equal but for the names of their groups, and traces made by renaming
  * those. */
 #include "alloc_fail.h"
-#include "trace/et.h"
-#include "trace/regroup.h"
-#include "trace/twins.h"
+#include "trace/core/regroup.h"
+#include "trace/core/twins.h"
+#include "trace/format/et.h"
 #include "unit.h"
 
 #include <stdlib.h>

@@ -1,0 +1,352 @@
+/*
+ * The repeated block of a trace that was made by a program, found by itself.
+ *
+ * Nodes become tokens: type, collective, host or device, operations, bytes, group, and
+ * the name less the numbers in it (layers are often called by theirs). A block of p
+ * nodes that is repeated k times in a row is a stretch in which each token equals the one
+ * p further on. The periods worth trying are the distances at which runs of two and four
+ * tokens come back most often. Sends and receives are like no other node: they stand
+ * between stages of a pipeline, and what repeats with them is a micro-batch.
+ *
+ * Looked at first are compute nodes and messages alone, since collectives, loads and
+ * stores may be different in single blocks (weights gathered a layer ahead); they go with
+ * the compute node before them. Where that finds nothing, all nodes are looked at. Names
+ * may tell layers apart (pseudonyms), and then only passes over all layers repeat: blocks
+ * that are much shorter without names are taken instead.
+ *
+ * Layers, micro-batches and steps are all repeats, one inside the other, and passes over
+ * the layers may follow each other without a seam. Layers are the innermost repeats that
+ * still make up the bulk of a trace: for each k, the stretches of a multiple of k blocks
+ * that do not overlap are added up, shortest period first; among those k that cover
+ * enough of the trace, the one with the shortest blocks is taken, of about equal ones
+ * that which covers most, then the largest.
+ */
+#include "base/error.h"
+#include "edit/scale.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LEAST_PERIOD = 1,
+    SHORT_WINDOW = 2,
+    LONG_WINDOW = 4,
+    MOST_PERIODS = 64,
+    MOST_TRIED = 512
+};
+static const double least_share = 0.4;
+
+/* A distance between equal windows, and how often it was seen. */
+typedef struct distance {
+    uint32_t period, n;
+} distance;
+typedef ARRAY(distance) distances;
+
+static int by_number(const void *a, const void *b)
+{
+    const distance *const x = a, *const y = b;
+    return x->n != y->n ? (x->n > y->n ? -1 : 1) : (x->period < y->period ? -1 : 1);
+}
+
+static int by_period(const void *a, const void *b)
+{
+    const distance *const x = a, *const y = b;
+    return x->period < y->period ? -1 : x->period > y->period;
+}
+
+/* Count how far apart equal windows of so many tokens are. False: no memory. */
+static bool count_distances(distances *out, map64 *index, const uint64_t *tokens,
+                            uint32_t n, uint32_t length)
+{
+    map64 last = {0};
+    bool fine = true;
+    for (uint32_t i = 0; fine && i + length <= n; i++) {
+        uint64_t window = 0;
+        for (uint32_t k = 0; k < length; k++)
+            window = hash_u64(window ^ (tokens[i + k] + UINT64_C(0x9e3779b97f4a7c15)));
+        const uint32_t before = map64_find(&last, window);
+        uint32_t at = (uint32_t)out->n;
+        bool fresh = false;
+        if (before != HASH_NONE && i - before >= LEAST_PERIOD) {
+            fine = array_reserve(out, 1) && map64_put(index, i - before, &at, &fresh);
+            if (fine && fresh)
+                out->at[out->n++] = (distance){i - before, 0};
+            if (fine)
+                out->at[at].n++;
+        }
+        fine = fine && map64_set(&last, window, i);
+    }
+    map64_fini(&last);
+    return fine;
+}
+
+/* The commonest distances, shortest first. False: no memory. */
+static bool list_periods(distances *out, const uint64_t *tokens, uint32_t n,
+                         uint32_t most)
+{
+    map64 index = {0};
+    const bool fine = count_distances(out, &index, tokens, n, SHORT_WINDOW) &&
+                      count_distances(out, &index, tokens, n, LONG_WINDOW);
+    map64_fini(&index);
+    if (out->n > 1)
+        qsort(out->at, out->n, sizeof *out->at, by_number);
+    out->n = out->n < most ? out->n : most;
+    if (out->n > 1)
+        qsort(out->at, out->n, sizeof *out->at, by_period);
+    return fine;
+}
+
+static bool list_stretches(scale_stretches *out, const uint64_t *tokens, uint32_t n,
+                           uint32_t period)
+{
+    for (uint32_t i = 0; i + period < n;) {
+        uint32_t end = i;
+        while (end + period < n && tokens[end] == tokens[end + period])
+            end++;
+        if (end - i >= period &&
+            !array_push(out, (scale_stretch){i, end - i + period, period}))
+            return false;
+        i = end + 1;
+    }
+    return true;
+}
+
+bool scale_stretches_find(scale_stretches *out, const uint64_t *tokens, uint32_t n,
+                          uint32_t n_periods)
+{
+    distances periods = {0};
+    bool fine = list_periods(&periods, tokens, n, n_periods);
+    for (size_t i = 0; fine && i < periods.n; i++)
+        fine = list_stretches(out, tokens, n, periods.at[i].period);
+    array_fini(&periods);
+    return fine;
+}
+
+/* Copies of one block that stand one after the other. */
+typedef struct run {
+    uint32_t start, period, n; /* tokens, and how many blocks */
+} run;
+typedef ARRAY(run) runs;
+
+/* A way to see the trace as repeats. */
+typedef struct view {
+    uint32_t n_blocks; /* every run has so many */
+    uint32_t least;    /* nodes of a run: shorter ones are chance */
+    bool from_end;     /* what is too much is left over at the start of a stretch */
+    double share, period;
+} view;
+
+typedef struct looker {
+    const scale_stretches *all;
+    uint8_t *covered; /* by node */
+    uint32_t n_nodes;
+    runs *out; /* NULL: only look */
+} looker;
+
+/* As many runs as fit into the nodes [start, end) of a stretch, none of them taken. */
+static bool fill(const looker *k, view *v, uint32_t start, uint32_t end, uint32_t period)
+{
+    const uint32_t length = period * v->n_blocks;
+    const uint32_t n = (end - start) / length;
+    const uint32_t first = v->from_end ? end - n * length : start;
+    memset(k->covered + first, 1, (size_t)n * length);
+    v->share += (double)n * length;
+    v->period += (double)n * length * period;
+    for (uint32_t i = 0; k->out && i < n; i++)
+        if (!array_push(k->out, (run){first + i * length, period, v->n_blocks}))
+            return false;
+    return true;
+}
+
+/* Runs that do not overlap, shortest period first; only what makes up something of the
+ * trace. */
+static bool look(const looker *k, view *v)
+{
+    bool fine = true;
+    v->share = v->period = 0;
+    memset(k->covered, 0, k->n_nodes);
+    for (size_t i = 0; fine && i < k->all->n; i++) {
+        const scale_stretch *const s = &k->all->at[i];
+        if (s->period * v->n_blocks < v->least)
+            continue;
+        for (uint32_t at = s->start; fine && at < s->start + s->length;) {
+            uint32_t end = at;
+            while (end < s->start + s->length && !k->covered[end])
+                end++;
+            fine = fill(k, v, at, end, s->period);
+            at = end + 1;
+        }
+    }
+    v->period = v->share > 0 ? v->period / v->share : 0;
+    v->share /= k->n_nodes;
+    return fine;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const run *const x = a, *const y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Much shorter blocks are better; of about equal ones, those that cover more, then more
+ * of them. */
+static bool better(const view *a, const view *b)
+{
+    if (b->n_blocks == 0)
+        return true;
+    if (a->period < b->period / 1.5 || a->period > b->period * 1.5)
+        return a->period < b->period;
+    return a->share > 1.01 * b->share ||
+           (a->share > 0.99 * b->share && a->n_blocks > b->n_blocks);
+}
+
+/* Try so many blocks, both ways. */
+static bool try_blocks(view *best, const looker *k, uint32_t n, bool asked)
+{
+    static const uint32_t leasts[] = {24, 8, 4};
+    for (int i = 0; i < 6; i++) {
+        view v = {.n_blocks = n, .least = leasts[i / 2], .from_end = i % 2 == 1};
+        if (!look(k, &v))
+            return false;
+        if (v.share > 0 && (asked || v.share >= least_share) && better(&v, best))
+            *best = v;
+    }
+    return true;
+}
+
+static bool choose(runs *out, const scale_stretches *all, uint32_t n_nodes,
+                   uint32_t repeats)
+{
+    view best = {0};
+    looker k = {all, mem_array(n_nodes, 1), n_nodes, NULL};
+    uint32_t most = 0;
+    bool fine = k.covered != NULL;
+    for (size_t i = 0; i < all->n; i++) {
+        const uint32_t n = all->at[i].length / all->at[i].period;
+        most = n > most ? n : most;
+    }
+    most = most < MOST_TRIED ? most : MOST_TRIED;
+    for (uint32_t n = 2; fine && repeats == 0 && n <= most; n++)
+        fine = try_blocks(&best, &k, n, false);
+    if (fine && repeats != 0)
+        fine = try_blocks(&best, &k, repeats, true);
+    k.out = out;
+    if (fine && best.n_blocks > 0)
+        fine = look(&k, &best);
+    free(k.covered);
+    if (out->n > 1)
+        qsort(out->at, out->n, sizeof *out->at, by_start);
+    return fine;
+}
+
+/* How a trace is looked at. */
+typedef struct way {
+    bool by_name, all; /* else compute and messages */
+} way;
+
+static bool is_main(const halley_trace *t, uint32_t node, bool all)
+{
+    const uint32_t type = halley_node_type_of(t, node);
+    return all || type == HALLEY_NODE_COMP || type == HALLEY_NODE_SEND ||
+           type == HALLEY_NODE_RECV;
+}
+
+/* The blocks of a run: from a main node to the next block's, or to the next main node
+ * behind the run. `mains`: the main nodes in order. Passes over the layers that follow
+ * each other without a seam become rows of their own, of `n` blocks each. */
+static bool take_run(scale_rows *out, const run *f, uint32_t n, const uint32_t *mains,
+                     uint32_t n_mains)
+{
+    for (uint32_t k = 0; k < f->n; k++) {
+        const uint32_t next = f->start + (k + 1) * f->period;
+        const uint32_t end = next < n_mains ? mains[next] : out->n_nodes;
+        if (k % n == 0 && !array_push(&out->list, (scale_row){n, n, NULL}))
+            return false;
+        for (uint32_t i = mains[f->start + k * f->period]; i < end; i++)
+            out->places[i] = (scale_place){(uint32_t)out->list.n - 1, k % n};
+        if (out->list.n == 1 && k == 0) {
+            out->block_nodes = end - mains[f->start];
+            out->period = f->period;
+        }
+    }
+    return true;
+}
+
+static bool take_runs(scale_rows *out, const runs *found, uint32_t n_layers,
+                      const uint32_t *mains, uint32_t n_mains)
+{
+    for (size_t r = 0; r < found->n; r++) {
+        const run *const f = &found->at[r];
+        const uint32_t n = f->n % n_layers == 0 && n_layers > 1 ? n_layers : f->n;
+        if (!take_run(out, f, n, mains, n_mains))
+            return false;
+    }
+    return true;
+}
+
+static halley_status look_for(scale_rows *out, const halley_trace *t, way how,
+                              uint32_t repeats, uint32_t n_layers, halley_error *err)
+{
+    TRY(scale_rows_init(out, t, err));
+    uint32_t *const mains = mem_array(out->n_nodes, sizeof *mains);
+    uint64_t *const tokens = mem_array(out->n_nodes, sizeof *tokens);
+    scale_stretches all = {0};
+    runs found = {0};
+    uint32_t n = 0;
+    bool fine = mains && tokens;
+    for (uint32_t i = 0; fine && i < out->n_nodes; i++) {
+        out->tokens[i] = scale_token(t, i, how.by_name);
+        out->mains[i] = is_main(t, i, how.all);
+        if (out->mains[i]) {
+            mains[n] = i;
+            tokens[n++] = out->tokens[i];
+        }
+    }
+    fine = fine && scale_stretches_find(&all, tokens, n, MOST_PERIODS) &&
+           (n == 0 || choose(&found, &all, n, repeats)) &&
+           take_runs(out, &found, n_layers, mains, n);
+    free(mains);
+    free(tokens);
+    array_fini(&all);
+    array_fini(&found);
+    return fine ? scale_rows_name(out, err) : error_nomem(err);
+}
+
+static bool can_be_layers(uint32_t n_blocks, uint32_t n_layers)
+{
+    return n_layers % n_blocks == 0 || n_blocks % n_layers == 0;
+}
+
+/* Blocks so much shorter that the longer ones are passes over several layers, which their
+ * names tell apart. */
+static bool much_shorter(const scale_rows *a, const scale_rows *b)
+{
+    return 4 * a->period <= b->period ||
+           (10 * a->period <= 6 * b->period && a->period >= 3);
+}
+
+/* The first way that gives a number that fits; else the first that gives one. */
+halley_status scale_find(scale_rows *out, const halley_trace *t, uint32_t repeats,
+                         uint32_t n_layers, halley_error *err)
+{
+    static const way ways[] = {
+        {true, false}, {false, false}, {true, true}, {false, true}};
+    halley_status status = HALLEY_OK;
+    bool fits = false;
+    for (size_t i = 0; i < 4 && status == HALLEY_OK && !(fits && i >= 2); i++) {
+        scale_rows now = {0};
+        status = look_for(&now, t, ways[i], repeats, n_layers, err);
+        const bool fits_now = status == HALLEY_OK && now.list.n > 0 &&
+                              can_be_layers(now.list.at[0].n, n_layers);
+        if (status == HALLEY_OK &&
+            (i == 0 || (fits_now && (!fits || much_shorter(&now, out))) ||
+             (out->list.n == 0 && now.list.n > 0))) {
+            const scale_rows old = *out;
+            *out = now;
+            now = old;
+            fits = fits_now;
+        }
+        scale_rows_fini(&now);
+    }
+    return status;
+}

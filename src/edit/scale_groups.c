@@ -1,0 +1,222 @@
+/*
+ * Which groups are data parallel. They come in families that hold every rank once, all of
+ * one size, their ranks at even distances. Of these, tensor parallel groups make compute
+ * wait for what they reduce, again and again within a step; what data-parallel groups
+ * reduce is waited for by updates alone. Of the families that do not make compute wait,
+ * the one with the fewest collectives is taken for replicas; what any of them reduces has
+ * the size of the weights (experts have a family of their own).
+ */
+#include "base/error.h"
+#include "edit/scale.h"
+#include "trace/core/levels.h"
+
+#include <stdlib.h>
+
+/* Groups of one size and distance. */
+typedef struct family {
+    uint32_t n, stride;     /* ranks of a group, and how far apart */
+    uint32_t n_ranks;       /* covered */
+    uint64_t n_collectives; /* of rank 0 */
+    bool whole;             /* all ranks, without a name */
+    bool fits;              /* looks data parallel */
+    bool never;             /* compute never waits for what it reduces */
+} family;
+typedef ARRAY(family) family_array;
+
+/* Distance of the ranks of a group; 0: not even, or not aligned as replicas are. */
+static uint32_t stride_of(const trace_group *g)
+{
+    if (g->n_ranks < 2 || g->ranks[1] <= g->ranks[0])
+        return 0;
+    const uint32_t stride = g->ranks[1] - g->ranks[0];
+    for (uint32_t i = 1; i < g->n_ranks; i++)
+        if (g->ranks[i] != g->ranks[i - 1] + stride)
+            return 0;
+    return g->ranks[0] / stride % g->n_ranks == 0 ? stride : 0;
+}
+
+static bool belongs(const family *f, const trace_group *g)
+{
+    return !f->whole && g->n_ranks == f->n && stride_of(g) == f->stride;
+}
+
+static halley_status list_families(family_array *out, const scale_job *job,
+                                   uint32_t n_ranks, halley_error *err)
+{
+    if (!array_push(
+            out, (family){.n = n_ranks, .stride = 1, .n_ranks = n_ranks, .whole = true}))
+        return error_nomem(err);
+    for (size_t i = 0; i < job->groups.list.n; i++) {
+        const trace_group *const g = &job->groups.list.at[i];
+        size_t at = 0;
+        if (stride_of(g) == 0)
+            continue;
+        while (at < out->n && !belongs(&out->at[at], g))
+            at++;
+        if (at == out->n &&
+            !array_push(out, (family){.n = g->n_ranks, .stride = stride_of(g)}))
+            return error_nomem(err);
+        out->at[at].n_ranks += g->n_ranks;
+    }
+    return HALLEY_OK;
+}
+
+static void unmark(scale_job *job)
+{
+    map64_fini(&job->data_parallel);
+    job->data_parallel = (map64){0};
+}
+
+static halley_status mark(scale_job *job, const family *f, halley_error *err)
+{
+    bool fine = !f->whole || map64_set(&job->data_parallel, hash_bytes("", 0, 0), 1);
+    for (size_t i = 0; fine && i < job->groups.list.n; i++) {
+        const trace_group *const g = &job->groups.list.at[i];
+        if (belongs(f, g))
+            fine =
+                map64_set(&job->data_parallel, hash_bytes(g->name.at, g->name.n, 0), 1);
+    }
+    job->dp = f->n;
+    job->stride = f->stride;
+    return fine ? HALLEY_OK : error_nomem(err);
+}
+
+static bool reduces(const halley_trace *t, uint32_t node, bool *fits)
+{
+    trace_roles r;
+    uint64_t type = 0;
+    trace_roles_read(&r, t, node);
+    (void)trace_roles_u64(&r, TRACE_ROLE_COMM_TYPE, &type);
+    *fits &= type != HALLEY_COLL_ALL_TO_ALL;
+    return type == HALLEY_COLL_ALL_REDUCE || type == HALLEY_COLL_REDUCE_SCATTER ||
+           type == HALLEY_COLL_REDUCE;
+}
+
+/* Whether the marked groups look data parallel on a rank; counts its collectives. */
+static halley_status judge(family *f, const scale_job *job, const halley_trace *t,
+                           halley_error *err)
+{
+    bool *updates = NULL;
+    TRY(scale_updates(&updates, job, t, false, err));
+    const uint32_t n = halley_trace_count(t);
+    bool *const waited = mem_array_zero(n, sizeof *waited);
+    uint64_t n_reduced = 0, n_waited = 0;
+    f->fits = true;
+    f->n_collectives = 0;
+    for (uint32_t i = 0; waited && i < n; i++)
+        for (uint32_t k = 0; k < trace_deps_count(t, i); k++) {
+            const uint32_t dep = trace_deps_index(t, i, k);
+            if (dep != HALLEY_NO_NODE && halley_node_type_of(t, i) == HALLEY_NODE_COMP &&
+                !updates[i])
+                waited[dep] = true;
+        }
+    for (uint32_t i = 0; waited && i < n; i++) {
+        if (!scale_is_data_parallel(job, t, i))
+            continue;
+        f->n_collectives++;
+        if (reduces(t, i, &f->fits)) {
+            n_reduced++;
+            n_waited += waited[i];
+        }
+    }
+    f->fits &= f->n_collectives > 0 && 2 * n_waited <= n_reduced;
+    f->never = f->fits && n_waited == 0;
+    const bool fine = waited != NULL;
+    free(updates);
+    free(waited);
+    return fine ? HALLEY_OK : error_nomem(err);
+}
+
+static halley_status choose(const family **out, family_array *families, scale_job *job,
+                            const halley_trace_set *set, halley_error *err)
+{
+    *out = NULL;
+    for (size_t i = 0; i < families->n; i++) {
+        family *const f = &families->at[i];
+        if (f->n_ranks != halley_trace_set_count(set) || f->n < 2)
+            continue;
+        unmark(job);
+        TRY(mark(job, f, err));
+        TRY(judge(f, job, halley_trace_set_get(set, 0), err));
+        if (f->fits && (!*out || f->n_collectives < (*out)->n_collectives))
+            *out = f;
+    }
+    unmark(job);
+    return HALLEY_OK;
+}
+
+static const trace_group *group_named(const scale_job *job, str name)
+{
+    for (size_t i = 0; i < job->groups.list.n; i++)
+        if (str_eq(job->groups.list.at[i].name, name))
+            return &job->groups.list.at[i];
+    return NULL;
+}
+
+/* The family that a list of names means. */
+static halley_status take_named(family *out, const scale_job *job, uint32_t n_ranks,
+                                halley_error *err)
+{
+    str rest = str_from(job->opts->dp_groups), name;
+    *out = (family){0};
+    while (str_next(&rest, ',', &name)) {
+        const str word = str_trim(name);
+        const trace_group *const g = group_named(job, word);
+        if (str_eq(word, STR("0")) || str_eq(word, STR("all"))) {
+            *out = (family){.n = n_ranks, .stride = 1, .n_ranks = n_ranks, .whole = true};
+            return HALLEY_OK;
+        }
+        if (!g)
+            return error_set(err, HALLEY_EINVAL, "there is no group \"%.*s\"",
+                             STR_ARG(word));
+        if (stride_of(g) == 0 || (out->n != 0 && !belongs(out, g)))
+            return error_set(
+                err, HALLEY_EINVAL,
+                "the ranks of group %.*s are not at even distances, or not as "
+                "those of the other groups",
+                STR_ARG(word));
+        *out = (family){.n = g->n_ranks,
+                        .stride = stride_of(g),
+                        .n_ranks = out->n_ranks + g->n_ranks};
+    }
+    return HALLEY_OK;
+}
+
+static halley_status find_named(scale_job *job, uint32_t n_ranks, halley_error *err)
+{
+    family named;
+    TRY(take_named(&named, job, n_ranks, err));
+    if (named.n_ranks == 0 || n_ranks % (named.n * named.stride) != 0)
+        return error_set(err, HALLEY_EINVAL, "the groups %s do not divide the %u ranks",
+                         job->opts->dp_groups, n_ranks);
+    job->report->dp_before = named.n;
+    return mark(job, &named, err);
+}
+
+halley_status scale_find_data_parallel(scale_job *job, const halley_trace_set *set,
+                                       bool all, halley_error *err)
+{
+    const uint32_t n_ranks = halley_trace_set_count(set);
+    unmark(job);
+    if (job->opts->dp_groups)
+        return find_named(job, n_ranks, err);
+    family_array families = {0};
+    const family *chosen = NULL;
+    halley_status status = list_families(&families, job, n_ranks, err);
+    if (status == HALLEY_OK)
+        status = choose(&chosen, &families, job, set, err);
+    for (size_t i = 0; status == HALLEY_OK && i < families.n; i++)
+        if (all && families.at[i].never)
+            status = mark(job, &families.at[i], err);
+    if (status == HALLEY_OK && chosen) {
+        job->report->dp_before = chosen->n;
+        status = mark(job, chosen, err);
+    } else if (status == HALLEY_OK && job->opts->dp != 0 && !all) {
+        status = error_set(err, HALLEY_EINVAL,
+                           "no data-parallel group was found: where there is one replica "
+                           "only, traces do not say what several would exchange; else "
+                           "--dp-groups names the groups (0 for all ranks)");
+    }
+    array_fini(&families);
+    return status;
+}

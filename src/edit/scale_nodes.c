@@ -1,0 +1,342 @@
+/*
+ * Nodes put in place of others.
+ *
+ * An all-reduce of S bytes over n ranks is a reduce-scatter of S and an all-gather to
+ * which each rank brings S / n: the same bytes go over every link. The pair stands for
+ * the one: the first waits for what it waited for, and what waited for it waits for the
+ * second.
+ *
+ * Offload: a compute node waits for a load of a share of its memory traffic, which
+ * starts when the node could have, and a store of as much follows it, for which nothing
+ * waits.
+ */
+#include "base/error.h"
+#include "base/str.h"
+#include "edit/scale.h"
+#include "trace/core/levels.h"
+#include "trace/tools/edit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct inserter {
+    scale_job *job;
+    const halley_trace *trace;
+    uint32_t n_ranks;
+    uint64_t *id, *last_id; /* by node: of itself, of what dependents wait for */
+    uint32_t *partner;      /* by node: the other of a pair, or HALLEY_NO_NODE */
+    halley_builder *b;
+    halley_error *err;
+} inserter;
+
+typedef bool takes_part(const inserter *in, uint32_t node);
+
+/* One attribute in place of another's value. */
+static halley_status put_rest_as(inserter *in, uint32_t node, trace_role role,
+                                 uint64_t value, int64_t coll)
+{
+    const halley_trace *const t = in->trace;
+    TRY(halley_builder_time(in->b, halley_node_start_us(t, node),
+                            halley_node_duration_us(t, node)));
+    for (uint32_t i = 0; i < halley_node_attr_count(t, node); i++) {
+        halley_attr attr = halley_node_attr(t, node, i);
+        const trace_role own = trace_role_of(attr.name);
+        if (own == role)
+            attr.bits = value;
+        if (own == TRACE_ROLE_COMM_TYPE && coll >= 0)
+            attr.bits = (uint64_t)coll;
+        TRY(halley_builder_attr(in->b, &attr));
+    }
+    return HALLEY_OK;
+}
+
+static halley_status put_deps(inserter *in, uint32_t node)
+{
+    const halley_trace *const t = in->trace;
+    for (uint32_t i = 0; i < halley_node_data_count(t, node); i++) {
+        const halley_dep dep = halley_node_data(t, node, i);
+        if (dep.index != HALLEY_NO_NODE)
+            TRY(halley_builder_data(in->b, in->last_id[dep.index]));
+    }
+    for (uint32_t i = 0; i < halley_node_ctrl_count(t, node); i++) {
+        const halley_dep dep = halley_node_ctrl(t, node, i);
+        if (dep.index != HALLEY_NO_NODE)
+            TRY(halley_builder_ctrl(in->b, in->last_id[dep.index]));
+    }
+    return HALLEY_OK;
+}
+
+static halley_status put_same(inserter *in, uint32_t node)
+{
+    const halley_trace *const t = in->trace;
+    TRY(halley_builder_node(in->b, in->id[node], halley_node_type_of(t, node),
+                            halley_node_name(t, node)));
+    TRY(put_deps(in, node));
+    return halley_builder_copy_rest(in->b, t, node);
+}
+
+static bool is_coll(const halley_trace *t, uint32_t node, halley_coll_type wanted,
+                    trace_roles *r)
+{
+    uint64_t type;
+    if (halley_node_type_of(t, node) != HALLEY_NODE_COLL)
+        return false;
+    trace_roles_read(r, t, node);
+    return trace_roles_u64(r, TRACE_ROLE_COMM_TYPE, &type) && type == wanted;
+}
+
+static bool splits(const inserter *in, uint32_t node)
+{
+    trace_roles r;
+    uint64_t size;
+    return is_coll(in->trace, node, HALLEY_COLL_ALL_REDUCE, &r) &&
+           trace_roles_u64(&r, TRACE_ROLE_COMM_SIZE, &size) && size > 0;
+}
+
+static uint64_t part_of(uint64_t size, uint32_t n)
+{
+    const uint64_t part = (size + n / 2) / n;
+    return part == 0 ? 1 : part;
+}
+
+/* A node with the name of another and something behind it. */
+static halley_status start_named(inserter *in, uint64_t id, uint32_t node, str ending)
+{
+    const halley_bytes name = halley_node_name(in->trace, node);
+    strbuf text = {0};
+    strbuf_add(&text, (str){name.at, name.n});
+    strbuf_add(&text, ending);
+    const halley_status status =
+        text.failed ? error_nomem(in->err)
+                    : halley_builder_node(in->b, id, HALLEY_NODE_COLL,
+                                          (halley_bytes){text.at, text.n});
+    strbuf_fini(&text);
+    return status;
+}
+
+static halley_status put_split(inserter *in, uint32_t node)
+{
+    trace_roles r;
+    uint64_t size = 0;
+    trace_roles_read(&r, in->trace, node);
+    (void)trace_roles_u64(&r, TRACE_ROLE_COMM_SIZE, &size);
+    const uint32_t n =
+        scale_members(&in->job->groups, trace_roles_group(&r), in->n_ranks);
+    TRY(start_named(in, in->id[node], node, STR(" reduce-scatter")));
+    TRY(put_deps(in, node));
+    TRY(put_rest_as(in, node, TRACE_ROLE_COMM_SIZE, size, HALLEY_COLL_REDUCE_SCATTER));
+    TRY(start_named(in, in->last_id[node], node, STR(" all-gather")));
+    TRY(halley_builder_data(in->b, in->id[node]));
+    return put_rest_as(in, node, TRACE_ROLE_COMM_SIZE, part_of(size, n),
+                       HALLEY_COLL_ALL_GATHER);
+}
+
+/* Ids in order; `takes` nodes need one more, those whose partner comes before none. */
+static void number(inserter *in, takes_part *takes, bool one_before)
+{
+    uint64_t id = 0;
+    for (uint32_t i = 0; i < halley_trace_count(in->trace); i++) {
+        if (in->partner[i] != HALLEY_NO_NODE && in->partner[i] < i) {
+            in->id[i] = in->last_id[i] = in->id[in->partner[i]];
+            continue;
+        }
+        const bool more = takes && takes(in, i);
+        id += more && one_before;
+        in->id[i] = id++;
+        in->last_id[i] = more && !one_before ? id : in->id[i];
+        id += more;
+    }
+}
+
+static halley_status split_all(inserter *in)
+{
+    number(in, splits, false);
+    for (uint32_t i = 0; i < halley_trace_count(in->trace); i++) {
+        const bool mine = splits(in, i);
+        in->job->report->n_collectives += mine;
+        TRY(mine ? put_split(in, i) : put_same(in, i));
+    }
+    return HALLEY_OK;
+}
+
+/* A reduce-scatter that one all-gather, and nothing else, waits for, which waits for
+ * nothing else and brings the parts of the same bytes in the same group. */
+static halley_status find_pairs(inserter *in, halley_error *err)
+{
+    const halley_trace *const t = in->trace;
+    const uint32_t n = halley_trace_count(t);
+    uint32_t *const n_dependents = mem_array_zero(n, sizeof *n_dependents);
+    if (!n_dependents)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < trace_deps_count(t, i); k++)
+            if (trace_deps_index(t, i, k) != HALLEY_NO_NODE)
+                n_dependents[trace_deps_index(t, i, k)]++;
+    for (uint32_t i = 0; i < n; i++) {
+        trace_roles gather, reduce;
+        uint64_t part = 0, size = 0;
+        if (!is_coll(t, i, HALLEY_COLL_ALL_GATHER, &gather) ||
+            trace_deps_count(t, i) != 1)
+            continue;
+        const uint32_t before = trace_deps_index(t, i, 0);
+        if (before == HALLEY_NO_NODE || before >= i || n_dependents[before] != 1 ||
+            !is_coll(t, before, HALLEY_COLL_REDUCE_SCATTER, &reduce))
+            continue;
+        const halley_bytes a = trace_roles_group(&gather), b = trace_roles_group(&reduce);
+        const uint32_t members = scale_members(&in->job->groups, a, in->n_ranks);
+        (void)trace_roles_u64(&gather, TRACE_ROLE_COMM_SIZE, &part);
+        (void)trace_roles_u64(&reduce, TRACE_ROLE_COMM_SIZE, &size);
+        if (str_eq((str){a.at, a.n}, (str){b.at, b.n}) &&
+            part_of(size, members) == part) {
+            in->partner[i] = before;
+            in->partner[before] = i;
+        }
+    }
+    free(n_dependents);
+    return HALLEY_OK;
+}
+
+static str without(halley_bytes name, str ending)
+{
+    str s = {name.at, name.n};
+    if (str_ends(s, ending))
+        s.n -= ending.n;
+    return s;
+}
+
+static halley_status put_joined(inserter *in, uint32_t node)
+{
+    const halley_trace *const t = in->trace;
+    const str name = without(halley_node_name(t, node), STR(" reduce-scatter"));
+    TRY(halley_builder_node(in->b, in->id[node], HALLEY_NODE_COLL,
+                            (halley_bytes){name.at, name.n}));
+    TRY(put_deps(in, node));
+    return put_rest_as(in, node, TRACE_ROLE_NONE, 0, HALLEY_COLL_ALL_REDUCE);
+}
+
+static halley_status join_all(inserter *in)
+{
+    number(in, NULL, false);
+    for (uint32_t i = 0; i < halley_trace_count(in->trace); i++) {
+        if (in->partner[i] == HALLEY_NO_NODE) {
+            TRY(put_same(in, i));
+        } else if (in->partner[i] > i) {
+            in->job->report->n_collectives++;
+            TRY(put_joined(in, i));
+        }
+    }
+    return HALLEY_OK;
+}
+
+static uint64_t moved(const inserter *in, uint32_t node)
+{
+    trace_roles r;
+    uint64_t bytes = 0;
+    trace_roles_read(&r, in->trace, node);
+    if (halley_node_type_of(in->trace, node) != HALLEY_NODE_COMP ||
+        trace_roles_is_cpu(&r))
+        return 0;
+    (void)trace_roles_u64(&r, TRACE_ROLE_TENSOR_SIZE, &bytes);
+    return (uint64_t)llround((double)bytes * in->job->opts->offload);
+}
+
+static bool offloads(const inserter *in, uint32_t node)
+{
+    const char *const match = in->job->opts->offload_match;
+    const halley_bytes name = halley_node_name(in->trace, node);
+    return moved(in, node) > 0 &&
+           (!match || str_contains((str){name.at, name.n}, str_from(match)));
+}
+
+static halley_status put_memory(inserter *in, uint64_t id, halley_node_type type,
+                                uint64_t bytes)
+{
+    const bool loads = type == HALLEY_NODE_MEM_LOAD;
+    TRY(halley_builder_node(in->b, id, type,
+                            loads ? (halley_bytes){"offload load", 12}
+                                  : (halley_bytes){"offload store", 13}));
+    TRY(halley_builder_attr_bool(in->b, "is_cpu_op", false));
+    return halley_builder_attr_u64(in->b, "tensor_size", bytes);
+}
+
+static halley_status put_offloaded(inserter *in, uint32_t node)
+{
+    const uint64_t id = in->id[node];
+    TRY(put_memory(in, id - 1, HALLEY_NODE_MEM_LOAD, moved(in, node)));
+    TRY(put_deps(in, node));
+    TRY(put_same(in, node));
+    TRY(halley_builder_data(in->b, id - 1));
+    TRY(put_memory(in, id + 1, HALLEY_NODE_MEM_STORE, moved(in, node)));
+    return halley_builder_data(in->b, id);
+}
+
+static halley_status offload_all(inserter *in)
+{
+    number(in, offloads, true);
+    for (uint32_t i = 0; i < halley_trace_count(in->trace); i++) {
+        const bool mine = offloads(in, i);
+        in->job->report->n_offloaded += mine;
+        TRY(mine ? put_offloaded(in, i) : put_same(in, i));
+    }
+    return HALLEY_OK;
+}
+
+/* What is done with every trace. */
+typedef struct task {
+    scale_job *job;
+    uint32_t n_ranks;
+    bool pairs;
+    halley_status (*work)(inserter *in);
+} task;
+
+static halley_status change(halley_trace **out, void *context, const halley_trace *t,
+                            halley_error *err)
+{
+    const task *const k = context;
+    const uint32_t n = halley_trace_count(t);
+    inserter in = {.job = k->job,
+                   .trace = t,
+                   .n_ranks = k->n_ranks,
+                   .err = err,
+                   .id = mem_array(n, sizeof *in.id),
+                   .last_id = mem_array(n, sizeof *in.last_id),
+                   .partner = mem_array(n, sizeof *in.partner)};
+    halley_status status =
+        in.id && in.last_id && in.partner ? HALLEY_OK : error_nomem(err);
+    for (uint32_t i = 0; status == HALLEY_OK && i < n; i++)
+        in.partner[i] = HALLEY_NO_NODE;
+    if (status == HALLEY_OK && k->pairs)
+        status = find_pairs(&in, err);
+    if (status == HALLEY_OK)
+        status = edit_start(&in.b, t, err);
+    if (status == HALLEY_OK)
+        status = edit_finish(out, in.b, k->work(&in), err);
+    free(in.id);
+    free(in.last_id);
+    free(in.partner);
+    return status;
+}
+
+halley_status scale_swap(halley_trace_set **set, scale_job *job, halley_error *err)
+{
+    const bool split = job->opts->swap == HALLEY_SWAP_SPLIT;
+    task k = {job, halley_trace_set_count(*set), !split, split ? split_all : join_all};
+    TRY(scale_each(set, change, &k, err));
+    if (job->report->n_collectives == 0)
+        return error_set(err, HALLEY_EINVAL, "there is %s to swap",
+                         split ? "no all-reduce"
+                               : "no reduce-scatter with an all-gather behind it");
+    return HALLEY_OK;
+}
+
+halley_status scale_offload(halley_trace_set **set, scale_job *job, halley_error *err)
+{
+    task k = {job, halley_trace_set_count(*set), false, offload_all};
+    TRY(scale_each(set, change, &k, err));
+    if (job->report->n_offloaded == 0)
+        return error_set(err, HALLEY_EINVAL,
+                         "no compute node on a device has memory traffic (tensor_size) "
+                         "that could be offloaded%s",
+                         job->opts->offload_match ? " and such a name" : "");
+    return HALLEY_OK;
+}

@@ -1,0 +1,201 @@
+/*
+ * Simulated time on three clusters that differ in what a trace's time is sensitive to:
+ * A100 nodes without contention, H100 nodes whose links queue, and TPU v5e with compute
+ * by the roofline. The clusters are made from presets for the number of ranks. The
+ * presets have no memory beyond the NPU's own; loads and stores of traces want one, so
+ * each NPU gets one as far as its host. (A pool for which ranks queue would let them
+ * begin collectives that do not depend on each other in different orders.)
+ */
+#include "edit/times.h"
+
+#include "base/error.h"
+#include "base/pool.h"
+#include "base/str.h"
+#include "halley/sim.h"
+#include "halley/trace_stats.h"
+#include "hw/platform_text.h"
+#include "sim/run.h"
+#include "trace/core/distinct.h"
+#include "trace/core/roles.h"
+#include "trace/core/slots.h"
+
+static const struct {
+    const char *platform;
+    bool link_queues, by_work;
+    const char *memory;
+} references[HALLEY_N_REFERENCES] = {
+    {"dgx-a100", false, false, "kind: per-npu, latency: 1 us, bandwidth: 25 GB/s"},
+    {"dgx-h100", true, false, "kind: per-npu, latency: 1 us, bandwidth: 50 GB/s"},
+    {"tpu-v5e-pod", false, true, "kind: per-npu, latency: 1 us, bandwidth: 25 GB/s"},
+};
+
+const char *halley_reference_name(uint32_t i)
+{
+    return references[i].platform;
+}
+
+halley_status synth_groups_of(trace_groups *out, const halley_trace_set *set,
+                              const char *groups_path, halley_error *err)
+{
+    if (groups_path)
+        return trace_groups_load(out, groups_path, err);
+    return trace_groups_collect(out, set, err);
+}
+
+typedef enum timing_attr {
+    IS_CPU_OP,
+    NUM_OPS,
+    TENSOR_SIZE,
+    DURATION_NS,
+    N_ATTRS
+} timing_attr;
+static const char *const timing_attrs[N_ATTRS] = {"is_cpu_op", "num_ops", "tensor_size",
+                                                  "duration_ns"};
+
+static bool has_number(uint64_t *out, const trace_slots *slots, uint32_t node,
+                       timing_attr name)
+{
+    halley_attr attr;
+    return trace_slots_find(&attr, slots, node, name) &&
+           trace_kind_is_integer(attr.kind) && halley_attr_to_u64(&attr, out);
+}
+
+static bool is_cpu(const trace_slots *slots, uint32_t node)
+{
+    halley_attr attr;
+    return trace_slots_find(&attr, slots, node, IS_CPU_OP) &&
+           (attr.kind == HALLEY_ATTR_BOOL || trace_kind_is_integer(attr.kind)) &&
+           attr.bits != 0;
+}
+
+/* False: no memory. */
+static bool look_at(synth_timing *t, const halley_trace *trace)
+{
+    trace_slots slots;
+    bool fine = trace_slots_init(&slots, trace, timing_attrs, N_ATTRS);
+    for (uint32_t i = 0; fine && i < halley_trace_count(trace); i++) {
+        halley_attr ns;
+        uint64_t value;
+        if (halley_node_type_of(trace, i) != HALLEY_NODE_COMP)
+            continue;
+        t->has_durations = t->has_durations || halley_node_duration_us(trace, i) > 0 ||
+                           trace_slots_find(&ns, &slots, i, DURATION_NS);
+        if (!is_cpu(&slots, i))
+            t->has_work = t->has_work && has_number(&value, &slots, i, NUM_OPS) &&
+                          has_number(&value, &slots, i, TENSOR_SIZE);
+    }
+    trace_slots_fini(&slots);
+    return fine;
+}
+
+halley_status synth_timing_of(synth_timing *out, const halley_trace_set *set,
+                              const trace_twins *twins, halley_error *err)
+{
+    synth_timing t = {.has_work = true};
+    const halley_trace *last = NULL;
+    for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
+        const halley_trace *const trace = halley_trace_set_get(set, r);
+        if ((twins ? twins->first[r] == r : trace != last) && !look_at(&t, trace))
+            return error_nomem(err);
+        last = trace;
+    }
+    *out = t;
+    return HALLEY_OK;
+}
+
+static void add_groups(strbuf *to, const trace_groups *groups)
+{
+    for (size_t g = 0; g < groups->list.n; g++) {
+        const trace_group *const group = &groups->list.at[g];
+        strbuf_add(to, g == 0 ? STR("groups:\n") : STR(""));
+        strbuf_printf(to, "  %.*s: [", STR_ARG(group->name));
+        for (uint32_t i = 0; i < group->n_ranks; i++)
+            strbuf_printf(to, "%s%u", i ? ", " : "", group->ranks[i]);
+        strbuf_add(to, STR("]\n"));
+    }
+}
+
+static halley_status make(halley_cluster **out, uint32_t i, uint32_t n,
+                          const trace_groups *groups, const synth_timing *how,
+                          halley_error *err)
+{
+    halley_platform platform;
+    TRY(halley_platform_load(&platform, references[i].platform, err));
+    const bool roofline = how->has_work && (references[i].by_work || !how->has_durations);
+    strbuf text = {0};
+    cluster_describe_platform(&text, &platform, n);
+    strbuf_printf(&text, "system: {model: %s, compute: %s}\n",
+                  references[i].link_queues ? "link-queue" : "contention-free",
+                  roofline ? "roofline" : "duration");
+    strbuf_printf(&text, "remote-memory: {%s}\n", references[i].memory);
+    add_groups(&text, groups);
+    const halley_status status =
+        text.failed ? error_nomem(err)
+                    : cluster_from_text(out, &text, references[i].platform, err);
+    strbuf_fini(&text);
+    return status;
+}
+
+static halley_status run(double *seconds, const synth_timed *what,
+                         const halley_cluster *cluster, halley_error *err)
+{
+    const halley_sim_opts opts = {.times_only = true,
+                                  .network = halley_cluster_has_link_queues(cluster)
+                                                 ? HALLEY_NETWORK_LINKS
+                                                 : HALLEY_NETWORK_FREE};
+    halley_result *result;
+    TRY(sim_run(&result, what->set, cluster, &opts, what->twins, err));
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < halley_result_ranks(result); i++) {
+        const uint64_t wall = halley_result_rank(result, i).wall;
+        last = wall > last ? wall : last;
+    }
+    *seconds = (double)last / halley_result_ticks_per_s(result);
+    halley_result_free(result);
+    return HALLEY_OK;
+}
+
+halley_status synth_time(double *seconds, uint32_t i, const synth_timed *what,
+                         halley_error *err)
+{
+    halley_cluster *cluster = NULL;
+    TRY(make(&cluster, i, halley_trace_set_count(what->set), what->groups, what->how,
+             err));
+    const halley_status status = run(seconds, what, cluster, err);
+    halley_cluster_free(cluster);
+    return status;
+}
+
+typedef struct timing_job {
+    double *seconds;
+    const synth_timed *what;
+} timing_job;
+
+static halley_status time_on(void *context, size_t i, uint32_t worker, halley_error *err)
+{
+    (void)worker;
+    const timing_job *const j = context;
+    return synth_time(&j->seconds[i], (uint32_t)i, j->what, err);
+}
+
+halley_status synth_times(double seconds[HALLEY_N_REFERENCES],
+                          const halley_trace_set *set, const trace_groups *groups,
+                          const synth_timing *how, halley_error *err)
+{
+    trace_twins twins;
+    TRY(trace_twins_init(&twins, set, 0, err));
+    timing_job j = {seconds, &(synth_timed){set, groups, how, &twins}};
+    const halley_status status = pool_run(0, HALLEY_N_REFERENCES, time_on, &j, err);
+    trace_twins_fini(&twins);
+    return status;
+}
+
+halley_status synth_critical_s(double *out, const halley_trace_set *set,
+                               halley_error *err)
+{
+    halley_set_stats *stats;
+    TRY(halley_set_stats_new(&stats, set, 1, err));
+    *out = (double)stats->total->critical_us * 1e-6;
+    halley_set_stats_free(stats);
+    return HALLEY_OK;
+}

@@ -1,0 +1,33 @@
+/* hw/astra.h - the pieces of the reader of ASTRA-sim's files; for this folder. */
+#ifndef HW_ASTRA_H
+#define HW_ASTRA_H
+
+#include "base/conf.h"
+#include "hw/cluster.h"
+
+halley_status astra_read_network(halley_cluster *c, const char *path, halley_error *err);
+halley_status astra_read_system(halley_cluster *c, const halley_astra_files *files,
+                                halley_error *err);
+halley_status astra_read_memory(halley_cluster *c, const char *path, halley_error *err);
+halley_status astra_read_groups(halley_cluster *c, const char *path, halley_error *err);
+
+/* The same from files that are read already. */
+halley_status astra_network_from(halley_cluster *c, const conf_file *file,
+                                 halley_error *err);
+halley_status astra_system_from(halley_cluster *c, const conf_file *file,
+                                const halley_astra_files *files, halley_error *err);
+halley_status astra_memory_from(halley_cluster *c, const conf_file *file,
+                                halley_error *err);
+/* A cluster in our own form. */
+halley_status cluster_own_from(halley_cluster *c, const conf_file *file,
+                               halley_error *err);
+/* A map from group to ranks, and one from node id to trace prefix. */
+halley_status cluster_read_groups(halley_cluster *c, const conf_file *file,
+                                  const conf_node *map, halley_error *err);
+halley_status cluster_read_node_map(halley_cluster *c, const conf_file *file,
+                                    const conf_node *map, halley_error *err);
+
+/* The root of a file, which must be a map. */
+halley_status astra_map(const conf_file *file, halley_error *err);
+
+#endif

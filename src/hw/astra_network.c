@@ -1,0 +1,116 @@
+/*
+ * hw/astra_network.c - network.yml: four lists of equal length, the innermost
+ * dimension first. Bandwidth is in GiB/s whatever the file calls it (ASTRA-sim multiplies
+ * by 2^30), latency in ns.
+ */
+#include "hw/astra.h"
+
+static const char *const keys[] = {"topology", "npus_count", "bandwidth", "latency"};
+enum { N_KEYS = sizeof keys / sizeof *keys };
+
+halley_status astra_map(const conf_file *file, halley_error *err)
+{
+    if (file->root->kind != CONF_MAP)
+        return conf_error(file, file->root, err, HALLEY_EFORMAT,
+                          "a map of keys is wanted at the top");
+    return HALLEY_OK;
+}
+
+static halley_status read_topology(cluster_dim *dim, const conf_file *file,
+                                   const conf_node *node, halley_error *err)
+{
+    for (uint32_t i = 0; i < CLUSTER_N_TOPOLOGIES; i++) {
+        if (node->kind == CONF_SCALAR &&
+            str_eq(node->text, str_from(cluster_topology_names[i]))) {
+            dim->topology = (cluster_topology)i;
+            return HALLEY_OK;
+        }
+    }
+    return conf_error(file, node, err, HALLEY_EINVAL,
+                      "topology must be Ring, FullyConnected or Switch, is \"%.*s\"",
+                      STR_ARG(node->text));
+}
+
+static halley_status read_dim(cluster_dim *dim, const conf_file *file,
+                              const conf_node *const *lists, uint32_t d,
+                              halley_error *err)
+{
+    int64_t n;
+    double gib;
+    TRY(read_topology(dim, file, lists[0]->items[d], err));
+    TRY(conf_to_i64(&n, file, lists[1]->items[d], "npus_count", err));
+    TRY(conf_to_double(&gib, file, lists[2]->items[d], "bandwidth", err));
+    TRY(conf_to_double(&dim->latency_ns, file, lists[3]->items[d], "latency", err));
+    if (n < 2 || n > CLUSTER_MAX_NPUS)
+        return conf_error(file, lists[1]->items[d], err, HALLEY_EINVAL,
+                          "npus_count must be from 2 to %d, is %lld", CLUSTER_MAX_NPUS,
+                          (long long)n);
+    if (gib <= 0)
+        return conf_error(file, lists[2]->items[d], err, HALLEY_EINVAL,
+                          "bandwidth must be positive, is %g", gib);
+    if (dim->latency_ns < 0)
+        return conf_error(file, lists[3]->items[d], err, HALLEY_EINVAL,
+                          "latency must not be negative, is %g", dim->latency_ns);
+    dim->n = (uint32_t)n;
+    dim->bw_Bps = gib * 1073741824.0;
+    return HALLEY_OK;
+}
+
+static halley_status find_lists(const conf_node **lists, halley_cluster *c,
+                                const conf_file *file, halley_error *err)
+{
+    const conf_node *map = file->root;
+    for (int i = 0; i < N_KEYS; i++) {
+        lists[i] = conf_find(map, keys[i]);
+        if (lists[i] == NULL)
+            return conf_error(file, map, err, HALLEY_EINVAL, "%s is missing", keys[i]);
+        if (lists[i]->kind != CONF_LIST)
+            return conf_error(file, lists[i], err, HALLEY_EFORMAT,
+                              "%s must be a list, one value a dimension", keys[i]);
+        if (lists[i]->n != lists[0]->n)
+            return conf_error(file, lists[i], err, HALLEY_EINVAL,
+                              "%s has %u values, topology has %u", keys[i], lists[i]->n,
+                              lists[0]->n);
+    }
+    for (uint32_t k = 0; k < map->n; k++) {
+        bool known = false;
+        for (int i = 0; i < N_KEYS; i++)
+            known = known || str_eq(map->keys[k], str_from(keys[i]));
+        if (!known)
+            cluster_warn(c, "%s: %.*s is not a key of network files; ignored", file->path,
+                         STR_ARG(map->keys[k]));
+    }
+    if (lists[0]->n < 1 || lists[0]->n > CLUSTER_MAX_DIMS)
+        return conf_error(file, lists[0], err, HALLEY_EINVAL,
+                          "a network has 1 to %d dimensions, this has %u",
+                          CLUSTER_MAX_DIMS, lists[0]->n);
+    return HALLEY_OK;
+}
+
+halley_status astra_network_from(halley_cluster *c, const conf_file *file,
+                                 halley_error *err)
+{
+    const conf_node *lists[N_KEYS];
+    uint64_t total = 1;
+    TRY(astra_map(file, err));
+    TRY(find_lists(lists, c, file, err));
+    c->n_dims = lists[0]->n;
+    for (uint32_t d = 0; d < c->n_dims; d++) {
+        TRY(read_dim(&c->dims[d], file, lists, d, err));
+        total *= c->dims[d].n;
+        if (total > CLUSTER_MAX_NPUS)
+            return conf_error(file, lists[1], err, HALLEY_ELIMIT,
+                              "more than %d NPUs are not handled", CLUSTER_MAX_NPUS);
+    }
+    c->n_npus = (uint32_t)total;
+    return HALLEY_OK;
+}
+
+halley_status astra_read_network(halley_cluster *c, const char *path, halley_error *err)
+{
+    conf_file file;
+    TRY(conf_load(&file, path, err));
+    const halley_status status = astra_network_from(c, &file, err);
+    conf_fini(&file);
+    return status;
+}

@@ -1,0 +1,179 @@
+/* hw/cluster.c - making, asking and freeing a cluster. */
+#include "hw/cluster.h"
+
+#include "base/str.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *const cluster_topology_names[CLUSTER_N_TOPOLOGIES + 1] = {
+    [CLUSTER_RING] = "Ring",
+    [CLUSTER_FULLY_CONNECTED] = "FullyConnected",
+    [CLUSTER_SWITCH] = "Switch",
+};
+
+const char *const cluster_coll_names[CLUSTER_N_COLLS] = {
+    [CLUSTER_ALL_REDUCE] = "all-reduce",
+    [CLUSTER_ALL_GATHER] = "all-gather",
+    [CLUSTER_REDUCE_SCATTER] = "reduce-scatter",
+    [CLUSTER_ALL_TO_ALL] = "all-to-all",
+};
+
+static const char *const algo_names[CLUSTER_N_ALGOS] = {
+    [CLUSTER_ALGO_RING] = "ring",
+    [CLUSTER_ALGO_DIRECT] = "direct",
+    [CLUSTER_ALGO_HALVING_DOUBLING] = "halving-doubling",
+    [CLUSTER_ALGO_TREE] = "double-binary-tree",
+    [CLUSTER_ALGO_IN_SWITCH] = "in-switch",
+    [CLUSTER_ALGO_ROOTED] = "rooted",
+};
+
+halley_cluster *cluster_new(void)
+{
+    halley_cluster *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return NULL;
+    c->name = "";
+    for (uint32_t d = 0; d < CLUSTER_MAX_DIMS; d++)
+        c->dims[d].name = "";
+    return c;
+}
+
+halley_status halley_cluster_recorded(halley_cluster **out, uint32_t n_npus,
+                                      halley_error *err)
+{
+    if (n_npus == 0 || n_npus > CLUSTER_MAX_NPUS)
+        return error_set(err, HALLEY_EINVAL, "%u NPUs; want 1 to %d", n_npus,
+                         CLUSTER_MAX_NPUS);
+    halley_cluster *c = cluster_new();
+    if (c == NULL)
+        return error_nomem(err);
+    c->name = "as recorded";
+    c->n_npus = n_npus;
+    c->n_dims = 1;
+    /* Nothing is sent; the network only has to be one. */
+    c->dims[0] = (cluster_dim){
+        .topology = CLUSTER_SWITCH, .name = "", .n = n_npus, .bw_Bps = 1e12};
+    c->system = (cluster_system){.splits = 1,
+                                 .active_chunks = 1,
+                                 .queues = 1,
+                                 .hierarchical = true,
+                                 .replay_only = true};
+    for (uint32_t i = 0; i < CLUSTER_N_COLLS; i++)
+        c->system.colls[i].n = 1;
+    *out = c;
+    return HALLEY_OK;
+}
+
+bool cluster_impl_parse(cluster_impl *out, str text)
+{
+    *out = (cluster_impl){0};
+    if (str_starts(text, STR("flat-"))) {
+        out->flat = true;
+        text = (str){text.at + 5, text.n - 5};
+    }
+    for (uint32_t i = 0; i < CLUSTER_ALGO_IN_SWITCH; i++) {
+        if (str_eq(text, str_from(algo_names[i]))) {
+            out->algo = (cluster_algo)i;
+            return !(out->flat && i == CLUSTER_ALGO_TREE);
+        }
+    }
+    uint64_t window;
+    if (!str_starts(text, STR("direct-")) ||
+        !str_to_u64((str){text.at + 7, text.n - 7}, &window) || window == 0 ||
+        window > CLUSTER_MAX_NPUS)
+        return false;
+    out->algo = CLUSTER_ALGO_DIRECT;
+    out->window = (uint32_t)window;
+    return true;
+}
+
+void cluster_impl_print(strbuf *to, const cluster_impl *impl)
+{
+    strbuf_printf(to, "%s%s", impl->flat ? "flat-" : "", algo_names[impl->algo]);
+    if (impl->window != 0)
+        strbuf_printf(to, "-%u", impl->window);
+}
+
+void halley_cluster_free(halley_cluster *cluster)
+{
+    if (cluster == NULL)
+        return;
+    array_fini(&cluster->warnings);
+    arena_fini(&cluster->memory);
+    free(cluster);
+}
+
+void cluster_warn(halley_cluster *c, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const char *kept = arena_copy(&c->memory, str_from(text));
+    if (kept != NULL)
+        (void)array_push(&c->warnings, kept);
+}
+
+uint32_t cluster_find_group(const halley_cluster *c, int64_t id)
+{
+    uint32_t lo = 0, hi = c->n_groups;
+    while (lo < hi) {
+        const uint32_t middle = lo + (hi - lo) / 2;
+        if (c->groups[middle].id < id)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo < c->n_groups && c->groups[lo].id == id ? lo : UINT32_MAX;
+}
+
+uint32_t halley_cluster_npus(const halley_cluster *cluster)
+{
+    return cluster->n_npus;
+}
+
+uint32_t halley_cluster_dims(const halley_cluster *cluster)
+{
+    return cluster->n_dims;
+}
+
+uint32_t halley_cluster_warning_count(const halley_cluster *cluster)
+{
+    return (uint32_t)cluster->warnings.n;
+}
+
+const char *halley_cluster_warning(const halley_cluster *cluster, uint32_t i)
+{
+    return cluster->warnings.at[i];
+}
+
+halley_status halley_cluster_set_compute(halley_cluster *cluster, halley_compute compute,
+                                         halley_error *err)
+{
+    static const char *const names[] = {"duration", "roofline", "cost"};
+    cluster_system *s = &cluster->system;
+    const bool known = compute == HALLEY_COMPUTE_COST
+                           ? cluster->npu.peak_flops[HALLEY_BF16] > 0
+                           : s->peak_flops > 0 && s->mem_Bps > 0;
+    if (compute == HALLEY_COMPUTE_COST && cluster->astra)
+        return error_set(err, HALLEY_EINVAL, "compute: cost is for native rules");
+    if (compute != HALLEY_COMPUTE_DURATION && !known)
+        return error_set(err, HALLEY_EINVAL,
+                         "compute: %s needs the NPU's peak and memory", names[compute]);
+    s->roofline = compute == HALLEY_COMPUTE_ROOFLINE;
+    s->modelled = compute == HALLEY_COMPUTE_COST;
+    return HALLEY_OK;
+}
+
+bool halley_cluster_has_link_queues(const halley_cluster *cluster)
+{
+    return cluster->link_queues;
+}
+
+void halley_cluster_set_link_queues(halley_cluster *cluster, bool on)
+{
+    cluster->link_queues = on;
+}

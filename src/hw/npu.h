@@ -1,0 +1,24 @@
+/* hw/npu.h - reading one NPU from our YAML. */
+#ifndef HW_NPU_H
+#define HW_NPU_H
+
+#include "base/conf.h"
+#include "halley/npu.h"
+
+/* Fill *out from a map such as presets/npus/a100-sxm4-80gb.yaml. */
+halley_status cluster_npu_read(halley_npu *out, const conf_file *file,
+                               const conf_node *map, halley_error *err);
+
+/* An NPU of which only these two are known: shares and times of kernels as they usually
+ * are. */
+void cluster_npu_usual(halley_npu *out, double peak_flops, double mem_Bps);
+
+/* Copy a name that must fit. */
+halley_status cluster_name_copy(char to[HALLEY_NAME], str name, halley_error *err);
+
+/* Read up to `max` numbers with a unit from a list; their number in *n. */
+halley_status cluster_list_read(double *out, size_t max, size_t *n, const conf_file *file,
+                                const conf_node *list, units_kind unit, const char *key,
+                                halley_error *err);
+
+#endif

@@ -1,0 +1,357 @@
+/*
+ * Repeats, folded into loops, the shortest first everywhere: a pass goes from left to
+ * right and, where what follows is the same as what comes after it, takes that piece and
+ * all its further repeats as one loop; loops then stand as single items for the passes
+ * that look for longer pieces, so that layers end up inside micro-batches. Items are
+ * equal when their loops have equal counts, too.
+ *
+ * A body that runs once does not repeat and would be missed, which would make another
+ * program of two layers than of three. So bodies that a first look at the corpus found
+ * are known again, whatever the counts within. They are found once and then stay, so that
+ * equal programs are folded alike.
+ */
+#include "learn/program.h"
+
+#include <string.h>
+
+enum { MAX_PASSES = 8, MAX_PERIOD = 4096, MAX_TRIES = 4, MIN_BODY = 3, MIN_SEEN = 2 };
+
+/* A token, or a loop over items [first, first + n) of the pool. */
+typedef struct item {
+    uint64_t exact, shape; /* hash with counts, without */
+    uint32_t token;        /* MODEL_NONE: a loop */
+    uint32_t first, n, count;
+} item;
+typedef ARRAY(item) items;
+
+typedef struct folder {
+    synth_model *m;
+    uint32_t set; /* 0: look for bodies of other sets; else: note those of this one */
+    items pool, row, next;
+    bool linked;      /* `again` is that of the row */
+    map64 seen;       /* hash → place, for one pass */
+    synth_u32s again; /* by place: the next one of the same hash */
+} folder;
+
+void synth_folded_fini(synth_folded *f)
+{
+    array_fini(&f->symbols);
+    array_fini(&f->counts);
+}
+
+static uint64_t body_key(const item *at, uint32_t n)
+{
+    uint64_t h = n;
+    for (uint32_t i = 0; i < n; i++)
+        h = hash_u64(h ^ at[i].shape) + 1;
+    return h;
+}
+
+static item token_item(uint32_t token)
+{
+    return (item){
+        .exact = hash_u64(token), .shape = hash_u64(token ^ 0x9e3779b9u), .token = token};
+}
+
+static uint64_t loop_shape(uint64_t body)
+{
+    return hash_u64(body ^ 0x5bd1e995);
+}
+
+/* The loop over n items, count times, appended to the row in the making. */
+static bool add_loop(folder *f, const item *at, uint32_t n, uint32_t count)
+{
+    item loop = {
+        .token = MODEL_NONE, .first = (uint32_t)f->pool.n, .n = n, .count = count};
+    loop.shape = loop_shape(body_key(at, n));
+    loop.exact = count;
+    for (uint32_t i = 0; i < n; i++)
+        loop.exact = hash_u64(loop.exact ^ at[i].exact) + 3;
+    if (!array_reserve(&f->pool, n))
+        return false;
+    memcpy(f->pool.at + f->pool.n, at, n * sizeof *at);
+    f->pool.n += n;
+    return array_push(&f->next, loop);
+}
+
+static bool note_body(folder *f, const item *at, uint32_t n)
+{
+    if (n < MIN_BODY || f->set == 0)
+        return true;
+    synth_model *m = f->m;
+    uint32_t id = (uint32_t)m->bodies.n;
+    bool fresh;
+    const uint64_t key = body_key(at, n);
+    if (!map64_put(&m->body_of, key, &id, &fresh))
+        return false;
+    if (fresh &&
+        !array_push(&m->bodies, (model_body){.first = at[0].shape, .key = key, .n = n}))
+        return false;
+    model_body *b = &m->bodies.at[id];
+    b->n_sets += b->last_set != f->set;
+    b->last_set = f->set;
+    return true;
+}
+
+/* Links each place to the next of the same hash. */
+static bool link_row(folder *f)
+{
+    const size_t n = f->row.n;
+    f->again.n = 0;
+    if (!array_reserve(&f->again, n + 1))
+        return false;
+    f->again.n = n;
+    map64_fini(&f->seen);
+    for (size_t i = n; i-- > 0;) {
+        const uint32_t later = map64_find(&f->seen, f->row.at[i].exact);
+        f->again.at[i] = later;
+        if (!map64_set(&f->seen, f->row.at[i].exact, (uint32_t)i))
+            return false;
+    }
+    return true;
+}
+
+static bool same(const item *a, const item *b, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (a[i].exact != b[i].exact)
+            return false;
+    return true;
+}
+
+/* The shortest period that repeats from `at`, and how often; 0 = none. */
+static uint32_t period_at(const folder *f, uint32_t at, uint32_t limit, uint32_t *count)
+{
+    const item *row = f->row.at;
+    const uint32_t n = (uint32_t)f->row.n;
+    uint32_t other = f->again.at[at];
+    for (int k = 0; k < MAX_TRIES && other != HASH_NONE; k++) {
+        const uint32_t p = other - at;
+        if (p > limit || at + 2 * p > n)
+            return 0;
+        if (same(row + at, row + at + p, p)) {
+            uint32_t c = 2;
+            while (at + (c + 1) * p <= n && same(row + at, row + at + (size_t)c * p, p))
+                c++;
+            *count = c;
+            return p;
+        }
+        other = f->again.at[other];
+    }
+    return 0;
+}
+
+static void swap_rows(folder *f)
+{
+    const items t = f->row;
+    f->row = f->next;
+    f->next = t;
+    f->next.n = 0;
+}
+
+/* Loops over at most `limit` items. */
+static bool fold_pass(folder *f, uint32_t limit, bool *changed)
+{
+    *changed = false;
+    if (!f->linked && !link_row(f))
+        return false;
+    f->linked = true;
+    for (uint32_t i = 0; i < f->row.n;) {
+        uint32_t count = 0;
+        const uint32_t p = period_at(f, i, limit, &count);
+        if (p == 0) {
+            if (!array_push(&f->next, f->row.at[i]))
+                return false;
+            i++;
+            continue;
+        }
+        const item *body = f->row.at + i;
+        if (!note_body(f, body, p) || !add_loop(f, body, p, count))
+            return false;
+        i += p * count;
+        *changed = true;
+    }
+    swap_rows(f);
+    f->linked = !*changed;
+    return true;
+}
+
+/* The longest known body at `at`, of n items; 0 = none. */
+static uint32_t known_at(const folder *f, uint32_t at, uint32_t limit,
+                         const synth_u32s *lengths)
+{
+    for (size_t k = lengths->n; k-- > 0;) {
+        const uint32_t n = lengths->at[k];
+        if (at + n > f->row.n || n > limit)
+            continue;
+        const uint32_t id = map64_find(&f->m->body_of, body_key(f->row.at + at, n));
+        if (id != HASH_NONE && f->m->bodies.at[id].n_sets >= MIN_SEEN &&
+            f->m->bodies.at[id].n == n)
+            return n;
+    }
+    return 0;
+}
+
+/* Lengths of bodies known often enough, by their first item. */
+typedef struct starts {
+    map64 of; /* first item → first link */
+    synth_u32s length, more;
+} starts;
+
+static void starts_fini(starts *s)
+{
+    map64_fini(&s->of);
+    array_fini(&s->length);
+    array_fini(&s->more);
+}
+
+static bool starts_make(starts *s, const synth_model *m)
+{
+    for (size_t i = 0; i < m->bodies.n; i++) {
+        const model_body *b = &m->bodies.at[i];
+        if (b->n_sets < MIN_SEEN)
+            continue;
+        const uint32_t old = map64_find(&s->of, b->first);
+        const uint32_t id = (uint32_t)s->length.n;
+        if (!array_push(&s->length, b->n) || !array_push(&s->more, old) ||
+            !map64_set(&s->of, b->first, id))
+            return false;
+    }
+    return true;
+}
+
+static int longer_last(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool lengths_at(synth_u32s *out, const starts *s, uint64_t first)
+{
+    out->n = 0;
+    for (uint32_t k = map64_find(&s->of, first); k != HASH_NONE; k = s->more.at[k])
+        if (!array_push(out, s->length.at[k]))
+            return false;
+    if (out->n > 1)
+        qsort(out->at, out->n, sizeof *out->at, longer_last);
+    return true;
+}
+
+/* Known bodies that run once become loops of one. */
+static bool know_again(folder *f, const starts *s, uint32_t limit, synth_u32s *lengths)
+{
+    bool changed = false;
+    for (uint32_t i = 0; i < f->row.n;) {
+        if (!lengths_at(lengths, s, f->row.at[i].shape))
+            return false;
+        const uint32_t n = lengths->n > 0 ? known_at(f, i, limit, lengths) : 0;
+        if (n == 0 ? !array_push(&f->next, f->row.at[i])
+                   : !add_loop(f, f->row.at + i, n, 1))
+            return false;
+        i += n == 0 ? 1 : n;
+        changed = changed || n > 0;
+    }
+    swap_rows(f);
+    f->linked = f->linked && !changed;
+    return true;
+}
+
+/* Items still to write. */
+typedef struct span {
+    const item *at;
+    uint32_t i, n;
+} span;
+
+/* Items as brackets and tokens, without recursion: a stack of what is still to write. */
+static bool write_row(synth_folded *out, const folder *f)
+{
+    ARRAY(span) stack = {0};
+    bool ok = array_push(&stack, (span){f->row.at, 0, (uint32_t)f->row.n});
+    while (ok && stack.n > 0) {
+        if (stack.at[stack.n - 1].i == stack.at[stack.n - 1].n) {
+            stack.n--;
+            ok = stack.n == 0 || array_push(&out->symbols, SYMBOL_CLOSE);
+            continue;
+        }
+        const item *it = &stack.at[stack.n - 1].at[stack.at[stack.n - 1].i++];
+        if (it->token != MODEL_NONE)
+            ok = array_push(&out->symbols, it->token);
+        else
+            ok = array_push(&out->symbols, SYMBOL_OPEN) &&
+                 array_push(&out->counts, it->count) &&
+                 array_push(&stack, (span){f->pool.at + it->first, 0, it->n});
+    }
+    array_fini(&stack);
+    return ok;
+}
+
+static bool fold(synth_folded *out, folder *f, const starts *s, synth_u32s *lengths)
+{
+    for (uint32_t limit = 1; limit <= MAX_PERIOD && limit < 2 * f->row.n; limit *= 2) {
+        bool changed = true;
+        for (int pass = 0; pass < MAX_PASSES && changed; pass++)
+            if (!fold_pass(f, limit, &changed))
+                return false;
+        if (f->set == 0 && limit >= MIN_BODY && !know_again(f, s, limit, lengths))
+            return false;
+    }
+    return write_row(out, f);
+}
+
+halley_status synth_fold(synth_folded *out, synth_model *m, const uint32_t *tokens,
+                         uint32_t n, uint32_t note, halley_error *err)
+{
+    folder f = {.m = m, .set = note};
+    starts s = {0};
+    synth_u32s lengths = {0};
+    out->symbols.n = out->counts.n = 0;
+    bool ok = array_reserve(&f.row, n + 1) && (note > 0 || starts_make(&s, m));
+    for (uint32_t i = 0; ok && i < n; i++)
+        f.row.at[f.row.n++] = token_item(tokens[i]);
+    ok = ok && fold(out, &f, &s, &lengths);
+    array_fini(&f.pool);
+    array_fini(&f.row);
+    array_fini(&f.next);
+    array_fini(&f.again);
+    array_fini(&lengths);
+    map64_fini(&f.seen);
+    starts_fini(&s);
+    return ok ? HALLEY_OK : error_nomem(err);
+}
+
+/* The loop that closes here becomes one item of what surrounds it. */
+static bool close_body(folder *f, synth_u32s *opened)
+{
+    const uint32_t first = opened->at[--opened->n];
+    const item *const at = f->row.at + first;
+    const uint32_t n = (uint32_t)f->row.n - first;
+    const item loop = {.shape = loop_shape(body_key(at, n)), .token = MODEL_NONE};
+    for (f->set = 1; f->set <= MIN_SEEN; f->set++)
+        if (!note_body(f, at, n))
+            return false;
+    f->row.n = first;
+    return array_push(&f->row, loop);
+}
+
+bool synth_know_bodies(synth_model *m)
+{
+    folder f = {.m = m};
+    synth_u32s opened = {0};
+    bool ok = true;
+    for (size_t k = 0; ok && k < m->skeletons.n; k++) {
+        const model_skeleton *const s = &m->skeletons.at[k];
+        f.row.n = 0;
+        for (uint32_t i = 0; ok && i < s->n; i++) {
+            const uint32_t symbol = m->symbols.at[s->first + i];
+            if (symbol == SYMBOL_OPEN)
+                ok = array_push(&opened, (uint32_t)f.row.n);
+            else if (symbol == SYMBOL_CLOSE)
+                ok = close_body(&f, &opened);
+            else
+                ok = array_push(&f.row, token_item(symbol));
+        }
+    }
+    array_fini(&f.row);
+    array_fini(&opened);
+    return ok;
+}

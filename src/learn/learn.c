@@ -1,0 +1,509 @@
+/*
+ * Learning from a corpus: one set after the other in the order of their names, so that a
+ * run that was stopped goes on behind the last one its state holds, and ends with the
+ * same model as one that never stopped.
+ */
+#include "halley/learn.h"
+
+#include "base/file.h"
+#include "base/pool.h"
+#include "base/str.h"
+#include "halley/synth.h"
+#include "learn/chapters.h"
+#include "learn/learn_report.h"
+#include "learn/learn_set.h"
+#include "learn/model/model_prune.h"
+#include "learn/neural/neural_model.h"
+#include "learn/source.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    SAVE_NODES = 10000000, /* learned in some seconds */
+    MAX_LOOKED_AT = 300,
+    BATCH = 8,
+    MAX_REPORTED = 40,
+    HOLD_OUT = 20,
+    MIN_SUPPORT = 5
+};
+
+typedef struct job {
+    const char *path;
+    strbuf state; /* path of the state */
+    const halley_learn_opts *opts;
+    halley_learn_report *report;
+    trace_found sets;
+    learner l;
+    pthread_mutex_t sums_lock;
+    uint32_t n_looked_at;
+    size_t stopped_after; /* so many sets, by who watches; 0 = not */
+    uint64_t saved_nodes; /* that the last saved state had */
+} job;
+
+static uint32_t hold_out_of(const job *j)
+{
+    const uint32_t every = j->opts->hold_out > 0 ? j->opts->hold_out : HOLD_OUT;
+    return j->sets.list.n >= 2 * (size_t)every ? every : UINT32_MAX;
+}
+
+static bool is_held_out(const job *j, size_t i)
+{
+    const uint32_t every = hold_out_of(j);
+    return every != UINT32_MAX && i % every == every / 2;
+}
+
+static halley_status skip(job *j, const halley_error *why, halley_error *err)
+{
+    if (why->code == HALLEY_ENOMEM || j->opts->strict) {
+        if (err)
+            *err = *why;
+        return why->code;
+    }
+    j->l.m.head.at[0].n_skipped++;
+    if (j->report->first_skipped[0] == '\0')
+        (void)halley_error_format(why, j->report->first_skipped,
+                                  sizeof j->report->first_skipped);
+    return HALLEY_OK;
+}
+
+/* A few sets, opened ahead, each by one thread. */
+typedef struct batch {
+    size_t at[BATCH]; /* which sets */
+    size_t n;
+    synth_source sources[BATCH];
+    halley_status status[BATCH]; /* ECANCELED: held out, and not opened */
+    halley_error why[BATCH];
+} batch;
+
+static void close_batch(batch *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        synth_source_close(&b->sources[i]);
+    b->n = 0;
+}
+
+/* The next sets of every `step`-th from `first` on. */
+static void choose_batch(batch *b, const job *j, size_t first, size_t step)
+{
+    for (b->n = 0; b->n < BATCH && first < j->sets.list.n; first += step)
+        b->at[b->n++] = first;
+    memset(b->sources, 0, sizeof b->sources);
+    memset(b->why, 0, sizeof b->why);
+}
+
+static halley_status learn_one(job *j, batch *b, size_t k, halley_error *err)
+{
+    synth_source *s = &b->sources[k];
+    const char *name = j->sets.list.at[b->at[k]].name;
+    model_head *head = &j->l.m.head.at[0];
+    head->seen = hash_bytes(name, strlen(name), head->seen);
+    if (b->status[k] == HALLEY_ECANCELED) {
+        head->n_held_out++;
+        return HALLEY_OK;
+    }
+    if (b->status[k] != HALLEY_OK)
+        return skip(j, &b->why[k], err);
+    return learner_add(&j->l, s->set, &s->conditions, synth_source_groups(s), err);
+}
+
+/* Where to go on: behind the sets that a state of the same corpus holds. */
+static size_t resume(job *j)
+{
+    synth_model m;
+    /* a network learns from programs, which the state does not hold: they are read
+       again, and its training goes on */
+    if (j->opts->fresh || j->l.recorder || !file_exists(j->state.at) ||
+        synth_model_load(&m, j->state.at, true, NULL) != HALLEY_OK)
+        return 0;
+    uint64_t seen = 0;
+    const model_head *head = &m.head.at[0];
+    const size_t n = (size_t)head->n_sets + head->n_skipped + head->n_held_out;
+    for (size_t i = 0; i < n && i < j->sets.list.n; i++)
+        seen = hash_bytes(j->sets.list.at[i].name, strlen(j->sets.list.at[i].name), seen);
+    if (n > j->sets.list.n || seen != head->seen) {
+        synth_model_fini(&m);
+        return 0;
+    }
+    synth_model_fini(&j->l.m);
+    j->l.m = m;
+    j->report->n_resumed = head->n_sets;
+    return n;
+}
+
+static halley_status learn_batch(job *j, batch *b, halley_error *err)
+{
+    const size_t n = j->sets.list.n;
+    for (size_t k = 0; k < b->n && j->stopped_after == 0; k++) {
+        const size_t done = b->at[k] + 1;
+        TRY(learn_one(j, b, k, err));
+        if (j->opts->progress && !j->opts->progress(j->opts->progress_context, done, n))
+            j->stopped_after = done;
+    }
+    return HALLEY_OK;
+}
+
+/* Between two batches: what was learned so far is saved now and then, which costs as much
+ * as learning some hundred thousand nodes. */
+static halley_status save_state(job *j, halley_error *err)
+{
+    const uint64_t n = j->l.m.head.at[0].n_nodes;
+    const bool save = j->stopped_after > 0 || n - j->saved_nodes >= SAVE_NODES;
+    if (save && !j->l.recorder) { /* a network's state is that of its training */
+        for (int i = 0; i < 2; i++) {
+            learner_settle(&j->l);
+            learner_turn(&j->l);
+        }
+        TRY(synth_model_save(&j->l.m, j->state.at, true, err));
+        j->saved_nodes = n;
+    }
+    if (j->stopped_after == 0)
+        return HALLEY_OK;
+    return error_set(err, HALLEY_ECANCELED,
+                     "stopped after %zu of %zu sets; the same command goes on",
+                     j->stopped_after, j->sets.list.n);
+}
+
+/* Those that cannot be read say nothing. */
+static halley_status look_at_batch(job *j, batch *b, halley_error *err)
+{
+    for (size_t k = 0; k < b->n; k++) {
+        if (b->status[k] == HALLEY_OK)
+            b->status[k] =
+                learner_look(&j->l, b->sources[k].set, ++j->n_looked_at, &b->why[k]);
+        if (b->status[k] == HALLEY_ENOMEM)
+            return error_nomem(err);
+    }
+    return HALLEY_OK;
+}
+
+/* A walk through the corpus: some sets are used while what those before them say is added
+ * to the sums, and the next are opened. */
+typedef struct walk {
+    job *j;
+    size_t step;
+    bool as_they_are; /* without the check, and what lies beside */
+    halley_status (*use)(job *j, batch *b, halley_error *err);
+    batch *now, *next;
+} walk;
+
+static halley_status open_one(const walk *w, size_t k)
+{
+    batch *const b = w->next;
+    const trace_found *const sets = &w->j->sets;
+    if (is_held_out(w->j, b->at[k]))
+        return HALLEY_ECANCELED;
+    if (w->as_they_are)
+        return trace_found_load(&b->sources[k].set, sets, b->at[k], 1, &b->why[k]);
+    return synth_source_open(&b->sources[k], sets, b->at[k], 1, &b->why[k]);
+}
+
+static halley_status step(void *context, size_t i, uint32_t worker, halley_error *err)
+{
+    const walk *const w = context;
+    (void)worker;
+    if (i == 0)
+        return w->use(w->j, w->now, err);
+    if (i == 1)
+        learner_settle(&w->j->l);
+    else
+        w->next->status[i - 2] = open_one(w, i - 2);
+    return HALLEY_OK;
+}
+
+static halley_status go_through(walk *w, size_t first, halley_error *err)
+{
+    batch *const both = mem_array_zero(2, sizeof *both);
+    halley_status status = both ? HALLEY_OK : error_nomem(err);
+    if (!both)
+        return status;
+    w->now = &both[0];
+    w->next = &both[1];
+    do {
+        choose_batch(w->next, w->j, first, w->step);
+        first += w->next->n * w->step;
+        status = pool_run(0, w->next->n + 2, step, w, err);
+        learner_turn(&w->j->l);
+        if (status == HALLEY_OK && !w->as_they_are)
+            status = save_state(w->j, err);
+        batch *const done = w->now;
+        close_batch(done);
+        w->now = w->next;
+        w->next = done;
+    } while (status == HALLEY_OK && w->now->n > 0);
+    close_batch(w->now);
+    free(both);
+    learner_settle(&w->j->l);
+    return status;
+}
+
+/* What comes and goes is left out of what repeats. Where something does, hardly two
+ * programs are equal as a whole, but chapters of them are. */
+static halley_status look_around(walk *look, halley_error *err)
+{
+    learner *const l = &look->j->l;
+    noise_finder noise = {0};
+    bool any = false;
+    l->noise = l->recorder ? NULL : &noise; /* a network tells all nodes itself */
+    halley_status status = go_through(look, 0, err);
+    if (status == HALLEY_OK && l->noise && !noise_finder_decide(&noise, &l->m, &any))
+        status = error_nomem(err);
+    l->noise = NULL;
+    noise_finder_fini(&noise);
+    if (status != HALLEY_OK || !any)
+        return status;
+    l->m.bodies.n = 0;
+    map64_fini(&l->m.body_of);
+    look->j->n_looked_at = 0;
+    chapter_finder anchors = {0};
+    l->anchors = &anchors;
+    status = go_through(look, 0, err);
+    l->anchors = NULL;
+    if (status == HALLEY_OK)
+        chapter_finder_decide(&anchors, &l->m);
+    chapter_finder_fini(&anchors);
+    return status;
+}
+
+/* First what repeats, in sets from all over the corpus. */
+static halley_status learn_all(job *j, halley_error *err)
+{
+    const size_t first = resume(j);
+    walk look = {.j = j,
+                 .step = j->sets.list.n / MAX_LOOKED_AT + 1,
+                 .as_they_are = true,
+                 .use = look_at_batch};
+    walk learn = {.j = j, .step = 1, .use = learn_batch};
+    if (first == 0)
+        TRY(look_around(&look, err));
+    j->saved_nodes = j->l.m.head.at[0].n_nodes;
+    return go_through(&learn, first, err);
+}
+
+/* Held-out sets and what is made like them, a few at a time. */
+typedef struct likes {
+    job *j;
+    pthread_mutex_t reading; /* sets that say nothing, with the learner */
+    batch b;
+    halley_trace_set *made[BATCH]; /* NULL: none could be made */
+} likes;
+
+static halley_status derive(conditions *c, likes *l, const synth_source *s,
+                            halley_error *err)
+{
+    uint32_t block;
+    pthread_mutex_lock(&l->reading);
+    halley_status status = learner_block(&block, &l->j->l, s->set, err);
+    if (status == HALLEY_OK)
+        status = learner_derive(c, &l->j->l, s->set, block, err);
+    pthread_mutex_unlock(&l->reading);
+    return status;
+}
+
+/* A set made under the conditions of a real one. */
+static halley_status make_like(halley_trace_set **out, halley_synth *synth, likes *l,
+                               const synth_source *s, uint64_t seed, halley_error *err)
+{
+    conditions c = s->conditions;
+    if (c.n == 0)
+        TRY(derive(&c, l, s, err));
+    for (uint32_t i = 0; i < c.n; i++) {
+        char text[2 * CONDITION_TEXT + 32];
+        if (c.at[i].text[0])
+            snprintf(text, sizeof text, "%s=%s", c.at[i].name, c.at[i].text);
+        else
+            snprintf(text, sizeof text, "%s=%.17g", c.at[i].name, c.at[i].number);
+        TRY(halley_synth_fix(synth, text, err));
+    }
+    const halley_synth_opts opts = {.seed = seed,
+                                    .n_ranks = halley_trace_set_count(s->set),
+                                    .extrapolate = true,
+                                    .n_threads = 1};
+    return halley_synth_make(out, synth, &opts, NULL, err);
+}
+
+static halley_status open_like(void *context, size_t k, uint32_t worker,
+                               halley_error *err)
+{
+    likes *const c = context;
+    batch *const b = &c->b;
+    (void)worker;
+    c->made[k] = NULL;
+    b->status[k] =
+        synth_source_open(&b->sources[k], &c->j->sets, b->at[k], 1, &b->why[k]);
+    halley_synth *synth = NULL;
+    if (b->status[k] == HALLEY_OK) {
+        TRY(halley_synth_load(&synth, c->j->path, err));
+        b->status[k] =
+            make_like(&c->made[k], synth, c, &b->sources[k], b->at[k], &b->why[k]);
+        halley_synth_free(synth);
+    }
+    return b->status[k] == HALLEY_ENOMEM ? error_nomem(err) : HALLEY_OK;
+}
+
+static halley_status compare_some(learn_compare *sum, likes *c, halley_error *err)
+{
+    halley_status status = pool_run(0, c->b.n, open_like, c, err);
+    for (size_t k = 0; k < c->b.n; k++) {
+        if (status == HALLEY_OK && c->made[k])
+            status = learn_compare_add(sum, c->b.sources[k].set, c->made[k], err);
+        halley_trace_set_free(c->made[k]);
+        c->made[k] = NULL;
+    }
+    close_batch(&c->b);
+    return status;
+}
+
+static halley_status report_held_out(job *j, halley_error *err)
+{
+    learn_compare sum = {0};
+    const uint32_t every = hold_out_of(j);
+    if (every == UINT32_MAX)
+        return HALLEY_OK;
+    likes *const c = mem_array_zero(1, sizeof *c);
+    if (!c)
+        return error_nomem(err);
+    (void)pthread_mutex_init(&c->reading, NULL);
+    halley_status status = HALLEY_OK;
+    const size_t n = j->sets.list.n / every, skipped = n / MAX_REPORTED + 1;
+    for (size_t k = 0; status == HALLEY_OK && k < n;) {
+        c->j = j;
+        choose_batch(&c->b, j, k * every + every / 2, skipped * every);
+        while (c->b.n > 0 && (c->b.at[c->b.n - 1] - every / 2) / every >= n)
+            c->b.n--;
+        k += c->b.n * skipped;
+        status = compare_some(&sum, c, err);
+    }
+    if (status == HALLEY_OK)
+        j->report->held_out = learn_compare_sum(&sum);
+    learn_compare_fini(&sum);
+    (void)pthread_mutex_destroy(&c->reading);
+    free(c);
+    return status;
+}
+
+static bool may_go_on(void *context)
+{
+    const job *j = context;
+    const size_t n = j->sets.list.n;
+    return !j->opts->progress || j->opts->progress(j->opts->progress_context, n, n);
+}
+
+/* A network beside what is kept. */
+static halley_status add_net(job *j, synth_model *m, halley_error *err)
+{
+    neural_report net;
+    const neural_train_opts opts = {.seed = j->opts->seed,
+                                    .n_steps = j->opts->n_steps,
+                                    .state = j->state.at,
+                                    .fresh = j->opts->fresh,
+                                    .go_on = may_go_on,
+                                    .context = j};
+    if (!j->l.recorder)
+        return HALLEY_OK;
+    TRY(neural_learn(m, &net, j->l.recorder, &j->l.m, &opts, err));
+    j->report->n_steps = net.best_step;
+    j->report->n_resumed_steps = net.n_resumed;
+    j->report->loss = neural_loss_per_item(&net.held_out);
+    j->report->op_loss = net.held_out.op / (double)net.held_out.n_items;
+    return HALLEY_OK;
+}
+
+static halley_status write_model(job *j, halley_error *err)
+{
+    synth_model m;
+    const uint32_t k = j->opts->min_support > 0 ? j->opts->min_support : MIN_SUPPORT;
+    const model_head *head = &j->l.m.head.at[0];
+    if (head->n_sets == 0 && head->n_skipped == 1)
+        return error_set(err, HALLEY_EINVAL, "%s", j->report->first_skipped);
+    if (head->n_sets == 0)
+        return error_set(err, HALLEY_EINVAL,
+                         "all %u sets of traces fail the check, the first: %s",
+                         head->n_skipped, j->report->first_skipped);
+    halley_status status = model_prune(&m, &j->l.m, k, err);
+    if (status == HALLEY_EINVAL && head->n_skipped > 0)
+        error_prefix(err, "%u sets fail the check (the first: %s), of the others ",
+                     head->n_skipped, j->report->first_skipped);
+    TRY(status);
+    status = add_net(j, &m, err);
+    if (status == HALLEY_OK)
+        status = synth_model_save(&m, j->path, false, err);
+    halley_learn_report *r = j->report;
+    r->n_sets = head->n_sets;
+    r->n_skipped = head->n_skipped;
+    r->n_traces = head->n_traces;
+    r->n_nodes = head->n_nodes;
+    r->n_templates = (uint32_t)m.templates.n;
+    for (size_t i = 0; i < m.templates.n; i++)
+        r->n_covered += m.templates.at[i].n_sets;
+    r->n_operators = (uint32_t)m.ops.n;
+    r->n_laws = (uint32_t)m.laws.n;
+    r->n_conditions = (uint32_t)m.conditions.n;
+    synth_model_fini(&m);
+    return status;
+}
+
+static halley_status find(job *j, const char *const *from, size_t n_from,
+                          halley_error *err)
+{
+    halley_learn_report *const r = j->report;
+    TRY(trace_find(&j->sets, from, n_from, j->opts->strict, err));
+    r->n_folders_skipped = j->sets.n_unreadable;
+    if (j->sets.n_unreadable > 0)
+        (void)halley_error_format(&j->sets.why, r->first_folder_skipped,
+                                  sizeof r->first_folder_skipped);
+    if (j->sets.list.n > 0)
+        return HALLEY_OK;
+    error_set(err, HALLEY_EINVAL,
+              "no traces here%s: give .et files, prefixes or folders of them",
+              n_from > 1 ? " nor in the others" : "");
+    error_at_file(err, from[0]);
+    return HALLEY_EINVAL;
+}
+
+static halley_status run(job *j, const char *const *from, size_t n_from,
+                         halley_error *err)
+{
+    TRY(synth_model_may_save(j->path, err));
+    TRY(find(j, from, n_from, err));
+    strbuf_printf(&j->state, "%s.part", j->path);
+    if (j->state.failed)
+        return error_nomem(err);
+    TRY(learner_init(&j->l, err));
+    j->l.sums_lock = &j->sums_lock;
+    if (j->opts->kind == HALLEY_LEARN_NEURAL &&
+        !(j->l.recorder = neural_recorder_new(j->opts->seed)))
+        return error_nomem(err);
+    TRY(learn_all(j, err));
+    TRY(write_model(j, err));
+    (void)unlink(j->state.at);
+    return report_held_out(j, err);
+}
+
+halley_status halley_learn(const char *path, const char *const *from, size_t n_from,
+                           const halley_learn_opts *opts, halley_learn_report *report,
+                           halley_error *err)
+{
+    static const halley_learn_opts defaults;
+    halley_learn_report unread = {0};
+    job *j = mem_array_zero(1, sizeof *j);
+    if (!j)
+        return error_nomem(err);
+    j->path = path;
+    j->opts = opts ? opts : &defaults;
+    j->report = report ? report : &unread;
+    *j->report = (halley_learn_report){0};
+    if (pthread_mutex_init(&j->sums_lock, NULL) != 0) {
+        free(j);
+        return error_nomem(err);
+    }
+    const halley_status status = run(j, from, n_from, err);
+    pthread_mutex_destroy(&j->sums_lock);
+    neural_recorder_free(j->l.recorder);
+    learner_fini(&j->l);
+    trace_found_fini(&j->sets);
+    strbuf_fini(&j->state);
+    free(j);
+    return status;
+}

@@ -1,0 +1,127 @@
+/*
+ * Sets that say nothing about themselves. What others are told as conditions is read off
+ * the traces: a family (which kinds of nodes there are, and whether they repeat), ranks
+ * and stages, how often the first loops run, and the median message, work, traffic and
+ * time of a node, on which all of its kind depend in proportion more often than not.
+ * Totals come last: they follow from the others, and are there to be asked for.
+ */
+#include "learn/contexts.h"
+#include "learn/learn_set.h"
+#include "trace/core/roles.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { N_LOOPS = 6 };
+
+/* What is collected of all nodes. */
+enum { MESSAGE, WORK, TRAFFIC, TIME, N_NUMBERS };
+typedef ARRAY(double) numbers;
+typedef struct sums {
+    numbers of[N_NUMBERS];
+    double compute, bytes, n_nodes;
+    uint64_t kinds;
+    uint32_t seen[64]; /* hashes of kinds of nodes */
+    uint32_t n_seen;
+} sums;
+
+/* The lower one of two; 0 = of none. */
+static double median(numbers *of)
+{
+    if (of->n == 0)
+        return 0;
+    mem_sort_doubles(of->at, of->n);
+    return of->at[(of->n - 1) / 2];
+}
+
+/* Kinds of nodes, each once and in any order. */
+static void add_kind(sums *s, const model_op *op)
+{
+    const uint32_t kind =
+        (uint32_t)op->type << 16 | (uint32_t)op->comm << 8 | (op->flags & MODEL_OP_GROUP);
+    for (uint32_t i = 0; i < s->n_seen; i++)
+        if (s->seen[i] == kind)
+            return;
+    if (s->n_seen < sizeof s->seen / sizeof *s->seen) {
+        s->seen[s->n_seen++] = kind;
+        s->kinds += hash_u64(kind);
+    }
+}
+
+static bool add_node(sums *s, const halley_trace *trace, uint32_t node)
+{
+    trace_roles roles;
+    uint64_t v;
+    trace_roles_read(&roles, trace, node);
+    static const trace_role role[] = {TRACE_ROLE_COMM_SIZE, TRACE_ROLE_NUM_OPS,
+                                      TRACE_ROLE_TENSOR_SIZE};
+    double value[N_NUMBERS] = {0};
+    for (uint32_t i = 0; i < TIME; i++)
+        if (trace_roles_u64(&roles, role[i], &v))
+            value[i] = (double)v;
+    value[TIME] = (double)halley_node_duration_us(trace, node);
+    s->bytes += value[MESSAGE];
+    s->compute += value[WORK];
+    for (uint32_t i = 0; i < N_NUMBERS; i++)
+        if (value[i] > 0 && !array_push(&s->of[i], value[i]))
+            return false;
+    return true;
+}
+
+/* What a stage adds; of the first, how its loops run. */
+static halley_status add_stage(sums *s, conditions *out, learner *l,
+                               const halley_trace_set *set, uint32_t rank,
+                               halley_error *err)
+{
+    const halley_trace *trace = halley_trace_set_get(set, rank);
+    TRY(learner_read(l, set, rank, err));
+    const uint32_t n = (uint32_t)l->program.ops.n;
+    s->n_nodes += n;
+    for (uint32_t i = 0; i < n; i++) {
+        add_kind(s, &l->m.ops.at[l->program.ops.at[i]]);
+        if (!add_node(s, trace, i))
+            return error_nomem(err);
+    }
+    if (rank > 0)
+        return HALLEY_OK;
+    TRY(synth_fold(&l->folded, &l->m, l->program.tokens.at, n, 0, err));
+    s->kinds = hash_u64(s->kinds + contexts_folds(&l->program, &l->folded));
+    for (uint32_t i = 0; i < l->folded.counts.n && i < N_LOOPS; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "loop-%u", i + 1);
+        conditions_set(out, name, NULL, l->folded.counts.at[i]);
+    }
+    return HALLEY_OK;
+}
+
+static void finish(conditions *out, sums *s, uint32_t block, uint32_t n_stages)
+{
+    static const char *const names[] = {"message", "work", "traffic", "time"};
+    char family[CONDITION_TEXT];
+    for (uint32_t i = 0; i < N_NUMBERS; i++)
+        conditions_set(out, names[i], NULL, median(&s->of[i]));
+    conditions_set(out, "nodes", NULL, s->n_nodes / n_stages);
+    conditions_set(out, "compute", NULL, s->compute * block);
+    conditions_set(out, "bytes", NULL, s->bytes * block);
+    snprintf(family, sizeof family, "kinds-%08x", (unsigned)(hash_u64(s->kinds) >> 32));
+    conditions_set(out, "family", family, 0);
+}
+
+halley_status learner_derive(conditions *out, learner *l, const halley_trace_set *set,
+                             uint32_t block, halley_error *err)
+{
+    const uint32_t n_stages = halley_trace_set_count(set) / block;
+    sums s = {0};
+    /* First of all, so that all others are drawn given these. */
+    conditions_set(out, "family", "-", 0);
+    conditions_set(out, "ranks", NULL, halley_trace_set_count(set));
+    conditions_set(out, "stages", NULL, n_stages);
+    halley_status status = HALLEY_OK;
+    for (uint32_t i = 0; status == HALLEY_OK && i < n_stages; i++)
+        status = add_stage(&s, out, l, set, i * block, err);
+    if (status == HALLEY_OK)
+        finish(out, &s, block, n_stages);
+    for (uint32_t i = 0; i < N_NUMBERS; i++)
+        array_fini(&s.of[i]);
+    return status;
+}

@@ -1,0 +1,792 @@
+/*
+ * One set of ranks. Its stages are the largest blocks of consecutive ranks within which
+ * all programs are the same; of each stage the first rank is looked at closely. What it
+ * adds to the model is sums: of features and logarithms for laws and loops, of sets for
+ * operators, tokens, skeletons, templates and contexts. Nothing of the set itself stays.
+ */
+#include "learn/learn_set.h"
+
+#include "learn/chapters.h"
+#include "learn/contexts.h"
+#include "learn/neural/neural_model.h"
+#include "trace/core/roles.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { OFTEN = 16 }; /* sets with one program: no other way to tell it is needed */
+
+halley_status learner_init(learner *l, halley_error *err)
+{
+    *l = (learner){0};
+    l->reader.m = &l->m;
+    return synth_model_init(&l->m, err);
+}
+
+void learner_fini(learner *l)
+{
+    synth_model_fini(&l->m);
+    synth_reader_fini(&l->reader);
+    synth_program_fini(&l->program);
+    synth_folded_fini(&l->folded);
+    map64_fini(&l->total_of);
+    map64_fini(&l->group_of);
+    array_fini(&l->totals);
+    array_fini(&l->values);
+    array_fini(&l->keys);
+    array_fini(&l->groups);
+    array_fini(&l->parts);
+    array_fini(&l->pause_ops);
+    learn_later *const both[] = {&l->later, &l->now};
+    for (int i = 0; i < 2; i++) {
+        array_fini(&both[i]->points);
+        array_fini(&both[i]->list);
+    }
+}
+
+static bool same_point(const law_point *a, const law_point *b)
+{
+    return a->n == b->n &&
+           memcmp(a->feature, b->feature, a->n * sizeof *a->feature) == 0 &&
+           memcmp(a->value, b->value, a->n * sizeof *a->value) == 0;
+}
+
+static bool leave_for_later(learner *l, uint32_t law, const law_point *p, double y)
+{
+    learn_later *const to = &l->later;
+    /* all numbers of a stage but durations have the same point */
+    if (to->points.n == 0 || !same_point(&to->points.at[to->points.n - 1], p))
+        if (!array_push(&to->points, *p))
+            return false;
+    return array_push(&to->list, (learn_number){law, (uint32_t)to->points.n - 1, y});
+}
+
+void learner_turn(learner *l)
+{
+    const learn_later empty = l->now;
+    l->now = l->later;
+    l->later = empty;
+}
+
+void learner_settle(learner *l)
+{
+    learn_later *const from = &l->now;
+    pthread_mutex_lock(l->sums_lock);
+    for (size_t i = 0; i < from->list.n; i++)
+        law_sum_add(&l->m.sums.at[from->list.at[i].law],
+                    &from->points.at[from->list.at[i].point], from->list.at[i].y);
+    pthread_mutex_unlock(l->sums_lock);
+    from->list.n = from->points.n = 0;
+}
+
+halley_status learner_read(learner *l, const halley_trace_set *set, uint32_t rank,
+                           halley_error *err)
+{
+    return synth_program_read(&l->program, &l->reader, halley_trace_set_get(set, rank),
+                              rank, halley_trace_set_count(set), err);
+}
+
+static halley_status read_keys(learner *l, const halley_trace_set *set, halley_error *err)
+{
+    const uint32_t n = halley_trace_set_count(set);
+    l->keys.n = 0;
+    for (uint32_t r = 0; r < n; r++) {
+        const halley_trace *trace = halley_trace_set_get(set, r);
+        if (r > 0 && trace == halley_trace_set_get(set, r - 1)) {
+            if (!array_push(&l->keys, l->keys.at[r - 1]))
+                return error_nomem(err);
+            continue;
+        }
+        TRY(learner_read(l, set, r, err));
+        if (!array_push(&l->keys, l->program.key))
+            return error_nomem(err);
+    }
+    return HALLEY_OK;
+}
+
+/* Ranks of a stage. */
+static uint32_t block_of(const learner *l)
+{
+    const uint32_t n = (uint32_t)l->keys.n;
+    for (uint32_t stages = 1; stages < n; stages++) {
+        if (n % stages != 0)
+            continue;
+        const uint32_t block = n / stages;
+        bool equal = true;
+        for (uint32_t r = 0; r < n && equal; r++)
+            equal = l->keys.at[r] == l->keys.at[r - r % block];
+        if (equal)
+            return block;
+    }
+    return 1;
+}
+
+halley_status learner_block(uint32_t *out, learner *l, const halley_trace_set *set,
+                            halley_error *err)
+{
+    TRY(read_keys(l, set, err));
+    *out = block_of(l);
+    return HALLEY_OK;
+}
+
+/* One rank more of a group; ranks come in ascending order. */
+static bool add_member(learner *l, halley_bytes name, uint32_t rank)
+{
+    const uint64_t key = hash_bytes(name.at, name.n, 0);
+    uint32_t id = (uint32_t)l->groups.n;
+    bool fresh;
+    if (!map64_put(&l->group_of, key, &id, &fresh))
+        return false;
+    if (fresh && !array_push(&l->groups, (synth_group){key, 0, 0, rank, rank}))
+        return false;
+    synth_group *g = &l->groups.at[id];
+    if (!fresh && g->last_rank == rank)
+        return true;
+    if (g->size == 1)
+        g->stride = rank - g->first_rank;
+    g->size++;
+    g->last_rank = rank;
+    return true;
+}
+
+static halley_status declared_groups(learner *l, const char *path, halley_error *err)
+{
+    trace_groups groups = {0};
+    halley_status status = trace_groups_load(&groups, path, err);
+    for (size_t i = 0; status == HALLEY_OK && i < groups.list.n; i++) {
+        const trace_group *g = &groups.list.at[i];
+        for (uint32_t k = 0; status == HALLEY_OK && k < g->n_ranks; k++)
+            if (!add_member(l, (halley_bytes){g->name.at, g->name.n}, g->ranks[k]))
+                status = error_nomem(err);
+    }
+    trace_groups_fini(&groups);
+    return status;
+}
+
+static halley_status used_groups(learner *l, const halley_trace_set *set,
+                                 halley_error *err)
+{
+    for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
+        const halley_trace *trace = halley_trace_set_get(set, r);
+        for (uint32_t i = 0; i < halley_trace_count(trace); i++) {
+            if (halley_node_type_of(trace, i) != HALLEY_NODE_COLL)
+                continue;
+            trace_roles roles;
+            trace_roles_read(&roles, trace, i);
+            const halley_bytes name = trace_roles_group(&roles);
+            if (name.n > 0 && !add_member(l, name, r))
+                return error_nomem(err);
+        }
+    }
+    return HALLEY_OK;
+}
+
+static bool reserve_sum(learner *l)
+{
+    if (!l->sums_lock || l->m.sums.n < l->m.sums.cap)
+        return array_reserve(&l->m.sums, 1);
+    pthread_mutex_lock(l->sums_lock);
+    const bool ok = array_reserve(&l->m.sums, 1);
+    pthread_mutex_unlock(l->sums_lock);
+    return ok;
+}
+
+static uint32_t law_of(learner *l, uint64_t key)
+{
+    synth_model *const m = &l->m;
+    uint32_t id = (uint32_t)m->laws.n;
+    bool fresh;
+    if (!map64_put(&m->law_of, key, &id, &fresh))
+        return MODEL_NONE;
+    if (!fresh)
+        return id;
+    if (!reserve_sum(l) ||
+        !array_push(&m->laws, (model_law){.key = key, .general = MODEL_NONE}))
+        return MODEL_NONE;
+    memset(&m->sums.at[m->sums.n++], 0, sizeof *m->sums.at);
+    return id;
+}
+
+/* A number of this set under a law. */
+static bool observe(learner *l, uint32_t law, const law_point *p, double log_value)
+{
+    if (law == MODEL_NONE)
+        return false;
+    synth_model *m = &l->m;
+    model_law *to = &m->laws.at[law];
+    const uint32_t set = m->head.at[0].n_sets;
+    to->n_sets += to->last_set != set;
+    to->last_set = set;
+    if (isinf(log_value)) {
+        m->sums.at[law].zeros++;
+        return true;
+    }
+    if (!l->sums_lock)
+        law_sum_add(&m->sums.at[law], p, log_value);
+    else if (!leave_for_later(l, law, p, log_value))
+        return false;
+    return true;
+}
+
+static bool add_value(learner *l, const law_place *at, double value)
+{
+    uint32_t id = (uint32_t)l->totals.n;
+    bool fresh;
+    const uint64_t key = synth_law_key(at, 0);
+    if (!map64_put(&l->total_of, key, &id, &fresh))
+        return false;
+    if (fresh && !array_push(&l->totals, (learn_total){.key = key, .at = *at}))
+        return false;
+    learn_total *t = &l->totals.at[id];
+    if (!(value > 0)) {
+        t->zeros++;
+        return true;
+    }
+    const double y = log(value);
+    t->n++;
+    t->sum += y;
+    t->square += y * y;
+    t->least = t->n == 1 || y < t->least ? y : t->least;
+    t->most = t->n == 1 || y > t->most ? y : t->most;
+    return array_push(&l->values, (learn_value){id, (float)y});
+}
+
+/* Whose stage is looked at. */
+typedef struct stage_of {
+    uint64_t family, program;
+    uint32_t rank;
+    bool bare; /* the set says nothing: all its numbers may be its program's own */
+} stage_of;
+
+static bool is_named(const synth_model *m, const model_op *op, uint32_t field, str name)
+{
+    return field > 0 && field < op->n_fields &&
+           str_eq(synth_text(m, m->fields.at[op->first_field + field].name), name);
+}
+
+/* Pauses before the node at `at`, none included; *next: the first that is not before it.
+ */
+static bool add_pauses(learner *l, const halley_trace *trace, uint32_t at, size_t *next,
+                       law_place place)
+{
+    const synth_model *const m = &l->m;
+    const size_t first = *next;
+    while (*next < l->program.pauses.n && l->program.pauses.at[*next].at == at)
+        (*next)++;
+    for (size_t k = 0; k < l->pause_ops.n; k++) {
+        double ns = 0;
+        for (size_t i = first; i < *next; i++) {
+            const uint32_t node = l->program.pauses.at[i].node;
+            if (l->reader.op.at[node] == l->pause_ops.at[k])
+                ns += learner_pause_ns(l, trace, node);
+        }
+        place.field = synth_pause_field(&m->ops.at[l->pause_ops.at[k]]);
+        if (!add_value(l, &place, ns))
+            return false;
+    }
+    return true;
+}
+
+static bool add_node(learner *l, const halley_trace *trace, uint32_t at,
+                     const stage_of *of, size_t *pause)
+{
+    const synth_model *m = &l->m;
+    const synth_program *p = &l->program;
+    const model_op *op = &m->ops.at[p->ops.at[at]];
+    law_place place = {.family = of->family, .op = op->key};
+    place.before = at > 0 ? m->ops.at[p->ops.at[at - 1]].key : 0;
+    place.after = at + 1 < p->ops.n ? m->ops.at[p->ops.at[at + 1]].key : 0;
+    double values[LEARN_VALUES];
+    const uint32_t n = learner_values(values, l, trace, at, of->rank);
+    l->n_messages += op->type >= HALLEY_NODE_SEND && op->type <= HALLEY_NODE_COLL;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t behind = i - op->n_fields;
+        const bool size = is_named(m, op, i, STR("comm_size"));
+        if (l->m.head.at[0].grain_ns != 1)
+            learner_see_grain(l, op, i, values[i]);
+        l->bytes += size && values[i] > 0 ? values[i] : 0;
+        place.field = i;
+        const bool own =
+            of->bare || size || (i >= op->n_fields && (op->flags & MODEL_OP_MIXED) != 0);
+        place.program = own ? of->program : 0;
+        if (i >= op->n_fields)
+            place.field =
+                op->type == HALLEY_NODE_COLL ? FIELD_GROUP_SIZE + behind : FIELD_PEER;
+        if (!isnan(values[i]) && !add_value(l, &place, values[i]))
+            return false;
+    }
+    place.program = of->bare ? of->program : 0;
+    return add_pauses(l, trace, at, pause, place);
+}
+
+/* Operators of the model that come and go. */
+static bool list_pauses(learner *l)
+{
+    l->pause_ops.n = 0;
+    for (uint32_t i = 0; i < l->m.ops.n; i++)
+        if ((l->m.ops.at[i].flags & MODEL_OP_PAUSE) != 0 && !array_push(&l->pause_ops, i))
+            return false;
+    return true;
+}
+
+/* The mean of a field in the same place, by its name; 0 = none. */
+static double mean_beside(const learner *l, const law_place *at, str name)
+{
+    const synth_model *m = &l->m;
+    const uint32_t op_id = map64_find(&m->op_of, at->op);
+    if (op_id == HASH_NONE)
+        return 0;
+    law_place beside = *at;
+    beside.field = synth_field_of(m, &m->ops.at[op_id], name);
+    if (beside.field == MODEL_NONE)
+        return 0;
+    const uint32_t id = map64_find(&l->total_of, synth_law_key(&beside, 0));
+    return id != HASH_NONE && l->totals.at[id].n > 0
+               ? exp(l->totals.at[id].sum / l->totals.at[id].n)
+               : 0;
+}
+
+/* Operators that talk to groups of several kinds: which one a node means depends on the
+ * program. */
+static void note_mixed(learner *l)
+{
+    for (size_t i = 0; i < l->totals.n; i++) {
+        const learn_total *const t = &l->totals.at[i];
+        if (t->at.field != FIELD_GROUP_SIZE && t->at.field != FIELD_GROUP_STRIDE)
+            continue;
+        bool mixed = t->least < t->most;
+        for (size_t j = 0; j < i && !mixed; j++) {
+            const learn_total *const other = &l->totals.at[j];
+            mixed = other->at.op == t->at.op && other->at.field == t->at.field &&
+                    (other->least < t->least || other->least > t->least);
+        }
+        const uint32_t op = mixed ? map64_find(&l->m.op_of, t->at.op) : HASH_NONE;
+        if (op != HASH_NONE)
+            l->m.ops.at[op].flags |= MODEL_OP_MIXED;
+    }
+}
+
+static bool is_operations(const synth_model *m, const law_place *at)
+{
+    const uint32_t id = map64_find(&m->op_of, at->op);
+    return id != HASH_NONE && is_named(m, &m->ops.at[id], at->field, STR("num_ops"));
+}
+
+/* What the nodes of a stage say about laws. */
+static bool add_stage_values(learner *l, const halley_trace *trace, const law_point *p,
+                             const stage_of *of)
+{
+    map64_fini(&l->total_of);
+    l->totals.n = l->values.n = 0;
+    size_t pause = 0;
+    if (!list_pauses(l))
+        return false;
+    for (uint32_t at = 0; at < l->program.ops.n; at++)
+        if (!add_node(l, trace, at, of, &pause))
+            return false;
+    note_mixed(l);
+    if (l->pause_ops.n > 0 && !learner_split_tails(l, of->family, (uint32_t)l->keys.n))
+        return false;
+    for (size_t i = 0; i < l->totals.n; i++) {
+        learn_total *t = &l->totals.at[i];
+        law_point point = *p;
+        if (t->n == 0 && t->zeros == 0) /* all were far longer than others */
+            continue;
+        t->mean = t->n > 0 ? t->sum / t->n : -INFINITY;
+        t->widen = t->n > 1 ? sqrt(t->n / (t->n - 1)) : 1;
+        const double variance =
+            t->n > 1 ? fmax(0, t->square - t->n * t->mean * t->mean) / (t->n - 1) : 0;
+        if (t->n > 0 && is_operations(&l->m, &t->at))
+            l->operations += t->n * exp(t->mean + 0.5 * variance);
+        if (synth_is_duration(&l->m, t->at.op, t->at.field))
+            law_point_work(&point, mean_beside(l, &t->at, STR("num_ops")),
+                           mean_beside(l, &t->at, STR("tensor_size")));
+        for (uint32_t k = t->at.program == 0; k < LAW_LEVELS; k++) {
+            t->law[k] = law_of(l, synth_law_key(&t->at, k));
+            const bool first = t->law[k] != MODEL_NONE &&
+                               l->m.laws.at[t->law[k]].last_set != l->m.head.at[0].n_sets;
+            if (!observe(l, t->law[k], &point, t->mean))
+                return false;
+            if (t->n > 0)
+                law_sum_nodes(&l->m.sums.at[t->law[k]], t->n, variance, t->zeros);
+            if (t->n > 0 && first)
+                law_sum_ends(&l->m.sums.at[t->law[k]], t->mean, t->least, t->most);
+        }
+        if (t->at.program != 0)
+            l->m.laws.at[t->law[0]].general = t->law[1];
+        l->m.laws.at[t->law[1]].general = t->law[LAW_LEVELS - 1];
+    }
+    for (size_t i = 0; i < l->values.n; i++) {
+        const learn_total *t = &l->totals.at[l->values.at[i].total];
+        const uint32_t bucket = law_circle_at((double)l->values.at[i].log);
+        for (uint32_t k = t->at.program == 0; k < LAW_LEVELS; k++) {
+            model_sum *const sum = &l->m.sums.at[t->law[k]];
+            sum->circle[bucket]++;
+            if (t->n > 1)
+                law_sum_deviation(sum,
+                                  ((double)l->values.at[i].log - t->mean) * t->widen);
+        }
+    }
+    return true;
+}
+
+uint64_t learner_symbols_key(const uint32_t *symbols, uint32_t n)
+{
+    return hash_bytes(symbols, n * sizeof *symbols, 5);
+}
+
+/* The loop with this body between these neighbours, in this program (0: in any);
+ * MODEL_NONE: no memory. */
+static uint32_t loop_of(synth_model *m, const uint32_t *symbols, uint32_t n,
+                        uint32_t open, uint32_t close, uint64_t program)
+{
+    uint64_t key = learner_symbols_key(symbols + open, close - open + 1);
+    if (program != 0)
+        key = hash_u64(key ^ program) + open;
+    key = hash_u64(key ^ (open > 0 ? symbols[open - 1] : SYMBOL_END));
+    key = hash_u64(key ^ (close + 1 < n ? symbols[close + 1] : SYMBOL_END) ^ 1);
+    uint32_t id = (uint32_t)m->loops.n;
+    bool fresh;
+    if (!map64_put(&m->loop_of, key, &id, &fresh))
+        return MODEL_NONE;
+    if (fresh && (!array_reserve(&m->loop_sums, 1) ||
+                  !array_push(&m->loops, (model_loop){.key = key})))
+        return MODEL_NONE;
+    if (fresh)
+        memset(&m->loop_sums.at[m->loop_sums.n++], 0, sizeof *m->loop_sums.at);
+    return id;
+}
+
+/* One count of the i-th loop of a program that several sets have; false: no memory. */
+static bool add_case(synth_model *m, const model_skeleton *s, uint32_t i,
+                     const law_point *p, uint32_t count, uint32_t stage,
+                     uint32_t n_stages)
+{
+    const uint64_t key = synth_case_key(s, i);
+    uint32_t id = (uint32_t)m->cases.n;
+    bool fresh;
+    if (!map64_put(&m->case_of, key, &id, &fresh) ||
+        (fresh && !array_reserve(&m->cases, 1)))
+        return false;
+    if (fresh) {
+        memset(&m->cases.at[m->cases.n], 0, sizeof *m->cases.at);
+        m->cases.at[m->cases.n++].key = key;
+    }
+    law_samples_add(&m->cases.at[id].samples, p, count, stage, n_stages);
+    return true;
+}
+
+/* The loops of a skeleton, in the order of their brackets. */
+static bool add_loops(synth_model *m, const uint32_t *symbols, uint32_t n,
+                      uint64_t program)
+{
+    synth_u32s open = {0}, which = {0};
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < n; i++) {
+        if (symbols[i] == SYMBOL_OPEN) {
+            ok = array_push(&open, i) && array_push(&which, (uint32_t)m->loop_ids.n) &&
+                 array_push(&m->loop_ids, 0);
+        } else if (symbols[i] == SYMBOL_CLOSE) {
+            const uint32_t id = loop_of(m, symbols, n, open.at[--open.n], i, program);
+            m->loop_ids.at[which.at[--which.n]] = id;
+            ok = id != MODEL_NONE;
+        }
+    }
+    array_fini(&open);
+    array_fini(&which);
+    return ok;
+}
+
+/* The skeleton of the folded program, new or old; MODEL_NONE: no memory. */
+static uint32_t skeleton_of(learner *l, bool bare)
+{
+    synth_model *m = &l->m;
+    const synth_folded *f = &l->folded;
+    const uint32_t n = (uint32_t)f->symbols.n;
+    const uint64_t key = learner_symbols_key(f->symbols.at, n);
+    uint32_t id = (uint32_t)m->skeletons.n;
+    bool fresh;
+    if (!map64_put(&m->skeleton_of, key, &id, &fresh))
+        return MODEL_NONE;
+    if (!fresh)
+        return id;
+    const model_skeleton s = {.key = key,
+                              .first = (uint32_t)m->symbols.n,
+                              .n = n,
+                              .first_loop = (uint32_t)m->loop_ids.n,
+                              .n_loops = (uint32_t)f->counts.n};
+    if (!array_reserve(&m->symbols, n + 1) || !array_push(&m->skeletons, s) ||
+        !add_loops(m, f->symbols.at, n, bare ? key : 0))
+        return MODEL_NONE;
+    memcpy(m->symbols.at + m->symbols.n, f->symbols.at, n * sizeof *f->symbols.at);
+    m->symbols.n += n;
+    return id;
+}
+
+uint32_t learner_skeleton(learner *l, const learn_stage *at)
+{
+    synth_model *const m = &l->m;
+    const uint32_t set_id = m->head.at[0].n_sets, id = skeleton_of(l, at->bare);
+    if (id == MODEL_NONE)
+        return MODEL_NONE;
+    model_skeleton *const s = &m->skeletons.at[id];
+    s->n_sets += s->last_set != set_id;
+    s->last_set = set_id;
+    for (uint32_t i = 0; i < s->n_loops; i++) {
+        const uint32_t loop = m->loop_ids.at[s->first_loop + i];
+        m->loops.at[loop].n_sets += m->loops.at[loop].last_set != set_id;
+        m->loops.at[loop].last_set = set_id;
+        const uint32_t count = l->folded.counts.at[i];
+        law_loop_add(&m->loop_sums.at[loop], at->point, count, at->stage, at->n_stages);
+        if (!at->bare && s->n_sets > 1 &&
+            !add_case(m, s, i, at->point, count, at->stage, at->n_stages))
+            return MODEL_NONE;
+    }
+    return id;
+}
+
+static void count_op(synth_model *m, uint32_t id, uint32_t set)
+{
+    model_op *op = &m->ops.at[id];
+    op->n_sets += op->last_set != set;
+    op->last_set = set;
+}
+
+static void count_token(synth_model *m, uint32_t token, uint32_t set)
+{
+    model_token *t = &m->tokens.at[token];
+    t->n_sets += t->last_set != set;
+    t->last_set = set;
+    count_op(m, t->op, set);
+}
+
+static bool add_loop_count(learner *l, uint64_t key, const law_point *p, double y)
+{
+    const uint32_t law = law_of(l, key);
+    if (law == MODEL_NONE)
+        return false;
+    if (l->m.laws.at[law].last_set != l->m.head.at[0].n_sets)
+        law_sum_ends(&l->m.sums.at[law], y, y, y);
+    return observe(l, law, p, y);
+}
+
+/* How often loops run, whatever the program they are in. */
+static bool add_loop_laws(learner *l, const law_point *p, uint64_t family)
+{
+    const synth_model *const m = &l->m;
+    const synth_folded *const f = &l->folded;
+    synth_u64s keys = {0};
+    synth_u32s open = {0}, which = {0};
+    uint32_t loop = 0;
+    bool ok = contexts_folds(&l->program, f) && array_reserve(&keys, f->symbols.n + 1);
+    for (size_t i = 0; ok && i < f->symbols.n; i++) {
+        const uint32_t symbol = f->symbols.at[i];
+        if (symbol == SYMBOL_CLOSE) {
+            const uint32_t first = open.at[--open.n];
+            const double y = log(f->counts.at[which.at[--which.n]]);
+            for (int any = 0; ok && any < 2; any++)
+                ok = add_loop_count(
+                    l,
+                    contexts_loop_key(any ? 0 : family, keys.at + first, keys.n - first),
+                    p, y);
+        }
+        keys.at[keys.n++] =
+            symbol >= SYMBOL_END ? symbol : m->ops.at[m->tokens.at[symbol].op].key;
+        if (symbol == SYMBOL_OPEN)
+            ok = array_push(&open, (uint32_t)keys.n) && array_push(&which, loop++);
+    }
+    array_fini(&keys);
+    array_fini(&open);
+    array_fini(&which);
+    return ok || !contexts_folds(&l->program, f);
+}
+
+static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t stage,
+                               uint32_t block, const conditions *c, bool bare,
+                               halley_error *err)
+{
+    synth_model *m = &l->m;
+    const uint32_t set_id = m->head.at[0].n_sets;
+    const uint32_t n_stages = (uint32_t)l->keys.n / block;
+    law_point p;
+    TRY(learner_read(l, set, stage * block, err));
+    TRY(synth_fold(&l->folded, m, l->program.tokens.at, (uint32_t)l->program.tokens.n, 0,
+                   err));
+    const learn_stage at = {stage, n_stages, bare, &p};
+    conditions_point(&p, m, c, stage, n_stages);
+    const uint32_t skeleton = learner_skeleton(l, &at);
+    if (skeleton == MODEL_NONE || !array_push(&l->parts, skeleton))
+        return error_nomem(err);
+    for (size_t i = 0; i < l->program.tokens.n; i++) {
+        const uint32_t first = l->program.more_at.at[i];
+        const uint32_t n = l->program.more_at.at[i + 1] - first;
+        count_token(m, l->program.tokens.at[i], set_id);
+        if (!synth_token_more(m, l->program.tokens.at[i],
+                              n > 0 ? l->program.more.at + first : NULL, n, set_id))
+            return error_nomem(err);
+    }
+    for (size_t i = 0; i < l->program.pauses.n; i++)
+        count_op(m, l->reader.op.at[l->program.pauses.at[i].node], set_id);
+    l->n_told += l->program.nodes.n;
+    if (l->recorder && (stage < 2 || stage + 1 == n_stages))
+        TRY(neural_recorder_add(l->recorder, l, halley_trace_set_get(set, stage * block),
+                                stage * block, &p, conditions_family(c), err));
+    /* Programs of one set alone would fill the memory with laws that are not kept. */
+    const bool again = !bare || m->skeletons.at[skeleton].n_sets > 1;
+    const stage_of of = {conditions_family(c), again ? m->skeletons.at[skeleton].key : 0,
+                         stage * block, bare};
+    const contexts_whose whose = contexts_whose_of(c, halley_trace_set_count(set));
+    if ((m->skeletons.at[skeleton].n_sets <= OFTEN &&
+         (!contexts_add(m, &l->program, &l->folded, &whose) ||
+          !add_loop_laws(l, &p, whose.family))) ||
+        !add_stage_values(l, halley_trace_set_get(set, of.rank), &p, &of))
+        return error_nomem(err);
+    /* what is told once more folds into l->folded, which is no longer needed */
+    return m->skeletons.at[skeleton].n_sets <= OFTEN ? chapters_learn(l, &at, err)
+                                                     : HALLEY_OK;
+}
+
+uint64_t learner_template_key(const uint32_t *parts, uint32_t n)
+{
+    uint64_t key = 3;
+    for (uint32_t i = 0; i < n; i++)
+        key = hash_u64(key ^ parts[i]) + 1;
+    return key;
+}
+
+/* The set's stages without repeats, as a template. */
+static uint32_t template_of(learner *l)
+{
+    synth_model *m = &l->m;
+    uint32_t n = 0, longest = 0, length = 0, run = 0;
+    for (size_t i = 0; i < l->parts.n; i++) {
+        const uint32_t s = l->parts.at[i];
+        run = n > 0 && l->parts.at[n - 1] == s ? run + 1 : 1;
+        if (run == 1)
+            l->parts.at[n++] = s;
+        if (run > length) {
+            length = run;
+            longest = n - 1;
+        }
+    }
+    const uint64_t key = learner_template_key(l->parts.at, n);
+    uint32_t id = (uint32_t)m->templates.n;
+    bool fresh;
+    if (!map64_put(&m->template_of, key, &id, &fresh))
+        return MODEL_NONE;
+    if (!fresh) {
+        if (length > m->templates.at[id].most) {
+            m->templates.at[id].longest = longest;
+            m->templates.at[id].most = length;
+        }
+        return id;
+    }
+    if (!array_reserve(&m->parts, n) || !array_reserve(&m->templates, 1))
+        return MODEL_NONE;
+    model_template *t = &m->templates.at[m->templates.n];
+    memset(t, 0, sizeof *t);
+    t->key = key;
+    t->first = (uint32_t)m->parts.n;
+    t->n = n;
+    t->longest = longest;
+    t->most = length;
+    memcpy(m->parts.at + m->parts.n, l->parts.at, n * sizeof *l->parts.at);
+    m->parts.n += n;
+    m->templates.n++;
+    return id;
+}
+
+/* Numbers of the set as a whole that laws are learned of. */
+static const uint32_t set_fields[] = {FIELD_STAGES, FIELD_RANKS,      FIELD_NODES,
+                                      FIELD_TIME,   FIELD_OPERATIONS, FIELD_MESSAGES,
+                                      FIELD_BYTES};
+enum { SET_NUMBERS = sizeof set_fields / sizeof *set_fields };
+
+static halley_status count_set(learner *l, const conditions *c, const uint32_t *values,
+                               const double numbers[SET_NUMBERS], halley_error *err)
+{
+    synth_model *m = &l->m;
+    const uint32_t id = template_of(l);
+    if (id == MODEL_NONE)
+        return error_nomem(err);
+    law_point p;
+    conditions_set_point(&p, m, c);
+    const uint64_t families[] = {conditions_family(c), 0};
+    for (uint32_t k = families[0] == 0; k < 2; k++) {
+        for (uint32_t f = 0; f < SET_NUMBERS; f++)
+            if (!observe(l, law_of(l, synth_set_law_key(families[k], set_fields[f])), &p,
+                         log(numbers[f])))
+                return error_nomem(err);
+        if (!observe(l, law_of(l, synth_set_law_key(families[k], FIELD_TOGETHER)), &p, 0))
+            return error_nomem(err);
+    }
+    model_template *t = &m->templates.at[id];
+    t->n_sets++;
+    for (uint32_t i = 0; i < MODEL_CONDITIONS; i++) {
+        if (values[i] == MODEL_NONE)
+            continue;
+        t->values[i][values[i]]++;
+    }
+    return joint_remember(m, c, values, id) ? HALLEY_OK : error_nomem(err);
+}
+
+halley_status learner_look(learner *l, const halley_trace_set *set, uint32_t number,
+                           halley_error *err)
+{
+    const uint32_t n = halley_trace_set_count(set);
+    const uint32_t ranks[] = {0, n / 2, n - 1};
+    for (uint32_t i = 0; i < 3; i++) {
+        if (i > 0 && ranks[i] == ranks[i - 1])
+            continue;
+        TRY(learner_read(l, set, ranks[i], err));
+        if (l->noise && i == 0 &&
+            !noise_finder_look(l->noise, &l->reader, &l->program,
+                               halley_trace_set_get(set, ranks[i])))
+            return error_nomem(err);
+        if (l->anchors && i == 0 && !chapter_finder_look(l->anchors, &l->program))
+            return error_nomem(err);
+        TRY(synth_fold(&l->folded, &l->m, l->program.tokens.at,
+                       (uint32_t)l->program.tokens.n, number, err));
+    }
+    return HALLEY_OK;
+}
+
+halley_status learner_add(learner *l, const halley_trace_set *set, const conditions *c,
+                          const char *groups_path, halley_error *err)
+{
+    synth_model *m = &l->m;
+    model_head *head = &m->head.at[0];
+    conditions all = *c;
+    uint32_t values[MODEL_CONDITIONS];
+    uint64_t n_nodes = 0;
+    const uint32_t n = halley_trace_set_count(set);
+    head->n_sets++;
+    head->n_traces += n;
+    for (uint32_t r = 0; r < n; r++)
+        n_nodes += halley_trace_count(halley_trace_set_get(set, r));
+    head->n_nodes += n_nodes;
+    uint32_t block;
+    TRY(learner_block(&block, l, set, err));
+    if (c->n == 0) {
+        head->n_bare++;
+        TRY(learner_derive(&all, l, set, block, err));
+    }
+    conditions_set(&all, "ranks", NULL, n);
+    map64_fini(&l->group_of);
+    l->groups.n = l->parts.n = 0;
+    l->operations = l->n_messages = l->bytes = 0;
+    l->n_told = 0;
+    TRY(groups_path ? declared_groups(l, groups_path, err) : used_groups(l, set, err));
+    TRY(conditions_learn(values, m, &all, err));
+    l->set_values = values;
+    for (uint32_t s = 0; s < n / block; s++)
+        TRY(add_stage(l, set, s, block, &all, c->n == 0, err));
+    const double numbers[] = {n / block,
+                              n,
+                              (double)l->n_told * block / n,
+                              learner_time_us(set, block),
+                              l->operations * block / n,
+                              n > 1 ? 1 + l->n_messages * block / n : 0,
+                              n > 1 ? l->bytes * block / n : 0};
+    return count_set(l, &all, values, numbers, err);
+}

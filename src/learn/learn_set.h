@@ -1,0 +1,115 @@
+/* learn/learn_set.h - one set of ranks added to what is learned. */
+#ifndef LEARN_LEARN_SET_H
+#define LEARN_LEARN_SET_H
+
+#include "learn/model/conditions.h"
+#include "learn/noise.h"
+#include "learn/program.h"
+
+#include <pthread.h>
+
+typedef struct learn_total {
+    uint64_t key; /* of the special law */
+    law_place at;
+    double n, zeros, sum, square;
+    double least, most; /* logarithms */
+    double mean;
+    double widen; /* deviations from a mean of few are too small by this factor */
+    uint32_t law[LAW_LEVELS];
+} learn_total;
+
+typedef struct learn_value {
+    uint32_t total;
+    float log;
+} learn_value;
+
+typedef struct learn_number {
+    uint32_t law, point;
+    double y;
+} learn_number;
+
+/* Numbers under laws that are still to be summed up, in the order they were met. */
+typedef struct learn_later {
+    ARRAY(law_point) points;
+    ARRAY(learn_number) list;
+} learn_later;
+
+/* Memory kept from set to set. */
+typedef struct learner {
+    synth_model m;
+    /* NULL: sums are added to at once. Else later; it is locked while they are, and while
+     * they move. */
+    pthread_mutex_t *sums_lock;
+    learn_later later, now; /* filled by learner_add; emptied by learner_settle */
+    synth_reader reader;
+    synth_program program;
+    synth_folded folded;
+    map64 total_of;
+    ARRAY(learn_total) totals;
+    ARRAY(learn_value) values;
+    ARRAY(uint64_t) keys;      /* by rank: of its program */
+    ARRAY(synth_group) groups; /* of the set */
+    map64 group_of;
+    synth_u32s pause_ops;             /* operators that come and go */
+    synth_u32s parts;                 /* skeletons of the set's stages */
+    double operations;                /* of one rank of each of them, about */
+    double n_messages, bytes;         /* the same */
+    uint64_t n_told;                  /* nodes of the set's stages */
+    noise_finder *noise;              /* NULL: not looked for */
+    struct chapter_finder *anchors;   /* the same */
+    const uint32_t *set_values;       /* of the set's conditions */
+    struct neural_recorder *recorder; /* NULL: no network is learned */
+} learner;
+
+/* The numbers of the node at `at` of the program: its operator's fields, then size and
+ * stride of its group, or the distance of its peer. NAN: not known. Returns how many. */
+enum { LEARN_VALUES = 16 };
+uint32_t learner_values(double out[LEARN_VALUES], const learner *l,
+                        const halley_trace *trace, uint32_t at, uint32_t rank);
+/* How long a pause of the trace lasts. */
+double learner_pause_ns(const learner *l, const halley_trace *trace, uint32_t node);
+/* A stage of the set at hand. */
+typedef struct learn_stage {
+    uint32_t stage, n_stages;
+    bool bare; /* the set says nothing */
+    const law_point *point;
+} learn_stage;
+/* The skeleton of what is in l->folded, counted with its loops; MODEL_NONE: no memory. */
+uint32_t learner_skeleton(learner *l, const learn_stage *at);
+/* A field of a node, by which times might be told finer than was known. */
+void learner_see_grain(learner *l, const model_op *op, uint32_t field, double value);
+/* What the durations of a rank add up to, over the stages on average. */
+double learner_time_us(const halley_trace_set *set, uint32_t block);
+/* Takes times that are far longer than others off l->totals, and puts them into totals of
+ * their own; false: no memory. */
+bool learner_split_tails(learner *l, uint64_t family, uint32_t n_ranks);
+/* What skeletons and templates are found by: their symbols, or skeletons. */
+uint64_t learner_symbols_key(const uint32_t *symbols, uint32_t n);
+uint64_t learner_template_key(const uint32_t *parts, uint32_t n);
+halley_status learner_init(learner *l, halley_error *err);
+void learner_fini(learner *l);
+/* The program of a rank, in l->program. */
+halley_status learner_read(learner *l, const halley_trace_set *set, uint32_t rank,
+                           halley_error *err);
+/* How many ranks make a stage. */
+halley_status learner_block(uint32_t *out, learner *l, const halley_trace_set *set,
+                            halley_error *err);
+/* Conditions read off a set that says nothing about itself. */
+halley_status learner_derive(conditions *out, learner *l, const halley_trace_set *set,
+                             uint32_t block, halley_error *err);
+/* A first look at a set, the number-th (from 1): what repeats in it. */
+halley_status learner_look(learner *l, const halley_trace_set *set, uint32_t number,
+                           halley_error *err);
+/* groups_path may be NULL: then groups are who uses them. */
+halley_status learner_add(learner *l, const halley_trace_set *set, const conditions *c,
+                          const char *groups_path, halley_error *err);
+/*
+ * With sums_lock: adding to sums waits for memory more than it computes, so another
+ * thread can do it. learner_turn lets learner_settle sum up what learner_add left until
+ * then, while learner_add adds further sets. The sums are complete when both were called
+ * with no set in between.
+ */
+void learner_turn(learner *l);
+void learner_settle(learner *l);
+
+#endif

@@ -1,0 +1,400 @@
+/*
+ * The likelihood of a set under a model. The set is read by a learner that starts from
+ * the model instead of from nothing, with all sums at zero: what the set adds to the sum
+ * of a law is then exactly what that law has to explain, and what it adds behind the
+ * model's own tables is what the model does not know.
+ *
+ * - A law of the model that the set says something about: the mean square of what it
+ *   leaves, under a normal distribution of the law's spread; outside the range the law
+ *   was seen in, or zero where it never was, the least a number can have. How nodes of
+ *   the set deviate from their mean: the mean logarithm of the law's histogram.
+ * - What follows what: each order of the context model by itself, divided by the orders.
+ * - Conditions, one after the other, given those before (joint.c); the template's share
+ * of the sets, and those of the conditions' values within it; numbers that the model
+ *   merged, under a normal distribution around their mean.
+ *
+ * Every number of the model that depends on single sets is looked at, also where sampling
+ * would take a more general one: a likelihood as an attacker would compute it. Nodes of a
+ * set repeat each other, so each law counts once for a set, not once for a node. What the
+ * model does not know costs a constant, which is what differs most between those whose
+ * rare parts were kept and those whose were not. No density is below LEAST, so that a
+ * single odd number does not decide.
+ */
+#include "learn/likelihood.h"
+
+#include "learn/contexts.h"
+#include "learn/learn_set.h"
+#include "learn/neural/neural_model.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Odds of anything at all, spread evenly over e^40; the least deviation told apart. */
+#define ODD 1e-3
+#define RANGE 40.0
+#define FINEST 1e-3
+/* Of a context, a template or a place that the model does not know. */
+#define UNKNOWN (-7.0)
+
+enum { MAX_UNKNOWN = 20000 };
+
+struct synth_scorer {
+    char *path;
+    synth_model m; /* as it is in the file */
+    learner l;     /* knows the same; what is behind the sizes of m is of sets scored */
+    neural_model net;          /* empty: the model has none */
+    neural_recorder *recorder; /* NULL then */
+    nn_blas blas;
+};
+
+/* Brackets and tokens of kept skeletons, so that programs are folded as they were. */
+static halley_status know_programs(synth_model *m, halley_error *err)
+{
+    map64_fini(&m->skeleton_of);
+    map64_fini(&m->template_of);
+    bool ok = synth_know_bodies(m);
+    for (uint32_t i = 0; ok && i < m->skeletons.n; i++)
+        ok = map64_set(&m->skeleton_of,
+                       learner_symbols_key(m->symbols.at + m->skeletons.at[i].first,
+                                           m->skeletons.at[i].n),
+                       i);
+    for (uint32_t i = 0; ok && i < m->templates.n; i++)
+        ok = map64_set(&m->template_of,
+                       learner_template_key(m->parts.at + m->templates.at[i].first,
+                                            m->templates.at[i].n),
+                       i);
+    return ok ? HALLEY_OK : error_nomem(err);
+}
+
+/* Room for what is added up, and nothing in it yet. */
+static halley_status zero_sums(synth_model *m, halley_error *err)
+{
+    if (!array_reserve(&m->sums, m->laws.n) || !array_reserve(&m->loop_sums, m->loops.n))
+        return error_nomem(err);
+    m->sums.n = m->laws.n;
+    m->loop_sums.n = m->loops.n;
+    if (m->sums.n > 0)
+        memset(m->sums.at, 0, m->sums.n * sizeof *m->sums.at);
+    if (m->loop_sums.n > 0)
+        memset(m->loop_sums.at, 0, m->loop_sums.n * sizeof *m->loop_sums.at);
+    for (size_t i = 0; i < m->next.n; i++)
+        m->next.at[i].n = 0;
+    return HALLEY_OK;
+}
+
+static halley_status start_learner(synth_scorer *s, halley_error *err)
+{
+    learner_fini(&s->l);
+    s->l = (learner){0};
+    TRY(synth_model_load(&s->l.m, s->path, false, err));
+    s->l.reader.m = &s->l.m;
+    s->l.recorder = s->recorder;
+    TRY(know_programs(&s->l.m, err));
+    return zero_sums(&s->l.m, err);
+}
+
+static halley_status start_net(synth_scorer *s, halley_error *err)
+{
+    TRY(neural_model_load(&s->net, &s->m, s->path, err));
+    if (!synth_scorer_has_net(s))
+        return HALLEY_OK;
+    s->recorder = neural_recorder_new(0);
+    nn_blas_open(&s->blas);
+    return s->recorder ? HALLEY_OK : error_nomem(err);
+}
+
+bool synth_scorer_has_net(const synth_scorer *s)
+{
+    return s->m.net.n > 0;
+}
+
+halley_status synth_scorer_load(synth_scorer **out, const char *path, halley_error *err)
+{
+    synth_scorer *s = mem_array_zero(1, sizeof *s);
+    if (!s)
+        return error_nomem(err);
+    s->path = strdup(path);
+    halley_status status =
+        s->path ? synth_model_load(&s->m, path, false, err) : error_nomem(err);
+    if (status == HALLEY_OK)
+        status = start_net(s, err);
+    if (status == HALLEY_OK)
+        status = start_learner(s, err);
+    if (status == HALLEY_OK)
+        *out = s;
+    else
+        synth_scorer_free(s);
+    return status;
+}
+
+void synth_scorer_free(synth_scorer *s)
+{
+    if (!s)
+        return;
+    learner_fini(&s->l);
+    neural_recorder_free(s->recorder);
+    neural_model_fini(&s->net);
+    nn_blas_close(&s->blas);
+    synth_model_fini(&s->m);
+    free(s->path);
+    free(s);
+}
+
+/* The logarithm of the density of what deviates so, mean square, from a normal
+ * distribution; never below what anything has. */
+static double log_normal(double square, double spread)
+{
+    const double sigma = fmax(spread, FINEST);
+    const double density =
+        exp(-0.5 * square / (sigma * sigma)) / (sigma * sqrt(2 * 3.141592653589793));
+    return log((1 - ODD) * density + ODD / RANGE);
+}
+
+static double log_share(double n, double of)
+{
+    return log((n + 0.5) / (of + 1));
+}
+
+/* What the law says about nodes beside their mean. */
+static double log_within(const model_law *law, const model_sum *s)
+{
+    double sum = 0;
+    if (s->n_within == 0)
+        return 0;
+    for (uint32_t b = 0; b < MODEL_BUCKETS; b++)
+        if (s->hist[b] > 0)
+            sum += s->hist[b] *
+                   log((1 - ODD) * (double)law->hist[b] / MODEL_WIDTH + ODD / RANGE);
+    return sum / s->n_within;
+}
+
+/* What a plain law says about all nodes. */
+static double log_plain(const model_law *law, const model_sum *s)
+{
+    double sum = 0, n = 0;
+    for (uint32_t b = 0; b < MODEL_CIRCLE; b++) {
+        const double share = (double)law->hist[law_plain_bucket(law, b)];
+        if (s->circle[b] > 0)
+            sum += s->circle[b] * log((1 - ODD) * share / MODEL_WIDTH + ODD / RANGE);
+        n += s->circle[b];
+    }
+    return n > 0 ? sum / n : 0;
+}
+
+static double log_law(const model_law *law, const model_sum *s)
+{
+    const double n = s->n + s->zeros;
+    double sum = 0;
+    if (s->zeros > 0)
+        sum += s->zeros / n * log(fmax((double)law->zero, ODD));
+    if (s->n == 0)
+        return sum;
+    if (law->plain != 0)
+        return sum + s->n / n * log(fmax(1 - (double)law->zero, ODD)) + log_plain(law, s);
+    const double mean = s->xy[FEATURE_ONE] / s->n;
+    const bool outside =
+        law->zero >= 1 || (law->low < law->high && (mean < (double)law->low - FINEST ||
+                                                    mean > (double)law->high + FINEST));
+    const double left =
+        law_left_over(law->coefficient, s->xx, s->xy, s->yy) / fmax(s->n, 1);
+    sum += s->n / n *
+           (outside ? log(ODD / RANGE)
+                    : log(fmax(1 - (double)law->zero, ODD)) +
+                          log_normal(left, (double)law->spread));
+    return sum + log_within(law, s);
+}
+
+static double log_values(const synth_scorer *s, uint32_t set)
+{
+    const synth_model *const now = &s->l.m;
+    double sum = 0;
+    for (size_t i = 0; i < now->laws.n; i++) {
+        if (now->laws.at[i].last_set != set)
+            continue;
+        sum += i < s->m.laws.n ? log_law(&s->m.laws.at[i], &now->sums.at[i]) : UNKNOWN;
+    }
+    return sum / LAW_LEVELS;
+}
+
+static double log_loops(const synth_scorer *s, uint32_t set)
+{
+    const synth_model *const now = &s->l.m;
+    double sum = 0;
+    for (size_t i = 0; i < now->loops.n; i++) {
+        if (now->loops.at[i].last_set != set)
+            continue;
+        if (i >= s->m.loops.n) {
+            sum += UNKNOWN;
+            continue;
+        }
+        const model_loop *const loop = &s->m.loops.at[i];
+        const model_loop_sum *const at = &now->loop_sums.at[i];
+        const uint32_t k = loop->shift;
+        if (loop->exact.n_terms > 0) {
+            sum += log_normal(law_exact_left(&loop->exact, &at->samples), 0);
+            continue;
+        }
+        if ((at->bad >> k & 1) != 0) {
+            sum += log(ODD / RANGE);
+            continue;
+        }
+        const double left =
+            law_left_over(loop->coefficient, at->xx, at->xy[k], at->yy[k]) / at->n;
+        sum += log_normal(left, (double)loop->error * at->n / fmax(at->at[k], 1));
+    }
+    return sum;
+}
+
+/* One context of the set: what followed it there, by what followed it in the corpus. */
+static double log_context(const synth_scorer *s, uint32_t context)
+{
+    const synth_model *const now = &s->l.m;
+    double sum = 0, all = 0;
+    const bool known = context < s->m.contexts.n;
+    for (uint32_t n = known ? s->m.contexts.at[context].first : MODEL_NONE;
+         n != MODEL_NONE; n = s->m.next.at[n].more)
+        all += s->m.next.at[n].n;
+    for (uint32_t n = now->contexts.at[context].first; n != MODEL_NONE;
+         n = now->next.at[n].more) {
+        const double times = now->next.at[n].n;
+        if (times > 0)
+            sum +=
+                times * (known ? log_share(n < s->m.next.n ? s->m.next.at[n].n : 0, all)
+                               : UNKNOWN);
+    }
+    return sum;
+}
+
+static double log_program(const synth_scorer *s, uint32_t set)
+{
+    const synth_model *const now = &s->l.m;
+    double sum = 0;
+    for (uint32_t i = 0; i < now->contexts.n; i++)
+        if (now->contexts.at[i].last_set == set)
+            sum += log_context(s, i);
+    return sum / CONTEXT_ORDERS + log_loops(s, set);
+}
+
+/* A number among those that a condition has. */
+static double log_number(const model_condition *of, const model_value *v, double number)
+{
+    if (number < of->low || number > of->high)
+        return log(ODD / RANGE);
+    if (v->number == number && v->square == 0)
+        return 0;
+    const double off = log(number + 0.5) - log(v->number + 0.5);
+    return log_normal(off * off, v->square);
+}
+
+/* The template that the set was counted for; NULL: none that the model knows. */
+static const model_template *template_of(const synth_scorer *s)
+{
+    for (size_t i = 0; i < s->m.templates.n; i++)
+        if (s->l.m.templates.at[i].n_sets != s->m.templates.at[i].n_sets)
+            return &s->m.templates.at[i];
+    return NULL;
+}
+
+/* What the conditions are in the model; their sum of logarithms within the template, and
+ * of numbers among those that have the value. */
+static double read_row(joint_row *row, const synth_model *m, const conditions *c,
+                       const model_template *t)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < JOINT_COLUMNS; i++)
+        row->value[i] = MODEL_ABSENT;
+    row->value[JOINT_TEMPLATE] =
+        (uint32_t)(t ? (size_t)(t - m->templates.at) : m->templates.n);
+    for (uint32_t i = 0; i < c->n; i++) {
+        const uint32_t id = conditions_index(m, c->at[i].name);
+        const model_condition *const of = id == MODEL_NONE ? NULL : &m->conditions.at[id];
+        const uint32_t value = of && of->is_text == (c->at[i].text[0] != '\0')
+                                   ? conditions_value(m, of, &c->at[i])
+                                   : MODEL_NONE;
+        if (value == MODEL_NONE) {
+            sum += UNKNOWN;
+            continue;
+        }
+        row->value[id] = value;
+        if (t)
+            sum += log_share(t->values[id][value], t->n_sets);
+        if (!of->is_text)
+            sum += log_number(of, &of->values[value], c->at[i].number);
+    }
+    return sum;
+}
+
+static double log_conditions(const synth_scorer *s, const conditions *c)
+{
+    const synth_model *const m = &s->m;
+    const model_template *const t = template_of(s);
+    joint_row row;
+    double sum = read_row(&row, m, c, t);
+    sum += t ? log_share(t->n_sets, m->head.at[0].n_sets) : UNKNOWN;
+    for (size_t i = 0; i < m->roots.n; i++)
+        sum += fmax(UNKNOWN, log(joint_share(m, &m->roots.at[i], &row,
+                                             row.value[m->roots.at[i].of])));
+    return sum;
+}
+
+/* Did the last set bring anything beside contexts, by which the next would be read? */
+static bool has_grown(const synth_scorer *s)
+{
+    const synth_model *const now = &s->l.m, *const m = &s->m;
+    return now->ops.n > m->ops.n || now->tokens.n > m->tokens.n ||
+           now->skeletons.n > m->skeletons.n || now->templates.n > m->templates.n ||
+           now->loops.n > m->loops.n || now->laws.n > m->laws.n ||
+           now->contexts.n > m->contexts.n + MAX_UNKNOWN;
+}
+
+/* Sums back to zero and tables as they are in the file. */
+static halley_status forget(synth_scorer *s, uint32_t set, halley_error *err)
+{
+    synth_model *const m = &s->l.m;
+    if (has_grown(s))
+        return start_learner(s, err);
+    for (size_t i = 0; i < m->laws.n; i++)
+        if (m->laws.at[i].last_set == set)
+            memset(&m->sums.at[i], 0, sizeof m->sums.at[i]);
+    for (size_t i = 0; i < m->loops.n; i++)
+        if (m->loops.at[i].last_set == set)
+            memset(&m->loop_sums.at[i], 0, sizeof m->loop_sums.at[i]);
+    for (size_t i = 0; i < m->next.n; i++)
+        m->next.at[i].n = 0;
+    for (size_t i = 0; i < s->m.templates.n; i++)
+        m->templates.at[i].n_sets = s->m.templates.at[i].n_sets;
+    memcpy(m->conditions.at, s->m.conditions.at,
+           s->m.conditions.n * sizeof *m->conditions.at);
+    m->conditions.n = s->m.conditions.n;
+    m->portraits.n = 0;
+    m->cases.n = 0;
+    map64_fini(&m->case_of);
+    m->head.at[0].n_features = s->m.head.at[0].n_features;
+    return HALLEY_OK;
+}
+
+halley_status synth_scorer_score(synth_likelihood *out, synth_scorer *s,
+                                 const halley_trace_set *set, const conditions *c,
+                                 const char *groups_path, halley_error *err)
+{
+    conditions all = *c;
+    uint32_t block;
+    if (all.n == 0) {
+        TRY(learner_block(&block, &s->l, set, err));
+        TRY(learner_derive(&all, &s->l, set, block, err));
+    }
+    TRY(learner_add(&s->l, set, c, groups_path, err));
+    conditions_set(&all, "ranks", NULL, halley_trace_set_count(set));
+    const uint32_t number = s->l.m.head.at[0].n_sets;
+    *out = (synth_likelihood){.conditions = log_conditions(s, &all),
+                              .program = log_program(s, number),
+                              .values = log_values(s, number)};
+    if (synth_scorer_has_net(s)) {
+        neural_cost cost;
+        const neural_scorer by = {&s->net, &s->m, &s->l.m, &s->blas};
+        TRY(neural_score(&cost, &by, s->recorder, err));
+        out->net_program = -cost.program;
+        out->net_values = -cost.numbers;
+    }
+    return forget(s, number, err);
+}

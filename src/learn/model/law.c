@@ -1,0 +1,485 @@
+/*
+ * Laws. In training, sizes are products: tokens x hidden / tensor-parallel ranks. So the
+ * logarithm of a number is a linear function of the logarithms of the conditions, and
+ * least squares over their sums finds the powers, one set at a time and without keeping
+ * any. Conditions are taken in one by one, the most telling first.
+ *
+ * Counts of loops are products less a few: a pipeline's first stages run as many passes
+ * ahead as stages follow, a first layer that differs is not part of the loop. So each
+ * loop is tried with several shifts (count + a x stages behind + b x stages before + c).
+ * What fits to the last iteration as a product of up to three conditions or their
+ * inverses is taken, the simplest first; else a sum of products that does (law_exact.c);
+ * else the best fit.
+ */
+#include "learn/model/law.h"
+
+#include <math.h>
+#include <string.h>
+
+void law_point_add(law_point *p, uint32_t feature, double value)
+{
+    if (p->n == MODEL_FEATURES || value == 0)
+        return;
+    p->feature[p->n] = feature;
+    p->value[p->n++] = value;
+}
+
+/* What a fit looks at. */
+typedef struct model_sums {
+    const double *xx, *xy;
+    double yy, n;
+} model_sums;
+
+static double over(double x, double knee)
+{
+    return x > knee ? x - knee : 0;
+}
+
+/*
+ * The time of a product is no power of its sizes: small ones cost their start, large ones
+ * come near the peak, and between the two the memory may be the limit. What work and
+ * traffic say beyond the conditions is how the curve bends: squares, their product, and
+ * three knees.
+ */
+void law_point_work(law_point *p, double operations, double bytes)
+{
+    const double work = operations >= 1 ? log(operations) - 20 : 0;
+    const double traffic = bytes >= 1 ? log(bytes) - 15 : 0;
+    law_point_add(p, FEATURE_WORK, work * work);
+    law_point_add(p, FEATURE_WORK + 1, traffic * traffic);
+    law_point_add(p, FEATURE_WORK + 2, work * traffic);
+    law_point_add(p, FEATURE_WORK + 3, operations >= 1 ? over(work, 3) : 0);
+    law_point_add(p, FEATURE_WORK + 4, operations >= 1 ? over(work, 5) : 0);
+    law_point_add(p, FEATURE_WORK + 5, operations >= 1 ? over(work - traffic, 0) : 0);
+}
+
+static void add_products(double *xx, const law_point *p)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        for (uint32_t j = 0; j <= i; j++)
+            xx[model_pair_index(p->feature[i], p->feature[j])] +=
+                p->value[i] * p->value[j];
+}
+
+void law_sum_add(model_sum *s, const law_point *p, double y)
+{
+    add_products(s->xx, p);
+    for (uint32_t i = 0; i < p->n; i++)
+        s->xy[p->feature[i]] += p->value[i] * y;
+    s->yy += y * y;
+    s->n++;
+}
+
+void law_sum_nodes(model_sum *s, double n, double variance, double zeros)
+{
+    s->noise += variance / n;
+    s->n_single += n == 1;
+    s->n_nodes += n + zeros;
+    s->n_none += zeros;
+}
+
+/* Keeps the smallest MODEL_ENDS, in order. */
+static void keep_smallest(float *ends, uint32_t *n, double value)
+{
+    uint32_t at = *n;
+    while (at > 0 && (double)ends[at - 1] > value)
+        at--;
+    if (at == MODEL_ENDS)
+        return;
+    *n += *n < MODEL_ENDS;
+    for (uint32_t i = *n - 1; i > at; i--)
+        ends[i] = ends[i - 1];
+    ends[at] = (float)value;
+}
+
+void law_sum_ends(model_sum *s, double mean, double least, double most)
+{
+    const double at[] = {mean, -mean, least, -most};
+    for (int i = 0; i < 4; i++)
+        keep_smallest(s->ends[i], &s->n_ends[i], at[i]);
+}
+
+void law_sum_deviation(model_sum *s, double deviation)
+{
+    const double at = deviation / MODEL_WIDTH + MODEL_BUCKETS / 2.0;
+    const int last = MODEL_BUCKETS - 1;
+    s->hist[at < 0 ? 0 : at > last ? last : (int)at]++;
+    s->within += deviation * deviation;
+    s->n_within++;
+}
+
+/* A circle of buckets: where they begin need not be known, and is not any set's own. Laws
+ * whose numbers lie within it can tell which turn is meant. */
+uint32_t law_circle_at(double y)
+{
+    const double turn = y / (MODEL_WIDTH * MODEL_CIRCLE);
+    const uint32_t at = (uint32_t)((turn - floor(turn)) * MODEL_CIRCLE);
+    return at < MODEL_CIRCLE ? at : MODEL_CIRCLE - 1;
+}
+
+uint32_t law_plain_bucket(const model_law *law, uint32_t in_circle)
+{
+    const uint32_t mean = law_circle_at(law->coefficient[FEATURE_ONE] + MODEL_WIDTH / 2);
+    const uint32_t at =
+        (in_circle + MODEL_CIRCLE - mean + MODEL_CIRCLE / 2) % MODEL_CIRCLE;
+    const uint32_t first = (MODEL_CIRCLE - MODEL_BUCKETS) / 2;
+    return at < first ? 0 : at - first < MODEL_BUCKETS ? at - first : MODEL_BUCKETS - 1;
+}
+
+/* Normal equations with the logarithms as last row and column, to be swept. */
+enum { TABLE = MODEL_FEATURES + 1, OF_Y = MODEL_FEATURES };
+typedef struct table {
+    double at[TABLE][TABLE];
+    double start[MODEL_FEATURES]; /* diagonal before any sweep */
+    bool in[MODEL_FEATURES];
+} table;
+
+static void fill(table *t, const double *xx, const double *xy, double yy)
+{
+    memset(t->in, 0, sizeof t->in);
+    for (uint32_t i = 0; i < MODEL_FEATURES; i++) {
+        for (uint32_t j = 0; j < MODEL_FEATURES; j++)
+            t->at[i][j] = xx[model_pair_index(i, j)];
+        t->at[i][OF_Y] = t->at[OF_Y][i] = xy[i];
+        t->start[i] = t->at[i][i];
+    }
+    t->at[OF_Y][OF_Y] = yy;
+}
+
+/* Take a feature in: what the others and the logarithms have in common with it goes. */
+static void sweep(table *t, uint32_t k)
+{
+    const double pivot = t->at[k][k];
+    for (uint32_t i = 0; i < TABLE; i++) {
+        const double f = t->at[i][k] / pivot;
+        if (i == k || f == 0)
+            continue;
+        for (uint32_t j = 0; j < TABLE; j++)
+            if (j != k)
+                t->at[i][j] -= f * t->at[k][j];
+        t->at[i][k] = -f;
+    }
+    for (uint32_t j = 0; j < TABLE; j++)
+        if (j != k)
+            t->at[k][j] /= pivot;
+    t->at[k][k] = 1 / pivot;
+    t->in[k] = true;
+}
+
+/* The feature that explains most of what is left, or MODEL_NONE. One that the others
+ * almost determine is none. */
+static uint32_t best_feature(const table *t, double *gain)
+{
+    uint32_t best = MODEL_NONE;
+    *gain = 0;
+    for (uint32_t i = 0; i < MODEL_FEATURES; i++) {
+        if (t->in[i] || t->start[i] <= 0 || t->at[i][i] < 1e-7 * t->start[i])
+            continue;
+        const double g = t->at[i][OF_Y] * t->at[i][OF_Y] / t->at[i][i];
+        if (g > *gain * (1 + 1e-9)) {
+            *gain = g;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* How much a fit is worth: the likelihood of what it leaves over against the number of
+ * features, each of which was one of several that could have been taken (the extended
+ * Bayesian information criterion). The smaller the better. */
+static double worth(const table *t, double n, double used, double n_features)
+{
+    const double left = fmax(t->at[OF_Y][OF_Y], 0) / n + 1e-10;
+    return n * log(left) + used * (log(n) + 2 * log(n_features));
+}
+
+static uint32_t count_features(const table *t)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < MODEL_FEATURES; i++)
+        n += t->start[i] > 0;
+    return n;
+}
+
+static void take_coefficients(double *c, const table *t)
+{
+    for (uint32_t i = 0; i < MODEL_FEATURES; i++)
+        c[i] = t->in[i] ? t->at[i][OF_Y] : 0;
+}
+
+/* Features one by one, the most telling first; as many are taken as are worth most. What
+ * few sets show is explained by few conditions. */
+static void solve(double *c, const model_sums *s)
+{
+    enum { PATIENCE = 4 }; /* features that may be worth nothing by themselves */
+    table t;
+    fill(&t, s->xx, s->xy, s->yy);
+    memset(c, 0, MODEL_FEATURES * sizeof *c);
+    if (t.at[0][0] <= 0)
+        return;
+    sweep(&t, FEATURE_ONE);
+    take_coefficients(c, &t);
+    const double n_features = count_features(&t);
+    double best = worth(&t, s->n, 1, n_features);
+    uint32_t since = 0;
+    for (double n = 1; n < MODEL_FEATURES && 3 * n < s->n && since < PATIENCE; n++) {
+        double gain;
+        const uint32_t next = best_feature(&t, &gain);
+        if (next == MODEL_NONE || t.at[OF_Y][OF_Y] < 1e-12 * s->n)
+            break;
+        sweep(&t, next);
+        const double now = worth(&t, s->n, n + 1, n_features);
+        since = now < best ? 0 : since + 1;
+        if (since > 0)
+            continue;
+        best = now;
+        take_coefficients(c, &t);
+    }
+}
+
+double law_left_over(const double *c, const double *xx, const double *xy, double yy)
+{
+    double sum = yy;
+    for (uint32_t i = 0; i < MODEL_FEATURES; i++) {
+        double row = 0;
+        for (uint32_t j = 0; j < MODEL_FEATURES; j++)
+            row += xx[model_pair_index(i, j)] * c[j];
+        sum += c[i] * (row - 2 * xy[i]);
+    }
+    return sum > 0 ? sum : 0;
+}
+
+void law_fit_ends(model_law *law, const model_sum *s, uint32_t k)
+{
+    float *const to[] = {&law->low, &law->high, &law->least, &law->most};
+    for (int i = 0; i < 4; i++) {
+        const uint32_t n = s->n_ends[i];
+        if (n == 0)
+            continue;
+        const float end = s->ends[i][(k < n ? k : n) - 1];
+        if (law->plain != 0 && i < 2) /* no set has a mean of its own */
+            continue;
+        *to[i] = floorf(end * 8) / 8 * (i % 2 == 0 ? 1 : -1);
+    }
+}
+
+/* Whether sets differ by chance alone, and numbers lie within a circle. */
+static bool is_plain(const model_law *law, const model_sum *s)
+{
+    for (uint32_t i = 0; i < MODEL_FEATURES; i++)
+        if (i != FEATURE_ONE && law->coefficient[i] != 0)
+            return false;
+    const double range = -(double)s->ends[3][0] - (double)s->ends[2][0];
+    return law->within > 1e-3F && s->n_ends[2] > 0 && s->n_ends[3] > 0 &&
+           range < (MODEL_CIRCLE - 8) * MODEL_WIDTH && law->spread <= 0.2F * law->within;
+}
+
+/* Deviations from sets' means are blurred by these where a set has few nodes: where means
+ * are all the same, the nodes themselves say more. */
+static void fit_plain(model_law *law, const model_sum *s)
+{
+    double n = 0;
+    law->plain = 1;
+    law->coefficient[FEATURE_ONE] =
+        floor(law->coefficient[FEATURE_ONE] / MODEL_WIDTH) * MODEL_WIDTH;
+    memset(law->hist, 0, sizeof law->hist);
+    for (uint32_t i = 0; i < MODEL_CIRCLE; i++)
+        n += s->circle[i];
+    for (uint32_t i = 0; i < MODEL_CIRCLE; i++)
+        law->hist[law_plain_bucket(law, i)] += (float)(s->circle[i] / n);
+}
+
+void law_fit(model_law *law, const model_sum *s)
+{
+    const double n = s->n + s->zeros;
+    law->zero = n > 0 ? (float)(s->zeros / n) : 0;
+    if (s->n == 0)
+        return;
+    solve(law->coefficient, &(model_sums){s->xx, s->xy, s->yy, s->n});
+    /* The mean of few nodes is off by chance: that is no difference between sets. */
+    const double rest = law_left_over(law->coefficient, s->xx, s->xy, s->yy) / s->n;
+    const double single = s->n_within > 0 ? s->within / s->n_within : 0;
+    const double noise = (s->noise + s->n_single * single) / s->n;
+    const double spread = rest > noise ? sqrt(rest - noise) : 0;
+    law->spread = spread < 1e-4 ? 0 : (float)spread;
+    law->none = s->n_nodes > 0 ? (float)(s->n_none / s->n_nodes) : 0;
+    if (s->n_within == 0)
+        return;
+    law->within = (float)sqrt(s->within / s->n_within);
+    for (int i = 0; i < MODEL_BUCKETS; i++)
+        law->hist[i] = (float)(s->hist[i] / s->n_within);
+    if (is_plain(law, s))
+        fit_plain(law, s);
+}
+
+void law_fit_feature(model_law *law, const model_sum *s, uint32_t feature, uint64_t from)
+{
+    model_sum own = {.n = s->n, .yy = s->xx[model_pair_index(feature, feature)]};
+    for (uint32_t i = 0; i < MODEL_FEATURES; i++) {
+        if ((from >> i & 1) == 0)
+            continue;
+        own.xy[i] = s->xx[model_pair_index(feature, i)];
+        for (uint32_t j = 0; j <= i; j++)
+            if ((from >> j & 1) != 0)
+                own.xx[model_pair_index(i, j)] = s->xx[model_pair_index(i, j)];
+    }
+    law_fit(law, &own);
+}
+
+double law_log(const double *coefficient, const law_point *p)
+{
+    double y = 0;
+    for (uint32_t i = 0; i < p->n; i++)
+        y += coefficient[p->feature[i]] * p->value[i];
+    return y;
+}
+
+/* What is added to a count before its logarithm is taken; the simplest come first. */
+static double law_shift(uint32_t shift, uint32_t stage, uint32_t n_stages)
+{
+    static const int of_stage[] = {0, 1, -1};
+    static const int constant[] = {0, 1, 2, -1};
+    const int behind = of_stage[shift / 4 % 3], before = of_stage[shift / 12];
+    return constant[shift % 4] + behind * ((double)n_stages - 1 - stage) +
+           before * (double)stage;
+}
+
+void law_loop_add(model_loop_sum *s, const law_point *p, uint32_t count, uint32_t stage,
+                  uint32_t n_stages)
+{
+    add_products(s->xx, p);
+    law_samples_add(&s->samples, p, count, stage, n_stages);
+    s->n++;
+    s->low = s->high == 0 || count < s->low ? count : s->low;
+    s->high = count > s->high ? count : s->high;
+    for (uint32_t k = 0; k < MODEL_SHIFTS; k++) {
+        const double v = count + law_shift(k, stage, n_stages);
+        if (v < 0.5) {
+            s->bad |= UINT64_C(1) << k;
+            continue;
+        }
+        const double y = log(v);
+        for (uint32_t i = 0; i < p->n; i++)
+            s->xy[k][p->feature[i]] += p->value[i] * y;
+        s->yy[k] += y * y;
+        s->at[k] += v;
+    }
+}
+
+/* Sum of squares left by a product of the features in `use`, each to the power 1 or -1.
+ */
+static double left_by(const model_loop_sum *s, uint32_t shift, const int8_t *power,
+                      const uint8_t *use, uint32_t n)
+{
+    double sum = s->yy[shift];
+    for (uint32_t i = 0; i < n; i++) {
+        sum -= 2 * power[i] * s->xy[shift][use[i]];
+        for (uint32_t j = 0; j < n; j++)
+            sum += power[i] * power[j] * s->xx[model_pair_index(use[i], use[j])];
+    }
+    return sum;
+}
+
+enum { MAX_FACTORS = 3 };
+#define EXACT 1e-9
+
+/* Tries products of exactly n conditions; true: one fits, and is in the loop. */
+static bool try_products(model_loop *loop, const model_loop_sum *s, const uint8_t *of,
+                         uint32_t n_of, uint32_t n)
+{
+    uint32_t pick[MAX_FACTORS] = {0, 1, 2};
+    if (n > n_of || n > MAX_FACTORS)
+        return false;
+    for (;;) {
+        uint8_t use[MAX_FACTORS] = {0};
+        for (uint32_t i = 0; i < n; i++)
+            use[i] = of[pick[i]];
+        for (uint32_t signs = 0; signs < 1U << n; signs++) {
+            int8_t power[MAX_FACTORS];
+            for (uint32_t i = 0; i < n; i++)
+                power[i] = (signs >> i & 1) != 0 ? -1 : 1;
+            for (uint32_t k = 0; k < MODEL_SHIFTS; k++) {
+                if ((s->bad >> k & 1) != 0 ||
+                    left_by(s, k, power, use, n) > EXACT * (s->n + s->yy[k]))
+                    continue;
+                *loop =
+                    (model_loop){.n_sets = loop->n_sets, .shift = k, .key = loop->key};
+                for (uint32_t i = 0; i < n; i++)
+                    loop->coefficient[use[i]] = power[i];
+                return true;
+            }
+        }
+        uint32_t at = n;
+        while (at > 0 && pick[at - 1] == n_of - n + at - 1)
+            at--;
+        if (at == 0)
+            return false;
+        pick[at - 1]++;
+        for (uint32_t i = at; i < n; i++)
+            pick[i] = pick[i - 1] + 1;
+    }
+}
+
+/* A constant: no condition has a say. */
+static bool is_constant(model_loop *loop, const model_loop_sum *s)
+{
+    if ((s->bad & 1) != 0)
+        return false;
+    const double mean = s->xy[0][FEATURE_ONE] / s->n;
+    if (s->yy[0] - s->n * mean * mean > EXACT * (s->n + s->yy[0]))
+        return false;
+    *loop = (model_loop){.n_sets = loop->n_sets, .key = loop->key};
+    loop->coefficient[FEATURE_ONE] = mean;
+    return true;
+}
+
+static void fit_freely(model_loop *loop, const model_loop_sum *s)
+{
+    double best = INFINITY;
+    for (uint32_t k = 0; k < MODEL_SHIFTS; k++) {
+        double c[MODEL_FEATURES];
+        if ((s->bad >> k & 1) != 0)
+            continue;
+        solve(c, &(model_sums){s->xx, s->xy[k], s->yy[k], s->n});
+        const double error =
+            sqrt(law_left_over(c, s->xx, s->xy[k], s->yy[k]) / s->n) * (s->at[k] / s->n);
+        if (error + 0.02 > best)
+            continue;
+        best = error;
+        loop->shift = k;
+        loop->error = (float)error;
+        memcpy(loop->coefficient, c, sizeof c);
+    }
+}
+
+void law_loop_fit(model_loop *loop, const model_loop_sum *s)
+{
+    uint8_t of[MODEL_FEATURES];
+    uint32_t n_of = 0;
+    if (s->n == 0 || is_constant(loop, s))
+        return;
+    for (uint32_t i = FEATURE_CONDITIONS; i < MODEL_FEATURES; i++)
+        if (s->xx[model_pair_index(i, i)] > 0)
+            of[n_of++] = (uint8_t)i;
+    for (uint32_t n = 0; n <= MAX_FACTORS; n++)
+        if (try_products(loop, s, of, n_of, n))
+            return;
+    if (law_exact_fit(loop, &s->samples))
+        return;
+    fit_freely(loop, s);
+    if (loop->error < 0.2F)
+        return;
+    loop->low = (uint32_t)exp2(floor(log2(fmax(s->low, 1))));
+    loop->high = (uint32_t)exp2(ceil(log2(fmax(s->high, 1))));
+}
+
+double law_loop_count(const model_loop *loop, const law_point *p, uint32_t stage,
+                      uint32_t n_stages)
+{
+    if (loop->exact.n_terms > 0)
+        return law_exact_count(&loop->exact, p, stage, n_stages);
+    const double count =
+        exp(law_log(loop->coefficient, p)) - law_shift(loop->shift, stage, n_stages);
+    /* A law that holds may go beyond what was seen, a guess may not. */
+    return loop->high == 0 ? count : fmin(fmax(count, loop->low), loop->high);
+}

@@ -1,0 +1,345 @@
+/*
+ * Counts of loops that are no product. Passes that look alike stand in one row, whatever
+ * they were for: with forward and backward passes of all micro-batches but the last in
+ * one loop, it runs 4 x layers x micro-batches - 2 x layers times. So where no product
+ * fits, a sum of up to two products of conditions and a constant is sought that fits to
+ * the last iteration, the simplest first.
+ *
+ * Sums of squares of all such products would be many; instead each loop keeps a few of
+ * its counts with the conditions they were under. Which ones is decided by a hash, so
+ * that they are a fair sample of the different ones in whatever order sets come. A law
+ * must hold in all of them, have fewer numbers than they have values, and coefficients
+ * as people write them.
+ */
+#include "learn/model/law.h"
+
+#include <math.h>
+#include <string.h>
+
+static double whole(double x)
+{
+    const double near = rint(x);
+    return fabs(x - near) < 1e-6 * x ? near : x;
+}
+
+/* Factors at a point: 1, and the numeric conditions. */
+static void factors_of(float x[MODEL_FACTORS], const law_point *p)
+{
+    for (uint32_t i = 0; i < MODEL_FACTORS; i++)
+        x[i] = 1;
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->feature[i] >= FEATURE_CONDITIONS)
+            x[p->feature[i] - FEATURE_CONDITIONS + 1] = (float)whole(exp(p->value[i]));
+}
+
+void law_samples_add(model_samples *s, const law_point *p, uint32_t count, uint32_t stage,
+                     uint32_t n_stages)
+{
+    const uint32_t place[] = {count, stage, n_stages, p->n};
+    uint64_t hash = hash_bytes(place, sizeof place, 0);
+    hash = hash_bytes(p->feature, p->n * sizeof *p->feature, hash);
+    hash = hash_bytes(p->value, p->n * sizeof *p->value, hash);
+    uint32_t at = s->n;
+    while (at > 0 && s->at[at - 1].hash > hash)
+        at--;
+    if (at == MODEL_SAMPLES || (at > 0 && s->at[at - 1].hash == hash))
+        return;
+    s->n += s->n < MODEL_SAMPLES;
+    memmove(&s->at[at + 1], &s->at[at], (s->n - 1 - at) * sizeof *s->at);
+    s->at[at] = (model_sample){
+        .hash = hash, .count = count, .stage = stage, .n_stages = n_stages};
+    factors_of(s->at[at].x, p);
+}
+
+static double term_of(const model_count_law *law, uint32_t term, const float *x)
+{
+    double product = 1;
+    for (uint32_t i = 0; i < MODEL_TERM; i++) {
+        const double f = (double)x[law->factor[term][i]];
+        product = law->power[term][i] < 0 ? product / f : product * f;
+    }
+    return product;
+}
+
+static double count_at(const model_count_law *law, const float *x, uint32_t stage,
+                       uint32_t n_stages)
+{
+    double count = law->plus - law->behind * ((double)n_stages - 1 - stage) -
+                   law->before * (double)stage;
+    for (uint32_t i = 0; i < law->n_terms; i++)
+        count += law->times[i] * term_of(law, i, x);
+    return count;
+}
+
+double law_exact_count(const model_count_law *law, const law_point *p, uint32_t stage,
+                       uint32_t n_stages)
+{
+    float x[MODEL_FACTORS];
+    factors_of(x, p);
+    return count_at(law, x, stage, n_stages);
+}
+
+double law_exact_left(const model_count_law *law, const model_samples *s)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const model_sample *at = &s->at[i];
+        const double n = count_at(law, at->x, at->stage, at->n_stages);
+        const double off = log(fmax(n, 0.5) / at->count);
+        sum += off * off;
+    }
+    return s->n > 0 ? sum / s->n : 0;
+}
+
+/* A product of conditions, with its values in the samples less their mean. */
+typedef struct product {
+    uint8_t factor[MODEL_TERM];
+    int8_t power[MODEL_TERM];
+    double mean, square, with_y;
+    double at[MODEL_SAMPLES];
+} product;
+
+enum { MAX_FACTORS = 12, MAX_PRODUCTS = 1600 };
+typedef struct search {
+    const model_samples *s;
+    uint8_t of[MAX_FACTORS]; /* factors that vary, in whole numbers */
+    uint32_t n_of, n_short;  /* products of one or two come first */
+    uint32_t n_products;
+    double y[MODEL_SAMPLES], mean, square; /* counts with the stages' part */
+    product *products;
+} search;
+
+static void add_product(search *f, const uint8_t *factor, const int8_t *power)
+{
+    if (f->n_products == MAX_PRODUCTS)
+        return;
+    product *p = &f->products[f->n_products++];
+    model_count_law law = {0};
+    memcpy(law.factor[0], factor, sizeof p->factor);
+    memcpy(law.power[0], power, sizeof p->power);
+    memcpy(p->factor, factor, sizeof p->factor);
+    memcpy(p->power, power, sizeof p->power);
+    p->mean = p->square = 0;
+    for (uint32_t i = 0; i < f->s->n; i++) {
+        p->at[i] = term_of(&law, 0, f->s->at[i].x);
+        p->mean += p->at[i] / f->s->n;
+    }
+    for (uint32_t i = 0; i < f->s->n; i++) {
+        p->at[i] -= p->mean;
+        p->square += p->at[i] * p->at[i];
+    }
+}
+
+/* All factors to the power 1, then each in turn below the line. */
+static void add_products(search *f, const uint8_t factor[MODEL_TERM], uint32_t n)
+{
+    for (uint32_t below = 0; below <= n; below++) {
+        int8_t power[MODEL_TERM] = {1, 1, 1};
+        if (below > 0)
+            power[below - 1] = -1;
+        add_product(f, factor, power);
+    }
+}
+
+static void list_products(search *f)
+{
+    const uint32_t n = f->n_of;
+    for (uint32_t i = 0; i < n; i++)
+        add_products(f, (uint8_t[]){f->of[i], 0, 0}, 1);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = i + 1; j < n; j++)
+            add_products(f, (uint8_t[]){f->of[i], f->of[j], 0}, 2);
+    f->n_short = f->n_products;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = i + 1; j < n; j++)
+            for (uint32_t k = j + 1; k < n; k++)
+                add_products(f, (uint8_t[]){f->of[i], f->of[j], f->of[k]}, 3);
+}
+
+static void list_factors(search *f)
+{
+    for (uint32_t i = 1; i < MODEL_FACTORS && f->n_of < MAX_FACTORS; i++) {
+        bool varies = false, are_whole = true;
+        for (uint32_t k = 0; k < f->s->n; k++) {
+            const float x = f->s->at[k].x[i];
+            varies |= x != f->s->at[0].x[i];
+            are_whole &= x == rintf(x);
+        }
+        if (varies && are_whole)
+            f->of[f->n_of++] = (uint8_t)i;
+    }
+}
+
+/* What is explained: counts, and as many more as stages are behind or before. */
+static void take_counts(search *f, const model_count_law *law)
+{
+    const model_samples *s = f->s;
+    f->mean = f->square = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const model_sample *at = &s->at[i];
+        f->y[i] = at->count + law->behind * ((double)at->n_stages - 1 - at->stage) +
+                  law->before * (double)at->stage;
+        f->mean += f->y[i] / s->n;
+    }
+    for (uint32_t i = 0; i < s->n; i++) {
+        f->y[i] -= f->mean;
+        f->square += f->y[i] * f->y[i];
+    }
+    for (uint32_t p = 0; p < f->n_products; p++) {
+        f->products[p].with_y = 0;
+        for (uint32_t i = 0; i < s->n; i++)
+            f->products[p].with_y += f->products[p].at[i] * f->y[i];
+    }
+}
+
+/* The nearest number that people would write: twelfths, or one over a whole number. */
+static double simple(double x)
+{
+    if (x == 0 || fabs(x) >= 1.0 / 12)
+        return rint(12 * x) / 12;
+    return 1 / rint(1 / x);
+}
+
+static bool is_simple(double x)
+{
+    return fabs(x) < 1000 && fabs(x) > 1e-5 && fabs(x - simple(x)) < 1e-6 * (1 + fabs(x));
+}
+
+/* Numbers of a law that were not simply taken to be 0 or 1. */
+static uint32_t count_numbers(const model_count_law *law)
+{
+    uint32_t n = fabs(law->plus) > 1e-6;
+    for (uint32_t i = 0; i < law->n_terms; i++)
+        n += fabs(law->times[i] - 1) > 1e-6;
+    return n;
+}
+
+/* Whether the law holds in all samples, and these show more than it has numbers. */
+static bool holds(const search *f, const model_count_law *law)
+{
+    double seen[MODEL_SAMPLES];
+    uint32_t n_seen = 0;
+    for (uint32_t i = 0; i < law->n_terms; i++)
+        if (!is_simple(law->times[i]))
+            return false;
+    for (uint32_t i = 0; i < f->s->n; i++) {
+        const model_sample *at = &f->s->at[i];
+        const double n = count_at(law, at->x, at->stage, at->n_stages);
+        if (fabs(n - at->count) > 1e-4)
+            return false;
+        uint32_t k = 0;
+        while (k < n_seen && seen[k] != at->count)
+            k++;
+        if (k == n_seen)
+            seen[n_seen++] = at->count;
+    }
+    return n_seen > count_numbers(law);
+}
+
+static void take_term(model_count_law *law, uint32_t term, const product *p, double times)
+{
+    memcpy(law->factor[term], p->factor, sizeof p->factor);
+    memcpy(law->power[term], p->power, sizeof p->power);
+    law->times[term] = simple(times);
+    law->plus -= law->times[term] * p->mean;
+    law->n_terms = (uint8_t)(term + 1);
+}
+
+#define NEARLY_ALL 1e-9
+
+/* A law with all its terms, in place of the old one if it holds. */
+static bool settle(const search *f, model_count_law *law, model_count_law new)
+{
+    new.plus = rint(12 * new.plus) / 12;
+    if (!holds(f, &new))
+        return false;
+    *law = new;
+    return true;
+}
+
+static bool try_one(const search *f, model_count_law *law, const product *p)
+{
+    if (p->square <= 0 ||
+        f->square - p->with_y * p->with_y / p->square > NEARLY_ALL * f->square)
+        return false;
+    model_count_law new = {.behind = law->behind, .before = law->before, .plus = f->mean};
+    take_term(&new, 0, p, p->with_y / p->square);
+    return settle(f, law, new);
+}
+
+static bool try_two(const search *f, model_count_law *law, const product *p,
+                    const product *q)
+{
+    double pq = 0;
+    for (uint32_t i = 0; i < f->s->n; i++)
+        pq += p->at[i] * q->at[i];
+    const double det = p->square * q->square - pq * pq;
+    if (det <= 1e-9 * p->square * q->square)
+        return false;
+    const double a = (p->with_y * q->square - q->with_y * pq) / det;
+    const double b = (q->with_y * p->square - p->with_y * pq) / det;
+    if (f->square - a * p->with_y - b * q->with_y > NEARLY_ALL * f->square)
+        return false;
+    model_count_law new = {.behind = law->behind, .before = law->before, .plus = f->mean};
+    take_term(&new, 0, p, a);
+    take_term(&new, 1, q, b);
+    return settle(f, law, new);
+}
+
+static bool try_products(const search *f, model_count_law *law, uint32_t n_terms)
+{
+    for (uint32_t i = 0; n_terms == 1 && i < f->n_products; i++)
+        if (try_one(f, law, &f->products[i]))
+            return true;
+    for (uint32_t i = 1; n_terms == 2 && i < f->n_short; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (try_two(f, law, &f->products[i], &f->products[j]))
+                return true;
+    return false;
+}
+
+static bool is_constant(const model_samples *s)
+{
+    for (uint32_t i = 1; i < s->n; i++)
+        if (s->at[i].count != s->at[0].count)
+            return false;
+    return true;
+}
+
+static bool search_law(model_count_law *law, const model_samples *s)
+{
+    static const int8_t of_stage[] = {0, 1, -1};
+    search f = {.s = s, .products = mem_array(MAX_PRODUCTS, sizeof *f.products)};
+    bool found = false, staged = false;
+    if (!f.products)
+        return false;
+    for (uint32_t i = 0; i < s->n; i++)
+        staged |= s->at[i].n_stages > 1;
+    list_factors(&f);
+    list_products(&f);
+    for (uint32_t n = 1; !found && n <= 2; n++)
+        for (uint32_t k = 0; !found && k < (staged ? 9U : 1U); k++) {
+            *law =
+                (model_count_law){.behind = of_stage[k % 3], .before = of_stage[k / 3]};
+            take_counts(&f, law);
+            found = try_products(&f, law, n);
+        }
+    free(f.products);
+    return found;
+}
+
+bool law_exact_fit(model_loop *loop, const model_samples *s)
+{
+    enum { MIN_SAMPLES = 6 };
+    model_count_law law;
+    if (s->n < MIN_SAMPLES)
+        return false;
+    if (is_constant(s)) {
+        loop->coefficient[FEATURE_ONE] = log(s->at[0].count);
+        return true;
+    }
+    if (!search_law(&law, s))
+        return false;
+    loop->exact = law;
+    return true;
+}

@@ -1,0 +1,178 @@
+/* What models are made of: texts, keys, room. */
+#include "learn/model/model.h"
+
+#include <string.h>
+
+halley_status synth_model_init(synth_model *m, halley_error *err)
+{
+    *m = (synth_model){0};
+    if (!array_push(&m->head, (model_head){.version = MODEL_VERSION,
+                                           .n_features = FEATURE_CONDITIONS}))
+        return error_nomem(err);
+    return HALLEY_OK;
+}
+
+void synth_model_fini(synth_model *m)
+{
+    array_fini(&m->chars);
+    array_fini(&m->texts);
+    array_fini(&m->fields);
+    array_fini(&m->ops);
+    array_fini(&m->refs);
+    array_fini(&m->tokens);
+    array_fini(&m->symbols);
+    array_fini(&m->loop_ids);
+    array_fini(&m->loops);
+    array_fini(&m->skeletons);
+    array_fini(&m->parts);
+    array_fini(&m->templates);
+    array_fini(&m->chapters);
+    array_fini(&m->bodies);
+    array_fini(&m->laws);
+    array_fini(&m->conditions);
+    array_fini(&m->roots);
+    array_fini(&m->branches);
+    array_fini(&m->shares);
+    array_fini(&m->portraits);
+    array_fini(&m->contexts);
+    array_fini(&m->next);
+    array_fini(&m->sums);
+    array_fini(&m->loop_sums);
+    array_fini(&m->cases);
+    array_fini(&m->head);
+    array_fini(&m->net_head);
+    array_fini(&m->net_ranges);
+    array_fini(&m->net);
+    map64 *const maps[] = {&m->text_of,     &m->op_of,      &m->token_of, &m->skeleton_of,
+                           &m->template_of, &m->chapter_of, &m->body_of,  &m->law_of,
+                           &m->context_of,  &m->loop_of,    &m->case_of};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+        map64_fini(maps[i]);
+}
+
+str synth_text(const synth_model *m, uint32_t text)
+{
+    const model_text *t = &m->texts.at[text];
+    return (str){m->chars.at + t->at, t->n};
+}
+
+uint32_t synth_text_add(synth_model *m, str text)
+{
+    uint32_t id = (uint32_t)m->texts.n;
+    bool fresh;
+    if (!map64_put(&m->text_of, hash_bytes(text.at, text.n, 0), &id, &fresh))
+        return MODEL_NONE;
+    if (!fresh)
+        return id;
+    const model_text t = {(uint32_t)m->chars.n, (uint32_t)text.n};
+    if (!array_reserve(&m->chars, text.n + 1) || !array_push(&m->texts, t))
+        return MODEL_NONE;
+    for (size_t i = 0; i < text.n; i++)
+        m->chars.at[m->chars.n++] = text.at[i];
+    return id;
+}
+
+uint64_t synth_op_key(const synth_model *m, const model_op *op, const model_field *fields)
+{
+    const str name = synth_text(m, op->name);
+    const uint8_t looks[] = {op->type, op->comm, op->cpu, op->flags & MODEL_OP_LOOKS};
+    uint64_t key = hash_bytes(looks, sizeof looks, hash_bytes(name.at, name.n, 1));
+    const uint32_t n = (op->flags & MODEL_OP_LOOSE) != 0 ? 0 : op->n_fields;
+    for (uint32_t i = 0; i < n; i++) {
+        const str f =
+            fields[i].name == MODEL_NONE ? STR("") : synth_text(m, fields[i].name);
+        key = hash_u64(hash_bytes(f.at, f.n, key) + fields[i].kind);
+    }
+    return key;
+}
+
+bool synth_is_duration(const synth_model *m, uint64_t op_key, uint32_t field)
+{
+    const uint32_t id = map64_find(&m->op_of, op_key);
+    if (id == HASH_NONE || field >= m->ops.at[id].n_fields)
+        return false;
+    const uint32_t name = m->fields.at[m->ops.at[id].first_field + field].name;
+    return name == MODEL_NONE || str_eq(synth_text(m, name), STR("duration_ns"));
+}
+
+uint32_t synth_field_of(const synth_model *m, const model_op *op, str name)
+{
+    for (uint32_t f = 1; f < op->n_fields; f++)
+        if (str_eq(synth_text(m, m->fields.at[op->first_field + f].name), name))
+            return f;
+    return MODEL_NONE;
+}
+
+uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n)
+{
+    uint64_t key = hash_u64(op);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t what = (uint64_t)refs[i].kind << 8 | refs[i].ctrl |
+                              (uint64_t)refs[i].n << 16 | (uint64_t)refs[i].op << 32;
+        key = hash_u64(key ^ what) + 1;
+    }
+    return key;
+}
+
+uint32_t synth_token_add(synth_model *m, uint32_t op, const model_ref *refs, uint32_t n)
+{
+    uint32_t id = (uint32_t)m->tokens.n;
+    bool fresh;
+    if (!map64_put(&m->token_of, synth_token_key(op, refs, n), &id, &fresh))
+        return MODEL_NONE;
+    if (!fresh)
+        return id;
+    const model_token t = {.op = op, .first_ref = (uint32_t)m->refs.n, .n_refs = n};
+    if (!array_reserve(&m->refs, n) || !array_push(&m->tokens, t))
+        return MODEL_NONE;
+    if (n > 0)
+        memcpy(m->refs.at + m->refs.n, refs, n * sizeof *refs);
+    m->refs.n += n;
+    return id;
+}
+
+bool synth_token_more(synth_model *m, uint32_t token, const model_ref *refs, uint32_t n,
+                      uint32_t set)
+{
+    model_token *const t = &m->tokens.at[token];
+    const bool same = t->n_more == n && (n == 0 || memcmp(m->refs.at + t->first_more,
+                                                          refs, n * sizeof *refs) == 0);
+    if (!same && t->more_votes > 0) {
+        t->more_votes--;
+        return true;
+    }
+    if (!same) {
+        t->more_sets = t->more_last = 0;
+        t->first_more = (uint32_t)m->refs.n;
+        t->n_more = n;
+        for (uint32_t i = 0; i < n; i++)
+            if (!array_push(&m->refs, refs[i]))
+                return false;
+    }
+    t->more_votes++;
+    t->more_sets += t->more_last != set;
+    t->more_last = set;
+    return true;
+}
+
+uint64_t synth_law_key(const law_place *at, uint32_t level)
+{
+    const bool near = level < 3, family = level != 2;
+    uint64_t key = hash_u64(at->op ^ ((uint64_t)level << 56) ^ at->field);
+    if (level == 0)
+        key = hash_u64(key ^ at->program);
+    if (near)
+        key = hash_u64(hash_u64(key ^ at->before) ^ at->after);
+    return family ? hash_u64(key ^ at->family) : key;
+}
+
+law_place synth_tail_place(uint64_t family, uint32_t n_ranks, bool pause)
+{
+    return (law_place){
+        .family = hash_u64(family + n_ranks), .op = pause ? 2 : 1, .field = FIELD_TAIL};
+}
+
+uint64_t synth_set_law_key(uint64_t family, uint32_t field)
+{
+    return hash_u64(family ^ field);
+}

@@ -1,0 +1,797 @@
+/*
+ * What may be kept. Everything is copied that k sets or more have, and what that names;
+ * the rest never reaches the model. A value of a condition that too few sets have is
+ * merged with its neighbours until SURE times as many stand behind it, and is then given
+ * as their mean, to three digits. Templates say about conditions what model_values.c
+ * leaves.
+ *
+ * That k sets have something in common does not hide who they are: a law fitted to few
+ * sets fits those better than others, its range ends where theirs does, and who holds the
+ * model can tell (likelihood.c). So
+ *
+ * - laws that are not exact need SURE times as many sets as what is kept otherwise, exact
+ *   ones two sets more for every condition in them (but no more than one in SURE of all):
+ *   with fewer, a law says what those few sets are and not what holds;
+ * - ranges are wider, by what one more set would have widened them, a few times over;
+ * - histograms of few sets are smoothed.
+ *
+ * This lowers what is measured (doc/synthesis.md); it is no proof of privacy. Noise of
+ * twice and four times the standard errors of coefficients, spreads and counts was tried
+ * and taken out again: attacks on the numbers found as much as without it, and sets of
+ * few conditions came out worse.
+ */
+#include "learn/model/model_prune.h"
+
+#include "learn/model/joint.h"
+#include "learn/model/model_values.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SURE = 4, WIDER = 3 };
+
+typedef struct pruner {
+    const synth_model *from;
+    synth_model *to;
+    uint32_t k;
+    uint32_t *token, *op, *text, *skeleton, *template, *law,
+        *loop; /* old → new, or MODEL_NONE */
+    uint32_t value[MODEL_CONDITIONS][MODEL_VALUES];
+    uint32_t condition[MODEL_CONDITIONS];
+} pruner;
+
+static uint32_t *all_none(size_t n)
+{
+    uint32_t *map = mem_array(n, sizeof *map);
+    for (size_t i = 0; map && i < n; i++)
+        map[i] = MODEL_NONE;
+    return map;
+}
+
+static bool keep_text(pruner *p, uint32_t *text)
+{
+    if (*text == MODEL_NONE)
+        return true;
+    if (p->text[*text] == MODEL_NONE)
+        p->text[*text] = synth_text_add(p->to, synth_text(p->from, *text));
+    *text = p->text[*text];
+    return *text != MODEL_NONE;
+}
+
+static bool keep_op(pruner *p, uint32_t *op)
+{
+    if (p->op[*op] == MODEL_NONE) {
+        synth_model *to = p->to;
+        model_op o = p->from->ops.at[*op];
+        const model_field *fields = p->from->fields.at + o.first_field;
+        o.first_field = (uint32_t)to->fields.n;
+        o.last_set = 0;
+        if (!keep_text(p, &o.name))
+            return false;
+        for (uint32_t i = 0; i < o.n_fields; i++) {
+            model_field f = fields[i];
+            if (!keep_text(p, &f.name) || !array_push(&to->fields, f))
+                return false;
+        }
+        p->op[*op] = (uint32_t)to->ops.n;
+        if (!array_push(&to->ops, o))
+            return false;
+    }
+    *op = p->op[*op];
+    return true;
+}
+
+/* Pauses, which no program names. */
+static bool keep_pauses(pruner *p)
+{
+    for (uint32_t i = 0; i < p->from->ops.n; i++) {
+        const model_op *const op = &p->from->ops.at[i];
+        uint32_t id = i;
+        if ((op->flags & MODEL_OP_PAUSE) != 0 && op->n_sets >= p->k && !keep_op(p, &id))
+            return false;
+    }
+    return true;
+}
+
+static bool keep_refs(pruner *p, uint32_t *first, uint32_t n)
+{
+    const uint32_t from = *first;
+    *first = (uint32_t)p->to->refs.n;
+    for (uint32_t i = 0; i < n; i++) {
+        model_ref r = p->from->refs.at[from + i];
+        if ((r.op != MODEL_NONE && !keep_op(p, &r.op)) || !array_push(&p->to->refs, r))
+            return false;
+    }
+    return true;
+}
+
+/* Dependencies that follow from others, where enough sets have the same. */
+static bool keep_more(pruner *p, model_token *t)
+{
+    t->n_more = t->more_sets >= p->k ? t->n_more : 0;
+    t->more_sets = t->more_last = t->more_votes = 0;
+    t->first_more = t->n_more > 0 ? t->first_more : 0;
+    return t->n_more == 0 || keep_refs(p, &t->first_more, t->n_more);
+}
+
+static bool keep_token(pruner *p, uint32_t *token)
+{
+    if (*token >= SYMBOL_END)
+        return true;
+    if (p->token[*token] == MODEL_NONE) {
+        synth_model *to = p->to;
+        model_token t = p->from->tokens.at[*token];
+        t.last_set = 0;
+        if (!keep_op(p, &t.op) || !keep_refs(p, &t.first_ref, t.n_refs))
+            return false;
+        if (!keep_more(p, &t))
+            return false;
+        p->token[*token] = (uint32_t)to->tokens.n;
+        if (!array_push(&to->tokens, t))
+            return false;
+    }
+    *token = p->token[*token];
+    return true;
+}
+
+/* The loop by a law of its program alone, where that fits to the last iteration and that
+ * of all programs with such a loop does not; MODEL_NONE: no. */
+static uint32_t keep_case(pruner *p, uint64_t key, const model_loop *general)
+{
+    const uint32_t at = map64_find(&p->from->case_of, key);
+    model_loop new = {.key = p->from->loops.n + p->to->loops.n,
+                      .n_sets = general->n_sets};
+    if (at == HASH_NONE || general->error == 0 ||
+        !law_exact_fit(&new, &p->from->cases.at[at].samples))
+        return MODEL_NONE;
+    return array_push(&p->to->loops, new) ? (uint32_t)p->to->loops.n - 1 : MODEL_NONE;
+}
+
+static bool keep_loop(pruner *p, uint32_t *loop, uint64_t key)
+{
+    if (p->loop[*loop] == MODEL_NONE) {
+        model_loop new = {.key = *loop, .n_sets = p->from->loops.at[*loop].n_sets};
+        law_loop_fit(&new, &p->from->loop_sums.at[*loop]);
+        p->loop[*loop] = (uint32_t)p->to->loops.n;
+        if (!array_push(&p->to->loops, new))
+            return false;
+    }
+    *loop = p->loop[*loop];
+    const uint32_t own = keep_case(p, key, &p->to->loops.at[*loop]);
+    *loop = own != MODEL_NONE ? own : *loop;
+    return true;
+}
+
+static bool keep_skeleton(pruner *p, uint32_t *skeleton)
+{
+    if (p->skeleton[*skeleton] == MODEL_NONE) {
+        synth_model *to = p->to;
+        model_skeleton s = p->from->skeletons.at[*skeleton];
+        const uint32_t first = s.first, first_loop = s.first_loop;
+        s.first = (uint32_t)to->symbols.n;
+        s.first_loop = (uint32_t)to->loop_ids.n;
+        s.last_set = 0;
+        for (uint32_t i = 0; i < s.n; i++) {
+            uint32_t symbol = p->from->symbols.at[first + i];
+            if (!keep_token(p, &symbol) || !array_push(&to->symbols, symbol))
+                return false;
+        }
+        for (uint32_t i = 0; i < s.n_loops; i++) {
+            uint32_t loop = p->from->loop_ids.at[first_loop + i];
+            if (!keep_loop(p, &loop, synth_case_key(&s, i)) ||
+                !array_push(&to->loop_ids, loop))
+                return false;
+        }
+        p->skeleton[*skeleton] = (uint32_t)to->skeletons.n;
+        if (!array_push(&to->skeletons, s))
+            return false;
+    }
+    *skeleton = p->skeleton[*skeleton];
+    return true;
+}
+
+/* How much a share tells those apart that have another one, for each. */
+static double divergence(double share, double other)
+{
+    const double p = fmin(fmax(share, 1e-3), 1 - 1e-3);
+    const double q = fmin(fmax(other, 1e-3), 1 - 1e-3);
+    return p * log(p / q) + (1 - p) * log((1 - p) / (1 - q));
+}
+
+/* Whether a law says more than the one of which it is a case: by likelihood, against what
+ * its numbers cost. */
+static bool is_special(const model_law *law, const model_law *general, const model_sum *s)
+{
+    if (s->n == 0 || general->n_sets == 0)
+        return true;
+    double used = 1;
+    for (uint32_t i = 0; i < MODEL_FEATURES; i++)
+        used += law->coefficient[i] != 0;
+    const double own = law_left_over(law->coefficient, s->xx, s->xy, s->yy) / s->n;
+    const double other = law_left_over(general->coefficient, s->xx, s->xy, s->yy) / s->n;
+    const double of_own = own + (double)law->within * (double)law->within + 1e-6;
+    const double of_other =
+        other + (double)general->within * (double)general->within + 1e-6;
+    const double gain = 0.5 * log(of_other / of_own) +
+                        divergence((double)law->zero, (double)general->zero) +
+                        divergence((double)law->none, (double)general->none);
+    return law->n_sets * gain > 0.5 * used * log(law->n_sets) + 1;
+}
+
+static bool keep_laws(pruner *p)
+{
+    const size_t n = p->from->laws.n;
+    model_law *all = mem_array(n, sizeof *all);
+    bool ok = all != NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        all[i] = p->from->laws.at[i];
+        if (all[i].n_sets < p->k)
+            continue;
+        law_fit(&all[i], &p->from->sums.at[i]);
+        law_fit_ends(&all[i], &p->from->sums.at[i], p->k);
+    }
+    for (size_t i = 0; ok && i < n; i++) {
+        model_law law = all[i];
+        if (law.n_sets < p->k ||
+            (law.general != MODEL_NONE &&
+             !is_special(&law, &all[law.general], &p->from->sums.at[i])))
+            continue;
+        law.last_set = 0;
+        law.general = MODEL_NONE;
+        if (p->k > 1 && law.plain == 0)
+            model_values_smooth(&law);
+        p->law[i] = (uint32_t)p->to->laws.n;
+        ok = array_push(&p->to->laws, law);
+    }
+    free(all);
+    return ok;
+}
+
+/* Sets by value of a condition, in values of the model. */
+static void keep_values(const pruner *p, uint32_t to[][MODEL_VALUES],
+                        const uint32_t (*from)[MODEL_VALUES], uint32_t n_sets)
+{
+    memset(to, 0, MODEL_CONDITIONS * sizeof *to);
+    for (uint32_t c = 0; c < MODEL_CONDITIONS; c++)
+        for (uint32_t v = 0; v < MODEL_VALUES; v++)
+            if (p->condition[c] != MODEL_NONE && p->value[c][v] != MODEL_NONE)
+                to[p->condition[c]][p->value[c][v]] += from[c][v];
+    for (uint32_t c = 0; c < p->to->conditions.n; c++) {
+        uint32_t n = 0;
+        for (uint32_t v = 0; v < MODEL_ABSENT; v++)
+            n += to[c][v];
+        to[c][MODEL_ABSENT] = n_sets > n ? n_sets - n : 0;
+        model_values_keep(to[c], &p->to->conditions.at[c], p->from->head.at[0].n_sets,
+                          p->k);
+    }
+}
+
+static bool keep_templates(pruner *p)
+{
+    synth_model *to = p->to;
+    for (size_t i = 0; i < p->from->templates.n; i++) {
+        const model_template *old = &p->from->templates.at[i];
+        if (old->n_sets < p->k)
+            continue;
+        const uint32_t first = (uint32_t)to->parts.n;
+        for (uint32_t k = 0; k < old->n; k++) {
+            uint32_t s = p->from->parts.at[old->first + k];
+            if (!keep_skeleton(p, &s) || !array_push(&to->parts, s))
+                return false;
+        }
+        if (!array_reserve(&to->templates, 1))
+            return false;
+        p->template[i] = (uint32_t)to->templates.n;
+        model_template *t = &to->templates.at[to->templates.n++];
+        *t = *old;
+        t->key = 0;
+        t->first = first;
+        keep_values(p, t->values, old->values, old->n_sets);
+    }
+    return true;
+}
+
+static bool keep_chapters(pruner *p)
+{
+    synth_model *const to = p->to;
+    for (size_t i = 0; i < p->from->chapters.n; i++) {
+        const model_chapter *const old = &p->from->chapters.at[i];
+        if (old->n_sets < p->k)
+            continue;
+        if (!array_reserve(&to->chapters, 1))
+            return false;
+        model_chapter *const c = &to->chapters.at[to->chapters.n];
+        *c = *old;
+        c->last_set = 0;
+        c->key = to->chapters.n;
+        keep_values(p, c->values, old->values, old->n_sets);
+        if (!keep_skeleton(p, &c->skeleton) ||
+            (c->from != MODEL_NONE && !keep_op(p, &c->from)) ||
+            (c->to != MODEL_NONE && !keep_op(p, &c->to)))
+            return false;
+        to->chapters.n++;
+    }
+    return true;
+}
+
+static bool keep_symbol(pruner *p, model_next *next)
+{
+    if (next->kind == CONTEXT_TOKEN || next->kind == CONTEXT_REF)
+        return keep_token(p, &next->symbol);
+    return next->kind != CONTEXT_OP || next->symbol >= SYMBOL_END ||
+           keep_op(p, &next->symbol);
+}
+
+static double times_in(const synth_model *m, uint32_t context, uint32_t symbol)
+{
+    uint32_t n = m->contexts.at[context].first;
+    while (n != MODEL_NONE && m->next.at[n].symbol != symbol)
+        n = m->next.at[n].more;
+    return n == MODEL_NONE ? 1 : m->next.at[n].n;
+}
+
+/* Whether a context says more than the shorter one that it is part of: by likelihood,
+ * against what its numbers cost. What a set repeats is counted as one: sets are what the
+ * model is learned from. */
+static bool says_more(const synth_model *m, const model_context *c)
+{
+    if (c->shorter == MODEL_NONE)
+        return true;
+    const double all = m->contexts.at[c->shorter].n;
+    double gain = 0, used = 0;
+    for (uint32_t n = c->first; n != MODEL_NONE; n = m->next.at[n].more) {
+        const double own = m->next.at[n].n;
+        gain +=
+            own * log(own / c->n * all / times_in(m, c->shorter, m->next.at[n].symbol));
+        used++;
+    }
+    const double repeats = (double)c->n / c->n_sets;
+    return gain / repeats > 0.5 * used * log(c->n_sets) + 1;
+}
+
+static bool keep_contexts(pruner *p)
+{
+    synth_model *to = p->to;
+    for (size_t i = 0; i < p->from->contexts.n; i++) {
+        model_context c = p->from->contexts.at[i];
+        if (c.n_sets < p->k || !says_more(p->from, &c))
+            continue;
+        uint32_t last = MODEL_NONE;
+        for (uint32_t n = c.first; n != MODEL_NONE; n = p->from->next.at[n].more) {
+            model_next next = p->from->next.at[n];
+            if (next.n_sets < p->k)
+                continue;
+            if (!keep_symbol(p, &next))
+                return false;
+            next.more = last;
+            next.last_set = 0;
+            last = (uint32_t)to->next.n;
+            if (!array_push(&to->next, next))
+                return false;
+        }
+        c.first = last;
+        c.last_set = 0;
+        c.shorter = MODEL_NONE;
+        if (last != MODEL_NONE && !array_push(&to->contexts, c))
+            return false;
+    }
+    return true;
+}
+
+/* Conditions as they follow from those before them, in one family (or, 0, in all). */
+static bool keep_together(pruner *p, uint64_t family)
+{
+    const synth_model *from = p->from;
+    const uint32_t id =
+        map64_find(&from->law_of, synth_set_law_key(family, FIELD_TOGETHER));
+    if (id == HASH_NONE || from->laws.at[id].n_sets < p->k)
+        return true;
+    uint64_t before = 1 << FEATURE_ONE;
+    for (uint32_t c = 0; c < p->to->conditions.n; c++) {
+        const model_condition *of = &p->to->conditions.at[c];
+        for (uint32_t v = 0; of->is_text && v < of->n_values; v++)
+            if (of->values[v].feature != MODEL_NONE)
+                before |= UINT64_C(1) << of->values[v].feature;
+        /* Ranks are left out of these sums: they have a law of their own. */
+        if (of->is_text || of->feature == MODEL_NONE ||
+            from->sums.at[id].xx[model_pair_index(of->feature, of->feature)] <= 0)
+            continue;
+        model_law law = {.key = synth_set_law_key(family, FIELD_CONDITION + c),
+                         .n_sets = from->laws.at[id].n_sets,
+                         .general = MODEL_NONE};
+        law_fit_feature(&law, &from->sums.at[id], of->feature, before);
+        before |= UINT64_C(1) << of->feature;
+        if (!array_push(&p->to->laws, law))
+            return false;
+    }
+    return true;
+}
+
+static bool keep_all_together(pruner *p)
+{
+    for (uint32_t c = 0; c < p->to->conditions.n; c++) {
+        const model_condition *of = &p->to->conditions.at[c];
+        if (!of->is_text || !str_eq(synth_text(p->to, of->name), STR("family")))
+            continue;
+        for (uint32_t v = 0; v < of->n_values; v++) {
+            const str name = synth_text(p->to, of->values[v].text);
+            if (!keep_together(p, hash_bytes(name.at, name.n, 0)))
+                return false;
+        }
+    }
+    return keep_together(p, 0);
+}
+
+static double to_three_digits(double x)
+{
+    if (!(x > 0))
+        return 0;
+    const double unit = pow(10, floor(log10(x)) - 2);
+    return round(x / unit) * unit;
+}
+
+/* What some values of a condition become together. */
+static model_value merge(const model_value *a, const model_value *b)
+{
+    model_value v = *a;
+    v.n_sets += b->n_sets;
+    v.n_exact = 0;
+    v.sum += b->sum;
+    v.square += b->square;
+    return v;
+}
+
+static void finish_value(model_value *v, uint32_t k)
+{
+    const double mean = v->sum / v->n_sets;
+    const double variance = v->square / v->n_sets - mean * mean;
+    if (v->n_exact < k)
+        v->number = to_three_digits(exp(mean) - 0.5);
+    v->square = v->n_exact < k && variance > 0 ? sqrt(variance) : 0;
+    v->sum = 0;
+}
+
+/* How many sets must be behind a number that is the mean of several: as for laws. */
+static uint32_t enough_for_mean(const pruner *p)
+{
+    const uint32_t part = p->from->head.at[0].n_sets / SURE;
+    const uint32_t most = part > p->k ? part : p->k;
+    return p->k < 2 ? 1 : SURE * p->k < most ? SURE * p->k : most;
+}
+
+static void in_order(uint32_t order[MODEL_VALUES], const model_condition *of)
+{
+    for (uint32_t i = 0; i < of->n_values; i++) {
+        uint32_t at = i;
+        for (; at > 0 && of->values[order[at - 1]].number > of->values[i].number; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+}
+
+/* A group that too few sets are behind goes to the one before it, or to the nearest
+ * number. */
+static void spend_group(model_condition *c, uint32_t group, uint32_t before)
+{
+    const model_value few = c->values[group];
+    if (c->n_values == 1)
+        return;
+    memmove(&c->values[group], &c->values[group + 1],
+            (--c->n_values - group) * sizeof few);
+    if (before != MODEL_NONE)
+        c->values[before] = merge(&c->values[before], &few);
+    else {
+        const condition at = {.number = few.number};
+        c->values[conditions_value(NULL, c, &at)].n_sets += few.n_sets;
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const double x = ((const model_value *)a)->number;
+    const double y = ((const model_value *)b)->number;
+    return (x > y) - (x < y);
+}
+
+/* Values in order, and where each old one went. */
+static void finish_values(const pruner *p, model_condition *c, const model_condition *old,
+                          uint32_t *map)
+{
+    for (uint32_t i = 0; i < c->n_values; i++)
+        finish_value(&c->values[i], p->k);
+    qsort(c->values, c->n_values, sizeof *c->values, by_number);
+    for (uint32_t i = 0; i < old->n_values; i++) {
+        const condition at = {.number = old->values[i].number};
+        map[i] = conditions_value(p->to, c, &at);
+    }
+}
+
+/* Numbers that k sets have; others with their neighbours. */
+static void merge_numbers(const pruner *p, model_condition *c, const model_condition *old,
+                          uint32_t *map)
+{
+    uint32_t order[MODEL_VALUES] = {0}, group = MODEL_NONE, before = MODEL_NONE;
+    const uint32_t enough = enough_for_mean(p);
+    in_order(order, old);
+    c->n_values = 0;
+    for (uint32_t i = 0; i < old->n_values; i++) {
+        const model_value *v = &old->values[order[i]];
+        if (v->n_exact >= p->k)
+            c->values[c->n_values++] = *v;
+        else if (group != MODEL_NONE && c->values[group].n_sets < enough)
+            c->values[group] = merge(&c->values[group], v);
+        else {
+            before = group;
+            group = c->n_values++;
+            c->values[group] = *v;
+        }
+    }
+    if (group != MODEL_NONE &&
+        c->values[group].n_sets < (before == MODEL_NONE ? p->k : enough))
+        spend_group(c, group, before);
+    finish_values(p, c, old, map);
+}
+
+/* The numbers that portraits have of a condition, in order; NULL: no memory. */
+static double *numbers_of(const synth_model *m, uint32_t id, uint32_t *n)
+{
+    double *out = mem_array(m->portraits.n, sizeof *out);
+    *n = 0;
+    for (size_t i = 0; out && i < m->portraits.n; i++)
+        if (!isnan(m->portraits.at[i].number[id]))
+            out[(*n)++] = m->portraits.at[i].number[id];
+    if (out)
+        mem_sort_doubles(out, *n);
+    return out;
+}
+
+static model_value value_of(const double *x, uint32_t n)
+{
+    const bool equal = x[0] == x[n - 1];
+    model_value v = {.number = x[0],
+                     .text = MODEL_NONE,
+                     .n_sets = n,
+                     .n_exact = equal ? n : 0,
+                     .feature = MODEL_NONE};
+    for (uint32_t i = 0; i < n; i++) {
+        const double y = log(x[i] + 0.5);
+        v.sum += y;
+        v.square += y * y;
+    }
+    return v;
+}
+
+/* Takes numbers that `often` sets have out of a sorted list; how many are left. */
+static uint32_t take_singles(model_condition *c, double *x, uint32_t n, uint32_t often)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0, m; i < n; i += m) {
+        for (m = 1; i + m < n && x[i + m] == x[i];)
+            m++;
+        if (m >= often)
+            c->values[c->n_values++] = value_of(x + i, m);
+        for (uint32_t k = 0; m < often && k < m; k++)
+            x[left++] = x[i];
+    }
+    return left;
+}
+
+static void take_groups(model_condition *c, const double *x, uint32_t n, uint32_t each,
+                        uint32_t k)
+{
+    for (uint32_t i = 0, m; i < n; i += m) {
+        m = n - i < each + k ? n - i : each;
+        if (m >= k)
+            c->values[c->n_values++] = value_of(x + i, m);
+    }
+}
+
+/* Where there are more numbers than there is room for: those that many sets have, and
+ * groups of others that lie side by side; and where each old value went. */
+static bool spread_numbers(const pruner *p, model_condition *c, uint32_t id,
+                           uint32_t *map)
+{
+    enum { MAX_SINGLES = 20 };
+    uint32_t n;
+    double *x = numbers_of(p->from, id, &n);
+    if (!x)
+        return false;
+    const uint32_t often = n / MAX_SINGLES + 1 > p->k ? n / MAX_SINGLES + 1 : p->k;
+    c->n_values = 0;
+    const uint32_t left = take_singles(c, x, n, often);
+    const uint32_t each = left / (MODEL_ABSENT - c->n_values) + 1;
+    const uint32_t enough = enough_for_mean(p);
+    take_groups(c, x, left, each > enough ? each : enough, p->k);
+    free(x);
+    finish_values(p, c, &p->from->conditions.at[id], map);
+    return true;
+}
+
+static bool keep_texts(pruner *p, model_condition *c, const model_condition *old,
+                       uint32_t *map)
+{
+    c->n_values = 0;
+    for (uint32_t i = 0; i < old->n_values; i++) {
+        model_value v = old->values[i];
+        if (v.n_sets < p->k)
+            continue;
+        if (!keep_text(p, &v.text))
+            return false;
+        v.sum = v.square = 0;
+        map[i] = c->n_values;
+        c->values[c->n_values++] = v;
+    }
+    return true;
+}
+
+/* The ends of what was seen: as they are where enough sets have them, else to a power of
+ * two. */
+static double lowest(const model_condition *c, double low, uint32_t k)
+{
+    if (c->is_text)
+        return 0;
+    const model_value *v = &c->values[0];
+    return v->n_exact >= k ? v->number : low > 0 ? exp2(floor(log2(low))) : 0;
+}
+
+static double highest(const model_condition *c, double high, uint32_t k)
+{
+    if (c->is_text)
+        return 0;
+    const model_value *v = &c->values[c->n_values - 1];
+    return v->n_exact >= k ? v->number : high > 0 ? exp2(ceil(log2(high))) : 0;
+}
+
+static bool keep_conditions(pruner *p)
+{
+    for (uint32_t i = 0; i < p->from->conditions.n; i++) {
+        const model_condition *old = &p->from->conditions.at[i];
+        model_condition c = *old;
+        memset(c.values, 0, sizeof c.values);
+        if (old->n_sets < p->k)
+            continue;
+        if (!keep_text(p, &c.name))
+            return false;
+        if (c.is_text
+                ? !keep_texts(p, &c, old, p->value[i])
+                : old->n_values == MODEL_ABSENT && !spread_numbers(p, &c, i, p->value[i]))
+            return false;
+        if (!c.is_text && old->n_values < MODEL_ABSENT)
+            merge_numbers(p, &c, old, p->value[i]);
+        if (c.n_values == 0)
+            continue;
+        c.low = lowest(&c, old->low, p->k);
+        c.high = highest(&c, old->high, p->k);
+        p->condition[i] = (uint32_t)p->to->conditions.n;
+        if (!array_push(&p->to->conditions, c))
+            return false;
+    }
+    return true;
+}
+
+/* A portrait in values of the model. */
+static joint_row row_of(const pruner *p, const model_portrait *from)
+{
+    joint_row row;
+    for (uint32_t i = 0; i < JOINT_COLUMNS; i++)
+        row.value[i] = MODEL_ABSENT;
+    const uint32_t template = p->template[from->template];
+    row.value[JOINT_TEMPLATE] =
+        template == MODEL_NONE ? (uint32_t)p->to->templates.n : template;
+    for (uint32_t i = 0; i < p->from->conditions.n; i++) {
+        const uint32_t to = p->condition[i];
+        if (to == MODEL_NONE || isnan(from->number[i]))
+            continue;
+        const model_condition *of = &p->to->conditions.at[to];
+        const condition c = {.number = from->number[i]};
+        const uint32_t value = of->is_text ? p->value[i][(uint32_t)from->number[i]]
+                                           : conditions_value(p->to, of, &c);
+        row.value[to] = value == MODEL_NONE ? MODEL_ABSENT : value;
+    }
+    return row;
+}
+
+static bool keep_joint(pruner *p)
+{
+    const uint32_t n = (uint32_t)p->from->portraits.n;
+    joint_row *rows = mem_array(n, sizeof *rows);
+    for (uint32_t i = 0; rows && i < n; i++)
+        rows[i] = row_of(p, &p->from->portraits.at[i]);
+    const bool ok =
+        rows && joint_grow(p->to, rows, n, p->k, p->from->head.at[0].n_bare > 0);
+    free(rows);
+    return ok;
+}
+
+static bool keep_all(pruner *p)
+{
+    memset(p->value, 0xff, sizeof p->value);
+    memset(p->condition, 0xff, sizeof p->condition);
+    if (!p->token || !p->op || !p->text || !p->skeleton || !p->template || !p->law ||
+        !p->loop || !keep_laws(p) || !keep_conditions(p) || !keep_templates(p) ||
+        !keep_chapters(p) || !keep_pauses(p) || !keep_contexts(p) ||
+        !keep_all_together(p))
+        return false;
+    return keep_joint(p);
+}
+
+static uint32_t conditions_in(const model_law *law)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < MODEL_FEATURES; i++)
+        n += i != FEATURE_ONE && law->coefficient[i] != 0;
+    return n;
+}
+
+/* `most`: sets that are asked for at most, so that little can be learned of few, too. */
+static bool is_sure(const model_law *law, uint32_t k, uint32_t most)
+{
+    const bool exact = law->spread == 0 && law->within <= 1e-3F;
+    const uint32_t wanted = exact ? k + 2 * conditions_in(law) : SURE * k;
+    return law->n_sets >= (wanted < most ? wanted : most);
+}
+
+void model_drop_unsure(synth_model *m, const synth_model *from)
+{
+    const uint32_t k = m->head.at[0].min_support;
+    if (k < 2) /* all may be known */
+        return;
+    const uint32_t part = m->head.at[0].n_sets / SURE, most = part > k ? part : k;
+    size_t n = 0;
+    for (size_t i = 0; i < m->laws.n; i++) {
+        model_law law = m->laws.at[i];
+        /* Others were made of many sets when all was known. */
+        if (map64_find(&from->law_of, law.key) != HASH_NONE) {
+            const float range = law.high - law.low;
+            const float wider = isfinite(range) ? WIDER * range / (float)law.n_sets : 0;
+            if (!is_sure(&law, k, most))
+                continue;
+            law.low -= wider;
+            law.high += wider;
+        }
+        m->laws.at[n++] = law;
+    }
+    m->laws.n = n;
+}
+
+halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
+                          halley_error *err)
+{
+    synth_model to;
+    TRY(synth_model_init(&to, err));
+    to.head.at[0] = from->head.at[0];
+    pruner p = {.from = from,
+                .to = &to,
+                .k = k,
+                .token = all_none(from->tokens.n),
+                .op = all_none(from->ops.n),
+                .text = all_none(from->texts.n),
+                .skeleton = all_none(from->skeletons.n),
+                .template = all_none(from->templates.n),
+                .law = all_none(from->laws.n),
+                .loop = all_none(from->loops.n)};
+    const bool ok = keep_all(&p);
+    free(p.token);
+    free(p.op);
+    free(p.text);
+    free(p.skeleton);
+    free(p.template);
+    free(p.law);
+    free(p.loop);
+    to.head.at[0].min_support = k;
+    to.head.at[0].n_templates = (uint32_t)from->templates.n;
+    to.head.at[0].seen = 0;
+    halley_status status = ok ? HALLEY_OK : error_nomem(err);
+    if (ok && to.templates.n == 0 && to.contexts.n == 0)
+        status = error_set(err, HALLEY_EINVAL,
+                           "nothing occurs in %u of the %u sets of traces: give more, or "
+                           "a smaller --min-support",
+                           k, from->head.at[0].n_sets);
+    if (status != HALLEY_OK) {
+        synth_model_fini(&to);
+        return status;
+    }
+    model_drop_unsure(&to, from);
+    *out = to;
+    return HALLEY_OK;
+}

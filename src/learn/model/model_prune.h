@@ -1,0 +1,19 @@
+/* learn/model/model_prune.h - from what was seen to what may be kept. */
+#ifndef LEARN_MODEL_MODEL_PRUNE_H
+#define LEARN_MODEL_MODEL_PRUNE_H
+
+#include "learn/model/model.h"
+
+/*
+ * The model of what `from` learned: laws fitted, and nothing in it that fewer than k sets
+ * have: no text, operator, reference, skeleton, template, context or value of a
+ * condition. EINVAL: nothing is left. On success *out is the caller's to fini.
+ */
+halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
+                          halley_error *err);
+
+/* Its last step: laws that too few sets stand behind to be sure of go, ranges are told
+ * less exactly. `m` was made of `from`. */
+void model_drop_unsure(synth_model *m, const synth_model *from);
+
+#endif

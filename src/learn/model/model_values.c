@@ -1,0 +1,167 @@
+/*
+ * What a template says about a condition of its sets. Most templates stand for few sets,
+ * and which values just these have is what gives them away; but most conditions have
+ * nothing to do with the template. So the counts of a template are made from the most
+ * general of three that is right enough:
+ *
+ * - as in all sets;
+ * - kinds (none, one, more; each word) in their own shares, values within a kind as in
+ *   all sets: a template is the one for tensor parallelism, whatever its degree;
+ * - every value in its own share.
+ *
+ * Which one is decided by the likelihood of the template's own sets, less half a
+ * logarithm of their number for each share that has to be told (the Bayesian information
+ * criterion). What fewer than k of its sets have is counted as if none had it. Counts are
+ * of whole sets; what is left over by rounding goes to the largest remainders.
+ */
+#include "learn/model/model_values.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SQRT_HALF 0.7071067811865476
+
+typedef struct shares {
+    double p[MODEL_VALUES];
+} shares;
+
+/* Of all sets. */
+static shares of_all(const model_condition *of, uint32_t n_sets)
+{
+    shares s = {{0}};
+    double left = n_sets;
+    for (uint32_t v = 0; v < of->n_values && v < MODEL_ABSENT; v++) {
+        s.p[v] = (double)of->values[v].n_sets / n_sets;
+        left -= of->values[v].n_sets;
+    }
+    s.p[MODEL_ABSENT] = fmax(0, left) / n_sets;
+    return s;
+}
+
+/* Groups (kinds, or values) in the shares of the template, as far as k sets have them;
+ * within them as in `general`. MODEL_NONE of no group at all. */
+static shares refine(const shares *general, const uint32_t *values, const uint32_t *group,
+                     uint32_t k)
+{
+    double own[CONDITION_KINDS] = {0}, all[CONDITION_KINDS] = {0}, kept = 0;
+    shares s = {{0}};
+    for (uint32_t v = 0; v < MODEL_VALUES; v++) {
+        own[group[v]] += values[v];
+        all[group[v]] += general->p[v];
+    }
+    for (uint32_t g = 0; g < CONDITION_KINDS; g++) {
+        own[g] = own[g] >= k ? own[g] : 0;
+        kept += own[g];
+    }
+    for (uint32_t v = 0; v < MODEL_VALUES && kept > 0; v++)
+        if (all[group[v]] > 0)
+            s.p[v] = general->p[v] / all[group[v]] * own[group[v]] / kept;
+    return kept > 0 ? s : *general;
+}
+
+/* How many shares there are to be told: one less than groups that occur at all. */
+static double told(const shares *general, const uint32_t *group)
+{
+    bool seen[CONDITION_KINDS] = {0};
+    double n = -1;
+    for (uint32_t v = 0; v < MODEL_VALUES; v++) {
+        n += general->p[v] > 0 && !seen[group[v]];
+        seen[group[v]] |= general->p[v] > 0;
+    }
+    return fmax(0, n);
+}
+
+/* Of the template's own sets; none is less likely than one in twice as many. */
+static double likelihood(const shares *s, const uint32_t *values, double n)
+{
+    double sum = 0;
+    for (uint32_t v = 0; v < MODEL_VALUES; v++)
+        if (values[v] > 0)
+            sum += values[v] * log(fmax(s->p[v], 0.5 / n));
+    return sum;
+}
+
+/* n sets in these shares. */
+static void to_counts(uint32_t *values, const shares *s, uint32_t n)
+{
+    double rest[MODEL_VALUES];
+    uint32_t left = n;
+    for (uint32_t v = 0; v < MODEL_VALUES; v++) {
+        values[v] = (uint32_t)(s->p[v] * n + 1e-9);
+        values[v] = values[v] < left ? values[v] : left;
+        rest[v] = s->p[v] * n - values[v];
+        left -= values[v];
+    }
+    for (; left > 0; left--) {
+        uint32_t most = 0;
+        for (uint32_t v = 1; v < MODEL_VALUES; v++)
+            most = rest[v] > rest[most] + 1e-9 ? v : most;
+        values[most]++;
+        rest[most]--;
+    }
+}
+
+void model_values_keep(uint32_t values[MODEL_VALUES], const model_condition *of,
+                       uint32_t n_sets, uint32_t k)
+{
+    uint32_t kind[MODEL_VALUES], each[MODEL_VALUES], n = 0;
+    for (uint32_t v = 0; v < MODEL_VALUES; v++) {
+        const bool is_value = v < of->n_values || v == MODEL_ABSENT;
+        kind[v] = is_value ? conditions_kind(of, v) : v;
+        each[v] = v;
+        n += values[v];
+    }
+    if (n == 0 || k < 2) /* all may be known */
+        return;
+    const shares all = of_all(of, n_sets);
+    const shares kinds = refine(&all, values, kind, k);
+    const shares own = refine(&kinds, values, each, k);
+    const struct {
+        const shares *s;
+        double cost;
+    } ways[] = {{&all, 0}, {&kinds, told(&all, kind)}, {&own, told(&all, each)}};
+    const shares *best = NULL;
+    double most = -INFINITY;
+    for (uint32_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        const double score =
+            likelihood(ways[i].s, values, n) - 0.5 * ways[i].cost * log(n);
+        if (score > most) {
+            most = score;
+            best = ways[i].s;
+        }
+    }
+    to_counts(values, best, n);
+}
+
+/* What deviations do to the mean of the numbers themselves. */
+static double mean_factor(const model_law *law)
+{
+    double sum = 0, all = 0;
+    for (uint32_t b = 0; b < MODEL_BUCKETS; b++) {
+        const double share = (double)law->hist[b];
+        sum += share * exp((b + 0.5 - MODEL_BUCKETS / 2.0) * MODEL_WIDTH);
+        all += share;
+    }
+    return all > 0 ? sum / all : 1;
+}
+
+void model_values_smooth(model_law *law)
+{
+    float normal[MODEL_BUCKETS];
+    double used = 0, sum = 0;
+    const double width = MODEL_WIDTH / fmax((double)law->within, 1e-6);
+    for (uint32_t b = 0; b < MODEL_BUCKETS; b++) {
+        const double at = (b - MODEL_BUCKETS / 2.0) * width;
+        const double share = 0.5 * (erf((at + width) * SQRT_HALF) - erf(at * SQRT_HALF));
+        normal[b] = (float)share;
+        sum += share;
+        used += law->hist[b] > 0;
+    }
+    if (used < 2 || !(sum > 0))
+        return;
+    const float w = (float)(used / (used + law->n_sets));
+    const double before = mean_factor(law);
+    for (uint32_t b = 0; b < MODEL_BUCKETS; b++)
+        law->hist[b] = (1 - w) * law->hist[b] + w * normal[b] / (float)sum;
+    law->coefficient[FEATURE_ONE] += log(before / mean_factor(law));
+}

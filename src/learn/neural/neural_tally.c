@@ -1,0 +1,66 @@
+/*
+ * What a program holds so far: how often each operator ran, loops run as often as they
+ * say. Where the law of the conditions says how often it runs in all, the difference is
+ * what is left to do, which tells the network where it is far better than its memory.
+ */
+#include "base/array.h"
+#include "learn/neural/neural_pass.h"
+
+#include <math.h>
+#include <string.h>
+
+bool neural_tally_init(neural_tally *t, uint32_t n_ops)
+{
+    *t = (neural_tally){.n_ops = n_ops};
+    t->count = mem_array_zero((size_t)n_ops * (NEURAL_DEPTH + 1), sizeof *t->count);
+    return t->count != NULL;
+}
+
+void neural_tally_fini(neural_tally *t)
+{
+    free(t->count);
+    *t = (neural_tally){0};
+}
+
+void neural_tally_clear(neural_tally *t)
+{
+    memset(t->count, 0, t->n_ops * sizeof *t->count);
+    memset(t->n_items, 0, sizeof t->n_items);
+    t->depth = 0;
+}
+
+void neural_tally_item(neural_tally *t, uint32_t op)
+{
+    t->count[op]++;
+    t->n_items[t->depth]++;
+}
+
+/* A loop opens: what ran before it is put aside. */
+void neural_tally_open(neural_tally *t)
+{
+    memcpy(t->count + (size_t)++t->depth * t->n_ops, t->count,
+           t->n_ops * sizeof *t->count);
+    t->n_items[t->depth] = 0;
+}
+
+void neural_tally_close(neural_tally *t, double times)
+{
+    const double *before = t->count + (size_t)t->depth-- * t->n_ops;
+    for (uint32_t i = 0; i < t->n_ops; i++)
+        t->count[i] = before[i] + (t->count[i] - before[i]) * times;
+    t->n_items[t->depth]++;
+}
+
+void neural_tally_read(nn_real *to, const neural_tally *t)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < t->n_ops; i++) {
+        to[i] = (nn_real)log1p(t->count[i]);
+        sum += t->count[i];
+    }
+    to += t->n_ops;
+    to[0] = (nn_real)log1p(sum);
+    to[1] = (nn_real)t->depth;
+    to[2] = (nn_real)log1p(t->n_items[t->depth]);
+    to[3] = t->depth > 0 ? (nn_real)log1p(t->n_items[t->depth - 1]) : 0;
+}

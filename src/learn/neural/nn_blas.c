@@ -1,0 +1,44 @@
+/*
+ * OpenBLAS on demand. Linked in the usual way it would load with every command, start its
+ * threads and add 2.6 MB to a program of 4.4; and halley would not run without it. So the
+ * library is opened by name when a network is trained; where it is missing, our own loops
+ * do the work, more slowly.
+ */
+#include "learn/neural/nn.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+/* POSIX makes function and object pointers alike; C does not. */
+static void find(void *to, void *handle, const char *name)
+{
+    void *at = dlsym(handle, name);
+    memcpy(to, &at, sizeof at);
+}
+
+void nn_blas_open(nn_blas *blas)
+{
+    *blas = (nn_blas){.handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL)};
+    if (blas->handle == NULL)
+        return;
+    int (*get_threads)(void) = NULL;
+    find(&blas->sgemm, blas->handle, "cblas_sgemm");
+    find(&blas->set_threads, blas->handle, "openblas_set_num_threads");
+    find(&get_threads, blas->handle, "openblas_get_num_threads");
+    if (blas->sgemm == NULL || blas->set_threads == NULL || get_threads == NULL) {
+        dlclose(blas->handle);
+        *blas = (nn_blas){0};
+        return;
+    }
+    blas->n_threads = get_threads();
+    blas->set_threads(1);
+}
+
+void nn_blas_close(nn_blas *blas)
+{
+    if (blas->handle == NULL)
+        return;
+    blas->set_threads(blas->n_threads);
+    dlclose(blas->handle);
+    *blas = (nn_blas){0};
+}

@@ -1,0 +1,383 @@
+/*
+ * A trace as a sequence of tokens. Two nodes are of one operator when type, collective,
+ * kind of device, the fields they carry and their names up to digits are the same; they
+ * are one token when their dependencies are, too, as seen from where they stand: the node
+ * before, the last of an operator, the last or first of an operator that nothing depends
+ * on yet (what a stack or a queue would give), all of those. Such references stay the
+ * same from layer to layer and from one micro-batch to the next, and whatever the number
+ * of layers is, which distances do not.
+ */
+#include "learn/program.h"
+
+#include "trace/core/levels.h"
+#include "trace/core/roles.h"
+
+#include <string.h>
+
+enum { MAX_RECENT = 8, MAX_ROWS = 8 };
+
+void synth_reader_fini(synth_reader *r)
+{
+    map64_fini(&r->op_cache);
+    synth_history_fini(&r->past);
+    array_fini(&r->place);
+    array_fini(&r->over);
+    array_fini(&r->op);
+    array_fini(&r->row);
+    array_fini(&r->row_at);
+    array_fini(&r->row_after);
+    array_fini(&r->row_length);
+}
+
+void synth_program_fini(synth_program *p)
+{
+    array_fini(&p->nodes);
+    array_fini(&p->ops);
+    array_fini(&p->tokens);
+    array_fini(&p->backs);
+    array_fini(&p->back_at);
+    array_fini(&p->pauses);
+    array_fini(&p->more);
+    array_fini(&p->more_at);
+}
+
+/* Numbers that simulators read; all others are left out. */
+static bool is_field(str name, halley_attr_kind kind)
+{
+    static const char *const known[] = {"num_ops", "tensor_size", "comm_size",
+                                        "comm_priority", "duration_ns"};
+    if (!trace_kind_is_integer(kind) && kind != HALLEY_ATTR_DOUBLE &&
+        kind != HALLEY_ATTR_FLOAT)
+        return false;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (str_eq(name, str_from(known[i])))
+            return true;
+    return false;
+}
+
+/* What makes a node's operator, without its name. */
+typedef struct looks {
+    uint8_t type, comm, cpu, flags;
+    uint32_t shape;
+} looks;
+
+static looks look_at(const halley_trace *trace, uint32_t node, uint32_t rank,
+                     uint32_t n_ranks)
+{
+    trace_roles roles;
+    trace_roles_read(&roles, trace, node);
+    const uint32_t type = halley_node_type_of(trace, node);
+    looks l = {.type = (uint8_t)(type < HALLEY_N_NODE_TYPES ? type : 0),
+               .comm = 255,
+               .cpu = 2,
+               .shape = trace->s.shape.at[node]};
+    if (trace_roles_has(&roles, TRACE_ROLE_IS_CPU_OP))
+        l.cpu = trace_roles_is_cpu(&roles);
+    uint64_t value;
+    if (type == HALLEY_NODE_COLL) {
+        l.comm = trace_roles_u64(&roles, TRACE_ROLE_COMM_TYPE, &value) &&
+                         value < HALLEY_N_COLL_TYPES
+                     ? (uint8_t)value
+                     : 255;
+        if (trace_roles_group(&roles).n > 0)
+            l.flags |= MODEL_OP_GROUP;
+    }
+    if (type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV) {
+        const trace_role peer =
+            type == HALLEY_NODE_SEND ? TRACE_ROLE_COMM_DST : TRACE_ROLE_COMM_SRC;
+        if (trace_roles_u64(&roles, peer, &value) && value < n_ranks) {
+            const uint32_t up = ((uint32_t)value + n_ranks - rank) % n_ranks;
+            if (2 * up < n_ranks || (2 * up == n_ranks && value > rank))
+                l.flags |= MODEL_OP_FORWARD;
+        }
+        if (trace_roles_has(&roles, TRACE_ROLE_COMM_TAG))
+            l.flags |= MODEL_OP_TAGGED;
+    }
+    return l;
+}
+
+static uint32_t fields_of(model_field *out, synth_model *m, const halley_trace *trace,
+                          uint32_t node, halley_node_type type)
+{
+    uint32_t n = 0;
+    if (type == HALLEY_NODE_METADATA || type == HALLEY_NODE_INVALID)
+        return 0;
+    out[n++] = (model_field){MODEL_NONE, 0};
+    const uint32_t n_attrs = halley_node_attr_count(trace, node);
+    for (uint32_t i = 0; i < n_attrs && n < SYNTH_FIELDS; i++) {
+        const halley_attr a = halley_node_attr(trace, node, i);
+        const str name = {a.name.at, a.name.n};
+        if (!is_field(name, a.kind))
+            continue;
+        const uint32_t text = synth_text_add(m, name);
+        if (text == MODEL_NONE)
+            return MODEL_NONE;
+        out[n++] = (model_field){text, a.kind};
+    }
+    return n;
+}
+
+/* The operator with these looks, new or old; MODEL_NONE: no memory. */
+static uint32_t make_op(synth_model *m, const halley_trace *trace, uint32_t node,
+                        const looks *l)
+{
+    char name[TRACE_PLAIN_NAME];
+    model_field fields[SYNTH_FIELDS];
+    model_op op = {.type = l->type, .comm = l->comm, .cpu = l->cpu, .flags = l->flags};
+    op.name = synth_text_add(m, trace_plain_name(name, halley_node_name(trace, node)));
+    op.n_fields = fields_of(fields, m, trace, node, l->type);
+    op.first_field = (uint32_t)m->fields.n;
+    uint32_t id = (uint32_t)m->ops.n;
+    bool fresh;
+    if (op.name == MODEL_NONE || op.n_fields == MODEL_NONE)
+        return MODEL_NONE;
+    op.flags |= MODEL_OP_LOOSE;
+    const uint32_t loose = map64_find(&m->op_of, synth_op_key(m, &op, fields));
+    if (loose != HASH_NONE && (m->ops.at[loose].flags & MODEL_OP_LOOSE) != 0)
+        return loose;
+    op.flags = l->flags;
+    op.key = synth_op_key(m, &op, fields);
+    if (!map64_put(&m->op_of, op.key, &id, &fresh))
+        return MODEL_NONE;
+    if (!fresh)
+        return id;
+    if (!array_reserve(&m->fields, op.n_fields) || !array_push(&m->ops, op))
+        return MODEL_NONE;
+    memcpy(m->fields.at + m->fields.n, fields, op.n_fields * sizeof *fields);
+    m->fields.n += op.n_fields;
+    return id;
+}
+
+static uint32_t op_of(synth_reader *r, const halley_trace *trace, uint32_t node,
+                      uint32_t rank, uint32_t n_ranks)
+{
+    const looks l = look_at(trace, node, rank, n_ranks);
+    const halley_bytes name = halley_node_name(trace, node);
+    uint64_t bits;
+    _Static_assert(sizeof bits == sizeof l, "looks are eight bytes without holes");
+    memcpy(&bits, &l, sizeof bits);
+    const uint64_t key = hash_bytes(name.at, name.n, bits);
+    uint32_t op = map64_find(&r->op_cache, key);
+    if (op != HASH_NONE)
+        return op;
+    op = make_op(r->m, trace, node, &l);
+    return op != MODEL_NONE && map64_set(&r->op_cache, key, op) ? op : MODEL_NONE;
+}
+
+/* The node that dependency i of a node leads to, over pauses; HALLEY_NO_NODE: none, or
+ * itself. */
+static uint32_t dep_of(const synth_reader *r, const halley_trace *trace, uint32_t node,
+                       uint32_t i)
+{
+    const uint32_t j = trace_deps_index(trace, node, i);
+    if (j == HALLEY_NO_NODE || j == node)
+        return HALLEY_NO_NODE;
+    return r->over.at[j] == node ? HALLEY_NO_NODE : r->over.at[j];
+}
+
+/* How the node at `at` names the one at `to`, of operator op. */
+static model_ref name_ref(const synth_history *h, uint32_t at, uint32_t to, uint32_t op)
+{
+    if (at - to == 1)
+        return (model_ref){.kind = REF_BACK, .n = 1, .op = MODEL_NONE};
+    if (h->recent.at[op] == to)
+        return (model_ref){.kind = REF_RECENT, .op = op};
+    if (h->tail.at[op] == to)
+        return (model_ref){.kind = REF_STACK, .op = op};
+    if (h->head.at[op] == to)
+        return (model_ref){.kind = REF_QUEUE, .op = op};
+    uint16_t n = 0;
+    for (uint32_t k = h->recent.at[op]; k != MODEL_NONE && n < MAX_RECENT; n++) {
+        if (k == to)
+            return (model_ref){.kind = REF_RECENT, .n = n, .op = op};
+        k = h->earlier.at[k];
+    }
+    const uint32_t back = at - to;
+    return (model_ref){.kind = REF_BACK,
+                       .n = (uint16_t)(back > UINT16_MAX ? UINT16_MAX : back),
+                       .op = MODEL_NONE};
+}
+
+/* Whether `to` is one of many open nodes of its operator that the node at `at` closes all
+ * at once. */
+static bool takes_all(const synth_reader *r, const synth_program *p,
+                      const halley_trace *trace, uint32_t node, uint32_t op)
+{
+    uint32_t n = 0;
+    const uint32_t n_open = r->past.n_open.at[op];
+    if (n_open < 2)
+        return false;
+    const uint32_t n_deps = trace_deps_count(trace, node);
+    for (uint32_t i = 0; i < n_deps; i++) {
+        const uint32_t j = dep_of(r, trace, node, i);
+        if (j == HALLEY_NO_NODE)
+            continue;
+        const uint32_t to = r->place.at[j];
+        n += p->ops.at[to] == op && r->past.is_open.at[to];
+    }
+    return n == n_open;
+}
+
+static bool has_all(const model_ref *refs, uint32_t n, uint32_t op)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (refs[k].kind == REF_ALL && refs[k].op == op)
+            return true;
+    return false;
+}
+
+/* The node at `at` goes on the row of the last node it waits for data of, or begins one.
+ */
+static bool join_row(synth_reader *r, const synth_program *p, const halley_trace *trace,
+                     uint32_t at)
+{
+    const uint32_t node = p->nodes.at[at], n_data = halley_node_data_count(trace, node);
+    uint32_t after = MODEL_NONE;
+    for (uint32_t i = 0; i < n_data; i++) {
+        const uint32_t j = dep_of(r, trace, node, i);
+        if (j != HALLEY_NO_NODE && r->place.at[j] < at &&
+            (after == MODEL_NONE || r->place.at[j] > after))
+            after = r->place.at[j];
+    }
+    uint32_t row = after == MODEL_NONE ? MODEL_NONE : r->row.at[after];
+    if (row == MODEL_NONE || r->row_at.at[after] + 1 != r->row_length.at[row]) {
+        row = (uint32_t)r->row_after.n;
+        if (!array_push(&r->row_after, after) || !array_push(&r->row_length, 0))
+            return false;
+    }
+    r->row.at[at] = row;
+    r->row_at.at[at] = r->row_length.at[row]++;
+    return true;
+}
+
+/* Whether the node at `from` is, or waits for, the one at `to`; not all of those are
+ * found that do. */
+static bool waits_for(const synth_reader *r, uint32_t from, uint32_t to)
+{
+    for (uint32_t k = 0; k < MAX_ROWS && from != MODEL_NONE; k++) {
+        const uint32_t row = r->row.at[from];
+        if (r->row.at[to] == row)
+            return r->row_at.at[to] <= r->row_at.at[from];
+        from = r->row_after.at[row];
+    }
+    return false;
+}
+
+/* Whether a control dependency on the node at `to` follows from the data dependencies. */
+static bool follows(const synth_reader *r, const halley_trace *trace, uint32_t node,
+                    uint32_t at, uint32_t to)
+{
+    const uint32_t n_data = halley_node_data_count(trace, node);
+    for (uint32_t i = 0; i < n_data; i++) {
+        const uint32_t j = dep_of(r, trace, node, i);
+        if (j != HALLEY_NO_NODE && r->place.at[j] < at &&
+            waits_for(r, r->place.at[j], to))
+            return true;
+    }
+    return false;
+}
+
+/* MODEL_NONE: no memory. */
+static uint32_t refs_of(model_ref *refs, synth_reader *r, synth_program *p,
+                        const halley_trace *trace, uint32_t at)
+{
+    const uint32_t node = p->nodes.at[at];
+    const uint32_t n_deps = trace_deps_count(trace, node);
+    const uint32_t n_data = halley_node_data_count(trace, node);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < n_deps && n < SYNTH_REFS; i++) {
+        const uint32_t j = dep_of(r, trace, node, i);
+        if (j == HALLEY_NO_NODE || r->place.at[j] >= at)
+            continue;
+        const uint32_t to = r->place.at[j], op = p->ops.at[to];
+        if (r->past.is_open.at[to] && has_all(refs, n, op))
+            continue;
+        model_ref ref = name_ref(&r->past, at, to, op);
+        if (n_deps > 3 && r->past.is_open.at[to] && takes_all(r, p, trace, node, op))
+            ref = (model_ref){.kind = REF_ALL, .op = op};
+        ref.ctrl = i >= n_data;
+        if (!ref.ctrl || !follows(r, trace, node, at, to))
+            refs[n++] = ref;
+        else if (!array_push(&p->more, ref))
+            return MODEL_NONE;
+    }
+    for (uint32_t i = 0; i < n_deps; i++) {
+        const uint32_t j = dep_of(r, trace, node, i);
+        if (j == HALLEY_NO_NODE || r->place.at[j] >= at)
+            continue;
+        synth_history_close(&r->past, r->place.at[j], p->ops.at[r->place.at[j]]);
+        if (!array_push(&p->backs, at - r->place.at[j]))
+            return MODEL_NONE;
+    }
+    return n;
+}
+
+/* Pauses before the node at `at` that no node before it waits for. */
+static bool take_pauses(synth_reader *r, synth_program *p, const halley_trace *trace,
+                        uint32_t at)
+{
+    const uint32_t node = p->nodes.at[at], n_deps = trace_deps_count(trace, node);
+    for (uint32_t i = 0; i < n_deps; i++) {
+        uint32_t j = trace_deps_index(trace, node, i);
+        while (j != HALLEY_NO_NODE && j != node && r->over.at[j] != j &&
+               r->place.at[j] == MODEL_NONE) {
+            r->place.at[j] = at;
+            if (!array_push(&p->pauses, (synth_pause){at, j}))
+                return false;
+            j = trace_deps_index(trace, j, 0);
+        }
+    }
+    return true;
+}
+
+static halley_status read_ops(synth_reader *r, const halley_trace *trace, uint32_t rank,
+                              uint32_t n_ranks, halley_error *err)
+{
+    const uint32_t n = halley_trace_count(trace);
+    map64_fini(&r->op_cache);
+    if (!synth_u32s_resize(&r->op, n))
+        return error_nomem(err);
+    for (uint32_t i = 0; i < n; i++) {
+        r->op.at[i] = op_of(r, trace, i, rank, n_ranks);
+        if (r->op.at[i] == MODEL_NONE)
+            return error_nomem(err);
+    }
+    return HALLEY_OK;
+}
+
+halley_status synth_program_read(synth_program *p, synth_reader *r,
+                                 const halley_trace *trace, uint32_t rank,
+                                 uint32_t n_ranks, halley_error *err)
+{
+    TRY(read_ops(r, trace, rank, n_ranks, err));
+    TRY(synth_program_order(p, r, trace, err));
+    const uint32_t n = (uint32_t)p->nodes.n;
+    p->more.n = r->row_after.n = r->row_length.n = 0;
+    if (!synth_history_start(&r->past, n) || !synth_u32s_resize(&p->more_at, n + 1) ||
+        !synth_u32s_resize(&r->row, n) || !synth_u32s_resize(&r->row_at, n))
+        return error_nomem(err);
+    p->key = n;
+    for (uint32_t at = 0; at < n; at++) {
+        model_ref refs[SYNTH_REFS];
+        const uint32_t op = r->op.at[p->nodes.at[at]];
+        if (!synth_history_touch(&r->past, op) ||
+            (r->has_pauses && !take_pauses(r, p, trace, at)) ||
+            (r->has_control && !join_row(r, p, trace, at)))
+            return error_nomem(err);
+        p->ops.at[at] = op;
+        p->more_at.at[at] = (uint32_t)p->more.n;
+        p->back_at.at[at] = (uint32_t)p->backs.n;
+        const uint32_t n_refs = refs_of(refs, r, p, trace, at);
+        if (n_refs == MODEL_NONE)
+            return error_nomem(err);
+        const uint32_t token = synth_token_add(r->m, op, refs, n_refs);
+        if (token == MODEL_NONE)
+            return error_nomem(err);
+        p->tokens.at[at] = token;
+        synth_history_add(&r->past, at, op);
+        p->key = hash_u64(p->key ^ hash_u64(token));
+    }
+    p->back_at.at[n] = (uint32_t)p->backs.n;
+    p->more_at.at[n] = (uint32_t)p->more.n;
+    return HALLEY_OK;
+}

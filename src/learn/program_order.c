@@ -1,0 +1,168 @@
+/*
+ * The order in which a program tells its nodes: that of the file where dependencies allow
+ * it, else by level. Pauses are left out. Where there are some, levels would shift with
+ * each that comes or goes: then nodes stand in the order of the file, each behind what it
+ * depends on.
+ */
+#include "learn/program.h"
+#include "trace/core/levels.h"
+
+static halley_status cyclic(halley_error *err)
+{
+    return error_set(err, HALLEY_EINVAL, "dependencies form a cycle");
+}
+
+/* A pause waits for one node, and takes time. */
+static bool is_pause(const synth_reader *r, const halley_trace *trace, uint32_t node)
+{
+    return (r->m->ops.at[r->op.at[node]].flags & MODEL_OP_PAUSE) != 0 &&
+           trace_deps_count(trace, node) > 0 &&
+           halley_node_data_count(trace, node) <= 1 &&
+           trace_deps_index(trace, node, 0) != HALLEY_NO_NODE &&
+           trace_deps_index(trace, node, 0) != node;
+}
+
+/* What stands for each node. */
+static halley_status skip_pauses(synth_reader *r, const halley_trace *trace,
+                                 halley_error *err)
+{
+    const uint32_t n = halley_trace_count(trace);
+    r->has_pauses = r->has_control = false;
+    for (uint32_t i = 0; i < n; i++) {
+        r->place.at[i] = MODEL_NONE;
+        r->over.at[i] = i;
+        r->has_control = r->has_control ||
+                         trace_deps_count(trace, i) > halley_node_data_count(trace, i);
+        if (!is_pause(r, trace, i))
+            continue;
+        r->over.at[i] = trace_deps_index(trace, i, 0);
+        r->has_pauses = true;
+    }
+    for (uint32_t i = 0; r->has_pauses && i < n; i++) {
+        uint32_t to = i, steps = 0;
+        for (; r->over.at[to] != to && steps <= n; steps++)
+            to = r->over.at[to];
+        if (steps > n)
+            return cyclic(err);
+        for (uint32_t k = i, next; k != to; k = next) {
+            next = r->over.at[k];
+            r->over.at[k] = to;
+        }
+    }
+    return HALLEY_OK;
+}
+
+static halley_status by_level(synth_program *p, const halley_trace *trace,
+                              halley_error *err)
+{
+    const uint32_t n = halley_trace_count(trace);
+    trace_levels levels;
+    TRY(trace_levels_init(&levels, trace, &(trace_levels_opts){.ignore_self = true},
+                          err));
+    uint32_t *first = mem_array_zero((size_t)levels.depth + 2, sizeof *first);
+    halley_status status = HALLEY_OK;
+    if (!first)
+        status = error_nomem(err);
+    else if (levels.n_cyclic > 0)
+        status = cyclic(err);
+    else {
+        for (uint32_t i = 0; i < n; i++)
+            first[levels.level[i] + 1]++;
+        for (uint32_t k = 1; k <= levels.depth + 1; k++)
+            first[k] += first[k - 1];
+        for (uint32_t i = 0; i < n; i++)
+            p->nodes.at[first[levels.level[i]]++] = i;
+    }
+    free(first);
+    trace_levels_fini(&levels);
+    return status;
+}
+
+/* A node whose dependencies are being placed: those before the next one are. */
+typedef struct waiting {
+    uint32_t node, next;
+} waiting;
+
+static const uint32_t placed = MODEL_NONE - 1, on_stack = MODEL_NONE - 2;
+
+/* Places a node behind what it depends on. */
+static halley_status place(synth_program *p, synth_reader *r, const halley_trace *trace,
+                           uint32_t node, halley_error *err)
+{
+    ARRAY(waiting) stack = {0};
+    halley_status status = HALLEY_OK;
+    bool ok = array_push(&stack, (waiting){node, 0});
+    while (ok && status == HALLEY_OK && stack.n > 0) {
+        waiting *top = &stack.at[stack.n - 1];
+        r->place.at[top->node] = on_stack;
+        if (top->next == trace_deps_count(trace, top->node)) {
+            r->place.at[top->node] = placed;
+            p->nodes.at[p->nodes.n++] = top->node;
+            stack.n--;
+            continue;
+        }
+        const uint32_t j = trace_deps_index(trace, top->node, top->next++);
+        const uint32_t to = j == HALLEY_NO_NODE ? j : r->over.at[j];
+        if (to == HALLEY_NO_NODE || to == top->node || r->place.at[to] == placed)
+            continue;
+        if (r->place.at[to] == on_stack)
+            status = cyclic(err);
+        else
+            ok = array_push(&stack, (waiting){to, 0});
+    }
+    array_fini(&stack);
+    return ok ? status : error_nomem(err);
+}
+
+static halley_status behind_dependencies(synth_program *p, synth_reader *r,
+                                         const halley_trace *trace, halley_error *err)
+{
+    const uint32_t n = halley_trace_count(trace);
+    halley_status status = HALLEY_OK;
+    p->nodes.n = 0;
+    for (uint32_t i = 0; status == HALLEY_OK && i < n; i++)
+        if (r->over.at[i] == i && r->place.at[i] != placed)
+            status = place(p, r, trace, i, err);
+    for (uint32_t i = 0; i < n; i++)
+        r->place.at[i] = MODEL_NONE;
+    return status;
+}
+
+/* Whether a dependency stands behind who has it. */
+static bool leads_forward(const synth_reader *r, const halley_trace *trace, uint32_t node)
+{
+    const uint32_t n_deps = trace_deps_count(trace, node);
+    for (uint32_t k = 0; k < n_deps; k++) {
+        const uint32_t j = trace_deps_index(trace, node, k);
+        if (j != HALLEY_NO_NODE && r->over.at[j] > node)
+            return true;
+    }
+    return false;
+}
+
+halley_status synth_program_order(synth_program *p, synth_reader *r,
+                                  const halley_trace *trace, halley_error *err)
+{
+    const uint32_t n = halley_trace_count(trace);
+    bool forward = false;
+    p->nodes.n = p->ops.n = p->tokens.n = p->backs.n = p->back_at.n = p->pauses.n = 0;
+    if (!synth_u32s_resize(&p->back_at, n + 1) || !synth_u32s_resize(&p->nodes, n) ||
+        !synth_u32s_resize(&p->ops, n) || !synth_u32s_resize(&p->tokens, n) ||
+        !synth_u32s_resize(&r->place, n) || !synth_u32s_resize(&r->over, n))
+        return error_nomem(err);
+    TRY(skip_pauses(r, trace, err));
+    p->nodes.n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (r->over.at[i] != i)
+            continue;
+        p->nodes.at[p->nodes.n++] = i;
+        forward = forward || leads_forward(r, trace, i);
+    }
+    if (forward)
+        TRY(r->has_pauses ? behind_dependencies(p, r, trace, err)
+                          : by_level(p, trace, err));
+    p->ops.n = p->tokens.n = p->nodes.n;
+    for (uint32_t at = 0; at < p->nodes.n; at++)
+        r->place.at[p->nodes.at[at]] = at;
+    return HALLEY_OK;
+}

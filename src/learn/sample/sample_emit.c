@@ -1,0 +1,285 @@
+/*
+ * New sets as traces. Dependencies are resolved once for a stage: every reference finds
+ * its node among those before it, or is left out, so that there are no cycles and nothing
+ * leads nowhere. Ranks of a stage differ in the numbers of their groups and peers alone.
+ */
+#include "learn/sample/sample.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct linker {
+    sample_stage *stage;
+    synth_history past;
+    synth_u32s taken;           /* what the node at hand depends on */
+    const sample_set *in_order; /* NULL: collectives need not wait for each other */
+    uint32_t n_groups;
+    synth_u32s last, seen; /* of a group: its last collective, + 1; seen: n_groups a node,
+                              the last that it follows */
+} linker;
+
+static bool take(linker *l, uint32_t first, uint32_t to)
+{
+    sample_stage *s = l->stage;
+    for (size_t i = first; i < s->deps.n; i++)
+        if (s->deps.at[i] == to)
+            return true;
+    return array_push(&s->deps, to);
+}
+
+/* What a reference leads to; MODEL_NONE: nothing. */
+static uint32_t resolve(const synth_history *h, const model_ref *r, uint32_t at)
+{
+    if (r->kind == REF_BACK)
+        return r->n <= at && r->n > 0 ? at - r->n : MODEL_NONE;
+    if (r->kind == REF_STACK)
+        return h->tail.at[r->op] != MODEL_NONE ? h->tail.at[r->op] : h->recent.at[r->op];
+    if (r->kind == REF_QUEUE)
+        return h->head.at[r->op] != MODEL_NONE ? h->head.at[r->op] : h->recent.at[r->op];
+    uint32_t to = h->recent.at[r->op];
+    for (uint32_t k = 0; k < r->n && to != MODEL_NONE; k++)
+        to = h->earlier.at[to];
+    return to;
+}
+
+static bool link_refs(linker *l, const model_ref *refs, uint32_t n, uint32_t at,
+                      uint32_t first, bool ctrl)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const model_ref *r = &refs[i];
+        if ((r->ctrl != 0) != ctrl)
+            continue;
+        if (r->op != MODEL_NONE && !synth_history_touch(&l->past, r->op))
+            return false;
+        if (r->kind == REF_ALL) {
+            for (uint32_t k = l->past.head.at[r->op]; k != MODEL_NONE;
+                 k = l->past.next.at[k])
+                if (!array_push(&l->stage->deps, k))
+                    return false;
+            continue;
+        }
+        const uint32_t to = resolve(&l->past, r, at);
+        if (to != MODEL_NONE && !take(l, first, to))
+            return false;
+    }
+    return true;
+}
+
+/* Collectives by kind of group, those of all ranks first; MODEL_NONE: none. */
+static uint32_t group_of(const sample_set *s, const sample_node *node)
+{
+    if (s->m->ops.at[node->op].type != HALLEY_NODE_COLL)
+        return MODEL_NONE;
+    if (sample_of_all(s, node))
+        return 0;
+    uint32_t i = 0;
+    while (s->kinds.at[i].first_id != s->kinds.at[node->where].first_id)
+        i++;
+    return i + 1;
+}
+
+static void follow(linker *l, uint32_t at, uint32_t dep)
+{
+    const uint32_t group = group_of(l->in_order, &l->stage->nodes.at[dep]);
+    uint32_t *seen = l->seen.at + (size_t)at * l->n_groups;
+    const uint32_t *of_dep = l->seen.at + (size_t)dep * l->n_groups;
+    for (uint32_t i = 0; i < l->n_groups; i++)
+        seen[i] = of_dep[i] > seen[i] ? of_dep[i] : seen[i];
+    if (group != MODEL_NONE && seen[group] < dep + 1)
+        seen[group] = dep + 1;
+}
+
+/* Ranks of a group that are not equally fast begin collectives that do not wait for each
+ * other in any order: so they wait. */
+static bool keep_order(linker *l, uint32_t at, uint32_t first)
+{
+    sample_stage *s = l->stage;
+    const uint32_t group = group_of(l->in_order, &s->nodes.at[at]);
+    for (size_t i = first; i < s->deps.n; i++)
+        follow(l, at, s->deps.at[i]);
+    if (group == MODEL_NONE)
+        return true;
+    const uint32_t last = l->last.at[group];
+    l->last.at[group] = at + 1;
+    if (l->seen.at[(size_t)at * l->n_groups + group] >= last)
+        return true;
+    follow(l, at, last - 1);
+    return array_push(&s->deps, last - 1);
+}
+
+/* Ranks of one stage whose collectives are all of one kind of group do the same at the
+ * same time. */
+static bool may_differ(const sample_set *s)
+{
+    uint32_t kind = MODEL_NONE;
+    for (size_t i = 0; i < s->stages.at[0].nodes.n; i++) {
+        const uint32_t group = group_of(s, &s->stages.at[0].nodes.at[i]);
+        if (group == MODEL_NONE)
+            continue;
+        if (kind != MODEL_NONE && kind != group)
+            return true;
+        kind = group;
+    }
+    return s->stages.n > 1;
+}
+
+static bool start_order(linker *l, const sample_set *s)
+{
+    if (!s->in_order || !may_differ(s))
+        return true;
+    l->in_order = s;
+    l->n_groups = (uint32_t)s->kinds.n + 1;
+    l->last.n = l->seen.n = 0;
+    return l->stage->nodes.n <= UINT32_MAX / l->n_groups &&
+           synth_u32s_resize(&l->last, l->n_groups) &&
+           synth_u32s_resize(&l->seen, l->stage->nodes.n * l->n_groups);
+}
+
+/* Dependencies of one kind, and those control dependencies that follow from others. */
+static bool link_all(linker *l, const sample_set *s, uint32_t at, uint32_t first,
+                     bool ctrl)
+{
+    uint32_t n;
+    const uint32_t token = l->stage->nodes.at[at].token;
+    const model_ref *refs = sample_refs(s, token, &n);
+    if (!link_refs(l, refs, n, at, first, ctrl))
+        return false;
+    if (!ctrl || token >= s->m->tokens.n)
+        return true;
+    const model_token *t = &s->m->tokens.at[token];
+    return link_refs(l, s->m->refs.at + t->first_more, t->n_more, at, first, true);
+}
+
+static bool link_node(linker *l, const sample_set *set, uint32_t at)
+{
+    sample_stage *s = l->stage;
+    sample_node *node = &s->nodes.at[at];
+    const uint32_t first = (uint32_t)s->deps.n;
+    if (!link_all(l, set, at, first, false))
+        return false;
+    node->first_dep = first;
+    node->n_data = (uint32_t)s->deps.n - first;
+    if (!link_all(l, set, at, first + node->n_data, true))
+        return false;
+    if (l->in_order && !keep_order(l, at, first))
+        return false;
+    node->n_deps = (uint32_t)s->deps.n - first;
+    for (size_t i = first; i < s->deps.n; i++)
+        synth_history_close(&l->past, s->deps.at[i], s->nodes.at[s->deps.at[i]].op);
+    if (!synth_history_touch(&l->past, node->op))
+        return false;
+    synth_history_add(&l->past, at, node->op);
+    return true;
+}
+
+halley_status sample_deps(sample_set *s, halley_error *err)
+{
+    linker l = {0};
+    bool ok = true;
+    for (size_t k = 0; ok && k < s->stages.n; k++) {
+        l.stage = &s->stages.at[k];
+        ok = start_order(&l, s) && synth_history_start(&l.past, l.stage->nodes.n);
+        for (uint32_t at = 0; ok && at < l.stage->nodes.n; at++)
+            ok = link_node(&l, s, at);
+    }
+    synth_history_fini(&l.past);
+    array_fini(&l.taken);
+    array_fini(&l.last);
+    array_fini(&l.seen);
+    return ok ? HALLEY_OK : error_nomem(err);
+}
+
+static halley_attr number_attr(const synth_model *m, const model_field *f, double value)
+{
+    const str name = synth_text(m, f->name);
+    halley_attr a = {.name = {name.at, name.n}, .kind = (halley_attr_kind)f->kind};
+    const float single = (float)value;
+    if (a.kind == HALLEY_ATTR_DOUBLE)
+        memcpy(&a.bits, &value, sizeof value);
+    else if (a.kind == HALLEY_ATTR_FLOAT)
+        memcpy(&a.bits, &single, sizeof single);
+    else {
+        const bool narrow = a.kind == HALLEY_ATTR_INT32 || a.kind == HALLEY_ATTR_UINT32 ||
+                            a.kind == HALLEY_ATTR_SINT32 ||
+                            a.kind == HALLEY_ATTR_FIXED32 ||
+                            a.kind == HALLEY_ATTR_SFIXED32;
+        a.bits = (uint64_t)llround(fmin(value, narrow ? 2147483647.0 : 9e18));
+    }
+    return a;
+}
+
+static void add_numbers(halley_builder *b, const synth_model *m, const model_op *op,
+                        const double *values)
+{
+    double us = op->n_fields > 0 ? values[0] : 0;
+    for (uint32_t f = 1; f < op->n_fields; f++) {
+        const model_field *field = &m->fields.at[op->first_field + f];
+        if ((op->flags & MODEL_OP_LOOSE) != 0 && values[f] < 0.5)
+            continue;
+        const halley_attr a = number_attr(m, field, values[f]);
+        (void)halley_builder_attr(b, &a);
+        if (str_eq(synth_text(m, field->name), STR("duration_ns")))
+            us = round(values[f]) / 1000;
+    }
+    if (op->n_fields > 0)
+        (void)halley_builder_time(b, 0, (uint64_t)llround(fmin(us, 9e18)));
+}
+
+/* Number of the group of a kind that a rank is in. */
+static uint32_t group_id(const sample_kind *k, uint32_t rank)
+{
+    return k->first_id + rank / (k->stride * k->size) * k->stride + rank % k->stride;
+}
+
+static void add_comm(halley_builder *b, const sample_set *s, const sample_node *node,
+                     const model_op *op, uint32_t rank)
+{
+    char name[16];
+    if (op->type == HALLEY_NODE_COLL) {
+        (void)halley_builder_attr_i64(b, "comm_type", op->comm < 255 ? op->comm : 0);
+        if (node->where == MODEL_NONE ||
+            s->kinds.at[node->where].size >= s->outline.n_ranks)
+            return;
+        const int n =
+            snprintf(name, sizeof name, "%u", group_id(&s->kinds.at[node->where], rank));
+        (void)halley_builder_attr_text(b, "pg_name", (halley_bytes){name, (size_t)n});
+        return;
+    }
+    const uint32_t peer = (uint32_t)(((uint64_t)rank + node->where) % s->outline.n_ranks);
+    const bool send = op->type == HALLEY_NODE_SEND;
+    (void)halley_builder_attr_i32(b, "comm_src", (int32_t)(send ? rank : peer));
+    (void)halley_builder_attr_i32(b, "comm_dst", (int32_t)(send ? peer : rank));
+    (void)halley_builder_attr_i32(b, "comm_tag", (int32_t)node->tag);
+}
+
+static void add_node(halley_builder *b, const sample_set *s, const sample_stage *stage,
+                     uint32_t at, uint32_t rank)
+{
+    const sample_node *node = &stage->nodes.at[at];
+    const model_op *op = &s->m->ops.at[node->op];
+    const str name = synth_text(s->m, op->name);
+    (void)halley_builder_node(b, at, op->type, (halley_bytes){name.at, name.n});
+    if (op->cpu < 2)
+        (void)halley_builder_attr_bool(b, "is_cpu_op", op->cpu != 0);
+    add_numbers(b, s->m, op, stage->values.at + node->first_value);
+    if (op->type >= HALLEY_NODE_SEND && op->type <= HALLEY_NODE_COLL)
+        add_comm(b, s, node, op, rank);
+    for (uint32_t i = 0; i < node->n_deps; i++) {
+        const uint32_t to = stage->deps.at[node->first_dep + i];
+        (void)(i < node->n_data ? halley_builder_data(b, to)
+                                : halley_builder_ctrl(b, to));
+    }
+}
+
+halley_status sample_trace(halley_trace **out, const sample_set *s, uint32_t rank,
+                           halley_error *err)
+{
+    const sample_stage *stage = &s->stages.at[rank / s->block];
+    halley_builder *b;
+    TRY(halley_builder_new(&b, err));
+    (void)halley_builder_version(b, (halley_bytes){"1.0.0", 5});
+    for (uint32_t at = 0; at < stage->nodes.n; at++)
+        add_node(b, s, stage, at, rank);
+    return halley_builder_finish(out, b, err);
+}

@@ -1,0 +1,562 @@
+/*
+ * What a new set is to be: its conditions, its template, its ranks and stages.
+ *
+ * Conditions hang together (wide models have many heads): each is drawn given those
+ * before it (joint.c). What the user fixes is fixed, and of several draws one is taken
+ * with the probability that the fixed values have beside it. The template is the one
+ * whose sets look most like these conditions: strictly in the conditions that tell
+ * templates apart, loosely in others; it must make sense, too: stages as it has them,
+ * loops that run, and about as many nodes as sets of this family with these conditions
+ * have.
+ */
+#include "learn/sample/sample.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { N_DRAWS = 48, N_CLOSE = 12, MOST_RANKS = 1000000 };
+#define PURE 0.98
+#define SENSIBLE 3 /* strain of an outline without contradictions */
+
+static bool decides(const synth_model *m, uint32_t c)
+{
+    double pure = 0, n = 0;
+    const model_condition *of = &m->conditions.at[c];
+    for (size_t i = 0; i < m->templates.n; i++) {
+        uint32_t by_kind[CONDITION_KINDS] = {0}, most = 0;
+        for (uint32_t v = 0; v < MODEL_VALUES; v++) {
+            if (v >= of->n_values && v != MODEL_ABSENT)
+                continue;
+            const uint32_t k = conditions_kind(of, v);
+            by_kind[k] += m->templates.at[i].values[c][v];
+            n += m->templates.at[i].values[c][v];
+            most = by_kind[k] > most ? by_kind[k] : most;
+        }
+        pure += most;
+    }
+    return n > 0 && pure / n > PURE;
+}
+
+void sample_traits_make(sample_traits *t, const synth_model *m)
+{
+    *t = (sample_traits){0};
+    for (uint32_t i = 0; i < m->conditions.n; i++)
+        t->decides[i] = decides(m, i);
+}
+
+static void list_values(strbuf *to, const synth_model *m, const model_condition *c)
+{
+    if (!c->is_text) {
+        strbuf_double(to, c->low);
+        if (c->low < c->high) {
+            strbuf_add(to, STR(" to "));
+            strbuf_double(to, c->high);
+        }
+        return;
+    }
+    for (uint32_t i = 0; i < c->n_values; i++) {
+        strbuf_add(to, i > 0 ? STR(", ") : STR(""));
+        strbuf_add(to, synth_text(m, c->values[i].text));
+    }
+}
+
+static halley_status refuse(const synth_model *m, const condition *wish, uint32_t id,
+                            halley_error *err)
+{
+    strbuf seen = {0};
+    for (uint32_t i = 0; id == MODEL_NONE && i < m->conditions.n; i++) {
+        strbuf_add(&seen, i > 0 ? STR(", ") : STR(""));
+        strbuf_add(&seen, synth_text(m, m->conditions.at[i].name));
+    }
+    if (id != MODEL_NONE)
+        list_values(&seen, m, &m->conditions.at[id]);
+    halley_status status;
+    if (seen.failed)
+        status = error_nomem(err);
+    else if (id == MODEL_NONE)
+        status = error_set(err, HALLEY_EINVAL,
+                           "the model knows no condition '%s'; it knows %.*s", wish->name,
+                           STR_ARG(strbuf_str(&seen)));
+    else if (wish->text[0])
+        status = error_set(err, HALLEY_EINVAL,
+                           "the model never saw %s=%s, only %.*s; --extrapolate tries",
+                           wish->name, wish->text, STR_ARG(strbuf_str(&seen)));
+    else
+        status = error_set(err, HALLEY_EINVAL,
+                           "the model never saw %s=%.15g, only %.*s; --extrapolate tries",
+                           wish->name, wish->number, STR_ARG(strbuf_str(&seen)));
+    strbuf_fini(&seen);
+    return status;
+}
+
+halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
+                                halley_error *err)
+{
+    for (uint32_t i = 0; i < wish->fixed.n; i++) {
+        const condition *c = &wish->fixed.at[i];
+        const uint32_t id = conditions_index(m, c->name);
+        if (id == MODEL_NONE)
+            return refuse(m, c, id, err);
+        const model_condition *of = &m->conditions.at[id];
+        const bool is_text = c->text[0] != '\0';
+        if (is_text != (of->is_text != 0))
+            return error_set(err, HALLEY_EINVAL, "%s is %s, not '%s'", c->name,
+                             is_text ? "a number" : "a word",
+                             is_text ? c->text : "a number");
+        const bool seen =
+            is_text ? conditions_value(m, of, c) != MODEL_NONE
+                    : c->number >= of->low * 0.95 && c->number <= of->high * 1.05;
+        if (!seen && !wish->extrapolate)
+            return refuse(m, c, id, err);
+    }
+    return sample_wish_fits(m, wish, err);
+}
+
+/* One draw: values by condition, and how likely the fixed ones are beside the others. */
+typedef struct draw {
+    joint_row row;
+    bool fixed[JOINT_COLUMNS];
+    double weight;
+} draw;
+
+static void draw_one(draw *d, const synth_model *m, rng *random)
+{
+    for (size_t k = 0; k < m->roots.n; k++) {
+        const model_root *tree = &m->roots.at[k];
+        uint32_t *value = &d->row.value[tree->of];
+        if (!d->fixed[tree->of])
+            *value = joint_draw(m, tree, &d->row, rng_unit(random));
+        else if (*value != MODEL_NONE)
+            d->weight *= joint_share(m, tree, &d->row, *value);
+    }
+}
+
+enum { ENOUGH = 30 }; /* sets for a family's own law */
+
+/* The law of sets for a number: the family's if it is known well enough; or NULL. */
+static const model_law *set_law(const synth_model *m, const conditions *c, uint32_t field)
+{
+    const uint32_t own =
+        map64_find(&m->law_of, synth_set_law_key(conditions_family(c), field));
+    const uint32_t any = map64_find(&m->law_of, synth_set_law_key(0, field));
+    if (own != HASH_NONE && (m->laws.at[own].n_sets >= ENOUGH || any == HASH_NONE ||
+                             m->laws.at[own].spread < 0.5F * m->laws.at[any].spread))
+        return &m->laws.at[own];
+    return any != HASH_NONE   ? &m->laws.at[any]
+           : own != HASH_NONE ? &m->laws.at[own]
+                              : NULL;
+}
+
+/* Numbers that those before them determine follow from them. */
+static void follow(conditions *c, const synth_model *m, const draw *d, rng *random)
+{
+    for (uint32_t i = 0; i < m->conditions.n; i++) {
+        const model_condition *of = &m->conditions.at[i];
+        char name[CONDITION_TEXT];
+        snprintf(name, sizeof name, "%.*s", STR_ARG(synth_text(m, of->name)));
+        condition *at = conditions_find(c, name);
+        if (d->fixed[i] || of->is_text || !at)
+            continue;
+        const model_law *law = set_law(m, c, FIELD_CONDITION + i);
+        if (!law || law->spread > 0.1F)
+            continue;
+        law_point p;
+        conditions_set_point(&p, m, c);
+        const double number =
+            exp(law_log(law->coefficient, &p) + law->spread * rng_normal(random));
+        at->number = number > 0.5 ? round(number) : number;
+    }
+}
+
+static void to_conditions(conditions *out, const synth_model *m, const draw *d,
+                          const sample_wish *wish, rng *random)
+{
+    *out = (conditions){0};
+    for (uint32_t i = 0; i < m->conditions.n; i++) {
+        const model_condition *of = &m->conditions.at[i];
+        char name[CONDITION_TEXT], text[CONDITION_TEXT];
+        if (d->fixed[i] || d->row.value[i] >= MODEL_ABSENT)
+            continue;
+        const model_value *v = &of->values[d->row.value[i]];
+        snprintf(name, sizeof name, "%.*s", STR_ARG(synth_text(m, of->name)));
+        if (of->is_text)
+            snprintf(text, sizeof text, "%.*s", STR_ARG(synth_text(m, v->text)));
+        double number =
+            v->square > 0 ? v->number * exp(v->square * rng_normal(random)) : v->number;
+        if (!of->broken && v->number > 0)
+            number = fmax(1, round(number));
+        conditions_set(out, name, of->is_text ? text : NULL, number);
+    }
+    for (uint32_t i = 0; i < wish->fixed.n; i++) {
+        const condition *c = &wish->fixed.at[i];
+        conditions_set(out, c->name, c->text[0] ? c->text : NULL, c->number);
+    }
+    follow(out, m, d, random);
+}
+
+/* How likely sets of a template have this value, or (kinds) one of its kind. */
+static double share_of(const model_condition *of, const uint32_t *counts, uint32_t value,
+                       bool kinds, double prior)
+{
+    double same = 0, all = 0;
+    const uint32_t kind = conditions_kind(of, value);
+    for (uint32_t v = 0; v < MODEL_VALUES; v++) {
+        if (v >= of->n_values && v != MODEL_ABSENT)
+            continue;
+        const bool alike = kinds ? conditions_kind(of, v) == kind : v == value;
+        same += alike * (double)counts[v];
+        all += counts[v];
+    }
+    return (same + 0.5 * prior) / (all + prior);
+}
+
+/* How much the sets of a template look like the draw. */
+static double likeness(const synth_model *m, const sample_traits *traits,
+                       const model_template *t, const draw *d)
+{
+    double score = log(t->n_sets);
+    for (uint32_t c = 0; c < m->conditions.n; c++) {
+        const model_condition *of = &m->conditions.at[c];
+        if (d->row.value[c] == MODEL_NONE)
+            continue;
+        const double strict = traits->decides[c] ? 2 : 1;
+        score += strict * log(share_of(of, t->values[c], d->row.value[c], true, 0.1));
+        if (!of->is_text)
+            score += 0.2 * log(share_of(of, t->values[c], d->row.value[c], false, 2));
+    }
+    return score;
+}
+
+/* The same of sets that no template stands for. */
+static double likeness_loose(const synth_model *m, const sample_traits *traits,
+                             const draw *d)
+{
+    model_template rest = {.n_sets = m->head.at[0].n_sets};
+    for (size_t i = 0; i < m->templates.n; i++)
+        rest.n_sets -= m->templates.at[i].n_sets;
+    for (uint32_t c = 0; c < m->conditions.n; c++) {
+        const model_condition *of = &m->conditions.at[c];
+        for (uint32_t v = 0; v < MODEL_VALUES; v++) {
+            uint32_t all = v < of->n_values ? of->values[v].n_sets : 0, covered = 0;
+            if (v == MODEL_ABSENT)
+                all = m->head.at[0].n_sets - of->n_sets;
+            for (size_t i = 0; i < m->templates.n; i++)
+                covered += m->templates.at[i].values[c][v];
+            rest.values[c][v] = all > covered ? all - covered : 0;
+        }
+    }
+    return likeness(m, traits, &rest, d);
+}
+
+uint32_t sample_part(const synth_model *m, uint32_t template, uint32_t stage,
+                     uint32_t n_stages)
+{
+    const model_template *t = &m->templates.at[template];
+    const uint32_t extra = n_stages > t->n ? n_stages - t->n : 0;
+    uint32_t part = stage;
+    if (stage > t->longest)
+        part = stage > t->longest + extra ? stage - extra : t->longest;
+    return m->parts.at[t->first + (part < t->n ? part : t->n - 1)];
+}
+
+double sample_counts(uint32_t *counts, const synth_model *m, const model_skeleton *s,
+                     const law_point *p, uint32_t stage, uint32_t n_stages)
+{
+    double misfit = 0;
+    for (uint32_t i = 0; i < s->n_loops && i < SAMPLE_MAX_LOOPS; i++) {
+        const double n = law_loop_count(&m->loops.at[m->loop_ids.at[s->first_loop + i]],
+                                        p, stage, n_stages);
+        misfit += n < 0.5 ? fmin(1.5 - n, 3) : 0;
+        counts[i] = !(n >= 1) ? 1 : n > 1e9 ? 1000000000 : (uint32_t)lround(n);
+    }
+    return misfit;
+}
+
+double sample_length(const synth_model *m, const model_skeleton *s,
+                     const uint32_t *counts)
+{
+    double n = 0, times = 1, stack[64] = {0};
+    uint32_t loop = 0, depth = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const uint32_t symbol = m->symbols.at[s->first + i];
+        if (symbol == SYMBOL_OPEN) {
+            if (depth < 64)
+                stack[depth] = times;
+            depth++;
+            times *= loop < SAMPLE_MAX_LOOPS ? counts[loop] : 1;
+            loop++;
+        } else if (symbol == SYMBOL_CLOSE) {
+            if (--depth < 64)
+                times = stack[depth];
+        } else
+            n += times;
+    }
+    return n;
+}
+
+double sample_set_value(const synth_model *m, const conditions *c, uint32_t field,
+                        double *spread)
+{
+    law_point p;
+    const model_law *law = set_law(m, c, field);
+    conditions_set_point(&p, m, c);
+    *spread = law ? law->spread : 0;
+    return law ? exp(fmin(law_log(law->coefficient, &p), 60)) : 1;
+}
+
+static uint32_t nearer(uint32_t a, uint32_t b, double wanted)
+{
+    return fabs(log(a / wanted)) <= fabs(log(b / wanted)) ? a : b;
+}
+
+/* The number of `of` that is nearest and divides it. */
+static uint32_t nearest_divisor(uint32_t of, double wanted)
+{
+    uint32_t best = 1;
+    for (uint32_t i = 1; i <= of / i; i++)
+        if (of % i == 0)
+            best = nearer(best, nearer(i, of / i, wanted), wanted);
+    return best;
+}
+
+static double within(double value, double most)
+{
+    return value >= 1 ? fmin(value, most) : 1;
+}
+
+/* Copies of the model fill the ranks asked for, unless the user says how many. */
+static void fill_ranks(sample_outline *o, const sample_wish *wish, double ranks)
+{
+    conditions fixed = wish->fixed;
+    condition *dp = conditions_find(&o->conditions, "dp");
+    if (!dp || conditions_find(&fixed, "dp"))
+        return;
+    const double n = round(dp->number * wish->n_ranks / ranks);
+    if (n >= 1 && fabs(n * ranks / dp->number - wish->n_ranks) < 0.5)
+        dp->number = n;
+}
+
+/* Ranks and stages under a template, and how far it is from making sense. */
+static double strain(sample_outline *o, const synth_model *m, const sample_wish *wish)
+{
+    const model_template *t = &m->templates.at[o->template];
+    double unused, spread, bad = 0;
+    const condition *drawn = conditions_find(&o->conditions, "ranks");
+    double ranks = drawn ? round(drawn->number)
+                         : sample_set_value(m, &o->conditions, FIELD_RANKS, &unused);
+    if (wish->n_ranks > 0) {
+        ranks = sample_set_value(m, &o->conditions, FIELD_RANKS, &unused);
+        fill_ranks(o, wish, ranks);
+        ranks = sample_set_value(m, &o->conditions, FIELD_RANKS, &unused);
+    }
+    ranks = within(ranks, MOST_RANKS);
+    const double stages =
+        within(sample_set_value(m, &o->conditions, FIELD_STAGES, &unused), MOST_RANKS);
+    if (wish->n_ranks > 0) {
+        bad += 20 * fabs(log(wish->n_ranks / ranks));
+        ranks = wish->n_ranks;
+    }
+    const uint32_t id = conditions_index(m, "ranks");
+    if (wish->n_ranks == 0 && id != MODEL_NONE)
+        bad += 10 * fmax(0, log(ranks / (1.01 * m->conditions.at[id].high)));
+    o->n_ranks = (uint32_t)lround(ranks);
+    if (wish->n_ranks == 0 && stages > 1)
+        o->n_ranks =
+            (uint32_t)lround(stages) * (uint32_t)fmax(1, round(ranks / round(stages)));
+    o->n_stages = nearest_divisor(o->n_ranks, stages);
+    bad += 10 * fabs(log(o->n_stages / fmax(1, round(stages))));
+    if (o->n_stages < t->n)
+        bad += 30;
+    if (t->most == 1 && o->n_stages > t->n)
+        bad += 30;
+    uint32_t counts[SAMPLE_MAX_LOOPS] = {0};
+    double nodes = 0;
+    for (uint32_t k = 0; k < o->n_stages && o->n_stages <= 256; k++) {
+        const model_skeleton *s =
+            &m->skeletons.at[sample_part(m, o->template, k, o->n_stages)];
+        law_point at;
+        conditions_point(&at, m, &o->conditions, k, o->n_stages);
+        bad += 3 * sample_counts(counts, m, s, &at, k, o->n_stages) / o->n_stages;
+        nodes += sample_length(m, s, counts) / o->n_stages;
+    }
+    if (o->is_drawn)
+        return bad;
+    const double usual = sample_set_value(m, &o->conditions, FIELD_NODES, &spread);
+    const double off = nodes > 0 ? log(nodes / usual) / (0.1 + spread) : 0;
+    return bad + fmin(0.5 * off * off, 20);
+}
+
+/* The best templates of a draw by likeness. */
+static uint32_t closest(uint32_t *out, double *scores, const synth_model *m,
+                        const sample_traits *traits, const draw *d)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->templates.n; i++) {
+        const double score = likeness(m, traits, &m->templates.at[i], d);
+        uint32_t at = n;
+        while (at > 0 && scores[at - 1] < score)
+            at--;
+        if (at == N_CLOSE)
+            continue;
+        n += n < N_CLOSE;
+        for (uint32_t k = n - 1; k > at; k--) {
+            scores[k] = scores[k - 1];
+            out[k] = out[k - 1];
+        }
+        scores[at] = score;
+        out[at] = i;
+    }
+    return n;
+}
+
+bool sample_is_free(const sample_wish *wish)
+{
+    return wish->fixed.n == 0 && wish->n_ranks == 0;
+}
+
+uint32_t sample_follows(const synth_model *m)
+{
+    return m->head.at[0].n_bare == 0 ? conditions_index(m, "ranks") : MODEL_NONE;
+}
+
+static void start_draw(draw *d, const synth_model *m, const sample_wish *wish)
+{
+    for (uint32_t i = 0; i < JOINT_COLUMNS; i++)
+        d->row.value[i] = MODEL_NONE;
+    d->weight = 1;
+    memset(d->fixed, 0, sizeof d->fixed);
+    for (uint32_t i = 0; i < wish->fixed.n; i++) {
+        const uint32_t id = conditions_index(m, wish->fixed.at[i].name);
+        if (id == MODEL_NONE)
+            continue;
+        d->fixed[id] = true;
+        d->row.value[id] = conditions_value(m, &m->conditions.at[id], &wish->fixed.at[i]);
+    }
+    /* Who says most of what can be said does not have what not all sets have. */
+    for (uint32_t i = 0;
+         (size_t)2 * wish->fixed.n > m->conditions.n && i < m->conditions.n; i++)
+        if (!d->fixed[i] && m->conditions.at[i].n_sets < m->head.at[0].n_sets) {
+            d->fixed[i] = true;
+            d->row.value[i] = MODEL_ABSENT;
+        }
+    const uint32_t ranks = sample_follows(m);
+    if (ranks != MODEL_NONE)
+        d->fixed[ranks] = true;
+}
+
+void sample_row_size(double *time, double *operations, const synth_model *m,
+                     const joint_row *row)
+{
+    const sample_wish nothing = {0};
+    conditions c;
+    draw d;
+    double unused;
+    rng random = rng_seed(0);
+    start_draw(&d, m, &nothing);
+    d.row = *row;
+    to_conditions(&c, m, &d, &nothing, &random);
+    *time = sample_set_value(m, &c, FIELD_TIME, &unused);
+    *operations = sample_set_value(m, &c, FIELD_OPERATIONS, &unused);
+}
+
+static void without_template(sample_outline *out, const synth_model *m,
+                             const sample_wish *wish, const conditions *c)
+{
+    conditions all = *c;
+    const condition *ranks = conditions_find(&all, "ranks");
+    *out = (sample_outline){.conditions = *c, .template = MODEL_NONE, .n_stages = 1};
+    double unused;
+    double n = ranks ? ranks->number : sample_set_value(m, c, FIELD_RANKS, &unused);
+    /* a law of conditions that say nothing of ranks leads anywhere */
+    const uint32_t id = conditions_index(m, "ranks");
+    if (!ranks && id != MODEL_NONE && !wish->extrapolate)
+        n = fmin(n, m->conditions.at[id].high);
+    out->n_ranks = wish->n_ranks > 0 ? wish->n_ranks : (uint32_t)within(n, MOST_RANKS);
+}
+
+/* The best outline so far, its score, and how far it is from making sense. */
+typedef struct choice {
+    sample_outline outline;
+    double score, bad;
+} choice;
+
+/* The best outline under a draw, if it is better. */
+static void try_draw(choice *best, const synth_model *m, const sample_traits *traits,
+                     const draw *d, const conditions *drawn, const sample_wish *wish,
+                     bool may_be_loose, rng *random)
+{
+    uint32_t near[N_CLOSE] = {d->row.value[JOINT_TEMPLATE]};
+    double scores[N_CLOSE] = {0};
+    const bool is_drawn = near[0] < m->templates.n;
+    const bool loose = near[0] == m->templates.n && m->contexts.n > 0;
+    const uint32_t n = is_drawn || loose ? 1 : closest(near, scores, m, traits, d);
+    /* Gumbel noise: the largest sum is a draw in proportion to the weights. */
+    const double noise = wish->fixed.n == 0 ? 1 : 0.3;
+    const double luck = log(d->weight + 1e-300) - log(-log(rng_unit(random) + 1e-12));
+    for (uint32_t i = 0; i < n; i++) {
+        sample_outline o = {
+            .conditions = *drawn, .template = near[i], .is_drawn = is_drawn};
+        double off = 0;
+        if (loose)
+            without_template(&o, m, wish, drawn);
+        else
+            off = strain(&o, m, wish);
+        const double score =
+            luck + scores[i] - off - noise * log(-log(rng_unit(random) + 1e-12));
+        if (score > best->score)
+            *best = (choice){o, score, off};
+    }
+    if (is_drawn || loose || !may_be_loose)
+        return;
+    sample_outline o;
+    without_template(&o, m, wish, drawn);
+    const double score =
+        luck + likeness_loose(m, traits, d) - noise * log(-log(rng_unit(random) + 1e-12));
+    if (score > best->score)
+        *best = (choice){o, score, 0};
+}
+
+/* Sets that no template stands for come from the context model, in their share; but where
+ * conditions tell what a set is like and templates stand for most, the nearest does. */
+static bool few_are_covered(const synth_model *m)
+{
+    uint32_t covered = 0;
+    for (size_t i = 0; i < m->templates.n; i++)
+        covered += m->templates.at[i].n_sets;
+    return m->contexts.n > 0 && covered < m->head.at[0].n_sets / 2;
+}
+
+void sample_outline_make(sample_outline *out, const synth_model *m,
+                         const sample_traits *traits, const sample_wish *wish,
+                         rng *random)
+{
+    choice best = {.score = -INFINITY, .bad = INFINITY};
+    const bool free = sample_is_free(wish);
+    /* The template of sets that say nothing is drawn with their conditions. */
+    const bool bare = m->head.at[0].n_bare > 0;
+    const bool loose = m->templates.n == 0 && !bare;
+    const bool may_be_loose = !bare && few_are_covered(m);
+    conditions drawn = {0};
+    /* With fixed conditions the best of many draws is taken; without, the first that
+     * makes sense, so that all that make sense come in their share. */
+    for (uint32_t k = 0; k < N_DRAWS && !(free && best.bad < SENSIBLE); k++) {
+        draw d;
+        start_draw(&d, m, wish);
+        if (free && k == 0 && wish->plan)
+            d.row = *wish->plan;
+        else
+            draw_one(&d, m, random);
+        to_conditions(&drawn, m, &d, wish, random);
+        if (loose)
+            break;
+        if (free)
+            best.score = -INFINITY;
+        try_draw(&best, m, traits, &d, &drawn, wish, may_be_loose, random);
+    }
+    if (isinf(best.score))
+        without_template(&best.outline, m, wish, &drawn);
+    else if (best.outline.template != MODEL_NONE && best.outline.n_ranks > 0)
+        conditions_set(&best.outline.conditions, "ranks", NULL, best.outline.n_ranks);
+    *out = best.outline;
+}

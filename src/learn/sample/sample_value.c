@@ -1,0 +1,344 @@
+/*
+ * Numbers of new nodes. Each follows the law of its operator between these neighbours in
+ * this family if enough sets had it, else a more general one. What the law leaves
+ * unexplained between sets is drawn once for a set, so that its sizes go up and down
+ * together; what differs between nodes of a set is drawn for each node.
+ */
+#include "learn/sample/sample.h"
+
+#include <math.h>
+
+/* A law as it stands for one stage of one set. */
+typedef struct here {
+    double mean;  /* of the logarithm */
+    uint32_t law; /* MODEL_NONE: nothing is known */
+    bool zero;
+} here;
+typedef struct valuer {
+    sample_set *s;
+    law_point point;
+    uint64_t family, program;
+    bool known; /* the family is one of those learned, or sets have none */
+    bool bare;  /* sets that said nothing were learned: all numbers may be a program's own
+                 */
+    double luck; /* of this set: deviation of all that is unexplained */
+    map64 of;
+    ARRAY(here) list;
+    synth_u32s pauses; /* operators that come and go */
+} valuer;
+
+/* What a law may be off by: what it left unexplained, more where few sets were behind
+ * it, or many features. */
+static double doubt(const model_law *law)
+{
+    double used = 1;
+    for (uint32_t i = 0; i < MODEL_FEATURES; i++)
+        used += law->coefficient[i] != 0;
+    const double n = law->n_sets;
+    return (law->spread + 1e-3) * sqrt(n > used ? n / (n - used) : 4) + 0.15 * used / n;
+}
+
+/* The law that is most likely right, of equal ones the most special; of pauses, which
+ * come and go as they do in their place, always that; MODEL_NONE: none. */
+static uint32_t choose_law(const synth_model *m, const law_place *at)
+{
+    uint32_t best = MODEL_NONE;
+    double least = 0;
+    for (uint32_t k = at->program == 0; k < LAW_LEVELS; k++) {
+        const uint32_t id = map64_find(&m->law_of, synth_law_key(at, k));
+        if (id == HASH_NONE)
+            continue;
+        const double d = doubt(&m->laws.at[id]) * (k == LAW_LEVELS - 1 ? 2 : 1);
+        if (best == MODEL_NONE || (d < 0.8 * least && at->field >> 31 == 0)) {
+            best = id;
+            least = d;
+        }
+    }
+    return best;
+}
+
+/* `operations` and `bytes` of the node, for durations; negative: not one. */
+static here look_up(valuer *v, const law_place *at, double operations, double bytes)
+{
+    law_point point = v->point;
+    if (operations >= 0)
+        law_point_work(&point, operations, bytes);
+    here h = {.law = choose_law(v->s->m, at), .zero = true};
+    if (h.law == MODEL_NONE)
+        return h;
+    const model_law *law = &v->s->m->laws.at[h.law];
+    h.zero = law->zero > 0 && rng_unit(&v->s->random) < law->zero;
+    h.mean = law_log(law->coefficient, &point) + law->spread * v->luck;
+    /* A law goes on beyond what was seen as far as it held there. What it says of a
+     * family that was never seen is a guess, and what is too large is far off. */
+    const bool holds = v->s->extrapolate || law->spread == 0;
+    const double beyond = holds ? 0.05 / (0.01 + law->spread) : 0;
+    if (law->low < law->high)
+        h.mean =
+            fmin(fmax(h.mean, law->low - beyond), law->high + (v->known ? beyond : 0));
+    return h;
+}
+
+/* The deviation of one node. */
+static double deviation(const model_law *law, rng *random)
+{
+    double left = rng_unit(random);
+    for (int i = 0; i < MODEL_BUCKETS; i++) {
+        left -= law->hist[i];
+        if (left < 0)
+            return (i + rng_unit(random) - MODEL_BUCKETS / 2.0) * MODEL_WIDTH;
+    }
+    return 0;
+}
+
+/* The logarithm of one node's value: not beyond what nodes have where all is as seen. */
+static double node_log(const model_law *law, double mean, sample_set *s)
+{
+    enum { TRIES = 8 }; /* the ends themselves would come too often */
+    double y = mean + deviation(law, &s->random);
+    if (s->extrapolate || !(law->least < law->most))
+        return y;
+    for (int i = 1; i < TRIES && (y < law->least || y > law->most); i++)
+        y = mean + deviation(law, &s->random);
+    return fmin(fmax(y, law->least), law->most);
+}
+
+/* A whole number that a law gives almost exactly was most likely a product of twos: the
+ * nearest one that is, within what logarithms can tell. */
+static double snap(double x)
+{
+    double step = 1;
+    const double room = x * 1e-7;
+    double best = round(x);
+    while (step < x) {
+        const double near = round(x / step) * step;
+        if (fabs(near - x) > room + 0.5 && step > 1)
+            break;
+        if (fabs(near - x) <= room + 0.5)
+            best = near;
+        step *= 2;
+    }
+    return best;
+}
+
+/* What the node at hand does; negative where that does not matter. */
+typedef struct work {
+    double operations, bytes;
+} work;
+static const work no_work = {-1, -1};
+
+/* The number a place asks for; false: no memory. */
+static bool value_at(double *out, valuer *v, const law_place *at, work w)
+{
+    uint32_t id = (uint32_t)v->list.n;
+    bool fresh;
+    if (!map64_put(&v->of, synth_law_key(at, 0), &id, &fresh) ||
+        (fresh && !array_push(&v->list, look_up(v, at, w.operations, w.bytes))))
+        return false;
+    const here *h = &v->list.at[id];
+    *out = 0;
+    if (h->law == MODEL_NONE || h->zero)
+        return true;
+    const model_law *law = &v->s->m->laws.at[h->law];
+    if (law->none > 0 && rng_unit(&v->s->random) < law->none)
+        return true;
+    if (law->within > 1e-3F)
+        *out = exp(fmin(node_log(law, h->mean, v->s), 43));
+    else
+        *out = law->spread > 0 ? exp(fmin(h->mean, 43)) : snap(exp(fmin(h->mean, 43)));
+    return true;
+}
+
+bool sample_place_group(sample_set *s, sample_node *node, double size, double stride)
+{
+    const sample_kind kind = {.size = (uint32_t)lround(fmin(size, 1e6)),
+                              .stride = (uint32_t)lround(fmin(stride, 1e6))};
+    for (uint32_t i = 0; i < s->kinds.n; i++)
+        if (s->kinds.at[i].size == kind.size && s->kinds.at[i].stride == kind.stride) {
+            node->where = i;
+            return true;
+        }
+    node->where = (uint32_t)s->kinds.n;
+    return array_push(&s->kinds, kind);
+}
+
+void sample_place_peer(const sample_set *s, sample_node *node, double distance)
+{
+    const uint32_t n = s->outline.n_ranks;
+    const bool forward = (s->m->ops.at[node->op].flags & MODEL_OP_FORWARD) != 0;
+    uint32_t d = distance > n ? n - 1 : (uint32_t)lround(distance);
+    d = d == 0 ? 1 : d;
+    node->where = forward ? d % n : (n - d % n) % n;
+}
+
+static bool place_group(valuer *v, sample_node *node, law_place *at)
+{
+    double size, stride;
+    at->field = FIELD_GROUP_SIZE;
+    if (!value_at(&size, v, at, no_work))
+        return false;
+    at->field = FIELD_GROUP_STRIDE;
+    return value_at(&stride, v, at, no_work) &&
+           sample_place_group(v->s, node, size, stride);
+}
+
+static bool place_peer(valuer *v, sample_node *node, law_place *at)
+{
+    double distance;
+    at->field = FIELD_PEER;
+    if (!value_at(&distance, v, at, no_work))
+        return false;
+    sample_place_peer(v->s, node, distance);
+    return true;
+}
+
+double sample_grain(const sample_set *s, double ns)
+{
+    const double grain = s->m->head.at[0].grain_ns;
+    return grain < 2 || !(ns > 0) ? ns : fmax(1, round(ns / grain)) * grain;
+}
+
+/* The fields of a node, times last: they follow from the others, too. */
+static bool add_fields(valuer *v, double *values, const model_op *op, law_place at)
+{
+    const synth_model *m = v->s->m;
+    work w = {0};
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t f = 0; f < op->n_fields; f++) {
+            const uint32_t name = m->fields.at[op->first_field + f].name;
+            const str text =
+                name == MODEL_NONE ? STR("duration_ns") : synth_text(m, name);
+            const bool is_time = str_eq(text, STR("duration_ns"));
+            at.field = f;
+            at.program = v->bare || str_eq(text, STR("comm_size")) ? v->program : 0;
+            if (is_time != (pass == 1))
+                continue;
+            if (!value_at(&values[f], v, &at, is_time ? w : no_work))
+                return false;
+            if (str_eq(text, STR("num_ops")))
+                w.operations = values[f];
+            else if (str_eq(text, STR("tensor_size")))
+                w.bytes = values[f];
+        }
+    return true;
+}
+
+/* A time far longer than others, as some nodes and pauses have; 0: not this one. */
+static bool draw_tail(double *ns, valuer *v, bool pause)
+{
+    const law_place at = synth_tail_place(v->family, v->s->outline.n_ranks, pause);
+    *ns = 0;
+    return v->pauses.n == 0 || value_at(ns, v, &at, no_work);
+}
+
+static bool finish_times(valuer *v, double *values, const model_op *op)
+{
+    const synth_model *const m = v->s->m;
+    double ns;
+    if (op->n_fields == 0)
+        return true;
+    if (!draw_tail(&ns, v, false))
+        return false;
+    for (uint32_t f = 0; f < op->n_fields; f++) {
+        if (!(values[f] > 0) || !synth_is_duration(m, op->key, f))
+            continue;
+        if (ns > 0)
+            values[f] = f == 0 ? ns / 1000 : ns;
+        if (f > 0)
+            values[f] = sample_grain(v->s, values[f]);
+    }
+    return true;
+}
+
+/* Whether, and how long, nodes that come and go stand before this one. */
+static bool add_pauses(valuer *v, sample_stage *stage, size_t i, law_place at)
+{
+    sample_node *const node = &stage->nodes.at[i];
+    node->first_pause = (uint32_t)stage->pauses.n;
+    for (size_t k = 0; k < v->pauses.n; k++) {
+        const uint32_t op = v->pauses.at[k];
+        double ns, tail = 0;
+        at.field = synth_pause_field(&v->s->m->ops.at[op]);
+        if (!value_at(&ns, v, &at, no_work) || (ns > 0 && !draw_tail(&tail, v, true)))
+            return false;
+        ns = sample_grain(v->s, tail > 0 ? tail : ns);
+        if (ns > 0 && !array_push(&stage->pauses, (sample_pause){.op = op, .ns = ns}))
+            return false;
+    }
+    node->n_pauses = (uint32_t)stage->pauses.n - node->first_pause;
+    return true;
+}
+
+static bool add_values(valuer *v, sample_stage *stage, size_t i)
+{
+    const synth_model *m = v->s->m;
+    sample_node *node = &stage->nodes.at[i];
+    const model_op *op = &m->ops.at[node->op];
+    law_place at = {.family = v->family, .op = op->key};
+    at.before = i > 0 ? m->ops.at[stage->nodes.at[i - 1].op].key : 0;
+    at.after = i + 1 < stage->nodes.n ? m->ops.at[stage->nodes.at[i + 1].op].key : 0;
+    node->first_value = (uint32_t)stage->values.n;
+    if (!array_reserve(&stage->values, op->n_fields))
+        return false;
+    double *values = stage->values.at + stage->values.n;
+    stage->values.n += op->n_fields;
+    if (!add_fields(v, values, op, at) || !finish_times(v, values, op))
+        return false;
+    at.program = v->bare ? v->program : 0;
+    if (!add_pauses(v, stage, i, at))
+        return false;
+    at.program = v->program; /* whom it talks to */
+    if (op->type == HALLEY_NODE_COLL && (op->flags & MODEL_OP_GROUP) != 0)
+        return place_group(v, node, &at);
+    if (op->type == HALLEY_NODE_SEND || op->type == HALLEY_NODE_RECV)
+        return place_peer(v, node, &at);
+    return true;
+}
+
+static uint64_t program_of(const sample_set *s, uint32_t stage)
+{
+    const sample_outline *o = &s->outline;
+    if (o->template == MODEL_NONE)
+        return 0;
+    return s->m->skeletons.at[sample_part(s->m, o->template, stage, o->n_stages)].key;
+}
+
+static bool is_known(const synth_model *m, uint64_t family)
+{
+    const uint32_t id = conditions_index(m, "family");
+    const model_condition *c = id == MODEL_NONE ? NULL : &m->conditions.at[id];
+    if (!c || !c->is_text)
+        return true;
+    for (uint32_t i = 0; i < c->n_values; i++) {
+        const str text = synth_text(m, c->values[i].text);
+        if (hash_bytes(text.at, text.n, 0) == family)
+            return true;
+    }
+    return false;
+}
+
+halley_status sample_values(sample_set *s, halley_error *err)
+{
+    valuer v = {.s = s,
+                .bare = s->m->head.at[0].n_bare > 0,
+                .family = conditions_family(&s->outline.conditions),
+                .luck = rng_normal(&s->random)};
+    v.known = is_known(s->m, v.family);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < s->m->ops.n; i++)
+        if ((s->m->ops.at[i].flags & MODEL_OP_PAUSE) != 0)
+            ok = array_push(&v.pauses, i);
+    for (uint32_t k = 0; ok && k < s->stages.n; k++) {
+        sample_stage *stage = &s->stages.at[k];
+        map64_fini(&v.of);
+        v.list.n = 0;
+        v.program = program_of(s, k);
+        conditions_point(&v.point, s->m, &s->outline.conditions, k, s->outline.n_stages);
+        for (size_t i = 0; ok && i < stage->nodes.n; i++)
+            ok = add_values(&v, stage, i);
+    }
+    map64_fini(&v.of);
+    array_fini(&v.list);
+    array_fini(&v.pauses);
+    return ok ? HALLEY_OK : error_nomem(err);
+}

@@ -1,0 +1,22 @@
+/* learn/source.h - a set of traces and what lies beside it. */
+#ifndef LEARN_SOURCE_H
+#define LEARN_SOURCE_H
+
+#include "learn/model/conditions.h"
+#include "trace/core/set_files.h"
+
+typedef struct synth_source {
+    halley_trace_set *set;
+    conditions conditions; /* of the file beside it, else of its metadata */
+    strbuf groups;         /* path; n 0 = none */
+} synth_source;
+
+/* The i-th set of those found, on so many threads (0 = one per core). EINVAL and the
+ * like: it is not sound, and why. */
+halley_status synth_source_open(synth_source *s, const trace_found *found, size_t i,
+                                uint32_t n_threads, halley_error *err);
+void synth_source_close(synth_source *s);
+/* NULL: none. */
+const char *synth_source_groups(const synth_source *s);
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * Process groups of a whole set: collected from the traces that declare them, written as
+ * a file for ASTRA-sim.
+ */
+#include "base/error.h"
+#include "base/file.h"
+#include "trace/core/groups.h"
+
+static bool is_known(const trace_groups *groups, size_t n, str name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(groups->list.at[i].name, name))
+            return true;
+    return false;
+}
+
+/* What the metadata nodes of one rank add; of a name the first wins. */
+static halley_status collect(trace_groups *groups, const halley_trace *trace,
+                             halley_error *err)
+{
+    for (uint32_t i = 0; i < halley_trace_count(trace); i++) {
+        if (halley_node_type_of(trace, i) != HALLEY_NODE_METADATA)
+            continue;
+        const size_t before = groups->list.n;
+        TRY(trace_groups_parse(groups, halley_node_inputs(trace, i).values, err));
+        size_t n = before;
+        for (size_t k = before; k < groups->list.n; k++)
+            if (!is_known(groups, n, groups->list.at[k].name))
+                groups->list.at[n++] = groups->list.at[k];
+        groups->list.n = n;
+    }
+    return HALLEY_OK;
+}
+
+void trace_groups_text_group(strbuf *to, str name)
+{
+    strbuf_add(to, to->n > 0 ? STR("],\n  ") : STR("{\n  "));
+    strbuf_json(to, name);
+    strbuf_add(to, STR(": ["));
+}
+
+void trace_groups_text_rank(strbuf *to, uint32_t rank, bool apart)
+{
+    const bool first = str_ends(strbuf_str(to), STR("["));
+    strbuf_printf(to, "%s%s%u", first ? "" : ",", apart ? "\n" : first ? "" : " ", rank);
+}
+
+void trace_groups_text_end(strbuf *to)
+{
+    strbuf_add(to, to->n > 0 ? STR("]\n}\n") : STR("{\n}\n"));
+}
+
+halley_status trace_groups_save(const trace_groups *groups, const char *path, bool apart,
+                                halley_error *err)
+{
+    file_output *out = NULL;
+    TRY(file_output_open(&out, path, err));
+    strbuf text = {0};
+    for (size_t i = 0; i < groups->list.n; i++) {
+        const trace_group *const g = &groups->list.at[i];
+        trace_groups_text_group(&text, g->name);
+        for (uint32_t k = 0; k < g->n_ranks; k++)
+            trace_groups_text_rank(&text, g->ranks[k], apart);
+    }
+    trace_groups_text_end(&text);
+    const bool failed = text.failed;
+    if (!failed)
+        file_output_str(out, strbuf_str(&text));
+    strbuf_fini(&text);
+    if (!failed)
+        return file_output_commit(out, err);
+    file_output_abort(out);
+    return error_nomem(err);
+}
+
+halley_status trace_groups_collect(trace_groups *groups, const halley_trace_set *set,
+                                   halley_error *err)
+{
+    const halley_trace *last = NULL;
+    for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
+        const halley_trace *const trace = halley_trace_set_get(set, r);
+        if (trace != last)
+            TRY(collect(groups, trace, err));
+        last = trace;
+    }
+    return HALLEY_OK;
+}

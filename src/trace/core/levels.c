@@ -1,0 +1,217 @@
+/*
+ * Levels by depth-first search along the dependencies, with a stack of our own: no list
+ * of children is needed, and in a file whose nodes come after their dependencies (nearly
+ * all) the stack never holds more than one node.
+ *
+ * A node is in or behind a cycle when one of its dependencies is, or is still on the
+ * stack at the time the node is left. That marks all of them: of the nodes of a strongly
+ * connected part the first one left has a dependency within the part, which is on the
+ * stack; each later one has a dependency within the part that is on the stack or left,
+ * and then marked.
+ */
+#include "trace/core/levels.h"
+
+#include "base/array.h"
+#include "base/error.h"
+
+enum { LEVEL_NEW = 0 };
+#define LEVEL_OPEN (UINT32_MAX - 1) /* on the stack */
+
+typedef struct frame {
+    uint32_t node;
+    uint32_t next; /* dependency to look at */
+} frame;
+
+typedef struct search {
+    const halley_trace *trace;
+    trace_levels *levels;
+    bool ignore_self;
+    ARRAY(frame) stack;
+} search;
+
+static uint64_t add_sat(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static void leave(search *s, uint32_t node)
+{
+    trace_levels *l = s->levels;
+    const uint32_t n = trace_deps_count(s->trace, node);
+    uint32_t level = 0;
+    uint64_t end_us = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t dep = trace_deps_index(s->trace, node, i);
+        if (dep == HALLEY_NO_NODE || (dep == node && s->ignore_self))
+            continue;
+        if (l->level[dep] >= LEVEL_OPEN) {
+            l->level[node] = TRACE_LEVEL_CYCLIC;
+            l->n_cyclic++;
+            return;
+        }
+        if (l->level[dep] > level)
+            level = l->level[dep];
+        if (l->end_us != NULL && l->end_us[dep] > end_us)
+            end_us = l->end_us[dep];
+    }
+    l->level[node] = level + 1;
+    if (level + 1 > l->depth)
+        l->depth = level + 1;
+    if (l->end_us != NULL)
+        l->end_us[node] = add_sat(end_us, halley_node_duration_us(s->trace, node));
+}
+
+/* The next dependency of the frame that nobody has looked at, or HALLEY_NO_NODE. */
+static uint32_t next_new(const search *s, frame *f)
+{
+    const uint32_t n = trace_deps_count(s->trace, f->node);
+    while (f->next < n) {
+        const uint32_t dep = trace_deps_index(s->trace, f->node, f->next++);
+        if (dep != HALLEY_NO_NODE && s->levels->level[dep] == LEVEL_NEW)
+            return dep;
+    }
+    return HALLEY_NO_NODE;
+}
+
+static bool enter(search *s, uint32_t node)
+{
+    s->levels->level[node] = LEVEL_OPEN;
+    return array_push(&s->stack, (frame){node, 0});
+}
+
+static bool search_from(search *s, uint32_t root)
+{
+    if (!enter(s, root))
+        return false;
+    while (s->stack.n > 0) {
+        frame *top = &s->stack.at[s->stack.n - 1];
+        const uint32_t dep = next_new(s, top);
+        if (dep == HALLEY_NO_NODE) {
+            leave(s, top->node);
+            s->stack.n--;
+        } else if (!enter(s, dep)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+halley_status trace_levels_init(trace_levels *out, const halley_trace *trace,
+                                const trace_levels_opts *opts, halley_error *err)
+{
+    const uint32_t n = halley_trace_count(trace);
+    trace_levels l = {.level = mem_array_zero(n, sizeof *l.level)};
+    if (opts->with_time)
+        l.end_us = mem_array_zero(n, sizeof *l.end_us);
+    bool ok = l.level != NULL && (l.end_us != NULL || !opts->with_time);
+    search s = {.trace = trace, .levels = &l, .ignore_self = opts->ignore_self};
+    for (uint32_t i = 0; ok && i < n; i++)
+        if (l.level[i] == LEVEL_NEW)
+            ok = search_from(&s, i);
+    array_fini(&s.stack);
+    if (!ok) {
+        trace_levels_fini(&l);
+        return error_nomem(err);
+    }
+    *out = l;
+    return HALLEY_OK;
+}
+
+void trace_levels_fini(trace_levels *levels)
+{
+    free(levels->level);
+    free(levels->end_us);
+    *levels = (trace_levels){0};
+}
+
+/* The first dependency of the node that is cyclic, too. Every cyclic node has one. */
+static uint32_t cyclic_dep(const halley_trace *trace, const trace_levels *l,
+                           uint32_t node, bool ignore_self)
+{
+    const uint32_t n = trace_deps_count(trace, node);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t dep = trace_deps_index(trace, node, i);
+        if (dep != HALLEY_NO_NODE && !(dep == node && ignore_self) &&
+            l->level[dep] == TRACE_LEVEL_CYCLIC)
+            return dep;
+    }
+    return HALLEY_NO_NODE;
+}
+
+/* A node that lies on a cycle, not merely behind one: where a walk along cyclic
+ * dependencies comes back to. `seen` is zero, one element a node. */
+static uint32_t node_on_cycle(const halley_trace *trace, const trace_levels *l,
+                              bool ignore_self, uint32_t *seen)
+{
+    uint32_t at = 0;
+    while (l->level[at] != TRACE_LEVEL_CYCLIC)
+        at++;
+    while (!seen[at]) {
+        seen[at] = 1;
+        at = cyclic_dep(trace, l, at, ignore_self);
+    }
+    return at;
+}
+
+/*
+ * Breadth-first from `start` along cyclic dependencies back to `start`. from[v] is the
+ * node that v was first reached from. Writes the nodes in order into `queue` and returns
+ * how many.
+ */
+static uint32_t shortest_from(uint32_t *queue, uint32_t *from, const halley_trace *trace,
+                              const trace_levels *l, uint32_t start, bool ignore_self)
+{
+    uint32_t head = 0, tail = 0;
+    queue[tail++] = start;
+    for (;;) {
+        const uint32_t v = queue[head++];
+        const uint32_t n = trace_deps_count(trace, v);
+        for (uint32_t i = 0; i < n; i++) {
+            const uint32_t dep = trace_deps_index(trace, v, i);
+            if (dep == HALLEY_NO_NODE || (dep == v && ignore_self) ||
+                l->level[dep] != TRACE_LEVEL_CYCLIC || from[dep] != HALLEY_NO_NODE)
+                continue;
+            from[dep] = v;
+            if (dep == start)
+                goto found;
+            queue[tail++] = dep;
+        }
+    }
+found:;
+    /* Backwards from start, so that the cycle reads along the dependencies. */
+    uint32_t n = 0, v = start;
+    do {
+        queue[n++] = v;
+        v = from[v];
+    } while (v != start);
+    for (uint32_t i = 1, j = n - 1; i < j; i++, j--) {
+        const uint32_t swap = queue[i];
+        queue[i] = queue[j];
+        queue[j] = swap;
+    }
+    return n;
+}
+
+halley_status trace_cycle_find(uint32_t **out, uint32_t *n, const halley_trace *trace,
+                               const trace_levels *levels, bool ignore_self,
+                               halley_error *err)
+{
+    const uint32_t n_nodes = levels->n_cyclic > 0 ? halley_trace_count(trace) : 0;
+    uint32_t *queue = mem_array(n_nodes, sizeof *queue);
+    uint32_t *from = mem_array_zero(n_nodes, sizeof *from);
+    if (queue == NULL || from == NULL) {
+        free(queue);
+        free(from);
+        return error_nomem(err);
+    }
+    *n = 0;
+    if (n_nodes > 0) {
+        const uint32_t start = node_on_cycle(trace, levels, ignore_self, from);
+        for (uint32_t i = 0; i < n_nodes; i++)
+            from[i] = HALLEY_NO_NODE;
+        *n = shortest_from(queue, from, trace, levels, start, ignore_self);
+    }
+    free(from);
+    *out = queue;
+    return HALLEY_OK;
+}

@@ -1,0 +1,274 @@
+/*
+ * Sets of ranks: reading the files side by side, holding equal ones once.
+ */
+#include "base/pool.h"
+#include "trace/core/set_files.h"
+#include "trace/core/store.h"
+
+#include <string.h>
+
+struct halley_trace_set {
+    uint32_t n;
+    halley_trace **traces; /* by rank; equal ranks point to the same trace */
+    char **paths;
+    uint32_t n_distinct;
+};
+
+/* What is known of a file before it is decoded: enough to see which are worth comparing.
+ */
+typedef struct rank_file {
+    uint64_t size, hash;
+    uint32_t same_as; /* a lower rank with the same bytes, or itself */
+} rank_file;
+
+typedef struct set_job {
+    const trace_files *files;
+    rank_file *ranks;
+    halley_trace **traces;
+    const halley_load_opts *opts;
+} set_job;
+
+static halley_status hash_file(void *context, size_t i, uint32_t worker,
+                               halley_error *err)
+{
+    (void)worker;
+    const set_job *const j = context;
+    file_input in;
+    TRY(file_input_open(&in, j->files->at[i].path, err));
+    j->ranks[i].size = in.n;
+    j->ranks[i].hash = hash_bytes(in.at, in.n, 1);
+    file_input_close(&in);
+    return HALLEY_OK;
+}
+
+static halley_status load_rank(void *context, size_t i, uint32_t worker,
+                               halley_error *err)
+{
+    (void)worker;
+    const set_job *const j = context;
+    if (j->ranks[i].same_as != i)
+        return HALLEY_OK;
+    return halley_trace_load(&j->traces[i], j->files->at[i].path, j->opts, err);
+}
+
+/* Equal size and hash, then equal bytes. */
+static halley_status same_bytes(bool *same, const char *a, const char *b,
+                                halley_error *err)
+{
+    file_input x, y;
+    TRY(file_input_open(&x, a, err));
+    const halley_status status = file_input_open(&y, b, err);
+    if (!status) {
+        *same = x.n == y.n && memcmp(x.at, y.at, x.n) == 0;
+        file_input_close(&y);
+    }
+    file_input_close(&x);
+    return status;
+}
+
+static halley_status pair_up(const set_job *j, halley_error *err)
+{
+    map64 first = {0};
+    halley_status status = HALLEY_OK;
+    for (uint32_t i = 0; i < j->files->n && !status; i++) {
+        rank_file *const r = &j->ranks[i];
+        uint32_t other = i;
+        bool fresh, same = false;
+        r->same_as = i;
+        if (!map64_put(&first, r->hash ^ hash_u64(r->size), &other, &fresh))
+            status = error_nomem(err);
+        else if (!fresh && j->ranks[other].size == r->size)
+            status =
+                same_bytes(&same, j->files->at[other].path, j->files->at[i].path, err);
+        if (same)
+            r->same_as = other;
+    }
+    map64_fini(&first);
+    return status;
+}
+
+static halley_status load_all(halley_trace_set *set, const trace_files *files,
+                              const halley_load_opts *opts, halley_error *err)
+{
+    const halley_load_opts given = opts ? *opts : (halley_load_opts){0};
+    halley_load_opts each = given;
+    if (files->n > 1)
+        each.n_threads = 1; /* the ranks keep the threads busy */
+    set_job j = {files, mem_array_zero(files->n, sizeof *j.ranks), set->traces, &each};
+    if (!j.ranks)
+        return error_nomem(err);
+    halley_status status = HALLEY_OK;
+    if (files->n > 1)
+        status = pool_run(given.n_threads, files->n, hash_file, &j, err);
+    if (!status && files->n > 1)
+        status = pair_up(&j, err);
+    if (!status)
+        status = pool_run(given.n_threads, files->n, load_rank, &j, err);
+    for (uint32_t i = 0; i < files->n && !status; i++) {
+        set->n_distinct += j.ranks[i].same_as == i;
+        if (j.ranks[i].same_as != i)
+            set->traces[i] = halley_trace_keep(set->traces[j.ranks[i].same_as]);
+    }
+    free(j.ranks);
+    return status;
+}
+
+static halley_trace_set *new_set(uint32_t n)
+{
+    halley_trace_set *const set = mem_array_zero(1, sizeof *set);
+    if (!set)
+        return NULL;
+    set->n = n;
+    set->traces = mem_array_zero(n, sizeof *set->traces);
+    set->paths = mem_array_zero(n, sizeof *set->paths);
+    if (set->traces && set->paths)
+        return set;
+    set->n = 0;
+    halley_trace_set_free(set);
+    return NULL;
+}
+
+halley_status halley_trace_set_load(halley_trace_set **out, const char *const *paths,
+                                    size_t n_paths, const halley_load_opts *opts,
+                                    halley_error *err)
+{
+    trace_files files = {0};
+    halley_trace_set *set = NULL;
+    halley_status status = trace_files_find(&files, paths, n_paths, err);
+    if (!status && files.n >= UINT32_MAX)
+        status = error_set(err, HALLEY_ELIMIT, "too many files in one set");
+    if (!status && !(set = new_set((uint32_t)files.n)))
+        status = error_nomem(err);
+    if (!status)
+        status = load_all(set, &files, opts, err);
+    for (size_t i = 0; i < files.n && !status; i++) {
+        set->paths[i] = files.at[i].path;
+        files.at[i].path = NULL;
+    }
+    trace_files_fini(&files);
+    if (status)
+        halley_trace_set_free(set);
+    else
+        *out = set;
+    return status;
+}
+
+typedef struct error_job {
+    const trace_files *files;
+    halley_error *errors; /* by rank; code 0 = none */
+    const halley_load_opts *opts;
+} error_job;
+
+static halley_status try_rank(void *context, size_t i, uint32_t worker, halley_error *err)
+{
+    (void)worker;
+    (void)err;
+    const error_job *const j = context;
+    halley_trace *trace = NULL;
+    if (!halley_trace_load(&trace, j->files->at[i].path, j->opts, &j->errors[i]))
+        halley_trace_free(trace);
+    return HALLEY_OK;
+}
+
+halley_status halley_trace_set_errors(halley_error **out, uint32_t *n,
+                                      const char *const *paths, size_t n_paths,
+                                      const halley_load_opts *opts, halley_error *err)
+{
+    trace_files files = {0};
+    halley_load_opts each = opts ? *opts : (halley_load_opts){0};
+    const uint32_t n_threads = each.n_threads;
+    each.n_threads = 1;
+    error_job j = {.files = &files, .opts = &each};
+    halley_status status = trace_files_find(&files, paths, n_paths, err);
+    if (!status && !(j.errors = mem_array_zero(files.n, sizeof *j.errors)))
+        status = error_nomem(err);
+    if (!status)
+        status = pool_run(n_threads, files.n, try_rank, &j, err);
+    *n = 0;
+    for (size_t i = 0; i < files.n && !status; i++)
+        if (j.errors[i].code != HALLEY_OK)
+            j.errors[(*n)++] = j.errors[i];
+    trace_files_fini(&files);
+    if (status)
+        free(j.errors);
+    else
+        *out = j.errors;
+    return status;
+}
+
+halley_status halley_trace_set_new(halley_trace_set **out, halley_trace *const *traces,
+                                   uint32_t n, halley_error *err)
+{
+    halley_trace_set *const set = new_set(n);
+    if (!set)
+        return error_nomem(err);
+    map64 seen = {0};
+    bool fine = true;
+    for (uint32_t i = 0; i < n && fine; i++) {
+        uint32_t rank = i;
+        bool fresh = false;
+        fine = map64_put(&seen, (uint64_t)(uintptr_t)traces[i], &rank, &fresh);
+        set->n_distinct += fresh;
+    }
+    map64_fini(&seen);
+    if (!fine) {
+        halley_trace_set_free(set);
+        return error_nomem(err);
+    }
+    memcpy(set->traces, traces, n * sizeof *traces);
+    *out = set;
+    return HALLEY_OK;
+}
+
+void halley_trace_set_free(halley_trace_set *set)
+{
+    if (!set)
+        return;
+    for (uint32_t i = 0; i < set->n; i++) {
+        halley_trace_free(set->traces[i]);
+        free(set->paths[i]);
+    }
+    free(set->traces);
+    free(set->paths);
+    free(set);
+}
+
+uint32_t halley_trace_set_count(const halley_trace_set *set)
+{
+    return set->n;
+}
+
+const halley_trace *halley_trace_set_get(const halley_trace_set *set, uint32_t rank)
+{
+    return set->traces[rank];
+}
+
+const char *halley_trace_set_path(const halley_trace_set *set, uint32_t rank)
+{
+    return set->paths[rank] ? set->paths[rank] : "";
+}
+
+char *halley_trace_set_groups(const halley_trace_set *set)
+{
+    const char *const path = set->n ? set->paths[0] : NULL;
+    if (!path)
+        return NULL;
+    const char *const slash = strrchr(path, '/');
+    const int n_folder = slash ? (int)(slash + 1 - path) : 0;
+    const str stem = trace_file_stem(path);
+    strbuf name = {0};
+    strbuf_printf(&name, "%.*s.comm_group.json", STR_ARG(stem));
+    if (!name.failed && !file_exists(name.at)) {
+        name.n = 0;
+        strbuf_printf(&name, "%.*scomm_group.json", n_folder, path);
+    }
+    if (!name.failed && file_exists(name.at))
+        return name.at;
+    strbuf_fini(&name);
+    return NULL;
+}
+
+uint32_t halley_trace_set_distinct(const halley_trace_set *set)
+{
+    return set->n_distinct;
+}

@@ -1,0 +1,20 @@
+#include "trace/core/slots.h"
+
+bool trace_slots_init(trace_slots *s, const halley_trace *trace, const char *const *names,
+                      uint32_t n_names)
+{
+    const uint32_t n = (uint32_t)trace->s.shapes.shapes.n;
+    *s = (trace_slots){.store = &trace->s, .n_names = n_names};
+    s->at = mem_array(n, n_names * sizeof *s->at);
+    for (uint32_t i = 0; s->at && i < n; i++)
+        for (uint32_t k = 0; k < n_names; k++)
+            s->at[(size_t)i * n_names + k] =
+                trace_shape_find(&trace->s, i, str_from(names[k]));
+    return s->at != NULL;
+}
+
+void trace_slots_fini(trace_slots *s)
+{
+    free(s->at);
+    s->at = NULL;
+}

@@ -1,0 +1,116 @@
+/* Opening a trace whatever its form, recognised by content. */
+#include "trace/format/et.h"
+
+#include <string.h>
+
+static bool is_space(uint8_t c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* The first byte that is no white space, or 0; a UTF-8 byte order mark is passed over. */
+static uint8_t first_byte(const file_input *in)
+{
+    size_t i = in->n >= 3 && memcmp(in->at, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    while (i < in->n && is_space(in->at[i]))
+        i++;
+    return i < in->n ? in->at[i] : 0;
+}
+
+/*
+ * An .et starts with the length of its metadata and the tag of its first field, 0x0a or
+ * 0x12. Only a length of 123 ('{') and a version (tag '\n') of 34 ('"') characters look
+ * like the start of a JSON object; the tag of an attribute behind that cannot stand in
+ * JSON.
+ */
+static bool is_et_like_json(const file_input *in)
+{
+    return in->n > 123 && memcmp(in->at, "{\n\"", 3) == 0 && in->at[3 + 34] == 0x12;
+}
+
+static bool looks_like_json(const file_input *in)
+{
+    const uint8_t first = first_byte(in);
+    if ((first != '{' && first != '[') || is_et_like_json(in))
+        return false;
+    size_t i = (size_t)((const uint8_t *)memchr(in->at, first, in->n) - in->at) + 1;
+    while (i < in->n && is_space(in->at[i]))
+        i++;
+    const str next = first == '{' ? STR("\"}") : STR("{]");
+    return i < in->n && memchr(next.at, in->at[i], next.n) != NULL;
+}
+
+/* `in` is taken. */
+static halley_status read_any(halley_trace **out, file_input *in, const char *path,
+                              const halley_load_opts *opts, halley_error *err)
+{
+    const halley_load_opts none = {0};
+    opts = opts ? opts : &none;
+    if (looks_like_json(in))
+        return json_trace_read(out, in, path, opts, err);
+    const et_old_schema *old;
+    const halley_status status = et_old_recognise(&old, in->at, in->n, err);
+    if (status) {
+        file_input_close(in);
+        return status;
+    }
+    return old ? et_old_read(out, old, in, path, opts, err)
+               : et_read(out, in, path, opts, err);
+}
+
+/* Which program packed a file that only it can unpack; NULL: none that is known. */
+static const char *packer_of(const file_input *in)
+{
+    static const struct {
+        const char *name, *start;
+    } packers[] = {{"xz", "\3757zXZ"},
+                   {"zstd", "\x28\xb5\x2f\xfd"},
+                   {"bzip2", "BZh"},
+                   {"zip", "PK\x03\x04"}};
+    const str all = {(const char *)in->at, in->n};
+    for (size_t i = 0; i < sizeof packers / sizeof *packers; i++)
+        if (str_starts(all, str_from(packers[i].start)))
+            return packers[i].name;
+    return NULL;
+}
+
+halley_status halley_trace_load(halley_trace **out, const char *path,
+                                const halley_load_opts *opts, halley_error *err)
+{
+    file_input in = {0};
+    TRY(file_input_open(&in, path, err));
+    const char *const packer = packer_of(&in);
+    halley_status status = read_any(out, &in, path, opts, err);
+    if (packer && status == HALLEY_EFORMAT)
+        status = error_set(err, HALLEY_EFORMAT,
+                           "packed by %s, which is not read: unpack it (gzip is read)",
+                           packer);
+    if (status)
+        error_at_file(err, path);
+    return status;
+}
+
+halley_status halley_trace_parse(halley_trace **out, const void *at, size_t n,
+                                 const char *name, const halley_load_opts *opts,
+                                 halley_error *err)
+{
+    uint8_t *const copy = n > SIZE_MAX - FILE_PAD ? NULL : mem_array(n + FILE_PAD, 1);
+    if (!copy)
+        return error_nomem(err);
+    if (n)
+        memcpy(copy, at, n);
+    memset(copy + n, 0, FILE_PAD);
+    file_input in = {.at = copy, .n = n, .owned = copy};
+    halley_status status = HALLEY_OK;
+    if (n >= 2 && copy[0] == 0x1f && copy[1] == 0x8b) {
+        uint8_t *inflated = NULL;
+        status = file_gunzip(&inflated, &in.n, copy, n, err);
+        free(copy);
+        in.at = in.owned = inflated;
+    }
+    if (!status)
+        status = read_any(out, &in, name, opts, err);
+    if (status)
+        error_at_file(err, name);
+    return status;
+}
