@@ -3,6 +3,7 @@
 #define HALLEY_MODEL_H
 
 #include "halley/file_key.h"
+#include "halley/import.h"
 #include "halley/npu.h"
 
 #ifdef __cplusplus
@@ -47,6 +48,12 @@ typedef struct halley_model {
     uint32_t q_rank, kv_rank, qk_nope, qk_rope,
         v_head; /* latent attention; kv_rank 0 = none */
 
+    /* Imported models: parameters beyond what the sizes above give (biases, norms,
+     * learned positions, vision towers), all and those one token uses. */
+    double extra_params, extra_active_params;
+    /* What the model has that is counted but cannot be timed yet; "" = nothing. */
+    char untimed[HALLEY_NAME];
+
     /* HALLEY_DLRM */
     uint32_t tables, table_dim, lookups, n_bottom, n_top;
     double table_rows;                                    /* of one table */
@@ -63,6 +70,10 @@ typedef struct halley_model {
  * content. On success free what it owns with halley_model_fini.
  */
 halley_status halley_model_load(halley_model *out, const char *name, halley_error *err);
+/* The same, with what was read, assumed and ignored of a file of somebody else's; *import
+ * is the caller's, to free with halley_import_free, or NULL for files of ours. */
+halley_status halley_model_import(halley_model *out, halley_import **import,
+                                  const char *name, halley_error *err);
 void halley_model_fini(halley_model *model);
 
 /* The i-th key of a model file, or of its part "latent" or "operators"; false past the
@@ -71,6 +82,9 @@ bool halley_model_key(halley_file_key *out, const char *part, size_t i);
 
 /* Fill in what follows from the rest; say what contradicts. */
 halley_status halley_model_check(halley_model *model, halley_error *err);
+
+/* HALLEY_EINVAL: the model has layers that halley counts but cannot time yet. */
+halley_status halley_model_check_timed(const halley_model *model, halley_error *err);
 
 /* Parameters of the whole model, and those that one token uses. */
 double halley_model_params(const halley_model *model);

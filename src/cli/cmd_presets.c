@@ -1,7 +1,10 @@
 /* halley presets - what is compiled in: models, NPUs, platforms, links, stacks. */
 #include "base/error.h"
+#include "base/file.h"
 #include "cli/commands.h"
+#include "halley/model.h"
 #include "halley/platform.h"
+#include "report/model.h"
 
 #include <string.h>
 
@@ -49,10 +52,46 @@ static halley_status list(cli_call *call, const char *only, halley_error *err)
     return status;
 }
 
+/* A file is shown as halley reads it. */
+static halley_status show_file(cli_call *call, const char *path, halley_error *err)
+{
+    const presets_options *o = call->options;
+    report_form form;
+    TRY(cli_output_form(&form, call, &o->output, err));
+    if (form == REPORT_CSV)
+        return error_set(err, HALLEY_EINVAL, "a file is shown as text or with --json");
+    halley_model model;
+    halley_import *import;
+    TRY(halley_model_import(&model, &import, path, err));
+    halley_status status = HALLEY_OK;
+    if (form == REPORT_JSON) {
+        report_json j;
+        report_json_init(&j, stdout);
+        report_json_object(&j, NULL);
+        report_model_json(&j, &model, import);
+        report_json_end(&j);
+        status = report_json_fini(&j, err);
+    } else {
+        report_model_text(stdout, &model, import);
+    }
+    halley_import_free(import);
+    halley_model_fini(&model);
+    return status;
+}
+
+static bool names_file(const char *arg)
+{
+    const str s = str_from(arg);
+    return strchr(arg, '/') != NULL || str_ends(s, STR(".json")) ||
+           str_ends(s, STR(".yaml")) || str_ends(s, STR(".gz")) || file_exists(arg);
+}
+
 static halley_status run(cli_call *call, halley_error *err)
 {
     if (call->n_args == 0)
         return list(call, NULL, err);
+    if (names_file(call->args[0]))
+        return show_file(call, call->args[0], err);
     bool found = false;
     for (int i = 0; i < N_FOLDERS; i++) {
         if (strcmp(call->args[0], folders[i]) == 0)
@@ -73,17 +112,21 @@ static halley_status run(cli_call *call, halley_error *err)
 static const cli_example examples[] = {
     {"halley presets platforms", "the platforms"},
     {"halley presets dgx-a100", "one preset, with its sources"},
+    {"halley presets config.json", "what halley reads from a Hugging Face configuration"},
     {0},
 };
 
 const cli_command cmd_presets = {
     .name = "presets",
     .summary = "list and show what is compiled in",
-    .arguments = "[KIND|NAME]",
+    .arguments = "[KIND|NAME|FILE]",
     .description =
         "Lists the models, platforms, NPUs, links, fabrics and software stacks "
         "that come with halley; with a KIND only those; with a NAME, prints the "
-        "file, where every number has its source.",
+        "file, where every number has its source. With a model FILE (a YAML file of "
+        "halley's, a Hugging Face config.json or the folder that holds it, Megatron "
+        "arguments), prints what halley reads from it: parameters, sizes, what was "
+        "assumed, and which keys are not known.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(presets_options),

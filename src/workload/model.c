@@ -14,6 +14,8 @@ enum { MAX_OPERATORS = 64 };
 
 static halley_status check_transformer(halley_model *m, halley_error *err)
 {
+    if (m->untimed[0] != '\0' && m->layers && m->hidden)
+        return HALLEY_OK; /* only counted: attention may be absent */
     if (!m->layers || !m->hidden || !m->heads)
         return error_set(err, HALLEY_EINVAL,
                          "model \"%s\": layers, hidden and heads must be positive",
@@ -127,14 +129,23 @@ double halley_model_params(const halley_model *model)
 {
     if (model->kind != HALLEY_TRANSFORMER)
         return flat_params(model, true);
-    return params_with(model, model->experts);
+    return params_with(model, model->experts) + model->extra_params;
 }
 
 double halley_model_active_params(const halley_model *model)
 {
     if (model->kind != HALLEY_TRANSFORMER)
         return flat_params(model, false);
-    return params_with(model, model->top_k);
+    return params_with(model, model->top_k) + model->extra_active_params;
+}
+
+halley_status halley_model_check_timed(const halley_model *model, halley_error *err)
+{
+    if (model->untimed[0] == '\0')
+        return HALLEY_OK;
+    return error_set(err, HALLEY_EINVAL,
+                     "model \"%s\" has %s, which halley counts but cannot time yet",
+                     model->name, model->untimed);
 }
 
 double halley_model_step_flops(const halley_model *model, double samples, double seq)

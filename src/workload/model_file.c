@@ -11,6 +11,8 @@
 #include "halley/model.h"
 #include "hw/embedded.h"
 #include "hw/npu.h"
+#include "workload/import/hf_model.h"
+#include "workload/import/json_text.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -184,15 +186,31 @@ static halley_status read_own(halley_model *out, const conf_file *file, halley_e
     return HALLEY_OK;
 }
 
-static halley_status read_any(halley_model *out, const conf_file *file, const char *name,
-                              halley_error *err)
+/* Files of ours have `name` or `kind`; configurations of Hugging Face and diffusers name
+ * their class; a JSON file with neither is one that lies beside such a configuration. */
+static bool is_hugging_face(const conf_file *file)
+{
+    static const char *const marks[] = {"model_type", "architectures", "_class_name"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (conf_find(file->root, marks[i]) != NULL)
+            return true;
+    return str_ends(str_from(file->path), STR(".json")) &&
+           conf_find(file->root, "name") == NULL && conf_find(file->root, "kind") == NULL;
+}
+
+static halley_status read_any(halley_model *out, halley_import **import,
+                              const conf_file *file, const char *name, halley_error *err)
 {
     if (file->root->kind != CONF_MAP)
         return conf_error(file, file->root, err, HALLEY_EFORMAT,
                           "a model file is a map of keys");
-    if (conf_find(file->root, "model_type") || conf_find(file->root, "architectures"))
-        return workload_model_from_hf(out, file, name, err);
-    return read_own(out, file, err);
+    if (!is_hugging_face(file))
+        return read_own(out, file, err);
+    *import = import_new("Hugging Face configuration");
+    if (*import == NULL)
+        return error_nomem(err);
+    workload_model_name(out, name);
+    return import_hf_read(out, *import, file, err);
 }
 
 /* Does a file speak Megatron's arguments? */
@@ -200,7 +218,7 @@ static halley_status read_arguments(halley_model *out, const char *path, bool *i
                                     halley_error *err)
 {
     *is = false;
-    if (!file_exists(path))
+    if (!file_exists(path) || file_is_folder(path))
         return HALLEY_OK;
     file_input in;
     TRY(file_input_open(&in, path, err));
@@ -214,23 +232,45 @@ static halley_status read_arguments(halley_model *out, const char *path, bool *i
     return status;
 }
 
-halley_status halley_model_load(halley_model *out, const char *name, halley_error *err)
+static halley_status load_file(conf_file *file, const char *name, halley_error *err)
+{
+    const str s = str_from(name);
+    if (str_ends(s, STR(".json")) || str_ends(s, STR(".json.gz")) || file_is_folder(name))
+        return import_json_load(file, name, err);
+    return cluster_preset_load(file, "models", name, err);
+}
+
+halley_status halley_model_import(halley_model *out, halley_import **import,
+                                  const char *name, halley_error *err)
 {
     *out = (halley_model){0};
+    halley_import *notes = NULL;
     bool megatron;
     TRY(read_arguments(out, name, &megatron, err));
     halley_status status = HALLEY_OK;
     if (!megatron) {
         conf_file file;
-        TRY(cluster_preset_load(&file, "models", name, err));
-        status = read_any(out, &file, name, err);
+        TRY(load_file(&file, name, err));
+        status = read_any(out, &notes, &file, name, err);
         conf_fini(&file);
     }
     if (status == HALLEY_OK)
         status = halley_model_check(out, err);
-    if (status != HALLEY_OK)
+    if (status != HALLEY_OK) {
         halley_model_fini(out);
-    return status;
+        halley_import_free(notes);
+        return status;
+    }
+    *import = notes;
+    return HALLEY_OK;
+}
+
+halley_status halley_model_load(halley_model *out, const char *name, halley_error *err)
+{
+    halley_import *import;
+    TRY(halley_model_import(out, &import, name, err));
+    halley_import_free(import);
+    return HALLEY_OK;
 }
 
 void halley_model_fini(halley_model *model)

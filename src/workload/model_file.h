@@ -5,9 +5,8 @@
 #include "base/conf.h"
 #include "halley/model.h"
 
-/* A Hugging Face config.json. A field that is needed and absent is named. */
-halley_status workload_model_from_hf(halley_model *out, const conf_file *file,
-                                     const char *name, halley_error *err);
+/* Name a model after the last part of a path. */
+void workload_model_name(halley_model *model, const char *path);
 /* Megatron's arguments, as on its command line. */
 halley_status workload_model_from_megatron(halley_model *out, str text, const char *name,
                                            halley_error *err);

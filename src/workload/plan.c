@@ -122,6 +122,7 @@ static halley_status check_pairs(const halley_plan *p, halley_error *err)
 halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
                                 uint32_t n_npus, halley_error *err)
 {
+    TRY(halley_model_check_timed(model, err));
     fill_in(plan, model);
     const halley_plan *p = plan;
     const uint64_t used = (uint64_t)p->tp * p->cp * p->pp * p->dp;

@@ -1,0 +1,19 @@
+/* report/model.h - what halley reads from a model file: shape, counts, and the notes of
+ * the importer. */
+#ifndef REPORT_MODEL_H
+#define REPORT_MODEL_H
+
+#include "halley/model.h"
+#include "report/json.h"
+
+#include <stdio.h>
+
+/* For people: one block. `import` may be NULL (a file of ours). */
+void report_model_text(FILE *to, const halley_model *model, const halley_import *import);
+/* The members of an object that is open: parameters, shape, `import`. */
+void report_model_json(report_json *j, const halley_model *model,
+                       const halley_import *import);
+/* `import`: {kind, read, assumed, ignored, unknown, notes}. */
+void report_import_json(report_json *j, const halley_import *import);
+
+#endif

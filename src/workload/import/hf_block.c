@@ -1,0 +1,213 @@
+/*
+ * Keys of a Hugging Face configuration. Files often hold only what differs from the
+ * defaults of their type, so an absent key takes the default of data/hf-defaults.json
+ * and is noted as assumed. An explicit null means "none": it never takes the default.
+ */
+#include "workload/import/hf.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_LENGTH = 64 };
+
+void hf_fail(hf_block *b, const conf_node *at, const char *format, ...)
+{
+    if (b->status != HALLEY_OK)
+        return;
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const conf_node *place = at != NULL ? at : b->map != NULL ? b->map : b->around;
+    b->status = conf_error(b->file, place, b->err, HALLEY_EINVAL, "%s", text);
+}
+
+/* Names of the list "a b c", one after the other. */
+static bool next_name(char to[NAME_LENGTH], str *names)
+{
+    str one;
+    while (str_next(names, ' ', &one)) {
+        if (one.n == 0)
+            continue;
+        assert(one.n < NAME_LENGTH);
+        snprintf(to, NAME_LENGTH, "%.*s", STR_ARG(one));
+        return true;
+    }
+    return false;
+}
+
+static const conf_node *find_in(const conf_node *map, const char *name)
+{
+    return map != NULL && map->kind == CONF_MAP ? conf_find(map, name) : NULL;
+}
+
+/* The node of `name`, or of a key that the type's defaults declare to mean the same. */
+static const conf_node *find_in_file(const hf_block *b, const char *name, const char **as)
+{
+    *as = name;
+    const conf_node *node = find_in(b->map, name);
+    const conf_node *aliases = find_in(b->defaults, "#names");
+    for (uint32_t i = 0; node == NULL && aliases != NULL && i < aliases->n; i++)
+        if (str_eq(aliases->items[i]->text, str_from(name))) {
+            char alias[NAME_LENGTH];
+            snprintf(alias, sizeof alias, "%.*s", STR_ARG(aliases->keys[i]));
+            node = find_in(b->map, alias);
+            if (node != NULL)
+                *as = aliases->keys[i].at;
+        }
+    return node;
+}
+
+typedef struct hf_found {
+    const conf_node *node; /* NULL: neither the file nor the defaults have it */
+    str key;
+    bool is_default;
+} hf_found;
+
+static hf_found find_value(const hf_block *b, const char *names)
+{
+    char name[NAME_LENGTH];
+    const char *as;
+    for (str rest = str_from(names); next_name(name, &rest);) {
+        const conf_node *node = find_in_file(b, name, &as);
+        if (node != NULL)
+            return (hf_found){node, as == name ? str_from(names) : str_from(as), false};
+    }
+    for (str rest = str_from(names); next_name(name, &rest);) {
+        const conf_node *node = find_in(b->defaults, name);
+        if (node != NULL)
+            return (hf_found){node, str_from(names), true};
+    }
+    return (hf_found){0};
+}
+
+/* The first name of the list that the block or its defaults have, for messages. */
+static str name_of(const hf_block *b, const char *names, char to[NAME_LENGTH])
+{
+    for (str rest = str_from(names); next_name(to, &rest);)
+        if (find_in(b->map, to) != NULL)
+            return str_from(to);
+    for (str rest = str_from(names); next_name(to, &rest);)
+        if (find_in(b->defaults, to) != NULL)
+            return str_from(to);
+    str rest = str_from(names);
+    next_name(to, &rest);
+    return str_from(to);
+}
+
+static void note_found(const hf_block *b, const char *names, const hf_found *found)
+{
+    char name[NAME_LENGTH];
+    import_add(b->import, found->is_default ? HALLEY_IMPORT_ASSUMED : HALLEY_IMPORT_READ,
+               name_of(b, names, name),
+               found->node->kind == CONF_NULL ? STR("null") : found->node->text);
+}
+
+double hf_real(hf_block *b, const char *names, double otherwise)
+{
+    const hf_found found = find_value(b, names);
+    if (b->status != HALLEY_OK || found.node == NULL)
+        return otherwise;
+    note_found(b, names, &found);
+    if (found.node->kind == CONF_NULL)
+        return otherwise;
+    char name[NAME_LENGTH];
+    double value;
+    if (found.node->kind != CONF_SCALAR || found.node->quoted ||
+        !str_to_double(found.node->text, &value)) {
+        hf_fail(b, found.node, "%.*s must be a number", STR_ARG(name_of(b, names, name)));
+        return otherwise;
+    }
+    return value;
+}
+
+uint32_t hf_whole(hf_block *b, const char *names, uint32_t otherwise)
+{
+    const double value = hf_real(b, names, otherwise);
+    char name[NAME_LENGTH];
+    if (b->status == HALLEY_OK &&
+        !(value >= 0 && value <= INT32_MAX && value == (double)(uint32_t)value))
+        hf_fail(b, find_value(b, names).node,
+                "%.*s must be a whole number from 0 to 2147483647",
+                STR_ARG(name_of(b, names, name)));
+    return b->status == HALLEY_OK ? (uint32_t)value : otherwise;
+}
+
+uint32_t hf_whole_needed(hf_block *b, const char *names)
+{
+    const uint32_t value = hf_whole(b, names, 0);
+    char name[NAME_LENGTH];
+    if (b->status == HALLEY_OK && value == 0)
+        hf_fail(b, NULL, "the configuration needs a positive \"%.*s\"",
+                STR_ARG(name_of(b, names, name)));
+    return value;
+}
+
+bool hf_flag(hf_block *b, const char *names, bool otherwise)
+{
+    const hf_found found = find_value(b, names);
+    if (b->status != HALLEY_OK || found.node == NULL)
+        return otherwise;
+    note_found(b, names, &found);
+    if (found.node->kind == CONF_NULL)
+        return otherwise;
+    bool value = otherwise;
+    if (found.node->kind != CONF_SCALAR || (!str_eq(found.node->text, STR("true")) &&
+                                            !str_eq(found.node->text, STR("false")))) {
+        char name[NAME_LENGTH];
+        hf_fail(b, found.node, "%.*s must be true or false",
+                STR_ARG(name_of(b, names, name)));
+        return otherwise;
+    }
+    value = str_eq(found.node->text, STR("true"));
+    return value;
+}
+
+str hf_text(hf_block *b, const char *names, str otherwise)
+{
+    const hf_found found = find_value(b, names);
+    if (b->status != HALLEY_OK || found.node == NULL)
+        return otherwise;
+    note_found(b, names, &found);
+    return found.node->kind == CONF_SCALAR ? found.node->text : otherwise;
+}
+
+const conf_node *hf_node(hf_block *b, const char *names)
+{
+    char name[NAME_LENGTH];
+    for (str rest = str_from(names); next_name(name, &rest);) {
+        const conf_node *node = find_in(b->map, name);
+        if (node == NULL)
+            continue;
+        if (node->kind == CONF_NULL)
+            return NULL;
+        import_add(b->import, HALLEY_IMPORT_READ, str_from(name),
+                   node->kind == CONF_SCALAR ? node->text : STR("…"));
+        return node;
+    }
+    return NULL;
+}
+
+bool hf_has(hf_block *b, const char *name)
+{
+    const conf_node *node = find_in(b->map, name);
+    return node != NULL && node->kind != CONF_NULL;
+}
+
+void hf_use_defaults(hf_block *b, const char *type)
+{
+    b->defaults = type != NULL ? find_in(b->all_defaults->root, type) : NULL;
+}
+
+hf_block hf_sub_block(const hf_block *b, const char *name, const char *type)
+{
+    hf_block sub = *b;
+    sub.around = b->map;
+    sub.map = find_in(b->map, name);
+    hf_use_defaults(&sub, type);
+    return sub;
+}

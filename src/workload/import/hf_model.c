@@ -1,0 +1,234 @@
+/*
+ * A Hugging Face config.json as a model. `model_type` decides; a wrapper's text model is
+ * what is planned and timed, its vision tower and projector are counted. A type that is
+ * not known is refused by name: guessing from keys was wrong in silence too often.
+ */
+#include "workload/import/hf_model.h"
+
+#include "hw/embedded.h"
+#include "workload/import/hf.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* "LlamaForCausalLM" as "llama": without the suffix, in snake case. */
+static str type_of_architecture(char to[64], str class)
+{
+    static const char *const suffixes[] = {
+        "ForConditionalGeneration", "ForCausalLM", "LMHeadModel", "ForMaskedLM",
+        "ForPreTraining",           "Model"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (str_ends(class, str_from(suffixes[i]))) {
+            class.n -= strlen(suffixes[i]);
+            break;
+        }
+    size_t n = 0;
+    for (size_t i = 0; i < class.n && n < 62; i++) {
+        const unsigned char c = (unsigned char)class.at[i];
+        if (isupper(c) && i > 0 && islower((unsigned char)class.at[i - 1]))
+            to[n++] = '_';
+        to[n++] = (char)tolower(c);
+    }
+    return (str){to, n};
+}
+
+/* The file's model type, or that of its first architecture; empty: neither. */
+static str find_type(const conf_node *map, char to[64])
+{
+    const conf_node *type = conf_find(map, "model_type");
+    if (type != NULL && type->kind == CONF_SCALAR && type->text.n > 0)
+        return type->text;
+    const conf_node *list = conf_find(map, "architectures");
+    if (list != NULL && list->kind == CONF_LIST && list->n > 0 &&
+        list->items[0]->kind == CONF_SCALAR)
+        return type_of_architecture(to, list->items[0]->text);
+    return (str){"", 0};
+}
+
+static void use_defaults_of(hf_block *b, str type)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", STR_ARG(type));
+    hf_use_defaults(b, name);
+}
+
+static halley_status read_decoder(halley_model *out, hf_shape *shape, hf_block *b,
+                                  const hf_type *type, arena *memory)
+{
+    use_defaults_of(b, str_from(type->defaults != NULL ? type->defaults : type->name));
+    TRY(hf_shape_read(shape, b, type, memory));
+    hf_shape_to_model(out, shape);
+    b->params = hf_shape_params(shape);
+    b->active_params = hf_shape_active_params(shape);
+    if (shape->mtp_layers > 0)
+        import_note(b->import,
+                    "%u prediction layer%s (multi-token prediction) are not counted.",
+                    shape->mtp_layers, shape->mtp_layers == 1 ? "" : "s");
+    return HALLEY_OK;
+}
+
+static halley_status refuse_type(const hf_block *b, str type)
+{
+    const char *nearest = hf_type_nearest(type);
+    return conf_error(b->file, b->map, b->err, HALLEY_ENOTFOUND,
+                      "model type \"%.*s\" is not known%s%s. Describe it as a halley "
+                      "model (halley help model)",
+                      STR_ARG(type), nearest != NULL ? "; nearest: " : "",
+                      nearest != NULL ? nearest : "");
+}
+
+static void count_vision(hf_block *b, const hf_wrapper *w, const hf_shape *text)
+{
+    char buffer[64];
+    hf_block vision = hf_sub_block(b, "vision_config", NULL);
+    if (vision.map == NULL)
+        return;
+    str type = find_type(vision.map, buffer);
+    if (type.n == 0 || hf_tower_params(&(hf_block){.status = HALLEY_EINVAL}, type) < 0)
+        type = str_from(w->vision_type);
+    use_defaults_of(&vision, type);
+    const double tower = hf_tower_params(&vision, type);
+    if (tower < 0) {
+        import_note(b->import,
+                    "The vision tower (%.*s) is not described: it is neither counted nor "
+                    "timed.",
+                    STR_ARG(type));
+        return;
+    }
+    const double more = tower + w->projector(b, &vision, text);
+    b->status = vision.status;
+    b->params += more;
+    import_note(b->import, "The vision tower (%.2f B parameters) is not timed.",
+                more / 1e9);
+}
+
+static halley_status read_wrapper(halley_model *out, hf_block *b, const hf_wrapper *w,
+                                  arena *memory)
+{
+    char buffer[64];
+    hf_block text = hf_sub_block(b, "text_config", NULL);
+    str type = str_from(w->text_type);
+    if (text.map == NULL && !w->text_on_top)
+        text.map = &(conf_node){.kind = CONF_MAP}; /* everything is default */
+    else if (text.map == NULL)
+        text.map = b->map, text.around = NULL;
+    else if (find_type(text.map, buffer).n > 0)
+        type = find_type(text.map, buffer);
+    const hf_type *row = hf_type_find(type);
+    if (row == NULL)
+        return refuse_type(&text, type);
+    hf_shape shape;
+    TRY(read_decoder(out, &shape, &text, row, memory));
+    b->params = text.params;
+    b->active_params = text.active_params;
+    count_vision(b, w, &shape);
+    return b->status;
+}
+
+/* Configurations that lie beside a model's and are handed over by mistake. */
+static halley_status refuse_stranger(const conf_file *file, halley_error *err)
+{
+    static const struct {
+        const char *key, *what;
+    } strangers[] = {
+        {"weight_map", "is an index of weight files"},
+        {"peft_type", "describes an adapter"},
+        {"tokenizer_class", "describes a tokenizer"},
+        {"_from_model_config", "describes text generation"},
+        {"do_sample", "describes text generation"},
+        {"dim", "holds parameters in Meta's own form"},
+    };
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
+        if (conf_find(file->root, strangers[i].key) != NULL)
+            return conf_error(file, file->root, err, HALLEY_EFORMAT,
+                              "the file %s; halley needs the model's config.json",
+                              strangers[i].what);
+    return conf_error(file, file->root, err, HALLEY_EFORMAT,
+                      "the configuration has neither model_type nor architectures");
+}
+
+static halley_status read_typed(halley_model *out, hf_block *b, arena *memory)
+{
+    char buffer[64];
+    if (conf_find(b->map, "_class_name") != NULL) {
+        TRY(hf_diffusers_read(out, b));
+        b->active_params = b->params;
+        return HALLEY_OK;
+    }
+    const str type = find_type(b->map, buffer);
+    if (type.n == 0)
+        return refuse_stranger(b->file, b->err);
+    import_add(b->import, HALLEY_IMPORT_READ, STR("model_type"), type);
+    const hf_wrapper *wrapper = hf_wrapper_find(type);
+    if (wrapper != NULL) {
+        use_defaults_of(b, type);
+        return read_wrapper(out, b, wrapper, memory);
+    }
+    const hf_type *row = hf_type_find(type);
+    hf_shape shape;
+    if (row != NULL)
+        return read_decoder(out, &shape, b, row, memory);
+    const hf_other *other = hf_other_find(type);
+    if (other == NULL)
+        return refuse_type(b, type);
+    use_defaults_of(b, type);
+    other->read(b, out);
+    b->active_params = b->params;
+    return b->status;
+}
+
+/* Not the training sequence: what a file allows at most, bounded by what people use. */
+static void assume_sequence(halley_model *m, hf_block *b)
+{
+    enum { USUAL = 8192 };
+    static const char original[] = "original_max_position_embeddings";
+    if (m->seq > 0)
+        return;
+    hf_block text = hf_sub_block(b, "text_config", NULL);
+    hf_block *from = text.map != NULL ? &text : b;
+    const uint32_t most = hf_whole(from,
+                                   "max_position_embeddings n_positions seq_length "
+                                   "max_seq_len model_max_length",
+                                   USUAL);
+    hf_block rope = hf_sub_block(from, "rope_scaling", NULL);
+    uint32_t seq = most < USUAL ? most : USUAL;
+    const uint32_t first = hf_whole(
+        rope.map != NULL && hf_has(&rope, original) ? &rope : from, original, seq);
+    seq = first > 0 && first < seq ? first : seq;
+    m->seq = seq;
+    import_add_number(b->import, HALLEY_IMPORT_ASSUMED, STR("seq"), seq);
+}
+
+halley_status import_hf_read(halley_model *out, halley_import *import,
+                             const conf_file *file, halley_error *err)
+{
+    const cluster_embedded *text = cluster_embedded_find("data/hf-defaults.json");
+    assert(text != NULL);
+    conf_file defaults;
+    TRY(conf_parse(&defaults, (str){text->text, text->n}, text->path, err));
+    hf_block b = {.file = file,
+                  .map = file->root,
+                  .all_defaults = &defaults,
+                  .import = import,
+                  .err = err};
+    arena memory = {0};
+    halley_status status = read_typed(out, &b, &memory);
+    if (status == HALLEY_OK)
+        assume_sequence(out, &b);
+    if (status == HALLEY_OK)
+        status = b.status;
+    if (status == HALLEY_OK)
+        status = halley_model_check(out, err);
+    if (status == HALLEY_OK) { /* biases, norms, towers: what the fields do not show */
+        out->extra_params = b.params - halley_model_params(out);
+        out->extra_active_params = b.active_params - halley_model_active_params(out);
+        hf_note_rest(import, file->root);
+    }
+    if (status == HALLEY_OK && import->failed)
+        status = error_nomem(err);
+    arena_fini(&memory);
+    conf_fini(&defaults);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* workload/import/report.h - notes that importers take while they read a file. */
+#ifndef WORKLOAD_IMPORT_REPORT_H
+#define WORKLOAD_IMPORT_REPORT_H
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/str.h"
+#include "halley/import.h"
+
+#include <stdbool.h>
+
+struct halley_import {
+    arena memory;     /* holds the texts of the entries */
+    const char *kind; /* static */
+    ARRAY(halley_import_entry) entries;
+    bool failed; /* memory ran out; checked once, by the importer's caller */
+};
+
+/* NULL when memory ran out. */
+halley_import *import_new(const char *kind);
+/* One key; the first value of a key in a list stays. */
+void import_add(halley_import *import, halley_import_list list, str key, str value);
+void import_add_number(halley_import *import, halley_import_list list, str key,
+                       double value);
+/* A sentence about the file. */
+void import_note(halley_import *import, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif
