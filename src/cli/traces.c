@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "halley/ingest.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -230,6 +231,7 @@ static void look_behind(const saving *s, const cli_call *call)
 
 static halley_status save_all(saving *s, halley_error *err)
 {
+    assert(s->n > 0); /* a set has at least one rank; "rank" n represents the groups */
     TRY(pool_run(s->output->n_threads, s->n - 1, save_task, s, err));
     if (s->output->save_groups != NULL && strcmp(s->output->path, "-") != 0)
         TRY(save_one(s, s->n, err));

@@ -779,9 +779,10 @@ halley_status learner_add(learner *l, const halley_trace_set *set, const conditi
     TRY(groups_path ? declared_groups(l, groups_path, err) : used_groups(l, set, err));
     TRY(conditions_learn(values, m, &all, err));
     l->set_values = values;
-    for (uint32_t s = 0; s < n / block; s++)
+    const uint32_t n_stages = n / block;
+    for (uint32_t s = 0; s < n_stages; s++)
         TRY(add_stage(l, set, s, block, &all, c->n == 0, err));
-    const double numbers[] = {n / block,
+    const double numbers[] = {n_stages,
                               n,
                               (double)l->n_told * block / n,
                               learner_time_us(set, block),

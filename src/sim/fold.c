@@ -229,6 +229,12 @@ typedef struct way {
     double latency_ticks, bytes_per_tick;
 } way;
 
+static bool is_same_way(const way *a, const way *b)
+{
+    return a->dim == b->dim && a->turn == b->turn &&
+           a->latency_ticks == b->latency_ticks && a->bytes_per_tick == b->bytes_per_tick;
+}
+
 /* False: the message crosses links of others. */
 static bool find_way(way *to, const sim *s, uint32_t from, uint32_t rank)
 {
@@ -278,7 +284,7 @@ static bool packet_fits(const sim *s, const coll_phase *p, const sim_fold_phase 
         const uint32_t to = rank_of(s, g, group, coll_packet_to(p, member, k));
         if (to == r || !find_way(&now, s, r, to))
             return false;
-        if (any && memcmp(&now, &first, sizeof now) != 0)
+        if (any && !is_same_way(&now, &first))
             return false;
         first = now;
         any = true;

@@ -120,9 +120,9 @@ void model_values_keep(uint32_t values[MODEL_VALUES], const model_condition *of,
         const shares *s;
         double cost;
     } ways[] = {{&all, 0}, {&kinds, told(&all, kind)}, {&own, told(&all, each)}};
-    const shares *best = NULL;
-    double most = -INFINITY;
-    for (uint32_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    const shares *best = ways[0].s;
+    double most = likelihood(best, values, n) - 0.5 * ways[0].cost * log(n);
+    for (uint32_t i = 1; i < sizeof ways / sizeof *ways; i++) {
         const double score =
             likelihood(ways[i].s, values, n) - 0.5 * ways[i].cost * log(n);
         if (score > most) {

@@ -251,8 +251,8 @@ static halley_status start_from_edges(job *j, nn_real *param, halley_error *err)
                 count[2 * op + (item >= NEURAL_FREE)]++;
         }
     for (uint32_t i = 0; i < net->shape.n_ops; i++)
-        param[net->free_bias.table + i] =
-            (nn_real)log((count[2 * i + 1] + 0.01) / (count[2 * i] + 0.01));
+        param[net->free_bias.table + i] = (nn_real)log((count[2 * (size_t)i + 1] + 0.01) /
+                                                       (count[2 * (size_t)i] + 0.01));
     free(count);
     return HALLEY_OK;
 }

@@ -55,9 +55,10 @@ static bool add_tokens(sample_set *s, const neural_drawn *d)
             continue;
         model_token t = {.op = d->items[i] - NEURAL_FREE,
                          .first_ref = (uint32_t)s->refs.n};
-        for (uint16_t n = 1; n <= NEURAL_BACK; n++)
+        for (uint32_t n = 1; n <= NEURAL_BACK; n++)
             if ((d->backs[i] >> (n - 1) & 1) != 0) {
-                const model_ref ref = {.kind = REF_BACK, .n = n, .op = MODEL_NONE};
+                const model_ref ref = {
+                    .kind = REF_BACK, .n = (uint16_t)n, .op = MODEL_NONE};
                 if (!array_push(&s->refs, ref))
                     return false;
                 t.n_refs++;

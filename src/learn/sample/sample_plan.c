@@ -157,15 +157,19 @@ static void put_in_order(planner *p)
     sort_to_and_fro(p);
 }
 
+/* A balance for each value of each condition, then one for each template. */
+static size_t count_balances(const synth_model *m)
+{
+    return (size_t)JOINT_TEMPLATE * MODEL_VALUES + m->templates.n + 1;
+}
+
 /* Where a row's value of a column has its balance; NULL: it has none. */
 static double *balance_of(const planner *p, const chain *c, uint32_t column)
 {
     const uint32_t value = p->rows[c->at].value[column];
     if (value == MODEL_NONE)
         return NULL;
-    return p
-        ->balance[column == JOINT_TEMPLATE ? JOINT_TEMPLATE * MODEL_VALUES + (size_t)value
-                                           : (size_t)column * MODEL_VALUES + value];
+    return p->balance[(size_t)column * MODEL_VALUES + value];
 }
 
 /* How much too much of what a row has was kept so far. */
@@ -192,8 +196,7 @@ static void count(const planner *p, const chain *c, double sign)
 /* One of each pair of neighbours. */
 static void halve(planner *p)
 {
-    const size_t width = JOINT_TEMPLATE * MODEL_VALUES + p->m->templates.n + 1;
-    memset(p->balance, 0, width * sizeof *p->balance);
+    memset(p->balance, 0, count_balances(p->m) * sizeof *p->balance);
     for (size_t i = 0; i < p->n / 2; i++) {
         const chain *const pair = &p->chains[2 * i];
         const double more = excess(p, &pair[0]) - excess(p, &pair[1]);
@@ -230,8 +233,7 @@ halley_status sample_plan(joint_row *out, size_t n, const synth_model *m, uint64
     planner p = {.m = m,
                  .rows = mem_array(n, each * sizeof *p.rows),
                  .chains = mem_array(n, each * sizeof *p.chains),
-                 .balance = mem_array(JOINT_TEMPLATE * MODEL_VALUES + m->templates.n + 1,
-                                      sizeof *p.balance),
+                 .balance = mem_array(count_balances(m), sizeof *p.balance),
                  .n = n * each,
                  .random = rng_seed(hash_u64(seed))};
     halley_status status = p.rows && p.chains && p.balance ? HALLEY_OK : error_nomem(err);
