@@ -195,7 +195,7 @@ class Installed(unittest.TestCase):
         try:
             import torch
         except ImportError:
-            self.skipTest("PyTorch is not installed")
+            self.skipTest("PyTorch is not installed (Debian: python3-torch)")
         self.torch = torch
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
