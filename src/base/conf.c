@@ -6,6 +6,7 @@
 
 #include "base/conf_build.h"
 #include "base/file.h"
+#include "base/number.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -155,7 +156,7 @@ static bool is_plain(const conf_node *node)
 halley_status conf_to_double(double *out, const conf_file *file, const conf_node *node,
                              const char *key, halley_error *err)
 {
-    if (!is_plain(node) || !str_to_double(node->text, out))
+    if (!is_plain(node) || !number_read(node->text, out))
         return refuse(file, node, key, "a number", err);
     return HALLEY_OK;
 }
@@ -167,7 +168,7 @@ halley_status conf_to_i64(int64_t *out, const conf_file *file, const conf_node *
     if (is_plain(node) && str_to_i64(node->text, out))
         return HALLEY_OK;
     /* 1e6 and 4.0 are whole numbers too, as long as a double holds them exactly. */
-    if (!is_plain(node) || !str_to_double(node->text, &real) || real < -0x1p53 ||
+    if (!is_plain(node) || !number_read(node->text, &real) || real < -0x1p53 ||
         real > 0x1p53 || real != (double)(int64_t)real)
         return refuse(file, node, key, "a whole number", err);
     *out = (int64_t)real;

@@ -5,6 +5,7 @@
  * so (1.8446744073709552e+19) that they do not pass for integers.
  */
 #include "base/conf_build.h"
+#include "base/number.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -22,7 +23,7 @@ static conf_node *make_number(conf_file *file, const json_t *value)
     const double real = json_real_value(value);
     strbuf b = {0};
     if (fabs(real) > 0x1p53)
-        strbuf_printf(&b, "%.16e", real);
+        strbuf_printf(&b, "%s", number_exponent(real, 16).at);
     else
         strbuf_double(&b, real);
     conf_node *node = b.failed ? NULL : conf_scalar_new(file, strbuf_str(&b), false);

@@ -4,6 +4,7 @@
  * the first a reader of the file would meet.
  */
 #include "base/conf.h"
+#include "base/number.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static const char *show_bound(char *to, size_t size, const conf_field *field,
 {
     if (field->type == CONF_TYPE_QUANTITY)
         return units_format(to, size, bound, field->unit);
-    snprintf(to, size, "%.15g", bound);
+    snprintf(to, size, "%s", number_digits(bound, 15).at);
     return to;
 }
 

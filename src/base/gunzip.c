@@ -5,6 +5,7 @@
  * thousand times its size.
  */
 #include "base/file.h"
+#include "base/number.h"
 
 #include <isa-l/igzip_lib.h>
 #include <stdlib.h>
@@ -57,10 +58,10 @@ static halley_status grow(inflater *z, size_t wanted, halley_error *err)
         out = realloc(z->out, wanted + FILE_PAD);
     if (out == NULL)
         return error_set(err, HALLEY_ENOMEM,
-                         "memory ran out after inflating %.1f MB to %.1f MB; use a "
+                         "memory ran out after inflating %s MB to %s MB; use a "
                          "machine with more memory or a smaller file",
-                         (double)(z->state.next_in - z->start) / 1e6,
-                         (double)z->n_out / 1e6);
+                         number_fixed((double)(z->state.next_in - z->start) / 1e6, 1).at,
+                         number_fixed((double)z->n_out / 1e6, 1).at);
     z->out = out;
     z->cap = wanted;
     return HALLEY_OK;

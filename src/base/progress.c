@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/units.h"
 
 #include <stdatomic.h>
@@ -64,8 +65,9 @@ const char *progress_format(char *to, size_t size, const char *what, const char 
         units_format(time, sizeof time, (double)(total - done) / per_s, UNITS_TIME);
         snprintf(left, sizeof left, ", %s left", time);
     }
-    snprintf(to, size, "%s: %.0f %% of %s %s, %s %s/s%s", what,
-             100 * ((double)done / (double)total), count, noun, rate, noun, left);
+    snprintf(to, size, "%s: %s %% of %s %s, %s %s/s%s", what,
+             number_fixed(100 * ((double)done / (double)total), 0).at, count, noun, rate,
+             noun, left);
     return to;
 }
 

@@ -1,11 +1,9 @@
 /* Views, numbers, UTF-8 and nearest names. Nothing here allocates. */
 #include "base/str.h"
 
+#include "base/number.h"
 #include "base/utf8.h"
 
-#include <locale.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 str str_from(const char *terminated)
@@ -101,97 +99,9 @@ bool str_to_i64(str s, int64_t *out)
     return true;
 }
 
-/* What the digits of a decimal number say, for the case that a double holds it exactly.
- */
-typedef struct decimal {
-    uint64_t digits; /* all of them, point left out; wrong when n_digits > 19 */
-    uint32_t n_digits;
-    int32_t exponent; /* of ten */
-    bool negative;
-} decimal;
-
-static bool scan_exponent(const char *at, const char *end, decimal *d)
-{
-    const bool negative = at < end && *at == '-';
-    if (at < end && (*at == '-' || *at == '+'))
-        at++;
-    if (at == end)
-        return false;
-    int32_t exponent = 0;
-    for (; at < end; at++) {
-        if (!is_digit(*at))
-            return false;
-        if (exponent < 100000)
-            exponent = 10 * exponent + (*at - '0');
-    }
-    d->exponent += negative ? -exponent : exponent;
-    return true;
-}
-
-/* [sign] digits [. digits] [e [sign] digits], with a digit before or behind the point. */
-static bool scan(str s, decimal *d)
-{
-    const char *at = s.at, *end = s.at + s.n;
-    *d = (decimal){.negative = at < end && *at == '-'};
-    if (at < end && (*at == '-' || *at == '+'))
-        at++;
-    bool has_digit = false, has_point = false;
-    for (; at < end && (is_digit(*at) || (*at == '.' && !has_point)); at++) {
-        if (*at == '.') {
-            has_point = true;
-            continue;
-        }
-        has_digit = true;
-        d->digits = 10 * d->digits + (uint64_t)(*at - '0');
-        d->n_digits += d->n_digits > 0 || *at != '0';
-        d->exponent -= has_point;
-    }
-    if (!has_digit || at == end)
-        return has_digit;
-    return (*at == 'e' || *at == 'E') && scan_exponent(at + 1, end, d);
-}
-
-/* strtod follows the locale, which is "C" as the program never calls setlocale; a host of
- * the library may have called it, and then the slower way round is taken. */
-static bool parse_decimal(const char *text, size_t n, double *out)
-{
-    char *end;
-    double value = strtod(text, &end);
-    if (end != text + n) {
-        locale_t c_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-        if (c_locale == (locale_t)0)
-            return false;
-        value = strtod_l(text, &end, c_locale);
-        freelocale(c_locale);
-    }
-    if (end != text + n || !isfinite(value))
-        return false;
-    *out = value;
-    return true;
-}
-
 bool str_to_double(str s, double *out)
 {
-    enum { LONGEST = 2048 };
-    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    decimal d;
-    if (s.n == 0 || s.n >= LONGEST || !scan(s, &d))
-        return false;
-    /* Digits and power of ten are both exact doubles: one operation, one rounding. */
-    if (d.n_digits <= 19 && d.digits <= (1ull << 53) && d.exponent >= -22 &&
-        d.exponent <= 22) {
-        const double digits = (double)d.digits;
-        const double value =
-            d.exponent < 0 ? digits / powers[-d.exponent] : digits * powers[d.exponent];
-        *out = d.negative ? -value : value;
-        return true;
-    }
-    char text[LONGEST];
-    memcpy(text, s.at, s.n);
-    text[s.n] = '\0';
-    return parse_decimal(text, s.n, out);
+    return number_read(s, out);
 }
 
 size_t utf8_length(const uint8_t *at, size_t n)

@@ -26,12 +26,12 @@ str str_trim(str s); /* without white space at both ends */
 /* Split off the part before the first `by` into *head; the rest stays in *s. False at the
  * end. */
 bool str_next(str *s, char by, str *head);
-/* Whole text is one number in range: true and *out written, else false. */
+/* Whole text is one number in range: true and *out written, else false. For doubles:
+ * number_read in base/number.h. */
 bool str_to_u64(str s, uint64_t *out);
 bool str_to_i64(str s, int64_t *out);
-bool str_to_double(str s,
-                   double *out); /* independent of the locale; no hex, inf or nan */
-bool str_utf8_valid(str s);      /* as protobuf demands: no surrogates, no overlong */
+bool str_to_double(str s, double *out); /* number_read, until its users call that */
+bool str_utf8_valid(str s); /* as protobuf demands: no surrogates, no overlong */
 /* Number of edits (insert, delete, change, swap of neighbours) between two short names.
  */
 uint32_t str_distance(str a, str b);
@@ -58,8 +58,8 @@ void strbuf_json(strbuf *b, str s);
 void strbuf_xml(strbuf *b, str s);
 /* s as a CSV field, quoted only where needed (RFC 4180). */
 void strbuf_csv(strbuf *b, str s);
-/* The shortest decimal form that reads back as the same double; "nan", "inf" never: null.
- */
+/* The shortest decimal form that reads back as the same double (number_shortest), for
+ * JSON: what is not finite becomes null. */
 void strbuf_double(strbuf *b, double value);
 str strbuf_str(const strbuf *b);
 void strbuf_fini(strbuf *b);

@@ -1,9 +1,9 @@
 /* Growable text, and the three escapings of our outputs: JSON, XML, CSV. */
 #include "base/array.h"
+#include "base/number.h"
 #include "base/str.h"
 #include "base/utf8.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -158,19 +158,7 @@ void strbuf_double(strbuf *b, double value)
         strbuf_add(b, STR("null"));
         return;
     }
-    char text[40];
-    int n = 0;
-    /* Every decimal of 15 digits survives in a double, but for the subnormal ones. */
-    for (int digits = fabs(value) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
-        double back;
-        n = snprintf(text, sizeof text, "%.*g", digits, value);
-        for (int i = 0; i < n; i++)
-            if (text[i] == ',') /* a host of the library may have set a locale */
-                text[i] = '.';
-        if (str_to_double((str){text, (size_t)n}, &back) && back == value)
-            break;
-    }
-    strbuf_add(b, (str){text, (size_t)n});
+    strbuf_add(b, str_from(number_shortest(value).at));
 }
 
 str strbuf_str(const strbuf *b)

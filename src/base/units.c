@@ -7,6 +7,8 @@
  */
 #include "base/units.h"
 
+#include "base/number.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -229,7 +231,7 @@ static bool scale(double *out, str mantissa, int power, double times, double per
         return false;
     const int n = snprintf(text, sizeof text, "%.*se%d", STR_ARG(mantissa), power);
     double value;
-    if (!str_to_double((str){text, (size_t)n}, &value) || !isfinite(value * times / per))
+    if (!number_read((str){text, (size_t)n}, &value) || !isfinite(value * times / per))
         return false;
     *out = value * times / per;
     return true;

@@ -2,6 +2,7 @@
  * Quantities in print: three digits and the prefix that fits. Times leave the decimal
  * steps for minutes to years, large energies for watt hours.
  */
+#include "base/number.h"
 #include "base/units.h"
 
 #include <math.h>
@@ -57,9 +58,9 @@ static void print_number(char *to, size_t size, double value)
     if (magnitude == 0)
         snprintf(to, size, "0");
     else if (magnitude >= 1e6 || magnitude < 0.9995)
-        snprintf(to, size, "%.3g", value);
+        snprintf(to, size, "%s", number_digits(value, 3).at);
     else
-        snprintf(to, size, "%.*f", n_decimals, value);
+        snprintf(to, size, "%s", number_fixed(value, n_decimals).at);
 }
 
 static void format_decimal(char *to, size_t size, double value, units_kind kind)
@@ -75,7 +76,7 @@ static void format_decimal(char *to, size_t size, double value, units_kind kind)
     for (; !whole && isfinite(value) && k < 6 && fabs(value) >= 999.5 * per; k++)
         per *= 1e3;
     if (whole)
-        snprintf(number, sizeof number, "%.0f", value + 0.0);
+        snprintf(number, sizeof number, "%s", number_fixed(value + 0.0, 0).at);
     else
         print_number(number, sizeof number, value / per);
     snprintf(to, size, "%s%s%s%s", number, kind == UNITS_COUNT ? "" : " ", prefixes[k],
