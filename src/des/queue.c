@@ -1,26 +1,31 @@
-/* des/queue.c - chunks and the spreading of a bucket; the idea is told in the header. */
+/* des/queue.c - chunks, the spreading of a bucket, and the advance of the clock; the idea
+ * is described in the header. */
 #include "des/queue.h"
+
+#include "des/timers.h"
 
 #include <stdlib.h>
 
-void des_queue_fini(des_queue *q)
+static void free_chunks(des_chunk *c)
 {
-    for (int i = 0; i < DES_BUCKETS; i++) {
-        for (des_chunk *c = q->buckets[i].head, *next; c != NULL; c = next) {
-            next = c->next;
-            free(c);
-        }
-    }
-    for (des_chunk *c = q->spare, *next; c != NULL; c = next) {
+    for (des_chunk *next; c != NULL; c = next) {
         next = c->next;
         free(c);
     }
+}
+
+void des_queue_fini(des_queue *q)
+{
+    for (int i = 0; i < DES_BUCKETS; i++)
+        free_chunks(q->buckets[i].head);
+    free_chunks(q->spare);
+    des_timers_fini(&q->timers);
     *q = (des_queue){0};
 }
 
 /* A fresh chunk at the end of the bucket; false (and `failed` set) when memory ran out.
  */
-bool des_queue_chunk_(des_queue *q, des_bucket *b)
+bool des_queue_add_chunk_(des_queue *q, des_bucket *b)
 {
     des_chunk *c = q->spare;
     if (c != NULL) {
@@ -43,35 +48,78 @@ bool des_queue_chunk_(des_queue *q, des_bucket *b)
     return true;
 }
 
-static void give_back(des_queue *q, des_chunk *c)
+static void return_chunk(des_queue *q, des_chunk *c)
 {
     c->next = q->spare;
     q->spare = c;
 }
 
-/* Bucket 0 is dry: go to the earliest time there is and spread its bucket. */
-bool des_queue_refill_(des_queue *q)
+/* All events of the bucket are at one instant: its chunks become bucket 0. */
+static void move_bucket(des_queue *q, const des_bucket *from)
 {
-    if (q->occupied == 0)
-        return false;
-    const int i = __builtin_ctzll(q->occupied) + 1;
     des_bucket *first = &q->buckets[0];
-    des_bucket from = q->buckets[i];
+    assert(first->head == NULL || (first->head->next == NULL && first->head->n == 0));
+    if (first->head != NULL)
+        return_chunk(q, first->head);
+    *first = *from;
+    q->n_read = 0;
+}
+
+/* Set the clock to `at`, which is no later than the earliest event, bucket `i`'s, and
+ * file that bucket's events anew. The other buckets differ from `at` where they differed
+ * from the time before. */
+static void spread_bucket(des_queue *q, int i, uint64_t at)
+{
+    const des_bucket from = q->buckets[i];
+    assert(at >= q->now && at <= from.lo && from.lo <= from.hi);
     q->occupied &= ~(UINT64_C(1) << (i - 1));
     q->buckets[i] = (des_bucket){0};
-    q->now = from.lo;
-    if (from.lo == from.hi) { /* one instant: the chunks themselves move */
-        if (first->head != NULL)
-            give_back(q, first->head);
-        *first = from;
-        q->n_read = 0;
-        return true;
+    q->now = at;
+    if (from.lo == from.hi && from.lo == at) {
+        move_bucket(q, &from);
+        return;
     }
     for (des_chunk *c = from.head, *next; c != NULL; c = next) {
         for (uint32_t k = 0; k < c->n; k++)
-            des_queue_push(q, c->at[k].at, c->at[k].what);
+            des_queue_push(q, c->at[k].at, c->at[k].event);
         next = c->next;
-        give_back(q, c);
+        return_chunk(q, c);
     }
-    return true;
+}
+
+/* The earliest timer leaves; it is no later than the earliest event. */
+static void take_timer(des_queue *q, des_event *out)
+{
+    const uint64_t at = des_timers_earliest(&q->timers);
+    if (q->occupied != 0) {
+        const int i = __builtin_ctzll(q->occupied) + 1;
+        if ((at ^ q->now) >> (i - 1) !=
+            0) /* the bucket's first differing bit is passed */
+            spread_bucket(q, i, at);
+    }
+    q->now = at;
+    *out = (des_event){at, des_timers_take(&q->timers)};
+}
+
+/* Bucket 0 is empty: flush, take a timer, or go to the earliest time there is and spread
+ * its bucket. */
+bool des_queue_advance_(des_queue *q, des_event *out, bool *is_timer)
+{
+    assert(!des_queue_has_now(q));
+    *is_timer = false;
+    if (q->flush != NULL && q->flush(q->flush_context))
+        return true;
+    const bool has_events = q->occupied != 0;
+    const int i = has_events ? __builtin_ctzll(q->occupied) + 1 : 0;
+    if (q->timers.n > 0) {
+        const uint64_t at = des_timers_earliest(&q->timers);
+        if (!has_events || at < q->buckets[i].lo || at == q->now) {
+            take_timer(q, out);
+            *is_timer = true;
+            return true;
+        }
+    }
+    if (has_events)
+        spread_bucket(q, i, q->buckets[i].lo);
+    return has_events;
 }

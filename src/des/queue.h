@@ -3,25 +3,34 @@
  * came.
  *
  * A radix heap. The queue never goes back in time, so an event is filed by the highest
- * bit in which its time differs from the time of the last event taken: bucket 0 holds the
- * events of this very instant, first in first out; bucket b those that differ first in
- * bit b-1. When bucket 0 runs dry the lowest other bucket is spread over the ones below,
- * in its own order, so equal times never overtake each other and no sequence number is
- * kept. An event is moved at most 64 times, in practice once or twice.
+ * bit in which its time differs from the present: bucket 0 holds the events of this very
+ * instant, first in first out; bucket b those that differ first in bit b-1. When bucket 0
+ * is empty the lowest other bucket is spread over the ones below, in its own order, so
+ * equal times never overtake each other and no sequence number is kept. An event is moved
+ * at most 64 times, in practice once or twice.
  *
- * Events are kept in chunks that all buckets share; what one gives back another takes, so
+ * Events are kept in chunks that all buckets share; what one returns another takes, so
  * memory is that of the largest number of events at one time.
+ *
+ * Timers are events that can be cancelled. They are kept apart, in a binary heap by time
+ * and order of setting, and are removed from it when they are cancelled: a queue in which
+ * a model sets its next completion anew at every change holds one timer, not one stale
+ * event per change. At one instant the ordinary events come first, then the flush
+ * function, then the timers that are due, one at a time: events that a timer schedules
+ * for the same instant come before the next timer. Push and pop of ordinary events do not
+ * look at the timers; only an advance of the clock does.
  */
 #ifndef DES_QUEUE_H
 #define DES_QUEUE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct des_event {
-    uint64_t at;   /* ticks */
-    uint64_t what; /* the owner's business */
+    uint64_t at;    /* ticks */
+    uint64_t event; /* a word of the owner's; its meaning is the owner's business */
 } des_event;
 
 enum { DES_CHUNK_EVENTS = 254, DES_BUCKETS = 65 };
@@ -37,6 +46,32 @@ typedef struct des_bucket {
     uint64_t lo, hi;        /* earliest and latest time filed */
 } des_bucket;
 
+/* Names a timer until it has left the queue; {0} names none. */
+typedef struct des_timer {
+    uint32_t slot;       /* + 1 */
+    uint32_t generation; /* of the slot: how often it had been used before */
+} des_timer;
+
+typedef struct des_timer_slot {
+    uint64_t at, event;
+    uint64_t order;      /* timers set before this one */
+    uint32_t place;      /* in the heap, or the next free slot */
+    uint32_t generation; /* of the timer that uses it, or of the next one */
+    bool is_set;
+} des_timer_slot;
+
+typedef struct des_timers {
+    des_timer_slot *slots;
+    uint32_t *heap; /* slots, the earliest first */
+    uint32_t n, n_slots, cap_slots;
+    uint32_t free_slot; /* + 1; 0 = none */
+    uint64_t n_set;     /* timers ever set */
+} des_timers;
+
+/* Called when all ordinary events of the instant are done, before the clock advances.
+ * Returns true when it scheduled something for this instant. */
+typedef bool des_flush(void *context);
+
 /* {0} is an empty queue at time 0. */
 typedef struct des_queue {
     uint64_t now;      /* time of the last event taken */
@@ -46,15 +81,25 @@ typedef struct des_queue {
     des_chunk *spare;
     size_t n_chunks;
     des_bucket buckets[DES_BUCKETS];
+    des_timers timers;
+    des_flush *flush; /* NULL: nobody asks for it */
+    void *flush_context;
 } des_queue;
 
 void des_queue_fini(des_queue *q);
 
-/* Not for direct use: the slow halves of push and pop. */
-bool des_queue_chunk_(des_queue *q, des_bucket *b);
-bool des_queue_refill_(des_queue *q);
+/* Schedule an event that can be cancelled. {0}: it was not scheduled, and `failed` is
+ * set.
+ */
+des_timer des_timer_set(des_queue *q, uint64_t at, uint64_t event);
+/* Take a timer out of the queue. False: it has left the queue already. */
+bool des_timer_cancel(des_queue *q, des_timer timer);
 
-static inline void des_queue_push(des_queue *q, uint64_t at, uint64_t what)
+/* Not for direct use: the slow halves of push and pop. */
+bool des_queue_add_chunk_(des_queue *q, des_bucket *b);
+bool des_queue_advance_(des_queue *q, des_event *out, bool *is_timer);
+
+static inline void des_queue_push(des_queue *q, uint64_t at, uint64_t event)
 {
     const uint64_t differs = at ^ q->now;
     const int i = differs == 0 ? 0 : 64 - __builtin_clzll(differs);
@@ -63,7 +108,8 @@ static inline void des_queue_push(des_queue *q, uint64_t at, uint64_t what)
         q->failed = true;
         return;
     }
-    if ((b->head == NULL || b->tail->n == DES_CHUNK_EVENTS) && !des_queue_chunk_(q, b))
+    if ((b->head == NULL || b->tail->n == DES_CHUNK_EVENTS) &&
+        !des_queue_add_chunk_(q, b))
         return;
     if (i > 0 && !(q->occupied >> (i - 1) & 1)) {
         q->occupied |= UINT64_C(1) << (i - 1);
@@ -71,7 +117,8 @@ static inline void des_queue_push(des_queue *q, uint64_t at, uint64_t what)
     }
     b->lo = at < b->lo ? at : b->lo;
     b->hi = at > b->hi ? at : b->hi;
-    b->tail->at[b->tail->n++] = (des_event){at, what};
+    assert(b->tail->n < DES_CHUNK_EVENTS);
+    b->tail->at[b->tail->n++] = (des_event){at, event};
 }
 
 /* The next event into *out, the clock set to its time; false when there is none. */
@@ -82,14 +129,13 @@ static inline bool des_queue_pop(des_queue *q, des_event *out)
         if (first->head != NULL) {
             if (q->n_read < first->head->n) {
                 *out = first->head->at[q->n_read++];
+                assert(out->at == q->now);
                 return true;
             }
             des_chunk *done = first->head;
             if (done->next == NULL) {
                 done->n = 0; /* keep it: the next instant needs one */
                 q->n_read = 0;
-                if (q->occupied == 0)
-                    return false;
             } else {
                 first->head = done->next;
                 done->next = q->spare;
@@ -98,12 +144,15 @@ static inline bool des_queue_pop(des_queue *q, des_event *out)
                 continue;
             }
         }
-        if (!des_queue_refill_(q))
+        bool is_timer;
+        if (!des_queue_advance_(q, out, &is_timer))
             return false;
+        if (is_timer)
+            return true;
     }
 }
 
-/* Is an event of this very instant waiting? */
+/* Is an ordinary event of this very instant waiting? */
 static inline bool des_queue_has_now(const des_queue *q)
 {
     const des_bucket *first = &q->buckets[0];
@@ -111,9 +160,10 @@ static inline bool des_queue_has_now(const des_queue *q)
            (first->head->next != NULL || q->n_read < first->head->n);
 }
 
-static inline bool des_queue_empty(const des_queue *q)
+/* No event and no timer is left. */
+static inline bool des_queue_is_empty(const des_queue *q)
 {
-    return q->occupied == 0 && !des_queue_has_now(q);
+    return q->occupied == 0 && q->timers.n == 0 && !des_queue_has_now(q);
 }
 
 #endif

@@ -290,7 +290,7 @@ static halley_status loop(sim *s, const halley_sim_opts *opts)
             s->queue.now = s->stop;
             break;
         }
-        sim_happen(s, e.what);
+        sim_happen(s, e.event);
         if (++s->n_events % BREATH == 0 && opts->progress != NULL &&
             !opts->progress(opts->progress_context, s->n_ended, s->n_nodes))
             return error_set(s->err, HALLEY_ECANCELED, "the simulation was stopped");

@@ -34,10 +34,10 @@ static void run(log *l, halley_cluster *c, bool links, const uint32_t (*messages
     for (uint32_t i = 0; i < n_messages; i++)
         net_send(&n, messages[i][0], messages[i][1], messages[i][2], (uint64_t)i << 4);
     while (des_queue_pop(&q, &e)) {
-        if ((e.what & NET_KIND_MASK) >= NET_KIND_ARRIVE)
-            net_handle(&n, e.what);
+        if ((e.event & NET_KIND_MASK) >= NET_KIND_ARRIVE)
+            net_handle(&n, e.event);
         else
-            note(l, e.what);
+            note(l, e.event);
     }
     assert_false(q.failed);
     net_fini(&n);
