@@ -18,8 +18,7 @@
  *
  * In a switch: one message to it; when all of the members' are there, one back.
  *
- * To add an algorithm: a name in cluster_algo, a filler in the table of plan.c, its peers
- * in coll_packet_to, a test, a page.
+ * The algorithms are rows of coll/algo.h, where the checklist for a new one stands.
  */
 #ifndef COLL_PLAN_H
 #define COLL_PLAN_H
@@ -28,6 +27,7 @@
 #include "base/error.h"
 #include "hw/cluster.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -49,17 +49,23 @@ typedef struct coll_phase {
     uint32_t root;      /* rooted: the member */
     cluster_algo shape; /* rooted: the algorithm whose tree it is */
     cluster_coll coll;
-    bool silent;         /* nothing is reduced */
-    bool down;           /* ring, direct: to falling places instead of rising */
-    bool root_is_first;  /* tree: which of the two trees */
-    bool lopsided;       /* some packets go to members that await none from the sender */
-    uint32_t level;      /* dimension whose queues it uses */
-    uint32_t n, stride;  /* places, and the distance of neighbouring members */
+    bool silent;        /* nothing is reduced */
+    bool down;          /* ring, direct: to falling places instead of rising */
+    bool root_is_first; /* tree: which of the two trees */
+    bool lopsided;      /* some packets go to members that await none from the sender */
+    bool turns;         /* halving-doubling: members at a distance exchange */
+    bool is_substitute; /* tree: an all-reduce is done where another was asked for */
+    bool gathers_after_reduction; /* direct all-reduce: the second half waits for all of
+                                   * the first */
+    uint32_t level;               /* dimension whose queues it uses */
+    uint32_t n, stride;           /* places, and the distance of neighbouring members */
     uint32_t first_step; /* number of its first step in the plan; see coll_plan_phase */
+    uint32_t n_steps;    /* how many steps its messages name */
     uint32_t n_sends;
-    uint32_t window;   /* packets at the start */
-    uint32_t n_silent; /* packets of a cycle that never reduce: `window` */
-    uint32_t n_loud;   /* packets of a cycle that may, after those */
+    uint32_t n_distances; /* packets before distances repeat; 0 = members differ */
+    uint32_t window;      /* packets at the start */
+    uint32_t n_silent;    /* packets of a cycle that never reduce: `window` */
+    uint32_t n_loud;      /* packets of a cycle that may, after those */
     uint64_t data_bytes, message_bytes; /* message_bytes varies in halving-doubling */
     uint64_t down_bytes;                /* in a switch: what comes back */
     uint64_t out_bytes;                 /* what the next phase starts from */
@@ -105,8 +111,7 @@ typedef struct coll_request {
 } coll_request;
 
 /* The phases a request will have, without sizes: for each its level, and which of the
- * three allocators of queues it uses. Returns their number, at most 2 * CLUSTER_MAX_DIMS.
- */
+ * three allocators of queues it uses. Returns their number, at most COLL_MAX_PHASES. */
 typedef enum coll_queue_half {
     COLL_QUEUE_ANY,
     COLL_QUEUE_FIRST,
@@ -126,9 +131,6 @@ uint32_t coll_outline_get(coll_outline *to, const coll_request *request);
 halley_status coll_plan_new(coll_plan **out, const coll_request *request, arena *memory,
                             halley_error *err);
 
-/* Where packet k of a member goes, and from whom its answer comes. */
-uint32_t coll_packet_to(const coll_phase *p, uint32_t member, uint32_t k);
-uint32_t coll_packet_from(const coll_phase *p, uint32_t member, uint32_t k);
 static inline uint64_t coll_packet_bytes(const coll_phase *p, uint32_t k)
 {
     return p->bytes == NULL ? p->message_bytes : p->bytes[k];

@@ -13,9 +13,6 @@
 
 #include "coll/plan.h"
 
-/* Fill in a phase's steps; its shape is the algorithm that the list names. */
-void coll_rooted_fill(coll_phase *p);
-
 /* A member's place in a rooted phase. */
 typedef struct coll_rooted_place {
     bool takes_part;

@@ -170,20 +170,20 @@ static double reduction_time(const step *s, const stage_cost *st)
             t += w.gather_s + w.reduce_s;
         }
         /* Hybrid shard: those with the same share add theirs up. */
-        return t + price_coll(c, COST_ALL_REDUCE, WORKLOAD_OUTER,
+        return t + price_coll(c, COLL_ALL_REDUCE, WORKLOAD_OUTER,
                               gb * st->weights / plan->fsdp);
     }
     if (plan->zero == 0) {
-        t = price_coll(c, COST_ALL_REDUCE, WORKLOAD_DP, gb * st->weights);
+        t = price_coll(c, COLL_ALL_REDUCE, WORKLOAD_DP, gb * st->weights);
     } else {
         /* Shared gradients leave after every micro-batch. */
         const double times = plan->zero == 2 ? s->micro_batches : 1;
-        t = times * price_coll(c, COST_REDUCE_SCATTER, WORKLOAD_DP, gb * st->weights) +
-            price_coll(c, COST_ALL_GATHER, WORKLOAD_DP, 2 * st->weights);
+        t = times * price_coll(c, COLL_REDUCE_SCATTER, WORKLOAD_DP, gb * st->weights) +
+            price_coll(c, COLL_ALL_GATHER, WORKLOAD_DP, 2 * st->weights);
     }
     if (st->expert_weights > 0)
-        t += price_coll(c, COST_REDUCE_SCATTER, WORKLOAD_XP, gb * st->expert_weights) +
-             price_coll(c, COST_ALL_GATHER, WORKLOAD_XP, 2 * st->expert_weights);
+        t += price_coll(c, COLL_REDUCE_SCATTER, WORKLOAD_XP, gb * st->expert_weights) +
+             price_coll(c, COLL_ALL_GATHER, WORKLOAD_XP, 2 * st->expert_weights);
     return t;
 }
 
@@ -198,9 +198,9 @@ static double delayed(const step *s, const stage_cost *st, double hidden)
     if (!c->platform->up.stored)
         return 0;
     const uint32_t near = c->per_node[WORKLOAD_DP];
-    const cost_coll inside = {
-        .kind = COST_ALL_REDUCE, .bytes = 2 * st->weights, .n = near, .per_node = near};
-    const double most = cost_coll_time(&c->platform->up, &c->platform->out, &inside);
+    const coll_call inside = {
+        .kind = COLL_ALL_REDUCE, .bytes = 2 * st->weights, .n = near, .per_node = near};
+    const double most = coll_call_time(&c->platform->up, &c->platform->out, &inside);
     for (int g = WORKLOAD_TP; g <= WORKLOAD_EP; g++) {
         if (c->per_node[g] < c->n[g])
             continue; /* the network between nodes is another dimension */
@@ -231,9 +231,9 @@ static void add_transfers(step *s)
         bytes /= plan->tp;
     /* Two neighbours talk, not the whole column of stages. */
     const uint32_t near = s->c.per_node[WORKLOAD_PP] > 1 ? 2 : 1;
-    const cost_coll call = {.kind = COST_SEND, .bytes = bytes, .n = 2, .per_node = near};
+    const coll_call call = {.kind = COLL_SEND, .bytes = bytes, .n = 2, .per_node = near};
     const halley_platform *p = s->c.platform;
-    double one = cost_coll_time(&p->up, &p->out, &call);
+    double one = coll_call_time(&p->up, &p->out, &call);
     if (near < 2)
         one *= s->c.stack->k[HALLEY_K_NETWORK];
     const double m = s->micro_batches, v = plan->virtual_stages;

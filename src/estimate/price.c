@@ -77,12 +77,12 @@ void price_context_make(price_context *out, const halley_model *model,
               (1 + stack->k[HALLEY_K_HOST_SHARE] * (busy > 1 ? 1 : busy));
 }
 
-double price_coll(const price_context *c, cost_coll_kind kind, workload_group group,
+double price_coll(const price_context *c, coll_kind kind, workload_group group,
                   double bytes)
 {
     const uint32_t n = c->n[group], near = c->per_node[group];
-    const cost_coll call = {.kind = kind, .bytes = bytes, .n = n, .per_node = near};
-    const double t = cost_coll_time(&c->platform->up, &c->platform->out, &call);
+    const coll_call call = {.kind = kind, .bytes = bytes, .n = n, .per_node = near};
+    const double t = coll_call_time(&c->platform->up, &c->platform->out, &call);
     return near < n ? t * c->stack->k[HALLEY_K_NETWORK] : t;
 }
 
@@ -91,12 +91,12 @@ price_shards price_shards_make(const price_context *c, double weights,
 {
     const double gb = c->plan->gradient_bytes;
     price_shards s = {
-        .gather_s = price_coll(c, COST_ALL_GATHER, WORKLOAD_FSDP, 2 * weights),
-        .reduce_s = price_coll(c, COST_REDUCE_SCATTER, WORKLOAD_FSDP, gb * weights)};
+        .gather_s = price_coll(c, COLL_ALL_GATHER, WORKLOAD_FSDP, 2 * weights),
+        .reduce_s = price_coll(c, COLL_REDUCE_SCATTER, WORKLOAD_FSDP, gb * weights)};
     if (expert_weights > 0) {
-        s.gather_s += price_coll(c, COST_ALL_GATHER, WORKLOAD_XP, 2 * expert_weights);
+        s.gather_s += price_coll(c, COLL_ALL_GATHER, WORKLOAD_XP, 2 * expert_weights);
         s.reduce_s +=
-            price_coll(c, COST_REDUCE_SCATTER, WORKLOAD_XP, gb * expert_weights);
+            price_coll(c, COLL_REDUCE_SCATTER, WORKLOAD_XP, gb * expert_weights);
     }
     return s;
 }
@@ -257,24 +257,24 @@ static double sent_once(double copies, double nodes)
 
 static double coll_time(const price_context *c, const workload_op *op)
 {
-    static const cost_coll_kind kinds[] = {
-        [WORKLOAD_ALL_REDUCE] = COST_ALL_REDUCE,
-        [WORKLOAD_ALL_GATHER] = COST_ALL_GATHER,
-        [WORKLOAD_REDUCE_SCATTER] = COST_REDUCE_SCATTER,
-        [WORKLOAD_ALL_TO_ALL] = COST_ALL_TO_ALL,
-        [WORKLOAD_EXCHANGE] = COST_SEND,
+    static const coll_kind kinds[] = {
+        [WORKLOAD_ALL_REDUCE] = COLL_ALL_REDUCE,
+        [WORKLOAD_ALL_GATHER] = COLL_ALL_GATHER,
+        [WORKLOAD_REDUCE_SCATTER] = COLL_REDUCE_SCATTER,
+        [WORKLOAD_ALL_TO_ALL] = COLL_ALL_TO_ALL,
+        [WORKLOAD_EXCHANGE] = COLL_SEND,
     };
     const uint32_t n = c->n[op->group], g = c->per_node[op->group];
-    cost_coll call = {
+    coll_call call = {
         .kind = kinds[op->coll], .bytes = op->bytes_f, .n = n, .per_node = g};
     const bool turns = op->coll == WORKLOAD_EXCHANGE && c->platform->up.torus;
     if (turns) { /* to the neighbour, n - 1 times, is how a plain ring gathers */
-        call.kind = COST_ALL_GATHER;
+        call.kind = COLL_ALL_GATHER;
         call.bytes *= n;
     }
     if (op->copies > 1 && g < n)
         call.remote_share = sent_once(op->copies, (double)n / g);
-    double t = cost_coll_time(&c->platform->up, &c->platform->out, &call);
+    double t = coll_call_time(&c->platform->up, &c->platform->out, &call);
     if (g < n && op->group != WORKLOAD_EP) /* experts have a factor of their own */
         t *= c->stack->k[HALLEY_K_NETWORK];
     return op->coll == WORKLOAD_EXCHANGE && !turns ? t * (n - 1) : t;

@@ -2,7 +2,7 @@
 #ifndef ESTIMATE_PRICE_H
 #define ESTIMATE_PRICE_H
 
-#include "cost/coll.h"
+#include "coll/time.h"
 #include "cost/gemm.h"
 #include "halley/estimate.h"
 #include "workload/ops.h"
@@ -45,7 +45,7 @@ typedef struct price_op {
 } price_op;
 price_op price_op_make(const price_context *c, const workload_op *op);
 /* A collective of this plan's group; between nodes slower by what the stack knows. */
-double price_coll(const price_context *c, cost_coll_kind kind, workload_group group,
+double price_coll(const price_context *c, coll_kind kind, workload_group group,
                   double bytes);
 /* Gathering a layer's weights from the ranks that share them, and reducing gradients. */
 typedef struct price_shards {

@@ -7,7 +7,7 @@
  * between nodes.
  */
 #include "base/array.h"
-#include "cost/coll.h"
+#include "coll/time.h"
 #include "hw/link.h"
 #include "score/csv_sets.h"
 #include "score/metrics.h"
@@ -78,21 +78,21 @@ static double cards_Bps(str text)
 typedef struct record {
     halley_link up;
     halley_fabric out;
-    cost_coll call;
+    coll_call call;
     double measured_s, extra_s;
     bool crosses;
 } record;
 
-static bool read_kind(cost_coll *c, str metric, str id)
+static bool read_kind(coll_call *c, str metric, str id)
 {
     static const struct {
         const char *part;
-        cost_coll_kind kind;
+        coll_kind kind;
     } kinds[] = {
-        {"allreduce", COST_ALL_REDUCE},         {"all-reduce", COST_ALL_REDUCE},
-        {"allgather", COST_ALL_GATHER},         {"all-gather", COST_ALL_GATHER},
-        {"reducescatter", COST_REDUCE_SCATTER}, {"reduce-scatter", COST_REDUCE_SCATTER},
-        {"alltoall", COST_ALL_TO_ALL},          {"all-to-all", COST_ALL_TO_ALL}};
+        {"allreduce", COLL_ALL_REDUCE},         {"all-reduce", COLL_ALL_REDUCE},
+        {"allgather", COLL_ALL_GATHER},         {"all-gather", COLL_ALL_GATHER},
+        {"reducescatter", COLL_REDUCE_SCATTER}, {"reduce-scatter", COLL_REDUCE_SCATTER},
+        {"alltoall", COLL_ALL_TO_ALL},          {"all-to-all", COLL_ALL_TO_ALL}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const str part = str_from(kinds[i].part);
         if (str_contains(metric, part) || str_contains(id, part)) {
@@ -104,7 +104,7 @@ static bool read_kind(cost_coll *c, str metric, str id)
 }
 
 /* The measured value as seconds; 0 when it is no time and no bandwidth. */
-static double read_value(const conf_node *row, const cost_coll *c)
+static double read_value(const conf_node *row, const coll_call *c)
 {
     const double value = number_of(row, "value"), n = c->n;
     const str metric = text_of(row, "metric");
@@ -114,7 +114,7 @@ static double read_value(const conf_node *row, const cost_coll *c)
         return value * 1e-6;
     if (!str_ends(metric, STR("busbw")))
         return 0;
-    const double both = c->kind == COST_ALL_REDUCE ? 2 : 1;
+    const double both = c->kind == COLL_ALL_REDUCE ? 2 : 1;
     return both * (n - 1) / n * c->bytes / (value * 1e9);
 }
 
@@ -197,7 +197,7 @@ static halley_status add(halley_score_set sets[2], pile piles[2], const conf_nod
     pile *p = &piles[side];
     snprintf(p->ids[p->n], HALLEY_SCORE_TEXT, "%.*s", STR_ARG(text_of(row, "id")));
     p->pairs[p->n] = (score_pair){p->ids[p->n], r.measured_s,
-                                  cost_coll_time(&r.up, &r.out, &r.call) + r.extra_s};
+                                  coll_call_time(&r.up, &r.out, &r.call) + r.extra_s};
     p->n++;
     return HALLEY_OK;
 }

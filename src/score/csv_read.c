@@ -49,14 +49,14 @@ static void read_product(score_csv_row *row, const str *cells)
     row->seconds = ms * 1e-3;
 }
 
-static bool find_coll(cost_coll_kind *out, str name)
+static bool find_coll(coll_kind *out, str name)
 {
     static const struct {
         const char *name;
-        cost_coll_kind kind;
-    } names[] = {{"all_reduce", COST_ALL_REDUCE},         {"all_gather", COST_ALL_GATHER},
-                 {"reduce_scatter", COST_REDUCE_SCATTER}, {"alltoall", COST_ALL_TO_ALL},
-                 {"all_to_all", COST_ALL_TO_ALL},         {"broadcast", COST_BROADCAST}};
+        coll_kind kind;
+    } names[] = {{"all_reduce", COLL_ALL_REDUCE},         {"all_gather", COLL_ALL_GATHER},
+                 {"reduce_scatter", COLL_REDUCE_SCATTER}, {"alltoall", COLL_ALL_TO_ALL},
+                 {"all_to_all", COLL_ALL_TO_ALL},         {"broadcast", COLL_BROADCAST}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (str_eq(name, str_from(names[i].name))) {
             *out = names[i].kind;
@@ -69,7 +69,7 @@ static bool find_coll(cost_coll_kind *out, str name)
 static void read_collective(score_csv_row *row, const str *cells)
 {
     double n = 0, elements = 0, ms = 0;
-    cost_coll *c = &row->coll;
+    coll_call *c = &row->coll;
     row->name = (str){cells[2].at, (size_t)(cells[3].at + cells[3].n - cells[2].at)};
     row->known = row->system < SCORE_N_SYSTEMS && find_coll(&c->kind, cells[2]) &&
                  to_number(cells[4], &n) && to_number(cells[5], &elements) &&

@@ -3,7 +3,7 @@
 #define SCORE_CSV_READ_H
 
 #include "base/str.h"
-#include "cost/coll.h"
+#include "coll/time.h"
 #include "halley/score.h"
 
 /* The name of a machine in the tables, and of its files here; npu may be NULL. */
@@ -20,7 +20,7 @@ typedef struct score_csv_row {
     str system_name, name; /* name: of a product's type, or "all_reduce half" */
     bool low;              /* product of 8-bit types */
     double mnk[3];
-    cost_coll coll;
+    coll_call coll;
     double seconds;
 } score_csv_row;
 

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "cost/coll.h"
+#include "coll/time.h"
 #include "cost/gemm.h"
 #include "hw/link.h"
 #include "score/csv_read.h"
@@ -116,7 +116,7 @@ static halley_status add_collective(table *t, bin *b, const score_csv_row *row,
     const halley_fabric none = {.bandwidth_Bps = 1, .share = 1};
     point p = {.measured = log(row->seconds),
                .repeats = 1,
-               .predicted = cost_coll_time(&t->links[row->system], &none, &row->coll),
+               .predicted = coll_call_time(&t->links[row->system], &none, &row->coll),
                .large = true};
     snprintf(p.id, sizeof p.id, "%.*s n=%u %g B", STR_ARG(row->name), row->coll.n,
              row->coll.bytes);

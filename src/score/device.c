@@ -99,7 +99,7 @@ static const constant link_constants[] = {
 
 typedef struct sample {
     double mnk[3];
-    cost_coll coll;
+    coll_call coll;
     double log_s; /* measured; while repeats are added up, their sum */
     uint32_t repeats;
     bool held;
@@ -182,7 +182,7 @@ static double predict(const predictor *p, const sample *s)
     const double m = s->mnk[0], n = s->mnk[1], k = s->mnk[2];
     static const halley_fabric none = {.bandwidth_Bps = 1, .share = 1};
     if (f->collectives)
-        return cost_coll_time(&f->d.link, &none, &s->coll);
+        return coll_call_time(&f->d.link, &none, &s->coll);
     const double t = cost_gemm_time(&p->gemm, m, n, k, 1, false);
     const halley_npu *npu = &f->d.npu;
     return f->low ? t + npu->cast_launch_s +

@@ -27,7 +27,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/error.h"
-#include "coll/plan.h"
+#include "coll/algo.h"
 #include "des/queue.h"
 #include "halley/sim.h"
 #include "mem/servers.h"

@@ -53,7 +53,7 @@ typedef struct workload_op {
     double repeat;           /* so many in a row; 0 = 1 */
     double head_dim, seq;    /* of attention: mean of the two head sizes */
     double flops;            /* forward, two per multiply-add */
-    double bytes_f, bytes_b; /* STREAM: traffic; COLL: size, as cost/coll.h has it */
+    double bytes_f, bytes_b; /* STREAM: traffic; COLL: size, as coll/time.h has it */
     double cast_f, cast_b;   /* elements to cast to the low type */
     double weights;          /* parameters on this rank */
     double saved;            /* bytes kept for the backward pass */

@@ -1,6 +1,6 @@
 /* Laws of collective plans: who sends meets who awaits, and how much goes over. */
 #include "base/arena.h"
-#include "coll/plan.h"
+#include "coll/algo.h"
 #include "unit.h"
 
 #include <string.h>
@@ -166,10 +166,56 @@ static void a_tree_is_a_tree(void **state)
     arena_fini(&memory);
 }
 
+static void rows_have_the_names_of_cluster_files(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CLUSTER_N_ALGOS; i++) {
+        const cluster_impl impl = {.algo = (cluster_algo)i};
+        strbuf name = {0};
+        cluster_impl_print(&name, &impl);
+        assert_true(str_eq(strbuf_str(&name), str_from(coll_algos[i].name)));
+        assert_non_null(coll_algos[i].fill);
+        assert_int_equal(coll_algos[i].to == NULL, coll_algos[i].from == NULL);
+        strbuf_fini(&name);
+    }
+}
+
+/* What a row calls applicable can be planned over eight members, and what it does not is
+ * refused or done by something else. */
+static void a_row_fills_what_it_calls_applicable(void **state)
+{
+    (void)state;
+    arena memory = {0};
+    for (int i = CLUSTER_ALGO_RING; i <= CLUSTER_ALGO_IN_SWITCH; i++) {
+        for (int coll = 0; coll < CLUSTER_N_COLLS; coll++) {
+            const cluster_impl impl = {.algo = (cluster_algo)i};
+            const coll_fill_options options = {.impl = &impl, .memory = &memory};
+            coll_phase p = {.algo = impl.algo,
+                            .coll = (cluster_coll)coll,
+                            .n = 8,
+                            .stride = 1,
+                            .data_bytes = 1 << 20};
+            halley_error err = {0};
+            const halley_status status =
+                coll_algo_get(impl.algo)->fill(&p, &options, &err);
+            if (coll_algo_can(impl.algo, (cluster_coll)coll)) {
+                assert_int_equal(status, HALLEY_OK);
+                assert_false(p.is_substitute);
+                assert_true(p.n_steps > 0 && p.n_sends > 0);
+            } else {
+                assert_true(status != HALLEY_OK || p.is_substitute);
+            }
+        }
+    }
+    arena_fini(&memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_send_is_awaited_by_its_receiver),
+        cmocka_unit_test(rows_have_the_names_of_cluster_files),
+        cmocka_unit_test(a_row_fills_what_it_calls_applicable),
         cmocka_unit_test(an_all_reduce_sends_two_times_n_minus_one_nth),
         cmocka_unit_test(a_hierarchical_all_reduce_shrinks_and_grows),
         cmocka_unit_test(an_odd_halving_loses_a_byte_at_the_turn),

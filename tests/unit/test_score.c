@@ -1,6 +1,6 @@
 /* Predictions stay as good as they are; fits and files behave. */
 #include "alloc_fail.h"
-#include "cost/coll.h"
+#include "coll/time.h"
 #include "cost/gemm.h"
 #include "halley/score.h"
 #include "hw/link.h"
@@ -211,9 +211,9 @@ static void write_collectives(const char *path)
     fprintf(f, "system,nccl,op,dtype,num_gpus,message_size_elements,latency_ms\n");
     for (uint32_t n = 2; n <= 8; n *= 2)
         for (double elements = 128; elements < 3e8; elements *= 2) {
-            const cost_coll c = {.kind = COST_ALL_GATHER, .bytes = 2 * elements, .n = n};
+            const coll_call c = {.kind = COLL_ALL_GATHER, .bytes = 2 * elements, .n = n};
             fprintf(f, "h100_sxm,made,all_gather,half,%u,%.0f,%.9g\n", n, elements,
-                    1e3 * cost_coll_time(&link, &none, &c));
+                    1e3 * coll_call_time(&link, &none, &c));
         }
     fclose(f);
 }

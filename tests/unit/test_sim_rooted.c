@@ -1,5 +1,6 @@
 /* Broadcast, reduce, gather and scatter: their trees, times and volumes. */
 #include "base/arena.h"
+#include "coll/algo.h"
 #include "coll/rooted.h"
 #include "halley/sim.h"
 #include "unit.h"
@@ -231,11 +232,13 @@ static void parents_and_children_agree(void **state)
                             .stride = 3,
                             .root = (n / 2) * 3 + 1,
                             .rooted = COLL_ROOTED_GATHER,
-                            .shape = shapes[i],
                             .data_bytes = 1};
+            const cluster_impl impl = {.algo = shapes[i]};
+            const coll_fill_options options = {.impl = &impl};
             uint32_t n_edges = 0;
             uint64_t bytes = 0;
-            coll_rooted_fill(&p);
+            assert_int_equal(coll_algo_get(CLUSTER_ALGO_ROOTED)->fill(&p, &options, NULL),
+                             HALLEY_OK);
             for (uint32_t v = 0; v < n; v++) {
                 const uint32_t member = v * 3 + 1;
                 const coll_rooted_place at = coll_rooted_find(&p, member);

@@ -1,5 +1,5 @@
 /* Laws and a few measured points of collectives in closed form. */
-#include "cost/coll.h"
+#include "coll/time.h"
 #include "hw/link.h"
 #include "unit.h"
 
@@ -26,21 +26,21 @@ static halley_fabric fabric_of(const char *name)
 
 static const halley_fabric none = {.bandwidth_Bps = 1, .share = 1};
 
-static double bus(const halley_link *up, cost_coll_kind kind, uint32_t n, double bytes)
+static double bus(const halley_link *up, coll_kind kind, uint32_t n, double bytes)
 {
-    const cost_coll c = {.kind = kind, .bytes = bytes, .n = n};
-    const double factor = kind == COST_ALL_REDUCE ? 2 : 1;
-    return factor * (n - 1.0) / n * bytes / cost_coll_time(up, &none, &c);
+    const coll_call c = {.kind = kind, .bytes = bytes, .n = n};
+    const double factor = kind == COLL_ALL_REDUCE ? 2 : 1;
+    return factor * (n - 1.0) / n * bytes / coll_call_time(up, &none, &c);
 }
 
 static void a_group_of_one_or_an_empty_message_is_free(void **state)
 {
     (void)state;
     const halley_link up = link_of("nvlink3-a100");
-    cost_coll c = {.kind = COST_ALL_REDUCE, .bytes = 1e6, .n = 1};
-    assert_true(cost_coll_time(&up, &none, &c) == 0);
-    c = (cost_coll){.kind = COST_ALL_REDUCE, .bytes = 0, .n = 8};
-    assert_true(cost_coll_time(&up, &none, &c) == 0);
+    coll_call c = {.kind = COLL_ALL_REDUCE, .bytes = 1e6, .n = 1};
+    assert_true(coll_call_time(&up, &none, &c) == 0);
+    c = (coll_call){.kind = COLL_ALL_REDUCE, .bytes = 0, .n = 8};
+    assert_true(coll_call_time(&up, &none, &c) == 0);
 }
 
 /* 8 GPUs, 512 MB, GB/s on the bus, as measured (aiconfigurator tables). */
@@ -49,16 +49,16 @@ static void bus_bandwidth_is_what_was_measured(void **state)
     (void)state;
     static const struct {
         const char *link;
-        cost_coll_kind kind;
+        coll_kind kind;
         double GBps;
     } points[] = {
-        {"nvlink3-a100", COST_ALL_REDUCE, 222},
-        {"nvlink3-a100", COST_ALL_GATHER, 205},
-        {"nvlink3-a100", COST_ALL_TO_ALL, 203},
-        {"nvlink4-h100", COST_ALL_REDUCE, 445},
-        {"nvlink4-h100", COST_REDUCE_SCATTER, 336},
-        {"nvlink5-b200", COST_ALL_REDUCE, 704},
-        {"nvlink5-b200", COST_ALL_GATHER, 617},
+        {"nvlink3-a100", COLL_ALL_REDUCE, 222},
+        {"nvlink3-a100", COLL_ALL_GATHER, 205},
+        {"nvlink3-a100", COLL_ALL_TO_ALL, 203},
+        {"nvlink4-h100", COLL_ALL_REDUCE, 445},
+        {"nvlink4-h100", COLL_REDUCE_SCATTER, 336},
+        {"nvlink5-b200", COLL_ALL_REDUCE, 704},
+        {"nvlink5-b200", COLL_ALL_GATHER, 617},
     };
     for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
         const halley_link up = link_of(points[i].link);
@@ -72,8 +72,8 @@ static void the_switch_reduces_from_five_ranks_on(void **state)
     (void)state;
     const halley_link up = link_of("nvlink4-h100");
     for (uint32_t n = 2; n <= 8; n++) {
-        const cost_coll c = {.kind = COST_ALL_REDUCE, .bytes = 1 << 30, .n = n};
-        assert_int_equal(strcmp(cost_coll_choice(&up, &c), "in-switch") == 0, n >= 5);
+        const coll_call c = {.kind = COLL_ALL_REDUCE, .bytes = 1 << 30, .n = n};
+        assert_int_equal(strcmp(coll_call_choice(&up, &c), "in-switch") == 0, n >= 5);
     }
 }
 
@@ -81,9 +81,9 @@ static void integers_are_never_reduced_in_the_switch(void **state)
 {
     (void)state;
     const halley_link up = link_of("nvlink4-h100");
-    const cost_coll c = {
-        .kind = COST_ALL_REDUCE, .bytes = 1 << 30, .n = 8, .integer = true};
-    assert_string_not_equal(cost_coll_choice(&up, &c), "in-switch");
+    const coll_call c = {
+        .kind = COLL_ALL_REDUCE, .bytes = 1 << 30, .n = 8, .integer = true};
+    assert_string_not_equal(coll_call_choice(&up, &c), "in-switch");
 }
 
 static void larger_messages_take_longer(void **state)
@@ -91,16 +91,16 @@ static void larger_messages_take_longer(void **state)
     (void)state;
     const halley_link up = link_of("nvlink5-b200");
     const halley_fabric out = fabric_of("ib-ndr");
-    for (int kind = COST_ALL_REDUCE; kind <= COST_SEND; kind++)
+    for (int kind = COLL_ALL_REDUCE; kind <= COLL_SEND; kind++)
         for (uint32_t per_node = 1; per_node <= 8; per_node *= 8)
             for (double bytes = 1 << 20; bytes < 1e10; bytes *= 4) {
-                cost_coll c = {.kind = (cost_coll_kind)kind,
+                coll_call c = {.kind = (coll_kind)kind,
                                .bytes = bytes,
                                .n = 8,
                                .per_node = per_node};
-                const double t = cost_coll_time(&up, &out, &c);
+                const double t = coll_call_time(&up, &out, &c);
                 c.bytes *= 4;
-                assert_true(cost_coll_time(&up, &out, &c) > t);
+                assert_true(coll_call_time(&up, &out, &c) > t);
             }
 }
 
@@ -110,10 +110,10 @@ static void between_nodes_the_cards_are_the_limit(void **state)
     const halley_link up = link_of("nvlink4-h100");
     const halley_fabric out = fabric_of("ib-ndr");
     /* 32 ranks on 4 nodes: every node sends 2 (n-1)/n of the data through 8 cards */
-    const cost_coll c = {.kind = COST_ALL_REDUCE, .bytes = 16e9, .n = 32, .per_node = 8};
+    const coll_call c = {.kind = COLL_ALL_REDUCE, .bytes = 16e9, .n = 32, .per_node = 8};
     const double least = 2 * 31.0 / 32 * 16e9 / (8 * out.bandwidth_Bps * 1.06);
-    assert_true(cost_coll_time(&up, &out, &c) >= least);
-    assert_true(cost_coll_time(&up, &out, &c) < 1.5 * least);
+    assert_true(coll_call_time(&up, &out, &c) >= least);
+    assert_true(coll_call_time(&up, &out, &c) < 1.5 * least);
 }
 
 static void copies_for_one_node_travel_once(void **state)
@@ -121,10 +121,10 @@ static void copies_for_one_node_travel_once(void **state)
     (void)state;
     const halley_link up = link_of("nvlink4-h100");
     const halley_fabric out = fabric_of("ib-ndr");
-    cost_coll c = {.kind = COST_ALL_TO_ALL, .bytes = 1e9, .n = 64, .per_node = 8};
-    const double all = cost_coll_time(&up, &out, &c);
+    coll_call c = {.kind = COLL_ALL_TO_ALL, .bytes = 1e9, .n = 64, .per_node = 8};
+    const double all = coll_call_time(&up, &out, &c);
     c.remote_share = 0.5;
-    assert_true(cost_coll_time(&up, &out, &c) < 0.6 * all);
+    assert_true(coll_call_time(&up, &out, &c) < 0.6 * all);
 }
 
 int main(void)

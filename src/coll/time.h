@@ -1,25 +1,36 @@
-/* cost/coll.h - how long a collective takes, in closed form. */
-#ifndef COST_COLL_H
-#define COST_COLL_H
+/*
+ * coll/time.h - how long a collective takes, in closed form: the `time` column of the
+ * algorithms (coll/algo.h), and the choice among them as NCCL makes it.
+ */
+#ifndef COLL_TIME_H
+#define COLL_TIME_H
 
 #include "halley/platform.h"
 
-typedef enum cost_coll_kind {
-    COST_ALL_REDUCE,
-    COST_ALL_GATHER,
-    COST_REDUCE_SCATTER,
-    COST_ALL_TO_ALL,
-    COST_BROADCAST,
-    COST_SEND
-} cost_coll_kind;
+typedef enum coll_kind {
+    COLL_ALL_REDUCE,
+    COLL_ALL_GATHER,
+    COLL_REDUCE_SCATTER,
+    COLL_ALL_TO_ALL,
+    COLL_BROADCAST,
+    COLL_SEND
+} coll_kind;
+
+/* NCCL's protocols: how a message is written and its arrival is noticed. */
+typedef enum coll_protocol {
+    COLL_LL,
+    COLL_LL128,
+    COLL_SIMPLE,
+    COLL_N_PROTOCOLS
+} coll_protocol;
 
 /*
  * Who takes part. Sizes are those of the measured tables: the larger buffer of one rank
  * (all-gather: the whole output; reduce-scatter: the whole input; all-to-all: the whole
  * buffer; send: the message).
  */
-typedef struct cost_coll {
-    cost_coll_kind kind;
+typedef struct coll_call {
+    coll_kind kind;
     double bytes;
     uint32_t n;        /* ranks in the group */
     uint32_t per_node; /* of them in one node; n for a group inside a node */
@@ -28,13 +39,13 @@ typedef struct cost_coll {
     bool integer; /* the reduction is of integers: never in the switch */
     double remote_share; /* all-to-all: of the bytes to other nodes that travel, when
                             copies for one node are sent once; 0 = 1 */
-} cost_coll;
+} coll_call;
 
 /* Seconds. 0 for a group of one or no bytes. */
-double cost_coll_time(const halley_link *up, const halley_fabric *out,
-                      const cost_coll *c);
+double coll_call_time(const halley_link *up, const halley_fabric *out,
+                      const coll_call *c);
 
 /* The choice the library would make, for explanations: "ring LL", "in-switch", ... */
-const char *cost_coll_choice(const halley_link *up, const cost_coll *c);
+const char *coll_call_choice(const halley_link *up, const coll_call *c);
 
 #endif

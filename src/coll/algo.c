@@ -1,0 +1,46 @@
+/* coll/algo.c - the table of algorithms; how to add one is told in the header. */
+#include "coll/algo.h"
+
+#include "coll/schedules.h"
+#include "coll/time_parts.h"
+
+#define BIT(coll) (UINT32_C(1) << (coll))
+#define ALL_COLLS (BIT(CLUSTER_N_COLLS) - 1)
+
+const coll_algo coll_algos[CLUSTER_N_ALGOS] = {
+    [CLUSTER_ALGO_RING] = {.name = "ring",
+                           .applicable = ALL_COLLS,
+                           .fill = coll_ring_fill,
+                           .to = coll_ring_to,
+                           .from = coll_ring_from,
+                           .distance = coll_ring_distance,
+                           .time = coll_ring_time},
+    [CLUSTER_ALGO_DIRECT] = {.name = "direct",
+                             .applicable = ALL_COLLS,
+                             .fill = coll_direct_fill,
+                             .to = coll_direct_to,
+                             .from = coll_direct_from,
+                             .distance = coll_direct_distance,
+                             .time = coll_direct_time},
+    [CLUSTER_ALGO_HALVING_DOUBLING] = {.name = "halving-doubling",
+                                       .applicable = ALL_COLLS & ~BIT(CLUSTER_ALL_TO_ALL),
+                                       .fill = coll_halving_fill,
+                                       .to = coll_halving_peer,
+                                       .from = coll_halving_peer,
+                                       .distance = coll_halving_distance},
+    [CLUSTER_ALGO_TREE] = {.name = "double-binary-tree",
+                           .applicable = BIT(CLUSTER_ALL_REDUCE),
+                           .fill = coll_tree_fill,
+                           .time = coll_tree_time,
+                           .has_two_trees = true,
+                           .ends_full_lists_only = true},
+    [CLUSTER_ALGO_IN_SWITCH] = {.name = "in-switch",
+                                .applicable = ALL_COLLS,
+                                .fill = coll_switch_fill,
+                                .to = coll_switch_peer,
+                                .from = coll_switch_peer,
+                                .time = coll_switch_time},
+    [CLUSTER_ALGO_ROOTED] = {.name = "rooted",
+                             .applicable = ALL_COLLS,
+                             .fill = coll_rooted_fill},
+};

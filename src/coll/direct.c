@@ -1,0 +1,88 @@
+/*
+ * coll/direct.c - direct: every member sends to every other one, `window` messages at a
+ * time. A direct all-reduce reduces first and gathers when everything has been reduced.
+ */
+#include "coll/schedules.h"
+#include "coll/time_parts.h"
+
+static const double small_peer_bytes = 16384;
+static const double remote_peer_s = 0.6e-6; /* all-to-all, each peer in another node */
+
+halley_status coll_direct_fill(coll_phase *p, const coll_fill_options *o,
+                               halley_error *err)
+{
+    const uint32_t window = o->impl->window;
+    TRY(coll_ring_fill(p, o, err));
+    p->window = window == 0 || window > p->n - 1 ? p->n - 1 : window;
+    p->n_loud = o->local ? (p->n - 1) * p->window : p->window;
+    if (p->coll == CLUSTER_ALL_TO_ALL)
+        p->n_sends = p->n - 1;
+    p->n_steps = p->n_sends;
+    p->n_distances = p->n - 1;
+    p->gathers_after_reduction = p->coll == CLUSTER_ALL_REDUCE;
+    return HALLEY_OK;
+}
+
+uint32_t coll_direct_distance(const coll_phase *p, uint32_t k)
+{
+    return 1 + k % (p->n - 1);
+}
+
+uint32_t coll_direct_to(const coll_phase *p, uint32_t member, uint32_t k)
+{
+    return shift_member(p, member, coll_direct_distance(p, k), p->down);
+}
+
+uint32_t coll_direct_from(const coll_phase *p, uint32_t member, uint32_t k)
+{
+    return shift_member(p, member, coll_direct_distance(p, k), !p->down);
+}
+
+static double all_to_all_time_inside(const halley_link *up, const coll_call *c)
+{
+    const double n = c->n, wire = (n - 1) * c->bytes / n;
+    const double link = up->bandwidth_Bps * get_size_factor(up->peer_factor, c->n);
+    const halley_protocol *pr = &up->peer_small;
+    if (c->bytes / n <= small_peer_bytes)
+        return up->launch_s + pr->extra_s + pr->hop_s * (n - 1) +
+               ramp_time(pr, c->bytes, n) + wire / (up->ll.share * link);
+    pr = &up->peer;
+    return up->launch_s + pr->extra_s +
+           (n - 1) * (pr->hop_s + ramp_time(pr, c->bytes, n)) +
+           wire / (pr->share * link) +
+           c->bytes / n / (pr->copy_share * up->bandwidth_Bps);
+}
+
+static double all_to_all_time_across(const halley_link *up, const halley_fabric *out,
+                                     const coll_call *c)
+{
+    const double n = c->n, g = c->per_node;
+    const double inside = c->bytes * (g - 1) / n / (up->peer.share * up->bandwidth_Bps);
+    const double once = c->remote_share > 0 ? c->remote_share : 1;
+    const double net = once * c->bytes * (n - g) / n / (out->share * c->nic_Bps);
+    return up->launch_s + up->peer.extra_s + up->peer.hop_s * (g - 1) + out->hop_s[2] +
+           remote_peer_s * (n - g) + fmax(inside, net);
+}
+
+double coll_direct_time(const halley_link *up, const halley_fabric *out,
+                        const coll_call *c, coll_protocol p)
+{
+    (void)p;
+    assert(c->kind == COLL_ALL_TO_ALL);
+    return is_across_nodes(c) ? all_to_all_time_across(up, out, c)
+                              : all_to_all_time_inside(up, c);
+}
+
+/* One message: peers of a node as an all-to-all of two, without the local copy. */
+double coll_send_time(const halley_link *up, const halley_fabric *out, const coll_call *c)
+{
+    if (is_across_nodes(c))
+        return up->launch_s + out->hop_s[2] +
+               fmax(1, out->stored) * c->bytes / (out->share * c->nic_Bps);
+    if (up->torus)
+        return up->launch_s + up->simple.hop_s +
+               fmax(1, up->stored) * c->bytes / (up->simple.share * up->bandwidth_Bps);
+    const halley_protocol *pr = &up->peer;
+    return up->launch_s + pr->extra_s + pr->hop_s + ramp_time(pr, 2 * c->bytes, 2) +
+           c->bytes / (pr->share * up->bandwidth_Bps);
+}

@@ -1,0 +1,96 @@
+/*
+ * coll/plain_time.c - rings without protocols, dimension by dimension: a step takes a hop
+ * and its bytes over the link. Torus links and networks of cluster files are timed so.
+ */
+#include "coll/time_parts.h"
+
+/* Adding what arrives reads two pieces and writes one, step by step; where several pieces
+ * are under way, while the others travel. */
+static double add_time(const halley_link *up, const coll_call *c, double n, double bytes)
+{
+    if (up->reduce_Bps <= 0 || !is_reduction(c) || (up->stored && up->pieces > 1))
+        return 0;
+    return (n - 1) * 3 * bytes / n / up->reduce_Bps;
+}
+
+/* Steps of a plain ring over one dimension. */
+typedef struct plain_ring {
+    double steps, bytes; /* a step's bytes, of all pieces */
+    double hop_s, Bps, stored;
+} plain_ring;
+
+/* The time that the bytes of one piece and one step keep a link. */
+static double piece_wire_time(const halley_link *up, const plain_ring *r)
+{
+    const double pieces = fmax(1, up->pieces) * fmax(1, up->rounds);
+    return r->bytes / pieces / r->Bps;
+}
+
+static double piece_step_time(const halley_link *up, const plain_ring *r)
+{
+    return r->hop_s + fmax(1, r->stored) * piece_wire_time(up, r);
+}
+
+/*
+ * Rings one after the other. Without contention they add up. With link queues a message
+ * is stored whole after every link, and c pieces go round side by side: a step takes as
+ * long as c messages keep the link, or as one takes from NPU to NPU. The first piece
+ * leaves a ring after its own steps, the last when the link has carried all, and the next
+ * ring begins with the first.
+ */
+static double ring_chain_time(const halley_link *up, const plain_ring *rings, int n)
+{
+    const double c = fmax(1, up->pieces), rounds = fmax(1, up->rounds);
+    double sum = 0, first = 0, last = 0;
+    for (const plain_ring *r = rings; r < rings + n; r++) {
+        const double wire = piece_wire_time(up, r), step = piece_step_time(up, r),
+                     s = r->steps;
+        if (s <= 0)
+            continue;
+        sum += s * (rounds * r->hop_s + r->bytes / r->Bps);
+        const double busy = s * c * wire + step - wire, chain = s * step + (c - 1) * wire;
+        last = fmax(first + fmax(busy, chain), last + s * step);
+        first += (s - 1) * fmax(c * wire, step) + step;
+    }
+    return up->stored ? rounds * last : sum;
+}
+
+/* A plain ring, or a torus dimension whose bandwidth counts both directions. */
+static double one_ring_time(const halley_link *up, const coll_call *c)
+{
+    const double n = c->n;
+    plain_ring r = {.steps = count_ring_steps(c),
+                    .bytes = c->bytes / n,
+                    .hop_s = up->simple.hop_s,
+                    .Bps = up->simple.share * up->bandwidth_Bps,
+                    .stored = up->stored};
+    if (c->kind == COLL_ALL_TO_ALL && up->all_to_all == HALLEY_A2A_ROUND)
+        r.bytes = c->bytes * n / 8 / r.steps; /* mean distance n/4, both directions */
+    if (c->kind == COLL_ALL_TO_ALL && up->all_to_all == HALLEY_A2A_AT_ONCE)
+        r.steps = 1;
+    return up->launch_s + ring_chain_time(up, &r, 1) + add_time(up, c, n, c->bytes);
+}
+
+/* Rings dimension by dimension: scatter inside, reduce across, gather inside. */
+static double two_level_time(const halley_link *up, const halley_fabric *out,
+                             const coll_call *c)
+{
+    const double g = c->per_node, nodes = c->n / g,
+                 both = c->kind == COLL_ALL_REDUCE ? 2 : 1;
+    const plain_ring in = {g - 1, c->bytes / g, up->simple.hop_s,
+                           up->simple.share * up->bandwidth_Bps, up->stored};
+    const plain_ring across = {both * (nodes - 1),
+                               c->bytes / nodes / (c->kind == COLL_ALL_TO_ALL ? 1 : g),
+                               out->hop_s[2], out->share * c->nic_Bps, out->stored};
+    const plain_ring none = {.steps = 0, .Bps = 1};
+    const plain_ring rings[] = {c->kind == COLL_ALL_GATHER ? none : in, across,
+                                c->kind == COLL_ALL_GATHER || both > 1 ? in : none};
+    return up->launch_s + ring_chain_time(up, rings, 3) + add_time(up, c, g, c->bytes) +
+           add_time(up, c, nodes, c->bytes / g);
+}
+
+double coll_plain_time(const halley_link *up, const halley_fabric *out,
+                       const coll_call *c)
+{
+    return is_across_nodes(c) ? two_level_time(up, out, c) : one_ring_time(up, c);
+}

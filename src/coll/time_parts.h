@@ -1,0 +1,83 @@
+/* coll/time_parts.h - terms that the closed forms of several algorithms share; not for
+ * use outside this folder. */
+#ifndef COLL_TIME_PARTS_H
+#define COLL_TIME_PARTS_H
+
+#include "coll/time.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* Steps of a ring: an all-reduce goes round twice. */
+static inline double count_ring_steps(const coll_call *c)
+{
+    return c->kind == COLL_ALL_REDUCE ? 2.0 * (c->n - 1.0) : c->n - 1.0;
+}
+
+static inline bool is_across_nodes(const coll_call *c)
+{
+    assert(c->per_node > 0 && c->per_node <= c->n);
+    return c->per_node < c->n;
+}
+
+static inline bool is_reduction(const coll_call *c)
+{
+    return c->kind == COLL_ALL_REDUCE || c->kind == COLL_REDUCE_SCATTER;
+}
+
+/* Seconds until the pipeline is full: grows with the bytes up to ramp_s. */
+static inline double ramp_time(const halley_protocol *p, double bytes, double n)
+{
+    return p->ramp_s > 0 ? p->ramp_s * bytes / (bytes + n * p->ramp_bytes) : 0;
+}
+
+/* The factor of a bandwidth for groups of n; 1 where the table has none. */
+static inline double get_size_factor(const double factors[17], uint32_t n)
+{
+    return n < 17 && factors[n] > 0 ? factors[n] : 1;
+}
+
+/* (a^q + b^q)^(1/q), without overflow: latency hides under bandwidth. */
+static inline double norm_times(double a, double b, double q)
+{
+    const double big = a > b ? a : b, small = a > b ? b : a;
+    if (small <= 0 || q > 30)
+        return big;
+    return big * pow(1 + pow(small / big, q), 1 / q);
+}
+
+static inline const halley_protocol *get_protocol(const halley_link *up, coll_protocol p)
+{
+    const halley_protocol *all[] = {&up->ll, &up->ll128, &up->simple};
+    assert(p < COLL_N_PROTOCOLS);
+    return all[p];
+}
+
+/* Share of a network card's bandwidth that a protocol's payload gets. */
+static inline double get_wire_share(coll_protocol p)
+{
+    static const double shares[COLL_N_PROTOCOLS] = {0.5, 0.94, 1};
+    assert(p < COLL_N_PROTOCOLS);
+    return shares[p];
+}
+
+/* Of a network card's bandwidth, trees over nodes reach this share. */
+#define COLL_TREE_SHARE 0.95
+
+/* The closed forms, by algorithm. */
+double coll_ring_time(const halley_link *up, const halley_fabric *out, const coll_call *c,
+                      coll_protocol p);
+double coll_tree_time(const halley_link *up, const halley_fabric *out, const coll_call *c,
+                      coll_protocol p);
+double coll_switch_time(const halley_link *up, const halley_fabric *out,
+                        const coll_call *c, coll_protocol p);
+double coll_direct_time(const halley_link *up, const halley_fabric *out,
+                        const coll_call *c, coll_protocol p);
+/* Rings without a library's protocols: torus dimensions and cluster files. */
+double coll_plain_time(const halley_link *up, const halley_fabric *out,
+                       const coll_call *c);
+/* One message between two ranks. */
+double coll_send_time(const halley_link *up, const halley_fabric *out,
+                      const coll_call *c);
+
+#endif
