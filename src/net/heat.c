@@ -3,6 +3,8 @@
 
 #include "base/array.h"
 
+#include <assert.h>
+
 bool net_heat_init(net_heat *h, uint32_t n_rows, uint64_t bin_ticks)
 {
     *h = (net_heat){.bin_ticks = bin_ticks, .n_rows = n_rows};
@@ -29,6 +31,7 @@ static void join_bins(net_heat *h)
 
 void net_heat_add(net_heat *h, uint32_t row, uint64_t begin, uint64_t ticks)
 {
+    assert(h->busy != NULL && row < h->n_rows && h->bin_ticks > 0);
     if (ticks == 0 || begin + ticks < begin)
         return;
     while ((begin + ticks - 1) / h->bin_ticks >= NET_HEAT_BINS &&
@@ -43,4 +46,18 @@ void net_heat_add(net_heat *h, uint32_t row, uint64_t begin, uint64_t ticks)
         begin += part;
         ticks -= part;
     }
+}
+
+uint32_t net_heat_count(const net_heat *h, uint64_t end)
+{
+    if (h->busy == NULL)
+        return 0;
+    const uint64_t n = end / h->bin_ticks + 1;
+    return n > NET_HEAT_BINS ? NET_HEAT_BINS : (uint32_t)n;
+}
+
+double net_heat_get(const net_heat *h, uint32_t row, uint32_t bin)
+{
+    assert(h->busy != NULL && row < h->n_rows && bin < NET_HEAT_BINS);
+    return (double)h->busy[(size_t)row * NET_HEAT_BINS + bin] / (double)h->bin_ticks;
 }

@@ -14,13 +14,17 @@ enum { NET_HEAT_BINS = 256 };
 typedef struct net_heat {
     uint64_t bin_ticks;
     uint32_t n_rows;
-    float *busy; /* by row, bin: ticks in which a link was sending */
+    float *busy; /* by row, bin: ticks in which a link was sending; NULL = none is kept */
 } net_heat;
 
 bool net_heat_init(net_heat *h, uint32_t n_rows,
                    uint64_t bin_ticks); /* false: no memory */
 void net_heat_fini(net_heat *h);
-/* A link of the row sends from `begin` on for so many ticks. */
+/* A link of the row sends from `begin` on for that many ticks. */
 void net_heat_add(net_heat *h, uint32_t row, uint64_t begin, uint64_t ticks);
+/* Bins that a run of this length fills; 0 when no heat is kept. */
+uint32_t net_heat_count(const net_heat *h, uint64_t end);
+/* Share of a bin's time in which links of the row were sending. */
+double net_heat_get(const net_heat *h, uint32_t row, uint32_t bin);
 
 #endif

@@ -1,23 +1,39 @@
-/* net/net.c - set-up and the contention-free model. */
+/* net/net.c - the table of models, set-up, and what all of them count. */
 #include "net/net.h"
 
 #include "base/array.h"
-#include "des/ticks.h"
-#include "net/links.h"
+#include "net/dims.h"
 
-halley_status net_init(net *out, const halley_cluster *cluster, bool link_queues,
-                       double ticks_per_s, des_queue *queue, halley_error *err)
+#include <string.h>
+
+static const net_model *const net_models[] = {&net_model_unaware, &net_model_aware,
+                                              &net_model_free, &net_model_queue};
+enum { N_MODELS = sizeof net_models / sizeof *net_models };
+
+const net_model *net_model_find(const char *word)
 {
-    *out = (net){.queue = queue,
-                 .link_queues = link_queues,
-                 .free_message = NET_NONE,
-                 .n_dims = cluster->n_dims,
-                 .n_npus = cluster->n_npus,
-                 .first_dim_only = cluster->astra};
+    for (int i = 0; i < N_MODELS; i++) {
+        const net_model *m = net_models[i];
+        if (strcmp(m->name, word) == 0 ||
+            (m->old_name != NULL && strcmp(m->old_name, word) == 0))
+            return m;
+    }
+    return NULL;
+}
+
+const net_model *net_model_get(bool astra, bool has_queues)
+{
+    if (astra)
+        return has_queues ? &net_model_aware : &net_model_unaware;
+    return has_queues ? &net_model_queue : &net_model_free;
+}
+
+static void init_dims(net_dims *d, const halley_cluster *cluster, double ticks_per_s)
+{
     uint32_t stride = 1;
-    for (uint32_t d = 0; d < cluster->n_dims; d++) {
-        const cluster_dim *from = &cluster->dims[d];
-        out->dims[d] = (net_dim){
+    for (uint32_t i = 0; i < cluster->n_dims; i++) {
+        const cluster_dim *from = &cluster->dims[i];
+        d->dims[i] = (net_dim){
             .topology = from->topology,
             .n = from->n,
             .stride = stride,
@@ -26,141 +42,82 @@ halley_status net_init(net *out, const halley_cluster *cluster, bool link_queues
         };
         stride *= from->n;
     }
-    return link_queues ? net_links_init(out, err) : HALLEY_OK;
+    assert(stride == cluster->n_npus);
 }
 
-void net_fini(net *n)
+static bool flush_model(void *context)
 {
-    free(n->messages);
-    free(n->links);
-    map64_fini(&n->pairs);
-    net_heat_fini(&n->heat);
-    *n = (net){0};
+    net *n = context;
+    return n->model->flush(n);
 }
 
-static uint32_t hops(const net_dim *dim, uint32_t a, uint32_t b)
+static halley_status open_dims(net_dims *d, const net_options *o, halley_error *err)
 {
-    if (dim->topology == CLUSTER_SWITCH)
-        return 2;
-    if (dim->topology == CLUSTER_FULLY_CONNECTED)
-        return 1;
-    const uint32_t clockwise = b > a ? b - a : b + dim->n - a;
-    return clockwise < dim->n - clockwise ? clockwise : dim->n - clockwise;
-}
-
-uint32_t net_first_dim(const net *n, uint32_t from, uint32_t to)
-{
-    uint32_t d = 0;
-    for (; d + 1 < n->n_dims; d++) {
-        if (from % n->dims[d].n != to % n->dims[d].n)
-            break;
-        from /= n->dims[d].n;
-        to /= n->dims[d].n;
+    const double bin_ticks = 100 * (o->ticks_per_s / 1e9);
+    if (o->keep_heat &&
+        !net_heat_init(&d->heat, d->n_dims * d->n_npus, (uint64_t)bin_ticks))
+        return error_nomem(err);
+    if (o->keep_heat)
+        d->head.can &= ~(uint32_t)NET_CAN_FIX_DELAY;
+    if (d->head.model->flush != NULL) {
+        d->queue->flush = flush_model;
+        d->queue->flush_context = d;
     }
-    return d;
+    return d->head.model->open(&d->head, err);
 }
 
-uint32_t net_differ(const net *n, uint32_t a, uint32_t b)
+halley_status net_new(net **out, const net_model *model, const halley_cluster *cluster,
+                      des_queue *queue, const net_options *o, halley_error *err)
 {
-    uint32_t differ = 0;
-    for (uint32_t d = 0; d < n->n_dims; d++) {
-        differ += a % n->dims[d].n != b % n->dims[d].n;
-        a /= n->dims[d].n;
-        b /= n->dims[d].n;
-    }
-    return differ;
+    assert(cluster->n_dims > 0 && cluster->n_dims <= CLUSTER_MAX_DIMS);
+    assert((o->folding.watch == NULL) == (o->folding.representative == NULL));
+    net_dims *d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return error_nomem(err);
+    d->head = (net){model, model->can};
+    d->queue = queue;
+    d->deliver = o->deliver;
+    d->context = o->context;
+    d->folding = o->folding;
+    d->n_dims = cluster->n_dims;
+    d->n_npus = cluster->n_npus;
+    init_dims(d, cluster, o->ticks_per_s);
+    const halley_status status = open_dims(d, o, err);
+    if (status != HALLEY_OK)
+        net_free(&d->head);
+    else
+        *out = &d->head;
+    return status;
 }
 
-/* Over all dimensions in which the two differ. */
-void net_route(const net *n, uint32_t from, uint32_t to, double *latency_ticks,
-               double *bytes_per_tick)
+void net_free(net *n)
 {
-    double latency = 0, slowest = 0;
-    for (uint32_t d = 0; d < n->n_dims; d++) {
-        const net_dim *dim = &n->dims[d];
-        const uint32_t a = from / dim->stride % dim->n, b = to / dim->stride % dim->n;
-        if (a == b)
-            continue;
-        latency += (double)hops(dim, a, b) * dim->latency_ticks;
-        if (slowest == 0 || dim->bytes_per_tick < slowest)
-            slowest = dim->bytes_per_tick;
-    }
-    *latency_ticks = latency;
-    *bytes_per_tick = slowest;
-}
-
-static uint64_t whole_delay(const net *n, uint32_t from, uint32_t to, uint64_t bytes)
-{
-    double latency, slowest;
-    net_route(n, from, to, &latency, &slowest);
-    return ticks_from(latency + (double)bytes / slowest);
-}
-
-uint64_t net_delay(const net *n, uint32_t from, uint32_t to, uint64_t bytes)
-{
-    const net_dim *dim = &n->dims[0];
-    if (n->n_dims > 1) {
-        if (!n->first_dim_only)
-            return whole_delay(n, from, to, bytes);
-        dim = &n->dims[net_first_dim(n, from, to)];
-        from = from / dim->stride % dim->n;
-        to = to / dim->stride % dim->n;
-    }
-    return ticks_from((double)hops(dim, from, to) * dim->latency_ticks +
-                      (double)bytes / dim->bytes_per_tick);
-}
-
-void net_count(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint32_t messages)
-{
-    const uint32_t d = n->n_dims > 1 ? net_first_dim(n, from, to) : 0;
-    const uint64_t alike = n->n_alike == NULL ? 1 : n->n_alike[from];
-    n->n_sent[d] += messages * alike;
-    n->sent_bytes[d] += (net_sum)bytes * messages * alike;
-}
-
-void net_send(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint64_t what)
-{
-    net_count(n, from, to, bytes, 1);
-    if (n->heat.busy != NULL && !n->link_queues) {
-        const uint32_t d = net_first_dim(n, from, to);
-        net_heat_add(&n->heat, d * n->n_npus + from, n->queue->now,
-                     ticks_from((double)bytes / n->dims[d].bytes_per_tick));
-    }
-    if (n->link_queues) {
-        net_links_send(n, from, to, bytes, what);
+    if (n == NULL)
         return;
-    }
-    const uint64_t at = n->queue->now + net_delay(n, from, to, bytes);
-    if (n->watch != NULL)
-        n->watch(n->context, n->stand_in[to], at, what);
-    des_queue_push(n->queue, at, what);
+    net_dims *d = net_dims_of(n);
+    n->model->close(n);
+    net_heat_fini(&d->heat);
+    free(d);
 }
 
-static uint64_t half_way(const net *n, uint32_t dim, uint64_t bytes)
+void net_count(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint32_t n_messages)
 {
-    const net_dim *d = &n->dims[dim];
-    return ticks_from(d->latency_ticks + (double)bytes / d->bytes_per_tick);
+    net_dims *d = net_dims_of(n);
+    assert(to < d->n_npus);
+    count_messages(d, find_first_dim(d, from, to), from, bytes, n_messages);
 }
 
-void net_send_up(net *n, uint32_t from, uint32_t dim, uint64_t bytes, uint64_t what)
+net_dim_sums net_get_sums(const net *n, uint32_t dim)
 {
-    n->n_sent[dim]++;
-    n->sent_bytes[dim] += (net_sum)bytes;
-    if (n->link_queues)
-        net_links_send_up(n, from, dim, bytes, what);
-    else
-        des_queue_push(n->queue, n->queue->now + half_way(n, dim, bytes), what);
+    const net_dims *d = net_dims_of_const(n);
+    assert(dim < d->n_dims);
+    return d->sums[dim];
 }
 
-void net_send_down(net *n, uint32_t to, uint32_t dim, uint64_t bytes, uint64_t what)
+net_heat net_take_heat(net *n)
 {
-    if (n->link_queues)
-        net_links_send_down(n, to, dim, bytes, what);
-    else
-        des_queue_push(n->queue, n->queue->now + half_way(n, dim, bytes), what);
-}
-
-void net_handle(net *n, uint64_t what)
-{
-    net_links_handle(n, what);
+    net_dims *d = net_dims_of(n);
+    const net_heat heat = d->heat;
+    d->heat = (net_heat){0};
+    return heat;
 }

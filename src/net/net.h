@@ -2,109 +2,190 @@
  * net/net.h - networks on the event loop: how long a message is under way.
  *
  * A network carries messages between NPUs and knows nothing of groups or collectives. A
- * message is a number of bytes and one word, `what`, that is handed back on arrival.
+ * message is a number of bytes and one word, `event`, that is handed back on arrival.
  *
- * Two models. Contention-free: every message has its route to itself; the delay is
- * hops * latency, summed over the dimensions in which the two addresses differ, plus
- * bytes / the least of their bandwidths; under ASTRA-sim's rules only the first such
- * dimension counts. Link-queue: every link is a server that sends one message at a time,
+ * Models are rows of one table, net_models:
+ *   unaware  ASTRA-sim's congestion-unaware model: every message has its route to itself,
+ *            and pays hops and bytes in the first dimension in which the two ends differ
+ *   aware    ASTRA-sim's congestion-aware model: links as in `queue`
+ *   free     every message has its route to itself; its delay is hops * latency, summed
+ *            over the dimensions in which the ends differ, plus bytes / the least of
+ * their bandwidths queue    every link is a server that sends one message at a time,
  * first come first served, and every device stores a message before it passes it on;
- * several dimensions are crossed one after the other, the innermost first.
+ * several dimensions are crossed one after the other, the innermost first What is outside
+ * this folder asks a model only for its capabilities (net_can).
  *
- * To add a topology: a row in cluster_topology, its hops in hops(), its links in
- * next_link(), a test.
+ * To add a model: a file with its functions, its row, the row in net.c's table, a test in
+ * tests/unit/test_net.c, its word in doc/ and the manual pages.
+ * To add a topology: a row in cluster_topology, its hops in route.c, its links in
+ * queue.c, a test.
  */
 #ifndef NET_NET_H
 #define NET_NET_H
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "des/queue.h"
 #include "hw/cluster.h"
 #include "net/heat.h"
 
-/* Events of the network carry this in the low bits of `what`; others must not. */
+#include <assert.h>
+
+/* Events of the network carry one of these two in their low bits; others must not. */
 enum { NET_KIND_BITS = 4, NET_KIND_ARRIVE = 14, NET_KIND_FREE = 15, NET_KIND_MASK = 15 };
+
+#define NET_NONE UINT32_MAX
 
 /* Exact, whatever the order in which it is added up. */
 __extension__ typedef __int128 net_sum;
 
-typedef struct net_dim {
-    cluster_topology topology;
-    uint32_t n, stride;    /* NPUs in this dimension; distance of neighbours' ids */
-    double latency_ticks;  /* of one hop */
-    double bytes_per_tick; /* of one link */
-    uint32_t first_link;   /* number of its first link */
-} net_dim;
+typedef struct net net;
+typedef uint32_t net_id; /* a request under way; NET_NONE: it cannot be named */
 
-typedef struct net_message {
-    uint64_t what, bytes;
-    uint32_t at, to; /* NPU (or the switch beyond it, see `dim`) it is at; destination */
-    uint32_t next;   /* in the queue of a link, or of free messages */
-    uint32_t dim; /* dimension being crossed; the top bit: at that dimension's switch */
-} net_message;
+/* What a model can do. */
+typedef enum net_capability {
+    NET_CAN_BUNDLES = 1, /* a whole collective as one request */
+    NET_CAN_CANCEL = 2,  /* take a request back */
+    NET_CAN_CHANGE = 4,  /* change a link's bandwidth during the run */
+    /* The delay of a message depends on its route and size alone: a caller that sends
+     * many alike may ask for the delay once, count them (net_count) and schedule their
+     * arrivals itself. Withdrawn while heat is kept. */
+    NET_CAN_FIX_DELAY = 8,
+    NET_CAN_SEND_HALF = 16, /* from an NPU to a dimension's switch, and back */
+    /* Only the first dimension that differs is paid for (ASTRA-sim). */
+    NET_PAYS_ONE_DIM = 32,
+} net_capability;
 
-typedef struct net_link {
-    uint32_t head, tail; /* waiting messages; NET_NONE = none */
+/* Which part of a route a message takes. */
+typedef enum net_part { NET_WHOLE, NET_UP, NET_DOWN } net_part;
+
+typedef struct net_request {
+    uint64_t bytes;
+    uint64_t event; /* handed back on arrival */
+    uint32_t from, to;
+    uint32_t dim; /* of the switch, when only a part of the route is taken */
+    net_part part;
+} net_request;
+
+/* How a message leaves its sender, seen from there: equal for two ranks when they stand
+ * alike. */
+typedef struct net_way {
     uint32_t dim;
-    uint32_t from; /* the NPU that sends on it; NET_NONE = a switch */
-    bool busy;
-} net_link;
+    uint32_t link; /* which of the sender's links; 0 where links do not matter */
+    double latency_ticks, bytes_per_tick;
+} net_way;
 
-#define NET_NONE UINT32_MAX
+typedef struct net_model {
+    const char *name;     /* the word in files and on the command line */
+    const char *old_name; /* the word of version 1; NULL = the same */
+    bool astra;           /* belongs to ASTRA-sim's rules; else to the native ones */
+    uint32_t can;         /* bits of net_capability */
+    halley_status (*open)(net *n, halley_error *err);
+    void (*close)(net *n);
+    net_id (*start)(net *n, const net_request *r);
+    void (*cancel)(net *n, net_id id);                 /* NULL: it cannot */
+    void (*change)(net *n, uint32_t link, double Bps); /* NULL: it cannot */
+    void (*event)(net *n, uint64_t event);             /* NULL: it schedules none */
+    bool (*flush)(
+        net *n); /* as des_flush; NULL: nothing waits for the end of an instant */
+    uint64_t (*delay)(const net *n, uint32_t from, uint32_t to, uint64_t bytes);
+    /* False: the message crosses links of other ranks. */
+    bool (*find_way)(net_way *out, const net *n, uint32_t from, uint32_t to);
+} net_model;
 
-typedef void net_deliver(void *context, uint64_t what);
-/* An event for an NPU is scheduled: by itself (what = 0), or a message by another. */
-typedef void net_watch(void *context, uint32_t npu, uint64_t at, uint64_t what);
+/* The model by its word, the present one or that of version 1; NULL: there is none. */
+const net_model *net_model_find(const char *word);
+/* The model that a set of rules means by sharing links or not. */
+const net_model *net_model_get(bool astra, bool has_queues);
 
-typedef struct net {
-    des_queue *queue;
-    net_deliver *deliver;
-    void *context;
-    bool link_queues;
-    bool first_dim_only; /* contention-free: as ASTRA-sim charges a message */
-    uint32_t n_dims, n_npus;
-    /* When one NPU stands for several (NULL otherwise), by NPU: who that is; how many. */
-    const uint32_t *stand_in, *n_alike;
+typedef void net_deliver(void *context, uint64_t event);
+/* An event for an NPU is scheduled: by itself (event = 0), or a message by another. */
+typedef void net_watch(void *context, uint32_t npu, uint64_t at, uint64_t event);
+
+/* When one rank represents several. All NULL: every rank is run. */
+typedef struct net_folding {
+    const uint32_t *representative; /* by NPU: who is run for it */
+    const uint32_t *n_alike;        /* by NPU: how many it represents */
     net_watch *watch;
-    net_dim dims[CLUSTER_MAX_DIMS];
-    /* link-queue only */
-    net_message *messages;
-    uint32_t n_messages, cap_messages, free_message;
-    net_link *links;
-    uint32_t n_links, cap_links;
-    map64 pairs;   /* links of fully connected dimensions, made when first used */
-    net_heat heat; /* by dimension, NPU; without bins when nobody asked */
-    /* what went over each dimension */
-    uint64_t n_sent[CLUSTER_MAX_DIMS];
-    net_sum sent_bytes[CLUSTER_MAX_DIMS];
-} net;
+} net_folding;
 
-/* `ticks_per_s` is the run's clock; `deliver` is called when a message has arrived. */
-halley_status net_init(net *out, const halley_cluster *cluster, bool link_queues,
-                       double ticks_per_s, des_queue *queue, halley_error *err);
-void net_fini(net *n);
+typedef struct net_options {
+    double ticks_per_s;   /* the run's clock */
+    net_deliver *deliver; /* called when a message has arrived */
+    void *context;        /* of deliver and watch */
+    bool keep_heat;       /* how busy links are over time */
+    net_folding folding;
+} net_options;
 
-/* Contention-free time of a message between two different NPUs. */
-uint64_t net_delay(const net *n, uint32_t from, uint32_t to, uint64_t bytes);
-/* What that is made of: its latency, and the least bandwidth on the way. */
-void net_route(const net *n, uint32_t from, uint32_t to, double *latency_ticks,
-               double *bytes_per_tick);
+/* *out is the caller's, to free with net_free; the cluster is read only here. */
+halley_status net_new(net **out, const net_model *model, const halley_cluster *cluster,
+                      des_queue *queue, const net_options *o, halley_error *err);
+void net_free(net *n);
+
+/* The head of every network. */
+struct net {
+    const net_model *model;
+    uint32_t can; /* of the model, as long as the options leave it */
+};
+
+static inline bool net_can(const net *n, net_capability capability)
+{
+    return (n->can & (uint32_t)capability) != 0;
+}
+
+/* Start a message now. `event` is handed to deliver, or, by models without events of
+ * their own, put into the queue. */
+static inline net_id net_start(net *n, const net_request *r)
+{
+    assert(r->part == NET_WHOLE || net_can(n, NET_CAN_SEND_HALF));
+    return n->model->start(n, r);
+}
+static inline void net_send(net *n, uint32_t from, uint32_t to, uint64_t bytes,
+                            uint64_t event)
+{
+    net_start(n, &(net_request){.from = from, .to = to, .bytes = bytes, .event = event});
+}
+/* The same from an NPU to the switch of a dimension, and from the switch to an NPU. */
+static inline void net_send_up(net *n, uint32_t from, uint32_t dim, uint64_t bytes,
+                               uint64_t event)
+{
+    net_start(n, &(net_request){bytes, event, from, from, dim, NET_UP});
+}
+static inline void net_send_down(net *n, uint32_t to, uint32_t dim, uint64_t bytes,
+                                 uint64_t event)
+{
+    net_start(n, &(net_request){bytes, event, to, to, dim, NET_DOWN});
+}
+/* An event of one of the two kinds above: advance, deliver. */
+static inline void net_event(net *n, uint64_t event)
+{
+    assert(n->model->event != NULL && (event & NET_KIND_MASK) >= NET_KIND_ARRIVE);
+    n->model->event(n, event);
+}
+
+/* Time of a message between two different NPUs that is alone on the network. */
+static inline uint64_t net_delay(const net *n, uint32_t from, uint32_t to, uint64_t bytes)
+{
+    assert(from != to);
+    return n->model->delay(n, from, to, bytes);
+}
+static inline bool net_find_way(net_way *out, const net *n, uint32_t from, uint32_t to)
+{
+    return n->model->find_way(out, n, from, to);
+}
 /* In how many dimensions two NPUs differ. */
-uint32_t net_differ(const net *n, uint32_t a, uint32_t b);
-/* The dimension that is charged for it. */
-uint32_t net_first_dim(const net *n, uint32_t from, uint32_t to);
+uint32_t net_count_differing_dims(const net *n, uint32_t a, uint32_t b);
 
 /* Count messages that the caller schedules itself, knowing their delay. */
-void net_count(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint32_t messages);
+void net_count(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint32_t n_messages);
 
-/* Start a message now: in the contention-free model `what` becomes an event of the queue,
- * in the link-queue model deliver is called from net_handle. */
-void net_send(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint64_t what);
-/* The same from an NPU to the switch of a dimension, and from the switch to an NPU. */
-void net_send_up(net *n, uint32_t from, uint32_t dim, uint64_t bytes, uint64_t what);
-void net_send_down(net *n, uint32_t to, uint32_t dim, uint64_t bytes, uint64_t what);
-/* An event of one of the two kinds above. */
-void net_handle(net *n, uint64_t what);
+/* What went over a dimension. */
+typedef struct net_dim_sums {
+    uint64_t n_messages;
+    net_sum bytes;
+} net_dim_sums;
+net_dim_sums net_get_sums(const net *n, uint32_t dim);
+/* How busy the links were, by dimension and NPU; the caller's from now on, to end with
+ * net_heat_fini. Without bins when nobody asked for it. */
+net_heat net_take_heat(net *n);
 
 #endif

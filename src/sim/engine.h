@@ -159,7 +159,7 @@ typedef struct sim_member {
     uint32_t sent, created, ready;
     uint32_t cycle; /* packets left of this cycle */
     union {
-        uint64_t delay;      /* ring, contention-free: of a message */
+        uint64_t delay;      /* ring, when the network fixes delays: of a message */
         uint32_t directions; /* when s->by_key: bit p = its phase p goes down */
     };
 } sim_member;
@@ -297,7 +297,7 @@ typedef struct sim {
     des_queue queue;
     const halley_cluster *cluster;
     const cluster_system *system;
-    net net;
+    net *net;
     mem_servers memory;
     uint32_t n_npus;
     uint64_t ticks_per_ns;
@@ -318,6 +318,9 @@ typedef struct sim {
     map64 traffic_by_key; /* type, collective, group -> row */
     arena memory_of_run;
     uint64_t n_events;
+    /* Rings schedule their own arrivals: the network fixes delays, and no handshake comes
+     * before a message. */
+    bool fixes_delays;
     /* ASTRA-sim's rules, several queues, groups: an NPU's queues, and so the directions
      * of its rings, follow from all it has begun, and members of a collective may differ.
      * Then every message goes by the general rule of match.c. */

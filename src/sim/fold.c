@@ -222,44 +222,16 @@ bool sim_fold_allows(sim *s)
     }
     return fits;
 }
-/* From where a rank stands: the way of a message to another. */
-typedef struct way {
-    uint32_t dim;
-    uint32_t turn; /* link queues: which of the rank's links */
-    double latency_ticks, bytes_per_tick;
-} way;
-
-static bool is_same_way(const way *a, const way *b)
-{
-    return a->dim == b->dim && a->turn == b->turn &&
-           a->latency_ticks == b->latency_ticks && a->bytes_per_tick == b->bytes_per_tick;
-}
-
-/* False: the message crosses links of others. */
-static bool find_way(way *to, const sim *s, uint32_t from, uint32_t rank)
-{
-    to->dim = net_first_dim(&s->net, from, rank);
-    to->turn = 0;
-    net_route(&s->net, from, rank, &to->latency_ticks, &to->bytes_per_tick);
-    if (!s->net.link_queues)
-        return true;
-    const net_dim *d = &s->net.dims[to->dim];
-    const uint32_t a = from / d->stride % d->n, b = rank / d->stride % d->n;
-    const uint32_t up = b > a ? b - a : b + d->n - a;
-    if (net_differ(&s->net, from, rank) != 1)
-        return false;
-    if (d->topology == CLUSTER_FULLY_CONNECTED)
-        to->turn = up;
-    if (d->topology != CLUSTER_RING)
-        return true;
-    to->turn = up <= d->n - up;
-    return up == 1 || up == d->n - 1;
-}
-
 static uint32_t rank_of(const sim *s, const sim_fold_phase *g, uint32_t group,
                         uint32_t member)
 {
     return g->grouped ? s->cluster->groups[group - 1].ranks[member] : member;
+}
+
+static bool is_same_way(const net_way *a, const net_way *b)
+{
+    return a->dim == b->dim && a->link == b->link &&
+           a->latency_ticks == b->latency_ticks && a->bytes_per_tick == b->bytes_per_tick;
 }
 
 /* Does packet k take the same way from every rank that takes part? */
@@ -267,7 +239,7 @@ static bool packet_fits(const sim *s, const coll_phase *p, const sim_fold_phase 
                         uint32_t k)
 {
     const sim_fold *f = s->fold;
-    way first = {0}, now;
+    net_way first = {0}, now;
     bool any = false;
     uint32_t of_kind = 0, place = 0;
     if (g->group != 0) {
@@ -282,7 +254,7 @@ static bool packet_fits(const sim *s, const coll_phase *p, const sim_fold_phase 
             g->grouped ? map64_find(&s->streams.places, (uint64_t)(group - 1) << 32 | r)
                        : r;
         const uint32_t to = rank_of(s, g, group, coll_packet_to(p, member, k));
-        if (to == r || !find_way(&now, s, r, to))
+        if (to == r || !net_find_way(&now, s->net, r, to))
             return false;
         if (any && !is_same_way(&now, &first))
             return false;

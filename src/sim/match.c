@@ -77,11 +77,12 @@ static void send_now(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t 
         }
         id = (uint32_t)m->transfers.n - 1;
     }
-    if (s->net.first_dim_only && !s->net.link_queues && net_differ(&s->net, from, to) > 1)
+    if (net_can(s->net, NET_PAYS_ONE_DIM) &&
+        net_count_differing_dims(s->net, from, to) > 1)
         s->odd |= 1u << SIM_ODD_ACROSS;
     m->transfers.at[id] = (sim_transfer){sent, channel, SIM_NONE};
     m->channels.at[channel].n_flying++;
-    net_send(&s->net, from, to, bytes, sim_what_wide(SIM_TRANSFER, 0, id));
+    net_send(s->net, from, to, bytes, sim_what_wide(SIM_TRANSFER, 0, id));
 }
 
 static void recv_now(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t bytes,

@@ -77,13 +77,14 @@ static void read_dims(halley_result *r, const sim *s)
     for (uint32_t d = 0; d < r->n_dims; d++) {
         const cluster_dim *dim = &s->cluster->dims[d];
         const double most = seconds * dim->bw_Bps * s->n_npus;
+        const net_dim_sums sums = net_get_sums(s->net, d);
         r->dims[d] = (halley_dim_result){
             .topology = cluster_topology_names[dim->topology],
             .n = dim->n,
             .bw_Bps = dim->bw_Bps,
-            .messages = s->net.n_sent[d],
-            .bytes = (double)s->net.sent_bytes[d],
-            .use = most > 0 ? (double)s->net.sent_bytes[d] / most : 0,
+            .messages = sums.n_messages,
+            .bytes = (double)sums.bytes,
+            .use = most > 0 ? (double)sums.bytes / most : 0,
         };
     }
 }
@@ -148,8 +149,7 @@ static halley_status fill(halley_result *r, sim *s)
         s->ranks[i].local.levels.at = NULL;
     }
     read_dims(r, s);
-    r->heat = s->net.heat;
-    s->net.heat = (net_heat){0};
+    r->heat = net_take_heat(s->net);
     return HALLEY_OK;
 }
 
@@ -270,13 +270,10 @@ size_t halley_result_memory(const halley_memory_level **out, const halley_result
 
 uint32_t halley_result_bins(const halley_result *result)
 {
-    if (result->heat.busy == NULL)
-        return 0;
     uint64_t last = 0;
     for (uint32_t i = 0; i < result->n_ranks; i++)
         last = result->ranks[i].finish > last ? result->ranks[i].finish : last;
-    const uint64_t n = last / result->heat.bin_ticks + 1;
-    return n > NET_HEAT_BINS ? NET_HEAT_BINS : (uint32_t)n;
+    return net_heat_count(&result->heat, last);
 }
 
 double halley_result_bin_s(const halley_result *result)
@@ -287,7 +284,5 @@ double halley_result_bin_s(const halley_result *result)
 double halley_result_heat(const halley_result *result, uint32_t dim, uint32_t npu,
                           uint32_t bin)
 {
-    const size_t row = (size_t)dim * result->n_ranks + npu;
-    return (double)result->heat.busy[row * NET_HEAT_BINS + bin] /
-           (double)result->heat.bin_ticks;
+    return net_heat_get(&result->heat, dim * result->n_ranks + npu, bin);
 }

@@ -57,8 +57,8 @@ static void send(sim *s, uint32_t op, uint32_t member, const coll_rooted_place *
     const uint32_t step = p->first_step + (up ? at->child_index : 0);
     const uint32_t rank = sim_member_rank(s, o, to);
     const uint64_t leaves =
-        net_delay(&s->net, m->npu, rank, bytes) - net_delay(&s->net, m->npu, rank, 0);
-    net_send(&s->net, m->npu, rank, bytes, sim_what(SIM_ARRIVE, op, to, step));
+        net_delay(s->net, m->npu, rank, bytes) - net_delay(s->net, m->npu, rank, 0);
+    net_send(s->net, m->npu, rank, bytes, sim_what(SIM_ARRIVE, op, to, step));
     sim_call_after(s, m->npu, leaves, sim_what(SIM_TOKEN, op, member, 0));
 }
 

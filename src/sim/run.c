@@ -72,7 +72,7 @@ void sim_happen(sim *s, uint64_t what)
         break;
     case NET_KIND_ARRIVE:
     case NET_KIND_FREE:
-        net_handle(&s->net, what);
+        net_event(s->net, what);
         break;
     default:
         break;
@@ -204,6 +204,19 @@ static bool has_small_group(const halley_cluster *c)
     return false;
 }
 
+static halley_status init_network(sim *s, const halley_sim_opts *opts)
+{
+    const bool queues = opts->network == HALLEY_NETWORK_LINKS;
+    net_options o = {.ticks_per_s = 1e9 * (double)s->ticks_per_ns,
+                     .deliver = deliver,
+                     .context = s,
+                     .keep_heat = opts->heat};
+    if (s->fold != NULL)
+        o.folding = (net_folding){s->fold->stand_in, s->fold->n_alike, watch};
+    return net_new(&s->net, net_model_get(s->cluster->astra, queues), s->cluster,
+                   &s->queue, &o, s->err);
+}
+
 static halley_status set_up(sim *s, const halley_trace_set *traces,
                             const halley_sim_opts *opts)
 {
@@ -221,17 +234,7 @@ static halley_status set_up(sim *s, const halley_trace_set *traces,
             s->err, HALLEY_EINVAL,
             "a congestion-aware Ring needs at least 3 NPUs; ASTRA-sim aborts on "
             "2; use FullyConnected");
-    TRY(net_init(&s->net, c, links, 1e9 * (double)s->ticks_per_ns, &s->queue, s->err));
-    if (opts->heat && !net_heat_init(&s->net.heat, c->n_dims * c->n_npus,
-                                     UINT64_C(100) * s->ticks_per_ns))
-        return error_nomem(s->err);
-    s->net.deliver = deliver;
-    s->net.context = s;
-    if (s->fold != NULL) {
-        s->net.watch = watch;
-        s->net.stand_in = s->fold->stand_in;
-        s->net.n_alike = s->fold->n_alike;
-    }
+    TRY(init_network(s, opts));
     TRY(mem_servers_init(&s->memory, c, s->ticks_per_ns, s->err));
     s->ranks = mem_array_zero(s->n_npus, sizeof *s->ranks);
     s->finishers = mem_array(s->n_npus, sizeof *s->finishers);
@@ -240,6 +243,7 @@ static halley_status set_up(sim *s, const halley_trace_set *traces,
     s->endpoint = s->system->endpoint_ns * s->ticks_per_ns;
     s->group_endpoint = s->system->group_endpoint_ns * s->ticks_per_ns;
     TRY(compile_programs(s, traces, opts->times_only));
+    s->fixes_delays = net_can(s->net, NET_CAN_FIX_DELAY) && !s->system->rendezvous;
     s->by_key = c->astra && s->system->queues > 1 && has_small_group(c);
     TRY(sim_calls_init(s));
     TRY(sim_streams_init(s));
@@ -329,7 +333,7 @@ static void free_records(sim_rank *r)
 static void tear_down(sim *s)
 {
     des_queue_fini(&s->queue);
-    net_fini(&s->net);
+    net_free(s->net);
     mem_servers_fini(&s->memory);
     sim_calls_fini(s);
     sim_match_fini(&s->match);

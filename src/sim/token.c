@@ -93,9 +93,10 @@ void sim_phase_start(sim *s, uint32_t op, uint32_t member)
         const sim_op *o = &s->streams.ops.at[op];
         m->to = coll_packet_to(p, member, 0);
         const uint32_t to = sim_member_rank(s, o, m->to);
-        m->delay = net_delay(&s->net, m->npu, to, p->message_bytes);
-        if (!s->net.link_queues && !s->system->rendezvous && s->net.heat.busy == NULL)
-            net_count(&s->net, m->npu, to, p->message_bytes, p->n_sends);
+        if (s->fixes_delays) {
+            m->delay = net_delay(s->net, m->npu, to, p->message_bytes);
+            net_count(s->net, m->npu, to, p->message_bytes, p->n_sends);
+        }
     }
     for (uint32_t i = 0; i < p->window; i++)
         new_packet(s, op, member, m, p);
@@ -152,7 +153,7 @@ static void switch_event(sim *s, uint32_t op, uint32_t member, uint32_t phase,
     }
     for (uint32_t i = 0; i < p->n; i++) {
         const uint32_t to = first + i * p->stride;
-        net_send_down(&s->net, sim_member_rank(s, o, to), p->level, p->down_bytes,
+        net_send_down(s->net, sim_member_rank(s, o, to), p->level, p->down_bytes,
                       sim_what(SIM_ARRIVE, op, to, p->first_step + COLL_SWITCH_ANSWER));
     }
 }
@@ -230,9 +231,9 @@ static void send_ring(sim *s, uint32_t op, uint32_t member, sim_member *m,
     const coll_phase *p = &plan->phases[m->phase];
     const uint64_t what =
         sim_what(SIM_ARRIVE, op, receiver(s, member, m->to), p->first_step);
-    if (s->net.link_queues || s->net.heat.busy != NULL) {
+    if (!s->fixes_delays) {
         const uint32_t to = sim_member_rank(s, &s->streams.ops.at[op], m->to);
-        net_send(&s->net, m->npu, to, p->message_bytes, what);
+        net_send(s->net, m->npu, to, p->message_bytes, what);
         return;
     }
     if (s->fold != NULL)
@@ -272,7 +273,7 @@ static bool try_send(sim *s, uint32_t op, uint32_t member, sim_member *m,
             await_switch(s, op, member, m, plan);
             return true;
         }
-        net_send_up(&s->net, m->npu, p->level, p->message_bytes,
+        net_send_up(s->net, m->npu, p->level, p->message_bytes,
                     sim_what(SIM_ARRIVE, op, member, p->first_step + COLL_SWITCH_CAME));
         return true;
     }
@@ -290,7 +291,7 @@ static bool try_send(sim *s, uint32_t op, uint32_t member, sim_member *m,
         const uint64_t bit = UINT64_C(1) << (step % 64);
         /* Halving-doubling on odd sizes: some partners look elsewhere. */
         if (!p->lopsided || coll_packet_from(p, to, k) == member)
-            net_send(&s->net, m->npu, sim_member_rank(s, &s->streams.ops.at[op], to),
+            net_send(s->net, m->npu, sim_member_rank(s, &s->streams.ops.at[op], to),
                      packet_bytes(s, m, p, k, to),
                      sim_what(SIM_ARRIVE, op, receiver(s, member, to), step));
         early = (*word & bit) != 0;

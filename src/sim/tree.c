@@ -53,7 +53,7 @@ static void send(sim *s, uint32_t op, uint32_t member, uint32_t to)
     const uint32_t from = its.left == member    ? FROM_LEFT
                           : its.right == member ? FROM_RIGHT
                                                 : FROM_PARENT;
-    net_send(&s->net, m->npu, rank, p->message_bytes,
+    net_send(s->net, m->npu, rank, p->message_bytes,
              sim_what(SIM_ARRIVE, op, to, p->first_step + from));
 }
 

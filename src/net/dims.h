@@ -1,0 +1,105 @@
+/*
+ * net/dims.h - a network of dimensions, as all four models of this folder see it: NPU
+ * addresses, routes, counts. Not for use outside this folder.
+ */
+#ifndef NET_DIMS_H
+#define NET_DIMS_H
+
+#include "des/ticks.h"
+#include "net/net.h"
+
+typedef struct net_dim {
+    cluster_topology topology;
+    uint32_t n, stride;    /* NPUs in this dimension; distance of neighbours' ids */
+    double latency_ticks;  /* of one hop */
+    double bytes_per_tick; /* of one link */
+} net_dim;
+
+typedef struct net_links net_links; /* queue.c */
+
+/* All models of dimensions begin with this. */
+typedef struct net_dims {
+    net head;
+    des_queue *queue;
+    net_deliver *deliver;
+    void *context;
+    net_folding folding;
+    uint32_t n_dims, n_npus;
+    net_dim dims[CLUSTER_MAX_DIMS];
+    net_heat heat;    /* by dimension, NPU */
+    net_links *links; /* models with queues at links; else NULL */
+    net_dim_sums sums[CLUSTER_MAX_DIMS];
+} net_dims;
+
+static inline net_dims *net_dims_of(net *n)
+{
+    return (net_dims *)(void *)n;
+}
+static inline const net_dims *net_dims_of_const(const net *n)
+{
+    return (const net_dims *)(const void *)n;
+}
+
+/* Place of an NPU in a dimension. */
+static inline uint32_t get_coordinate(const net_dim *dim, uint32_t npu)
+{
+    return npu / dim->stride % dim->n;
+}
+
+/* The first dimension in which two NPUs differ; the last one when they do not. */
+static inline uint32_t find_first_dim(const net_dims *d, uint32_t from, uint32_t to)
+{
+    uint32_t i = 0;
+    for (; i + 1 < d->n_dims; i++) {
+        if (from % d->dims[i].n != to % d->dims[i].n)
+            break;
+        from /= d->dims[i].n;
+        to /= d->dims[i].n;
+    }
+    return i;
+}
+
+/* Messages from an NPU over a dimension, and those of the NPUs it represents. */
+static inline void count_messages(net_dims *d, uint32_t dim, uint32_t from,
+                                  uint64_t bytes, uint32_t n_messages)
+{
+    const uint64_t alike = d->folding.n_alike == NULL ? 1 : d->folding.n_alike[from];
+    assert(dim < d->n_dims && from < d->n_npus);
+    d->sums[dim].n_messages += n_messages * alike;
+    d->sums[dim].bytes += (net_sum)bytes * n_messages * alike;
+}
+
+/* Between two places of one dimension. */
+static inline uint32_t count_hops(const net_dim *dim, uint32_t a, uint32_t b)
+{
+    assert(a != b && a < dim->n && b < dim->n);
+    if (dim->topology == CLUSTER_SWITCH)
+        return 2;
+    if (dim->topology == CLUSTER_FULLY_CONNECTED)
+        return 1;
+    const uint32_t clockwise = b > a ? b - a : b + dim->n - a;
+    return clockwise < dim->n - clockwise ? clockwise : dim->n - clockwise;
+}
+
+/* In one dimension, between the places of two NPUs. */
+static inline uint64_t get_delay_in_dim(const net_dims *d, uint32_t i, uint32_t from,
+                                        uint32_t to, uint64_t bytes)
+{
+    const net_dim *dim = &d->dims[i];
+    const uint32_t a = d->n_dims == 1 ? from : get_coordinate(dim, from);
+    const uint32_t b = d->n_dims == 1 ? to : get_coordinate(dim, to);
+    return ticks_from((double)count_hops(dim, a, b) * dim->latency_ticks +
+                      (double)bytes / dim->bytes_per_tick);
+}
+
+/* Latency over all dimensions in which the two differ, and the least bandwidth. */
+void net_dims_route(const net_dims *d, uint32_t from, uint32_t to, double *latency_ticks,
+                    double *bytes_per_tick);
+/* Delay of a message that is alone: over its whole route, or as ASTRA-sim has it. */
+uint64_t net_dims_delay(const net *n, uint32_t from, uint32_t to, uint64_t bytes);
+uint64_t net_dims_delay_first(const net *n, uint32_t from, uint32_t to, uint64_t bytes);
+
+extern const net_model net_model_unaware, net_model_aware, net_model_free,
+    net_model_queue;
+
+#endif
