@@ -4,7 +4,7 @@
  *   cc make_trace.c $(pkg-config --cflags --libs halley) -o make_trace
  *   ./make_trace step.0.et
  */
-#include <halley/trace.h>
+#include <halley/halley.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,13 +20,13 @@ static void add_nodes(halley_builder *b)
 
     halley_builder_node(b, 0, HALLEY_NODE_COMP, text("backward"));
     halley_builder_time(b, 0, 120);
-    halley_builder_attr_bool(b, "is_cpu_op", false);
-    halley_builder_attr_u64(b, "num_ops", 2000000000);
+    halley_builder_attr_bool(b, HALLEY_ATTR_NAME_IS_CPU_OP, false);
+    halley_builder_attr_u64(b, HALLEY_ATTR_NAME_NUM_OPS, 2000000000);
 
     halley_builder_node(b, 1, HALLEY_NODE_COLL, text("all-reduce of the gradient"));
     halley_builder_data(b, 0);
-    halley_builder_attr_i64(b, "comm_type", HALLEY_COLL_ALL_REDUCE);
-    halley_builder_attr_i64(b, "comm_size", 64 << 20);
+    halley_builder_attr_i64(b, HALLEY_ATTR_NAME_COMM_TYPE, HALLEY_COLL_ALL_REDUCE);
+    halley_builder_attr_i64(b, HALLEY_ATTR_NAME_COMM_SIZE, 64 << 20);
 
     halley_builder_node(b, 2, HALLEY_NODE_COMP, text("update"));
     halley_builder_data(b, 1);

@@ -9,6 +9,7 @@
 #define HALLEY_TRACE_H
 
 #include "halley/error.h"
+#include "halley/trace_attr.h"
 
 #include <stdbool.h>
 #include <stddef.h>

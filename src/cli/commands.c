@@ -1,6 +1,8 @@
 /* The table of commands; its order is that of the help. */
 #include "cli/commands.h"
 
+#include "halley/version.h"
+
 /* One a line, so that a new one is one line. */
 /* clang-format off */
 static const cli_command *const commands[] = {

@@ -255,8 +255,8 @@ static halley_status put_memory(inserter *in, uint64_t id, halley_node_type type
     TRY(halley_builder_node(in->b, id, type,
                             loads ? (halley_bytes){"offload load", 12}
                                   : (halley_bytes){"offload store", 13}));
-    TRY(halley_builder_attr_bool(in->b, "is_cpu_op", false));
-    return halley_builder_attr_u64(in->b, "tensor_size", bytes);
+    TRY(halley_builder_attr_bool(in->b, HALLEY_ATTR_NAME_IS_CPU_OP, false));
+    return halley_builder_attr_u64(in->b, HALLEY_ATTR_NAME_TENSOR_SIZE, bytes);
 }
 
 static halley_status put_offloaded(inserter *in, uint32_t node)

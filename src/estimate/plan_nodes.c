@@ -8,7 +8,7 @@
 static uint64_t node(plan_nodes *w, uint32_t type, const char *name)
 {
     (void)halley_builder_node(w->b, w->next_id, type, (halley_bytes){name, strlen(name)});
-    (void)halley_builder_attr_bool(w->b, "is_cpu_op", false);
+    (void)halley_builder_attr_bool(w->b, HALLEY_ATTR_NAME_IS_CPU_OP, false);
     return w->next_id++;
 }
 
@@ -61,9 +61,12 @@ uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, dou
     start_hiding(w);
     const uint64_t id = node(w, HALLEY_NODE_COMP, name);
     (void)halley_builder_time(w->b, 0, (uint64_t)llround(seconds * 1e6));
-    (void)halley_builder_attr_i64(w->b, "num_ops", (int64_t)llround(flops));
-    (void)halley_builder_attr_u64(w->b, "tensor_size", (uint64_t)llround(bytes));
-    (void)halley_builder_attr_u64(w->b, "duration_ns", (uint64_t)llround(seconds * 1e9));
+    (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_NUM_OPS,
+                                  (int64_t)llround(flops));
+    (void)halley_builder_attr_u64(w->b, HALLEY_ATTR_NAME_TENSOR_SIZE,
+                                  (uint64_t)llround(bytes));
+    (void)halley_builder_attr_u64(w->b, HALLEY_ATTR_NAME_DURATION_NS,
+                                  (uint64_t)llround(seconds * 1e9));
     return link_chain(w, id);
 }
 
@@ -71,7 +74,8 @@ static uint64_t memory(plan_nodes *w, bool store, const char *name, double bytes
 {
     const uint64_t id =
         node(w, store ? HALLEY_NODE_MEM_STORE : HALLEY_NODE_MEM_LOAD, name);
-    (void)halley_builder_attr_u64(w->b, "tensor_size", (uint64_t)llround(bytes));
+    (void)halley_builder_attr_u64(w->b, HALLEY_ATTR_NAME_TENSOR_SIZE,
+                                  (uint64_t)llround(bytes));
     return id;
 }
 
@@ -96,11 +100,13 @@ static uint64_t collective(plan_nodes *w, const char *name, halley_coll_type typ
     /* A trace counts what one rank puts into a gather, we what all get out. */
     if (type == HALLEY_COLL_ALL_GATHER && w->n_members[kind] > 0)
         bytes /= w->n_members[kind];
-    (void)halley_builder_attr_i64(w->b, "comm_type", (int64_t)type);
-    (void)halley_builder_attr_i64(w->b, "comm_size", (int64_t)llround(bytes));
+    (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_COMM_TYPE, (int64_t)type);
+    (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_COMM_SIZE,
+                                  (int64_t)llround(bytes));
     const int n =
         snprintf(group, sizeof group, "%u", plan_group_of(w->plan, kind, w->rank));
-    (void)halley_builder_attr_text(w->b, "pg_name", (halley_bytes){group, (size_t)n});
+    (void)halley_builder_attr_text(w->b, HALLEY_ATTR_NAME_PG_NAME,
+                                   (halley_bytes){group, (size_t)n});
     return id;
 }
 
@@ -129,10 +135,11 @@ static uint64_t message(plan_nodes *w, bool send, uint32_t peer, uint32_t tag,
     const uint32_t src = send ? w->rank : peer, dst = send ? peer : w->rank;
     snprintf(name, sizeof name, "%s %u to %u", send ? "send" : "receive", src, dst);
     const uint64_t id = node(w, send ? HALLEY_NODE_SEND : HALLEY_NODE_RECV, name);
-    (void)halley_builder_attr_i32(w->b, "comm_src", (int32_t)src);
-    (void)halley_builder_attr_i32(w->b, "comm_dst", (int32_t)dst);
-    (void)halley_builder_attr_i32(w->b, "comm_tag", (int32_t)tag);
-    (void)halley_builder_attr_i64(w->b, "comm_size", (int64_t)llround(bytes));
+    (void)halley_builder_attr_i32(w->b, HALLEY_ATTR_NAME_COMM_SRC, (int32_t)src);
+    (void)halley_builder_attr_i32(w->b, HALLEY_ATTR_NAME_COMM_DST, (int32_t)dst);
+    (void)halley_builder_attr_i32(w->b, HALLEY_ATTR_NAME_COMM_TAG, (int32_t)tag);
+    (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_COMM_SIZE,
+                                  (int64_t)llround(bytes));
     return id;
 }
 

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "explore/metric.h"
+#include "halley/version.h"
 
 #include <errno.h>
 #include <fcntl.h>

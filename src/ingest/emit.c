@@ -198,22 +198,23 @@ static void emit_comm(const emitter *m, uint32_t i)
     halley_builder *const b = m->b;
     const comm_info *const c = &m->g->comms.at[m->g->comm_of[i]];
     if (c->type == HALLEY_NODE_COLL)
-        (void)halley_builder_attr_i64(b, "comm_type", (int64_t)c->coll);
+        (void)halley_builder_attr_i64(b, HALLEY_ATTR_NAME_COMM_TYPE, (int64_t)c->coll);
     if (c->has_size && c->n_bytes <= INT64_MAX)
-        (void)halley_builder_attr_i64(b, "comm_size", (int64_t)c->n_bytes);
+        (void)halley_builder_attr_i64(b, HALLEY_ATTR_NAME_COMM_SIZE, (int64_t)c->n_bytes);
     char number[24];
     if (c->group.n > 0)
         (void)halley_builder_attr_text(
             b, "pg_name", bytes_of(link_names_get(m->g->names, c->group, number)));
     if (c->source <= INT32_MAX)
-        (void)halley_builder_attr_i32(b, "comm_src", (int32_t)c->source);
+        (void)halley_builder_attr_i32(b, HALLEY_ATTR_NAME_COMM_SRC, (int32_t)c->source);
     if (c->destination <= INT32_MAX)
-        (void)halley_builder_attr_i32(b, "comm_dst", (int32_t)c->destination);
+        (void)halley_builder_attr_i32(b, HALLEY_ATTR_NAME_COMM_DST,
+                                      (int32_t)c->destination);
     if (c->type != HALLEY_NODE_COLL)
-        (void)halley_builder_attr_i32(b, "comm_tag",
+        (void)halley_builder_attr_i32(b, HALLEY_ATTR_NAME_COMM_TAG,
                                       c->tag <= INT32_MAX ? (int32_t)c->tag : 0);
     if (c->dtype.n > 0)
-        (void)halley_builder_attr_text(b, "dtype", bytes_of(c->dtype));
+        (void)halley_builder_attr_text(b, HALLEY_ATTR_NAME_DTYPE, bytes_of(c->dtype));
 }
 
 /* The copy's direction, as in "Memcpy HtoD (Pinned -> Device)"; "" = none. */
@@ -238,8 +239,8 @@ static void emit_device(const emitter *m, uint32_t i)
                                        bytes_of(direction.n ? direction : STR("copy")));
         /* One operation: a roofline then takes what the bytes take. */
         if (event->extra != DEVICE_NONE) {
-            (void)halley_builder_attr_i64(m->b, "num_ops", 1);
-            (void)halley_builder_attr_u64(m->b, "tensor_size",
+            (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_NUM_OPS, 1);
+            (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_TENSOR_SIZE,
                                           g->device->bytes.at[event->extra]);
         }
         return;
@@ -251,8 +252,10 @@ static void emit_device(const emitter *m, uint32_t i)
     const int64_t part = g->nodes.at[i].duration_ns + 1, whole = m->launched_ns[parent];
     const uint64_t ops = share(w->n_ops, part, whole);
     const uint64_t bytes = share(w->n_bytes, part, whole);
-    (void)halley_builder_attr_i64(m->b, "num_ops", ops > 0 ? (int64_t)ops : 1);
-    (void)halley_builder_attr_u64(m->b, "tensor_size", bytes > 0 ? bytes : 1);
+    (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_NUM_OPS,
+                                  ops > 0 ? (int64_t)ops : 1);
+    (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_TENSOR_SIZE,
+                                  bytes > 0 ? bytes : 1);
     g->report->n_with_work++;
 }
 
@@ -291,7 +294,7 @@ static void emit_host(const emitter *m, uint32_t host)
     (void)halley_builder_attr_i64(b, "fw_parent", (int64_t)n->fw_parent);
     (void)halley_builder_attr_i64(b, "seq_id", n->seq_id);
     (void)halley_builder_attr_i64(b, "scope", (int64_t)n->scope);
-    (void)halley_builder_attr_i64(b, "tid", (int64_t)n->tid);
+    (void)halley_builder_attr_i64(b, HALLEY_ATTR_NAME_TID, (int64_t)n->tid);
     (void)halley_builder_attr_i64(b, "fw_tid", (int64_t)n->fw_tid);
     const str schema = n->op_schema == HOST_NONE
                            ? STR("")
@@ -343,7 +346,7 @@ static void emit_gap_thread(const emitter *m, const link_node *n)
 {
     const int64_t tid = n->ref == LINK_NONE ? DEVICE_THREAD + (int64_t)n->stream
                                             : (int64_t)m->tids[n->ref];
-    (void)halley_builder_attr_i64(m->b, "tid", tid);
+    (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_TID, tid);
 }
 
 /* Of a trace without devices: what the operator itself computes. */
@@ -351,8 +354,10 @@ static void emit_host_work(const emitter *m, uint32_t i)
 {
     if (m->has_gpu || m->works[i].n_bytes == 0 || m->g->comm_of[i] != LINK_NONE)
         return;
-    (void)halley_builder_attr_i64(m->b, "num_ops", (int64_t)m->works[i].n_ops);
-    (void)halley_builder_attr_u64(m->b, "tensor_size", m->works[i].n_bytes);
+    (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_NUM_OPS,
+                                  (int64_t)m->works[i].n_ops);
+    (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_TENSOR_SIZE,
+                                  m->works[i].n_bytes);
     m->g->report->n_with_work++;
 }
 
@@ -383,9 +388,9 @@ static void emit_node(const emitter *m, uint32_t i)
     else if (n->kind == LINK_GAP)
         emit_gap_thread(m, n);
     /* Communication is never the host's own work, also where a host thread does it. */
-    (void)halley_builder_attr_bool(b, "is_cpu_op",
+    (void)halley_builder_attr_bool(b, HALLEY_ATTR_NAME_IS_CPU_OP,
                                    n->kind != LINK_GPU && g->comm_of[i] == LINK_NONE);
-    (void)halley_builder_attr_i64(b, "stream", stream_of(g, i));
+    (void)halley_builder_attr_i64(b, HALLEY_ATTR_NAME_STREAM, stream_of(g, i));
     if (g->comm_of[i] != LINK_NONE)
         emit_comm(m, i);
     if (n->kind == LINK_GPU)
@@ -393,8 +398,9 @@ static void emit_node(const emitter *m, uint32_t i)
     else if (n->kind == LINK_HOST)
         emit_host_work(m, i);
     if (n->timed) {
-        (void)halley_builder_attr_u64(b, "start_ns", (uint64_t)start);
-        (void)halley_builder_attr_u64(b, "duration_ns", (uint64_t)n->duration_ns);
+        (void)halley_builder_attr_u64(b, HALLEY_ATTR_NAME_START_NS, (uint64_t)start);
+        (void)halley_builder_attr_u64(b, HALLEY_ATTR_NAME_DURATION_NS,
+                                      (uint64_t)n->duration_ns);
         if (n->kind == LINK_HOST || n->kind == LINK_WAIT)
             (void)halley_builder_attr_u64(b, "inclusive_ns", whole_length(g, i));
     }
@@ -443,7 +449,7 @@ static bool emit_groups(emitter *m)
         (void)halley_builder_node(m->b, g->nodes.n, HALLEY_NODE_METADATA,
                                   bytes_of(STR("## process_group:init ##")));
         (void)halley_builder_inputs(m->b, &io);
-        (void)halley_builder_attr_bool(m->b, "is_cpu_op", true);
+        (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_IS_CPU_OP, true);
         g->report->n_nodes++;
     }
     strbuf_fini(&values);

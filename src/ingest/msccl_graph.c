@@ -43,10 +43,12 @@ static void add_message(const maker *m, const msccl_block *block, bool sends,
                         uint32_t message, uint64_t n_bytes)
 {
     const uint32_t peer = sends ? block->send : block->recv;
-    (void)halley_builder_attr_i64(m->b, "comm_size", (int64_t)n_bytes);
-    (void)halley_builder_attr_i32(m->b, "comm_src", (int32_t)(sends ? block->gpu : peer));
-    (void)halley_builder_attr_i32(m->b, "comm_dst", (int32_t)(sends ? peer : block->gpu));
-    (void)halley_builder_attr_i32(m->b, "comm_tag",
+    (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_COMM_SIZE, (int64_t)n_bytes);
+    (void)halley_builder_attr_i32(m->b, HALLEY_ATTR_NAME_COMM_SRC,
+                                  (int32_t)(sends ? block->gpu : peer));
+    (void)halley_builder_attr_i32(m->b, HALLEY_ATTR_NAME_COMM_DST,
+                                  (int32_t)(sends ? peer : block->gpu));
+    (void)halley_builder_attr_i32(m->b, HALLEY_ATTR_NAME_COMM_TAG,
                                   (int32_t)(message * m->a->n_channels + block->channel));
 }
 
@@ -76,12 +78,12 @@ static void add_step(const maker *m, const msccl_block *block, uint32_t k, uint6
         if (first && step->dep != MSCCL_NONE &&
             (k == 0 || step->dep != block->first + k - 1))
             (void)halley_builder_data(m->b, m->last[step->dep]);
-        (void)halley_builder_attr_bool(m->b, "is_cpu_op", false);
+        (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_IS_CPU_OP, false);
         if (parts[i].type == HALLEY_NODE_COMP) {
             /* So that a roofline can time it: each byte is read and, once, written. */
-            (void)halley_builder_attr_i64(m->b, "num_ops",
+            (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_NUM_OPS,
                                           step->does ? (int64_t)n_bytes : 0);
-            (void)halley_builder_attr_u64(m->b, "tensor_size",
+            (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_TENSOR_SIZE,
                                           step->does ? 2 * n_bytes : 0);
         } else {
             const bool sends = parts[i].type == HALLEY_NODE_SEND;

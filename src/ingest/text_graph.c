@@ -81,11 +81,12 @@ static uint64_t compute(maker *m, const text_layer *layer, const char *phase,
         wait_for(m, waits[2]);
     if (chakra)
         return id;
-    (void)halley_builder_attr_bool(m->b, "is_cpu_op", false);
-    (void)halley_builder_attr_u64(m->b, "duration_ns", part->time);
+    (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_IS_CPU_OP, false);
+    (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_DURATION_NS, part->time);
     if (part->n_ops > 0 || part->n_bytes > 0) {
-        (void)halley_builder_attr_i64(m->b, "num_ops", (int64_t)part->n_ops);
-        (void)halley_builder_attr_u64(m->b, "tensor_size", part->n_bytes);
+        (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_NUM_OPS,
+                                      (int64_t)part->n_ops);
+        (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_TENSOR_SIZE, part->n_bytes);
     }
     return id;
 }
@@ -106,12 +107,14 @@ static uint64_t communicate(maker *m, const text_layer *layer, const char *suffi
                                   STR_ARG(layer->name), suffix, STR_ARG(part->comm));
     wait_for(m, waits);
     if (!chakra)
-        (void)halley_builder_attr_bool(m->b, "is_cpu_op", false);
-    (void)halley_builder_attr_i64(m->b, "comm_type", (int64_t)type);
-    (void)halley_builder_attr_i64(m->b, "comm_size", (int64_t)part->comm_size);
+        (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_IS_CPU_OP, false);
+    (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_COMM_TYPE, (int64_t)type);
+    (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_COMM_SIZE,
+                                  (int64_t)part->comm_size);
     const char *const group = in_model ? m->model_group : m->data_group;
     if (group[0])
-        (void)halley_builder_attr_text(m->b, "pg_name", bytes_of(str_from(group)));
+        (void)halley_builder_attr_text(m->b, HALLEY_ATTR_NAME_PG_NAME,
+                                       bytes_of(str_from(group)));
     return id;
 }
 

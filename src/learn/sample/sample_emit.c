@@ -237,20 +237,24 @@ static void add_comm(halley_builder *b, const sample_set *s, const sample_node *
 {
     char name[16];
     if (op->type == HALLEY_NODE_COLL) {
-        (void)halley_builder_attr_i64(b, "comm_type", op->comm < 255 ? op->comm : 0);
+        (void)halley_builder_attr_i64(b, HALLEY_ATTR_NAME_COMM_TYPE,
+                                      op->comm < 255 ? op->comm : 0);
         if (node->where == MODEL_NONE ||
             s->kinds.at[node->where].size >= s->outline.n_ranks)
             return;
         const int n =
             snprintf(name, sizeof name, "%u", group_id(&s->kinds.at[node->where], rank));
-        (void)halley_builder_attr_text(b, "pg_name", (halley_bytes){name, (size_t)n});
+        (void)halley_builder_attr_text(b, HALLEY_ATTR_NAME_PG_NAME,
+                                       (halley_bytes){name, (size_t)n});
         return;
     }
     const uint32_t peer = (uint32_t)(((uint64_t)rank + node->where) % s->outline.n_ranks);
     const bool send = op->type == HALLEY_NODE_SEND;
-    (void)halley_builder_attr_i32(b, "comm_src", (int32_t)(send ? rank : peer));
-    (void)halley_builder_attr_i32(b, "comm_dst", (int32_t)(send ? peer : rank));
-    (void)halley_builder_attr_i32(b, "comm_tag", (int32_t)node->tag);
+    (void)halley_builder_attr_i32(b, HALLEY_ATTR_NAME_COMM_SRC,
+                                  (int32_t)(send ? rank : peer));
+    (void)halley_builder_attr_i32(b, HALLEY_ATTR_NAME_COMM_DST,
+                                  (int32_t)(send ? peer : rank));
+    (void)halley_builder_attr_i32(b, HALLEY_ATTR_NAME_COMM_TAG, (int32_t)node->tag);
 }
 
 static void add_node(halley_builder *b, const sample_set *s, const sample_stage *stage,
@@ -261,7 +265,7 @@ static void add_node(halley_builder *b, const sample_set *s, const sample_stage 
     const str name = synth_text(s->m, op->name);
     (void)halley_builder_node(b, at, op->type, (halley_bytes){name.at, name.n});
     if (op->cpu < 2)
-        (void)halley_builder_attr_bool(b, "is_cpu_op", op->cpu != 0);
+        (void)halley_builder_attr_bool(b, HALLEY_ATTR_NAME_IS_CPU_OP, op->cpu != 0);
     add_numbers(b, s->m, op, stage->values.at + node->first_value);
     if (op->type >= HALLEY_NODE_SEND && op->type <= HALLEY_NODE_COLL)
         add_comm(b, s, node, op, rank);

@@ -13,11 +13,15 @@ static const struct graph_attr {
     const char *key;
     halley_attr_kind kind;
 } known[] = {
-    {"is_cpu_op", HALLEY_ATTR_BOOL},      {"num_ops", HALLEY_ATTR_INT64},
-    {"tensor_size", HALLEY_ATTR_UINT64},  {"comm_type", HALLEY_ATTR_INT64},
-    {"comm_priority", HALLEY_ATTR_INT32}, {"comm_size", HALLEY_ATTR_INT64},
-    {"comm_src", HALLEY_ATTR_INT32},      {"comm_dst", HALLEY_ATTR_INT32},
-    {"comm_tag", HALLEY_ATTR_INT32},
+    {HALLEY_ATTR_NAME_IS_CPU_OP, HALLEY_ATTR_BOOL},
+    {HALLEY_ATTR_NAME_NUM_OPS, HALLEY_ATTR_INT64},
+    {HALLEY_ATTR_NAME_TENSOR_SIZE, HALLEY_ATTR_UINT64},
+    {HALLEY_ATTR_NAME_COMM_TYPE, HALLEY_ATTR_INT64},
+    {HALLEY_ATTR_NAME_COMM_PRIORITY, HALLEY_ATTR_INT32},
+    {HALLEY_ATTR_NAME_COMM_SIZE, HALLEY_ATTR_INT64},
+    {HALLEY_ATTR_NAME_COMM_SRC, HALLEY_ATTR_INT32},
+    {HALLEY_ATTR_NAME_COMM_DST, HALLEY_ATTR_INT32},
+    {HALLEY_ATTR_NAME_COMM_TAG, HALLEY_ATTR_INT32},
 };
 
 /* Whole numbers stay whole, whatever their size. */

@@ -77,21 +77,21 @@ static const struct flat_field {
     halley_attr_kind kind;
 } flat_fields[] = {
     [5] = {"tensor_loc", HALLEY_ATTR_INT32},
-    [6] = {"tensor_size", HALLEY_ATTR_UINT64},
-    [7] = {"duration_ns", HALLEY_ATTR_UINT64},
+    [6] = {HALLEY_ATTR_NAME_TENSOR_SIZE, HALLEY_ATTR_UINT64},
+    [7] = {HALLEY_ATTR_NAME_DURATION_NS, HALLEY_ATTR_UINT64},
     [8] = {"input_tensor_loc", HALLEY_ATTR_INT32},
     [9] = {"input_tensor_size", HALLEY_ATTR_UINT64},
     [10] = {"output_tensor_loc", HALLEY_ATTR_INT32},
     [11] = {"output_tensor_size", HALLEY_ATTR_UINT64},
-    [12] = {"num_ops", HALLEY_ATTR_INT64},
-    [13] = {"comm_type", HALLEY_ATTR_INT64},
-    [14] = {"involved_dim", HALLEY_ATTR_BOOL_LIST},
-    [15] = {"pg_name", HALLEY_ATTR_STRING},
-    [16] = {"comm_src", HALLEY_ATTR_INT32},
-    [17] = {"comm_dst", HALLEY_ATTR_INT32},
-    [18] = {"comm_size", HALLEY_ATTR_INT64},
-    [19] = {"comm_tag", HALLEY_ATTR_INT32},
-    [20] = {"comm_priority", HALLEY_ATTR_INT32},
+    [12] = {HALLEY_ATTR_NAME_NUM_OPS, HALLEY_ATTR_INT64},
+    [13] = {HALLEY_ATTR_NAME_COMM_TYPE, HALLEY_ATTR_INT64},
+    [14] = {HALLEY_ATTR_NAME_INVOLVED_DIM, HALLEY_ATTR_BOOL_LIST},
+    [15] = {HALLEY_ATTR_NAME_PG_NAME, HALLEY_ATTR_STRING},
+    [16] = {HALLEY_ATTR_NAME_COMM_SRC, HALLEY_ATTR_INT32},
+    [17] = {HALLEY_ATTR_NAME_COMM_DST, HALLEY_ATTR_INT32},
+    [18] = {HALLEY_ATTR_NAME_COMM_SIZE, HALLEY_ATTR_INT64},
+    [19] = {HALLEY_ATTR_NAME_COMM_TAG, HALLEY_ATTR_INT32},
+    [20] = {HALLEY_ATTR_NAME_COMM_PRIORITY, HALLEY_ATTR_INT32},
 };
 
 /* What one message said. */

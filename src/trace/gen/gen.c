@@ -299,7 +299,7 @@ uint64_t gen_node(gen_out *o, uint32_t type, const char *name, uint64_t micros)
     (void)halley_builder_node(o->b, o->next_id, type, (halley_bytes){name, strlen(name)});
     if (micros)
         (void)halley_builder_time(o->b, 0, micros);
-    (void)halley_builder_attr_bool(o->b, "is_cpu_op", false);
+    (void)halley_builder_attr_bool(o->b, HALLEY_ATTR_NAME_IS_CPU_OP, false);
     return o->next_id++;
 }
 
@@ -312,8 +312,8 @@ uint64_t gen_comp(gen_out *o, const char *name, uint64_t micros, uint64_t flops,
         bytes = flops / FLOPS_PER_BYTE;
     }
     if (!o->exact) {
-        (void)halley_builder_attr_i64(o->b, "num_ops", (int64_t)flops);
-        (void)halley_builder_attr_u64(o->b, "tensor_size", bytes);
+        (void)halley_builder_attr_i64(o->b, HALLEY_ATTR_NAME_NUM_OPS, (int64_t)flops);
+        (void)halley_builder_attr_u64(o->b, HALLEY_ATTR_NAME_TENSOR_SIZE, bytes);
     }
     return id;
 }
@@ -322,7 +322,7 @@ uint64_t gen_mem(gen_out *o, bool store, const char *name, uint64_t bytes)
 {
     const uint64_t id =
         gen_node(o, store ? HALLEY_NODE_MEM_STORE : HALLEY_NODE_MEM_LOAD, name, 0);
-    (void)halley_builder_attr_u64(o->b, "tensor_size", bytes);
+    (void)halley_builder_attr_u64(o->b, HALLEY_ATTR_NAME_TENSOR_SIZE, bytes);
     return id;
 }
 
@@ -330,12 +330,13 @@ uint64_t gen_coll(gen_out *o, const char *name, uint32_t type, uint64_t bytes,
                   uint32_t group)
 {
     const uint64_t id = gen_node(o, HALLEY_NODE_COLL, name, 0);
-    (void)halley_builder_attr_i64(o->b, "comm_type", (int64_t)type);
-    (void)halley_builder_attr_i64(o->b, "comm_size", (int64_t)bytes);
+    (void)halley_builder_attr_i64(o->b, HALLEY_ATTR_NAME_COMM_TYPE, (int64_t)type);
+    (void)halley_builder_attr_i64(o->b, HALLEY_ATTR_NAME_COMM_SIZE, (int64_t)bytes);
     if (group > 0) {
         char text[16];
         const int n = snprintf(text, sizeof text, "%u", group);
-        (void)halley_builder_attr_text(o->b, "pg_name", (halley_bytes){text, (size_t)n});
+        (void)halley_builder_attr_text(o->b, HALLEY_ATTR_NAME_PG_NAME,
+                                       (halley_bytes){text, (size_t)n});
     }
     return id;
 }
@@ -347,10 +348,10 @@ static uint64_t add_message(gen_out *o, bool send, const uint32_t ends[2], uint3
     char name[64];
     snprintf(name, sizeof name, "%s %u to %u", send ? "SEND" : "RECV", ends[0], ends[1]);
     const uint64_t id = gen_node(o, send ? HALLEY_NODE_SEND : HALLEY_NODE_RECV, name, 0);
-    (void)halley_builder_attr_i32(o->b, "comm_src", (int32_t)ends[0]);
-    (void)halley_builder_attr_i32(o->b, "comm_dst", (int32_t)ends[1]);
-    (void)halley_builder_attr_i32(o->b, "comm_tag", (int32_t)tag);
-    (void)halley_builder_attr_i64(o->b, "comm_size", (int64_t)bytes);
+    (void)halley_builder_attr_i32(o->b, HALLEY_ATTR_NAME_COMM_SRC, (int32_t)ends[0]);
+    (void)halley_builder_attr_i32(o->b, HALLEY_ATTR_NAME_COMM_DST, (int32_t)ends[1]);
+    (void)halley_builder_attr_i32(o->b, HALLEY_ATTR_NAME_COMM_TAG, (int32_t)tag);
+    (void)halley_builder_attr_i64(o->b, HALLEY_ATTR_NAME_COMM_SIZE, (int64_t)bytes);
     return id;
 }
 

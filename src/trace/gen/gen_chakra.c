@@ -144,7 +144,8 @@ static void make_bare_message(gen_out *o, const halley_gen *gen, bool send)
 {
     (void)gen_node(o, send ? HALLEY_NODE_SEND : HALLEY_NODE_RECV,
                    send ? "COMM_SEND_NODE" : "COMM_RECV_NODE", 0);
-    (void)halley_builder_attr_u64(o->b, "tensor_size", gen->value[GEN_TENSOR]);
+    (void)halley_builder_attr_u64(o->b, HALLEY_ATTR_NAME_TENSOR_SIZE,
+                                  gen->value[GEN_TENSOR]);
 }
 
 /* Even ranks do what the case is named after, the odd rank above them the counterpart. */
@@ -158,7 +159,7 @@ static void make_paired_message(gen_out *o, const halley_gen *gen, uint32_t rank
         (void)gen_send(o, rank, peer, 0, bytes);
     else
         (void)gen_recv(o, peer, rank, 0, bytes);
-    (void)halley_builder_attr_u64(o->b, "tensor_size", bytes);
+    (void)halley_builder_attr_u64(o->b, HALLEY_ATTR_NAME_TENSOR_SIZE, bytes);
 }
 
 static void make_comps(gen_out *o, const halley_gen *gen, uint32_t which)

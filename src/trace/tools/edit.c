@@ -52,9 +52,9 @@ halley_status edit_joint(halley_builder *b, uint64_t id)
     static const char name[] = "joint";
     TRY(halley_builder_node(b, id, HALLEY_NODE_COMP,
                             (halley_bytes){name, sizeof name - 1}));
-    TRY(halley_builder_attr_bool(b, "is_cpu_op", false));
-    TRY(halley_builder_attr_i64(b, "num_ops", 0));
-    return halley_builder_attr_u64(b, "tensor_size", 0);
+    TRY(halley_builder_attr_bool(b, HALLEY_ATTR_NAME_IS_CPU_OP, false));
+    TRY(halley_builder_attr_i64(b, HALLEY_ATTR_NAME_NUM_OPS, 0));
+    return halley_builder_attr_u64(b, HALLEY_ATTR_NAME_TENSOR_SIZE, 0);
 }
 
 /* The attribute with the new number of the rank that it names. */

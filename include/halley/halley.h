@@ -1,0 +1,35 @@
+/* halley/halley.h - the whole public interface. */
+#ifndef HALLEY_HALLEY_H
+#define HALLEY_HALLEY_H
+
+#include "halley/cluster.h"
+#include "halley/compare.h"
+#include "halley/error.h"
+#include "halley/estimate.h"
+#include "halley/explore.h"
+#include "halley/feeder.h"
+#include "halley/file_key.h"
+#include "halley/ingest.h"
+#include "halley/learn.h"
+#include "halley/model.h"
+#include "halley/npu.h"
+#include "halley/plan.h"
+#include "halley/plan_keys.h"
+#include "halley/plan_trace.h"
+#include "halley/scale.h"
+#include "halley/score.h"
+#include "halley/search.h"
+#include "halley/sim.h"
+#include "halley/stack.h"
+#include "halley/synth.h"
+#include "halley/trace.h"
+#include "halley/trace_attr.h"
+#include "halley/trace_check.h"
+#include "halley/trace_diff.h"
+#include "halley/trace_edit.h"
+#include "halley/trace_gen.h"
+#include "halley/trace_stats.h"
+#include "halley/trace_view.h"
+#include "halley/version.h"
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * halley/trace_attr.h - names of the node attributes that mean something to halley. Names
+ * are Chakra's where Chakra has one. A trace may hold any other attribute; it is kept and
+ * has no effect.
+ */
+#ifndef HALLEY_TRACE_ATTR_H
+#define HALLEY_TRACE_ATTR_H
+
+/* Every node */
+#define HALLEY_ATTR_NAME_IS_CPU_OP "is_cpu_op"     /* bool: runs on the host */
+#define HALLEY_ATTR_NAME_DURATION_NS "duration_ns" /* uint64: recorded, ns */
+#define HALLEY_ATTR_NAME_START_NS "start_ns"       /* uint64: recorded start, ns */
+#define HALLEY_ATTR_NAME_TID "tid"                 /* int64: thread that launched it */
+#define HALLEY_ATTR_NAME_STREAM "stream"           /* int64: stream of the device */
+
+/* Compute and memory nodes */
+#define HALLEY_ATTR_NAME_NUM_OPS "num_ops"         /* int64: floating-point operations */
+#define HALLEY_ATTR_NAME_TENSOR_SIZE "tensor_size" /* uint64: bytes moved */
+#define HALLEY_ATTR_NAME_INPUTS "inputs"           /* tensors read */
+#define HALLEY_ATTR_NAME_OUTPUTS "outputs"         /* tensors written */
+#define HALLEY_ATTR_NAME_ALLOC_BYTES "alloc_bytes" /* memory taken when it starts */
+#define HALLEY_ATTR_NAME_FREE_BYTES "free_bytes"   /* memory given back when it ends */
+#define HALLEY_ATTR_NAME_DTYPE "dtype"             /* string: type of the elements */
+
+/* Communication nodes */
+#define HALLEY_ATTR_NAME_COMM_TYPE "comm_type"   /* int64: halley_coll_type */
+#define HALLEY_ATTR_NAME_COMM_SIZE "comm_size"   /* int64: bytes */
+#define HALLEY_ATTR_NAME_COMM_SIZES "comm_sizes" /* int64 list: bytes to each peer */
+#define HALLEY_ATTR_NAME_COMM_SRC "comm_src"     /* int32: sending rank */
+#define HALLEY_ATTR_NAME_COMM_DST "comm_dst"     /* int32: receiving rank */
+#define HALLEY_ATTR_NAME_COMM_TAG "comm_tag"     /* int32: tells messages apart */
+#define HALLEY_ATTR_NAME_COMM_PRIORITY "comm_priority" /* int32: scheduling priority */
+#define HALLEY_ATTR_NAME_PG_NAME "pg_name"             /* string: communication group */
+#define HALLEY_ATTR_NAME_INVOLVED_DIM "involved_dim"   /* bool list: dimensions used */
+
+#endif
