@@ -185,7 +185,7 @@ typedef struct halley_explore_opts {
     uint32_t top;     /* best designs to keep; 0 = 20 */
     /* Of a job of several processes, from halley_explore_join; zero = only this one. */
     uint32_t rank, n_ranks;
-    struct halley_pulse *pulse;
+    struct halley_job *job;
     const char *store; /* SQLite file; NULL = keep nothing */
     bool resume;       /* continue the store's run; else an existing store is refused */
     /* Called now and then from the calling thread; may be NULL. */
@@ -194,11 +194,12 @@ typedef struct halley_explore_opts {
 } halley_explore_opts;
 
 /*
- * Join the other processes when mpirun or srun started this one and the library was built
- * with MPI; rank is 0 and n_ranks 1 otherwise. Every process must then load the same
- * study and run it with these; rank 0 gets the result and owns the store, for the
- * others *out is NULL. Leave at the end, whatever happened. A process that hears nothing
- * of rank 0 for HALLEY_MPI_PATIENCE seconds (environment; 60) fails.
+ * Join the other processes when mpirun or srun started this one as one of several, with
+ * the plug-in libhalley-mpi.so, which is opened only then (HALLEY_PLUGINS names its
+ * folder; it fails when there is none); rank is 0 and n_ranks 1 otherwise. Every process
+ * must then load the same study and run it with these; rank 0 gets the result and owns
+ * the store, for the others *out is NULL. Leave at the end, whatever happened. A process
+ * that hears nothing of rank 0 for HALLEY_MPI_PATIENCE seconds (environment; 60) fails.
  */
 halley_status halley_explore_join(halley_explore_opts *opts, halley_error *err);
 void halley_explore_leave(halley_explore_opts *opts);

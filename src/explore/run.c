@@ -512,7 +512,7 @@ halley_status halley_explore_run(halley_exploration **out, const halley_study *s
     if (o->rank > 0) {
         halley_exploration_free(e);
         if (status == HALLEY_OK) {
-            r->pulse = o->pulse;
+            r->job = o->job;
             status = explore_share_work(r, err);
         }
         explore_run_free(r);
@@ -520,6 +520,7 @@ halley_status halley_explore_run(halley_exploration **out, const halley_study *s
     }
     if (status == HALLEY_OK) {
         r->n_ranks = o->n_ranks;
+        r->job = o->job;
         status = open_store(r, o, err);
     }
     if (status == HALLEY_OK) {
@@ -528,7 +529,7 @@ halley_status halley_explore_run(halley_exploration **out, const halley_study *s
                      ? run_all(r, o, err)
                      : explore_search_run(r, o, err);
     }
-    explore_share_stop(r, o->n_ranks);
+    explore_share_stop(r, o);
     if (status == HALLEY_OK)
         status = finish(e, r, err);
     if (status == HALLEY_OK && r->store) {

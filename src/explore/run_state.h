@@ -25,11 +25,11 @@ struct explore_run {
     struct explore_share *share; /* what is known of the others; NULL when alone */
     /* called now and then inside a block; NULL = not */
     halley_status (*between)(explore_run *r, halley_error *err);
-    struct halley_pulse *pulse; /* rank 0's, to another */
-    uint32_t n_ranks;   /* processes that share the work; 0 or 1 = only this one */
-    uint64_t per_block; /* outer designs, or pieces of one */
-    uint64_t n_pieces;  /* of an outer design with many plans: EXPLORE_PIECE each */
-    uint32_t most_now;  /* blocks in the next wave */
+    struct halley_job *job; /* the processes that share the work; NULL when alone */
+    uint32_t n_ranks;       /* processes that share the work; 0 or 1 = only this one */
+    uint64_t per_block;     /* outer designs, or pieces of one */
+    uint64_t n_pieces;      /* of an outer design with many plans: EXPLORE_PIECE each */
+    uint32_t most_now;      /* blocks in the next wave */
     explore_worker *workers;
     explore_block *blocks[2]; /* two waves: one in the making, one being stored */
     uint32_t wave;            /* which of them is in the making */

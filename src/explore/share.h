@@ -10,7 +10,7 @@ halley_status explore_share_wave(explore_run *r, uint32_t n_blocks, halley_error
 halley_status explore_share_work(explore_run *r, halley_error *err);
 /* Rank 0: let the others go. Nothing to do when alone. `r` may be NULL: nothing was
  * evaluated. */
-void explore_share_stop(explore_run *r, uint32_t n_ranks);
+void explore_share_stop(explore_run *r, const halley_explore_opts *o);
 /* What a run knows of the others; NULL is allowed. */
 struct explore_share;
 void explore_share_free(struct explore_share *share);

@@ -1,21 +1,24 @@
 /*
- * Rank 0 may be silent for as long as it writes or simulates, but when it was killed and
- * MPI lets the job live, the others must not wait for ever. So a thread of rank 0 sends a
- * beat to each now and then, and a rank that hears none for a long time takes it for
- * dead. A rank that does not take its beats gets no more of them.
+ * The processes of one run. Rank 0 may be silent for as long as it writes or simulates,
+ * but when it was killed and MPI keeps the job alive, the others must not wait for ever.
+ * So a thread of rank 0 sends a heartbeat to each rank now and then, and a rank that
+ * receives none for a long time takes rank 0 for dead. A rank that does not receive its
+ * heartbeats gets no more of them.
  */
-#include "explore/pulse_mpi.h"
+#include "explore/job.h"
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "explore/post_mpi.h"
+#include "explore/mailbox.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
-struct halley_pulse {
+struct halley_job {
+    const mpi_plugin *mpi;
     uint32_t rank, n_ranks;
     bool beats;
     double patience_s, heard_s;
@@ -24,36 +27,35 @@ struct halley_pulse {
     pthread_mutex_t lock;
     pthread_cond_t ended;
     bool end;
-    MPI_Request *sent; /* by rank: the last beat */
+    mpi_request *sent; /* by rank: the last heartbeat */
 };
 
-/* Seconds; the environment may say otherwise. */
-static double patience(void)
+/* Seconds without a heartbeat after which rank 0 is taken for dead. */
+static double read_patience(void)
 {
-    const char *said = getenv("HALLEY_MPI_PATIENCE");
-    const double s = said ? strtod(said, NULL) : 0;
+    const char *given = getenv("HALLEY_MPI_PATIENCE");
+    const double s = given != NULL ? strtod(given, NULL) : 0;
     return s > 0 ? s : 60;
 }
 
-static void beat(struct halley_pulse *p)
+static void send_heartbeats(struct halley_job *p)
 {
     static const char word = 0;
     for (uint32_t to = 1; to < p->n_ranks; to++) {
-        int taken = 0;
-        if (MPI_Test(&p->sent[to], &taken, MPI_STATUS_IGNORE) == MPI_SUCCESS && taken)
-            MPI_Isend(&word, 1, MPI_BYTE, (int)to, TAG_BEAT, MPI_COMM_WORLD,
-                      &p->sent[to]);
+        bool taken = false;
+        if (p->mpi->test(&p->sent[to], &taken) && taken)
+            p->mpi->send(&p->sent[to], &word, 1, (int)to, TAG_BEAT);
     }
 }
 
 static void *keep_beating(void *context)
 {
-    struct halley_pulse *p = context;
+    struct halley_job *p = context;
     const double every_s = p->patience_s / 20;
     pthread_mutex_lock(&p->lock);
     while (!p->end) {
         pthread_mutex_unlock(&p->lock);
-        beat(p);
+        send_heartbeats(p);
         pthread_mutex_lock(&p->lock);
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
@@ -67,14 +69,12 @@ static void *keep_beating(void *context)
     return NULL;
 }
 
-static halley_status start(struct halley_pulse *p, halley_error *err)
+static halley_status start_heartbeat(struct halley_job *p, halley_error *err)
 {
     pthread_condattr_t clock;
-    p->sent = mem_array(p->n_ranks, sizeof(MPI_Request));
+    p->sent = mem_array_zero(p->n_ranks, sizeof *p->sent);
     if (!p->sent)
         return error_nomem(err);
-    for (uint32_t i = 0; i < p->n_ranks; i++)
-        p->sent[i] = MPI_REQUEST_NULL;
     pthread_mutex_init(&p->lock, NULL);
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -84,19 +84,22 @@ static halley_status start(struct halley_pulse *p, halley_error *err)
     return p->beats ? HALLEY_OK : error_set(err, HALLEY_EIO, "cannot start a thread");
 }
 
-halley_status pulse_begin(struct halley_pulse **out, uint32_t rank, uint32_t n_ranks,
-                          bool threads, halley_error *err)
+halley_status explore_job_new(struct halley_job **out, const mpi_plugin *mpi,
+                              uint32_t rank, uint32_t n_ranks, bool threads,
+                              halley_error *err)
 {
-    struct halley_pulse *p = mem_array_zero(1, sizeof *p);
+    assert(rank < n_ranks);
+    struct halley_job *p = mem_array_zero(1, sizeof *p);
     if (!p)
         return error_nomem(err);
+    p->mpi = mpi;
     p->rank = rank;
     p->n_ranks = n_ranks;
-    p->patience_s = patience();
+    p->patience_s = read_patience();
     p->heard_s = clock_s();
     p->beats = threads && rank > 0;
     const halley_status status =
-        rank == 0 && n_ranks > 1 && threads ? start(p, err) : HALLEY_OK;
+        rank == 0 && n_ranks > 1 && threads ? start_heartbeat(p, err) : HALLEY_OK;
     if (status != HALLEY_OK) {
         free(p->sent);
         free(p);
@@ -106,24 +109,25 @@ halley_status pulse_begin(struct halley_pulse **out, uint32_t rank, uint32_t n_r
     return HALLEY_OK;
 }
 
-bool pulse_lost(struct halley_pulse *p)
+const mpi_plugin *explore_job_mpi(const struct halley_job *p)
 {
-    int here = 0;
-    char word;
-    if (!p || !p->beats)
-        return false;
-    for (;;) {
-        if (MPI_Iprobe(0, TAG_BEAT, MPI_COMM_WORLD, &here, MPI_STATUS_IGNORE) !=
-                MPI_SUCCESS ||
-            !here)
-            return clock_s() - p->heard_s > p->patience_s;
-        MPI_Recv(&word, 1, MPI_BYTE, 0, TAG_BEAT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        p->heard_s = clock_s();
-    }
+    assert(p != NULL);
+    return p->mpi;
 }
 
-/* What was sent and not taken stays MPI's: its buffer is static. */
-void pulse_end(struct halley_pulse *p)
+bool explore_job_is_lost(struct halley_job *p)
+{
+    if (p == NULL || !p->beats)
+        return false;
+    while (p->mpi->probe(0, TAG_BEAT)) {
+        p->mpi->drop(0, TAG_BEAT);
+        p->heard_s = clock_s();
+    }
+    return clock_s() - p->heard_s > p->patience_s;
+}
+
+/* A heartbeat that was sent and not received stays MPI's: its buffer is static. */
+void explore_job_free(struct halley_job *p)
 {
     if (!p)
         return;
@@ -136,10 +140,8 @@ void pulse_end(struct halley_pulse *p)
         pthread_cond_destroy(&p->ended);
         pthread_mutex_destroy(&p->lock);
     }
-    for (uint32_t i = 0; p->sent && i < p->n_ranks; i++) {
-        if (p->sent[i] != MPI_REQUEST_NULL)
-            MPI_Request_free(&p->sent[i]);
-    }
+    for (uint32_t i = 0; p->sent != NULL && i < p->n_ranks; i++)
+        p->mpi->forget(&p->sent[i]);
     free(p->sent);
     free(p);
 }

@@ -10,14 +10,17 @@
  * the job with the rank, the store holds what was committed, and --resume goes on.
  * No call waits inside MPI for another rank, since that rank may be the dead one.
  */
+#include "explore/share.h"
+
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "explore/post_mpi.h"
-#include "explore/pulse_mpi.h"
+#include "explore/job.h"
+#include "explore/mailbox.h"
 #include "explore/run_state.h"
-#include "explore/share.h"
+#include "mpi/load.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -28,12 +31,12 @@ enum { AHEAD = 2 };
  * block. */
 static const double patience_s = 3, patience_blocks = 20;
 
-/* What is sent to do; n ids follow in the same letter when has_ids. n = 0: stop. */
+/* What is sent to do; n ids follow in the same message when has_ids. n = 0: stop. */
 typedef struct order {
     uint64_t wave, block, first, n, has_ids;
 } order;
 
-/* What comes back; rows, front and sums follow in the same letter. */
+/* What comes back; rows, front and sums follow in the same message. */
 typedef struct done {
     uint64_t wave, block, n_rows, n_front, n_feasible, n_evaluated;
     double took_s;
@@ -47,86 +50,83 @@ static void nap(void)
     nanosleep(&t, NULL);
 }
 
-halley_status halley_explore_join(halley_explore_opts *o, halley_error *err)
+static halley_status start_mpi(halley_explore_opts *o, halley_error *err)
 {
-    static const char *const signs[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK",
-                                        "MPI_LOCALNRANKS"};
-    bool started = false;
-    int me = 0, all = 1;
-    o->rank = 0;
-    o->n_ranks = 1;
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        started = started || getenv(signs[i]);
-    if (!started)
-        return HALLEY_OK;
-    int got = 0;
-    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &got) != MPI_SUCCESS)
+    const mpi_plugin *mpi = NULL;
+    int rank = 0, n_ranks = 1;
+    bool threads = false;
+    TRY(mpi_plugin_load(&mpi, err));
+    if (!mpi->start(&rank, &n_ranks, &threads))
         return error_set(err, HALLEY_EIO, "MPI does not start");
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &all);
-    o->rank = (uint32_t)me;
-    o->n_ranks = (uint32_t)all;
-    return pulse_begin(&o->pulse, o->rank, o->n_ranks, got == MPI_THREAD_MULTIPLE, err);
+    assert(rank >= 0 && rank < n_ranks);
+    o->rank = (uint32_t)rank;
+    o->n_ranks = (uint32_t)n_ranks;
+    return explore_job_new(&o->job, mpi, o->rank, o->n_ranks, threads, err);
 }
 
-/* One word to all others, whether they take it or not; it stays where it is. */
-static void tell_all(const void *word, int n, int tag, uint32_t n_ranks)
+/* One process of srun or mpirun needs no MPI, and may be without the plug-in. */
+halley_status halley_explore_join(halley_explore_opts *o, halley_error *err)
+{
+    o->rank = 0;
+    o->n_ranks = 1;
+    return mpi_count_started() > 1 ? start_mpi(o, err) : HALLEY_OK;
+}
+
+/* One word to all other ranks, whether they receive it or not; it stays where it is. */
+static void send_to_all(const mpi_plugin *mpi, const void *word, int n, int tag,
+                        uint32_t n_ranks)
 {
     for (uint32_t to = 1; to < n_ranks; to++) {
-        MPI_Request sent;
-        if (MPI_Isend(word, n, MPI_BYTE, (int)to, tag, MPI_COMM_WORLD, &sent) ==
-            MPI_SUCCESS)
-            MPI_Request_free(&sent);
+        mpi_request sent = 0;
+        if (mpi->send(&sent, word, n, (int)to, tag))
+            mpi->forget(&sent);
     }
 }
 
-/* Did rank 0 say that it waits for a dead one no longer, and nobody should, or is it dead
+/* Has rank 0 said that nobody should wait for a dead rank any longer, or is it dead
  * itself? */
-static bool told_to_leave(struct halley_pulse *pulse)
+static bool must_leave(struct halley_job *job)
 {
-    int told = 0;
-    MPI_Iprobe(0, TAG_LEAVE, MPI_COMM_WORLD, &told, MPI_STATUS_IGNORE);
-    return told || pulse_lost(pulse);
+    return explore_job_mpi(job)->probe(0, TAG_LEAVE) || explore_job_is_lost(job);
 }
 
-/* MPI_Finalize waits for all, and a dead one never comes: see that all are here first.
- * The others wait for rank 0 however long it writes, it for them a while. */
-static bool all_are_here(const halley_explore_opts *o)
+/* MPI_Finalize waits for all ranks, and a dead one never comes: see that all are here
+ * first. The others wait for rank 0 however long it writes, rank 0 waits for them a
+ * while. */
+static bool all_are_here(const halley_explore_opts *o, const mpi_plugin *mpi)
 {
     static const char leave = 0;
-    int here = 0;
-    bool told = false;
-    MPI_Request met;
+    bool here = false, must = false;
+    mpi_request met = 0;
     const double start = clock_s();
-    if (MPI_Ibarrier(MPI_COMM_WORLD, &met) != MPI_SUCCESS)
+    if (!mpi->meet(&met))
         return false;
-    while (!told) {
-        if (MPI_Test(&met, &here, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    while (!must) {
+        if (!mpi->test(&met, &here))
             return false;
         if (here)
             return true;
-        told = o->rank == 0 ? clock_s() - start > patience_s : told_to_leave(o->pulse);
+        must = o->rank == 0 ? clock_s() - start > patience_s : must_leave(o->job);
         nap();
     }
     if (o->rank == 0)
-        tell_all(&leave, sizeof leave, TAG_LEAVE, o->n_ranks);
+        send_to_all(mpi, &leave, sizeof leave, TAG_LEAVE, o->n_ranks);
     return false;
 }
 
 void halley_explore_leave(halley_explore_opts *o)
 {
-    int on = 0, off = 0;
-    MPI_Initialized(&on);
-    MPI_Finalized(&off);
-    const bool all_here = on && !off && all_are_here(o);
-    pulse_end(o->pulse);
-    o->pulse = NULL;
+    if (o->job == NULL)
+        return;
+    const mpi_plugin *mpi = explore_job_mpi(o->job);
+    const bool all_here = mpi->is_running() && all_are_here(o, mpi);
+    explore_job_free(o->job);
+    o->job = NULL;
     if (all_here)
-        MPI_Finalize();
+        mpi->stop();
 }
 
-/* What rank 0 knows of another. */
+/* What rank 0 knows of another rank. */
 typedef struct mate {
     uint32_t n;       /* blocks it has to do ... */
     order has[AHEAD]; /* ... these */
@@ -142,14 +142,14 @@ struct explore_share {
     bool is_done[EXPLORE_WAVE];
     uint32_t again[EXPLORE_WAVE], n_again; /* taken back */
     double longest_s;                      /* block */
-    post mail;
+    explore_mailbox mail;
 };
 
 void explore_share_free(struct explore_share *share)
 {
     if (!share)
         return;
-    post_close(&share->mail);
+    explore_mailbox_close(&share->mail);
     free(share->mates);
     free(share);
 }
@@ -162,6 +162,7 @@ static halley_status open_share(explore_run *r, halley_error *err)
     if (!r->share)
         return error_nomem(err);
     r->share->n_ranks = r->n_ranks;
+    r->share->mail.mpi = explore_job_mpi(r->job);
     r->share->mates = mem_array_zero(r->n_ranks, sizeof *r->share->mates);
     return r->share->mates ? HALLEY_OK : error_nomem(err);
 }
@@ -204,13 +205,13 @@ static void give_up(struct explore_share *h, mate *m)
 static bool send_order(explore_run *r, uint32_t to, const order *o)
 {
     const size_t ids = o->has_ids ? o->n * sizeof *r->ids : 0;
-    letter *l = post_new(&r->share->mail, sizeof *o + ids);
+    explore_message *l = explore_mailbox_new(&r->share->mail, sizeof *o + ids);
     if (!l)
         return false;
     memcpy(l->bytes, o, sizeof *o);
     if (ids)
         memcpy(l->bytes + sizeof *o, r->ids + (o->first - r->first), ids);
-    return post_send(&r->share->mail, l, (int)to, TAG_WORK);
+    return explore_mailbox_send(&r->share->mail, l, (int)to, TAG_WORK);
 }
 
 /* Fill the rank's desk. */
@@ -286,11 +287,11 @@ static halley_status receive(explore_run *r, int from, const done *d, halley_err
 /* *any: something came. */
 static halley_status read_mail(explore_run *r, bool *any, halley_error *err)
 {
-    post *mail = &r->share->mail;
-    letter *l;
+    explore_mailbox *mail = &r->share->mail;
+    explore_message *l;
     *any = false;
     for (;;) {
-        if (!post_take(mail, TAG_DONE, &l))
+        if (!explore_mailbox_take(mail, TAG_DONE, &l))
             return error_nomem(err);
         if (!l)
             return HALLEY_OK;
@@ -298,7 +299,7 @@ static halley_status read_mail(explore_run *r, bool *any, halley_error *err)
         const int from = l->peer;
         const halley_status status =
             receive(r, from, (const done *)(const void *)l->bytes, err);
-        post_done(mail, l);
+        explore_mailbox_release(mail, l);
         if (status != HALLEY_OK)
             return status;
         send_orders(r, (uint32_t)from);
@@ -363,7 +364,7 @@ halley_status explore_share_wave(explore_run *r, uint32_t n_blocks, halley_error
 
 /* The answer is on its way when the next block is begun; false when memory ran out or
  * nothing can be sent. */
-static bool send_done(explore_run *r, post *mail, done *d)
+static bool send_done(explore_run *r, explore_mailbox *mail, done *d)
 {
     const explore_block *b = &r->blocks[0][0];
     const bool well = d->err.code == HALLEY_OK;
@@ -375,7 +376,7 @@ static bool send_done(explore_run *r, post *mail, done *d)
     const size_t rows = d->n_rows * sizeof *b->rows,
                  front = d->n_front * sizeof *b->front.at,
                  sums = well ? sums_bytes(r->study, &b->sums) : 0;
-    letter *l = post_new(mail, sizeof *d + rows + front + sums);
+    explore_message *l = explore_mailbox_new(mail, sizeof *d + rows + front + sums);
     if (!l)
         return false;
     char *at = l->bytes;
@@ -385,19 +386,19 @@ static bool send_done(explore_run *r, post *mail, done *d)
     if (front)
         memcpy(at, b->front.at, front);
     memcpy(at + front, b->sums.memory, sums);
-    return post_send(mail, l, 0, TAG_DONE);
+    return explore_mailbox_send(mail, l, 0, TAG_DONE);
 }
 
 /* Asks now and then instead of waiting inside MPI, which would keep a core busy. */
-static halley_status wait_for_order(explore_run *r, post *mail, letter **l,
-                                    halley_error *err)
+static halley_status wait_for_order(explore_run *r, explore_mailbox *mail,
+                                    explore_message **l, halley_error *err)
 {
     for (;;) {
-        if (!post_take(mail, TAG_WORK, l))
+        if (!explore_mailbox_take(mail, TAG_WORK, l))
             return error_nomem(err);
         if (*l)
             return HALLEY_OK;
-        if (pulse_lost(r->pulse))
+        if (explore_job_is_lost(r->job))
             return error_set(err, HALLEY_EIO,
                              "the first process is gone: go on with --resume");
         nap();
@@ -417,16 +418,17 @@ static void do_block(explore_run *r, const order *o, done *d)
     d->took_s = clock_s() - start;
 }
 
-static halley_status work(explore_run *r, post *mail, done *d, halley_error *err)
+static halley_status work(explore_run *r, explore_mailbox *mail, done *d,
+                          halley_error *err)
 {
     for (bool stop = false; !stop;) {
-        letter *l;
+        explore_message *l;
         TRY(wait_for_order(r, mail, &l, err));
         const order *o = (const order *)(const void *)l->bytes;
         stop = o->n == 0;
         if (!stop)
             do_block(r, o, d);
-        post_done(mail, l);
+        explore_mailbox_release(mail, l);
         if (!stop && !send_done(r, mail, d))
             return error_set(err, HALLEY_EIO, "nothing can be sent to the first process");
     }
@@ -436,12 +438,12 @@ static halley_status work(explore_run *r, post *mail, done *d, halley_error *err
 halley_status explore_share_work(explore_run *r, halley_error *err)
 {
     done *d = mem_array_zero(1, sizeof *d);
-    post mail = {0};
+    explore_mailbox mail = {.mpi = explore_job_mpi(r->job)};
     r->wave = 0;
     const halley_status status = d ? work(r, &mail, d, err) : error_nomem(err);
-    while (status == HALLEY_OK && !post_empty(&mail) && !told_to_leave(r->pulse))
+    while (status == HALLEY_OK && !explore_mailbox_is_sent(&mail) && !must_leave(r->job))
         nap();
-    post_close(&mail);
+    explore_mailbox_close(&mail);
     free(d);
     return status;
 }
@@ -469,10 +471,12 @@ static void drain(explore_run *r)
     }
 }
 
-void explore_share_stop(explore_run *r, uint32_t n_ranks)
+void explore_share_stop(explore_run *r, const halley_explore_opts *o)
 {
     static const order stop = {0};
-    if (r)
+    if (o->job == NULL)
+        return;
+    if (r != NULL)
         drain(r);
-    tell_all(&stop, sizeof stop, TAG_WORK, n_ranks);
+    send_to_all(explore_job_mpi(o->job), &stop, sizeof stop, TAG_WORK, o->n_ranks);
 }
