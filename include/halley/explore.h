@@ -6,6 +6,7 @@
 #define HALLEY_EXPLORE_H
 
 #include "halley/estimate.h"
+#include "halley/watch.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -188,9 +189,7 @@ typedef struct halley_explore_opts {
     struct halley_job *job;
     const char *store; /* SQLite file; NULL = keep nothing */
     bool resume;       /* continue the store's run; else an existing store is refused */
-    /* Called now and then from the calling thread; may be NULL. */
-    void (*progress)(void *context, uint64_t done, double total);
-    void *context;
+    const halley_watch *watch; /* progress in designs, and cancellation; NULL = none */
 } halley_explore_opts;
 
 /*
@@ -205,7 +204,8 @@ halley_status halley_explore_join(halley_explore_opts *opts, halley_error *err);
 void halley_explore_leave(halley_explore_opts *opts);
 
 /* Evaluate. The result does not depend on the number of threads, nor on interruptions. On
- * success *out is the caller's. */
+ * success *out is the caller's. Cancelled, it ends within 0.2 s with HALLEY_ECANCELED and
+ * leaves a store from which `resume` goes on. */
 halley_status halley_explore_run(halley_exploration **out, const halley_study *study,
                                  const halley_explore_opts *opts, halley_error *err);
 void halley_exploration_free(halley_exploration *exploration);

@@ -31,5 +31,6 @@
 #include "halley/trace_stats.h"
 #include "halley/trace_view.h"
 #include "halley/version.h"
+#include "halley/watch.h"
 
 #endif

@@ -8,6 +8,7 @@
 #define HALLEY_INGEST_H
 
 #include "halley/trace.h"
+#include "halley/watch.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,6 +25,7 @@ typedef struct halley_link_opts {
     uint64_t quiet_ns;
     /* Of the ranks: 0 = one thread per core. */
     uint32_t n_threads;
+    const halley_watch *watch; /* progress in recordings, and cancellation; NULL = none */
 } halley_link_opts;
 
 /* What was linked, guessed and dropped. Times in nanoseconds. */

@@ -11,6 +11,7 @@
 #define HALLEY_LEARN_H
 
 #include "halley/trace.h"
+#include "halley/watch.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,10 +34,9 @@ typedef struct halley_learn_opts {
     bool strict; /* a set that fails the check, or a folder that cannot be opened,
                     is an error; else it is skipped */
     bool fresh;  /* do not go on from where an earlier run stopped */
-    /* Called after every set, and now and then while a network is trained; false ends the
-     * run (ECANCELED), which can be resumed. */
-    bool (*progress)(void *context, uint64_t done, uint64_t total);
-    void *progress_context;
+    /* Looks after every set, and now and then while a network is trained; NULL = none. A
+     * run that was cancelled can be resumed. */
+    const halley_watch *watch;
 } halley_learn_opts;
 
 /* How sets made under the conditions of held-out ones compare with them. */
@@ -100,9 +100,7 @@ typedef struct halley_synth_opts {
     uint64_t seed;
     bool extrapolate;   /* conditions that were never seen are tried */
     uint32_t n_threads; /* 0 = one per core; the sets are the same with any number */
-    /* halley_synth_save: called from any thread with the number of sets done. */
-    void (*progress)(void *context, uint64_t done);
-    void *progress_context;
+    const halley_watch *watch; /* halley_synth_save: progress in sets; NULL = none */
 } halley_synth_opts;
 
 typedef struct halley_synth_summary {

@@ -4,6 +4,7 @@
 
 #include "halley/cluster.h"
 #include "halley/trace.h"
+#include "halley/watch.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,9 +25,7 @@ typedef struct halley_sim_opts {
     bool no_fold;    /* run every rank, also those that do the same as others */
     bool times_only; /* do not follow what lies in the NPUs' own memory */
     double stop_s;   /* simulated time after which the run ends as it is; 0 = never */
-    /* Called now and then with nodes done and in all; false ends the run (ECANCELED). */
-    bool (*progress)(void *context, uint64_t done, uint64_t total);
-    void *progress_context;
+    const halley_watch *watch; /* progress in nodes, and cancellation; NULL = none */
 } halley_sim_opts;
 
 /*

@@ -114,3 +114,22 @@ void progress_free(progress *p)
         put("\r\x1b[K", 4);
     free(p);
 }
+
+bool progress_look(void *context, const halley_progress *now)
+{
+    progress_view *view = context;
+    if (view->what != now->what) {
+        progress_free(view->line);
+        view->line = progress_new(now->what, now->noun,
+                                  (uint64_t)(now->total < 1e18 ? now->total : 1e18));
+        view->what = now->what;
+    }
+    progress_at(view->line, now->done);
+    return true;
+}
+
+void progress_view_fini(progress_view *view)
+{
+    progress_free(view->line);
+    *view = (progress_view){0};
+}

@@ -3,6 +3,8 @@
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H
 
+#include "halley/watch.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +16,15 @@ typedef struct progress progress;
 progress *progress_new(const char *what, const char *noun, uint64_t total);
 void progress_at(progress *p, uint64_t done); /* safe from any thread; cheap */
 void progress_free(progress *p);              /* clears the line */
+
+/* The same for a halley_watch: {.look = progress_look, .context = &view}, with {0} at
+ * first; a line for each piece of work. Never cancels. */
+typedef struct progress_view {
+    progress *line;
+    const char *what; /* of the line */
+} progress_view;
+bool progress_look(void *view, const halley_progress *now);
+void progress_view_fini(progress_view *view);
 
 /* The words of that line, `seconds` after the start: "reading: 42 % of 1.20M nodes, 350k
  * nodes/s, 2.0 s left". Returns `to`. */

@@ -181,12 +181,6 @@ static halley_status dry_run(const halley_study *s, const explore_options *o,
     return explore_write_refusals(d.refusals, d.n_refusals, stdout, err);
 }
 
-static void show_progress(void *context, uint64_t done, double total)
-{
-    (void)total; /* known before the first call */
-    progress_at(context, done);
-}
-
 /* Nothing is feasible: say which constraint kills how many. */
 static halley_status all_refused(const halley_study *s, const halley_exploration *e,
                                  halley_error *err)
@@ -225,19 +219,16 @@ static halley_status explore(const halley_study *s, cli_call *call, report_form 
     const explore_options *o = call->options;
     halley_exploration *e = NULL;
     const uint32_t kept = o->top > 50 ? o->top : 50;
-    progress *p = where->rank
-                      ? NULL
-                      : progress_new(halley_study_name(s), "designs",
-                                     (uint64_t)fmin(halley_study_looked_at(s), 1e18));
+    progress_view view = {0};
+    const halley_watch watch = {progress_look, &view};
     halley_explore_opts opts = *where;
     opts.threads = where->n_ranks > 1 ? 1 : o->jobs;
     opts.top = kept;
     opts.store = o->store;
     opts.resume = o->resume;
-    opts.progress = show_progress;
-    opts.context = p;
+    opts.watch = where->rank == 0 ? &watch : NULL;
     halley_status status = halley_explore_run(&e, s, &opts, err);
-    progress_free(p);
+    progress_view_fini(&view);
     if (status != HALLEY_OK || !e)
         return status;
     if (e->n_feasible == 0)

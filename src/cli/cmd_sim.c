@@ -199,32 +199,17 @@ static halley_status write_result(cli_call *call, const halley_result *result,
     return report_sim_explain(result, traces, stdout, err);
 }
 
-static bool show_progress(void *context, uint64_t done, uint64_t total)
-{
-    (void)total;
-    progress_at(context, done);
-    return true;
-}
-
-static uint64_t count_nodes(const halley_trace_set *traces)
-{
-    uint64_t n = 0;
-    for (uint32_t i = 0; i < halley_trace_set_count(traces); i++)
-        n += halley_trace_count(halley_trace_set_get(traces, i));
-    return n;
-}
-
 static halley_status simulate(cli_call *call, const halley_cluster *cluster,
                               const halley_trace_set *traces, halley_error *err)
 {
     const sim_options *o = call->options;
-    progress *line = progress_new("simulating", "nodes", count_nodes(traces));
+    progress_view view = {0};
+    const halley_watch watch = {progress_look, &view};
     const halley_sim_opts opts = {
         .stop_s = o->stop_at,
         .no_fold = o->no_fold,
         .heat = o->heat != NULL,
-        .progress = show_progress,
-        .progress_context = line,
+        .watch = &watch,
         .network = halley_cluster_has_link_queues(cluster) ? HALLEY_NETWORK_LINKS
                                                            : HALLEY_NETWORK_FREE,
         .record = o->per_node != NULL || o->timeline != NULL || o->explain ||
@@ -232,7 +217,7 @@ static halley_status simulate(cli_call *call, const halley_cluster *cluster,
     };
     halley_result *result;
     halley_status status = halley_sim_run(&result, traces, cluster, &opts, err);
-    progress_free(line);
+    progress_view_fini(&view);
     if (status != HALLEY_OK)
         return status;
     if (halley_result_stopped(result))

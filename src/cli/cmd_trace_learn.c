@@ -84,27 +84,6 @@ static const report_column columns[] = {
     {"Durations", "held_out_durations_ks", REPORT_NUMBER, UNITS_COUNT, 0},
 };
 
-typedef struct watch {
-    progress *line;
-    bool all_seen;
-} watch;
-
-static bool tell(void *context, uint64_t done, uint64_t total)
-{
-    watch *w = context;
-    if (w->all_seen) /* a network is trained, which shows its own progress */
-        return true;
-    if (!w->line)
-        w->line = progress_new("learning", "sets", total);
-    progress_at(w->line, done);
-    if (done == total) {
-        progress_free(w->line);
-        w->line = NULL;
-        w->all_seen = true;
-    }
-    return true;
-}
-
 static halley_status write_report(const learn_options *o, const halley_learn_report *r,
                                   report_form form, halley_error *err)
 {
@@ -149,7 +128,8 @@ static halley_status run(cli_call *call, halley_error *err)
     const learn_options *o = call->options;
     report_form form;
     halley_learn_report report;
-    watch w = {0};
+    progress_view view = {0};
+    const halley_watch watch = {progress_look, &view};
     TRY(cli_output_form(&form, call, &o->output, err));
     if (!o->out)
         return cli_usage(call, err, "where to? -o names the model to write");
@@ -162,12 +142,11 @@ static halley_status run(cli_call *call, halley_error *err)
             cli_given(call, "hold-out") && o->hold_out == 0 ? UINT32_MAX : o->hold_out,
         .strict = o->strict,
         .fresh = o->fresh,
-        .progress = tell,
-        .progress_context = &w};
+        .watch = &watch};
     choose_kernels();
     const halley_status status =
         halley_learn(o->out, call->args, call->n_args, &opts, &report, err);
-    progress_free(w.line);
+    progress_view_fini(&view);
     TRY(status);
     if (report.n_resumed > 0)
         cli_note(call, "went on behind %u sets that an earlier run had learned",

@@ -1,5 +1,6 @@
 /* halley trace link - real recordings as runnable traces. */
 #include "base/error.h"
+#include "base/progress.h"
 #include "cli/commands.h"
 #include "cli/traces.h"
 #include "halley/ingest.h"
@@ -319,6 +320,26 @@ static halley_status link_one(halley_trace_set **out, halley_link_report **repor
     return HALLEY_OK;
 }
 
+/* Read and link the recordings that the command names. */
+static halley_status link_recordings(halley_trace_set **set, halley_link_report **reports,
+                                     cli_call *call, halley_error *err)
+{
+    const link_options *const o = call->options;
+    progress_view view = {0};
+    const halley_watch watch = {progress_look, &view};
+    const halley_link_opts opts = {.split_ns = (uint64_t)(o->split_s * 1e9),
+                                   .quiet_ns = (uint64_t)(o->quiet_s * 1e9),
+                                   .n_threads = o->threads,
+                                   .watch = &watch};
+    const halley_status status =
+        o->ranks
+            ? halley_trace_link_ranks(set, reports, call->args[0],
+                                      call->n_args > 1 ? call->args[1] : NULL, &opts, err)
+            : link_one(set, reports, call, &opts, err);
+    progress_view_fini(&view);
+    return status;
+}
+
 static halley_status run(cli_call *call, halley_error *err)
 {
     const link_options *const o = call->options;
@@ -326,16 +347,9 @@ static halley_status run(cli_call *call, halley_error *err)
     TRY(cli_output_form(&form, call, &o->output, err));
     if (!o->out)
         return cli_usage(call, err, "where to? name the output with -o");
-    const halley_link_opts opts = {.split_ns = (uint64_t)(o->split_s * 1e9),
-                                   .quiet_ns = (uint64_t)(o->quiet_s * 1e9),
-                                   .n_threads = o->threads};
     halley_trace_set *set = NULL;
     halley_link_report *reports = NULL;
-    if (o->ranks)
-        TRY(halley_trace_link_ranks(&set, &reports, call->args[0],
-                                    call->n_args > 1 ? call->args[1] : NULL, &opts, err));
-    else
-        TRY(link_one(&set, &reports, call, &opts, err));
+    TRY(link_recordings(&set, &reports, call, err));
     const traces_output output = {.path = o->out,
                                   .form = (traces_form)o->form,
                                   .one = !o->ranks,

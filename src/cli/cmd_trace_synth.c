@@ -172,23 +172,18 @@ static halley_status order_alike(orders *to, const synth_options *o, halley_erro
     return status;
 }
 
-static void show_progress(void *line, uint64_t done)
-{
-    progress_at(line, done);
-}
-
 static halley_status make(const orders *all, const synth_options *o,
                           const halley_synth *synth, halley_error *err)
 {
-    progress *line = progress_new("making", "sets", all->list.n);
+    progress_view view = {0};
+    const halley_watch watch = {progress_look, &view};
     const halley_synth_opts opts = {.n_ranks = o->ranks,
                                     .extrapolate = o->extrapolate,
                                     .n_threads = o->threads,
-                                    .progress = show_progress,
-                                    .progress_context = line};
+                                    .watch = &watch};
     const halley_status status =
         halley_synth_save(o->out, synth, all->list.at, all->list.n, &opts, err);
-    progress_free(line);
+    progress_view_fini(&view);
     return status;
 }
 

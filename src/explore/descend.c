@@ -87,13 +87,11 @@ static void walk(descent *d, nlopt_algorithm algorithm, double *x, int samples)
     nlopt_destroy(d->opt);
 }
 
-halley_status explore_descend(explore_run *r, const halley_explore_opts *o,
-                              halley_error *err)
+halley_status explore_descend(explore_run *r, halley_error *err)
 {
     descent d = {.run = r, .study = explore_run_study(r), .err = err, .worst = NAN};
     const halley_study *s = d.study;
     double x[HALLEY_MAX_AXES];
-    (void)o;
     if (s->n_goals > 1)
         return error_set(err, HALLEY_EINVAL,
                          "search: nlopt wants one objective; evolutionary takes several");

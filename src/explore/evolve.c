@@ -170,8 +170,7 @@ static halley_status make(evolution *e, uint32_t *n, uint32_t from, bool childre
     return HALLEY_OK;
 }
 
-static halley_status generations(evolution *e, being **scratch,
-                                 const halley_explore_opts *o, halley_error *err)
+static halley_status generations(evolution *e, being **scratch, halley_error *err)
 {
     uint32_t born = 0;
     uint64_t done = 0;
@@ -185,15 +184,11 @@ static halley_status generations(evolution *e, being **scratch,
         rank_all(e, e->n + born);
         spread(e, e->n + born, scratch);
         qsort(e->all, e->n + born, sizeof *e->all, fitter);
-        if (o->progress)
-            o->progress(o->context, explore_run_reached(e->run)->n_evaluated,
-                        (double)e->study->search.samples);
     }
     return explore_run_flush(e->run, err);
 }
 
-halley_status explore_evolve(explore_run *r, const halley_explore_opts *o,
-                             halley_error *err)
+halley_status explore_evolve(explore_run *r, halley_error *err)
 {
     evolution e = {.run = r, .study = explore_run_study(r)};
     e.n = e.study->search.population;
@@ -205,8 +200,7 @@ halley_status explore_evolve(explore_run *r, const halley_explore_opts *o,
     e.answers = mem_array(e.n, sizeof *e.answers);
     being **scratch = mem_array(2 * (size_t)e.n, sizeof *scratch);
     const bool room = e.all && e.ids && e.answers && scratch;
-    const halley_status status =
-        room ? generations(&e, scratch, o, err) : error_nomem(err);
+    const halley_status status = room ? generations(&e, scratch, err) : error_nomem(err);
     free(e.all);
     free(e.ids);
     free(e.answers);

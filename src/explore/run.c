@@ -91,6 +91,8 @@ halley_status explore_run_new(explore_run **out, const halley_study *study,
     r->per_block =
         study->inner_size < EXPLORE_BLOCK ? EXPLORE_BLOCK / study->inner_size : 1;
     r->n_pieces = (study->inner_size + EXPLORE_PIECE - 1) / EXPLORE_PIECE;
+    r->look_every = study->inner_size < BETWEEN ? BETWEEN / study->inner_size : 1;
+    watcher_init(&r->look, NULL, "exploring", "designs", 0);
     const halley_status status = setup(r, err);
     r->most_now = r->threads < EXPLORE_WAVE ? r->threads : EXPLORE_WAVE;
     if (status == HALLEY_OK)
@@ -129,6 +131,14 @@ static part part_of(const explore_run *r, uint64_t k)
                   inner - at < EXPLORE_PIECE ? inner - at : EXPLORE_PIECE};
 }
 
+/* Report what was evaluated since the last call; false when the run was cancelled. */
+static bool count_designs(explore_run *r, const explore_block *b, uint64_t *counted)
+{
+    const uint64_t n = b->n_evaluated - *counted;
+    *counted = b->n_evaluated;
+    return watcher_add(&r->look, n);
+}
+
 halley_status explore_evaluate_block(void *context, size_t i, uint32_t worker,
                                      halley_error *err)
 {
@@ -143,12 +153,15 @@ halley_status explore_evaluate_block(void *context, size_t i, uint32_t worker,
     w->reasons.n = 0;
     const uint64_t from = i * r->per_block;
     const uint64_t to = from + r->per_block < r->n ? from + r->per_block : r->n;
+    uint64_t counted = 0;
     for (uint64_t k = from; k < to; k++) {
         if (r->between && k % BETWEEN == 0)
             TRY(r->between(r, err));
         const part p = part_of(r, k);
         explore_row row;
         b->n_evaluated += p.n;
+        if (k % r->look_every == 0 && !count_designs(r, b, &counted))
+            return watcher_error(&r->look, err);
         if (!explore_worker_best(w, &row, &b->n_feasible, p.first, p.n))
             continue;
         if (in_pieces(r))
@@ -157,7 +170,7 @@ halley_status explore_evaluate_block(void *context, size_t i, uint32_t worker,
             return error_nomem(err);
     }
     b->reasons = w->reasons;
-    return HALLEY_OK;
+    return count_designs(r, b, &counted) ? HALLEY_OK : watcher_error(&r->look, err);
 }
 
 /* A block of one piece: its best row is kept once the outer design is done. */
@@ -207,7 +220,7 @@ static void *write_wave(void *context)
         n[i] = blocks[i].n_rows;
     }
     r->write_status = explore_store_write(r->store, rows, n, r->n_writing,
-                                          &r->writing_reached, &r->write_err);
+                                          &r->writing_reached, &r->look, &r->write_err);
     return NULL;
 }
 
@@ -278,9 +291,8 @@ halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t fir
 }
 
 halley_status explore_run_waves(explore_run *r, const uint64_t *ids, uint64_t n,
-                                const halley_explore_opts *o, halley_error *err)
+                                halley_error *err)
 {
-    const double all = (double)n * (double)r->study->inner_size;
     if (!ids)
         n *= r->n_pieces;
     for (uint64_t at = r->reached.next; at < n;) {
@@ -288,8 +300,6 @@ halley_status explore_run_waves(explore_run *r, const uint64_t *ids, uint64_t n,
         const uint64_t m = n - at < most ? n - at : most;
         TRY(explore_run_wave(r, ids ? ids + at : NULL, at, m, err));
         at += m;
-        if (o->progress)
-            o->progress(o->context, r->reached.n_evaluated, all);
     }
     return explore_run_flush(r, err);
 }
@@ -338,6 +348,8 @@ static bool take_stored(void *context, const explore_row *row)
 {
     explore_run *r = context;
     const explore_method method = r->study->search.method;
+    if (!watcher_add(&r->look, 0))
+        return false;
     explore_sums_add(&r->sums, r->study, row);
     if ((method == EXPLORE_EVOLUTION || method == EXPLORE_NLOPT) &&
         (!map64_set(&r->known_at, row->id / r->study->inner_size, (uint32_t)r->known.n) ||
@@ -358,11 +370,11 @@ static halley_status open_store(explore_run *r, const halley_explore_opts *o,
         explore_worker_move(&r->workers[0], r->reached.pending - 1);
         explore_worker_try(&r->workers[0], &r->pending);
     }
-    return explore_store_read(r->store, take_stored, r, err);
+    const halley_status status = explore_store_read(r->store, take_stored, r, err);
+    return watcher_is_cancelled(&r->look) ? watcher_error(&r->look, err) : status;
 }
 
-static halley_status run_all(explore_run *r, const halley_explore_opts *o,
-                             halley_error *err)
+static halley_status run_all(explore_run *r, halley_error *err)
 {
     const halley_study *s = r->study;
     if (s->size > most_exhaustive)
@@ -371,7 +383,7 @@ static halley_status run_all(explore_run *r, const halley_explore_opts *o,
                          "second, %.3g days): choose search: random, latin-hypercube, "
                          "evolutionary or nlopt, or let less vary",
                          s->size, s->size / 1e6 / 86400);
-    return explore_run_waves(r, NULL, (uint64_t)s->size / s->inner_size, o, err);
+    return explore_run_waves(r, NULL, (uint64_t)s->size / s->inner_size, err);
 }
 
 /* Rows as candidates: each is evaluated once more, for its plan and its words. */
@@ -494,7 +506,7 @@ static halley_status finish(halley_exploration *e, explore_run *r, halley_error 
     TRY(copy_sums(e, r, err));
     TRY(slices(e, s, w, err));
     TRY(explore_answer(e, s, w, err));
-    return explore_verify(e, s, w, err);
+    return explore_verify(e, s, w, r->look.watch, err);
 }
 
 halley_status halley_explore_run(halley_exploration **out, const halley_study *study,
@@ -521,13 +533,16 @@ halley_status halley_explore_run(halley_exploration **out, const halley_study *s
     if (status == HALLEY_OK) {
         r->n_ranks = o->n_ranks;
         r->job = o->job;
+        watcher_init(&r->look, o->watch, "exploring", "designs",
+                     halley_study_looked_at(study));
         status = open_store(r, o, err);
     }
+    if (status == HALLEY_OK && !watcher_add(&r->look, r->reached.n_evaluated))
+        status = watcher_error(&r->look, err);
     if (status == HALLEY_OK) {
         e->n_resumed = r->reached.n_evaluated;
-        status = study->search.method == EXPLORE_EXHAUSTIVE
-                     ? run_all(r, o, err)
-                     : explore_search_run(r, o, err);
+        status = study->search.method == EXPLORE_EXHAUSTIVE ? run_all(r, err)
+                                                            : explore_search_run(r, err);
     }
     explore_share_stop(r, o);
     if (status == HALLEY_OK)

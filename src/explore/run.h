@@ -17,14 +17,13 @@ halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t fir
 /* The outer designs `ids`, or the first n, wave after wave, without those the store says
  * are done already. */
 halley_status explore_run_waves(explore_run *r, const uint64_t *ids, uint64_t n,
-                                const halley_explore_opts *o, halley_error *err);
+                                halley_error *err);
 /* Wait for the storing thread. */
 halley_status explore_run_flush(explore_run *r, halley_error *err);
 const halley_study *explore_run_study(const explore_run *r);
 explore_reached *explore_run_reached(explore_run *r);
 
 /* search.c: everything but exhaustive. */
-halley_status explore_search_run(explore_run *r, const halley_explore_opts *o,
-                                 halley_error *err);
+halley_status explore_search_run(explore_run *r, halley_error *err);
 
 #endif

@@ -3,6 +3,7 @@
 #define EXPLORE_RUN_STATE_H
 
 #include "base/hash.h"
+#include "base/watch.h"
 #include "explore/run.h"
 
 #include <pthread.h>
@@ -22,6 +23,8 @@ typedef struct explore_block {
 struct explore_run {
     const halley_study *study;
     uint32_t threads, top;
+    watcher look;                /* progress and cancellation */
+    uint64_t look_every;         /* outer designs, or pieces of one, between two looks */
     struct explore_share *share; /* what is known of the others; NULL when alone */
     /* called now and then inside a block; NULL = not */
     halley_status (*between)(explore_run *r, halley_error *err);

@@ -96,8 +96,7 @@ static bool draw_latin(uint64_t *ids, uint64_t *n, uint64_t samples,
     return memory;
 }
 
-static halley_status sample(explore_run *r, uint64_t samples,
-                            const halley_explore_opts *o, halley_error *err)
+static halley_status sample(explore_run *r, uint64_t samples, halley_error *err)
 {
     const halley_study *s = explore_run_study(r);
     uint64_t *ids = mem_array(samples, sizeof *ids), n = 0;
@@ -107,13 +106,12 @@ static halley_status sample(explore_run *r, uint64_t samples,
                            ? draw_latin(ids, &n, samples, s)
                            : draw_random(ids, &n, samples, s);
     const halley_status status =
-        drawn ? explore_run_waves(r, ids, n, o, err) : error_nomem(err);
+        drawn ? explore_run_waves(r, ids, n, err) : error_nomem(err);
     free(ids);
     return status;
 }
 
-halley_status explore_search_run(explore_run *r, const halley_explore_opts *o,
-                                 halley_error *err)
+halley_status explore_search_run(explore_run *r, halley_error *err)
 {
     const halley_study *s = explore_run_study(r);
     const uint64_t samples = s->search.samples;
@@ -122,10 +120,10 @@ halley_status explore_search_run(explore_run *r, const halley_explore_opts *o,
                          "a search looks at 100 million designs at "
                          "most");
     if (samples >= outer_size(s)) /* no larger than the sample: the answer is exact */
-        return explore_run_waves(r, NULL, outer_size(s), o, err);
+        return explore_run_waves(r, NULL, outer_size(s), err);
     if (s->search.method == EXPLORE_EVOLUTION)
-        return explore_evolve(r, o, err);
+        return explore_evolve(r, err);
     if (s->search.method == EXPLORE_NLOPT)
-        return explore_descend(r, o, err);
-    return sample(r, samples, o, err);
+        return explore_descend(r, err);
+    return sample(r, samples, err);
 }

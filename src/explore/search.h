@@ -25,9 +25,7 @@ typedef struct explore_answered {
 halley_status explore_ask(explore_answered *out, explore_run *r, const uint64_t *ids,
                           uint64_t n, halley_error *err);
 
-halley_status explore_evolve(explore_run *r, const halley_explore_opts *o,
-                             halley_error *err);
-halley_status explore_descend(explore_run *r, const halley_explore_opts *o,
-                              halley_error *err);
+halley_status explore_evolve(explore_run *r, halley_error *err);
+halley_status explore_descend(explore_run *r, halley_error *err);
 
 #endif

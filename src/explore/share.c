@@ -281,6 +281,7 @@ static halley_status receive(explore_run *r, int from, const done *d, halley_err
         return HALLEY_OK; /* too late: it was done again */
     h->is_done[d->block] = true;
     h->n_done++;
+    watcher_add(&r->look, d->n_evaluated);
     return unpack(r, d, err);
 }
 
@@ -351,6 +352,8 @@ halley_status explore_share_wave(explore_run *r, uint32_t n_blocks, halley_error
     for (uint32_t to = 1; to < r->n_ranks; to++)
         send_orders(r, to);
     while (h->n_done < n_blocks) {
+        if (!watcher_add(&r->look, 0))
+            return watcher_error(&r->look, err);
         const bool here = take_next(h, &block);
         if (here)
             TRY(evaluate_here(r, block, err));

@@ -376,7 +376,8 @@ static halley_status write_reached(explore_store *st, const explore_reached *r,
 
 halley_status explore_store_write(explore_store *store, const explore_row *const *rows,
                                   const uint32_t *n_rows, uint32_t n_blocks,
-                                  const explore_reached *reached, halley_error *err)
+                                  const explore_reached *reached, const watcher *look,
+                                  halley_error *err)
 {
     TRY(exec(store, "BEGIN IMMEDIATE", "write the store", err));
     halley_status status = HALLEY_OK;
@@ -384,6 +385,8 @@ halley_status explore_store_write(explore_store *store, const explore_row *const
         for (uint32_t i = 0; i < n_rows[b] && status == HALLEY_OK; i++) {
             if (!write_row(store, &rows[b][i]))
                 status = store_error(store, "write the store", err);
+            else if (watcher_is_cancelled(look))
+                status = watcher_error(look, err);
         }
     }
     if (status == HALLEY_OK)

@@ -9,6 +9,7 @@
 #ifndef EXPLORE_STORE_H
 #define EXPLORE_STORE_H
 
+#include "base/watch.h"
 #include "explore/collect.h"
 
 typedef struct explore_store explore_store;
@@ -30,7 +31,8 @@ halley_status explore_store_open(explore_store **out, explore_reached *reached,
 /* One transaction. */
 halley_status explore_store_write(explore_store *store, const explore_row *const *rows,
                                   const uint32_t *n_rows, uint32_t n_blocks,
-                                  const explore_reached *reached, halley_error *err);
+                                  const explore_reached *reached, const watcher *look,
+                                  halley_error *err);
 /* Every stored row in the order of its number. */
 typedef bool explore_row_seen(void *context, const explore_row *row);
 halley_status explore_store_read(explore_store *store, explore_row_seen *seen,

@@ -101,7 +101,8 @@ static halley_status make_traces(halley_trace_set **out, const explore_design *d
     return status;
 }
 
-static halley_status simulate(double *out_s, const explore_design *d, halley_error *err)
+static halley_status simulate(double *out_s, const explore_design *d,
+                              const halley_watch *watch, halley_error *err)
 {
     halley_trace_set *traces = NULL;
     halley_cluster *cluster = NULL;
@@ -110,7 +111,8 @@ static halley_status simulate(double *out_s, const explore_design *d, halley_err
     if (status == HALLEY_OK)
         status = make_cluster(&cluster, d, err);
     if (status == HALLEY_OK)
-        status = halley_sim_run(&result, traces, cluster, NULL, err);
+        status = halley_sim_run(&result, traces, cluster,
+                                &(halley_sim_opts){.watch = watch}, err);
     if (status == HALLEY_OK) {
         uint64_t last = 0;
         for (uint32_t i = 0; i < halley_result_ranks(result); i++) {
@@ -126,7 +128,8 @@ static halley_status simulate(double *out_s, const explore_design *d, halley_err
 }
 
 static halley_status verify_one(halley_verification *v, explore_worker *w,
-                                const halley_candidate *c, halley_error *err)
+                                const halley_candidate *c, const halley_watch *watch,
+                                halley_error *err)
 {
     explore_row row;
     halley_error why = {0};
@@ -146,8 +149,8 @@ static halley_status verify_one(halley_verification *v, explore_worker *w,
     }
     halley_estimate_run(&w->estimate, &d.model, &d.plan, &d.platform, &d.stack);
     v->estimated_s = w->estimate.step_s;
-    const halley_status status = simulate(&v->simulated_s, &d, &why);
-    if (status == HALLEY_ENOMEM) {
+    const halley_status status = simulate(&v->simulated_s, &d, watch, &why);
+    if (status == HALLEY_ENOMEM || status == HALLEY_ECANCELED) {
         if (err)
             *err = why;
         return status;
@@ -162,13 +165,14 @@ static halley_status verify_one(halley_verification *v, explore_worker *w,
 }
 
 halley_status explore_verify(halley_exploration *e, const halley_study *s,
-                             explore_worker *w, halley_error *err)
+                             explore_worker *w, const halley_watch *watch,
+                             halley_error *err)
 {
     const uint32_t n = s->verify < e->n_best ? s->verify : e->n_best;
     e->verified = mem_array_zero(n, sizeof *e->verified);
     if (!e->verified)
         return error_nomem(err);
     for (uint32_t i = 0; i < n; i++)
-        TRY(verify_one(&e->verified[e->n_verified++], w, &e->best[i], err));
+        TRY(verify_one(&e->verified[e->n_verified++], w, &e->best[i], watch, err));
     return HALLEY_OK;
 }

@@ -7,6 +7,7 @@
 /* Simulate the first designs of `e` and write down the gap to their estimates. A design
  * that cannot be simulated is listed with the reason; it is no failure. */
 halley_status explore_verify(halley_exploration *e, const halley_study *s,
-                             explore_worker *w, halley_error *err);
+                             explore_worker *w, const halley_watch *watch,
+                             halley_error *err);
 
 #endif

@@ -322,10 +322,14 @@ halley_status link_job_build(link_job *job, halley_error *err)
 halley_status link_job_run(link_job *job, halley_error *err)
 {
     TRY(host_read(&job->host, job->host_path, err));
+    if (job->look != NULL && !watcher_add(job->look, 1))
+        return watcher_error(job->look, err);
     if (job->device_path)
         TRY(device_read(&job->device, job->device_path, err));
     else if (job->host.timings.n > 0)
         TRY(link_take_apart(&job->device, &job->host, err));
+    if (job->look != NULL && !watcher_add(job->look, job->device_path != NULL))
+        return watcher_error(job->look, err);
     return link_job_build(job, err);
 }
 
@@ -354,8 +358,16 @@ halley_status halley_trace_link(halley_trace **out, halley_link_report *report,
                                 const char *host_path, const char *device_path,
                                 const halley_link_opts *opts, halley_error *err)
 {
-    link_job job = {.host_path = host_path, .device_path = device_path, .opts = opts};
+    watcher look;
+    link_job job = {
+        .host_path = host_path, .device_path = device_path, .opts = opts, .look = &look};
+    watcher_init(&look, opts != NULL ? opts->watch : NULL, "linking", "recordings",
+                 device_path != NULL ? 2 : 1);
+    if (watcher_is_cancelled(&look))
+        return watcher_error(&look, err);
     halley_status status = link_job_run(&job, err);
+    if (status == HALLEY_OK && !watcher_add(&look, 0))
+        status = watcher_error(&look, err);
     if (status == HALLEY_OK)
         status = link_job_emit(out, &job, err);
     if (status == HALLEY_OK && report)

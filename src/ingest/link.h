@@ -8,6 +8,7 @@
 #ifndef INGEST_LINK_H
 #define INGEST_LINK_H
 
+#include "base/watch.h"
 #include "halley/ingest.h"
 #include "ingest/device.h"
 #include "ingest/host.h"
@@ -100,6 +101,7 @@ typedef struct link_graph {
 typedef struct link_job {
     const char *host_path, *device_path; /* device_path NULL = none */
     const halley_link_opts *opts;        /* may be NULL */
+    watcher *look;                       /* lent; NULL = nobody looks */
     host_trace host;
     device_trace device;
     link_graph graph;

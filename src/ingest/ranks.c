@@ -30,6 +30,7 @@ typedef struct ranks {
     int64_t zero_ns; /* earliest start, on rank 0's clock */
     link_names names;
     halley_trace **traces;
+    watcher look;
 } ranks;
 
 /* "host.%d.json" for a rank; NULL: no memory. */
@@ -87,6 +88,8 @@ static halley_status emit_one(void *context, size_t i, uint32_t worker, halley_e
     ranks *const r = context;
     link_job *const job = &r->jobs[i];
     const int64_t zero = r->zero_ns - job->report.clock_offset_ns;
+    if (!watcher_add(&r->look, 0))
+        return watcher_error(&r->look, err);
     job->graph.names = &r->names;
     const halley_status status = link_emit(&r->traces[i], &job->graph, zero, err);
     link_job_fini(job); /* each is large: not to wait for the others */
@@ -199,6 +202,10 @@ static halley_status prepare(ranks *r, const char *host_pattern,
     r->traces = mem_array_zero(r->n, sizeof *r->traces);
     if (!r->jobs || !r->host_paths || !r->device_paths || !r->traces)
         return error_nomem(err);
+    watcher_init(&r->look, opts != NULL ? opts->watch : NULL, "linking", "recordings",
+                 (double)r->n * (device_pattern != NULL ? 2 : 1));
+    if (watcher_is_cancelled(&r->look))
+        return watcher_error(&r->look, err);
     for (uint32_t i = 0; i < r->n; i++) {
         r->host_paths[i] = fill_in(host_pattern, i);
         r->device_paths[i] = device_pattern ? fill_in(device_pattern, i) : NULL;
@@ -207,6 +214,7 @@ static halley_status prepare(ranks *r, const char *host_pattern,
         r->jobs[i].host_path = r->host_paths[i];
         r->jobs[i].device_path = r->device_paths[i];
         r->jobs[i].opts = opts;
+        r->jobs[i].look = &r->look;
     }
     return HALLEY_OK;
 }

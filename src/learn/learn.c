@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "base/str.h"
+#include "base/watch.h"
 #include "halley/synth.h"
 #include "learn/chapters.h"
 #include "learn/learn_report.h"
@@ -138,7 +139,7 @@ static halley_status learn_batch(job *j, batch *b, halley_error *err)
     for (size_t k = 0; k < b->n && j->stopped_after == 0; k++) {
         const size_t done = b->at[k] + 1;
         TRY(learn_one(j, b, k, err));
-        if (j->opts->progress && !j->opts->progress(j->opts->progress_context, done, n))
+        if (!watch_look(j->opts->watch, "learning", "sets", done, (double)n))
             j->stopped_after = done;
     }
     return HALLEY_OK;
@@ -383,11 +384,10 @@ static halley_status report_held_out(job *j, halley_error *err)
     return status;
 }
 
-static bool may_go_on(void *context)
+static bool may_go_on(void *context, uint32_t step, uint32_t n_steps)
 {
     const job *j = context;
-    const size_t n = j->sets.list.n;
-    return !j->opts->progress || j->opts->progress(j->opts->progress_context, n, n);
+    return watch_look(j->opts->watch, "training", "steps", step, n_steps);
 }
 
 /* A network beside what is kept. */

@@ -3,6 +3,7 @@
  */
 #include "sim/run.h"
 
+#include "base/watch.h"
 #include "des/ticks.h"
 #include "sim/fold.h"
 
@@ -282,11 +283,15 @@ static halley_status start_ranks(sim *s)
     return s->status;
 }
 
-enum { BREATH = 1 << 16 }; /* events between two looks at the outside */
+enum { LOOK_EVERY = 1 << 12 }; /* events between two calls of the watcher */
 
 static halley_status loop(sim *s, const halley_sim_opts *opts)
 {
     des_event e;
+    watcher look;
+    watcher_init(&look, opts->watch, "simulating", "nodes", (double)s->n_nodes);
+    if (watcher_is_cancelled(&look))
+        return watcher_error(&look, s->err);
     TRY(start_ranks(s));
     while (s->status == HALLEY_OK && !s->queue.failed && des_queue_pop(&s->queue, &e)) {
         if (e.at > s->stop) {
@@ -295,9 +300,8 @@ static halley_status loop(sim *s, const halley_sim_opts *opts)
             break;
         }
         sim_happen(s, e.event);
-        if (++s->n_events % BREATH == 0 && opts->progress != NULL &&
-            !opts->progress(opts->progress_context, s->n_ended, s->n_nodes))
-            return error_set(s->err, HALLEY_ECANCELED, "the simulation was stopped");
+        if (++s->n_events % LOOK_EVERY == 0 && !watcher_at(&look, s->n_ended))
+            return watcher_error(&look, s->err);
     }
     if (s->queue.failed && s->status == HALLEY_OK)
         return error_set(s->err, HALLEY_ENOMEM,

@@ -173,8 +173,10 @@ static void the_number_of_threads_changes_no_bit(void **state)
     free(three.param);
 }
 
-static bool not_again(void *context)
+static bool not_again(void *context, uint32_t step, uint32_t n_steps)
 {
+    (void)step;
+    (void)n_steps;
     uint32_t *n_asked = context;
     return (*n_asked)++ > 0;
 }

@@ -141,11 +141,10 @@ static halley_status learn(const char *model, const halley_learn_opts *opts,
     return halley_learn(model, &from, 1, opts, report, err);
 }
 
-static bool stop_after_three(void *context, uint64_t done, uint64_t total)
+static bool stop_after_three(void *context, const halley_progress *progress)
 {
     (void)context;
-    (void)total;
-    return done != 3;
+    return progress->done != 3;
 }
 
 static void same_bytes(const char *a, const char *b)
@@ -161,7 +160,8 @@ static void a_run_that_was_stopped_ends_with_the_same_model(void **state)
     halley_learn_report report;
     halley_error err = {0};
     const char *whole = in_folder("whole.hsm"), *parts = in_folder("parts.hsm");
-    const halley_learn_opts stopping = {.progress = stop_after_three};
+    const halley_watch watch = {.look = stop_after_three};
+    const halley_learn_opts stopping = {.watch = &watch};
     assert_int_equal(learn(whole, NULL, &report, &err), HALLEY_OK);
     assert_int_equal(report.n_sets, 8);
     assert_int_equal(learn(parts, &stopping, &report, &err), HALLEY_ECANCELED);

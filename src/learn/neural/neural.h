@@ -159,7 +159,7 @@ typedef struct neural_train_opts {
     const char *state;  /* file to go on from and to save to now and then; NULL = none */
     bool fresh;         /* do not go on from it */
     /* Asked now and then; false ends the run (ECANCELED). NULL = nobody to ask. */
-    bool (*go_on)(void *context);
+    bool (*go_on)(void *context, uint32_t step, uint32_t n_steps);
     void *context;
 } neural_train_opts;
 typedef struct neural_report {

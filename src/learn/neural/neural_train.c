@@ -9,7 +9,6 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/pool.h"
-#include "base/progress.h"
 #include "learn/neural/neural_state.h"
 
 #include <string.h>
@@ -173,7 +172,8 @@ static bool resume(trainer *t, nn_adam *adam, const neural_train_opts *opts)
 static halley_status pause(trainer *t, nn_adam *adam, const neural_train_opts *opts,
                            halley_error *err)
 {
-    const bool go_on = opts->go_on == NULL || opts->go_on(opts->context);
+    const bool go_on = opts->go_on == NULL ||
+                       opts->go_on(opts->context, t->place.step, adam->opts.n_steps);
     if (opts->state != NULL && (!go_on || t->place.step % SAVE_EVERY == 0))
         TRY(save(t, adam, opts->state, err));
     if (go_on)
@@ -192,7 +192,6 @@ static halley_status train(trainer *t, neural_report *report,
     if (resume(t, adam, opts))
         report->n_resumed = t->place.step;
     const uint32_t n_steps = adam->opts.n_steps;
-    progress *bar = progress_new("training", "steps", n_steps);
     halley_status status = HALLEY_OK;
     bool over = t->place.step - t->place.best_step >= PATIENCE * LOOK_EVERY;
     while (status == HALLEY_OK && t->place.step < n_steps && !over) {
@@ -202,9 +201,7 @@ static halley_status train(trainer *t, neural_report *report,
             status = judge(t, &over, err);
         if (status == HALLEY_OK && look && !over && t->place.step < n_steps)
             status = pause(t, adam, opts, err);
-        progress_at(bar, t->place.step);
     }
-    progress_free(bar);
     report->n_steps = t->place.step;
     report->best_step = t->place.best_step;
     report->held_out = t->place.best;

@@ -5,6 +5,7 @@
  */
 #include "base/file.h"
 #include "base/pool.h"
+#include "base/watch.h"
 #include "learn/sample/sample.h"
 #include "trace/core/groups.h"
 
@@ -16,7 +17,7 @@ typedef struct saver {
     halley_synth_order *orders;
     joint_row *plan;        /* by order; NULL: each set is drawn by itself */
     halley_synth_opts opts; /* for one set */
-    atomic_uint_fast64_t n_done;
+    watcher look;
 } saver;
 
 /* The groups of ranks that the set's collectives use, as {"1": [0, 1]}; how many. */
@@ -130,9 +131,8 @@ static halley_status do_order(void *context, size_t i, uint32_t worker, halley_e
     const halley_status status = put_set(v, order, &s, set, err);
     halley_trace_set_free(set);
     sample_set_fini(&s);
-    const uint64_t done = atomic_fetch_add(&v->n_done, 1) + 1;
-    if (opts.progress)
-        opts.progress(opts.progress_context, done);
+    if (status == HALLEY_OK && !watcher_add(&v->look, 1))
+        return watcher_error(&v->look, err);
     return status;
 }
 
@@ -160,6 +160,9 @@ halley_status halley_synth_save(const char *folder, const halley_synth *synth,
     saver v = {.synth = synth, .orders = orders, .opts = opts ? *opts : defaults};
     const uint32_t n_threads = v.opts.n_threads > 0 ? v.opts.n_threads : pool_cores();
     v.opts.n_threads = n < n_threads ? n_threads : 1;
+    watcher_init(&v.look, v.opts.watch, "making sets of traces", "sets", (double)n);
+    if (watcher_is_cancelled(&v.look))
+        return watcher_error(&v.look, err);
     TRY(file_folder_open(&v.folder, folder, err));
     halley_status status = plan(&v, n, n_threads, err);
     if (status == HALLEY_OK)
