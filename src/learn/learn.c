@@ -14,7 +14,7 @@
 #include "learn/learn_report.h"
 #include "learn/learn_set.h"
 #include "learn/model/model_prune.h"
-#include "learn/neural/neural_model.h"
+#include "learn/neural/neural.h"
 #include "learn/source.h"
 
 #include <stdio.h>
@@ -393,7 +393,7 @@ static bool may_go_on(void *context, uint32_t step, uint32_t n_steps)
 /* A network beside what is kept. */
 static halley_status add_net(job *j, synth_model *m, halley_error *err)
 {
-    neural_report net;
+    neural_outcome net;
     const neural_train_opts opts = {.seed = j->opts->seed,
                                     .n_steps = j->opts->n_steps,
                                     .state = j->state.at,
@@ -405,8 +405,8 @@ static halley_status add_net(job *j, synth_model *m, halley_error *err)
     TRY(neural_learn(m, &net, j->l.recorder, &j->l.m, &opts, err));
     j->report->n_steps = net.best_step;
     j->report->n_resumed_steps = net.n_resumed;
-    j->report->loss = neural_loss_per_item(&net.held_out);
-    j->report->op_loss = net.held_out.op / (double)net.held_out.n_items;
+    j->report->loss = net.loss;
+    j->report->op_loss = net.op_loss;
     return HALLEY_OK;
 }
 

@@ -8,7 +8,7 @@
 
 #include "learn/chapters.h"
 #include "learn/contexts.h"
-#include "learn/neural/neural_model.h"
+#include "learn/neural/neural.h"
 #include "trace/core/roles.h"
 
 #include <math.h>

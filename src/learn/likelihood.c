@@ -24,7 +24,7 @@
 
 #include "learn/contexts.h"
 #include "learn/learn_set.h"
-#include "learn/neural/neural_model.h"
+#include "learn/neural/neural.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,9 +42,7 @@ struct synth_scorer {
     char *path;
     synth_model m; /* as it is in the file */
     learner l;     /* knows the same; what is behind the sizes of m is of sets scored */
-    neural_model net;          /* empty: the model has none */
-    neural_recorder *recorder; /* NULL then */
-    nn_blas blas;
+    neural_scorer *net; /* NULL: the model has no network */
 };
 
 /* Brackets and tokens of kept skeletons, so that programs are folded as they were. */
@@ -88,24 +86,14 @@ static halley_status start_learner(synth_scorer *s, halley_error *err)
     s->l = (learner){0};
     TRY(synth_model_load(&s->l.m, s->path, false, err));
     s->l.reader.m = &s->l.m;
-    s->l.recorder = s->recorder;
+    s->l.recorder = s->net ? neural_scorer_recorder(s->net) : NULL;
     TRY(know_programs(&s->l.m, err));
     return zero_sums(&s->l.m, err);
 }
 
-static halley_status start_net(synth_scorer *s, halley_error *err)
-{
-    TRY(neural_model_load(&s->net, &s->m, s->path, err));
-    if (!synth_scorer_has_net(s))
-        return HALLEY_OK;
-    s->recorder = neural_recorder_new(0);
-    nn_blas_open(&s->blas);
-    return s->recorder ? HALLEY_OK : error_nomem(err);
-}
-
 bool synth_scorer_has_net(const synth_scorer *s)
 {
-    return s->m.net.n > 0;
+    return s->net != NULL;
 }
 
 halley_status synth_scorer_load(synth_scorer **out, const char *path, halley_error *err)
@@ -117,7 +105,7 @@ halley_status synth_scorer_load(synth_scorer **out, const char *path, halley_err
     halley_status status =
         s->path ? synth_model_load(&s->m, path, false, err) : error_nomem(err);
     if (status == HALLEY_OK)
-        status = start_net(s, err);
+        status = neural_scorer_open(&s->net, &s->m, path, err);
     if (status == HALLEY_OK)
         status = start_learner(s, err);
     if (status == HALLEY_OK)
@@ -132,9 +120,7 @@ void synth_scorer_free(synth_scorer *s)
     if (!s)
         return;
     learner_fini(&s->l);
-    neural_recorder_free(s->recorder);
-    neural_model_fini(&s->net);
-    nn_blas_close(&s->blas);
+    neural_scorer_close(s->net);
     synth_model_fini(&s->m);
     free(s->path);
     free(s);
@@ -391,8 +377,7 @@ halley_status synth_scorer_score(synth_likelihood *out, synth_scorer *s,
                               .values = log_values(s, number)};
     if (synth_scorer_has_net(s)) {
         neural_cost cost;
-        const neural_scorer by = {&s->net, &s->m, &s->l.m, &s->blas};
-        TRY(neural_score(&cost, &by, s->recorder, err));
+        TRY(neural_scorer_score(&cost, s->net, &s->l.m, err));
         out->net_program = -cost.program;
         out->net_values = -cost.numbers;
     }

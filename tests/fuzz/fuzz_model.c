@@ -1,6 +1,7 @@
 /* Any bytes as a model, its version and its hash mended so that the rest is looked at;
  * what loads must make sets. */
 #include "learn/neural/neural_model.h"
+#include "learn/sample/sample.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef NEURAL_EXAMPLE_H
 #define NEURAL_EXAMPLE_H
 
-#include "learn/neural/neural.h"
+#include "learn/neural/neural_net.h"
 
 #include <math.h>
 

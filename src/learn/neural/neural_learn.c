@@ -280,13 +280,20 @@ static halley_status train(job *j, neural_report *report, const neural_train_opt
     return array_push(&m->net_head, head) ? HALLEY_OK : error_nomem(err);
 }
 
-halley_status neural_learn(synth_model *m, neural_report *report,
-                           const neural_recorder *r, const synth_model *from,
-                           const neural_train_opts *opts, halley_error *err)
+halley_status neural_learn(synth_model *m, neural_outcome *out, const neural_recorder *r,
+                           const synth_model *from, const neural_train_opts *opts,
+                           halley_error *err)
 {
     job j = {.r = r, .m = m, .from = from};
+    neural_report report;
     TRY(neural_model_make(&j.n, m, err));
-    const halley_status status = train(&j, report, opts, err);
+    const halley_status status = train(&j, &report, opts, err);
+    if (status == HALLEY_OK)
+        *out = (neural_outcome){.loss = neural_loss_per_item(&report.held_out),
+                                .op_loss =
+                                    report.held_out.op / (double)report.held_out.n_items,
+                                .best_step = report.best_step,
+                                .n_resumed = report.n_resumed};
     neural_model_fini(&j.n);
     arena_fini(&j.memory);
     return status;

@@ -5,6 +5,8 @@
  */
 #include "learn/neural/neural_model.h"
 
+#include "learn/model/conditions.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -145,12 +147,10 @@ bool neural_model_fits(const neural_model *n, const synth_model *m)
            nn_finite(m->net.at, m->net.n);
 }
 
-halley_status neural_model_load(neural_model *n, const synth_model *m, const char *path,
-                                halley_error *err)
+/* Only a network that was found to be sound is handed out. */
+static halley_status make_sound_model(neural_model *n, const synth_model *m,
+                                      const char *path, halley_error *err)
 {
-    *n = (neural_model){0};
-    if (m->net_head.n == 0 && m->net.n == 0)
-        return HALLEY_OK;
     TRY(neural_model_make(n, m, err));
     if (neural_model_fits(n, m))
         return HALLEY_OK;
@@ -160,6 +160,31 @@ halley_status neural_model_load(neural_model *n, const synth_model *m, const cha
         "the network in the model is damaged: take another copy, or learn it again");
     error_at_file(err, path);
     return status;
+}
+
+halley_status neural_model_open(neural_model **out, const synth_model *m,
+                                const char *path, halley_error *err)
+{
+    *out = NULL;
+    if (m->net_head.n == 0 && m->net.n == 0)
+        return HALLEY_OK;
+    neural_model *const n = mem_array_zero(1, sizeof *n);
+    if (n == NULL)
+        return error_nomem(err);
+    const halley_status status = make_sound_model(n, m, path, err);
+    if (status == HALLEY_OK)
+        *out = n;
+    else
+        free(n);
+    return status;
+}
+
+void neural_model_close(neural_model *n)
+{
+    if (n == NULL)
+        return;
+    neural_model_fini(n);
+    free(n);
 }
 
 void neural_features(float to[NEURAL_FEATURES], const law_point *p, uint64_t family,

@@ -2,7 +2,7 @@
 #ifndef LEARN_NEURAL_NEURAL_PASS_H
 #define LEARN_NEURAL_NEURAL_PASS_H
 
-#include "learn/neural/neural.h"
+#include "learn/neural/neural_net.h"
 
 /* Kinds of layers: the end, a loop's opening or closing, 1 … NEURAL_LAYER items. */
 enum {

@@ -7,6 +7,8 @@
  */
 #include "learn/neural/neural_record.h"
 
+#include "learn/learn_set.h"
+
 #include <math.h>
 #include <string.h>
 

@@ -7,6 +7,7 @@
  * leave out.
  */
 #include "learn/neural/neural_model.h"
+#include "learn/sample/sample.h"
 
 #include <assert.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef LEARN_NEURAL_NEURAL_STATE_H
 #define LEARN_NEURAL_NEURAL_STATE_H
 
-#include "learn/neural/neural.h"
+#include "learn/neural/neural_net.h"
 
 /* Where training is. Without holes, so that its bytes are all of it. */
 typedef struct neural_place {

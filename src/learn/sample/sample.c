@@ -9,7 +9,7 @@
 #include "base/pool.h"
 #include "edit/passes.h"
 #include "halley/learn.h"
-#include "learn/neural/neural_model.h"
+#include "learn/neural/neural.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@ struct halley_synth {
     synth_model m;
     sample_traits traits;
     sample_wish wish;
-    neural_model net; /* empty: the model has none */
-    strbuf names;     /* of the conditions, terminated, one after the other */
+    neural_model *net; /* NULL: the model has none */
+    strbuf names;      /* of the conditions, terminated, one after the other */
     uint32_t name_at[MODEL_CONDITIONS];
 };
 
@@ -40,7 +40,7 @@ halley_status halley_synth_load(halley_synth **out, const char *path, halley_err
         strbuf_add_char(&s->names, '\0');
     }
     const halley_status net =
-        s->names.failed ? error_nomem(err) : neural_model_load(&s->net, &s->m, path, err);
+        s->names.failed ? error_nomem(err) : neural_model_open(&s->net, &s->m, path, err);
     if (net != HALLEY_OK) {
         halley_synth_free(s);
         return net;
@@ -54,7 +54,7 @@ void halley_synth_free(halley_synth *synth)
 {
     if (!synth)
         return;
-    neural_model_fini(&synth->net);
+    neural_model_close(synth->net);
     synth_model_fini(&synth->m);
     strbuf_fini(&synth->names);
     free(synth);
@@ -195,8 +195,8 @@ static void fit_bytes(sample_set *s)
 static halley_status fill(sample_set *s, const halley_synth *synth,
                           const sample_wish *wish, halley_error *err)
 {
-    if (synth->m.net.n > 0)
-        TRY(neural_sample(s, &synth->net, err));
+    if (synth->net != NULL)
+        TRY(neural_sample(s, synth->net, err));
     else {
         TRY(sample_programs(s, err));
         TRY(sample_values(s, err));
