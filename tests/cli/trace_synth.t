@@ -50,6 +50,27 @@ $ halley trace synth m.hsm -o far --like layers
 ! halley: a condition is NAME=VALUE, such as layers=12, not 'layers'
 ? 1
 
+## sets have as many ranks as were seen, in their shares, or as asked for
+$ for r in 1 2 4 8; do for l in 4 6 8 10 12; do halley trace gen transformer -n $r --layers $l -o r$r-$l > /dev/null; echo '{"family": "toy", "layers": '$l'}' > r$r-$l.conditions.json; done; done
+$ for i in 1 2; do for l in 4 6 8 10 12; do for f in r8-$l.*; do ln $f x$i-$f; done; done; done
+$ halley trace learn . -o m.hsm > /dev/null
+$ halley trace synth m.hsm -o new -n 120 --csv | tail -n +2 | cut -d, -f 2 | sort | uniq -c
+>      20 1
+>      20 2
+>      20 4
+>      60 8
+$ halley trace synth m.hsm -o alike -n 120 --like layers=8 --csv | tail -n +2 | cut -d, -f 2 | sort -u
+> 1
+> 2
+> 4
+> 8
+$ halley trace synth m.hsm -o asked -n 2 --ranks 4 --csv | tail -n +2 | cut -d, -f 2
+> 4
+> 4
+$ mkdir c; for r in 2 3 4 5 6; do halley trace gen all-reduce -n $r -o c/s$r > /dev/null; done; halley trace learn c -o n.hsm > /dev/null; halley trace synth n.hsm -o none
+! halley: no number of ranks occurs in 5 of the sets that were learned: ask for one (--ranks)
+? 1
+
 ## what is no model, or no longer the one that was written, is refused
 $ for l in 4 6 8 10 12; do halley trace gen all-reduce -n 2 --repeat $l -o s$l > /dev/null; done
 $ halley trace learn . -o m.hsm > /dev/null

@@ -21,9 +21,6 @@ halley_status sample_wish_add(sample_wish *wish, const synth_model *m, const cha
                               halley_error *err);
 /* Whether all comes as it may. */
 bool sample_is_free(const sample_wish *wish);
-/* The condition that is not drawn: ranks follow from the others, unless the model has no
- * others (MODEL_NONE). */
-uint32_t sample_follows(const synth_model *m);
 /* Values for n sets of a folder for which nothing is fixed: see sample_plan.c. */
 halley_status sample_plan(joint_row *out, size_t n, const synth_model *m, uint64_t seed,
                           uint32_t n_threads, halley_error *err);

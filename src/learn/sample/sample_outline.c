@@ -17,7 +17,8 @@
 
 enum { N_DRAWS = 48, N_CLOSE = 12, MOST_RANKS = 1000000 };
 #define PURE 0.98
-#define SENSIBLE 3 /* strain of an outline without contradictions */
+#define EXACT_SPREAD 1e-3 /* of a law that determines its number */
+#define SENSIBLE 3        /* strain of an outline without contradictions */
 
 static bool decides(const synth_model *m, uint32_t c)
 {
@@ -90,6 +91,41 @@ static halley_status refuse(const synth_model *m, const condition *wish, uint32_
     return status;
 }
 
+static uint32_t nearer(uint32_t a, uint32_t b, double wanted)
+{
+    return fabs(log(a / wanted)) <= fabs(log(b / wanted)) ? a : b;
+}
+
+/* The number of ranks nearest to `wanted` that enough sets have; 0: no number is. */
+static uint32_t find_seen_ranks(const synth_model *m, double wanted)
+{
+    const uint32_t id = conditions_index(m, "ranks");
+    const model_condition *of = id == MODEL_NONE ? NULL : &m->conditions.at[id];
+    uint32_t best = 0;
+    for (uint32_t i = 0; of && i < of->n_values; i++) {
+        const double n = of->values[i].number;
+        if (of->values[i].n_exact == 0 || !(n >= 1 && n <= MOST_RANKS))
+            continue;
+        best = best == 0 ? (uint32_t)n : nearer(best, (uint32_t)n, wanted);
+    }
+    return best;
+}
+
+/* Whether it can be known how many ranks a set is to have. */
+static halley_status check_ranks(const synth_model *m, const sample_wish *wish,
+                                 halley_error *err)
+{
+    const uint32_t law = map64_find(&m->law_of, synth_set_law_key(0, FIELD_RANKS));
+    if (wish->n_ranks > 0 || find_seen_ranks(m, 1) > 0 ||
+        (law != HASH_NONE && m->head.at[0].n_bare == 0 &&
+         (double)m->laws.at[law].spread < EXACT_SPREAD))
+        return HALLEY_OK;
+    return error_set(err, HALLEY_EINVAL,
+                     "no number of ranks occurs in %u of the sets that were learned: ask "
+                     "for one (--ranks)",
+                     m->head.at[0].min_support);
+}
+
 halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
                                 halley_error *err)
 {
@@ -110,6 +146,7 @@ halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
         if (!seen && !wish->extrapolate)
             return refuse(m, c, id, err);
     }
+    TRY(check_ranks(m, wish, err));
     return sample_wish_fits(m, wish, err);
 }
 
@@ -305,11 +342,6 @@ double sample_set_value(const synth_model *m, const conditions *c, uint32_t fiel
     return law ? exp(fmin(law_log(law->coefficient, &p), 60)) : 1;
 }
 
-static uint32_t nearer(uint32_t a, uint32_t b, double wanted)
-{
-    return fabs(log(a / wanted)) <= fabs(log(b / wanted)) ? a : b;
-}
-
 /* The number of `of` that is nearest and divides it. */
 static uint32_t nearest_divisor(uint32_t of, double wanted)
 {
@@ -337,33 +369,49 @@ static void fill_ranks(sample_outline *o, const sample_wish *wish, double ranks)
         dp->number = n;
 }
 
+/* How many ranks the conditions say there are; *exact: they determine it. */
+static double expect_ranks(const synth_model *m, conditions *c, bool *exact)
+{
+    double spread;
+    const double by_law =
+        within(sample_set_value(m, c, FIELD_RANKS, &spread), MOST_RANKS);
+    const condition *const drawn = conditions_find(c, "ranks");
+    /* of sets that say nothing about themselves, ranks are drawn before all else */
+    const bool is_first = m->head.at[0].n_bare > 0 && drawn != NULL;
+    *exact = !is_first && spread < EXACT_SPREAD && fabs(by_law - round(by_law)) < 0.01;
+    return *exact || !drawn ? by_law : within(drawn->number, MOST_RANKS);
+}
+
+/* The ranks of a set: those asked for, else those that the conditions determine, else
+ * those drawn; a set for which nothing is fixed has as many as were seen. Returns how far
+ * that is from what the conditions say. */
+static double choose_ranks(sample_outline *o, const synth_model *m,
+                           const sample_wish *wish)
+{
+    bool exact;
+    double ranks = expect_ranks(m, &o->conditions, &exact);
+    const uint32_t seen = find_seen_ranks(m, ranks);
+    if (wish->n_ranks > 0) {
+        double unused;
+        ranks = sample_set_value(m, &o->conditions, FIELD_RANKS, &unused);
+        fill_ranks(o, wish, ranks);
+        ranks = sample_set_value(m, &o->conditions, FIELD_RANKS, &unused);
+        o->n_ranks = wish->n_ranks;
+        return 20 * fabs(log(wish->n_ranks / within(ranks, MOST_RANKS)));
+    }
+    const bool take_seen = seen > 0 && (!exact || sample_is_free(wish));
+    o->n_ranks = take_seen ? seen : (uint32_t)lround(ranks);
+    return exact && seen > 0 ? 10 * fabs(log(ranks / seen)) : 0;
+}
+
 /* Ranks and stages under a template, and how far it is from making sense. */
 static double strain(sample_outline *o, const synth_model *m, const sample_wish *wish)
 {
     const model_template *t = &m->templates.at[o->template];
-    double unused, spread, bad = 0;
-    const condition *drawn = conditions_find(&o->conditions, "ranks");
-    double ranks = drawn ? round(drawn->number)
-                         : sample_set_value(m, &o->conditions, FIELD_RANKS, &unused);
-    if (wish->n_ranks > 0) {
-        ranks = sample_set_value(m, &o->conditions, FIELD_RANKS, &unused);
-        fill_ranks(o, wish, ranks);
-        ranks = sample_set_value(m, &o->conditions, FIELD_RANKS, &unused);
-    }
-    ranks = within(ranks, MOST_RANKS);
+    double unused, spread;
+    double bad = choose_ranks(o, m, wish);
     const double stages =
         within(sample_set_value(m, &o->conditions, FIELD_STAGES, &unused), MOST_RANKS);
-    if (wish->n_ranks > 0) {
-        bad += 20 * fabs(log(wish->n_ranks / ranks));
-        ranks = wish->n_ranks;
-    }
-    const uint32_t id = conditions_index(m, "ranks");
-    if (wish->n_ranks == 0 && id != MODEL_NONE)
-        bad += 10 * fmax(0, log(ranks / (1.01 * m->conditions.at[id].high)));
-    o->n_ranks = (uint32_t)lround(ranks);
-    if (wish->n_ranks == 0 && stages > 1)
-        o->n_ranks =
-            (uint32_t)lround(stages) * (uint32_t)fmax(1, round(ranks / round(stages)));
     o->n_stages = nearest_divisor(o->n_ranks, stages);
     bad += 10 * fabs(log(o->n_stages / fmax(1, round(stages))));
     if (o->n_stages < t->n)
@@ -415,11 +463,6 @@ bool sample_is_free(const sample_wish *wish)
     return wish->fixed.n == 0 && wish->n_ranks == 0;
 }
 
-uint32_t sample_follows(const synth_model *m)
-{
-    return m->head.at[0].n_bare == 0 ? conditions_index(m, "ranks") : MODEL_NONE;
-}
-
 static void start_draw(draw *d, const synth_model *m, const sample_wish *wish)
 {
     for (uint32_t i = 0; i < JOINT_COLUMNS; i++)
@@ -440,9 +483,6 @@ static void start_draw(draw *d, const synth_model *m, const sample_wish *wish)
             d->fixed[i] = true;
             d->row.value[i] = MODEL_ABSENT;
         }
-    const uint32_t ranks = sample_follows(m);
-    if (ranks != MODEL_NONE)
-        d->fixed[ranks] = true;
 }
 
 void sample_row_size(double *time, double *operations, const synth_model *m,
@@ -463,16 +503,8 @@ void sample_row_size(double *time, double *operations, const synth_model *m,
 static void without_template(sample_outline *out, const synth_model *m,
                              const sample_wish *wish, const conditions *c)
 {
-    conditions all = *c;
-    const condition *ranks = conditions_find(&all, "ranks");
     *out = (sample_outline){.conditions = *c, .template = MODEL_NONE, .n_stages = 1};
-    double unused;
-    double n = ranks ? ranks->number : sample_set_value(m, c, FIELD_RANKS, &unused);
-    /* a law of conditions that say nothing of ranks leads anywhere */
-    const uint32_t id = conditions_index(m, "ranks");
-    if (!ranks && id != MODEL_NONE && !wish->extrapolate)
-        n = fmin(n, m->conditions.at[id].high);
-    out->n_ranks = wish->n_ranks > 0 ? wish->n_ranks : (uint32_t)within(n, MOST_RANKS);
+    (void)choose_ranks(out, m, wish);
 }
 
 /* The best outline so far, its score, and how far it is from making sense. */

@@ -104,8 +104,7 @@ static void draw_rows(planner *p)
         for (uint32_t c = 0; c < JOINT_COLUMNS; c++)
             p->rows[i].value[c] = MODEL_NONE;
     for (size_t k = 0; k < p->m->roots.n; k++)
-        if (p->m->roots.at[k].of != sample_follows(p->m))
-            draw_column(p, &p->m->roots.at[k]);
+        draw_column(p, &p->m->roots.at[k]);
 }
 
 static halley_status expect_some(void *context, size_t i, uint32_t worker,
