@@ -1,0 +1,252 @@
+/*
+ * hw/graph/generate.c - the table of generators, and what they have in common.
+ *
+ * A row counts before it builds: sizes are computed in 64 bits that saturate, so that a
+ * description of 10^12 devices is refused before anything is allocated.
+ */
+#include "hw/graph/generate.h"
+
+#include "hw/graph/measure.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const hw_generator *const generators[] = {
+    &hw_gen_ring,           &hw_gen_torus,     &hw_gen_mesh,
+    &hw_gen_twisted_torus,  &hw_gen_ocs_torus, &hw_gen_fully_connected,
+    &hw_gen_switch,         &hw_gen_nvl,       &hw_gen_dgx1,
+    &hw_gen_dims,           &hw_gen_fat_tree,  &hw_gen_leaf_spine,
+    &hw_gen_rail_optimised, &hw_gen_rail_only, &hw_gen_dragonfly,
+    &hw_gen_dragonfly_plus, &hw_gen_hyperx,    &hw_gen_slim_fly,
+    &hw_gen_edges,
+};
+enum { N_GENERATORS = sizeof generators / sizeof *generators };
+
+/* Other spellings of a generator's name. */
+static const struct {
+    const char *other, *name;
+} aliases[] = {
+    {"rail-optimized", "rail-optimised"},
+    {"wafer", "mesh"},
+    {"dragonfly-plus", "dragonfly+"},
+};
+
+const hw_generator *hw_generator_get(size_t i)
+{
+    return i < N_GENERATORS ? generators[i] : NULL;
+}
+
+const hw_generator *hw_generator_find(str name)
+{
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (str_eq(name, str_from(aliases[i].other)))
+            name = str_from(aliases[i].name);
+    for (size_t i = 0; i < N_GENERATORS; i++)
+        if (str_eq(name, str_from(generators[i]->name)))
+            return generators[i];
+    return NULL;
+}
+
+static halley_status refuse_generator(str name, halley_error *err)
+{
+    const char *names[N_GENERATORS];
+    for (size_t i = 0; i < N_GENERATORS; i++)
+        names[i] = generators[i]->name;
+    const char *near = str_nearest(name, names, N_GENERATORS);
+    if (near != NULL)
+        return error_set(err, HALLEY_ENOTFOUND,
+                         "unknown topology \"%.*s\"; did you mean %s?", STR_ARG(name),
+                         near);
+    return error_set(err, HALLEY_ENOTFOUND,
+                     "unknown topology \"%.*s\"; known are ring, torus, fat-tree, "
+                     "rail-optimised, dragonfly and others (halley help topology show)",
+                     STR_ARG(name));
+}
+
+uint64_t hw_count_times(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    if (a == UINT64_MAX || b == UINT64_MAX || __builtin_mul_overflow(a, b, &product))
+        return a == 0 || b == 0 ? 0 : UINT64_MAX;
+    return product;
+}
+
+uint64_t hw_count_plus(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+halley_status hw_require_count(uint32_t value, const char *generator, const char *key,
+                               halley_error *err)
+{
+    if (value > 0)
+        return HALLEY_OK;
+    return error_set(err, HALLEY_EINVAL, "%s needs %s, a whole number of at least 1",
+                     generator, key);
+}
+
+static halley_status check_rate(double value, const char *key, halley_error *err)
+{
+    if (isfinite(value) && value > 0)
+        return HALLEY_OK;
+    return error_set(err, HALLEY_EINVAL, "%s must be positive, is %g B/s", key, value);
+}
+
+static halley_status check_latency(double value, const char *key, halley_error *err)
+{
+    if (isfinite(value) && value >= 0)
+        return HALLEY_OK;
+    return error_set(err, HALLEY_EINVAL, "%s must not be negative, is %g s", key, value);
+}
+
+/* Defaults that all generators share: a 400 Gb/s cable without latency. */
+static halley_status complete_links(hw_generator_params *p, halley_error *err)
+{
+    if (p->link_Bps == 0)
+        p->link_Bps = 50e9;
+    if (p->node_link_Bps == 0)
+        p->node_link_Bps = p->link_Bps;
+    if (p->nic_link_Bps == 0)
+        p->nic_link_Bps = p->link_Bps;
+    TRY(check_rate(p->link_Bps, "link", err));
+    TRY(check_rate(p->node_link_Bps, "node-link", err));
+    TRY(check_rate(p->nic_link_Bps, "nic-link", err));
+    TRY(check_latency(p->latency_s, "latency", err));
+    TRY(check_latency(p->node_latency_s, "node-latency", err));
+    return check_latency(p->switch_latency_s, "switch-latency", err);
+}
+
+static halley_status count_graph(hw_counts *out, const hw_generator **row,
+                                 hw_generator_params *p, halley_error *err)
+{
+    *row = hw_generator_find(p->topology);
+    if (*row == NULL)
+        return refuse_generator(p->topology, err);
+    TRY(complete_links(p, err));
+    memset(out, 0, sizeof *out);
+    return (*row)->count(out, p, err);
+}
+
+halley_status hw_graph_count(hw_counts *out, const hw_generator_params *p,
+                             halley_error *err)
+{
+    hw_generator_params copy = *p;
+    const hw_generator *row;
+    return count_graph(out, &row, &copy, err);
+}
+
+static halley_status check_size(const hw_counts *counts, halley_error *err)
+{
+    const uint64_t devices =
+        hw_count_plus(hw_count_plus(counts->npus, counts->nics), counts->switches);
+    if (devices <= HW_MAX_DEVICES && counts->cables <= HW_MAX_LINKS / 2)
+        return HALLEY_OK;
+    return error_set(err, HALLEY_ELIMIT,
+                     "the network is too large to build: %.4g devices and %.4g cables, "
+                     "at most %d and %d are supported",
+                     (double)devices, (double)counts->cables, HW_MAX_DEVICES,
+                     HW_MAX_LINKS / 2);
+}
+
+/* Networks that are written out do not say whether NPUs pass traffic on: they do where
+ * the NPUs could not reach each other otherwise. */
+static halley_status give_connected(hw_graph **out, hw_graph *graph, halley_error *err)
+{
+    halley_status status = hw_graph_check_connected(graph, err);
+    if (status == HALLEY_EINVAL && graph->names != NULL) {
+        for (uint32_t i = 0; i < graph->n_groups; i++)
+            graph->groups[i].forwards = true;
+        status = hw_graph_check_connected(graph, err);
+    }
+    if (status == HALLEY_OK)
+        *out = graph;
+    else
+        hw_graph_free(graph);
+    return status;
+}
+
+halley_status hw_graph_generate(hw_graph **out, const hw_generator_params *p,
+                                halley_error *err)
+{
+    hw_generator_params copy = *p;
+    const hw_generator *row;
+    hw_counts counts;
+    TRY(count_graph(&counts, &row, &copy, err));
+    TRY(check_size(&counts, err));
+    if (row->build == NULL)
+        return error_set(err, HALLEY_EINVAL,
+                         "%s can be counted, but halley does not know its cables",
+                         row->name);
+    hw_builder b;
+    hw_builder_init(&b, row->name);
+    if (b.failed == HALLEY_OK)
+        row->build(&b, &copy);
+    assert(b.failed != HALLEY_OK || b.links.n == counts.cables);
+    hw_graph *graph;
+    TRY(hw_builder_finish(&graph, &b, err));
+    assert(graph->n_npus == counts.npus && graph->n_switches == counts.switches);
+    return give_connected(out, graph, err);
+}
+
+uint32_t hw_add_npus(hw_builder *b, const hw_generator_params *p, uint32_t n,
+                     uint32_t per_node, bool forwards)
+{
+    return hw_builder_add_group(b, &(hw_device_group){.name = "npu",
+                                                      .kind = HW_DEVICE_NPU,
+                                                      .n = n,
+                                                      .per_node = per_node,
+                                                      .forwards = forwards,
+                                                      .cost_usd = p->cost.npu,
+                                                      .power_w = p->power.npu});
+}
+
+uint32_t hw_add_switches(hw_builder *b, const hw_generator_params *p, const char *name,
+                         uint32_t n, uint32_t tier)
+{
+    return hw_builder_add_group(b,
+                                &(hw_device_group){.name = name,
+                                                   .kind = HW_DEVICE_SWITCH,
+                                                   .n = n,
+                                                   .tier = tier,
+                                                   .forwards = true,
+                                                   .latency_s = p->switch_latency_s,
+                                                   .cost_usd = p->cost.network_switch,
+                                                   .power_w = p->power.network_switch});
+}
+
+uint32_t hw_add_node_switches(hw_builder *b, const hw_generator_params *p, uint32_t n,
+                              uint32_t chips)
+{
+    return hw_builder_add_group(
+        b, &(hw_device_group){.name = "nvswitch",
+                              .kind = HW_DEVICE_SWITCH,
+                              .n = n,
+                              .tier = 1,
+                              .per_node = 1,
+                              .forwards = true,
+                              .cost_usd = chips * p->cost.node_switch,
+                              .power_w = chips * p->power.node_switch});
+}
+
+static double price_of_medium(const hw_price_params *price, hw_medium medium)
+{
+    if (medium == HW_MEDIUM_BOARD)
+        return 0;
+    return medium == HW_MEDIUM_COPPER ? price->copper : 2 * price->optical_end;
+}
+
+uint16_t hw_add_kind(hw_builder *b, const hw_generator_params *p, const char *name,
+                     hw_medium medium, uint32_t tier, double bw_Bps, double latency_s)
+{
+    return hw_builder_add_kind(
+        b, &(hw_link_kind){.name = name,
+                           .medium = medium,
+                           .tier = tier,
+                           .bw_Bps = bw_Bps,
+                           .latency_s = latency_s,
+                           .cost_usd = price_of_medium(&p->cost, medium),
+                           .power_w = price_of_medium(&p->power, medium)});
+}

@@ -1,0 +1,156 @@
+/*
+ * hw/graph/graph.h - a network as a graph: devices and directed links.
+ *
+ * A graph is built once and then frozen: everything is an array over 32-bit ids, so that
+ * threads may share it. NPUs are devices 0 ... n_npus - 1, then come NICs, then switches
+ * tier by tier from below. Cable j is links 2j (a to b) and 2j + 1 (b to a); links that
+ * exist in one direction only follow after all cables.
+ *
+ * Names are not stored where a generator made the graph: a device is a number within a
+ * group of devices ("leaf" + 12). Imported graphs keep the names of their file.
+ */
+#ifndef HW_GRAPH_GRAPH_H
+#define HW_GRAPH_GRAPH_H
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum hw_device_kind {
+    HW_DEVICE_NPU,
+    HW_DEVICE_NIC,
+    HW_DEVICE_SWITCH,
+    HW_DEVICE_CPU,
+    HW_DEVICE_HOST,
+    HW_DEVICE_MEMORY,
+    HW_DEVICE_OTHER,
+    HW_DEVICE_N_KINDS
+} hw_device_kind;
+const char *hw_device_kind_name(hw_device_kind kind); /* "npu"; static */
+
+enum {
+    HW_MAX_DIMS = 8,
+    HW_MAX_DEVICES = 16 << 20,
+    HW_MAX_LINKS = 64 << 20, /* directed */
+};
+#define HW_NONE UINT32_MAX
+/* A rate or latency that the file did not state. It is never 0 or infinite. */
+#define HW_UNKNOWN (-1.0)
+
+/* Consecutive devices that are alike. */
+typedef struct hw_device_group {
+    const char *name; /* "leaf": devices are leaf0, leaf1, ...; copied */
+    hw_device_kind kind;
+    uint32_t first, n; /* first is set when the group is added */
+    uint32_t tier;     /* 0 = NPUs and NICs, 1 = lowest switches, ... */
+    uint32_t plane;
+    uint32_t per_node; /* device i of the group is in node i / per_node; 0 = in none */
+    bool forwards;     /* traffic may pass through */
+    double latency_s;  /* of passing through one */
+    double cost_usd, power_w; /* of one */
+} hw_device_group;
+
+typedef enum hw_medium {
+    HW_MEDIUM_BOARD, /* inside a node: part of its price */
+    HW_MEDIUM_COPPER,
+    HW_MEDIUM_OPTICAL,
+    HW_MEDIUM_CIRCUIT, /* optical, through an optical circuit switch */
+    HW_MEDIUM_N
+} hw_medium;
+const char *hw_medium_name(hw_medium medium); /* static */
+
+/* Cables that are alike. */
+typedef struct hw_link_kind {
+    const char *name; /* "npu-leaf"; copied */
+    hw_medium medium;
+    uint32_t tier; /* of its upper end */
+    double bw_Bps; /* payload of one direction when nothing is wrong */
+    double latency_s;
+    double cost_usd, power_w; /* of one cable with both ends */
+} hw_link_kind;
+
+typedef struct hw_graph {
+    arena memory;          /* names, groups, kinds, notes */
+    const char *generator; /* "fat-tree", or the format it was imported from */
+    uint32_t n_devices, n_npus, n_nics, n_switches;
+    uint32_t n_links; /* directed */
+    uint32_t n_cables;
+    uint32_t n_groups, n_kinds;
+    hw_device_group *groups; /* by first device, rising */
+    hw_link_kind *kinds;
+    uint8_t *dev_kind;   /* hw_device_kind */
+    uint32_t *dev_node;  /* the node (server) a device is in; HW_NONE = in no node */
+    uint32_t *dev_first; /* n_devices + 1: its leaving links in adj_link */
+    uint32_t *adj_link;  /* n_links, rising for each device */
+    uint32_t *link_from, *link_to;
+    uint16_t *link_kind;
+    double *link_Bps;         /* 0 = failed, HW_UNKNOWN = not stated */
+    double *link_latency_s;   /* HW_UNKNOWN = not stated */
+    const char *const *names; /* by device; NULL = made from the group */
+    /* Coordinates of NPU i: digits of i, dimension 0 fastest. Their product is n_npus. */
+    uint32_t n_dims, dims[HW_MAX_DIMS];
+    /* Bisection by the generator's formula, one direction; 0 = there is none. */
+    double bisection_Bps;
+    bool bisection_is_bound; /* it is an upper bound only */
+    const char *note;        /* what was rounded or assumed; NULL = nothing */
+} hw_graph;
+
+/* Lent arrays, or the graph as a whole: NULL is allowed. */
+void hw_graph_free(hw_graph *graph);
+
+const hw_device_group *hw_graph_group(const hw_graph *graph, uint32_t device);
+/* Writes "leaf12" and returns `to`. */
+const char *hw_graph_name(const hw_graph *graph, uint32_t device, char *to, size_t size);
+/* Writes "leaf12-spine3", or "leaf12-spine3#2" for the third of parallel links. */
+const char *hw_graph_link_name(const hw_graph *graph, uint32_t link, char *to,
+                               size_t size);
+/* The device of that name; HW_NONE when there is none. Linear for imported graphs. */
+uint32_t hw_graph_find(const hw_graph *graph, str name);
+/* Bytes of the arrays. */
+size_t hw_graph_size_bytes(const hw_graph *graph);
+/* The other direction of a cable; HW_NONE for a link that has none. */
+static inline uint32_t hw_graph_reverse(const hw_graph *graph, uint32_t link)
+{
+    return link < 2 * graph->n_cables ? link ^ 1 : HW_NONE;
+}
+
+/*
+ * Building. Every call remembers failure (no memory, too many), so that only
+ * hw_builder_finish needs a check. Groups must be added in the order of device ids.
+ */
+typedef struct hw_raw_link {
+    uint32_t from, to;
+    double bw_Bps, latency_s;
+    uint16_t kind;
+    bool one_way;
+} hw_raw_link;
+typedef struct hw_builder {
+    hw_graph *graph; /* NULL after a failed start */
+    ARRAY(hw_device_group) groups;
+    ARRAY(hw_link_kind) kinds;
+    ARRAY(hw_raw_link) links;  /* cables and one-way links in the order they came */
+    ARRAY(const char *) names; /* empty, or one per device */
+    uint32_t n_devices, n_one_way;
+    halley_status failed;
+} hw_builder;
+
+void hw_builder_init(hw_builder *b, const char *generator);
+/* The id of the first device of the group. */
+uint32_t hw_builder_add_group(hw_builder *b, const hw_device_group *group);
+/* One device with a name of its own; all devices of a graph have one, or none has. */
+uint32_t hw_builder_add_device(hw_builder *b, hw_device_kind kind, str name);
+/* The number of the kind, a new one or an equal one. */
+uint16_t hw_builder_add_kind(hw_builder *b, const hw_link_kind *kind);
+void hw_builder_add_cable(hw_builder *b, uint32_t from, uint32_t to, uint16_t kind);
+void hw_builder_add_link(hw_builder *b, const hw_raw_link *link);
+void hw_builder_note(hw_builder *b, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Freeze. The builder is empty afterwards, whatever is returned. */
+halley_status hw_builder_finish(hw_graph **out, hw_builder *b, halley_error *err);
+void hw_builder_fini(hw_builder *b);
+
+#endif

@@ -1,0 +1,24 @@
+/* hw/graph/params.h - what params.c and params_edges.c share. */
+#ifndef HW_GRAPH_PARAMS_H
+#define HW_GRAPH_PARAMS_H
+
+#include "hw/graph/generate.h"
+
+/* The parameters while they are read: lists and maps are still nodes. */
+typedef struct hw_raw_params {
+    hw_generator_params p;
+    const conf_node *dims, *shifts, *m, *w, *parallel, *tiers, *sizes;
+    const conf_node *edges, *switches, *devices, *cost, *power;
+    bool node_switch, merge;
+} hw_raw_params;
+
+typedef struct hw_params_source {
+    const conf_file *file;
+    arena *memory; /* for what the parameters lend */
+} hw_params_source;
+
+/* The devices and edges of a network that is written out. */
+halley_status hw_edges_read(hw_raw_params *raw, const hw_params_source *in,
+                            halley_error *err);
+
+#endif
