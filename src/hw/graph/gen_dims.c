@@ -92,6 +92,9 @@ static uint16_t add_dim_kind(hw_builder *b, const hw_generator_params *p, uint32
 
 static void build_dims(hw_builder *b, const hw_generator_params *p)
 {
+    static const uint8_t axes[] = {[HW_DIM_RING] = HW_AXIS_RING,
+                                   [HW_DIM_FULL] = HW_AXIS_FULL,
+                                   [HW_DIM_SWITCH] = HW_AXIS_SWITCH};
     uint32_t n = 1, stride = 1, first[HW_MAX_DIMS];
     for (uint32_t d = 0; d < p->n_dims; d++)
         n *= p->dims[d];
@@ -108,6 +111,7 @@ static void build_dims(hw_builder *b, const hw_generator_params *p)
         add_lines(b, &w);
         stride *= p->dims[d];
         b->graph->dims[d] = p->dims[d];
+        b->graph->axes[d] = axes[p->dim_kinds[d]];
     }
     assert(stride == n);
     b->graph->n_dims = p->n_dims;

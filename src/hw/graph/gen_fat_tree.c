@@ -327,6 +327,7 @@ static void set_tree_dims(hw_builder *b, const hw_generator_params *p, bool one)
     uint32_t n = 0;
     if (one)
         b->graph->dims[n++] = p->planes;
+    b->graph->has_rails = one;
     for (uint32_t i = 0; i < p->n_m; i++)
         b->graph->dims[n++] = p->m[i];
     assert(n <= HW_MAX_DIMS);

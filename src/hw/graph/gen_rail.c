@@ -174,6 +174,7 @@ static void build_rails(hw_builder *b, const hw_generator_params *p)
     b->graph->n_dims = 2;
     b->graph->dims[0] = p->npus;
     b->graph->dims[1] = p->nodes;
+    b->graph->has_rails = !p->no_node_switch && p->npus > 1;
     set_rail_bisection(b, p, n_leaves);
 }
 

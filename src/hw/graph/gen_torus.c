@@ -192,11 +192,15 @@ static void add_dimension(hw_builder *b, const hw_generator_params *p, uint32_t 
     }
 }
 
-static void set_dims(hw_builder *b, const hw_generator_params *p)
+/* In a twisted torus dimension order would not be minimal. */
+static void set_dims(hw_builder *b, const hw_generator_params *p, bool wraps)
 {
     b->graph->n_dims = p->n_dims;
-    for (uint32_t i = 0; i < p->n_dims; i++)
+    for (uint32_t i = 0; i < p->n_dims; i++) {
         b->graph->dims[i] = p->dims[i];
+        if (p->n_shifts == 0)
+            b->graph->axes[i] = wraps ? HW_AXIS_RING : HW_AXIS_LINE;
+    }
 }
 
 /* Formula of a torus or mesh with an even longest dimension. */
@@ -216,7 +220,7 @@ static void add_grid(hw_builder *b, const hw_generator_params *p, bool wraps,
 {
     for (uint32_t i = 0; i < p->n_dims; i++)
         add_dimension(b, p, i, wraps, kinds);
-    set_dims(b, p);
+    set_dims(b, p, wraps);
     set_bisection(b, p, wraps);
 }
 

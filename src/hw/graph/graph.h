@@ -73,6 +73,15 @@ typedef struct hw_link_kind {
     double cost_usd, power_w; /* of one cable with both ends */
 } hw_link_kind;
 
+/* How the NPUs along one dimension are joined, for dimension-order routing. */
+typedef enum hw_axis {
+    HW_AXIS_NONE, /* not by cables of their own */
+    HW_AXIS_RING,
+    HW_AXIS_LINE, /* without wrap-around */
+    HW_AXIS_FULL,
+    HW_AXIS_SWITCH, /* of tier d + 1, for dimension d */
+} hw_axis;
+
 typedef struct hw_graph {
     arena memory;          /* names, groups, kinds, notes */
     const char *generator; /* "fat-tree", or the format it was imported from */
@@ -93,6 +102,8 @@ typedef struct hw_graph {
     const char *const *names; /* by device; NULL = made from the group */
     /* Coordinates of NPU i: digits of i, dimension 0 fastest. Their product is n_npus. */
     uint32_t n_dims, dims[HW_MAX_DIMS];
+    uint8_t axes[HW_MAX_DIMS]; /* hw_axis: how NPUs that differ in one digit are joined */
+    bool has_rails;            /* NPU r of every node is on rail r; nodes have a switch */
     /* Bisection by the generator's formula, one direction; 0 = there is none. */
     double bisection_Bps;
     bool bisection_is_bound; /* it is an upper bound only */

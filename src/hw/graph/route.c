@@ -1,0 +1,351 @@
+/*
+ * hw/graph/route.c - the rules of routing, and the walks that most of them share.
+ *
+ * ECMP hashes in arithmetic mod 2^64: h = src * 1000003 + dst * 7919 + label * 104729 +
+ * seed; at every device h = h * 6364136223846793005 + 1442695040888963407, and candidate
+ * (h >> 33) mod n is taken, in the order of link ids. The step is made also where there
+ * is one candidate only.
+ *
+ * Spraying splits what arrives at a device evenly over all candidates. Shares are rounded
+ * down to 2^-40, the same for all candidates, so that links that are alike carry alike
+ * loads; what is left (less than n * 2^-40 of a message) loads no link.
+ */
+#include "hw/graph/route.h"
+
+#include "hw/graph/route_table.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+static const char *const routing_names[HW_ROUTING_N] = {
+    "default",         "shortest", "ecmp",    "spray",  "up-down",
+    "dimension-order", "table",    "minimal", "valiant"};
+
+const char *hw_routing_name(hw_routing routing)
+{
+    assert(routing < HW_ROUTING_N);
+    return routing_names[routing];
+}
+
+route_hash hw_hash_start(const hw_router *r, uint32_t src, uint32_t dst, uint64_t label)
+{
+    const uint64_t value = src * UINT64_C(1000003) + dst * UINT64_C(7919) +
+                           label * UINT64_C(104729) + r->options.seed;
+    return (route_hash){value, r->options.polarised};
+}
+
+uint32_t hw_hash_choose(route_hash *hash, uint32_t n)
+{
+    assert(n > 0);
+    const uint64_t step =
+        hash->value * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    if (!hash->polarised)
+        hash->value = step;
+    return (uint32_t)((step >> 33) % n);
+}
+
+bool hw_add_hop(hw_router *r, uint32_t link, uint64_t share)
+{
+    return array_push(&r->hops, (hw_hop){link, share});
+}
+
+double hw_hop_latency(const hw_router *r, uint32_t link, uint32_t src)
+{
+    const hw_graph *g = r->graph;
+    const uint32_t from = g->link_from[link];
+    return g->link_latency_s[link] +
+           (from == src ? 0 : hw_graph_group(g, from)->latency_s);
+}
+
+halley_status hw_refuse_route(const hw_router *r, uint32_t src, uint32_t dst,
+                              halley_error *err)
+{
+    char from[128], to[128];
+    return error_set(err, HALLEY_EINVAL, "there is no way from %s to %s with routing %s",
+                     hw_graph_name(r->graph, src, from, sizeof from),
+                     hw_graph_name(r->graph, dst, to, sizeof to),
+                     routing_names[r->options.routing]);
+}
+
+/* One path: by hash, or the first candidate. */
+halley_status hw_walk_path(hw_router *r, route_walk *w, bool hashed, halley_error *err)
+{
+    uint32_t last;
+    const hw_graph *g = r->graph;
+    const uint32_t target = hw_class_of(r, w->dst, &last);
+    const next_links *next = hw_next_links(r, target);
+    route_hash hash = hw_hash_start(r, w->src, w->dst, w->label);
+    if (next == NULL || !array_reserve(&r->hops, 64))
+        return error_nomem(err);
+    for (uint32_t d = w->src; d != target;) {
+        const uint32_t *links = &next->links[next->first[d]];
+        const uint32_t n = next->first[d + 1] - next->first[d];
+        if (n == 0)
+            return hw_refuse_route(r, w->src, w->dst, err);
+        const uint32_t link = links[hashed ? hw_hash_choose(&hash, n) : 0];
+        if (!hw_add_hop(r, link, HW_ROUTE_ONE))
+            return error_nomem(err);
+        w->latency_s += hw_hop_latency(r, link, w->src);
+        d = g->link_to[link];
+    }
+    if (last == HW_NONE)
+        return HALLEY_OK;
+    w->latency_s += hw_hop_latency(r, last, w->src);
+    return hw_add_hop(r, last, HW_ROUTE_ONE) ? HALLEY_OK : error_nomem(err);
+}
+
+/* What one candidate gets of the share at a device. */
+static uint64_t share_of(const hw_router *r, const uint32_t *links, uint32_t n,
+                         uint32_t i, uint64_t share)
+{
+    if (!r->options.weighted)
+        return share / n;
+    double sum = 0;
+    for (uint32_t k = 0; k < n; k++)
+        sum += r->graph->link_Bps[links[k]];
+    return (uint64_t)floor((double)share * (r->graph->link_Bps[links[i]] / sum));
+}
+
+/* Send what has arrived at device d on; devices reached first join the next front. */
+static bool spray_device(hw_router *r, const next_links *next, uint32_t d,
+                         uint32_t *n_next, uint32_t src)
+{
+    const uint32_t *links = &next->links[next->first[d]];
+    const uint32_t n = next->first[d + 1] - next->first[d];
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t to = r->graph->link_to[links[i]];
+        const uint64_t share = share_of(r, links, n, i, r->share[d]);
+        const double far = r->far_s[d] + hw_hop_latency(r, links[i], src);
+        if (share == 0)
+            continue;
+        if (r->share[to] == 0) {
+            r->next_front[(*n_next)++] = to;
+            r->far_s[to] = far;
+        }
+        r->share[to] += share;
+        r->far_s[to] = fmax(r->far_s[to], far);
+        if (!hw_add_hop(r, links[i], share))
+            return false;
+    }
+    r->share[d] = 0;
+    return true;
+}
+
+halley_status hw_spray_from(hw_router *r, const next_links *next, uint32_t from,
+                            uint64_t share, double *latency_s, uint32_t src)
+{
+    uint32_t n = 1, n_next = 0;
+    bool has_memory = true;
+    r->front[0] = from;
+    r->share[from] = share;
+    r->far_s[from] = *latency_s;
+    while (n > 0 && next->hops[r->front[0]] > 0) {
+        for (uint32_t i = 0; has_memory && i < n; i++)
+            has_memory = spray_device(r, next, r->front[i], &n_next, src);
+        if (!has_memory)
+            return HALLEY_ENOMEM;
+        uint32_t *front = r->front;
+        r->front = r->next_front;
+        r->next_front = front;
+        n = n_next;
+        n_next = 0;
+    }
+    *latency_s = r->far_s[r->front[0]];
+    for (uint32_t i = 0; i < n; i++) /* what arrives at several ends is the caller's */
+        r->share[r->front[i]] = 0;
+    return HALLEY_OK;
+}
+
+halley_status hw_walk_spray(hw_router *r, route_walk *w, halley_error *err)
+{
+    uint32_t last;
+    const uint32_t target = hw_class_of(r, w->dst, &last);
+    const next_links *next = hw_next_links(r, target);
+    if (next == NULL)
+        return error_nomem(err);
+    if (next->hops[w->src] == HW_NONE)
+        return hw_refuse_route(r, w->src, w->dst, err);
+    w->is_path = false;
+    if (hw_spray_from(r, next, w->src, HW_ROUTE_ONE, &w->latency_s, w->src) != HALLEY_OK)
+        return error_nomem(err);
+    if (last == HW_NONE)
+        return HALLEY_OK;
+    w->latency_s += hw_hop_latency(r, last, w->src);
+    return hw_add_hop(r, last, HW_ROUTE_ONE) ? HALLEY_OK : error_nomem(err);
+}
+
+static halley_status walk_rule(hw_router *r, route_walk *w, halley_error *err)
+{
+    switch (r->options.routing) {
+    case HW_ROUTING_SHORTEST:
+        return hw_walk_path(r, w, false, err);
+    case HW_ROUTING_ECMP:
+        return hw_walk_path(r, w, true, err);
+    case HW_ROUTING_UP_DOWN:
+        return hw_walk_up_down(r, w, err);
+    case HW_ROUTING_DIMENSION_ORDER:
+        return hw_walk_dims(r, w, err);
+    case HW_ROUTING_TABLE:
+        return hw_walk_table(r, w, err);
+    case HW_ROUTING_VALIANT:
+        return hw_walk_valiant(r, w, err);
+    default: /* spray; minimal is spraying over shortest paths */
+        return hw_walk_spray(r, w, err);
+    }
+}
+
+/*
+ * The NPU of the sender's node that is on the receiver's rail, through which a message
+ * between rails leaves (PXN); HW_NONE where none is needed.
+ */
+static uint32_t find_relay(const hw_router *r, uint32_t src, uint32_t dst)
+{
+    const hw_graph *g = r->graph;
+    const uint32_t per_node = g->dims[0];
+    if (!g->has_rails || r->options.no_pxn || src / per_node == dst / per_node ||
+        src % per_node == dst % per_node)
+        return HW_NONE;
+    return src / per_node * per_node + dst % per_node;
+}
+
+static bool all_shares_are_one(const hw_router *r)
+{
+    for (size_t i = 0; i < r->hops.n; i++)
+        if (r->hops.at[i].share != HW_ROUTE_ONE)
+            return false;
+    return true;
+}
+
+halley_status hw_router_find(hw_route *out, hw_router *r, uint32_t src, uint32_t dst,
+                             uint64_t label, halley_error *err)
+{
+    assert(src < r->graph->n_npus && dst < r->graph->n_npus);
+    r->hops.n = 0;
+    route_walk w = {.src = src, .dst = dst, .label = label, .is_path = true};
+    const uint32_t relay = find_relay(r, src, dst);
+    if (relay != HW_NONE) {
+        w.dst = relay;
+        TRY(walk_rule(r, &w, err));
+        w.src = relay;
+        w.dst = dst;
+    }
+    if (src != dst)
+        TRY(walk_rule(r, &w, err));
+    *out = (hw_route){r->hops.at, (uint32_t)r->hops.n, w.is_path || all_shares_are_one(r),
+                      w.latency_s};
+    return HALLEY_OK;
+}
+
+/* How many NPUs send through each class, and the order from far to near. */
+typedef struct class_load {
+    double *arriving;  /* by device: messages that pass or start there */
+    uint32_t *by_hops; /* devices, far ones first */
+    uint32_t *count;   /* work space of the counting sort */
+    uint32_t n;
+} class_load;
+
+/* Devices by distance, the farthest first. */
+static void sort_by_hops(class_load *c, const next_links *next, uint32_t n_devices)
+{
+    uint32_t highest = 0, n = 0;
+    for (uint32_t d = 0; d < n_devices; d++)
+        if (next->hops[d] != HW_NONE && next->hops[d] > highest)
+            highest = next->hops[d];
+    for (uint32_t h = 0; h <= highest; h++)
+        c->count[h] = 0;
+    for (uint32_t d = 0; d < n_devices; d++)
+        if (next->hops[d] != HW_NONE)
+            c->count[next->hops[d]]++;
+    for (uint32_t h = highest + 1; h-- > 0;) {
+        const uint32_t size = c->count[h];
+        c->count[h] = n;
+        n += size;
+    }
+    for (uint32_t d = 0; d < n_devices; d++)
+        if (next->hops[d] != HW_NONE)
+            c->by_hops[c->count[next->hops[d]]++] = d;
+    c->n = n;
+}
+
+/* Messages to all NPUs of a class at once: each source sends `members` of them. */
+static void load_class(double *load, class_load *c, const hw_router *r,
+                       const next_links *next, double members)
+{
+    const hw_graph *g = r->graph;
+    for (uint32_t i = 0; i < g->n_devices; i++)
+        c->arriving[i] = i < g->n_npus ? members : 0;
+    for (uint32_t i = 0; i < c->n; i++) {
+        const uint32_t d = c->by_hops[i];
+        const uint32_t n = next->first[d + 1] - next->first[d];
+        for (uint32_t k = next->first[d]; k < next->first[d + 1]; k++) {
+            load[next->links[k]] += c->arriving[d] / n;
+            c->arriving[g->link_to[next->links[k]]] += c->arriving[d] / n;
+        }
+    }
+}
+
+/* Members of a class are sources too, and send nothing to themselves: what their own
+ * message would have loaded is taken off their first and last link. */
+static halley_status load_classes(double *load, class_load *c, hw_router *r,
+                                  halley_error *err)
+{
+    const hw_graph *g = r->graph;
+    uint32_t *members = mem_array_zero(g->n_devices, sizeof *members);
+    halley_status status = members != NULL ? HALLEY_OK : error_nomem(err);
+    for (uint32_t i = 0; members != NULL && i < g->n_npus; i++) {
+        uint32_t last;
+        members[hw_class_of(r, i, &last)]++;
+    }
+    for (uint32_t d = 0; status == HALLEY_OK && d < g->n_devices; d++) {
+        if (members[d] == 0)
+            continue;
+        const next_links *next = hw_next_links(r, d);
+        if (next == NULL) {
+            status = error_nomem(err);
+            break;
+        }
+        for (uint32_t i = 0; i < g->n_npus && status == HALLEY_OK; i++)
+            if (next->hops[i] == HW_NONE)
+                status = hw_refuse_route(r, i, d < g->n_npus ? d : 0, err);
+        sort_by_hops(c, next, g->n_devices);
+        load_class(load, c, r, next, members[d]);
+    }
+    for (uint32_t i = 0; status == HALLEY_OK && i < g->n_npus; i++) {
+        const uint32_t last = r->port[i];
+        if (last == HW_NONE)
+            continue;
+        load[last] += g->n_npus - 1;
+        const next_links *next = hw_next_links(r, g->link_from[last]);
+        if (next == NULL) {
+            status = error_nomem(err);
+            break;
+        }
+        const uint32_t n = next->first[i + 1] - next->first[i];
+        for (uint32_t k = next->first[i]; k < next->first[i + 1]; k++)
+            load[next->links[k]] -= 1.0 / n;
+    }
+    free(members);
+    return status;
+}
+
+halley_status hw_router_load_all_to_all(double *load, hw_router *r, halley_error *err)
+{
+    const hw_graph *g = r->graph;
+    if (g->has_rails && !r->options.no_pxn)
+        return error_set(err, HALLEY_EINVAL,
+                         "the load of an all-to-all is known for shortest paths only; "
+                         "rails need pxn: no");
+    class_load c = {.arriving = mem_array(g->n_devices, sizeof(double)),
+                    .by_hops = mem_array(g->n_devices, sizeof(uint32_t)),
+                    .count = mem_array((size_t)g->n_devices + 1, sizeof(uint32_t))};
+    for (uint32_t i = 0; i < g->n_links; i++)
+        load[i] = 0;
+    const bool has_memory = c.arriving != NULL && c.by_hops != NULL && c.count != NULL;
+    const halley_status status =
+        has_memory ? load_classes(load, &c, r, err) : error_nomem(err);
+    free(c.arriving);
+    free(c.by_hops);
+    free(c.count);
+    return status;
+}
