@@ -43,4 +43,6 @@ const coll_algo coll_algos[CLUSTER_N_ALGOS] = {
     [CLUSTER_ALGO_ROOTED] = {.name = "rooted",
                              .applicable = ALL_COLLS,
                              .fill = coll_rooted_fill},
+    /* Its schedule is a trace, which the simulator plays. */
+    [CLUSTER_ALGO_CUSTOM] = {.name = "custom", .applicable = ALL_COLLS},
 };

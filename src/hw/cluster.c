@@ -27,6 +27,7 @@ static const char *const algo_names[CLUSTER_N_ALGOS] = {
     [CLUSTER_ALGO_TREE] = "double-binary-tree",
     [CLUSTER_ALGO_IN_SWITCH] = "in-switch",
     [CLUSTER_ALGO_ROOTED] = "rooted",
+    [CLUSTER_ALGO_CUSTOM] = "custom",
 };
 
 halley_cluster *cluster_new(void)

@@ -42,6 +42,7 @@ typedef enum cluster_algo {
     CLUSTER_ALGO_TREE,      /* double binary tree */
     CLUSTER_ALGO_IN_SWITCH, /* the switch reduces and multicasts; not for lists */
     CLUSTER_ALGO_ROOTED, /* a tree with a root, of the listed one's shape; not either */
+    CLUSTER_ALGO_CUSTOM, /* a trace; not either */
     CLUSTER_N_ALGOS
 } cluster_algo;
 

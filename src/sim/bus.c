@@ -113,7 +113,7 @@ static void drop(sim *s, uint32_t id)
 
 static void after(sim *s, uint32_t npu, uint32_t u, event e, double ticks)
 {
-    sim_call_after(s, npu, ticks_from(ticks), sim_what(SIM_BUS, npu, u, e));
+    sim_call_after(s, npu, ticks_from(ticks), sim_event_bus(npu, u, e));
 }
 
 static double gap_per_byte(const sim *s, uint32_t u)
@@ -182,7 +182,7 @@ static void finish(sim *s, uint32_t npu, uint32_t id)
     const request r = *request_at(s, id);
     drop(s, id);
     if (r.outer == SIM_NONE)
-        sim_happen(s, r.then);
+        sim_dispatch(s, r.then);
     else
         handle(s, npu, OUTER_NPU, request_at(s, r.outer)->next_event, r.outer);
 }
@@ -271,9 +271,11 @@ static void handle(sim *s, uint32_t npu, uint32_t u, event e, uint32_t id)
     go_on(s, npu, u);
 }
 
-void sim_bus_event(sim *s, uint64_t what)
+void sim_bus_step(sim *s, uint64_t word)
 {
-    handle(s, sim_a(what), sim_b(what), (event)sim_c(what), SIM_NONE);
+    const sim_bus_event e = sim_event_read_bus(word);
+    assert(e.npu < s->n_npus && e.unit < N_UNITS && e.step <= SEND_BACK);
+    handle(s, e.npu, e.unit, (event)e.step, SIM_NONE);
 }
 
 void sim_bus_request(sim *s, uint32_t npu, const sim_packet *packet, uint64_t then)

@@ -98,18 +98,18 @@ void sim_call_after(sim *s, uint32_t npu, uint64_t delay, uint64_t what)
         c->tails[npu] = id;
     if (s->fold != NULL && delay > 0)
         sim_fold_note(s, npu, at, 0);
-    des_queue_push(&s->queue, at, sim_what(SIM_CALLS, npu, 0, 0));
+    des_queue_push(&s->queue, at, sim_event_calls(npu));
 }
 
 void sim_calls_run(sim *s, uint32_t npu)
 {
     sim_calls *c = &s->calls;
     const uint32_t id = c->heads[npu];
-    sim_happen(s, c->groups.at[id].first);
+    sim_dispatch(s, c->groups.at[id].first);
     uint32_t item = c->groups.at[id].more;
     while (item != SIM_NONE) {
         const uint64_t what = c->items.at[item].what;
-        sim_happen(s, what); /* may join further calls to this group */
+        sim_dispatch(s, what); /* may join further calls to this group */
         const uint32_t next = c->items.at[item].next;
         c->items.at[item].next = c->free_item;
         c->free_item = item;

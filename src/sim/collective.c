@@ -7,60 +7,10 @@
  */
 #include "base/hash.h"
 #include "sim/fold.h"
-#include "sim/job.h"
+#include "sim/rules.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* Coordinate of a rank in dimension d. */
-static uint32_t coordinate(const halley_cluster *c, uint32_t rank, uint32_t d)
-{
-    for (uint32_t i = 0; i < d; i++)
-        rank /= c->dims[i].n;
-    return rank % c->dims[d].n;
-}
-
-/*
- * Is the group a box of the network, listed with the innermost dimension fastest? Then
- * its collectives may use the dimensions. *extent has its size in each.
- */
-static bool find_box(uint32_t *extent, const halley_cluster *c, const cluster_group *g)
-{
-    uint32_t n = 1;
-    for (uint32_t d = 0; d < c->n_dims; d++) {
-        uint32_t length = 1; /* how long only coordinate d changes, from the first rank */
-        while (n * length < g->n && coordinate(c, g->ranks[(size_t)n * length], d) !=
-                                        coordinate(c, g->ranks[0], d))
-            length++;
-        extent[d] = length;
-        n *= length;
-    }
-    if (n != g->n)
-        return false;
-    for (uint32_t m = 0; m < g->n; m++) {
-        for (uint32_t d = 0, stride = 1; d < c->n_dims; stride *= extent[d++]) {
-            const uint32_t axis = g->ranks[(size_t)(m / stride % extent[d]) * stride];
-            if (coordinate(c, g->ranks[m], d) != coordinate(c, axis, d))
-                return false;
-        }
-    }
-    return true;
-}
-
-halley_status sim_boxes_init(sim *s)
-{
-    const halley_cluster *c = s->cluster;
-    if (c->astra)
-        return HALLEY_OK;
-    s->streams.boxes =
-        arena_array(&s->memory_of_run, c->n_groups, sizeof *s->streams.boxes);
-    if (s->streams.boxes == NULL)
-        return error_nomem(s->err);
-    for (uint32_t g = 0; g < c->n_groups; g++)
-        if (!find_box(s->streams.boxes[g], c, &c->groups[g]))
-            s->streams.boxes[g][0] = 0;
-    return HALLEY_OK;
-}
 
 void sim_job_fail(sim *s, const sim_job *j, halley_status status, const char *text)
 {
@@ -72,14 +22,17 @@ void sim_job_fail(sim *s, const sim_job *j, halley_status status, const char *te
 }
 
 /* A custom collective's plan has one phase and no messages of its own. */
-static halley_status custom_plan(coll_plan **out, const sim_job *j, arena *memory,
-                                 halley_error *err)
+static halley_status make_custom_plan(coll_plan **out, const sim_job *j, arena *memory,
+                                      halley_error *err)
 {
     coll_plan *plan = arena_array(memory, 1, sizeof *plan);
     coll_phase *phase = arena_array(memory, 1, sizeof *phase);
     if (plan == NULL || phase == NULL)
         return error_nomem(err);
-    *phase = (coll_phase){.n = j->request.n_members, .data_bytes = j->request.bytes};
+    *phase = (coll_phase){.algo = CLUSTER_ALGO_CUSTOM,
+                          .n = j->request.n_members,
+                          .stride = 1,
+                          .data_bytes = j->request.bytes};
     *plan = (coll_plan){.n_members = j->request.n_members,
                         .n_phases = 1,
                         .phases = phase,
@@ -100,15 +53,14 @@ static bool same_plan(const sim_plan *p, const sim_job *j)
            p->silent == r->silent && p->rooted == r->rooted && p->root == r->root;
 }
 
-static void note_oddities(sim *s, const coll_plan *plan)
+static void note_warnings(sim *s, const coll_plan *plan)
 {
     for (uint32_t i = 0; i < plan->n_phases; i++) {
         const coll_phase *p = &plan->phases[i];
-        if (p->algo == CLUSTER_ALGO_HALVING_DOUBLING && (p->n & (p->n - 1)) != 0)
-            s->odd |= 1u << SIM_ODD_HALVING;
-        if (p->algo == CLUSTER_ALGO_TREE &&
-            (plan->coll != CLUSTER_ALL_REDUCE || i + 1 < (plan->n_phases + 1) / 2))
-            s->odd |= 1u << SIM_ODD_TREE;
+        if (p->lopsided)
+            s->warnings |= 1u << SIM_WARN_HALVING;
+        if (p->is_substitute)
+            s->warnings |= 1u << SIM_WARN_TREE;
     }
 }
 
@@ -126,16 +78,16 @@ const sim_plan *sim_job_plan(sim *s, const sim_job *j)
         if (same_plan(&t->plans.at[id], j))
             return &t->plans.at[id];
     coll_plan *plan = NULL;
-    const halley_status status = j->custom != NULL
-                                     ? custom_plan(&plan, j, &s->memory_of_run, s->err)
-                                     : coll_plan_new(&plan, r, &s->memory_of_run, s->err);
+    const halley_status status =
+        j->custom != NULL ? make_custom_plan(&plan, j, &s->memory_of_run, s->err)
+                          : coll_plan_new(&plan, r, &s->memory_of_run, s->err);
     if (status != HALLEY_OK) {
         char text[HALLEY_ERROR_TEXT];
         snprintf(text, sizeof text, "%s", s->err == NULL ? "" : s->err->text);
         sim_job_fail(s, j, status, text);
         return NULL;
     }
-    note_oddities(s, plan);
+    note_warnings(s, plan);
     if (s->fold != NULL && !sim_fold_allows_plan(s, plan, j->group)) {
         sim_fold_give_up(s);
         return NULL;
@@ -166,87 +118,20 @@ const sim_plan *sim_job_plan(sim *s, const sim_job *j)
     return &t->plans.at[t->plans.n - 1];
 }
 
-/* A round robin over the queues of a dimension; sets *down for the second half. */
-static uint32_t next_queue(sim *s, uint32_t npu, const coll_outline *o, bool *down)
-{
-    const uint32_t n = s->system->queues;
-    sim_allocator *a = &s->streams.allocators[npu * s->cluster->n_dims + o->level];
-    uint32_t queue;
-    *down = o->half == COLL_QUEUE_LAST;
-    if (o->half == COLL_QUEUE_FIRST) {
-        queue = a->first++;
-        if (a->first >= n / 2)
-            a->first = 0;
-    } else if (o->half == COLL_QUEUE_LAST) {
-        queue = a->last++;
-        if (a->last >= n)
-            a->last = n / 2;
-    } else {
-        queue = a->any++;
-        *down = n > 1 && queue >= n / 2;
-        if (a->any >= n)
-            a->any = 0;
-    }
-    return o->level * n + queue;
-}
-
-/* Native rules: the stream's number chooses, so that all members choose alike. */
-static uint32_t native_queue(const sim *s, const sim_job *j, const coll_outline *o,
-                             uint32_t stream, bool *down)
-{
-    const uint32_t n = s->system->queues, half = n / 2;
-    uint32_t queue = stream % n;
-    *down = n > 1 && queue >= half;
-    if (o->half == COLL_QUEUE_FIRST) {
-        queue = half == 0 ? 0 : stream % half;
-        *down = false;
-    } else if (o->half == COLL_QUEUE_LAST) {
-        queue = half + stream % (n - half);
-        *down = true;
-    }
-    return (j->set * s->cluster->n_dims + o->level) * n + queue;
-}
-
-static bool next_tree(sim *s, const sim_job *j, const coll_outline *o, uint32_t stream)
-{
-    if (!s->cluster->astra)
-        return stream % 2 != 0;
-    uint8_t *tree =
-        &s->streams.trees[((size_t)j->rank * CLUSTER_N_COLLS + j->request.coll) *
-                              CLUSTER_MAX_DIMS +
-                          o->level];
-    *tree ^= 1;
-    return *tree == 0;
-}
-
-/* Choose queues, and with them directions and trees, for one chunk. */
+/* Queues, and with them directions and trees, for one chunk. A custom collective has one
+ * phase, whose queue is known. */
 static void choose_queues(sim *s, sim_job *j, uint32_t stream)
 {
-    coll_request *r = &j->request;
-    r->directions = r->trees = 0;
-    for (uint32_t i = 0; i < j->n_phases && j->custom == NULL; i++) {
-        const coll_outline *o = &j->outlines[i];
-        bool down;
-        j->queues[i] = s->cluster->astra ? next_queue(s, j->rank, o, &down)
-                                         : native_queue(s, j, o, stream, &down);
-        r->directions |= (uint32_t)down << i;
-        if (o->algo == CLUSTER_ALGO_TREE)
-            r->trees |= (uint32_t)next_tree(s, j, o, stream) << i;
-    }
-    if (s->by_key) { /* members with other directions must find the same plan */
-        j->directions = r->directions;
-        r->directions = 0;
-    }
+    j->request.directions = j->request.trees = 0;
+    if (j->custom == NULL)
+        s->rules->choose_queues(s, j, stream);
 }
 
-static uint32_t next_stream(sim *s, const sim_job *j)
+uint32_t sim_group_stream_next(sim *s, const sim_job *j)
 {
-    if (j->group == 0 || s->cluster->astra)
-        s->streams.world_streams[j->rank]++;
-    if (j->group == 0)
-        return s->streams.world_streams[j->rank] - 1;
     const uint32_t place =
         map64_find(&s->streams.places, (uint64_t)(j->group - 1) << 32 | j->rank);
+    assert(j->group > 0 && place != HASH_NONE);
     return s->streams.group_streams[j->group - 1][place]++;
 }
 
@@ -310,7 +195,7 @@ static bool read_group(sim *s, sim_job *j)
         j->member = place;
     }
     r->grouped = j->local;
-    r->local = j->local && (s->cluster->astra || s->streams.boxes[j->group - 1][0] == 0);
+    r->local = j->local && s->rules->is_one_dimension(s, j->group);
     return true;
 }
 
@@ -324,12 +209,12 @@ static bool read_job(sim *s, sim_job *j)
     j->set = p->lanes == NULL ? 0 : p->lanes[n->slot].set;
     r->coll = kinds[n->coll].coll;
     r->silent = kinds[n->coll].silent;
-    r->rooted = s->cluster->astra ? COLL_ROOTED_NONE : kinds[n->coll].rooted;
+    r->rooted = s->rules->has_roots ? kinds[n->coll].rooted : COLL_ROOTED_NONE;
     r->n_members = s->n_npus;
     r->order = COLL_IN_ORDER;
     r->involved = n->a == 0 ? n->b : UINT32_MAX;
     r->hierarchical = s->system->hierarchical;
-    r->no_empty = s->cluster->astra;
+    r->no_empty = s->rules->refuses_empty;
     if (n->a != 0 && !read_group(s, j))
         return false;
     if (s->system->no_policy) {
@@ -346,20 +231,6 @@ static bool read_job(sim *s, sim_job *j)
         j->custom =
             sim_custom_find(s, r->coll, j->group, j->rank, sim_program_id(p, j->node));
     return true;
-}
-
-/* Native rules: a collective that an algorithm does not know is done by a ring. */
-static void replace_impossible(sim_job *j)
-{
-    const bool exchanges = j->request.coll == CLUSTER_ALL_TO_ALL;
-    const bool reduces = j->request.coll == CLUSTER_ALL_REDUCE;
-    for (uint32_t d = 0; j->request.rooted == COLL_ROOTED_NONE && d < j->request.n_impls;
-         d++) {
-        cluster_impl *impl = &j->impls[d];
-        if ((impl->algo == CLUSTER_ALGO_HALVING_DOUBLING && exchanges) ||
-            (impl->algo == CLUSTER_ALGO_TREE && !reduces))
-            impl->algo = CLUSTER_ALGO_RING;
-    }
 }
 
 static bool choose_impls(sim *s, sim_job *j)
@@ -379,7 +250,7 @@ static bool choose_impls(sim *s, sim_job *j)
         return false;
     }
     if (!r->local && impl->n < s->cluster->n_dims &&
-        impl->dims[impl->n - 1].algo == CLUSTER_ALGO_TREE) {
+        coll_algo_get(impl->dims[impl->n - 1].algo)->ends_full_lists_only) {
         sim_job_fail(
             s, j, HALLEY_EINVAL,
             "a double binary tree can end a list of algorithms only when the list names "
@@ -429,50 +300,29 @@ static bool read_impls(sim *s, sim_job *j)
     for (uint32_t d = 0; d < s->cluster->n_dims; d++)
         j->in_network[d] = s->cluster->dims[d].in_network;
     r->in_network = j->in_network;
-    if (!s->cluster->astra)
-        replace_impossible(j);
+    s->rules->replace_impls(j);
     j->n_phases = coll_outline_get(j->outlines, r);
-    if (j->n_phases == 0 && s->cluster->astra) {
-        sim_job_fail(
-            s, j, HALLEY_EDEADLOCK,
-            "its collective has no dimension with more than one member, so it cannot "
-            "end");
-        return false;
-    }
-    return true;
+    return s->rules->check_phases(s, j);
 }
 
 /* Cut the data: every chunk has the size of the first, the last one too. */
 static bool read_chunks(sim *s, sim_job *j, uint64_t *n_chunks)
 {
     uint64_t bytes = s->ranks[j->rank].program->nodes[j->node].amount;
-    const uint64_t splits = s->system->splits;
     if (j->uneven) { /* members differ in bytes, and must meet in one plan */
         j->request.bytes = 0;
         *n_chunks = 1;
         return true;
     }
-    if (splits == 0) {
+    if (s->system->splits == 0) {
         sim_job_fail(s, j, HALLEY_EINVAL,
                      "a collective needs preferred-dataset-splits in the system file");
         return false;
     }
-    uint64_t chunk = bytes / splits;
-    if (!s->cluster->astra) { /* no chunk without bytes, nothing beyond what there is */
-        chunk = bytes / splits + (bytes % splits != 0);
-        chunk = chunk == 0 ? 1 : chunk;
-        bytes = bytes == 0 ? 1 : bytes;
-    } else if (j->request.coll != CLUSTER_ALL_GATHER && chunk < s->n_npus) {
-        chunk = s->n_npus;
-        bytes = splits * chunk;
-    }
-    if (chunk == 0) {
-        sim_job_fail(
-            s, j, HALLEY_EINVAL,
-            "an all-gather of fewer bytes than preferred-dataset-splits has chunks of "
-            "nothing");
+    uint64_t chunk;
+    if (!s->rules->cut_chunks(s, j, &bytes, &chunk))
         return false;
-    }
+    assert(chunk > 0);
     j->request.bytes = chunk;
     *n_chunks = bytes / chunk + (bytes % chunk != 0);
     return true;
@@ -563,7 +413,7 @@ static void choose_order(sim *s, sim_job *j, double *loads)
 /* One chunk: its plan, its stream. */
 static bool start_chunk(sim *s, sim_job *j, uint32_t dataset)
 {
-    const uint32_t stream = next_stream(s, j);
+    const uint32_t stream = s->rules->number_stream(s, j);
     sim_record_link(s, j->rank, j->node, (uint64_t)j->group << 32 | stream);
     choose_queues(s, j, stream);
     const sim_plan *plan = sim_job_plan(s, j);
@@ -577,7 +427,7 @@ void sim_collective_start(sim *s, uint32_t rank, uint32_t node)
     if (!read_job(s, &j) || !read_impls(s, &j) || !read_chunks(s, &j, &n_chunks))
         return;
     if (j.n_phases == 0) { /* alone: nothing to send */
-        sim_call_after(s, rank, 0, sim_what_wide(SIM_NODE, rank, node));
+        sim_call_after(s, rank, 0, sim_event_node(rank, node));
         return;
     }
     if (n_chunks >= UINT32_C(1) << 20) {

@@ -6,7 +6,7 @@
  * rank while the ranks inside them go by the group's own order, again as there.
  */
 #include "base/hash.h"
-#include "sim/engine.h"
+#include "sim/phases.h"
 #include "sim/stdset.h"
 
 #include <stdio.h>
@@ -239,6 +239,11 @@ static uint32_t new_play(sim *s, const algorithm *a, uint32_t op, uint32_t membe
     sim_custom *c = s->custom;
     uint32_t id = c->free_play;
     const size_t n = a->program.n;
+    if (id == SIM_NONE && c->plays.n >= SIM_MAX_PLAYS) {
+        sim_fail(s, error_set(s->err, HALLEY_ELIMIT,
+                              "more than a million custom collectives at a time"));
+        return SIM_NONE;
+    }
     uint32_t *room = mem_array_zero(n * 3, sizeof *room);
     if (id != SIM_NONE)
         c->free_play = c->plays.at[id].next_free;
@@ -267,7 +272,7 @@ static void issue(sim *s, uint32_t id, uint32_t node)
     const sim_op *o = &s->streams.ops.at[p->op];
     const sim_node *n = &p->algorithm->program.nodes[node];
     const uint32_t self = sim_member_get(s, p->op, p->member)->npu;
-    const uint64_t then = sim_what_wide(SIM_CUSTOM, id, node);
+    const uint64_t then = sim_event_custom(id, node);
     uint32_t peer = n->a;
     if (n->type == HALLEY_NODE_COMP) {
         sim_call_after(s, self, n->amount, then);
@@ -308,7 +313,7 @@ static void issue_ready(sim *s, uint32_t id)
     }
 }
 
-void sim_custom_start(sim *s, uint32_t op, uint32_t member)
+static void start_custom(sim *s, uint32_t op, uint32_t member)
 {
     const sim_op *o = &s->streams.ops.at[op];
     const uint32_t rank = sim_member_get(s, op, member)->npu;
@@ -327,11 +332,14 @@ void sim_custom_start(sim *s, uint32_t op, uint32_t member)
     issue_ready(s, id);
 }
 
-void sim_custom_ended(sim *s, uint64_t what)
+void sim_custom_ended(sim *s, uint64_t event)
 {
-    const uint32_t id = sim_a(what), node = sim_wide(what);
+    const sim_node_event e = sim_event_read_node(event);
+    const uint32_t id = e.owner, node = e.node;
+    assert(id < s->custom->plays.n);
     play *p = &s->custom->plays.at[id];
     const sim_program *program = &p->algorithm->program;
+    assert(node < program->n && p->n_running > 0);
     p->n_running--;
     for (uint32_t i = program->nodes[node].first_child;
          i < program->nodes[node + 1].first_child; i++) {
@@ -349,3 +357,7 @@ void sim_custom_ended(sim *s, uint64_t what)
     s->custom->free_play = id;
     sim_phase_ended(s, op, member);
 }
+
+/* Its messages go by match.c, its nodes end by an event of their own. */
+const sim_phase_ops sim_custom_ops = {.start = start_custom,
+                                      .is_called = sim_early_never};

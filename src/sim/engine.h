@@ -2,17 +2,17 @@
  * sim/engine.h - the state of one run and how its parts call each other.
  *
  * A run is one thread's business and shares nothing with others. Everything that happens
- * is a word, `what`: a kind in the low four bits and up to sixty bits that say to whom.
- * Words sit in the event queue (network arrivals), in the lists of calls of an NPU (all
- * that an NPU does after a delay of its own) and with messages (whom to tell when sent or
- * received). sim_happen carries out one.
+ * is an event, a word of 64 bits (event.h). Events are stored in the event queue (network
+ * arrivals), in the lists of calls of an NPU (all that an NPU does after a delay of its
+ * own) and with messages (whom to notify when sent or received). sim_dispatch carries out
+ * one.
  *
+ *   rules.h   the rules of a run as a row: rules_astra.c, rules_native.c
  *   graph.c   ranks: which node may start, what happens when it ends
  *   collective.c  collectives: from a node to chunks with plans
  *   stream.c  chunks on their way: queues and phases
- *   token.c   ring, direct, halving-doubling; tree.c double binary tree
- *   rooted.c  broadcast, reduce, gather, scatter
- *   custom.c  collectives whose algorithm is a trace
+ *   phases.h  what a member does in a phase, by algorithm: window.c, tree.c, rooted.c,
+ *             in_switch.c, custom.c
  *   match.c   messages between two ranks: k-th send meets k-th receive of equal key
  *   bus.c     the LogGP bus at an NPU's end of the network
  *   calls.c   calls of an NPU, grouped by time
@@ -32,56 +32,27 @@
 #include "halley/sim.h"
 #include "mem/servers.h"
 #include "net/net.h"
+#include "sim/event.h"
 #include "sim/freeset.h"
 #include "sim/program.h"
 #include "sim/table.h"
 
 #define SIM_NONE UINT32_MAX
 
-/* Kinds of `what`. 14 and 15 belong to the network. */
-typedef enum sim_kind {
-    SIM_CALLS,       /* npu: its calls of this instant */
-    SIM_ARRIVE,      /* op, member, step: a message of a collective */
-    SIM_RECEIVED,    /* op, member: the message it awaits is there */
-    SIM_TOKEN,       /* op, member: a packet's delay is over */
-    SIM_REDUCE,      /* op, member, packet: the same, and a reduction follows */
-    SIM_NODE,        /* rank, node: it has ended */
-    SIM_TRANSFER,    /* transfer: a message between two ranks has arrived */
-    SIM_SEND_LATER,  /* rendezvous: the receiver is ready */
-    SIM_RECV_LATER,  /* rendezvous: the sender knows */
-    SIM_MEMORY_NEXT, /* server: takes the next request */
-    SIM_BUS,         /* npu, unit, event */
-    SIM_CUSTOM,      /* custom run, node: it has ended */
-    SIM_NOTHING,
-    SIM_START, /* queue: its first chunks may begin */
-} sim_kind;
+typedef struct sim sim;
+typedef struct sim_rules sim_rules; /* rules.h */
 
-/* Three fields of 20 bits. */
-static inline uint64_t sim_what(sim_kind kind, uint32_t a, uint32_t b, uint32_t c)
-{
-    return (uint64_t)kind | (uint64_t)a << 4 | (uint64_t)b << 24 | (uint64_t)c << 44;
-}
-/* A field of 20 and one of 40 bits; read with sim_a and sim_wide. */
-static inline uint64_t sim_what_wide(sim_kind kind, uint32_t a, uint32_t wide)
-{
-    return (uint64_t)kind | (uint64_t)a << 4 | (uint64_t)wide << 24;
-}
-static inline uint32_t sim_a(uint64_t what)
-{
-    return (uint32_t)(what >> 4) & 0xfffff;
-}
-static inline uint32_t sim_b(uint64_t what)
-{
-    return (uint32_t)(what >> 24) & 0xfffff;
-}
-static inline uint32_t sim_c(uint64_t what)
-{
-    return (uint32_t)(what >> 44) & 0xfffff;
-}
-static inline uint32_t sim_wide(uint64_t what)
-{
-    return (uint32_t)(what >> 24);
-}
+/* phases.c: what a member of a chunk does in a phase; by the phase's algorithm. */
+typedef struct sim_phase_ops {
+    void (*start)(sim *s, uint32_t op, uint32_t member); /* the phase begins */
+    void (*fire)(sim *s, uint32_t op, uint32_t member);  /* a packet's delay is over */
+    void (*receive)(sim *s, uint32_t op,
+                    uint32_t member); /* an awaited message is there */
+    /* A message of step k has come, awaited or not. NULL: messages go by match.c. */
+    void (*arrive)(sim *s, uint32_t op, uint32_t member, uint32_t phase, uint32_t k);
+    /* Has a message of the member's phase come already? */
+    bool (*is_called)(const sim *s, uint32_t op, uint32_t member);
+} sim_phase_ops;
 
 /* calls.c: the calls of one NPU at one time. */
 typedef struct sim_call_group {
@@ -160,7 +131,7 @@ typedef struct sim_member {
     uint32_t cycle; /* packets left of this cycle */
     union {
         uint64_t delay;      /* ring, when the network fixes delays: of a message */
-        uint32_t directions; /* when s->by_key: bit p = its phase p goes down */
+        uint32_t directions; /* messages by key: bit p = its phase p goes down */
     };
 } sim_member;
 
@@ -268,17 +239,17 @@ typedef struct sim_rank {
     uint64_t *begins, *ends; /* by index in the trace, when recorded; else NULL */
 } sim_rank;
 
-/* Oddities of a run, each told once. */
-typedef enum sim_oddity {
-    SIM_ODD_HALVING,
-    SIM_ODD_TREE,
-    SIM_ODD_ACROSS,
-    SIM_ODD_TRACES,
-    SIM_ODD_UNRECEIVED,
-    SIM_ODD_DANGLING,
-    SIM_ODD_UNCOUNTED,
-    SIM_N_ODDITIES
-} sim_oddity;
+/* What a user should know of a run; each is reported once. */
+typedef enum sim_warning {
+    SIM_WARN_HALVING,
+    SIM_WARN_TREE,
+    SIM_WARN_ACROSS,
+    SIM_WARN_TRACES,
+    SIM_WARN_UNRECEIVED,
+    SIM_WARN_DANGLING,
+    SIM_WARN_UNCOUNTED,
+    SIM_N_WARNINGS
+} sim_warning;
 
 /* traffic.c: halley_traffic with exact sums. */
 typedef struct sim_traffic {
@@ -293,10 +264,12 @@ typedef struct sim_custom sim_custom; /* custom.c */
 typedef struct sim_fold sim_fold;     /* fold.h */
 typedef struct sim_bus sim_bus;       /* bus.c */
 
-typedef struct sim {
+struct sim {
     des_queue queue;
     const halley_cluster *cluster;
     const cluster_system *system;
+    const sim_rules *rules;
+    sim_phase_ops phases[CLUSTER_N_ALGOS];
     net *net;
     mem_servers memory;
     uint32_t n_npus;
@@ -318,26 +291,19 @@ typedef struct sim {
     map64 traffic_by_key; /* type, collective, group -> row */
     arena memory_of_run;
     uint64_t n_events;
-    /* Rings schedule their own arrivals: the network fixes delays, and no handshake comes
-     * before a message. */
-    bool fixes_delays;
-    /* ASTRA-sim's rules, several queues, groups: an NPU's queues, and so the directions
-     * of its rings, follow from all it has begun, and members of a collective may differ.
-     * Then every message goes by the general rule of match.c. */
-    bool by_key;
     uint64_t stop; /* ticks at which the run ends; UINT64_MAX = never */
     bool stopped;
     uint64_t n_nodes, n_ended; /* over all ranks */
-    uint32_t odd;              /* bit i: oddity i */
+    uint32_t warnings;         /* bit i: warning i */
     halley_status status;      /* the first failure inside the loop */
     halley_error *err;
-} sim;
+};
 
 /* Note a failure; the loop ends. For use where no status can be returned. */
 void sim_fail(sim *s, halley_status status);
 void sim_fail_memory(sim *s);
-/* Carry out one word. */
-void sim_happen(sim *s, uint64_t what);
+/* Carry out one event. */
+void sim_dispatch(sim *s, uint64_t event);
 
 /* calls.c */
 halley_status sim_calls_init(sim *s);
@@ -371,8 +337,12 @@ void sim_streams_fini(sim_streams *t);
 void sim_collective_start(sim *s, uint32_t rank, uint32_t node);
 void sim_queue_start(sim *s, uint32_t queue);
 void sim_phase_ended(sim *s, uint32_t op, uint32_t member);
-/* Native rules: others have begun the phase that a member waits to begin; let it. */
+/* Others have begun the phase that a member waits to begin; let it. */
 void sim_phase_called(sim *s, uint32_t op, uint32_t member);
+/* Into the queue of its phase. */
+void sim_queue_wait(sim *s, sim_queue *q, uint32_t op, uint32_t member);
+/* Start the first chunks of a queue, as many as may run. */
+void sim_queue_start_first(sim *s, sim_queue *q);
 static inline sim_member *sim_member_get(const sim *s, uint32_t op, uint32_t member)
 {
     const sim_op *o = &s->streams.ops.at[op];
@@ -403,19 +373,13 @@ static inline uint32_t sim_phase_at(const coll_plan *plan, uint32_t step)
 uint32_t sim_op_tag(const sim *s, const sim_op *o);
 uint32_t sim_member_rank(const sim *s, const sim_op *o, uint32_t member);
 
-/* token.c, tree.c */
+/* phases.c: the table of the run, and its events. */
+void sim_phases_init(sim *s, bool by_key);
 void sim_phase_start(sim *s, uint32_t op, uint32_t member);
-void sim_packet_arrived(sim *s, uint64_t what);
-void sim_packet_received(sim *s, uint32_t op, uint32_t member);
-void sim_token_fired(sim *s, uint32_t op, uint32_t member);
-void sim_token_reduce(sim *s, uint64_t what);
-void sim_tree_start(sim *s, uint32_t op, uint32_t member);
-void sim_tree_received(sim *s, uint32_t op, uint32_t member);
-void sim_tree_fired(sim *s, uint32_t op, uint32_t member);
-/* rooted.c: collectives with a root; a message of the running phase has come. */
-void sim_rooted_start(sim *s, uint32_t op, uint32_t member);
-void sim_rooted_arrived(sim *s, uint32_t op, uint32_t member);
-void sim_rooted_fired(sim *s, uint32_t op, uint32_t member);
+void sim_packet_arrived(sim *s, uint64_t event);
+void sim_packet_received(sim *s, uint64_t event);
+void sim_token_fired(sim *s, uint64_t event);
+void sim_token_reduce(sim *s, uint64_t event);
 /* Ticks of reducing so many bytes with others in local memory. */
 uint64_t sim_reduction(const sim *s, uint64_t bytes);
 /* A packet begins its way through the endpoint; see bus.c for the flags. */
@@ -430,7 +394,7 @@ void sim_packet_start(sim *s, uint32_t op, uint32_t member, uint32_t k,
 halley_status sim_bus_init(sim *s);
 void sim_bus_fini(sim *s);
 void sim_bus_request(sim *s, uint32_t npu, const sim_packet *packet, uint64_t then);
-void sim_bus_event(sim *s, uint64_t what);
+void sim_bus_step(sim *s, uint64_t event);
 
 /* custom.c */
 halley_status sim_custom_init(sim *s);
@@ -438,7 +402,6 @@ void sim_custom_fini(sim *s);
 /* The traces that are this node's algorithm, or NULL. */
 const char *sim_custom_find(const sim *s, cluster_coll coll, uint32_t group,
                             uint32_t rank, uint64_t node_id);
-void sim_custom_start(sim *s, uint32_t op, uint32_t member);
 void sim_custom_ended(sim *s, uint64_t what);
 
 /* traffic.c: a communication node begins or ends. */

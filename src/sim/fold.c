@@ -26,6 +26,8 @@
  */
 #include "sim/fold.h"
 
+#include "sim/rules.h"
+
 #include <string.h>
 
 typedef struct kinds {
@@ -79,8 +81,8 @@ static bool is_plain(const halley_cluster *c, const halley_sim_opts *opts)
     for (uint32_t i = 0; i < CLUSTER_N_COLLS; i++)
         custom = custom || s->colls[i].custom != NULL;
     return !opts->no_fold && !opts->record && !opts->heat && opts->stop_s == 0 &&
-           !c->astra && !custom && !s->bus.on && !s->rendezvous && s->jitter == 0 &&
-           s->slow == NULL;
+           sim_rules_get(c)->can_fold && !custom && !s->bus.on && !s->rendezvous &&
+           s->jitter == 0 && s->slow == NULL;
 }
 
 bool sim_fold_is_possible(const halley_cluster *cluster, const halley_sim_opts *opts)
@@ -281,18 +283,14 @@ static bool phase_fits(sim *s, const coll_plan *plan, const coll_phase *p, uint3
                               .algo = p->algo,
                               .down = p->down,
                               .grouped = plan->grouped};
-    if (p->rooted != COLL_ROOTED_NONE || p->lopsided)
-        return false;
-    if (p->algo != CLUSTER_ALGO_RING && p->algo != CLUSTER_ALGO_DIRECT &&
-        p->algo != CLUSTER_ALGO_HALVING_DOUBLING)
+    if (p->rooted != COLL_ROOTED_NONE || p->lopsided ||
+        coll_algo_get(p->algo)->distance == NULL)
         return false;
     for (size_t i = 0; i < s->fold->phases.n; i++)
         if (same_phase(&s->fold->phases.at[i], &g))
             return true;
-    const uint32_t n_ways = p->algo == CLUSTER_ALGO_RING     ? 1
-                            : p->algo == CLUSTER_ALGO_DIRECT ? p->n - 1
-                                                             : p->n_sends;
-    for (uint32_t k = 0; k < n_ways; k++)
+    assert(p->n_distances > 0);
+    for (uint32_t k = 0; k < p->n_distances; k++)
         if (!packet_fits(s, p, &g, k))
             return false;
     if (!array_push(&s->fold->phases, g))
@@ -315,25 +313,22 @@ void sim_fold_give_up(sim *s)
 }
 
 /* Who the sender of a message is, seen from its receiver, and what it is a part of. */
-static sim_fold_event describe(const sim *s, uint64_t at, uint64_t what)
+static sim_fold_event describe_event(const sim *s, uint64_t at, uint64_t event)
 {
-    if (what == 0)
+    if (event == 0)
         return (sim_fold_event){.at = at};
-    const sim_op *o = &s->streams.ops.at[sim_a(what)];
-    const uint32_t phase = sim_phase_at(o->plan, sim_c(what));
+    const sim_packet_event e = sim_event_read_packet(event);
+    const sim_op *o = &s->streams.ops.at[e.op];
+    const uint32_t phase = sim_phase_at(o->plan, e.step);
     const coll_phase *p = &o->plan->phases[phase];
-    const uint32_t k = sim_c(what) - p->first_step;
-    const uint32_t distance = p->algo == CLUSTER_ALGO_RING     ? 1
-                              : p->algo == CLUSTER_ALGO_DIRECT ? 1 + k % (p->n - 1)
-                                                               : p->distance[k];
-    const bool turns = p->algo == CLUSTER_ALGO_HALVING_DOUBLING;
-    return (sim_fold_event){.at = at,
-                            .flow = {1 + o->group, (uint64_t)p->n << 40 |
-                                                       (uint64_t)p->level << 32 |
-                                                       (uint64_t)p->down << 31 |
-                                                       (uint64_t)turns << 30 | distance},
-                            .mate = o->hash,
-                            .phase = phase};
+    const uint32_t distance = coll_algo_get(p->algo)->distance(p, e.step - p->first_step);
+    return (sim_fold_event){
+        .at = at,
+        .flow = {1 + o->group, (uint64_t)p->n << 40 | (uint64_t)p->level << 32 |
+                                   (uint64_t)p->down << 31 | (uint64_t)p->turns << 30 |
+                                   distance},
+        .mate = o->hash,
+        .phase = phase};
 }
 
 /* Is the order of two events that come at one time, scheduled at one time, certain? */
@@ -347,15 +342,15 @@ static bool is_certain(const sim_fold_event *a, const sim_fold_event *b)
     return own || same_chunk || same_sender;
 }
 
-void sim_fold_note(sim *s, uint32_t npu, uint64_t at, uint64_t what)
+void sim_fold_note(sim *s, uint32_t npu, uint64_t at, uint64_t event)
 {
     sim_fold_npu *n = &s->fold->npus[npu];
-    const sim_fold_event e = describe(s, at, what);
+    const sim_fold_event e = describe_event(s, at, event);
     bool listed = false;
     if (n->now != s->queue.now)
         n->events.n = 0;
     n->now = s->queue.now;
-    if (what != 0 && at == s->queue.now) {
+    if (event != 0 && at == s->queue.now) {
         sim_fold_give_up(s);
         return;
     }

@@ -50,8 +50,8 @@ void sim_fold_free(sim_fold *f, uint32_t n_npus);
 bool sim_fold_allows(sim *s);
 /* A plan was made: false when it does not look alike from every rank. */
 bool sim_fold_allows_plan(sim *s, const coll_plan *plan, uint32_t group);
-/* An event for the NPU is scheduled: by itself (what = 0), or a message by another. */
-void sim_fold_note(sim *s, uint32_t npu, uint64_t at, uint64_t what);
+/* An event for the NPU is scheduled: by itself (event = 0), or a message by another. */
+void sim_fold_note(sim *s, uint32_t npu, uint64_t at, uint64_t event);
 /* End the folded run: it counts for nothing. */
 void sim_fold_give_up(sim *s);
 /* The run is over: what the others did. */

@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/rng.h"
 #include "des/ticks.h"
-#include "sim/engine.h"
+#include "sim/rules.h"
 
 static sim_busy busy_of(const sim_node *n)
 {
@@ -78,63 +78,11 @@ static void note_end(sim *s, sim_rank *r, const sim_node *n)
         sim_local_end(s, r, (uint32_t)(n - r->program->nodes));
 }
 
-static bool is_native(const sim_rank *r)
-{
-    return r->program->lanes != NULL;
-}
-
-static void lane_update(sim_rank *r, uint32_t lane)
-{
-    const bool open = r->lanes.heads[lane] != SIM_NONE &&
-                      r->lanes.n_busy[lane] < r->program->lanes[lane].capacity;
-    if (open)
-        freeset_add(&r->lanes.open, lane);
-    else
-        freeset_remove(&r->lanes.open, lane);
-}
-
-static void make_ready(sim_rank *r, uint32_t node)
-{
-    const uint32_t slot = r->program->nodes[node].slot;
-    r->n_ready++;
-    if (!is_native(r)) {
-        freeset_add(&r->ready[slot], node);
-        return;
-    }
-    r->lanes.next[node] = SIM_NONE;
-    if (r->lanes.heads[slot] == SIM_NONE)
-        r->lanes.heads[slot] = node;
-    else
-        r->lanes.next[r->lanes.tails[slot]] = node;
-    r->lanes.tails[slot] = node;
-    lane_update(r, slot);
-}
-
-static void occupy(sim_rank *r, uint32_t slot)
-{
-    if (!is_native(r)) {
-        r->busy[slot] = slot != SIM_SLOT_FREE;
-        return;
-    }
-    r->lanes.n_busy[slot]++;
-    lane_update(r, slot);
-}
-
-static void vacate(sim_rank *r, uint32_t slot)
-{
-    if (!is_native(r)) {
-        r->busy[slot] = false;
-        return;
-    }
-    r->lanes.n_busy[slot]--;
-    lane_update(r, slot);
-}
-
 /* The node is over: free its slot and let its children know. */
 static void retire(sim *s, sim_rank *r, uint32_t node)
 {
     const sim_node *n = &r->program->nodes[node];
-    vacate(r, n->slot);
+    s->rules->vacate(r, n->slot);
     note_end(s, r, n);
     r->wall = s->queue.now;
     r->waiting[node] = SIM_NODE_DONE;
@@ -143,12 +91,9 @@ static void retire(sim *s, sim_rank *r, uint32_t node)
     s->n_ended++;
     for (uint32_t i = n[0].first_child; i < n[1].first_child; i++) {
         const uint32_t child = r->program->children[i];
-        if (--r->waiting[child] != 0)
-            continue;
-        if (!s->issuing || is_native(r))
-            make_ready(r, child);
-        else if (!array_push(&s->freed, child))
-            sim_fail_memory(s);
+        assert(child < r->program->n && r->waiting[child] < SIM_NODE_RUNNING);
+        if (--r->waiting[child] == 0)
+            s->rules->free_child(s, r, child);
     }
 }
 
@@ -178,14 +123,14 @@ static void issue_memory(sim *s, uint32_t rank, uint32_t node, uint64_t bytes)
         sim_fail_memory(s);
     if (!starts)
         return;
-    sim_call_after(s, rank, delay, sim_what_wide(SIM_NODE, rank, node));
+    sim_call_after(s, rank, delay, sim_event_node(rank, node));
     if (server != MEM_NONE)
-        sim_call_after(s, rank, delay, sim_what(SIM_MEMORY_NEXT, server, 0, 0));
+        sim_call_after(s, rank, delay, sim_event_memory(server));
 }
 
 static void issue_message(sim *s, uint32_t rank, uint32_t node, const sim_node *n)
 {
-    const uint64_t then = sim_what_wide(SIM_NODE, rank, node);
+    const uint64_t then = sim_event_node(rank, node);
     const bool sends = n->type == HALLEY_NODE_SEND;
     if ((n->flags & SIM_NODE_HAS_PEER) && n->self != rank) {
         fail_at(s, rank, node,
@@ -223,7 +168,7 @@ static void issue(sim *s, uint32_t rank, uint32_t node)
     const sim_node *n = &r->program->nodes[node];
     r->waiting[node] = SIM_NODE_RUNNING;
     r->n_running++;
-    occupy(r, n->slot);
+    s->rules->occupy(r, n->slot);
     note_begin(s, r, n);
     if (n->flags & SIM_NODE_SKIP) {
         retire(s, r, node);
@@ -235,7 +180,7 @@ static void issue(sim *s, uint32_t rank, uint32_t node)
             computes ? compute_ticks(s, rank, node, n->amount) : n->amount;
         if (computes && !(n->flags & SIM_NODE_CPU))
             r->compute += ticks;
-        sim_call_after(s, rank, ticks, sim_what_wide(SIM_NODE, rank, node));
+        sim_call_after(s, rank, ticks, sim_event_node(rank, node));
         return;
     }
     if (n->type == HALLEY_NODE_COLL)
@@ -246,47 +191,20 @@ static void issue(sim *s, uint32_t rank, uint32_t node)
         issue_memory(s, rank, node, n->amount);
 }
 
-/* Take the first node of an open lane. */
-static uint32_t take_from_lane(sim_rank *r)
-{
-    const uint32_t lane = freeset_first(&r->lanes.open);
-    if (lane == UINT32_MAX)
-        return UINT32_MAX;
-    const uint32_t node = r->lanes.heads[lane];
-    r->lanes.heads[lane] = r->lanes.next[node];
-    lane_update(r, lane);
-    return node;
-}
-
-/* Take the ready node with the smallest id of the slots that are idle. */
-static uint32_t take_ready(sim_rank *r)
-{
-    uint32_t best = UINT32_MAX;
-    if (is_native(r))
-        return take_from_lane(r);
-    for (int slot = 0; slot < SIM_N_SLOTS; slot++) {
-        const uint32_t first =
-            r->busy[slot] ? UINT32_MAX : freeset_first(&r->ready[slot]);
-        best = first < best ? first : best;
-    }
-    if (best != UINT32_MAX)
-        freeset_remove(&r->ready[r->program->nodes[best].slot], best);
-    return best;
-}
-
 static void issue_ready(sim *s, uint32_t rank)
 {
     sim_rank *r = &s->ranks[rank];
     if (r->n_ready == 0)
         return;
     s->issuing = true;
-    for (uint32_t node; s->status == HALLEY_OK && (node = take_ready(r)) != UINT32_MAX;) {
+    for (uint32_t node;
+         s->status == HALLEY_OK && (node = s->rules->take_ready(r)) != UINT32_MAX;) {
         r->n_ready--;
         issue(s, rank, node);
     }
     s->issuing = false;
     for (size_t i = 0; i < s->freed.n; i++)
-        make_ready(r, s->freed.at[i]);
+        s->rules->make_ready(r, s->freed.at[i]);
     s->freed.n = 0;
 }
 
@@ -305,7 +223,7 @@ void sim_rank_start(sim *s, uint32_t rank)
     sim_rank *r = &s->ranks[rank];
     for (uint32_t node = 0; node < r->program->n; node++)
         if (r->waiting[node] == 0)
-            make_ready(r, node);
+            s->rules->make_ready(r, node);
     issue_ready(s, rank);
     check_finished(s, rank);
 }

@@ -16,7 +16,7 @@ typedef struct sim_job {
     coll_outline outlines[COLL_MAX_PHASES];
     uint32_t n_phases;
     uint32_t queues[COLL_MAX_PHASES];
-    uint32_t directions; /* its own, when s->by_key */
+    uint32_t directions; /* bit p: its phase p goes down */
     cluster_impl impls[CLUSTER_MAX_DIMS];
     uint32_t sizes[CLUSTER_MAX_DIMS];
     uint32_t in_network[CLUSTER_MAX_DIMS];
@@ -26,8 +26,8 @@ typedef struct sim_job {
 void sim_job_fail(sim *s, const sim_job *j, halley_status status, const char *text);
 /* The plan of a chunk, made when there is none; NULL: the run has failed. */
 const sim_plan *sim_job_plan(sim *s, const sim_job *j);
-/* Which groups are boxes of the network. */
-halley_status sim_boxes_init(sim *s);
+/* The number of the next chunk of the job's group. */
+uint32_t sim_group_stream_next(sim *s, const sim_job *j);
 
 /* stream.c: blocks of this size for the members of an op; SIM_NONE: no memory. */
 uint32_t sim_pool_find(sim_streams *t, size_t bytes);

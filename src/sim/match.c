@@ -9,21 +9,21 @@
  * is posted when that control message has arrived.
  */
 #include "base/hash.h"
-#include "sim/engine.h"
+#include "sim/rules.h"
 
 enum { CONTROL_TAG = 1000000000, CONTROL_BYTES = 8192 };
 
-static uint64_t key_hash(uint32_t from, uint32_t to, uint32_t tag, uint64_t bytes)
+static uint64_t hash_key(uint32_t from, uint32_t to, uint32_t tag, uint64_t bytes)
 {
     return hash_u64(hash_u64((uint64_t)from << 32 | to) + hash_u64(bytes) * 3 + tag);
 }
 
 /* The channel of a key, made when there is none; SIM_NONE: no memory. */
-static uint32_t channel_get(sim *s, uint32_t from, uint32_t to, uint32_t tag,
+static uint32_t get_channel(sim *s, uint32_t from, uint32_t to, uint32_t tag,
                             uint64_t bytes)
 {
     sim_match *m = &s->match;
-    const uint64_t hash = key_hash(from, to, tag, bytes);
+    const uint64_t hash = hash_key(from, to, tag, bytes);
     uint32_t slot = TABLE_NONE, id;
     while ((id = table_next(&m->channels_by_key, hash, &slot)) != TABLE_NONE) {
         const sim_channel *c = &m->channels.at[id];
@@ -50,7 +50,7 @@ static uint32_t channel_get(sim *s, uint32_t from, uint32_t to, uint32_t tag,
 }
 
 /* Give a channel back when nothing depends on it. */
-static void channel_drop(sim_match *m, uint32_t id)
+static void drop_channel(sim_match *m, uint32_t id)
 {
     sim_channel *c = &m->channels.at[id];
     if (c->n_flying != 0 || c->n_early != 0 || c->head != SIM_NONE)
@@ -64,7 +64,7 @@ static void send_now(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t 
                      uint64_t sent)
 {
     sim_match *m = &s->match;
-    const uint32_t channel = channel_get(s, from, to, tag, bytes);
+    const uint32_t channel = get_channel(s, from, to, tag, bytes);
     uint32_t id = m->free_transfer;
     if (channel == SIM_NONE)
         return;
@@ -79,23 +79,23 @@ static void send_now(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t 
     }
     if (net_can(s->net, NET_PAYS_ONE_DIM) &&
         net_count_differing_dims(s->net, from, to) > 1)
-        s->odd |= 1u << SIM_ODD_ACROSS;
+        s->warnings |= 1u << SIM_WARN_ACROSS;
     m->transfers.at[id] = (sim_transfer){sent, channel, SIM_NONE};
     m->channels.at[channel].n_flying++;
-    net_send(s->net, from, to, bytes, sim_what_wide(SIM_TRANSFER, 0, id));
+    net_send(s->net, from, to, bytes, sim_event_transfer(id));
 }
 
 static void recv_now(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t bytes,
                      uint64_t received)
 {
     sim_match *m = &s->match;
-    const uint32_t channel = channel_get(s, from, to, tag, bytes);
+    const uint32_t channel = get_channel(s, from, to, tag, bytes);
     if (channel == SIM_NONE)
         return;
     sim_channel *c = &m->channels.at[channel];
     if (c->n_early > 0) {
         c->n_early--;
-        channel_drop(m, channel);
+        drop_channel(m, channel);
         des_queue_push(&s->queue, s->queue.now, received);
         return;
     }
@@ -117,14 +117,24 @@ static void recv_now(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t 
     c->tail = id;
 }
 
+/* The receive is linked to its sender's node. */
+static void record_message(sim *s, uint64_t sent, uint64_t received)
+{
+    const sim_node_event from = sim_event_read_node(sent);
+    const sim_node_event to = sim_event_read_node(received);
+    const uint32_t node = s->ranks[from.owner].program->nodes[from.node].trace_index;
+    sim_record_link(s, to.owner, to.node, (uint64_t)from.owner << 32 | node);
+}
+
 void sim_message_arrived(sim *s, uint32_t transfer)
 {
     sim_match *m = &s->match;
+    assert(transfer < m->transfers.n);
     const sim_transfer t = m->transfers.at[transfer];
     m->transfers.at[transfer].next_free = m->free_transfer;
     m->free_transfer = transfer;
     const uint32_t waiter = m->channels.at[t.channel].head;
-    uint64_t received = SIM_NOTHING;
+    uint64_t received = SIM_EVENT_NONE;
     if (waiter != SIM_NONE) {
         received = m->waiters.at[waiter].then;
         m->channels.at[t.channel].head = m->waiters.at[waiter].next;
@@ -134,26 +144,23 @@ void sim_message_arrived(sim *s, uint32_t transfer)
         m->channels.at[t.channel].n_early++;
     }
     m->channels.at[t.channel].n_flying--;
-    channel_drop(m, t.channel);
-    if ((t.sent & NET_KIND_MASK) == SIM_NODE && (received & NET_KIND_MASK) == SIM_NODE) {
-        const uint32_t from = sim_a(t.sent);
-        const uint32_t node = s->ranks[from].program->nodes[sim_wide(t.sent)].trace_index;
-        sim_record_link(s, sim_a(received), sim_wide(received),
-                        (uint64_t)from << 32 | node);
-    }
-    sim_happen(s, t.sent);
-    sim_happen(s, received);
+    drop_channel(m, t.channel);
+    if (sim_event_kind(t.sent) == SIM_NODE && sim_event_kind(received) == SIM_NODE)
+        record_message(s, t.sent, received);
+    sim_dispatch(s, t.sent);
+    sim_dispatch(s, received);
 }
 
-static uint32_t hold(sim *s, const sim_handshake *what)
+static uint32_t hold_message(sim *s, const sim_handshake *message)
 {
     sim_match *m = &s->match;
-    if (s->cluster->astra && what->bytes > INT32_MAX) {
+    if (message->bytes > s->rules->max_held_bytes) {
         sim_fail(s, error_set(s->err, HALLEY_EINVAL,
                               "rank %u sends rank %u %llu bytes; with "
                               "--rendezvous-protocol ASTRA-sim counts them in 32 bits, "
                               "up to 2147483647",
-                              what->from, what->to, (unsigned long long)what->bytes));
+                              message->from, message->to,
+                              (unsigned long long)message->bytes));
         return SIM_NONE;
     }
     uint32_t id = m->free_handshake;
@@ -166,7 +173,7 @@ static uint32_t hold(sim *s, const sim_handshake *what)
         }
         id = (uint32_t)m->handshakes.n - 1;
     }
-    m->handshakes.at[id] = *what;
+    m->handshakes.at[id] = *message;
     return id;
 }
 
@@ -177,10 +184,10 @@ void sim_message_send(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t
         send_now(s, from, to, tag, bytes, sent);
         return;
     }
-    const uint32_t id = hold(s, &(sim_handshake){bytes, sent, from, to, tag, SIM_NONE});
+    const uint32_t id =
+        hold_message(s, &(sim_handshake){bytes, sent, from, to, tag, SIM_NONE});
     if (id != SIM_NONE)
-        recv_now(s, to, from, tag + CONTROL_TAG, CONTROL_BYTES,
-                 sim_what_wide(SIM_SEND_LATER, 0, id));
+        recv_now(s, to, from, tag + CONTROL_TAG, CONTROL_BYTES, sim_event_send_later(id));
 }
 
 void sim_message_recv(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t bytes,
@@ -191,20 +198,20 @@ void sim_message_recv(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t
         return;
     }
     const uint32_t id =
-        hold(s, &(sim_handshake){bytes, received, from, to, tag, SIM_NONE});
+        hold_message(s, &(sim_handshake){bytes, received, from, to, tag, SIM_NONE});
     if (id != SIM_NONE)
-        send_now(s, to, from, tag + CONTROL_TAG, CONTROL_BYTES,
-                 sim_what_wide(SIM_RECV_LATER, 0, id));
+        send_now(s, to, from, tag + CONTROL_TAG, CONTROL_BYTES, sim_event_recv_later(id));
 }
 
-void sim_handshake_done(sim *s, uint64_t what)
+void sim_handshake_done(sim *s, uint64_t event)
 {
     sim_match *m = &s->match;
-    const uint32_t id = sim_wide(what);
+    const uint32_t id = sim_event_read_index(event);
+    assert(id < m->handshakes.n);
     const sim_handshake h = m->handshakes.at[id];
     m->handshakes.at[id].next_free = m->free_handshake;
     m->free_handshake = id;
-    if ((what & 15) == SIM_SEND_LATER)
+    if (sim_event_kind(event) == SIM_SEND_LATER)
         send_now(s, h.from, h.to, h.tag, h.bytes, h.then);
     else
         recv_now(s, h.from, h.to, h.tag, h.bytes, h.then);

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "des/ticks.h"
 #include "sim/attrs.h"
+#include "sim/rules.h"
 #include "sim/work.h"
 #include "trace/core/slots.h"
 
@@ -43,6 +44,7 @@ typedef struct compiler {
     const halley_trace *trace;
     trace_slots slots; /* of attr_names */
     const sim_program_opts *opts;
+    const sim_trace_rules *rules;
     halley_error *err;
     uint32_t *place; /* trace index -> place in the program */
     map64 lanes;     /* group or peer -> its lane */
@@ -97,7 +99,7 @@ static halley_status needed(uint64_t *out, const compiler *c, uint32_t index,
 static bool recorded_ns(double *ns, const compiler *c, uint32_t index)
 {
     halley_attr attr;
-    return !c->opts->cluster->astra && find(&attr, c, index, SIM_ATTR_DURATION_NS) &&
+    return c->rules->has_duration_ns && find(&attr, c, index, SIM_ATTR_DURATION_NS) &&
            halley_attr_to_double(&attr, ns) && *ns >= 0;
 }
 
@@ -109,7 +111,7 @@ static uint64_t recorded_ticks(const compiler *c, uint32_t index)
     const uint64_t us = halley_node_duration_us(c->trace, index);
     const uint64_t per_us = (uint64_t)(c->opts->ticks_per_s / 1e6);
     if (us == 0)
-        return c->opts->cluster->astra ? per_us / 1000 : 0;
+        return c->rules->default_ticks;
     return us * per_us;
 }
 
@@ -118,7 +120,7 @@ static bool is_uncounted(const compiler *c, uint32_t index)
 {
     halley_attr attr;
     double ns;
-    return !c->opts->cluster->astra &&
+    return c->rules->keeps_uncounted &&
            !(find(&attr, c, index, SIM_ATTR_NUM_OPS) &&
              find(&attr, c, index, SIM_ATTR_TENSOR_SIZE)) &&
            (halley_node_duration_us(c->trace, index) > 0 || recorded_ns(&ns, c, index));
@@ -138,9 +140,8 @@ static halley_status compile_roofline(sim_node *n, const compiler *c, uint32_t i
         n->flags |= SIM_NODE_SKIP;
         return HALLEY_OK;
     }
-    if (whole_ops == 0 && c->opts->cluster->astra)
-        return node_error(c, index, HALLEY_EINVAL,
-                          "num_ops is 0, and the roofline gives no time for that");
+    if (whole_ops == 0 && c->rules->refuses_no_ops != NULL)
+        return node_error(c, index, HALLEY_EINVAL, c->rules->refuses_no_ops);
     if (whole_ops == 0) { /* moving data only */
         n->amount = ticks_from((double)whole_bytes / s->mem_Bps * c->opts->ticks_per_s);
         return HALLEY_OK;
@@ -164,7 +165,7 @@ static halley_status compile_roofline(sim_node *n, const compiler *c, uint32_t i
 static bool is_modelled(const compiler *c, uint32_t index)
 {
     double ns;
-    if (c->opts->cluster->astra)
+    if (!c->rules->models_compute)
         return false;
     return c->opts->cluster->system.modelled ||
            (halley_node_duration_us(c->trace, index) == 0 && !recorded_ns(&ns, c, index));
@@ -252,8 +253,6 @@ static uint32_t logical_dims(const compiler *c, uint64_t type)
     return c->opts->cluster->system.colls[colls[type]].n;
 }
 
-enum { DEFAULT_INVOLVED = 4 }; /* entries of the list that a node without one has */
-
 static halley_status compile_involved(sim_node *n, const compiler *c, uint32_t index)
 {
     halley_attr attr;
@@ -263,11 +262,8 @@ static halley_status compile_involved(sim_node *n, const compiler *c, uint32_t i
         return HALLEY_OK; /* a group's plan does not ask */
     const uint32_t n_dims = logical_dims(c, n->coll);
     if (!find(&attr, c, index, SIM_ATTR_INVOLVED_DIM)) {
-        if (n_dims > DEFAULT_INVOLVED && c->opts->cluster->astra)
-            return node_error(
-                c, index, HALLEY_EINVAL,
-                "in more than 4 dimensions a collective needs involved_dim; "
-                "ASTRA-sim reads past its default of 4");
+        if (n_dims > c->rules->n_default_involved)
+            return node_error(c, index, HALLEY_EINVAL, c->rules->refuses_involved);
         return HALLEY_OK;
     }
     if (attr.kind != HALLEY_ATTR_BOOL_LIST)
@@ -291,18 +287,16 @@ static halley_status compile_coll(sim_node *n, const compiler *c, uint32_t index
     TRY(needed(&type, c, index, SIM_ATTR_COMM_TYPE));
     if (type >= HALLEY_N_COLL_TYPES)
         return node_error(c, index, HALLEY_EINVAL, "comm_type is no collective");
-    if (type == HALLEY_COLL_BROADCAST && c->opts->cluster->astra) {
-        n->coll = HALLEY_COLL_BROADCAST;
+    if (c->rules->colls[type] == SIM_COLL_TIMED) {
+        n->coll = (uint32_t)type & 15u;
         n->flags |= SIM_NODE_TIMED;
         n->amount = recorded_ticks(c, index);
         return HALLEY_OK;
     }
-    if (c->opts->cluster->astra && type != HALLEY_COLL_ALL_REDUCE &&
-        type != HALLEY_COLL_ALL_GATHER && type != HALLEY_COLL_REDUCE_SCATTER &&
-        type != HALLEY_COLL_ALL_TO_ALL) {
+    if (c->rules->colls[type] == SIM_COLL_REFUSED) {
         char text[128];
-        snprintf(text, sizeof text, "ASTRA-sim does not simulate %s",
-                 halley_coll_type_name(type));
+        snprintf(text, sizeof text, "%s does not simulate %s",
+                 sim_rules_get(c->opts->cluster)->name, halley_coll_type_name(type));
         return node_error(c, index, HALLEY_EINVAL, text);
     }
     n->coll = (uint32_t)type & 15u;
@@ -311,7 +305,7 @@ static halley_status compile_coll(sim_node *n, const compiler *c, uint32_t index
         TRY(needed(&n->amount, c, index, SIM_ATTR_COMM_SIZE));
     TRY(compile_group(n, c, index));
     halley_attr sizes;
-    if (!c->opts->cluster->astra && type == HALLEY_COLL_ALL_TO_ALL &&
+    if (c->rules->has_uneven && type == HALLEY_COLL_ALL_TO_ALL &&
         find(&sizes, c, index, SIM_ATTR_COMM_SIZES))
         n->flags |= SIM_NODE_UNEVEN;
     return compile_involved(n, c, index);
@@ -361,12 +355,10 @@ static halley_status compile_by_type(sim_node *n, const compiler *c, uint32_t in
         n->flags |= SIM_NODE_SKIP;
         return HALLEY_OK;
     case HALLEY_NODE_METADATA:
-        if (!c->opts->cluster->astra) {
-            n->flags |= SIM_NODE_SKIP;
-            return HALLEY_OK;
-        }
-        return node_error(c, index, HALLEY_EINVAL,
-                          "ASTRA-sim cannot run METADATA nodes; take them out");
+        if (c->rules->refuses_metadata != NULL)
+            return node_error(c, index, HALLEY_EINVAL, c->rules->refuses_metadata);
+        n->flags |= SIM_NODE_SKIP;
+        return HALLEY_OK;
     default:
         return node_error(c, index, HALLEY_EINVAL, "unknown node type");
     }
@@ -380,8 +372,7 @@ static halley_status compile_node(sim_node *n, const compiler *c, uint32_t index
     *n = (sim_node){.trace_index = index,
                     .type = type < HALLEY_N_NODE_TYPES ? type & 15 : 15};
     TRY(number(&cpu, &found, c, index, SIM_ATTR_IS_CPU_OP));
-    /* Native rules: who began a communication does not matter. */
-    if (cpu != 0 && (c->opts->cluster->astra || !communicates(n)))
+    if (cpu != 0 && (c->rules->cpu_may_communicate || !communicates(n)))
         n->flags |= SIM_NODE_CPU;
     n->slot = (uint16_t)slot_of(n);
     halley_attr list;
@@ -525,9 +516,8 @@ static halley_status link_children(const compiler *c)
         const uint32_t n_deps = dep_count(c->trace, index);
         for (uint32_t k = 0; k < n_deps; k++) {
             const halley_dep dep = dep_at(c->trace, index, k);
-            if (dep.index == HALLEY_NO_NODE && c->opts->cluster->astra)
-                return node_error(c, index, HALLEY_EINVAL,
-                                  "the node depends on one that is not in the trace");
+            if (dep.index == HALLEY_NO_NODE && c->rules->refuses_dangling != NULL)
+                return node_error(c, index, HALLEY_EINVAL, c->rules->refuses_dangling);
             if (dep.index == HALLEY_NO_NODE) { /* Chakra's converter leaves such ones */
                 p->dangling = true;
                 continue;
@@ -573,15 +563,15 @@ static halley_status compile(compiler *c)
     const bool room = trace_slots_init(&c->slots, c->trace, attr_names, SIM_N_ATTRS) &&
                       p->nodes != NULL && order != NULL && c->place != NULL &&
                       c->mark != NULL;
-    const bool native = !c->opts->cluster->astra && !c->opts->custom;
+    const bool has_lanes = c->rules->has_lanes && !c->opts->custom;
     halley_status status = room ? order_nodes(order, c) : error_nomem(c->err);
-    p->n_sets = native ? 0 : 1;
-    if (status == HALLEY_OK && native)
+    p->n_sets = has_lanes ? 0 : 1;
+    if (status == HALLEY_OK && has_lanes)
         status = init_lanes(c);
     for (uint32_t i = 0; status == HALLEY_OK && i < p->n; i++) {
         c->place[order[i]] = i;
         status = compile_node(&p->nodes[i], c, order[i]);
-        if (status == HALLEY_OK && native)
+        if (status == HALLEY_OK && has_lanes)
             status = choose_lane(&p->nodes[i], c);
     }
     map64_fini(&c->lanes);
@@ -591,7 +581,7 @@ static halley_status compile(compiler *c)
         status = link_children(c);
     }
     if (status == HALLEY_OK && !c->opts->times_only &&
-        (native || c->opts->cluster->system.track_memory))
+        (has_lanes || c->opts->cluster->system.track_memory))
         status = sim_tensors_init(&p->tensors, p, &c->slots, c->err);
     trace_slots_fini(&c->slots);
     free(c->place);
@@ -603,7 +593,11 @@ halley_status sim_program_init(sim_program *out, const halley_trace *trace,
                                const sim_program_opts *opts, halley_error *err)
 {
     *out = (sim_program){.trace = trace, .n = halley_trace_count(trace)};
-    compiler c = {.p = out, .trace = trace, .opts = opts, .err = err};
+    compiler c = {.p = out,
+                  .trace = trace,
+                  .opts = opts,
+                  .rules = &sim_rules_get(opts->cluster)->traces,
+                  .err = err};
     const halley_status status = compile(&c);
     if (status != HALLEY_OK)
         sim_program_fini(out);

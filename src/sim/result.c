@@ -1,24 +1,26 @@
 /* sim/result.c - what comes out of a run, and how it is asked for. */
 #include "sim/result.h"
 
-static const char *const oddities[SIM_N_ODDITIES] = {
-    [SIM_ODD_HALVING] =
+#include "sim/rules.h"
+
+static const char *const warning_texts[SIM_N_WARNINGS] = {
+    [SIM_WARN_HALVING] =
         "halving-doubling all-gather over a number of members that is not a "
         "power of two: it leaves members out, and its time means little",
-    [SIM_ODD_TREE] =
+    [SIM_WARN_TREE] =
         "a double binary tree stands in for something else than an all-reduce; "
         "it is an all-reduce of all the data all the same",
-    [SIM_ODD_ACROSS] =
+    [SIM_WARN_ACROSS] =
         "messages between NPUs that differ in several dimensions are charged "
         "for the first of them only",
-    [SIM_ODD_TRACES] =
+    [SIM_WARN_TRACES] =
         "there are traces of more ranks than the network has NPUs; they are "
         "left out",
-    [SIM_ODD_UNRECEIVED] = "messages were sent that no rank received",
-    [SIM_ODD_DANGLING] =
+    [SIM_WARN_UNRECEIVED] = "messages were sent that no rank received",
+    [SIM_WARN_DANGLING] =
         "nodes depend on others that are not in the trace; those dependencies are left "
         "out ('halley trace check' names them)",
-    [SIM_ODD_UNCOUNTED] =
+    [SIM_WARN_UNCOUNTED] =
         "compute nodes without num_ops and tensor_size keep their recorded time",
 };
 
@@ -58,7 +60,7 @@ static void note_unreceived(sim *s)
 {
     for (size_t i = 0; i < s->match.channels.n; i++)
         if (s->match.channels.at[i].n_early > 0)
-            s->odd |= 1u << SIM_ODD_UNRECEIVED;
+            s->warnings |= 1u << SIM_WARN_UNRECEIVED;
 }
 
 /* The latest end of a rank. */
@@ -101,22 +103,6 @@ static halley_traffic read_traffic(const sim *s, const sim_traffic *t)
                             .ticks = (double)t->ticks};
 }
 
-static int ends_before(const void *a, const void *b, void *ranks)
-{
-    const sim_rank *r = ranks;
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    if (r[x].finish != r[y].finish)
-        return r[x].finish < r[y].finish ? -1 : 1;
-    return x < y ? -1 : x > y;
-}
-
-/* ASTRA-sim's rules: at one instant in the order of events. Native ones: by rank. */
-static void sort_finishers(sim *s)
-{
-    if (!s->cluster->astra && s->n_finished > 1)
-        qsort_r(s->finishers, s->n_finished, sizeof *s->finishers, ends_before, s->ranks);
-}
-
 static halley_status fill(halley_result *r, sim *s)
 {
     r->n_ranks = s->n_npus;
@@ -125,7 +111,7 @@ static halley_status fill(halley_result *r, sim *s)
     r->n_events = s->n_events;
     r->stopped = s->stopped;
     note_unreceived(s);
-    r->odd = s->odd;
+    r->warnings = s->warnings;
     r->ranks = mem_array(s->n_npus, sizeof *r->ranks);
     r->nodes = mem_array_zero(s->n_npus, sizeof *r->nodes);
     r->n_nodes = mem_array(s->n_npus, sizeof *r->n_nodes);
@@ -136,7 +122,7 @@ static halley_status fill(halley_result *r, sim *s)
     sim_traffic_sort(s);
     for (size_t i = 0; i < s->traffic.n; i++)
         r->traffic.at[r->traffic.n++] = read_traffic(s, &s->traffic.at[i]);
-    sort_finishers(s);
+    s->rules->sort_finishers(s);
     r->finishers = s->finishers;
     s->finishers = NULL;
     for (uint32_t i = 0; i < s->n_npus; i++) {
@@ -221,15 +207,15 @@ uint64_t halley_result_events(const halley_result *result)
 
 uint32_t halley_result_warning_count(const halley_result *result)
 {
-    return (uint32_t)__builtin_popcount(result->odd);
+    return (uint32_t)__builtin_popcount(result->warnings);
 }
 
 const char *halley_result_warning(const halley_result *result, uint32_t i)
 {
-    uint32_t odd = result->odd;
+    uint32_t left = result->warnings;
     for (; i > 0; i--)
-        odd &= odd - 1;
-    return oddities[__builtin_ctz(odd)];
+        left &= left - 1;
+    return warning_texts[__builtin_ctz(left)];
 }
 
 uint32_t halley_result_traffic_count(const halley_result *result)

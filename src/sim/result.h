@@ -8,7 +8,7 @@ struct halley_result {
     uint32_t n_ranks;
     double ticks_per_s;
     bool roofline, stopped;
-    uint32_t odd;
+    uint32_t warnings; /* bit i: warning i (sim_warning) */
     uint64_t n_events;
     halley_rank_result *ranks;
     uint32_t *finishers;

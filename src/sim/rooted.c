@@ -12,12 +12,7 @@
  */
 #include "coll/rooted.h"
 
-#include "sim/engine.h"
-
-static const coll_phase *phase_of(const sim *s, uint32_t op, const sim_member *m)
-{
-    return &s->streams.ops.at[op].plan->phases[m->phase];
-}
+#include "sim/phases.h"
 
 static bool goes_up(const coll_phase *p)
 {
@@ -25,12 +20,12 @@ static bool goes_up(const coll_phase *p)
 }
 
 /* Messages that a member waits for. */
-static uint32_t n_awaited(const coll_phase *p, const coll_rooted_place *at)
+static uint32_t count_awaited(const coll_phase *p, const coll_rooted_place *at)
 {
     return goes_up(p) ? at->n_children : at->parent != COLL_NONE;
 }
 
-static uint32_t n_to_send(const coll_phase *p, const coll_rooted_place *at)
+static uint32_t count_to_send(const coll_phase *p, const coll_rooted_place *at)
 {
     return goes_up(p) ? at->parent != COLL_NONE : at->n_children;
 }
@@ -39,18 +34,18 @@ static uint32_t n_to_send(const coll_phase *p, const coll_rooted_place *at)
 static void pass_endpoint(sim *s, uint32_t op, uint32_t member, bool reduces)
 {
     const bool local = s->streams.ops.at[op].plan->local;
-    sim_call_after(s, sim_member_get(s, op, member)->npu,
-                   local ? s->group_endpoint : s->endpoint,
-                   sim_what(reduces ? SIM_REDUCE : SIM_TOKEN, op, member, 0));
+    sim_call_after(
+        s, sim_member_get(s, op, member)->npu, local ? s->group_endpoint : s->endpoint,
+        reduces ? sim_event_reduction(op, member, 0) : sim_event_token(op, member));
 }
 
 /* Send the k-th message; the member is free again when it has left. */
-static void send(sim *s, uint32_t op, uint32_t member, const coll_rooted_place *at,
-                 uint32_t k)
+static void send_message(sim *s, uint32_t op, uint32_t member,
+                         const coll_rooted_place *at, uint32_t k)
 {
     const sim_op *o = &s->streams.ops.at[op];
     const sim_member *m = sim_member_get(s, op, member);
-    const coll_phase *p = phase_of(s, op, m);
+    const coll_phase *p = sim_phase_get(s, op, m);
     const bool up = goes_up(p);
     const uint32_t to = up ? at->parent : coll_rooted_child(p, member, k);
     const uint64_t bytes = up ? at->bytes : coll_rooted_find(p, to).bytes;
@@ -58,51 +53,62 @@ static void send(sim *s, uint32_t op, uint32_t member, const coll_rooted_place *
     const uint32_t rank = sim_member_rank(s, o, to);
     const uint64_t leaves =
         net_delay(s->net, m->npu, rank, bytes) - net_delay(s->net, m->npu, rank, 0);
-    net_send(s->net, m->npu, rank, bytes, sim_what(SIM_ARRIVE, op, to, step));
-    sim_call_after(s, m->npu, leaves, sim_what(SIM_TOKEN, op, member, 0));
+    net_send(s->net, m->npu, rank, bytes, sim_event_arrival(op, to, step));
+    sim_call_after(s, m->npu, leaves, sim_event_token(op, member));
 }
 
-void sim_rooted_start(sim *s, uint32_t op, uint32_t member)
-{
-    sim_member *m = sim_member_get(s, op, member);
-    const coll_plan *plan = s->streams.ops.at[op].plan;
-    const coll_phase *p = phase_of(s, op, m);
-    const coll_rooted_place at = coll_rooted_find(p, member);
-    if (!at.takes_part) {
-        sim_call_after(s, m->npu, 0, sim_what(SIM_TOKEN, op, member, 0));
-        return;
-    }
-    if (n_awaited(p, &at) == 0)
-        pass_endpoint(s, op, member, false);
-    uint64_t *early = sim_member_early(m, plan);
-    for (uint32_t step = p->first_step; step < p->first_step + p->n_sends; step++) {
-        const uint64_t bit = UINT64_C(1) << (step % 64);
-        if (!(early[step / 64] & bit))
-            continue;
-        early[step / 64] &= ~bit;
-        sim_rooted_arrived(s, op, member);
-    }
-}
-
-void sim_rooted_arrived(sim *s, uint32_t op, uint32_t member)
+/* A message of the running phase has come. */
+static void receive_rooted(sim *s, uint32_t op, uint32_t member)
 {
     sim_member *m = sim_member_get(s, op, member);
     m->created++;
-    pass_endpoint(s, op, member, phase_of(s, op, m)->rooted == COLL_ROOTED_REDUCE);
+    pass_endpoint(s, op, member, sim_phase_get(s, op, m)->rooted == COLL_ROOTED_REDUCE);
 }
 
-void sim_rooted_fired(sim *s, uint32_t op, uint32_t member)
+static void start_rooted(sim *s, uint32_t op, uint32_t member)
 {
     sim_member *m = sim_member_get(s, op, member);
-    const coll_phase *p = phase_of(s, op, m);
+    const coll_plan *plan = s->streams.ops.at[op].plan;
+    const coll_phase *p = sim_phase_get(s, op, m);
     const coll_rooted_place at = coll_rooted_find(p, member);
-    const uint32_t awaited = at.takes_part ? n_awaited(p, &at) : 0;
-    const uint32_t to_send = at.takes_part ? n_to_send(p, &at) : 0;
+    if (!at.takes_part) {
+        sim_call_after(s, m->npu, 0, sim_event_token(op, member));
+        return;
+    }
+    if (count_awaited(p, &at) == 0)
+        pass_endpoint(s, op, member, false);
+    for (uint32_t k = 0; k < p->n_sends; k++)
+        if (sim_early_take(m, plan, p->first_step + k))
+            receive_rooted(s, op, member);
+}
+
+static void fire_rooted(sim *s, uint32_t op, uint32_t member)
+{
+    sim_member *m = sim_member_get(s, op, member);
+    const coll_phase *p = sim_phase_get(s, op, m);
+    const coll_rooted_place at = coll_rooted_find(p, member);
+    const uint32_t awaited = at.takes_part ? count_awaited(p, &at) : 0;
+    const uint32_t to_send = at.takes_part ? count_to_send(p, &at) : 0;
     if (m->ready < awaited && ++m->ready < awaited)
         return;
     if (m->sent == to_send) {
         sim_phase_ended(s, op, member);
         return;
     }
-    send(s, op, member, &at, m->sent++);
+    send_message(s, op, member, &at, m->sent++);
 }
+
+static void arrive_rooted(sim *s, uint32_t op, uint32_t member, uint32_t phase,
+                          uint32_t k)
+{
+    const coll_plan *plan = s->streams.ops.at[op].plan;
+    sim_member *m = sim_member_get(s, op, member);
+    sim_phase_wake(s, op, member, m, phase);
+    if (sim_phase_runs(m, phase))
+        receive_rooted(s, op, member);
+    else
+        sim_early_set(m, plan, plan->phases[phase].first_step + k);
+}
+
+const sim_phase_ops sim_rooted_ops = {start_rooted, fire_rooted, receive_rooted,
+                                      arrive_rooted, sim_early_any};

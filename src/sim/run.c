@@ -6,6 +6,7 @@
 #include "base/watch.h"
 #include "des/ticks.h"
 #include "sim/fold.h"
+#include "sim/rules.h"
 
 #include <string.h>
 
@@ -21,73 +22,81 @@ void sim_fail_memory(sim *s)
         s->status = error_nomem(s->err);
 }
 
-static void memory_next(sim *s, uint32_t server)
+static void take_next_request(sim *s, uint32_t server)
 {
     mem_request next;
     if (!mem_next(&s->memory, server, &next))
         return;
     const uint64_t delay = mem_duration(&s->memory, next.bytes);
-    sim_call_after(s, next.npu, delay, sim_what_wide(SIM_NODE, next.npu, next.node));
-    sim_call_after(s, next.npu, delay, sim_what(SIM_MEMORY_NEXT, server, 0, 0));
+    sim_call_after(s, next.npu, delay, sim_event_node(next.npu, next.node));
+    sim_call_after(s, next.npu, delay, sim_event_memory(server));
 }
 
-void sim_happen(sim *s, uint64_t what)
+static void end_node(sim *s, uint64_t event)
 {
-    switch (what & NET_KIND_MASK) {
+    const sim_node_event e = sim_event_read_node(event);
+    assert(e.owner < s->n_npus && e.node < s->ranks[e.owner].program->n);
+    sim_node_ended(s, e.owner, e.node);
+}
+
+void sim_dispatch(sim *s, uint64_t event)
+{
+    switch (event & NET_KIND_MASK) {
     case SIM_CALLS:
-        sim_calls_run(s, sim_a(what));
+        sim_calls_run(s, sim_event_read_calls(event));
         break;
     case SIM_ARRIVE:
-        sim_packet_arrived(s, what);
+        sim_packet_arrived(s, event);
         break;
     case SIM_RECEIVED:
-        sim_packet_received(s, sim_a(what), sim_b(what));
+        sim_packet_received(s, event);
         break;
     case SIM_TOKEN:
-        sim_token_fired(s, sim_a(what), sim_b(what));
+        sim_token_fired(s, event);
         break;
     case SIM_REDUCE:
-        sim_token_reduce(s, what);
+        sim_token_reduce(s, event);
         break;
     case SIM_NODE:
-        sim_node_ended(s, sim_a(what), sim_wide(what));
+        end_node(s, event);
         break;
     case SIM_TRANSFER:
-        sim_message_arrived(s, sim_wide(what));
+        sim_message_arrived(s, sim_event_read_index(event));
         break;
     case SIM_SEND_LATER:
     case SIM_RECV_LATER:
-        sim_handshake_done(s, what);
+        sim_handshake_done(s, event);
         break;
     case SIM_MEMORY_NEXT:
-        memory_next(s, sim_a(what));
+        take_next_request(s, sim_event_read_memory(event));
         break;
     case SIM_BUS:
-        sim_bus_event(s, what);
+        sim_bus_step(s, event);
         break;
     case SIM_CUSTOM:
-        sim_custom_ended(s, what);
+        sim_custom_ended(s, event);
         break;
     case SIM_START:
-        sim_queue_start(s, sim_wide(what));
+        sim_queue_start(s, sim_event_read_index(event));
         break;
     case NET_KIND_ARRIVE:
     case NET_KIND_FREE:
-        net_event(s->net, what);
+        net_event(s->net, event);
         break;
     default:
+        assert(event == SIM_EVENT_NONE);
         break;
     }
 }
 
-static void deliver(void *context, uint64_t what)
+static void deliver_message(void *context, uint64_t event)
 {
-    sim_happen(context, what);
+    sim_dispatch(context, event);
 }
 
-static void watch(void *context, uint32_t npu, uint64_t at, uint64_t what)
+static void watch_event(void *context, uint32_t npu, uint64_t at, uint64_t event)
 {
-    sim_fold_note(context, npu, at, what);
+    sim_fold_note(context, npu, at, event);
 }
 
 /* Is the rank run, or does another one stand for it? */
@@ -127,9 +136,9 @@ static halley_status compile_programs(sim *s, const halley_trace_set *traces,
         }
         s->ranks[i].program = &s->programs[id];
         if (status == HALLEY_OK && s->programs[id].dangling)
-            s->odd |= 1u << SIM_ODD_DANGLING;
+            s->warnings |= 1u << SIM_WARN_DANGLING;
         if (status == HALLEY_OK && s->programs[id].has_uncounted)
-            s->odd |= 1u << SIM_ODD_UNCOUNTED;
+            s->warnings |= 1u << SIM_WARN_UNCOUNTED;
     }
     map64_fini(&seen);
     return status;
@@ -156,39 +165,10 @@ static halley_status init_record(sim *s, sim_rank *r)
     return HALLEY_OK;
 }
 
-static halley_status init_lanes(sim *s, sim_rank *r)
-{
-    const sim_program *p = r->program;
-    const size_t n = p->n_lanes;
-    uint64_t *bits =
-        arena_array(&s->memory_of_run, freeset_words(p->n_lanes), sizeof *bits);
-    uint32_t *room = arena_array(&s->memory_of_run, n * 3 + p->n, sizeof *room);
-    if (bits == NULL || room == NULL)
-        return error_nomem(s->err);
-    r->lanes = (sim_lanes){
-        .next = room + 3 * n, .heads = room, .tails = room + n, .n_busy = room + 2 * n};
-    freeset_init(&r->lanes.open, bits, p->n_lanes);
-    for (size_t i = 0; i < n; i++)
-        r->lanes.heads[i] = SIM_NONE;
-    return HALLEY_OK;
-}
-
-/* ASTRA-sim's rules: a set of ready nodes for every slot. */
-static halley_status init_slots(sim *s, sim_rank *r)
-{
-    const size_t words = freeset_words(r->program->n);
-    uint64_t *bits = arena_array(&s->memory_of_run, words * SIM_N_SLOTS, sizeof *bits);
-    if (bits == NULL)
-        return error_nomem(s->err);
-    for (uint32_t i = 0; i < SIM_N_SLOTS; i++)
-        freeset_init(&r->ready[i], bits + words * i, r->program->n);
-    return HALLEY_OK;
-}
-
 static halley_status init_rank(sim *s, sim_rank *r)
 {
     const sim_program *p = r->program;
-    TRY(p->lanes == NULL ? init_slots(s, r) : init_lanes(s, r));
+    TRY(s->rules->init_rank(s, r));
     r->waiting = arena_array(&s->memory_of_run, p->n, sizeof *r->waiting);
     if (r->waiting == NULL)
         return error_nomem(s->err);
@@ -197,45 +177,27 @@ static halley_status init_rank(sim *s, sim_rank *r)
     return HALLEY_OK;
 }
 
-static bool has_small_group(const halley_cluster *c)
+static halley_status init_network(sim *s, const net_model *model,
+                                  const halley_sim_opts *opts)
 {
-    for (uint32_t i = 0; i < c->n_groups; i++)
-        if (c->groups[i].n < c->n_npus)
-            return true;
-    return false;
-}
-
-static halley_status init_network(sim *s, const halley_sim_opts *opts)
-{
-    const bool queues = opts->network == HALLEY_NETWORK_LINKS;
     net_options o = {.ticks_per_s = 1e9 * (double)s->ticks_per_ns,
-                     .deliver = deliver,
+                     .deliver = deliver_message,
                      .context = s,
                      .keep_heat = opts->heat};
     if (s->fold != NULL)
-        o.folding = (net_folding){s->fold->stand_in, s->fold->n_alike, watch};
-    return net_new(&s->net, net_model_get(s->cluster->astra, queues), s->cluster,
-                   &s->queue, &o, s->err);
+        o.folding = (net_folding){s->fold->stand_in, s->fold->n_alike, watch_event};
+    return net_new(&s->net, model, s->cluster, &s->queue, &o, s->err);
 }
 
 static halley_status set_up(sim *s, const halley_trace_set *traces,
                             const halley_sim_opts *opts)
 {
     const halley_cluster *c = s->cluster;
-    const bool links = opts->network == HALLEY_NETWORK_LINKS;
-    if (c->astra && halley_trace_set_count(traces) > c->n_npus)
-        s->odd |= 1u << SIM_ODD_TRACES;
-    else if (halley_trace_set_count(traces) != c->n_npus)
-        return error_set(s->err, HALLEY_EINVAL,
-                         "there are traces of %u ranks, and the network has %u NPUs",
-                         halley_trace_set_count(traces), c->n_npus);
-    if (c->astra && links && c->n_dims == 1 && c->n_npus == 2 &&
-        c->dims[0].topology == CLUSTER_RING)
-        return error_set(
-            s->err, HALLEY_EINVAL,
-            "a congestion-aware Ring needs at least 3 NPUs; ASTRA-sim aborts on "
-            "2; use FullyConnected");
-    TRY(init_network(s, opts));
+    /* Set-up picks the rows of the network and of the phases. */
+    const net_model *model =
+        net_model_get(c->astra, opts->network == HALLEY_NETWORK_LINKS);
+    TRY(s->rules->check_run(s, halley_trace_set_count(traces), model));
+    TRY(init_network(s, model, opts));
     TRY(mem_servers_init(&s->memory, c, s->ticks_per_ns, s->err));
     s->ranks = mem_array_zero(s->n_npus, sizeof *s->ranks);
     s->finishers = mem_array(s->n_npus, sizeof *s->finishers);
@@ -244,8 +206,7 @@ static halley_status set_up(sim *s, const halley_trace_set *traces,
     s->endpoint = s->system->endpoint_ns * s->ticks_per_ns;
     s->group_endpoint = s->system->group_endpoint_ns * s->ticks_per_ns;
     TRY(compile_programs(s, traces, opts->times_only));
-    s->fixes_delays = net_can(s->net, NET_CAN_FIX_DELAY) && !s->system->rendezvous;
-    s->by_key = c->astra && s->system->queues > 1 && has_small_group(c);
+    sim_phases_init(s, s->system->rendezvous || s->rules->has_own_directions(s));
     TRY(sim_calls_init(s));
     TRY(sim_streams_init(s));
     TRY(sim_bus_init(s));
@@ -266,19 +227,15 @@ static halley_status set_up(sim *s, const halley_trace_set *traces,
     return HALLEY_OK;
 }
 
-/* All ranks begin. ASTRA-sim aborts on what would happen at time 0 after no time. */
+/* All ranks begin. */
 static halley_status start_ranks(sim *s)
 {
     for (uint32_t i = 0; i < s->n_npus && s->status == HALLEY_OK; i++) {
         if (!is_run(s, i))
             continue;
         sim_rank_start(s, i);
-        if (s->cluster->astra && s->status == HALLEY_OK && des_queue_has_now(&s->queue))
-            return error_set(s->err, HALLEY_EINVAL,
-                             "rank %u has something to do after no time at time 0, where "
-                             "ASTRA-sim aborts: an endpoint-delay, a compute time or a "
-                             "latency of 0",
-                             i);
+        if (s->status == HALLEY_OK)
+            TRY(s->rules->check_start(s, i));
     }
     return s->status;
 }
@@ -299,7 +256,7 @@ static halley_status loop(sim *s, const halley_sim_opts *opts)
             s->queue.now = s->stop;
             break;
         }
-        sim_happen(s, e.event);
+        sim_dispatch(s, e.event);
         if (++s->n_events % LOOK_EVERY == 0 && !watcher_at(&look, s->n_ended))
             return watcher_error(&look, s->err);
     }
@@ -379,7 +336,8 @@ static halley_status run(halley_result **out, const halley_trace_set *traces,
     sim s = {.cluster = cluster,
              .system = &cluster->system,
              .n_npus = cluster->n_npus,
-             .ticks_per_ns = cluster->astra ? 1 : 1000, /* native rules count ps */
+             .rules = sim_rules_get(cluster),
+             .ticks_per_ns = sim_rules_get(cluster)->ticks_per_ns,
              .fold = fold,
              .err = err};
     s.match.free_channel = s.match.free_waiter = SIM_NONE;

@@ -8,7 +8,7 @@
  * do not meet (its bug A1, which ends here in a deadlock report instead of in silence).
  */
 #include "base/hash.h"
-#include "sim/job.h"
+#include "sim/rules.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,7 @@ halley_status sim_streams_init(sim *s)
             if (!map64_set(&t->places, (uint64_t)g << 32 | group->ranks[i], i))
                 return error_nomem(s->err);
     }
-    return sim_boxes_init(s);
+    return s->rules->init_groups(s);
 }
 
 void sim_streams_fini(sim_streams *t)
@@ -132,6 +132,11 @@ static uint32_t new_op(sim *s, const sim_plan *plan, const sim_job *j, uint32_t 
 {
     sim_streams *t = &s->streams;
     uint32_t id = t->free_op;
+    if (id == SIM_NONE && t->ops.n >= SIM_MAX_OPS) {
+        sim_fail(s, error_set(s->err, HALLEY_ELIMIT,
+                              "more than a million chunks of collectives at a time"));
+        return SIM_NONE;
+    }
     uint8_t *members = take_blocks(t, plan->pool);
     const uint64_t hash = name_hash(j->group, stream);
     if (id != SIM_NONE)
@@ -151,9 +156,6 @@ static uint32_t new_op(sim *s, const sim_plan *plan, const sim_job *j, uint32_t 
                              .stride = plan->stride,
                              .pool = plan->pool,
                              .custom = j->custom};
-    if (id >= UINT32_C(1) << 20)
-        sim_fail(s, error_set(s->err, HALLEY_ELIMIT,
-                              "more than a million chunks of collectives at a time"));
     return id;
 }
 
@@ -228,7 +230,7 @@ static void insert_after(sim *s, sim_queue *q, uint32_t op, uint32_t member,
 }
 
 /* First come first served; under Themis smaller phases go first. */
-static void wait_in(sim *s, sim_queue *q, uint32_t op, uint32_t member)
+void sim_queue_wait(sim *s, sim_queue *q, uint32_t op, uint32_t member)
 {
     uint32_t before_op = SIM_NONE, before_member = SIM_NONE;
     sim_member_get(s, op, member)->running = false;
@@ -249,7 +251,7 @@ static void wait_in(sim *s, sim_queue *q, uint32_t op, uint32_t member)
     insert_after(s, q, op, member, before_op, before_member);
 }
 
-static void start_now(sim *s, sim_queue *q)
+void sim_queue_start_first(sim *s, sim_queue *q)
 {
     while (q->head_op != SIM_NONE && q->running < s->streams.threshold) {
         const uint32_t op = q->head_op, member = q->head_member;
@@ -261,29 +263,12 @@ static void start_now(sim *s, sim_queue *q)
     }
 }
 
-/*
- * Start what may start. Under native rules that is decided when all that happens at this
- * instant has happened, so that members to whom it happens in different orders decide
- * alike.
- */
-static void start_waiting(sim *s, sim_queue *q)
-{
-    if (s->cluster->astra) {
-        start_now(s, q);
-        return;
-    }
-    if (q->starting || q->head_op == SIM_NONE || q->running >= s->streams.threshold)
-        return;
-    q->starting = true;
-    des_queue_push(&s->queue, s->queue.now,
-                   sim_what_wide(SIM_START, 0, (uint32_t)(q - s->streams.queues)));
-}
-
 void sim_queue_start(sim *s, uint32_t queue)
 {
     sim_queue *q = &s->streams.queues[queue];
+    assert(q->starting);
     q->starting = false;
-    start_now(s, q);
+    sim_queue_start_first(s, q);
 }
 
 /*
@@ -323,31 +308,6 @@ void sim_phase_called(sim *s, uint32_t op, uint32_t member)
     sim_phase_start(s, op, member);
 }
 
-/* Has a message of the member's phase come already? */
-static bool is_called(const sim *s, uint32_t op, uint32_t member)
-{
-    const coll_plan *plan = s->streams.ops.at[op].plan;
-    sim_member *m = sim_member_get(s, op, member);
-    const coll_phase *p = &plan->phases[m->phase];
-    if (p->algo == CLUSTER_ALGO_RING)
-        return sim_member_inbox(m, plan)[m->phase] > 0;
-    if (p->algo == CLUSTER_ALGO_IN_SWITCH)
-        return false; /* the switch answers only those who have sent */
-    const uint64_t *early = sim_member_early(m, plan);
-    for (uint32_t step = p->first_step; step < p->first_step + p->n_sends; step++)
-        if (early[step / 64] >> (step % 64) & 1)
-            return true;
-    return false;
-}
-
-/* Into the queue of its phase; at once out of it again when others have begun. */
-static void enter(sim *s, sim_queue *q, uint32_t op, uint32_t member)
-{
-    wait_in(s, q, op, member);
-    if (!s->cluster->astra && is_called(s, op, member))
-        sim_phase_called(s, op, member);
-}
-
 bool sim_stream_join(sim *s, sim_job *j, const sim_plan *plan, uint32_t stream,
                      uint32_t dataset)
 {
@@ -358,13 +318,12 @@ bool sim_stream_join(sim *s, sim_job *j, const sim_plan *plan, uint32_t stream,
     m->npu = j->rank;
     m->dataset = dataset;
     m->joined = true;
-    if (s->by_key)
-        m->directions = j->directions;
+    m->directions = j->directions;
     for (uint32_t i = 0; i < plan->plan->n_phases; i++)
         sim_member_queues(m)[i] = j->queues[i];
     sim_queue *q = queue_of(s, m);
-    enter(s, q, op, j->member);
-    start_waiting(s, q);
+    s->rules->enter_queue(s, q, op, j->member);
+    s->rules->start_waiting(s, q);
     return s->status == HALLEY_OK;
 }
 
@@ -396,13 +355,13 @@ void sim_phase_ended(sim *s, uint32_t op, uint32_t member)
         if (++o->n_done == o->plan->n_members || s->fold != NULL)
             free_op(&s->streams, op);
         old->running--;
-        start_waiting(s, old);
+        s->rules->start_waiting(s, old);
         return;
     }
     m->phase++;
     sim_queue *next = queue_of(s, m);
-    enter(s, next, op, member);
+    s->rules->enter_queue(s, next, op, member);
     old->running--;
-    start_waiting(s, old);
-    start_waiting(s, next);
+    s->rules->start_waiting(s, old);
+    s->rules->start_waiting(s, next);
 }

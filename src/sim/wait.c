@@ -4,7 +4,7 @@
  * waits for, and so on; the others are counted.
  */
 #include "base/str.h"
-#include "sim/engine.h"
+#include "sim/rules.h"
 
 /* A running node of the rank, or SIM_NONE. */
 static uint32_t running_node(const sim_rank *r)
@@ -94,11 +94,8 @@ static uint32_t describe_collective(strbuf *to, const sim *s, uint32_t rank,
                       "them rank %u",
                       o->group == 0 ? "" : " in its group", a.n_absent,
                       o->plan->n_members, other);
-        if (s->cluster->astra && o->group == 0 && s->cluster->n_groups > 0 &&
-            s->streams.world_streams[rank] != s->streams.world_streams[other])
-            strbuf_add(to, STR("; the two have begun different numbers of collectives, "
-                               "and ASTRA-sim counts those of groups and of the world "
-                               "together"));
+        if (o->group == 0)
+            s->rules->explain_absence(to, s, rank, other);
         return other;
     }
     strbuf_add(to, STR(", to which all members have come"));

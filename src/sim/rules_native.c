@@ -1,0 +1,315 @@
+/*
+ * sim/rules_native.c - the native rules: a clock of picoseconds; a lane for every group,
+ * peer, stream and host thread of a rank, first come first served; a group that is a box
+ * of the network uses its dimensions; all members of a chunk choose alike, and decide
+ * when all events of an instant are done.
+ */
+#include "sim/rules.h"
+
+static halley_status check_native_run(sim *s, uint32_t n_traces, const net_model *model)
+{
+    (void)model;
+    if (n_traces == s->n_npus)
+        return HALLEY_OK;
+    return error_set(s->err, HALLEY_EINVAL,
+                     "there are traces of %u ranks, and the network has %u NPUs",
+                     n_traces, s->n_npus);
+}
+
+/* Coordinate of a rank in dimension d. */
+static uint32_t get_coordinate(const halley_cluster *c, uint32_t rank, uint32_t d)
+{
+    for (uint32_t i = 0; i < d; i++)
+        rank /= c->dims[i].n;
+    return rank % c->dims[d].n;
+}
+
+/*
+ * Is the group a box of the network, listed with the innermost dimension fastest? Then
+ * its collectives may use the dimensions. *extent has its size in each.
+ */
+static bool find_box(uint32_t *extent, const halley_cluster *c, const cluster_group *g)
+{
+    uint32_t n = 1;
+    for (uint32_t d = 0; d < c->n_dims; d++) {
+        uint32_t length = 1; /* how long only coordinate d changes, from the first rank */
+        while (n * length < g->n && get_coordinate(c, g->ranks[(size_t)n * length], d) !=
+                                        get_coordinate(c, g->ranks[0], d))
+            length++;
+        extent[d] = length;
+        n *= length;
+    }
+    if (n != g->n)
+        return false;
+    for (uint32_t m = 0; m < g->n; m++) {
+        for (uint32_t d = 0, stride = 1; d < c->n_dims; stride *= extent[d++]) {
+            const uint32_t axis = g->ranks[(size_t)(m / stride % extent[d]) * stride];
+            if (get_coordinate(c, g->ranks[m], d) != get_coordinate(c, axis, d))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Which groups are boxes of the network. */
+static halley_status init_boxes(sim *s)
+{
+    const halley_cluster *c = s->cluster;
+    s->streams.boxes =
+        arena_array(&s->memory_of_run, c->n_groups, sizeof *s->streams.boxes);
+    if (s->streams.boxes == NULL)
+        return error_nomem(s->err);
+    for (uint32_t g = 0; g < c->n_groups; g++)
+        if (!find_box(s->streams.boxes[g], c, &c->groups[g]))
+            s->streams.boxes[g][0] = 0;
+    return HALLEY_OK;
+}
+
+static halley_status init_lanes(sim *s, sim_rank *r)
+{
+    const sim_program *p = r->program;
+    const size_t n = p->n_lanes;
+    uint64_t *bits =
+        arena_array(&s->memory_of_run, freeset_words(p->n_lanes), sizeof *bits);
+    uint32_t *room = arena_array(&s->memory_of_run, n * 3 + p->n, sizeof *room);
+    assert(p->lanes != NULL && n >= SIM_N_SLOTS);
+    if (bits == NULL || room == NULL)
+        return error_nomem(s->err);
+    r->lanes = (sim_lanes){
+        .next = room + 3 * n, .heads = room, .tails = room + n, .n_busy = room + 2 * n};
+    freeset_init(&r->lanes.open, bits, p->n_lanes);
+    for (size_t i = 0; i < n; i++)
+        r->lanes.heads[i] = SIM_NONE;
+    return HALLEY_OK;
+}
+
+static bool has_shared_directions(const sim *s)
+{
+    (void)s;
+    return false;
+}
+
+static halley_status accept_start(sim *s, uint32_t rank)
+{
+    (void)s, (void)rank;
+    return HALLEY_OK;
+}
+
+/* A lane is open when it has room and somebody is ready. */
+static void update_lane(sim_rank *r, uint32_t lane)
+{
+    const bool open = r->lanes.heads[lane] != SIM_NONE &&
+                      r->lanes.n_busy[lane] < r->program->lanes[lane].capacity;
+    if (open)
+        freeset_add(&r->lanes.open, lane);
+    else
+        freeset_remove(&r->lanes.open, lane);
+}
+
+static void make_ready_in_lane(sim_rank *r, uint32_t node)
+{
+    const uint32_t lane = r->program->nodes[node].slot;
+    assert(lane < r->program->n_lanes);
+    r->n_ready++;
+    r->lanes.next[node] = SIM_NONE;
+    if (r->lanes.heads[lane] == SIM_NONE)
+        r->lanes.heads[lane] = node;
+    else
+        r->lanes.next[r->lanes.tails[lane]] = node;
+    r->lanes.tails[lane] = node;
+    update_lane(r, lane);
+}
+
+static void free_lane_child(sim *s, sim_rank *r, uint32_t node)
+{
+    (void)s;
+    make_ready_in_lane(r, node);
+}
+
+/* Take the first node of an open lane. */
+static uint32_t take_from_lane(sim_rank *r)
+{
+    const uint32_t lane = freeset_first(&r->lanes.open);
+    if (lane == UINT32_MAX)
+        return UINT32_MAX;
+    const uint32_t node = r->lanes.heads[lane];
+    assert(node < r->program->n);
+    r->lanes.heads[lane] = r->lanes.next[node];
+    update_lane(r, lane);
+    return node;
+}
+
+static void occupy_lane(sim_rank *r, uint32_t lane)
+{
+    assert(r->lanes.n_busy[lane] < r->program->lanes[lane].capacity);
+    r->lanes.n_busy[lane]++;
+    update_lane(r, lane);
+}
+
+static void vacate_lane(sim_rank *r, uint32_t lane)
+{
+    assert(r->lanes.n_busy[lane] > 0);
+    r->lanes.n_busy[lane]--;
+    update_lane(r, lane);
+}
+
+static bool is_no_box(const sim *s, uint32_t group)
+{
+    return s->streams.boxes[group - 1][0] == 0;
+}
+
+/* A collective that an algorithm does not know is done by a ring. */
+static void replace_impossible(sim_job *j)
+{
+    if (j->request.rooted != COLL_ROOTED_NONE)
+        return;
+    for (uint32_t d = 0; d < j->request.n_impls; d++)
+        if (!coll_algo_can(j->impls[d].algo, j->request.coll))
+            j->impls[d].algo = CLUSTER_ALGO_RING;
+}
+
+/* A collective of one member has no phases, and nothing to do. */
+static bool accept_phases(sim *s, const sim_job *j)
+{
+    (void)s, (void)j;
+    return true;
+}
+
+/* No chunk without bytes, nothing beyond what there is. */
+static bool cut_native_chunks(sim *s, const sim_job *j, uint64_t *bytes, uint64_t *chunk)
+{
+    const uint64_t splits = s->system->splits;
+    (void)j;
+    *chunk = *bytes / splits + (*bytes % splits != 0);
+    *chunk = *chunk == 0 ? 1 : *chunk;
+    *bytes = *bytes == 0 ? 1 : *bytes;
+    return true;
+}
+
+static uint32_t number_native_stream(sim *s, const sim_job *j)
+{
+    return j->group == 0 ? s->streams.world_streams[j->rank]++
+                         : sim_group_stream_next(s, j);
+}
+
+/* The stream's number chooses, so that all members choose alike. */
+static uint32_t choose_queue(const sim *s, const sim_job *j, const coll_outline *o,
+                             uint32_t stream, bool *down)
+{
+    const uint32_t n = s->system->queues, half = n / 2;
+    uint32_t queue = stream % n;
+    *down = n > 1 && queue >= half;
+    if (o->half == COLL_QUEUE_FIRST) {
+        queue = half == 0 ? 0 : stream % half;
+        *down = false;
+    } else if (o->half == COLL_QUEUE_LAST) {
+        queue = half + stream % (n - half);
+        *down = true;
+    }
+    return (j->set * s->cluster->n_dims + o->level) * n + queue;
+}
+
+static void choose_native_queues(sim *s, sim_job *j, uint32_t stream)
+{
+    coll_request *r = &j->request;
+    for (uint32_t i = 0; i < j->n_phases; i++) {
+        const coll_outline *o = &j->outlines[i];
+        bool down;
+        j->queues[i] = choose_queue(s, j, o, stream, &down);
+        r->directions |= (uint32_t)down << i;
+        if (coll_algo_get(o->algo)->has_two_trees)
+            r->trees |= (uint32_t)(stream % 2 != 0) << i;
+    }
+    j->directions = r->directions;
+}
+
+/* Into the queue; at once out of it again when others have begun. */
+static void enter_native_queue(sim *s, sim_queue *q, uint32_t op, uint32_t member)
+{
+    const coll_plan *plan = s->streams.ops.at[op].plan;
+    sim_queue_wait(s, q, op, member);
+    const coll_phase *p = &plan->phases[sim_member_get(s, op, member)->phase];
+    if (s->phases[p->algo].is_called(s, op, member))
+        sim_phase_called(s, op, member);
+}
+
+/* What may start is decided when all that happens at this instant has happened, so that
+ * members to whom it happens in different orders decide alike. */
+static void start_waiting_later(sim *s, sim_queue *q)
+{
+    if (q->starting || q->head_op == SIM_NONE || q->running >= s->streams.threshold)
+        return;
+    q->starting = true;
+    des_queue_push(&s->queue, s->queue.now,
+                   sim_event_start((uint32_t)(q - s->streams.queues)));
+}
+
+static int compare_finishers(const void *a, const void *b, void *ranks)
+{
+    const sim_rank *r = ranks;
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    if (r[x].finish != r[y].finish)
+        return r[x].finish < r[y].finish ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* At one instant by rank. */
+static void sort_native_finishers(sim *s)
+{
+    if (s->n_finished > 1)
+        qsort_r(s->finishers, s->n_finished, sizeof *s->finishers, compare_finishers,
+                s->ranks);
+}
+
+static void explain_nothing(strbuf *to, const sim *s, uint32_t rank, uint32_t other)
+{
+    (void)to, (void)s, (void)rank, (void)other;
+}
+
+const sim_rules sim_rules_native = {
+    .name = "native",
+    .ticks_per_ns = 1000,
+    .traces =
+        {
+            .has_lanes = true,
+            .has_duration_ns = true,
+            .models_compute = true,
+            .keeps_uncounted = true,
+            .has_uneven = true,
+            .n_default_involved = UINT32_MAX,
+            .colls = {[HALLEY_COLL_ALL_REDUCE] = SIM_COLL_SIMULATED,
+                      [HALLEY_COLL_REDUCE] = SIM_COLL_SIMULATED,
+                      [HALLEY_COLL_ALL_GATHER] = SIM_COLL_SIMULATED,
+                      [HALLEY_COLL_GATHER] = SIM_COLL_SIMULATED,
+                      [HALLEY_COLL_SCATTER] = SIM_COLL_SIMULATED,
+                      [HALLEY_COLL_BROADCAST] = SIM_COLL_SIMULATED,
+                      [HALLEY_COLL_ALL_TO_ALL] = SIM_COLL_SIMULATED,
+                      [HALLEY_COLL_REDUCE_SCATTER] = SIM_COLL_SIMULATED,
+                      [HALLEY_COLL_REDUCE_SCATTER_BLOCK] = SIM_COLL_SIMULATED,
+                      [HALLEY_COLL_BARRIER] = SIM_COLL_SIMULATED},
+        },
+    .can_fold = true,
+    .has_roots = true,
+    .max_held_bytes = UINT64_MAX,
+    .check_run = check_native_run,
+    .init_groups = init_boxes,
+    .init_rank = init_lanes,
+    .has_own_directions = has_shared_directions,
+    .check_start = accept_start,
+    .make_ready = make_ready_in_lane,
+    .free_child = free_lane_child,
+    .take_ready = take_from_lane,
+    .occupy = occupy_lane,
+    .vacate = vacate_lane,
+    .is_one_dimension = is_no_box,
+    .replace_impls = replace_impossible,
+    .check_phases = accept_phases,
+    .cut_chunks = cut_native_chunks,
+    .number_stream = number_native_stream,
+    .choose_queues = choose_native_queues,
+    .enter_queue = enter_native_queue,
+    .start_waiting = start_waiting_later,
+    .wake_phase = sim_phase_called,
+    .sort_finishers = sort_native_finishers,
+    .explain_absence = explain_nothing,
+};
