@@ -107,7 +107,7 @@ typedef struct halley_synth_summary {
     uint32_t n_ranks, n_stages, n_groups;
     uint64_t n_nodes;    /* over all ranks */
     uint64_t n_left_out; /* messages and collectives that found no partner */
-    bool loose;          /* from the context model: no template stood for it */
+    bool is_scaled;      /* no template fits: made from the nearest one, scaled */
 } halley_synth_summary;
 
 /* The set of opts->seed: the same every time. *out is the caller's. */

@@ -154,6 +154,11 @@ static halley_status run(cli_call *call, halley_error *err)
     if (report.n_resumed_steps > 0)
         cli_note(call, "went on behind %u steps of training by an earlier run",
                  report.n_resumed_steps);
+    if (report.n_covered < report.n_sets && report.n_steps == 0)
+        cli_note(call,
+                 "%u of %u sets have programs that too few others share; sets like these "
+                 "are made from the nearest template, scaled",
+                 report.n_sets - report.n_covered, report.n_sets);
     if (report.n_skipped > 0)
         cli_note(call, "skipped %u of %u sets that fail the check, the first: %s",
                  report.n_skipped, report.n_skipped + report.n_sets,

@@ -200,7 +200,7 @@ static void list_made(report_table *t, const orders *all, const char *folder)
         report_table_count(t, sum->n_nodes);
         report_table_count(t, sum->n_groups);
         report_table_count(t, sum->n_left_out);
-        report_table_words(t, sum->loose ? STR("contexts") : STR("template"));
+        report_table_words(t, sum->is_scaled ? STR("nearest") : STR("template"));
     }
     strbuf_fini(&prefix);
 }
@@ -271,8 +271,11 @@ const cli_command cmd_trace_synth = {
         "and times are scaled to them.\n\n"
         "Every set passes 'halley trace check' and runs to the end in 'halley sim'. "
         "Messages and collectives for which the model gave no partner are left out and "
-        "counted. A set is made from a template that enough sets share or, where none "
-        "does, operator by operator from contexts.",
+        "counted. A set is made from a template, the programs that enough sets share. "
+        "Where "
+        "no template fits the conditions, the nearest one is scaled to the nodes, time, "
+        "operations and bytes that sets under such conditions have, and the column From "
+        "says 'nearest' instead of 'template'.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(synth_options),

@@ -10,7 +10,6 @@
 #include "base/str.h"
 #include "base/watch.h"
 #include "halley/synth.h"
-#include "learn/chapters.h"
 #include "learn/learn_report.h"
 #include "learn/learn_set.h"
 #include "learn/model/model_prune.h"
@@ -239,8 +238,8 @@ static halley_status go_through(walk *w, size_t first, halley_error *err)
     return status;
 }
 
-/* What comes and goes is left out of what repeats. Where something does, hardly two
- * programs are equal as a whole, but chapters of them are. */
+/* What comes and goes is left out of programs: where something does, what repeats is
+ * looked for once more without it. */
 static halley_status look_around(walk *look, halley_error *err)
 {
     learner *const l = &look->j->l;
@@ -257,14 +256,7 @@ static halley_status look_around(walk *look, halley_error *err)
     l->m.bodies.n = 0;
     map64_fini(&l->m.body_of);
     look->j->n_looked_at = 0;
-    chapter_finder anchors = {0};
-    l->anchors = &anchors;
-    status = go_through(look, 0, err);
-    l->anchors = NULL;
-    if (status == HALLEY_OK)
-        chapter_finder_decide(&anchors, &l->m);
-    chapter_finder_fini(&anchors);
-    return status;
+    return go_through(look, 0, err);
 }
 
 /* First what repeats, in sets from all over the corpus. */
@@ -421,7 +413,7 @@ static halley_status write_model(job *j, halley_error *err)
         return error_set(err, HALLEY_EINVAL,
                          "all %u sets of traces fail the check, the first: %s",
                          head->n_skipped, j->report->first_skipped);
-    halley_status status = model_prune(&m, &j->l.m, k, err);
+    halley_status status = model_prune(&m, &j->l.m, k, j->l.recorder != NULL, err);
     if (status == HALLEY_EINVAL && head->n_skipped > 0)
         error_prefix(err, "%u sets fail the check (the first: %s), of the others ",
                      head->n_skipped, j->report->first_skipped);

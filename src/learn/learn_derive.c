@@ -5,7 +5,6 @@
  * time of a node, on which all of its kind depend in proportion more often than not.
  * Totals come last: they follow from the others, and are there to be asked for.
  */
-#include "learn/contexts.h"
 #include "learn/learn_set.h"
 #include "trace/core/roles.h"
 
@@ -85,7 +84,8 @@ static halley_status add_stage(sums *s, conditions *out, learner *l,
     if (rank > 0)
         return HALLEY_OK;
     TRY(synth_fold(&l->folded, &l->m, l->program.tokens.at, n, 0, err));
-    s->kinds = hash_u64(s->kinds + contexts_folds(&l->program, &l->folded));
+    const bool repeats = 2 * l->folded.symbols.n <= n;
+    s->kinds = hash_u64(s->kinds + repeats);
     for (uint32_t i = 0; i < l->folded.counts.n && i < N_LOOPS; i++) {
         char name[16];
         snprintf(name, sizeof name, "loop-%u", i + 1);

@@ -2,19 +2,16 @@
  * One set of ranks. Its stages are the largest blocks of consecutive ranks within which
  * all programs are the same; of each stage the first rank is looked at closely. What it
  * adds to the model is sums: of features and logarithms for laws and loops, of sets for
- * operators, tokens, skeletons, templates and contexts. Nothing of the set itself stays.
+ * operators, tokens, skeletons and templates. Nothing of the set itself stays.
  */
 #include "learn/learn_set.h"
 
-#include "learn/chapters.h"
-#include "learn/contexts.h"
+#include "learn/model/joint.h"
 #include "learn/neural/neural.h"
 #include "trace/core/roles.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { OFTEN = 16 }; /* sets with one program: no other way to tell it is needed */
 
 halley_status learner_init(learner *l, halley_error *err)
 {
@@ -251,6 +248,13 @@ static bool add_value(learner *l, const law_place *at, double value)
     return array_push(&l->values, (learn_value){id, (float)y});
 }
 
+/* A stage of the set. */
+typedef struct learn_stage {
+    uint32_t stage, n_stages;
+    bool bare; /* the set says nothing about itself */
+    const law_point *point;
+} learn_stage;
+
 /* Whose stage is looked at. */
 typedef struct stage_of {
     uint64_t family, program;
@@ -298,7 +302,6 @@ static bool add_node(learner *l, const halley_trace *trace, uint32_t at,
     place.after = at + 1 < p->ops.n ? m->ops.at[p->ops.at[at + 1]].key : 0;
     double values[LEARN_VALUES];
     const uint32_t n = learner_values(values, l, trace, at, of->rank);
-    l->n_messages += op->type >= HALLEY_NODE_SEND && op->type <= HALLEY_NODE_COLL;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t behind = i - op->n_fields;
         const bool size = is_named(m, op, i, STR("comm_size"));
@@ -385,13 +388,9 @@ static bool add_stage_values(learner *l, const halley_trace *trace, const law_po
         if (!add_node(l, trace, at, of, &pause))
             return false;
     note_mixed(l);
-    if (l->pause_ops.n > 0 && !learner_split_tails(l, of->family, (uint32_t)l->keys.n))
-        return false;
     for (size_t i = 0; i < l->totals.n; i++) {
         learn_total *t = &l->totals.at[i];
         law_point point = *p;
-        if (t->n == 0 && t->zeros == 0) /* all were far longer than others */
-            continue;
         t->mean = t->n > 0 ? t->sum / t->n : -INFINITY;
         t->widen = t->n > 1 ? sqrt(t->n / (t->n - 1)) : 1;
         const double variance =
@@ -523,7 +522,8 @@ static uint32_t skeleton_of(learner *l, bool bare)
     return id;
 }
 
-uint32_t learner_skeleton(learner *l, const learn_stage *at)
+/* The skeleton of what is in l->folded, counted with its loops; MODEL_NONE: no memory. */
+static uint32_t count_skeleton(learner *l, const learn_stage *at)
 {
     synth_model *const m = &l->m;
     const uint32_t set_id = m->head.at[0].n_sets, id = skeleton_of(l, at->bare);
@@ -560,47 +560,6 @@ static void count_token(synth_model *m, uint32_t token, uint32_t set)
     count_op(m, t->op, set);
 }
 
-static bool add_loop_count(learner *l, uint64_t key, const law_point *p, double y)
-{
-    const uint32_t law = law_of(l, key);
-    if (law == MODEL_NONE)
-        return false;
-    if (l->m.laws.at[law].last_set != l->m.head.at[0].n_sets)
-        law_sum_ends(&l->m.sums.at[law], y, y, y);
-    return observe(l, law, p, y);
-}
-
-/* How often loops run, whatever the program they are in. */
-static bool add_loop_laws(learner *l, const law_point *p, uint64_t family)
-{
-    const synth_model *const m = &l->m;
-    const synth_folded *const f = &l->folded;
-    synth_u64s keys = {0};
-    synth_u32s open = {0}, which = {0};
-    uint32_t loop = 0;
-    bool ok = contexts_folds(&l->program, f) && array_reserve(&keys, f->symbols.n + 1);
-    for (size_t i = 0; ok && i < f->symbols.n; i++) {
-        const uint32_t symbol = f->symbols.at[i];
-        if (symbol == SYMBOL_CLOSE) {
-            const uint32_t first = open.at[--open.n];
-            const double y = log(f->counts.at[which.at[--which.n]]);
-            for (int any = 0; ok && any < 2; any++)
-                ok = add_loop_count(
-                    l,
-                    contexts_loop_key(any ? 0 : family, keys.at + first, keys.n - first),
-                    p, y);
-        }
-        keys.at[keys.n++] =
-            symbol >= SYMBOL_END ? symbol : m->ops.at[m->tokens.at[symbol].op].key;
-        if (symbol == SYMBOL_OPEN)
-            ok = array_push(&open, (uint32_t)keys.n) && array_push(&which, loop++);
-    }
-    array_fini(&keys);
-    array_fini(&open);
-    array_fini(&which);
-    return ok || !contexts_folds(&l->program, f);
-}
-
 static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t stage,
                                uint32_t block, const conditions *c, bool bare,
                                halley_error *err)
@@ -614,7 +573,7 @@ static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t
                    err));
     const learn_stage at = {stage, n_stages, bare, &p};
     conditions_point(&p, m, c, stage, n_stages);
-    const uint32_t skeleton = learner_skeleton(l, &at);
+    const uint32_t skeleton = count_skeleton(l, &at);
     if (skeleton == MODEL_NONE || !array_push(&l->parts, skeleton))
         return error_nomem(err);
     for (size_t i = 0; i < l->program.tokens.n; i++) {
@@ -635,15 +594,9 @@ static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t
     const bool again = !bare || m->skeletons.at[skeleton].n_sets > 1;
     const stage_of of = {conditions_family(c), again ? m->skeletons.at[skeleton].key : 0,
                          stage * block, bare};
-    const contexts_whose whose = contexts_whose_of(c, halley_trace_set_count(set));
-    if ((m->skeletons.at[skeleton].n_sets <= OFTEN &&
-         (!contexts_add(m, &l->program, &l->folded, &whose) ||
-          !add_loop_laws(l, &p, whose.family))) ||
-        !add_stage_values(l, halley_trace_set_get(set, of.rank), &p, &of))
-        return error_nomem(err);
-    /* what is told once more folds into l->folded, which is no longer needed */
-    return m->skeletons.at[skeleton].n_sets <= OFTEN ? chapters_learn(l, &at, err)
-                                                     : HALLEY_OK;
+    return add_stage_values(l, halley_trace_set_get(set, of.rank), &p, &of)
+               ? HALLEY_OK
+               : error_nomem(err);
 }
 
 uint64_t learner_template_key(const uint32_t *parts, uint32_t n)
@@ -698,8 +651,7 @@ static uint32_t template_of(learner *l)
 
 /* Numbers of the set as a whole that laws are learned of. */
 static const uint32_t set_fields[] = {FIELD_STAGES, FIELD_RANKS,      FIELD_NODES,
-                                      FIELD_TIME,   FIELD_OPERATIONS, FIELD_MESSAGES,
-                                      FIELD_BYTES};
+                                      FIELD_TIME,   FIELD_OPERATIONS, FIELD_BYTES};
 enum { SET_NUMBERS = sizeof set_fields / sizeof *set_fields };
 
 static halley_status count_set(learner *l, const conditions *c, const uint32_t *values,
@@ -743,8 +695,6 @@ halley_status learner_look(learner *l, const halley_trace_set *set, uint32_t num
             !noise_finder_look(l->noise, &l->reader, &l->program,
                                halley_trace_set_get(set, ranks[i])))
             return error_nomem(err);
-        if (l->anchors && i == 0 && !chapter_finder_look(l->anchors, &l->program))
-            return error_nomem(err);
         TRY(synth_fold(&l->folded, &l->m, l->program.tokens.at,
                        (uint32_t)l->program.tokens.n, number, err));
     }
@@ -774,11 +724,10 @@ halley_status learner_add(learner *l, const halley_trace_set *set, const conditi
     conditions_set(&all, "ranks", NULL, n);
     map64_fini(&l->group_of);
     l->groups.n = l->parts.n = 0;
-    l->operations = l->n_messages = l->bytes = 0;
+    l->operations = l->bytes = 0;
     l->n_told = 0;
     TRY(groups_path ? declared_groups(l, groups_path, err) : used_groups(l, set, err));
     TRY(conditions_learn(values, m, &all, err));
-    l->set_values = values;
     const uint32_t n_stages = n / block;
     for (uint32_t s = 0; s < n_stages; s++)
         TRY(add_stage(l, set, s, block, &all, c->n == 0, err));
@@ -787,7 +736,6 @@ halley_status learner_add(learner *l, const halley_trace_set *set, const conditi
                               (double)l->n_told * block / n,
                               learner_time_us(set, block),
                               l->operations * block / n,
-                              n > 1 ? 1 + l->n_messages * block / n : 0,
                               n > 1 ? l->bytes * block / n : 0};
     return count_set(l, &all, values, numbers, err);
 }

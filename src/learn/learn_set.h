@@ -53,11 +53,9 @@ typedef struct learner {
     synth_u32s pause_ops;             /* operators that come and go */
     synth_u32s parts;                 /* skeletons of the set's stages */
     double operations;                /* of one rank of each of them, about */
-    double n_messages, bytes;         /* the same */
+    double bytes;                     /* the same */
     uint64_t n_told;                  /* nodes of the set's stages */
     noise_finder *noise;              /* NULL: not looked for */
-    struct chapter_finder *anchors;   /* the same */
-    const uint32_t *set_values;       /* of the set's conditions */
     struct neural_recorder *recorder; /* NULL: no network is learned */
 } learner;
 
@@ -68,21 +66,10 @@ uint32_t learner_values(double out[LEARN_VALUES], const learner *l,
                         const halley_trace *trace, uint32_t at, uint32_t rank);
 /* How long a pause of the trace lasts. */
 double learner_pause_ns(const learner *l, const halley_trace *trace, uint32_t node);
-/* A stage of the set at hand. */
-typedef struct learn_stage {
-    uint32_t stage, n_stages;
-    bool bare; /* the set says nothing */
-    const law_point *point;
-} learn_stage;
-/* The skeleton of what is in l->folded, counted with its loops; MODEL_NONE: no memory. */
-uint32_t learner_skeleton(learner *l, const learn_stage *at);
 /* A field of a node, by which times might be told finer than was known. */
 void learner_see_grain(learner *l, const model_op *op, uint32_t field, double value);
 /* What the durations of a rank add up to, over the stages on average. */
 double learner_time_us(const halley_trace_set *set, uint32_t block);
-/* Takes times that are far longer than others off l->totals, and puts them into totals of
- * their own; false: no memory. */
-bool learner_split_tails(learner *l, uint64_t family, uint32_t n_ranks);
 /* What skeletons and templates are found by: their symbols, or skeletons. */
 uint64_t learner_symbols_key(const uint32_t *symbols, uint32_t n);
 uint64_t learner_template_key(const uint32_t *parts, uint32_t n);

@@ -8,7 +8,8 @@
  *   leaves, under a normal distribution of the law's spread; outside the range the law
  *   was seen in, or zero where it never was, the least a number can have. How nodes of
  *   the set deviate from their mean: the mean logarithm of the law's histogram.
- * - What follows what: each order of the context model by itself, divided by the orders.
+ * - Programs: how often loops run, under the spread of their laws; skeletons and tokens
+ *   that the model does not have.
  * - Conditions, one after the other, given those before (joint.c); the template's share
  * of the sets, and those of the conditions' values within it; numbers that the model
  *   merged, under a normal distribution around their mean.
@@ -22,8 +23,8 @@
  */
 #include "learn/likelihood.h"
 
-#include "learn/contexts.h"
 #include "learn/learn_set.h"
+#include "learn/model/joint.h"
 #include "learn/neural/neural.h"
 
 #include <math.h>
@@ -33,10 +34,8 @@
 #define ODD 1e-3
 #define RANGE 40.0
 #define FINEST 1e-3
-/* Of a context, a template or a place that the model does not know. */
+/* Of a program, a token, a template or a place that the model does not know. */
 #define UNKNOWN (-7.0)
-
-enum { MAX_UNKNOWN = 20000 };
 
 struct synth_scorer {
     char *path;
@@ -75,8 +74,6 @@ static halley_status zero_sums(synth_model *m, halley_error *err)
         memset(m->sums.at, 0, m->sums.n * sizeof *m->sums.at);
     if (m->loop_sums.n > 0)
         memset(m->loop_sums.at, 0, m->loop_sums.n * sizeof *m->loop_sums.at);
-    for (size_t i = 0; i < m->next.n; i++)
-        m->next.at[i].n = 0;
     return HALLEY_OK;
 }
 
@@ -231,34 +228,15 @@ static double log_loops(const synth_scorer *s, uint32_t set)
     return sum;
 }
 
-/* One context of the set: what followed it there, by what followed it in the corpus. */
-static double log_context(const synth_scorer *s, uint32_t context)
-{
-    const synth_model *const now = &s->l.m;
-    double sum = 0, all = 0;
-    const bool known = context < s->m.contexts.n;
-    for (uint32_t n = known ? s->m.contexts.at[context].first : MODEL_NONE;
-         n != MODEL_NONE; n = s->m.next.at[n].more)
-        all += s->m.next.at[n].n;
-    for (uint32_t n = now->contexts.at[context].first; n != MODEL_NONE;
-         n = now->next.at[n].more) {
-        const double times = now->next.at[n].n;
-        if (times > 0)
-            sum +=
-                times * (known ? log_share(n < s->m.next.n ? s->m.next.at[n].n : 0, all)
-                               : UNKNOWN);
-    }
-    return sum;
-}
-
 static double log_program(const synth_scorer *s, uint32_t set)
 {
     const synth_model *const now = &s->l.m;
-    double sum = 0;
-    for (uint32_t i = 0; i < now->contexts.n; i++)
-        if (now->contexts.at[i].last_set == set)
-            sum += log_context(s, i);
-    return sum / CONTEXT_ORDERS + log_loops(s, set);
+    double n_unknown = 0;
+    for (size_t i = s->m.skeletons.n; i < now->skeletons.n; i++)
+        n_unknown += now->skeletons.at[i].last_set == set;
+    for (size_t i = s->m.tokens.n; i < now->tokens.n; i++)
+        n_unknown += now->tokens.at[i].last_set == set;
+    return UNKNOWN * n_unknown + log_loops(s, set);
 }
 
 /* A number among those that a condition has. */
@@ -323,14 +301,13 @@ static double log_conditions(const synth_scorer *s, const conditions *c)
     return sum;
 }
 
-/* Did the last set bring anything beside contexts, by which the next would be read? */
+/* Whether the last set added anything by which the next would be read. */
 static bool has_grown(const synth_scorer *s)
 {
     const synth_model *const now = &s->l.m, *const m = &s->m;
     return now->ops.n > m->ops.n || now->tokens.n > m->tokens.n ||
            now->skeletons.n > m->skeletons.n || now->templates.n > m->templates.n ||
-           now->loops.n > m->loops.n || now->laws.n > m->laws.n ||
-           now->contexts.n > m->contexts.n + MAX_UNKNOWN;
+           now->loops.n > m->loops.n || now->laws.n > m->laws.n;
 }
 
 /* Sums back to zero and tables as they are in the file. */
@@ -345,8 +322,6 @@ static halley_status forget(synth_scorer *s, uint32_t set, halley_error *err)
     for (size_t i = 0; i < m->loops.n; i++)
         if (m->loops.at[i].last_set == set)
             memset(&m->loop_sums.at[i], 0, sizeof m->loop_sums.at[i]);
-    for (size_t i = 0; i < m->next.n; i++)
-        m->next.at[i].n = 0;
     for (size_t i = 0; i < s->m.templates.n; i++)
         m->templates.at[i].n_sets = s->m.templates.at[i].n_sets;
     memcpy(m->conditions.at, s->m.conditions.at,

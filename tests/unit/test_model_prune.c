@@ -115,6 +115,14 @@ static void where_sets_are_alike_nodes_keep_their_shape(void **state)
         assert_true(sum.circle[i] == 0 || law.hist[law_plain_bucket(&law, i)] > 0);
 }
 
+/* An operator without dependencies that n sets have, so that something is left. */
+static void add_token(synth_model *m, uint32_t n)
+{
+    const model_op op = {.name = synth_text_add(m, STR("op")), .n_sets = n};
+    const model_token token = {.op = 0, .n_sets = n};
+    assert_true(array_push(&m->ops, op) && array_push(&m->tokens, token));
+}
+
 /* Nodes that are all off by as much, to either side: with few sets that may be chance. */
 static void histograms_of_few_sets_are_smoothed(void **state)
 {
@@ -128,13 +136,9 @@ static void histograms_of_few_sets_are_smoothed(void **state)
         from.sums.at[0].within = 1000 * 1.05 * 1.05;
         from.laws.at[0].general = MODEL_NONE;
         from.head.at[0].n_sets = n_sets[i];
-        const model_context context = {
-            .key = 1, .n_sets = 6, .n = 6, .shorter = MODEL_NONE};
-        const model_next next = {
-            .symbol = SYMBOL_END, .n = 6, .n_sets = 6, .more = MODEL_NONE};
-        assert_true(array_push(&from.contexts, context) && array_push(&from.next, next));
+        add_token(&from, 6);
         synth_model_fini(&m);
-        assert_int_equal(model_prune(&m, &from, 5, NULL), HALLEY_OK);
+        assert_int_equal(model_prune(&m, &from, 5, true, NULL), HALLEY_OK);
         assert_int_equal(m.laws.n, 1);
         const float *hist = m.laws.at[0].hist;
         float sum = 0;
@@ -163,14 +167,10 @@ static void means_of_numbers_stand_for_more_sets_than_numbers_do(void **state)
     }
     c.low = 1;
     c.high = 30;
-    const model_context context = {
-        .key = 1, .n_sets = 70, .n = 70, .shorter = MODEL_NONE};
-    const model_next next = {
-        .symbol = SYMBOL_END, .n = 70, .n_sets = 70, .more = MODEL_NONE};
-    assert_true(array_push(&from.conditions, c) && array_push(&from.contexts, context) &&
-                array_push(&from.next, next));
+    assert_true(array_push(&from.conditions, c));
+    add_token(&from, 70);
     from.head.at[0].n_sets = 70;
-    assert_int_equal(model_prune(&m, &from, 5, NULL), HALLEY_OK);
+    assert_int_equal(model_prune(&m, &from, 5, true, NULL), HALLEY_OK);
     const model_condition *kept = &m.conditions.at[0];
     uint32_t sum = 0, n_exact = 0;
     for (uint32_t i = 0; i < kept->n_values; i++) {
@@ -185,6 +185,24 @@ static void means_of_numbers_stand_for_more_sets_than_numbers_do(void **state)
     finish(&from, &m);
 }
 
+static void what_no_program_is_shared_of_is_refused(void **state)
+{
+    (void)state;
+    synth_model from, m;
+    halley_error err = {0};
+    char text[HALLEY_ERROR_TEXT];
+    assert_int_equal(synth_model_init(&from, NULL), HALLEY_OK);
+    add_token(&from, 6);
+    from.head.at[0].n_sets = 6;
+    assert_int_equal(model_prune(&m, &from, 7, true, &err), HALLEY_EINVAL);
+    (void)halley_error_format(&err, text, sizeof text);
+    assert_non_null(strstr(text, "nothing occurs in 7 of the 6 sets"));
+    assert_int_equal(model_prune(&m, &from, 5, false, &err), HALLEY_EINVAL);
+    (void)halley_error_format(&err, text, sizeof text);
+    assert_non_null(strstr(text, "no program occurs in 5 of the 6 sets"));
+    synth_model_fini(&from);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +211,7 @@ int main(void)
         cmocka_unit_test(exact_laws_stay_exact),
         cmocka_unit_test(means_of_numbers_stand_for_more_sets_than_numbers_do),
         cmocka_unit_test(histograms_of_few_sets_are_smoothed),
+        cmocka_unit_test(what_no_program_is_shared_of_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *in_folder(const char *name)
@@ -255,6 +256,57 @@ static void sets_that_say_nothing_are_made_as_long_as_real_ones(void **state)
     assert_int_equal(system(command), 0);
 }
 
+/* A graph of which no other set has the like. */
+static void make_random_set(const char *prefix, uint32_t seed)
+{
+    char text[16];
+    halley_gen *gen = NULL;
+    snprintf(text, sizeof text, "%u", seed);
+    assert_int_equal(halley_gen_new(&gen, "random", 4, NULL), HALLEY_OK);
+    assert_int_equal(halley_gen_set(gen, "nodes", "900", NULL), HALLEY_OK);
+    assert_int_equal(halley_gen_set(gen, "seed", text, NULL), HALLEY_OK);
+    assert_int_equal(halley_gen_save(gen, prefix, NULL, NULL), HALLEY_OK);
+    halley_gen_free(gen);
+}
+
+/* Half of the sets share a program of at most 300 nodes, the others are random graphs of
+ * 900: those are made from the program of the first, with as many nodes as they have. */
+static void sets_that_no_template_fits_are_the_nearest_scaled(void **state)
+{
+    (void)state;
+    enum { N_EACH = 10, N_MADE = 40 };
+    char from[200], prefix[256], model[256];
+    uint32_t n_scaled = 0;
+    halley_error err = {0};
+    halley_synth *synth = NULL;
+    snprintf(from, sizeof from, "%s", in_folder("mixed"));
+    snprintf(model, sizeof model, "%s", in_folder("mixed.hsm"));
+    assert_int_equal(mkdir(from, 0700), 0);
+    for (uint32_t i = 0; i < N_EACH; i++) {
+        snprintf(prefix, sizeof prefix, "%s/shared-%u", from, i);
+        folder_transformer(prefix, 4 + 2 * i);
+        snprintf(prefix, sizeof prefix, "%s/random-%u", from, i);
+        make_random_set(prefix, i);
+    }
+    const char *const path = from;
+    const halley_learn_opts opts = {.fresh = true, .hold_out = UINT32_MAX};
+    assert_int_equal(halley_learn(model, &path, 1, &opts, NULL, &err), HALLEY_OK);
+    assert_int_equal(halley_synth_load(&synth, model, &err), HALLEY_OK);
+    for (uint32_t seed = 0; seed < N_MADE; seed++) {
+        halley_trace_set *made = NULL;
+        halley_synth_summary sum;
+        const halley_synth_opts with = {.seed = seed};
+        assert_int_equal(halley_synth_make(&made, synth, &with, &sum, &err), HALLEY_OK);
+        assert_int_equal(errors_of(made), 0);
+        const double n = (double)sum.n_nodes / sum.n_ranks;
+        assert_true(n < 400 || (sum.is_scaled && n > 800 && n < 1000));
+        n_scaled += n > 400;
+        halley_trace_set_free(made);
+    }
+    assert_in_range(n_scaled, N_MADE / 4, 3 * N_MADE / 4);
+    halley_synth_free(synth);
+}
+
 static void the_number_of_threads_does_not_change_the_sets(void **state)
 {
     (void)state;
@@ -334,6 +386,7 @@ int main(void)
         cmocka_unit_test(a_run_that_was_stopped_ends_with_the_same_model),
         cmocka_unit_test(a_set_made_under_seen_conditions_has_the_nodes_of_the_real_one),
         cmocka_unit_test(sets_that_say_nothing_are_made_as_long_as_real_ones),
+        cmocka_unit_test(sets_that_no_template_fits_are_the_nearest_scaled),
         cmocka_unit_test(the_number_of_threads_does_not_change_the_sets),
         cmocka_unit_test(running_out_of_memory_anywhere_is_reported),
     };

@@ -26,7 +26,6 @@ void synth_model_fini(synth_model *m)
     array_fini(&m->skeletons);
     array_fini(&m->parts);
     array_fini(&m->templates);
-    array_fini(&m->chapters);
     array_fini(&m->bodies);
     array_fini(&m->laws);
     array_fini(&m->conditions);
@@ -34,8 +33,6 @@ void synth_model_fini(synth_model *m)
     array_fini(&m->branches);
     array_fini(&m->shares);
     array_fini(&m->portraits);
-    array_fini(&m->contexts);
-    array_fini(&m->next);
     array_fini(&m->sums);
     array_fini(&m->loop_sums);
     array_fini(&m->cases);
@@ -43,9 +40,9 @@ void synth_model_fini(synth_model *m)
     array_fini(&m->net_head);
     array_fini(&m->net_ranges);
     array_fini(&m->net);
-    map64 *const maps[] = {&m->text_of,     &m->op_of,      &m->token_of, &m->skeleton_of,
-                           &m->template_of, &m->chapter_of, &m->body_of,  &m->law_of,
-                           &m->context_of,  &m->loop_of,    &m->case_of};
+    map64 *const maps[] = {&m->text_of,     &m->op_of,       &m->token_of,
+                           &m->skeleton_of, &m->template_of, &m->body_of,
+                           &m->law_of,      &m->loop_of,     &m->case_of};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         map64_fini(maps[i]);
 }
@@ -164,12 +161,6 @@ uint64_t synth_law_key(const law_place *at, uint32_t level)
     if (near)
         key = hash_u64(hash_u64(key ^ at->before) ^ at->after);
     return family ? hash_u64(key ^ at->family) : key;
-}
-
-law_place synth_tail_place(uint64_t family, uint32_t n_ranks, bool pause)
-{
-    return (law_place){
-        .family = hash_u64(family + n_ranks), .op = pause ? 2 : 1, .field = FIELD_TAIL};
 }
 
 uint64_t synth_set_law_key(uint64_t family, uint32_t field)

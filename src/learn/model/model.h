@@ -25,7 +25,7 @@
 #define MODEL_NONE UINT32_MAX
 
 enum {
-    MODEL_VERSION = 6,
+    MODEL_VERSION = 7,
     MODEL_FEATURES = 40, /* of a law: see model_feature */
     MODEL_PAIRS = MODEL_FEATURES * (MODEL_FEATURES + 1) / 2,
     MODEL_BUCKETS = 64, /* of a histogram of deviations, MODEL_WIDTH wide in log */
@@ -80,12 +80,11 @@ enum {
     MODEL_OP_GROUP = 1,   /* a collective of some ranks */
     MODEL_OP_FORWARD = 2, /* a message to or from a higher rank */
     MODEL_OP_TAGGED = 4,
-    MODEL_OP_LOOKS = 7,   /* those above, by which operators are told apart */
-    MODEL_OP_MIXED = 8,   /* found to use groups of several kinds in one program */
-    MODEL_OP_PAUSE = 16,  /* comes and goes: see noise.h */
-    MODEL_OP_ANCHOR = 64, /* once in a program: chapters begin with it, see chapters.h */
-    MODEL_OP_LOOSE = 32,  /* not all its nodes have all its fields, which are no part of
-                             the key either */
+    MODEL_OP_LOOKS = 7,  /* those above, by which operators are told apart */
+    MODEL_OP_MIXED = 8,  /* found to use groups of several kinds in one program */
+    MODEL_OP_PAUSE = 16, /* comes and goes: see noise.h */
+    MODEL_OP_LOOSE = 32, /* not all its nodes have all its fields, which are no part of
+                            the key either */
 };
 
 /* How a dependency names its node. */
@@ -120,7 +119,7 @@ typedef struct model_token {
 /* Symbols of a skeleton: tokens, and loops as brackets. */
 #define SYMBOL_OPEN (UINT32_MAX - 1)
 #define SYMBOL_CLOSE (UINT32_MAX - 2)
-#define SYMBOL_END (UINT32_MAX - 3) /* of a program; in the context model only */
+#define SYMBOL_END (UINT32_MAX - 3) /* of a program: no token is that or more */
 
 typedef struct model_skeleton {
     uint64_t key;
@@ -138,15 +137,6 @@ typedef struct model_template {
     uint32_t n_sets, zero;
     uint32_t values[MODEL_CONDITIONS][MODEL_VALUES]; /* sets by value of a condition */
 } model_template;
-
-/* A part of programs, from one operator that is there once up to the next. */
-typedef struct model_chapter {
-    uint64_t key;
-    uint32_t from, to; /* operators; MODEL_NONE: begin, end of the program */
-    uint32_t skeleton;
-    uint32_t n_sets, last_set, zero;
-    uint32_t values[MODEL_CONDITIONS][MODEL_VALUES]; /* sets by value of a condition */
-} model_chapter;
 
 /* What a body of a loop looks like, to know it again where it runs once. */
 typedef struct model_body {
@@ -270,28 +260,6 @@ typedef struct model_share {
     uint32_t n_sets;
 } model_share;
 
-/* What followed a context. */
-typedef struct model_context {
-    uint64_t key;
-    uint32_t first, n_sets, last_set; /* first: in next */
-    uint32_t n;                       /* times, what is not kept included */
-    uint32_t shorter, zero;           /* the context that this one is part of */
-} model_context;
-typedef enum model_next_kind {
-    CONTEXT_OP,     /* an operator, or SYMBOL_OPEN, SYMBOL_CLOSE, SYMBOL_END */
-    CONTEXT_TOKEN,  /* a token */
-    CONTEXT_DEGREE, /* how many dependencies */
-    CONTEXT_REF,    /* a token with the one dependency that is meant */
-    CONTEXT_BACK,   /* how far back a dependency lies */
-    CONTEXT_COUNT,  /* how often a loop runs */
-    CONTEXT_N_KINDS
-} model_next_kind;
-typedef struct model_next {
-    uint32_t symbol, n, n_sets, last_set;
-    uint32_t more; /* the next one of the context, or MODEL_NONE */
-    uint32_t kind; /* model_next_kind: what the symbol is */
-} model_next;
-
 /* One of each. */
 typedef struct model_head {
     uint32_t version, min_support, n_sets, n_held_out;
@@ -328,15 +296,12 @@ typedef struct synth_model {
     ARRAY(model_skeleton) skeletons;
     ARRAY(uint32_t) parts; /* skeletons of templates */
     ARRAY(model_template) templates;
-    ARRAY(model_chapter) chapters;
     ARRAY(model_body) bodies;
     ARRAY(model_law) laws;
     ARRAY(model_condition) conditions;
     ARRAY(model_root) roots; /* in the order in which conditions are drawn */
     ARRAY(model_branch) branches;
     ARRAY(model_share) shares;
-    ARRAY(model_context) contexts;
-    ARRAY(model_next) next;
     ARRAY(model_portrait) portraits;
     ARRAY(model_sum) sums;
     ARRAY(model_loop_sum) loop_sums;
@@ -346,8 +311,8 @@ typedef struct synth_model {
     ARRAY(model_range) net_ranges; /* of its numbers, of loops, of totals */
     ARRAY(float) net;              /* its parameters, then its laws of totals */
     /* made from the arrays */
-    map64 text_of, op_of, token_of, skeleton_of, template_of, chapter_of, body_of, law_of,
-        context_of, loop_of, case_of;
+    map64 text_of, op_of, token_of, skeleton_of, template_of, body_of, law_of, loop_of,
+        case_of;
 } synth_model;
 
 halley_status synth_model_init(synth_model *m, halley_error *err);
@@ -409,9 +374,7 @@ enum {
     FIELD_TOGETHER,         /* sums of conditions with each other, while learning */
     FIELD_TIME,             /* of a rank: all its durations, microseconds */
     FIELD_OPERATIONS,       /* of a rank: all that it computes */
-    FIELD_MESSAGES,         /* of one of several ranks: collectives and messages, and 1 */
-    FIELD_BYTES,            /* their bytes */
-    FIELD_TAIL,             /* of a node: see synth_tail_place */
+    FIELD_BYTES,            /* of one of several ranks: what it sends */
     FIELD_CONDITION = 2000, /* and on: a condition from those before it */
 };
 /* The field of a node for how long such pauses before it last, in ns; 0 = there is none.
@@ -420,11 +383,6 @@ static inline uint32_t synth_pause_field(const model_op *pause)
 {
     return UINT32_C(1) << 31 | (uint32_t)(pause->key >> 33);
 }
-/* Where times are told that are far longer than others of an operator, in ns; 0 = this
- * one is not. In recordings most of the time may be in such nodes, and how long they are
- * says more about the machine than about the operator: so they are laws of their own, of
- * nodes and of pauses, in sets of a family with as many ranks. */
-law_place synth_tail_place(uint64_t family, uint32_t n_ranks, bool pause);
 /* Laws of whole sets: of a family (hash of its name), or of all (0). */
 uint64_t synth_set_law_key(uint64_t family, uint32_t field);
 

@@ -35,10 +35,8 @@ _Static_assert(sizeof(model_template) == 32 + 4 * MODEL_CONDITIONS * MODEL_VALUE
                    sizeof(model_loop) == 72 + 8 * MODEL_FEATURES &&
                    sizeof(model_value) == 40 &&
                    sizeof(model_condition) == 40 + 40 * MODEL_VALUES &&
-                   sizeof(model_context) == 32 && sizeof(model_op) == 32 &&
-                   sizeof(model_skeleton) == 32 && sizeof(model_head) == 64 &&
-                   sizeof(model_token) == 40 &&
-                   sizeof(model_chapter) == 32 + 4 * MODEL_CONDITIONS * MODEL_VALUES,
+                   sizeof(model_op) == 32 && sizeof(model_skeleton) == 32 &&
+                   sizeof(model_head) == 64 && sizeof(model_token) == 40,
                "structs of a model have no holes");
 
 /* Every ARRAY has this layout. */
@@ -59,9 +57,8 @@ static const section sections[] = {
     SECTION(ops, false),       SECTION(refs, false),       SECTION(tokens, false),
     SECTION(symbols, false),   SECTION(loop_ids, false),   SECTION(loops, false),
     SECTION(skeletons, false), SECTION(parts, false),      SECTION(templates, false),
-    SECTION(chapters, false),  SECTION(laws, false),       SECTION(conditions, false),
-    SECTION(roots, false),     SECTION(branches, false),   SECTION(shares, false),
-    SECTION(contexts, false),  SECTION(next, false),       SECTION(head, false),
+    SECTION(laws, false),      SECTION(conditions, false), SECTION(roots, false),
+    SECTION(branches, false),  SECTION(shares, false),     SECTION(head, false),
     SECTION(net_head, false),  SECTION(net_ranges, false), SECTION(net, false),
 
     SECTION(portraits, true),  SECTION(bodies, true),      SECTION(sums, true),
@@ -290,18 +287,6 @@ static bool templates_are_right(const synth_model *m)
     return true;
 }
 
-static bool chapters_are_right(const synth_model *m)
-{
-    for (size_t i = 0; i < m->chapters.n; i++) {
-        const model_chapter *c = &m->chapters.at[i];
-        if (c->skeleton >= m->skeletons.n ||
-            (c->from != MODEL_NONE && c->from >= m->ops.n) ||
-            (c->to != MODEL_NONE && c->to >= m->ops.n))
-            return false;
-    }
-    return true;
-}
-
 static bool all_finite(const double *at, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -418,30 +403,11 @@ static bool shares_are_right(const synth_model *m)
     return m->roots.n > 0 || m->branches.n == 0;
 }
 
-/* Chains of what follows a context only lead to what stands before: they end. */
-static bool contexts_are_right(const synth_model *m, bool state)
+/* What only the state of a learner has. */
+static bool state_is_right(const synth_model *m, bool state)
 {
-    for (size_t i = 0; i < m->contexts.n; i++)
-        if ((m->contexts.at[i].first != MODEL_NONE &&
-             m->contexts.at[i].first >= m->next.n) ||
-            (m->contexts.at[i].shorter != MODEL_NONE &&
-             m->contexts.at[i].shorter >= m->contexts.n))
-            return false;
-    for (size_t i = 0; i < m->next.n; i++) {
-        const model_next *n = &m->next.at[i];
-        if ((n->more != MODEL_NONE && n->more >= i) || n->kind >= CONTEXT_N_KINDS)
-            return false;
-        if (n->kind == CONTEXT_OP
-                ? n->symbol < SYMBOL_END && n->symbol >= m->ops.n
-                : (n->kind == CONTEXT_TOKEN || n->kind == CONTEXT_REF) &&
-                      n->symbol >= m->tokens.n)
-            return false;
-    }
-    return !state || (m->sums.n == m->laws.n && m->loop_sums.n == m->loops.n);
-}
-
-static bool portraits_are_right(const synth_model *m)
-{
+    if (state && (m->sums.n != m->laws.n || m->loop_sums.n != m->loops.n))
+        return false;
     for (size_t i = 0; i < m->portraits.n; i++) {
         const model_portrait *p = &m->portraits.at[i];
         if (p->template >= m->templates.n)
@@ -472,8 +438,6 @@ static bool fill_maps(synth_model *m)
         ok = map64_set(&m->skeleton_of, m->skeletons.at[i].key, i);
     for (uint32_t i = 0; ok && i < m->templates.n; i++)
         ok = map64_set(&m->template_of, m->templates.at[i].key, i);
-    for (uint32_t i = 0; ok && i < m->chapters.n; i++)
-        ok = map64_set(&m->chapter_of, m->chapters.at[i].key, i);
     for (uint32_t i = 0; ok && i < m->bodies.n; i++)
         ok = map64_set(&m->body_of, m->bodies.at[i].key, i);
     for (uint32_t i = 0; ok && i < m->laws.n; i++)
@@ -482,8 +446,6 @@ static bool fill_maps(synth_model *m)
         ok = map64_set(&m->loop_of, m->loops.at[i].key, i);
     for (uint32_t i = 0; ok && i < m->cases.n; i++)
         ok = map64_set(&m->case_of, m->cases.at[i].key, i);
-    for (uint32_t i = 0; ok && i < m->contexts.n; i++)
-        ok = map64_set(&m->context_of, m->contexts.at[i].key, i);
     return ok;
 }
 
@@ -514,9 +476,8 @@ static halley_status read_all(synth_model *m, const uint8_t *at, size_t n, bool 
         return error_set(err, HALLEY_EFORMAT,
                          "the model was changed after it was written: its hash is wrong");
     if (!texts_are_right(m) || !ops_are_right(m) || !templates_are_right(m) ||
-        !chapters_are_right(m) || !laws_are_right(m) || !conditions_are_right(m) ||
-        !trees_are_right(m) || !shares_are_right(m) || !contexts_are_right(m, state) ||
-        !portraits_are_right(m))
+        !laws_are_right(m) || !conditions_are_right(m) || !trees_are_right(m) ||
+        !shares_are_right(m) || !state_is_right(m, state))
         return broken(err);
     return fill_maps(m) ? HALLEY_OK : error_nomem(err);
 }

@@ -34,6 +34,7 @@ typedef struct pruner {
     const synth_model *from;
     synth_model *to;
     uint32_t k;
+    bool all_tokens;
     uint32_t *token, *op, *text, *skeleton, *template, *law,
         *loop; /* old → new, or MODEL_NONE */
     uint32_t value[MODEL_CONDITIONS][MODEL_VALUES];
@@ -291,88 +292,12 @@ static bool keep_templates(pruner *p)
     return true;
 }
 
-static bool keep_chapters(pruner *p)
+/* Tokens that enough sets have, whatever their programs are: what a network writes. */
+static bool keep_tokens(pruner *p)
 {
-    synth_model *const to = p->to;
-    for (size_t i = 0; i < p->from->chapters.n; i++) {
-        const model_chapter *const old = &p->from->chapters.at[i];
-        if (old->n_sets < p->k)
-            continue;
-        if (!array_reserve(&to->chapters, 1))
-            return false;
-        model_chapter *const c = &to->chapters.at[to->chapters.n];
-        *c = *old;
-        c->last_set = 0;
-        c->key = to->chapters.n;
-        keep_values(p, c->values, old->values, old->n_sets);
-        if (!keep_skeleton(p, &c->skeleton) ||
-            (c->from != MODEL_NONE && !keep_op(p, &c->from)) ||
-            (c->to != MODEL_NONE && !keep_op(p, &c->to)))
-            return false;
-        to->chapters.n++;
-    }
-    return true;
-}
-
-static bool keep_symbol(pruner *p, model_next *next)
-{
-    if (next->kind == CONTEXT_TOKEN || next->kind == CONTEXT_REF)
-        return keep_token(p, &next->symbol);
-    return next->kind != CONTEXT_OP || next->symbol >= SYMBOL_END ||
-           keep_op(p, &next->symbol);
-}
-
-static double times_in(const synth_model *m, uint32_t context, uint32_t symbol)
-{
-    uint32_t n = m->contexts.at[context].first;
-    while (n != MODEL_NONE && m->next.at[n].symbol != symbol)
-        n = m->next.at[n].more;
-    return n == MODEL_NONE ? 1 : m->next.at[n].n;
-}
-
-/* Whether a context says more than the shorter one that it is part of: by likelihood,
- * against what its numbers cost. What a set repeats is counted as one: sets are what the
- * model is learned from. */
-static bool says_more(const synth_model *m, const model_context *c)
-{
-    if (c->shorter == MODEL_NONE)
-        return true;
-    const double all = m->contexts.at[c->shorter].n;
-    double gain = 0, used = 0;
-    for (uint32_t n = c->first; n != MODEL_NONE; n = m->next.at[n].more) {
-        const double own = m->next.at[n].n;
-        gain +=
-            own * log(own / c->n * all / times_in(m, c->shorter, m->next.at[n].symbol));
-        used++;
-    }
-    const double repeats = (double)c->n / c->n_sets;
-    return gain / repeats > 0.5 * used * log(c->n_sets) + 1;
-}
-
-static bool keep_contexts(pruner *p)
-{
-    synth_model *to = p->to;
-    for (size_t i = 0; i < p->from->contexts.n; i++) {
-        model_context c = p->from->contexts.at[i];
-        if (c.n_sets < p->k || !says_more(p->from, &c))
-            continue;
-        uint32_t last = MODEL_NONE;
-        for (uint32_t n = c.first; n != MODEL_NONE; n = p->from->next.at[n].more) {
-            model_next next = p->from->next.at[n];
-            if (next.n_sets < p->k)
-                continue;
-            if (!keep_symbol(p, &next))
-                return false;
-            next.more = last;
-            next.last_set = 0;
-            last = (uint32_t)to->next.n;
-            if (!array_push(&to->next, next))
-                return false;
-        }
-        c.first = last;
-        c.last_set = 0;
-        c.shorter = MODEL_NONE;
-        if (last != MODEL_NONE && !array_push(&to->contexts, c))
+    for (uint32_t i = 0; p->all_tokens && i < p->from->tokens.n; i++) {
+        uint32_t token = i;
+        if (p->from->tokens.at[i].n_sets >= p->k && !keep_token(p, &token))
             return false;
     }
     return true;
@@ -709,8 +634,7 @@ static bool keep_all(pruner *p)
     memset(p->condition, 0xff, sizeof p->condition);
     if (!p->token || !p->op || !p->text || !p->skeleton || !p->template || !p->law ||
         !p->loop || !keep_laws(p) || !keep_conditions(p) || !keep_templates(p) ||
-        !keep_chapters(p) || !keep_pauses(p) || !keep_contexts(p) ||
-        !keep_all_together(p))
+        !keep_tokens(p) || !keep_pauses(p) || !keep_all_together(p))
         return false;
     return keep_joint(p);
 }
@@ -754,8 +678,27 @@ void model_drop_unsure(synth_model *m, const synth_model *from)
     m->laws.n = n;
 }
 
+/* Why there is nothing to make sets from. */
+static halley_status refuse_model(const synth_model *from, uint32_t k, halley_error *err)
+{
+    uint32_t shared = 0;
+    for (size_t i = 0; i < from->ops.n; i++)
+        shared += from->ops.at[i].n_sets >= k;
+    if (shared == 0)
+        return error_set(err, HALLEY_EINVAL,
+                         "nothing occurs in %u of the %u sets of traces: give more, or a "
+                         "smaller --min-support",
+                         k, from->head.at[0].n_sets);
+    return error_set(
+        err, HALLEY_EINVAL,
+        "no program occurs in %u of the %u sets of traces, though %u of their "
+        "operators do: give more sets, a smaller --min-support, or learn a "
+        "network (--kind neural)",
+        k, from->head.at[0].n_sets, shared);
+}
+
 halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
-                          halley_error *err)
+                          bool all_tokens, halley_error *err)
 {
     synth_model to;
     TRY(synth_model_init(&to, err));
@@ -763,6 +706,7 @@ halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
     pruner p = {.from = from,
                 .to = &to,
                 .k = k,
+                .all_tokens = all_tokens,
                 .token = all_none(from->tokens.n),
                 .op = all_none(from->ops.n),
                 .text = all_none(from->texts.n),
@@ -782,11 +726,8 @@ halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
     to.head.at[0].n_templates = (uint32_t)from->templates.n;
     to.head.at[0].seen = 0;
     halley_status status = ok ? HALLEY_OK : error_nomem(err);
-    if (ok && to.templates.n == 0 && to.contexts.n == 0)
-        status = error_set(err, HALLEY_EINVAL,
-                           "nothing occurs in %u of the %u sets of traces: give more, or "
-                           "a smaller --min-support",
-                           k, from->head.at[0].n_sets);
+    if (ok && to.templates.n == 0 && (!all_tokens || to.tokens.n == 0))
+        status = refuse_model(from, k, err);
     if (status != HALLEY_OK) {
         synth_model_fini(&to);
         return status;

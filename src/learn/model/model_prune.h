@@ -6,11 +6,12 @@
 
 /*
  * The model of what `from` learned: laws fitted, and nothing in it that fewer than k sets
- * have: no text, operator, reference, skeleton, template, context or value of a
- * condition. EINVAL: nothing is left. On success *out is the caller's to fini.
+ * have: no text, operator, reference, skeleton, template or value of a condition.
+ * all_tokens: also tokens of programs that are not kept, for a network. EINVAL: nothing
+ * is left. On success *out is the caller's to fini.
  */
 halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
-                          halley_error *err);
+                          bool all_tokens, halley_error *err);
 
 /* Its last step: laws that too few sets stand behind to be sure of go, ranges are told
  * less exactly. `m` was made of `from`. */

@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "edit/passes.h"
-#include "halley/learn.h"
 #include "learn/neural/neural.h"
 
 #include <math.h>
@@ -110,88 +109,6 @@ halley_status sample_wish_load(sample_wish *out, const halley_synth *synth,
     return HALLEY_OK;
 }
 
-/* The sum over all ranks of a field, and the same times a factor. */
-static double total_of(sample_set *s, str name, double factor)
-{
-    double sum = 0;
-    for (size_t k = 0; k < s->stages.n; k++) {
-        sample_stage *stage = &s->stages.at[k];
-        for (size_t i = 0; i < stage->nodes.n; i++) {
-            const sample_node *node = &stage->nodes.at[i];
-            const model_op *op = &s->m->ops.at[node->op];
-            for (uint32_t f = 1; f < op->n_fields; f++) {
-                const model_field *field = &s->m->fields.at[op->first_field + f];
-                if (!str_eq(synth_text(s->m, field->name), name))
-                    continue;
-                double *value = &stage->values.at[node->first_value + f];
-                *value *= factor;
-                sum += *value * s->block;
-            }
-        }
-    }
-    return sum;
-}
-
-static void scale_compute(sample_set *s, double factor)
-{
-    (void)total_of(s, STR("num_ops"), factor);
-    (void)total_of(s, STR("tensor_size"), factor);
-    (void)total_of(s, STR("duration_ns"), factor);
-    for (size_t k = 0; k < s->stages.n; k++)
-        for (size_t i = 0; i < s->stages.at[k].nodes.n; i++) {
-            const sample_node *node = &s->stages.at[k].nodes.at[i];
-            const model_op *op = &s->m->ops.at[node->op];
-            if (op->n_fields > 0 && op->type == HALLEY_NODE_COMP)
-                s->stages.at[k].values.at[node->first_value] *= factor;
-        }
-}
-
-/* Traces hold 63 bits. */
-static halley_status check_size(const sample_set *s, const char *total, halley_error *err)
-{
-    for (size_t k = 0; k < s->stages.n; k++)
-        for (size_t i = 0; i < s->stages.at[k].values.n; i++)
-            if (!(s->stages.at[k].values.at[i] < 0x1p63))
-                return error_set(err, HALLEY_ELIMIT,
-                                 "with so many %s a number of a node is 2^63 or more, "
-                                 "which no trace can hold: ask for fewer",
-                                 total);
-    return HALLEY_OK;
-}
-
-static halley_status scale_totals(sample_set *s, const sample_wish *wish,
-                                  halley_error *err)
-{
-    const double compute = total_of(s, STR("num_ops"), 1);
-    if (wish->compute > 0 && compute > 0) {
-        scale_compute(s, wish->compute / compute);
-        TRY(check_size(s, "operations (compute)", err));
-    }
-    const double bytes = total_of(s, STR("comm_size"), 1);
-    if (wish->bytes > 0 && bytes > 0) {
-        (void)total_of(s, STR("comm_size"), wish->bytes / bytes);
-        TRY(check_size(s, "bytes", err));
-    }
-    return HALLEY_OK;
-}
-
-/* Sizes in a program that was made up of what is near need not fit together: their sum is
- * that of sets with these conditions, where it follows from them; of one that was seen,
- * where it does to a percent. */
-static void fit_bytes(sample_set *s)
-{
-    double spread;
-    const double bytes =
-        s->outline.n_ranks *
-        sample_set_value(s->m, &s->outline.conditions, FIELD_BYTES, &spread);
-    const double made = total_of(s, STR("comm_size"), 1);
-    const double most = s->outline.template == MODEL_NONE ? 0.3 : 0.01;
-    if (s->outline.n_ranks == 1 || spread > most || !(made > 0) || !(bytes > 1))
-        return;
-    const double luck = exp(spread * rng_normal(&s->random));
-    (void)total_of(s, STR("comm_size"), bytes * luck / made);
-}
-
 static halley_status fill(sample_set *s, const halley_synth *synth,
                           const sample_wish *wish, halley_error *err)
 {
@@ -200,13 +117,12 @@ static halley_status fill(sample_set *s, const halley_synth *synth,
     else {
         TRY(sample_programs(s, err));
         TRY(sample_values(s, err));
-        if (s->m->head.at[0].n_bare == 0)
-            fit_bytes(s);
+        sample_fit_totals(s);
     }
-    TRY(scale_totals(s, wish, err));
+    TRY(sample_scale_totals(s, wish, err));
     TRY(sample_match(s, err));
-    /* Templates have the order of real sets; what was put together may have any. */
-    s->in_order = s->in_order || s->outline.template == MODEL_NONE;
+    /* Templates have the order of real sets; what was stretched may have any. */
+    s->in_order = s->in_order || s->outline.is_scaled;
     TRY(sample_deps(s, err));
     return sample_pauses(s, err);
 }
@@ -279,7 +195,7 @@ void sample_sum_up(halley_synth_summary *out, const sample_set *s)
 {
     *out = (halley_synth_summary){.n_ranks = s->outline.n_ranks,
                                   .n_stages = s->outline.n_stages,
-                                  .loose = s->outline.template == MODEL_NONE};
+                                  .is_scaled = s->outline.is_scaled};
     for (size_t k = 0; k < s->stages.n; k++) {
         out->n_nodes += (uint64_t)s->stages.at[k].nodes.n * s->block;
         out->n_left_out += s->stages.at[k].n_left_out * s->block;

@@ -48,11 +48,12 @@ halley_status sample_wish_fits(const synth_model *m, const sample_wish *wish,
 halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
                                 halley_error *err);
 
-/* A set in outline. `template` MODEL_NONE: from the context model, all ranks alike. */
+/* A set in outline. `template` MODEL_NONE: only a network can make it. */
 typedef struct sample_outline {
     conditions conditions;
     uint32_t template, n_ranks, n_stages;
-    bool is_drawn; /* the template was drawn with the conditions */
+    bool is_drawn;  /* the template was drawn with the conditions */
+    bool is_scaled; /* no template fits: this is the nearest, see sample_scale.c */
 } sample_outline;
 void sample_outline_make(sample_outline *out, const synth_model *m,
                          const sample_traits *traits, const sample_wish *wish,
@@ -133,6 +134,12 @@ halley_status sample_programs(sample_set *s, halley_error *err);
 double sample_grain(const sample_set *s, double ns);
 /* Their numbers. */
 halley_status sample_values(sample_set *s, halley_error *err);
+/* Numbers of a set whose template is the nearest, and its bytes in any case, so that
+ * their sums are those of sets with these conditions. */
+void sample_fit_totals(sample_set *s);
+/* The sums over all ranks that the user asked for; ELIMIT: a number gets too large. */
+halley_status sample_scale_totals(sample_set *s, const sample_wish *wish,
+                                  halley_error *err);
 /* Leave out what has no partner, number groups and tags. */
 halley_status sample_match(sample_set *s, halley_error *err);
 /* Whether a node is a collective of all ranks. */

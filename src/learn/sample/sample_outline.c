@@ -265,27 +265,6 @@ static double likeness(const synth_model *m, const sample_traits *traits,
     return score;
 }
 
-/* The same of sets that no template stands for. */
-static double likeness_loose(const synth_model *m, const sample_traits *traits,
-                             const draw *d)
-{
-    model_template rest = {.n_sets = m->head.at[0].n_sets};
-    for (size_t i = 0; i < m->templates.n; i++)
-        rest.n_sets -= m->templates.at[i].n_sets;
-    for (uint32_t c = 0; c < m->conditions.n; c++) {
-        const model_condition *of = &m->conditions.at[c];
-        for (uint32_t v = 0; v < MODEL_VALUES; v++) {
-            uint32_t all = v < of->n_values ? of->values[v].n_sets : 0, covered = 0;
-            if (v == MODEL_ABSENT)
-                all = m->head.at[0].n_sets - of->n_sets;
-            for (size_t i = 0; i < m->templates.n; i++)
-                covered += m->templates.at[i].values[c][v];
-            rest.values[c][v] = all > covered ? all - covered : 0;
-        }
-    }
-    return likeness(m, traits, &rest, d);
-}
-
 uint32_t sample_part(const synth_model *m, uint32_t template, uint32_t stage,
                      uint32_t n_stages)
 {
@@ -500,8 +479,9 @@ void sample_row_size(double *time, double *operations, const synth_model *m,
     *operations = sample_set_value(m, &c, FIELD_OPERATIONS, &unused);
 }
 
-static void without_template(sample_outline *out, const synth_model *m,
-                             const sample_wish *wish, const conditions *c)
+/* For a network, which needs no template. */
+static void make_plain_outline(sample_outline *out, const synth_model *m,
+                               const sample_wish *wish, const conditions *c)
 {
     *out = (sample_outline){.conditions = *c, .template = MODEL_NONE, .n_stages = 1};
     (void)choose_ranks(out, m, wish);
@@ -513,50 +493,31 @@ typedef struct choice {
     double score, bad;
 } choice;
 
-/* The best outline under a draw, if it is better. */
+/* The best outline under a draw, if it is better. Where the draw says that no template
+ * stands for the set, or the best one contradicts its conditions, the nearest is taken
+ * and scaled. */
 static void try_draw(choice *best, const synth_model *m, const sample_traits *traits,
                      const draw *d, const conditions *drawn, const sample_wish *wish,
-                     bool may_be_loose, rng *random)
+                     rng *random)
 {
-    uint32_t near[N_CLOSE] = {d->row.value[JOINT_TEMPLATE]};
+    const uint32_t own = d->row.value[JOINT_TEMPLATE];
+    uint32_t near[N_CLOSE] = {own};
     double scores[N_CLOSE] = {0};
-    const bool is_drawn = near[0] < m->templates.n;
-    const bool loose = near[0] == m->templates.n && m->contexts.n > 0;
-    const uint32_t n = is_drawn || loose ? 1 : closest(near, scores, m, traits, d);
+    const bool is_drawn = own < m->templates.n, none = own == m->templates.n;
+    const uint32_t n = is_drawn ? 1 : closest(near, scores, m, traits, d);
     /* Gumbel noise: the largest sum is a draw in proportion to the weights. */
     const double noise = wish->fixed.n == 0 ? 1 : 0.3;
     const double luck = log(d->weight + 1e-300) - log(-log(rng_unit(random) + 1e-12));
     for (uint32_t i = 0; i < n; i++) {
         sample_outline o = {
             .conditions = *drawn, .template = near[i], .is_drawn = is_drawn};
-        double off = 0;
-        if (loose)
-            without_template(&o, m, wish, drawn);
-        else
-            off = strain(&o, m, wish);
+        const double off = strain(&o, m, wish);
         const double score =
             luck + scores[i] - off - noise * log(-log(rng_unit(random) + 1e-12));
+        o.is_scaled = none || off >= SENSIBLE;
         if (score > best->score)
-            *best = (choice){o, score, off};
+            *best = (choice){o, score, none ? 0 : off};
     }
-    if (is_drawn || loose || !may_be_loose)
-        return;
-    sample_outline o;
-    without_template(&o, m, wish, drawn);
-    const double score =
-        luck + likeness_loose(m, traits, d) - noise * log(-log(rng_unit(random) + 1e-12));
-    if (score > best->score)
-        *best = (choice){o, score, 0};
-}
-
-/* Sets that no template stands for come from the context model, in their share; but where
- * conditions tell what a set is like and templates stand for most, the nearest does. */
-static bool few_are_covered(const synth_model *m)
-{
-    uint32_t covered = 0;
-    for (size_t i = 0; i < m->templates.n; i++)
-        covered += m->templates.at[i].n_sets;
-    return m->contexts.n > 0 && covered < m->head.at[0].n_sets / 2;
 }
 
 void sample_outline_make(sample_outline *out, const synth_model *m,
@@ -565,10 +526,6 @@ void sample_outline_make(sample_outline *out, const synth_model *m,
 {
     choice best = {.score = -INFINITY, .bad = INFINITY};
     const bool free = sample_is_free(wish);
-    /* The template of sets that say nothing is drawn with their conditions. */
-    const bool bare = m->head.at[0].n_bare > 0;
-    const bool loose = m->templates.n == 0 && !bare;
-    const bool may_be_loose = !bare && few_are_covered(m);
     conditions drawn = {0};
     /* With fixed conditions the best of many draws is taken; without, the first that
      * makes sense, so that all that make sense come in their share. */
@@ -580,15 +537,15 @@ void sample_outline_make(sample_outline *out, const synth_model *m,
         else
             draw_one(&d, m, random);
         to_conditions(&drawn, m, &d, wish, random);
-        if (loose)
+        if (m->templates.n == 0)
             break;
         if (free)
             best.score = -INFINITY;
-        try_draw(&best, m, traits, &d, &drawn, wish, may_be_loose, random);
+        try_draw(&best, m, traits, &d, &drawn, wish, random);
     }
     if (isinf(best.score))
-        without_template(&best.outline, m, wish, &drawn);
-    else if (best.outline.template != MODEL_NONE && best.outline.n_ranks > 0)
+        make_plain_outline(&best.outline, m, wish, &drawn);
+    else if (best.outline.n_ranks > 0)
         conditions_set(&best.outline.conditions, "ranks", NULL, best.outline.n_ranks);
     *out = best.outline;
 }

@@ -1,17 +1,18 @@
 /*
- * Programs of new sets: skeletons with their loops run as often as the laws say, or, for
- * sets that no template stands for, from contexts.
+ * Programs of new sets: skeletons with their loops run as often as the laws say. Where
+ * the template is only the nearest to the set's conditions, its outermost loops run more
+ * or less often, so that a rank has as many nodes as the law of the conditions says; a
+ * program without loops is repeated as a whole.
  */
-#include "learn/chapters.h"
-#include "learn/contexts.h"
+#include "learn/sample/sample.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MAX_NODES = 50000000, MAX_DEPTH = 256, N_PROGRAMS = 12 };
+enum { MAX_NODES = 50000000, MAX_DEPTH = 256 };
 #define MAX_IN_SET 5e8 /* nodes of all ranks, which are in memory together */
-
-#define NEAR 0.1
+/* The law of how many nodes a rank has tells nothing where it is this unsure. */
+#define MAX_SPREAD 0.5
 
 void sample_set_fini(sample_set *s)
 {
@@ -89,104 +90,91 @@ static halley_status expand(sample_set *s, sample_stage *stage, const model_skel
     return HALLEY_OK;
 }
 
-static halley_status from_template(sample_set *s, uint32_t stage, halley_error *err)
+/* Nodes of a skeleton outside of all loops. */
+static double count_unlooped(const synth_model *m, const model_skeleton *k)
 {
-    const synth_model *m = s->m;
-    const sample_outline *o = &s->outline;
-    uint32_t counts[SAMPLE_MAX_LOOPS] = {0};
+    double n = 0;
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < k->n; i++) {
+        const uint32_t symbol = m->symbols.at[k->first + i];
+        n += depth == 0 && symbol < SYMBOL_END;
+        depth += symbol == SYMBOL_OPEN;
+        depth -= symbol == SYMBOL_CLOSE;
+    }
+    return n;
+}
+
+/* Runs the outermost loops `factor` times as often. */
+static void stretch_counts(uint32_t *counts, const synth_model *m,
+                           const model_skeleton *k, double factor)
+{
+    uint32_t depth = 0, loop = 0;
+    for (uint32_t i = 0; i < k->n; i++) {
+        const uint32_t symbol = m->symbols.at[k->first + i];
+        if (symbol == SYMBOL_OPEN) {
+            if (depth == 0 && loop < SAMPLE_MAX_LOOPS)
+                counts[loop] = (uint32_t)fmin(fmax(1, round(counts[loop] * factor)), 1e9);
+            loop++;
+            depth++;
+        } else if (symbol == SYMBOL_CLOSE)
+            depth--;
+    }
+}
+
+/* The skeleton of a stage, and how often its loops run by their laws. */
+static const model_skeleton *find_program(uint32_t counts[SAMPLE_MAX_LOOPS],
+                                          const sample_set *s, uint32_t stage)
+{
+    const sample_outline *const o = &s->outline;
+    const model_skeleton *const k =
+        &s->m->skeletons.at[sample_part(s->m, o->template, stage, o->n_stages)];
     law_point p;
-    const model_skeleton *k =
-        &m->skeletons.at[sample_part(m, o->template, stage, o->n_stages)];
-    conditions_point(&p, m, &o->conditions, stage, o->n_stages);
-    (void)sample_counts(counts, m, k, &p, stage, o->n_stages);
-    const double n = sample_length(m, k, counts);
+    conditions_point(&p, s->m, &o->conditions, stage, o->n_stages);
+    (void)sample_counts(counts, s->m, k, &p, stage, o->n_stages);
+    return k;
+}
+
+/* How a nearest template is made as long as the set should be. */
+typedef struct stretch {
+    double loops;     /* factor of the outermost loops */
+    uint32_t repeats; /* of the whole program */
+} stretch;
+
+static stretch find_stretch(const sample_set *s)
+{
+    const sample_outline *const o = &s->outline;
+    uint32_t counts[SAMPLE_MAX_LOOPS] = {0};
+    conditions c = o->conditions;
+    const condition *const told = conditions_find(&c, "nodes");
+    double unlooped = 0, looped = 0, spread = 0;
+    double wanted = sample_set_value(s->m, &c, FIELD_NODES, &spread);
+    wanted = fmin(told ? told->number : wanted, limit_of(s)) * o->n_stages;
+    if (!o->is_scaled || (!told && spread > MAX_SPREAD))
+        return (stretch){1, 1};
+    for (uint32_t stage = 0; stage < o->n_stages; stage++) {
+        const model_skeleton *const k = find_program(counts, s, stage);
+        const double outside = count_unlooped(s->m, k);
+        unlooped += outside;
+        looped += sample_length(s->m, k, counts) - outside;
+    }
+    if (looped > 0)
+        return (stretch){fmax(0, wanted - unlooped) / looped, 1};
+    return (stretch){1, (uint32_t)fmin(fmax(1, round(wanted / fmax(1, unlooped))), 1e6)};
+}
+
+static halley_status write_stage(sample_set *s, uint32_t stage, const stretch *by,
+                                 halley_error *err)
+{
+    uint32_t counts[SAMPLE_MAX_LOOPS] = {0};
+    const model_skeleton *const k = find_program(counts, s, stage);
+    if (by->loops != 1)
+        stretch_counts(counts, s->m, k, by->loops);
+    const double n = sample_length(s->m, k, counts) * by->repeats;
     if (n > limit_of(s) || n * s->block > MAX_IN_SET)
         return too_many(s, err);
-    return expand(s, &s->stages.at[stage], k, counts, err);
-}
-
-/* What a program is to be like. */
-typedef struct target {
-    double n, n_messages; /* nodes; collectives and messages, and 1: 0 = whatever */
-} target;
-
-static double draw_number(sample_set *s, uint32_t field)
-{
-    double spread;
-    const double mean = sample_set_value(s->m, &s->outline.conditions, field, &spread);
-    return mean * exp(spread * rng_normal(&s->random));
-}
-
-/* How far a program is from that, in logarithms. */
-static double miss(const sample_set *s, const sample_stage *stage, const target *t)
-{
-    double n_messages = 1;
-    for (size_t i = 0; i < stage->nodes.n; i++) {
-        const uint32_t type = s->m->ops.at[stage->nodes.at[i].op].type;
-        n_messages += type >= HALLEY_NODE_SEND && type <= HALLEY_NODE_COLL;
-    }
-    const double off = fabs(log((double)stage->nodes.n / t->n));
-    return t->n_messages > 0 ? off + fabs(log(n_messages / t->n_messages)) : off;
-}
-
-/* Chapter by chapter; *done: whether there was one everywhere. */
-static halley_status from_chapters(sample_set *s, bool *done, halley_error *err)
-{
-    const synth_model *const m = s->m;
-    sample_stage *const stage = &s->stages.at[0];
-    uint32_t counts[SAMPLE_MAX_LOOPS] = {0}, at = MODEL_NONE;
-    law_point p;
-    conditions_point(&p, m, &s->outline.conditions, 0, 1);
-    *done = false;
-    for (uint32_t i = 0; i <= m->chapters.n && !*done; i++) {
-        const uint32_t id = chapters_choose(s, at, &p);
-        if (id == MODEL_NONE)
-            break;
-        const model_skeleton *k = &m->skeletons.at[m->chapters.at[id].skeleton];
-        (void)sample_counts(counts, m, k, &p, 0, 1);
-        const double n = (double)stage->nodes.n + sample_length(m, k, counts);
-        if (n > limit_of(s) || n * s->block > MAX_IN_SET)
-            return too_many(s, err);
-        TRY(expand(s, stage, k, counts, err));
-        at = m->chapters.at[id].to;
-        *done = at == MODEL_NONE;
-    }
-    if (!*done)
-        stage->nodes.n = 0;
+    for (uint32_t i = 0; i < by->repeats; i++)
+        TRY(expand(s, &s->stages.at[stage], k, counts, err));
     return HALLEY_OK;
-}
-
-/* The best of a few programs: what comes next knows of what is near only. */
-static halley_status from_contexts(sample_set *s, halley_error *err)
-{
-    bool done = false;
-    if (s->m->chapters.n > 0)
-        TRY(from_chapters(s, &done, err));
-    if (done)
-        return HALLEY_OK;
-    const condition *told = conditions_find(&s->outline.conditions, "nodes");
-    sample_stage *const stage = &s->stages.at[0];
-    if (told)
-        return contexts_draw(s, stage, fmin(told->number, limit_of(s)), true, err);
-    target t = {.n = fmin(fmax(1, draw_number(s, FIELD_NODES)), limit_of(s))};
-    if (s->outline.n_ranks > 1)
-        t.n_messages = draw_number(s, FIELD_MESSAGES);
-    double least = INFINITY;
-    halley_status status = HALLEY_OK;
-    for (uint32_t i = 0; i < N_PROGRAMS && status == HALLEY_OK && least > NEAR; i++) {
-        sample_stage one = {0};
-        status = contexts_draw(s, &one, t.n, false, err);
-        const double off = status == HALLEY_OK ? miss(s, &one, &t) : INFINITY;
-        if (off < least) {
-            least = off;
-            array_fini(&stage->nodes);
-            stage->nodes.at = one.nodes.at;
-            stage->nodes.n = one.nodes.n;
-            stage->nodes.cap = one.nodes.cap;
-        } else
-            array_fini(&one.nodes);
-    }
-    return status;
 }
 
 halley_status sample_stages(sample_set *s, halley_error *err)
@@ -205,10 +193,12 @@ halley_status sample_stages(sample_set *s, halley_error *err)
 
 halley_status sample_programs(sample_set *s, halley_error *err)
 {
-    TRY(sample_stages(s, err));
     if (s->outline.template == MODEL_NONE)
-        return from_contexts(s, err);
+        return error_set(err, HALLEY_EINVAL,
+                         "the model has no program to make sets from");
+    TRY(sample_stages(s, err));
+    const stretch by = find_stretch(s);
     for (uint32_t k = 0; k < s->outline.n_stages; k++)
-        TRY(from_template(s, k, err));
+        TRY(write_stage(s, k, &by, err));
     return HALLEY_OK;
 }

@@ -223,31 +223,12 @@ static bool add_fields(valuer *v, double *values, const model_op *op, law_place 
     return true;
 }
 
-/* A time far longer than others, as some nodes and pauses have; 0: not this one. */
-static bool draw_tail(double *ns, valuer *v, bool pause)
+/* Times as finely as those that were learned are told. */
+static void round_times(const valuer *v, double *values, const model_op *op)
 {
-    const law_place at = synth_tail_place(v->family, v->s->outline.n_ranks, pause);
-    *ns = 0;
-    return v->pauses.n == 0 || value_at(ns, v, &at, no_work);
-}
-
-static bool finish_times(valuer *v, double *values, const model_op *op)
-{
-    const synth_model *const m = v->s->m;
-    double ns;
-    if (op->n_fields == 0)
-        return true;
-    if (!draw_tail(&ns, v, false))
-        return false;
-    for (uint32_t f = 0; f < op->n_fields; f++) {
-        if (!(values[f] > 0) || !synth_is_duration(m, op->key, f))
-            continue;
-        if (ns > 0)
-            values[f] = f == 0 ? ns / 1000 : ns;
-        if (f > 0)
+    for (uint32_t f = 1; f < op->n_fields; f++)
+        if (values[f] > 0 && synth_is_duration(v->s->m, op->key, f))
             values[f] = sample_grain(v->s, values[f]);
-    }
-    return true;
 }
 
 /* Whether, and how long, nodes that come and go stand before this one. */
@@ -257,11 +238,11 @@ static bool add_pauses(valuer *v, sample_stage *stage, size_t i, law_place at)
     node->first_pause = (uint32_t)stage->pauses.n;
     for (size_t k = 0; k < v->pauses.n; k++) {
         const uint32_t op = v->pauses.at[k];
-        double ns, tail = 0;
+        double ns;
         at.field = synth_pause_field(&v->s->m->ops.at[op]);
-        if (!value_at(&ns, v, &at, no_work) || (ns > 0 && !draw_tail(&tail, v, true)))
+        if (!value_at(&ns, v, &at, no_work))
             return false;
-        ns = sample_grain(v->s, tail > 0 ? tail : ns);
+        ns = sample_grain(v->s, ns);
         if (ns > 0 && !array_push(&stage->pauses, (sample_pause){.op = op, .ns = ns}))
             return false;
     }
@@ -282,8 +263,9 @@ static bool add_values(valuer *v, sample_stage *stage, size_t i)
         return false;
     double *values = stage->values.at + stage->values.n;
     stage->values.n += op->n_fields;
-    if (!add_fields(v, values, op, at) || !finish_times(v, values, op))
+    if (!add_fields(v, values, op, at))
         return false;
+    round_times(v, values, op);
     at.program = v->bare ? v->program : 0;
     if (!add_pauses(v, stage, i, at))
         return false;
@@ -298,8 +280,6 @@ static bool add_values(valuer *v, sample_stage *stage, size_t i)
 static uint64_t program_of(const sample_set *s, uint32_t stage)
 {
     const sample_outline *o = &s->outline;
-    if (o->template == MODEL_NONE)
-        return 0;
     return s->m->skeletons.at[sample_part(s->m, o->template, stage, o->n_stages)].key;
 }
 

@@ -1,0 +1,131 @@
+/*
+ * Sums over a set. Those that the user asks for are reached by scaling all numbers they
+ * are made of. Those that follow from the conditions by a law of whole sets are reached
+ * the same way: bytes sent where the law is exact to a percent; and where no template
+ * fits the set, so that the programs are those of the nearest one, operations, time and
+ * bytes, as far as their laws say more than the programs do.
+ */
+#include "learn/sample/sample.h"
+
+#include <math.h>
+
+/* How unsure (standard deviation of the logarithm) a law of sums may be to decide. */
+#define SURE_SPREAD 0.3
+#define EXACT_SPREAD 0.01
+
+/* The sum over all ranks of a field, and the same times a factor. */
+static double total_of(sample_set *s, str name, double factor)
+{
+    double sum = 0;
+    for (size_t k = 0; k < s->stages.n; k++) {
+        sample_stage *stage = &s->stages.at[k];
+        for (size_t i = 0; i < stage->nodes.n; i++) {
+            const sample_node *node = &stage->nodes.at[i];
+            const model_op *op = &s->m->ops.at[node->op];
+            for (uint32_t f = 1; f < op->n_fields; f++) {
+                const model_field *field = &s->m->fields.at[op->first_field + f];
+                if (!str_eq(synth_text(s->m, field->name), name))
+                    continue;
+                double *value = &stage->values.at[node->first_value + f];
+                *value *= factor;
+                sum += *value * s->block;
+            }
+        }
+    }
+    return sum;
+}
+
+static void scale_compute(sample_set *s, double factor)
+{
+    (void)total_of(s, STR("num_ops"), factor);
+    (void)total_of(s, STR("tensor_size"), factor);
+    (void)total_of(s, STR("duration_ns"), factor);
+    for (size_t k = 0; k < s->stages.n; k++)
+        for (size_t i = 0; i < s->stages.at[k].nodes.n; i++) {
+            const sample_node *node = &s->stages.at[k].nodes.at[i];
+            const model_op *op = &s->m->ops.at[node->op];
+            if (op->n_fields > 0 && op->type == HALLEY_NODE_COMP)
+                s->stages.at[k].values.at[node->first_value] *= factor;
+        }
+}
+
+/* Traces hold 63 bits. */
+static halley_status check_size(const sample_set *s, const char *total, halley_error *err)
+{
+    for (size_t k = 0; k < s->stages.n; k++)
+        for (size_t i = 0; i < s->stages.at[k].values.n; i++)
+            if (!(s->stages.at[k].values.at[i] < 0x1p63))
+                return error_set(err, HALLEY_ELIMIT,
+                                 "with so many %s a number of a node is 2^63 or more, "
+                                 "which no trace can hold: ask for fewer",
+                                 total);
+    return HALLEY_OK;
+}
+
+halley_status sample_scale_totals(sample_set *s, const sample_wish *wish,
+                                  halley_error *err)
+{
+    const double compute = total_of(s, STR("num_ops"), 1);
+    if (wish->compute > 0 && compute > 0) {
+        scale_compute(s, wish->compute / compute);
+        TRY(check_size(s, "operations (compute)", err));
+    }
+    const double bytes = total_of(s, STR("comm_size"), 1);
+    if (wish->bytes > 0 && bytes > 0) {
+        (void)total_of(s, STR("comm_size"), wish->bytes / bytes);
+        TRY(check_size(s, "bytes", err));
+    }
+    return HALLEY_OK;
+}
+
+/* What one number of a set is to be multiplied by, so that its sum over all ranks is that
+ * of sets with these conditions; 1: no law is sure enough. */
+static double find_factor(sample_set *s, uint32_t field, double made, double most_spread)
+{
+    double spread;
+    const double wanted = s->outline.n_ranks *
+                          sample_set_value(s->m, &s->outline.conditions, field, &spread);
+    if (spread > most_spread || !(made > 0) || !(wanted > 1))
+        return 1;
+    return wanted * exp(spread * rng_normal(&s->random)) / made;
+}
+
+/* The first number of a node is its duration in microseconds. */
+static double sum_durations(sample_set *s, double factor)
+{
+    double sum = 0;
+    for (size_t k = 0; k < s->stages.n; k++)
+        for (size_t i = 0; i < s->stages.at[k].nodes.n; i++) {
+            const sample_node *const node = &s->stages.at[k].nodes.at[i];
+            if (s->m->ops.at[node->op].n_fields == 0)
+                continue;
+            s->stages.at[k].values.at[node->first_value] *= factor;
+            sum += s->stages.at[k].values.at[node->first_value] * s->block;
+        }
+    return sum;
+}
+
+static void fit_work(sample_set *s)
+{
+    const double work =
+        find_factor(s, FIELD_OPERATIONS, total_of(s, STR("num_ops"), 1), SURE_SPREAD);
+    (void)total_of(s, STR("num_ops"), work);
+    (void)total_of(s, STR("tensor_size"), work);
+    const double time = find_factor(s, FIELD_TIME, sum_durations(s, 1), SURE_SPREAD);
+    (void)sum_durations(s, time);
+    (void)total_of(s, STR("duration_ns"), time);
+}
+
+void sample_fit_totals(sample_set *s)
+{
+    const bool scaled = s->outline.is_scaled;
+    if (scaled)
+        fit_work(s);
+    /* sets that say nothing about themselves have their sizes from their programs */
+    if (s->outline.n_ranks == 1 || (!scaled && s->m->head.at[0].n_bare > 0))
+        return;
+    const double bytes = find_factor(s, FIELD_BYTES, total_of(s, STR("comm_size"), 1),
+                                     scaled ? SURE_SPREAD : EXACT_SPREAD);
+    if (bytes != 1)
+        (void)total_of(s, STR("comm_size"), bytes);
+}
