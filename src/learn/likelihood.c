@@ -212,18 +212,13 @@ static double log_loops(const synth_scorer *s, uint32_t set)
         }
         const model_loop *const loop = &s->m.loops.at[i];
         const model_loop_sum *const at = &now->loop_sums.at[i];
-        const uint32_t k = loop->shift;
-        if (loop->exact.n_terms > 0) {
+        if (loop->exact.is_found) {
             sum += log_normal(law_exact_left(&loop->exact, &at->samples), 0);
             continue;
         }
-        if ((at->bad >> k & 1) != 0) {
-            sum += log(ODD / RANGE);
-            continue;
-        }
         const double left =
-            law_left_over(loop->coefficient, at->xx, at->xy[k], at->yy[k]) / at->n;
-        sum += log_normal(left, (double)loop->error * at->n / fmax(at->at[k], 1));
+            law_left_over(loop->coefficient, at->xx, at->xy, at->yy) / at->n;
+        sum += log_normal(left, (double)loop->error * at->n / fmax(at->total, 1));
     }
     return sum;
 }
@@ -244,10 +239,10 @@ static double log_number(const model_condition *of, const model_value *v, double
 {
     if (number < of->low || number > of->high)
         return log(ODD / RANGE);
-    if (v->number == number && v->square == 0)
+    if (v->number == number && v->spread == 0)
         return 0;
     const double off = log(number + 0.5) - log(v->number + 0.5);
-    return log_normal(off * off, v->square);
+    return log_normal(off * off, v->spread);
 }
 
 /* The template that the set was counted for; NULL: none that the model knows. */

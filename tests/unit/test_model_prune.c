@@ -161,13 +161,15 @@ static void means_of_numbers_stand_for_more_sets_than_numbers_do(void **state)
     c.name = synth_text_add(&from, STR("x"));
     for (uint32_t i = 0; i < 30; i++) {
         const uint32_t n = i == 7 ? 12 : 2;
-        const double y = log(i + 1.5);
-        c.values[i] =
-            (model_value){i + 1.0, n * y, n * y * y, MODEL_NONE, n, n, MODEL_NONE};
+        const model_portrait portrait = {.number = {i + 1.0}};
+        c.values[i] = (model_value){i + 1.0, 0, MODEL_NONE, n, n, MODEL_NONE};
+        for (uint32_t k = 0; k < n; k++)
+            assert_true(array_push(&from.portraits, portrait));
     }
     c.low = 1;
     c.high = 30;
-    assert_true(array_push(&from.conditions, c));
+    static const model_template no_sets;
+    assert_true(array_push(&from.conditions, c) && array_push(&from.templates, no_sets));
     add_token(&from, 70);
     from.head.at[0].n_sets = 70;
     assert_int_equal(model_prune(&m, &from, 5, true, NULL), HALLEY_OK);

@@ -47,7 +47,8 @@ static void distance_of_an_operator(synth_model *m)
 static void loops_that_run_less_than_never(synth_model *m)
 {
     for (size_t i = 0; i < m->loops.n; i++)
-        m->loops.at[i].exact = (model_count_law){.plus = -1e300, .n_terms = 2};
+        m->loops.at[i].exact =
+            (model_count_law){.plus = -1e300, .n_terms = 2, .is_found = 1};
 }
 
 static void factor_that_is_not_there(synth_model *m)

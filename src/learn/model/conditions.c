@@ -185,11 +185,8 @@ static halley_status add_value(uint32_t *out, synth_model *m, uint32_t condition
     if (*out == MODEL_NONE)
         return HALLEY_OK;
     model_value *v = &of->values[*out];
-    const double y = log(c->number + 0.5);
     v->n_sets++;
     v->n_exact += of->is_text || v->number == c->number;
-    v->sum += y;
-    v->square += y * y;
     return HALLEY_OK;
 }
 

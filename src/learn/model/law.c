@@ -4,12 +4,9 @@
  * least squares over their sums finds the powers, one set at a time and without keeping
  * any. Conditions are taken in one by one, the most telling first.
  *
- * Counts of loops are products less a few: a pipeline's first stages run as many passes
- * ahead as stages follow, a first layer that differs is not part of the loop. So each
- * loop is tried with several shifts (count + a x stages behind + b x stages before + c).
- * What fits to the last iteration as a product of up to three conditions or their
- * inverses is taken, the simplest first; else a sum of products that does (law_exact.c);
- * else the best fit.
+ * Loop counts are exact where a sum of products of conditions fits them to the last
+ * iteration (law_exact.c), else the least-squares fit, which does not leave the range
+ * seen.
  */
 #include "learn/model/law.h"
 
@@ -334,141 +331,28 @@ double law_log(const double *coefficient, const law_point *p)
     return y;
 }
 
-/* What is added to a count before its logarithm is taken; the simplest come first. */
-static double law_shift(uint32_t shift, uint32_t stage, uint32_t n_stages)
-{
-    static const int of_stage[] = {0, 1, -1};
-    static const int constant[] = {0, 1, 2, -1};
-    const int behind = of_stage[shift / 4 % 3], before = of_stage[shift / 12];
-    return constant[shift % 4] + behind * ((double)n_stages - 1 - stage) +
-           before * (double)stage;
-}
-
 void law_loop_add(model_loop_sum *s, const law_point *p, uint32_t count, uint32_t stage,
                   uint32_t n_stages)
 {
+    const double y = log(count);
     add_products(s->xx, p);
-    law_samples_add(&s->samples, p, count, stage, n_stages);
+    for (uint32_t i = 0; i < p->n; i++)
+        s->xy[p->feature[i]] += p->value[i] * y;
+    s->yy += y * y;
     s->n++;
+    s->total += count;
     s->low = s->high == 0 || count < s->low ? count : s->low;
     s->high = count > s->high ? count : s->high;
-    for (uint32_t k = 0; k < MODEL_SHIFTS; k++) {
-        const double v = count + law_shift(k, stage, n_stages);
-        if (v < 0.5) {
-            s->bad |= UINT64_C(1) << k;
-            continue;
-        }
-        const double y = log(v);
-        for (uint32_t i = 0; i < p->n; i++)
-            s->xy[k][p->feature[i]] += p->value[i] * y;
-        s->yy[k] += y * y;
-        s->at[k] += v;
-    }
-}
-
-/* Sum of squares left by a product of the features in `use`, each to the power 1 or -1.
- */
-static double left_by(const model_loop_sum *s, uint32_t shift, const int8_t *power,
-                      const uint8_t *use, uint32_t n)
-{
-    double sum = s->yy[shift];
-    for (uint32_t i = 0; i < n; i++) {
-        sum -= 2 * power[i] * s->xy[shift][use[i]];
-        for (uint32_t j = 0; j < n; j++)
-            sum += power[i] * power[j] * s->xx[model_pair_index(use[i], use[j])];
-    }
-    return sum;
-}
-
-enum { MAX_FACTORS = 3 };
-#define EXACT 1e-9
-
-/* Tries products of exactly n conditions; true: one fits, and is in the loop. */
-static bool try_products(model_loop *loop, const model_loop_sum *s, const uint8_t *of,
-                         uint32_t n_of, uint32_t n)
-{
-    uint32_t pick[MAX_FACTORS] = {0, 1, 2};
-    if (n > n_of || n > MAX_FACTORS)
-        return false;
-    for (;;) {
-        uint8_t use[MAX_FACTORS] = {0};
-        for (uint32_t i = 0; i < n; i++)
-            use[i] = of[pick[i]];
-        for (uint32_t signs = 0; signs < 1U << n; signs++) {
-            int8_t power[MAX_FACTORS];
-            for (uint32_t i = 0; i < n; i++)
-                power[i] = (signs >> i & 1) != 0 ? -1 : 1;
-            for (uint32_t k = 0; k < MODEL_SHIFTS; k++) {
-                if ((s->bad >> k & 1) != 0 ||
-                    left_by(s, k, power, use, n) > EXACT * (s->n + s->yy[k]))
-                    continue;
-                *loop =
-                    (model_loop){.n_sets = loop->n_sets, .shift = k, .key = loop->key};
-                for (uint32_t i = 0; i < n; i++)
-                    loop->coefficient[use[i]] = power[i];
-                return true;
-            }
-        }
-        uint32_t at = n;
-        while (at > 0 && pick[at - 1] == n_of - n + at - 1)
-            at--;
-        if (at == 0)
-            return false;
-        pick[at - 1]++;
-        for (uint32_t i = at; i < n; i++)
-            pick[i] = pick[i - 1] + 1;
-    }
-}
-
-/* A constant: no condition has a say. */
-static bool is_constant(model_loop *loop, const model_loop_sum *s)
-{
-    if ((s->bad & 1) != 0)
-        return false;
-    const double mean = s->xy[0][FEATURE_ONE] / s->n;
-    if (s->yy[0] - s->n * mean * mean > EXACT * (s->n + s->yy[0]))
-        return false;
-    *loop = (model_loop){.n_sets = loop->n_sets, .key = loop->key};
-    loop->coefficient[FEATURE_ONE] = mean;
-    return true;
-}
-
-static void fit_freely(model_loop *loop, const model_loop_sum *s)
-{
-    double best = INFINITY;
-    for (uint32_t k = 0; k < MODEL_SHIFTS; k++) {
-        double c[MODEL_FEATURES];
-        if ((s->bad >> k & 1) != 0)
-            continue;
-        solve(c, &(model_sums){s->xx, s->xy[k], s->yy[k], s->n});
-        const double error =
-            sqrt(law_left_over(c, s->xx, s->xy[k], s->yy[k]) / s->n) * (s->at[k] / s->n);
-        if (error + 0.02 > best)
-            continue;
-        best = error;
-        loop->shift = k;
-        loop->error = (float)error;
-        memcpy(loop->coefficient, c, sizeof c);
-    }
+    law_samples_add(&s->samples, p, count, stage, n_stages);
 }
 
 void law_loop_fit(model_loop *loop, const model_loop_sum *s)
 {
-    uint8_t of[MODEL_FEATURES];
-    uint32_t n_of = 0;
-    if (s->n == 0 || is_constant(loop, s))
+    if (s->n == 0 || law_exact_fit(loop, &s->samples))
         return;
-    for (uint32_t i = FEATURE_CONDITIONS; i < MODEL_FEATURES; i++)
-        if (s->xx[model_pair_index(i, i)] > 0)
-            of[n_of++] = (uint8_t)i;
-    for (uint32_t n = 0; n <= MAX_FACTORS; n++)
-        if (try_products(loop, s, of, n_of, n))
-            return;
-    if (law_exact_fit(loop, &s->samples))
-        return;
-    fit_freely(loop, s);
-    if (loop->error < 0.2F)
-        return;
+    solve(loop->coefficient, &(model_sums){s->xx, s->xy, s->yy, s->n});
+    const double left = law_left_over(loop->coefficient, s->xx, s->xy, s->yy) / s->n;
+    loop->error = (float)(sqrt(left) * s->total / s->n);
     loop->low = (uint32_t)exp2(floor(log2(fmax(s->low, 1))));
     loop->high = (uint32_t)exp2(ceil(log2(fmax(s->high, 1))));
 }
@@ -476,10 +360,8 @@ void law_loop_fit(model_loop *loop, const model_loop_sum *s)
 double law_loop_count(const model_loop *loop, const law_point *p, uint32_t stage,
                       uint32_t n_stages)
 {
-    if (loop->exact.n_terms > 0)
+    if (loop->exact.is_found)
         return law_exact_count(&loop->exact, p, stage, n_stages);
-    const double count =
-        exp(law_log(loop->coefficient, p)) - law_shift(loop->shift, stage, n_stages);
     /* A law that holds may go beyond what was seen, a guess may not. */
-    return loop->high == 0 ? count : fmin(fmax(count, loop->low), loop->high);
+    return fmin(fmax(exp(law_log(loop->coefficient, p)), loop->low), loop->high);
 }

@@ -1,9 +1,10 @@
 /*
- * Counts of loops that are no product. Passes that look alike stand in one row, whatever
- * they were for: with forward and backward passes of all micro-batches but the last in
- * one loop, it runs 4 x layers x micro-batches - 2 x layers times. So where no product
- * fits, a sum of up to two products of conditions and a constant is sought that fits to
- * the last iteration, the simplest first.
+ * Loop counts that fit to the last iteration. In training these are products (layers,
+ * micro-batches) less a few: a pipeline's first stages run as many passes ahead as stages
+ * follow, a first layer that differs is not part of the loop, and with the forward and
+ * backward passes of all micro-batches but the last in one loop, it runs 4 x layers x
+ * micro-batches - 2 x layers times. So a sum of up to two products of conditions, a
+ * constant, and the stages before and after is sought, the simplest first.
  *
  * Sums of squares of all such products would be many; instead each loop keeps a few of
  * its counts with the conditions they were under. Which ones is decided by a hash, so
@@ -99,7 +100,7 @@ typedef struct product {
     double at[MODEL_SAMPLES];
 } product;
 
-enum { MAX_FACTORS = 12, MAX_PRODUCTS = 1600 };
+enum { MIN_SAMPLES = 3, MAX_FACTORS = 12, MAX_PRODUCTS = 1800 };
 typedef struct search {
     const model_samples *s;
     uint8_t of[MAX_FACTORS]; /* factors that vary, in whole numbers */
@@ -130,13 +131,17 @@ static void add_product(search *f, const uint8_t *factor, const int8_t *power)
     }
 }
 
-/* All factors to the power 1, then each in turn below the line. */
+/* A product of n factors and its quotients: of one or two factors with one below the
+ * line, of three with up to two. */
 static void add_products(search *f, const uint8_t factor[MODEL_TERM], uint32_t n)
 {
-    for (uint32_t below = 0; below <= n; below++) {
+    const uint32_t all = (1U << n) - 1;
+    for (uint32_t below = 0; below <= all; below++) {
         int8_t power[MODEL_TERM] = {1, 1, 1};
-        if (below > 0)
-            power[below - 1] = -1;
+        if (below == all && n > 1)
+            continue;
+        for (uint32_t i = 0; i < n; i++)
+            power[i] = (below >> i & 1) != 0 ? -1 : 1;
         add_product(f, factor, power);
     }
 }
@@ -233,7 +238,7 @@ static bool holds(const search *f, const model_count_law *law)
         if (k == n_seen)
             seen[n_seen++] = at->count;
     }
-    return n_seen > count_numbers(law);
+    return law->n_terms == 0 || n_seen > count_numbers(law);
 }
 
 static void take_term(model_count_law *law, uint32_t term, const product *p, double times)
@@ -251,6 +256,7 @@ static void take_term(model_count_law *law, uint32_t term, const product *p, dou
 static bool settle(const search *f, model_count_law *law, model_count_law new)
 {
     new.plus = rint(12 * new.plus) / 12;
+    new.is_found = true;
     if (!holds(f, &new))
         return false;
     *law = new;
@@ -288,6 +294,10 @@ static bool try_two(const search *f, model_count_law *law, const product *p,
 
 static bool try_products(const search *f, model_count_law *law, uint32_t n_terms)
 {
+    model_count_law constant = *law;
+    constant.plus = f->mean;
+    if (n_terms == 0)
+        return f->square < NEARLY_ALL * f->s->n && settle(f, law, constant);
     for (uint32_t i = 0; n_terms == 1 && i < f->n_products; i++)
         if (try_one(f, law, &f->products[i]))
             return true;
@@ -296,14 +306,6 @@ static bool try_products(const search *f, model_count_law *law, uint32_t n_terms
             if (try_two(f, law, &f->products[i], &f->products[j]))
                 return true;
     return false;
-}
-
-static bool is_constant(const model_samples *s)
-{
-    for (uint32_t i = 1; i < s->n; i++)
-        if (s->at[i].count != s->at[0].count)
-            return false;
-    return true;
 }
 
 static bool search_law(model_count_law *law, const model_samples *s)
@@ -317,7 +319,7 @@ static bool search_law(model_count_law *law, const model_samples *s)
         staged |= s->at[i].n_stages > 1;
     list_factors(&f);
     list_products(&f);
-    for (uint32_t n = 1; !found && n <= 2; n++)
+    for (uint32_t n = 0; !found && n <= 2; n++)
         for (uint32_t k = 0; !found && k < (staged ? 9U : 1U); k++) {
             *law =
                 (model_count_law){.behind = of_stage[k % 3], .before = of_stage[k / 3]};
@@ -330,15 +332,8 @@ static bool search_law(model_count_law *law, const model_samples *s)
 
 bool law_exact_fit(model_loop *loop, const model_samples *s)
 {
-    enum { MIN_SAMPLES = 6 };
     model_count_law law;
-    if (s->n < MIN_SAMPLES)
-        return false;
-    if (is_constant(s)) {
-        loop->coefficient[FEATURE_ONE] = log(s->at[0].count);
-        return true;
-    }
-    if (!search_law(&law, s))
+    if (s->n < MIN_SAMPLES || !search_law(&law, s))
         return false;
     loop->exact = law;
     return true;

@@ -30,8 +30,7 @@ enum {
     MODEL_PAIRS = MODEL_FEATURES * (MODEL_FEATURES + 1) / 2,
     MODEL_BUCKETS = 64, /* of a histogram of deviations, MODEL_WIDTH wide in log */
     MODEL_CIRCLE = 2 * MODEL_BUCKETS,
-    MODEL_SHIFTS = 36, /* of a loop's law: see law_shift */
-    MODEL_ENDS = 8,    /* of a law's numbers that are remembered */
+    MODEL_ENDS = 8, /* of a law's numbers that are remembered */
     MODEL_CONDITIONS = 24,
     MODEL_VALUES = 32, /* of a condition, each with its own count; the last: absent */
     MODEL_ABSENT = MODEL_VALUES - 1,
@@ -162,24 +161,23 @@ typedef struct model_law {
     double coefficient[MODEL_FEATURES];
 } model_law;
 
-/* times x product + times x product + plus, less what stages behind and before take;
- * without terms there is no such law. */
+/* times x product + times x product + plus, less what stages after and before take. */
 typedef struct model_count_law {
     double times[2], plus;
     uint8_t factor[2][MODEL_TERM];
     int8_t power[2][MODEL_TERM]; /* 1 or -1 */
     int8_t behind, before;
-    uint8_t n_terms, zero;
+    uint8_t n_terms, is_found; /* is_found 0: there is no such law */
 } model_count_law;
 
-/* A loop's count: by its law of counts, else its law's value less the shift. All loops
- * with the same body between the same neighbours follow one law. */
+/* A loop's count: exact, else the law of the coefficients within the range seen. All
+ * loops with the same body between the same neighbours follow one law. */
 typedef struct model_loop {
     uint64_t key;
     uint32_t n_sets, last_set;
-    uint32_t shift;     /* index of law_shift */
     float error;        /* root mean square, in iterations */
     uint32_t low, high; /* counts seen, to powers of two */
+    uint32_t zero;
     double coefficient[MODEL_FEATURES];
     model_count_law exact;
 } model_loop;
@@ -211,20 +209,18 @@ typedef struct model_case {
     model_samples samples;
 } model_case;
 typedef struct model_loop_sum {
-    double n, xx[MODEL_PAIRS];
-    double xy[MODEL_SHIFTS][MODEL_FEATURES], yy[MODEL_SHIFTS], at[MODEL_SHIFTS];
-    double low, high; /* counts seen; high 0: none yet */
-    uint64_t bad;     /* bit: a shift that made some count not positive */
+    double n, xx[MODEL_PAIRS], xy[MODEL_FEATURES], yy;
+    double total, low, high; /* of the counts; high 0: none yet */
     model_samples samples;
 } model_loop_sum;
 
 typedef struct model_value {
-    double number;      /* numeric conditions; a mean where too few sets have it */
-    double sum, square; /* of logarithms, while learning; square: their deviation then */
-    uint32_t text;      /* other conditions */
-    uint32_t n_sets;    /* that have it or, of all, are nearest to it */
-    uint32_t n_exact;   /* that have it */
-    uint32_t feature;   /* other conditions: its own, or MODEL_NONE */
+    double number;    /* numeric conditions; a mean where too few sets have it */
+    double spread;    /* of a mean: standard deviation of the logarithms */
+    uint32_t text;    /* other conditions */
+    uint32_t n_sets;  /* that have it or, of all, are nearest to it */
+    uint32_t n_exact; /* that have it; 0 = a mean */
+    uint32_t feature; /* other conditions: its own, or MODEL_NONE */
 } model_value;
 
 typedef struct model_condition {

@@ -33,8 +33,8 @@ _Static_assert(sizeof(model_template) == 32 + 4 * MODEL_CONDITIONS * MODEL_VALUE
                    sizeof(model_law) == 56 + 4 * MODEL_BUCKETS + 8 * MODEL_FEATURES &&
                    sizeof(model_count_law) == 40 &&
                    sizeof(model_loop) == 72 + 8 * MODEL_FEATURES &&
-                   sizeof(model_value) == 40 &&
-                   sizeof(model_condition) == 40 + 40 * MODEL_VALUES &&
+                   sizeof(model_value) == 32 &&
+                   sizeof(model_condition) == 40 + 32 * MODEL_VALUES &&
                    sizeof(model_op) == 32 && sizeof(model_skeleton) == 32 &&
                    sizeof(model_head) == 64 && sizeof(model_token) == 40,
                "structs of a model have no holes");
@@ -301,7 +301,8 @@ static bool count_is_right(const model_count_law *law)
         for (uint32_t k = 0; k < MODEL_TERM; k++)
             if (law->factor[i][k] >= MODEL_FACTORS)
                 return false;
-    return law->n_terms <= 2 && isfinite(law->plus) && all_finite(law->times, 2);
+    return law->n_terms <= 2 && law->is_found <= 1 && isfinite(law->plus) &&
+           all_finite(law->times, 2);
 }
 
 static bool laws_are_right(const synth_model *m)
@@ -319,7 +320,6 @@ static bool laws_are_right(const synth_model *m)
     }
     for (size_t i = 0; i < m->loops.n; i++)
         if (!all_finite(m->loops.at[i].coefficient, MODEL_FEATURES) ||
-            m->loops.at[i].shift >= MODEL_SHIFTS ||
             !count_is_right(&m->loops.at[i].exact))
             return false;
     for (size_t i = 0; i < m->loop_sums.n; i++)
@@ -348,7 +348,7 @@ static bool conditions_are_right(const synth_model *m)
             return false;
         for (uint32_t k = 0; k < c->n_values; k++) {
             const model_value *v = &c->values[k];
-            if (!is_feature(v->feature) || !isfinite(v->number) || !isfinite(v->square) ||
+            if (!is_feature(v->feature) || !isfinite(v->number) || !isfinite(v->spread) ||
                 (c->is_text && v->text >= m->texts.n))
                 return false;
         }

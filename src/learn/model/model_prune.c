@@ -23,6 +23,7 @@
 #include "learn/model/model_prune.h"
 
 #include "learn/model/joint.h"
+#include "learn/model/model_numbers.h"
 #include "learn/model/model_values.h"
 
 #include <math.h>
@@ -347,35 +348,6 @@ static bool keep_all_together(pruner *p)
     return keep_together(p, 0);
 }
 
-static double to_three_digits(double x)
-{
-    if (!(x > 0))
-        return 0;
-    const double unit = pow(10, floor(log10(x)) - 2);
-    return round(x / unit) * unit;
-}
-
-/* What some values of a condition become together. */
-static model_value merge(const model_value *a, const model_value *b)
-{
-    model_value v = *a;
-    v.n_sets += b->n_sets;
-    v.n_exact = 0;
-    v.sum += b->sum;
-    v.square += b->square;
-    return v;
-}
-
-static void finish_value(model_value *v, uint32_t k)
-{
-    const double mean = v->sum / v->n_sets;
-    const double variance = v->square / v->n_sets - mean * mean;
-    if (v->n_exact < k)
-        v->number = to_three_digits(exp(mean) - 0.5);
-    v->square = v->n_exact < k && variance > 0 ? sqrt(variance) : 0;
-    v->sum = 0;
-}
-
 /* How many sets must be behind a number that is the mean of several: as for laws. */
 static uint32_t enough_for_mean(const pruner *p)
 {
@@ -384,151 +356,17 @@ static uint32_t enough_for_mean(const pruner *p)
     return p->k < 2 ? 1 : SURE * p->k < most ? SURE * p->k : most;
 }
 
-static void in_order(uint32_t order[MODEL_VALUES], const model_condition *of)
+/* Numbers as they may be known, and where each old value went. */
+static bool keep_numbers(const pruner *p, model_condition *c, uint32_t id, uint32_t *map)
 {
-    for (uint32_t i = 0; i < of->n_values; i++) {
-        uint32_t at = i;
-        for (; at > 0 && of->values[order[at - 1]].number > of->values[i].number; at--)
-            order[at] = order[at - 1];
-        order[at] = i;
-    }
-}
-
-/* A group that too few sets are behind goes to the one before it, or to the nearest
- * number. */
-static void spend_group(model_condition *c, uint32_t group, uint32_t before)
-{
-    const model_value few = c->values[group];
-    if (c->n_values == 1)
-        return;
-    memmove(&c->values[group], &c->values[group + 1],
-            (--c->n_values - group) * sizeof few);
-    if (before != MODEL_NONE)
-        c->values[before] = merge(&c->values[before], &few);
-    else {
-        const condition at = {.number = few.number};
-        c->values[conditions_value(NULL, c, &at)].n_sets += few.n_sets;
-    }
-}
-
-static int by_number(const void *a, const void *b)
-{
-    const double x = ((const model_value *)a)->number;
-    const double y = ((const model_value *)b)->number;
-    return (x > y) - (x < y);
-}
-
-/* Values in order, and where each old one went. */
-static void finish_values(const pruner *p, model_condition *c, const model_condition *old,
-                          uint32_t *map)
-{
-    for (uint32_t i = 0; i < c->n_values; i++)
-        finish_value(&c->values[i], p->k);
-    qsort(c->values, c->n_values, sizeof *c->values, by_number);
+    const model_condition *const old = &p->from->conditions.at[id];
+    const model_numbers_opts opts = {p->k, enough_for_mean(p)};
+    if (!model_numbers_keep(c, p->from, id, &opts))
+        return false;
     for (uint32_t i = 0; i < old->n_values; i++) {
         const condition at = {.number = old->values[i].number};
         map[i] = conditions_value(p->to, c, &at);
     }
-}
-
-/* Numbers that k sets have; others with their neighbours. */
-static void merge_numbers(const pruner *p, model_condition *c, const model_condition *old,
-                          uint32_t *map)
-{
-    uint32_t order[MODEL_VALUES] = {0}, group = MODEL_NONE, before = MODEL_NONE;
-    const uint32_t enough = enough_for_mean(p);
-    in_order(order, old);
-    c->n_values = 0;
-    for (uint32_t i = 0; i < old->n_values; i++) {
-        const model_value *v = &old->values[order[i]];
-        if (v->n_exact >= p->k)
-            c->values[c->n_values++] = *v;
-        else if (group != MODEL_NONE && c->values[group].n_sets < enough)
-            c->values[group] = merge(&c->values[group], v);
-        else {
-            before = group;
-            group = c->n_values++;
-            c->values[group] = *v;
-        }
-    }
-    if (group != MODEL_NONE &&
-        c->values[group].n_sets < (before == MODEL_NONE ? p->k : enough))
-        spend_group(c, group, before);
-    finish_values(p, c, old, map);
-}
-
-/* The numbers that portraits have of a condition, in order; NULL: no memory. */
-static double *numbers_of(const synth_model *m, uint32_t id, uint32_t *n)
-{
-    double *out = mem_array(m->portraits.n, sizeof *out);
-    *n = 0;
-    for (size_t i = 0; out && i < m->portraits.n; i++)
-        if (!isnan(m->portraits.at[i].number[id]))
-            out[(*n)++] = m->portraits.at[i].number[id];
-    if (out)
-        mem_sort_doubles(out, *n);
-    return out;
-}
-
-static model_value value_of(const double *x, uint32_t n)
-{
-    const bool equal = x[0] == x[n - 1];
-    model_value v = {.number = x[0],
-                     .text = MODEL_NONE,
-                     .n_sets = n,
-                     .n_exact = equal ? n : 0,
-                     .feature = MODEL_NONE};
-    for (uint32_t i = 0; i < n; i++) {
-        const double y = log(x[i] + 0.5);
-        v.sum += y;
-        v.square += y * y;
-    }
-    return v;
-}
-
-/* Takes numbers that `often` sets have out of a sorted list; how many are left. */
-static uint32_t take_singles(model_condition *c, double *x, uint32_t n, uint32_t often)
-{
-    uint32_t left = 0;
-    for (uint32_t i = 0, m; i < n; i += m) {
-        for (m = 1; i + m < n && x[i + m] == x[i];)
-            m++;
-        if (m >= often)
-            c->values[c->n_values++] = value_of(x + i, m);
-        for (uint32_t k = 0; m < often && k < m; k++)
-            x[left++] = x[i];
-    }
-    return left;
-}
-
-static void take_groups(model_condition *c, const double *x, uint32_t n, uint32_t each,
-                        uint32_t k)
-{
-    for (uint32_t i = 0, m; i < n; i += m) {
-        m = n - i < each + k ? n - i : each;
-        if (m >= k)
-            c->values[c->n_values++] = value_of(x + i, m);
-    }
-}
-
-/* Where there are more numbers than there is room for: those that many sets have, and
- * groups of others that lie side by side; and where each old value went. */
-static bool spread_numbers(const pruner *p, model_condition *c, uint32_t id,
-                           uint32_t *map)
-{
-    enum { MAX_SINGLES = 20 };
-    uint32_t n;
-    double *x = numbers_of(p->from, id, &n);
-    if (!x)
-        return false;
-    const uint32_t often = n / MAX_SINGLES + 1 > p->k ? n / MAX_SINGLES + 1 : p->k;
-    c->n_values = 0;
-    const uint32_t left = take_singles(c, x, n, often);
-    const uint32_t each = left / (MODEL_ABSENT - c->n_values) + 1;
-    const uint32_t enough = enough_for_mean(p);
-    take_groups(c, x, left, each > enough ? each : enough, p->k);
-    free(x);
-    finish_values(p, c, &p->from->conditions.at[id], map);
     return true;
 }
 
@@ -542,7 +380,7 @@ static bool keep_texts(pruner *p, model_condition *c, const model_condition *old
             continue;
         if (!keep_text(p, &v.text))
             return false;
-        v.sum = v.square = 0;
+        v.spread = 0;
         map[i] = c->n_values;
         c->values[c->n_values++] = v;
     }
@@ -577,12 +415,9 @@ static bool keep_conditions(pruner *p)
             continue;
         if (!keep_text(p, &c.name))
             return false;
-        if (c.is_text
-                ? !keep_texts(p, &c, old, p->value[i])
-                : old->n_values == MODEL_ABSENT && !spread_numbers(p, &c, i, p->value[i]))
+        if (c.is_text ? !keep_texts(p, &c, old, p->value[i])
+                      : !keep_numbers(p, &c, i, p->value[i]))
             return false;
-        if (!c.is_text && old->n_values < MODEL_ABSENT)
-            merge_numbers(p, &c, old, p->value[i]);
         if (c.n_values == 0)
             continue;
         c.low = lowest(&c, old->low, p->k);

@@ -220,7 +220,7 @@ static void to_conditions(conditions *out, const synth_model *m, const draw *d,
         if (of->is_text)
             snprintf(text, sizeof text, "%.*s", STR_ARG(synth_text(m, v->text)));
         double number =
-            v->square > 0 ? v->number * exp(v->square * rng_normal(random)) : v->number;
+            v->spread > 0 ? v->number * exp(v->spread * rng_normal(random)) : v->number;
         if (!of->broken && v->number > 0)
             number = fmax(1, round(number));
         conditions_set(out, name, of->is_text ? text : NULL, number);
