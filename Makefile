@@ -5,7 +5,7 @@
 #   make test       all tests
 #   make check      format, layers, documents, man pages, clang-tidy, cppcheck
 #   make asan tsan  the tests under sanitizers       make fuzz      FUZZ_SECONDS=60 per reader
-#   make coverage   lines the tests reach            make bench     speed and memory
+#   make coverage   what the tests reach             make bench     speed and memory
 #   make install    PREFIX=/usr/local DESTDIR=       make clean
 
 PREFIX ?= /usr/local
@@ -60,8 +60,8 @@ fuzz: build-fuzz/build.ninja
 coverage: build-coverage/build.ninja
 	$(call build,build-coverage)
 	@$(TEST) build-coverage
-	@gcovr --root . --filter src/ --object-directory build-coverage --print-summary --txt build-coverage/coverage.txt
-	@echo "per file: build-coverage/coverage.txt"
+	@tools/coverage build-coverage
+	@echo "by file: build-coverage/coverage.txt"
 
 bench: setup-dev all
 	@bench/run build

@@ -135,7 +135,7 @@ $ halley explore s.yaml | sed -n '/Verified/,/^1/p'
 
 ## no more room for the store
 $ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512}\nvary: {plan.tp: [2, 4, 8], plan.micro-batch: [1, 2, 4], cluster.out.bandwidth: {from: 5 GB/s, to: 50 GB/s, points: 500}}\n' > s.yaml
-$ (ulimit -f 400; trap '' XFSZ; halley explore s.yaml --store s.db > /dev/null)
+$ limit-files 200 halley explore s.yaml --store s.db > /dev/null
 ! halley: s.db: cannot write the store: {*}
 ? 1
 

@@ -147,7 +147,7 @@ $ halley trace check r-names
 
 ## what cannot be hidden leaves nothing behind, no key either
 $ halley trace gen transformer -n 4 --tp 2 -o t > made
-$ (ulimit -f 8; trap '' XFSZ; halley trace obfuscate t -o s --save-key key > said)
+$ limit-files 4 halley trace obfuscate t -o s --save-key key > said
 ! halley: cannot write s.{*}.et: File too large
 ? 1
 $ ls -A | grep -v '^[tm]'

@@ -114,7 +114,7 @@ $ halley trace synth m.hsm -o new -n 100000 > /dev/null & until ls .new.*/synth-
 ? 2
 $ rm -r .new.*; halley trace synth m.hsm -o new -n 100 > /dev/null; ls new/*.et | wc -l
 > 400
-$ (ulimit -f 8; trap '' XFSZ; halley trace synth m.hsm -o large > /dev/null)
+$ limit-files 4 halley trace synth m.hsm -o large > /dev/null
 ! halley: cannot write large/synth-0.{*}.et: File too large
 ? 1
 $ ls -A | grep -c large
