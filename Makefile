@@ -2,8 +2,8 @@
 #
 #   make            release build: build/halley
 #   make demo       show what it can do
-#   make test       all tests
-#   make check      format, layers, documents, man pages, clang-tidy, cppcheck
+#   make test       all tests, in build-test with assertions
+#   make check      format, layers, names, documents, man pages, clang-tidy, cppcheck
 #   make asan tsan  the tests under sanitizers       make fuzz      FUZZ_SECONDS=60 per reader
 #   make coverage   what the tests reach             make bench     speed and memory
 #   make install    PREFIX=/usr/local DESTDIR=       make clean
@@ -25,6 +25,9 @@ setup-build setup-test setup-dev:
 
 build/build.ninja: | setup-build
 	@meson setup build > /dev/null
+# Tests run with assertions; build/, which is installed and measured, has none.
+build-test/build.ninja: | setup-test
+	@meson setup build-test -Dtests=enabled -Db_ndebug=false -Doptimization=2 > /dev/null
 build-asan/build.ninja: | setup-test
 	@meson setup build-asan -Dtests=enabled -Dbuildtype=debugoptimized -Db_sanitize=address,undefined > /dev/null
 build-tsan/build.ninja: | setup-test
@@ -38,18 +41,10 @@ build-fuzz/build.ninja: | setup-dev
 demo: all
 	@tools/demo build/halley
 
-build/tests-enabled: | build/build.ninja setup-test
-	@meson configure build -Dtests=enabled && touch $@
-
-test: build/tests-enabled
-	$(call build,build)
-	@$(TEST) build
-
-check: build/tests-enabled | setup-dev
-	$(call build,build)
+check: all | setup-dev
 	@tools/check build
 
-asan tsan: %: build-%/build.ninja
+test asan tsan: %: build-%/build.ninja
 	$(call build,build-$*)
 	@$(TEST) build-$*
 
@@ -72,4 +67,4 @@ install: all
 	@meson install -C build --no-rebuild --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
 clean:
-	@rm -rf build build-asan build-tsan build-coverage build-fuzz
+	@rm -rf build build-test build-asan build-tsan build-coverage build-fuzz
