@@ -52,6 +52,10 @@ typedef struct halley_study halley_study;
 
 /* Read and check a study file. On success *out is the caller's. */
 halley_status halley_study_load(halley_study **out, const char *path, halley_error *err);
+/* The same from the text of such a file; `name` stands for its path in errors. Files that
+ * the study names are found from the working directory either way. */
+halley_status halley_study_parse(halley_study **out, const char *text, size_t n,
+                                 const char *name, halley_error *err);
 void halley_study_free(halley_study *study);
 
 /* A parameter that varies, or several that vary together. Lent by the study. */

@@ -9,6 +9,7 @@
 #include "halley/explore.h"
 #include "halley/feeder.h"
 #include "halley/file_key.h"
+#include "halley/import.h"
 #include "halley/ingest.h"
 #include "halley/learn.h"
 #include "halley/model.h"

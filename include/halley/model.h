@@ -74,6 +74,11 @@ halley_status halley_model_load(halley_model *out, const char *name, halley_erro
  * is the caller's, to free with halley_import_free, or NULL for files of ours. */
 halley_status halley_model_import(halley_model *out, halley_import **import,
                                   const char *name, halley_error *err);
+/* The same from the text of such a file; `name` stands for its path in errors, and for
+ * the name of a model whose file has none. `import` may be NULL. */
+halley_status halley_model_parse(halley_model *out, halley_import **import,
+                                 const char *text, size_t n, const char *name,
+                                 halley_error *err);
 void halley_model_fini(halley_model *model);
 
 /* The i-th key of a model file, or of its part "latent" or "operators"; false past the

@@ -88,6 +88,10 @@ halley_status halley_plan_set(halley_plan *plan, halley_plan_key key, const char
 halley_status halley_plan_load(halley_plan *plan, uint64_t *given, const char *path,
                                halley_error *err);
 
+/* The same from the text of such a file; `name` stands for its path in errors. */
+halley_status halley_plan_parse(halley_plan *plan, uint64_t *given, const char *text,
+                                size_t n, const char *name, halley_error *err);
+
 #ifdef __cplusplus
 }
 #endif

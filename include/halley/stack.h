@@ -120,6 +120,9 @@ halley_status halley_stack_expect(halley_expectation *out, const halley_stack *s
 void halley_stack_default(halley_stack *out);
 /* By preset name or path. */
 halley_status halley_stack_load(halley_stack *out, const char *name, halley_error *err);
+/* The text of a stack file; `name` stands for its path in errors. */
+halley_status halley_stack_parse(halley_stack *out, const char *text, size_t n,
+                                 const char *name, halley_error *err);
 /* The i-th key of a stack file beside its constants; false past the last. */
 bool halley_stack_key(halley_file_key *out, size_t i);
 /* The preset that serves a framework and release; defaults when none does. */

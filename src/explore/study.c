@@ -535,28 +535,18 @@ static halley_status read_study(halley_study *s, halley_error *err)
     return read_questions(s, t.breaks, err);
 }
 
-static halley_status keep_text(halley_study *s, const char *path, halley_error *err)
-{
-    file_input in;
-    TRY(file_input_open(&in, path, err));
-    s->text = arena_copy(&s->memory, (str){(const char *)in.at, in.n});
-    s->hash = hash_bytes(in.at, in.n, 1);
-    file_input_close(&in);
-    return s->text ? HALLEY_OK : error_nomem(err);
-}
-
-halley_status halley_study_load(halley_study **out, const char *path, halley_error *err)
+halley_status halley_study_parse(halley_study **out, const char *text, size_t n,
+                                 const char *name, halley_error *err)
 {
     halley_study *s = mem_array_zero(1, sizeof *s);
-    if (!s)
+    if (s == NULL)
         return error_nomem(err);
-    halley_status status = conf_load(&s->file, path, err);
-    if (status != HALLEY_OK) {
-        free(s);
-        return status;
-    }
+    s->text = arena_copy(&s->memory, (str){text, n});
+    s->hash = hash_bytes(text, n, 1);
+    halley_status status = s->text != NULL
+                               ? conf_parse(&s->file, (str){text, n}, name, err)
+                               : error_nomem(err);
     s->loader = (explore_loader){.memory = &s->memory, .file = &s->file};
-    status = keep_text(s, path, err);
     if (status == HALLEY_OK)
         status = read_study(s, err);
     if (status != HALLEY_OK) {
@@ -565,6 +555,17 @@ halley_status halley_study_load(halley_study **out, const char *path, halley_err
     }
     *out = s;
     return HALLEY_OK;
+}
+
+halley_status halley_study_load(halley_study **out, const char *path, halley_error *err)
+{
+    file_input in;
+    TRY(file_input_open(&in, path, err));
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    const halley_status status =
+        halley_study_parse(out, (const char *)in.at, in.n, name, err);
+    file_input_close(&in);
+    return status;
 }
 
 void halley_study_free(halley_study *study)

@@ -213,7 +213,12 @@ static halley_status read_any(halley_model *out, halley_import **import,
     return import_hf_read(out, *import, file, err);
 }
 
-/* Does a file speak Megatron's arguments? */
+static bool is_megatron(str text)
+{
+    return str_contains(text, STR("--num-layers"));
+}
+
+/* Read a file of Megatron's arguments, if it is one. */
 static halley_status read_arguments(halley_model *out, const char *path, bool *is,
                                     halley_error *err)
 {
@@ -224,7 +229,7 @@ static halley_status read_arguments(halley_model *out, const char *path, bool *i
     TRY(file_input_open(&in, path, err));
     const str text = {(const char *)in.at, in.n};
     halley_status status = HALLEY_OK;
-    if (str_contains(text, STR("--num-layers"))) {
+    if (is_megatron(text)) {
         *is = true;
         status = workload_model_from_megatron(out, text, path, err);
     }
@@ -238,6 +243,22 @@ static halley_status load_file(conf_file *file, const char *name, halley_error *
     if (str_ends(s, STR(".json")) || str_ends(s, STR(".json.gz")) || file_is_folder(name))
         return import_json_load(file, name, err);
     return cluster_preset_load(file, "models", name, err);
+}
+
+/* Check what was read with `status`, and hand over the notes (import may be NULL). */
+static halley_status finish_import(halley_model *out, halley_import **import,
+                                   halley_import *notes, halley_status status,
+                                   halley_error *err)
+{
+    if (status == HALLEY_OK)
+        status = halley_model_check(out, err);
+    if (status != HALLEY_OK)
+        halley_model_fini(out);
+    if (status != HALLEY_OK || import == NULL)
+        halley_import_free(notes);
+    else
+        *import = notes;
+    return status;
 }
 
 halley_status halley_model_import(halley_model *out, halley_import **import,
@@ -254,15 +275,34 @@ halley_status halley_model_import(halley_model *out, halley_import **import,
         status = read_any(out, &notes, &file, name, err);
         conf_fini(&file);
     }
-    if (status == HALLEY_OK)
-        status = halley_model_check(out, err);
-    if (status != HALLEY_OK) {
-        halley_model_fini(out);
-        halley_import_free(notes);
-        return status;
-    }
-    *import = notes;
-    return HALLEY_OK;
+    return finish_import(out, import, notes, status, err);
+}
+
+/* Our YAML or a Hugging Face configuration, from memory. */
+static halley_status parse_conf(halley_model *out, halley_import **notes, str text,
+                                const char *name, halley_error *err)
+{
+    conf_file file;
+    const str body = str_trim(text);
+    const bool is_json = body.n > 0 && body.at[0] == '{';
+    TRY(is_json ? import_json_parse(&file, text, name, err)
+                : conf_parse(&file, text, name, err));
+    const halley_status status = read_any(out, notes, &file, name, err);
+    conf_fini(&file);
+    return status;
+}
+
+halley_status halley_model_parse(halley_model *out, halley_import **import,
+                                 const char *text, size_t n, const char *name,
+                                 halley_error *err)
+{
+    *out = (halley_model){0};
+    const str all = {text, n};
+    halley_import *notes = NULL;
+    const halley_status status = is_megatron(all)
+                                     ? workload_model_from_megatron(out, all, name, err)
+                                     : parse_conf(out, &notes, all, name, err);
+    return finish_import(out, import, notes, status, err);
 }
 
 halley_status halley_model_load(halley_model *out, const char *name, halley_error *err)

@@ -226,14 +226,31 @@ halley_status halley_plan_set(halley_plan *plan, halley_plan_key key, const char
     return workload_plan_read(plan, &(conf_file){.path = "", .root = &root}, err);
 }
 
+static halley_status read_plan(halley_plan *plan, uint64_t *given, const conf_file *file,
+                               halley_error *err)
+{
+    TRY(workload_plan_read(plan, file, err));
+    for (int i = 0; given != NULL && i < HALLEY_N_PLAN_KEYS; i++)
+        *given |= (uint64_t)(conf_find(file->root, keys[i].name) != NULL) << i;
+    return HALLEY_OK;
+}
+
 halley_status halley_plan_load(halley_plan *plan, uint64_t *given, const char *path,
                                halley_error *err)
 {
     conf_file file;
     TRY(conf_load(&file, path, err));
-    const halley_status status = workload_plan_read(plan, &file, err);
-    for (int i = 0; status == HALLEY_OK && given && i < HALLEY_N_PLAN_KEYS; i++)
-        *given |= (uint64_t)(conf_find(file.root, keys[i].name) != NULL) << i;
+    const halley_status status = read_plan(plan, given, &file, err);
+    conf_fini(&file);
+    return status;
+}
+
+halley_status halley_plan_parse(halley_plan *plan, uint64_t *given, const char *text,
+                                size_t n, const char *name, halley_error *err)
+{
+    conf_file file;
+    TRY(conf_parse(&file, (str){text, n}, name, err));
+    const halley_status status = read_plan(plan, given, &file, err);
     conf_fini(&file);
     return status;
 }

@@ -200,6 +200,16 @@ halley_status halley_stack_load(halley_stack *out, const char *name, halley_erro
     return status;
 }
 
+halley_status halley_stack_parse(halley_stack *out, const char *text, size_t n,
+                                 const char *name, halley_error *err)
+{
+    conf_file file;
+    TRY(conf_parse(&file, (str){text, n}, name, err));
+    const halley_status status = workload_stack_read(out, &file, err);
+    conf_fini(&file);
+    return status;
+}
+
 int workload_release_compare(const char *a, const char *b)
 {
     for (;;) {
