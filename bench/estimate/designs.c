@@ -39,10 +39,10 @@ static halley_plan *list(const halley_model *model, size_t *n)
 int main(void)
 {
     halley_model model;
-    static halley_platform platform;
+    halley_cluster *cluster;
     halley_stack stack;
     if (halley_model_load(&model, "gpt3-175b", NULL) != HALLEY_OK ||
-        halley_platform_load(&platform, "dgx-a100", NULL) != HALLEY_OK ||
+        halley_cluster_load(&cluster, "dgx-a100", NULL) != HALLEY_OK ||
         halley_stack_load(&stack, "megatron-2022", NULL) != HALLEY_OK)
         return 1;
     size_t n, n_fit = 0;
@@ -51,7 +51,7 @@ int main(void)
         return 1;
     halley_estimate e;
     for (size_t i = 0; i < n; i++) { /* keep those that fit */
-        halley_estimate_run(&e, &model, &plans[i], &platform, &stack);
+        halley_estimate_run(&e, &model, &plans[i], cluster, &stack);
         if (e.fits)
             plans[n_fit++] = plans[i];
     }
@@ -59,7 +59,7 @@ int main(void)
     double sum = 0;
     for (int round = 0; round < ROUNDS; round++)
         for (size_t i = 0; i < n_fit; i++) {
-            halley_estimate_run(&e, &model, &plans[i], &platform, &stack);
+            halley_estimate_run(&e, &model, &plans[i], cluster, &stack);
             sum += e.step_s;
         }
     const double seconds = measure_cpu_s() - start;

@@ -1,12 +1,14 @@
 /*
- * halley/cluster.h - what a machine is made of: NPUs, memory, network dimensions, and how
- * its communication library is set up.
+ * halley/cluster.h - the hardware: device kinds, nodes, network, the constants of the
+ * collective library, cost, failures, and the rules of the simulator. One description
+ * serves every command.
  */
 #ifndef HALLEY_CLUSTER_H
 #define HALLEY_CLUSTER_H
 
 #include "halley/error.h"
 #include "halley/file_key.h"
+#include "halley/npu.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +19,36 @@ extern "C" {
 #endif
 
 typedef struct halley_cluster halley_cluster; /* immutable once made; opaque */
+
+/* Money. Zero means: costs nothing, but for the three with a default of their own. */
+typedef struct halley_cost {
+    double node_usd;             /* a node without its NPUs */
+    double network_usd_per_gbps; /* per Gb/s of each NPU's bandwidth between nodes */
+    double switch_usd, copper_usd, optical_usd; /* kept; not counted without a topology */
+    double power_idle;       /* share of full power that an idle NPU draws; default 0.3 */
+    double pue;              /* power of the building over that of the machines; 1.2 */
+    double energy_usd_per_J; /* default 0.1 USD/kWh */
+    double years;            /* over which capital is written off; default 4 */
+    double rent_usd_per_s;   /* of one NPU; replaces capital; 0 = bought */
+} halley_cost;
+
+/* Interruptions. npu_mtbf_s 0 = nothing ever fails. */
+typedef struct halley_failures {
+    double npu_mtbf_s;   /* mean time between those that one NPU causes */
+    double checkpoint_s; /* time to write a checkpoint */
+    double restart_s;    /* from an interruption until training continues */
+} halley_failures;
+
+/* A level of the network as closed forms see it, from the node outwards. */
+typedef struct halley_level {
+    char name[HALLEY_NAME];  /* "node", "leaf" ... */
+    uint32_t npus;           /* NPUs that it connects; 0 = all */
+    double bandwidth_Bps;    /* per NPU and direction, without oversubscription */
+    double latency_s;        /* of one step with large messages */
+    double oversubscription; /* bandwidth_Bps is divided by it when all NPUs send; >= 1 */
+    double share;            /* of the bandwidth that large messages reach */
+    char library[HALLEY_NAME]; /* preset with the library's constants; "" = none */
+} halley_level;
 
 /* ASTRA-sim's files and options. Paths are required unless the comment says otherwise;
  * zero in a number is ASTRA-sim's own default. */
@@ -31,19 +63,21 @@ typedef struct halley_astra_files {
 } halley_astra_files;
 
 /*
- * Read ASTRA-sim's files. On success *out is the caller's, to free with
- * halley_cluster_free. Keys that are not known are kept as warnings.
+ * Read a cluster: the name of a preset ("dgx-h100") or the path of a file in our own form
+ * (YAML or JSON; cluster(5) describes it), either with a number of NPUs ("dgx-h100:64",
+ * "c.yaml:64"). Without a number a preset is a kind of node: halley_cluster_npus is 0,
+ * which the simulator refuses. Unknown keys and names are errors that suggest the
+ * nearest. On success *out is the caller's, to free with halley_cluster_free.
  */
+halley_status halley_cluster_load(halley_cluster **out, const char *name,
+                                  halley_error *err);
+/* The same from `length` bytes of text; `name` stands for the path in errors. */
+halley_status halley_cluster_parse(halley_cluster **out, const char *text, size_t length,
+                                   const char *name, halley_error *err);
+/* Read ASTRA-sim's files. Keys that are not known are kept as warnings. */
 halley_status halley_cluster_load_astra(halley_cluster **out,
                                         const halley_astra_files *files,
                                         halley_error *err);
-/*
- * Read a cluster in our own form (YAML or JSON; cluster(5) describes it), or make one of
- * a preset and a number of NPUs ("dgx-h100:64"): switches within and between its nodes.
- * Unknown keys are errors. On success *out is the caller's.
- */
-halley_status halley_cluster_load(halley_cluster **out, const char *path,
-                                  halley_error *err);
 /*
  * The machine that recordings were made on, as far as they tell: every node takes its
  * recorded duration, on the thread or stream it ran on; messages take no time of their
@@ -51,23 +85,46 @@ halley_status halley_cluster_load(halley_cluster **out, const char *path,
  */
 halley_status halley_cluster_recorded(halley_cluster **out, uint32_t n_npus,
                                       halley_error *err);
-/* Write a cluster in that form, so that loading it gives the same cluster. */
+/* Write a cluster in our own form; loading it gives the same cluster. */
 halley_status halley_cluster_save(const halley_cluster *cluster, const char *path,
                                   halley_error *err);
-bool halley_cluster_has_groups(const halley_cluster *cluster);
-/* Read communicator groups (comm_group.json) into a cluster that has none yet. */
-halley_status halley_cluster_load_groups(halley_cluster *cluster, const char *path,
-                                         halley_error *err);
+/* The text that halley_cluster_save writes; the caller frees it. */
+halley_status halley_cluster_print(char **out, const halley_cluster *cluster,
+                                   halley_error *err);
 void halley_cluster_free(halley_cluster *cluster);
 
-uint32_t halley_cluster_npus(const halley_cluster *cluster);
+const char *halley_cluster_name(const halley_cluster *cluster); /* lent */
+uint32_t halley_cluster_npus(const halley_cluster *cluster);    /* 0 = not said */
+uint32_t halley_cluster_npus_per_node(const halley_cluster *cluster);
+/* Device kinds, at least one; each lent, NULL past the last. */
+uint32_t halley_cluster_kind_count(const halley_cluster *cluster);
+const halley_npu *halley_cluster_npu(const halley_cluster *cluster, uint32_t kind);
+/* The kind of an NPU; 0 where there is one. */
+uint32_t halley_cluster_kind_of(const halley_cluster *cluster, uint32_t npu);
+/* Levels of the network, the node first. False past the last. */
+bool halley_cluster_level(halley_level *out, const halley_cluster *cluster, uint32_t i);
+const halley_cost *halley_cluster_cost(const halley_cluster *cluster);         /* lent */
+const halley_failures *halley_cluster_failures(const halley_cluster *cluster); /* lent */
+/*
+ * HALLEY_OK if closed forms (halley_estimate_run and everything on top of it) can answer
+ * for this cluster; else one sentence that names what is missing: the NPU's bf16 peak or
+ * memory, or one kind of NPU only.
+ */
+halley_status halley_cluster_check_estimate(const halley_cluster *cluster,
+                                            halley_error *err);
+
 uint32_t halley_cluster_dims(const halley_cluster *cluster);
 /* Whether its own file chose link queues; the choice of a run goes before it. */
 bool halley_cluster_has_link_queues(const halley_cluster *cluster);
 void halley_cluster_set_link_queues(halley_cluster *cluster, bool on);
+bool halley_cluster_has_groups(const halley_cluster *cluster);
+/* Read communicator groups (comm_group.json) into a cluster that has none yet. */
+halley_status halley_cluster_load_groups(halley_cluster *cluster, const char *path,
+                                         halley_error *err);
 
-/* The i-th key of a part of the file: "" (the file itself), "network" (a dimension),
- * "npu", "memory", "system" or "bus"; false past the last. */
+/* The i-th key of a part of the file: "" (the file itself), "kinds" (an entry), "nodes",
+ * "dimension" and "fabric" (of network), "topology", "tier", "npu", "memory", "system",
+ * "bus", "cost", "failures"; false past the last. */
 bool halley_cluster_key(halley_file_key *out, const char *part, size_t i);
 
 /* How long compute nodes take. */
@@ -79,9 +136,20 @@ typedef enum halley_compute {
 /* HALLEY_EINVAL: the NPU's peak and memory are not known, or ASTRA-sim's rules apply. */
 halley_status halley_cluster_set_compute(halley_cluster *cluster, halley_compute compute,
                                          halley_error *err);
-/* What is odd about the description but no error; sentences, lent. */
+/* What is doubtful about the description but no error; sentences, lent. */
 uint32_t halley_cluster_warning_count(const halley_cluster *cluster);
 const char *halley_cluster_warning(const halley_cluster *cluster, uint32_t i);
+/* Which nodes are partly idle, as a sentence about money; NULL where none is; lent. */
+const char *halley_cluster_idle(const halley_cluster *cluster);
+/* What the user should know about the file: keys with a new name; lent. */
+uint32_t halley_cluster_note_count(const halley_cluster *cluster);
+const char *halley_cluster_note(const halley_cluster *cluster, uint32_t i);
+
+/* The i-th preset of "models", "npus", "clusters", "links", "fabrics" or "stacks": true
+ * and its name in `to`, or false past the last. */
+bool halley_preset_name(char *to, size_t size, const char *folder, size_t i);
+/* Its text, lent, or NULL. */
+const char *halley_preset_text(const char *folder, const char *name);
 
 #ifdef __cplusplus
 }

@@ -2,9 +2,9 @@
 #ifndef HALLEY_ESTIMATE_H
 #define HALLEY_ESTIMATE_H
 
+#include "halley/cluster.h"
 #include "halley/model.h"
 #include "halley/plan.h"
-#include "halley/platform.h"
 #include "halley/stack.h"
 
 #ifdef __cplusplus
@@ -72,7 +72,7 @@ typedef struct halley_estimate {
  * not fit is still timed: look at `fits`.
  */
 void halley_estimate_run(halley_estimate *out, const halley_model *model,
-                         const halley_plan *plan, const halley_platform *platform,
+                         const halley_plan *plan, const halley_cluster *cluster,
                          const halley_stack *stack);
 
 /* What interruptions leave of the time of a long run. */
@@ -81,7 +81,7 @@ typedef struct halley_goodput {
     double interval_s; /* of work between checkpoints, the best one */
     double share;      /* of the wall clock that makes progress, 0 to 1 */
 } halley_goodput;
-void halley_goodput_run(halley_goodput *out, const halley_platform *platform,
+void halley_goodput_run(halley_goodput *out, const halley_failures *failures,
                         double n_npus);
 
 /* An operator of a layer, forward, for one micro-batch on one NPU. */
@@ -97,7 +97,7 @@ typedef struct halley_roofline {
     halley_roofline_op ops[HALLEY_MAX_ROOFLINE];
 } halley_roofline;
 void halley_roofline_run(halley_roofline *out, const halley_model *model,
-                         const halley_plan *plan, const halley_platform *platform,
+                         const halley_plan *plan, const halley_cluster *cluster,
                          const halley_stack *stack);
 
 /*
@@ -106,7 +106,7 @@ void halley_roofline_run(halley_roofline *out, const halley_model *model,
  */
 halley_status halley_estimate_explain(char **out, const halley_model *model,
                                       const halley_plan *plan,
-                                      const halley_platform *platform,
+                                      const halley_cluster *cluster,
                                       const halley_stack *stack, halley_error *err);
 
 #ifdef __cplusplus

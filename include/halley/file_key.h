@@ -10,6 +10,9 @@ typedef struct halley_file_key {
     const char *type;         /* "bandwidth, such as \"900 GB/s\""; NULL = see doc */
     const char *const *names; /* values it may have, ends with NULL; NULL = any */
     bool required;
+    const char *by_default; /* as written in a file; NULL = none, or doc says it */
+    const char *example;    /* a value with its unit; NULL = not needed */
+    const char *was;        /* older path that is still read; NULL = none */
 } halley_file_key;
 
 #endif

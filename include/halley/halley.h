@@ -12,6 +12,7 @@
 #include "halley/import.h"
 #include "halley/ingest.h"
 #include "halley/learn.h"
+#include "halley/link.h"
 #include "halley/model.h"
 #include "halley/npu.h"
 #include "halley/plan.h"

@@ -64,8 +64,17 @@ typedef struct halley_tier {
     double capacity_bytes, bandwidth_Bps, latency_s;
 } halley_tier;
 
+/* What people call it. */
+typedef enum halley_npu_type {
+    HALLEY_NPU_OTHER, /* accelerator */
+    HALLEY_NPU_GPU,
+    HALLEY_NPU_TPU, /* chip */
+    HALLEY_N_NPU_TYPES
+} halley_npu_type;
+
 typedef struct halley_npu {
     char name[HALLEY_NAME];
+    halley_npu_type type;
     double peak_flops[HALLEY_N_DTYPES]; /* dense; 0 = the type is not supported */
     uint32_t n_cores; /* SMs, compute units; what tiles are spread over */
     double on_chip_bytes;

@@ -18,7 +18,7 @@ extern "C" {
  * halley_plan_check. On success *out is the caller's.
  */
 halley_status halley_plan_trace(halley_trace **out, const halley_model *model,
-                                const halley_plan *plan, const halley_platform *platform,
+                                const halley_plan *plan, const halley_cluster *cluster,
                                 const halley_stack *stack, uint32_t rank,
                                 halley_error *err);
 
@@ -26,7 +26,7 @@ halley_status halley_plan_trace(halley_trace **out, const halley_model *model,
  * `summary` may be NULL. */
 halley_status halley_plan_trace_save(const char *prefix, const halley_model *model,
                                      const halley_plan *plan,
-                                     const halley_platform *platform,
+                                     const halley_cluster *cluster,
                                      const halley_stack *stack,
                                      halley_gen_summary *summary, halley_error *err);
 

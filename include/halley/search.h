@@ -22,8 +22,7 @@ typedef struct halley_change {
  */
 uint32_t halley_search_fitting(halley_change *out, uint32_t max,
                                const halley_model *model, const halley_plan *plan,
-                               const halley_platform *platform,
-                               const halley_stack *stack);
+                               const halley_cluster *cluster, const halley_stack *stack);
 
 /* Limits of a search; zero = free. */
 typedef struct halley_search_opts {
@@ -56,9 +55,8 @@ typedef struct halley_search {
  * cut, micro-batch and interleaving the best variant is kept.
  */
 halley_status halley_search_run(halley_search **out, const halley_model *model,
-                                const halley_platform *platform,
-                                const halley_stack *stack, const halley_search_opts *opts,
-                                halley_error *err);
+                                const halley_cluster *cluster, const halley_stack *stack,
+                                const halley_search_opts *opts, halley_error *err);
 void halley_search_free(halley_search *search);
 
 /* Why `worse` loses to `better`: the part of the step that differs most, in words. */

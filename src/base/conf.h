@@ -73,11 +73,16 @@ typedef struct conf_field {
         max; /* inclusive, for numbers; both 0 = no bound, max < min = no maximum */
     const char *const *names; /* for ENUM */
     const char *doc;          /* one line, for --help, man page and schema */
+    const char *by_default;   /* as written in a file; NULL = none, or doc says it */
+    const char *example;      /* a value with its unit; NULL = not needed */
+    const char *was; /* path from the file's root of an older name; NULL = none */
+    const char *const *names_were; /* older words for `names`, one each; NULL = none */
 } conf_field;
 /* A row without bounds, of a struct's member. Tables shorten it by the struct's name. */
-#define CONF_FIELD(of, key, type, unit, member, required, doc)                           \
+#define CONF_FIELD(of, key_, type_, unit_, member, required_, doc_)                      \
     {                                                                                    \
-        key, type, unit, offsetof(of, member), required, 0, 0, NULL, doc                 \
+        .key = (key_), .type = (type_), .unit = (unit_), .offset = offsetof(of, member), \
+        .required = (required_), .doc = (doc_)                                           \
     }
 
 /*

@@ -79,6 +79,8 @@ static const unit unit_table[] = {
     {"USD/Wh", UNITS_PRICE, NONE, 0, 1, 3600},
     {"USD/kWh", UNITS_PRICE, NONE, -3, 1, 3600},
     {"USD/MWh", UNITS_PRICE, NONE, -6, 1, 3600},
+    {"USD/s", UNITS_RENT, NONE, 0, 1, 1},
+    {"USD/h", UNITS_RENT, NONE, 0, 1, 3600},
     {"Hz", UNITS_FREQUENCY, LARGE, 0, 1, 1},
     {"", UNITS_SHARE, NONE, 0, 1, 1},
     {"%", UNITS_SHARE, NONE, -2, 1, 1},
@@ -98,6 +100,7 @@ static const kind_info kinds[UNITS_N_KINDS] = {
     [UNITS_ENERGY] = {"energy", "1 kWh"},
     [UNITS_MONEY] = {"cost", "12000 USD"},
     [UNITS_PRICE] = {"energy price", "0.1 USD/kWh"},
+    [UNITS_RENT] = {"rent", "2.5 USD/h"},
     [UNITS_FREQUENCY] = {"frequency", "1.41 GHz"},
     [UNITS_SHARE] = {"share", "85 %"},
 };

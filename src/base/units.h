@@ -17,6 +17,7 @@ typedef enum units_kind {
     UNITS_ENERGY,    /* J: "1 kWh", "3 MJ" */
     UNITS_MONEY,     /* USD: "12000 USD" */
     UNITS_PRICE,     /* USD per J: "0.1 USD/kWh" */
+    UNITS_RENT,      /* USD per s: "2.5 USD/h" */
     UNITS_FREQUENCY, /* Hz: "1.41 GHz" */
     UNITS_SHARE,     /* 1: "85 %" = 0.85, "0.85" */
     UNITS_N_KINDS
@@ -33,6 +34,9 @@ halley_status units_parse(double *out, str text, units_kind kind, halley_error *
 /* "312 TFLOP/s", "1.50 us", "80.0 GB": three to four digits, the prefix that fits.
  * Returns `to`. */
 const char *units_format(char *to, size_t size, double value, units_kind kind);
+/* The same number with all its digits, so that units_parse gives the same bits: "39.5
+ * GB/s", "700 ns"; the unit with the shortest text. */
+void units_write(strbuf *to, double value, units_kind kind);
 const char *units_name(units_kind kind); /* "bandwidth" */
 
 #endif

@@ -42,12 +42,13 @@ static const step energy_steps[] = {
 static const step money_steps[] = {
     {0, 1, "USD"}, {1e6, 1e6, "MUSD"}, {1e9, 1e9, "GUSD"}, {INFINITY, 1, NULL}};
 static const step price_steps[] = {{0, 1 / 3.6e6, "USD/kWh"}, {INFINITY, 1, NULL}};
+static const step rent_steps[] = {{0, 1 / 3600.0, "USD/h"}, {INFINITY, 1, NULL}};
 static const step share_steps[] = {{0, 1e-2, "%"}, {INFINITY, 1, NULL}};
 
 static const step *const scales[UNITS_N_KINDS] = {
     [UNITS_TIME] = time_steps,   [UNITS_ENERGY] = energy_steps,
     [UNITS_MONEY] = money_steps, [UNITS_PRICE] = price_steps,
-    [UNITS_SHARE] = share_steps,
+    [UNITS_RENT] = rent_steps,   [UNITS_SHARE] = share_steps,
 };
 
 /* Three digits; more only where a unit has no larger one. */

@@ -60,12 +60,16 @@ typedef struct cli_example {
 /* What the library has in a table and a page lists: the keys of a file, its parameters.
  */
 typedef struct cli_entry {
-    const char *name, *doc; /* lent */
+    const char *name, *doc;           /* lent */
+    const char *by_default, *example; /* values as files write them; NULL = not shown */
+    const char *const *values;        /* that it may have, ends with NULL; NULL = any */
 } cli_entry;
 typedef struct cli_list {
     const char *title;                       /* "keys of a study file" */
     bool (*entry)(cli_entry *out, size_t i); /* false past the last */
 } cli_list;
+/* Its doc with values, default and example, for a page. */
+void cli_entry_doc(strbuf *to, const cli_entry *entry);
 
 /* A kind of file, for section 5 of the manual: `halley help NAME`. */
 typedef struct cli_format {

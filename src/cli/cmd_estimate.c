@@ -43,13 +43,12 @@ static const cli_option options[] = {
 
 typedef struct design {
     halley_model model;
-    halley_platform platform;
+    halley_cluster *cluster;
     halley_stack stack;
     halley_plan plan;
     halley_estimate e;
     halley_expectation expected;
     double tokens;
-    uint32_t n_npus;
 } design;
 
 static const char *amount(char to[32], double value, units_kind kind)
@@ -150,7 +149,7 @@ static void write_advice(const design *d)
                e->full_stage, amount(a, e->offloaded_bytes, UNITS_BYTES));
     halley_change changes[3];
     const uint32_t n =
-        halley_search_fitting(changes, 3, &d->model, &d->plan, &d->platform, &d->stack);
+        halley_search_fitting(changes, 3, &d->model, &d->plan, d->cluster, &d->stack);
     for (uint32_t i = 0; i < n; i++)
         printf("  %s: %s a step, %s\n", changes[i].what,
                amount(a, changes[i].estimate.step_s, UNITS_TIME),
@@ -165,9 +164,9 @@ static void write_text(const design *d)
     const halley_estimate *e = &d->e;
     design_describe(plan, sizeof plan, &d->plan);
     printf("%s on %u x %s (%s)\n%s, global batch %u, sequence %u, %s\n\n", d->model.name,
-           d->plan.tp * d->plan.cp * d->plan.pp * d->plan.dp, d->platform.npu.name,
-           d->platform.name, plan, d->plan.global_batch, d->plan.seq,
-           halley_dtype_name(d->plan.dtype));
+           d->plan.tp * d->plan.cp * d->plan.pp * d->plan.dp,
+           halley_cluster_npu(d->cluster, 0)->name, halley_cluster_name(d->cluster), plan,
+           d->plan.global_batch, d->plan.seq, halley_dtype_name(d->plan.dtype));
     printf("step          %s\n", amount(a, e->step_s, UNITS_TIME));
     printf("tokens/s      %.4g\n", e->tokens_per_s);
     printf("model FLOPs   %.1f %% of peak", 100 * e->mfu);
@@ -213,7 +212,7 @@ static halley_status write_json(const design *d, halley_error *err)
     report_json_init(&j, stdout);
     report_json_object(&j, NULL);
     report_json_text(&j, "model", str_from(d->model.name));
-    report_json_text(&j, "cluster", str_from(d->platform.name));
+    report_json_text(&j, "cluster", str_from(halley_cluster_name(d->cluster)));
     report_json_text(&j, "stack", str_from(d->stack.name));
     plan_json(&j, &d->plan);
     report_json_double(&j, "step_s", e->step_s);
@@ -281,8 +280,7 @@ static halley_status write_csv(const design *d, halley_error *err)
 static halley_status explain(const design *d, halley_error *err)
 {
     char *text;
-    TRY(halley_estimate_explain(&text, &d->model, &d->plan, &d->platform, &d->stack,
-                                err));
+    TRY(halley_estimate_explain(&text, &d->model, &d->plan, d->cluster, &d->stack, err));
     printf("\n%s", text);
     free(text);
     return HALLEY_OK;
@@ -301,6 +299,19 @@ static halley_status write(cli_call *call, const design *d, halley_error *err)
     return o->explain ? explain(d, err) : HALLEY_OK;
 }
 
+static halley_status estimate_design(cli_call *call, design *d, halley_error *err)
+{
+    const estimate_options *o = call->options;
+    TRY(design_plan(&d->plan, &d->model, d->cluster, call, &o->design, err));
+    TRY(halley_stack_expect(&d->expected, &d->stack, d->model.experts > 0, err));
+    halley_estimate_run(&d->e, &d->model, &d->plan, d->cluster, &d->stack);
+    TRY(write(call, d, err));
+    if (!o->trace)
+        return HALLEY_OK;
+    return halley_plan_trace_save(o->trace, &d->model, &d->plan, d->cluster, &d->stack,
+                                  NULL, err);
+}
+
 static halley_status run(cli_call *call, halley_error *err)
 {
     const estimate_options *o = call->options;
@@ -308,22 +319,13 @@ static halley_status run(cli_call *call, halley_error *err)
     if (!d)
         return error_nomem(err);
     d->tokens = o->tokens;
-    halley_status status = design_load(&d->model, &d->platform, &d->stack, &d->n_npus,
-                                       call, &o->design, err);
+    halley_status status =
+        design_load(&d->model, &d->cluster, &d->stack, call, &o->design, err);
     if (status == HALLEY_OK) {
-        status = design_plan(&d->plan, &d->model, &d->platform, d->n_npus, call,
-                             &o->design, err);
-        if (status == HALLEY_OK)
-            status =
-                halley_stack_expect(&d->expected, &d->stack, d->model.experts > 0, err);
-        if (status == HALLEY_OK) {
-            halley_estimate_run(&d->e, &d->model, &d->plan, &d->platform, &d->stack);
-            status = write(call, d, err);
-            if (status == HALLEY_OK && o->trace)
-                status = halley_plan_trace_save(o->trace, &d->model, &d->plan,
-                                                &d->platform, &d->stack, NULL, err);
-        }
+        design_note_idle(call, d->cluster);
+        status = estimate_design(call, d, err);
         halley_model_fini(&d->model);
+        halley_cluster_free(d->cluster);
     }
     free(d);
     return status;

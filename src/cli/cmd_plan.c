@@ -124,9 +124,10 @@ static halley_status write(cli_call *call, const halley_search *s, halley_error 
 }
 
 static halley_status search(cli_call *call, const halley_model *model,
-                            const halley_platform *platform, const halley_stack *stack,
-                            uint32_t n_npus, halley_error *err)
+                            const halley_cluster *cluster, const halley_stack *stack,
+                            halley_error *err)
 {
+    const uint32_t n_npus = halley_cluster_npus(cluster);
     const plan_options *o = call->options;
     const design_options *d = &o->design;
     if (!n_npus)
@@ -145,7 +146,7 @@ static halley_status search(cli_call *call, const halley_model *model,
     if (!opts.plan.global_batch)
         opts.plan.global_batch = n_npus;
     halley_search *s = NULL;
-    TRY(halley_search_run(&s, model, platform, stack, &opts, err));
+    TRY(halley_search_run(&s, model, cluster, stack, &opts, err));
     halley_status status = HALLEY_OK;
     if (s->n_found == 0)
         status =
@@ -163,19 +164,14 @@ static halley_status search(cli_call *call, const halley_model *model,
 static halley_status run(cli_call *call, halley_error *err)
 {
     const plan_options *o = call->options;
-    halley_platform *platform = malloc(sizeof *platform);
+    halley_cluster *cluster;
     halley_model model;
     halley_stack stack;
-    uint32_t n_npus;
-    if (!platform)
-        return error_nomem(err);
-    halley_status status =
-        design_load(&model, platform, &stack, &n_npus, call, &o->design, err);
-    if (status == HALLEY_OK) {
-        status = search(call, &model, platform, &stack, n_npus, err);
-        halley_model_fini(&model);
-    }
-    free(platform);
+    TRY(design_load(&model, &cluster, &stack, call, &o->design, err));
+    design_note_idle(call, cluster);
+    const halley_status status = search(call, &model, cluster, &stack, err);
+    halley_model_fini(&model);
+    halley_cluster_free(cluster);
     return status;
 }
 

@@ -1,9 +1,9 @@
-/* halley presets - what is compiled in: models, NPUs, platforms, links, stacks. */
+/* halley presets - what is compiled in: models, NPUs, clusters, links, stacks. */
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/commands.h"
+#include "halley/cluster.h"
 #include "halley/model.h"
-#include "halley/platform.h"
 #include "report/model.h"
 
 #include <string.h>
@@ -17,8 +17,8 @@ static const cli_option options[] = {
     {0},
 };
 
-static const char *const folders[] = {"models", "platforms", "npus",
-                                      "links",  "fabrics",   "stacks"};
+static const char *const folders[] = {"models", "clusters", "npus",
+                                      "links",  "fabrics",  "stacks"};
 enum { N_FOLDERS = sizeof folders / sizeof *folders };
 
 static const report_column columns[] = {
@@ -93,6 +93,8 @@ static halley_status run(cli_call *call, halley_error *err)
     if (names_file(call->args[0]))
         return show_file(call, call->args[0], err);
     bool found = false;
+    if (strcmp(call->args[0], "platforms") == 0) /* as they were called once */
+        return list(call, "clusters", err);
     for (int i = 0; i < N_FOLDERS; i++) {
         if (strcmp(call->args[0], folders[i]) == 0)
             return list(call, folders[i], err);
@@ -110,7 +112,7 @@ static halley_status run(cli_call *call, halley_error *err)
 }
 
 static const cli_example examples[] = {
-    {"halley presets platforms", "the platforms"},
+    {"halley presets clusters", "the clusters"},
     {"halley presets dgx-a100", "one preset, with its sources"},
     {"halley presets config.json", "what halley reads from a Hugging Face configuration"},
     {0},
@@ -121,7 +123,7 @@ const cli_command cmd_presets = {
     .summary = "list and show what is compiled in",
     .arguments = "[KIND|NAME|FILE]",
     .description =
-        "Lists the models, platforms, NPUs, links, fabrics and software stacks "
+        "Lists the models, clusters, NPUs, links, fabrics and software stacks "
         "that come with halley; with a KIND only those; with a NAME, prints the "
         "file, where every number has its source. With a model FILE (a YAML file of "
         "halley's, a Hugging Face config.json or the folder that holds it, Megatron "

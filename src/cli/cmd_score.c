@@ -276,7 +276,7 @@ const cli_command cmd_score = {
         "mean and median of the absolute error, bias, rank correlation, and for memory "
         "the runs refused. Without arguments, all sets that come with halley.\n\n"
         "FILE is a list of runs in JSON, or a table of measured products or collectives "
-        "in CSV. Constants come from one file per accelerator, one per platform and one "
+        "in CSV. Constants come from one file per accelerator, one per cluster and one "
         "per framework and release, never from a row; \"Fitted\" counts those that were "
         "fitted. Held-out errors are made with --cross-validate: no run of a layout is "
         "seen by the fit that predicts it.",

@@ -357,6 +357,8 @@ static halley_status run_on(cli_call *call, halley_cluster *cluster, halley_erro
         TRY(halley_cluster_set_compute(cluster, (halley_compute)o->compute, err));
     for (uint32_t i = 0; i < halley_cluster_warning_count(cluster); i++)
         cli_note(call, "warning: %s", halley_cluster_warning(cluster, i));
+    for (uint32_t i = 0; i < halley_cluster_note_count(cluster); i++)
+        cli_note(call, "note: %s", halley_cluster_note(cluster, i));
     if (o->write_cluster != NULL)
         TRY(halley_cluster_save(cluster, o->write_cluster, err));
     if (call->n_args == 0 && o->workload == NULL)

@@ -173,23 +173,18 @@ static halley_status write_model(cli_call *call, const char *prefix, report_tabl
                                  halley_error *err)
 {
     const design_options *o = &((const gen_options *)call->options)->design;
-    halley_platform *platform = malloc(sizeof *platform);
+    halley_cluster *cluster;
     halley_model model;
     halley_stack stack;
     halley_plan plan;
     halley_gen_summary sum;
-    uint32_t n_npus = 0;
-    halley_status status =
-        platform ? design_load(&model, platform, &stack, &n_npus, call, o, err)
-                 : error_nomem(err);
-    if (status == HALLEY_OK) {
-        status = design_plan(&plan, &model, platform, n_npus, call, o, err);
-        if (status == HALLEY_OK)
-            status = halley_plan_trace_save(prefix, &model, &plan, platform, &stack, &sum,
-                                            err);
-        halley_model_fini(&model);
-    }
-    free(platform);
+    TRY(design_load(&model, &cluster, &stack, call, o, err));
+    halley_status status = design_plan(&plan, &model, cluster, call, o, err);
+    if (status == HALLEY_OK)
+        status =
+            halley_plan_trace_save(prefix, &model, &plan, cluster, &stack, &sum, err);
+    halley_model_fini(&model);
+    halley_cluster_free(cluster);
     TRY(status);
     add_row(call, prefix, &sum, t);
     return HALLEY_OK;

@@ -15,18 +15,48 @@ halley_status design_usage(cli_call *call, halley_status status, halley_error *e
     return cli_usage(call, err, "%s", text);
 }
 
-halley_status design_load(halley_model *model, halley_platform *platform,
-                          halley_stack *stack, uint32_t *n_npus, cli_call *call,
-                          const design_options *o, halley_error *err)
+static halley_status load_cluster(halley_cluster **out, cli_call *call, const char *name,
+                                  halley_error *err)
 {
+    halley_cluster *c;
+    TRY(halley_cluster_load(&c, name, err));
+    const halley_status status = halley_cluster_check_estimate(c, err);
+    if (status != HALLEY_OK) {
+        halley_cluster_free(c);
+        return status;
+    }
+    for (uint32_t i = 0; i < halley_cluster_note_count(c); i++)
+        cli_note(call, "note: %s", halley_cluster_note(c, i));
+    *out = c;
+    return HALLEY_OK;
+}
+
+void design_note_idle(const cli_call *call, const halley_cluster *cluster)
+{
+    if (halley_cluster_idle(cluster) != NULL)
+        cli_note(call, "note: %s", halley_cluster_idle(cluster));
+}
+
+halley_status design_load(halley_model *model, halley_cluster **cluster,
+                          halley_stack *stack, cli_call *call, const design_options *o,
+                          halley_error *err)
+{
+    halley_cluster *c;
     if (!o->model || !o->cluster)
         return cli_usage(call, err, "--model and --cluster must be given");
-    TRY(halley_platform_load_some(platform, n_npus, o->cluster, err));
+    TRY(load_cluster(&c, call, o->cluster, err));
+    halley_status status = HALLEY_OK;
     if (o->stack)
-        TRY(halley_stack_load(stack, o->stack, err));
+        status = halley_stack_load(stack, o->stack, err);
     else
         halley_stack_default(stack);
-    return halley_model_load(model, o->model, err);
+    if (status == HALLEY_OK)
+        status = halley_model_load(model, o->model, err);
+    if (status == HALLEY_OK)
+        *cluster = c;
+    else
+        halley_cluster_free(c);
+    return status;
 }
 
 /* Keys of a plan in the order of halley_plan_key. */
@@ -68,22 +98,24 @@ halley_status design_read(halley_plan *out, uint64_t *given, cli_call *call,
 }
 
 /* In a search such a plan just does not fit; who asks for it by name is told why. */
-static halley_status check_tier(const halley_plan *p, const halley_platform *platform,
+static halley_status check_tier(const halley_plan *p, const halley_cluster *cluster,
                                 cli_call *call, halley_error *err)
 {
+    const halley_npu *npu = halley_cluster_npu(cluster, 0);
     const uint32_t tier = p->offload_tier ? p->offload_tier : 1;
-    if (!p->offload || tier < platform->npu.n_tiers)
+    if (!p->offload || tier < npu->n_tiers)
         return HALLEY_OK;
     return cli_usage(call, err,
                      "there is nothing to offload to: %s (%s) has %u of the %u memories "
                      "that takes; describe an NPU with more, as gh200-144gb is",
-                     platform->npu.name, platform->name, platform->npu.n_tiers, tier + 1);
+                     npu->name, halley_cluster_name(cluster), npu->n_tiers, tier + 1);
 }
 
 halley_status design_plan(halley_plan *out, const halley_model *model,
-                          const halley_platform *platform, uint32_t n_npus,
-                          cli_call *call, const design_options *o, halley_error *err)
+                          const halley_cluster *cluster, cli_call *call,
+                          const design_options *o, halley_error *err)
 {
+    const uint32_t n_npus = halley_cluster_npus(cluster);
     halley_plan p = {0};
     TRY(design_read(&p, NULL, call, o, err));
     const uint32_t tp = p.tp ? p.tp : 1, pp = p.pp ? p.pp : 1, cp = p.cp ? p.cp : 1;
@@ -98,7 +130,7 @@ halley_status design_plan(halley_plan *out, const halley_model *model,
     const halley_status status = halley_plan_check(&p, model, n_npus, err);
     if (status != HALLEY_OK)
         return design_usage(call, status, err);
-    TRY(check_tier(&p, platform, call, err));
+    TRY(check_tier(&p, cluster, call, err));
     *out = p;
     return HALLEY_OK;
 }

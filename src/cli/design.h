@@ -1,4 +1,4 @@
-/* cli/design.h - the options that name a model, a platform, a stack and a plan. */
+/* cli/design.h - the options that name a model, a cluster, a stack and a plan. */
 #ifndef CLI_DESIGN_H
 #define CLI_DESIGN_H
 
@@ -29,7 +29,7 @@ typedef struct design_options {
     DESIGN_TEXT("model", model, 'm', "MODEL",                                            \
                 "a preset, a file of ours, config.json, or Megatron arguments")          \
     DESIGN_TEXT("cluster", cluster, 'c', "NAME:N",                                       \
-                "a platform preset or file, and how many NPUs of it")                    \
+                "a cluster preset or file, and how many NPUs of it")                     \
     DESIGN_TEXT("stack", stack, 's', "NAME",                                             \
                 "the training software, a preset or file (default: none known)")
 #define DESIGN_VALUE(id, key, meta, text)                                                \
@@ -51,18 +51,22 @@ typedef struct design_options {
     HALLEY_PLAN_VALUES(DESIGN_VALUE)                                                     \
     HALLEY_PLAN_SWITCHES(DESIGN_SWITCH) HALLEY_PLAN_LISTS(DESIGN_LIST)
 
-/* Load what the options name; *n_npus from NAME:N (0 when not given). */
-halley_status design_load(halley_model *model, halley_platform *platform,
-                          halley_stack *stack, uint32_t *n_npus, cli_call *call,
-                          const design_options *o, halley_error *err);
+/* Load what the options name, and tell what the cluster has to say. On success the
+ * cluster and the model are the caller's. */
+halley_status design_load(halley_model *model, halley_cluster **cluster,
+                          halley_stack *stack, cli_call *call, const design_options *o,
+                          halley_error *err);
+/* Say which nodes the cluster pays for and does not use; for commands that count money.
+ */
+void design_note_idle(const cli_call *call, const halley_cluster *cluster);
 /* The plan of the options, not checked, and (may be NULL) which keys they give, as bits
  * 1 << key. */
 halley_status design_read(halley_plan *out, uint64_t *given, cli_call *call,
                           const design_options *o, halley_error *err);
-/* The same, dp filled to n_npus, checked. */
+/* The same, dp filled to the cluster's NPUs, checked. */
 halley_status design_plan(halley_plan *out, const halley_model *model,
-                          const halley_platform *platform, uint32_t n_npus,
-                          cli_call *call, const design_options *o, halley_error *err);
+                          const halley_cluster *cluster, cli_call *call,
+                          const design_options *o, halley_error *err);
 /* What the library refuses of the user's own words is wrong usage. */
 halley_status design_usage(cli_call *call, halley_status status, halley_error *err);
 

@@ -7,7 +7,7 @@ static bool key_of(cli_entry *out, const char *part, size_t i)
     halley_file_key k;
     if (!halley_model_key(&k, part, i))
         return false;
-    *out = (cli_entry){k.key, k.doc};
+    *out = (cli_entry){.name = k.key, .doc = k.doc};
     return true;
 }
 

@@ -2,7 +2,7 @@
 #include "cli/commands.h"
 #include "halley/plan_keys.h"
 
-#define ENTRY(id, key, shown, doc) {key, doc},
+#define ENTRY(id, key, shown, doc_) {.name = key, .doc = doc_},
 static const cli_entry keys[] = {HALLEY_PLAN_VALUES(ENTRY) HALLEY_PLAN_SWITCHES(ENTRY)
                                      HALLEY_PLAN_LISTS(ENTRY)};
 

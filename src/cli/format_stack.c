@@ -7,7 +7,7 @@ static bool key(cli_entry *out, size_t i)
     halley_file_key k;
     if (!halley_stack_key(&k, i))
         return false;
-    *out = (cli_entry){k.key, k.doc};
+    *out = (cli_entry){.name = k.key, .doc = k.doc};
     return true;
 }
 
@@ -16,7 +16,7 @@ static bool constant(cli_entry *out, size_t i)
     if (i >= HALLEY_N_CONSTANTS)
         return false;
     const halley_constant_info *info = halley_constant_get((halley_constant)i);
-    *out = (cli_entry){info->key, info->doc};
+    *out = (cli_entry){.name = info->key, .doc = info->doc};
     return true;
 }
 

@@ -7,7 +7,7 @@ static bool key_of(cli_entry *out, const char *section, size_t i)
     halley_study_key k;
     if (!halley_study_keys(&k, section, i))
         return false;
-    *out = (cli_entry){k.key, k.doc};
+    *out = (cli_entry){.name = k.key, .doc = k.doc};
     return true;
 }
 
@@ -36,7 +36,7 @@ static bool parameter(cli_entry *out, size_t i)
     halley_parameter p;
     if (!halley_explore_parameter(&p, i))
         return false;
-    *out = (cli_entry){p.path, p.doc};
+    *out = (cli_entry){.name = p.path, .doc = p.doc};
     return true;
 }
 
@@ -44,7 +44,8 @@ static bool result(cli_entry *out, size_t i)
 {
     if (i >= HALLEY_N_METRICS)
         return false;
-    *out = (cli_entry){halley_metric_key((uint32_t)i), halley_metric_title((uint32_t)i)};
+    *out = (cli_entry){.name = halley_metric_key((uint32_t)i),
+                       .doc = halley_metric_title((uint32_t)i)};
     return true;
 }
 

@@ -116,13 +116,37 @@ static void example_list(FILE *to, const cli_example *example)
     }
 }
 
+static bool says(const char *doc, const char *word)
+{
+    return str_contains(str_from(doc), str_from(word));
+}
+
+void cli_entry_doc(strbuf *to, const cli_entry *entry)
+{
+    bool said = true;
+    strbuf_add(to, str_from(entry->doc));
+    for (size_t i = 0; entry->values != NULL && entry->values[i] != NULL; i++)
+        said = said && says(entry->doc, entry->values[i]);
+    for (size_t i = 0; !said && entry->values[i] != NULL; i++)
+        strbuf_printf(to, "%s%s", i == 0 ? ": " : ", ", entry->values[i]);
+    if (entry->by_default != NULL)
+        strbuf_printf(to, " (default: %s)", entry->by_default);
+    if (entry->example != NULL &&
+        (entry->by_default == NULL || !says(entry->by_default, entry->example)))
+        strbuf_printf(to, "; example: %s", entry->example);
+}
+
 static void lists(FILE *to, const cli_list *list)
 {
     cli_entry e;
     for (; list && list->title; list++) {
         fprintf(to, "\n%s:\n", list->title);
-        for (size_t i = 0; list->entry(&e, i); i++)
-            option_line(to, e.name, true, e.doc);
+        for (size_t i = 0; list->entry(&e, i); i++) {
+            strbuf doc = {0};
+            cli_entry_doc(&doc, &e);
+            option_line(to, e.name, true, doc.failed ? e.doc : doc.at);
+            strbuf_fini(&doc);
+        }
     }
 }
 

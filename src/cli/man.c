@@ -177,8 +177,12 @@ static void lists(FILE *to, const cli_list *list)
         for (const char *c = list->title; *c; c++)
             fputc(toupper((unsigned char)*c), to);
         fputc('\n', to);
-        for (size_t i = 0; list->entry(&e, i); i++)
-            option_entry(to, e.name, e.doc);
+        for (size_t i = 0; list->entry(&e, i); i++) {
+            strbuf doc = {0};
+            cli_entry_doc(&doc, &e);
+            option_entry(to, e.name, doc.failed ? e.doc : doc.at);
+            strbuf_fini(&doc);
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 #ifndef COLL_TIME_H
 #define COLL_TIME_H
 
-#include "halley/platform.h"
+#include "halley/link.h"
 
 typedef enum coll_kind {
     COLL_ALL_REDUCE,

@@ -13,25 +13,28 @@
 #include "base/str.h"
 #include "halley/sim.h"
 #include "halley/trace_stats.h"
-#include "hw/platform_text.h"
+#include "hw/cluster.h"
+#include "hw/count.h"
+#include "hw/groups.h"
 #include "sim/run.h"
 #include "trace/core/distinct.h"
 #include "trace/core/roles.h"
 #include "trace/core/slots.h"
 
 static const struct {
-    const char *platform;
-    bool link_queues, by_work;
-    const char *memory;
+    const char *cluster;
+    hw_network_model model;
+    bool by_work;
+    double memory_Bps; /* of the host's, for each NPU */
 } references[HALLEY_N_REFERENCES] = {
-    {"dgx-a100", false, false, "kind: per-npu, latency: 1 us, bandwidth: 25 GB/s"},
-    {"dgx-h100", true, false, "kind: per-npu, latency: 1 us, bandwidth: 50 GB/s"},
-    {"tpu-v5e-pod", false, true, "kind: per-npu, latency: 1 us, bandwidth: 25 GB/s"},
+    {"dgx-a100", HW_MODEL_FREE, false, 25e9},
+    {"dgx-h100", HW_MODEL_QUEUE, false, 50e9},
+    {"tpu-v5e-pod", HW_MODEL_FREE, true, 25e9},
 };
 
 const char *halley_reference_name(uint32_t i)
 {
-    return references[i].platform;
+    return references[i].cluster;
 }
 
 halley_status synth_groups_of(trace_groups *out, const halley_trace_set *set,
@@ -103,36 +106,53 @@ halley_status synth_timing_of(synth_timing *out, const halley_trace_set *set,
     return HALLEY_OK;
 }
 
-static void add_groups(strbuf *to, const trace_groups *groups)
+/* The groups of the traces; their names must be numbers, as in cluster files. */
+static halley_status add_groups(halley_cluster *c, const trace_groups *groups,
+                                halley_error *err)
 {
+    TRY(hw_groups_begin(c, groups->list.n, err));
     for (size_t g = 0; g < groups->list.n; g++) {
         const trace_group *const group = &groups->list.at[g];
-        strbuf_add(to, g == 0 ? STR("groups:\n") : STR(""));
-        strbuf_printf(to, "  %.*s: [", STR_ARG(group->name));
-        for (uint32_t i = 0; i < group->n_ranks; i++)
-            strbuf_printf(to, "%s%u", i ? ", " : "", group->ranks[i]);
-        strbuf_add(to, STR("]\n"));
+        int64_t id;
+        if (!str_to_i64(group->name, &id) || id <= 0 || id > INT32_MAX)
+            return error_set(err, HALLEY_EINVAL,
+                             "a group's name must be a positive number, is \"%.*s\"",
+                             STR_ARG(group->name));
+        TRY(hw_groups_add(c, id, group->ranks, group->n_ranks, err));
     }
+    return hw_groups_end(c, err);
+}
+
+/* A reference is for any number of ranks, so that its nodes may be smaller than they are:
+ * as large as divides that number. */
+static halley_status fill_reference(halley_cluster *c, uint32_t i, uint32_t n,
+                                    const trace_groups *groups, const synth_timing *how,
+                                    halley_error *err)
+{
+    const bool roofline = how->has_work && (references[i].by_work || !how->has_durations);
+    TRY(hw_count_set(c, n, HW_COUNT_EVENLY, err));
+    c->model = references[i].model;
+    c->remote_given = true;
+    c->remote = (cluster_memory){.kind = CLUSTER_MEMORY_PER_NPU,
+                                 .latency_ns = 1000,
+                                 .bytes_per_ns = references[i].memory_Bps / 1e9,
+                                 .npus_per_node = c->nodes.npus};
+    TRY(halley_cluster_set_compute(
+        c, roofline ? HALLEY_COMPUTE_ROOFLINE : HALLEY_COMPUTE_DURATION, err));
+    return add_groups(c, groups, err);
 }
 
 static halley_status make(halley_cluster **out, uint32_t i, uint32_t n,
                           const trace_groups *groups, const synth_timing *how,
                           halley_error *err)
 {
-    halley_platform platform;
-    TRY(halley_platform_load(&platform, references[i].platform, err));
-    const bool roofline = how->has_work && (references[i].by_work || !how->has_durations);
-    strbuf text = {0};
-    cluster_describe_platform(&text, &platform, n);
-    strbuf_printf(&text, "system: {model: %s, compute: %s}\n",
-                  references[i].link_queues ? "link-queue" : "contention-free",
-                  roofline ? "roofline" : "duration");
-    strbuf_printf(&text, "remote-memory: {%s}\n", references[i].memory);
-    add_groups(&text, groups);
-    const halley_status status =
-        text.failed ? error_nomem(err)
-                    : cluster_from_text(out, &text, references[i].platform, err);
-    strbuf_fini(&text);
+    halley_cluster *c;
+    TRY(halley_cluster_load(&c, references[i].cluster, err));
+    const halley_status status = fill_reference(c, i, n, groups, how, err);
+    if (status == HALLEY_OK)
+        *out = c;
+    else
+        halley_cluster_free(c);
     return status;
 }
 

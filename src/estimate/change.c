@@ -1,6 +1,7 @@
 /* Small changes of a plan: which single one would make it fit. */
 #include "estimate/run.h"
 #include "halley/search.h"
+#include "hw/cluster.h"
 
 #include <stdio.h>
 
@@ -8,7 +9,7 @@ typedef struct trying {
     halley_change *out;
     uint32_t n, max, n_npus;
     const halley_model *model;
-    const halley_platform *platform;
+    const halley_cluster *cluster;
     const halley_stack *stack;
 } trying;
 
@@ -30,7 +31,7 @@ static void offer(trying *t, halley_change *c)
     c->plan.micro_batches = 0;
     if (halley_plan_check(&c->plan, t->model, t->n_npus, NULL) != HALLEY_OK)
         return;
-    if (estimate_run(&c->estimate, t->model, &c->plan, t->platform, t->stack, true))
+    if (estimate_run(&c->estimate, t->model, &c->plan, t->cluster, t->stack, true))
         insert(t, c);
 }
 
@@ -84,10 +85,9 @@ static void offer_rest(trying *t, const halley_plan *plan)
         c.plan.fsdp = plan->dp * plan->cp;
         offer(t, &c);
     }
-    if (t->platform->npu.n_tiers > 1 && !plan->offload) {
+    if (t->cluster->npu.n_tiers > 1 && !plan->offload) {
         halley_change c = {.plan = *plan};
-        snprintf(c.what, sizeof c.what, "optimizer in %s",
-                 t->platform->npu.tiers[1].name);
+        snprintf(c.what, sizeof c.what, "optimizer in %s", t->cluster->npu.tiers[1].name);
         c.plan.offload = HALLEY_OFFLOAD_OPTIMIZER;
         offer(t, &c);
     }
@@ -95,13 +95,13 @@ static void offer_rest(trying *t, const halley_plan *plan)
 
 uint32_t halley_search_fitting(halley_change *out, uint32_t max,
                                const halley_model *model, const halley_plan *plan,
-                               const halley_platform *platform, const halley_stack *stack)
+                               const halley_cluster *cluster, const halley_stack *stack)
 {
     trying t = {.out = out,
                 .max = max,
                 .n_npus = plan->tp * plan->cp * plan->pp * plan->dp,
                 .model = model,
-                .platform = platform,
+                .cluster = cluster,
                 .stack = stack};
     for (uint32_t k = 2; k <= 16; k *= 2) {
         offer_degree(&t, plan, "tensor parallelism", offsetof(halley_plan, tp), k);

@@ -195,12 +195,13 @@ static double delayed(const step *s, const stage_cost *st, double hidden)
 {
     const price_context *c = &s->c;
     double talks = 0;
-    if (!c->platform->up.stored)
+    if (!c->cluster->nodes.up.stored)
         return 0;
     const uint32_t near = c->per_node[WORKLOAD_DP];
     const coll_call inside = {
         .kind = COLL_ALL_REDUCE, .bytes = 2 * st->weights, .n = near, .per_node = near};
-    const double most = coll_call_time(&c->platform->up, &c->platform->out, &inside);
+    const double most =
+        coll_call_time(&c->cluster->nodes.up, hw_outer_fabric(c->cluster), &inside);
     for (int g = WORKLOAD_TP; g <= WORKLOAD_EP; g++) {
         if (c->per_node[g] < c->n[g])
             continue; /* the network between nodes is another dimension */
@@ -232,8 +233,8 @@ static void add_transfers(step *s)
     /* Two neighbours talk, not the whole column of stages. */
     const uint32_t near = s->c.per_node[WORKLOAD_PP] > 1 ? 2 : 1;
     const coll_call call = {.kind = COLL_SEND, .bytes = bytes, .n = 2, .per_node = near};
-    const halley_platform *p = s->c.platform;
-    double one = coll_call_time(&p->up, &p->out, &call);
+    const halley_cluster *p = s->c.cluster;
+    double one = coll_call_time(&p->nodes.up, hw_outer_fabric(p), &call);
     if (near < 2)
         one *= s->c.stack->k[HALLEY_K_NETWORK];
     const double m = s->micro_batches, v = plan->virtual_stages;
@@ -290,7 +291,7 @@ static void finish(step *s)
 {
     halley_estimate *out = s->out;
     const halley_plan *plan = s->c.plan;
-    const halley_npu *npu = &s->c.platform->npu;
+    const halley_npu *npu = &s->c.cluster->npu;
     for (int i = 0; i < HALLEY_N_PARTS; i++)
         out->step_s += out->part_s[i];
     const double npus = (double)plan->tp * plan->cp * plan->pp * plan->dp;
@@ -313,15 +314,15 @@ void estimate_layers_make(estimate_layers *out, const halley_model *model,
 
 bool estimate_run_with(halley_estimate *out, estimate_layers *layers,
                        const halley_model *model, const halley_plan *plan,
-                       const halley_platform *platform, const halley_stack *stack,
+                       const halley_cluster *cluster, const halley_stack *stack,
                        bool only_if_fits)
 {
     *out = (halley_estimate){0};
-    workload_memory_fill(out, &layers->parts, model, plan, platform, stack);
+    workload_memory_fill(out, &layers->parts, model, plan, cluster, stack);
     if (only_if_fits && !out->fits)
         return false;
     step s = {.out = out};
-    price_context_make(&s.c, model, plan, platform, stack, out);
+    price_context_make(&s.c, model, plan, cluster, stack, out);
     s.micro_batches = halley_plan_micro_batches(plan);
     s.fsdp_each = plan->fsdp > 1 && plan->pp == 1;
     price_kinds(&s, layers);
@@ -329,24 +330,24 @@ bool estimate_run_with(halley_estimate *out, estimate_layers *layers,
     add_transfers(&s);
     add_reduction(&s, &slow);
     add_update(&s, &slow);
-    estimate_offload(out, plan, platform, s.micro_batches);
+    estimate_offload(out, plan, cluster, s.micro_batches);
     finish(&s);
-    estimate_money(out, plan, platform);
+    estimate_money(out, plan, cluster);
     return true;
 }
 
 bool estimate_run(halley_estimate *out, const halley_model *model,
-                  const halley_plan *plan, const halley_platform *platform,
+                  const halley_plan *plan, const halley_cluster *cluster,
                   const halley_stack *stack, bool only_if_fits)
 {
     estimate_layers layers;
     estimate_layers_make(&layers, model, plan, stack);
-    return estimate_run_with(out, &layers, model, plan, platform, stack, only_if_fits);
+    return estimate_run_with(out, &layers, model, plan, cluster, stack, only_if_fits);
 }
 
 void halley_estimate_run(halley_estimate *out, const halley_model *model,
-                         const halley_plan *plan, const halley_platform *platform,
+                         const halley_plan *plan, const halley_cluster *cluster,
                          const halley_stack *stack)
 {
-    estimate_run(out, model, plan, platform, stack, false);
+    estimate_run(out, model, plan, cluster, stack, false);
 }

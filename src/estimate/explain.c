@@ -95,15 +95,15 @@ static void explain_constants(strbuf *b, const halley_stack *stack)
 
 halley_status halley_estimate_explain(char **out, const halley_model *model,
                                       const halley_plan *plan,
-                                      const halley_platform *platform,
+                                      const halley_cluster *cluster,
                                       const halley_stack *stack, halley_error *err)
 {
     price_context c;
     workload_parts parts;
     halley_estimate e;
     strbuf b = {0};
-    halley_estimate_run(&e, model, plan, platform, stack);
-    price_context_make(&c, model, plan, platform, stack, &e);
+    halley_estimate_run(&e, model, plan, cluster, stack);
+    price_context_make(&c, model, plan, cluster, stack, &e);
     workload_parts_make(&parts, model, plan, stack);
     const bool layers = model->kind == HALLEY_TRANSFORMER;
     if (parts.has_dense)

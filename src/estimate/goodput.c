@@ -21,14 +21,14 @@ static double best_interval(double mtbf_s, double checkpoint_s)
     return sqrt(2 * checkpoint_s * mtbf_s) * (1 + sqrt(x) / 3 + x / 9) - checkpoint_s;
 }
 
-void halley_goodput_run(halley_goodput *out, const halley_platform *platform,
+void halley_goodput_run(halley_goodput *out, const halley_failures *failures,
                         double n_npus)
 {
     *out = (halley_goodput){INFINITY, INFINITY, 1};
-    if (!(platform->npu_mtbf_s > 0) || !(n_npus > 0))
+    if (!(failures->npu_mtbf_s > 0) || !(n_npus > 0))
         return;
-    const double mtbf = platform->npu_mtbf_s / n_npus;
-    const double restart = platform->restart_s, checkpoint = platform->checkpoint_s;
+    const double mtbf = failures->npu_mtbf_s / n_npus;
+    const double restart = failures->restart_s, checkpoint = failures->checkpoint_s;
     out->mtbf_s = mtbf;
     /* A checkpoint that costs nothing is always written: only restarts are lost. */
     out->interval_s = checkpoint > 0 ? best_interval(mtbf, checkpoint) : 0;

@@ -8,10 +8,13 @@
  * bandwidth); estimate/price.c slows its memory by that.
  *
  * Energy: NPUs x (idle + utilisation (1 - idle)) x power x PUE. Money: capital over its
- * life, and energy. Utilisation is the share of the step that computes.
+ * life, or rent, and energy. Utilisation is the share of the step that computes. NPUs of
+ * the last node that the plan does not use are paid for and idle.
  */
 #include "estimate/outer.h"
 
+#include "hw/cost.h"
+#include "hw/count.h"
 #include "workload/memory.h"
 
 static const double seconds_per_year = 365.25 * 86400;
@@ -29,9 +32,9 @@ static double compute_s(const halley_estimate *e)
 }
 
 void estimate_offload(halley_estimate *e, const halley_plan *plan,
-                      const halley_platform *platform, double micro_batches)
+                      const halley_cluster *cluster, double micro_batches)
 {
-    const halley_tier *tier = workload_outer_tier(plan, platform);
+    const halley_tier *tier = workload_outer_tier(plan, cluster);
     if (!tier || e->offloaded_bytes <= 0)
         return;
     const double byte_s = 1 / tier->bandwidth_Bps;
@@ -49,18 +52,21 @@ void estimate_offload(halley_estimate *e, const halley_plan *plan,
 }
 
 void estimate_money(halley_estimate *e, const halley_plan *plan,
-                    const halley_platform *platform)
+                    const halley_cluster *cluster)
 {
     const double npus = (double)plan->tp * plan->cp * plan->pp * plan->dp;
+    const double paid = hw_count_paid(cluster, npus);
+    const halley_cost *cost = &cluster->cost;
     const double busy = e->step_s > 0 ? compute_s(e) / e->step_s : 0;
-    const double load =
-        platform->power_idle + (busy < 1 ? busy : 1) * (1 - platform->power_idle);
-    e->energy_J = npus * platform->npu.power_w * load * platform->pue * e->step_s;
-    const double capital =
-        npus * (platform->npu.price_usd + platform->node_price_usd / platform->per_node +
-                platform->network_usd_per_Bps * platform->out.bandwidth_Bps);
-    const double life_s = platform->years * seconds_per_year;
-    e->cost_usd = e->energy_J * platform->energy_usd_per_J;
-    if (life_s > 0)
-        e->cost_usd += capital * e->step_s / life_s;
+    const double load = cost->power_idle + (busy < 1 ? busy : 1) * (1 - cost->power_idle);
+    e->energy_J = npus * cluster->npu.power_w * load * cost->pue * e->step_s;
+    if (paid > npus) /* the rest of the last node is switched on */
+        e->energy_J += (paid - npus) * cluster->npu.power_w * cost->power_idle *
+                       cost->pue * e->step_s;
+    const double life_s = cost->years * seconds_per_year;
+    e->cost_usd = e->energy_J * cost->energy_usd_per_J;
+    if (cost->rent_usd_per_s > 0)
+        e->cost_usd += paid * cost->rent_usd_per_s * e->step_s;
+    else if (life_s > 0)
+        e->cost_usd += hw_cost_capital(cluster, npus) * e->step_s / life_s;
 }

@@ -8,9 +8,9 @@
 double estimate_outer_share(const halley_estimate *e);
 /* Fill the offload part of a step from what was moved out. */
 void estimate_offload(halley_estimate *e, const halley_plan *plan,
-                      const halley_platform *platform, double micro_batches);
+                      const halley_cluster *cluster, double micro_batches);
 /* Fill energy and cost of a step. */
 void estimate_money(halley_estimate *e, const halley_plan *plan,
-                    const halley_platform *platform);
+                    const halley_cluster *cluster);
 
 #endif

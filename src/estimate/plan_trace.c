@@ -427,13 +427,13 @@ static halley_status write_rank(halley_trace **out, writer *w, halley_error *err
 }
 
 halley_status halley_plan_trace(halley_trace **out, const halley_model *model,
-                                const halley_plan *plan, const halley_platform *platform,
+                                const halley_plan *plan, const halley_cluster *cluster,
                                 const halley_stack *stack, uint32_t rank,
                                 halley_error *err)
 {
     scene s;
-    halley_estimate_run(&s.e, model, plan, platform, stack);
-    price_context_make(&s.c, model, plan, platform, stack, &s.e);
+    halley_estimate_run(&s.e, model, plan, cluster, stack);
+    price_context_make(&s.c, model, plan, cluster, stack, &s.e);
     workload_parts_make(&s.parts, model, plan, stack);
     writer w = {.n = {.plan = plan, .rank = rank, .last = PLAN_NO_NODE},
                 .s = &s,

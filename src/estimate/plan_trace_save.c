@@ -80,7 +80,7 @@ static halley_status save_rank(const char *prefix, uint32_t rank,
 
 halley_status halley_plan_trace_save(const char *prefix, const halley_model *model,
                                      const halley_plan *plan,
-                                     const halley_platform *platform,
+                                     const halley_cluster *cluster,
                                      const halley_stack *stack,
                                      halley_gen_summary *summary, halley_error *err)
 {
@@ -90,7 +90,7 @@ halley_status halley_plan_trace_save(const char *prefix, const halley_model *mod
     map64 seen = {0};
     for (uint32_t rank = 0; rank < n && status == HALLEY_OK; rank++) {
         halley_trace *trace = NULL;
-        status = halley_plan_trace(&trace, model, plan, platform, stack, rank, err);
+        status = halley_plan_trace(&trace, model, plan, cluster, stack, rank, err);
         if (status == HALLEY_OK)
             status = save_rank(prefix, rank, trace, &seen, &sum, err);
         halley_trace_free(trace);

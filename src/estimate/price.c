@@ -15,7 +15,7 @@
 
 static void set_low(price_context *c)
 {
-    const halley_npu *npu = &c->platform->npu;
+    const halley_npu *npu = &c->cluster->npu;
     const double *k = c->stack->k;
     const halley_dtype type = c->plan->dtype;
     c->low = c->wide;
@@ -46,7 +46,7 @@ static void spread(price_context *c, double share, const halley_tier *tier)
 {
     if (!tier || share <= 0)
         return;
-    const double local = c->platform->npu.tiers[0].bandwidth_Bps;
+    const double local = c->cluster->npu.tiers[0].bandwidth_Bps;
     const double slower = 1 - share + share * local / tier->bandwidth_Bps;
     c->stream_s *= slower;
     c->wide.memory_s *= slower;
@@ -54,26 +54,26 @@ static void spread(price_context *c, double share, const halley_tier *tier)
 }
 
 void price_context_make(price_context *out, const halley_model *model,
-                        const halley_plan *plan, const halley_platform *platform,
+                        const halley_plan *plan, const halley_cluster *cluster,
                         const halley_stack *stack, const halley_estimate *e)
 {
-    const halley_npu *npu = &platform->npu;
+    const halley_npu *npu = &cluster->npu;
     price_context *c = out;
     c->model = model;
     c->plan = plan;
-    c->platform = platform;
+    c->cluster = cluster;
     c->stack = stack;
     c->wide = cost_gemm_make(npu, &npu->gemm, npu->peak_flops[HALLEY_BF16], 2);
     c->wide_factor = stack->k[HALLEY_K_GEMM];
     set_low(c);
     c->stream_s = 1 / (npu->memory_share * npu->tiers[0].bandwidth_Bps);
     if (plan->spread)
-        spread(c, estimate_outer_share(e), workload_outer_tier(plan, platform));
-    plan_group_sizes(c->n, c->per_node, plan, platform->per_node);
+        spread(c, estimate_outer_share(e), workload_outer_tier(plan, cluster));
+    plan_group_sizes(c->n, c->per_node, plan, cluster->nodes.npus);
     const uint32_t used = plan->tp * plan->cp * plan->dp * plan->pp;
-    const uint32_t near = used < platform->per_node ? used : platform->per_node;
-    const double busy = platform->per_node > 1 ? (near - 1.0) / 7.0 : 0;
-    c->host = platform->host_factor *
+    const uint32_t near = used < cluster->nodes.npus ? used : cluster->nodes.npus;
+    const double busy = cluster->nodes.npus > 1 ? (near - 1.0) / 7.0 : 0;
+    c->host = cluster->host_factor *
               (1 + stack->k[HALLEY_K_HOST_SHARE] * (busy > 1 ? 1 : busy));
 }
 
@@ -82,7 +82,8 @@ double price_coll(const price_context *c, coll_kind kind, workload_group group,
 {
     const uint32_t n = c->n[group], near = c->per_node[group];
     const coll_call call = {.kind = kind, .bytes = bytes, .n = n, .per_node = near};
-    const double t = coll_call_time(&c->platform->up, &c->platform->out, &call);
+    const double t =
+        coll_call_time(&c->cluster->nodes.up, hw_outer_fabric(c->cluster), &call);
     return near < n ? t * c->stack->k[HALLEY_K_NETWORK] : t;
 }
 
@@ -136,7 +137,7 @@ static op_time gemm_time(const price_context *c, const workload_op *op)
 {
     const cost_gemm *g = op->low ? &c->low : &c->wide;
     double factor = op->low ? c->low_factor : c->wide_factor;
-    factor *= misaligned(&c->platform->npu, op);
+    factor *= misaligned(&c->cluster->npu, op);
     if (op->class == WORKLOAD_EXPERTS)
         factor *= c->stack->k[HALLEY_K_GEMM_MOE];
     const double m = op->m, n = op->n, k = op->k, groups = op->groups;
@@ -155,8 +156,8 @@ static op_time gemm_time(const price_context *c, const workload_op *op)
 static op_time batched_time(const price_context *c, const workload_op *op)
 {
     const double factor = c->stack->k[HALLEY_K_BATCHED] * c->stack->k[HALLEY_K_GEMM] *
-                          c->platform->npu.batched_factor *
-                          head_misaligned(&c->platform->npu, op->head_dim);
+                          c->cluster->npu.batched_factor *
+                          head_misaligned(&c->cluster->npu, op->head_dim);
     const double m = op->m, n = op->n, k = op->k, g = op->groups;
     return (op_time){
         .f = factor * cost_gemm_time(&c->wide, m, n, k, g, true),
@@ -178,7 +179,7 @@ static double attention_share(const halley_npu *npu, double dim)
 
 static op_time flash_time(const price_context *c, const workload_op *op)
 {
-    const halley_npu *npu = &c->platform->npu;
+    const halley_npu *npu = &c->cluster->npu;
     const double skew = 1 + c->stack->k[HALLEY_K_CP_SKEW] * (1 - 1.0 / c->plan->cp);
     const double s = op->seq;
     const double rate = npu->peak_flops[HALLEY_BF16] *
@@ -267,14 +268,14 @@ static double coll_time(const price_context *c, const workload_op *op)
     const uint32_t n = c->n[op->group], g = c->per_node[op->group];
     coll_call call = {
         .kind = kinds[op->coll], .bytes = op->bytes_f, .n = n, .per_node = g};
-    const bool turns = op->coll == WORKLOAD_EXCHANGE && c->platform->up.torus;
+    const bool turns = op->coll == WORKLOAD_EXCHANGE && c->cluster->nodes.up.torus;
     if (turns) { /* to the neighbour, n - 1 times, is how a plain ring gathers */
         call.kind = COLL_ALL_GATHER;
         call.bytes *= n;
     }
     if (op->copies > 1 && g < n)
         call.remote_share = sent_once(op->copies, (double)n / g);
-    double t = coll_call_time(&c->platform->up, &c->platform->out, &call);
+    double t = coll_call_time(&c->cluster->nodes.up, hw_outer_fabric(c->cluster), &call);
     if (g < n && op->group != WORKLOAD_EP) /* experts have a factor of their own */
         t *= c->stack->k[HALLEY_K_NETWORK];
     return op->coll == WORKLOAD_EXCHANGE && !turns ? t * (n - 1) : t;
@@ -292,7 +293,7 @@ double price_exposed(const price_context *c, workload_group group)
     switch (group) {
     case WORKLOAD_TP:
         /* Only split tokens can be sent while others are multiplied. */
-        if (!plan->sequence_parallel && c->platform->npu.round_to <= 1)
+        if (!plan->sequence_parallel && c->cluster->npu.round_to <= 1)
             return 1;
         return hides(plan, HALLEY_EXPOSE_TP) ? 1 - k[HALLEY_K_TP_HIDDEN] : 1;
     case WORKLOAD_CP:

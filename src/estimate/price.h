@@ -1,17 +1,18 @@
-/* estimate/price.h - the time of a layer's operators on a platform under a plan. */
+/* estimate/price.h - the time of a layer's operators on a cluster under a plan. */
 #ifndef ESTIMATE_PRICE_H
 #define ESTIMATE_PRICE_H
 
 #include "coll/time.h"
 #include "cost/gemm.h"
 #include "halley/estimate.h"
+#include "hw/cluster.h"
 #include "workload/ops.h"
 
 /* What the operators of one plan are priced with; made once per plan. */
 typedef struct price_context {
     const halley_model *model;
     const halley_plan *plan;
-    const halley_platform *platform;
+    const halley_cluster *cluster;
     const halley_stack *stack;
     cost_gemm wide, low; /* 16-bit, and the plan's own type */
     double low_factor, wide_factor;
@@ -34,7 +35,7 @@ typedef struct price_layer {
 
 /* `e` has the memory of the design, for plans that spread it over two tiers. */
 void price_context_make(price_context *out, const halley_model *model,
-                        const halley_plan *plan, const halley_platform *platform,
+                        const halley_plan *plan, const halley_cluster *cluster,
                         const halley_stack *stack, const halley_estimate *e);
 /* `floor`: the host issues the operators of this layer (not of embedding and head). */
 void price_layer_make(price_layer *out, const price_context *c,

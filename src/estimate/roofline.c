@@ -48,7 +48,7 @@ static void add_layer(halley_roofline *out, const price_context *c,
         if (op->kind == WORKLOAD_COLL)
             continue;
         price_layer_make(&p, c, &one, false);
-        const double moved = traffic(op, shape, &c->platform->npu);
+        const double moved = traffic(op, shape, &c->cluster->npu);
         flops += p.flops;
         bytes += moved;
         s += p.forward_s;
@@ -59,17 +59,17 @@ static void add_layer(halley_roofline *out, const price_context *c,
 }
 
 void halley_roofline_run(halley_roofline *out, const halley_model *model,
-                         const halley_plan *plan, const halley_platform *platform,
+                         const halley_plan *plan, const halley_cluster *cluster,
                          const halley_stack *stack)
 {
     price_context c;
     workload_parts parts;
     halley_estimate e;
-    halley_estimate_run(&e, model, plan, platform, stack);
-    price_context_make(&c, model, plan, platform, stack, &e);
+    halley_estimate_run(&e, model, plan, cluster, stack);
+    price_context_make(&c, model, plan, cluster, stack, &e);
     workload_parts_make(&parts, model, plan, stack);
-    *out = (halley_roofline){.peak_flops = platform->npu.peak_flops[plan->dtype],
-                             .bandwidth_Bps = platform->npu.tiers[0].bandwidth_Bps};
+    *out = (halley_roofline){.peak_flops = cluster->npu.peak_flops[plan->dtype],
+                             .bandwidth_Bps = cluster->npu.tiers[0].bandwidth_Bps};
     if (parts.has_dense)
         add_layer(out, &c, &parts.dense, &parts.shape, "a whole layer");
     if (parts.has_moe)

@@ -8,7 +8,7 @@
 /* halley_estimate_run; with only_if_fits, false and only the memory fields when the
  * design does not fit. */
 bool estimate_run(halley_estimate *out, const halley_model *model,
-                  const halley_plan *plan, const halley_platform *platform,
+                  const halley_plan *plan, const halley_cluster *cluster,
                   const halley_stack *stack, bool only_if_fits);
 
 /*
@@ -26,7 +26,7 @@ void estimate_layers_make(estimate_layers *out, const halley_model *model,
                           const halley_plan *plan, const halley_stack *stack);
 bool estimate_run_with(halley_estimate *out, estimate_layers *layers,
                        const halley_model *model, const halley_plan *plan,
-                       const halley_platform *platform, const halley_stack *stack,
+                       const halley_cluster *cluster, const halley_stack *stack,
                        bool only_if_fits);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/pool.h"
 #include "estimate/groups.h"
 #include "estimate/run.h"
+#include "hw/cluster.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -31,7 +32,7 @@ typedef struct task_result {
 
 typedef struct searching {
     const halley_model *model;
-    const halley_platform *platform;
+    const halley_cluster *cluster;
     const halley_stack *stack;
     halley_search_opts o;
     cut_array cuts;
@@ -88,7 +89,7 @@ static halley_status list_cuts(searching *s, halley_error *err)
     const halley_model *m = s->model;
     const bool flat = m->kind != HALLEY_TRANSFORMER;
     const halley_plan *p = &s->o.plan;
-    uint32_t most = s->o.max_tp ? s->o.max_tp : 4 * s->platform->per_node;
+    uint32_t most = s->o.max_tp ? s->o.max_tp : 4 * s->cluster->nodes.npus;
     if (is_fixed(s, HALLEY_KEY_TP))
         most = p->tp;
     for (uint32_t tp = 1; tp; tp = next_divisor(s->o.n_npus, tp)) {
@@ -136,7 +137,7 @@ static void try_plan(trying *t)
     const searching *s = t->s;
     halley_estimate e;
     t->r->n_designs++;
-    if (!estimate_run_with(&e, t->layers, s->model, &t->p, s->platform, s->stack, true))
+    if (!estimate_run_with(&e, t->layers, s->model, &t->p, s->cluster, s->stack, true))
         return;
     t->r->n_feasible++;
     if (s->o.variants) {
@@ -153,7 +154,7 @@ static void try_offload(trying *t)
     const searching *s = t->s;
     const uint32_t given = t->p.offload;
     try_plan(t);
-    if (!s->o.all || is_fixed(s, HALLEY_KEY_OFFLOAD) || s->platform->npu.n_tiers < 2)
+    if (!s->o.all || is_fixed(s, HALLEY_KEY_OFFLOAD) || s->cluster->npu.n_tiers < 2)
         return;
     for (uint32_t bits = 1; bits < 16; bits++) {
         t->p.offload = bits;
@@ -286,11 +287,11 @@ static void try_micro_batches(trying *t)
 static bool is_new_order(const searching *s, const halley_plan *p)
 {
     uint32_t n[WORKLOAD_N_GROUPS], mine[WORKLOAD_N_GROUPS], other[WORKLOAD_N_GROUPS];
-    plan_group_sizes(n, mine, p, s->platform->per_node);
+    plan_group_sizes(n, mine, p, s->cluster->nodes.npus);
     for (uint32_t i = 0; i < p->rank_order; i++) {
         halley_plan q = *p;
         q.rank_order = i;
-        plan_group_sizes(n, other, &q, s->platform->per_node);
+        plan_group_sizes(n, other, &q, s->cluster->nodes.npus);
         if (memcmp(mine, other, sizeof mine) == 0)
             return false;
     }
@@ -354,11 +355,10 @@ static halley_status merge(halley_search **out, searching *s, halley_error *err)
 }
 
 halley_status halley_search_run(halley_search **out, const halley_model *model,
-                                const halley_platform *platform,
-                                const halley_stack *stack, const halley_search_opts *opts,
-                                halley_error *err)
+                                const halley_cluster *cluster, const halley_stack *stack,
+                                const halley_search_opts *opts, halley_error *err)
 {
-    searching s = {.model = model, .platform = platform, .stack = stack, .o = *opts};
+    searching s = {.model = model, .cluster = cluster, .stack = stack, .o = *opts};
     if (!s.o.n_npus || !s.o.plan.global_batch)
         return error_set(err, HALLEY_EINVAL,
                          "a search wants the number of NPUs and the global batch");

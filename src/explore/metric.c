@@ -1,12 +1,13 @@
 /*
  * Metrics are rows of one table: key, title, unit. Cost of a token is that of a step
  * (capital over its life, and energy; estimate/outer.c) over its tokens. Capital counts
- * NPUs, nodes and network as the platform prices them.
+ * NPUs, nodes and network as the cluster prices them.
  */
 #include "explore/metric.h"
 
 #include "base/array.h"
 #include "estimate/groups.h"
+#include "hw/cost.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -129,11 +130,11 @@ void explore_metric_column(char *to, size_t size, uint32_t metric)
     }
 }
 
-static void under_failures(double out[HALLEY_N_METRICS], const halley_platform *p,
+static void under_failures(double out[HALLEY_N_METRICS], const halley_failures *failures,
                            double npus)
 {
     halley_goodput g;
-    halley_goodput_run(&g, p, npus);
+    halley_goodput_run(&g, failures, npus);
     out[HALLEY_METRIC_GOODPUT] = g.share;
     out[HALLEY_METRIC_EFFECTIVE_STEP] = out[HALLEY_METRIC_STEP_TIME] / g.share;
     out[HALLEY_METRIC_EFFECTIVE_TOKEN] = out[HALLEY_METRIC_COST_PER_TOKEN] / g.share;
@@ -144,7 +145,7 @@ static void under_failures(double out[HALLEY_N_METRICS], const halley_platform *
 void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
                      const halley_estimate *e)
 {
-    const halley_platform *p = &design->platform;
+    const halley_cluster *c = &design->cluster;
     const halley_plan *plan = &design->plan;
     const double npus = (double)plan->tp * plan->cp * plan->pp * plan->dp;
     const double tokens = e->tokens_per_s * e->step_s;
@@ -158,9 +159,7 @@ void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
     out[HALLEY_METRIC_COST] = e->cost_usd;
     out[HALLEY_METRIC_COST_PER_TOKEN] = tokens > 0 ? e->cost_usd / tokens : 0;
     out[HALLEY_METRIC_ENERGY_PER_TOKEN] = tokens > 0 ? e->energy_J / tokens : 0;
-    out[HALLEY_METRIC_CAPITAL] =
-        npus * (p->npu.price_usd + p->node_price_usd / p->per_node +
-                p->network_usd_per_Bps * p->out.bandwidth_Bps);
+    out[HALLEY_METRIC_CAPITAL] = hw_cost_capital(c, npus);
     out[HALLEY_METRIC_POWER] = e->step_s > 0 ? e->energy_J / e->step_s : 0;
     out[HALLEY_METRIC_NPUS] = npus;
     out[HALLEY_METRIC_COMPUTE] =
@@ -168,7 +167,7 @@ void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
     out[HALLEY_METRIC_COMMUNICATION] = t[HALLEY_PART_TP] + t[HALLEY_PART_CP] +
                                        t[HALLEY_PART_EP] + t[HALLEY_PART_PP] +
                                        t[HALLEY_PART_DP];
-    under_failures(out, p, npus);
+    under_failures(out, &c->failures, npus);
     for (int i = 0; i < HALLEY_N_PARTS; i++)
         out[HALLEY_METRIC_PART + i] = t[i];
     for (int i = 0; i < HALLEY_N_MEMORY; i++)
@@ -197,7 +196,7 @@ static const char *where_it_goes(const explore_design *d, int part)
                   {HALLEY_PART_PP, WORKLOAD_PP},
                   {HALLEY_PART_DP, WORKLOAD_DP}};
     uint32_t n[WORKLOAD_N_GROUPS], in_node[WORKLOAD_N_GROUPS];
-    plan_group_sizes(n, in_node, &d->plan, d->platform.per_node);
+    plan_group_sizes(n, in_node, &d->plan, d->cluster.nodes.npus);
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         const workload_group g = groups[i].group;
         if (groups[i].part == part)

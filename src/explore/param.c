@@ -20,29 +20,34 @@ static const char *const offloads[] = {"optimizer", "gradients", "weights", "act
                                        NULL};
 
 #define AT(member) offsetof(explore_design, member)
-#define U32(path, member, low, high, doc)                                                \
+#define U32(path_, member, low, high, doc_)                                              \
     {                                                                                    \
-        path, PARAM_U32, UNITS_COUNT, AT(member), low, high, NULL, doc                   \
+        .path = (path_), .kind = PARAM_U32, .offset = AT(member), .min = (low),          \
+        .max = (high), .doc = (doc_)                                                     \
     }
-#define NUMBER(path, unit, member, low, high, doc)                                       \
+#define NUMBER(path_, unit_, member, low, high, doc_)                                    \
     {                                                                                    \
-        path, PARAM_DOUBLE, unit, AT(member), low, high, NULL, doc                       \
+        .path = (path_), .kind = PARAM_DOUBLE, .unit = (unit_), .offset = AT(member),    \
+        .min = (low), .max = (high), .doc = (doc_)                                       \
     }
-#define SWITCH(path, member, doc)                                                        \
+#define SWITCH(path_, member, doc_)                                                      \
     {                                                                                    \
-        path, PARAM_BOOL, UNITS_COUNT, AT(member), 0, 1, NULL, doc                       \
+        .path = (path_), .kind = PARAM_BOOL, .offset = AT(member), .max = 1,             \
+        .doc = (doc_)                                                                    \
     }
-#define NAMED(path, member, names, doc)                                                  \
+#define NAMED(path_, member, names_, doc_)                                               \
     {                                                                                    \
-        path, PARAM_ENUM, UNITS_COUNT, AT(member), 0, 0, names, doc                      \
+        .path = (path_), .kind = PARAM_ENUM, .offset = AT(member), .names = (names_),    \
+        .doc = (doc_)                                                                    \
     }
-#define WHOLE(path, kind, doc)                                                           \
+#define WHOLE(path_, kind_, doc_)                                                        \
     {                                                                                    \
-        path, kind, UNITS_COUNT, 0, 0, 0, NULL, doc                                      \
+        .path = (path_), .kind = (kind_), .doc = (doc_)                                  \
     }
-#define TIER(path, unit, member, doc)                                                    \
+#define TIER(path_, unit_, member, doc_)                                                 \
     {                                                                                    \
-        path, PARAM_TIER, unit, offsetof(halley_tier, member), 0, 1e18, NULL, doc        \
+        .path = (path_), .kind = PARAM_TIER, .unit = (unit_),                            \
+        .offset = offsetof(halley_tier, member), .max = 1e18, .doc = (doc_)              \
     }
 
 static const explore_param params[] = {
@@ -87,8 +92,10 @@ static const explore_param params[] = {
     U32("plan.seq", plan.seq, 1, 1e9, "tokens in a sequence, if not the model's"),
     NAMED("plan.dtype", plan.dtype, dtypes, "type of the products"),
     NAMED("plan.attention", plan.unfused_attention, attentions, "attention kernel"),
-    {"plan.offload", PARAM_OFFLOAD, UNITS_COUNT, 0, 0, 0, offloads,
-     "classes kept in expanded memory: none, optimizer+gradients, ..."},
+    {.path = "plan.offload",
+     .kind = PARAM_OFFLOAD,
+     .names = offloads,
+     .doc = "classes kept in expanded memory: none, optimizer+gradients, ..."},
     NAMED("plan.placement", plan.spread, placements,
           "what lies in expanded memory: the offloaded classes, or all in proportion"),
     SWITCH("plan.embeddings-as-layers", plan.embeddings_as_layers,
@@ -98,12 +105,17 @@ static const explore_param params[] = {
     WHOLE("cluster", PARAM_CLUSTER, "a cluster: preset or file, NAME or NAME:N"),
     U32("cluster.npus", n_npus, 1, 4e9, "NPUs"),
     WHOLE("cluster.npu", PARAM_NPU, "an NPU: preset"),
-    {"cluster.npu.peak", PARAM_PEAK, UNITS_FLOPS, 0, 1, 1e21, NULL,
-     "peak of bf16; other types and the operands' way into the cores in proportion"},
-    NUMBER("cluster.npu.on-chip", UNITS_BYTES, platform.npu.on_chip_bytes, 0, 1e15,
+    {.path = "cluster.npu.peak",
+     .kind = PARAM_PEAK,
+     .unit = UNITS_FLOPS,
+     .min = 1,
+     .max = 1e21,
+     .doc = "peak of bf16; other types and the operands' way into the cores in "
+            "proportion"},
+    NUMBER("cluster.npu.on-chip", UNITS_BYTES, cluster.npu.on_chip_bytes, 0, 1e15,
            "on-chip memory"),
-    U32("cluster.npu.cores", platform.npu.n_cores, 1, 1e7, "cores tiles are spread over"),
-    NUMBER("cluster.npu.efficiency", UNITS_SHARE, platform.npu.gemm.efficiency, 1e-6, 1,
+    U32("cluster.npu.cores", cluster.npu.n_cores, 1, 1e7, "cores tiles are spread over"),
+    NUMBER("cluster.npu.efficiency", UNITS_SHARE, cluster.npu.gemm.efficiency, 1e-6, 1,
            "of peak, in the main loop of a product"),
     TIER("cluster.npu.memory.TIER.capacity", UNITS_BYTES, capacity_bytes,
          "of a memory tier, by its name; 0 takes it away"),
@@ -111,40 +123,54 @@ static const explore_param params[] = {
          "of a memory tier, by its name"),
     TIER("cluster.npu.memory.TIER.latency", UNITS_TIME, latency_s,
          "of a memory tier, by its name"),
-    NUMBER("cluster.npu.power", UNITS_POWER, platform.npu.power_w, 0, 1e9, "of an NPU"),
-    NUMBER("cluster.npu.price", UNITS_MONEY, platform.npu.price_usd, 0, 1e12,
-           "of an NPU"),
-    U32("cluster.per-node", platform.per_node, 1, 1e6, "NPUs in a scale-up domain"),
-    WHOLE("cluster.up", PARAM_UP, "link inside a node: preset"),
-    NUMBER("cluster.up.bandwidth", UNITS_BANDWIDTH, platform.up.bandwidth_Bps, 1, 1e18,
-           "inside a node, per NPU and direction"),
-    WHOLE("cluster.out", PARAM_OUT, "network between nodes: preset"),
-    NUMBER("cluster.out.bandwidth", UNITS_BANDWIDTH, platform.out.bandwidth_Bps, 1, 1e18,
-           "between nodes, per NPU and direction"),
-    NUMBER("cluster.host-factor", UNITS_COUNT, platform.host_factor, 0, 1e6,
+    NUMBER("cluster.npu.power", UNITS_POWER, cluster.npu.power_w, 0, 1e9, "of an NPU"),
+    NUMBER("cluster.npu.price", UNITS_MONEY, cluster.npu.price_usd, 0, 1e12, "of an NPU"),
+    U32("cluster.nodes.npus", cluster.nodes.npus, 1, 1e6, "NPUs in a scale-up domain"),
+    WHOLE("cluster.nodes.up", PARAM_UP, "link inside a node: preset"),
+    NUMBER("cluster.nodes.up.bandwidth", UNITS_BANDWIDTH, cluster.nodes.up.bandwidth_Bps,
+           1, 1e18, "inside a node, per NPU and direction"),
+    WHOLE("cluster.network", PARAM_OUT, "network between nodes: preset"),
+    {.path = "cluster.network.bandwidth",
+     .kind = PARAM_NETWORK,
+     .unit = UNITS_BANDWIDTH,
+     .min = 1,
+     .max = 1e18,
+     .doc = "between nodes, per NPU and direction; of several levels, the narrowest"},
+    NUMBER("cluster.host-factor", UNITS_COUNT, cluster.host_factor, 0, 1e6,
            "time of the host's work against the reference host"),
-    NUMBER("cluster.cost.per-node", UNITS_MONEY, platform.node_price_usd, 0, 1e12,
+    NUMBER("cluster.cost.node", UNITS_MONEY, cluster.cost.node_usd, 0, 1e12,
            "price of a node beside its NPUs"),
-    NUMBER("cluster.cost.power-idle", UNITS_SHARE, platform.power_idle, 0, 1,
+    NUMBER("cluster.cost.power-idle", UNITS_SHARE, cluster.cost.power_idle, 0, 1,
            "of full power when idle"),
-    NUMBER("cluster.cost.pue", UNITS_COUNT, platform.pue, 1, 100,
+    NUMBER("cluster.cost.pue", UNITS_COUNT, cluster.cost.pue, 1, 100,
            "power of the building over that of the machines"),
-    NUMBER("cluster.cost.energy", UNITS_PRICE, platform.energy_usd_per_J, 0, 1e6,
+    NUMBER("cluster.cost.energy", UNITS_PRICE, cluster.cost.energy_usd_per_J, 0, 1e6,
            "price of energy"),
-    NUMBER("cluster.cost.years", UNITS_COUNT, platform.years, 1e-3, 1000, "life"),
+    NUMBER("cluster.cost.years", UNITS_COUNT, cluster.cost.years, 1e-3, 1000, "life"),
 
-    NUMBER("cluster.failures.npu-mtbf", UNITS_TIME, platform.npu_mtbf_s, 0, 1e15,
+    NUMBER("cluster.failures.npu-mtbf", UNITS_TIME, cluster.failures.npu_mtbf_s, 0, 1e15,
            "mean time between interruptions by one NPU; 0 = none"),
-    NUMBER("cluster.failures.checkpoint", UNITS_TIME, platform.checkpoint_s, 0, 1e9,
-           "to write a checkpoint"),
-    NUMBER("cluster.failures.restart", UNITS_TIME, platform.restart_s, 0, 1e9,
+    NUMBER("cluster.failures.checkpoint", UNITS_TIME, cluster.failures.checkpoint_s, 0,
+           1e9, "to write a checkpoint"),
+    NUMBER("cluster.failures.restart", UNITS_TIME, cluster.failures.restart_s, 0, 1e9,
            "from an interruption until training goes on"),
 
     WHOLE("stack", PARAM_STACK, "the training software: preset or file"),
-    {"stack.CONSTANT", PARAM_CONSTANT, UNITS_COUNT, 0, 0, 0, NULL,
-     "any constant of a stack file, in its unit"},
+    {.path = "stack.CONSTANT",
+     .kind = PARAM_CONSTANT,
+     .doc = "any constant of a stack file, in its unit"},
 };
 enum { N_PARAMS = sizeof params / sizeof *params };
+
+/* Paths of older studies, which are still read. */
+static const char *const renamed[][2] = {
+    {"cluster.per-node", "cluster.nodes.npus"},
+    {"cluster.up", "cluster.nodes.up"},
+    {"cluster.up.bandwidth", "cluster.nodes.up.bandwidth"},
+    {"cluster.out", "cluster.network"},
+    {"cluster.out.bandwidth", "cluster.network.bandwidth"},
+    {"cluster.cost.per-node", "cluster.cost.node"},
+};
 
 bool halley_explore_parameter(halley_parameter *out, size_t i)
 {
@@ -200,6 +226,9 @@ static bool match_constant(explore_ref *out, const explore_param *p, str path)
 bool explore_ref_find(explore_ref *out, str path, const char **nearest)
 {
     const char *names[N_PARAMS];
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+        if (str_eq(path, str_from(renamed[i][0])))
+            path = str_from(renamed[i][1]);
     for (size_t i = 0; i < N_PARAMS; i++) {
         const explore_param *p = &params[i];
         explore_ref ref = {.param = p, .constant = HALLEY_N_CONSTANTS};
@@ -236,9 +265,9 @@ bool explore_number_fits(const explore_ref *ref, double number)
 
 static halley_tier *find_tier(explore_design *d, const char *name)
 {
-    for (uint32_t i = 0; i < d->platform.npu.n_tiers; i++) {
-        if (strcmp(d->platform.npu.tiers[i].name, name) == 0)
-            return &d->platform.npu.tiers[i];
+    for (uint32_t i = 0; i < d->cluster.npu.n_tiers; i++) {
+        if (strcmp(d->cluster.npu.tiers[i].name, name) == 0)
+            return &d->cluster.npu.tiers[i];
     }
     return NULL;
 }
@@ -246,7 +275,7 @@ static halley_tier *find_tier(explore_design *d, const char *name)
 /* A tier that is not there is added behind the others, one per NPU. */
 static void set_tier(explore_design *d, const explore_ref *ref, double number)
 {
-    halley_npu *npu = &d->platform.npu;
+    halley_npu *npu = &d->cluster.npu;
     halley_tier *t = find_tier(d, ref->tier);
     if (!t && npu->n_tiers == HALLEY_MAX_TIERS)
         return;
@@ -260,7 +289,7 @@ static void set_tier(explore_design *d, const explore_ref *ref, double number)
 
 static void set_peak(explore_design *d, double number)
 {
-    halley_npu *npu = &d->platform.npu;
+    halley_npu *npu = &d->cluster.npu;
     double *peak = npu->peak_flops;
     const double factor = peak[HALLEY_BF16] > 0 ? number / peak[HALLEY_BF16] : 1;
     for (int i = 0; i < HALLEY_N_DTYPES; i++)
@@ -278,18 +307,18 @@ static void set_whole(explore_design *d, const explore_param *p, const explore_v
         d->model = *(const halley_model *)v->object;
         break;
     case PARAM_CLUSTER:
-        d->platform = *(const halley_platform *)v->object;
+        d->cluster = *(const halley_cluster *)v->object;
         if (v->n_npus)
             d->n_npus = v->n_npus;
         break;
     case PARAM_NPU:
-        d->platform.npu = *(const halley_npu *)v->object;
+        d->cluster.npu = *(const halley_npu *)v->object;
         break;
     case PARAM_UP:
-        d->platform.up = *(const halley_link *)v->object;
+        d->cluster.nodes.up = *(const halley_link *)v->object;
         break;
     case PARAM_OUT:
-        d->platform.out = *(const halley_fabric *)v->object;
+        d->cluster.outer[d->cluster.narrowest].fabric = *(const halley_fabric *)v->object;
         break;
     case PARAM_STACK:
         d->stack = *(const halley_stack *)v->object;
@@ -334,6 +363,8 @@ void explore_set(explore_design *design, const explore_ref *ref,
         set_tier(design, ref, number);
     } else if (p->kind == PARAM_PEAK) {
         set_peak(design, number);
+    } else if (p->kind == PARAM_NETWORK) {
+        design->cluster.outer[design->cluster.narrowest].fabric.bandwidth_Bps = number;
     } else if (p->kind == PARAM_CONSTANT) {
         design->stack.k[ref->constant] = number;
     } else if (p->kind == PARAM_OFFLOAD) {
@@ -358,7 +389,7 @@ double explore_get(const explore_design *design, const explore_ref *ref)
     if (explore_param_whole(p))
         return NAN;
     if (p->kind == PARAM_TIER) {
-        const halley_npu *npu = &design->platform.npu;
+        const halley_npu *npu = &design->cluster.npu;
         for (uint32_t i = 0; i < npu->n_tiers; i++) {
             if (strcmp(npu->tiers[i].name, ref->tier) != 0)
                 continue;
@@ -368,7 +399,9 @@ double explore_get(const explore_design *design, const explore_ref *ref)
         return NAN;
     }
     if (p->kind == PARAM_PEAK)
-        return design->platform.npu.peak_flops[HALLEY_BF16];
+        return design->cluster.npu.peak_flops[HALLEY_BF16];
+    if (p->kind == PARAM_NETWORK)
+        return hw_outer_fabric(&design->cluster)->bandwidth_Bps;
     if (p->kind == PARAM_CONSTANT)
         return design->stack.k[ref->constant];
     if (p->kind == PARAM_OFFLOAD)
@@ -388,9 +421,14 @@ static uint64_t hash_name(const char name[HALLEY_NAME], uint64_t seed)
     return hash_bytes(name, strnlen(name, HALLEY_NAME), seed);
 }
 
+static uint64_t hash_text(const char *text, uint64_t seed)
+{
+    return hash_bytes(text, strlen(text), seed);
+}
+
 uint64_t explore_design_key(const explore_design *design)
 {
-    const halley_platform *p = &design->platform;
+    const halley_cluster *p = &design->cluster;
     double canonical[N_PARAMS];
     size_t n = 0;
     for (size_t i = 0; i < N_PARAMS; i++) {
@@ -406,7 +444,7 @@ uint64_t explore_design_key(const explore_design *design)
         const double tier[] = {t->capacity_bytes, t->bandwidth_Bps, t->latency_s};
         key = hash_bytes(tier, sizeof tier, hash_name(t->name, key));
     }
-    key = hash_name(design->model.name, hash_name(p->name, key));
-    key = hash_name(p->up.name, hash_name(p->npu.name, key));
-    return hash_name(design->stack.name, hash_name(p->out.name, key));
+    key = hash_name(design->model.name, hash_text(halley_cluster_name(p), key));
+    key = hash_name(p->nodes.up.name, hash_name(p->npu.name, key));
+    return hash_name(design->stack.name, hash_name(hw_outer_fabric(p)->name, key));
 }

@@ -8,14 +8,16 @@
 #define EXPLORE_PARAM_H
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/conf.h"
 #include "base/units.h"
 #include "halley/explore.h"
+#include "hw/cluster.h"
 
 /* All that the estimator needs to know. */
 typedef struct explore_design {
-    halley_model model; /* its operators, if any, are lent */
-    halley_platform platform;
+    halley_model model;     /* its operators, if any, are lent */
+    halley_cluster cluster; /* a shallow copy: its arena belongs to the loaded one */
     halley_stack stack;
     halley_plan plan;
     uint32_t n_npus; /* 0 = what the plan uses */
@@ -28,7 +30,8 @@ typedef enum param_kind {
     PARAM_ENUM,    /* stored as an int-sized enum or uint32_t */
     PARAM_OFFLOAD, /* a set of memory classes, "optimizer+gradients" */
     PARAM_PEAK, /* all types and the cores' feeding in proportion; the value is bf16's */
-    PARAM_TIER, /* of the memory tier the path names */
+    PARAM_NETWORK,  /* bandwidth between nodes */
+    PARAM_TIER,     /* of the memory tier the path names */
     PARAM_CONSTANT, /* of the stack */
     /* whole things, by preset or file; they are set before all others */
     PARAM_MODEL,
@@ -77,6 +80,7 @@ typedef struct explore_loader {
     halley_model *
         *models; /* with operators of their own, to finish; NULL-terminated list */
     uint32_t n_models, cap_models;
+    ARRAY(halley_cluster *) clusters; /* to free */
 } explore_loader;
 halley_status explore_value_read(explore_value *out, explore_loader *loader,
                                  const explore_ref *ref, const conf_node *node,

@@ -455,7 +455,7 @@ static halley_status slice(halley_slice *out, const halley_exploration *e, uint3
             continue;
         if (out->roofline)
             halley_roofline_run(&out->roofline[out->n], &w->design.model, &w->design.plan,
-                                &w->design.platform, &w->design.stack);
+                                &w->design.cluster, &w->design.stack);
         explore_candidate_fill(&out->best[out->n++], w, &row);
     }
     return HALLEY_OK;

@@ -22,10 +22,15 @@ typedef struct study_text {
 #define PART(key, member, required, doc)                                                 \
     CONF_FIELD(study_text, key, CONF_TYPE_NODE, UNITS_COUNT, member, required, doc)
 static const conf_field study_fields[] = {
-    {"name", CONF_TYPE_TEXT, UNITS_COUNT, offsetof(study_text, name), true, 0, 0, NULL,
-     "of the study"},
-    {"description", CONF_TYPE_TEXT, UNITS_COUNT, offsetof(study_text, description), false,
-     0, 0, NULL, "what it asks, in words"},
+    {.key = "name",
+     .type = CONF_TYPE_TEXT,
+     .offset = offsetof(study_text, name),
+     .required = true,
+     .doc = "of the study"},
+    {.key = "description",
+     .type = CONF_TYPE_TEXT,
+     .offset = offsetof(study_text, description),
+     .doc = "what it asks, in words"},
     PART("model", model, true, "a preset or file, or {preset: NAME, layers: 96, ...}"),
     PART("cluster", cluster, true, "NAME, NAME:N, or {preset: NAME, npus: N, ...}"),
     PART("stack", stack, false, "the training software (default: none known)"),
@@ -38,8 +43,12 @@ static const conf_field study_fields[] = {
     PART("search", search, false, "exhaustive, or {method: ..., samples: N, seed: N}"),
     PART("break-even", breaks, false,
          "list of {parameter, from, to, of: {...}, beats: {...}}"),
-    {"verify", CONF_TYPE_U32, UNITS_COUNT, offsetof(study_text, verify), false, 0, 1000,
-     NULL, "how many of the best to check by simulation"},
+    {.key = "verify",
+     .type = CONF_TYPE_U32,
+     .offset = offsetof(study_text, verify),
+     .min = 0,
+     .max = 1000,
+     .doc = "how many of the best to check by simulation"},
 };
 
 static halley_status at_node(const halley_study *s, const conf_node *node,
@@ -135,14 +144,28 @@ typedef struct search_text {
     uint64_t samples, seed;
 } search_text;
 static const conf_field search_fields[] = {
-    {"method", CONF_TYPE_ENUM, UNITS_COUNT, offsetof(search_text, method), true, 0, 0,
-     methods, "exhaustive, random, latin-hypercube, evolutionary or nlopt"},
-    {"samples", CONF_TYPE_U64, UNITS_COUNT, offsetof(search_text, samples), false, 1, 1e9,
-     NULL, "designs to look at (default 10000)"},
-    {"population", CONF_TYPE_U32, UNITS_COUNT, offsetof(search_text, population), false,
-     4, 1e5, NULL, "of the evolutionary search (default 64)"},
-    {"seed", CONF_TYPE_U64, UNITS_COUNT, offsetof(search_text, seed), false, 0, 0, NULL,
-     "of the random numbers (default 1)"},
+    {.key = "method",
+     .type = CONF_TYPE_ENUM,
+     .offset = offsetof(search_text, method),
+     .required = true,
+     .names = methods,
+     .doc = "exhaustive, random, latin-hypercube, evolutionary or nlopt"},
+    {.key = "samples",
+     .type = CONF_TYPE_U64,
+     .offset = offsetof(search_text, samples),
+     .min = 1,
+     .max = 1e9,
+     .doc = "designs to look at (default 10000)"},
+    {.key = "population",
+     .type = CONF_TYPE_U32,
+     .offset = offsetof(search_text, population),
+     .min = 4,
+     .max = 1e5,
+     .doc = "of the evolutionary search (default 64)"},
+    {.key = "seed",
+     .type = CONF_TYPE_U64,
+     .offset = offsetof(search_text, seed),
+     .doc = "of the random numbers (default 1)"},
 };
 
 static halley_status read_search(halley_study *s, const conf_node *node,
@@ -416,7 +439,7 @@ static halley_status read_fixed(halley_study *s, const study_text *t, halley_err
     } parts[] = {
         {"model", t->model}, {"cluster", t->cluster}, {"stack", t->stack}, {"", t->set}};
     halley_stack_default(&s->base.stack);
-    s->base.platform.per_node = 1;
+    s->base.cluster.nodes.npus = 1;
     for (size_t i = 0; i < 4; i++) {
         if (parts[i].node)
             TRY(explore_fixed_read(s->fixed, &s->n_fixed, s, parts[i].prefix,
@@ -455,7 +478,7 @@ static bool gives_capacity(const explore_ref *ref, const char *tier)
 /* Is there, or comes about, a tier of that name somewhere in the space? */
 static bool tier_exists(const halley_study *s, const char *tier)
 {
-    bool any = has_tier(&s->base.platform.npu, tier);
+    bool any = has_tier(&s->base.cluster.npu, tier);
     for (uint32_t i = 0; i < s->n_fixed; i++)
         any = any || gives_capacity(&s->fixed[i].ref, tier);
     for (uint32_t i = 0; i < s->n_axes; i++) {
@@ -465,7 +488,7 @@ static bool tier_exists(const halley_study *s, const char *tier)
             const void *object = a->values[v].object;
             any = any || gives_capacity(r, tier);
             if (r->param->kind == PARAM_CLUSTER && object)
-                any = any || has_tier(&((const halley_platform *)object)->npu, tier);
+                any = any || has_tier(&((const halley_cluster *)object)->npu, tier);
             if (r->param->kind == PARAM_NPU && object)
                 any = any || has_tier(object, tier);
         }
@@ -572,6 +595,9 @@ void halley_study_free(halley_study *study)
 {
     if (!study)
         return;
+    for (size_t i = 0; i < study->loader.clusters.n; i++)
+        halley_cluster_free(study->loader.clusters.at[i]);
+    array_fini(&study->loader.clusters);
     for (uint32_t i = 0; i < study->loader.n_models; i++)
         halley_model_fini(study->loader.models[i]);
     conf_fini(&study->file);

@@ -30,10 +30,17 @@ const conf_field explore_range_fields[] = {
     NODE("to", to, "greatest value"),
     NODE("step", step, "between values (linear)"),
     NODE("of", of, "divisors of this number or parameter"),
-    {"points", CONF_TYPE_U32, UNITS_COUNT, offsetof(range_text, points), false, 1, 1e5,
-     NULL, "how many values; without: continuous, for searches"},
-    {"scale", CONF_TYPE_ENUM, UNITS_COUNT, offsetof(range_text, scale), false, 0, 0,
-     scales, "linear, log, powers-of-two or divisors"},
+    {.key = "points",
+     .type = CONF_TYPE_U32,
+     .offset = offsetof(range_text, points),
+     .min = 1,
+     .max = 1e5,
+     .doc = "how many values; without: continuous, for searches"},
+    {.key = "scale",
+     .type = CONF_TYPE_ENUM,
+     .offset = offsetof(range_text, scale),
+     .names = scales,
+     .doc = "linear, log, powers-of-two or divisors"},
 };
 const size_t explore_n_range_fields =
     sizeof explore_range_fields / sizeof *explore_range_fields;
@@ -125,9 +132,8 @@ static halley_status read_all(explore_axis *a, halley_study *s, const conf_node 
                               halley_error *err)
 {
     static const char *const folders[] = {
-        [PARAM_MODEL] = "models", [PARAM_CLUSTER] = "platforms",
-        [PARAM_NPU] = "npus",     [PARAM_UP] = "links",
-        [PARAM_OUT] = "fabrics",  [PARAM_STACK] = "stacks"};
+        [PARAM_MODEL] = "models", [PARAM_CLUSTER] = "clusters", [PARAM_NPU] = "npus",
+        [PARAM_UP] = "links",     [PARAM_OUT] = "fabrics",      [PARAM_STACK] = "stacks"};
     const explore_param *p = a->refs[0].param;
     const bool whole = explore_param_whole(p);
     if (!whole && p->kind != PARAM_ENUM && p->kind != PARAM_BOOL)
@@ -332,7 +338,7 @@ static const char *nature_of(const explore_param *p, bool divisors)
         {"plan.ep", "model.experts", "model.experts"},
         {"plan.micro-batch", "plan.global-batch", "plan.global-batch"},
         {"plan.fsdp", "cluster.npus", "cluster.npus"},
-        {"cluster.per-node", "cluster.npus", "cluster.npus"},
+        {"cluster.nodes.npus", "cluster.npus", "cluster.npus"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(rows[i][0], p->path) == 0)

@@ -15,6 +15,8 @@ static const char *const aliases[][2] = {
     {"plan.pp.schedule", "plan.schedule"},
     {"plan.pp.virtual", "plan.virtual"},
     {"npus", "cluster.npus"},
+    {"cluster.nodes.up.link", "cluster.nodes.up"},
+    {"cluster.network.fabric", "cluster.network"},
 };
 
 halley_status explore_ref_read(explore_ref *out, const halley_study *s, str path,

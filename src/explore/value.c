@@ -101,13 +101,33 @@ static bool keep_model(explore_loader *l, halley_model *model)
     return true;
 }
 
+/* Loaded clusters live as long as the study, which frees them. */
+static halley_status load_cluster(explore_value *out, explore_loader *l, const char *name,
+                                  halley_error *err)
+{
+    halley_cluster *c = NULL;
+    TRY(halley_cluster_load(&c, name, err));
+    halley_status status = halley_cluster_check_estimate(c, err);
+    if (status == HALLEY_OK && !array_push(&l->clusters, c))
+        status = error_nomem(err);
+    if (status != HALLEY_OK) {
+        halley_cluster_free(c);
+        return status;
+    }
+    out->object = c;
+    out->n_npus = halley_cluster_npus(c);
+    return HALLEY_OK;
+}
+
 static halley_status load_whole(explore_value *out, explore_loader *l, param_kind kind,
                                 char *name, halley_error *err)
 {
     static const size_t sizes[] = {
-        [PARAM_MODEL] = sizeof(halley_model), [PARAM_CLUSTER] = sizeof(halley_platform),
+        [PARAM_MODEL] = sizeof(halley_model), [PARAM_CLUSTER] = 0,
         [PARAM_NPU] = sizeof(halley_npu),     [PARAM_UP] = sizeof(halley_link),
         [PARAM_OUT] = sizeof(halley_fabric),  [PARAM_STACK] = sizeof(halley_stack)};
+    if (kind == PARAM_CLUSTER)
+        return load_cluster(out, l, name, err);
     void *to = arena_array(l->memory, 1, sizes[kind]);
     if (!to)
         return error_nomem(err);
@@ -119,8 +139,6 @@ static halley_status load_whole(explore_value *out, explore_loader *l, param_kin
             return HALLEY_OK;
         halley_model_fini(to);
         return error_nomem(err);
-    case PARAM_CLUSTER:
-        return halley_platform_load_some(to, &out->n_npus, name, err);
     case PARAM_NPU:
         return cluster_npu_load(to, name, err);
     case PARAM_UP:

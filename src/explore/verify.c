@@ -1,21 +1,20 @@
 /*
  * Verification: the traces of a plan (estimate/plan_trace.c) on the simulator, message by
- * message, against the estimate of the same plan. The network is the platform's: a switch
- * for the scale-up domain, one between them, at the bandwidth large messages reach. Only
- * compute durations are shared. A plan with more than MOST_RANKS ranks is simulated with
- * fewer data-parallel replicas, each with the same work, and both figures are of that
- * smaller run.
+ * message, against the estimate of the same plan. The network is the cluster's: its own
+ * dimensions, or a switch for the scale-up domain and one between them, at the bandwidth
+ * large messages reach. Only compute durations are shared. A plan with more than
+ * MOST_RANKS ranks is simulated with fewer data-parallel replicas, each with the same
+ * work, and both figures are of that smaller run.
  */
 #include "explore/verify.h"
 
 #include "base/array.h"
-#include "base/str.h"
 #include "estimate/groups.h"
 #include "halley/plan_trace.h"
 #include "halley/sim.h"
-#include "hw/astra.h"
 #include "hw/cluster.h"
-#include "hw/platform_text.h"
+#include "hw/count.h"
+#include "hw/groups.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,40 +46,34 @@ static bool shrink(explore_design *d)
     return true;
 }
 
-static void add_groups(strbuf *to, const halley_plan *p, uint32_t *members)
+static halley_status add_groups(halley_cluster *c, const halley_plan *p,
+                                halley_error *err)
 {
     const uint32_t n = plan_group_count(p);
-    if (n == 0)
-        return;
-    strbuf_add(to, STR("groups:\n"));
-    for (uint32_t g = 1; g <= n; g++) {
+    uint32_t *members = mem_array(ranks_of(p), sizeof *members);
+    halley_status status = members ? hw_groups_begin(c, n, err) : error_nomem(err);
+    for (uint32_t g = 1; g <= n && status == HALLEY_OK; g++) {
         const uint32_t m = plan_group_members(members, p, g);
-        strbuf_printf(to, "  %u: [", g);
-        for (uint32_t i = 0; i < m; i++)
-            strbuf_printf(to, "%s%u", i ? ", " : "", members[i]);
-        strbuf_add(to, STR("]\n"));
+        status = hw_groups_add(c, g, members, m, err);
     }
+    free(members);
+    return status == HALLEY_OK ? hw_groups_end(c, err) : status;
 }
 
-/* The platform as a cluster file. */
-static void describe(strbuf *to, const explore_design *d, uint32_t *members)
-{
-    cluster_describe_platform(to, &d->platform, ranks_of(&d->plan));
-    add_groups(to, &d->plan, members);
-}
-
+/* The design's cluster with as many NPUs as the plan has ranks, and the plan's groups. */
 static halley_status make_cluster(halley_cluster **out, const explore_design *d,
                                   halley_error *err)
 {
-    strbuf text = {0};
-    uint32_t *members = mem_array(ranks_of(&d->plan), sizeof *members);
-    if (members)
-        describe(&text, d, members);
-    const halley_status status = !members || text.failed
-                                     ? error_nomem(err)
-                                     : cluster_from_text(out, &text, "verify.yaml", err);
-    free(members);
-    strbuf_fini(&text);
+    halley_cluster *c = hw_cluster_copy(&d->cluster);
+    if (!c)
+        return error_nomem(err);
+    halley_status status = hw_count_set(c, ranks_of(&d->plan), HW_COUNT_AS_NODES, err);
+    if (status == HALLEY_OK)
+        status = add_groups(c, &d->plan, err);
+    if (status == HALLEY_OK)
+        *out = c;
+    else
+        halley_cluster_free(c);
     return status;
 }
 
@@ -91,7 +84,7 @@ static halley_status make_traces(halley_trace_set **out, const explore_design *d
     halley_trace **list = mem_array_zero(n, sizeof *list);
     halley_status status = list ? HALLEY_OK : error_nomem(err);
     for (uint32_t i = 0; i < n && status == HALLEY_OK; i++)
-        status = halley_plan_trace(&list[i], &d->model, &d->plan, &d->platform, &d->stack,
+        status = halley_plan_trace(&list[i], &d->model, &d->plan, &d->cluster, &d->stack,
                                    i, err);
     if (status == HALLEY_OK)
         status = halley_trace_set_new(out, list, n, err);
@@ -147,7 +140,7 @@ static halley_status verify_one(halley_verification *v, explore_worker *w,
         snprintf(v->note, sizeof v->note, "%.120s", why.text);
         return HALLEY_OK;
     }
-    halley_estimate_run(&w->estimate, &d.model, &d.plan, &d.platform, &d.stack);
+    halley_estimate_run(&w->estimate, &d.model, &d.plan, &d.cluster, &d.stack);
     v->estimated_s = w->estimate.step_s;
     const halley_status status = simulate(&v->simulated_s, &d, watch, &why);
     if (status == HALLEY_ENOMEM || status == HALLEY_ECANCELED) {

@@ -192,7 +192,7 @@ static bool check(explore_worker *w)
         return false;
     if (!set_derived(w))
         return false;
-    tidy_tiers(&d->platform.npu);
+    tidy_tiers(&d->cluster.npu);
     if (halley_model_check(&d->model, &err) != HALLEY_OK) {
         refuse_text(w, err.text);
         return false;
@@ -208,7 +208,7 @@ static bool measure(explore_worker *w, explore_row *row)
 {
     const halley_study *s = w->study;
     const explore_design *d = &w->design;
-    halley_estimate_run(&w->estimate, &d->model, &d->plan, &d->platform, &d->stack);
+    halley_estimate_run(&w->estimate, &d->model, &d->plan, &d->cluster, &d->stack);
     explore_metrics(row->metrics, d, &w->estimate);
     for (uint32_t i = 0; i < s->n_goals; i++) {
         const explore_goal *g = &s->goals[i];
@@ -352,6 +352,7 @@ void explore_candidate_fill(halley_candidate *out, const explore_worker *w,
     memcpy(out->objective, row->objective, sizeof out->objective);
     memcpy(out->metrics, row->metrics, sizeof out->metrics);
     memcpy(out->model, w->design.model.name, sizeof out->model);
-    memcpy(out->cluster, w->design.platform.name, sizeof out->cluster);
+    snprintf(out->cluster, sizeof out->cluster, "%s",
+             halley_cluster_name(&w->design.cluster));
     explore_limit(out->limit, sizeof out->limit, &w->design, &w->estimate);
 }

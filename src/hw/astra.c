@@ -4,6 +4,10 @@
  */
 #include "hw/astra.h"
 
+#include "hw/groups.h"
+#include "hw/levels.h"
+#include "hw/npu.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,13 +112,6 @@ static halley_status read_ranks(cluster_group *g, halley_cluster *c,
     return HALLEY_OK;
 }
 
-static int by_id(const void *a, const void *b)
-{
-    const int64_t x = ((const cluster_group *)a)->id;
-    const int64_t y = ((const cluster_group *)b)->id;
-    return x < y ? -1 : x > y;
-}
-
 static halley_status read_groups(halley_cluster *c, const conf_file *file,
                                  const conf_node *map, uint8_t *seen, halley_error *err)
 {
@@ -132,12 +129,9 @@ static halley_status read_groups(halley_cluster *c, const conf_file *file,
         TRY(read_ranks(g, c, file, map->items[i], seen, err));
     }
     c->n_groups = map->n;
-    qsort(c->groups, map->n, sizeof *c->groups, by_id);
-    for (uint32_t i = 1; i < map->n; i++)
-        if (c->groups[i].id == c->groups[i - 1].id)
-            return conf_error(file, map, err, HALLEY_EINVAL, "group %lld stands twice",
-                              (long long)c->groups[i].id);
-    return HALLEY_OK;
+    const halley_status status = hw_groups_end(c, err);
+    error_at_file(err, status == HALLEY_OK ? "" : file->path);
+    return status;
 }
 
 halley_status cluster_read_groups(halley_cluster *c, const conf_file *file,
@@ -168,6 +162,9 @@ static halley_status read_files(halley_cluster *c, const halley_astra_files *fil
     TRY(astra_read_network(c, files->network, err));
     TRY(astra_read_system(c, files, err));
     TRY(astra_read_memory(c, files->memory, err));
+    hw_npu_make(&c->npu, c->system.peak_flops, c->system.mem_Bps);
+    c->remote_given = c->remote.kind != CLUSTER_MEMORY_NONE;
+    hw_levels_from_dims(c);
     return astra_read_groups(c, files->comm_group, err);
 }
 

@@ -18,9 +18,6 @@ halley_status astra_system_from(halley_cluster *c, const conf_file *file,
                                 const halley_astra_files *files, halley_error *err);
 halley_status astra_memory_from(halley_cluster *c, const conf_file *file,
                                 halley_error *err);
-/* A cluster in our own form. */
-halley_status cluster_own_from(halley_cluster *c, const conf_file *file,
-                               halley_error *err);
 /* A map from group to ranks, and one from node id to trace prefix. */
 halley_status cluster_read_groups(halley_cluster *c, const conf_file *file,
                                   const conf_node *map, halley_error *err);

@@ -2,6 +2,10 @@
 #include "hw/cluster.h"
 
 #include "base/str.h"
+#include "hw/astra.h"
+#include "hw/cost.h"
+#include "hw/levels.h"
+#include "hw/npu.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,9 +40,31 @@ halley_cluster *cluster_new(void)
     if (c == NULL)
         return NULL;
     c->name = "";
+    c->host_factor = 1;
+    c->cost = hw_cost_default;
+    c->failures = hw_failures_default;
+    hw_npu_make(&c->npu, 0, 0);
+    for (uint32_t i = 0; i < HW_MAX_OUTER; i++)
+        c->outer[i].name = "";
     for (uint32_t d = 0; d < CLUSTER_MAX_DIMS; d++)
         c->dims[d].name = "";
     return c;
+}
+
+halley_cluster *hw_cluster_copy(const halley_cluster *c)
+{
+    halley_cluster *copy = malloc(sizeof *copy);
+    if (copy == NULL)
+        return NULL;
+    *copy = *c;
+    copy->memory = (arena){0};
+    copy->groups = NULL;
+    copy->n_groups = 0;
+    copy->system.slow = NULL;
+    copy->warnings.at = copy->notes.at = NULL;
+    copy->warnings.n = copy->warnings.cap = copy->notes.n = copy->notes.cap = 0;
+    hw_dims_follow(copy);
+    return copy;
 }
 
 halley_status halley_cluster_recorded(halley_cluster **out, uint32_t n_npus,
@@ -63,6 +89,7 @@ halley_status halley_cluster_recorded(halley_cluster **out, uint32_t n_npus,
                                  .replay_only = true};
     for (uint32_t i = 0; i < CLUSTER_N_COLLS; i++)
         c->system.colls[i].n = 1;
+    hw_levels_from_dims(c);
     *out = c;
     return HALLEY_OK;
 }
@@ -102,20 +129,37 @@ void halley_cluster_free(halley_cluster *cluster)
     if (cluster == NULL)
         return;
     array_fini(&cluster->warnings);
+    array_fini(&cluster->notes);
     arena_fini(&cluster->memory);
     free(cluster);
 }
 
-void cluster_warn(halley_cluster *c, const char *format, ...)
+/* A sentence that lives as long as the cluster; NULL when memory ran out. */
+static const char *keep_sentence(halley_cluster *c, const char *format, va_list args)
 {
     char text[512];
+    vsnprintf(text, sizeof text, format, args);
+    return arena_copy(&c->memory, str_from(text));
+}
+
+void cluster_warn(halley_cluster *c, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    const char *kept = keep_sentence(c, format, args);
     va_end(args);
-    const char *kept = arena_copy(&c->memory, str_from(text));
     if (kept != NULL)
         (void)array_push(&c->warnings, kept);
+}
+
+void hw_note(halley_cluster *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const char *kept = keep_sentence(c, format, args);
+    va_end(args);
+    if (kept != NULL)
+        (void)array_push(&c->notes, kept);
 }
 
 uint32_t cluster_find_group(const halley_cluster *c, int64_t id)
@@ -129,6 +173,16 @@ uint32_t cluster_find_group(const halley_cluster *c, int64_t id)
             hi = middle;
     }
     return lo < c->n_groups && c->groups[lo].id == id ? lo : UINT32_MAX;
+}
+
+const char *halley_cluster_name(const halley_cluster *cluster)
+{
+    return cluster->name[0] != '\0' ? cluster->name : "cluster";
+}
+
+uint32_t halley_cluster_npus_per_node(const halley_cluster *cluster)
+{
+    return cluster->nodes.npus;
 }
 
 uint32_t halley_cluster_npus(const halley_cluster *cluster)
@@ -151,14 +205,22 @@ const char *halley_cluster_warning(const halley_cluster *cluster, uint32_t i)
     return cluster->warnings.at[i];
 }
 
+uint32_t halley_cluster_note_count(const halley_cluster *cluster)
+{
+    return (uint32_t)cluster->notes.n;
+}
+
+const char *halley_cluster_note(const halley_cluster *cluster, uint32_t i)
+{
+    return cluster->notes.at[i];
+}
+
 halley_status halley_cluster_set_compute(halley_cluster *cluster, halley_compute compute,
                                          halley_error *err)
 {
     static const char *const names[] = {"duration", "roofline", "cost"};
     cluster_system *s = &cluster->system;
-    const bool known = compute == HALLEY_COMPUTE_COST
-                           ? cluster->npu.peak_flops[HALLEY_BF16] > 0
-                           : s->peak_flops > 0 && s->mem_Bps > 0;
+    const bool known = s->peak_flops > 0 && s->mem_Bps > 0;
     if (compute == HALLEY_COMPUTE_COST && cluster->astra)
         return error_set(err, HALLEY_EINVAL, "compute: cost is for native rules");
     if (compute != HALLEY_COMPUTE_DURATION && !known)
@@ -171,10 +233,26 @@ halley_status halley_cluster_set_compute(halley_cluster *cluster, halley_compute
 
 bool halley_cluster_has_link_queues(const halley_cluster *cluster)
 {
-    return cluster->link_queues;
+    return cluster->model == HW_MODEL_QUEUE;
 }
 
 void halley_cluster_set_link_queues(halley_cluster *cluster, bool on)
 {
-    cluster->link_queues = on;
+    cluster->model = on ? HW_MODEL_QUEUE : HW_MODEL_FREE;
+}
+
+bool halley_cluster_has_groups(const halley_cluster *cluster)
+{
+    return cluster->n_groups > 0;
+}
+
+halley_status halley_cluster_load_groups(halley_cluster *cluster, const char *path,
+                                         halley_error *err)
+{
+    if (cluster->n_npus == 0)
+        return error_set(err, HALLEY_EINVAL,
+                         "cluster \"%s\": say how many NPUs it has, such as %s:%u",
+                         halley_cluster_name(cluster), halley_cluster_name(cluster),
+                         cluster->nodes.npus);
+    return astra_read_groups(cluster, path, err);
 }

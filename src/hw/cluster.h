@@ -1,4 +1,13 @@
-/* hw/cluster.h - the cluster as the engines see it: plain numbers in base units. */
+/*
+ * hw/cluster.h - the one description of hardware, as the engines see it: plain numbers in
+ * base units. Presets, our own files and ASTRA-sim's files all become this struct.
+ *
+ * The network is described in one of two ways, and the other view is made from it by
+ * code: levels      nodes.up and outer[], from the node outwards: what the closed forms
+ * use; dimensions  dims[]: what the simulator builds its network from. To add a key: a
+ * row in the table of its part (hw/read_*.c), its meaning here, a line in hw/save.c if
+ * saving must keep it, and a case in tests/unit/test_hw.c.
+ */
 #ifndef HW_CLUSTER_H
 #define HW_CLUSTER_H
 
@@ -7,8 +16,10 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "halley/cluster.h"
+#include "halley/link.h"
 #include "halley/npu.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -137,28 +148,110 @@ typedef struct cluster_group {
     uint32_t *ranks;
 } cluster_group;
 
+/* Nodes: what is built, bought and connected as one. */
+typedef struct hw_nodes {
+    uint32_t npus;  /* NPUs in one scale-up domain */
+    uint32_t host;  /* NPUs that are bought together; 0 = npus */
+    uint32_t nics;  /* network cards per node; 0 = not given */
+    uint32_t rack;  /* nodes per rack; 0 = not given */
+    double power_w; /* nameplate of a node; 0 = not given */
+    halley_link up; /* inside a node; its library constants */
+} hw_nodes;
+
+/* A level of the network beyond the node. */
+typedef struct hw_outer {
+    const char *name;        /* "" when it has none */
+    uint32_t npus;           /* NPUs under one block of it; 0 = all */
+    double oversubscription; /* of the tiers below; 1 = none */
+    halley_fabric fabric;    /* bandwidth per NPU after oversubscription, steps, share */
+    struct {                 /* as a file with tiers has it */
+        double link_Bps, latency_s, oversubscription;
+    } tier;
+} hw_outer;
+
+/* Which description of the network the file gave. */
+typedef enum hw_network_kind {
+    HW_NETWORK_DIMS,   /* a list of dimensions */
+    HW_NETWORK_FABRIC, /* one level between nodes */
+    HW_NETWORK_TIERS,  /* a fat tree by its tiers */
+} hw_network_kind;
+
+/* Nodes first to last (inclusive) have NPUs of this kind. */
+typedef struct hw_kind_run {
+    uint32_t first, last, kind;
+} hw_kind_run;
+
+/* Words of network.routing, "spray" first. */
+extern const char *const hw_routings[];
+
+/* The network model that a file chooses; ASTRA-sim's `unaware` and `aware` are the first
+ * two under its rules. */
+typedef enum hw_network_model {
+    HW_MODEL_FREE,  /* no contention */
+    HW_MODEL_QUEUE, /* queues on every link */
+    HW_MODEL_FLOW,  /* max-min shares; known by name only so far */
+} hw_network_model;
+
+enum { HW_MAX_OUTER = CLUSTER_MAX_DIMS - 1, HW_MOST_NPUS = 100000000 };
+
 struct halley_cluster {
     arena memory;
     const char *name; /* "" when it has none */
-    bool astra;       /* ASTRA-sim's rules: its clock, its slots, its quirks */
-    bool link_queues; /* the network model that the file chose */
-    uint32_t n_npus, n_dims;
+    uint32_t n_npus;  /* 0: not said yet (a preset without a count) */
+
+    /* Device kinds. Most clusters have one, which is `npu`. */
+    halley_npu npu;          /* kind 0; n_tiers and peaks may be 0: not described */
+    uint32_t n_kinds;        /* 0 or 1: only `npu` */
+    halley_npu *other_kinds; /* kinds 1 ... n_kinds - 1 */
+    uint32_t n_kind_runs;
+    hw_kind_run *kind_runs; /* by ascending node; empty when there is one kind */
+
+    /* Levels. */
+    hw_nodes nodes;
+    uint32_t n_outer;
+    uint32_t narrowest; /* index of the outer level with the least bandwidth */
+    hw_outer outer[HW_MAX_OUTER];
+    hw_network_kind network;
+    uint32_t routing;   /* word of hw_routings */
+    bool plain;         /* library: plain, bandwidth and latency only */
+    double host_factor; /* time of the host's part of a step against the reference host */
+    halley_cost cost;
+    halley_failures failures;
+
+    /* Simulator. */
+    bool astra; /* ASTRA-sim's rules: its clock, its slots, its quirks */
+    hw_network_model model;
+    uint32_t n_dims; /* 0: there is no such structure; hw_structure_check says why */
     cluster_dim dims[CLUSTER_MAX_DIMS];
-    halley_npu npu; /* for cost/; peak_flops[HALLEY_BF16] = 0: not described */
     cluster_system system;
     cluster_memory remote;
+    bool remote_given; /* by the file, and not as the second memory of the NPU */
     uint32_t n_groups;
     cluster_group *groups; /* by ascending id */
+    const char *idle;      /* sentence about nodes that are partly idle; NULL = none is */
     ARRAY(const char *) warnings;
+    ARRAY(const char *) notes;
 };
+
+/* The level between nodes that closed forms use: the narrowest one. Never NULL. */
+static inline const halley_fabric *hw_outer_fabric(const halley_cluster *c)
+{
+    assert(c->narrowest < HW_MAX_OUTER);
+    return &c->outer[c->narrowest].fabric;
+}
 
 /* An empty cluster; NULL when memory ran out. */
 halley_cluster *cluster_new(void);
+/* A copy that lends the original's texts and tables, without groups, stragglers and
+ * notes; its dimensions follow changed levels. NULL when memory ran out. */
+halley_cluster *hw_cluster_copy(const halley_cluster *c);
 /* An algorithm by its name in our files ("direct-4", "flat-ring"), and the other way. */
 bool cluster_impl_parse(cluster_impl *out, str text);
 void cluster_impl_print(strbuf *to, const cluster_impl *impl);
 /* Remember a sentence; when memory runs out it is lost. */
 void cluster_warn(halley_cluster *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void hw_note(halley_cluster *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Index of the group with this id, or UINT32_MAX. */
 uint32_t cluster_find_group(const halley_cluster *c, int64_t id);

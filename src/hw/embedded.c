@@ -1,6 +1,8 @@
 /* Files compiled in: found by path, presets by folder and name. */
 #include "hw/embedded.h"
 
+#include "halley/cluster.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,7 +73,8 @@ halley_status cluster_preset_load(conf_file *out, const char *folder, const char
                                   halley_error *err)
 {
     const str s = str_from(name);
-    if (strchr(name, '/') || str_ends(s, STR(".yaml")) || str_ends(s, STR(".json")))
+    if (strchr(name, '/') || str_ends(s, STR(".yaml")) || str_ends(s, STR(".yml")) ||
+        str_ends(s, STR(".json")))
         return conf_load(out, name, err);
     char path[256];
     snprintf(path, sizeof path, "presets/%s/%s.yaml", folder, name);
@@ -79,4 +82,17 @@ halley_status cluster_preset_load(conf_file *out, const char *folder, const char
     if (!file)
         return unknown(folder, name, err);
     return conf_parse(out, (str){file->text, file->n}, file->path, err);
+}
+
+bool halley_preset_name(char *to, size_t size, const char *folder, size_t i)
+{
+    return cluster_preset_name(to, size, folder, i);
+}
+
+const char *halley_preset_text(const char *folder, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "presets/%s/%s.yaml", folder, name);
+    const cluster_embedded *file = cluster_embedded_find(path);
+    return file ? file->text : NULL;
 }

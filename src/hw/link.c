@@ -3,6 +3,7 @@
 
 #include "hw/embedded.h"
 #include "hw/npu.h"
+#include "hw/schema.h"
 
 #include <stddef.h>
 
@@ -16,6 +17,8 @@ static const conf_field protocol_fields[] = {
     PROTOCOL("share", UNITS_SHARE, share, "of the link"),
     PROTOCOL("copy-share", UNITS_SHARE, copy_share, "of the link, local copy"),
 };
+
+const hw_part hw_part_protocol = {"protocol", "link.simple", HW_FIELDS(protocol_fields)};
 
 typedef struct tuner_text {
     double ring, ll, ll128, in_switch;
@@ -89,10 +92,18 @@ static halley_status read_factors(double out[17], const conf_file *file,
                                   const conf_node *list, halley_error *err)
 {
     static const conf_field fields[] = {
-        {"size", CONF_TYPE_U32, UNITS_COUNT, offsetof(factor_text, size), true, 1, 16,
-         NULL, "ranks of a group"},
-        {"value", CONF_TYPE_DOUBLE, UNITS_COUNT, offsetof(factor_text, value), true, 0, 0,
-         NULL, "factor of the bandwidth"},
+        {.key = "size",
+         .type = CONF_TYPE_U32,
+         .offset = offsetof(factor_text, size),
+         .required = true,
+         .min = 1,
+         .max = 16,
+         .doc = "ranks of a group"},
+        {.key = "value",
+         .type = CONF_TYPE_DOUBLE,
+         .offset = offsetof(factor_text, value),
+         .required = true,
+         .doc = "factor of the bandwidth"},
     };
     if (!list)
         return HALLEY_OK;
@@ -164,22 +175,37 @@ typedef struct fabric_text {
     const conf_node *hop, *sources;
 } fabric_text;
 static const conf_field fabric_fields[] = {
-    {"name", CONF_TYPE_TEXT, UNITS_COUNT, offsetof(fabric_text, name), true, 0, 0, NULL,
-     "name of the network"},
-    {"bandwidth", CONF_TYPE_QUANTITY, UNITS_BANDWIDTH, offsetof(fabric_text, bandwidth),
-     true, 0, 0, NULL, "per direction and NPU"},
-    {"hop", CONF_TYPE_NODE, UNITS_COUNT, offsetof(fabric_text, hop), true, 0, 0, NULL,
-     "step between nodes: LL, LL128, Simple"},
-    {"share", CONF_TYPE_QUANTITY, UNITS_SHARE, offsetof(fabric_text, share), false, 0, 0,
-     NULL, "of the bandwidth that is reached"},
-    {"sources", CONF_TYPE_NODE, UNITS_COUNT, offsetof(fabric_text, sources), false, 0, 0,
-     NULL, "origin of the numbers"},
+    {.key = "name",
+     .type = CONF_TYPE_TEXT,
+     .offset = offsetof(fabric_text, name),
+     .required = true,
+     .doc = "name of the network"},
+    {.key = "bandwidth",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_BANDWIDTH,
+     .offset = offsetof(fabric_text, bandwidth),
+     .required = true,
+     .doc = "per direction and NPU"},
+    {.key = "hop",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(fabric_text, hop),
+     .required = true,
+     .doc = "step between nodes: LL, LL128, Simple"},
+    {.key = "share",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_SHARE,
+     .offset = offsetof(fabric_text, share),
+     .doc = "of the bandwidth that is reached"},
+    {.key = "sources",
+     .type = CONF_TYPE_NODE,
+     .offset = offsetof(fabric_text, sources),
+     .doc = "origin of the numbers"},
 };
 
 halley_status cluster_fabric_read(halley_fabric *out, const conf_file *file,
                                   const conf_node *map, halley_error *err)
 {
-    fabric_text t = {.share = 0.9};
+    fabric_text t = {.share = HW_FABRIC_SHARE};
     TRY(conf_read(&t, file, map, fabric_fields,
                   sizeof fabric_fields / sizeof *fabric_fields, true, NULL, err));
     if (!(t.bandwidth > 0))

@@ -3,7 +3,10 @@
 #define HW_LINK_H
 
 #include "base/conf.h"
-#include "halley/platform.h"
+#include "halley/link.h"
+
+/* Share of a fabric's bandwidth that is reached, where a file does not say. */
+#define HW_FABRIC_SHARE 0.9
 
 halley_status cluster_link_read(halley_link *out, const conf_file *file,
                                 const conf_node *map, halley_error *err);

@@ -2,7 +2,12 @@
 #include "hw/npu.h"
 
 #include "hw/embedded.h"
+#include "hw/levels.h"
+#include "hw/link.h"
+#include "hw/memory.h"
+#include "hw/schema.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
@@ -78,15 +83,19 @@ static const conf_field rate_fields[] = {
     RATE("splits", CONF_TYPE_BOOL, UNITS_COUNT, splits, "the library splits k"),
 };
 
+const hw_part hw_part_gemm = {"gemm", "npu.gemm", HW_FIELDS(rate_fields)};
+
+const halley_gemm_rates hw_gemm_default = {.efficiency = 0.8,
+                                           .memory_share = 0.93,
+                                           .serial_share = 0.45,
+                                           .throttle = 0.2,
+                                           .throttle_s = 2e-3,
+                                           .launch_s = 2.3e-6};
+
 static halley_status read_rates(halley_gemm_rates *out, const conf_file *file,
                                 const conf_node *map, halley_error *err)
 {
-    *out = (halley_gemm_rates){.efficiency = 0.8,
-                               .memory_share = 0.93,
-                               .serial_share = 0.45,
-                               .throttle = 0.2,
-                               .throttle_s = 2e-3,
-                               .launch_s = 2.3e-6};
+    *out = hw_gemm_default;
     if (!map)
         return HALLEY_OK;
     return conf_read(out, file, map, rate_fields,
@@ -123,25 +132,6 @@ static halley_status read_peaks(halley_npu *out, const conf_file *file,
     return HALLEY_OK;
 }
 
-static const char *const tier_kinds[] = {"per-npu", "per-node", "pool", "hierarchical",
-                                         NULL};
-typedef struct tier_text {
-    str name;
-    uint32_t kind;
-    double capacity_bytes, bandwidth_Bps, latency_s;
-} tier_text;
-#define TIER(key, type, unit, member, required, doc)                                     \
-    CONF_FIELD(tier_text, key, type, unit, member, required, doc)
-static const conf_field tier_fields[] = {
-    TIER("name", CONF_TYPE_TEXT, UNITS_COUNT, name, true, "name of the tier"),
-    {"kind", CONF_TYPE_ENUM, UNITS_COUNT, offsetof(tier_text, kind), false, 0, 0,
-     tier_kinds, "whose it is"},
-    TIER("capacity", CONF_TYPE_QUANTITY, UNITS_BYTES, capacity_bytes, true, "bytes"),
-    TIER("bandwidth", CONF_TYPE_QUANTITY, UNITS_BANDWIDTH, bandwidth_Bps, true,
-         "per NPU"),
-    TIER("latency", CONF_TYPE_QUANTITY, UNITS_TIME, latency_s, false, "of one access"),
-};
-
 static halley_status read_tiers(halley_npu *out, const conf_file *file,
                                 const conf_node *list, halley_error *err)
 {
@@ -149,20 +139,8 @@ static halley_status read_tiers(halley_npu *out, const conf_file *file,
         return conf_error(file, list, err, HALLEY_EFORMAT,
                           "memory must be a list of 1 to %d tiers, nearest first",
                           HALLEY_MAX_TIERS);
-    for (uint32_t i = 0; i < list->n; i++) {
-        tier_text t = {0};
-        TRY(conf_read(&t, file, list->items[i], tier_fields,
-                      sizeof tier_fields / sizeof *tier_fields, true, NULL, err));
-        if (!(t.bandwidth_Bps > 0) || !(t.capacity_bytes > 0))
-            return conf_error(file, list->items[i], err, HALLEY_EINVAL,
-                              "capacity and bandwidth of a memory must be positive");
-        halley_tier *to = &out->tiers[i];
-        TRY(cluster_name_copy(to->name, t.name, err));
-        to->kind = (halley_tier_kind)t.kind;
-        to->capacity_bytes = t.capacity_bytes;
-        to->bandwidth_Bps = t.bandwidth_Bps;
-        to->latency_s = t.latency_s;
-    }
+    for (uint32_t i = 0; i < list->n; i++)
+        TRY(hw_tier_read(&out->tiers[i], file, list->items[i], err));
     out->n_tiers = list->n;
     return HALLEY_OK;
 }
@@ -215,38 +193,59 @@ static const conf_field cast_fields[] = {
            "of a cast"),
 };
 
+const hw_part hw_part_misaligned = {"misaligned", "npu.misaligned",
+                                    HW_FIELDS(misaligned_fields)};
+const hw_part hw_part_cast = {"cast", "npu.cast", HW_FIELDS(cast_fields)};
+
 typedef struct npu_text {
     str name;
     const conf_node *peak, *memory, *gemm, *gemm_fp8, *gemm_fp8_cast, *cast, *attention,
         *misaligned, *sources;
-    uint32_t cores;
+    uint32_t type, cores;
     double on_chip, memory_share, round_to, power, price;
 } npu_text;
-#define NPU(key, type, unit, member, required, doc)                                      \
-    CONF_FIELD(npu_text, key, type, unit, member, required, doc)
+#define NPU(key_, type_, member, doc_)                                                   \
+    .key = key_, .type = type_, .offset = offsetof(npu_text, member), .doc = doc_
+static const char *const type_names[] = {[HALLEY_NPU_OTHER] = "accelerator",
+                                         [HALLEY_NPU_GPU] = "gpu",
+                                         [HALLEY_NPU_TPU] = "tpu",
+                                         [HALLEY_N_NPU_TYPES] = NULL};
 static const conf_field npu_fields[] = {
-    NPU("name", CONF_TYPE_TEXT, UNITS_COUNT, name, true, "name of the NPU"),
-    NPU("peak", CONF_TYPE_NODE, UNITS_COUNT, peak, true, "dense FLOP/s by type"),
-    NPU("cores", CONF_TYPE_U32, UNITS_COUNT, cores, false, "what tiles are dealt to"),
-    NPU("on-chip", CONF_TYPE_QUANTITY, UNITS_BYTES, on_chip, false, "shared cache"),
-    NPU("memory", CONF_TYPE_NODE, UNITS_COUNT, memory, true, "tiers, nearest first"),
-    NPU("gemm", CONF_TYPE_NODE, UNITS_COUNT, gemm, false, "16-bit products"),
-    NPU("gemm-fp8", CONF_TYPE_NODE, UNITS_COUNT, gemm_fp8, false, "8-bit products"),
-    NPU("gemm-fp8-cast", CONF_TYPE_NODE, UNITS_COUNT, gemm_fp8_cast, false,
-        "8-bit products as serving kernels do them"),
-    NPU("cast", CONF_TYPE_NODE, UNITS_COUNT, cast, false, "their cast"),
-    NPU("round-to", CONF_TYPE_DOUBLE, UNITS_COUNT, round_to, false,
-        "sizes round up to a multiple"),
-    NPU("attention", CONF_TYPE_NODE, UNITS_COUNT, attention, false, "fused attention"),
-    NPU("memory-share", CONF_TYPE_QUANTITY, UNITS_SHARE, memory_share, false,
-        "of the bandwidth for streaming"),
-    NPU("misaligned", CONF_TYPE_NODE, UNITS_COUNT, misaligned, false,
-        "factors for awkward sizes"),
-    NPU("power", CONF_TYPE_QUANTITY, UNITS_POWER, power, false, "at full load"),
-    NPU("price", CONF_TYPE_QUANTITY, UNITS_MONEY, price, false, "to buy"),
-    NPU("sources", CONF_TYPE_NODE, UNITS_COUNT, sources, false,
-        "where numbers come from"),
+    {NPU("name", CONF_TYPE_TEXT, name, "name of the device; alone, that of a preset"),
+     .example = "H100-SXM-80GB"},
+    {NPU("type", CONF_TYPE_ENUM, type, "what it is called in sentences"),
+     .names = type_names, .by_default = "accelerator"},
+    {NPU("peak", CONF_TYPE_NODE, peak,
+         "dense FLOP/s: one number for 16-bit work, or by number format"),
+     .example = "{bf16: 989 TFLOP/s, fp8: 1979 TFLOP/s}"},
+    {NPU("cores", CONF_TYPE_U32, cores, "cores that tiles of a matmul are spread over"),
+     .by_default = "100"},
+    {NPU("on-chip", CONF_TYPE_QUANTITY, on_chip, "memory on the chip (shared cache)"),
+     .unit = UNITS_BYTES, .by_default = "0", .example = "50 MB"},
+    {NPU("memory", CONF_TYPE_NODE, memory, "memories, nearest first"),
+     .example = "[{name: hbm, capacity: 80 GB, bandwidth: 3350 GB/s}]"},
+    {NPU("gemm", CONF_TYPE_NODE, gemm, "measured rates of 16-bit matmuls")},
+    {NPU("gemm-fp8", CONF_TYPE_NODE, gemm_fp8, "measured rates of 8-bit matmuls"),
+     .by_default = "gemm"},
+    {NPU("gemm-fp8-cast", CONF_TYPE_NODE, gemm_fp8_cast,
+         "rates of 8-bit matmuls with a cast, as serving kernels do them")},
+    {NPU("cast", CONF_TYPE_NODE, cast, "launch time and memory share of that cast")},
+    {NPU("round-to", CONF_TYPE_DOUBLE, round_to,
+         "sizes of matmuls are rounded up to a multiple of this"),
+     .by_default = "0: not"},
+    {NPU("attention", CONF_TYPE_NODE, attention, "measured rates of fused attention")},
+    {NPU("memory-share", CONF_TYPE_QUANTITY, memory_share,
+         "share of the memory bandwidth that streaming kernels reach"),
+     .unit = UNITS_SHARE, .by_default = "0.8"},
+    {NPU("misaligned", CONF_TYPE_NODE, misaligned,
+         "factors of time for sizes that tensor cores do not like")},
+    {NPU("power", CONF_TYPE_QUANTITY, power, "power at full load"), .unit = UNITS_POWER,
+     .example = "700 W"},
+    {NPU("price", CONF_TYPE_QUANTITY, price, "price of one device"), .unit = UNITS_MONEY,
+     .example = "28000 USD"},
+    {NPU("sources", CONF_TYPE_NODE, sources, "where the numbers come from")},
 };
+const hw_part hw_part_npu = {"npu", "npu", HW_FIELDS(npu_fields)};
 
 static halley_status read_rest(halley_npu *out, const conf_file *file, const npu_text *t,
                                halley_error *err)
@@ -264,7 +263,8 @@ static halley_status read_rest(halley_npu *out, const conf_file *file, const npu
 
 static halley_npu npu_of(const npu_text *t)
 {
-    return (halley_npu){.n_cores = t->cores,
+    return (halley_npu){.type = (halley_npu_type)t->type,
+                        .n_cores = t->cores,
                         .on_chip_bytes = t->on_chip,
                         .memory_share = t->memory_share,
                         .round_to = t->round_to,
@@ -275,15 +275,20 @@ static halley_npu npu_of(const npu_text *t)
                         .head_misaligned_8 = 2,
                         .head_misaligned_2 = 4};
 }
+
 static const npu_text usual_npu = {.memory_share = 0.8, .cores = 100};
 
-void cluster_npu_usual(halley_npu *out, double peak_flops, double mem_Bps)
+void hw_npu_make(halley_npu *out, double peak_flops, double mem_Bps)
 {
     *out = npu_of(&usual_npu);
-    out->peak_flops[HALLEY_BF16] = out->peak_flops[HALLEY_FP16] = peak_flops;
-    out->n_tiers = 1;
-    out->tiers[0].bandwidth_Bps = mem_Bps;
     (void)read_rest(out, NULL, &usual_npu, NULL); /* all by default: nothing to fail */
+    if (peak_flops > 0)
+        out->peak_flops[HALLEY_BF16] = out->peak_flops[HALLEY_FP16] = peak_flops;
+    if (!(mem_Bps > 0))
+        return;
+    out->n_tiers = 1;
+    memcpy(out->tiers[0].name, "local", sizeof "local");
+    out->tiers[0].bandwidth_Bps = mem_Bps;
 }
 
 halley_status cluster_npu_read(halley_npu *out, const conf_file *file,
@@ -294,10 +299,80 @@ halley_status cluster_npu_read(halley_npu *out, const conf_file *file,
                   NULL, err));
     *out = npu_of(&t);
     TRY(cluster_name_copy(out->name, t.name, err));
-    TRY(read_peaks(out, file, t.peak, err));
-    if (!(out->peak_flops[HALLEY_BF16] > 0))
-        return conf_error(file, t.peak, err, HALLEY_EINVAL, "npu \"%s\": peak needs bf16",
-                          out->name);
-    TRY(read_tiers(out, file, t.memory, err));
+    if (t.peak != NULL)
+        TRY(read_peaks(out, file, t.peak, err));
+    if (t.memory != NULL)
+        TRY(read_tiers(out, file, t.memory, err));
     return read_rest(out, file, &t, err);
+}
+
+/* A preset whose name stands at `node`. */
+static halley_status load_named(halley_npu *out, const conf_file *file,
+                                const conf_node *node, halley_error *err)
+{
+    char name[HALLEY_NAME];
+    halley_status status = cluster_name_copy(name, node->text, err);
+    if (status == HALLEY_OK)
+        status = cluster_npu_load(out, name, err);
+    if (status != HALLEY_OK && err != NULL && err->file[0] == '\0') {
+        error_at_file(err, file->path);
+        error_at_line(err, node->line, node->column);
+    }
+    return status;
+}
+
+halley_status hw_npu_read_any(halley_npu *out, const conf_file *file,
+                              const conf_node *node, halley_error *err)
+{
+    const conf_node *name = conf_find(node, "name");
+    if (node->kind == CONF_SCALAR)
+        return load_named(out, file, node, err);
+    if (node->kind == CONF_MAP && node->n == 1 && name != NULL &&
+        name->kind == CONF_SCALAR)
+        return load_named(out, file, name, err);
+    if (node->kind != CONF_MAP)
+        return conf_error(
+            file, node, err, HALLEY_EFORMAT,
+            "npu must be the name of a preset, or a map with peak and memory");
+    return cluster_npu_read(out, file, node, err);
+}
+
+halley_status hw_read_npu(const hw_reader *r, const conf_node *node)
+{
+    TRY(hw_npu_read_any(&r->c->npu, r->file, node, r->err));
+    const conf_node *list = conf_find(node, "memory");
+    if (list != NULL && list->kind == CONF_LIST && list->n > 1)
+        TRY(hw_remote_read_tier(r, list->items[1]));
+    hw_npu_follow(r->c);
+    return HALLEY_OK;
+}
+
+halley_status halley_cluster_check_estimate(const halley_cluster *cluster,
+                                            halley_error *err)
+{
+    const halley_npu *npu = &cluster->npu;
+    const char *name = halley_cluster_name(cluster);
+    if (cluster->n_kinds > 1)
+        return error_set(err, HALLEY_EINVAL,
+                         "cluster \"%s\" has %u kinds of NPU, and estimates know one so "
+                         "far",
+                         name, cluster->n_kinds);
+    if (!(npu->peak_flops[HALLEY_BF16] > 0))
+        return error_set(
+            err, HALLEY_EINVAL,
+            "cluster \"%s\" does not say the peak of its NPU: an estimate "
+            "needs npu, the name of a preset or a map with peak: {bf16: ...}",
+            name);
+    if (npu->n_tiers == 0 || !(npu->tiers[0].capacity_bytes > 0))
+        return error_set(err, HALLEY_EINVAL,
+                         "cluster \"%s\" does not say how much memory its NPU has: an "
+                         "estimate needs npu: memory with capacity and bandwidth",
+                         name);
+    for (uint32_t i = 1; i < npu->n_tiers; i++)
+        if (!(npu->tiers[i].capacity_bytes > 0))
+            return error_set(err, HALLEY_EINVAL,
+                             "cluster \"%s\": memory \"%s\" of the NPU has no capacity, "
+                             "which an estimate needs",
+                             name, npu->tiers[i].name);
+    return HALLEY_OK;
 }

@@ -9,9 +9,16 @@
 halley_status cluster_npu_read(halley_npu *out, const conf_file *file,
                                const conf_node *map, halley_error *err);
 
-/* An NPU of which only these two are known: shares and times of kernels as they usually
- * are. */
-void cluster_npu_usual(halley_npu *out, double peak_flops, double mem_Bps);
+/* An NPU of which only these two are known (0 = not even that): shares and times of
+ * kernels as they usually are. */
+void hw_npu_make(halley_npu *out, double peak_flops, double mem_Bps);
+
+/* A preset's name, or such a map in place. Errors of the name are placed at `node`. */
+halley_status hw_npu_read_any(halley_npu *out, const conf_file *file,
+                              const conf_node *node, halley_error *err);
+
+/* Rates of a file that gives none. */
+extern const halley_gemm_rates hw_gemm_default;
 
 /* Copy a name that must fit. */
 halley_status cluster_name_copy(char to[HALLEY_NAME], str name, halley_error *err);

@@ -18,7 +18,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cost/gemm.h"
-#include "halley/platform.h"
+#include "halley/cluster.h"
 #include "hw/link.h"
 #include "hw/npu.h"
 #include "score/csv_read.h"

@@ -24,7 +24,7 @@ double score_predict(const score_rows *rows, const score_row *row,
 {
     halley_estimate e;
     halley_estimate_run(&e, &row->model, &row->plan,
-                        &rows->platforms.at[row->platform].platform, stack);
+                        rows->clusters.at[row->cluster].cluster, stack);
     return e.step_s;
 }
 

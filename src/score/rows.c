@@ -1,8 +1,8 @@
 /*
- * Records of published runs into models, plans and platforms. A field is looked up in the
+ * Records of published runs into models, plans and clusters. A field is looked up in the
  * record, then in what its file says all records share. What a record does not state is
  * left at its default; a record that needs what we cannot express is kept with the
- * reason. The platform is the preset of the same NPU whose links are nearest, with the
+ * reason. The cluster is the preset of the same NPU whose links are nearest, with the
  * node size and the bandwidths the record states.
  */
 #include "score/rows.h"
@@ -180,18 +180,18 @@ static void skip(score_row *row, const char *format, const char *what)
         snprintf(row->skip, sizeof row->skip, format, what);
 }
 
-/* How far a platform's links are from the record's; a guess without numbers is far. */
-static double distance(const halley_platform *p, double up_Bps, double out_Bps)
+/* How far a cluster's links are from the record's; a guess without numbers is far. */
+static double distance(const halley_cluster *c, double up_Bps, double out_Bps)
 {
     double d = 0;
     if (up_Bps > 0)
-        d += fabs(log(p->up.bandwidth_Bps / up_Bps));
+        d += fabs(log(c->nodes.up.bandwidth_Bps / up_Bps));
     if (out_Bps > 0)
-        d += fabs(log(p->out.bandwidth_Bps / out_Bps));
+        d += fabs(log(hw_outer_fabric(c)->bandwidth_Bps / out_Bps));
     return d;
 }
 
-/* Does a platform's file name this NPU? */
+/* Does a cluster's file name this NPU? */
 static bool mentions(const char *text, const char *npu)
 {
     char line[HALLEY_NAME + 16];
@@ -199,28 +199,32 @@ static bool mentions(const char *text, const char *npu)
     return text && strstr(text, line);
 }
 
-static halley_status nearest_platform(halley_platform *out, bool *found, const char *npu,
-                                      double up_Bps, double out_Bps, halley_error *err)
+/* The preset with this NPU whose links are nearest; NULL in *out where there is none. */
+static halley_status load_nearest(halley_cluster **out, const char *npu, double up_Bps,
+                                  double out_Bps, halley_error *err)
 {
     char name[HALLEY_NAME];
     double best = HUGE_VAL;
-    for (size_t i = 0; halley_preset_name(name, sizeof name, "platforms", i); i++) {
-        halley_platform p;
-        if (!mentions(halley_preset_text("platforms", name), npu))
+    *out = NULL;
+    for (size_t i = 0; halley_preset_name(name, sizeof name, "clusters", i); i++) {
+        halley_cluster *c;
+        if (!mentions(halley_preset_text("clusters", name), npu))
             continue; /* without reading a dozen files for each */
-        TRY(halley_platform_load(&p, name, err));
-        const double d = distance(&p, up_Bps, out_Bps);
-        if (d < best) {
-            best = d;
-            *out = p;
+        const halley_status status = halley_cluster_load(&c, name, err);
+        if (status != HALLEY_OK) {
+            halley_cluster_free(*out);
+            return status;
         }
+        const double d = distance(c, up_Bps, out_Bps);
+        halley_cluster_free(d < best ? *out : c);
+        *out = d < best ? c : *out;
+        best = d < best ? d : best;
     }
-    *found = best < HUGE_VAL;
     return HALLEY_OK;
 }
 
-static halley_status find_platform(score_rows *to, score_row *row, const record *r,
-                                   halley_error *err)
+static halley_status find_cluster(score_rows *to, score_row *row, const record *r,
+                                  halley_error *err)
 {
     char npu[HALLEY_NAME], key[HALLEY_SCORE_TEXT];
     text(npu, sizeof npu, r, NULL, "npu");
@@ -228,30 +232,30 @@ static halley_status find_platform(score_rows *to, score_row *row, const record 
     const double out = number(r, "links", "nic_gbps_per_npu", 0) * 1e9;
     const uint32_t per_node = whole(r, NULL, "per_node", 0);
     snprintf(key, sizeof key, "%s/%u/%.4g/%.4g", npu, per_node, up, out);
-    for (uint32_t i = 0; i < to->platforms.n; i++) {
-        if (strcmp(to->platforms.at[i].key, key) == 0) {
-            row->platform = i;
+    for (uint32_t i = 0; i < to->clusters.n; i++) {
+        if (strcmp(to->clusters.at[i].key, key) == 0) {
+            row->cluster = i;
             return HALLEY_OK;
         }
     }
-    score_platform p = {0};
-    bool found;
-    TRY(nearest_platform(&p.platform, &found, npu, up, out, err));
-    if (!found) {
+    score_cluster p = {0};
+    TRY(load_nearest(&p.cluster, npu, up, out, err));
+    if (p.cluster == NULL) {
         skip(row, "unknown hardware \"%s\"", npu);
         return HALLEY_OK;
     }
     memcpy(p.key, key, sizeof p.key);
     if (per_node)
-        p.platform.per_node = per_node;
+        p.cluster->nodes.npus = per_node;
     if (up > 0)
-        p.platform.up.bandwidth_Bps = up;
+        p.cluster->nodes.up.bandwidth_Bps = up;
     if (out > 0)
-        p.platform.out.bandwidth_Bps = out;
-    row->platform = (uint32_t)to->platforms.n;
-    if (!array_push(&to->platforms, p))
-        return error_nomem(err);
-    return HALLEY_OK;
+        p.cluster->outer[p.cluster->narrowest].fabric.bandwidth_Bps = out;
+    row->cluster = (uint32_t)to->clusters.n;
+    if (array_push(&to->clusters, p))
+        return HALLEY_OK;
+    halley_cluster_free(p.cluster);
+    return error_nomem(err);
 }
 
 /* TPU sources give model TFLOP/s instead of time, by their own count of FLOPs. */
@@ -315,7 +319,7 @@ static halley_status add_row(score_rows *to, const record *r, halley_error *err)
         skip(&row, "%s", "unknown data type");
     if (!read_recompute(&row.plan.recompute, r))
         skip(&row, "%s", "unknown kind of recomputation");
-    TRY(find_platform(to, &row, r, err));
+    TRY(find_cluster(to, &row, r, err));
     halley_error why = {0};
     if (!row.skip[0] && (halley_model_check(&row.model, &why) != HALLEY_OK ||
                          halley_plan_check(&row.plan, &row.model, 0, &why) != HALLEY_OK))
@@ -396,6 +400,8 @@ halley_status score_rows_stacks(score_rows *rows, score_stacks which,
 void score_rows_fini(score_rows *rows)
 {
     array_fini(&rows->rows);
-    array_fini(&rows->platforms);
+    for (size_t i = 0; i < rows->clusters.n; i++)
+        halley_cluster_free(rows->clusters.at[i].cluster);
+    array_fini(&rows->clusters);
     array_fini(&rows->stacks);
 }

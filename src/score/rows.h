@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/conf.h"
 #include "halley/score.h"
+#include "hw/cluster.h"
 
 typedef struct score_row {
     char id[HALLEY_SCORE_TEXT];
@@ -14,21 +15,21 @@ typedef struct score_row {
     char skip[HALLEY_SCORE_TEXT]; /* why it cannot be expressed; "" = it can */
     halley_model model;
     halley_plan plan;
-    uint32_t platform, stack; /* indexes */
-    uint64_t choice;          /* equal for runs one would choose between */
-    double step_s;            /* measured; 0 = not */
-    double peak_bytes;        /* measured; 0 = not */
-    bool out_of_memory;       /* the run did not fit */
+    uint32_t cluster, stack; /* indexes */
+    uint64_t choice;         /* equal for runs one would choose between */
+    double step_s;           /* measured; 0 = not */
+    double peak_bytes;       /* measured; 0 = not */
+    bool out_of_memory;      /* the run did not fit */
 } score_row;
 
-typedef struct score_platform {
+typedef struct score_cluster {
     char key[HALLEY_SCORE_TEXT]; /* npu, node size and links of the record */
-    halley_platform platform;
-} score_platform;
+    halley_cluster *cluster;     /* owned */
+} score_cluster;
 
 typedef struct score_rows {
     ARRAY(score_row) rows;
-    ARRAY(score_platform) platforms;
+    ARRAY(score_cluster) clusters;
     ARRAY(halley_stack) stacks; /* one per framework and release served */
 } score_rows;
 

@@ -275,7 +275,7 @@ static halley_status score_memory(scoring *s, const char *name, score_pair *pair
             continue;
         halley_estimate e;
         halley_estimate_run(&e, &row->model, &row->plan,
-                            &s->rows.platforms.at[row->platform].platform,
+                            s->rows.clusters.at[row->cluster].cluster,
                             &s->rows.stacks.at[row->stack]);
         if (row->out_of_memory) {
             set.n_out++;

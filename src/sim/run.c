@@ -5,6 +5,7 @@
 
 #include "base/watch.h"
 #include "des/ticks.h"
+#include "hw/count.h"
 #include "sim/fold.h"
 #include "sim/rules.h"
 
@@ -193,6 +194,7 @@ static halley_status set_up(sim *s, const halley_trace_set *traces,
                             const halley_sim_opts *opts)
 {
     const halley_cluster *c = s->cluster;
+    TRY(hw_structure_check(c, s->err));
     /* Set-up picks the rows of the network and of the phases. */
     const net_model *model =
         net_model_get(c->astra, opts->network == HALLEY_NETWORK_LINKS);

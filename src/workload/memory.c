@@ -11,6 +11,7 @@
  */
 #include "workload/memory.h"
 
+#include "hw/cluster.h"
 #include "workload/stages.h"
 
 #include <math.h>
@@ -182,27 +183,27 @@ static double offload(double bytes[HALLEY_N_MEMORY], double outer[HALLEY_N_MEMOR
 }
 
 const halley_tier *workload_outer_tier(const halley_plan *plan,
-                                       const halley_platform *platform)
+                                       const halley_cluster *cluster)
 {
-    const halley_npu *npu = &platform->npu;
+    const halley_npu *npu = &cluster->npu;
     const uint32_t i = plan->offload_tier ? plan->offload_tier : 1;
     return i < npu->n_tiers ? &npu->tiers[i] : NULL;
 }
 
 /* What one NPU may use of it. A pool's size stands for the whole machine. */
-static double outer_capacity(const halley_tier *tier, const halley_platform *platform)
+static double outer_capacity(const halley_tier *tier, const halley_cluster *cluster)
 {
-    return tier->kind == HALLEY_TIER_PER_NODE ? tier->capacity_bytes / platform->per_node
+    return tier->kind == HALLEY_TIER_PER_NODE ? tier->capacity_bytes / cluster->nodes.npus
                                               : tier->capacity_bytes;
 }
 
 void workload_memory_fill(halley_estimate *out, const workload_parts *parts,
                           const halley_model *model, const halley_plan *plan,
-                          const halley_platform *platform, const halley_stack *stack)
+                          const halley_cluster *cluster, const halley_stack *stack)
 {
     kinds k;
     make_kinds(&k, parts, plan);
-    out->capacity_bytes = platform->npu.tiers[0].capacity_bytes;
+    out->capacity_bytes = cluster->npu.tiers[0].capacity_bytes;
     out->peak_bytes = -1;
     for (uint32_t i = 0, next, times; i < plan->pp; i = next) {
         next = workload_stage_next(model, plan, i,
@@ -223,8 +224,8 @@ void workload_memory_fill(halley_estimate *out, const workload_parts *parts,
         }
     }
     const double excess = out->peak_bytes - out->capacity_bytes;
-    const halley_tier *tier = workload_outer_tier(plan, platform);
-    const double room = tier ? outer_capacity(tier, platform) : 0;
+    const halley_tier *tier = workload_outer_tier(plan, cluster);
+    const double room = tier ? outer_capacity(tier, cluster) : 0;
     out->fits = out->offloaded_bytes <= room &&
                 (excess <= 0 || (plan->spread && excess <= room - out->offloaded_bytes));
 }

@@ -13,10 +13,10 @@ void workload_memory_stage(double bytes[HALLEY_N_MEMORY], const halley_model *mo
 /* The memory fields of an estimate: the fullest stage against the NPU's capacity. */
 void workload_memory_fill(halley_estimate *out, const workload_parts *parts,
                           const halley_model *model, const halley_plan *plan,
-                          const halley_platform *platform, const halley_stack *stack);
+                          const halley_cluster *cluster, const halley_stack *stack);
 
 /* The tier the plan moves things to, or NULL when the NPU has none. */
 const halley_tier *workload_outer_tier(const halley_plan *plan,
-                                       const halley_platform *platform);
+                                       const halley_cluster *cluster);
 
 #endif

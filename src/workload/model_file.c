@@ -43,10 +43,16 @@ typedef struct model_text {
 #define MODEL(key, type, member, doc)                                                    \
     CONF_FIELD(model_text, key, type, UNITS_COUNT, member, false, doc)
 static const conf_field model_fields[] = {
-    {"name", CONF_TYPE_TEXT, UNITS_COUNT, offsetof(model_text, name), true, 0, 0, NULL,
-     "name of the model"},
-    {"kind", CONF_TYPE_ENUM, UNITS_COUNT, offsetof(model_text, kind), false, 0, 0, kinds,
-     "what it is"},
+    {.key = "name",
+     .type = CONF_TYPE_TEXT,
+     .offset = offsetof(model_text, name),
+     .required = true,
+     .doc = "name of the model"},
+    {.key = "kind",
+     .type = CONF_TYPE_ENUM,
+     .offset = offsetof(model_text, kind),
+     .names = kinds,
+     .doc = "what it is"},
     MODEL("layers", CONF_TYPE_U32, m.layers, "transformer layers"),
     MODEL("hidden", CONF_TYPE_U32, m.hidden, "hidden size"),
     MODEL("heads", CONF_TYPE_U32, m.heads, "attention heads"),

@@ -60,7 +60,7 @@ $ halley estimate -m gpt3-175 -c dgx-a100:8
 ! halley: no model preset "gpt3-175"; did you mean "gpt3-175b"?
 ? 1
 $ halley estimate -m gpt3-175b -c dgx-a10:8
-! halley: no platform preset "dgx-a10"; did you mean "{*}"?
+! halley: no cluster preset "dgx-a10"; did you mean "{*}"?
 ? 1
 
 ## model and cluster must be named
@@ -87,11 +87,25 @@ $ printf 'npus: 8\nnpu: A100-SXM4-80GB\nnetwork:\n  - {topology: switch, size: 8
 $ printf 'npus: 8\nnpu: A100-SXM4-80GB\n' > c.yaml; halley estimate -m gpt-3.6b -c c.yaml --tp 8
 ! halley: c.yaml:{*}network{*}
 ? 1
-$ printf 'npus: 8\nnpu: A100-SXM4-80GB\nnetwork:\n  - {size: 8, bandwidth: 300}\n' > c.yaml; halley estimate -m gpt-3.6b -c c.yaml --tp 8
+$ printf 'npus: 8\nnpu: A100-SXM4-80GB\nnetwork:\n  - {topology: switch, size: 8, bandwidth: 300}\n' > c.yaml; halley estimate -m gpt-3.6b -c c.yaml --tp 8
 ! halley: c.yaml:4:{*}unit{*}
 ? 1
-$ printf 'npus: 9\nnpu: A100-SXM4-80GB\nnetwork:\n  - {size: 8, bandwidth: 300 GB/s}\n' > c.yaml; halley estimate -m gpt-3.6b -c c.yaml --tp 8
-! halley: c.yaml:4:{*}the dimensions multiply to 8 NPUs, the file says 9
+$ printf 'npus: 9\nnpu: A100-SXM4-80GB\nnetwork:\n  - {topology: switch, size: 8, bandwidth: 300 GB/s}\n' > c.yaml; halley estimate -m gpt-3.6b -c c.yaml --tp 8
+! halley: c.yaml:1:7: npus is 9, and the sizes of the network multiply to 8
+? 1
+
+## a number that does not fill whole nodes: whole nodes are paid for, and a note says so
+$ halley estimate -m gpt-3.6b -c dgx-h100:12 --global-batch 12 --json > one; halley estimate -m gpt-3.6b -c dgx-h100:16 --global-batch 16 --json > two
+! halley: note: 12 is 1.5 nodes of 8: 2 nodes are paid for, 4 GPUs idle
+$ halley estimate -m llama3-8b -c gb200-nvl72:2048 --tp 4 > one
+! halley: note: 2048 is 28.4 racks of 72: 29 racks are paid for, 40 GPUs idle
+
+## a cluster whose NPU is not described, or of several kinds, cannot be estimated
+$ printf 'network: [{topology: switch, size: 8, bandwidth: 300 GB/s}]\n' > c.yaml; halley estimate -m gpt-3.6b -c c.yaml
+! halley: cluster "cluster" does not say the peak of its NPU: an estimate needs npu, the name of a preset or a map with peak: {bf16: ...}
+? 1
+$ printf 'npus: 16\nkinds: [{npu: h100-sxm-80gb, nodes: 0}, {npu: h200-sxm-141gb, nodes: 1}]\nnodes: {npus: 8, up: nvlink4-h100}\nnetwork: ib-ndr\n' > c.yaml; halley estimate -m gpt-3.6b -c c.yaml
+! halley: cluster "cluster" has 2 kinds of NPU, and estimates know one so far
 ? 1
 
 ## plans cut unevenly, number ranks otherwise, and recompute a part

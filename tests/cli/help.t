@@ -119,10 +119,34 @@ $ halley help | sed -n 's/^  \([a-z]* *[a-z]*\)  .*/\1/p' | while read c; do hal
 ## the keys of cluster files come from the tables that read them
 $ halley help cluster | sed -n '/^keys of npu/,/^$/p'
 > keys of npu:
->   name                      what it is called
->   peak                      FLOP/s, or a map from number format to FLOP/s
->   on-chip                   memory on the chip
->   memory                    memories, nearest first
+>   name                      name of the device; alone, that of a preset;
+>                             example: H100-SXM-80GB
+>   type                      what it is called in sentences: accelerator, gpu,
+>                             tpu (default: accelerator)
+>   peak                      dense FLOP/s: one number for 16-bit work, or by
+>                             number format; example: {bf16: 989 TFLOP/s, fp8:
+>                             1979 TFLOP/s}
+>   cores                     cores that tiles of a matmul are spread over
+>                             (default: 100)
+>   on-chip                   memory on the chip (shared cache) (default: 0);
+>                             example: 50 MB
+>   memory                    memories, nearest first; example: [{name: hbm,
+>                             capacity: 80 GB, bandwidth: 3350 GB/s}]
+>   gemm                      measured rates of 16-bit matmuls
+>   gemm-fp8                  measured rates of 8-bit matmuls (default: gemm)
+>   gemm-fp8-cast             rates of 8-bit matmuls with a cast, as serving
+>                             kernels do them
+>   cast                      launch time and memory share of that cast
+>   round-to                  sizes of matmuls are rounded up to a multiple of
+>                             this (default: 0: not)
+>   attention                 measured rates of fused attention
+>   memory-share              share of the memory bandwidth that streaming kernels
+>                             reach (default: 0.8)
+>   misaligned                factors of time for sizes that tensor cores do not
+>                             like
+>   power                     power at full load; example: 700 W
+>   price                     price of one device; example: 28000 USD
+>   sources                   where the numbers come from
 >
 
 ## files have pages made from the tables that read them

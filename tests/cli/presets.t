@@ -2,7 +2,7 @@
 
 ## a preset is shown with its sources
 $ halley presets dgx-a100
-> # presets/platforms/dgx-a100.yaml
+> # presets/clusters/dgx-a100.yaml
 > name: dgx-a100
 > npu: A100-SXM4-80GB
 > ...

@@ -114,13 +114,12 @@ $ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
 $ halley sim --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml --write-cluster own.yaml
 $ cat own.yaml
 > npus: 4
-> npu:
->   memory: [{name: local, bandwidth: 1600000000000 B/s}]
+> npu: {memory: [{name: local, bandwidth: 1.6 TB/s}]}
 > network:
 >   - {topology: ring, size: 4, bandwidth: 53687091200 B/s, latency: 500 ns}
 > system:
 >   rules: astra-sim
->   model: contention-free
+>   network-model: unaware
 >   chunks: 1
 >   active-chunks: 1
 >   queues: 1
@@ -295,10 +294,62 @@ $ halley trace gen all-reduce -n 16 --size '64 MiB' -o ar --csv > list
 $ halley sim ar -c dgx-h100:16 | head -n 1
 > 685 us on 16 ranks
 $ halley sim ar -c dgx-h100:16 --write-cluster c.yaml > one; halley sim ar -c c.yaml > two; cmp one two
-$ grep 'name: "' c.yaml
+$ sed -n 1,5p c.yaml; halley sim ar -c dgx-h100:16 --json | query - /network/0/bandwidth_Bps /network/1/bandwidth_Bps
 > name: "dgx-h100"
->   - {name: "up", topology: switch, size: 8, bandwidth: 371295000000 B/s, latency: 3583.5 ns}
->   - {name: "out", topology: switch, size: 2, bandwidth: 44700000000 B/s, latency: 6200 ns}
+> npus: 16
+> npu: H100-SXM-80GB
+> nodes: {npus: 8, up: nvlink4-h100}
+> network: {fabric: ib-ndr, bandwidth: 50 GB/s}
+> 371295000000
+> 44700000000
+
+## a preset and the same network with the same NPU give the same times, also by the model of the NPU
+$ halley trace gen -m gpt-3.6b -c dgx-h100:8 --tp 2 --pp 2 --global-batch 16 -o step > list
+$ printf 'npu: H100-SXM-80GB\nnetwork: [{name: up, topology: switch, size: 8, bandwidth: 371295000000 B/s, latency: 3583.5 ns}]\n' > c.yaml
+$ for how in duration roofline cost; do halley sim step -c dgx-h100:8 --compute $how > one; halley sim step -c c.yaml --compute $how > two; cmp one two; head -n 1 one; done
+> 294 ms on 8 ranks
+> 167 ms on 8 ranks
+> 243 ms on 8 ranks
+
+## every preset is written and read again, and gives the same time and the same estimate
+$ halley trace gen all-reduce -n 16 --size '1 MiB' -o ar > list; halley presets clusters --csv | tail -n +2 | cut -d, -f2 > names; wc -l < names
+> 34
+$ while read c; do n=16; halley sim ar -c $c:$n --json > one; halley sim ar -c $c:$n --write-cluster f.yaml --json > two; halley sim ar -c f.yaml --write-cluster g.yaml --json > three; cmp one two; cmp one three; cmp f.yaml g.yaml; halley estimate -m gpt-3.6b -c $c:$n --json > four 2> note; halley estimate -m gpt-3.6b -c f.yaml --json > five 2> note; cmp four five; done < names
+
+## one file serves estimate, plan, explore, sim and trace gen
+$ printf 'name: one\nnpu: h100-sxm-80gb\nnetwork:\n  - {topology: switch, size: 8, bandwidth: 300 GB/s, latency: 700 ns, in-network: [all-reduce], in-network-delay: 300 ns}\n  - {topology: switch, size: 2, bandwidth: 25 GB/s, latency: 2 us}\nsystem: {network-model: queue, chunks: 2}\ncost: {node: 50000 USD}\nfailures: {restart: 5 min}\n' > c.yaml
+$ halley estimate -m gpt-3.6b -c c.yaml --tp 8 --csv | head -n 2; halley plan -m gpt-3.6b -c c.yaml --csv | wc -l
+> what,value
+> step_s,0.11549683419770806
+> 11
+$ printf 'name: s\nmodel: gpt-3.6b\ncluster: c.yaml\nplan: {global-batch: 64}\nvary: {plan.tp: [4, 8], cluster.network.bandwidth: [25 GB/s, 50 GB/s]}\n' > s.yaml; halley explore s.yaml --csv | wc -l
+> 5
+$ halley trace gen -m gpt-3.6b -c c.yaml --tp 8 -o t > list; halley sim t -c c.yaml | head -n 1; halley sim t -c c.yaml:16 | head -n 1
+> 115 ms on 16 ranks
+> 115 ms on 16 ranks
+
+## a number that does not fill whole nodes
+$ halley trace gen all-reduce -n 12 -o ar > list; halley sim ar -c dgx-h100:12
+! halley: cluster "dgx-h100": 12 is 1.5 nodes of 8, and the simulator needs whole nodes so far: 8 or 16
+? 1
+$ halley trace gen all-reduce -n 4 -o four > list; halley sim four -c dgx-h100:4 --json | query - /n_ranks
+> 4
+
+## older names are read, and the new ones named
+$ printf 'npu: h100-sxm-80gb\nper-node: 8\nup: {link: nvlink4-h100}\nout: {fabric: ib-ndr}\nsystem: {model: link-queue}\ncost: {per-node: 5 USD}\n' > c.yaml; halley sim -c c.yaml:16 --write-cluster n.yaml; head -n 5 n.yaml; grep -E 'model|cost' n.yaml
+> npus: 16
+> npu: H100-SXM-80GB
+> nodes: {npus: 8, up: nvlink4-h100}
+> network: {fabric: ib-ndr, bandwidth: 50 GB/s}
+> system:
+>   network-model: queue
+> cost: {node: 5 USD}
+! halley: note: c.yaml: out is now called network
+! halley: note: c.yaml: per-node is now called nodes.npus
+! halley: note: c.yaml: up is now called nodes.up
+! halley: note: c.yaml: system.model is now called system.network-model
+! halley: note: c.yaml: network-model: link-queue is now called queue
+! halley: note: c.yaml: cost.per-node is now called cost.node
 
 ## a group of one has nothing to wait for; ASTRA-sim never ends there
 $ printf '{"nodes":[{"id":1,"name":"a","type":"COMP_NODE","durationMicros":5},{"id":2,"name":"b","type":"COMM_COLL_NODE","dataDeps":[1],"attr":[{"name":"is_cpu_op","boolVal":false},{"name":"comm_type","int64Val":0},{"name":"comm_size","int64Val":1000},{"name":"pg_name","stringVal":"7"}]}]}' > one.0.json

@@ -8,7 +8,7 @@ $ halley sim x -c none.yaml
 
 ## no network
 $ printf 'npus: 4\n' > c.yaml; halley sim x -c c.yaml
-! halley: c.yaml:1:1: key "network" is missing: dimensions, innermost first
+! halley: c.yaml:1:1: key "network" is missing: network between nodes: {fabric, bandwidth}, {topology, tiers}, or a list of dimensions, innermost first
 ? 1
 
 ## an unknown topology
@@ -39,7 +39,7 @@ $ printf 'network: [{topology: ring, size: 4, bandwidth: 1 GB/s, latency: -5 ns}
 
 ## a network that is no list
 $ printf 'network: ring\n' > c.yaml; halley sim x -c c.yaml
-! halley: c.yaml:1:10: network must be a list of 1 to 16 dimensions, innermost first
+! halley: c.yaml:1:10: such a network connects nodes: nodes needs npus, for example nodes: {npus: 8, up: nvlink4-h100}
 ? 1
 
 ## an unknown algorithm, too many, too few
@@ -240,11 +240,11 @@ $ halley sim ar -c dgx-h100
 ! halley: cluster "dgx-h100": say how many NPUs it has, such as dgx-h100:8
 ? 1
 $ halley sim ar -c dgx-h10:8
-! halley: no platform preset "dgx-h10"; did you mean "dgx-h100"?
+! halley: no cluster preset "dgx-h10"; did you mean "dgx-h100"?
 ? 1
 $ halley sim ar -c dgx-h100:0
-! halley: cluster "dgx-h100:0": behind ':' stands the number of NPUs
+! halley: cluster "dgx-h100:0": expected a positive number of accelerators after ':', for example dgx-h100:64
 ? 1
 $ halley sim ar -c dgx-h100:many
-! halley: cluster "dgx-h100:many": behind ':' stands the number of NPUs
+! halley: cluster "dgx-h100:many": expected a positive number of accelerators after ':', for example dgx-h100:64
 ? 1

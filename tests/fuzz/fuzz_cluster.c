@@ -4,6 +4,7 @@
  */
 #include "base/conf.h"
 #include "hw/astra.h"
+#include "hw/read_file.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -20,14 +21,14 @@ static void small_network(halley_cluster *c)
     c->dims[1] = (cluster_dim){.name = "", .n = 4, .bw_Bps = 1e9};
 }
 
-static void read_one(halley_cluster *c, const conf_file *file, uint8_t which)
+static void read_one(halley_cluster *c, conf_file *file, uint8_t which)
 {
     halley_error err;
     const halley_astra_files files = {0};
     small_network(c);
     switch (which % 5) {
     case 0:
-        (void)cluster_own_from(c, file, &err);
+        (void)hw_file_read(c, file, 0, &err);
         break;
     case 1:
         (void)astra_network_from(c, file, &err);

@@ -33,11 +33,32 @@ static void read_node(const conf_file *file, const conf_node *node)
 {
     static const char *const names[] = {"a", "key", NULL};
     static const conf_field fields[] = {
-        {"a", CONF_TYPE_DOUBLE, 0, offsetof(values, number), false, 1, 10, NULL, NULL},
-        {"b", CONF_TYPE_QUANTITY, UNITS_BYTES, offsetof(values, size), false, 1, 0, NULL,
-         NULL},
-        {"name", CONF_TYPE_U64, 0, offsetof(values, count), true, 0, 0, NULL, "a count"},
-        {"key", CONF_TYPE_ENUM, 0, offsetof(values, choice), false, 0, 0, names, NULL},
+        {.key = "a",
+         .type = CONF_TYPE_DOUBLE,
+         .unit = 0,
+         .offset = offsetof(values, number),
+         .min = 1,
+         .max = 10,
+         .doc = NULL},
+        {.key = "b",
+         .type = CONF_TYPE_QUANTITY,
+         .unit = UNITS_BYTES,
+         .offset = offsetof(values, size),
+         .min = 1,
+         .max = 0,
+         .doc = NULL},
+        {.key = "name",
+         .type = CONF_TYPE_U64,
+         .unit = 0,
+         .offset = offsetof(values, count),
+         .required = true,
+         .doc = "a count"},
+        {.key = "key",
+         .type = CONF_TYPE_ENUM,
+         .unit = 0,
+         .offset = offsetof(values, choice),
+         .names = names,
+         .doc = NULL},
     };
     values to;
     halley_error err;

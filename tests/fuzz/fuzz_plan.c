@@ -11,22 +11,23 @@ enum { MOST_PASSES = 64 };
 static void use(halley_plan *plan)
 {
     halley_model model;
-    halley_platform platform;
+    halley_cluster *cluster = NULL;
     halley_stack stack;
     halley_estimate e;
     halley_trace *trace = NULL;
     halley_stack_default(&stack);
     if (halley_model_load(&model, "mixtral-8x7b", NULL) != HALLEY_OK)
         return;
-    if (halley_platform_load(&platform, "gb200-nvl72", NULL) == HALLEY_OK &&
+    if (halley_cluster_load(&cluster, "gb200-nvl72", NULL) == HALLEY_OK &&
         halley_plan_check(plan, &model, 0, NULL) == HALLEY_OK) {
-        halley_estimate_run(&e, &model, plan, &platform, &stack);
+        halley_estimate_run(&e, &model, plan, cluster, &stack);
         if ((uint64_t)halley_plan_micro_batches(plan) * plan->virtual_stages <=
                 MOST_PASSES &&
-            halley_plan_trace(&trace, &model, plan, &platform, &stack, 0, NULL) ==
+            halley_plan_trace(&trace, &model, plan, cluster, &stack, 0, NULL) ==
                 HALLEY_OK)
             halley_trace_free(trace);
     }
+    halley_cluster_free(cluster);
     halley_model_fini(&model);
 }
 

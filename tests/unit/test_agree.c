@@ -221,7 +221,7 @@ static void check(halley_status status, const halley_error *err)
 
 typedef struct world {
     halley_model model;
-    halley_platform platform;
+    halley_cluster *cluster;
     halley_plan plan;
     halley_stack stack;
 } world;
@@ -236,7 +236,7 @@ static double simulate(const world *w, const char *cluster_path, uint32_t n)
     assert_true(n <= 64);
     check(halley_cluster_load(&cluster, cluster_path, &err), &err);
     for (uint32_t i = 0; i < n; i++)
-        check(halley_plan_trace(&list[i], &w->model, &w->plan, &w->platform, &w->stack, i,
+        check(halley_plan_trace(&list[i], &w->model, &w->plan, w->cluster, &w->stack, i,
                                 &err),
               &err);
     check(halley_trace_set_new(&traces, list, n, &err), &err);
@@ -269,15 +269,16 @@ static void both(const agree_case *c, const char *system, const halley_stack *st
     check(halley_model_load(&w.model, c->model, &err), &err);
     check(halley_plan_check(&w.plan, &w.model, c->n, &err), &err);
     write_cluster(path, c, system, &w.plan);
-    check(halley_platform_load(&w.platform, path, &err), &err);
+    check(halley_cluster_load(&w.cluster, path, &err), &err);
     halley_estimate e;
-    halley_estimate_run(&e, &w.model, &w.plan, &w.platform, &w.stack);
+    halley_estimate_run(&e, &w.model, &w.plan, w.cluster, &w.stack);
     *estimated = e.step_s;
     *simulated = simulate(&w, path, c->n);
     *comm = 0;
     for (int i = HALLEY_PART_TP; i <= HALLEY_PART_DP; i++)
         *comm += e.part_s[i] / e.step_s;
     halley_model_fini(&w.model);
+    halley_cluster_free(w.cluster);
     unlink(path);
 }
 
@@ -309,14 +310,14 @@ static void estimate_and_simulation_agree_with_link_queues(void **state)
 {
     (void)state;
     const halley_stack stack = plain_stack();
-    agree("model: link-queue, ", &stack, 0.03);
+    agree("network-model: queue, ", &stack, 0.03);
 }
 
 static void estimate_and_simulation_agree_on_collectives_in_pieces(void **state)
 {
     (void)state;
     const halley_stack stack = plain_stack();
-    agree("model: link-queue, chunks: 4, active-chunks: 4, ", &stack, 0.03);
+    agree("network-model: queue, chunks: 4, active-chunks: 4, ", &stack, 0.03);
 }
 
 static void estimate_and_simulation_agree_where_a_part_hides(void **state)

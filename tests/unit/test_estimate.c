@@ -4,23 +4,52 @@
 #include "unit.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct world {
     halley_model model;
-    halley_platform platform;
+    halley_cluster *cluster;
     halley_stack stack;
 } world;
 
-static world load(const char *model, const char *platform)
+/* Clusters of all tests, freed at the end. */
+static struct {
+    char name[HALLEY_NAME];
+    halley_cluster *cluster;
+} kept[64];
+
+static halley_cluster *cluster_of(const char *name)
+{
+    halley_error err = {0};
+    size_t i = 0;
+    while (kept[i].cluster != NULL && strcmp(kept[i].name, name) != 0)
+        i++;
+    assert_true(i < sizeof kept / sizeof *kept);
+    if (kept[i].cluster == NULL &&
+        halley_cluster_load(&kept[i].cluster, name, &err) != HALLEY_OK)
+        fail_msg("%s", err.text);
+    snprintf(kept[i].name, sizeof kept[i].name, "%s", name);
+    return kept[i].cluster;
+}
+
+static int free_clusters(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        halley_cluster_free(kept[i].cluster);
+    return 0;
+}
+
+static world load(const char *model, const char *cluster)
 {
     world w;
     halley_error err = {0};
     halley_stack_default(&w.stack);
-    if (halley_model_load(&w.model, model, &err) != HALLEY_OK ||
-        halley_platform_load(&w.platform, platform, &err) != HALLEY_OK)
+    if (halley_model_load(&w.model, model, &err) != HALLEY_OK)
         fail_msg("%s", err.text);
+    w.cluster = cluster_of(cluster);
     return w;
 }
 
@@ -30,7 +59,7 @@ static halley_estimate estimate(const world *w, halley_plan plan)
     if (halley_plan_check(&plan, &w->model, 0, &err) != HALLEY_OK)
         fail_msg("%s", err.text);
     halley_estimate e;
-    halley_estimate_run(&e, &w->model, &plan, &w->platform, &w->stack);
+    halley_estimate_run(&e, &w->model, &plan, w->cluster, &w->stack);
     return e;
 }
 
@@ -38,7 +67,7 @@ static void parts_add_up_to_the_step(void **state)
 {
     (void)state;
     static const struct {
-        const char *model, *platform;
+        const char *model, *cluster;
         halley_plan plan;
     } cases[] = {
         {"gpt3-175b",
@@ -66,7 +95,7 @@ static void parts_add_up_to_the_step(void **state)
           .offload = HALLEY_OFFLOAD_OPTIMIZER}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        world w = load(cases[i].model, cases[i].platform);
+        world w = load(cases[i].model, cases[i].cluster);
         const halley_estimate e = estimate(&w, cases[i].plan);
         double sum = 0, bytes = 0;
         for (int k = 0; k < HALLEY_N_PARTS; k++) {
@@ -82,22 +111,20 @@ static void parts_add_up_to_the_step(void **state)
     }
 }
 
-static void every_model_runs_on_every_platform(void **state)
+static void every_model_runs_on_every_cluster(void **state)
 {
     (void)state;
-    char model[HALLEY_NAME], platform[HALLEY_NAME];
+    char model[HALLEY_NAME], cluster[HALLEY_NAME];
     for (size_t i = 0; halley_preset_name(model, sizeof model, "models", i); i++) {
         world w = load(model, "dgx-a100");
-        for (size_t j = 0; halley_preset_name(platform, sizeof platform, "platforms", j);
+        for (size_t j = 0; halley_preset_name(cluster, sizeof cluster, "clusters", j);
              j++) {
-            halley_error err = {0};
-            assert_int_equal(halley_platform_load(&w.platform, platform, &err),
-                             HALLEY_OK);
+            w.cluster = cluster_of(cluster);
             const halley_estimate e =
                 estimate(&w, (halley_plan){.dp = 16, .global_batch = 64, .zero = 1});
             if (!(e.step_s > 0 && isfinite(e.step_s) && e.mfu < 1 && e.peak_bytes > 0 &&
                   e.cost_usd > 0))
-                fail_msg("%s on %s: %g s", model, platform, e.step_s);
+                fail_msg("%s on %s: %g s", model, cluster, e.step_s);
         }
         halley_model_fini(&w.model);
     }
@@ -284,7 +311,8 @@ static void only_rows_that_were_looked_up_are_updated(void **state)
     const double at_most =
         (rows + halley_model_active_params(&w.model)) *
         (w.stack.k[HALLEY_K_OPTIMIZER] + w.stack.k[HALLEY_K_GRADIENTS]) /
-        (w.platform.npu.memory_share * w.platform.npu.tiers[0].bandwidth_Bps);
+        (halley_cluster_npu(w.cluster, 0)->memory_share *
+         halley_cluster_npu(w.cluster, 0)->tiers[0].bandwidth_Bps);
     assert_true(b.part_s[HALLEY_PART_OPTIMIZER] <= at_most);
     assert_true(b.memory_bytes[HALLEY_MEMORY_GRADIENTS] <
                 0.5 * b.memory_bytes[HALLEY_MEMORY_WEIGHTS]);
@@ -296,8 +324,7 @@ static halley_search *search(const world *w, uint32_t threads)
         .n_npus = 128, .plan = {.global_batch = 512}, .max_cp = 2, .threads = threads};
     halley_search *s = NULL;
     halley_error err = {0};
-    if (halley_search_run(&s, &w->model, &w->platform, &w->stack, &opts, &err) !=
-        HALLEY_OK)
+    if (halley_search_run(&s, &w->model, w->cluster, &w->stack, &opts, &err) != HALLEY_OK)
         fail_msg("%s", err.text);
     return s;
 }
@@ -335,20 +362,20 @@ static void what_is_found_is_what_an_estimate_says(void **state)
                                .top = 200};
     halley_search *s = NULL;
     halley_error err = {0};
-    assert_int_equal(halley_search_run(&s, &w.model, &w.platform, &w.stack, &opts, &err),
+    assert_int_equal(halley_search_run(&s, &w.model, w.cluster, &w.stack, &opts, &err),
                      HALLEY_OK);
     assert_int_equal(s->n_found, 200);
     for (uint32_t i = 0; i < s->n_found; i++) {
         halley_plan p = s->found[i].plan;
         halley_estimate e;
         assert_int_equal(halley_plan_check(&p, &w.model, 16, &err), HALLEY_OK);
-        halley_estimate_run(&e, &w.model, &p, &w.platform, &w.stack);
+        halley_estimate_run(&e, &w.model, &p, w.cluster, &w.stack);
         assert_true(e.step_s == s->found[i].estimate.step_s && e.fits);
     }
     const double best = s->found[0].estimate.step_s;
     halley_search_free(s);
     opts.all = opts.variants = false;
-    assert_int_equal(halley_search_run(&s, &w.model, &w.platform, &w.stack, &opts, &err),
+    assert_int_equal(halley_search_run(&s, &w.model, w.cluster, &w.stack, &opts, &err),
                      HALLEY_OK);
     assert_true(s->found[0].estimate.step_s >= best);
     halley_search_free(s);
@@ -373,7 +400,7 @@ static void what_is_fixed_stays(void **state)
         .top = 50};
     halley_search *s = NULL;
     halley_error err = {0};
-    assert_int_equal(halley_search_run(&s, &w.model, &w.platform, &w.stack, &opts, &err),
+    assert_int_equal(halley_search_run(&s, &w.model, w.cluster, &w.stack, &opts, &err),
                      HALLEY_OK);
     assert_true(s->n_found > 0);
     for (uint32_t i = 0; i < s->n_found; i++) {
@@ -394,7 +421,7 @@ static void changes_that_are_offered_fit(void **state)
     assert_int_equal(halley_plan_check(&p, &w.model, 512, &err), HALLEY_OK);
     halley_change changes[3];
     const uint32_t n =
-        halley_search_fitting(changes, 3, &w.model, &p, &w.platform, &w.stack);
+        halley_search_fitting(changes, 3, &w.model, &p, w.cluster, &w.stack);
     assert_true(n >= 2);
     for (uint32_t i = 0; i < n; i++)
         assert_true(changes[i].estimate.fits);
@@ -409,7 +436,7 @@ static void an_explanation_names_operators_and_constants(void **state)
     char *text;
     assert_int_equal(halley_plan_check(&p, &w.model, 8, &err), HALLEY_OK);
     assert_int_equal(
-        halley_estimate_explain(&text, &w.model, &p, &w.platform, &w.stack, &err),
+        halley_estimate_explain(&text, &w.model, &p, w.cluster, &w.stack, &err),
         HALLEY_OK);
     assert_non_null(strstr(text, "experts in"));
     assert_non_null(strstr(text, "dispatch and combine"));
@@ -426,7 +453,7 @@ static halley_status search_small(void *context, halley_error *err)
                                      .threads = 1};
     halley_search *s = NULL;
     const halley_status status =
-        halley_search_run(&s, &w->model, &w->platform, &w->stack, &opts, err);
+        halley_search_run(&s, &w->model, w->cluster, &w->stack, &opts, err);
     if (status == HALLEY_OK)
         halley_search_free(s);
     return status;
@@ -443,7 +470,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_add_up_to_the_step),
-        cmocka_unit_test(every_model_runs_on_every_platform),
+        cmocka_unit_test(every_model_runs_on_every_cluster),
         cmocka_unit_test(twice_the_npus_are_faster_and_not_more_than_twice),
         cmocka_unit_test(interleaving_shrinks_the_bubble),
         cmocka_unit_test(what_is_moved_out_leaves_room_and_costs_time),
@@ -462,5 +489,5 @@ int main(void)
         cmocka_unit_test(an_explanation_names_operators_and_constants),
         cmocka_unit_test(a_search_reports_running_out_of_memory),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, free_clusters);
 }

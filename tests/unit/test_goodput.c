@@ -26,9 +26,9 @@ static double mean_stretch_s(double work, double checkpoint, double restart, dou
     return wall / n;
 }
 
-static halley_platform machine(double mtbf_h, double checkpoint_s, double restart_s)
+static halley_failures machine(double mtbf_h, double checkpoint_s, double restart_s)
 {
-    return (halley_platform){.npu_mtbf_s = mtbf_h * 3600,
+    return (halley_failures){.npu_mtbf_s = mtbf_h * 3600,
                              .checkpoint_s = checkpoint_s,
                              .restart_s = restart_s};
 }
@@ -41,7 +41,7 @@ static void goodput_is_what_a_simulation_of_failures_finds(void **state)
                                      {16384, 60, 600},
                                      {131072, 30, 120}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const halley_platform p = machine(50000, rows[i][1], rows[i][2]);
+        const halley_failures p = machine(50000, rows[i][1], rows[i][2]);
         halley_goodput g;
         halley_goodput_run(&g, &p, rows[i][0]);
         const double wall =
@@ -59,7 +59,7 @@ static void no_other_interval_is_better_by_more_than_a_thousandth(void **state)
 {
     (void)state;
     static const double npus[] = {8, 1024, 16384, 131072, 1e6};
-    const halley_platform p = machine(50000, 60, 600);
+    const halley_failures p = machine(50000, 60, 600);
     for (size_t i = 0; i < sizeof npus / sizeof *npus; i++) {
         halley_goodput g;
         halley_goodput_run(&g, &p, npus[i]);
@@ -73,7 +73,7 @@ static void no_other_interval_is_better_by_more_than_a_thousandth(void **state)
 static void what_never_fails_loses_nothing(void **state)
 {
     (void)state;
-    const halley_platform p = machine(0, 60, 600);
+    const halley_failures p = machine(0, 60, 600);
     halley_goodput g;
     halley_goodput_run(&g, &p, 1024);
     assert_true(g.share == 1 && isinf(g.mtbf_s));
@@ -82,7 +82,7 @@ static void what_never_fails_loses_nothing(void **state)
 static void more_npus_make_less_of_the_time(void **state)
 {
     (void)state;
-    const halley_platform p = machine(50000, 60, 600);
+    const halley_failures p = machine(50000, 60, 600);
     double before = 1;
     for (double n = 1; n < 1e9; n *= 4) {
         halley_goodput g;

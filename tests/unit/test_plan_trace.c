@@ -6,6 +6,7 @@
 #include "unit.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,10 +52,38 @@ enum { N_CASES = sizeof cases / sizeof *cases };
 
 typedef struct world {
     halley_model model;
-    halley_platform platform;
+    halley_cluster *cluster;
     halley_stack stack;
     halley_plan plan;
 } world;
+
+/* Clusters of all tests, freed at the end. */
+static struct {
+    char name[HALLEY_NAME];
+    halley_cluster *cluster;
+} kept[64];
+
+static halley_cluster *cluster_of(const char *name)
+{
+    halley_error err = {0};
+    size_t i = 0;
+    while (kept[i].cluster != NULL && strcmp(kept[i].name, name) != 0)
+        i++;
+    assert_true(i < sizeof kept / sizeof *kept);
+    if (kept[i].cluster == NULL &&
+        halley_cluster_load(&kept[i].cluster, name, &err) != HALLEY_OK)
+        fail_msg("%s", err.text);
+    snprintf(kept[i].name, sizeof kept[i].name, "%s", name);
+    return kept[i].cluster;
+}
+
+static int free_clusters(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        halley_cluster_free(kept[i].cluster);
+    return 0;
+}
 
 static world load(size_t i)
 {
@@ -63,9 +92,9 @@ static world load(size_t i)
     halley_stack_default(&w.stack);
     w.plan = cases[i].plan;
     if (halley_model_load(&w.model, cases[i].model, &err) != HALLEY_OK ||
-        halley_platform_load(&w.platform, "dgx-a100", &err) != HALLEY_OK ||
         halley_plan_check(&w.plan, &w.model, 0, &err) != HALLEY_OK)
         fail_msg("%s", err.text);
+    w.cluster = cluster_of("dgx-a100");
     return w;
 }
 
@@ -73,7 +102,7 @@ static halley_trace *trace(const world *w, uint32_t rank)
 {
     halley_trace *t = NULL;
     halley_error err = {0};
-    if (halley_plan_trace(&t, &w->model, &w->plan, &w->platform, &w->stack, rank, &err) !=
+    if (halley_plan_trace(&t, &w->model, &w->plan, w->cluster, &w->stack, rank, &err) !=
         HALLEY_OK)
         fail_msg("%s", err.text);
     return t;
@@ -182,7 +211,7 @@ static void the_slowest_rank_computes_as_long_as_the_estimate(void **state)
     for (size_t i = 0; i < N_CASES; i++) {
         const world w = load(i);
         halley_estimate e;
-        halley_estimate_run(&e, &w.model, &w.plan, &w.platform, &w.stack);
+        halley_estimate_run(&e, &w.model, &w.plan, w.cluster, &w.stack);
         const uint32_t rank = plan_rank_at(&w.plan, (plan_place){.pp = e.slow_stage});
         halley_trace *t = trace(&w, rank);
         double sum = 0;
@@ -233,7 +262,7 @@ static halley_status make_one(void *context, halley_error *err)
     const world *w = context;
     halley_trace *t = NULL;
     const halley_status status =
-        halley_plan_trace(&t, &w->model, &w->plan, &w->platform, &w->stack, 0, err);
+        halley_plan_trace(&t, &w->model, &w->plan, w->cluster, &w->stack, 0, err);
     if (status == HALLEY_OK)
         halley_trace_free(t);
     return status;
@@ -257,5 +286,5 @@ int main(void)
         cmocka_unit_test(what_is_sent_is_received),
         cmocka_unit_test(running_out_of_memory_is_reported),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, free_clusters);
 }

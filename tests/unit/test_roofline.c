@@ -1,5 +1,6 @@
 /* The operators of a layer under the roof. */
 #include "halley/estimate.h"
+#include "hw/cluster.h"
 #include "unit.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 typedef struct design {
     halley_model model;
     halley_plan plan;
-    halley_platform platform;
+    halley_cluster *cluster;
     halley_stack stack;
 } design;
 
@@ -16,7 +17,7 @@ static void load(design *d, const char *model, uint32_t tp)
     halley_error err = {0};
     memset(d, 0, sizeof *d);
     assert_int_equal(halley_model_load(&d->model, model, &err), HALLEY_OK);
-    assert_int_equal(halley_platform_load(&d->platform, "dgx-a100", &err), HALLEY_OK);
+    assert_int_equal(halley_cluster_load(&d->cluster, "dgx-a100", &err), HALLEY_OK);
     halley_stack_default(&d->stack);
     d->plan = (halley_plan){.tp = tp, .dp = 8, .global_batch = 64, .micro_batch = 2};
     if (halley_plan_check(&d->plan, &d->model, 64, &err) != HALLEY_OK)
@@ -25,8 +26,8 @@ static void load(design *d, const char *model, uint32_t tp)
 
 static void run(halley_roofline *out, design *d, double bandwidth)
 {
-    d->platform.npu.tiers[0].bandwidth_Bps = bandwidth;
-    halley_roofline_run(out, &d->model, &d->plan, &d->platform, &d->stack);
+    d->cluster->npu.tiers[0].bandwidth_Bps = bandwidth;
+    halley_roofline_run(out, &d->model, &d->plan, d->cluster, &d->stack);
 }
 
 static void
@@ -51,6 +52,7 @@ no_operator_is_above_the_peak_and_none_slower_with_more_bandwidth(void **state)
             before = r;
         }
         halley_model_fini(&d.model);
+        halley_cluster_free(d.cluster);
     }
 }
 
@@ -61,7 +63,7 @@ static void a_product_moves_each_operand_once_when_the_chip_holds_a_panel(void *
     design d;
     halley_roofline r;
     load(&d, "gpt3-175b", 8);
-    d.platform.npu.on_chip_bytes = 1e12;
+    d.cluster->npu.on_chip_bytes = 1e12;
     run(&r, &d, 2e12);
     for (uint32_t i = 0; i < r.n; i++) {
         if (strcmp(r.ops[i].name, "feed-forward in") != 0)
@@ -70,6 +72,7 @@ static void a_product_moves_each_operand_once_when_the_chip_holds_a_panel(void *
         assert_true(r.ops[i].flops == 2 * m * n * k);
         assert_true(r.ops[i].bytes == 2 * (m * k + k * n + m * n));
         halley_model_fini(&d.model);
+        halley_cluster_free(d.cluster);
         return;
     }
     fail_msg("no feed-forward in");

@@ -3,8 +3,8 @@
 #include "alloc_fail.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "halley/cluster.h"
 #include "halley/sim.h"
-#include "hw/platform_text.h"
 #include "unit.h"
 
 #include <inttypes.h>
@@ -279,7 +279,7 @@ static halley_cluster *make_cluster(world *w)
     describe_network(&text, w);
     describe_system(&text, w);
     describe_groups(&text, w);
-    if (cluster_from_text(&c, &text, "random", &err) != HALLEY_OK)
+    if (halley_cluster_parse(&c, text.at, text.n, "random", &err) != HALLEY_OK)
         fail_msg("%s\n%.*s", err.text, STR_ARG(strbuf_str(&text)));
     strbuf_fini(&text);
     return c;

@@ -1,7 +1,7 @@
 /* Models, plans, stages and the memory they need. */
 #include "alloc_fail.h"
+#include "halley/cluster.h"
 #include "halley/plan.h"
-#include "halley/platform.h"
 #include "unit.h"
 #include "workload/memory.h"
 #include "workload/stages.h"
@@ -263,18 +263,20 @@ static halley_status load_resnet(void *context, halley_error *err)
     return status;
 }
 
-static halley_status load_platform(void *context, halley_error *err)
+static halley_status load_cluster(void *context, halley_error *err)
 {
     (void)context;
-    halley_platform p;
-    return halley_platform_load(&p, "dgx-h100", err);
+    halley_cluster *c = NULL;
+    const halley_status status = halley_cluster_load(&c, "dgx-h100", err);
+    halley_cluster_free(c);
+    return status;
 }
 
 static void running_out_of_memory_is_reported(void **state)
 {
     (void)state;
     assert_true(alloc_fail_everywhere(load_resnet, NULL) > 2);
-    assert_true(alloc_fail_everywhere(load_platform, NULL) > 2);
+    assert_true(alloc_fail_everywhere(load_cluster, NULL) > 2);
 }
 
 int main(void)

@@ -1,0 +1,14 @@
+/* hw/cost.h - the defaults of cost and failures. */
+#ifndef HW_COST_H
+#define HW_COST_H
+
+#include "halley/cluster.h"
+
+extern const halley_cost hw_cost_default;
+extern const halley_failures hw_failures_default;
+
+/* Price of the whole nodes that n NPUs need, with their share of the network; 0 when they
+ * are rented. */
+double hw_cost_capital(const halley_cluster *c, double n_npus);
+
+#endif

@@ -1,0 +1,210 @@
+/*
+ * hw/count.c - how many. N NPUs fill nodes of the stated size from the first on; the last
+ * node may be partly idle, is paid for as a whole, and a note says so. The dimensions of
+ * a cluster that is described by levels are made here: a switch inside the node and one
+ * for each level outside, at the bandwidth that large messages reach. A step through a
+ * switch is two hops, so that a hop has half of the step's latency.
+ */
+#include "hw/count.h"
+
+#include "base/number.h"
+#include "hw/levels.h"
+#include "hw/schema.h"
+
+#include <assert.h>
+#include <math.h>
+
+const char *hw_npu_word(const halley_cluster *c)
+{
+    static const char *const words[] = {[HALLEY_NPU_OTHER] = "accelerator",
+                                        [HALLEY_NPU_GPU] = "GPU",
+                                        [HALLEY_NPU_TPU] = "chip"};
+    return words[c->n_kinds > 1 ? HALLEY_NPU_OTHER : c->npu.type];
+}
+
+static uint32_t bought_together(const halley_cluster *c)
+{
+    const uint32_t n = c->nodes.host != 0 ? c->nodes.host : c->nodes.npus;
+    return n > 0 ? n : 1;
+}
+
+double hw_count_paid(const halley_cluster *c, double n)
+{
+    const double each = bought_together(c);
+    return ceil(n / each) * each;
+}
+
+/* "12 is 1.5 nodes of 8: 2 nodes are paid for, 4 GPUs idle". */
+static void note_idle(halley_cluster *c, uint32_t n)
+{
+    const uint32_t each = bought_together(c);
+    const uint32_t whole = (n - 1) / each + 1, idle = whole * each - n;
+    const char *one = c->nodes.host != 0 ? "host" : c->nodes.rack == 1 ? "rack" : "node";
+    c->idle = NULL;
+    if (idle == 0)
+        return;
+    const double nodes = (double)n / each;
+    const number_text share =
+        nodes < 0.1 ? number_digits(nodes, 2) : number_fixed(nodes, 1);
+    c->idle =
+        arena_printf(&c->memory, "%u is %s %ss of %u: %u %s%s paid for, %u %s%s idle", n,
+                     share.at, one, each, whole, one, whole == 1 ? " is" : "s are", idle,
+                     hw_npu_word(c), idle == 1 ? "" : "s");
+}
+
+static void add_dim(halley_cluster *c, const char *name, uint32_t n, double bandwidth,
+                    double step_s)
+{
+    assert(c->n_dims < CLUSTER_MAX_DIMS);
+    c->dims[c->n_dims++] = (cluster_dim){.topology = CLUSTER_SWITCH,
+                                         .name = name,
+                                         .n = n,
+                                         .bw_Bps = bandwidth,
+                                         .latency_ns = hw_ns_from(step_s / 2)};
+}
+
+static uint32_t largest_divisor(uint32_t n, uint32_t most)
+{
+    uint32_t d = most < n ? most : n;
+    while (n % d != 0)
+        d--;
+    return d;
+}
+
+/* Leaves n_dims 0 where whole nodes cannot express the number. */
+static void make_dims(halley_cluster *c, uint32_t n, hw_count_how how)
+{
+    const halley_link *up = &c->nodes.up;
+    const halley_fabric *out = hw_outer_fabric(c);
+    c->n_dims = 0;
+    if (c->network != HW_NETWORK_FABRIC || n > CLUSTER_MAX_NPUS)
+        return;
+    const uint32_t near = how == HW_COUNT_EVENLY ? largest_divisor(n, c->nodes.npus)
+                          : n < c->nodes.npus    ? n
+                                                 : c->nodes.npus;
+    if (n % near != 0)
+        return;
+    add_dim(c, "up", near,
+            up->bandwidth_Bps * (up->simple.share > 0 ? up->simple.share : 1),
+            up->simple.hop_s);
+    if (n / near > 1)
+        add_dim(c, "out", n / near,
+                out->bandwidth_Bps * (out->share > 0 ? out->share : 1), out->hop_s[2]);
+}
+
+void hw_lists_cut(halley_cluster *c)
+{
+    if (c->network == HW_NETWORK_DIMS || c->n_dims == 0)
+        return;
+    for (uint32_t i = 0; i < CLUSTER_N_COLLS; i++) {
+        cluster_coll_impl *list = &c->system.colls[i];
+        list->n = list->n_listed < c->n_dims ? list->n_listed : c->n_dims;
+        for (uint32_t d = 0; d < list->n; d++)
+            if (list->dims[d].flat)
+                list->n = d + 1;
+    }
+}
+
+/* Dimensions of a file: switches can have fewer or more ports, the outermost gives way.
+ */
+static halley_status resize_dims(halley_cluster *c, uint32_t n, halley_error *err)
+{
+    uint32_t left = n;
+    for (uint32_t d = 0; d < c->n_dims; d++)
+        if (c->dims[d].topology != CLUSTER_SWITCH)
+            return error_set(
+                err, HALLEY_EINVAL,
+                "the network has %u NPUs, and a ring or mesh fixes its size: "
+                "it cannot have %u",
+                c->n_npus, n);
+    if (n > CLUSTER_MAX_NPUS)
+        return error_set(err, HALLEY_ELIMIT, "more than %d NPUs are not handled",
+                         CLUSTER_MAX_NPUS);
+    for (uint32_t d = 0; d < c->n_dims; d++) {
+        const bool last = d + 1 == c->n_dims;
+        const uint32_t size = last || left < c->dims[d].n ? left : c->dims[d].n;
+        if (left % size != 0)
+            return error_set(err, HALLEY_EINVAL,
+                             "%u NPUs do not fill whole blocks of %u of this network", n,
+                             n / left * c->dims[d].n);
+        c->dims[d].n = size;
+        left /= size;
+    }
+    c->n_npus = n;
+    c->nodes.npus = c->dims[0].n;
+    return HALLEY_OK;
+}
+
+/* What names ranks must still name some. */
+static halley_status check_ranks(halley_cluster *c, uint32_t n, halley_error *err)
+{
+    if (c->system.slow != NULL || c->n_groups > 0)
+        return error_set(
+            err, HALLEY_EINVAL,
+            "the cluster names ranks of %u NPUs (groups, slow); it cannot be "
+            "cut or filled to %u",
+            c->n_npus, n);
+    return HALLEY_OK;
+}
+
+halley_status hw_count_set(halley_cluster *c, uint32_t n, hw_count_how how,
+                           halley_error *err)
+{
+    assert(n > 0);
+    if (n != c->n_npus)
+        TRY(check_ranks(c, n, err));
+    if (c->network == HW_NETWORK_DIMS)
+        return n == c->n_npus ? HALLEY_OK : resize_dims(c, n, err);
+    assert(c->nodes.npus > 0);
+    hw_levels_order(c);
+    c->n_npus = n;
+    make_dims(c, n, how);
+    hw_lists_cut(c);
+    if (how == HW_COUNT_AS_NODES)
+        note_idle(c, n);
+    return HALLEY_OK;
+}
+
+halley_status hw_structure_check(const halley_cluster *c, halley_error *err)
+{
+    const uint32_t each = c->nodes.npus;
+    const char *name = halley_cluster_name(c);
+    if (c->n_kinds > 1)
+        return error_set(
+            err, HALLEY_EINVAL,
+            "cluster \"%s\" has %u kinds of NPU, and the simulator knows one "
+            "so far",
+            name, c->n_kinds);
+    if (c->model == HW_MODEL_FLOW)
+        return error_set(
+            err, HALLEY_EINVAL,
+            "cluster \"%s\": network-model: flow is not built yet; use free or "
+            "queue",
+            name);
+    if (c->n_dims > 0)
+        return HALLEY_OK;
+    if (c->n_npus == 0)
+        return error_set(err, HALLEY_EINVAL,
+                         "cluster \"%s\": say how many NPUs it has, such as %s:%u", name,
+                         name, each);
+    if (c->n_npus > CLUSTER_MAX_NPUS)
+        return error_set(err, HALLEY_ELIMIT,
+                         "more than %d NPUs are not handled by the simulator",
+                         CLUSTER_MAX_NPUS);
+    if (c->network == HW_NETWORK_TIERS)
+        return error_set(err, HALLEY_EINVAL,
+                         "cluster \"%s\": a fat tree by tiers cannot be simulated yet; "
+                         "estimate and plan use its levels",
+                         name);
+    return error_set(
+        err, HALLEY_EINVAL,
+        "cluster \"%s\": %u is %s nodes of %u, and the simulator needs whole "
+        "nodes so far: %u or %u",
+        name, c->n_npus, number_digits((double)c->n_npus / each, 4).at, each,
+        c->n_npus / each * each, (c->n_npus / each + 1) * each);
+}
+
+const char *halley_cluster_idle(const halley_cluster *cluster)
+{
+    return cluster->idle;
+}

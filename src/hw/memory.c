@@ -1,0 +1,149 @@
+/*
+ * hw/memory.c - memories: the tiers of an NPU, and the part `remote-memory`, which the
+ * simulator's memory servers are made from. The second tier of the NPU is the remote
+ * memory unless the file describes another one.
+ */
+#include "hw/memory.h"
+
+#include "hw/npu.h"
+
+#include <stddef.h>
+#include <string.h>
+
+typedef struct memory_text {
+    str name;
+    uint32_t kind, npus_per_node, groups;
+    double capacity, bandwidth, latency, node_bandwidth, npu_bandwidth, piece;
+    bool in_switch;
+} memory_text;
+static const char *const memory_kinds[] = {"per-npu", "per-node", "pool", "hierarchical",
+                                           NULL};
+static const conf_field memory_fields[] = {
+    {.key = "name",
+     .type = CONF_TYPE_TEXT,
+     .offset = offsetof(memory_text, name),
+     .doc = "name of the memory; study paths use it",
+     .example = "hbm"},
+    {.key = "kind",
+     .type = CONF_TYPE_ENUM,
+     .offset = offsetof(memory_text, kind),
+     .names = memory_kinds,
+     .doc = "who shares it: nobody, the NPUs of a node, all; or a pool behind switches",
+     .by_default = "per-npu"},
+    {.key = "capacity",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_BYTES,
+     .offset = offsetof(memory_text, capacity),
+     .min = 1,
+     .max = 1e18,
+     .doc = "size of one device; estimates need it",
+     .example = "80 GB"},
+    {.key = "bandwidth",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_BANDWIDTH,
+     .offset = offsetof(memory_text, bandwidth),
+     .required = true,
+     .min = 1,
+     .max = 1e18,
+     .doc = "bandwidth of one device",
+     .example = "3350 GB/s"},
+    {.key = "latency",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_TIME,
+     .offset = offsetof(memory_text, latency),
+     .min = 0,
+     .max = 1e3,
+     .doc = "latency of one access",
+     .by_default = "0",
+     .example = "800 ns"},
+    {.key = "npus-per-node",
+     .type = CONF_TYPE_U32,
+     .offset = offsetof(memory_text, npus_per_node),
+     .min = 1,
+     .max = CLUSTER_MAX_NPUS,
+     .doc = "per-node: NPUs that share it",
+     .by_default = "nodes.npus"},
+    {.key = "groups",
+     .type = CONF_TYPE_U32,
+     .offset = offsetof(memory_text, groups),
+     .min = 1,
+     .max = CLUSTER_MAX_NPUS,
+     .doc = "hierarchical: memories that share the data",
+     .by_default = "1"},
+    {.key = "node-bandwidth",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_BANDWIDTH,
+     .offset = offsetof(memory_text, node_bandwidth),
+     .min = 1,
+     .max = 1e18,
+     .doc = "hierarchical: bandwidth from the pool into a node",
+     .by_default = "no limit"},
+    {.key = "npu-bandwidth",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_BANDWIDTH,
+     .offset = offsetof(memory_text, npu_bandwidth),
+     .min = 1,
+     .max = 1e18,
+     .doc = "hierarchical: bandwidth from the node's switch into an NPU",
+     .by_default = "no limit"},
+    {.key = "piece",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_BYTES,
+     .offset = offsetof(memory_text, piece),
+     .min = 1,
+     .max = 1e15,
+     .doc = "hierarchical: data travel in pieces of this size",
+     .by_default = "1 MB"},
+    {.key = "in-switch",
+     .type = CONF_TYPE_BOOL,
+     .offset = offsetof(memory_text, in_switch),
+     .doc = "hierarchical: the node's switch gathers loads and reduces stores",
+     .by_default = "no"},
+};
+
+const hw_part hw_part_memory = {"memory", "remote-memory", HW_FIELDS(memory_fields)};
+
+halley_status hw_tier_read(halley_tier *out, const conf_file *file, const conf_node *map,
+                           halley_error *err)
+{
+    memory_text t = {.name = {"", 0}};
+    TRY(conf_read(&t, file, map, HW_FIELDS(memory_fields), true, NULL, err));
+    *out = (halley_tier){.kind = (halley_tier_kind)t.kind,
+                         .capacity_bytes = t.capacity,
+                         .bandwidth_Bps = t.bandwidth,
+                         .latency_s = t.latency};
+    return cluster_name_copy(out->name, t.name, err);
+}
+
+halley_status hw_read_remote(const hw_reader *r, const conf_node *map)
+{
+    static const cluster_memory_kind kinds[] = {
+        CLUSTER_MEMORY_PER_NPU, CLUSTER_MEMORY_PER_NODE, CLUSTER_MEMORY_POOL,
+        CLUSTER_MEMORY_HIERARCHICAL};
+    memory_text t = {.npus_per_node = r->c->nodes.npus, .groups = 1, .piece = 1e6};
+    TRY(conf_read(&t, r->file, map, HW_FIELDS(memory_fields), true, NULL, r->err));
+    r->c->remote = (cluster_memory){
+        .kind = kinds[t.kind],
+        .latency_ns = (uint64_t)(t.latency * 1e9 + 0.5),
+        .bytes_per_ns = t.bandwidth / 1e9,
+        .npus_per_node = t.npus_per_node,
+        .n_groups = t.groups,
+        .node_bytes_per_ns = (t.node_bandwidth > 0 ? t.node_bandwidth : 1e18) / 1e9,
+        .npu_bytes_per_ns = (t.npu_bandwidth > 0 ? t.npu_bandwidth : 1e18) / 1e9,
+        .piece_bytes = (uint64_t)t.piece,
+        .in_switch = t.in_switch,
+    };
+    r->c->remote_given = true;
+    return HALLEY_OK;
+}
+
+halley_status hw_remote_read_tier(const hw_reader *r, const conf_node *map)
+{
+    static const char *const beyond_tiers[] = {"npus-per-node",  "groups",
+                                               "node-bandwidth", "npu-bandwidth",
+                                               "piece",          "in-switch"};
+    for (size_t i = 0; i < sizeof beyond_tiers / sizeof *beyond_tiers; i++)
+        if (conf_find(map, beyond_tiers[i]) != NULL)
+            return hw_read_remote(r, map);
+    return HALLEY_OK;
+}

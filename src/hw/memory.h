@@ -1,0 +1,12 @@
+/* hw/memory.h - memories in our files. */
+#ifndef HW_MEMORY_H
+#define HW_MEMORY_H
+
+#include "hw/schema.h"
+
+halley_status hw_tier_read(halley_tier *out, const conf_file *file, const conf_node *map,
+                           halley_error *err);
+/* The second memory of an NPU: remote memory, if it says more than a tier holds. */
+halley_status hw_remote_read_tier(const hw_reader *r, const conf_node *map);
+
+#endif

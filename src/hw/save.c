@@ -1,0 +1,387 @@
+/*
+ * hw/save.c - a cluster in our own form, present names only. Numbers are written so that
+ * reading them gives the same bits. Devices, links and fabrics that are as their preset
+ * says are written by name, others in full; what has its default is left out, but for
+ * `system`, which is written as a whole so that a converted file shows what it does.
+ */
+#include "hw/save.h"
+
+#include "base/file.h"
+#include "base/units.h"
+#include "hw/cluster.h"
+#include "hw/cost.h"
+#include "hw/levels.h"
+
+#include <string.h>
+
+static void add_number(strbuf *b, const char *before, double value, const char *unit)
+{
+    strbuf_add(b, str_from(before));
+    strbuf_double(b, value);
+    strbuf_add(b, str_from(unit));
+}
+
+static void add_quantity(strbuf *b, const char *before, double value, units_kind unit)
+{
+    strbuf_add(b, str_from(before));
+    units_write(b, value, unit);
+}
+
+static void add_in_network(strbuf *b, const cluster_dim *dim)
+{
+    if (dim->in_network == 0)
+        return;
+    strbuf_add(b, STR(", in-network: ["));
+    for (uint32_t k = 0, n = 0; k <= CLUSTER_N_COLLS; k++)
+        if (dim->in_network >> k & 1)
+            strbuf_printf(b, "%s%s", n++ == 0 ? "" : ", ",
+                          k == CLUSTER_N_COLLS ? "broadcast" : cluster_coll_names[k]);
+    strbuf_add_char(b, ']');
+    add_number(b, ", in-network-delay: ", dim->in_network_ns, " ns");
+    if (dim->in_network_Bps > 0)
+        add_number(b, ", in-network-throughput: ", dim->in_network_Bps, " B/s");
+}
+
+static void add_name(strbuf *b, const char *name)
+{
+    if (name[0] == '\0')
+        return;
+    strbuf_add(b, STR("name: "));
+    strbuf_json(b, str_from(name));
+    strbuf_add(b, STR(", "));
+}
+
+static void add_dims(strbuf *b, const halley_cluster *c)
+{
+    static const char *const names[] = {"ring", "fully-connected", "switch"};
+    strbuf_add(b, STR("network:\n"));
+    for (uint32_t d = 0; d < c->n_dims; d++) {
+        const cluster_dim *dim = &c->dims[d];
+        strbuf_add(b, STR("  - {"));
+        add_name(b, dim->name);
+        strbuf_printf(b, "topology: %s, size: %u", names[dim->topology], dim->n);
+        add_number(b, ", bandwidth: ", dim->bw_Bps, " B/s");
+        add_number(b, ", latency: ", dim->latency_ns, " ns");
+        add_in_network(b, dim);
+        strbuf_add(b, STR("}\n"));
+    }
+}
+
+static void add_tiers(strbuf *b, const halley_cluster *c)
+{
+    strbuf_add(b, STR("network:\n  topology: fat-tree\n"));
+    if (c->routing != 0)
+        strbuf_printf(b, "  routing: %s\n", hw_routings[c->routing]);
+    if (c->outer[0].fabric.name[0] != '\0')
+        strbuf_printf(b, "  fabric: %s\n", c->outer[0].fabric.name);
+    strbuf_add(b, STR("  tiers:\n"));
+    for (uint32_t i = 0; i < c->n_outer; i++) {
+        const hw_outer *o = &c->outer[i];
+        strbuf_add(b, STR("    - {"));
+        add_name(b, o->name);
+        if (o->npus != 0)
+            strbuf_printf(b, "npus: %u, ", o->npus);
+        if (i + 1 < c->n_outer)
+            add_number(b, "oversubscription: ", o->tier.oversubscription, ", ");
+        add_quantity(b, "link: ", o->tier.link_Bps, UNITS_BANDWIDTH);
+        add_quantity(b, ", latency: ", o->tier.latency_s, UNITS_TIME);
+        strbuf_add(b, STR("}\n"));
+    }
+}
+
+static void add_network(strbuf *b, const halley_cluster *c)
+{
+    if (c->network == HW_NETWORK_DIMS) {
+        add_dims(b, c);
+    } else if (c->network == HW_NETWORK_TIERS) {
+        add_tiers(b, c);
+    } else {
+        strbuf_add(b, STR("network: "));
+        hw_fabric_print(b, &c->outer[0].fabric);
+        strbuf_add_char(b, '\n');
+    }
+}
+
+static void add_nodes(strbuf *b, const halley_cluster *c)
+{
+    const hw_nodes *n = &c->nodes;
+    const bool dims = c->network == HW_NETWORK_DIMS;
+    if (dims && n->host == 0 && n->nics == 0 && n->rack == 0 && n->power_w == 0)
+        return;
+    strbuf_printf(b, "nodes: {npus: %u", n->npus);
+    if (!dims) {
+        strbuf_add(b, STR(", up: "));
+        hw_link_print(b, &n->up);
+    }
+    if (n->host != 0)
+        strbuf_printf(b, ", host: %u", n->host);
+    if (n->nics != 0)
+        strbuf_printf(b, ", nics: %u", n->nics);
+    if (n->rack != 0)
+        strbuf_printf(b, ", rack: %u %s", n->rack, n->rack == 1 ? "node" : "nodes");
+    if (n->power_w > 0)
+        add_quantity(b, ", power: ", n->power_w, UNITS_POWER);
+    strbuf_add(b, STR("}\n"));
+}
+
+static void add_kinds(strbuf *b, const halley_cluster *c)
+{
+    strbuf_add(b, STR("kinds:\n"));
+    for (uint32_t k = 0; k < c->n_kinds; k++) {
+        strbuf_add(b, STR("  - {nodes: ["));
+        for (uint32_t i = 0, n = 0; i < c->n_kind_runs; i++)
+            if (c->kind_runs[i].kind == k)
+                strbuf_printf(b, "%s%u-%u", n++ > 0 ? ", " : "", c->kind_runs[i].first,
+                              c->kind_runs[i].last);
+        strbuf_add(b, STR("], npu: "));
+        hw_npu_print(b, halley_cluster_npu(c, k), true);
+        strbuf_add(b, STR("}\n"));
+    }
+}
+
+static void add_devices(strbuf *b, const halley_cluster *c)
+{
+    const halley_npu *npu = &c->npu;
+    if (c->n_kinds > 0) {
+        add_kinds(b, c);
+        return;
+    }
+    if (!hw_npu_is_described(npu))
+        return;
+    strbuf_add(b, STR("npu: "));
+    hw_npu_print(b, npu, false);
+    strbuf_add_char(b, '\n');
+}
+
+static void add_remote(strbuf *b, const halley_cluster *c)
+{
+    static const char *const kinds[] = {"", "per-npu", "per-node", "pool",
+                                        "hierarchical"};
+    if (c->remote.kind == CLUSTER_MEMORY_NONE || !c->remote_given)
+        return;
+    strbuf_printf(b, "remote-memory: {kind: %s, latency: %llu ns", kinds[c->remote.kind],
+                  (unsigned long long)c->remote.latency_ns);
+    if (c->remote.kind == CLUSTER_MEMORY_PER_NODE ||
+        c->remote.kind == CLUSTER_MEMORY_HIERARCHICAL)
+        strbuf_printf(b, ", npus-per-node: %u", c->remote.npus_per_node);
+    if (c->remote.kind == CLUSTER_MEMORY_HIERARCHICAL) {
+        strbuf_printf(b, ", groups: %u, piece: %llu B, in-switch: %s", c->remote.n_groups,
+                      (unsigned long long)c->remote.piece_bytes,
+                      c->remote.in_switch ? "true" : "false");
+        add_number(b, ", node-bandwidth: ", c->remote.node_bytes_per_ns * 1e9, " B/s");
+        add_number(b, ", npu-bandwidth: ", c->remote.npu_bytes_per_ns * 1e9, " B/s");
+    }
+    add_number(b, ", bandwidth: ", c->remote.bytes_per_ns * 1e9, " B/s}\n");
+}
+
+static void add_algorithms(strbuf *b, const cluster_system *s)
+{
+    bool custom = false;
+    for (uint32_t i = 0; i < CLUSTER_N_COLLS; i++) {
+        custom = custom || s->colls[i].custom != NULL;
+        if (s->colls[i].n == 0)
+            continue;
+        strbuf_printf(b, "  %s: [", cluster_coll_names[i]);
+        for (uint32_t d = 0; d < s->colls[i].n_listed; d++) {
+            strbuf_add(b, d == 0 ? STR("") : STR(", "));
+            cluster_impl_print(b, &s->colls[i].dims[d]);
+        }
+        strbuf_add(b, STR("]\n"));
+    }
+    if (custom)
+        strbuf_add(b, STR("  custom:\n"));
+    for (uint32_t i = 0; i < CLUSTER_N_COLLS; i++) {
+        if (s->colls[i].custom == NULL)
+            continue;
+        strbuf_printf(b, "    %s: ", cluster_coll_names[i]);
+        strbuf_json(b, str_from(s->colls[i].custom));
+        strbuf_add_char(b, '\n');
+    }
+    if (s->n_node_impls > 0)
+        strbuf_add(b, STR("  custom-nodes:\n"));
+    for (uint32_t i = 0; i < s->n_node_impls; i++) {
+        strbuf_printf(b, "    %llu: ", (unsigned long long)s->node_impls[i].node);
+        strbuf_json(b, str_from(s->node_impls[i].custom));
+        strbuf_add_char(b, '\n');
+    }
+}
+
+static const char *word_of_model(const halley_cluster *c)
+{
+    static const char *const native[] = {"free", "queue", "flow"};
+    static const char *const astra[] = {"unaware", "aware", "aware"};
+    return c->astra ? astra[c->model] : native[c->model];
+}
+
+static void add_bus(strbuf *b, const cluster_bus *bus)
+{
+    strbuf_printf(b, "  bus: {latency: %llu ns, overhead: %llu ns, gap: %llu ns",
+                  (unsigned long long)bus->L_ns, (unsigned long long)bus->o_ns,
+                  (unsigned long long)bus->g_ns);
+    add_number(b, ", gap-per-byte-ns: ", bus->G_ns, "");
+    strbuf_printf(b, ", reduction-ns-per-100-bytes: %lld}\n",
+                  (long long)bus->reduction_delay);
+}
+
+static void add_stragglers(strbuf *b, const halley_cluster *c)
+{
+    const cluster_system *s = &c->system;
+    if (s->jitter > 0) {
+        add_number(b, "  jitter: ", s->jitter, "\n");
+        strbuf_printf(b, "  seed: %llu\n", (unsigned long long)s->seed);
+    }
+    for (uint32_t i = 0, n = 0; s->slow != NULL && i < c->n_npus; i++) {
+        if (s->slow[i] == 1)
+            continue;
+        strbuf_printf(b, "%s    %u: ", n++ == 0 ? "  slow:\n" : "", i);
+        add_number(b, "", s->slow[i], "\n");
+    }
+}
+
+static void add_system(strbuf *b, const halley_cluster *c)
+{
+    const cluster_system *s = &c->system;
+    strbuf_printf(b, "system:\n  rules: %s\n  network-model: %s\n",
+                  c->astra ? "astra-sim" : "native", word_of_model(c));
+    strbuf_printf(b, "  chunks: %llu\n  active-chunks: %llu\n  queues: %u\n",
+                  (unsigned long long)(s->splits == 0 ? 1 : s->splits),
+                  (unsigned long long)s->active_chunks, s->queues);
+    strbuf_printf(b, "  endpoint-delay: %llu ns\n  group-endpoint-delay: %llu ns\n",
+                  (unsigned long long)s->endpoint_ns,
+                  (unsigned long long)s->group_endpoint_ns);
+    strbuf_printf(b, "  all-reduce-plan: %s\n",
+                  s->hierarchical ? "hierarchical" : "every-dimension");
+    strbuf_printf(b, "  compute: %s\n",
+                  s->roofline   ? "roofline"
+                  : s->modelled ? "cost"
+                                : "duration");
+    add_stragglers(b, c);
+    if (s->themis)
+        strbuf_add(b, STR("  scheduling: themis\n"));
+    if (s->streams > 1)
+        strbuf_printf(b, "  streams: %u\n", s->streams);
+    if (s->one_channel)
+        strbuf_add(b, STR("  channels: one\n"));
+    if (s->rendezvous)
+        strbuf_add(b, STR("  rendezvous: true\n"));
+    if (s->replay_only)
+        strbuf_add(b, STR("  replay-only: true\n"));
+    add_algorithms(b, s);
+    if (s->bus.on)
+        add_bus(b, &s->bus);
+}
+
+static void add_groups(strbuf *b, const halley_cluster *c)
+{
+    if (c->n_groups > 0)
+        strbuf_add(b, STR("groups:\n"));
+    for (uint32_t i = 0; i < c->n_groups; i++) {
+        strbuf_printf(b, "  %lld: [", (long long)c->groups[i].id);
+        for (uint32_t k = 0; k < c->groups[i].n; k++)
+            strbuf_printf(b, k == 0 ? "%u" : ", %u", c->groups[i].ranks[k]);
+        strbuf_add(b, STR("]\n"));
+    }
+}
+
+/* A row of cost or failures, if it is not the default. */
+static void add_unless(strbuf *b, uint32_t *n, const char *key, double value,
+                       double usual, units_kind unit)
+{
+    if (memcmp(&value, &usual, sizeof value) == 0)
+        return;
+    strbuf_printf(b, "%s%s: ", (*n)++ > 0 ? ", " : "", key);
+    units_write(b, value, unit);
+}
+
+static void add_cost(strbuf *b, const halley_cluster *c)
+{
+    const halley_cost *k = &c->cost, *d = &hw_cost_default;
+    strbuf row = {0};
+    uint32_t n = 0;
+    const double link[] = {k->copper_usd, k->optical_usd};
+    if (c->n_kinds == 0)
+        hw_npu_print_cost(&row, &n, &c->npu);
+    add_unless(&row, &n, "node", k->node_usd, d->node_usd, UNITS_MONEY);
+    add_unless(&row, &n, "network-per-gbps", k->network_usd_per_gbps, 0, UNITS_MONEY);
+    add_unless(&row, &n, "switch", k->switch_usd, d->switch_usd, UNITS_MONEY);
+    if (link[0] > 0 || link[1] > 0) {
+        add_quantity(&row, n++ > 0 ? ", link: {copper: " : "link: {copper: ", link[0],
+                     UNITS_MONEY);
+        add_quantity(&row, ", optical: ", link[1], UNITS_MONEY);
+        strbuf_add_char(&row, '}');
+    }
+    add_unless(&row, &n, "power-idle", k->power_idle, d->power_idle, UNITS_SHARE);
+    add_unless(&row, &n, "pue", k->pue, d->pue, UNITS_COUNT);
+    add_unless(&row, &n, "energy", k->energy_usd_per_J, d->energy_usd_per_J, UNITS_PRICE);
+    add_unless(&row, &n, "years", k->years, d->years, UNITS_COUNT);
+    add_unless(&row, &n, "rent", k->rent_usd_per_s, d->rent_usd_per_s, UNITS_RENT);
+    if (n > 0)
+        strbuf_printf(b, "cost: {%.*s}\n", STR_ARG(strbuf_str(&row)));
+    b->failed = b->failed || row.failed;
+    strbuf_fini(&row);
+}
+
+static void add_failures(strbuf *b, const halley_cluster *c)
+{
+    const halley_failures *f = &c->failures, *d = &hw_failures_default;
+    strbuf row = {0};
+    uint32_t n = 0;
+    add_unless(&row, &n, "npu-mtbf", f->npu_mtbf_s, d->npu_mtbf_s, UNITS_TIME);
+    add_unless(&row, &n, "checkpoint", f->checkpoint_s, d->checkpoint_s, UNITS_TIME);
+    add_unless(&row, &n, "restart", f->restart_s, d->restart_s, UNITS_TIME);
+    if (n > 0)
+        strbuf_printf(b, "failures: {%.*s}\n", STR_ARG(strbuf_str(&row)));
+    b->failed = b->failed || row.failed;
+    strbuf_fini(&row);
+}
+
+static void print_cluster(strbuf *b, const halley_cluster *c)
+{
+    if (c->name[0] != '\0') {
+        strbuf_add(b, STR("name: "));
+        strbuf_json(b, str_from(c->name));
+        strbuf_add_char(b, '\n');
+    }
+    if (c->n_npus > 0)
+        strbuf_printf(b, "npus: %u\n", c->n_npus);
+    add_devices(b, c);
+    add_nodes(b, c);
+    add_remote(b, c);
+    add_network(b, c);
+    if (c->plain && c->network != HW_NETWORK_DIMS)
+        strbuf_add(b, STR("library: plain\n"));
+    if (c->host_factor != 1)
+        add_number(b, "host-factor: ", c->host_factor, "\n");
+    add_system(b, c);
+    add_cost(b, c);
+    add_failures(b, c);
+    add_groups(b, c);
+}
+
+halley_status halley_cluster_print(char **out, const halley_cluster *cluster,
+                                   halley_error *err)
+{
+    strbuf b = {0};
+    print_cluster(&b, cluster);
+    if (b.failed) {
+        strbuf_fini(&b);
+        return error_nomem(err);
+    }
+    *out = b.at;
+    return HALLEY_OK;
+}
+
+halley_status halley_cluster_save(const halley_cluster *cluster, const char *path,
+                                  halley_error *err)
+{
+    file_output *to = NULL;
+    strbuf b = {0};
+    print_cluster(&b, cluster);
+    halley_status status = b.failed ? error_nomem(err) : file_output_open(&to, path, err);
+    if (status == HALLEY_OK) {
+        file_output_str(to, strbuf_str(&b));
+        status = file_output_commit(to, err);
+    }
+    strbuf_fini(&b);
+    return status;
+}
