@@ -1,7 +1,6 @@
 /* Views, numbers, UTF-8 and nearest names. Nothing here allocates. */
 #include "base/str.h"
 
-#include "base/number.h"
 #include "base/utf8.h"
 
 #include <string.h>
@@ -97,11 +96,6 @@ bool str_to_i64(str s, int64_t *out)
         return false;
     *out = negative ? (int64_t)(0 - size) : (int64_t)size;
     return true;
-}
-
-bool str_to_double(str s, double *out)
-{
-    return number_read(s, out);
 }
 
 size_t utf8_length(const uint8_t *at, size_t n)

@@ -30,7 +30,6 @@ bool str_next(str *s, char by, str *head);
  * number_read in base/number.h. */
 bool str_to_u64(str s, uint64_t *out);
 bool str_to_i64(str s, int64_t *out);
-bool str_to_double(str s, double *out); /* number_read, until its users call that */
 bool str_utf8_valid(str s); /* as protobuf demands: no surrogates, no overlong */
 /* Number of edits (insert, delete, change, swap of neighbours) between two short names.
  */

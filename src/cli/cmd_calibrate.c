@@ -1,5 +1,6 @@
 /* halley calibrate - fit constants of a stack or a device to measurements. */
 #include "base/error.h"
+#include "base/number.h"
 #include "cli/commands.h"
 #include "halley/score.h"
 
@@ -74,10 +75,11 @@ static halley_status run_device(cli_call *call, report_form form, halley_error *
         return cli_usage(call, err, "--device wants one table in CSV and no --stack");
     TRY(halley_calibrate_device(&fit, call->args[0], o->device, o->out, err));
     if (form == REPORT_TEXT)
-        printf("%s: %u constants, %u measurements\nmean error %.2f %% before, %.2f %% "
-               "after, %.2f %% on %u kept aside\n\n",
-               o->device, fit.n_moves, fit.n_fitted, fit.before_pct, fit.after_pct,
-               fit.held_pct, fit.n_held);
+        printf("%s: %u constants, %u measurements\nmean error %s %% before, %s %% "
+               "after, %s %% on %u kept aside\n\n",
+               o->device, fit.n_moves, fit.n_fitted, number_fixed(fit.before_pct, 2).at,
+               number_fixed(fit.after_pct, 2).at, number_fixed(fit.held_pct, 2).at,
+               fit.n_held);
     report_table *t =
         report_table_new(device_columns, sizeof device_columns / sizeof *device_columns);
     if (!t)
@@ -107,9 +109,10 @@ static halley_status run(cli_call *call, halley_error *err)
     if (form == REPORT_TEXT) {
         printf("stack %s: %u constants, %u runs of %u layouts\n", fit.stack.name,
                fit.n_moves, fit.n_rows, fit.n_layouts);
-        printf("mean error %.2f %% before, %.2f %% after", fit.before_pct, fit.after_pct);
+        printf("mean error %s %% before, %s %% after", number_fixed(fit.before_pct, 2).at,
+               number_fixed(fit.after_pct, 2).at);
         if (fit.cv_pct >= 0)
-            printf(", %.2f %% on layouts not seen\n\n", fit.cv_pct);
+            printf(", %s %% on layouts not seen\n\n", number_fixed(fit.cv_pct, 2).at);
         else
             printf("; too few layouts to hold some out\n\n");
     }

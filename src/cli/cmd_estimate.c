@@ -3,6 +3,7 @@
  * fits, what it costs.
  */
 #include "base/error.h"
+#include "base/number.h"
 #include "cli/commands.h"
 #include "cli/design.h"
 #include "halley/plan_trace.h"
@@ -62,14 +63,16 @@ static void write_parts(const halley_estimate *e)
     printf("\nwhere the time goes\n");
     for (int i = 0; i < HALLEY_N_PARTS; i++) {
         if (e->part_s[i] > 0)
-            printf("  %-20s %12s  %5.1f %%\n", halley_part_name((halley_part)i),
-                   amount(a, e->part_s[i], UNITS_TIME), 100 * e->part_s[i] / e->step_s);
+            printf("  %-20s %12s  %5s %%\n", halley_part_name((halley_part)i),
+                   amount(a, e->part_s[i], UNITS_TIME),
+                   number_fixed(100 * e->part_s[i] / e->step_s, 1).at);
     }
     printf("compute of the slowest stage (%u) by class\n", e->slow_stage);
     for (uint32_t i = 0; i < HALLEY_N_CLASSES; i++) {
         if (e->class_s[i] > 0)
-            printf("  %-20s %12s  %5.1f %%\n", halley_class_name(i),
-                   amount(a, e->class_s[i], UNITS_TIME), 100 * e->class_s[i] / e->step_s);
+            printf("  %-20s %12s  %5s %%\n", halley_class_name(i),
+                   amount(a, e->class_s[i], UNITS_TIME),
+                   number_fixed(100 * e->class_s[i] / e->step_s, 1).at);
     }
 }
 
@@ -101,8 +104,8 @@ static void write_money(const design *d)
     printf("  %-20s %12s  %s\n", "a trillion tokens",
            amount(a, e->energy_J * 1e12 / per_step, UNITS_ENERGY),
            amount(b, e->cost_usd * 1e12 / per_step, UNITS_MONEY));
-    printf("  %-20s %9.1f d for %.3g tokens\n", "time to train",
-           steps * e->step_s / 86400, d->tokens);
+    printf("  %-20s %9s d for %s tokens\n", "time to train",
+           number_fixed(steps * e->step_s / 86400, 1).at, number_digits(d->tokens, 3).at);
 }
 
 static void write_constants(const design *d)
@@ -118,15 +121,15 @@ static void write_constants(const design *d)
     printf("\nconstants: stack %s, %u fitted, %u given, the rest defaults\n", s->name,
            fitted, given);
     if (x->n_sets)
-        printf(
-            "error to expect: %.0f %%, up to %.0f %% for some software: this stack was "
-            "fitted to no run %s; so far off were defaults on %u published ones of %u "
-            "sets\n",
-            100 * x->mean, 100 * x->worst, kind, x->n_runs, x->n_sets);
+        printf("error to expect: %s %%, up to %s %% for some software: this stack was "
+               "fitted to no run %s; so far off were defaults on %u published ones of %u "
+               "sets\n",
+               number_fixed(100 * x->mean, 0).at, number_fixed(100 * x->worst, 0).at,
+               kind, x->n_runs, x->n_sets);
     else
-        printf("error to expect: %.1f %%, the mean on %u published runs %s, each of a "
+        printf("error to expect: %s %%, the mean on %u published runs %s, each of a "
                "layout the fit had not seen\n",
-               100 * x->mean, x->n_runs, kind);
+               number_fixed(100 * x->mean, 1).at, x->n_runs, kind);
 }
 
 /* Why it does not fit, and what would. */
@@ -168,10 +171,10 @@ static void write_text(const design *d)
            halley_cluster_npu(d->cluster, 0)->name, halley_cluster_name(d->cluster), plan,
            d->plan.global_batch, d->plan.seq, halley_dtype_name(d->plan.dtype));
     printf("step          %s\n", amount(a, e->step_s, UNITS_TIME));
-    printf("tokens/s      %.4g\n", e->tokens_per_s);
-    printf("model FLOPs   %.1f %% of peak", 100 * e->mfu);
+    printf("tokens/s      %s\n", number_digits(e->tokens_per_s, 4).at);
+    printf("model FLOPs   %s %% of peak", number_fixed(100 * e->mfu, 1).at);
     if (e->hfu > e->mfu)
-        printf(", %.1f %% with recomputation", 100 * e->hfu);
+        printf(", %s %% with recomputation", number_fixed(100 * e->hfu, 1).at);
     printf("\n");
     write_parts(e);
     write_memory(e);

@@ -1,5 +1,6 @@
 /* halley explore - every design of a study, the best of them, and why. */
 #include "base/error.h"
+#include "base/number.h"
 #include "base/progress.h"
 #include "cli/commands.h"
 #include "cli/explore_out.h"
@@ -170,11 +171,12 @@ static halley_status dry_run(const halley_study *s, const explore_options *o,
     const double share =
         d.n_sampled ? 100.0 * (double)d.n_feasible / (double)d.n_sampled : 0;
     units_format(left, sizeof left, d.seconds, UNITS_TIME);
-    printf("%s: %.6g designs", halley_study_name(s), d.n_designs);
+    printf("%s: %s designs", halley_study_name(s), number_digits(d.n_designs, 6).at);
     if (d.n_to_evaluate < d.n_designs)
-        printf(", of which the search looks at %.6g", d.n_to_evaluate);
-    printf("\n%.3g %% feasible in a sample of %llu; about %.3g designs/s, %s in all\n",
-           share, (unsigned long long)d.n_sampled, d.designs_per_s, left);
+        printf(", of which the search looks at %s", number_digits(d.n_to_evaluate, 6).at);
+    printf("\n%s %% feasible in a sample of %llu; about %s designs/s, %s in all\n",
+           number_digits(share, 3).at, (unsigned long long)d.n_sampled,
+           number_digits(d.designs_per_s, 3).at, left);
     if (d.n_refusals == 0)
         return HALLEY_OK;
     printf("\n");

@@ -3,6 +3,7 @@
  * scored.
  */
 #include "base/error.h"
+#include "base/number.h"
 #include "cli/commands.h"
 #include "halley/score.h"
 
@@ -121,8 +122,9 @@ static void write_worst(const halley_score *score)
             printf("  skipped %u: %s\n", s->skips[j].rows, s->skips[j].reason);
         for (uint32_t j = 0; j < s->n_worst; j++) {
             const halley_score_worst *w = &s->worst[j];
-            printf("  %+6.1f %%  measured %-10.4g predicted %-10.4g %s\n",
-                   100 * (w->predicted / w->measured - 1), w->measured, w->predicted,
+            printf("  %6s %%  measured %-10s predicted %-10s %s\n",
+                   number_signed(100 * (w->predicted / w->measured - 1), 1).at,
+                   number_digits(w->measured, 4).at, number_digits(w->predicted, 4).at,
                    w->id);
         }
     }

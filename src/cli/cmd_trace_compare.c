@@ -2,6 +2,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "cli/commands.h"
 #include "cli/share.h"
 #include "halley/compare.h"
@@ -123,7 +124,7 @@ static halley_status read_scores(halley_auc *out, const char *path, halley_error
         const bool split = str_next(&number, ' ', &word);
         const bool member = str_eq(word, STR("member"));
         if (!split || (!member && !str_eq(word, STR("other"))) ||
-            !str_to_double(str_trim(number), &value)) {
+            !number_read(str_trim(number), &value)) {
             status = error_set(err, HALLEY_EFORMAT,
                                "want a line of 'member SCORE' or 'other SCORE'");
             error_at_file(err, path);

@@ -1,4 +1,5 @@
 /* halley trace learn: the statistics of many traces, as a model. */
+#include "base/number.h"
 #include "base/progress.h"
 #include "cli/commands.h"
 #include "halley/learn.h"
@@ -168,9 +169,10 @@ static halley_status run(cli_call *call, halley_error *err)
                  report.n_folders_skipped, report.first_folder_skipped);
     if (report.n_steps > 0)
         cli_note(call,
-                 "the network was best after %u steps: %.3f nats an item, %.3f of them "
+                 "the network was best after %u steps: %s nats an item, %s of them "
                  "for the operator",
-                 report.n_steps, report.loss, report.op_loss);
+                 report.n_steps, number_fixed(report.loss, 3).at,
+                 number_fixed(report.op_loss, 3).at);
     return write_report(o, &report, form, err);
 }
 

@@ -1,6 +1,7 @@
 /* halley trace obfuscate - hide what a trace gives away, and say what it still does. */
 #include "base/error.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "cli/commands.h"
 #include "cli/share.h"
 #include "halley/synth.h"
@@ -260,10 +261,10 @@ static void print_times(const halley_obfuscation *r)
     for (uint32_t i = 0; i < r->n_times; i++) {
         const halley_before_after *const t = &r->times[i];
         const double change = t->before_s > 0 ? 100 * (t->after_s / t->before_s - 1) : 0;
-        printf("  %-14s %s -> %s (%+.2f %%)\n",
-               *t->cluster ? t->cluster : "longest chain",
+        printf("  %-14s %s -> %s (%s %%)\n", *t->cluster ? t->cluster : "longest chain",
                units_format(before, sizeof before, t->before_s, UNITS_TIME),
-               units_format(after, sizeof after, t->after_s, UNITS_TIME), change);
+               units_format(after, sizeof after, t->after_s, UNITS_TIME),
+               number_signed(change, 2).at);
     }
 }
 
@@ -281,9 +282,11 @@ static void print_text(const halley_obfuscation *r)
     if (r->n_removed == 0)
         printf("  nothing\n");
     if (r->level >= HALLEY_HIDE_SIZES) {
-        printf("\nchanged:\n  sizes by up to %.2f %%, durations by up to %.2f %% (bound: "
-               "%g %%)\n",
-               100 * r->size_error, 100 * r->duration_error, 100 * r->bound);
+        printf("\nchanged:\n  sizes by up to %s %%, durations by up to %s %% (bound: "
+               "%s %%)\n",
+               number_fixed(100 * r->size_error, 2).at,
+               number_fixed(100 * r->duration_error, 2).at,
+               number_digits(100 * r->bound, 6).at);
         if (r->level >= HALLEY_HIDE_STRUCTURE)
             printf("  %" PRIu64 " nodes split, %" PRIu64 " joined, %" PRIu64
                    " edges added, %" PRIu64 " dropped\n",

@@ -3,6 +3,7 @@
 #include "cli/explore_out.h"
 
 #include "base/error.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <string.h>
@@ -96,7 +97,7 @@ static void add_candidate(sheet *t, const halley_study *s, const halley_explorat
         const double base = e->baseline.objective[0], mine = c->objective[0];
         const double gain =
             halley_study_objective(s, 0)->maximize ? mine / base : base / mine;
-        snprintf(text, sizeof text, "%.3fx", gain);
+        snprintf(text, sizeof text, "%sx", number_fixed(gain, 3).at);
         cell(t, text);
     }
     cell(t, c->limit);
@@ -192,12 +193,12 @@ static halley_status write_sensitivities(const halley_study *s,
         const halley_axis *a = halley_study_axis(s, v->axis);
         char text[64];
         cell(&t, a->name);
-        snprintf(text, sizeof text, "%+.3f", v->elasticity);
+        snprintf(text, sizeof text, "%s", number_signed(v->elasticity, 3).at);
         cell(&t, isnan(v->elasticity) ? "-" : text);
         range_cell(&t, goal->metric, v->low, v->high);
         cell(&t, isnan(v->low) ? "" : a->texts[v->low_value]);
         cell(&t, isnan(v->low) ? "" : a->texts[v->high_value]);
-        snprintf(text, sizeof text, "%.2fx", v->high / v->low);
+        snprintf(text, sizeof text, "%sx", number_fixed(v->high / v->low, 2).at);
         cell(&t, isnan(v->low) ? "-" : text);
         range_cell(&t, goal->metric, v->space_low, v->space_high);
         snprintf(text, sizeof text, "%u of %u", v->refused, v->tried);
@@ -227,8 +228,10 @@ static halley_status write_verified(const halley_exploration *e, FILE *to,
         cell(&t, text);
         metric_cell(&t, HALLEY_METRIC_STEP_TIME, v->done ? v->estimated_s : NAN);
         metric_cell(&t, HALLEY_METRIC_STEP_TIME, v->done ? v->simulated_s : NAN);
-        snprintf(text, sizeof text, "%+.1f %%",
-                 v->done ? 100 * (v->simulated_s / v->estimated_s - 1) : 0);
+        snprintf(
+            text, sizeof text, "%s %%",
+            number_signed(v->done ? 100 * (v->simulated_s / v->estimated_s - 1) : 0, 1)
+                .at);
         cell(&t, v->done ? text : "-");
         cell(&t, v->note);
     }
@@ -240,9 +243,9 @@ halley_status explore_write_text(const halley_study *s, const halley_exploration
 {
     const halley_objective *goal = halley_study_objective(s, 0);
     const uint32_t n = e->n_best < top ? e->n_best : top;
-    fprintf(to, "%s: %.0f designs evaluated of %.4g, %.0f feasible\n",
-            halley_study_name(s), (double)e->n_evaluated, e->n_designs,
-            (double)e->n_feasible);
+    fprintf(to, "%s: %s designs evaluated of %s, %s feasible\n", halley_study_name(s),
+            number_fixed((double)e->n_evaluated, 0).at, number_digits(e->n_designs, 4).at,
+            number_fixed((double)e->n_feasible, 0).at);
     if (n) {
         fprintf(to, "\nBest by %s %s\n\n", goal->maximize ? "greatest" : "least",
                 goal->text);

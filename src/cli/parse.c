@@ -4,6 +4,7 @@
  * that starts with '-' and goes on like a number is an argument, as is a lone '-'.
  */
 #include "base/error.h"
+#include "base/number.h"
 #include "base/str.h"
 #include "cli/cli.h"
 
@@ -56,8 +57,8 @@ static halley_status in_range(const parser *p, const cli_option *option, double 
     if (number >= option->min && number <= option->max)
         return HALLEY_OK;
     const bool low = number < option->min;
-    return wrong(p, "--%s must be at %s %.10g, is %s", option->name,
-                 low ? "least" : "most", low ? option->min : option->max, text);
+    return wrong(p, "--%s must be at %s %s, is %s", option->name, low ? "least" : "most",
+                 number_digits(low ? option->min : option->max, 10).at, text);
 }
 
 static halley_status store_whole(const parser *p, const cli_option *option,
@@ -88,7 +89,7 @@ static halley_status store_number(const parser *p, const cli_option *option,
             error_prefix(p->err, "--%s: ", option->name);
             return status;
         }
-    } else if (!str_to_double(str_from(text), &number)) {
+    } else if (!number_read(str_from(text), &number)) {
         return wrong(p, "--%s wants a number, is '%s'", option->name, text);
     }
     TRY(in_range(p, option, number, text));

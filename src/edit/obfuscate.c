@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "base/pool.h"
 #include "edit/obfuscate_twins.h"
 #include "edit/passes.h"
@@ -446,8 +447,8 @@ static halley_status roughen(whole *out, work *w, halley_error *err)
     }
     return error_set(err, HALLEY_EINVAL,
                      "even small changes move the simulated time by more than the bound "
-                     "of %g %%; take a lower level or a wider bound",
-                     100 * out->o.bound);
+                     "of %s %%; take a lower level or a wider bound",
+                     number_digits(100 * out->o.bound, 6).at);
 }
 
 /* As it is, but for names and what is not understood. */
@@ -634,8 +635,8 @@ halley_status halley_trace_obfuscate(halley_obfuscation **out,
     const double bound = opts->bound == 0 ? 0.05 : opts->bound;
     if (!(bound > 0 && bound <= 0.5))
         return error_set(err, HALLEY_EINVAL,
-                         "the bound must be above 0 and at most 50 %%, is %g %%",
-                         100 * bound);
+                         "the bound must be above 0 and at most 50 %%, is %s %%",
+                         number_digits(100 * bound, 6).at);
     whole *const made = mem_array_zero(1, sizeof *made);
     if (!made)
         return error_nomem(err);

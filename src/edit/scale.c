@@ -2,6 +2,7 @@
 #include "edit/scale.h"
 
 #include "base/error.h"
+#include "base/number.h"
 #include "edit/passes.h"
 #include "edit/times.h"
 
@@ -129,11 +130,12 @@ static halley_status check_opts(const halley_scale_opts *o, halley_error *err)
     for (size_t i = 0; i < 4; i++)
         if (!(factors[i] >= 0 && factors[i] <= 1e9))
             return error_set(err, HALLEY_EINVAL,
-                             "a factor must be above 0 and at most 1e9, is %g",
-                             factors[i]);
+                             "a factor must be above 0 and at most 1e9, is %s",
+                             number_digits(factors[i], 6).at);
     if (!(o->offload >= 0 && o->offload <= 1))
         return error_set(err, HALLEY_EINVAL,
-                         "the offloaded share must be from 0 to 1, is %g", o->offload);
+                         "the offloaded share must be from 0 to 1, is %s",
+                         number_digits(o->offload, 6).at);
     if ((o->layers_from == 0) != (o->layers_to == 0))
         return error_set(err, HALLEY_EINVAL, "layers go from one number to another");
     return HALLEY_OK;

@@ -8,6 +8,7 @@
  * which are done in fp32 whatever the products are done in, and what is fixed.
  */
 #include "base/error.h"
+#include "base/number.h"
 #include "edit/scale.h"
 #include "trace/core/levels.h"
 #include "trace/format/et.h"
@@ -40,9 +41,9 @@ static halley_status check_size(const multiplier *m, halley_bytes name, halley_e
     if (!m->too_large)
         return HALLEY_OK;
     error_set(err, HALLEY_ELIMIT,
-              "%.*s times %g is 2^63 or more, which no trace can hold: take a smaller "
+              "%.*s times %s is 2^63 or more, which no trace can hold: take a smaller "
               "factor",
-              (int)name.n, name.at, m->factor);
+              (int)name.n, name.at, number_digits(m->factor, 6).at);
     error_at_node(err, halley_node_id(m->trace, m->node));
     return HALLEY_ELIMIT;
 }

@@ -1,6 +1,7 @@
 /* An estimate in words: operators with their sizes and times, then the terms of a step.
  */
 #include "base/error.h"
+#include "base/number.h"
 #include "base/str.h"
 #include "base/units.h"
 #include "estimate/price.h"
@@ -22,9 +23,10 @@ static void explain_op(strbuf *b, const price_context *c, const workload_op *op)
     char f[32], t[32], size[32];
     if (op->kind == WORKLOAD_COLL) {
         strbuf_printf(b,
-                      "  %-24s %s x %g forward, %g backward among %u: exposed %s + %s\n",
-                      op->name, of(size, op->bytes_f, UNITS_BYTES), op->times_f,
-                      op->times_b, c->n[op->group], of(f, p.forward_s, UNITS_TIME),
+                      "  %-24s %s x %s forward, %s backward among %u: exposed %s + %s\n",
+                      op->name, of(size, op->bytes_f, UNITS_BYTES),
+                      number_digits(op->times_f, 6).at, number_digits(op->times_b, 6).at,
+                      c->n[op->group], of(f, p.forward_s, UNITS_TIME),
                       of(t, p.backward_s, UNITS_TIME));
         return;
     }
@@ -32,11 +34,14 @@ static void explain_op(strbuf *b, const price_context *c, const workload_op *op)
     if (op->kind == WORKLOAD_STREAM)
         strbuf_printf(b, "%s through memory", of(size, op->bytes_f, UNITS_BYTES));
     else if (op->kind == WORKLOAD_FLASH)
-        strbuf_printf(b, "%.4g TFLOP, head size %g, sequence %g", op->flops / 1e12,
-                      op->head_dim, op->seq);
+        strbuf_printf(b, "%s TFLOP, head size %s, sequence %s",
+                      number_digits(op->flops / 1e12, 4).at,
+                      number_digits(op->head_dim, 6).at, number_digits(op->seq, 6).at);
     else
-        strbuf_printf(b, "%g x %g x %g%s, %.4g TFLOP", op->m, op->n, op->k,
-                      op->groups > 1 ? " (grouped)" : "", op->flops / 1e12);
+        strbuf_printf(b, "%s x %s x %s%s, %s TFLOP", number_digits(op->m, 6).at,
+                      number_digits(op->n, 6).at, number_digits(op->k, 6).at,
+                      op->groups > 1 ? " (grouped)" : "",
+                      number_digits(op->flops / 1e12, 4).at);
     strbuf_printf(b, ": forward %s, backward %s\n", of(f, p.forward_s, UNITS_TIME),
                   of(t, p.backward_s, UNITS_TIME));
 }
@@ -88,8 +93,9 @@ static void explain_constants(strbuf *b, const halley_stack *stack)
     strbuf_printf(b, "constants of stack %s\n", stack->name);
     for (unsigned i = 0; i < HALLEY_N_CONSTANTS; i++) {
         const halley_constant_info *info = halley_constant_get((halley_constant)i);
-        strbuf_printf(b, "  %-20s %-10.4g %-2s %-8s %s\n", info->key, stack->k[i],
-                      info->unit, origins[stack->origin[i] % 3], info->doc);
+        strbuf_printf(b, "  %-20s %-10s %-2s %-8s %s\n", info->key,
+                      number_digits(stack->k[i], 4).at, info->unit,
+                      origins[stack->origin[i] % 3], info->doc);
     }
 }
 

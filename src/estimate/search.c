@@ -9,6 +9,7 @@
 #include "halley/search.h"
 
 #include "base/array.h"
+#include "base/number.h"
 #include "base/pool.h"
 #include "estimate/groups.h"
 #include "estimate/run.h"
@@ -403,7 +404,7 @@ const char *halley_search_reason(char *to, size_t size, const halley_found *bett
     if (gap <= 0)
         snprintf(to, size, "a tie");
     else
-        snprintf(to, size, "%s +%.1f %%", halley_part_name((halley_part)most),
-                 100 * gap / better->estimate.step_s);
+        snprintf(to, size, "%s +%s %%", halley_part_name((halley_part)most),
+                 number_fixed(100 * gap / better->estimate.step_s, 1).at);
     return to;
 }

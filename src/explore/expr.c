@@ -6,6 +6,7 @@
 #include "explore/expr.h"
 
 #include "base/array.h"
+#include "base/number.h"
 #include "explore/metric.h"
 
 #include <ctype.h>
@@ -218,7 +219,7 @@ static halley_status read_number(compiler *c)
         return push_step(c, (expr_step){.op = OP_NUMBER, .number = number});
     }
     c->at = digits;
-    if (!str_to_double((str){c->text.at + from, digits - from}, &number))
+    if (!number_read((str){c->text.at + from, digits - from}, &number))
         return wrong(c, "a number that is none");
     return push_step(c, (expr_step){.op = OP_NUMBER, .number = number});
 }

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "explore/mailbox.h"
 
 #include <assert.h>
@@ -33,9 +34,8 @@ struct halley_job {
 /* Seconds without a heartbeat after which rank 0 is taken for dead. */
 static double read_patience(void)
 {
-    const char *given = getenv("HALLEY_MPI_PATIENCE");
-    const double s = given != NULL ? strtod(given, NULL) : 0;
-    return s > 0 ? s : 60;
+    double s = 0;
+    return number_read(str_from(getenv("HALLEY_MPI_PATIENCE")), &s) && s > 0 ? s : 60;
 }
 
 static void send_heartbeats(struct halley_job *p)

@@ -6,6 +6,7 @@
 #include "explore/metric.h"
 
 #include "base/array.h"
+#include "base/number.h"
 #include "estimate/groups.h"
 #include "hw/cost.h"
 
@@ -86,15 +87,15 @@ const char *halley_metric_format(char *to, size_t size, uint32_t metric, double 
         return to;
     }
     if (metric == HALLEY_METRIC_COST_PER_TOKEN || metric == HALLEY_METRIC_EFFECTIVE_TOKEN)
-        snprintf(to, size, "%.3g USD/M", value * 1e6);
+        snprintf(to, size, "%s USD/M", number_digits(value * 1e6, 3).at);
     else if (isinf(value))
         snprintf(to, size, "never");
     else if (metric == HALLEY_METRIC_MFU || metric == HALLEY_METRIC_GOODPUT)
-        snprintf(to, size, "%.1f %%", value * 100);
+        snprintf(to, size, "%s %%", number_fixed(value * 100, 1).at);
     else if (metric == HALLEY_METRIC_NPUS)
-        snprintf(to, size, "%.0f", value);
+        snprintf(to, size, "%s", number_fixed(value, 0).at);
     else if (metric >= HALLEY_N_METRICS)
-        snprintf(to, size, "%.5g", value);
+        snprintf(to, size, "%s", number_digits(value, 5).at);
     else
         units_format(to, size, value, explore_metric_unit(metric));
     return to;
@@ -230,16 +231,18 @@ void explore_limit(char *to, size_t size, const explore_design *d,
     const double full = e->capacity_bytes > 0 ? e->peak_bytes / e->capacity_bytes : 0;
     strbuf text = {0};
     if (other > compute)
-        strbuf_printf(&text, "%s%s %.0f %%", words[most], where_it_goes(d, most),
-                      other * 100);
-    strbuf_printf(&text, "%scompute %.0f %%", text.n ? ", " : "", compute * 100);
+        strbuf_printf(&text, "%s%s %s %%", words[most], where_it_goes(d, most),
+                      number_fixed(other * 100, 0).at);
+    strbuf_printf(&text, "%scompute %s %%", text.n ? ", " : "",
+                  number_fixed(compute * 100, 0).at);
     if (other <= compute && other >= 0.05)
-        strbuf_printf(&text, ", %s%s %.0f %%", words[most], where_it_goes(d, most),
-                      other * 100);
+        strbuf_printf(&text, ", %s%s %s %%", words[most], where_it_goes(d, most),
+                      number_fixed(other * 100, 0).at);
     if (!e->fits)
         strbuf_printf(&text, ", does not fit");
     else if (full > 1)
-        strbuf_printf(&text, ", %.0f %% in outer memory", 100 * (1 - 1 / full));
+        strbuf_printf(&text, ", %s %% in outer memory",
+                      number_fixed(100 * (1 - 1 / full), 0).at);
     else if (full > 0.95)
         strbuf_printf(&text, ", memory full");
     snprintf(to, size, "%.*s", (int)text.n, text.n ? text.at : "");

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "explore/metric.h"
 #include "halley/explore.h"
 
@@ -94,11 +95,11 @@ static void best_query(strbuf *sql, sqlite3 *db, const halley_results_summary *s
 }
 
 /* Four digits are enough for people. */
-static const char *cell(sqlite3_stmt *q, int i, bool raw, char to[32])
+static const char *cell(sqlite3_stmt *q, int i, bool raw, char to[NUMBER_TEXT])
 {
     if (sqlite3_column_type(q, i) != SQLITE_FLOAT || raw)
         return (const char *)sqlite3_column_text(q, i);
-    snprintf(to, 32, "%.5g", sqlite3_column_double(q, i));
+    snprintf(to, NUMBER_TEXT, "%s", number_digits(sqlite3_column_double(q, i), 5).at);
     return to;
 }
 
@@ -111,7 +112,7 @@ static halley_status answer(sqlite3 *db, const char *sql, const char *path, bool
     if (sqlite3_prepare_v2(db, sql, -1, &q, &rest) != SQLITE_OK || !q)
         return q ? HALLEY_OK : fail(db, path, err);
     const char *names[MOST_COLUMNS], *values[MOST_COLUMNS];
-    char texts[MOST_COLUMNS][32];
+    char texts[MOST_COLUMNS][NUMBER_TEXT];
     const int n =
         sqlite3_column_count(q) < MOST_COLUMNS ? sqlite3_column_count(q) : MOST_COLUMNS;
     for (int i = 0; i < n; i++)

@@ -8,6 +8,7 @@
  * so far is carried from wave to wave, and the store knows its number.
  */
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/pool.h"
 #include "explore/answer.h"
 #include "explore/run_state.h"
@@ -379,10 +380,11 @@ static halley_status run_all(explore_run *r, halley_error *err)
     const halley_study *s = r->study;
     if (s->size > most_exhaustive)
         return error_set(err, HALLEY_ELIMIT,
-                         "the space has %.3g designs, too many to try each (at 1e6 a "
-                         "second, %.3g days): choose search: random, latin-hypercube, "
+                         "the space has %s designs, too many to try each (at 1e6 a "
+                         "second, %s days): choose search: random, latin-hypercube, "
                          "evolutionary or nlopt, or let less vary",
-                         s->size, s->size / 1e6 / 86400);
+                         number_digits(s->size, 3).at,
+                         number_digits(s->size / 1e6 / 86400, 3).at);
     return explore_run_waves(r, NULL, (uint64_t)s->size / s->inner_size, err);
 }
 

@@ -4,6 +4,7 @@
  * when all other axes are known.
  */
 #include "base/array.h"
+#include "base/number.h"
 #include "explore/study.h"
 
 #include <math.h>
@@ -273,8 +274,8 @@ static double twelve_digits(double x)
 {
     char text[40];
     double out = x;
-    snprintf(text, sizeof text, "%.12g", x);
-    return str_to_double(str_from(text), &out) ? out : x;
+    snprintf(text, sizeof text, "%s", number_digits(x, 12).at);
+    return number_read(str_from(text), &out) ? out : x;
 }
 
 static halley_status add_spaced(numbers *to, double from, double last, uint32_t n,
@@ -386,7 +387,7 @@ static halley_status base_values(numbers *out, halley_study *s, const explore_ax
 {
     const char *path = nature_of(a->refs[0].param, divisors);
     double number;
-    if (of && of->kind == CONF_SCALAR && str_to_double(of->text, &number))
+    if (of && of->kind == CONF_SCALAR && number_read(of->text, &number))
         return array_push(out, number) ? HALLEY_OK : error_nomem(err);
     if (of && of->kind == CONF_SCALAR) {
         explore_ref ref;
@@ -588,9 +589,9 @@ halley_status explore_axes_finish(halley_study *s, halley_error *err)
     }
     if (s->size > 9e18 || inner > 1e12)
         return error_set(err, HALLEY_ELIMIT,
-                         "the space has %.3g designs, more than 9e18: let fewer "
+                         "the space has %s designs, more than 9e18: let fewer "
                          "parameters vary, or with fewer values",
-                         s->size);
+                         number_digits(s->size, 3).at);
     s->inner_size = (uint64_t)inner;
     return HALLEY_OK;
 }

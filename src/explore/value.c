@@ -1,5 +1,6 @@
 /* Values of parameters as study files write them: numbers with units, names, presets. */
 #include "base/array.h"
+#include "base/number.h"
 #include "explore/param.h"
 #include "hw/link.h"
 
@@ -17,7 +18,7 @@ bool explore_value_number(explore_value *out, arena *memory, const explore_ref *
     else if (ref->param->kind == PARAM_BOOL)
         snprintf(text, sizeof text, "%s", number != 0 ? "yes" : "no");
     else if (unit == UNITS_COUNT || unit == UNITS_SHARE)
-        snprintf(text, sizeof text, "%.6g", number);
+        snprintf(text, sizeof text, "%s", number_digits(number, 6).at);
     else
         units_format(text, sizeof text, number, unit);
     *out = (explore_value){.number = number, .text = arena_copy(memory, str_from(text))};
@@ -77,10 +78,11 @@ static halley_status read_number(explore_value *out, explore_loader *l,
     }
     if (!explore_number_fits(ref, number))
         return conf_error(l->file, node, err, HALLEY_EINVAL,
-                          "%s cannot be %.*s: it must be %s between %g and %g",
+                          "%s cannot be %.*s: it must be %s between %s and %s",
                           ref->param->path, STR_ARG(node->text),
                           ref->param->kind == PARAM_U32 ? "a whole number" : "a number",
-                          ref->param->min, ref->param->max);
+                          number_digits(ref->param->min, 6).at,
+                          number_digits(ref->param->max, 6).at);
     return explore_value_number(out, l->memory, ref, number) ? HALLEY_OK
                                                              : error_nomem(err);
 }

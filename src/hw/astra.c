@@ -4,6 +4,7 @@
  */
 #include "hw/astra.h"
 
+#include "base/number.h"
 #include "hw/groups.h"
 #include "hw/levels.h"
 #include "hw/npu.h"
@@ -32,8 +33,8 @@ static halley_status memory_number(uint64_t *out, const conf_file *file, const c
         return conf_error(file, file->root, err, HALLEY_EINVAL, "%s is missing", key);
     TRY(conf_to_double(&value, file, node, key, err));
     if (!(value >= min && value < 9e18))
-        return conf_error(file, node, err, HALLEY_EINVAL, "%s must be at least %g, is %g",
-                          key, min, value);
+        return conf_error(file, node, err, HALLEY_EINVAL, "%s must be at least %s, is %s",
+                          key, number_digits(min, 6).at, number_digits(value, 6).at);
     *out = (uint64_t)value;
     return HALLEY_OK;
 }

@@ -3,6 +3,7 @@
  * dimension first. Bandwidth is in GiB/s whatever the file calls it (ASTRA-sim multiplies
  * by 2^30), latency in ns.
  */
+#include "base/number.h"
 #include "hw/astra.h"
 
 static const char *const keys[] = {"topology", "npus_count", "bandwidth", "latency"};
@@ -47,10 +48,11 @@ static halley_status read_dim(cluster_dim *dim, const conf_file *file,
                           (long long)n);
     if (gib <= 0)
         return conf_error(file, lists[2]->items[d], err, HALLEY_EINVAL,
-                          "bandwidth must be positive, is %g", gib);
+                          "bandwidth must be positive, is %s", number_digits(gib, 6).at);
     if (dim->latency_ns < 0)
         return conf_error(file, lists[3]->items[d], err, HALLEY_EINVAL,
-                          "latency must not be negative, is %g", dim->latency_ns);
+                          "latency must not be negative, is %s",
+                          number_digits(dim->latency_ns, 6).at);
     dim->n = (uint32_t)n;
     dim->bw_Bps = gib * 1073741824.0;
     return HALLEY_OK;

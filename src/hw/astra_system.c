@@ -3,6 +3,7 @@
  * roofline. Bandwidths and rates here are decimal (GB/s = 1e9, TFLOPS = 1e12). A key that
  * has no default in ASTRA-sim, where uninitialised memory decides, is required here.
  */
+#include "base/number.h"
 #include "base/str.h"
 #include "hw/astra.h"
 
@@ -91,7 +92,8 @@ static halley_status whole(int64_t *out, const reader *r, const char *key, int64
     TRY(conf_to_double(&value, r->file, node, key, r->err));
     if (!(value >= (double)min && value < 9e18))
         return conf_error(r->file, node, r->err, HALLEY_EINVAL,
-                          "%s must be at least %lld, is %g", key, (long long)min, value);
+                          "%s must be at least %lld, is %s", key, (long long)min,
+                          number_digits(value, 6).at);
     *out = (int64_t)value;
     return HALLEY_OK;
 }
@@ -105,7 +107,7 @@ static halley_status positive(double *out, const reader *r, const char *key, dou
     TRY(conf_to_double(&value, r->file, node, key, r->err));
     if (!(value > 0))
         return conf_error(r->file, node, r->err, HALLEY_EINVAL,
-                          "%s must be positive, is %g", key, value);
+                          "%s must be positive, is %s", key, number_digits(value, 6).at);
     *out = value * unit;
     return HALLEY_OK;
 }
@@ -297,7 +299,8 @@ static halley_status read_bus(const reader *r)
         TRY(conf_to_double(&bus->G_ns, r->file, G, "G", r->err));
     if (bus->G_ns < 0)
         return conf_error(r->file, G, r->err, HALLEY_EINVAL,
-                          "G must not be negative, is %g", bus->G_ns);
+                          "G must not be negative, is %s",
+                          number_digits(bus->G_ns, 6).at);
     bus->G_ns = (double)(float)bus->G_ns;
     bus->L_ns = (uint64_t)(float)L;
     bus->o_ns = (uint64_t)(float)o;

@@ -8,6 +8,7 @@
 #include "ingest/pull.h"
 
 #include "base/error.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -48,7 +49,7 @@ uint64_t pull_u64(const json_reader *r, json_token token)
         return (uint64_t)negative;
     if (text.n > 2 && text.at[0] == '0' && text.at[1] == 'x' && hex_u64(text, &value))
         return value;
-    if (str_to_double(text, &number) && number >= 0 && number < 1e18 &&
+    if (number_read(text, &number) && number >= 0 && number < 1e18 &&
         number == floor(number))
         return (uint64_t)number;
     return PULL_NONE;
@@ -80,7 +81,7 @@ bool pull_us_as_ns(str text, int64_t *out)
         return true;
     }
     double value;
-    if (!str_to_double(text, &value) || !(fabs(value) < 9e15))
+    if (!number_read(text, &value) || !(fabs(value) < 9e15))
         return false;
     *out = (int64_t)llround(value * 1000);
     return true;
@@ -124,59 +125,6 @@ static void repr_text(str text, strbuf *to)
     strbuf_add_char(to, quote);
 }
 
-/* repr() of a float: shortest digits; an exponent below 1e-4 and from 1e16 on. */
-static void repr_double(double value, strbuf *to)
-{
-    if (isnan(value) || isinf(value)) {
-        strbuf_add(to, isnan(value) ? STR("nan") : value < 0 ? STR("-inf") : STR("inf"));
-        return;
-    }
-    char digits[40];
-    for (int precision = 14; precision < 17; precision++) {
-        snprintf(digits, sizeof digits, "%.*e", precision, value);
-        if (strtod(digits, NULL) == value)
-            break;
-    }
-    char *const e = strchr(digits, 'e');
-    const int exponent = atoi(e + 1);
-    char *last = e - 1;
-    while (*last == '0')
-        last--;
-    const bool negative = digits[0] == '-';
-    char mantissa[32] = {0};
-    size_t n = 0;
-    for (const char *p = digits + negative; p <= last && n < sizeof mantissa; p++)
-        if (*p != '.')
-            mantissa[n++] = *p;
-    if (negative)
-        strbuf_add_char(to, '-');
-    if (exponent < -4 || exponent >= 16) {
-        strbuf_add_char(to, mantissa[0]);
-        if (n > 1) {
-            strbuf_add_char(to, '.');
-            strbuf_add(to, (str){mantissa + 1, n - 1});
-        }
-        strbuf_printf(to, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
-        return;
-    }
-    if (exponent < 0) {
-        strbuf_add(to, (str){"0.000", (size_t)(1 - exponent)});
-        strbuf_add(to, (str){mantissa, n});
-        return;
-    }
-    const size_t n_whole = (size_t)exponent + 1;
-    for (size_t i = 0; i < n_whole || i <= n; i++) {
-        if (i == n_whole)
-            strbuf_add_char(to, '.');
-        if (i < n)
-            strbuf_add_char(to, mantissa[i]);
-        else if (i < n_whole)
-            strbuf_add_char(to, '0');
-    }
-    if (n <= n_whole)
-        strbuf_add(to, n == n_whole ? STR("0") : STR(".0"));
-}
-
 static void repr_number(str text, strbuf *to)
 {
     bool is_float = false;
@@ -186,13 +134,12 @@ static void repr_number(str text, strbuf *to)
     double value;
     if (!is_float)
         strbuf_add(to, text);
-    else if (str_to_double(text, &value))
-        repr_double(value, to);
+    else if (number_read(text, &value))
+        strbuf_add(to, str_from(number_repr(value).at));
     else
-        repr_double((text.at[text.n - 1] | 0x20) == 'n' ? NAN
-                    : text.at[0] == '-'                 ? -INFINITY
-                                                        : INFINITY,
-                    to);
+        strbuf_add(to, (text.at[text.n - 1] | 0x20) == 'n' ? STR("nan")
+                       : text.at[0] == '-'                 ? STR("-inf")
+                                                           : STR("inf"));
 }
 
 static void repr_string(json_reader *r, strbuf *to)

@@ -6,6 +6,7 @@
 #include "halley/learn.h"
 
 #include "base/file.h"
+#include "base/number.h"
 #include "base/pool.h"
 #include "base/str.h"
 #include "base/watch.h"
@@ -306,7 +307,8 @@ static halley_status make_like(halley_trace_set **out, halley_synth *synth, like
         if (c.at[i].text[0])
             snprintf(text, sizeof text, "%s=%s", c.at[i].name, c.at[i].text);
         else
-            snprintf(text, sizeof text, "%s=%.17g", c.at[i].name, c.at[i].number);
+            snprintf(text, sizeof text, "%s=%s", c.at[i].name,
+                     number_digits(c.at[i].number, 17).at);
         TRY(halley_synth_fix(synth, text, err));
     }
     const halley_synth_opts opts = {.seed = seed,

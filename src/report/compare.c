@@ -3,6 +3,7 @@
 #include "report/compare.h"
 
 #include "base/error.h"
+#include "base/number.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -27,7 +28,7 @@ static const char *words_of(char *to, size_t size, int q, double value)
     else if (measures[q].kind == REPORT_QUANTITY)
         units_format(to, size, value, measures[q].unit);
     else
-        snprintf(to, size, "%.4g", value);
+        snprintf(to, size, "%s", number_digits(value, 4).at);
     return to;
 }
 
@@ -50,7 +51,7 @@ static report_table *mix_table(const halley_comparison *c)
     for (int m = 0; t && m < HALLEY_N_MIXES; m++) {
         const halley_shares *const s = &c->mixes[m];
         const halley_share *most = NULL;
-        char text[32];
+        char text[48];
         for (size_t i = 0; i < s->n; i++)
             if (!most ||
                 fabs(s->list[i].real - s->list[i].synth) > fabs(most->real - most->synth))
@@ -58,9 +59,11 @@ static report_table *mix_table(const halley_comparison *c)
         words_or_none(t, halley_mix_name((halley_mix)m));
         report_table_number(t, s->total_variation);
         words_or_none(t, most ? most->label : "");
-        snprintf(text, sizeof text, "%.1f %%", most ? 100 * most->real : 0);
+        snprintf(text, sizeof text, "%s %%",
+                 number_fixed(most ? 100 * most->real : 0, 1).at);
         words_or_none(t, text);
-        snprintf(text, sizeof text, "%.1f %%", most ? 100 * most->synth : 0);
+        snprintf(text, sizeof text, "%s %%",
+                 number_fixed(most ? 100 * most->synth : 0, 1).at);
         words_or_none(t, text);
     }
     return t;
@@ -87,7 +90,7 @@ static report_table *spread_table(const halley_comparison *c)
     report_table *const t = report_table_new(spread_columns, 5);
     for (int q = 0; t && q < HALLEY_N_QUANTITIES; q++) {
         const halley_spread *const s = &c->spreads[q];
-        char text[32];
+        char text[48];
         words_or_none(t, halley_quantity_name((halley_quantity)q));
         report_table_number(t, s->ks);
         number_or_none(t, s->wasserstein);
@@ -120,7 +123,7 @@ static report_table *time_table(const halley_comparison *c)
         number_or_none(t, x->mean_real_s);
         number_or_none(t, x->mean_synth_s);
         const double change = 100 * (x->mean_synth_s / x->mean_real_s - 1);
-        snprintf(text, sizeof text, "%+.2f %%", change);
+        snprintf(text, sizeof text, "%s %%", number_signed(change, 2).at);
         words_or_none(t, isfinite(change) ? text : "-");
         number_or_none(t, x->sd_real_s);
         number_or_none(t, x->sd_synth_s);
@@ -144,8 +147,8 @@ static report_table *run_table(const halley_comparison *c)
                                  c->verbatim[i].shape};
         report_table_count(t, c->verbatim[i].length);
         for (int k = 0; k < 3; k++) {
-            char text[32];
-            snprintf(text, sizeof text, "%.2f %%", 100 * shares[k]);
+            char text[48];
+            snprintf(text, sizeof text, "%s %%", number_fixed(100 * shares[k], 2).at);
             words_or_none(t, text);
         }
     }
@@ -188,9 +191,10 @@ size_t report_attacks(report_attack out[REPORT_ATTACKS], const report_comparison
 static void print_auc(FILE *to, const char *attack, const halley_auc *a)
 {
     fprintf(to,
-            "membership by %s: AUC %.3f (95 %%: %.3f to %.3f), %" PRIu32
-            " members, %" PRIu32 " others\n",
-            attack, a->auc, a->low, a->high, a->n_members, a->n_others);
+            "membership by %s: AUC %s (95 %%: %s to %s), %" PRIu32 " members, %" PRIu32
+            " others\n",
+            attack, number_fixed(a->auc, 3).at, number_fixed(a->low, 3).at,
+            number_fixed(a->high, 3).at, a->n_members, a->n_others);
 }
 
 static void print_privacy(const report_comparison *r, FILE *to)
@@ -198,18 +202,21 @@ static void print_privacy(const report_comparison *r, FILE *to)
     const halley_comparison *const c = r->c;
     if (c->n_nearest > 0) {
         const halley_neighbour *const n = &c->nearest[0];
-        fprintf(to,
-                "\nnearest: %s to %s, distance %.3g, %.1f %% of runs of 4 nodes shared\n",
-                n->synth, n->real, n->distance, 100 * n->shared);
-        fprintf(to, "distance to the nearest of REAL, median: %.3g", c->nearest_median);
+        fprintf(to, "\nnearest: %s to %s, distance %s, %s %% of runs of 4 nodes shared\n",
+                n->synth, n->real, number_digits(n->distance, 3).at,
+                number_fixed(100 * n->shared, 1).at);
+        fprintf(to, "distance to the nearest of REAL, median: %s",
+                number_digits(c->nearest_median, 3).at);
         if (!isnan(c->nearest_real_median))
-            fprintf(to, " (within REAL: %.3g)", c->nearest_real_median);
+            fprintf(to, " (within REAL: %s)",
+                    number_digits(c->nearest_real_median, 3).at);
         fputc('\n', to);
     }
     fprintf(to,
             "leaks (in fewer than %" PRIu32 " sets of REAL): %" PRIu64 " names, %" PRIu64
-            " numbers (%.1f %% of those in SYNTH)\n",
-            c->min_support, c->n_names, c->n_values, 100 * c->values_share);
+            " numbers (%s %% of those in SYNTH)\n",
+            c->min_support, c->n_names, c->n_values,
+            number_fixed(100 * c->values_share, 1).at);
     for (size_t i = 0; i < c->n_names_listed && i < 5; i++) {
         strbuf text = {0};
         strbuf_json(&text, str_from(c->names[i]));

@@ -5,6 +5,7 @@
  */
 #include "base/error.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "report/compare.h"
 #include "report/compare_files.h"
 #include "report/explore_files.h"
@@ -82,22 +83,20 @@ static void summary(strbuf *to, const report_comparison *r)
     strbuf_printf(to,
                   "<p>%" PRIu32 " set%s of real traces against %" PRIu32 " of synth. ",
                   c->n_real, c->n_real == 1 ? "" : "s", c->n_synth);
-    strbuf_printf(
-        to,
-        "%.1f %% of the operators would have to be of another kind for the mixes "
-        "to be the same.",
-        100 * c->mixes[HALLEY_MIX_KINDS].total_variation);
+    strbuf_printf(to,
+                  "%s %% of the operators would have to be of another kind for the mixes "
+                  "to be the same.",
+                  number_fixed(100 * c->mixes[HALLEY_MIX_KINDS].total_variation, 1).at);
     if (!isnan(change))
-        strbuf_printf(
-            to,
-            " The mean simulated time differs by at most <b>%.1f %%</b> on three "
-            "clusters.",
-            100 * fabs(change));
+        strbuf_printf(to,
+                      " The mean simulated time differs by at most <b>%s %%</b> on three "
+                      "clusters.",
+                      number_fixed(100 * fabs(change), 1).at);
     strbuf_printf(
         to,
-        " <b>%.2f %%</b> of the nodes, repeats of layers left aside, stand in runs "
+        " <b>%s %%</b> of the nodes, repeats of layers left aside, stand in runs "
         "of 64 or more copied from REAL.</p>",
-        100 * c->verbatim[3].beyond);
+        number_fixed(100 * c->verbatim[3].beyond, 2).at);
     if (c->not_simulated) {
         add(to, "<p class=\"note\">A set cannot be simulated: ");
         escaped(to, c->not_simulated);
@@ -110,20 +109,23 @@ static void tiles(strbuf *to, const report_comparison *r)
     const halley_comparison *const c = r->c;
     const double change = time_change(c);
     add(to, "<div class=\"tiles\">");
-    tile(to, "operator mix, TV", "%.3f", c->mixes[HALLEY_MIX_KINDS].total_variation);
-    tile(to, "durations, KS", "%.3f", c->spreads[HALLEY_Q_DURATION].ks);
-    tile(to, "message sizes, KS", "%.3f", c->spreads[HALLEY_Q_MESSAGE].ks);
-    tile(to, "widths, KS", "%.3f", c->spreads[HALLEY_Q_WIDTH].ks);
+    tile(to, "operator mix, TV", "%s",
+         number_fixed(c->mixes[HALLEY_MIX_KINDS].total_variation, 3).at);
+    tile(to, "durations, KS", "%s", number_fixed(c->spreads[HALLEY_Q_DURATION].ks, 3).at);
+    tile(to, "message sizes, KS", "%s",
+         number_fixed(c->spreads[HALLEY_Q_MESSAGE].ks, 3).at);
+    tile(to, "widths, KS", "%s", number_fixed(c->spreads[HALLEY_Q_WIDTH].ks, 3).at);
     if (!isnan(change))
-        tile(to, "simulated time", "%+.1f %%", 100 * change);
-    tile(to, "verbatim from 64 nodes", "%.2f %%", 100 * c->verbatim[3].beyond);
+        tile(to, "simulated time", "%s %%", number_signed(100 * change, 1).at);
+    tile(to, "verbatim from 64 nodes", "%s %%",
+         number_fixed(100 * c->verbatim[3].beyond, 2).at);
     report_attack attacks[REPORT_ATTACKS];
     const size_t n_attacks = report_attacks(attacks, r);
     double most = 0;
     for (size_t i = 0; i < n_attacks; i++)
         most = fmax(most, attacks[i].auc->auc);
     if (n_attacks > 0)
-        tile(to, "membership, AUC", "%.3f", most);
+        tile(to, "membership, AUC", "%s", number_fixed(most, 3).at);
     add(to, "</div>");
 }
 
@@ -183,11 +185,11 @@ static void curve(strbuf *to, const axis *a, const double values[HALLEY_N_QUANTI
 {
     if (isnan(values[0]))
         return;
-    strbuf_printf(to, "<path class=\"%s\" d=\"M%.1f %.1f", class, x_of(a, values[0]),
-                  y_of(0));
+    strbuf_printf(to, "<path class=\"%s\" d=\"M%s %s", class,
+                  number_fixed(x_of(a, values[0]), 1).at, number_fixed(y_of(0), 1).at);
     for (int i = 0; i < HALLEY_N_QUANTILES; i++)
-        strbuf_printf(to, "H%.1fV%.1f", x_of(a, values[i]),
-                      y_of((double)i / (HALLEY_N_QUANTILES - 1)));
+        strbuf_printf(to, "H%sV%s", number_fixed(x_of(a, values[i]), 1).at,
+                      number_fixed(y_of((double)i / (HALLEY_N_QUANTILES - 1)), 1).at);
     add(to, "\"/>");
 }
 
@@ -207,18 +209,20 @@ static void frame(strbuf *to, const axis *a, int q)
     for (int i = 0; i <= 4; i++) {
         const double y = y_of(i / 4.0);
         strbuf_printf(to,
-                      "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"key end\" "
-                      "x=\"%d\" y=\"%.1f\">%d</text>",
-                      LEFT, y, PLOT_WIDTH - RIGHT, LEFT - 5, y + 4, 25 * i);
+                      "<path class=\"grid\" d=\"M%d %sH%d\"/><text class=\"key end\" "
+                      "x=\"%d\" y=\"%s\">%d</text>",
+                      LEFT, number_fixed(y, 1).at, PLOT_WIDTH - RIGHT, LEFT - 5,
+                      number_fixed(y + 4, 1).at, 25 * i);
     }
     for (int i = 0; i <= 2; i++) {
         const double v = a->low + (a->high - a->low) * i / 2;
         char text[32];
-        strbuf_printf(to, "<text class=\"key %s\" x=\"%.1f\" y=\"%d\">",
+        strbuf_printf(to, "<text class=\"key %s\" x=\"%s\" y=\"%d\">",
                       i == 0   ? ""
                       : i == 1 ? "mid"
                                : "end",
-                      LEFT + (PLOT_WIDTH - LEFT - RIGHT) * i / 2.0, PLOT_HEIGHT - 8);
+                      number_fixed(LEFT + (PLOT_WIDTH - LEFT - RIGHT) * i / 2.0, 1).at,
+                      PLOT_HEIGHT - 8);
         escaped(to, value_text(text, q, a->log ? pow(10, v) : v));
         add(to, "</text>");
     }
@@ -229,9 +233,9 @@ static void spread_plot(strbuf *to, const halley_comparison *c, int q)
     const halley_spread *const s = &c->spreads[q];
     add(to, "<figure><figcaption>");
     escaped(to, halley_quantity_name((halley_quantity)q));
-    strbuf_printf(to, "<span>KS %.3f", s->ks);
+    strbuf_printf(to, "<span>KS %s", number_fixed(s->ks, 3).at);
     if (!isnan(s->wasserstein))
-        strbuf_printf(to, ", W %.3f", s->wasserstein);
+        strbuf_printf(to, ", W %s", number_fixed(s->wasserstein, 3).at);
     strbuf_printf(to,
                   "</span></figcaption><svg viewBox=\"0 0 %d %d\" role=\"img\" "
                   "aria-label=\"%s: share of values up to a size, percent\">",
@@ -260,9 +264,10 @@ static void spreads(strbuf *to, const halley_comparison *c)
 static void bar(strbuf *to, const char *class, double share, double most)
 {
     strbuf_printf(to,
-                  "<div class=\"bar\"><i class=\"%s\" style=\"width:%.2f%%\"></i>"
-                  "<span>%.1f %%</span></div>",
-                  class, most > 0 ? 80 * share / most : 0, 100 * share);
+                  "<div class=\"bar\"><i class=\"%s\" style=\"width:%s%%\"></i>"
+                  "<span>%s %%</span></div>",
+                  class, number_fixed(most > 0 ? 80 * share / most : 0, 2).at,
+                  number_fixed(100 * share, 1).at);
 }
 
 /* Bars as plain boxes, so that they fit any width. */
@@ -299,8 +304,8 @@ static void all_mixes(strbuf *to, const halley_comparison *c)
         char text[200];
         if (s->n == 0)
             continue;
-        snprintf(text, sizeof text, "%s Total variation %.3f.", below[m],
-                 s->total_variation);
+        snprintf(text, sizeof text, "%s Total variation %s.", below[m],
+                 number_fixed(s->total_variation, 3).at);
         char title[64];
         snprintf(title, sizeof title, "%s", halley_mix_name((halley_mix)m));
         title[0] = (char)(title[0] - 32);
@@ -335,12 +340,12 @@ static void all_times(strbuf *to, const halley_comparison *c)
         time_cell(to, t->mean_real_s);
         time_cell(to, t->mean_synth_s);
         if (isfinite(change))
-            strbuf_printf(to, "<td class=\"n\">%+.2f %%</td>", change);
+            strbuf_printf(to, "<td class=\"n\">%s %%</td>", number_signed(change, 2).at);
         else
             add(to, "<td class=\"n\">–</td>");
         time_cell(to, t->sd_real_s);
         time_cell(to, t->sd_synth_s);
-        strbuf_printf(to, "<td class=\"n\">%.3f</td></tr>", t->ks);
+        strbuf_printf(to, "<td class=\"n\">%s</td></tr>", number_fixed(t->ks, 3).at);
     }
     add(to, "</table></div>");
 }
@@ -358,10 +363,12 @@ static void verbatim(strbuf *to, const halley_comparison *c)
     for (int i = 0; i < HALLEY_N_VERBATIM; i++)
         strbuf_printf(to,
                       "<tr><td class=\"n\">%" PRIu32
-                      "</td><td class=\"n\">%.2f %%</td><td class=\"n\">%.2f %%</td><td "
-                      "class=\"n\">%.2f %%</td></tr>",
-                      c->verbatim[i].length, 100 * c->verbatim[i].whole,
-                      100 * c->verbatim[i].beyond, 100 * c->verbatim[i].shape);
+                      "</td><td class=\"n\">%s %%</td><td class=\"n\">%s %%</td><td "
+                      "class=\"n\">%s %%</td></tr>",
+                      c->verbatim[i].length,
+                      number_fixed(100 * c->verbatim[i].whole, 2).at,
+                      number_fixed(100 * c->verbatim[i].beyond, 2).at,
+                      number_fixed(100 * c->verbatim[i].shape, 2).at);
     add(to, "</table></div>");
 }
 
@@ -371,10 +378,11 @@ static void neighbours(strbuf *to, const halley_comparison *c)
         to, "Nearest real sets",
         "By features of the whole set, in standard deviations of REAL; and the share of "
         "all runs of four nodes that both have.");
-    strbuf_printf(to, "<p>Median distance to the nearest set of REAL: <b>%.3g</b>",
-                  c->nearest_median);
+    strbuf_printf(to, "<p>Median distance to the nearest set of REAL: <b>%s</b>",
+                  number_digits(c->nearest_median, 3).at);
     if (!isnan(c->nearest_real_median))
-        strbuf_printf(to, ", within REAL: <b>%.3g</b>", c->nearest_real_median);
+        strbuf_printf(to, ", within REAL: <b>%s</b>",
+                      number_digits(c->nearest_real_median, 3).at);
     add(to, ".</p><div class=\"wide\"><table><tr><th>Synth</th><th>Real</th><th "
             "class=\"n\">Distance</th><th class=\"n\">Runs shared</th></tr>");
     for (size_t i = 0; i < c->n_nearest && i < 10; i++) {
@@ -382,9 +390,9 @@ static void neighbours(strbuf *to, const halley_comparison *c)
         escaped(to, c->nearest[i].synth);
         add(to, "</td><td>");
         escaped(to, c->nearest[i].real);
-        strbuf_printf(to,
-                      "</td><td class=\"n\">%.3g</td><td class=\"n\">%.1f %%</td></tr>",
-                      c->nearest[i].distance, 100 * c->nearest[i].shared);
+        strbuf_printf(to, "</td><td class=\"n\">%s</td><td class=\"n\">%s %%</td></tr>",
+                      number_digits(c->nearest[i].distance, 3).at,
+                      number_fixed(100 * c->nearest[i].shared, 1).at);
     }
     add(to, "</table></div>");
 }
@@ -396,8 +404,9 @@ static void leaks(strbuf *to, const halley_comparison *c)
     strbuf_printf(to,
                   "<p>In fewer than %" PRIu32 " sets of REAL: <b>%" PRIu64
                   "</b> names and <b>%" PRIu64
-                  "</b> numbers of SYNTH (%.1f %% of its numbers).</p>",
-                  c->min_support, c->n_names, c->n_values, 100 * c->values_share);
+                  "</b> numbers of SYNTH (%s %% of its numbers).</p>",
+                  c->min_support, c->n_names, c->n_values,
+                  number_fixed(100 * c->values_share, 1).at);
     if (c->n_names_listed == 0)
         return;
     add(to, "<ul class=\"plain\">");
@@ -419,13 +428,17 @@ static void auc_row(strbuf *to, int row, const char *name, const halley_auc *a)
 {
     const double y = 36 + (double)AUC_ROW * row;
     strbuf_printf(to,
-                  "<text x=\"12\" y=\"%.1f\">%s</text><text class=\"key end num\" "
-                  "x=\"%d\" y=\"%.1f\">%.3f (%.3f to %.3f)</text>",
-                  y - 14, name, AUC_WIDTH - 12, y - 14, a->auc, a->low, a->high);
+                  "<text x=\"12\" y=\"%s\">%s</text><text class=\"key end num\" "
+                  "x=\"%d\" y=\"%s\">%s (%s to %s)</text>",
+                  number_fixed(y - 14, 1).at, name, AUC_WIDTH - 12,
+                  number_fixed(y - 14, 1).at, number_fixed(a->auc, 3).at,
+                  number_fixed(a->low, 3).at, number_fixed(a->high, 3).at);
     strbuf_printf(to,
-                  "<path class=\"whisk\" d=\"M%.1f %.1fH%.1f\"/><circle class=\"bars\" "
-                  "cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/>",
-                  auc_x(a->low), y, auc_x(a->high), auc_x(a->auc), y);
+                  "<path class=\"whisk\" d=\"M%s %sH%s\"/><circle class=\"bars\" "
+                  "cx=\"%s\" cy=\"%s\" r=\"5\"/>",
+                  number_fixed(auc_x(a->low), 1).at, number_fixed(y, 1).at,
+                  number_fixed(auc_x(a->high), 1).at, number_fixed(auc_x(a->auc), 1).at,
+                  number_fixed(y, 1).at);
 }
 
 static void auc_scale(strbuf *to, int n_rows)
@@ -435,10 +448,11 @@ static void auc_scale(strbuf *to, int n_rows)
     const int bottom = 18 + AUC_ROW * n_rows;
     for (int i = 0; i <= 4; i++)
         strbuf_printf(to,
-                      "<path class=\"%s\" d=\"M%.1f 26V%d\"/><text class=\"%s\" "
-                      "x=\"%.1f\" y=\"%d\">%.2f</text>",
-                      i == 2 ? "mark" : "grid", auc_x(i / 4.0), bottom, anchors[i],
-                      auc_x(i / 4.0), bottom + 16, i / 4.0);
+                      "<path class=\"%s\" d=\"M%s 26V%d\"/><text class=\"%s\" "
+                      "x=\"%s\" y=\"%d\">%s</text>",
+                      i == 2 ? "mark" : "grid", number_fixed(auc_x(i / 4.0), 1).at,
+                      bottom, anchors[i], number_fixed(auc_x(i / 4.0), 1).at, bottom + 16,
+                      number_fixed(i / 4.0, 2).at);
 }
 
 static void membership(strbuf *to, const report_comparison *r)

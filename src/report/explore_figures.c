@@ -5,6 +5,8 @@
  */
 #include "report/explore_figures.h"
 
+#include "base/number.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -50,7 +52,8 @@ static void name_bar(strbuf *to, const figure_source *s, double left, double y, 
 
 void figure_text(strbuf *to, double x, double y, const char *class, str words)
 {
-    strbuf_printf(to, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, class);
+    strbuf_printf(to, "<text x=\"%s\" y=\"%s\" class=\"%s\">", number_fixed(x, 1).at,
+                  number_fixed(y, 1).at, class);
     strbuf_xml(to, words);
     strbuf_add(to, STR("</text>"));
 }
@@ -58,9 +61,10 @@ void figure_text(strbuf *to, double x, double y, const char *class, str words)
 void figure_open(strbuf *to, double width, double height, const char *title)
 {
     strbuf_printf(to,
-                  "<svg viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
+                  "<svg viewBox=\"0 0 %s %s\" width=\"%s\" height=\"%s\" "
                   "role=\"img\" xmlns=\"http://www.w3.org/2000/svg\" aria-label=\"",
-                  width, height, width, height);
+                  number_fixed(width, 0).at, number_fixed(height, 0).at,
+                  number_fixed(width, 0).at, number_fixed(height, 0).at);
     strbuf_xml(to, str_from(title));
     strbuf_add(to, STR("\">"));
 }
@@ -236,14 +240,16 @@ static double bar_length(const stack *k, const halley_candidate *c)
 static void box(strbuf *to, double x, double y, double w, double h, const part *p)
 {
     strbuf_printf(to,
-                  "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+                  "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\" "
                   "class=\"c%d\"/>",
-                  x, y, w, h, p->color);
+                  number_fixed(x, 1).at, number_fixed(y, 1).at, number_fixed(w, 1).at,
+                  number_fixed(h, 1).at, p->color);
     if (p->pattern)
         strbuf_printf(to,
-                      "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+                      "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\" "
                       "fill=\"url(#p%d)\"/>",
-                      x, y, w, h, p->pattern);
+                      number_fixed(x, 1).at, number_fixed(y, 1).at, number_fixed(w, 1).at,
+                      number_fixed(h, 1).at, p->pattern);
 }
 
 static bool is_light(const part *p)
@@ -254,10 +260,10 @@ static bool is_light(const part *p)
 static void segment(strbuf *to, const part *p, double x, double y, double w, double share,
                     const char *value)
 {
-    figure_tip(to, "%s: %s (%.1f %%)", p->name, value, share * 100);
+    figure_tip(to, "%s: %s (%s %%)", p->name, value, number_fixed(share * 100, 1).at);
     box(to, x, y, w, BAR, p);
-    char label[16];
-    snprintf(label, sizeof label, "%.0f%%", share * 100);
+    char label[NUMBER_TEXT + 1];
+    snprintf(label, sizeof label, "%s%%", number_fixed(share * 100, 0).at);
     if (w > 30)
         figure_text(to, x + w / 2, y + BAR - 6, is_light(p) ? "in mid dark" : "in mid",
                     str_from(label));
@@ -326,8 +332,8 @@ static void bar(strbuf *to, const stack *k, const halley_candidate *c, double le
     const bool close = k->total == HALLEY_METRIC_MEMORY && mark > x && mark < x + 70;
     figure_text(to, (close ? mark : x) + 6, y + BAR - 5, "num", str_from(value));
     if (k->total == HALLEY_METRIC_MEMORY)
-        strbuf_printf(to, "<path d=\"M%.1f %.1fv%d\" class=\"mark\"/>", mark, y - 4,
-                      BAR + 8);
+        strbuf_printf(to, "<path d=\"M%s %sv%d\" class=\"mark\"/>",
+                      number_fixed(mark, 1).at, number_fixed(y - 4, 1).at, BAR + 8);
 }
 
 static size_t longest_label(const figure_source *s, const figure_list *list)
@@ -456,14 +462,18 @@ void figure_heat(strbuf *to, const figure_source *s, const halley_heat *h)
             figure_tip(to, "%s %s, %s %s: %s", figure_axis_name(down->name),
                        down->texts[i], figure_axis_name(across->name), across->texts[j],
                        value);
-            strbuf_printf(to,
-                          "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
-                          "class=\"%s\" fill-opacity=\"%.2f\"/>",
-                          x + 1, y + 1, w_cell - 2, h_cell - 2,
-                          isnan(v) ? "none"
-                          : best   ? "heat best"
-                                   : "heat",
-                          isnan(v) ? 1 : 0.06 + 0.5 * goodness(v, low, high, maximize));
+            strbuf_printf(
+                to,
+                "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\" "
+                "class=\"%s\" fill-opacity=\"%s\"/>",
+                number_fixed(x + 1, 1).at, number_fixed(y + 1, 1).at,
+                number_fixed(w_cell - 2, 1).at, number_fixed(h_cell - 2, 1).at,
+                isnan(v) ? "none"
+                : best   ? "heat best"
+                         : "heat",
+                number_fixed(isnan(v) ? 1 : 0.06 + 0.5 * goodness(v, low, high, maximize),
+                             2)
+                    .at);
             figure_text(to, x + w_cell / 2, y + 20, isnan(v) ? "mid key" : "mid cell",
                         isnan(v) ? STR("\xe2\x80\x93") : str_from(value));
             strbuf_add(to, STR("</g>"));
@@ -490,9 +500,9 @@ static void tornado_bar(strbuf *to, const figure_source *s, const halley_sensiti
     name_bar(to, s, left, y, str_from(figure_axis_name(a->name)));
     figure_tip(to, "%s: %s at %s, %s at %s", a->name, from, a->texts[v->low_value], until,
                a->texts[v->high_value]);
-    strbuf_printf(
-        to, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"20\" class=\"c2\"/>", x0,
-        y, fmax(x1 - x0, 2));
+    strbuf_printf(to, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"20\" class=\"c2\"/>",
+                  number_fixed(x0, 1).at, number_fixed(y, 1).at,
+                  number_fixed(fmax(x1 - x0, 2), 1).at);
     snprintf(label, sizeof label, "%s \xe2\x86\x92 %s", a->texts[v->low_value],
              a->texts[v->high_value]);
     figure_text(to, x1 + 6, y + 15, "num", str_from(until));
@@ -529,8 +539,8 @@ void figure_tornado(strbuf *to, const figure_source *s)
     figure_open(to, figure_width(s), height,
                 "how the objective answers to each parameter");
     const double best = left + scale * log(e->best[0].objective[0] / low);
-    strbuf_printf(to, "<path d=\"M%.1f %.1fV%.1f\" class=\"mark\"/>", best, top - 4,
-                  height - 22);
+    strbuf_printf(to, "<path d=\"M%s %sV%s\" class=\"mark\"/>", number_fixed(best, 1).at,
+                  number_fixed(top - 4, 1).at, number_fixed(height - 22, 1).at);
     n = 0;
     for (uint32_t i = 0; i < e->n_sensitivities; i++) {
         if (has_swing(&e->sensitivities[i]))

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "report/explore_figures.h"
 #include "report/explore_files.h"
 
@@ -80,7 +81,8 @@ static void summary(strbuf *to, const figure_source *s)
         if (fabs(gain(s, best) - 1) < 0.005)
             add(to, ", as good as the baseline (");
         else
-            strbuf_printf(to, ", <b>%.2f×</b> better than the baseline (", gain(s, best));
+            strbuf_printf(to, ", <b>%s×</b> better than the baseline (",
+                          number_fixed(gain(s, best), 2).at);
         escaped(to, halley_study_baseline(s->study));
         strbuf_printf(to, ": %s%s)", value,
                       e->baseline.fits ? "" : ", which does not fit in memory");
@@ -101,8 +103,8 @@ static void summary(strbuf *to, const figure_source *s)
         escaped(to, halley_study_axis(s->study, v->axis)->name);
         strbuf_printf(to,
                       "</b>: over its range, all else held at the best, the "
-                      "objective changes by a factor of %.2f.</p>",
-                      v->high / v->low);
+                      "objective changes by a factor of %s.</p>",
+                      number_fixed(v->high / v->low, 2).at);
     }
     for (uint32_t i = 0; i < e->n_breaks; i++) {
         add(to, "<p>");
@@ -130,7 +132,7 @@ static void tiles(strbuf *to, const figure_source *s)
     figure_goal(value, sizeof value, s, 0, best->objective[0]);
     tile(to, value, halley_study_objective(s->study, 0)->text);
     if (s->e->has_baseline) {
-        snprintf(value, sizeof value, "%.2f×", gain(s, best));
+        snprintf(value, sizeof value, "%s×", number_fixed(gain(s, best), 2).at);
         tile(to, value, "against the baseline");
     }
     static const uint32_t shown[] = {HALLEY_METRIC_MFU, HALLEY_METRIC_TOKENS_PER_S,
@@ -255,13 +257,13 @@ static void sensitivity(strbuf *to, const figure_source *s)
     for (uint32_t i = 0; i < e->n_sensitivities; i++) {
         const halley_sensitivity *v = &e->sensitivities[i];
         const halley_axis *a = halley_study_axis(s->study, v->axis);
-        char low[64], high[64], slope[32];
+        char low[64], high[64], slope[NUMBER_TEXT];
         if (isnan(v->low))
             continue;
         figure_goal(low, sizeof low, s, 0, v->low);
         figure_goal(high, sizeof high, s, 0, v->high);
-        snprintf(slope, sizeof slope, isnan(v->elasticity) ? "–" : "%+.3f",
-                 v->elasticity);
+        snprintf(slope, sizeof slope, "%s",
+                 isnan(v->elasticity) ? "–" : number_signed(v->elasticity, 3).at);
         add(to, "<tr><td>");
         escaped(to, a->name);
         strbuf_printf(to, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td>",
@@ -269,7 +271,8 @@ static void sensitivity(strbuf *to, const figure_source *s)
         escaped(to, a->texts[v->low_value]);
         strbuf_printf(to, "</td><td class=\"n\">%s</td><td>", high);
         escaped(to, a->texts[v->high_value]);
-        strbuf_printf(to, "</td><td class=\"n\">%.2f×</td></tr>", v->high / v->low);
+        strbuf_printf(to, "</td><td class=\"n\">%s×</td></tr>",
+                      number_fixed(v->high / v->low, 2).at);
     }
     add(to, "</table></div>");
 }
@@ -361,12 +364,12 @@ static void verified(strbuf *to, const figure_source *s)
             "<th class=\"n\">Simulated</th><th class=\"n\">Gap</th><th>Note</th></tr>");
     for (uint32_t i = 0; i < e->n_verified; i++) {
         const halley_verification *v = &e->verified[i];
-        char a[64] = "–", b[64] = "–", gap[32] = "–";
+        char a[64] = "–", b[64] = "–", gap[48] = "–";
         if (v->done) {
             halley_metric_format(a, sizeof a, HALLEY_METRIC_STEP_TIME, v->estimated_s);
             halley_metric_format(b, sizeof b, HALLEY_METRIC_STEP_TIME, v->simulated_s);
-            snprintf(gap, sizeof gap, "%+.1f %%",
-                     100 * (v->simulated_s / v->estimated_s - 1));
+            snprintf(gap, sizeof gap, "%s %%",
+                     number_signed(100 * (v->simulated_s / v->estimated_s - 1), 1).at);
         }
         add(to, "<tr><td>");
         label(to, s, &e->best[i]);

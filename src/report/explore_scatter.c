@@ -2,6 +2,7 @@
  * Figures with two axes of numbers: the trade-off between two objectives, and the
  * operators of a layer under the roofline.
  */
+#include "base/number.h"
 #include "base/units.h"
 #include "report/explore_figures.h"
 
@@ -44,8 +45,9 @@ static double at_y(const plane *p, double value)
 
 static void frame(strbuf *to, const plane *p)
 {
-    strbuf_printf(to, "<path d=\"M%.1f %.1fV%.1fH%.1f\" class=\"axis\"/>", p->x0 - 8,
-                  p->y1 - 8, p->y0 + 8, p->x1 + 8);
+    strbuf_printf(to, "<path d=\"M%s %sV%sH%s\" class=\"axis\"/>",
+                  number_fixed(p->x0 - 8, 1).at, number_fixed(p->y1 - 8, 1).at,
+                  number_fixed(p->y0 + 8, 1).at, number_fixed(p->x1 + 8, 1).at);
 }
 
 static void point(strbuf *to, const figure_source *s, const plane *p,
@@ -59,8 +61,9 @@ static void point(strbuf *to, const figure_source *s, const plane *p,
     strbuf_printf(&words, ": %s, %s; limited by %s", a, b, c->limit);
     strbuf_add(to, STR("<g data-t=\""));
     strbuf_xml(to, strbuf_str(&words));
-    strbuf_printf(to, "\"><circle cx=\"%.1f\" cy=\"%.1f\" r=\"%s\" class=\"%s\"/></g>",
-                  at_x(p, c->objective[0]), at_y(p, c->objective[1]),
+    strbuf_printf(to, "\"><circle cx=\"%s\" cy=\"%s\" r=\"%s\" class=\"%s\"/></g>",
+                  number_fixed(at_x(p, c->objective[0]), 1).at,
+                  number_fixed(at_y(p, c->objective[1]), 1).at,
                   class[0] == 'f' ? "5.5" : "4", class);
     to->failed |= words.failed;
     strbuf_fini(&words);
@@ -135,9 +138,9 @@ void figure_pareto(strbuf *to, const figure_source *s)
     goal_axes(to, s, &p);
     strbuf_add(to, STR("<path class=\"frontline\" d=\""));
     for (uint32_t i = 0; i < e->n_front; i++)
-        strbuf_printf(to, "%s%.1f %.1f", i ? "L" : "M",
-                      at_x(&p, e->front[i].objective[0]),
-                      at_y(&p, e->front[i].objective[1]));
+        strbuf_printf(to, "%s%s %s", i ? "L" : "M",
+                      number_fixed(at_x(&p, e->front[i].objective[0]), 1).at,
+                      number_fixed(at_y(&p, e->front[i].objective[1]), 1).at);
     strbuf_add(to, STR("\"/>"));
     for (uint32_t i = 0; i < e->n_slices; i++) {
         for (uint32_t j = 0; j < e->slices[i].n; j++)
@@ -184,7 +187,7 @@ static void roof_axes(strbuf *to, const plane *p)
     char words[64];
     frame(to, p);
     for (int k = (int)ceil(p->low[0]); k <= p->high[0]; k++) {
-        snprintf(words, sizeof words, "%.0f", pow(10, k));
+        snprintf(words, sizeof words, "%s", number_fixed(pow(10, k), 0).at);
         figure_text(to, at_x(p, k), p->y0 + 26, "mid key", str_from(words));
     }
     for (int k = (int)floor(p->low[1]); k <= p->high[1]; k++) {
@@ -208,10 +211,13 @@ static void roof(strbuf *to, const plane *p, const halley_roofline *r, const cha
     if (from + bw < p->low[1])
         from = p->low[1] - bw; /* where it enters the picture */
     const double ridge = peak - bw;
-    figure_tip(to, "roof at %s: flat from %.3g FLOP per byte", name, pow(10, ridge));
-    strbuf_printf(to, "<path class=\"roof\" d=\"M%.1f %.1fL%.1f %.1fH%.1f\"/>",
-                  at_x(p, from), at_y(p, from + bw), at_x(p, ridge), at_y(p, peak),
-                  at_x(p, p->high[0]));
+    figure_tip(to, "roof at %s: flat from %s FLOP per byte", name,
+               number_digits(pow(10, ridge), 3).at);
+    strbuf_printf(to, "<path class=\"roof\" d=\"M%s %sL%s %sH%s\"/>",
+                  number_fixed(at_x(p, from), 1).at,
+                  number_fixed(at_y(p, from + bw), 1).at,
+                  number_fixed(at_x(p, ridge), 1).at, number_fixed(at_y(p, peak), 1).at,
+                  number_fixed(at_x(p, p->high[0]), 1).at);
     strbuf_add(to, STR("</g>"));
     const double x = from + 0.3 * fmax(ridge - from, 0.05);
     figure_text(to, at_x(p, x) + 5, at_y(p, x + bw) + 12, "key halo", str_from(name));
@@ -244,8 +250,8 @@ static void roof_legend(strbuf *to, const figure_source *s, const halley_slice *
         char words[160], from[32], until[32];
         units_format(from, sizeof from, a->flops / a->forward_s, UNITS_FLOPS);
         units_format(until, sizeof until, b->flops / b->forward_s, UNITS_FLOPS);
-        snprintf(words, sizeof words, "%u  %s: %.3g FLOP/B, %s \xe2\x86\x92 %s", k + 1,
-                 b->name, b->flops / b->bytes, from, until);
+        snprintf(words, sizeof words, "%u  %s: %s FLOP/B, %s \xe2\x86\x92 %s", k + 1,
+                 b->name, number_digits(b->flops / b->bytes, 3).at, from, until);
         const uint32_t per_row = s->narrow ? 1 : 2;
         const uint32_t row = k / per_row;
         figure_text(to, 6 + column * (k % per_row), y + 19.0 * row, "key",
@@ -271,12 +277,12 @@ void figure_roofline(strbuf *to, const figure_source *s, const halley_slice *sli
             char value[32];
             units_format(value, sizeof value, r->ops[k].flops / r->ops[k].forward_s,
                          UNITS_FLOPS);
-            figure_tip(to, "%s at %s: %s, %.3g FLOP per byte", r->ops[k].name,
+            figure_tip(to, "%s at %s: %s, %s FLOP per byte", r->ops[k].name,
                        a->texts[slice->best[i].digits[slice->axis]], value,
-                       r->ops[k].flops / r->ops[k].bytes);
-            strbuf_printf(to,
-                          "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" class=\"front\"/></g>",
-                          at_x(&p, intensity(&r->ops[k])), at_y(&p, speed(&r->ops[k])));
+                       number_digits(r->ops[k].flops / r->ops[k].bytes, 3).at);
+            strbuf_printf(to, "<circle cx=\"%s\" cy=\"%s\" r=\"4\" class=\"front\"/></g>",
+                          number_fixed(at_x(&p, intensity(&r->ops[k])), 1).at,
+                          number_fixed(at_y(&p, speed(&r->ops[k])), 1).at);
         }
     }
     number_ops(to, &p, top);

@@ -1,5 +1,7 @@
 #include "report/model.h"
 
+#include "base/number.h"
+
 #include <stddef.h>
 
 /* Sizes of a model by their names in JSON. */
@@ -111,9 +113,11 @@ static void print_import(FILE *to, const halley_import *import)
 static void print_count(FILE *to, const char *title, double n)
 {
     if (n >= 1e9)
-        fprintf(to, "%s%.2f B (%.0f)\n", title, n / 1e9, n);
+        fprintf(to, "%s%s B (%s)\n", title, number_fixed(n / 1e9, 2).at,
+                number_fixed(n, 0).at);
     else
-        fprintf(to, "%s%.1f M (%.0f)\n", title, n / 1e6, n);
+        fprintf(to, "%s%s M (%s)\n", title, number_fixed(n / 1e6, 1).at,
+                number_fixed(n, 0).at);
 }
 
 void report_model_text(FILE *to, const halley_model *model, const halley_import *import)

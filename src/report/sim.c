@@ -1,6 +1,7 @@
 /* report/sim.c - a simulation's result as tables, JSON, CSV and ASTRA-sim's lines. */
 #include "report/sim.h"
 
+#include "base/number.h"
 #include "report/json.h"
 #include "report/table.h"
 
@@ -357,13 +358,14 @@ static void astra_statistics(const halley_result *result, uint32_t k,
                 info, k, r->overlap);
     if (!halley_result_has_roofline(result))
         return;
-    fprintf(to, "%s sys[%u], Compute bound percentage: %.3f%%\n", info, k,
-            r->compute_bound * 100);
-    fprintf(to, "%s sys[%u], Average compute utilization: %.3f%%\n", info, k,
-            r->compute_use * 100);
-    fprintf(to, "%s sys[%u], Average memory utilization: %.3f%%\n", info, k,
-            r->memory_use * 100);
-    fprintf(to, "%s sys[%u], Average operation intensity: %.3f\n", info, k, r->intensity);
+    fprintf(to, "%s sys[%u], Compute bound percentage: %s%%\n", info, k,
+            number_fixed(r->compute_bound * 100, 3).at);
+    fprintf(to, "%s sys[%u], Average compute utilization: %s%%\n", info, k,
+            number_fixed(r->compute_use * 100, 3).at);
+    fprintf(to, "%s sys[%u], Average memory utilization: %s%%\n", info, k,
+            number_fixed(r->memory_use * 100, 3).at);
+    fprintf(to, "%s sys[%u], Average operation intensity: %s\n", info, k,
+            number_fixed(r->intensity, 3).at);
 }
 
 /* 1024 B are a KB there. */
@@ -374,8 +376,8 @@ static void astra_memory(uint32_t k, uint64_t bytes, FILE *to)
     int unit = 0;
     for (uint64_t left = bytes; left >= 1024 && unit < 4; left /= 1024, unit++)
         value /= 1024;
-    fprintf(to, "[workload] [info] sys[%u] peak memory usage: %.2f %s\n", k, value,
-            units[unit]);
+    fprintf(to, "[workload] [info] sys[%u] peak memory usage: %s %s\n", k,
+            number_fixed(value, 2).at, units[unit]);
 }
 
 void report_sim_astra(const halley_result *result, FILE *to)

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "base/number.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -122,7 +123,7 @@ static void add_for_people(strbuf *to, const report_column *column, const cell *
         strbuf_printf(to, "%" PRIu64, c->count);
         break;
     case REPORT_NUMBER:
-        strbuf_printf(to, "%.4g", c->number);
+        strbuf_printf(to, "%s", number_digits(c->number, 4).at);
         break;
     case REPORT_QUANTITY:
         strbuf_add(to,

@@ -5,6 +5,7 @@
  * another column, is named by its id at both ends, so that the page stays free of long
  * lines.
  */
+#include "base/number.h"
 #include "base/units.h"
 #include "report/view.h"
 #include "report/view_files.h"
@@ -41,7 +42,8 @@ static const char *edge_class(const view_graph *g, const view_edge *e)
 /* A point of the drawing, to a tenth of a pixel and no longer than needed. */
 static void add_xy(strbuf *to, char command, double x, double y)
 {
-    strbuf_printf(to, "%c%.4g,%.4g", command, round(x * 10) / 10, round(y * 10) / 10);
+    strbuf_printf(to, "%c%s,%s", command, number_digits(round(x * 10) / 10, 4).at,
+                  number_digits(round(y * 10) / 10, 4).at);
 }
 
 static void add_point(strbuf *to, char command, double x, double y)
@@ -49,7 +51,8 @@ static void add_point(strbuf *to, char command, double x, double y)
     if (fabs(x) < 1000 && fabs(y) < 1000)
         add_xy(to, command, x, y);
     else
-        strbuf_printf(to, "%c%.0f,%.0f", command, x, y);
+        strbuf_printf(to, "%c%s,%s", command, number_fixed(x, 0).at,
+                      number_fixed(y, 0).at);
 }
 
 /* Down one row. */
@@ -128,11 +131,12 @@ static void add_far(strbuf *to, const view_graph *g, const view_box *box,
         box->x + (out ? VIEW_BOX_WIDTH / 2.0 - 3 : -VIEW_BOX_WIDTH / 2.0 + 3);
     const double y =
         box->y + (out ? VIEW_BOX_HEIGHT / 2.0 + 11 : -VIEW_BOX_HEIGHT / 2.0 - 4);
-    strbuf_printf(to, "<text class=\"stub %s\" x=\"%.0f\" y=\"%.0f\"%s>",
+    strbuf_printf(to, "<text class=\"stub %s\" x=\"%s\" y=\"%s\"%s>",
                   f->back   ? "back"
                   : f->data ? "data"
                             : "ctrl",
-                  x, y, out ? " text-anchor=\"end\"" : "");
+                  number_fixed(x, 0).at, number_fixed(y, 0).at,
+                  out ? " text-anchor=\"end\"" : "");
     if (out)
         strbuf_add(to, STR("\xe2\x86\x92 "));
     const uint32_t n = f->n < SHOWN_IDS ? f->n : SHOWN_IDS;
@@ -193,8 +197,9 @@ const char *view_shape(uint8_t type)
 static void add_box(strbuf *to, const view_graph *g, uint32_t i, strbuf *scratch)
 {
     const view_box *box = &g->boxes.at[i];
-    strbuf_printf(to, "<g class=\"n %s\" id=\"b%u\" transform=\"translate(%.0f,%.0f)\">",
-                  view_kind(g, box), i, box->x, box->y);
+    strbuf_printf(to, "<g class=\"n %s\" id=\"b%u\" transform=\"translate(%s,%s)\">",
+                  view_kind(g, box), i, number_fixed(box->x, 0).at,
+                  number_fixed(box->y, 0).at);
     const uint32_t each = box->n_nodes / box->repeat;
     if (each > 1 || box->stretch)
         strbuf_printf(to,
@@ -237,13 +242,16 @@ static void add_lanes(strbuf *to, const view_graph *g)
                 continue;
             const double x = column->x + column->lane_x[lane];
             strbuf_printf(to,
-                          "<rect class=\"lane\" x=\"%.0f\" y=\"0\" width=\"%.0f\" "
-                          "height=\"%.0f\" rx=\"8\"/>\n",
-                          x - 8, column->lane_width[lane] + 16, g->height + 14);
+                          "<rect class=\"lane\" x=\"%s\" y=\"0\" width=\"%s\" "
+                          "height=\"%s\" rx=\"8\"/>\n",
+                          number_fixed(x - 8, 0).at,
+                          number_fixed(column->lane_width[lane] + 16, 0).at,
+                          number_fixed(g->height + 14, 0).at);
             if (!g->opts->mixed)
                 strbuf_printf(to,
-                              "<text class=\"lanehead\" x=\"%.0f\" y=\"17\">%s</text>\n",
-                              x + column->lane_width[lane] / 2, lane_names[lane]);
+                              "<text class=\"lanehead\" x=\"%s\" y=\"17\">%s</text>\n",
+                              number_fixed(x + column->lane_width[lane] / 2, 0).at,
+                              lane_names[lane]);
         }
     }
 }
@@ -290,11 +298,13 @@ static double add_legend(strbuf *to, const view_graph *g, double y)
         strbuf_printf(&label, "%s ", view_kinds[i].word);
         view_count(&label, n, "", "");
         strbuf_printf(to,
-                      "<g class=\"%s\" transform=\"translate(%.0f,%.0f) scale(.17,.34)\">"
+                      "<g class=\"%s\" transform=\"translate(%s,%s) scale(.17,.34)\">"
                       "<path class=\"shape\" style=\"stroke-width:4\" d=\"%s\"/></g>"
-                      "<text class=\"t2\" x=\"%.0f\" y=\"%.0f\">%s</text>",
-                      view_kinds[i].css, x + 14, y - 4, view_shape(view_kinds[i].type),
-                      x + 34, y, label.at ? label.at : "");
+                      "<text class=\"t2\" x=\"%s\" y=\"%s\">%s</text>",
+                      view_kinds[i].css, number_fixed(x + 14, 0).at,
+                      number_fixed(y - 4, 0).at, view_shape(view_kinds[i].type),
+                      number_fixed(x + 34, 0).at, number_fixed(y, 0).at,
+                      label.at ? label.at : "");
         x += 46 + 7.0 * (double)label.n;
         strbuf_fini(&label);
     }
@@ -303,9 +313,11 @@ static double add_legend(strbuf *to, const view_graph *g, double y)
     for (size_t i = 0; i < 2; i++) {
         strbuf_printf(to,
                       "<path class=\"edge %s\" marker-end=\"url(#%s)\" "
-                      "d=\"M%.0f,%.0fh32\"/><text class=\"t2\" x=\"%.0f\" "
-                      "y=\"%.0f\">%s</text>",
-                      lines[i][0], i ? "tee" : "tip", x, y - 4, x + 40, y, lines[i][1]);
+                      "d=\"M%s,%sh32\"/><text class=\"t2\" x=\"%s\" "
+                      "y=\"%s\">%s</text>",
+                      lines[i][0], i ? "tee" : "tip", number_fixed(x, 0).at,
+                      number_fixed(y - 4, 0).at, number_fixed(x + 40, 0).at,
+                      number_fixed(y, 0).at, lines[i][1]);
         x += 58 + 7.0 * (double)strlen(lines[i][1]);
     }
     strbuf_add_char(to, '\n');
@@ -328,7 +340,7 @@ static void add_head(strbuf *to, const view_graph *g, double *width, double *hei
     while (str_next(&rest, '\n', &line)) {
         if (line.n == 0)
             continue;
-        strbuf_printf(to, "<text class=\"t2\" y=\"%.0f\">", y);
+        strbuf_printf(to, "<text class=\"t2\" y=\"%s\">", number_fixed(y, 0).at);
         strbuf_xml(to, line);
         strbuf_add(to, STR("</text>\n"));
         if (6.6 * (double)line.n > *width)
@@ -357,8 +369,9 @@ bool view_write_svg(strbuf *to, const view_graph *g, bool page)
     const double height = head_height + g->height + 14 + 2.0 * MARGIN;
     strbuf_printf(to,
                   "<svg class=\"view\" xmlns=\"http://www.w3.org/2000/svg\" "
-                  "viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\"%s>\n",
-                  width, height, width, height,
+                  "viewBox=\"0 0 %s %s\" width=\"%s\" height=\"%s\"%s>\n",
+                  number_fixed(width, 0).at, number_fixed(height, 0).at,
+                  number_fixed(width, 0).at, number_fixed(height, 0).at,
                   page ? " id=\"svg\" tabindex=\"0\" role=\"application\" "
                          "aria-label=\"graph of the trace\""
                        : " role=\"img\"");
@@ -371,10 +384,10 @@ bool view_write_svg(strbuf *to, const view_graph *g, bool page)
     strbuf_printf(to, "<g id=\"view\" transform=\"translate(%d,%d)\">\n", (int)MARGIN,
                   (int)MARGIN);
     if (!page)
-        strbuf_printf(to, "<g transform=\"scale(%.2f)\">\n%s</g>\n", head_scale,
-                      head.at ? head.at : "");
-    strbuf_printf(to, "<g id=\"drawing\" transform=\"translate(0,%.0f)\">\n",
-                  head_height);
+        strbuf_printf(to, "<g transform=\"scale(%s)\">\n%s</g>\n",
+                      number_fixed(head_scale, 2).at, head.at ? head.at : "");
+    strbuf_printf(to, "<g id=\"drawing\" transform=\"translate(0,%s)\">\n",
+                  number_fixed(head_height, 0).at);
     const bool ok = add_drawing(to, g);
     strbuf_add(to, STR("</g>\n</g>\n</svg>\n"));
     strbuf_fini(&head);

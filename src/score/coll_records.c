@@ -7,6 +7,7 @@
  * between nodes.
  */
 #include "base/array.h"
+#include "base/number.h"
 #include "coll/time.h"
 #include "hw/link.h"
 #include "score/csv_sets.h"
@@ -54,21 +55,19 @@ static str text_of(const conf_node *map, const char *key)
 static double number_of(const conf_node *map, const char *key)
 {
     double value;
-    return str_to_double(text_of(map, key), &value) ? value : 0;
+    return number_read(text_of(map, key), &value) ? value : 0;
 }
 
 /* "8x400G": bytes a second of a node's cards; 0 when not written so. */
 static double cards_Bps(str text)
 {
     for (size_t i = 1; i + 1 < text.n; i++) {
-        char buffer[32];
+        double each;
         if (text.at[i] != 'x' || text.at[i - 1] < '0' || text.at[i - 1] > '9')
             continue;
-        snprintf(buffer, sizeof buffer, "%.*s",
-                 (int)(text.n - i - 1 > 31 ? 31 : text.n - i - 1), text.at + i + 1);
-        char *end;
-        const double each = strtod(buffer, &end);
-        if (end == buffer || *end != 'G')
+        str number, rest = {text.at + i + 1, text.n - i - 1};
+        if (!str_next(&rest, 'G', &number) || rest.at == NULL ||
+            !number_read(number, &each))
             continue;
         return (text.at[i - 1] - '0') * each / 8 * 1e9;
     }

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/number.h"
 
 enum { COLUMNS = 7 };
 
@@ -33,7 +34,7 @@ static uint32_t find_system(str name)
 
 static bool to_number(str s, double *out)
 {
-    return str_to_double(str_trim(s), out) && *out > 0;
+    return number_read(str_trim(s), out) && *out > 0;
 }
 
 static void read_product(score_csv_row *row, const str *cells)

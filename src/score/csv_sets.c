@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/number.h"
 #include "coll/time.h"
 #include "cost/gemm.h"
 #include "hw/link.h"
@@ -105,7 +106,8 @@ static halley_status add_product(table *t, bin *b, const score_csv_row *row,
                .repeats = 1,
                .predicted = product_time(t, row->system, row->low, mnk),
                .large = 2 * mnk[0] * mnk[1] * mnk[2] > 1e9};
-    snprintf(p.id, sizeof p.id, "%gx%gx%g", mnk[0], mnk[1], mnk[2]);
+    snprintf(p.id, sizeof p.id, "%.13sx%.13sx%.13s", number_digits(mnk[0], 6).at,
+             number_digits(mnk[1], 6).at, number_digits(mnk[2], 6).at);
     return add_point(b, &p, hash_bytes(mnk, sizeof row->mnk, 0), err);
 }
 
@@ -118,8 +120,8 @@ static halley_status add_collective(table *t, bin *b, const score_csv_row *row,
                .repeats = 1,
                .predicted = coll_call_time(&t->links[row->system], &none, &row->coll),
                .large = true};
-    snprintf(p.id, sizeof p.id, "%.*s n=%u %g B", STR_ARG(row->name), row->coll.n,
-             row->coll.bytes);
+    snprintf(p.id, sizeof p.id, "%.*s n=%u %.13s B", STR_ARG(row->name), row->coll.n,
+             number_digits(row->coll.bytes, 6).at);
     return add_point(b, &p, hash_bytes(p.id, strlen(p.id), 0), err);
 }
 

@@ -5,6 +5,8 @@
  */
 #include "score/device_text.h"
 
+#include "base/number.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,9 +68,9 @@ bool score_number_set(strbuf *out, str text, str number, double value)
 {
     char shown[40];
     const size_t before = (size_t)(number.at - text.at);
-    snprintf(shown, sizeof shown, "%.4g", value);
+    snprintf(shown, sizeof shown, "%s", number_digits(value, 4).at);
     if (strchr(shown, 'e') && fabs(value) >= 1)
-        snprintf(shown, sizeof shown, "%.0f", value);
+        snprintf(shown, sizeof shown, "%s", number_fixed(value, 0).at);
     strbuf_add(out, (str){text.at, before});
     strbuf_add(out, str_from(shown));
     strbuf_add(out, (str){number.at + number.n, text.n - before - number.n});

@@ -8,6 +8,7 @@
 #include "score/rows.h"
 
 #include "base/hash.h"
+#include "base/number.h"
 #include "hw/embedded.h"
 #include "workload/stack_file.h"
 
@@ -46,7 +47,7 @@ static double number(const record *r, const char *group, const char *key,
 {
     const conf_node *node = field(r, group, key);
     double value;
-    if (!node || node->kind != CONF_SCALAR || !str_to_double(node->text, &value))
+    if (!node || node->kind != CONF_SCALAR || !number_read(node->text, &value))
         return otherwise;
     return value;
 }
@@ -231,7 +232,8 @@ static halley_status find_cluster(score_rows *to, score_row *row, const record *
     const double up = number(r, "links", "scale_up_gbps", 0) * 1e9;
     const double out = number(r, "links", "nic_gbps_per_npu", 0) * 1e9;
     const uint32_t per_node = whole(r, NULL, "per_node", 0);
-    snprintf(key, sizeof key, "%s/%u/%.4g/%.4g", npu, per_node, up, out);
+    snprintf(key, sizeof key, "%s/%u/%.13s/%.13s", npu, per_node, number_digits(up, 4).at,
+             number_digits(out, 4).at);
     for (uint32_t i = 0; i < to->clusters.n; i++) {
         if (strcmp(to->clusters.at[i].key, key) == 0) {
             row->cluster = i;

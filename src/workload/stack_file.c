@@ -6,6 +6,7 @@
 
 #include "base/conf.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "halley/stack.h"
 #include "hw/embedded.h"
 #include "hw/npu.h"
@@ -89,8 +90,9 @@ static halley_status read_constants(halley_stack *out, const conf_file *file,
         TRY(conf_to_double(&value, file, map->items[i], info->key, err));
         if (value < info->min || value > info->max)
             return conf_error(file, map->items[i], err, HALLEY_EINVAL,
-                              "%s must be %g to %g, is %g", info->key, info->min,
-                              info->max, value);
+                              "%s must be %s to %s, is %s", info->key,
+                              number_digits(info->min, 6).at,
+                              number_digits(info->max, 6).at, number_digits(value, 6).at);
         out->k[id] = value;
         if (origin == 1)
             out->prior[id] = value;
@@ -266,7 +268,7 @@ static void write_constants(file_output *to, const halley_stack *s, const char *
             file_output_printf(to, "%s:\n", key);
         any = true;
         file_output_printf(
-            to, "  %s: %.4g%*s# %s%s%s\n", info->key, value,
+            to, "  %s: %s%*s# %s%s%s\n", info->key, number_digits(value, 4).at,
             (int)(24 - strlen(info->key)) > 1 ? (int)(24 - strlen(info->key)) : 1, "",
             info->unit, *info->unit ? ", " : "", info->doc);
     }
@@ -291,8 +293,9 @@ halley_status halley_stack_save(const halley_stack *stack, const char *path,
     static const char *const kinds[] = {"", "-experts"};
     for (int i = 0; i < 2; i++) {
         if (stack->n_runs[i])
-            file_output_printf(to, "expected-error%s: %.3f\nexpected-runs%s: %u\n",
-                               kinds[i], stack->expected[i], kinds[i], stack->n_runs[i]);
+            file_output_printf(to, "expected-error%s: %s\nexpected-runs%s: %u\n",
+                               kinds[i], number_fixed(stack->expected[i], 3).at, kinds[i],
+                               stack->n_runs[i]);
     }
     if (stack->n_layouts)
         file_output_printf(to, "layouts: %u\n", stack->n_layouts);

@@ -2,6 +2,7 @@
  * (tests/data/generators.json), the published counts, and networks that are wrong. */
 #include "base/array.h"
 #include "base/conf.h"
+#include "base/number.h"
 #include "hw/graph/generate.h"
 #include "hw/graph/measure.h"
 #include "unit.h"
@@ -139,7 +140,7 @@ static void check_distances(const hw_graph *g, const conf_node *instance)
     assert_int_equal(d.diameter, get_number(instance, "diameter"));
     const conf_node *node = conf_find(instance, "mean_distance");
     if (node != NULL) {
-        assert_true(str_to_double(node->text, &mean));
+        assert_true(number_read(node->text, &mean));
         assert_true(fabs(d.mean - mean) < 1e-9);
     }
     free(d.by_hops);

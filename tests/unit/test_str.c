@@ -1,6 +1,7 @@
 /* String views, numbers, UTF-8, nearest names, text buffers. */
 #include "alloc_fail.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "base/rng.h"
 #include "base/str.h"
 #include "unit.h"
@@ -114,7 +115,7 @@ static void decimals_are_read_as_strtod_reads_them(void **state)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         double value = 0;
         const double expected = strtod(numbers[i], NULL);
-        if (!str_to_double(str_from(numbers[i]), &value) ||
+        if (!number_read(str_from(numbers[i]), &value) ||
             memcmp(&value, &expected, sizeof value) != 0)
             fail_msg("%s is %.17g", numbers[i], value);
     }
@@ -126,7 +127,7 @@ static void decimals_are_read_as_strtod_reads_them(void **state)
             text, sizeof text, "%llu.%llue%d", (unsigned long long)digits,
             (unsigned long long)rng_below(&r, 10000), (int)rng_below(&r, 80) - 40);
         double value = 0;
-        assert_true(str_to_double((str){text, (size_t)n}, &value));
+        assert_true(number_read((str){text, (size_t)n}, &value));
         assert_true(value == strtod(text, NULL));
     }
 }
@@ -139,11 +140,11 @@ static void what_is_no_decimal_is_refused(void **state)
                                       "1 ",  "1f",  "-",     "1e5.0", "1_0",   "-inf"};
     double value = 7;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        if (str_to_double(str_from(bad[i]), &value))
+        if (number_read(str_from(bad[i]), &value))
             fail_msg("%s is %g", bad[i], value);
     assert_true(value == 7);
-    assert_false(str_to_double((str){"12345", 0}, &value));
-    assert_true(str_to_double((str){"12345", 2}, &value) && value == 12);
+    assert_false(number_read((str){"12345", 0}, &value));
+    assert_true(number_read((str){"12345", 2}, &value) && value == 12);
 }
 
 /* A locale that writes 1,5 for 1.5, if the machine has one. */
@@ -164,7 +165,7 @@ static void a_host_with_another_locale_changes_nothing(void **state)
         skip();
     double value;
     strbuf b = {0};
-    const bool read = str_to_double(STR("1.234567890123456789"), &value);
+    const bool read = number_read(STR("1.234567890123456789"), &value);
     strbuf_double(&b, 1.5);
     setlocale(LC_NUMERIC, "C");
     assert_true(read && value == 1.234567890123456789);
@@ -317,7 +318,7 @@ static void a_double_prints_shortest_and_reads_back(void **state)
             continue;
         strbuf b = {0};
         strbuf_double(&b, value);
-        assert_true(str_to_double(strbuf_str(&b), &back));
+        assert_true(number_read(strbuf_str(&b), &back));
         assert_memory_equal(&back, &value, sizeof value);
         strbuf_fini(&b);
     }

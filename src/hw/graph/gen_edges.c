@@ -4,6 +4,7 @@
  * NPUs have the first ids. They pass traffic on only where the network would not be
  * connected otherwise, which hw_graph_generate finds out.
  */
+#include "base/number.h"
 #include "hw/graph/generate.h"
 
 #include <assert.h>
@@ -36,12 +37,12 @@ static halley_status check_edge(const hw_generator_params *p, uint32_t i,
         return error_set(err, HALLEY_EINVAL, "edge %u joins %s to itself", i, from);
     if (e->bw_Bps != HW_UNKNOWN && !(isfinite(e->bw_Bps) && e->bw_Bps > 0))
         return error_set(err, HALLEY_EINVAL,
-                         "edge %u, %s to %s: bandwidth must be positive, is %g B/s", i,
-                         from, to, e->bw_Bps);
+                         "edge %u, %s to %s: bandwidth must be positive, is %s B/s", i,
+                         from, to, number_digits(e->bw_Bps, 6).at);
     if (e->latency_s != HW_UNKNOWN && !(isfinite(e->latency_s) && e->latency_s >= 0))
         return error_set(err, HALLEY_EINVAL,
-                         "edge %u, %s to %s: latency must not be negative, is %g s", i,
-                         from, to, e->latency_s);
+                         "edge %u, %s to %s: latency must not be negative, is %s s", i,
+                         from, to, number_digits(e->latency_s, 6).at);
     return HALLEY_OK;
 }
 

@@ -13,6 +13,7 @@
  * link/planes into each; wired to one, NPU i of a node is in plane i, and the switch
  * inside the node joins the planes.
  */
+#include "base/number.h"
 #include "hw/graph/generate.h"
 
 #include <assert.h>
@@ -75,10 +76,13 @@ static halley_status split_radix(uint32_t *down, const hw_generator_params *p, u
     const double d = low < 1 ? 1 : low, e = d + 1 < t->radix ? d + 1 : d;
     return error_set(
         err, HALLEY_EINVAL,
-        "tier %s: %u ports cannot be split %g:1 into whole ports; the nearest "
-        "are %g down and %g up (oversubscription %.6g) or %g and %g (%.6g)",
-        name_tier(p, i, name, sizeof name), t->radix, t->oversubscription, d,
-        t->radix - d, d / (t->radix - d), e, t->radix - e, e / (t->radix - e));
+        "tier %s: %u ports cannot be split %s:1 into whole ports; the nearest "
+        "are %s down and %s up (oversubscription %s) or %s and %s (%s)",
+        name_tier(p, i, name, sizeof name), t->radix,
+        number_digits(t->oversubscription, 6).at, number_digits(d, 6).at,
+        number_digits(t->radix - d, 6).at, number_digits(d / (t->radix - d), 6).at,
+        number_digits(e, 6).at, number_digits(t->radix - e, 6).at,
+        number_digits(e / (t->radix - e), 6).at);
 }
 
 /* Children of a switch of tier i, from the NPUs under it, its radix, or the total. */
@@ -128,9 +132,10 @@ static halley_status connect_tier(hw_generator_params *p, uint32_t i, halley_err
     if (!(up >= 1) || up > 65536 || (t->radix > 0 && p->m[i] + up > t->radix))
         return error_set(
             err, HALLEY_EINVAL,
-            "tier %s: %u cables down with oversubscription %g need %g cables "
+            "tier %s: %u cables down with oversubscription %s need %s cables "
             "up, and a switch has %u ports",
-            name, p->m[i], t->oversubscription, up, t->radix);
+            name, p->m[i], number_digits(t->oversubscription, 6).at,
+            number_digits(up, 6).at, t->radix);
     p->w[i + 1] = (uint32_t)up;
     if (fabs(up - exact) > 1e-9)
         above->link_Bps *= exact / up;
@@ -145,16 +150,16 @@ static halley_status check_tier(const hw_generator_params *p, uint32_t i,
     name_tier(p, i, name, sizeof name);
     if (!isfinite(t->oversubscription) || t->oversubscription < 0)
         return error_set(err, HALLEY_EINVAL,
-                         "tier %s: oversubscription must be positive, is %g", name,
-                         t->oversubscription);
+                         "tier %s: oversubscription must be positive, is %s", name,
+                         number_digits(t->oversubscription, 6).at);
     if (i + 1 == p->n_tiers && t->oversubscription > 0 && t->oversubscription != 1)
         return error_set(err, HALLEY_EINVAL,
                          "tier %s is the top tier and has no uplinks: state the "
                          "oversubscription at the tier below",
                          name);
     if (t->link_Bps < 0)
-        return error_set(err, HALLEY_EINVAL, "tier %s: link must be positive, is %g B/s",
-                         name, t->link_Bps);
+        return error_set(err, HALLEY_EINVAL, "tier %s: link must be positive, is %s B/s",
+                         name, number_digits(t->link_Bps, 6).at);
     return HALLEY_OK;
 }
 
@@ -300,11 +305,12 @@ static void note_tiers(hw_builder *b, const hw_generator_params *p)
         char name[64];
         if (fabs(exact - round(exact)) > 1e-9)
             hw_builder_note(b,
-                            "tier %s: %u down at %g:1 is %.6g cables up; %u cables of "
-                            "%.6g GB/s are used",
+                            "tier %s: %u down at %s:1 is %s cables up; %u cables of "
+                            "%s GB/s are used",
                             name_tier(p, i - 1, name, sizeof name), p->m[i - 1],
-                            t->oversubscription, exact, p->w[i],
-                            p->tiers[i].link_Bps / 1e9);
+                            number_digits(t->oversubscription, 6).at,
+                            number_digits(exact, 6).at, p->w[i],
+                            number_digits(p->tiers[i].link_Bps / 1e9, 6).at);
     }
 }
 

@@ -6,6 +6,7 @@
  */
 #include "hw/graph/generate.h"
 
+#include "base/number.h"
 #include "hw/graph/measure.h"
 
 #include <assert.h>
@@ -92,14 +93,16 @@ static halley_status check_rate(double value, const char *key, halley_error *err
 {
     if (isfinite(value) && value > 0)
         return HALLEY_OK;
-    return error_set(err, HALLEY_EINVAL, "%s must be positive, is %g B/s", key, value);
+    return error_set(err, HALLEY_EINVAL, "%s must be positive, is %s B/s", key,
+                     number_digits(value, 6).at);
 }
 
 static halley_status check_latency(double value, const char *key, halley_error *err)
 {
     if (isfinite(value) && value >= 0)
         return HALLEY_OK;
-    return error_set(err, HALLEY_EINVAL, "%s must not be negative, is %g s", key, value);
+    return error_set(err, HALLEY_EINVAL, "%s must not be negative, is %s s", key,
+                     number_digits(value, 6).at);
 }
 
 /* Defaults that all generators share: a 400 Gb/s cable without latency. */
@@ -145,9 +148,10 @@ static halley_status check_size(const hw_counts *counts, halley_error *err)
     if (devices <= HW_MAX_DEVICES && counts->cables <= HW_MAX_LINKS / 2)
         return HALLEY_OK;
     return error_set(err, HALLEY_ELIMIT,
-                     "the network is too large to build: %.4g devices and %.4g cables, "
+                     "the network is too large to build: %s devices and %s cables, "
                      "at most %d and %d are supported",
-                     (double)devices, (double)counts->cables, HW_MAX_DEVICES,
+                     number_digits((double)devices, 4).at,
+                     number_digits((double)counts->cables, 4).at, HW_MAX_DEVICES,
                      HW_MAX_LINKS / 2);
 }
 

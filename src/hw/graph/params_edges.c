@@ -7,6 +7,7 @@
  * have one, else in the order of the list.
  */
 #include "base/hash.h"
+#include "base/number.h"
 #include "hw/graph/params.h"
 
 #include <assert.h>
@@ -278,10 +279,12 @@ static halley_status read_edge(hw_edge_params *out, const edge_reader *r,
     TRY(find_device(&out->to, r, e.to, err));
     if (!(e.bw_Bps > 0))
         return conf_error(r->in->file, node, err, HALLEY_EINVAL,
-                          "bandwidth must be positive, is %g B/s", e.bw_Bps);
+                          "bandwidth must be positive, is %s B/s",
+                          number_digits(e.bw_Bps, 6).at);
     if (!(e.latency_s >= 0))
         return conf_error(r->in->file, node, err, HALLEY_EINVAL,
-                          "latency must not be negative, is %g s", e.latency_s);
+                          "latency must not be negative, is %s s",
+                          number_digits(e.latency_s, 6).at);
     if (out->from == out->to)
         return conf_error(r->in->file, node, err, HALLEY_EINVAL,
                           "the edge joins %.*s to itself", STR_ARG(e.from->text));

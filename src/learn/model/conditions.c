@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -46,7 +47,7 @@ static void set_token(conditions *c, const char *name, json_token token, str val
     text[value.n] = '\0';
     if (token == JSON_STRING)
         conditions_set(c, name, text, 0);
-    else if (token == JSON_NUMBER && str_to_double(value, &number))
+    else if (token == JSON_NUMBER && number_read(value, &number))
         conditions_set(c, name, NULL, number);
     else if (token == JSON_TRUE || token == JSON_FALSE)
         conditions_set(c, name, token == JSON_TRUE ? "yes" : "no", 0);

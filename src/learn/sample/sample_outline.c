@@ -9,6 +9,7 @@
  * loops that run, and about as many nodes as sets of this family with these conditions
  * have.
  */
+#include "base/number.h"
 #include "learn/sample/sample.h"
 
 #include <math.h>
@@ -85,8 +86,9 @@ static halley_status refuse(const synth_model *m, const condition *wish, uint32_
                            wish->name, wish->text, STR_ARG(strbuf_str(&seen)));
     else
         status = error_set(err, HALLEY_EINVAL,
-                           "the model never saw %s=%.15g, only %.*s; --extrapolate tries",
-                           wish->name, wish->number, STR_ARG(strbuf_str(&seen)));
+                           "the model never saw %s=%s, only %.*s; --extrapolate tries",
+                           wish->name, number_digits(wish->number, 15).at,
+                           STR_ARG(strbuf_str(&seen)));
     strbuf_fini(&seen);
     return status;
 }

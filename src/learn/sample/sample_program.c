@@ -4,6 +4,7 @@
  * or less often, so that a rank has as many nodes as the law of the conditions says; a
  * program without loops is repeated as a whole.
  */
+#include "base/number.h"
 #include "learn/sample/sample.h"
 
 #include <math.h>
@@ -46,8 +47,8 @@ static halley_status too_many(const sample_set *s, halley_error *err)
 {
     return error_set(err, HALLEY_ELIMIT,
                      "a rank would have more than %u nodes, or all ranks together more "
-                     "than %.0f: ask for less",
-                     limit_of(s), MAX_IN_SET);
+                     "than %s: ask for less",
+                     limit_of(s), number_fixed(MAX_IN_SET, 0).at);
 }
 
 static bool add_node(sample_set *s, sample_stage *stage, uint32_t token)

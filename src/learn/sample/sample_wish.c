@@ -1,4 +1,5 @@
 /* What the user fixes of new sets: one condition by the other, and whether all fit. */
+#include "base/number.h"
 #include "learn/sample/sample.h"
 
 #include <math.h>
@@ -28,12 +29,12 @@ static halley_status add_number(sample_wish *wish, const synth_model *m, const c
     double *const total = total_of(wish, m, name);
     const bool is_ranks = strcmp(name, "ranks") == 0;
     if (number < 0 || (total && !(number > 0)))
-        return error_set(err, HALLEY_EINVAL, "%s must be %s 0, is %.15g", name,
-                         total ? "above" : "at least", number);
+        return error_set(err, HALLEY_EINVAL, "%s must be %s 0, is %s", name,
+                         total ? "above" : "at least", number_digits(number, 15).at);
     if (is_ranks && !(number >= 1 && number <= MOST_RANKS && number == floor(number)))
         return error_set(err, HALLEY_EINVAL,
-                         "ranks must be a whole number from 1 to %d, is %.15g",
-                         MOST_RANKS, number);
+                         "ranks must be a whole number from 1 to %d, is %s", MOST_RANKS,
+                         number_digits(number, 15).at);
     if (total) {
         if (*total > 0 && *total != number)
             return twice(name, err);
@@ -62,7 +63,7 @@ halley_status sample_wish_add(sample_wish *wish, const synth_model *m, const cha
     snprintf(name, sizeof name, "%.*s", (int)(eq - text), text);
     const uint32_t id = conditions_index(m, name);
     const bool is_text = id != MODEL_NONE && m->conditions.at[id].is_text;
-    if (!is_text && str_to_double(str_from(eq + 1), &number))
+    if (!is_text && number_read(str_from(eq + 1), &number))
         return add_number(wish, m, name, number, err);
     const condition *const before = conditions_find(&wish->fixed, name);
     if (before && strcmp(before->text, eq + 1) != 0)
@@ -86,8 +87,8 @@ halley_status sample_wish_fits(const synth_model *m, const sample_wish *wish,
         all &= c != NULL || (i == 3 && conditions_index(m, parts[i]) == MODEL_NONE);
         if (c && c->number >= 1) {
             product *= c->number;
-            strbuf_printf(&list, "%s%s=%.15g", list.n > 0 ? ", " : "", c->name,
-                          c->number);
+            strbuf_printf(&list, "%s%s=%s", list.n > 0 ? ", " : "", c->name,
+                          number_digits(c->number, 15).at);
         }
     }
     const double copies = wish->n_ranks / product;
@@ -95,11 +96,10 @@ halley_status sample_wish_fits(const synth_model *m, const sample_wish *wish,
     if (list.failed)
         status = error_nomem(err);
     else if (wish->n_ranks > 0 && (copies != floor(copies) || (all && copies != 1)))
-        status =
-            error_set(err, HALLEY_EINVAL,
-                      "%.*s and ranks=%u contradict each other: ranks must be %s%.15g",
-                      STR_ARG(strbuf_str(&list)), wish->n_ranks,
-                      all ? "" : "a multiple of ", product);
+        status = error_set(err, HALLEY_EINVAL,
+                           "%.*s and ranks=%u contradict each other: ranks must be %s%s",
+                           STR_ARG(strbuf_str(&list)), wish->n_ranks,
+                           all ? "" : "a multiple of ", number_digits(product, 15).at);
     strbuf_fini(&list);
     return status;
 }

@@ -4,6 +4,7 @@
  * attributes, the known ones with the types Chakra gives them, others with the type their
  * value has.
  */
+#include "base/number.h"
 #include "trace/format/et.h"
 #include "trace/format/json_read.h"
 
@@ -56,7 +57,7 @@ static halley_status take_attr(json_trace *j,
         if (a.kind == HALLEY_ATTR_NONE)
             a.kind = kind_of_number(j->r.text);
         if (a.kind == HALLEY_ATTR_DOUBLE) {
-            if (!str_to_double(j->r.text, &real))
+            if (!number_read(j->r.text, &real))
                 return json_bad(j, "a number out of range");
             memcpy(&a.bits, &real, sizeof real);
         } else {

@@ -9,6 +9,7 @@
  */
 #include "trace/format/json_read.h"
 
+#include "base/number.h"
 #include "trace/format/et.h"
 
 #include <math.h>
@@ -67,7 +68,7 @@ static bool to_integer(halley_attr_kind kind, str text, uint64_t *bits)
     }
     halley_attr as_real = {.kind = HALLEY_ATTR_DOUBLE};
     /* From 2^53 on a double may be another integer than the one written. */
-    if (!str_to_double(text, &real) || real <= -0x1p53 || real >= 0x1p53)
+    if (!number_read(text, &real) || real <= -0x1p53 || real >= 0x1p53)
         return false;
     memcpy(&as_real.bits, &real, sizeof real);
     if (is_unsigned)
@@ -98,7 +99,7 @@ static bool to_real(str text, bool quoted, double *out)
     else if (quoted && str_eq(text, STR("-Infinity")))
         *out = -__builtin_inf();
     else
-        return str_to_double(text, out);
+        return number_read(text, out);
     return true;
 }
 

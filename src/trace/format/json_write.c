@@ -3,6 +3,7 @@
  * base64, defaults left out. Three styles of the same objects: one document, one object a
  * line, and the indented objects without separators that Chakra's jsonizer writes.
  */
+#include "base/number.h"
 #include "base/utf8.h"
 #include "trace/format/et.h"
 
@@ -141,40 +142,6 @@ static void put_base64(json_writer *w, halley_bytes bytes)
     strbuf_add_char(&w->out, '"');
 }
 
-/* The value in e or g form, whatever locale a host of the library has set; and what that
- * reads as. */
-static double format_real(char text[40], char form, int precision, double value)
-{
-    const int n = form == 'e' ? snprintf(text, 40, "%.*e", precision, value)
-                              : snprintf(text, 40, "%.*g", precision, value);
-    for (int i = 0; i < n; i++)
-        if (text[i] == ',')
-            text[i] = '.';
-    double back = 0;
-    return str_to_double((str){text, (size_t)n}, &back) ? back : __builtin_nan("");
-}
-
-/* The shortest digits that read back as the same number, laid out as Python's repr does.
- */
-static void put_digits(strbuf *out, double value)
-{
-    char text[40];
-    int precision = 0;
-    while (format_real(text, 'e', precision, value) != value && precision < 16)
-        precision++;
-    const int exponent = atoi(strchr(text, 'e') + 1);
-    if (exponent < -4 || exponent >= 16) {
-        const size_t n = (size_t)(strchr(text, 'e') - text);
-        strbuf_printf(out, "%.*se%c%02d", (int)n, text, exponent < 0 ? '-' : '+',
-                      abs(exponent));
-        return;
-    }
-    const int decimals = precision > exponent ? precision - exponent : 1;
-    const int n = snprintf(text, sizeof text, "%.*f", decimals, value);
-    for (int i = 0; i < n; i++)
-        strbuf_add_char(out, text[i] == ',' ? '.' : text[i]);
-}
-
 static void put_real(strbuf *out, double value)
 {
     if (isnan(value))
@@ -182,7 +149,7 @@ static void put_real(strbuf *out, double value)
     else if (isinf(value))
         strbuf_add(out, value > 0 ? STR("\"Infinity\"") : STR("\"-Infinity\""));
     else
-        put_digits(out, value);
+        strbuf_add(out, str_from(number_repr(value).at));
 }
 
 /* A float with as few digits as single out that float. */
@@ -193,13 +160,11 @@ static double shortest_float(uint64_t bits)
     memcpy(&f, &low, sizeof f);
     if (!isfinite(f))
         return (double)f;
-    char text[40];
     double value = 0;
-    for (int precision = 6; precision <= 9; precision++) {
-        value = format_real(text, 'g', precision, (double)f);
-        if ((float)value == f)
+    for (int n = 6; n <= 9; n++)
+        if (number_read(str_from(number_digits((double)f, n).at), &value) &&
+            (float)value == f)
             break;
-    }
     return value;
 }
 

@@ -6,6 +6,7 @@
 #include "trace/gen/gen.h"
 
 #include "base/error.h"
+#include "base/number.h"
 #include "base/str.h"
 #include "base/units.h"
 
@@ -172,7 +173,7 @@ const char *halley_gen_default(char *to, size_t size, uint32_t pattern, uint32_t
         snprintf(to, size, "%" PRIu64 " us", value);
         break;
     case GEN_KIND_MILLI:
-        snprintf(to, size, "%g", (double)value / 1000);
+        snprintf(to, size, "%s", number_digits((double)value / 1000, 6).at);
         break;
     case GEN_KIND_BYTES:
         if (value >= 1 << 20)

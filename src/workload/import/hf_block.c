@@ -3,6 +3,7 @@
  * defaults of their type, so an absent key takes the default of data/hf-defaults.json
  * and is noted as assumed. An explicit null means "none": it never takes the default.
  */
+#include "base/number.h"
 #include "workload/import/hf.h"
 
 #include <assert.h>
@@ -118,7 +119,7 @@ double hf_real(hf_block *b, const char *names, double otherwise)
     char name[NAME_LENGTH];
     double value;
     if (found.node->kind != CONF_SCALAR || found.node->quoted ||
-        !str_to_double(found.node->text, &value)) {
+        !number_read(found.node->text, &value)) {
         hf_fail(b, found.node, "%.*s must be a number", STR_ARG(name_of(b, names, name)));
         return otherwise;
     }

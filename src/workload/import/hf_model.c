@@ -5,6 +5,7 @@
  */
 #include "workload/import/hf_model.h"
 
+#include "base/number.h"
 #include "hw/embedded.h"
 #include "workload/import/hf.h"
 
@@ -100,8 +101,8 @@ static void count_vision(hf_block *b, const hf_wrapper *w, const hf_shape *text)
     const double more = tower + w->projector(b, &vision, text);
     b->status = vision.status;
     b->params += more;
-    import_note(b->import, "The vision tower (%.2f B parameters) is not timed.",
-                more / 1e9);
+    import_note(b->import, "The vision tower (%s B parameters) is not timed.",
+                number_fixed(more / 1e9, 2).at);
 }
 
 static halley_status read_wrapper(halley_model *out, hf_block *b, const hf_wrapper *w,

@@ -1,5 +1,6 @@
 /* A decoder's configuration as a shape: the keys that all types share, then what the
  * row of its type says, then the type's own adjustments. */
+#include "base/number.h"
 #include "workload/import/hf.h"
 
 #include <assert.h>
@@ -140,8 +141,8 @@ static void read_experts(hf_shape *s, hf_block *b)
     s->shared_ffn = hf_whole(b, "shared_expert_intermediate_size",
                              (uint32_t)(n_shared * s->expert_ffn));
     if (s->top_k > s->experts)
-        hf_fail(b, NULL, "%.0f experts per token, but there are only %.0f", s->top_k,
-                s->experts);
+        hf_fail(b, NULL, "%s experts per token, but there are only %s",
+                number_fixed(s->top_k, 0).at, number_fixed(s->experts, 0).at);
     place_experts_by_step(s, b);
 }
 
@@ -151,9 +152,11 @@ static void check_ranges(const hf_shape *s, hf_block *b)
     if (s->hidden > 1 << 24 || s->ffn > 1 << 28 || s->vocab > 1 << 28 ||
         s->experts > 1 << 20 || s->heads > 1 << 20)
         hf_fail(b, NULL,
-                "the sizes are larger than any model's: hidden %.0f, ffn %.0f, "
-                "vocabulary %.0f, experts %.0f, heads %.0f",
-                s->hidden, s->ffn, s->vocab, s->experts, s->heads);
+                "the sizes are larger than any model's: hidden %s, ffn %s, "
+                "vocabulary %s, experts %s, heads %s",
+                number_fixed(s->hidden, 0).at, number_fixed(s->ffn, 0).at,
+                number_fixed(s->vocab, 0).at, number_fixed(s->experts, 0).at,
+                number_fixed(s->heads, 0).at);
 }
 
 halley_status hf_shape_read(hf_shape *out, hf_block *b, const hf_type *type,
