@@ -32,6 +32,7 @@
 #include "halley/trace_gen.h"
 #include "halley/trace_stats.h"
 #include "halley/trace_view.h"
+#include "halley/unfinished.h"
 #include "halley/version.h"
 #include "halley/watch.h"
 

@@ -129,6 +129,30 @@ void error_prefix(halley_error *err, const char *format, ...)
     copy_clean(err->text, sizeof err->text, text, n + (size_t)(rest > 0 ? rest : 0));
 }
 
+/* The first `from` in a text of the error becomes `to`. */
+static void replace_text(char *text, size_t size, const char *from, const char *to)
+{
+    char rest[HALLEY_ERROR_TEXT];
+    char *found = strstr(text, from);
+    if (found == NULL)
+        return;
+    snprintf(rest, sizeof rest, "%s", found + strlen(from));
+    const size_t room = size - (size_t)(found - text);
+    const int n = snprintf(found, room, "%s%s", to, rest);
+    found[whole_characters(found, n, room)] = '\0';
+}
+
+void error_rename_file(halley_error *err, const char *from, const char *to)
+{
+    char shown_from[HALLEY_ERROR_FILE], shown_to[HALLEY_ERROR_FILE];
+    if (err == NULL || from[0] == '\0')
+        return;
+    copy_clean(shown_from, sizeof shown_from, from, strlen(from));
+    copy_clean(shown_to, sizeof shown_to, to, strlen(to));
+    replace_text(err->text, sizeof err->text, shown_from, shown_to);
+    replace_text(err->file, sizeof err->file, shown_from, shown_to);
+}
+
 /* Append to `to` at *used; a text that does not fit is cut and *used stays at the end. */
 __attribute__((format(printf, 4, 5))) static void
 append(char *to, size_t size, size_t *used, const char *format, ...)

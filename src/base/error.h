@@ -35,4 +35,8 @@ void error_at_node(halley_error *err, uint64_t node);
 void error_prefix(halley_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Where the error names the file `from`, let it name `to`: the user knows no temporary
+ * names. */
+void error_rename_file(halley_error *err, const char *from, const char *to);
+
 #endif

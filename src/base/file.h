@@ -38,11 +38,14 @@ halley_status file_gunzip(uint8_t **out, size_t *n_out, const uint8_t *at, size_
                           halley_error *err);
 
 /*
- * A file being written: to a temporary file in the same folder, which takes the final
- * name only at commit; until then, and for ever after an abort, an older file of that
- * name is untouched. A name ending in .gz is compressed. "-" is stdout (nothing atomic
- * about that). Errors are remembered: write as much as you like and look at the status of
- * commit.
+ * A file being written: to a temporary file of a random name in the same folder, which
+ * takes the final name only at commit; until then, and for ever after an abort, an older
+ * file of that name is untouched. A new file has the mode the umask gives, one that
+ * replaces another has that one's. If the name is a symbolic link to a file, the link
+ * stays and the file it names is replaced. A pipe or device is written to directly, and
+ * so is
+ * "-", which is stdout. A name ending in .gz is compressed. Errors are remembered: write
+ * as much as you like and look at the status of commit.
  */
 typedef struct file_output file_output;
 halley_status file_output_open(file_output **out, const char *path, halley_error *err);
@@ -59,11 +62,31 @@ halley_status file_output_commit(file_output *out, halley_error *err);
 void file_output_abort(file_output *out);
 
 /*
+ * Files that belong together: all of them take their names at commit, or none. Each is
+ * written under a temporary name before; the files of file_set_put are synced once for
+ * all. After a failed commit no new file of the set is left (older ones of the same names
+ * are lost if they had been replaced by then).
+ */
+typedef struct file_set file_set;
+halley_status file_set_open(file_set **out, halley_error *err);
+/* A whole file of the set; safe from any thread. */
+halley_status file_set_put(file_set *set, const char *path, const void *at, size_t n,
+                           halley_error *err);
+/* *name is where to write the file `path` until commit, for what saves to a path: a
+ * temporary name next to it, lent by the set; `path` itself where that is no regular
+ * file. may_miss: it is fine if nothing is written. Safe from any thread. */
+halley_status file_set_add(file_set *set, const char **name, const char *path,
+                           bool may_miss, halley_error *err);
+/* Both free `set`, whatever they return. Abort removes what was written; NULL is fine. */
+halley_status file_set_commit(file_set *set, halley_error *err);
+void file_set_abort(file_set *set);
+
+/*
  * A folder being written, for many small files: they go into a temporary folder,
- * ".NAME.xxxxxx" beside it, which takes the final name at commit after one sync for all
- * of them. Until then, and for ever after an abort, there is no such folder. One that is
- * there already must be empty (else EINVAL) and stays; its files lie in ".part.xxxxxx"
- * within and move out of it one by one at commit.
+ * ".NAME.xxxxxxxx" next to it, which takes the final name at commit after one sync for
+ * all of them. Until then, and for ever after an abort, there is no such folder. One that
+ * is there already must be empty (else EINVAL) and stays; its files lie in
+ * ".part.xxxxxxxx" within and move out of it one by one at commit.
  */
 typedef struct file_folder file_folder;
 halley_status file_folder_open(file_folder **out, const char *path, halley_error *err);

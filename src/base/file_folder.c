@@ -18,7 +18,7 @@
 
 struct file_folder {
     char *path; /* as given, less slashes at the end */
-    char *temporary;
+    file_temporary *temporary;
     int fd;      /* of the temporary folder, from before the first file is written */
     bool inside; /* `path` was there and is empty: the temporary folder lies in it */
 };
@@ -85,16 +85,16 @@ static int open_temporary(file_folder *f)
     strbuf_printf(&within, "%s/part", f->path);
     int reason = within.failed ? ENOMEM : 0;
     if (reason == 0)
-        reason = file_temporary(&f->temporary, f->inside ? within.at : f->path,
-                                make_folder, NULL);
+        reason = file_temporary_new(&f->temporary, f->inside ? within.at : f->path, true,
+                                    make_folder, NULL);
     strbuf_fini(&within);
     if (reason != 0)
         return reason;
-    f->fd = open(f->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    f->fd = open(f->temporary->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (f->fd >= 0)
         return 0;
     reason = errno;
-    (void)rmdir(f->temporary);
+    (void)rmdir(f->temporary->path);
     return reason;
 }
 
@@ -103,7 +103,7 @@ static void release(file_folder *f)
     if (f->fd >= 0)
         close(f->fd);
     free(f->path);
-    free(f->temporary);
+    file_temporary_free(f->temporary);
     free(f);
 }
 
@@ -133,9 +133,15 @@ halley_status file_folder_open(file_folder **out, const char *path, halley_error
 halley_status file_folder_put(const file_folder *folder, const char *name, const void *at,
                               size_t n, halley_error *err)
 {
-    const int fd =
-        openat(folder->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    int reason = fd < 0 ? errno : file_write(fd, at, n);
+    file_section section;
+    int fd = -1, reason = file_section_begin(&section);
+    if (reason == 0) {
+        fd = openat(folder->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        reason = fd < 0 ? errno : 0;
+        file_section_end(&section);
+    }
+    if (reason == 0)
+        reason = file_write(fd, at, n);
     if (fd >= 0 && close(fd) != 0 && reason == 0)
         reason = errno;
     if (reason == 0)
@@ -180,17 +186,27 @@ static int move_inside(file_folder *f)
     const int reason = empty(f, to);
     close(to);
     if (reason == 0)
-        (void)rmdir(f->temporary);
+        (void)rmdir(f->temporary->path);
     return reason;
+}
+
+static int take_name(file_folder *f)
+{
+    if (f->inside)
+        return move_inside(f);
+    return rename(f->temporary->path, f->path) == 0 ? 0 : errno;
 }
 
 halley_status file_folder_commit(file_folder *folder, halley_error *err)
 {
+    file_section section;
     int reason = syncfs(folder->fd) == 0 ? 0 : errno;
-    if (reason == 0 && folder->inside)
-        reason = move_inside(folder);
-    else if (reason == 0 && rename(folder->temporary, folder->path) != 0)
-        reason = errno;
+    if (reason == 0)
+        reason = file_section_begin(&section);
+    if (reason == 0) {
+        reason = take_name(folder);
+        file_section_end(&section);
+    }
     if (reason == 0) {
         release(folder);
         return HALLEY_OK;
@@ -205,6 +221,6 @@ void file_folder_abort(file_folder *folder)
     if (folder == NULL)
         return;
     (void)empty(folder, -1);
-    (void)rmdir(folder->temporary);
+    (void)rmdir(folder->temporary->path);
     release(folder);
 }

@@ -32,10 +32,10 @@ typedef struct deflater {
 
 struct file_output {
     int fd;
-    int reason;      /* errno of the first failure, or 0 */
-    char *shown;     /* the path as given, for errors */
-    char *path;      /* where the file goes; NULL when written directly */
-    char *temporary; /* where it is until then */
+    int reason;                /* errno of the first failure, or 0 */
+    char *shown;               /* the path as given, for errors */
+    char *path;                /* where the file goes; NULL when written directly */
+    file_temporary *temporary; /* where it is until then */
     uint8_t *buffer;
     size_t n, cap;
     deflater *gzip; /* NULL when not compressed */
@@ -164,7 +164,7 @@ static void release(file_output *out)
 {
     free(out->shown);
     free(out->path);
-    free(out->temporary);
+    file_temporary_free(out->temporary);
     free(out->buffer);
     free(out->gzip);
     free(out);
@@ -186,7 +186,7 @@ static int create(const char *path, void *fd)
 
 static int create_temporary(file_output *out)
 {
-    return file_temporary(&out->temporary, out->path, create, &out->fd);
+    return file_temporary_new(&out->temporary, out->path, false, create, &out->fd);
 }
 
 static char *copy_text(const char *text)
@@ -275,6 +275,20 @@ static void close_fd(file_output *out)
         out->reason = errno;
 }
 
+/* Not while a signal handler removes unfinished files: the name may be that of a file in
+ * a set, which it has dealt with by then. */
+static int take_name(file_output *out)
+{
+    file_section section;
+    int reason = file_section_begin(&section);
+    if (reason != 0)
+        return reason;
+    if (rename(out->temporary->path, out->path) != 0)
+        reason = errno;
+    file_section_end(&section);
+    return reason;
+}
+
 halley_status file_output_commit(file_output *out, halley_error *err)
 {
     flush(out);
@@ -283,10 +297,10 @@ halley_status file_output_commit(file_output *out, halley_error *err)
     if (out->path != NULL && out->reason == 0 && fsync(out->fd) != 0)
         out->reason = errno;
     close_fd(out);
-    if (out->path != NULL && out->reason == 0 && rename(out->temporary, out->path) != 0)
-        out->reason = errno;
-    if (out->path != NULL && out->reason != 0)
-        unlink(out->temporary);
+    if (out->path != NULL && out->reason == 0)
+        out->reason = take_name(out);
+    if (out->temporary != NULL && out->reason != 0)
+        unlink(out->temporary->path);
     halley_status status = HALLEY_OK;
     if (out->reason != 0)
         status = write_error(err, out->shown, out->reason);
@@ -299,7 +313,7 @@ void file_output_abort(file_output *out)
     if (out == NULL)
         return;
     close_fd(out);
-    if (out->path != NULL)
-        unlink(out->temporary);
+    if (out->temporary != NULL)
+        unlink(out->temporary->path);
     release(out);
 }

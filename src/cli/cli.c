@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "halley/unfinished.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -272,13 +273,46 @@ static int close_stdout(const cli_program *program, int code)
     return code == CLI_DONE ? CLI_FAILED : code;
 }
 
+/*
+ * A signal that ends the program: remove what is not finished, say so, and let the signal
+ * do what it does by default, so that a shell sees the right cause.
+ */
+static volatile sig_atomic_t is_ending;
+
+static void end_by_signal(int number)
+{
+    is_ending = 1;
+    static const char words[] = "halley: stopped; the files being written were removed\n";
+    if (halley_unfinished_remove() > 0)
+        (void)!write(STDERR_FILENO, words, sizeof words - 1);
+    (void)raise(number); /* held back until this function returns; SA_RESETHAND */
+}
+
+/* Signals that whoever started the program ignores (nohup) stay ignored. */
+static void catch_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction before,
+            now = {.sa_handler = end_by_signal, .sa_flags = (int)SA_RESETHAND};
+        sigemptyset(&now.sa_mask);
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+            sigaddset(&now.sa_mask, numbers[k]);
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &now, NULL);
+    }
+}
+
 int cli_main(const cli_program *program, int argc, char **argv)
 {
     fill_standard_descriptors();
     signal(SIGPIPE, SIG_DFL); /* `halley ... | head` ends quietly, whoever started it */
     signal(SIGXFSZ,
            SIG_IGN); /* a file over the limit is a failed write, with a sentence */
+    catch_signals();
     const size_t n_words = argc > 1 ? (size_t)argc - 1 : 0;
     const int code = dispatch(program, (const char *const *)argv + 1, n_words);
+    while (is_ending) /* in another thread, which ends the process */
+        pause();
     return close_stdout(program, code);
 }

@@ -1,6 +1,7 @@
 /* halley trace check - find what is wrong with traces, and drop what cannot be met. */
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "cli/commands.h"
 #include "cli/traces.h"
@@ -262,18 +263,18 @@ static halley_status write_report(const checked *c, report_form form, halley_err
     return HALLEY_OK;
 }
 
-/* The form that a file has, to write it back in. */
-static halley_status save_back(const halley_trace *fixed, const halley_trace *was,
-                               const char *path, halley_error *err)
+/* In the form that the file `path` has, under the name `to`. */
+static halley_status save_form(const halley_trace *fixed, const halley_trace *was,
+                               const char *path, const char *to, halley_error *err)
 {
     switch (halley_trace_form_of(was)) {
     case HALLEY_FORM_ET:
-        return halley_trace_save_et(fixed, path, err);
+        return halley_trace_save_et(fixed, to, err);
     case HALLEY_FORM_JSON: {
         const str name = str_from(path);
         const bool lines =
             str_ends(name, STR(".jsonl")) || str_ends(name, STR(".jsonl.gz"));
-        return halley_trace_save_json(fixed, path,
+        return halley_trace_save_json(fixed, to,
                                       lines ? HALLEY_JSON_LINES : HALLEY_JSON_DOCUMENT,
                                       false, NULL, err);
     }
@@ -283,6 +284,18 @@ static halley_status save_back(const halley_trace *fixed, const halley_trace *wa
         error_at_file(err, path);
         return HALLEY_EINVAL;
     }
+}
+
+static halley_status save_back(file_set *files, const halley_trace *fixed,
+                               const halley_trace *was, const char *path,
+                               halley_error *err)
+{
+    const char *name;
+    TRY(file_set_add(files, &name, path, false, err));
+    const halley_status status = save_form(fixed, was, path, name, err);
+    if (status != HALLEY_OK)
+        error_rename_file(err, name, path);
+    return status;
 }
 
 /* traces[rank]: mended where there was something to mend, else NULL. Equal ranks are
@@ -343,11 +356,17 @@ static halley_status save_in_place(const halley_trace_set *set,
                                    halley_trace *const *traces, halley_error *err)
 {
     const uint32_t n = halley_trace_set_count(set);
-    for (uint32_t rank = 0; rank < n; rank++)
+    file_set *files;
+    TRY(file_set_open(&files, err));
+    halley_status status = HALLEY_OK;
+    for (uint32_t rank = 0; status == HALLEY_OK && rank < n; rank++)
         if (traces[rank] != NULL)
-            TRY(save_back(traces[rank], halley_trace_set_get(set, rank),
-                          halley_trace_set_path(set, rank), err));
-    return HALLEY_OK;
+            status = save_back(files, traces[rank], halley_trace_set_get(set, rank),
+                               halley_trace_set_path(set, rank), err);
+    if (status == HALLEY_OK)
+        return file_set_commit(files, err);
+    file_set_abort(files);
+    return status;
 }
 
 static halley_status fix(mended *m, cli_call *call, const halley_trace_set *set,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 halley_status share_check(const halley_trace_set *set, const char *path,
                           const char *groups_path, halley_error *err)
@@ -50,10 +51,14 @@ halley_status share_target(cli_call *call, const char *out, bool force, halley_e
     return force ? HALLEY_OK : is_fresh(out, err);
 }
 
-static halley_status make_folder(const char *path, halley_error *err)
+static halley_status make_folder(bool *made, const char *path, halley_error *err)
 {
     const size_t n = strlen(path);
-    if (n == 0 || path[n - 1] != '/' || file_is_folder(path) || mkdir(path, 0777) == 0)
+    *made = false;
+    if (n == 0 || path[n - 1] != '/' || file_is_folder(path))
+        return HALLEY_OK;
+    *made = mkdir(path, 0777) == 0;
+    if (*made)
         return HALLEY_OK;
     const halley_status status = error_errno(err, "make this folder", errno);
     error_at_file(err, path);
@@ -64,7 +69,8 @@ halley_status share_save(const halley_trace_set *set, const char *out, cli_call 
                          traces_groups_saver *save_groups, const void *groups,
                          halley_error *err)
 {
-    TRY(make_folder(out, err));
+    bool made;
+    TRY(make_folder(&made, out, err));
     const bool gz = !file_is_folder(out) && str_ends(str_from(out), STR(".gz"));
     const traces_output output = {.path = out,
                                   .form = gz ? TRACES_ET_GZ : TRACES_ET,
@@ -72,5 +78,8 @@ halley_status share_save(const halley_trace_set *set, const char *out, cli_call 
                                          traces_is_file(call),
                                   .save_groups = save_groups,
                                   .groups = groups};
-    return traces_save(set, &output, call, err);
+    const halley_status status = traces_save(set, &output, call, err);
+    if (status != HALLEY_OK && made)
+        (void)rmdir(out);
+    return status;
 }

@@ -10,7 +10,6 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 halley_status traces_load(halley_trace_set **out, const cli_call *call, size_t first,
                           size_t n, halley_error *err)
@@ -123,8 +122,8 @@ typedef struct saving {
     const halley_trace_set *set;
     const traces_output *output;
     traces_form form;
-    uint32_t n;          /* ranks */
-    bool *made;          /* by rank, n for the groups: was not there before and now is */
+    uint32_t n; /* ranks */
+    file_set *files;
     uint64_t *n_dropped; /* by rank */
 } saving;
 
@@ -174,10 +173,13 @@ static halley_status save_one(const saving *s, uint32_t rank, halley_error *err)
     strbuf path = {0};
     path_of(&path, s, rank);
     halley_status status = path.failed ? error_nomem(err) : HALLEY_OK;
+    const char *name = NULL;
+    if (status == HALLEY_OK)
+        status = file_set_add(s->files, &name, path.at, rank == s->n, err);
     if (status == HALLEY_OK) {
-        const bool was_there = file_exists(path.at);
-        status = save_as(s, rank, path.at, err);
-        s->made[rank] = status == HALLEY_OK && !was_there;
+        status = save_as(s, rank, name, err);
+        if (status != HALLEY_OK)
+            error_rename_file(err, name, path.at);
     }
     strbuf_fini(&path);
     return status;
@@ -188,17 +190,6 @@ static halley_status save_task(void *context, size_t i, uint32_t worker,
 {
     (void)worker;
     return save_one(context, (uint32_t)i + 1, err);
-}
-
-static void remove_made(const saving *s)
-{
-    for (uint32_t rank = 0; rank <= s->n; rank++) {
-        strbuf path = {0};
-        path_of(&path, s, rank);
-        if (s->made[rank] && !path.failed)
-            unlink(path.at);
-        strbuf_fini(&path);
-    }
 }
 
 static void tell_dropped(const saving *s, const cli_call *call)
@@ -238,6 +229,16 @@ static halley_status save_all(saving *s, halley_error *err)
     return save_one(s, 0, err);
 }
 
+static halley_status save_files(saving *s, halley_error *err)
+{
+    TRY(file_set_open(&s->files, err));
+    const halley_status status = save_all(s, err);
+    if (status == HALLEY_OK)
+        return file_set_commit(s->files, err);
+    file_set_abort(s->files);
+    return status;
+}
+
 halley_status traces_save(const halley_trace_set *set, const traces_output *output,
                           cli_call *call, halley_error *err)
 {
@@ -246,19 +247,15 @@ halley_status traces_save(const halley_trace_set *set, const traces_output *outp
                 .output = output,
                 .form = output->form,
                 .n = n,
-                .made = mem_array_zero((size_t)n + 1, sizeof *s.made),
                 .n_dropped = mem_array_zero(n, sizeof *s.n_dropped)};
     if (s.form == TRACES_BY_NAME)
         s.form = output->one && !names_a_folder(output->path) ? form_of_name(output->path)
                                                               : TRACES_ET;
-    const bool ready = s.made != NULL && s.n_dropped != NULL;
-    const halley_status status = ready ? save_all(&s, err) : error_nomem(err);
+    const halley_status status = s.n_dropped ? save_files(&s, err) : error_nomem(err);
     if (status == HALLEY_OK) {
         tell_dropped(&s, call);
         look_behind(&s, call);
-    } else if (ready)
-        remove_made(&s);
-    free(s.made);
+    }
     free(s.n_dropped);
     return status;
 }
