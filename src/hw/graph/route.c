@@ -54,8 +54,7 @@ double hw_hop_latency(const hw_router *r, uint32_t link, uint32_t src)
 {
     const hw_graph *g = r->graph;
     const uint32_t from = g->link_from[link];
-    return g->link_latency_s[link] +
-           (from == src ? 0 : hw_graph_group(g, from)->latency_s);
+    return g->link_latency_s[link] + (from == src ? 0 : r->passing_s[from]);
 }
 
 halley_status hw_refuse_route(const hw_router *r, uint32_t src, uint32_t dst,
@@ -235,117 +234,4 @@ halley_status hw_router_find(hw_route *out, hw_router *r, uint32_t src, uint32_t
     *out = (hw_route){r->hops.at, (uint32_t)r->hops.n, w.is_path || all_shares_are_one(r),
                       w.latency_s};
     return HALLEY_OK;
-}
-
-/* How many NPUs send through each class, and the order from far to near. */
-typedef struct class_load {
-    double *arriving;  /* by device: messages that pass or start there */
-    uint32_t *by_hops; /* devices, far ones first */
-    uint32_t *count;   /* work space of the counting sort */
-    uint32_t n;
-} class_load;
-
-/* Devices by distance, the farthest first. */
-static void sort_by_hops(class_load *c, const next_links *next, uint32_t n_devices)
-{
-    uint32_t highest = 0, n = 0;
-    for (uint32_t d = 0; d < n_devices; d++)
-        if (next->hops[d] != HW_NONE && next->hops[d] > highest)
-            highest = next->hops[d];
-    for (uint32_t h = 0; h <= highest; h++)
-        c->count[h] = 0;
-    for (uint32_t d = 0; d < n_devices; d++)
-        if (next->hops[d] != HW_NONE)
-            c->count[next->hops[d]]++;
-    for (uint32_t h = highest + 1; h-- > 0;) {
-        const uint32_t size = c->count[h];
-        c->count[h] = n;
-        n += size;
-    }
-    for (uint32_t d = 0; d < n_devices; d++)
-        if (next->hops[d] != HW_NONE)
-            c->by_hops[c->count[next->hops[d]]++] = d;
-    c->n = n;
-}
-
-/* Messages to all NPUs of a class at once: each source sends `members` of them. */
-static void load_class(double *load, class_load *c, const hw_router *r,
-                       const next_links *next, double members)
-{
-    const hw_graph *g = r->graph;
-    for (uint32_t i = 0; i < g->n_devices; i++)
-        c->arriving[i] = i < g->n_npus ? members : 0;
-    for (uint32_t i = 0; i < c->n; i++) {
-        const uint32_t d = c->by_hops[i];
-        const uint32_t n = next->first[d + 1] - next->first[d];
-        for (uint32_t k = next->first[d]; k < next->first[d + 1]; k++) {
-            load[next->links[k]] += c->arriving[d] / n;
-            c->arriving[g->link_to[next->links[k]]] += c->arriving[d] / n;
-        }
-    }
-}
-
-/* Members of a class are sources too, and send nothing to themselves: what their own
- * message would have loaded is taken off their first and last link. */
-static halley_status load_classes(double *load, class_load *c, hw_router *r,
-                                  halley_error *err)
-{
-    const hw_graph *g = r->graph;
-    uint32_t *members = mem_array_zero(g->n_devices, sizeof *members);
-    halley_status status = members != NULL ? HALLEY_OK : error_nomem(err);
-    for (uint32_t i = 0; members != NULL && i < g->n_npus; i++) {
-        uint32_t last;
-        members[hw_class_of(r, i, &last)]++;
-    }
-    for (uint32_t d = 0; status == HALLEY_OK && d < g->n_devices; d++) {
-        if (members[d] == 0)
-            continue;
-        const next_links *next = hw_next_links(r, d);
-        if (next == NULL) {
-            status = error_nomem(err);
-            break;
-        }
-        for (uint32_t i = 0; i < g->n_npus && status == HALLEY_OK; i++)
-            if (next->hops[i] == HW_NONE)
-                status = hw_refuse_route(r, i, d < g->n_npus ? d : 0, err);
-        sort_by_hops(c, next, g->n_devices);
-        load_class(load, c, r, next, members[d]);
-    }
-    for (uint32_t i = 0; status == HALLEY_OK && i < g->n_npus; i++) {
-        const uint32_t last = r->port[i];
-        if (last == HW_NONE)
-            continue;
-        load[last] += g->n_npus - 1;
-        const next_links *next = hw_next_links(r, g->link_from[last]);
-        if (next == NULL) {
-            status = error_nomem(err);
-            break;
-        }
-        const uint32_t n = next->first[i + 1] - next->first[i];
-        for (uint32_t k = next->first[i]; k < next->first[i + 1]; k++)
-            load[next->links[k]] -= 1.0 / n;
-    }
-    free(members);
-    return status;
-}
-
-halley_status hw_router_load_all_to_all(double *load, hw_router *r, halley_error *err)
-{
-    const hw_graph *g = r->graph;
-    if (g->has_rails && !r->options.no_pxn)
-        return error_set(err, HALLEY_EINVAL,
-                         "the load of an all-to-all is known for shortest paths only; "
-                         "rails need pxn: no");
-    class_load c = {.arriving = mem_array(g->n_devices, sizeof(double)),
-                    .by_hops = mem_array(g->n_devices, sizeof(uint32_t)),
-                    .count = mem_array((size_t)g->n_devices + 1, sizeof(uint32_t))};
-    for (uint32_t i = 0; i < g->n_links; i++)
-        load[i] = 0;
-    const bool has_memory = c.arriving != NULL && c.by_hops != NULL && c.count != NULL;
-    const halley_status status =
-        has_memory ? load_classes(load, &c, r, err) : error_nomem(err);
-    free(c.arriving);
-    free(c.by_hops);
-    free(c.count);
-    return status;
 }

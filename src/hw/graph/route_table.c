@@ -140,6 +140,7 @@ static void drop_tables(hw_router *r)
         free_next(&r->tables.at[i]);
     r->tables.n = 0;
     r->table_bytes = 0;
+    r->last_class = HW_NONE;
     map64_fini(&r->classes);
 }
 
@@ -170,9 +171,14 @@ static const next_links *make_next(hw_router *r, uint64_t key, uint32_t n)
 const next_links *hw_next_links(hw_router *r, uint32_t device)
 {
     assert(device < r->graph->n_devices);
+    if (device == r->last_class && r->tables.n > r->last_table)
+        return &r->tables.at[r->last_table];
     const uint32_t found = map64_find(&r->classes, device);
-    if (found != HASH_NONE)
+    if (found != HASH_NONE) {
+        r->last_class = device;
+        r->last_table = found;
         return &r->tables.at[found];
+    }
     r->queue[0] = device;
     return make_next(r, device, 1);
 }
@@ -233,15 +239,21 @@ static bool init_router(hw_router *r)
 {
     const hw_graph *g = r->graph;
     r->forwards = mem_array(g->n_devices, 1);
+    r->passing_s = mem_array(g->n_devices, sizeof *r->passing_s);
+    r->last_class = HW_NONE;
     r->share = mem_array_zero(g->n_devices, sizeof *r->share);
     r->far_s = mem_array(g->n_devices, sizeof *r->far_s);
     r->front = mem_array(g->n_devices, sizeof *r->front);
     r->next_front = mem_array(g->n_devices, sizeof *r->next_front);
     r->link_share = mem_array_zero(g->n_links, sizeof *r->link_share);
     r->queue = mem_array(g->n_devices, sizeof *r->queue);
-    if (r->forwards == NULL || r->share == NULL || r->far_s == NULL || r->front == NULL ||
-        r->next_front == NULL || r->link_share == NULL || r->queue == NULL)
+    if (r->forwards == NULL || r->passing_s == NULL || r->share == NULL ||
+        r->far_s == NULL || r->front == NULL || r->next_front == NULL ||
+        r->link_share == NULL || r->queue == NULL)
         return false;
+    for (uint32_t i = 0; i < g->n_groups; i++)
+        for (uint32_t k = 0; k < g->groups[i].n; k++)
+            r->passing_s[g->groups[i].first + k] = g->groups[i].latency_s;
     for (uint32_t i = 0; i < g->n_groups; i++)
         memset(&r->forwards[g->groups[i].first], g->groups[i].forwards, g->groups[i].n);
     return index_arrivals(r);
@@ -303,6 +315,7 @@ void hw_router_free(hw_router *r)
     drop_tables(r);
     array_fini(&r->tables);
     free(r->forwards);
+    free(r->passing_s);
     free(r->in_first);
     free(r->in_link);
     free(r->port);

@@ -22,10 +22,12 @@ typedef struct hop_array {
 struct hw_router {
     const hw_graph *graph;
     hw_route_options options;
-    uint8_t *forwards;            /* by device */
-    uint32_t *in_first, *in_link; /* links that arrive at a device */
-    uint32_t *port;               /* by NPU: its only arriving link, or HW_NONE */
-    map64 classes;                /* class key to index in `tables` */
+    uint8_t *forwards;               /* by device */
+    double *passing_s;               /* by device: its latency */
+    uint32_t last_class, last_table; /* of the last search in `classes` */
+    uint32_t *in_first, *in_link;    /* links that arrive at a device */
+    uint32_t *port;                  /* by NPU: its only arriving link, or HW_NONE */
+    map64 classes;                   /* class key to index in `tables` */
     ARRAY(next_links) tables;
     size_t table_bytes;
     hop_array hops; /* of the last route */

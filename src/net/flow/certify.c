@@ -1,0 +1,83 @@
+/*
+ * net/flow/certify.c - proofs that the rates are right, independent of how they were
+ * found.
+ *
+ * Rates are max-min fair exactly when every class is at its bound or crosses a full link
+ * on which nobody is faster. In integers, a link is full when what is left is less than
+ * one unit of level for the classes at its highest level.
+ */
+#include "net/flow/state.h"
+
+#include <stdlib.h>
+
+typedef struct link_sum {
+    net_u128 used, weight;
+    uint64_t highest;    /* level of a class on it */
+    net_u128 at_highest; /* weight of the classes there */
+} link_sum;
+
+static void add_class(link_sum *sums, const net_flow *f, const flow_class *k)
+{
+    for (uint32_t h = k->first_hop; h < k->first_hop + k->n_hops; h++) {
+        link_sum *s = &sums[f->hop_link.at[h]];
+        const net_u128 weight = (net_u128)f->hop_coefficient.at[h] * k->n;
+        s->used += flow_load(f, h, k->n, k->level);
+        s->weight += weight;
+        if (k->level > s->highest) {
+            s->highest = k->level;
+            s->at_highest = 0;
+        }
+        if (k->level == s->highest)
+            s->at_highest += weight;
+    }
+}
+
+static halley_status check_link(const net_flow *f, const link_sum *s, uint32_t link,
+                                halley_error *err)
+{
+    const flow_link *l = &f->links[link];
+    if (s->used > l->cap)
+        return error_set(err, HALLEY_EINVAL,
+                         "internal error: link %u is used above 100 %%", link);
+    if (s->used != l->used || s->weight != l->weight)
+        return error_set(err, HALLEY_EINVAL,
+                         "internal error: the sums of link %u are wrong", link);
+    return HALLEY_OK;
+}
+
+static bool is_held(const net_flow *f, const link_sum *sums, const flow_class *k)
+{
+    for (uint32_t h = k->first_hop; h < k->first_hop + k->n_hops; h++) {
+        const link_sum *s = &sums[f->hop_link.at[h]];
+        const net_u128 rest = f->links[f->hop_link.at[h]].cap - s->used;
+        if (s->highest == k->level && rest < s->at_highest)
+            return true;
+    }
+    return false;
+}
+
+static halley_status check_sums(const net_flow *f, link_sum *sums, halley_error *err)
+{
+    for (uint32_t id = 0; id < f->classes.n; id++)
+        if (f->classes.at[id].n > 0)
+            add_class(sums, f, &f->classes.at[id]);
+    for (uint32_t i = 0; i < f->n_links; i++)
+        TRY(check_link(f, &sums[i], i, err));
+    for (uint32_t id = 0; id < f->classes.n; id++) {
+        const flow_class *k = &f->classes.at[id];
+        if (k->n > 0 && k->level != k->bound && !is_held(f, sums, k))
+            return error_set(err, HALLEY_EINVAL,
+                             "internal error: nothing holds class %u back", id);
+    }
+    return HALLEY_OK;
+}
+
+halley_status net_flow_certify(const net_flow *f, halley_error *err)
+{
+    link_sum *sums = mem_array_zero(f->n_links, sizeof *sums);
+    if (sums == NULL)
+        return error_nomem(err);
+    const halley_status status = check_sums(f, sums, err);
+    free(sums);
+    return status;
+}
