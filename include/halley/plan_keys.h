@@ -3,7 +3,9 @@
  * commands and their pages are made from these lists.
  *
  * To add a key: a row here, a row in the table of workload/plan_file.c, the member of
- * halley_plan, and what it does to time, memory and traces.
+ * halley_plan, and what it does to time, memory and traces. A key that has a row in
+ * HALLEY_PLAN_PLANNED moves from there: until its model is built it is read, and any
+ * value but its default is refused by name.
  */
 #ifndef HALLEY_PLAN_KEYS_H
 #define HALLEY_PLAN_KEYS_H
@@ -66,10 +68,37 @@ extern "C" {
     X(OFFLOAD, "offload", "CLASS",                                                       \
       "keep optimizer, gradients, weights or activations in the next memory tier")
 
+/* X(ID, "key", "VALUE", "what it will be"): not modelled yet */
+#define HALLEY_PLAN_PLANNED(X)                                                           \
+    X(ETP, "etp", "N", "ranks that share each expert")                                   \
+    X(ZERO_GROUP, "zero-group", "N", "ranks that share the optimizer, ZeRO 1 and 2")     \
+    X(GATHER, "gather", "step|micro-batch", "how often sharded weights are gathered")    \
+    X(FP8_PARAMS, "fp8-params", "yes|no", "weights are held in fp8")                     \
+    X(GRADIENT_MEMORY, "gradient-memory", "N", "bytes held per gradient")                \
+    X(OPTIMIZER_MEMORY, "optimizer-memory", "N",                                         \
+      "bytes held per parameter by the "                                                 \
+      "optimizer")                                                                       \
+    X(RECOMPUTE_MODULES, "recompute-modules", "LIST", "modules to compute again")        \
+    X(RECOMPUTE_KEEP, "recompute-keep", "LIST", "tensors that are kept")                 \
+    X(RECOMPUTE_OFFLOAD, "recompute-offload", "LIST", "tensors that go to the host")     \
+    X(OFFLOAD_LAYERS, "offload-layers", "N", "layers whose activations are offloaded")   \
+    X(FP8_ATTENTION, "fp8-attention", "yes|no", "attention in fp8")                      \
+    X(ZERO_OWNER, "zero-owner", "yes|no", "owner-wise ZeRO 1")                           \
+    X(DISPATCHER, "dispatcher", "all-to-all|deepep|hybridep", "of routed tokens")        \
+    X(FP8_DISPATCH, "fp8-dispatch", "yes|no", "routed tokens travel in fp8")             \
+    X(OVERLAP_EP, "overlap-ep", "yes|no", "expert communication under compute")          \
+    X(CAPACITY, "capacity", "X", "capacity factor of experts; 0 = dropless")             \
+    X(EXPERT_SKEW, "expert-skew", "X", "imbalance of the experts' load")                 \
+    X(GRAPHS, "graphs", "none|router|layer|full", "CUDA graphs")                         \
+    X(KERNELS, "kernels", "fused|eager", "how operators are fused")                      \
+    X(BF16_LAYERS, "bf16-layers", "N", "layers that stay in bf16")                       \
+    X(LORA, "lora", "N", "rank of LoRA adapters; 0 = off")
+
 #define HALLEY_PLAN_ID(id, ...) HALLEY_KEY_##id,
 typedef enum halley_plan_key {
     HALLEY_PLAN_VALUES(HALLEY_PLAN_ID) HALLEY_PLAN_SWITCHES(HALLEY_PLAN_ID)
-        HALLEY_PLAN_LISTS(HALLEY_PLAN_ID) HALLEY_N_PLAN_KEYS
+        HALLEY_PLAN_LISTS(HALLEY_PLAN_ID) HALLEY_PLAN_PLANNED(HALLEY_PLAN_ID)
+            HALLEY_N_PLAN_KEYS
 } halley_plan_key;
 #undef HALLEY_PLAN_ID
 

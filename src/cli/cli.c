@@ -21,7 +21,7 @@ bool cli_given(const cli_call *call, const char *name)
     const cli_option *options = call->command->options;
     for (size_t i = 0; options && options[i].name; i++)
         if (strcmp(options[i].name, name) == 0)
-            return call->given >> i & 1;
+            return call->given[i / 64] >> i % 64 & 1;
     return false;
 }
 

@@ -21,6 +21,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+enum { CLI_MAX_OPTIONS = 128 }; /* of one command */
+
 /* What an option takes, and the type of the member it is stored in. */
 typedef enum cli_kind {
     CLI_FLAG,     /* nothing; bool */
@@ -132,8 +134,9 @@ struct cli_call {
     const char *const
         *unknown; /* when keeps_unknown: undeclared --name=value, verbatim */
     size_t n_unknown;
-    uint64_t given; /* bit i: options[i] was on the command line; use cli_given */
-    int exit_code;  /* for the run function to set; 0 at first */
+    /* bit i % 64 of word i / 64: options[i] was on the command line; use cli_given */
+    uint64_t given[CLI_MAX_OPTIONS / 64];
+    int exit_code; /* for the run function to set; 0 at first */
 };
 
 /*
@@ -157,7 +160,6 @@ halley_status cli_output_form(report_form *out, cli_call *call, const cli_output
                               halley_error *err);
 
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_WRONG_USAGE = 2 };
-enum { CLI_MAX_OPTIONS = 64 };
 
 /* Was this option (by its long name, which must be declared) on the command line? */
 bool cli_given(const cli_call *call, const char *name);

@@ -62,7 +62,7 @@ halley_status design_load(halley_model *model, halley_cluster **cluster,
 /* Keys of a plan in the order of halley_plan_key. */
 #define KEY(id, key, shown, doc) key,
 static const char *const keys[] = {HALLEY_PLAN_VALUES(KEY) HALLEY_PLAN_SWITCHES(KEY)
-                                       HALLEY_PLAN_LISTS(KEY)};
+                                       HALLEY_PLAN_LISTS(KEY) HALLEY_PLAN_PLANNED(KEY)};
 
 static halley_status read_key(halley_plan *p, int key, const cli_call *call,
                               const design_options *o, halley_error *err)

@@ -46,10 +46,13 @@ typedef struct design_options {
      .metavar = meta,                                                                    \
      .offset = offsetof(options_struct, design.list[HALLEY_KEY_##id]),                   \
      .doc = text "; repeatable"},
+#define DESIGN_PLANNED(id, key, meta, text)                                              \
+    DESIGN_TEXT(key, value[HALLEY_KEY_##id], 0, meta, text " (not modelled yet)")
 #define DESIGN_PLAN                                                                      \
     DESIGN_TEXT("plan", plan, 0, "FILE", "a plan file; options here go before its keys") \
     HALLEY_PLAN_VALUES(DESIGN_VALUE)                                                     \
-    HALLEY_PLAN_SWITCHES(DESIGN_SWITCH) HALLEY_PLAN_LISTS(DESIGN_LIST)
+    HALLEY_PLAN_SWITCHES(DESIGN_SWITCH)                                                  \
+    HALLEY_PLAN_LISTS(DESIGN_LIST) HALLEY_PLAN_PLANNED(DESIGN_PLANNED)
 
 /* Load what the options name, and tell what the cluster has to say. On success the
  * cluster and the model are the caller's. */

@@ -3,8 +3,9 @@
 #include "halley/plan_keys.h"
 
 #define ENTRY(id, key, shown, doc_) {.name = key, .doc = doc_},
-static const cli_entry keys[] = {HALLEY_PLAN_VALUES(ENTRY) HALLEY_PLAN_SWITCHES(ENTRY)
-                                     HALLEY_PLAN_LISTS(ENTRY)};
+#define PLANNED(id, key, shown, doc_) {.name = key, .doc = doc_ " (not modelled yet)"},
+static const cli_entry keys[] = {HALLEY_PLAN_VALUES(ENTRY) HALLEY_PLAN_SWITCHES(
+    ENTRY) HALLEY_PLAN_LISTS(ENTRY) HALLEY_PLAN_PLANNED(PLANNED)};
 
 static bool key(cli_entry *out, size_t i)
 {

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "cli/cli.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -178,7 +179,9 @@ static const cli_option *find_negated(const cli_command *command, str name)
 
 static void mark_given(const parser *p, const cli_option *option)
 {
-    p->call->given |= UINT64_C(1) << (option - p->call->command->options);
+    const size_t i = (size_t)(option - p->call->command->options);
+    assert(i < CLI_MAX_OPTIONS);
+    p->call->given[i / 64] |= UINT64_C(1) << i % 64;
 }
 
 static halley_status set_flag(const parser *p, const cli_option *option, bool value)
@@ -344,7 +347,7 @@ halley_status cli_parse(cli_call *call, arena *memory, bool *help,
     parser p = {
         .call = call, .memory = memory, .err = err, .words = words, .n_words = n_words};
     *help = false;
-    call->given = 0;
+    memset(call->given, 0, sizeof call->given);
     call->n_args = call->n_unknown = 0;
     TRY(make_room(&p));
     TRY(take_words(&p, help));

@@ -3,6 +3,7 @@
  * `plan:`, `stack:`, `set:`, `baseline:`. Nested maps are the same as dotted paths.
  */
 #include "explore/study.h"
+#include "halley/plan_keys.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,19 @@ static const char *const aliases[][2] = {
     {"cluster.network.fabric", "cluster.network"},
 };
 
+/* A key of plans whose model is not built yet. */
+static bool is_planned(str path)
+{
+#define PLANNED(id, key, shown, doc) "plan." key,
+    static const char *const planned[] = {HALLEY_PLAN_PLANNED(PLANNED)};
+#undef PLANNED
+    for (size_t i = 0; i < sizeof planned / sizeof *planned; i++) {
+        if (str_eq(path, str_from(planned[i])))
+            return true;
+    }
+    return false;
+}
+
 halley_status explore_ref_read(explore_ref *out, const halley_study *s, str path,
                                const conf_node *node, halley_error *err)
 {
@@ -34,6 +48,9 @@ halley_status explore_ref_read(explore_ref *out, const halley_study *s, str path
         at.line = at.key_line;
         at.column = at.key_column;
     }
+    if (is_planned(path))
+        return conf_error(&s->file, &at, err, HALLEY_EINVAL, "%.*s is not modelled yet",
+                          STR_ARG(path));
     return conf_error(&s->file, &at, err, HALLEY_EINVAL, "no parameter \"%.*s\"%s%s%s",
                       STR_ARG(path), near ? ", did you mean \"" : "", near ? near : "",
                       near ? "\"?" : "; `halley explore --parameters` lists them");

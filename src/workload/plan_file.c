@@ -5,15 +5,28 @@
 #include "workload/plan_file.h"
 
 #include "base/conf.h"
+#include "base/number.h"
 #include "halley/plan_keys.h"
 
 #include <stddef.h>
 #include <string.h>
 
-static const char *const dtypes[] = {"bf16", "fp16", "fp32", "tf32", "fp8", "fp4", NULL};
-static const char *const schedules[] = {"1f1b", "gpipe", NULL};
-static const char *const attentions[] = {"flash", "unfused", NULL};
-static const char *const recipes[] = {"tensor", "row", "block", NULL};
+/* The words of a key that is one of a list: first those that are modelled, in the order
+ * of their enum, then those that are only known by name. */
+enum { N_DTYPES = 6, N_SCHEDULES = 2, N_ATTENTIONS = 2, N_RECIPES = 3 };
+static const char *const dtypes[] = {"bf16", "fp16",  "fp32",  "tf32",  "fp8", "fp4",
+                                     "int8", "mxfp8", "mxfp4", "nvfp4", NULL};
+static const char *const schedules[] = {"1f1b",  "gpipe", "breadth-first", "zb-h1",
+                                        "zb-h2", "zbv",   "dualpipe",      NULL};
+static const char *const attentions[] = {"flash", "unfused", "old", NULL};
+static const char *const recipes[] = {"tensor", "row", "block", "mx", "nv", NULL};
+static const char *const recomputes[] = {"none",    "selective", "selective-op",
+                                         "full",    "minimal",   "qkv",
+                                         "modules", "kept",      NULL};
+_Static_assert(N_SCHEDULES == (int)HALLEY_N_SCHEDULES,
+               "every modelled schedule has a word");
+_Static_assert(N_RECIPES == (int)HALLEY_FP8_BLOCK + 1,
+               "every modelled recipe has a word");
 static const char *const exposed[] = {"tp", "cp", "ep", "pp", "dp", NULL};
 static const char *const classes[] = {"optimizer", "gradients", "weights", "activations",
                                       NULL}; /* in the order of HALLEY_OFFLOAD_ bits */
@@ -33,6 +46,7 @@ typedef struct plan_text {
     uint32_t attention;
     str fsdp;
     const conf_node *offload, *expose, *stage_layers;
+    const conf_node *planned; /* looked up by key: refuse_planned */
 } plan_text;
 
 typedef struct key_type {
@@ -40,25 +54,27 @@ typedef struct key_type {
     size_t offset;
     double min, max;
     const char *const *names;
+    uint32_t n_modelled; /* of the names */
 } key_type;
 
 #define AT(member) offsetof(plan_text, member)
 #define NUMBER(member, low, high)                                                        \
     {                                                                                    \
-        CONF_TYPE_U32, AT(p.member), low, high, NULL                                     \
+        CONF_TYPE_U32, AT(p.member), low, high, NULL, 0                                  \
     }
-#define NAME(member, names)                                                              \
+#define NAME(member, names, n)                                                           \
     {                                                                                    \
-        CONF_TYPE_ENUM, AT(member), 0, 0, names                                          \
+        CONF_TYPE_ENUM, AT(member), 0, 0, names, n                                       \
     }
+#define PLANNED(id, ...) [HALLEY_KEY_##id] = {CONF_TYPE_NODE, AT(planned), 0, 0, NULL, 0},
 #define SWITCH(member)                                                                   \
     {                                                                                    \
-        CONF_TYPE_BOOL, AT(p.member), 0, 0, NULL                                         \
+        CONF_TYPE_BOOL, AT(p.member), 0, 0, NULL, 0                                      \
     }
 static const key_type types[HALLEY_N_PLAN_KEYS] = {
     [HALLEY_KEY_GLOBAL_BATCH] = NUMBER(global_batch, 1, 4e9),
     [HALLEY_KEY_SEQ] = NUMBER(seq, 1, 1e9),
-    [HALLEY_KEY_DTYPE] = NAME(p.dtype, dtypes),
+    [HALLEY_KEY_DTYPE] = NAME(p.dtype, dtypes, N_DTYPES),
     [HALLEY_KEY_TP] = NUMBER(tp, 1, 1e6),
     [HALLEY_KEY_PP] = NUMBER(pp, 1, 1e6),
     [HALLEY_KEY_DP] = NUMBER(dp, 1, 1e8),
@@ -67,31 +83,32 @@ static const key_type types[HALLEY_N_PLAN_KEYS] = {
     [HALLEY_KEY_VIRTUAL] = NUMBER(virtual_stages, 1, 1e4),
     [HALLEY_KEY_MICRO_BATCH] = NUMBER(micro_batch, 1, 1e8),
     [HALLEY_KEY_ZERO] = NUMBER(zero, 0, 3),
-    [HALLEY_KEY_FSDP] = {CONF_TYPE_TEXT, AT(fsdp), 0, 0, NULL},
-    [HALLEY_KEY_RECOMPUTE] = NAME(p.recompute, workload_recompute_names),
+    [HALLEY_KEY_FSDP] = {CONF_TYPE_TEXT, AT(fsdp), 0, 0, NULL, 0},
+    [HALLEY_KEY_RECOMPUTE] = NAME(p.recompute, recomputes, HALLEY_N_RECOMPUTE),
     [HALLEY_KEY_RECOMPUTE_EVERY] = NUMBER(recompute_every, 1, 1e5),
     [HALLEY_KEY_RECOMPUTE_LAYERS] = NUMBER(recompute_layers, 1, 1e5),
-    [HALLEY_KEY_RANK_ORDER] = NAME(p.rank_order, workload_order_names),
-    [HALLEY_KEY_FP8_RECIPE] = NAME(p.recipe, recipes),
+    [HALLEY_KEY_RANK_ORDER] =
+        NAME(p.rank_order, workload_order_names, HALLEY_RANK_ORDERS),
+    [HALLEY_KEY_FP8_RECIPE] = NAME(p.recipe, recipes, N_RECIPES),
     [HALLEY_KEY_GRADIENT_BYTES] = NUMBER(gradient_bytes, 2, 4),
     [HALLEY_KEY_OFFLOAD_TIER] = NUMBER(offload_tier, 1, 16),
-    [HALLEY_KEY_SCHEDULE] = NAME(p.schedule, schedules),
-    [HALLEY_KEY_ATTENTION] = NAME(attention, attentions),
+    [HALLEY_KEY_SCHEDULE] = NAME(p.schedule, schedules, N_SCHEDULES),
+    [HALLEY_KEY_ATTENTION] = NAME(attention, attentions, N_ATTENTIONS),
     [HALLEY_KEY_SEQUENCE_PARALLEL] = SWITCH(sequence_parallel),
     [HALLEY_KEY_KEEP_GATHERED] = SWITCH(fsdp_keep),
     [HALLEY_KEY_EMBEDDINGS_AS_LAYERS] = SWITCH(embeddings_as_layers),
     [HALLEY_KEY_SPREAD] = SWITCH(spread),
     [HALLEY_KEY_NO_OVERLAP] = SWITCH(no_overlap),
-    [HALLEY_KEY_STAGE_LAYERS] = {CONF_TYPE_NODE, AT(stage_layers), 0, 0, NULL},
-    [HALLEY_KEY_EXPOSE] = {CONF_TYPE_NODE, AT(expose), 0, 0, NULL},
-    [HALLEY_KEY_OFFLOAD] = {CONF_TYPE_NODE, AT(offload), 0, 0, NULL},
-};
+    [HALLEY_KEY_STAGE_LAYERS] = {CONF_TYPE_NODE, AT(stage_layers), 0, 0, NULL, 0},
+    [HALLEY_KEY_EXPOSE] = {CONF_TYPE_NODE, AT(expose), 0, 0, NULL, 0},
+    [HALLEY_KEY_OFFLOAD] = {CONF_TYPE_NODE, AT(offload), 0, 0, NULL, 0},
+    HALLEY_PLAN_PLANNED(PLANNED)};
 
 #define NAMED(id, key, shown, doc) {key, doc},
 static const struct {
     const char *name, *doc;
-} keys[] = {HALLEY_PLAN_VALUES(NAMED) HALLEY_PLAN_SWITCHES(NAMED)
-                HALLEY_PLAN_LISTS(NAMED)};
+} keys[] = {HALLEY_PLAN_VALUES(NAMED) HALLEY_PLAN_SWITCHES(NAMED) HALLEY_PLAN_LISTS(NAMED)
+                HALLEY_PLAN_PLANNED(NAMED)};
 
 static void make_fields(conf_field fields[HALLEY_N_PLAN_KEYS])
 {
@@ -189,6 +206,118 @@ static halley_status read_fsdp(halley_plan *plan, const conf_file *file, str tex
     return HALLEY_OK;
 }
 
+/* Keys whose model is not built yet: what each may be. */
+typedef struct planned_key {
+    halley_plan_key key;
+    const char *neutral; /* the value that changes nothing; NULL = every value does */
+    const char *const *words; /* NULL = a number from `low` on; or a list */
+    double low;
+    bool is_list;
+} planned_key;
+
+static const char *const switch_words[] = {"no", "yes", "false", "true", NULL};
+static const char *const gather_words[] = {"step", "micro-batch", NULL};
+static const char *const dispatcher_words[] = {"all-to-all", "deepep", "hybridep", NULL};
+static const char *const graph_words[] = {"none", "router", "layer", "full", NULL};
+static const char *const kernel_words[] = {"fused", "eager", NULL};
+static const char *const module_words[] = {"layernorm",      "core-attn", "mla-up-proj",
+                                           "moe-act",        "mlp",       "moe",
+                                           "shared-experts", NULL};
+static const char *const tensor_words[] = {"input", "qkv",   "context", "out",
+                                           "mlpwi", "mlpwo", NULL};
+static const planned_key planned_keys[] = {
+    {HALLEY_KEY_ETP, "1", NULL, 1, false},
+    {HALLEY_KEY_ZERO_GROUP, "0", NULL, 0, false},
+    {HALLEY_KEY_GATHER, NULL, gather_words, 0, false},
+    {HALLEY_KEY_FP8_PARAMS, NULL, switch_words, 0, false},
+    {HALLEY_KEY_GRADIENT_MEMORY, NULL, NULL, 0, false},
+    {HALLEY_KEY_OPTIMIZER_MEMORY, NULL, NULL, 0, false},
+    {HALLEY_KEY_RECOMPUTE_MODULES, NULL, module_words, 0, true},
+    {HALLEY_KEY_RECOMPUTE_KEEP, NULL, tensor_words, 0, true},
+    {HALLEY_KEY_RECOMPUTE_OFFLOAD, NULL, tensor_words, 0, true},
+    {HALLEY_KEY_OFFLOAD_LAYERS, "0", NULL, 0, false},
+    {HALLEY_KEY_FP8_ATTENTION, "no", switch_words, 0, false},
+    {HALLEY_KEY_ZERO_OWNER, "no", switch_words, 0, false},
+    {HALLEY_KEY_DISPATCHER, "all-to-all", dispatcher_words, 0, false},
+    {HALLEY_KEY_FP8_DISPATCH, "no", switch_words, 0, false},
+    {HALLEY_KEY_OVERLAP_EP, "no", switch_words, 0, false},
+    {HALLEY_KEY_CAPACITY, "0", NULL, 0, false},
+    {HALLEY_KEY_EXPERT_SKEW, "0", NULL, 0, false},
+    {HALLEY_KEY_GRAPHS, "none", graph_words, 0, false},
+    {HALLEY_KEY_KERNELS, "fused", kernel_words, 0, false},
+    {HALLEY_KEY_BF16_LAYERS, "0", NULL, 0, false},
+    {HALLEY_KEY_LORA, "0", NULL, 0, false},
+};
+
+static bool is_neutral(const planned_key *k, str word)
+{
+    return k->neutral != NULL &&
+           (str_eq(word, str_from(k->neutral)) ||
+            (k->words == switch_words && str_eq(word, STR("false"))));
+}
+
+/* A value that means something is refused as not modelled, another one as no value. */
+static halley_status refuse_planned_word(const planned_key *k, const conf_file *file,
+                                         const conf_node *at, str word, halley_error *err)
+{
+    double number = 0;
+    bool known = k->words == NULL && number_read(word, &number) && number >= k->low;
+    uint32_t n = 0;
+    for (; k->words != NULL && k->words[n] != NULL; n++)
+        known = known || str_eq(word, str_from(k->words[n]));
+    const char *key = keys[k->key].name;
+    if (known)
+        return conf_error(file, at, err, HALLEY_EINVAL, "%s %.*s is not modelled yet%s%s",
+                          key, STR_ARG(word),
+                          k->neutral != NULL ? "; leave it out or " : "",
+                          k->neutral != NULL ? "use the default" : "");
+    const char *near = k->words != NULL ? str_nearest(word, k->words, n) : NULL;
+    return conf_error(file, at, err, HALLEY_EINVAL, "%s cannot be \"%.*s\"%s%s%s", key,
+                      STR_ARG(word), near != NULL ? ", did you mean \"" : "",
+                      near != NULL ? near : "", near != NULL ? "\"?" : "");
+}
+
+static halley_status refuse_planned(const planned_key *k, const conf_file *file,
+                                    const conf_node *node, halley_error *err)
+{
+    if (node == NULL || (k->is_list && node->kind == CONF_LIST && node->n == 0))
+        return HALLEY_OK;
+    const conf_node *at = node;
+    if (k->is_list && node->kind == CONF_LIST)
+        at = node->items[0];
+    if (at->kind != CONF_SCALAR)
+        return conf_error(file, at, err, HALLEY_EINVAL, "%s wants %s", keys[k->key].name,
+                          k->is_list ? "single values in its list" : "one value");
+    str word = at->text; /* of a list the first one is enough to refuse it */
+    for (size_t i = 0; k->is_list && i < word.n; i++) {
+        if (word.at[i] == '+' || word.at[i] == ',')
+            word.n = i;
+    }
+    if (is_neutral(k, str_trim(word)))
+        return HALLEY_OK;
+    return refuse_planned_word(k, file, at, str_trim(word), err);
+}
+
+/* What is known by name only: keys, and words of modelled keys. */
+static halley_status refuse_unmodelled(const plan_text *t, const conf_file *file,
+                                       halley_error *err)
+{
+    for (size_t i = 0; i < sizeof planned_keys / sizeof *planned_keys; i++)
+        TRY(refuse_planned(&planned_keys[i], file,
+                           conf_find(file->root, keys[planned_keys[i].key].name), err));
+    for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++) {
+        uint32_t value = 0;
+        if (types[i].type != CONF_TYPE_ENUM)
+            continue;
+        memcpy(&value, (const char *)t + types[i].offset, sizeof value);
+        if (value >= types[i].n_modelled)
+            return conf_error(file, conf_find(file->root, keys[i].name), err,
+                              HALLEY_EINVAL, "%s %s is not modelled yet", keys[i].name,
+                              types[i].names[value]);
+    }
+    return HALLEY_OK;
+}
+
 halley_status workload_plan_read(halley_plan *plan, const conf_file *file,
                                  halley_error *err)
 {
@@ -196,6 +325,7 @@ halley_status workload_plan_read(halley_plan *plan, const conf_file *file,
     plan_text t = {.p = *plan, .attention = plan->unfused_attention};
     make_fields(fields);
     TRY(conf_read(&t, file, file->root, fields, HALLEY_N_PLAN_KEYS, true, NULL, err));
+    TRY(refuse_unmodelled(&t, file, err));
     t.p.unfused_attention = t.attention == 1;
     if (t.fsdp.n)
         TRY(read_fsdp(&t.p, file, t.fsdp, err));
@@ -226,9 +356,41 @@ halley_status halley_plan_set(halley_plan *plan, halley_plan_key key, const char
     return workload_plan_read(plan, &(conf_file){.path = "", .root = &root}, err);
 }
 
-static halley_status read_plan(halley_plan *plan, uint64_t *given, const conf_file *file,
+/* JSON writes keys with _: "micro_batch" is micro-batch. */
+static halley_status rename_keys(conf_file *file, halley_error *err)
+{
+    conf_node *map = file->root;
+    for (uint32_t i = 0; map->kind == CONF_MAP && i < map->n; i++) {
+        if (memchr(map->keys[i].at, '_', map->keys[i].n) == NULL)
+            continue;
+        char *name = arena_copy(&file->memory, map->keys[i]);
+        if (name == NULL)
+            return error_nomem(err);
+        for (size_t k = 0; name[k] != '\0'; k++)
+            name[k] = name[k] == '_' ? '-' : name[k];
+        if (conf_find(map, name) != NULL)
+            return conf_error(file, map->items[i], err, HALLEY_EINVAL,
+                              "%s is given twice, with - and with _", name);
+        map->keys[i] = str_from(name);
+    }
+    return HALLEY_OK;
+}
+
+/* A row of `halley plan --json` has its plan under "plan". */
+static halley_status find_plan(conf_file *file, halley_error *err)
+{
+    conf_node *map = file->root;
+    for (uint32_t i = 0; map->kind == CONF_MAP && i < map->n; i++) {
+        if (str_eq(map->keys[i], STR("plan")) && map->items[i]->kind == CONF_MAP)
+            file->root = map->items[i];
+    }
+    return rename_keys(file, err);
+}
+
+static halley_status read_plan(halley_plan *plan, uint64_t *given, conf_file *file,
                                halley_error *err)
 {
+    TRY(find_plan(file, err));
     TRY(workload_plan_read(plan, file, err));
     for (int i = 0; given != NULL && i < HALLEY_N_PLAN_KEYS; i++)
         *given |= (uint64_t)(conf_find(file->root, keys[i].name) != NULL) << i;

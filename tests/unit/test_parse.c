@@ -114,6 +114,66 @@ static void a_plan_is_read_from_text_and_says_which_keys_it_gave(void **state)
     }
 }
 
+static halley_status parse_plan(const char *text, halley_error *err)
+{
+    halley_plan p;
+    halley_plan_default(&p);
+    return halley_plan_parse(&p, NULL, text, strlen(text), "plan", err);
+}
+
+static void what_has_no_model_yet_is_refused_by_name(void **state)
+{
+    (void)state;
+    static const char *const refused[][2] = {
+        {"etp: 2", "etp 2 is not modelled yet"},
+        {"zero-group: 8", "zero-group 8 is not modelled yet"},
+        {"gather: step", "gather step is not modelled yet"},
+        {"fp8-params: no", "fp8-params no is not modelled yet"},
+        {"recompute-modules: [mlp, moe]", "recompute-modules mlp is not modelled yet"},
+        {"recompute-keep: qkv+out", "recompute-keep qkv is not modelled yet"},
+        {"dispatcher: deepep", "dispatcher deepep is not modelled yet"},
+        {"capacity: 1.25", "capacity 1.25 is not modelled yet"},
+        {"schedule: zb-h1", "schedule zb-h1 is not modelled yet"},
+        {"recompute: kept", "recompute kept is not modelled yet"},
+        {"dtype: nvfp4", "dtype nvfp4 is not modelled yet"},
+        {"fp8-recipe: mx", "fp8-recipe mx is not modelled yet"},
+        {"attention: old", "attention old is not modelled yet"},
+        {"etp: two", "etp cannot be \"two\""},
+        {"etp: [1]", "etp wants one value"},
+        {"graphs: ful", "graphs cannot be \"ful\", did you mean \"full\"?"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        halley_error err = {0};
+        assert_int_equal(parse_plan(refused[i][0], &err), HALLEY_EINVAL);
+        if (strncmp(err.text, refused[i][1], strlen(refused[i][1])) != 0)
+            fail_msg("%s: %s", refused[i][0], err.text);
+        assert_int_equal(err.line, 1);
+    }
+    assert_int_equal(parse_plan("etp: 1\nzero-group: 0\nfp8-attention: no\n"
+                                "dispatcher: all-to-all\ncapacity: 0\ngraphs: none\n"
+                                "recompute-keep: []\nlora: 0\n",
+                                NULL),
+                     HALLEY_OK);
+}
+
+static void keys_of_json_have_underscores(void **state)
+{
+    (void)state;
+    static const char row[] = "{\"plan\": {\"tp\": 4, \"micro_batch\": 2, "
+                              "\"no_overlap\": true}, \"step_s\": 1.5}";
+    halley_plan p;
+    halley_plan_default(&p);
+    assert_int_equal(halley_plan_parse(&p, NULL, row, sizeof row - 1, "row", NULL),
+                     HALLEY_OK);
+    assert_int_equal(p.tp, 4);
+    assert_int_equal(p.micro_batch, 2);
+    assert_true(p.no_overlap);
+    halley_error err = {0};
+    assert_int_equal(parse_plan("{\"micro_batch\": 2, \"micro-batch\": 2}", &err),
+                     HALLEY_EINVAL);
+    assert_non_null(strstr(err.text, "given twice"));
+}
+
 static void errors_name_the_text(void **state)
 {
     (void)state;
@@ -150,6 +210,8 @@ int main(void)
         cmocka_unit_test(stacks_are_the_same),
         cmocka_unit_test(studies_are_the_same),
         cmocka_unit_test(a_plan_is_read_from_text_and_says_which_keys_it_gave),
+        cmocka_unit_test(what_has_no_model_yet_is_refused_by_name),
+        cmocka_unit_test(keys_of_json_have_underscores),
         cmocka_unit_test(errors_name_the_text),
     };
     return cmocka_run_group_tests_name("parse", tests, NULL, NULL);
