@@ -23,6 +23,16 @@ typedef struct explore_design {
     uint32_t n_npus; /* 0 = what the plan uses */
 } explore_design;
 
+/* *to = *from; *to must be zeroed or a design of the same study. */
+static inline void explore_design_assign(explore_design *to, const explore_design *from)
+{
+    to->model = from->model;
+    hw_cluster_assign(&to->cluster, &from->cluster);
+    to->stack = from->stack;
+    to->plan = from->plan;
+    to->n_npus = from->n_npus;
+}
+
 typedef enum param_kind {
     PARAM_U32,
     PARAM_DOUBLE,

@@ -240,7 +240,7 @@ static bool try_design(explore_worker *w, explore_row *row)
 
 bool explore_worker_try(explore_worker *w, explore_row *row)
 {
-    w->design = w->raw;
+    explore_design_assign(&w->design, &w->raw);
     row->id = explore_id(w->study, w->digits);
     if (!try_design(w, row))
         return false;
@@ -297,7 +297,7 @@ static bool try_fixed_plan(explore_worker *w, explore_row *row, const explore_fi
                            uint32_t n, uint64_t inner, bool *skip)
 {
     const halley_study *s = w->study;
-    w->design = w->raw;
+    explore_design_assign(&w->design, &w->raw);
     *skip = false;
     for (uint32_t i = s->n_axes; i-- > s->n_outer;) {
         const explore_axis *a = &s->axes[i];

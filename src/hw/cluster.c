@@ -39,6 +39,7 @@ halley_cluster *cluster_new(void)
     halley_cluster *c = calloc(1, sizeof *c);
     if (c == NULL)
         return NULL;
+    c->origin = c;
     c->name = "";
     c->host_factor = 1;
     c->cost = hw_cost_default;

@@ -21,7 +21,9 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { CLUSTER_MAX_DIMS = 16, CLUSTER_MAX_NPUS = 1 << 20 };
 
@@ -196,8 +198,9 @@ enum { HW_MAX_OUTER = CLUSTER_MAX_DIMS - 1, HW_MOST_NPUS = 100000000 };
 
 struct halley_cluster {
     arena memory;
-    const char *name; /* "" when it has none */
-    uint32_t n_npus;  /* 0: not said yet (a preset without a count) */
+    const halley_cluster *origin; /* what it was loaded as; shared by its copies */
+    const char *name;             /* "" when it has none */
+    uint32_t n_npus;              /* 0: not said yet (a preset without a count) */
 
     /* Device kinds. Most clusters have one, which is `npu`. */
     halley_npu npu;          /* kind 0; n_tiers and peaks may be 0: not described */
@@ -210,13 +213,13 @@ struct halley_cluster {
     hw_nodes nodes;
     uint32_t n_outer;
     uint32_t narrowest; /* index of the outer level with the least bandwidth */
-    hw_outer outer[HW_MAX_OUTER];
     hw_network_kind network;
     uint32_t routing;   /* word of hw_routings */
     bool plain;         /* library: plain, bandwidth and latency only */
     double host_factor; /* time of the host's part of a step against the reference host */
     halley_cost cost;
     halley_failures failures;
+    hw_outer outer[HW_MAX_OUTER]; /* last of what hw_cluster_assign copies in part */
 
     /* Simulator. */
     bool astra; /* ASTRA-sim's rules: its clock, its slots, its quirks */
@@ -238,6 +241,18 @@ static inline const halley_fabric *hw_outer_fabric(const halley_cluster *c)
 {
     assert(c->narrowest < HW_MAX_OUTER);
     return &c->outer[c->narrowest].fabric;
+}
+
+/*
+ * *to = *from, for a sweep that changes levels, devices and cost of shallow copies and
+ * nothing of the simulator's part: between copies of one cluster only the former are
+ * copied, a third of the bytes. *to must be zeroed or a shallow copy.
+ */
+static inline void hw_cluster_assign(halley_cluster *to, const halley_cluster *from)
+{
+    const size_t levels = offsetof(halley_cluster, outer) +
+                          (from->n_outer > 0 ? from->n_outer : 1) * sizeof *from->outer;
+    memcpy(to, from, to->origin == from->origin ? levels : sizeof *to);
 }
 
 /* An empty cluster; NULL when memory ran out. */

@@ -7,6 +7,7 @@
 #include "hw/save.h"
 
 #include "base/file.h"
+#include "base/number.h"
 #include "base/units.h"
 #include "hw/cluster.h"
 #include "hw/cost.h"
@@ -153,6 +154,18 @@ static void add_devices(strbuf *b, const halley_cluster *c)
     strbuf_add_char(b, '\n');
 }
 
+/* B/s that are kept as bytes per ns: the fewest digits that come back as the same. */
+static void add_rate(strbuf *b, const char *before, double bytes_per_ns)
+{
+    double back = 0;
+    number_text text = {""};
+    for (int digits = 15; digits <= 17 && back / 1e9 != bytes_per_ns; digits++) {
+        text = number_digits(bytes_per_ns * 1e9, digits);
+        (void)number_read(str_from(text.at), &back);
+    }
+    strbuf_printf(b, "%s%s B/s", before, text.at);
+}
+
 static void add_remote(strbuf *b, const halley_cluster *c)
 {
     static const char *const kinds[] = {"", "per-npu", "per-node", "pool",
@@ -168,10 +181,11 @@ static void add_remote(strbuf *b, const halley_cluster *c)
         strbuf_printf(b, ", groups: %u, piece: %llu B, in-switch: %s", c->remote.n_groups,
                       (unsigned long long)c->remote.piece_bytes,
                       c->remote.in_switch ? "true" : "false");
-        add_number(b, ", node-bandwidth: ", c->remote.node_bytes_per_ns * 1e9, " B/s");
-        add_number(b, ", npu-bandwidth: ", c->remote.npu_bytes_per_ns * 1e9, " B/s");
+        add_rate(b, ", node-bandwidth: ", c->remote.node_bytes_per_ns);
+        add_rate(b, ", npu-bandwidth: ", c->remote.npu_bytes_per_ns);
     }
-    add_number(b, ", bandwidth: ", c->remote.bytes_per_ns * 1e9, " B/s}\n");
+    add_rate(b, ", bandwidth: ", c->remote.bytes_per_ns);
+    strbuf_add(b, STR("}\n"));
 }
 
 static void add_algorithms(strbuf *b, const cluster_system *s)

@@ -316,6 +316,11 @@ $ halley trace gen all-reduce -n 16 --size '1 MiB' -o ar > list; halley presets 
 > 34
 $ while read c; do n=16; halley sim ar -c $c:$n --json > one; halley sim ar -c $c:$n --write-cluster f.yaml --json > two; halley sim ar -c f.yaml --write-cluster g.yaml --json > three; cmp one two; cmp one three; cmp f.yaml g.yaml; halley estimate -m gpt-3.6b -c $c:$n --json > four 2> note; halley estimate -m gpt-3.6b -c f.yaml --json > five 2> note; cmp four five; done < names
 
+## every example is written and read again
+$ for f in $DATA/../../examples/clusters/*.yaml; do n=; case $f in *rented*) n=:64;; esac; halley sim -c $f$n --write-cluster f.yaml && halley sim -c f.yaml --write-cluster g.yaml && cmp f.yaml g.yaml; halley estimate -m gpt-3.6b -c $f$n --json > one 2> why; halley estimate -m gpt-3.6b -c f.yaml --json > two 2> why; cmp one two; grep -c '"step_s"' one; done | sort | uniq -c | tr -s ' '
+>  1 0
+>  3 1
+
 ## one file serves estimate, plan, explore, sim and trace gen
 $ printf 'name: one\nnpu: h100-sxm-80gb\nnetwork:\n  - {topology: switch, size: 8, bandwidth: 300 GB/s, latency: 700 ns, in-network: [all-reduce], in-network-delay: 300 ns}\n  - {topology: switch, size: 2, bandwidth: 25 GB/s, latency: 2 us}\nsystem: {network-model: queue, chunks: 2}\ncost: {node: 50000 USD}\nfailures: {restart: 5 min}\n' > c.yaml
 $ halley estimate -m gpt-3.6b -c c.yaml --tp 8 --csv | head -n 2; halley plan -m gpt-3.6b -c c.yaml --csv | wc -l
