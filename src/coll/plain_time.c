@@ -6,9 +6,10 @@
 
 /* Adding what arrives reads two pieces and writes one, step by step; where several pieces
  * are under way, while the others travel. */
-static double add_time(const halley_link *up, const coll_call *c, double n, double bytes)
+static double reduction_time(const halley_link *up, const coll_call *c, double n,
+                             double bytes)
 {
-    if (up->reduce_Bps <= 0 || !is_reduction(c) || (up->stored && up->pieces > 1))
+    if (up->reduce_Bps <= 0 || !reduces_data(c) || (up->stored && up->pieces > 1))
         return 0;
     return (n - 1) * 3 * bytes / n / up->reduce_Bps;
 }
@@ -68,7 +69,7 @@ static double one_ring_time(const halley_link *up, const coll_call *c)
         r.bytes = c->bytes * n / 8 / r.steps; /* mean distance n/4, both directions */
     if (c->kind == COLL_ALL_TO_ALL && up->all_to_all == HALLEY_A2A_AT_ONCE)
         r.steps = 1;
-    return up->launch_s + ring_chain_time(up, &r, 1) + add_time(up, c, n, c->bytes);
+    return up->launch_s + ring_chain_time(up, &r, 1) + reduction_time(up, c, n, c->bytes);
 }
 
 /* Rings dimension by dimension: scatter inside, reduce across, gather inside. */
@@ -85,8 +86,9 @@ static double two_level_time(const halley_link *up, const halley_fabric *out,
     const plain_ring none = {.steps = 0, .Bps = 1};
     const plain_ring rings[] = {c->kind == COLL_ALL_GATHER ? none : in, across,
                                 c->kind == COLL_ALL_GATHER || both > 1 ? in : none};
-    return up->launch_s + ring_chain_time(up, rings, 3) + add_time(up, c, g, c->bytes) +
-           add_time(up, c, nodes, c->bytes / g);
+    return up->launch_s + ring_chain_time(up, rings, 3) +
+           reduction_time(up, c, g, c->bytes) +
+           reduction_time(up, c, nodes, c->bytes / g);
 }
 
 double coll_plain_time(const halley_link *up, const halley_fabric *out,

@@ -51,7 +51,7 @@ static double ring_time_inside(const halley_link *up, const coll_call *c, coll_p
     const halley_protocol *pr = get_protocol(up, p);
     const double n = c->n, steps = count_ring_steps(c);
     const double link = up->bandwidth_Bps * get_size_factor(up->ring_factor, c->n);
-    const double k = c->integer && is_reduction(c) ? 1 + up->int_slowdown : 1;
+    const double k = c->integer && reduces_data(c) ? 1 + up->int_slowdown : 1;
     const double wire = steps * c->bytes / n * k / (pr->share * link);
     const double copy =
         pr->copy_share > 0 ? c->bytes / n / (pr->copy_share * up->bandwidth_Bps) : 0;

@@ -20,7 +20,7 @@ static inline bool is_across_nodes(const coll_call *c)
     return c->per_node < c->n;
 }
 
-static inline bool is_reduction(const coll_call *c)
+static inline bool reduces_data(const coll_call *c)
 {
     return c->kind == COLL_ALL_REDUCE || c->kind == COLL_REDUCE_SCATTER;
 }

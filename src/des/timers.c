@@ -53,7 +53,7 @@ static void sift_down(des_timers *t, uint32_t place, uint32_t slot)
     put_in_heap(t, place, slot);
 }
 
-static bool grow_slots(des_timers *t)
+static bool grow_timers(des_timers *t)
 {
     const uint32_t cap = t->cap_slots == 0 ? 16 : 2 * t->cap_slots;
     if (t->cap_slots >= UINT32_MAX / 4)
@@ -79,7 +79,7 @@ static uint32_t take_slot(des_timers *t)
         t->free_slot = t->slots[slot].place;
         return slot;
     }
-    if (t->n_slots == t->cap_slots && !grow_slots(t))
+    if (t->n_slots == t->cap_slots && !grow_timers(t))
         return UINT32_MAX;
     t->slots[t->n_slots] = (des_timer_slot){0};
     return t->n_slots++;

@@ -21,13 +21,6 @@ const net_model *net_model_find(const char *word)
     return NULL;
 }
 
-const net_model *net_model_get(bool astra, bool has_queues)
-{
-    if (astra)
-        return has_queues ? &net_model_aware : &net_model_unaware;
-    return has_queues ? &net_model_queue : &net_model_free;
-}
-
 static void init_dims(net_dims *d, const halley_cluster *cluster, double ticks_per_s)
 {
     uint32_t stride = 1;

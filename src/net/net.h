@@ -94,8 +94,6 @@ typedef struct net_model {
 
 /* The model by its word, the present one or that of version 1; NULL: there is none. */
 const net_model *net_model_find(const char *word);
-/* The model that a set of rules means by sharing links or not. */
-const net_model *net_model_get(bool astra, bool has_queues);
 
 typedef void net_deliver(void *context, uint64_t event);
 /* An event for an NPU is scheduled: by itself (event = 0), or a message by another. */

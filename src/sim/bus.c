@@ -60,30 +60,30 @@ struct sim_bus {
     unit units[]; /* by NPU, four each */
 };
 
-static unit *unit_at(sim *s, uint32_t npu, uint32_t u)
+static unit *get_unit(sim *s, uint32_t npu, uint32_t u)
 {
     return &s->bus->units[(size_t)npu * N_UNITS + u];
 }
 
-static request *request_at(sim *s, uint32_t id)
+static request *get_request(sim *s, uint32_t id)
 {
     return &s->bus->requests.at[id];
 }
 
-static void push(sim *s, fifo *f, uint32_t id)
+static void push_request(sim *s, fifo *f, uint32_t id)
 {
-    request_at(s, id)->next = SIM_NONE;
+    get_request(s, id)->next = SIM_NONE;
     if (f->n++ == 0)
         f->head = id;
     else
-        request_at(s, f->tail)->next = id;
+        get_request(s, f->tail)->next = id;
     f->tail = id;
 }
 
-static uint32_t pop(sim *s, fifo *f)
+static uint32_t pop_request(sim *s, fifo *f)
 {
     const uint32_t id = f->head;
-    f->head = request_at(s, id)->next;
+    f->head = get_request(s, id)->next;
     f->n--;
     return id;
 }
@@ -105,18 +105,18 @@ static uint32_t new_request(sim *s, const request *from)
     return id;
 }
 
-static void drop(sim *s, uint32_t id)
+static void free_request(sim *s, uint32_t id)
 {
-    request_at(s, id)->next = s->bus->free_request;
+    get_request(s, id)->next = s->bus->free_request;
     s->bus->free_request = id;
 }
 
-static void after(sim *s, uint32_t npu, uint32_t u, event e, double ticks)
+static void schedule_step(sim *s, uint32_t npu, uint32_t u, event e, double ticks)
 {
     sim_call_after(s, npu, ticks_from(ticks), sim_event_bus(npu, u, e));
 }
 
-static double gap_per_byte(const sim *s, uint32_t u)
+static double get_gap_per_byte(const sim *s, uint32_t u)
 {
     return u < INNER_NPU ? s->system->bus.G_ns : INNER_G;
 }
@@ -124,122 +124,123 @@ static double gap_per_byte(const sim *s, uint32_t u)
 static void send_next(sim *s, uint32_t npu, uint32_t u)
 {
     const cluster_bus *p = &s->system->bus;
-    unit *from = unit_at(s, npu, u), *to = unit_at(s, npu, u ^ 1);
+    unit *from = get_unit(s, npu, u), *to = get_unit(s, npu, u ^ 1);
     const uint64_t idle = s->queue.now - from->last;
     uint64_t offset = p->o_ns;
     if (from->before == SENDING && p->o_ns + idle <= p->g_ns)
         offset = p->g_ns - idle;
-    const uint32_t id = pop(s, &from->sends);
-    const double wire = gap_per_byte(s, u) * (request_at(s, id)->bytes - 1);
-    push(s, &to->receives, id);
+    const uint32_t id = pop_request(s, &from->sends);
+    const double wire = get_gap_per_byte(s, u) * (get_request(s, id)->bytes - 1);
+    push_request(s, &to->receives, id);
     to->before = to->now;
     to->now = RECEIVING;
     to->n_reads = 0;
-    after(s, npu, u ^ 1, RECEIVE_FINISHED,
-          (double)offset + wire + (double)p->L_ns + (double)p->o_ns);
+    schedule_step(s, npu, u ^ 1, RECEIVE_FINISHED,
+                  (double)offset + wire + (double)p->L_ns + (double)p->o_ns);
     from->now = SENDING;
-    after(s, npu, u, SEND_FINISHED, (double)offset + wire);
+    schedule_step(s, npu, u, SEND_FINISHED, (double)offset + wire);
 }
 
-static void handle(sim *s, uint32_t npu, uint32_t u, event e, uint32_t id);
+static void handle_step(sim *s, uint32_t npu, uint32_t u, event e, uint32_t id);
 
 /* Send if there is something to send; after many transfers the partner goes first. */
-static void go_on(sim *s, uint32_t npu, uint32_t u)
+static void send_if_free(sim *s, uint32_t npu, uint32_t u)
 {
-    const unit *me = unit_at(s, npu, u), *other = unit_at(s, npu, u ^ 1);
+    const unit *me = get_unit(s, npu, u), *other = get_unit(s, npu, u ^ 1);
     if (me->now != FREE || me->sends.n == 0)
         return;
     if (me->n_reads > THRESHOLD && other->sends.n > 0 && other->n_reads <= THRESHOLD) {
         if (other->now == FREE)
-            handle(s, npu, u ^ 1, GO_ON, SIM_NONE);
+            handle_step(s, npu, u ^ 1, GO_ON, SIM_NONE);
         return;
     }
     send_next(s, npu, u);
 }
 
-static void ask(sim *s, uint32_t npu, uint32_t u, const request *what)
+static void queue_request(sim *s, uint32_t npu, uint32_t u, const request *r)
 {
-    const uint32_t id = new_request(s, what);
+    const uint32_t id = new_request(s, r);
     if (id == SIM_NONE)
         return;
-    push(s, &unit_at(s, npu, u)->sends, id);
-    go_on(s, npu, u);
+    push_request(s, &get_unit(s, npu, u)->sends, id);
+    send_if_free(s, npu, u);
 }
 
 /* Send a request of the NPU's side through the inner bus first. */
-static void through_memory(sim *s, uint32_t npu, uint32_t id, event next, uint32_t inner,
-                           bool sends_back)
+static void send_through_memory(sim *s, uint32_t npu, uint32_t id, event next,
+                                uint32_t inner, bool sends_back)
 {
-    request_at(s, id)->next_event = (uint8_t)next;
-    ask(s, npu, inner,
-        &(request){
-            .bytes = request_at(s, id)->bytes, .sends_back = sends_back, .outer = id});
+    get_request(s, id)->next_event = (uint8_t)next;
+    queue_request(s, npu, inner,
+                  &(request){.bytes = get_request(s, id)->bytes,
+                             .sends_back = sends_back,
+                             .outer = id});
 }
 
 /* A request has come to its end. */
-static void finish(sim *s, uint32_t npu, uint32_t id)
+static void finish_request(sim *s, uint32_t npu, uint32_t id)
 {
-    const request r = *request_at(s, id);
-    drop(s, id);
+    const request r = *get_request(s, id);
+    free_request(s, id);
     if (r.outer == SIM_NONE)
         sim_dispatch(s, r.then);
     else
-        handle(s, npu, OUTER_NPU, request_at(s, r.outer)->next_event, r.outer);
+        handle_step(s, npu, OUTER_NPU, get_request(s, r.outer)->next_event, r.outer);
 }
 
-static void work_on(sim *s, uint32_t npu, uint32_t u)
+static void start_work(sim *s, uint32_t npu, uint32_t u)
 {
-    unit *me = unit_at(s, npu, u);
+    unit *me = get_unit(s, npu, u);
     if (me->processing || me->work.n == 0)
         return;
-    const int64_t hundreds = request_at(s, me->work.head)->bytes / 100;
+    const int64_t hundreds = get_request(s, me->work.head)->bytes / 100;
     me->processing = true;
-    after(s, npu, u, PROCESSING_FINISHED,
-          (double)(hundreds * s->system->bus.reduction_delay + 50));
+    schedule_step(s, npu, u, PROCESSING_FINISHED,
+                  (double)(hundreds * s->system->bus.reduction_delay + 50));
 }
 
 /* What to do with a request that has arrived, or has been processed. */
-static void pass_on(sim *s, uint32_t npu, uint32_t u, uint32_t id)
+static void pass_request_on(sim *s, uint32_t npu, uint32_t u, uint32_t id)
 {
-    request *r = request_at(s, id);
+    request *r = get_request(s, id);
     if (r->sends_back) {
         r->sends_back = false;
         if (u == OUTER_NPU)
-            through_memory(s, npu, id, SEND_BACK, INNER_NPU, true);
+            send_through_memory(s, npu, id, SEND_BACK, INNER_NPU, true);
         else
-            push(s, &unit_at(s, npu, u)->sends, id);
+            push_request(s, &get_unit(s, npu, u)->sends, id);
     } else if (u == OUTER_NPU) {
-        through_memory(s, npu, id, RETIRE, INNER_NPU, false);
+        send_through_memory(s, npu, id, RETIRE, INNER_NPU, false);
     } else {
-        finish(s, npu, id);
+        finish_request(s, npu, id);
     }
 }
 
-static void received(sim *s, uint32_t npu, uint32_t u)
+static void finish_receive(sim *s, uint32_t npu, uint32_t u)
 {
-    unit *me = unit_at(s, npu, u);
+    unit *me = get_unit(s, npu, u);
     const uint32_t id = me->receives.head;
-    request *r = request_at(s, id);
+    request *r = get_request(s, id);
     me->last = s->queue.now;
     me->before = me->now;
     if (me->receives.n < 2)
         me->now = FREE;
-    pop(s, &me->receives);
+    pop_request(s, &me->receives);
     if (!r->processed) {
-        pass_on(s, npu, u, id);
+        pass_request_on(s, npu, u, id);
         return;
     }
     r->processed = false;
     if (u == OUTER_NPU)
-        through_memory(s, npu, id, PROCESS, INNER_NPU, true);
+        send_through_memory(s, npu, id, PROCESS, INNER_NPU, true);
     else
-        push(s, &me->work, id);
-    work_on(s, npu, u);
+        push_request(s, &me->work, id);
+    start_work(s, npu, u);
 }
 
-static void handle(sim *s, uint32_t npu, uint32_t u, event e, uint32_t id)
+static void handle_step(sim *s, uint32_t npu, uint32_t u, event e, uint32_t id)
 {
-    unit *me = unit_at(s, npu, u);
+    unit *me = get_unit(s, npu, u);
     switch (e) {
     case SEND_FINISHED:
         me->last = s->queue.now;
@@ -248,34 +249,34 @@ static void handle(sim *s, uint32_t npu, uint32_t u, event e, uint32_t id)
         me->n_reads++;
         break;
     case RECEIVE_FINISHED:
-        received(s, npu, u);
+        finish_receive(s, npu, u);
         break;
     case PROCESSING_FINISHED:
         me->processing = false;
-        pass_on(s, npu, u, pop(s, &me->work));
-        work_on(s, npu, u);
+        pass_request_on(s, npu, u, pop_request(s, &me->work));
+        start_work(s, npu, u);
         break;
     case RETIRE:
-        finish(s, npu, id);
+        finish_request(s, npu, id);
         break;
     case PROCESS:
-        push(s, &me->work, id);
-        work_on(s, npu, u);
+        push_request(s, &me->work, id);
+        start_work(s, npu, u);
         break;
     case SEND_BACK:
-        push(s, &me->sends, id);
+        push_request(s, &me->sends, id);
         break;
     case GO_ON:
         break;
     }
-    go_on(s, npu, u);
+    send_if_free(s, npu, u);
 }
 
 void sim_bus_step(sim *s, uint64_t word)
 {
     const sim_bus_event e = sim_event_read_bus(word);
     assert(e.npu < s->n_npus && e.unit < N_UNITS && e.step <= SEND_BACK);
-    handle(s, e.npu, e.unit, (event)e.step, SIM_NONE);
+    handle_step(s, e.npu, e.unit, (event)e.step, SIM_NONE);
 }
 
 void sim_bus_request(sim *s, uint32_t npu, const sim_packet *packet, uint64_t then)
@@ -293,12 +294,12 @@ void sim_bus_request(sim *s, uint32_t npu, const sim_packet *packet, uint64_t th
                        .outer = SIM_NONE,
                        .then = then};
     if (!packet->from_npu) {
-        ask(s, npu, OUTER_NET, &r);
+        queue_request(s, npu, OUTER_NET, &r);
         return;
     }
     const uint32_t id = new_request(s, &r);
     if (id != SIM_NONE)
-        through_memory(s, npu, id, SEND_BACK, INNER_MEM, false);
+        send_through_memory(s, npu, id, SEND_BACK, INNER_MEM, false);
 }
 
 halley_status sim_bus_init(sim *s)

@@ -31,7 +31,7 @@ void sim_calls_fini(sim *s)
     array_fini(&s->calls.items);
 }
 
-static uint32_t new_group(sim *s)
+static uint32_t new_call_group(sim *s)
 {
     sim_calls *c = &s->calls;
     const uint32_t id = c->free_group;
@@ -46,7 +46,7 @@ static uint32_t new_group(sim *s)
     return (uint32_t)c->groups.n - 1;
 }
 
-static void join(sim *s, uint32_t group, uint64_t what)
+static void join_group(sim *s, uint32_t group, uint64_t event)
 {
     sim_calls *c = &s->calls;
     uint32_t id = c->free_item;
@@ -59,7 +59,7 @@ static void join(sim *s, uint32_t group, uint64_t what)
         }
         id = (uint32_t)c->items.n - 1;
     }
-    c->items.at[id] = (sim_call_item){what, SIM_NONE};
+    c->items.at[id] = (sim_call_item){event, SIM_NONE};
     sim_call_group *g = &c->groups.at[group];
     if (g->more == SIM_NONE)
         g->more = id;
@@ -68,7 +68,7 @@ static void join(sim *s, uint32_t group, uint64_t what)
     g->last = id;
 }
 
-void sim_call_after(sim *s, uint32_t npu, uint64_t delay, uint64_t what)
+void sim_call_after(sim *s, uint32_t npu, uint64_t delay, uint64_t event)
 {
     sim_calls *c = &s->calls;
     const uint64_t at = s->queue.now + delay;
@@ -82,14 +82,14 @@ void sim_call_after(sim *s, uint32_t npu, uint64_t delay, uint64_t what)
             after = c->groups.at[after].next;
         }
         if (c->groups.at[after].at == at) {
-            join(s, after, what);
+            join_group(s, after, event);
             return;
         }
     }
-    const uint32_t id = new_group(s);
+    const uint32_t id = new_call_group(s);
     if (id == SIM_NONE)
         return;
-    c->groups.at[id] = (sim_call_group){at, what, SIM_NONE, SIM_NONE, after};
+    c->groups.at[id] = (sim_call_group){at, event, SIM_NONE, SIM_NONE, after};
     if (before == SIM_NONE)
         c->heads[npu] = id;
     else
@@ -108,8 +108,8 @@ void sim_calls_run(sim *s, uint32_t npu)
     sim_dispatch(s, c->groups.at[id].first);
     uint32_t item = c->groups.at[id].more;
     while (item != SIM_NONE) {
-        const uint64_t what = c->items.at[item].what;
-        sim_dispatch(s, what); /* may join further calls to this group */
+        const uint64_t event = c->items.at[item].event;
+        sim_dispatch(s, event); /* may join further calls to this group */
         const uint32_t next = c->items.at[item].next;
         c->items.at[item].next = c->free_item;
         c->free_item = item;

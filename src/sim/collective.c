@@ -44,7 +44,7 @@ static halley_status make_custom_plan(coll_plan **out, const sim_job *j, arena *
     return HALLEY_OK;
 }
 
-static bool same_plan(const sim_plan *p, const sim_job *j)
+static bool is_same_plan(const sim_plan *p, const sim_job *j)
 {
     const coll_request *r = &j->request;
     return p->bytes == r->bytes && p->group == j->group && p->coll == r->coll &&
@@ -75,7 +75,7 @@ const sim_plan *sim_job_plan(sim *s, const sim_job *j)
                                             (uint64_t)r->trees << 8 ^ (uint64_t)r->coll));
     uint32_t slot = TABLE_NONE, id;
     while ((id = table_next(&t->plans_by_key, hash, &slot)) != TABLE_NONE)
-        if (same_plan(&t->plans.at[id], j))
+        if (is_same_plan(&t->plans.at[id], j))
             return &t->plans.at[id];
     coll_plan *plan = NULL;
     const halley_status status =
@@ -179,7 +179,7 @@ static bool read_root(sim *s, sim_job *j)
 }
 
 /* A group's members and what that means for the plan. */
-static bool read_group(sim *s, sim_job *j)
+static bool read_job_group(sim *s, sim_job *j)
 {
     coll_request *r = &j->request;
     const cluster_group *g = &s->cluster->groups[j->group - 1];
@@ -215,7 +215,7 @@ static bool read_job(sim *s, sim_job *j)
     r->involved = n->a == 0 ? n->b : UINT32_MAX;
     r->hierarchical = s->system->hierarchical;
     r->no_empty = s->rules->refuses_empty;
-    if (n->a != 0 && !read_group(s, j))
+    if (n->a != 0 && !read_job_group(s, j))
         return false;
     if (s->system->no_policy) {
         sim_job_fail(
@@ -282,7 +282,7 @@ static bool choose_impls(sim *s, sim_job *j)
 }
 
 /* Which algorithm in which dimension. */
-static bool read_impls(sim *s, sim_job *j)
+static bool read_algorithms(sim *s, sim_job *j)
 {
     coll_request *r = &j->request;
     if (j->custom != NULL) {
@@ -329,7 +329,7 @@ static bool read_chunks(sim *s, sim_job *j, uint64_t *n_chunks)
 }
 
 /* What an uneven all-to-all sends to every member; NULL: the run has failed. */
-static uint64_t *read_sizes(sim *s, const sim_job *j)
+static uint64_t *read_uneven_sizes(sim *s, const sim_job *j)
 {
     const sim_program *p = s->ranks[j->rank].program;
     const uint32_t n = j->request.n_members;
@@ -373,7 +373,7 @@ static uint32_t new_dataset(sim *s, const sim_job *j, uint32_t n_chunks)
     }
     t->datasets.at[id] = (sim_dataset){j->rank, j->node, n_chunks, SIM_NONE, NULL};
     if (j->uneven) {
-        t->datasets.at[id].sizes = read_sizes(s, j);
+        t->datasets.at[id].sizes = read_uneven_sizes(s, j);
         if (t->datasets.at[id].sizes == NULL)
             return SIM_NONE;
     }
@@ -424,7 +424,7 @@ void sim_collective_start(sim *s, uint32_t rank, uint32_t node)
 {
     sim_job j = {.rank = rank, .node = node};
     uint64_t n_chunks;
-    if (!read_job(s, &j) || !read_impls(s, &j) || !read_chunks(s, &j, &n_chunks))
+    if (!read_job(s, &j) || !read_algorithms(s, &j) || !read_chunks(s, &j, &n_chunks))
         return;
     if (j.n_phases == 0) { /* alone: nothing to send */
         sim_call_after(s, rank, 0, sim_event_node(rank, node));

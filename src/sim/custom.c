@@ -41,7 +41,7 @@ struct sim_custom {
     map64 choices; /* group, collective, rank -> what was chosen first, + 1; 0 = none */
 };
 
-static bool wanted(const cluster_system *system)
+static bool has_custom_collectives(const cluster_system *system)
 {
     bool any = system->n_node_impls > 0;
     for (uint32_t i = 0; i < CLUSTER_N_COLLS; i++)
@@ -51,7 +51,7 @@ static bool wanted(const cluster_system *system)
 
 halley_status sim_custom_init(sim *s)
 {
-    if (!wanted(s->system))
+    if (!has_custom_collectives(s->system))
         return HALLEY_OK;
     s->custom = calloc(1, sizeof *s->custom);
     if (s->custom == NULL)
@@ -60,7 +60,7 @@ halley_status sim_custom_init(sim *s)
     return HALLEY_OK;
 }
 
-static void algorithm_free(algorithm *a)
+static void free_algorithm(algorithm *a)
 {
     if (a == NULL)
         return;
@@ -77,7 +77,7 @@ void sim_custom_fini(sim *s)
     if (c == NULL)
         return;
     for (size_t i = 0; i < c->algorithms.n; i++)
-        algorithm_free(c->algorithms.at[i]);
+        free_algorithm(c->algorithms.at[i]);
     for (size_t i = 0; i < c->plays.n; i++) {
         free(c->plays.at[i].waiting);
         stdset_fini(&c->plays.at[i].ready);
@@ -118,7 +118,7 @@ const char *sim_custom_find(const sim *s, cluster_coll coll, uint32_t group,
 }
 
 /* Walk the set into `to`; returns how many. */
-static uint32_t walk(uint32_t *to, const stdset *set)
+static uint32_t list_set(uint32_t *to, const stdset *set)
 {
     uint32_t n = 0;
     for (uint32_t i = set->first; i != STDSET_END; i = set->next[i])
@@ -126,7 +126,7 @@ static uint32_t walk(uint32_t *to, const stdset *set)
     return n;
 }
 
-static int by_index(const void *a, const void *b, void *nodes)
+static int compare_indexes(const void *a, const void *b, void *nodes)
 {
     const sim_node *n = nodes;
     const uint32_t x = n[*(const uint32_t *)a].trace_index;
@@ -144,11 +144,11 @@ static bool order_children(algorithm *a, uint32_t *next)
         const uint32_t n = p->nodes[i + 1].first_child - p->nodes[i].first_child;
         stdset set;
         stdset_init(&set, a->ids, next);
-        qsort_r(children, n, sizeof *children, by_index, p->nodes);
+        qsort_r(children, n, sizeof *children, compare_indexes, p->nodes);
         for (uint32_t k = 0; k < n; k++)
             ok = ok && stdset_add(&set, children[k]);
         if (ok)
-            walk(children, &set);
+            list_set(children, &set);
         stdset_fini(&set);
     }
     return ok;
@@ -167,7 +167,7 @@ static bool order_roots(algorithm *a, uint32_t *next, uint32_t *order)
     for (uint32_t i = 0; ok && i < p->n; i++)
         order[i] = i;
     if (ok)
-        qsort_r(order, p->n, sizeof *order, by_index, p->nodes);
+        qsort_r(order, p->n, sizeof *order, compare_indexes, p->nodes);
     for (uint32_t i = 0; ok && i < p->n; i++)
         ok = stdset_add(&all, order[i]);
     for (uint32_t i = all.first; ok && i != STDSET_END; i = all.next[i])
@@ -223,7 +223,7 @@ static const algorithm *find_algorithm(sim *s, const char *prefix, uint32_t plac
 }
 
 /* Which file is a member's: the rank, or its place among the group's sorted ranks. */
-static uint32_t place_of(const sim *s, const sim_op *o, uint32_t rank)
+static uint32_t get_file_place(const sim *s, const sim_op *o, uint32_t rank)
 {
     if (o->group == 0)
         return rank;
@@ -266,7 +266,7 @@ static uint32_t new_play(sim *s, const algorithm *a, uint32_t op, uint32_t membe
     return id;
 }
 
-static void issue(sim *s, uint32_t id, uint32_t node)
+static void issue_play_node(sim *s, uint32_t id, uint32_t node)
 {
     const play *p = &s->custom->plays.at[id];
     const sim_op *o = &s->streams.ops.at[p->op];
@@ -302,14 +302,14 @@ static void issue(sim *s, uint32_t id, uint32_t node)
         sim_message_recv(s, peer, self, n->b, n->amount, then);
 }
 
-static void issue_ready(sim *s, uint32_t id)
+static void issue_play_nodes(sim *s, uint32_t id)
 {
     play *p = &s->custom->plays.at[id];
-    const uint32_t n = walk(p->snapshot, &p->ready);
+    const uint32_t n = list_set(p->snapshot, &p->ready);
     for (uint32_t i = 0; i < n && s->status == HALLEY_OK; i++) {
         p->n_running++;
         stdset_remove(&p->ready, p->snapshot[i]);
-        issue(s, id, p->snapshot[i]);
+        issue_play_node(s, id, p->snapshot[i]);
     }
 }
 
@@ -317,7 +317,7 @@ static void start_custom(sim *s, uint32_t op, uint32_t member)
 {
     const sim_op *o = &s->streams.ops.at[op];
     const uint32_t rank = sim_member_get(s, op, member)->npu;
-    const algorithm *a = find_algorithm(s, o->custom, place_of(s, o, rank));
+    const algorithm *a = find_algorithm(s, o->custom, get_file_place(s, o, rank));
     if (a == NULL)
         return;
     const uint32_t id = new_play(s, a, op, member);
@@ -329,7 +329,7 @@ static void start_custom(sim *s, uint32_t op, uint32_t member)
             return;
         }
     }
-    issue_ready(s, id);
+    issue_play_nodes(s, id);
 }
 
 void sim_custom_ended(sim *s, uint64_t event)
@@ -347,7 +347,7 @@ void sim_custom_ended(sim *s, uint64_t event)
         if (--p->waiting[child] == 0 && !stdset_add(&p->ready, child))
             sim_fail_memory(s);
     }
-    issue_ready(s, id);
+    issue_play_nodes(s, id);
     if (p->n_running > 0 || p->ready.n > 0)
         return;
     const uint32_t op = p->op, member = p->member;

@@ -63,7 +63,7 @@ typedef struct sim_call_group {
     uint32_t next; /* the NPU's next later group, or free list */
 } sim_call_group;
 typedef struct sim_call_item {
-    uint64_t what;
+    uint64_t event;
     uint32_t next;
 } sim_call_item;
 typedef struct sim_calls {
@@ -308,8 +308,8 @@ void sim_dispatch(sim *s, uint64_t event);
 /* calls.c */
 halley_status sim_calls_init(sim *s);
 void sim_calls_fini(sim *s);
-/* Call `what` on an NPU after `delay` ticks. */
-void sim_call_after(sim *s, uint32_t npu, uint64_t delay, uint64_t what);
+/* Call `event` on an NPU after `delay` ticks. */
+void sim_call_after(sim *s, uint32_t npu, uint64_t delay, uint64_t event);
 void sim_calls_run(sim *s, uint32_t npu);
 
 /* graph.c */
@@ -328,7 +328,7 @@ void sim_message_send(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t
 void sim_message_recv(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t bytes,
                       uint64_t received);
 void sim_message_arrived(sim *s, uint32_t transfer);
-void sim_handshake_done(sim *s, uint64_t what);
+void sim_handshake_done(sim *s, uint64_t event);
 void sim_match_fini(sim_match *m);
 
 /* stream.c */
@@ -402,7 +402,7 @@ void sim_custom_fini(sim *s);
 /* The traces that are this node's algorithm, or NULL. */
 const char *sim_custom_find(const sim *s, cluster_coll coll, uint32_t group,
                             uint32_t rank, uint64_t node_id);
-void sim_custom_ended(sim *s, uint64_t what);
+void sim_custom_ended(sim *s, uint64_t event);
 
 /* traffic.c: a communication node begins or ends. */
 void sim_traffic_begin(sim *s, uint32_t rank, const sim_node *n);

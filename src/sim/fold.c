@@ -36,7 +36,7 @@ typedef struct kinds {
 } kinds;
 
 /* The group that a name stands for, + 1; 0 = all ranks; SIM_NONE = there is none. */
-static uint32_t group_of(const halley_cluster *c, str name)
+static uint32_t find_group(const halley_cluster *c, str name)
 {
     int64_t id;
     if (name.n == 0 || str_eq(name, STR("0")))
@@ -47,13 +47,13 @@ static uint32_t group_of(const halley_cluster *c, str name)
     return group == UINT32_MAX ? SIM_NONE : group + 1;
 }
 
-static bool read_groups(sim_fold *f, const kinds *k)
+static bool read_rank_groups(sim_fold *f, const kinds *k)
 {
     const trace_twins *t = k->twins;
     for (uint32_t r = 0; r < t->n_ranks; r++) {
         f->first_group[r] = t->names_at[r];
         for (uint32_t i = t->names_at[r]; i < t->names_at[r + 1]; i++) {
-            f->groups[i] = group_of(k->cluster, t->names.at[i]);
+            f->groups[i] = find_group(k->cluster, t->names.at[i]);
             if (f->groups[i] == SIM_NONE)
                 return false;
             for (uint32_t before = t->names_at[r]; before < i; before++)
@@ -66,7 +66,7 @@ static bool read_groups(sim_fold *f, const kinds *k)
 }
 
 /* The place of a group among those of a rank, or SIM_NONE. */
-static uint32_t place_of(const sim_fold *f, uint32_t rank, uint32_t group)
+static uint32_t find_group_place(const sim_fold *f, uint32_t rank, uint32_t group)
 {
     for (uint32_t i = f->first_group[rank]; i < f->first_group[rank + 1]; i++)
         if (f->groups[i] == group)
@@ -74,7 +74,7 @@ static uint32_t place_of(const sim_fold *f, uint32_t rank, uint32_t group)
     return SIM_NONE;
 }
 
-static bool is_plain(const halley_cluster *c, const halley_sim_opts *opts)
+static bool has_nothing_special(const halley_cluster *c, const halley_sim_opts *opts)
 {
     const cluster_system *s = &c->system;
     bool custom = s->n_node_impls > 0;
@@ -87,17 +87,17 @@ static bool is_plain(const halley_cluster *c, const halley_sim_opts *opts)
 
 bool sim_fold_is_possible(const halley_cluster *cluster, const halley_sim_opts *opts)
 {
-    return cluster->n_npus > 1 && is_plain(cluster, opts);
+    return cluster->n_npus > 1 && has_nothing_special(cluster, opts);
 }
 
-static bool find_kinds(sim_fold *f, const kinds *k)
+static bool find_symmetry_classes(sim_fold *f, const kinds *k)
 {
     const uint32_t n = k->twins->n_ranks;
     for (uint32_t r = 0; r < n; r++) {
-        f->stand_in[r] = k->twins->first[r];
-        f->n_alike[f->stand_in[r]]++;
+        f->representative[r] = k->twins->first[r];
+        f->n_alike[f->representative[r]]++;
     }
-    return read_groups(f, k);
+    return read_rank_groups(f, k);
 }
 
 halley_status sim_fold_new(sim_fold **out, const halley_cluster *cluster,
@@ -111,14 +111,14 @@ halley_status sim_fold_new(sim_fold **out, const halley_cluster *cluster,
     sim_fold *f = calloc(1, sizeof *f);
     if (f == NULL)
         return error_nomem(err);
-    f->stand_in = mem_array(n, sizeof *f->stand_in);
+    f->representative = mem_array(n, sizeof *f->representative);
     f->n_alike = mem_array_zero(n, sizeof *f->n_alike);
     f->first_group = mem_array((size_t)n + 1, sizeof *f->first_group);
     f->groups = mem_array(twins->names.n, sizeof *f->groups);
     f->npus = mem_array_zero(n, sizeof *f->npus);
-    const bool room = f->stand_in != NULL && f->n_alike != NULL &&
+    const bool room = f->representative != NULL && f->n_alike != NULL &&
                       f->first_group != NULL && f->groups != NULL && f->npus != NULL;
-    if (room && find_kinds(f, &k)) {
+    if (room && find_symmetry_classes(f, &k)) {
         *out = f;
         return HALLEY_OK;
     }
@@ -132,7 +132,7 @@ void sim_fold_free(sim_fold *f, uint32_t n_npus)
         return;
     for (uint32_t i = 0; f->npus != NULL && i < n_npus; i++)
         array_fini(&f->npus[i].events);
-    free(f->stand_in);
+    free(f->representative);
     free(f->n_alike);
     free(f->first_group);
     free(f->groups);
@@ -141,7 +141,7 @@ void sim_fold_free(sim_fold *f, uint32_t n_npus)
     free(f);
 }
 
-static bool node_fits(const sim *s, const sim_node *n)
+static bool can_fold_node(const sim *s, const sim_node *n)
 {
     if (n->flags & (SIM_NODE_TIMED | SIM_NODE_SKIP))
         return true;
@@ -154,17 +154,17 @@ static bool node_fits(const sim *s, const sim_node *n)
 }
 
 /* The world's collectives want all ranks to be of one kind. */
-static bool world_fits(const sim *s, const sim_node *n, uint32_t rank)
+static bool can_fold_world(const sim *s, const sim_node *n, uint32_t rank)
 {
     return (n->flags & (SIM_NODE_TIMED | SIM_NODE_SKIP)) || n->type != HALLEY_NODE_COLL ||
            n->a != 0 || s->fold->n_alike[rank] == s->n_npus;
 }
 
 /* All groups of the rank have places, in which others of its kind have theirs. */
-static bool group_fits(const sim *s, const sim_node *n, uint32_t rank)
+static bool can_fold_group(const sim *s, const sim_node *n, uint32_t rank)
 {
     return (n->flags & (SIM_NODE_TIMED | SIM_NODE_SKIP)) || n->type != HALLEY_NODE_COLL ||
-           n->a == 0 || place_of(s->fold, rank, n->a) != SIM_NONE;
+           n->a == 0 || find_group_place(s->fold, rank, n->a) != SIM_NONE;
 }
 
 /* What is known of a group: who it is of, as the first rank sees it that names it. */
@@ -176,7 +176,7 @@ typedef struct seen_group {
 static bool note_groups(seen_group *seen, const sim *s, uint32_t rank)
 {
     const sim_fold *f = s->fold;
-    const uint32_t kind = f->stand_in[rank];
+    const uint32_t kind = f->representative[rank];
     for (uint32_t i = f->first_group[rank]; i < f->first_group[rank + 1]; i++) {
         const uint32_t place = i - f->first_group[rank], group = f->groups[i];
         const uint32_t theirs = f->groups[f->first_group[kind] + place];
@@ -199,7 +199,7 @@ static bool note_groups(seen_group *seen, const sim *s, uint32_t rank)
 }
 
 /* Every group is of one kind of ranks, all of which have it in the same place. */
-static bool groups_fit(sim *s)
+static bool can_fold_groups(sim *s)
 {
     seen_group *seen = mem_array_zero(s->cluster->n_groups, sizeof *seen);
     bool fits = seen != NULL;
@@ -215,17 +215,17 @@ static bool groups_fit(sim *s)
 
 bool sim_fold_allows(sim *s)
 {
-    bool fits = groups_fit(s);
+    bool fits = can_fold_groups(s);
     for (uint32_t r = 0; fits && r < s->n_npus; r++) {
         const sim_program *p = s->ranks[r].program;
         for (uint32_t i = 0; fits && s->fold->n_alike[r] > 0 && i < p->n; i++)
-            fits = node_fits(s, &p->nodes[i]) && world_fits(s, &p->nodes[i], r) &&
-                   group_fits(s, &p->nodes[i], r);
+            fits = can_fold_node(s, &p->nodes[i]) && can_fold_world(s, &p->nodes[i], r) &&
+                   can_fold_group(s, &p->nodes[i], r);
     }
     return fits;
 }
-static uint32_t rank_of(const sim *s, const sim_fold_phase *g, uint32_t group,
-                        uint32_t member)
+static uint32_t get_member_rank(const sim *s, const sim_fold_phase *g, uint32_t group,
+                                uint32_t member)
 {
     return g->grouped ? s->cluster->groups[group - 1].ranks[member] : member;
 }
@@ -237,25 +237,25 @@ static bool is_same_way(const net_way *a, const net_way *b)
 }
 
 /* Does packet k take the same way from every rank that takes part? */
-static bool packet_fits(const sim *s, const coll_phase *p, const sim_fold_phase *g,
-                        uint32_t k)
+static bool can_fold_packet(const sim *s, const coll_phase *p, const sim_fold_phase *g,
+                            uint32_t k)
 {
     const sim_fold *f = s->fold;
     net_way first = {0}, now;
     bool any = false;
     uint32_t of_kind = 0, place = 0;
     if (g->group != 0) {
-        of_kind = f->stand_in[s->cluster->groups[g->group - 1].ranks[0]];
-        place = place_of(f, of_kind, g->group);
+        of_kind = f->representative[s->cluster->groups[g->group - 1].ranks[0]];
+        place = find_group_place(f, of_kind, g->group);
     }
     for (uint32_t r = of_kind; r < s->n_npus; r++) {
-        if (f->stand_in[r] != of_kind)
+        if (f->representative[r] != of_kind)
             continue;
         const uint32_t group = g->group == 0 ? 0 : f->groups[f->first_group[r] + place];
         const uint32_t member =
             g->grouped ? map64_find(&s->streams.places, (uint64_t)(group - 1) << 32 | r)
                        : r;
-        const uint32_t to = rank_of(s, g, group, coll_packet_to(p, member, k));
+        const uint32_t to = get_member_rank(s, g, group, coll_packet_to(p, member, k));
         if (to == r || !net_find_way(&now, s->net, r, to))
             return false;
         if (any && !is_same_way(&now, &first))
@@ -266,14 +266,15 @@ static bool packet_fits(const sim *s, const coll_phase *p, const sim_fold_phase 
     return true;
 }
 
-static bool same_phase(const sim_fold_phase *a, const sim_fold_phase *b)
+static bool is_same_phase(const sim_fold_phase *a, const sim_fold_phase *b)
 {
     return a->group == b->group && a->n == b->n && a->stride == b->stride &&
            a->level == b->level && a->n_sends == b->n_sends && a->algo == b->algo &&
            a->down == b->down && a->grouped == b->grouped;
 }
 
-static bool phase_fits(sim *s, const coll_plan *plan, const coll_phase *p, uint32_t group)
+static bool can_fold_phase(sim *s, const coll_plan *plan, const coll_phase *p,
+                           uint32_t group)
 {
     const sim_fold_phase g = {.group = group,
                               .n = p->n,
@@ -287,11 +288,11 @@ static bool phase_fits(sim *s, const coll_plan *plan, const coll_phase *p, uint3
         coll_algo_get(p->algo)->distance == NULL)
         return false;
     for (size_t i = 0; i < s->fold->phases.n; i++)
-        if (same_phase(&s->fold->phases.at[i], &g))
+        if (is_same_phase(&s->fold->phases.at[i], &g))
             return true;
     assert(p->n_distances > 0);
     for (uint32_t k = 0; k < p->n_distances; k++)
-        if (!packet_fits(s, p, &g, k))
+        if (!can_fold_packet(s, p, &g, k))
             return false;
     if (!array_push(&s->fold->phases, g))
         sim_fail_memory(s);
@@ -301,7 +302,7 @@ static bool phase_fits(sim *s, const coll_plan *plan, const coll_phase *p, uint3
 bool sim_fold_allows_plan(sim *s, const coll_plan *plan, uint32_t group)
 {
     for (uint32_t i = 0; i < plan->n_phases; i++)
-        if (!phase_fits(s, plan, &plan->phases[i], group))
+        if (!can_fold_phase(s, plan, &plan->phases[i], group))
             return false;
     return true;
 }
@@ -379,10 +380,10 @@ static bool spread_traffic(sim *s, uint32_t row)
     const sim_fold *f = s->fold;
     if (t.group == 0)
         return true;
-    const uint32_t of_kind = f->stand_in[s->cluster->groups[t.group - 1].ranks[0]];
-    const uint32_t place = place_of(f, of_kind, t.group);
+    const uint32_t of_kind = f->representative[s->cluster->groups[t.group - 1].ranks[0]];
+    const uint32_t place = find_group_place(f, of_kind, t.group);
     for (uint32_t r = 0; place != SIM_NONE && r < s->n_npus; r++) {
-        if (f->stand_in[r] != of_kind)
+        if (f->representative[r] != of_kind)
             continue;
         sim_traffic other = t;
         other.group = f->groups[f->first_group[r] + place];
@@ -398,9 +399,9 @@ halley_status sim_fold_spread(sim *s)
 {
     const uint32_t n_rows = (uint32_t)s->traffic.n;
     for (uint32_t r = 0; r < s->n_npus; r++) {
-        if (s->fold->stand_in[r] == r)
+        if (s->fold->representative[r] == r)
             continue;
-        s->ranks[r] = s->ranks[s->fold->stand_in[r]];
+        s->ranks[r] = s->ranks[s->fold->representative[r]];
         s->finishers[s->n_finished++] = r;
     }
     for (uint32_t i = 0; i < n_rows; i++)

@@ -30,7 +30,7 @@ typedef struct sim_fold_phase {
 } sim_fold_phase;
 
 struct sim_fold {
-    uint32_t *stand_in;    /* by rank: the one that is simulated for it */
+    uint32_t *representative; /* by rank: the one that is simulated for it */
     uint32_t *n_alike;     /* by rank: how many it stands for; 0 = none, it is not run */
     uint32_t *first_group; /* by rank: where its groups begin in `groups` */
     uint32_t *groups;      /* + 1, as nodes have them; in the order of trace_twins */

@@ -13,7 +13,7 @@
 #include "des/ticks.h"
 #include "sim/rules.h"
 
-static sim_busy busy_of(const sim_node *n)
+static sim_busy get_busy_kind(const sim_node *n)
 {
     switch (n->type) {
     case HALLEY_NODE_COMP:
@@ -30,31 +30,31 @@ static sim_busy busy_of(const sim_node *n)
     }
 }
 
-static void span_begin(sim_span *span, uint64_t now)
+static void begin_span(sim_span *span, uint64_t now)
 {
     span->seen = true;
     if (span->n_active++ == 0)
         span->since = now;
 }
 
-static void span_end(sim_span *span, uint64_t now)
+static void end_span(sim_span *span, uint64_t now)
 {
     if (--span->n_active == 0)
         span->total += now - span->since;
 }
 
-static bool gpu_or_comm(sim_busy busy)
+static bool is_gpu_or_comm(sim_busy busy)
 {
     return busy == SIM_BUSY_GPU || busy == SIM_BUSY_COMM;
 }
 
 static void note_begin(sim *s, sim_rank *r, const sim_node *n)
 {
-    const sim_busy busy = busy_of(n);
-    span_begin(&r->spans[busy], s->queue.now);
-    span_begin(&r->spans[SIM_BUSY_ANY], s->queue.now);
-    if (gpu_or_comm(busy))
-        span_begin(&r->spans[SIM_BUSY_GPU_OR_COMM], s->queue.now);
+    const sim_busy busy = get_busy_kind(n);
+    begin_span(&r->spans[busy], s->queue.now);
+    begin_span(&r->spans[SIM_BUSY_ANY], s->queue.now);
+    if (is_gpu_or_comm(busy))
+        begin_span(&r->spans[SIM_BUSY_GPU_OR_COMM], s->queue.now);
     if (busy == SIM_BUSY_COMM)
         sim_traffic_begin(s, (uint32_t)(r - s->ranks), n);
     if (r->begins != NULL)
@@ -65,11 +65,11 @@ static void note_begin(sim *s, sim_rank *r, const sim_node *n)
 
 static void note_end(sim *s, sim_rank *r, const sim_node *n)
 {
-    const sim_busy busy = busy_of(n);
-    span_end(&r->spans[busy], s->queue.now);
-    span_end(&r->spans[SIM_BUSY_ANY], s->queue.now);
-    if (gpu_or_comm(busy))
-        span_end(&r->spans[SIM_BUSY_GPU_OR_COMM], s->queue.now);
+    const sim_busy busy = get_busy_kind(n);
+    end_span(&r->spans[busy], s->queue.now);
+    end_span(&r->spans[SIM_BUSY_ANY], s->queue.now);
+    if (is_gpu_or_comm(busy))
+        end_span(&r->spans[SIM_BUSY_GPU_OR_COMM], s->queue.now);
     if (busy == SIM_BUSY_COMM)
         sim_traffic_end(s, (uint32_t)(r - s->ranks), n);
     if (r->ends != NULL)
@@ -79,7 +79,7 @@ static void note_end(sim *s, sim_rank *r, const sim_node *n)
 }
 
 /* The node is over: free its slot and let its children know. */
-static void retire(sim *s, sim_rank *r, uint32_t node)
+static void retire_node(sim *s, sim_rank *r, uint32_t node)
 {
     const sim_node *n = &r->program->nodes[node];
     s->rules->vacate(r, n->slot);
@@ -97,9 +97,9 @@ static void retire(sim *s, sim_rank *r, uint32_t node)
     }
 }
 
-static void fail_at(sim *s, uint32_t rank, uint32_t node, const char *what)
+static void fail_node(sim *s, uint32_t rank, uint32_t node, const char *sentence)
 {
-    sim_fail(s, error_set(s->err, HALLEY_EINVAL, "rank %u: %s", rank, what));
+    sim_fail(s, error_set(s->err, HALLEY_EINVAL, "rank %u: %s", rank, sentence));
     error_at_file(s->err, halley_trace_path(s->ranks[rank].program->trace));
     error_at_node(s->err, sim_program_id(s->ranks[rank].program, node));
 }
@@ -112,9 +112,9 @@ static void issue_memory(sim *s, uint32_t rank, uint32_t node, uint64_t bytes)
                                : mem_duration(&s->memory, bytes);
     bool starts = true;
     if (s->memory.kind == CLUSTER_MEMORY_NONE) {
-        fail_at(s, rank, node,
-                "a load or store of remote memory, and the cluster has none; its file "
-                "needs a remote-memory");
+        fail_node(s, rank, node,
+                  "a load or store of remote memory, and the cluster has none; its file "
+                  "needs a remote-memory");
         return;
     }
     if (server != MEM_NONE &&
@@ -133,13 +133,13 @@ static void issue_message(sim *s, uint32_t rank, uint32_t node, const sim_node *
     const uint64_t then = sim_event_node(rank, node);
     const bool sends = n->type == HALLEY_NODE_SEND;
     if ((n->flags & SIM_NODE_HAS_PEER) && n->self != rank) {
-        fail_at(s, rank, node,
-                sends ? "the send says it is another rank's (comm_src)"
-                      : "the receive says it is another rank's (comm_dst)");
+        fail_node(s, rank, node,
+                  sends ? "the send says it is another rank's (comm_src)"
+                        : "the receive says it is another rank's (comm_dst)");
         return;
     }
     if (n->a == rank) {
-        fail_at(s, rank, node, "a message to itself");
+        fail_node(s, rank, node, "a message to itself");
         return;
     }
     if (sends)
@@ -149,7 +149,8 @@ static void issue_message(sim *s, uint32_t rank, uint32_t node, const sim_node *
 }
 
 /* A compute node's time on this rank: slow ranks and jitter, the same in every run. */
-static uint64_t compute_ticks(const sim *s, uint32_t rank, uint32_t node, uint64_t ticks)
+static uint64_t get_compute_ticks(const sim *s, uint32_t rank, uint32_t node,
+                                  uint64_t ticks)
 {
     const cluster_system *system = s->system;
     double factor = system->slow == NULL ? 1 : system->slow[rank];
@@ -162,7 +163,7 @@ static uint64_t compute_ticks(const sim *s, uint32_t rank, uint32_t node, uint64
     return factor <= 0 ? 0 : ticks_from((double)ticks * factor);
 }
 
-static void issue(sim *s, uint32_t rank, uint32_t node)
+static void issue_node(sim *s, uint32_t rank, uint32_t node)
 {
     sim_rank *r = &s->ranks[rank];
     const sim_node *n = &r->program->nodes[node];
@@ -171,13 +172,13 @@ static void issue(sim *s, uint32_t rank, uint32_t node)
     s->rules->occupy(r, n->slot);
     note_begin(s, r, n);
     if (n->flags & SIM_NODE_SKIP) {
-        retire(s, r, node);
+        retire_node(s, r, node);
         return;
     }
     if (n->flags & SIM_NODE_TIMED) {
         const bool computes = n->type == HALLEY_NODE_COMP || s->system->replay_only;
         const uint64_t ticks =
-            computes ? compute_ticks(s, rank, node, n->amount) : n->amount;
+            computes ? get_compute_ticks(s, rank, node, n->amount) : n->amount;
         if (computes && !(n->flags & SIM_NODE_CPU))
             r->compute += ticks;
         sim_call_after(s, rank, ticks, sim_event_node(rank, node));
@@ -191,7 +192,7 @@ static void issue(sim *s, uint32_t rank, uint32_t node)
         issue_memory(s, rank, node, n->amount);
 }
 
-static void issue_ready(sim *s, uint32_t rank)
+static void issue_ready_nodes(sim *s, uint32_t rank)
 {
     sim_rank *r = &s->ranks[rank];
     if (r->n_ready == 0)
@@ -200,7 +201,7 @@ static void issue_ready(sim *s, uint32_t rank)
     for (uint32_t node;
          s->status == HALLEY_OK && (node = s->rules->take_ready(r)) != UINT32_MAX;) {
         r->n_ready--;
-        issue(s, rank, node);
+        issue_node(s, rank, node);
     }
     s->issuing = false;
     for (size_t i = 0; i < s->freed.n; i++)
@@ -224,13 +225,13 @@ void sim_rank_start(sim *s, uint32_t rank)
     for (uint32_t node = 0; node < r->program->n; node++)
         if (r->waiting[node] == 0)
             s->rules->make_ready(r, node);
-    issue_ready(s, rank);
+    issue_ready_nodes(s, rank);
     check_finished(s, rank);
 }
 
 void sim_node_ended(sim *s, uint32_t rank, uint32_t node)
 {
-    retire(s, &s->ranks[rank], node);
-    issue_ready(s, rank);
+    retire_node(s, &s->ranks[rank], node);
+    issue_ready_nodes(s, rank);
     check_finished(s, rank);
 }

@@ -4,18 +4,18 @@
  */
 #include "sim/engine.h"
 
-static bool is_there(const sim_local *l, uint32_t tensor)
+static bool has_tensor(const sim_local *l, uint32_t tensor)
 {
     return l->there[tensor / 64] >> (tensor % 64) & 1;
 }
 
-static void flip(sim_local *l, uint32_t tensor)
+static void flip_tensor(sim_local *l, uint32_t tensor)
 {
     l->there[tensor / 64] ^= UINT64_C(1) << (tensor % 64);
 }
 
 /* The level is about to change: what it was until now has lasted. */
-static void settle(sim *s, sim_local *l)
+static void note_level(sim *s, sim_local *l)
 {
     if (s->queue.now == l->since)
         return;
@@ -43,7 +43,7 @@ halley_status sim_local_init(sim *s, sim_rank *r, bool record)
         l->reads_left[i] = t->n_reads[i];
         if (t->written[i])
             continue;
-        flip(l, i);
+        flip_tensor(l, i);
         l->bytes += t->bytes[i];
     }
     return HALLEY_OK;
@@ -55,17 +55,17 @@ void sim_local_begin(sim *s, sim_rank *r, uint32_t node)
     sim_local *l = &r->local;
     for (uint32_t i = t->first_use[node]; i < t->first_use[node + 1]; i++) {
         const sim_use use = t->uses[i];
-        if (use.kind != SIM_USE_WRITE || is_there(l, use.tensor))
+        if (use.kind != SIM_USE_WRITE || has_tensor(l, use.tensor))
             continue;
-        settle(s, l);
-        flip(l, use.tensor);
+        note_level(s, l);
+        flip_tensor(l, use.tensor);
         l->bytes += t->bytes[use.tensor];
     }
 }
 
-static void leave(sim *s, sim_local *l, uint64_t bytes)
+static void remove_tensor(sim *s, sim_local *l, uint64_t bytes)
 {
-    settle(s, l);
+    note_level(s, l);
     l->bytes = bytes < l->bytes ? l->bytes - bytes : 0;
 }
 
@@ -76,11 +76,11 @@ void sim_local_end(sim *s, sim_rank *r, uint32_t node)
     for (uint32_t i = t->first_use[node]; i < t->first_use[node + 1]; i++) {
         const sim_use use = t->uses[i];
         if (use.kind == SIM_USE_RELEASE) {
-            leave(s, l, t->bytes[use.tensor]);
+            remove_tensor(s, l, t->bytes[use.tensor]);
         } else if (use.kind == SIM_USE_READ && --l->reads_left[use.tensor] == 0 &&
-                   is_there(l, use.tensor)) {
-            leave(s, l, t->bytes[use.tensor]);
-            flip(l, use.tensor);
+                   has_tensor(l, use.tensor)) {
+            remove_tensor(s, l, t->bytes[use.tensor]);
+            flip_tensor(l, use.tensor);
         }
     }
 }

@@ -52,25 +52,25 @@ typedef struct compiler {
 } compiler;
 
 static halley_status node_error(const compiler *c, uint32_t index, halley_status code,
-                                const char *what)
+                                const char *sentence)
 {
-    error_set(c->err, code, "%s", what);
+    error_set(c->err, code, "%s", sentence);
     error_at_file(c->err, halley_trace_path(c->trace));
     error_at_node(c->err, halley_node_id(c->trace, index));
     return code;
 }
 
-static bool find(halley_attr *out, const compiler *c, uint32_t index, sim_attr name)
+static bool find_attr(halley_attr *out, const compiler *c, uint32_t index, sim_attr name)
 {
     return trace_slots_find(out, &c->slots, index, name);
 }
 
 /* A whole number attribute; `found` tells whether the node has it. */
-static halley_status number(uint64_t *out, bool *found, const compiler *c, uint32_t index,
-                            sim_attr name)
+static halley_status read_number(uint64_t *out, bool *found, const compiler *c,
+                                 uint32_t index, sim_attr name)
 {
     halley_attr attr;
-    *found = find(&attr, c, index, name);
+    *found = find_attr(&attr, c, index, name);
     if (!*found)
         return HALLEY_OK;
     const bool real = attr.kind == HALLEY_ATTR_DOUBLE || attr.kind == HALLEY_ATTR_FLOAT;
@@ -82,11 +82,11 @@ static halley_status number(uint64_t *out, bool *found, const compiler *c, uint3
     return node_error(c, index, HALLEY_EINVAL, text);
 }
 
-static halley_status needed(uint64_t *out, const compiler *c, uint32_t index,
-                            sim_attr name)
+static halley_status read_needed_number(uint64_t *out, const compiler *c, uint32_t index,
+                                        sim_attr name)
 {
     bool found;
-    TRY(number(out, &found, c, index, name));
+    TRY(read_number(out, &found, c, index, name));
     if (found)
         return HALLEY_OK;
     char text[128];
@@ -96,17 +96,18 @@ static halley_status needed(uint64_t *out, const compiler *c, uint32_t index,
 }
 
 /* Nanoseconds in an attribute of our own go before the schema's microseconds. */
-static bool recorded_ns(double *ns, const compiler *c, uint32_t index)
+static bool read_duration_ns(double *ns, const compiler *c, uint32_t index)
 {
     halley_attr attr;
-    return c->rules->has_duration_ns && find(&attr, c, index, SIM_ATTR_DURATION_NS) &&
+    return c->rules->has_duration_ns &&
+           find_attr(&attr, c, index, SIM_ATTR_DURATION_NS) &&
            halley_attr_to_double(&attr, ns) && *ns >= 0;
 }
 
-static uint64_t recorded_ticks(const compiler *c, uint32_t index)
+static uint64_t read_duration_ticks(const compiler *c, uint32_t index)
 {
     double ns;
-    if (recorded_ns(&ns, c, index))
+    if (read_duration_ns(&ns, c, index))
         return ticks_from(ns * (c->opts->ticks_per_s / 1e9));
     const uint64_t us = halley_node_duration_us(c->trace, index);
     const uint64_t per_us = (uint64_t)(c->opts->ticks_per_s / 1e6);
@@ -121,9 +122,10 @@ static bool is_uncounted(const compiler *c, uint32_t index)
     halley_attr attr;
     double ns;
     return c->rules->keeps_uncounted &&
-           !(find(&attr, c, index, SIM_ATTR_NUM_OPS) &&
-             find(&attr, c, index, SIM_ATTR_TENSOR_SIZE)) &&
-           (halley_node_duration_us(c->trace, index) > 0 || recorded_ns(&ns, c, index));
+           !(find_attr(&attr, c, index, SIM_ATTR_NUM_OPS) &&
+             find_attr(&attr, c, index, SIM_ATTR_TENSOR_SIZE)) &&
+           (halley_node_duration_us(c->trace, index) > 0 ||
+            read_duration_ns(&ns, c, index));
 }
 
 static halley_status compile_roofline(sim_node *n, const compiler *c, uint32_t index)
@@ -134,8 +136,8 @@ static halley_status compile_roofline(sim_node *n, const compiler *c, uint32_t i
         c->p->has_uncounted = true;
         return HALLEY_OK;
     }
-    TRY(needed(&whole_ops, c, index, SIM_ATTR_NUM_OPS));
-    TRY(needed(&whole_bytes, c, index, SIM_ATTR_TENSOR_SIZE));
+    TRY(read_needed_number(&whole_ops, c, index, SIM_ATTR_NUM_OPS));
+    TRY(read_needed_number(&whole_bytes, c, index, SIM_ATTR_TENSOR_SIZE));
     if (whole_bytes == 0) {
         n->flags |= SIM_NODE_SKIP;
         return HALLEY_OK;
@@ -168,7 +170,8 @@ static bool is_modelled(const compiler *c, uint32_t index)
     if (!c->rules->models_compute)
         return false;
     return c->opts->cluster->system.modelled ||
-           (halley_node_duration_us(c->trace, index) == 0 && !recorded_ns(&ns, c, index));
+           (halley_node_duration_us(c->trace, index) == 0 &&
+            !read_duration_ns(&ns, c, index));
 }
 
 static void compile_modelled(sim_node *n, const compiler *c, uint32_t index)
@@ -181,7 +184,7 @@ static void compile_modelled(sim_node *n, const compiler *c, uint32_t index)
 static halley_status compile_compute(sim_node *n, const compiler *c, uint32_t index)
 {
     n->flags |= SIM_NODE_TIMED;
-    n->amount = recorded_ticks(c, index);
+    n->amount = read_duration_ticks(c, index);
     const bool computed = !c->opts->custom && !(n->flags & SIM_NODE_CPU);
     if (computed && c->opts->cluster->system.roofline)
         TRY(compile_roofline(n, c, index));
@@ -196,11 +199,12 @@ static halley_status compile_message(sim_node *n, const compiler *c, uint32_t in
     const bool sends = n->type == HALLEY_NODE_SEND;
     uint64_t peer, tag, self;
     bool has_self;
-    TRY(needed(&n->amount, c, index, SIM_ATTR_COMM_SIZE));
-    TRY(needed(&peer, c, index, sends ? SIM_ATTR_COMM_DST : SIM_ATTR_COMM_SRC));
-    TRY(number(&self, &has_self, c, index,
-               sends ? SIM_ATTR_COMM_SRC : SIM_ATTR_COMM_DST));
-    TRY(needed(&tag, c, index, SIM_ATTR_COMM_TAG));
+    TRY(read_needed_number(&n->amount, c, index, SIM_ATTR_COMM_SIZE));
+    TRY(read_needed_number(&peer, c, index,
+                           sends ? SIM_ATTR_COMM_DST : SIM_ATTR_COMM_SRC));
+    TRY(read_number(&self, &has_self, c, index,
+                    sends ? SIM_ATTR_COMM_SRC : SIM_ATTR_COMM_DST));
+    TRY(read_needed_number(&tag, c, index, SIM_ATTR_COMM_TAG));
     if (peer >= c->opts->cluster->n_npus)
         return node_error(c, index, HALLEY_EINVAL,
                           sends ? "comm_dst is not a rank of this cluster"
@@ -219,7 +223,7 @@ static halley_status compile_message(sim_node *n, const compiler *c, uint32_t in
 static halley_status compile_group(sim_node *n, const compiler *c, uint32_t index)
 {
     halley_attr attr;
-    if (!find(&attr, c, index, SIM_ATTR_PG_NAME))
+    if (!find_attr(&attr, c, index, SIM_ATTR_PG_NAME))
         return HALLEY_OK;
     const str name = {attr.bytes.at, attr.bytes.n};
     int64_t id;
@@ -239,7 +243,7 @@ static halley_status compile_group(sim_node *n, const compiler *c, uint32_t inde
 }
 
 /* Logical dimensions of a collective: the reference looks at so many entries. */
-static uint32_t logical_dims(const compiler *c, uint64_t type)
+static uint32_t count_logical_dims(const compiler *c, uint64_t type)
 {
     static const cluster_coll colls[HALLEY_N_COLL_TYPES] = {
         [HALLEY_COLL_ALL_REDUCE] = CLUSTER_ALL_REDUCE,
@@ -260,8 +264,8 @@ static halley_status compile_involved(sim_node *n, const compiler *c, uint32_t i
     n->b = UINT32_MAX;
     if (n->a != 0)
         return HALLEY_OK; /* a group's plan does not ask */
-    const uint32_t n_dims = logical_dims(c, n->coll);
-    if (!find(&attr, c, index, SIM_ATTR_INVOLVED_DIM)) {
+    const uint32_t n_dims = count_logical_dims(c, n->coll);
+    if (!find_attr(&attr, c, index, SIM_ATTR_INVOLVED_DIM)) {
         if (n_dims > c->rules->n_default_involved)
             return node_error(c, index, HALLEY_EINVAL, c->rules->refuses_involved);
         return HALLEY_OK;
@@ -284,13 +288,13 @@ static halley_status compile_involved(sim_node *n, const compiler *c, uint32_t i
 static halley_status compile_coll(sim_node *n, const compiler *c, uint32_t index)
 {
     uint64_t type;
-    TRY(needed(&type, c, index, SIM_ATTR_COMM_TYPE));
+    TRY(read_needed_number(&type, c, index, SIM_ATTR_COMM_TYPE));
     if (type >= HALLEY_N_COLL_TYPES)
         return node_error(c, index, HALLEY_EINVAL, "comm_type is no collective");
     if (c->rules->colls[type] == SIM_COLL_TIMED) {
         n->coll = (uint32_t)type & 15u;
         n->flags |= SIM_NODE_TIMED;
-        n->amount = recorded_ticks(c, index);
+        n->amount = read_duration_ticks(c, index);
         return HALLEY_OK;
     }
     if (c->rules->colls[type] == SIM_COLL_REFUSED) {
@@ -302,26 +306,26 @@ static halley_status compile_coll(sim_node *n, const compiler *c, uint32_t index
     n->coll = (uint32_t)type & 15u;
     n->amount = 1;
     if (type != HALLEY_COLL_BARRIER)
-        TRY(needed(&n->amount, c, index, SIM_ATTR_COMM_SIZE));
+        TRY(read_needed_number(&n->amount, c, index, SIM_ATTR_COMM_SIZE));
     TRY(compile_group(n, c, index));
     halley_attr sizes;
     if (c->rules->has_uneven && type == HALLEY_COLL_ALL_TO_ALL &&
-        find(&sizes, c, index, SIM_ATTR_COMM_SIZES))
+        find_attr(&sizes, c, index, SIM_ATTR_COMM_SIZES))
         n->flags |= SIM_NODE_UNEVEN;
     return compile_involved(n, c, index);
 }
 
-static bool is_message(uint32_t type)
+static bool is_send_or_recv(uint32_t type)
 {
     return type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV;
 }
 
-static bool communicates(const sim_node *n)
+static bool is_communication(const sim_node *n)
 {
-    return is_message(n->type) || n->type == HALLEY_NODE_COLL;
+    return is_send_or_recv(n->type) || n->type == HALLEY_NODE_COLL;
 }
 
-static sim_slot slot_of(const sim_node *n)
+static sim_slot choose_slot(const sim_node *n)
 {
     if (n->flags & SIM_NODE_CPU)
         return SIM_SLOT_CPU;
@@ -334,10 +338,10 @@ static halley_status compile_by_type(sim_node *n, const compiler *c, uint32_t in
 {
     if (c->opts->cluster->system.replay_only && !c->opts->custom) {
         n->flags |= SIM_NODE_TIMED;
-        n->amount = recorded_ticks(c, index);
+        n->amount = read_duration_ticks(c, index);
         return HALLEY_OK;
     }
-    if (!c->opts->custom && (n->flags & SIM_NODE_CPU) && communicates(n))
+    if (!c->opts->custom && (n->flags & SIM_NODE_CPU) && is_communication(n))
         return node_error(c, index, HALLEY_EINVAL,
                           "a communication node cannot be a CPU operation");
     switch (n->type) {
@@ -350,7 +354,7 @@ static halley_status compile_by_type(sim_node *n, const compiler *c, uint32_t in
         return compile_coll(n, c, index);
     case HALLEY_NODE_MEM_LOAD:
     case HALLEY_NODE_MEM_STORE:
-        return needed(&n->amount, c, index, SIM_ATTR_TENSOR_SIZE);
+        return read_needed_number(&n->amount, c, index, SIM_ATTR_TENSOR_SIZE);
     case HALLEY_NODE_INVALID:
         n->flags |= SIM_NODE_SKIP;
         return HALLEY_OK;
@@ -371,14 +375,14 @@ static halley_status compile_node(sim_node *n, const compiler *c, uint32_t index
     bool found;
     *n = (sim_node){.trace_index = index,
                     .type = type < HALLEY_N_NODE_TYPES ? type & 15 : 15};
-    TRY(number(&cpu, &found, c, index, SIM_ATTR_IS_CPU_OP));
-    if (cpu != 0 && (c->rules->cpu_may_communicate || !communicates(n)))
+    TRY(read_number(&cpu, &found, c, index, SIM_ATTR_IS_CPU_OP));
+    if (cpu != 0 && (c->rules->cpu_may_communicate || !is_communication(n)))
         n->flags |= SIM_NODE_CPU;
-    n->slot = (uint16_t)slot_of(n);
+    n->slot = (uint16_t)choose_slot(n);
     halley_attr list;
     if (c->opts->cluster->system.track_memory && !c->opts->custom &&
-        !(find(&list, c, index, SIM_ATTR_INPUTS) &&
-          find(&list, c, index, SIM_ATTR_OUTPUTS)))
+        !(find_attr(&list, c, index, SIM_ATTR_INPUTS) &&
+          find_attr(&list, c, index, SIM_ATTR_OUTPUTS)))
         return node_error(
             c, index, HALLEY_EINVAL,
             "track-local-mem needs an attribute inputs and one outputs on every node; "
@@ -422,7 +426,7 @@ static halley_status choose_recorded_lane(sim_node *n, compiler *c)
         return HALLEY_OK;
     halley_attr attr;
     uint64_t lane;
-    if (!find(&attr, c, n->trace_index, on_cpu ? SIM_ATTR_TID : SIM_ATTR_STREAM) ||
+    if (!find_attr(&attr, c, n->trace_index, on_cpu ? SIM_ATTR_TID : SIM_ATTR_STREAM) ||
         !halley_attr_to_u64(&attr, &lane) || lane >> 62 != 0)
         return HALLEY_OK;
     return find_lane(&n->slot, c, lane | (on_cpu ? UINT64_C(3) : UINT64_C(2)) << 62,
@@ -442,7 +446,7 @@ static halley_status choose_lane(sim_node *n, compiler *c)
     return HALLEY_OK;
 }
 
-static halley_status init_lanes(compiler *c)
+static halley_status init_fixed_lanes(compiler *c)
 {
     sim_program *p = c->p;
     const uint32_t streams = c->opts->cluster->system.streams;
@@ -457,7 +461,7 @@ static halley_status init_lanes(compiler *c)
     return HALLEY_OK;
 }
 
-static int by_id(const void *a, const void *b, void *trace)
+static int compare_ids(const void *a, const void *b, void *trace)
 {
     const uint64_t x = halley_node_id(trace, *(const uint32_t *)a);
     const uint64_t y = halley_node_id(trace, *(const uint32_t *)b);
@@ -477,14 +481,14 @@ static halley_status order_nodes(uint32_t *order, const compiler *c)
     if (sorted)
         return HALLEY_OK;
     halley_trace *trace = (halley_trace *)(uintptr_t)c->trace;
-    qsort_r(order, n, sizeof *order, by_id, trace);
+    qsort_r(order, n, sizeof *order, compare_ids, trace);
     for (uint32_t i = 1; i < n; i++)
-        if (by_id(&order[i - 1], &order[i], trace) == 0)
+        if (compare_ids(&order[i - 1], &order[i], trace) == 0)
             return node_error(c, order[i], HALLEY_EINVAL, "two nodes have this id");
     return HALLEY_OK;
 }
 
-static halley_dep dep_at(const halley_trace *t, uint32_t index, uint32_t k)
+static halley_dep get_dependency(const halley_trace *t, uint32_t index, uint32_t k)
 {
     const uint32_t n_data = halley_node_data_count(t, index);
     return k < n_data ? halley_node_data(t, index, k)
@@ -492,14 +496,14 @@ static halley_dep dep_at(const halley_trace *t, uint32_t index, uint32_t k)
 }
 
 /* A dependency named twice, as data and control or within one, counts once. */
-static bool named_before(const compiler *c, uint32_t index, uint32_t dep)
+static bool mark_dependency(const compiler *c, uint32_t index, uint32_t dep)
 {
     const bool before = c->mark[dep] == index;
     c->mark[dep] = index;
     return before;
 }
 
-static uint32_t dep_count(const halley_trace *t, uint32_t index)
+static uint32_t count_dependencies(const halley_trace *t, uint32_t index)
 {
     return halley_node_data_count(t, index) + halley_node_ctrl_count(t, index);
 }
@@ -513,16 +517,16 @@ static halley_status link_children(const compiler *c)
         c->mark[i] = HALLEY_NO_NODE;
     for (uint32_t i = 0; i < p->n; i++) {
         const uint32_t index = p->nodes[i].trace_index;
-        const uint32_t n_deps = dep_count(c->trace, index);
+        const uint32_t n_deps = count_dependencies(c->trace, index);
         for (uint32_t k = 0; k < n_deps; k++) {
-            const halley_dep dep = dep_at(c->trace, index, k);
+            const halley_dep dep = get_dependency(c->trace, index, k);
             if (dep.index == HALLEY_NO_NODE && c->rules->refuses_dangling != NULL)
                 return node_error(c, index, HALLEY_EINVAL, c->rules->refuses_dangling);
             if (dep.index == HALLEY_NO_NODE) { /* Chakra's converter leaves such ones */
                 p->dangling = true;
                 continue;
             }
-            if (!named_before(c, index, dep.index)) {
+            if (!mark_dependency(c, index, dep.index)) {
                 p->nodes[c->place[dep.index] + 1].first_child++;
                 total++;
             }
@@ -539,10 +543,10 @@ static halley_status link_children(const compiler *c)
         c->mark[i] = HALLEY_NO_NODE;
     for (uint32_t i = p->n; i-- > 0;) { /* backwards, so that children come ascending */
         const uint32_t index = p->nodes[i].trace_index;
-        const uint32_t n_deps = dep_count(c->trace, index);
+        const uint32_t n_deps = count_dependencies(c->trace, index);
         for (uint32_t k = 0; k < n_deps; k++) {
-            const halley_dep dep = dep_at(c->trace, index, k);
-            if (dep.index != HALLEY_NO_NODE && !named_before(c, index, dep.index))
+            const halley_dep dep = get_dependency(c->trace, index, k);
+            if (dep.index != HALLEY_NO_NODE && !mark_dependency(c, index, dep.index))
                 p->children[--p->nodes[c->place[dep.index] + 1].first_child] = i;
         }
     }
@@ -553,7 +557,7 @@ static halley_status link_children(const compiler *c)
     return HALLEY_OK;
 }
 
-static halley_status compile(compiler *c)
+static halley_status compile_trace(compiler *c)
 {
     sim_program *p = c->p;
     p->nodes = mem_array((size_t)p->n + 1, sizeof *p->nodes);
@@ -567,7 +571,7 @@ static halley_status compile(compiler *c)
     halley_status status = room ? order_nodes(order, c) : error_nomem(c->err);
     p->n_sets = has_lanes ? 0 : 1;
     if (status == HALLEY_OK && has_lanes)
-        status = init_lanes(c);
+        status = init_fixed_lanes(c);
     for (uint32_t i = 0; status == HALLEY_OK && i < p->n; i++) {
         c->place[order[i]] = i;
         status = compile_node(&p->nodes[i], c, order[i]);
@@ -598,7 +602,7 @@ halley_status sim_program_init(sim_program *out, const halley_trace *trace,
                   .opts = opts,
                   .rules = &sim_rules_get(opts->cluster)->traces,
                   .err = err};
-    const halley_status status = compile(&c);
+    const halley_status status = compile_trace(&c);
     if (status != HALLEY_OK)
         sim_program_fini(out);
     return status;

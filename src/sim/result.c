@@ -64,7 +64,7 @@ static void note_unreceived(sim *s)
 }
 
 /* The latest end of a rank. */
-static uint64_t last_finish(const sim *s)
+static uint64_t get_last_finish(const sim *s)
 {
     uint64_t last = 0;
     for (uint32_t i = 0; i < s->n_npus; i++)
@@ -72,9 +72,9 @@ static uint64_t last_finish(const sim *s)
     return last;
 }
 
-static void read_dims(halley_result *r, const sim *s)
+static void read_network_dims(halley_result *r, const sim *s)
 {
-    const double seconds = (double)last_finish(s) / r->ticks_per_s;
+    const double seconds = (double)get_last_finish(s) / r->ticks_per_s;
     r->n_dims = s->cluster->n_dims;
     for (uint32_t d = 0; d < r->n_dims; d++) {
         const cluster_dim *dim = &s->cluster->dims[d];
@@ -103,7 +103,7 @@ static halley_traffic read_traffic(const sim *s, const sim_traffic *t)
                             .ticks = (double)t->ticks};
 }
 
-static halley_status fill(halley_result *r, sim *s)
+static halley_status fill_result(halley_result *r, sim *s)
 {
     r->n_ranks = s->n_npus;
     r->ticks_per_s = 1e9 * (double)s->ticks_per_ns;
@@ -134,7 +134,7 @@ static halley_status fill(halley_result *r, sim *s)
         r->levels[i].n = s->ranks[i].local.levels.n;
         s->ranks[i].local.levels.at = NULL;
     }
-    read_dims(r, s);
+    read_network_dims(r, s);
     r->heat = net_take_heat(s->net);
     return HALLEY_OK;
 }
@@ -144,7 +144,7 @@ halley_status sim_result_new(halley_result **out, sim *s)
     halley_result *r = calloc(1, sizeof *r);
     if (r == NULL)
         return error_nomem(s->err);
-    const halley_status status = fill(r, s);
+    const halley_status status = fill_result(r, s);
     if (status != HALLEY_OK)
         halley_result_free(r);
     else

@@ -40,8 +40,8 @@ static void pass_endpoint(sim *s, uint32_t op, uint32_t member, bool reduces)
 }
 
 /* Send the k-th message; the member is free again when it has left. */
-static void send_message(sim *s, uint32_t op, uint32_t member,
-                         const coll_rooted_place *at, uint32_t k)
+static void send_rooted_message(sim *s, uint32_t op, uint32_t member,
+                                const coll_rooted_place *at, uint32_t k)
 {
     const sim_op *o = &s->streams.ops.at[op];
     const sim_member *m = sim_member_get(s, op, member);
@@ -95,7 +95,7 @@ static void fire_rooted(sim *s, uint32_t op, uint32_t member)
         sim_phase_ended(s, op, member);
         return;
     }
-    send_message(s, op, member, &at, m->sent++);
+    send_rooted_message(s, op, member, &at, m->sent++);
 }
 
 static void arrive_rooted(sim *s, uint32_t op, uint32_t member, uint32_t phase,

@@ -240,6 +240,7 @@ static void explain_astra_absence(strbuf *to, const sim *s, uint32_t rank, uint3
 const sim_rules sim_rules_astra = {
     .name = "ASTRA-sim",
     .ticks_per_ns = 1,
+    .networks = {"unaware", "aware"},
     .traces =
         {
             .cpu_may_communicate = true,

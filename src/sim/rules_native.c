@@ -17,7 +17,7 @@ static halley_status check_native_run(sim *s, uint32_t n_traces, const net_model
 }
 
 /* Coordinate of a rank in dimension d. */
-static uint32_t get_coordinate(const halley_cluster *c, uint32_t rank, uint32_t d)
+static uint32_t get_rank_coordinate(const halley_cluster *c, uint32_t rank, uint32_t d)
 {
     for (uint32_t i = 0; i < d; i++)
         rank /= c->dims[i].n;
@@ -33,8 +33,9 @@ static bool find_box(uint32_t *extent, const halley_cluster *c, const cluster_gr
     uint32_t n = 1;
     for (uint32_t d = 0; d < c->n_dims; d++) {
         uint32_t length = 1; /* how long only coordinate d changes, from the first rank */
-        while (n * length < g->n && get_coordinate(c, g->ranks[(size_t)n * length], d) !=
-                                        get_coordinate(c, g->ranks[0], d))
+        while (n * length < g->n &&
+               get_rank_coordinate(c, g->ranks[(size_t)n * length], d) !=
+                   get_rank_coordinate(c, g->ranks[0], d))
             length++;
         extent[d] = length;
         n *= length;
@@ -44,7 +45,7 @@ static bool find_box(uint32_t *extent, const halley_cluster *c, const cluster_gr
     for (uint32_t m = 0; m < g->n; m++) {
         for (uint32_t d = 0, stride = 1; d < c->n_dims; stride *= extent[d++]) {
             const uint32_t axis = g->ranks[(size_t)(m / stride % extent[d]) * stride];
-            if (get_coordinate(c, g->ranks[m], d) != get_coordinate(c, axis, d))
+            if (get_rank_coordinate(c, g->ranks[m], d) != get_rank_coordinate(c, axis, d))
                 return false;
         }
     }
@@ -269,6 +270,7 @@ static void explain_nothing(strbuf *to, const sim *s, uint32_t rank, uint32_t ot
 const sim_rules sim_rules_native = {
     .name = "native",
     .ticks_per_ns = 1000,
+    .networks = {"free", "queue"},
     .traces =
         {
             .has_lanes = true,

@@ -103,7 +103,7 @@ static void watch_event(void *context, uint32_t npu, uint64_t at, uint64_t event
 /* Is the rank run, or does another one stand for it? */
 static bool is_run(const sim *s, uint32_t rank)
 {
-    return s->fold == NULL || s->fold->stand_in[rank] == rank;
+    return s->fold == NULL || s->fold->representative[rank] == rank;
 }
 
 /* One program a distinct trace; equal ranks have the same trace pointer. */
@@ -123,7 +123,7 @@ static halley_status compile_programs(sim *s, const halley_trace_set *traces,
         uint32_t id = s->n_programs;
         bool fresh;
         if (!is_run(s, i)) {
-            s->ranks[i].program = s->ranks[s->fold->stand_in[i]].program;
+            s->ranks[i].program = s->ranks[s->fold->representative[i]].program;
             continue;
         }
         if (!map64_put(&seen, (uint64_t)(uintptr_t)trace, &id, &fresh))
@@ -186,18 +186,17 @@ static halley_status init_network(sim *s, const net_model *model,
                      .context = s,
                      .keep_heat = opts->heat};
     if (s->fold != NULL)
-        o.folding = (net_folding){s->fold->stand_in, s->fold->n_alike, watch_event};
+        o.folding = (net_folding){s->fold->representative, s->fold->n_alike, watch_event};
     return net_new(&s->net, model, s->cluster, &s->queue, &o, s->err);
 }
 
-static halley_status set_up(sim *s, const halley_trace_set *traces,
-                            const halley_sim_opts *opts)
+static halley_status set_up_run(sim *s, const halley_trace_set *traces,
+                                const halley_sim_opts *opts)
 {
     const halley_cluster *c = s->cluster;
     TRY(hw_structure_check(c, s->err));
-    /* Set-up picks the rows of the network and of the phases. */
-    const net_model *model =
-        net_model_get(c->astra, opts->network == HALLEY_NETWORK_LINKS);
+    const net_model *model = net_model_find(s->rules->networks[opts->network]);
+    assert(model != NULL);
     TRY(s->rules->check_run(s, halley_trace_set_count(traces), model));
     TRY(init_network(s, model, opts));
     TRY(mem_servers_init(&s->memory, c, s->ticks_per_ns, s->err));
@@ -244,7 +243,7 @@ static halley_status start_ranks(sim *s)
 
 enum { LOOK_EVERY = 1 << 12 }; /* events between two calls of the watcher */
 
-static halley_status loop(sim *s, const halley_sim_opts *opts)
+static halley_status run_events(sim *s, const halley_sim_opts *opts)
 {
     des_event e;
     watcher look;
@@ -270,7 +269,7 @@ static halley_status loop(sim *s, const halley_sim_opts *opts)
 }
 
 /* The clock stands: close what is open, so that times add up to it. */
-static void stop_here(sim *s)
+static void stop_run(sim *s)
 {
     for (uint32_t i = 0; i < s->n_npus; i++) {
         sim_rank *r = &s->ranks[i];
@@ -293,7 +292,7 @@ static void free_records(sim_rank *r)
     array_fini(&r->local.levels);
 }
 
-static void tear_down(sim *s)
+static void free_run(sim *s)
 {
     des_queue_fini(&s->queue);
     net_free(s->net);
@@ -316,7 +315,7 @@ static void tear_down(sim *s)
     arena_fini(&s->memory_of_run);
 }
 
-static halley_status finish(halley_result **out, sim *s)
+static halley_status finish_run(halley_result **out, sim *s)
 {
     for (uint32_t i = 0; i < s->n_npus; i++)
         if (s->ranks[i].local.reads_left != NULL)
@@ -325,15 +324,16 @@ static halley_status finish(halley_result **out, sim *s)
     if (s->fold != NULL)
         TRY(sim_fold_spread(s));
     if (s->stopped)
-        stop_here(s);
+        stop_run(s);
     else
         TRY(sim_explain_wait(s));
     return sim_result_new(out, s);
 }
 
-static halley_status run(halley_result **out, const halley_trace_set *traces,
-                         const halley_cluster *cluster, const halley_sim_opts *opts,
-                         sim_fold *fold, halley_error *err)
+static halley_status run_simulation(halley_result **out, const halley_trace_set *traces,
+                                    const halley_cluster *cluster,
+                                    const halley_sim_opts *opts, sim_fold *fold,
+                                    halley_error *err)
 {
     sim s = {.cluster = cluster,
              .system = &cluster->system,
@@ -346,12 +346,12 @@ static halley_status run(halley_result **out, const halley_trace_set *traces,
     s.match.free_transfer = s.match.free_handshake = SIM_NONE;
     s.stop = opts->stop_s > 0 ? ticks_from(opts->stop_s * 1e9 * (double)s.ticks_per_ns)
                               : UINT64_MAX;
-    halley_status status = set_up(&s, traces, opts);
+    halley_status status = set_up_run(&s, traces, opts);
     if (status == HALLEY_OK)
-        status = loop(&s, opts);
+        status = run_events(&s, opts);
     if (status == HALLEY_OK)
-        status = finish(out, &s);
-    tear_down(&s);
+        status = finish_run(out, &s);
+    free_run(&s);
     return status;
 }
 
@@ -368,7 +368,7 @@ static halley_status run_folded(halley_result **out, bool *done,
     TRY(sim_fold_new(&fold, cluster, twins, err));
     if (fold == NULL)
         return HALLEY_OK;
-    const halley_status status = run(out, traces, cluster, opts, fold, &own);
+    const halley_status status = run_simulation(out, traces, cluster, opts, fold, &own);
     sim_fold_free(fold, cluster->n_npus);
     *done = status == HALLEY_OK || status == HALLEY_ENOMEM || status == HALLEY_ECANCELED;
     if (*done && status != HALLEY_OK)
@@ -385,7 +385,7 @@ halley_status sim_run(halley_result **out, const halley_trace_set *traces,
     err = err == NULL ? &own : err;
     if (twins != NULL && sim_fold_is_possible(cluster, opts))
         TRY(run_folded(out, &done, traces, cluster, opts, twins, err));
-    return done ? HALLEY_OK : run(out, traces, cluster, opts, NULL, err);
+    return done ? HALLEY_OK : run_simulation(out, traces, cluster, opts, NULL, err);
 }
 
 halley_status halley_sim_run(halley_result **out, const halley_trace_set *traces,

@@ -20,16 +20,16 @@ static uint32_t bucket_of(const stdset *s, uint32_t i)
     return (uint32_t)(s->keys[i] % s->n_buckets);
 }
 
-static uint32_t *after(stdset *s, uint32_t before)
+static uint32_t *get_link(stdset *s, uint32_t before)
 {
     return before == FRONT ? &s->first : &s->next[before];
 }
 
-static void insert(stdset *s, uint32_t i)
+static void insert_item(stdset *s, uint32_t i)
 {
     const uint32_t b = bucket_of(s, i);
     if (s->buckets[b] != NOBODY) {
-        uint32_t *link = after(s, s->buckets[b]);
+        uint32_t *link = get_link(s, s->buckets[b]);
         s->next[i] = *link;
         *link = i;
         return;
@@ -41,7 +41,7 @@ static void insert(stdset *s, uint32_t i)
     s->buckets[b] = FRONT;
 }
 
-static bool grow(stdset *s)
+static bool grow_buckets(stdset *s)
 {
     uint32_t k = 0;
     while (k + 1 < sizeof primes / sizeof *primes && primes[k] <= s->n_buckets)
@@ -58,7 +58,7 @@ static bool grow(stdset *s)
     s->first = STDSET_END;
     while (i != STDSET_END) {
         const uint32_t next = s->next[i];
-        insert(s, i);
+        insert_item(s, i);
         i = next;
     }
     return true;
@@ -66,9 +66,9 @@ static bool grow(stdset *s)
 
 bool stdset_add(stdset *s, uint32_t i)
 {
-    if (s->n >= s->n_buckets && !grow(s))
+    if (s->n >= s->n_buckets && !grow_buckets(s))
         return false;
-    insert(s, i);
+    insert_item(s, i);
     s->n++;
     return true;
 }
@@ -77,12 +77,12 @@ void stdset_remove(stdset *s, uint32_t i)
 {
     const uint32_t b = bucket_of(s, i);
     uint32_t before = s->buckets[b];
-    while (*after(s, before) != i)
-        before = *after(s, before);
+    while (*get_link(s, before) != i)
+        before = *get_link(s, before);
     const uint32_t next = s->next[i];
     const uint32_t next_bucket = next == STDSET_END ? NOBODY : bucket_of(s, next);
     const bool was_first = before == s->buckets[b];
-    *after(s, before) = next;
+    *get_link(s, before) = next;
     if (next != STDSET_END && next_bucket != b)
         s->buckets[next_bucket] = before;
     if (was_first && (next == STDSET_END || next_bucket != b))

@@ -94,7 +94,7 @@ uint32_t sim_op_tag(const sim *s, const sim_op *o)
 }
 
 /* Blocks for the members of an op, all zero; NULL when memory ran out. */
-static uint8_t *take_blocks(sim_streams *t, uint32_t pool)
+static uint8_t *take_block(sim_streams *t, uint32_t pool)
 {
     sim_pool *p = &t->pools.at[pool];
     void *block = p->spare;
@@ -107,7 +107,7 @@ static uint8_t *take_blocks(sim_streams *t, uint32_t pool)
     return block;
 }
 
-static void give_blocks(sim_streams *t, uint32_t pool, uint8_t *block)
+static void return_block(sim_streams *t, uint32_t pool, uint8_t *block)
 {
     memcpy(block, &t->pools.at[pool].spare, sizeof(void *));
     t->pools.at[pool].spare = block;
@@ -123,7 +123,7 @@ uint32_t sim_pool_find(sim_streams *t, size_t bytes)
     return (uint32_t)t->pools.n - 1;
 }
 
-static uint64_t name_hash(uint32_t group, uint32_t stream)
+static uint64_t hash_stream_name(uint32_t group, uint32_t stream)
 {
     return hash_u64((uint64_t)group << 32 | stream);
 }
@@ -137,8 +137,8 @@ static uint32_t new_op(sim *s, const sim_plan *plan, const sim_job *j, uint32_t 
                               "more than a million chunks of collectives at a time"));
         return SIM_NONE;
     }
-    uint8_t *members = take_blocks(t, plan->pool);
-    const uint64_t hash = name_hash(j->group, stream);
+    uint8_t *members = take_block(t, plan->pool);
+    const uint64_t hash = hash_stream_name(j->group, stream);
     if (id != SIM_NONE)
         t->free_op = t->ops.at[id].next_free;
     else if (array_push(&t->ops, (sim_op){0}))
@@ -163,8 +163,8 @@ static uint32_t find_op(sim *s, const sim_plan *plan, const sim_job *j, uint32_t
 {
     const sim_streams *t = &s->streams;
     uint32_t slot = TABLE_NONE, id;
-    while ((id = table_next(&t->ops_by_name, name_hash(j->group, stream), &slot)) !=
-           TABLE_NONE) {
+    while ((id = table_next(&t->ops_by_name, hash_stream_name(j->group, stream),
+                            &slot)) != TABLE_NONE) {
         const sim_op *o = &t->ops.at[id];
         if (o->group != j->group || o->stream != stream)
             continue;
@@ -187,19 +187,19 @@ static void free_op(sim_streams *t, uint32_t id)
 {
     sim_op *o = &t->ops.at[id];
     table_remove(&t->ops_by_name, o->hash, id);
-    give_blocks(t, o->pool, o->members);
+    return_block(t, o->pool, o->members);
     *o = (sim_op){.next_free = t->free_op};
     t->free_op = id;
 }
 
-static sim_queue *queue_of(sim *s, sim_member *m)
+static sim_queue *get_queue(sim *s, sim_member *m)
 {
     return &s->streams
                 .queues[s->streams.first_queue[m->npu] + sim_member_queues(m)[m->phase]];
 }
 
 /* Bytes of a member's phase, the larger of before and after. */
-static uint64_t phase_bytes(const sim *s, uint32_t op, uint32_t member)
+static uint64_t get_phase_bytes(const sim *s, uint32_t op, uint32_t member)
 {
     const coll_phase *p =
         &s->streams.ops.at[op].plan->phases[sim_member_get(s, op, member)->phase];
@@ -238,9 +238,9 @@ void sim_queue_wait(sim *s, sim_queue *q, uint32_t op, uint32_t member)
         before_op = q->tail_op;
         before_member = q->tail_member;
     } else if (q->head_op != SIM_NONE) {
-        const uint64_t bytes = phase_bytes(s, op, member);
+        const uint64_t bytes = get_phase_bytes(s, op, member);
         uint32_t at_op = q->head_op, at_member = q->head_member;
-        while (at_op != SIM_NONE && phase_bytes(s, at_op, at_member) <= bytes) {
+        while (at_op != SIM_NONE && get_phase_bytes(s, at_op, at_member) <= bytes) {
             const sim_member *at = sim_member_get(s, at_op, at_member);
             before_op = at_op;
             before_member = at_member;
@@ -279,7 +279,7 @@ void sim_queue_start(sim *s, uint32_t queue)
  */
 void sim_phase_called(sim *s, uint32_t op, uint32_t member)
 {
-    sim_queue *q = queue_of(s, sim_member_get(s, op, member));
+    sim_queue *q = get_queue(s, sim_member_get(s, op, member));
     uint32_t before_op = SIM_NONE, before_member = SIM_NONE;
     uint32_t at_op = q->head_op, at_member = q->head_member;
     while (at_op != op || at_member != member) {
@@ -321,13 +321,13 @@ bool sim_stream_join(sim *s, sim_job *j, const sim_plan *plan, uint32_t stream,
     m->directions = j->directions;
     for (uint32_t i = 0; i < plan->plan->n_phases; i++)
         sim_member_queues(m)[i] = j->queues[i];
-    sim_queue *q = queue_of(s, m);
+    sim_queue *q = get_queue(s, m);
     s->rules->enter_queue(s, q, op, j->member);
     s->rules->start_waiting(s, q);
     return s->status == HALLEY_OK;
 }
 
-static void chunk_ended(sim *s, uint32_t dataset)
+static void end_chunk(sim *s, uint32_t dataset)
 {
     sim_dataset *d = &s->streams.datasets.at[dataset];
     if (--d->left > 0)
@@ -347,10 +347,10 @@ static void chunk_ended(sim *s, uint32_t dataset)
 void sim_phase_ended(sim *s, uint32_t op, uint32_t member)
 {
     sim_member *m = sim_member_get(s, op, member);
-    sim_queue *old = queue_of(s, m);
+    sim_queue *old = get_queue(s, m);
     const bool last = m->phase + 1u == s->streams.ops.at[op].plan->n_phases;
     if (last) {
-        chunk_ended(s, m->dataset);
+        end_chunk(s, m->dataset);
         sim_op *o = &s->streams.ops.at[op];
         if (++o->n_done == o->plan->n_members || s->fold != NULL)
             free_op(&s->streams, op);
@@ -359,7 +359,7 @@ void sim_phase_ended(sim *s, uint32_t op, uint32_t member)
         return;
     }
     m->phase++;
-    sim_queue *next = queue_of(s, m);
+    sim_queue *next = get_queue(s, m);
     s->rules->enter_queue(s, next, op, member);
     old->running--;
     s->rules->start_waiting(s, old);

@@ -50,7 +50,8 @@ static halley_status new_tensor(uint32_t *out, finder *f, uint64_t bytes)
     return HALLEY_OK;
 }
 
-static halley_status note(finder *f, uint32_t node, uint32_t tensor, sim_use_kind kind)
+static halley_status note_tensor(finder *f, uint32_t node, uint32_t tensor,
+                                 sim_use_kind kind)
 {
     const sim_use use = {.tensor = tensor & MOST_TENSORS, .kind = (unsigned)kind & 3u};
     if (!array_push(&f->mentions, (mention){node, use}))
@@ -72,12 +73,12 @@ static halley_status note_named(finder *f, uint32_t node, uint64_t key, uint64_t
         TRY(new_tensor(&tensor, f, bytes));
     else if (f->bytes.at[tensor] < bytes)
         f->bytes.at[tensor] = bytes;
-    return note(f, node, tensor, kind);
+    return note_tensor(f, node, tensor, kind);
 }
 
 /* name, bytes, name, bytes ... */
-static halley_status find_pairs(finder *f, uint32_t node, const halley_attr *list,
-                                sim_use_kind kind)
+static halley_status find_tensor_pairs(finder *f, uint32_t node, const halley_attr *list,
+                                       sim_use_kind kind)
 {
     halley_attr_item name, size;
     size_t cursor = 0;
@@ -100,7 +101,7 @@ static halley_status find_pairs(finder *f, uint32_t node, const halley_attr *lis
 }
 
 /* A whole number at *at, which moves behind it; false when there is none. */
-static bool scan_number(const char **at, const char *end, uint64_t *out)
+static bool scan_tensor_number(const char **at, const char *end, uint64_t *out)
 {
     const char *from = *at;
     while (*at < end && **at >= '0' && **at <= '9')
@@ -129,7 +130,8 @@ static halley_status find_recorded(finder *f, uint32_t node, halley_bytes text,
     uint32_t n = 0;
     for (const char *at = text.at, *end = text.at + text.n; at < end;) {
         if (*at >= '0' && *at <= '9') {
-            if (!scan_number(&at, end, n < TENSOR_NUMBERS ? &numbers[n] : &ignored))
+            if (!scan_tensor_number(&at, end,
+                                    n < TENSOR_NUMBERS ? &numbers[n] : &ignored))
                 n = TENSOR_NUMBERS; /* too large a number: no tensor */
             n++;
             continue;
@@ -160,7 +162,7 @@ static halley_status find_side(bool *found, finder *f, uint32_t node, bool outpu
     if (trace_slots_find(&attr, f->slots, index,
                          outputs ? SIM_ATTR_OUTPUTS : SIM_ATTR_INPUTS) &&
         attr.kind == HALLEY_ATTR_STRING_LIST)
-        return find_pairs(f, node, &attr, kind);
+        return find_tensor_pairs(f, node, &attr, kind);
     const halley_io io =
         outputs ? halley_node_outputs(trace, index) : halley_node_inputs(trace, index);
     const size_t before = f->mentions.n;
@@ -178,11 +180,11 @@ static halley_status find_transfer(finder *f, uint32_t node)
     if ((!load && n->type != HALLEY_NODE_MEM_STORE) || (n->flags & SIM_NODE_TIMED))
         return HALLEY_OK;
     TRY(new_tensor(&tensor, f, n->amount));
-    TRY(note(f, node, tensor, SIM_USE_WRITE));
+    TRY(note_tensor(f, node, tensor, SIM_USE_WRITE));
     if (!load || n[0].first_child == n[1].first_child)
-        return note(f, node, tensor, SIM_USE_READ);
+        return note_tensor(f, node, tensor, SIM_USE_READ);
     for (uint32_t i = n[0].first_child; i < n[1].first_child; i++)
-        TRY(note(f, f->p->children[i], tensor, SIM_USE_READ));
+        TRY(note_tensor(f, f->p->children[i], tensor, SIM_USE_READ));
     return HALLEY_OK;
 }
 
@@ -195,7 +197,7 @@ static halley_status find_own(finder *f, uint32_t node, sim_attr name, sim_use_k
         !halley_attr_to_u64(&attr, &bytes) || bytes == 0)
         return HALLEY_OK;
     TRY(new_tensor(&tensor, f, bytes));
-    return note(f, node, tensor, kind);
+    return note_tensor(f, node, tensor, kind);
 }
 
 static halley_status find_all(finder *f)

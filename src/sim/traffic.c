@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "sim/fold.h"
 
-static sim_traffic *row_of(sim *s, const sim_node *n)
+static sim_traffic *get_traffic_row(sim *s, const sim_node *n)
 {
     const uint32_t group = n->type == HALLEY_NODE_COLL ? n->a : 0;
     const uint64_t key = (uint64_t)group << 32 | (uint64_t)n->type << 8 | n->coll;
@@ -27,7 +27,7 @@ static sim_traffic *row_of(sim *s, const sim_node *n)
 }
 
 /* For how many nodes of the row a node stands. */
-static uint32_t n_alike(const sim *s, const sim_traffic *row, uint32_t rank)
+static uint32_t count_alike(const sim *s, const sim_traffic *row, uint32_t rank)
 {
     if (s->fold == NULL)
         return 1;
@@ -37,10 +37,10 @@ static uint32_t n_alike(const sim *s, const sim_traffic *row, uint32_t rank)
 
 void sim_traffic_begin(sim *s, uint32_t rank, const sim_node *n)
 {
-    sim_traffic *row = row_of(s, n);
+    sim_traffic *row = get_traffic_row(s, n);
     if (row == NULL)
         return;
-    const uint32_t alike = n_alike(s, row, rank);
+    const uint32_t alike = count_alike(s, row, rank);
     row->count += alike;
     row->ticks -= (net_sum)s->queue.now * alike;
     if (!(n->flags & SIM_NODE_TIMED))
@@ -49,12 +49,12 @@ void sim_traffic_begin(sim *s, uint32_t rank, const sim_node *n)
 
 void sim_traffic_end(sim *s, uint32_t rank, const sim_node *n)
 {
-    sim_traffic *row = row_of(s, n);
+    sim_traffic *row = get_traffic_row(s, n);
     if (row != NULL)
-        row->ticks += (net_sum)s->queue.now * n_alike(s, row, rank);
+        row->ticks += (net_sum)s->queue.now * count_alike(s, row, rank);
 }
 
-static int by_first(const void *a, const void *b)
+static int compare_first(const void *a, const void *b)
 {
     const sim_traffic *const x = a, *const y = b;
     if (x->first_at != y->first_at)
@@ -69,5 +69,5 @@ static int by_first(const void *a, const void *b)
 void sim_traffic_sort(sim *s)
 {
     if (s->traffic.n > 1)
-        qsort(s->traffic.at, s->traffic.n, sizeof *s->traffic.at, by_first);
+        qsort(s->traffic.at, s->traffic.n, sizeof *s->traffic.at, compare_first);
 }

@@ -16,8 +16,8 @@ enum { BEGIN, WAIT_TWO, WAIT_ONE, SEND_UP, WAIT_PARENT, SEND_DOWN, END };
  * their step. */
 #define SPECIALIZED static inline __attribute__((always_inline))
 
-SPECIALIZED void await_message(sim *s, uint32_t op, uint32_t member, uint32_t from,
-                               uint32_t who, const bool by_key)
+SPECIALIZED void await_tree_message(sim *s, uint32_t op, uint32_t member, uint32_t from,
+                                    uint32_t who, const bool by_key)
 {
     sim_member *m = sim_member_get(s, op, member);
     const sim_op *o = &s->streams.ops.at[op];
@@ -33,8 +33,8 @@ SPECIALIZED void await_message(sim *s, uint32_t op, uint32_t member, uint32_t fr
         m->sent |= UINT32_C(1) << from;
 }
 
-SPECIALIZED void send_message(sim *s, uint32_t op, uint32_t member, uint32_t to,
-                              const bool by_key)
+SPECIALIZED void send_tree_message(sim *s, uint32_t op, uint32_t member, uint32_t to,
+                                   const bool by_key)
 {
     const sim_member *m = sim_member_get(s, op, member);
     const sim_op *o = &s->streams.ops.at[op];
@@ -53,8 +53,8 @@ SPECIALIZED void send_message(sim *s, uint32_t op, uint32_t member, uint32_t to,
              sim_event_arrival(op, to, p->first_step + from));
 }
 
-static void start_packet(sim *s, uint32_t op, uint32_t member, bool reduces,
-                         bool sends_back, bool from_npu)
+static void start_tree_packet(sim *s, uint32_t op, uint32_t member, bool reduces,
+                              bool sends_back, bool from_npu)
 {
     const sim_member *m = sim_member_get(s, op, member);
     sim_packet_start(s, op, member, 0,
@@ -84,16 +84,16 @@ SPECIALIZED void start_tree(sim *s, uint32_t op, uint32_t member, const bool by_
     sim_member *m = sim_member_get(s, op, member);
     const coll_tree_place at = coll_tree_find(sim_phase_get(s, op, m), member);
     if (is_leaf(&at)) {
-        start_packet(s, op, member, false, false, true);
+        start_tree_packet(s, op, member, false, false, true);
         m->created = SEND_UP;
     } else if (is_root(&at)) {
         m->created = WAIT_ONE;
-        await_message(s, op, member, at.left != COLL_NONE ? FROM_LEFT : FROM_RIGHT,
-                      get_only_child(&at), by_key);
+        await_tree_message(s, op, member, at.left != COLL_NONE ? FROM_LEFT : FROM_RIGHT,
+                           get_only_child(&at), by_key);
     } else {
         m->created = WAIT_TWO;
-        await_message(s, op, member, FROM_LEFT, at.left, by_key);
-        await_message(s, op, member, FROM_RIGHT, at.right, by_key);
+        await_tree_message(s, op, member, FROM_LEFT, at.left, by_key);
+        await_tree_message(s, op, member, FROM_RIGHT, at.right, by_key);
     }
 }
 
@@ -102,19 +102,19 @@ static void receive_in_tree(sim *s, uint32_t op, uint32_t member)
     sim_member *m = sim_member_get(s, op, member);
     const coll_tree_place at = coll_tree_find(sim_phase_get(s, op, m), member);
     if (is_leaf(&at)) {
-        start_packet(s, op, member, false, false, false);
+        start_tree_packet(s, op, member, false, false, false);
         m->created = END;
     } else if (is_root(&at)) {
-        start_packet(s, op, member, true, true, false);
+        start_tree_packet(s, op, member, true, true, false);
         m->created = SEND_DOWN;
     } else if (m->created == WAIT_TWO) {
-        start_packet(s, op, member, true, false, false);
+        start_tree_packet(s, op, member, true, false, false);
         m->created = WAIT_ONE;
     } else if (m->created == WAIT_ONE) {
-        start_packet(s, op, member, true, true, false);
+        start_tree_packet(s, op, member, true, true, false);
         m->created = SEND_UP;
     } else {
-        start_packet(s, op, member, true, true, false);
+        start_tree_packet(s, op, member, true, true, false);
         m->created = SEND_DOWN;
     }
 }
@@ -130,15 +130,15 @@ SPECIALIZED void fire_tree(sim *s, uint32_t op, uint32_t member, const bool by_k
     }
     if (m->created == SEND_UP) {
         m->created = WAIT_PARENT;
-        send_message(s, op, member, at.parent, by_key);
-        await_message(s, op, member, FROM_PARENT, at.parent, by_key);
+        send_tree_message(s, op, member, at.parent, by_key);
+        await_tree_message(s, op, member, FROM_PARENT, at.parent, by_key);
         return;
     }
     if (m->created == SEND_DOWN && between) {
-        send_message(s, op, member, at.left, by_key);
-        send_message(s, op, member, at.right, by_key);
+        send_tree_message(s, op, member, at.left, by_key);
+        send_tree_message(s, op, member, at.right, by_key);
     } else if (m->created == SEND_DOWN) {
-        send_message(s, op, member, get_only_child(&at), by_key);
+        send_tree_message(s, op, member, get_only_child(&at), by_key);
     }
     sim_phase_ended(s, op, member);
 }

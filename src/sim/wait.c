@@ -7,7 +7,7 @@
 #include "sim/rules.h"
 
 /* A running node of the rank, or SIM_NONE. */
-static uint32_t running_node(const sim_rank *r)
+static uint32_t find_running_node(const sim_rank *r)
 {
     for (uint32_t i = 0; i < r->program->n; i++)
         if (r->waiting[i] == SIM_NODE_RUNNING)
@@ -54,7 +54,7 @@ typedef struct attendance {
     uint32_t held;             /* the first that has come and keeps it in a queue */
 } attendance;
 
-static attendance look_at(const sim *s, uint32_t op, uint32_t rank)
+static attendance find_attendance(const sim *s, uint32_t op, uint32_t rank)
 {
     const sim_op *o = &s->streams.ops.at[op];
     attendance a = {SIM_NONE, SIM_NONE, 0, SIM_NONE};
@@ -81,7 +81,7 @@ static uint32_t describe_collective(strbuf *to, const sim *s, uint32_t rank,
                   (unsigned long long)n->amount);
     for (uint32_t i = 0; i < s->streams.ops.n; i++) {
         const sim_op *o = &s->streams.ops.at[i];
-        const attendance a = look_at(s, i, rank);
+        const attendance a = find_attendance(s, i, rank);
         if (a.mine == SIM_NONE)
             continue;
         if (holder == SIM_NONE && a.held != SIM_NONE && a.held != a.mine)
@@ -110,7 +110,7 @@ static uint32_t describe_collective(strbuf *to, const sim *s, uint32_t rank,
     return SIM_NONE;
 }
 
-static uint32_t describe(strbuf *to, const sim *s, uint32_t rank, uint32_t node)
+static uint32_t describe_node(strbuf *to, const sim *s, uint32_t rank, uint32_t node)
 {
     const sim_node *n = &s->ranks[rank].program->nodes[node];
     if (n->type == HALLEY_NODE_COLL)
@@ -127,13 +127,13 @@ enum { MOST_TOLD = 4 }; /* ranks of a chain of waiting */
 static void describe_chain(strbuf *to, const sim *s, uint32_t rank, uint32_t node)
 {
     uint32_t told[MOST_TOLD] = {rank};
-    rank = describe(to, s, rank, node);
+    rank = describe_node(to, s, rank, node);
     for (uint32_t n = 1; n < MOST_TOLD && rank != SIM_NONE; n++) {
         const sim_rank *r = &s->ranks[rank];
         for (uint32_t k = 0; k < n; k++)
             if (told[k] == rank)
                 return;
-        node = running_node(r);
+        node = find_running_node(r);
         if (r->n_done == r->program->n) {
             strbuf_printf(to, "; rank %u is done", rank);
             return;
@@ -145,7 +145,7 @@ static void describe_chain(strbuf *to, const sim *s, uint32_t rank, uint32_t nod
         strbuf_printf(to, "; rank %u waits at node %llu in ", rank,
                       (unsigned long long)sim_program_id(r->program, node));
         told[n] = rank;
-        rank = describe(to, s, rank, node);
+        rank = describe_node(to, s, rank, node);
     }
 }
 
@@ -188,7 +188,7 @@ halley_status sim_explain_wait(sim *s)
     }
     if (rank == SIM_NONE)
         return HALLEY_OK;
-    const uint32_t node = running_node(&s->ranks[rank]);
+    const uint32_t node = find_running_node(&s->ranks[rank]);
     if (node == SIM_NONE)
         return explain_idle(s, rank, n_stuck);
     strbuf text = {0};

@@ -19,8 +19,8 @@ typedef void packet_sender(sim *s, uint32_t op, uint32_t member, sim_member *m,
                            const coll_plan *plan, uint32_t k);
 #define SPECIALIZED static inline __attribute__((always_inline))
 
-static void start_packet(sim *s, uint32_t op, uint32_t member, sim_member *m,
-                         const coll_phase *p)
+static void start_window_packet(sim *s, uint32_t op, uint32_t member, sim_member *m,
+                                const coll_phase *p)
 {
     if (m->cycle == 0) {
         m->cycle = p->n_silent + p->n_loud;
@@ -50,7 +50,7 @@ static void start_packet(sim *s, uint32_t op, uint32_t member, sim_member *m,
 void sim_window_new_packet(sim *s, uint32_t op, uint32_t member)
 {
     sim_member *m = sim_member_get(s, op, member);
-    start_packet(s, op, member, m, sim_phase_get(s, op, m));
+    start_window_packet(s, op, member, m, sim_phase_get(s, op, m));
 }
 
 static void start_window(sim *s, uint32_t op, uint32_t member)
@@ -58,7 +58,7 @@ static void start_window(sim *s, uint32_t op, uint32_t member)
     sim_member *m = sim_member_get(s, op, member);
     const coll_phase *p = sim_phase_get(s, op, m);
     for (uint32_t i = 0; i < p->window; i++)
-        start_packet(s, op, member, m, p);
+        start_window_packet(s, op, member, m, p);
 }
 
 static void start_ring(sim *s, uint32_t op, uint32_t member)
@@ -232,7 +232,7 @@ static void arrive_in_ring(sim *s, uint32_t op, uint32_t member, uint32_t phase,
     sim_phase_wake(s, op, member, m, phase);
     const uint32_t awaited = sim_phase_runs(m, phase) ? m->sent : 0;
     if (sim_member_inbox(m, plan)[phase]++ < awaited)
-        start_packet(s, op, member, m, &plan->phases[phase]);
+        start_window_packet(s, op, member, m, &plan->phases[phase]);
 }
 
 static void arrive_at_step(sim *s, uint32_t op, uint32_t member, uint32_t phase,
@@ -243,7 +243,7 @@ static void arrive_at_step(sim *s, uint32_t op, uint32_t member, uint32_t phase,
     const coll_phase *p = &plan->phases[phase];
     sim_phase_wake(s, op, member, m, phase);
     if (sim_phase_runs(m, phase) && k < m->sent)
-        start_packet(s, op, member, m, p);
+        start_window_packet(s, op, member, m, p);
     else
         sim_early_set(m, plan, p->first_step + k);
 }

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-static double number(const halley_trace *t, uint32_t node, const char *name)
+static double read_positive(const halley_trace *t, uint32_t node, const char *name)
 {
     halley_attr attr;
     double value = 0;
@@ -26,7 +26,7 @@ static double number(const halley_trace *t, uint32_t node, const char *name)
 }
 
 /* The type that the node computes in; names of PyTorch's are known, too. */
-static halley_dtype dtype_of(const halley_trace *t, uint32_t node)
+static halley_dtype read_dtype(const halley_trace *t, uint32_t node)
 {
     static const struct {
         const char *name;
@@ -51,7 +51,7 @@ static halley_dtype dtype_of(const halley_trace *t, uint32_t node)
 }
 
 /* m, n, k, products; false when the node has no shape. */
-static bool shape_of(double shape[4], const halley_trace *t, uint32_t node)
+static bool read_gemm_shape(double shape[4], const halley_trace *t, uint32_t node)
 {
     halley_attr attr;
     halley_attr_item item;
@@ -71,7 +71,7 @@ static bool shape_of(double shape[4], const halley_trace *t, uint32_t node)
 bool sim_work_time(double *seconds, const halley_npu *npu, const halley_trace *trace,
                    uint32_t node)
 {
-    const halley_dtype type = dtype_of(trace, node);
+    const halley_dtype type = read_dtype(trace, node);
     const bool eight = type == HALLEY_FP8 || type == HALLEY_FP4;
     const double known = npu->peak_flops[type];
     const double peak = known > 0 ? known : npu->peak_flops[HALLEY_BF16];
@@ -79,14 +79,14 @@ bool sim_work_time(double *seconds, const halley_npu *npu, const halley_trace *t
     double shape[4];
     if (!(peak > 0) || npu->n_tiers == 0)
         return false;
-    if (shape_of(shape, trace, node)) {
+    if (read_gemm_shape(shape, trace, node)) {
         const double in_bytes = eight ? 1 : type == HALLEY_FP32 ? 4 : 2;
         const cost_gemm g = cost_gemm_make(npu, rates, peak, in_bytes);
         *seconds = cost_gemm_time(&g, shape[0], shape[1], shape[2], shape[3], true);
         return true;
     }
-    const double flops = number(trace, node, "num_ops");
-    const double bytes = number(trace, node, "tensor_size");
+    const double flops = read_positive(trace, node, "num_ops");
+    const double bytes = read_positive(trace, node, "tensor_size");
     const double share = rates->sustained > 0 ? rates->sustained : rates->efficiency;
     if (flops == 0 && bytes == 0)
         return false;
