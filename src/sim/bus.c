@@ -62,11 +62,13 @@ struct sim_bus {
 
 static unit *get_unit(sim *s, uint32_t npu, uint32_t u)
 {
+    assert(npu < s->n_npus && u < N_UNITS);
     return &s->bus->units[(size_t)npu * N_UNITS + u];
 }
 
 static request *get_request(sim *s, uint32_t id)
 {
+    assert(id < s->bus->requests.n);
     return &s->bus->requests.at[id];
 }
 
@@ -83,6 +85,7 @@ static void push_request(sim *s, fifo *f, uint32_t id)
 static uint32_t pop_request(sim *s, fifo *f)
 {
     const uint32_t id = f->head;
+    assert(f->n > 0);
     f->head = get_request(s, id)->next;
     f->n--;
     return id;

@@ -61,6 +61,7 @@ static void join_group(sim *s, uint32_t group, uint64_t event)
     }
     c->items.at[id] = (sim_call_item){event, SIM_NONE};
     sim_call_group *g = &c->groups.at[group];
+    assert(group < c->groups.n);
     if (g->more == SIM_NONE)
         g->more = id;
     else
@@ -73,6 +74,7 @@ void sim_call_after(sim *s, uint32_t npu, uint64_t delay, uint64_t event)
     sim_calls *c = &s->calls;
     const uint64_t at = s->queue.now + delay;
     const uint32_t tail = c->tails[npu];
+    assert(npu < s->n_npus);
     uint32_t before = tail, after = SIM_NONE;
     if (tail != SIM_NONE && at <= c->groups.at[tail].at) {
         before = SIM_NONE;
@@ -105,6 +107,7 @@ void sim_calls_run(sim *s, uint32_t npu)
 {
     sim_calls *c = &s->calls;
     const uint32_t id = c->heads[npu];
+    assert(npu < s->n_npus && id != SIM_NONE && c->groups.at[id].at == s->queue.now);
     sim_dispatch(s, c->groups.at[id].first);
     uint32_t item = c->groups.at[id].more;
     while (item != SIM_NONE) {
@@ -117,6 +120,7 @@ void sim_calls_run(sim *s, uint32_t npu)
         if (item == SIM_NONE)
             c->groups.at[id].more = SIM_NONE;
     }
+    assert(c->heads[npu] == id); /* nothing earlier was added meanwhile */
     c->heads[npu] = c->groups.at[id].next;
     if (c->heads[npu] == SIM_NONE)
         c->tails[npu] = SIM_NONE;

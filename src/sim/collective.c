@@ -68,6 +68,7 @@ const sim_plan *sim_job_plan(sim *s, const sim_job *j)
 {
     sim_streams *t = &s->streams;
     const coll_request *r = &j->request;
+    assert(j->group <= s->cluster->n_groups && j->member < r->n_members);
     const uint64_t hash = hash_u64(r->bytes ^ hash_u64(r->order) ^
                                    hash_u64((uint64_t)r->rooted << 32 | r->root) ^
                                    hash_u64((uint64_t)j->group << 32 | r->involved) ^
@@ -87,6 +88,7 @@ const sim_plan *sim_job_plan(sim *s, const sim_job *j)
         sim_job_fail(s, j, status, text);
         return NULL;
     }
+    assert(plan->n_phases > 0 && plan->n_members == r->n_members);
     note_warnings(s, plan);
     if (s->fold != NULL && !sim_fold_allows_plan(s, plan, j->group)) {
         sim_fold_give_up(s);
@@ -207,6 +209,7 @@ static bool read_job(sim *s, sim_job *j)
     j->group = n->a;
     j->member = j->rank;
     j->set = p->lanes == NULL ? 0 : p->lanes[n->slot].set;
+    assert(n->type == HALLEY_NODE_COLL && n->coll < HALLEY_N_COLL_TYPES);
     r->coll = kinds[n->coll].coll;
     r->silent = kinds[n->coll].silent;
     r->rooted = s->rules->has_roots ? kinds[n->coll].rooted : COLL_ROOTED_NONE;
@@ -325,6 +328,7 @@ static bool read_chunks(sim *s, sim_job *j, uint64_t *n_chunks)
     assert(chunk > 0);
     j->request.bytes = chunk;
     *n_chunks = bytes / chunk + (bytes % chunk != 0);
+    assert(*n_chunks > 0);
     return true;
 }
 
@@ -371,6 +375,7 @@ static uint32_t new_dataset(sim *s, const sim_job *j, uint32_t n_chunks)
         }
         id = (uint32_t)t->datasets.n - 1;
     }
+    assert(n_chunks > 0 && t->datasets.at[id].sizes == NULL);
     t->datasets.at[id] = (sim_dataset){j->rank, j->node, n_chunks, SIM_NONE, NULL};
     if (j->uneven) {
         t->datasets.at[id].sizes = read_uneven_sizes(s, j);
@@ -403,6 +408,7 @@ static void choose_order(sim *s, sim_job *j, double *loads)
     r->order = 0;
     for (uint32_t i = 0; i < r->n_impls; i++) {
         const uint32_t d = order[i], n = j->sizes[d];
+        assert(d < s->cluster->n_dims && n > 0);
         r->order |= (uint64_t)d << (4 * i);
         loads[d] += bytes * (n - 1) / n / s->cluster->dims[d].bw_Bps;
         bytes /= n;
@@ -413,6 +419,7 @@ static void choose_order(sim *s, sim_job *j, double *loads)
 /* One chunk: its plan, its stream. */
 static bool start_chunk(sim *s, sim_job *j, uint32_t dataset)
 {
+    assert(j->n_phases > 0 && j->n_phases <= COLL_MAX_PHASES);
     const uint32_t stream = s->rules->number_stream(s, j);
     sim_record_link(s, j->rank, j->node, (uint64_t)j->group << 32 | stream);
     choose_queues(s, j, stream);

@@ -269,6 +269,7 @@ static uint32_t new_play(sim *s, const algorithm *a, uint32_t op, uint32_t membe
 static void issue_play_node(sim *s, uint32_t id, uint32_t node)
 {
     const play *p = &s->custom->plays.at[id];
+    assert(p->algorithm != NULL && node < p->algorithm->program.n);
     const sim_op *o = &s->streams.ops.at[p->op];
     const sim_node *n = &p->algorithm->program.nodes[node];
     const uint32_t self = sim_member_get(s, p->op, p->member)->npu;
@@ -306,6 +307,7 @@ static void issue_play_nodes(sim *s, uint32_t id)
 {
     play *p = &s->custom->plays.at[id];
     const uint32_t n = list_set(p->snapshot, &p->ready);
+    assert(n == p->ready.n && n <= p->algorithm->program.n);
     for (uint32_t i = 0; i < n && s->status == HALLEY_OK; i++) {
         p->n_running++;
         stdset_remove(&p->ready, p->snapshot[i]);
@@ -317,6 +319,7 @@ static void start_custom(sim *s, uint32_t op, uint32_t member)
 {
     const sim_op *o = &s->streams.ops.at[op];
     const uint32_t rank = sim_member_get(s, op, member)->npu;
+    assert(o->custom != NULL && o->plan->n_phases == 1);
     const algorithm *a = find_algorithm(s, o->custom, get_file_place(s, o, rank));
     if (a == NULL)
         return;
@@ -344,6 +347,7 @@ void sim_custom_ended(sim *s, uint64_t event)
     for (uint32_t i = program->nodes[node].first_child;
          i < program->nodes[node + 1].first_child; i++) {
         const uint32_t child = program->children[i];
+        assert(child < program->n && p->waiting[child] > 0);
         if (--p->waiting[child] == 0 && !stdset_add(&p->ready, child))
             sim_fail_memory(s);
     }

@@ -68,6 +68,7 @@ static bool read_rank_groups(sim_fold *f, const kinds *k)
 /* The place of a group among those of a rank, or SIM_NONE. */
 static uint32_t find_group_place(const sim_fold *f, uint32_t rank, uint32_t group)
 {
+    assert(f->first_group[rank] <= f->first_group[rank + 1]);
     for (uint32_t i = f->first_group[rank]; i < f->first_group[rank + 1]; i++)
         if (f->groups[i] == group)
             return i - f->first_group[rank];
@@ -95,6 +96,8 @@ static bool find_symmetry_classes(sim_fold *f, const kinds *k)
     const uint32_t n = k->twins->n_ranks;
     for (uint32_t r = 0; r < n; r++) {
         f->representative[r] = k->twins->first[r];
+        assert(f->representative[r] <= r &&
+               f->representative[f->representative[r]] == f->representative[r]);
         f->n_alike[f->representative[r]]++;
     }
     return read_rank_groups(f, k);
@@ -256,6 +259,7 @@ static bool can_fold_packet(const sim *s, const coll_phase *p, const sim_fold_ph
             g->grouped ? map64_find(&s->streams.places, (uint64_t)(group - 1) << 32 | r)
                        : r;
         const uint32_t to = get_member_rank(s, g, group, coll_packet_to(p, member, k));
+        assert(to < s->n_npus);
         if (to == r || !net_find_way(&now, s->net, r, to))
             return false;
         if (any && !is_same_way(&now, &first))
@@ -346,6 +350,8 @@ static bool is_certain(const sim_fold_event *a, const sim_fold_event *b)
 void sim_fold_note(sim *s, uint32_t npu, uint64_t at, uint64_t event)
 {
     sim_fold_npu *n = &s->fold->npus[npu];
+    assert(npu < s->n_npus && s->fold->representative[npu] == npu);
+    assert(at >= s->queue.now);
     const sim_fold_event e = describe_event(s, at, event);
     bool listed = false;
     if (n->now != s->queue.now)
@@ -401,6 +407,7 @@ halley_status sim_fold_spread(sim *s)
     for (uint32_t r = 0; r < s->n_npus; r++) {
         if (s->fold->representative[r] == r)
             continue;
+        assert(s->n_finished < s->n_npus && !s->ranks[r].finished);
         s->ranks[r] = s->ranks[s->fold->representative[r]];
         s->finishers[s->n_finished++] = r;
     }

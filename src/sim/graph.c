@@ -39,6 +39,7 @@ static void begin_span(sim_span *span, uint64_t now)
 
 static void end_span(sim_span *span, uint64_t now)
 {
+    assert(span->n_active > 0 && span->seen);
     if (--span->n_active == 0)
         span->total += now - span->since;
 }
@@ -82,6 +83,7 @@ static void note_end(sim *s, sim_rank *r, const sim_node *n)
 static void retire_node(sim *s, sim_rank *r, uint32_t node)
 {
     const sim_node *n = &r->program->nodes[node];
+    assert(r->waiting[node] == SIM_NODE_RUNNING && r->n_running > 0);
     s->rules->vacate(r, n->slot);
     note_end(s, r, n);
     r->wall = s->queue.now;
@@ -167,6 +169,7 @@ static void issue_node(sim *s, uint32_t rank, uint32_t node)
 {
     sim_rank *r = &s->ranks[rank];
     const sim_node *n = &r->program->nodes[node];
+    assert(node < r->program->n && r->waiting[node] == 0);
     r->waiting[node] = SIM_NODE_RUNNING;
     r->n_running++;
     s->rules->occupy(r, n->slot);
@@ -197,9 +200,11 @@ static void issue_ready_nodes(sim *s, uint32_t rank)
     sim_rank *r = &s->ranks[rank];
     if (r->n_ready == 0)
         return;
+    assert(!s->issuing && s->freed.n == 0);
     s->issuing = true;
     for (uint32_t node;
          s->status == HALLEY_OK && (node = s->rules->take_ready(r)) != UINT32_MAX;) {
+        assert(r->n_ready > 0);
         r->n_ready--;
         issue_node(s, rank, node);
     }
@@ -214,6 +219,7 @@ static void check_finished(sim *s, uint32_t rank)
     sim_rank *r = &s->ranks[rank];
     if (r->n_ready != 0 || r->n_running != 0 || r->finished)
         return;
+    assert(s->n_finished < s->n_npus);
     r->finished = true;
     r->finish = s->queue.now;
     s->finishers[s->n_finished++] = rank;

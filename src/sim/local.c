@@ -6,6 +6,7 @@
 
 static bool has_tensor(const sim_local *l, uint32_t tensor)
 {
+    assert(l->there != NULL);
     return l->there[tensor / 64] >> (tensor % 64) & 1;
 }
 
@@ -55,6 +56,7 @@ void sim_local_begin(sim *s, sim_rank *r, uint32_t node)
     sim_local *l = &r->local;
     for (uint32_t i = t->first_use[node]; i < t->first_use[node + 1]; i++) {
         const sim_use use = t->uses[i];
+        assert(use.tensor < t->n);
         if (use.kind != SIM_USE_WRITE || has_tensor(l, use.tensor))
             continue;
         note_level(s, l);
@@ -65,6 +67,7 @@ void sim_local_begin(sim *s, sim_rank *r, uint32_t node)
 
 static void remove_tensor(sim *s, sim_local *l, uint64_t bytes)
 {
+    assert(l->since <= s->queue.now);
     note_level(s, l);
     l->bytes = bytes < l->bytes ? l->bytes - bytes : 0;
 }

@@ -23,6 +23,7 @@ static uint32_t get_channel(sim *s, uint32_t from, uint32_t to, uint32_t tag,
                             uint64_t bytes)
 {
     sim_match *m = &s->match;
+    assert(from < s->n_npus && to < s->n_npus && from != to);
     const uint64_t hash = hash_key(from, to, tag, bytes);
     uint32_t slot = TABLE_NONE, id;
     while ((id = table_next(&m->channels_by_key, hash, &slot)) != TABLE_NONE) {
@@ -93,6 +94,7 @@ static void recv_now(sim *s, uint32_t from, uint32_t to, uint32_t tag, uint64_t 
     if (channel == SIM_NONE)
         return;
     sim_channel *c = &m->channels.at[channel];
+    assert(c->n_early == 0 || c->head == SIM_NONE); /* nobody waits for what is there */
     if (c->n_early > 0) {
         c->n_early--;
         drop_channel(m, channel);
@@ -133,9 +135,11 @@ void sim_message_arrived(sim *s, uint32_t transfer)
     const sim_transfer t = m->transfers.at[transfer];
     m->transfers.at[transfer].next_free = m->free_transfer;
     m->free_transfer = transfer;
+    assert(t.channel < m->channels.n && m->channels.at[t.channel].n_flying > 0);
     const uint32_t waiter = m->channels.at[t.channel].head;
     uint64_t received = SIM_EVENT_NONE;
     if (waiter != SIM_NONE) {
+        assert(waiter < m->waiters.n && m->channels.at[t.channel].n_early == 0);
         received = m->waiters.at[waiter].then;
         m->channels.at[t.channel].head = m->waiters.at[waiter].next;
         m->waiters.at[waiter].next = m->free_waiter;

@@ -144,6 +144,7 @@ static bool find_other(const walker *w, uint32_t *rank, uint32_t *node, halley_w
     const uint32_t other_rank = (uint32_t)(other >> 32), other_node = (uint32_t)other;
     if (begin_of(w, other_rank, other_node) <= begin_of(w, *rank, *node))
         return false;
+    assert(other_rank < w->result->n_ranks);
     *rank = other_rank;
     *node = other_node;
     *why = coll ? HALLEY_WHY_MEMBER : HALLEY_WHY_MESSAGE;

@@ -254,6 +254,7 @@ static uint32_t count_logical_dims(const compiler *c, uint64_t type)
         [HALLEY_COLL_SCATTER] = CLUSTER_REDUCE_SCATTER,
         [HALLEY_COLL_REDUCE_SCATTER_BLOCK] = CLUSTER_REDUCE_SCATTER,
     };
+    assert(type < HALLEY_N_COLL_TYPES);
     return c->opts->cluster->system.colls[colls[type]].n;
 }
 
@@ -379,6 +380,7 @@ static halley_status compile_node(sim_node *n, const compiler *c, uint32_t index
     if (cpu != 0 && (c->rules->cpu_may_communicate || !is_communication(n)))
         n->flags |= SIM_NODE_CPU;
     n->slot = (uint16_t)choose_slot(n);
+    assert(n->slot < SIM_N_SLOTS);
     halley_attr list;
     if (c->opts->cluster->system.track_memory && !c->opts->custom &&
         !(find_attr(&list, c, index, SIM_ATTR_INPUTS) &&
@@ -400,6 +402,7 @@ static halley_status find_lane(uint16_t *out, compiler *c, uint64_t key, bool gr
     bool fresh;
     if (!map64_put(&c->lanes, key, &lane, &fresh))
         return error_nomem(c->err);
+    assert(lane <= MOST_LANES);
     *out = (uint16_t)lane;
     if (!fresh)
         return HALLEY_OK;
@@ -498,6 +501,7 @@ static halley_dep get_dependency(const halley_trace *t, uint32_t index, uint32_t
 /* A dependency named twice, as data and control or within one, counts once. */
 static bool mark_dependency(const compiler *c, uint32_t index, uint32_t dep)
 {
+    assert(dep < c->p->n && index < c->p->n);
     const bool before = c->mark[dep] == index;
     c->mark[dep] = index;
     return before;
@@ -553,6 +557,7 @@ static halley_status link_children(const compiler *c)
     /* Each end has moved down to its start: shift them back by one. */
     for (uint32_t i = 0; i < p->n; i++)
         p->nodes[i].first_child = p->nodes[i + 1].first_child;
+    assert(p->n == 0 || p->nodes[0].first_child == 0);
     p->nodes[p->n].first_child = (uint32_t)total;
     return HALLEY_OK;
 }
@@ -573,6 +578,7 @@ static halley_status compile_trace(compiler *c)
     if (status == HALLEY_OK && has_lanes)
         status = init_fixed_lanes(c);
     for (uint32_t i = 0; status == HALLEY_OK && i < p->n; i++) {
+        assert(order[i] < p->n);
         c->place[order[i]] = i;
         status = compile_node(&p->nodes[i], c, order[i]);
         if (status == HALLEY_OK && has_lanes)

@@ -105,6 +105,7 @@ static halley_traffic read_traffic(const sim *s, const sim_traffic *t)
 
 static halley_status fill_result(halley_result *r, sim *s)
 {
+    assert(s->n_finished == s->n_npus || s->stopped);
     r->n_ranks = s->n_npus;
     r->ticks_per_s = 1e9 * (double)s->ticks_per_ns;
     r->roofline = s->system->roofline;
@@ -213,6 +214,7 @@ uint32_t halley_result_warning_count(const halley_result *result)
 const char *halley_result_warning(const halley_result *result, uint32_t i)
 {
     uint32_t left = result->warnings;
+    assert(i < halley_result_warning_count(result));
     for (; i > 0; i--)
         left &= left - 1;
     return warning_texts[__builtin_ctz(left)];

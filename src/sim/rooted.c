@@ -47,6 +47,7 @@ static void send_rooted_message(sim *s, uint32_t op, uint32_t member,
     const sim_member *m = sim_member_get(s, op, member);
     const coll_phase *p = sim_phase_get(s, op, m);
     const bool up = goes_up(p);
+    assert(at->takes_part && (up ? at->parent != COLL_NONE : k < at->n_children));
     const uint32_t to = up ? at->parent : coll_rooted_child(p, member, k);
     const uint64_t bytes = up ? at->bytes : coll_rooted_find(p, to).bytes;
     const uint32_t step = p->first_step + (up ? at->child_index : 0);
@@ -61,6 +62,7 @@ static void send_rooted_message(sim *s, uint32_t op, uint32_t member,
 static void receive_rooted(sim *s, uint32_t op, uint32_t member)
 {
     sim_member *m = sim_member_get(s, op, member);
+    assert(m->running);
     m->created++;
     pass_endpoint(s, op, member, sim_phase_get(s, op, m)->rooted == COLL_ROOTED_REDUCE);
 }
@@ -89,6 +91,7 @@ static void fire_rooted(sim *s, uint32_t op, uint32_t member)
     const coll_rooted_place at = coll_rooted_find(p, member);
     const uint32_t awaited = at.takes_part ? count_awaited(p, &at) : 0;
     const uint32_t to_send = at.takes_part ? count_to_send(p, &at) : 0;
+    assert(m->sent <= to_send && m->created <= awaited);
     if (m->ready < awaited && ++m->ready < awaited)
         return;
     if (m->sent == to_send) {

@@ -195,6 +195,9 @@ static halley_status set_up_run(sim *s, const halley_trace_set *traces,
 {
     const halley_cluster *c = s->cluster;
     TRY(hw_structure_check(c, s->err));
+    if (opts->network > HALLEY_NETWORK_LINKS)
+        return error_set(s->err, HALLEY_EINVAL, "%u is not a network model",
+                         (unsigned)opts->network);
     const net_model *model = net_model_find(s->rules->networks[opts->network]);
     assert(model != NULL);
     TRY(s->rules->check_run(s, halley_trace_set_count(traces), model));
@@ -252,6 +255,7 @@ static halley_status run_events(sim *s, const halley_sim_opts *opts)
         return watcher_error(&look, s->err);
     TRY(start_ranks(s));
     while (s->status == HALLEY_OK && !s->queue.failed && des_queue_pop(&s->queue, &e)) {
+        assert(e.at == s->queue.now);
         if (e.at > s->stop) {
             s->stopped = true;
             s->queue.now = s->stop;
@@ -327,6 +331,7 @@ static halley_status finish_run(halley_result **out, sim *s)
         stop_run(s);
     else
         TRY(sim_explain_wait(s));
+    assert(s->stopped || s->n_ended == s->n_nodes);
     return sim_result_new(out, s);
 }
 

@@ -83,6 +83,7 @@ void sim_streams_fini(sim_streams *t)
 
 uint32_t sim_member_rank(const sim *s, const sim_op *o, uint32_t member)
 {
+    assert(member < o->plan->n_members && (!o->plan->grouped || o->group > 0));
     return o->plan->grouped ? s->cluster->groups[o->group - 1].ranks[member] : member;
 }
 
@@ -96,6 +97,7 @@ uint32_t sim_op_tag(const sim *s, const sim_op *o)
 /* Blocks for the members of an op, all zero; NULL when memory ran out. */
 static uint8_t *take_block(sim_streams *t, uint32_t pool)
 {
+    assert(pool < t->pools.n);
     sim_pool *p = &t->pools.at[pool];
     void *block = p->spare;
     if (block == NULL)
@@ -186,6 +188,7 @@ static uint32_t find_op(sim *s, const sim_plan *plan, const sim_job *j, uint32_t
 static void free_op(sim_streams *t, uint32_t id)
 {
     sim_op *o = &t->ops.at[id];
+    assert(o->plan != NULL && o->members != NULL);
     table_remove(&t->ops_by_name, o->hash, id);
     return_block(t, o->pool, o->members);
     *o = (sim_op){.next_free = t->free_op};
@@ -211,6 +214,7 @@ static void insert_after(sim *s, sim_queue *q, uint32_t op, uint32_t member,
                          uint32_t before_op, uint32_t before_member)
 {
     sim_member *m = sim_member_get(s, op, member);
+    assert(!m->running);
     if (before_op == SIM_NONE) {
         m->next_op = q->head_op;
         m->next_member = q->head_member;
@@ -315,6 +319,8 @@ bool sim_stream_join(sim *s, sim_job *j, const sim_plan *plan, uint32_t stream,
     if (op == SIM_NONE)
         return false;
     sim_member *m = sim_member_get(s, op, j->member);
+    assert(j->member < plan->plan->n_members && !m->joined);
+    assert(sim_member_rank(s, &s->streams.ops.at[op], j->member) == j->rank);
     m->npu = j->rank;
     m->dataset = dataset;
     m->joined = true;
@@ -330,6 +336,7 @@ bool sim_stream_join(sim *s, sim_job *j, const sim_plan *plan, uint32_t stream,
 static void end_chunk(sim *s, uint32_t dataset)
 {
     sim_dataset *d = &s->streams.datasets.at[dataset];
+    assert(dataset < s->streams.datasets.n && d->left > 0);
     if (--d->left > 0)
         return;
     const uint32_t rank = d->rank, node = d->node;
@@ -348,6 +355,7 @@ void sim_phase_ended(sim *s, uint32_t op, uint32_t member)
 {
     sim_member *m = sim_member_get(s, op, member);
     sim_queue *old = get_queue(s, m);
+    assert(m->joined && m->running && old->running > 0);
     const bool last = m->phase + 1u == s->streams.ops.at[op].plan->n_phases;
     if (last) {
         end_chunk(s, m->dataset);

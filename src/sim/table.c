@@ -3,6 +3,8 @@
 
 #include "base/array.h"
 
+#include <assert.h>
+
 static uint32_t get_home_slot(const table *t, uint64_t hash)
 {
     return (uint32_t)(hash & (t->n_slots - 1));
@@ -11,6 +13,7 @@ static uint32_t get_home_slot(const table *t, uint64_t hash)
 static void place_value(table *t, uint64_t hash, uint32_t value)
 {
     uint32_t i = get_home_slot(t, hash);
+    assert(value != TABLE_NONE && t->n < t->n_slots);
     while (t->values[i] != TABLE_NONE)
         i = (i + 1) & (t->n_slots - 1);
     t->hashes[i] = hash;
@@ -67,6 +70,7 @@ void table_remove(table *t, uint64_t hash, uint32_t value)
         }
     }
     t->values[gap] = TABLE_NONE;
+    assert(t->n > 0);
     t->n--;
 }
 

@@ -15,6 +15,7 @@ static sim_traffic *get_traffic_row(sim *s, const sim_node *n)
         sim_fail_memory(s);
         return NULL;
     }
+    assert(row <= s->traffic.n);
     if (!fresh)
         return &s->traffic.at[row];
     const sim_traffic made = {
@@ -41,6 +42,7 @@ void sim_traffic_begin(sim *s, uint32_t rank, const sim_node *n)
     if (row == NULL)
         return;
     const uint32_t alike = count_alike(s, row, rank);
+    assert(alike > 0);
     row->count += alike;
     row->ticks -= (net_sum)s->queue.now * alike;
     if (!(n->flags & SIM_NODE_TIMED))

@@ -76,6 +76,7 @@ static bool is_leaf(const coll_tree_place *at)
 
 static uint32_t get_only_child(const coll_tree_place *at)
 {
+    assert((at->left == COLL_NONE) != (at->right == COLL_NONE));
     return at->left != COLL_NONE ? at->left : at->right;
 }
 
@@ -123,6 +124,8 @@ SPECIALIZED void fire_tree(sim *s, uint32_t op, uint32_t member, const bool by_k
 {
     sim_member *m = sim_member_get(s, op, member);
     const coll_tree_place at = coll_tree_find(sim_phase_get(s, op, m), member);
+    assert(m->created == SEND_UP || m->created == SEND_DOWN || m->created == WAIT_ONE ||
+           m->created == END);
     const bool between = !is_leaf(&at) && !is_root(&at);
     if (between && m->ready == 0) { /* one child's data are in; the other's will follow */
         m->ready = 1;

@@ -57,6 +57,7 @@ typedef struct attendance {
 static attendance find_attendance(const sim *s, uint32_t op, uint32_t rank)
 {
     const sim_op *o = &s->streams.ops.at[op];
+    assert(op < s->streams.ops.n);
     attendance a = {SIM_NONE, SIM_NONE, 0, SIM_NONE};
     for (uint32_t k = 0; o->plan != NULL && k < o->plan->n_members; k++) {
         const sim_member *m = sim_member_get(s, op, k);

@@ -26,6 +26,7 @@ static void start_window_packet(sim *s, uint32_t op, uint32_t member, sim_member
         m->cycle = p->n_silent + p->n_loud;
         m->loud_cycle = !m->loud_cycle;
     }
+    assert(m->cycle > 0 && m->running);
     const uint32_t left = m->cycle--;
     const uint32_t k = m->created++;
     const bool loud = left <= p->n_loud;
@@ -75,6 +76,7 @@ static void start_fixed_ring(sim *s, uint32_t op, uint32_t member)
     const coll_phase *p = sim_phase_get(s, op, m);
     m->to = coll_packet_to(p, member, 0);
     const uint32_t to = sim_member_rank(s, &s->streams.ops.at[op], m->to);
+    assert(to != m->npu);
     m->delay = net_delay(s->net, m->npu, to, p->message_bytes);
     net_count(s->net, m->npu, to, p->message_bytes, p->n_sends);
     start_window(s, op, member);
@@ -119,6 +121,7 @@ SPECIALIZED void send_ring_packet(sim *s, uint32_t op, uint32_t member, sim_memb
 static uint64_t get_packet_bytes(const sim *s, const sim_member *m, const coll_phase *p,
                                  uint32_t k, uint32_t to)
 {
+    assert(m->dataset < s->streams.datasets.n);
     const uint64_t *sizes = s->streams.datasets.at[m->dataset].sizes;
     return sizes == NULL ? coll_packet_bytes(p, k) : sizes[to];
 }
@@ -159,6 +162,7 @@ SPECIALIZED bool try_send_packet(sim *s, uint32_t op, uint32_t member, sim_membe
     const uint32_t k = m->sent;
     if (m->created == k || k == plan->phases[m->phase].n_sends || m->ready == 0)
         return false;
+    assert(k < m->created);
     m->sent++;
     m->ready--;
     send(s, op, member, m, plan, k);
@@ -167,6 +171,7 @@ SPECIALIZED bool try_send_packet(sim *s, uint32_t op, uint32_t member, sim_membe
 
 static bool has_ended(const sim_member *m, const coll_phase *p)
 {
+    assert(m->sent <= p->n_sends && m->ready <= p->window);
     return m->sent == p->n_sends && m->ready == p->window;
 }
 
