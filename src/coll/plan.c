@@ -160,15 +160,15 @@ halley_status coll_plan_new(coll_plan **out, const coll_request *request, arena 
         assert(p->n_steps > 0 && p->n_sends > 0);
         if (request->no_empty && sends_empty_message(p))
             return error_set(err, HALLEY_EINVAL,
-                             "a chunk of %llu bytes among %u members comes to a message "
-                             "of no bytes, where ASTRA-sim aborts",
+                             "a chunk of %llu bytes among %u members makes an empty "
+                             "message, on which ASTRA-sim aborts",
                              (unsigned long long)p->data_bytes, p->n);
         p->n_silent = p->window;
         p->out_bytes = bytes = get_out_bytes(p);
         step += p->n_steps;
         if (step >= UINT32_C(1) << 20)
             return error_set(err, HALLEY_ELIMIT,
-                             "a collective with over a million steps");
+                             "the collective has more than a million steps");
     }
     *plan = (coll_plan){.n_members = request->n_members,
                         .n_phases = n,

@@ -286,8 +286,8 @@ void sim_bus_request(sim *s, uint32_t npu, const sim_packet *packet, uint64_t th
 {
     if (packet->bytes > INT32_MAX) {
         sim_fail(s, error_set(s->err, HALLEY_ELIMIT,
-                              "the shared bus (model-shared-bus) takes messages up to "
-                              "2147483647 bytes, not %llu",
+                              "the shared bus (model-shared-bus) can handle messages of "
+                              "up to 2147483647 bytes, not %llu",
                               (unsigned long long)packet->bytes));
         return;
     }

@@ -175,7 +175,8 @@ static bool read_root(sim *s, sim_job *j)
                                          (uint64_t)(j->group - 1) << 32 | rank)
                             : (uint32_t)rank;
     if (member == HASH_NONE)
-        sim_job_fail(s, j, HALLEY_EINVAL, "root is not a rank of the collective");
+        sim_job_fail(s, j, HALLEY_EINVAL,
+                     "the attribute root does not name a member of the collective");
     r->root = member;
     return member != HASH_NONE;
 }
@@ -188,7 +189,8 @@ static bool read_job_group(sim *s, sim_job *j)
     const uint32_t place =
         map64_find(&s->streams.places, (uint64_t)(j->group - 1) << 32 | j->rank);
     if (place == HASH_NONE) {
-        sim_job_fail(s, j, HALLEY_EINVAL, "a collective of a group it is not in");
+        sim_job_fail(s, j, HALLEY_EINVAL,
+                     "the rank is not a member of the group of its collective");
         return false;
     }
     j->local = g->n < s->n_npus;
@@ -262,8 +264,9 @@ static bool choose_impls(sim *s, sim_job *j)
     }
     if ((j->uneven || r->rooted != COLL_ROOTED_NONE) && s->system->rendezvous) {
         sim_job_fail(s, j, HALLEY_EINVAL,
-                     j->uneven ? "an uneven all-to-all knows no rendezvous"
-                               : "a collective with a root knows no rendezvous");
+                     j->uneven
+                         ? "an uneven all-to-all cannot use the rendezvous protocol"
+                         : "a collective with a root cannot use the rendezvous protocol");
         return false;
     }
     if (j->uneven) { /* everyone to everyone, whatever the dimensions */
@@ -438,13 +441,14 @@ void sim_collective_start(sim *s, uint32_t rank, uint32_t node)
         return;
     }
     if (n_chunks >= UINT32_C(1) << 20) {
-        sim_job_fail(s, &j, HALLEY_ELIMIT, "a collective in over a million chunks");
+        sim_job_fail(s, &j, HALLEY_ELIMIT,
+                     "the collective is cut into more than a million chunks; use fewer");
         return;
     }
     if (j.custom != NULL && n_chunks > 1) {
         sim_job_fail(s, &j, HALLEY_EDEADLOCK,
-                     "a custom collective makes one chunk and would wait for more; set "
-                     "preferred-dataset-splits to 1");
+                     "a custom collective has one chunk, but preferred-dataset-splits "
+                     "asks for more; set it to 1");
         return;
     }
     double loads[CLUSTER_MAX_DIMS] = {0};

@@ -281,8 +281,8 @@ static void issue_play_node(sim *s, uint32_t id, uint32_t node)
     }
     if (n->type != HALLEY_NODE_SEND && n->type != HALLEY_NODE_RECV) {
         sim_fail(s, error_set(s->err, HALLEY_EINVAL,
-                              "a custom collective has send, receive and compute nodes, "
-                              "not %s",
+                              "the trace of a custom collective may have send, receive "
+                              "and compute nodes only, not %s",
                               halley_node_type_name(n->type)));
         return;
     }
@@ -292,7 +292,8 @@ static void issue_play_node(sim *s, uint32_t id, uint32_t node)
     }
     if (peer == self) {
         sim_fail(s, error_set(s->err, HALLEY_EINVAL,
-                              "%s: node %llu: a message to itself or to no member",
+                              "%s: node %llu: the message goes to its own sender or to "
+                              "no member of the group",
                               halley_trace_path(p->algorithm->trace),
                               (unsigned long long)p->algorithm->ids[node]));
         return;

@@ -115,8 +115,8 @@ static void issue_memory(sim *s, uint32_t rank, uint32_t node, uint64_t bytes)
     bool starts = true;
     if (s->memory.kind == CLUSTER_MEMORY_NONE) {
         fail_node(s, rank, node,
-                  "a load or store of remote memory, and the cluster has none; its file "
-                  "needs a remote-memory");
+                  "the node loads from or stores to remote memory, but the cluster has "
+                  "none; add remote-memory to its file");
         return;
     }
     if (server != MEM_NONE &&
@@ -136,12 +136,12 @@ static void issue_message(sim *s, uint32_t rank, uint32_t node, const sim_node *
     const bool sends = n->type == HALLEY_NODE_SEND;
     if ((n->flags & SIM_NODE_HAS_PEER) && n->self != rank) {
         fail_node(s, rank, node,
-                  sends ? "the send says it is another rank's (comm_src)"
-                        : "the receive says it is another rank's (comm_dst)");
+                  sends ? "comm_src of the send names another rank"
+                        : "comm_dst of the receive names another rank");
         return;
     }
     if (n->a == rank) {
-        fail_node(s, rank, node, "a message to itself");
+        fail_node(s, rank, node, "the rank sends a message to itself");
         return;
     }
     if (sends)

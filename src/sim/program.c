@@ -77,7 +77,8 @@ static halley_status read_number(uint64_t *out, bool *found, const compiler *c,
     if (!real && halley_attr_to_u64(&attr, out))
         return HALLEY_OK;
     char text[128];
-    snprintf(text, sizeof text, "attribute %s must be a whole number, not negative",
+    snprintf(text, sizeof text,
+             "attribute %s must be a whole number that is not negative",
              attr_names[name]);
     return node_error(c, index, HALLEY_EINVAL, text);
 }
@@ -291,7 +292,8 @@ static halley_status compile_coll(sim_node *n, const compiler *c, uint32_t index
     uint64_t type;
     TRY(read_needed_number(&type, c, index, SIM_ATTR_COMM_TYPE));
     if (type >= HALLEY_N_COLL_TYPES)
-        return node_error(c, index, HALLEY_EINVAL, "comm_type is no collective");
+        return node_error(c, index, HALLEY_EINVAL,
+                          "comm_type does not name a collective");
     if (c->rules->colls[type] == SIM_COLL_TIMED) {
         n->coll = (uint32_t)type & 15u;
         n->flags |= SIM_NODE_TIMED;
@@ -407,7 +409,8 @@ static halley_status find_lane(uint16_t *out, compiler *c, uint64_t key, bool gr
     if (!fresh)
         return HALLEY_OK;
     if (p->n_lanes >= MOST_LANES)
-        return error_set(c->err, HALLEY_ELIMIT, "a rank with over %d groups and peers",
+        return error_set(c->err, HALLEY_ELIMIT,
+                         "a rank communicates with more than %d groups and peers",
                          MOST_LANES);
     sim_lane *lanes = realloc(p->lanes, (p->n_lanes + 1) * sizeof *lanes);
     if (lanes == NULL)

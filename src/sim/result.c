@@ -5,21 +5,17 @@
 
 static const char *const warning_texts[SIM_N_WARNINGS] = {
     [SIM_WARN_HALVING] =
-        "halving-doubling all-gather over a number of members that is not a "
-        "power of two: it leaves members out, and its time means little",
-    [SIM_WARN_TREE] =
-        "a double binary tree stands in for something else than an all-reduce; "
-        "it is an all-reduce of all the data all the same",
-    [SIM_WARN_ACROSS] =
-        "messages between NPUs that differ in several dimensions are charged "
-        "for the first of them only",
-    [SIM_WARN_TRACES] =
-        "there are traces of more ranks than the network has NPUs; they are "
-        "left out",
+        "halving-doubling all-gather over a number of members that is not a power of "
+        "two: it leaves members out, so its time is not meaningful",
+    [SIM_WARN_TREE] = "a double binary tree is used for a collective other than "
+                      "all-reduce; it is simulated as an all-reduce of all the data",
+    [SIM_WARN_ACROSS] = "messages between NPUs that differ in several dimensions pay for "
+                        "the first of these dimensions only",
+    [SIM_WARN_TRACES] = "there are traces of more ranks than the network has NPUs; the "
+                        "extra ones are ignored",
     [SIM_WARN_UNRECEIVED] = "messages were sent that no rank received",
-    [SIM_WARN_DANGLING] =
-        "nodes depend on others that are not in the trace; those dependencies are left "
-        "out ('halley trace check' names them)",
+    [SIM_WARN_DANGLING] = "nodes depend on nodes that are not in the trace; those "
+                          "dependencies are ignored ('halley trace check' names them)",
     [SIM_WARN_UNCOUNTED] =
         "compute nodes without num_ops and tensor_size keep their recorded time",
 };

@@ -16,7 +16,7 @@ static halley_status check_astra_run(sim *s, uint32_t n_traces, const net_model 
     const halley_cluster *c = s->cluster;
     if (n_traces < c->n_npus)
         return error_set(s->err, HALLEY_EINVAL,
-                         "there are traces of %u ranks, and the network has %u NPUs",
+                         "there are traces of %u ranks, but the network has %u NPUs",
                          n_traces, c->n_npus);
     if (n_traces > c->n_npus)
         s->warnings |= 1u << SIM_WARN_TRACES;
@@ -63,11 +63,11 @@ static halley_status check_astra_start(sim *s, uint32_t rank)
 {
     if (!des_queue_has_now(&s->queue))
         return HALLEY_OK;
-    return error_set(s->err, HALLEY_EINVAL,
-                     "rank %u has something to do after no time at time 0, where "
-                     "ASTRA-sim aborts: an endpoint-delay, a compute time or a "
-                     "latency of 0",
-                     rank);
+    return error_set(
+        s->err, HALLEY_EINVAL,
+        "rank %u schedules an event without delay at time 0, on which ASTRA-sim aborts: "
+        "an endpoint-delay, a compute time or a latency is 0",
+        rank);
 }
 
 static void make_ready_in_slot(sim_rank *r, uint32_t node)
@@ -147,8 +147,7 @@ static bool cut_astra_chunks(sim *s, const sim_job *j, uint64_t *bytes, uint64_t
         return true;
     sim_job_fail(
         s, j, HALLEY_EINVAL,
-        "an all-gather of fewer bytes than preferred-dataset-splits has chunks of "
-        "nothing");
+        "an all-gather of fewer bytes than preferred-dataset-splits has empty chunks");
     return false;
 }
 
@@ -254,9 +253,9 @@ const sim_rules sim_rules_astra = {
             .refuses_involved =
                 "in more than 4 dimensions a collective needs involved_dim; "
                 "ASTRA-sim reads past its default of 4",
-            .refuses_no_ops = "num_ops is 0, and the roofline gives no time for that",
-            .refuses_metadata = "ASTRA-sim cannot run METADATA nodes; take them out",
-            .refuses_dangling = "the node depends on one that is not in the trace",
+            .refuses_no_ops = "num_ops is 0, for which the roofline gives no time",
+            .refuses_metadata = "ASTRA-sim cannot run METADATA nodes; remove them",
+            .refuses_dangling = "the node depends on a node that is not in the trace",
         },
     .refuses_empty = true,
     .max_held_bytes = INT32_MAX,

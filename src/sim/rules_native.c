@@ -12,7 +12,7 @@ static halley_status check_native_run(sim *s, uint32_t n_traces, const net_model
     if (n_traces == s->n_npus)
         return HALLEY_OK;
     return error_set(s->err, HALLEY_EINVAL,
-                     "there are traces of %u ranks, and the network has %u NPUs",
+                     "there are traces of %u ranks, but the network has %u NPUs",
                      n_traces, s->n_npus);
 }
 

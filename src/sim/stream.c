@@ -175,8 +175,8 @@ static uint32_t find_op(sim *s, const sim_plan *plan, const sim_job *j, uint32_t
         char text[256];
         snprintf(
             text, sizeof text,
-            "its %s of %llu bytes a chunk meets the %s of %llu of another rank: they "
-            "do not begin the same collectives in the same order",
+            "its %s with chunks of %llu bytes meets another rank's %s with chunks of "
+            "%llu bytes: the ranks do not begin the same collectives in the same order",
             cluster_coll_names[plan->plan->coll], (unsigned long long)plan->plan->bytes,
             cluster_coll_names[o->plan->coll], (unsigned long long)o->plan->bytes);
         sim_job_fail(s, j, HALLEY_EDEADLOCK, text);

@@ -23,10 +23,11 @@ static void describe_early(strbuf *to, const sim *s, uint32_t rank, const sim_no
         if (c->n_early == 0 || c->from != n->a || c->to != rank)
             continue;
         if (c->tag == n->b && c->bytes != n->amount)
-            strbuf_printf(to, "; a message with that tag has come, but of %llu bytes",
+            strbuf_printf(to,
+                          "; a message with that tag has arrived, but with %llu bytes",
                           (unsigned long long)c->bytes);
         else if (c->bytes == n->amount && c->tag != n->b)
-            strbuf_printf(to, "; a message of that size has come, but with tag %u",
+            strbuf_printf(to, "; a message of that size has arrived, but with tag %u",
                           c->tag);
         else
             continue;
@@ -90,24 +91,22 @@ static uint32_t describe_collective(strbuf *to, const sim *s, uint32_t rank,
         if (a.n_absent == 0)
             continue;
         const uint32_t other = sim_member_rank(s, o, a.absent);
-        strbuf_printf(to,
-                      "%s, to which %u of %u members have not come, the first of "
-                      "them rank %u",
-                      o->group == 0 ? "" : " in its group", a.n_absent,
-                      o->plan->n_members, other);
+        strbuf_printf(
+            to, "%s, which %u of %u members have not joined, the first of them rank %u",
+            o->group == 0 ? "" : " in its group", a.n_absent, o->plan->n_members, other);
         if (o->group == 0)
             s->rules->explain_absence(to, s, rank, other);
         return other;
     }
-    strbuf_add(to, STR(", to which all members have come"));
+    strbuf_add(to, STR(", which all members have joined"));
     if (holder != SIM_NONE)
         strbuf_printf(to,
-                      ", but its chunks wait for each other: the one that others are "
-                      "in, rank %u keeps in a queue (active-chunks-per-dimension and "
-                      "the number of queues allow no more)",
+                      ", but its chunks wait for each other: rank %u keeps the chunk "
+                      "that others have started in a queue (active-chunks-per-dimension "
+                      "and the number of queues limit how many run)",
                       holder);
     else
-        strbuf_add(to, STR(", but whose messages do not meet"));
+        strbuf_add(to, STR(", but its messages do not match"));
     return SIM_NONE;
 }
 
@@ -140,7 +139,7 @@ static void describe_chain(strbuf *to, const sim *s, uint32_t rank, uint32_t nod
             return;
         }
         if (node == SIM_NONE) {
-            strbuf_printf(to, "; rank %u runs nothing", rank);
+            strbuf_printf(to, "; rank %u is idle", rank);
             return;
         }
         strbuf_printf(to, "; rank %u waits at node %llu in ", rank,
@@ -167,8 +166,8 @@ static halley_status explain_idle(sim *s, uint32_t rank, uint32_t n_stuck)
             rank, r->n_ready, n_stuck);
     else
         error_set(s->err, HALLEY_EDEADLOCK,
-                  "rank %u: %u of its %u nodes depend on each other in a circle, or on "
-                  "such a circle, and never run",
+                  "rank %u: %u of its %u nodes depend on each other in a cycle, or on "
+                  "such a cycle, and never run",
                   rank, r->program->n - r->n_done, r->program->n);
     error_at_file(s->err, halley_trace_path(r->program->trace));
     if (node < r->program->n)
@@ -196,7 +195,7 @@ halley_status sim_explain_wait(sim *s)
     describe_chain(&text, s, rank, node);
     error_set(
         s->err, HALLEY_EDEADLOCK,
-        "the simulation cannot finish: rank %u waits for ever in %.*s (%u of %u ranks "
+        "the simulation cannot finish: rank %u waits forever in %.*s (%u of %u ranks "
         "do not finish)",
         rank, STR_ARG(strbuf_str(&text)), n_stuck, s->n_npus);
     strbuf_fini(&text);

@@ -106,7 +106,7 @@ $ halley sim --workload-configuration=ar
 ## fewer traces than NPUs
 $ halley trace gen all-reduce -n 2 --size '1 MiB' -o ar --csv > list
 $ halley sim --workload-configuration=ar --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml
-! halley: there are traces of 2 ranks, and the network has 4 NPUs
+! halley: there are traces of 2 ranks, but the network has 4 NPUs
 ? 1
 
 ## a configuration of ASTRA-sim's in our own form gives the same time
@@ -284,7 +284,7 @@ $ halley sim d -c c.yaml
 $ printf '{"nodes":[{"id":1,"name":"a","type":"COMP_NODE","durationMicros":5,"ctrlDeps":[99]},{"id":2,"name":"b","type":"COMM_COLL_NODE","dataDeps":[1],"attr":[{"name":"is_cpu_op","boolVal":true},{"name":"comm_type","int64Val":0},{"name":"comm_size","int64Val":1000}]}]}' > d.0.json; for i in 1 2 3; do cp d.0.json d.$i.json; done
 $ printf 'network: [{topology: ring, size: 4, bandwidth: 50 GB/s}]\n' > c.yaml; halley sim d -c c.yaml | head -1
 > 5.03 us on 4 ranks
-! halley: warning: nodes depend on others that are not in the trace; those dependencies are left out ('halley trace check' names them)
+! halley: warning: nodes depend on nodes that are not in the trace; those dependencies are ignored ('halley trace check' names them)
 $ halley sim --workload-configuration=d --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml
 ! halley: d.0.json: node 2: a communication node cannot be a CPU operation
 ? 1

@@ -99,10 +99,10 @@ $ printf 'network: [{topology: switch, size: 6, bandwidth: 1 GB/s}]\nsystem: {al
 ## more traces and fewer traces than NPUs
 $ halley trace gen all-reduce -n 6 -o ar --csv > list
 $ printf 'network: [{topology: switch, size: 4, bandwidth: 1 GB/s}]\n' > c.yaml; halley sim ar -c c.yaml
-! halley: there are traces of 6 ranks, and the network has 4 NPUs
+! halley: there are traces of 6 ranks, but the network has 4 NPUs
 ? 1
 $ printf 'network: [{topology: switch, size: 8, bandwidth: 1 GB/s}]\n' > c.yaml; halley sim ar -c c.yaml
-! halley: there are traces of 6 ranks, and the network has 8 NPUs
+! halley: there are traces of 6 ranks, but the network has 8 NPUs
 ? 1
 
 ## traces that are not there
@@ -160,22 +160,22 @@ $ printf 'network: [{topology: ring, size: 2, bandwidth: 1 GB/s}]\n' > c.yaml; h
 ## a message to oneself, of nothing, to nobody; a size below zero; a root that is none
 $ printf 'network: [{topology: ring, size: 1, bandwidth: 1 GB/s}]\n' > c.yaml
 $ printf '{"nodes":[{"id":1,"name":"a","type":"COMM_SEND_NODE","attr":[{"name":"comm_dst","int32Val":0},{"name":"comm_size","int64Val":8},{"name":"comm_tag","int32Val":0}]}]}' > a.0.json; halley sim a -c c.yaml
-! halley: a.0.json: node 1: rank 0: a message to itself
+! halley: a.0.json: node 1: rank 0: the rank sends a message to itself
 ? 1
 $ sed 's/"int64Val":8/"int64Val":0/' a.0.json > b.0.json; halley sim b -c c.yaml
 ! halley: b.0.json: node 1: comm_size is 0
 ? 1
 $ sed 's/"int64Val":8/"int64Val":-8/' a.0.json > d.0.json; halley sim d -c c.yaml
-! halley: d.0.json: node 1: attribute comm_size must be a whole number, not negative
+! halley: d.0.json: node 1: attribute comm_size must be a whole number that is not negative
 ? 1
 $ sed 's/"int32Val":0},{"name":"comm_size"/"int32Val":9},{"name":"comm_size"/' a.0.json > e.0.json; halley sim e -c c.yaml
 ! halley: e.0.json: node 1: comm_dst is not a rank of this cluster
 ? 1
 $ printf '{"nodes":[{"id":1,"name":"a","type":"COMM_COLL_NODE","attr":[{"name":"comm_type","int64Val":5},{"name":"comm_size","int64Val":8},{"name":"root","int64Val":3}]}]}' > r.0.json; halley sim r -c c.yaml
-! halley: r.0.json: node 1: rank 0: root is not a rank of the collective
+! halley: r.0.json: node 1: rank 0: the attribute root does not name a member of the collective
 ? 1
 $ sed 's/"int64Val":5/"int64Val":55/' r.0.json > t.0.json; halley sim t -c c.yaml
-! halley: t.0.json: node 1: comm_type is no collective
+! halley: t.0.json: node 1: comm_type does not name a collective
 ? 1
 
 ## a trace that is cut, one that runs in a circle, one without nodes
@@ -183,7 +183,7 @@ $ printf 'network: [{topology: ring, size: 1, bandwidth: 1 GB/s}]\n' > c.yaml
 $ halley trace gen random -n 1 --nodes 50 -o w > list; head -c 900 w.0.et > cut.0.et; halley sim cut -c c.yaml 2>&1 | sed -E 's/[0-9]+/N/g'
 > halley: cut.N.et: byte N: a message of N bytes, but the file ends after N; it is cut (copy it again) or no .et
 $ printf '{"nodes":[{"id":1,"name":"a","type":"COMP_NODE","dataDeps":[3]},{"id":2,"name":"b","type":"COMP_NODE","dataDeps":[1]},{"id":3,"name":"c","type":"COMP_NODE","dataDeps":[2]}]}' > o.0.json; halley sim o -c c.yaml
-! halley: o.0.json: node 1: rank 0: 3 of its 3 nodes depend on each other in a circle, or on such a circle, and never run
+! halley: o.0.json: node 1: rank 0: 3 of its 3 nodes depend on each other in a cycle, or on such a cycle, and never run
 ? 1
 $ printf '{"nodes":[]}' > n.0.json; halley sim n -c c.yaml
 ! halley: n.0.json: the trace of rank 0 is empty
