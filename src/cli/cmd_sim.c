@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const models[] = {"unaware", "aware", NULL};
+/* Every second one has queues at links; the last two are the words of version 1. */
+static const char *const models[] = {"unaware",         "aware",      "free", "queue",
+                                     "contention-free", "link-queue", NULL};
+enum { FIRST_OLD_MODEL = 4, N_NEW_MODELS = 2 };
 static const char *const computes[] = {"duration", "roofline", "cost", NULL};
 
 typedef struct sim_options {
@@ -69,7 +72,10 @@ static const cli_option options[] = {
      .kind = CLI_CHOICE,
      .choices = models,
      .offset = offsetof(sim_options, model),
-     .doc = "congestion-unaware or congestion-aware (default: unaware)"},
+     .doc =
+         "free: every message has its route to itself; queue: a link sends one message "
+         "at a time; unaware, aware: the same two as ASTRA-sim has them (default: as the "
+         "cluster file says, else unaware)"},
     {.name = "compute",
      .kind = CLI_CHOICE,
      .choices = computes,
@@ -352,7 +358,10 @@ static halley_status run_on(cli_call *call, halley_cluster *cluster, halley_erro
     const sim_options *o = call->options;
     halley_trace_set *traces;
     if (cli_given(call, "network-model"))
-        halley_cluster_set_link_queues(cluster, o->model == 1);
+        halley_cluster_set_link_queues(cluster, o->model % 2 == 1);
+    if (o->model >= FIRST_OLD_MODEL)
+        cli_note(call, "note: the network model %s is now called %s", models[o->model],
+                 models[o->model - N_NEW_MODELS]);
     if (cli_given(call, "compute"))
         TRY(halley_cluster_set_compute(cluster, (halley_compute)o->compute, err));
     for (uint32_t i = 0; i < halley_cluster_warning_count(cluster); i++)

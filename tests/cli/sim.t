@@ -239,6 +239,23 @@ $ printf 'network: [{topology: ring, size: 1, bandwidth: 50 GB/s}]\n' > e.yaml; 
 ! halley: compute: cost needs the NPU's peak and memory
 ? 1
 
+## network models have the words of ASTRA-sim, ours, and those of version 1
+$ halley trace gen all-to-all -n 4 --size '1 MiB' -o aa --csv > list
+$ printf 'network: [{topology: switch, size: 4, bandwidth: 50 GB/s, latency: 500 ns}]\nsystem: {algorithms: [direct]}\n' > c.yaml
+$ for m in free unaware contention-free queue aware link-queue; do halley sim aa -c c.yaml --network-model $m | head -1; done
+> 6.24 us on 4 ranks
+> 6.24 us on 4 ranks
+> 6.24 us on 4 ranks
+> 22.0 us on 4 ranks
+> 22.0 us on 4 ranks
+> 22.0 us on 4 ranks
+! halley: note: the network model contention-free is now called free
+! halley: note: the network model link-queue is now called queue
+$ halley sim aa -c c.yaml --network-model packets
+! halley: --network-model must be one of unaware, aware, free, queue, contention-free, link-queue; is 'packets'
+! see 'halley sim --help'
+? 2
+
 ## how busy links were
 $ halley trace gen all-reduce -n 4 --size '1 MiB' -o ar --csv > list
 $ printf 'network: [{topology: ring, size: 4, bandwidth: 50 GB/s, latency: 500 ns}]\n' > c.yaml
