@@ -39,8 +39,8 @@ static double weight_of(const compare_mix *m, str label)
     return id == HASH_NONE ? 0 : m->weights.at[id];
 }
 
-static halley_status add_share(halley_shares *out, arena *memory, str label, double real,
-                               double synth, halley_error *err)
+static halley_status add_mix_share(halley_shares *out, arena *memory, str label,
+                                   double real, double synth, halley_error *err)
 {
     const char *const text = arena_copy(memory, label);
     if (!text)
@@ -61,14 +61,15 @@ static halley_status compare_mixes(halley_shares *out, arena *memory,
         return error_nomem(err);
     for (uint32_t i = 0; i < real->weights.n; i++) {
         const str label = intern_text(&real->labels, i);
-        TRY(add_share(out, memory, label, n_real > 0 ? real->weights.at[i] / n_real : 0,
-                      n_synth > 0 ? weight_of(synth, label) / n_synth : 0, err));
+        TRY(add_mix_share(out, memory, label,
+                          n_real > 0 ? real->weights.at[i] / n_real : 0,
+                          n_synth > 0 ? weight_of(synth, label) / n_synth : 0, err));
     }
     for (uint32_t i = 0; i < synth->weights.n; i++) {
         const str label = intern_text(&synth->labels, i);
         if (intern_find(&real->labels, label) == HASH_NONE)
-            TRY(add_share(out, memory, label, 0,
-                          n_synth > 0 ? synth->weights.at[i] / n_synth : 0, err));
+            TRY(add_mix_share(out, memory, label, 0,
+                              n_synth > 0 ? synth->weights.at[i] / n_synth : 0, err));
     }
     if ((n_real > 0) != (n_synth > 0) || out->total_variation > 1)
         out->total_variation = 1;
@@ -100,8 +101,10 @@ static uint32_t sum_times(double *mean, double *deviation, compare_dist *to,
     return n;
 }
 
-static halley_status compare_times(halley_comparison *c, const halley_profile *real,
-                                   const halley_profile *synth, halley_error *err)
+static halley_status compare_simulated_times(halley_comparison *c,
+                                             const halley_profile *real,
+                                             const halley_profile *synth,
+                                             halley_error *err)
 {
     bool failed = false;
     halley_status status = HALLEY_OK;
@@ -120,7 +123,7 @@ static halley_status compare_times(halley_comparison *c, const halley_profile *r
     return status == HALLEY_OK && failed ? error_nomem(err) : status;
 }
 
-static int by_text(const void *a, const void *b)
+static int order_by_text(const void *a, const void *b)
 {
     return str_cmp(*(const str *)a, *(const str *)b);
 }
@@ -139,7 +142,7 @@ static halley_status find_names(whole *w, const halley_profile *real,
             fine = array_push(&found, text);
     }
     if (found.n > 1)
-        qsort(found.at, found.n, sizeof *found.at, by_text);
+        qsort(found.at, found.n, sizeof *found.at, order_by_text);
     c->n_names = found.n;
     c->names = arena_array(&w->memory, MOST_NAMES, sizeof *c->names);
     fine = fine && c->names;
@@ -168,9 +171,9 @@ static void find_values(halley_comparison *c, const halley_profile *real,
     c->values_share = n_all ? (double)n_rare / (double)n_all : 0;
 }
 
-static halley_status compare(whole *w, const halley_profile *real,
-                             const halley_profile *synth, const halley_compare_opts *opts,
-                             halley_error *err)
+static halley_status compare_profiles(whole *w, const halley_profile *real,
+                                      const halley_profile *synth,
+                                      const halley_compare_opts *opts, halley_error *err)
 {
     halley_comparison *const c = &w->c;
     c->n_real = (uint32_t)real->sets.n;
@@ -183,7 +186,7 @@ static halley_status compare(whole *w, const halley_profile *real,
         c->mixes[m].real = sum_of(&real->mixes[m]) / c->n_real;
         c->mixes[m].synth = sum_of(&synth->mixes[m]) / c->n_synth;
     }
-    TRY(compare_times(c, real, synth, err));
+    TRY(compare_simulated_times(c, real, synth, err));
     const char *const why =
         synth->not_simulated ? synth->not_simulated : real->not_simulated;
     c->not_simulated = why ? arena_copy(&w->memory, str_from(why)) : NULL;
@@ -210,7 +213,7 @@ halley_status halley_compare(halley_comparison **out, const halley_profile *real
     opts = opts ? opts : &none;
     w->c.memory = w;
     w->c.min_support = opts->min_support ? opts->min_support : 5;
-    const halley_status status = compare(w, real, synth, opts, err);
+    const halley_status status = compare_profiles(w, real, synth, opts, err);
     if (status == HALLEY_OK)
         *out = &w->c;
     else

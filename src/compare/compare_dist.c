@@ -29,7 +29,7 @@ void compare_dist_fini(compare_dist *d)
     array_fini(&d->points);
 }
 
-static int by_value(const void *a, const void *b)
+static int order_points(const void *a, const void *b)
 {
     const double x = ((const compare_point *)a)->value;
     const double y = ((const compare_point *)b)->value;
@@ -45,12 +45,12 @@ static bool sort_into(compare_dist *to, const compare_dist *d)
     to->points.n = d->points.n;
     if (d->points.n > 0) {
         memcpy(to->points.at, d->points.at, d->points.n * sizeof *d->points.at);
-        qsort(to->points.at, to->points.n, sizeof *to->points.at, by_value);
+        qsort(to->points.at, to->points.n, sizeof *to->points.at, order_points);
     }
     return true;
 }
 
-static double weigh(const compare_dist *d, double *mean)
+static double sum_weights(const compare_dist *d, double *mean)
 {
     double total = 0, sum = 0;
     for (size_t i = 0; i < d->points.n; i++) {
@@ -61,7 +61,8 @@ static double weigh(const compare_dist *d, double *mean)
     return total;
 }
 
-static void quantiles(double out[HALLEY_N_QUANTILES], const compare_dist *d, double total)
+static void fill_quantiles(double out[HALLEY_N_QUANTILES], const compare_dist *d,
+                           double total)
 {
     size_t at = 0;
     double below = 0;
@@ -73,14 +74,14 @@ static void quantiles(double out[HALLEY_N_QUANTILES], const compare_dist *d, dou
     }
 }
 
-static void spread(halley_spread *out, const compare_dist *real,
-                   const compare_dist *synth)
+static void measure_spread(halley_spread *out, const compare_dist *real,
+                           const compare_dist *synth)
 {
     *out = (halley_spread){0};
-    out->n_real = weigh(real, &out->mean_real);
-    out->n_synth = weigh(synth, &out->mean_synth);
-    quantiles(out->real, real, out->n_real);
-    quantiles(out->synth, synth, out->n_synth);
+    out->n_real = sum_weights(real, &out->mean_real);
+    out->n_synth = sum_weights(synth, &out->mean_synth);
+    fill_quantiles(out->real, real, out->n_real);
+    fill_quantiles(out->synth, synth, out->n_synth);
     if (real->points.n == 0 || synth->points.n == 0) {
         out->ks = real->points.n == synth->points.n ? 0 : 1;
         out->wasserstein = real->points.n == synth->points.n ? 0 : (double)NAN;
@@ -111,7 +112,7 @@ halley_status compare_dist_spread(halley_spread *out, const compare_dist *real,
     compare_dist a = {0}, b = {0};
     const bool fine = sort_into(&a, real) && sort_into(&b, synth);
     if (fine)
-        spread(out, &a, &b);
+        measure_spread(out, &a, &b);
     compare_dist_fini(&a);
     compare_dist_fini(&b);
     return fine ? HALLEY_OK : error_nomem(err);

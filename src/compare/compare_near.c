@@ -57,8 +57,9 @@ double compare_shared(const compare_set *a, const compare_set *b)
 }
 
 /* The nearest set of p; `but` (an index, or SIZE_MAX) does not count. */
-static size_t nearest(double *distance, const halley_profile *p, const compare_set *to,
-                      size_t but, const double scale[COMPARE_FEATURES])
+static size_t find_nearest_set(double *distance, const halley_profile *p,
+                               const compare_set *to, size_t but,
+                               const double scale[COMPARE_FEATURES])
 {
     size_t best = SIZE_MAX;
     *distance = INFINITY;
@@ -81,7 +82,7 @@ static double most_shared(const halley_profile *p, const compare_set *to)
     return most;
 }
 
-static double median(double *values, size_t n)
+static double take_median(double *values, size_t n)
 {
     if (n == 0)
         return (double)NAN;
@@ -112,24 +113,24 @@ halley_status compare_near(halley_comparison *out, arena *memory,
     compare_scale(scale, real);
     for (size_t i = 0; i < synth->sets.n; i++) {
         const compare_set *const s = &synth->sets.at[i];
-        const size_t at = nearest(&distances[i], real, s, SIZE_MAX, scale);
+        const size_t at = find_nearest_set(&distances[i], real, s, SIZE_MAX, scale);
         all[i] = (halley_neighbour){s->name, real->sets.at[at].name, distances[i],
                                     compare_shared(s, &real->sets.at[at])};
     }
-    out->nearest_median = median(distances, synth->sets.n);
+    out->nearest_median = take_median(distances, synth->sets.n);
     qsort(all, synth->sets.n, sizeof *all, by_distance);
     out->nearest = all;
     out->n_nearest = synth->sets.n < MOST_NEAREST ? synth->sets.n : MOST_NEAREST;
     for (size_t i = 0; i < real->sets.n; i++)
-        (void)nearest(&distances[i], real, &real->sets.at[i], i, scale);
+        (void)find_nearest_set(&distances[i], real, &real->sets.at[i], i, scale);
     out->nearest_real_median =
-        real->sets.n > 1 ? median(distances, real->sets.n) : (double)NAN;
+        real->sets.n > 1 ? take_median(distances, real->sets.n) : (double)NAN;
     free(distances);
     return HALLEY_OK;
 }
 
 /* How often x is above y; a tie is half. */
-static double above(double x, double y)
+static double count_above(double x, double y)
 {
     return x > y ? 1 : x == y ? 0.5 : 0;
 }
@@ -142,7 +143,7 @@ static double placement_variance(const double *a, size_t n_a, const double *b, s
     for (size_t i = 0; i < n_a; i++) {
         double sum = 0;
         for (size_t k = 0; k < n_b; k++)
-            sum += flipped ? above(b[k], a[i]) : above(a[i], b[k]);
+            sum += flipped ? count_above(b[k], a[i]) : count_above(a[i], b[k]);
         const double d = sum / (double)n_b - auc;
         squares += d * d;
     }
@@ -160,7 +161,7 @@ halley_status halley_auc_of(halley_auc *out, const double *members, size_t n_mem
     double sum = 0;
     for (size_t i = 0; i < n_members; i++)
         for (size_t k = 0; k < n_others; k++)
-            sum += above(members[i], others[k]);
+            sum += count_above(members[i], others[k]);
     const double auc = sum / (double)n_members / (double)n_others;
     const double variance =
         placement_variance(members, n_members, others, n_others, auc, false) +
@@ -171,12 +172,13 @@ halley_status halley_auc_of(halley_auc *out, const double *members, size_t n_mem
     return HALLEY_OK;
 }
 
-static void score(double *features, double *runs, const halley_profile *of,
-                  const halley_profile *synth, const double scale[COMPARE_FEATURES])
+static void score_nearness(double *features, double *runs, const halley_profile *of,
+                           const halley_profile *synth,
+                           const double scale[COMPARE_FEATURES])
 {
     for (size_t i = 0; i < of->sets.n; i++) {
         double distance;
-        (void)nearest(&distance, synth, &of->sets.at[i], SIZE_MAX, scale);
+        (void)find_nearest_set(&distance, synth, &of->sets.at[i], SIZE_MAX, scale);
         features[i] = -distance;
         runs[i] = most_shared(synth, &of->sets.at[i]);
     }
@@ -193,8 +195,8 @@ halley_status compare_attack(halley_comparison *out, const halley_profile *synth
         return error_nomem(err);
     double *const runs = scores + n + m;
     compare_scale(scale, train);
-    score(scores, runs, train, synth, scale);
-    score(scores + n, runs + n, holdout, synth, scale);
+    score_nearness(scores, runs, train, synth, scale);
+    score_nearness(scores + n, runs + n, holdout, synth, scale);
     halley_status status =
         halley_auc_of(&out->by_features, scores, n, scores + n, m, err);
     if (status == HALLEY_OK)

@@ -121,7 +121,7 @@ uint32_t halley_profile_sets(const halley_profile *p)
     return (uint32_t)p->sets.n;
 }
 
-static void add_value(gatherer *g, halley_quantity q, double value)
+static void profile_value(gatherer *g, halley_quantity q, double value)
 {
     g->failed |= !compare_dist_add(&g->p->dists[q], value, g->weight);
 }
@@ -187,7 +187,7 @@ static void note_number(gatherer *g, uint64_t value)
 }
 
 /* Numbers in names are left out, so that layers are alike. */
-static void add_name(gatherer *g, halley_bytes name)
+static void profile_name(gatherer *g, halley_bytes name)
 {
     char text[TRACE_PLAIN_NAME];
     const str plain = trace_plain_name(text, name);
@@ -208,29 +208,29 @@ static void add_duration(gatherer *g, uint32_t node)
     } else {
         note_number(g, halley_node_duration_us(g->trace, node));
     }
-    add_value(g, HALLEY_Q_DURATION, seconds);
+    profile_value(g, HALLEY_Q_DURATION, seconds);
     feature_add(g, F_DURATION, seconds);
     feature_add(g, F_DURATION_SQUARES, seconds * seconds);
 }
 
-static void add_size(gatherer *g, const trace_roles *r, trace_role role,
-                     halley_quantity q, feature f)
+static void profile_size(gatherer *g, const trace_roles *r, trace_role role,
+                         halley_quantity q, feature f)
 {
     uint64_t value;
     if (!trace_roles_u64(r, role, &value))
         return;
-    add_value(g, q, (double)value);
+    profile_value(g, q, (double)value);
     feature_add(g, f, (double)value);
     note_number(g, value);
 }
 
-static void add_message(gatherer *g, const trace_roles *r, uint32_t kind)
+static void profile_message(gatherer *g, const trace_roles *r, uint32_t kind)
 {
     uint64_t value;
     char label[64];
     if (!trace_roles_u64(r, TRACE_ROLE_COMM_SIZE, &value))
         return;
-    add_size(g, r, TRACE_ROLE_COMM_SIZE, HALLEY_Q_MESSAGE, F_MESSAGES);
+    profile_size(g, r, TRACE_ROLE_COMM_SIZE, HALLEY_Q_MESSAGE, F_MESSAGES);
     feature_add(g, F_MESSAGE_SQUARES, (double)value * (double)value);
     g->failed |= !compare_mix_add(&g->p->mixes[HALLEY_MIX_VOLUME], label_of(label, kind),
                                   (double)value * g->weight);
@@ -245,7 +245,7 @@ static void add_texts(gatherer *g, uint32_t node)
     }
 }
 
-static uint32_t kind_of(const halley_trace *t, uint32_t node, const trace_roles *r)
+static uint32_t find_node_kind(const halley_trace *t, uint32_t node, const trace_roles *r)
 {
     const uint32_t type = halley_node_type_of(t, node);
     uint64_t coll;
@@ -256,36 +256,37 @@ static uint32_t kind_of(const halley_trace *t, uint32_t node, const trace_roles 
     return kind + (trace_roles_is_cpu(r) ? KINDS_HOST : 0);
 }
 
-static void add_node(gatherer *g, uint32_t node)
+static void profile_node(gatherer *g, uint32_t node)
 {
     const halley_trace *const t = g->trace;
     trace_roles r;
     char label[64];
     trace_roles_read(&r, t, node);
-    const uint32_t kind = kind_of(t, node, &r), type = halley_node_type_of(t, node);
+    const uint32_t kind = find_node_kind(t, node, &r),
+                   type = halley_node_type_of(t, node);
     const uint32_t n_deps = trace_deps_count(t, node);
     g->kinds[node] = (uint8_t)kind;
     g->failed |= !compare_mix_add(&g->p->mixes[HALLEY_MIX_KINDS], label_of(label, kind),
                                   g->weight);
-    add_name(g, halley_node_name(t, node));
+    profile_name(g, halley_node_name(t, node));
     note_text(g, halley_node_name(t, node));
     add_texts(g, node);
     if (type == HALLEY_NODE_COMP) {
         add_duration(g, node);
-        add_size(g, &r, TRACE_ROLE_NUM_OPS, HALLEY_Q_OPERATIONS, F_OPERATIONS);
+        profile_size(g, &r, TRACE_ROLE_NUM_OPS, HALLEY_Q_OPERATIONS, F_OPERATIONS);
     }
     if (type <= HALLEY_NODE_COMP)
-        add_size(g, &r, TRACE_ROLE_TENSOR_SIZE, HALLEY_Q_TRAFFIC, F_TRAFFIC);
+        profile_size(g, &r, TRACE_ROLE_TENSOR_SIZE, HALLEY_Q_TRAFFIC, F_TRAFFIC);
     else
-        add_message(g, &r, kind);
-    add_value(g, HALLEY_Q_IN_DEGREE, n_deps);
+        profile_message(g, &r, kind);
+    profile_value(g, HALLEY_Q_IN_DEGREE, n_deps);
     feature_add(g, F_EDGES, n_deps);
     const uint32_t at = F_KIND + kind % KINDS_HOST;
     if (at < COMPARE_FEATURES)
         feature_add(g, (feature)at, 1);
 }
 
-static void add_edges(gatherer *g)
+static void profile_edges(gatherer *g)
 {
     const halley_trace *const t = g->trace;
     double pairs[2 * KINDS_HOST][2 * KINDS_HOST] = {{0}};
@@ -298,7 +299,7 @@ static void add_edges(gatherer *g)
             pairs[g->kinds[dep]][g->kinds[i]] += g->weight;
         }
     for (uint32_t i = 0; i < halley_trace_count(t); i++)
-        add_value(g, HALLEY_Q_OUT_DEGREE, g->out[i]);
+        profile_value(g, HALLEY_Q_OUT_DEGREE, g->out[i]);
     for (uint32_t a = 0; a < 2 * KINDS_HOST; a++)
         for (uint32_t b = 0; b < 2 * KINDS_HOST; b++) {
             char from[64], to[64], both[160];
@@ -326,10 +327,10 @@ static halley_status add_levels(gatherer *g, halley_error *err)
         critical_us = levels.end_us[i] > critical_us ? levels.end_us[i] : critical_us;
     }
     for (uint32_t i = 1; widths && i <= levels.depth; i++) {
-        add_value(g, HALLEY_Q_WIDTH, widths[i]);
+        profile_value(g, HALLEY_Q_WIDTH, widths[i]);
         widest = widths[i] > widest ? widths[i] : widest;
     }
-    add_value(g, HALLEY_Q_DEPTH, levels.depth);
+    profile_value(g, HALLEY_Q_DEPTH, levels.depth);
     feature_add(g, F_DEPTH, levels.depth);
     feature_add(g, F_WIDTH, widest);
     g->critical_s = fmax(g->critical_s, (double)critical_us * 1e-6);
@@ -339,7 +340,7 @@ static halley_status add_levels(gatherer *g, halley_error *err)
     return fine ? HALLEY_OK : error_nomem(err);
 }
 
-static int by_number(const void *a, const void *b)
+static int order_by_number(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return x < y ? -1 : x > y;
@@ -360,14 +361,14 @@ static void add_sketch(gatherer *g, const uint64_t *tokens, size_t n)
     }
     if (used == 0)
         return;
-    qsort(g->sketch, used, sizeof *g->sketch, by_number);
+    qsort(g->sketch, used, sizeof *g->sketch, order_by_number);
     s->n_sketch = 0;
     for (size_t i = 0; i < used && s->n_sketch < COMPARE_SKETCH; i++)
         if (i == 0 || g->sketch[i] != g->sketch[i - 1])
             s->sketch[s->n_sketch++] = g->sketch[i];
 }
 
-static halley_status add_trace(gatherer *g, halley_error *err)
+static halley_status profile_trace(gatherer *g, halley_error *err)
 {
     const uint32_t n = halley_trace_count(g->trace);
     g->kinds = mem_array_zero(n, sizeof *g->kinds);
@@ -375,10 +376,10 @@ static halley_status add_trace(gatherer *g, halley_error *err)
     g->sketch = mem_array((size_t)n + COMPARE_SKETCH, sizeof *g->sketch);
     halley_status status = g->kinds && g->out && g->sketch ? HALLEY_OK : error_nomem(err);
     for (uint32_t i = 0; status == HALLEY_OK && i < n && !g->failed; i++)
-        add_node(g, i);
+        profile_node(g, i);
     if (status == HALLEY_OK) {
-        add_edges(g);
-        add_value(g, HALLEY_Q_NODES, n);
+        profile_edges(g);
+        profile_value(g, HALLEY_Q_NODES, n);
         feature_add(g, F_NODES, n);
         feature_add(g, F_RANKS, 1);
         status = add_levels(g, err);
@@ -434,12 +435,12 @@ halley_status halley_profile_add(halley_profile *p, const halley_trace_set *set,
     for (uint32_t i = 0; i < distinct.n && status == HALLEY_OK; i++) {
         g.trace = distinct.trace[i];
         g.weight = distinct.n_sharing[i];
-        status = add_trace(&g, err);
+        status = profile_trace(&g, err);
     }
     trace_distinct_fini(&distinct);
     TRY(status);
     g.weight = 1;
-    add_value(&g, HALLEY_Q_CRITICAL, g.critical_s);
+    profile_value(&g, HALLEY_Q_CRITICAL, g.critical_s);
     feature_add(&g, F_CRITICAL, g.critical_s);
     for (int i = 0; i < COMPARE_FEATURES; i++)
         g.set->features[i] = log(1e-9 + g.set->features[i]);

@@ -26,12 +26,12 @@ enum { REPEAT = 8 };
 
 static const uint32_t lengths[HALLEY_N_VERBATIM] = {8, 16, 32, 64, 128, 256};
 
-static uint64_t mix(uint64_t hash, uint64_t value)
+static uint64_t mix_run_hash(uint64_t hash, uint64_t value)
 {
     return hash_u64(hash ^ (value + UINT64_C(0x9e3779b97f4a7c15)));
 }
 
-static uint64_t number_of(const trace_roles *r, trace_role role)
+static uint64_t read_run_number(const trace_roles *r, trace_role role)
 {
     uint64_t value = UINT64_MAX;
     (void)trace_roles_u64(r, role, &value);
@@ -40,25 +40,25 @@ static uint64_t number_of(const trace_roles *r, trace_role role)
 
 static uint64_t shape_token(const halley_trace *t, uint32_t node, const trace_roles *r)
 {
-    uint64_t hash = mix(halley_node_type_of(t, node), trace_roles_is_cpu(r));
-    hash = mix(hash, number_of(r, TRACE_ROLE_COMM_TYPE));
+    uint64_t hash = mix_run_hash(halley_node_type_of(t, node), trace_roles_is_cpu(r));
+    hash = mix_run_hash(hash, read_run_number(r, TRACE_ROLE_COMM_TYPE));
     const uint32_t n = trace_deps_count(t, node);
     uint64_t deps = n; /* their order does not matter */
     for (uint32_t i = 0; i < n; i++)
         deps += hash_u64((uint64_t)node - trace_deps_index(t, node, i));
-    return mix(hash, deps);
+    return mix_run_hash(hash, deps);
 }
 
 static uint64_t exact_token(const halley_trace *t, uint32_t node, const trace_roles *r,
                             uint64_t shape)
 {
     halley_attr ns;
-    uint64_t hash = mix(shape, halley_node_duration_us(t, node));
+    uint64_t hash = mix_run_hash(shape, halley_node_duration_us(t, node));
     if (halley_node_find_attr(&ns, t, node, "duration_ns"))
-        hash = mix(hash, ns.bits);
-    hash = mix(hash, number_of(r, TRACE_ROLE_NUM_OPS));
-    hash = mix(hash, number_of(r, TRACE_ROLE_TENSOR_SIZE));
-    return mix(hash, number_of(r, TRACE_ROLE_COMM_SIZE));
+        hash = mix_run_hash(hash, ns.bits);
+    hash = mix_run_hash(hash, read_run_number(r, TRACE_ROLE_NUM_OPS));
+    hash = mix_run_hash(hash, read_run_number(r, TRACE_ROLE_TENSOR_SIZE));
+    return mix_run_hash(hash, read_run_number(r, TRACE_ROLE_COMM_SIZE));
 }
 
 /* Append what is not a repeat of something earlier among the n tokens. */
@@ -72,7 +72,7 @@ static bool add_novel(token_array *to, const uint64_t *tokens, size_t n)
         size_t run = 0;
         if (i + REPEAT <= n) {
             for (size_t k = 0; k < REPEAT; k++)
-                window = mix(window, tokens[i + k]);
+                window = mix_run_hash(window, tokens[i + k]);
             before = map64_find(&seen, window);
         }
         while (before != HASH_NONE && i + run < n &&
@@ -122,14 +122,14 @@ void compare_runs_fini(compare_runs *r)
 __extension__ typedef unsigned __int128 wide;
 static const uint64_t prime = (UINT64_C(1) << 61) - 1;
 
-static uint64_t times(uint64_t a, uint64_t b)
+static uint64_t multiply_modulo(uint64_t a, uint64_t b)
 {
     const wide p = (wide)a * b;
     const uint64_t sum = (uint64_t)(p & prime) + (uint64_t)(p >> 61);
     return sum >= prime ? sum - prime : sum;
 }
 
-static uint64_t plus(uint64_t a, uint64_t b)
+static uint64_t add_modulo(uint64_t a, uint64_t b)
 {
     const uint64_t sum = a + b;
     return sum >= prime ? sum - prime : sum;
@@ -147,16 +147,17 @@ static roller roller_of(uint32_t length)
 {
     roller r = {0, 1, length};
     for (uint32_t i = 1; i < length; i++)
-        r.top = times(r.top, base);
+        r.top = multiply_modulo(r.top, base);
     return r;
 }
 
 /* The hash of the window that ends at i; the first `length` - 1 mean nothing. */
-static uint64_t roll(roller *r, const uint64_t *tokens, size_t i)
+static uint64_t roll_hash(roller *r, const uint64_t *tokens, size_t i)
 {
     if (i >= r->length)
-        r->hash = plus(r->hash, prime - times(tokens[i - r->length] % prime, r->top));
-    r->hash = plus(times(r->hash, base), tokens[i] % prime);
+        r->hash = add_modulo(
+            r->hash, prime - multiply_modulo(tokens[i - r->length] % prime, r->top));
+    r->hash = add_modulo(multiply_modulo(r->hash, base), tokens[i] % prime);
     return r->hash;
 }
 
@@ -173,7 +174,7 @@ static bool index_windows(map64 *to, const sequences *s, uint32_t length)
         roller r = roller_of(length);
         const size_t n = s->ends[q] - start;
         for (size_t i = 0; i < n; i++) {
-            const uint64_t hash = roll(&r, s->tokens + start, i);
+            const uint64_t hash = roll_hash(&r, s->tokens + start, i);
             if (i + 1 >= length && !map64_set(to, hash, 1))
                 return false;
         }
@@ -191,7 +192,7 @@ static uint64_t count_covered(const map64 *windows, const sequences *s, uint32_t
         const size_t n = s->ends[q] - start;
         size_t done = 0; /* tokens before this are counted or cannot be */
         for (size_t i = 0; i < n; i++) {
-            const uint64_t hash = roll(&r, s->tokens + start, i);
+            const uint64_t hash = roll_hash(&r, s->tokens + start, i);
             if (i + 1 < length || map64_find(windows, hash) == HASH_NONE)
                 continue;
             const size_t first = i + 1 - length > done ? i + 1 - length : done;
@@ -202,8 +203,9 @@ static uint64_t count_covered(const map64 *windows, const sequences *s, uint32_t
     return covered;
 }
 
-static halley_status share_of(double *out, const sequences *real, const sequences *synth,
-                              uint32_t length, halley_error *err)
+static halley_status measure_share(double *out, const sequences *real,
+                                   const sequences *synth, uint32_t length,
+                                   halley_error *err)
 {
     map64 windows = {0};
     const bool fine = index_windows(&windows, real, length);
@@ -226,9 +228,9 @@ halley_status compare_runs_verbatim(halley_verbatim out[HALLEY_N_VERBATIM],
                                {b->shape.at, b->shape_ends.at, b->shape_ends.n}};
     for (int i = 0; i < HALLEY_N_VERBATIM; i++) {
         out[i].length = lengths[i];
-        TRY(share_of(&out[i].whole, &real[0], &synth[0], lengths[i], err));
-        TRY(share_of(&out[i].beyond, &real[1], &synth[1], lengths[i], err));
-        TRY(share_of(&out[i].shape, &real[2], &synth[2], lengths[i], err));
+        TRY(measure_share(&out[i].whole, &real[0], &synth[0], lengths[i], err));
+        TRY(measure_share(&out[i].beyond, &real[1], &synth[1], lengths[i], err));
+        TRY(measure_share(&out[i].shape, &real[2], &synth[2], lengths[i], err));
     }
     return HALLEY_OK;
 }

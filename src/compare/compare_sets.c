@@ -25,8 +25,9 @@ static halley_status add_set(halley_profile *p, const trace_found *found, size_t
 }
 
 /* All of them; a folder without a sound set is an error. */
-static halley_status add_all(halley_profile *p, const trace_found *found, bool strict,
-                             halley_left_out *out, halley_error *err)
+static halley_status profile_found_sets(halley_profile *p, const trace_found *found,
+                                        bool strict, halley_left_out *out,
+                                        halley_error *err)
 {
     for (size_t i = 0; i < found->list.n; i++) {
         halley_error why = {0};
@@ -63,7 +64,7 @@ halley_status halley_profile_add_path(halley_profile *p, const char *path, bool 
         if (found.n_unreadable > 0)
             (void)halley_error_format(&found.why, out.first_folder,
                                       sizeof out.first_folder);
-        status = add_all(p, &found, strict || !folder, &out, err);
+        status = profile_found_sets(p, &found, strict || !folder, &out, err);
         if (status != HALLEY_OK && folder)
             error_at_file(err, path);
     }

@@ -79,7 +79,7 @@ static int by_group_name(const void *a, const void *b)
     return p != q ? (p < q ? -1 : 1) : str_cmp(x, y);
 }
 
-static bool add_name(str_array *names, map64 *seen, str name)
+static bool note_group_name(str_array *names, map64 *seen, str name)
 {
     uint32_t one = 1;
     bool fresh;
@@ -99,7 +99,7 @@ static bool add_used(str_array *names, map64 *seen, const halley_trace *t)
     halley_attr attr;
     for (uint32_t i = 0; fine && i < halley_trace_count(t); i++)
         if (trace_slots_find(&attr, &slots, i, 0) && attr.kind == HALLEY_ATTR_STRING)
-            fine = add_name(names, seen, (str){attr.bytes.at, attr.bytes.n});
+            fine = note_group_name(names, seen, (str){attr.bytes.at, attr.bytes.n});
     trace_slots_fini(&slots);
     return fine;
 }
@@ -112,17 +112,17 @@ static bool add_groups_of(str_array *names, map64 *seen, const work *w, uint32_t
     if (t->names_at[rank] == t->names_at[rank + 1]) /* none, or too many */
         return add_used(names, seen, w->distinct.trace[i]);
     for (uint32_t k = t->names_at[rank]; fine && k < t->names_at[rank + 1]; k++)
-        fine = add_name(names, seen, t->names.at[k]);
+        fine = note_group_name(names, seen, t->names.at[k]);
     return fine;
 }
 
-static halley_status number_groups(work *w, halley_error *err)
+static halley_status renumber_groups(work *w, halley_error *err)
 {
     str_array names = {0};
     map64 seen = {0};
     bool fine = true;
     for (size_t i = 0; fine && i < w->job.old.list.n; i++)
-        fine = add_name(&names, &seen, w->job.old.list.at[i].name);
+        fine = note_group_name(&names, &seen, w->job.old.list.at[i].name);
     for (uint32_t i = 0; fine && i < w->distinct.n; i++)
         fine = add_groups_of(&names, &seen, w, i);
     if (names.n > 1)
@@ -135,7 +135,7 @@ static halley_status number_groups(work *w, halley_error *err)
     return fine ? HALLEY_OK : error_nomem(err);
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t take_smaller(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -154,10 +154,10 @@ static halley_status find_earliest(work *w, halley_error *err)
             return error_nomem(err);
         for (uint32_t node = 0; node < halley_trace_count(t); node++) {
             const uint64_t start = halley_node_start_us(t, node);
-            us = start > 0 ? least(us, start) : us;
+            us = start > 0 ? take_smaller(us, start) : us;
             if (trace_slots_find(&attr, &slots, node, 0) &&
                 halley_attr_to_u64(&attr, &value))
-                ns = least(ns, value);
+                ns = take_smaller(ns, value);
         }
         trace_slots_fini(&slots);
     }
@@ -225,7 +225,8 @@ static halley_status do_twin(void *context, size_t i, uint32_t worker, halley_er
                           w->made[like], err);
 }
 
-static halley_status gather(halley_trace_set **out, const work *w, halley_error *err)
+static halley_status gather_ranks(halley_trace_set **out, const work *w,
+                                  halley_error *err)
 {
     const uint32_t n = w->distinct.n_ranks;
     halley_trace **const ranks = mem_array(n, sizeof *ranks);
@@ -248,7 +249,7 @@ static halley_status take_made(halley_trace_set **out, work *w, halley_status st
     if (status == HALLEY_OK)
         status = pool_run(w->job.opts->n_threads, w->distinct.n, do_twin, w, err);
     if (status == HALLEY_OK)
-        status = gather(&set, w, err);
+        status = gather_ranks(&set, w, err);
     for (uint32_t i = 0; i < w->distinct.n; i++) {
         halley_trace_free(w->made[i]);
         w->made[i] = NULL;
@@ -259,7 +260,7 @@ static halley_status take_made(halley_trace_set **out, work *w, halley_status st
 }
 
 /* All traces at the level that the job says now. */
-static halley_status pass(halley_trace_set **out, work *w, halley_error *err)
+static halley_status change_all_traces(halley_trace_set **out, work *w, halley_error *err)
 {
     const halley_status status =
         pool_run(w->job.opts->n_threads, w->distinct.n, do_trace, w, err);
@@ -347,7 +348,7 @@ static halley_status time_cleaned(whole *out, work *w, const synth_timing *how,
     double seconds[HALLEY_N_REFERENCES];
     halley_error why = {0};
     w->job.level = HALLEY_HIDE_NAMES;
-    TRY(pass(&w->exact, w, err));
+    TRY(change_all_traces(&w->exact, w, err));
     w->job.level = w->job.opts->level;
     const halley_status status = synth_times(seconds, w->exact, &out->groups, how, &why);
     if (status == HALLEY_ENOMEM)
@@ -368,8 +369,8 @@ static halley_status time_cleaned(whole *out, work *w, const synth_timing *how,
 
 /* The first attempt, while the exact set is simulated. *w->rough stays NULL when the
  * exact times had to be found in another way, which comes first. */
-static halley_status start(whole *out, work *w, const synth_timing *how,
-                           halley_error *err)
+static halley_status start_attempt(whole *out, work *w, const synth_timing *how,
+                                   halley_error *err)
 {
     beside b = {.w = w,
                 .task = do_trace,
@@ -390,8 +391,8 @@ static halley_status start(whole *out, work *w, const synth_timing *how,
 
 /* Simulate and search what an attempt made. An attempt that is too far off is not
  * handed out: what was found in it does not matter. */
-static halley_status examine(bool *fine, whole *out, work *w, const synth_timing *how,
-                             halley_error *err)
+static halley_status examine_set(bool *fine, whole *out, work *w, const synth_timing *how,
+                                 halley_error *err)
 {
     halley_obfuscation *const o = &out->o;
     beside b = {.w = w,
@@ -427,12 +428,12 @@ static void set_attempt(whole *out, work *w, int attempt)
 }
 
 /* Rounded and perhaps rewoven, until the simulated time is within the bound. */
-static halley_status roughen(whole *out, work *w, halley_error *err)
+static halley_status make_rough_set(whole *out, work *w, halley_error *err)
 {
     const synth_timing how = w->timing;
     bool fine = false;
     set_attempt(out, w, 0);
-    TRY(start(out, w, &how, err));
+    TRY(start_attempt(out, w, &how, err));
     for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
         set_attempt(out, w, attempt);
         if (attempt > 0) {
@@ -440,8 +441,8 @@ static halley_status roughen(whole *out, work *w, halley_error *err)
             w->rough = NULL;
         }
         if (!w->rough)
-            TRY(pass(&w->rough, w, err));
-        TRY(examine(&fine, out, w, &how, err));
+            TRY(change_all_traces(&w->rough, w, err));
+        TRY(examine_set(&fine, out, w, &how, err));
         if (fine)
             return HALLEY_OK;
     }
@@ -452,9 +453,9 @@ static halley_status roughen(whole *out, work *w, halley_error *err)
 }
 
 /* As it is, but for names and what is not understood. */
-static halley_status clean(work *w, halley_error *err)
+static halley_status make_exact_set(work *w, halley_error *err)
 {
-    TRY(pass(&w->exact, w, err));
+    TRY(change_all_traces(&w->exact, w, err));
     return pool_run(w->job.opts->n_threads, (size_t)w->distinct.n + 1, scan_trace, w,
                     err);
 }
@@ -500,7 +501,7 @@ static bool add_counts(obfuscate_counts *sum, const obfuscate_counts *c)
     return true;
 }
 
-static uint64_t count_nodes(const halley_trace_set *set)
+static uint64_t count_set_nodes(const halley_trace_set *set)
 {
     uint64_t n = 0;
     for (uint32_t r = 0; r < halley_trace_set_count(set); r++)
@@ -545,7 +546,7 @@ static halley_status list_visible(whole *out, const work *w, halley_error *err)
     return HALLEY_OK;
 }
 
-static halley_status report(whole *out, work *w, halley_error *err)
+static halley_status report_losses(whole *out, work *w, halley_error *err)
 {
     halley_obfuscation *const o = &out->o;
     obfuscate_counts sum = {0};
@@ -564,14 +565,14 @@ static halley_status report(whole *out, work *w, halley_error *err)
     o->n_joined = sum.n_joined;
     o->n_edges_added = sum.n_edges_added;
     o->n_edges_dropped = sum.n_edges_dropped;
-    o->n_nodes_before = count_nodes(w->set);
+    o->n_nodes_before = count_set_nodes(w->set);
     halley_status status = fine ? sum_removed(out, &sum, err) : error_nomem(err);
     obfuscate_counts_fini(&sum);
     if (status == HALLEY_OK)
         status = list_visible(out, w, err);
     if (status == HALLEY_OK) {
         o->set = w->rough ? w->rough : w->exact;
-        o->n_nodes = count_nodes(o->set);
+        o->n_nodes = count_set_nodes(o->set);
         if (w->rough)
             w->rough = NULL;
         else
@@ -581,19 +582,20 @@ static halley_status report(whole *out, work *w, halley_error *err)
 }
 
 /* What is settled before any trace is changed. */
-static halley_status prepare(void *context, size_t i, uint32_t worker, halley_error *err)
+static halley_status prepare_job(void *context, size_t i, uint32_t worker,
+                                 halley_error *err)
 {
     work *const w = context;
     (void)worker;
     if (i == 0)
-        return number_groups(w, err);
+        return renumber_groups(w, err);
     TRY(find_earliest(w, err));
     if (w->job.opts->level >= HALLEY_HIDE_SIZES)
         TRY(synth_timing_of(&w->timing, w->set, &w->twins.before, err));
     return HALLEY_OK;
 }
 
-static halley_status obfuscate(whole *out, work *w, halley_error *err)
+static halley_status obfuscate_set(whole *out, work *w, halley_error *err)
 {
     const halley_obfuscate_level level = w->job.opts->level;
     TRY(trace_distinct_init(&w->distinct, w->set, err));
@@ -604,16 +606,17 @@ static halley_status obfuscate(whole *out, work *w, halley_error *err)
         return error_nomem(err);
     TRY(synth_groups_of(&w->job.old, w->set, w->job.opts->groups_path, err));
     TRY(obfuscate_twins_find(&w->twins, w->set, &w->distinct, w->job.opts, err));
-    TRY(pool_run(w->job.opts->n_threads, 2, prepare, w, err));
+    TRY(pool_run(w->job.opts->n_threads, 2, prepare_job, w, err));
     TRY(rename_groups(out, w, err));
     TRY(obfuscate_twins_name(&w->twins, &w->distinct, &w->job, err));
     w->job.level = level;
     w->new_groups = &out->groups;
-    TRY(level >= HALLEY_HIDE_SIZES ? roughen(out, w, err) : clean(w, err));
-    return report(out, w, err);
+    TRY(level >= HALLEY_HIDE_SIZES ? make_rough_set(out, w, err)
+                                   : make_exact_set(w, err));
+    return report_losses(out, w, err);
 }
 
-static void finish(work *w)
+static void free_work(work *w)
 {
     for (uint32_t i = 0; w->counts && i < w->distinct.n; i++)
         obfuscate_counts_fini(&w->counts[i]);
@@ -644,8 +647,8 @@ halley_status halley_trace_obfuscate(halley_obfuscation **out,
     made->o.bound = bound;
     made->o.level = opts->level;
     work w = {.set = set, .job = {.opts = opts, .key = siphash_key_from(opts->key)}};
-    const halley_status status = obfuscate(made, &w, err);
-    finish(&w);
+    const halley_status status = obfuscate_set(made, &w, err);
+    free_work(&w);
     if (status == HALLEY_OK)
         *out = &made->o;
     else

@@ -78,7 +78,7 @@ static bool is_integer(halley_attr_kind kind)
     return kind >= HALLEY_ATTR_INT32 && kind <= HALLEY_ATTR_BOOL;
 }
 
-static bool fits(want wanted, halley_attr_kind kind)
+static bool fits_type(want wanted, halley_attr_kind kind)
 {
     switch (wanted) {
     case WANT_INTEGER:
@@ -110,13 +110,13 @@ typedef struct cleaner {
     uint64_t n_io, n_docs, n_unknown, n_starts, n_dangling, n_twice, n_odd;
 } cleaner;
 
-static act choose(const obfuscate_job *job, str name, halley_attr_kind kind)
+static act choose_act(const obfuscate_job *job, str name, halley_attr_kind kind)
 {
     if (obfuscate_keeps(job->opts, name))
         return ACT_ALLOWED;
     for (size_t i = 0; i < N_KNOWN; i++)
         if (str_eq(name, str_from(known[i].name)))
-            return fits(known[i].want, kind) ? known[i].act : ACT_DROP;
+            return fits_type(known[i].want, kind) ? known[i].act : ACT_DROP;
     return ACT_DROP;
 }
 
@@ -226,7 +226,8 @@ static halley_status put_lane(cleaner *c, halley_attr attr, halley_error *err)
     return halley_builder_attr(c->b, &attr);
 }
 
-static halley_status put_attr(cleaner *c, act what, halley_attr attr, halley_error *err)
+static halley_status put_known_attr(cleaner *c, act what, halley_attr attr,
+                                    halley_error *err)
 {
     uint64_t value;
     attr.doc = attr.unknown = (halley_bytes){0};
@@ -281,7 +282,8 @@ static void choose_acts(cleaner *c)
         const attr_shape *const shape = &s->shapes.at[k];
         for (uint32_t i = 0; i < shape->n; i++) {
             const attr_desc *const d = &s->descs.at[s->flat.at[shape->first + i].desc];
-            act what = choose(c->job, attr_desc_name(s, d), (halley_attr_kind)d->kind);
+            act what =
+                choose_act(c->job, attr_desc_name(s, d), (halley_attr_kind)d->kind);
             if (what != ACT_DROP && came_before(s, shape, i))
                 what = ACT_TWICE;
             c->acts[shape->first + i] = (uint8_t)what;
@@ -289,7 +291,7 @@ static void choose_acts(cleaner *c)
     }
 }
 
-static halley_status put_attrs(cleaner *c, uint32_t node, halley_error *err)
+static halley_status put_known_attrs(cleaner *c, uint32_t node, halley_error *err)
 {
     const trace_store *const s = &c->trace->s;
     const attr_shape *const shape = trace_shape_of(c->trace, node);
@@ -304,7 +306,7 @@ static halley_status put_attrs(cleaner *c, uint32_t node, halley_error *err)
             trace_attr_view(s, slot, s->values.at + s->value_at.at[node]);
         c->n_docs += attr.doc.n > 0;
         c->n_unknown += attr.unknown.n > 0;
-        TRY(put_attr(c, what, attr, err));
+        TRY(put_known_attr(c, what, attr, err));
     }
     return HALLEY_OK;
 }
@@ -342,7 +344,7 @@ static halley_bytes if_kept(uint32_t keep, halley_bytes text)
     return keep != 0 ? text : (halley_bytes){0};
 }
 
-static halley_status put_io(cleaner *c, uint32_t node, bool inputs)
+static halley_status put_node_io(cleaner *c, uint32_t node, bool inputs)
 {
     const uint32_t keep = c->job->opts->keep_io;
     if (column_get(inputs ? &c->trace->s.inputs : &c->trace->s.outputs, node) == 0)
@@ -391,7 +393,7 @@ static halley_status put_times(cleaner *c, uint32_t node)
     return halley_builder_time(c->b, start, new_duration_us(c, node));
 }
 
-static halley_status put_deps(cleaner *c, uint32_t node)
+static halley_status put_renumbered_deps(cleaner *c, uint32_t node)
 {
     for (uint32_t i = 0; i < halley_node_data_count(c->trace, node); i++) {
         const halley_dep dep = halley_node_data(c->trace, node, i);
@@ -410,34 +412,34 @@ static halley_status put_deps(cleaner *c, uint32_t node)
     return HALLEY_OK;
 }
 
-static halley_status put_node(cleaner *c, uint32_t node, halley_error *err)
+static halley_status put_clean_node(cleaner *c, uint32_t node, halley_error *err)
 {
     halley_bytes name = {0};
     TRY(new_name(&name, c, node, err));
     TRY(halley_builder_node(c->b, c->new_id[node], halley_node_type_of(c->trace, node),
                             name));
     TRY(put_times(c, node));
-    TRY(put_deps(c, node));
-    TRY(put_io(c, node, true));
-    TRY(put_io(c, node, false));
+    TRY(put_renumbered_deps(c, node));
+    TRY(put_node_io(c, node, true));
+    TRY(put_node_io(c, node, false));
     c->n_unknown += halley_node_unknown(c->trace, node).n > 0;
-    return put_attrs(c, node, err);
+    return put_known_attrs(c, node, err);
 }
 
-static int by_id(const void *a, const void *b, void *trace)
+static int order_by_id(const void *a, const void *b, void *trace)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     const uint64_t p = halley_node_id(trace, x), q = halley_node_id(trace, y);
     return p != q ? (p < q ? -1 : 1) : (x < y ? -1 : x > y);
 }
 
-static halley_status number_nodes(cleaner *c, halley_error *err)
+static halley_status renumber_nodes(cleaner *c, halley_error *err)
 {
     const uint32_t n = halley_trace_count(c->trace);
     for (uint32_t i = 0; i < n; i++)
         c->order[i] = i;
     if (!c->trace->ascending)
-        qsort_r(c->order, n, sizeof *c->order, by_id, (void *)(uintptr_t)c->trace);
+        qsort_r(c->order, n, sizeof *c->order, order_by_id, (void *)(uintptr_t)c->trace);
     for (uint32_t i = 0; i < n; i++) {
         if (i > 0 && halley_node_id(c->trace, c->order[i]) ==
                          halley_node_id(c->trace, c->order[i - 1])) {
@@ -476,14 +478,14 @@ static halley_status put_metadata(cleaner *c, halley_error *err)
     return HALLEY_OK;
 }
 
-static halley_status put_all(cleaner *c, halley_error *err)
+static halley_status put_all_nodes(cleaner *c, halley_error *err)
 {
     const uint32_t n = halley_trace_count(c->trace);
     choose_acts(c);
-    TRY(number_nodes(c, err));
+    TRY(renumber_nodes(c, err));
     TRY(put_metadata(c, err));
     for (uint32_t i = 0; i < n; i++)
-        TRY(put_node(c, c->order[i], err));
+        TRY(put_clean_node(c, c->order[i], err));
     return HALLEY_OK;
 }
 
@@ -540,7 +542,7 @@ halley_status obfuscate_clean(halley_trace **out, obfuscate_counts *counts,
     halley_trace *made = NULL;
     halley_status status = room ? halley_builder_new(&c.b, err) : error_nomem(err);
     if (status == HALLEY_OK) {
-        const halley_status put = put_all(&c, err);
+        const halley_status put = put_all_nodes(&c, err);
         status = edit_finish(&made, c.b, put, err);
     }
     if (status == HALLEY_OK && !count_removed(&c))

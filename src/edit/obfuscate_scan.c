@@ -57,12 +57,12 @@ static bool is_beyond_ascii(uint64_t window)
     return (window & UINT64_C(0x8080808080808080)) != 0;
 }
 
-static bool printable(const scan *s, uint8_t c)
+static bool is_printable(const scan *s, uint8_t c)
 {
     return c >= 0x20 && (c < 0x7f || (c > 0x7f && s->beyond_ascii));
 }
 
-static void allow(scan *s, str text)
+static void allow_text(scan *s, str text)
 {
     for (size_t i = 0; i + WINDOW <= text.n; i++)
         s->failed |= !map64_set(&s->allowed, window_at(text.at + i), 1);
@@ -105,14 +105,14 @@ static void index_output(scan *s, const uint8_t *at, size_t n)
 {
     for (size_t i = 0; i + WINDOW <= n && !s->failed;) {
         size_t k = WINDOW;
-        while (k > 0 && printable(s, at[i + k - 1]))
+        while (k > 0 && is_printable(s, at[i + k - 1]))
             k--;
         if (k > 0) {
             i += k;
             continue;
         }
         size_t end = i + WINDOW;
-        while (end < n && printable(s, at[end]))
+        while (end < n && is_printable(s, at[end]))
             end++;
         index_run(s, (str){(const char *)at + i, end - i});
         i = end + 1;
@@ -229,7 +229,7 @@ static void allow_kept(scan *s, const halley_trace *t)
     if (io == 0 && s->opts->n_keep == 0)
         return;
     for (size_t i = 0; i < s->opts->n_keep; i++)
-        allow(s, str_from(s->opts->keep[i]));
+        allow_text(s, str_from(s->opts->keep[i]));
     for (uint32_t node = 0; node < halley_trace_count(t) && !s->failed; node++) {
         const halley_io both[] = {halley_node_inputs(t, node),
                                   halley_node_outputs(t, node)};
@@ -239,23 +239,23 @@ static void allow_kept(scan *s, const halley_trace *t)
                 io & HALLEY_KEEP_SHAPES ? both[k].shapes : (halley_bytes){0},
                 io & HALLEY_KEEP_TYPES ? both[k].types : (halley_bytes){0}};
             for (size_t m = 0; m < 3; m++)
-                allow(s, (str){kept[m].at, kept[m].n});
+                allow_text(s, (str){kept[m].at, kept[m].n});
         }
         for (uint32_t i = 0; i < halley_node_attr_count(t, node); i++) {
             const halley_attr a = halley_node_attr(t, node, i);
             if (obfuscate_keeps(s->opts, (str){a.name.at, a.name.n}) && has_text(a.kind))
-                allow(s, (str){a.bytes.at, a.bytes.n});
+                allow_text(s, (str){a.bytes.at, a.bytes.n});
         }
     }
     for (uint32_t i = 0; i < halley_trace_metadata_count(t); i++) {
         const halley_attr a = halley_trace_metadata(t, i);
         if (obfuscate_keeps(s->opts, (str){a.name.at, a.name.n}) && has_text(a.kind))
-            allow(s, (str){a.bytes.at, a.bytes.n});
+            allow_text(s, (str){a.bytes.at, a.bytes.n});
     }
 }
 
-static halley_status tell(const halley_trace *t, uint32_t node, halley_bytes leak,
-                          halley_error *err)
+static halley_status report_found_text(const halley_trace *t, uint32_t node,
+                                       halley_bytes leak, halley_error *err)
 {
     error_set(
         err, HALLEY_EINVAL,
@@ -287,16 +287,16 @@ static halley_status search_part(void *context, size_t i, uint32_t worker,
     for (uint32_t node = first; node < end; node++) {
         const halley_bytes leak = leak_of(p->shared, &p->found[i], p->before, node);
         if (leak.at)
-            return tell(p->before, node, leak, err);
+            return report_found_text(p->before, node, leak, err);
     }
     return HALLEY_OK;
 }
 
-static halley_status search(scan *s, const halley_trace *before, halley_error *err)
+static halley_status search_bytes(scan *s, const halley_trace *before, halley_error *err)
 {
     const halley_bytes leak = leak_of_metadata(s, &s->found, before);
     if (leak.at)
-        return tell(before, HALLEY_NO_NODE, leak, err);
+        return report_found_text(before, HALLEY_NO_NODE, leak, err);
     const size_t n =
         ((size_t)halley_trace_count(before) + NODES_A_PART - 1) / NODES_A_PART;
     parts p = {s, before, mem_array_zero(n, sizeof *p.found)};
@@ -311,11 +311,11 @@ static halley_status search(scan *s, const halley_trace *before, halley_error *e
     return status;
 }
 
-static halley_status look(scan *s, const uint8_t *bytes, size_t n,
-                          const halley_trace *before, halley_error *err)
+static halley_status scan_output(scan *s, const uint8_t *bytes, size_t n,
+                                 const halley_trace *before, halley_error *err)
 {
     index_output(s, bytes, n);
-    return s->failed ? error_nomem(err) : search(s, before, err);
+    return s->failed ? error_nomem(err) : search_bytes(s, before, err);
 }
 
 halley_status obfuscate_scan(obfuscate_scanned *out, const halley_obfuscate_opts *opts,
@@ -336,12 +336,12 @@ halley_status obfuscate_scan(obfuscate_scanned *out, const halley_obfuscate_opts
         s->opts = opts;
         s->n_threads = n_threads;
         for (uint32_t i = 0; obfuscate_word(i).at; i++)
-            allow(s, obfuscate_word(i));
+            allow_text(s, obfuscate_word(i));
         allow_kept(s, before);
-        status = look(s, bytes, n, before, err);
+        status = scan_output(s, bytes, n, before, err);
         if (status == HALLEY_OK && s->found.met_beyond) {
             s->beyond_ascii = true;
-            status = look(s, bytes, n, before, err);
+            status = scan_output(s, bytes, n, before, err);
         }
         out->n_bytes += n;
         out->n_text_bytes += s->found.n_text_bytes;

@@ -57,12 +57,12 @@ typedef struct weaver {
 } weaver;
 
 /* In [0, 1), the same for the same key, place and question. */
-static double draw(const weaver *w, uint32_t node, uint32_t question)
+static double draw_unit(const weaver *w, uint32_t node, uint32_t question)
 {
     return (double)(siphash_mix(w->job->key, node, question) >> 11) * 0x1p-53;
 }
 
-static uint64_t number_of(const weaver *w, uint32_t node, number_name name)
+static uint64_t read_number_attr(const weaver *w, uint32_t node, number_name name)
 {
     halley_attr attr;
     uint64_t value = 0;
@@ -75,9 +75,9 @@ static bool same_shape(const weaver *w, uint32_t a, uint32_t b)
 {
     const halley_trace *const t = w->trace;
     return t->s.shape.at[a] == t->s.shape.at[b] &&
-           number_of(w, a, IS_CPU_OP) == number_of(w, b, IS_CPU_OP) &&
-           number_of(w, a, TID) == number_of(w, b, TID) &&
-           number_of(w, a, STREAM) == number_of(w, b, STREAM);
+           read_number_attr(w, a, IS_CPU_OP) == read_number_attr(w, b, IS_CPU_OP) &&
+           read_number_attr(w, a, TID) == read_number_attr(w, b, TID) &&
+           read_number_attr(w, a, STREAM) == read_number_attr(w, b, STREAM);
 }
 
 static bool can_join(const weaver *w, uint32_t node, uint32_t before)
@@ -90,7 +90,7 @@ static bool can_join(const weaver *w, uint32_t node, uint32_t before)
            w->fates[before].takes == HALLEY_NO_NODE && w->fates[before].first_part == 0;
 }
 
-static void decide(weaver *w)
+static void decide_change(weaver *w)
 {
     const halley_trace *const t = w->trace;
     const uint32_t n = halley_trace_count(t);
@@ -105,22 +105,22 @@ static void decide(weaver *w)
     for (uint32_t i = 0; i < n; i++) {
         if (halley_node_type_of(t, i) != HALLEY_NODE_COMP)
             continue;
-        const double chance = draw(w, i, 0);
+        const double chance = draw_unit(w, i, 0);
         const uint32_t before =
             trace_deps_count(t, i) == 1 ? trace_deps_index(t, i, 0) : HALLEY_NO_NODE;
         const bool long_enough = halley_node_duration_us(t, i) >= 4 ||
-                                 number_of(w, i, DURATION_NS) >= 4000 ||
-                                 number_of(w, i, NUM_OPS) >= 1000;
+                                 read_number_attr(w, i, DURATION_NS) >= 4000 ||
+                                 read_number_attr(w, i, NUM_OPS) >= 1000;
         if (chance < 0.25 * w->job->strength && can_join(w, i, before)) {
             w->fates[i].into = before;
             w->fates[before].takes = i;
         } else if (chance > 1 - 0.25 * w->job->strength && long_enough) {
-            w->fates[i].first_part = 0.3 + 0.4 * draw(w, i, 1);
+            w->fates[i].first_part = 0.3 + 0.4 * draw_unit(w, i, 1);
         }
     }
 }
 
-static void number(weaver *w)
+static void number_parts(weaver *w)
 {
     uint64_t id = OBFUSCATE_FIRST_ID;
     for (uint32_t i = 0; i < halley_trace_count(w->trace); i++) {
@@ -135,7 +135,7 @@ static void number(weaver *w)
 }
 
 /* Which part of a quantity goes where. */
-static uint64_t share(uint64_t whole, double part, bool second)
+static uint64_t split_amount(uint64_t whole, double part, bool second)
 {
     const uint64_t first = (uint64_t)((double)whole * part);
     return second ? whole - first : first;
@@ -156,9 +156,9 @@ typedef struct piece {
     bool second;
 } piece;
 
-static uint64_t amount(const piece *p, uint64_t own, uint64_t other)
+static uint64_t change_amount(const piece *p, uint64_t own, uint64_t other)
 {
-    return p->part > 0 ? share(own, p->part, p->second) : own + other;
+    return p->part > 0 ? split_amount(own, p->part, p->second) : own + other;
 }
 
 /* The number at an entry of shapes.flat that the node's shape has; false: negative. */
@@ -191,7 +191,7 @@ static halley_status copy_piece_attrs(bool *done, weaver *w, const piece *p)
             continue;
         if (p->with != HALLEY_NO_NODE)
             (void)whole_at(&other, w, p->with, first + i);
-        values[i] = amount(p, own, other);
+        values[i] = change_amount(p, own, other);
     }
     return HALLEY_OK;
 }
@@ -210,7 +210,7 @@ static halley_status put_piece_attrs(weaver *w, const piece *p)
                 const halley_attr more = halley_node_attr(t, p->with, i);
                 (void)halley_attr_to_u64(&more, &other);
             }
-            attr.bits = amount(p, own, other);
+            attr.bits = change_amount(p, own, other);
         }
         TRY(halley_builder_attr(w->b, &attr));
     }
@@ -224,8 +224,8 @@ static halley_status put_piece(weaver *w, const piece *p, uint64_t id)
         p->with == HALLEY_NO_NODE ? 0 : halley_node_duration_us(t, p->with);
     TRY(halley_builder_node(w->b, id, halley_node_type_of(t, p->node),
                             halley_node_name(t, p->node)));
-    TRY(halley_builder_time(w->b, 0,
-                            amount(p, halley_node_duration_us(t, p->node), other)));
+    TRY(halley_builder_time(
+        w->b, 0, change_amount(p, halley_node_duration_us(t, p->node), other)));
     return put_piece_attrs(w, p);
 }
 
@@ -239,7 +239,7 @@ static bool depends_on(const halley_trace *t, uint32_t node, uint32_t on)
 }
 
 /* Whether another dependency of the node depends on this one. */
-static bool redundant(const halley_trace *t, uint32_t node, uint32_t dep)
+static bool is_redundant(const halley_trace *t, uint32_t node, uint32_t dep)
 {
     const uint32_t n = trace_deps_count(t, node);
     for (uint32_t i = 0; i < n && i < 16; i++) {
@@ -252,10 +252,10 @@ static bool redundant(const halley_trace *t, uint32_t node, uint32_t dep)
 
 /* A dependency of a dependency that the node has not, with a chance; or HALLEY_NO_NODE.
  */
-static uint32_t shortcut(const weaver *w, uint32_t node, uint32_t dep)
+static uint32_t find_shortcut(const weaver *w, uint32_t node, uint32_t dep)
 {
     const halley_trace *const t = w->trace;
-    if (draw(w, node, 3) >= 0.25 * w->job->strength || trace_deps_count(t, dep) == 0)
+    if (draw_unit(w, node, 3) >= 0.25 * w->job->strength || trace_deps_count(t, dep) == 0)
         return HALLEY_NO_NODE;
     const uint32_t far = trace_deps_index(t, dep, 0);
     if (far == HALLEY_NO_NODE || far == node || depends_on(t, node, far) ||
@@ -264,18 +264,18 @@ static uint32_t shortcut(const weaver *w, uint32_t node, uint32_t dep)
     return far;
 }
 
-static halley_status put_deps(weaver *w, uint32_t node)
+static halley_status put_part_deps(weaver *w, uint32_t node)
 {
     const halley_trace *const t = w->trace;
     const uint32_t n_data = halley_node_data_count(t, node);
     const uint32_t n = trace_deps_count(t, node);
-    const bool may_drop = n > 1 && draw(w, node, 2) < 0.5 * w->job->strength;
+    const bool may_drop = n > 1 && draw_unit(w, node, 2) < 0.5 * w->job->strength;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t dep = trace_deps_index(t, node, i);
         if (dep == HALLEY_NO_NODE || w->seen[dep] == node)
             continue;
         w->seen[dep] = node;
-        if (may_drop && redundant(t, node, dep)) {
+        if (may_drop && is_redundant(t, node, dep)) {
             w->counts->n_edges_dropped++;
             continue;
         }
@@ -283,7 +283,7 @@ static halley_status put_deps(weaver *w, uint32_t node)
         TRY(i < n_data ? halley_builder_data(w->b, id) : halley_builder_ctrl(w->b, id));
     }
     const uint32_t far =
-        n ? shortcut(w, node, trace_deps_index(t, node, 0)) : HALLEY_NO_NODE;
+        n ? find_shortcut(w, node, trace_deps_index(t, node, 0)) : HALLEY_NO_NODE;
     if (far == HALLEY_NO_NODE || w->seen[far] == node)
         return HALLEY_OK;
     w->counts->n_edges_added++;
@@ -294,11 +294,11 @@ static halley_status put_plain(weaver *w, uint32_t node)
 {
     TRY(halley_builder_node(w->b, w->fates[node].id, halley_node_type_of(w->trace, node),
                             halley_node_name(w->trace, node)));
-    TRY(put_deps(w, node));
+    TRY(put_part_deps(w, node));
     return halley_builder_copy_rest(w->b, w->trace, node);
 }
 
-static halley_status put_node(weaver *w, uint32_t node)
+static halley_status put_part(weaver *w, uint32_t node)
 {
     const fate *const f = &w->fates[node];
     if (f->into != HALLEY_NO_NODE)
@@ -307,7 +307,7 @@ static halley_status put_node(weaver *w, uint32_t node)
         return put_plain(w, node);
     piece p = {.node = node, .with = f->takes, .part = f->first_part};
     TRY(put_piece(w, &p, f->id));
-    TRY(put_deps(w, node));
+    TRY(put_part_deps(w, node));
     w->counts->n_joined += f->takes != HALLEY_NO_NODE;
     if (f->first_part == 0)
         return HALLEY_OK;
@@ -331,16 +331,16 @@ static void find_amounts(weaver *w)
     }
 }
 
-static halley_status weave(weaver *w)
+static halley_status rewrite_structure(weaver *w)
 {
     const uint32_t n = halley_trace_count(w->trace);
     find_amounts(w);
-    decide(w);
-    number(w);
+    decide_change(w);
+    number_parts(w);
     for (uint32_t i = 0; i < n; i++)
         w->seen[i] = HALLEY_NO_NODE;
     for (uint32_t i = 0; i < n; i++)
-        TRY(put_node(w, i));
+        TRY(put_part(w, i));
     return HALLEY_OK;
 }
 
@@ -360,7 +360,7 @@ halley_status obfuscate_structure(halley_trace **out, obfuscate_counts *counts,
                       w.fates && w.n_dependents && w.seen && w.adds_up;
     halley_status status = room ? edit_start(&w.b, trace, err) : error_nomem(err);
     if (status == HALLEY_OK)
-        status = edit_finish(out, w.b, weave(&w), err);
+        status = edit_finish(out, w.b, rewrite_structure(&w), err);
     trace_slots_fini(&w.slots);
     free(w.fates);
     free(w.n_dependents);

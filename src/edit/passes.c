@@ -22,9 +22,9 @@ static halley_status first_error(const halley_check_report *report, halley_error
     return HALLEY_OK;
 }
 
-static halley_status check(const halley_trace_set *set, halley_check_opts opts,
-                           const trace_groups *groups, const trace_twins *twins,
-                           halley_error *err)
+static halley_status run_set_check(const halley_trace_set *set, halley_check_opts opts,
+                                   const trace_groups *groups, const trace_twins *twins,
+                                   halley_error *err)
 {
     halley_check_report *report;
     opts.max_per_code = 1;
@@ -37,15 +37,16 @@ static halley_status check(const halley_trace_set *set, halley_check_opts opts,
 halley_status synth_passes(const halley_trace_set *set, const trace_groups *groups,
                            const trace_twins *twins, halley_error *err)
 {
-    return check(set, (halley_check_opts){0}, groups->list.n ? groups : NULL, twins, err);
+    return run_set_check(set, (halley_check_opts){0}, groups->list.n ? groups : NULL,
+                         twins, err);
 }
 
 halley_status synth_passes_alone(const halley_trace_set *set, const char *groups_path,
                                  uint32_t n_threads, halley_error *err)
 {
-    return check(set,
-                 (halley_check_opts){.groups_path = groups_path, .n_threads = n_threads},
-                 NULL, NULL, err);
+    return run_set_check(
+        set, (halley_check_opts){.groups_path = groups_path, .n_threads = n_threads},
+        NULL, NULL, err);
 }
 
 halley_status halley_trace_set_passes(const halley_trace_set *set,

@@ -62,7 +62,7 @@ uint32_t scale_members(const trace_groups *groups, halley_bytes name, uint32_t n
     return n_ranks;
 }
 
-static uint64_t count_nodes(const halley_trace_set *set)
+static uint64_t count_scaled_nodes(const halley_trace_set *set)
 {
     uint64_t n = 0;
     for (uint32_t r = 0; r < halley_trace_set_count(set); r++)
@@ -71,8 +71,8 @@ static uint64_t count_nodes(const halley_trace_set *set)
 }
 
 /* A set of its own that shares the traces. */
-static halley_status share(halley_trace_set **out, const halley_trace_set *set,
-                           halley_error *err)
+static halley_status share_traces(halley_trace_set **out, const halley_trace_set *set,
+                                  halley_error *err)
 {
     const uint32_t n = halley_trace_set_count(set);
     halley_trace **const ranks = mem_array(n, sizeof *ranks);
@@ -92,15 +92,15 @@ static bool is_factor(double f)
     return f != 0 && f != 1;
 }
 
-static halley_status scale(whole *w, const halley_trace_set *set, halley_error *err)
+static halley_status scale_set(whole *w, const halley_trace_set *set, halley_error *err)
 {
     scale_job *const job = &w->job;
     const halley_scale_opts *const o = job->opts;
     halley_trace_set **const now = &w->s.set;
     w->s.n_ranks_before = halley_trace_set_count(set);
-    w->s.n_nodes_before = count_nodes(set);
+    w->s.n_nodes_before = count_scaled_nodes(set);
     TRY(synth_groups_of(&job->groups, set, o->groups_path, err));
-    TRY(share(now, set, err));
+    TRY(share_traces(now, set, err));
     if (o->layers_from != o->layers_to) {
         TRY(scale_find_data_parallel(job, *now, true, err));
         job->report->dp_before = 0;
@@ -120,7 +120,7 @@ static halley_status scale(whole *w, const halley_trace_set *set, halley_error *
     if (o->offload > 0)
         TRY(scale_offload(now, job, err));
     w->s.n_ranks = halley_trace_set_count(*now);
-    w->s.n_nodes = count_nodes(*now);
+    w->s.n_nodes = count_scaled_nodes(*now);
     return synth_passes(*now, &job->groups, NULL, err);
 }
 
@@ -151,7 +151,7 @@ halley_status halley_trace_scale(halley_scaled **out, const halley_trace_set *se
     w->s.memory = w;
     w->job.opts = opts;
     w->job.report = &w->s;
-    const halley_status status = scale(w, set, err);
+    const halley_status status = scale_set(w, set, err);
     if (status == HALLEY_OK)
         *out = &w->s;
     else

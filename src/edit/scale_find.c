@@ -42,7 +42,7 @@ typedef struct distance {
 } distance;
 typedef ARRAY(distance) distances;
 
-static int by_number(const void *a, const void *b)
+static int order_distances(const void *a, const void *b)
 {
     const distance *const x = a, *const y = b;
     return x->n != y->n ? (x->n > y->n ? -1 : 1) : (x->period < y->period ? -1 : 1);
@@ -89,7 +89,7 @@ static bool list_periods(distances *out, const uint64_t *tokens, uint32_t n,
                       count_distances(out, &index, tokens, n, LONG_WINDOW);
     map64_fini(&index);
     if (out->n > 1)
-        qsort(out->at, out->n, sizeof *out->at, by_number);
+        qsort(out->at, out->n, sizeof *out->at, order_distances);
     out->n = out->n < most ? out->n : most;
     if (out->n > 1)
         qsort(out->at, out->n, sizeof *out->at, by_period);
@@ -144,7 +144,8 @@ typedef struct looker {
 } looker;
 
 /* As many runs as fit into the nodes [start, end) of a stretch, none of them taken. */
-static bool fill(const looker *k, view *v, uint32_t start, uint32_t end, uint32_t period)
+static bool fill_stretch(const looker *k, view *v, uint32_t start, uint32_t end,
+                         uint32_t period)
 {
     const uint32_t length = period * v->n_blocks;
     const uint32_t n = (end - start) / length;
@@ -160,7 +161,7 @@ static bool fill(const looker *k, view *v, uint32_t start, uint32_t end, uint32_
 
 /* Runs that do not overlap, shortest period first; only what makes up something of the
  * trace. */
-static bool look(const looker *k, view *v)
+static bool look_for_rows(const looker *k, view *v)
 {
     bool fine = true;
     v->share = v->period = 0;
@@ -173,7 +174,7 @@ static bool look(const looker *k, view *v)
             uint32_t end = at;
             while (end < s->start + s->length && !k->covered[end])
                 end++;
-            fine = fill(k, v, at, end, s->period);
+            fine = fill_stretch(k, v, at, end, s->period);
             at = end + 1;
         }
     }
@@ -182,7 +183,7 @@ static bool look(const looker *k, view *v)
     return fine;
 }
 
-static int by_start(const void *a, const void *b)
+static int order_by_start(const void *a, const void *b)
 {
     const run *const x = a, *const y = b;
     return x->start < y->start ? -1 : x->start > y->start;
@@ -190,7 +191,7 @@ static int by_start(const void *a, const void *b)
 
 /* Much shorter blocks are better; of about equal ones, those that cover more, then more
  * of them. */
-static bool better(const view *a, const view *b)
+static bool is_better_row(const view *a, const view *b)
 {
     if (b->n_blocks == 0)
         return true;
@@ -206,16 +207,16 @@ static bool try_blocks(view *best, const looker *k, uint32_t n, bool asked)
     static const uint32_t leasts[] = {24, 8, 4};
     for (int i = 0; i < 6; i++) {
         view v = {.n_blocks = n, .least = leasts[i / 2], .from_end = i % 2 == 1};
-        if (!look(k, &v))
+        if (!look_for_rows(k, &v))
             return false;
-        if (v.share > 0 && (asked || v.share >= least_share) && better(&v, best))
+        if (v.share > 0 && (asked || v.share >= least_share) && is_better_row(&v, best))
             *best = v;
     }
     return true;
 }
 
-static bool choose(runs *out, const scale_stretches *all, uint32_t n_nodes,
-                   uint32_t repeats)
+static bool choose_layers(runs *out, const scale_stretches *all, uint32_t n_nodes,
+                          uint32_t repeats)
 {
     view best = {0};
     looker k = {all, mem_array(n_nodes, 1), n_nodes, NULL};
@@ -232,10 +233,10 @@ static bool choose(runs *out, const scale_stretches *all, uint32_t n_nodes,
         fine = try_blocks(&best, &k, repeats, true);
     k.out = out;
     if (fine && best.n_blocks > 0)
-        fine = look(&k, &best);
+        fine = look_for_rows(&k, &best);
     free(k.covered);
     if (out->n > 1)
-        qsort(out->at, out->n, sizeof *out->at, by_start);
+        qsort(out->at, out->n, sizeof *out->at, order_by_start);
     return fine;
 }
 
@@ -303,7 +304,7 @@ static halley_status look_for(scale_rows *out, const halley_trace *t, way how,
         }
     }
     fine = fine && scale_stretches_find(&all, tokens, n, MOST_PERIODS) &&
-           (n == 0 || choose(&found, &all, n, repeats)) &&
+           (n == 0 || choose_layers(&found, &all, n, repeats)) &&
            take_runs(out, &found, n_layers, mains, n);
     free(mains);
     free(tokens);

@@ -35,7 +35,7 @@ static uint32_t stride_of(const trace_group *g)
     return g->ranks[0] / stride % g->n_ranks == 0 ? stride : 0;
 }
 
-static bool belongs(const family *f, const trace_group *g)
+static bool belongs_to_group(const family *f, const trace_group *g)
 {
     return !f->whole && g->n_ranks == f->n && stride_of(g) == f->stride;
 }
@@ -51,7 +51,7 @@ static halley_status list_families(family_array *out, const scale_job *job,
         size_t at = 0;
         if (stride_of(g) == 0)
             continue;
-        while (at < out->n && !belongs(&out->at[at], g))
+        while (at < out->n && !belongs_to_group(&out->at[at], g))
             at++;
         if (at == out->n &&
             !array_push(out, (family){.n = g->n_ranks, .stride = stride_of(g)}))
@@ -61,18 +61,18 @@ static halley_status list_families(family_array *out, const scale_job *job,
     return HALLEY_OK;
 }
 
-static void unmark(scale_job *job)
+static void unmark_group(scale_job *job)
 {
     map64_fini(&job->data_parallel);
     job->data_parallel = (map64){0};
 }
 
-static halley_status mark(scale_job *job, const family *f, halley_error *err)
+static halley_status mark_group(scale_job *job, const family *f, halley_error *err)
 {
     bool fine = !f->whole || map64_set(&job->data_parallel, hash_bytes("", 0, 0), 1);
     for (size_t i = 0; fine && i < job->groups.list.n; i++) {
         const trace_group *const g = &job->groups.list.at[i];
-        if (belongs(f, g))
+        if (belongs_to_group(f, g))
             fine =
                 map64_set(&job->data_parallel, hash_bytes(g->name.at, g->name.n, 0), 1);
     }
@@ -81,7 +81,7 @@ static halley_status mark(scale_job *job, const family *f, halley_error *err)
     return fine ? HALLEY_OK : error_nomem(err);
 }
 
-static bool reduces(const halley_trace *t, uint32_t node, bool *fits)
+static bool is_reduction(const halley_trace *t, uint32_t node, bool *fits)
 {
     trace_roles r;
     uint64_t type = 0;
@@ -93,8 +93,8 @@ static bool reduces(const halley_trace *t, uint32_t node, bool *fits)
 }
 
 /* Whether the marked groups look data parallel on a rank; counts its collectives. */
-static halley_status judge(family *f, const scale_job *job, const halley_trace *t,
-                           halley_error *err)
+static halley_status judge_group(family *f, const scale_job *job, const halley_trace *t,
+                                 halley_error *err)
 {
     bool *updates = NULL;
     TRY(scale_updates(&updates, job, t, false, err));
@@ -114,7 +114,7 @@ static halley_status judge(family *f, const scale_job *job, const halley_trace *
         if (!scale_is_data_parallel(job, t, i))
             continue;
         f->n_collectives++;
-        if (reduces(t, i, &f->fits)) {
+        if (is_reduction(t, i, &f->fits)) {
             n_reduced++;
             n_waited += waited[i];
         }
@@ -127,21 +127,22 @@ static halley_status judge(family *f, const scale_job *job, const halley_trace *
     return fine ? HALLEY_OK : error_nomem(err);
 }
 
-static halley_status choose(const family **out, family_array *families, scale_job *job,
-                            const halley_trace_set *set, halley_error *err)
+static halley_status choose_groups(const family **out, family_array *families,
+                                   scale_job *job, const halley_trace_set *set,
+                                   halley_error *err)
 {
     *out = NULL;
     for (size_t i = 0; i < families->n; i++) {
         family *const f = &families->at[i];
         if (f->n_ranks != halley_trace_set_count(set) || f->n < 2)
             continue;
-        unmark(job);
-        TRY(mark(job, f, err));
-        TRY(judge(f, job, halley_trace_set_get(set, 0), err));
+        unmark_group(job);
+        TRY(mark_group(job, f, err));
+        TRY(judge_group(f, job, halley_trace_set_get(set, 0), err));
         if (f->fits && (!*out || f->n_collectives < (*out)->n_collectives))
             *out = f;
     }
-    unmark(job);
+    unmark_group(job);
     return HALLEY_OK;
 }
 
@@ -169,7 +170,7 @@ static halley_status take_named(family *out, const scale_job *job, uint32_t n_ra
         if (!g)
             return error_set(err, HALLEY_EINVAL, "there is no group \"%.*s\"",
                              STR_ARG(word));
-        if (stride_of(g) == 0 || (out->n != 0 && !belongs(out, g)))
+        if (stride_of(g) == 0 || (out->n != 0 && !belongs_to_group(out, g)))
             return error_set(
                 err, HALLEY_EINVAL,
                 "the ranks of group %.*s are not at even distances, or not as "
@@ -182,7 +183,7 @@ static halley_status take_named(family *out, const scale_job *job, uint32_t n_ra
     return HALLEY_OK;
 }
 
-static halley_status find_named(scale_job *job, uint32_t n_ranks, halley_error *err)
+static halley_status find_named_group(scale_job *job, uint32_t n_ranks, halley_error *err)
 {
     family named;
     TRY(take_named(&named, job, n_ranks, err));
@@ -190,27 +191,27 @@ static halley_status find_named(scale_job *job, uint32_t n_ranks, halley_error *
         return error_set(err, HALLEY_EINVAL, "the groups %s do not divide the %u ranks",
                          job->opts->dp_groups, n_ranks);
     job->report->dp_before = named.n;
-    return mark(job, &named, err);
+    return mark_group(job, &named, err);
 }
 
 halley_status scale_find_data_parallel(scale_job *job, const halley_trace_set *set,
                                        bool all, halley_error *err)
 {
     const uint32_t n_ranks = halley_trace_set_count(set);
-    unmark(job);
+    unmark_group(job);
     if (job->opts->dp_groups)
-        return find_named(job, n_ranks, err);
+        return find_named_group(job, n_ranks, err);
     family_array families = {0};
     const family *chosen = NULL;
     halley_status status = list_families(&families, job, n_ranks, err);
     if (status == HALLEY_OK)
-        status = choose(&chosen, &families, job, set, err);
+        status = choose_groups(&chosen, &families, job, set, err);
     for (size_t i = 0; status == HALLEY_OK && i < families.n; i++)
         if (all && families.at[i].never)
-            status = mark(job, &families.at[i], err);
+            status = mark_group(job, &families.at[i], err);
     if (status == HALLEY_OK && chosen) {
         job->report->dp_before = chosen->n;
-        status = mark(job, chosen, err);
+        status = mark_group(job, chosen, err);
     } else if (status == HALLEY_OK && job->opts->dp != 0 && !all) {
         status = error_set(err, HALLEY_EINVAL,
                            "no data-parallel group was found: where there is one replica "

@@ -56,17 +56,17 @@ static uint64_t twin_key(uint64_t key, uint32_t row, uint32_t block)
     return hash_u64(key ^ hash_u64((uint64_t)row << 32 | block));
 }
 
-static uint64_t pair_key(uint32_t from, uint32_t to)
+static uint64_t make_pair_key(uint32_t from, uint32_t to)
 {
     return (uint64_t)from << 32 | to;
 }
 
-static const scale_row *row_of(const editor *e, const scale_place *p)
+static const scale_row *find_row(const editor *e, const scale_place *p)
 {
     return &e->rows->list.at[p->row];
 }
 
-static uint32_t slot_of(const editor *e, const scale_place *p)
+static uint32_t find_slot(const editor *e, const scale_place *p)
 {
     return e->first_slot[p->row] + p->block;
 }
@@ -78,12 +78,12 @@ static void list_members(editor *e)
     const uint32_t n_slots = e->first_slot[rows->list.n];
     for (uint32_t i = 0; i < rows->n_nodes; i++)
         if (rows->places[i].row != SCALE_OUTSIDE)
-            e->index[i] = e->start[slot_of(e, &rows->places[i]) + 1]++;
+            e->index[i] = e->start[find_slot(e, &rows->places[i]) + 1]++;
     for (uint32_t s = 0; s < n_slots; s++)
         e->start[s + 1] += e->start[s];
     for (uint32_t i = 0; i < rows->n_nodes; i++)
         if (rows->places[i].row != SCALE_OUTSIDE)
-            e->members[e->start[slot_of(e, &rows->places[i])] + e->index[i]] = i;
+            e->members[e->start[find_slot(e, &rows->places[i])] + e->index[i]] = i;
 }
 
 static halley_status find_twins(editor *e, halley_error *err)
@@ -107,7 +107,7 @@ static halley_status find_twins(editor *e, halley_error *err)
 
 /* The node that stands for `node` in another block of its row: the one with its key, or
  * with that of the nearest one before it that has such a one before place `limit`. */
-static uint32_t twin(const editor *e, uint32_t node, uint32_t block, uint32_t limit)
+static uint32_t find_twin(const editor *e, uint32_t node, uint32_t block, uint32_t limit)
 {
     const scale_place *const p = &e->rows->places[node];
     const uint32_t first = node;
@@ -148,7 +148,7 @@ static halley_status find_relations(editor *e, halley_error *err)
                 a->row == b->row)
                 continue;
             if (!array_reserve(&e->pairs, 1) ||
-                !map64_put(&e->pair_of, pair_key(a->row, b->row), &at, &fresh))
+                !map64_put(&e->pair_of, make_pair_key(a->row, b->row), &at, &fresh))
                 return error_nomem(err);
             if (fresh)
                 e->pairs.at[e->pairs.n++] = (pair){0};
@@ -160,7 +160,7 @@ static halley_status find_relations(editor *e, halley_error *err)
 static relation relation_of(const editor *e, uint32_t from, uint32_t to)
 {
     const scale_row *const a = &e->rows->list.at[from], *const b = &e->rows->list.at[to];
-    const uint32_t at = map64_find(&e->pair_of, pair_key(from, to));
+    const uint32_t at = map64_find(&e->pair_of, make_pair_key(from, to));
     if (at == HASH_NONE || !e->pairs.at[at].several || a->n != b->n ||
         a->n_after != b->n_after)
         return APART;
@@ -188,7 +188,7 @@ static void find_dropped(editor *e)
     for (uint32_t i = 0; i < rows->n_nodes; i++) {
         const scale_place *const p = &rows->places[i];
         e->dropped[i] = e->dropped[i] == WAITED && p->row != SCALE_OUTSIDE &&
-                        row_of(e, p)->n_after == 1 && row_of(e, p)->n > 1 &&
+                        find_row(e, p)->n_after == 1 && find_row(e, p)->n > 1 &&
                         halley_node_type_of(e->trace, i) != HALLEY_NODE_COMP &&
                         !rows->mains[i] && !rows->grow;
     }
@@ -196,7 +196,7 @@ static void find_dropped(editor *e)
 
 /* Where an old block is for what is outside of its row: its first copy, or what is left
  * before it. */
-static uint32_t new_block(const scale_row *row, uint32_t block)
+static uint32_t find_new_block(const scale_row *row, uint32_t block)
 {
     if (!row->blocks)
         return block;
@@ -217,7 +217,7 @@ static uint32_t old_block(const scale_row *row, uint32_t block)
     return row->blocks ? row->blocks[block] : block;
 }
 
-static uint32_t within(const scale_row *row, int64_t block)
+static uint32_t clamp_block(const scale_row *row, int64_t block)
 {
     if (block < 0)
         return 0;
@@ -226,31 +226,31 @@ static uint32_t within(const scale_row *row, int64_t block)
 
 /* The new block that `node`, now in `block` of its row, waits for where it waited for
  * `dep`. UINT32_MAX: for none. */
-static uint32_t waits_for(const editor *e, const scale_place *node, uint32_t block,
-                          const scale_place *dep)
+static uint32_t find_awaited_block(const editor *e, const scale_place *node,
+                                   uint32_t block, const scale_place *dep)
 {
-    const scale_row *const row = row_of(e, dep);
+    const scale_row *const row = find_row(e, dep);
     const int64_t difference = (int64_t)dep->block - node->block;
     if (node->row == SCALE_OUTSIDE)
-        return new_block(row, dep->block);
+        return find_new_block(row, dep->block);
     if (node->row == dep->row) {
-        const uint32_t at = within(row, (int64_t)block + difference);
+        const uint32_t at = clamp_block(row, (int64_t)block + difference);
         return difference != 0 && at == block ? UINT32_MAX : at;
     }
     switch (relation_of(e, node->row, dep->row)) {
     case TOGETHER:
-        return within(row, (int64_t)block + difference);
+        return clamp_block(row, (int64_t)block + difference);
     case MIRRORED:
-        return within(row,
-                      (int64_t)dep->block + node->block - block + row->n_after - row->n);
+        return clamp_block(row, (int64_t)dep->block + node->block - block + row->n_after -
+                                    row->n);
     default:
-        return new_block(row, dep->block);
+        return find_new_block(row, dep->block);
     }
 }
 
 /* Does the node wait for the same thing in several blocks of a row that is not its own
  * and with which it does not move? Then it waits for all of them. */
-static bool gathers(const editor *e, uint32_t node, uint32_t dep)
+static bool gathers_blocks(const editor *e, uint32_t node, uint32_t dep)
 {
     const scale_place *const own = &e->rows->places[node];
     const scale_place *const at = &e->rows->places[dep];
@@ -273,7 +273,7 @@ static uint64_t id_at(const editor *e, uint32_t node, uint32_t block)
            e->index[node];
 }
 
-static halley_status put_id(editor *e, uint64_t id, bool data)
+static halley_status put_block_id(editor *e, uint64_t id, bool data)
 {
     return data ? halley_builder_data(e->b, id) : halley_builder_ctrl(e->b, id);
 }
@@ -286,23 +286,23 @@ static halley_status put_dep(editor *e, uint32_t node, uint32_t as, uint32_t blo
         return HALLEY_OK;
     const scale_place *const at = &e->rows->places[dep->index];
     if (at->row == SCALE_OUTSIDE)
-        return put_id(e, e->new_id[dep->index], data);
-    const scale_row *const row = row_of(e, at);
-    if (gathers(e, as, dep->index)) {
+        return put_block_id(e, e->new_id[dep->index], data);
+    const scale_row *const row = find_row(e, at);
+    if (gathers_blocks(e, as, dep->index)) {
         for (uint32_t k = 0; k < row->n_after; k++)
             if (old_block(row, k) == at->block)
-                TRY(put_id(e, id_at(e, dep->index, k), data));
+                TRY(put_block_id(e, id_at(e, dep->index, k), data));
         return HALLEY_OK;
     }
-    const uint32_t to = waits_for(e, &e->rows->places[as], block, at);
+    const uint32_t to = find_awaited_block(e, &e->rows->places[as], block, at);
     if (to == UINT32_MAX)
         return HALLEY_OK;
     const bool same = e->rows->places[node].row == at->row && to == block;
-    const uint32_t other =
-        twin(e, dep->index, old_block(row, to), same ? e->position[node] : UINT32_MAX);
+    const uint32_t other = find_twin(e, dep->index, old_block(row, to),
+                                     same ? e->position[node] : UINT32_MAX);
     return other == HALLEY_NO_NODE || e->dropped[other]
                ? HALLEY_OK
-               : put_id(e, id_at(e, other, to), data);
+               : put_block_id(e, id_at(e, other, to), data);
 }
 
 static halley_status copy_rest(editor *e, uint32_t node, halley_error *err)
@@ -317,10 +317,11 @@ static halley_status copy_rest(editor *e, uint32_t node, halley_error *err)
 /* Whose dependencies the node has in its new block. The first of a row waits for what is
  * outside, the others for the one before them: where a copy of the first stands behind
  * another it waits as the second does, and what is now the first as the first did. */
-static uint32_t pattern(const editor *e, uint32_t node, uint32_t block)
+static uint32_t find_pattern(const editor *e, uint32_t node, uint32_t block)
 {
     const scale_place *const p = &e->rows->places[node];
-    if (p->row == SCALE_OUTSIDE || (p->block == 0) == (block == 0) || row_of(e, p)->n < 2)
+    if (p->row == SCALE_OUTSIDE || (p->block == 0) == (block == 0) ||
+        find_row(e, p)->n < 2)
         return node;
     const uint32_t at =
         map64_find(&e->twins, twin_key(e->rows->keys[node], p->row, block == 0 ? 0 : 1));
@@ -328,7 +329,7 @@ static uint32_t pattern(const editor *e, uint32_t node, uint32_t block)
 }
 
 /* Is the dependency on a node of the same block? */
-static bool inside(const editor *e, uint32_t node, const halley_dep *dep)
+static bool is_inside(const editor *e, uint32_t node, const halley_dep *dep)
 {
     const scale_place *const a = &e->rows->places[node];
     if (dep->index == HALLEY_NO_NODE || a->row == SCALE_OUTSIDE)
@@ -339,36 +340,37 @@ static bool inside(const editor *e, uint32_t node, const halley_dep *dep)
 
 /* Dependencies of the node: its own, or (as) those of another that lead out of the
  * block, which then are not its own. */
-static halley_status put_deps(editor *e, uint32_t node, uint32_t as, uint32_t block)
+static halley_status put_block_deps(editor *e, uint32_t node, uint32_t as, uint32_t block)
 {
     const halley_trace *const t = e->trace;
-    const bool all = pattern(e, node, block) == node, in = as == node;
+    const bool all = find_pattern(e, node, block) == node, in = as == node;
     for (uint32_t i = 0; i < halley_node_data_count(t, as); i++) {
         const halley_dep dep = halley_node_data(t, as, i);
-        if (all || inside(e, as, &dep) == in)
+        if (all || is_inside(e, as, &dep) == in)
             TRY(put_dep(e, node, as, block, &dep, true));
     }
     for (uint32_t i = 0; i < halley_node_ctrl_count(t, as); i++) {
         const halley_dep dep = halley_node_ctrl(t, as, i);
-        if (all || inside(e, as, &dep) == in)
+        if (all || is_inside(e, as, &dep) == in)
             TRY(put_dep(e, node, as, block, &dep, false));
     }
     return HALLEY_OK;
 }
 
 /* The node, as part of new block `block` of its row (0 when it is in none). */
-static halley_status put_node(editor *e, uint32_t node, uint32_t block, halley_error *err)
+static halley_status put_block_node(editor *e, uint32_t node, uint32_t block,
+                                    halley_error *err)
 {
     const halley_trace *const t = e->trace;
     const uint64_t id = e->rows->places[node].row == SCALE_OUTSIDE
                             ? e->new_id[node]
                             : id_at(e, node, block);
-    const uint32_t as = pattern(e, node, block);
+    const uint32_t as = find_pattern(e, node, block);
     TRY(halley_builder_node(e->b, id, halley_node_type_of(t, node),
                             halley_node_name(t, node)));
-    TRY(put_deps(e, node, node, block));
+    TRY(put_block_deps(e, node, node, block));
     if (as != node)
-        TRY(put_deps(e, node, as, block));
+        TRY(put_block_deps(e, node, as, block));
     return copy_rest(e, node, err);
 }
 
@@ -385,7 +387,7 @@ static halley_status visit_block(editor *e, uint32_t row, uint32_t block, bool p
     }
     for (uint32_t i = e->start[slot]; i < e->start[slot + 1]; i++)
         if (!e->dropped[e->members[i]])
-            TRY(put_node(e, e->members[i], block, err));
+            TRY(put_block_node(e, e->members[i], block, err));
     return HALLEY_OK;
 }
 
@@ -393,7 +395,7 @@ static halley_status visit_block(editor *e, uint32_t row, uint32_t block, bool p
 static halley_status visit_blocks(editor *e, const scale_place *at, bool put,
                                   halley_error *err)
 {
-    const scale_row *const row = row_of(e, at);
+    const scale_row *const row = find_row(e, at);
     uint32_t highest = 0;
     for (uint32_t k = 0; k < row->n_after; k++) {
         const uint32_t old = old_block(row, k);
@@ -414,7 +416,7 @@ static halley_status visit_all(editor *e, bool put, halley_error *err)
             if (e->index[i] == 0)
                 TRY(visit_blocks(e, p, put, err));
         } else if (put) {
-            TRY(put_node(e, i, 0, err));
+            TRY(put_block_node(e, i, 0, err));
         } else {
             e->new_id[i] = e->next_id++;
         }
@@ -422,7 +424,7 @@ static halley_status visit_all(editor *e, bool put, halley_error *err)
     return HALLEY_OK;
 }
 
-static bool make_room(editor *e)
+static bool reserve_blocks(editor *e)
 {
     const scale_rows *const rows = e->rows;
     const size_t n = rows->n_nodes, n_rows = rows->list.n;
@@ -447,9 +449,9 @@ static bool make_room(editor *e)
            e->index && e->before && e->position && e->dropped && e->new_id;
 }
 
-static halley_status edit(halley_trace **out, editor *e, halley_error *err)
+static halley_status edit_rank(halley_trace **out, editor *e, halley_error *err)
 {
-    if (!make_room(e))
+    if (!reserve_blocks(e))
         return error_nomem(err);
     list_members(e);
     find_dropped(e);
@@ -493,7 +495,7 @@ static double weights_factor(const scale_job *job, const halley_trace *t,
     return before > 0 ? after / before : 1;
 }
 
-static void fini(editor *e)
+static void free_editor(editor *e)
 {
     free(e->first_slot);
     free(e->first_new_slot);
@@ -510,9 +512,9 @@ static void fini(editor *e)
     array_fini(&e->pairs);
 }
 
-static halley_status change(halley_trace **out, const scale_job *job,
-                            const halley_trace *t, const scale_rows *rows,
-                            halley_error *err)
+static halley_status change_layers(halley_trace **out, const scale_job *job,
+                                   const halley_trace *t, const scale_rows *rows,
+                                   halley_error *err)
 {
     bool *updates = NULL;
     if (!rows->grow)
@@ -522,8 +524,8 @@ static halley_status change(halley_trace **out, const scale_job *job,
                 .updates = updates,
                 .update = updates ? weights_factor(job, t, rows) : 1,
                 .ns_per_byte = updates ? scale_fastest(t) : 0};
-    const halley_status status = edit(out, &e, err);
-    fini(&e);
+    const halley_status status = edit_rank(out, &e, err);
+    free_editor(&e);
     free(updates);
     return status;
 }
@@ -581,7 +583,7 @@ static halley_status plan_rank(job *j, uint32_t rank, halley_error *err)
 
 /* An earlier rank with the same trace that becomes the same; `rank` when there is none.
  */
-static uint32_t like(const job *j, uint32_t rank)
+static uint32_t find_like(const job *j, uint32_t rank)
 {
     for (uint32_t r = j->d.first_rank[j->d.which[rank]]; r < rank; r++)
         if (j->d.which[r] == j->d.which[rank] && j->n_after[r] == j->n_after[rank])
@@ -589,20 +591,20 @@ static uint32_t like(const job *j, uint32_t rank)
     return rank;
 }
 
-static halley_status make(job *j, halley_error *err)
+static halley_status make_scaled_ranks(job *j, halley_error *err)
 {
     const scale_rows *const first = &j->rows[j->d.which[0]];
     const bool recorded = scale_is_recording(j->d.trace[j->d.which[0]]);
     halley_scaled *const report = j->of->report;
     for (uint32_t r = 0; r < j->d.n_ranks; r++) {
-        const uint32_t which = j->d.which[r], other = like(j, r);
+        const uint32_t which = j->d.which[r], other = find_like(j, r);
         if (other < r) {
             j->made[r] = halley_trace_keep(j->made[other]);
             continue;
         }
         if (!recorded)
             TRY(plan_rank(j, r, err));
-        TRY(change(&j->made[r], j->of, j->d.trace[which], &j->rows[which], err));
+        TRY(change_layers(&j->made[r], j->of, j->d.trace[which], &j->rows[which], err));
         if (r > 0)
             continue;
         report->block_nodes = first->block_nodes;
@@ -612,7 +614,7 @@ static halley_status make(job *j, halley_error *err)
     return HALLEY_OK;
 }
 
-static halley_status run(job *j, const halley_trace_set *set, halley_error *err)
+static halley_status run_layers(job *j, const halley_trace_set *set, halley_error *err)
 {
     const uint32_t n = j->d.n_ranks;
     j->rows = mem_array_zero(j->d.n, sizeof *j->rows);
@@ -626,7 +628,7 @@ static halley_status run(job *j, const halley_trace_set *set, halley_error *err)
         j->n_before[r] = j->rows[j->d.which[r]].list.at[0].n;
     if (!scale_is_recording(j->d.trace[0]))
         TRY(scale_stages(j->n_after, j->n_before, set, j->of->opts, err));
-    return make(j, err);
+    return make_scaled_ranks(j, err);
 }
 
 halley_status scale_layers(halley_trace_set **set, scale_job *of, halley_error *err)
@@ -634,7 +636,7 @@ halley_status scale_layers(halley_trace_set **set, scale_job *of, halley_error *
     job j = {.of = of};
     halley_trace_set *fresh = NULL;
     TRY(trace_distinct_init(&j.d, *set, err));
-    halley_status status = run(&j, *set, err);
+    halley_status status = run_layers(&j, *set, err);
     if (status == HALLEY_OK)
         status = halley_trace_set_new(&fresh, j.made, j.d.n_ranks, err);
     for (uint32_t r = 0; status != HALLEY_OK && j.made && r < j.d.n_ranks; r++)

@@ -50,7 +50,7 @@ static halley_status put_rest_as(inserter *in, uint32_t node, trace_role role,
     return HALLEY_OK;
 }
 
-static halley_status put_deps(inserter *in, uint32_t node)
+static halley_status put_split_deps(inserter *in, uint32_t node)
 {
     const halley_trace *const t = in->trace;
     for (uint32_t i = 0; i < halley_node_data_count(t, node); i++) {
@@ -71,12 +71,12 @@ static halley_status put_same(inserter *in, uint32_t node)
     const halley_trace *const t = in->trace;
     TRY(halley_builder_node(in->b, in->id[node], halley_node_type_of(t, node),
                             halley_node_name(t, node)));
-    TRY(put_deps(in, node));
+    TRY(put_split_deps(in, node));
     return halley_builder_copy_rest(in->b, t, node);
 }
 
-static bool is_coll(const halley_trace *t, uint32_t node, halley_coll_type wanted,
-                    trace_roles *r)
+static bool is_collective(const halley_trace *t, uint32_t node, halley_coll_type wanted,
+                          trace_roles *r)
 {
     uint64_t type;
     if (halley_node_type_of(t, node) != HALLEY_NODE_COLL)
@@ -85,15 +85,15 @@ static bool is_coll(const halley_trace *t, uint32_t node, halley_coll_type wante
     return trace_roles_u64(r, TRACE_ROLE_COMM_TYPE, &type) && type == wanted;
 }
 
-static bool splits(const inserter *in, uint32_t node)
+static bool is_split(const inserter *in, uint32_t node)
 {
     trace_roles r;
     uint64_t size;
-    return is_coll(in->trace, node, HALLEY_COLL_ALL_REDUCE, &r) &&
+    return is_collective(in->trace, node, HALLEY_COLL_ALL_REDUCE, &r) &&
            trace_roles_u64(&r, TRACE_ROLE_COMM_SIZE, &size) && size > 0;
 }
 
-static uint64_t part_of(uint64_t size, uint32_t n)
+static uint64_t divide_size(uint64_t size, uint32_t n)
 {
     const uint64_t part = (size + n / 2) / n;
     return part == 0 ? 1 : part;
@@ -123,16 +123,16 @@ static halley_status put_split(inserter *in, uint32_t node)
     const uint32_t n =
         scale_members(&in->job->groups, trace_roles_group(&r), in->n_ranks);
     TRY(start_named(in, in->id[node], node, STR(" reduce-scatter")));
-    TRY(put_deps(in, node));
+    TRY(put_split_deps(in, node));
     TRY(put_rest_as(in, node, TRACE_ROLE_COMM_SIZE, size, HALLEY_COLL_REDUCE_SCATTER));
     TRY(start_named(in, in->last_id[node], node, STR(" all-gather")));
     TRY(halley_builder_data(in->b, in->id[node]));
-    return put_rest_as(in, node, TRACE_ROLE_COMM_SIZE, part_of(size, n),
+    return put_rest_as(in, node, TRACE_ROLE_COMM_SIZE, divide_size(size, n),
                        HALLEY_COLL_ALL_GATHER);
 }
 
 /* Ids in order; `takes` nodes need one more, those whose partner comes before none. */
-static void number(inserter *in, takes_part *takes, bool one_before)
+static void renumber_split(inserter *in, takes_part *takes, bool one_before)
 {
     uint64_t id = 0;
     for (uint32_t i = 0; i < halley_trace_count(in->trace); i++) {
@@ -150,9 +150,9 @@ static void number(inserter *in, takes_part *takes, bool one_before)
 
 static halley_status split_all(inserter *in)
 {
-    number(in, splits, false);
+    renumber_split(in, is_split, false);
     for (uint32_t i = 0; i < halley_trace_count(in->trace); i++) {
-        const bool mine = splits(in, i);
+        const bool mine = is_split(in, i);
         in->job->report->n_collectives += mine;
         TRY(mine ? put_split(in, i) : put_same(in, i));
     }
@@ -161,7 +161,7 @@ static halley_status split_all(inserter *in)
 
 /* A reduce-scatter that one all-gather, and nothing else, waits for, which waits for
  * nothing else and brings the parts of the same bytes in the same group. */
-static halley_status find_pairs(inserter *in, halley_error *err)
+static halley_status find_split_pairs(inserter *in, halley_error *err)
 {
     const halley_trace *const t = in->trace;
     const uint32_t n = halley_trace_count(t);
@@ -175,19 +175,19 @@ static halley_status find_pairs(inserter *in, halley_error *err)
     for (uint32_t i = 0; i < n; i++) {
         trace_roles gather, reduce;
         uint64_t part = 0, size = 0;
-        if (!is_coll(t, i, HALLEY_COLL_ALL_GATHER, &gather) ||
+        if (!is_collective(t, i, HALLEY_COLL_ALL_GATHER, &gather) ||
             trace_deps_count(t, i) != 1)
             continue;
         const uint32_t before = trace_deps_index(t, i, 0);
         if (before == HALLEY_NO_NODE || before >= i || n_dependents[before] != 1 ||
-            !is_coll(t, before, HALLEY_COLL_REDUCE_SCATTER, &reduce))
+            !is_collective(t, before, HALLEY_COLL_REDUCE_SCATTER, &reduce))
             continue;
         const halley_bytes a = trace_roles_group(&gather), b = trace_roles_group(&reduce);
         const uint32_t members = scale_members(&in->job->groups, a, in->n_ranks);
         (void)trace_roles_u64(&gather, TRACE_ROLE_COMM_SIZE, &part);
         (void)trace_roles_u64(&reduce, TRACE_ROLE_COMM_SIZE, &size);
         if (str_eq((str){a.at, a.n}, (str){b.at, b.n}) &&
-            part_of(size, members) == part) {
+            divide_size(size, members) == part) {
             in->partner[i] = before;
             in->partner[before] = i;
         }
@@ -196,7 +196,7 @@ static halley_status find_pairs(inserter *in, halley_error *err)
     return HALLEY_OK;
 }
 
-static str without(halley_bytes name, str ending)
+static str strip_ending(halley_bytes name, str ending)
 {
     str s = {name.at, name.n};
     if (str_ends(s, ending))
@@ -207,16 +207,16 @@ static str without(halley_bytes name, str ending)
 static halley_status put_joined(inserter *in, uint32_t node)
 {
     const halley_trace *const t = in->trace;
-    const str name = without(halley_node_name(t, node), STR(" reduce-scatter"));
+    const str name = strip_ending(halley_node_name(t, node), STR(" reduce-scatter"));
     TRY(halley_builder_node(in->b, in->id[node], HALLEY_NODE_COLL,
                             (halley_bytes){name.at, name.n}));
-    TRY(put_deps(in, node));
+    TRY(put_split_deps(in, node));
     return put_rest_as(in, node, TRACE_ROLE_NONE, 0, HALLEY_COLL_ALL_REDUCE);
 }
 
 static halley_status join_all(inserter *in)
 {
-    number(in, NULL, false);
+    renumber_split(in, NULL, false);
     for (uint32_t i = 0; i < halley_trace_count(in->trace); i++) {
         if (in->partner[i] == HALLEY_NO_NODE) {
             TRY(put_same(in, i));
@@ -228,7 +228,7 @@ static halley_status join_all(inserter *in)
     return HALLEY_OK;
 }
 
-static uint64_t moved(const inserter *in, uint32_t node)
+static uint64_t read_moved_bytes(const inserter *in, uint32_t node)
 {
     trace_roles r;
     uint64_t bytes = 0;
@@ -240,11 +240,11 @@ static uint64_t moved(const inserter *in, uint32_t node)
     return (uint64_t)llround((double)bytes * in->job->opts->offload);
 }
 
-static bool offloads(const inserter *in, uint32_t node)
+static bool is_offloaded(const inserter *in, uint32_t node)
 {
     const char *const match = in->job->opts->offload_match;
     const halley_bytes name = halley_node_name(in->trace, node);
-    return moved(in, node) > 0 &&
+    return read_moved_bytes(in, node) > 0 &&
            (!match || str_contains((str){name.at, name.n}, str_from(match)));
 }
 
@@ -262,19 +262,19 @@ static halley_status put_memory(inserter *in, uint64_t id, halley_node_type type
 static halley_status put_offloaded(inserter *in, uint32_t node)
 {
     const uint64_t id = in->id[node];
-    TRY(put_memory(in, id - 1, HALLEY_NODE_MEM_LOAD, moved(in, node)));
-    TRY(put_deps(in, node));
+    TRY(put_memory(in, id - 1, HALLEY_NODE_MEM_LOAD, read_moved_bytes(in, node)));
+    TRY(put_split_deps(in, node));
     TRY(put_same(in, node));
     TRY(halley_builder_data(in->b, id - 1));
-    TRY(put_memory(in, id + 1, HALLEY_NODE_MEM_STORE, moved(in, node)));
+    TRY(put_memory(in, id + 1, HALLEY_NODE_MEM_STORE, read_moved_bytes(in, node)));
     return halley_builder_data(in->b, id);
 }
 
 static halley_status offload_all(inserter *in)
 {
-    number(in, offloads, true);
+    renumber_split(in, is_offloaded, true);
     for (uint32_t i = 0; i < halley_trace_count(in->trace); i++) {
-        const bool mine = offloads(in, i);
+        const bool mine = is_offloaded(in, i);
         in->job->report->n_offloaded += mine;
         TRY(mine ? put_offloaded(in, i) : put_same(in, i));
     }
@@ -289,8 +289,8 @@ typedef struct task {
     halley_status (*work)(inserter *in);
 } task;
 
-static halley_status change(halley_trace **out, void *context, const halley_trace *t,
-                            halley_error *err)
+static halley_status change_nodes(halley_trace **out, void *context,
+                                  const halley_trace *t, halley_error *err)
 {
     const task *const k = context;
     const uint32_t n = halley_trace_count(t);
@@ -306,7 +306,7 @@ static halley_status change(halley_trace **out, void *context, const halley_trac
     for (uint32_t i = 0; status == HALLEY_OK && i < n; i++)
         in.partner[i] = HALLEY_NO_NODE;
     if (status == HALLEY_OK && k->pairs)
-        status = find_pairs(&in, err);
+        status = find_split_pairs(&in, err);
     if (status == HALLEY_OK)
         status = edit_start(&in.b, t, err);
     if (status == HALLEY_OK)
@@ -321,7 +321,7 @@ halley_status scale_swap(halley_trace_set **set, scale_job *job, halley_error *e
 {
     const bool split = job->opts->swap == HALLEY_SWAP_SPLIT;
     task k = {job, halley_trace_set_count(*set), !split, split ? split_all : join_all};
-    TRY(scale_each(set, change, &k, err));
+    TRY(scale_each(set, change_nodes, &k, err));
     if (job->report->n_collectives == 0)
         return error_set(err, HALLEY_EINVAL, "there is %s to swap",
                          split ? "no all-reduce"
@@ -332,7 +332,7 @@ halley_status scale_swap(halley_trace_set **set, scale_job *job, halley_error *e
 halley_status scale_offload(halley_trace_set **set, scale_job *job, halley_error *err)
 {
     task k = {job, halley_trace_set_count(*set), false, offload_all};
-    TRY(scale_each(set, change, &k, err));
+    TRY(scale_each(set, change_nodes, &k, err));
     if (job->report->n_offloaded == 0)
         return error_set(err, HALLEY_EINVAL,
                          "no compute node on a device has memory traffic (tensor_size) "

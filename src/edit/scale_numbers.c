@@ -26,7 +26,7 @@ typedef struct multiplier {
     bool too_large; /* one of them was, for 63 bits */
 } multiplier;
 
-static uint64_t times(void *context, uint64_t value)
+static uint64_t multiply_number(void *context, uint64_t value)
 {
     multiplier *const m = context;
     const double product = round((double)value * m->factor);
@@ -36,7 +36,8 @@ static uint64_t times(void *context, uint64_t value)
     return product < 1 ? 1 : product < 0x1p63 ? (uint64_t)product : 0;
 }
 
-static halley_status check_size(const multiplier *m, halley_bytes name, halley_error *err)
+static halley_status check_scaled_size(const multiplier *m, halley_bytes name,
+                                       halley_error *err)
 {
     if (!m->too_large)
         return HALLEY_OK;
@@ -60,7 +61,7 @@ static bool is_size_list(const halley_attr *attr)
            trace_kind_is_integer((halley_attr_kind)(attr->kind - 1));
 }
 
-static double factor_of(const halley_attr *attr, const scale_factors *f)
+static double find_number_factor(const halley_attr *attr, const scale_factors *f)
 {
     switch (trace_role_of(attr->name)) {
     case TRACE_ROLE_NUM_OPS:
@@ -74,19 +75,19 @@ static double factor_of(const halley_attr *attr, const scale_factors *f)
     }
 }
 
-static halley_status put_attr(halley_builder *b, halley_attr attr, multiplier *m,
-                              halley_error *err)
+static halley_status put_scaled_attr(halley_builder *b, halley_attr attr, multiplier *m,
+                                     halley_error *err)
 {
     uint64_t value;
     if (is_size_list(&attr))
-        TRY(edit_put_list(b, attr, times, m, err));
+        TRY(edit_put_list(b, attr, multiply_number, m, err));
     else {
         if (m->factor != 1 && trace_kind_is_integer(attr.kind) &&
             halley_attr_to_u64(&attr, &value))
-            edit_set_u64(&attr, times(m, value));
+            edit_set_u64(&attr, multiply_number(m, value));
         TRY(halley_builder_attr(b, &attr));
     }
-    return check_size(m, attr.name, err);
+    return check_scaled_size(m, attr.name, err);
 }
 
 halley_status scale_copy_rest(halley_builder *b, const halley_trace *from, uint32_t node,
@@ -98,16 +99,16 @@ halley_status scale_copy_rest(halley_builder *b, const halley_trace *from, uint3
     if (f->time == 1 && f->work == 1 && f->traffic == 1 && f->message == 1)
         return halley_builder_copy_rest(b, from, node);
     TRY(halley_builder_time(b, halley_node_start_us(from, node),
-                            times(&m, halley_node_duration_us(from, node))));
-    TRY(check_size(&m, (halley_bytes){"the duration", 12}, err));
+                            multiply_number(&m, halley_node_duration_us(from, node))));
+    TRY(check_scaled_size(&m, (halley_bytes){"the duration", 12}, err));
     if (in.present)
         TRY(halley_builder_inputs(b, &in));
     if (out.present)
         TRY(halley_builder_outputs(b, &out));
     for (uint32_t i = 0; i < halley_node_attr_count(from, node); i++) {
         const halley_attr attr = halley_node_attr(from, node, i);
-        m.factor = factor_of(&attr, f);
-        TRY(put_attr(b, attr, &m, err));
+        m.factor = find_number_factor(&attr, f);
+        TRY(put_scaled_attr(b, attr, &m, err));
     }
     return halley_builder_unknown(b, halley_node_unknown(from, node));
 }
@@ -130,7 +131,7 @@ static uint64_t coll_of(const halley_trace *t, uint32_t node)
     return type;
 }
 
-static bool scatters(const halley_trace *t, uint32_t node)
+static bool is_scatter(const halley_trace *t, uint32_t node)
 {
     const uint64_t type = coll_of(t, node);
     return type == HALLEY_COLL_REDUCE_SCATTER || type == HALLEY_COLL_REDUCE_SCATTER_BLOCK;
@@ -149,7 +150,7 @@ static bool waits_for_reduced(const scale_job *job, const halley_trace *t, uint3
     for (uint32_t k = 0; k < trace_deps_count(t, node); k++) {
         const uint32_t dep = trace_deps_index(t, node, k);
         if (dep != HALLEY_NO_NODE && scale_is_data_parallel(job, t, dep) &&
-            (!sharded || scatters(t, dep)))
+            (!sharded || is_scatter(t, dep)))
             return true;
     }
     return false;
@@ -251,7 +252,7 @@ static double or_one(double factor)
 
 /* Work that does not depend on the batch: on the host, or said to be of no operations and
  * no bytes (waiting, launching). */
-static bool is_fixed(const halley_trace *t, uint32_t node)
+static bool is_fixed_node(const halley_trace *t, uint32_t node)
 {
     trace_roles r;
     uint64_t n_ops, bytes;
@@ -261,8 +262,8 @@ static bool is_fixed(const halley_trace *t, uint32_t node)
             trace_roles_u64(&r, TRACE_ROLE_TENSOR_SIZE, &bytes) && bytes == 0);
 }
 
-static scale_factors factors_of(const scale_job *job, const halley_trace *t,
-                                uint32_t node, bool update)
+static scale_factors find_number_factors(const scale_job *job, const halley_trace *t,
+                                         uint32_t node, bool update)
 {
     const halley_scale_opts *const o = job->opts;
     const double number = or_one(o->number);
@@ -270,8 +271,8 @@ static scale_factors factors_of(const scale_job *job, const halley_trace *t,
     scale_factors f = {1, 1, 1, 1};
     switch (halley_node_type_of(t, node)) {
     case HALLEY_NODE_COMP:
-        f.work = or_one(o->compute) * (update || is_fixed(t, node) ? 1 : batch);
-        f.time = f.traffic = f.work * (update || is_fixed(t, node) ? 1 : number);
+        f.work = or_one(o->compute) * (update || is_fixed_node(t, node) ? 1 : batch);
+        f.time = f.traffic = f.work * (update || is_fixed_node(t, node) ? 1 : number);
         return f;
     case HALLEY_NODE_MEM_LOAD:
     case HALLEY_NODE_MEM_STORE:
@@ -283,8 +284,8 @@ static scale_factors factors_of(const scale_job *job, const halley_trace *t,
     }
 }
 
-static halley_status change(halley_trace **out, void *context, const halley_trace *t,
-                            halley_error *err)
+static halley_status change_trace_numbers(halley_trace **out, void *context,
+                                          const halley_trace *t, halley_error *err)
 {
     scale_job *const job = context;
     halley_builder *b;
@@ -296,7 +297,7 @@ static halley_status change(halley_trace **out, void *context, const halley_trac
         return status;
     }
     for (uint32_t i = 0; status == HALLEY_OK && i < halley_trace_count(t); i++) {
-        const scale_factors f = factors_of(job, t, i, updates[i]);
+        const scale_factors f = find_number_factors(job, t, i, updates[i]);
         status = halley_builder_node(b, halley_node_id(t, i), halley_node_type_of(t, i),
                                      halley_node_name(t, i));
         if (status == HALLEY_OK)
@@ -310,5 +311,5 @@ static halley_status change(halley_trace **out, void *context, const halley_trac
 
 halley_status scale_numbers(halley_trace_set **set, scale_job *job, halley_error *err)
 {
-    return scale_each(set, change, job, err);
+    return scale_each(set, change_trace_numbers, job, err);
 }

@@ -47,7 +47,7 @@ typedef struct mover {
     int64_t next_number;
 } mover;
 
-static coordinates place(const mover *m, uint32_t rank, uint32_t replicas)
+static coordinates place_replica(const mover *m, uint32_t rank, uint32_t replicas)
 {
     return (coordinates){rank % m->stride, rank / m->stride % replicas,
                          rank / m->stride / replicas};
@@ -58,24 +58,24 @@ static uint32_t rank_at(const mover *m, coordinates c, uint32_t replicas)
     return c.low + m->stride * (c.replica + replicas * c.high);
 }
 
-static int by_rank(const void *a, const void *b)
+static int order_by_rank(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return x < y ? -1 : x > y;
 }
 
-static halley_status add_group(mover *m, const char *name, uint32_t *ranks, uint32_t n,
-                               halley_error *err)
+static halley_status add_replica_group(mover *m, const char *name, uint32_t *ranks,
+                                       uint32_t n, halley_error *err)
 {
     const trace_group group = {str_from(name), ranks, n};
     return array_push(&m->fresh.list, group) ? HALLEY_OK : error_nomem(err);
 }
 
 /* Whether the group has each of its ranks in all replicas. */
-static bool has_all(const mover *m, const trace_group *g)
+static bool has_all_ranks(const mover *m, const trace_group *g)
 {
     for (uint32_t i = 0; i < g->n_ranks; i++) {
-        coordinates c = place(m, g->ranks[i], m->d);
+        coordinates c = place_replica(m, g->ranks[i], m->d);
         uint32_t n = 0;
         for (c.replica = 0; c.replica < m->d; c.replica++)
             for (uint32_t k = 0; k < g->n_ranks; k++)
@@ -87,11 +87,11 @@ static bool has_all(const mover *m, const trace_group *g)
 }
 
 /* A group over all replicas: as many of each low and high as there are new replicas. */
-static halley_status widen(mover *m, const trace_group *g, group_change *change,
-                           halley_error *err)
+static halley_status widen_group(mover *m, const trace_group *g, group_change *change,
+                                 halley_error *err)
 {
     change->spans = true;
-    if (!has_all(m, g))
+    if (!has_all_ranks(m, g))
         return HALLEY_EINVAL;
     change->after = g->n_ranks / m->d * m->dp;
     uint32_t *const ranks = arena_array(&m->fresh.memory, change->after, sizeof *ranks);
@@ -100,21 +100,21 @@ static halley_status widen(mover *m, const trace_group *g, group_change *change,
         return error_nomem(err);
     uint32_t n = 0;
     for (uint32_t i = 0; i < g->n_ranks; i++) {
-        coordinates c = place(m, g->ranks[i], m->d);
+        coordinates c = place_replica(m, g->ranks[i], m->d);
         if (c.replica != 0)
             continue;
         for (c.replica = 0; c.replica < m->dp && n < change->after; c.replica++)
             ranks[n++] = rank_at(m, c, m->dp);
     }
-    qsort(ranks, n, sizeof *ranks, by_rank);
-    return n < 2 ? HALLEY_OK : add_group(m, name, ranks, n, err);
+    qsort(ranks, n, sizeof *ranks, order_by_rank);
+    return n < 2 ? HALLEY_OK : add_replica_group(m, name, ranks, n, err);
 }
 
 /* A group within a replica: one for each new replica that does as this one did. */
-static halley_status repeat(mover *m, const trace_group *g, group_change *change,
-                            halley_error *err)
+static halley_status repeat_group(mover *m, const trace_group *g, group_change *change,
+                                  halley_error *err)
 {
-    const uint32_t own = place(m, g->ranks[0], m->d).replica;
+    const uint32_t own = place_replica(m, g->ranks[0], m->d).replica;
     change->first = (uint32_t)m->names.n;
     change->after = g->n_ranks;
     for (uint32_t i = 0; i < m->dp; i++) {
@@ -130,11 +130,11 @@ static halley_status repeat(mover *m, const trace_group *g, group_change *change
         if (!ranks || !name || !array_push(&m->names, name))
             return error_nomem(err);
         for (uint32_t k = 0; k < g->n_ranks; k++) {
-            coordinates c = place(m, g->ranks[k], m->d);
+            coordinates c = place_replica(m, g->ranks[k], m->d);
             c.replica = i;
             ranks[k] = rank_at(m, c, m->dp);
         }
-        TRY(add_group(m, name, ranks, g->n_ranks, err));
+        TRY(add_replica_group(m, name, ranks, g->n_ranks, err));
     }
     return HALLEY_OK;
 }
@@ -142,7 +142,8 @@ static halley_status repeat(mover *m, const trace_group *g, group_change *change
 static bool lies_in_one(const mover *m, const trace_group *g)
 {
     for (uint32_t i = 1; i < g->n_ranks; i++)
-        if (place(m, g->ranks[i], m->d).replica != place(m, g->ranks[0], m->d).replica)
+        if (place_replica(m, g->ranks[i], m->d).replica !=
+            place_replica(m, g->ranks[0], m->d).replica)
             return false;
     return true;
 }
@@ -161,8 +162,8 @@ static halley_status change_groups(mover *m, halley_error *err)
         group_change change = {.before = g->n_ranks};
         halley_status status = HALLEY_EINVAL;
         if (g->n_ranks > 0)
-            status = lies_in_one(m, g) ? repeat(m, g, &change, err)
-                                       : widen(m, g, &change, err);
+            status = lies_in_one(m, g) ? repeat_group(m, g, &change, err)
+                                       : widen_group(m, g, &change, err);
         if (status == HALLEY_EINVAL)
             return error_set(
                 err, HALLEY_EINVAL,
@@ -194,7 +195,7 @@ static halley_status move_peer(moving *v, halley_attr *attr, uint32_t node,
     uint64_t rank;
     if (!halley_attr_to_u64(attr, &rank) || rank >= m->n_before)
         return HALLEY_OK;
-    coordinates c = place(m, (uint32_t)rank, m->d);
+    coordinates c = place_replica(m, (uint32_t)rank, m->d);
     if (c.replica != v->old.replica) {
         error_set(err, HALLEY_EINVAL,
                   "a message goes from one replica to another, so the number of replicas "
@@ -293,7 +294,7 @@ static bool is_alone(const moving *v, uint32_t node)
     return change ? change->spans && change->after == 1 : v->m->n_after == 1;
 }
 
-static halley_status put_all(moving *v, halley_error *err)
+static halley_status put_replica_nodes(moving *v, halley_error *err)
 {
     const halley_trace *const t = v->trace;
     for (uint32_t i = 0; i < halley_trace_count(t); i++) {
@@ -310,10 +311,10 @@ static halley_status put_all(moving *v, halley_error *err)
     return HALLEY_OK;
 }
 
-static halley_status make_rank(halley_trace **out, mover *m, uint32_t rank,
-                               halley_error *err)
+static halley_status make_replica_rank(halley_trace **out, mover *m, uint32_t rank,
+                                       halley_error *err)
 {
-    moving v = {.m = m, .fresh = place(m, rank, m->dp)};
+    moving v = {.m = m, .fresh = place_replica(m, rank, m->dp)};
     v.old = v.fresh;
     v.old.replica = v.fresh.replica % m->d;
     v.trace = halley_trace_set_get(m->set, rank_at(m, v.old, m->d));
@@ -321,19 +322,20 @@ static halley_status make_rank(halley_trace **out, mover *m, uint32_t rank,
     TRY(scale_updates(&v.updates, m->job, v.trace, true, err));
     halley_status status = edit_start(&v.b, v.trace, err);
     if (status == HALLEY_OK)
-        status = edit_finish(out, v.b, put_all(&v, err), err);
+        status = edit_finish(out, v.b, put_replica_nodes(&v, err), err);
     for (uint32_t i = 0; rank == 0 && i < halley_trace_count(v.trace); i++)
         m->job->report->n_updates += v.updates[i];
     free(v.updates);
     return status;
 }
 
-static halley_status make_ranks(halley_trace_set **out, mover *m, halley_error *err)
+static halley_status make_replica_ranks(halley_trace_set **out, mover *m,
+                                        halley_error *err)
 {
     halley_trace **const ranks = mem_array_zero(m->n_after, sizeof *ranks);
     halley_status status = ranks ? HALLEY_OK : error_nomem(err);
     for (uint32_t r = 0; r < m->n_after && status == HALLEY_OK; r++)
-        status = make_rank(&ranks[r], m, r, err);
+        status = make_replica_rank(&ranks[r], m, r, err);
     if (status == HALLEY_OK)
         status = halley_trace_set_new(out, ranks, m->n_after, err);
     for (uint32_t r = 0; status != HALLEY_OK && ranks && r < m->n_after; r++)
@@ -342,7 +344,7 @@ static halley_status make_ranks(halley_trace_set **out, mover *m, halley_error *
     return status;
 }
 
-static void forget(mover *m)
+static void forget_groups(mover *m)
 {
     trace_groups_fini(&m->fresh);
     m->fresh = (trace_groups){0};
@@ -361,7 +363,7 @@ static halley_status find_replicas(mover *m, halley_error *err)
     for (uint32_t k = 1; k <= dp && status == HALLEY_EINVAL; k++) {
         if (dp % k != 0 || to % k != 0 || k == dp)
             continue;
-        forget(m);
+        forget_groups(m);
         m->d = dp / k;
         m->stride = stride * k;
         m->dp = to / k;
@@ -381,7 +383,7 @@ halley_status scale_ranks(halley_trace_set **set, scale_job *job, halley_error *
     halley_trace_set *fresh = NULL;
     halley_status status = find_replicas(&m, err);
     if (status == HALLEY_OK)
-        status = make_ranks(&fresh, &m, err);
+        status = make_replica_ranks(&fresh, &m, err);
     if (status == HALLEY_OK) {
         trace_groups_fini(&job->groups);
         job->groups = m.fresh;
@@ -389,6 +391,6 @@ halley_status scale_ranks(halley_trace_set **set, scale_job *job, halley_error *
         halley_trace_set_free(*set);
         *set = fresh;
     }
-    forget(&m);
+    forget_groups(&m);
     return status;
 }

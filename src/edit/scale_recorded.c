@@ -134,7 +134,7 @@ static void place_on_thread(op *ops, const halley_trace *t, uint32_t node)
     o->tid = ops[launched == HALLEY_NO_NODE ? by : launched].tid;
 }
 
-static halley_status read_ops(finder *f, halley_error *err)
+static halley_status read_recorded_ops(finder *f, halley_error *err)
 {
     const uint32_t n = f->out->n_nodes;
     op *const sorted = mem_array(n, sizeof *sorted);
@@ -193,7 +193,7 @@ static halley_status list_mains(finder *f, halley_error *err)
     return HALLEY_OK;
 }
 
-static bool has_number(const finder *f, uint32_t main)
+static bool has_autograd_number(const finder *f, uint32_t main)
 {
     const op *const o = &f->ops[f->mains[main]];
     return o->seq >= 0 && !o->backward &&
@@ -208,7 +208,7 @@ static bool are_layers(const finder *f, const layers *l)
         bool any = false;
         for (uint32_t i = l->start + k * l->period; i < l->start + (k + 1) * l->period;
              i++) {
-            if (!has_number(f, i))
+            if (!has_autograd_number(f, i))
                 continue;
             any = true;
             if (map64_find(&f->undone_at, (uint64_t)f->ops[f->mains[i]].seq) < last)
@@ -220,7 +220,7 @@ static bool are_layers(const finder *f, const layers *l)
     return true;
 }
 
-static int most_first(const void *a, const void *b)
+static int order_largest_first(const void *a, const void *b)
 {
     const layers *const x = a, *const y = b;
     const uint64_t p = (uint64_t)x->n * x->period, q = (uint64_t)y->n * y->period;
@@ -237,7 +237,7 @@ static int in_order(const void *a, const void *b)
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static uint64_t kind_of(const finder *f, const layers *l)
+static uint64_t hash_layer_kind(const finder *f, const layers *l)
 {
     uint64_t sum = hash_u64(l->period);
     for (uint32_t i = l->start; i < l->start + l->period; i++)
@@ -245,7 +245,7 @@ static uint64_t kind_of(const finder *f, const layers *l)
     return sum;
 }
 
-static bool overlaps(const layers *a, const layers *b)
+static bool overlaps_row(const layers *a, const layers *b)
 {
     return a->start < b->start + b->n * b->period &&
            b->start < a->start + a->n * a->period;
@@ -253,7 +253,7 @@ static bool overlaps(const layers *a, const layers *b)
 
 /* The rows that cover most and do not overlap. Much shorter blocks than those of the
  * first are parts of layers that happen to be alike. */
-static halley_status choose_rows(finder *f, halley_error *err)
+static halley_status choose_recorded_rows(finder *f, halley_error *err)
 {
     scale_stretches all = {0};
     layers_array rows = {0};
@@ -266,12 +266,12 @@ static halley_status choose_rows(finder *f, halley_error *err)
             fine = array_push(&rows, l);
     }
     if (rows.n > 1)
-        qsort(rows.at, rows.n, sizeof *rows.at, most_first);
+        qsort(rows.at, rows.n, sizeof *rows.at, order_largest_first);
     for (size_t i = 0; fine && i < rows.n; i++) {
         bool free_place = 3 * rows.at[i].period >= rows.at[0].period;
         for (size_t k = 0; k < f->found.n && free_place; k++)
-            free_place = !overlaps(&rows.at[i], &f->found.at[k]);
-        rows.at[i].kind = kind_of(f, &rows.at[i]);
+            free_place = !overlaps_row(&rows.at[i], &f->found.at[k]);
+        rows.at[i].kind = hash_layer_kind(f, &rows.at[i]);
         fine = !free_place || array_push(&f->found, rows.at[i]);
     }
     if (f->found.n > 1)
@@ -286,11 +286,11 @@ static double share_of_rows(const finder *f)
 {
     uint64_t n = 0, n_in = 0;
     for (uint32_t i = 0; i < f->n_mains; i++)
-        n += has_number(f, i);
+        n += has_autograd_number(f, i);
     for (size_t r = 0; r < f->found.n; r++) {
         const layers *const l = &f->found.at[r];
         for (uint32_t i = l->start; i < l->start + l->n * l->period; i++)
-            n_in += has_number(f, i);
+            n_in += has_autograd_number(f, i);
     }
     return n == 0 ? 0 : (double)n_in / (double)n;
 }
@@ -301,8 +301,8 @@ typedef struct kinds {
     uint32_t n_blocks[MOST_KINDS], n_after[MOST_KINDS], n;
 } kinds;
 
-static halley_status refuse(const finder *f, const kinds *k, const char *why,
-                            halley_error *err)
+static halley_status refuse_layers(const finder *f, const kinds *k, const char *why,
+                                   halley_error *err)
 {
     char list[160] = "";
     size_t used = 0;
@@ -326,9 +326,10 @@ static halley_status list_kinds(finder *f, kinds *k, halley_error *err)
         while (i < k->n && k->kind[i] != f->found.at[r].kind)
             i++;
         if (i == MOST_KINDS)
-            return refuse(f, k, "too many kinds of layers", err);
+            return refuse_layers(f, k, "too many kinds of layers", err);
         if (i < k->n && k->n_blocks[i] != f->found.at[r].n)
-            return refuse(f, k, "steps have different numbers of equal layers", err);
+            return refuse_layers(f, k, "steps have different numbers of equal layers",
+                                 err);
         k->kind[i] = f->found.at[r].kind;
         k->n_blocks[i] = k->n_after[i] = f->found.at[r].n;
         k->n = i == k->n ? i + 1 : k->n;
@@ -348,21 +349,21 @@ static halley_status plan_kinds(finder *f, kinds *k, halley_error *err)
         at = k->n_blocks[i] == o->layers_from ? i : at;
     }
     if (k->n == 0 || share_of_rows(f) < least_share)
-        return refuse(f, &(kinds){.n = 0}, "no layers were found", err);
+        return refuse_layers(f, &(kinds){.n = 0}, "no layers were found", err);
     if (sum == o->layers_from) {
         if (!scale_share_out(k->n_after, k->n_blocks, k->n, o->layers_to))
-            return refuse(f, k, "too few layers for all rows", err);
+            return refuse_layers(f, k, "too few layers for all rows", err);
         return HALLEY_OK;
     }
     if (same != 1)
-        return refuse(f, k, same == 0 ? "no such number of layers" : "more than one kind",
-                      err);
+        return refuse_layers(
+            f, k, same == 0 ? "no such number of layers" : "more than one kind", err);
     k->n_after[at] = o->layers_to;
     return HALLEY_OK;
 }
 
 /* The blocks of a row that changes, forward; the backward row follows it in the list. */
-static bool take_row(finder *f, const layers *l, uint32_t n_after)
+static bool take_recorded_row(finder *f, const layers *l, uint32_t n_after)
 {
     scale_rows *const out = f->out;
     const uint32_t row = (uint32_t)out->list.n;
@@ -379,7 +380,7 @@ static halley_status map_numbers(const finder *f, map64 *places, halley_error *e
 {
     for (uint32_t i = 0; i < f->n_mains; i++) {
         const scale_place *const p = &f->out->places[f->mains[i]];
-        if (p->row == SCALE_OUTSIDE || !has_number(f, i))
+        if (p->row == SCALE_OUTSIDE || !has_autograd_number(f, i))
             continue;
         const uint32_t n = f->out->list.at[p->row].n;
         const uint32_t at = (p->row + 1) << 16 | (n - 1 - p->block);
@@ -398,7 +399,7 @@ static scale_place place_of_number(const map64 *places, int64_t seq)
 
 /* The number that an operator of the backward pass undoes, its own or its first child's
  * (the engine's call has none). */
-static int64_t undoes(const finder *f, uint32_t main)
+static int64_t find_undone_number(const finder *f, uint32_t main)
 {
     const op *const o = &f->ops[f->mains[main]];
     if (o->backward)
@@ -420,7 +421,7 @@ static void place_backward(finder *f, const map64 *places)
     for (uint32_t i = 0; i < f->n_mains; i++) {
         const uint32_t node = f->mains[i];
         const op *const o = &f->ops[node];
-        const int64_t seq = undoes(f, i);
+        const int64_t seq = find_undone_number(f, i);
         if (o->tid != tid || (o->seq >= 0 && !o->backward)) {
             now = (scale_place){SCALE_OUTSIDE, 0};
             waiting = 0;
@@ -466,7 +467,7 @@ static void place_others(finder *f)
 }
 
 /* Numbers in a text of shapes such as [[2048, 512, 1, 1]]: of the first tensor. */
-static double size_of(halley_bytes shapes)
+static double parse_first_shape(halley_bytes shapes)
 {
     double product = 1;
     uint64_t number = 0;
@@ -486,7 +487,7 @@ static double size_of(halley_bytes shapes)
     return any ? product : 0;
 }
 
-static bool is_coll(const finder *f, uint32_t node)
+static bool is_recorded_collective(const finder *f, uint32_t node)
 {
     return halley_node_type_of(f->t, node) == HALLEY_NODE_COLL;
 }
@@ -500,9 +501,9 @@ static uint8_t *find_fixed(const finder *f, uint32_t row)
     uint8_t *const fixed = mem_array_zero(n, 1);
     for (uint32_t i = 0; count && i < f->out->n_nodes; i++) {
         const scale_place *const p = &f->out->places[i];
-        if (is_coll(f, i) && p->row == row)
+        if (is_recorded_collective(f, i) && p->row == row)
             count[p->block]++;
-        if (is_coll(f, i) && p->row == row + 1)
+        if (is_recorded_collective(f, i) && p->row == row + 1)
             count[n + (n - 1 - p->block)]++;
     }
     for (uint32_t k = 0; count && fixed && k < 2 * n; k++)
@@ -565,7 +566,7 @@ static void grow_optimizer(finder *f, double factor)
         op *const o = &f->ops[f->out->order[k]];
         o->optimizes |= o->parent != HALLEY_NO_NODE && f->ops[o->parent].optimizes;
         if (o->optimizes && f->out->places[o->node].row == SCALE_OUTSIDE &&
-            !is_coll(f, o->node))
+            !is_recorded_collective(f, o->node))
             f->out->grow[o->node] = factor;
     }
 }
@@ -587,15 +588,15 @@ static halley_status grow_buckets(finder *f, halley_error *err)
             before = after = 0;
         tid = o->tid;
         if (o->host && o->accumulates) {
-            const double size = size_of(halley_node_inputs(f->t, i).shapes);
+            const double size = parse_first_shape(halley_node_inputs(f->t, i).shapes);
             before += size;
             after += size * copies_of(f, i);
             all_before += size;
             all_after += size * copies_of(f, i);
             n_left += size > 0;
         }
-        n_coll += is_coll(f, i);
-        if (is_coll(f, i) && before > 0) {
+        n_coll += is_recorded_collective(f, i);
+        if (is_recorded_collective(f, i) && before > 0) {
             f->out->grow[i] = copies_of(f, i) == 1 ? after / before : 1;
             before = after = 0;
             n_grown++;
@@ -624,7 +625,7 @@ static halley_status take_rows(finder *f, const kinds *k, halley_error *err)
         while (k->kind[kind] != f->found.at[r].kind)
             kind++;
         if (k->n_after[kind] != k->n_blocks[kind] &&
-            !take_row(f, &f->found.at[r], k->n_after[kind]))
+            !take_recorded_row(f, &f->found.at[r], k->n_after[kind]))
             status = error_nomem(err);
     }
     if (status == HALLEY_OK)
@@ -641,12 +642,12 @@ static halley_status take_rows(finder *f, const kinds *k, halley_error *err)
     return status;
 }
 
-static halley_status find(finder *f, halley_error *err)
+static halley_status find_recorded_layers(finder *f, halley_error *err)
 {
     kinds k = {.n = 0};
-    TRY(read_ops(f, err));
+    TRY(read_recorded_ops(f, err));
     TRY(list_mains(f, err));
-    TRY(choose_rows(f, err));
+    TRY(choose_recorded_rows(f, err));
     TRY(list_kinds(f, &k, err));
     TRY(plan_kinds(f, &k, err));
     TRY(take_rows(f, &k, err));
@@ -663,7 +664,7 @@ halley_status scale_find_recorded(scale_rows *out, const halley_trace *trace,
 {
     finder f = {.t = trace, .opts = opts, .out = out};
     TRY(scale_rows_init(out, trace, err));
-    const halley_status status = find(&f, err);
+    const halley_status status = find_recorded_layers(&f, err);
     free(f.ops);
     free(f.mains);
     free(f.tokens);

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-static uint64_t mix(uint64_t hash, uint64_t value)
+static uint64_t mix_hash(uint64_t hash, uint64_t value)
 {
     return hash_u64(hash ^ (value + UINT64_C(0x9e3779b97f4a7c15)));
 }
@@ -22,16 +22,16 @@ uint64_t scale_token(const halley_trace *t, uint32_t node, bool by_name)
     trace_roles r;
     const uint32_t type = halley_node_type_of(t, node);
     if (type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV)
-        return mix(type, (uint64_t)node << 32 | 1);
+        return mix_hash(type, (uint64_t)node << 32 | 1);
     trace_roles_read(&r, t, node);
-    uint64_t hash = mix(type, trace_roles_is_cpu(&r));
+    uint64_t hash = mix_hash(type, trace_roles_is_cpu(&r));
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
         uint64_t value = UINT64_MAX;
         (void)trace_roles_u64(&r, roles[i], &value);
-        hash = mix(hash, value);
+        hash = mix_hash(hash, value);
     }
     const halley_bytes group = trace_roles_group(&r);
-    hash = mix(hash, hash_bytes(group.at, group.n, 0));
+    hash = mix_hash(hash, hash_bytes(group.at, group.n, 0));
     const halley_bytes name = halley_node_name(t, node);
     return by_name ? hash_less_numbers((str){name.at, name.n}, hash) : hash;
 }
@@ -72,7 +72,7 @@ halley_status scale_rows_init(scale_rows *rows, const halley_trace *trace,
 }
 
 /* How often the key came before; it now came once more. HASH_NONE: no memory. */
-static uint32_t count(map64 *seen, uint64_t key)
+static uint32_t count_repeats(map64 *seen, uint64_t key)
 {
     const uint32_t before = map64_find(seen, key);
     const uint32_t n = before == HASH_NONE ? 0 : before;
@@ -93,11 +93,11 @@ halley_status scale_rows_name(scale_rows *rows, halley_error *err)
         if (at.row != last.row || at.block != last.block)
             main_key = 0;
         last = at;
-        const uint64_t what = mix(rows->tokens[i], rows->mains[i] ? 1 : main_key);
-        const uint32_t n =
-            count(&seen, mix(mix(what, at.row), (uint64_t)at.block << 1 | 1));
+        const uint64_t what = mix_hash(rows->tokens[i], rows->mains[i] ? 1 : main_key);
+        const uint32_t n = count_repeats(
+            &seen, mix_hash(mix_hash(what, at.row), (uint64_t)at.block << 1 | 1));
         fine = n != HASH_NONE;
-        rows->keys[i] = mix(what, n);
+        rows->keys[i] = mix_hash(what, n);
         if (rows->mains[i])
             main_key = rows->keys[i];
     }

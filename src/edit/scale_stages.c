@@ -57,20 +57,21 @@ static bool share_evenly(uint32_t *out, const uint32_t *parts, uint32_t n, uint6
 }
 
 /* Blocks that may be copied: not the ends, where there is an inside. */
-static bool copies(uint32_t n, uint32_t block, const uint8_t *fixed, bool ends)
+static bool can_copy_block(uint32_t n, uint32_t block, const uint8_t *fixed, bool ends)
 {
     const bool end = n > 2 && (block == 0 || block == n - 1);
     return !(fixed && fixed[block]) && (ends || (!end && !(n == 2 && block == 1)));
 }
 
-static uint32_t *grown(uint32_t n, uint32_t n_after, const uint8_t *fixed, bool *fine)
+static uint32_t *grow_stage(uint32_t n, uint32_t n_after, const uint8_t *fixed,
+                            bool *fine)
 {
     uint32_t *const out = mem_array(n_after, sizeof *out);
     uint32_t *const cycle = mem_array(n, sizeof *cycle);
     uint32_t n_cycle = 0;
     for (int ends = 0; cycle && n_cycle == 0 && ends < 2; ends++)
         for (uint32_t b = 0; b < n; b++)
-            if (copies(n, b, fixed, ends == 1))
+            if (can_copy_block(n, b, fixed, ends == 1))
                 cycle[n_cycle++] = b;
     *fine = out && cycle;
     const bool made = *fine && n_cycle > 0;
@@ -84,7 +85,8 @@ static uint32_t *grown(uint32_t n, uint32_t n_after, const uint8_t *fixed, bool 
 }
 
 /* The first and the last stay; others go, the last ones first. */
-static uint32_t *shrunk(uint32_t n, uint32_t n_after, const uint8_t *fixed, bool *fine)
+static uint32_t *shrink_stage(uint32_t n, uint32_t n_after, const uint8_t *fixed,
+                              bool *fine)
 {
     uint32_t *const out = mem_array(n, sizeof *out);
     uint32_t n_kept = n;
@@ -108,11 +110,11 @@ static uint32_t *shrunk(uint32_t n, uint32_t n_after, const uint8_t *fixed, bool
 
 uint32_t *scale_block_list(uint32_t n, uint32_t n_after, const uint8_t *fixed, bool *fine)
 {
-    return n_after >= n ? grown(n, n_after, fixed, fine)
-                        : shrunk(n, n_after, fixed, fine);
+    return n_after >= n ? grow_stage(n, n_after, fixed, fine)
+                        : shrink_stage(n, n_after, fixed, fine);
 }
 
-static uint32_t root(uint32_t *up, uint32_t rank)
+static uint32_t find_pipeline_root(uint32_t *up, uint32_t rank)
 {
     while (up[rank] != rank)
         rank = up[rank] = up[up[rank]];
@@ -135,13 +137,14 @@ static void join_by_messages(uint32_t *up, const halley_trace_set *set)
             trace_roles_read(&roles, t, i);
             if (!trace_roles_u64(&roles, TRACE_ROLE_COMM_DST, &peer) || peer >= n)
                 continue;
-            const uint32_t a = root(up, r), b = root(up, (uint32_t)peer);
+            const uint32_t a = find_pipeline_root(up, r),
+                           b = find_pipeline_root(up, (uint32_t)peer);
             up[a < b ? b : a] = a < b ? a : b;
         }
     }
 }
 
-static uint64_t common(uint64_t a, uint64_t b)
+static uint64_t find_common_factor(uint64_t a, uint64_t b)
 {
     while (b != 0) {
         const uint64_t rest = a % b;
@@ -175,16 +178,16 @@ static uint32_t least_step(const uint32_t *parts, uint32_t n, uint32_t from)
 {
     uint64_t step = 1;
     for (uint32_t i = 0; i < n; i++) {
-        const uint64_t own = from / common(parts[i], from);
-        step = step / common(step, own) * own;
+        const uint64_t own = from / find_common_factor(parts[i], from);
+        step = step / find_common_factor(step, own) * own;
     }
     return (uint32_t)step;
 }
 
 /* One pipeline: its ranks, what each has and gets. */
-static halley_status share(uint32_t *n_after, const uint32_t *n_before,
-                           const uint32_t *ranks, uint32_t n, const halley_scale_opts *o,
-                           halley_error *err)
+static halley_status share_layers(uint32_t *n_after, const uint32_t *n_before,
+                                  const uint32_t *ranks, uint32_t n,
+                                  const halley_scale_opts *o, halley_error *err)
 {
     uint64_t sum = 0;
     uint32_t least = UINT32_MAX, most = 0;
@@ -227,15 +230,15 @@ static halley_status share_all(uint32_t *n_after, const uint32_t *n_before, uint
                                halley_error *err)
 {
     for (uint32_t first = 0; first < n_ranks; first++) {
-        if (root(up, first) != first)
+        if (find_pipeline_root(up, first) != first)
             continue;
         p->n = 0;
         for (uint32_t r = first; r < n_ranks; r++)
-            if (root(up, r) == first) {
+            if (find_pipeline_root(up, r) == first) {
                 p->ranks[p->n] = r;
                 p->before[p->n++] = n_before[r];
             }
-        TRY(share(p->after, p->before, p->ranks, p->n, o, err));
+        TRY(share_layers(p->after, p->before, p->ranks, p->n, o, err));
         for (uint32_t i = 0; i < p->n; i++)
             n_after[p->ranks[i]] = p->after[i];
     }

@@ -7,28 +7,28 @@
  */
 #include "edit/siphash.h"
 
-static uint64_t rotate(uint64_t x, unsigned by)
+static uint64_t rotate_left(uint64_t x, unsigned by)
 {
     return x << by | x >> (64 - by);
 }
 
-static void stir(uint64_t v[4], int rounds)
+static void stir_state(uint64_t v[4], int rounds)
 {
     for (int i = 0; i < rounds; i++) {
         v[0] += v[1];
         v[2] += v[3];
-        v[1] = rotate(v[1], 13) ^ v[0];
-        v[3] = rotate(v[3], 16) ^ v[2];
-        v[0] = rotate(v[0], 32);
+        v[1] = rotate_left(v[1], 13) ^ v[0];
+        v[3] = rotate_left(v[3], 16) ^ v[2];
+        v[0] = rotate_left(v[0], 32);
         v[2] += v[1];
         v[0] += v[3];
-        v[1] = rotate(v[1], 17) ^ v[2];
-        v[3] = rotate(v[3], 21) ^ v[0];
-        v[2] = rotate(v[2], 32);
+        v[1] = rotate_left(v[1], 17) ^ v[2];
+        v[3] = rotate_left(v[3], 21) ^ v[0];
+        v[2] = rotate_left(v[2], 32);
     }
 }
 
-static uint64_t load(const uint8_t *at, size_t n)
+static uint64_t load_word(const uint8_t *at, size_t n)
 {
     uint64_t x = 0;
     for (size_t i = 0; i < n; i++)
@@ -38,7 +38,7 @@ static uint64_t load(const uint8_t *at, size_t n)
 
 siphash_key siphash_key_from(const uint8_t bytes[16])
 {
-    return (siphash_key){{load(bytes, 8), load(bytes + 8, 8)}};
+    return (siphash_key){{load_word(bytes, 8), load_word(bytes + 8, 8)}};
 }
 
 siphash_tag siphash(siphash_key key, const void *from, size_t n)
@@ -52,20 +52,20 @@ siphash_tag siphash(siphash_key key, const void *from, size_t n)
     };
     const uint64_t last = (uint64_t)n << 56;
     for (; n >= 8; n -= 8, at += 8) {
-        const uint64_t word = load(at, 8);
+        const uint64_t word = load_word(at, 8);
         v[3] ^= word;
-        stir(v, 2);
+        stir_state(v, 2);
         v[0] ^= word;
     }
-    const uint64_t word = last | load(at, n);
+    const uint64_t word = last | load_word(at, n);
     v[3] ^= word;
-    stir(v, 2);
+    stir_state(v, 2);
     v[0] ^= word;
     v[2] ^= 0xee;
-    stir(v, 4);
+    stir_state(v, 4);
     const uint64_t low = v[0] ^ v[1] ^ v[2] ^ v[3];
     v[1] ^= 0xdd;
-    stir(v, 4);
+    stir_state(v, 4);
     return (siphash_tag){{low, v[0] ^ v[1] ^ v[2] ^ v[3]}};
 }
 

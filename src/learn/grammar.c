@@ -111,7 +111,7 @@ static bool link_row(folder *f)
     return true;
 }
 
-static bool same(const item *a, const item *b, uint32_t n)
+static bool are_same_items(const item *a, const item *b, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (a[i].exact != b[i].exact)
@@ -129,9 +129,10 @@ static uint32_t period_at(const folder *f, uint32_t at, uint32_t limit, uint32_t
         const uint32_t p = other - at;
         if (p > limit || at + 2 * p > n)
             return 0;
-        if (same(row + at, row + at + p, p)) {
+        if (are_same_items(row + at, row + at + p, p)) {
             uint32_t c = 2;
-            while (at + (c + 1) * p <= n && same(row + at, row + at + (size_t)c * p, p))
+            while (at + (c + 1) * p <= n &&
+                   are_same_items(row + at, row + at + (size_t)c * p, p))
                 c++;
             *count = c;
             return p;
@@ -263,7 +264,7 @@ typedef struct span {
 } span;
 
 /* Items as brackets and tokens, without recursion: a stack of what is still to write. */
-static bool write_row(synth_folded *out, const folder *f)
+static bool write_folded_row(synth_folded *out, const folder *f)
 {
     ARRAY(span) stack = {0};
     bool ok = array_push(&stack, (span){f->row.at, 0, (uint32_t)f->row.n});
@@ -285,7 +286,8 @@ static bool write_row(synth_folded *out, const folder *f)
     return ok;
 }
 
-static bool fold(synth_folded *out, folder *f, const starts *s, synth_u32s *lengths)
+static bool fold_program(synth_folded *out, folder *f, const starts *s,
+                         synth_u32s *lengths)
 {
     for (uint32_t limit = 1; limit <= MAX_PERIOD && limit < 2 * f->row.n; limit *= 2) {
         bool changed = true;
@@ -295,7 +297,7 @@ static bool fold(synth_folded *out, folder *f, const starts *s, synth_u32s *leng
         if (f->set == 0 && limit >= MIN_BODY && !know_again(f, s, limit, lengths))
             return false;
     }
-    return write_row(out, f);
+    return write_folded_row(out, f);
 }
 
 halley_status synth_fold(synth_folded *out, synth_model *m, const uint32_t *tokens,
@@ -308,7 +310,7 @@ halley_status synth_fold(synth_folded *out, synth_model *m, const uint32_t *toke
     bool ok = array_reserve(&f.row, n + 1) && (note > 0 || starts_make(&s, m));
     for (uint32_t i = 0; ok && i < n; i++)
         f.row.at[f.row.n++] = token_item(tokens[i]);
-    ok = ok && fold(out, &f, &s, &lengths);
+    ok = ok && fold_program(out, &f, &s, &lengths);
     array_fini(&f.pool);
     array_fini(&f.row);
     array_fini(&f.next);

@@ -55,7 +55,7 @@ static bool is_held_out(const job *j, size_t i)
     return every != UINT32_MAX && i % every == every / 2;
 }
 
-static halley_status skip(job *j, const halley_error *why, halley_error *err)
+static halley_status skip_set(job *j, const halley_error *why, halley_error *err)
 {
     if (why->code == HALLEY_ENOMEM || j->opts->strict) {
         if (err)
@@ -105,12 +105,12 @@ static halley_status learn_one(job *j, batch *b, size_t k, halley_error *err)
         return HALLEY_OK;
     }
     if (b->status[k] != HALLEY_OK)
-        return skip(j, &b->why[k], err);
+        return skip_set(j, &b->why[k], err);
     return learner_add(&j->l, s->set, &s->conditions, synth_source_groups(s), err);
 }
 
 /* Where to go on: behind the sets that a state of the same corpus holds. */
-static size_t resume(job *j)
+static size_t resume_learning(job *j)
 {
     synth_model m;
     /* a network learns from programs, which the state does not hold: they are read
@@ -200,7 +200,8 @@ static halley_status open_one(const walk *w, size_t k)
     return synth_source_open(&b->sources[k], sets, b->at[k], 1, &b->why[k]);
 }
 
-static halley_status step(void *context, size_t i, uint32_t worker, halley_error *err)
+static halley_status do_walk_step(void *context, size_t i, uint32_t worker,
+                                  halley_error *err)
 {
     const walk *const w = context;
     (void)worker;
@@ -224,7 +225,7 @@ static halley_status go_through(walk *w, size_t first, halley_error *err)
     do {
         choose_batch(w->next, w->j, first, w->step);
         first += w->next->n * w->step;
-        status = pool_run(0, w->next->n + 2, step, w, err);
+        status = pool_run(0, w->next->n + 2, do_walk_step, w, err);
         learner_turn(&w->j->l);
         if (status == HALLEY_OK && !w->as_they_are)
             status = save_state(w->j, err);
@@ -263,7 +264,7 @@ static halley_status look_around(walk *look, halley_error *err)
 /* First what repeats, in sets from all over the corpus. */
 static halley_status learn_all(job *j, halley_error *err)
 {
-    const size_t first = resume(j);
+    const size_t first = resume_learning(j);
     walk look = {.j = j,
                  .step = j->sets.list.n / MAX_LOOKED_AT + 1,
                  .as_they_are = true,
@@ -283,8 +284,8 @@ typedef struct likes {
     halley_trace_set *made[BATCH]; /* NULL: none could be made */
 } likes;
 
-static halley_status derive(conditions *c, likes *l, const synth_source *s,
-                            halley_error *err)
+static halley_status derive_conditions(conditions *c, likes *l, const synth_source *s,
+                                       halley_error *err)
 {
     uint32_t block;
     pthread_mutex_lock(&l->reading);
@@ -301,7 +302,7 @@ static halley_status make_like(halley_trace_set **out, halley_synth *synth, like
 {
     conditions c = s->conditions;
     if (c.n == 0)
-        TRY(derive(&c, l, s, err));
+        TRY(derive_conditions(&c, l, s, err));
     for (uint32_t i = 0; i < c.n; i++) {
         char text[2 * CONDITION_TEXT + 32];
         if (c.at[i].text[0])
@@ -318,8 +319,8 @@ static halley_status make_like(halley_trace_set **out, halley_synth *synth, like
     return halley_synth_make(out, synth, &opts, NULL, err);
 }
 
-static halley_status open_like(void *context, size_t k, uint32_t worker,
-                               halley_error *err)
+static halley_status make_like_held_out(void *context, size_t k, uint32_t worker,
+                                        halley_error *err)
 {
     likes *const c = context;
     batch *const b = &c->b;
@@ -339,7 +340,7 @@ static halley_status open_like(void *context, size_t k, uint32_t worker,
 
 static halley_status compare_some(learn_compare *sum, likes *c, halley_error *err)
 {
-    halley_status status = pool_run(0, c->b.n, open_like, c, err);
+    halley_status status = pool_run(0, c->b.n, make_like_held_out, c, err);
     for (size_t k = 0; k < c->b.n; k++) {
         if (status == HALLEY_OK && c->made[k])
             status = learn_compare_add(sum, c->b.sources[k].set, c->made[k], err);
@@ -404,7 +405,7 @@ static halley_status add_net(job *j, synth_model *m, halley_error *err)
     return HALLEY_OK;
 }
 
-static halley_status write_model(job *j, halley_error *err)
+static halley_status write_learned_model(job *j, halley_error *err)
 {
     synth_model m;
     const uint32_t k = j->opts->min_support > 0 ? j->opts->min_support : MIN_SUPPORT;
@@ -438,8 +439,8 @@ static halley_status write_model(job *j, halley_error *err)
     return status;
 }
 
-static halley_status find(job *j, const char *const *from, size_t n_from,
-                          halley_error *err)
+static halley_status find_sets(job *j, const char *const *from, size_t n_from,
+                               halley_error *err)
 {
     halley_learn_report *const r = j->report;
     TRY(trace_find(&j->sets, from, n_from, j->opts->strict, err));
@@ -456,11 +457,11 @@ static halley_status find(job *j, const char *const *from, size_t n_from,
     return HALLEY_EINVAL;
 }
 
-static halley_status run(job *j, const char *const *from, size_t n_from,
-                         halley_error *err)
+static halley_status run_job(job *j, const char *const *from, size_t n_from,
+                             halley_error *err)
 {
     TRY(synth_model_may_save(j->path, err));
-    TRY(find(j, from, n_from, err));
+    TRY(find_sets(j, from, n_from, err));
     strbuf_printf(&j->state, "%s.part", j->path);
     if (j->state.failed)
         return error_nomem(err);
@@ -470,7 +471,7 @@ static halley_status run(job *j, const char *const *from, size_t n_from,
         !(j->l.recorder = neural_recorder_new(j->opts->seed)))
         return error_nomem(err);
     TRY(learn_all(j, err));
-    TRY(write_model(j, err));
+    TRY(write_learned_model(j, err));
     (void)unlink(j->state.at);
     return report_held_out(j, err);
 }
@@ -492,7 +493,7 @@ halley_status halley_learn(const char *path, const char *const *from, size_t n_f
         free(j);
         return error_nomem(err);
     }
-    const halley_status status = run(j, from, n_from, err);
+    const halley_status status = run_job(j, from, n_from, err);
     pthread_mutex_destroy(&j->sums_lock);
     neural_recorder_free(j->l.recorder);
     learner_fini(&j->l);

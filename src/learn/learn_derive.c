@@ -25,7 +25,7 @@ typedef struct sums {
 } sums;
 
 /* The lower one of two; 0 = of none. */
-static double median(numbers *of)
+static double take_lower_median(numbers *of)
 {
     if (of->n == 0)
         return 0;
@@ -34,7 +34,7 @@ static double median(numbers *of)
 }
 
 /* Kinds of nodes, each once and in any order. */
-static void add_kind(sums *s, const model_op *op)
+static void note_kind(sums *s, const model_op *op)
 {
     const uint32_t kind =
         (uint32_t)op->type << 16 | (uint32_t)op->comm << 8 | (op->flags & MODEL_OP_GROUP);
@@ -47,7 +47,7 @@ static void add_kind(sums *s, const model_op *op)
     }
 }
 
-static bool add_node(sums *s, const halley_trace *trace, uint32_t node)
+static bool sum_node(sums *s, const halley_trace *trace, uint32_t node)
 {
     trace_roles roles;
     uint64_t v;
@@ -68,7 +68,7 @@ static bool add_node(sums *s, const halley_trace *trace, uint32_t node)
 }
 
 /* What a stage adds; of the first, how its loops run. */
-static halley_status add_stage(sums *s, conditions *out, learner *l,
+static halley_status sum_stage(sums *s, conditions *out, learner *l,
                                const halley_trace_set *set, uint32_t rank,
                                halley_error *err)
 {
@@ -77,8 +77,8 @@ static halley_status add_stage(sums *s, conditions *out, learner *l,
     const uint32_t n = (uint32_t)l->program.ops.n;
     s->n_nodes += n;
     for (uint32_t i = 0; i < n; i++) {
-        add_kind(s, &l->m.ops.at[l->program.ops.at[i]]);
-        if (!add_node(s, trace, i))
+        note_kind(s, &l->m.ops.at[l->program.ops.at[i]]);
+        if (!sum_node(s, trace, i))
             return error_nomem(err);
     }
     if (rank > 0)
@@ -94,12 +94,12 @@ static halley_status add_stage(sums *s, conditions *out, learner *l,
     return HALLEY_OK;
 }
 
-static void finish(conditions *out, sums *s, uint32_t block, uint32_t n_stages)
+static void set_conditions(conditions *out, sums *s, uint32_t block, uint32_t n_stages)
 {
     static const char *const names[] = {"message", "work", "traffic", "time"};
     char family[CONDITION_TEXT];
     for (uint32_t i = 0; i < N_NUMBERS; i++)
-        conditions_set(out, names[i], NULL, median(&s->of[i]));
+        conditions_set(out, names[i], NULL, take_lower_median(&s->of[i]));
     conditions_set(out, "nodes", NULL, s->n_nodes / n_stages);
     conditions_set(out, "compute", NULL, s->compute * block);
     conditions_set(out, "bytes", NULL, s->bytes * block);
@@ -118,9 +118,9 @@ halley_status learner_derive(conditions *out, learner *l, const halley_trace_set
     conditions_set(out, "stages", NULL, n_stages);
     halley_status status = HALLEY_OK;
     for (uint32_t i = 0; status == HALLEY_OK && i < n_stages; i++)
-        status = add_stage(&s, out, l, set, i * block, err);
+        status = sum_stage(&s, out, l, set, i * block, err);
     if (status == HALLEY_OK)
-        finish(out, &s, block, n_stages);
+        set_conditions(out, &s, block, n_stages);
     for (uint32_t i = 0; i < N_NUMBERS; i++)
         array_fini(&s.of[i]);
     return status;

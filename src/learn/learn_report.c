@@ -19,13 +19,13 @@ void learn_compare_fini(learn_compare *c)
     }
 }
 
-static bool add_number(learn_numbers *to, double value)
+static bool push_number(learn_numbers *to, double value)
 {
     return to->n >= MAX_NUMBERS || array_push(to, value);
 }
 
-static bool count_op(learn_compare *c, int side, const halley_trace *trace, uint32_t node,
-                     uint64_t coll)
+static bool count_reported_op(learn_compare *c, int side, const halley_trace *trace,
+                              uint32_t node, uint64_t coll)
 {
     char name[TRACE_PLAIN_NAME];
     const str plain = trace_plain_name(name, halley_node_name(trace, node));
@@ -41,20 +41,20 @@ static bool count_op(learn_compare *c, int side, const halley_trace *trace, uint
     return true;
 }
 
-static bool add_trace(learn_compare *c, int side, const halley_trace *trace)
+static bool report_trace(learn_compare *c, int side, const halley_trace *trace)
 {
     for (uint32_t i = 0; i < halley_trace_count(trace); i++) {
         trace_roles roles;
         uint64_t coll = 255, size;
         trace_roles_read(&roles, trace, i);
         (void)trace_roles_u64(&roles, TRACE_ROLE_COMM_TYPE, &coll);
-        if (!count_op(c, side, trace, i, coll))
+        if (!count_reported_op(c, side, trace, i, coll))
             return false;
         if (trace_roles_u64(&roles, TRACE_ROLE_COMM_SIZE, &size) &&
-            !add_number(&c->sizes[side], (double)size))
+            !push_number(&c->sizes[side], (double)size))
             return false;
         if (halley_node_type_of(trace, i) == HALLEY_NODE_COMP &&
-            !add_number(&c->durations[side], (double)halley_node_duration_us(trace, i)))
+            !push_number(&c->durations[side], (double)halley_node_duration_us(trace, i)))
             return false;
     }
     return true;
@@ -74,7 +74,7 @@ halley_status learn_compare_add(learn_compare *c, const halley_trace_set *real,
     const halley_trace_set *const sides[] = {real, made};
     for (int side = 0; side < 2; side++)
         for (uint32_t r = 0; r < halley_trace_set_count(sides[side]); r++)
-            if (!add_trace(c, side, halley_trace_set_get(sides[side], r)))
+            if (!report_trace(c, side, halley_trace_set_get(sides[side], r)))
                 return error_nomem(err);
     c->log_nodes += fabs(log(nodes_of(made) / fmax(1, nodes_of(real))));
     c->n_sets++;
@@ -82,7 +82,7 @@ halley_status learn_compare_add(learn_compare *c, const halley_trace_set *real,
 }
 
 /* The Kolmogorov-Smirnov distance; sorts. */
-static double ks(learn_numbers *a, learn_numbers *b)
+static double measure_ks(learn_numbers *a, learn_numbers *b)
 {
     if (a->n == 0 || b->n == 0)
         return a->n != b->n;
@@ -109,8 +109,8 @@ halley_held_out learn_compare_sum(learn_compare *c)
             sum[side] += c->mix[side].at[i];
     for (size_t i = 0; i < c->mix[0].n && sum[0] > 0 && sum[1] > 0; i++)
         out.mix += 0.5 * fabs(c->mix[0].at[i] / sum[0] - c->mix[1].at[i] / sum[1]);
-    out.sizes = ks(&c->sizes[0], &c->sizes[1]);
-    out.durations = ks(&c->durations[0], &c->durations[1]);
+    out.sizes = measure_ks(&c->sizes[0], &c->sizes[1]);
+    out.durations = measure_ks(&c->durations[0], &c->durations[1]);
     out.nodes = c->n_sets > 0 ? c->log_nodes / c->n_sets : 0;
     return out;
 }

@@ -205,7 +205,7 @@ static uint32_t law_of(learner *l, uint64_t key)
 }
 
 /* A number of this set under a law. */
-static bool observe(learner *l, uint32_t law, const law_point *p, double log_value)
+static bool observe_number(learner *l, uint32_t law, const law_point *p, double log_value)
 {
     if (law == MODEL_NONE)
         return false;
@@ -225,7 +225,7 @@ static bool observe(learner *l, uint32_t law, const law_point *p, double log_val
     return true;
 }
 
-static bool add_value(learner *l, const law_place *at, double value)
+static bool sum_value(learner *l, const law_place *at, double value)
 {
     uint32_t id = (uint32_t)l->totals.n;
     bool fresh;
@@ -270,7 +270,7 @@ static bool is_named(const synth_model *m, const model_op *op, uint32_t field, s
 
 /* Pauses before the node at `at`, none included; *next: the first that is not before it.
  */
-static bool add_pauses(learner *l, const halley_trace *trace, uint32_t at, size_t *next,
+static bool sum_pauses(learner *l, const halley_trace *trace, uint32_t at, size_t *next,
                        law_place place)
 {
     const synth_model *const m = &l->m;
@@ -285,14 +285,14 @@ static bool add_pauses(learner *l, const halley_trace *trace, uint32_t at, size_
                 ns += learner_pause_ns(l, trace, node);
         }
         place.field = synth_pause_field(&m->ops.at[l->pause_ops.at[k]]);
-        if (!add_value(l, &place, ns))
+        if (!sum_value(l, &place, ns))
             return false;
     }
     return true;
 }
 
-static bool add_node(learner *l, const halley_trace *trace, uint32_t at,
-                     const stage_of *of, size_t *pause)
+static bool sum_node_values(learner *l, const halley_trace *trace, uint32_t at,
+                            const stage_of *of, size_t *pause)
 {
     const synth_model *m = &l->m;
     const synth_program *p = &l->program;
@@ -315,11 +315,11 @@ static bool add_node(learner *l, const halley_trace *trace, uint32_t at,
         if (i >= op->n_fields)
             place.field =
                 op->type == HALLEY_NODE_COLL ? FIELD_GROUP_SIZE + behind : FIELD_PEER;
-        if (!isnan(values[i]) && !add_value(l, &place, values[i]))
+        if (!isnan(values[i]) && !sum_value(l, &place, values[i]))
             return false;
     }
     place.program = of->bare ? of->program : 0;
-    return add_pauses(l, trace, at, pause, place);
+    return sum_pauses(l, trace, at, pause, place);
 }
 
 /* Operators of the model that come and go. */
@@ -385,7 +385,7 @@ static bool add_stage_values(learner *l, const halley_trace *trace, const law_po
     if (!list_pauses(l))
         return false;
     for (uint32_t at = 0; at < l->program.ops.n; at++)
-        if (!add_node(l, trace, at, of, &pause))
+        if (!sum_node_values(l, trace, at, of, &pause))
             return false;
     note_mixed(l);
     for (size_t i = 0; i < l->totals.n; i++) {
@@ -404,7 +404,7 @@ static bool add_stage_values(learner *l, const halley_trace *trace, const law_po
             t->law[k] = law_of(l, synth_law_key(&t->at, k));
             const bool first = t->law[k] != MODEL_NONE &&
                                l->m.laws.at[t->law[k]].last_set != l->m.head.at[0].n_sets;
-            if (!observe(l, t->law[k], &point, t->mean))
+            if (!observe_number(l, t->law[k], &point, t->mean))
                 return false;
             if (t->n > 0)
                 law_sum_nodes(&l->m.sums.at[t->law[k]], t->n, variance, t->zeros);
@@ -545,7 +545,7 @@ static uint32_t count_skeleton(learner *l, const learn_stage *at)
     return id;
 }
 
-static void count_op(synth_model *m, uint32_t id, uint32_t set)
+static void count_learned_op(synth_model *m, uint32_t id, uint32_t set)
 {
     model_op *op = &m->ops.at[id];
     op->n_sets += op->last_set != set;
@@ -557,12 +557,12 @@ static void count_token(synth_model *m, uint32_t token, uint32_t set)
     model_token *t = &m->tokens.at[token];
     t->n_sets += t->last_set != set;
     t->last_set = set;
-    count_op(m, t->op, set);
+    count_learned_op(m, t->op, set);
 }
 
-static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t stage,
-                               uint32_t block, const conditions *c, bool bare,
-                               halley_error *err)
+static halley_status learn_one_stage(learner *l, const halley_trace_set *set,
+                                     uint32_t stage, uint32_t block, const conditions *c,
+                                     bool bare, halley_error *err)
 {
     synth_model *m = &l->m;
     const uint32_t set_id = m->head.at[0].n_sets;
@@ -585,7 +585,7 @@ static halley_status add_stage(learner *l, const halley_trace_set *set, uint32_t
             return error_nomem(err);
     }
     for (size_t i = 0; i < l->program.pauses.n; i++)
-        count_op(m, l->reader.op.at[l->program.pauses.at[i].node], set_id);
+        count_learned_op(m, l->reader.op.at[l->program.pauses.at[i].node], set_id);
     l->n_told += l->program.nodes.n;
     if (l->recorder && (stage < 2 || stage + 1 == n_stages))
         TRY(neural_recorder_add(l->recorder, l, halley_trace_set_get(set, stage * block),
@@ -608,7 +608,7 @@ uint64_t learner_template_key(const uint32_t *parts, uint32_t n)
 }
 
 /* The set's stages without repeats, as a template. */
-static uint32_t template_of(learner *l)
+static uint32_t find_set_template(learner *l)
 {
     synth_model *m = &l->m;
     uint32_t n = 0, longest = 0, length = 0, run = 0;
@@ -658,7 +658,7 @@ static halley_status count_set(learner *l, const conditions *c, const uint32_t *
                                const double numbers[SET_NUMBERS], halley_error *err)
 {
     synth_model *m = &l->m;
-    const uint32_t id = template_of(l);
+    const uint32_t id = find_set_template(l);
     if (id == MODEL_NONE)
         return error_nomem(err);
     law_point p;
@@ -666,10 +666,12 @@ static halley_status count_set(learner *l, const conditions *c, const uint32_t *
     const uint64_t families[] = {conditions_family(c), 0};
     for (uint32_t k = families[0] == 0; k < 2; k++) {
         for (uint32_t f = 0; f < SET_NUMBERS; f++)
-            if (!observe(l, law_of(l, synth_set_law_key(families[k], set_fields[f])), &p,
-                         log(numbers[f])))
+            if (!observe_number(l,
+                                law_of(l, synth_set_law_key(families[k], set_fields[f])),
+                                &p, log(numbers[f])))
                 return error_nomem(err);
-        if (!observe(l, law_of(l, synth_set_law_key(families[k], FIELD_TOGETHER)), &p, 0))
+        if (!observe_number(l, law_of(l, synth_set_law_key(families[k], FIELD_TOGETHER)),
+                            &p, 0))
             return error_nomem(err);
     }
     model_template *t = &m->templates.at[id];
@@ -730,7 +732,7 @@ halley_status learner_add(learner *l, const halley_trace_set *set, const conditi
     TRY(conditions_learn(values, m, &all, err));
     const uint32_t n_stages = n / block;
     for (uint32_t s = 0; s < n_stages; s++)
-        TRY(add_stage(l, set, s, block, &all, c->n == 0, err));
+        TRY(learn_one_stage(l, set, s, block, &all, c->n == 0, err));
     const double numbers[] = {n_stages,
                               n,
                               (double)l->n_told * block / n,

@@ -246,7 +246,7 @@ static double log_number(const model_condition *of, const model_value *v, double
 }
 
 /* The template that the set was counted for; NULL: none that the model knows. */
-static const model_template *template_of(const synth_scorer *s)
+static const model_template *find_scored_template(const synth_scorer *s)
 {
     for (size_t i = 0; i < s->m.templates.n; i++)
         if (s->l.m.templates.at[i].n_sets != s->m.templates.at[i].n_sets)
@@ -286,7 +286,7 @@ static double read_row(joint_row *row, const synth_model *m, const conditions *c
 static double log_conditions(const synth_scorer *s, const conditions *c)
 {
     const synth_model *const m = &s->m;
-    const model_template *const t = template_of(s);
+    const model_template *const t = find_scored_template(s);
     joint_row row;
     double sum = read_row(&row, m, c, t);
     sum += t ? log_share(t->n_sets, m->head.at[0].n_sets) : UNKNOWN;
@@ -306,7 +306,7 @@ static bool has_grown(const synth_scorer *s)
 }
 
 /* Sums back to zero and tables as they are in the file. */
-static halley_status forget(synth_scorer *s, uint32_t set, halley_error *err)
+static halley_status forget_set(synth_scorer *s, uint32_t set, halley_error *err)
 {
     synth_model *const m = &s->l.m;
     if (has_grown(s))
@@ -351,5 +351,5 @@ halley_status synth_scorer_score(synth_likelihood *out, synth_scorer *s,
         out->net_program = -cost.program;
         out->net_values = -cost.numbers;
     }
-    return forget(s, number, err);
+    return forget_set(s, number, err);
 }

@@ -20,8 +20,8 @@ typedef struct attack {
     halley_left_out left;
 } attack;
 
-static halley_status score(scores *out, const attack *a, const synth_source *s,
-                           halley_error *err)
+static halley_status score_set(scores *out, const attack *a, const synth_source *s,
+                               halley_error *err)
 {
     synth_scorer *const both[] = {a->model, a->reference};
     double sum[HALLEY_N_LIKELIHOODS] = {0};
@@ -66,7 +66,7 @@ static halley_status score_all(scores *out, attack *a, const trace_found *found,
             TRY(leave_out(a, &why, err));
             continue;
         }
-        const halley_status status = score(out, a, &s, err);
+        const halley_status status = score_set(out, a, &s, err);
         synth_source_close(&s);
         TRY(status);
     }
@@ -86,7 +86,7 @@ static halley_status score_path(scores *out, attack *a, const char *path,
 }
 
 /* Both models; a network is compared with a network. */
-static halley_status load(attack *a, halley_error *err)
+static halley_status load_models(attack *a, halley_error *err)
 {
     const halley_membership_opts *const o = a->opts;
     TRY(synth_scorer_load(&a->model, o->model, err));
@@ -104,11 +104,11 @@ static halley_status load(attack *a, halley_error *err)
     return HALLEY_OK;
 }
 
-static halley_status run(halley_auc out[HALLEY_N_LIKELIHOODS], attack *a, scores sides[2],
-                         halley_error *err)
+static halley_status run_attack(halley_auc out[HALLEY_N_LIKELIHOODS], attack *a,
+                                scores sides[2], halley_error *err)
 {
     const halley_membership_opts *const o = a->opts;
-    TRY(load(a, err));
+    TRY(load_models(a, err));
     TRY(score_path(&sides[0], a, o->train, err));
     TRY(score_path(&sides[1], a, o->holdout, err));
     const int n =
@@ -126,7 +126,7 @@ halley_status halley_membership(halley_auc out[HALLEY_N_LIKELIHOODS],
     attack a = {.opts = opts};
     scores sides[2] = {0};
     halley_auc found[HALLEY_N_LIKELIHOODS] = {{0}};
-    const halley_status status = run(found, &a, sides, err);
+    const halley_status status = run_attack(found, &a, sides, err);
     for (int side = 0; side < 2; side++)
         for (int k = 0; k < HALLEY_N_LIKELIHOODS; k++)
             array_fini(&sides[side].of[k]);

@@ -42,7 +42,7 @@ typedef struct view {
 } view;
 
 /* The last node that the one at `at` waits for, as a place; MODEL_NONE: none. */
-static uint32_t before(const view *v, uint32_t at)
+static uint32_t find_before(const view *v, uint32_t at)
 {
     const uint32_t node = v->p->nodes.at[at];
     const uint32_t n = halley_node_data_count(v->trace, node);
@@ -61,7 +61,7 @@ static uint32_t before(const view *v, uint32_t at)
 static uint32_t before_all(const view *v, uint32_t at, uint32_t op)
 {
     do
-        at = before(v, at);
+        at = find_before(v, at);
     while (at != MODEL_NONE && v->p->ops.at[at] == op);
     return at;
 }
@@ -91,7 +91,8 @@ static bool count_place(noise_finder *f, uint64_t key, uint32_t pause)
     return true;
 }
 
-static uint64_t key_of(const view *v, uint32_t first, uint32_t second, uint32_t third)
+static uint64_t make_place_key(const view *v, uint32_t first, uint32_t second,
+                               uint32_t third)
 {
     const uint64_t start = first == MODEL_NONE ? 1 : v->p->ops.at[first] + UINT64_C(2);
     return hash_u64(hash_u64(hash_u64(start) + v->p->ops.at[second]) +
@@ -99,20 +100,20 @@ static uint64_t key_of(const view *v, uint32_t first, uint32_t second, uint32_t 
 }
 
 /* Places where the node at `at` waits: as it is, and without who it waits for. */
-static bool look_at(noise_finder *f, const view *v, uint32_t at)
+static bool look_at_node(noise_finder *f, const view *v, uint32_t at)
 {
-    const uint32_t one = before(v, at);
+    const uint32_t one = find_before(v, at);
     if (one == MODEL_NONE)
         return true;
-    const uint32_t two = before(v, one);
-    if (!count_place(f, key_of(v, two, one, at), MODEL_NONE))
+    const uint32_t two = find_before(v, one);
+    if (!count_place(f, make_place_key(v, two, one, at), MODEL_NONE))
         return false;
     const uint32_t op = v->p->ops.at[one];
     if (!only_lasts(v->r->m, &v->r->m->ops.at[op]) || v->p->ops.at[at] == op)
         return true;
     const uint32_t other = before_all(v, one, op);
     return other == MODEL_NONE ||
-           count_place(f, key_of(v, before_all(v, other, op), other, at), op);
+           count_place(f, make_place_key(v, before_all(v, other, op), other, at), op);
 }
 
 static uint64_t plain_key(const synth_model *m, uint32_t op)
@@ -159,10 +160,10 @@ bool noise_finder_look(noise_finder *f, const synth_reader *r, const synth_progr
         if (!array_push(&f->plain, plain_key(r->m, op)))
             return false;
     for (uint32_t at = 0; at < n; at++) {
-        const uint32_t one = before(&v, at);
+        const uint32_t one = find_before(&v, at);
         if (one != MODEL_NONE)
             f->n_waiting.at[one]++;
-        if (!look_at(f, &v, at) || !count_kind(f, p, at))
+        if (!look_at_node(f, &v, at) || !count_kind(f, p, at))
             return false;
     }
     f->n_nodes += n;
@@ -181,7 +182,7 @@ typedef struct score {
     uint32_t n, mixed, n_places, n_mixed;
 } score;
 
-static bool is_pause(const noise_finder *f, const score *s, uint32_t op)
+static bool is_pause_op(const noise_finder *f, const score *s, uint32_t op)
 {
     return s->n_mixed >= MIN_PLACES && 2 * s->n_mixed >= s->n_places &&
            2 * s->mixed >= s->n &&
@@ -208,10 +209,10 @@ static bool mark_pauses(const noise_finder *f, synth_model *m, bool *any)
         s->n_places++;
     }
     for (uint32_t op = 0; op < f->n.n; op++)
-        if (is_pause(f, &scores[op], op))
+        if (is_pause_op(f, &scores[op], op))
             n_pauses += f->n.at[op];
     for (uint32_t op = 0; 2 * n_pauses < f->n_nodes && op < f->n.n; op++)
-        if (is_pause(f, &scores[op], op)) {
+        if (is_pause_op(f, &scores[op], op)) {
             m->ops.at[op].flags |= MODEL_OP_PAUSE;
             *any = true;
         }
@@ -220,7 +221,7 @@ static bool mark_pauses(const noise_finder *f, synth_model *m, bool *any)
 }
 
 /* The fields of an operator that those of another lack. */
-static bool add_fields(synth_model *m, uint32_t to, uint32_t from)
+static bool add_missing_fields(synth_model *m, uint32_t to, uint32_t from)
 {
     model_op *const op = &m->ops.at[to];
     const model_op other = m->ops.at[from];
@@ -250,7 +251,7 @@ static bool make_loose(const noise_finder *f, synth_model *m, uint32_t like)
     if (!map64_set(&m->op_of, op.key, id) || !array_push(&m->ops, op))
         return false;
     for (uint32_t i = 0; i < f->plain.n; i++)
-        if (f->plain.at[i] == op.key && !add_fields(m, id, i))
+        if (f->plain.at[i] == op.key && !add_missing_fields(m, id, i))
             return false;
     return true;
 }

@@ -42,7 +42,7 @@ void synth_program_fini(synth_program *p)
 }
 
 /* Numbers that simulators read; all others are left out. */
-static bool is_field(str name, halley_attr_kind kind)
+static bool is_known_field(str name, halley_attr_kind kind)
 {
     static const char *const known[] = {"num_ops", "tensor_size", "comm_size",
                                         "comm_priority", "duration_ns"};
@@ -61,8 +61,8 @@ typedef struct looks {
     uint32_t shape;
 } looks;
 
-static looks look_at(const halley_trace *trace, uint32_t node, uint32_t rank,
-                     uint32_t n_ranks)
+static looks read_looks(const halley_trace *trace, uint32_t node, uint32_t rank,
+                        uint32_t n_ranks)
 {
     trace_roles roles;
     trace_roles_read(&roles, trace, node);
@@ -107,7 +107,7 @@ static uint32_t fields_of(model_field *out, synth_model *m, const halley_trace *
     for (uint32_t i = 0; i < n_attrs && n < SYNTH_FIELDS; i++) {
         const halley_attr a = halley_node_attr(trace, node, i);
         const str name = {a.name.at, a.name.n};
-        if (!is_field(name, a.kind))
+        if (!is_known_field(name, a.kind))
             continue;
         const uint32_t text = synth_text_add(m, name);
         if (text == MODEL_NONE)
@@ -151,7 +151,7 @@ static uint32_t make_op(synth_model *m, const halley_trace *trace, uint32_t node
 static uint32_t op_of(synth_reader *r, const halley_trace *trace, uint32_t node,
                       uint32_t rank, uint32_t n_ranks)
 {
-    const looks l = look_at(trace, node, rank, n_ranks);
+    const looks l = read_looks(trace, node, rank, n_ranks);
     const halley_bytes name = halley_node_name(trace, node);
     uint64_t bits;
     _Static_assert(sizeof bits == sizeof l, "looks are eight bytes without holes");
@@ -218,7 +218,7 @@ static bool takes_all(const synth_reader *r, const synth_program *p,
     return n == n_open;
 }
 
-static bool has_all(const model_ref *refs, uint32_t n, uint32_t op)
+static bool has_all_refs(const model_ref *refs, uint32_t n, uint32_t op)
 {
     for (uint32_t k = 0; k < n; k++)
         if (refs[k].kind == REF_ALL && refs[k].op == op)
@@ -252,7 +252,7 @@ static bool join_row(synth_reader *r, const synth_program *p, const halley_trace
 
 /* Whether the node at `from` is, or waits for, the one at `to`; not all of those are
  * found that do. */
-static bool waits_for(const synth_reader *r, uint32_t from, uint32_t to)
+static bool waits_for_place(const synth_reader *r, uint32_t from, uint32_t to)
 {
     for (uint32_t k = 0; k < MAX_ROWS && from != MODEL_NONE; k++) {
         const uint32_t row = r->row.at[from];
@@ -264,14 +264,14 @@ static bool waits_for(const synth_reader *r, uint32_t from, uint32_t to)
 }
 
 /* Whether a control dependency on the node at `to` follows from the data dependencies. */
-static bool follows(const synth_reader *r, const halley_trace *trace, uint32_t node,
-                    uint32_t at, uint32_t to)
+static bool follows_from(const synth_reader *r, const halley_trace *trace, uint32_t node,
+                         uint32_t at, uint32_t to)
 {
     const uint32_t n_data = halley_node_data_count(trace, node);
     for (uint32_t i = 0; i < n_data; i++) {
         const uint32_t j = dep_of(r, trace, node, i);
         if (j != HALLEY_NO_NODE && r->place.at[j] < at &&
-            waits_for(r, r->place.at[j], to))
+            waits_for_place(r, r->place.at[j], to))
             return true;
     }
     return false;
@@ -290,13 +290,13 @@ static uint32_t refs_of(model_ref *refs, synth_reader *r, synth_program *p,
         if (j == HALLEY_NO_NODE || r->place.at[j] >= at)
             continue;
         const uint32_t to = r->place.at[j], op = p->ops.at[to];
-        if (r->past.is_open.at[to] && has_all(refs, n, op))
+        if (r->past.is_open.at[to] && has_all_refs(refs, n, op))
             continue;
         model_ref ref = name_ref(&r->past, at, to, op);
         if (n_deps > 3 && r->past.is_open.at[to] && takes_all(r, p, trace, node, op))
             ref = (model_ref){.kind = REF_ALL, .op = op};
         ref.ctrl = i >= n_data;
-        if (!ref.ctrl || !follows(r, trace, node, at, to))
+        if (!ref.ctrl || !follows_from(r, trace, node, at, to))
             refs[n++] = ref;
         else if (!array_push(&p->more, ref))
             return MODEL_NONE;
@@ -330,8 +330,8 @@ static bool take_pauses(synth_reader *r, synth_program *p, const halley_trace *t
     return true;
 }
 
-static halley_status read_ops(synth_reader *r, const halley_trace *trace, uint32_t rank,
-                              uint32_t n_ranks, halley_error *err)
+static halley_status read_node_ops(synth_reader *r, const halley_trace *trace,
+                                   uint32_t rank, uint32_t n_ranks, halley_error *err)
 {
     const uint32_t n = halley_trace_count(trace);
     map64_fini(&r->op_cache);
@@ -349,7 +349,7 @@ halley_status synth_program_read(synth_program *p, synth_reader *r,
                                  const halley_trace *trace, uint32_t rank,
                                  uint32_t n_ranks, halley_error *err)
 {
-    TRY(read_ops(r, trace, rank, n_ranks, err));
+    TRY(read_node_ops(r, trace, rank, n_ranks, err));
     TRY(synth_program_order(p, r, trace, err));
     const uint32_t n = (uint32_t)p->nodes.n;
     p->more.n = r->row_after.n = r->row_length.n = 0;

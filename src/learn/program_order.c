@@ -7,13 +7,13 @@
 #include "learn/program.h"
 #include "trace/core/levels.h"
 
-static halley_status cyclic(halley_error *err)
+static halley_status refuse_cycle(halley_error *err)
 {
     return error_set(err, HALLEY_EINVAL, "dependencies form a cycle");
 }
 
 /* A pause waits for one node, and takes time. */
-static bool is_pause(const synth_reader *r, const halley_trace *trace, uint32_t node)
+static bool is_pause_node(const synth_reader *r, const halley_trace *trace, uint32_t node)
 {
     return (r->m->ops.at[r->op.at[node]].flags & MODEL_OP_PAUSE) != 0 &&
            trace_deps_count(trace, node) > 0 &&
@@ -33,7 +33,7 @@ static halley_status skip_pauses(synth_reader *r, const halley_trace *trace,
         r->over.at[i] = i;
         r->has_control = r->has_control ||
                          trace_deps_count(trace, i) > halley_node_data_count(trace, i);
-        if (!is_pause(r, trace, i))
+        if (!is_pause_node(r, trace, i))
             continue;
         r->over.at[i] = trace_deps_index(trace, i, 0);
         r->has_pauses = true;
@@ -43,7 +43,7 @@ static halley_status skip_pauses(synth_reader *r, const halley_trace *trace,
         for (; r->over.at[to] != to && steps <= n; steps++)
             to = r->over.at[to];
         if (steps > n)
-            return cyclic(err);
+            return refuse_cycle(err);
         for (uint32_t k = i, next; k != to; k = next) {
             next = r->over.at[k];
             r->over.at[k] = to;
@@ -64,7 +64,7 @@ static halley_status by_level(synth_program *p, const halley_trace *trace,
     if (!first)
         status = error_nomem(err);
     else if (levels.n_cyclic > 0)
-        status = cyclic(err);
+        status = refuse_cycle(err);
     else {
         for (uint32_t i = 0; i < n; i++)
             first[levels.level[i] + 1]++;
@@ -86,8 +86,9 @@ typedef struct waiting {
 static const uint32_t placed = MODEL_NONE - 1, on_stack = MODEL_NONE - 2;
 
 /* Places a node behind what it depends on. */
-static halley_status place(synth_program *p, synth_reader *r, const halley_trace *trace,
-                           uint32_t node, halley_error *err)
+static halley_status place_node(synth_program *p, synth_reader *r,
+                                const halley_trace *trace, uint32_t node,
+                                halley_error *err)
 {
     ARRAY(waiting) stack = {0};
     halley_status status = HALLEY_OK;
@@ -106,7 +107,7 @@ static halley_status place(synth_program *p, synth_reader *r, const halley_trace
         if (to == HALLEY_NO_NODE || to == top->node || r->place.at[to] == placed)
             continue;
         if (r->place.at[to] == on_stack)
-            status = cyclic(err);
+            status = refuse_cycle(err);
         else
             ok = array_push(&stack, (waiting){to, 0});
     }
@@ -122,7 +123,7 @@ static halley_status behind_dependencies(synth_program *p, synth_reader *r,
     p->nodes.n = 0;
     for (uint32_t i = 0; status == HALLEY_OK && i < n; i++)
         if (r->over.at[i] == i && r->place.at[i] != placed)
-            status = place(p, r, trace, i, err);
+            status = place_node(p, r, trace, i, err);
     for (uint32_t i = 0; i < n; i++)
         r->place.at[i] = MODEL_NONE;
     return status;

@@ -18,7 +18,7 @@ const char *synth_source_groups(const synth_source *s)
 }
 
 /* PREFIX.what for a set named PREFIX, or PREFIX.0.et. */
-static void beside(strbuf *to, const char *name, const char *what)
+static void name_beside(strbuf *to, const char *name, const char *what)
 {
     strbuf_add(to, trace_file_stem(name));
     strbuf_add(to, str_from(what));
@@ -44,8 +44,8 @@ halley_status synth_source_open(synth_source *s, const trace_found *found, size_
     const char *name = found->list.at[i].name;
     *s = (synth_source){0};
     TRY(trace_found_load(&s->set, found, i, n_threads, err));
-    beside(&path, name, ".conditions.json");
-    beside(&s->groups, name, ".comm_group.json");
+    name_beside(&path, name, ".conditions.json");
+    name_beside(&s->groups, name, ".comm_group.json");
     halley_status status = path.failed || s->groups.failed
                                ? error_nomem(err)
                                : conditions_load(&s->conditions, path.at, err);

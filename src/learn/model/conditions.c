@@ -53,7 +53,7 @@ static void set_token(conditions *c, const char *name, json_token token, str val
         conditions_set(c, name, token == JSON_TRUE ? "yes" : "no", 0);
 }
 
-static halley_status parse(conditions *c, json_reader *r, halley_error *err)
+static halley_status parse_conditions(conditions *c, json_reader *r, halley_error *err)
 {
     if (json_next(r) != JSON_OBJECT)
         return json_error(r, err, "conditions must be one object of numbers and texts");
@@ -82,7 +82,7 @@ halley_status conditions_load(conditions *c, const char *path, halley_error *err
         return HALLEY_OK;
     TRY(file_input_open(&in, path, err));
     json_open(&r, (str){(const char *)in.at, in.n});
-    const halley_status status = parse(c, &r, err);
+    const halley_status status = parse_conditions(c, &r, err);
     if (status != HALLEY_OK)
         error_at_file(err, path);
     file_input_close(&in);
@@ -115,7 +115,7 @@ uint32_t conditions_index(const synth_model *m, const char *name)
 }
 
 /* How far two numbers are apart, as people compare them. */
-static double distance(double a, double b)
+static double measure_distance(double a, double b)
 {
     return fabs(log((a + 0.5) / (b + 0.5)));
 }
@@ -129,8 +129,9 @@ uint32_t conditions_value(const synth_model *m, const model_condition *of,
         if (of->is_text) {
             if (str_eq(synth_text(m, v->text), str_from(c->text)))
                 return i;
-        } else if (best == MODEL_NONE || distance(v->number, c->number) <
-                                             distance(of->values[best].number, c->number))
+        } else if (best == MODEL_NONE ||
+                   measure_distance(v->number, c->number) <
+                       measure_distance(of->values[best].number, c->number))
             best = i;
     }
     return best;
@@ -163,8 +164,8 @@ static halley_status add_condition(synth_model *m, const condition *c, halley_er
 }
 
 /* The value's index, new while there is room. */
-static halley_status add_value(uint32_t *out, synth_model *m, uint32_t condition_id,
-                               const condition *c, halley_error *err)
+static halley_status learn_value(uint32_t *out, synth_model *m, uint32_t condition_id,
+                                 const condition *c, halley_error *err)
 {
     model_condition *of = &m->conditions.at[condition_id];
     *out = conditions_value(m, of, c);
@@ -207,7 +208,7 @@ halley_status conditions_learn(uint32_t values[MODEL_CONDITIONS], synth_model *m
         model_condition *of = &m->conditions.at[id];
         if (of->is_text != (c->at[i].text[0] != '\0'))
             continue;
-        TRY(add_value(&values[id], m, id, &c->at[i], err));
+        TRY(learn_value(&values[id], m, id, &c->at[i], err));
         of = &m->conditions.at[id];
         of->n_sets++;
         of->low = fmin(of->low, c->at[i].number);

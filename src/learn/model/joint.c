@@ -69,7 +69,7 @@ typedef struct grower {
     uint32_t yes[MODEL_VALUES]; /* rows that say yes, by value of this column */
 } grower;
 
-static uint32_t values_of(const synth_model *m, uint32_t column)
+static uint32_t count_values(const synth_model *m, uint32_t column)
 {
     return column == JOINT_TEMPLATE ? (uint32_t)m->templates.n + 1 : MODEL_VALUES;
 }
@@ -83,7 +83,7 @@ typedef struct scale {
     bool each;                   /* every value is a group */
 } scale;
 
-static scale scale_of(const grower *g, const uint32_t *all, uint32_t n, uint32_t parts)
+static scale make_scale(const grower *g, const uint32_t *all, uint32_t n, uint32_t parts)
 {
     scale s = {.n = 0, .each = parts == MODEL_VALUES};
     double used = 0, seen = 0;
@@ -105,7 +105,7 @@ static scale scale_of(const grower *g, const uint32_t *all, uint32_t n, uint32_t
 }
 
 /* The logarithm of the likelihood of these counts. */
-static double likelihood(const double *counts, uint32_t n)
+static double sum_log_likelihood(const double *counts, uint32_t n)
 {
     double total = 0, s = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -127,8 +127,8 @@ static double gain_of(const grower *g, const uint32_t *all, const scale *s)
     }
     for (uint32_t i = 0; i < s->n; i++)
         no[i] = of_all[i] - of_yes[i];
-    return likelihood(of_yes, s->n) + likelihood(no, s->n) - likelihood(of_all, s->n) -
-           s->cost;
+    return sum_log_likelihood(of_yes, s->n) + sum_log_likelihood(no, s->n) -
+           sum_log_likelihood(of_all, s->n) - s->cost;
 }
 
 static uint32_t fewest_of(const grower *g)
@@ -144,7 +144,7 @@ static void ask_column(question *out, double *best, grower *g, uint32_t by,
                        const uint32_t *all, const scale *scales, const joint_row *rows,
                        uint32_t n)
 {
-    const uint32_t n_by = values_of(g->m, by);
+    const uint32_t n_by = count_values(g->m, by);
     const bool ordered = by != JOINT_TEMPLATE && !g->m->conditions.at[by].is_text;
     memset(g->table, 0, (size_t)n_by * MODEL_VALUES * sizeof *g->table);
     for (uint32_t i = 0; i < n; i++)
@@ -175,8 +175,8 @@ static void ask_column(question *out, double *best, grower *g, uint32_t by,
     }
 }
 
-static bool ask(question *out, scale scales[N_SCALES], grower *g, const uint32_t *all,
-                const joint_row *rows, uint32_t n)
+static bool ask_question(question *out, scale scales[N_SCALES], grower *g,
+                         const uint32_t *all, const joint_row *rows, uint32_t n)
 {
     double best = 0;
     out->by = MODEL_NONE;
@@ -185,14 +185,14 @@ static bool ask(question *out, scale scales[N_SCALES], grower *g, const uint32_t
     const bool is_text = g->m->conditions.at[g->of].is_text;
     for (uint32_t k = 0; k < N_SCALES; k++)
         scales[k] =
-            k > 0 && is_text ? (scale){.n = 0} : scale_of(g, all, n, scale_parts[k]);
+            k > 0 && is_text ? (scale){.n = 0} : make_scale(g, all, n, scale_parts[k]);
     for (uint32_t i = 0; i < g->n_before; i++)
         ask_column(out, &best, g, g->before[i], all, scales, rows, n);
     return out->by != MODEL_NONE;
 }
 
 /* Rows that say yes to the front; how many. */
-static uint32_t part(const question *q, joint_row *rows, uint32_t n)
+static uint32_t part_rows(const question *q, joint_row *rows, uint32_t n)
 {
     uint32_t at = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -204,8 +204,8 @@ static uint32_t part(const question *q, joint_row *rows, uint32_t n)
     return at;
 }
 
-static bool add_share(grower *g, model_branch *b, uint32_t first, uint32_t last,
-                      uint32_t n)
+static bool push_share(grower *g, model_branch *b, uint32_t first, uint32_t last,
+                       uint32_t n)
 {
     b->n++;
     return array_push(&g->m->shares, (model_share){first, last, n});
@@ -217,7 +217,7 @@ static bool add_shares(grower *g, model_branch *b, const uint32_t *all)
     const bool ordered = g->of != JOINT_TEMPLATE && !g->m->conditions.at[g->of].is_text;
     b->first = (uint32_t)g->m->shares.n;
     for (uint32_t v = 0; v < g->n_values; v++)
-        if (all[v] >= g->k && !add_share(g, b, v, v, all[v]))
+        if (all[v] >= g->k && !push_share(g, b, v, v, all[v]))
             return false;
     uint32_t n = 0, first = 0;
     size_t last = SIZE_MAX;
@@ -229,7 +229,7 @@ static bool add_shares(grower *g, model_branch *b, const uint32_t *all)
         if (n < g->k)
             continue;
         last = g->m->shares.n;
-        if (!add_share(g, b, first, v, n))
+        if (!push_share(g, b, first, v, n))
             return false;
         n = 0;
     }
@@ -244,7 +244,8 @@ static bool add_shares(grower *g, model_branch *b, const uint32_t *all)
 }
 
 /* Groups of values in the shares of this branch. */
-static bool add_groups(grower *g, model_branch *b, const uint32_t *all, const scale *s)
+static bool add_group_shares(grower *g, model_branch *b, const uint32_t *all,
+                             const scale *s)
 {
     const uint32_t n_values = g->m->conditions.at[g->of].n_values;
     uint32_t n = 0, first = 0;
@@ -253,13 +254,13 @@ static bool add_groups(grower *g, model_branch *b, const uint32_t *all, const sc
         n += all[v];
         if (v + 1 < n_values && s->group[v] == s->group[v + 1])
             continue;
-        if (n >= g->k && !add_share(g, b, first, v, n))
+        if (n >= g->k && !push_share(g, b, first, v, n))
             return false;
         first = v + 1;
         n = 0;
     }
     return all[MODEL_ABSENT] < g->k ||
-           add_share(g, b, MODEL_ABSENT, MODEL_ABSENT, all[MODEL_ABSENT]);
+           push_share(g, b, MODEL_ABSENT, MODEL_ABSENT, all[MODEL_ABSENT]);
 }
 
 /* A branch whose rows are still to be looked at. */
@@ -276,10 +277,10 @@ static bool open_bud(grower *g, const bud *b, uint32_t *all, question *q, scale 
         all[rows[i].value[g->of]]++;
     scale scales[N_SCALES];
     q->by = MODEL_NONE;
-    if (b->depth < MAX_DEPTH && ask(q, scales, g, all, rows, b->n))
+    if (b->depth < MAX_DEPTH && ask_question(q, scales, g, all, rows, b->n))
         *by = scales[q->scale];
     model_branch to = g->m->branches.at[b->branch];
-    if (b->by.each ? !add_shares(g, &to, all) : !add_groups(g, &to, all, &b->by))
+    if (b->by.each ? !add_shares(g, &to, all) : !add_group_shares(g, &to, all, &b->by))
         return false;
     g->m->branches.at[b->branch] = to;
     return true;
@@ -301,7 +302,7 @@ static bool grow_tree(grower *g, uint32_t n, uint32_t *all)
         ok = open_bud(g, &b, all, &q, &by);
         if (!ok || q.by == MODEL_NONE)
             continue;
-        const uint32_t n_yes = part(&q, g->rows + b.first, b.n);
+        const uint32_t n_yes = part_rows(&q, g->rows + b.first, b.n);
         const uint32_t yes = (uint32_t)m->branches.n;
         model_branch *from = &m->branches.at[b.branch];
         from->by = q.by;
@@ -325,7 +326,7 @@ static bool grow_tree(grower *g, uint32_t n, uint32_t *all)
 bool joint_grow(synth_model *m, const joint_row *rows, uint32_t n, uint32_t k,
                 bool with_template)
 {
-    const size_t width = values_of(m, JOINT_TEMPLATE) + MODEL_VALUES;
+    const size_t width = count_values(m, JOINT_TEMPLATE) + MODEL_VALUES;
     grower g = {.m = m, .k = k};
     uint32_t *all = mem_array(width, sizeof *all);
     g.rows = mem_array(n, sizeof *g.rows);
@@ -336,7 +337,7 @@ bool joint_grow(synth_model *m, const joint_row *rows, uint32_t n, uint32_t k,
     const uint32_t n_columns = (uint32_t)m->conditions.n + with_template;
     for (uint32_t i = 0; ok && n > 0 && i < n_columns; i++) {
         g.of = with_template && i == 0 ? JOINT_TEMPLATE : i - with_template;
-        g.n_values = values_of(m, g.of);
+        g.n_values = count_values(m, g.of);
         ok = grow_tree(&g, n, all);
         g.before[g.n_before++] = g.of;
     }
@@ -359,7 +360,7 @@ uint32_t joint_leaf(const synth_model *m, const model_root *tree, const joint_ro
 }
 
 /* Takes the probabilities of the branch above to those of this one. */
-static void refine(double *p, const synth_model *m, const model_branch *b)
+static void refine_chances(double *p, const synth_model *m, const model_branch *b)
 {
     double q[MODEL_VALUES] = {0}, left = 1, others = 0;
     bool alone[MODEL_VALUES] = {0};
@@ -390,7 +391,7 @@ static void refine(double *p, const synth_model *m, const model_branch *b)
 }
 
 /* Probabilities of the values of a condition at a branch; they need not add up to 1. */
-static void chances(double *p, const synth_model *m, uint32_t of, uint32_t branch)
+static void find_chances(double *p, const synth_model *m, uint32_t of, uint32_t branch)
 {
     uint32_t path[MAX_DEPTH + 2], n = 0;
     for (; branch != MODEL_NONE && n < MAX_DEPTH + 2;
@@ -401,13 +402,13 @@ static void chances(double *p, const synth_model *m, uint32_t of, uint32_t branc
     for (uint32_t v = 0; v < c->n_values; v++)
         p[v] = c->values[v].n_sets;
     while (n > 0)
-        refine(p, m, &m->branches.at[path[--n]]);
+        refine_chances(p, m, &m->branches.at[path[--n]]);
 }
 
 void joint_shares(double p[MODEL_VALUES], const synth_model *m, const model_root *tree,
                   const joint_row *given)
 {
-    chances(p, m, tree->of, joint_leaf(m, tree, given));
+    find_chances(p, m, tree->of, joint_leaf(m, tree, given));
 }
 
 /* Templates come first, so that there is one branch, in which each stands for itself. */

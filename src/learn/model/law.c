@@ -27,7 +27,7 @@ typedef struct model_sums {
     double yy, n;
 } model_sums;
 
-static double over(double x, double knee)
+static double measure_above_knee(double x, double knee)
 {
     return x > knee ? x - knee : 0;
 }
@@ -45,12 +45,13 @@ void law_point_work(law_point *p, double operations, double bytes)
     law_point_add(p, FEATURE_WORK, work * work);
     law_point_add(p, FEATURE_WORK + 1, traffic * traffic);
     law_point_add(p, FEATURE_WORK + 2, work * traffic);
-    law_point_add(p, FEATURE_WORK + 3, operations >= 1 ? over(work, 3) : 0);
-    law_point_add(p, FEATURE_WORK + 4, operations >= 1 ? over(work, 5) : 0);
-    law_point_add(p, FEATURE_WORK + 5, operations >= 1 ? over(work - traffic, 0) : 0);
+    law_point_add(p, FEATURE_WORK + 3, operations >= 1 ? measure_above_knee(work, 3) : 0);
+    law_point_add(p, FEATURE_WORK + 4, operations >= 1 ? measure_above_knee(work, 5) : 0);
+    law_point_add(p, FEATURE_WORK + 5,
+                  operations >= 1 ? measure_above_knee(work - traffic, 0) : 0);
 }
 
-static void add_products(double *xx, const law_point *p)
+static void sum_products(double *xx, const law_point *p)
 {
     for (uint32_t i = 0; i < p->n; i++)
         for (uint32_t j = 0; j <= i; j++)
@@ -60,7 +61,7 @@ static void add_products(double *xx, const law_point *p)
 
 void law_sum_add(model_sum *s, const law_point *p, double y)
 {
-    add_products(s->xx, p);
+    sum_products(s->xx, p);
     for (uint32_t i = 0; i < p->n; i++)
         s->xy[p->feature[i]] += p->value[i] * y;
     s->yy += y * y;
@@ -131,7 +132,7 @@ typedef struct table {
     bool in[MODEL_FEATURES];
 } table;
 
-static void fill(table *t, const double *xx, const double *xy, double yy)
+static void fill_table(table *t, const double *xx, const double *xy, double yy)
 {
     memset(t->in, 0, sizeof t->in);
     for (uint32_t i = 0; i < MODEL_FEATURES; i++) {
@@ -144,7 +145,7 @@ static void fill(table *t, const double *xx, const double *xy, double yy)
 }
 
 /* Take a feature in: what the others and the logarithms have in common with it goes. */
-static void sweep(table *t, uint32_t k)
+static void sweep_feature(table *t, uint32_t k)
 {
     const double pivot = t->at[k][k];
     for (uint32_t i = 0; i < TABLE; i++) {
@@ -184,7 +185,7 @@ static uint32_t best_feature(const table *t, double *gain)
 /* How much a fit is worth: the likelihood of what it leaves over against the number of
  * features, each of which was one of several that could have been taken (the extended
  * Bayesian information criterion). The smaller the better. */
-static double worth(const table *t, double n, double used, double n_features)
+static double weigh_fit(const table *t, double n, double used, double n_features)
 {
     const double left = fmax(t->at[OF_Y][OF_Y], 0) / n + 1e-10;
     return n * log(left) + used * (log(n) + 2 * log(n_features));
@@ -206,26 +207,26 @@ static void take_coefficients(double *c, const table *t)
 
 /* Features one by one, the most telling first; as many are taken as are worth most. What
  * few sets show is explained by few conditions. */
-static void solve(double *c, const model_sums *s)
+static void solve_law(double *c, const model_sums *s)
 {
     enum { PATIENCE = 4 }; /* features that may be worth nothing by themselves */
     table t;
-    fill(&t, s->xx, s->xy, s->yy);
+    fill_table(&t, s->xx, s->xy, s->yy);
     memset(c, 0, MODEL_FEATURES * sizeof *c);
     if (t.at[0][0] <= 0)
         return;
-    sweep(&t, FEATURE_ONE);
+    sweep_feature(&t, FEATURE_ONE);
     take_coefficients(c, &t);
     const double n_features = count_features(&t);
-    double best = worth(&t, s->n, 1, n_features);
+    double best = weigh_fit(&t, s->n, 1, n_features);
     uint32_t since = 0;
     for (double n = 1; n < MODEL_FEATURES && 3 * n < s->n && since < PATIENCE; n++) {
         double gain;
         const uint32_t next = best_feature(&t, &gain);
         if (next == MODEL_NONE || t.at[OF_Y][OF_Y] < 1e-12 * s->n)
             break;
-        sweep(&t, next);
-        const double now = worth(&t, s->n, n + 1, n_features);
+        sweep_feature(&t, next);
+        const double now = weigh_fit(&t, s->n, n + 1, n_features);
         since = now < best ? 0 : since + 1;
         if (since > 0)
             continue;
@@ -261,7 +262,7 @@ void law_fit_ends(model_law *law, const model_sum *s, uint32_t k)
 }
 
 /* Whether sets differ by chance alone, and numbers lie within a circle. */
-static bool is_plain(const model_law *law, const model_sum *s)
+static bool is_plain_law(const model_law *law, const model_sum *s)
 {
     for (uint32_t i = 0; i < MODEL_FEATURES; i++)
         if (i != FEATURE_ONE && law->coefficient[i] != 0)
@@ -292,7 +293,7 @@ void law_fit(model_law *law, const model_sum *s)
     law->zero = n > 0 ? (float)(s->zeros / n) : 0;
     if (s->n == 0)
         return;
-    solve(law->coefficient, &(model_sums){s->xx, s->xy, s->yy, s->n});
+    solve_law(law->coefficient, &(model_sums){s->xx, s->xy, s->yy, s->n});
     /* The mean of few nodes is off by chance: that is no difference between sets. */
     const double rest = law_left_over(law->coefficient, s->xx, s->xy, s->yy) / s->n;
     const double single = s->n_within > 0 ? s->within / s->n_within : 0;
@@ -305,7 +306,7 @@ void law_fit(model_law *law, const model_sum *s)
     law->within = (float)sqrt(s->within / s->n_within);
     for (int i = 0; i < MODEL_BUCKETS; i++)
         law->hist[i] = (float)(s->hist[i] / s->n_within);
-    if (is_plain(law, s))
+    if (is_plain_law(law, s))
         fit_plain(law, s);
 }
 
@@ -335,7 +336,7 @@ void law_loop_add(model_loop_sum *s, const law_point *p, uint32_t count, uint32_
                   uint32_t n_stages)
 {
     const double y = log(count);
-    add_products(s->xx, p);
+    sum_products(s->xx, p);
     for (uint32_t i = 0; i < p->n; i++)
         s->xy[p->feature[i]] += p->value[i] * y;
     s->yy += y * y;
@@ -350,7 +351,7 @@ void law_loop_fit(model_loop *loop, const model_loop_sum *s)
 {
     if (s->n == 0 || law_exact_fit(loop, &s->samples))
         return;
-    solve(loop->coefficient, &(model_sums){s->xx, s->xy, s->yy, s->n});
+    solve_law(loop->coefficient, &(model_sums){s->xx, s->xy, s->yy, s->n});
     const double left = law_left_over(loop->coefficient, s->xx, s->xy, s->yy) / s->n;
     loop->error = (float)(sqrt(left) * s->total / s->n);
     loop->low = (uint32_t)exp2(floor(log2(fmax(s->low, 1))));

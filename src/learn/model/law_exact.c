@@ -17,20 +17,21 @@
 #include <math.h>
 #include <string.h>
 
-static double whole(double x)
+static double round_whole(double x)
 {
     const double near = rint(x);
     return fabs(x - near) < 1e-6 * x ? near : x;
 }
 
 /* Factors at a point: 1, and the numeric conditions. */
-static void factors_of(float x[MODEL_FACTORS], const law_point *p)
+static void fill_factors(float x[MODEL_FACTORS], const law_point *p)
 {
     for (uint32_t i = 0; i < MODEL_FACTORS; i++)
         x[i] = 1;
     for (uint32_t i = 0; i < p->n; i++)
         if (p->feature[i] >= FEATURE_CONDITIONS)
-            x[p->feature[i] - FEATURE_CONDITIONS + 1] = (float)whole(exp(p->value[i]));
+            x[p->feature[i] - FEATURE_CONDITIONS + 1] =
+                (float)round_whole(exp(p->value[i]));
 }
 
 void law_samples_add(model_samples *s, const law_point *p, uint32_t count, uint32_t stage,
@@ -49,7 +50,7 @@ void law_samples_add(model_samples *s, const law_point *p, uint32_t count, uint3
     memmove(&s->at[at + 1], &s->at[at], (s->n - 1 - at) * sizeof *s->at);
     s->at[at] = (model_sample){
         .hash = hash, .count = count, .stage = stage, .n_stages = n_stages};
-    factors_of(s->at[at].x, p);
+    fill_factors(s->at[at].x, p);
 }
 
 static double term_of(const model_count_law *law, uint32_t term, const float *x)
@@ -62,8 +63,8 @@ static double term_of(const model_count_law *law, uint32_t term, const float *x)
     return product;
 }
 
-static double count_at(const model_count_law *law, const float *x, uint32_t stage,
-                       uint32_t n_stages)
+static double evaluate_law(const model_count_law *law, const float *x, uint32_t stage,
+                           uint32_t n_stages)
 {
     double count = law->plus - law->behind * ((double)n_stages - 1 - stage) -
                    law->before * (double)stage;
@@ -76,8 +77,8 @@ double law_exact_count(const model_count_law *law, const law_point *p, uint32_t 
                        uint32_t n_stages)
 {
     float x[MODEL_FACTORS];
-    factors_of(x, p);
-    return count_at(law, x, stage, n_stages);
+    fill_factors(x, p);
+    return evaluate_law(law, x, stage, n_stages);
 }
 
 double law_exact_left(const model_count_law *law, const model_samples *s)
@@ -85,7 +86,7 @@ double law_exact_left(const model_count_law *law, const model_samples *s)
     double sum = 0;
     for (uint32_t i = 0; i < s->n; i++) {
         const model_sample *at = &s->at[i];
-        const double n = count_at(law, at->x, at->stage, at->n_stages);
+        const double n = evaluate_law(law, at->x, at->stage, at->n_stages);
         const double off = log(fmax(n, 0.5) / at->count);
         sum += off * off;
     }
@@ -110,7 +111,7 @@ typedef struct search {
     product *products;
 } search;
 
-static void add_product(search *f, const uint8_t *factor, const int8_t *power)
+static void list_product(search *f, const uint8_t *factor, const int8_t *power)
 {
     if (f->n_products == MAX_PRODUCTS)
         return;
@@ -133,7 +134,7 @@ static void add_product(search *f, const uint8_t *factor, const int8_t *power)
 
 /* A product of n factors and its quotients: of one or two factors with one below the
  * line, of three with up to two. */
-static void add_products(search *f, const uint8_t factor[MODEL_TERM], uint32_t n)
+static void list_quotients(search *f, const uint8_t factor[MODEL_TERM], uint32_t n)
 {
     const uint32_t all = (1U << n) - 1;
     for (uint32_t below = 0; below <= all; below++) {
@@ -142,7 +143,7 @@ static void add_products(search *f, const uint8_t factor[MODEL_TERM], uint32_t n
             continue;
         for (uint32_t i = 0; i < n; i++)
             power[i] = (below >> i & 1) != 0 ? -1 : 1;
-        add_product(f, factor, power);
+        list_product(f, factor, power);
     }
 }
 
@@ -150,15 +151,15 @@ static void list_products(search *f)
 {
     const uint32_t n = f->n_of;
     for (uint32_t i = 0; i < n; i++)
-        add_products(f, (uint8_t[]){f->of[i], 0, 0}, 1);
+        list_quotients(f, (uint8_t[]){f->of[i], 0, 0}, 1);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = i + 1; j < n; j++)
-            add_products(f, (uint8_t[]){f->of[i], f->of[j], 0}, 2);
+            list_quotients(f, (uint8_t[]){f->of[i], f->of[j], 0}, 2);
     f->n_short = f->n_products;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = i + 1; j < n; j++)
             for (uint32_t k = j + 1; k < n; k++)
-                add_products(f, (uint8_t[]){f->of[i], f->of[j], f->of[k]}, 3);
+                list_quotients(f, (uint8_t[]){f->of[i], f->of[j], f->of[k]}, 3);
 }
 
 static void list_factors(search *f)
@@ -198,7 +199,7 @@ static void take_counts(search *f, const model_count_law *law)
 }
 
 /* The nearest number that people would write: twelfths, or one over a whole number. */
-static double simple(double x)
+static double round_simply(double x)
 {
     if (x == 0 || fabs(x) >= 1.0 / 12)
         return rint(12 * x) / 12;
@@ -207,7 +208,8 @@ static double simple(double x)
 
 static bool is_simple(double x)
 {
-    return fabs(x) < 1000 && fabs(x) > 1e-5 && fabs(x - simple(x)) < 1e-6 * (1 + fabs(x));
+    return fabs(x) < 1000 && fabs(x) > 1e-5 &&
+           fabs(x - round_simply(x)) < 1e-6 * (1 + fabs(x));
 }
 
 /* Numbers of a law that were not simply taken to be 0 or 1. */
@@ -220,7 +222,7 @@ static uint32_t count_numbers(const model_count_law *law)
 }
 
 /* Whether the law holds in all samples, and these show more than it has numbers. */
-static bool holds(const search *f, const model_count_law *law)
+static bool holds_in_samples(const search *f, const model_count_law *law)
 {
     double seen[MODEL_SAMPLES];
     uint32_t n_seen = 0;
@@ -229,7 +231,7 @@ static bool holds(const search *f, const model_count_law *law)
             return false;
     for (uint32_t i = 0; i < f->s->n; i++) {
         const model_sample *at = &f->s->at[i];
-        const double n = count_at(law, at->x, at->stage, at->n_stages);
+        const double n = evaluate_law(law, at->x, at->stage, at->n_stages);
         if (fabs(n - at->count) > 1e-4)
             return false;
         uint32_t k = 0;
@@ -245,7 +247,7 @@ static void take_term(model_count_law *law, uint32_t term, const product *p, dou
 {
     memcpy(law->factor[term], p->factor, sizeof p->factor);
     memcpy(law->power[term], p->power, sizeof p->power);
-    law->times[term] = simple(times);
+    law->times[term] = round_simply(times);
     law->plus -= law->times[term] * p->mean;
     law->n_terms = (uint8_t)(term + 1);
 }
@@ -253,11 +255,11 @@ static void take_term(model_count_law *law, uint32_t term, const product *p, dou
 #define NEARLY_ALL 1e-9
 
 /* A law with all its terms, in place of the old one if it holds. */
-static bool settle(const search *f, model_count_law *law, model_count_law new)
+static bool settle_law(const search *f, model_count_law *law, model_count_law new)
 {
     new.plus = rint(12 * new.plus) / 12;
     new.is_found = true;
-    if (!holds(f, &new))
+    if (!holds_in_samples(f, &new))
         return false;
     *law = new;
     return true;
@@ -270,7 +272,7 @@ static bool try_one(const search *f, model_count_law *law, const product *p)
         return false;
     model_count_law new = {.behind = law->behind, .before = law->before, .plus = f->mean};
     take_term(&new, 0, p, p->with_y / p->square);
-    return settle(f, law, new);
+    return settle_law(f, law, new);
 }
 
 static bool try_two(const search *f, model_count_law *law, const product *p,
@@ -289,7 +291,7 @@ static bool try_two(const search *f, model_count_law *law, const product *p,
     model_count_law new = {.behind = law->behind, .before = law->before, .plus = f->mean};
     take_term(&new, 0, p, a);
     take_term(&new, 1, q, b);
-    return settle(f, law, new);
+    return settle_law(f, law, new);
 }
 
 static bool try_products(const search *f, model_count_law *law, uint32_t n_terms)
@@ -297,7 +299,7 @@ static bool try_products(const search *f, model_count_law *law, uint32_t n_terms
     model_count_law constant = *law;
     constant.plus = f->mean;
     if (n_terms == 0)
-        return f->square < NEARLY_ALL * f->s->n && settle(f, law, constant);
+        return f->square < NEARLY_ALL * f->s->n && settle_law(f, law, constant);
     for (uint32_t i = 0; n_terms == 1 && i < f->n_products; i++)
         if (try_one(f, law, &f->products[i]))
             return true;

@@ -79,7 +79,7 @@ typedef struct sink {
     uint8_t block[MODEL_BLOCK];
 } sink;
 
-static void put_bytes(sink *s, const void *bytes, size_t n)
+static void put_model_bytes(sink *s, const void *bytes, size_t n)
 {
     const uint8_t *at = bytes;
     if (s->to)
@@ -106,10 +106,10 @@ static void put_sections(sink *to, const synth_model *m, bool state)
         const any_array *a = array_of(m, &sections[i]);
         const section_head head = {i, sections[i].size, a->n};
         const size_t n = a->n * sections[i].size;
-        put_bytes(to, &head, sizeof head);
+        put_model_bytes(to, &head, sizeof head);
         if (n > 0)
-            put_bytes(to, a->at, n);
-        put_bytes(to, zeros, (8 - n % 8) % 8);
+            put_model_bytes(to, a->at, n);
+        put_model_bytes(to, zeros, (8 - n % 8) % 8);
     }
 }
 
@@ -171,7 +171,7 @@ halley_status synth_model_save(const synth_model *m, const char *path, bool stat
     return file_output_commit(to.to, err);
 }
 
-static halley_status broken(halley_error *err)
+static halley_status refuse_damaged(halley_error *err)
 {
     return error_set(err, HALLEY_EFORMAT,
                      "the model is damaged: take another copy, or learn it again");
@@ -187,7 +187,7 @@ static halley_status read_section(synth_model *m, uint32_t i, const uint8_t **at
     *at += sizeof head;
     *n -= sizeof head;
     if (head.number != i || head.size != sections[i].size)
-        return broken(err);
+        return refuse_damaged(err);
     if (head.n > *n / sections[i].size)
         return error_set(err, HALLEY_EFORMAT, "the model is cut off");
     const size_t bytes = (size_t)head.n * sections[i].size;
@@ -205,7 +205,7 @@ static halley_status read_section(synth_model *m, uint32_t i, const uint8_t **at
     return HALLEY_OK;
 }
 
-static bool within(uint32_t first, uint32_t n, size_t limit)
+static bool is_range_within(uint32_t first, uint32_t n, size_t limit)
 {
     return first <= limit && n <= limit - first;
 }
@@ -213,7 +213,7 @@ static bool within(uint32_t first, uint32_t n, size_t limit)
 static bool texts_are_right(const synth_model *m)
 {
     for (size_t i = 0; i < m->texts.n; i++)
-        if (!within(m->texts.at[i].at, m->texts.at[i].n, m->chars.n))
+        if (!is_range_within(m->texts.at[i].at, m->texts.at[i].n, m->chars.n))
             return false;
     for (size_t i = 0; i < m->fields.n; i++) {
         const model_field *f = &m->fields.at[i];
@@ -229,7 +229,8 @@ static bool ops_are_right(const synth_model *m)
     for (size_t i = 0; i < m->ops.n; i++) {
         const model_op *op = &m->ops.at[i];
         if (op->name >= m->texts.n || op->type >= HALLEY_N_NODE_TYPES ||
-            op->n_fields > 64 || !within(op->first_field, op->n_fields, m->fields.n))
+            op->n_fields > 64 ||
+            !is_range_within(op->first_field, op->n_fields, m->fields.n))
             return false;
         for (uint32_t k = 0; k < op->n_fields; k++)
             if ((m->fields.at[op->first_field + k].name == MODEL_NONE) != (k == 0))
@@ -243,8 +244,8 @@ static bool ops_are_right(const synth_model *m)
     }
     for (size_t i = 0; i < m->tokens.n; i++) {
         const model_token *t = &m->tokens.at[i];
-        if (t->op >= m->ops.n || !within(t->first_ref, t->n_refs, m->refs.n) ||
-            !within(t->first_more, t->n_more, m->refs.n))
+        if (t->op >= m->ops.n || !is_range_within(t->first_ref, t->n_refs, m->refs.n) ||
+            !is_range_within(t->first_more, t->n_more, m->refs.n))
             return false;
     }
     return true;
@@ -254,8 +255,8 @@ static bool ops_are_right(const synth_model *m)
 static bool skeleton_is_right(const synth_model *m, const model_skeleton *s)
 {
     uint32_t depth = 0, n_loops = 0;
-    if (!within(s->first, s->n, m->symbols.n) ||
-        !within(s->first_loop, s->n_loops, m->loop_ids.n))
+    if (!is_range_within(s->first, s->n, m->symbols.n) ||
+        !is_range_within(s->first_loop, s->n_loops, m->loop_ids.n))
         return false;
     for (uint32_t i = 0; i < s->n; i++) {
         const uint32_t symbol = m->symbols.at[s->first + i];
@@ -281,7 +282,8 @@ static bool templates_are_right(const synth_model *m)
             return false;
     for (size_t i = 0; i < m->templates.n; i++) {
         const model_template *t = &m->templates.at[i];
-        if (t->n == 0 || !within(t->first, t->n, m->parts.n) || t->longest >= t->n)
+        if (t->n == 0 || !is_range_within(t->first, t->n, m->parts.n) ||
+            t->longest >= t->n)
             return false;
     }
     return true;
@@ -369,7 +371,7 @@ static bool trees_are_right(const synth_model *m)
     for (uint32_t i = 0; i < n; i++) {
         const model_branch *b = &m->branches.at[i];
         const bool leaf = b->by == MODEL_NONE;
-        if (!within(b->first, b->n, m->shares.n) ||
+        if (!is_range_within(b->first, b->n, m->shares.n) ||
             (b->parent != MODEL_NONE && b->parent >= i) ||
             (!leaf && (b->by >= JOINT_COLUMNS || b->yes <= i || b->yes >= n - 1)))
             return false;
@@ -449,8 +451,8 @@ static bool fill_maps(synth_model *m)
     return ok;
 }
 
-static halley_status read_all(synth_model *m, const uint8_t *at, size_t n, bool state,
-                              halley_error *err)
+static halley_status read_model(synth_model *m, const uint8_t *at, size_t n, bool state,
+                                halley_error *err)
 {
     file_head head;
     if (n < sizeof head || memcmp(at, magic, sizeof magic) != 0)
@@ -478,7 +480,7 @@ static halley_status read_all(synth_model *m, const uint8_t *at, size_t n, bool 
     if (!texts_are_right(m) || !ops_are_right(m) || !templates_are_right(m) ||
         !laws_are_right(m) || !conditions_are_right(m) || !trees_are_right(m) ||
         !shares_are_right(m) || !state_is_right(m, state))
-        return broken(err);
+        return refuse_damaged(err);
     return fill_maps(m) ? HALLEY_OK : error_nomem(err);
 }
 
@@ -486,7 +488,7 @@ halley_status synth_model_parse(synth_model *m, const uint8_t *at, size_t n, boo
                                 halley_error *err)
 {
     *m = (synth_model){0};
-    const halley_status status = read_all(m, at, n, state, err);
+    const halley_status status = read_model(m, at, n, state, err);
     if (status != HALLEY_OK)
         synth_model_fini(m);
     return status;

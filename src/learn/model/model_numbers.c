@@ -80,8 +80,8 @@ static uint32_t take_singles(model_condition *c, double *x, uint32_t *left,
     return n_singles;
 }
 
-static void take_groups(model_condition *c, const double *x, uint32_t n, uint32_t each,
-                        uint32_t k)
+static void take_number_groups(model_condition *c, const double *x, uint32_t n,
+                               uint32_t each, uint32_t k)
 {
     for (uint32_t i = 0, m; i < n; i += m) {
         m = n - i < 2 * each ? n - i : each;
@@ -94,7 +94,7 @@ static void take_groups(model_condition *c, const double *x, uint32_t n, uint32_
     }
 }
 
-static int by_number(const void *a, const void *b)
+static int order_values(const void *a, const void *b)
 {
     const double x = ((const model_value *)a)->number;
     const double y = ((const model_value *)b)->number;
@@ -124,10 +124,10 @@ bool model_numbers_keep(model_condition *c, const synth_model *from, uint32_t id
     (void)take_singles(c, x, &n, often);
     assert(c->n_values < MODEL_ABSENT);
     const uint32_t room = n / (MODEL_ABSENT - c->n_values) + 1;
-    take_groups(c, x, n, room > opts->for_mean ? room : opts->for_mean, opts->k);
+    take_number_groups(c, x, n, room > opts->for_mean ? room : opts->for_mean, opts->k);
     free(x);
     if (c->n_values > 0)
-        qsort(c->values, c->n_values, sizeof *c->values, by_number);
+        qsort(c->values, c->n_values, sizeof *c->values, order_values);
     scale_counts(c, n_all);
     return true;
 }

@@ -50,7 +50,7 @@ static uint32_t *all_none(size_t n)
     return map;
 }
 
-static bool keep_text(pruner *p, uint32_t *text)
+static bool keep_known_text(pruner *p, uint32_t *text)
 {
     if (*text == MODEL_NONE)
         return true;
@@ -68,11 +68,11 @@ static bool keep_op(pruner *p, uint32_t *op)
         const model_field *fields = p->from->fields.at + o.first_field;
         o.first_field = (uint32_t)to->fields.n;
         o.last_set = 0;
-        if (!keep_text(p, &o.name))
+        if (!keep_known_text(p, &o.name))
             return false;
         for (uint32_t i = 0; i < o.n_fields; i++) {
             model_field f = fields[i];
-            if (!keep_text(p, &f.name) || !array_push(&to->fields, f))
+            if (!keep_known_text(p, &f.name) || !array_push(&to->fields, f))
                 return false;
         }
         p->op[*op] = (uint32_t)to->ops.n;
@@ -193,7 +193,7 @@ static bool keep_skeleton(pruner *p, uint32_t *skeleton)
 }
 
 /* How much a share tells those apart that have another one, for each. */
-static double divergence(double share, double other)
+static double measure_divergence(double share, double other)
 {
     const double p = fmin(fmax(share, 1e-3), 1 - 1e-3);
     const double q = fmin(fmax(other, 1e-3), 1 - 1e-3);
@@ -202,7 +202,8 @@ static double divergence(double share, double other)
 
 /* Whether a law says more than the one of which it is a case: by likelihood, against what
  * its numbers cost. */
-static bool is_special(const model_law *law, const model_law *general, const model_sum *s)
+static bool is_special_law(const model_law *law, const model_law *general,
+                           const model_sum *s)
 {
     if (s->n == 0 || general->n_sets == 0)
         return true;
@@ -215,8 +216,8 @@ static bool is_special(const model_law *law, const model_law *general, const mod
     const double of_other =
         other + (double)general->within * (double)general->within + 1e-6;
     const double gain = 0.5 * log(of_other / of_own) +
-                        divergence((double)law->zero, (double)general->zero) +
-                        divergence((double)law->none, (double)general->none);
+                        measure_divergence((double)law->zero, (double)general->zero) +
+                        measure_divergence((double)law->none, (double)general->none);
     return law->n_sets * gain > 0.5 * used * log(law->n_sets) + 1;
 }
 
@@ -236,7 +237,7 @@ static bool keep_laws(pruner *p)
         model_law law = all[i];
         if (law.n_sets < p->k ||
             (law.general != MODEL_NONE &&
-             !is_special(&law, &all[law.general], &p->from->sums.at[i])))
+             !is_special_law(&law, &all[law.general], &p->from->sums.at[i])))
             continue;
         law.last_set = 0;
         law.general = MODEL_NONE;
@@ -378,7 +379,7 @@ static bool keep_texts(pruner *p, model_condition *c, const model_condition *old
         model_value v = old->values[i];
         if (v.n_sets < p->k)
             continue;
-        if (!keep_text(p, &v.text))
+        if (!keep_known_text(p, &v.text))
             return false;
         v.spread = 0;
         map[i] = c->n_values;
@@ -389,7 +390,7 @@ static bool keep_texts(pruner *p, model_condition *c, const model_condition *old
 
 /* The ends of what was seen: as they are where enough sets have them, else to a power of
  * two. */
-static double lowest(const model_condition *c, double low, uint32_t k)
+static double find_lowest(const model_condition *c, double low, uint32_t k)
 {
     if (c->is_text)
         return 0;
@@ -397,7 +398,7 @@ static double lowest(const model_condition *c, double low, uint32_t k)
     return v->n_exact >= k ? v->number : low > 0 ? exp2(floor(log2(low))) : 0;
 }
 
-static double highest(const model_condition *c, double high, uint32_t k)
+static double find_highest(const model_condition *c, double high, uint32_t k)
 {
     if (c->is_text)
         return 0;
@@ -413,15 +414,15 @@ static bool keep_conditions(pruner *p)
         memset(c.values, 0, sizeof c.values);
         if (old->n_sets < p->k)
             continue;
-        if (!keep_text(p, &c.name))
+        if (!keep_known_text(p, &c.name))
             return false;
         if (c.is_text ? !keep_texts(p, &c, old, p->value[i])
                       : !keep_numbers(p, &c, i, p->value[i]))
             return false;
         if (c.n_values == 0)
             continue;
-        c.low = lowest(&c, old->low, p->k);
-        c.high = highest(&c, old->high, p->k);
+        c.low = find_lowest(&c, old->low, p->k);
+        c.high = find_highest(&c, old->high, p->k);
         p->condition[i] = (uint32_t)p->to->conditions.n;
         if (!array_push(&p->to->conditions, c))
             return false;
@@ -430,7 +431,7 @@ static bool keep_conditions(pruner *p)
 }
 
 /* A portrait in values of the model. */
-static joint_row row_of(const pruner *p, const model_portrait *from)
+static joint_row make_row(const pruner *p, const model_portrait *from)
 {
     joint_row row;
     for (uint32_t i = 0; i < JOINT_COLUMNS; i++)
@@ -456,7 +457,7 @@ static bool keep_joint(pruner *p)
     const uint32_t n = (uint32_t)p->from->portraits.n;
     joint_row *rows = mem_array(n, sizeof *rows);
     for (uint32_t i = 0; rows && i < n; i++)
-        rows[i] = row_of(p, &p->from->portraits.at[i]);
+        rows[i] = make_row(p, &p->from->portraits.at[i]);
     const bool ok =
         rows && joint_grow(p->to, rows, n, p->k, p->from->head.at[0].n_bare > 0);
     free(rows);

@@ -40,8 +40,8 @@ static shares of_all(const model_condition *of, uint32_t n_sets)
 
 /* Groups (kinds, or values) in the shares of the template, as far as k sets have them;
  * within them as in `general`. MODEL_NONE of no group at all. */
-static shares refine(const shares *general, const uint32_t *values, const uint32_t *group,
-                     uint32_t k)
+static shares refine_shares(const shares *general, const uint32_t *values,
+                            const uint32_t *group, uint32_t k)
 {
     double own[CONDITION_KINDS] = {0}, all[CONDITION_KINDS] = {0}, kept = 0;
     shares s = {{0}};
@@ -60,7 +60,7 @@ static shares refine(const shares *general, const uint32_t *values, const uint32
 }
 
 /* How many shares there are to be told: one less than groups that occur at all. */
-static double told(const shares *general, const uint32_t *group)
+static double count_told(const shares *general, const uint32_t *group)
 {
     bool seen[CONDITION_KINDS] = {0};
     double n = -1;
@@ -72,7 +72,7 @@ static double told(const shares *general, const uint32_t *group)
 }
 
 /* Of the template's own sets; none is less likely than one in twice as many. */
-static double likelihood(const shares *s, const uint32_t *values, double n)
+static double measure_likelihood(const shares *s, const uint32_t *values, double n)
 {
     double sum = 0;
     for (uint32_t v = 0; v < MODEL_VALUES; v++)
@@ -114,17 +114,18 @@ void model_values_keep(uint32_t values[MODEL_VALUES], const model_condition *of,
     if (n == 0 || k < 2) /* all may be known */
         return;
     const shares all = of_all(of, n_sets);
-    const shares kinds = refine(&all, values, kind, k);
-    const shares own = refine(&kinds, values, each, k);
+    const shares kinds = refine_shares(&all, values, kind, k);
+    const shares own = refine_shares(&kinds, values, each, k);
     const struct {
         const shares *s;
         double cost;
-    } ways[] = {{&all, 0}, {&kinds, told(&all, kind)}, {&own, told(&all, each)}};
+    } ways[] = {
+        {&all, 0}, {&kinds, count_told(&all, kind)}, {&own, count_told(&all, each)}};
     const shares *best = ways[0].s;
-    double most = likelihood(best, values, n) - 0.5 * ways[0].cost * log(n);
+    double most = measure_likelihood(best, values, n) - 0.5 * ways[0].cost * log(n);
     for (uint32_t i = 1; i < sizeof ways / sizeof *ways; i++) {
         const double score =
-            likelihood(ways[i].s, values, n) - 0.5 * ways[i].cost * log(n);
+            measure_likelihood(ways[i].s, values, n) - 0.5 * ways[i].cost * log(n);
         if (score > most) {
             most = score;
             best = ways[i].s;

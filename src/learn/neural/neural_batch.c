@@ -61,7 +61,7 @@ static bool find_edges(cutter *c, uint32_t token, uint32_t at, uint32_t first)
 }
 
 /* Items of one program from `at` on; returns its number of layers. */
-static uint32_t cut(cutter *c, const neural_program *p, uint32_t at)
+static uint32_t cut_layers(cutter *c, const neural_program *p, uint32_t at)
 {
     neural_batch *b = c->b;
     uint32_t layer = 0, first = at;
@@ -93,7 +93,7 @@ static uint32_t cut(cutter *c, const neural_program *p, uint32_t at)
     return p->n_items > 0 ? layer + 1 : 0;
 }
 
-static uint32_t kind_of(const neural_program *p, uint32_t first, uint32_t n)
+static uint32_t find_step_kind(const neural_program *p, uint32_t first, uint32_t n)
 {
     if (p->items[first] == NEURAL_OPEN)
         return NEURAL_STEP_OPEN;
@@ -133,7 +133,7 @@ static void place_rows(cutter *c, const neural_program *p, uint32_t place, uint3
             b->program[at + i + n] = place;
         }
         b->kind_before[row] = kind;
-        b->kind[row] = kind = kind_of(p, i, n);
+        b->kind[row] = kind = find_step_kind(p, i, n);
         if (kind == NEURAL_STEP_OPEN)
             opened[c->tally.depth] = row;
         tally_row(c, p, i, n, row);
@@ -149,9 +149,9 @@ static void place_rows(cutter *c, const neural_program *p, uint32_t place, uint3
     tally_row(c, p, 0, 0, last);
 }
 
-static halley_status allocate(neural_batch *b, const neural_net *net,
-                              const neural_program *const *programs, uint32_t n,
-                              arena *memory, halley_error *err)
+static halley_status allocate_batch(neural_batch *b, const neural_net *net,
+                                    const neural_program *const *programs, uint32_t n,
+                                    arena *memory, halley_error *err)
 {
     size_t n_items = 0, n_edges = 0;
     const uint32_t *first_ref = net->shape.first_ref;
@@ -194,7 +194,7 @@ static halley_status allocate(neural_batch *b, const neural_net *net,
 }
 
 /* Programs by falling number of layers, those of equal number in the order given. */
-static void sort(uint32_t *order, const uint32_t *n_layers, uint32_t n)
+static void sort_programs(uint32_t *order, const uint32_t *n_layers, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         uint32_t k = i;
@@ -209,7 +209,7 @@ halley_status neural_batch_make(neural_batch *b, const neural_net *net,
                                 arena *memory, halley_error *err)
 {
     *b = (neural_batch){0};
-    TRY(allocate(b, net, programs, n, memory, err));
+    TRY(allocate_batch(b, net, programs, n, memory, err));
     uint32_t *order = arena_array(memory, n + 1, sizeof *order);
     uint32_t *n_layers = arena_array(memory, n + 1, sizeof *n_layers);
     uint32_t *first_item = arena_array(memory, n + 1, sizeof *first_item);
@@ -220,11 +220,11 @@ halley_status neural_batch_make(neural_batch *b, const neural_net *net,
     if (order == NULL || n_layers == NULL || first_item == NULL || c.layer == NULL)
         return error_nomem(err);
     for (uint32_t i = 0; i < n; i++) {
-        n_layers[i] = cut(&c, programs[i], first_item[i]);
+        n_layers[i] = cut_layers(&c, programs[i], first_item[i]);
         first_item[i + 1] = first_item[i] + programs[i]->n_items;
     }
     b->first_edge[b->n_items] = c.n_edges;
-    sort(order, n_layers, n);
+    sort_programs(order, n_layers, n);
     b->n_steps = n > 0 ? n_layers[order[0]] + 1 : 0;
     for (uint32_t t = 0, k = n; t < b->n_steps; t++) {
         while (k > 0 && n_layers[order[k - 1]] < t)

@@ -63,7 +63,7 @@ double neural_drawn_length(const neural_drawn *d)
     return n[0];
 }
 
-static bool grow(neural_drawn *d, uint32_t n_values)
+static bool grow_drawn(neural_drawn *d, uint32_t n_values)
 {
     if (d->n_items + 1 >= d->cap_items) {
         const uint32_t cap = 2 * d->cap_items + 64;
@@ -88,13 +88,13 @@ static bool grow(neural_drawn *d, uint32_t n_values)
     return true;
 }
 
-static void add(nn_real *to, const nn_real *from)
+static void add_embedding(nn_real *to, const nn_real *from)
 {
     for (size_t i = 0; i < W; i++)
         to[i] += from[i];
 }
 
-static void start(drawer *d)
+static void start_drawing(drawer *d)
 {
     const neural_net *net = d->net;
     nn_dense_forward(&d->run, &net->start, d->state, d->feature, 1, false);
@@ -106,14 +106,14 @@ static void start(drawer *d)
 }
 
 /* The state before the next layer. */
-static void advance(drawer *d)
+static void advance_state(drawer *d)
 {
     static const uint32_t first[] = {0, 1};
     nn_real input[W], gate[3 * W], recur[3 * W], before[W], state[W];
     nn_gru_memory memory = {gate, recur, before};
     nn_embed_forward(&d->run, &d->net->step_kind, input, &d->kind, 1, false);
-    add(input, d->input_x);
-    add(input, d->layer);
+    add_embedding(input, d->input_x);
+    add_embedding(input, d->layer);
     for (size_t i = 0; d->kind == NEURAL_STEP_CLOSE && i < W; i++)
         d->state[i] = (d->state[i] + d->opened[d->tally.depth][i]) / 2;
     nn_gru_forward(&d->run, &d->net->gru, &memory, (nn_steps){first, 1, NULL}, state,
@@ -171,7 +171,7 @@ static uint32_t draw_kind(drawer *d, nn_real head[W])
     nn_dense_forward(&d->run, &net->place_state, place, normed, 1, false);
     nn_dense_forward(&d->run, &net->place_tally, place, d->tally_row, 1, true);
     nn_dense_forward(&d->run, &net->place_left, place, d->left, 1, true);
-    add(place, d->place_x);
+    add_embedding(place, d->place_x);
     nn_gelu_forward(place, place, W);
     nn_dense_forward(&d->run, &net->step_score, score, place, 1, false);
     nn_dense_forward(&d->run, &net->head_state, head, place, 1, false);
@@ -293,7 +293,7 @@ static bool draw_numbers(float to[NEURAL_FIELDS], drawer *d, uint32_t item,
     const neural_net *net = d->net;
     const uint32_t n_values = neural_n_values(net, item), op = neural_op_of(net, item);
     neural_drawn *out = d->out;
-    if (!grow(out, n_values))
+    if (!grow_drawn(out, n_values))
         return false;
     const uint32_t attr =
         net->shape.first_attr[op < net->shape.n_ops ? op : net->shape.n_ops];
@@ -313,7 +313,7 @@ static bool draw_numbers(float to[NEURAL_FIELDS], drawer *d, uint32_t item,
 }
 
 /* The embedding of the item just drawn, kept for edges and the layer's sum. */
-static bool embed(drawer *d, uint32_t op, const float *values, uint32_t n_values)
+static bool embed_item(drawer *d, uint32_t op, const float *values, uint32_t n_values)
 {
     const neural_net *net = d->net;
     nn_real input[NEURAL_INPUTS], message[W] = {0}, e[W];
@@ -325,7 +325,7 @@ static bool embed(drawer *d, uint32_t op, const float *values, uint32_t n_values
     nn_dense_forward(&d->run, &net->item_value, z, input, 1, true);
     nn_gelu_forward(z, z, W);
     for (uint32_t i = 0; i < d->n_edges; i++)
-        add(message, d->z.at + (size_t)d->edge[i] * W);
+        add_embedding(message, d->z.at + (size_t)d->edge[i] * W);
     nn_dense_forward(&d->run, &net->item_self, e, z, 1, false);
     nn_dense_forward(&d->run, &net->item_message, e, message, 1, true);
     nn_gelu_forward(e, e, W);
@@ -333,7 +333,7 @@ static bool embed(drawer *d, uint32_t op, const float *values, uint32_t n_values
     nn_dense_forward(&d->run, &net->key, d->key.at + d->key.n, e, 1, false);
     d->z.n += W;
     d->key.n += K;
-    add(d->layer, e);
+    add_embedding(d->layer, e);
     if (op < net->shape.n_ops)
         neural_slots_use(&d->slots, op, d->out->n_items - 1);
     return true;
@@ -359,7 +359,7 @@ static bool draw_item(drawer *d, uint32_t kind, const nn_real head[W])
     }
     nn_dense_forward(&d->run, &net->number_item, n, u, 1, false);
     nn_embed_forward(&d->run, &net->head_op, n, &op, 1, true);
-    add(n, d->number_x);
+    add_embedding(n, d->number_x);
     nn_gelu_forward(n, n, W);
     d->n_edges = 0;
     if (kind >= NEURAL_STEP_ITEMS && !draw_token(&item, &backs, d, op, n))
@@ -368,7 +368,7 @@ static bool draw_item(drawer *d, uint32_t kind, const nn_real head[W])
         return false;
     d->out->backs[d->out->n_items - 1] = backs;
     d->n_plain = kind >= NEURAL_STEP_ITEMS ? d->n_plain + 1 : 0;
-    return embed(d, op, values, neural_n_values(net, item));
+    return embed_item(d, op, values, neural_n_values(net, item));
 }
 
 static bool draw_layer(drawer *d, uint32_t kind, const nn_real head[W])
@@ -389,12 +389,12 @@ static bool draw_layer(drawer *d, uint32_t kind, const nn_real head[W])
     return true;
 }
 
-static bool draw(drawer *d)
+static bool draw_program(drawer *d)
 {
-    start(d);
+    start_drawing(d);
     for (;;) {
         nn_real head[W];
-        advance(d);
+        advance_state(d);
         const uint32_t kind = draw_kind(d, head);
         if (kind == NEURAL_STEP_END)
             return true;
@@ -419,8 +419,8 @@ halley_status neural_draw(neural_drawn *out, const neural_net *net, const nn_rea
         d.left = d.total + n_ops;
         d.tally_row = d.left + n_ops;
     }
-    const bool ok =
-        d.op_score != NULL && neural_tally_init(&d.tally, net->shape.n_ops) && draw(&d);
+    const bool ok = d.op_score != NULL && neural_tally_init(&d.tally, net->shape.n_ops) &&
+                    draw_program(&d);
     free(d.op_score);
     neural_tally_fini(&d.tally);
     array_fini(&d.z);

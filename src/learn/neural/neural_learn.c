@@ -54,7 +54,7 @@ static halley_status translate_all(job *j, halley_error *err)
 
 /* Features to mean 0 and deviation 1; the constant stays, what never varies is left out.
  */
-static void rescale(job *j, model_net *head)
+static void rescale_features(job *j, model_net *head)
 {
     const double n = j->n_programs;
     for (uint32_t x = 0; x < NEURAL_FEATURES; x++) {
@@ -74,7 +74,7 @@ static void rescale(job *j, model_net *head)
 }
 
 /* What numbers were, to an eighth, so that no single set's extremes are told. */
-static void widen(job *j, model_range *ranges, const neural_program *p)
+static void widen_range(job *j, model_range *ranges, const neural_program *p)
 {
     for (uint32_t i = 0; i < p->n_items; i++) {
         const uint32_t op = neural_op_of(&j->n.net, p->items[i]);
@@ -101,7 +101,7 @@ static halley_status find_ranges(job *j, halley_error *err)
     for (size_t i = 0; i < n; i++)
         m->net_ranges.at[i] = (model_range){99, -99};
     for (uint32_t i = 0; i < j->n_programs; i++)
-        widen(j, m->net_ranges.at, &j->programs[i]);
+        widen_range(j, m->net_ranges.at, &j->programs[i]);
     for (size_t i = 0; i < n; i++)
         if (m->net_ranges.at[i].low > m->net_ranges.at[i].high)
             m->net_ranges.at[i] = (model_range){0, 0};
@@ -117,7 +117,7 @@ static law_point point_of(const neural_program *p)
 }
 
 /* What the numbers of a program say about their laws. */
-static void add_numbers(job *j, model_sum *sums, const neural_program *p)
+static void sum_item_numbers(job *j, model_sum *sums, const neural_program *p)
 {
     const law_point point = point_of(p);
     for (uint32_t i = 0; i < p->n_items; i++) {
@@ -224,7 +224,7 @@ static halley_status start_from_laws(job *j, nn_real *param, halley_error *err)
     if (sums == NULL)
         return error_nomem(err);
     for (uint32_t i = 0; i + j->n_held_out < j->n_programs; i++)
-        add_numbers(j, sums, &j->programs[i]);
+        sum_item_numbers(j, sums, &j->programs[i]);
     for (uint32_t i = 0; i < n; i++) {
         nn_real *score = param + net->attr_score.table + (size_t)i * NEURAL_NUMBER;
         nn_real *law = param + net->attr_law.table + (size_t)i * NEURAL_FEATURES;
@@ -257,13 +257,13 @@ static halley_status start_from_edges(job *j, nn_real *param, halley_error *err)
     return HALLEY_OK;
 }
 
-static halley_status train(job *j, neural_report *report, const neural_train_opts *opts,
-                           halley_error *err)
+static halley_status train_on_recorded(job *j, neural_report *report,
+                                       const neural_train_opts *opts, halley_error *err)
 {
     synth_model *m = j->m;
     model_net head = {.version = MODEL_NET_VERSION};
     TRY(translate_all(j, err));
-    rescale(j, &head);
+    rescale_features(j, &head);
     const size_t n = j->n.net.layout.n + neural_n_totals(&j->n.net);
     if (!array_reserve(&m->net, n))
         return error_nomem(err);
@@ -287,7 +287,7 @@ halley_status neural_learn(synth_model *m, neural_outcome *out, const neural_rec
     job j = {.r = r, .m = m, .from = from};
     neural_report report;
     TRY(neural_model_make(&j.n, m, err));
-    const halley_status status = train(&j, &report, opts, err);
+    const halley_status status = train_on_recorded(&j, &report, opts, err);
     if (status == HALLEY_OK)
         *out = (neural_outcome){.loss = neural_loss_per_item(&report.held_out),
                                 .op_loss =

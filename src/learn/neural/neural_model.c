@@ -52,7 +52,7 @@ typedef struct tables {
     neural_ref *refs;
 } tables;
 
-static bool allocate(tables *t, neural_model *n, const synth_model *m)
+static bool allocate_tables(tables *t, neural_model *n, const synth_model *m)
 {
     t->first_token = arena_array(&n->memory, m->ops.n + 1, sizeof *t->first_token);
     t->first_attr = arena_array(&n->memory, m->ops.n + 1, sizeof *t->first_attr);
@@ -97,7 +97,7 @@ halley_status neural_model_make(neural_model *n, const synth_model *m, halley_er
         return error_set(
             err, HALLEY_EINVAL,
             "the model has no operators, or too many, to write programs with");
-    if (!allocate(&t, n, m)) {
+    if (!allocate_tables(&t, n, m)) {
         neural_model_fini(n);
         return error_nomem(err);
     }

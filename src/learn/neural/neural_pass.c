@@ -29,7 +29,8 @@ typedef struct pass {
     nn_real *dgate;
 } pass;
 
-static bool allocate(matrices *m, const neural_batch *b, uint32_t n_ops, arena *memory)
+static bool allocate_pass(matrices *m, const neural_batch *b, uint32_t n_ops,
+                          arena *memory)
 {
     const size_t items = b->n_items, rows = b->n_rows, programs = b->n_programs;
     const struct {
@@ -75,7 +76,7 @@ static bool allocate(matrices *m, const neural_batch *b, uint32_t n_ops, arena *
     return true;
 }
 
-static halley_status prepare(pass *p, arena *memory, halley_error *err)
+static halley_status prepare_pass(pass *p, arena *memory, halley_error *err)
 {
     const size_t items = p->b.n_items, rows = p->b.n_rows;
     p->inputs = arena_array(memory, items * NEURAL_INPUTS + 1, sizeof *p->inputs);
@@ -84,38 +85,38 @@ static halley_status prepare(pass *p, arena *memory, halley_error *err)
     p->gru.recur = arena_array(memory, rows * 3 * W + 1, sizeof(nn_real));
     p->gru.before = arena_array(memory, rows * W + 1, sizeof(nn_real));
     if (!p->inputs || !p->tokens || !p->gru.gate || !p->gru.recur || !p->gru.before ||
-        !allocate(&p->v, &p->b, p->net->shape.n_ops, memory))
+        !allocate_pass(&p->v, &p->b, p->net->shape.n_ops, memory))
         return error_nomem(err);
     if (p->run->grad == NULL)
         return HALLEY_OK;
     p->dgate = arena_array(memory, rows * 7 * W + 1, sizeof(nn_real));
-    if (!p->dgate || !allocate(&p->d, &p->b, p->net->shape.n_ops, memory))
+    if (!p->dgate || !allocate_pass(&p->d, &p->b, p->net->shape.n_ops, memory))
         return error_nomem(err);
     return HALLEY_OK;
 }
 
-static void add(nn_real *to, const nn_real *from)
+static void add_rows(nn_real *to, const nn_real *from)
 {
     for (size_t i = 0; i < W; i++)
         to[i] += from[i];
 }
 
-static nn_real *row_of(nn_real *m, uint32_t row)
+static nn_real *find_item_row(nn_real *m, uint32_t row)
 {
     return m + (size_t)row * W;
 }
 
 /* to[i] += from[index[i]], or, back, to[index[i]] += from[i]. */
-static void gather(nn_real *to, nn_real *from, const uint32_t *index, uint32_t n)
+static void gather_rows(nn_real *to, nn_real *from, const uint32_t *index, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        add(row_of(to, i), row_of(from, index[i]));
+        add_rows(find_item_row(to, i), find_item_row(from, index[i]));
 }
 
-static void scatter(nn_real *to, nn_real *from, const uint32_t *index, uint32_t n)
+static void scatter_rows(nn_real *to, nn_real *from, const uint32_t *index, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        add(row_of(to, index[i]), row_of(from, i));
+        add_rows(find_item_row(to, index[i]), find_item_row(from, i));
 }
 
 static void forward_items(pass *p)
@@ -132,14 +133,14 @@ static void forward_items(pass *p)
     nn_gelu_forward(v->z, v->z0, (size_t)n * W);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = b->first_edge[i]; k < b->first_edge[i + 1]; k++)
-            add(row_of(v->message, i), row_of(v->z, b->edges[k].item));
+            add_rows(find_item_row(v->message, i), find_item_row(v->z, b->edges[k].item));
     nn_dense_forward(p->run, &net->item_self, v->e0, v->z, n, false);
     nn_dense_forward(p->run, &net->item_message, v->e0, v->message, n, true);
     nn_gelu_forward(v->e1, v->e0, (size_t)n * W);
     nn_norm_forward(p->run, &net->item_norm, v->e, v->e1, n);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = b->first_of_layer[i]; k < i; k++)
-            add(row_of(v->layer, i), row_of(v->e, k));
+            add_rows(find_item_row(v->layer, i), find_item_row(v->e, k));
 }
 
 static void backward_items(pass *p)
@@ -150,14 +151,14 @@ static void backward_items(pass *p)
     const uint32_t n = b->n_items;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = b->first_of_layer[i]; k < i; k++)
-            add(row_of(d->e, k), row_of(d->layer, i));
+            add_rows(find_item_row(d->e, k), find_item_row(d->layer, i));
     nn_norm_backward(p->run, &net->item_norm, d->e1, d->e, v->e1, n);
     nn_gelu_backward(d->e0, d->e1, v->e0, (size_t)n * W);
     nn_dense_backward(p->run, &net->item_message, d->message, d->e0, v->message, n);
     nn_dense_backward(p->run, &net->item_self, d->z, d->e0, v->z, n);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = b->first_edge[i]; k < b->first_edge[i + 1]; k++)
-            add(row_of(d->z, b->edges[k].item), row_of(d->message, i));
+            add_rows(find_item_row(d->z, b->edges[k].item), find_item_row(d->message, i));
     nn_gelu_backward(d->z0, d->z, v->z0, (size_t)n * W);
     nn_dense_backward(p->run, &net->item_value, NULL, d->z0, p->inputs, n);
     nn_embed_backward(p->run, &net->item_op, d->z0, b->op, n);
@@ -172,8 +173,8 @@ static void forward_rows(pass *p)
     nn_dense_forward(p->run, &net->input_features, v->input_x, b->feature, b->n_programs,
                      false);
     nn_embed_forward(p->run, &net->step_kind, v->input, b->kind_before, b->n_rows, false);
-    gather(v->input, v->input_x, b->row_program, b->n_rows);
-    scatter(v->input, v->e, b->next_row, b->n_items);
+    gather_rows(v->input, v->input_x, b->row_program, b->n_rows);
+    scatter_rows(v->input, v->e, b->next_row, b->n_items);
     nn_gru_forward(p->run, &net->gru, &p->gru,
                    (nn_steps){b->first_row, b->n_steps, b->also}, v->state, v->input,
                    v->start);
@@ -198,7 +199,7 @@ static void forward_places(pass *p)
     nn_dense_forward(p->run, &net->place_state, v->place0, v->normed, b->n_rows, false);
     nn_dense_forward(p->run, &net->place_tally, v->place0, b->tally, b->n_rows, true);
     nn_dense_forward(p->run, &net->place_left, v->place0, v->left, b->n_rows, true);
-    gather(v->place0, v->place_x, b->row_program, b->n_rows);
+    gather_rows(v->place0, v->place_x, b->row_program, b->n_rows);
     nn_gelu_forward(v->place, v->place0, (size_t)b->n_rows * W);
     nn_dense_forward(p->run, &net->step_score, v->step, v->place, b->n_rows, false);
     nn_dense_forward(p->run, &net->head_state, v->head, v->place, b->n_rows, false);
@@ -212,7 +213,7 @@ static void backward_places(pass *p)
     nn_dense_backward(p->run, &net->head_state, d->place, d->head, v->place, b->n_rows);
     nn_dense_backward(p->run, &net->step_score, d->place, v->step, v->place, b->n_rows);
     nn_gelu_backward(d->place0, d->place, v->place0, (size_t)b->n_rows * W);
-    scatter(d->place_x, d->place0, b->row_program, b->n_rows);
+    scatter_rows(d->place_x, d->place0, b->row_program, b->n_rows);
     nn_dense_backward(p->run, &net->place_left, NULL, d->place0, v->left, b->n_rows);
     nn_dense_backward(p->run, &net->place_tally, NULL, d->place0, b->tally, b->n_rows);
     nn_dense_backward(p->run, &net->place_state, d->normed, d->place0, v->normed,
@@ -230,8 +231,8 @@ static void backward_rows(pass *p)
     nn_gru_backward(p->run, &net->gru, &p->gru,
                     (nn_steps){b->first_row, b->n_steps, b->also}, d->input, d->start,
                     d->state, p->dgate, v->input);
-    gather(d->e, d->input, b->next_row, b->n_items);
-    scatter(d->input_x, d->input, b->row_program, b->n_rows);
+    gather_rows(d->e, d->input, b->next_row, b->n_items);
+    scatter_rows(d->input_x, d->input, b->row_program, b->n_rows);
     nn_embed_backward(p->run, &net->step_kind, d->input, b->kind_before, b->n_rows);
     nn_dense_backward(p->run, &net->input_features, NULL, d->input_x, b->feature,
                       b->n_programs);
@@ -244,7 +245,7 @@ static void forward_heads(pass *p)
     const neural_batch *b = &p->b;
     matrices *v = &p->v;
     const uint32_t n = b->n_items;
-    gather(v->u0, v->head, b->row, n);
+    gather_rows(v->u0, v->head, b->row, n);
     nn_dense_forward(p->run, &net->head_layer, v->u0, v->layer, n, true);
     nn_gelu_forward(v->u, v->u0, (size_t)n * W);
     nn_dense_forward(p->run, &net->op_score, v->op, v->u, n, false);
@@ -252,7 +253,7 @@ static void forward_heads(pass *p)
     nn_embed_forward(p->run, &net->head_op, v->n0, b->op, n, true);
     nn_dense_forward(p->run, &net->number_features, v->number_x, b->feature,
                      b->n_programs, false);
-    gather(v->n0, v->number_x, b->program, n);
+    gather_rows(v->n0, v->number_x, b->program, n);
     nn_gelu_forward(v->n, v->n0, (size_t)n * W);
     nn_dense_forward(p->run, &net->number_head, v->number, v->n, n, false);
     nn_dense_forward(p->run, &net->number_law, v->law, v->n, n, false);
@@ -273,7 +274,7 @@ static void backward_heads(pass *p)
     nn_dense_backward(p->run, &net->number_law, d->n, d->law, v->n, n);
     nn_dense_backward(p->run, &net->number_head, d->n, d->number, v->n, n);
     nn_gelu_backward(d->n0, d->n, v->n0, (size_t)n * W);
-    scatter(d->number_x, d->n0, b->program, n);
+    scatter_rows(d->number_x, d->n0, b->program, n);
     nn_dense_backward(p->run, &net->number_features, NULL, d->number_x, b->feature,
                       b->n_programs);
     nn_embed_backward(p->run, &net->head_op, d->n0, b->op, n);
@@ -281,7 +282,7 @@ static void backward_heads(pass *p)
     nn_dense_backward(p->run, &net->op_score, d->u, v->op, v->u, n);
     nn_gelu_backward(d->u0, d->u, v->u0, (size_t)n * W);
     nn_dense_backward(p->run, &net->head_layer, d->layer, d->u0, v->layer, n);
-    scatter(d->head, d->u0, b->row, n);
+    scatter_rows(d->head, d->u0, b->row, n);
 }
 
 /* What the law of a number says, by the conditions of the item's program. */
@@ -472,7 +473,7 @@ halley_status neural_pass(neural_loss *loss, const nn_run *run, const neural_net
     pass p = {.run = run, .net = net};
     *loss = (neural_loss){0};
     TRY(neural_batch_make(&p.b, net, programs, n, memory, err));
-    TRY(prepare(&p, memory, err));
+    TRY(prepare_pass(&p, memory, err));
     forward_items(&p);
     forward_rows(&p);
     forward_places(&p);

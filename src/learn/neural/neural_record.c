@@ -92,8 +92,8 @@ typedef struct open_loop {
 } open_loop;
 
 /* The folded program, each loop once; HALLEY_ELIMIT: too long or too deep. */
-static halley_status walk(neural_recorder *r, const learner *l, const halley_trace *trace,
-                          uint32_t rank)
+static halley_status walk_program(neural_recorder *r, const learner *l,
+                                  const halley_trace *trace, uint32_t rank)
 {
     open_loop stack[NEURAL_DEPTH] = {{0}};
     uint32_t depth = 0, at = 0, loop = 0;
@@ -122,7 +122,7 @@ static halley_status walk(neural_recorder *r, const learner *l, const halley_tra
     return HALLEY_OK;
 }
 
-static void *copy(const void *from, size_t n, size_t size)
+static void *copy_array(const void *from, size_t n, size_t size)
 {
     void *to = mem_array(n, size);
     if (to != NULL && n > 0)
@@ -138,7 +138,7 @@ halley_status neural_recorder_add(neural_recorder *r, const learner *l,
     const uint64_t to = seen < MAX_PROGRAMS ? seen : rng_below(&r->random, seen + 1);
     if (to >= MAX_PROGRAMS)
         return HALLEY_OK;
-    const halley_status status = walk(r, l, trace, rank);
+    const halley_status status = walk_program(r, l, trace, rank);
     if (status != HALLEY_OK) {
         r->n_seen--;
         return status == HALLEY_ENOMEM ? error_nomem(err) : HALLEY_OK;
@@ -147,10 +147,10 @@ halley_status neural_recorder_add(neural_recorder *r, const learner *l,
                            .n_items = (uint32_t)r->items.n,
                            .family = family,
                            .point = *p};
-    new.items = copy(r->items.at, r->items.n, sizeof *new.items);
-    new.first_value = copy(r->first_value.at, r->items.n, sizeof *new.first_value);
-    new.backs = copy(r->backs.at, r->items.n, sizeof *new.backs);
-    new.values = copy(r->values.at, r->values.n, sizeof *new.values);
+    new.items = copy_array(r->items.at, r->items.n, sizeof *new.items);
+    new.first_value = copy_array(r->first_value.at, r->items.n, sizeof *new.first_value);
+    new.backs = copy_array(r->backs.at, r->items.n, sizeof *new.backs);
+    new.values = copy_array(r->values.at, r->values.n, sizeof *new.values);
     const bool ok = new.items &&new.first_value &&new.backs &&new.values;
     if (!ok || (to >= r->list.n && !array_reserve(&r->list, 1))) {
         recorded_fini(&new);

@@ -23,8 +23,8 @@ enum { N_DRAFTS = 8 };
 #define CLOSE 0.5
 #define USUAL 0.05
 
-static bool add_node(sample_set *s, sample_stage *stage, uint32_t token, uint32_t op_id,
-                     const double *values, uint32_t n_values)
+static bool add_drawn_node(sample_set *s, sample_stage *stage, uint32_t token,
+                           uint32_t op_id, const double *values, uint32_t n_values)
 {
     const model_op *op = &s->m->ops.at[op_id];
     sample_node node = {.token = token,
@@ -79,8 +79,9 @@ typedef struct open_loop {
 } open_loop;
 
 /* A program that would be longer than any seen loops no more. */
-static halley_status expand(sample_set *s, sample_stage *stage, const neural_model *n,
-                            const neural_drawn *d, halley_error *err)
+static halley_status expand_drawn(sample_set *s, sample_stage *stage,
+                                  const neural_model *n, const neural_drawn *d,
+                                  halley_error *err)
 {
     const uint32_t seen = s->m->net_head.at[0].max_nodes;
     const uint32_t most = s->max_nodes > 0 && s->max_nodes < seen ? s->max_nodes : seen;
@@ -96,9 +97,10 @@ static halley_status expand(sample_set *s, sample_stage *stage, const neural_mod
                 i = stack[depth - 1].first;
             else
                 depth--;
-        } else if (!add_node(s, stage, item < NEURAL_FREE ? n->token[item] : d->backs[i],
-                             neural_op_of(&n->net, item), values,
-                             d->first_value[i + 1] - d->first_value[i]))
+        } else if (!add_drawn_node(s, stage,
+                                   item < NEURAL_FREE ? n->token[item] : d->backs[i],
+                                   neural_op_of(&n->net, item), values,
+                                   d->first_value[i + 1] - d->first_value[i]))
             return error_nomem(err);
     }
     return HALLEY_OK;
@@ -200,7 +202,7 @@ halley_status neural_sample(sample_set *s, const neural_model *n, halley_error *
                 status = error_nomem(err);
         }
         if (status == HALLEY_OK)
-            status = expand(s, &s->stages.at[k], n, &d, err);
+            status = expand_drawn(s, &s->stages.at[k], n, &d, err);
     }
     neural_drawn_fini(&d);
     return status;

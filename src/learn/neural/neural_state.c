@@ -46,7 +46,7 @@ halley_status neural_state_save(const neural_state *s, const char *path,
 }
 
 /* Whether the bytes are of this training, and whole. */
-static bool fits(const neural_state *s, const piece *pieces, const file_input *in)
+static bool fits_state(const neural_state *s, const piece *pieces, const file_input *in)
 {
     size_t n = 2 * sizeof(uint64_t);
     uint64_t key, hash = s->key, wanted;
@@ -69,7 +69,7 @@ bool neural_state_load(const neural_state *s, const char *path)
     if (!file_exists(path) || file_input_open(&in, path, NULL) != HALLEY_OK)
         return false;
     pieces_of(pieces, s);
-    const bool ok = fits(s, pieces, &in);
+    const bool ok = fits_state(s, pieces, &in);
     const uint8_t *at = in.at + sizeof s->key;
     for (size_t i = 0; ok && i < PIECES; at += pieces[i++].n)
         if (pieces[i].n > 0)

@@ -71,7 +71,7 @@ static halley_status run_batch(trainer *t, bool learn, neural_loss *loss,
     return HALLEY_OK;
 }
 
-static void shuffle(uint32_t *order, uint32_t n, rng *random)
+static void shuffle_order(uint32_t *order, uint32_t n, rng *random)
 {
     for (uint32_t i = n; i > 1; i--) {
         const uint32_t k = (uint32_t)rng_below(random, i);
@@ -88,7 +88,7 @@ static void next_batch(trainer *t)
     t->n_batch = n < BATCH ? n : BATCH;
     for (uint32_t i = 0; i < t->n_batch; i++) {
         if (t->place.at == n) {
-            shuffle(t->order, n, &t->place.random);
+            shuffle_order(t->order, n, &t->place.random);
             t->place.at = 0;
         }
         t->batch[i] = &t->programs[t->order[t->place.at++]];
@@ -107,7 +107,7 @@ static halley_status look_at_held_out(trainer *t, neural_loss *loss, halley_erro
 }
 
 /* Whether training is over. */
-static halley_status judge(trainer *t, bool *over, halley_error *err)
+static halley_status judge_step(trainer *t, bool *over, halley_error *err)
 {
     neural_loss now;
     neural_place *at = &t->place;
@@ -133,7 +133,7 @@ static halley_status take_step(trainer *t, nn_adam *adam, halley_error *err)
 }
 
 /* What training changes, for its file. */
-static neural_state state_of(trainer *t, nn_adam *adam)
+static neural_state describe_state(trainer *t, nn_adam *adam)
 {
     return (neural_state){.key = t->key,
                           .place = &t->place,
@@ -146,18 +146,19 @@ static neural_state state_of(trainer *t, nn_adam *adam)
                           .n_order = t->n - t->n_held_out};
 }
 
-static halley_status save(trainer *t, nn_adam *adam, const char *path, halley_error *err)
+static halley_status save_training(trainer *t, nn_adam *adam, const char *path,
+                                   halley_error *err)
 {
-    const neural_state s = state_of(t, adam);
+    const neural_state s = describe_state(t, adam);
     t->place.adam_step = adam->step;
     t->place.n_skipped = adam->n_skipped;
     return neural_state_save(&s, path, err);
 }
 
 /* Whether an earlier run is gone on with. */
-static bool resume(trainer *t, nn_adam *adam, const neural_train_opts *opts)
+static bool resume_training(trainer *t, nn_adam *adam, const neural_train_opts *opts)
 {
-    const neural_state s = state_of(t, adam);
+    const neural_state s = describe_state(t, adam);
     if (opts->state == NULL || opts->fresh || !neural_state_load(&s, opts->state))
         return false;
     adam->step = t->place.adam_step;
@@ -169,13 +170,13 @@ static bool resume(trainer *t, nn_adam *adam, const neural_train_opts *opts)
 }
 
 /* Saves and asks whether to go on, after a look at the held-out programs. */
-static halley_status pause(trainer *t, nn_adam *adam, const neural_train_opts *opts,
-                           halley_error *err)
+static halley_status pause_training(trainer *t, nn_adam *adam,
+                                    const neural_train_opts *opts, halley_error *err)
 {
     const bool go_on = opts->go_on == NULL ||
                        opts->go_on(opts->context, t->place.step, adam->opts.n_steps);
     if (opts->state != NULL && (!go_on || t->place.step % SAVE_EVERY == 0))
-        TRY(save(t, adam, opts->state, err));
+        TRY(save_training(t, adam, opts->state, err));
     if (go_on)
         return HALLEY_OK;
     return error_set(err, HALLEY_ECANCELED,
@@ -183,13 +184,13 @@ static halley_status pause(trainer *t, nn_adam *adam, const neural_train_opts *o
                      t->place.step, adam->opts.n_steps);
 }
 
-static halley_status train(trainer *t, neural_report *report,
-                           const neural_train_opts *opts, nn_adam *adam,
-                           halley_error *err)
+static halley_status train_steps(trainer *t, neural_report *report,
+                                 const neural_train_opts *opts, nn_adam *adam,
+                                 halley_error *err)
 {
     t->place =
         (neural_place){.random = rng_seed(opts->seed + 1), .at = t->n - t->n_held_out};
-    if (resume(t, adam, opts))
+    if (resume_training(t, adam, opts))
         report->n_resumed = t->place.step;
     const uint32_t n_steps = adam->opts.n_steps;
     halley_status status = HALLEY_OK;
@@ -198,9 +199,9 @@ static halley_status train(trainer *t, neural_report *report,
         status = take_step(t, adam, err);
         const bool look = t->place.step % LOOK_EVERY == 0 || t->place.step == n_steps;
         if (status == HALLEY_OK && look)
-            status = judge(t, &over, err);
+            status = judge_step(t, &over, err);
         if (status == HALLEY_OK && look && !over && t->place.step < n_steps)
-            status = pause(t, adam, opts, err);
+            status = pause_training(t, adam, opts, err);
     }
     report->n_steps = t->place.step;
     report->best_step = t->place.best_step;
@@ -209,8 +210,8 @@ static halley_status train(trainer *t, neural_report *report,
 }
 
 /* A key of the programs, of the network's shape and of how it is trained. */
-static uint64_t key_of(const trainer *t, const nn_adam_opts *adam,
-                       const neural_train_opts *opts)
+static uint64_t hash_training(const trainer *t, const nn_adam_opts *adam,
+                              const neural_train_opts *opts)
 {
     const uint64_t numbers[] = {sizeof(nn_real),   t->net->layout.n, t->n,
                                 t->n_held_out,     opts->seed,       adam->n_steps,
@@ -230,7 +231,7 @@ static uint64_t key_of(const trainer *t, const nn_adam_opts *adam,
     return key;
 }
 
-static halley_status allocate(trainer *t, halley_error *err)
+static halley_status allocate_trainer(trainer *t, halley_error *err)
 {
     const size_t n = t->net->layout.n;
     t->order = mem_array(t->n, sizeof *t->order);
@@ -266,12 +267,14 @@ halley_status neural_train(nn_real *param, neural_report *report, const neural_n
         return error_set(err, HALLEY_EINVAL, "there is nothing to train a network on");
     nn_blas_open(&t.blas);
     report->blas = t.blas.sgemm != NULL;
-    halley_status status = allocate(&t, err);
+    halley_status status = allocate_trainer(&t, err);
     if (status == HALLEY_OK)
         status = nn_adam_init(&adam, net->layout.n, &adam_opts, err);
-    t.key = status == HALLEY_OK && opts->state != NULL ? key_of(&t, &adam_opts, opts) : 0;
+    t.key = status == HALLEY_OK && opts->state != NULL
+                ? hash_training(&t, &adam_opts, opts)
+                : 0;
     if (status == HALLEY_OK)
-        status = train(&t, report, opts, &adam, err);
+        status = train_steps(&t, report, opts, &adam, err);
     if (status == HALLEY_OK)
         memcpy(param, t.best, net->layout.n * sizeof *param);
     for (size_t i = 0; i < MAX_LOOKED_AT / PER_PART; i++)

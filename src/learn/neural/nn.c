@@ -56,7 +56,7 @@ void nn_gemm(const nn_run *run, nn_product p, nn_real *c, const nn_real *a,
     (p.trans_b ? multiply_dots : multiply_rows)(p, c, a, b);
 }
 
-static size_t place(nn_layout *layout, size_t n)
+static size_t place_params(nn_layout *layout, size_t n)
 {
     const size_t at = layout->n;
     layout->n += n;
@@ -72,9 +72,9 @@ static void fill_normal(nn_real *to, size_t n, double deviation, rng *r)
 nn_dense nn_dense_new(nn_layout *layout, uint32_t n_in, uint32_t n_out, bool bias)
 {
     nn_dense d = {.n_in = n_in, .n_out = n_out, .bias = NN_NO_BIAS};
-    d.weight = place(layout, (size_t)n_in * n_out);
+    d.weight = place_params(layout, (size_t)n_in * n_out);
     if (bias)
-        d.bias = place(layout, n_out);
+        d.bias = place_params(layout, n_out);
     return d;
 }
 
@@ -117,7 +117,7 @@ void nn_dense_backward(const nn_run *run, const nn_dense *d, nn_real *dx,
 
 nn_embed nn_embed_new(nn_layout *layout, uint32_t n_rows, uint32_t width)
 {
-    return (nn_embed){n_rows, width, place(layout, (size_t)n_rows * width)};
+    return (nn_embed){n_rows, width, place_params(layout, (size_t)n_rows * width)};
 }
 
 void nn_embed_init(const nn_embed *e, nn_real *param, rng *r, double deviation)
@@ -154,8 +154,8 @@ void nn_embed_backward(const nn_run *run, const nn_embed *e, const nn_real *dy,
 nn_norm nn_norm_new(nn_layout *layout, uint32_t width)
 {
     nn_norm l = {.width = width};
-    l.gain = place(layout, width);
-    l.bias = place(layout, width);
+    l.gain = place_params(layout, width);
+    l.bias = place_params(layout, width);
     return l;
 }
 
@@ -168,7 +168,7 @@ void nn_norm_init(const nn_norm *l, nn_real *param)
 }
 
 /* Mean of a row, and one over its deviation. */
-static void moments(nn_real *mean, nn_real *rescale, const nn_real *x, uint32_t n)
+static void measure_moments(nn_real *mean, nn_real *rescale, const nn_real *x, uint32_t n)
 {
     nn_real sum = 0, squares = 0;
     for (size_t i = 0; i < n; i++)
@@ -185,7 +185,7 @@ void nn_norm_forward(const nn_run *run, const nn_norm *l, nn_real *y, const nn_r
     const nn_real *gain = run->param + l->gain, *bias = run->param + l->bias;
     for (size_t i = 0; i < n_rows; i++, x += l->width, y += l->width) {
         nn_real mean, rescale;
-        moments(&mean, &rescale, x, l->width);
+        measure_moments(&mean, &rescale, x, l->width);
         for (size_t j = 0; j < l->width; j++)
             y[j] = (x[j] - mean) * rescale * gain[j] + bias[j];
     }
@@ -199,7 +199,7 @@ void nn_norm_backward(const nn_run *run, const nn_norm *l, nn_real *dx, const nn
     const uint32_t n = l->width;
     for (size_t i = 0; i < n_rows; i++, x += n, dy += n, dx += n) {
         nn_real mean, rescale, sum = 0, along = 0;
-        moments(&mean, &rescale, x, n);
+        measure_moments(&mean, &rescale, x, n);
         for (size_t j = 0; j < n; j++) {
             const nn_real unit = (x[j] - mean) * rescale;
             dgain[j] += dy[j] * unit;

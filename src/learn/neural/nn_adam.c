@@ -38,7 +38,7 @@ double nn_adam_rate(const nn_adam_opts *opts, uint32_t step)
     return opts->rate * (0.1 + 0.9 * 0.5 * (1 + cos(3.14159265358979324 * share)));
 }
 
-static double length(const nn_real *grad, size_t n)
+static double measure_length(const nn_real *grad, size_t n)
 {
     double squares = 0;
     for (size_t i = 0; i < n; i++)
@@ -49,7 +49,7 @@ static double length(const nn_real *grad, size_t n)
 halley_status nn_adam_step(nn_adam *a, nn_real *param, nn_real *grad, halley_error *err)
 {
     enum { MAX_SKIPPED = 10 };
-    const double whole = length(grad, a->n);
+    const double whole = measure_length(grad, a->n);
     if (!isfinite(whole)) {
         if (++a->n_skipped >= MAX_SKIPPED)
             return error_set(err, HALLEY_EINVAL,

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* POSIX makes function and object pointers alike; C does not. */
-static void find(void *to, void *handle, const char *name)
+static void find_symbol(void *to, void *handle, const char *name)
 {
     void *at = dlsym(handle, name);
     memcpy(to, &at, sizeof at);
@@ -22,9 +22,9 @@ void nn_blas_open(nn_blas *blas)
     if (blas->handle == NULL)
         return;
     int (*get_threads)(void) = NULL;
-    find(&blas->sgemm, blas->handle, "cblas_sgemm");
-    find(&blas->set_threads, blas->handle, "openblas_set_num_threads");
-    find(&get_threads, blas->handle, "openblas_get_num_threads");
+    find_symbol(&blas->sgemm, blas->handle, "cblas_sgemm");
+    find_symbol(&blas->set_threads, blas->handle, "openblas_set_num_threads");
+    find_symbol(&get_threads, blas->handle, "openblas_get_num_threads");
     if (blas->sgemm == NULL || blas->set_threads == NULL || get_threads == NULL) {
         dlclose(blas->handle);
         *blas = (nn_blas){0};

@@ -29,7 +29,7 @@ void nn_gru_init(const nn_gru *g, nn_real *param, rng *r)
         param[g->input.bias + g->width + i] = 1;
 }
 
-static nn_real tangent(nn_real x)
+static nn_real compute_tanh(nn_real x)
 {
     return 2 * nn_sigmoid(2 * x) - 1;
 }
@@ -41,7 +41,7 @@ static void step_row(nn_real *gate, const nn_real *recur, nn_real *state,
     for (size_t i = 0; i < w; i++) {
         const nn_real reset = nn_sigmoid(gate[i] + recur[i]);
         const nn_real update = nn_sigmoid(gate[w + i] + recur[w + i]);
-        const nn_real fresh = tangent(gate[2 * w + i] + reset * recur[2 * w + i]);
+        const nn_real fresh = compute_tanh(gate[2 * w + i] + reset * recur[2 * w + i]);
         gate[i] = reset;
         gate[w + i] = update;
         gate[2 * w + i] = fresh;

@@ -11,7 +11,7 @@
 #include <math.h>
 
 /* Scores become shares; returns the logarithm of the sum of exponentials. */
-static double normalise(nn_real *score, uint32_t n)
+static double apply_softmax(nn_real *score, uint32_t n)
 {
     nn_real top = score[0];
     for (uint32_t i = 1; i < n; i++)
@@ -37,7 +37,7 @@ double nn_softmax_loss(nn_real *score, const uint32_t *target, uint32_t n_rows,
             continue;
         }
         const double wanted = (double)score[target[i]];
-        loss += normalise(score, n_classes) - wanted;
+        loss += apply_softmax(score, n_classes) - wanted;
         score[target[i]] -= 1;
     }
     return loss;
@@ -55,7 +55,7 @@ double nn_bernoulli_loss(nn_real *score, const uint8_t *target, size_t n)
 }
 
 /* The scale of a part and how its logarithm grows with its score: a smooth floor. */
-static double scale_of(double score, double *growth)
+static double bound_scale(double score, double *growth)
 {
     const double free = exp(score < 8 ? score : 8);
     const double scale = free + NN_SCALE_LOW;
@@ -68,10 +68,10 @@ static double mixture_row(nn_real *score, double y)
     enum { N = NN_MIX_PARTS };
     nn_real *weight = score, *centre = score + N, *spread = centre + N;
     double part[N], by_centre[N], by_spread[N], top = -INFINITY, sum = 0;
-    normalise(weight, N);
+    apply_softmax(weight, N);
     for (int k = 0; k < N; k++) {
         double growth;
-        const double scale = scale_of((double)spread[k], &growth);
+        const double scale = bound_scale((double)spread[k], &growth);
         const double off = (y - (double)centre[k]) / scale, z = exp(-fabs(off));
         const double pull = (1 - z) / (1 + z); /* tanh(|off| / 2) */
         part[k] = log((double)weight[k] + 1e-30) - fabs(off) - 2 * log1p(z) - log(scale);
@@ -98,7 +98,7 @@ double nn_mixture_loss(nn_real *score, const nn_real *target, uint32_t n_rows)
     return loss;
 }
 
-static uint32_t likeliest(const nn_real *score, uint32_t n)
+static uint32_t find_likeliest(const nn_real *score, uint32_t n)
 {
     uint32_t best = 0;
     for (uint32_t i = 1; i < n; i++)
@@ -108,7 +108,7 @@ static uint32_t likeliest(const nn_real *score, uint32_t n)
 }
 
 /* How likely an option is over the likeliest. */
-static double odds(nn_real score, nn_real best, double temperature, double least)
+static double find_odds(nn_real score, nn_real best, double temperature, double least)
 {
     const double share = exp(((double)score - (double)best) / temperature);
     return share < least ? 0 : share;
@@ -117,15 +117,15 @@ static double odds(nn_real score, nn_real best, double temperature, double least
 uint32_t nn_softmax_draw(const nn_real *score, uint32_t n_classes, double temperature,
                          double least, rng *r)
 {
-    const uint32_t best = likeliest(score, n_classes);
+    const uint32_t best = find_likeliest(score, n_classes);
     if (temperature <= 0)
         return best;
     double sum = 0;
     for (uint32_t i = 0; i < n_classes; i++)
-        sum += odds(score[i], score[best], temperature, least);
+        sum += find_odds(score[i], score[best], temperature, least);
     double left = rng_unit(r) * sum;
     for (uint32_t i = 0; i < n_classes; i++) {
-        left -= odds(score[i], score[best], temperature, least);
+        left -= find_odds(score[i], score[best], temperature, least);
         if (left < 0)
             return i;
     }
@@ -146,7 +146,7 @@ double nn_mixture_draw(const nn_real score[NN_MIX_WIDTH], double temperature, rn
     if (temperature <= 0)
         return centre;
     double growth;
-    const double scale = scale_of((double)score[2 * NN_MIX_PARTS + k], &growth);
+    const double scale = bound_scale((double)score[2 * NN_MIX_PARTS + k], &growth);
     const double u = rng_unit(r) * (1 - 2e-6) + 1e-6;
     return centre + temperature * scale * log(u / (1 - u));
 }

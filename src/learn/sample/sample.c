@@ -109,8 +109,8 @@ halley_status sample_wish_load(sample_wish *out, const halley_synth *synth,
     return HALLEY_OK;
 }
 
-static halley_status fill(sample_set *s, const halley_synth *synth,
-                          const sample_wish *wish, halley_error *err)
+static halley_status fill_set(sample_set *s, const halley_synth *synth,
+                              const sample_wish *wish, halley_error *err)
 {
     if (synth->net != NULL)
         TRY(neural_sample(s, synth->net, err));
@@ -132,8 +132,8 @@ typedef struct ranks {
     halley_trace **traces;
 } ranks;
 
-static halley_status make_rank(void *context, size_t i, uint32_t worker,
-                               halley_error *err)
+static halley_status make_sampled_rank(void *context, size_t i, uint32_t worker,
+                                       halley_error *err)
 {
     const ranks *r = context;
     (void)worker;
@@ -164,10 +164,10 @@ static halley_status to_traces(halley_trace_set **out, const sample_set *s,
         return error_nomem(err);
     halley_status status = HALLEY_OK;
     if (!equal)
-        status = pool_run(n_threads, n, make_rank, &r, err);
+        status = pool_run(n_threads, n, make_sampled_rank, &r, err);
     for (uint32_t i = 0; equal && status == HALLEY_OK && i < n; i++) {
         if (i % s->block == 0)
-            status = make_rank(&r, i, 0, err);
+            status = make_sampled_rank(&r, i, 0, err);
         else
             r.traces[i] = halley_trace_keep(r.traces[i - 1]);
     }
@@ -218,7 +218,7 @@ static halley_status try_make(halley_trace_set **out, sample_set *s,
     wish.extrapolate = opts->extrapolate;
     TRY(sample_wish_check(&synth->m, &wish, err));
     sample_outline_make(&s->outline, &synth->m, &synth->traits, &wish, &s->random);
-    TRY(fill(s, synth, &wish, err));
+    TRY(fill_set(s, synth, &wish, err));
     return to_traces(out, s, opts->n_threads, err);
 }
 

@@ -19,7 +19,7 @@ typedef struct linker {
                               the last that it follows */
 } linker;
 
-static bool take(linker *l, uint32_t first, uint32_t to)
+static bool take_dep(linker *l, uint32_t first, uint32_t to)
 {
     sample_stage *s = l->stage;
     for (size_t i = first; i < s->deps.n; i++)
@@ -29,7 +29,7 @@ static bool take(linker *l, uint32_t first, uint32_t to)
 }
 
 /* What a reference leads to; MODEL_NONE: nothing. */
-static uint32_t resolve(const synth_history *h, const model_ref *r, uint32_t at)
+static uint32_t resolve_ref(const synth_history *h, const model_ref *r, uint32_t at)
 {
     if (r->kind == REF_BACK)
         return r->n <= at && r->n > 0 ? at - r->n : MODEL_NONE;
@@ -59,15 +59,15 @@ static bool link_refs(linker *l, const model_ref *refs, uint32_t n, uint32_t at,
                     return false;
             continue;
         }
-        const uint32_t to = resolve(&l->past, r, at);
-        if (to != MODEL_NONE && !take(l, first, to))
+        const uint32_t to = resolve_ref(&l->past, r, at);
+        if (to != MODEL_NONE && !take_dep(l, first, to))
             return false;
     }
     return true;
 }
 
 /* Collectives by kind of group, those of all ranks first; MODEL_NONE: none. */
-static uint32_t group_of(const sample_set *s, const sample_node *node)
+static uint32_t find_group(const sample_set *s, const sample_node *node)
 {
     if (s->m->ops.at[node->op].type != HALLEY_NODE_COLL)
         return MODEL_NONE;
@@ -79,9 +79,9 @@ static uint32_t group_of(const sample_set *s, const sample_node *node)
     return i + 1;
 }
 
-static void follow(linker *l, uint32_t at, uint32_t dep)
+static void follow_order(linker *l, uint32_t at, uint32_t dep)
 {
-    const uint32_t group = group_of(l->in_order, &l->stage->nodes.at[dep]);
+    const uint32_t group = find_group(l->in_order, &l->stage->nodes.at[dep]);
     uint32_t *seen = l->seen.at + (size_t)at * l->n_groups;
     const uint32_t *of_dep = l->seen.at + (size_t)dep * l->n_groups;
     for (uint32_t i = 0; i < l->n_groups; i++)
@@ -95,16 +95,16 @@ static void follow(linker *l, uint32_t at, uint32_t dep)
 static bool keep_order(linker *l, uint32_t at, uint32_t first)
 {
     sample_stage *s = l->stage;
-    const uint32_t group = group_of(l->in_order, &s->nodes.at[at]);
+    const uint32_t group = find_group(l->in_order, &s->nodes.at[at]);
     for (size_t i = first; i < s->deps.n; i++)
-        follow(l, at, s->deps.at[i]);
+        follow_order(l, at, s->deps.at[i]);
     if (group == MODEL_NONE)
         return true;
     const uint32_t last = l->last.at[group];
     l->last.at[group] = at + 1;
     if (l->seen.at[(size_t)at * l->n_groups + group] >= last)
         return true;
-    follow(l, at, last - 1);
+    follow_order(l, at, last - 1);
     return array_push(&s->deps, last - 1);
 }
 
@@ -114,7 +114,7 @@ static bool may_differ(const sample_set *s)
 {
     uint32_t kind = MODEL_NONE;
     for (size_t i = 0; i < s->stages.at[0].nodes.n; i++) {
-        const uint32_t group = group_of(s, &s->stages.at[0].nodes.at[i]);
+        const uint32_t group = find_group(s, &s->stages.at[0].nodes.at[i]);
         if (group == MODEL_NONE)
             continue;
         if (kind != MODEL_NONE && kind != group)
@@ -209,8 +209,8 @@ static halley_attr number_attr(const synth_model *m, const model_field *f, doubl
     return a;
 }
 
-static void add_numbers(halley_builder *b, const synth_model *m, const model_op *op,
-                        const double *values)
+static void emit_numbers(halley_builder *b, const synth_model *m, const model_op *op,
+                         const double *values)
 {
     double us = op->n_fields > 0 ? values[0] : 0;
     for (uint32_t f = 1; f < op->n_fields; f++) {
@@ -232,8 +232,8 @@ static uint32_t group_id(const sample_kind *k, uint32_t rank)
     return k->first_id + rank / (k->stride * k->size) * k->stride + rank % k->stride;
 }
 
-static void add_comm(halley_builder *b, const sample_set *s, const sample_node *node,
-                     const model_op *op, uint32_t rank)
+static void emit_comm(halley_builder *b, const sample_set *s, const sample_node *node,
+                      const model_op *op, uint32_t rank)
 {
     char name[16];
     if (op->type == HALLEY_NODE_COLL) {
@@ -257,8 +257,8 @@ static void add_comm(halley_builder *b, const sample_set *s, const sample_node *
     (void)halley_builder_attr_i32(b, HALLEY_ATTR_NAME_COMM_TAG, (int32_t)node->tag);
 }
 
-static void add_node(halley_builder *b, const sample_set *s, const sample_stage *stage,
-                     uint32_t at, uint32_t rank)
+static void emit_node(halley_builder *b, const sample_set *s, const sample_stage *stage,
+                      uint32_t at, uint32_t rank)
 {
     const sample_node *node = &stage->nodes.at[at];
     const model_op *op = &s->m->ops.at[node->op];
@@ -266,9 +266,9 @@ static void add_node(halley_builder *b, const sample_set *s, const sample_stage 
     (void)halley_builder_node(b, at, op->type, (halley_bytes){name.at, name.n});
     if (op->cpu < 2)
         (void)halley_builder_attr_bool(b, HALLEY_ATTR_NAME_IS_CPU_OP, op->cpu != 0);
-    add_numbers(b, s->m, op, stage->values.at + node->first_value);
+    emit_numbers(b, s->m, op, stage->values.at + node->first_value);
     if (op->type >= HALLEY_NODE_SEND && op->type <= HALLEY_NODE_COLL)
-        add_comm(b, s, node, op, rank);
+        emit_comm(b, s, node, op, rank);
     for (uint32_t i = 0; i < node->n_deps; i++) {
         const uint32_t to = stage->deps.at[node->first_dep + i];
         (void)(i < node->n_data ? halley_builder_data(b, to)
@@ -284,6 +284,6 @@ halley_status sample_trace(halley_trace **out, const sample_set *s, uint32_t ran
     TRY(halley_builder_new(&b, err));
     (void)halley_builder_version(b, (halley_bytes){"1.0.0", 5});
     for (uint32_t at = 0; at < stage->nodes.n; at++)
-        add_node(b, s, stage, at, rank);
+        emit_node(b, s, stage, at, rank);
     return halley_builder_finish(out, b, err);
 }

@@ -11,7 +11,7 @@
 
 #define LEFT_OUT (UINT32_MAX - 1) /* in sample_node.tag */
 
-static bool is_message(const model_op *op)
+static bool is_sampled_message(const model_op *op)
 {
     return op->type == HALLEY_NODE_SEND || op->type == HALLEY_NODE_RECV;
 }
@@ -30,7 +30,8 @@ static void fit_kind(sample_kind *k, uint32_t block, uint32_t n_ranks)
         *k = (sample_kind){.size = block, .stride = 1};
 }
 
-static double *size_of(const synth_model *m, sample_stage *stage, sample_node *node)
+static double *find_message_size(const synth_model *m, sample_stage *stage,
+                                 sample_node *node)
 {
     const uint32_t f = synth_field_of(m, &m->ops.at[node->op], STR("comm_size"));
     return f == MODEL_NONE ? NULL : &stage->values.at[node->first_value + f];
@@ -76,7 +77,7 @@ static bool list_messages(ends *out, sample_set *s)
         for (uint32_t i = 0; i < s->stages.at[k].nodes.n; i++) {
             sample_node *node = &s->stages.at[k].nodes.at[i];
             const model_op *op = &s->m->ops.at[node->op];
-            if (!is_message(op))
+            if (!is_sampled_message(op))
                 continue;
             const uint32_t peer = peer_stage(s, node, k);
             const bool send = op->type == HALLEY_NODE_SEND;
@@ -103,7 +104,8 @@ static void pair_channel(sample_set *s, const end *at, size_t n)
         sample_node *send = &from->nodes.at[at[i].node];
         sample_node *recv = &to->nodes.at[at[n_sends + i].node];
         send->tag = recv->tag = (uint32_t)i;
-        double *a = size_of(s->m, from, send), *b = size_of(s->m, to, recv);
+        double *a = find_message_size(s->m, from, send),
+               *b = find_message_size(s->m, to, recv);
         if (!a || !b) {
             send->tag = recv->tag = LEFT_OUT;
             continue;
@@ -112,7 +114,7 @@ static void pair_channel(sample_set *s, const end *at, size_t n)
     }
 }
 
-static halley_status match_messages(sample_set *s, halley_error *err)
+static halley_status match_stage_messages(sample_set *s, halley_error *err)
 {
     ends list = {0};
     if (!list_messages(&list, s)) {
@@ -169,7 +171,7 @@ static halley_status match_of_all(sample_set *s, halley_error *err)
             any = any || node;
             if (k == 0 && node) {
                 first = node;
-                const double *bytes = size_of(s->m, &s->stages.at[0], node);
+                const double *bytes = find_message_size(s->m, &s->stages.at[0], node);
                 size = bytes ? *bytes : 0;
             }
             agree = agree && node && first &&
@@ -181,7 +183,7 @@ static halley_status match_of_all(sample_set *s, halley_error *err)
             sample_node *node = next_of_all(s, &s->stages.at[k], &at[k]);
             if (!node)
                 continue;
-            double *bytes = size_of(s->m, &s->stages.at[k], node);
+            double *bytes = find_message_size(s->m, &s->stages.at[k], node);
             if (bytes && agree)
                 *bytes = size;
             if (!agree)
@@ -193,7 +195,7 @@ static halley_status match_of_all(sample_set *s, halley_error *err)
 }
 
 /* Take what is left out off the list. */
-static void drop(const sample_set *s, sample_stage *stage)
+static void drop_left_out(const sample_set *s, sample_stage *stage)
 {
     size_t n = 0;
     for (size_t i = 0; i < stage->nodes.n; i++) {
@@ -203,11 +205,11 @@ static void drop(const sample_set *s, sample_stage *stage)
         const bool alone =
             coll && (s->outline.n_ranks == 1 ||
                      (node.where != MODEL_NONE && s->kinds.at[node.where].size < 2));
-        if (alone || ((coll || is_message(op)) && node.tag == LEFT_OUT)) {
+        if (alone || ((coll || is_sampled_message(op)) && node.tag == LEFT_OUT)) {
             stage->n_left_out++;
             continue;
         }
-        double *bytes = coll ? size_of(s->m, stage, &node) : NULL;
+        double *bytes = coll ? find_message_size(s->m, stage, &node) : NULL;
         if (bytes && *bytes < 1 && op->comm != HALLEY_COLL_BARRIER)
             *bytes = 1;
         stage->nodes.at[n++] = node;
@@ -237,9 +239,9 @@ halley_status sample_match(sample_set *s, halley_error *err)
             id += s->outline.n_ranks / k->size;
         }
     }
-    TRY(match_messages(s, err));
+    TRY(match_stage_messages(s, err));
     TRY(match_of_all(s, err));
     for (size_t i = 0; i < s->stages.n; i++)
-        drop(s, &s->stages.at[i]);
+        drop_left_out(s, &s->stages.at[i]);
     return HALLEY_OK;
 }

@@ -21,7 +21,7 @@ enum { N_DRAWS = 48, N_CLOSE = 12, MOST_RANKS = 1000000 };
 #define EXACT_SPREAD 1e-3 /* of a law that determines its number */
 #define SENSIBLE 3        /* strain of an outline without contradictions */
 
-static bool decides(const synth_model *m, uint32_t c)
+static bool decides_template(const synth_model *m, uint32_t c)
 {
     double pure = 0, n = 0;
     const model_condition *of = &m->conditions.at[c];
@@ -44,7 +44,7 @@ void sample_traits_make(sample_traits *t, const synth_model *m)
 {
     *t = (sample_traits){0};
     for (uint32_t i = 0; i < m->conditions.n; i++)
-        t->decides[i] = decides(m, i);
+        t->decides[i] = decides_template(m, i);
 }
 
 static void list_values(strbuf *to, const synth_model *m, const model_condition *c)
@@ -63,8 +63,8 @@ static void list_values(strbuf *to, const synth_model *m, const model_condition 
     }
 }
 
-static halley_status refuse(const synth_model *m, const condition *wish, uint32_t id,
-                            halley_error *err)
+static halley_status refuse_condition(const synth_model *m, const condition *wish,
+                                      uint32_t id, halley_error *err)
 {
     strbuf seen = {0};
     for (uint32_t i = 0; id == MODEL_NONE && i < m->conditions.n; i++) {
@@ -93,7 +93,7 @@ static halley_status refuse(const synth_model *m, const condition *wish, uint32_
     return status;
 }
 
-static uint32_t nearer(uint32_t a, uint32_t b, double wanted)
+static uint32_t choose_nearer(uint32_t a, uint32_t b, double wanted)
 {
     return fabs(log(a / wanted)) <= fabs(log(b / wanted)) ? a : b;
 }
@@ -108,7 +108,7 @@ static uint32_t find_seen_ranks(const synth_model *m, double wanted)
         const double n = of->values[i].number;
         if (of->values[i].n_exact == 0 || !(n >= 1 && n <= MOST_RANKS))
             continue;
-        best = best == 0 ? (uint32_t)n : nearer(best, (uint32_t)n, wanted);
+        best = best == 0 ? (uint32_t)n : choose_nearer(best, (uint32_t)n, wanted);
     }
     return best;
 }
@@ -135,7 +135,7 @@ halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
         const condition *c = &wish->fixed.at[i];
         const uint32_t id = conditions_index(m, c->name);
         if (id == MODEL_NONE)
-            return refuse(m, c, id, err);
+            return refuse_condition(m, c, id, err);
         const model_condition *of = &m->conditions.at[id];
         const bool is_text = c->text[0] != '\0';
         if (is_text != (of->is_text != 0))
@@ -146,7 +146,7 @@ halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
             is_text ? conditions_value(m, of, c) != MODEL_NONE
                     : c->number >= of->low * 0.95 && c->number <= of->high * 1.05;
         if (!seen && !wish->extrapolate)
-            return refuse(m, c, id, err);
+            return refuse_condition(m, c, id, err);
     }
     TRY(check_ranks(m, wish, err));
     return sample_wish_fits(m, wish, err);
@@ -188,7 +188,7 @@ static const model_law *set_law(const synth_model *m, const conditions *c, uint3
 }
 
 /* Numbers that those before them determine follow from them. */
-static void follow(conditions *c, const synth_model *m, const draw *d, rng *random)
+static void follow_laws(conditions *c, const synth_model *m, const draw *d, rng *random)
 {
     for (uint32_t i = 0; i < m->conditions.n; i++) {
         const model_condition *of = &m->conditions.at[i];
@@ -231,12 +231,12 @@ static void to_conditions(conditions *out, const synth_model *m, const draw *d,
         const condition *c = &wish->fixed.at[i];
         conditions_set(out, c->name, c->text[0] ? c->text : NULL, c->number);
     }
-    follow(out, m, d, random);
+    follow_laws(out, m, d, random);
 }
 
 /* How likely sets of a template have this value, or (kinds) one of its kind. */
-static double share_of(const model_condition *of, const uint32_t *counts, uint32_t value,
-                       bool kinds, double prior)
+static double find_value_share(const model_condition *of, const uint32_t *counts,
+                               uint32_t value, bool kinds, double prior)
 {
     double same = 0, all = 0;
     const uint32_t kind = conditions_kind(of, value);
@@ -251,8 +251,8 @@ static double share_of(const model_condition *of, const uint32_t *counts, uint32
 }
 
 /* How much the sets of a template look like the draw. */
-static double likeness(const synth_model *m, const sample_traits *traits,
-                       const model_template *t, const draw *d)
+static double measure_likeness(const synth_model *m, const sample_traits *traits,
+                               const model_template *t, const draw *d)
 {
     double score = log(t->n_sets);
     for (uint32_t c = 0; c < m->conditions.n; c++) {
@@ -260,9 +260,11 @@ static double likeness(const synth_model *m, const sample_traits *traits,
         if (d->row.value[c] == MODEL_NONE)
             continue;
         const double strict = traits->decides[c] ? 2 : 1;
-        score += strict * log(share_of(of, t->values[c], d->row.value[c], true, 0.1));
+        score +=
+            strict * log(find_value_share(of, t->values[c], d->row.value[c], true, 0.1));
         if (!of->is_text)
-            score += 0.2 * log(share_of(of, t->values[c], d->row.value[c], false, 2));
+            score +=
+                0.2 * log(find_value_share(of, t->values[c], d->row.value[c], false, 2));
     }
     return score;
 }
@@ -329,11 +331,11 @@ static uint32_t nearest_divisor(uint32_t of, double wanted)
     uint32_t best = 1;
     for (uint32_t i = 1; i <= of / i; i++)
         if (of % i == 0)
-            best = nearer(best, nearer(i, of / i, wanted), wanted);
+            best = choose_nearer(best, choose_nearer(i, of / i, wanted), wanted);
     return best;
 }
 
-static double within(double value, double most)
+static double clamp_count(double value, double most)
 {
     return value >= 1 ? fmin(value, most) : 1;
 }
@@ -355,12 +357,12 @@ static double expect_ranks(const synth_model *m, conditions *c, bool *exact)
 {
     double spread;
     const double by_law =
-        within(sample_set_value(m, c, FIELD_RANKS, &spread), MOST_RANKS);
+        clamp_count(sample_set_value(m, c, FIELD_RANKS, &spread), MOST_RANKS);
     const condition *const drawn = conditions_find(c, "ranks");
     /* of sets that say nothing about themselves, ranks are drawn before all else */
     const bool is_first = m->head.at[0].n_bare > 0 && drawn != NULL;
     *exact = !is_first && spread < EXACT_SPREAD && fabs(by_law - round(by_law)) < 0.01;
-    return *exact || !drawn ? by_law : within(drawn->number, MOST_RANKS);
+    return *exact || !drawn ? by_law : clamp_count(drawn->number, MOST_RANKS);
 }
 
 /* The ranks of a set: those asked for, else those that the conditions determine, else
@@ -378,7 +380,7 @@ static double choose_ranks(sample_outline *o, const synth_model *m,
         fill_ranks(o, wish, ranks);
         ranks = sample_set_value(m, &o->conditions, FIELD_RANKS, &unused);
         o->n_ranks = wish->n_ranks;
-        return 20 * fabs(log(wish->n_ranks / within(ranks, MOST_RANKS)));
+        return 20 * fabs(log(wish->n_ranks / clamp_count(ranks, MOST_RANKS)));
     }
     const bool take_seen = seen > 0 && (!exact || sample_is_free(wish));
     o->n_ranks = take_seen ? seen : (uint32_t)lround(ranks);
@@ -386,13 +388,14 @@ static double choose_ranks(sample_outline *o, const synth_model *m,
 }
 
 /* Ranks and stages under a template, and how far it is from making sense. */
-static double strain(sample_outline *o, const synth_model *m, const sample_wish *wish)
+static double measure_strain(sample_outline *o, const synth_model *m,
+                             const sample_wish *wish)
 {
     const model_template *t = &m->templates.at[o->template];
     double unused, spread;
     double bad = choose_ranks(o, m, wish);
-    const double stages =
-        within(sample_set_value(m, &o->conditions, FIELD_STAGES, &unused), MOST_RANKS);
+    const double stages = clamp_count(
+        sample_set_value(m, &o->conditions, FIELD_STAGES, &unused), MOST_RANKS);
     o->n_stages = nearest_divisor(o->n_ranks, stages);
     bad += 10 * fabs(log(o->n_stages / fmax(1, round(stages))));
     if (o->n_stages < t->n)
@@ -417,12 +420,12 @@ static double strain(sample_outline *o, const synth_model *m, const sample_wish 
 }
 
 /* The best templates of a draw by likeness. */
-static uint32_t closest(uint32_t *out, double *scores, const synth_model *m,
-                        const sample_traits *traits, const draw *d)
+static uint32_t find_closest(uint32_t *out, double *scores, const synth_model *m,
+                             const sample_traits *traits, const draw *d)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < m->templates.n; i++) {
-        const double score = likeness(m, traits, &m->templates.at[i], d);
+        const double score = measure_likeness(m, traits, &m->templates.at[i], d);
         uint32_t at = n;
         while (at > 0 && scores[at - 1] < score)
             at--;
@@ -506,14 +509,14 @@ static void try_draw(choice *best, const synth_model *m, const sample_traits *tr
     uint32_t near[N_CLOSE] = {own};
     double scores[N_CLOSE] = {0};
     const bool is_drawn = own < m->templates.n, none = own == m->templates.n;
-    const uint32_t n = is_drawn ? 1 : closest(near, scores, m, traits, d);
+    const uint32_t n = is_drawn ? 1 : find_closest(near, scores, m, traits, d);
     /* Gumbel noise: the largest sum is a draw in proportion to the weights. */
     const double noise = wish->fixed.n == 0 ? 1 : 0.3;
     const double luck = log(d->weight + 1e-300) - log(-log(rng_unit(random) + 1e-12));
     for (uint32_t i = 0; i < n; i++) {
         sample_outline o = {
             .conditions = *drawn, .template = near[i], .is_drawn = is_drawn};
-        const double off = strain(&o, m, wish);
+        const double off = measure_strain(&o, m, wish);
         const double score =
             luck + scores[i] - off - noise * log(-log(rng_unit(random) + 1e-12));
         o.is_scaled = none || off >= SENSIBLE;

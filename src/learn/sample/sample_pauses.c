@@ -26,7 +26,7 @@ static uint32_t last_data(const sample_stage *stage, const sample_node *node)
     return best;
 }
 
-static bool add_values(maker *k, const model_op *op, double ns)
+static bool copy_values(maker *k, const model_op *op, double ns)
 {
     const synth_model *const m = k->s->m;
     for (uint32_t f = 0; f < op->n_fields; f++) {
@@ -53,7 +53,7 @@ static bool add_pause(maker *k, const sample_pause *p, uint32_t after,
                               .n_data = 1,
                               .n_deps = old->n_deps > old->n_data ? 2 : 1,
                               .where = MODEL_NONE};
-    if (!add_values(k, &k->s->m->ops.at[p->op], p->ns) ||
+    if (!copy_values(k, &k->s->m->ops.at[p->op], p->ns) ||
         !array_push(&k->to.deps, after) || !array_push(&k->to.nodes, node))
         return false;
     return node.n_deps == 1 ||
@@ -62,7 +62,7 @@ static bool add_pause(maker *k, const sample_pause *p, uint32_t after,
 }
 
 /* The node at `at`, behind its pauses. */
-static bool add_node(maker *k, uint32_t at)
+static bool copy_node(maker *k, uint32_t at)
 {
     const sample_stage *const from = k->from;
     const sample_node *const old = &from->nodes.at[at];
@@ -88,7 +88,7 @@ static bool add_node(maker *k, uint32_t at)
     return array_push(&k->to.nodes, node);
 }
 
-static bool make(maker *k)
+static bool insert_pauses(maker *k)
 {
     const sample_stage *const from = k->from;
     if (!array_reserve(&k->to.values, from->values.n + 1) ||
@@ -100,7 +100,7 @@ static bool make(maker *k)
                from->values.n * sizeof *from->values.at);
     k->to.values.n = from->values.n;
     for (uint32_t at = 0; at < from->nodes.n; at++)
-        if (!add_node(k, at))
+        if (!copy_node(k, at))
             return false;
     return true;
 }
@@ -115,7 +115,7 @@ halley_status sample_pauses(sample_set *s, halley_error *err)
             continue;
         k.from = stage;
         k.to = (sample_stage){.n_left_out = stage->n_left_out};
-        ok = make(&k);
+        ok = insert_pauses(&k);
         sample_stage *const unused = ok ? stage : &k.to;
         array_fini(&unused->nodes);
         array_fini(&unused->values);

@@ -172,7 +172,7 @@ static double *balance_of(const planner *p, const chain *c, uint32_t column)
 }
 
 /* How much too much of what a row has was kept so far. */
-static double excess(const planner *p, const chain *c)
+static double measure_excess(const planner *p, const chain *c)
 {
     double sum = 0;
     for (uint32_t column = 0; column < JOINT_COLUMNS; column++) {
@@ -183,7 +183,7 @@ static double excess(const planner *p, const chain *c)
     return sum;
 }
 
-static void count(const planner *p, const chain *c, double sign)
+static void count_chain(const planner *p, const chain *c, double sign)
 {
     for (uint32_t column = 0; column < JOINT_COLUMNS; column++) {
         double *const b = balance_of(p, c, column);
@@ -193,16 +193,16 @@ static void count(const planner *p, const chain *c, double sign)
 }
 
 /* One of each pair of neighbours. */
-static void halve(planner *p)
+static void halve_chains(planner *p)
 {
     memset(p->balance, 0, count_balances(p->m) * sizeof *p->balance);
     for (size_t i = 0; i < p->n / 2; i++) {
         const chain *const pair = &p->chains[2 * i];
-        const double more = excess(p, &pair[0]) - excess(p, &pair[1]);
+        const double more = measure_excess(p, &pair[0]) - measure_excess(p, &pair[1]);
         const bool coin = rng_unit(&p->random) < 0.5;
         const int keep = more > 0 || (more == 0 && coin);
-        count(p, &pair[keep], 1);
-        count(p, &pair[1 - keep], -1);
+        count_chain(p, &pair[keep], 1);
+        count_chain(p, &pair[1 - keep], -1);
         p->chains[i] = pair[keep];
     }
     p->n /= 2;
@@ -243,7 +243,7 @@ halley_status sample_plan(joint_row *out, size_t n, const synth_model *m, uint64
     if (status == HALLEY_OK) {
         put_in_order(&p);
         while (p.n > n)
-            halve(&p);
+            halve_chains(&p);
         hand_out(out, &p);
     }
     free(p.rows);

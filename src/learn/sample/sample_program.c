@@ -51,7 +51,7 @@ static halley_status too_many(const sample_set *s, halley_error *err)
                      limit_of(s), number_fixed(MAX_IN_SET, 0).at);
 }
 
-static bool add_node(sample_set *s, sample_stage *stage, uint32_t token)
+static bool push_token(sample_set *s, sample_stage *stage, uint32_t token)
 {
     return array_push(&stage->nodes, (sample_node){.token = token,
                                                    .op = s->m->tokens.at[token].op,
@@ -63,8 +63,9 @@ typedef struct loop_at {
     uint32_t loop;        /* number of the first loop within */
 } loop_at;
 
-static halley_status expand(sample_set *s, sample_stage *stage, const model_skeleton *k,
-                            const uint32_t *counts, halley_error *err)
+static halley_status expand_skeleton(sample_set *s, sample_stage *stage,
+                                     const model_skeleton *k, const uint32_t *counts,
+                                     halley_error *err)
 {
     const synth_model *m = s->m;
     loop_at stack[MAX_DEPTH] = {{0}};
@@ -83,7 +84,7 @@ static halley_status expand(sample_set *s, sample_stage *stage, const model_skel
                 loop = top->loop;
             } else
                 depth--;
-        } else if (!add_node(s, stage, symbol))
+        } else if (!push_token(s, stage, symbol))
             return error_nomem(err);
         else if (stage->nodes.n > limit_of(s))
             return too_many(s, err);
@@ -174,7 +175,7 @@ static halley_status write_stage(sample_set *s, uint32_t stage, const stretch *b
     if (n > limit_of(s) || n * s->block > MAX_IN_SET)
         return too_many(s, err);
     for (uint32_t i = 0; i < by->repeats; i++)
-        TRY(expand(s, &s->stages.at[stage], k, counts, err));
+        TRY(expand_skeleton(s, &s->stages.at[stage], k, counts, err));
     return HALLEY_OK;
 }
 

@@ -43,7 +43,7 @@ static uint32_t list_groups(strbuf *to, const sample_set *s)
     return n;
 }
 
-static void list_conditions(strbuf *to, const conditions *c)
+static void write_conditions(strbuf *to, const conditions *c)
 {
     for (uint32_t i = 0; i < c->n; i++) {
         strbuf_add(to, i > 0 ? STR(",\n  ") : STR("{\n  "));
@@ -57,8 +57,8 @@ static void list_conditions(strbuf *to, const conditions *c)
     strbuf_add(to, STR("\n}\n"));
 }
 
-static halley_status put_text(const saver *v, const char *set, const char *what,
-                              const strbuf *text, halley_error *err)
+static halley_status put_text_file(const saver *v, const char *set, const char *what,
+                                   const strbuf *text, halley_error *err)
 {
     strbuf name = {0};
     strbuf_printf(&name, "%s.%s", set, what);
@@ -102,13 +102,13 @@ static halley_status put_set(const saver *v, halley_synth_order *order,
     strbuf groups = {0}, listed = {0};
     sample_sum_up(&order->made, s);
     order->made.n_groups = list_groups(&groups, s);
-    list_conditions(&listed, &s->outline.conditions);
+    write_conditions(&listed, &s->outline.conditions);
     halley_status status =
         pool_run(v->opts.n_threads, halley_trace_set_count(set), put_rank, &r, err);
     if (status == HALLEY_OK && order->made.n_groups > 0)
-        status = put_text(v, order->name, "comm_group.json", &groups, err);
+        status = put_text_file(v, order->name, "comm_group.json", &groups, err);
     if (status == HALLEY_OK && s->outline.conditions.n > 0)
-        status = put_text(v, order->name, "conditions.json", &listed, err);
+        status = put_text_file(v, order->name, "conditions.json", &listed, err);
     strbuf_fini(&groups);
     strbuf_fini(&listed);
     return status;
@@ -137,7 +137,8 @@ static halley_status do_order(void *context, size_t i, uint32_t worker, halley_e
 }
 
 /* Sets for which nothing is fixed are drawn together. */
-static halley_status plan(saver *v, size_t n, uint32_t n_threads, halley_error *err)
+static halley_status plan_orders(saver *v, size_t n, uint32_t n_threads,
+                                 halley_error *err)
 {
     const sample_wish *const wish = sample_wish_of(v->synth);
     bool free = n > 1 && v->opts.n_ranks == 0 && sample_is_free(wish);
@@ -164,7 +165,7 @@ halley_status halley_synth_save(const char *folder, const halley_synth *synth,
     if (watcher_is_cancelled(&v.look))
         return watcher_error(&v.look, err);
     TRY(file_folder_open(&v.folder, folder, err));
-    halley_status status = plan(&v, n, n_threads, err);
+    halley_status status = plan_orders(&v, n, n_threads, err);
     if (status == HALLEY_OK)
         status = pool_run(n_threads, n, do_order, &v, err);
     free(v.plan);

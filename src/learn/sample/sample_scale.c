@@ -14,7 +14,7 @@
 #define EXACT_SPREAD 0.01
 
 /* The sum over all ranks of a field, and the same times a factor. */
-static double total_of(sample_set *s, str name, double factor)
+static double scale_field(sample_set *s, str name, double factor)
 {
     double sum = 0;
     for (size_t k = 0; k < s->stages.n; k++) {
@@ -37,9 +37,9 @@ static double total_of(sample_set *s, str name, double factor)
 
 static void scale_compute(sample_set *s, double factor)
 {
-    (void)total_of(s, STR("num_ops"), factor);
-    (void)total_of(s, STR("tensor_size"), factor);
-    (void)total_of(s, STR("duration_ns"), factor);
+    (void)scale_field(s, STR("num_ops"), factor);
+    (void)scale_field(s, STR("tensor_size"), factor);
+    (void)scale_field(s, STR("duration_ns"), factor);
     for (size_t k = 0; k < s->stages.n; k++)
         for (size_t i = 0; i < s->stages.at[k].nodes.n; i++) {
             const sample_node *node = &s->stages.at[k].nodes.at[i];
@@ -50,7 +50,8 @@ static void scale_compute(sample_set *s, double factor)
 }
 
 /* Traces hold 63 bits. */
-static halley_status check_size(const sample_set *s, const char *total, halley_error *err)
+static halley_status check_sampled_size(const sample_set *s, const char *total,
+                                        halley_error *err)
 {
     for (size_t k = 0; k < s->stages.n; k++)
         for (size_t i = 0; i < s->stages.at[k].values.n; i++)
@@ -65,15 +66,15 @@ static halley_status check_size(const sample_set *s, const char *total, halley_e
 halley_status sample_scale_totals(sample_set *s, const sample_wish *wish,
                                   halley_error *err)
 {
-    const double compute = total_of(s, STR("num_ops"), 1);
+    const double compute = scale_field(s, STR("num_ops"), 1);
     if (wish->compute > 0 && compute > 0) {
         scale_compute(s, wish->compute / compute);
-        TRY(check_size(s, "operations (compute)", err));
+        TRY(check_sampled_size(s, "operations (compute)", err));
     }
-    const double bytes = total_of(s, STR("comm_size"), 1);
+    const double bytes = scale_field(s, STR("comm_size"), 1);
     if (wish->bytes > 0 && bytes > 0) {
-        (void)total_of(s, STR("comm_size"), wish->bytes / bytes);
-        TRY(check_size(s, "bytes", err));
+        (void)scale_field(s, STR("comm_size"), wish->bytes / bytes);
+        TRY(check_sampled_size(s, "bytes", err));
     }
     return HALLEY_OK;
 }
@@ -108,12 +109,12 @@ static double sum_durations(sample_set *s, double factor)
 static void fit_work(sample_set *s)
 {
     const double work =
-        find_factor(s, FIELD_OPERATIONS, total_of(s, STR("num_ops"), 1), SURE_SPREAD);
-    (void)total_of(s, STR("num_ops"), work);
-    (void)total_of(s, STR("tensor_size"), work);
+        find_factor(s, FIELD_OPERATIONS, scale_field(s, STR("num_ops"), 1), SURE_SPREAD);
+    (void)scale_field(s, STR("num_ops"), work);
+    (void)scale_field(s, STR("tensor_size"), work);
     const double time = find_factor(s, FIELD_TIME, sum_durations(s, 1), SURE_SPREAD);
     (void)sum_durations(s, time);
-    (void)total_of(s, STR("duration_ns"), time);
+    (void)scale_field(s, STR("duration_ns"), time);
 }
 
 void sample_fit_totals(sample_set *s)
@@ -124,8 +125,8 @@ void sample_fit_totals(sample_set *s)
     /* sets that say nothing about themselves have their sizes from their programs */
     if (s->outline.n_ranks == 1 || (!scaled && s->m->head.at[0].n_bare > 0))
         return;
-    const double bytes = find_factor(s, FIELD_BYTES, total_of(s, STR("comm_size"), 1),
+    const double bytes = find_factor(s, FIELD_BYTES, scale_field(s, STR("comm_size"), 1),
                                      scaled ? SURE_SPREAD : EXACT_SPREAD);
     if (bytes != 1)
-        (void)total_of(s, STR("comm_size"), bytes);
+        (void)scale_field(s, STR("comm_size"), bytes);
 }

@@ -29,7 +29,7 @@ typedef struct valuer {
 
 /* What a law may be off by: what it left unexplained, more where few sets were behind
  * it, or many features. */
-static double doubt(const model_law *law)
+static double measure_doubt(const model_law *law)
 {
     double used = 1;
     for (uint32_t i = 0; i < MODEL_FEATURES; i++)
@@ -48,7 +48,7 @@ static uint32_t choose_law(const synth_model *m, const law_place *at)
         const uint32_t id = map64_find(&m->law_of, synth_law_key(at, k));
         if (id == HASH_NONE)
             continue;
-        const double d = doubt(&m->laws.at[id]) * (k == LAW_LEVELS - 1 ? 2 : 1);
+        const double d = measure_doubt(&m->laws.at[id]) * (k == LAW_LEVELS - 1 ? 2 : 1);
         if (best == MODEL_NONE || (d < 0.8 * least && at->field >> 31 == 0)) {
             best = id;
             least = d;
@@ -80,7 +80,7 @@ static here look_up(valuer *v, const law_place *at, double operations, double by
 }
 
 /* The deviation of one node. */
-static double deviation(const model_law *law, rng *random)
+static double draw_deviation(const model_law *law, rng *random)
 {
     double left = rng_unit(random);
     for (int i = 0; i < MODEL_BUCKETS; i++) {
@@ -95,17 +95,17 @@ static double deviation(const model_law *law, rng *random)
 static double node_log(const model_law *law, double mean, sample_set *s)
 {
     enum { TRIES = 8 }; /* the ends themselves would come too often */
-    double y = mean + deviation(law, &s->random);
+    double y = mean + draw_deviation(law, &s->random);
     if (s->extrapolate || !(law->least < law->most))
         return y;
     for (int i = 1; i < TRIES && (y < law->least || y > law->most); i++)
-        y = mean + deviation(law, &s->random);
+        y = mean + draw_deviation(law, &s->random);
     return fmin(fmax(y, law->least), law->most);
 }
 
 /* A whole number that a law gives almost exactly was most likely a product of twos: the
  * nearest one that is, within what logarithms can tell. */
-static double snap(double x)
+static double snap_to_whole(double x)
 {
     double step = 1;
     const double room = x * 1e-7;
@@ -145,7 +145,8 @@ static bool value_at(double *out, valuer *v, const law_place *at, work w)
     if (law->within > 1e-3F)
         *out = exp(fmin(node_log(law, h->mean, v->s), 43));
     else
-        *out = law->spread > 0 ? exp(fmin(h->mean, 43)) : snap(exp(fmin(h->mean, 43)));
+        *out = law->spread > 0 ? exp(fmin(h->mean, 43))
+                               : snap_to_whole(exp(fmin(h->mean, 43)));
     return true;
 }
 
@@ -199,7 +200,7 @@ double sample_grain(const sample_set *s, double ns)
 }
 
 /* The fields of a node, times last: they follow from the others, too. */
-static bool add_fields(valuer *v, double *values, const model_op *op, law_place at)
+static bool draw_fields(valuer *v, double *values, const model_op *op, law_place at)
 {
     const synth_model *m = v->s->m;
     work w = {0};
@@ -232,7 +233,7 @@ static void round_times(const valuer *v, double *values, const model_op *op)
 }
 
 /* Whether, and how long, nodes that come and go stand before this one. */
-static bool add_pauses(valuer *v, sample_stage *stage, size_t i, law_place at)
+static bool draw_pauses(valuer *v, sample_stage *stage, size_t i, law_place at)
 {
     sample_node *const node = &stage->nodes.at[i];
     node->first_pause = (uint32_t)stage->pauses.n;
@@ -250,7 +251,7 @@ static bool add_pauses(valuer *v, sample_stage *stage, size_t i, law_place at)
     return true;
 }
 
-static bool add_values(valuer *v, sample_stage *stage, size_t i)
+static bool draw_values(valuer *v, sample_stage *stage, size_t i)
 {
     const synth_model *m = v->s->m;
     sample_node *node = &stage->nodes.at[i];
@@ -263,11 +264,11 @@ static bool add_values(valuer *v, sample_stage *stage, size_t i)
         return false;
     double *values = stage->values.at + stage->values.n;
     stage->values.n += op->n_fields;
-    if (!add_fields(v, values, op, at))
+    if (!draw_fields(v, values, op, at))
         return false;
     round_times(v, values, op);
     at.program = v->bare ? v->program : 0;
-    if (!add_pauses(v, stage, i, at))
+    if (!draw_pauses(v, stage, i, at))
         return false;
     at.program = v->program; /* whom it talks to */
     if (op->type == HALLEY_NODE_COLL && (op->flags & MODEL_OP_GROUP) != 0)
@@ -283,7 +284,7 @@ static uint64_t program_of(const sample_set *s, uint32_t stage)
     return s->m->skeletons.at[sample_part(s->m, o->template, stage, o->n_stages)].key;
 }
 
-static bool is_known(const synth_model *m, uint64_t family)
+static bool is_known_family(const synth_model *m, uint64_t family)
 {
     const uint32_t id = conditions_index(m, "family");
     const model_condition *c = id == MODEL_NONE ? NULL : &m->conditions.at[id];
@@ -303,7 +304,7 @@ halley_status sample_values(sample_set *s, halley_error *err)
                 .bare = s->m->head.at[0].n_bare > 0,
                 .family = conditions_family(&s->outline.conditions),
                 .luck = rng_normal(&s->random)};
-    v.known = is_known(s->m, v.family);
+    v.known = is_known_family(s->m, v.family);
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->m->ops.n; i++)
         if ((s->m->ops.at[i].flags & MODEL_OP_PAUSE) != 0)
@@ -315,7 +316,7 @@ halley_status sample_values(sample_set *s, halley_error *err)
         v.program = program_of(s, k);
         conditions_point(&v.point, s->m, &s->outline.conditions, k, s->outline.n_stages);
         for (size_t i = 0; ok && i < stage->nodes.n; i++)
-            ok = add_values(&v, stage, i);
+            ok = draw_values(&v, stage, i);
     }
     map64_fini(&v.of);
     array_fini(&v.list);

@@ -9,7 +9,7 @@
 enum { MOST_RANKS = 1000000 };
 
 /* Totals that are no condition of the model are reached by scaling. */
-static double *total_of(sample_wish *wish, const synth_model *m, const char *name)
+static double *find_fixed_total(sample_wish *wish, const synth_model *m, const char *name)
 {
     if (conditions_index(m, name) != MODEL_NONE)
         return NULL;
@@ -18,15 +18,15 @@ static double *total_of(sample_wish *wish, const synth_model *m, const char *nam
                                         : NULL;
 }
 
-static halley_status twice(const char *name, halley_error *err)
+static halley_status refuse_twice(const char *name, halley_error *err)
 {
     return error_set(err, HALLEY_EINVAL, "%s is fixed twice, and not to the same", name);
 }
 
-static halley_status add_number(sample_wish *wish, const synth_model *m, const char *name,
+static halley_status fix_number(sample_wish *wish, const synth_model *m, const char *name,
                                 double number, halley_error *err)
 {
-    double *const total = total_of(wish, m, name);
+    double *const total = find_fixed_total(wish, m, name);
     const bool is_ranks = strcmp(name, "ranks") == 0;
     if (number < 0 || (total && !(number > 0)))
         return error_set(err, HALLEY_EINVAL, "%s must be %s 0, is %s", name,
@@ -37,13 +37,13 @@ static halley_status add_number(sample_wish *wish, const synth_model *m, const c
                          number_digits(number, 15).at);
     if (total) {
         if (*total > 0 && *total != number)
-            return twice(name, err);
+            return refuse_twice(name, err);
         *total = number;
         return HALLEY_OK;
     }
     const condition *const before = conditions_find(&wish->fixed, name);
     if (before && before->number != number)
-        return twice(name, err);
+        return refuse_twice(name, err);
     if (is_ranks)
         wish->n_ranks = (uint32_t)number;
     conditions_set(&wish->fixed, name, NULL, number);
@@ -64,11 +64,11 @@ halley_status sample_wish_add(sample_wish *wish, const synth_model *m, const cha
     const uint32_t id = conditions_index(m, name);
     const bool is_text = id != MODEL_NONE && m->conditions.at[id].is_text;
     if (!is_text && number_read(str_from(eq + 1), &number))
-        return add_number(wish, m, name, number, err);
+        return fix_number(wish, m, name, number, err);
     const condition *const before = conditions_find(&wish->fixed, name);
     if (before && strcmp(before->text, eq + 1) != 0)
-        return twice(name, err);
-    if (total_of(wish, m, name))
+        return refuse_twice(name, err);
+    if (find_fixed_total(wish, m, name))
         return error_set(err, HALLEY_EINVAL, "%s is a number, not '%s'", name, eq + 1);
     conditions_set(&wish->fixed, name, eq + 1, 0);
     return HALLEY_OK;
