@@ -456,25 +456,6 @@ static uint32_t loop_of(synth_model *m, const uint32_t *symbols, uint32_t n,
     return id;
 }
 
-/* One count of the i-th loop of a program that several sets have; false: no memory. */
-static bool add_case(synth_model *m, const model_skeleton *s, uint32_t i,
-                     const law_point *p, uint32_t count, uint32_t stage,
-                     uint32_t n_stages)
-{
-    const uint64_t key = synth_case_key(s, i);
-    uint32_t id = (uint32_t)m->cases.n;
-    bool fresh;
-    if (!map64_put(&m->case_of, key, &id, &fresh) ||
-        (fresh && !array_reserve(&m->cases, 1)))
-        return false;
-    if (fresh) {
-        memset(&m->cases.at[m->cases.n], 0, sizeof *m->cases.at);
-        m->cases.at[m->cases.n++].key = key;
-    }
-    law_samples_add(&m->cases.at[id].samples, p, count, stage, n_stages);
-    return true;
-}
-
 /* The loops of a skeleton, in the order of their brackets. */
 static bool add_loops(synth_model *m, const uint32_t *symbols, uint32_t n,
                       uint64_t program)
@@ -538,9 +519,6 @@ static uint32_t count_skeleton(learner *l, const learn_stage *at)
         m->loops.at[loop].last_set = set_id;
         const uint32_t count = l->folded.counts.at[i];
         law_loop_add(&m->loop_sums.at[loop], at->point, count, at->stage, at->n_stages);
-        if (!at->bare && s->n_sets > 1 &&
-            !add_case(m, s, i, at->point, count, at->stage, at->n_stages))
-            return MODEL_NONE;
     }
     return id;
 }

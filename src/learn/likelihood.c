@@ -323,8 +323,6 @@ static halley_status forget_set(synth_scorer *s, uint32_t set, halley_error *err
            s->m.conditions.n * sizeof *m->conditions.at);
     m->conditions.n = s->m.conditions.n;
     m->portraits.n = 0;
-    m->cases.n = 0;
-    map64_fini(&m->case_of);
     m->head.at[0].n_features = s->m.head.at[0].n_features;
     return HALLEY_OK;
 }

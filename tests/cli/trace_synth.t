@@ -71,6 +71,17 @@ $ mkdir c; for r in 2 3 4 5 6; do halley trace gen all-reduce -n $r -o c/s$r > /
 ! halley: no number of ranks occurs in 5 of the sets that were learned: ask for one (--ranks)
 ? 1
 
+## a family of which no program is shared is not made from another one, unless asked for
+$ for l in 4 6 8 10 12; do halley trace gen transformer -n 4 --tp 2 --layers $l -o a$l > /dev/null; echo '{"family": "toy", "layers": '$l'}' > a$l.conditions.json; halley trace gen random -n 4 --seed $l -o b$l > /dev/null; echo '{"family": "odd", "layers": '$l'}' > b$l.conditions.json; done
+$ halley trace learn . -o m.hsm > /dev/null
+! halley: 5 of 10 sets have programs that too few others share; sets like these are made from the nearest template, scaled
+$ halley trace synth m.hsm -o new --like family=odd
+! halley: no program of family=odd is shared by 5 sets; --extrapolate takes the nearest program of another family and scales it
+? 1
+$ halley trace synth m.hsm -o new --like family=odd --extrapolate --csv | cut -d, -f 2,7
+> ranks,from
+> 4,nearest
+
 ## what is no model, or no longer the one that was written, is refused
 $ for l in 4 6 8 10 12; do halley trace gen all-reduce -n 2 --repeat $l -o s$l > /dev/null; done
 $ halley trace learn . -o m.hsm > /dev/null

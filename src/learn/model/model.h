@@ -203,11 +203,6 @@ typedef struct model_samples {
     uint32_t n, zero;
     model_sample at[MODEL_SAMPLES]; /* in the order of their hashes */
 } model_samples;
-/* The same of a loop in one program, where several sets have it. */
-typedef struct model_case {
-    uint64_t key; /* synth_case_key */
-    model_samples samples;
-} model_case;
 typedef struct model_loop_sum {
     double n, xx[MODEL_PAIRS], xy[MODEL_FEATURES], yy;
     double total, low, high; /* of the counts; high 0: none yet */
@@ -301,14 +296,12 @@ typedef struct synth_model {
     ARRAY(model_portrait) portraits;
     ARRAY(model_sum) sums;
     ARRAY(model_loop_sum) loop_sums;
-    ARRAY(model_case) cases;
     ARRAY(model_head) head;
     ARRAY(model_net) net_head;     /* one, or none: no network */
     ARRAY(model_range) net_ranges; /* of its numbers, of loops, of totals */
     ARRAY(float) net;              /* its parameters, then its laws of totals */
     /* made from the arrays */
-    map64 text_of, op_of, token_of, skeleton_of, template_of, body_of, law_of, loop_of,
-        case_of;
+    map64 text_of, op_of, token_of, skeleton_of, template_of, body_of, law_of, loop_of;
 } synth_model;
 
 halley_status synth_model_init(synth_model *m, halley_error *err);
@@ -343,12 +336,6 @@ uint32_t synth_token_add(synth_model *m, uint32_t op, const model_ref *refs, uin
 /* A node of a token in a set (from 1) has these dependencies more; false: no memory. */
 bool synth_token_more(synth_model *m, uint32_t token, const model_ref *refs, uint32_t n,
                       uint32_t set);
-
-/* Of the i-th loop of a skeleton. */
-static inline uint64_t synth_case_key(const model_skeleton *s, uint32_t i)
-{
-    return hash_u64(s->key + i);
-}
 
 /* Which laws a value follows, from the most special to the most general: of the program
  * between these operators (message sizes only), of the family there, of any family, of

@@ -62,7 +62,7 @@ static const section sections[] = {
     SECTION(net_head, false),  SECTION(net_ranges, false), SECTION(net, false),
 
     SECTION(portraits, true),  SECTION(bodies, true),      SECTION(sums, true),
-    SECTION(loop_sums, true),  SECTION(cases, true),
+    SECTION(loop_sums, true),
 };
 enum { N_SECTIONS = sizeof sections / sizeof *sections };
 
@@ -327,9 +327,6 @@ static bool laws_are_right(const synth_model *m)
     for (size_t i = 0; i < m->loop_sums.n; i++)
         if (m->loop_sums.at[i].samples.n > MODEL_SAMPLES)
             return false;
-    for (size_t i = 0; i < m->cases.n; i++)
-        if (m->cases.at[i].samples.n > MODEL_SAMPLES)
-            return false;
     return true;
 }
 
@@ -446,8 +443,6 @@ static bool fill_maps(synth_model *m)
         ok = map64_set(&m->law_of, m->laws.at[i].key, i);
     for (uint32_t i = 0; ok && i < m->loops.n; i++)
         ok = map64_set(&m->loop_of, m->loops.at[i].key, i);
-    for (uint32_t i = 0; ok && i < m->cases.n; i++)
-        ok = map64_set(&m->case_of, m->cases.at[i].key, i);
     return ok;
 }
 

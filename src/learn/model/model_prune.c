@@ -15,10 +15,10 @@
  * - ranges are wider, by what one more set would have widened them, a few times over;
  * - histograms of few sets are smoothed.
  *
- * This lowers what is measured (doc/synthesis.md); it is no proof of privacy. Noise of
- * twice and four times the standard errors of coefficients, spreads and counts was tried
- * and taken out again: attacks on the numbers found as much as without it, and sets of
- * few conditions came out worse.
+ * This lowers what is measured (doc/synthesis-tables.md); it is no proof of privacy.
+ * Noise of twice and four times the standard errors of coefficients, spreads and counts
+ * was tried and taken out again: attacks on the numbers found as much as without it, and
+ * sets of few conditions came out worse.
  */
 #include "learn/model/model_prune.h"
 
@@ -136,20 +136,7 @@ static bool keep_token(pruner *p, uint32_t *token)
     return true;
 }
 
-/* The loop by a law of its program alone, where that fits to the last iteration and that
- * of all programs with such a loop does not; MODEL_NONE: no. */
-static uint32_t keep_case(pruner *p, uint64_t key, const model_loop *general)
-{
-    const uint32_t at = map64_find(&p->from->case_of, key);
-    model_loop new = {.key = p->from->loops.n + p->to->loops.n,
-                      .n_sets = general->n_sets};
-    if (at == HASH_NONE || general->error == 0 ||
-        !law_exact_fit(&new, &p->from->cases.at[at].samples))
-        return MODEL_NONE;
-    return array_push(&p->to->loops, new) ? (uint32_t)p->to->loops.n - 1 : MODEL_NONE;
-}
-
-static bool keep_loop(pruner *p, uint32_t *loop, uint64_t key)
+static bool keep_loop(pruner *p, uint32_t *loop)
 {
     if (p->loop[*loop] == MODEL_NONE) {
         model_loop new = {.key = *loop, .n_sets = p->from->loops.at[*loop].n_sets};
@@ -159,8 +146,6 @@ static bool keep_loop(pruner *p, uint32_t *loop, uint64_t key)
             return false;
     }
     *loop = p->loop[*loop];
-    const uint32_t own = keep_case(p, key, &p->to->loops.at[*loop]);
-    *loop = own != MODEL_NONE ? own : *loop;
     return true;
 }
 
@@ -180,8 +165,7 @@ static bool keep_skeleton(pruner *p, uint32_t *skeleton)
         }
         for (uint32_t i = 0; i < s.n_loops; i++) {
             uint32_t loop = p->from->loop_ids.at[first_loop + i];
-            if (!keep_loop(p, &loop, synth_case_key(&s, i)) ||
-                !array_push(&to->loop_ids, loop))
+            if (!keep_loop(p, &loop) || !array_push(&to->loop_ids, loop))
                 return false;
         }
         p->skeleton[*skeleton] = (uint32_t)to->skeletons.n;

@@ -128,6 +128,25 @@ static halley_status check_ranks(const synth_model *m, const sample_wish *wish,
                      m->head.at[0].min_support);
 }
 
+/* A program of another family is no program of this one: it is made only if asked for. */
+static halley_status check_family(const synth_model *m, const sample_wish *wish,
+                                  halley_error *err)
+{
+    conditions fixed = wish->fixed;
+    const condition *const family = conditions_find(&fixed, "family");
+    const uint32_t id = family ? conditions_index(m, "family") : MODEL_NONE;
+    if (id == MODEL_NONE || wish->extrapolate || m->templates.n == 0)
+        return HALLEY_OK;
+    const uint32_t value = conditions_value(m, &m->conditions.at[id], family);
+    for (size_t i = 0; value < MODEL_VALUES && i < m->templates.n; i++)
+        if (m->templates.at[i].values[id][value] > 0)
+            return HALLEY_OK;
+    return error_set(err, HALLEY_EINVAL,
+                     "no program of family=%s is shared by %u sets; --extrapolate takes "
+                     "the nearest program of another family and scales it",
+                     family->text, m->head.at[0].min_support);
+}
+
 halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
                                 halley_error *err)
 {
@@ -149,6 +168,7 @@ halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
             return refuse_condition(m, c, id, err);
     }
     TRY(check_ranks(m, wish, err));
+    TRY(check_family(m, wish, err));
     return sample_wish_fits(m, wish, err);
 }
 
