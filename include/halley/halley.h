@@ -24,6 +24,7 @@
 #include "halley/sim.h"
 #include "halley/stack.h"
 #include "halley/synth.h"
+#include "halley/topology.h"
 #include "halley/trace.h"
 #include "halley/trace_attr.h"
 #include "halley/trace_check.h"

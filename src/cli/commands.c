@@ -25,6 +25,9 @@ static const cli_command *const commands[] = {
     &cmd_explore,
     &cmd_results,
     &cmd_sim,
+    &cmd_topology_show,
+    &cmd_topology_check,
+    &cmd_topology_flows,
     &cmd_score,
     &cmd_calibrate,
     &cmd_presets,
@@ -34,6 +37,7 @@ static const cli_command *const commands[] = {
 /* clang-format on */
 
 static const cli_group groups[] = {
+    {"topology", "networks as graphs: sizes, bisection, cost, flows"},
     {"trace", "read, check, make and change Chakra execution traces"},
     {0},
 };

@@ -1,0 +1,101 @@
+/*
+ * halley/topology.h - networks as graphs of devices and links, and flows that share
+ * links.
+ */
+#ifndef HALLEY_TOPOLOGY_H
+#define HALLEY_TOPOLOGY_H
+
+#include "halley/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A network: devices (NPUs, NICs, switches, ...) and directed links. Frozen. */
+typedef struct halley_topology halley_topology;
+
+/*
+ * A network from a YAML or JSON file: {topology: NAME, ...} with the parameters of the
+ * generator, or the same under `network`. It must be connected.
+ */
+halley_status halley_topology_load(halley_topology **out, const char *path,
+                                   halley_error *err);
+void halley_topology_free(halley_topology *topology); /* NULL is allowed */
+
+/* Generators and their keys, for help and pages; false past the last. Lent, static. */
+int halley_topology_generator(size_t i, const char **name, const char **doc);
+int halley_topology_key(size_t i, const char **name, const char **doc);
+
+/* How many cables have a value; value < 0: it is not known. */
+typedef struct halley_topology_bin {
+    double value;
+    uint64_t n;
+} halley_topology_bin;
+
+/* Devices and cables of one tier: 0 = NPUs and NICs, 1 = the lowest switches, ... */
+typedef struct halley_topology_tier {
+    double devices_usd, cables_usd, devices_w, cables_w;
+} halley_topology_tier;
+
+enum { HALLEY_TOPOLOGY_KINDS = 7, HALLEY_TOPOLOGY_DIMS = 8 };
+
+/* Numbers in B/s, s, USD and W. Negative: not known or not computed. */
+typedef struct halley_topology_report {
+    const char *generator;
+    const char *note; /* what was rounded or assumed; NULL = nothing */
+    const char *kind_names[HALLEY_TOPOLOGY_KINDS];
+    uint64_t devices[HALLEY_TOPOLOGY_KINDS];
+    uint32_t links;                               /* cables, full duplex */
+    uint32_t one_way_links;                       /* links in one direction only */
+    uint32_t n_dims, dims[HALLEY_TOPOLOGY_DIMS];  /* of the NPUs' coordinates */
+    halley_topology_bin *rates_Bps, *latencies_s; /* by value, rising */
+    size_t n_rates, n_latencies;
+    uint32_t components;
+    const char *endpoint_kind;
+    uint32_t endpoints;
+    int connected;
+    uint32_t diameter_hops;
+    uint64_t *pairs_by_hops; /* 0 ... diameter */
+    double mean_hops;
+    double injection_min_Bps, injection_max_Bps; /* that leave an endpoint, added */
+    double half_cut_Bps;      /* first half of the endpoints to the rest */
+    int some_rates_unknown;   /* then half_cut takes them as unlimited */
+    double min_bisection_Bps; /* over all equal splits, for at most 12 endpoints */
+    double bisection_Bps;     /* by the generator's formula */
+    int bisection_is_bound;   /* it is at most that */
+    halley_topology_tier *tiers;
+    size_t n_tiers;
+} halley_topology_report;
+
+/* with_cuts 0: leave out cuts and bisections, which take long on large networks. */
+halley_status halley_topology_measure(halley_topology_report **out,
+                                      const halley_topology *topology, int with_cuts,
+                                      halley_error *err);
+void halley_topology_report_free(halley_topology_report *report);
+
+/*
+ * A flow file: networks with flows (JSON, plain or gzip): {"cases": [{"id", "links":
+ * [[from, to, B/s, s]], "flows": [{"start", "bytes", "route": [link | [link, num, den]],
+ * "cap", "latency"}], "changes": [[s, link, B/s]]}]}.
+ */
+typedef struct halley_flows halley_flows;
+halley_status halley_flows_load(halley_flows **out, const char *path, halley_error *err);
+void halley_flows_free(halley_flows *flows);
+uint32_t halley_flows_count(const halley_flows *flows); /* cases */
+
+/* One case, run under max-min sharing; lent by `flows` until the next run. */
+typedef struct halley_flows_result {
+    const char *id;
+    uint32_t n_flows;
+    const double *finish_s; /* arrival of each flow; negative: it never ends */
+    const double *rate_Bps; /* right after its start; negative: it has no bytes */
+    uint32_t n_stated;      /* flows for which the file states results */
+    uint32_t n_differ;      /* of them beyond 1e-9 and one tick (1 ps) per event */
+} halley_flows_result;
+halley_status halley_flows_run(halley_flows_result *out, halley_flows *flows,
+                               uint32_t case_index, halley_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

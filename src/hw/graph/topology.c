@@ -1,0 +1,230 @@
+/*
+ * hw/graph/topology.c - networks through the public interface: load, and what can be said
+ * of them.
+ */
+#include "halley/topology.h"
+
+#include "hw/graph/generate.h"
+#include "hw/graph/measure.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct halley_topology {
+    hw_graph *graph;
+};
+
+/* The parameters: the file itself, or its part `network`. */
+static halley_status read_network(halley_topology *t, const conf_file *file,
+                                  halley_error *err)
+{
+    const conf_node *map = file->root;
+    arena memory = {0};
+    hw_generator_params p;
+    if (map->kind == CONF_MAP && conf_find(map, "network") != NULL &&
+        conf_find(map, "topology") == NULL)
+        map = conf_find(map, "network");
+    halley_status status = hw_generator_read(&p, &memory, file, map, err);
+    if (status == HALLEY_OK)
+        status = hw_graph_generate(&t->graph, &p, err);
+    arena_fini(&memory);
+    return status;
+}
+
+halley_status halley_topology_load(halley_topology **out, const char *path,
+                                   halley_error *err)
+{
+    conf_file file;
+    TRY(conf_load(&file, path, err));
+    halley_topology *t = mem_array_zero(1, sizeof *t);
+    halley_status status = t == NULL ? error_nomem(err) : read_network(t, &file, err);
+    if (status != HALLEY_OK)
+        error_at_file(err, path);
+    conf_fini(&file);
+    if (status == HALLEY_OK)
+        *out = t;
+    else
+        free(t);
+    return status;
+}
+
+void halley_topology_free(halley_topology *t)
+{
+    if (t == NULL)
+        return;
+    hw_graph_free(t->graph);
+    free(t);
+}
+
+int halley_topology_generator(size_t i, const char **name, const char **doc)
+{
+    const hw_generator *row = hw_generator_get(i);
+    if (row == NULL)
+        return 0;
+    *name = row->name;
+    *doc = row->doc;
+    return 1;
+}
+
+int halley_topology_key(size_t i, const char **name, const char **doc)
+{
+    size_t n;
+    const conf_field *fields = hw_generator_fields(&n);
+    if (i >= n)
+        return 0;
+    *name = fields[i].key;
+    *doc = fields[i].doc;
+    return 1;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Values of all cables and one-way links, counted. */
+static bool count_values(halley_topology_bin **out, size_t *n_out, const hw_graph *g,
+                         const double *values)
+{
+    double *sorted = mem_array(g->n_links, sizeof *sorted);
+    ARRAY(halley_topology_bin) bins = {0};
+    uint32_t n = 0;
+    bool ok = sorted != NULL;
+    for (uint32_t i = 0; ok && i < g->n_links; i += i < 2 * g->n_cables ? 2 : 1)
+        sorted[n++] = values[i];
+    if (ok)
+        qsort(sorted, n, sizeof *sorted, compare_doubles);
+    for (uint32_t i = 0; ok && i < n; i++) {
+        if (bins.n > 0 && bins.at[bins.n - 1].value == sorted[i])
+            bins.at[bins.n - 1].n++;
+        else
+            ok = array_push(&bins, (halley_topology_bin){sorted[i], 1});
+    }
+    free(sorted);
+    *out = bins.at;
+    *n_out = bins.n;
+    return ok;
+}
+
+static void sum_injection(halley_topology_report *r, const hw_graph *g,
+                          const hw_endpoints *ends)
+{
+    r->injection_min_Bps = r->injection_max_Bps = -1;
+    for (uint32_t i = 0; !r->some_rates_unknown && i < ends->n; i++) {
+        double sum = 0;
+        for (uint32_t k = g->dev_first[ends->at[i]]; k < g->dev_first[ends->at[i] + 1];
+             k++)
+            sum += g->link_Bps[g->adj_link[k]];
+        if (i == 0 || sum < r->injection_min_Bps)
+            r->injection_min_Bps = sum;
+        if (sum > r->injection_max_Bps)
+            r->injection_max_Bps = sum;
+    }
+}
+
+static halley_status measure_cuts(halley_topology_report *r, const hw_graph *g,
+                                  const hw_endpoints *ends, halley_error *err)
+{
+    if (ends->n < 2)
+        return HALLEY_OK;
+    TRY(hw_graph_half_cut(&r->half_cut_Bps, g, ends, err));
+    if (ends->n <= HW_EXACT_ENDPOINTS && ends->n % 2 == 0 && !r->some_rates_unknown)
+        TRY(hw_graph_min_bisection(&r->min_bisection_Bps, g, ends, err));
+    return HALLEY_OK;
+}
+
+static halley_status measure_hops(halley_topology_report *r, const hw_graph *g,
+                                  halley_error *err)
+{
+    hw_distances d;
+    TRY(hw_graph_distances(&d, g, err));
+    r->components = d.components;
+    r->connected = d.connected;
+    r->diameter_hops = d.diameter;
+    r->pairs_by_hops = d.by_hops;
+    r->mean_hops = d.mean;
+    return HALLEY_OK;
+}
+
+static halley_status measure_bill(halley_topology_report *r, const hw_graph *g,
+                                  halley_error *err)
+{
+    r->n_tiers = hw_graph_count_tiers(g);
+    r->tiers = mem_array(r->n_tiers, sizeof *r->tiers);
+    if (r->tiers == NULL)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < r->n_tiers; i++) {
+        const hw_bill bill = hw_graph_bill_tier(g, i);
+        r->tiers[i] = (halley_topology_tier){bill.devices_usd, bill.cables_usd,
+                                             bill.devices_w, bill.cables_w};
+    }
+    return HALLEY_OK;
+}
+
+static void describe_graph(halley_topology_report *r, const hw_graph *g)
+{
+    r->generator = g->generator;
+    r->note = g->note;
+    for (uint32_t i = 0; i < HALLEY_TOPOLOGY_KINDS; i++)
+        r->kind_names[i] = hw_device_kind_name((hw_device_kind)i);
+    for (uint32_t i = 0; i < g->n_devices; i++)
+        r->devices[g->dev_kind[i]]++;
+    r->links = g->n_cables;
+    r->one_way_links = g->n_links - 2 * g->n_cables;
+    r->n_dims = g->n_dims;
+    memcpy(r->dims, g->dims, sizeof r->dims);
+    for (uint32_t i = 0; i < g->n_links; i++)
+        r->some_rates_unknown |= g->link_Bps[i] == HW_UNKNOWN;
+    r->bisection_Bps = g->bisection_Bps > 0 ? g->bisection_Bps : -1;
+    r->bisection_is_bound = g->bisection_is_bound;
+    r->half_cut_Bps = r->min_bisection_Bps = -1;
+}
+
+static halley_status measure_graph(halley_topology_report *r, const hw_graph *g,
+                                   bool with_cuts, halley_error *err)
+{
+    hw_endpoints ends;
+    describe_graph(r, g);
+    if (!count_values(&r->rates_Bps, &r->n_rates, g, g->link_Bps) ||
+        !count_values(&r->latencies_s, &r->n_latencies, g, g->link_latency_s))
+        return error_nomem(err);
+    TRY(measure_hops(r, g, err));
+    TRY(measure_bill(r, g, err));
+    TRY(hw_graph_endpoints(&ends, g, err));
+    r->endpoint_kind = hw_device_kind_name(ends.kind);
+    r->endpoints = ends.n;
+    sum_injection(r, g, &ends);
+    const halley_status status = with_cuts ? measure_cuts(r, g, &ends, err) : HALLEY_OK;
+    free(ends.at);
+    return status;
+}
+
+halley_status halley_topology_measure(halley_topology_report **out,
+                                      const halley_topology *topology, int with_cuts,
+                                      halley_error *err)
+{
+    static_assert((int)HALLEY_TOPOLOGY_KINDS == (int)HW_DEVICE_N_KINDS, "one list");
+    static_assert((int)HALLEY_TOPOLOGY_DIMS == (int)HW_MAX_DIMS, "one limit");
+    halley_topology_report *r = mem_array_zero(1, sizeof *r);
+    if (r == NULL)
+        return error_nomem(err);
+    const halley_status status = measure_graph(r, topology->graph, with_cuts != 0, err);
+    if (status == HALLEY_OK)
+        *out = r;
+    else
+        halley_topology_report_free(r);
+    return status;
+}
+
+void halley_topology_report_free(halley_topology_report *r)
+{
+    if (r == NULL)
+        return;
+    free(r->rates_Bps);
+    free(r->latencies_s);
+    free(r->pairs_by_hops);
+    free(r->tiers);
+    free(r);
+}
