@@ -16,6 +16,9 @@
 
 #include "base/str.h"
 
+#include <stdint.h>
+#include <string.h>
+
 enum {
     NUMBER_TEXT = 40,
     NUMBER_MAX_DECIMALS = 15, /* of number_fixed and number_signed */
@@ -47,5 +50,14 @@ number_text number_exponent(double value, int decimals);
  * a digit before or after the point. True and *out the nearest double (ties to even),
  * else false: another text, or beyond the largest double. No hexadecimal, inf or nan. */
 bool number_read(str text, double *out);
+
+/* The same bits: 0 and -0 differ, equal NaNs do not. */
+static inline bool number_is_same(double a, double b)
+{
+    uint64_t a_bits, b_bits;
+    memcpy(&a_bits, &a, sizeof a_bits);
+    memcpy(&b_bits, &b, sizeof b_bits);
+    return a_bits == b_bits;
+}
 
 #endif

@@ -44,7 +44,7 @@ static bool write_in(strbuf *to, double value, const file_unit *unit, units_kind
     strbuf_double(to, rounded);
     strbuf_add(to, str_from(unit->text));
     return !to->failed && units_parse(&back, strbuf_str(to), kind, NULL) == HALLEY_OK &&
-           memcmp(&back, &value, sizeof back) == 0;
+           number_is_same(back, value);
 }
 
 void units_write(strbuf *to, double value, units_kind kind)

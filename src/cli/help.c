@@ -138,7 +138,7 @@ void cli_entry_doc(strbuf *to, const cli_entry *entry)
 
 static void lists(FILE *to, const cli_list *list)
 {
-    cli_entry e;
+    cli_entry e = {0};
     for (; list && list->title; list++) {
         fprintf(to, "\n%s:\n", list->title);
         for (size_t i = 0; list->entry(&e, i); i++) {

@@ -171,7 +171,7 @@ static void exit_status(FILE *to)
 
 static void lists(FILE *to, const cli_list *list)
 {
-    cli_entry e;
+    cli_entry e = {0};
     for (; list && list->title; list++) {
         fputs(".SH ", to);
         for (const char *c = list->title; *c; c++)

@@ -2,6 +2,7 @@
 #include "cli/topology.h"
 
 #include "base/error.h"
+#include "base/number.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -32,11 +33,11 @@ static void write_bins(report_json *j, const char *key, const halley_topology_bi
 {
     report_json_flat_object(j, key);
     for (size_t i = 0; i < n; i++) {
-        char name[32];
+        char name[NUMBER_TEXT];
         if (bins[i].value < 0)
             snprintf(name, sizeof name, "unknown");
         else
-            snprintf(name, sizeof name, "%g", bins[i].value * unit);
+            snprintf(name, sizeof name, "%s", number_digits(bins[i].value * unit, 6).at);
         report_json_u64(j, name, bins[i].n);
     }
     report_json_end(j);
@@ -212,8 +213,8 @@ static void add_lines(report_table *t, const halley_topology_report *r)
         add_line(t, "one-way links", "%" PRIu32, r->one_way_links);
     add_bins(t, "rates", r->rates_Bps, r->n_rates, UNITS_BANDWIDTH);
     add_bins(t, "latencies", r->latencies_s, r->n_latencies, UNITS_TIME);
-    add_line(t, "diameter", "%" PRIu32 " links, %.4f on average", r->diameter_hops,
-             r->mean_hops);
+    add_line(t, "diameter", "%" PRIu32 " links, %s on average", r->diameter_hops,
+             number_fixed(r->mean_hops, 4).at);
     add_quantity(t, "injection", r->injection_min_Bps, UNITS_BANDWIDTH, "");
     add_quantity(t, "half cut", r->half_cut_Bps, UNITS_BANDWIDTH,
                  r->some_rates_unknown ? "with unknown rates as unlimited: " : "");

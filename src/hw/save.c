@@ -301,7 +301,7 @@ static void add_groups(strbuf *b, const halley_cluster *c)
 static void add_unless(strbuf *b, uint32_t *n, const char *key, double value,
                        double usual, units_kind unit)
 {
-    if (memcmp(&value, &usual, sizeof value) == 0)
+    if (number_is_same(value, usual))
         return;
     strbuf_printf(b, "%s%s: ", (*n)++ > 0 ? ", " : "", key);
     units_write(b, value, unit);

@@ -3,6 +3,7 @@
  * is written as that name: both are written in full and compared, so that nothing can be
  * forgotten in one of two places.
  */
+#include "base/number.h"
 #include "hw/embedded.h"
 #include "hw/link.h"
 #include "hw/npu.h"
@@ -356,13 +357,20 @@ void hw_link_print(strbuf *to, const halley_link *link)
     strbuf_fini(&other);
 }
 
+static bool have_same_hops(const halley_fabric *a, const halley_fabric *b)
+{
+    for (size_t i = 0; i < sizeof a->hop_s / sizeof *a->hop_s; i++)
+        if (!number_is_same(a->hop_s[i], b->hop_s[i]))
+            return false;
+    return true;
+}
+
 static bool is_preset_fabric(const halley_fabric *f)
 {
     halley_fabric preset;
     return is_embedded("fabrics", f->name) &&
            cluster_fabric_load(&preset, f->name, NULL) == HALLEY_OK &&
-           memcmp(preset.hop_s, f->hop_s, sizeof f->hop_s) == 0 &&
-           preset.share == f->share;
+           have_same_hops(&preset, f) && preset.share == f->share;
 }
 
 void hw_fabric_print(strbuf *to, const halley_fabric *fabric)

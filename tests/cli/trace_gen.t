@@ -147,7 +147,7 @@ $ halley trace gen -m gpt-3.6b -c dgx-a100:8 --tp 0
 ! see 'halley trace gen --help'
 ? 2
 $ printf 'tp: 2\nrecompute: ful\n' > plan.yaml; halley trace gen -m gpt-3.6b -c dgx-a100:8 --plan plan.yaml
-! halley: plan.yaml:2:12: recompute must be one of none, selective, selective-op, full, minimal, qkv; is "ful", did you mean "full"?
+! halley: plan.yaml:2:12: recompute must be one of none, selective, selective-op, full, minimal, qkv, modules, kept; is "ful", did you mean "full"?
 ? 1
 $ printf 'tpp: 2\n' > plan.yaml; halley trace gen -m gpt-3.6b -c dgx-a100:8 --plan plan.yaml
 ! halley: plan.yaml:1:1: unknown key "tpp"; did you mean "tp"?

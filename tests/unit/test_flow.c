@@ -3,6 +3,7 @@
  * scenarios (tests/data/contention-scenarios.json.gz). */
 #include "base/conf.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "base/rng.h"
 #include "flow_reference.h"
 #include "net/flow/cases.h"
@@ -213,7 +214,7 @@ static double number_or(const conf_node *map, const char *key, double other)
     const conf_node *node = conf_find(map, key);
     double value = other;
     if (node != NULL && node->kind == CONF_SCALAR)
-        assert_true(str_to_double(node->text, &value));
+        assert_true(number_read(node->text, &value));
     return value;
 }
 
@@ -234,7 +235,7 @@ static double longest_way(const conf_node *links, const net_flow_hop *hops, uint
         for (uint32_t h = 0; h < n; h++) {
             const conf_node *link = links->items[hops[h].link];
             double link_s;
-            assert_true(str_to_double(link->items[3]->text, &link_s));
+            assert_true(number_read(link->items[3]->text, &link_s));
             const uint32_t from = index_at(link, 0), to = index_at(link, 1);
             far[to] = fmax(far[to], far[from] + link_s);
             longest = fmax(longest, far[to]);
@@ -277,7 +278,7 @@ static uint64_t run_scenario(const conf_node *c)
     uint64_t *arrived = calloc(s.n, sizeof *arrived); /* tick, 0 = not yet */
     bool *started = calloc(s.n, sizeof *started), *counted = calloc(s.n, sizeof *counted);
     for (uint32_t i = 0; i < links->n; i++)
-        assert_true(str_to_double(links->items[i]->items[2]->text, &caps[i]));
+        assert_true(number_read(links->items[i]->items[2]->text, &caps[i]));
     assert_int_equal(
         net_flow_new(&s.solver, caps, links->n, &(net_flow_options){0}, NULL), HALLEY_OK);
     for (uint32_t i = 0; i < s.n; i++) {
@@ -299,7 +300,7 @@ static uint64_t run_scenario(const conf_node *c)
         double change_s = 0;
         if (changes != NULL && next_change < changes->n) {
             assert_true(
-                str_to_double(changes->items[next_change]->items[0]->text, &change_s));
+                number_read(changes->items[next_change]->items[0]->text, &change_s));
             if ((uint64_t)llround(change_s * 1e12) < now)
                 now = (uint64_t)llround(change_s * 1e12);
         }
@@ -331,12 +332,12 @@ static uint64_t run_scenario(const conf_node *c)
         while (changes != NULL && next_change < changes->n &&
                (uint64_t)llround(change_s * 1e12) == now) {
             double bw;
-            assert_true(str_to_double(changes->items[next_change]->items[2]->text, &bw));
+            assert_true(number_read(changes->items[next_change]->items[2]->text, &bw));
             assert_true(
                 net_flow_change(s.solver, index_at(changes->items[next_change], 1), bw));
             if (++next_change < changes->n)
-                assert_true(str_to_double(changes->items[next_change]->items[0]->text,
-                                          &change_s));
+                assert_true(
+                    number_read(changes->items[next_change]->items[0]->text, &change_s));
         }
         assert_true(net_flow_settle(s.solver));
         assert_int_equal(net_flow_certify(s.solver, NULL), HALLEY_OK);

@@ -44,7 +44,7 @@ static void a_network_learns_a_grammar_and_its_laws(void **state)
     (void)state;
     static trained t;
     start(&t);
-    assert_int_equal(train(&t, N, 120, 0, NULL), HALLEY_OK);
+    assert_int_equal(train(&t, N, 300, 0, NULL), HALLEY_OK);
     const double n = (double)t.report.held_out.n_items;
     assert_true(t.report.held_out.step / n < 0.05);
     assert_true(t.report.held_out.op / n < 0.05);
@@ -153,7 +153,7 @@ static void only_a_network_that_was_trained_knows_its_programs(void **state)
         t.programs[i % N] = t.examples[i % N].program;
     }
     const double untrained = auc_of(&t, others, N);
-    assert_int_equal(train(&t, FEW, 150, 0, NULL), HALLEY_OK);
+    assert_int_equal(train(&t, FEW, 400, 0, NULL), HALLEY_OK);
     const double trained_long = auc_of(&t, others, FEW);
     free(t.param);
     if (fabs(untrained - 0.5) > 0.12 || trained_long < 0.9)

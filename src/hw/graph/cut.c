@@ -268,7 +268,7 @@ halley_status hw_graph_min_bisection(double *out, const hw_graph *graph,
     double least = HW_UNKNOWN;
     for (uint32_t mask = 0; mask < 1U << (ends->n - 1); mask++) {
         bool side[HW_EXACT_ENDPOINTS];
-        double flow;
+        double flow = HW_UNKNOWN;
         if ((uint32_t)__builtin_popcount(mask) != ends->n / 2)
             continue;
         for (uint32_t i = 0; i < ends->n; i++)

@@ -12,6 +12,11 @@ static halley_status count_full(hw_counts *out, hw_generator_params *p, halley_e
     return HALLEY_OK;
 }
 
+static uint32_t half_count(uint32_t n)
+{
+    return n / 2;
+}
+
 static void set_one_dim(hw_builder *b, uint32_t n)
 {
     b->graph->n_dims = 1;
@@ -27,7 +32,7 @@ static void build_full(hw_builder *b, const hw_generator_params *p)
         for (uint32_t j = i + 1; j < p->n; j++)
             hw_builder_add_cable(b, i, j, kind);
     set_one_dim(b, p->n);
-    b->graph->bisection_Bps = p->link_Bps * (p->n / 2) * (p->n - p->n / 2);
+    b->graph->bisection_Bps = p->link_Bps * half_count(p->n) * (p->n - half_count(p->n));
 }
 
 static halley_status count_switch(hw_counts *out, hw_generator_params *p,
@@ -49,7 +54,7 @@ static void build_switch(hw_builder *b, const hw_generator_params *p)
     for (uint32_t i = 0; i < p->n; i++)
         hw_builder_add_cable(b, i, hub, kind);
     set_one_dim(b, p->n);
-    b->graph->bisection_Bps = p->link_Bps * (p->n / 2);
+    b->graph->bisection_Bps = p->link_Bps * half_count(p->n);
 }
 
 /* NVLink domains: every NPU has one link to each of s switch chips. With even spraying,
@@ -84,7 +89,7 @@ static void build_nvl(hw_builder *b, const hw_generator_params *p)
         for (uint32_t j = 0; j < n_switches; j++)
             hw_builder_add_cable(b, i, first + j, kind);
     set_one_dim(b, p->n);
-    b->graph->bisection_Bps = p->link_Bps * p->s * (p->n / 2);
+    b->graph->bisection_Bps = p->link_Bps * p->s * half_count(p->n);
 }
 
 /* The hybrid cube mesh of NVIDIA's DGX-1 with V100, as its documents draw it: {a, b,

@@ -177,7 +177,7 @@ halley_status hw_graph_generate(hw_graph **out, const hw_generator_params *p,
 {
     hw_generator_params copy = *p;
     const hw_generator *row;
-    hw_counts counts;
+    hw_counts counts = {0};
     TRY(count_graph(&counts, &row, &copy, err));
     TRY(check_size(&counts, err));
     if (row->build == NULL)

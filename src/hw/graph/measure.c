@@ -298,7 +298,7 @@ static halley_status search_all(hop_counts *hops, const hw_graph *graph,
 halley_status hw_graph_distances(hw_distances *out, const hw_graph *graph,
                                  halley_error *err)
 {
-    hw_endpoints ends;
+    hw_endpoints ends = {0};
     hw_distances d = {0};
     hop_counts hops = {0};
     TRY(count_components(&d.components, graph, err));

@@ -163,7 +163,7 @@ static const next_links *make_next(hw_router *r, uint64_t key, uint32_t n)
         search_back(r, &next, n);
     collect_links(r, &next);
     r->table_bytes +=
-        r->graph->n_devices * 8 + (size_t)next.first[r->graph->n_devices] * 4;
+        (size_t)r->graph->n_devices * 8 + (size_t)next.first[r->graph->n_devices] * 4;
     r->tables.at[r->tables.n++] = next;
     return &r->tables.at[r->tables.n - 1];
 }

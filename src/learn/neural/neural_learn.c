@@ -285,7 +285,7 @@ halley_status neural_learn(synth_model *m, neural_outcome *out, const neural_rec
                            halley_error *err)
 {
     job j = {.r = r, .m = m, .from = from};
-    neural_report report;
+    neural_report report = {0};
     TRY(neural_model_make(&j.n, m, err));
     const halley_status status = train_on_recorded(&j, &report, opts, err);
     if (status == HALLEY_OK)

@@ -76,7 +76,7 @@ static halley_status read_list(case_reader *r, read_item *item, const char *what
 static halley_status read_link(case_reader *r, json_token first, halley_error *err)
 {
     static const char what[] = "a link is [from, to, B/s, s]";
-    double n[4];
+    double n[4] = {0};
     if (first != JSON_ARRAY)
         return fail_at(r, err, what);
     for (int i = 0; i < 4; i++)
@@ -92,7 +92,7 @@ static halley_status read_link(case_reader *r, json_token first, halley_error *e
 static halley_status read_change(case_reader *r, json_token first, halley_error *err)
 {
     static const char what[] = "a change is [s, link, B/s]";
-    double n[3];
+    double n[3] = {0};
     if (first != JSON_ARRAY)
         return fail_at(r, err, what);
     for (int i = 0; i < 3; i++)
@@ -170,7 +170,7 @@ static double *find_member(net_case_flow *flow, str key)
 static halley_status read_flow_value(case_reader *r, net_case_flow *flow, str key,
                                      halley_error *err)
 {
-    double events;
+    double events = 0;
     if (str_eq(key, STR("route")))
         return read_route(r, flow, err);
     double *member = find_member(flow, key);

@@ -55,10 +55,12 @@ void hf_adjust_jamba(hf_block *b, hf_shape *s)
     s->mamba.conv_bias = hf_flag(b, "mamba_conv_bias", true);
     s->mamba.bias = hf_flag(b, "mamba_proj_bias", false);
     s->mamba.extra_norms = true;
-    if (b->status == HALLEY_OK && (attention == 0 || sparse == 0))
-        hf_fail(b, NULL, "attn_layer_period and expert_layer_period must be positive");
     if (b->status != HALLEY_OK)
         return;
+    if (attention == 0 || sparse == 0) {
+        hf_fail(b, NULL, "attn_layer_period and expert_layer_period must be positive");
+        return;
+    }
     for (uint32_t i = 0; i < s->n_layers; i++)
         s->layers[i] = (hf_layer){
             i % attention == attention_at ? HF_ATTENTION : HF_MAMBA1,
