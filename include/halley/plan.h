@@ -21,6 +21,11 @@ typedef enum halley_recompute {
 typedef enum halley_schedule {
     HALLEY_SCHEDULE_1F1B, /* interleaved when virtual stages > 1 */
     HALLEY_SCHEDULE_GPIPE,
+    HALLEY_SCHEDULE_BREADTH_FIRST, /* all micro-batches through a chunk, then the next */
+    HALLEY_SCHEDULE_ZB_H1,         /* zero bubble: weight gradients fill it */
+    HALLEY_SCHEDULE_ZB_H2,         /* the same with twice the activations */
+    HALLEY_SCHEDULE_ZBV,           /* two chunks per stage in a V */
+    HALLEY_SCHEDULE_DUALPIPE,      /* two streams from both ends, weights held twice */
     HALLEY_N_SCHEDULES
 } halley_schedule;
 

@@ -23,8 +23,8 @@ static const char *const recipes[] = {"tensor", "row", "block", "mx", "nv", NULL
 static const char *const recomputes[] = {"none",    "selective", "selective-op",
                                          "full",    "minimal",   "qkv",
                                          "modules", "kept",      NULL};
-_Static_assert(N_SCHEDULES == (int)HALLEY_N_SCHEDULES,
-               "every modelled schedule has a word");
+_Static_assert(sizeof schedules / sizeof *schedules == HALLEY_N_SCHEDULES + 1,
+               "every schedule has a word");
 _Static_assert(N_RECIPES == (int)HALLEY_FP8_BLOCK + 1,
                "every modelled recipe has a word");
 static const char *const exposed[] = {"tp", "cp", "ep", "pp", "dp", NULL};
