@@ -5,6 +5,7 @@
 #include "base/array.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 void *mem_array(size_t n, size_t size)
@@ -78,4 +79,31 @@ void mem_sort_doubles(double *at, size_t n)
 {
     if (n > 1)
         qsort(at, n, sizeof *at, ascending);
+}
+
+/* The number after `key` in a file of /proc or /sys, or `otherwise`. */
+static uint64_t read_number(const char *path, const char *key, uint64_t otherwise)
+{
+    char text[4096];
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return otherwise;
+    const size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    const char *found = strstr(text, key);
+    char *end;
+    const unsigned long long number =
+        found != NULL ? strtoull(found + strlen(key), &end, 10) : 0;
+    return found != NULL && end != found + strlen(key) ? number : otherwise;
+}
+
+/* Whether the machine can give so many bytes more. Linux promises more than it has, so
+ * that malloc alone would not say no before the process is killed. */
+bool mem_is_available(size_t total, size_t more)
+{
+    const uint64_t free_KiB =
+        read_number("/proc/meminfo", "MemAvailable:", UINT64_MAX / 1024);
+    const uint64_t limit = read_number("/sys/fs/cgroup/memory.max", "", UINT64_MAX);
+    return more / 1024 < free_KiB && total < limit;
 }

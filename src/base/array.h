@@ -10,6 +10,10 @@
  * block. */
 void *mem_array(size_t n, size_t size);
 void *mem_array_zero(size_t n, size_t size);
+/* Whether the machine can give `more` bytes more to a block of then `total` bytes. Linux
+ * promises more than it has, so that malloc alone would not refuse before the process is
+ * killed. */
+bool mem_is_available(size_t total, size_t more);
 void mem_sort_doubles(double *at, size_t n); /* ascending; NULL with n = 0 is allowed */
 
 /*

@@ -52,7 +52,9 @@ static halley_status parse(conf_file *file, str text, halley_error *err)
 {
     const str name = str_from(file->path);
     const bool is_yaml = str_ends(name, STR(".yaml")) || str_ends(name, STR(".yml"));
-    const bool is_json = str_ends(name, STR(".json")) || str_ends(name, STR(".json.gz"));
+    const bool is_json = str_ends(name, STR(".json")) ||
+                         str_ends(name, STR(".json.gz")) ||
+                         str_ends(name, STR(".json.zst"));
     if (!is_json && (is_yaml || !starts_like_json(text)))
         return conf_parse_yaml(file, text, err);
     const halley_status status = conf_parse_json(file, text, err);

@@ -1,4 +1,5 @@
-/* base/file.h - whole files in (mapped, or inflated from gzip), atomic files out. */
+/* base/file.h - whole files in (mapped, or unpacked from gzip or zstd), atomic files out.
+ */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
@@ -11,15 +12,15 @@
 
 /*
  * The bytes of a file. A plain regular file is mapped read-only; a pipe or "-" (stdin) is
- * read; gzip (recognised by its first two bytes, not by its name) is inflated, all
- * members. At least FILE_PAD zero bytes may be read behind `at + n` (so a decoder may
- * load 8 or 16 bytes at once).
+ * read; gzip and zstd (recognised by their first bytes, not by the name) are unpacked,
+ * all members and frames. At least FILE_PAD zero bytes may be read behind `at + n` (so a
+ * decoder may load 8 or 16 bytes at once).
  */
 enum { FILE_PAD = 32 };
 typedef struct file_input {
     const uint8_t *at;
     size_t n;
-    bool gzipped;
+    bool gzipped;    /* it was compressed, as gzip or zstd */
     void *owned;     /* heap block to free, or NULL */
     size_t n_mapped; /* bytes to unmap, or 0 */
 } file_input;
@@ -36,6 +37,10 @@ void file_input_close(file_input *in);
  */
 halley_status file_gunzip(uint8_t **out, size_t *n_out, const uint8_t *at, size_t n,
                           halley_error *err);
+/* The same of Zstandard, all frames. */
+halley_status file_unzstd(uint8_t **out, size_t *n_out, const uint8_t *at, size_t n,
+                          halley_error *err);
+bool file_is_zstd(const uint8_t *at, size_t n);
 
 /*
  * A file being written: to a temporary file of a random name in the same folder, which

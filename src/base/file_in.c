@@ -71,11 +71,13 @@ static halley_status map(file_input *in, int fd, size_t n, halley_error *err)
 
 static halley_status inflate_input(file_input *in, halley_error *err)
 {
-    if (in->n < 2 || in->at[0] != 0x1f || in->at[1] != 0x8b)
+    const bool is_zstd = file_is_zstd(in->at, in->n);
+    if (!is_zstd && (in->n < 2 || in->at[0] != 0x1f || in->at[1] != 0x8b))
         return HALLEY_OK;
     uint8_t *out;
     size_t n;
-    const halley_status status = file_gunzip(&out, &n, in->at, in->n, err);
+    const halley_status status = is_zstd ? file_unzstd(&out, &n, in->at, in->n, err)
+                                         : file_gunzip(&out, &n, in->at, in->n, err);
     file_input_close(in);
     if (status == HALLEY_OK)
         *in = (file_input){.at = out, .n = n, .owned = out, .gzipped = true};

@@ -1,12 +1,13 @@
 /*
- * Files piece by piece. A plain file is read straight into the caller's memory; a gzip
- * file is read into a small buffer and inflated from there, member after member. What is
- * behind the last member must be nothing: a file that was cut or joined wrongly is said
- * to be so instead of being taken as far as it goes.
+ * Files piece by piece. A plain file is read straight into the caller's memory; a gzip or
+ * zstd file is read into a small buffer and unpacked from there, member after member.
+ * What is after the last member must be nothing: a file that was cut or joined wrongly is
+ * said to be so instead of being taken as far as it goes.
  */
 #include "base/file_stream.h"
 
 #include "base/array.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 enum { PACKED = 1 << 16, LARGEST_READ = 1 << 30 };
 
@@ -23,15 +25,23 @@ typedef struct unpacker {
     uint8_t packed[PACKED];
 } unpacker;
 
+typedef struct zstd_unpacker {
+    ZSTD_DStream *stream;
+    ZSTD_inBuffer in;
+    bool in_frame;
+    uint8_t packed[PACKED];
+} zstd_unpacker;
+
 struct file_stream {
     int fd;              /* -1 = lent bytes */
     const uint8_t *lent; /* what is left of them */
     size_t n_lent;
-    uint8_t first[2]; /* read to see what the file is */
+    uint8_t first[4]; /* read to see what the file is */
     size_t n_first, first_at;
     bool at_end;
     uint64_t n_read;
-    unpacker *gzip;
+    unpacker *gzip;      /* NULL: it is not gzip */
+    zstd_unpacker *zstd; /* NULL: it is not zstd */
     char *path;
 };
 
@@ -76,6 +86,15 @@ static halley_status read_stored(file_stream *s, void *to, size_t n, size_t *got
     return HALLEY_OK;
 }
 
+static halley_status open_zstd(file_stream *s, halley_error *err)
+{
+    s->zstd = mem_array_zero(1, sizeof *s->zstd);
+    if (s->zstd == NULL)
+        return error_nomem(err);
+    s->zstd->stream = ZSTD_createDStream();
+    return s->zstd->stream == NULL ? error_nomem(err) : HALLEY_OK;
+}
+
 static halley_status look(file_stream *s, halley_error *err)
 {
     size_t n = 0;
@@ -89,6 +108,8 @@ static halley_status look(file_stream *s, halley_error *err)
     s->n_first = n;
     s->n_read = 0;
     s->at_end = false;
+    if (file_is_zstd(s->first, n))
+        return open_zstd(s, err);
     if (n < 2 || s->first[0] != 0x1f || s->first[1] != 0x8b)
         return HALLEY_OK;
     s->gzip = malloc(sizeof *s->gzip);
@@ -228,15 +249,54 @@ static halley_status inflate_some(file_stream *s, uint8_t *to, size_t n, size_t 
     return HALLEY_OK;
 }
 
+static halley_status refuse_stream(const file_stream *s, const char *what,
+                                   halley_error *err)
+{
+    error_set(err, HALLEY_EFORMAT,
+              "%s near byte %llu of the compressed file; copy or download it again "
+              "(zstd -t checks it)",
+              what,
+              (unsigned long long)(s->n_read - (s->zstd->in.size - s->zstd->in.pos)));
+    error_at_file(err, s->path);
+    return HALLEY_EFORMAT;
+}
+
+static halley_status unpack_some(file_stream *s, void *to, size_t n, size_t *got,
+                                 halley_error *err)
+{
+    zstd_unpacker *const z = s->zstd;
+    ZSTD_outBuffer out = {.dst = to, .size = n};
+    while (out.pos == 0) {
+        if (z->in.pos == z->in.size) {
+            size_t packed;
+            TRY(read_stored(s, z->packed, PACKED, &packed, err));
+            z->in = (ZSTD_inBuffer){.src = z->packed, .size = packed};
+        }
+        const bool at_end = z->in.size == 0;
+        if (at_end && !z->in_frame)
+            break;
+        const size_t left = ZSTD_decompressStream(z->stream, &out, &z->in);
+        if (ZSTD_isError(left))
+            return refuse_stream(s, "the zstd data is corrupt", err);
+        z->in_frame = left > 0;
+        if (at_end && out.pos == 0 && z->in_frame)
+            return refuse_stream(s, "the zstd file is cut short", err);
+    }
+    *got = out.pos;
+    return HALLEY_OK;
+}
+
 halley_status file_stream_read(file_stream *s, void *to, size_t n, size_t *got,
                                halley_error *err)
 {
+    if (s->zstd != NULL)
+        return unpack_some(s, to, n, got, err);
     return s->gzip ? inflate_some(s, to, n, got, err) : read_stored(s, to, n, got, err);
 }
 
 bool file_stream_gzipped(const file_stream *s)
 {
-    return s->gzip != NULL;
+    return s->gzip != NULL || s->zstd != NULL;
 }
 
 uint64_t file_stream_consumed(const file_stream *s)
@@ -250,6 +310,9 @@ void file_stream_close(file_stream *s)
         return;
     if (s->fd > STDIN_FILENO)
         close(s->fd);
+    if (s->zstd != NULL)
+        ZSTD_freeDStream(s->zstd->stream);
+    free(s->zstd);
     free(s->gzip);
     free(s->path);
     free(s);

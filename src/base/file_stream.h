@@ -1,4 +1,5 @@
-/* base/file_stream.h - a file read piece by piece, plain or gzip, in constant memory. */
+/* base/file_stream.h - a file read piece by piece, plain, gzip or zstd, in constant
+ * memory. */
 #ifndef BASE_FILE_STREAM_H
 #define BASE_FILE_STREAM_H
 
@@ -10,8 +11,8 @@
 
 typedef struct file_stream file_stream;
 
-/* Gzip is recognised by its first two bytes, not by its name; "-" is standard input.
- * Errors name the path. */
+/* Gzip and zstd are recognised by their first bytes, not by the name; "-" is standard
+ * input. Errors name the path. */
 halley_status file_stream_open(file_stream **out, const char *path, halley_error *err);
 /* The same over bytes that the caller keeps alive; `name` stands for the path. */
 halley_status file_stream_lend(file_stream **out, const void *at, size_t n,
@@ -19,7 +20,7 @@ halley_status file_stream_lend(file_stream **out, const void *at, size_t n,
 /* Between 1 and n bytes into `to`; *got is 0 at the end of the file only. */
 halley_status file_stream_read(file_stream *s, void *to, size_t n, size_t *got,
                                halley_error *err);
-bool file_stream_gzipped(const file_stream *s);
+bool file_stream_gzipped(const file_stream *s);      /* compressed, as gzip or zstd */
 uint64_t file_stream_consumed(const file_stream *s); /* bytes read, as stored */
 void file_stream_close(file_stream *s);              /* NULL is fine */
 

@@ -4,6 +4,7 @@
  * as needed but never beyond what the machine has left, as a small file can inflate to a
  * thousand times its size.
  */
+#include "base/array.h"
 #include "base/file.h"
 #include "base/number.h"
 
@@ -22,39 +23,12 @@ typedef struct inflater {
     size_t n_out, cap;
 } inflater;
 
-/* The number behind `key` in a file of /proc or /sys, or `otherwise`. */
-static uint64_t read_number(const char *path, const char *key, uint64_t otherwise)
-{
-    char text[4096];
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
-        return otherwise;
-    const size_t n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[n] = '\0';
-    const char *found = strstr(text, key);
-    char *end;
-    const unsigned long long number =
-        found != NULL ? strtoull(found + strlen(key), &end, 10) : 0;
-    return found != NULL && end != found + strlen(key) ? number : otherwise;
-}
-
-/* Whether the machine can give so many bytes more. Linux promises more than it has, so
- * that malloc alone would not say no before the process is killed. */
-static bool has_memory(size_t total, size_t more)
-{
-    const uint64_t free_KiB =
-        read_number("/proc/meminfo", "MemAvailable:", UINT64_MAX / 1024);
-    const uint64_t limit = read_number("/sys/fs/cgroup/memory.max", "", UINT64_MAX);
-    return more / 1024 < free_KiB && total < limit;
-}
-
 static halley_status grow(inflater *z, size_t wanted, halley_error *err)
 {
     const bool is_huge = wanted > UNCHECKED_OUTPUT;
     uint8_t *out = NULL;
     if (wanted < PTRDIFF_MAX - FILE_PAD &&
-        (!is_huge || has_memory(wanted, wanted - z->n_out)))
+        (!is_huge || mem_is_available(wanted, wanted - z->n_out)))
         out = realloc(z->out, wanted + FILE_PAD);
     if (out == NULL)
         return error_set(err, HALLEY_ENOMEM,

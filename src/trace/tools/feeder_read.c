@@ -157,7 +157,7 @@ static halley_status parse(chunk_reader *r, size_t n, halley_trace **out,
 halley_status chunk_reader_next(chunk_reader *r, halley_trace **out, halley_error *err)
 {
     *out = NULL;
-    size_t end;
+    size_t end = 0;
     TRY(gather(r, &end, err));
     if (end == r->n_head)
         return HALLEY_OK;

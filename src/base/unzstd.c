@@ -1,0 +1,84 @@
+/*
+ * Decompressing Zstandard. A file may be several frames one after the other; skippable
+ * frames are passed over and checksums are verified where a frame has one. The output
+ * grows as needed, but never beyond what the machine has left.
+ */
+#include "base/array.h"
+#include "base/file.h"
+#include "base/number.h"
+
+#include <string.h>
+#include <zstd.h>
+
+enum { SMALLEST_OUTPUT = 1 << 16, UNCHECKED_OUTPUT = 1 << 28 };
+
+typedef struct unpacked {
+    ZSTD_inBuffer in;
+    ZSTD_outBuffer out;
+} unpacked;
+
+bool file_is_zstd(const uint8_t *at, size_t n)
+{
+    return n >= 4 && at[0] == 0x28 && at[1] == 0xb5 && at[2] == 0x2f && at[3] == 0xfd;
+}
+
+static halley_status grow_unpacked(unpacked *z, size_t wanted, halley_error *err)
+{
+    uint8_t *out = NULL;
+    if (wanted < PTRDIFF_MAX - FILE_PAD &&
+        (wanted <= UNCHECKED_OUTPUT || mem_is_available(wanted, wanted - z->out.pos)))
+        out = realloc(z->out.dst, wanted + FILE_PAD);
+    if (out == NULL)
+        return error_set(err, HALLEY_ENOMEM,
+                         "memory ran out after decompressing %s MB to %s MB; use a "
+                         "machine with more memory or a smaller file",
+                         number_fixed((double)z->in.pos / 1e6, 1).at,
+                         number_fixed((double)z->out.pos / 1e6, 1).at);
+    z->out.dst = out;
+    z->out.size = wanted;
+    return HALLEY_OK;
+}
+
+static halley_status refuse_zstd(const unpacked *z, const char *what, halley_error *err)
+{
+    return error_set(err, HALLEY_EFORMAT,
+                     "%s near byte %zu of the compressed file; copy or download it again "
+                     "(zstd -t checks it)",
+                     what, z->in.pos);
+}
+
+static halley_status unpack_frames(unpacked *z, ZSTD_DStream *stream, halley_error *err)
+{
+    size_t left = 1; /* of the frame, as far as the library knows; 0 = it has ended */
+    TRY(grow_unpacked(z, SMALLEST_OUTPUT, err));
+    while (z->in.pos < z->in.size || left > 0) {
+        if (z->out.pos == z->out.size)
+            TRY(grow_unpacked(z, z->out.size + z->out.size / 2, err));
+        const size_t in_before = z->in.pos, out_before = z->out.pos;
+        left = ZSTD_decompressStream(stream, &z->out, &z->in);
+        if (ZSTD_isError(left))
+            return refuse_zstd(z, "the zstd data is corrupt", err);
+        if (left > 0 && z->in.pos == in_before && z->out.pos == out_before)
+            return refuse_zstd(z, "the zstd file is cut short", err);
+    }
+    return HALLEY_OK;
+}
+
+halley_status file_unzstd(uint8_t **out, size_t *n_out, const uint8_t *at, size_t n,
+                          halley_error *err)
+{
+    ZSTD_DStream *stream = ZSTD_createDStream();
+    if (stream == NULL)
+        return error_nomem(err);
+    unpacked z = {.in = {.src = at, .size = n}};
+    const halley_status status = unpack_frames(&z, stream, err);
+    ZSTD_freeDStream(stream);
+    if (status != HALLEY_OK) {
+        free(z.out.dst);
+        return status;
+    }
+    *out = z.out.dst;
+    *n_out = z.out.pos;
+    memset(*out + *n_out, 0, FILE_PAD);
+    return HALLEY_OK;
+}
