@@ -15,7 +15,7 @@
 #include "ingest/msccl.h"
 
 #include "base/hash.h"
-#include "ingest/xml.h"
+#include "base/xml.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Files in and out. */
 #include "alloc_fail.h"
 #include "base/file.h"
-#include "base/file_stream.h"
 #include "base/rng.h"
 #include "unit.h"
 
@@ -13,7 +12,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
 /* A folder of its own for each test; *state is its path. */
 static int enter_folder(void **state)
@@ -162,81 +160,6 @@ static void a_gzip_of_another_maker_is_read(void **state)
     file_output_printf(out, "%s %d", "ours", 1);
     assert_int_equal(file_output_commit(out, NULL), HALLEY_OK);
     assert_int_equal(system("test \"$(gzip -dc b.gz)\" = 'ours 1'"), 0);
-}
-
-/* Two frames and a skippable one between them. */
-static uint8_t *make_zstd(const void *at, size_t n, size_t *n_out)
-{
-    const size_t room = 2 * ZSTD_compressBound(n) + 16;
-    uint8_t *packed = malloc(room);
-    assert_non_null(packed);
-    const size_t half = n / 2;
-    size_t used = ZSTD_compress(packed, room, at, half, 3);
-    assert_false(ZSTD_isError(used));
-    static const uint8_t skipped[] = {0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 'a', 'b', 'c'};
-    memcpy(packed + used, skipped, sizeof skipped);
-    used += sizeof skipped;
-    const size_t rest = ZSTD_compress(packed + used, room - used,
-                                      (const uint8_t *)at + half, n - half, 3);
-    assert_false(ZSTD_isError(rest));
-    *n_out = used + rest;
-    return packed;
-}
-
-static void zstd_is_read_whole_and_piece_by_piece(void **state)
-{
-    (void)state;
-    size_t n_packed, n = 0, got;
-    uint8_t *bytes = random_bytes(500000), *read = malloc(500000);
-    uint8_t *packed = make_zstd(bytes, 500000, &n_packed);
-    save("any-name", packed, n_packed);
-    expect_content("any-name", bytes, 500000);
-    file_stream *stream;
-    assert_int_equal(file_stream_open(&stream, "any-name", NULL), HALLEY_OK);
-    assert_true(file_stream_gzipped(stream));
-    do {
-        assert_true(n + 7000 <= 500000 || 500000 - n <= 7000);
-        const size_t room = 500000 - n < 7000 ? 500000 - n : 7000;
-        uint8_t last;
-        assert_int_equal(file_stream_read(stream, room > 0 ? read + n : &last,
-                                          room > 0 ? room : 1, &got, NULL),
-                         HALLEY_OK);
-        n += got;
-    } while (got > 0);
-    assert_int_equal(n, 500000);
-    assert_memory_equal(read, bytes, n);
-    file_stream_close(stream);
-    free(bytes);
-    free(read);
-    free(packed);
-}
-
-static void a_cut_zstd_is_refused(void **state)
-{
-    (void)state;
-    size_t n, n_out;
-    uint8_t *out, *packed = malloc(200);
-    n = ZSTD_compress(packed, 200, "some text some text some text", 29, 1);
-    assert_false(ZSTD_isError(n));
-    for (size_t cut = 4; cut < n; cut++) {
-        halley_error err = {0};
-        uint8_t *part = malloc(cut), to[100];
-        memcpy(part, packed, cut);
-        assert_int_equal(file_unzstd(&out, &n_out, part, cut, &err), HALLEY_EFORMAT);
-        assert_non_null(strstr(err.text, "cut short near byte "));
-        file_stream *stream;
-        size_t got;
-        assert_int_equal(file_stream_lend(&stream, part, cut, "a.zst", NULL), HALLEY_OK);
-        halley_status status;
-        do
-            status = file_stream_read(stream, to, sizeof to, &got, &err);
-        while (status == HALLEY_OK && got > 0);
-        assert_int_equal(status, HALLEY_EFORMAT);
-        assert_non_null(strstr(err.text, "cut short near byte "));
-        file_stream_close(stream);
-        free(part);
-    }
-    free(packed);
 }
 
 static void the_same_bytes_compress_to_the_same_file(void **state)
@@ -801,8 +724,6 @@ int main(void)
         TEST(a_file_reads_as_it_was_written_with_zeros_behind),
         TEST(gzip_may_have_many_members_and_any_name),
         TEST(a_gzip_of_another_maker_is_read),
-        TEST(zstd_is_read_whole_and_piece_by_piece),
-        TEST(a_cut_zstd_is_refused),
         TEST(the_same_bytes_compress_to_the_same_file),
         TEST(a_cut_or_changed_gzip_never_reads_as_something_else),
         TEST(a_cut_large_gzip_says_where),

@@ -1,9 +1,9 @@
 /* Algorithms of MSCCL: what becomes of them, what they take, and bad ones. */
 #include "alloc_fail.h"
+#include "base/xml.h"
 #include "halley/ingest.h"
 #include "halley/sim.h"
 #include "ingest/msccl.h"
-#include "ingest/xml.h"
 #include "node_number.h"
 #include "unit.h"
 

@@ -1,8 +1,8 @@
 /*
  * hw/graph/generate.h - generators: a name and a few numbers become a graph.
  *
- * To add a generator: one file gen_<family>.c with its functions, one row in the table of
- * generate.c, its keys in the table of params.c, an instance in
+ * To add a generator: one file generators/gen_<family>.c with its functions, one row in
+ * the table of generate.c, its keys in the table of generators/params.c, an instance in
  * tests/data/generators.json, and a paragraph in doc/topology.md.
  */
 #ifndef HW_GRAPH_GENERATE_H

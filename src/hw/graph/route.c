@@ -12,7 +12,7 @@
  */
 #include "hw/graph/route.h"
 
-#include "hw/graph/route_table.h"
+#include "hw/graph/route/route_table.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /*
- * hw/graph/gen_hyperx.c - HyperX (Ahn et al. 2009): switches on a grid, fully connected
- * along every line of every dimension by K cables, with T NPUs each. Switch numbers have
- * dimension 0 fastest.
+ * hw/graph/generators/gen_hyperx.c - HyperX (Ahn et al. 2009): switches on a grid, fully
+ * connected along every line of every dimension by K cables, with T NPUs each. Switch
+ * numbers have dimension 0 fastest.
  */
 #include "hw/graph/generate.h"
 

@@ -1,11 +1,12 @@
 /*
- * hw/graph/params.c - the parameters of generators, read from a map of YAML or JSON.
+ * hw/graph/generators/params.c - the parameters of generators, read from a map of YAML or
+ * JSON.
  *
  * One table names every key. Numbers with a unit and plain numbers go straight into the
  * parameters; lists and maps are kept as nodes and read by the functions below, because
  * their form depends on the generator. The explicit edges are in params_edges.c.
  */
-#include "hw/graph/params.h"
+#include "hw/graph/generators/params.h"
 
 #include "base/array.h"
 

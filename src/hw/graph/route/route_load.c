@@ -1,5 +1,5 @@
 /*
- * hw/graph/route_load.c - the load that an all-to-all puts on every link, by even
+ * hw/graph/route/route_load.c - the load that an all-to-all puts on every link, by even
  * spraying over shortest paths.
  *
  * For every destination class, the messages of all sources are put on the graph of
@@ -7,7 +7,7 @@
  * route for each pair. NPUs with a single cable need no search of their own: what they
  * send starts at their switch, and their cable carries n - 1 messages each way.
  */
-#include "hw/graph/route_table.h"
+#include "hw/graph/route/route_table.h"
 
 #include <assert.h>
 #include <stdlib.h>

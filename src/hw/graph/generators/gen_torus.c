@@ -1,6 +1,6 @@
 /*
- * hw/graph/gen_torus.c - grids of NPUs that pass traffic on: ring, torus, mesh, twisted
- * torus and the optically switched torus of TPU pods.
+ * hw/graph/generators/gen_torus.c - grids of NPUs that pass traffic on: ring, torus,
+ * mesh, twisted torus and the optically switched torus of TPU pods.
  *
  * NPU id = sum of c_d * stride_d, dimension 0 fastest. In a torus, NPU c has a cable to
  * c + 1 in every dimension, with wrap-around where the dimension has more than two. A

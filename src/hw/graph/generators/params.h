@@ -1,6 +1,6 @@
-/* hw/graph/params.h - what params.c and params_edges.c share. */
-#ifndef HW_GRAPH_PARAMS_H
-#define HW_GRAPH_PARAMS_H
+/* hw/graph/generators/params.h - what params.c and params_edges.c share. */
+#ifndef HW_GRAPH_GENERATORS_PARAMS_H
+#define HW_GRAPH_GENERATORS_PARAMS_H
 
 #include "hw/graph/generate.h"
 

@@ -1,8 +1,8 @@
 /*
- * hw/graph/route_rules.c - routing rules with a walk of their own: up-down with a choice
- * by destination, dimension order, tables and Valiant's detour.
+ * hw/graph/route/route_rules.c - routing rules with a walk of their own: up-down with a
+ * choice by destination, dimension order, tables and Valiant's detour.
  */
-#include "hw/graph/route_table.h"
+#include "hw/graph/route/route_table.h"
 
 #include <assert.h>
 #include <stdlib.h>

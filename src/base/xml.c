@@ -1,5 +1,5 @@
 /* A tag ends at the first '>' outside quotes; that is all the syntax there is to know. */
-#include "ingest/xml.h"
+#include "base/xml.h"
 
 #include <string.h>
 
@@ -8,7 +8,7 @@ void xml_init(xml_reader *r, str text)
     *r = (xml_reader){.rest = text, .line = 1};
 }
 
-static void skip(xml_reader *r, size_t n)
+static void skip_text(xml_reader *r, size_t n)
 {
     for (const char *at = r->rest.at;
          (at = memchr(at, '\n', n - (size_t)(at - r->rest.at))); at++)
@@ -17,24 +17,24 @@ static void skip(xml_reader *r, size_t n)
     r->rest.n -= n;
 }
 
-/* Behind the next occurrence of `end`; false: there is none. */
+/* After the next occurrence of `end`; false: there is none. */
 static bool skip_past(xml_reader *r, str end)
 {
     const char *const at = memmem(r->rest.at, r->rest.n, end.at, end.n);
     if (!at)
         return false;
-    skip(r, (size_t)(at - r->rest.at) + end.n);
+    skip_text(r, (size_t)(at - r->rest.at) + end.n);
     return true;
 }
 
-static xml_token fail(xml_reader *r, const char *problem)
+static xml_token fail_xml(xml_reader *r, const char *problem)
 {
     r->problem = problem;
     return XML_ERROR;
 }
 
 /* Bytes up to the '>' that ends the tag; SIZE_MAX: none. */
-static size_t find_end(str tag)
+static size_t find_tag_end(str tag)
 {
     char quote = '\0';
     for (size_t i = 0; i < tag.n; i++) {
@@ -49,17 +49,17 @@ static size_t find_end(str tag)
     return SIZE_MAX;
 }
 
-static bool is_space(char c)
+static bool is_xml_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 static bool ends_name(char c)
 {
-    return is_space(c) || c == '/' || c == '=';
+    return is_xml_space(c) || c == '/' || c == '=';
 }
 
-static size_t name_length(str s)
+static size_t measure_name(str s)
 {
     size_t n = 0;
     while (n < s.n && !ends_name(s.at[n]))
@@ -67,12 +67,12 @@ static size_t name_length(str s)
     return n;
 }
 
-/* Behind '<', at a name or at '/'. */
+/* After "<", at a name or at '/'. */
 static xml_token read_tag(xml_reader *r)
 {
-    const size_t n = find_end(r->rest);
+    const size_t n = find_tag_end(r->rest);
     if (n == SIZE_MAX)
-        return fail(r, "a tag does not end; the file is cut");
+        return fail_xml(r, "a tag does not end; the file is cut");
     str tag = {r->rest.at, n};
     const bool closes = n > 0 && tag.at[0] == '/';
     r->is_empty = !closes && n > 0 && tag.at[n - 1] == '/';
@@ -80,11 +80,11 @@ static xml_token read_tag(xml_reader *r)
         tag = (str){tag.at + 1, tag.n - 1};
     if (r->is_empty)
         tag.n--;
-    r->name = (str){tag.at, name_length(tag)};
+    r->name = (str){tag.at, measure_name(tag)};
     r->attributes = (str){tag.at + r->name.n, tag.n - r->name.n};
     if (r->name.n == 0)
-        return fail(r, "a tag has no name");
-    skip(r, n + 1);
+        return fail_xml(r, "a tag has no name");
+    skip_text(r, n + 1);
     return closes ? XML_CLOSE : XML_OPEN;
 }
 
@@ -94,12 +94,12 @@ xml_token xml_next(xml_reader *r)
         const char *const at = r->rest.n ? memchr(r->rest.at, '<', r->rest.n) : NULL;
         if (!at)
             return XML_END;
-        skip(r, (size_t)(at - r->rest.at) + 1);
+        skip_text(r, (size_t)(at - r->rest.at) + 1);
         const bool comment = str_starts(r->rest, STR("!--"));
         if (!comment && !str_starts(r->rest, STR("!")) && !str_starts(r->rest, STR("?")))
             return read_tag(r);
         if (!skip_past(r, comment ? STR("-->") : STR(">")))
-            return fail(r, "a comment or declaration does not end; the file is cut");
+            return fail_xml(r, "a comment or declaration does not end; the file is cut");
     }
 }
 
@@ -107,16 +107,16 @@ bool xml_attribute(const xml_reader *r, str name, str *value)
 {
     str s = r->attributes;
     for (;;) {
-        while (s.n > 0 && (is_space(s.at[0]) || s.at[0] == '/'))
+        while (s.n > 0 && (is_xml_space(s.at[0]) || s.at[0] == '/'))
             s.at++, s.n--;
-        const str key = {s.at, name_length(s)};
+        const str key = {s.at, measure_name(s)};
         size_t i = key.n;
-        while (i < s.n && is_space(s.at[i]))
+        while (i < s.n && is_xml_space(s.at[i]))
             i++;
         if (i >= s.n || s.at[i] != '=')
             return false;
         i++;
-        while (i < s.n && is_space(s.at[i]))
+        while (i < s.n && is_xml_space(s.at[i]))
             i++;
         if (i >= s.n || (s.at[i] != '"' && s.at[i] != '\''))
             return false;

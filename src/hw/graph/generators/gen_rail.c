@@ -1,5 +1,6 @@
 /*
- * hw/graph/gen_rail.c - rails: NPU r of every node is wired to leaves of its own.
+ * hw/graph/generators/gen_rail.c - rails: NPU r of every node is wired to leaves of its
+ * own.
  *
  * NPU (node x, place r) has id x * npus + r and goes to leaf (r, x / nodes-per-leaf),
  * whose number is r * ceil(nodes / nodes-per-leaf) + x / nodes-per-leaf. Rail-optimised:

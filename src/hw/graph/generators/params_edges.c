@@ -1,6 +1,6 @@
 /*
- * hw/graph/params_edges.c - a network written out: its devices get ids, and every edge is
- * resolved to two of them.
+ * hw/graph/generators/params_edges.c - a network written out: its devices get ids, and
+ * every edge is resolved to two of them.
  *
  * Devices are named npu0 ... and switch0 ..., or as `switches` and `devices` say. An edge
  * names a device, or gives its number. NPUs are numbered first, by their `id` where they
@@ -8,7 +8,7 @@
  */
 #include "base/hash.h"
 #include "base/number.h"
-#include "hw/graph/params.h"
+#include "hw/graph/generators/params.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,7 +1,7 @@
-/* hw/graph/route_table.h - next links towards one destination class; what the files of
- * the router share. */
-#ifndef HW_GRAPH_ROUTE_TABLE_H
-#define HW_GRAPH_ROUTE_TABLE_H
+/* hw/graph/route/route_table.h - next links towards one destination class; what the files
+ * of the router share. */
+#ifndef HW_GRAPH_ROUTE_ROUTE_TABLE_H
+#define HW_GRAPH_ROUTE_ROUTE_TABLE_H
 
 #include "base/hash.h"
 #include "hw/graph/route.h"

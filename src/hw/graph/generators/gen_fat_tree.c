@@ -1,7 +1,7 @@
 /*
- * hw/graph/gen_fat_tree.c - fat trees of any height in one form, parallel-ports
- * generalised fat trees (PGFT; Zahavi, "D-Mod-K routing providing non-blocking traffic
- * for shift permutations on real life fat trees", 2010).
+ * hw/graph/generators/gen_fat_tree.c - fat trees of any height in one form,
+ * parallel-ports generalised fat trees (PGFT; Zahavi, "D-Mod-K routing providing
+ * non-blocking traffic for shift permutations on real life fat trees", 2010).
  *
  * Tiers i = 1 ... h: a tier-i switch has m_i children, a tier-(i-1) device has w_i
  * parents, and p_i parallel cables join such a pair. A device of tier i has digits

@@ -1,5 +1,6 @@
 /*
- * hw/graph/gen_edges.c - a network written out: devices and the cables between them.
+ * hw/graph/generators/gen_edges.c - a network written out: devices and the cables between
+ * them.
  *
  * NPUs have the first ids. They pass traffic on only where the network would not be
  * connected otherwise, which hw_graph_generate finds out.

@@ -1,11 +1,11 @@
 /*
- * ingest/xml.h - tags and attributes of small XML files, one after the other.
+ * base/xml.h - tags and attributes of small XML files, one after the other.
  *
  * No schema, no entities, no text: what lies between tags is passed over, as are
  * comments, declarations and processing instructions.
  */
-#ifndef INGEST_XML_H
-#define INGEST_XML_H
+#ifndef BASE_XML_H
+#define BASE_XML_H
 
 #include "base/str.h"
 

@@ -1,6 +1,6 @@
 /*
- * hw/graph/gen_dragonfly.c - groups of switches joined by global cables: dragonfly (Kim
- * et al. 2008) and dragonfly+ (Shpiner et al. 2017); Slim Fly as counts.
+ * hw/graph/generators/gen_dragonfly.c - groups of switches joined by global cables:
+ * dragonfly (Kim et al. 2008) and dragonfly+ (Shpiner et al. 2017); Slim Fly as counts.
  *
  * A group has `ports` global ports. Port q = round * (G - 1) + (o - 1) of group i goes to
  * group (i + o) mod G, o = 1 ... G - 1; its partner there is port

@@ -1,11 +1,11 @@
 /*
- * hw/graph/route_table.c - next links by breadth-first search from the destination.
+ * hw/graph/route/route_table.c - next links by breadth-first search from the destination.
  *
  * Only devices that pass traffic on are searched through, over links that are up. Under
  * the rule up-down a way must first rise and then fall: a device below which the
  * destination lies only leads down, any other only up.
  */
-#include "hw/graph/route_table.h"
+#include "hw/graph/route/route_table.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * hw/graph/gen_flat.c - networks of one step: all NPUs wired to each other or to the same
- * switches, and the cube mesh of NVIDIA's DGX-1.
+ * hw/graph/generators/gen_flat.c - networks of one step: all NPUs wired to each other or
+ * to the same switches, and the cube mesh of NVIDIA's DGX-1.
  */
 #include "hw/graph/generate.h"
 

@@ -1,5 +1,5 @@
 /*
- * hw/graph/gen_dims.c - ASTRA-sim's networks of dimensions as a graph.
+ * hw/graph/generators/gen_dims.c - ASTRA-sim's networks of dimensions as a graph.
  *
  * NPU id = sum of c_d * stride_d, dimension 0 fastest. In every dimension, the NPUs that
  * differ in that coordinate only form a line; each line gets its own ring, full mesh or
