@@ -297,7 +297,7 @@ static bool grow_tree(grower *g, uint32_t n, uint32_t *all)
               array_push(&buds, (bud){root.branch, 0, n, 0, {.each = true}});
     while (ok && buds.n > 0) {
         const bud b = buds.at[--buds.n];
-        question q;
+        question q = {.by = MODEL_NONE};
         scale by = {.each = true};
         ok = open_bud(g, &b, all, &q, &by);
         if (!ok || q.by == MODEL_NONE)
