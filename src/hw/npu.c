@@ -37,7 +37,8 @@ halley_status cluster_name_copy(char to[HALLEY_NAME], str name, halley_error *er
         return error_set(err, HALLEY_ELIMIT,
                          "the name \"%.*s\" is longer than %d letters", STR_ARG(name),
                          HALLEY_NAME - 1);
-    memcpy(to, name.at, name.n);
+    if (name.n > 0) /* an absent name has no address */
+        memcpy(to, name.at, name.n);
     to[name.n] = '\0';
     return HALLEY_OK;
 }

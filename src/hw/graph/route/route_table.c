@@ -226,11 +226,14 @@ static bool index_arrivals(hw_router *r)
         r->in_first[i] = r->in_first[i - 1];
     r->in_first[0] = 0;
     for (uint32_t i = 0; i < g->n_npus; i++) {
+        r->port[i] = HW_NONE;
+        if (r->in_first[i + 1] - r->in_first[i] != 1)
+            continue;
         const uint32_t link = r->in_link[r->in_first[i]];
-        const bool single = r->in_first[i + 1] - r->in_first[i] == 1 &&
-                            g->link_Bps[link] != 0 &&
-                            r->forwards[g->link_from[link]] != 0;
-        r->port[i] = single ? link : HW_NONE;
+        const bool single =
+            g->link_Bps[link] != 0 && r->forwards[g->link_from[link]] != 0;
+        if (single)
+            r->port[i] = link;
     }
     return true;
 }
