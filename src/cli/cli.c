@@ -6,54 +6,15 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "base/str.h"
 #include "halley/unfinished.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
-
-bool cli_given(const cli_call *call, const char *name)
-{
-    const cli_option *options = call->command->options;
-    for (size_t i = 0; options && options[i].name; i++)
-        if (strcmp(options[i].name, name) == 0)
-            return call->given[i / 64] >> i % 64 & 1;
-    return false;
-}
-
-halley_status cli_usage(cli_call *call, halley_error *err, const char *format, ...)
-{
-    char text[HALLEY_ERROR_TEXT];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    call->exit_code = CLI_WRONG_USAGE;
-    return error_set(err, HALLEY_EINVAL, "%s", text);
-}
-
-halley_status cli_output_form(report_form *out, cli_call *call, const cli_output *output,
-                              halley_error *err)
-{
-    if (output->json && output->csv)
-        return cli_usage(call, err, "--json and --csv exclude each other");
-    *out = output->json ? REPORT_JSON : output->csv ? REPORT_CSV : REPORT_TEXT;
-    return HALLEY_OK;
-}
-
-void cli_note(const cli_call *call, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fprintf(stderr, "%s: ", call->program->name);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    va_end(args);
-}
 
 typedef ARRAY(const char *) names;
 
@@ -63,7 +24,7 @@ static bool starts_with_word(const char *name, const char *word)
     return strncmp(name, word, n) == 0 && name[n] == ' ';
 }
 
-bool cli_in_group(const cli_command *command, const cli_group *group)
+bool cli_in_group(const request_verb *command, const cli_group *group)
 {
     return starts_with_word(command->name, group->name);
 }
@@ -76,7 +37,7 @@ static const char *nearest_command(const cli_program *program, const char *group
                                    const char *wrong)
 {
     names known = {0};
-    for (const cli_command *const *c = program->commands; *c; c++) {
+    for (const request_verb *const *c = program->commands; *c; c++) {
         const char *name = (*c)->name, *second = strchr(name, ' ');
         if (!group && second && strcmp(second + 1, wrong) == 0) {
             array_fini(&known);
@@ -108,10 +69,10 @@ static void unknown_command(const cli_program *program, const char *group,
         error_set(err, HALLEY_EINVAL, "unknown command '%s%s%s'", group, space, word);
 }
 
-static const cli_command *find_named(const cli_program *program, const char *first,
-                                     const char *second)
+static const request_verb *find_named(const cli_program *program, const char *first,
+                                      const char *second)
 {
-    for (const cli_command *const *c = program->commands; *c; c++) {
+    for (const request_verb *const *c = program->commands; *c; c++) {
         const char *name = (*c)->name;
         if (!second && strcmp(name, first) == 0)
             return *c;
@@ -122,12 +83,12 @@ static const cli_command *find_named(const cli_program *program, const char *fir
     return NULL;
 }
 
-const cli_command *cli_find(const cli_program *program, const char *const *words,
-                            size_t n_words, size_t *n_used, const cli_group **group,
-                            halley_error *err)
+const request_verb *cli_find(const cli_program *program, const char *const *words,
+                             size_t n_words, size_t *n_used, const cli_group **group,
+                             halley_error *err)
 {
     *group = NULL;
-    const cli_command *single = find_named(program, words[0], NULL);
+    const request_verb *single = find_named(program, words[0], NULL);
     if (single) {
         *n_used = 1;
         return single;
@@ -142,7 +103,7 @@ const cli_command *cli_find(const cli_program *program, const char *const *words
     *group = g;
     if (n_words < 2 || words[1][0] == '-')
         return NULL;
-    const cli_command *pair = find_named(program, words[0], words[1]);
+    const request_verb *pair = find_named(program, words[0], words[1]);
     *n_used = 2;
     if (!pair)
         unknown_command(program, g->name, words[1], err);
@@ -167,10 +128,10 @@ static int wrong_usage(const cli_program *program, const char *about,
 {
     say(program, err);
     fprintf(stderr, "see '%s%s%s --help'\n", program->name, *about ? " " : "", about);
-    return CLI_WRONG_USAGE;
+    return REQUEST_WRONG_USAGE;
 }
 
-static int run_command(cli_call *call, arena *memory, const char *const *words,
+static int run_command(request_call *call, arena *memory, const char *const *words,
                        size_t n_words)
 {
     halley_error err = {0};
@@ -178,32 +139,32 @@ static int run_command(cli_call *call, arena *memory, const char *const *words,
     if (cli_parse(call, memory, &help, words, n_words, &err) != HALLEY_OK) {
         if (err.code == HALLEY_ENOMEM) {
             say(call->program, &err);
-            return CLI_FAILED;
+            return REQUEST_FAILED;
         }
-        return wrong_usage(call->program, call->command->name, &err);
+        return wrong_usage(call->program, call->verb->name, &err);
     }
     if (help) {
-        cli_help_command(stdout, call->program, call->command);
-        return CLI_DONE;
+        cli_help_command(stdout, call->program, call->verb);
+        return REQUEST_DONE;
     }
-    const halley_status status = call->command->run(call, &err);
-    if (call->exit_code == CLI_WRONG_USAGE && status != HALLEY_OK)
-        return wrong_usage(call->program, call->command->name, &err);
+    const halley_status status = call->verb->run(call, &err);
+    if (call->exit_code == REQUEST_WRONG_USAGE && status != HALLEY_OK)
+        return wrong_usage(call->program, call->verb->name, &err);
     if (status == HALLEY_OK)
         return call->exit_code;
     say(call->program, &err);
-    return CLI_FAILED;
+    return REQUEST_FAILED;
 }
 
 static int top_option(const cli_program *program, const char *word)
 {
     if (is_help(word)) {
         cli_help_overview(stdout, program);
-        return CLI_DONE;
+        return REQUEST_DONE;
     }
     if (strcmp(word, "--version") == 0) {
         printf("%s %s\n", program->name, program->version);
-        return CLI_DONE;
+        return REQUEST_DONE;
     }
     static const char *const known[] = {"--help", "--version"};
     const char *near = str_nearest(str_from(word), known, 2);
@@ -219,7 +180,7 @@ static int only_group(const cli_program *program, const cli_group *group,
 {
     if (!option || is_help(option)) {
         cli_help_group(stdout, program, group);
-        return CLI_DONE;
+        return REQUEST_DONE;
     }
     halley_error err = {0};
     error_set(&err, HALLEY_EINVAL, "%s wants a command before %s", group->name, option);
@@ -230,21 +191,34 @@ static int dispatch(const cli_program *program, const char *const *words, size_t
 {
     if (n_words == 0) {
         cli_help_overview(stdout, program);
-        return CLI_DONE;
+        return REQUEST_DONE;
     }
     if (words[0][0] == '-')
         return top_option(program, words[0]);
     size_t n_used = 0;
     const cli_group *group = NULL;
     halley_error err = {0};
-    const cli_command *command = cli_find(program, words, n_words, &n_used, &group, &err);
+    const request_verb *command =
+        cli_find(program, words, n_words, &n_used, &group, &err);
     if (!command && err.code == HALLEY_OK)
         return only_group(program, group, n_words > 1 ? words[1] : NULL);
     if (!command)
         return wrong_usage(program, group ? group->name : "", &err);
-    cli_call call = {.program = program, .command = command};
+    progress_view view = {0};
+    const halley_watch watch = {progress_look, &view};
+    request_notes warnings = {0}, assumed = {0};
+    request_call call = {.program = program,
+                         .verb = command,
+                         .out = stdout,
+                         .watch = &watch,
+                         .view = &view,
+                         .warnings = &warnings,
+                         .assumed = &assumed};
     arena memory = {0};
     const int code = run_command(&call, &memory, words + n_used, n_words - n_used);
+    progress_view_fini(&view);
+    request_notes_fini(&warnings);
+    request_notes_fini(&assumed);
     arena_fini(&memory);
     return code;
 }
@@ -270,7 +244,7 @@ static int close_stdout(const cli_program *program, int code)
         return code;
     fprintf(stderr, "%s: cannot write the results to standard output%s%s\n",
             program->name, errno ? ": " : "", errno ? strerror(errno) : "");
-    return code == CLI_DONE ? CLI_FAILED : code;
+    return code == REQUEST_DONE ? REQUEST_FAILED : code;
 }
 
 /*

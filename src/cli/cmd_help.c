@@ -9,29 +9,29 @@ typedef struct help_options {
     bool man, completion;
 } help_options;
 
-static const cli_option options[] = {
+static const request_option options[] = {
     {.name = "man",
-     .kind = CLI_FLAG,
+     .kind = REQUEST_FLAG,
      .offset = offsetof(help_options, man),
      .doc = "write the man page (roff) of COMMAND, or of halley"},
     {.name = "completion",
-     .kind = CLI_FLAG,
+     .kind = REQUEST_FLAG,
      .offset = offsetof(help_options, completion),
      .doc = "write the completion script for bash"},
     {0},
 };
 
-static halley_status run(cli_call *call, halley_error *err)
+static halley_status run(request_call *call, halley_error *err)
 {
     const help_options *o = call->options;
     const cli_program *program = call->program;
     if (o->completion) {
         if (call->n_args > 0 || o->man)
-            return cli_usage(call, err, "--completion stands alone");
+            return request_usage(call, err, "--completion stands alone");
         cli_completion(stdout, program);
         return HALLEY_OK;
     }
-    const cli_command *command = NULL;
+    const request_verb *command = NULL;
     const cli_group *group = NULL;
     const cli_format *format =
         call->n_args == 1 ? cli_find_format(program, call->args[0]) : NULL;
@@ -46,10 +46,11 @@ static halley_status run(cli_call *call, halley_error *err)
         size_t n_used = 0;
         command = cli_find(program, call->args, call->n_args, &n_used, &group, err);
         if (err->code != HALLEY_OK || (command && n_used < call->n_args)) {
-            call->exit_code = CLI_WRONG_USAGE;
+            call->exit_code = REQUEST_WRONG_USAGE;
             return err->code != HALLEY_OK
                        ? err->code
-                       : cli_usage(call, err, "'%s' has no sub-commands", command->name);
+                       : request_usage(call, err, "'%s' has no sub-commands",
+                                       command->name);
         }
     }
     if (o->man)
@@ -63,14 +64,14 @@ static halley_status run(cli_call *call, halley_error *err)
     return HALLEY_OK;
 }
 
-static const cli_example examples[] = {
+static const request_example examples[] = {
     {"halley help trace", "list the commands that work on traces"},
     {"halley help study", "what stands in a study file"},
     {"halley help --completion > /etc/bash_completion.d/halley", NULL},
     {0},
 };
 
-const cli_command cmd_help = {
+const request_verb cmd_help = {
     .name = "help",
     .summary = "explain a command",
     .arguments = "[COMMAND|FILE]",

@@ -1,6 +1,5 @@
 /* halley trace learn: the statistics of many traces, as a model. */
 #include "base/number.h"
-#include "base/progress.h"
 #include "cli/commands.h"
 #include "halley/learn.h"
 
@@ -11,27 +10,27 @@ typedef struct learn_options {
     uint32_t min_support, hold_out, kind, n_steps;
     uint64_t seed;
     bool strict, fresh;
-    cli_output output;
+    request_output output;
 } learn_options;
 
 static const char *const kinds[] = {"grammar", "neural", NULL};
 
-static const cli_option options[] = {
+static const request_option options[] = {
     {.name = "out",
      .letter = 'o',
-     .kind = CLI_TEXT,
+     .kind = REQUEST_TEXT,
      .metavar = "MODEL",
      .offset = offsetof(learn_options, out),
      .doc = "the model to write, such as M.hsm"},
     {.name = "min-support",
-     .kind = CLI_U32,
+     .kind = REQUEST_U32,
      .min = 1,
      .max = 1000000,
      .metavar = "K",
      .offset = offsetof(learn_options, min_support),
      .doc = "keep only what K sets of traces or more have (default: 5)"},
     {.name = "hold-out",
-     .kind = CLI_U32,
+     .kind = REQUEST_U32,
      .min = 0,
      .max = 1000000,
      .metavar = "N",
@@ -39,33 +38,33 @@ static const cli_option options[] = {
      .doc = "learn nothing from every N-th set, and report how well it is made; 0 = none "
             "(default: 20)"},
     {.name = "kind",
-     .kind = CLI_CHOICE,
+     .kind = REQUEST_CHOICE,
      .choices = kinds,
      .offset = offsetof(learn_options, kind),
      .doc = "what new traces are drawn from: templates and laws, or a network (default: "
             "grammar)"},
     {.name = "seed",
-     .kind = CLI_U64,
+     .kind = REQUEST_U64,
      .metavar = "S",
      .offset = offsetof(learn_options, seed),
      .doc = "of the network (default: 0)"},
     {.name = "steps",
-     .kind = CLI_U32,
+     .kind = REQUEST_U32,
      .min = 1,
      .max = 1000000,
      .metavar = "N",
      .offset = offsetof(learn_options, n_steps),
      .doc = "train the network for N steps at most (default: 1000)"},
     {.name = "strict",
-     .kind = CLI_FLAG,
+     .kind = REQUEST_FLAG,
      .offset = offsetof(learn_options, strict),
      .doc = "fail at the first set that fails the check or folder that cannot be opened "
             "(default: skip and count them)"},
     {.name = "fresh",
-     .kind = CLI_FLAG,
+     .kind = REQUEST_FLAG,
      .offset = offsetof(learn_options, fresh),
      .doc = "start over, also where an earlier run was stopped"},
-    CLI_OUTPUT_OPTIONS(learn_options, output),
+    REQUEST_OUTPUT_OPTIONS(learn_options, output),
     {0},
 };
 
@@ -124,65 +123,64 @@ static void choose_kernels(void)
 #endif
 }
 
-static halley_status run(cli_call *call, halley_error *err)
+static halley_status run(request_call *call, halley_error *err)
 {
     const learn_options *o = call->options;
     report_form form;
     halley_learn_report report;
-    progress_view view = {0};
-    const halley_watch watch = {progress_look, &view};
-    TRY(cli_output_form(&form, call, &o->output, err));
+    TRY(request_output_form(&form, call, &o->output, err));
     if (!o->out)
-        return cli_usage(call, err, "where to? -o names the model to write");
+        return request_usage(call, err, "where to? -o names the model to write");
     const halley_learn_opts opts = {
         .kind = (halley_learn_kind)o->kind,
         .seed = o->seed,
         .n_steps = o->n_steps,
         .min_support = o->min_support,
-        .hold_out =
-            cli_given(call, "hold-out") && o->hold_out == 0 ? UINT32_MAX : o->hold_out,
+        .hold_out = request_given(call, "hold-out") && o->hold_out == 0 ? UINT32_MAX
+                                                                        : o->hold_out,
         .strict = o->strict,
         .fresh = o->fresh,
-        .watch = &watch};
+        .watch = call->watch};
     choose_kernels();
     const halley_status status =
         halley_learn(o->out, call->args, call->n_args, &opts, &report, err);
-    progress_view_fini(&view);
+    request_work_end(call);
     TRY(status);
     if (report.n_resumed > 0)
-        cli_note(call, "went on behind %u sets that an earlier run had learned",
-                 report.n_resumed);
+        request_note(call, "went on behind %u sets that an earlier run had learned",
+                     report.n_resumed);
     if (report.n_resumed_steps > 0)
-        cli_note(call, "went on behind %u steps of training by an earlier run",
-                 report.n_resumed_steps);
+        request_note(call, "went on behind %u steps of training by an earlier run",
+                     report.n_resumed_steps);
     if (report.n_covered < report.n_sets && report.n_steps == 0)
-        cli_note(call,
-                 "%u of %u sets have programs that too few others share; sets like these "
-                 "are made from the nearest template, scaled",
-                 report.n_sets - report.n_covered, report.n_sets);
+        request_note(
+            call,
+            "%u of %u sets have programs that too few others share; sets like these "
+            "are made from the nearest template, scaled",
+            report.n_sets - report.n_covered, report.n_sets);
     if (report.n_skipped > 0)
-        cli_note(call, "skipped %u of %u sets that fail the check, the first: %s",
-                 report.n_skipped, report.n_skipped + report.n_sets,
-                 report.first_skipped);
+        request_note(call, "skipped %u of %u sets that fail the check, the first: %s",
+                     report.n_skipped, report.n_skipped + report.n_sets,
+                     report.first_skipped);
     if (report.n_folders_skipped > 0)
-        cli_note(call, "skipped %u folders that cannot be opened, the first: %s",
-                 report.n_folders_skipped, report.first_folder_skipped);
+        request_note(call, "skipped %u folders that cannot be opened, the first: %s",
+                     report.n_folders_skipped, report.first_folder_skipped);
     if (report.n_steps > 0)
-        cli_note(call,
-                 "the network was best after %u steps: %s nats an item, %s of them "
-                 "for the operator",
-                 report.n_steps, number_fixed(report.loss, 3).at,
-                 number_fixed(report.op_loss, 3).at);
+        request_note(call,
+                     "the network was best after %u steps: %s nats an item, %s of them "
+                     "for the operator",
+                     report.n_steps, number_fixed(report.loss, 3).at,
+                     number_fixed(report.op_loss, 3).at);
     return write_report(o, &report, form, err);
 }
 
-static const cli_example examples[] = {
+static const request_example examples[] = {
     {"halley trace learn corpus -o M.hsm", "all sets in a folder and below"},
     {"halley trace learn a b c.0.et -o M.hsm --min-support 2", "prefixes and files"},
     {0},
 };
 
-const cli_command cmd_trace_learn = {
+const request_verb cmd_trace_learn = {
     .name = "trace learn",
     .summary = "learn the statistics of many traces",
     .arguments = "TRACE...",
@@ -209,6 +207,6 @@ const cli_command cmd_trace_learn = {
     .options = options,
     .options_size = sizeof(learn_options),
     .min_args = 1,
-    .max_args = CLI_ANY,
+    .max_args = REQUEST_ANY,
     .run = run,
 };

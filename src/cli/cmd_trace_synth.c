@@ -2,7 +2,6 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/error.h"
-#include "base/progress.h"
 #include "cli/commands.h"
 #include "halley/learn.h"
 
@@ -16,66 +15,66 @@ typedef struct synth_options {
     const char *out;
     uint32_t number, ranks, threads;
     uint64_t seed;
-    cli_texts like;
+    request_texts like;
     const char *like_in;
     bool extrapolate, conditions;
-    cli_output output;
+    request_output output;
 } synth_options;
 
-static const cli_option options[] = {
+static const request_option options[] = {
     {.name = "out",
      .letter = 'o',
-     .kind = CLI_TEXT,
+     .kind = REQUEST_TEXT,
      .metavar = "FOLDER",
      .offset = offsetof(synth_options, out),
      .doc = "folder for the sets, new or empty"},
     {.name = "number",
      .letter = 'n',
-     .kind = CLI_U32,
+     .kind = REQUEST_U32,
      .min = 1,
      .max = 1000000,
      .metavar = "N",
      .offset = offsetof(synth_options, number),
      .doc = "sets to make (default: 1)"},
     {.name = "ranks",
-     .kind = CLI_U32,
+     .kind = REQUEST_U32,
      .min = 1,
      .max = 1048576,
      .metavar = "R",
      .offset = offsetof(synth_options, ranks),
      .doc = "ranks of each set (default: as learned)"},
     {.name = "seed",
-     .kind = CLI_U64,
+     .kind = REQUEST_U64,
      .metavar = "S",
      .offset = offsetof(synth_options, seed),
      .doc = "another number, other sets (default: 0)"},
     {.name = "like",
-     .kind = CLI_TEXTS,
+     .kind = REQUEST_TEXTS,
      .metavar = "NAME=VALUE",
      .offset = offsetof(synth_options, like),
      .doc = "fix a condition, such as layers=12, or the compute or bytes of a set; "
             "repeatable"},
     {.name = "like-in",
-     .kind = CLI_TEXT,
+     .kind = REQUEST_TEXT,
      .metavar = "FOLDER",
      .offset = offsetof(synth_options, like_in),
      .doc = "make one set for each NAME.conditions.json in FOLDER, under those "
             "conditions, and call it NAME"},
     {.name = "extrapolate",
-     .kind = CLI_FLAG,
+     .kind = REQUEST_FLAG,
      .offset = offsetof(synth_options, extrapolate),
      .doc = "try conditions that were never seen"},
     {.name = "threads",
      .letter = 'j',
-     .kind = CLI_U32,
+     .kind = REQUEST_U32,
      .metavar = "N",
      .offset = offsetof(synth_options, threads),
      .doc = "sets at a time (default: one per core)"},
     {.name = "conditions",
-     .kind = CLI_FLAG,
+     .kind = REQUEST_FLAG,
      .offset = offsetof(synth_options, conditions),
      .doc = "only list the conditions that the model knows"},
-    CLI_OUTPUT_OPTIONS(synth_options, output),
+    REQUEST_OUTPUT_OPTIONS(synth_options, output),
     {0},
 };
 
@@ -172,18 +171,17 @@ static halley_status order_alike(orders *to, const synth_options *o, halley_erro
     return status;
 }
 
-static halley_status make(const orders *all, const synth_options *o,
-                          const halley_synth *synth, halley_error *err)
+static halley_status make(const request_call *call, const orders *all,
+                          const synth_options *o, const halley_synth *synth,
+                          halley_error *err)
 {
-    progress_view view = {0};
-    const halley_watch watch = {progress_look, &view};
     const halley_synth_opts opts = {.n_ranks = o->ranks,
                                     .extrapolate = o->extrapolate,
                                     .n_threads = o->threads,
-                                    .watch = &watch};
+                                    .watch = call->watch};
     const halley_status status =
         halley_synth_save(o->out, synth, all->list.at, all->list.n, &opts, err);
-    progress_view_fini(&view);
+    request_work_end(call);
     return status;
 }
 
@@ -205,9 +203,10 @@ static void list_made(report_table *t, const orders *all, const char *folder)
     strbuf_fini(&prefix);
 }
 
-static halley_status fill(report_table *t, const synth_options *o, halley_synth *synth,
+static halley_status fill(report_table *t, const request_call *call, halley_synth *synth,
                           halley_error *err)
 {
+    const synth_options *o = call->options;
     orders all = {0};
     if (o->conditions) {
         list_conditions(t, synth);
@@ -218,7 +217,7 @@ static halley_status fill(report_table *t, const synth_options *o, halley_synth 
     halley_status status =
         o->like_in ? order_alike(&all, o, err) : order_number(&all, o, err);
     if (status == HALLEY_OK)
-        status = make(&all, o, synth, err);
+        status = make(call, &all, o, synth, err);
     if (status == HALLEY_OK)
         list_made(t, &all, o->out);
     array_fini(&all.list);
@@ -226,20 +225,20 @@ static halley_status fill(report_table *t, const synth_options *o, halley_synth 
     return status;
 }
 
-static halley_status run(cli_call *call, halley_error *err)
+static halley_status run(request_call *call, halley_error *err)
 {
     const synth_options *o = call->options;
     report_form form;
     halley_synth *synth = NULL;
-    TRY(cli_output_form(&form, call, &o->output, err));
+    TRY(request_output_form(&form, call, &o->output, err));
     if (!o->out && !o->conditions)
-        return cli_usage(call, err, "where to? -o names a folder for the sets");
-    if (o->like_in && (o->like.n > 0 || cli_given(call, "number")))
-        return cli_usage(call, err, "--like-in excludes --like and --number");
+        return request_usage(call, err, "where to? -o names a folder for the sets");
+    if (o->like_in && (o->like.n > 0 || request_given(call, "number")))
+        return request_usage(call, err, "--like-in excludes --like and --number");
     TRY(halley_synth_load(&synth, call->args[0], err));
     report_table *t = o->conditions ? report_table_new(condition_columns, 5)
                                     : report_table_new(columns, 7);
-    halley_status status = t ? fill(t, o, synth, err) : error_nomem(err);
+    halley_status status = t ? fill(t, call, synth, err) : error_nomem(err);
     if (status == HALLEY_OK)
         status = report_table_write(t, form, stdout, err);
     report_table_free(t);
@@ -247,7 +246,7 @@ static halley_status run(cli_call *call, halley_error *err)
     return status;
 }
 
-static const cli_example examples[] = {
+static const request_example examples[] = {
     {"halley trace synth M.hsm -o new -n 10 --seed 7", "ten sets, always the same ones"},
     {"halley trace synth M.hsm -o new --like family=gpt --like layers=24 --ranks 64",
      NULL},
@@ -255,7 +254,7 @@ static const cli_example examples[] = {
     {0},
 };
 
-const cli_command cmd_trace_synth = {
+const request_verb cmd_trace_synth = {
     .name = "trace synth",
     .summary = "make new traces from a learned model",
     .arguments = "MODEL",

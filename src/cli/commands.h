@@ -12,33 +12,9 @@ extern const cli_format format_model;
 extern const cli_format format_plan;
 extern const cli_format format_stack;
 extern const cli_format format_study;
-extern const cli_list study_keys[]; /* of study files */
 
-extern const cli_command cmd_calibrate;
-extern const cli_command cmd_estimate;
-extern const cli_command cmd_explore;
-extern const cli_command cmd_help;
-extern const cli_command cmd_plan;
-extern const cli_command cmd_presets;
-extern const cli_command cmd_results;
-extern const cli_command cmd_score;
-extern const cli_command cmd_sim;
-extern const cli_command cmd_topology_check;
-extern const cli_command cmd_topology_flows;
-extern const cli_command cmd_topology_show;
-extern const cli_command cmd_trace_check;
-extern const cli_command cmd_trace_compare;
-extern const cli_command cmd_trace_convert;
-extern const cli_command cmd_trace_diff;
-extern const cli_command cmd_trace_gen;
-extern const cli_command cmd_trace_link;
-extern const cli_command cmd_trace_info;
-extern const cli_command cmd_trace_learn;
-extern const cli_command cmd_trace_merge;
-extern const cli_command cmd_trace_obfuscate;
-extern const cli_command cmd_trace_scale;
-extern const cli_command cmd_trace_slice;
-extern const cli_command cmd_trace_synth;
-extern const cli_command cmd_trace_view;
+extern const request_verb cmd_help;
+extern const request_verb cmd_trace_learn;
+extern const request_verb cmd_trace_synth;
 
 #endif

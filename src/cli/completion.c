@@ -11,7 +11,7 @@ static void first_words(FILE *to, const cli_program *program)
     fputs("    '')\n        words='", to);
     for (const cli_group *g = program->groups; g->name; g++)
         fprintf(to, "%s ", g->name);
-    for (const cli_command *const *c = program->commands; *c; c++)
+    for (const request_verb *const *c = program->commands; *c; c++)
         if (!strchr((*c)->name, ' '))
             fprintf(to, "%s ", (*c)->name);
     fputs("--help --version' ;;\n", to);
@@ -20,13 +20,13 @@ static void first_words(FILE *to, const cli_program *program)
 static void second_words(FILE *to, const cli_program *program, const cli_group *group)
 {
     fprintf(to, "    '%s')\n        words='", group->name);
-    for (const cli_command *const *c = program->commands; *c; c++)
+    for (const request_verb *const *c = program->commands; *c; c++)
         if (cli_in_group(*c, group))
             fprintf(to, "%s ", (*c)->name + strlen(group->name) + 1);
     fputs("--help' ;;\n", to);
 }
 
-static void choices_of(FILE *to, const cli_option *option)
+static void choices_of(FILE *to, const request_option *option)
 {
     if (option->letter)
         fprintf(to, "        -%c|--%s) words='", option->letter, option->name);
@@ -38,14 +38,14 @@ static void choices_of(FILE *to, const cli_option *option)
 }
 
 /* Behind an option that takes a value: its choices, or nothing (file names). */
-static void command_words(FILE *to, const cli_command *command)
+static void command_words(FILE *to, const request_verb *command)
 {
     fprintf(to, "    '%s')\n        case $previous in\n", command->name);
-    for (const cli_option *o = command->options; o && o->name; o++)
-        if (o->kind != CLI_FLAG && !o->implicit)
+    for (const request_option *o = command->options; o && o->name; o++)
+        if (o->kind != REQUEST_FLAG && !o->implicit)
             choices_of(to, o);
     fputs("        *) [[ $current != -* ]] || words='", to);
-    for (const cli_option *o = command->options; o && o->name; o++) {
+    for (const request_option *o = command->options; o && o->name; o++) {
         fprintf(to, "--%s ", o->name);
         if (o->negatable)
             fprintf(to, "--no-%s ", o->name);
@@ -70,7 +70,7 @@ void cli_completion(FILE *to, const cli_program *program)
     first_words(to, program);
     for (const cli_group *g = program->groups; g->name; g++)
         second_words(to, program, g);
-    for (const cli_command *const *c = program->commands; *c; c++)
+    for (const request_verb *const *c = program->commands; *c; c++)
         command_words(to, *c);
     fprintf(to,
             "    esac\n"

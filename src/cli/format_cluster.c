@@ -2,21 +2,21 @@
 #include "cli/commands.h"
 #include "halley/cluster.h"
 
-static bool get_key(cli_entry *out, const char *part, size_t i)
+static bool get_key(request_entry *out, const char *part, size_t i)
 {
     halley_file_key k;
     if (!halley_cluster_key(&k, part, i))
         return false;
-    *out = (cli_entry){.name = k.key,
-                       .doc = k.doc,
-                       .by_default = k.by_default,
-                       .example = k.example,
-                       .values = k.names};
+    *out = (request_entry){.name = k.key,
+                           .doc = k.doc,
+                           .by_default = k.by_default,
+                           .example = k.example,
+                           .values = k.names};
     return true;
 }
 
 #define KEYS(function, part)                                                             \
-    static bool function(cli_entry *out, size_t i)                                       \
+    static bool function(request_entry *out, size_t i)                                   \
     {                                                                                    \
         return get_key(out, part, i);                                                    \
     }
@@ -34,7 +34,7 @@ KEYS(get_bus_key, "bus")
 KEYS(get_cost_key, "cost")
 KEYS(get_failures_key, "failures")
 
-static const cli_list lists[] = {
+static const request_list lists[] = {
     {"keys", get_file_key},
     {"keys of an entry of kinds", get_kind_key},
     {"keys of nodes", get_nodes_key},

@@ -2,31 +2,31 @@
 #include "cli/commands.h"
 #include "halley/model.h"
 
-static bool key_of(cli_entry *out, const char *part, size_t i)
+static bool key_of(request_entry *out, const char *part, size_t i)
 {
     halley_file_key k;
     if (!halley_model_key(&k, part, i))
         return false;
-    *out = (cli_entry){.name = k.key, .doc = k.doc};
+    *out = (request_entry){.name = k.key, .doc = k.doc};
     return true;
 }
 
-static bool key(cli_entry *out, size_t i)
+static bool key(request_entry *out, size_t i)
 {
     return key_of(out, "", i);
 }
 
-static bool latent_key(cli_entry *out, size_t i)
+static bool latent_key(request_entry *out, size_t i)
 {
     return key_of(out, "latent", i);
 }
 
-static bool operator_key(cli_entry *out, size_t i)
+static bool operator_key(request_entry *out, size_t i)
 {
     return key_of(out, "operators", i);
 }
 
-static const cli_list lists[] = {
+static const request_list lists[] = {
     {"keys", key},
     {"keys of latent", latent_key},
     {"keys of an operator", operator_key},

@@ -4,10 +4,10 @@
 
 #define ENTRY(id, key, shown, doc_) {.name = key, .doc = doc_},
 #define PLANNED(id, key, shown, doc_) {.name = key, .doc = doc_ " (not modelled yet)"},
-static const cli_entry keys[] = {HALLEY_PLAN_VALUES(ENTRY) HALLEY_PLAN_SWITCHES(
+static const request_entry keys[] = {HALLEY_PLAN_VALUES(ENTRY) HALLEY_PLAN_SWITCHES(
     ENTRY) HALLEY_PLAN_LISTS(ENTRY) HALLEY_PLAN_PLANNED(PLANNED)};
 
-static bool key(cli_entry *out, size_t i)
+static bool key(request_entry *out, size_t i)
 {
     if (i >= sizeof keys / sizeof *keys)
         return false;
@@ -15,7 +15,7 @@ static bool key(cli_entry *out, size_t i)
     return true;
 }
 
-static const cli_list lists[] = {{"keys", key}, {0}};
+static const request_list lists[] = {{"keys", key}, {0}};
 
 const cli_format format_plan = {
     .name = "plan-file",

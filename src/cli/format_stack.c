@@ -2,25 +2,25 @@
 #include "cli/commands.h"
 #include "halley/stack.h"
 
-static bool key(cli_entry *out, size_t i)
+static bool key(request_entry *out, size_t i)
 {
     halley_file_key k;
     if (!halley_stack_key(&k, i))
         return false;
-    *out = (cli_entry){.name = k.key, .doc = k.doc};
+    *out = (request_entry){.name = k.key, .doc = k.doc};
     return true;
 }
 
-static bool constant(cli_entry *out, size_t i)
+static bool constant(request_entry *out, size_t i)
 {
     if (i >= HALLEY_N_CONSTANTS)
         return false;
     const halley_constant_info *info = halley_constant_get((halley_constant)i);
-    *out = (cli_entry){.name = info->key, .doc = info->doc};
+    *out = (request_entry){.name = info->key, .doc = info->doc};
     return true;
 }
 
-static const cli_list lists[] = {{"keys", key}, {"constants", constant}, {0}};
+static const request_list lists[] = {{"keys", key}, {"constants", constant}, {0}};
 
 const cli_format format_stack = {
     .name = "stack",

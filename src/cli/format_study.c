@@ -2,56 +2,54 @@
 #include "cli/commands.h"
 #include "halley/explore.h"
 
-static bool key_of(cli_entry *out, const char *section, size_t i)
+static bool key_of(request_entry *out, const char *section, size_t i)
 {
     halley_study_key k;
     if (!halley_study_keys(&k, section, i))
         return false;
-    *out = (cli_entry){.name = k.key, .doc = k.doc};
+    *out = (request_entry){.name = k.key, .doc = k.doc};
     return true;
 }
 
-static bool key(cli_entry *out, size_t i)
+static bool key(request_entry *out, size_t i)
 {
     return key_of(out, "", i);
 }
 
-static bool range_key(cli_entry *out, size_t i)
+static bool range_key(request_entry *out, size_t i)
 {
     return key_of(out, "vary", i);
 }
 
-static bool search_key(cli_entry *out, size_t i)
+static bool search_key(request_entry *out, size_t i)
 {
     return key_of(out, "search", i);
 }
 
-static bool question_key(cli_entry *out, size_t i)
+static bool question_key(request_entry *out, size_t i)
 {
     return key_of(out, "break-even", i);
 }
 
-static bool parameter(cli_entry *out, size_t i)
+static bool parameter(request_entry *out, size_t i)
 {
     halley_parameter p;
     if (!halley_explore_parameter(&p, i))
         return false;
-    *out = (cli_entry){.name = p.path, .doc = p.doc};
+    *out = (request_entry){.name = p.path, .doc = p.doc};
     return true;
 }
 
-static bool result(cli_entry *out, size_t i)
+static bool result(request_entry *out, size_t i)
 {
     if (i >= HALLEY_N_METRICS)
         return false;
-    *out = (cli_entry){.name = halley_metric_key((uint32_t)i),
-                       .doc = halley_metric_title((uint32_t)i)};
+    *out = (request_entry){.name = halley_metric_key((uint32_t)i),
+                           .doc = halley_metric_title((uint32_t)i)};
     return true;
 }
 
-const cli_list study_keys[] = {{"keys of a study file", key}, {0}};
-
-static const cli_list lists[] = {
+static const request_list lists[] = {
     {"keys", key},
     {"keys of a range", range_key},
     {"keys of search", search_key},

@@ -55,19 +55,19 @@ static void paragraphs(FILE *to, const char *text)
     strbuf_fini(&paragraph);
 }
 
-void cli_synopsis(FILE *to, const cli_program *program, const cli_command *command)
+void cli_synopsis(FILE *to, const cli_program *program, const request_verb *command)
 {
     const bool any = command->arguments && *command->arguments;
     fprintf(to, "%s %s [OPTIONS]%s%s", program->name, command->name, any ? " " : "",
             any ? command->arguments : "");
 }
 
-void cli_option_spelling(strbuf *to, const cli_option *option)
+void cli_option_spelling(strbuf *to, const request_option *option)
 {
     if (option->letter)
         strbuf_printf(to, "-%c, ", option->letter);
     strbuf_printf(to, "--%s%s", option->negatable ? "[no-]" : "", option->name);
-    if (option->kind == CLI_CHOICE) {
+    if (option->kind == REQUEST_CHOICE) {
         for (size_t i = 0; option->choices[i]; i++)
             strbuf_printf(to, "%s%s", i ? "|" : " ", option->choices[i]);
     } else if (option->implicit) {
@@ -75,7 +75,7 @@ void cli_option_spelling(strbuf *to, const cli_option *option)
     } else if (option->metavar) {
         strbuf_printf(to, " %s", option->metavar);
     }
-    if (option->kind == CLI_TEXTS)
+    if (option->kind == REQUEST_TEXTS)
         strbuf_add(to, STR("..."));
 }
 
@@ -90,10 +90,10 @@ static void option_line(FILE *to, const char *spelling, bool letter, const char 
     wrap(to, str_from(doc), OPTION_COLUMN, OPTION_COLUMN);
 }
 
-static void option_list(FILE *to, const cli_command *command)
+static void option_list(FILE *to, const request_verb *command)
 {
     fputs("\noptions:\n", to);
-    for (const cli_option *o = command->options; o && o->name; o++) {
+    for (const request_option *o = command->options; o && o->name; o++) {
         strbuf spelling = {0};
         cli_option_spelling(&spelling, o);
         option_line(to, spelling.failed ? o->name : spelling.at, o->letter != 0, o->doc);
@@ -102,7 +102,7 @@ static void option_list(FILE *to, const cli_command *command)
     option_line(to, "-h, --help", true, "show this help");
 }
 
-static void example_list(FILE *to, const cli_example *example)
+static void example_list(FILE *to, const request_example *example)
 {
     if (!example)
         return;
@@ -121,7 +121,7 @@ static bool says(const char *doc, const char *word)
     return str_contains(str_from(doc), str_from(word));
 }
 
-void cli_entry_doc(strbuf *to, const cli_entry *entry)
+void cli_entry_doc(strbuf *to, const request_entry *entry)
 {
     bool said = true;
     strbuf_add(to, str_from(entry->doc));
@@ -136,9 +136,9 @@ void cli_entry_doc(strbuf *to, const cli_entry *entry)
         strbuf_printf(to, "; example: %s", entry->example);
 }
 
-static void lists(FILE *to, const cli_list *list)
+static void lists(FILE *to, const request_list *list)
 {
-    cli_entry e = {0};
+    request_entry e = {0};
     for (; list && list->title; list++) {
         fprintf(to, "\n%s:\n", list->title);
         for (size_t i = 0; list->entry(&e, i); i++) {
@@ -166,7 +166,7 @@ void cli_help_format(FILE *to, const cli_program *program, const cli_format *for
     lists(to, format->lists);
 }
 
-void cli_help_command(FILE *to, const cli_program *program, const cli_command *command)
+void cli_help_command(FILE *to, const cli_program *program, const request_verb *command)
 {
     fputs("usage: ", to);
     cli_synopsis(to, program, command);
@@ -193,7 +193,7 @@ void cli_help_group(FILE *to, const cli_program *program, const cli_group *group
 {
     fprintf(to, "usage: %s %s COMMAND [OPTIONS] ...\n\n%s %s - %s\n\ncommands:\n",
             program->name, group->name, program->name, group->name, group->summary);
-    for (const cli_command *const *c = program->commands; *c; c++)
+    for (const request_verb *const *c = program->commands; *c; c++)
         if (cli_in_group(*c, group))
             summary_line(to, (*c)->name + strlen(group->name) + 1, (*c)->summary);
     fprintf(to, "\n'%s %s COMMAND --help' says more about each.\n", program->name,
@@ -204,12 +204,12 @@ void cli_help_overview(FILE *to, const cli_program *program)
 {
     fprintf(to, "usage: %s COMMAND [OPTIONS] ...\n\n%s - %s\n\ncommands:\n",
             program->name, program->name, program->summary);
-    for (const cli_command *const *c = program->commands; *c; c++)
+    for (const request_verb *const *c = program->commands; *c; c++)
         if (!strchr((*c)->name, ' '))
             summary_line(to, (*c)->name, (*c)->summary);
     for (const cli_group *g = program->groups; g->name; g++) {
         fprintf(to, "\n%s:\n", g->summary);
-        for (const cli_command *const *c = program->commands; *c; c++)
+        for (const request_verb *const *c = program->commands; *c; c++)
             if (cli_in_group(*c, g))
                 summary_line(to, (*c)->name, (*c)->summary);
     }

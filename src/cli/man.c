@@ -136,10 +136,10 @@ static void option_entry(FILE *to, const char *spelling, const char *doc)
     running(to, str_from(doc));
 }
 
-static void option_entries(FILE *to, const cli_command *command)
+static void option_entries(FILE *to, const request_verb *command)
 {
     fputs(".SH OPTIONS\n", to);
-    for (const cli_option *o = command->options; o && o->name; o++) {
+    for (const request_option *o = command->options; o && o->name; o++) {
         strbuf spelling = {0};
         cli_option_spelling(&spelling, o);
         option_entry(to, spelling.failed ? o->name : spelling.at, o->doc);
@@ -148,7 +148,7 @@ static void option_entries(FILE *to, const cli_command *command)
     option_entry(to, "-h, --help", "show the help");
 }
 
-static void examples(FILE *to, const cli_example *example)
+static void examples(FILE *to, const request_example *example)
 {
     if (!example)
         return;
@@ -169,9 +169,9 @@ static void exit_status(FILE *to)
           to);
 }
 
-static void lists(FILE *to, const cli_list *list)
+static void lists(FILE *to, const request_list *list)
 {
-    cli_entry e = {0};
+    request_entry e = {0};
     for (; list && list->title; list++) {
         fputs(".SH ", to);
         for (const char *c = list->title; *c; c++)
@@ -197,7 +197,8 @@ void cli_man_format(FILE *to, const cli_program *program, const cli_format *form
     fputs(" (1)\n", to);
 }
 
-static void command_page(FILE *to, const cli_program *program, const cli_command *command)
+static void command_page(FILE *to, const cli_program *program,
+                         const request_verb *command)
 {
     head(to, program, command->name, command->summary);
     fputs(".nf\n", to);
@@ -219,7 +220,7 @@ static void overview_page(FILE *to, const cli_program *program)
     fprintf(to, ".nf\n%s COMMAND [OPTIONS] ...\n.fi\n.SH DESCRIPTION\n", program->name);
     paragraphs(to, program->description);
     fputs(".SH COMMANDS\nEach has its own page.\n", to);
-    for (const cli_command *const *c = program->commands; *c; c++) {
+    for (const request_verb *const *c = program->commands; *c; c++) {
         fputs(".TP\n.BR ", to);
         page_name(to, program, (*c)->name, false);
         fputs(" (1)\n", to);
@@ -231,7 +232,7 @@ static void overview_page(FILE *to, const cli_program *program)
     exit_status(to);
 }
 
-void cli_man(FILE *to, const cli_program *program, const cli_command *command)
+void cli_man(FILE *to, const cli_program *program, const request_verb *command)
 {
     if (command)
         command_page(to, program, command);

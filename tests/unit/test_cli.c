@@ -9,16 +9,16 @@
 typedef struct cook_options {
     bool quiet, salt;
     const char *out;
-    cli_texts with;
+    request_texts with;
     uint32_t guests;
     uint64_t grains;
     double spice, heat_s;
     uint32_t style;
-    cli_output output;
+    request_output output;
 } cook_options;
 
 static const char *const styles[] = {"boiled", "fried", NULL};
-static const cli_option cook_table[] = {
+static const request_option cook_table[] = {
     {.name = "quiet", .letter = 'q', .offset = offsetof(cook_options, quiet), .doc = "q"},
     {.name = "salt",
      .negatable = true,
@@ -26,50 +26,50 @@ static const cli_option cook_table[] = {
      .doc = "with salt"},
     {.name = "out",
      .letter = 'o',
-     .kind = CLI_TEXT,
+     .kind = REQUEST_TEXT,
      .metavar = "FILE",
      .offset = offsetof(cook_options, out),
      .doc = "where to"},
     {.name = "with",
-     .kind = CLI_TEXTS,
+     .kind = REQUEST_TEXTS,
      .metavar = "WHAT",
      .offset = offsetof(cook_options, with),
      .doc = "what to add"},
     {.name = "guests",
      .letter = 'g',
-     .kind = CLI_U32,
+     .kind = REQUEST_U32,
      .min = 1,
      .max = 12,
      .metavar = "N",
      .offset = offsetof(cook_options, guests),
      .doc = "how many"},
     {.name = "grains",
-     .kind = CLI_U64,
+     .kind = REQUEST_U64,
      .metavar = "N",
      .offset = offsetof(cook_options, grains),
      .doc = "how many"},
     {.name = "spice",
-     .kind = CLI_DOUBLE,
+     .kind = REQUEST_DOUBLE,
      .metavar = "X",
      .offset = offsetof(cook_options, spice),
      .doc = "how hot"},
     {.name = "heat",
-     .kind = CLI_QUANTITY,
+     .kind = REQUEST_QUANTITY,
      .unit = UNITS_TIME,
      .metavar = "TIME",
      .offset = offsetof(cook_options, heat_s),
      .doc = "how long"},
     {.name = "style",
-     .kind = CLI_CHOICE,
+     .kind = REQUEST_CHOICE,
      .choices = styles,
      .offset = offsetof(cook_options, style),
      .doc = "how"},
-    CLI_OUTPUT_OPTIONS(cook_options, output),
+    REQUEST_OUTPUT_OPTIONS(cook_options, output),
     {0},
 };
 
 static const cook_options cook_defaults = {.salt = true, .guests = 2};
-static const cli_command cook = {
+static const request_verb cook = {
     .name = "rice cook",
     .summary = "cook rice",
     .arguments = "POT LID",
@@ -80,13 +80,13 @@ static const cli_command cook = {
     .min_args = 0,
     .max_args = 2,
 };
-static const cli_command weigh = {.name = "rice weigh", .min_args = 1, .max_args = 1};
-static const cli_command wash = {.name = "wash",
-                                 .arguments = "POT...",
-                                 .min_args = 1,
-                                 .max_args = CLI_ANY,
-                                 .keeps_unknown = true};
-static const cli_command *const commands[] = {&cook, &weigh, &wash, NULL};
+static const request_verb weigh = {.name = "rice weigh", .min_args = 1, .max_args = 1};
+static const request_verb wash = {.name = "wash",
+                                  .arguments = "POT...",
+                                  .min_args = 1,
+                                  .max_args = REQUEST_ANY,
+                                  .keeps_unknown = true};
+static const request_verb *const commands[] = {&cook, &weigh, &wash, NULL};
 static const cli_group groups[] = {{"rice", "all about rice"}, {0}};
 static const cli_program kitchen = {.name = "kitchen",
                                     .version = "1",
@@ -98,7 +98,7 @@ static const cli_program kitchen = {.name = "kitchen",
 
 /* A parsed command line; `words` are separated by blanks. */
 typedef struct parsed {
-    cli_call call;
+    request_call call;
     arena memory;
     halley_error err;
     bool help;
@@ -107,9 +107,9 @@ typedef struct parsed {
     const char *words[16];
 } parsed;
 
-static const cook_options *parse(parsed *p, const cli_command *command, const char *line)
+static const cook_options *parse(parsed *p, const request_verb *command, const char *line)
 {
-    *p = (parsed){.call = {.program = &kitchen, .command = command}};
+    *p = (parsed){.call = {.program = &kitchen, .verb = command}};
     snprintf(p->text, sizeof p->text, "%s", line);
     size_t n = 0;
     for (char *w = strtok(p->text, " "); w; w = strtok(NULL, " "))
@@ -161,13 +161,13 @@ static void what_is_not_given_keeps_its_default(void **state)
     const cook_options *o = parse(&p, &cook, "-g 3");
     assert_true(o->salt);
     assert_null(o->out);
-    assert_true(cli_given(&p.call, "guests"));
-    assert_false(cli_given(&p.call, "salt"));
+    assert_true(request_given(&p.call, "guests"));
+    assert_false(request_given(&p.call, "salt"));
     arena_fini(&p.memory);
     o = parse(&p, &cook, "--no-salt");
     assert_false(o->salt);
     assert_int_equal(o->guests, 2);
-    assert_true(cli_given(&p.call, "salt"));
+    assert_true(request_given(&p.call, "salt"));
     arena_fini(&p.memory);
 }
 
@@ -212,7 +212,7 @@ static void wrong_command_lines_get_their_sentence(void **state)
 {
     (void)state;
     static const struct {
-        const cli_command *command;
+        const request_verb *command;
         const char *line, *sentence;
     } rows[] = {
         {&cook, "--gests 3", "unknown option --gests, did you mean --guests?"},
@@ -262,8 +262,8 @@ static void a_command_may_keep_options_it_does_not_declare(void **state)
     arena_fini(&p.memory);
 }
 
-static const cli_command *find(const char *first, const char *second, halley_error *err,
-                               const cli_group **group)
+static const request_verb *find(const char *first, const char *second, halley_error *err,
+                                const cli_group **group)
 {
     const char *const words[] = {first, second};
     size_t n_used = 0;
@@ -293,7 +293,7 @@ static void commands_are_found_by_one_word_or_two(void **state)
                         "unknown command 'rice-cook', did you mean 'rice cook'?");
 }
 
-static char *written(void (*write)(FILE *, const cli_program *, const cli_command *))
+static char *written(void (*write)(FILE *, const cli_program *, const request_verb *))
 {
     char *text = NULL;
     size_t n = 0;
@@ -333,7 +333,7 @@ static halley_status parse_line(void *context, halley_error *err)
 {
     const char *const words[] = {"--with",  "egg",   "--with", "pea",
                                  "--style", context, "pot"};
-    cli_call call = {.program = &kitchen, .command = &cook};
+    request_call call = {.program = &kitchen, .verb = &cook};
     arena memory = {0};
     bool help;
     const halley_status status = cli_parse(&call, &memory, &help, words, 7, err);

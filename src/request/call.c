@@ -1,0 +1,126 @@
+/* One call of a verb: what was given, notes, usage, the frame of its JSON. */
+#include "base/error.h"
+#include "request/verb.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool request_given(const request_call *call, const char *name)
+{
+    const request_option *options = call->verb->options;
+    for (size_t i = 0; options != NULL && options[i].name != NULL; i++)
+        if (strcmp(options[i].name, name) == 0)
+            return call->given[i / 64] >> i % 64 & 1;
+    return false;
+}
+
+halley_status request_usage(request_call *call, halley_error *err, const char *format,
+                            ...)
+{
+    char text[HALLEY_ERROR_TEXT];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    call->exit_code = REQUEST_WRONG_USAGE;
+    call->code = REQUEST_CODE_USAGE;
+    return error_set(err, HALLEY_EINVAL, "%s", text);
+}
+
+halley_status request_fail_as(request_call *call, request_code code, halley_status status)
+{
+    assert(code < REQUEST_N_CODES);
+    if (status != HALLEY_OK)
+        call->code = code;
+    return status;
+}
+
+halley_status request_output_form(report_form *out, request_call *call,
+                                  const request_output *output, halley_error *err)
+{
+    if (output->json && output->csv)
+        return request_usage(call, err, "--json and --csv exclude each other");
+    *out = output->json ? REPORT_JSON : output->csv ? REPORT_CSV : REPORT_TEXT;
+    return HALLEY_OK;
+}
+
+/* A note that finds no memory is lost; the result is still right. */
+static void keep_note(request_notes *notes, const char *text)
+{
+    if (notes == NULL)
+        return;
+    if (notes->n == notes->cap) {
+        const size_t cap = notes->cap > 0 ? 2 * notes->cap : 8;
+        char **at = realloc(notes->at, cap * sizeof *at);
+        if (at == NULL)
+            return;
+        notes->at = at;
+        notes->cap = cap;
+    }
+    char *copy = strdup(text);
+    if (copy != NULL)
+        notes->at[notes->n++] = copy;
+}
+
+void request_note(const request_call *call, const char *format, ...)
+{
+    char text[HALLEY_ERROR_TEXT];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (!call->is_quiet)
+        fprintf(stderr, "halley: %s\n", text);
+    keep_note(call->warnings, strncmp(text, "note: ", 6) == 0 ? text + 6 : text);
+}
+
+void request_assume(const request_call *call, const char *format, ...)
+{
+    char text[HALLEY_ERROR_TEXT];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    keep_note(call->assumed, text);
+}
+
+void request_work_end(const request_call *call)
+{
+    if (call->view != NULL)
+        progress_view_fini(call->view);
+}
+
+void request_notes_fini(request_notes *notes)
+{
+    for (size_t i = 0; i < notes->n; i++)
+        free(notes->at[i]);
+    free(notes->at);
+    *notes = (request_notes){0};
+}
+
+static void write_notes(report_json *j, const char *key, const request_notes *notes)
+{
+    if (notes == NULL || notes->n == 0)
+        return;
+    report_json_array(j, key);
+    for (size_t i = 0; i < notes->n; i++)
+        report_json_text(j, NULL, str_from(notes->at[i]));
+    report_json_end(j);
+}
+
+void request_json_begin(report_json *j, const request_call *call)
+{
+    report_json_init(j, call->out);
+    report_json_object(j, NULL);
+}
+
+halley_status request_json_end(report_json *j, const request_call *call,
+                               halley_error *err)
+{
+    write_notes(j, "assumed", call->assumed);
+    write_notes(j, "warnings", call->warnings);
+    report_json_end(j);
+    return report_json_fini(j, err);
+}

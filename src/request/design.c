@@ -1,0 +1,164 @@
+/* Options shared by the commands that estimate designs. */
+#include "request/design.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+halley_status design_usage(request_call *call, halley_status status, halley_error *err)
+{
+    if (status != HALLEY_EINVAL && status != HALLEY_ENOTFOUND && status != HALLEY_ELIMIT)
+        return status;
+    char text[HALLEY_ERROR_TEXT];
+    snprintf(text, sizeof text, "%s", err->text);
+    return request_usage(call, err, "%s", text);
+}
+
+static halley_status load_cluster(halley_cluster **out, request_call *call,
+                                  const char *name, halley_error *err)
+{
+    halley_cluster *c;
+    TRY(halley_cluster_load(&c, name, err));
+    const halley_status status = halley_cluster_check_estimate(c, err);
+    if (status != HALLEY_OK) {
+        halley_cluster_free(c);
+        return status;
+    }
+    for (uint32_t i = 0; i < halley_cluster_note_count(c); i++)
+        request_note(call, "note: %s", halley_cluster_note(c, i));
+    *out = c;
+    return HALLEY_OK;
+}
+
+void design_note_idle(const request_call *call, const halley_cluster *cluster)
+{
+    if (halley_cluster_idle(cluster) != NULL)
+        request_note(call, "note: %s", halley_cluster_idle(cluster));
+}
+
+halley_status design_load(halley_model *model, halley_cluster **cluster,
+                          halley_stack *stack, request_call *call,
+                          const design_options *o, halley_error *err)
+{
+    halley_cluster *c;
+    if (!o->model || !o->cluster)
+        return request_usage(call, err, "--model and --cluster must be given");
+    TRY(load_cluster(&c, call, o->cluster, err));
+    halley_status status = HALLEY_OK;
+    if (o->stack)
+        status = halley_stack_load(stack, o->stack, err);
+    else
+        halley_stack_default(stack);
+    if (status == HALLEY_OK)
+        status = halley_model_load(model, o->model, err);
+    if (status == HALLEY_OK)
+        *cluster = c;
+    else
+        halley_cluster_free(c);
+    return status;
+}
+
+/* Keys of a plan in the order of halley_plan_key. */
+#define KEY(id, key, shown, doc) key,
+static const char *const keys[] = {HALLEY_PLAN_VALUES(KEY) HALLEY_PLAN_SWITCHES(KEY)
+                                       HALLEY_PLAN_LISTS(KEY) HALLEY_PLAN_PLANNED(KEY)};
+
+static halley_status read_key(halley_plan *p, int key, const request_call *call,
+                              const design_options *o, halley_error *err)
+{
+    const halley_plan_key id = (halley_plan_key)key;
+    if (o->value[key])
+        TRY(halley_plan_set(p, id, o->value[key], err));
+    else if (o->list[key].n == 0 && request_given(call, keys[key]))
+        TRY(halley_plan_set(p, id, o->on[key] ? "yes" : "no", err));
+    for (size_t i = 0; i < o->list[key].n; i++)
+        TRY(halley_plan_set(p, id, o->list[key].at[i], err));
+    return HALLEY_OK;
+}
+
+halley_status design_read(halley_plan *out, uint64_t *given, request_call *call,
+                          const design_options *o, halley_error *err)
+{
+    halley_plan p;
+    uint64_t bits = 0;
+    halley_plan_default(&p);
+    if (o->plan)
+        TRY(halley_plan_load(&p, &bits, o->plan, err));
+    for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++) {
+        const halley_status status = read_key(&p, i, call, o, err);
+        if (status != HALLEY_OK)
+            return design_usage(call, status, err);
+        bits |= (uint64_t)request_given(call, keys[i]) << i;
+    }
+    *out = p;
+    if (given)
+        *given = bits;
+    return HALLEY_OK;
+}
+
+/* In a search such a plan just does not fit; who asks for it by name is told why. */
+static halley_status check_tier(const halley_plan *p, const halley_cluster *cluster,
+                                request_call *call, halley_error *err)
+{
+    const halley_npu *npu = halley_cluster_npu(cluster, 0);
+    const uint32_t tier = p->offload_tier ? p->offload_tier : 1;
+    if (!p->offload || tier < npu->n_tiers)
+        return HALLEY_OK;
+    return request_usage(
+        call, err,
+        "there is nothing to offload to: %s (%s) has %u of the %u memories "
+        "that takes; describe an NPU with more, as gh200-144gb is",
+        npu->name, halley_cluster_name(cluster), npu->n_tiers, tier + 1);
+}
+
+halley_status design_plan(halley_plan *out, const halley_model *model,
+                          const halley_cluster *cluster, request_call *call,
+                          const design_options *o, halley_error *err)
+{
+    const uint32_t n_npus = halley_cluster_npus(cluster);
+    halley_plan p = {0};
+    TRY(design_read(&p, NULL, call, o, err));
+    const uint32_t tp = p.tp ? p.tp : 1, pp = p.pp ? p.pp : 1, cp = p.cp ? p.cp : 1;
+    const uint64_t others = (uint64_t)tp * pp * cp;
+    if (!p.dp && n_npus) {
+        if (n_npus % others)
+            return request_usage(call, err,
+                                 "tp %u x pp %u x cp %u does not divide the %u NPUs", tp,
+                                 pp, cp, n_npus);
+        p.dp = (uint32_t)(n_npus / others);
+    }
+    const halley_status status = halley_plan_check(&p, model, n_npus, err);
+    if (status != HALLEY_OK)
+        return design_usage(call, status, err);
+    TRY(check_tier(&p, cluster, call, err));
+    *out = p;
+    return HALLEY_OK;
+}
+
+void design_describe(char *to, size_t size, const halley_plan *p)
+{
+    char cp[16] = "", ep[16] = "", v[24] = "", fsdp[24] = "";
+    if (p->cp > 1)
+        snprintf(cp, sizeof cp, " cp %u", p->cp);
+    if (p->ep > 1)
+        snprintf(ep, sizeof ep, " ep %u", p->ep);
+    if (p->virtual_stages > 1)
+        snprintf(v, sizeof v, " virtual %u", p->virtual_stages);
+    if (p->fsdp)
+        snprintf(fsdp, sizeof fsdp, " fsdp %u", p->fsdp);
+    else
+        snprintf(fsdp, sizeof fsdp, " zero %u", p->zero);
+    char more[64] = "";
+    if (p->recompute_every > 1)
+        snprintf(more, sizeof more, " every %u", p->recompute_every);
+    if (p->recompute_layers)
+        snprintf(more + strlen(more), sizeof more - strlen(more), " of %u layers",
+                 p->recompute_layers);
+    snprintf(to, size, "tp %u pp %u dp %u%s%s%s%s micro-batch %u recompute %s%s%s%s%s",
+             p->tp, p->pp, p->dp, cp, ep, v, fsdp, p->micro_batch,
+             halley_recompute_name(p->recompute), more,
+             p->sequence_parallel ? " sequence-parallel" : "",
+             p->rank_order ? " order " : "",
+             p->rank_order ? halley_rank_order_name(p->rank_order) : "");
+}

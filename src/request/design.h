@@ -1,0 +1,79 @@
+/* request/design.h - the options that name a model, a cluster, a stack and a plan. */
+#ifndef REQUEST_DESIGN_H
+#define REQUEST_DESIGN_H
+
+#include "halley/estimate.h"
+#include "halley/plan_keys.h"
+#include "request/verbs.h"
+
+/* What was on the command line; a plan's keys as their texts, by halley_plan_key. */
+typedef struct design_options {
+    const char *model, *cluster, *stack, *plan;
+    const char *value[HALLEY_N_PLAN_KEYS];
+    bool on[HALLEY_N_PLAN_KEYS];
+    request_texts list[HALLEY_N_PLAN_KEYS];
+} design_options;
+
+/*
+ * The rows for a command's table of options. The options struct must be called
+ * `options_struct` there and hold a design_options `design`.
+ */
+#define DESIGN_TEXT(key, field, letter_, meta, text)                                     \
+    {.name = key,                                                                        \
+     .letter = letter_,                                                                  \
+     .kind = REQUEST_TEXT,                                                               \
+     .metavar = meta,                                                                    \
+     .offset = offsetof(options_struct, design.field),                                   \
+     .doc = text},
+#define DESIGN_NAMES                                                                     \
+    DESIGN_TEXT("model", model, 'm', "MODEL",                                            \
+                "a preset, a file of ours, config.json, or Megatron arguments")          \
+    DESIGN_TEXT("cluster", cluster, 'c', "NAME:N",                                       \
+                "a cluster preset or file, and how many NPUs of it")                     \
+    DESIGN_TEXT("stack", stack, 's', "NAME",                                             \
+                "the training software, a preset or file (default: none known)")
+#define DESIGN_VALUE(id, key, meta, text)                                                \
+    DESIGN_TEXT(key, value[HALLEY_KEY_##id], 0, meta, text)
+#define DESIGN_SWITCH(id, key, negatable_, text)                                         \
+    {.name = key,                                                                        \
+     .kind = REQUEST_FLAG,                                                               \
+     .negatable = negatable_,                                                            \
+     .offset = offsetof(options_struct, design.on[HALLEY_KEY_##id]),                     \
+     .doc = text},
+#define DESIGN_LIST(id, key, meta, text)                                                 \
+    {.name = key,                                                                        \
+     .kind = REQUEST_TEXTS,                                                              \
+     .metavar = meta,                                                                    \
+     .offset = offsetof(options_struct, design.list[HALLEY_KEY_##id]),                   \
+     .doc = text "; repeatable"},
+#define DESIGN_PLANNED(id, key, meta, text)                                              \
+    DESIGN_TEXT(key, value[HALLEY_KEY_##id], 0, meta, text " (not modelled yet)")
+#define DESIGN_PLAN                                                                      \
+    DESIGN_TEXT("plan", plan, 0, "FILE", "a plan file; options here go before its keys") \
+    HALLEY_PLAN_VALUES(DESIGN_VALUE)                                                     \
+    HALLEY_PLAN_SWITCHES(DESIGN_SWITCH)                                                  \
+    HALLEY_PLAN_LISTS(DESIGN_LIST) HALLEY_PLAN_PLANNED(DESIGN_PLANNED)
+
+/* Load what the options name, and tell what the cluster has to say. On success the
+ * cluster and the model are the caller's. */
+halley_status design_load(halley_model *model, halley_cluster **cluster,
+                          halley_stack *stack, request_call *call,
+                          const design_options *o, halley_error *err);
+/* Say which nodes the cluster pays for and does not use; for commands that count money.
+ */
+void design_note_idle(const request_call *call, const halley_cluster *cluster);
+/* The plan of the options, not checked, and (may be NULL) which keys they give, as bits
+ * 1 << key. */
+halley_status design_read(halley_plan *out, uint64_t *given, request_call *call,
+                          const design_options *o, halley_error *err);
+/* The same, dp filled to the cluster's NPUs, checked. */
+halley_status design_plan(halley_plan *out, const halley_model *model,
+                          const halley_cluster *cluster, request_call *call,
+                          const design_options *o, halley_error *err);
+/* What the library refuses of the user's own words is wrong usage. */
+halley_status design_usage(request_call *call, halley_status status, halley_error *err);
+
+/* "tp 8 pp 8 dp 16 mbs 1 ..." */
+void design_describe(char *to, size_t size, const halley_plan *plan);
+
+#endif

@@ -1,0 +1,256 @@
+/* What an exploration found, for programs. */
+#include "base/error.h"
+#include "request/explore_out.h"
+
+#include <math.h>
+
+static void candidate_json(report_json *j, const char *key, const halley_study *s,
+                           const halley_candidate *c, bool is_base)
+{
+    report_json_object(j, key);
+    report_json_u64(j, "id", c->id);
+    report_json_text(j, "model", str_from(c->model));
+    report_json_text(j, "cluster", str_from(c->cluster));
+    report_json_flat_object(j, "parameters");
+    for (uint32_t i = 0; !is_base && i < halley_study_axes(s); i++) {
+        const halley_axis *a = halley_study_axis(s, i);
+        if (a->numbers)
+            report_json_double(j, a->name, a->numbers[c->digits[i]]);
+        else
+            report_json_text(j, a->name, str_from(a->texts[c->digits[i]]));
+    }
+    report_json_end(j);
+    report_json_flat_object(j, "plan");
+    report_json_u64(j, "tp", c->plan.tp);
+    report_json_u64(j, "pp", c->plan.pp);
+    report_json_u64(j, "dp", c->plan.dp);
+    report_json_u64(j, "cp", c->plan.cp);
+    report_json_u64(j, "ep", c->plan.ep);
+    report_json_u64(j, "virtual", c->plan.virtual_stages);
+    report_json_u64(j, "zero", c->plan.zero);
+    report_json_u64(j, "micro-batch", c->plan.micro_batch);
+    report_json_u64(j, "global-batch", c->plan.global_batch);
+    report_json_text(j, "recompute", str_from(halley_recompute_name(c->plan.recompute)));
+    report_json_end(j);
+    report_json_flat_array(j, "objectives");
+    for (uint32_t i = 0; i < halley_study_objectives(s); i++)
+        report_json_double(j, NULL, c->objective[i]);
+    report_json_end(j);
+    report_json_flat_object(j, "results");
+    for (uint32_t i = 0; i < HALLEY_N_METRICS; i++)
+        report_json_double(j, halley_metric_key(i), c->metrics[i]);
+    report_json_end(j);
+    report_json_bool(j, "fits", c->fits);
+    report_json_text(j, "limit", str_from(c->limit));
+    report_json_end(j);
+}
+
+static void list_json(report_json *j, const char *key, const halley_study *s,
+                      const halley_candidate *list, uint32_t n)
+{
+    report_json_array(j, key);
+    for (uint32_t i = 0; i < n; i++)
+        candidate_json(j, NULL, s, &list[i], false);
+    report_json_end(j);
+}
+
+static void axes_json(report_json *j, const halley_study *s, const halley_exploration *e)
+{
+    report_json_array(j, "axes");
+    for (uint32_t i = 0; i < halley_study_axes(s); i++) {
+        const halley_axis *a = halley_study_axis(s, i);
+        report_json_object(j, NULL);
+        report_json_text(j, "parameter", str_from(a->name));
+        report_json_flat_array(j, "values");
+        for (uint32_t v = 0; v < a->n; v++) {
+            if (a->numbers)
+                report_json_double(j, NULL, a->numbers[v]);
+            else
+                report_json_text(j, NULL, str_from(a->texts[v]));
+        }
+        report_json_end(j);
+        report_json_flat_array(j, "best");
+        for (uint32_t v = 0; v < a->n; v++)
+            report_json_double(j, NULL, e->marginals[i][v].best);
+        report_json_end(j);
+        report_json_end(j);
+    }
+    report_json_end(j);
+}
+
+static void heats_json(report_json *j, const halley_study *s, const halley_exploration *e)
+{
+    report_json_array(j, "heat_maps");
+    for (uint32_t i = 0; i < e->n_heats; i++) {
+        const halley_axis *a = halley_study_axis(s, e->heats[i].axis_i);
+        const halley_axis *b = halley_study_axis(s, e->heats[i].axis_j);
+        report_json_object(j, NULL);
+        report_json_text(j, "rows", str_from(a->name));
+        report_json_text(j, "columns", str_from(b->name));
+        report_json_array(j, "best");
+        for (uint32_t r = 0; r < a->n; r++) {
+            report_json_flat_array(j, NULL);
+            for (uint32_t c = 0; c < b->n; c++)
+                report_json_double(j, NULL, e->heats[i].cells[(size_t)r * b->n + c]);
+            report_json_end(j);
+        }
+        report_json_end(j);
+        report_json_end(j);
+    }
+    report_json_end(j);
+}
+
+static void roofline_json(report_json *j, const halley_roofline *r)
+{
+    report_json_object(j, NULL);
+    report_json_double(j, "peak_flops", r->peak_flops);
+    report_json_double(j, "bandwidth_Bps", r->bandwidth_Bps);
+    report_json_array(j, "operators");
+    for (uint32_t i = 0; i < r->n; i++) {
+        report_json_flat_object(j, NULL);
+        report_json_text(j, "name", str_from(r->ops[i].name));
+        report_json_double(j, "flops", r->ops[i].flops);
+        report_json_double(j, "bytes", r->ops[i].bytes);
+        report_json_double(j, "forward_s", r->ops[i].forward_s);
+        report_json_end(j);
+    }
+    report_json_end(j);
+    report_json_end(j);
+}
+
+/* The best for each value of an axis; where it moves the roof, the layer under it. */
+static void slices_json(report_json *j, const halley_study *s,
+                        const halley_exploration *e)
+{
+    report_json_array(j, "slices");
+    for (uint32_t i = 0; i < e->n_slices; i++) {
+        const halley_slice *slice = &e->slices[i];
+        report_json_object(j, NULL);
+        report_json_text(j, "parameter",
+                         str_from(halley_study_axis(s, slice->axis)->name));
+        list_json(j, "best", s, slice->best, slice->n);
+        if (slice->roofline) {
+            report_json_array(j, "roofline");
+            for (uint32_t k = 0; k < slice->n; k++)
+                roofline_json(j, &slice->roofline[k]);
+            report_json_end(j);
+        }
+        report_json_end(j);
+    }
+    report_json_end(j);
+}
+
+static void sensitivities_json(report_json *j, const halley_study *s,
+                               const halley_exploration *e)
+{
+    report_json_array(j, "sensitivities");
+    for (uint32_t i = 0; i < e->n_sensitivities; i++) {
+        const halley_sensitivity *v = &e->sensitivities[i];
+        report_json_flat_object(j, NULL);
+        report_json_text(j, "parameter", str_from(halley_study_axis(s, v->axis)->name));
+        report_json_double(j, "elasticity", v->elasticity);
+        report_json_double(j, "low", v->low);
+        report_json_double(j, "high", v->high);
+        report_json_double(j, "space_low", v->space_low);
+        report_json_double(j, "space_high", v->space_high);
+        report_json_end(j);
+    }
+    report_json_end(j);
+    report_json_array(j, "break_even");
+    for (uint32_t i = 0; i < e->n_breaks; i++) {
+        const halley_break_even *b = &e->breaks[i];
+        report_json_flat_object(j, NULL);
+        report_json_text(j, "question", str_from(b->question));
+        report_json_text(j, "answer", str_from(b->answer));
+        report_json_double(j, "value", b->found ? b->value : NAN);
+        report_json_end(j);
+    }
+    report_json_end(j);
+}
+
+halley_status explore_write_json(const halley_study *s, const halley_exploration *e,
+                                 FILE *to, halley_error *err)
+{
+    report_json j;
+    report_json_init(&j, to);
+    report_json_object(&j, NULL);
+    report_json_text(&j, "study", str_from(halley_study_name(s)));
+    report_json_double(&j, "designs", e->n_designs);
+    report_json_u64(&j, "evaluated", e->n_evaluated);
+    report_json_u64(&j, "feasible", e->n_feasible);
+    report_json_array(&j, "objectives");
+    for (uint32_t i = 0; i < halley_study_objectives(s); i++) {
+        const halley_objective *o = halley_study_objective(s, i);
+        report_json_flat_object(&j, NULL);
+        report_json_text(&j, o->maximize ? "maximize" : "minimize", str_from(o->text));
+        report_json_end(&j);
+    }
+    report_json_end(&j);
+    list_json(&j, "best", s, e->best, e->n_best);
+    list_json(&j, "front", s, e->front, e->n_front);
+    if (e->has_baseline)
+        candidate_json(&j, "baseline", s, &e->baseline, true);
+    axes_json(&j, s, e);
+    heats_json(&j, s, e);
+    slices_json(&j, s, e);
+    sensitivities_json(&j, s, e);
+    report_json_array(&j, "verified");
+    for (uint32_t i = 0; i < e->n_verified; i++) {
+        const halley_verification *v = &e->verified[i];
+        report_json_flat_object(&j, NULL);
+        report_json_u64(&j, "id", e->best[i].id);
+        report_json_double(&j, "estimated_s", v->done ? v->estimated_s : NAN);
+        report_json_double(&j, "simulated_s", v->done ? v->simulated_s : NAN);
+        report_json_text(&j, "note", str_from(v->note));
+        report_json_end(&j);
+    }
+    report_json_end(&j);
+    report_json_array(&j, "refusals");
+    for (uint32_t i = 0; i < e->n_refusals; i++) {
+        report_json_flat_object(&j, NULL);
+        report_json_text(&j, "reason", str_from(e->refusals[i].reason));
+        report_json_u64(&j, "designs", e->refusals[i].designs);
+        report_json_end(&j);
+    }
+    report_json_end(&j);
+    report_json_end(&j);
+    return report_json_fini(&j, err);
+}
+
+halley_status explore_write_csv(const halley_study *s, const halley_exploration *e,
+                                FILE *to, halley_error *err)
+{
+    strbuf b = {0};
+    strbuf_add(&b, STR("id"));
+    for (uint32_t i = 0; i < halley_study_axes(s); i++) {
+        strbuf_add_char(&b, ',');
+        strbuf_csv(&b, str_from(halley_study_axis(s, i)->name));
+    }
+    for (uint32_t i = 0; i < HALLEY_N_METRICS; i++)
+        strbuf_printf(&b, ",%s", halley_metric_key(i));
+    strbuf_add(&b, STR(",limit\n"));
+    for (uint32_t k = 0; k < e->n_best; k++) {
+        const halley_candidate *c = &e->best[k];
+        strbuf_printf(&b, "%llu", (unsigned long long)c->id);
+        for (uint32_t i = 0; i < halley_study_axes(s); i++) {
+            const halley_axis *a = halley_study_axis(s, i);
+            strbuf_add_char(&b, ',');
+            if (a->numbers)
+                strbuf_double(&b, a->numbers[c->digits[i]]);
+            else
+                strbuf_csv(&b, str_from(a->texts[c->digits[i]]));
+        }
+        for (uint32_t i = 0; i < HALLEY_N_METRICS; i++) {
+            strbuf_add_char(&b, ',');
+            strbuf_double(&b, c->metrics[i]);
+        }
+        strbuf_add_char(&b, ',');
+        strbuf_csv(&b, str_from(c->limit));
+        strbuf_add_char(&b, '\n');
+    }
+    if (!b.failed)
+        fwrite(b.at, 1, b.n, to);
+    const bool failed = b.failed;
+    strbuf_fini(&b);
+    return failed ? error_nomem(err) : HALLEY_OK;
+}

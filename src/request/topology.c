@@ -1,0 +1,252 @@
+/* cli/topology.c - the report of a network, as `topology show` and `check` print it. */
+#include "request/topology.h"
+
+#include "base/error.h"
+#include "base/number.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+
+const request_option request_topology_options[] = {
+    {.name = "no-cuts",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(request_topology_choice, no_cuts),
+     .doc = "leave out cuts and bisections, which take long on large networks"},
+    REQUEST_OUTPUT_OPTIONS(request_topology_choice, output),
+    {0},
+};
+
+static double gbps_from(double bw_Bps)
+{
+    return bw_Bps * 8e-9;
+}
+
+/* Rounded to 1e-6 Gb/s, so that sums of doubles print as the numbers they are. */
+static double round_gbps(double bw_Bps)
+{
+    return round(gbps_from(bw_Bps) * 1e6) / 1e6;
+}
+
+static void write_bins(report_json *j, const char *key, const halley_topology_bin *bins,
+                       size_t n, double unit)
+{
+    report_json_flat_object(j, key);
+    for (size_t i = 0; i < n; i++) {
+        char name[NUMBER_TEXT];
+        if (bins[i].value < 0)
+            snprintf(name, sizeof name, "unknown");
+        else
+            snprintf(name, sizeof name, "%s", number_digits(bins[i].value * unit, 6).at);
+        report_json_u64(j, name, bins[i].n);
+    }
+    report_json_end(j);
+}
+
+static void write_hops(report_json *j, const halley_topology_report *r)
+{
+    if (r->connected)
+        report_json_u64(j, "diameter_hops", r->diameter_hops);
+    else
+        report_json_null(j, "diameter_hops");
+    report_json_flat_object(j, "hops_histogram");
+    for (uint32_t i = 0; i <= r->diameter_hops; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%" PRIu32, i);
+        if (r->pairs_by_hops[i] > 0)
+            report_json_u64(j, name, r->pairs_by_hops[i]);
+    }
+    report_json_end(j);
+    report_json_double(j, "mean_hops", r->mean_hops);
+}
+
+static void write_cuts(report_json *j, const halley_topology_report *r)
+{
+    if (r->injection_min_Bps >= 0) {
+        report_json_flat_array(j, "injection_gbps_min_max");
+        report_json_double(j, NULL, round_gbps(r->injection_min_Bps));
+        report_json_double(j, NULL, round_gbps(r->injection_max_Bps));
+        report_json_end(j);
+    }
+    if (r->half_cut_Bps >= 0)
+        report_json_double(j,
+                           r->some_rates_unknown ? "half_cut_gbps_unknown_rates_unlimited"
+                                                 : "half_cut_gbps",
+                           round_gbps(r->half_cut_Bps));
+    if (r->min_bisection_Bps >= 0)
+        report_json_double(j, "min_bisection_gbps", round_gbps(r->min_bisection_Bps));
+    if (r->bisection_Bps >= 0)
+        report_json_double(
+            j, r->bisection_is_bound ? "bisection_gbps_at_most" : "bisection_gbps",
+            round_gbps(r->bisection_Bps));
+}
+
+static void write_bill(report_json *j, const char *key, const halley_topology_report *r,
+                       bool power)
+{
+    double sum = 0;
+    for (size_t i = 0; i < r->n_tiers; i++)
+        sum += power ? r->tiers[i].devices_w + r->tiers[i].cables_w
+                     : r->tiers[i].devices_usd + r->tiers[i].cables_usd;
+    if (sum == 0) { /* no price or power was given */
+        report_json_null(j, key);
+        return;
+    }
+    report_json_object(j, key);
+    report_json_double(j, "total", sum);
+    report_json_double(j, "per_npu", r->devices[0] > 0 ? sum / (double)r->devices[0] : 0);
+    report_json_array(j, "tiers");
+    for (size_t i = 0; i < r->n_tiers; i++) {
+        const halley_topology_tier *t = &r->tiers[i];
+        report_json_flat_object(j, NULL);
+        report_json_double(j, "devices", power ? t->devices_w : t->devices_usd);
+        report_json_double(j, "cables", power ? t->cables_w : t->cables_usd);
+        report_json_end(j);
+    }
+    report_json_end(j);
+    report_json_end(j);
+}
+
+halley_status request_topology_json(const halley_topology_report *r, halley_error *err)
+{
+    report_json j;
+    report_json_init(&j, stdout);
+    report_json_object(&j, NULL);
+    report_json_text(&j, "topology", str_from(r->generator));
+    report_json_flat_object(&j, "devices");
+    for (int i = 0; i < HALLEY_TOPOLOGY_KINDS; i++)
+        if (r->devices[i] > 0)
+            report_json_u64(&j, r->kind_names[i], r->devices[i]);
+    report_json_end(&j);
+    report_json_flat_array(&j, "dims");
+    for (uint32_t i = 0; i < r->n_dims; i++)
+        report_json_u64(&j, NULL, r->dims[i]);
+    report_json_end(&j);
+    report_json_u64(&j, "links", r->links);
+    report_json_u64(&j, "one_way_links", r->one_way_links);
+    report_json_u64(&j, "directed_links", 2 * (uint64_t)r->links + r->one_way_links);
+    write_bins(&j, "rates_gbps", r->rates_Bps, r->n_rates, 8e-9);
+    write_bins(&j, "latencies_ns", r->latencies_s, r->n_latencies, 1e9);
+    report_json_u64(&j, "components", r->components);
+    report_json_text(&j, "endpoint_kind", str_from(r->endpoint_kind));
+    report_json_u64(&j, "endpoints", r->endpoints);
+    report_json_bool(&j, "connected", r->connected != 0);
+    write_hops(&j, r);
+    write_cuts(&j, r);
+    write_bill(&j, "cost_usd", r, false);
+    write_bill(&j, "power_w", r, true);
+    if (r->note != NULL)
+        report_json_text(&j, "note", str_from(r->note));
+    report_json_end(&j);
+    return report_json_fini(&j, err);
+}
+
+static const report_column columns[] = {
+    {"property", "name", REPORT_WORDS, 0, 0},
+    {"value", "value", REPORT_WORDS, 0, 0},
+};
+
+static void add_line(report_table *t, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void add_line(report_table *t, const char *name, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    report_table_words(t, str_from(name));
+    report_table_words(t, str_from(text));
+}
+
+static void add_quantity(report_table *t, const char *name, double value, units_kind unit,
+                         const char *before)
+{
+    char text[64];
+    if (value >= 0)
+        add_line(t, name, "%s%s", before, units_format(text, sizeof text, value, unit));
+}
+
+static void add_bins(report_table *t, const char *name, const halley_topology_bin *bins,
+                     size_t n, units_kind unit)
+{
+    for (size_t i = 0; i < n; i++) {
+        char text[64];
+        add_line(t, i == 0 ? name : "", "%" PRIu64 " x %s", bins[i].n,
+                 bins[i].value < 0
+                     ? "unknown"
+                     : units_format(text, sizeof text, bins[i].value, unit));
+    }
+}
+
+static void add_bill_lines(report_table *t, const halley_topology_report *r)
+{
+    halley_topology_tier sum = {0};
+    for (size_t i = 0; i < r->n_tiers; i++) {
+        sum.devices_usd += r->tiers[i].devices_usd;
+        sum.cables_usd += r->tiers[i].cables_usd;
+        sum.devices_w += r->tiers[i].devices_w;
+        sum.cables_w += r->tiers[i].cables_w;
+    }
+    const double usd = sum.devices_usd + sum.cables_usd,
+                 watts = sum.devices_w + sum.cables_w;
+    char text[64], per[64];
+    const double npus = r->devices[0] > 0 ? (double)r->devices[0] : 1;
+    if (usd > 0)
+        add_line(t, "cost", "%s, %s per NPU",
+                 units_format(text, sizeof text, usd, UNITS_MONEY),
+                 units_format(per, sizeof per, usd / npus, UNITS_MONEY));
+    if (watts > 0)
+        add_line(t, "power", "%s, %s per NPU",
+                 units_format(text, sizeof text, watts, UNITS_POWER),
+                 units_format(per, sizeof per, watts / npus, UNITS_POWER));
+}
+
+static void add_lines(report_table *t, const halley_topology_report *r)
+{
+    add_line(t, "topology", "%s", r->generator);
+    for (int i = 0; i < HALLEY_TOPOLOGY_KINDS; i++)
+        if (r->devices[i] > 0)
+            add_line(t, r->kind_names[i], "%" PRIu64, r->devices[i]);
+    add_line(t, "cables", "%" PRIu32, r->links);
+    if (r->one_way_links > 0)
+        add_line(t, "one-way links", "%" PRIu32, r->one_way_links);
+    add_bins(t, "rates", r->rates_Bps, r->n_rates, UNITS_BANDWIDTH);
+    add_bins(t, "latencies", r->latencies_s, r->n_latencies, UNITS_TIME);
+    add_line(t, "diameter", "%" PRIu32 " links, %s on average", r->diameter_hops,
+             number_fixed(r->mean_hops, 4).at);
+    add_quantity(t, "injection", r->injection_min_Bps, UNITS_BANDWIDTH, "");
+    add_quantity(t, "half cut", r->half_cut_Bps, UNITS_BANDWIDTH,
+                 r->some_rates_unknown ? "with unknown rates as unlimited: " : "");
+    if (r->min_bisection_Bps >= 0)
+        add_quantity(t, "bisection", r->min_bisection_Bps, UNITS_BANDWIDTH, "");
+    else
+        add_quantity(t, "bisection", r->bisection_Bps, UNITS_BANDWIDTH,
+                     r->bisection_is_bound ? "at most " : "");
+    add_bill_lines(t, r);
+    if (r->note != NULL)
+        add_line(t, "note", "%s", r->note);
+}
+
+halley_status request_topology_table(const halley_topology_report *r, report_form form,
+                                     halley_error *err)
+{
+    report_table *t = report_table_new(columns, 2);
+    if (t == NULL)
+        return error_nomem(err);
+    add_lines(t, r);
+    const halley_status status = report_table_write(t, form, stdout, err);
+    report_table_free(t);
+    return status;
+}
+
+halley_status request_topology_measure(halley_topology_report **out,
+                                       halley_topology **topology, const char *path,
+                                       bool with_cuts, halley_error *err)
+{
+    TRY(halley_topology_load(topology, path, err));
+    const halley_status status = halley_topology_measure(out, *topology, with_cuts, err);
+    if (status != HALLEY_OK)
+        halley_topology_free(*topology);
+    return status;
+}

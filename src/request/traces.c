@@ -1,0 +1,267 @@
+/* What the trace commands share. */
+#include "request/traces.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/pool.h"
+#include "halley/ingest.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+halley_status traces_load(halley_trace_set **out, const request_call *call, size_t first,
+                          size_t n, halley_error *err)
+{
+    return halley_trace_set_load(out, call->args + first, n, NULL, err);
+}
+
+bool traces_is_file(const request_call *call)
+{
+    const char *path = call->args[0];
+    return strcmp(path, "-") == 0 || (file_exists(path) && !file_is_folder(path));
+}
+
+void traces_ranks(strbuf *to, const uint32_t *which, uint32_t n_ranks, uint32_t wanted)
+{
+    const char *comma = "";
+    for (uint32_t rank = 0; rank < n_ranks; rank++) {
+        if (which[rank] != wanted)
+            continue;
+        uint32_t last = rank;
+        while (last + 1 < n_ranks && which[last + 1] == wanted)
+            last++;
+        strbuf_printf(to, "%s%" PRIu32, comma, rank);
+        if (last > rank)
+            strbuf_printf(to, "-%" PRIu32, last);
+        comma = ",";
+        rank = last;
+    }
+}
+
+static bool parse_range(traces_range *out, str text)
+{
+    str rest = text, head = {0};
+    if (!str_next(&rest, '-', &head) || !str_to_u64(str_trim(head), &out->first))
+        return false;
+    out->last = out->first;
+    const bool open = head.n == text.n;
+    return (open || str_to_u64(str_trim(rest), &out->last)) && out->first <= out->last;
+}
+
+halley_status traces_parse_ranges(traces_range **out, size_t *n, request_call *call,
+                                  const char *list, const char *what, halley_error *err)
+{
+    ARRAY(traces_range) ranges = {0};
+    str rest = str_from(list), item = {0};
+    while (str_next(&rest, ',', &item)) {
+        traces_range range;
+        halley_status status = HALLEY_OK;
+        if (!parse_range(&range, str_trim(item)))
+            status =
+                request_usage(call, err, "a list of %ss is like 0,2,4-7; \"%.*s\" is not",
+                              what, STR_ARG(item));
+        else if (!array_push(&ranges, range))
+            status = error_nomem(err);
+        if (status != HALLEY_OK) {
+            array_fini(&ranges);
+            return status;
+        }
+    }
+    *out = ranges.at;
+    *n = ranges.n;
+    return HALLEY_OK;
+}
+
+const char *const traces_form_names[] = {"name",  "et",          "et.gz", "json",
+                                         "jsonl", "chakra-json", NULL};
+
+static const char *const endings[TRACES_N_FORMS] = {
+    [TRACES_BY_NAME] = ".et", [TRACES_ET] = ".et",       [TRACES_ET_GZ] = ".et.gz",
+    [TRACES_JSON] = ".json",  [TRACES_JSONL] = ".jsonl", [TRACES_CHAKRA_JSON] = ".json",
+};
+
+/* What the name of a file asks for. */
+static traces_form form_of_name(const char *path)
+{
+    const str s = str_from(path);
+    if (str_ends(s, STR(".et.gz")))
+        return TRACES_ET_GZ;
+    if (str_ends(s, STR(".json")) || str_ends(s, STR(".json.gz")))
+        return TRACES_JSON;
+    if (str_ends(s, STR(".jsonl")) || str_ends(s, STR(".jsonl.gz")))
+        return TRACES_JSONL;
+    return TRACES_ET;
+}
+
+static bool names_a_folder(const char *path)
+{
+    return str_ends(str_from(path), STR("/")) || file_is_folder(path);
+}
+
+char *traces_stem(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    str name = str_from(slash == NULL ? path : slash + 1);
+    const size_t whole = name.n;
+    for (int form = TRACES_ET_GZ; form <= TRACES_JSONL; form++)
+        if (str_ends(name, str_from(endings[form])))
+            name.n -= strlen(endings[form]);
+    if (name.n == whole && str_ends(name, STR(".et")))
+        name.n -= 3;
+    size_t digits = name.n;
+    while (digits > 0 && name.at[digits - 1] >= '0' && name.at[digits - 1] <= '9')
+        digits--;
+    if (digits < name.n && digits > 1 && name.at[digits - 1] == '.')
+        name.n = digits - 1;
+    return name.n == 0 ? strdup("trace") : strndup(name.at, name.n);
+}
+
+typedef struct saving {
+    const halley_trace_set *set;
+    const traces_output *output;
+    traces_form form;
+    uint32_t n; /* ranks */
+    file_set *files;
+    uint64_t *n_dropped; /* by rank */
+} saving;
+
+/* What stands before "RANK.et" and "comm_group.json". */
+static void prefix_of(strbuf *to, const traces_output *o, const char *stem)
+{
+    const bool folder = names_a_folder(o->path);
+    const bool slash = str_ends(str_from(o->path), STR("/"));
+    strbuf_printf(to, "%s%s%s%s", o->path, folder && !slash ? "/" : "",
+                  folder ? stem : "", folder && *stem == '\0' ? "" : ".");
+}
+
+/* The file of a rank, or (n_ranks) of the groups. */
+static void path_of(strbuf *to, const saving *s, uint32_t rank)
+{
+    const traces_output *o = s->output;
+    if (rank == s->n) {
+        prefix_of(to, o, o->stem == NULL ? "" : o->stem);
+        strbuf_add(to, STR("comm_group.json"));
+    } else if (o->one && !names_a_folder(o->path)) {
+        strbuf_add(to, str_from(o->path));
+    } else {
+        prefix_of(to, o, o->stem == NULL ? "trace" : o->stem);
+        strbuf_printf(to, "%" PRIu32 "%s", rank, endings[s->form]);
+    }
+}
+
+static halley_status save_as(const saving *s, uint32_t rank, const char *path,
+                             halley_error *err)
+{
+    static const halley_json_style styles[TRACES_N_FORMS] = {
+        [TRACES_JSON] = HALLEY_JSON_DOCUMENT,
+        [TRACES_JSONL] = HALLEY_JSON_LINES,
+        [TRACES_CHAKRA_JSON] = HALLEY_JSON_CHAKRA,
+    };
+    if (rank == s->n)
+        return s->output->save_groups(s->output->groups, path, err);
+    const halley_trace *trace = halley_trace_set_get(s->set, rank);
+    if (s->form == TRACES_ET || s->form == TRACES_ET_GZ)
+        return halley_trace_save_et(trace, path, err);
+    return halley_trace_save_json(trace, path, styles[s->form], s->output->lossy,
+                                  &s->n_dropped[rank], err);
+}
+
+static halley_status save_one(const saving *s, uint32_t rank, halley_error *err)
+{
+    strbuf path = {0};
+    path_of(&path, s, rank);
+    halley_status status = path.failed ? error_nomem(err) : HALLEY_OK;
+    const char *name = NULL;
+    if (status == HALLEY_OK)
+        status = file_set_add(s->files, &name, path.at, rank == s->n, err);
+    if (status == HALLEY_OK) {
+        status = save_as(s, rank, name, err);
+        if (status != HALLEY_OK)
+            error_rename_file(err, name, path.at);
+    }
+    strbuf_fini(&path);
+    return status;
+}
+
+static halley_status save_task(void *context, size_t i, uint32_t worker,
+                               halley_error *err)
+{
+    (void)worker;
+    return save_one(context, (uint32_t)i + 1, err);
+}
+
+static void tell_dropped(const saving *s, const request_call *call)
+{
+    uint64_t n_dropped = 0;
+    for (uint32_t rank = 0; rank < s->n; rank++)
+        n_dropped += s->n_dropped[rank];
+    if (n_dropped > 0)
+        request_note(call, "JSON cannot carry %" PRIu64 " fields or texts; left out",
+                     n_dropped);
+}
+
+void traces_note_leftover(const request_call *call, const char *path)
+{
+    if (file_exists(path))
+        request_note(
+            call, "%s is of an earlier set of more ranks: remove it and those after it",
+            path);
+}
+
+static void look_behind(const saving *s, const request_call *call)
+{
+    strbuf path = {0};
+    prefix_of(&path, s->output, s->output->stem == NULL ? "trace" : s->output->stem);
+    strbuf_printf(&path, "%" PRIu32 "%s", s->n, endings[s->form]);
+    if (!path.failed && !s->output->one)
+        traces_note_leftover(call, path.at);
+    strbuf_fini(&path);
+}
+
+static halley_status save_all(saving *s, halley_error *err)
+{
+    assert(s->n > 0); /* a set has at least one rank; "rank" n represents the groups */
+    TRY(pool_run(s->output->n_threads, s->n - 1, save_task, s, err));
+    if (s->output->save_groups != NULL && strcmp(s->output->path, "-") != 0)
+        TRY(save_one(s, s->n, err));
+    return save_one(s, 0, err);
+}
+
+static halley_status save_files(saving *s, halley_error *err)
+{
+    TRY(file_set_open(&s->files, err));
+    const halley_status status = save_all(s, err);
+    if (status == HALLEY_OK)
+        return file_set_commit(s->files, err);
+    file_set_abort(s->files);
+    return status;
+}
+
+halley_status traces_save(const halley_trace_set *set, const traces_output *output,
+                          request_call *call, halley_error *err)
+{
+    const uint32_t n = halley_trace_set_count(set);
+    saving s = {.set = set,
+                .output = output,
+                .form = output->form,
+                .n = n,
+                .n_dropped = mem_array_zero(n, sizeof *s.n_dropped)};
+    if (s.form == TRACES_BY_NAME)
+        s.form = output->one && !names_a_folder(output->path) ? form_of_name(output->path)
+                                                              : TRACES_ET;
+    const halley_status status = s.n_dropped ? save_files(&s, err) : error_nomem(err);
+    if (status == HALLEY_OK) {
+        tell_dropped(&s, call);
+        look_behind(&s, call);
+    }
+    free(s.n_dropped);
+    return status;
+}
+
+halley_status traces_save_declared(const void *groups, const char *path,
+                                   halley_error *err)
+{
+    return halley_groups_save(groups, path, NULL, err);
+}

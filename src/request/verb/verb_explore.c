@@ -1,0 +1,331 @@
+/* halley explore - every design of a study, the best of them, and why. */
+#include "base/error.h"
+#include "base/number.h"
+#include "halley/version.h"
+#include "report/explore_page.h"
+#include "request/explore_out.h"
+#include "request/verbs.h"
+
+#include <math.h>
+
+typedef struct explore_options {
+    uint32_t jobs, top;
+    const char *store, *report, *plots;
+    bool resume, dry_run, parameters, schema;
+    request_output output;
+} explore_options;
+
+static const explore_options defaults = {.top = 10};
+
+static const request_option options[] = {
+    {.name = "jobs",
+     .letter = 'j',
+     .kind = REQUEST_U32,
+     .max = 4096,
+     .metavar = "N",
+     .offset = offsetof(explore_options, jobs),
+     .doc = "threads (default: one per core)"},
+    {.name = "top",
+     .letter = 'n',
+     .kind = REQUEST_U32,
+     .min = 1,
+     .max = 100000,
+     .metavar = "N",
+     .offset = offsetof(explore_options, top),
+     .doc = "how many of the best to show (default: 10)"},
+    {.name = "store",
+     .kind = REQUEST_TEXT,
+     .metavar = "F.db",
+     .offset = offsetof(explore_options, store),
+     .doc = "keep every feasible design in this SQLite file"},
+    {.name = "resume",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(explore_options, resume),
+     .doc = "go on where the store stands"},
+    {.name = "report",
+     .kind = REQUEST_TEXT,
+     .metavar = "F.html",
+     .offset = offsetof(explore_options, report),
+     .doc = "write one page with all figures, which needs no network"},
+    {.name = "plots",
+     .kind = REQUEST_TEXT,
+     .metavar = "DIR",
+     .offset = offsetof(explore_options, plots),
+     .doc = "write each figure as SVG into this folder"},
+    {.name = "dry-run",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(explore_options, dry_run),
+     .doc = "only tell how large the space is and how long it will take"},
+    {.name = "parameters",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(explore_options, parameters),
+     .doc = "list everything a study may vary"},
+    {.name = "schema",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(explore_options, schema),
+     .doc = "write the JSON schema of study files"},
+    REQUEST_OUTPUT_OPTIONS(explore_options, output),
+    {0},
+};
+
+static halley_status list_parameters(report_form form, halley_error *err)
+{
+    static const report_column columns[] = {
+        {"Parameter", "parameter", REPORT_WORDS, UNITS_COUNT, 0},
+        {"Of", "unit", REPORT_WORDS, UNITS_COUNT, 0},
+        {"What it is", "doc", REPORT_WORDS, UNITS_COUNT, 0},
+    };
+    report_table *t = report_table_new(columns, 3);
+    halley_parameter p;
+    if (!t)
+        return error_nomem(err);
+    for (size_t i = 0; halley_explore_parameter(&p, i); i++) {
+        report_table_words(t, str_from(p.path));
+        report_table_words(t, str_from(p.unit));
+        report_table_words(t, str_from(p.doc));
+    }
+    const halley_status status = report_table_write(t, form, stdout, err);
+    report_table_free(t);
+    return status;
+}
+
+static void describe(report_json *j, const char *key, const char *doc, const char *unit)
+{
+    report_json_flat_object(j, key);
+    report_json_text(j, "description", str_from(doc));
+    if (unit && *unit)
+        report_json_text(j, "$comment", str_from(unit));
+    report_json_end(j);
+}
+
+static void describe_key(report_json *j, const halley_study_key *k)
+{
+    report_json_flat_object(j, k->key);
+    report_json_text(j, "description", str_from(k->doc));
+    if (k->choices) {
+        report_json_flat_array(j, "enum");
+        for (size_t i = 0; k->choices[i]; i++)
+            report_json_text(j, NULL, str_from(k->choices[i]));
+        report_json_end(j);
+    }
+    report_json_end(j);
+}
+
+/* The keys of a section as an object of which no other keys are known. */
+static void describe_section(report_json *j, const char *section)
+{
+    halley_study_key k;
+    report_json_text(j, "type", STR("object"));
+    report_json_bool(j, "additionalProperties", false);
+    report_json_flat_array(j, "required");
+    for (size_t i = 0; halley_study_keys(&k, section, i); i++) {
+        if (k.required)
+            report_json_text(j, NULL, str_from(k.key));
+    }
+    report_json_end(j);
+    report_json_object(j, "properties");
+    for (size_t i = 0; halley_study_keys(&k, section, i); i++)
+        describe_key(j, &k);
+    report_json_end(j);
+}
+
+/* From the tables that read study files; editors check and complete with it. */
+static halley_status write_schema(halley_error *err)
+{
+    report_json j;
+    halley_parameter p;
+    report_json_init(&j, stdout);
+    report_json_object(&j, NULL);
+    report_json_text(&j, "$schema", STR("https://json-schema.org/draft/2020-12/schema"));
+    report_json_text(&j, "title", STR("halley study"));
+    describe_section(&j, "");
+    report_json_object(&j, "$defs");
+    report_json_object(&j, "range");
+    describe_section(&j, "vary");
+    report_json_end(&j);
+    report_json_object(&j, "search");
+    describe_section(&j, "search");
+    report_json_end(&j);
+    report_json_object(&j, "break-even");
+    describe_section(&j, "break-even");
+    report_json_end(&j);
+    report_json_object(&j, "parameters");
+    for (size_t i = 0; halley_explore_parameter(&p, i); i++)
+        describe(&j, p.path, p.doc, p.unit);
+    report_json_end(&j);
+    report_json_object(&j, "results");
+    for (uint32_t i = 0; i < HALLEY_N_METRICS; i++)
+        describe(&j, halley_metric_key(i), halley_metric_title(i), NULL);
+    report_json_end(&j);
+    report_json_end(&j);
+    report_json_end(&j);
+    return report_json_fini(&j, err);
+}
+
+static halley_status dry_run(const halley_study *s, const explore_options *o,
+                             halley_error *err)
+{
+    halley_dry_run d;
+    char left[48];
+    TRY(halley_explore_dry_run(&d, s, o->jobs, err));
+    const double share =
+        d.n_sampled ? 100.0 * (double)d.n_feasible / (double)d.n_sampled : 0;
+    units_format(left, sizeof left, d.seconds, UNITS_TIME);
+    printf("%s: %s designs", halley_study_name(s), number_digits(d.n_designs, 6).at);
+    if (d.n_to_evaluate < d.n_designs)
+        printf(", of which the search looks at %s", number_digits(d.n_to_evaluate, 6).at);
+    printf("\n%s %% feasible in a sample of %llu; about %s designs/s, %s in all\n",
+           number_digits(share, 3).at, (unsigned long long)d.n_sampled,
+           number_digits(d.designs_per_s, 3).at, left);
+    if (d.n_refusals == 0)
+        return HALLEY_OK;
+    printf("\n");
+    return explore_write_refusals(d.refusals, d.n_refusals, stdout, err);
+}
+
+/* Nothing is feasible: say which constraint kills how many. */
+static halley_status all_refused(const halley_study *s, const halley_exploration *e,
+                                 halley_error *err)
+{
+    strbuf text = {0};
+    for (uint32_t i = 0; i < e->n_refusals && i < 4; i++)
+        strbuf_printf(&text, "%s%llu: %s", i ? "; " : "",
+                      (unsigned long long)e->refusals[i].designs, e->refusals[i].reason);
+    error_set(err, HALLEY_EINVAL, "%s: none of %llu designs is feasible (%s)",
+              halley_study_name(s), (unsigned long long)e->n_evaluated,
+              text.n ? text.at : "");
+    strbuf_fini(&text);
+    return HALLEY_EINVAL;
+}
+
+static bool find_study_key(request_entry *out, size_t i)
+{
+    halley_study_key k;
+    if (!halley_study_keys(&k, "", i))
+        return false;
+    *out = (request_entry){.name = k.key, .doc = k.doc};
+    return true;
+}
+
+static const request_list study_keys[] = {{"keys of a study file", find_study_key}, {0}};
+
+static halley_status write_pages(const halley_study *s, const halley_exploration *e,
+                                 request_call *call, const explore_options *o,
+                                 halley_error *err)
+{
+    if (o->report) {
+        TRY(report_explore_page(o->report, s, e, HALLEY_VERSION, err));
+        if (!o->output.json && !o->output.csv)
+            fprintf(call->out, "\nReport: %s\n", o->report);
+    }
+    if (o->plots) {
+        TRY(report_explore_plots(o->plots, s, e, err));
+        if (!o->output.json && !o->output.csv)
+            printf("Plots: %s\n", o->plots);
+    }
+    return HALLEY_OK;
+}
+
+static halley_status explore(const halley_study *s, request_call *call, report_form form,
+                             const halley_explore_opts *where, halley_error *err)
+{
+    const explore_options *o = call->options;
+    halley_exploration *e = NULL;
+    const uint32_t kept = o->top > 50 ? o->top : 50;
+    halley_explore_opts opts = *where;
+    opts.threads = where->n_ranks > 1 ? 1 : o->jobs;
+    opts.top = kept;
+    opts.store = o->store;
+    opts.resume = o->resume;
+    opts.watch = where->rank == 0 ? call->watch : NULL;
+    halley_status status = halley_explore_run(&e, s, &opts, err);
+    request_work_end(call);
+    if (status != HALLEY_OK || !e)
+        return status;
+    if (e->n_feasible == 0)
+        status = all_refused(s, e, err);
+    else if (form == REPORT_JSON)
+        status = explore_write_json(s, e, stdout, err);
+    else if (form == REPORT_CSV)
+        status = explore_write_csv(s, e, stdout, err);
+    else
+        status = explore_write_text(s, e, o->top, stdout, err);
+    if (status == HALLEY_OK)
+        status = write_pages(s, e, call, o, err);
+    halley_exploration_free(e);
+    return status;
+}
+
+static halley_status run(request_call *call, halley_error *err)
+{
+    const explore_options *o = call->options;
+    report_form form;
+    halley_study *study = NULL;
+    TRY(request_output_form(&form, call, &o->output, err));
+    if (o->parameters)
+        return list_parameters(form, err);
+    if (o->schema)
+        return write_schema(err);
+    if (call->n_args != 1)
+        return request_usage(call, err, "name one study file");
+    if (o->resume && !o->store)
+        return request_usage(call, err, "--resume needs --store");
+    halley_explore_opts where = {0};
+    TRY(halley_explore_join(&where, err));
+    halley_status status = halley_study_load(&study, call->args[0], err);
+    bool alone = where.rank == 0;
+    if (status == HALLEY_OK && o->dry_run)
+        status = where.rank ? HALLEY_OK : dry_run(study, o, err);
+    else if (status == HALLEY_OK) {
+        status = explore(study, call, form, &where, err);
+        alone = alone || status == HALLEY_EIO;
+    }
+    halley_study_free(study);
+    halley_explore_leave(&where);
+    if (status == HALLEY_OK || alone)
+        return status;
+    call->exit_code = REQUEST_FAILED; /* rank 0 has the same to say */
+    return HALLEY_OK;
+}
+
+static const request_example examples[] = {
+    {"halley explore studies/transformer-1t.yaml --report 1t.html",
+     "COMET's main study, with a page of figures"},
+    {"halley explore big.yaml --dry-run", "how large it is and how long it will take"},
+    {"halley explore big.yaml --store big.db --resume", "go on after an interruption"},
+    {"mpirun -n 64 halley explore big.yaml --store big.db",
+     "on many machines, one process per core"},
+    {"halley explore --parameters", "what may vary"},
+    {0},
+};
+
+const request_verb request_verb_explore = {
+    .name = "explore",
+    .summary = "try every design of a study and show the best",
+    .arguments = "[STUDY.yaml]",
+    .description =
+        "A study names a model, a cluster, what may vary (any parameter of model, plan, "
+        "cluster and stack, by its path), what must hold and what is wanted. halley "
+        "evaluates every design on all cores, or searches where there are too many, and "
+        "prints the best designs, the Pareto front when there are several objectives, "
+        "what limits each, how the objective answers to every parameter, and the answers "
+        "to break-even questions.\n\n"
+        "With --store every feasible design goes into an SQLite file; after an "
+        "interruption --resume goes on without evaluating anything twice and ends with "
+        "the same result. A store of another study or version is refused.\n\n"
+        "Under mpirun or srun the processes share the work, one core each, with the "
+        "plug-in "
+        "libhalley-mpi.so (in the folder HALLEY_PLUGINS, or where it was installed). "
+        "The first one "
+        "owns the store and prints. The result is that of a single process. Where MPI "
+        "lets a job live that lost a process (mpirun --enable-recovery), its designs are "
+        "evaluated again by the others; where not, --resume goes on. Those that do not "
+        "hear from the first for 60 seconds (HALLEY_MPI_PATIENCE) end.",
+    .examples = examples,
+    .lists = study_keys,
+    .options = options,
+    .options_size = sizeof(explore_options),
+    .defaults = &defaults,
+    .max_args = 1,
+    .run = run,
+};

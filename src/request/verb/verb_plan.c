@@ -1,0 +1,201 @@
+/* halley plan - the best ways to cut a model over a cluster. */
+#include "base/error.h"
+#include "halley/search.h"
+#include "request/design.h"
+#include "request/verbs.h"
+
+#include <stdlib.h>
+
+typedef struct plan_options {
+    design_options design;
+    uint32_t max_tp, max_cp, top, threads;
+    bool all, variants;
+    request_output output;
+} plan_options;
+
+static const plan_options defaults = {.top = 10};
+
+#define LIMIT(key, field, text)                                                          \
+    {                                                                                    \
+        .name = key, .kind = REQUEST_U32, .min = 1, .max = 1e9, .metavar = "N",          \
+        .offset = offsetof(plan_options, field), .doc = text                             \
+    }
+
+typedef plan_options options_struct;
+static const request_option options[] = {
+    DESIGN_NAMES DESIGN_PLAN LIMIT("max-tp", max_tp,
+                                   "at most this tensor parallelism (default: 4 nodes)"),
+    LIMIT("max-cp", max_cp,
+          "context parallelism up to N (default: 1; with --all no limit)"),
+    {.name = "all",
+     .letter = 'a',
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(plan_options, all),
+     .doc = "also context parallelism, rank orders, GPipe, hybrid shard, offload and all "
+            "kinds of recomputation"},
+    {.name = "variants",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(plan_options, variants),
+     .doc = "list plans that differ only in recomputation and sharding, too"},
+    LIMIT("top", top, "show the N best (default: 10)"),
+    LIMIT("threads", threads, "on N threads (default: one per core)"),
+    REQUEST_OUTPUT_OPTIONS(plan_options, output),
+    {0},
+};
+
+static const report_column columns[] = {
+    {"", "rank", REPORT_COUNT, UNITS_COUNT, 0},
+    {"tp", "tp", REPORT_COUNT, UNITS_COUNT, 0},
+    {"pp", "pp", REPORT_COUNT, UNITS_COUNT, 0},
+    {"dp", "dp", REPORT_COUNT, UNITS_COUNT, 0},
+    {"cp", "cp", REPORT_COUNT, UNITS_COUNT, 0},
+    {"ep", "ep", REPORT_COUNT, UNITS_COUNT, 0},
+    {"virtual", "virtual_stages", REPORT_COUNT, UNITS_COUNT, 0},
+    {"mbs", "micro_batch", REPORT_COUNT, UNITS_COUNT, 0},
+    {"recompute", "recompute", REPORT_WORDS, UNITS_COUNT, 0},
+    {"sharding", "sharding", REPORT_WORDS, UNITS_COUNT, 0},
+    {"step", "step_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"MFU", "mfu", REPORT_QUANTITY, UNITS_SHARE, 0},
+    {"memory", "peak_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
+    {"loses to the one above by", "reason", REPORT_WORDS, UNITS_COUNT, 0},
+};
+
+static void describe_recompute(char *to, size_t size, const halley_plan *p)
+{
+    const char *name = halley_recompute_name(p->recompute);
+    if (p->recompute_every > 1)
+        snprintf(to, size, "%s, every %u", name, p->recompute_every);
+    else if (p->recompute_layers)
+        snprintf(to, size, "%s, %u layers", name, p->recompute_layers);
+    else
+        snprintf(to, size, "%s", name);
+}
+
+/* Sharding, and what else makes the plan unusual. */
+static void describe_sharding(char *to, size_t size, const halley_plan *p)
+{
+    char shard[24];
+    snprintf(shard, sizeof shard, p->fsdp ? "fsdp %u" : "zero %u",
+             p->fsdp ? p->fsdp : p->zero);
+    snprintf(to, size, "%s%s%s%s%s%s", shard, p->sequence_parallel ? " sp" : "",
+             p->schedule == HALLEY_SCHEDULE_GPIPE ? " gpipe" : "",
+             p->offload ? " offload" : "", p->rank_order ? " " : "",
+             p->rank_order ? halley_rank_order_name(p->rank_order) : "");
+}
+
+static void add_row(report_table *t, const halley_search *s, uint32_t i)
+{
+    const halley_plan *p = &s->found[i].plan;
+    const halley_estimate *e = &s->found[i].estimate;
+    const uint32_t numbers[] = {
+        i + 1, p->tp, p->pp, p->dp, p->cp, p->ep, p->virtual_stages, p->micro_batch};
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+        report_table_count(t, numbers[k]);
+    char text[96];
+    describe_recompute(text, sizeof text, p);
+    report_table_words(t, str_from(text));
+    describe_sharding(text, sizeof text, p);
+    report_table_words(t, str_from(text));
+    report_table_number(t, e->step_s);
+    report_table_number(t, e->mfu);
+    report_table_number(t, e->peak_bytes);
+    if (i == 0)
+        report_table_words(t, STR(""));
+    else
+        report_table_words(t, str_from(halley_search_reason(
+                                  text, sizeof text, &s->found[i - 1], &s->found[i])));
+}
+
+static halley_status write(request_call *call, const halley_search *s, halley_error *err)
+{
+    const plan_options *o = call->options;
+    report_form form;
+    TRY(request_output_form(&form, call, &o->output, err));
+    report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
+    for (uint32_t i = 0; t && i < s->n_found; i++)
+        add_row(t, s, i);
+    const halley_status status =
+        t ? report_table_write(t, form, stdout, err) : error_nomem(err);
+    report_table_free(t);
+    if (status == HALLEY_OK && form == REPORT_TEXT)
+        printf("\n%llu plans tried, %llu fit\n", (unsigned long long)s->n_designs,
+               (unsigned long long)s->n_feasible);
+    return status;
+}
+
+static halley_status search(request_call *call, const halley_model *model,
+                            const halley_cluster *cluster, const halley_stack *stack,
+                            halley_error *err)
+{
+    const uint32_t n_npus = halley_cluster_npus(cluster);
+    const plan_options *o = call->options;
+    const design_options *d = &o->design;
+    if (!n_npus)
+        return request_usage(call, err,
+                             "--cluster wants the number of NPUs, as in dgx-a100:64");
+    halley_search_opts opts = {
+        .n_npus = n_npus,
+        .max_tp = o->max_tp,
+        .max_cp = o->max_cp,
+        .all = o->all,
+        .variants = o->variants,
+        .top = o->top,
+        .threads = o->threads,
+    };
+    TRY(design_read(&opts.plan, &opts.fixed, call, d, err));
+    if (!opts.plan.global_batch)
+        opts.plan.global_batch = n_npus;
+    halley_search *s = NULL;
+    TRY(halley_search_run(&s, model, cluster, stack, &opts, err));
+    halley_status status = HALLEY_OK;
+    if (s->n_found == 0)
+        status =
+            error_set(err, HALLEY_EINVAL,
+                      s->n_designs ? "none of %llu plans fits: more NPUs, more memory "
+                                     "or fewer limits are needed"
+                                   : "no plan divides model, batch and NPUs",
+                      (unsigned long long)s->n_designs);
+    else
+        status = write(call, s, err);
+    halley_search_free(s);
+    return status;
+}
+
+static halley_status run(request_call *call, halley_error *err)
+{
+    const plan_options *o = call->options;
+    halley_cluster *cluster;
+    halley_model model;
+    halley_stack stack;
+    TRY(design_load(&model, &cluster, &stack, call, &o->design, err));
+    design_note_idle(call, cluster);
+    const halley_status status = search(call, &model, cluster, &stack, err);
+    halley_model_fini(&model);
+    halley_cluster_free(cluster);
+    return status;
+}
+
+static const request_example examples[] = {
+    {"halley plan -m gpt3-175b -c dgx-a100:512 --global-batch 1536", "the ten best"},
+    {"halley plan -m llama3-70b -c dgx-h100:64 --global-batch 128 --max-cp 4",
+     "with context-parallel plans"},
+    {0},
+};
+
+const request_verb request_verb_plan = {
+    .name = "plan",
+    .summary = "find the best ways to cut a model over a cluster",
+    .arguments = "",
+    .description =
+        "Tries every combination of tensor, pipeline, data and expert parallelism, "
+        "micro-batch, interleaving, recomputation and sharding that divides the model, "
+        "the batch and the NPUs, and lists the fastest that fit, the best of each cut, "
+        "micro-batch and interleaving, each with the part of the step by which it loses "
+        "to the one above. An option of the plan fixes what it names.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(plan_options),
+    .defaults = &defaults,
+    .max_args = 0,
+    .run = run,
+};

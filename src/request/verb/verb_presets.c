@@ -1,0 +1,137 @@
+/* halley presets - what is compiled in: models, NPUs, clusters, links, stacks. */
+#include "base/error.h"
+#include "base/file.h"
+#include "halley/cluster.h"
+#include "halley/model.h"
+#include "report/model.h"
+#include "request/verbs.h"
+
+#include <string.h>
+
+typedef struct presets_options {
+    request_output output;
+} presets_options;
+
+static const request_option options[] = {
+    REQUEST_OUTPUT_OPTIONS(presets_options, output),
+    {0},
+};
+
+static const char *const folders[] = {"models", "clusters", "npus",
+                                      "links",  "fabrics",  "stacks"};
+enum { N_FOLDERS = sizeof folders / sizeof *folders };
+
+static const report_column columns[] = {
+    {"Kind", "kind", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Name", "name", REPORT_WORDS, UNITS_COUNT, 0},
+};
+
+static void list_folder(report_table *t, const char *folder)
+{
+    char name[HALLEY_NAME];
+    for (size_t i = 0; halley_preset_name(name, sizeof name, folder, i); i++) {
+        report_table_words(t, (str){folder, strlen(folder) - 1});
+        report_table_words(t, str_from(name));
+    }
+}
+
+static halley_status list(request_call *call, const char *only, halley_error *err)
+{
+    const presets_options *o = call->options;
+    report_form form;
+    TRY(request_output_form(&form, call, &o->output, err));
+    report_table *t = report_table_new(columns, 2);
+    if (!t)
+        return error_nomem(err);
+    for (int i = 0; i < N_FOLDERS; i++) {
+        if (!only || strcmp(only, folders[i]) == 0)
+            list_folder(t, folders[i]);
+    }
+    const halley_status status = report_table_write(t, form, stdout, err);
+    report_table_free(t);
+    return status;
+}
+
+/* A file is shown as halley reads it. */
+static halley_status show_file(request_call *call, const char *path, halley_error *err)
+{
+    const presets_options *o = call->options;
+    report_form form;
+    TRY(request_output_form(&form, call, &o->output, err));
+    if (form == REPORT_CSV)
+        return error_set(err, HALLEY_EINVAL, "a file is shown as text or with --json");
+    halley_model model;
+    halley_import *import;
+    TRY(halley_model_import(&model, &import, path, err));
+    halley_status status = HALLEY_OK;
+    if (form == REPORT_JSON) {
+        report_json j;
+        report_json_init(&j, stdout);
+        report_json_object(&j, NULL);
+        report_model_json(&j, &model, import);
+        report_json_end(&j);
+        status = report_json_fini(&j, err);
+    } else {
+        report_model_text(stdout, &model, import);
+    }
+    halley_import_free(import);
+    halley_model_fini(&model);
+    return status;
+}
+
+static bool names_file(const char *arg)
+{
+    const str s = str_from(arg);
+    return strchr(arg, '/') != NULL || str_ends(s, STR(".json")) ||
+           str_ends(s, STR(".yaml")) || str_ends(s, STR(".gz")) || file_exists(arg);
+}
+
+static halley_status run(request_call *call, halley_error *err)
+{
+    if (call->n_args == 0)
+        return list(call, NULL, err);
+    if (names_file(call->args[0]))
+        return show_file(call, call->args[0], err);
+    bool found = false;
+    if (strcmp(call->args[0], "platforms") == 0) /* as they were called once */
+        return list(call, "clusters", err);
+    for (int i = 0; i < N_FOLDERS; i++) {
+        if (strcmp(call->args[0], folders[i]) == 0)
+            return list(call, folders[i], err);
+        const char *text = halley_preset_text(folders[i], call->args[0]);
+        if (!text)
+            continue;
+        printf("%s# presets/%s/%s.yaml\n%s", found ? "\n" : "", folders[i], call->args[0],
+               text);
+        found = true;
+    }
+    if (found)
+        return HALLEY_OK;
+    return error_set(err, HALLEY_ENOTFOUND,
+                     "no preset \"%s\"; `halley presets` lists them", call->args[0]);
+}
+
+static const request_example examples[] = {
+    {"halley presets clusters", "the clusters"},
+    {"halley presets dgx-a100", "one preset, with its sources"},
+    {"halley presets config.json", "what halley reads from a Hugging Face configuration"},
+    {0},
+};
+
+const request_verb request_verb_presets = {
+    .name = "presets",
+    .summary = "list and show what is compiled in",
+    .arguments = "[KIND|NAME|FILE]",
+    .description =
+        "Lists the models, clusters, NPUs, links, fabrics and software stacks "
+        "that come with halley; with a KIND only those; with a NAME, prints the "
+        "file, where every number has its source. With a model FILE (a YAML file of "
+        "halley's, a Hugging Face config.json or the folder that holds it, Megatron "
+        "arguments), prints what halley reads from it: parameters, sizes, what was "
+        "assumed, and which keys are not known.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(presets_options),
+    .max_args = 1,
+    .run = run,
+};

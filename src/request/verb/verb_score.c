@@ -1,0 +1,291 @@
+/*
+ * halley score - predictions beside measurements: one line per set, and what could not be
+ * scored.
+ */
+#include "base/error.h"
+#include "base/number.h"
+#include "halley/score.h"
+#include "request/verbs.h"
+
+#include <math.h>
+
+typedef struct score_options {
+    bool defaults, unknown, worst, cross_validate, rows;
+    uint32_t folds;
+    const char *stack;
+    request_output output;
+} score_options;
+
+static const score_options defaults = {.folds = 5};
+
+static const request_option options[] = {
+    {.name = "cross-validate",
+     .letter = 'x',
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(score_options, cross_validate),
+     .doc = "also fit each stack anew without the layouts it then predicts"},
+    {.name = "folds",
+     .kind = REQUEST_U32,
+     .min = 2,
+     .max = 1000,
+     .metavar = "N",
+     .offset = offsetof(score_options, folds),
+     .doc = "in as many parts (default: 5)"},
+    {.name = "defaults",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(score_options, defaults),
+     .doc = "leave out every fitted constant"},
+    {.name = "unknown",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(score_options, unknown),
+     .doc = "as if the software were unknown: every constant at its default"},
+    {.name = "stack",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(score_options, stack),
+     .doc = "a stack file that goes before ours"},
+    {.name = "worst",
+     .letter = 'w',
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(score_options, worst),
+     .doc = "show the worst rows of each set, and why rows were skipped"},
+    {.name = "rows",
+     .letter = 'r',
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(score_options, rows),
+     .doc = "every run with its prediction, instead of the sets"},
+    REQUEST_OUTPUT_OPTIONS(score_options, output),
+    {0},
+};
+
+static const report_column columns[] = {
+    {"Set", "set", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Of", "metric", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Rows", "rows", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Scored", "scored", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Mean %", "mape_pct", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Median %", "median_pct", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Bias %", "bias_pct", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Held out %", "cv_pct", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Rank corr.", "spearman", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Regret %", "regret_pct", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Fitted", "fitted", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Refused", "refused", REPORT_WORDS, UNITS_COUNT, 0},
+};
+
+/* Percent to one hundredth: more digits are noise. */
+static double rounded(double percent)
+{
+    return round(percent * 100) / 100;
+}
+
+static void add_row(report_table *t, const halley_score_set *s)
+{
+    report_table_words(t, str_from(s->set));
+    report_table_words(t, str_from(s->metric));
+    report_table_count(t, s->rows);
+    report_table_count(t, s->scored);
+    if (s->scored) {
+        report_table_number(t, rounded(s->mape_pct));
+        report_table_number(t, rounded(s->median_pct));
+        report_table_number(t, rounded(s->bias_pct));
+    } else {
+        for (int i = 0; i < 3; i++)
+            report_table_empty(t);
+    }
+    if (s->cv_pct >= 0)
+        report_table_number(t, rounded(s->cv_pct));
+    else
+        report_table_empty(t);
+    if (s->scored > 1)
+        report_table_number(t, round(s->spearman * 1000) / 1000);
+    else
+        report_table_empty(t);
+    if (s->n_choices)
+        report_table_number(t, rounded(s->regret_pct));
+    else
+        report_table_empty(t);
+    report_table_count(t, s->n_fitted);
+    char refused[96] = "";
+    if (s->n_out || s->n_fit)
+        snprintf(refused, sizeof refused, "%u of %u that ran out, %u of %u that ran",
+                 s->n_out_refused, s->n_out, s->n_fit_refused, s->n_fit);
+    report_table_words(t, str_from(refused));
+}
+
+static void write_worst(const halley_score *score)
+{
+    for (uint32_t i = 0; i < score->n_sets; i++) {
+        const halley_score_set *s = &score->sets[i];
+        printf("\n%s, %s\n", s->set, s->metric);
+        for (uint32_t j = 0; j < s->n_skips; j++)
+            printf("  skipped %u: %s\n", s->skips[j].rows, s->skips[j].reason);
+        for (uint32_t j = 0; j < s->n_worst; j++) {
+            const halley_score_worst *w = &s->worst[j];
+            printf("  %6s %%  measured %-10s predicted %-10s %s\n",
+                   number_signed(100 * (w->predicted / w->measured - 1), 1).at,
+                   number_digits(w->measured, 4).at, number_digits(w->predicted, 4).at,
+                   w->id);
+        }
+    }
+}
+
+static void set_json(report_json *j, const halley_score_set *s)
+{
+    report_json_object(j, NULL);
+    report_json_text(j, "set", str_from(s->set));
+    report_json_text(j, "metric", str_from(s->metric));
+    report_json_u64(j, "rows", s->rows);
+    report_json_u64(j, "scored", s->scored);
+    report_json_double(j, "mape_pct", s->mape_pct);
+    report_json_double(j, "median_pct", s->median_pct);
+    report_json_double(j, "bias_pct", s->bias_pct);
+    report_json_double(j, "spearman", s->spearman);
+    if (s->cv_pct >= 0)
+        report_json_double(j, "cross_validated_mape_pct", s->cv_pct);
+    else
+        report_json_null(j, "cross_validated_mape_pct");
+    report_json_u64(j, "fitted_constants", s->n_fitted);
+    if (s->n_choices) {
+        report_json_u64(j, "choices", s->n_choices);
+        report_json_double(j, "regret_pct", s->regret_pct);
+    }
+    report_json_array(j, "skipped");
+    for (uint32_t i = 0; i < s->n_skips; i++) {
+        report_json_flat_object(j, NULL);
+        report_json_text(j, "reason", str_from(s->skips[i].reason));
+        report_json_u64(j, "rows", s->skips[i].rows);
+        report_json_end(j);
+    }
+    report_json_end(j);
+    report_json_array(j, "worst");
+    for (uint32_t i = 0; i < s->n_worst; i++) {
+        report_json_flat_object(j, NULL);
+        report_json_text(j, "id", str_from(s->worst[i].id));
+        report_json_double(j, "measured", s->worst[i].measured);
+        report_json_double(j, "predicted", s->worst[i].predicted);
+        report_json_end(j);
+    }
+    report_json_end(j);
+    if (s->n_out || s->n_fit) {
+        report_json_u64(j, "ran_out_of_memory", s->n_out);
+        report_json_u64(j, "ran_out_and_refused", s->n_out_refused);
+        report_json_u64(j, "ran", s->n_fit);
+        report_json_u64(j, "ran_and_refused", s->n_fit_refused);
+    }
+    report_json_end(j);
+}
+
+static halley_status write_json(const halley_score *score, halley_error *err)
+{
+    report_json j;
+    report_json_init(&j, stdout);
+    report_json_object(&j, NULL);
+    report_json_array(&j, "sets");
+    for (uint32_t i = 0; i < score->n_sets; i++)
+        set_json(&j, &score->sets[i]);
+    report_json_end(&j);
+    report_json_end(&j);
+    return report_json_fini(&j, err);
+}
+
+static const report_column row_columns[] = {
+    {"Run", "id", REPORT_WORDS, UNITS_COUNT, 60},
+    {"Set", "set", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Layout", "layout", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Measured", "measured_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"Predicted", "predicted_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"Error %", "error_pct", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Held out", "held_out_s", REPORT_QUANTITY, UNITS_TIME, 0},
+};
+
+static halley_status write_rows(const halley_score *score, report_form form,
+                                halley_error *err)
+{
+    report_table *t =
+        report_table_new(row_columns, sizeof row_columns / sizeof *row_columns);
+    if (!t)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < score->n_rows; i++) {
+        const halley_score_row *r = &score->rows[i];
+        report_table_words(t, str_from(r->id));
+        report_table_words(t, str_from(r->set));
+        report_table_words(t, str_from(r->layout));
+        report_table_number(t, r->measured_s);
+        report_table_number(t, r->predicted_s);
+        report_table_number(t, rounded(100 * (r->predicted_s / r->measured_s - 1)));
+        if (r->held_out_s > 0)
+            report_table_number(t, r->held_out_s);
+        else
+            report_table_empty(t);
+    }
+    const halley_status status = report_table_write(t, form, stdout, err);
+    report_table_free(t);
+    return status;
+}
+
+static halley_status write_score(request_call *call, const halley_score *score,
+                                 halley_error *err)
+{
+    const score_options *o = call->options;
+    report_form form;
+    TRY(request_output_form(&form, call, &o->output, err));
+    if (o->rows)
+        return write_rows(score, form, err);
+    if (form == REPORT_JSON)
+        return write_json(score, err);
+    report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
+    for (uint32_t i = 0; t && i < score->n_sets; i++)
+        add_row(t, &score->sets[i]);
+    const halley_status status =
+        t ? report_table_write(t, form, stdout, err) : error_nomem(err);
+    report_table_free(t);
+    if (status == HALLEY_OK && o->worst && form == REPORT_TEXT)
+        write_worst(score);
+    return status;
+}
+
+static halley_status run(request_call *call, halley_error *err)
+{
+    const score_options *o = call->options;
+    const halley_score_opts opts = {
+        .defaults = o->defaults,
+        .unknown = o->unknown,
+        .folds = o->cross_validate || request_given(call, "folds") ? o->folds : 0,
+        .stack = o->stack,
+    };
+    halley_score *score = NULL;
+    TRY(halley_score_run(&score, call->args, call->n_args, &opts, err));
+    const halley_status status = write_score(call, score, err);
+    halley_score_free(score);
+    return status;
+}
+
+static const request_example examples[] = {
+    {"halley score", "all published runs that come with halley"},
+    {"halley score bloom --worst", "one set, with the rows it misses most"},
+    {"halley score --cross-validate", "errors on layouts the fit has not seen"},
+    {"halley score my-runs.json gemm.csv", "files of one's own"},
+    {0},
+};
+
+const request_verb request_verb_score = {
+    .name = "score",
+    .summary = "compare predictions with published measurements",
+    .arguments = "[FILE|SET...]",
+    .description =
+        "Predicts every run of the given files or sets and prints the error per set: "
+        "mean and median of the absolute error, bias, rank correlation, and for memory "
+        "the runs refused. Without arguments, all sets that come with halley.\n\n"
+        "FILE is a list of runs in JSON, or a table of measured products or collectives "
+        "in CSV. Constants come from one file per accelerator, one per cluster and one "
+        "per framework and release, never from a row; \"Fitted\" counts those that were "
+        "fitted. Held-out errors are made with --cross-validate: no run of a layout is "
+        "seen by the fit that predicts it.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(score_options),
+    .defaults = &defaults,
+    .max_args = REQUEST_ANY,
+    .run = run,
+};

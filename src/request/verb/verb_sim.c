@@ -1,0 +1,440 @@
+/*
+ * halley sim - replay traces on a cluster. ASTRA-sim's own options and files choose its
+ * rules, to the cycle.
+ */
+#include "base/error.h"
+#include "base/str.h"
+#include "halley/sim.h"
+#include "report/sim.h"
+#include "request/verbs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Every second one has queues at links; the last two are the words of version 1. */
+static const char *const models[] = {"unaware",         "aware",      "free", "queue",
+                                     "contention-free", "link-queue", NULL};
+enum { FIRST_OLD_MODEL = 4, N_NEW_MODELS = 2 };
+static const char *const computes[] = {"duration", "roofline", "cost", NULL};
+
+typedef struct sim_options {
+    const char *cluster, *write_cluster;
+    const char *workload, *system, *network, *memory, *group;
+    const char *logging, *logging_folder, *rendezvous;
+    uint32_t model, queues, compute;
+    double injection, comm_scale, compute_scale;
+    bool astra_output, per_rank, explain, replay, no_fold;
+    const char *per_node, *timeline, *heat, *memory_out;
+    double stop_at;
+    request_output output;
+} sim_options;
+
+static const request_option options[] = {
+    {.name = "cluster",
+     .letter = 'c',
+     .kind = REQUEST_TEXT,
+     .metavar = "CLUSTER",
+     .offset = offsetof(sim_options, cluster),
+     .doc = "the cluster: a file in our own form, or a preset with its number of NPUs, "
+            "such as dgx-h100:64"},
+    {.name = "replay",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(sim_options, replay),
+     .doc = "instead of a cluster: every node takes its recorded duration"},
+    {.name = "workload-configuration",
+     .kind = REQUEST_TEXT,
+     .metavar = "PREFIX",
+     .offset = offsetof(sim_options, workload),
+     .doc = "traces PREFIX.0.et, PREFIX.1.et ..."},
+    {.name = "system-configuration",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, system),
+     .doc = "ASTRA-sim's system.json"},
+    {.name = "network-configuration",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, network),
+     .doc = "ASTRA-sim's network.yml"},
+    {.name = "remote-memory-configuration",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, memory),
+     .doc = "ASTRA-sim's remote_memory.json (default: no remote memory)"},
+    {.name = "comm-group-configuration",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, group),
+     .doc = "ASTRA-sim's comm_group.json (default: no groups; with --cluster, "
+            "PREFIX.comm_group.json beside the traces if there is one)"},
+    {.name = "network-model",
+     .kind = REQUEST_CHOICE,
+     .choices = models,
+     .offset = offsetof(sim_options, model),
+     .doc =
+         "free: every message has its route to itself; queue: a link sends one message "
+         "at a time; unaware, aware: the same two as ASTRA-sim has them (default: as the "
+         "cluster file says, else unaware)"},
+    {.name = "compute",
+     .kind = REQUEST_CHOICE,
+     .choices = computes,
+     .offset = offsetof(sim_options, compute),
+     .doc = "time compute nodes as recorded, by the roofline, or by the model of the NPU "
+            "(default: as the cluster file says, else duration)"},
+    {.name = "num-queues-per-dim",
+     .kind = REQUEST_U32,
+     .min = 1,
+     .max = 4096,
+     .metavar = "N",
+     .offset = offsetof(sim_options, queues),
+     .doc = "queues for chunks in every dimension (default: 1)"},
+    {.name = "injection-scale",
+     .kind = REQUEST_DOUBLE,
+     .min = 1e-9,
+     .max = 1e9,
+     .metavar = "X",
+     .offset = offsetof(sim_options, injection),
+     .doc = "multiply endpoint-delay by X (default: 1)"},
+    {.name = "rendezvous-protocol",
+     .kind = REQUEST_TEXT,
+     .metavar = "true|false",
+     .implicit = "true",
+     .offset = offsetof(sim_options, rendezvous),
+     .doc = "shake hands before every message (default: false)"},
+    {.name = "comm-scale",
+     .kind = REQUEST_DOUBLE,
+     .metavar = "X",
+     .offset = offsetof(sim_options, comm_scale),
+     .doc = "accepted, without effect, as in ASTRA-sim"},
+    {.name = "compute-scale",
+     .kind = REQUEST_DOUBLE,
+     .metavar = "X",
+     .offset = offsetof(sim_options, compute_scale),
+     .doc = "accepted, without effect, as in ASTRA-sim"},
+    {.name = "logging-configuration",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, logging),
+     .doc = "accepted, without effect"},
+    {.name = "logging-folder",
+     .kind = REQUEST_TEXT,
+     .metavar = "FOLDER",
+     .offset = offsetof(sim_options, logging_folder),
+     .doc = "accepted, without effect"},
+    {.name = "write-cluster",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, write_cluster),
+     .doc = "write the cluster in our own form to FILE; without traces, do only that"},
+    {.name = "astra-output",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(sim_options, astra_output),
+     .doc = "write the lines that ASTRA-sim writes"},
+    {.name = "per-rank",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(sim_options, per_rank),
+     .doc = "write a CSV row for every rank"},
+    {.name = "per-node",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, per_node),
+     .doc = "write a CSV row for every node of every rank to FILE"},
+    {.name = "timeline",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, timeline),
+     .doc = "write a timeline that Perfetto and chrome://tracing open"},
+    {.name = "heat",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, heat),
+     .doc = "write how busy links were over time, as CSV or (FILE.svg) a picture"},
+    {.name = "memory",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, memory_out),
+     .doc = "write how full the NPUs' memories were over time, as CSV"},
+    {.name = "explain",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(sim_options, explain),
+     .doc = "say why it took so long: the critical path"},
+    {.name = "stop-at",
+     .kind = REQUEST_QUANTITY,
+     .unit = UNITS_TIME,
+     .metavar = "TIME",
+     .offset = offsetof(sim_options, stop_at),
+     .doc = "end the run after TIME, such as '5 ms', and report what was done"},
+    {.name = "no-fold",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(sim_options, no_fold),
+     .doc = "run every rank, also those that are known to do the same as another; the "
+            "result is the same"},
+    REQUEST_OUTPUT_OPTIONS(sim_options, output),
+    {0},
+};
+
+static const sim_options defaults = {.queues = 1, .injection = 1};
+
+static halley_status write_result(request_call *call, const halley_result *result,
+                                  const halley_trace_set *traces, halley_error *err)
+{
+    const sim_options *o = call->options;
+    report_form form;
+    TRY(request_output_form(&form, call, &o->output, err));
+    if (o->per_node != NULL)
+        TRY(report_sim_nodes(result, traces, o->per_node, err));
+    if (o->heat != NULL)
+        TRY(report_sim_heat(result, o->heat, err));
+    if (o->memory_out != NULL)
+        TRY(report_sim_memory(result, o->memory_out, err));
+    if (o->timeline != NULL)
+        TRY(report_sim_timeline(result, traces, o->timeline, err));
+    if (o->astra_output) {
+        report_sim_astra(result, stdout);
+        return HALLEY_OK;
+    }
+    if (form == REPORT_JSON)
+        return report_sim_json(result, stdout, err);
+    if (form == REPORT_CSV || o->per_rank)
+        return report_sim_ranks(result, stdout, err);
+    TRY(report_sim_text(result, stdout, err));
+    if (!o->explain)
+        return HALLEY_OK;
+    fputc('\n', stdout);
+    return report_sim_explain(result, traces, stdout, err);
+}
+
+static halley_status simulate(request_call *call, const halley_cluster *cluster,
+                              const halley_trace_set *traces, halley_error *err)
+{
+    const sim_options *o = call->options;
+    const halley_sim_opts opts = {
+        .stop_s = o->stop_at,
+        .no_fold = o->no_fold,
+        .heat = o->heat != NULL,
+        .watch = call->watch,
+        .network = halley_cluster_has_link_queues(cluster) ? HALLEY_NETWORK_LINKS
+                                                           : HALLEY_NETWORK_FREE,
+        .record = o->per_node != NULL || o->timeline != NULL || o->explain ||
+                  o->memory_out != NULL,
+    };
+    halley_result *result;
+    halley_status status = halley_sim_run(&result, traces, cluster, &opts, err);
+    request_work_end(call);
+    if (status != HALLEY_OK)
+        return status;
+    if (halley_result_stopped(result))
+        request_note(call, "stopped before all ranks were done");
+    for (uint32_t i = 0; i < halley_result_warning_count(result); i++)
+        request_note(call, "warning: %s", halley_result_warning(result, i));
+    status = write_result(call, result, traces, err);
+    halley_result_free(result);
+    return status;
+}
+
+/* The traces: the argument, or ASTRA-sim's option. */
+static halley_status load_traces(halley_trace_set **out, const request_call *call,
+                                 halley_error *err)
+{
+    const sim_options *o = call->options;
+    if (o->workload == NULL)
+        return halley_trace_set_load(out, call->args, call->n_args, NULL, err);
+    return halley_trace_set_load(out, &o->workload, 1, NULL, err);
+}
+
+/* ASTRA-sim takes any name with "empty" in it for no groups; that is its default. */
+static const char *group_file(const sim_options *o)
+{
+    const bool none = o->group == NULL || str_contains(str_from(o->group), STR("empty"));
+    return none ? NULL : o->group;
+}
+
+/* true and false as ASTRA-sim's parser knows them. */
+static halley_status read_truth(bool *out, request_call *call, const char *text,
+                                halley_error *err)
+{
+    static const char *const yes[] = {"true", "True", "t", "T", "1"};
+    static const char *const no[] = {"false", "False", "f", "F", "0"};
+    *out = false;
+    for (int i = 0; i < 5 && text != NULL; i++) {
+        if (strcmp(text, yes[i]) == 0) {
+            *out = true;
+            return HALLEY_OK;
+        }
+        if (strcmp(text, no[i]) == 0)
+            return HALLEY_OK;
+    }
+    if (text == NULL)
+        return HALLEY_OK;
+    return request_usage(call, err,
+                         "--rendezvous-protocol must be true or false, is '%s'", text);
+}
+
+static halley_status load_cluster(halley_cluster **out, request_call *call,
+                                  halley_error *err)
+{
+    const sim_options *o = call->options;
+    if (o->cluster != NULL) {
+        TRY(halley_cluster_load(out, o->cluster, err));
+        if (o->group == NULL)
+            return HALLEY_OK;
+        const halley_status status = halley_cluster_load_groups(*out, o->group, err);
+        if (status != HALLEY_OK)
+            halley_cluster_free(*out);
+        return status;
+    }
+    bool rendezvous;
+    TRY(read_truth(&rendezvous, call, o->rendezvous, err));
+    const halley_astra_files files = {
+        .network = o->network,
+        .system = o->system,
+        .memory = o->memory,
+        .comm_group = group_file(o),
+        .queues_per_dim = o->queues,
+        .injection_scale = o->injection,
+        .rendezvous = rendezvous,
+    };
+    return halley_cluster_load_astra(out, &files, err);
+}
+
+/* What ASTRA-sim takes and then forgets. */
+static void warn_about_options(const request_call *call)
+{
+    const sim_options *o = call->options;
+    static const char *const without_effect[] = {"comm-scale", "compute-scale"};
+    for (size_t i = 0; i < 2; i++)
+        if (request_given(call, without_effect[i]))
+            request_note(call, "warning: --%s has no effect", without_effect[i]);
+    for (size_t i = 0; i < call->n_unknown; i++)
+        request_note(call, "warning: %s is not an option; ignored, as ASTRA-sim does",
+                     call->unknown[i]);
+    for (size_t i = 0; o->workload != NULL && i < call->n_args; i++)
+        request_note(call, "warning: '%s' is ignored, as ASTRA-sim does%s", call->args[i],
+                     request_given(call, "rendezvous-protocol")
+                         ? "; a value of "
+                           "--rendezvous-protocol needs '='"
+                         : "");
+}
+
+static halley_status check_usage(request_call *call, halley_error *err)
+{
+    const sim_options *o = call->options;
+    const bool astra = o->system != NULL || o->network != NULL || o->memory != NULL;
+    if (o->cluster != NULL && astra)
+        return request_usage(call, err,
+                             "--cluster and ASTRA-sim's files exclude each other");
+    if (o->replay && (o->cluster != NULL || astra))
+        return request_usage(call, err, "--replay needs no cluster");
+    if (!o->replay && o->cluster == NULL && (o->system == NULL || o->network == NULL))
+        return request_usage(
+            call, err,
+            "a cluster is needed: --cluster, or --system-configuration and "
+            "--network-configuration; or --replay");
+    if (call->n_args > 0 && o->workload != NULL && !astra)
+        return request_usage(call, err, "traces are named twice");
+    if (call->n_args == 0 && o->workload == NULL && o->write_cluster == NULL)
+        return request_usage(call, err,
+                             "traces are needed: TRACE, or --workload-configuration");
+    if (call->n_unknown > 0 && (o->cluster != NULL || o->replay))
+        return request_usage(call, err, "unknown option %s", call->unknown[0]);
+    return HALLEY_OK;
+}
+
+/* Groups that neither the cluster file nor an option names are those beside the traces.
+ */
+static halley_status take_groups_beside(halley_cluster *cluster,
+                                        const halley_trace_set *traces, halley_error *err)
+{
+    char *const path =
+        halley_cluster_has_groups(cluster) ? NULL : halley_trace_set_groups(traces);
+    const halley_status status =
+        path ? halley_cluster_load_groups(cluster, path, err) : HALLEY_OK;
+    free(path);
+    return status;
+}
+
+static halley_status run_on(request_call *call, halley_cluster *cluster,
+                            halley_error *err)
+{
+    const sim_options *o = call->options;
+    halley_trace_set *traces;
+    if (request_given(call, "network-model"))
+        halley_cluster_set_link_queues(cluster, o->model % 2 == 1);
+    if (o->model >= FIRST_OLD_MODEL)
+        request_note(call, "note: the network model %s is now called %s",
+                     models[o->model], models[o->model - N_NEW_MODELS]);
+    if (request_given(call, "compute"))
+        TRY(halley_cluster_set_compute(cluster, (halley_compute)o->compute, err));
+    for (uint32_t i = 0; i < halley_cluster_warning_count(cluster); i++)
+        request_note(call, "warning: %s", halley_cluster_warning(cluster, i));
+    for (uint32_t i = 0; i < halley_cluster_note_count(cluster); i++)
+        request_note(call, "note: %s", halley_cluster_note(cluster, i));
+    if (o->write_cluster != NULL)
+        TRY(halley_cluster_save(cluster, o->write_cluster, err));
+    if (call->n_args == 0 && o->workload == NULL)
+        return HALLEY_OK;
+    TRY(load_traces(&traces, call, err));
+    halley_status status = HALLEY_OK;
+    if (o->cluster != NULL && o->group == NULL)
+        status = take_groups_beside(cluster, traces, err);
+    if (status == HALLEY_OK)
+        status = simulate(call, cluster, traces, err);
+    halley_trace_set_free(traces);
+    return status;
+}
+
+/* On the machine that the traces were recorded on. */
+static halley_status replay(request_call *call, halley_error *err)
+{
+    halley_trace_set *traces;
+    halley_cluster *cluster;
+    TRY(load_traces(&traces, call, err));
+    halley_status status =
+        halley_cluster_recorded(&cluster, halley_trace_set_count(traces), err);
+    if (status == HALLEY_OK) {
+        status = simulate(call, cluster, traces, err);
+        halley_cluster_free(cluster);
+    }
+    halley_trace_set_free(traces);
+    return status;
+}
+
+static halley_status run(request_call *call, halley_error *err)
+{
+    const sim_options *o = call->options;
+    halley_cluster *cluster;
+    TRY(check_usage(call, err));
+    if (o->replay)
+        return replay(call, err);
+    warn_about_options(call);
+    TRY(load_cluster(&cluster, call, err));
+    const halley_status status = run_on(call, cluster, err);
+    halley_cluster_free(cluster);
+    return status;
+}
+
+static const request_example examples[] = {
+    {"halley trace gen all-reduce -n 8 -o ar && halley sim ar -c dgx-h100:8", NULL},
+    {"halley sim ar -c cluster.yaml --explain", "what the time goes into"},
+    {"halley sim --workload-configuration=w --system-configuration=system.json "
+     "--network-configuration=network.yml --astra-output",
+     "as ASTRA-sim is called"},
+    {"halley sim step --replay", "as it was recorded"},
+    {0},
+};
+
+const request_verb request_verb_sim = {
+    .name = "sim",
+    .summary = "simulate traces on a cluster",
+    .arguments = "[TRACE...]",
+    .description =
+        "Replay Chakra traces, one a rank, on a cluster and say when every rank "
+        "is done. With ASTRA-sim's options and files the cycles are ASTRA-sim's.",
+    .options = options,
+    .options_size = sizeof(sim_options),
+    .defaults = &defaults,
+    .examples = examples,
+    .max_args = REQUEST_ANY,
+    .keeps_unknown = true,
+    .run = run,
+};

@@ -1,0 +1,59 @@
+/* halley topology show - what a network is made of. */
+#include "base/error.h"
+#include "request/topology.h"
+#include "request/verbs.h"
+
+static const request_example examples[] = {
+    {"halley topology show fabric.yaml", "sizes, distances, bisection, cost and power"},
+    {"halley topology show fabric.yaml --json", "the same for programs"},
+    {0},
+};
+static bool generator_entry(request_entry *out, size_t i)
+{
+    *out = (request_entry){0};
+    return halley_topology_generator(i, &out->name, &out->doc) != 0;
+}
+static bool key_entry(request_entry *out, size_t i)
+{
+    *out = (request_entry){0};
+    return halley_topology_key(i, &out->name, &out->doc) != 0;
+}
+static const request_list lists[] = {
+    {"topologies", generator_entry}, {"keys of a network", key_entry}, {0}};
+
+static halley_status show_run(request_call *call, halley_error *err)
+{
+    const request_topology_choice *o = call->options;
+    report_form form;
+    halley_topology *topology;
+    halley_topology_report *report;
+    TRY(request_output_form(&form, call, &o->output, err));
+    TRY(request_topology_measure(&report, &topology, call->args[0], !o->no_cuts, err));
+    const halley_status status = form == REPORT_JSON
+                                     ? request_topology_json(report, err)
+                                     : request_topology_table(report, form, err);
+    halley_topology_report_free(report);
+    halley_topology_free(topology);
+    return status;
+}
+
+const request_verb request_verb_topology_show = {
+    .name = "topology show",
+    .summary = "describe a network: sizes, bisection, cost and power",
+    .arguments = "FILE",
+    .description =
+        "Builds the graph of a network and prints what it is made of: devices by kind, "
+        "cables with their rates and latencies, distances between the NPUs in links, the "
+        "rate at which an NPU can inject, the cut between the first half of the NPUs and "
+        "the rest, the bisection (the smallest such cut; by the formula of the topology, "
+        "or "
+        "over all equal splits of at most 12 NPUs), cost and power.\n"
+        "\n" REQUEST_TOPOLOGY_FILE,
+    .examples = examples,
+    .options = request_topology_options,
+    .options_size = sizeof(request_topology_choice),
+    .min_args = 1,
+    .max_args = 1,
+    .lists = lists,
+    .run = show_run,
+};

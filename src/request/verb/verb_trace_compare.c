@@ -1,0 +1,273 @@
+/* halley trace compare - how near traces are to others, and what they give away. */
+#include "base/array.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/number.h"
+#include "halley/compare.h"
+#include "report/compare.h"
+#include "request/share.h"
+#include "request/verbs.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct compare_options {
+    const char *train, *holdout, *model, *reference, *scores, *html;
+    uint32_t min_support, simulate;
+    bool strict;
+    request_output output;
+} compare_options;
+
+static const compare_options defaults = {.min_support = 5, .simulate = 100};
+
+static const request_option options[] = {
+    {.name = "train",
+     .kind = REQUEST_TEXT,
+     .metavar = "FOLDER",
+     .offset = offsetof(compare_options, train),
+     .doc = "what the model behind SYNTH was trained on, for the attack on membership"},
+    {.name = "holdout",
+     .kind = REQUEST_TEXT,
+     .metavar = "FOLDER",
+     .offset = offsetof(compare_options, holdout),
+     .doc = "what it never saw"},
+    {.name = "model",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(compare_options, model),
+     .doc = "the model itself: also attack by how likely it makes sets of --train and "
+            "--holdout, by its tables and by its network"},
+    {.name = "reference",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(compare_options, reference),
+     .doc = "a model of other sets of the kind: likelihoods are taken over its"},
+    {.name = "scores",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(compare_options, scores),
+     .doc = "scores of another attack, lines of 'member SCORE' and 'other SCORE'"},
+    {.name = "min-support",
+     .letter = 'k',
+     .kind = REQUEST_U32,
+     .min = 1,
+     .max = 1000000,
+     .metavar = "N",
+     .offset = offsetof(compare_options, min_support),
+     .doc = "names and numbers that fewer sets of REAL have leak (default: 5)"},
+    {.name = "simulate",
+     .kind = REQUEST_U32,
+     .metavar = "N",
+     .offset = offsetof(compare_options, simulate),
+     .doc = "sets to simulate on each side; 0 = none (default: 100)"},
+    {.name = "strict",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(compare_options, strict),
+     .doc = "a set that does not pass 'halley trace check' or a folder that cannot be "
+            "opened is an error (default: left out)"},
+    {.name = "html",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(compare_options, html),
+     .doc = "also write a page with plots"},
+    REQUEST_OUTPUT_OPTIONS(compare_options, output),
+    {0},
+};
+
+typedef struct profiles {
+    halley_profile *real, *synth, *train, *holdout;
+} profiles;
+
+static void note_left_out(request_call *call, const char *path,
+                          const halley_left_out *left)
+{
+    if (left->n_sets > 0)
+        request_note(call,
+                     "warning: %s: %" PRIu32 " sets do not pass 'halley trace check' and "
+                     "are left out, the first: %s",
+                     path, left->n_sets, left->first_set);
+    if (left->n_folders > 0)
+        request_note(call,
+                     "warning: %s: %" PRIu32
+                     " folders cannot be opened and are left out, "
+                     "the first: %s",
+                     path, left->n_folders, left->first_folder);
+}
+
+static halley_status load(halley_profile **out, request_call *call, const char *path,
+                          bool simulated, halley_error *err)
+{
+    const compare_options *o = call->options;
+    const halley_profile_opts opts = {
+        .most_simulated = simulated && o->simulate > 0 ? o->simulate : UINT32_MAX};
+    halley_left_out left;
+    TRY(halley_profile_new(out, &opts, err));
+    TRY(halley_profile_add_path(*out, path, o->strict, &left, err));
+    note_left_out(call, path, &left);
+    return HALLEY_OK;
+}
+
+static halley_status read_scores(halley_auc *out, const char *path, halley_error *err)
+{
+    file_input in;
+    TRY(file_input_open(&in, path, err));
+    ARRAY(double) sides[2] = {{0}, {0}};
+    str rest = {(const char *)in.at, in.n}, line;
+    halley_status status = HALLEY_OK;
+    uint32_t n_lines = 0;
+    while (status == HALLEY_OK && str_next(&rest, '\n', &line)) {
+        str word, number = str_trim(line);
+        double value;
+        n_lines++;
+        if (number.n == 0)
+            continue;
+        const bool split = str_next(&number, ' ', &word);
+        const bool member = str_eq(word, STR("member"));
+        if (!split || (!member && !str_eq(word, STR("other"))) ||
+            !number_read(str_trim(number), &value)) {
+            status = error_set(err, HALLEY_EFORMAT,
+                               "want a line of 'member SCORE' or 'other SCORE'");
+            error_at_file(err, path);
+            error_at_line(err, n_lines, 0);
+        } else if (!array_push(&sides[member ? 0 : 1], value)) {
+            status = error_nomem(err);
+        }
+    }
+    if (status == HALLEY_OK) {
+        status =
+            halley_auc_of(out, sides[0].at, sides[0].n, sides[1].at, sides[1].n, err);
+        if (status != HALLEY_OK)
+            error_at_file(err, path);
+    }
+    array_fini(&sides[0]);
+    array_fini(&sides[1]);
+    file_input_close(&in);
+    return status;
+}
+
+/* What is left out here was said when the folders were loaded. */
+static halley_status attack_model(request_call *call,
+                                  halley_auc out[HALLEY_N_LIKELIHOODS], halley_error *err)
+{
+    const compare_options *o = call->options;
+    const halley_membership_opts opts = {.model = o->model,
+                                         .reference = o->reference,
+                                         .train = o->train,
+                                         .holdout = o->holdout,
+                                         .strict = o->strict};
+    if (!o->reference)
+        request_note(call,
+                     "without --reference, likelihoods tell little: what is likely under "
+                     "any model looks like a member");
+    return halley_membership(out, &opts, NULL, err);
+}
+
+static halley_status write_result(request_call *call, const halley_comparison *c,
+                                  halley_error *err)
+{
+    const compare_options *o = call->options;
+    report_comparison r = {.c = c, .real = call->args[0], .synth = call->args[1]};
+    halley_auc scored, likelihood[HALLEY_N_LIKELIHOODS];
+    if (o->model) {
+        TRY(attack_model(call, likelihood, err));
+        r.by_likelihood = likelihood;
+    }
+    if (o->scores) {
+        TRY(read_scores(&scored, o->scores, err));
+        r.by_scores = &scored;
+    }
+    if (c->not_simulated)
+        request_note(call, "warning: a set cannot be simulated: %s", c->not_simulated);
+    if (o->html)
+        TRY(report_compare_html(&r, o->html, err));
+    report_form form;
+    TRY(request_output_form(&form, call, &o->output, err));
+    return report_compare(&r, form, stdout, err);
+}
+
+static halley_status compare(request_call *call, profiles *p, halley_error *err)
+{
+    const compare_options *o = call->options;
+    TRY(load(&p->real, call, call->args[0], true, err));
+    TRY(load(&p->synth, call, call->args[1], true, err));
+    const bool same = o->train && strcmp(o->train, call->args[0]) == 0;
+    if (o->train && !same)
+        TRY(load(&p->train, call, o->train, false, err));
+    if (o->train)
+        TRY(load(&p->holdout, call, o->holdout, false, err));
+    const halley_compare_opts opts = {.min_support = o->min_support,
+                                      .train = same ? p->real : p->train,
+                                      .holdout = p->holdout};
+    halley_comparison *c;
+    TRY(halley_compare(&c, p->real, p->synth, &opts, err));
+    const halley_status status = write_result(call, c, err);
+    halley_comparison_free(c);
+    return status;
+}
+
+static halley_status run(request_call *call, halley_error *err)
+{
+    const compare_options *o = call->options;
+    if (!o->train != !o->holdout)
+        return request_usage(call, err, "--train and --holdout need each other");
+    if (o->model && !o->train)
+        return request_usage(call, err, "--model needs --train and --holdout");
+    if (o->reference && !o->model)
+        return request_usage(call, err, "--reference needs --model");
+    if (o->output.json && o->output.csv)
+        return request_usage(call, err, "--json and --csv exclude each other");
+    profiles p = {0};
+    const halley_status status = compare(call, &p, err);
+    halley_profile_free(p.real);
+    halley_profile_free(p.synth);
+    halley_profile_free(p.train);
+    halley_profile_free(p.holdout);
+    return status;
+}
+
+static const request_example examples[] = {
+    {"halley trace compare step shared/step --html report.html",
+     "what is left of a set that was obfuscated"},
+    {"halley trace compare corpus/ synth/ --train corpus/ --holdout unseen/ --json",
+     "whether what a model made gives away what it was trained on"},
+    {"halley trace compare unseen/ synth/ --train corpus/ --holdout unseen/ --model "
+     "M.hsm --reference R.hsm",
+     "whether the model itself does"},
+    {0},
+};
+
+const request_verb request_verb_trace_compare = {
+    .name = "trace compare",
+    .summary = "compare traces in what they say and give away",
+    .arguments = "REAL SYNTH",
+    .description =
+        "Say how near SYNTH is to REAL and how much it gives away of it. Each is a file, "
+        "a prefix, or a folder, of which all sets are taken, those in folders within it, "
+        "too; groups are read from PREFIX.comm_group.json beside a set.\n\n"
+        "Fidelity: the mix of operators, by kind and by name, of dependencies and of "
+        "bytes by type of communication, as total variation (0 = the same, 1 = nothing "
+        "in common); durations, operations, bytes, message sizes, degrees, widths and "
+        "depths of the graphs and critical paths, as Kolmogorov-Smirnov distance and as "
+        "Wasserstein distance over the mean of REAL; simulated time on three "
+        "clusters.\n\n"
+        "Privacy: the share of nodes of SYNTH that stand in REAL in runs of at least 8 "
+        "to 256 nodes with the same types, values and relative dependencies, as they are "
+        "and after the repeats within each trace (layers, micro-batches) were taken out; "
+        "the nearest set of REAL; names and numbers of SYNTH that only a few sets of "
+        "REAL have; and, with --train and --holdout, how well an attacker can tell from "
+        "SYNTH what it was made from: the area under the curve (0.5 = not at all) with "
+        "its 95 % confidence interval, by features and by runs that are shared. With "
+        "--model, how well somebody who holds the model can: by how likely it makes a "
+        "set over how likely --reference does, which was learned from sets of the same "
+        "kind that stand neither in --train nor in --holdout; as a whole and by "
+        "conditions, programs and numbers.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(compare_options),
+    .defaults = &defaults,
+    .min_args = 2,
+    .max_args = 2,
+    .run = run,
+};

@@ -1,0 +1,187 @@
+/* halley trace convert - write traces in another form. */
+#include "base/error.h"
+#include "base/file.h"
+#include "halley/ingest.h"
+#include "request/traces.h"
+#include "request/verbs.h"
+
+#include <stdlib.h>
+
+typedef struct convert_options {
+    uint32_t to;
+    bool lossy, chakra;
+    uint32_t threads, npus, passes;
+    double size_bytes;
+} convert_options;
+
+static const request_option options[] = {
+    {.name = "to",
+     .letter = 't',
+     .kind = REQUEST_CHOICE,
+     .choices = traces_form_names,
+     .offset = offsetof(convert_options, to),
+     .doc = "form to write (default: as OUT's name ends, .et for sets)"},
+    {.name = "lossy",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(convert_options, lossy),
+     .doc = "JSON: leave out what it cannot carry (unknown fields, text that is not "
+            "UTF-8) and say how much, instead of failing"},
+    {.name = "threads",
+     .letter = 'j',
+     .kind = REQUEST_U32,
+     .metavar = "N",
+     .offset = offsetof(convert_options, threads),
+     .doc = "files written at a time (default: one per core)"},
+    {.name = "npus",
+     .letter = 'n',
+     .kind = REQUEST_U32,
+     .metavar = "N",
+     .offset = offsetof(convert_options, npus),
+     .doc = "text workloads: traces to make (default: one model-parallel group, or 1)"},
+    {.name = "passes",
+     .kind = REQUEST_U32,
+     .metavar = "N",
+     .offset = offsetof(convert_options, passes),
+     .doc = "text workloads: training steps (default: 1)"},
+    {.name = "size",
+     .kind = REQUEST_QUANTITY,
+     .unit = UNITS_BYTES,
+     .metavar = "BYTES",
+     .offset = offsetof(convert_options, size_bytes),
+     .doc = "MSCCL's XML: the data of the collective, such as '64 MiB'"},
+    {.name = "chakra",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(convert_options, chakra),
+     .doc = "text workloads: byte for byte what Chakra's converter writes, defects "
+            "included"},
+    {0},
+};
+
+/* An execution trace, alone or as Chakra's trace_link writes it. */
+static halley_status load_recording(halley_trace_set **out, const char *path,
+                                    halley_error *err)
+{
+    halley_trace *trace = NULL;
+    TRY(halley_trace_link(&trace, NULL, path, NULL, NULL, err));
+    const halley_status status = halley_trace_set_new(out, &trace, 1, err);
+    if (status != HALLEY_OK)
+        halley_trace_free(trace);
+    return status;
+}
+
+/* Other programs' descriptions of what to run, which become one trace a rank. */
+static halley_status load_foreign(halley_trace_set **out, bool *found, request_call *call,
+                                  halley_error *err)
+{
+    const convert_options *o = call->options;
+    const char *const path = call->args[0];
+    const halley_text_opts text = {
+        .n_npus = o->npus, .n_passes = o->passes, .chakra = o->chakra};
+    *found = true;
+    if (halley_text_recognise(path))
+        return halley_text_load(out, path, &text, err);
+    if (halley_host_recognise(path))
+        return load_recording(out, path, err);
+    *found = halley_msccl_recognise(path);
+    if (!*found)
+        return HALLEY_OK;
+    if (!(o->size_bytes >= 1 && o->size_bytes < 9e18))
+        return request_usage(call, err,
+                             "an algorithm of MSCCL needs --size, the data it is for");
+    return halley_msccl_load(out, path, (uint64_t)o->size_bytes, err);
+}
+
+static halley_status copy_groups(const void *from, const char *path, halley_error *err)
+{
+    file_input in;
+    file_output *out = NULL;
+    TRY(file_input_open(&in, from, err));
+    halley_status status = file_output_open(&out, path, err);
+    if (status == HALLEY_OK) {
+        file_output_write(out, in.at, in.n);
+        status = file_output_commit(out, err);
+    }
+    file_input_close(&in);
+    return status;
+}
+
+static halley_status run(request_call *call, halley_error *err)
+{
+    const convert_options *o = call->options;
+    halley_trace_set *set = NULL;
+    bool foreign;
+    TRY(load_foreign(&set, &foreign, call, err));
+    if (!foreign)
+        TRY(traces_load(&set, call, 0, 1, err));
+    const uint32_t n = halley_trace_set_count(set);
+    char *stem = traces_stem(foreign ? call->args[0] : halley_trace_set_path(set, 0));
+    traces_output output = {.path = call->args[1],
+                            .form = (traces_form)o->to,
+                            .lossy = o->lossy,
+                            .one = n == 1 && traces_is_file(call) &&
+                                   (!foreign || halley_host_recognise(call->args[0])),
+                            .stem = stem,
+                            .n_threads = o->threads,
+                            .save_groups = foreign ? traces_save_declared : NULL,
+                            .groups = set};
+    char *const groups = foreign || output.one ? NULL : halley_trace_set_groups(set);
+    if (groups != NULL) {
+        output.save_groups = copy_groups;
+        output.groups = groups;
+    }
+    const halley_status status =
+        stem == NULL ? error_nomem(err) : traces_save(set, &output, call, err);
+    free(stem);
+    free(groups);
+    halley_trace_set_free(set);
+    return status;
+}
+
+static const request_example examples[] = {
+    {"halley trace convert chakra.0.et chakra.json", "one valid JSON document"},
+    {"halley trace convert chakra.json back.et.gz", NULL},
+    {"halley trace convert --to jsonl gpt lines", "gpt.0.et ... to lines.0.jsonl ..."},
+    {"halley trace convert -n 16 --passes 2 resnet50.txt resnet50",
+     "a workload of ASTRA-sim 1.0"},
+    {"halley trace convert --size '64 MiB' allreduce.xml ar",
+     "an algorithm of MSCCL, for custom: {all-reduce: ar} in a cluster file"},
+    {"halley trace convert old/ new/", "a folder with old schemas to the current one"},
+    {0},
+};
+
+const request_verb request_verb_trace_convert = {
+    .name = "trace convert",
+    .summary = "write traces in another form",
+    .arguments = "TRACE OUT",
+    .description =
+        "Read a trace or a set in any form and write it in another. TRACE is a file, a "
+        "prefix (dir/name for dir/name.0.et and so on) or a folder that holds one "
+        "set.\n\n"
+        "Read, whatever the name: .et of schema v0.0.4 / 1.0.0 and of v0.0.1 to v0.0.3, "
+        "gzipped or not, protobuf-JSON as one document, as lines or as Chakra's jsonizer "
+        "writes it, workload_graph JSON, and workload files of ASTRA-sim 1.0 and COMET: "
+        "MICRO, DATA, MODEL, HYBRID_DATA_MODEL, HYBRID_MODEL_DATA, HYBRID_DLRM, "
+        "HYBRID_TRANSFORMER, HYBRID_TRANSFORMER_FWD_IN_BCKWD, HYBRID_CUSTOMIZED and "
+        "DISTRIBUTED_INFERENCE become OUT.0.et and so on for --npus NPUs, with "
+        "OUT.comm_group.json where there are groups. A collective algorithm of MSCCL "
+        "(XML) becomes a trace of sends, receives and reductions for each GPU, to be "
+        "named as custom in a cluster file or ...-implementation-custom in ASTRA-sim's "
+        "system file. A PyTorch execution trace, alone or linked by Chakra's trace_link, "
+        "becomes one trace, as with halley trace link.\n\n"
+        "A file becomes the file OUT, in the form its name asks for: .et, .et.gz, .json "
+        "(one document), .jsonl (an object a line). A set becomes OUT.0.et and so on, "
+        "or, when OUT is a folder or ends in /, files in it under their old names, with "
+        "the groups that lie beside it. --to "
+        "decides where the name does not: et, et.gz, json, jsonl, chakra-json (the same "
+        "bytes as Chakra's jsonizer); 'name' is the default.\n\n"
+        "Each file appears whole or not at all; when one fails, new files of this run "
+        "are removed again. .et to .et keeps every byte of files that protobuf wrote. "
+        "JSON cannot carry unknown fields and text that is not UTF-8: that is an error, "
+        "or, with --lossy, left out and counted.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(convert_options),
+    .min_args = 2,
+    .max_args = 2,
+    .run = run,
+};

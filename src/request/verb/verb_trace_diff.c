@@ -1,0 +1,249 @@
+/* halley trace diff - what differs between two traces or sets. */
+#include "base/error.h"
+#include "halley/trace_diff.h"
+#include "request/traces.h"
+#include "request/verbs.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct diff_options {
+    bool all, quiet;
+    request_texts ignore;
+    request_output output;
+} diff_options;
+
+static const request_option options[] = {
+    {.name = "ignore",
+     .letter = 'i',
+     .kind = REQUEST_TEXTS,
+     .metavar = "KIND[,KIND]",
+     .offset = offsetof(diff_options, ignore),
+     .doc = "leave out differences in ranks, metadata, nodes, order, type, name, time, "
+            "deps, attrs, io, unknown; may be repeated"},
+    {.name = "all",
+     .letter = 'a',
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(diff_options, all),
+     .doc = "list every difference (default: the first 10 of each kind)"},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(diff_options, quiet),
+     .doc = "print nothing; the exit status says whether they differ"},
+    REQUEST_OUTPUT_OPTIONS(diff_options, output),
+    {0},
+};
+
+static halley_status parse_ignore(uint32_t *bits, request_call *call,
+                                  const request_texts *texts, halley_error *err)
+{
+    const char *names[HALLEY_N_DIFF_KINDS];
+    for (int kind = 0; kind < HALLEY_N_DIFF_KINDS; kind++)
+        names[kind] = halley_diff_kind_name((halley_diff_kind)kind);
+    for (size_t i = 0; i < texts->n; i++) {
+        str rest = str_from(texts->at[i]), word = {0};
+        while (str_next(&rest, ',', &word)) {
+            int kind = 0;
+            while (kind < HALLEY_N_DIFF_KINDS && !str_eq(word, str_from(names[kind])))
+                kind++;
+            if (kind == HALLEY_N_DIFF_KINDS) {
+                const char *near = str_nearest(word, names, HALLEY_N_DIFF_KINDS);
+                return request_usage(call, err, "--ignore knows no '%.*s'%s%s%s",
+                                     STR_ARG(word), near ? ", did you mean '" : "",
+                                     near ? near : "", near ? "'?" : "");
+            }
+            *bits |= UINT32_C(1) << kind;
+        }
+    }
+    return HALLEY_OK;
+}
+
+static void write_one(const halley_difference *d, bool ranks)
+{
+    if (ranks)
+        printf("rank %" PRIu32 ": ", d->rank);
+    if (d->has_node)
+        printf("node %" PRIu64 ": ", d->id);
+    printf("%s\n", d->sentence);
+}
+
+/* Behind the last listed difference of a kind, how many there are beyond it. */
+static void write_rest(const halley_diff_report *r, size_t i)
+{
+    const halley_diff_kind kind = r->list[i].kind;
+    uint64_t n_listed = 0;
+    for (size_t j = 0; j < r->n_listed; j++) {
+        if (r->list[j].kind != kind)
+            continue;
+        if (j > i)
+            return;
+        n_listed++;
+    }
+    if (r->n_once[kind] > n_listed)
+        printf("... %" PRIu64 " more in %s; --all lists them\n",
+               r->n_once[kind] - n_listed, halley_diff_kind_name(kind));
+}
+
+static void write_text(const halley_diff_report *r, bool ranks)
+{
+    for (size_t i = 0; i < r->n_listed; i++) {
+        write_one(&r->list[i], ranks && r->list[i].kind != HALLEY_DIFF_RANKS);
+        write_rest(r, i);
+    }
+    if (r->n_total == 0) {
+        printf("no differences in %" PRIu64 " nodes\n", r->n_nodes_same);
+        return;
+    }
+    printf("%" PRIu64 " difference%s", r->n_total, r->n_total == 1 ? "" : "s");
+    if (ranks)
+        printf(" on %" PRIu64 " of %" PRIu64 " ranks", r->n_ranks_changed,
+               r->n_ranks_changed + r->n_ranks_same);
+    putchar(':');
+    const char *comma = "";
+    for (int kind = 0; kind < HALLEY_N_DIFF_KINDS; kind++) {
+        if (r->n[kind] == 0)
+            continue;
+        printf("%s %s %" PRIu64, comma, halley_diff_kind_name((halley_diff_kind)kind),
+               r->n[kind]);
+        comma = ",";
+    }
+    printf("; nodes: %" PRIu64 " changed, %" PRIu64 " gone, %" PRIu64 " new, %" PRIu64
+           " the same\n",
+           r->n_nodes_changed, r->n_nodes_removed, r->n_nodes_added, r->n_nodes_same);
+}
+
+static halley_status write_json(const request_call *call, const halley_diff_report *r,
+                                halley_error *err)
+{
+    report_json j;
+    report_json_init(&j, stdout);
+    report_json_object(&j, NULL);
+    report_json_text(&j, "a", str_from(call->args[0]));
+    report_json_text(&j, "b", str_from(call->args[1]));
+    report_json_bool(&j, "equal", r->n_total == 0);
+    report_json_u64(&j, "differences", r->n_total);
+    report_json_object(&j, "by_kind");
+    for (int kind = 0; kind < HALLEY_N_DIFF_KINDS; kind++)
+        report_json_u64(&j, halley_diff_kind_name((halley_diff_kind)kind), r->n[kind]);
+    report_json_end(&j);
+    report_json_u64(&j, "nodes_same", r->n_nodes_same);
+    report_json_u64(&j, "nodes_changed", r->n_nodes_changed);
+    report_json_u64(&j, "nodes_gone", r->n_nodes_removed);
+    report_json_u64(&j, "nodes_new", r->n_nodes_added);
+    report_json_u64(&j, "ranks_same", r->n_ranks_same);
+    report_json_u64(&j, "ranks_changed", r->n_ranks_changed);
+    report_json_array(&j, "list");
+    for (size_t i = 0; i < r->n_listed; i++) {
+        const halley_difference *d = &r->list[i];
+        report_json_flat_object(&j, NULL);
+        report_json_text(&j, "kind", str_from(halley_diff_kind_name(d->kind)));
+        report_json_u64(&j, "rank", d->rank);
+        if (d->has_node)
+            report_json_u64(&j, "node", d->id);
+        report_json_text(&j, "sentence", str_from(d->sentence));
+        report_json_end(&j);
+    }
+    report_json_end(&j);
+    report_json_end(&j);
+    return report_json_fini(&j, err);
+}
+
+static const report_column columns[] = {
+    {"Kind", "kind", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Rank", "rank", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Node", "node", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Difference", "sentence", REPORT_WORDS, UNITS_COUNT, 0},
+};
+
+static halley_status write_csv(const halley_diff_report *r, halley_error *err)
+{
+    report_table *t = report_table_new(columns, 4);
+    if (t == NULL)
+        return error_nomem(err);
+    for (size_t i = 0; i < r->n_listed; i++) {
+        const halley_difference *d = &r->list[i];
+        report_table_words(t, str_from(halley_diff_kind_name(d->kind)));
+        report_table_count(t, d->rank);
+        if (d->has_node)
+            report_table_count(t, d->id);
+        else
+            report_table_empty(t);
+        report_table_words(t, str_from(d->sentence));
+    }
+    const halley_status status = report_table_write(t, REPORT_CSV, stdout, err);
+    report_table_free(t);
+    return status;
+}
+
+static halley_status compare(request_call *call, report_form form,
+                             const halley_trace_set *const sets[2], uint32_t ignore,
+                             halley_error *err)
+{
+    const diff_options *o = call->options;
+    halley_diff_report *r = NULL;
+    TRY(halley_trace_diff(
+        &r, sets[0], sets[1],
+        &(halley_diff_opts){.ignore = ignore, .max_per_kind = o->all ? UINT32_MAX : 0},
+        err));
+    call->exit_code = r->n_total == 0 ? REQUEST_DONE : REQUEST_FAILED;
+    halley_status status = HALLEY_OK;
+    if (o->quiet)
+        status = HALLEY_OK;
+    else if (form == REPORT_JSON)
+        status = write_json(call, r, err);
+    else if (form == REPORT_CSV)
+        status = write_csv(r, err);
+    else
+        write_text(r, halley_trace_set_count(sets[0]) > 1);
+    halley_diff_report_free(r);
+    return status;
+}
+
+static halley_status run(request_call *call, halley_error *err)
+{
+    const diff_options *o = call->options;
+    report_form form;
+    uint32_t ignore = 0;
+    TRY(request_output_form(&form, call, &o->output, err));
+    TRY(parse_ignore(&ignore, call, &o->ignore, err));
+    halley_trace_set *a = NULL, *b = NULL;
+    halley_status status = traces_load(&a, call, 0, 1, err);
+    if (status == HALLEY_OK)
+        status = traces_load(&b, call, 1, 1, err);
+    const halley_trace_set *const sets[2] = {a, b};
+    if (status == HALLEY_OK)
+        status = compare(call, form, sets, ignore, err);
+    halley_trace_set_free(a);
+    halley_trace_set_free(b);
+    return status;
+}
+
+static const request_example examples[] = {
+    {"halley trace diff before.0.et after.0.et", NULL},
+    {"halley trace diff -i time,name gpt gpt-again", "whatever the names and times"},
+    {"halley trace diff -q -i order a.et b.json && echo same", NULL},
+    {0},
+};
+
+const request_verb request_verb_trace_diff = {
+    .name = "trace diff",
+    .summary = "compare two traces or sets",
+    .arguments = "A B",
+    .description =
+        "Say what differs between A and B, each a file, a prefix or a folder: metadata, "
+        "nodes, types, names, times, dependencies, attributes, inputs and outputs. Ranks "
+        "are compared one by one, nodes are matched by id. One line per difference, "
+        "counts at the end; what equal ranks have in common is listed for the first of "
+        "them and counted for all. Exit status 0 when there is none, 1 when there are "
+        "differences or something failed, 2 for wrong usage.\n\n"
+        "Forms are compared by what they hold: a trace and its conversion have no "
+        "differences. --ignore order takes nodes, dependencies and attributes in another "
+        "order for equal.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(diff_options),
+    .min_args = 2,
+    .max_args = 2,
+    .run = run,
+};

@@ -1,0 +1,362 @@
+/*
+ * halley trace gen - make traces from a pattern, or from a model and a plan. The
+ * parameters of the generators are options of the same name; their text goes to the
+ * library, which knows units and ranges. Some of them are keys of a plan, too.
+ */
+#include "base/error.h"
+#include "base/file.h"
+#include "halley/plan_trace.h"
+#include "halley/trace_gen.h"
+#include "request/design.h"
+#include "request/traces.h"
+#include "request/verbs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct gen_options {
+    uint32_t npus;
+    const char *out;
+    bool exact, list;
+    request_output output;
+    request_texts group;
+    const char *size, *repeat, *order, *compute, *flops, *tensor;
+    const char *micro_batches, *backward, *layers, *gradient;
+    const char *messages, *seed, *nodes, *degree;
+    const char *comp_weight, *coll_weight, *p2p_weight, *mem_weight;
+    design_options design; /* its tp, pp, dp and zero serve patterns, too */
+} gen_options;
+
+#define PARAM(name_, member_, metavar_, doc_)                                            \
+    {                                                                                    \
+        .name = name_, .kind = REQUEST_TEXT, .metavar = metavar_,                        \
+        .offset = offsetof(gen_options, member_), .doc = doc_                            \
+    }
+
+typedef gen_options options_struct;
+static const request_option options[] = {
+    {.name = "npus",
+     .letter = 'n',
+     .kind = REQUEST_U32,
+     .metavar = "N",
+     .offset = offsetof(gen_options, npus),
+     .doc = "NPUs, one trace each (default: 8)"},
+    {.name = "out",
+     .letter = 'o',
+     .kind = REQUEST_TEXT,
+     .metavar = "PREFIX",
+     .offset = offsetof(gen_options, out),
+     .doc = "write PREFIX.0.et and so on (default: the pattern's name)"},
+    {.name = "list",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(gen_options, list),
+     .doc = "list the patterns, or the parameters of PATTERN with their defaults"},
+    {.name = "chakra",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(gen_options, exact),
+     .doc = "byte for byte as Chakra's generator, for its own cases"},
+    PARAM("size", size, "BYTES", "bytes of a collective or message, such as '64 MiB'"),
+    PARAM("repeat", repeat, "N", "do it N times"),
+    PARAM("order", order, "chained|independent",
+          "whether repetitions wait for each other"),
+    {.name = "group",
+     .letter = 'g',
+     .kind = REQUEST_TEXTS,
+     .metavar = "RANKS",
+     .offset = offsetof(gen_options, group),
+     .doc = "only ranks such as 0,2,4-7 take part; repeat for more groups"},
+    PARAM("compute", compute, "TIME", "length of a compute node, such as '20 us'"),
+    PARAM("flops", flops, "N",
+          "operations of a compute node, such as 2G (default: 100 TFLOP/s in its time)"),
+    PARAM("tensor", tensor, "BYTES", "bytes a compute or memory node moves"),
+    PARAM("layers", layers, "N", "layers of the model"),
+    PARAM("micro-batches", micro_batches, "N", "pieces of a batch in a pipeline"),
+    PARAM("backward", backward, "yes|no", "whether a backward pass follows"),
+    PARAM("gradient", gradient, "BYTES", "gradients of a layer on one NPU"),
+    PARAM("messages", messages, "N", "messages in all"),
+    PARAM("seed", seed, "N", "another number, another random trace"),
+    PARAM("nodes", nodes, "N", "nodes of each rank"),
+    PARAM("degree", degree, "X", "dependencies of a node on average, at most 8"),
+    PARAM("comp-weight", comp_weight, "N", "share of compute nodes among the weights"),
+    PARAM("coll-weight", coll_weight, "N", "share of collectives"),
+    PARAM("p2p-weight", p2p_weight, "N", "share of sends and receives"),
+    PARAM("mem-weight", mem_weight, "N", "share of memory loads and stores"),
+    DESIGN_NAMES DESIGN_PLAN REQUEST_OUTPUT_OPTIONS(gen_options, output),
+    {0},
+};
+
+static bool is_param(const char *name)
+{
+    for (uint32_t i = 0; i < halley_gen_param_count(); i++)
+        if (strcmp(halley_gen_param(i).name, name) == 0)
+            return true;
+    return false;
+}
+
+static halley_status set_params(halley_gen *gen, const request_call *call,
+                                halley_error *err)
+{
+    const gen_options *o = call->options;
+    for (const request_option *it = options; it->name; it++) {
+        if (it->kind != REQUEST_TEXT || !is_param(it->name) ||
+            !request_given(call, it->name))
+            continue;
+        const char *value;
+        memcpy(&value, (const char *)call->options + it->offset, sizeof value);
+        TRY(halley_gen_set(gen, it->name, value, err));
+    }
+    for (size_t i = 0; i < o->group.n; i++)
+        TRY(halley_gen_set(gen, "group", o->group.at[i], err));
+    return o->exact ? halley_gen_exact(gen, err) : HALLEY_OK;
+}
+
+static const report_column columns[] = {
+    {"Traces", "prefix", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Ranks", "ranks", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Different", "different", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Nodes", "nodes", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Size", "size_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
+    {"Groups", "groups", REPORT_COUNT, UNITS_COUNT, 0},
+};
+
+/* Files of an earlier, larger set would be taken for part of this one. */
+static void note_leftovers(const request_call *call, const char *prefix,
+                           const halley_gen_summary *sum)
+{
+    strbuf path = {0};
+    strbuf_printf(&path, "%s.%u.et", prefix, sum->n_files);
+    if (!path.failed)
+        traces_note_leftover(call, path.at);
+    path.n = 0;
+    strbuf_printf(&path, "%s.comm_group.json", prefix);
+    if (!path.failed && sum->n_groups == 0 && file_exists(path.at))
+        request_note(call, "%s is of an earlier set with groups: remove it", path.at);
+    strbuf_fini(&path);
+}
+
+static void add_row(const request_call *call, const char *prefix,
+                    const halley_gen_summary *sum, report_table *t)
+{
+    note_leftovers(call, prefix, sum);
+    report_table_words(t, str_from(prefix));
+    report_table_count(t, sum->n_files);
+    report_table_count(t, sum->n_distinct);
+    report_table_count(t, sum->n_nodes);
+    report_table_number(t, (double)sum->n_bytes);
+    report_table_count(t, sum->n_groups);
+}
+
+/* Make, check and write one pattern, and add its row. */
+static halley_status write_pattern(request_call *call, const char *pattern,
+                                   const char *prefix, report_table *t, halley_error *err)
+{
+    const gen_options *o = call->options;
+    const uint32_t n_npus = request_given(call, "npus") ? o->npus : 8;
+    halley_gen *gen = NULL;
+    halley_status status = halley_gen_new(&gen, pattern, n_npus, err);
+    if (status == HALLEY_OK)
+        status = set_params(gen, call, err);
+    if (status == HALLEY_OK)
+        status = halley_gen_check(gen, err);
+    if (status != HALLEY_OK) {
+        halley_gen_free(gen);
+        return design_usage(call, status, err);
+    }
+    halley_gen_summary sum;
+    status = halley_gen_save(gen, prefix, &sum, err);
+    halley_gen_free(gen);
+    TRY(status);
+    add_row(call, prefix, &sum, t);
+    return HALLEY_OK;
+}
+
+/* A step of a model under a plan, as the estimator sees it. */
+static halley_status write_model(request_call *call, const char *prefix, report_table *t,
+                                 halley_error *err)
+{
+    const design_options *o = &((const gen_options *)call->options)->design;
+    halley_cluster *cluster;
+    halley_model model;
+    halley_stack stack;
+    halley_plan plan;
+    halley_gen_summary sum;
+    TRY(design_load(&model, &cluster, &stack, call, o, err));
+    halley_status status = design_plan(&plan, &model, cluster, call, o, err);
+    if (status == HALLEY_OK)
+        status =
+            halley_plan_trace_save(prefix, &model, &plan, cluster, &stack, &sum, err);
+    halley_model_fini(&model);
+    halley_cluster_free(cluster);
+    TRY(status);
+    add_row(call, prefix, &sum, t);
+    return HALLEY_OK;
+}
+
+/* All of Chakra's cases, each under its own name, in the folder or with the prefix. */
+static halley_status write_chakra(request_call *call, report_table *t, halley_error *err)
+{
+    const gen_options *o = call->options;
+    for (uint32_t p = 0; p < halley_gen_pattern_count(); p++) {
+        if (!halley_gen_is_chakra(p))
+            continue;
+        const char *name = halley_gen_pattern(p).name;
+        strbuf prefix = {0};
+        strbuf_printf(&prefix, "%s%s", o->out ? o->out : "", name);
+        const halley_status status = prefix.failed
+                                         ? error_nomem(err)
+                                         : write_pattern(call, name, prefix.at, t, err);
+        strbuf_fini(&prefix);
+        TRY(status);
+    }
+    return HALLEY_OK;
+}
+
+static const report_column pattern_columns[] = {
+    {"Pattern", "pattern", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Makes", "makes", REPORT_WORDS, UNITS_COUNT, 0},
+};
+static const report_column param_columns[] = {
+    {"Parameter", "parameter", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Default", "default", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Meaning", "meaning", REPORT_WORDS, UNITS_COUNT, 0},
+};
+
+static void list_patterns(report_table *t)
+{
+    for (uint32_t p = 0; p < halley_gen_pattern_count(); p++) {
+        report_table_words(t, str_from(halley_gen_pattern(p).name));
+        report_table_words(t, str_from(halley_gen_pattern(p).doc));
+    }
+    report_table_words(t, STR("chakra"));
+    report_table_words(t, STR("the first fourteen, as Chakra's generator does"));
+}
+
+static void list_params(report_table *t, uint32_t pattern)
+{
+    for (uint32_t i = 0; i < halley_gen_param_count(); i++) {
+        char text[64];
+        if (!halley_gen_takes(pattern, i))
+            continue;
+        report_table_words(t, str_from(halley_gen_param(i).name));
+        report_table_words(t,
+                           str_from(halley_gen_default(text, sizeof text, pattern, i)));
+        report_table_words(t, str_from(halley_gen_param(i).doc));
+    }
+}
+
+static halley_status list(request_call *call, report_form form, halley_error *err)
+{
+    uint32_t pattern = 0;
+    const bool one = call->n_args > 0;
+    while (one && pattern < halley_gen_pattern_count() &&
+           strcmp(halley_gen_pattern(pattern).name, call->args[0]) != 0)
+        pattern++;
+    if (pattern == halley_gen_pattern_count()) {
+        halley_gen *none = NULL;
+        return design_usage(call, halley_gen_new(&none, call->args[0], 1, err), err);
+    }
+    report_table *t =
+        one ? report_table_new(param_columns, 3) : report_table_new(pattern_columns, 2);
+    if (!t)
+        return error_nomem(err);
+    if (one)
+        list_params(t, pattern);
+    else
+        list_patterns(t);
+    const halley_status status = report_table_write(t, form, stdout, err);
+    report_table_free(t);
+    return status;
+}
+
+/* What a pattern and what a model cannot be told. */
+static halley_status check_options(request_call *call, halley_error *err)
+{
+    const gen_options *o = call->options;
+    if (o->design.model && call->n_args > 0)
+        return request_usage(call, err, "a pattern or --model, not both");
+    if (!o->design.model && call->n_args == 0)
+        return request_usage(call, err, "which pattern? --list shows them");
+    bool of_plan = false;
+    for (const request_option *it = options; it->name; it++) {
+        of_plan |= strcmp(it->name, "model") == 0;
+        const bool shared =
+            strcmp(it->name, "json") == 0 || strcmp(it->name, "csv") == 0 ||
+            strcmp(it->name, "out") == 0 || (of_plan && is_param(it->name));
+        if (shared || of_plan == (o->design.model != NULL) ||
+            !request_given(call, it->name))
+            continue;
+        return request_usage(call, err,
+                             of_plan ? "--%s needs --model"
+                                     : "--%s is for patterns, not for --model",
+                             it->name);
+    }
+    return HALLEY_OK;
+}
+
+static halley_status run(request_call *call, halley_error *err)
+{
+    const gen_options *o = call->options;
+    report_form form;
+    TRY(request_output_form(&form, call, &o->output, err));
+    if (o->list)
+        return list(call, form, err);
+    TRY(check_options(call, err));
+    report_table *t = report_table_new(columns, 6);
+    if (!t)
+        return error_nomem(err);
+    const char *pattern = call->n_args ? call->args[0] : "";
+    halley_status status;
+    if (o->design.model)
+        status = write_model(call, o->out ? o->out : "step", t, err);
+    else if (strcmp(pattern, "chakra") == 0)
+        status = write_chakra(call, t, err);
+    else
+        status = write_pattern(call, pattern, o->out ? o->out : pattern, t, err);
+    if (status == HALLEY_OK)
+        status = report_table_write(t, form, stdout, err);
+    report_table_free(t);
+    return status;
+}
+
+static const request_example examples[] = {
+    {"halley trace gen all-reduce -n 16 --size '64 MiB' --repeat 10",
+     "ten all-reduces, one after the other"},
+    {"halley trace gen all-to-all -n 8 -g 0-3 -g 4-7 -o ep",
+     "two groups; ep.comm_group.json names their ranks"},
+    {"halley trace gen pipeline -n 4 --micro-batches 8 --compute '100 us'", NULL},
+    {"halley trace gen transformer -n 16 --tp 4 --pp 2 --layers 8", NULL},
+    {"halley trace gen -m gpt-7.5b -c dgx-a100:16 --tp 8 --global-batch 16 -o step",
+     "a training step of a model, one trace a rank"},
+    {"halley trace gen random -n 4 --nodes 100000 --seed 7 -o test", NULL},
+    {"halley trace gen chakra -n 64 --chakra -o cases/",
+     "the files of Chakra's generator, byte for byte"},
+    {0},
+};
+
+const request_verb request_verb_trace_gen = {
+    .name = "trace gen",
+    .summary = "make traces from a pattern or a model",
+    .arguments = "[PATTERN]",
+    .description =
+        "Write the traces of a pattern: a microbenchmark of one collective, "
+        "point-to-point messages, a random graph, a simple training step, or one of the "
+        "cases of Chakra's generator. --list shows the patterns, and with a pattern what "
+        "it can be told.\n\n"
+        "Every pattern can be simulated: sends have receives of the same tag and size, "
+        "and all NPUs meet their collectives in one order. With groups, "
+        "PREFIX.comm_group.json lists their ranks as ASTRA-sim reads them, and "
+        "collectives carry the group's number as pg_name.\n\n"
+        "With --model and --cluster, the traces are one training step of that model "
+        "under a plan, the same step that 'halley estimate' adds up: compute with "
+        "operations, bytes and the time the estimator gives it, collectives of the "
+        "plan's groups, messages between stages, and memory nodes for what is kept in "
+        "another tier.\n\n"
+        "The pattern 'chakra' writes all cases of Chakra's generator, PREFIX and the "
+        "case's name each. With --chakra they are the same bytes; without, sends and "
+        "receives are given partners, which Chakra leaves out.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(gen_options),
+    .max_args = 1,
+    .run = run,
+};

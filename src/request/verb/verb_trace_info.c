@@ -1,0 +1,567 @@
+/* halley trace info - describe traces: nodes, work, depth, critical path, problems. */
+#include "base/array.h"
+#include "base/error.h"
+#include "halley/trace_check.h"
+#include "halley/trace_stats.h"
+#include "request/traces.h"
+#include "request/verbs.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+typedef struct info_options {
+    bool attrs, path, all;
+    request_output output;
+} info_options;
+
+static const request_option options[] = {
+    {.name = "attrs",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(info_options, attrs),
+     .doc = "list the attributes seen, with kind and count"},
+    {.name = "path",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(info_options, path),
+     .doc = "list every node of the critical path"},
+    {.name = "all",
+     .letter = 'a',
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(info_options, all),
+     .doc = "list all rows of long tables"},
+    REQUEST_OUTPUT_OPTIONS(info_options, output),
+    {0},
+};
+
+enum { ROWS_SHOWN = 20, HEAVIEST_SHOWN = 5, PROBLEMS_SHOWN = 5 };
+
+/* What there is to say. */
+typedef struct info {
+    const info_options *o;
+    const request_call *call;
+    const halley_trace_set *set;
+    const halley_set_stats *stats;
+    const halley_check_report *problems;
+    uint32_t *heaviest; /* nodes of the critical path by duration, longest first */
+    uint32_t n_heaviest;
+} info;
+
+static const halley_trace *critical_trace(const info *x)
+{
+    return halley_trace_set_get(x->set, x->stats->total->critical_rank);
+}
+
+/* The few longest nodes of the path; of equal ones the earlier. */
+static halley_status find_heaviest(info *x, halley_error *err)
+{
+    const halley_trace_stats *t = x->stats->total;
+    x->heaviest = mem_array(HEAVIEST_SHOWN + 1, sizeof *x->heaviest);
+    if (x->heaviest == NULL)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < t->n_critical; i++) {
+        const halley_trace *trace = critical_trace(x);
+        const uint64_t duration = halley_node_duration_us(trace, t->critical_path[i]);
+        uint32_t at = x->n_heaviest;
+        if (duration == 0)
+            continue;
+        for (; at > 0 && halley_node_duration_us(trace, x->heaviest[at - 1]) < duration;
+             at--)
+            x->heaviest[at] = x->heaviest[at - 1];
+        x->heaviest[at] = t->critical_path[i];
+        if (x->n_heaviest < HEAVIEST_SHOWN)
+            x->n_heaviest++;
+    }
+    return HALLEY_OK;
+}
+
+static void line(const char *label, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void line(const char *label, const char *format, ...)
+{
+    printf("%-14s", label);
+    va_list args;
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    putchar('\n');
+}
+
+typedef struct amount {
+    double value;
+    units_kind unit;
+    const char *word;
+} amount;
+
+/* The amounts that are not zero; the label stands before the first. */
+static void line_amounts(const char *label, const amount *amounts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char text[64];
+        if (amounts[i].value <= 0)
+            continue;
+        units_format(text, sizeof text, amounts[i].value, amounts[i].unit);
+        line(label, "%s %s", text, amounts[i].word);
+        label = "";
+    }
+}
+
+static void line_nodes(const char *label, uint64_t n)
+{
+    line(label, "%" PRIu64 " node%s", n, n == 1 ? "" : "s");
+}
+
+static void write_head(const info *x)
+{
+    const halley_trace *first = halley_trace_set_get(x->set, 0);
+    const halley_bytes version = halley_trace_version(first);
+    printf("%s: ", x->call->args[0]);
+    if (x->stats->n_ranks > 1)
+        printf("%" PRIu32 " ranks, %" PRIu32 " different; ", x->stats->n_ranks,
+               x->stats->n_distinct);
+    printf("%s", halley_trace_form_name(halley_trace_form_of(first)));
+    strbuf quoted = {0};
+    strbuf_json(&quoted, (str){version.at, version.n});
+    if (version.n > 0 && !quoted.failed)
+        printf(", version %s", quoted.at);
+    strbuf_fini(&quoted);
+    printf("\n\n");
+}
+
+static void write_work(const halley_trace_stats *t)
+{
+    const amount compute[] = {{t->flops, UNITS_COUNT, "operations"},
+                              {t->tensor_bytes, UNITS_BYTES, "moved by compute"}};
+    const amount memory[] = {{t->load_bytes, UNITS_BYTES, "loaded"},
+                             {t->store_bytes, UNITS_BYTES, "stored"}};
+    const amount comm[] = {{t->coll_bytes, UNITS_BYTES, "in collectives"},
+                           {t->send_bytes, UNITS_BYTES, "sent"},
+                           {t->recv_bytes, UNITS_BYTES, "received"}};
+    line_amounts("compute", compute, 2);
+    line_amounts("memory", memory, 2);
+    line_amounts("communication", comm, 3);
+}
+
+static void write_sums(const info *x)
+{
+    const halley_trace_stats *t = x->stats->total;
+    char a[64], b[64];
+    line("dependencies", "%" PRIu64 " data, %" PRIu64 " control", t->n_data_deps,
+         t->n_ctrl_deps);
+    if (t->n_dangling > 0)
+        line("", "%" PRIu64 " of them dangling: no node has that id", t->n_dangling);
+    if (t->n_cyclic > 0)
+        line("", "%" PRIu64 " nodes in or behind cycles, which can never start",
+             t->n_cyclic);
+    write_work(t);
+    line("busy", "%s on CPUs (%" PRIu64 " nodes), %s on devices (%" PRIu64 " nodes)",
+         units_format(a, sizeof a, (double)t->cpu_us * 1e-6, UNITS_TIME), t->n_cpu,
+         units_format(b, sizeof b, (double)t->device_us * 1e-6, UNITS_TIME), t->n_device);
+    if (t->first_start_us > 0)
+        line("recorded", "%s from first start to last end",
+             units_format(a, sizeof a,
+                          (double)(t->last_end_us - t->first_start_us) * 1e-6,
+                          UNITS_TIME));
+    line_nodes("depth", t->depth);
+    line_nodes("width", t->width);
+    line("critical path", "%s over %" PRIu32 " node%s",
+         units_format(a, sizeof a, (double)t->critical_us * 1e-6, UNITS_TIME),
+         t->n_critical, t->n_critical == 1 ? "" : "s");
+    if (x->stats->n_distinct > 1)
+        line("", "on rank %" PRIu32 ", where it is longest", t->critical_rank);
+}
+
+static const report_column type_columns[] = {
+    {"Type", "type", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Nodes", "nodes", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Time", "time_s", REPORT_QUANTITY, UNITS_TIME, 0},
+};
+
+static report_table *make_types(const halley_trace_stats *t)
+{
+    report_table *table = report_table_new(type_columns, 3);
+    for (uint32_t type = 0; table != NULL && type < HALLEY_N_NODE_TYPES; type++) {
+        if (t->n_by_type[type] == 0)
+            continue;
+        report_table_words(table, str_from(halley_node_type_name(type)));
+        report_table_count(table, t->n_by_type[type]);
+        report_table_number(table, (double)t->time_by_type_us[type] * 1e-6);
+    }
+    if (table != NULL && t->n_other_type > 0) {
+        report_table_words(table, STR("(unknown)"));
+        report_table_count(table, t->n_other_type);
+        report_table_empty(table);
+    }
+    return table;
+}
+
+static const report_column coll_columns[] = {
+    {"Collective", "type", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Group", "group", REPORT_WORDS, UNITS_COUNT, 24},
+    {"Size", "size_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
+    {"Total", "total_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
+    {"Nodes", "nodes", REPORT_COUNT, UNITS_COUNT, 0},
+};
+
+static report_table *make_colls(const halley_trace_stats *t, uint32_t n, bool people)
+{
+    report_table *table = report_table_new(coll_columns, 5);
+    for (uint32_t i = 0; table != NULL && i < n; i++) {
+        const halley_coll_stats *c = &t->colls[i];
+        const bool sized = c->size_bytes < HALLEY_SIZE_OTHER;
+        report_table_words(table, c->type == HALLEY_COLL_UNTYPED
+                                      ? STR("(no type)")
+                                      : str_from(halley_coll_type_name(c->type)));
+        report_table_words(table, c->group.n == 0 && people
+                                      ? STR("all")
+                                      : (str){c->group.at, c->group.n});
+        if (sized) {
+            report_table_number(table, (double)c->size_bytes);
+            report_table_number(table, (double)c->size_bytes * (double)c->n);
+        } else {
+            report_table_empty(table);
+            report_table_empty(table);
+        }
+        report_table_count(table, c->n);
+    }
+    return table;
+}
+
+static const report_column attr_columns[] = {
+    {"Attribute", "name", REPORT_WORDS, UNITS_COUNT, 40},
+    {"Kind", "kind", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Count", "count", REPORT_COUNT, UNITS_COUNT, 0},
+};
+
+static report_table *make_attrs(const halley_trace_stats *t, uint32_t n)
+{
+    report_table *table = report_table_new(attr_columns, 3);
+    for (uint32_t i = 0; table != NULL && i < n; i++) {
+        report_table_words(table, (str){t->attrs[i].name.at, t->attrs[i].name.n});
+        report_table_words(table, str_from(halley_attr_kind_name(t->attrs[i].kind)));
+        report_table_count(table, t->attrs[i].n);
+    }
+    return table;
+}
+
+static const report_column rank_columns[] = {
+    {"Ranks", "ranks", REPORT_WORDS, UNITS_COUNT, 24},
+    {"Nodes", "nodes", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Compute", "comp_nodes", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Collectives", "coll_nodes", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Sends", "send_nodes", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Receives", "recv_nodes", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Depth", "depth", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Width", "width", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Critical", "critical_s", REPORT_QUANTITY, UNITS_TIME, 0},
+};
+
+static report_table *make_ranks(const halley_set_stats *s, uint32_t n)
+{
+    report_table *table = report_table_new(rank_columns, 9);
+    for (uint32_t i = 0; table != NULL && i < n; i++) {
+        const halley_trace_stats *t = s->distinct[i];
+        strbuf ranks = {0};
+        traces_ranks(&ranks, s->which, s->n_ranks, i);
+        report_table_words(table, strbuf_str(&ranks));
+        strbuf_fini(&ranks);
+        report_table_count(table, t->n_nodes);
+        report_table_count(table, t->n_by_type[HALLEY_NODE_COMP]);
+        report_table_count(table, t->n_by_type[HALLEY_NODE_COLL]);
+        report_table_count(table, t->n_by_type[HALLEY_NODE_SEND]);
+        report_table_count(table, t->n_by_type[HALLEY_NODE_RECV]);
+        report_table_count(table, t->depth);
+        report_table_count(table, t->width);
+        report_table_number(table, (double)t->critical_us * 1e-6);
+    }
+    return table;
+}
+
+static const report_column node_columns[] = {
+    {"Node", "id", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Type", "type", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Name", "name", REPORT_WORDS, UNITS_COUNT, 50},
+    {"Duration", "duration_s", REPORT_QUANTITY, UNITS_TIME, 0},
+};
+
+static report_table *make_nodes(const halley_trace *trace, const uint32_t *nodes,
+                                uint32_t n)
+{
+    report_table *table = report_table_new(node_columns, 4);
+    for (uint32_t i = 0; table != NULL && i < n; i++) {
+        const halley_bytes name = halley_node_name(trace, nodes[i]);
+        const uint32_t type = halley_node_type_of(trace, nodes[i]);
+        report_table_count(table, halley_node_id(trace, nodes[i]));
+        report_table_words(table, str_from(halley_node_type_name(type)));
+        report_table_words(table, (str){name.at, name.n});
+        report_table_number(table,
+                            (double)halley_node_duration_us(trace, nodes[i]) * 1e-6);
+    }
+    return table;
+}
+
+/* Write a table for people, and how many rows there are beyond those shown. */
+static halley_status show(report_table *table, uint32_t n_shown, uint32_t n,
+                          halley_error *err)
+{
+    if (table == NULL)
+        return error_nomem(err);
+    putchar('\n');
+    const halley_status status = report_table_write(table, REPORT_TEXT, stdout, err);
+    report_table_free(table);
+    if (status == HALLEY_OK && n_shown < n)
+        printf("... %" PRIu32 " more; --all lists them\n", n - n_shown);
+    return status;
+}
+
+static uint32_t shown(const info *x, uint32_t n)
+{
+    return x->o->all || n < ROWS_SHOWN ? n : ROWS_SHOWN;
+}
+
+static void write_problems(const info *x)
+{
+    const halley_check_report *r = x->problems;
+    uint32_t n = 0;
+    if (r->n[HALLEY_ERROR] + r->n[HALLEY_WARNING] == 0)
+        return;
+    printf("\nproblems: %" PRIu64 " error%s, %" PRIu64 " warning%s; the first:\n",
+           r->n[HALLEY_ERROR], r->n[HALLEY_ERROR] == 1 ? "" : "s", r->n[HALLEY_WARNING],
+           r->n[HALLEY_WARNING] == 1 ? "" : "s");
+    for (int severity = HALLEY_ERROR; severity > HALLEY_NOTE; severity--)
+        for (size_t i = 0; i < r->n_findings && n < PROBLEMS_SHOWN; i++) {
+            char text[2048];
+            if ((int)r->findings[i].severity != severity)
+                continue;
+            n++;
+            printf("  %s: %s\n", halley_severity_name(r->findings[i].severity),
+                   halley_finding_format(&r->findings[i], text, sizeof text));
+        }
+    printf("halley trace check lists them\n");
+}
+
+static halley_status write_text(const info *x, halley_error *err)
+{
+    const halley_trace_stats *t = x->stats->total;
+    write_head(x);
+    write_sums(x);
+    TRY(show(make_types(t), 0, 0, err));
+    if (t->n_colls > 0)
+        TRY(show(make_colls(t, shown(x, t->n_colls), true), shown(x, t->n_colls),
+                 t->n_colls, err));
+    const uint32_t n = x->stats->n_distinct;
+    if (n > 1)
+        TRY(show(make_ranks(x->stats, shown(x, n)), shown(x, n), n, err));
+    if (x->o->attrs)
+        TRY(show(make_attrs(t, shown(x, t->n_attrs)), shown(x, t->n_attrs), t->n_attrs,
+                 err));
+    if (x->o->path) {
+        printf("\ncritical path, in order:");
+        TRY(show(make_nodes(critical_trace(x), t->critical_path, t->n_critical), 0, 0,
+                 err));
+    } else if (x->n_heaviest > 0) {
+        printf("\nlongest on the critical path:");
+        TRY(show(make_nodes(critical_trace(x), x->heaviest, x->n_heaviest), 0, 0, err));
+    }
+    write_problems(x);
+    return HALLEY_OK;
+}
+
+static void json_table(report_json *j, const char *key, report_table *table, bool *failed)
+{
+    if (table == NULL) {
+        *failed = true;
+        report_json_null(j, key);
+        return;
+    }
+    report_table_json(table, j, key);
+    report_table_free(table);
+}
+
+static void json_sums(report_json *j, const halley_trace_stats *t)
+{
+    report_json_u64(j, "nodes", t->n_nodes);
+    report_json_u64(j, "data_dependencies", t->n_data_deps);
+    report_json_u64(j, "control_dependencies", t->n_ctrl_deps);
+    report_json_u64(j, "dangling_dependencies", t->n_dangling);
+    report_json_u64(j, "cyclic_nodes", t->n_cyclic);
+    report_json_double(j, "compute_operations", t->flops);
+    report_json_double(j, "compute_bytes", t->tensor_bytes);
+    report_json_double(j, "load_bytes", t->load_bytes);
+    report_json_double(j, "store_bytes", t->store_bytes);
+    report_json_double(j, "collective_bytes", t->coll_bytes);
+    report_json_double(j, "send_bytes", t->send_bytes);
+    report_json_double(j, "receive_bytes", t->recv_bytes);
+    report_json_u64(j, "cpu_nodes", t->n_cpu);
+    report_json_u64(j, "device_nodes", t->n_device);
+    report_json_u64(j, "cpu_us", t->cpu_us);
+    report_json_u64(j, "device_us", t->device_us);
+    report_json_u64(j, "first_start_us", t->first_start_us);
+    report_json_u64(j, "last_end_us", t->last_end_us);
+    report_json_u64(j, "depth", t->depth);
+    report_json_u64(j, "width", t->width);
+    report_json_u64(j, "critical_path_us", t->critical_us);
+    report_json_u64(j, "critical_path_nodes", t->n_critical);
+}
+
+static void json_metadata(report_json *j, const halley_trace *trace)
+{
+    const halley_bytes version = halley_trace_version(trace);
+    report_json_text(j, "form",
+                     str_from(halley_trace_form_name(halley_trace_form_of(trace))));
+    report_json_text(j, "version", (str){version.at, version.n});
+    report_json_array(j, "metadata");
+    const uint32_t n = halley_trace_metadata_count(trace);
+    for (uint32_t i = 0; i < n; i++) {
+        const halley_attr attr = halley_trace_metadata(trace, i);
+        report_json_flat_object(j, NULL);
+        report_json_text(j, "name", (str){attr.name.at, attr.name.n});
+        report_json_text(j, "kind", str_from(halley_attr_kind_name(attr.kind)));
+        report_json_end(j);
+    }
+    report_json_end(j);
+}
+
+static void json_problems(report_json *j, const halley_check_report *r)
+{
+    report_json_object(j, "problems");
+    for (int s = HALLEY_ERROR; s >= HALLEY_NOTE; s--)
+        report_json_u64(j,
+                        s == HALLEY_ERROR ? "errors"
+                        : s               ? "warnings"
+                                          : "notes",
+                        r->n[s]);
+    report_json_array(j, "first");
+    uint32_t n = 0;
+    for (size_t i = 0; i < r->n_findings && n < PROBLEMS_SHOWN; i++) {
+        char text[2048];
+        if (r->findings[i].severity == HALLEY_NOTE)
+            continue;
+        n++;
+        report_json_text(
+            j, NULL, str_from(halley_finding_format(&r->findings[i], text, sizeof text)));
+    }
+    report_json_end(j);
+    report_json_end(j);
+}
+
+static halley_status write_json(const info *x, halley_error *err)
+{
+    const halley_trace_stats *t = x->stats->total;
+    bool failed = false;
+    report_json j;
+    report_json_init(&j, stdout);
+    report_json_object(&j, NULL);
+    report_json_text(&j, "trace", str_from(x->call->args[0]));
+    report_json_u64(&j, "ranks", x->stats->n_ranks);
+    report_json_u64(&j, "different", x->stats->n_distinct);
+    json_metadata(&j, halley_trace_set_get(x->set, 0));
+    json_sums(&j, t);
+    report_json_u64(&j, "critical_path_rank", t->critical_rank);
+    json_table(&j, "types", make_types(t), &failed);
+    json_table(&j, "collectives", make_colls(t, t->n_colls, false), &failed);
+    json_table(&j, "attributes", make_attrs(t, t->n_attrs), &failed);
+    json_table(&j, "critical_path",
+               x->o->path ? make_nodes(critical_trace(x), t->critical_path, t->n_critical)
+                          : make_nodes(critical_trace(x), x->heaviest, x->n_heaviest),
+               &failed);
+    report_json_array(&j, "traces");
+    for (uint32_t i = 0; i < x->stats->n_distinct; i++) {
+        report_json_object(&j, NULL);
+        const char *path = halley_trace_set_path(x->set, x->stats->first_rank[i]);
+        strbuf ranks = {0};
+        traces_ranks(&ranks, x->stats->which, x->stats->n_ranks, i);
+        failed |= ranks.failed;
+        report_json_text(&j, "file", str_from(path));
+        report_json_text(&j, "ranks", strbuf_str(&ranks));
+        strbuf_fini(&ranks);
+        json_sums(&j, x->stats->distinct[i]);
+        json_table(&j, "types", make_types(x->stats->distinct[i]), &failed);
+        report_json_end(&j);
+    }
+    report_json_end(&j);
+    json_problems(&j, x->problems);
+    report_json_end(&j);
+    const halley_status status = report_json_fini(&j, err);
+    return status == HALLEY_OK && failed ? error_nomem(err) : status;
+}
+
+static halley_status write_csv(const info *x, halley_error *err)
+{
+    report_table *table = x->o->attrs
+                              ? make_attrs(x->stats->total, x->stats->total->n_attrs)
+                              : make_ranks(x->stats, x->stats->n_distinct);
+    if (table == NULL)
+        return error_nomem(err);
+    const halley_status status = report_table_write(table, REPORT_CSV, stdout, err);
+    report_table_free(table);
+    return status;
+}
+
+static halley_status describe(info *x, report_form form, halley_error *err)
+{
+    TRY(find_heaviest(x, err));
+    if (form == REPORT_JSON)
+        return write_json(x, err);
+    return form == REPORT_CSV ? write_csv(x, err) : write_text(x, err);
+}
+
+static halley_status run(request_call *call, halley_error *err)
+{
+    info x = {.o = call->options, .call = call};
+    report_form form;
+    TRY(request_output_form(&form, call, &x.o->output, err));
+    halley_trace_set *set = NULL;
+    TRY(traces_load(&set, call, 0, call->n_args, err));
+    halley_set_stats *stats = NULL;
+    halley_check_report *problems = NULL;
+    halley_status status = halley_set_stats_new(&stats, set, 0, err);
+    char *groups = halley_trace_set_groups(set);
+    if (status == HALLEY_OK)
+        status = halley_trace_check(
+            &problems, set,
+            &(halley_check_opts){.max_per_code = 2, .groups_path = groups}, err);
+    free(groups);
+    x.set = set;
+    x.stats = stats;
+    x.problems = problems;
+    if (status == HALLEY_OK)
+        status = describe(&x, form, err);
+    free(x.heaviest);
+    halley_check_report_free(problems);
+    halley_set_stats_free(stats);
+    halley_trace_set_free(set);
+    return status;
+}
+
+static const request_example examples[] = {
+    {"halley trace info gpt", "the set gpt.0.et, gpt.1.et, ..."},
+    {"halley trace info --attrs chakra.0.et", NULL},
+    {"halley trace info --json --path gpt", "everything, for programs"},
+    {0},
+};
+
+const request_verb request_verb_trace_info = {
+    .name = "trace info",
+    .summary = "describe traces",
+    .arguments = "TRACE...",
+    .description =
+        "Say what traces hold: nodes by type, collectives by type, group and size, "
+        "operations and bytes, time on CPUs and devices, depth, width, the critical "
+        "path, and the first problems that halley trace check finds.\n\n"
+        "TRACE is a prefix (dir/name for dir/name.0.et and so on), a folder that holds "
+        "one set, or files, one per rank.\n\n"
+        "Depth is the number of nodes of the longest chain of dependencies; width is the "
+        "most nodes at the same distance from the start; the critical path is the chain "
+        "with the greatest sum of durations. Sums count every rank, equal or not. "
+        "Dangling dependencies count as met, and nodes in or behind cycles are left out "
+        "of depth, width and critical path.\n\n"
+        "A node counts as run on the CPU when its attribute is_cpu_op is true, else on "
+        "the device. In JSON, critical_path lists the longest nodes of the path, or with "
+        "--path all of them in order. With --csv there is one row per different trace; "
+        "--csv --attrs lists the attributes instead.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(info_options),
+    .min_args = 1,
+    .max_args = REQUEST_ANY,
+    .run = run,
+};

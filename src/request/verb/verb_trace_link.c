@@ -1,0 +1,403 @@
+/* halley trace link - real recordings as runnable traces. */
+#include "base/error.h"
+#include "halley/ingest.h"
+#include "request/traces.h"
+#include "request/verbs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct link_options {
+    const char *out;
+    bool ranks, quiet;
+    uint32_t form, threads;
+    double split_s, quiet_s;
+    request_output output;
+} link_options;
+
+static const request_option options[] = {
+    {.name = "out",
+     .letter = 'o',
+     .kind = REQUEST_TEXT,
+     .metavar = "OUT",
+     .offset = offsetof(link_options, out),
+     .doc = "file to write, or, with --ranks, prefix or folder (required)"},
+    {.name = "ranks",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(link_options, ranks),
+     .doc = "link many ranks: %d in both names stands for the rank, from 0 on"},
+    {.name = "form",
+     .kind = REQUEST_CHOICE,
+     .choices = traces_form_names,
+     .offset = offsetof(link_options, form),
+     .doc = "form to write (default: as OUT's name ends, .et for sets)"},
+    {.name = "split",
+     .kind = REQUEST_QUANTITY,
+     .unit = UNITS_TIME,
+     .metavar = "TIME",
+     .offset = offsetof(link_options, split_s),
+     .doc = "own time of an operator behind its first child gets a node of its own from "
+            "this length on (default: a thousandth of the recording, 2 to 30 us)"},
+    {.name = "quiet-time",
+     .kind = REQUEST_QUANTITY,
+     .unit = UNITS_TIME,
+     .metavar = "TIME",
+     .offset = offsetof(link_options, quiet_s),
+     .doc = "a thread that shows nothing for so long may be waiting for another one "
+            "(default: 100 us)"},
+    {.name = "threads",
+     .letter = 'j',
+     .kind = REQUEST_U32,
+     .metavar = "N",
+     .offset = offsetof(link_options, threads),
+     .doc = "ranks linked at a time (default: one per core)"},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(link_options, quiet),
+     .doc = "no report"},
+    REQUEST_OUTPUT_OPTIONS(link_options, output),
+    {0},
+};
+
+/* The report as rows; a row without a count in any rank is left out for people. */
+static const struct {
+    const char *what, *key;
+    size_t offset;
+    bool always, is_time;
+} rows[] = {
+#define COUNT(what, member)                                                              \
+    {                                                                                    \
+        what, #member, offsetof(halley_link_report, member), false, false                \
+    }
+#define ALWAYS(what, member)                                                             \
+    {                                                                                    \
+        what, #member, offsetof(halley_link_report, member), true, false                 \
+    }
+#define TIME(what, member)                                                               \
+    {                                                                                    \
+        what, #member, offsetof(halley_link_report, member), false, true                 \
+    }
+    ALWAYS("host nodes read", n_host_nodes),
+    ALWAYS("device events read", n_device_events),
+    COUNT("operators in the device trace", n_operators),
+    COUNT("kernels in the device trace", n_kernels),
+    COUNT("copies in the device trace", n_copies),
+    COUNT("sets in the device trace", n_sets),
+    COUNT("linked by record function id", n_by_record_function),
+    COUNT("linked by external id", n_by_external_id),
+    COUNT("linked by order on a thread", n_by_order),
+    COUNT("linked although names differ", n_other_name),
+    COUNT("host nodes without a time", n_unmatched_host),
+    COUNT("operators not in the host trace", n_unmatched_operators),
+    COUNT("kernels linked", n_linked_kernels),
+    COUNT("copies linked", n_linked_copies),
+    COUNT("sets linked", n_linked_sets),
+    COUNT("dropped: no launching call", n_no_launch),
+    COUNT("dropped: no linked operator", n_no_operator),
+    COUNT("launched together with others", n_graph_launches),
+    COUNT("edges: program order", n_program_order),
+    COUNT("edges: launches", n_launch),
+    COUNT("edges: stream order", n_stream_order),
+    COUNT("edges: event waits", n_event_waits),
+    COUNT("edges: event waits, guessed", n_event_waits_guessed),
+    COUNT("edges: host waits for device", n_syncs),
+    COUNT("edges: host waits, guessed", n_syncs_guessed),
+    COUNT("edges: hand-overs of threads", n_hand_overs),
+    COUNT("edges: order of collectives", n_collective_order),
+    COUNT("edges dropped: against time", n_against_time),
+    COUNT("nodes added: waits", n_wait_nodes),
+    COUNT("nodes added: gaps", n_gap_nodes),
+    COUNT("nodes added: own time further back", n_split_nodes),
+    TIME("waited for devices", wait_ns),
+    TIME("host time in gaps", gap_ns),
+    TIME("own time further back", split_ns),
+    TIME("device idle, unexplained", device_gap_ns),
+    COUNT("collectives", n_collectives),
+    COUNT("sends", n_sends),
+    COUNT("receives", n_recvs),
+    COUNT("sends and receives of one kernel", n_batched),
+    COUNT("communication of unknown size or peer", n_no_size),
+    COUNT("communication of unknown type", n_unknown_comm),
+    COUNT("process groups", n_groups),
+    COUNT("process groups given a number", n_renamed_groups),
+    COUNT("kernels with operations and bytes", n_with_work),
+    COUNT("bad: events without a usable time", n_bad_times),
+    COUNT("bad: negative durations, taken as 0", n_negative),
+    COUNT("bad: repeated events, dropped", n_duplicate_events),
+    COUNT("bad: host ids used twice", n_duplicate_ids),
+    COUNT("bad: host nodes without an id", n_no_id),
+    COUNT("bad: parents missing or in a cycle", n_bad_parents),
+    COUNT("not kept: host attributes", n_unknown_keys),
+    COUNT("not kept: runtime calls", n_quiet_calls),
+    COUNT("not kept: arrows, names, frames", n_other_events),
+    ALWAYS("nodes written", n_nodes),
+    ALWAYS("data dependencies written", n_data_edges),
+    ALWAYS("control dependencies written", n_ctrl_edges),
+    TIME("recorded", recorded_ns),
+    TIME("replayed", replayed_ns),
+    TIME("lost in replay: on the host", lost_host_ns),
+    TIME("lost in replay: from launch to device", lost_launch_ns),
+    TIME("lost in replay: on devices", lost_device_ns),
+    TIME("lost in replay: from device to host", lost_wait_ns),
+    TIME("lost in replay: at both ends", lost_ends_ns),
+    TIME("clock shifted by", clock_offset_ns),
+#undef COUNT
+#undef ALWAYS
+#undef TIME
+};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+static uint64_t count_at(const halley_link_report *report, size_t row)
+{
+    uint64_t count;
+    memcpy(&count, (const char *)report + rows[row].offset, sizeof count);
+    return count;
+}
+
+static halley_status write_json(const halley_link_report *reports, uint32_t n,
+                                halley_error *err)
+{
+    report_json j;
+    report_json_init(&j, stdout);
+    report_json_array(&j, NULL);
+    for (uint32_t r = 0; r < n; r++) {
+        report_json_object(&j, NULL);
+        report_json_u64(&j, "rank", r);
+        report_json_text(&j, "schema", str_from(reports[r].schema));
+        for (size_t i = 0; i < N_ROWS; i++)
+            report_json_i64(&j, rows[i].key, (int64_t)count_at(&reports[r], i));
+        report_json_end(&j);
+    }
+    report_json_end(&j);
+    return report_json_fini(&j, err);
+}
+
+static halley_status write_csv(const halley_link_report *reports, uint32_t n)
+{
+    printf("rank,schema");
+    for (size_t i = 0; i < N_ROWS; i++)
+        printf(",%s", rows[i].key);
+    for (uint32_t r = 0; r < n; r++) {
+        printf("\n%u,%s", r, reports[r].schema);
+        for (size_t i = 0; i < N_ROWS; i++)
+            printf(",%lld", (long long)count_at(&reports[r], i));
+    }
+    printf("\n");
+    return HALLEY_OK;
+}
+
+static const report_column one_columns[] = {
+    {.title = "What", .key = "what", .kind = REPORT_WORDS},
+    {.title = "Value", .key = "value", .kind = REPORT_WORDS},
+};
+
+/* All there is to say about one rank. */
+static halley_status write_one(const halley_link_report *report, halley_error *err)
+{
+    report_table *const t = report_table_new(one_columns, 2);
+    if (!t)
+        return error_nomem(err);
+    for (size_t i = 0; i < N_ROWS; i++) {
+        const uint64_t value = count_at(report, i);
+        if (value == 0 && !rows[i].always)
+            continue;
+        char text[64];
+        if (rows[i].is_time)
+            units_format(text, sizeof text, (double)(int64_t)value * 1e-9, UNITS_TIME);
+        else
+            snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+        report_table_words(t, str_from(rows[i].what));
+        report_table_words(t, str_from(text));
+    }
+    const halley_status status = report_table_write(t, REPORT_TEXT, stdout, err);
+    report_table_free(t);
+    return status;
+}
+
+static const report_column many_columns[] = {
+    {.title = "Rank", .key = "rank", .kind = REPORT_COUNT},
+    {.title = "Host nodes", .key = "host_nodes", .kind = REPORT_COUNT},
+    {.title = "Linked", .key = "linked", .kind = REPORT_QUANTITY, .unit = UNITS_SHARE},
+    {.title = "Device", .key = "device", .kind = REPORT_COUNT},
+    {.title = "Dropped", .key = "dropped", .kind = REPORT_COUNT},
+    {.title = "Communication", .key = "communication", .kind = REPORT_COUNT},
+    {.title = "Nodes", .key = "nodes", .kind = REPORT_COUNT},
+    {.title = "Edges", .key = "edges", .kind = REPORT_COUNT},
+    {.title = "Recorded",
+     .key = "recorded_s",
+     .kind = REPORT_QUANTITY,
+     .unit = UNITS_TIME},
+    {.title = "Replayed",
+     .key = "replayed_s",
+     .kind = REPORT_QUANTITY,
+     .unit = UNITS_TIME},
+    {.title = "Clock", .key = "clock_s", .kind = REPORT_QUANTITY, .unit = UNITS_TIME},
+};
+
+static halley_status write_many(const halley_link_report *reports, uint32_t n,
+                                halley_error *err)
+{
+    report_table *const t =
+        report_table_new(many_columns, sizeof many_columns / sizeof *many_columns);
+    if (!t)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < n; i++) {
+        const halley_link_report *const r = &reports[i];
+        const uint64_t linked = r->n_host_nodes - r->n_unmatched_host;
+        report_table_count(t, i);
+        report_table_count(t, r->n_host_nodes);
+        report_table_number(t, (double)linked / (double)r->n_host_nodes);
+        report_table_count(t,
+                           r->n_linked_kernels + r->n_linked_copies + r->n_linked_sets);
+        report_table_count(t, r->n_no_launch + r->n_no_operator);
+        report_table_count(t, r->n_collectives + r->n_sends + r->n_recvs);
+        report_table_count(t, r->n_nodes);
+        report_table_count(t, r->n_data_edges + r->n_ctrl_edges);
+        report_table_number(t, (double)r->recorded_ns * 1e-9);
+        report_table_number(t, (double)r->replayed_ns * 1e-9);
+        report_table_number(t, (double)r->clock_offset_ns * 1e-9);
+    }
+    const halley_status status = report_table_write(t, REPORT_TEXT, stdout, err);
+    report_table_free(t);
+    return status;
+}
+
+/* What deserves a word beyond the table. */
+static void warn(const request_call *call, const halley_link_report *reports, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const halley_link_report *const r = &reports[i];
+        const uint64_t linked = r->n_host_nodes - r->n_unmatched_host;
+        if (r->n_device_events > 0 && 2 * linked < r->n_host_nodes)
+            request_note(
+                call,
+                "rank %u: only %llu of %llu host nodes are in the device trace; were "
+                "both recorded over the same steps?",
+                i, (unsigned long long)linked, (unsigned long long)r->n_host_nodes);
+        if (r->n_no_size > 0)
+            request_note(
+                call,
+                "rank %u: %llu communications of unknown size or peer are kept as "
+                "work of recorded length",
+                i, (unsigned long long)r->n_no_size);
+    }
+}
+
+static halley_status write_report(const request_call *call,
+                                  const halley_link_report *reports, uint32_t n,
+                                  report_form form, halley_error *err)
+{
+    const link_options *const o = call->options;
+    warn(call, reports, n);
+    if (o->quiet)
+        return HALLEY_OK;
+    if (form == REPORT_JSON)
+        return write_json(reports, n, err);
+    if (form == REPORT_CSV)
+        return write_csv(reports, n);
+    return n == 1 ? write_one(&reports[0], err) : write_many(reports, n, err);
+}
+
+static halley_status link_one(halley_trace_set **out, halley_link_report **reports,
+                              const request_call *call, const halley_link_opts *opts,
+                              halley_error *err)
+{
+    const char *const device = call->n_args > 1 ? call->args[1] : NULL;
+    halley_link_report *const report = calloc(1, sizeof *report);
+    if (!report)
+        return error_nomem(err);
+    halley_trace *trace = NULL;
+    halley_status status =
+        halley_trace_link(&trace, report, call->args[0], device, opts, err);
+    if (status == HALLEY_OK)
+        status = halley_trace_set_new(out, &trace, 1, err);
+    if (status != HALLEY_OK) {
+        halley_trace_free(trace);
+        free(report);
+        return status;
+    }
+    *reports = report;
+    return HALLEY_OK;
+}
+
+/* Read and link the recordings that the command names. */
+static halley_status link_recordings(halley_trace_set **set, halley_link_report **reports,
+                                     request_call *call, halley_error *err)
+{
+    const link_options *const o = call->options;
+    const halley_link_opts opts = {.split_ns = (uint64_t)(o->split_s * 1e9),
+                                   .quiet_ns = (uint64_t)(o->quiet_s * 1e9),
+                                   .n_threads = o->threads,
+                                   .watch = call->watch};
+    const halley_status status =
+        o->ranks
+            ? halley_trace_link_ranks(set, reports, call->args[0],
+                                      call->n_args > 1 ? call->args[1] : NULL, &opts, err)
+            : link_one(set, reports, call, &opts, err);
+    request_work_end(call);
+    return status;
+}
+
+static halley_status run(request_call *call, halley_error *err)
+{
+    const link_options *const o = call->options;
+    report_form form;
+    TRY(request_output_form(&form, call, &o->output, err));
+    if (!o->out)
+        return request_usage(call, err, "where to? name the output with -o");
+    halley_trace_set *set = NULL;
+    halley_link_report *reports = NULL;
+    TRY(link_recordings(&set, &reports, call, err));
+    const traces_output output = {.path = o->out,
+                                  .form = (traces_form)o->form,
+                                  .one = !o->ranks,
+                                  .n_threads = o->threads,
+                                  .save_groups = o->ranks ? traces_save_declared : NULL,
+                                  .groups = set};
+    halley_status status = traces_save(set, &output, call, err);
+    if (status == HALLEY_OK)
+        status = write_report(call, reports, halley_trace_set_count(set), form, err);
+    free(reports);
+    halley_trace_set_free(set);
+    return status;
+}
+
+static const request_example examples[] = {
+    {"halley trace link host.json device.json -o step.et",
+     "one rank's recordings as a trace"},
+    {"halley trace link --ranks 'host.%d.json.gz' 'device.%d.json.gz' -o step",
+     "step.0.et and so on, clocks aligned"},
+    {"halley trace link host.json -o untimed.et", "a host trace alone: no times"},
+    {0},
+};
+
+const request_verb request_verb_trace_link = {
+    .name = "trace link",
+    .summary = "make traces of recordings of real runs",
+    .arguments = "HOST [DEVICE]",
+    .description =
+        "Link a PyTorch execution trace (HOST, from ExecutionTraceObserver) and the "
+        "Kineto trace of the same run (DEVICE, from torch.profiler) into one Chakra "
+        "trace that can be simulated. Both may be gzipped.\n\n"
+        "Operators are found in the device trace by record function id, else by external "
+        "id, else by their order on a thread; kernels, copies and sets hang under the "
+        "operators that launched them. Edges are what the hardware waits for: program "
+        "order of threads, launches, stream order, events between streams, calls that "
+        "wait for a device, threads that wait for each other, the order of collectives "
+        "in a group. Time that belongs to no operator is kept as gap nodes.\n\n"
+        "Durations are in duration_micros, rounded, and in duration_ns. Collectives, "
+        "sends and receives get type, bytes, element type, group and peers; kernels the "
+        "operations and bytes that follow from their operator's shapes.\n\n"
+        "The report says what was linked, guessed and dropped; `recorded` is the length "
+        "of the recording, `replayed` that of the result with recorded durations "
+        "(`halley sim --replay` gives the same), and the lines below where the "
+        "difference is. Without DEVICE nothing has a time, and only order, shapes and "
+        "communication are known.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(link_options),
+    .min_args = 1,
+    .max_args = 2,
+    .run = run,
+};

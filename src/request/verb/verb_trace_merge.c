@@ -1,0 +1,274 @@
+/* halley trace merge - several traces side by side as ranks, or one after the other. */
+#include "base/array.h"
+#include "base/error.h"
+#include "halley/trace_edit.h"
+#include "request/traces.h"
+#include "request/verbs.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct merge_options {
+    const char *out;
+    bool chain, renumber;
+    uint32_t form;
+} merge_options;
+
+static const request_option options[] = {
+    {.name = "out",
+     .letter = 'o',
+     .kind = REQUEST_TEXT,
+     .metavar = "OUT",
+     .offset = offsetof(merge_options, out),
+     .doc = "prefix, folder or (for a single rank) file to write (required)"},
+    {.name = "chain",
+     .letter = 'c',
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(merge_options, chain),
+     .doc = "one after the other: steps of the same ranks"},
+    {.name = "renumber",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(merge_options, renumber),
+     .doc = "ranks side by side: sends and receives name ranks by the numbers in the "
+            "file names; give them the new ones"},
+    {.name = "form",
+     .kind = REQUEST_CHOICE,
+     .choices = traces_form_names,
+     .offset = offsetof(merge_options, form),
+     .doc = "form to write (default: as OUT's name ends, .et for sets)"},
+    {0},
+};
+
+typedef ARRAY(halley_trace *) trace_array;
+
+static void free_traces(trace_array *traces)
+{
+    for (size_t i = 0; i < traces->n; i++)
+        halley_trace_free(traces->at[i]);
+    array_fini(traces);
+}
+
+/* A set that takes over the traces. */
+static halley_status into_set(halley_trace_set **out, trace_array *traces,
+                              halley_error *err)
+{
+    TRY(halley_trace_set_new(out, traces->at, (uint32_t)traces->n, err));
+    array_fini(traces);
+    return HALLEY_OK;
+}
+
+/* The number before the extension: "gpt.12.et" is 12. */
+static bool rank_in_name(const char *path, uint64_t *rank)
+{
+    const char *slash = strrchr(path, '/');
+    str rest = str_from(slash == NULL ? path : slash + 1), word = {0};
+    bool found = false;
+    while (str_next(&rest, '.', &word)) {
+        uint64_t number = 0;
+        if (word.n > 0 && str_to_u64(word, &number)) {
+            *rank = number;
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* by old rank: the new one; UINT32_MAX = none */
+static halley_status make_map(uint32_t **map, uint32_t *n, const request_call *call,
+                              halley_error *err)
+{
+    uint64_t largest = 0;
+    for (size_t i = 0; i < call->n_args; i++) {
+        uint64_t rank = 0;
+        if (!rank_in_name(call->args[i], &rank) || rank > 10000000)
+            return error_set(err, HALLEY_EINVAL,
+                             "%s: --renumber needs the rank in the name, as in name.4.et",
+                             call->args[i]);
+        if (rank > largest)
+            largest = rank;
+    }
+    *n = (uint32_t)largest + 1;
+    *map = mem_array(*n, sizeof **map);
+    if (*map == NULL)
+        return error_nomem(err);
+    memset(*map, 0xFF, *n * sizeof **map);
+    for (size_t i = 0; i < call->n_args; i++) {
+        uint64_t rank = 0;
+        rank_in_name(call->args[i], &rank);
+        if ((*map)[rank] != UINT32_MAX) {
+            free(*map);
+            return error_set(err, HALLEY_EINVAL, "two files are of rank %" PRIu64, rank);
+        }
+        (*map)[rank] = (uint32_t)i;
+    }
+    return HALLEY_OK;
+}
+
+static halley_status renumber(trace_array *traces, const request_call *call,
+                              halley_error *err)
+{
+    uint32_t *map = NULL, n = 0;
+    TRY(make_map(&map, &n, call, err));
+    halley_status status = HALLEY_OK;
+    for (size_t i = 0; status == HALLEY_OK && i < traces->n; i++) {
+        halley_trace *fresh = NULL;
+        status = halley_trace_renumber(&fresh, traces->at[i], map, n, err);
+        if (status != HALLEY_OK)
+            break;
+        halley_trace_free(traces->at[i]);
+        traces->at[i] = fresh;
+    }
+    free(map);
+    return status;
+}
+
+static halley_status side_by_side(halley_trace_set **out, request_call *call,
+                                  halley_error *err)
+{
+    const merge_options *o = call->options;
+    trace_array traces = {0};
+    halley_status status = HALLEY_OK;
+    for (size_t i = 0; status == HALLEY_OK && i < call->n_args; i++) {
+        halley_trace *t = NULL;
+        status = halley_trace_load(&t, call->args[i], NULL, err);
+        if (status == HALLEY_OK && !array_push(&traces, t)) {
+            halley_trace_free(t);
+            status = error_nomem(err);
+        }
+    }
+    if (status == HALLEY_OK && o->renumber)
+        status = renumber(&traces, call, err);
+    if (status == HALLEY_OK)
+        status = into_set(out, &traces, err);
+    free_traces(&traces);
+    return status;
+}
+
+typedef ARRAY(halley_trace_set *) set_array;
+
+static halley_status load_sets(set_array *sets, request_call *call, halley_error *err)
+{
+    for (size_t i = 0; i < call->n_args; i++) {
+        halley_trace_set *set = NULL;
+        TRY(traces_load(&set, call, i, 1, err));
+        if (!array_push(sets, set)) {
+            halley_trace_set_free(set);
+            return error_nomem(err);
+        }
+        const uint32_t n = halley_trace_set_count(set);
+        const uint32_t n_first = halley_trace_set_count(sets->at[0]);
+        if (n != n_first)
+            return error_set(err, HALLEY_EINVAL,
+                             "%s has %" PRIu32 " ranks, %s has %" PRIu32
+                             "; --chain wants equally many",
+                             call->args[i], n, call->args[0], n_first);
+    }
+    return HALLEY_OK;
+}
+
+/* Whether the rank has the same parts as the one before. */
+static bool like_before(const set_array *sets, uint32_t rank)
+{
+    for (size_t i = 0; i < sets->n; i++)
+        if (rank == 0 || halley_trace_set_get(sets->at[i], rank) !=
+                             halley_trace_set_get(sets->at[i], rank - 1))
+            return false;
+    return true;
+}
+
+static halley_status chain_rank(trace_array *traces, const set_array *sets,
+                                const halley_trace **parts, uint32_t rank,
+                                halley_error *err)
+{
+    halley_trace *t = NULL;
+    for (size_t i = 0; i < sets->n; i++)
+        parts[i] = halley_trace_set_get(sets->at[i], rank);
+    if (like_before(sets, rank))
+        t = halley_trace_keep(traces->at[rank - 1]);
+    else
+        TRY(halley_trace_chain(&t, parts, (uint32_t)sets->n, err));
+    if (array_push(traces, t))
+        return HALLEY_OK;
+    halley_trace_free(t);
+    return error_nomem(err);
+}
+
+static halley_status one_after_the_other(halley_trace_set **out, request_call *call,
+                                         halley_error *err)
+{
+    set_array sets = {0};
+    trace_array traces = {0};
+    halley_status status = load_sets(&sets, call, err);
+    const halley_trace **parts = mem_array(sets.n, sizeof *parts);
+    if (status == HALLEY_OK && parts == NULL)
+        status = error_nomem(err);
+    const uint32_t n = status == HALLEY_OK ? halley_trace_set_count(sets.at[0]) : 0;
+    for (uint32_t rank = 0; status == HALLEY_OK && rank < n; rank++)
+        status = chain_rank(&traces, &sets, parts, rank, err);
+    if (status == HALLEY_OK)
+        status = into_set(out, &traces, err);
+    free_traces(&traces);
+    free((void *)parts);
+    for (size_t i = 0; i < sets.n; i++)
+        halley_trace_set_free(sets.at[i]);
+    array_fini(&sets);
+    return status;
+}
+
+static halley_status run(request_call *call, halley_error *err)
+{
+    const merge_options *o = call->options;
+    if (o->out == NULL)
+        return request_usage(call, err, "where to? --out names a prefix, folder or file");
+    if (o->chain && o->renumber)
+        return request_usage(call, err,
+                             "--renumber is for ranks side by side, not --chain");
+    halley_trace_set *set = NULL;
+    TRY(o->chain ? one_after_the_other(&set, call, err) : side_by_side(&set, call, err));
+    const traces_output output = {.path = o->out,
+                                  .form = (traces_form)o->form,
+                                  .one = o->chain && traces_is_file(call)};
+    const halley_status status = traces_save(set, &output, call, err);
+    if (status == HALLEY_OK)
+        printf("%" PRIu32 " rank%s, %" PRIu32 " different, from %zu traces\n",
+               halley_trace_set_count(set), halley_trace_set_count(set) == 1 ? "" : "s",
+               halley_trace_set_distinct(set), call->n_args);
+    halley_trace_set_free(set);
+    return status;
+}
+
+static const request_example examples[] = {
+    {"halley trace merge -o job node0.et node1.et", "job.0.et and job.1.et"},
+    {"halley trace merge --renumber -o pair gpt.4.et gpt.7.et",
+     "ranks 4 and 7 become 0 and 1, also in sends and receives"},
+    {"halley trace merge --chain -o two-steps step1 step2", "sets of equally many ranks"},
+    {0},
+};
+
+const request_verb request_verb_trace_merge = {
+    .name = "trace merge",
+    .summary = "put traces side by side as ranks, or one after the other",
+    .arguments = "TRACE TRACE...",
+    .description =
+        "Side by side (the default): each TRACE is a file and becomes a rank, the first "
+        "rank 0. Nodes stay as they are; with --renumber the ranks that sends, receives "
+        "and process_group:init nodes name are translated from the numbers in the file "
+        "names (gpt.4.et is rank 4) to the new ones; that a message goes to a rank that "
+        "is not there is an error.\n\n"
+        "One after the other (--chain): each TRACE is a file, a prefix or a folder, all "
+        "with equally many ranks, and rank r of the result does what rank r of the "
+        "first did, then what rank r of the second did, and so on. Ids of later parts "
+        "are shifted behind those of earlier ones. Between two parts stands one "
+        "compute node without duration, named 'joint': it waits for every node that "
+        "nothing waits for, and every node without dependencies waits for it. Recorded "
+        "starts are shifted so that no part begins before the one before it has ended. "
+        "Metadata is that of the first part; dangling dependencies are left out.\n\n"
+        "A set is written as OUT.0.et and so on, or into OUT when it is a folder or "
+        "ends in /; chained single files become the file OUT.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(merge_options),
+    .min_args = 2,
+    .max_args = REQUEST_ANY,
+    .run = run,
+};

@@ -1,0 +1,462 @@
+/* halley trace obfuscate - hide what a trace gives away, and say what it still does. */
+#include "base/error.h"
+#include "base/file.h"
+#include "base/number.h"
+#include "halley/synth.h"
+#include "request/share.h"
+#include "request/verbs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const levels[] = {"ids", "names", "sizes", "structure", NULL};
+static const char *const name_kinds[] = {"pseudonym", "class", NULL};
+
+typedef struct obfuscate_options {
+    const char *out, *key, *save_key, *groups;
+    uint32_t level, names;
+    request_texts keep, keep_io;
+    double bound;
+    uint32_t threads;
+    bool force;
+    request_output output;
+} obfuscate_options;
+
+static const obfuscate_options defaults = {.level = HALLEY_HIDE_NAMES, .bound = 0.05};
+
+static const request_option options[] = {
+    {.name = "out",
+     .letter = 'o',
+     .kind = REQUEST_TEXT,
+     .metavar = "OUT",
+     .offset = offsetof(obfuscate_options, out),
+     .doc = "prefix, folder or (of a file) file to write"},
+    {.name = "level",
+     .letter = 'l',
+     .kind = REQUEST_CHOICE,
+     .choices = levels,
+     .offset = offsetof(obfuscate_options, level),
+     .doc = "how much is hidden; each level does what those before it do (default: "
+            "names)"},
+    {.name = "key",
+     .letter = 'k',
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(obfuscate_options, key),
+     .doc = "key of the pseudonyms: the same key gives the same names in all sets "
+            "(default: a random one, then forgotten)"},
+    {.name = "save-key",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(obfuscate_options, save_key),
+     .doc = "draw a random key and keep it in FILE, for --key"},
+    {.name = "names",
+     .kind = REQUEST_CHOICE,
+     .choices = name_kinds,
+     .offset = offsetof(obfuscate_options, names),
+     .doc = "what names become (default: pseudonym)"},
+    {.name = "keep",
+     .kind = REQUEST_TEXTS,
+     .metavar = "ATTRIBUTE",
+     .offset = offsetof(obfuscate_options, keep),
+     .doc = "let an attribute of nodes or metadata pass as it is; repeatable"},
+    {.name = "keep-io",
+     .kind = REQUEST_TEXTS,
+     .metavar = "WHAT",
+     .offset = offsetof(obfuscate_options, keep_io),
+     .doc = "let values, shapes or types of inputs and outputs pass; repeatable"},
+    {.name = "bound",
+     .kind = REQUEST_QUANTITY,
+     .unit = UNITS_SHARE,
+     .metavar = "SHARE",
+     .offset = offsetof(obfuscate_options, bound),
+     .doc = "largest error of a size, a duration and the simulated time, such as '2 %' "
+            "(default: 5 %)"},
+    {.name = "groups",
+     .letter = 'g',
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(obfuscate_options, groups),
+     .doc = "ranks of each group, as ASTRA-sim's {\"1\": [0, 1]} (default: "
+            "PREFIX.comm_group.json if there is one, else what the traces say)"},
+    {.name = "threads",
+     .letter = 'j',
+     .kind = REQUEST_U32,
+     .metavar = "N",
+     .offset = offsetof(obfuscate_options, threads),
+     .doc = "traces at a time (default: one per core)"},
+    {.name = "force",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(obfuscate_options, force),
+     .doc = "write although OUT is there already"},
+    REQUEST_OUTPUT_OPTIONS(obfuscate_options, output),
+    {0},
+};
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 32);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* 32 hexadecimal digits are the key; any other bytes are folded into one. */
+static void key_from(uint8_t key[16], str text)
+{
+    const str digits = str_trim(text);
+    bool hex = digits.n == 32;
+    for (size_t i = 0; i < 32 && hex; i++)
+        hex = hex_digit(digits.at[i]) >= 0;
+    for (size_t i = 0; i < 16 && hex; i++)
+        key[i] =
+            (uint8_t)(hex_digit(digits.at[2 * i]) * 16 + hex_digit(digits.at[2 * i + 1]));
+    if (hex)
+        return;
+    halley_fold_key(key, text.at, text.n);
+}
+
+static halley_status read_key(uint8_t key[16], request_call *call, const char *path,
+                              halley_error *err)
+{
+    enum { LEAST = 16 };
+    file_input in;
+    const halley_status status = file_input_open(&in, path, err);
+    if (status != HALLEY_OK) {
+        error_prefix(err, "key (--save-key makes one)");
+        return status;
+    }
+    const str text = {(const char *)in.at, in.n};
+    const size_t n = str_trim(text).n;
+    if (n > 0)
+        key_from(key, text);
+    file_input_close(&in);
+    if (n == 0) {
+        error_set(err, HALLEY_EINVAL, "the key file is empty; --save-key makes one");
+        error_at_file(err, path);
+        return HALLEY_EINVAL;
+    }
+    if (n < LEAST)
+        request_note(call,
+                     "warning: a key of %zu bytes can be guessed; --save-key makes one "
+                     "that cannot",
+                     n);
+    return HALLEY_OK;
+}
+
+static halley_status save_key(const uint8_t key[16], const char *path, halley_error *err)
+{
+    if (file_exists(path)) {
+        error_set(err, HALLEY_EINVAL, "is there already; a key is not written over");
+        error_at_file(err, path);
+        return HALLEY_EINVAL;
+    }
+    const mode_t before = umask(0077);
+    file_output *out;
+    halley_status status = file_output_open(&out, path, err);
+    if (status == HALLEY_OK) {
+        for (int i = 0; i < 16; i++)
+            file_output_printf(out, "%02x", key[i]);
+        file_output_str(out, STR("\n"));
+        status = file_output_commit(out, err);
+    }
+    umask(before);
+    return status;
+}
+
+static halley_status choose_key(uint8_t key[16], request_call *call, halley_error *err)
+{
+    const obfuscate_options *o = call->options;
+    if (o->key)
+        return read_key(key, call, o->key, err);
+    if (getrandom(key, 16, 0) != 16)
+        return error_errno(err, "draw a random key", errno);
+    return o->save_key ? save_key(key, o->save_key, err) : HALLEY_OK;
+}
+
+static halley_status choose_io(uint32_t *out, request_call *call, halley_error *err)
+{
+    static const char *const names[] = {"values", "shapes", "types"};
+    const obfuscate_options *o = call->options;
+    *out = 0;
+    for (size_t i = 0; i < o->keep_io.n; i++) {
+        uint32_t k = 0;
+        while (k < 3 && strcmp(o->keep_io.at[i], names[k]) != 0)
+            k++;
+        if (k == 3)
+            return request_usage(call, err,
+                                 "--keep-io takes values, shapes or types, not '%s'",
+                                 o->keep_io.at[i]);
+        *out |= UINT32_C(1) << k;
+    }
+    return HALLEY_OK;
+}
+
+static halley_status check_usage(request_call *call, halley_error *err)
+{
+    const obfuscate_options *o = call->options;
+    if (o->key && o->save_key)
+        return request_usage(call, err, "--key and --save-key exclude each other");
+    if (!(o->bound > 0))
+        return request_usage(call, err, "--bound must be above 0");
+    if (o->output.csv)
+        return request_usage(call, err, "there is no table to write as CSV; take --json");
+    if (o->out && (str_ends(str_from(o->out), STR(".json")) ||
+                   str_ends(str_from(o->out), STR(".jsonl"))))
+        return request_usage(
+            call, err,
+            "only .et is searched for what should not be there; write that, "
+            "then convert it");
+    return HALLEY_OK;
+}
+
+static void write_json(report_json *j, const halley_obfuscation *r)
+{
+    report_json_text(j, "level", str_from(levels[r->level]));
+    report_json_u64(j, "nodes_before", r->n_nodes_before);
+    report_json_u64(j, "nodes", r->n_nodes);
+    report_json_u64(j, "names_replaced", r->n_names);
+    report_json_u64(j, "groups_renamed", r->n_groups);
+    report_json_array(j, "removed");
+    for (size_t i = 0; i < r->n_removed; i++) {
+        report_json_flat_object(j, NULL);
+        report_json_text(j, "what", str_from(r->removed[i].what));
+        report_json_u64(j, "count", r->removed[i].n);
+        report_json_end(j);
+    }
+    report_json_end(j);
+    report_json_double(j, "bound", r->bound);
+    report_json_double(j, "size_error", r->size_error);
+    report_json_double(j, "duration_error", r->duration_error);
+    report_json_u64(j, "nodes_split", r->n_split);
+    report_json_u64(j, "nodes_joined", r->n_joined);
+    report_json_u64(j, "edges_added", r->n_edges_added);
+    report_json_u64(j, "edges_dropped", r->n_edges_dropped);
+    report_json_array(j, "times");
+    for (uint32_t i = 0; i < r->n_times; i++) {
+        report_json_flat_object(j, NULL);
+        report_json_text(j, "cluster", str_from(r->times[i].cluster));
+        report_json_double(j, "before_s", r->times[i].before_s);
+        report_json_double(j, "after_s", r->times[i].after_s);
+        report_json_end(j);
+    }
+    report_json_end(j);
+    if (r->unverified)
+        report_json_text(j, "not_simulated", str_from(r->unverified));
+    report_json_u64(j, "scanned_bytes", r->scanned_bytes);
+    report_json_u64(j, "scanned_text_bytes", r->scanned_texts_bytes);
+    report_json_array(j, "visible");
+    for (size_t i = 0; i < r->n_visible; i++)
+        report_json_text(j, NULL, str_from(r->visible[i]));
+    report_json_end(j);
+}
+
+static void print_times(const halley_obfuscation *r)
+{
+    char before[32], after[32];
+    for (uint32_t i = 0; i < r->n_times; i++) {
+        const halley_before_after *const t = &r->times[i];
+        const double change = t->before_s > 0 ? 100 * (t->after_s / t->before_s - 1) : 0;
+        printf("  %-14s %s -> %s (%s %%)\n", *t->cluster ? t->cluster : "longest chain",
+               units_format(before, sizeof before, t->before_s, UNITS_TIME),
+               units_format(after, sizeof after, t->after_s, UNITS_TIME),
+               number_signed(change, 2).at);
+    }
+}
+
+static void print_text(const halley_obfuscation *r)
+{
+    printf("level %s: %" PRIu64 " nodes", levels[r->level], r->n_nodes);
+    if (r->n_nodes != r->n_nodes_before)
+        printf(" (%" PRIu64 " before)", r->n_nodes_before);
+    if (r->level >= HALLEY_HIDE_NAMES)
+        printf(", %" PRIu64 " names and %" PRIu64 " groups replaced", r->n_names,
+               r->n_groups);
+    printf("\n\nremoved:\n");
+    for (size_t i = 0; i < r->n_removed; i++)
+        printf("  %10" PRIu64 "  %s\n", r->removed[i].n, r->removed[i].what);
+    if (r->n_removed == 0)
+        printf("  nothing\n");
+    if (r->level >= HALLEY_HIDE_SIZES) {
+        printf("\nchanged:\n  sizes by up to %s %%, durations by up to %s %% (bound: "
+               "%s %%)\n",
+               number_fixed(100 * r->size_error, 2).at,
+               number_fixed(100 * r->duration_error, 2).at,
+               number_digits(100 * r->bound, 6).at);
+        if (r->level >= HALLEY_HIDE_STRUCTURE)
+            printf("  %" PRIu64 " nodes split, %" PRIu64 " joined, %" PRIu64
+                   " edges added, %" PRIu64 " dropped\n",
+                   r->n_split, r->n_joined, r->n_edges_added, r->n_edges_dropped);
+        printf("\nsimulated time%s:\n", r->unverified ? " cannot be told" : "");
+        print_times(r);
+    }
+    printf("\nwhoever gets it still sees:\n");
+    for (size_t i = 0; i < r->n_visible; i++)
+        printf("  - %s\n", r->visible[i]);
+    if (r->scanned_bytes > 0) {
+        char texts[32], bytes[32];
+        printf(
+            "\nno run of 8 bytes of %s of names, texts and paths is in the %s written\n",
+            units_format(texts, sizeof texts, (double)r->scanned_texts_bytes,
+                         UNITS_BYTES),
+            units_format(bytes, sizeof bytes, (double)r->scanned_bytes, UNITS_BYTES));
+    }
+}
+
+static halley_status write_report(request_call *call, const halley_obfuscation *r,
+                                  halley_error *err)
+{
+    const obfuscate_options *o = call->options;
+    if (r->unverified)
+        request_note(call,
+                     "warning: the set cannot be simulated (%s); the bound is held on "
+                     "the longest chain of durations",
+                     r->unverified);
+    if (!o->output.json) {
+        print_text(r);
+        return HALLEY_OK;
+    }
+    report_json j;
+    report_json_init(&j, stdout);
+    report_json_object(&j, NULL);
+    write_json(&j, r);
+    report_json_end(&j);
+    return report_json_fini(&j, err);
+}
+
+static halley_status save_groups(const void *context, const char *path, halley_error *err)
+{
+    return halley_obfuscation_save_groups(context, path, err);
+}
+
+static bool has_attribute(const halley_trace *trace, const char *name)
+{
+    halley_attr attr;
+    for (uint32_t i = 0; i < halley_trace_metadata_count(trace); i++) {
+        attr = halley_trace_metadata(trace, i);
+        if (str_eq((str){attr.name.at, attr.name.n}, str_from(name)))
+            return true;
+    }
+    for (uint32_t i = 0; i < halley_trace_count(trace); i++)
+        if (halley_node_find_attr(&attr, trace, i, name))
+            return true;
+    return false;
+}
+
+/* What was to pass and is not there is likely a slip. */
+static void look_for_kept(request_call *call, const halley_trace_set *set)
+{
+    const obfuscate_options *o = call->options;
+    for (size_t k = 0; k < o->keep.n; k++) {
+        bool found = false;
+        for (uint32_t r = 0; !found && r < halley_trace_set_count(set); r++)
+            found = has_attribute(halley_trace_set_get(set, r), o->keep.at[k]);
+        if (!found)
+            request_note(call,
+                         "warning: --keep %s: no node and no metadata has that attribute",
+                         o->keep.at[k]);
+    }
+}
+
+static halley_status hide(request_call *call, const halley_trace_set *set,
+                          const halley_obfuscate_opts *opts, halley_error *err)
+{
+    const obfuscate_options *o = call->options;
+    halley_obfuscation *result;
+    halley_status status = halley_trace_obfuscate(&result, set, opts, err);
+    if (status == HALLEY_EINVAL) /* what is wrong, in terms of the input */
+        TRY(share_check(set, call->args[0], opts->groups_path, err));
+    TRY(status);
+    status = share_save(result->set, o->out, call, save_groups, result, err);
+    if (status == HALLEY_OK)
+        status = write_report(call, result, err);
+    halley_obfuscation_free(result);
+    return status;
+}
+
+static halley_status obfuscate(request_call *call, const halley_trace_set *set,
+                               const char *groups, halley_error *err)
+{
+    const obfuscate_options *o = call->options;
+    halley_obfuscate_opts opts = {
+        .level = (halley_obfuscate_level)o->level,
+        .classes = o->names == 1,
+        .keep = o->keep.at,
+        .n_keep = o->keep.n,
+        .bound = o->bound,
+        .groups_path = groups,
+        .n_threads = o->threads,
+    };
+    TRY(choose_io(&opts.keep_io, call, err));
+    look_for_kept(call, set);
+    TRY(choose_key(opts.key, call, err));
+    const halley_status status = hide(call, set, &opts, err);
+    if (status != HALLEY_OK && o->save_key) /* of nothing */
+        (void)unlink(o->save_key);
+    return status;
+}
+
+static halley_status run(request_call *call, halley_error *err)
+{
+    const obfuscate_options *o = call->options;
+    report_form form;
+    TRY(check_usage(call, err));
+    TRY(request_output_form(&form, call, &o->output, err));
+    TRY(share_target(call, o->out, o->force, err));
+    halley_trace_set *set;
+    TRY(traces_load(&set, call, 0, call->n_args, err));
+    char *const beside = o->groups ? NULL : halley_trace_set_groups(set);
+    const halley_status status =
+        obfuscate(call, set, o->groups ? o->groups : beside, err);
+    free(beside);
+    halley_trace_set_free(set);
+    return status;
+}
+
+static const request_example examples[] = {
+    {"halley trace obfuscate gpt -o shared/gpt --save-key secret.key",
+     "names replaced; with the key they can be traced back"},
+    {"halley trace obfuscate gpt -o shared/gpt -l structure --bound '2 %'", NULL},
+    {"halley trace obfuscate rank0.et -o out.et --names class --keep stream", NULL},
+    {0},
+};
+
+const request_verb request_verb_trace_obfuscate = {
+    .name = "trace obfuscate",
+    .summary = "hide what traces give away",
+    .arguments = "TRACE...",
+    .description =
+        "Write a set of traces that can be shown to others, and say what was removed and "
+        "what they still see. Only what is understood is written: types, dependencies, "
+        "durations, operations, bytes, and what communication needs. Everything else "
+        "(texts of inputs and outputs, process ids, paths, schemas, version "
+        "strings, metadata, unknown attributes and fields) is removed and counted, "
+        "unless --keep or --keep-io lets it pass.\n\n"
+        "Levels, each with all of the one before. ids: ids are renumbered from 128 in "
+        "their order, and recorded starts count from the earliest. names: names become "
+        "pseudonyms (equal names equal ones in all ranks, and in all sets of one key; "
+        "without the key they say nothing) or, with --names class, the kind of operator; "
+        "groups become numbers. sizes: durations, operations and bytes go to a scale on "
+        "which none moves by more than --bound, and starts are removed. structure: "
+        "compute nodes are split and joined, redundant dependencies added and "
+        "dropped.\n\n"
+        "Simulated time stays exactly the same for ids and names. From sizes on it is "
+        "measured on three clusters before and after, and stays within --bound: finer "
+        "steps are taken where needed, and if even those do not do, it is an error.\n\n"
+        "From names on, the bytes to be written are searched for every run of 8 or more "
+        "printable bytes of the names, texts and paths that were read; one found is an "
+        "error, and nothing is written.\n\n"
+        "A key file holds 32 hexadecimal digits, as --save-key writes it, or any text.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(obfuscate_options),
+    .defaults = &defaults,
+    .min_args = 1,
+    .max_args = REQUEST_ANY,
+    .run = run,
+};

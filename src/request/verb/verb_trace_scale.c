@@ -1,0 +1,333 @@
+/* halley trace scale - what if the traces were of something else? */
+#include "base/error.h"
+#include "halley/scale.h"
+#include "request/share.h"
+#include "request/verbs.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const swaps[] = {"none", "split", "join", NULL};
+
+typedef struct scale_options {
+    const char *out, *groups, *dtype, *layers, *dp_groups, *offload_match;
+    double compute, bytes, batch, offload;
+    uint32_t repeats, dp, swap;
+    bool force;
+    request_output output;
+} scale_options;
+
+static const scale_options defaults = {.compute = 1, .bytes = 1, .batch = 1};
+
+static const request_option options[] = {
+    {.name = "out",
+     .letter = 'o',
+     .kind = REQUEST_TEXT,
+     .metavar = "OUT",
+     .offset = offsetof(scale_options, out),
+     .doc = "prefix, folder or (of a file) file to write"},
+    {.name = "layers",
+     .letter = 'L',
+     .kind = REQUEST_TEXT,
+     .metavar = "FROM:TO",
+     .offset = offsetof(scale_options, layers),
+     .doc = "repeat or remove layers, such as 24:32"},
+    {.name = "repeats",
+     .kind = REQUEST_U32,
+     .min = 2,
+     .max = 65536,
+     .metavar = "N",
+     .offset = offsetof(scale_options, repeats),
+     .doc = "layers on a rank, where they are not found right"},
+    {.name = "swap",
+     .kind = REQUEST_CHOICE,
+     .choices = swaps,
+     .offset = offsetof(scale_options, swap),
+     .doc = "all-reduces as reduce-scatter and all-gather (split), or back (join)"},
+    {.name = "dp",
+     .kind = REQUEST_U32,
+     .min = 1,
+     .max = 1048576,
+     .metavar = "N",
+     .offset = offsetof(scale_options, dp),
+     .doc = "ranks of each data-parallel group; each keeps its batch"},
+    {.name = "dp-groups",
+     .kind = REQUEST_TEXT,
+     .metavar = "GROUPS",
+     .offset = offsetof(scale_options, dp_groups),
+     .doc =
+         "which groups are data parallel, such as 5,6; 0 = all ranks (default: found)"},
+    {.name = "compute",
+     .kind = REQUEST_DOUBLE,
+     .min = 1e-9,
+     .max = 1e9,
+     .metavar = "FACTOR",
+     .offset = offsetof(scale_options, compute),
+     .doc = "times as much compute: durations, operations, memory traffic"},
+    {.name = "bytes",
+     .kind = REQUEST_DOUBLE,
+     .min = 1e-9,
+     .max = 1e9,
+     .metavar = "FACTOR",
+     .offset = offsetof(scale_options, bytes),
+     .doc = "times as many bytes in messages, loads and stores"},
+    {.name = "dtype",
+     .kind = REQUEST_TEXT,
+     .metavar = "FROM:TO",
+     .offset = offsetof(scale_options, dtype),
+     .doc = "another type of numbers, such as bf16:fp8"},
+    {.name = "batch",
+     .kind = REQUEST_DOUBLE,
+     .min = 1e-9,
+     .max = 1e9,
+     .metavar = "FACTOR",
+     .offset = offsetof(scale_options, batch),
+     .doc = "times as large a micro-batch"},
+    {.name = "offload",
+     .kind = REQUEST_QUANTITY,
+     .unit = UNITS_SHARE,
+     .max = 1,
+     .metavar = "SHARE",
+     .offset = offsetof(scale_options, offload),
+     .doc =
+         "load and store this share of the memory traffic of compute from and to outer "
+         "memory"},
+    {.name = "offload-match",
+     .kind = REQUEST_TEXT,
+     .metavar = "TEXT",
+     .offset = offsetof(scale_options, offload_match),
+     .doc = "only of nodes with TEXT in their name, such as 'update'"},
+    {.name = "groups",
+     .letter = 'g',
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(scale_options, groups),
+     .doc = "ranks of each group, as ASTRA-sim's {\"1\": [0, 1]} (default: "
+            "PREFIX.comm_group.json if there is one, else what the traces say)"},
+    {.name = "force",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(scale_options, force),
+     .doc = "write although OUT is there already"},
+    REQUEST_OUTPUT_OPTIONS(scale_options, output),
+    {0},
+};
+
+/* "24:32". */
+static halley_status parse_layers(halley_scale_opts *to, request_call *call,
+                                  const char *text, halley_error *err)
+{
+    str rest = str_from(text), head;
+    uint64_t from, into;
+    if (!str_next(&rest, ':', &head) || !str_to_u64(str_trim(head), &from) ||
+        !str_to_u64(str_trim(rest), &into))
+        return request_usage(call, err, "--layers is like 24:32, not '%s'", text);
+    if (from == 0 || into == 0 || from > 1000000 || into > 1000000)
+        return request_usage(call, err, "--layers goes from 1 to 1000000, not '%s'",
+                             text);
+    to->layers_from = (uint32_t)from;
+    to->layers_to = (uint32_t)into;
+    return HALLEY_OK;
+}
+
+/* Bytes of a number; 0: unknown. */
+static double number_bytes(str name)
+{
+    static const struct {
+        const char *name;
+        double bytes;
+    } types[] = {{"fp64", 8}, {"fp32", 4}, {"tf32", 4}, {"bf16", 2},
+                 {"fp16", 2}, {"fp8", 1},  {"int8", 1}, {"fp4", 0.5}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (str_eq(name, str_from(types[i].name)))
+            return types[i].bytes;
+    return 0;
+}
+
+static halley_status parse_dtype(halley_scale_opts *to, request_call *call,
+                                 const char *text, halley_error *err)
+{
+    str rest = str_from(text), head = {0};
+    const bool split = str_next(&rest, ':', &head);
+    const double from = number_bytes(str_trim(head)), into = number_bytes(str_trim(rest));
+    if (!split || from == 0 || into == 0)
+        return request_usage(
+            call, err,
+            "--dtype is like bf16:fp8, of fp64, fp32, tf32, bf16, fp16, fp8, "
+            "int8 and fp4; not '%s'",
+            text);
+    to->number = into / from;
+    return HALLEY_OK;
+}
+
+static halley_status check_usage(request_call *call, halley_error *err)
+{
+    static const char *const edits[] = {"layers", "swap",  "dp",    "compute",
+                                        "bytes",  "dtype", "batch", "offload"};
+    const scale_options *o = call->options;
+    bool any = false;
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++)
+        any |= request_given(call, edits[i]);
+    if (o->repeats > 0 && !o->layers)
+        return request_usage(call, err, "--repeats is for --layers, which is not given");
+    if (o->offload_match && !request_given(call, "offload"))
+        return request_usage(call, err,
+                             "--offload-match is for --offload, which is not given");
+    if (!any)
+        return request_usage(call, err,
+                             "nothing to change: name an edit, such as --compute 2");
+    if (o->output.csv)
+        return request_usage(call, err, "there is no table to write as CSV; take --json");
+    return HALLEY_OK;
+}
+
+static halley_status read_options(halley_scale_opts *to, request_call *call,
+                                  halley_error *err)
+{
+    const scale_options *o = call->options;
+    TRY(check_usage(call, err));
+    *to = (halley_scale_opts){
+        .repeats = o->repeats,
+        .swap = (halley_swap)o->swap,
+        .dp = o->dp,
+        .dp_groups = o->dp_groups,
+        .compute = o->compute,
+        .bytes = o->bytes,
+        .batch = o->batch,
+        .offload = o->offload,
+        .offload_match = o->offload_match,
+    };
+    if (o->layers)
+        TRY(parse_layers(to, call, o->layers, err));
+    if (o->dtype)
+        TRY(parse_dtype(to, call, o->dtype, err));
+    return HALLEY_OK;
+}
+
+static void print_text(const halley_scaled *s)
+{
+    printf("ranks  %" PRIu32 " -> %" PRIu32 "\nnodes  %" PRIu64 " -> %" PRIu64 "\n",
+           s->n_ranks_before, s->n_ranks, s->n_nodes_before, s->n_nodes);
+    if (s->n_blocks > 0)
+        printf("layers %" PRIu32 " -> %" PRIu32 " on rank 0 (blocks of %" PRIu32
+               " nodes)\n",
+               s->n_blocks, s->n_blocks_after, s->block_nodes);
+    if (s->dp_before > 0)
+        printf("data-parallel groups of %" PRIu32 " ranks\n", s->dp_before);
+    if (s->n_updates > 0)
+        printf("sharded updates of weights: %" PRIu64 " on rank 0\n", s->n_updates);
+    if (s->n_collectives > 0)
+        printf("collectives swapped: %" PRIu64 "\n", s->n_collectives);
+    if (s->n_offloaded > 0)
+        printf("nodes offloaded: %" PRIu64 "\n", s->n_offloaded);
+}
+
+static halley_status write_report(request_call *call, const halley_scaled *s,
+                                  halley_error *err)
+{
+    const scale_options *o = call->options;
+    if (!o->output.json) {
+        print_text(s);
+        return HALLEY_OK;
+    }
+    report_json j;
+    report_json_init(&j, stdout);
+    report_json_object(&j, NULL);
+    report_json_u64(&j, "ranks_before", s->n_ranks_before);
+    report_json_u64(&j, "ranks", s->n_ranks);
+    report_json_u64(&j, "nodes_before", s->n_nodes_before);
+    report_json_u64(&j, "nodes", s->n_nodes);
+    report_json_u64(&j, "blocks_before", s->n_blocks);
+    report_json_u64(&j, "blocks", s->n_blocks_after);
+    report_json_u64(&j, "block_nodes", s->block_nodes);
+    report_json_u64(&j, "data_parallel_before", s->dp_before);
+    report_json_u64(&j, "sharded_updates", s->n_updates);
+    report_json_u64(&j, "collectives_swapped", s->n_collectives);
+    report_json_u64(&j, "nodes_offloaded", s->n_offloaded);
+    report_json_end(&j);
+    return report_json_fini(&j, err);
+}
+
+static halley_status save_groups(const void *context, const char *path, halley_error *err)
+{
+    return halley_scaled_save_groups(context, path, err);
+}
+
+static halley_status scale(request_call *call, const halley_trace_set *set,
+                           halley_scale_opts *opts, halley_error *err)
+{
+    const scale_options *o = call->options;
+    char *const beside = o->groups ? NULL : halley_trace_set_groups(set);
+    opts->groups_path = o->groups ? o->groups : beside;
+    halley_scaled *result = NULL;
+    halley_status status = share_check(set, call->args[0], opts->groups_path, err);
+    if (status == HALLEY_OK)
+        status = halley_trace_scale(&result, set, opts, err);
+    free(beside);
+    if (status == HALLEY_OK)
+        status = share_save(result->set, o->out, call, save_groups, result, err);
+    if (status == HALLEY_OK)
+        status = write_report(call, result, err);
+    halley_scaled_free(result);
+    return status;
+}
+
+static halley_status run(request_call *call, halley_error *err)
+{
+    const scale_options *o = call->options;
+    halley_scale_opts opts;
+    report_form form;
+    halley_trace_set *set;
+    TRY(read_options(&opts, call, err));
+    TRY(request_output_form(&form, call, &o->output, err));
+    TRY(share_target(call, o->out, o->force, err));
+    TRY(traces_load(&set, call, 0, call->n_args, err));
+    const halley_status status = scale(call, set, &opts, err);
+    halley_trace_set_free(set);
+    return status;
+}
+
+static const request_example examples[] = {
+    {"halley trace scale gpt -o deeper --layers 24:48", "twice the layers"},
+    {"halley trace scale gpt -o wider --dp 64 --batch 2",
+     "more replicas, each with twice the batch"},
+    {"halley trace scale gpt -o fp8 --dtype bf16:fp8 --swap split", NULL},
+    {"halley trace scale gpt -o cxl --offload '100 %' --offload-match update",
+     "optimizer states in outer memory"},
+    {0},
+};
+
+const request_verb request_verb_trace_scale = {
+    .name = "trace scale",
+    .summary = "change what traces are of, and keep them consistent",
+    .arguments = "TRACE...",
+    .description =
+        "Write the traces of something that was not recorded: more or fewer layers or "
+        "replicas, another batch, other numbers, other collectives, memory outside. "
+        "Edits are made in the order in which they stand below, and the result passes "
+        "'halley trace check'.\n\n"
+        "Layers: the block that a trace repeats is found by itself, in every pass and "
+        "micro-batch. FROM and TO are of the whole model. Stages of a pipeline that "
+        "differ by one layer at most do so afterwards, the lowest ranks having one more; "
+        "others change in proportion. In a recording, layers are what repeats in the "
+        "forward pass and is undone behind it; rows of different layers each have their "
+        "number, and FROM is one of these or their sum. The first and the last block of "
+        "a row stay where they are, those between are copied in turn or left out, and "
+        "dependencies on neighbouring blocks lead to neighbouring blocks.\n\n"
+        "Replicas: ranks are added or taken away in each data-parallel group, which is "
+        "found by what its collectives are for. Ranks within a replica keep their "
+        "places; each replica keeps its batch. Gathers bring smaller or larger parts, "
+        "and updates of weights that were scattered take time in proportion.\n\n"
+        "Batch: compute and messages grow, but not the collectives of data-parallel "
+        "groups nor the updates behind them. Numbers: bytes, memory traffic and "
+        "durations go with the size of a number, operations stay. An all-reduce is split "
+        "into a reduce-scatter and an all-gather that move as many bytes. Offload: "
+        "before a compute node a load, behind it a store.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(scale_options),
+    .defaults = &defaults,
+    .min_args = 1,
+    .max_args = REQUEST_ANY,
+    .run = run,
+};

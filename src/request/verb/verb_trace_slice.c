@@ -1,0 +1,373 @@
+/* halley trace slice - keep a part of traces. */
+#include "base/array.h"
+#include "base/error.h"
+#include "halley/trace_edit.h"
+#include "request/traces.h"
+#include "request/verbs.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct slice_options {
+    const char *out, *ranks, *ids, *steps, *step_attr;
+    request_texts types;
+    double from_s, to_s;
+    bool cut, keep_unmatched;
+    uint32_t form;
+    request_output output;
+} slice_options;
+
+static const request_option options[] = {
+    {.name = "out",
+     .letter = 'o',
+     .kind = REQUEST_TEXT,
+     .metavar = "OUT",
+     .offset = offsetof(slice_options, out),
+     .doc = "file, prefix or folder to write (required)"},
+    {.name = "ranks",
+     .letter = 'r',
+     .kind = REQUEST_TEXT,
+     .metavar = "LIST",
+     .offset = offsetof(slice_options, ranks),
+     .doc = "keep ranks such as 0,2,4-7; they are numbered anew from 0 in this order"},
+    {.name = "ids",
+     .kind = REQUEST_TEXT,
+     .metavar = "LIST",
+     .offset = offsetof(slice_options, ids),
+     .doc = "keep nodes with ids such as 5,100-199"},
+    {.name = "type",
+     .letter = 't',
+     .kind = REQUEST_TEXTS,
+     .metavar = "TYPE[,TYPE]",
+     .offset = offsetof(slice_options, types),
+     .doc = "keep nodes of types comp, coll, send, recv, load, store, metadata, invalid; "
+            "may be repeated"},
+    {.name = "steps",
+     .letter = 's',
+     .kind = REQUEST_TEXT,
+     .metavar = "N[-M]",
+     .offset = offsetof(slice_options, steps),
+     .doc = "keep training steps N to M"},
+    {.name = "step-attr",
+     .kind = REQUEST_TEXT,
+     .metavar = "NAME",
+     .offset = offsetof(slice_options, step_attr),
+     .doc = "attribute that holds a node's step (default: step; ProfilerStep#N nodes "
+            "where there is none)"},
+    {.name = "from",
+     .kind = REQUEST_QUANTITY,
+     .unit = UNITS_TIME,
+     .metavar = "TIME",
+     .offset = offsetof(slice_options, from_s),
+     .doc = "keep nodes that start at or after TIME, such as '1.5 ms'"},
+    {.name = "to",
+     .kind = REQUEST_QUANTITY,
+     .unit = UNITS_TIME,
+     .metavar = "TIME",
+     .offset = offsetof(slice_options, to_s),
+     .doc = "keep nodes that start before TIME"},
+    {.name = "cut",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(slice_options, cut),
+     .doc = "drop dependencies on removed nodes instead of bridging them"},
+    {.name = "keep-unmatched",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(slice_options, keep_unmatched),
+     .doc = "keep communication whose partner on another rank is removed"},
+    {.name = "form",
+     .kind = REQUEST_CHOICE,
+     .choices = traces_form_names,
+     .offset = offsetof(slice_options, form),
+     .doc = "form to write (default: as OUT's name ends, .et for sets)"},
+    REQUEST_OUTPUT_OPTIONS(slice_options, output),
+    {0},
+};
+
+static const struct {
+    const char *word;
+    halley_node_type type;
+} types[] = {
+    {"comp", HALLEY_NODE_COMP},         {"coll", HALLEY_NODE_COLL},
+    {"send", HALLEY_NODE_SEND},         {"recv", HALLEY_NODE_RECV},
+    {"load", HALLEY_NODE_MEM_LOAD},     {"store", HALLEY_NODE_MEM_STORE},
+    {"metadata", HALLEY_NODE_METADATA}, {"invalid", HALLEY_NODE_INVALID},
+};
+enum { N_TYPES = sizeof types / sizeof types[0] };
+
+static halley_status parse_types(uint32_t *bits, request_call *call,
+                                 const request_texts *texts, halley_error *err)
+{
+    for (size_t i = 0; i < texts->n; i++) {
+        str rest = str_from(texts->at[i]), word = {0};
+        while (str_next(&rest, ',', &word)) {
+            size_t t = 0;
+            while (t < N_TYPES && !str_eq(word, str_from(types[t].word)))
+                t++;
+            if (t == N_TYPES)
+                return request_usage(
+                    call, err,
+                    "--type '%.*s' is none of comp, coll, send, recv, load, "
+                    "store, metadata, invalid",
+                    STR_ARG(word));
+            *bits |= UINT32_C(1) << types[t].type;
+        }
+    }
+    return HALLEY_OK;
+}
+
+/* What the options point to. */
+typedef struct parsed {
+    halley_slice_opts slice;
+    uint32_t *ranks;
+    traces_range *ids;
+} parsed;
+
+static void parsed_fini(parsed *p)
+{
+    free(p->ranks);
+    free(p->ids);
+}
+
+static halley_status parse_ranks(parsed *p, request_call *call, const char *list,
+                                 uint32_t n_ranks, halley_error *err)
+{
+    traces_range *ranges = NULL;
+    size_t n = 0;
+    TRY(traces_parse_ranges(&ranges, &n, call, list, "rank", err));
+    ARRAY(uint32_t) ranks = {0};
+    halley_status status = HALLEY_OK;
+    for (size_t i = 0; status == HALLEY_OK && i < n; i++) {
+        if (ranges[i].last >= n_ranks)
+            status = error_set(err, HALLEY_EINVAL,
+                               "there is no rank %" PRIu64 ", only 0 to %" PRIu32,
+                               ranges[i].last, n_ranks - 1);
+        for (uint64_t r = ranges[i].first; status == HALLEY_OK && r <= ranges[i].last;
+             r++)
+            if (!array_push(&ranks, (uint32_t)r))
+                status = error_nomem(err);
+    }
+    free(ranges);
+    p->ranks = ranks.at;
+    p->slice.ranks = ranks.at;
+    p->slice.n_ranks = (uint32_t)ranks.n;
+    return status;
+}
+
+static halley_status parse_steps(parsed *p, request_call *call, const char *text,
+                                 halley_error *err)
+{
+    traces_range *ranges = NULL;
+    size_t n = 0;
+    TRY(traces_parse_ranges(&ranges, &n, call, text, "step", err));
+    const bool one = n == 1;
+    if (one) {
+        p->slice.by_step = true;
+        p->slice.first_step = ranges[0].first;
+        p->slice.last_step = ranges[0].last;
+    }
+    free(ranges);
+    return one ? HALLEY_OK
+               : request_usage(call, err, "--steps takes one range, such as 2-4");
+}
+
+static halley_status parse_window(parsed *p, request_call *call, halley_error *err)
+{
+    const slice_options *o = call->options;
+    const bool from = request_given(call, "from"), to = request_given(call, "to");
+    if ((from && o->from_s < 0) || (to && o->to_s < 0))
+        return request_usage(call, err, "--from and --to cannot be negative");
+    p->slice.by_time = from || to;
+    p->slice.from_us = from ? (uint64_t)ceil(o->from_s * 1e6 - 1e-3) : 0;
+    p->slice.to_us = to ? (uint64_t)ceil(o->to_s * 1e6 - 1e-3) : UINT64_MAX;
+    return HALLEY_OK;
+}
+
+static halley_status parse(parsed *p, request_call *call, uint32_t n_ranks,
+                           halley_error *err)
+{
+    const slice_options *o = call->options;
+    size_t n = 0;
+    p->slice.cut = o->cut;
+    p->slice.keep_unmatched = o->keep_unmatched;
+    p->slice.step_attr = o->step_attr;
+    TRY(parse_types(&p->slice.types, call, &o->types, err));
+    TRY(parse_window(p, call, err));
+    if (o->ranks != NULL)
+        TRY(parse_ranks(p, call, o->ranks, n_ranks, err));
+    if (o->steps != NULL)
+        TRY(parse_steps(p, call, o->steps, err));
+    if (o->ids != NULL) {
+        TRY(traces_parse_ranges(&p->ids, &n, call, o->ids, "id", err));
+        _Static_assert(sizeof(traces_range) == sizeof(halley_id_range), "same layout");
+        p->slice.ids = (const halley_id_range *)(const void *)p->ids;
+        p->slice.n_ids = (uint32_t)n;
+    }
+    return HALLEY_OK;
+}
+
+static void write_text(const halley_slice_counts *c, uint32_t n_ranks)
+{
+    printf("kept %" PRIu64 " of %" PRIu64 " nodes on %" PRIu32 " rank%s\n",
+           c->n_kept - c->n_joints, c->n_kept - c->n_joints + c->n_removed + c->n_joints,
+           n_ranks, n_ranks == 1 ? "" : "s");
+    if (c->n_p2p + c->n_collectives > 0)
+        printf("removed with their partners: %" PRIu64 " sends and receives, %" PRIu64
+               " collectives\n",
+               c->n_p2p, c->n_collectives);
+    if (c->n_bridged > 0)
+        printf("bridged: %" PRIu64 " dependencies, %" PRIu64 " joints\n", c->n_bridged,
+               c->n_joints);
+    if (c->n_cut > 0)
+        printf("cut: %" PRIu64 " dependencies\n", c->n_cut);
+}
+
+static const report_column columns[] = {
+    {"Ranks", "ranks", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Kept", "kept", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Removed", "removed", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Bridged", "bridged", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Joints", "joints", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Cut", "cut", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Unmatched p2p", "unmatched_p2p", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Unmatched collectives", "unmatched_collectives", REPORT_COUNT, UNITS_COUNT, 0},
+};
+
+static halley_status write_row(const halley_slice_counts *c, uint32_t n_ranks,
+                               report_form form, halley_error *err)
+{
+    report_table *t = report_table_new(columns, 8);
+    if (t == NULL)
+        return error_nomem(err);
+    const uint64_t row[8] = {n_ranks,
+                             c->n_kept - c->n_joints,
+                             c->n_removed + c->n_joints,
+                             c->n_bridged,
+                             c->n_joints,
+                             c->n_cut,
+                             c->n_p2p,
+                             c->n_collectives};
+    for (size_t i = 0; i < 8; i++)
+        report_table_count(t, row[i]);
+    const halley_status status = report_table_write(t, form, stdout, err);
+    report_table_free(t);
+    return status;
+}
+
+/* The groups beside the set, for the ranks that are kept. */
+static halley_status save_groups(request_call *call, const parsed *p,
+                                 const halley_trace_set *set, halley_error *err)
+{
+    const slice_options *o = call->options;
+    const uint32_t n_ranks = halley_trace_set_count(set);
+    char *from = halley_trace_set_groups(set);
+    if (from == NULL)
+        return HALLEY_OK;
+    strbuf to = {0};
+    strbuf_printf(&to, "%s.comm_group.json", o->out);
+    uint32_t *map = mem_array(n_ranks, sizeof *map);
+    halley_status status = HALLEY_OK;
+    if (map == NULL || to.failed)
+        status = error_nomem(err);
+    for (uint32_t r = 0; map != NULL && r < n_ranks; r++)
+        map[r] = p->ranks == NULL ? r : UINT32_MAX;
+    for (uint32_t i = 0; map != NULL && i < p->slice.n_ranks; i++)
+        map[p->slice.ranks[i]] = i;
+    if (status == HALLEY_OK)
+        status = halley_groups_renumber(to.at, from, map, n_ranks, err);
+    free(map);
+    free(from);
+    strbuf_fini(&to);
+    return status;
+}
+
+static halley_status save(request_call *call, const halley_trace_set *from,
+                          const halley_trace_set *slice, halley_error *err)
+{
+    const slice_options *o = call->options;
+    char *stem = traces_stem(halley_trace_set_path(from, 0));
+    const traces_output output = {.path = o->out,
+                                  .form = (traces_form)o->form,
+                                  .one = halley_trace_set_count(from) == 1 &&
+                                         traces_is_file(call),
+                                  .stem = stem};
+    const halley_status status =
+        stem == NULL ? error_nomem(err) : traces_save(slice, &output, call, err);
+    free(stem);
+    return status;
+}
+
+static halley_status slice_set(request_call *call, const halley_trace_set *set,
+                               report_form form, halley_error *err)
+{
+    parsed p = {0};
+    halley_trace_set *out = NULL;
+    halley_slice_counts counts = {0};
+    halley_status status = parse(&p, call, halley_trace_set_count(set), err);
+    if (status == HALLEY_OK)
+        status = halley_trace_slice(&out, set, &p.slice, &counts, err);
+    if (status == HALLEY_OK)
+        status = save_groups(call, &p, set, err);
+    if (status == HALLEY_OK)
+        status = save(call, set, out, err);
+    const uint32_t n = status == HALLEY_OK ? halley_trace_set_count(out) : 0;
+    if (status == HALLEY_OK && form == REPORT_TEXT)
+        write_text(&counts, n);
+    else if (status == HALLEY_OK)
+        status = write_row(&counts, n, form, err);
+    halley_trace_set_free(out);
+    parsed_fini(&p);
+    return status;
+}
+
+static halley_status run(request_call *call, halley_error *err)
+{
+    const slice_options *o = call->options;
+    report_form form;
+    TRY(request_output_form(&form, call, &o->output, err));
+    if (o->out == NULL)
+        return request_usage(call, err, "where to? --out names a file, prefix or folder");
+    halley_trace_set *set = NULL;
+    TRY(traces_load(&set, call, 0, call->n_args, err));
+    const halley_status status = slice_set(call, set, form, err);
+    halley_trace_set_free(set);
+    return status;
+}
+
+static const request_example examples[] = {
+    {"halley trace slice --steps 3 -o step3 gpt", "one training step of every rank"},
+    {"halley trace slice -r 0-7 -o node0 gpt", "the ranks of one machine"},
+    {"halley trace slice -t coll,send,recv -o comm gpt", "communication only"},
+    {"halley trace slice --from '10 ms' --to '20 ms' -o window.et chakra.0.et", NULL},
+    {0},
+};
+
+const request_verb request_verb_trace_slice = {
+    .name = "trace slice",
+    .summary = "keep a part of traces",
+    .arguments = "TRACE...",
+    .description =
+        "Write the nodes that pass every test given: ranks, ids, types, steps, start. "
+        "The result is consistent: it can be checked and simulated like the whole.\n\n"
+        "What depended on a removed node depends on the nearest kept nodes that that "
+        "one depended on (--cut drops such dependencies instead). Where that would be "
+        "more than 16, the removed node stays as a joint: a compute node named 'joint' "
+        "with its id and no duration.\n\n"
+        "Communication stays matched: a send goes with its receive, a collective with "
+        "those of the same number in its group on the other ranks; when one is removed, "
+        "all are (--keep-unmatched keeps them). With --ranks, groups shrink to the "
+        "ranks that are kept, messages from and to others are removed, and the ranks in "
+        "comm_src, comm_dst and process_group:init nodes are numbered anew, and so is "
+        "TRACE.comm_group.json if there is one, into OUT.comm_group.json.\n\n"
+        "A step is the value of an integer attribute of the node (--step-attr). In "
+        "traces without it, a node belongs to the step of the last node named "
+        "ProfilerStep#N with no greater id. A node's time is its recorded start; in a "
+        "trace where no node has one, it is the earliest time that dependencies and "
+        "durations allow.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(slice_options),
+    .min_args = 1,
+    .max_args = REQUEST_ANY,
+    .run = run,
+};

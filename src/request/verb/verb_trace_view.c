@@ -1,0 +1,341 @@
+/* halley trace view - draw a trace as SVG, HTML, Graphviz dot or GraphML. */
+#include "base/array.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "halley/trace_view.h"
+#include "report/recorded.h"
+#include "request/traces.h"
+#include "request/verbs.h"
+
+#include <string.h>
+
+typedef struct view_options {
+    const char *out, *title, *timeline;
+    uint32_t form; /* index into forms + 1; 0 = by the file's name */
+    request_texts from, type, name;
+    uint32_t depth, way, limit, rank;
+    bool collapse, mixed;
+} view_options;
+
+static const char *const forms[] = {"svg", "html", "dot", "graphml", NULL};
+static const char *const ways[] = {"down", "up", "both", NULL};
+
+static const request_option options[] = {
+    {.name = "out",
+     .letter = 'o',
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(view_options, out),
+     .doc = "write FILE, whose ending says the form (default: TRACE.html)"},
+    {.name = "form",
+     .letter = 'f',
+     .kind = REQUEST_CHOICE,
+     .choices = forms,
+     .offset = offsetof(view_options, form),
+     .doc = "the form, whatever the file is called"},
+    {.name = "timeline",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(view_options, timeline),
+     .doc = "write when nodes of a recording ran, all ranks, for Perfetto and "
+            "chrome://tracing, instead of a picture"},
+    {.name = "rank",
+     .letter = 'r',
+     .kind = REQUEST_U32,
+     .metavar = "N",
+     .offset = offsetof(view_options, rank),
+     .doc = "the rank to draw of a set (default: 0)"},
+    {.name = "from",
+     .kind = REQUEST_TEXTS,
+     .metavar = "ID",
+     .offset = offsetof(view_options, from),
+     .doc = "only what node ID leads to; repeat for more nodes"},
+    {.name = "depth",
+     .kind = REQUEST_U32,
+     .metavar = "N",
+     .offset = offsetof(view_options, depth),
+     .doc = "at most N steps from there (default: any number)"},
+    {.name = "way",
+     .kind = REQUEST_CHOICE,
+     .choices = ways,
+     .offset = offsetof(view_options, way),
+     .doc = "go to what depends on it (down), what it depends on (up), or both"},
+    {.name = "type",
+     .letter = 't',
+     .kind = REQUEST_TEXTS,
+     .metavar = "TYPE",
+     .offset = offsetof(view_options, type),
+     .doc = "only comp, coll, send, recv, load, store, metadata or invalid; repeatable"},
+    {.name = "name",
+     .kind = REQUEST_TEXTS,
+     .metavar = "GLOB",
+     .offset = offsetof(view_options, name),
+     .doc = "only nodes of such a name, as in 'aten::*'; repeatable"},
+    {.name = "collapse",
+     .letter = 'c',
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(view_options, collapse),
+     .doc = "draw runs of one kind, and what repeats, as one"},
+    {.name = "limit",
+     .letter = 'l',
+     .kind = REQUEST_U32,
+     .min = 1,
+     .max = 4294967295.0,
+     .metavar = "N",
+     .offset = offsetof(view_options, limit),
+     .doc = "at most N boxes in a picture (default: 2000)"},
+    {.name = "mixed",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(view_options, mixed),
+     .doc = "no lanes for CPU, compute, communication, memory"},
+    {.name = "title",
+     .kind = REQUEST_TEXT,
+     .metavar = "TEXT",
+     .offset = offsetof(view_options, title),
+     .doc = "over the picture (default: the file's name)"},
+    {0},
+};
+
+static const char *const type_words[] = {"invalid", "metadata", "load", "store",
+                                         "comp",    "send",     "recv", "coll"};
+enum { N_TYPE_WORDS = sizeof type_words / sizeof *type_words };
+
+static halley_status parse_types(uint32_t *out, request_call *call,
+                                 const request_texts *texts, halley_error *err)
+{
+    *out = 0;
+    for (size_t i = 0; i < texts->n; i++) {
+        uint32_t type = 0;
+        while (type < N_TYPE_WORDS && strcmp(texts->at[i], type_words[type]) != 0)
+            type++;
+        if (type == N_TYPE_WORDS)
+            return request_usage(call, err,
+                                 "--type must be comp, coll, send, recv, load, store, "
+                                 "metadata or invalid, is \"%s\"",
+                                 texts->at[i]);
+        *out |= UINT32_C(1) << type;
+    }
+    return HALLEY_OK;
+}
+
+/* *ids is the caller's to free. */
+static halley_status parse_ids(uint64_t **ids, request_call *call,
+                               const request_texts *texts, halley_error *err)
+{
+    uint64_t *out = mem_array(texts->n, sizeof *out);
+    if (!out)
+        return error_nomem(err);
+    for (size_t i = 0; i < texts->n; i++) {
+        if (str_to_u64(str_from(texts->at[i]), &out[i]))
+            continue;
+        free(out);
+        return request_usage(call, err, "--from wants a node id, is \"%s\"",
+                             texts->at[i]);
+    }
+    *ids = out;
+    return HALLEY_OK;
+}
+
+static halley_status find_form(halley_view_form *out, request_call *call,
+                               const char *path, halley_error *err)
+{
+    const view_options *o = call->options;
+    if (request_given(call, "form")) {
+        *out = (halley_view_form)o->form;
+        return HALLEY_OK;
+    }
+    static const struct {
+        const char *ending;
+        halley_view_form form;
+    } endings[] = {{".svg", HALLEY_VIEW_SVG},    {".html", HALLEY_VIEW_HTML},
+                   {".htm", HALLEY_VIEW_HTML},   {".dot", HALLEY_VIEW_DOT},
+                   {".gv", HALLEY_VIEW_DOT},     {".graphml", HALLEY_VIEW_GRAPHML},
+                   {".xml", HALLEY_VIEW_GRAPHML}};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        if (str_ends(str_from(path), str_from(endings[i].ending))) {
+            *out = endings[i].form;
+            return HALLEY_OK;
+        }
+    }
+    return request_usage(
+        call, err, "%s does not end in .svg, .html, .dot or .graphml; say --form", path);
+}
+
+/* The trace's name without its folder and .et: "run.0.et" gives "run.0". */
+static str short_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    str name = str_from(slash ? slash + 1 : path);
+    static const char *const endings[] = {".gz", ".et", ".json", ".jsonl"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        const str ending = str_from(endings[i]);
+        if (str_ends(name, ending) && name.n > ending.n)
+            name.n -= ending.n;
+    }
+    return name;
+}
+
+static void say(const request_call *call, const char *path,
+                const halley_view_summary *sum)
+{
+    if (strcmp(path, "-") == 0)
+        return;
+    printf("%s: %llu nodes", path, (unsigned long long)sum->n_nodes);
+    if (sum->n_chosen < sum->n_nodes)
+        printf(", %llu chosen", (unsigned long long)sum->n_chosen);
+    if (sum->n_boxes < sum->n_chosen)
+        printf(", as %llu box%s", (unsigned long long)sum->n_boxes,
+               sum->n_boxes == 1 ? "" : "es");
+    printf(", %llu edges\n", (unsigned long long)sum->n_edges);
+    if (sum->stretched)
+        request_note(call,
+                     "too many nodes to draw one by one: each box is all of a lane in a "
+                     "stretch of the graph; choose a part with --from, --type or "
+                     "--name, or raise --limit");
+}
+
+static halley_status draw(request_call *call, const halley_trace *trace, const char *path,
+                          halley_view_opts *view, halley_error *err)
+{
+    const view_options *o = call->options;
+    uint64_t *from = NULL;
+    TRY(parse_types(&view->types, call, &o->type, err));
+    TRY(parse_ids(&from, call, &o->from, err));
+    view->from = from;
+    view->n_from = o->from.n;
+    halley_view_summary sum;
+    const halley_status status = halley_view_save(trace, path, view, &sum, err);
+    free(from);
+    TRY(status);
+    say(call, path, &sum);
+    return HALLEY_OK;
+}
+
+/* Draw the trace that was read from `from`. */
+static halley_status draw_named(request_call *call, const halley_trace *trace,
+                                const char *from, halley_error *err)
+{
+    const view_options *o = call->options;
+    const str name = short_name(from);
+    strbuf path = {0}, title = {0};
+    if (o->out)
+        strbuf_printf(&path, "%s", o->out);
+    else
+        strbuf_printf(&path, "%.*s.%s", STR_ARG(name),
+                      request_given(call, "form") ? forms[o->form] : "html");
+    strbuf_add(&title, name);
+    halley_view_opts view = {.title = o->title ? o->title : title.at,
+                             .depth = o->depth,
+                             .way = (halley_view_way)o->way,
+                             .names = o->name.at,
+                             .n_names = o->name.n,
+                             .collapse = o->collapse,
+                             .limit = o->limit,
+                             .mixed = o->mixed};
+    halley_status status = path.failed || title.failed ? error_nomem(err) : HALLEY_OK;
+    if (status == HALLEY_OK)
+        status = find_form(&view.form, call, path.at, err);
+    if (status == HALLEY_OK)
+        status = draw(call, trace, path.at, &view, err);
+    strbuf_fini(&path);
+    strbuf_fini(&title);
+    return status;
+}
+
+static halley_status draw_file(request_call *call, const char *path, halley_error *err)
+{
+    halley_trace *trace = NULL;
+    TRY(halley_trace_load(&trace, path, NULL, err));
+    const halley_status status = draw_named(call, trace, path, err);
+    halley_trace_free(trace);
+    return status;
+}
+
+static halley_status draw_set(request_call *call, halley_error *err)
+{
+    const view_options *o = call->options;
+    halley_trace_set *set = NULL;
+    TRY(traces_load(&set, call, 0, call->n_args, err));
+    const uint32_t n = halley_trace_set_count(set);
+    const halley_status status =
+        o->rank < n
+            ? draw_named(call, halley_trace_set_get(set, o->rank),
+                         halley_trace_set_path(set, o->rank), err)
+            : request_usage(call, err, "there is no rank %u, the set has %u", o->rank, n);
+    halley_trace_set_free(set);
+    return status;
+}
+
+static halley_status write_timeline(request_call *call, const char *path,
+                                    halley_error *err)
+{
+    halley_trace_set *set = NULL;
+    if (request_given(call, "out") || request_given(call, "form"))
+        return request_usage(call, err, "--timeline writes no picture");
+    TRY(traces_load(&set, call, 0, call->n_args, err));
+    const halley_status status = report_recorded_timeline(set, path, err);
+    halley_trace_set_free(set);
+    return status;
+}
+
+/* One file of a large set is read alone. */
+static halley_status run(request_call *call, halley_error *err)
+{
+    const view_options *o = call->options;
+    const char *arg = call->args[0];
+    if (o->timeline)
+        return write_timeline(call, o->timeline, err);
+    if (call->n_args > 1 || file_is_folder(arg))
+        return draw_set(call, err);
+    if (file_exists(arg)) {
+        if (request_given(call, "rank"))
+            return request_usage(call, err,
+                                 "%s is one file, so there is no --rank to choose", arg);
+        return draw_file(call, arg, err);
+    }
+    strbuf path = {0};
+    strbuf_printf(&path, "%s.%u.et", arg, o->rank);
+    const halley_status status = path.failed            ? error_nomem(err)
+                                 : file_exists(path.at) ? draw_file(call, path.at, err)
+                                                        : draw_set(call, err);
+    strbuf_fini(&path);
+    return status;
+}
+
+static const request_example examples[] = {
+    {"halley trace view run.0.et", "run.0.html, to open in a browser"},
+    {"halley trace view run --rank 3 --collapse -o run.svg",
+     "what repeats is drawn once"},
+    {"halley trace view run.0.et --from 812 --way both --depth 3 -o near.svg",
+     "the surroundings of one node"},
+    {"halley trace view run.0.et --type coll --type send --type recv -o comm.html",
+     "only communication, and what leads from one to the other"},
+    {"halley trace view step --timeline step.json",
+     "a recording's own times; halley sim --timeline has both"},
+    {"halley trace view run.0.et -o run.graphml", "the whole graph for other programs"},
+    {0},
+};
+
+const request_verb request_verb_trace_view = {
+    .name = "trace view",
+    .summary = "draw a trace",
+    .arguments = "TRACE...",
+    .description =
+        "Draw the graph of a trace: as an HTML page to move about and search in, as SVG, "
+        "or as dot or GraphML for other programs. TRACE is a file, a folder, or the "
+        "prefix of a set, of which one rank is drawn.\n\n"
+        "Dependencies go from top to bottom; columns are read from left to right. An "
+        "edge that would be too long is named at both ends by the id of the other. Data "
+        "dependencies are solid lines, control dependencies dashed ones.\n\n"
+        "A picture of more than --limit nodes is drawn collapsed, as with --collapse: "
+        "runs of one kind become one box, and a piece that repeats is drawn once with "
+        "the number of times. If that is still too much, each lane of a stretch of the "
+        "graph becomes one box. The picture says so. dot and GraphML are always whole "
+        "unless --collapse or --limit is given.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(view_options),
+    .min_args = 1,
+    .max_args = REQUEST_ANY,
+    .run = run,
+};
