@@ -43,13 +43,23 @@ typedef enum halley_memory {
 const char *halley_part_name(halley_part part);       /* lent, static */
 const char *halley_memory_name(halley_memory memory); /* lent, static */
 
-enum { HALLEY_N_CLASSES = 5 };
-const char *halley_class_name(uint32_t op_class); /* products, attention, experts, ... */
+/* Classes of compute. */
+enum {
+    HALLEY_CLASS_MATMUL,
+    HALLEY_CLASS_ATTENTION,
+    HALLEY_CLASS_EXPERTS, /* grouped matmuls */
+    HALLEY_CLASS_MEMORY_BOUND,
+    HALLEY_CLASS_LOGITS, /* the matmul of the head */
+    HALLEY_N_CLASSES
+};
+const char *halley_class_name(uint32_t op_class); /* lent, static */
 
 typedef struct halley_estimate {
     double step_s;
     double part_s[HALLEY_N_PARTS];
-    double class_s[HALLEY_N_CLASSES]; /* compute of the slowest stage by operator class */
+    /* Forward and backward compute of the slowest stage by class; adds up to the parts
+     * FORWARD and BACKWARD. */
+    double class_s[HALLEY_N_CLASSES];
     double tokens_per_s;
     double model_flops;  /* of one step, all NPUs */
     double mfu, hfu;     /* model and hardware FLOPs over peak of the plan's type */

@@ -121,6 +121,16 @@ halley_status halley_plan_load(halley_plan *plan, uint64_t *given, const char *p
 halley_status halley_plan_parse(halley_plan *plan, uint64_t *given, const char *text,
                                 size_t n, const char *name, halley_error *err);
 
+/*
+ * The value of one key as JSON: 8, "full", true, ["optimizer"]. *out is the caller's to
+ * free; NULL when the key has no value in this plan. Reading what is printed for every
+ * key gives the same plan.
+ */
+halley_status halley_plan_print(char **out, const halley_plan *plan, halley_plan_key key,
+                                halley_error *err);
+/* "micro-batch"; lent, static. */
+const char *halley_plan_key_name(halley_plan_key key);
+
 #ifdef __cplusplus
 }
 #endif

@@ -142,7 +142,7 @@ static void add_parts(step *s, const kind_count *of, double times)
         part[HALLEY_PART_FORWARD] += n * p->f[c];
         part[HALLEY_PART_BACKWARD] += n * p->b[c];
         part[HALLEY_PART_RECOMPUTE] += again * p->r[c];
-        s->out->class_s[c] += n * (p->f[c] + p->b[c]) + again * p->r[c];
+        s->out->class_s[c] += n * (p->f[c] + p->b[c]);
     }
     static const halley_part parts[] = {[WORKLOAD_TP] = HALLEY_PART_TP,
                                         [WORKLOAD_CP] = HALLEY_PART_CP,

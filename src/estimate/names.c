@@ -24,6 +24,6 @@ const char *halley_memory_name(halley_memory memory)
 const char *halley_class_name(uint32_t op_class)
 {
     static const char *const names[HALLEY_N_CLASSES] = {
-        "products", "attention", "experts", "traffic", "embedding and head"};
+        "matmuls", "attention", "expert matmuls", "memory-bound ops", "logits"};
     return op_class < HALLEY_N_CLASSES ? names[op_class] : "?";
 }

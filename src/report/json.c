@@ -134,6 +134,12 @@ void report_json_bool(report_json *j, const char *key, bool value)
     fputs(value ? "true" : "false", j->to);
 }
 
+void report_json_raw(report_json *j, const char *key, str value)
+{
+    before_value(j, key);
+    fwrite(value.at, 1, value.n, j->to);
+}
+
 void report_json_null(report_json *j, const char *key)
 {
     before_value(j, key);

@@ -38,6 +38,8 @@ void report_json_i64(report_json *j, const char *key, int64_t value);
 /* Shortest form that reads back the same; what is not finite is null. */
 void report_json_double(report_json *j, const char *key, double value);
 void report_json_bool(report_json *j, const char *key, bool value);
+/* A value that is JSON already. */
+void report_json_raw(report_json *j, const char *key, str value);
 void report_json_null(report_json *j, const char *key);
 /* Ends the document (everything must be closed) and frees what the writer holds. Failures
  * of `to` itself are left for whoever owns it. */

@@ -86,6 +86,13 @@ void request_assume(const request_call *call, const char *format, ...)
     keep_note(call->assumed, text);
 }
 
+void request_write_assumed(const request_call *call)
+{
+    const request_notes *notes = call->assumed;
+    for (size_t i = 0; notes != NULL && i < notes->n; i++)
+        fprintf(call->out, "%sassumed: %s\n", i == 0 ? "\n" : "", notes->at[i]);
+}
+
 void request_work_end(const request_call *call)
 {
     if (call->view != NULL)

@@ -2,6 +2,7 @@
 #include "request/design.h"
 
 #include "base/error.h"
+#include "request/document.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static halley_status load_cluster(halley_cluster **out, request_call *call,
                                   const char *name, halley_error *err)
 {
     halley_cluster *c;
-    TRY(halley_cluster_load(&c, name, err));
+    TRY(request_cluster_load(&c, name, err));
     const halley_status status = halley_cluster_check_estimate(c, err);
     if (status != HALLEY_OK) {
         halley_cluster_free(c);
@@ -47,11 +48,11 @@ halley_status design_load(halley_model *model, halley_cluster **cluster,
     TRY(load_cluster(&c, call, o->cluster, err));
     halley_status status = HALLEY_OK;
     if (o->stack)
-        status = halley_stack_load(stack, o->stack, err);
+        status = request_stack_load(stack, o->stack, err);
     else
         halley_stack_default(stack);
     if (status == HALLEY_OK)
-        status = halley_model_load(model, o->model, err);
+        status = request_model_load(model, NULL, o->model, err);
     if (status == HALLEY_OK)
         *cluster = c;
     else
@@ -84,7 +85,7 @@ halley_status design_read(halley_plan *out, uint64_t *given, request_call *call,
     uint64_t bits = 0;
     halley_plan_default(&p);
     if (o->plan)
-        TRY(halley_plan_load(&p, &bits, o->plan, err));
+        TRY(request_plan_load(&p, &bits, o->plan, err));
     for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++) {
         const halley_status status = read_key(&p, i, call, o, err);
         if (status != HALLEY_OK)
@@ -112,6 +113,16 @@ static halley_status check_tier(const halley_plan *p, const halley_cluster *clus
         npu->name, halley_cluster_name(cluster), npu->n_tiers, tier + 1);
 }
 
+/* Defaults that change the answer are named. */
+static void name_defaults(const request_call *call, const halley_plan *given,
+                          const halley_plan *p)
+{
+    if (given->global_batch == 0)
+        request_assume(call, "global_batch %u: dp x micro_batch", p->global_batch);
+    if (given->seq == 0)
+        request_assume(call, "seq %u: the model's training sequence", p->seq);
+}
+
 halley_status design_plan(halley_plan *out, const halley_model *model,
                           const halley_cluster *cluster, request_call *call,
                           const design_options *o, halley_error *err)
@@ -119,19 +130,24 @@ halley_status design_plan(halley_plan *out, const halley_model *model,
     const uint32_t n_npus = halley_cluster_npus(cluster);
     halley_plan p = {0};
     TRY(design_read(&p, NULL, call, o, err));
+    const halley_plan given = p;
     const uint32_t tp = p.tp ? p.tp : 1, pp = p.pp ? p.pp : 1, cp = p.cp ? p.cp : 1;
     const uint64_t others = (uint64_t)tp * pp * cp;
     if (!p.dp && n_npus) {
         if (n_npus % others)
-            return request_usage(call, err,
-                                 "tp %u x pp %u x cp %u does not divide the %u NPUs", tp,
-                                 pp, cp, n_npus);
+            return request_fail_as(
+                call, REQUEST_CODE_INFEASIBLE,
+                request_usage(call, err,
+                              "tp %u x pp %u x cp %u does not divide the %u NPUs", tp, pp,
+                              cp, n_npus));
         p.dp = (uint32_t)(n_npus / others);
     }
     const halley_status status = halley_plan_check(&p, model, n_npus, err);
     if (status != HALLEY_OK)
-        return design_usage(call, status, err);
+        return request_fail_as(call, REQUEST_CODE_INFEASIBLE,
+                               design_usage(call, status, err));
     TRY(check_tier(&p, cluster, call, err));
+    name_defaults(call, &given, &p);
     *out = p;
     return HALLEY_OK;
 }

@@ -25,13 +25,21 @@ typedef struct design_options {
      .metavar = meta,                                                                    \
      .offset = offsetof(options_struct, design.field),                                   \
      .doc = text},
+#define DESIGN_DOCUMENT(key, field, letter_, meta, text)                                 \
+    {.name = key,                                                                        \
+     .letter = letter_,                                                                  \
+     .kind = REQUEST_TEXT,                                                               \
+     .is_document = true,                                                                \
+     .metavar = meta,                                                                    \
+     .offset = offsetof(options_struct, design.field),                                   \
+     .doc = text},
 #define DESIGN_NAMES                                                                     \
-    DESIGN_TEXT("model", model, 'm', "MODEL",                                            \
-                "a preset, a file of ours, config.json, or Megatron arguments")          \
-    DESIGN_TEXT("cluster", cluster, 'c', "NAME:N",                                       \
-                "a cluster preset or file, and how many NPUs of it")                     \
-    DESIGN_TEXT("stack", stack, 's', "NAME",                                             \
-                "the training software, a preset or file (default: none known)")
+    DESIGN_DOCUMENT("model", model, 'm', "MODEL",                                        \
+                    "a preset, a file of ours, config.json, or Megatron arguments")      \
+    DESIGN_DOCUMENT("cluster", cluster, 'c', "NAME:N",                                   \
+                    "a cluster preset or file, and how many NPUs of it")                 \
+    DESIGN_DOCUMENT("stack", stack, 's', "NAME",                                         \
+                    "the training software, a preset or file (default: none known)")
 #define DESIGN_VALUE(id, key, meta, text)                                                \
     DESIGN_TEXT(key, value[HALLEY_KEY_##id], 0, meta, text)
 #define DESIGN_SWITCH(id, key, negatable_, text)                                         \
@@ -49,7 +57,8 @@ typedef struct design_options {
 #define DESIGN_PLANNED(id, key, meta, text)                                              \
     DESIGN_TEXT(key, value[HALLEY_KEY_##id], 0, meta, text " (not modelled yet)")
 #define DESIGN_PLAN                                                                      \
-    DESIGN_TEXT("plan", plan, 0, "FILE", "a plan file; options here go before its keys") \
+    DESIGN_DOCUMENT("plan", plan, 0, "FILE",                                             \
+                    "read the plan from FILE; command-line options override it")         \
     HALLEY_PLAN_VALUES(DESIGN_VALUE)                                                     \
     HALLEY_PLAN_SWITCHES(DESIGN_SWITCH)                                                  \
     HALLEY_PLAN_LISTS(DESIGN_LIST) HALLEY_PLAN_PLANNED(DESIGN_PLANNED)

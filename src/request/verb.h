@@ -200,6 +200,8 @@ void request_note(const request_call *call, const char *format, ...)
 /* A default that was used and matters: into "assumed" of JSON. */
 void request_assume(const request_call *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* "assumed" for people, a line each; nothing when nothing was. */
+void request_write_assumed(const request_call *call);
 /* The work that call->watch saw is done: clears the line of progress. */
 void request_work_end(const request_call *call);
 void request_notes_fini(request_notes *notes);

@@ -27,6 +27,7 @@ extern const request_verb request_verb_trace_obfuscate;
 extern const request_verb request_verb_trace_scale;
 extern const request_verb request_verb_trace_slice;
 extern const request_verb request_verb_trace_view;
+extern const request_verb request_verb_version;
 
 /* All of them that a request may name, in the order of the help; ends with NULL. */
 extern const request_verb *const request_verbs[];

@@ -47,7 +47,7 @@ static void recommend(workload_layer *l, const halley_model *m, const halley_pla
     perceptron(l, "bottom", m->bottom, m->n_bottom, samples);
     /* This rank's tables serve the samples of all ranks: the same number of rows. */
     const double rows = samples * vectors * (m->lookups ? m->lookups : 1);
-    workload_op *op = add(l, "lookups", WORKLOAD_STREAM, WORKLOAD_HEAD);
+    workload_op *op = add(l, "lookups", WORKLOAD_STREAM, WORKLOAD_TRAFFIC);
     op->bytes_f = rows * dim * 4;
     op->bytes_b = 2 * rows * dim * 4;
     op->saved = rows * 8;

@@ -297,8 +297,7 @@ void workload_embedding_make(workload_layer *out, const halley_model *model,
     out->weights = s->vocab * s->hidden;
     out->expert_weights = out->touched = 0;
     out->moe = false;
-    workload_op *op = stream(out, "embedding", s->tokens * s->hidden * 6, 1.5);
-    op->class = WORKLOAD_HEAD;
+    stream(out, "embedding", s->tokens * s->hidden * 6, 1.5);
     (void)model;
     if (plan->tp > 1)
         coll(out, "embedding all-reduce", WORKLOAD_ALL_REDUCE, WORKLOAD_TP,
@@ -318,8 +317,7 @@ void workload_head_make(workload_layer *out, const halley_model *model,
     op->class = WORKLOAD_HEAD;
     op->low = false;
     const double logits = s->tokens * s->vocab;
-    op = stream(out, "loss", logits * stack->k[HALLEY_K_LOSS] * 0.5, 1);
-    op->class = WORKLOAD_HEAD;
+    stream(out, "loss", logits * stack->k[HALLEY_K_LOSS] * 0.5, 1);
     if (plan->tp > 1)
         coll(out, "logits all-reduce", WORKLOAD_ALL_REDUCE, WORKLOAD_TP,
              s->tokens * s->hidden * 2)

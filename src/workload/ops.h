@@ -14,11 +14,11 @@ typedef enum workload_kind {
 } workload_kind;
 
 typedef enum workload_class {
-    WORKLOAD_PRODUCTS,
+    WORKLOAD_PRODUCTS, /* dense matmuls of layers */
     WORKLOAD_ATTENTION,
-    WORKLOAD_EXPERTS,
-    WORKLOAD_TRAFFIC, /* norms, activations, casts */
-    WORKLOAD_HEAD,    /* embedding, logits, loss */
+    WORKLOAD_EXPERTS, /* grouped matmuls */
+    WORKLOAD_TRAFFIC, /* memory-bound: norms, activations, casts, loss */
+    WORKLOAD_HEAD,    /* the matmul of the logits */
     WORKLOAD_MESSAGES,
     WORKLOAD_N_CLASSES
 } workload_class;

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "halley/plan_keys.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -415,4 +416,85 @@ halley_status halley_plan_parse(halley_plan *plan, uint64_t *given, const char *
     const halley_status status = read_plan(plan, given, &file, err);
     conf_fini(&file);
     return status;
+}
+
+/* Words of the bits that are set, as a JSON list. */
+static void print_bits(strbuf *to, const char *const *names, uint32_t bits)
+{
+    const char *comma = "";
+    strbuf_add_char(to, '[');
+    for (uint32_t i = 0; names[i] != NULL; i++) {
+        if ((bits >> i & 1) == 0)
+            continue;
+        strbuf_printf(to, "%s\"%s\"", comma, names[i]);
+        comma = ", ";
+    }
+    strbuf_add_char(to, ']');
+}
+
+static void print_stages(strbuf *to, const halley_plan *p)
+{
+    strbuf_add_char(to, '[');
+    for (uint32_t i = 0; i < p->n_stage_layers; i++)
+        strbuf_printf(to, "%s%u", i > 0 ? ", " : "", p->stage_layers[i]);
+    strbuf_add_char(to, ']');
+}
+
+/* A key that goes into the plan as it is; numbers out of range are not set. */
+static void print_plain(strbuf *to, const plan_text *t, const key_type *type)
+{
+    const char *at = (const char *)t + type->offset;
+    uint32_t number = 0;
+    bool yes = false;
+    if (type->type == CONF_TYPE_BOOL) {
+        memcpy(&yes, at, sizeof yes);
+        strbuf_printf(to, "%s", yes ? "true" : "false");
+        return;
+    }
+    memcpy(&number, at, sizeof number);
+    if (type->type == CONF_TYPE_ENUM)
+        strbuf_printf(to, "\"%s\"", type->names[number]);
+    else if (number >= type->min && number <= type->max)
+        strbuf_printf(to, "%u", number);
+}
+
+static void print_key(strbuf *to, const plan_text *t, halley_plan_key key)
+{
+    switch (types[key].type) {
+    case CONF_TYPE_U32:
+    case CONF_TYPE_ENUM:
+    case CONF_TYPE_BOOL:
+        print_plain(to, t, &types[key]);
+        break;
+    default:
+        break;
+    }
+    if (key == HALLEY_KEY_FSDP)
+        strbuf_printf(to, "%u", t->p.fsdp);
+    else if (key == HALLEY_KEY_STAGE_LAYERS && t->p.n_stage_layers > 0)
+        print_stages(to, &t->p);
+    else if (key == HALLEY_KEY_EXPOSE && t->p.expose != 0)
+        print_bits(to, exposed, t->p.expose);
+    else if (key == HALLEY_KEY_OFFLOAD && t->p.offload != 0)
+        print_bits(to, classes, t->p.offload);
+}
+
+halley_status halley_plan_print(char **out, const halley_plan *plan, halley_plan_key key,
+                                halley_error *err)
+{
+    const plan_text t = {.p = *plan, .attention = plan->unfused_attention};
+    strbuf text = {0};
+    assert((int)key < HALLEY_N_PLAN_KEYS);
+    print_key(&text, &t, key);
+    if (text.failed) {
+        strbuf_fini(&text);
+        return error_nomem(err);
+    }
+    *out = text.at;
+    return HALLEY_OK;
+}
+
+const char *halley_plan_key_name(halley_plan_key key)
+{
+    return (int)key < HALLEY_N_PLAN_KEYS ? keys[key].name : "";
 }

@@ -11,7 +11,7 @@ $ halley estimate -m gpt3-175b -c dgx-a100:1024 --tp 8 --pp 8 --global-batch 153
 >
 > where the time goes
 > ...
->   together {*} of 85.1 GB: fits
+>   total {*} of 85.1 GB: fits
 > ...
 > constants: stack default, 0 fitted, 0 given, the rest defaults
 > error to expect: {*} %, up to {*} % for some software: this stack was fitted to no run without experts; {*}
@@ -82,7 +82,7 @@ $ ls | wc -l
 
 ## a cluster file serves, too, and must have a network with units
 $ printf 'npus: 8\nnpu: A100-SXM4-80GB\nnetwork:\n  - {topology: switch, size: 8, bandwidth: 300 GB/s, latency: 1 us}\n' > c.yaml; halley estimate -m gpt-3.6b -c c.yaml --tp 8 --global-batch 8 --csv | head -2
-> what,value
+> key,value
 > step_s,{*}
 $ printf 'npus: 8\nnpu: A100-SXM4-80GB\n' > c.yaml; halley estimate -m gpt-3.6b -c c.yaml --tp 8
 ! halley: c.yaml:{*}network{*}

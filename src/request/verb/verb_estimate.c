@@ -7,6 +7,7 @@
 #include "halley/plan_trace.h"
 #include "halley/search.h"
 #include "request/design.h"
+#include "request/estimate_out.h"
 #include "request/verbs.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 typedef struct estimate_options {
     design_options design;
     double tokens;
-    bool explain;
+    bool explain, strict;
     const char *trace;
     request_output output;
 } estimate_options;
@@ -33,6 +34,10 @@ static const request_option options[] = {
      .kind = REQUEST_FLAG,
      .offset = offsetof(estimate_options, explain),
      .doc = "show each operator and formula with its numbers"},
+    {.name = "strict",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(estimate_options, strict),
+     .doc = "fail (exit 1) when the design does not fit"},
     {.name = "trace",
      .kind = REQUEST_TEXT,
      .metavar = "PREFIX",
@@ -57,58 +62,67 @@ static const char *amount(char to[32], double value, units_kind kind)
     return units_format(to, 32, value, kind);
 }
 
-static void write_parts(const halley_estimate *e)
-{
-    char a[32];
-    printf("\nwhere the time goes\n");
-    for (int i = 0; i < HALLEY_N_PARTS; i++) {
-        if (e->part_s[i] > 0)
-            printf("  %-20s %12s  %5s %%\n", halley_part_name((halley_part)i),
-                   amount(a, e->part_s[i], UNITS_TIME),
-                   number_fixed(100 * e->part_s[i] / e->step_s, 1).at);
-    }
-    printf("compute of the slowest stage (%u) by class\n", e->slow_stage);
-    for (uint32_t i = 0; i < HALLEY_N_CLASSES; i++) {
-        if (e->class_s[i] > 0)
-            printf("  %-20s %12s  %5s %%\n", halley_class_name(i),
-                   amount(a, e->class_s[i], UNITS_TIME),
-                   number_fixed(100 * e->class_s[i] / e->step_s, 1).at);
-    }
-}
-
-static void write_memory(const halley_estimate *e)
+static void write_parts(FILE *to, const halley_estimate *e)
 {
     char a[32], b[32];
-    printf("\nmemory of the fullest stage (%u)\n", e->full_stage);
-    for (int i = 0; i < HALLEY_N_MEMORY; i++) {
-        if (e->memory_bytes[i] > 0)
-            printf("  %-20s %12s\n", halley_memory_name((halley_memory)i),
-                   amount(a, e->memory_bytes[i], UNITS_BYTES));
-        if (e->outer_bytes[i] > 0)
-            printf("  %-20s %12s in the next tier\n",
-                   halley_memory_name((halley_memory)i),
-                   amount(a, e->outer_bytes[i], UNITS_BYTES));
+    fprintf(to, "\nwhere the time goes\n");
+    for (const request_part *p = request_parts; p->key != NULL; p++) {
+        const double seconds = p->get(e);
+        if (seconds > 1e-9 * e->step_s)
+            fprintf(to, "  %-22s %12s  %5s %%\n", p->title,
+                    amount(a, seconds, UNITS_TIME),
+                    number_fixed(100 * seconds / e->step_s, 1).at);
     }
-    printf("  %-20s %12s of %s: %s\n", "together", amount(a, e->peak_bytes, UNITS_BYTES),
-           amount(b, e->capacity_bytes, UNITS_BYTES), e->fits ? "fits" : "does not fit");
+    fprintf(to, "  forward compute %s, backward compute %s; stage %u sets the pace\n",
+            amount(a, e->part_s[HALLEY_PART_FORWARD], UNITS_TIME),
+            amount(b, e->part_s[HALLEY_PART_BACKWARD], UNITS_TIME), e->slow_stage);
 }
 
-static void write_money(const design *d)
+static void write_memory(FILE *to, const halley_estimate *e)
+{
+    char a[32], b[32];
+    fprintf(to, "\nmemory of the fullest stage (%u)\n", e->full_stage);
+    for (int i = 0; i < HALLEY_N_MEMORY; i++) {
+        if (e->memory_bytes[i] > 0)
+            fprintf(to, "  %-22s %12s\n", halley_memory_name((halley_memory)i),
+                    amount(a, e->memory_bytes[i], UNITS_BYTES));
+        if (e->outer_bytes[i] > 0)
+            fprintf(to, "  %-22s %12s in the next tier\n",
+                    halley_memory_name((halley_memory)i),
+                    amount(a, e->outer_bytes[i], UNITS_BYTES));
+    }
+    fprintf(to, "  %-22s %12s of %s: %s\n", "total",
+            amount(a, e->peak_bytes, UNITS_BYTES),
+            amount(b, e->capacity_bytes, UNITS_BYTES), e->fits ? "fits" : "does not fit");
+}
+
+static uint64_t count_npus(const halley_plan *p)
+{
+    return (uint64_t)p->tp * p->cp * p->pp * p->dp;
+}
+
+/* Seconds for the tokens of the whole run. */
+static double train_time(const design *d)
+{
+    const double per_step = (double)d->plan.global_batch * d->plan.seq;
+    return d->tokens / per_step * d->e.step_s;
+}
+
+static void write_money(FILE *to, const design *d)
 {
     char a[32], b[32];
     const halley_estimate *e = &d->e;
     const double per_step = (double)d->plan.global_batch * d->plan.seq;
-    const double steps = d->tokens / per_step;
-    printf("\ncost\n  %-20s %12s  %s\n", "a step", amount(a, e->energy_J, UNITS_ENERGY),
-           amount(b, e->cost_usd, UNITS_MONEY));
-    printf("  %-20s %12s  %s\n", "a trillion tokens",
-           amount(a, e->energy_J * 1e12 / per_step, UNITS_ENERGY),
-           amount(b, e->cost_usd * 1e12 / per_step, UNITS_MONEY));
-    printf("  %-20s %9s d for %s tokens\n", "time to train",
-           number_fixed(steps * e->step_s / 86400, 1).at, number_digits(d->tokens, 3).at);
+    fprintf(to, "\ncost\n  %-22s %12s  %s\n", "a step",
+            amount(a, e->energy_J, UNITS_ENERGY), amount(b, e->cost_usd, UNITS_MONEY));
+    fprintf(to, "  %-22s %12s  %s\n", "a trillion tokens",
+            amount(a, e->energy_J * 1e12 / per_step, UNITS_ENERGY),
+            amount(b, e->cost_usd * 1e12 / per_step, UNITS_MONEY));
+    fprintf(to, "  %-22s %9s d for %s tokens\n", "time to train",
+            number_fixed(train_time(d) / 86400, 1).at, number_digits(d->tokens, 3).at);
 }
 
-static void write_constants(const design *d)
+static void write_constants(FILE *to, const design *d)
 {
     const halley_stack *s = &d->stack;
     const halley_expectation *x = &d->expected;
@@ -118,22 +132,25 @@ static void write_constants(const design *d)
         fitted += s->origin[i] == 2;
         given += s->origin[i] == 1;
     }
-    printf("\nconstants: stack %s, %u fitted, %u given, the rest defaults\n", s->name,
-           fitted, given);
+    fprintf(to, "\nconstants: stack %s, %u fitted, %u given, the rest defaults\n",
+            s->name, fitted, given);
     if (x->n_sets)
-        printf("error to expect: %s %%, up to %s %% for some software: this stack was "
-               "fitted to no run %s; so far off were defaults on %u published ones of %u "
-               "sets\n",
-               number_fixed(100 * x->mean, 0).at, number_fixed(100 * x->worst, 0).at,
-               kind, x->n_runs, x->n_sets);
+        fprintf(
+            to,
+            "error to expect: %s %%, up to %s %% for some software: this stack was "
+            "fitted to no run %s; so far off were defaults on %u published ones of %u "
+            "sets\n",
+            number_fixed(100 * x->mean, 0).at, number_fixed(100 * x->worst, 0).at, kind,
+            x->n_runs, x->n_sets);
     else
-        printf("error to expect: %s %%, the mean on %u published runs %s, each of a "
-               "layout the fit had not seen\n",
-               number_fixed(100 * x->mean, 1).at, x->n_runs, kind);
+        fprintf(to,
+                "error to expect: %s %%, the mean on %u published runs %s, each of a "
+                "layout the fit had not seen\n",
+                number_fixed(100 * x->mean, 1).at, x->n_runs, kind);
 }
 
 /* Why it does not fit, and what would. */
-static void write_advice(const design *d)
+static void write_advice(FILE *to, const design *d)
 {
     const halley_estimate *e = &d->e;
     char a[32], b[32];
@@ -143,163 +160,160 @@ static void write_advice(const design *d)
             largest = i;
     }
     if (e->peak_bytes > e->capacity_bytes)
-        printf("\nstage %u is over by %s; most of it is %s (%s)\n", e->full_stage,
-               amount(a, e->peak_bytes - e->capacity_bytes, UNITS_BYTES),
-               halley_memory_name((halley_memory)largest),
-               amount(b, e->memory_bytes[largest], UNITS_BYTES));
+        fprintf(to, "\nstage %u is over by %s; most of it is %s (%s)\n", e->full_stage,
+                amount(a, e->peak_bytes - e->capacity_bytes, UNITS_BYTES),
+                halley_memory_name((halley_memory)largest),
+                amount(b, e->memory_bytes[largest], UNITS_BYTES));
     else
-        printf("\nwhat stage %u offloads, %s, is more than the next tier has for it\n",
-               e->full_stage, amount(a, e->offloaded_bytes, UNITS_BYTES));
+        fprintf(to,
+                "\nwhat stage %u offloads, %s, is more than the next tier has for it\n",
+                e->full_stage, amount(a, e->offloaded_bytes, UNITS_BYTES));
     halley_change changes[3];
     const uint32_t n =
         halley_search_fitting(changes, 3, &d->model, &d->plan, d->cluster, &d->stack);
     for (uint32_t i = 0; i < n; i++)
-        printf("  %s: %s a step, %s\n", changes[i].what,
-               amount(a, changes[i].estimate.step_s, UNITS_TIME),
-               amount(b, changes[i].estimate.peak_bytes, UNITS_BYTES));
+        fprintf(to, "  %s: %s a step, %s\n", changes[i].what,
+                amount(a, changes[i].estimate.step_s, UNITS_TIME),
+                amount(b, changes[i].estimate.peak_bytes, UNITS_BYTES));
     if (n == 0)
-        printf("  no single change makes it fit: more NPUs or more memory are needed\n");
+        fprintf(to,
+                "  no single change makes it fit: more NPUs or more memory are needed\n");
 }
 
-static void write_text(const design *d)
+static void write_text(const request_call *call, const design *d)
 {
+    FILE *to = call->out;
     char plan[160], a[32];
     const halley_estimate *e = &d->e;
     design_describe(plan, sizeof plan, &d->plan);
-    printf("%s on %u x %s (%s)\n%s, global batch %u, sequence %u, %s\n\n", d->model.name,
-           d->plan.tp * d->plan.cp * d->plan.pp * d->plan.dp,
-           halley_cluster_npu(d->cluster, 0)->name, halley_cluster_name(d->cluster), plan,
-           d->plan.global_batch, d->plan.seq, halley_dtype_name(d->plan.dtype));
-    printf("step          %s\n", amount(a, e->step_s, UNITS_TIME));
-    printf("tokens/s      %s\n", number_digits(e->tokens_per_s, 4).at);
-    printf("model FLOPs   %s %% of peak", number_fixed(100 * e->mfu, 1).at);
+    fprintf(to, "%s on %u x %s (%s)\n%s, global batch %u, sequence %u, %s\n\n",
+            d->model.name, d->plan.tp * d->plan.cp * d->plan.pp * d->plan.dp,
+            halley_cluster_npu(d->cluster, 0)->name, halley_cluster_name(d->cluster),
+            plan, d->plan.global_batch, d->plan.seq, halley_dtype_name(d->plan.dtype));
+    fprintf(to, "step          %s\n", amount(a, e->step_s, UNITS_TIME));
+    fprintf(to, "tokens/s      %s\n", number_digits(e->tokens_per_s, 4).at);
+    fprintf(to, "model FLOPs   %s %% of peak", number_fixed(100 * e->mfu, 1).at);
     if (e->hfu > e->mfu)
-        printf(", %s %% with recomputation", number_fixed(100 * e->hfu, 1).at);
-    printf("\n");
-    write_parts(e);
-    write_memory(e);
+        fprintf(to, ", %s %% with recomputation", number_fixed(100 * e->hfu, 1).at);
+    fprintf(to, "\n");
+    write_parts(to, e);
+    write_memory(to, e);
     if (!e->fits)
-        write_advice(d);
-    write_money(d);
-    write_constants(d);
+        write_advice(to, d);
+    write_money(to, d);
+    request_write_assumed(call);
+    write_constants(to, d);
 }
 
-static void plan_json(report_json *j, const halley_plan *p)
+/* What would make it fit, one change at a time. */
+static void write_changes_json(report_json *j, const design *d)
 {
-    report_json_object(j, "plan");
-    report_json_u64(j, "tp", p->tp);
-    report_json_u64(j, "pp", p->pp);
-    report_json_u64(j, "dp", p->dp);
-    report_json_u64(j, "cp", p->cp);
-    report_json_u64(j, "ep", p->ep);
-    report_json_u64(j, "virtual_stages", p->virtual_stages);
-    report_json_u64(j, "zero", p->zero);
-    report_json_u64(j, "fsdp", p->fsdp);
-    report_json_u64(j, "micro_batch", p->micro_batch);
-    report_json_u64(j, "global_batch", p->global_batch);
-    report_json_u64(j, "seq", p->seq);
-    report_json_text(j, "recompute", str_from(halley_recompute_name(p->recompute)));
-    report_json_u64(j, "recompute_every",
-                    p->recompute_every > 1 ? p->recompute_every : 1);
-    report_json_u64(j, "recompute_layers", p->recompute_layers);
-    report_json_text(j, "rank_order", str_from(halley_rank_order_name(p->rank_order)));
-    report_json_text(j, "dtype", str_from(halley_dtype_name(p->dtype)));
-    report_json_bool(j, "sequence_parallel", p->sequence_parallel);
+    halley_change changes[3];
+    if (d->e.fits)
+        return;
+    const uint32_t n =
+        halley_search_fitting(changes, 3, &d->model, &d->plan, d->cluster, &d->stack);
+    report_json_array(j, "changes");
+    for (uint32_t i = 0; i < n; i++) {
+        report_json_flat_object(j, NULL);
+        report_json_text(j, "change", str_from(changes[i].what));
+        report_json_double(j, "step_s", changes[i].estimate.step_s);
+        report_json_double(j, "device_bytes", changes[i].estimate.peak_bytes);
+        report_json_end(j);
+    }
     report_json_end(j);
 }
 
-static halley_status write_json(const design *d, halley_error *err)
+static halley_status write_json(const request_call *call, const design *d,
+                                halley_error *err)
 {
-    const halley_estimate *e = &d->e;
     report_json j;
-    report_json_init(&j, stdout);
-    report_json_object(&j, NULL);
+    request_json_begin(&j, call);
     report_json_text(&j, "model", str_from(d->model.name));
     report_json_text(&j, "cluster", str_from(halley_cluster_name(d->cluster)));
     report_json_text(&j, "stack", str_from(d->stack.name));
-    plan_json(&j, &d->plan);
-    report_json_double(&j, "step_s", e->step_s);
-    report_json_double(&j, "tokens_per_s", e->tokens_per_s);
-    report_json_double(&j, "model_flops", e->model_flops);
-    report_json_double(&j, "mfu", e->mfu);
-    report_json_double(&j, "hfu", e->hfu);
-    report_json_object(&j, "parts_s");
-    for (int i = 0; i < HALLEY_N_PARTS; i++)
-        report_json_double(&j, halley_part_name((halley_part)i), e->part_s[i]);
-    report_json_end(&j);
-    report_json_object(&j, "compute_s");
-    for (uint32_t i = 0; i < HALLEY_N_CLASSES; i++)
-        report_json_double(&j, halley_class_name(i), e->class_s[i]);
-    report_json_end(&j);
-    report_json_object(&j, "memory_bytes");
-    for (int i = 0; i < HALLEY_N_MEMORY; i++)
-        report_json_double(&j, halley_memory_name((halley_memory)i), e->memory_bytes[i]);
-    report_json_end(&j);
-    report_json_double(&j, "outer_bytes", e->offloaded_bytes);
-    report_json_double(&j, "peak_bytes", e->peak_bytes);
-    report_json_double(&j, "capacity_bytes", e->capacity_bytes);
-    report_json_u64(&j, "slowest_stage", e->slow_stage);
-    report_json_u64(&j, "fullest_stage", e->full_stage);
-    report_json_bool(&j, "fits", e->fits);
-    report_json_double(&j, "energy_J", e->energy_J);
-    report_json_double(&j, "cost_usd", e->cost_usd);
+    report_json_u64(&j, "npus", count_npus(&d->plan));
+    halley_status status = request_plan_json(&j, "plan", &d->plan, err);
+    request_estimate_json(&j, &d->e);
+    report_json_double(&j, "train_tokens", d->tokens);
+    report_json_double(&j, "train_s", train_time(d));
     report_json_double(&j, "expected_error", d->expected.mean);
     report_json_u64(&j, "expected_error_runs", d->expected.n_runs);
     report_json_bool(&j, "calibrated", d->expected.n_sets == 0);
-    report_json_end(&j);
-    return report_json_fini(&j, err);
+    write_changes_json(&j, d);
+    const halley_status ended = request_json_end(&j, call, err);
+    return status != HALLEY_OK ? status : ended;
 }
 
 static const report_column columns[] = {
-    {"What", "what", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Key", "key", REPORT_WORDS, UNITS_COUNT, 0},
     {"Value", "value", REPORT_NUMBER, UNITS_COUNT, 0},
 };
 
-static halley_status write_csv(const design *d, halley_error *err)
+static void add_value(report_table *t, const char *object, const char *key, double value)
 {
+    char text[64];
+    snprintf(text, sizeof text, "%s%s%s", object, *object != '\0' ? "." : "", key);
+    report_table_words(t, str_from(text));
+    report_table_number(t, value);
+}
+
+static halley_status write_csv(FILE *to, const design *d, halley_error *err)
+{
+    char key[32];
     const halley_estimate *e = &d->e;
     report_table *t = report_table_new(columns, 2);
-    if (!t)
+    if (t == NULL)
         return error_nomem(err);
-    report_table_words(t, STR("step_s"));
-    report_table_number(t, e->step_s);
-    report_table_words(t, STR("tokens_per_s"));
-    report_table_number(t, e->tokens_per_s);
-    report_table_words(t, STR("mfu"));
-    report_table_number(t, e->mfu);
-    for (int i = 0; i < HALLEY_N_PARTS; i++) {
-        report_table_words(t, str_from(halley_part_name((halley_part)i)));
-        report_table_number(t, e->part_s[i]);
-    }
-    report_table_words(t, STR("peak_bytes"));
-    report_table_number(t, e->peak_bytes);
-    report_table_words(t, STR("fits"));
-    report_table_number(t, e->fits);
-    const halley_status status = report_table_write(t, REPORT_CSV, stdout, err);
+    add_value(t, "", "step_s", e->step_s);
+    add_value(t, "", "tokens_per_s", e->tokens_per_s);
+    add_value(t, "", "mfu", e->mfu);
+    for (const request_part *p = request_parts; p->key != NULL; p++)
+        add_value(t, "parts_s", p->key, p->get(e));
+    for (int i = 0; i < HALLEY_N_MEMORY; i++)
+        add_value(t, "memory_bytes", request_memory_key(key, (halley_memory)i),
+                  e->memory_bytes[i]);
+    add_value(t, "", "device_bytes", e->peak_bytes);
+    add_value(t, "", "fits", e->fits);
+    const halley_status status = report_table_write(t, REPORT_CSV, to, err);
     report_table_free(t);
     return status;
 }
 
-static halley_status explain(const design *d, halley_error *err)
+static halley_status explain(FILE *to, const design *d, halley_error *err)
 {
     char *text;
     TRY(halley_estimate_explain(&text, &d->model, &d->plan, d->cluster, &d->stack, err));
-    printf("\n%s", text);
+    fprintf(to, "\n%s", text);
     free(text);
     return HALLEY_OK;
 }
 
-static halley_status write(request_call *call, const design *d, halley_error *err)
+static halley_status write_estimate(request_call *call, const design *d,
+                                    halley_error *err)
 {
     const estimate_options *o = call->options;
     report_form form;
     TRY(request_output_form(&form, call, &o->output, err));
     if (form == REPORT_JSON)
-        return write_json(d, err);
+        return write_json(call, d, err);
     if (form == REPORT_CSV)
-        return write_csv(d, err);
-    write_text(d);
-    return o->explain ? explain(d, err) : HALLEY_OK;
+        return write_csv(call->out, d, err);
+    write_text(call, d);
+    return o->explain ? explain(call->out, d, err) : HALLEY_OK;
+}
+
+/* With --strict a design that does not fit is a failure; the result is written first. */
+static halley_status refuse_unfit(request_call *call, const design *d, halley_error *err)
+{
+    char over[32];
+    const estimate_options *o = call->options;
+    if (!o->strict || d->e.fits)
+        return HALLEY_OK;
+    error_set(err, HALLEY_EINVAL, "the design does not fit: stage %u is over by %s",
+              d->e.full_stage,
+              amount(over, d->e.peak_bytes - d->e.capacity_bytes, UNITS_BYTES));
+    return request_fail_as(call, REQUEST_CODE_INFEASIBLE, HALLEY_EINVAL);
 }
 
 static halley_status estimate_design(request_call *call, design *d, halley_error *err)
@@ -308,14 +322,15 @@ static halley_status estimate_design(request_call *call, design *d, halley_error
     TRY(design_plan(&d->plan, &d->model, d->cluster, call, &o->design, err));
     TRY(halley_stack_expect(&d->expected, &d->stack, d->model.experts > 0, err));
     halley_estimate_run(&d->e, &d->model, &d->plan, d->cluster, &d->stack);
-    TRY(write(call, d, err));
+    TRY(write_estimate(call, d, err));
+    TRY(refuse_unfit(call, d, err));
     if (!o->trace)
         return HALLEY_OK;
     return halley_plan_trace_save(o->trace, &d->model, &d->plan, d->cluster, &d->stack,
                                   NULL, err);
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status estimate_run(request_call *call, halley_error *err)
 {
     const estimate_options *o = call->options;
     design *d = calloc(1, sizeof *d);
@@ -359,5 +374,5 @@ const request_verb request_verb_estimate = {
     .options_size = sizeof(estimate_options),
     .defaults = &defaults,
     .max_args = 0,
-    .run = run,
+    .run = estimate_run,
 };

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "halley/search.h"
 #include "request/design.h"
+#include "request/estimate_out.h"
 #include "request/verbs.h"
 
 #include <stdlib.h>
@@ -43,6 +44,12 @@ static const request_option options[] = {
     {0},
 };
 
+/* What the plans are for. */
+typedef struct names {
+    const char *model, *cluster, *stack;
+    uint32_t n_npus;
+} names;
+
 static const report_column columns[] = {
     {"", "rank", REPORT_COUNT, UNITS_COUNT, 0},
     {"tp", "tp", REPORT_COUNT, UNITS_COUNT, 0},
@@ -50,13 +57,13 @@ static const report_column columns[] = {
     {"dp", "dp", REPORT_COUNT, UNITS_COUNT, 0},
     {"cp", "cp", REPORT_COUNT, UNITS_COUNT, 0},
     {"ep", "ep", REPORT_COUNT, UNITS_COUNT, 0},
-    {"virtual", "virtual_stages", REPORT_COUNT, UNITS_COUNT, 0},
+    {"virtual", "virtual", REPORT_COUNT, UNITS_COUNT, 0},
     {"mbs", "micro_batch", REPORT_COUNT, UNITS_COUNT, 0},
     {"recompute", "recompute", REPORT_WORDS, UNITS_COUNT, 0},
     {"sharding", "sharding", REPORT_WORDS, UNITS_COUNT, 0},
     {"step", "step_s", REPORT_QUANTITY, UNITS_TIME, 0},
     {"MFU", "mfu", REPORT_QUANTITY, UNITS_SHARE, 0},
-    {"memory", "peak_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
+    {"memory", "device_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
     {"loses to the one above by", "reason", REPORT_WORDS, UNITS_COUNT, 0},
 };
 
@@ -106,26 +113,76 @@ static void add_row(report_table *t, const halley_search *s, uint32_t i)
                                   text, sizeof text, &s->found[i - 1], &s->found[i])));
 }
 
-static halley_status write(request_call *call, const halley_search *s, halley_error *err)
+static halley_status write_table(const request_call *call, const halley_search *s,
+                                 report_form form, halley_error *err)
+{
+    report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
+    for (uint32_t i = 0; t != NULL && i < s->n_found; i++)
+        add_row(t, s, i);
+    const halley_status status =
+        t != NULL ? report_table_write(t, form, call->out, err) : error_nomem(err);
+    report_table_free(t);
+    if (status == HALLEY_OK && form == REPORT_TEXT)
+        fprintf(call->out, "\n%llu plans tried, %llu fit\n",
+                (unsigned long long)s->n_designs, (unsigned long long)s->n_feasible);
+    return status;
+}
+
+/* A row is a plan for `estimate`, `sim` and `trace gen`: they read its "plan". */
+static halley_status write_row_json(report_json *j, const halley_search *s, uint32_t i,
+                                    halley_error *err)
+{
+    const halley_estimate *e = &s->found[i].estimate;
+    char text[96];
+    report_json_flat_object(j, NULL);
+    report_json_u64(j, "rank", i + 1);
+    const halley_status status = request_plan_json(j, "plan", &s->found[i].plan, err);
+    report_json_double(j, "step_s", e->step_s);
+    report_json_double(j, "tokens_per_s", e->tokens_per_s);
+    report_json_double(j, "mfu", e->mfu);
+    report_json_double(j, "device_bytes", e->peak_bytes);
+    report_json_double(j, "capacity_bytes", e->capacity_bytes);
+    if (i > 0)
+        report_json_text(j, "reason",
+                         str_from(halley_search_reason(text, sizeof text,
+                                                       &s->found[i - 1], &s->found[i])));
+    report_json_end(j);
+    return status;
+}
+
+static halley_status write_json(const request_call *call, const halley_search *s,
+                                const names *of, halley_error *err)
+{
+    report_json j;
+    halley_status status = HALLEY_OK;
+    request_json_begin(&j, call);
+    report_json_text(&j, "model", str_from(of->model));
+    report_json_text(&j, "cluster", str_from(of->cluster));
+    report_json_text(&j, "stack", str_from(of->stack));
+    report_json_u64(&j, "npus", of->n_npus);
+    report_json_u64(&j, "designs", s->n_designs);
+    report_json_u64(&j, "feasible", s->n_feasible);
+    report_json_array(&j, "plans");
+    for (uint32_t i = 0; i < s->n_found && status == HALLEY_OK; i++)
+        status = write_row_json(&j, s, i, err);
+    report_json_end(&j);
+    const halley_status ended = request_json_end(&j, call, err);
+    return status != HALLEY_OK ? status : ended;
+}
+
+static halley_status write_plans(request_call *call, const halley_search *s,
+                                 const names *of, halley_error *err)
 {
     const plan_options *o = call->options;
     report_form form;
     TRY(request_output_form(&form, call, &o->output, err));
-    report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
-    for (uint32_t i = 0; t && i < s->n_found; i++)
-        add_row(t, s, i);
-    const halley_status status =
-        t ? report_table_write(t, form, stdout, err) : error_nomem(err);
-    report_table_free(t);
-    if (status == HALLEY_OK && form == REPORT_TEXT)
-        printf("\n%llu plans tried, %llu fit\n", (unsigned long long)s->n_designs,
-               (unsigned long long)s->n_feasible);
-    return status;
+    return form == REPORT_JSON ? write_json(call, s, of, err)
+                               : write_table(call, s, form, err);
 }
 
-static halley_status search(request_call *call, const halley_model *model,
-                            const halley_cluster *cluster, const halley_stack *stack,
-                            halley_error *err)
+static halley_status search_plans(request_call *call, const halley_model *model,
+                                  const halley_cluster *cluster,
+                                  const halley_stack *stack, halley_error *err)
 {
     const uint32_t n_npus = halley_cluster_npus(cluster);
     const plan_options *o = call->options;
@@ -143,25 +200,30 @@ static halley_status search(request_call *call, const halley_model *model,
         .threads = o->threads,
     };
     TRY(design_read(&opts.plan, &opts.fixed, call, d, err));
-    if (!opts.plan.global_batch)
+    if (opts.plan.global_batch == 0) {
         opts.plan.global_batch = n_npus;
+        request_assume(call, "global_batch %u: one sequence per NPU", n_npus);
+    }
     halley_search *s = NULL;
     TRY(halley_search_run(&s, model, cluster, stack, &opts, err));
+    const names of = {model->name, halley_cluster_name(cluster), stack->name, n_npus};
     halley_status status = HALLEY_OK;
-    if (s->n_found == 0)
-        status =
-            error_set(err, HALLEY_EINVAL,
-                      s->n_designs ? "none of %llu plans fits: more NPUs, more memory "
-                                     "or fewer limits are needed"
-                                   : "no plan divides model, batch and NPUs",
-                      (unsigned long long)s->n_designs);
+    if (s->n_found > 0)
+        status = write_plans(call, s, &of, err);
     else
-        status = write(call, s, err);
+        status = request_fail_as(
+            call, REQUEST_CODE_INFEASIBLE,
+            error_set(err, HALLEY_EINVAL,
+                      s->n_designs > 0
+                          ? "none of %llu plans fits: more NPUs, more memory "
+                            "or fewer limits are needed"
+                          : "no plan divides model, batch and NPUs",
+                      (unsigned long long)s->n_designs));
     halley_search_free(s);
     return status;
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status plan_run(request_call *call, halley_error *err)
 {
     const plan_options *o = call->options;
     halley_cluster *cluster;
@@ -169,7 +231,7 @@ static halley_status run(request_call *call, halley_error *err)
     halley_stack stack;
     TRY(design_load(&model, &cluster, &stack, call, &o->design, err));
     design_note_idle(call, cluster);
-    const halley_status status = search(call, &model, cluster, &stack, err);
+    const halley_status status = search_plans(call, &model, cluster, &stack, err);
     halley_model_fini(&model);
     halley_cluster_free(cluster);
     return status;
@@ -197,5 +259,5 @@ const request_verb request_verb_plan = {
     .options_size = sizeof(plan_options),
     .defaults = &defaults,
     .max_args = 0,
-    .run = run,
+    .run = plan_run,
 };

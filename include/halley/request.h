@@ -1,0 +1,39 @@
+/*
+ * halley/request.h - everything halley can do, as JSON requests with one vocabulary.
+ *
+ * A request names a verb and its options:
+ *   {"do": "estimate", "model": "llama3-70b", "cluster": "dgx-h100:64",
+ *    "plan": {"tp": 8, "pp": 2, "global_batch": 128}}
+ * Verbs are the commands of the program with dots ("trace.info"); keys are their options
+ * with _ ("max_tp"). A model, cluster, plan, stack, study or trace is a preset's name, a
+ * path, or the document itself: an object, or YAML text. An unknown key is an error.
+ * {"do": "schema"} describes all requests and results as a JSON Schema.
+ *
+ * A reply is {"ok": true, "result": {...}} or {"ok": false, "error": {"code", "message",
+ * "file", "line", "column", "hint"}}, of the error as much as is known. "code" is one of
+ * usage, not-found, bad-file, bad-value, infeasible, unsupported, cancelled, limit,
+ * internal. The result has the bytes that the command prints with --json.
+ */
+#ifndef HALLEY_REQUEST_H
+#define HALLEY_REQUEST_H
+
+#include "halley/error.h"
+#include "halley/watch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Carry out one request. *reply is a JSON document of the caller's, to free(). `watch`
+ * (may be NULL) sees the progress and cancels. Safe from any thread, any number at a
+ * time. HALLEY_OK whenever *reply was written, also for "ok": false; another status (with
+ * `err`, which may be NULL) only if no reply could be made, and then *reply is untouched.
+ */
+halley_status halley_request(char **reply, const char *json, const halley_watch *watch,
+                             halley_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

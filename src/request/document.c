@@ -1,0 +1,83 @@
+/* Documents by name, path or text. */
+#include "request/document.h"
+
+#include "base/error.h"
+#include "base/file.h"
+
+#include <string.h>
+
+bool request_is_document(const char *text)
+{
+    const char *start = text + strspn(text, " \t\r\n");
+    const bool may_be =
+        *start == '{' || strchr(text, '\n') != NULL || strstr(text, ": ") != NULL;
+    return may_be && !file_exists(text);
+}
+
+halley_status request_model_load(halley_model *out, halley_import **import,
+                                 const char *text, halley_error *err)
+{
+    if (request_is_document(text))
+        return halley_model_parse(out, import, text, strlen(text), "model", err);
+    return import != NULL ? halley_model_import(out, import, text, err)
+                          : halley_model_load(out, text, err);
+}
+
+halley_status request_cluster_load(halley_cluster **out, const char *text,
+                                   halley_error *err)
+{
+    if (request_is_document(text))
+        return halley_cluster_parse(out, text, strlen(text), "cluster", err);
+    return halley_cluster_load(out, text, err);
+}
+
+halley_status request_stack_load(halley_stack *out, const char *text, halley_error *err)
+{
+    if (request_is_document(text))
+        return halley_stack_parse(out, text, strlen(text), "stack", err);
+    return halley_stack_load(out, text, err);
+}
+
+halley_status request_plan_load(halley_plan *plan, uint64_t *given, const char *text,
+                                halley_error *err)
+{
+    if (request_is_document(text))
+        return halley_plan_parse(plan, given, text, strlen(text), "plan", err);
+    return halley_plan_load(plan, given, text, err);
+}
+
+halley_status request_study_load(halley_study **out, const char *text, halley_error *err)
+{
+    if (request_is_document(text))
+        return halley_study_parse(out, text, strlen(text), "study", err);
+    return halley_study_load(out, text, err);
+}
+
+/* Recurses as deep as the parser allows, 64 levels. */
+void request_node_print(strbuf *to, const conf_node *node)
+{
+    const bool is_map = node->kind == CONF_MAP;
+    if (node->kind == CONF_NULL) {
+        strbuf_add(to, STR("null"));
+        return;
+    }
+    if (node->kind == CONF_SCALAR && node->quoted) {
+        strbuf_json(to, node->text);
+        return;
+    }
+    if (node->kind == CONF_SCALAR) {
+        strbuf_add(to, node->text);
+        return;
+    }
+    strbuf_add_char(to, is_map ? '{' : '[');
+    for (uint32_t i = 0; i < node->n; i++) {
+        if (i > 0)
+            strbuf_add(to, STR(", "));
+        if (is_map) {
+            strbuf_json(to, node->keys[i]);
+            strbuf_add(to, STR(": "));
+        }
+        request_node_print(to, node->items[i]);
+    }
+    strbuf_add_char(to, is_map ? '}' : ']');
+}

@@ -1,0 +1,31 @@
+/*
+ * request/document.h - a model, cluster, stack, plan or study by whatever names it: a
+ * preset, a path, or the document itself as YAML or JSON text. A text is a document when
+ * it has several lines, starts with '{', or holds ": ", and no file has that name.
+ */
+#ifndef REQUEST_DOCUMENT_H
+#define REQUEST_DOCUMENT_H
+
+#include "base/conf.h"
+#include "halley/cluster.h"
+#include "halley/explore.h"
+#include "halley/model.h"
+#include "halley/plan_keys.h"
+#include "halley/stack.h"
+
+bool request_is_document(const char *text);
+
+/* `import` may be NULL; see halley_model_import. */
+halley_status request_model_load(halley_model *out, halley_import **import,
+                                 const char *text, halley_error *err);
+halley_status request_cluster_load(halley_cluster **out, const char *text,
+                                   halley_error *err);
+halley_status request_stack_load(halley_stack *out, const char *text, halley_error *err);
+halley_status request_plan_load(halley_plan *plan, uint64_t *given, const char *text,
+                                halley_error *err);
+halley_status request_study_load(halley_study **out, const char *text, halley_error *err);
+
+/* A node of a request as JSON text, for the functions above. */
+void request_node_print(strbuf *to, const conf_node *node);
+
+#endif

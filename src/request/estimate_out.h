@@ -1,0 +1,28 @@
+/*
+ * request/estimate_out.h - the numbers of an estimate by their keys: one table for text,
+ * JSON and CSV, used by every verb that writes estimates.
+ */
+#ifndef REQUEST_ESTIMATE_OUT_H
+#define REQUEST_ESTIMATE_OUT_H
+
+#include "halley/estimate.h"
+#include "report/json.h"
+
+/* A part of the step; parts add up to step_s. */
+typedef struct request_part {
+    const char *key;   /* "tensor_parallel", in parts_s */
+    const char *title; /* "tensor parallel", for people */
+    double (*get)(const halley_estimate *e);
+} request_part;
+extern const request_part request_parts[]; /* ends with {0} */
+
+/* A class of memory as a key: "weights"; `to` holds 32 bytes. */
+const char *request_memory_key(char to[32], halley_memory memory);
+
+/* {"tp": 8, ...} with every key that has a value; reads back as the same plan. */
+halley_status request_plan_json(report_json *j, const char *key, const halley_plan *plan,
+                                halley_error *err);
+/* The members of an estimate that every verb writes, from step_s to cost_usd. */
+void request_estimate_json(report_json *j, const halley_estimate *e);
+
+#endif
