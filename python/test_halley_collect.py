@@ -141,8 +141,8 @@ class Fakes(unittest.TestCase):
         out = subprocess.run([HALLEY, "trace", "link", "--json", r.host_path, r.device_path, "-o",
                               os.path.join(self.folder, "step.et")], stdout=subprocess.PIPE,
                              check=True, text=True).stdout
-        self.assertEqual(json.loads(out)[0]["n_by_record_function"], 11)
-        self.assertEqual(json.loads(out)[0]["n_linked_kernels"], 4)
+        self.assertEqual(json.loads(out)["ranks"][0]["n_by_record_function"], 11)
+        self.assertEqual(json.loads(out)["ranks"][0]["n_linked_kernels"], 4)
 
     def test_shapes_and_waits_are_asked_for_and_stacks_are_not(self):
         self.collect(3)

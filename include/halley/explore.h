@@ -42,6 +42,8 @@ typedef enum halley_metric {
 } halley_metric;
 
 const char *halley_metric_key(uint32_t metric); /* "step-time", "time.tp"; lent, static */
+/* The same in JSON, CSV and stores: "step_s", "parts_s.tensor_parallel"; lent, static. */
+const char *halley_metric_column(uint32_t metric);
 const char *halley_metric_title(uint32_t metric); /* "Step time"; lent, static */
 /* "1.50 s", with its unit. Returns `to`. */
 const char *halley_metric_format(char *to, size_t size, uint32_t metric, double value);
@@ -260,6 +262,7 @@ typedef struct halley_results_summary {
 typedef struct halley_results_row {
     uint32_t n;
     const char *const *names, *const *values;
+    const bool *is_number; /* of each value, of this row */
 } halley_results_row;
 
 /* Give each row of the answer to `seen`; it returns false when memory ran out. */

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -131,6 +132,34 @@ static int wrong_usage(const cli_program *program, const char *about,
     return REQUEST_WRONG_USAGE;
 }
 
+/* Is --json among the options? */
+static bool wants_json(const request_call *call)
+{
+    return request_option_find(call->verb, STR("json")) != NULL &&
+           request_given(call, "json");
+}
+
+/* JSON is printed when all of it is there: a command that fails leaves stdout empty. One
+ * that only says no (an infeasible design) still prints what it found. */
+static halley_status run_verb(request_call *call, halley_error *err)
+{
+    char *text = NULL;
+    size_t n = 0;
+    if (!wants_json(call))
+        return call->verb->run(call, err);
+    call->out = open_memstream(&text, &n);
+    if (call->out == NULL)
+        return error_nomem(err);
+    halley_status status = call->verb->run(call, err);
+    if (fclose(call->out) != 0 && status == HALLEY_OK)
+        status = error_nomem(err);
+    call->out = stdout;
+    if (n > 0 && (status == HALLEY_OK || call->code == REQUEST_CODE_INFEASIBLE))
+        fwrite(text, 1, n, stdout);
+    free(text);
+    return status;
+}
+
 static int run_command(request_call *call, arena *memory, const char *const *words,
                        size_t n_words)
 {
@@ -147,7 +176,7 @@ static int run_command(request_call *call, arena *memory, const char *const *wor
         cli_help_command(stdout, call->program, call->verb);
         return REQUEST_DONE;
     }
-    const halley_status status = call->verb->run(call, &err);
+    const halley_status status = run_verb(call, &err);
     if (call->exit_code == REQUEST_WRONG_USAGE && status != HALLEY_OK)
         return wrong_usage(call->program, call->verb->name, &err);
     if (status == HALLEY_OK)

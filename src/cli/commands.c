@@ -16,6 +16,7 @@ static const request_verb *const commands[] = {
     &request_verb_trace_gen,
     &request_verb_trace_link,
     &request_verb_trace_view,
+    &request_verb_trace_timeline,
     &request_verb_trace_obfuscate,
     &request_verb_trace_scale,
     &request_verb_trace_compare,

@@ -1,5 +1,6 @@
 /*
- * Metrics are rows of one table: key, title, unit. Cost of a token is that of a step
+ * Metrics are rows of one table: the word in files, the key in JSON, CSV and stores,
+ * title, unit. Cost of a token is that of a step
  * (capital over its life, and energy; estimate/outer.c) over its tokens. Capital counts
  * NPUs, nodes and network as the cluster prices them.
  */
@@ -15,32 +16,38 @@
 #include <string.h>
 
 typedef struct metric_row {
-    const char *key, *title;
+    const char *key, *column, *title;
     units_kind unit;
 } metric_row;
 
 static const metric_row rows[HALLEY_METRIC_PART] = {
-    [HALLEY_METRIC_STEP_TIME] = {"step-time", "Step time", UNITS_TIME},
-    [HALLEY_METRIC_TOKENS_PER_S] = {"tokens/s", "Tokens/s", UNITS_COUNT},
-    [HALLEY_METRIC_MFU] = {"mfu", "MFU", UNITS_SHARE},
-    [HALLEY_METRIC_MEMORY] = {"memory", "Memory", UNITS_BYTES},
-    [HALLEY_METRIC_OUTER_MEMORY] = {"outer-memory", "Outer memory", UNITS_BYTES},
-    [HALLEY_METRIC_ENERGY] = {"energy", "Energy/step", UNITS_ENERGY},
-    [HALLEY_METRIC_COST] = {"cost", "Cost/step", UNITS_MONEY},
-    [HALLEY_METRIC_COST_PER_TOKEN] = {"cost-per-token", "Cost/token", UNITS_MONEY},
-    [HALLEY_METRIC_ENERGY_PER_TOKEN] = {"energy-per-token", "Energy/token", UNITS_ENERGY},
-    [HALLEY_METRIC_CAPITAL] = {"capital", "Capital", UNITS_MONEY},
-    [HALLEY_METRIC_POWER] = {"power", "Power", UNITS_POWER},
-    [HALLEY_METRIC_NPUS] = {"npus", "NPUs", UNITS_COUNT},
-    [HALLEY_METRIC_COMPUTE] = {"compute", "Compute", UNITS_TIME},
-    [HALLEY_METRIC_COMMUNICATION] = {"communication", "Communication", UNITS_TIME},
-    [HALLEY_METRIC_GOODPUT] = {"goodput", "Goodput", UNITS_SHARE},
-    [HALLEY_METRIC_EFFECTIVE_STEP] = {"effective-step-time", "Effective step",
-                                      UNITS_TIME},
-    [HALLEY_METRIC_EFFECTIVE_TOKEN] = {"effective-cost-per-token", "Effective cost/token",
-                                       UNITS_MONEY},
-    [HALLEY_METRIC_MTBF] = {"mtbf", "MTBF", UNITS_TIME},
-    [HALLEY_METRIC_CHECKPOINT] = {"checkpoint-interval", "Checkpoint every", UNITS_TIME},
+    [HALLEY_METRIC_STEP_TIME] = {"step-time", "step_s", "Step time", UNITS_TIME},
+    [HALLEY_METRIC_TOKENS_PER_S] = {"tokens/s", "tokens_per_s", "Tokens/s", UNITS_COUNT},
+    [HALLEY_METRIC_MFU] = {"mfu", "mfu", "MFU", UNITS_SHARE},
+    [HALLEY_METRIC_MEMORY] = {"memory", "device_bytes", "Memory", UNITS_BYTES},
+    [HALLEY_METRIC_OUTER_MEMORY] = {"outer-memory", "offloaded_bytes", "Outer memory",
+                                    UNITS_BYTES},
+    [HALLEY_METRIC_ENERGY] = {"energy", "energy_J", "Energy/step", UNITS_ENERGY},
+    [HALLEY_METRIC_COST] = {"cost", "cost_usd", "Cost/step", UNITS_MONEY},
+    [HALLEY_METRIC_COST_PER_TOKEN] = {"cost-per-token", "cost_per_token_usd",
+                                      "Cost/token", UNITS_MONEY},
+    [HALLEY_METRIC_ENERGY_PER_TOKEN] = {"energy-per-token", "energy_per_token_J",
+                                        "Energy/token", UNITS_ENERGY},
+    [HALLEY_METRIC_CAPITAL] = {"capital", "capital_usd", "Capital", UNITS_MONEY},
+    [HALLEY_METRIC_POWER] = {"power", "power_W", "Power", UNITS_POWER},
+    [HALLEY_METRIC_NPUS] = {"npus", "npus", "NPUs", UNITS_COUNT},
+    [HALLEY_METRIC_COMPUTE] = {"compute", "compute_s", "Compute", UNITS_TIME},
+    [HALLEY_METRIC_COMMUNICATION] = {"communication", "communication_s", "Communication",
+                                     UNITS_TIME},
+    [HALLEY_METRIC_GOODPUT] = {"goodput", "goodput", "Goodput", UNITS_SHARE},
+    [HALLEY_METRIC_EFFECTIVE_STEP] = {"effective-step-time", "effective_step_s",
+                                      "Effective step", UNITS_TIME},
+    [HALLEY_METRIC_EFFECTIVE_TOKEN] = {"effective-cost-per-token",
+                                       "effective_cost_per_token_usd",
+                                       "Effective cost/token", UNITS_MONEY},
+    [HALLEY_METRIC_MTBF] = {"mtbf", "mtbf_s", "MTBF", UNITS_TIME},
+    [HALLEY_METRIC_CHECKPOINT] = {"checkpoint-interval", "checkpoint_interval_s",
+                                  "Checkpoint every", UNITS_TIME},
 };
 
 /* "time.tp" and "memory.weights", made once from the estimator's own names. */
@@ -51,6 +58,41 @@ static const char *const part_keys[HALLEY_N_PARTS] = {
 static const char *const class_keys[HALLEY_N_MEMORY] = {
     "memory.weights",     "memory.gradients", "memory.optimizer",
     "memory.activations", "memory.logits",    "memory.buffers"};
+
+/* Keys of parts and classes where they are columns; in JSON a dot is an object. */
+static const char *const part_columns[HALLEY_N_PARTS] = {
+    [HALLEY_PART_FORWARD] = "forward_s",
+    [HALLEY_PART_BACKWARD] = "backward_s",
+    [HALLEY_PART_RECOMPUTE] = "parts_s.recompute",
+    [HALLEY_PART_TP] = "parts_s.tensor_parallel",
+    [HALLEY_PART_CP] = "parts_s.context_parallel",
+    [HALLEY_PART_EP] = "parts_s.expert_parallel",
+    [HALLEY_PART_PP] = "parts_s.pipeline_transfers",
+    [HALLEY_PART_DP] = "parts_s.data_parallel",
+    [HALLEY_PART_BUBBLE] = "parts_s.bubble",
+    [HALLEY_PART_HOST] = "parts_s.host",
+    [HALLEY_PART_ACCUMULATE] = "parts_s.accumulate",
+    [HALLEY_PART_OPTIMIZER] = "parts_s.optimizer",
+    [HALLEY_PART_OFFLOAD] = "parts_s.offload",
+    [HALLEY_PART_OTHER] = "parts_s.other"};
+_Static_assert(HALLEY_N_PARTS == 14, "every part has a key and a column");
+_Static_assert(HALLEY_N_MEMORY == 6, "every class has a key and a column");
+static const char *const class_columns[HALLEY_N_MEMORY] = {
+    [HALLEY_MEMORY_WEIGHTS] = "memory_bytes.weights",
+    [HALLEY_MEMORY_GRADIENTS] = "memory_bytes.gradients",
+    [HALLEY_MEMORY_OPTIMIZER] = "memory_bytes.optimizer",
+    [HALLEY_MEMORY_ACTIVATIONS] = "memory_bytes.activations",
+    [HALLEY_MEMORY_LOGITS] = "memory_bytes.logits",
+    [HALLEY_MEMORY_BUFFERS] = "memory_bytes.buffers"};
+
+const char *halley_metric_column(uint32_t metric)
+{
+    if (metric < HALLEY_METRIC_PART)
+        return rows[metric].column;
+    if (metric < HALLEY_METRIC_CLASS)
+        return part_columns[metric - HALLEY_METRIC_PART];
+    return metric < HALLEY_N_METRICS ? class_columns[metric - HALLEY_METRIC_CLASS] : "?";
+}
 
 const char *halley_metric_key(uint32_t metric)
 {
@@ -103,32 +145,17 @@ const char *halley_metric_format(char *to, size_t size, uint32_t metric, double 
 
 uint32_t explore_metric_find(str key, const char **nearest)
 {
-    const char *names[HALLEY_N_METRICS];
+    const char *names[2 * HALLEY_N_METRICS];
     for (uint32_t i = 0; i < HALLEY_N_METRICS; i++) {
         names[i] = halley_metric_key(i);
-        if (str_eq(key, str_from(names[i])))
+        names[HALLEY_N_METRICS + i] = halley_metric_column(i);
+        if (str_eq(key, str_from(names[i])) ||
+            str_eq(key, str_from(names[HALLEY_N_METRICS + i])))
             return i;
     }
     if (nearest)
-        *nearest = str_nearest(key, names, HALLEY_N_METRICS);
+        *nearest = str_nearest(key, names, 2 * HALLEY_N_METRICS);
     return HALLEY_N_METRICS;
-}
-
-void explore_metric_column(char *to, size_t size, uint32_t metric)
-{
-    static const char *const suffix[UNITS_N_KINDS] = {
-        [UNITS_BYTES] = "_bytes", [UNITS_TIME] = "_s",    [UNITS_POWER] = "_w",
-        [UNITS_ENERGY] = "_j",    [UNITS_MONEY] = "_usd",
-    };
-    const char *s = suffix[explore_metric_unit(metric)];
-    if (metric == HALLEY_METRIC_TOKENS_PER_S)
-        snprintf(to, size, "tokens_per_s");
-    else
-        snprintf(to, size, "%s%s", halley_metric_key(metric), s ? s : "");
-    for (char *c = to; *c; c++) {
-        if (*c == '-' || *c == '.' || *c == '/')
-            *c = '_';
-    }
 }
 
 static void under_failures(double out[HALLEY_N_METRICS], const halley_failures *failures,

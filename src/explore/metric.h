@@ -7,10 +7,9 @@
 
 void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
                      const halley_estimate *estimate);
-/* HALLEY_N_METRICS when there is none of that key; then *nearest is one or NULL. */
+/* By its word in files or its key in JSON. HALLEY_N_METRICS when there is none; then
+ * *nearest is one or NULL. */
 uint32_t explore_metric_find(str key, const char **nearest);
-/* Column of a metric in stores and CSV: "step_time_s". */
-void explore_metric_column(char *to, size_t size, uint32_t metric);
 units_kind explore_metric_unit(uint32_t metric);
 
 /* "compute 62 %, tensor-parallel messages between nodes 31 %, memory full": what takes

@@ -86,20 +86,20 @@ static void best_query(strbuf *sql, sqlite3 *db, const halley_results_summary *s
     }
     sqlite3_finalize(q);
     for (size_t i = 0; !o->all && i < sizeof shown / sizeof *shown; i++) {
-        char column[64];
-        explore_metric_column(column, sizeof column, shown[i]);
-        strbuf_printf(sql, ", %s", column);
+        strbuf_printf(sql, ", \"%s\"", halley_metric_column(shown[i]));
     }
     strbuf_printf(sql, " FROM design ORDER BY objective_1 %s, id LIMIT %u",
                   sum->maximize ? "DESC" : "ASC", o->top ? o->top : 10);
 }
 
-/* Four digits are enough for people. */
-static const char *cell(sqlite3_stmt *q, int i, bool raw, char to[NUMBER_TEXT])
+/* Five digits are enough for people; programs get all of them. */
+static const char *print_cell(sqlite3_stmt *q, int i, bool raw, char to[NUMBER_TEXT])
 {
-    if (sqlite3_column_type(q, i) != SQLITE_FLOAT || raw)
+    if (sqlite3_column_type(q, i) != SQLITE_FLOAT)
         return (const char *)sqlite3_column_text(q, i);
-    snprintf(to, NUMBER_TEXT, "%s", number_digits(sqlite3_column_double(q, i), 5).at);
+    const double value = sqlite3_column_double(q, i);
+    snprintf(to, NUMBER_TEXT, "%s",
+             raw ? number_shortest(value).at : number_digits(value, 5).at);
     return to;
 }
 
@@ -113,17 +113,21 @@ static halley_status answer(sqlite3 *db, const char *sql, const char *path, bool
         return q ? HALLEY_OK : fail(db, path, err);
     const char *names[MOST_COLUMNS], *values[MOST_COLUMNS];
     char texts[MOST_COLUMNS][NUMBER_TEXT];
+    bool is_number[MOST_COLUMNS] = {false};
     const int n =
         sqlite3_column_count(q) < MOST_COLUMNS ? sqlite3_column_count(q) : MOST_COLUMNS;
     for (int i = 0; i < n; i++)
         names[i] = sqlite3_column_name(q, i);
-    halley_results_row row = {(uint32_t)n, names, NULL};
+    halley_results_row row = {(uint32_t)n, names, NULL, is_number};
     bool room = true;
     uint64_t n_rows = 0;
     int code;
     while ((code = sqlite3_step(q)) == SQLITE_ROW && room) {
-        for (int i = 0; i < n; i++)
-            values[i] = cell(q, i, raw, texts[i]);
+        for (int i = 0; i < n; i++) {
+            const int type = sqlite3_column_type(q, i);
+            is_number[i] = type == SQLITE_FLOAT || type == SQLITE_INTEGER;
+            values[i] = print_cell(q, i, raw, texts[i]);
+        }
         row.values = values;
         room = seen(context, &row);
         n_rows++;

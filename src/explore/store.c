@@ -24,7 +24,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { STORE_FORMAT = 3, FINGERPRINTS = 24 };
+enum { STORE_FORMAT = 4, FINGERPRINTS = 24 };
 
 struct explore_store {
     sqlite3 *db;
@@ -75,9 +75,7 @@ static void add_axis_columns(strbuf *sql, const halley_study *s, bool types)
     for (uint32_t i = 0; i < s->n_goals; i++)
         strbuf_printf(sql, ", objective_%u%s", i + 1, types ? " REAL" : "");
     for (uint32_t i = 0; i < HALLEY_N_METRICS; i++) {
-        char column[64];
-        explore_metric_column(column, sizeof column, i);
-        strbuf_printf(sql, ", %s%s", column, types ? " REAL" : "");
+        strbuf_printf(sql, ", \"%s\"%s", halley_metric_column(i), types ? " REAL" : "");
     }
 }
 

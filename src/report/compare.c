@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/number.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -396,23 +397,18 @@ static void write_lists(report_json *j, const halley_comparison *c)
     report_json_end(j);
 }
 
-static halley_status write_json(const report_comparison *r, FILE *to, halley_error *err)
+void report_compare_json(report_json *j, const report_comparison *r)
 {
-    report_json j;
-    report_json_init(&j, to);
-    report_json_object(&j, NULL);
-    report_json_text(&j, "real", str_from(r->real));
-    report_json_text(&j, "synth", str_from(r->synth));
-    report_json_u64(&j, "sets_real", r->c->n_real);
-    report_json_u64(&j, "sets_synth", r->c->n_synth);
-    report_json_u64(&j, "min_support", r->c->min_support);
-    nest n = {.j = &j};
+    report_json_text(j, "real", str_from(r->real));
+    report_json_text(j, "synth", str_from(r->synth));
+    report_json_u64(j, "sets_real", r->c->n_real);
+    report_json_u64(j, "sets_synth", r->c->n_synth);
+    report_json_u64(j, "min_support", r->c->min_support);
+    nest n = {.j = j};
     each(r, put_nested, &n);
-    report_json_end(&j);
-    report_json_end(&j);
-    write_lists(&j, r->c);
-    report_json_end(&j);
-    return report_json_fini(&j, err);
+    report_json_end(j);
+    report_json_end(j);
+    write_lists(j, r->c);
 }
 
 halley_status report_compare(const report_comparison *r, report_form form, FILE *to,
@@ -420,8 +416,7 @@ halley_status report_compare(const report_comparison *r, report_form form, FILE 
 {
     if (form == REPORT_TEXT)
         return write_text(r, to, err);
-    if (form == REPORT_JSON)
-        return write_json(r, to, err);
+    assert(form == REPORT_CSV);
     report_table *const t = report_table_new(measure_columns, 4);
     if (!t)
         return error_nomem(err);

@@ -20,6 +20,9 @@ typedef struct report_attack {
 enum { REPORT_ATTACKS = 3 + HALLEY_N_LIKELIHOODS };
 size_t report_attacks(report_attack out[REPORT_ATTACKS], const report_comparison *r);
 
+/* As members of an open object. */
+void report_compare_json(report_json *j, const report_comparison *r);
+/* As text or CSV. */
 halley_status report_compare(const report_comparison *r, report_form form, FILE *to,
                              halley_error *err);
 /* One file without anything from outside. */

@@ -87,24 +87,19 @@ static const report_column share_columns[] = {
     {"Share", "share", REPORT_QUANTITY, UNITS_SHARE, 0},
 };
 
-static halley_status write_shares(const share *shares, uint32_t n, FILE *to,
-                                  halley_error *err)
+static report_table *make_shares(const share *shares, uint32_t n)
 {
     double total = 0;
     report_table *t = report_table_new(share_columns, 4);
-    if (t == NULL)
-        return error_nomem(err);
     for (uint32_t i = 0; i < n; i++)
         total += shares[i].seconds;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; t != NULL && i < n; i++) {
         report_table_words(t, str_from(shares[i].kind));
         report_table_count(t, shares[i].steps);
         report_table_number(t, shares[i].seconds);
         report_table_number(t, total > 0 ? shares[i].seconds / total : 0);
     }
-    const halley_status status = report_table_write(t, REPORT_TEXT, to, err);
-    report_table_free(t);
-    return status;
+    return t;
 }
 
 static const report_column step_columns[] = {
@@ -132,21 +127,19 @@ static int sooner(const void *a, const void *b)
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-static halley_status write_steps(halley_path_step *steps, size_t n,
-                                 const halley_result *result,
-                                 const halley_trace_set *traces, FILE *to,
-                                 halley_error *err)
+/* The longest of them, in the order of time. */
+static report_table *make_steps(halley_path_step *steps, size_t n,
+                                const halley_result *result,
+                                const halley_trace_set *traces)
 {
     const double per_s = halley_result_ticks_per_s(result);
     report_table *t = report_table_new(step_columns, 7);
-    if (t == NULL)
-        return error_nomem(err);
     if (n > MOST_STEPS) {
         qsort(steps, n, sizeof *steps, longer);
         n = MOST_STEPS;
         qsort(steps, n, sizeof *steps, sooner);
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; t != NULL && i < n; i++) {
         const halley_trace *trace = halley_trace_set_get(traces, steps[i].rank);
         const halley_bytes name = halley_node_name(trace, steps[i].node);
         report_table_number(t, (double)steps[i].begin / per_s);
@@ -157,8 +150,46 @@ static halley_status write_steps(halley_path_step *steps, size_t n,
         report_table_words(t, str_from(kind_of(trace, steps[i].node)));
         report_table_words(t, str_from(reasons[steps[i].why]));
     }
+    return t;
+}
+
+/* Frees the table; NULL is one without memory. */
+static halley_status write_text_table(report_table *t, FILE *to, halley_error *err)
+{
+    if (t == NULL)
+        return error_nomem(err);
     const halley_status status = report_table_write(t, REPORT_TEXT, to, err);
     report_table_free(t);
+    return status;
+}
+
+static halley_status write_json_table(report_table *t, report_json *j, const char *key,
+                                      halley_error *err)
+{
+    if (t == NULL)
+        return error_nomem(err);
+    report_table_json(t, j, key);
+    report_table_free(t);
+    return HALLEY_OK;
+}
+
+halley_status report_sim_explain_json(report_json *j, const halley_result *result,
+                                      const halley_trace_set *traces, halley_error *err)
+{
+    halley_path_step *steps;
+    size_t n;
+    share shares[MOST_KINDS];
+    TRY(halley_result_path(&steps, &n, result, traces, err));
+    const uint32_t n_kinds = sum_kinds(shares, steps, n, result, traces);
+    report_json_object(j, "critical_path");
+    report_json_u64(j, "steps", n);
+    halley_status status =
+        write_json_table(make_shares(shares, n_kinds), j, "kinds", err);
+    if (status == HALLEY_OK)
+        status =
+            write_json_table(make_steps(steps, n, result, traces), j, "longest", err);
+    report_json_end(j);
+    free(steps);
     return status;
 }
 
@@ -171,10 +202,10 @@ halley_status report_sim_explain(const halley_result *result,
     share shares[MOST_KINDS];
     TRY(halley_result_path(&steps, &n, result, traces, err));
     const uint32_t n_kinds = sum_kinds(shares, steps, n, result, traces);
-    halley_status status = write_shares(shares, n_kinds, to, err);
+    halley_status status = write_text_table(make_shares(shares, n_kinds), to, err);
     if (status == HALLEY_OK) {
         fprintf(to, n > MOST_STEPS ? "\nIts %d longest steps:\n" : "\n", (int)MOST_STEPS);
-        status = write_steps(steps, n, result, traces, to, err);
+        status = write_text_table(make_steps(steps, n, result, traces), to, err);
     }
     free(steps);
     return status;

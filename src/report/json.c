@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 
 static bool bit(uint64_t bits, uint32_t depth)
 {
@@ -122,6 +123,8 @@ void report_json_i64(report_json *j, const char *key, int64_t value)
 
 void report_json_double(report_json *j, const char *key, double value)
 {
+    if (key != NULL && !isfinite(value))
+        return;
     before_value(j, key);
     j->scratch.n = 0;
     strbuf_double(&j->scratch, value);

@@ -35,7 +35,8 @@ void report_json_end(report_json *j); /* the innermost open container */
 void report_json_text(report_json *j, const char *key, str value);
 void report_json_u64(report_json *j, const char *key, uint64_t value);
 void report_json_i64(report_json *j, const char *key, int64_t value);
-/* Shortest form that reads back the same; what is not finite is null. */
+/* Shortest form that reads back the same. What is not finite is left out of an object
+ * and null in an array. */
 void report_json_double(report_json *j, const char *key, double value);
 void report_json_bool(report_json *j, const char *key, bool value);
 /* A value that is JSON already. */

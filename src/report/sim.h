@@ -6,13 +6,18 @@
 #include "base/error.h"
 #include "halley/sim.h"
 #include "halley/trace.h"
+#include "report/json.h"
 
 #include <stdio.h>
 
 /* Totals, communication by kind, use of the network. */
 halley_status report_sim_text(const halley_result *result, FILE *to, halley_error *err);
-/* Everything but single nodes, as one document. */
-halley_status report_sim_json(const halley_result *result, FILE *to, halley_error *err);
+/* Everything but single nodes, as members of an open object. */
+halley_status report_sim_json(report_json *j, const halley_result *result,
+                              halley_error *err);
+/* The critical path as the member "critical_path"; needs recorded nodes. */
+halley_status report_sim_explain_json(report_json *j, const halley_result *result,
+                                      const halley_trace_set *traces, halley_error *err);
 /* The critical path in words: shares by kind, and its longest steps. Needs recorded
  * nodes. */
 halley_status report_sim_explain(const halley_result *result,

@@ -240,7 +240,7 @@ void report_table_json(const report_table *t, report_json *j, const char *key)
         if (i % t->n_columns == 0)
             report_json_flat_object(j, NULL);
         if (c->empty)
-            report_json_null(j, column->key);
+            ; /* absent */
         else if (column->kind == REPORT_WORDS)
             report_json_text(j, column->key, c->words);
         else if (column->kind == REPORT_COUNT)

@@ -40,7 +40,7 @@ void report_table_free(report_table *t);
 /*
  * Cells are added from left to right; a row is full when it has n_columns cells and the
  * next cell starts a new one. The kind must be that of the column. A cell left empty is
- * blank for people and in CSV, null in JSON. Running out of memory shows at write.
+ * blank for people and in CSV, absent in JSON. Running out of memory shows at write.
  */
 void report_table_words(report_table *t, str text); /* copied */
 void report_table_count(report_table *t, uint64_t value);

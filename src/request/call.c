@@ -131,3 +131,24 @@ halley_status request_json_end(report_json *j, const request_call *call,
     report_json_end(j);
     return report_json_fini(j, err);
 }
+
+static halley_status write_table_json(const request_call *call, const report_table *table,
+                                      const char *key, halley_error *err)
+{
+    report_json j;
+    request_json_begin(&j, call);
+    report_table_json(table, &j, key);
+    return request_json_end(&j, call, err);
+}
+
+halley_status request_table_write(const request_call *call, report_table *table,
+                                  const char *key, report_form form, halley_error *err)
+{
+    if (table == NULL)
+        return error_nomem(err);
+    const halley_status status = form == REPORT_JSON
+                                     ? write_table_json(call, table, key, err)
+                                     : report_table_write(table, form, call->out, err);
+    report_table_free(table);
+    return status;
+}

@@ -1,8 +1,35 @@
 /* What an exploration found, for programs. */
 #include "base/error.h"
+#include "request/estimate_out.h"
 #include "request/explore_out.h"
 
 #include <math.h>
+#include <string.h>
+
+/* Metrics whose column starts with `object` and a dot, as an object of that name. */
+static void write_metric_object(report_json *j, const char *object,
+                                const halley_candidate *c)
+{
+    const size_t n = strlen(object);
+    report_json_flat_object(j, object);
+    for (uint32_t i = 0; i < HALLEY_N_METRICS; i++) {
+        const char *column = halley_metric_column(i);
+        if (strncmp(column, object, n) == 0 && column[n] == '.')
+            report_json_double(j, column + n + 1, c->metrics[i]);
+    }
+    report_json_end(j);
+}
+
+static void write_metrics(report_json *j, const halley_candidate *c)
+{
+    report_json_flat_object(j, "results");
+    for (uint32_t i = 0; i < HALLEY_N_METRICS; i++)
+        if (strchr(halley_metric_column(i), '.') == NULL)
+            report_json_double(j, halley_metric_column(i), c->metrics[i]);
+    write_metric_object(j, "parts_s", c);
+    write_metric_object(j, "memory_bytes", c);
+    report_json_end(j);
+}
 
 static void candidate_json(report_json *j, const char *key, const halley_study *s,
                            const halley_candidate *c, bool is_base)
@@ -20,26 +47,14 @@ static void candidate_json(report_json *j, const char *key, const halley_study *
             report_json_text(j, a->name, str_from(a->texts[c->digits[i]]));
     }
     report_json_end(j);
-    report_json_flat_object(j, "plan");
-    report_json_u64(j, "tp", c->plan.tp);
-    report_json_u64(j, "pp", c->plan.pp);
-    report_json_u64(j, "dp", c->plan.dp);
-    report_json_u64(j, "cp", c->plan.cp);
-    report_json_u64(j, "ep", c->plan.ep);
-    report_json_u64(j, "virtual", c->plan.virtual_stages);
-    report_json_u64(j, "zero", c->plan.zero);
-    report_json_u64(j, "micro-batch", c->plan.micro_batch);
-    report_json_u64(j, "global-batch", c->plan.global_batch);
-    report_json_text(j, "recompute", str_from(halley_recompute_name(c->plan.recompute)));
-    report_json_end(j);
-    report_json_flat_array(j, "objectives");
+    halley_error ignored; /* memory ran out: the document fails, too */
+    if (request_plan_json(j, "plan", &c->plan, &ignored) != HALLEY_OK)
+        j->scratch.failed = true;
+    report_json_flat_array(j, "objective_values");
     for (uint32_t i = 0; i < halley_study_objectives(s); i++)
         report_json_double(j, NULL, c->objective[i]);
     report_json_end(j);
-    report_json_flat_object(j, "results");
-    for (uint32_t i = 0; i < HALLEY_N_METRICS; i++)
-        report_json_double(j, halley_metric_key(i), c->metrics[i]);
-    report_json_end(j);
+    write_metrics(j, c);
     report_json_bool(j, "fits", c->fits);
     report_json_text(j, "limit", str_from(c->limit));
     report_json_end(j);
@@ -168,12 +183,11 @@ static void sensitivities_json(report_json *j, const halley_study *s,
     report_json_end(j);
 }
 
-halley_status explore_write_json(const halley_study *s, const halley_exploration *e,
-                                 FILE *to, halley_error *err)
+halley_status explore_write_json(const request_call *call, const halley_study *s,
+                                 const halley_exploration *e, halley_error *err)
 {
     report_json j;
-    report_json_init(&j, to);
-    report_json_object(&j, NULL);
+    request_json_begin(&j, call);
     report_json_text(&j, "study", str_from(halley_study_name(s)));
     report_json_double(&j, "designs", e->n_designs);
     report_json_u64(&j, "evaluated", e->n_evaluated);
@@ -213,8 +227,7 @@ halley_status explore_write_json(const halley_study *s, const halley_exploration
         report_json_end(&j);
     }
     report_json_end(&j);
-    report_json_end(&j);
-    return report_json_fini(&j, err);
+    return request_json_end(&j, call, err);
 }
 
 halley_status explore_write_csv(const halley_study *s, const halley_exploration *e,
@@ -227,7 +240,7 @@ halley_status explore_write_csv(const halley_study *s, const halley_exploration 
         strbuf_csv(&b, str_from(halley_study_axis(s, i)->name));
     }
     for (uint32_t i = 0; i < HALLEY_N_METRICS; i++)
-        strbuf_printf(&b, ",%s", halley_metric_key(i));
+        strbuf_printf(&b, ",%s", halley_metric_column(i));
     strbuf_add(&b, STR(",limit\n"));
     for (uint32_t k = 0; k < e->n_best; k++) {
         const halley_candidate *c = &e->best[k];
@@ -242,7 +255,8 @@ halley_status explore_write_csv(const halley_study *s, const halley_exploration 
         }
         for (uint32_t i = 0; i < HALLEY_N_METRICS; i++) {
             strbuf_add_char(&b, ',');
-            strbuf_double(&b, c->metrics[i]);
+            if (isfinite(c->metrics[i]))
+                strbuf_double(&b, c->metrics[i]);
         }
         strbuf_add_char(&b, ',');
         strbuf_csv(&b, str_from(c->limit));

@@ -3,14 +3,14 @@
 #define REQUEST_EXPLORE_OUT_H
 
 #include "halley/explore.h"
-#include "report/table.h"
+#include "request/verb.h"
 
 #include <stdio.h>
 
 halley_status explore_write_text(const halley_study *s, const halley_exploration *e,
                                  uint32_t top, FILE *to, halley_error *err);
-halley_status explore_write_json(const halley_study *s, const halley_exploration *e,
-                                 FILE *to, halley_error *err);
+halley_status explore_write_json(const request_call *call, const halley_study *s,
+                                 const halley_exploration *e, halley_error *err);
 /* The best designs, one a row, every metric in its base unit. */
 halley_status explore_write_csv(const halley_study *s, const halley_exploration *e,
                                 FILE *to, halley_error *err);

@@ -156,6 +156,17 @@ static halley_status store_flag(request_reader *r, const request_option *option,
     return HALLEY_OK;
 }
 
+/* "-" is standard input or output for commands; a request has neither. */
+static halley_status refuse_stream(request_reader *r, str key, const char *text)
+{
+    if (strcmp(text, "-") != 0)
+        return HALLEY_OK;
+    return refuse(r, REQUEST_CODE_BAD_VALUE,
+                  "%.*s is \"-\", but a request has no standard input or output; name a "
+                  "file",
+                  STR_ARG(key));
+}
+
 static halley_status store_one(request_reader *r, const request_option *option, str key,
                                const conf_node *node)
 {
@@ -193,6 +204,7 @@ static halley_status store_argument(request_reader *r, str key, const conf_node 
     TRY(print_value(&text, r, node));
     if (*text == '\0')
         return refuse(r, REQUEST_CODE_BAD_VALUE, "%.*s is empty", STR_ARG(key));
+    TRY(refuse_stream(r, key, text));
     r->args[r->call.n_args++] = text;
     return HALLEY_OK;
 }

@@ -1,4 +1,5 @@
-/* cli/topology.c - the report of a network, as `topology show` and `check` print it. */
+/* request/topology.c - the report of a network, as `topology show` and `check` print it.
+ */
 #include "request/topology.h"
 
 #include "base/error.h"
@@ -107,11 +108,11 @@ static void write_bill(report_json *j, const char *key, const halley_topology_re
     report_json_end(j);
 }
 
-halley_status request_topology_json(const halley_topology_report *r, halley_error *err)
+halley_status request_topology_json(const request_call *call,
+                                    const halley_topology_report *r, halley_error *err)
 {
     report_json j;
-    report_json_init(&j, stdout);
-    report_json_object(&j, NULL);
+    request_json_begin(&j, call);
     report_json_text(&j, "topology", str_from(r->generator));
     report_json_flat_object(&j, "devices");
     for (int i = 0; i < HALLEY_TOPOLOGY_KINDS; i++)
@@ -137,8 +138,7 @@ halley_status request_topology_json(const halley_topology_report *r, halley_erro
     write_bill(&j, "power_w", r, true);
     if (r->note != NULL)
         report_json_text(&j, "note", str_from(r->note));
-    report_json_end(&j);
-    return report_json_fini(&j, err);
+    return request_json_end(&j, call, err);
 }
 
 static const report_column columns[] = {
@@ -228,16 +228,15 @@ static void add_lines(report_table *t, const halley_topology_report *r)
         add_line(t, "note", "%s", r->note);
 }
 
-halley_status request_topology_table(const halley_topology_report *r, report_form form,
+halley_status request_topology_table(const request_call *call,
+                                     const halley_topology_report *r, report_form form,
                                      halley_error *err)
 {
     report_table *t = report_table_new(columns, 2);
     if (t == NULL)
         return error_nomem(err);
     add_lines(t, r);
-    const halley_status status = report_table_write(t, form, stdout, err);
-    report_table_free(t);
-    return status;
+    return request_table_write(call, t, "properties", form, err);
 }
 
 halley_status request_topology_measure(halley_topology_report **out,

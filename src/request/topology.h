@@ -15,8 +15,10 @@ extern const request_option request_topology_options[];
 halley_status request_topology_measure(halley_topology_report **out,
                                        halley_topology **topology, const char *path,
                                        bool with_cuts, halley_error *err);
-halley_status request_topology_json(const halley_topology_report *r, halley_error *err);
-halley_status request_topology_table(const halley_topology_report *r, report_form form,
+halley_status request_topology_json(const request_call *call,
+                                    const halley_topology_report *r, halley_error *err);
+halley_status request_topology_table(const request_call *call,
+                                     const halley_topology_report *r, report_form form,
                                      halley_error *err);
 
 #define REQUEST_TOPOLOGY_FILE                                                            \

@@ -9,12 +9,52 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+
+const char *const traces_key[] = {"trace", NULL};
+
+/* A trace in the argument itself, as JSON. */
+static bool is_trace_text(const char *arg)
+{
+    return (arg[0] == '{' || arg[0] == '[') && !file_exists(arg);
+}
+
+/* Each argument is a rank. */
+static halley_status parse_traces(halley_trace_set **out, const char *const *args,
+                                  size_t n, halley_error *err)
+{
+    halley_trace **traces = mem_array(n, sizeof *traces);
+    size_t n_read = 0;
+    halley_status status = traces != NULL ? HALLEY_OK : error_nomem(err);
+    while (status == HALLEY_OK && n_read < n) {
+        char name[32];
+        snprintf(name, sizeof name, "trace %zu", n_read);
+        status = halley_trace_parse(&traces[n_read], args[n_read], strlen(args[n_read]),
+                                    name, NULL, err);
+        n_read += status == HALLEY_OK;
+    }
+    if (status == HALLEY_OK)
+        status = halley_trace_set_new(out, traces, (uint32_t)n, err);
+    for (size_t i = 0; status != HALLEY_OK && i < n_read; i++)
+        halley_trace_free(traces[i]); /* else they are the set's */
+    free(traces);
+    return status;
+}
 
 halley_status traces_load(halley_trace_set **out, const request_call *call, size_t first,
                           size_t n, halley_error *err)
 {
-    return halley_trace_set_load(out, call->args + first, n, NULL, err);
+    const char *const *args = call->args + first;
+    size_t n_texts = 0;
+    for (size_t i = 0; i < n; i++)
+        n_texts += is_trace_text(args[i]);
+    if (n_texts == 0)
+        return halley_trace_set_load(out, args, n, NULL, err);
+    if (n_texts < n)
+        return error_set(err, HALLEY_EINVAL,
+                         "traces are all named, or all in the request itself");
+    return parse_traces(out, args, n, err);
 }
 
 bool traces_is_file(const request_call *call)
@@ -264,4 +304,15 @@ halley_status traces_save_declared(const void *groups, const char *path,
                                    halley_error *err)
 {
     return halley_groups_save(groups, path, NULL, err);
+}
+
+halley_status traces_written_json(const halley_trace_set *set, const request_call *call,
+                                  const char *out, halley_error *err)
+{
+    report_json j;
+    request_json_begin(&j, call);
+    report_json_text(&j, "out", str_from(out));
+    report_json_u64(&j, "n_ranks", halley_trace_set_count(set));
+    report_json_u64(&j, "n_distinct", halley_trace_set_distinct(set));
+    return request_json_end(&j, call, err);
 }

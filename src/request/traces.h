@@ -8,7 +8,10 @@
 #include "halley/trace.h"
 #include "request/verbs.h"
 
-/* Load the traces that the command's arguments [first, first + n) name. */
+extern const char *const traces_key[]; /* of requests: "trace"; ends with NULL */
+
+/* Load the traces that the command's arguments [first, first + n) name, or hold: an
+ * argument that starts with '{' or '[' is a trace as JSON. */
 halley_status traces_load(halley_trace_set **out, const request_call *call, size_t first,
                           size_t n, halley_error *err);
 
@@ -59,6 +62,16 @@ typedef struct traces_output {
  */
 halley_status traces_save(const halley_trace_set *set, const traces_output *output,
                           request_call *call, halley_error *err);
+
+/* What was written, as JSON: out, ranks and different traces. */
+halley_status traces_written_json(const halley_trace_set *set, const request_call *call,
+                                  const char *out, halley_error *err);
+/* --json alone, for commands that otherwise say nothing, or one line. */
+#define TRACES_JSON_OPTION(type, member)                                                 \
+    {                                                                                    \
+        .name = "json", .kind = REQUEST_FLAG, .offset = offsetof(type, member.json),     \
+        .doc = "say what was written as JSON"                                            \
+    }
 
 /* For save_groups: those that the traces of the set `groups` declare. */
 traces_groups_saver traces_save_declared;

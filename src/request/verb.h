@@ -212,6 +212,11 @@ void request_json_begin(report_json *j, const request_call *call);
 halley_status request_json_end(report_json *j, const request_call *call,
                                halley_error *err);
 
+/* The table to call->out, and free it; NULL is a table without memory. In JSON it is the
+ * member `key` of the result. */
+halley_status request_table_write(const request_call *call, report_table *table,
+                                  const char *key, report_form form, halley_error *err);
+
 /*
  * Set one option from its text, as on a command line. `shown` names it in errors: "--top"
  * or "top". A list gets one more text; its memory comes from `memory`. The options struct

@@ -147,7 +147,7 @@ $ halley explore --schema > schema; query schema /required; query -k schema /pro
 
 ## failures: more NPUs make more of the time useless, and a study may ask for that
 $ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100\nplan: {global-batch: 8192, tp: 8}\nset: {cluster.failures.npu-mtbf: 500 h}\nvary: {cluster.npus: [64, 512, 4096]}\nwhere: [fits, "goodput > 0.5"]\nobjective: {minimize: effective-step-time}\n' > s.yaml
-$ halley explore s.yaml --csv | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { e = $at["effective-step-time"] * $at["goodput"] / $at["step-time"] - 1; print $at["npus"], $at["goodput"], e * e < 1e-18 }'
+$ halley explore s.yaml --csv | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { e = $at["effective_step_s"] * $at["goodput"] / $at["step_s"] - 1; print $at["npus"], $at["goodput"], e * e < 1e-18 }'
 > 512 {*} 1
 > 64 {*} 1
 
@@ -177,7 +177,7 @@ $ halley explore --help | grep -A1 '^keys of a study file'
 ## a search by nlopt finds what all designs of a grid do, at the edge of a budget
 $ printf 'name: s\nmodel: gpt3-175b\ncluster: dgx-a100:512\nplan: {tp: 8, pp: 8, global-batch: 1536, recompute: selective, sequence-parallel: yes}\nvary:\n  cluster.out.bandwidth: {from: 5 GB/s, to: 200 GB/s}\n  cluster.up.bandwidth: {from: 50 GB/s, to: 900 GB/s}\n  cluster.npu.peak: {from: 100 TFLOP/s, to: 1000 TFLOP/s}\nwhere: ["cluster.npu.peak / 1 TFLOP/s + cluster.up.bandwidth / 1 GB/s + 8 * cluster.out.bandwidth / 1 GB/s <= 1000"]\n' > s.yaml
 $ sed 's/^\(  cluster.*\)}$/\1, points: 50}/' s.yaml > grid.yaml; for m in nlopt evolutionary latin-hypercube; do cp s.yaml $m.yaml; echo "search: {method: $m, samples: 3000}" >> $m.yaml; done
-$ for m in grid nlopt evolutionary latin-hypercube; do halley explore $m.yaml --json | query - /best/0/objectives/0; done | awk 'NR == 1 { first = $1 } { print $1 / first < 1.015 + 0.09 * (NR == 4) }'
+$ for m in grid nlopt evolutionary latin-hypercube; do halley explore $m.yaml --json | query - /best/0/objective_values/0; done | awk 'NR == 1 { first = $1 } { print $1 / first < 1.015 + 0.09 * (NR == 4) }'
 > 1
 > 1
 > 1

@@ -47,7 +47,7 @@ $ halley trace gen pipeline -n 4 -o pp --csv > list
 $ halley sim --json --workload-configuration=pp --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml
 > {
 >   "time_s": 0.002220186,
->   "n_ranks": 4,
+>   "npus": 4,
 >   "events": 56,
 >   "per_rank": [
 >     {"what": "finish_s", "mean_s": 0.0019051627500000002, "least_s": 0.001580124, "most_s": 0.002220186, "most_rank": 0},
@@ -69,8 +69,7 @@ $ halley sim --json --workload-configuration=pp --system-configuration=$DATA/sim
 >     {"rank": 1, "finish_s": 0.002020186, "compute_s": 0.0012, "comm_s": 0.000940372, "exposed_comm_s": 0.000820186, "memory_s": 0, "cpu_s": 0, "idle_s": 0.0002, "npu_memory_peak_bytes": 0},
 >     {"rank": 2, "finish_s": 0.001800155, "compute_s": 0.0012, "comm_s": 0.000720341, "exposed_comm_s": 0.000600155, "memory_s": 0, "cpu_s": 0, "idle_s": 0.000420031, "npu_memory_peak_bytes": 0},
 >     {"rank": 3, "finish_s": 0.001580124, "compute_s": 0.0012, "comm_s": 0.000440217, "exposed_comm_s": 0.000380124, "memory_s": 0, "cpu_s": 0, "idle_s": 0.000640062, "npu_memory_peak_bytes": 0}
->   ],
->   "warnings": []
+>   ]
 > }
 $ halley sim --per-rank --per-node nodes.csv --timeline line.json --workload-configuration=pp --system-configuration=$DATA/sim/system.json --network-configuration=$DATA/sim/ring4.yml
 > rank,finish_s,compute_s,comm_s,exposed_comm_s,memory_s,cpu_s,idle_s,npu_memory_peak_bytes
@@ -354,7 +353,7 @@ $ halley trace gen -m gpt-3.6b -c c.yaml --tp 8 -o t > list; halley sim t -c c.y
 $ halley trace gen all-reduce -n 12 -o ar > list; halley sim ar -c dgx-h100:12
 ! halley: cluster "dgx-h100": 12 is 1.5 nodes of 8, and the simulator needs whole nodes so far: 8 or 16
 ? 1
-$ halley trace gen all-reduce -n 4 -o four > list; halley sim four -c dgx-h100:4 --json | query - /n_ranks
+$ halley trace gen all-reduce -n 4 -o four > list; halley sim four -c dgx-h100:4 --json | query - /npus
 > 4
 
 ## older names are read, and the new ones named

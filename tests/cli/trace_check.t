@@ -90,16 +90,16 @@ $ head -c 30 a.0.et > cut.et; halley trace check cut.et
 $ halley trace check --json cut.et
 > {
 >   "trace": "cut.et",
->   "ranks": 0,
+>   "n_ranks": 0,
 >   "compared_ranks": false,
->   "errors": 1,
->   "warnings": 0,
->   "notes": 0,
+>   "n_errors": 1,
+>   "n_warnings": 0,
+>   "n_notes": 0,
 >   "codes": [
 >     {"code": "unreadable", "severity": "error", "count": 1, "listed": 1}
 >   ],
 >   "findings": [
->     {"severity": "error", "code": "unreadable", "rank": 0, "ranks": 1, "file": "cut.et", "offset": 8, "sentence": "byte 8: a message of 62 bytes, but the file ends after 21; it is cut (copy it again) or no .et", "remedy": ""}
+>     {"severity": "error", "code": "unreadable", "rank": 0, "n_ranks": 1, "file": "cut.et", "offset": 8, "sentence": "byte 8: a message of 62 bytes, but the file ends after 21; it is cut (copy it again) or no .et", "remedy": ""}
 >   ]
 > }
 ? 1
@@ -115,7 +115,7 @@ $ halley trace check u
 ## findings for programs
 $ halley trace gen one_comm_send_node -n 2 --chakra -o s > made
 $ halley trace check --csv s.0.et
-> severity,code,rank,ranks,file,node,name,offset,sentence,remedy
+> severity,code,rank,n_ranks,file,node,name,offset,sentence,remedy
 > error,missing-attr,0,1,s.0.et,28,COMM_SEND_NODE,8,comm_dst is missing,"a send needs the rank it goes to, add attribute comm_dst (int32)"
 > error,missing-attr,0,1,s.0.et,28,COMM_SEND_NODE,8,comm_size is missing,"a send needs its size in bytes, add attribute comm_size (int64)"
 > error,missing-attr,0,1,s.0.et,28,COMM_SEND_NODE,8,comm_tag is missing,"a send needs a tag to be matched by, add attribute comm_tag (int32)"

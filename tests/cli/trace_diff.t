@@ -47,7 +47,7 @@ $ halley trace diff --json a.0.et b.0.et
 >   "nodes_new": 0,
 >   "ranks_same": 0,
 >   "ranks_changed": 1,
->   "list": [
+>   "findings": [
 >     {"kind": "attrs", "rank": 0, "node": 0, "sentence": "attribute \"comm_size\": 8 (int64_val) is now 9 (int64_val)"},
 >     {"kind": "attrs", "rank": 0, "node": 1, "sentence": "attribute \"comm_size\": 8 (int64_val) is now 9 (int64_val)"}
 >   ]

@@ -39,8 +39,8 @@ $ halley trace gen all-reduce -n 4 --size '1 MiB' --repeat 2 -o a > made
 $ halley trace info --json a
 > {
 >   "trace": "a",
->   "ranks": 4,
->   "different": 1,
+>   "n_ranks": 4,
+>   "n_distinct": 1,
 >   "form": "Chakra .et",
 >   "version": "1.0.0",
 >   "metadata": [],
@@ -82,7 +82,7 @@ $ halley trace info --json a
 >   "traces": [
 >     {
 >       "file": "a.0.et",
->       "ranks": "0-3",
+>       "rank_list": "0-3",
 >       "nodes": 2,
 >       "data_dependencies": 1,
 >       "control_dependencies": 0,
@@ -111,9 +111,9 @@ $ halley trace info --json a
 >     }
 >   ],
 >   "problems": {
->     "errors": 0,
->     "warnings": 0,
->     "notes": 1,
+>     "n_errors": 0,
+>     "n_warnings": 0,
+>     "n_notes": 1,
 >     "first": []
 >   }
 > }

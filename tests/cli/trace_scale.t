@@ -57,8 +57,8 @@ $ halley trace scale t -o s --compute 1 && cmp t.0.et s.0.et && cmp t.1.et s.1.e
 $ halley trace gen transformer -n 4 --tp 2 --layers 1 --micro-batches 1 -o t > made
 $ halley trace scale t -o s --dtype bf16:fp8 --batch 4 --offload '50 %' --json
 > {
->   "ranks_before": 4,
->   "ranks": 4,
+>   "n_ranks_before": 4,
+>   "n_ranks": 4,
 >   "nodes_before": 36,
 >   "nodes": 68,
 >   "blocks_before": 0,

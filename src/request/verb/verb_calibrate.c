@@ -40,13 +40,10 @@ static const report_column columns[] = {
     {"Meaning", "meaning", REPORT_WORDS, UNITS_COUNT, 0},
 };
 
-static halley_status write_moves(const halley_fit *fit, report_form form,
-                                 halley_error *err)
+static report_table *make_moves(const halley_fit *fit)
 {
     report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
-    if (!t)
-        return error_nomem(err);
-    for (uint32_t i = 0; i < fit->n_moves; i++) {
+    for (uint32_t i = 0; t != NULL && i < fit->n_moves; i++) {
         const halley_fit_move *m = &fit->moves[i];
         const halley_constant_info *info = halley_constant_get(m->constant);
         report_table_words(t, str_from(info->key));
@@ -55,9 +52,7 @@ static halley_status write_moves(const halley_fit *fit, report_form form,
         report_table_number(t, m->to);
         report_table_words(t, str_from(info->doc));
     }
-    const halley_status status = report_table_write(t, form, stdout, err);
-    report_table_free(t);
-    return status;
+    return t;
 }
 
 static const report_column device_columns[] = {
@@ -67,56 +62,122 @@ static const report_column device_columns[] = {
     {"To", "to", REPORT_NUMBER, UNITS_COUNT, 0},
 };
 
-static halley_status run_device(request_call *call, report_form form, halley_error *err)
+static report_table *make_device_moves(const halley_device_fit *fit)
+{
+    report_table *t =
+        report_table_new(device_columns, sizeof device_columns / sizeof *device_columns);
+    for (uint32_t i = 0; t != NULL && i < fit->n_moves; i++) {
+        report_table_words(t, str_from(fit->moves[i].key));
+        report_table_words(t, str_from(fit->moves[i].unit));
+        report_table_number(t, fit->moves[i].from);
+        report_table_number(t, fit->moves[i].to);
+    }
+    return t;
+}
+
+/* How good a fit is, the same for stacks and devices. */
+typedef struct fit_summary {
+    const char *kind, *name;        /* "stack", "megatron-2022" */
+    uint32_t n_fitted, n_layouts;   /* runs or measurements; 0 layouts = a device */
+    double before, after, held_out; /* mean error as a share; held_out < 0 = none */
+    uint32_t n_held_out;
+} fit_summary;
+
+static halley_status write_fit_json(const request_call *call, const fit_summary *f,
+                                    const report_table *moves, halley_error *err)
+{
+    report_json j;
+    request_json_begin(&j, call);
+    report_json_text(&j, f->kind, str_from(f->name));
+    report_json_u64(&j, "fitted_runs", f->n_fitted);
+    if (f->n_layouts > 0)
+        report_json_u64(&j, "layouts", f->n_layouts);
+    report_json_double(&j, "error_before", f->before);
+    report_json_double(&j, "error_after", f->after);
+    if (f->held_out >= 0)
+        report_json_double(&j, "held_out_error", f->held_out);
+    report_table_json(moves, &j, "constants");
+    return request_json_end(&j, call, err);
+}
+
+static void write_fit_text(FILE *to, const fit_summary *f, uint32_t n_moves)
+{
+    const number_text before = number_fixed(100 * f->before, 2);
+    if (f->n_layouts == 0) {
+        fprintf(to,
+                "%s: %u constants, %u measurements\nmean error %s %% before, %s %% "
+                "after, %s %% on %u kept aside\n\n",
+                f->name, n_moves, f->n_fitted, before.at,
+                number_fixed(100 * f->after, 2).at, number_fixed(100 * f->held_out, 2).at,
+                f->n_held_out);
+        return;
+    }
+    fprintf(to, "stack %s: %u constants, %u runs of %u layouts\n", f->name, n_moves,
+            f->n_fitted, f->n_layouts);
+    fprintf(to, "mean error %s %% before, %s %% after", before.at,
+            number_fixed(100 * f->after, 2).at);
+    if (f->held_out >= 0)
+        fprintf(to, ", %s %% on layouts not seen\n\n",
+                number_fixed(100 * f->held_out, 2).at);
+    else
+        fprintf(to, "; too few layouts to hold some out\n\n");
+}
+
+/* Frees the table; NULL is one without memory. */
+static halley_status write_fit(const request_call *call, report_form form,
+                               const fit_summary *f, report_table *moves,
+                               uint32_t n_moves, halley_error *err)
+{
+    if (moves == NULL)
+        return error_nomem(err);
+    if (form == REPORT_TEXT)
+        write_fit_text(call->out, f, n_moves);
+    const halley_status status = form == REPORT_JSON
+                                     ? write_fit_json(call, f, moves, err)
+                                     : report_table_write(moves, form, call->out, err);
+    report_table_free(moves);
+    return status;
+}
+
+static halley_status calibrate_device(request_call *call, report_form form,
+                                      halley_error *err)
 {
     const calibrate_options *o = call->options;
     halley_device_fit fit;
     if (call->n_args != 1 || o->stack)
         return request_usage(call, err, "--device wants one table in CSV and no --stack");
     TRY(halley_calibrate_device(&fit, call->args[0], o->device, o->out, err));
-    if (form == REPORT_TEXT)
-        printf("%s: %u constants, %u measurements\nmean error %s %% before, %s %% "
-               "after, %s %% on %u kept aside\n\n",
-               o->device, fit.n_moves, fit.n_fitted, number_fixed(fit.before_pct, 2).at,
-               number_fixed(fit.after_pct, 2).at, number_fixed(fit.held_pct, 2).at,
-               fit.n_held);
-    report_table *t =
-        report_table_new(device_columns, sizeof device_columns / sizeof *device_columns);
-    if (!t)
-        return error_nomem(err);
-    for (uint32_t i = 0; i < fit.n_moves; i++) {
-        report_table_words(t, str_from(fit.moves[i].key));
-        report_table_words(t, str_from(fit.moves[i].unit));
-        report_table_number(t, fit.moves[i].from);
-        report_table_number(t, fit.moves[i].to);
-    }
-    const halley_status status = report_table_write(t, form, stdout, err);
-    report_table_free(t);
-    return status;
+    const fit_summary f = {"device",
+                           o->device,
+                           fit.n_fitted,
+                           0,
+                           fit.before_pct / 100,
+                           fit.after_pct / 100,
+                           fit.held_pct / 100,
+                           fit.n_held};
+    return write_fit(call, form, &f, make_device_moves(&fit), fit.n_moves, err);
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status calibrate_run(request_call *call, halley_error *err)
 {
     const calibrate_options *o = call->options;
     report_form form;
     TRY(request_output_form(&form, call, &o->output, err));
     if (o->device)
-        return run_device(call, form, err);
+        return calibrate_device(call, form, err);
     halley_fit fit;
     TRY(halley_calibrate(&fit, o->stack, call->args, call->n_args, err));
     if (o->out)
         TRY(halley_stack_save(&fit.stack, o->out, err));
-    if (form == REPORT_TEXT) {
-        printf("stack %s: %u constants, %u runs of %u layouts\n", fit.stack.name,
-               fit.n_moves, fit.n_rows, fit.n_layouts);
-        printf("mean error %s %% before, %s %% after", number_fixed(fit.before_pct, 2).at,
-               number_fixed(fit.after_pct, 2).at);
-        if (fit.cv_pct >= 0)
-            printf(", %s %% on layouts not seen\n\n", number_fixed(fit.cv_pct, 2).at);
-        else
-            printf("; too few layouts to hold some out\n\n");
-    }
-    return write_moves(&fit, form, err);
+    const fit_summary f = {"stack",
+                           fit.stack.name,
+                           fit.n_rows,
+                           fit.n_layouts,
+                           fit.before_pct / 100,
+                           fit.after_pct / 100,
+                           fit.cv_pct / 100,
+                           0};
+    return write_fit(call, form, &f, make_moves(&fit), fit.n_moves, err);
 }
 
 static const request_example examples[] = {
@@ -129,10 +190,13 @@ static const request_example examples[] = {
     {0},
 };
 
+static const char *const runs_key[] = {"runs", NULL};
+
 const request_verb request_verb_calibrate = {
     .name = "calibrate",
     .summary = "fit constants of a stack or a device to measurements",
     .arguments = "[RUNS.json...|TABLE.csv]",
+    .arg_keys = runs_key,
     .description = "Fits the constants that a stack file lists under \"fit\", at most "
                    "eight, to runs it serves, starting from its defaults and held near "
                    "them by a prior. Prints what moved, the mean error before and after, "
@@ -147,5 +211,5 @@ const request_verb request_verb_calibrate = {
     .options = options,
     .options_size = sizeof(calibrate_options),
     .max_args = REQUEST_ANY,
-    .run = run,
+    .run = calibrate_run,
 };

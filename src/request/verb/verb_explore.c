@@ -3,6 +3,7 @@
 #include "base/number.h"
 #include "halley/version.h"
 #include "report/explore_page.h"
+#include "request/document.h"
 #include "request/explore_out.h"
 #include "request/verbs.h"
 
@@ -68,7 +69,8 @@ static const request_option options[] = {
     {0},
 };
 
-static halley_status list_parameters(report_form form, halley_error *err)
+static halley_status list_parameters(const request_call *call, report_form form,
+                                     halley_error *err)
 {
     static const report_column columns[] = {
         {"Parameter", "parameter", REPORT_WORDS, UNITS_COUNT, 0},
@@ -84,9 +86,7 @@ static halley_status list_parameters(report_form form, halley_error *err)
         report_table_words(t, str_from(p.unit));
         report_table_words(t, str_from(p.doc));
     }
-    const halley_status status = report_table_write(t, form, stdout, err);
-    report_table_free(t);
-    return status;
+    return request_table_write(call, t, "parameters", form, err);
 }
 
 static void describe(report_json *j, const char *key, const char *doc, const char *unit)
@@ -130,12 +130,11 @@ static void describe_section(report_json *j, const char *section)
 }
 
 /* From the tables that read study files; editors check and complete with it. */
-static halley_status write_schema(halley_error *err)
+static halley_status write_schema(const request_call *call, halley_error *err)
 {
     report_json j;
     halley_parameter p;
-    report_json_init(&j, stdout);
-    report_json_object(&j, NULL);
+    request_json_begin(&j, call);
     report_json_text(&j, "$schema", STR("https://json-schema.org/draft/2020-12/schema"));
     report_json_text(&j, "title", STR("halley study"));
     describe_section(&j, "");
@@ -158,29 +157,62 @@ static halley_status write_schema(halley_error *err)
         describe(&j, halley_metric_key(i), halley_metric_title(i), NULL);
     report_json_end(&j);
     report_json_end(&j);
-    report_json_end(&j);
-    return report_json_fini(&j, err);
+    return request_json_end(&j, call, err);
 }
 
-static halley_status dry_run(const halley_study *s, const explore_options *o,
-                             halley_error *err)
+static void write_dry_run_json(report_json *j, const halley_study *s,
+                               const halley_dry_run *d)
 {
-    halley_dry_run d;
+    report_json_text(j, "study", str_from(halley_study_name(s)));
+    report_json_double(j, "designs", d->n_designs);
+    report_json_double(j, "to_evaluate", d->n_to_evaluate);
+    report_json_u64(j, "sampled", d->n_sampled);
+    report_json_u64(j, "feasible", d->n_feasible);
+    report_json_double(j, "designs_per_s", d->designs_per_s);
+    report_json_double(j, "time_s", d->seconds);
+    report_json_array(j, "refusals");
+    for (uint32_t i = 0; i < d->n_refusals; i++) {
+        report_json_flat_object(j, NULL);
+        report_json_text(j, "reason", str_from(d->refusals[i].reason));
+        report_json_u64(j, "designs", d->refusals[i].designs);
+        report_json_end(j);
+    }
+    report_json_end(j);
+}
+
+static halley_status write_dry_run(FILE *to, const halley_study *s,
+                                   const halley_dry_run *d, halley_error *err)
+{
     char left[48];
-    TRY(halley_explore_dry_run(&d, s, o->jobs, err));
     const double share =
-        d.n_sampled ? 100.0 * (double)d.n_feasible / (double)d.n_sampled : 0;
-    units_format(left, sizeof left, d.seconds, UNITS_TIME);
-    printf("%s: %s designs", halley_study_name(s), number_digits(d.n_designs, 6).at);
-    if (d.n_to_evaluate < d.n_designs)
-        printf(", of which the search looks at %s", number_digits(d.n_to_evaluate, 6).at);
-    printf("\n%s %% feasible in a sample of %llu; about %s designs/s, %s in all\n",
-           number_digits(share, 3).at, (unsigned long long)d.n_sampled,
-           number_digits(d.designs_per_s, 3).at, left);
-    if (d.n_refusals == 0)
+        d->n_sampled ? 100.0 * (double)d->n_feasible / (double)d->n_sampled : 0;
+    units_format(left, sizeof left, d->seconds, UNITS_TIME);
+    fprintf(to, "%s: %s designs", halley_study_name(s),
+            number_digits(d->n_designs, 6).at);
+    if (d->n_to_evaluate < d->n_designs)
+        fprintf(to, ", of which the search looks at %s",
+                number_digits(d->n_to_evaluate, 6).at);
+    fprintf(to, "\n%s %% feasible in a sample of %llu; about %s designs/s, %s in all\n",
+            number_digits(share, 3).at, (unsigned long long)d->n_sampled,
+            number_digits(d->designs_per_s, 3).at, left);
+    if (d->n_refusals == 0)
         return HALLEY_OK;
-    printf("\n");
-    return explore_write_refusals(d.refusals, d.n_refusals, stdout, err);
+    fprintf(to, "\n");
+    return explore_write_refusals(d->refusals, d->n_refusals, to, err);
+}
+
+static halley_status dry_run(const request_call *call, const halley_study *s,
+                             report_form form, halley_error *err)
+{
+    const explore_options *o = call->options;
+    halley_dry_run d;
+    TRY(halley_explore_dry_run(&d, s, o->jobs, err));
+    if (form != REPORT_JSON)
+        return write_dry_run(call->out, s, &d, err);
+    report_json j;
+    request_json_begin(&j, call);
+    write_dry_run_json(&j, s, &d);
+    return request_json_end(&j, call, err);
 }
 
 /* Nothing is feasible: say which constraint kills how many. */
@@ -221,7 +253,7 @@ static halley_status write_pages(const halley_study *s, const halley_exploration
     if (o->plots) {
         TRY(report_explore_plots(o->plots, s, e, err));
         if (!o->output.json && !o->output.csv)
-            printf("Plots: %s\n", o->plots);
+            fprintf(call->out, "Plots: %s\n", o->plots);
     }
     return HALLEY_OK;
 }
@@ -243,39 +275,39 @@ static halley_status explore(const halley_study *s, request_call *call, report_f
     if (status != HALLEY_OK || !e)
         return status;
     if (e->n_feasible == 0)
-        status = all_refused(s, e, err);
+        status = request_fail_as(call, REQUEST_CODE_INFEASIBLE, all_refused(s, e, err));
     else if (form == REPORT_JSON)
-        status = explore_write_json(s, e, stdout, err);
+        status = explore_write_json(call, s, e, err);
     else if (form == REPORT_CSV)
-        status = explore_write_csv(s, e, stdout, err);
+        status = explore_write_csv(s, e, call->out, err);
     else
-        status = explore_write_text(s, e, o->top, stdout, err);
+        status = explore_write_text(s, e, o->top, call->out, err);
     if (status == HALLEY_OK)
         status = write_pages(s, e, call, o, err);
     halley_exploration_free(e);
     return status;
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status explore_run(request_call *call, halley_error *err)
 {
     const explore_options *o = call->options;
     report_form form;
     halley_study *study = NULL;
     TRY(request_output_form(&form, call, &o->output, err));
     if (o->parameters)
-        return list_parameters(form, err);
+        return list_parameters(call, form, err);
     if (o->schema)
-        return write_schema(err);
+        return write_schema(call, err);
     if (call->n_args != 1)
         return request_usage(call, err, "name one study file");
     if (o->resume && !o->store)
         return request_usage(call, err, "--resume needs --store");
     halley_explore_opts where = {0};
     TRY(halley_explore_join(&where, err));
-    halley_status status = halley_study_load(&study, call->args[0], err);
+    halley_status status = request_study_load(&study, call->args[0], err);
     bool alone = where.rank == 0;
     if (status == HALLEY_OK && o->dry_run)
-        status = where.rank ? HALLEY_OK : dry_run(study, o, err);
+        status = where.rank ? HALLEY_OK : dry_run(call, study, form, err);
     else if (status == HALLEY_OK) {
         status = explore(study, call, form, &where, err);
         alone = alone || status == HALLEY_EIO;
@@ -299,9 +331,12 @@ static const request_example examples[] = {
     {0},
 };
 
+static const char *const study_key[] = {"study", NULL};
+
 const request_verb request_verb_explore = {
     .name = "explore",
     .summary = "try every design of a study and show the best",
+    .arg_keys = study_key,
     .arguments = "[STUDY.yaml]",
     .description =
         "A study names a model, a cluster, what may vary (any parameter of model, plan, "
@@ -327,5 +362,5 @@ const request_verb request_verb_explore = {
     .options_size = sizeof(explore_options),
     .defaults = &defaults,
     .max_args = 1,
-    .run = run,
+    .run = explore_run,
 };

@@ -26,6 +26,12 @@ static const report_column columns[] = {
     {"Name", "name", REPORT_WORDS, UNITS_COUNT, 0},
 };
 
+static const report_column text_columns[] = {
+    {"Kind", "kind", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Name", "name", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Text", "text", REPORT_WORDS, UNITS_COUNT, 0},
+};
+
 static void list_folder(report_table *t, const char *folder)
 {
     char name[HALLEY_NAME];
@@ -35,7 +41,7 @@ static void list_folder(report_table *t, const char *folder)
     }
 }
 
-static halley_status list(request_call *call, const char *only, halley_error *err)
+static halley_status list_presets(request_call *call, const char *only, halley_error *err)
 {
     const presets_options *o = call->options;
     report_form form;
@@ -47,9 +53,7 @@ static halley_status list(request_call *call, const char *only, halley_error *er
         if (!only || strcmp(only, folders[i]) == 0)
             list_folder(t, folders[i]);
     }
-    const halley_status status = report_table_write(t, form, stdout, err);
-    report_table_free(t);
-    return status;
+    return request_table_write(call, t, "presets", form, err);
 }
 
 /* A file is shown as halley reads it. */
@@ -66,13 +70,11 @@ static halley_status show_file(request_call *call, const char *path, halley_erro
     halley_status status = HALLEY_OK;
     if (form == REPORT_JSON) {
         report_json j;
-        report_json_init(&j, stdout);
-        report_json_object(&j, NULL);
+        request_json_begin(&j, call);
         report_model_json(&j, &model, import);
-        report_json_end(&j);
-        status = report_json_fini(&j, err);
+        status = request_json_end(&j, call, err);
     } else {
-        report_model_text(stdout, &model, import);
+        report_model_text(call->out, &model, import);
     }
     halley_import_free(import);
     halley_model_fini(&model);
@@ -86,29 +88,49 @@ static bool names_file(const char *arg)
            str_ends(s, STR(".yaml")) || str_ends(s, STR(".gz")) || file_exists(arg);
 }
 
-static halley_status run(request_call *call, halley_error *err)
+/* The files of that name: a model and a cluster may share it. */
+static halley_status show_presets(request_call *call, const char *name, halley_error *err)
 {
-    if (call->n_args == 0)
-        return list(call, NULL, err);
-    if (names_file(call->args[0]))
-        return show_file(call, call->args[0], err);
+    const presets_options *o = call->options;
+    report_form form;
     bool found = false;
-    if (strcmp(call->args[0], "platforms") == 0) /* as they were called once */
-        return list(call, "clusters", err);
+    TRY(request_output_form(&form, call, &o->output, err));
+    report_table *t = form != REPORT_TEXT ? report_table_new(text_columns, 3) : NULL;
+    if (form != REPORT_TEXT && t == NULL)
+        return error_nomem(err);
     for (int i = 0; i < N_FOLDERS; i++) {
-        if (strcmp(call->args[0], folders[i]) == 0)
-            return list(call, folders[i], err);
-        const char *text = halley_preset_text(folders[i], call->args[0]);
-        if (!text)
+        const char *text = halley_preset_text(folders[i], name);
+        if (text == NULL)
             continue;
-        printf("%s# presets/%s/%s.yaml\n%s", found ? "\n" : "", folders[i], call->args[0],
-               text);
+        if (t == NULL) {
+            fprintf(call->out, "%s# presets/%s/%s.yaml\n%s", found ? "\n" : "",
+                    folders[i], name, text);
+        } else {
+            report_table_words(t, (str){folders[i], strlen(folders[i]) - 1});
+            report_table_words(t, str_from(name));
+            report_table_words(t, str_from(text));
+        }
         found = true;
     }
     if (found)
-        return HALLEY_OK;
+        return t != NULL ? request_table_write(call, t, "presets", form, err) : HALLEY_OK;
+    report_table_free(t);
     return error_set(err, HALLEY_ENOTFOUND,
-                     "no preset \"%s\"; `halley presets` lists them", call->args[0]);
+                     "no preset \"%s\"; `halley presets` lists them", name);
+}
+
+static halley_status presets_run(request_call *call, halley_error *err)
+{
+    if (call->n_args == 0)
+        return list_presets(call, NULL, err);
+    if (names_file(call->args[0]))
+        return show_file(call, call->args[0], err);
+    if (strcmp(call->args[0], "platforms") == 0) /* as they were called once */
+        return list_presets(call, "clusters", err);
+    for (int i = 0; i < N_FOLDERS; i++)
+        if (strcmp(call->args[0], folders[i]) == 0)
+            return list_presets(call, folders[i], err);
+    return show_presets(call, call->args[0], err);
 }
 
 static const request_example examples[] = {
@@ -118,10 +140,13 @@ static const request_example examples[] = {
     {0},
 };
 
+static const char *const name_key[] = {"name", NULL};
+
 const request_verb request_verb_presets = {
     .name = "presets",
     .summary = "list and show what is compiled in",
     .arguments = "[KIND|NAME|FILE]",
+    .arg_keys = name_key,
     .description =
         "Lists the models, clusters, NPUs, links, fabrics and software stacks "
         "that come with halley; with a KIND only those; with a NAME, prints the "
@@ -133,5 +158,5 @@ const request_verb request_verb_presets = {
     .options = options,
     .options_size = sizeof(presets_options),
     .max_args = 1,
-    .run = run,
+    .run = presets_run,
 };

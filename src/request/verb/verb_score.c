@@ -113,19 +113,19 @@ static void add_row(report_table *t, const halley_score_set *s)
     report_table_words(t, str_from(refused));
 }
 
-static void write_worst(const halley_score *score)
+static void write_worst(FILE *to, const halley_score *score)
 {
     for (uint32_t i = 0; i < score->n_sets; i++) {
         const halley_score_set *s = &score->sets[i];
-        printf("\n%s, %s\n", s->set, s->metric);
+        fprintf(to, "\n%s, %s\n", s->set, s->metric);
         for (uint32_t j = 0; j < s->n_skips; j++)
-            printf("  skipped %u: %s\n", s->skips[j].rows, s->skips[j].reason);
+            fprintf(to, "  skipped %u: %s\n", s->skips[j].rows, s->skips[j].reason);
         for (uint32_t j = 0; j < s->n_worst; j++) {
             const halley_score_worst *w = &s->worst[j];
-            printf("  %6s %%  measured %-10s predicted %-10s %s\n",
-                   number_signed(100 * (w->predicted / w->measured - 1), 1).at,
-                   number_digits(w->measured, 4).at, number_digits(w->predicted, 4).at,
-                   w->id);
+            fprintf(to, "  %6s %%  measured %-10s predicted %-10s %s\n",
+                    number_signed(100 * (w->predicted / w->measured - 1), 1).at,
+                    number_digits(w->measured, 4).at, number_digits(w->predicted, 4).at,
+                    w->id);
         }
     }
 }
@@ -176,17 +176,16 @@ static void set_json(report_json *j, const halley_score_set *s)
     report_json_end(j);
 }
 
-static halley_status write_json(const halley_score *score, halley_error *err)
+static halley_status write_json(const request_call *call, const halley_score *score,
+                                halley_error *err)
 {
     report_json j;
-    report_json_init(&j, stdout);
-    report_json_object(&j, NULL);
+    request_json_begin(&j, call);
     report_json_array(&j, "sets");
     for (uint32_t i = 0; i < score->n_sets; i++)
         set_json(&j, &score->sets[i]);
     report_json_end(&j);
-    report_json_end(&j);
-    return report_json_fini(&j, err);
+    return request_json_end(&j, call, err);
 }
 
 static const report_column row_columns[] = {
@@ -199,8 +198,8 @@ static const report_column row_columns[] = {
     {"Held out", "held_out_s", REPORT_QUANTITY, UNITS_TIME, 0},
 };
 
-static halley_status write_rows(const halley_score *score, report_form form,
-                                halley_error *err)
+static halley_status write_rows(const request_call *call, const halley_score *score,
+                                report_form form, halley_error *err)
 {
     report_table *t =
         report_table_new(row_columns, sizeof row_columns / sizeof *row_columns);
@@ -219,9 +218,7 @@ static halley_status write_rows(const halley_score *score, report_form form,
         else
             report_table_empty(t);
     }
-    const halley_status status = report_table_write(t, form, stdout, err);
-    report_table_free(t);
-    return status;
+    return request_table_write(call, t, "predictions", form, err);
 }
 
 static halley_status write_score(request_call *call, const halley_score *score,
@@ -231,21 +228,19 @@ static halley_status write_score(request_call *call, const halley_score *score,
     report_form form;
     TRY(request_output_form(&form, call, &o->output, err));
     if (o->rows)
-        return write_rows(score, form, err);
+        return write_rows(call, score, form, err);
     if (form == REPORT_JSON)
-        return write_json(score, err);
+        return write_json(call, score, err);
     report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
     for (uint32_t i = 0; t && i < score->n_sets; i++)
         add_row(t, &score->sets[i]);
-    const halley_status status =
-        t ? report_table_write(t, form, stdout, err) : error_nomem(err);
-    report_table_free(t);
+    const halley_status status = request_table_write(call, t, "sets", form, err);
     if (status == HALLEY_OK && o->worst && form == REPORT_TEXT)
-        write_worst(score);
+        write_worst(call->out, score);
     return status;
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status score_run(request_call *call, halley_error *err)
 {
     const score_options *o = call->options;
     const halley_score_opts opts = {
@@ -269,10 +264,13 @@ static const request_example examples[] = {
     {0},
 };
 
+static const char *const runs_key[] = {"runs", NULL};
+
 const request_verb request_verb_score = {
     .name = "score",
     .summary = "compare predictions with published measurements",
     .arguments = "[FILE|SET...]",
+    .arg_keys = runs_key,
     .description =
         "Predicts every run of the given files or sets and prints the error per set: "
         "mean and median of the absolute error, bias, rank correlation, and for memory "
@@ -287,5 +285,5 @@ const request_verb request_verb_score = {
     .options_size = sizeof(score_options),
     .defaults = &defaults,
     .max_args = REQUEST_ANY,
-    .run = run,
+    .run = score_run,
 };

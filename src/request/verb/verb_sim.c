@@ -6,6 +6,8 @@
 #include "base/str.h"
 #include "halley/sim.h"
 #include "report/sim.h"
+#include "request/document.h"
+#include "request/traces.h"
 #include "request/verbs.h"
 
 #include <stdlib.h>
@@ -33,6 +35,7 @@ static const request_option options[] = {
     {.name = "cluster",
      .letter = 'c',
      .kind = REQUEST_TEXT,
+     .is_document = true,
      .metavar = "CLUSTER",
      .offset = offsetof(sim_options, cluster),
      .doc = "the cluster: a file in our own form, or a preset with its number of NPUs, "
@@ -175,6 +178,19 @@ static const request_option options[] = {
 
 static const sim_options defaults = {.queues = 1, .injection = 1};
 
+static halley_status write_sim_json(const request_call *call, const halley_result *result,
+                                    const halley_trace_set *traces, halley_error *err)
+{
+    const sim_options *o = call->options;
+    report_json j;
+    request_json_begin(&j, call);
+    halley_status status = report_sim_json(&j, result, err);
+    if (status == HALLEY_OK && o->explain)
+        status = report_sim_explain_json(&j, result, traces, err);
+    const halley_status ended = request_json_end(&j, call, err);
+    return status != HALLEY_OK ? status : ended;
+}
+
 static halley_status write_result(request_call *call, const halley_result *result,
                                   const halley_trace_set *traces, halley_error *err)
 {
@@ -190,18 +206,18 @@ static halley_status write_result(request_call *call, const halley_result *resul
     if (o->timeline != NULL)
         TRY(report_sim_timeline(result, traces, o->timeline, err));
     if (o->astra_output) {
-        report_sim_astra(result, stdout);
+        report_sim_astra(result, call->out);
         return HALLEY_OK;
     }
     if (form == REPORT_JSON)
-        return report_sim_json(result, stdout, err);
+        return write_sim_json(call, result, traces, err);
     if (form == REPORT_CSV || o->per_rank)
-        return report_sim_ranks(result, stdout, err);
-    TRY(report_sim_text(result, stdout, err));
+        return report_sim_ranks(result, call->out, err);
+    TRY(report_sim_text(result, call->out, err));
     if (!o->explain)
         return HALLEY_OK;
-    fputc('\n', stdout);
-    return report_sim_explain(result, traces, stdout, err);
+    fputc('\n', call->out);
+    return report_sim_explain(result, traces, call->out, err);
 }
 
 static halley_status simulate(request_call *call, const halley_cluster *cluster,
@@ -238,7 +254,7 @@ static halley_status load_traces(halley_trace_set **out, const request_call *cal
 {
     const sim_options *o = call->options;
     if (o->workload == NULL)
-        return halley_trace_set_load(out, call->args, call->n_args, NULL, err);
+        return traces_load(out, call, 0, call->n_args, err);
     return halley_trace_set_load(out, &o->workload, 1, NULL, err);
 }
 
@@ -275,7 +291,7 @@ static halley_status load_cluster(halley_cluster **out, request_call *call,
 {
     const sim_options *o = call->options;
     if (o->cluster != NULL) {
-        TRY(halley_cluster_load(out, o->cluster, err));
+        TRY(request_cluster_load(out, o->cluster, err));
         if (o->group == NULL)
             return HALLEY_OK;
         const halley_status status = halley_cluster_load_groups(*out, o->group, err);
@@ -323,6 +339,8 @@ static halley_status check_usage(request_call *call, halley_error *err)
     if (o->cluster != NULL && astra)
         return request_usage(call, err,
                              "--cluster and ASTRA-sim's files exclude each other");
+    if (o->astra_output && o->output.json)
+        return request_usage(call, err, "--astra-output and --json exclude each other");
     if (o->replay && (o->cluster != NULL || astra))
         return request_usage(call, err, "--replay needs no cluster");
     if (!o->replay && o->cluster == NULL && (o->system == NULL || o->network == NULL))
@@ -353,6 +371,20 @@ static halley_status take_groups_beside(halley_cluster *cluster,
     return status;
 }
 
+/* Without traces the cluster that was written is all there is to tell. */
+static halley_status write_cluster_json(const request_call *call,
+                                        const halley_cluster *cluster, halley_error *err)
+{
+    const sim_options *o = call->options;
+    report_json j;
+    if (!o->output.json)
+        return HALLEY_OK;
+    request_json_begin(&j, call);
+    report_json_text(&j, "cluster", str_from(halley_cluster_name(cluster)));
+    report_json_u64(&j, "npus", halley_cluster_npus(cluster));
+    return request_json_end(&j, call, err);
+}
+
 static halley_status run_on(request_call *call, halley_cluster *cluster,
                             halley_error *err)
 {
@@ -372,7 +404,7 @@ static halley_status run_on(request_call *call, halley_cluster *cluster,
     if (o->write_cluster != NULL)
         TRY(halley_cluster_save(cluster, o->write_cluster, err));
     if (call->n_args == 0 && o->workload == NULL)
-        return HALLEY_OK;
+        return write_cluster_json(call, cluster, err);
     TRY(load_traces(&traces, call, err));
     halley_status status = HALLEY_OK;
     if (o->cluster != NULL && o->group == NULL)
@@ -399,7 +431,7 @@ static halley_status replay(request_call *call, halley_error *err)
     return status;
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status sim_run(request_call *call, halley_error *err)
 {
     const sim_options *o = call->options;
     halley_cluster *cluster;
@@ -427,6 +459,7 @@ const request_verb request_verb_sim = {
     .name = "sim",
     .summary = "simulate traces on a cluster",
     .arguments = "[TRACE...]",
+    .arg_keys = traces_key,
     .description =
         "Replay Chakra traces, one a rank, on a cluster and say when every rank "
         "is done. With ASTRA-sim's options and files the cycles are ASTRA-sim's.",
@@ -436,5 +469,5 @@ const request_verb request_verb_sim = {
     .examples = examples,
     .max_args = REQUEST_ANY,
     .keeps_unknown = true,
-    .run = run,
+    .run = sim_run,
 };

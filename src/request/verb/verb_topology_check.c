@@ -22,22 +22,26 @@ static halley_status check_run(request_call *call, halley_error *err)
                                  !o->no_cuts && form != REPORT_TEXT, err));
     halley_status status = HALLEY_OK;
     if (form == REPORT_TEXT)
-        printf("%s: %s of %" PRIu32 " NPUs, %" PRIu64 " switches and %" PRIu32
-               " cables, connected\n",
-               call->args[0], report->generator, report->endpoints, report->devices[2],
-               report->links);
+        fprintf(call->out,
+                "%s: %s of %" PRIu32 " NPUs, %" PRIu64 " switches and %" PRIu32
+                " cables, connected\n",
+                call->args[0], report->generator, report->endpoints, report->devices[2],
+                report->links);
     else
-        status = form == REPORT_JSON ? request_topology_json(report, err)
-                                     : request_topology_table(report, form, err);
+        status = form == REPORT_JSON ? request_topology_json(call, report, err)
+                                     : request_topology_table(call, report, form, err);
     halley_topology_report_free(report);
     halley_topology_free(topology);
     return status;
 }
 
+static const char *const topology_key[] = {"topology", NULL};
+
 const request_verb request_verb_topology_check = {
     .name = "topology check",
     .summary = "check that a network can be built and is connected",
     .arguments = "FILE",
+    .arg_keys = topology_key,
     .description =
         "Builds the graph of a network and checks it: known keys, sizes that multiply, "
         "positive rates, devices that exist, and a way from every NPU to every other. "

@@ -35,12 +35,12 @@ static void write_values(report_json *j, const char *key, const double *values,
     report_json_end(j);
 }
 
-static halley_status write_json(halley_flows *flows, halley_error *err)
+static halley_status write_json(const request_call *call, halley_flows *flows,
+                                halley_error *err)
 {
     report_json j;
     halley_status status = HALLEY_OK;
-    report_json_init(&j, stdout);
-    report_json_object(&j, NULL);
+    request_json_begin(&j, call);
     report_json_array(&j, "cases");
     for (uint32_t i = 0; status == HALLEY_OK && i < halley_flows_count(flows); i++) {
         halley_flows_result r;
@@ -54,8 +54,8 @@ static halley_status write_json(halley_flows *flows, halley_error *err)
         report_json_end(&j);
     }
     report_json_end(&j);
-    report_json_end(&j);
-    const halley_status end = report_json_fini(&j, status == HALLEY_OK ? err : NULL);
+    const halley_status end =
+        request_json_end(&j, call, status == HALLEY_OK ? err : NULL);
     return status != HALLEY_OK ? status : end;
 }
 
@@ -89,7 +89,8 @@ static void add_row(report_table *t, const halley_flows_result *r)
     report_table_count(t, r->n_differ);
 }
 
-static halley_status write_table(halley_flows *flows, report_form form, halley_error *err)
+static halley_status write_table(const request_call *call, halley_flows *flows,
+                                 report_form form, halley_error *err)
 {
     report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
     if (t == NULL)
@@ -102,7 +103,7 @@ static halley_status write_table(halley_flows *flows, report_form form, halley_e
             add_row(t, &r);
     }
     if (status == HALLEY_OK)
-        status = report_table_write(t, form, stdout, err);
+        status = report_table_write(t, form, call->out, err);
     report_table_free(t);
     return status;
 }
@@ -114,16 +115,20 @@ static halley_status flows_run(request_call *call, halley_error *err)
     halley_flows *flows;
     TRY(request_output_form(&form, call, &o->output, err));
     TRY(halley_flows_load(&flows, call->args[0], err));
-    const halley_status status =
-        form == REPORT_JSON ? write_json(flows, err) : write_table(flows, form, err);
+    const halley_status status = form == REPORT_JSON
+                                     ? write_json(call, flows, err)
+                                     : write_table(call, flows, form, err);
     halley_flows_free(flows);
     return status;
 }
+
+static const char *const flows_key[] = {"flows", NULL};
 
 const request_verb request_verb_topology_flows = {
     .name = "topology flows",
     .summary = "run flows that share links, exactly",
     .arguments = "FILE",
+    .arg_keys = flows_key,
     .description =
         "Runs every case of a flow file with the solver of the network model flow: at "
         "every instant the rates are max-min fair, which means that no rate can be "

@@ -30,17 +30,20 @@ static halley_status show_run(request_call *call, halley_error *err)
     TRY(request_output_form(&form, call, &o->output, err));
     TRY(request_topology_measure(&report, &topology, call->args[0], !o->no_cuts, err));
     const halley_status status = form == REPORT_JSON
-                                     ? request_topology_json(report, err)
-                                     : request_topology_table(report, form, err);
+                                     ? request_topology_json(call, report, err)
+                                     : request_topology_table(call, report, form, err);
     halley_topology_report_free(report);
     halley_topology_free(topology);
     return status;
 }
 
+static const char *const topology_key[] = {"topology", NULL};
+
 const request_verb request_verb_topology_show = {
     .name = "topology show",
     .summary = "describe a network: sizes, bisection, cost and power",
     .arguments = "FILE",
+    .arg_keys = topology_key,
     .description =
         "Builds the graph of a network and prints what it is made of: devices by kind, "
         "cables with their rates and latencies, distances between the NPUs in links, the "

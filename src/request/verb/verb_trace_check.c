@@ -88,19 +88,19 @@ static bool is_shown(const checked *c, const halley_finding *f)
     return (f->severity != HALLEY_NOTE || c->o->notes) && !is_mended(c, f->code);
 }
 
-static void write_finding(const halley_finding *f)
+static void write_finding(FILE *to, const halley_finding *f)
 {
     char text[2048];
-    printf("%s: %s [%s]", halley_severity_name(f->severity),
-           halley_finding_format(f, text, sizeof text), f->code);
+    fprintf(to, "%s: %s [%s]", halley_severity_name(f->severity),
+            halley_finding_format(f, text, sizeof text), f->code);
     if (f->n_ranks > 1)
-        printf(" (and %" PRIu32 " equal rank%s)", f->n_ranks - 1,
-               f->n_ranks == 2 ? "" : "s");
-    putchar('\n');
+        fprintf(to, " (and %" PRIu32 " equal rank%s)", f->n_ranks - 1,
+                f->n_ranks == 2 ? "" : "s");
+    fputc('\n', to);
 }
 
 /* Behind the last listed finding of a code, how many there are beyond it. */
-static void write_rest(const halley_check_report *r, size_t i)
+static void write_rest(FILE *to, const halley_check_report *r, size_t i)
 {
     for (size_t j = i + 1; j < r->n_findings; j++)
         if (strcmp(r->findings[j].code, r->findings[i].code) == 0)
@@ -108,43 +108,47 @@ static void write_rest(const halley_check_report *r, size_t i)
     for (size_t j = 0; j < r->n_codes; j++)
         if (strcmp(r->codes[j].code, r->findings[i].code) == 0 &&
             r->codes[j].n > r->codes[j].n_listed)
-            printf("... %" PRIu64 " more %s; --all lists them\n",
-                   r->codes[j].n - r->codes[j].n_listed, r->codes[j].code);
+            fprintf(to, "... %" PRIu64 " more %s; --all lists them\n",
+                    r->codes[j].n - r->codes[j].n_listed, r->codes[j].code);
 }
 
-static void write_count(uint64_t n, const char *word)
+static void write_count(FILE *to, uint64_t n, const char *word)
 {
-    printf(", %" PRIu64 " %s%s", n, word, n == 1 ? "" : "s");
+    fprintf(to, ", %" PRIu64 " %s%s", n, word, n == 1 ? "" : "s");
 }
 
 static void write_text(const checked *c)
 {
+    FILE *to = c->call->out;
     const halley_check_report *r = c->report;
     for (size_t i = 0; i < r->n_findings; i++) {
         if (!is_shown(c, &r->findings[i]))
             continue;
-        write_finding(&r->findings[i]);
-        write_rest(r, i);
+        write_finding(to, &r->findings[i]);
+        write_rest(to, r, i);
     }
     if (c->mended != NULL) {
-        printf("dropped %" PRIu64 " dangling dependenc%s", c->mended->counts.n_dangling,
-               c->mended->counts.n_dangling == 1 ? "y" : "ies");
+        fprintf(to, "dropped %" PRIu64 " dangling dependenc%s",
+                c->mended->counts.n_dangling,
+                c->mended->counts.n_dangling == 1 ? "y" : "ies");
         if (c->o->self)
-            printf(" and %" PRIu64 " of nodes on themselves", c->mended->counts.n_self);
-        printf(" on %" PRIu32 " of %" PRIu32 " rank%s\n", c->mended->n_ranks, c->n_ranks,
-               c->n_ranks == 1 ? "" : "s");
+            fprintf(to, " and %" PRIu64 " of nodes on themselves",
+                    c->mended->counts.n_self);
+        fprintf(to, " on %" PRIu32 " of %" PRIu32 " rank%s\n", c->mended->n_ranks,
+                c->n_ranks, c->n_ranks == 1 ? "" : "s");
     }
-    printf("%s", c->call->args[0]);
+    fprintf(to, "%s", c->call->args[0]);
     if (c->n_ranks > 0)
-        printf(": %" PRIu32 " rank%s", c->n_ranks, c->n_ranks == 1 ? "" : "s");
+        fprintf(to, ": %" PRIu32 " rank%s", c->n_ranks, c->n_ranks == 1 ? "" : "s");
     else
-        printf(": unreadable");
-    write_count(errors_left(c), "error");
-    write_count(r->n[HALLEY_WARNING], "warning");
-    write_count(r->n[HALLEY_NOTE], "note");
+        fprintf(to, ": unreadable");
+    write_count(to, errors_left(c), "error");
+    write_count(to, r->n[HALLEY_WARNING], "warning");
+    write_count(to, r->n[HALLEY_NOTE], "note");
     if (r->n[HALLEY_NOTE] > 0 && !c->o->notes)
-        printf(" (--notes lists them)");
-    printf(c->n_ranks == 1 ? "; one rank alone, nothing to compare it with\n" : "\n");
+        fprintf(to, " (--notes lists them)");
+    fprintf(to,
+            c->n_ranks == 1 ? "; one rank alone, nothing to compare it with\n" : "\n");
 }
 
 static void json_finding(report_json *j, const halley_finding *f)
@@ -153,7 +157,7 @@ static void json_finding(report_json *j, const halley_finding *f)
     report_json_text(j, "severity", str_from(halley_severity_name(f->severity)));
     report_json_text(j, "code", str_from(f->code));
     report_json_u64(j, "rank", f->rank);
-    report_json_u64(j, "ranks", f->n_ranks);
+    report_json_u64(j, "n_ranks", f->n_ranks);
     report_json_text(j, "file", str_from(f->file));
     if (f->node != HALLEY_NO_NODE) {
         report_json_u64(j, "node", f->id);
@@ -170,19 +174,18 @@ static halley_status write_json(const checked *c, halley_error *err)
 {
     const halley_check_report *r = c->report;
     report_json j;
-    report_json_init(&j, stdout);
-    report_json_object(&j, NULL);
+    request_json_begin(&j, c->call);
     report_json_text(&j, "trace", str_from(c->call->args[0]));
-    report_json_u64(&j, "ranks", c->n_ranks);
+    report_json_u64(&j, "n_ranks", c->n_ranks);
     report_json_bool(&j, "compared_ranks", r->compared_ranks);
-    report_json_u64(&j, "errors", errors_left(c));
-    report_json_u64(&j, "warnings", r->n[HALLEY_WARNING]);
-    report_json_u64(&j, "notes", r->n[HALLEY_NOTE]);
+    report_json_u64(&j, "n_errors", errors_left(c));
+    report_json_u64(&j, "n_warnings", r->n[HALLEY_WARNING]);
+    report_json_u64(&j, "n_notes", r->n[HALLEY_NOTE]);
     if (c->mended != NULL) {
         report_json_object(&j, "dropped");
         report_json_u64(&j, "dangling", c->mended->counts.n_dangling);
         report_json_u64(&j, "self", c->mended->counts.n_self);
-        report_json_u64(&j, "ranks", c->mended->n_ranks);
+        report_json_u64(&j, "n_ranks", c->mended->n_ranks);
         report_json_end(&j);
     }
     report_json_array(&j, "codes");
@@ -201,15 +204,14 @@ static halley_status write_json(const checked *c, halley_error *err)
         if (!is_mended(c, r->findings[i].code))
             json_finding(&j, &r->findings[i]);
     report_json_end(&j);
-    report_json_end(&j);
-    return report_json_fini(&j, err);
+    return request_json_end(&j, c->call, err);
 }
 
 static const report_column columns[] = {
     {"Severity", "severity", REPORT_WORDS, UNITS_COUNT, 0},
     {"Code", "code", REPORT_WORDS, UNITS_COUNT, 0},
     {"Rank", "rank", REPORT_COUNT, UNITS_COUNT, 0},
-    {"Ranks", "ranks", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Ranks", "n_ranks", REPORT_COUNT, UNITS_COUNT, 0},
     {"File", "file", REPORT_WORDS, UNITS_COUNT, 0},
     {"Node", "node", REPORT_COUNT, UNITS_COUNT, 0},
     {"Name", "name", REPORT_WORDS, UNITS_COUNT, 0},
@@ -246,7 +248,7 @@ static halley_status write_csv(const checked *c, halley_error *err)
     for (size_t i = 0; i < c->report->n_findings; i++)
         if (!is_mended(c, c->report->findings[i].code))
             csv_finding(t, &c->report->findings[i]);
-    const halley_status status = report_table_write(t, REPORT_CSV, stdout, err);
+    const halley_status status = report_table_write(t, REPORT_CSV, c->call->out, err);
     report_table_free(t);
     return status;
 }
@@ -430,7 +432,7 @@ static halley_status report_unreadable(request_call *call, report_form form,
     return status;
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status trace_check_run(request_call *call, halley_error *err)
 {
     const check_options *o = call->options;
     report_form form;
@@ -466,6 +468,7 @@ const request_verb request_verb_trace_check = {
     .name = "trace check",
     .summary = "find what is wrong with traces, and mend what can be",
     .arguments = "TRACE...",
+    .arg_keys = traces_key,
     .description =
         "Look for defects in each trace and, when there are several ranks, between them. "
         "Every finding is one line: severity, file, node id and name, byte of the file, "
@@ -499,5 +502,5 @@ const request_verb request_verb_trace_check = {
     .options_size = sizeof(check_options),
     .min_args = 1,
     .max_args = REQUEST_ANY,
-    .run = run,
+    .run = trace_check_run,
 };

@@ -184,7 +184,12 @@ static halley_status write_result(request_call *call, const halley_comparison *c
         TRY(report_compare_html(&r, o->html, err));
     report_form form;
     TRY(request_output_form(&form, call, &o->output, err));
-    return report_compare(&r, form, stdout, err);
+    if (form != REPORT_JSON)
+        return report_compare(&r, form, call->out, err);
+    report_json j;
+    request_json_begin(&j, call);
+    report_compare_json(&j, &r);
+    return request_json_end(&j, call, err);
 }
 
 static halley_status compare(request_call *call, profiles *p, halley_error *err)
@@ -207,7 +212,7 @@ static halley_status compare(request_call *call, profiles *p, halley_error *err)
     return status;
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status trace_compare_run(request_call *call, halley_error *err)
 {
     const compare_options *o = call->options;
     if (!o->train != !o->holdout)
@@ -238,10 +243,13 @@ static const request_example examples[] = {
     {0},
 };
 
+static const char *const compare_keys[] = {"real", "synth", NULL};
+
 const request_verb request_verb_trace_compare = {
     .name = "trace compare",
     .summary = "compare traces in what they say and give away",
     .arguments = "REAL SYNTH",
+    .arg_keys = compare_keys,
     .description =
         "Say how near SYNTH is to REAL and how much it gives away of it. Each is a file, "
         "a prefix, or a folder, of which all sets are taken, those in folders within it, "
@@ -269,5 +277,5 @@ const request_verb request_verb_trace_compare = {
     .defaults = &defaults,
     .min_args = 2,
     .max_args = 2,
-    .run = run,
+    .run = trace_compare_run,
 };

@@ -12,6 +12,7 @@ typedef struct convert_options {
     bool lossy, chakra;
     uint32_t threads, npus, passes;
     double size_bytes;
+    request_output output;
 } convert_options;
 
 static const request_option options[] = {
@@ -54,6 +55,7 @@ static const request_option options[] = {
      .offset = offsetof(convert_options, chakra),
      .doc = "text workloads: byte for byte what Chakra's converter writes, defects "
             "included"},
+    TRACES_JSON_OPTION(convert_options, output),
     {0},
 };
 
@@ -105,7 +107,7 @@ static halley_status copy_groups(const void *from, const char *path, halley_erro
     return status;
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status trace_convert_run(request_call *call, halley_error *err)
 {
     const convert_options *o = call->options;
     halley_trace_set *set = NULL;
@@ -129,10 +131,12 @@ static halley_status run(request_call *call, halley_error *err)
         output.save_groups = copy_groups;
         output.groups = groups;
     }
-    const halley_status status =
+    halley_status status =
         stem == NULL ? error_nomem(err) : traces_save(set, &output, call, err);
     free(stem);
     free(groups);
+    if (status == HALLEY_OK && o->output.json)
+        status = traces_written_json(set, call, call->args[1], err);
     halley_trace_set_free(set);
     return status;
 }
@@ -149,10 +153,13 @@ static const request_example examples[] = {
     {0},
 };
 
+static const char *const convert_keys[] = {"trace", "out", NULL};
+
 const request_verb request_verb_trace_convert = {
     .name = "trace convert",
     .summary = "write traces in another form",
     .arguments = "TRACE OUT",
+    .arg_keys = convert_keys,
     .description =
         "Read a trace or a set in any form and write it in another. TRACE is a file, a "
         "prefix (dir/name for dir/name.0.et and so on) or a folder that holds one "
@@ -183,5 +190,5 @@ const request_verb request_verb_trace_convert = {
     .options_size = sizeof(convert_options),
     .min_args = 2,
     .max_args = 2,
-    .run = run,
+    .run = trace_convert_run,
 };

@@ -59,17 +59,17 @@ static halley_status parse_ignore(uint32_t *bits, request_call *call,
     return HALLEY_OK;
 }
 
-static void write_one(const halley_difference *d, bool ranks)
+static void write_one(FILE *to, const halley_difference *d, bool ranks)
 {
     if (ranks)
-        printf("rank %" PRIu32 ": ", d->rank);
+        fprintf(to, "rank %" PRIu32 ": ", d->rank);
     if (d->has_node)
-        printf("node %" PRIu64 ": ", d->id);
-    printf("%s\n", d->sentence);
+        fprintf(to, "node %" PRIu64 ": ", d->id);
+    fprintf(to, "%s\n", d->sentence);
 }
 
 /* Behind the last listed difference of a kind, how many there are beyond it. */
-static void write_rest(const halley_diff_report *r, size_t i)
+static void write_rest(FILE *to, const halley_diff_report *r, size_t i)
 {
     const halley_diff_kind kind = r->list[i].kind;
     uint64_t n_listed = 0;
@@ -81,44 +81,44 @@ static void write_rest(const halley_diff_report *r, size_t i)
         n_listed++;
     }
     if (r->n_once[kind] > n_listed)
-        printf("... %" PRIu64 " more in %s; --all lists them\n",
-               r->n_once[kind] - n_listed, halley_diff_kind_name(kind));
+        fprintf(to, "... %" PRIu64 " more in %s; --all lists them\n",
+                r->n_once[kind] - n_listed, halley_diff_kind_name(kind));
 }
 
-static void write_text(const halley_diff_report *r, bool ranks)
+static void write_text(FILE *to, const halley_diff_report *r, bool ranks)
 {
     for (size_t i = 0; i < r->n_listed; i++) {
-        write_one(&r->list[i], ranks && r->list[i].kind != HALLEY_DIFF_RANKS);
-        write_rest(r, i);
+        write_one(to, &r->list[i], ranks && r->list[i].kind != HALLEY_DIFF_RANKS);
+        write_rest(to, r, i);
     }
     if (r->n_total == 0) {
-        printf("no differences in %" PRIu64 " nodes\n", r->n_nodes_same);
+        fprintf(to, "no differences in %" PRIu64 " nodes\n", r->n_nodes_same);
         return;
     }
-    printf("%" PRIu64 " difference%s", r->n_total, r->n_total == 1 ? "" : "s");
+    fprintf(to, "%" PRIu64 " difference%s", r->n_total, r->n_total == 1 ? "" : "s");
     if (ranks)
-        printf(" on %" PRIu64 " of %" PRIu64 " ranks", r->n_ranks_changed,
-               r->n_ranks_changed + r->n_ranks_same);
-    putchar(':');
+        fprintf(to, " on %" PRIu64 " of %" PRIu64 " ranks", r->n_ranks_changed,
+                r->n_ranks_changed + r->n_ranks_same);
+    fputc(':', to);
     const char *comma = "";
     for (int kind = 0; kind < HALLEY_N_DIFF_KINDS; kind++) {
         if (r->n[kind] == 0)
             continue;
-        printf("%s %s %" PRIu64, comma, halley_diff_kind_name((halley_diff_kind)kind),
-               r->n[kind]);
+        fprintf(to, "%s %s %" PRIu64, comma,
+                halley_diff_kind_name((halley_diff_kind)kind), r->n[kind]);
         comma = ",";
     }
-    printf("; nodes: %" PRIu64 " changed, %" PRIu64 " gone, %" PRIu64 " new, %" PRIu64
-           " the same\n",
-           r->n_nodes_changed, r->n_nodes_removed, r->n_nodes_added, r->n_nodes_same);
+    fprintf(to,
+            "; nodes: %" PRIu64 " changed, %" PRIu64 " gone, %" PRIu64 " new, %" PRIu64
+            " the same\n",
+            r->n_nodes_changed, r->n_nodes_removed, r->n_nodes_added, r->n_nodes_same);
 }
 
 static halley_status write_json(const request_call *call, const halley_diff_report *r,
                                 halley_error *err)
 {
     report_json j;
-    report_json_init(&j, stdout);
-    report_json_object(&j, NULL);
+    request_json_begin(&j, call);
     report_json_text(&j, "a", str_from(call->args[0]));
     report_json_text(&j, "b", str_from(call->args[1]));
     report_json_bool(&j, "equal", r->n_total == 0);
@@ -133,7 +133,7 @@ static halley_status write_json(const request_call *call, const halley_diff_repo
     report_json_u64(&j, "nodes_new", r->n_nodes_added);
     report_json_u64(&j, "ranks_same", r->n_ranks_same);
     report_json_u64(&j, "ranks_changed", r->n_ranks_changed);
-    report_json_array(&j, "list");
+    report_json_array(&j, "findings");
     for (size_t i = 0; i < r->n_listed; i++) {
         const halley_difference *d = &r->list[i];
         report_json_flat_object(&j, NULL);
@@ -145,8 +145,7 @@ static halley_status write_json(const request_call *call, const halley_diff_repo
         report_json_end(&j);
     }
     report_json_end(&j);
-    report_json_end(&j);
-    return report_json_fini(&j, err);
+    return request_json_end(&j, call, err);
 }
 
 static const report_column columns[] = {
@@ -156,7 +155,8 @@ static const report_column columns[] = {
     {"Difference", "sentence", REPORT_WORDS, UNITS_COUNT, 0},
 };
 
-static halley_status write_csv(const halley_diff_report *r, halley_error *err)
+static halley_status write_csv(const request_call *call, const halley_diff_report *r,
+                               halley_error *err)
 {
     report_table *t = report_table_new(columns, 4);
     if (t == NULL)
@@ -171,7 +171,7 @@ static halley_status write_csv(const halley_diff_report *r, halley_error *err)
             report_table_empty(t);
         report_table_words(t, str_from(d->sentence));
     }
-    const halley_status status = report_table_write(t, REPORT_CSV, stdout, err);
+    const halley_status status = report_table_write(t, REPORT_CSV, call->out, err);
     report_table_free(t);
     return status;
 }
@@ -188,19 +188,19 @@ static halley_status compare(request_call *call, report_form form,
         err));
     call->exit_code = r->n_total == 0 ? REQUEST_DONE : REQUEST_FAILED;
     halley_status status = HALLEY_OK;
-    if (o->quiet)
+    if (o->quiet && form != REPORT_JSON)
         status = HALLEY_OK;
     else if (form == REPORT_JSON)
         status = write_json(call, r, err);
     else if (form == REPORT_CSV)
-        status = write_csv(r, err);
+        status = write_csv(call, r, err);
     else
-        write_text(r, halley_trace_set_count(sets[0]) > 1);
+        write_text(call->out, r, halley_trace_set_count(sets[0]) > 1);
     halley_diff_report_free(r);
     return status;
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status trace_diff_run(request_call *call, halley_error *err)
 {
     const diff_options *o = call->options;
     report_form form;
@@ -226,10 +226,13 @@ static const request_example examples[] = {
     {0},
 };
 
+static const char *const diff_keys[] = {"a", "b", NULL};
+
 const request_verb request_verb_trace_diff = {
     .name = "trace diff",
     .summary = "compare two traces or sets",
     .arguments = "A B",
+    .arg_keys = diff_keys,
     .description =
         "Say what differs between A and B, each a file, a prefix or a folder: metadata, "
         "nodes, types, names, times, dependencies, attributes, inputs and outputs. Ranks "
@@ -245,5 +248,5 @@ const request_verb request_verb_trace_diff = {
     .options_size = sizeof(diff_options),
     .min_args = 2,
     .max_args = 2,
-    .run = run,
+    .run = trace_diff_run,
 };

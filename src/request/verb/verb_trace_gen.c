@@ -244,7 +244,7 @@ static void list_params(report_table *t, uint32_t pattern)
     }
 }
 
-static halley_status list(request_call *call, report_form form, halley_error *err)
+static halley_status list_choices(request_call *call, report_form form, halley_error *err)
 {
     uint32_t pattern = 0;
     const bool one = call->n_args > 0;
@@ -263,9 +263,7 @@ static halley_status list(request_call *call, report_form form, halley_error *er
         list_params(t, pattern);
     else
         list_patterns(t);
-    const halley_status status = report_table_write(t, form, stdout, err);
-    report_table_free(t);
-    return status;
+    return request_table_write(call, t, one ? "parameters" : "patterns", form, err);
 }
 
 /* What a pattern and what a model cannot be told. */
@@ -293,13 +291,13 @@ static halley_status check_options(request_call *call, halley_error *err)
     return HALLEY_OK;
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status trace_gen_run(request_call *call, halley_error *err)
 {
     const gen_options *o = call->options;
     report_form form;
     TRY(request_output_form(&form, call, &o->output, err));
     if (o->list)
-        return list(call, form, err);
+        return list_choices(call, form, err);
     TRY(check_options(call, err));
     report_table *t = report_table_new(columns, 6);
     if (!t)
@@ -313,7 +311,7 @@ static halley_status run(request_call *call, halley_error *err)
     else
         status = write_pattern(call, pattern, o->out ? o->out : pattern, t, err);
     if (status == HALLEY_OK)
-        status = report_table_write(t, form, stdout, err);
+        return request_table_write(call, t, "traces", form, err);
     report_table_free(t);
     return status;
 }
@@ -333,10 +331,13 @@ static const request_example examples[] = {
     {0},
 };
 
+static const char *const pattern_key[] = {"pattern", NULL};
+
 const request_verb request_verb_trace_gen = {
     .name = "trace gen",
     .summary = "make traces from a pattern or a model",
     .arguments = "[PATTERN]",
+    .arg_keys = pattern_key,
     .description =
         "Write the traces of a pattern: a microbenchmark of one collective, "
         "point-to-point messages, a random graph, a simple training step, or one of the "
@@ -358,5 +359,5 @@ const request_verb request_verb_trace_gen = {
     .options = options,
     .options_size = sizeof(gen_options),
     .max_args = 1,
-    .run = run,
+    .run = trace_gen_run,
 };

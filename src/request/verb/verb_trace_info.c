@@ -73,16 +73,16 @@ static halley_status find_heaviest(info *x, halley_error *err)
     return HALLEY_OK;
 }
 
-static void line(const char *label, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void line(const char *label, const char *format, ...)
+static void line(FILE *to, const char *label, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void line(FILE *to, const char *label, const char *format, ...)
 {
-    printf("%-14s", label);
+    fprintf(to, "%-14s", label);
     va_list args;
     va_start(args, format);
-    vprintf(format, args);
+    vfprintf(to, format, args);
     va_end(args);
-    putchar('\n');
+    fputc('\n', to);
 }
 
 typedef struct amount {
@@ -92,41 +92,42 @@ typedef struct amount {
 } amount;
 
 /* The amounts that are not zero; the label stands before the first. */
-static void line_amounts(const char *label, const amount *amounts, size_t n)
+static void line_amounts(FILE *to, const char *label, const amount *amounts, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         char text[64];
         if (amounts[i].value <= 0)
             continue;
         units_format(text, sizeof text, amounts[i].value, amounts[i].unit);
-        line(label, "%s %s", text, amounts[i].word);
+        line(to, label, "%s %s", text, amounts[i].word);
         label = "";
     }
 }
 
-static void line_nodes(const char *label, uint64_t n)
+static void line_nodes(FILE *to, const char *label, uint64_t n)
 {
-    line(label, "%" PRIu64 " node%s", n, n == 1 ? "" : "s");
+    line(to, label, "%" PRIu64 " node%s", n, n == 1 ? "" : "s");
 }
 
 static void write_head(const info *x)
 {
+    FILE *to = x->call->out;
     const halley_trace *first = halley_trace_set_get(x->set, 0);
     const halley_bytes version = halley_trace_version(first);
-    printf("%s: ", x->call->args[0]);
+    fprintf(to, "%s: ", x->call->args[0]);
     if (x->stats->n_ranks > 1)
-        printf("%" PRIu32 " ranks, %" PRIu32 " different; ", x->stats->n_ranks,
-               x->stats->n_distinct);
-    printf("%s", halley_trace_form_name(halley_trace_form_of(first)));
+        fprintf(to, "%" PRIu32 " ranks, %" PRIu32 " different; ", x->stats->n_ranks,
+                x->stats->n_distinct);
+    fprintf(to, "%s", halley_trace_form_name(halley_trace_form_of(first)));
     strbuf quoted = {0};
     strbuf_json(&quoted, (str){version.at, version.n});
     if (version.n > 0 && !quoted.failed)
-        printf(", version %s", quoted.at);
+        fprintf(to, ", version %s", quoted.at);
     strbuf_fini(&quoted);
-    printf("\n\n");
+    fprintf(to, "\n\n");
 }
 
-static void write_work(const halley_trace_stats *t)
+static void write_work(FILE *to, const halley_trace_stats *t)
 {
     const amount compute[] = {{t->flops, UNITS_COUNT, "operations"},
                               {t->tensor_bytes, UNITS_BYTES, "moved by compute"}};
@@ -135,38 +136,39 @@ static void write_work(const halley_trace_stats *t)
     const amount comm[] = {{t->coll_bytes, UNITS_BYTES, "in collectives"},
                            {t->send_bytes, UNITS_BYTES, "sent"},
                            {t->recv_bytes, UNITS_BYTES, "received"}};
-    line_amounts("compute", compute, 2);
-    line_amounts("memory", memory, 2);
-    line_amounts("communication", comm, 3);
+    line_amounts(to, "compute", compute, 2);
+    line_amounts(to, "memory", memory, 2);
+    line_amounts(to, "communication", comm, 3);
 }
 
 static void write_sums(const info *x)
 {
+    FILE *to = x->call->out;
     const halley_trace_stats *t = x->stats->total;
     char a[64], b[64];
-    line("dependencies", "%" PRIu64 " data, %" PRIu64 " control", t->n_data_deps,
+    line(to, "dependencies", "%" PRIu64 " data, %" PRIu64 " control", t->n_data_deps,
          t->n_ctrl_deps);
     if (t->n_dangling > 0)
-        line("", "%" PRIu64 " of them dangling: no node has that id", t->n_dangling);
+        line(to, "", "%" PRIu64 " of them dangling: no node has that id", t->n_dangling);
     if (t->n_cyclic > 0)
-        line("", "%" PRIu64 " nodes in or behind cycles, which can never start",
+        line(to, "", "%" PRIu64 " nodes in or behind cycles, which can never start",
              t->n_cyclic);
-    write_work(t);
-    line("busy", "%s on CPUs (%" PRIu64 " nodes), %s on devices (%" PRIu64 " nodes)",
+    write_work(to, t);
+    line(to, "busy", "%s on CPUs (%" PRIu64 " nodes), %s on devices (%" PRIu64 " nodes)",
          units_format(a, sizeof a, (double)t->cpu_us * 1e-6, UNITS_TIME), t->n_cpu,
          units_format(b, sizeof b, (double)t->device_us * 1e-6, UNITS_TIME), t->n_device);
     if (t->first_start_us > 0)
-        line("recorded", "%s from first start to last end",
+        line(to, "recorded", "%s from first start to last end",
              units_format(a, sizeof a,
                           (double)(t->last_end_us - t->first_start_us) * 1e-6,
                           UNITS_TIME));
-    line_nodes("depth", t->depth);
-    line_nodes("width", t->width);
-    line("critical path", "%s over %" PRIu32 " node%s",
+    line_nodes(to, "depth", t->depth);
+    line_nodes(to, "width", t->width);
+    line(to, "critical path", "%s over %" PRIu32 " node%s",
          units_format(a, sizeof a, (double)t->critical_us * 1e-6, UNITS_TIME),
          t->n_critical, t->n_critical == 1 ? "" : "s");
     if (x->stats->n_distinct > 1)
-        line("", "on rank %" PRIu32 ", where it is longest", t->critical_rank);
+        line(to, "", "on rank %" PRIu32 ", where it is longest", t->critical_rank);
 }
 
 static const report_column type_columns[] = {
@@ -299,16 +301,16 @@ static report_table *make_nodes(const halley_trace *trace, const uint32_t *nodes
 }
 
 /* Write a table for people, and how many rows there are beyond those shown. */
-static halley_status show(report_table *table, uint32_t n_shown, uint32_t n,
+static halley_status show(FILE *to, report_table *table, uint32_t n_shown, uint32_t n,
                           halley_error *err)
 {
     if (table == NULL)
         return error_nomem(err);
-    putchar('\n');
-    const halley_status status = report_table_write(table, REPORT_TEXT, stdout, err);
+    fputc('\n', to);
+    const halley_status status = report_table_write(table, REPORT_TEXT, to, err);
     report_table_free(table);
     if (status == HALLEY_OK && n_shown < n)
-        printf("... %" PRIu32 " more; --all lists them\n", n - n_shown);
+        fprintf(to, "... %" PRIu32 " more; --all lists them\n", n - n_shown);
     return status;
 }
 
@@ -319,47 +321,50 @@ static uint32_t shown(const info *x, uint32_t n)
 
 static void write_problems(const info *x)
 {
+    FILE *to = x->call->out;
     const halley_check_report *r = x->problems;
     uint32_t n = 0;
     if (r->n[HALLEY_ERROR] + r->n[HALLEY_WARNING] == 0)
         return;
-    printf("\nproblems: %" PRIu64 " error%s, %" PRIu64 " warning%s; the first:\n",
-           r->n[HALLEY_ERROR], r->n[HALLEY_ERROR] == 1 ? "" : "s", r->n[HALLEY_WARNING],
-           r->n[HALLEY_WARNING] == 1 ? "" : "s");
+    fprintf(to, "\nproblems: %" PRIu64 " error%s, %" PRIu64 " warning%s; the first:\n",
+            r->n[HALLEY_ERROR], r->n[HALLEY_ERROR] == 1 ? "" : "s", r->n[HALLEY_WARNING],
+            r->n[HALLEY_WARNING] == 1 ? "" : "s");
     for (int severity = HALLEY_ERROR; severity > HALLEY_NOTE; severity--)
         for (size_t i = 0; i < r->n_findings && n < PROBLEMS_SHOWN; i++) {
             char text[2048];
             if ((int)r->findings[i].severity != severity)
                 continue;
             n++;
-            printf("  %s: %s\n", halley_severity_name(r->findings[i].severity),
-                   halley_finding_format(&r->findings[i], text, sizeof text));
+            fprintf(to, "  %s: %s\n", halley_severity_name(r->findings[i].severity),
+                    halley_finding_format(&r->findings[i], text, sizeof text));
         }
-    printf("halley trace check lists them\n");
+    fprintf(to, "halley trace check lists them\n");
 }
 
 static halley_status write_text(const info *x, halley_error *err)
 {
+    FILE *to = x->call->out;
     const halley_trace_stats *t = x->stats->total;
     write_head(x);
     write_sums(x);
-    TRY(show(make_types(t), 0, 0, err));
+    TRY(show(to, make_types(t), 0, 0, err));
     if (t->n_colls > 0)
-        TRY(show(make_colls(t, shown(x, t->n_colls), true), shown(x, t->n_colls),
+        TRY(show(to, make_colls(t, shown(x, t->n_colls), true), shown(x, t->n_colls),
                  t->n_colls, err));
     const uint32_t n = x->stats->n_distinct;
     if (n > 1)
-        TRY(show(make_ranks(x->stats, shown(x, n)), shown(x, n), n, err));
+        TRY(show(to, make_ranks(x->stats, shown(x, n)), shown(x, n), n, err));
     if (x->o->attrs)
-        TRY(show(make_attrs(t, shown(x, t->n_attrs)), shown(x, t->n_attrs), t->n_attrs,
-                 err));
+        TRY(show(to, make_attrs(t, shown(x, t->n_attrs)), shown(x, t->n_attrs),
+                 t->n_attrs, err));
     if (x->o->path) {
-        printf("\ncritical path, in order:");
-        TRY(show(make_nodes(critical_trace(x), t->critical_path, t->n_critical), 0, 0,
+        fprintf(to, "\ncritical path, in order:");
+        TRY(show(to, make_nodes(critical_trace(x), t->critical_path, t->n_critical), 0, 0,
                  err));
     } else if (x->n_heaviest > 0) {
-        printf("\nlongest on the critical path:");
-        TRY(show(make_nodes(critical_trace(x), x->heaviest, x->n_heaviest), 0, 0, err));
+        fprintf(to, "\nlongest on the critical path:");
+        TRY(show(to, make_nodes(critical_trace(x), x->heaviest, x->n_heaviest), 0, 0,
+                 err));
     }
     write_problems(x);
     return HALLEY_OK;
@@ -425,9 +430,9 @@ static void json_problems(report_json *j, const halley_check_report *r)
     report_json_object(j, "problems");
     for (int s = HALLEY_ERROR; s >= HALLEY_NOTE; s--)
         report_json_u64(j,
-                        s == HALLEY_ERROR ? "errors"
-                        : s               ? "warnings"
-                                          : "notes",
+                        s == HALLEY_ERROR ? "n_errors"
+                        : s               ? "n_warnings"
+                                          : "n_notes",
                         r->n[s]);
     report_json_array(j, "first");
     uint32_t n = 0;
@@ -448,11 +453,10 @@ static halley_status write_json(const info *x, halley_error *err)
     const halley_trace_stats *t = x->stats->total;
     bool failed = false;
     report_json j;
-    report_json_init(&j, stdout);
-    report_json_object(&j, NULL);
+    request_json_begin(&j, x->call);
     report_json_text(&j, "trace", str_from(x->call->args[0]));
-    report_json_u64(&j, "ranks", x->stats->n_ranks);
-    report_json_u64(&j, "different", x->stats->n_distinct);
+    report_json_u64(&j, "n_ranks", x->stats->n_ranks);
+    report_json_u64(&j, "n_distinct", x->stats->n_distinct);
     json_metadata(&j, halley_trace_set_get(x->set, 0));
     json_sums(&j, t);
     report_json_u64(&j, "critical_path_rank", t->critical_rank);
@@ -471,7 +475,7 @@ static halley_status write_json(const info *x, halley_error *err)
         traces_ranks(&ranks, x->stats->which, x->stats->n_ranks, i);
         failed |= ranks.failed;
         report_json_text(&j, "file", str_from(path));
-        report_json_text(&j, "ranks", strbuf_str(&ranks));
+        report_json_text(&j, "rank_list", strbuf_str(&ranks));
         strbuf_fini(&ranks);
         json_sums(&j, x->stats->distinct[i]);
         json_table(&j, "types", make_types(x->stats->distinct[i]), &failed);
@@ -479,8 +483,7 @@ static halley_status write_json(const info *x, halley_error *err)
     }
     report_json_end(&j);
     json_problems(&j, x->problems);
-    report_json_end(&j);
-    const halley_status status = report_json_fini(&j, err);
+    const halley_status status = request_json_end(&j, x->call, err);
     return status == HALLEY_OK && failed ? error_nomem(err) : status;
 }
 
@@ -491,7 +494,7 @@ static halley_status write_csv(const info *x, halley_error *err)
                               : make_ranks(x->stats, x->stats->n_distinct);
     if (table == NULL)
         return error_nomem(err);
-    const halley_status status = report_table_write(table, REPORT_CSV, stdout, err);
+    const halley_status status = report_table_write(table, REPORT_CSV, x->call->out, err);
     report_table_free(table);
     return status;
 }
@@ -504,7 +507,7 @@ static halley_status describe(info *x, report_form form, halley_error *err)
     return form == REPORT_CSV ? write_csv(x, err) : write_text(x, err);
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status trace_info_run(request_call *call, halley_error *err)
 {
     info x = {.o = call->options, .call = call};
     report_form form;
@@ -543,6 +546,7 @@ const request_verb request_verb_trace_info = {
     .name = "trace info",
     .summary = "describe traces",
     .arguments = "TRACE...",
+    .arg_keys = traces_key,
     .description =
         "Say what traces hold: nodes by type, collectives by type, group and size, "
         "operations and bytes, time on CPUs and devices, depth, width, the critical "
@@ -563,5 +567,5 @@ const request_verb request_verb_trace_info = {
     .options_size = sizeof(info_options),
     .min_args = 1,
     .max_args = REQUEST_ANY,
-    .run = run,
+    .run = trace_info_run,
 };

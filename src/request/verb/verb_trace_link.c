@@ -4,6 +4,7 @@
 #include "request/traces.h"
 #include "request/verbs.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,35 +156,51 @@ static uint64_t count_at(const halley_link_report *report, size_t row)
     return count;
 }
 
-static halley_status write_json(const halley_link_report *reports, uint32_t n,
+/* Times are in seconds for programs: "recorded_ns" is recorded_s. */
+static void write_count(report_json *j, const halley_link_report *report, size_t row)
+{
+    char key[64];
+    const int64_t value = (int64_t)count_at(report, row);
+    snprintf(key, sizeof key, "%s", rows[row].key);
+    if (!rows[row].is_time) {
+        report_json_i64(j, key, value);
+        return;
+    }
+    assert(str_ends(str_from(key), STR("_ns")));
+    memcpy(key + strlen(key) - 2, "s", 2);
+    report_json_double(j, key, (double)value * 1e-9);
+}
+
+static halley_status write_json(const request_call *call,
+                                const halley_link_report *reports, uint32_t n,
                                 halley_error *err)
 {
     report_json j;
-    report_json_init(&j, stdout);
-    report_json_array(&j, NULL);
+    request_json_begin(&j, call);
+    report_json_array(&j, "ranks");
     for (uint32_t r = 0; r < n; r++) {
         report_json_object(&j, NULL);
         report_json_u64(&j, "rank", r);
         report_json_text(&j, "schema", str_from(reports[r].schema));
         for (size_t i = 0; i < N_ROWS; i++)
-            report_json_i64(&j, rows[i].key, (int64_t)count_at(&reports[r], i));
+            write_count(&j, &reports[r], i);
         report_json_end(&j);
     }
     report_json_end(&j);
-    return report_json_fini(&j, err);
+    return request_json_end(&j, call, err);
 }
 
-static halley_status write_csv(const halley_link_report *reports, uint32_t n)
+static halley_status write_csv(FILE *to, const halley_link_report *reports, uint32_t n)
 {
-    printf("rank,schema");
+    fprintf(to, "rank,schema");
     for (size_t i = 0; i < N_ROWS; i++)
-        printf(",%s", rows[i].key);
+        fprintf(to, ",%s", rows[i].key);
     for (uint32_t r = 0; r < n; r++) {
-        printf("\n%u,%s", r, reports[r].schema);
+        fprintf(to, "\n%u,%s", r, reports[r].schema);
         for (size_t i = 0; i < N_ROWS; i++)
-            printf(",%lld", (long long)count_at(&reports[r], i));
+            fprintf(to, ",%lld", (long long)count_at(&reports[r], i));
     }
-    printf("\n");
+    fprintf(to, "\n");
     return HALLEY_OK;
 }
 
@@ -193,7 +210,8 @@ static const report_column one_columns[] = {
 };
 
 /* All there is to say about one rank. */
-static halley_status write_one(const halley_link_report *report, halley_error *err)
+static halley_status write_one(FILE *to, const halley_link_report *report,
+                               halley_error *err)
 {
     report_table *const t = report_table_new(one_columns, 2);
     if (!t)
@@ -210,7 +228,7 @@ static halley_status write_one(const halley_link_report *report, halley_error *e
         report_table_words(t, str_from(rows[i].what));
         report_table_words(t, str_from(text));
     }
-    const halley_status status = report_table_write(t, REPORT_TEXT, stdout, err);
+    const halley_status status = report_table_write(t, REPORT_TEXT, to, err);
     report_table_free(t);
     return status;
 }
@@ -235,7 +253,7 @@ static const report_column many_columns[] = {
     {.title = "Clock", .key = "clock_s", .kind = REPORT_QUANTITY, .unit = UNITS_TIME},
 };
 
-static halley_status write_many(const halley_link_report *reports, uint32_t n,
+static halley_status write_many(FILE *to, const halley_link_report *reports, uint32_t n,
                                 halley_error *err)
 {
     report_table *const t =
@@ -258,7 +276,7 @@ static halley_status write_many(const halley_link_report *reports, uint32_t n,
         report_table_number(t, (double)r->replayed_ns * 1e-9);
         report_table_number(t, (double)r->clock_offset_ns * 1e-9);
     }
-    const halley_status status = report_table_write(t, REPORT_TEXT, stdout, err);
+    const halley_status status = report_table_write(t, REPORT_TEXT, to, err);
     report_table_free(t);
     return status;
 }
@@ -290,13 +308,14 @@ static halley_status write_report(const request_call *call,
 {
     const link_options *const o = call->options;
     warn(call, reports, n);
+    if (form == REPORT_JSON)
+        return write_json(call, reports, n, err);
     if (o->quiet)
         return HALLEY_OK;
-    if (form == REPORT_JSON)
-        return write_json(reports, n, err);
     if (form == REPORT_CSV)
-        return write_csv(reports, n);
-    return n == 1 ? write_one(&reports[0], err) : write_many(reports, n, err);
+        return write_csv(call->out, reports, n);
+    return n == 1 ? write_one(call->out, &reports[0], err)
+                  : write_many(call->out, reports, n, err);
 }
 
 static halley_status link_one(halley_trace_set **out, halley_link_report **reports,
@@ -339,7 +358,7 @@ static halley_status link_recordings(halley_trace_set **set, halley_link_report 
     return status;
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status trace_link_run(request_call *call, halley_error *err)
 {
     const link_options *const o = call->options;
     report_form form;
@@ -372,10 +391,13 @@ static const request_example examples[] = {
     {0},
 };
 
+static const char *const link_keys[] = {"host", "device", NULL};
+
 const request_verb request_verb_trace_link = {
     .name = "trace link",
     .summary = "make traces of recordings of real runs",
     .arguments = "HOST [DEVICE]",
+    .arg_keys = link_keys,
     .description =
         "Link a PyTorch execution trace (HOST, from ExecutionTraceObserver) and the "
         "Kineto trace of the same run (DEVICE, from torch.profiler) into one Chakra "
@@ -399,5 +421,5 @@ const request_verb request_verb_trace_link = {
     .options_size = sizeof(link_options),
     .min_args = 1,
     .max_args = 2,
-    .run = run,
+    .run = trace_link_run,
 };

@@ -12,6 +12,7 @@ typedef struct merge_options {
     const char *out;
     bool chain, renumber;
     uint32_t form;
+    request_output output;
 } merge_options;
 
 static const request_option options[] = {
@@ -36,6 +37,7 @@ static const request_option options[] = {
      .choices = traces_form_names,
      .offset = offsetof(merge_options, form),
      .doc = "form to write (default: as OUT's name ends, .et for sets)"},
+    TRACES_JSON_OPTION(merge_options, output),
     {0},
 };
 
@@ -215,7 +217,7 @@ static halley_status one_after_the_other(halley_trace_set **out, request_call *c
     return status;
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status trace_merge_run(request_call *call, halley_error *err)
 {
     const merge_options *o = call->options;
     if (o->out == NULL)
@@ -228,11 +230,13 @@ static halley_status run(request_call *call, halley_error *err)
     const traces_output output = {.path = o->out,
                                   .form = (traces_form)o->form,
                                   .one = o->chain && traces_is_file(call)};
-    const halley_status status = traces_save(set, &output, call, err);
-    if (status == HALLEY_OK)
-        printf("%" PRIu32 " rank%s, %" PRIu32 " different, from %zu traces\n",
-               halley_trace_set_count(set), halley_trace_set_count(set) == 1 ? "" : "s",
-               halley_trace_set_distinct(set), call->n_args);
+    halley_status status = traces_save(set, &output, call, err);
+    if (status == HALLEY_OK && o->output.json)
+        status = traces_written_json(set, call, o->out, err);
+    else if (status == HALLEY_OK)
+        fprintf(call->out, "%" PRIu32 " rank%s, %" PRIu32 " different, from %zu traces\n",
+                halley_trace_set_count(set), halley_trace_set_count(set) == 1 ? "" : "s",
+                halley_trace_set_distinct(set), call->n_args);
     halley_trace_set_free(set);
     return status;
 }
@@ -249,6 +253,7 @@ const request_verb request_verb_trace_merge = {
     .name = "trace merge",
     .summary = "put traces side by side as ranks, or one after the other",
     .arguments = "TRACE TRACE...",
+    .arg_keys = traces_key,
     .description =
         "Side by side (the default): each TRACE is a file and becomes a rank, the first "
         "rank 0. Nodes stay as they are; with --renumber the ranks that sends, receives "
@@ -270,5 +275,5 @@ const request_verb request_verb_trace_merge = {
     .options_size = sizeof(merge_options),
     .min_args = 2,
     .max_args = REQUEST_ANY,
-    .run = run,
+    .run = trace_merge_run,
 };

@@ -256,51 +256,55 @@ static void write_json(report_json *j, const halley_obfuscation *r)
     report_json_end(j);
 }
 
-static void print_times(const halley_obfuscation *r)
+static void print_times(FILE *to, const halley_obfuscation *r)
 {
     char before[32], after[32];
     for (uint32_t i = 0; i < r->n_times; i++) {
         const halley_before_after *const t = &r->times[i];
         const double change = t->before_s > 0 ? 100 * (t->after_s / t->before_s - 1) : 0;
-        printf("  %-14s %s -> %s (%s %%)\n", *t->cluster ? t->cluster : "longest chain",
-               units_format(before, sizeof before, t->before_s, UNITS_TIME),
-               units_format(after, sizeof after, t->after_s, UNITS_TIME),
-               number_signed(change, 2).at);
+        fprintf(to, "  %-14s %s -> %s (%s %%)\n",
+                *t->cluster ? t->cluster : "longest chain",
+                units_format(before, sizeof before, t->before_s, UNITS_TIME),
+                units_format(after, sizeof after, t->after_s, UNITS_TIME),
+                number_signed(change, 2).at);
     }
 }
 
-static void print_text(const halley_obfuscation *r)
+static void print_text(FILE *to, const halley_obfuscation *r)
 {
-    printf("level %s: %" PRIu64 " nodes", levels[r->level], r->n_nodes);
+    fprintf(to, "level %s: %" PRIu64 " nodes", levels[r->level], r->n_nodes);
     if (r->n_nodes != r->n_nodes_before)
-        printf(" (%" PRIu64 " before)", r->n_nodes_before);
+        fprintf(to, " (%" PRIu64 " before)", r->n_nodes_before);
     if (r->level >= HALLEY_HIDE_NAMES)
-        printf(", %" PRIu64 " names and %" PRIu64 " groups replaced", r->n_names,
-               r->n_groups);
-    printf("\n\nremoved:\n");
+        fprintf(to, ", %" PRIu64 " names and %" PRIu64 " groups replaced", r->n_names,
+                r->n_groups);
+    fprintf(to, "\n\nremoved:\n");
     for (size_t i = 0; i < r->n_removed; i++)
-        printf("  %10" PRIu64 "  %s\n", r->removed[i].n, r->removed[i].what);
+        fprintf(to, "  %10" PRIu64 "  %s\n", r->removed[i].n, r->removed[i].what);
     if (r->n_removed == 0)
-        printf("  nothing\n");
+        fprintf(to, "  nothing\n");
     if (r->level >= HALLEY_HIDE_SIZES) {
-        printf("\nchanged:\n  sizes by up to %s %%, durations by up to %s %% (bound: "
-               "%s %%)\n",
-               number_fixed(100 * r->size_error, 2).at,
-               number_fixed(100 * r->duration_error, 2).at,
-               number_digits(100 * r->bound, 6).at);
+        fprintf(to,
+                "\nchanged:\n  sizes by up to %s %%, durations by up to %s %% (bound: "
+                "%s %%)\n",
+                number_fixed(100 * r->size_error, 2).at,
+                number_fixed(100 * r->duration_error, 2).at,
+                number_digits(100 * r->bound, 6).at);
         if (r->level >= HALLEY_HIDE_STRUCTURE)
-            printf("  %" PRIu64 " nodes split, %" PRIu64 " joined, %" PRIu64
-                   " edges added, %" PRIu64 " dropped\n",
-                   r->n_split, r->n_joined, r->n_edges_added, r->n_edges_dropped);
-        printf("\nsimulated time%s:\n", r->unverified ? " cannot be told" : "");
-        print_times(r);
+            fprintf(to,
+                    "  %" PRIu64 " nodes split, %" PRIu64 " joined, %" PRIu64
+                    " edges added, %" PRIu64 " dropped\n",
+                    r->n_split, r->n_joined, r->n_edges_added, r->n_edges_dropped);
+        fprintf(to, "\nsimulated time%s:\n", r->unverified ? " cannot be told" : "");
+        print_times(to, r);
     }
-    printf("\nwhoever gets it still sees:\n");
+    fprintf(to, "\nwhoever gets it still sees:\n");
     for (size_t i = 0; i < r->n_visible; i++)
-        printf("  - %s\n", r->visible[i]);
+        fprintf(to, "  - %s\n", r->visible[i]);
     if (r->scanned_bytes > 0) {
         char texts[32], bytes[32];
-        printf(
+        fprintf(
+            to,
             "\nno run of 8 bytes of %s of names, texts and paths is in the %s written\n",
             units_format(texts, sizeof texts, (double)r->scanned_texts_bytes,
                          UNITS_BYTES),
@@ -318,15 +322,13 @@ static halley_status write_report(request_call *call, const halley_obfuscation *
                      "the longest chain of durations",
                      r->unverified);
     if (!o->output.json) {
-        print_text(r);
+        print_text(call->out, r);
         return HALLEY_OK;
     }
     report_json j;
-    report_json_init(&j, stdout);
-    report_json_object(&j, NULL);
+    request_json_begin(&j, call);
     write_json(&j, r);
-    report_json_end(&j);
-    return report_json_fini(&j, err);
+    return request_json_end(&j, call, err);
 }
 
 static halley_status save_groups(const void *context, const char *path, halley_error *err)
@@ -401,7 +403,7 @@ static halley_status obfuscate(request_call *call, const halley_trace_set *set,
     return status;
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status trace_obfuscate_run(request_call *call, halley_error *err)
 {
     const obfuscate_options *o = call->options;
     report_form form;
@@ -430,6 +432,7 @@ const request_verb request_verb_trace_obfuscate = {
     .name = "trace obfuscate",
     .summary = "hide what traces give away",
     .arguments = "TRACE...",
+    .arg_keys = traces_key,
     .description =
         "Write a set of traces that can be shown to others, and say what was removed and "
         "what they still see. Only what is understood is written: types, dependencies, "
@@ -458,5 +461,5 @@ const request_verb request_verb_trace_obfuscate = {
     .defaults = &defaults,
     .min_args = 1,
     .max_args = REQUEST_ANY,
-    .run = run,
+    .run = trace_obfuscate_run,
 };

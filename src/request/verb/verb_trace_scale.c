@@ -204,22 +204,23 @@ static halley_status read_options(halley_scale_opts *to, request_call *call,
     return HALLEY_OK;
 }
 
-static void print_text(const halley_scaled *s)
+static void print_text(FILE *to, const halley_scaled *s)
 {
-    printf("ranks  %" PRIu32 " -> %" PRIu32 "\nnodes  %" PRIu64 " -> %" PRIu64 "\n",
-           s->n_ranks_before, s->n_ranks, s->n_nodes_before, s->n_nodes);
+    fprintf(to, "ranks  %" PRIu32 " -> %" PRIu32 "\nnodes  %" PRIu64 " -> %" PRIu64 "\n",
+            s->n_ranks_before, s->n_ranks, s->n_nodes_before, s->n_nodes);
     if (s->n_blocks > 0)
-        printf("layers %" PRIu32 " -> %" PRIu32 " on rank 0 (blocks of %" PRIu32
-               " nodes)\n",
-               s->n_blocks, s->n_blocks_after, s->block_nodes);
+        fprintf(to,
+                "layers %" PRIu32 " -> %" PRIu32 " on rank 0 (blocks of %" PRIu32
+                " nodes)\n",
+                s->n_blocks, s->n_blocks_after, s->block_nodes);
     if (s->dp_before > 0)
-        printf("data-parallel groups of %" PRIu32 " ranks\n", s->dp_before);
+        fprintf(to, "data-parallel groups of %" PRIu32 " ranks\n", s->dp_before);
     if (s->n_updates > 0)
-        printf("sharded updates of weights: %" PRIu64 " on rank 0\n", s->n_updates);
+        fprintf(to, "sharded updates of weights: %" PRIu64 " on rank 0\n", s->n_updates);
     if (s->n_collectives > 0)
-        printf("collectives swapped: %" PRIu64 "\n", s->n_collectives);
+        fprintf(to, "collectives swapped: %" PRIu64 "\n", s->n_collectives);
     if (s->n_offloaded > 0)
-        printf("nodes offloaded: %" PRIu64 "\n", s->n_offloaded);
+        fprintf(to, "nodes offloaded: %" PRIu64 "\n", s->n_offloaded);
 }
 
 static halley_status write_report(request_call *call, const halley_scaled *s,
@@ -227,14 +228,13 @@ static halley_status write_report(request_call *call, const halley_scaled *s,
 {
     const scale_options *o = call->options;
     if (!o->output.json) {
-        print_text(s);
+        print_text(call->out, s);
         return HALLEY_OK;
     }
     report_json j;
-    report_json_init(&j, stdout);
-    report_json_object(&j, NULL);
-    report_json_u64(&j, "ranks_before", s->n_ranks_before);
-    report_json_u64(&j, "ranks", s->n_ranks);
+    request_json_begin(&j, call);
+    report_json_u64(&j, "n_ranks_before", s->n_ranks_before);
+    report_json_u64(&j, "n_ranks", s->n_ranks);
     report_json_u64(&j, "nodes_before", s->n_nodes_before);
     report_json_u64(&j, "nodes", s->n_nodes);
     report_json_u64(&j, "blocks_before", s->n_blocks);
@@ -244,8 +244,7 @@ static halley_status write_report(request_call *call, const halley_scaled *s,
     report_json_u64(&j, "sharded_updates", s->n_updates);
     report_json_u64(&j, "collectives_swapped", s->n_collectives);
     report_json_u64(&j, "nodes_offloaded", s->n_offloaded);
-    report_json_end(&j);
-    return report_json_fini(&j, err);
+    return request_json_end(&j, call, err);
 }
 
 static halley_status save_groups(const void *context, const char *path, halley_error *err)
@@ -272,7 +271,7 @@ static halley_status scale(request_call *call, const halley_trace_set *set,
     return status;
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status trace_scale_run(request_call *call, halley_error *err)
 {
     const scale_options *o = call->options;
     halley_scale_opts opts;
@@ -301,6 +300,7 @@ const request_verb request_verb_trace_scale = {
     .name = "trace scale",
     .summary = "change what traces are of, and keep them consistent",
     .arguments = "TRACE...",
+    .arg_keys = traces_key,
     .description =
         "Write the traces of something that was not recorded: more or fewer layers or "
         "replicas, another batch, other numbers, other collectives, memory outside. "
@@ -329,5 +329,5 @@ const request_verb request_verb_trace_scale = {
     .defaults = &defaults,
     .min_args = 1,
     .max_args = REQUEST_ANY,
-    .run = run,
+    .run = trace_scale_run,
 };

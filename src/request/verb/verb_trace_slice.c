@@ -206,24 +206,25 @@ static halley_status parse(parsed *p, request_call *call, uint32_t n_ranks,
     return HALLEY_OK;
 }
 
-static void write_text(const halley_slice_counts *c, uint32_t n_ranks)
+static void write_text(FILE *to, const halley_slice_counts *c, uint32_t n_ranks)
 {
-    printf("kept %" PRIu64 " of %" PRIu64 " nodes on %" PRIu32 " rank%s\n",
-           c->n_kept - c->n_joints, c->n_kept - c->n_joints + c->n_removed + c->n_joints,
-           n_ranks, n_ranks == 1 ? "" : "s");
+    fprintf(to, "kept %" PRIu64 " of %" PRIu64 " nodes on %" PRIu32 " rank%s\n",
+            c->n_kept - c->n_joints, c->n_kept - c->n_joints + c->n_removed + c->n_joints,
+            n_ranks, n_ranks == 1 ? "" : "s");
     if (c->n_p2p + c->n_collectives > 0)
-        printf("removed with their partners: %" PRIu64 " sends and receives, %" PRIu64
-               " collectives\n",
-               c->n_p2p, c->n_collectives);
+        fprintf(to,
+                "removed with their partners: %" PRIu64 " sends and receives, %" PRIu64
+                " collectives\n",
+                c->n_p2p, c->n_collectives);
     if (c->n_bridged > 0)
-        printf("bridged: %" PRIu64 " dependencies, %" PRIu64 " joints\n", c->n_bridged,
-               c->n_joints);
+        fprintf(to, "bridged: %" PRIu64 " dependencies, %" PRIu64 " joints\n",
+                c->n_bridged, c->n_joints);
     if (c->n_cut > 0)
-        printf("cut: %" PRIu64 " dependencies\n", c->n_cut);
+        fprintf(to, "cut: %" PRIu64 " dependencies\n", c->n_cut);
 }
 
 static const report_column columns[] = {
-    {"Ranks", "ranks", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Ranks", "n_ranks", REPORT_COUNT, UNITS_COUNT, 0},
     {"Kept", "kept", REPORT_COUNT, UNITS_COUNT, 0},
     {"Removed", "removed", REPORT_COUNT, UNITS_COUNT, 0},
     {"Bridged", "bridged", REPORT_COUNT, UNITS_COUNT, 0},
@@ -233,13 +234,11 @@ static const report_column columns[] = {
     {"Unmatched collectives", "unmatched_collectives", REPORT_COUNT, UNITS_COUNT, 0},
 };
 
-static halley_status write_row(const halley_slice_counts *c, uint32_t n_ranks,
-                               report_form form, halley_error *err)
+static halley_status write_row(const request_call *call, const halley_slice_counts *c,
+                               uint32_t n_ranks, report_form form, halley_error *err)
 {
-    report_table *t = report_table_new(columns, 8);
-    if (t == NULL)
-        return error_nomem(err);
-    const uint64_t row[8] = {n_ranks,
+    enum { N = sizeof columns / sizeof *columns };
+    const uint64_t row[N] = {n_ranks,
                              c->n_kept - c->n_joints,
                              c->n_removed + c->n_joints,
                              c->n_bridged,
@@ -247,11 +246,17 @@ static halley_status write_row(const halley_slice_counts *c, uint32_t n_ranks,
                              c->n_cut,
                              c->n_p2p,
                              c->n_collectives};
-    for (size_t i = 0; i < 8; i++)
+    if (form == REPORT_JSON) {
+        report_json j;
+        request_json_begin(&j, call);
+        for (size_t i = 0; i < N; i++)
+            report_json_u64(&j, columns[i].key, row[i]);
+        return request_json_end(&j, call, err);
+    }
+    report_table *t = report_table_new(columns, N);
+    for (size_t i = 0; t != NULL && i < N; i++)
         report_table_count(t, row[i]);
-    const halley_status status = report_table_write(t, form, stdout, err);
-    report_table_free(t);
-    return status;
+    return request_table_write(call, t, "slice", form, err);
 }
 
 /* The groups beside the set, for the ranks that are kept. */
@@ -312,15 +317,15 @@ static halley_status slice_set(request_call *call, const halley_trace_set *set,
         status = save(call, set, out, err);
     const uint32_t n = status == HALLEY_OK ? halley_trace_set_count(out) : 0;
     if (status == HALLEY_OK && form == REPORT_TEXT)
-        write_text(&counts, n);
+        write_text(call->out, &counts, n);
     else if (status == HALLEY_OK)
-        status = write_row(&counts, n, form, err);
+        status = write_row(call, &counts, n, form, err);
     halley_trace_set_free(out);
     parsed_fini(&p);
     return status;
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status trace_slice_run(request_call *call, halley_error *err)
 {
     const slice_options *o = call->options;
     report_form form;
@@ -346,6 +351,7 @@ const request_verb request_verb_trace_slice = {
     .name = "trace slice",
     .summary = "keep a part of traces",
     .arguments = "TRACE...",
+    .arg_keys = traces_key,
     .description =
         "Write the nodes that pass every test given: ranks, ids, types, steps, start. "
         "The result is consistent: it can be checked and simulated like the whole.\n\n"
@@ -369,5 +375,5 @@ const request_verb request_verb_trace_slice = {
     .options_size = sizeof(slice_options),
     .min_args = 1,
     .max_args = REQUEST_ANY,
-    .run = run,
+    .run = trace_slice_run,
 };

@@ -15,6 +15,7 @@ typedef struct view_options {
     request_texts from, type, name;
     uint32_t depth, way, limit, rank;
     bool collapse, mixed;
+    request_output output;
 } view_options;
 
 static const char *const forms[] = {"svg", "html", "dot", "graphml", NULL};
@@ -93,6 +94,7 @@ static const request_option options[] = {
      .metavar = "TEXT",
      .offset = offsetof(view_options, title),
      .doc = "over the picture (default: the file's name)"},
+    TRACES_JSON_OPTION(view_options, output),
     {0},
 };
 
@@ -175,23 +177,46 @@ static str short_name(const char *path)
     return name;
 }
 
-static void say(const request_call *call, const char *path,
-                const halley_view_summary *sum)
+static void write_summary(FILE *to, const char *path, const halley_view_summary *sum)
 {
-    if (strcmp(path, "-") == 0)
-        return;
-    printf("%s: %llu nodes", path, (unsigned long long)sum->n_nodes);
+    fprintf(to, "%s: %llu nodes", path, (unsigned long long)sum->n_nodes);
     if (sum->n_chosen < sum->n_nodes)
-        printf(", %llu chosen", (unsigned long long)sum->n_chosen);
+        fprintf(to, ", %llu chosen", (unsigned long long)sum->n_chosen);
     if (sum->n_boxes < sum->n_chosen)
-        printf(", as %llu box%s", (unsigned long long)sum->n_boxes,
-               sum->n_boxes == 1 ? "" : "es");
-    printf(", %llu edges\n", (unsigned long long)sum->n_edges);
+        fprintf(to, ", as %llu box%s", (unsigned long long)sum->n_boxes,
+                sum->n_boxes == 1 ? "" : "es");
+    fprintf(to, ", %llu edges\n", (unsigned long long)sum->n_edges);
+}
+
+static halley_status write_summary_json(const request_call *call, const char *path,
+                                        const halley_view_summary *sum, halley_error *err)
+{
+    report_json j;
+    request_json_begin(&j, call);
+    report_json_text(&j, "out", str_from(path));
+    report_json_u64(&j, "nodes", sum->n_nodes);
+    report_json_u64(&j, "chosen", sum->n_chosen);
+    report_json_u64(&j, "boxes", sum->n_boxes);
+    report_json_u64(&j, "edges", sum->n_edges);
+    return request_json_end(&j, call, err);
+}
+
+/* A picture on standard output is all there is. */
+static halley_status report_picture(const request_call *call, const char *path,
+                                    const halley_view_summary *sum, halley_error *err)
+{
+    const view_options *o = call->options;
+    if (strcmp(path, "-") == 0)
+        return HALLEY_OK;
     if (sum->stretched)
         request_note(call,
                      "too many nodes to draw one by one: each box is all of a lane in a "
                      "stretch of the graph; choose a part with --from, --type or "
                      "--name, or raise --limit");
+    if (o->output.json)
+        return write_summary_json(call, path, sum, err);
+    write_summary(call->out, path, sum);
+    return HALLEY_OK;
 }
 
 static halley_status draw(request_call *call, const halley_trace *trace, const char *path,
@@ -207,8 +232,7 @@ static halley_status draw(request_call *call, const halley_trace *trace, const c
     const halley_status status = halley_view_save(trace, path, view, &sum, err);
     free(from);
     TRY(status);
-    say(call, path, &sum);
-    return HALLEY_OK;
+    return report_picture(call, path, &sum, err);
 }
 
 /* Draw the trace that was read from `from`. */
@@ -269,20 +293,25 @@ static halley_status draw_set(request_call *call, halley_error *err)
 static halley_status write_timeline(request_call *call, const char *path,
                                     halley_error *err)
 {
+    const view_options *o = call->options;
     halley_trace_set *set = NULL;
     if (request_given(call, "out") || request_given(call, "form"))
         return request_usage(call, err, "--timeline writes no picture");
     TRY(traces_load(&set, call, 0, call->n_args, err));
-    const halley_status status = report_recorded_timeline(set, path, err);
+    halley_status status = report_recorded_timeline(set, path, err);
+    if (status == HALLEY_OK && o->output.json)
+        status = traces_written_json(set, call, path, err);
     halley_trace_set_free(set);
     return status;
 }
 
 /* One file of a large set is read alone. */
-static halley_status run(request_call *call, halley_error *err)
+static halley_status trace_view_run(request_call *call, halley_error *err)
 {
     const view_options *o = call->options;
     const char *arg = call->args[0];
+    if (o->output.json && o->out != NULL && strcmp(o->out, "-") == 0)
+        return request_usage(call, err, "standard output has the JSON: name a file");
     if (o->timeline)
         return write_timeline(call, o->timeline, err);
     if (call->n_args > 1 || file_is_folder(arg))
@@ -320,6 +349,7 @@ const request_verb request_verb_trace_view = {
     .name = "trace view",
     .summary = "draw a trace",
     .arguments = "TRACE...",
+    .arg_keys = traces_key,
     .description =
         "Draw the graph of a trace: as an HTML page to move about and search in, as SVG, "
         "or as dot or GraphML for other programs. TRACE is a file, a folder, or the "
@@ -337,5 +367,5 @@ const request_verb request_verb_trace_view = {
     .options_size = sizeof(view_options),
     .min_args = 1,
     .max_args = REQUEST_ANY,
-    .run = run,
+    .run = trace_view_run,
 };

@@ -1,0 +1,59 @@
+/* halley trace timeline - when the nodes of a recording ran, for Perfetto. */
+#include "base/error.h"
+#include "report/recorded.h"
+#include "request/traces.h"
+#include "request/verbs.h"
+
+typedef struct timeline_options {
+    const char *out;
+    request_output output;
+} timeline_options;
+
+static const request_option options[] = {
+    {.name = "out",
+     .letter = 'o',
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(timeline_options, out),
+     .doc = "write the timeline to FILE"},
+    TRACES_JSON_OPTION(timeline_options, output),
+    {0},
+};
+
+static halley_status trace_timeline_run(request_call *call, halley_error *err)
+{
+    const timeline_options *o = call->options;
+    halley_trace_set *set = NULL;
+    if (o->out == NULL)
+        return request_usage(call, err, "where to? name the output with -o");
+    TRY(traces_load(&set, call, 0, call->n_args, err));
+    halley_status status = report_recorded_timeline(set, o->out, err);
+    if (status == HALLEY_OK && o->output.json)
+        status = traces_written_json(set, call, o->out, err);
+    halley_trace_set_free(set);
+    return status;
+}
+
+static const request_example examples[] = {
+    {"halley trace timeline step -o step.json",
+     "open step.json in Perfetto or chrome://tracing"},
+    {0},
+};
+
+const request_verb request_verb_trace_timeline = {
+    .name = "trace timeline",
+    .summary = "write when the nodes of a recording ran",
+    .arguments = "TRACE...",
+    .arg_keys = traces_key,
+    .description =
+        "Write the recorded times of all ranks as Chrome trace events, which Perfetto "
+        "and chrome://tracing open: a process is a rank, a row a thread or a stream. "
+        "Traces without recorded times are refused; 'halley sim --timeline' writes the "
+        "times of a simulation.",
+    .examples = examples,
+    .options = options,
+    .options_size = sizeof(timeline_options),
+    .min_args = 1,
+    .max_args = REQUEST_ANY,
+    .run = trace_timeline_run,
+};
