@@ -38,7 +38,7 @@ static void candidate_json(report_json *j, const char *key, const halley_study *
     report_json_u64(j, "id", c->id);
     report_json_text(j, "model", str_from(c->model));
     report_json_text(j, "cluster", str_from(c->cluster));
-    report_json_flat_object(j, "parameters");
+    report_json_flat_object(j, "varied");
     for (uint32_t i = 0; !is_base && i < halley_study_axes(s); i++) {
         const halley_axis *a = halley_study_axis(s, i);
         if (a->numbers)
@@ -84,7 +84,7 @@ static void axes_json(report_json *j, const halley_study *s, const halley_explor
                 report_json_text(j, NULL, str_from(a->texts[v]));
         }
         report_json_end(j);
-        report_json_flat_array(j, "best");
+        report_json_flat_array(j, "best_values");
         for (uint32_t v = 0; v < a->n; v++)
             report_json_double(j, NULL, e->marginals[i][v].best);
         report_json_end(j);
@@ -100,9 +100,9 @@ static void heats_json(report_json *j, const halley_study *s, const halley_explo
         const halley_axis *a = halley_study_axis(s, e->heats[i].axis_i);
         const halley_axis *b = halley_study_axis(s, e->heats[i].axis_j);
         report_json_object(j, NULL);
-        report_json_text(j, "rows", str_from(a->name));
-        report_json_text(j, "columns", str_from(b->name));
-        report_json_array(j, "best");
+        report_json_text(j, "row_parameter", str_from(a->name));
+        report_json_text(j, "column_parameter", str_from(b->name));
+        report_json_array(j, "best_values");
         for (uint32_t r = 0; r < a->n; r++) {
             report_json_flat_array(j, NULL);
             for (uint32_t c = 0; c < b->n; c++)

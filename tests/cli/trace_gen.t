@@ -12,7 +12,7 @@ $ ls; cmp all-reduce.0.et all-reduce.3.et
 
 ## groups are listed beside the traces as ASTRA-sim reads them
 $ halley trace gen all-to-all -n 8 -g 0-3 -g 4,6 -o ep --csv
-> prefix,ranks,different,nodes,size_bytes,groups
+> prefix,n_ranks,n_distinct,nodes,size_bytes,groups
 > ep,8,3,8,{*},2
 $ cat ep.comm_group.json
 > {
@@ -95,7 +95,7 @@ $ ls
 
 ## a model under a plan: traces that check across ranks and run
 $ halley trace gen -m gpt-3.6b -c dgx-a100:8 --tp 2 --pp 2 --virtual 3 --global-batch 8 -o step --csv
-> prefix,ranks,different,nodes,size_bytes,groups
+> prefix,n_ranks,n_distinct,nodes,size_bytes,groups
 > step,8,8,{*},{*},8
 $ halley trace check step
 > step: 8 ranks, 0 errors, 0 warnings, {*}
@@ -107,7 +107,7 @@ $ halley sim -c c.yaml --comm-group-configuration step.comm_group.json step --cs
 
 ## a step without groups has no group file; offloaded classes are memory nodes
 $ halley trace gen -m gpt-126m -c gh200:1 --global-batch 2 --offload optimizer -o one --csv
-> prefix,ranks,different,nodes,size_bytes,groups
+> prefix,n_ranks,n_distinct,nodes,size_bytes,groups
 > one,1,1,{*},{*},0
 $ ls one.*; halley trace info one | grep MEM_
 > one.0.et

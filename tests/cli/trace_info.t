@@ -58,15 +58,14 @@ $ halley trace info --json a
 >   "receive_bytes": 0,
 >   "cpu_nodes": 0,
 >   "device_nodes": 8,
->   "cpu_us": 0,
->   "device_us": 0,
->   "first_start_us": 0,
->   "last_end_us": 0,
+>   "cpu_s": 0,
+>   "device_s": 0,
+>   "first_start_s": 0,
+>   "last_end_s": 0,
 >   "depth": 2,
 >   "width": 1,
->   "critical_path_us": 0,
+>   "critical_path_s": 0,
 >   "critical_path_nodes": 2,
->   "critical_path_rank": 0,
 >   "types": [
 >     {"type": "COMM_COLL_NODE", "nodes": 8, "time_s": 0}
 >   ],
@@ -78,7 +77,11 @@ $ halley trace info --json a
 >     {"name": "comm_type", "kind": "int64_val", "count": 8},
 >     {"name": "is_cpu_op", "kind": "bool_val", "count": 8}
 >   ],
->   "critical_path": [],
+>   "critical_path": {
+>     "rank": 0,
+>     "steps": 2,
+>     "longest": []
+>   },
 >   "traces": [
 >     {
 >       "file": "a.0.et",
@@ -97,13 +100,13 @@ $ halley trace info --json a
 >       "receive_bytes": 0,
 >       "cpu_nodes": 0,
 >       "device_nodes": 2,
->       "cpu_us": 0,
->       "device_us": 0,
->       "first_start_us": 0,
->       "last_end_us": 0,
+>       "cpu_s": 0,
+>       "device_s": 0,
+>       "first_start_s": 0,
+>       "last_end_s": 0,
 >       "depth": 2,
 >       "width": 1,
->       "critical_path_us": 0,
+>       "critical_path_s": 0,
 >       "critical_path_nodes": 2,
 >       "types": [
 >         {"type": "COMM_COLL_NODE", "nodes": 2, "time_s": 0}

@@ -75,7 +75,7 @@ static halley_status list_parameters(const request_call *call, report_form form,
     static const report_column columns[] = {
         {"Parameter", "parameter", REPORT_WORDS, UNITS_COUNT, 0},
         {"Of", "unit", REPORT_WORDS, UNITS_COUNT, 0},
-        {"What it is", "doc", REPORT_WORDS, UNITS_COUNT, 0},
+        {"What it is", "meaning", REPORT_WORDS, UNITS_COUNT, 0},
     };
     report_table *t = report_table_new(columns, 3);
     halley_parameter p;
@@ -86,7 +86,7 @@ static halley_status list_parameters(const request_call *call, report_form form,
         report_table_words(t, str_from(p.unit));
         report_table_words(t, str_from(p.doc));
     }
-    return request_table_write(call, t, "parameters", form, err);
+    return request_table_write(call, t, "study_parameters", form, err);
 }
 
 static void describe(report_json *j, const char *key, const char *doc, const char *unit)

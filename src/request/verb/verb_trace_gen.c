@@ -112,8 +112,8 @@ static halley_status set_params(halley_gen *gen, const request_call *call,
 
 static const report_column columns[] = {
     {"Traces", "prefix", REPORT_WORDS, UNITS_COUNT, 0},
-    {"Ranks", "ranks", REPORT_COUNT, UNITS_COUNT, 0},
-    {"Different", "different", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Ranks", "n_ranks", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Different", "n_distinct", REPORT_COUNT, UNITS_COUNT, 0},
     {"Nodes", "nodes", REPORT_COUNT, UNITS_COUNT, 0},
     {"Size", "size_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
     {"Groups", "groups", REPORT_COUNT, UNITS_COUNT, 0},
@@ -263,7 +263,8 @@ static halley_status list_choices(request_call *call, report_form form, halley_e
         list_params(t, pattern);
     else
         list_patterns(t);
-    return request_table_write(call, t, one ? "parameters" : "patterns", form, err);
+    return request_table_write(call, t, one ? "pattern_parameters" : "patterns", form,
+                               err);
 }
 
 /* What a pattern and what a model cannot be told. */

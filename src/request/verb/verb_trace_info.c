@@ -397,13 +397,13 @@ static void json_sums(report_json *j, const halley_trace_stats *t)
     report_json_double(j, "receive_bytes", t->recv_bytes);
     report_json_u64(j, "cpu_nodes", t->n_cpu);
     report_json_u64(j, "device_nodes", t->n_device);
-    report_json_u64(j, "cpu_us", t->cpu_us);
-    report_json_u64(j, "device_us", t->device_us);
-    report_json_u64(j, "first_start_us", t->first_start_us);
-    report_json_u64(j, "last_end_us", t->last_end_us);
+    report_json_double(j, "cpu_s", (double)t->cpu_us * 1e-6);
+    report_json_double(j, "device_s", (double)t->device_us * 1e-6);
+    report_json_double(j, "first_start_s", (double)t->first_start_us * 1e-6);
+    report_json_double(j, "last_end_s", (double)t->last_end_us * 1e-6);
     report_json_u64(j, "depth", t->depth);
     report_json_u64(j, "width", t->width);
-    report_json_u64(j, "critical_path_us", t->critical_us);
+    report_json_double(j, "critical_path_s", (double)t->critical_us * 1e-6);
     report_json_u64(j, "critical_path_nodes", t->n_critical);
 }
 
@@ -459,14 +459,20 @@ static halley_status write_json(const info *x, halley_error *err)
     report_json_u64(&j, "n_distinct", x->stats->n_distinct);
     json_metadata(&j, halley_trace_set_get(x->set, 0));
     json_sums(&j, t);
-    report_json_u64(&j, "critical_path_rank", t->critical_rank);
     json_table(&j, "types", make_types(t), &failed);
     json_table(&j, "collectives", make_colls(t, t->n_colls, false), &failed);
     json_table(&j, "attributes", make_attrs(t, t->n_attrs), &failed);
-    json_table(&j, "critical_path",
-               x->o->path ? make_nodes(critical_trace(x), t->critical_path, t->n_critical)
-                          : make_nodes(critical_trace(x), x->heaviest, x->n_heaviest),
-               &failed);
+    report_json_object(&j, "critical_path");
+    report_json_u64(&j, "rank", t->critical_rank);
+    report_json_u64(&j, "steps", t->n_critical);
+    if (x->o->path)
+        json_table(&j, "path",
+                   make_nodes(critical_trace(x), t->critical_path, t->n_critical),
+                   &failed);
+    else
+        json_table(&j, "longest",
+                   make_nodes(critical_trace(x), x->heaviest, x->n_heaviest), &failed);
+    report_json_end(&j);
     report_json_array(&j, "traces");
     for (uint32_t i = 0; i < x->stats->n_distinct; i++) {
         report_json_object(&j, NULL);

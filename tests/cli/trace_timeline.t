@@ -1,0 +1,23 @@
+# halley trace timeline: when the nodes of a recording ran.
+
+## a recording becomes a timeline for Perfetto
+$ halley trace link $DATA/recording/host.0.json $DATA/recording/device.0.json -o a.et -q; halley trace timeline a.et -o t.json; grep -c '"ph":"X"' t.json
+> 17
+$ halley trace timeline a.et -o t.json --json
+> {
+>   "out": "t.json",
+>   "n_ranks": 1,
+>   "n_distinct": 1
+> }
+
+## traces without times are refused, and nothing is written
+$ halley trace gen all-reduce -n 2 -o ar > list; halley trace timeline ar -o x.json; ls x.json
+! halley: no node says when it ran; traces that halley trace link makes of two recordings do
+! ls: cannot access 'x.json': No such file or directory
+? 2
+
+## an output is needed
+$ halley trace timeline a.et
+! halley: where to? name the output with -o
+! see 'halley trace timeline --help'
+? 2
