@@ -14,13 +14,29 @@ extern "C" {
 /* A network: devices (NPUs, NICs, switches, ...) and directed links. Frozen. */
 typedef struct halley_topology halley_topology;
 
+/* How a file is read. Valid when zeroed. */
+typedef struct halley_topology_options {
+    const char *format;    /* of halley_topology_format, or "halley"; NULL: by content */
+    const char *topology;  /* Slurm YAML: which one; NULL: the default one */
+    const char *plugin;    /* Slurm conf with both: "tree" (default) or "block" */
+    uint32_t npus_per_nic; /* fabrics without NPUs: how many to add to each NIC */
+} halley_topology_options;
+
 /*
- * A network from a YAML or JSON file: {topology: NAME, ...} with the parameters of the
- * generator, or the same under `network`. It must be connected.
+ * A network from a file, plain, gzip or zstd. halley's own are YAML or JSON: {topology:
+ * NAME, ...} with the parameters of the generator, or the same under `network`; these
+ * must be connected. Files of other tools are recognised by their content; the errors in
+ * them end in a code word in brackets. `options` may be NULL.
  */
 halley_status halley_topology_load(halley_topology **out, const char *path,
+                                   const halley_topology_options *options,
                                    halley_error *err);
 void halley_topology_free(halley_topology *topology); /* NULL is allowed */
+/* Formats that are read; false past the last. Lent, static. */
+int halley_topology_format(size_t i, const char **name, const char **doc);
+/* The code word at the end of an error of an imported file ("dangling-link"), written to
+ * `to`; NULL when there is none. */
+const char *halley_topology_error_code(const halley_error *err, char *to, size_t size);
 
 /* Generators and their keys, for help and pages; false past the last. Lent, static. */
 int halley_topology_generator(size_t i, const char **name, const char **doc);
@@ -42,7 +58,9 @@ enum { HALLEY_TOPOLOGY_KINDS = 7, HALLEY_TOPOLOGY_DIMS = 8 };
 /* Numbers in B/s, s, USD and W. Negative: not known or not computed. */
 typedef struct halley_topology_report {
     const char *generator;
-    const char *note; /* what was rounded or assumed; NULL = nothing */
+    const char *note;            /* what was rounded or assumed; NULL = nothing */
+    const char *const *warnings; /* about an imported file; lent by the topology */
+    uint32_t n_warnings;
     const char *kind_names[HALLEY_TOPOLOGY_KINDS];
     uint64_t devices[HALLEY_TOPOLOGY_KINDS];
     uint32_t links;                               /* cables, full duplex */

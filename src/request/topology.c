@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <string.h>
 
 const request_option request_topology_options[] = {
     {.name = "no-cuts",
@@ -29,17 +30,19 @@ static double round_gbps(double bw_Bps)
     return round(gbps_from(bw_Bps) * 1e6) / 1e6;
 }
 
+/* Values that print alike are one entry. */
 static void write_bins(report_json *j, const char *key, const halley_topology_bin *bins,
                        size_t n, double unit)
 {
     report_json_flat_object(j, key);
-    for (size_t i = 0; i < n; i++) {
-        char name[NUMBER_TEXT];
-        if (bins[i].value < 0)
-            snprintf(name, sizeof name, "unknown");
-        else
-            snprintf(name, sizeof name, "%s", number_digits(bins[i].value * unit, 6).at);
-        report_json_u64(j, name, bins[i].n);
+    for (size_t i = 0; i < n;) {
+        const number_text name = number_digits(bins[i].value * unit, 6);
+        const bool is_known = bins[i].value >= 0;
+        uint64_t count = bins[i++].n;
+        while (is_known && i < n &&
+               strcmp(number_digits(bins[i].value * unit, 6).at, name.at) == 0)
+            count += bins[i++].n;
+        report_json_u64(j, is_known ? name.at : "unknown", count);
     }
     report_json_end(j);
 }
@@ -243,7 +246,7 @@ halley_status request_topology_measure(halley_topology_report **out,
                                        halley_topology **topology, const char *path,
                                        bool with_cuts, halley_error *err)
 {
-    TRY(halley_topology_load(topology, path, err));
+    TRY(halley_topology_load(topology, path, NULL, err));
     const halley_status status = halley_topology_measure(out, *topology, with_cuts, err);
     if (status != HALLEY_OK)
         halley_topology_free(*topology);

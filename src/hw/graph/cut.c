@@ -4,7 +4,8 @@
  *
  * All endpoints of one side become one node, since sources are unlimited and any device
  * may pass traffic on; cables become pairs of arcs that are each other's reverse. Arcs
- * between the same nodes are added up. Capacities are whole kb/s.
+ * between the same nodes are added up. Capacities are whole kb/s, of imported graphs
+ * whole Mb/s.
  */
 #include "hw/graph/measure.h"
 
@@ -25,6 +26,7 @@ typedef struct cut_network {
     cut_arc *arcs;
     uint32_t *level, *next, *queue, *path;
     int64_t unlimited;
+    double unit_Bps; /* of capacities */
 } cut_network;
 
 enum { SOURCE, SINK };
@@ -50,7 +52,8 @@ static int64_t add_capacity(int64_t a, int64_t b, int64_t most)
 
 static int64_t capacity_of(const cut_network *c, double bw_Bps)
 {
-    return bw_Bps == HW_UNKNOWN ? c->unlimited : llround(fmin(bw_Bps * 8e-3, 1e15));
+    return bw_Bps == HW_UNKNOWN ? c->unlimited
+                                : llround(fmin(bw_Bps / c->unit_Bps, 1e15));
 }
 
 /* Links as pairs of nodes, in order, each pair once. */
@@ -192,6 +195,7 @@ static bool init_cut(cut_network *c, const hw_graph *g)
 {
     const size_t n = (size_t)g->n_devices + 3;
     c->unlimited = INT64_MAX / 8;
+    c->unit_Bps = g->is_imported ? 125e3 : 125;
     c->node_of = mem_array(n, sizeof *c->node_of);
     c->first = mem_array(n, sizeof *c->first);
     c->arcs = mem_array((size_t)g->n_links * 2 + 1, sizeof *c->arcs);
@@ -209,7 +213,7 @@ static double find_flow(cut_network *c, const cut_pair *pairs, uint32_t n)
     write_arcs(c, pairs, n);
     while (flow < c->unlimited && find_levels(c))
         flow = add_capacity(flow, push_level_flow(c), c->unlimited);
-    return flow >= c->unlimited ? HW_UNKNOWN : (double)flow * 125;
+    return flow >= c->unlimited ? HW_UNKNOWN : (double)flow * c->unit_Bps;
 }
 
 static void swap_directions(cut_pair *pairs, uint32_t n)

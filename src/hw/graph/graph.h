@@ -108,6 +108,10 @@ typedef struct hw_graph {
     double bisection_Bps;
     bool bisection_is_bound; /* it is an upper bound only */
     const char *note;        /* what was rounded or assumed; NULL = nothing */
+    bool is_imported;        /* from a file of another tool: rates are whole Mb/s */
+    const uint32_t *lines;   /* by device: line of the imported file, 0 = unknown; NULL */
+    const char *const *warnings; /* about the imported file */
+    uint32_t n_warnings;
 } hw_graph;
 
 /* Lent arrays, or the graph as a whole: NULL is allowed. */

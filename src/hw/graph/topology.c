@@ -4,10 +4,13 @@
  */
 #include "halley/topology.h"
 
+#include "base/file.h"
 #include "hw/graph/generate.h"
+#include "hw/graph/import/import.h"
 #include "hw/graph/measure.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,21 +35,74 @@ static halley_status read_network(halley_topology *t, const conf_file *file,
     return status;
 }
 
-halley_status halley_topology_load(halley_topology **out, const char *path,
-                                   halley_error *err)
+/* A file of halley's own: a generator with its parameters. */
+static halley_status parse_own(halley_topology *t, str text, const char *path,
+                               halley_error *err)
 {
     conf_file file;
-    TRY(conf_load(&file, path, err));
-    halley_topology *t = mem_array_zero(1, sizeof *t);
-    halley_status status = t == NULL ? error_nomem(err) : read_network(t, &file, err);
+    TRY(conf_parse(&file, text, path, err));
+    const halley_status status = read_network(t, &file, err);
     if (status != HALLEY_OK)
         error_at_file(err, path);
     conf_fini(&file);
+    return status;
+}
+
+static halley_status parse_topology(halley_topology *t, str text, const char *path,
+                                    const halley_topology_options *o, halley_error *err)
+{
+    const hw_import_options import = {.format = str_from(o->format),
+                                      .topology = str_from(o->topology),
+                                      .plugin = str_from(o->plugin),
+                                      .npus_per_nic = o->npus_per_nic};
+    const bool is_own = str_eq(import.format, STR("halley")) ||
+                        (import.format.n == 0 && hw_import_detect(text, path) == NULL);
+    return is_own ? parse_own(t, text, path, err)
+                  : hw_graph_import(&t->graph, text, path, &import, err);
+}
+
+halley_status halley_topology_load(halley_topology **out, const char *path,
+                                   const halley_topology_options *options,
+                                   halley_error *err)
+{
+    static const halley_topology_options none = {0};
+    file_input in;
+    TRY(file_input_open(&in, path, err));
+    halley_topology *t = mem_array_zero(1, sizeof *t);
+    halley_status status = t == NULL
+                               ? error_nomem(err)
+                               : parse_topology(t, (str){(const char *)in.at, in.n}, path,
+                                                options == NULL ? &none : options, err);
+    file_input_close(&in);
     if (status == HALLEY_OK)
         *out = t;
     else
         free(t);
     return status;
+}
+
+int halley_topology_format(size_t i, const char **name, const char **doc)
+{
+    const hw_import_format *row = hw_import_get(i);
+    if (row == NULL)
+        return 0;
+    *name = row->name;
+    *doc = row->doc;
+    return 1;
+}
+
+const char *halley_topology_error_code(const halley_error *err, char *to, size_t size)
+{
+    const char *open = strrchr(err->text, '[');
+    const size_t n = open == NULL ? 0 : strlen(open + 1);
+    if (size > 0)
+        to[0] = '\0';
+    if (n < 2 || open[n] != ']' || n > size ||
+        strspn(open + 1, "abcdefghijklmnopqrstuvwxyz-") != n - 1)
+        return NULL;
+    memcpy(to, open + 1, n - 1);
+    to[n - 1] = '\0';
+    return to;
 }
 
 void halley_topology_free(halley_topology *t)
@@ -84,16 +140,29 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Rates of imported files are whole Mb/s. */
+static double round_rate(const hw_graph *g, double bw_Bps)
+{
+    return g->is_imported && bw_Bps > 0 ? round(bw_Bps / 125e3) * 125e3 : bw_Bps;
+}
+
+/* To 1 fs, so that 0.0005 ms and 500 ns are one value. */
+static double round_latency(double latency_s)
+{
+    return latency_s > 0 && latency_s < 1e3 ? round(latency_s * 1e15) / 1e15 : latency_s;
+}
+
 /* Values of all cables and one-way links, counted. */
 static bool count_values(halley_topology_bin **out, size_t *n_out, const hw_graph *g,
                          const double *values)
 {
     double *sorted = mem_array(g->n_links, sizeof *sorted);
     ARRAY(halley_topology_bin) bins = {0};
+    const bool is_rate = values == g->link_Bps;
     uint32_t n = 0;
     bool ok = sorted != NULL;
     for (uint32_t i = 0; ok && i < g->n_links; i += i < 2 * g->n_cables ? 2 : 1)
-        sorted[n++] = values[i];
+        sorted[n++] = is_rate ? round_rate(g, values[i]) : round_latency(values[i]);
     if (ok)
         qsort(sorted, n, sizeof *sorted, compare_doubles);
     for (uint32_t i = 0; ok && i < n; i++) {
@@ -116,7 +185,7 @@ static void sum_injection(halley_topology_report *r, const hw_graph *g,
         double sum = 0;
         for (uint32_t k = g->dev_first[ends->at[i]]; k < g->dev_first[ends->at[i] + 1];
              k++)
-            sum += g->link_Bps[g->adj_link[k]];
+            sum += round_rate(g, g->link_Bps[g->adj_link[k]]);
         if (i == 0 || sum < r->injection_min_Bps)
             r->injection_min_Bps = sum;
         if (sum > r->injection_max_Bps)
@@ -167,6 +236,8 @@ static void describe_graph(halley_topology_report *r, const hw_graph *g)
 {
     r->generator = g->generator;
     r->note = g->note;
+    r->warnings = g->warnings;
+    r->n_warnings = g->n_warnings;
     for (uint32_t i = 0; i < HALLEY_TOPOLOGY_KINDS; i++)
         r->kind_names[i] = hw_device_kind_name((hw_device_kind)i);
     for (uint32_t i = 0; i < g->n_devices; i++)

@@ -1,0 +1,296 @@
+/* hw/graph/import/draft.c - what all readers of topology files use. */
+#include "hw/graph/import/draft.h"
+
+#include "base/number.h"
+#include "base/xml.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_WARNINGS = 20 };
+
+static halley_status write_failure(hw_draft *d, uint32_t line, const char *code,
+                                   const char *text)
+{
+    const halley_status status = error_set(d->err, HALLEY_EFORMAT, "%s [%s]", text, code);
+    error_at_file(d->err, d->path);
+    if (line > 0)
+        error_at_line(d->err, line, 0);
+    return status;
+}
+
+halley_status hw_draft_fail(hw_draft *d, uint32_t line, const char *code,
+                            const char *format, ...)
+{
+    char text[600];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return write_failure(d, line, code, text);
+}
+
+halley_status hw_draft_fail_at(hw_draft *d, const conf_node *at, const char *code,
+                               const char *format, ...)
+{
+    char text[600];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return write_failure(d, at == NULL ? 0 : at->line, code, text);
+}
+
+void hw_draft_warn(hw_draft *d, const char *format, ...)
+{
+    if (d->n_warnings++ >= MOST_WARNINGS)
+        return;
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    for (char *at = text; *at != '\0'; at++)
+        if (*at == '\n')
+            *at = ' ';
+    strbuf_printf(&d->warnings, "%s\n", text);
+}
+
+halley_status hw_draft_add_device(uint32_t *out, hw_draft *d, hw_device_kind kind,
+                                  str name, uint32_t line)
+{
+    assert(d->names.n == d->devices.n);
+    if (name.n == 0)
+        return hw_draft_fail(d, line, "bad-id", "a device has an empty name");
+    if (d->devices.n >= HW_MAX_DEVICES)
+        return hw_draft_fail(d, line, "unsupported", "the file has more than %d devices",
+                             HW_MAX_DEVICES);
+    const uint32_t id = intern_add(&d->names, name);
+    if (id == HASH_NONE)
+        return error_nomem(d->err);
+    if (id < d->devices.n)
+        return hw_draft_fail(d, line, "duplicate-id", "two devices are called %.*s",
+                             STR_ARG(name));
+    if (!array_push(&d->devices,
+                    (hw_draft_device){(uint8_t)kind, line, HW_NONE, HW_NONE}))
+        return error_nomem(d->err);
+    if (out != NULL)
+        *out = id;
+    return HALLEY_OK;
+}
+
+uint32_t hw_draft_find(const hw_draft *d, str name)
+{
+    const uint32_t id = intern_find(&d->names, name);
+    return id == HASH_NONE ? HW_NONE : id;
+}
+
+str hw_draft_name(const hw_draft *d, uint32_t device)
+{
+    assert(device < d->devices.n);
+    return intern_text(&d->names, device);
+}
+
+uint16_t hw_draft_name_kind(hw_draft *d, str name)
+{
+    const uint32_t id = intern_add(&d->kind_names, name);
+    return id < UINT16_MAX - 100 ? (uint16_t)(id + 1) : 0;
+}
+
+halley_status hw_draft_add_link(hw_draft *d, const hw_draft_link *link, uint32_t line)
+{
+    assert(link->from < d->devices.n && link->to < d->devices.n);
+    if (link->from == link->to)
+        return hw_draft_fail(d, line, "self-loop", "a link connects %.*s with itself",
+                             STR_ARG(hw_draft_name(d, link->from)));
+    if (link->bw_Bps != HW_UNKNOWN && !(link->bw_Bps > 0 && link->bw_Bps <= 1e18))
+        return hw_draft_fail(d, line, "bad-rate",
+                             "the link %.*s - %.*s has the rate %s Gb/s; rates must be "
+                             "positive",
+                             STR_ARG(hw_draft_name(d, link->from)),
+                             STR_ARG(hw_draft_name(d, link->to)),
+                             number_digits(link->bw_Bps * 8e-9, 6).at);
+    if (link->latency_s != HW_UNKNOWN && !(link->latency_s >= 0 && link->latency_s < 1e6))
+        return hw_draft_fail(d, line, "bad-delay",
+                             "the link %.*s - %.*s has the latency %s s; latencies must "
+                             "not be negative",
+                             STR_ARG(hw_draft_name(d, link->from)),
+                             STR_ARG(hw_draft_name(d, link->to)),
+                             number_digits(link->latency_s, 6).at);
+    if (d->links.n >= HW_MAX_LINKS / 2)
+        return hw_draft_fail(d, line, "unsupported", "the file has more than %d links",
+                             HW_MAX_LINKS / 2);
+    return array_push(&d->links, *link) ? HALLEY_OK : error_nomem(d->err);
+}
+
+halley_status hw_draft_parse_conf(conf_file *out, hw_draft *d)
+{
+    const halley_status status = conf_parse(out, d->text, d->path, d->err);
+    if (status == HALLEY_OK || status == HALLEY_ENOMEM || d->err == NULL)
+        return status;
+    const bool is_twice = strstr(d->err->text, "duplicate object key") != NULL ||
+                          strstr(d->err->text, "twice") != NULL;
+    const size_t used = strlen(d->err->text);
+    snprintf(d->err->text + used, sizeof d->err->text - used, " [%s]",
+             is_twice ? "duplicate-key" : "truncated");
+    return status;
+}
+
+bool hw_next_word(str *text, str *word)
+{
+    size_t i = 0, end;
+    while (i < text->n && strchr(" \t\r\n\v\f", text->at[i]) != NULL &&
+           text->at[i] != '\0')
+        i++;
+    for (end = i; end < text->n; end++)
+        if (text->at[end] != '\0' && strchr(" \t\r\n\v\f", text->at[end]) != NULL)
+            break;
+    *word = (str){text->at + i, end - i};
+    *text = (str){text->at + end, text->n - end};
+    return word->n > 0;
+}
+
+/* Splits "2e5Mbps" after its number. */
+static bool split_number(str text, double *number, str *unit)
+{
+    size_t n = 0;
+    while (n < text.n && text.at[n] != '\0' &&
+           strchr("+-.0123456789eE", text.at[n]) != NULL)
+        n++;
+    *unit = str_trim((str){text.at + n, text.n - n});
+    return number_read((str){text.at, n}, number);
+}
+
+typedef struct unit_row {
+    const char *name;
+    double factor;
+} unit_row;
+
+static bool find_unit(str unit, const unit_row *rows, size_t n, double *factor)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(unit, str_from(rows[i].name))) {
+            *factor = rows[i].factor;
+            return true;
+        }
+    return false;
+}
+
+static const unit_row rate_prefixes[] = {
+    {"", 1},     {"k", 1e3},     {"K", 1e3},     {"M", 1e6},     {"G", 1e9},
+    {"T", 1e12}, {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40},
+};
+static const unit_row delay_units[] = {
+    {"", 1},       {"s", 1},      {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9},
+    {"ps", 1e-12}, {"fs", 1e-15}, {"min", 60},  {"h", 3600},
+};
+
+bool hw_read_rate(str text, double *bw_Bps)
+{
+    str unit;
+    double number, factor;
+    if (!split_number(text, &number, &unit) || unit.n < 3)
+        return false;
+    const str base = {unit.at + unit.n - 3, 3};
+    const str prefix = {unit.at, unit.n - 3};
+    const bool is_bytes = str_eq(base, STR("Bps")) || str_eq(base, STR("B/s"));
+    const bool is_bits = str_eq(base, STR("bps")) || str_eq(base, STR("b/s"));
+    if ((!is_bytes && !is_bits) ||
+        !find_unit(prefix, rate_prefixes, sizeof rate_prefixes / sizeof *rate_prefixes,
+                   &factor))
+        return false;
+    *bw_Bps = number * factor / (is_bits ? 8 : 1);
+    return true;
+}
+
+bool hw_read_delay(str text, double *latency_s)
+{
+    str unit;
+    double number, factor;
+    if (!split_number(text, &number, &unit) ||
+        !find_unit(unit, delay_units, sizeof delay_units / sizeof *delay_units, &factor))
+        return false;
+    *latency_s = number * factor;
+    return true;
+}
+
+bool hw_xml_attribute(const hw_xml *e, const char *name, str *value)
+{
+    const xml_reader r = {.attributes = e->attributes};
+    return xml_attribute(&r, str_from(name), value);
+}
+
+const hw_xml *hw_xml_child(const hw_xml *e, const char *name)
+{
+    for (const hw_xml *c = e->first; c != NULL; c = c->next)
+        if (str_eq(c->name, str_from(name)))
+            return c;
+    return NULL;
+}
+
+enum { XML_DEPTH = 64 };
+typedef struct xml_stack {
+    hw_xml *open[XML_DEPTH];
+    uint32_t n;
+    hw_xml *root;
+} xml_stack;
+
+static halley_status open_element(xml_stack *s, arena *memory, const xml_reader *r,
+                                  hw_draft *d)
+{
+    if (s->n == XML_DEPTH)
+        return hw_draft_fail(d, r->line, "bad-xml", "tags are nested more than %d deep",
+                             XML_DEPTH);
+    if (s->n == 0 && s->root != NULL)
+        return hw_draft_fail(d, r->line, "bad-xml", "a second root <%.*s>",
+                             STR_ARG(r->name));
+    hw_xml *e = arena_array(memory, 1, sizeof *e);
+    if (e == NULL)
+        return error_nomem(d->err);
+    *e = (hw_xml){.name = r->name, .attributes = r->attributes, .line = r->line};
+    if (s->n == 0) {
+        s->root = e;
+    } else {
+        hw_xml *parent = s->open[s->n - 1];
+        if (parent->last == NULL)
+            parent->first = e;
+        else
+            parent->last->next = e;
+        parent->last = e;
+    }
+    if (!r->is_empty)
+        s->open[s->n++] = e;
+    return HALLEY_OK;
+}
+
+static halley_status close_element(xml_stack *s, const xml_reader *r, hw_draft *d)
+{
+    if (s->n == 0 || !str_eq(s->open[s->n - 1]->name, r->name))
+        return hw_draft_fail(d, r->line, "bad-xml", "</%.*s> closes no open tag",
+                             STR_ARG(r->name));
+    s->n--;
+    return HALLEY_OK;
+}
+
+halley_status hw_xml_parse(hw_xml **root, arena *memory, hw_draft *d)
+{
+    xml_stack s = {0};
+    xml_reader r;
+    xml_token token;
+    xml_init(&r, d->text);
+    while ((token = xml_next(&r)) != XML_END) {
+        if (token == XML_ERROR)
+            return hw_draft_fail(d, r.line,
+                                 strstr(r.problem, "cut") ? "truncated" : "bad-xml", "%s",
+                                 r.problem);
+        TRY(token == XML_OPEN ? open_element(&s, memory, &r, d)
+                              : close_element(&s, &r, d));
+    }
+    if (s.n > 0 || s.root == NULL)
+        return hw_draft_fail(d, r.line, "truncated", "the file ends inside <%.*s>",
+                             STR_ARG(s.n > 0 ? s.open[s.n - 1]->name : STR("")));
+    *root = s.root;
+    return HALLEY_OK;
+}

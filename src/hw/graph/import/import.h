@@ -1,0 +1,47 @@
+/*
+ * hw/graph/import/import.h - topology files of other tools as graphs.
+ *
+ * Each format is a row: a name, how to recognise it, and a reader that fills a draft. To
+ * add one: a file here, a row in the table of import.c, a fuzz target, a test of good and
+ * bad files in tests/unit/test_import.c, and a row in doc/topology.md.
+ */
+#ifndef HW_GRAPH_IMPORT_IMPORT_H
+#define HW_GRAPH_IMPORT_IMPORT_H
+
+#include "hw/graph/graph.h"
+
+/* Valid when zeroed. Texts are lent. */
+typedef struct hw_import_options {
+    str format;            /* "ns3"; empty: found by content */
+    str topology;          /* Slurm YAML: which one; empty: the default one */
+    str plugin;            /* Slurm conf: "block" or "tree"; empty: the tree, if any */
+    uint32_t npus_per_nic; /* fabrics of NICs without NPUs: NPUs to add to each NIC */
+    bool keep_unconnected; /* also a graph in which NPUs cannot reach each other */
+} hw_import_options;
+
+typedef struct hw_draft hw_draft;
+
+typedef struct hw_import_format {
+    const char *name;
+    /* Reads draft->text; failures are written with hw_draft_fail. */
+    halley_status (*read)(hw_draft *draft);
+    const char *doc; /* one sentence */
+} hw_import_format;
+
+/*
+ * Parse `text`, the (uncompressed) content of `path`, which stands in messages. Errors
+ * end in one of the code words of doc/topology.md in brackets: "... [dangling-link]".
+ */
+halley_status hw_graph_import(hw_graph **out, str text, const char *path,
+                              const hw_import_options *options, halley_error *err);
+/* The format of a text by its content; NULL: none of these (perhaps a file of halley's).
+ */
+const hw_import_format *hw_import_detect(str text, const char *path);
+const hw_import_format *hw_import_find(str name); /* NULL when unknown */
+const hw_import_format *hw_import_get(size_t i);  /* NULL past the last */
+
+extern const hw_import_format hw_import_ns3, hw_import_htsim, hw_import_infragraph,
+    hw_import_nccl, hw_import_ibnetdiscover, hw_import_slurm_conf, hw_import_slurm_yaml,
+    hw_import_node_link, hw_import_simgrid;
+
+#endif

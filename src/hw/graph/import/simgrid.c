@@ -1,0 +1,175 @@
+/*
+ * hw/graph/import/simgrid.c - SimGrid platforms (XML 4.1) in the form that we write:
+ * hosts (NPUs), routers, links, and one route over one link per cable.
+ */
+#include "base/number.h"
+#include "hw/graph/import/draft.h"
+
+#include <string.h>
+#include <strings.h>
+
+typedef struct simgrid_link {
+    double bw_Bps, latency_s;
+    bool is_shared, used;
+} simgrid_link;
+
+typedef struct simgrid_reader {
+    hw_draft *d;
+    intern names;
+    ARRAY(simgrid_link) links;
+    uint32_t n_half_duplex, n_long_routes;
+} simgrid_reader;
+
+static halley_status get_attribute(str *out, simgrid_reader *r, const hw_xml *e,
+                                   const char *key)
+{
+    if (hw_xml_attribute(e, key, out) && out->n > 0)
+        return HALLEY_OK;
+    return hw_draft_fail(r->d, e->line, "missing-key", "<%.*s> has no %s",
+                         STR_ARG(e->name), key);
+}
+
+/* SimGrid takes a number without unit as B/s. */
+static bool read_simgrid_rate(str text, double *out)
+{
+    return number_read(str_trim(text), out) || hw_read_rate(str_trim(text), out);
+}
+
+static halley_status read_simgrid_link(simgrid_reader *r, const hw_xml *e)
+{
+    str id, rate, delay, policy = STR("SHARED");
+    simgrid_link link = {0};
+    TRY(get_attribute(&id, r, e, "id"));
+    TRY(get_attribute(&rate, r, e, "bandwidth"));
+    const uint32_t at = intern_add(&r->names, id);
+    if (at == HASH_NONE)
+        return error_nomem(r->d->err);
+    if (at < r->links.n)
+        return hw_draft_fail(r->d, e->line, "duplicate-id",
+                             "the link %.*s is there twice", STR_ARG(id));
+    if (!read_simgrid_rate(rate, &link.bw_Bps) || !(link.bw_Bps > 0))
+        return hw_draft_fail(r->d, e->line, "bad-rate",
+                             "the link %.*s has the bandwidth \"%.*s\"", STR_ARG(id),
+                             STR_ARG(rate));
+    if (hw_xml_attribute(e, "latency", &delay) &&
+        (!hw_read_delay(str_trim(delay), &link.latency_s) || !(link.latency_s >= 0)))
+        return hw_draft_fail(r->d, e->line, "bad-delay",
+                             "the link %.*s has the latency \"%.*s\"", STR_ARG(id),
+                             STR_ARG(delay));
+    hw_xml_attribute(e, "sharing_policy", &policy);
+    link.is_shared = str_eq(policy, STR("SHARED"));
+    return array_push(&r->links, link) ? HALLEY_OK : error_nomem(r->d->err);
+}
+
+/* Devices and links of all zones. */
+static halley_status read_declared(simgrid_reader *r, const hw_xml *e)
+{
+    str id;
+    for (const hw_xml *c = e->first; c != NULL; c = c->next) {
+        const bool is_host = str_eq(c->name, STR("host"));
+        if (str_eq(c->name, STR("cluster")))
+            return hw_draft_fail(
+                r->d, c->line, "unsupported",
+                "<cluster> is not read; use zones with hosts, routers and "
+                "routes");
+        if (is_host || str_eq(c->name, STR("router"))) {
+            TRY(get_attribute(&id, r, c, "id"));
+            TRY(hw_draft_add_device(
+                NULL, r->d, is_host ? HW_DEVICE_NPU : HW_DEVICE_SWITCH, id, c->line));
+        } else if (str_eq(c->name, STR("link"))) {
+            TRY(read_simgrid_link(r, c));
+        }
+        TRY(read_declared(r, c));
+    }
+    return HALLEY_OK;
+}
+
+static halley_status find_route_end(uint32_t *out, simgrid_reader *r, const hw_xml *e,
+                                    const char *key)
+{
+    str id;
+    TRY(get_attribute(&id, r, e, key));
+    *out = hw_draft_find(r->d, id);
+    if (*out == HW_NONE)
+        return hw_draft_fail(r->d, e->line, "dangling-link",
+                             "a route names %.*s, which does not exist", STR_ARG(id));
+    return HALLEY_OK;
+}
+
+static halley_status read_route(simgrid_reader *r, const hw_xml *e)
+{
+    str id, symmetrical = STR("YES");
+    uint32_t n = 0;
+    hw_draft_link link = {0};
+    for (const hw_xml *c = e->first; c != NULL; c = c->next)
+        n += str_eq(c->name, STR("link_ctn"));
+    if (n != 1) {
+        r->n_long_routes++;
+        return HALLEY_OK;
+    }
+    TRY(get_attribute(&id, r, hw_xml_child(e, "link_ctn"), "id"));
+    const uint32_t at = intern_find(&r->names, id);
+    if (at == HASH_NONE)
+        return hw_draft_fail(r->d, e->line, "dangling-link",
+                             "a route uses the link %.*s, which does not exist",
+                             STR_ARG(id));
+    simgrid_link *used = &r->links.at[at];
+    if (used->used)
+        return hw_draft_fail(r->d, e->line, "duplicate-id",
+                             "the link %.*s is used by two routes", STR_ARG(id));
+    used->used = true;
+    hw_xml_attribute(e, "symmetrical", &symmetrical);
+    link.one_way = symmetrical.n == 2 && strncasecmp(symmetrical.at, "NO", 2) == 0;
+    r->n_half_duplex += used->is_shared && !link.one_way;
+    TRY(find_route_end(&link.from, r, e, "src"));
+    TRY(find_route_end(&link.to, r, e, "dst"));
+    link.bw_Bps = used->bw_Bps;
+    link.latency_s = used->latency_s;
+    return hw_draft_add_link(r->d, &link, e->line);
+}
+
+static halley_status read_routes(simgrid_reader *r, const hw_xml *e)
+{
+    for (const hw_xml *c = e->first; c != NULL; c = c->next) {
+        if (str_eq(c->name, STR("route")))
+            TRY(read_route(r, c));
+        TRY(read_routes(r, c));
+    }
+    return HALLEY_OK;
+}
+
+static halley_status read_platform(simgrid_reader *r, const hw_xml *root)
+{
+    if (!str_eq(root->name, STR("platform")))
+        return hw_draft_fail(r->d, root->line, "bad-root",
+                             "<%.*s>; <platform> is expected", STR_ARG(root->name));
+    TRY(read_declared(r, root));
+    TRY(read_routes(r, root));
+    if (r->n_half_duplex > 0)
+        hw_draft_warn(r->d,
+                      "%u links are half duplex in SimGrid (SHARED) and read as full "
+                      "duplex",
+                      r->n_half_duplex);
+    if (r->n_long_routes > 0)
+        hw_draft_warn(r->d,
+                      "%u routes over several links are not cables and are left out",
+                      r->n_long_routes);
+    return HALLEY_OK;
+}
+
+static halley_status read_simgrid(hw_draft *d)
+{
+    simgrid_reader r = {.d = d};
+    arena memory = {0};
+    hw_xml *root;
+    halley_status status = hw_xml_parse(&root, &memory, d);
+    if (status == HALLEY_OK)
+        status = read_platform(&r, root);
+    intern_fini(&r.names);
+    array_fini(&r.links);
+    arena_fini(&memory);
+    return status;
+}
+
+const hw_import_format hw_import_simgrid = {"simgrid", read_simgrid,
+                                            "SimGrid platforms, XML 4.1"};
