@@ -72,7 +72,11 @@ static void collect_neighbours(search_graph *s, const hw_graph *g)
         s->first[d] = start;
         for (uint32_t i = g->dev_first[d]; i < g->dev_first[d + 1]; i++)
             s->to[n++] = g->link_to[g->adj_link[i]];
-        qsort(&s->to[start], n - start, sizeof *s->to, compare_u32);
+        bool is_sorted = true;
+        for (uint32_t i = start + 1; is_sorted && i < n; i++)
+            is_sorted = s->to[i - 1] <= s->to[i];
+        if (!is_sorted)
+            qsort(&s->to[start], n - start, sizeof *s->to, compare_u32);
         uint32_t kept = start;
         for (uint32_t i = start; i < n; i++)
             if (i == start || s->to[i] != s->to[i - 1])

@@ -134,10 +134,10 @@ int halley_topology_key(size_t i, const char **name, const char **doc)
     return 1;
 }
 
-static int compare_doubles(const void *a, const void *b)
+static int compare_bins(const void *a, const void *b)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    const halley_topology_bin *x = a, *y = b;
+    return (x->value > y->value) - (x->value < y->value);
 }
 
 /* Rates of imported files are whole Mb/s. */
@@ -152,28 +152,32 @@ static double round_latency(double latency_s)
     return latency_s > 0 && latency_s < 1e3 ? round(latency_s * 1e15) / 1e15 : latency_s;
 }
 
-/* Values of all cables and one-way links, counted. */
+/* Values of all cables and one-way links, counted: runs of equal values, then sorted. */
 static bool count_values(halley_topology_bin **out, size_t *n_out, const hw_graph *g,
                          const double *values)
 {
-    double *sorted = mem_array(g->n_links, sizeof *sorted);
     ARRAY(halley_topology_bin) bins = {0};
     const bool is_rate = values == g->link_Bps;
-    uint32_t n = 0;
-    bool ok = sorted != NULL;
-    for (uint32_t i = 0; ok && i < g->n_links; i += i < 2 * g->n_cables ? 2 : 1)
-        sorted[n++] = is_rate ? round_rate(g, values[i]) : round_latency(values[i]);
-    if (ok)
-        qsort(sorted, n, sizeof *sorted, compare_doubles);
-    for (uint32_t i = 0; ok && i < n; i++) {
-        if (bins.n > 0 && bins.at[bins.n - 1].value == sorted[i])
+    size_t n = 0;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < g->n_links; i += i < 2 * g->n_cables ? 2 : 1) {
+        const double value =
+            is_rate ? round_rate(g, values[i]) : round_latency(values[i]);
+        if (bins.n > 0 && bins.at[bins.n - 1].value == value)
             bins.at[bins.n - 1].n++;
         else
-            ok = array_push(&bins, (halley_topology_bin){sorted[i], 1});
+            ok = array_push(&bins, (halley_topology_bin){value, 1});
     }
-    free(sorted);
+    if (bins.n > 1)
+        qsort(bins.at, bins.n, sizeof *bins.at, compare_bins);
+    for (size_t i = 0; i < bins.n; i++) {
+        if (n > 0 && bins.at[n - 1].value == bins.at[i].value)
+            bins.at[n - 1].n += bins.at[i].n;
+        else
+            bins.at[n++] = bins.at[i];
+    }
     *out = bins.at;
-    *n_out = bins.n;
+    *n_out = n;
     return ok;
 }
 

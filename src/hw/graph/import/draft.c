@@ -58,13 +58,18 @@ void hw_draft_warn(hw_draft *d, const char *format, ...)
     strbuf_printf(&d->warnings, "%s\n", text);
 }
 
+uint32_t hw_draft_limit(const hw_draft *d)
+{
+    return d->options->most_devices > 0 ? d->options->most_devices : HW_MAX_DEVICES;
+}
+
 halley_status hw_draft_add_device(uint32_t *out, hw_draft *d, hw_device_kind kind,
                                   str name, uint32_t line)
 {
     assert(d->names.n == d->devices.n);
     if (name.n == 0)
         return hw_draft_fail(d, line, "bad-id", "a device has an empty name");
-    if (d->devices.n >= HW_MAX_DEVICES)
+    if (d->devices.n >= hw_draft_limit(d))
         return hw_draft_fail(d, line, "unsupported", "the file has more than %d devices",
                              HW_MAX_DEVICES);
     const uint32_t id = intern_add(&d->names, name);
@@ -138,26 +143,35 @@ halley_status hw_draft_parse_conf(conf_file *out, hw_draft *d)
     return status;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
 bool hw_next_word(str *text, str *word)
 {
-    size_t i = 0, end;
-    while (i < text->n && strchr(" \t\r\n\v\f", text->at[i]) != NULL &&
-           text->at[i] != '\0')
-        i++;
-    for (end = i; end < text->n; end++)
-        if (text->at[end] != '\0' && strchr(" \t\r\n\v\f", text->at[end]) != NULL)
-            break;
-    *word = (str){text->at + i, end - i};
-    *text = (str){text->at + end, text->n - end};
+    const char *at = text->at, *const end = text->at + text->n;
+    while (at < end && is_blank(*at))
+        at++;
+    word->at = at;
+    while (at < end && !is_blank(*at))
+        at++;
+    word->n = (size_t)(at - word->at);
+    *text = (str){at, (size_t)(end - at)};
     return word->n > 0;
+}
+
+static bool is_number_char(char c)
+{
+    return (c >= '0' && c <= '9') || c == '.' || c == '+' || c == '-' || c == 'e' ||
+           c == 'E';
 }
 
 /* Splits "2e5Mbps" after its number. */
 static bool split_number(str text, double *number, str *unit)
 {
     size_t n = 0;
-    while (n < text.n && text.at[n] != '\0' &&
-           strchr("+-.0123456789eE", text.at[n]) != NULL)
+    while (n < text.n && is_number_char(text.at[n]))
         n++;
     *unit = str_trim((str){text.at + n, text.n - n});
     return number_read((str){text.at, n}, number);

@@ -44,6 +44,8 @@ halley_status hw_draft_fail(hw_draft *d, uint32_t line, const char *code,
 void hw_draft_warn(hw_draft *d, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* How many devices a file may have. */
+uint32_t hw_draft_limit(const hw_draft *d);
 /* A new device; a name that is there already is an error. `out` may be NULL. */
 halley_status hw_draft_add_device(uint32_t *out, hw_draft *d, hw_device_kind kind,
                                   str name, uint32_t line);

@@ -120,7 +120,11 @@ static bool sort_devices(device_order *o, const hw_draft *d)
         const uint64_t order = v->kind == HW_DEVICE_NPU ? v->order : 0;
         keys[i] = (sort_key){(uint64_t)v->kind << 56 | tier << 32 | order, i};
     }
-    qsort(keys, d->devices.n, sizeof *keys, compare_sort_keys);
+    bool is_sorted = true;
+    for (uint32_t i = 1; is_sorted && i < d->devices.n; i++)
+        is_sorted = compare_sort_keys(&keys[i - 1], &keys[i]) < 0;
+    if (!is_sorted)
+        qsort(keys, d->devices.n, sizeof *keys, compare_sort_keys);
     for (uint32_t i = 0; i < d->devices.n; i++) {
         o->sorted[i] = keys[i].id;
         o->new_id[keys[i].id] = i;
@@ -178,6 +182,8 @@ static void add_links(hw_builder *b, const hw_draft *d, const device_order *o)
 {
     uint64_t last = UINT64_MAX;
     uint16_t kind = 0;
+    if (b->failed == HALLEY_OK && !array_reserve(&b->links, d->links.n))
+        b->failed = HALLEY_ENOMEM;
     for (size_t i = 0; i < d->links.n && b->failed == HALLEY_OK; i++) {
         const hw_draft_link *l = &d->links.at[i];
         const uint64_t key = (uint64_t)l->kind << 48 |
@@ -275,6 +281,7 @@ static halley_status build_graph(hw_graph **out, hw_draft *d, device_order *o,
     hw_builder_init(&b, format);
     add_groups(&b, d, o);
     add_links(&b, d, o);
+    array_fini(&d->links); /* large files need the room */
     TRY(hw_builder_finish(out, &b, d->err));
     hw_graph *g = *out;
     g->is_imported = true;

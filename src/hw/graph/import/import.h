@@ -16,7 +16,7 @@ typedef struct hw_import_options {
     str topology;          /* Slurm YAML: which one; empty: the default one */
     str plugin;            /* Slurm conf: "block" or "tree"; empty: the tree, if any */
     uint32_t npus_per_nic; /* fabrics of NICs without NPUs: NPUs to add to each NIC */
-    bool keep_unconnected; /* also a graph in which NPUs cannot reach each other */
+    uint32_t most_devices; /* larger files are refused; 0 = HW_MAX_DEVICES */
 } hw_import_options;
 
 typedef struct hw_draft hw_draft;

@@ -256,10 +256,10 @@ static halley_status lay_out_device(infra *f, uint32_t id, uint32_t depth)
         }
         device->size += c->count * c->size;
         device->work += c->count * work;
-        if (device->size > HW_MAX_DEVICES || device->work > HW_MAX_DEVICES)
+        if (device->size > hw_draft_limit(f->d) || device->work > hw_draft_limit(f->d))
             return hw_draft_fail_at(f->d, device->node, "unsupported",
-                                    "the device %.*s has more than %d parts",
-                                    STR_ARG(device->name), HW_MAX_DEVICES);
+                                    "the device %.*s has more than %u parts",
+                                    STR_ARG(device->name), hw_draft_limit(f->d));
     }
     device->state = 2;
     return HALLEY_OK;
@@ -302,10 +302,10 @@ static halley_status read_instances(infra *f)
         instance->base = base;
         base += instance->count * f->devices[instance->device].size;
         work += instance->count * f->devices[instance->device].work;
-        if (base > HW_MAX_DEVICES || work > HW_MAX_DEVICES)
+        if (base > hw_draft_limit(f->d) || work > hw_draft_limit(f->d))
             return hw_draft_fail_at(f->d, list->items[i], "unsupported",
-                                    "the instances have more than %d parts",
-                                    HW_MAX_DEVICES);
+                                    "the instances have more than %u parts",
+                                    hw_draft_limit(f->d));
         f->n_instances++;
     }
     return HALLEY_OK;

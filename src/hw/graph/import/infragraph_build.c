@@ -12,7 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_ENDS = 1 << 24, MOST_PAIRS = HW_MAX_LINKS / 2 };
+/* A limit on devices bounds the edges, too. */
+static size_t limit_pairs(const infra *f)
+{
+    const uint64_t n = (uint64_t)hw_draft_limit(f->d) * 16;
+    return n < HW_MAX_LINKS / 2 ? (size_t)n : HW_MAX_LINKS / 2;
+}
 
 /* A bound of a slice: empty means `otherwise`. */
 static bool read_bound(str text, int64_t otherwise, int64_t *out)
@@ -83,7 +88,7 @@ static halley_status multiply_nodes(infra_nodes *nodes, infra *f,
     bool ok = true;
     for (size_t i = 0; ok && i < nodes->n; i++)
         for (int64_t k = slice->first; ok && k < slice->end; k += slice->step)
-            ok = next.n < MOST_ENDS &&
+            ok = next.n < limit_pairs(f) &&
                  array_push(&next, nodes->at[i] + c->offset + (uint64_t)k * c->size);
     array_fini(nodes);
     *nodes = next;
@@ -119,9 +124,9 @@ static halley_status push_pair(infra_pairs *out, infra *f, uint64_t a, uint64_t 
 {
     if (a == b)
         return HALLEY_OK;
-    if (out->n >= MOST_PAIRS)
-        return hw_draft_fail(f->d, 0, "unsupported", "the file has more than %d edges",
-                             MOST_PAIRS);
+    if (out->n >= limit_pairs(f))
+        return hw_draft_fail(f->d, 0, "unsupported", "the file has more than %zu edges",
+                             limit_pairs(f));
     return array_push(out, (infra_pair){a, b, link}) ? HALLEY_OK : error_nomem(f->d->err);
 }
 
@@ -224,7 +229,7 @@ static halley_status expand_outer_end(infra_nodes *out, infra *f, const conf_nod
     const uint64_t size = f->devices[instance->device].size;
     for (int64_t i = slice.first; status == HALLEY_OK && i < slice.end; i += slice.step)
         for (size_t k = 0; status == HALLEY_OK && k < inner.n; k++)
-            if (out->n >= MOST_ENDS ||
+            if (out->n >= limit_pairs(f) ||
                 !array_push(out, instance->base + (uint64_t)i * size + inner.at[k]))
                 status = error_nomem(f->d->err);
     array_fini(&inner);

@@ -15,16 +15,29 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { LEAST_LINK = 10 /* bytes of a link: counts are checked before allocating */ };
+
 typedef struct ns3_reader {
     hw_draft *d;
-    str rest;         /* after the current line */
-    str words;        /* left of the current line */
-    uint32_t line;    /* of the current line */
-    uint32_t n_lines; /* of the file, for errors at its end */
+    str rest;      /* after the current line */
+    str words;     /* left of the current line */
+    uint32_t line; /* of the current line */
     uint32_t nodes, gpus_per_server, nvswitches, switches, links;
     uint32_t n_lossy;
     uint8_t *is_switch; /* by id */
+    /* The last words read and what they mean: most links are alike. */
+    str rate_word, delay_word;
+    double rate_Bps, delay_s;
 } ns3_reader;
+
+/* The number of the last line, for errors at the end of the file. */
+static uint32_t count_lines(str text)
+{
+    uint32_t n = 1;
+    for (size_t i = 0; i < text.n; i++)
+        n += text.at[i] == '\n';
+    return n;
+}
 
 static bool next_line(ns3_reader *r)
 {
@@ -109,12 +122,12 @@ static halley_status read_header(ns3_reader *r)
         return hw_draft_fail(r->d, 1, "bad-header",
                              "the file announces more switches than its %u nodes",
                              r->nodes);
-    if (r->nodes > HW_MAX_DEVICES || r->links > HW_MAX_LINKS / 2)
+    if (r->nodes > hw_draft_limit(r->d) || r->links > HW_MAX_LINKS / 2)
         return hw_draft_fail(r->d, 1, "bad-header",
-                             "at most %d nodes and %d links are supported",
-                             HW_MAX_DEVICES, HW_MAX_LINKS / 2);
+                             "at most %u nodes and %d links are supported",
+                             hw_draft_limit(r->d), HW_MAX_LINKS / 2);
     if (r->nodes > r->d->text.n)
-        return hw_draft_fail(r->d, r->n_lines, "truncated",
+        return hw_draft_fail(r->d, count_lines(r->d->text), "truncated",
                              "a file of %zu bytes cannot join %u nodes", r->d->text.n,
                              r->nodes);
     return HALLEY_OK;
@@ -129,7 +142,7 @@ static halley_status read_switches(ns3_reader *r)
         uint32_t id;
         TRY(next_word(r, &word, &found));
         if (!found)
-            return hw_draft_fail(r->d, r->n_lines, "truncated",
+            return hw_draft_fail(r->d, count_lines(r->d->text), "truncated",
                                  "the list of switches ends after %u of %u", i, n);
         TRY(read_id(&id, r, word));
         if (id >= r->nodes)
@@ -161,6 +174,9 @@ static halley_status add_nodes(ns3_reader *r)
 
 static halley_status read_rate_word(double *out, ns3_reader *r, str word)
 {
+    *out = r->rate_Bps;
+    if (str_eq(word, r->rate_word))
+        return HALLEY_OK;
     if (!hw_read_rate(word, out))
         return hw_draft_fail(r->d, r->line, "bad-rate",
                              "\"%.*s\" is not a data rate such as 400Gbps",
@@ -168,17 +184,24 @@ static halley_status read_rate_word(double *out, ns3_reader *r, str word)
     if (!(*out > 0))
         return hw_draft_fail(r->d, r->line, "bad-rate",
                              "the rate \"%.*s\" is not positive", STR_ARG(word));
+    r->rate_word = word;
+    r->rate_Bps = *out;
     return HALLEY_OK;
 }
 
 static halley_status read_delay_word(double *out, ns3_reader *r, str word)
 {
+    *out = r->delay_s;
+    if (str_eq(word, r->delay_word))
+        return HALLEY_OK;
     if (!hw_read_delay(word, out))
         return hw_draft_fail(r->d, r->line, "bad-delay",
                              "\"%.*s\" is not a time such as 500ns", STR_ARG(word));
     if (!(*out >= 0))
         return hw_draft_fail(r->d, r->line, "bad-delay", "the delay \"%.*s\" is negative",
                              STR_ARG(word));
+    r->delay_word = word;
+    r->delay_s = *out;
     return HALLEY_OK;
 }
 
@@ -203,6 +226,8 @@ static halley_status read_ends(hw_draft_link *link, ns3_reader *r, const str *wo
 static halley_status read_loss(ns3_reader *r, str word)
 {
     double loss;
+    if (str_eq(word, STR("0")))
+        return HALLEY_OK;
     if (!number_read(word, &loss))
         return hw_draft_fail(r->d, r->line, "bad-error-rate",
                              "\"%.*s\" is not an error rate", STR_ARG(word));
@@ -251,7 +276,7 @@ static halley_status read_link(ns3_reader *r, uint32_t i)
     while (n > 0 && n < 5 && hw_next_word(&r->words, &words[n]))
         n++;
     if (n < 5 && str_trim(r->rest).n == 0)
-        return hw_draft_fail(r->d, r->n_lines, "truncated",
+        return hw_draft_fail(r->d, count_lines(r->d->text), "truncated",
                              "the file ends after %u of %u links", i, r->links);
     if (n < 5)
         return hw_draft_fail(r->d, line, "truncated",
@@ -285,6 +310,9 @@ static halley_status read_ns3_parts(ns3_reader *r)
         return error_nomem(r->d->err);
     TRY(read_switches(r));
     TRY(add_nodes(r));
+    const size_t at_most = r->d->text.n / LEAST_LINK;
+    if (!array_reserve(&r->d->links, r->links < at_most ? r->links : at_most))
+        return error_nomem(r->d->err);
     for (uint32_t i = 0; i < r->links; i++)
         TRY(read_link(r, i));
     for (;;) {
@@ -304,9 +332,7 @@ static halley_status read_ns3_parts(ns3_reader *r)
 
 static halley_status read_ns3(hw_draft *d)
 {
-    ns3_reader r = {.d = d, .rest = d->text, .n_lines = 1};
-    for (size_t i = 0; i < d->text.n; i++)
-        r.n_lines += d->text.at[i] == '\n';
+    ns3_reader r = {.d = d, .rest = d->text};
     const halley_status status = read_ns3_parts(&r);
     free(r.is_switch);
     return status;

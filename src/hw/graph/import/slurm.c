@@ -61,7 +61,7 @@ static halley_status multiply_names(name_list *names, slurm_file *f, size_t firs
             for (uint64_t v = low; status == HALLEY_OK && v <= high; v++) {
                 const char *name =
                     arena_printf(&f->memory, "%s%0*" PRIu64, names->at[i], (int)a.n, v);
-                if (next.n >= MOST_NAMES)
+                if (next.n >= MOST_NAMES || next.n >= hw_draft_limit(f->d))
                     status = refuse_hostlist(f, ranges, line);
                 else if (name == NULL || !array_push(&next, name))
                     status = error_nomem(f->d->err);
