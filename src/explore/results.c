@@ -5,45 +5,29 @@
 #include "base/file.h"
 #include "base/number.h"
 #include "explore/metric.h"
+#include "explore/store_check.h"
 #include "halley/explore.h"
 
-#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { MOST_COLUMNS = 512 };
 
-static halley_status fail(sqlite3 *db, const char *path, halley_error *err)
+static halley_status refuse_query(sqlite3 *db, const char *path, halley_error *err)
 {
-    const int code = sqlite3_errcode(db);
-    const halley_status status = code == SQLITE_NOMEM ? HALLEY_ENOMEM : HALLEY_EINVAL;
-    if (code == SQLITE_NOTADB)
-        error_set(err, HALLEY_EFORMAT, "this is no store of halley's");
+    const int code = sqlite3_errcode(db) & 0xff;
+    if (code == SQLITE_NOMEM)
+        return error_nomem(err);
+    if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_IOERR)
+        return database_error(db, path, "read the store", err);
+    if (code == SQLITE_AUTH)
+        error_set(err, HALLEY_EINVAL,
+                  "the query may only read: SELECT, EXPLAIN or PRAGMA table_info");
     else
-        error_set(err, status, "the query cannot be answered: %s", sqlite3_errmsg(db));
+        error_set(err, HALLEY_EINVAL, "the query cannot be answered: %s",
+                  sqlite3_errmsg(db));
     error_at_file(err, path);
-    return code == SQLITE_NOTADB ? HALLEY_EFORMAT : status;
-}
-
-static void meta(sqlite3 *db, char *to, size_t size, const char *name)
-{
-    sqlite3_stmt *q = NULL;
-    to[0] = '\0';
-    if (sqlite3_prepare_v2(db, "SELECT value FROM meta WHERE name = ?", -1, &q, NULL) ==
-        SQLITE_OK) {
-        sqlite3_bind_text(q, 1, name, -1, SQLITE_STATIC);
-        if (sqlite3_step(q) == SQLITE_ROW)
-            snprintf(to, size, "%s", (const char *)sqlite3_column_text(q, 0));
-    }
-    sqlite3_finalize(q);
-}
-
-static uint64_t meta_u64(sqlite3 *db, const char *name)
-{
-    char text[32];
-    uint64_t value = 0;
-    meta(db, text, sizeof text, name);
-    return str_to_u64(str_from(text), &value) ? value : 0;
+    return HALLEY_EINVAL;
 }
 
 static halley_status summarize(halley_results_summary *out, sqlite3 *db, const char *path,
@@ -51,19 +35,17 @@ static halley_status summarize(halley_results_summary *out, sqlite3 *db, const c
 {
     char text[32];
     *out = (halley_results_summary){0};
-    meta(db, out->study, sizeof out->study, "study");
-    if (sqlite3_errcode(db) == SQLITE_NOTADB || !out->study[0]) {
-        error_set(err, HALLEY_EFORMAT, "this is no store of halley's");
-        error_at_file(err, path);
-        return HALLEY_EFORMAT;
-    }
-    meta(db, out->objective, sizeof out->objective, "objective");
-    meta(db, out->version, sizeof out->version, "version");
-    meta(db, text, sizeof text, "direction");
+    TRY(store_check_kind(db, path, err));
+    TRY(store_check_summary(db, path, err));
+    TRY(store_check_rows(db, path, err));
+    store_meta(db, out->study, sizeof out->study, "study");
+    store_meta(db, out->objective, sizeof out->objective, "objective");
+    store_meta(db, out->version, sizeof out->version, "version");
+    store_meta(db, text, sizeof text, "direction");
     out->maximize = strcmp(text, "maximize") == 0;
-    out->n_evaluated = meta_u64(db, "evaluated");
-    out->n_feasible = meta_u64(db, "feasible");
-    out->complete = meta_u64(db, "complete") == 1;
+    out->n_evaluated = store_meta_u64(db, "evaluated");
+    out->n_feasible = store_meta_u64(db, "feasible");
+    out->complete = store_meta_u64(db, "complete") == 1;
     return HALLEY_OK;
 }
 
@@ -74,14 +56,17 @@ static void best_query(strbuf *sql, sqlite3 *db, const halley_results_summary *s
     static const uint32_t shown[] = {HALLEY_METRIC_STEP_TIME, HALLEY_METRIC_TOKENS_PER_S,
                                      HALLEY_METRIC_MFU, HALLEY_METRIC_MEMORY};
     sqlite3_stmt *q = NULL;
-    const uint64_t n = meta_u64(db, "axes") + meta_u64(db, "objectives");
+    const uint64_t n = store_meta_u64(db, "axes") + store_meta_u64(db, "objectives");
     strbuf_add(sql, STR("SELECT id"));
     if (sqlite3_prepare_v2(db,
                            "SELECT name FROM pragma_table_info('design') ORDER BY cid",
                            -1, &q, NULL) == SQLITE_OK) {
         for (uint64_t i = 0; sqlite3_step(q) == SQLITE_ROW; i++) {
-            if (i >= 2 && (o->all || i < 2 + n))
-                strbuf_printf(sql, ", \"%s\"", (const char *)sqlite3_column_text(q, 0));
+            const str name = str_from(database_text(q, 0));
+            if (i < 2 || (!o->all && i >= 2 + n) || str_eq(name, STR("sum")))
+                continue;
+            strbuf_add(sql, STR(", "));
+            database_add_name(sql, name);
         }
     }
     sqlite3_finalize(q);
@@ -103,19 +88,48 @@ static const char *print_cell(sqlite3_stmt *q, int i, bool raw, char to[NUMBER_T
     return to;
 }
 
+static bool is_blank(const char *text)
+{
+    return text[strspn(text, " \t\r\n;")] == '\0';
+}
+
+/* What a query of the user's may do: read tables, compute, and ask for columns. */
+static int allow_reading(void *context, int action, const char *first, const char *second,
+                         const char *database, const char *trigger)
+{
+    (void)context, (void)second, (void)database, (void)trigger;
+    switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_FUNCTION:
+    case SQLITE_RECURSIVE:
+        return SQLITE_OK;
+    case SQLITE_PRAGMA:
+        return strcmp(first, "table_info") == 0 ? SQLITE_OK : SQLITE_DENY;
+    default:
+        return SQLITE_DENY;
+    }
+}
+
 static halley_status answer(sqlite3 *db, const char *sql, const char *path, bool raw,
                             bool (*seen)(void *, const halley_results_row *),
                             void *context, halley_error *err)
 {
     sqlite3_stmt *q = NULL;
     const char *rest = NULL;
-    if (sqlite3_prepare_v2(db, sql, -1, &q, &rest) != SQLITE_OK || !q)
-        return q ? HALLEY_OK : fail(db, path, err);
+    if (sqlite3_prepare_v2(db, sql, -1, &q, &rest) != SQLITE_OK)
+        return refuse_query(db, path, err);
+    if (q == NULL || sqlite3_column_count(q) == 0 || !is_blank(rest) ||
+        sqlite3_column_count(q) > MOST_COLUMNS) {
+        sqlite3_finalize(q);
+        return error_set(err, HALLEY_EINVAL,
+                         "the query must be one SELECT of at most %d columns",
+                         MOST_COLUMNS);
+    }
     const char *names[MOST_COLUMNS], *values[MOST_COLUMNS];
     char texts[MOST_COLUMNS][NUMBER_TEXT];
     bool is_number[MOST_COLUMNS] = {false};
-    const int n =
-        sqlite3_column_count(q) < MOST_COLUMNS ? sqlite3_column_count(q) : MOST_COLUMNS;
+    const int n = sqlite3_column_count(q);
     for (int i = 0; i < n; i++)
         names[i] = sqlite3_column_name(q, i);
     halley_results_row row = {(uint32_t)n, names, NULL, is_number};
@@ -136,7 +150,7 @@ static halley_status answer(sqlite3 *db, const char *sql, const char *path, bool
         room = seen(context, &row);
     halley_status status = room ? HALLEY_OK : error_nomem(err);
     if (status == HALLEY_OK && code != SQLITE_DONE)
-        status = fail(db, path, err);
+        status = refuse_query(db, path, err);
     sqlite3_finalize(q);
     return status;
 }
@@ -148,7 +162,9 @@ static halley_status query(halley_results_summary *out, sqlite3 *db, const char 
 {
     strbuf sql = {0};
     TRY(summarize(out, db, store, err));
-    if (!o->sql)
+    if (o->sql)
+        sqlite3_set_authorizer(db, allow_reading, NULL);
+    else
         best_query(&sql, db, out, o);
     halley_status status = sql.failed ? error_nomem(err)
                                       : answer(db, o->sql ? o->sql : sql.at, store,
@@ -169,14 +185,11 @@ halley_status halley_results_query(halley_results_summary *out, const char *stor
         error_at_file(err, store);
         return HALLEY_ENOTFOUND;
     }
-    halley_status status;
-    if (sqlite3_open_v2(store, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
-        status = fail(db, store, err);
-    } else {
-        sqlite3_busy_timeout(db, 2000);
-        sqlite3_exec(db, "PRAGMA query_only=1", NULL, NULL, NULL);
+    TRY(database_open(&db, store, &(database_options){0}, err));
+    /* One transaction: a store that is being written is seen as it is now. */
+    halley_status status = database_run(db, store, "BEGIN", "read the store", err);
+    if (status == HALLEY_OK)
         status = query(out, db, store, opts, seen, context, err);
-    }
     sqlite3_close(db);
     return status;
 }

@@ -14,51 +14,40 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "explore/metric.h"
+#include "explore/store_check.h"
 #include "halley/version.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { STORE_FORMAT = 4, FINGERPRINTS = 24 };
+enum { FINGERPRINTS = 24 };
 
 struct explore_store {
     sqlite3 *db;
     sqlite3_stmt *insert;
     const halley_study *study;
+    uint64_t n_rows; /* in the table design */
     int lock;
-    char path[HALLEY_ERROR_FILE];
+    char *path;
 };
 
 static halley_status store_error(const explore_store *st, const char *doing,
                                  halley_error *err)
 {
-    const int code = sqlite3_errcode(st->db);
-    halley_status status = HALLEY_EIO;
-    if (code == SQLITE_FULL)
-        error_set(err, status, "cannot %s: the disk is full; make room and use --resume",
-                  doing);
-    else if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
-        error_set(err, status, "cannot %s: another process has locked the store", doing);
-    else if (code == SQLITE_NOMEM)
-        status = error_nomem(err);
-    else if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
-        status = error_set(err, HALLEY_EFORMAT, "this is no store of halley's");
-    else if (code == SQLITE_IOERR)
-        error_set(err, status, "cannot %s: %s", doing,
-                  strerror(sqlite3_system_errno(st->db)));
-    else
-        error_set(err, status, "cannot %s: %s", doing, sqlite3_errmsg(st->db));
+    if ((sqlite3_errcode(st->db) & 0xff) != SQLITE_FULL)
+        return database_error(st->db, st->path, doing, err);
+    error_set(err, HALLEY_EIO, "cannot %s: the disk is full; make room and use --resume",
+              doing);
     error_at_file(err, st->path);
-    return status;
+    return HALLEY_EIO;
 }
 
-static halley_status exec(explore_store *st, const char *sql, const char *doing,
-                          halley_error *err)
+static halley_status run_sql(explore_store *st, const char *sql, const char *doing,
+                             halley_error *err)
 {
     if (sqlite3_exec(st->db, sql, NULL, NULL, NULL) == SQLITE_OK)
         return HALLEY_OK;
@@ -68,15 +57,17 @@ static halley_status exec(explore_store *st, const char *sql, const char *doing,
 static void add_axis_columns(strbuf *sql, const halley_study *s, bool types)
 {
     for (uint32_t i = 0; i < s->n_axes; i++) {
-        strbuf_printf(sql, ", \"%s\"", s->axes[i].seen.name);
+        strbuf_add(sql, STR(", "));
+        database_add_name(sql, str_from(s->axes[i].seen.name));
         if (types)
             strbuf_printf(sql, "%s", s->axes[i].seen.numbers ? " REAL" : " TEXT");
     }
     for (uint32_t i = 0; i < s->n_goals; i++)
-        strbuf_printf(sql, ", objective_%u%s", i + 1, types ? " REAL" : "");
+        strbuf_printf(sql, ", \"objective_%u\"%s", i + 1, types ? " REAL" : "");
     for (uint32_t i = 0; i < HALLEY_N_METRICS; i++) {
         strbuf_printf(sql, ", \"%s\"%s", halley_metric_column(i), types ? " REAL" : "");
     }
+    strbuf_printf(sql, ", \"sum\"%s", types ? " INTEGER" : "");
 }
 
 static uint64_t fingerprint(const halley_study *s)
@@ -120,29 +111,16 @@ static halley_status set_meta_u64(explore_store *st, const char *name, uint64_t 
     return set_meta(st, name, text, err);
 }
 
-/* The value of a name in meta, copied; "" when absent. */
-static void get_meta(explore_store *st, char *to, size_t size, const char *name)
+/* The checksum over what meta and refusal now hold. */
+static halley_status set_sum(explore_store *st, halley_error *err)
 {
-    sqlite3_stmt *q = NULL;
-    to[0] = '\0';
-    if (sqlite3_prepare_v2(st->db, "SELECT value FROM meta WHERE name = ?", -1, &q,
-                           NULL) != SQLITE_OK)
-        return;
-    sqlite3_bind_text(q, 1, name, -1, SQLITE_STATIC);
-    if (sqlite3_step(q) == SQLITE_ROW)
-        snprintf(to, size, "%s", (const char *)sqlite3_column_text(q, 0));
-    sqlite3_finalize(q);
+    uint64_t sum;
+    if (!store_sum_meta(&sum, st->db))
+        return store_error(st, "write the store", err);
+    return set_meta_u64(st, "sum", sum, err);
 }
 
-static uint64_t get_meta_u64(explore_store *st, const char *name)
-{
-    char text[32];
-    uint64_t value = 0;
-    get_meta(st, text, sizeof text, name);
-    return str_to_u64(str_from(text), &value) ? value : 0;
-}
-
-static halley_status create(explore_store *st, halley_error *err)
+static halley_status create_tables(explore_store *st, halley_error *err)
 {
     const halley_study *s = st->study;
     strbuf sql = {0};
@@ -154,7 +132,7 @@ static halley_status create(explore_store *st, halley_error *err)
     add_axis_columns(&sql, s, true);
     strbuf_printf(&sql, ");");
     halley_status status =
-        sql.failed ? error_nomem(err) : exec(st, sql.at, "create the store", err);
+        sql.failed ? error_nomem(err) : run_sql(st, sql.at, "create the store", err);
     strbuf_fini(&sql);
     if (status != HALLEY_OK)
         return status;
@@ -168,7 +146,8 @@ static halley_status create(explore_store *st, halley_error *err)
     TRY(set_meta_u64(st, "axes", s->n_axes, err));
     TRY(set_meta_u64(st, "objectives", s->n_goals, err));
     TRY(set_meta_u64(st, "study_hash", s->hash, err));
-    return set_meta_u64(st, "fingerprint", fingerprint(s), err);
+    TRY(set_meta_u64(st, "fingerprint", fingerprint(s), err));
+    return set_sum(st, err);
 }
 
 static halley_status refuse(explore_store *st, halley_error *err, const char *why)
@@ -181,13 +160,7 @@ static halley_status refuse(explore_store *st, halley_error *err, const char *wh
 static halley_status check_same(explore_store *st, halley_error *err)
 {
     char text[256];
-    get_meta(st, text, sizeof text, "format");
-    if (!text[0])
-        return refuse(st, err, "this is no store of halley's");
-    if (get_meta_u64(st, "format") != STORE_FORMAT)
-        return refuse(st, err,
-                      "the store has another format: use the version that wrote it");
-    get_meta(st, text, sizeof text, "version");
+    store_meta(st->db, text, sizeof text, "version");
     if (strcmp(text, HALLEY_VERSION) != 0) {
         error_set(err, HALLEY_EINVAL,
                   "the store was written by halley %s, this is %s: start a new one", text,
@@ -195,7 +168,7 @@ static halley_status check_same(explore_store *st, halley_error *err)
         error_at_file(err, st->path);
         return HALLEY_EINVAL;
     }
-    get_meta(st, text, sizeof text, "study");
+    store_meta(st->db, text, sizeof text, "study");
     if (strcmp(text, st->study->name) != 0) {
         error_set(err, HALLEY_EINVAL,
                   "the store belongs to the study \"%s\", not to \"%s\"", text,
@@ -203,14 +176,51 @@ static halley_status check_same(explore_store *st, halley_error *err)
         error_at_file(err, st->path);
         return HALLEY_EINVAL;
     }
-    if (get_meta_u64(st, "study_hash") != st->study->hash)
+    if (store_meta_u64(st->db, "study_hash") != st->study->hash)
         return refuse(st, err,
                       "the study has changed since the store was written: start "
                       "a new store, or give the old study back");
-    if (get_meta_u64(st, "fingerprint") != fingerprint(st->study))
+    if (store_meta_u64(st->db, "fingerprint") != fingerprint(st->study))
         return refuse(st, err,
                       "presets or estimator have changed since the store was "
                       "written: start a new one");
+    return HALLEY_OK;
+}
+
+/* The columns that this study writes, in their order, and no others. */
+static halley_status check_columns(explore_store *st, halley_error *err)
+{
+    strbuf wanted = {0}, found = {0};
+    sqlite3_stmt *q = NULL;
+    strbuf_add(&wanted, STR("\"id\", \"key\""));
+    add_axis_columns(&wanted, st->study, false);
+    const bool ok = sqlite3_prepare_v2(st->db,
+                                       "SELECT name FROM pragma_table_info('design') "
+                                       "ORDER BY cid",
+                                       -1, &q, NULL) == SQLITE_OK;
+    for (uint32_t i = 0; ok && sqlite3_step(q) == SQLITE_ROW; i++) {
+        strbuf_add(&found, str_from(i > 0 ? ", " : ""));
+        database_add_name(&found, str_from(database_text(q, 0)));
+    }
+    sqlite3_finalize(q);
+    halley_status status = HALLEY_OK;
+    if (wanted.failed || found.failed)
+        status = error_nomem(err);
+    else if (!str_eq(strbuf_str(&wanted), strbuf_str(&found)))
+        status = store_damaged(st->path, err,
+                               "the table design has other columns than the study");
+    strbuf_fini(&wanted);
+    strbuf_fini(&found);
+    return status;
+}
+
+static halley_status check_store(explore_store *st, halley_error *err)
+{
+    TRY(store_check_kind(st->db, st->path, err));
+    TRY(check_same(st, err));
+    TRY(store_check_summary(st->db, st->path, err));
+    TRY(check_columns(st, err));
+    st->n_rows = store_meta_u64(st->db, "rows");
     return HALLEY_OK;
 }
 
@@ -218,15 +228,15 @@ static halley_status read_reached(explore_store *st, explore_reached *out,
                                   halley_error *err)
 {
     sqlite3_stmt *q = NULL;
-    out->next = get_meta_u64(st, "next");
-    out->pending = get_meta_u64(st, "pending");
-    out->n_evaluated = get_meta_u64(st, "evaluated");
-    out->n_feasible = get_meta_u64(st, "feasible");
+    out->next = store_meta_u64(st->db, "next");
+    out->pending = store_meta_u64(st->db, "pending");
+    out->n_evaluated = store_meta_u64(st->db, "evaluated");
+    out->n_feasible = store_meta_u64(st->db, "feasible");
     if (sqlite3_prepare_v2(st->db, "SELECT reason, designs FROM refusal ORDER BY reason",
                            -1, &q, NULL) != SQLITE_OK)
         return store_error(st, "read the store", err);
     while (sqlite3_step(q) == SQLITE_ROW)
-        explore_reasons_add(&out->reasons, (const char *)sqlite3_column_text(q, 0),
+        explore_reasons_add(&out->reasons, database_text(q, 0),
                             (uint64_t)sqlite3_column_int64(q, 1));
     sqlite3_finalize(q);
     return HALLEY_OK;
@@ -235,9 +245,9 @@ static halley_status read_reached(explore_store *st, explore_reached *out,
 static halley_status prepare_insert(explore_store *st, halley_error *err)
 {
     strbuf sql = {0};
-    strbuf_printf(&sql, "INSERT OR REPLACE INTO design(id, key");
+    strbuf_printf(&sql, "INSERT OR IGNORE INTO design(id, key");
     add_axis_columns(&sql, st->study, false);
-    strbuf_printf(&sql, ") VALUES(?, ?");
+    strbuf_printf(&sql, ") VALUES(?, ?, ?");
     for (uint32_t i = 0; i < st->study->n_axes + st->study->n_goals + HALLEY_N_METRICS;
          i++)
         strbuf_printf(&sql, ", ?");
@@ -285,21 +295,19 @@ static halley_status open_store(explore_store *st, explore_reached *reached, boo
     if (there && !resume)
         return refuse(st, err,
                       "the store exists: continue it with --resume, or remove it");
-    if (sqlite3_open_v2(st->path, &st->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-                        NULL) != SQLITE_OK)
-        return store_error(st, "open the store", err);
-    sqlite3_busy_timeout(st->db, 2000);
-    TRY(exec(st,
-             "PRAGMA page_size=16384; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-             "PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;",
-             "open the store", err));
-    TRY(exec(st, "BEGIN IMMEDIATE", "open the store", err));
+    TRY(database_open(&st->db, st->path, &(database_options){.writable = true}, err));
+    TRY(run_sql(
+        st,
+        "PRAGMA page_size=16384; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+        "PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;",
+        "open the store", err));
+    TRY(run_sql(st, "BEGIN IMMEDIATE", "open the store", err));
     const bool fresh = is_blank(st);
-    halley_status status = fresh ? create(st, err) : check_same(st, err);
+    halley_status status = fresh ? create_tables(st, err) : check_store(st, err);
     if (status == HALLEY_OK && !fresh)
         status = read_reached(st, reached, err);
     if (status == HALLEY_OK)
-        return exec(st, "COMMIT", "create the store", err);
+        return run_sql(st, "COMMIT", "create the store", err);
     sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
     return status;
 }
@@ -313,8 +321,8 @@ halley_status explore_store_open(explore_store **out, explore_reached *reached,
         return error_nomem(err);
     st->study = s;
     st->lock = -1;
-    snprintf(st->path, sizeof st->path, "%s", path);
-    halley_status status = take_lock(st, err);
+    st->path = strdup(path);
+    halley_status status = st->path != NULL ? take_lock(st, err) : error_nomem(err);
     if (status == HALLEY_OK)
         status = open_store(st, reached, resume, err);
     if (status == HALLEY_OK)
@@ -326,27 +334,47 @@ halley_status explore_store_open(explore_store **out, explore_reached *reached,
     return status;
 }
 
+static void bind_number(sqlite3_stmt *q, int at, double value, uint64_t *sum)
+{
+    sqlite3_bind_double(q, at, value);
+    *sum = store_sum_double(*sum, value);
+}
+
+/* The values of the axes, from column `at` on; returns the column after them. */
+static int bind_axes(explore_store *st, const explore_row *row, int at, uint64_t *sum)
+{
+    const halley_study *s = st->study;
+    uint32_t digits[HALLEY_MAX_AXES];
+    explore_digits(digits, s, row->id);
+    for (uint32_t i = 0; i < s->n_axes; i++) {
+        const halley_axis *a = &s->axes[i].seen;
+        if (a->numbers) {
+            bind_number(st->insert, at++, a->numbers[digits[i]], sum);
+        } else {
+            sqlite3_bind_text(st->insert, at++, a->texts[digits[i]], -1, SQLITE_STATIC);
+            *sum = store_sum_text(*sum, a->texts[digits[i]]);
+        }
+    }
+    return at;
+}
+
 static bool write_row(explore_store *st, const explore_row *row)
 {
     const halley_study *s = st->study;
     sqlite3_stmt *q = st->insert;
-    uint32_t digits[HALLEY_MAX_AXES];
-    int at = 3;
-    explore_digits(digits, s, row->id);
-    for (uint32_t i = 0; i < s->n_axes; i++) {
-        const halley_axis *a = &s->axes[i].seen;
-        if (a->numbers)
-            sqlite3_bind_double(q, at++, a->numbers[digits[i]]);
-        else
-            sqlite3_bind_text(q, at++, a->texts[digits[i]], -1, SQLITE_STATIC);
-    }
+    uint64_t sum = store_sum_u64(STORE_SUM_START, row->id);
+    sum = store_sum_u64(sum, row->key);
     sqlite3_bind_int64(q, 1, (sqlite3_int64)row->id);
     sqlite3_bind_int64(q, 2, (sqlite3_int64)row->key);
+    int at = bind_axes(st, row, 3, &sum);
     for (uint32_t i = 0; i < s->n_goals; i++)
-        sqlite3_bind_double(q, at++, row->objective[i]);
+        bind_number(q, at++, row->objective[i], &sum);
     for (uint32_t i = 0; i < HALLEY_N_METRICS; i++)
-        sqlite3_bind_double(q, at++, row->metrics[i]);
+        bind_number(q, at++, row->metrics[i], &sum);
+    sqlite3_bind_int64(q, at, (sqlite3_int64)sum);
     const bool ok = sqlite3_step(q) == SQLITE_DONE;
+    if (ok)
+        st->n_rows += (uint64_t)sqlite3_changes(st->db);
     sqlite3_reset(q);
     return ok;
 }
@@ -359,6 +387,7 @@ static halley_status write_reached(explore_store *st, const explore_reached *r,
     TRY(set_meta_u64(st, "pending", r->pending, err));
     TRY(set_meta_u64(st, "evaluated", r->n_evaluated, err));
     TRY(set_meta_u64(st, "feasible", r->n_feasible, err));
+    TRY(set_meta_u64(st, "rows", st->n_rows, err));
     bool ok = sqlite3_prepare_v2(
                   st->db, "INSERT OR REPLACE INTO refusal(reason, designs) VALUES(?, ?)",
                   -1, &q, NULL) == SQLITE_OK;
@@ -369,7 +398,7 @@ static halley_status write_reached(explore_store *st, const explore_reached *r,
         sqlite3_reset(q);
     }
     sqlite3_finalize(q);
-    return ok ? HALLEY_OK : store_error(st, "write the store", err);
+    return ok ? set_sum(st, err) : store_error(st, "write the store", err);
 }
 
 halley_status explore_store_write(explore_store *store, const explore_row *const *rows,
@@ -377,7 +406,8 @@ halley_status explore_store_write(explore_store *store, const explore_row *const
                                   const explore_reached *reached, const watcher *look,
                                   halley_error *err)
 {
-    TRY(exec(store, "BEGIN IMMEDIATE", "write the store", err));
+    const uint64_t n_before = store->n_rows;
+    TRY(run_sql(store, "BEGIN IMMEDIATE", "write the store", err));
     halley_status status = HALLEY_OK;
     for (uint32_t b = 0; b < n_blocks && status == HALLEY_OK; b++) {
         for (uint32_t i = 0; i < n_rows[b] && status == HALLEY_OK; i++) {
@@ -390,43 +420,93 @@ halley_status explore_store_write(explore_store *store, const explore_row *const
     if (status == HALLEY_OK)
         status = write_reached(store, reached, err);
     if (status == HALLEY_OK)
-        status = exec(store, "COMMIT", "write the store", err);
-    if (status != HALLEY_OK)
+        status = run_sql(store, "COMMIT", "write the store", err);
+    if (status != HALLEY_OK) {
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+        store->n_rows = n_before;
+    }
     return status;
+}
+
+/* A row as it was written, or the sentence that it is not. */
+static halley_status read_row(explore_row *out, explore_store *st, sqlite3_stmt *q,
+                              halley_error *err)
+{
+    const halley_study *s = st->study;
+    const int n = sqlite3_column_count(q);
+    int at = 2 + (int)s->n_axes;
+    *out = (explore_row){.id = (uint64_t)sqlite3_column_int64(q, 0),
+                         .key = (uint64_t)sqlite3_column_int64(q, 1)};
+    if (store_sum_row(q, n - 1) != (uint64_t)sqlite3_column_int64(q, n - 1) ||
+        (double)out->id >= s->size)
+        return store_damaged(st->path, err, "the checksum of design %llu is wrong",
+                             (unsigned long long)out->id);
+    for (uint32_t i = 0; i < s->n_goals; i++)
+        out->objective[i] = sqlite3_column_double(q, at++);
+    for (uint32_t i = 0; i < HALLEY_N_METRICS; i++)
+        out->metrics[i] = sqlite3_column_double(q, at++);
+    return HALLEY_OK;
 }
 
 halley_status explore_store_read(explore_store *store, explore_row_seen *seen,
                                  void *context, halley_error *err)
 {
     sqlite3_stmt *q = NULL;
-    const halley_study *s = store->study;
     if (sqlite3_prepare_v2(store->db, "SELECT * FROM design ORDER BY id", -1, &q, NULL) !=
         SQLITE_OK)
         return store_error(store, "read the store", err);
-    int code;
-    bool room = true;
-    while (room && (code = sqlite3_step(q)) == SQLITE_ROW) {
-        explore_row row = {.id = (uint64_t)sqlite3_column_int64(q, 0),
-                           .key = (uint64_t)sqlite3_column_int64(q, 1)};
-        int at = 2 + (int)s->n_axes;
-        for (uint32_t i = 0; i < s->n_goals; i++)
-            row.objective[i] = sqlite3_column_double(q, at++);
-        for (uint32_t i = 0; i < HALLEY_N_METRICS; i++)
-            row.metrics[i] = sqlite3_column_double(q, at++);
-        room = seen(context, &row);
+    int code = SQLITE_ROW;
+    uint64_t n = 0;
+    halley_status status = HALLEY_OK;
+    while (status == HALLEY_OK && (code = sqlite3_step(q)) == SQLITE_ROW) {
+        explore_row row;
+        status = read_row(&row, store, q, err);
+        if (status == HALLEY_OK && !seen(context, &row))
+            status = error_nomem(err);
+        n++;
     }
     sqlite3_finalize(q);
-    if (!room)
-        return error_nomem(err);
-    return code == SQLITE_DONE ? HALLEY_OK : store_error(store, "read the store", err);
+    TRY(status);
+    if (code != SQLITE_DONE)
+        return store_error(store, "read the store", err);
+    if (n != store->n_rows)
+        return store_damaged(store->path, err,
+                             "it holds %llu designs, not the %llu that were written",
+                             (unsigned long long)n, (unsigned long long)store->n_rows);
+    return HALLEY_OK;
+}
+
+/* All rows into the file itself, and back to one file, which can be read from a folder
+ * that cannot be written. Somebody who reads just now may keep the log alive, which loses
+ * nothing. */
+static halley_status leave_log(explore_store *st, halley_error *err)
+{
+    static const char *const steps[] = {"PRAGMA wal_checkpoint(TRUNCATE)",
+                                        "PRAGMA journal_mode=DELETE"};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        const int code = sqlite3_exec(st->db, steps[i], NULL, NULL, NULL) & 0xff;
+        if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
+            return HALLEY_OK;
+        if (code != SQLITE_OK)
+            return store_error(st, "finish the store", err);
+    }
+    return HALLEY_OK;
 }
 
 halley_status explore_store_complete(explore_store *store, halley_error *err)
 {
-    TRY(exec(store, "CREATE INDEX IF NOT EXISTS design_key ON design(key)",
-             "index the store", err));
-    return set_meta_u64(store, "complete", 1, err);
+    TRY(run_sql(store, "CREATE INDEX IF NOT EXISTS design_key ON design(key)",
+                "index the store", err));
+    TRY(run_sql(store, "BEGIN IMMEDIATE", "finish the store", err));
+    halley_status status = set_meta_u64(store, "complete", 1, err);
+    if (status == HALLEY_OK)
+        status = set_sum(store, err);
+    if (status == HALLEY_OK)
+        status = run_sql(store, "COMMIT", "finish the store", err);
+    if (status == HALLEY_OK)
+        return leave_log(store, err);
+    sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
 }
 
 halley_status explore_store_close(explore_store *store, halley_error *err)
@@ -439,6 +519,7 @@ halley_status explore_store_close(explore_store *store, halley_error *err)
         status = store_error(store, "close the store", err);
     if (store->lock >= 0)
         close(store->lock);
+    free(store->path);
     free(store);
     return status;
 }

@@ -73,7 +73,7 @@ $ sed -i s/name:.s/name:\ t/ s.yaml; halley explore s.yaml --store s.db --resume
 ## a file that is no store
 $ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\n' > s.yaml; echo text that is long enough for a header of SQLite and then some > s.db
 $ halley explore s.yaml --store s.db --resume
-! halley: s.db: this is no store of halley's
+! halley: s.db: this is not a SQLite file
 ? 1
 
 ## a store that another process writes

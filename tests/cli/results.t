@@ -11,7 +11,7 @@ $ halley results s.db --sql 'SELECT count(*) AS n FROM design WHERE "plan.tp" = 
 > n
 > 2
 $ halley results s.db --sql 'DELETE FROM design'
-! halley: s.db: the query cannot be answered: attempt to write a readonly database
+! halley: s.db: the query may only read: SELECT, EXPLAIN or PRAGMA table_info
 ? 1
 $ halley results s.db --sql 'SELECT none FROM design'
 ! halley: s.db: the query cannot be answered: no such column: none
@@ -22,5 +22,5 @@ $ halley results missing.db
 ! halley: missing.db: there is no such store
 ? 1
 $ echo hello > text.db; halley results text.db
-! halley: text.db: this is no store of halley's
+! halley: text.db: this is not a store of halley explore
 ? 1
