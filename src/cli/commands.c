@@ -44,7 +44,7 @@ static const cli_group groups[] = {
     {0},
 };
 
-static const cli_format *const formats[] = {&format_cluster, &format_model, &format_plan,
+static const cli_format *const formats[] = {&format_cluster, &format_json, &format_model, &format_plan,
                                             &format_stack,   &format_study, NULL};
 
 const cli_program cli_halley = {

@@ -8,6 +8,7 @@ extern const cli_program cli_halley;
 
 /* Kinds of files, each in its format_<name>.c. */
 extern const cli_format format_cluster;
+extern const cli_format format_json;
 extern const cli_format format_model;
 extern const cli_format format_plan;
 extern const cli_format format_stack;

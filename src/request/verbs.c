@@ -28,6 +28,7 @@ const request_verb *const request_verbs[] = {
     &request_verb_score,
     &request_verb_calibrate,
     &request_verb_presets,
+    &request_verb_schema,
     &request_verb_version,
     NULL,
 };

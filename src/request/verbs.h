@@ -10,6 +10,7 @@ extern const request_verb request_verb_explore;
 extern const request_verb request_verb_plan;
 extern const request_verb request_verb_presets;
 extern const request_verb request_verb_results;
+extern const request_verb request_verb_schema;
 extern const request_verb request_verb_score;
 extern const request_verb request_verb_sim;
 extern const request_verb request_verb_topology_check;

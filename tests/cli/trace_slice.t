@@ -40,7 +40,7 @@ $ halley trace slice --ids 1,3-4 -o x.jsonl a.0.et; cut -c 1-30 x.jsonl
 > {"id": "3", "name": "ALL_REDUC
 > {"id": "4", "name": "ALL_REDUC
 $ halley trace slice --ids 1,3-4 --cut --csv -o x.et a.0.et
-> n_ranks,kept,removed,bridged,joints,cut,unmatched_p2p,unmatched_collectives
+> n_ranks,nodes_kept,nodes_removed,bridged,joints,cut,unmatched_p2p,unmatched_collectives
 > 1,3,2,0,0,2,0,0
 
 ## steps by their marks

@@ -225,8 +225,8 @@ static void write_text(FILE *to, const halley_slice_counts *c, uint32_t n_ranks)
 
 static const report_column columns[] = {
     {"Ranks", "n_ranks", REPORT_COUNT, UNITS_COUNT, 0},
-    {"Kept", "kept", REPORT_COUNT, UNITS_COUNT, 0},
-    {"Removed", "removed", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Kept", "nodes_kept", REPORT_COUNT, UNITS_COUNT, 0},
+    {"Removed", "nodes_removed", REPORT_COUNT, UNITS_COUNT, 0},
     {"Bridged", "bridged", REPORT_COUNT, UNITS_COUNT, 0},
     {"Joints", "joints", REPORT_COUNT, UNITS_COUNT, 0},
     {"Cut", "cut", REPORT_COUNT, UNITS_COUNT, 0},

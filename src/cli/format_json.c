@@ -1,0 +1,48 @@
+/* halley-json(5): requests and the keys of results, from the table of keys. */
+#include "base/str.h"
+#include "cli/commands.h"
+#include "request/vocabulary.h"
+
+#include <stdio.h>
+
+/* Pages are written by one thread, entry by entry; the texts live until the next. */
+static bool key(request_entry *out, size_t i)
+{
+    static _Thread_local char name[64], doc[512];
+    request_key k;
+    if (!request_key_get(&k, name, i))
+        return false;
+    const bool is_all = k.verbs[0] == '*';
+    snprintf(doc, sizeof doc, "%s%s%s%s; %s%s%s%s", k.meaning,
+             k.unit != NULL ? " (" : "", k.unit != NULL ? k.unit : "",
+             k.unit != NULL ? ")" : "", is_all ? "all commands" : k.verbs,
+             k.word != NULL ? "; in YAML " : "", k.word != NULL ? k.word : "", "");
+    *out = (request_entry){.name = k.key, .doc = doc};
+    return true;
+}
+
+static const request_list lists[] = {{"keys", key}, {0}};
+
+const cli_format format_json = {
+    .name = "json",
+    .summary = "requests, and the keys of results",
+    .description =
+        "With --json a command prints one object. halley_request() of the C library "
+        "takes requests and replies with the same object:\n\n"
+        "  {\"do\": \"estimate\", \"model\": \"llama3-70b\", \"cluster\": "
+        "\"dgx-h100:64\", \"plan\": {\"tp\": 8, \"pp\": 2, \"global_batch\": "
+        "128}}\n\n"
+        "The verb is the name of the command with a dot (trace.info). Keys are its "
+        "options with _ in place of -; arguments have keys, too, such as trace or "
+        "study. A model, cluster, plan, stack, study or trace is a name, a path, or the "
+        "document itself: an object, or YAML text. The reply is {\"ok\": true, "
+        "\"result\": {...}} or {\"ok\": false, \"error\": {\"code\", \"message\", "
+        "\"file\", \"line\", \"column\", \"hint\"}}; the code is usage, not-found, "
+        "bad-file, bad-value, infeasible, unsupported, cancelled, limit or internal.\n\n"
+        "Numbers are in SI base units, which the key names: step_s, device_bytes, "
+        "energy_J. Shares are fractions from 0 to 1. What is not known is absent. The "
+        "same keys are the headers of CSV and the columns of stores, with a dot for an "
+        "object: parts_s.tensor_parallel. Expressions in studies take either form.",
+    .lists = lists,
+    .commands = "estimate plan explore results sim",
+};

@@ -1,0 +1,190 @@
+/*
+ * The request "schema": all requests and all keys of results as a JSON Schema. Keys that
+ * start with x- say what a schema has no word for.
+ */
+#include "base/str.h"
+#include "request/verbs.h"
+#include "request/vocabulary.h"
+
+#include <string.h>
+
+static const char *name_type(request_key_type type)
+{
+    static const char *const names[] = {"number", "integer", "string", "boolean",
+                                        "array",  "object",  ""};
+    return names[type];
+}
+
+/* Commands of a key as a list; all verbs when it is "*". */
+static void write_commands(report_json *j, const char *verbs)
+{
+    str rest = str_from(verbs), one;
+    report_json_flat_array(j, "x-commands");
+    if (strcmp(verbs, "*") == 0)
+        for (size_t i = 0; request_verbs[i] != NULL; i++)
+            report_json_text(j, NULL, str_from(request_verbs[i]->name));
+    else
+        while (str_next(&rest, ',', &one))
+            report_json_text(j, NULL, str_trim(one));
+    report_json_end(j);
+}
+
+static void write_key(report_json *j, const request_key *k)
+{
+    report_json_object(j, k->key);
+    report_json_text(j, "description", str_from(k->meaning));
+    if (k->type != REQUEST_IS_ANY)
+        report_json_text(j, "type", str_from(name_type(k->type)));
+    if (k->unit != NULL)
+        report_json_text(j, "x-unit", str_from(k->unit));
+    if (k->word != NULL)
+        report_json_text(j, "x-word", str_from(k->word));
+    if ((k->flags & REQUEST_KEY_FREE) != 0)
+        report_json_bool(j, "additionalProperties", true);
+    if ((k->flags & REQUEST_KEY_RARE) != 0)
+        report_json_bool(j, "x-rare", true);
+    write_commands(j, k->verbs);
+    report_json_end(j);
+}
+
+static void write_option_type(report_json *j, const request_option *o)
+{
+    switch (o->kind) {
+    case REQUEST_FLAG:
+        report_json_text(j, "type", STR("boolean"));
+        break;
+    case REQUEST_TEXT: /* a document, or a plan's key, which may be a number */
+        break;
+    case REQUEST_TEXTS:
+        report_json_text(j, "type", STR("array"));
+        break;
+    case REQUEST_U32:
+    case REQUEST_U64:
+        report_json_text(j, "type", STR("integer"));
+        break;
+    case REQUEST_DOUBLE:
+        report_json_text(j, "type", STR("number"));
+        break;
+    case REQUEST_QUANTITY:
+        report_json_flat_array(j, "type");
+        report_json_text(j, NULL, STR("number"));
+        report_json_text(j, NULL, STR("string"));
+        report_json_end(j);
+        break;
+    case REQUEST_CHOICE:
+        report_json_flat_array(j, "enum");
+        for (size_t i = 0; o->choices[i] != NULL; i++)
+            report_json_text(j, NULL, str_from(o->choices[i]));
+        report_json_end(j);
+        break;
+    }
+}
+
+static void write_option(report_json *j, const request_option *o)
+{
+    char key[64];
+    snprintf(key, sizeof key, "%s", o->name);
+    for (char *c = key; *c != '\0'; c++)
+        *c = *c == '-' ? '_' : *c;
+    report_json_object(j, key);
+    report_json_text(j, "description", str_from(o->doc));
+    write_option_type(j, o);
+    if (o->min != 0 || o->max != 0) {
+        report_json_double(j, "minimum", o->min);
+        report_json_double(j, "maximum", o->max);
+    }
+    if (o->letter != 0)
+        report_json_text(j, "x-letter", (str){&o->letter, 1});
+    if (o->is_document)
+        report_json_bool(j, "x-document", true);
+    report_json_end(j);
+}
+
+static void write_verb_name(report_json *j, const char *key, const char *name)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%s", name);
+    for (char *c = text; *c != '\0'; c++)
+        *c = *c == ' ' ? '.' : *c;
+    report_json_text(j, key, str_from(text));
+}
+
+static void write_properties(report_json *j, const request_verb *v)
+{
+    report_json_object(j, "properties");
+    report_json_flat_object(j, "do");
+    write_verb_name(j, "const", v->name);
+    report_json_end(j);
+    for (size_t i = 0; v->arg_keys != NULL && v->arg_keys[i] != NULL; i++) {
+        report_json_flat_object(j, v->arg_keys[i]);
+        report_json_text(j, "description", str_from(v->arguments));
+        report_json_end(j);
+    }
+    for (const request_option *o = v->options; o != NULL && o->name != NULL; o++)
+        if (strcmp(o->name, "json") != 0 && strcmp(o->name, "csv") != 0)
+            write_option(j, o);
+    report_json_end(j);
+}
+
+static void write_request(report_json *j, const request_verb *v)
+{
+    char key[64];
+    snprintf(key, sizeof key, "%s", v->name);
+    for (char *c = key; *c != '\0'; c++)
+        *c = *c == ' ' ? '.' : *c;
+    report_json_object(j, key);
+    report_json_text(j, "description", str_from(v->summary));
+    report_json_text(j, "type", STR("object"));
+    report_json_text(j, "x-verb", str_from(key));
+    if (v->arg_keys != NULL) {
+        report_json_flat_array(j, "x-arguments");
+        for (size_t i = 0; v->arg_keys[i] != NULL; i++)
+            report_json_text(j, NULL, str_from(v->arg_keys[i]));
+        report_json_end(j);
+    }
+    report_json_flat_array(j, "required");
+    report_json_text(j, NULL, STR("do"));
+    for (size_t i = 0; i < v->min_args && v->arg_keys[i] != NULL; i++)
+        report_json_text(j, NULL, str_from(v->arg_keys[i]));
+    report_json_end(j);
+    report_json_bool(j, "additionalProperties", false);
+    write_properties(j, v);
+    report_json_end(j);
+}
+
+static halley_status schema_run(request_call *call, halley_error *err)
+{
+    report_json j;
+    request_key k;
+    char name[64];
+    request_json_begin(&j, call);
+    report_json_text(&j, "$schema", STR("https://json-schema.org/draft/2020-12/schema"));
+    report_json_text(&j, "title", STR("halley requests and results"));
+    report_json_object(&j, "$defs");
+    report_json_object(&j, "requests");
+    for (size_t i = 0; request_verbs[i] != NULL; i++)
+        write_request(&j, request_verbs[i]);
+    report_json_end(&j);
+    report_json_object(&j, "keys");
+    for (size_t i = 0; request_key_get(&k, name, i); i++)
+        write_key(&j, &k);
+    report_json_end(&j);
+    report_json_flat_object(&j, "codes");
+    report_json_flat_array(&j, "enum");
+    for (int i = REQUEST_CODE_USAGE; i < REQUEST_N_CODES; i++)
+        report_json_text(&j, NULL, str_from(request_code_word((request_code)i)));
+    report_json_end(&j);
+    report_json_end(&j);
+    report_json_end(&j);
+    return request_json_end(&j, call, err);
+}
+
+const request_verb request_verb_schema = {
+    .name = "schema",
+    .summary = "all requests and keys of results as a JSON Schema",
+    .arguments = "",
+    .description = "Describes every request under $defs.requests, and every key of "
+                   "results under $defs.keys with its unit, its word in YAML files and "
+                   "the commands that write it.",
+    .run = schema_run,
+};
