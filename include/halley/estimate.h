@@ -111,6 +111,26 @@ void halley_roofline_run(halley_roofline *out, const halley_model *model,
                          const halley_stack *stack);
 
 /*
+ * How a number comes about: a tree whose root is the step. Texts are lent by the tree;
+ * what is not known is NULL.
+ */
+typedef struct halley_explanation {
+    const char *name;    /* "matmul", "feed-forward up" */
+    const char *formula; /* with numbers: "8192 x 28672 x 8192, 0.96 TFLOP" */
+    const char *origin;  /* of a constant: "fitted", "given" or "default" */
+    const char *unit;    /* "s", "B"; "" for a plain number */
+    double value;
+    bool has_value;
+    struct halley_explanation *children, *next; /* the first; the next sibling */
+} halley_explanation;
+halley_status halley_estimate_explain_tree(halley_explanation **out,
+                                           const halley_model *model,
+                                           const halley_plan *plan,
+                                           const halley_cluster *cluster,
+                                           const halley_stack *stack, halley_error *err);
+void halley_explanation_free(halley_explanation *root); /* NULL is fine */
+
+/*
  * The same in words: every operator of a layer, every message and every term of the step
  * with its formula and numbers. *out is the caller's to free.
  */

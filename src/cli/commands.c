@@ -44,8 +44,9 @@ static const cli_group groups[] = {
     {0},
 };
 
-static const cli_format *const formats[] = {&format_cluster, &format_json, &format_model, &format_plan,
-                                            &format_stack,   &format_study, NULL};
+static const cli_format *const formats[] = {
+    &format_cluster, &format_json,  &format_model, &format_plan,
+    &format_stack,   &format_study, NULL};
 
 const cli_program cli_halley = {
     .name = "halley",

@@ -13,10 +13,10 @@ static bool key(request_entry *out, size_t i)
     if (!request_key_get(&k, name, i))
         return false;
     const bool is_all = k.verbs[0] == '*';
-    snprintf(doc, sizeof doc, "%s%s%s%s; %s%s%s%s", k.meaning,
-             k.unit != NULL ? " (" : "", k.unit != NULL ? k.unit : "",
-             k.unit != NULL ? ")" : "", is_all ? "all commands" : k.verbs,
-             k.word != NULL ? "; in YAML " : "", k.word != NULL ? k.word : "", "");
+    snprintf(doc, sizeof doc, "%s%s%s%s; %s%s%s%s", k.meaning, k.unit != NULL ? " (" : "",
+             k.unit != NULL ? k.unit : "", k.unit != NULL ? ")" : "",
+             is_all ? "all commands" : k.verbs, k.word != NULL ? "; in YAML " : "",
+             k.word != NULL ? k.word : "", "");
     *out = (request_entry){.name = k.key, .doc = doc};
     return true;
 }

@@ -1,5 +1,8 @@
-/* An estimate in words: operators with their sizes and times, then the terms of a step.
+/*
+ * An estimate explained: operators with their sizes and times, the terms of a step, the
+ * constants. It is built as a tree; the text is the same tree, written line by line.
  */
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/str.h"
@@ -7,32 +10,71 @@
 #include "estimate/price.h"
 #include "halley/estimate.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
-static const char *of(char to[32], double value, units_kind kind)
+/* The tree with the memory of its nodes and texts; the root is its first member. */
+typedef struct tree {
+    halley_explanation root;
+    arena memory;
+    bool failed; /* memory ran out */
+} tree;
+
+static const char *format_amount(char to[32], double value, units_kind kind)
 {
     return units_format(to, 32, value, kind);
 }
 
-/* One operator, priced alone. */
-static void explain_op(strbuf *b, const price_context *c, const workload_op *op)
+static const char *keep_text(tree *t, strbuf *text)
 {
-    workload_layer one = {.n = 1, .ops = {*op}};
-    price_layer p;
-    price_layer_make(&p, c, &one, false);
-    char f[32], t[32], size[32];
-    if (op->kind == WORKLOAD_COLL) {
-        strbuf_printf(b,
-                      "  %-24s %s x %s forward, %s backward among %u: exposed %s + %s\n",
-                      op->name, of(size, op->bytes_f, UNITS_BYTES),
-                      number_digits(op->times_f, 6).at, number_digits(op->times_b, 6).at,
-                      c->n[op->group], of(f, p.forward_s, UNITS_TIME),
-                      of(t, p.backward_s, UNITS_TIME));
-        return;
+    const char *copy = text->failed ? NULL : arena_copy(&t->memory, strbuf_str(text));
+    t->failed |= copy == NULL;
+    strbuf_fini(text);
+    return copy;
+}
+
+/* Add a node as the last child; a node of its own when memory ran out. */
+static halley_explanation *add_child(tree *t, halley_explanation *parent,
+                                     const char *name)
+{
+    halley_explanation *e = arena_array(&t->memory, 1, sizeof *e);
+    if (e == NULL) {
+        t->failed = true;
+        return NULL;
     }
-    strbuf_printf(b, "  %-24s ", op->name);
-    if (op->kind == WORKLOAD_STREAM)
-        strbuf_printf(b, "%s through memory", of(size, op->bytes_f, UNITS_BYTES));
+    *e = (halley_explanation){.name = name};
+    halley_explanation **at = &parent->children;
+    while (*at != NULL)
+        at = &(*at)->next;
+    *at = e;
+    return e;
+}
+
+static halley_explanation *add_value(tree *t, halley_explanation *parent,
+                                     const char *name, double value, const char *unit)
+{
+    if (parent == NULL)
+        return NULL;
+    halley_explanation *e = add_child(t, parent, name);
+    if (e == NULL)
+        return NULL;
+    e->value = value;
+    e->unit = unit;
+    e->has_value = true;
+    return e;
+}
+
+static void describe_op(strbuf *b, const price_context *c, const workload_op *op)
+{
+    char size[32];
+    if (op->kind == WORKLOAD_COLL)
+        strbuf_printf(b, "%s x %s forward, %s backward among %u",
+                      format_amount(size, op->bytes_f, UNITS_BYTES),
+                      number_digits(op->times_f, 6).at, number_digits(op->times_b, 6).at,
+                      c->n[op->group]);
+    else if (op->kind == WORKLOAD_STREAM)
+        strbuf_printf(b, "%s through memory",
+                      format_amount(size, op->bytes_f, UNITS_BYTES));
     else if (op->kind == WORKLOAD_FLASH)
         strbuf_printf(b, "%s TFLOP, head size %s, sequence %s",
                       number_digits(op->flops / 1e12, 4).at,
@@ -42,61 +84,162 @@ static void explain_op(strbuf *b, const price_context *c, const workload_op *op)
                       number_digits(op->n, 6).at, number_digits(op->k, 6).at,
                       op->groups > 1 ? " (grouped)" : "",
                       number_digits(op->flops / 1e12, 4).at);
-    strbuf_printf(b, ": forward %s, backward %s\n", of(f, p.forward_s, UNITS_TIME),
-                  of(t, p.backward_s, UNITS_TIME));
 }
 
-static void explain_layer(strbuf *b, const price_context *c, const char *title,
+/* One operator, priced alone; of a collective, what compute does not hide. */
+static void explain_op(tree *t, halley_explanation *layer, const price_context *c,
+                       const workload_op *op)
+{
+    const workload_layer one = {.n = 1, .ops = {*op}};
+    price_layer p;
+    strbuf text = {0};
+    price_layer_make(&p, c, &one, false);
+    halley_explanation *e =
+        add_value(t, layer, op->name, p.forward_s + p.backward_s, "s");
+    if (e == NULL)
+        return;
+    describe_op(&text, c, op);
+    e->formula = keep_text(t, &text);
+    const bool is_message = op->kind == WORKLOAD_COLL;
+    add_value(t, e, is_message ? "exposed forward" : "forward", p.forward_s, "s");
+    add_value(t, e, is_message ? "exposed backward" : "backward", p.backward_s, "s");
+}
+
+static void explain_layer(tree *t, const price_context *c, const char *title,
                           const workload_layer *layer, bool floor)
 {
     if (layer->n == 0)
         return;
     price_layer p;
+    char parameters[32];
+    strbuf text = {0};
     price_layer_make(&p, c, layer, floor);
-    char f[32], t[32], w[32];
-    strbuf_printf(b, "%s: %s parameters on a rank\n", title,
-                  of(w, layer->weights + layer->expert_weights, UNITS_COUNT));
-    for (uint32_t i = 0; i < layer->n; i++)
-        explain_op(b, c, &layer->ops[i]);
-    strbuf_printf(b, "  together forward %s, backward %s", of(f, p.forward_s, UNITS_TIME),
-                  of(t, p.backward_s, UNITS_TIME));
-    if (p.host_f_s + p.host_b_s > 0)
-        strbuf_printf(b, ", of it waiting for the host %s",
-                      of(w, p.host_f_s + p.host_b_s, UNITS_TIME));
-    strbuf_printf(b, "\n");
-}
-
-static void explain_step(strbuf *b, const halley_estimate *e, const halley_plan *plan)
-{
-    char a[32];
-    const uint32_t m = halley_plan_micro_batches(plan);
+    halley_explanation *e =
+        add_value(t, &t->root, title, p.forward_s + p.backward_s, "s");
+    if (e == NULL)
+        return;
     strbuf_printf(
-        b,
-        "step = %u micro-batches x slowest stage (stage %u) + bubble + transfers "
-        "+ reduction + update\n",
-        m, e->slow_stage);
-    if (plan->pp > 1)
-        strbuf_printf(
-            b, "  bubble = (sum of stages - slowest) / %u virtual stages = %s\n",
-            plan->virtual_stages, of(a, e->part_s[HALLEY_PART_BUBBLE], UNITS_TIME));
-    for (int i = 0; i < HALLEY_N_PARTS; i++) {
-        if (e->part_s[i] > 0)
-            strbuf_printf(b, "  %-20s %s\n", halley_part_name((halley_part)i),
-                          of(a, e->part_s[i], UNITS_TIME));
-    }
-    strbuf_printf(b, "  %-20s %s\n", "step", of(a, e->step_s, UNITS_TIME));
+        &text, "%s parameters on a rank",
+        format_amount(parameters, layer->weights + layer->expert_weights, UNITS_COUNT));
+    e->formula = keep_text(t, &text);
+    for (uint32_t i = 0; i < layer->n; i++)
+        explain_op(t, e, c, &layer->ops[i]);
+    add_value(t, e, "total forward", p.forward_s, "s");
+    add_value(t, e, "total backward", p.backward_s, "s");
+    if (p.host_f_s + p.host_b_s > 0)
+        add_value(t, e, "waiting for the host", p.host_f_s + p.host_b_s, "s");
 }
 
-static void explain_constants(strbuf *b, const halley_stack *stack)
+static void explain_step(tree *t, const halley_estimate *e, const halley_plan *plan)
+{
+    strbuf text = {0};
+    t->root.name = "step";
+    t->root.value = e->step_s;
+    t->root.unit = "s";
+    t->root.has_value = true;
+    strbuf_printf(&text,
+                  "%u micro-batches x slowest stage (stage %u) + bubble + transfers + "
+                  "reduction + update",
+                  halley_plan_micro_batches(plan), e->slow_stage);
+    t->root.formula = keep_text(t, &text);
+    for (int i = 0; i < HALLEY_N_PARTS; i++) {
+        if (e->part_s[i] <= 0)
+            continue;
+        halley_explanation *part =
+            add_value(t, &t->root, halley_part_name((halley_part)i), e->part_s[i], "s");
+        if (i != HALLEY_PART_BUBBLE || plan->pp < 2 || part == NULL)
+            continue;
+        strbuf bubble = {0};
+        strbuf_printf(&bubble, "(sum of stages - slowest) / %u virtual stages",
+                      plan->virtual_stages);
+        part->formula = keep_text(t, &bubble);
+    }
+}
+
+static void explain_constants(tree *t, const halley_stack *stack)
 {
     static const char *const origins[] = {"default", "given", "fitted"};
-    strbuf_printf(b, "constants of stack %s\n", stack->name);
+    strbuf text = {0};
+    halley_explanation *all = add_child(t, &t->root, "constants");
+    if (all == NULL)
+        return;
+    strbuf_printf(&text, "stack %s", stack->name);
+    all->formula = keep_text(t, &text);
     for (unsigned i = 0; i < HALLEY_N_CONSTANTS; i++) {
         const halley_constant_info *info = halley_constant_get((halley_constant)i);
-        strbuf_printf(b, "  %-20s %-10s %-2s %-8s %s\n", info->key,
-                      number_digits(stack->k[i], 4).at, info->unit,
-                      origins[stack->origin[i] % 3], info->doc);
+        halley_explanation *e = add_value(t, all, info->key, stack->k[i], info->unit);
+        if (e == NULL)
+            return;
+        assert(stack->origin[i] < 3);
+        e->origin = origins[stack->origin[i]];
+        e->formula = info->doc;
     }
+}
+
+halley_status halley_estimate_explain_tree(halley_explanation **out,
+                                           const halley_model *model,
+                                           const halley_plan *plan,
+                                           const halley_cluster *cluster,
+                                           const halley_stack *stack, halley_error *err)
+{
+    price_context c;
+    workload_parts parts;
+    halley_estimate e;
+    tree *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return error_nomem(err);
+    halley_estimate_run(&e, model, plan, cluster, stack);
+    price_context_make(&c, model, plan, cluster, stack, &e);
+    workload_parts_make(&parts, model, plan, stack);
+    const bool layers = model->kind == HALLEY_TRANSFORMER;
+    explain_step(t, &e, plan);
+    if (parts.has_dense)
+        explain_layer(t, &c, layers ? "a dense layer" : "the operators", &parts.dense,
+                      layers);
+    if (parts.has_moe)
+        explain_layer(t, &c, "a layer with experts", &parts.moe, true);
+    explain_layer(t, &c, "the embedding", &parts.embedding, false);
+    explain_layer(t, &c, "the head", &parts.head, false);
+    explain_constants(t, stack);
+    if (t->failed) {
+        halley_explanation_free(&t->root);
+        return error_nomem(err);
+    }
+    *out = &t->root;
+    return HALLEY_OK;
+}
+
+void halley_explanation_free(halley_explanation *root)
+{
+    tree *t = (tree *)(void *)root; /* the root is the first member */
+    if (t == NULL)
+        return;
+    arena_fini(&t->memory);
+    free(t);
+}
+
+/* "s" has its own form; constants are plain numbers. */
+static void print_value(strbuf *to, const halley_explanation *e)
+{
+    char text[32];
+    if (!e->has_value)
+        return;
+    if (e->origin == NULL)
+        strbuf_printf(to, " %s", format_amount(text, e->value, UNITS_TIME));
+    else
+        strbuf_printf(to, " %-10s %-2s %-8s", number_digits(e->value, 4).at, e->unit,
+                      e->origin);
+}
+
+static void print_tree(strbuf *to, const halley_explanation *e, int depth)
+{
+    strbuf_printf(to, "%*s%-*s", 2 * depth, "", 24 - 2 * depth, e->name);
+    print_value(to, e);
+    if (e->formula != NULL)
+        strbuf_printf(to, "%s %s", e->origin == NULL ? " =" : "", e->formula);
+    strbuf_add_char(to, '\n');
+    for (const halley_explanation *c = e->children; c != NULL; c = c->next)
+        print_tree(to, c, depth + 1);
 }
 
 halley_status halley_estimate_explain(char **out, const halley_model *model,
@@ -104,23 +247,11 @@ halley_status halley_estimate_explain(char **out, const halley_model *model,
                                       const halley_cluster *cluster,
                                       const halley_stack *stack, halley_error *err)
 {
-    price_context c;
-    workload_parts parts;
-    halley_estimate e;
+    halley_explanation *root;
     strbuf b = {0};
-    halley_estimate_run(&e, model, plan, cluster, stack);
-    price_context_make(&c, model, plan, cluster, stack, &e);
-    workload_parts_make(&parts, model, plan, stack);
-    const bool layers = model->kind == HALLEY_TRANSFORMER;
-    if (parts.has_dense)
-        explain_layer(&b, &c, layers ? "a dense layer" : "the operators", &parts.dense,
-                      layers);
-    if (parts.has_moe)
-        explain_layer(&b, &c, "a layer with experts", &parts.moe, true);
-    explain_layer(&b, &c, "the embedding", &parts.embedding, false);
-    explain_layer(&b, &c, "the head", &parts.head, false);
-    explain_step(&b, &e, plan);
-    explain_constants(&b, stack);
+    TRY(halley_estimate_explain_tree(&root, model, plan, cluster, stack, err));
+    print_tree(&b, root, 0);
+    halley_explanation_free(root);
     if (b.failed) {
         strbuf_fini(&b);
         return error_nomem(err);

@@ -224,9 +224,42 @@ static void write_changes_json(report_json *j, const design *d)
     report_json_end(j);
 }
 
+static void write_explanation(report_json *j, const char *key,
+                              const halley_explanation *e)
+{
+    report_json_object(j, key);
+    report_json_text(j, "name", str_from(e->name));
+    if (e->formula != NULL)
+        report_json_text(j, "formula", str_from(e->formula));
+    if (e->origin != NULL)
+        report_json_text(j, "origin", str_from(e->origin));
+    if (e->has_value) {
+        report_json_double(j, "value", e->value);
+        report_json_text(j, "unit", str_from(e->unit));
+    }
+    if (e->children != NULL) {
+        report_json_array(j, "children");
+        for (const halley_explanation *c = e->children; c != NULL; c = c->next)
+            write_explanation(j, NULL, c);
+        report_json_end(j);
+    }
+    report_json_end(j);
+}
+
+static halley_status explain_json(report_json *j, const design *d, halley_error *err)
+{
+    halley_explanation *root;
+    TRY(halley_estimate_explain_tree(&root, &d->model, &d->plan, d->cluster, &d->stack,
+                                     err));
+    write_explanation(j, "explain", root);
+    halley_explanation_free(root);
+    return HALLEY_OK;
+}
+
 static halley_status write_json(const request_call *call, const design *d,
                                 halley_error *err)
 {
+    const estimate_options *o = call->options;
     report_json j;
     request_json_begin(&j, call);
     report_json_text(&j, "model", str_from(d->model.name));
@@ -241,6 +274,8 @@ static halley_status write_json(const request_call *call, const design *d,
     report_json_u64(&j, "expected_error_runs", d->expected.n_runs);
     report_json_bool(&j, "calibrated", d->expected.n_sets == 0);
     write_changes_json(&j, d);
+    if (status == HALLEY_OK && o->explain)
+        status = explain_json(&j, d, err);
     const halley_status ended = request_json_end(&j, call, err);
     return status != HALLEY_OK ? status : ended;
 }
