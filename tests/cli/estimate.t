@@ -71,8 +71,8 @@ $ halley estimate -m gpt3-175b
 
 ## an explanation shows operators and constants
 $ halley estimate -m mixtral-8x7b -c dgx-h100:8 --tp 2 --ep 8 --global-batch 8 --explain | grep -E 'experts in|hidden-bytes'
->   experts in {*}
->   hidden-bytes {*}
+>     experts in {*}
+>     hidden-bytes {*}
 
 ## a plan becomes traces that check
 $ halley estimate -m gpt-3.6b -c dgx-a100:8 --tp 2 --pp 2 --virtual 3 --global-batch 8 --trace step --csv > /dev/null; halley trace check step
