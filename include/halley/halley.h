@@ -18,6 +18,7 @@
 #include "halley/plan.h"
 #include "halley/plan_keys.h"
 #include "halley/plan_trace.h"
+#include "halley/report.h"
 #include "halley/request.h"
 #include "halley/scale.h"
 #include "halley/score.h"

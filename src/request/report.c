@@ -1,0 +1,114 @@
+/* The public reports: names and memory of the public interface over report/. */
+#include "halley/report.h"
+
+#include "base/error.h"
+#include "halley/version.h"
+#include "report/explore_page.h"
+#include "report/recorded.h"
+#include "report/sim.h"
+#include "request/explore_out.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A text being written. */
+typedef struct text_stream {
+    FILE *to;
+    char *text;
+    size_t n;
+} text_stream;
+
+static halley_status open_text(text_stream *s, halley_error *err)
+{
+    *s = (text_stream){0};
+    s->to = open_memstream(&s->text, &s->n);
+    return s->to != NULL ? HALLEY_OK : error_nomem(err);
+}
+
+/* Gives the text away when everything went well; else frees it. */
+static halley_status close_text(char **out, text_stream *s, halley_status status,
+                                halley_error *err)
+{
+    if (fclose(s->to) != 0 && status == HALLEY_OK)
+        status = error_nomem(err);
+    if (status == HALLEY_OK)
+        *out = s->text;
+    else
+        free(s->text);
+    return status;
+}
+
+halley_status halley_report_explore_page(const char *path, const halley_study *study,
+                                         const halley_exploration *exploration,
+                                         halley_error *err)
+{
+    return report_explore_page(path, study, exploration, HALLEY_VERSION, err);
+}
+
+halley_status halley_report_explore_figures(const char *folder, const halley_study *study,
+                                            const halley_exploration *exploration,
+                                            halley_error *err)
+{
+    return report_explore_plots(folder, study, exploration, err);
+}
+
+halley_status halley_report_explore_text(char **out, const halley_study *study,
+                                         const halley_exploration *exploration,
+                                         uint32_t top, halley_error *err)
+{
+    text_stream s;
+    TRY(open_text(&s, err));
+    return close_text(
+        out, &s, explore_write_text(study, exploration, top > 0 ? top : 10, s.to, err),
+        err);
+}
+
+halley_status halley_report_sim_text(char **out, const halley_result *result,
+                                     halley_error *err)
+{
+    text_stream s;
+    TRY(open_text(&s, err));
+    return close_text(out, &s, report_sim_text(result, s.to, err), err);
+}
+
+halley_status halley_report_sim_path(char **out, const halley_result *result,
+                                     const halley_trace_set *traces, halley_error *err)
+{
+    text_stream s;
+    TRY(open_text(&s, err));
+    return close_text(out, &s, report_sim_explain(result, traces, s.to, err), err);
+}
+
+halley_status halley_report_sim_ranks(char **out, const halley_result *result,
+                                      halley_error *err)
+{
+    text_stream s;
+    TRY(open_text(&s, err));
+    return close_text(out, &s, report_sim_ranks(result, s.to, err), err);
+}
+
+halley_status halley_report_sim_timeline(const char *path, const halley_result *result,
+                                         const halley_trace_set *traces,
+                                         halley_error *err)
+{
+    return report_sim_timeline(result, traces, path, err);
+}
+
+halley_status halley_report_sim_heat(const char *path, const halley_result *result,
+                                     halley_error *err)
+{
+    return report_sim_heat(result, path, err);
+}
+
+halley_status halley_report_sim_memory(const char *path, const halley_result *result,
+                                       halley_error *err)
+{
+    return report_sim_memory(result, path, err);
+}
+
+halley_status halley_report_recording_timeline(const char *path,
+                                               const halley_trace_set *traces,
+                                               halley_error *err)
+{
+    return report_recorded_timeline(traces, path, err);
+}
