@@ -21,6 +21,7 @@ typedef enum sim_attr {
     SIM_ATTR_OUTPUTS,
     SIM_ATTR_ALLOC_BYTES,
     SIM_ATTR_FREE_BYTES,
+    SIM_ATTR_FREE_LANE,
     SIM_N_ATTRS
 } sim_attr;
 

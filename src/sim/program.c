@@ -37,6 +37,7 @@ static const char *const attr_names[SIM_N_ATTRS] = {
     [SIM_ATTR_OUTPUTS] = HALLEY_ATTR_NAME_OUTPUTS,
     [SIM_ATTR_ALLOC_BYTES] = HALLEY_ATTR_NAME_ALLOC_BYTES,
     [SIM_ATTR_FREE_BYTES] = HALLEY_ATTR_NAME_FREE_BYTES,
+    [SIM_ATTR_FREE_LANE] = HALLEY_ATTR_NAME_FREE_LANE,
 };
 
 typedef struct compiler {
@@ -421,7 +422,8 @@ static halley_status find_lane(uint16_t *out, compiler *c, uint64_t key, bool gr
 }
 
 /*
- * Recordings say which host thread and which stream a node ran on: each is a lane. But
+ * Recordings say which host thread and which stream a node ran on: each is a lane; what
+ * has its order in its dependencies alone (lags, overlapping kernels) takes none. But
  * kernels whose time is computed share one device, however many streams they had.
  */
 static halley_status choose_recorded_lane(sim_node *n, compiler *c)
@@ -432,6 +434,10 @@ static halley_status choose_recorded_lane(sim_node *n, compiler *c)
         return HALLEY_OK;
     halley_attr attr;
     uint64_t lane;
+    if (find_attr(&attr, c, n->trace_index, SIM_ATTR_FREE_LANE) && attr.bits != 0) {
+        n->slot = SIM_SLOT_FREE;
+        return HALLEY_OK;
+    }
     if (!find_attr(&attr, c, n->trace_index, on_cpu ? SIM_ATTR_TID : SIM_ATTR_STREAM) ||
         !halley_attr_to_u64(&attr, &lane) || lane >> 62 != 0)
         return HALLEY_OK;
