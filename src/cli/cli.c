@@ -9,6 +9,7 @@
 #include "base/progress.h"
 #include "base/str.h"
 #include "halley/unfinished.h"
+#include "request/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -145,6 +146,7 @@ static halley_status run_verb(request_call *call, halley_error *err)
 {
     char *text = NULL;
     size_t n = 0;
+    TRY(request_files_check(call, err));
     if (!wants_json(call))
         return call->verb->run(call, err);
     call->out = open_memstream(&text, &n);

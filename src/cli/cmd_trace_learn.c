@@ -19,6 +19,7 @@ static const request_option options[] = {
     {.name = "out",
      .letter = 'o',
      .kind = REQUEST_TEXT,
+     .writes = true,
      .metavar = "MODEL",
      .offset = offsetof(learn_options, out),
      .doc = "the model to write, such as M.hsm"},

@@ -25,6 +25,7 @@ static const request_option options[] = {
     {.name = "out",
      .letter = 'o',
      .kind = REQUEST_TEXT,
+     .writes = true,
      .metavar = "FOLDER",
      .offset = offsetof(synth_options, out),
      .doc = "folder for the sets, new or empty"},

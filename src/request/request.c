@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "request/document.h"
+#include "request/files.h"
 #include "request/verbs.h"
 
 #include <assert.h>
@@ -363,6 +364,7 @@ static void print_result(strbuf *to, str result)
 
 static halley_status run_verb(request_reader *r, char **result, size_t *n)
 {
+    TRY(request_files_check(&r->call, r->err));
     r->call.out = open_memstream(result, n);
     if (r->call.out == NULL)
         return error_nomem(r->err);

@@ -61,6 +61,7 @@ typedef struct request_option {
     request_kind kind;
     bool negatable;             /* FLAG: --no-depth, too, which stores false */
     bool is_document;           /* TEXT: a request may hold the document instead */
+    bool writes;                /* TEXT: a file, prefix or folder that is written */
     units_kind unit;            /* QUANTITY */
     double min, max;            /* numbers: inclusive; both 0 = no bound */
     const char *metavar;        /* "N"; NULL for flags and choices */
@@ -110,6 +111,7 @@ typedef struct request_verb {
     const void *defaults;            /* an options struct to start from; NULL = zeros */
     uint32_t min_args, max_args;     /* positional arguments; REQUEST_ANY = no limit */
     const request_list *lists; /* shown after the options; ends with {0}; may be NULL */
+    bool writes_last;          /* the last argument is written, not read */
     bool keeps_unknown;        /* options not declared are collected, not refused */
     request_run *run;
 } request_verb;

@@ -123,8 +123,9 @@ $ rm c/s8.3.et; halley trace learn c -o m.hsm
 ## a model is written over, nothing else, and where none can be written nothing is learned
 $ for l in 4 6 8 10 12; do halley trace gen transformer -n 4 --tp 2 --layers $l -o s$l > /dev/null; done
 $ cp s4.0.et kept; halley trace learn . -o s4.0.et
-! halley: s4.0.et: is there and no model, so it is not written over: name another file
-? 1
+! halley: --out s4.0.et would write over a file of ., which this command reads; choose another name
+! see 'halley trace learn --help'
+? 2
 $ cmp s4.0.et kept
 $ halley trace learn . -o m.hsm > /dev/null; halley trace learn . -o m.hsm > /dev/null
 $ halley trace learn . -o no/m.hsm

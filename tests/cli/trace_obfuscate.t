@@ -94,8 +94,9 @@ $ mkdir d; : > d/x; halley trace obfuscate t -o d
 ! halley: d: the folder is not empty; what is shared should stand alone: take another, or --force
 ? 1
 $ halley trace obfuscate t -o t
-! halley: t: is there already; take another name, or --force
-? 1
+! halley: --out t would write over t, which this command reads; choose another name, or add --force
+! see 'halley trace obfuscate --help'
+? 2
 $ halley trace obfuscate t -o t --force > said && halley trace obfuscate t -o e/ > said && ls e
 > trace.0.et
 > trace.1.et

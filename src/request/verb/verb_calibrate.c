@@ -25,6 +25,7 @@ static const request_option options[] = {
     {.name = "out",
      .letter = 'o',
      .kind = REQUEST_TEXT,
+     .writes = true,
      .metavar = "FILE",
      .offset = offsetof(calibrate_options, out),
      .doc = "write the fitted file there"},

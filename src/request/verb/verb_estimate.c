@@ -40,6 +40,7 @@ static const request_option options[] = {
      .doc = "fail (exit 1) when the design does not fit"},
     {.name = "trace",
      .kind = REQUEST_TEXT,
+     .writes = true,
      .metavar = "PREFIX",
      .offset = offsetof(estimate_options, trace),
      .doc = "also write the step as Chakra traces PREFIX.0.et and so on"},

@@ -46,6 +46,7 @@ static const request_option options[] = {
     {.name = "out",
      .letter = 'o',
      .kind = REQUEST_TEXT,
+     .writes = true,
      .metavar = "OUT",
      .offset = offsetof(check_options, out),
      .doc = "with --fix: write all ranks to the file, prefix or folder OUT instead"},

@@ -69,6 +69,7 @@ static const request_option options[] = {
             "opened is an error (default: left out)"},
     {.name = "html",
      .kind = REQUEST_TEXT,
+     .writes = true,
      .metavar = "FILE",
      .offset = offsetof(compare_options, html),
      .doc = "also write a page with plots"},

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "halley/ingest.h"
+#include "request/files.h"
 #include "request/traces.h"
 #include "request/verbs.h"
 
@@ -12,6 +13,7 @@ typedef struct convert_options {
     bool lossy, chakra;
     uint32_t threads, npus, passes;
     double size_bytes;
+    bool force;
     request_output output;
 } convert_options;
 
@@ -55,6 +57,7 @@ static const request_option options[] = {
      .offset = offsetof(convert_options, chakra),
      .doc = "text workloads: byte for byte what Chakra's converter writes, defects "
             "included"},
+    REQUEST_FORCE_OPTION(convert_options, force),
     TRACES_JSON_OPTION(convert_options, output),
     {0},
 };
@@ -190,5 +193,6 @@ const request_verb request_verb_trace_convert = {
     .options_size = sizeof(convert_options),
     .min_args = 2,
     .max_args = 2,
+    .writes_last = true,
     .run = trace_convert_run,
 };

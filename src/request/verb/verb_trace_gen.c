@@ -44,6 +44,7 @@ static const request_option options[] = {
     {.name = "out",
      .letter = 'o',
      .kind = REQUEST_TEXT,
+     .writes = true,
      .metavar = "PREFIX",
      .offset = offsetof(gen_options, out),
      .doc = "write PREFIX.0.et and so on (default: the pattern's name)"},

@@ -20,6 +20,7 @@ static const request_option options[] = {
     {.name = "out",
      .letter = 'o',
      .kind = REQUEST_TEXT,
+     .writes = true,
      .metavar = "OUT",
      .offset = offsetof(link_options, out),
      .doc = "file to write, or, with --ranks, prefix or folder (required)"},

@@ -2,6 +2,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "halley/trace_edit.h"
+#include "request/files.h"
 #include "request/traces.h"
 #include "request/verbs.h"
 
@@ -12,6 +13,7 @@ typedef struct merge_options {
     const char *out;
     bool chain, renumber;
     uint32_t form;
+    bool force;
     request_output output;
 } merge_options;
 
@@ -19,6 +21,7 @@ static const request_option options[] = {
     {.name = "out",
      .letter = 'o',
      .kind = REQUEST_TEXT,
+     .writes = true,
      .metavar = "OUT",
      .offset = offsetof(merge_options, out),
      .doc = "prefix, folder or (for a single rank) file to write (required)"},
@@ -37,6 +40,7 @@ static const request_option options[] = {
      .choices = traces_form_names,
      .offset = offsetof(merge_options, form),
      .doc = "form to write (default: as OUT's name ends, .et for sets)"},
+    REQUEST_FORCE_OPTION(merge_options, force),
     TRACES_JSON_OPTION(merge_options, output),
     {0},
 };

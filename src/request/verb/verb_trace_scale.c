@@ -24,6 +24,7 @@ static const request_option options[] = {
     {.name = "out",
      .letter = 'o',
      .kind = REQUEST_TEXT,
+     .writes = true,
      .metavar = "OUT",
      .offset = offsetof(scale_options, out),
      .doc = "prefix, folder or (of a file) file to write"},

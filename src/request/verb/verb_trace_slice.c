@@ -2,6 +2,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "halley/trace_edit.h"
+#include "request/files.h"
 #include "request/traces.h"
 #include "request/verbs.h"
 
@@ -15,6 +16,7 @@ typedef struct slice_options {
     double from_s, to_s;
     bool cut, keep_unmatched;
     uint32_t form;
+    bool force;
     request_output output;
 } slice_options;
 
@@ -22,6 +24,7 @@ static const request_option options[] = {
     {.name = "out",
      .letter = 'o',
      .kind = REQUEST_TEXT,
+     .writes = true,
      .metavar = "OUT",
      .offset = offsetof(slice_options, out),
      .doc = "file, prefix or folder to write (required)"},
@@ -80,6 +83,7 @@ static const request_option options[] = {
      .choices = traces_form_names,
      .offset = offsetof(slice_options, form),
      .doc = "form to write (default: as OUT's name ends, .et for sets)"},
+    REQUEST_FORCE_OPTION(slice_options, force),
     REQUEST_OUTPUT_OPTIONS(slice_options, output),
     {0},
 };

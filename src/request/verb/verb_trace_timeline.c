@@ -13,6 +13,7 @@ static const request_option options[] = {
     {.name = "out",
      .letter = 'o',
      .kind = REQUEST_TEXT,
+     .writes = true,
      .metavar = "FILE",
      .offset = offsetof(timeline_options, out),
      .doc = "write the timeline to FILE"},

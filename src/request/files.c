@@ -1,0 +1,295 @@
+/* request/files.c - no call may write over what it reads, or twice to one place. */
+#include "request/files.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/str.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A file that is there, and the words of the call that name it. */
+typedef struct named_file {
+    dev_t device;
+    ino_t inode;
+    const char *option; /* "--report"; NULL = an argument */
+    const char *path;   /* as given */
+} named_file;
+
+typedef ARRAY(named_file) named_files;
+
+/* A place to write to or read from, as given. */
+typedef struct target {
+    const char *option, *path;
+    const char *ending; /* of the files of a set in that place; NULL = any trace's */
+} target;
+
+typedef ARRAY(target) targets;
+
+static bool add_file(named_files *files, const char *path, const target *words)
+{
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return true;
+    const named_file file = {info.st_dev, info.st_ino, words->option, words->path};
+    return array_push(files, file);
+}
+
+/* "x.12.et", "x.3.json.gz", "x.comm_group.json" for the prefix "x". */
+static bool is_of_set(const char *name, const char *prefix, size_t n_prefix)
+{
+    if (strncmp(name, prefix, n_prefix) != 0 || name[n_prefix] != '.')
+        return false;
+    const char *rest = name + n_prefix + 1;
+    const size_t n_digits = strspn(rest, "0123456789");
+    return strcmp(rest, "comm_group.json") == 0 || strcmp(rest, "json") == 0 ||
+           (n_digits > 0 && rest[n_digits] == '.');
+}
+
+static bool ends_as_trace(const char *name, const char *ending)
+{
+    static const char *const endings[] = {".et",      ".et.gz", ".et.zst",  ".json",
+                                          ".json.gz", ".jsonl", ".jsonl.gz"};
+    if (ending != NULL)
+        return str_ends(str_from(name), str_from(ending));
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (str_ends(str_from(name), str_from(endings[i])))
+            return true;
+    return false;
+}
+
+/* The traces of a folder; with a prefix only those of that set. */
+static bool add_entries(named_files *files, const char *folder, const char *prefix,
+                        const target *words)
+{
+    DIR *dir = opendir(folder);
+    bool ok = true;
+    if (dir == NULL)
+        return true;
+    for (struct dirent *e; ok && (e = readdir(dir)) != NULL;) {
+        strbuf path = {0};
+        if (!ends_as_trace(e->d_name, words->ending) ||
+            (prefix != NULL && !is_of_set(e->d_name, prefix, strlen(prefix))))
+            continue;
+        strbuf_printf(&path, "%s/%s", folder, e->d_name);
+        ok = !path.failed && add_file(files, path.at, words);
+        strbuf_fini(&path);
+    }
+    closedir(dir);
+    return ok;
+}
+
+/* What a path may mean: a file, a folder of files, or the prefix of a set. */
+static bool add_path(named_files *files, const target *words)
+{
+    struct stat info;
+    const char *path = words->path;
+    if (stat(path, &info) == 0)
+        return S_ISDIR(info.st_mode) ? add_entries(files, path, NULL, words)
+                                     : add_file(files, path, words);
+    const char *slash = strrchr(path, '/');
+    strbuf folder = {0};
+    strbuf_add(&folder, slash == NULL ? STR(".") : (str){path, (size_t)(slash - path)});
+    strbuf_add(&folder, str_from(slash == path ? "/" : ""));
+    const char *name = slash == NULL ? path : slash + 1;
+    const bool ok =
+        !folder.failed && (name[0] == '\0' || add_entries(files, folder.at, name, words));
+    strbuf_fini(&folder);
+    return ok;
+}
+
+/* The ending of the files of a set that the call writes, as its option "to" or "form"
+ * says; sets are .et files where it says nothing. */
+static const char *find_ending(const request_call *call)
+{
+    static const char *const names[] = {"to", "form"};
+    static const struct {
+        const char *form, *ending;
+    } endings[] = {{"et.gz", ".et.gz"},
+                   {"json", ".json"},
+                   {"jsonl", ".jsonl"},
+                   {"chakra-json", ".json"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const request_option *o = request_option_find(call->verb, str_from(names[i]));
+        if (o == NULL || o->kind != REQUEST_CHOICE || !request_given(call, names[i]))
+            continue;
+        uint32_t choice;
+        memcpy(&choice, (const char *)call->options + o->offset, sizeof choice);
+        for (size_t k = 0; k < sizeof endings / sizeof *endings; k++)
+            if (strcmp(o->choices[choice], endings[k].form) == 0)
+                return endings[k].ending;
+    }
+    return ".et";
+}
+
+/* The texts that an option holds. */
+static request_texts read_texts(const request_call *call, const request_option *o,
+                                const char **one)
+{
+    const char *at = (const char *)call->options + o->offset;
+    if (o->kind == REQUEST_TEXTS)
+        return *(const request_texts *)(const void *)at;
+    *one = o->kind == REQUEST_TEXT ? *(const char *const *)(const void *)at : NULL;
+    return (request_texts){one, *one != NULL ? 1 : 0};
+}
+
+/* Documents in a request, and "-" for stdin and stdout, are no files. */
+static bool is_path(const char *text)
+{
+    return text[0] != '\0' && text[0] != '{' && text[0] != '[' &&
+           strcmp(text, "-") != 0 && strchr(text, '\n') == NULL;
+}
+
+static bool collect_options(const request_call *call, targets *outputs,
+                            named_files *inputs)
+{
+    bool ok = true;
+    for (const request_option *o = call->verb->options;
+         ok && o != NULL && o->name != NULL; o++) {
+        const char *one = NULL;
+        const request_texts texts = read_texts(call, o, &one);
+        for (size_t i = 0; ok && i < texts.n; i++) {
+            const target words = {o->name, texts.at[i],
+                                  o->writes ? find_ending(call) : NULL};
+            if (!is_path(words.path))
+                continue;
+            ok = o->writes ? array_push(outputs, words) : add_path(inputs, &words);
+        }
+    }
+    return ok;
+}
+
+static bool collect_arguments(const request_call *call, targets *outputs,
+                              named_files *inputs)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < call->n_args; i++) {
+        const bool is_output = call->verb->writes_last && i + 1 == call->n_args;
+        const target words = {NULL, call->args[i], is_output ? find_ending(call) : NULL};
+        if (is_path(words.path))
+            ok = is_output ? array_push(outputs, words) : add_path(inputs, &words);
+    }
+    return ok;
+}
+
+static const char *add_dashes(const char *option)
+{
+    return option != NULL ? "--" : "";
+}
+
+static const char *get_words(const target *t)
+{
+    return t->option != NULL ? t->option : "the last argument";
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static halley_status refuse_source(request_call *call, const target *output,
+                                   const named_file *input, halley_error *err)
+{
+    const bool can_force = request_option_find(call->verb, STR("force")) != NULL;
+    const bool is_option = input->option != NULL;
+    return request_usage(
+        call, err,
+        "%s%s %s would write over %s%s%s%s, which this command reads; "
+        "choose another name%s",
+        add_dashes(output->option), get_words(output), output->path,
+        is_folder(input->path) ? "a file of " : "", add_dashes(input->option),
+        is_option ? input->option : input->path, is_option ? " (its file)" : "",
+        can_force ? ", or add --force" : "");
+}
+
+static halley_status refuse_twin(request_call *call, const target *a, const target *b,
+                                 halley_error *err)
+{
+    return request_usage(
+        call, err, "%s%s and %s%s would write to the same file %s; choose two names",
+        add_dashes(a->option), get_words(a), add_dashes(b->option), get_words(b),
+        b->path);
+}
+
+/* An absolute path without links of where a new file would be; the caller's, to free. */
+static char *resolve_new(const char *path)
+{
+    strbuf whole = {0};
+    const char *slash = strrchr(path, '/');
+    char *folder = NULL;
+    strbuf_add(&whole, slash == NULL ? STR(".") : (str){path, (size_t)(slash - path)});
+    strbuf_add(&whole, str_from(slash == path ? "/" : ""));
+    if (!whole.failed)
+        folder = realpath(whole.at, NULL);
+    strbuf_fini(&whole);
+    if (folder == NULL)
+        return NULL;
+    strbuf named = {0};
+    strbuf_printf(&named, "%s/%s", folder, slash == NULL ? path : slash + 1);
+    free(folder);
+    return named.at; /* NULL when memory ran out: the writer says so */
+}
+
+static bool is_same_new(const target *a, const target *b)
+{
+    char *first = resolve_new(a->path), *second = resolve_new(b->path);
+    const bool same = first != NULL && second != NULL && strcmp(first, second) == 0;
+    free(first);
+    free(second);
+    return same;
+}
+
+static const named_file *find_same(const named_files *in, const named_files *of)
+{
+    for (size_t i = 0; i < in->n; i++)
+        for (size_t k = 0; k < of->n; k++)
+            if (in->at[i].inode == of->at[k].inode &&
+                in->at[i].device == of->at[k].device)
+                return &in->at[i];
+    return NULL;
+}
+
+static halley_status check_output(request_call *call, const targets *outputs, size_t i,
+                                  const named_files *inputs, named_files *written,
+                                  halley_error *err)
+{
+    named_files files = {0};
+    halley_status status =
+        add_path(&files, &outputs->at[i]) ? HALLEY_OK : error_nomem(err);
+    const named_file *read = find_same(inputs, &files),
+                     *twin = find_same(written, &files);
+    const bool force = request_option_find(call->verb, STR("force")) != NULL &&
+                       request_given(call, "force");
+    if (status == HALLEY_OK && read != NULL && !force)
+        status = refuse_source(call, &outputs->at[i], read, err);
+    if (status == HALLEY_OK && twin != NULL)
+        status = refuse_twin(call, &(target){twin->option, twin->path, NULL},
+                             &outputs->at[i], err);
+    for (size_t k = 0; k < i && status == HALLEY_OK; k++)
+        if (is_same_new(&outputs->at[k], &outputs->at[i]))
+            status = refuse_twin(call, &outputs->at[k], &outputs->at[i], err);
+    for (size_t k = 0; k < files.n && status == HALLEY_OK; k++)
+        if (!array_push(written, files.at[k]))
+            status = error_nomem(err);
+    array_fini(&files);
+    return status;
+}
+
+halley_status request_files_check(request_call *call, halley_error *err)
+{
+    targets outputs = {0};
+    named_files inputs = {0}, written = {0};
+    halley_status status = collect_options(call, &outputs, &inputs) &&
+                                   collect_arguments(call, &outputs, &inputs)
+                               ? HALLEY_OK
+                               : error_nomem(err);
+    for (size_t i = 0; i < outputs.n && status == HALLEY_OK; i++)
+        status = check_output(call, &outputs, i, &inputs, &written, err);
+    array_fini(&outputs);
+    array_fini(&inputs);
+    array_fini(&written);
+    return status;
+}

@@ -1,0 +1,25 @@
+/*
+ * request/files.h - no call may write over what it reads, or twice to one place.
+ *
+ * Outputs are the options with `writes` and, of a verb with `writes_last`, the last
+ * argument; everything else that names a file is an input. Files are compared by device
+ * and inode, so that links and other spellings of a path are found. A path may also be a
+ * folder or the prefix of a set of traces: then its files are compared.
+ */
+#ifndef REQUEST_FILES_H
+#define REQUEST_FILES_H
+
+#include "request/verb.h"
+
+/* Before anything is written. Wrong usage names the option, the file and the remedy.
+ * Verbs with an option "force" let it replace what they read. */
+halley_status request_files_check(request_call *call, halley_error *err);
+
+/* The option of verbs that may replace their own source. */
+#define REQUEST_FORCE_OPTION(type, member)                                               \
+    {                                                                                    \
+        .name = "force", .kind = REQUEST_FLAG, .offset = offsetof(type, member),         \
+        .doc = "replace the source when the output is the same file"                     \
+    }
+
+#endif
