@@ -26,7 +26,7 @@ void *mem_array_zero(size_t n, size_t size)
 
 /* The caller's pointer has some other type than void *, so that it is only ever copied
  * bytewise here: reading it as a void * would break the aliasing rules. */
-static void *load(void **at)
+static void *load_element(void **at)
 {
     void *pointer;
     memcpy(&pointer, at, sizeof pointer);
@@ -45,7 +45,7 @@ bool array_grow_(void **at, size_t *cap, size_t n, size_t more, size_t size)
         wanted = needed;
     if (__builtin_mul_overflow(wanted, size, &bytes) || bytes > PTRDIFF_MAX)
         return false;
-    void *grown = realloc(load(at), bytes);
+    void *grown = realloc(load_element(at), bytes);
     if (grown == NULL)
         return false;
     memcpy(at, &grown, sizeof grown);
@@ -59,9 +59,9 @@ void array_trim_(void **at, size_t *cap, size_t n, size_t size)
         return;
     void *trimmed = NULL;
     if (n == 0) {
-        free(load(at));
+        free(load_element(at));
     } else {
-        trimmed = realloc(load(at), n * size);
+        trimmed = realloc(load_element(at), n * size);
         if (trimmed == NULL)
             return;
     }
@@ -69,7 +69,7 @@ void array_trim_(void **at, size_t *cap, size_t n, size_t size)
     *cap = n;
 }
 
-static int ascending(const void *a, const void *b)
+static int compare_ascending(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
@@ -78,11 +78,11 @@ static int ascending(const void *a, const void *b)
 void mem_sort_doubles(double *at, size_t n)
 {
     if (n > 1)
-        qsort(at, n, sizeof *at, ascending);
+        qsort(at, n, sizeof *at, compare_ascending);
 }
 
 /* The number after `key` in a file of /proc or /sys, or `otherwise`. */
-static uint64_t read_number(const char *path, const char *key, uint64_t otherwise)
+static uint64_t read_system_number(const char *path, const char *key, uint64_t otherwise)
 {
     char text[4096];
     FILE *f = fopen(path, "re");
@@ -103,7 +103,8 @@ static uint64_t read_number(const char *path, const char *key, uint64_t otherwis
 bool mem_is_available(size_t total, size_t more)
 {
     const uint64_t free_KiB =
-        read_number("/proc/meminfo", "MemAvailable:", UINT64_MAX / 1024);
-    const uint64_t limit = read_number("/sys/fs/cgroup/memory.max", "", UINT64_MAX);
+        read_system_number("/proc/meminfo", "MemAvailable:", UINT64_MAX / 1024);
+    const uint64_t limit =
+        read_system_number("/sys/fs/cgroup/memory.max", "", UINT64_MAX);
     return more / 1024 < free_KiB && total < limit;
 }

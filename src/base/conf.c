@@ -48,7 +48,7 @@ static bool starts_like_json(str text)
     return text.n > 0 && (text.at[0] == '{' || text.at[0] == '[');
 }
 
-static halley_status parse(conf_file *file, str text, halley_error *err)
+static halley_status parse_text(conf_file *file, str text, halley_error *err)
 {
     const str name = str_from(file->path);
     const bool is_yaml = str_ends(name, STR(".yaml")) || str_ends(name, STR(".yml"));
@@ -76,7 +76,7 @@ halley_status conf_parse(conf_file *out, str text, const char *name, halley_erro
     file.path = arena_copy(&file.memory, str_from(name));
     halley_status status = file.path == NULL ? error_nomem(err) : HALLEY_OK;
     if (status == HALLEY_OK)
-        status = parse(&file, text, err);
+        status = parse_text(&file, text, err);
     if (status != HALLEY_OK) {
         error_at_file(err, name);
         conf_fini(&file);
@@ -130,7 +130,7 @@ halley_status conf_error(const conf_file *file, const conf_node *at, halley_erro
 }
 
 /* What stands there, in words: `"12 apples"`, `a list`. */
-static const char *describe(char *to, size_t size, const conf_node *node)
+static const char *describe_node(char *to, size_t size, const conf_node *node)
 {
     static const char *const words[] = {
         [CONF_NULL] = "empty", [CONF_LIST] = "a list", [CONF_MAP] = "a map"};
@@ -142,15 +142,15 @@ static const char *describe(char *to, size_t size, const conf_node *node)
     return to;
 }
 
-static halley_status refuse(const conf_file *file, const conf_node *node, const char *key,
-                            const char *wanted, halley_error *err)
+static halley_status refuse_node(const conf_file *file, const conf_node *node,
+                                 const char *key, const char *wanted, halley_error *err)
 {
     char is[128];
     return conf_error(file, node, err, HALLEY_EINVAL, "%s must be %s, is %s", key, wanted,
-                      describe(is, sizeof is, node));
+                      describe_node(is, sizeof is, node));
 }
 
-static bool is_plain(const conf_node *node)
+static bool is_plain_scalar(const conf_node *node)
 {
     return node->kind == CONF_SCALAR && !node->quoted;
 }
@@ -158,8 +158,8 @@ static bool is_plain(const conf_node *node)
 halley_status conf_to_double(double *out, const conf_file *file, const conf_node *node,
                              const char *key, halley_error *err)
 {
-    if (!is_plain(node) || !number_read(node->text, out))
-        return refuse(file, node, key, "a number", err);
+    if (!is_plain_scalar(node) || !number_read(node->text, out))
+        return refuse_node(file, node, key, "a number", err);
     return HALLEY_OK;
 }
 
@@ -167,12 +167,12 @@ halley_status conf_to_i64(int64_t *out, const conf_file *file, const conf_node *
                           const char *key, halley_error *err)
 {
     double real;
-    if (is_plain(node) && str_to_i64(node->text, out))
+    if (is_plain_scalar(node) && str_to_i64(node->text, out))
         return HALLEY_OK;
     /* 1e6 and 4.0 are whole numbers too, as long as a double holds them exactly. */
-    if (!is_plain(node) || !number_read(node->text, &real) || real < -0x1p53 ||
+    if (!is_plain_scalar(node) || !number_read(node->text, &real) || real < -0x1p53 ||
         real > 0x1p53 || real != (double)(int64_t)real)
-        return refuse(file, node, key, "a whole number", err);
+        return refuse_node(file, node, key, "a whole number", err);
     *out = (int64_t)real;
     return HALLEY_OK;
 }
@@ -181,7 +181,7 @@ halley_status conf_to_quantity(double *out, const conf_file *file, const conf_no
                                units_kind unit, const char *key, halley_error *err)
 {
     if (node->kind != CONF_SCALAR)
-        return refuse(file, node, key, units_name(unit), err);
+        return refuse_node(file, node, key, units_name(unit), err);
     const halley_status status = units_parse(out, node->text, unit, err);
     if (status != HALLEY_OK) {
         error_prefix(err, "%s", key);
@@ -195,12 +195,12 @@ halley_status conf_to_bool(bool *out, const conf_file *file, const conf_node *no
                            const char *key, halley_error *err)
 {
     static const char *const words[] = {"false", "true", "no", "yes", "off", "on"};
-    for (size_t i = 0; i < 6 && is_plain(node); i++) {
+    for (size_t i = 0; i < 6 && is_plain_scalar(node); i++) {
         if (node->text.n == strlen(words[i]) &&
             strncasecmp(node->text.at, words[i], node->text.n) == 0) {
             *out = i % 2 == 1;
             return HALLEY_OK;
         }
     }
-    return refuse(file, node, key, "true or false", err);
+    return refuse_node(file, node, key, "true or false", err);
 }

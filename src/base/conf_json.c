@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 
-static conf_node *make_number(conf_file *file, const json_t *value)
+static conf_node *make_json_number(conf_file *file, const json_t *value)
 {
     char text[40];
     if (json_is_integer(value)) {
@@ -31,7 +31,7 @@ static conf_node *make_number(conf_file *file, const json_t *value)
     return node;
 }
 
-static conf_node *make_scalar(conf_file *file, const json_t *value)
+static conf_node *make_json_scalar(conf_file *file, const json_t *value)
 {
     switch (json_typeof(value)) {
     case JSON_STRING:
@@ -44,15 +44,15 @@ static conf_node *make_scalar(conf_file *file, const json_t *value)
     case JSON_NULL:
         return conf_node_new(file, CONF_NULL);
     default:
-        return make_number(file, value);
+        return make_json_number(file, value);
     }
 }
 
-static halley_status make(conf_node **out, conf_file *file, json_t *value, uint32_t depth,
-                          halley_error *err);
+static halley_status make_json_node(conf_node **out, conf_file *file, json_t *value,
+                                    uint32_t depth, halley_error *err);
 
-static halley_status make_list(conf_node *node, conf_file *file, json_t *list,
-                               uint32_t depth, halley_error *err)
+static halley_status make_json_list(conf_node *node, conf_file *file, json_t *list,
+                                    uint32_t depth, halley_error *err)
 {
     const size_t n = json_array_size(list);
     node->items = arena_array(&file->memory, n, sizeof(conf_node *));
@@ -60,12 +60,13 @@ static halley_status make_list(conf_node *node, conf_file *file, json_t *list,
         return error_nomem(err);
     node->n = (uint32_t)n;
     for (uint32_t i = 0; i < node->n; i++)
-        TRY(make(&node->items[i], file, json_array_get(list, i), depth + 1, err));
+        TRY(make_json_node(&node->items[i], file, json_array_get(list, i), depth + 1,
+                           err));
     return HALLEY_OK;
 }
 
-static halley_status make_map(conf_node *node, conf_file *file, json_t *map,
-                              uint32_t depth, halley_error *err)
+static halley_status make_json_map(conf_node *node, conf_file *file, json_t *map,
+                                   uint32_t depth, halley_error *err)
 {
     const size_t n = json_object_size(map);
     node->items = arena_array(&file->memory, n, sizeof(conf_node *));
@@ -79,16 +80,16 @@ static halley_status make_map(conf_node *node, conf_file *file, json_t *map,
         if (copy == NULL)
             return error_nomem(err);
         node->keys[node->n] = (str){copy, key.n};
-        TRY(make(&node->items[node->n], file, json_object_iter_value(at), depth + 1,
-                 err));
+        TRY(make_json_node(&node->items[node->n], file, json_object_iter_value(at),
+                           depth + 1, err));
         node->n++;
     }
     return HALLEY_OK;
 }
 
 /* Recurses at most CONF_DEPTH deep. */
-static halley_status make(conf_node **out, conf_file *file, json_t *value, uint32_t depth,
-                          halley_error *err)
+static halley_status make_json_node(conf_node **out, conf_file *file, json_t *value,
+                                    uint32_t depth, halley_error *err)
 {
     const bool is_list = json_is_array(value), is_map = json_is_object(value);
     if ((is_list || is_map) && depth >= CONF_DEPTH)
@@ -96,16 +97,16 @@ static halley_status make(conf_node **out, conf_file *file, json_t *value, uint3
                          "lists and maps are nested more than %d deep", CONF_DEPTH);
     conf_node *node = is_list  ? conf_node_new(file, CONF_LIST)
                       : is_map ? conf_node_new(file, CONF_MAP)
-                               : make_scalar(file, value);
+                               : make_json_scalar(file, value);
     if (node == NULL)
         return error_nomem(err);
     *out = node;
     if (is_list)
-        return make_list(node, file, value, depth, err);
-    return is_map ? make_map(node, file, value, depth, err) : HALLEY_OK;
+        return make_json_list(node, file, value, depth, err);
+    return is_map ? make_json_map(node, file, value, depth, err) : HALLEY_OK;
 }
 
-static halley_status syntax_error(const json_error_t *problem, halley_error *err)
+static halley_status report_json_error(const json_error_t *problem, halley_error *err)
 {
     if (json_error_code(problem) == json_error_out_of_memory)
         return error_nomem(err);
@@ -124,8 +125,8 @@ halley_status conf_parse_json(conf_file *file, str text, halley_error *err)
         root = json_loadb(text.at, text.n,
                           JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &problem);
     if (root == NULL)
-        return syntax_error(&problem, err);
-    const halley_status status = make(&file->root, file, root, 0, err);
+        return report_json_error(&problem, err);
+    const halley_status status = make_json_node(&file->root, file, root, 0, err);
     json_decref(root);
     return status;
 }

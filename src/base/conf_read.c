@@ -28,7 +28,7 @@ static const char *show_bound(char *to, size_t size, const conf_field *field,
     return to;
 }
 
-static halley_status check_range(const value *v, double number)
+static halley_status check_value_range(const value *v, double number)
 {
     const conf_field *f = v->field;
     const bool has_max = f->max >= f->min;
@@ -57,10 +57,10 @@ static halley_status to_u64(uint64_t *out, const value *v, uint64_t largest)
     uint64_t size;
     if (v->node->kind == CONF_SCALAR && !v->node->quoted &&
         str_to_u64(v->node->text, &size)) {
-        TRY(check_range(v, (double)size));
+        TRY(check_value_range(v, (double)size));
     } else {
         TRY(conf_to_i64(&number, v->file, v->node, f->key, v->err));
-        TRY(check_range(v, (double)number));
+        TRY(check_value_range(v, (double)number));
         size = (uint64_t)number;
     }
     if (number < 0)
@@ -83,7 +83,7 @@ static halley_status to_double(double *out, const value *v)
                              v->err));
     else
         TRY(conf_to_double(&number, v->file, v->node, v->field->key, v->err));
-    TRY(check_range(v, number));
+    TRY(check_value_range(v, number));
     *out = number;
     return HALLEY_OK;
 }
@@ -121,7 +121,7 @@ static halley_status to_text(str *out, const value *v)
     return HALLEY_OK;
 }
 
-static halley_status read_value(void *to, const value *v)
+static halley_status read_field_value(void *to, const value *v)
 {
     char *member = (char *)to + v->field->offset;
     uint64_t size = 0;
@@ -150,7 +150,7 @@ static halley_status read_value(void *to, const value *v)
 }
 
 /* An error at the key of this node rather than at its value. */
-static conf_node key_of(const conf_node *node)
+static conf_node find_key_name(const conf_node *node)
 {
     return (conf_node){.line = node->key_line, .column = node->key_column};
 }
@@ -162,7 +162,7 @@ static halley_status unknown_key(const conf_file *file, const conf_node *node, s
     const size_t n_names = n < MOST_FIELDS ? n : MOST_FIELDS;
     for (size_t i = 0; i < n_names; i++)
         names[i] = fields[i].key;
-    const conf_node at = key_of(node);
+    const conf_node at = find_key_name(node);
     const char *meant = str_nearest(key, names, n_names);
     if (meant != NULL)
         return conf_error(file, &at, err, HALLEY_EINVAL,
@@ -219,7 +219,7 @@ halley_status conf_read(void *to, const conf_file *file, const conf_node *map,
         if (node->kind == CONF_NULL)
             return conf_error(file, node, err, HALLEY_EINVAL,
                               "%s has no value; give one or remove the key", field->key);
-        TRY(read_value(to, &(value){file, node, field, err}));
+        TRY(read_field_value(to, &(value){file, node, field, err}));
     }
     TRY(check_required(file, map, fields, n, err));
     if (n_unknown != NULL)

@@ -65,7 +65,7 @@ static halley_status check_key(builder *b, frame *top, const conf_node *key,
 }
 
 /* A node is complete: the root, a key, or an entry of the innermost list or map. */
-static halley_status add(builder *b, conf_node *node, const yaml_mark_t *at)
+static halley_status add_node(builder *b, conf_node *node, const yaml_mark_t *at)
 {
     if (b->depth == 0) {
         b->file->root = node;
@@ -113,7 +113,7 @@ static halley_status add_scalar(builder *b, const yaml_event_t *event)
     if (!quoted && conf_is_null(text))
         node->kind = CONF_NULL;
     mark_node(node, &event->start_mark);
-    return add(b, node, &event->start_mark);
+    return add_node(b, node, &event->start_mark);
 }
 
 static halley_status open_frame(builder *b, const yaml_event_t *event, conf_kind kind)
@@ -190,10 +190,10 @@ static halley_status close_frame(builder *b)
         TRY(check_duplicates(b, entries, node->n));
     b->entries.n = top.first;
     const yaml_mark_t at = {.line = node->line - 1, .column = node->column - 1};
-    return add(b, node, &at);
+    return add_node(b, node, &at);
 }
 
-static halley_status handle(builder *b, const yaml_event_t *event)
+static halley_status handle_event(builder *b, const yaml_event_t *event)
 {
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
@@ -223,7 +223,7 @@ static halley_status handle(builder *b, const yaml_event_t *event)
     }
 }
 
-static halley_status syntax_error(builder *b, const yaml_parser_t *parser, str text)
+static halley_status report_yaml_error(builder *b, const yaml_parser_t *parser, str text)
 {
     if (parser->error == YAML_MEMORY_ERROR)
         return error_nomem(b->err);
@@ -242,14 +242,14 @@ static halley_status syntax_error(builder *b, const yaml_parser_t *parser, str t
                   parser->context, from_1(parser->context_mark.line));
 }
 
-static halley_status read_events(builder *b, yaml_parser_t *parser, str text)
+static halley_status read_yaml_events(builder *b, yaml_parser_t *parser, str text)
 {
     for (bool done = false; !done;) {
         yaml_event_t event;
         if (!yaml_parser_parse(parser, &event))
-            return syntax_error(b, parser, text);
+            return report_yaml_error(b, parser, text);
         done = event.type == YAML_STREAM_END_EVENT;
-        const halley_status status = handle(b, &event);
+        const halley_status status = handle_event(b, &event);
         yaml_event_delete(&event);
         TRY(status);
     }
@@ -265,7 +265,7 @@ halley_status conf_parse_yaml(conf_file *file, str text, halley_error *err)
     if (!yaml_parser_initialize(&parser))
         return error_nomem(err);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text.at, text.n);
-    const halley_status status = read_events(&b, &parser, text);
+    const halley_status status = read_yaml_events(&b, &parser, text);
     yaml_parser_delete(&parser);
     array_fini(&b.entries);
     return status;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Bytes of the printable character at `at`; 0 when it has to be shown as \xNN. */
-static size_t printable(const char *at, size_t n)
+static size_t make_printable(const char *at, size_t n)
 {
     const uint8_t *c = (const uint8_t *)at;
     const size_t length = utf8_length(c, n);
@@ -27,7 +27,7 @@ static void copy_clean(char *to, size_t size, const char *from, size_t n)
 {
     size_t used = 0;
     for (size_t i = 0; i < n;) {
-        const size_t length = printable(from + i, n - i);
+        const size_t length = make_printable(from + i, n - i);
         const size_t needed = length > 0 ? length : 4;
         if (used + needed >= size)
             break;

@@ -23,8 +23,8 @@ struct file_folder {
     bool inside; /* `path` was there and is empty: the temporary folder lies in it */
 };
 
-static halley_status failed(const char *path, const char *doing, int reason,
-                            halley_error *err)
+static halley_status report_folder_error(const char *path, const char *doing, int reason,
+                                         halley_error *err)
 {
     const halley_status status =
         reason == ENOMEM ? error_nomem(err) : error_errno(err, doing, reason);
@@ -62,7 +62,7 @@ static halley_status look_inside(file_folder *f, halley_error *err)
     char name[64];
     f->inside = file_is_folder(f->path);
     if (!f->inside && file_exists(f->path))
-        return failed(f->path, "make the folder", EEXIST, err);
+        return report_folder_error(f->path, "make the folder", EEXIST, err);
     if (!f->inside || !first_in(name, sizeof name, f->path))
         return HALLEY_OK;
     error_set(err, HALLEY_EINVAL,
@@ -73,7 +73,7 @@ static halley_status look_inside(file_folder *f, halley_error *err)
     return HALLEY_EINVAL;
 }
 
-static int make_folder(const char *path, void *context)
+static int make_new_folder(const char *path, void *context)
 {
     (void)context;
     return mkdir(path, 0777) == 0 ? 0 : errno;
@@ -86,7 +86,7 @@ static int open_temporary(file_folder *f)
     int reason = within.failed ? ENOMEM : 0;
     if (reason == 0)
         reason = file_temporary_new(&f->temporary, f->inside ? within.at : f->path, true,
-                                    make_folder, NULL);
+                                    make_new_folder, NULL);
     strbuf_fini(&within);
     if (reason != 0)
         return reason;
@@ -98,7 +98,7 @@ static int open_temporary(file_folder *f)
     return reason;
 }
 
-static void release(file_folder *f)
+static void release_folder(file_folder *f)
 {
     if (f->fd >= 0)
         close(f->fd);
@@ -121,12 +121,12 @@ halley_status file_folder_open(file_folder **out, const char *path, halley_error
     if (status == HALLEY_OK) {
         const int reason = open_temporary(f);
         if (reason != 0)
-            status = failed(path, "make the folder", reason, err);
+            status = report_folder_error(path, "make the folder", reason, err);
     }
     if (status == HALLEY_OK)
         *out = f;
     else
-        release(f);
+        release_folder(f);
     return status;
 }
 
@@ -152,14 +152,14 @@ halley_status file_folder_put(const file_folder *folder, const char *name, const
 }
 
 /* Not over a file that came there in the meantime, where the file system knows how. */
-static int move(int from, int to, const char *name)
+static int move_entry(int from, int to, const char *name)
 {
     const int status = renameat2(from, name, to, name, RENAME_NOREPLACE);
     return status != 0 && errno == EINVAL ? renameat(from, name, to, name) : status;
 }
 
 /* Every file of the temporary folder: into the folder, or away. 0, or the first errno. */
-static int empty(file_folder *f, int to)
+static int empty_folder(file_folder *f, int to)
 {
     const int own = openat(f->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *const folder = own >= 0 ? fdopendir(own) : NULL;
@@ -170,7 +170,7 @@ static int empty(file_folder *f, int to)
         if (is_dots(e->d_name))
             continue;
         const int status =
-            to < 0 ? unlinkat(f->fd, e->d_name, 0) : move(f->fd, to, e->d_name);
+            to < 0 ? unlinkat(f->fd, e->d_name, 0) : move_entry(f->fd, to, e->d_name);
         reason = status == 0 ? 0 : errno;
     }
     if (folder)
@@ -183,14 +183,14 @@ static int move_inside(file_folder *f)
     const int to = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (to < 0)
         return errno;
-    const int reason = empty(f, to);
+    const int reason = empty_folder(f, to);
     close(to);
     if (reason == 0)
         (void)rmdir(f->temporary->path);
     return reason;
 }
 
-static int take_name(file_folder *f)
+static int take_folder_name(file_folder *f)
 {
     if (f->inside)
         return move_inside(f);
@@ -204,14 +204,15 @@ halley_status file_folder_commit(file_folder *folder, halley_error *err)
     if (reason == 0)
         reason = file_section_begin(&section);
     if (reason == 0) {
-        reason = take_name(folder);
+        reason = take_folder_name(folder);
         file_section_end(&section);
     }
     if (reason == 0) {
-        release(folder);
+        release_folder(folder);
         return HALLEY_OK;
     }
-    const halley_status status = failed(folder->path, "write the folder", reason, err);
+    const halley_status status =
+        report_folder_error(folder->path, "write the folder", reason, err);
     file_folder_abort(folder);
     return status;
 }
@@ -220,7 +221,7 @@ void file_folder_abort(file_folder *folder)
 {
     if (folder == NULL)
         return;
-    (void)empty(folder, -1);
+    (void)empty_folder(folder, -1);
     (void)rmdir(folder->temporary->path);
-    release(folder);
+    release_folder(folder);
 }

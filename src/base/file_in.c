@@ -16,7 +16,8 @@
 
 enum { SMALL = 1 << 16, FOREWARN = 1 << 22 };
 
-static halley_status read_all(file_input *in, int fd, size_t expected, halley_error *err)
+static halley_status read_whole_file(file_input *in, int fd, size_t expected,
+                                     halley_error *err)
 {
     ARRAY(uint8_t) bytes = {0};
     for (;;) {
@@ -42,7 +43,7 @@ static halley_status read_all(file_input *in, int fd, size_t expected, halley_er
 
 /* The rest of a mapping's last page reads as zeros. Where that is less than FILE_PAD, the
  * file is laid over a larger anonymous mapping, whose next page then is the rest. */
-static halley_status map(file_input *in, int fd, size_t n, halley_error *err)
+static halley_status map_file(file_input *in, int fd, size_t n, halley_error *err)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const size_t rest = n % page == 0 ? 0 : page - n % page;
@@ -84,7 +85,7 @@ static halley_status inflate_input(file_input *in, halley_error *err)
     return status;
 }
 
-static halley_status read_fd(file_input *in, int fd, halley_error *err)
+static halley_status read_input_fd(file_input *in, int fd, halley_error *err)
 {
     struct stat about;
     if (fstat(fd, &about) != 0)
@@ -97,9 +98,9 @@ static halley_status read_fd(file_input *in, int fd, halley_error *err)
     const size_t size = has_size ? (size_t)about.st_size : 0;
     const bool from_start = fd != STDIN_FILENO || lseek(fd, 0, SEEK_CUR) == 0;
     if (size >= SMALL && from_start)
-        TRY(map(in, fd, size, err));
+        TRY(map_file(in, fd, size, err));
     else
-        TRY(read_all(in, fd, size > 0 && size < SMALL ? size : SMALL, err));
+        TRY(read_whole_file(in, fd, size > 0 && size < SMALL ? size : SMALL, err));
     return inflate_input(in, err);
 }
 
@@ -117,11 +118,11 @@ halley_status file_input_open(file_input *in, const char *path, halley_error *er
     file_input opened = {0};
     halley_status status;
     if (strcmp(path, "-") == 0) {
-        status = read_fd(&opened, STDIN_FILENO, err);
+        status = read_input_fd(&opened, STDIN_FILENO, err);
         path = "standard input";
     } else {
         const int fd = open(path, O_RDONLY | O_CLOEXEC);
-        status = fd < 0 ? open_error(err, errno) : read_fd(&opened, fd, err);
+        status = fd < 0 ? open_error(err, errno) : read_input_fd(&opened, fd, err);
         if (fd >= 0)
             close(fd);
     }

@@ -60,7 +60,7 @@ static void write_fd(file_output *out, const uint8_t *at, size_t n)
         out->reason = file_write(out->fd, at, n);
 }
 
-static void deflate(file_output *out, const uint8_t *at, size_t n, bool last)
+static void deflate_piece(file_output *out, const uint8_t *at, size_t n, bool last)
 {
     struct isal_zstream *stream = &out->gzip->stream;
     do {
@@ -80,18 +80,18 @@ static void deflate(file_output *out, const uint8_t *at, size_t n, bool last)
     } while (n > 0 && out->reason == 0);
 }
 
-static void put(file_output *out, const uint8_t *at, size_t n)
+static void put_bytes(file_output *out, const uint8_t *at, size_t n)
 {
     if (out->gzip != NULL)
-        deflate(out, at, n, false);
+        deflate_piece(out, at, n, false);
     else
         write_fd(out, at, n);
 }
 
-static void flush(file_output *out)
+static void flush_piece(file_output *out)
 {
     if (out->n > 0 && out->reason == 0)
-        put(out, out->buffer, out->n);
+        put_bytes(out, out->buffer, out->n);
     out->n = 0;
 }
 
@@ -100,9 +100,9 @@ void file_output_write(file_output *out, const void *at, size_t n)
     if (n == 0 || out->reason != 0)
         return;
     if (out->cap - out->n < n)
-        flush(out);
+        flush_piece(out);
     if (n >= out->cap) {
-        put(out, at, n);
+        put_bytes(out, at, n);
         return;
     }
     memcpy(out->buffer + out->n, at, n);
@@ -141,7 +141,7 @@ uint8_t *file_output_reserve(file_output *out, size_t n)
 {
     assert(n <= MOST_RESERVED);
     if (out->cap - out->n < n)
-        flush(out);
+        flush_piece(out);
     if (out->reason == 0 && out->cap < n) {
         uint8_t *larger = realloc(out->buffer, n);
         if (larger == NULL) {
@@ -160,7 +160,7 @@ void file_output_advance(file_output *out, size_t n)
     out->n += n;
 }
 
-static void release(file_output *out)
+static void release_output(file_output *out)
 {
     free(out->shown);
     free(out->path);
@@ -178,7 +178,7 @@ static halley_status write_error(halley_error *err, const char *path, int reason
 }
 
 /* The mode follows the umask. */
-static int create(const char *path, void *fd)
+static int create_file(const char *path, void *fd)
 {
     *(int *)fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     return *(int *)fd >= 0 ? 0 : errno;
@@ -186,7 +186,7 @@ static int create(const char *path, void *fd)
 
 static int create_temporary(file_output *out)
 {
-    return file_temporary_new(&out->temporary, out->path, false, create, &out->fd);
+    return file_temporary_new(&out->temporary, out->path, false, create_file, &out->fd);
 }
 
 static char *copy_text(const char *text)
@@ -265,7 +265,7 @@ halley_status file_output_open(file_output **out, const char *path, halley_error
         *out = o;
         return HALLEY_OK;
     }
-    release(o);
+    release_output(o);
     return reason == ENOMEM ? error_nomem(err) : write_error(err, path, reason);
 }
 
@@ -277,7 +277,7 @@ static void close_fd(file_output *out)
 
 /* Not while a signal handler removes unfinished files: the name may be that of a file in
  * a set, which it has dealt with by then. */
-static int take_name(file_output *out)
+static int take_output_name(file_output *out)
 {
     file_section section;
     int reason = file_section_begin(&section);
@@ -291,20 +291,20 @@ static int take_name(file_output *out)
 
 halley_status file_output_commit(file_output *out, halley_error *err)
 {
-    flush(out);
+    flush_piece(out);
     if (out->gzip != NULL && out->reason == 0)
-        deflate(out, out->buffer, 0, true);
+        deflate_piece(out, out->buffer, 0, true);
     if (out->path != NULL && out->reason == 0 && fsync(out->fd) != 0)
         out->reason = errno;
     close_fd(out);
     if (out->path != NULL && out->reason == 0)
-        out->reason = take_name(out);
+        out->reason = take_output_name(out);
     if (out->temporary != NULL && out->reason != 0)
         unlink(out->temporary->path);
     halley_status status = HALLEY_OK;
     if (out->reason != 0)
         status = write_error(err, out->shown, out->reason);
-    release(out);
+    release_output(out);
     return status;
 }
 
@@ -315,5 +315,5 @@ void file_output_abort(file_output *out)
     close_fd(out);
     if (out->temporary != NULL)
         unlink(out->temporary->path);
-    release(out);
+    release_output(out);
 }

@@ -89,7 +89,7 @@ static int make_member(member *m, const char *path, const struct stat *old, int 
                               fd != NULL ? create_file : reserve_name, fd);
 }
 
-static bool add_member(file_set *set, member *m)
+static bool add_set_member(file_set *set, member *m)
 {
     pthread_mutex_lock(&set->lock);
     const bool ok = array_push(&set->members, m);
@@ -120,7 +120,7 @@ static int open_member(member **out, file_set *set, const char *path, int *fd)
     if (m == NULL)
         return ENOMEM;
     int reason = make_member(m, path, found == 0 ? &old : NULL, fd);
-    if (reason == 0 && !add_member(set, m)) {
+    if (reason == 0 && !add_set_member(set, m)) {
         unlink(m->temporary->path);
         if (fd != NULL)
             close(*fd);
@@ -133,7 +133,7 @@ static int open_member(member **out, file_set *set, const char *path, int *fd)
     return reason;
 }
 
-static bool is_special(const char *path)
+static bool is_special_file(const char *path)
 {
     struct stat about;
     return strcmp(path, "-") == 0 || (stat(path, &about) == 0 &&
@@ -143,7 +143,7 @@ static bool is_special(const char *path)
 halley_status file_set_put(file_set *set, const char *path, const void *at, size_t n,
                            halley_error *err)
 {
-    if (is_special(path)) {
+    if (is_special_file(path)) {
         file_output *to;
         TRY(file_output_open(&to, path, err));
         file_output_write(to, at, n);
@@ -167,7 +167,7 @@ halley_status file_set_add(file_set *set, const char **name, const char *path,
                            bool may_miss, halley_error *err)
 {
     *name = path;
-    if (is_special(path))
+    if (is_special_file(path))
         return HALLEY_OK;
     member *m;
     const int reason = open_member(&m, set, path, NULL);

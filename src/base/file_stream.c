@@ -45,8 +45,8 @@ struct file_stream {
     char *path;
 };
 
-static halley_status read_fd(file_stream *s, void *to, size_t n, size_t *got,
-                             halley_error *err)
+static halley_status read_stream_fd(file_stream *s, void *to, size_t n, size_t *got,
+                                    halley_error *err)
 {
     for (;;) {
         const ssize_t count = read(s->fd, to, n);
@@ -79,7 +79,7 @@ static halley_status read_stored(file_stream *s, void *to, size_t n, size_t *got
         s->lent += *got;
         s->n_lent -= *got;
     } else if (!s->at_end) {
-        TRY(read_fd(s, to, n < LARGEST_READ ? n : LARGEST_READ, got, err));
+        TRY(read_stream_fd(s, to, n < LARGEST_READ ? n : LARGEST_READ, got, err));
     }
     s->at_end = *got == 0;
     s->n_read += *got;
@@ -95,7 +95,7 @@ static halley_status open_zstd(file_stream *s, halley_error *err)
     return s->zstd->stream == NULL ? error_nomem(err) : HALLEY_OK;
 }
 
-static halley_status look(file_stream *s, halley_error *err)
+static halley_status look_at_head(file_stream *s, halley_error *err)
 {
     size_t n = 0;
     while (n < sizeof s->first) {
@@ -157,7 +157,7 @@ halley_status file_stream_open(file_stream **out, const char *path, halley_error
     TRY(new_stream(&s, strcmp(path, "-") == 0 ? "standard input" : path, err));
     halley_status status = open_path(s, path, err);
     if (status == HALLEY_OK)
-        status = look(s, err);
+        status = look_at_head(s, err);
     if (status != HALLEY_OK) {
         error_at_file(err, s->path);
         file_stream_close(s);
@@ -174,7 +174,7 @@ halley_status file_stream_lend(file_stream **out, const void *at, size_t n,
     TRY(new_stream(&s, name, err));
     s->lent = at;
     s->n_lent = n;
-    const halley_status status = look(s, err);
+    const halley_status status = look_at_head(s, err);
     if (status != HALLEY_OK) {
         file_stream_close(s);
         return status;
@@ -183,7 +183,8 @@ halley_status file_stream_lend(file_stream **out, const void *at, size_t n,
     return HALLEY_OK;
 }
 
-static halley_status wrong(const file_stream *s, const char *what, halley_error *err)
+static halley_status report_bad_stream(const file_stream *s, const char *what,
+                                       halley_error *err)
 {
     error_set(err, HALLEY_EFORMAT,
               "%s near byte %llu of the compressed file; copy or download it again "
@@ -213,7 +214,7 @@ static halley_status enter_member(file_stream *s, halley_error *err)
     if (g->in_member || g->state.avail_in == 0)
         return HALLEY_OK;
     if (g->state.next_in[0] != 0x1f)
-        return wrong(s, "there is something else than gzip data", err);
+        return report_bad_stream(s, "there is something else than gzip data", err);
     uint8_t *const next = g->state.next_in;
     const uint32_t avail = g->state.avail_in;
     isal_inflate_reset(&g->state);
@@ -233,24 +234,25 @@ static halley_status inflate_some(file_stream *s, uint8_t *to, size_t n, size_t 
     while (*got == 0) {
         TRY(enter_member(s, err));
         if (g->state.avail_in == 0)
-            return g->in_member ? wrong(s, "the gzip file is cut short", err) : HALLEY_OK;
+            return g->in_member ? report_bad_stream(s, "the gzip file is cut short", err)
+                                : HALLEY_OK;
         g->state.next_out = to;
         g->state.avail_out = room;
         const int result = isal_inflate(&g->state);
         if (result != ISAL_DECOMP_OK && result != ISAL_END_INPUT)
-            return wrong(s,
-                         result == ISAL_INCORRECT_CHECKSUM
-                             ? "the gzip data does not match its checksum"
-                             : "the gzip data is corrupt",
-                         err);
+            return report_bad_stream(s,
+                                     result == ISAL_INCORRECT_CHECKSUM
+                                         ? "the gzip data does not match its checksum"
+                                         : "the gzip data is corrupt",
+                                     err);
         *got = room - g->state.avail_out;
         g->in_member = g->state.block_state != ISAL_BLOCK_FINISH;
     }
     return HALLEY_OK;
 }
 
-static halley_status refuse_stream(const file_stream *s, const char *what,
-                                   halley_error *err)
+static halley_status refuse_bad_stream(const file_stream *s, const char *what,
+                                       halley_error *err)
 {
     error_set(err, HALLEY_EFORMAT,
               "%s near byte %llu of the compressed file; copy or download it again "
@@ -277,10 +279,10 @@ static halley_status unpack_some(file_stream *s, void *to, size_t n, size_t *got
             break;
         const size_t left = ZSTD_decompressStream(z->stream, &out, &z->in);
         if (ZSTD_isError(left))
-            return refuse_stream(s, "the zstd data is corrupt", err);
+            return refuse_bad_stream(s, "the zstd data is corrupt", err);
         z->in_frame = left > 0;
         if (at_end && out.pos == 0 && z->in_frame)
-            return refuse_stream(s, "the zstd file is cut short", err);
+            return refuse_bad_stream(s, "the zstd file is cut short", err);
     }
     *got = out.pos;
     return HALLEY_OK;

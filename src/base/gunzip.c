@@ -23,7 +23,7 @@ typedef struct inflater {
     size_t n_out, cap;
 } inflater;
 
-static halley_status grow(inflater *z, size_t wanted, halley_error *err)
+static halley_status grow_output(inflater *z, size_t wanted, halley_error *err)
 {
     const bool is_huge = wanted > UNCHECKED_OUTPUT;
     uint8_t *out = NULL;
@@ -41,7 +41,8 @@ static halley_status grow(inflater *z, size_t wanted, halley_error *err)
     return HALLEY_OK;
 }
 
-static halley_status wrong(const inflater *z, const char *what, halley_error *err)
+static halley_status report_bad_gzip(const inflater *z, const char *what,
+                                     halley_error *err)
 {
     return error_set(err, HALLEY_EFORMAT,
                      "%s at byte %zu of the compressed file; copy or download it again "
@@ -49,7 +50,7 @@ static halley_status wrong(const inflater *z, const char *what, halley_error *er
                      what, (size_t)(z->state.next_in - z->start));
 }
 
-static const char *explain(int result)
+static const char *explain_inflate(int result)
 {
     switch (result) {
     case ISAL_INVALID_WRAPPER:
@@ -74,7 +75,7 @@ static halley_status inflate_member(inflater *z, halley_error *err)
     while (s->block_state != ISAL_BLOCK_FINISH) {
         const size_t left = (size_t)(z->end - s->next_in);
         if (z->n_out == z->cap)
-            TRY(grow(z, z->cap + z->cap / 2, err));
+            TRY(grow_output(z, z->cap + z->cap / 2, err));
         const size_t room = z->cap - z->n_out;
         const uint32_t n_in = (uint32_t)(left < largest_piece ? left : largest_piece);
         const uint32_t n_room = (uint32_t)(room < largest_piece ? room : largest_piece);
@@ -83,12 +84,12 @@ static halley_status inflate_member(inflater *z, halley_error *err)
         s->avail_out = n_room;
         const int result = isal_inflate(s);
         if (result != ISAL_DECOMP_OK && result != ISAL_END_INPUT)
-            return wrong(z, explain(result), err);
+            return report_bad_gzip(z, explain_inflate(result), err);
         z->n_out += n_room - s->avail_out;
         const bool stuck = s->avail_in == n_in && s->avail_out == n_room;
         if (s->block_state != ISAL_BLOCK_FINISH && s->avail_out > 0 &&
             (stuck || s->next_in == z->end))
-            return wrong(z, "the gzip file is cut short", err);
+            return report_bad_gzip(z, "the gzip file is cut short", err);
     }
     return HALLEY_OK;
 }
@@ -110,11 +111,11 @@ static size_t guess_size(const uint8_t *at, size_t n)
 
 static halley_status inflate_all(inflater *z, size_t guess, halley_error *err)
 {
-    TRY(grow(z, guess, err));
+    TRY(grow_output(z, guess, err));
     do {
         const size_t left = (size_t)(z->end - z->state.next_in);
         if (left < 2 || z->state.next_in[0] != 0x1f || z->state.next_in[1] != 0x8b)
-            return wrong(z, "there is something else than gzip data", err);
+            return report_bad_gzip(z, "there is something else than gzip data", err);
         TRY(inflate_member(z, err));
     } while (z->state.next_in < z->end);
     return HALLEY_OK;

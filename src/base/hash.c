@@ -17,13 +17,13 @@ __extension__ typedef unsigned __int128 u128;
 static const uint64_t k0 = 0x6a09e667f3bcc909, k1 = 0xbb67ae8584caa73b,
                       k2 = 0x3c6ef372fe94f82b, k3 = 0xa54ff53a5f1d36f1;
 
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t mix_words(uint64_t a, uint64_t b)
 {
     const u128 product = (u128)a * b;
     return a ^ b ^ (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static uint64_t load64(const uint8_t *at)
+static uint64_t load_word64(const uint8_t *at)
 {
     uint64_t word;
     memcpy(&word, at, sizeof word);
@@ -33,7 +33,7 @@ static uint64_t load64(const uint8_t *at)
     return word;
 }
 
-static uint64_t load32(const uint8_t *at)
+static uint64_t load_word32(const uint8_t *at)
 {
     uint32_t word;
     memcpy(&word, at, sizeof word);
@@ -47,11 +47,11 @@ static uint64_t load32(const uint8_t *at)
 static void load_tail(const uint8_t *at, size_t n, uint64_t *a, uint64_t *b)
 {
     if (n >= 8) {
-        *a = load64(at);
-        *b = load64(at + n - 8);
+        *a = load_word64(at);
+        *b = load_word64(at + n - 8);
     } else if (n >= 4) {
-        *a = load32(at);
-        *b = load32(at + n - 4);
+        *a = load_word32(at);
+        *b = load_word32(at + n - 4);
     } else {
         *a = n > 0 ? at[0] | (uint64_t)at[n / 2] << 8 | (uint64_t)at[n - 1] << 16 : 0;
         *b = 0;
@@ -62,26 +62,26 @@ uint64_t hash_bytes(const void *bytes, size_t n, uint64_t seed)
 {
     const uint8_t *at = bytes;
     const uint64_t length = n;
-    uint64_t h = mix(seed ^ k0, k1);
+    uint64_t h = mix_words(seed ^ k0, k1);
     if (n > 48) {
         uint64_t h1 = h, h2 = h;
         do {
-            h = mix(load64(at) ^ k1, load64(at + 8) ^ h);
-            h1 = mix(load64(at + 16) ^ k2, load64(at + 24) ^ h1);
-            h2 = mix(load64(at + 32) ^ k3, load64(at + 40) ^ h2);
+            h = mix_words(load_word64(at) ^ k1, load_word64(at + 8) ^ h);
+            h1 = mix_words(load_word64(at + 16) ^ k2, load_word64(at + 24) ^ h1);
+            h2 = mix_words(load_word64(at + 32) ^ k3, load_word64(at + 40) ^ h2);
             at += 48;
             n -= 48;
         } while (n > 48);
-        h ^= mix(h1 ^ k2, h2);
+        h ^= mix_words(h1 ^ k2, h2);
     }
     while (n > 16) {
-        h = mix(load64(at) ^ k1, load64(at + 8) ^ h);
+        h = mix_words(load_word64(at) ^ k1, load_word64(at + 8) ^ h);
         at += 16;
         n -= 16;
     }
     uint64_t a, b;
     load_tail(at, n, &a, &b);
-    return mix(k2 ^ length, mix(a ^ k1, b ^ h));
+    return mix_words(k2 ^ length, mix_words(a ^ k1, b ^ h));
 }
 
 uint64_t hash_u64(uint64_t x)
@@ -93,7 +93,7 @@ uint64_t hash_u64(uint64_t x)
     return x ^ x >> 32;
 }
 
-static bool is_digit(char c)
+static bool is_hash_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -102,8 +102,8 @@ uint64_t hash_less_numbers(str name, uint64_t seed)
 {
     for (size_t i = 0; i < name.n;) {
         const size_t start = i;
-        const bool number = is_digit(name.at[i]);
-        while (i < name.n && is_digit(name.at[i]) == number)
+        const bool number = is_hash_digit(name.at[i]);
+        while (i < name.n && is_hash_digit(name.at[i]) == number)
             i++;
         seed =
             number ? hash_u64(seed + '0') : hash_bytes(name.at + start, i - start, seed);
@@ -119,7 +119,7 @@ static size_t slot_of(const map64 *m, uint64_t key)
     return slot;
 }
 
-static bool resize(map64 *m, size_t n_slots)
+static bool resize_table(map64 *m, size_t n_slots)
 {
     map64 grown = {.n = m->n, .n_slots = n_slots};
     grown.keys = mem_array(n_slots, sizeof *grown.keys);
@@ -149,7 +149,7 @@ bool map64_reserve(map64 *m, size_t n)
             return false;
         n_slots *= 2;
     }
-    return n_slots == m->n_slots || resize(m, n_slots);
+    return n_slots == m->n_slots || resize_table(m, n_slots);
 }
 
 uint32_t map64_find(const map64 *m, uint64_t key)

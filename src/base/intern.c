@@ -16,7 +16,7 @@ struct intern_chunk {
     char bytes[];
 };
 
-static uint64_t pack(uint32_t hash, uint32_t id)
+static uint64_t pack_slot(uint32_t hash, uint32_t id)
 {
     return (uint64_t)hash << 32 | id;
 }
@@ -27,7 +27,7 @@ static uint32_t hash_of(str s)
 }
 
 /* The slot that holds s, or the free one where it belongs. */
-static uint32_t find_slot(const intern *t, str s, uint32_t hash)
+static uint32_t find_text_slot(const intern *t, str s, uint32_t hash)
 {
     const uint32_t mask = t->n_slots - 1;
     for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
@@ -108,7 +108,7 @@ uint32_t intern_add(intern *t, str s)
     if (!grow_slots(t) || !grow_texts(t) || s.n >= SIZE_MAX / 2)
         return HASH_NONE;
     const uint32_t hash = hash_of(s);
-    const uint32_t slot = find_slot(t, s, hash);
+    const uint32_t slot = find_text_slot(t, s, hash);
     if ((uint32_t)t->slots[slot] != HASH_NONE)
         return (uint32_t)t->slots[slot];
     char *copy = take_bytes(t, s.n + 1);
@@ -118,13 +118,14 @@ uint32_t intern_add(intern *t, str s)
         memcpy(copy, s.at, s.n);
     copy[s.n] = '\0';
     t->texts[t->n] = (str){copy, s.n};
-    t->slots[slot] = pack(hash, t->n);
+    t->slots[slot] = pack_slot(hash, t->n);
     return t->n++;
 }
 
 uint32_t intern_find(const intern *t, str s)
 {
-    return t->n_slots == 0 ? HASH_NONE : (uint32_t)t->slots[find_slot(t, s, hash_of(s))];
+    return t->n_slots == 0 ? HASH_NONE
+                           : (uint32_t)t->slots[find_text_slot(t, s, hash_of(s))];
 }
 
 void intern_fini(intern *t)

@@ -43,7 +43,7 @@ void json_open(json_reader *r, str input)
 }
 
 /* Count the lines of what leaves the window. */
-static void forget(json_window *w, const char *at, size_t n)
+static void forget_read(json_window *w, const char *at, size_t n)
 {
     uint32_t lines = 0;
     for (size_t i = 0; i < n; i++)
@@ -63,13 +63,13 @@ uint64_t json_offset(const json_reader *r)
 
 /* Drop what stands before `keep`, and read on. False: nothing more came. All pointers
  * into the window move; r->at keeps its place. */
-static bool refill(json_reader *r, const char *keep)
+static bool refill_window(json_reader *r, const char *keep)
 {
     json_window *const w = r->window;
     if (!w || w->at_end)
         return false;
     const size_t n_kept = (size_t)(r->end - keep), at = (size_t)(r->at - keep);
-    forget(w, w->buffer, (size_t)(keep - w->buffer));
+    forget_read(w, w->buffer, (size_t)(keep - w->buffer));
     memmove(w->buffer, keep, n_kept);
     if (n_kept > w->cap / 2 && w->cap >= MOST) {
         r->problem = "a text is longer than 64 MiB";
@@ -103,7 +103,7 @@ static bool refill(json_reader *r, const char *keep)
 static inline void keep_ahead(json_reader *r)
 {
     if (r->window && r->end - r->at < LOW)
-        refill(r, r->at);
+        refill_window(r, r->at);
 }
 
 halley_status json_open_stream(json_reader *r, file_stream *file, halley_error *err)
@@ -120,7 +120,7 @@ halley_status json_open_stream(json_reader *r, file_stream *file, halley_error *
     w->cap = WINDOW;
     r->window = w;
     r->start = r->at = r->end = buffer;
-    refill(r, r->at);
+    refill_window(r, r->at);
     skip_mark(r);
     return HALLEY_OK;
 }
@@ -133,23 +133,23 @@ void json_close(json_reader *r)
     r->window = NULL;
 }
 
-static json_token fail(json_reader *r, const char *problem)
+static json_token set_problem(json_reader *r, const char *problem)
 {
     r->problem = problem;
     return JSON_ERROR;
 }
 
-static bool is_space(char c)
+static bool is_json_space(char c)
 {
     return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-static void skip_space(json_reader *r)
+static void skip_json_space(json_reader *r)
 {
     do
-        while (r->at < r->end && is_space(*r->at))
+        while (r->at < r->end && is_json_space(*r->at))
             r->at++;
-    while (r->at == r->end && refill(r, r->at));
+    while (r->at == r->end && refill_window(r, r->at));
 }
 
 /* The first quote, backslash or control character from p on; `end` when there is none. */
@@ -182,7 +182,7 @@ static bool take_string(json_reader *r)
         const char *const p = find_special(r->at + n, r->end);
         n = (size_t)(p - r->at);
         if (p == r->end || (*p == '\\' && p + 1 == r->end)) {
-            if (refill(r, r->at))
+            if (refill_window(r, r->at))
                 continue;
             if (!r->problem)
                 r->problem = "a string without its closing quote; the file is cut";
@@ -206,34 +206,34 @@ static bool take_string(json_reader *r)
     }
 }
 
-static bool is_digit(const json_reader *r, const char *p)
+static bool is_json_digit(const json_reader *r, const char *p)
 {
     return p < r->end && *p >= '0' && *p <= '9';
 }
 
-static json_token take_number(json_reader *r)
+static json_token take_json_number(json_reader *r)
 {
     const char *const start = r->at;
     const char *p = start + (*start == '-');
-    if (!is_digit(r, p))
-        return fail(r, "a number without digits");
-    if (*p == '0' && is_digit(r, p + 1))
-        return fail(r, "a number with a leading zero");
-    while (is_digit(r, p))
+    if (!is_json_digit(r, p))
+        return set_problem(r, "a number without digits");
+    if (*p == '0' && is_json_digit(r, p + 1))
+        return set_problem(r, "a number with a leading zero");
+    while (is_json_digit(r, p))
         p++;
     if (p < r->end && *p == '.') {
-        if (!is_digit(r, ++p))
-            return fail(r, "a number without digits behind its point");
-        while (is_digit(r, p))
+        if (!is_json_digit(r, ++p))
+            return set_problem(r, "a number without digits behind its point");
+        while (is_json_digit(r, p))
             p++;
     }
     if (p < r->end && (*p == 'e' || *p == 'E')) {
         p++;
         if (p < r->end && (*p == '+' || *p == '-'))
             p++;
-        if (!is_digit(r, p))
-            return fail(r, "a number without digits in its exponent");
-        while (is_digit(r, p))
+        if (!is_json_digit(r, p))
+            return set_problem(r, "a number without digits in its exponent");
+        while (is_json_digit(r, p))
             p++;
     }
     r->text = (str){start, (size_t)(p - start)};
@@ -259,13 +259,13 @@ static json_token take_word(json_reader *r)
             r->at += words[i].word.n;
             return words[i].token;
         }
-    return fail(r, "something that is no JSON value");
+    return set_problem(r, "something that is no JSON value");
 }
 
 static json_token take_open(json_reader *r, json_token token)
 {
     if (r->depth == JSON_MAX_DEPTH)
-        return fail(r, "nested more than 512 deep");
+        return set_problem(r, "nested more than 512 deep");
     r->open[r->depth++] = *r->at++;
     r->has_items = false;
     r->wants_value = false;
@@ -276,16 +276,16 @@ static json_token take_close(json_reader *r)
 {
     const char bracket = *r->at;
     if (r->depth == 0 || r->open[r->depth - 1] != (bracket == '}' ? '{' : '['))
-        return fail(r, "a closing bracket that closes nothing");
+        return set_problem(r, "a closing bracket that closes nothing");
     if (r->wants_value)
-        return fail(r, "a closing bracket where a value is wanted");
+        return set_problem(r, "a closing bracket where a value is wanted");
     r->at++;
     r->depth--;
     r->has_items = true;
     return bracket == '}' ? JSON_OBJECT_END : JSON_ARRAY_END;
 }
 
-static json_token take_value(json_reader *r)
+static json_token take_json_value(json_reader *r)
 {
     if (*r->at == '{')
         return take_open(r, JSON_OBJECT);
@@ -295,11 +295,11 @@ static json_token take_value(json_reader *r)
     if (*r->at == '"') {
         r->at++;
         token = take_string(r) ? JSON_STRING : JSON_ERROR;
-    } else if (is_digit(r, r->at) ||
-               (*r->at == '-' && (!r->foreign || is_digit(r, r->at + 1)))) {
-        token = take_number(r);
+    } else if (is_json_digit(r, r->at) ||
+               (*r->at == '-' && (!r->foreign || is_json_digit(r, r->at + 1)))) {
+        token = take_json_number(r);
         if (r->at == r->end && r->window && !r->window->at_end)
-            return fail(r, "a number is too long");
+            return set_problem(r, "a number is too long");
     } else {
         token = take_word(r);
     }
@@ -309,19 +309,19 @@ static json_token take_value(json_reader *r)
 }
 
 /* Behind a comma or at the start of an object. */
-static json_token take_key(json_reader *r)
+static json_token take_json_key(json_reader *r)
 {
     if (*r->at != '"')
-        return fail(r, "an object needs a key in quotes here");
+        return set_problem(r, "an object needs a key in quotes here");
     r->at++;
     if (!take_string(r))
         return JSON_ERROR;
     do
-        while (r->at < r->end && is_space(*r->at))
+        while (r->at < r->end && is_json_space(*r->at))
             r->at++;
-    while (r->at == r->end && refill(r, r->text.at) && (r->text.at = r->start));
+    while (r->at == r->end && refill_window(r, r->text.at) && (r->text.at = r->start));
     if (r->at == r->end || *r->at != ':')
-        return fail(r, "a colon is missing behind a key");
+        return set_problem(r, "a colon is missing behind a key");
     r->at++;
     r->wants_value = true;
     return JSON_KEY;
@@ -331,31 +331,31 @@ json_token json_next(json_reader *r)
 {
     if (r->problem)
         return JSON_ERROR;
-    skip_space(r);
+    skip_json_space(r);
     keep_ahead(r);
     r->token_at = json_offset(r);
     if (r->at == r->end && r->problem)
         return JSON_ERROR;
     if (r->at == r->end)
         return r->depth == 0 ? JSON_END
-                             : fail(r, "the file ends inside a value; it is cut");
+                             : set_problem(r, "the file ends inside a value; it is cut");
     if (r->wants_value || r->depth == 0)
-        return *r->at == '}' || *r->at == ']' ? take_close(r) : take_value(r);
+        return *r->at == '}' || *r->at == ']' ? take_close(r) : take_json_value(r);
     if (*r->at == '}' || *r->at == ']')
         return take_close(r);
     if (r->has_items) {
         if (*r->at != ',')
-            return fail(r, "a comma is missing between two values");
+            return set_problem(r, "a comma is missing between two values");
         r->at++;
-        skip_space(r);
+        skip_json_space(r);
         keep_ahead(r);
         r->token_at = json_offset(r);
         if (r->at == r->end)
-            return fail(r, "the file ends inside a value; it is cut");
+            return set_problem(r, "the file ends inside a value; it is cut");
         if (*r->at == '}' || *r->at == ']')
-            return fail(r, "a comma with nothing behind it");
+            return set_problem(r, "a comma with nothing behind it");
     }
-    return r->open[r->depth - 1] == '{' ? take_key(r) : take_value(r);
+    return r->open[r->depth - 1] == '{' ? take_json_key(r) : take_json_value(r);
 }
 
 bool json_skip(json_reader *r, json_token first)
@@ -401,7 +401,7 @@ bool json_leap(json_reader *r, json_token first)
         keep_ahead(r);
         r->at = find_bracket(r->at, r->end);
         if (r->at == r->end) {
-            if (refill(r, r->at))
+            if (refill_window(r, r->at))
                 continue;
             if (!r->problem)
                 r->problem = "the file ends inside a value; it is cut";
@@ -426,13 +426,13 @@ bool json_leap(json_reader *r, json_token first)
 
 bool json_closes(json_reader *r)
 {
-    skip_space(r);
+    skip_json_space(r);
     return r->at == r->end || *r->at == ']' || *r->at == '}';
 }
 
 bool json_take_null(json_reader *r)
 {
-    skip_space(r);
+    skip_json_space(r);
     keep_ahead(r);
     return r->at < r->end && *r->at == 'n' && json_next(r) == JSON_NULL;
 }

@@ -227,7 +227,7 @@ typedef struct cursor {
     char *at;
 } cursor;
 
-static void put(cursor *c, const char *from, int n)
+static void put_chars(cursor *c, const char *from, int n)
 {
     if (n > 0) {
         memcpy(c->at, from, (size_t)n);
@@ -253,10 +253,10 @@ static void put_exponent(cursor *c, int32_t exponent)
 
 static void put_scientific(cursor *c, const rounded *r)
 {
-    put(c, r->digits, 1);
+    put_chars(c, r->digits, 1);
     if (r->n > 1) {
         *c->at++ = '.';
-        put(c, r->digits + 1, r->n - 1);
+        put_chars(c, r->digits + 1, r->n - 1);
     }
     put_exponent(c, r->point);
 }
@@ -265,20 +265,20 @@ static void put_scientific(cursor *c, const rounded *r)
 static void put_positional(cursor *c, const rounded *r)
 {
     if (r->point < 0 || r->n == 0) {
-        put(c, "0", 1);
+        put_chars(c, "0", 1);
         if (r->n == 0)
             return;
         *c->at++ = '.';
         put_zeros(c, -1 - r->point);
-        put(c, r->digits, r->n);
+        put_chars(c, r->digits, r->n);
         return;
     }
     const int n_whole = r->point + 1;
-    put(c, r->digits, r->n < n_whole ? r->n : n_whole);
+    put_chars(c, r->digits, r->n < n_whole ? r->n : n_whole);
     put_zeros(c, n_whole - r->n);
     if (r->n > n_whole) {
         *c->at++ = '.';
-        put(c, r->digits + n_whole, r->n - n_whole);
+        put_chars(c, r->digits + n_whole, r->n - n_whole);
     }
 }
 
@@ -327,7 +327,7 @@ static bool put_special(cursor *c, double value)
     if (signbit(value) && !isnan(value))
         *c->at++ = '-';
     if (isnan(value) || isinf(value))
-        put(c, isnan(value) ? "nan" : "inf", 3);
+        put_chars(c, isnan(value) ? "nan" : "inf", 3);
     return !isfinite(value);
 }
 
@@ -359,7 +359,7 @@ number_text number_repr(double value)
         else
             put_positional(&c, &r);
         if (r.point < 16 && r.n <= r.point + 1)
-            put(&c, ".0", 2);
+            put_chars(&c, ".0", 2);
     }
     *c.at = '\0';
     return t;
@@ -376,12 +376,12 @@ static void put_fixed(cursor *c, double value, int decimals)
     if (r.n > 0 && r.point >= 0) {
         const int n_whole = r.point + 1;
         /* A carry made the number one digit longer than was asked for. */
-        put(c, r.digits, r.n < n_whole ? r.n : n_whole);
+        put_chars(c, r.digits, r.n < n_whole ? r.n : n_whole);
         put_zeros(c, n_whole - r.n);
         if (decimals > 0)
             *c->at++ = '.';
         const int n = r.n > n_whole ? r.n - n_whole : 0;
-        put(c, r.digits + n_whole, n);
+        put_chars(c, r.digits + n_whole, n);
         put_zeros(c, decimals - n);
         return;
     }
@@ -390,7 +390,7 @@ static void put_fixed(cursor *c, double value, int decimals)
         *c->at++ = '.';
     const int zeros = r.n == 0 ? decimals : -1 - r.point;
     put_zeros(c, zeros);
-    put(c, r.digits, r.n);
+    put_chars(c, r.digits, r.n);
     put_zeros(c, r.n == 0 ? 0 : decimals - zeros - r.n);
 }
 
@@ -403,7 +403,7 @@ static number_text write_fixed(double value, int decimals, bool with_plus)
         *c.at++ = '+';
     if (fabs(value) >= 1e22 && isfinite(value)) {
         const number_text shortest = number_shortest(value);
-        put(&c, shortest.at, (int)strlen(shortest.at));
+        put_chars(&c, shortest.at, (int)strlen(shortest.at));
     } else if (!put_special(&c, value)) {
         put_fixed(&c, fabs(value), decimals);
     }

@@ -33,7 +33,7 @@ typedef struct scanned {
     bool negative;
 } scanned;
 
-static bool is_digit(char c)
+static bool is_number_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -47,7 +47,7 @@ static bool scan_exponent(const char *at, const char *end, scanned *s)
         return false;
     int32_t exponent = 0;
     for (; at < end; at++) {
-        if (!is_digit(*at))
+        if (!is_number_digit(*at))
             return false;
         if (exponent < MAX_DECIMAL_EXPONENT)
             exponent = 10 * exponent + (*at - '0');
@@ -60,7 +60,7 @@ static bool scan_exponent(const char *at, const char *end, scanned *s)
 static const char *scan_digits(const char *at, const char *end, scanned *s)
 {
     bool has_digit = false, has_point = false;
-    for (; at < end && (is_digit(*at) || (*at == '.' && !has_point)); at++) {
+    for (; at < end && (is_number_digit(*at) || (*at == '.' && !has_point)); at++) {
         if (*at == '.') {
             has_point = true;
             continue;

@@ -43,7 +43,7 @@ static void note_failure(job *j, size_t i, halley_status status, const halley_er
     atomic_store(&j->next, j->n);
 }
 
-static void *work(void *argument)
+static void *work_on_tasks(void *argument)
 {
     const worker *w = argument;
     job *j = w->job;
@@ -75,11 +75,11 @@ halley_status pool_run(uint32_t n_threads, size_t n, pool_task *task, void *cont
     while (n_started < n_threads) {
         worker *w = &workers[n_started];
         *w = (worker){.job = &j, .number = n_started};
-        if (pthread_create(&w->thread, NULL, work, w) != 0)
+        if (pthread_create(&w->thread, NULL, work_on_tasks, w) != 0)
             break;
         n_started++;
     }
-    work(&workers[0]);
+    work_on_tasks(&workers[0]);
     for (uint32_t i = 1; i < n_started; i++)
         pthread_join(workers[i].thread, NULL);
     pthread_mutex_destroy(&j.lock);

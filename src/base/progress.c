@@ -71,13 +71,13 @@ const char *progress_format(char *to, size_t size, const char *what, const char 
     return to;
 }
 
-static void put(const char *text, size_t n)
+static void put_line(const char *text, size_t n)
 {
     if (write(STDERR_FILENO, text, n) < 0)
         return; /* there is nobody to tell */
 }
 
-static void draw(const progress *p, uint64_t done, uint64_t at_ms)
+static void draw_line(const progress *p, uint64_t done, uint64_t at_ms)
 {
     char line[LONGEST_LINE] = "\r";
     struct winsize window = {0};
@@ -89,7 +89,7 @@ static void draw(const progress *p, uint64_t done, uint64_t at_ms)
     size_t n = strlen(line);
     n = n < columns ? n : columns; /* the \r takes no column, the last one stays free */
     memcpy(line + n, "\x1b[K", 3);
-    put(line, n + 3);
+    put_line(line, n + 3);
 }
 
 void progress_at(progress *p, uint64_t done)
@@ -103,7 +103,7 @@ void progress_at(progress *p, uint64_t done)
     uint64_t next = atomic_load_explicit(&p->next_ms, memory_order_relaxed);
     if (now >= next &&
         atomic_compare_exchange_strong(&p->next_ms, &next, now + INTERVAL_MS))
-        draw(p, atomic_load(&p->done), now);
+        draw_line(p, atomic_load(&p->done), now);
 }
 
 void progress_free(progress *p)
@@ -111,7 +111,7 @@ void progress_free(progress *p)
     if (p == NULL)
         return;
     if (atomic_load(&p->next_ms) != p->start_ms + FIRST_DRAWING_MS)
-        put("\r\x1b[K", 4);
+        put_line("\r\x1b[K", 4);
     free(p);
 }
 

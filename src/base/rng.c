@@ -9,7 +9,7 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-static uint64_t splitmix(uint64_t *state)
+static uint64_t split_mix(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
@@ -17,7 +17,7 @@ static uint64_t splitmix(uint64_t *state)
     return z ^ z >> 31;
 }
 
-static uint64_t rotate(uint64_t x, int by)
+static uint64_t rotate_left(uint64_t x, int by)
 {
     return x << by | x >> (64 - by);
 }
@@ -26,21 +26,21 @@ rng rng_seed(uint64_t seed)
 {
     rng r;
     for (int i = 0; i < 4; i++)
-        r.s[i] = splitmix(&seed);
+        r.s[i] = split_mix(&seed);
     return r;
 }
 
 uint64_t rng_u64(rng *r)
 {
     uint64_t *s = r->s;
-    const uint64_t result = rotate(s[1] * 5, 7) * 9;
+    const uint64_t result = rotate_left(s[1] * 5, 7) * 9;
     const uint64_t shifted = s[1] << 17;
     s[2] ^= s[0];
     s[3] ^= s[1];
     s[1] ^= s[2];
     s[0] ^= s[3];
     s[2] ^= shifted;
-    s[3] = rotate(s[3], 45);
+    s[3] = rotate_left(s[3], 45);
     return result;
 }
 

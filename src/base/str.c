@@ -38,21 +38,21 @@ bool str_contains(str s, str part)
     return part.n == 0 || (s.n >= part.n && memmem(s.at, s.n, part.at, part.n) != NULL);
 }
 
-static bool is_space(char c)
+static bool is_str_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static bool is_digit(char c)
+static bool is_str_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
 str str_trim(str s)
 {
-    while (s.n > 0 && is_space(s.at[0]))
+    while (s.n > 0 && is_str_space(s.at[0]))
         s = (str){s.at + 1, s.n - 1};
-    while (s.n > 0 && is_space(s.at[s.n - 1]))
+    while (s.n > 0 && is_str_space(s.at[s.n - 1]))
         s.n--;
     return s;
 }
@@ -77,7 +77,7 @@ bool str_to_u64(str s, uint64_t *out)
 {
     uint64_t value = 0;
     for (size_t i = 0; i < s.n; i++) {
-        if (!is_digit(s.at[i]) || __builtin_mul_overflow(value, 10, &value) ||
+        if (!is_str_digit(s.at[i]) || __builtin_mul_overflow(value, 10, &value) ||
             __builtin_add_overflow(value, (uint64_t)(s.at[i] - '0'), &value))
             return false;
     }
@@ -134,7 +134,7 @@ bool str_utf8_valid(str s)
     return true;
 }
 
-static uint32_t min3(uint32_t a, uint32_t b, uint32_t c)
+static uint32_t find_least_of_3(uint32_t a, uint32_t b, uint32_t c)
 {
     const uint32_t least = a < b ? a : b;
     return least < c ? least : c;
@@ -153,7 +153,7 @@ uint32_t str_distance(str a, str b)
         now[0] = i;
         for (uint32_t j = 1; j <= b.n; j++) {
             const uint32_t change = a.at[i - 1] == b.at[j - 1] ? 0 : 1;
-            now[j] = min3(last[j] + 1, now[j - 1] + 1, last[j - 1] + change);
+            now[j] = find_least_of_3(last[j] + 1, now[j - 1] + 1, last[j - 1] + change);
             if (i > 1 && j > 1 && a.at[i - 1] == b.at[j - 2] &&
                 a.at[i - 2] == b.at[j - 1] && before[j - 2] + 1 < now[j])
                 now[j] = before[j - 2] + 1;

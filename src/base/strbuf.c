@@ -12,7 +12,7 @@
 static const str replacement = {"\xef\xbf\xbd", 3}; /* U+FFFD */
 
 /* Room for n more bytes and the terminator. */
-static bool reserve(strbuf *b, size_t n)
+static bool reserve_bytes(strbuf *b, size_t n)
 {
     if (b->failed)
         return false;
@@ -23,7 +23,7 @@ static bool reserve(strbuf *b, size_t n)
 
 void strbuf_add(strbuf *b, str s)
 {
-    if (s.n == 0 || !reserve(b, s.n))
+    if (s.n == 0 || !reserve_bytes(b, s.n))
         return;
     memcpy(b->at + b->n, s.at, s.n);
     b->n += s.n;
@@ -37,7 +37,7 @@ void strbuf_add_char(strbuf *b, char c)
 
 void strbuf_printf(strbuf *b, const char *format, ...)
 {
-    if (!reserve(b, 64))
+    if (!reserve_bytes(b, 64))
         return;
     va_list args;
     va_start(args, format);
@@ -46,7 +46,7 @@ void strbuf_printf(strbuf *b, const char *format, ...)
     va_end(args);
     if (n >= 0 && (size_t)n >= room) {
         b->at[b->n] = '\0';
-        if (!reserve(b, (size_t)n))
+        if (!reserve_bytes(b, (size_t)n))
             return;
         va_start(args, format);
         vsnprintf(b->at + b->n, (size_t)n + 1, format, args);

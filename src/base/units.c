@@ -110,7 +110,7 @@ enum {
     N_UNITS = sizeof unit_table / sizeof *unit_table,
 };
 
-static bool allows(const unit *u, const prefix *p)
+static bool allows_unit(const unit *u, const prefix *p)
 {
     return p->group == NONE || (u->allowed & (int)p->group) != 0;
 }
@@ -125,7 +125,7 @@ static const unit *find_unit(str text, units_kind kind, const prefix **with)
             continue;
         const str front = {text.at, text.n - suffix.n};
         for (size_t k = 0; k < N_PREFIXES; k++) {
-            if (allows(u, &prefix_table[k]) &&
+            if (allows_unit(u, &prefix_table[k]) &&
                 str_eq(front, str_from(prefix_table[k].text))) {
                 *with = &prefix_table[k];
                 return u;
@@ -147,7 +147,7 @@ static bool find_meant(char to[LONGEST_NAME], str wrong, units_kind kind)
     for (size_t i = 0; i < (size_t)N_UNITS * N_PREFIXES && n < MOST_NAMES; i++) {
         const unit *u = &unit_table[i / N_PREFIXES];
         const prefix *p = &prefix_table[i % N_PREFIXES];
-        if (u->kind != kind || !allows(u, p))
+        if (u->kind != kind || !allows_unit(u, p))
             continue;
         snprintf(names[n], LONGEST_NAME, "%s%s", p->text, u->suffix);
         list[n] = names[n];
@@ -227,7 +227,8 @@ static size_t exponent_length(str s, int *power)
     return end;
 }
 
-static bool scale(double *out, str mantissa, int power, double times, double per)
+static bool find_unit_scale(double *out, str mantissa, int power, double times,
+                            double per)
 {
     char text[512];
     if (mantissa.n > sizeof text - 16)
@@ -257,11 +258,11 @@ halley_status units_parse(double *out, str text, units_kind kind, halley_error *
     const unit *u = find_unit(rest, kind, &with);
     double value = 0;
     const bool is_zero =
-        rest.n == 0 && scale(&value, mantissa, power, 1, 1) && value == 0;
+        rest.n == 0 && find_unit_scale(&value, mantissa, power, 1, 1) && value == 0;
     if (u == NULL && !is_zero)
         return refuse_unit(all, rest, kind, err);
-    if (u != NULL && !scale(&value, mantissa, power + with->power + u->power,
-                            with->times * u->times, u->per))
+    if (u != NULL && !find_unit_scale(&value, mantissa, power + with->power + u->power,
+                                      with->times * u->times, u->per))
         return error_set(err, HALLEY_EINVAL, "%s is too large: \"%.*s\"", info->name,
                          STR_ARG(all));
     *out = value;

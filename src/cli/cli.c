@@ -117,7 +117,7 @@ static bool is_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-static void say(const cli_program *program, const halley_error *err)
+static void print_error_line(const cli_program *program, const halley_error *err)
 {
     char text[HALLEY_ERROR_TEXT + HALLEY_ERROR_FILE + 128];
     fflush(stdout); /* so that results stand before the sentence on a terminal */
@@ -128,7 +128,7 @@ static void say(const cli_program *program, const halley_error *err)
 static int wrong_usage(const cli_program *program, const char *about,
                        const halley_error *err)
 {
-    say(program, err);
+    print_error_line(program, err);
     fprintf(stderr, "see '%s%s%s --help'\n", program->name, *about ? " " : "", about);
     return REQUEST_WRONG_USAGE;
 }
@@ -142,7 +142,7 @@ static bool wants_json(const request_call *call)
 
 /* JSON is printed when all of it is there: a command that fails leaves stdout empty. One
  * that only says no (an infeasible design) still prints what it found. */
-static halley_status run_verb(request_call *call, halley_error *err)
+static halley_status run_into_stdout(request_call *call, halley_error *err)
 {
     char *text = NULL;
     size_t n = 0;
@@ -169,7 +169,7 @@ static int run_command(request_call *call, arena *memory, const char *const *wor
     bool help = false;
     if (cli_parse(call, memory, &help, words, n_words, &err) != HALLEY_OK) {
         if (err.code == HALLEY_ENOMEM) {
-            say(call->program, &err);
+            print_error_line(call->program, &err);
             return REQUEST_FAILED;
         }
         return wrong_usage(call->program, call->verb->name, &err);
@@ -178,12 +178,12 @@ static int run_command(request_call *call, arena *memory, const char *const *wor
         cli_help_command(stdout, call->program, call->verb);
         return REQUEST_DONE;
     }
-    const halley_status status = run_verb(call, &err);
+    const halley_status status = run_into_stdout(call, &err);
     if (call->exit_code == REQUEST_WRONG_USAGE && status != HALLEY_OK)
         return wrong_usage(call->program, call->verb->name, &err);
     if (status == HALLEY_OK)
         return call->exit_code;
-    say(call->program, &err);
+    print_error_line(call->program, &err);
     return REQUEST_FAILED;
 }
 
@@ -218,7 +218,8 @@ static int only_group(const cli_program *program, const cli_group *group,
     return wrong_usage(program, group->name, &err);
 }
 
-static int dispatch(const cli_program *program, const char *const *words, size_t n_words)
+static int dispatch_words(const cli_program *program, const char *const *words,
+                          size_t n_words)
 {
     if (n_words == 0) {
         cli_help_overview(stdout, program);
@@ -316,7 +317,7 @@ int cli_main(const cli_program *program, int argc, char **argv)
            SIG_IGN); /* a file over the limit is a failed write, with a sentence */
     catch_signals();
     const size_t n_words = argc > 1 ? (size_t)argc - 1 : 0;
-    const int code = dispatch(program, (const char *const *)argv + 1, n_words);
+    const int code = dispatch_words(program, (const char *const *)argv + 1, n_words);
     while (is_ending) /* in another thread, which ends the process */
         pause();
     return close_stdout(program, code);

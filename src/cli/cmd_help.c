@@ -21,7 +21,7 @@ static const request_option options[] = {
     {0},
 };
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status help_run(request_call *call, halley_error *err)
 {
     const help_options *o = call->options;
     const cli_program *program = call->program;
@@ -82,5 +82,5 @@ const request_verb cmd_help = {
     .options = options,
     .options_size = sizeof(help_options),
     .max_args = 2,
-    .run = run,
+    .run = help_run,
 };

@@ -85,8 +85,9 @@ static const report_column columns[] = {
     {"Durations", "held_out_durations_ks", REPORT_NUMBER, UNITS_COUNT, 0},
 };
 
-static halley_status write_report(const learn_options *o, const halley_learn_report *r,
-                                  report_form form, halley_error *err)
+static halley_status write_learn_report(const learn_options *o,
+                                        const halley_learn_report *r, report_form form,
+                                        halley_error *err)
 {
     report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
     if (!t)
@@ -124,7 +125,7 @@ static void choose_kernels(void)
 #endif
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status trace_learn_run(request_call *call, halley_error *err)
 {
     const learn_options *o = call->options;
     report_form form;
@@ -172,7 +173,7 @@ static halley_status run(request_call *call, halley_error *err)
                      "for the operator",
                      report.n_steps, number_fixed(report.loss, 3).at,
                      number_fixed(report.op_loss, 3).at);
-    return write_report(o, &report, form, err);
+    return write_learn_report(o, &report, form, err);
 }
 
 static const request_example examples[] = {
@@ -209,5 +210,5 @@ const request_verb cmd_trace_learn = {
     .options_size = sizeof(learn_options),
     .min_args = 1,
     .max_args = REQUEST_ANY,
-    .run = run,
+    .run = trace_learn_run,
 };

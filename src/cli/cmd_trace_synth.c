@@ -120,8 +120,8 @@ typedef struct orders {
     arena memory;
 } orders;
 
-static halley_status add(orders *to, const synth_options *o, const char *name,
-                         const char *conditions, halley_error *err)
+static halley_status add_order(orders *to, const synth_options *o, const char *name,
+                               const char *conditions, halley_error *err)
 {
     const halley_synth_order order = {.name = name,
                                       .seed = o->seed * UINT64_C(1000003) + to->list.n,
@@ -133,7 +133,7 @@ static halley_status order_number(orders *to, const synth_options *o, halley_err
 {
     const uint32_t n = o->number > 0 ? o->number : 1;
     for (uint32_t i = 0; i < n; i++)
-        TRY(add(to, o, arena_printf(&to->memory, "synth-%u", i), NULL, err));
+        TRY(add_order(to, o, arena_printf(&to->memory, "synth-%u", i), NULL, err));
     return HALLEY_OK;
 }
 
@@ -165,16 +165,16 @@ static halley_status order_alike(orders *to, const synth_options *o, halley_erro
             path ? arena_copy(&to->memory, (str){file.at, file.n - strlen(CONDITIONS)})
                  : NULL;
         if (status == HALLEY_OK)
-            status = add(to, o, name, path, err);
+            status = add_order(to, o, name, path, err);
         free(list[i]);
     }
     free(list);
     return status;
 }
 
-static halley_status make(const request_call *call, const orders *all,
-                          const synth_options *o, const halley_synth *synth,
-                          halley_error *err)
+static halley_status make_sets(const request_call *call, const orders *all,
+                               const synth_options *o, const halley_synth *synth,
+                               halley_error *err)
 {
     const halley_synth_opts opts = {.n_ranks = o->ranks,
                                     .extrapolate = o->extrapolate,
@@ -204,8 +204,8 @@ static void list_made(report_table *t, const orders *all, const char *folder)
     strbuf_fini(&prefix);
 }
 
-static halley_status fill(report_table *t, const request_call *call, halley_synth *synth,
-                          halley_error *err)
+static halley_status fill_orders(report_table *t, const request_call *call,
+                                 halley_synth *synth, halley_error *err)
 {
     const synth_options *o = call->options;
     orders all = {0};
@@ -218,7 +218,7 @@ static halley_status fill(report_table *t, const request_call *call, halley_synt
     halley_status status =
         o->like_in ? order_alike(&all, o, err) : order_number(&all, o, err);
     if (status == HALLEY_OK)
-        status = make(call, &all, o, synth, err);
+        status = make_sets(call, &all, o, synth, err);
     if (status == HALLEY_OK)
         list_made(t, &all, o->out);
     array_fini(&all.list);
@@ -226,7 +226,7 @@ static halley_status fill(report_table *t, const request_call *call, halley_synt
     return status;
 }
 
-static halley_status run(request_call *call, halley_error *err)
+static halley_status trace_synth_run(request_call *call, halley_error *err)
 {
     const synth_options *o = call->options;
     report_form form;
@@ -239,7 +239,7 @@ static halley_status run(request_call *call, halley_error *err)
     TRY(halley_synth_load(&synth, call->args[0], err));
     report_table *t = o->conditions ? report_table_new(condition_columns, 5)
                                     : report_table_new(columns, 7);
-    halley_status status = t ? fill(t, call, synth, err) : error_nomem(err);
+    halley_status status = t ? fill_orders(t, call, synth, err) : error_nomem(err);
     if (status == HALLEY_OK)
         status = report_table_write(t, form, stdout, err);
     report_table_free(t);
@@ -281,5 +281,5 @@ const request_verb cmd_trace_synth = {
     .options_size = sizeof(synth_options),
     .min_args = 1,
     .max_args = 1,
-    .run = run,
+    .run = trace_synth_run,
 };

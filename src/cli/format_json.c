@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* Pages are written by one thread, entry by entry; the texts live until the next. */
-static bool key(request_entry *out, size_t i)
+static bool list_json_key(request_entry *out, size_t i)
 {
     static _Thread_local char name[64], doc[512];
     request_key k;
@@ -21,7 +21,7 @@ static bool key(request_entry *out, size_t i)
     return true;
 }
 
-static const request_list lists[] = {{"keys", key}, {0}};
+static const request_list lists[] = {{"keys", list_json_key}, {0}};
 
 const cli_format format_json = {
     .name = "json",

@@ -2,7 +2,7 @@
 #include "cli/commands.h"
 #include "halley/model.h"
 
-static bool key_of(request_entry *out, const char *part, size_t i)
+static bool find_model_key(request_entry *out, const char *part, size_t i)
 {
     halley_file_key k;
     if (!halley_model_key(&k, part, i))
@@ -11,23 +11,23 @@ static bool key_of(request_entry *out, const char *part, size_t i)
     return true;
 }
 
-static bool key(request_entry *out, size_t i)
+static bool list_model_key(request_entry *out, size_t i)
 {
-    return key_of(out, "", i);
+    return find_model_key(out, "", i);
 }
 
 static bool latent_key(request_entry *out, size_t i)
 {
-    return key_of(out, "latent", i);
+    return find_model_key(out, "latent", i);
 }
 
 static bool operator_key(request_entry *out, size_t i)
 {
-    return key_of(out, "operators", i);
+    return find_model_key(out, "operators", i);
 }
 
 static const request_list lists[] = {
-    {"keys", key},
+    {"keys", list_model_key},
     {"keys of latent", latent_key},
     {"keys of an operator", operator_key},
     {0},

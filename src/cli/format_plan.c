@@ -7,7 +7,7 @@
 static const request_entry keys[] = {HALLEY_PLAN_VALUES(ENTRY) HALLEY_PLAN_SWITCHES(
     ENTRY) HALLEY_PLAN_LISTS(ENTRY) HALLEY_PLAN_PLANNED(PLANNED)};
 
-static bool key(request_entry *out, size_t i)
+static bool list_plan_key(request_entry *out, size_t i)
 {
     if (i >= sizeof keys / sizeof *keys)
         return false;
@@ -15,7 +15,7 @@ static bool key(request_entry *out, size_t i)
     return true;
 }
 
-static const request_list lists[] = {{"keys", key}, {0}};
+static const request_list lists[] = {{"keys", list_plan_key}, {0}};
 
 const cli_format format_plan = {
     .name = "plan-file",

@@ -2,7 +2,7 @@
 #include "cli/commands.h"
 #include "halley/stack.h"
 
-static bool key(request_entry *out, size_t i)
+static bool list_stack_key(request_entry *out, size_t i)
 {
     halley_file_key k;
     if (!halley_stack_key(&k, i))
@@ -11,7 +11,7 @@ static bool key(request_entry *out, size_t i)
     return true;
 }
 
-static bool constant(request_entry *out, size_t i)
+static bool list_stack_constant(request_entry *out, size_t i)
 {
     if (i >= HALLEY_N_CONSTANTS)
         return false;
@@ -20,7 +20,8 @@ static bool constant(request_entry *out, size_t i)
     return true;
 }
 
-static const request_list lists[] = {{"keys", key}, {"constants", constant}, {0}};
+static const request_list lists[] = {
+    {"keys", list_stack_key}, {"constants", list_stack_constant}, {0}};
 
 const cli_format format_stack = {
     .name = "stack",

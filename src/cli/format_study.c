@@ -2,7 +2,7 @@
 #include "cli/commands.h"
 #include "halley/explore.h"
 
-static bool key_of(request_entry *out, const char *section, size_t i)
+static bool find_study_key(request_entry *out, const char *section, size_t i)
 {
     halley_study_key k;
     if (!halley_study_keys(&k, section, i))
@@ -11,27 +11,27 @@ static bool key_of(request_entry *out, const char *section, size_t i)
     return true;
 }
 
-static bool key(request_entry *out, size_t i)
+static bool list_study_key(request_entry *out, size_t i)
 {
-    return key_of(out, "", i);
+    return find_study_key(out, "", i);
 }
 
-static bool range_key(request_entry *out, size_t i)
+static bool list_range_key(request_entry *out, size_t i)
 {
-    return key_of(out, "vary", i);
+    return find_study_key(out, "vary", i);
 }
 
-static bool search_key(request_entry *out, size_t i)
+static bool list_search_key(request_entry *out, size_t i)
 {
-    return key_of(out, "search", i);
+    return find_study_key(out, "search", i);
 }
 
-static bool question_key(request_entry *out, size_t i)
+static bool list_question_key(request_entry *out, size_t i)
 {
-    return key_of(out, "break-even", i);
+    return find_study_key(out, "break-even", i);
 }
 
-static bool parameter(request_entry *out, size_t i)
+static bool list_study_parameter(request_entry *out, size_t i)
 {
     halley_parameter p;
     if (!halley_explore_parameter(&p, i))
@@ -40,7 +40,7 @@ static bool parameter(request_entry *out, size_t i)
     return true;
 }
 
-static bool result(request_entry *out, size_t i)
+static bool list_study_result(request_entry *out, size_t i)
 {
     if (i >= HALLEY_N_METRICS)
         return false;
@@ -50,12 +50,12 @@ static bool result(request_entry *out, size_t i)
 }
 
 static const request_list lists[] = {
-    {"keys", key},
-    {"keys of a range", range_key},
-    {"keys of search", search_key},
-    {"keys of break-even", question_key},
-    {"parameters", parameter},
-    {"results", result},
+    {"keys", list_study_key},
+    {"keys of a range", list_range_key},
+    {"keys of search", list_search_key},
+    {"keys of break-even", list_question_key},
+    {"parameters", list_study_parameter},
+    {"results", list_study_result},
     {0},
 };
 

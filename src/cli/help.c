@@ -10,7 +10,7 @@
 enum { WIDTH = 80, OPTION_COLUMN = 28 };
 
 /* Print `text` word by word from `column`, later lines indented by `indent`. */
-static void wrap(FILE *to, str text, size_t column, size_t indent)
+static void wrap_words(FILE *to, str text, size_t column, size_t indent)
 {
     str word;
     bool first = true;
@@ -33,14 +33,14 @@ static void wrap(FILE *to, str text, size_t column, size_t indent)
 
 /* Paragraphs are separated by blank lines; lines that start with a space stand as they
  * are. */
-static void paragraphs(FILE *to, const char *text)
+static void write_help_paragraphs(FILE *to, const char *text)
 {
     str rest = str_from(text), line;
     strbuf paragraph = {0};
     while (str_next(&rest, '\n', &line)) {
         const bool verbatim = line.n > 0 && line.at[0] == ' ';
         if (paragraph.n > 0 && (line.n == 0 || verbatim)) {
-            wrap(to, strbuf_str(&paragraph), 0, 0);
+            wrap_words(to, strbuf_str(&paragraph), 0, 0);
             paragraph.n = 0;
         }
         if (line.n == 0 || verbatim) {
@@ -51,7 +51,7 @@ static void paragraphs(FILE *to, const char *text)
         strbuf_add_char(&paragraph, ' ');
     }
     if (paragraph.n > 0)
-        wrap(to, strbuf_str(&paragraph), 0, 0);
+        wrap_words(to, strbuf_str(&paragraph), 0, 0);
     strbuf_fini(&paragraph);
 }
 
@@ -87,7 +87,7 @@ static void option_line(FILE *to, const char *spelling, bool letter, const char 
         fprintf(to, "\n%*s", OPTION_COLUMN, "");
     else
         fprintf(to, "%*s", OPTION_COLUMN - n, "");
-    wrap(to, str_from(doc), OPTION_COLUMN, OPTION_COLUMN);
+    wrap_words(to, str_from(doc), OPTION_COLUMN, OPTION_COLUMN);
 }
 
 static void option_list(FILE *to, const request_verb *command)
@@ -112,11 +112,11 @@ static void example_list(FILE *to, const request_example *example)
         if (!example->doc)
             continue;
         fputs("      ", to);
-        wrap(to, str_from(example->doc), 6, 6);
+        wrap_words(to, str_from(example->doc), 6, 6);
     }
 }
 
-static bool says(const char *doc, const char *word)
+static bool has_word(const char *doc, const char *word)
 {
     return str_contains(str_from(doc), str_from(word));
 }
@@ -126,17 +126,17 @@ void cli_entry_doc(strbuf *to, const request_entry *entry)
     bool said = true;
     strbuf_add(to, str_from(entry->doc));
     for (size_t i = 0; entry->values != NULL && entry->values[i] != NULL; i++)
-        said = said && says(entry->doc, entry->values[i]);
+        said = said && has_word(entry->doc, entry->values[i]);
     for (size_t i = 0; !said && entry->values[i] != NULL; i++)
         strbuf_printf(to, "%s%s", i == 0 ? ": " : ", ", entry->values[i]);
     if (entry->by_default != NULL)
         strbuf_printf(to, " (default: %s)", entry->by_default);
     if (entry->example != NULL &&
-        (entry->by_default == NULL || !says(entry->by_default, entry->example)))
+        (entry->by_default == NULL || !has_word(entry->by_default, entry->example)))
         strbuf_printf(to, "; example: %s", entry->example);
 }
 
-static void lists(FILE *to, const request_list *list)
+static void write_help_lists(FILE *to, const request_list *list)
 {
     request_entry e = {0};
     for (; list && list->title; list++) {
@@ -162,8 +162,8 @@ const cli_format *cli_find_format(const cli_program *program, const char *name)
 void cli_help_format(FILE *to, const cli_program *program, const cli_format *format)
 {
     fprintf(to, "%s %s files - %s\n\n", program->name, format->name, format->summary);
-    paragraphs(to, format->description);
-    lists(to, format->lists);
+    write_help_paragraphs(to, format->description);
+    write_help_lists(to, format->lists);
 }
 
 void cli_help_command(FILE *to, const cli_program *program, const request_verb *command)
@@ -173,10 +173,10 @@ void cli_help_command(FILE *to, const cli_program *program, const request_verb *
     fprintf(to, "\n\n%s %s - %s\n", program->name, command->name, command->summary);
     if (command->description && *command->description) {
         fputc('\n', to);
-        paragraphs(to, command->description);
+        write_help_paragraphs(to, command->description);
     }
     option_list(to, command);
-    lists(to, command->lists);
+    write_help_lists(to, command->lists);
     example_list(to, command->examples);
 }
 
@@ -186,7 +186,7 @@ static void summary_line(FILE *to, const char *name, const char *summary)
     const int n = fprintf(to, "  %-*s", column - 2, name);
     if (n > column)
         fprintf(to, "\n%*s", column, "");
-    wrap(to, str_from(summary), (size_t)column, (size_t)column);
+    wrap_words(to, str_from(summary), (size_t)column, (size_t)column);
 }
 
 void cli_help_group(FILE *to, const cli_program *program, const cli_group *group)

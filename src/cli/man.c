@@ -14,7 +14,7 @@ static bool is_request(str text)
 }
 
 /* Text with everything roff would take for its own made harmless. */
-static void escaped(FILE *to, str text)
+static void put_escaped(FILE *to, str text)
 {
     if (is_request(text))
         fputs("\\&", to);
@@ -37,7 +37,7 @@ static size_t escaped_size(str text)
 }
 
 /* Running text, in source lines of a decent length. */
-static void running(FILE *to, str text)
+static void write_running_text(FILE *to, str text)
 {
     str word;
     size_t column = 0;
@@ -51,7 +51,7 @@ static void running(FILE *to, str text)
             fputc(' ', to);
             column++;
         }
-        escaped(to, word);
+        put_escaped(to, word);
         column += escaped_size(word);
     }
     fputc('\n', to);
@@ -59,13 +59,13 @@ static void running(FILE *to, str text)
 
 static void text_line(FILE *to, const char *text)
 {
-    escaped(to, str_from(text));
+    put_escaped(to, str_from(text));
     fputc('\n', to);
 }
 
 /* As help.c: blank lines separate paragraphs, lines that start with a space are verbatim.
  */
-static void paragraphs(FILE *to, const char *text)
+static void write_man_paragraphs(FILE *to, const char *text)
 {
     str rest = str_from(text), line;
     bool verbatim = false, fresh = false;
@@ -84,10 +84,10 @@ static void paragraphs(FILE *to, const char *text)
         verbatim = indented;
         fresh = false;
         if (indented) {
-            escaped(to, line);
+            put_escaped(to, line);
             fputc('\n', to);
         } else {
-            running(to, line);
+            write_running_text(to, line);
         }
     }
     if (verbatim)
@@ -105,12 +105,12 @@ static void page_name(FILE *to, const cli_program *program, const char *name, bo
         if (title)
             b.at[i] = (char)toupper((unsigned char)b.at[i]);
     }
-    escaped(to, strbuf_str(&b));
+    put_escaped(to, strbuf_str(&b));
     strbuf_fini(&b);
 }
 
-static void title(FILE *to, const cli_program *program, const char *name,
-                  const char *summary, bool file)
+static void write_man_title(FILE *to, const cli_program *program, const char *name,
+                            const char *summary, bool file)
 {
     fputs(".TH ", to);
     page_name(to, program, name, true);
@@ -122,10 +122,10 @@ static void title(FILE *to, const cli_program *program, const char *name,
     text_line(to, summary);
 }
 
-static void head(FILE *to, const cli_program *program, const char *name,
-                 const char *summary)
+static void write_man_head(FILE *to, const cli_program *program, const char *name,
+                           const char *summary)
 {
-    title(to, program, name, summary, false);
+    write_man_title(to, program, name, summary, false);
     fputs(".SH SYNOPSIS\n", to);
 }
 
@@ -133,7 +133,7 @@ static void option_entry(FILE *to, const char *spelling, const char *doc)
 {
     fputs(".TP\n.B ", to);
     text_line(to, spelling);
-    running(to, str_from(doc));
+    write_running_text(to, str_from(doc));
 }
 
 static void option_entries(FILE *to, const request_verb *command)
@@ -148,7 +148,7 @@ static void option_entries(FILE *to, const request_verb *command)
     option_entry(to, "-h, --help", "show the help");
 }
 
-static void examples(FILE *to, const request_example *example)
+static void write_man_examples(FILE *to, const request_example *example)
 {
     if (!example)
         return;
@@ -157,7 +157,7 @@ static void examples(FILE *to, const request_example *example)
         fputs(".TP\n.B ", to);
         text_line(to, example->command);
         if (example->doc)
-            running(to, str_from(example->doc));
+            write_running_text(to, str_from(example->doc));
     }
 }
 
@@ -169,7 +169,7 @@ static void exit_status(FILE *to)
           to);
 }
 
-static void lists(FILE *to, const request_list *list)
+static void write_man_lists(FILE *to, const request_list *list)
 {
     request_entry e = {0};
     for (; list && list->title; list++) {
@@ -188,10 +188,10 @@ static void lists(FILE *to, const request_list *list)
 
 void cli_man_format(FILE *to, const cli_program *program, const cli_format *format)
 {
-    title(to, program, format->name, format->summary, true);
+    write_man_title(to, program, format->name, format->summary, true);
     fputs(".SH DESCRIPTION\n", to);
-    paragraphs(to, format->description);
-    lists(to, format->lists);
+    write_man_paragraphs(to, format->description);
+    write_man_lists(to, format->lists);
     fputs(".SH SEE ALSO\n.BR ", to);
     page_name(to, program, format->commands, false);
     fputs(" (1)\n", to);
@@ -200,14 +200,14 @@ void cli_man_format(FILE *to, const cli_program *program, const cli_format *form
 static void command_page(FILE *to, const cli_program *program,
                          const request_verb *command)
 {
-    head(to, program, command->name, command->summary);
+    write_man_head(to, program, command->name, command->summary);
     fputs(".nf\n", to);
     cli_synopsis(to, program, command);
     fputs("\n.fi\n.SH DESCRIPTION\n", to);
-    paragraphs(to, command->description);
+    write_man_paragraphs(to, command->description);
     option_entries(to, command);
-    lists(to, command->lists);
-    examples(to, command->examples);
+    write_man_lists(to, command->lists);
+    write_man_examples(to, command->examples);
     exit_status(to);
     fputs(".SH SEE ALSO\n.BR ", to);
     page_name(to, program, NULL, false);
@@ -216,9 +216,9 @@ static void command_page(FILE *to, const cli_program *program,
 
 static void overview_page(FILE *to, const cli_program *program)
 {
-    head(to, program, NULL, program->summary);
+    write_man_head(to, program, NULL, program->summary);
     fprintf(to, ".nf\n%s COMMAND [OPTIONS] ...\n.fi\n.SH DESCRIPTION\n", program->name);
-    paragraphs(to, program->description);
+    write_man_paragraphs(to, program->description);
     fputs(".SH COMMANDS\nEach has its own page.\n", to);
     for (const request_verb *const *c = program->commands; *c; c++) {
         fputs(".TP\n.BR ", to);

@@ -21,9 +21,9 @@ typedef struct parser {
     const char **unknown; /* the same */
 } parser;
 
-static halley_status wrong(const parser *p, const char *format, ...)
+static halley_status refuse_words(const parser *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static halley_status wrong(const parser *p, const char *format, ...)
+static halley_status refuse_words(const parser *p, const char *format, ...)
 {
     char text[HALLEY_ERROR_TEXT];
     va_list args;
@@ -68,15 +68,15 @@ static bool is_declared(const request_verb *command, const char *word)
 }
 
 /* The value: what stands behind '=' or the letter, else the next word. */
-static halley_status take_value(parser *p, const request_option *option,
-                                const char *attached)
+static halley_status take_option_value(parser *p, const request_option *option,
+                                       const char *attached)
 {
     const char *text = attached ? attached : option->implicit;
     if (!text) {
         if (p->at == p->n_words || strcmp(p->words[p->at], "--") == 0 ||
             is_declared(p->call->verb, p->words[p->at]))
-            return wrong(p, "--%s wants a value, %s", option->name,
-                         option->metavar ? option->metavar : "one of its choices");
+            return refuse_words(p, "--%s wants a value, %s", option->name,
+                                option->metavar ? option->metavar : "one of its choices");
         text = p->words[p->at++];
     }
     char shown[64];
@@ -95,9 +95,9 @@ static halley_status unknown_option(const parser *p, str name, const char *word)
     const char *near = name.n > 0 ? str_nearest(name, known, n) : NULL;
     const size_t shown = strcspn(word, "=");
     if (near)
-        return wrong(p, "unknown option %.*s, did you mean --%s?", (int)shown, word,
-                     near);
-    return wrong(p, "unknown option %.*s", (int)shown, word);
+        return refuse_words(p, "unknown option %.*s, did you mean --%s?", (int)shown,
+                            word, near);
+    return refuse_words(p, "unknown option %.*s", (int)shown, word);
 }
 
 /* An option the table does not have: kept for commands that ask, else a mistake. */
@@ -123,12 +123,12 @@ static halley_status take_long(parser *p, const char *word, bool *help)
     if (!option && !negated)
         return keep_unknown(p, name, word);
     if ((negated || option->kind == REQUEST_FLAG) && equals)
-        return wrong(p, "--%.*s takes no value", STR_ARG(name));
+        return refuse_words(p, "--%.*s takes no value", STR_ARG(name));
     if (negated)
         return set_flag(p, negated, false);
     if (option->kind == REQUEST_FLAG)
         return set_flag(p, option, true);
-    return take_value(p, option, equals ? equals + 1 : NULL);
+    return take_option_value(p, option, equals ? equals + 1 : NULL);
 }
 
 static halley_status take_short(parser *p, const char *word, bool *help)
@@ -142,7 +142,7 @@ static halley_status take_short(parser *p, const char *word, bool *help)
         return unknown_option(p, (str){"", 0}, word);
     if (option->kind == REQUEST_FLAG)
         return set_flag(p, option, true);
-    return take_value(p, option, word[2] ? word + 2 : NULL);
+    return take_option_value(p, option, word[2] ? word + 2 : NULL);
 }
 
 static bool is_argument(const char *word)
@@ -160,7 +160,7 @@ static halley_status take_words(parser *p, bool *help)
         if (!ended && strcmp(word, "--") == 0)
             ended = true;
         else if (*word == '\0')
-            return wrong(p, "argument %zu is empty", p->call->n_args + 1);
+            return refuse_words(p, "argument %zu is empty", p->call->n_args + 1);
         else if (ended || is_argument(word))
             p->args[p->call->n_args++] = word;
         else if (word[1] == '-')
@@ -178,19 +178,19 @@ static halley_status check_count(const parser *p)
     if (n >= command->min_args && n <= command->max_args)
         return HALLEY_OK;
     if (command->max_args == 0)
-        return wrong(p, "%s takes no arguments, was given '%s'", command->name,
-                     p->args[0]);
+        return refuse_words(p, "%s takes no arguments, was given '%s'", command->name,
+                            p->args[0]);
     if (n < command->min_args)
-        return wrong(p, "%s wants %s%u argument%s (%s), was given %zu", command->name,
-                     command->max_args > command->min_args ? "at least " : "",
-                     command->min_args, command->min_args == 1 ? "" : "s",
-                     command->arguments, n);
-    return wrong(p, "%s wants at most %u argument%s (%s), was given %zu", command->name,
-                 command->max_args, command->max_args == 1 ? "" : "s", command->arguments,
-                 n);
+        return refuse_words(
+            p, "%s wants %s%u argument%s (%s), was given %zu", command->name,
+            command->max_args > command->min_args ? "at least " : "", command->min_args,
+            command->min_args == 1 ? "" : "s", command->arguments, n);
+    return refuse_words(p, "%s wants at most %u argument%s (%s), was given %zu",
+                        command->name, command->max_args,
+                        command->max_args == 1 ? "" : "s", command->arguments, n);
 }
 
-static halley_status make_room(parser *p)
+static halley_status make_word_room(parser *p)
 {
     const request_verb *command = p->call->verb;
     p->options = request_options_make(command, p->memory);
@@ -212,7 +212,7 @@ halley_status cli_parse(request_call *call, arena *memory, bool *help,
     *help = false;
     memset(call->given, 0, sizeof call->given);
     call->n_args = call->n_unknown = 0;
-    TRY(make_room(&p));
+    TRY(make_word_room(&p));
     TRY(take_words(&p, help));
     return *help ? HALLEY_OK : check_count(&p);
 }

@@ -22,7 +22,7 @@ static const struct {
     [HALLEY_Q_CRITICAL] = {REPORT_QUANTITY, UNITS_TIME},
 };
 
-static const char *words_of(char *to, size_t size, int q, double value)
+static const char *find_words(char *to, size_t size, int q, double value)
 {
     if (isnan(value))
         snprintf(to, size, "-");
@@ -95,8 +95,8 @@ static report_table *spread_table(const halley_comparison *c)
         words_or_none(t, halley_quantity_name((halley_quantity)q));
         report_table_number(t, s->ks);
         number_or_none(t, s->wasserstein);
-        words_or_none(t, words_of(text, sizeof text, q, s->mean_real));
-        words_or_none(t, words_of(text, sizeof text, q, s->mean_synth));
+        words_or_none(t, find_words(text, sizeof text, q, s->mean_real));
+        words_or_none(t, find_words(text, sizeof text, q, s->mean_synth));
     }
     return t;
 }
@@ -112,7 +112,7 @@ static const report_column time_columns[] = {
     {"KS", "ks", REPORT_NUMBER, 0, 0},
 };
 
-static report_table *time_table(const halley_comparison *c)
+static report_table *make_times_table(const halley_comparison *c)
 {
     report_table *const t = report_table_new(time_columns, 8);
     for (int i = 0; t && i < HALLEY_N_REFERENCES; i++) {
@@ -232,7 +232,7 @@ static void print_privacy(const report_comparison *r, FILE *to)
         print_auc(to, attacks[i].name, attacks[i].auc);
 }
 
-static halley_status write_table(report_table *t, FILE *to, halley_error *err)
+static halley_status write_compare_table(report_table *t, FILE *to, halley_error *err)
 {
     const halley_status status =
         t ? report_table_write(t, REPORT_TEXT, to, err) : error_nomem(err);
@@ -241,14 +241,15 @@ static halley_status write_table(report_table *t, FILE *to, halley_error *err)
     return status;
 }
 
-static halley_status write_text(const report_comparison *r, FILE *to, halley_error *err)
+static halley_status write_compare_text(const report_comparison *r, FILE *to,
+                                        halley_error *err)
 {
     const halley_comparison *const c = r->c;
     fprintf(to, "%s: %" PRIu32 " set%s; %s: %" PRIu32 " set%s\n\n", r->real, c->n_real,
             c->n_real == 1 ? "" : "s", r->synth, c->n_synth, c->n_synth == 1 ? "" : "s");
-    TRY(write_table(mix_table(c), to, err));
-    TRY(write_table(spread_table(c), to, err));
-    TRY(write_table(time_table(c), to, err));
+    TRY(write_compare_table(mix_table(c), to, err));
+    TRY(write_compare_table(spread_table(c), to, err));
+    TRY(write_compare_table(make_times_table(c), to, err));
     report_table *const runs = run_table(c);
     const halley_status status =
         runs ? report_table_write(runs, REPORT_TEXT, to, err) : error_nomem(err);
@@ -300,7 +301,7 @@ static void each_fidelity(const halley_comparison *c, put_measure *put, void *co
     }
 }
 
-static void each(const report_comparison *r, put_measure *put, void *context)
+static void visit_measures(const report_comparison *r, put_measure *put, void *context)
 {
     const halley_comparison *const c = r->c;
     each_fidelity(c, put, context);
@@ -405,7 +406,7 @@ void report_compare_json(report_json *j, const report_comparison *r)
     report_json_u64(j, "sets_synth", r->c->n_synth);
     report_json_u64(j, "min_support", r->c->min_support);
     nest n = {.j = j};
-    each(r, put_nested, &n);
+    visit_measures(r, put_nested, &n);
     report_json_end(j);
     report_json_end(j);
     write_lists(j, r->c);
@@ -415,12 +416,12 @@ halley_status report_compare(const report_comparison *r, report_form form, FILE 
                              halley_error *err)
 {
     if (form == REPORT_TEXT)
-        return write_text(r, to, err);
+        return write_compare_text(r, to, err);
     assert(form == REPORT_CSV);
     report_table *const t = report_table_new(measure_columns, 4);
     if (!t)
         return error_nomem(err);
-    each(r, put_row, t);
+    visit_measures(r, put_row, t);
     const halley_status status = report_table_write(t, REPORT_CSV, to, err);
     report_table_free(t);
     return status;

@@ -26,42 +26,42 @@ enum {
 };
 enum { MOST_BARS = 12, AUC_WIDTH = 420, AUC_ROW = 46 };
 
-static void add(strbuf *to, const char *words)
+static void add_html(strbuf *to, const char *words)
 {
     strbuf_add(to, str_from(words));
 }
 
-static void escaped(strbuf *to, const char *words)
+static void add_escaped(strbuf *to, const char *words)
 {
     strbuf_xml(to, str_from(words));
 }
 
-static void heading(strbuf *to, const char *title, const char *below)
+static void add_page_heading(strbuf *to, const char *title, const char *below)
 {
     strbuf_printf(to, "<h2>%s</h2><p class=\"soft\">%s</p>", title, below);
 }
 
-static void legend(strbuf *to)
+static void add_page_legend(strbuf *to)
 {
-    add(to, "<div class=\"legend\"><span><i class=\"r\"></i>real</span><span><i "
-            "class=\"s\"></i>synth</span></div>");
+    add_html(to, "<div class=\"legend\"><span><i class=\"r\"></i>real</span><span><i "
+                 "class=\"s\"></i>synth</span></div>");
 }
 
-static void tile(strbuf *to, const char *name, const char *format, ...)
+static void add_compare_tile(strbuf *to, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void tile(strbuf *to, const char *name, const char *format, ...)
+static void add_compare_tile(strbuf *to, const char *name, const char *format, ...)
 {
     char value[64];
     va_list args;
     va_start(args, format);
     vsnprintf(value, sizeof value, format, args);
     va_end(args);
-    add(to, "<div class=\"tile\"><b>");
-    escaped(to, value);
-    add(to, "</b><span>");
-    escaped(to, name);
-    add(to, "</span></div>");
+    add_html(to, "<div class=\"tile\"><b>");
+    add_escaped(to, value);
+    add_html(to, "</b><span>");
+    add_escaped(to, name);
+    add_html(to, "</span></div>");
 }
 
 /* The largest relative change of the mean simulated time; NAN: none was simulated. */
@@ -76,7 +76,7 @@ static double time_change(const halley_comparison *c)
     return most;
 }
 
-static void summary(strbuf *to, const report_comparison *r)
+static void add_compare_summary(strbuf *to, const report_comparison *r)
 {
     const halley_comparison *const c = r->c;
     const double change = time_change(c);
@@ -98,35 +98,38 @@ static void summary(strbuf *to, const report_comparison *r)
         "of 64 or more copied from REAL.</p>",
         number_fixed(100 * c->verbatim[3].beyond, 2).at);
     if (c->not_simulated) {
-        add(to, "<p class=\"note\">A set cannot be simulated: ");
-        escaped(to, c->not_simulated);
-        add(to, "</p>");
+        add_html(to, "<p class=\"note\">A set cannot be simulated: ");
+        add_escaped(to, c->not_simulated);
+        add_html(to, "</p>");
     }
 }
 
-static void tiles(strbuf *to, const report_comparison *r)
+static void add_compare_tiles(strbuf *to, const report_comparison *r)
 {
     const halley_comparison *const c = r->c;
     const double change = time_change(c);
-    add(to, "<div class=\"tiles\">");
-    tile(to, "operator mix, TV", "%s",
-         number_fixed(c->mixes[HALLEY_MIX_KINDS].total_variation, 3).at);
-    tile(to, "durations, KS", "%s", number_fixed(c->spreads[HALLEY_Q_DURATION].ks, 3).at);
-    tile(to, "message sizes, KS", "%s",
-         number_fixed(c->spreads[HALLEY_Q_MESSAGE].ks, 3).at);
-    tile(to, "widths, KS", "%s", number_fixed(c->spreads[HALLEY_Q_WIDTH].ks, 3).at);
+    add_html(to, "<div class=\"tiles\">");
+    add_compare_tile(to, "operator mix, TV", "%s",
+                     number_fixed(c->mixes[HALLEY_MIX_KINDS].total_variation, 3).at);
+    add_compare_tile(to, "durations, KS", "%s",
+                     number_fixed(c->spreads[HALLEY_Q_DURATION].ks, 3).at);
+    add_compare_tile(to, "message sizes, KS", "%s",
+                     number_fixed(c->spreads[HALLEY_Q_MESSAGE].ks, 3).at);
+    add_compare_tile(to, "widths, KS", "%s",
+                     number_fixed(c->spreads[HALLEY_Q_WIDTH].ks, 3).at);
     if (!isnan(change))
-        tile(to, "simulated time", "%s %%", number_signed(100 * change, 1).at);
-    tile(to, "verbatim from 64 nodes", "%s %%",
-         number_fixed(100 * c->verbatim[3].beyond, 2).at);
+        add_compare_tile(to, "simulated time", "%s %%",
+                         number_signed(100 * change, 1).at);
+    add_compare_tile(to, "verbatim from 64 nodes", "%s %%",
+                     number_fixed(100 * c->verbatim[3].beyond, 2).at);
     report_attack attacks[REPORT_ATTACKS];
     const size_t n_attacks = report_attacks(attacks, r);
     double most = 0;
     for (size_t i = 0; i < n_attacks; i++)
         most = fmax(most, attacks[i].auc->auc);
     if (n_attacks > 0)
-        tile(to, "membership, AUC", "%s", number_fixed(most, 3).at);
-    add(to, "</div>");
+        add_compare_tile(to, "membership, AUC", "%s", number_fixed(most, 3).at);
+    add_html(to, "</div>");
 }
 
 /* A scale from values to pixels, by logarithm where the values span decades. */
@@ -180,8 +183,8 @@ static double y_of(double share)
 }
 
 /* The distribution function as a staircase through its quantiles. */
-static void curve(strbuf *to, const axis *a, const double values[HALLEY_N_QUANTILES],
-                  const char *class)
+static void add_curve(strbuf *to, const axis *a, const double values[HALLEY_N_QUANTILES],
+                      const char *class)
 {
     if (isnan(values[0]))
         return;
@@ -190,7 +193,7 @@ static void curve(strbuf *to, const axis *a, const double values[HALLEY_N_QUANTI
     for (int i = 0; i < HALLEY_N_QUANTILES; i++)
         strbuf_printf(to, "H%sV%s", number_fixed(x_of(a, values[i]), 1).at,
                       number_fixed(y_of((double)i / (HALLEY_N_QUANTILES - 1)), 1).at);
-    add(to, "\"/>");
+    add_html(to, "\"/>");
 }
 
 static const char *value_text(char to[32], int q, double value)
@@ -204,7 +207,7 @@ static const char *value_text(char to[32], int q, double value)
     return to;
 }
 
-static void frame(strbuf *to, const axis *a, int q)
+static void add_frame(strbuf *to, const axis *a, int q)
 {
     for (int i = 0; i <= 4; i++) {
         const double y = y_of(i / 4.0);
@@ -223,16 +226,16 @@ static void frame(strbuf *to, const axis *a, int q)
                                : "end",
                       number_fixed(LEFT + (PLOT_WIDTH - LEFT - RIGHT) * i / 2.0, 1).at,
                       PLOT_HEIGHT - 8);
-        escaped(to, value_text(text, q, a->log ? pow(10, v) : v));
-        add(to, "</text>");
+        add_escaped(to, value_text(text, q, a->log ? pow(10, v) : v));
+        add_html(to, "</text>");
     }
 }
 
 static void spread_plot(strbuf *to, const halley_comparison *c, int q)
 {
     const halley_spread *const s = &c->spreads[q];
-    add(to, "<figure><figcaption>");
-    escaped(to, halley_quantity_name((halley_quantity)q));
+    add_html(to, "<figure><figcaption>");
+    add_escaped(to, halley_quantity_name((halley_quantity)q));
     strbuf_printf(to, "<span>KS %s", number_fixed(s->ks, 3).at);
     if (!isnan(s->wasserstein))
         strbuf_printf(to, ", W %s", number_fixed(s->wasserstein, 3).at);
@@ -241,27 +244,28 @@ static void spread_plot(strbuf *to, const halley_comparison *c, int q)
                   "aria-label=\"%s: share of values up to a size, percent\">",
                   PLOT_WIDTH, PLOT_HEIGHT, halley_quantity_name((halley_quantity)q));
     const axis a = axis_of(s);
-    frame(to, &a, q);
-    curve(to, &a, s->real, "real");
-    curve(to, &a, s->synth, "synth");
-    add(to, "</svg></figure>");
+    add_frame(to, &a, q);
+    add_curve(to, &a, s->real, "real");
+    add_curve(to, &a, s->synth, "synth");
+    add_html(to, "</svg></figure>");
 }
 
-static void spreads(strbuf *to, const halley_comparison *c)
+static void add_spreads(strbuf *to, const halley_comparison *c)
 {
-    heading(to, "Distributions",
-            "Percent of values up to a size; where the curves lie on each other, both "
-            "sides are alike. KS is the largest gap between them, W the area between "
-            "them over the mean of REAL.");
-    legend(to);
-    add(to, "<div class=\"pair\">");
+    add_page_heading(
+        to, "Distributions",
+        "Percent of values up to a size; where the curves lie on each other, both "
+        "sides are alike. KS is the largest gap between them, W the area between "
+        "them over the mean of REAL.");
+    add_page_legend(to);
+    add_html(to, "<div class=\"pair\">");
     for (int q = 0; q < HALLEY_N_QUANTITIES; q++)
         if (c->spreads[q].n_real + c->spreads[q].n_synth > 0)
             spread_plot(to, c, q);
-    add(to, "</div>");
+    add_html(to, "</div>");
 }
 
-static void bar(strbuf *to, const char *class, double share, double most)
+static void add_bar(strbuf *to, const char *class, double share, double most)
 {
     strbuf_printf(to,
                   "<div class=\"bar\"><i class=\"%s\" style=\"width:%s%%\"></i>"
@@ -277,16 +281,16 @@ static void mix_plot(strbuf *to, const halley_shares *s)
     double most = 0;
     for (size_t i = 0; i < n; i++)
         most = fmax(most, fmax(s->list[i].real, s->list[i].synth));
-    add(to, "<div class=\"mix\">");
+    add_html(to, "<div class=\"mix\">");
     for (size_t i = 0; i < n; i++) {
-        add(to, "<div class=\"label\">");
-        escaped(to, s->list[i].label);
-        add(to, "</div><div>");
-        bar(to, "r", s->list[i].real, most);
-        bar(to, "s", s->list[i].synth, most);
-        add(to, "</div>");
+        add_html(to, "<div class=\"label\">");
+        add_escaped(to, s->list[i].label);
+        add_html(to, "</div><div>");
+        add_bar(to, "r", s->list[i].real, most);
+        add_bar(to, "s", s->list[i].synth, most);
+        add_html(to, "</div>");
     }
-    add(to, "</div>");
+    add_html(to, "</div>");
     if (s->n > n)
         strbuf_printf(to, "<p class=\"soft\">and %zu more</p>", s->n - n);
 }
@@ -309,8 +313,8 @@ static void all_mixes(strbuf *to, const halley_comparison *c)
         char title[64];
         snprintf(title, sizeof title, "%s", halley_mix_name((halley_mix)m));
         title[0] = (char)(title[0] - 32);
-        heading(to, title, text);
-        legend(to);
+        add_page_heading(to, title, text);
+        add_page_legend(to);
         mix_plot(to, s);
     }
 }
@@ -325,10 +329,12 @@ static void time_cell(strbuf *to, double seconds)
 
 static void all_times(strbuf *to, const halley_comparison *c)
 {
-    heading(to, "Simulated time",
-            "Mean and standard deviation over the sets, on clusters of as many NPUs as a "
-            "set has ranks.");
-    add(to, "<div class=\"wide\"><table><tr><th>Cluster</th><th class=\"n\">Sets</th><th "
+    add_page_heading(
+        to, "Simulated time",
+        "Mean and standard deviation over the sets, on clusters of as many NPUs as a "
+        "set has ranks.");
+    add_html(
+        to, "<div class=\"wide\"><table><tr><th>Cluster</th><th class=\"n\">Sets</th><th "
             "class=\"n\">Mean, real</th><th class=\"n\">Synth</th><th "
             "class=\"n\">Change</th><th class=\"n\">Spread, real</th><th "
             "class=\"n\">Synth</th><th class=\"n\">KS</th></tr>");
@@ -342,24 +348,24 @@ static void all_times(strbuf *to, const halley_comparison *c)
         if (isfinite(change))
             strbuf_printf(to, "<td class=\"n\">%s %%</td>", number_signed(change, 2).at);
         else
-            add(to, "<td class=\"n\">–</td>");
+            add_html(to, "<td class=\"n\">–</td>");
         time_cell(to, t->sd_real_s);
         time_cell(to, t->sd_synth_s);
         strbuf_printf(to, "<td class=\"n\">%s</td></tr>", number_fixed(t->ks, 3).at);
     }
-    add(to, "</table></div>");
+    add_html(to, "</table></div>");
 }
 
-static void verbatim(strbuf *to, const halley_comparison *c)
+static void add_verbatim(strbuf *to, const halley_comparison *c)
 {
-    heading(
+    add_page_heading(
         to, "Copied runs",
         "Share of the nodes of SYNTH that stand in REAL in a run of at least so many "
         "nodes with the same types, values and relative dependencies. Beyond repeats: "
         "after what a trace repeats of itself (layers, micro-batches) was taken out.");
-    add(to, "<div class=\"wide\"><table><tr><th class=\"n\">Nodes in a row</th><th "
-            "class=\"n\">As they are</th><th class=\"n\">Beyond repeats</th><th "
-            "class=\"n\">Types alone</th></tr>");
+    add_html(to, "<div class=\"wide\"><table><tr><th class=\"n\">Nodes in a row</th><th "
+                 "class=\"n\">As they are</th><th class=\"n\">Beyond repeats</th><th "
+                 "class=\"n\">Types alone</th></tr>");
     for (int i = 0; i < HALLEY_N_VERBATIM; i++)
         strbuf_printf(to,
                       "<tr><td class=\"n\">%" PRIu32
@@ -369,12 +375,12 @@ static void verbatim(strbuf *to, const halley_comparison *c)
                       number_fixed(100 * c->verbatim[i].whole, 2).at,
                       number_fixed(100 * c->verbatim[i].beyond, 2).at,
                       number_fixed(100 * c->verbatim[i].shape, 2).at);
-    add(to, "</table></div>");
+    add_html(to, "</table></div>");
 }
 
-static void neighbours(strbuf *to, const halley_comparison *c)
+static void add_neighbours(strbuf *to, const halley_comparison *c)
 {
-    heading(
+    add_page_heading(
         to, "Nearest real sets",
         "By features of the whole set, in standard deviations of REAL; and the share of "
         "all runs of four nodes that both have.");
@@ -383,24 +389,25 @@ static void neighbours(strbuf *to, const halley_comparison *c)
     if (!isnan(c->nearest_real_median))
         strbuf_printf(to, ", within REAL: <b>%s</b>",
                       number_digits(c->nearest_real_median, 3).at);
-    add(to, ".</p><div class=\"wide\"><table><tr><th>Synth</th><th>Real</th><th "
-            "class=\"n\">Distance</th><th class=\"n\">Runs shared</th></tr>");
+    add_html(to, ".</p><div class=\"wide\"><table><tr><th>Synth</th><th>Real</th><th "
+                 "class=\"n\">Distance</th><th class=\"n\">Runs shared</th></tr>");
     for (size_t i = 0; i < c->n_nearest && i < 10; i++) {
-        add(to, "<tr><td>");
-        escaped(to, c->nearest[i].synth);
-        add(to, "</td><td>");
-        escaped(to, c->nearest[i].real);
+        add_html(to, "<tr><td>");
+        add_escaped(to, c->nearest[i].synth);
+        add_html(to, "</td><td>");
+        add_escaped(to, c->nearest[i].real);
         strbuf_printf(to, "</td><td class=\"n\">%s</td><td class=\"n\">%s %%</td></tr>",
                       number_digits(c->nearest[i].distance, 3).at,
                       number_fixed(100 * c->nearest[i].shared, 1).at);
     }
-    add(to, "</table></div>");
+    add_html(to, "</table></div>");
 }
 
-static void leaks(strbuf *to, const halley_comparison *c)
+static void add_leaks(strbuf *to, const halley_comparison *c)
 {
-    heading(to, "Names and numbers that show up again",
-            "What fewer sets of REAL have than the least support points at them.");
+    add_page_heading(
+        to, "Names and numbers that show up again",
+        "What fewer sets of REAL have than the least support points at them.");
     strbuf_printf(to,
                   "<p>In fewer than %" PRIu32 " sets of REAL: <b>%" PRIu64
                   "</b> names and <b>%" PRIu64
@@ -409,13 +416,13 @@ static void leaks(strbuf *to, const halley_comparison *c)
                   number_fixed(100 * c->values_share, 1).at);
     if (c->n_names_listed == 0)
         return;
-    add(to, "<ul class=\"plain\">");
+    add_html(to, "<ul class=\"plain\">");
     for (size_t i = 0; i < c->n_names_listed; i++) {
-        add(to, "<li>");
-        escaped(to, c->names[i]);
-        add(to, "</li>");
+        add_html(to, "<li>");
+        add_escaped(to, c->names[i]);
+        add_html(to, "</li>");
     }
-    add(to, "</ul>");
+    add_html(to, "</ul>");
 }
 
 static double auc_x(double value)
@@ -455,13 +462,13 @@ static void auc_scale(strbuf *to, int n_rows)
                       number_fixed(i / 4.0, 2).at);
 }
 
-static void membership(strbuf *to, const report_comparison *r)
+static void add_membership(strbuf *to, const report_comparison *r)
 {
     report_attack attacks[REPORT_ATTACKS];
     const int n = (int)report_attacks(attacks, r);
     if (n == 0)
         return;
-    heading(
+    add_page_heading(
         to, "Who was in the training data?",
         "Area under the curve of attacks that tell members from others by SYNTH or, "
         "the likelihoods, by the model itself, with the 95 % interval; the line at 0.5 "
@@ -475,38 +482,39 @@ static void membership(strbuf *to, const report_comparison *r)
     auc_scale(to, n);
     for (int i = 0; i < n; i++)
         auc_row(to, i, attacks[i].name, attacks[i].auc);
-    add(to, "</svg></figure></div>");
+    add_html(to, "</svg></figure></div>");
 }
 
-static void page(strbuf *to, const report_comparison *r)
+static void write_compare_page(strbuf *to, const report_comparison *r)
 {
-    add(to, "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
-            "name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>");
-    escaped(to, r->synth);
-    add(to, " against ");
-    escaped(to, r->real);
-    add(to, "</title><style>");
-    add(to, explore_css);
-    add(to, explore_page_css);
-    add(to, compare_css);
-    add(to, "</style></head><body><main><h1>");
-    escaped(to, r->synth);
-    add(to, " <span class=\"soft\">against</span> ");
-    escaped(to, r->real);
-    add(to, "</h1>");
-    summary(to, r);
-    tiles(to, r);
+    add_html(to,
+             "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
+             "name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>");
+    add_escaped(to, r->synth);
+    add_html(to, " against ");
+    add_escaped(to, r->real);
+    add_html(to, "</title><style>");
+    add_html(to, explore_css);
+    add_html(to, explore_page_css);
+    add_html(to, compare_css);
+    add_html(to, "</style></head><body><main><h1>");
+    add_escaped(to, r->synth);
+    add_html(to, " <span class=\"soft\">against</span> ");
+    add_escaped(to, r->real);
+    add_html(to, "</h1>");
+    add_compare_summary(to, r);
+    add_compare_tiles(to, r);
     all_mixes(to, r->c);
-    spreads(to, r->c);
+    add_spreads(to, r->c);
     all_times(to, r->c);
-    verbatim(to, r->c);
-    neighbours(to, r->c);
-    leaks(to, r->c);
-    membership(to, r);
-    add(to, "<footer>Made by <code>halley trace compare</code>.</footer></main><div "
-            "id=\"tip\"></div><script>");
-    add(to, explore_js);
-    add(to, "</script></body></html>\n");
+    add_verbatim(to, r->c);
+    add_neighbours(to, r->c);
+    add_leaks(to, r->c);
+    add_membership(to, r);
+    add_html(to, "<footer>Made by <code>halley trace compare</code>.</footer></main><div "
+                 "id=\"tip\"></div><script>");
+    add_html(to, explore_js);
+    add_html(to, "</script></body></html>\n");
 }
 
 halley_status report_compare_html(const report_comparison *r, const char *path,
@@ -514,7 +522,7 @@ halley_status report_compare_html(const report_comparison *r, const char *path,
 {
     strbuf text = {0};
     file_output *out;
-    page(&text, r);
+    write_compare_page(&text, r);
     halley_status status = text.failed ? error_nomem(err) : HALLEY_OK;
     if (status == HALLEY_OK)
         status = file_output_open(&out, path, err);

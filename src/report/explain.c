@@ -16,7 +16,7 @@ static const char *const reasons[] = {
     [HALLEY_WHY_MEMBER] = "the last member came then",
 };
 
-static uint64_t attr_u64(const halley_trace *t, uint32_t node, const char *name)
+static uint64_t find_attr_u64(const halley_trace *t, uint32_t node, const char *name)
 {
     halley_attr attr;
     uint64_t value = 0;
@@ -26,13 +26,13 @@ static uint64_t attr_u64(const halley_trace *t, uint32_t node, const char *name)
 }
 
 /* "ALL_REDUCE", "compute", "message": what a step is, to sum by. */
-static const char *kind_of(const halley_trace *t, uint32_t node)
+static const char *find_step_kind(const halley_trace *t, uint32_t node)
 {
     switch (halley_node_type_of(t, node)) {
     case HALLEY_NODE_COMP:
         return "compute";
     case HALLEY_NODE_COLL:
-        return halley_coll_type_name(attr_u64(t, node, "comm_type"));
+        return halley_coll_type_name(find_attr_u64(t, node, "comm_type"));
     case HALLEY_NODE_SEND:
     case HALLEY_NODE_RECV:
         return "message";
@@ -51,7 +51,7 @@ typedef struct share {
 } share;
 enum { MOST_KINDS = 16, MOST_STEPS = 20 };
 
-static int more(const void *a, const void *b)
+static int compare_seconds(const void *a, const void *b)
 {
     const double x = ((const share *)a)->seconds, y = ((const share *)b)->seconds;
     return x > y ? -1 : x < y;
@@ -64,7 +64,7 @@ static uint32_t sum_kinds(share *to, const halley_path_step *steps, size_t n,
     uint32_t n_kinds = 0;
     for (size_t i = 0; i < n; i++) {
         const char *kind =
-            kind_of(halley_trace_set_get(traces, steps[i].rank), steps[i].node);
+            find_step_kind(halley_trace_set_get(traces, steps[i].rank), steps[i].node);
         uint32_t k = 0;
         while (k < n_kinds && strcmp(to[k].kind, kind) != 0)
             k++;
@@ -76,7 +76,7 @@ static uint32_t sum_kinds(share *to, const halley_path_step *steps, size_t n,
             (double)(steps[i].end - steps[i].begin) / halley_result_ticks_per_s(result);
         to[k].steps++;
     }
-    qsort(to, n_kinds, sizeof *to, more);
+    qsort(to, n_kinds, sizeof *to, compare_seconds);
     return n_kinds;
 }
 
@@ -87,7 +87,7 @@ static const report_column share_columns[] = {
     {"Share", "share", REPORT_QUANTITY, UNITS_SHARE, 0},
 };
 
-static report_table *make_shares(const share *shares, uint32_t n)
+static report_table *make_share_table(const share *shares, uint32_t n)
 {
     double total = 0;
     report_table *t = report_table_new(share_columns, 4);
@@ -112,7 +112,7 @@ static const report_column step_columns[] = {
     {"Why then", "why", REPORT_WORDS, UNITS_COUNT, 0},
 };
 
-static int longer(const void *a, const void *b)
+static int compare_lengths(const void *a, const void *b)
 {
     const halley_path_step *x = a, *y = b;
     const uint64_t i = x->end - x->begin, k = y->end - y->begin;
@@ -121,23 +121,23 @@ static int longer(const void *a, const void *b)
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-static int sooner(const void *a, const void *b)
+static int compare_begins(const void *a, const void *b)
 {
     const halley_path_step *x = a, *y = b;
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
 /* The longest of them, in the order of time. */
-static report_table *make_steps(halley_path_step *steps, size_t n,
-                                const halley_result *result,
-                                const halley_trace_set *traces)
+static report_table *make_step_table(halley_path_step *steps, size_t n,
+                                     const halley_result *result,
+                                     const halley_trace_set *traces)
 {
     const double per_s = halley_result_ticks_per_s(result);
     report_table *t = report_table_new(step_columns, 7);
     if (n > MOST_STEPS) {
-        qsort(steps, n, sizeof *steps, longer);
+        qsort(steps, n, sizeof *steps, compare_lengths);
         n = MOST_STEPS;
-        qsort(steps, n, sizeof *steps, sooner);
+        qsort(steps, n, sizeof *steps, compare_begins);
     }
     for (size_t i = 0; t != NULL && i < n; i++) {
         const halley_trace *trace = halley_trace_set_get(traces, steps[i].rank);
@@ -147,7 +147,7 @@ static report_table *make_steps(halley_path_step *steps, size_t n,
         report_table_count(t, steps[i].rank);
         report_table_count(t, halley_node_id(trace, steps[i].node));
         report_table_words(t, (str){name.at, name.n});
-        report_table_words(t, str_from(kind_of(trace, steps[i].node)));
+        report_table_words(t, str_from(find_step_kind(trace, steps[i].node)));
         report_table_words(t, str_from(reasons[steps[i].why]));
     }
     return t;
@@ -184,10 +184,10 @@ halley_status report_sim_explain_json(report_json *j, const halley_result *resul
     report_json_object(j, "critical_path");
     report_json_u64(j, "steps", n);
     halley_status status =
-        write_json_table(make_shares(shares, n_kinds), j, "kinds", err);
+        write_json_table(make_share_table(shares, n_kinds), j, "kinds", err);
     if (status == HALLEY_OK)
-        status =
-            write_json_table(make_steps(steps, n, result, traces), j, "longest", err);
+        status = write_json_table(make_step_table(steps, n, result, traces), j, "longest",
+                                  err);
     report_json_end(j);
     free(steps);
     return status;
@@ -202,10 +202,10 @@ halley_status report_sim_explain(const halley_result *result,
     share shares[MOST_KINDS];
     TRY(halley_result_path(&steps, &n, result, traces, err));
     const uint32_t n_kinds = sum_kinds(shares, steps, n, result, traces);
-    halley_status status = write_text_table(make_shares(shares, n_kinds), to, err);
+    halley_status status = write_text_table(make_share_table(shares, n_kinds), to, err);
     if (status == HALLEY_OK) {
         fprintf(to, n > MOST_STEPS ? "\nIts %d longest steps:\n" : "\n", (int)MOST_STEPS);
-        status = write_text_table(make_steps(steps, n, result, traces), to, err);
+        status = write_text_table(make_step_table(steps, n, result, traces), to, err);
     }
     free(steps);
     return status;

@@ -22,7 +22,7 @@ static double left_of(const figure_source *s, size_t longest)
 }
 
 /* At most so many bytes of a text, between letters, and then dots. */
-static void shorten(strbuf *text, size_t most)
+static void shorten_label(strbuf *text, size_t most)
 {
     if (text->n <= most)
         return;
@@ -126,8 +126,8 @@ static void short_axis(strbuf *to, const halley_axis *a, const char *value)
         strbuf_printf(to, "%s ", name);
 }
 
-static void add_value(strbuf *to, const halley_axis *a, const halley_candidate *c,
-                      uint32_t axis)
+static void add_bar_value(strbuf *to, const halley_axis *a, const halley_candidate *c,
+                          uint32_t axis)
 {
     strbuf_add(to, to->n ? STR(", ") : STR(""));
     if (!says_enough(a))
@@ -141,13 +141,13 @@ void figure_label(strbuf *to, const figure_source *s, const halley_candidate *c)
         const halley_axis *a = halley_study_axis(s->study, i);
         /* Plans that were chosen tell designs apart only when nothing else varies. */
         if (a->n > 1 && (!a->inner || to->n == 0))
-            add_value(to, a, c, i);
+            add_bar_value(to, a, c, i);
     }
     if (to->n == 0)
         strbuf_printf(to, "tp %u, pp %u, dp %u", c->plan.tp, c->plan.pp, c->plan.dp);
 }
 
-static bool differs(const figure_list *list, uint32_t axis)
+static bool differs_from_base(const figure_list *list, uint32_t axis)
 {
     for (uint32_t i = 1; i < list->n; i++) {
         if (list->at[i].digits[axis] != list->at[0].digits[axis])
@@ -162,12 +162,12 @@ static void label_in(strbuf *to, const figure_source *s, const figure_list *list
 {
     const halley_candidate *c = &list->at[i];
     if (list->about)
-        add_value(to, halley_study_axis(s->study, list->axis), c, list->axis);
+        add_bar_value(to, halley_study_axis(s->study, list->axis), c, list->axis);
     for (uint32_t k = 0; k < halley_study_axes(s->study); k++) {
         const halley_axis *a = halley_study_axis(s->study, k);
-        if (differs(list, k) && !(list->about && k == list->axis) &&
+        if (differs_from_base(list, k) && !(list->about && k == list->axis) &&
             (!a->inner || to->n == 0))
-            add_value(to, a, c, k);
+            add_bar_value(to, a, c, k);
     }
     if (to->n == 0)
         figure_label(to, s, c);
@@ -237,7 +237,8 @@ static double bar_length(const stack *k, const halley_candidate *c)
     return sum;
 }
 
-static void box(strbuf *to, double x, double y, double w, double h, const part *p)
+static void draw_frame_box(strbuf *to, double x, double y, double w, double h,
+                           const part *p)
 {
     strbuf_printf(to,
                   "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\" "
@@ -257,11 +258,11 @@ static bool is_light(const part *p)
     return p->color == 1 || p->color == 3 || p->color == 7 || p->color == 9;
 }
 
-static void segment(strbuf *to, const part *p, double x, double y, double w, double share,
-                    const char *value)
+static void draw_segment(strbuf *to, const part *p, double x, double y, double w,
+                         double share, const char *value)
 {
     figure_tip(to, "%s: %s (%s %%)", p->name, value, number_fixed(share * 100, 1).at);
-    box(to, x, y, w, BAR, p);
+    draw_frame_box(to, x, y, w, BAR, p);
     char label[NUMBER_TEXT + 1];
     snprintf(label, sizeof label, "%s%%", number_fixed(share * 100, 0).at);
     if (w > 30)
@@ -271,8 +272,8 @@ static void segment(strbuf *to, const part *p, double x, double y, double w, dou
 }
 
 /* Which parts any design has at all; the legend shows no others. */
-static uint32_t legend(strbuf *to, const figure_source *s, const stack *k,
-                       const halley_candidate *list, uint32_t n, double y)
+static uint32_t draw_figure_legend(strbuf *to, const figure_source *s, const stack *k,
+                                   const halley_candidate *list, uint32_t n, double y)
 {
     double x = 8;
     uint32_t rows = 1;
@@ -289,7 +290,7 @@ static uint32_t legend(strbuf *to, const figure_source *s, const stack *k,
             y += 22;
             rows++;
         }
-        box(to, x, y, 16, 12, &k->parts[i]);
+        draw_frame_box(to, x, y, 16, 12, &k->parts[i]);
         figure_text(to, x + 22, y + 11, "key", str_from(k->parts[i].name));
         x += w;
     }
@@ -303,7 +304,7 @@ static void label_bar(strbuf *to, const figure_source *s, const figure_list *lis
     strbuf label = {0}, whole = {0};
     label_in(&label, s, list, i);
     figure_label(&whole, s, &list->at[i]);
-    shorten(&label, MOST_LABEL);
+    shorten_label(&label, MOST_LABEL);
     figure_tip(to, "%.*s", (int)whole.n, whole.n ? whole.at : "");
     name_bar(to, s, left, y, strbuf_str(&label));
     strbuf_add(to, STR("</g>"));
@@ -312,8 +313,8 @@ static void label_bar(strbuf *to, const figure_source *s, const figure_list *lis
     strbuf_fini(&whole);
 }
 
-static void bar(strbuf *to, const stack *k, const halley_candidate *c, double left,
-                double y, double scale)
+static void draw_bar(strbuf *to, const stack *k, const halley_candidate *c, double left,
+                     double y, double scale)
 {
     double x = left;
     char value[64];
@@ -323,7 +324,7 @@ static void bar(strbuf *to, const stack *k, const halley_candidate *c, double le
         if (v <= 0)
             continue;
         halley_metric_format(value, sizeof value, k->total, v);
-        segment(to, &k->parts[i], x, y, v * scale, v / total, value);
+        draw_segment(to, &k->parts[i], x, y, v * scale, v / total, value);
         x += v * scale;
     }
     halley_metric_format(value, sizeof value, k->total, total);
@@ -348,8 +349,8 @@ static size_t longest_label(const figure_source *s, const figure_list *list)
     return longest < MOST_LABEL ? longest : MOST_LABEL;
 }
 
-static void stacked(strbuf *to, const figure_source *s, const stack *k,
-                    const figure_list *list)
+static void draw_stacked(strbuf *to, const figure_source *s, const stack *k,
+                         const figure_list *list)
 {
     double most = 0, capacity = 0;
     for (uint32_t i = 0; i < list->n; i++) {
@@ -362,11 +363,11 @@ static void stacked(strbuf *to, const figure_source *s, const stack *k,
     const double left = left_of(s, longest_label(s, list));
     const double scale = (figure_width(s) - left - RIGHT) / fmax(most, capacity);
     strbuf bars = {0};
-    const uint32_t rows = legend(&bars, s, k, list->at, list->n, 6);
+    const uint32_t rows = draw_figure_legend(&bars, s, k, list->at, list->n, 6);
     const double top = 22.0 * rows + (s->narrow ? 30 : 14), row = row_of(s);
     for (uint32_t i = 0; i < list->n; i++) {
         label_bar(&bars, s, list, i, left, top + i * row);
-        bar(&bars, k, &list->at[i], left, top + i * row, scale);
+        draw_bar(&bars, k, &list->at[i], left, top + i * row, scale);
     }
     figure_open(to, figure_width(s), top + list->n * row + 2, k->title);
     strbuf_add(to, strbuf_str(&bars));
@@ -379,18 +380,18 @@ void figure_breakdown(strbuf *to, const figure_source *s, const figure_list *lis
 {
     const stack k = {time_parts, sizeof time_parts / sizeof *time_parts,
                      HALLEY_METRIC_STEP_TIME, "where the time of a step goes"};
-    stacked(to, s, &k, list);
+    draw_stacked(to, s, &k, list);
 }
 
 void figure_memory(strbuf *to, const figure_source *s, const figure_list *list)
 {
     const stack k = {memory_parts, sizeof memory_parts / sizeof *memory_parts,
                      HALLEY_METRIC_MEMORY, "memory of the fullest stage by class"};
-    stacked(to, s, &k, list);
+    draw_stacked(to, s, &k, list);
 }
 
 /* 0 at the worst, 1 at the best, logarithmic. */
-static double goodness(double value, double low, double high, bool maximize)
+static double measure_goodness(double value, double low, double high, bool maximize)
 {
     if (!(high > low) || low <= 0)
         return 1;
@@ -420,7 +421,7 @@ static void column_name(strbuf *to, double x, double width, const char *text)
 {
     strbuf name = {0};
     strbuf_add(&name, str_from(text));
-    shorten(&name, (size_t)(width / letter));
+    shorten_label(&name, (size_t)(width / letter));
     figure_text(to, x, 38, "mid lab", strbuf_str(&name));
     to->failed |= name.failed;
     strbuf_fini(&name);
@@ -471,8 +472,9 @@ void figure_heat(strbuf *to, const figure_source *s, const halley_heat *h)
                 isnan(v) ? "none"
                 : best   ? "heat best"
                          : "heat",
-                number_fixed(isnan(v) ? 1 : 0.06 + 0.5 * goodness(v, low, high, maximize),
-                             2)
+                number_fixed(
+                    isnan(v) ? 1 : 0.06 + 0.5 * measure_goodness(v, low, high, maximize),
+                    2)
                     .at);
             figure_text(to, x + w_cell / 2, y + 20, isnan(v) ? "mid key" : "mid cell",
                         isnan(v) ? STR("\xe2\x80\x93") : str_from(value));

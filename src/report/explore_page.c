@@ -19,28 +19,28 @@
 
 enum { MOST_BARS = 12, MOST_DETAILS = 12, MOST_ROWS = 20 };
 
-static void add(strbuf *to, const char *words)
+static void add_markup(strbuf *to, const char *words)
 {
     strbuf_add(to, str_from(words));
 }
 
-static void escaped(strbuf *to, const char *words)
+static void add_text(strbuf *to, const char *words)
 {
     strbuf_xml(to, str_from(words));
 }
 
-static void heading(strbuf *to, const char *title, const char *below)
+static void add_section_heading(strbuf *to, const char *title, const char *below)
 {
     strbuf_printf(to, "<h2>%s</h2><p class=\"soft\">%s</p>", title, below);
 }
 
-static double gain(const figure_source *s, const halley_candidate *c)
+static double add_gain(const figure_source *s, const halley_candidate *c)
 {
     const double base = s->e->baseline.objective[0], mine = c->objective[0];
     return halley_study_objective(s->study, 0)->maximize ? mine / base : base / mine;
 }
 
-static void label(strbuf *to, const figure_source *s, const halley_candidate *c)
+static void add_label(strbuf *to, const figure_source *s, const halley_candidate *c)
 {
     strbuf words = {0};
     figure_label(&words, s, c);
@@ -50,7 +50,7 @@ static void label(strbuf *to, const figure_source *s, const halley_candidate *c)
 }
 
 /* The parameter that changes the objective most around the best; NULL: none is known. */
-static const halley_sensitivity *widest(const halley_exploration *e)
+static const halley_sensitivity *find_widest(const halley_exploration *e)
 {
     const halley_sensitivity *most = NULL;
     for (uint32_t i = 0; i < e->n_sensitivities; i++) {
@@ -62,78 +62,78 @@ static const halley_sensitivity *widest(const halley_exploration *e)
 }
 
 /* The findings as a person would say them. */
-static void summary(strbuf *to, const figure_source *s)
+static void add_study_summary(strbuf *to, const figure_source *s)
 {
     const halley_exploration *e = s->e;
     const halley_candidate *best = &e->best[0];
     const halley_objective *goal = halley_study_objective(s->study, 0);
     char value[64];
     figure_goal(value, sizeof value, s, 0, best->objective[0]);
-    add(to, "<p>Of ");
+    add_markup(to, "<p>Of ");
     strbuf_printf(to, "%llu designs evaluated, %llu are feasible. The best, <b>",
                   (unsigned long long)e->n_evaluated, (unsigned long long)e->n_feasible);
-    label(to, s, best);
-    add(to, "</b>, reaches a ");
-    escaped(to, goal->text);
+    add_label(to, s, best);
+    add_markup(to, "</b>, reaches a ");
+    add_text(to, goal->text);
     strbuf_printf(to, " of <b>%s</b>", value);
     if (e->has_baseline) {
         figure_goal(value, sizeof value, s, 0, e->baseline.objective[0]);
-        if (fabs(gain(s, best) - 1) < 0.005)
-            add(to, ", as good as the baseline (");
+        if (fabs(add_gain(s, best) - 1) < 0.005)
+            add_markup(to, ", as good as the baseline (");
         else
             strbuf_printf(to, ", <b>%s×</b> better than the baseline (",
-                          number_fixed(gain(s, best), 2).at);
-        escaped(to, halley_study_baseline(s->study));
+                          number_fixed(add_gain(s, best), 2).at);
+        add_text(to, halley_study_baseline(s->study));
         strbuf_printf(to, ": %s%s)", value,
                       e->baseline.fits ? "" : ", which does not fit in memory");
     }
-    add(to, "; it is limited by ");
-    escaped(to, best->limit);
-    add(to, ".</p>");
+    add_markup(to, "; it is limited by ");
+    add_text(to, best->limit);
+    add_markup(to, ".</p>");
     if (e->baseline_refused[0]) {
-        add(to, "<p>There is no baseline: ");
-        escaped(to, halley_study_baseline(s->study));
-        add(to, " cannot be, because ");
-        escaped(to, e->baseline_refused);
-        add(to, ".</p>");
+        add_markup(to, "<p>There is no baseline: ");
+        add_text(to, halley_study_baseline(s->study));
+        add_markup(to, " cannot be, because ");
+        add_text(to, e->baseline_refused);
+        add_markup(to, ".</p>");
     }
-    const halley_sensitivity *const v = widest(e);
+    const halley_sensitivity *const v = find_widest(e);
     if (v) {
-        add(to, "<p>What matters most is <b>");
-        escaped(to, halley_study_axis(s->study, v->axis)->name);
+        add_markup(to, "<p>What matters most is <b>");
+        add_text(to, halley_study_axis(s->study, v->axis)->name);
         strbuf_printf(to,
                       "</b>: over its range, all else held at the best, the "
                       "objective changes by a factor of %s.</p>",
                       number_fixed(v->high / v->low, 2).at);
     }
     for (uint32_t i = 0; i < e->n_breaks; i++) {
-        add(to, "<p>");
-        escaped(to, e->breaks[i].question);
-        add(to, " <b>");
-        escaped(to, e->breaks[i].answer);
-        add(to, "</b>.</p>");
+        add_markup(to, "<p>");
+        add_text(to, e->breaks[i].question);
+        add_markup(to, " <b>");
+        add_text(to, e->breaks[i].answer);
+        add_markup(to, "</b>.</p>");
     }
 }
 
-static void tile(strbuf *to, const char *value, const char *name)
+static void add_study_tile(strbuf *to, const char *value, const char *name)
 {
-    add(to, "<div class=\"tile\"><b>");
-    escaped(to, value);
-    add(to, "</b><span>");
-    escaped(to, name);
-    add(to, "</span></div>");
+    add_markup(to, "<div class=\"tile\"><b>");
+    add_text(to, value);
+    add_markup(to, "</b><span>");
+    add_text(to, name);
+    add_markup(to, "</span></div>");
 }
 
-static void tiles(strbuf *to, const figure_source *s)
+static void add_study_tiles(strbuf *to, const figure_source *s)
 {
     const halley_candidate *best = &s->e->best[0];
     char value[64];
-    add(to, "<div class=\"tiles\">");
+    add_markup(to, "<div class=\"tiles\">");
     figure_goal(value, sizeof value, s, 0, best->objective[0]);
-    tile(to, value, halley_study_objective(s->study, 0)->text);
+    add_study_tile(to, value, halley_study_objective(s->study, 0)->text);
     if (s->e->has_baseline) {
-        snprintf(value, sizeof value, "%s×", number_fixed(gain(s, best), 2).at);
-        tile(to, value, "against the baseline");
+        snprintf(value, sizeof value, "%s×", number_fixed(add_gain(s, best), 2).at);
+        add_study_tile(to, value, "against the baseline");
     }
     static const uint32_t shown[] = {HALLEY_METRIC_MFU, HALLEY_METRIC_TOKENS_PER_S,
                                      HALLEY_METRIC_MEMORY, HALLEY_METRIC_COST_PER_TOKEN};
@@ -144,23 +144,24 @@ static void tiles(strbuf *to, const figure_source *s)
         char *million = strstr(value, " USD/M"); /* its tile says so */
         if (million)
             snprintf(million, 5, " USD");
-        tile(to, value, names[i]);
+        add_study_tile(to, value, names[i]);
     }
-    add(to, "</div>");
+    add_markup(to, "</div>");
 }
 
 /* A figure for wide and one for narrow pages; the style shows one of them. */
 typedef void drawing(strbuf *to, const figure_source *s, const void *what);
 
-static void figure(strbuf *to, const figure_source *s, drawing *draw, const void *what)
+static void add_figure(strbuf *to, const figure_source *s, drawing *draw,
+                       const void *what)
 {
     figure_source narrow = *s;
     narrow.narrow = true;
-    add(to, "<div class=\"fig wide-page\">");
+    add_markup(to, "<div class=\"fig wide-page\">");
     draw(to, s, what);
-    add(to, "</div><div class=\"fig narrow-page\">");
+    add_markup(to, "</div><div class=\"fig narrow-page\">");
     draw(to, &narrow, what);
-    add(to, "</div>");
+    add_markup(to, "</div>");
 }
 
 static figure_list best_of(const halley_exploration *e)
@@ -206,7 +207,7 @@ static void draw_roofline(strbuf *to, const figure_source *s, const void *what)
     figure_roofline(to, s, what);
 }
 
-static uint32_t varying(const halley_study *study)
+static uint32_t add_varying(const halley_study *study)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < halley_study_axes(study); i++)
@@ -214,46 +215,49 @@ static uint32_t varying(const halley_study *study)
     return n;
 }
 
-static void breakdowns(strbuf *to, const figure_source *s)
+static void add_breakdowns(strbuf *to, const figure_source *s)
 {
     const halley_exploration *e = s->e;
     const figure_list best = best_of(e);
-    heading(to, "Where the time goes",
-            "The best designs; each bar is one step, its parts exposed time.");
-    figure(to, s, draw_breakdown, &best);
+    add_section_heading(
+        to, "Where the time goes",
+        "The best designs; each bar is one step, its parts exposed time.");
+    add_figure(to, s, draw_breakdown, &best);
     /* With one parameter these are the same bars in another order. */
-    for (uint32_t i = 0; i < e->n_slices && varying(s->study) > 1; i++) {
-        add(to, "<h2>The best for each value of ");
-        escaped(to, halley_study_axis(s->study, e->slices[i].axis)->name);
-        add(to, "</h2>");
+    for (uint32_t i = 0; i < e->n_slices && add_varying(s->study) > 1; i++) {
+        add_markup(to, "<h2>The best for each value of ");
+        add_text(to, halley_study_axis(s->study, e->slices[i].axis)->name);
+        add_markup(to, "</h2>");
         const figure_list list = list_of(&e->slices[i]);
-        figure(to, s, draw_breakdown, &list);
+        add_figure(to, s, draw_breakdown, &list);
     }
 }
 
-static void maps(strbuf *to, const figure_source *s)
+static void add_maps(strbuf *to, const figure_source *s)
 {
     if (s->e->n_heats == 0)
         return;
-    heading(to, "Two parameters at a time",
-            "The best objective in each cell, all else free; darker is better, the frame "
-            "marks the best, a dash means that nothing is feasible.");
+    add_section_heading(
+        to, "Two parameters at a time",
+        "The best objective in each cell, all else free; darker is better, the frame "
+        "marks the best, a dash means that nothing is feasible.");
     for (uint32_t i = 0; i < s->e->n_heats; i++)
-        figure(to, s, draw_heat, &s->e->heats[i]);
+        add_figure(to, s, draw_heat, &s->e->heats[i]);
 }
 
-static void sensitivity(strbuf *to, const figure_source *s)
+static void add_sensitivity(strbuf *to, const figure_source *s)
 {
     const halley_exploration *e = s->e;
     if (e->n_sensitivities == 0)
         return;
-    heading(to, "What it depends on",
-            "Each parameter over its range, all else at the best design. Elasticity: "
-            "percent change of the objective for one percent more of the parameter.");
-    figure(to, s, draw_tornado, NULL);
-    add(to, "<div class=\"wide\"><table><tr><th>Parameter</th><th "
-            "class=\"n\">Elasticity</th><th class=\"n\">Least</th><th>at</th><th "
-            "class=\"n\">Greatest</th><th>at</th><th class=\"n\">Swing</th></tr>");
+    add_section_heading(
+        to, "What it depends on",
+        "Each parameter over its range, all else at the best design. Elasticity: "
+        "percent change of the objective for one percent more of the parameter.");
+    add_figure(to, s, draw_tornado, NULL);
+    add_markup(to, "<div class=\"wide\"><table><tr><th>Parameter</th><th "
+                   "class=\"n\">Elasticity</th><th class=\"n\">Least</th><th>at</th><th "
+                   "class=\"n\">Greatest</th><th>at</th><th class=\"n\">Swing</th></tr>");
     for (uint32_t i = 0; i < e->n_sensitivities; i++) {
         const halley_sensitivity *v = &e->sensitivities[i];
         const halley_axis *a = halley_study_axis(s->study, v->axis);
@@ -264,17 +268,17 @@ static void sensitivity(strbuf *to, const figure_source *s)
         figure_goal(high, sizeof high, s, 0, v->high);
         snprintf(slope, sizeof slope, "%s",
                  isnan(v->elasticity) ? "–" : number_signed(v->elasticity, 3).at);
-        add(to, "<tr><td>");
-        escaped(to, a->name);
+        add_markup(to, "<tr><td>");
+        add_text(to, a->name);
         strbuf_printf(to, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td>",
                       slope, low);
-        escaped(to, a->texts[v->low_value]);
+        add_text(to, a->texts[v->low_value]);
         strbuf_printf(to, "</td><td class=\"n\">%s</td><td>", high);
-        escaped(to, a->texts[v->high_value]);
+        add_text(to, a->texts[v->high_value]);
         strbuf_printf(to, "</td><td class=\"n\">%s×</td></tr>",
                       number_fixed(v->high / v->low, 2).at);
     }
-    add(to, "</table></div>");
+    add_markup(to, "</table></div>");
 }
 
 static void trade_off(strbuf *to, const figure_source *s)
@@ -286,53 +290,55 @@ static void trade_off(strbuf *to, const figure_source *s)
              "%u designs are better than every other in at least one respect (filled); "
              "rings are other good designs.",
              s->e->n_front);
-    heading(to, "Trade-off", below);
-    figure(to, s, draw_pareto, NULL);
+    add_section_heading(to, "Trade-off", below);
+    add_figure(to, s, draw_pareto, NULL);
 }
 
-static void memory(strbuf *to, const figure_source *s)
+static void add_memory_section(strbuf *to, const figure_source *s)
 {
     const figure_list best = best_of(s->e);
-    heading(to, "Memory",
-            "Of the fullest stage, by class; the dashed mark is local memory: what "
-            "reaches beyond it lies in expanded memory.");
-    figure(to, s, draw_memory, &best);
+    add_section_heading(
+        to, "Memory",
+        "Of the fullest stage, by class; the dashed mark is local memory: what "
+        "reaches beyond it lies in expanded memory.");
+    add_figure(to, s, draw_memory, &best);
 }
 
-static void rooflines(strbuf *to, const figure_source *s)
+static void add_rooflines(strbuf *to, const figure_source *s)
 {
     for (uint32_t i = 0; i < s->e->n_slices; i++) {
         const halley_slice *slice = &s->e->slices[i];
         if (!slice->roofline || slice->n == 0)
             continue;
-        add(to, "<h2>The layer under the roofline, by ");
-        escaped(to, halley_study_axis(s->study, slice->axis)->name);
-        add(to,
+        add_markup(to, "<h2>The layer under the roofline, by ");
+        add_text(to, halley_study_axis(s->study, slice->axis)->name);
+        add_markup(
+            to,
             "</h2><p class=\"soft\">Each column of points is an operator, a point its "
             "speed at one value; what lies on the slope waits for memory.</p>");
-        figure(to, s, draw_roofline, slice);
+        add_figure(to, s, draw_roofline, slice);
     }
 }
 
-static void detail(strbuf *to, const figure_source *s, const halley_candidate *c,
-                   uint32_t rank)
+static void add_detail(strbuf *to, const figure_source *s, const halley_candidate *c,
+                       uint32_t rank)
 {
     char value[64];
     figure_goal(value, sizeof value, s, 0, c->objective[0]);
     strbuf_printf(to, "<details%s><summary><b>%u.</b> ", rank == 1 ? " open" : "", rank);
-    label(to, s, c);
+    add_label(to, s, c);
     strbuf_printf(to, " &nbsp;<span class=\"soft\">%s</span></summary><p>", value);
-    escaped(to, c->model);
-    add(to, " on ");
-    escaped(to, c->cluster);
+    add_text(to, c->model);
+    add_markup(to, " on ");
+    add_text(to, c->cluster);
     const halley_plan *p = &c->plan;
     strbuf_printf(to,
                   ": tp %u, pp %u, dp %u, cp %u, ep %u, virtual stages %u, ZeRO %u, "
                   "micro-batch %u of %u, recompute %s. Limited by ",
                   p->tp, p->pp, p->dp, p->cp, p->ep, p->virtual_stages, p->zero,
                   p->micro_batch, p->global_batch, halley_recompute_name(p->recompute));
-    escaped(to, c->limit);
-    add(to, ".</p><dl>");
+    add_text(to, c->limit);
+    add_markup(to, ".</p><dl>");
     for (uint32_t i = 0; i < HALLEY_N_METRICS; i++) {
         if (c->metrics[i] == 0)
             continue;
@@ -340,27 +346,29 @@ static void detail(strbuf *to, const figure_source *s, const halley_candidate *c
         strbuf_printf(to, "<div><dt>%s</dt><dd>%s</dd></div>", halley_metric_key(i),
                       value);
     }
-    add(to, "</dl></details>");
+    add_markup(to, "</dl></details>");
 }
 
-static void details(strbuf *to, const figure_source *s)
+static void add_details(strbuf *to, const figure_source *s)
 {
     const uint32_t n = s->e->n_best < MOST_DETAILS ? s->e->n_best : MOST_DETAILS;
-    heading(to, "Design by design",
-            "Everything known of each, in the order of the objective.");
+    add_section_heading(to, "Design by design",
+                        "Everything known of each, in the order of the objective.");
     for (uint32_t i = 0; i < n; i++)
-        detail(to, s, &s->e->best[i], i + 1);
+        add_detail(to, s, &s->e->best[i], i + 1);
 }
 
-static void verified(strbuf *to, const figure_source *s)
+static void add_verified(strbuf *to, const figure_source *s)
 {
     const halley_exploration *e = s->e;
     if (e->n_verified == 0)
         return;
-    heading(to, "Verified by simulation",
-            "The best designs once more, message by message. Where fewer replicas were "
-            "simulated, both times are of that smaller run.");
-    add(to, "<div class=\"wide\"><table><tr><th>Design</th><th class=\"n\">Estimated</th>"
+    add_section_heading(
+        to, "Verified by simulation",
+        "The best designs once more, message by message. Where fewer replicas were "
+        "simulated, both times are of that smaller run.");
+    add_markup(
+        to, "<div class=\"wide\"><table><tr><th>Design</th><th class=\"n\">Estimated</th>"
             "<th class=\"n\">Simulated</th><th class=\"n\">Gap</th><th>Note</th></tr>");
     for (uint32_t i = 0; i < e->n_verified; i++) {
         const halley_verification *v = &e->verified[i];
@@ -371,77 +379,78 @@ static void verified(strbuf *to, const figure_source *s)
             snprintf(gap, sizeof gap, "%s %%",
                      number_signed(100 * (v->simulated_s / v->estimated_s - 1), 1).at);
         }
-        add(to, "<tr><td>");
-        label(to, s, &e->best[i]);
+        add_markup(to, "<tr><td>");
+        add_label(to, s, &e->best[i]);
         strbuf_printf(to,
                       "</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
                       "class=\"n\">%s</td><td class=\"w\">",
                       a, b, gap);
-        escaped(to, v->note);
-        add(to, "</td></tr>");
+        add_text(to, v->note);
+        add_markup(to, "</td></tr>");
     }
-    add(to, "</table></div>");
+    add_markup(to, "</table></div>");
 }
 
-static void refusals(strbuf *to, const figure_source *s)
+static void add_refusals(strbuf *to, const figure_source *s)
 {
     const halley_exploration *e = s->e;
     if (e->n_refusals == 0)
         return;
-    heading(to, "What was refused",
-            "Designs that cannot be, or that the study excludes.");
-    add(to, "<div class=\"wide\"><table><tr><th "
-            "class=\"n\">Designs</th><th>Reason</th></tr>");
+    add_section_heading(to, "What was refused",
+                        "Designs that cannot be, or that the study excludes.");
+    add_markup(to, "<div class=\"wide\"><table><tr><th "
+                   "class=\"n\">Designs</th><th>Reason</th></tr>");
     for (uint32_t i = 0; i < e->n_refusals && i < MOST_ROWS; i++) {
         strbuf_printf(to, "<tr><td class=\"n\">%llu</td><td class=\"w\">",
                       (unsigned long long)e->refusals[i].designs);
-        escaped(to, e->refusals[i].reason);
-        add(to, "</td></tr>");
+        add_text(to, e->refusals[i].reason);
+        add_markup(to, "</td></tr>");
     }
-    add(to, "</table></div>");
+    add_markup(to, "</table></div>");
 }
 
-static void page(strbuf *to, const figure_source *s, const char *version)
+static void write_study_page(strbuf *to, const figure_source *s, const char *version)
 {
-    add(to, "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
+    add_markup(
+        to, "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
             "name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>");
-    escaped(to, halley_study_name(s->study));
-    add(to, "</title><style>");
-    add(to, explore_css);
-    add(to, explore_page_css);
-    add(to, "</style></head><body>");
+    add_text(to, halley_study_name(s->study));
+    add_markup(to, "</title><style>");
+    add_markup(to, explore_css);
+    add_markup(to, explore_page_css);
+    add_markup(to, "</style></head><body>");
     figure_patterns(to);
-    add(to, "<main><h1>");
-    escaped(to, halley_study_name(s->study));
-    add(to, "</h1>");
+    add_markup(to, "<main><h1>");
+    add_text(to, halley_study_name(s->study));
+    add_markup(to, "</h1>");
     if (s->e->n_best) {
-        summary(to, s);
-        tiles(to, s);
-        breakdowns(to, s);
-        maps(to, s);
-        sensitivity(to, s);
+        add_study_summary(to, s);
+        add_study_tiles(to, s);
+        add_breakdowns(to, s);
+        add_maps(to, s);
+        add_sensitivity(to, s);
         trade_off(to, s);
-        memory(to, s);
-        rooflines(to, s);
-        verified(to, s);
-        details(to, s);
+        add_memory_section(to, s);
+        add_rooflines(to, s);
+        add_verified(to, s);
+        add_details(to, s);
     }
-    refusals(to, s);
-    heading(to, "The study",
-            "To run it again: save this as study.yaml, then "
-            "<code>halley explore study.yaml --report page.html</code>.");
-    add(to, "<pre>");
-    escaped(to, halley_study_text(s->study));
+    add_refusals(to, s);
+    add_section_heading(to, "The study",
+                        "To run it again: save this as study.yaml, then "
+                        "<code>halley explore study.yaml --report page.html</code>.");
+    add_markup(to, "<pre>");
+    add_text(to, halley_study_text(s->study));
     strbuf_printf(to,
                   "</pre><footer>halley %s. Times are estimates in closed form unless "
                   "they are called simulated.</footer>"
                   "</main><div id=\"tip\"></div><script>",
                   version);
-    add(to, explore_js);
-    add(to, "</script></body></html>\n");
+    add_markup(to, explore_js);
+    add_markup(to, "</script></body></html>\n");
 }
 
-static halley_status save(const char *path, strbuf *text, halley_error *err)
+static halley_status save_page(const char *path, strbuf *text, halley_error *err)
 {
     file_output *out;
     if (text->failed)
@@ -457,15 +466,15 @@ halley_status report_explore_page(const char *path, const halley_study *study,
 {
     const figure_source s = {study, e, false};
     strbuf text = {0};
-    page(&text, &s, version);
-    const halley_status status = save(path, &text, err);
+    write_study_page(&text, &s, version);
+    const halley_status status = save_page(path, &text, err);
     strbuf_fini(&text);
     return status;
 }
 
 /* A figure alone carries its style and patterns with it. */
-static halley_status plot(const char *folder, const char *name, strbuf *figure,
-                          halley_error *err)
+static halley_status save_plot(const char *folder, const char *name, strbuf *figure,
+                               halley_error *err)
 {
     strbuf alone = {0};
     char path[1024];
@@ -475,14 +484,14 @@ static halley_status plot(const char *folder, const char *name, strbuf *figure,
     if (inside) {
         const size_t head = (size_t)(inside - svg.at) + 1;
         strbuf_add(&alone, (str){svg.at, head});
-        add(&alone, "<style>");
-        add(&alone, explore_css);
-        add(&alone, "svg{background:var(--paper)}</style>");
+        add_markup(&alone, "<style>");
+        add_markup(&alone, explore_css);
+        add_markup(&alone, "svg{background:var(--paper)}</style>");
         figure_patterns(&alone);
         strbuf_add(&alone, (str){svg.at + head, svg.n - head});
         alone.failed |= figure->failed;
         snprintf(path, sizeof path, "%s/%s.svg", folder, name);
-        status = save(path, &alone, err);
+        status = save_page(path, &alone, err);
     }
     strbuf_fini(&alone);
     strbuf_fini(figure);
@@ -502,26 +511,26 @@ halley_status report_explore_plots(const char *folder, const halley_study *study
         return HALLEY_EIO;
     }
     figure_breakdown(&f, &s, &best);
-    TRY(plot(folder, "breakdown", &f, err));
+    TRY(save_plot(folder, "breakdown", &f, err));
     figure_memory(&f, &s, &best);
-    TRY(plot(folder, "memory", &f, err));
+    TRY(save_plot(folder, "memory", &f, err));
     figure_tornado(&f, &s);
-    TRY(plot(folder, "sensitivity", &f, err));
+    TRY(save_plot(folder, "sensitivity", &f, err));
     figure_pareto(&f, &s);
-    TRY(plot(folder, "pareto", &f, err));
+    TRY(save_plot(folder, "pareto", &f, err));
     for (uint32_t i = 0; i < e->n_heats; i++) {
         snprintf(name, sizeof name, "heat-%u", i + 1);
         figure_heat(&f, &s, &e->heats[i]);
-        TRY(plot(folder, name, &f, err));
+        TRY(save_plot(folder, name, &f, err));
     }
     for (uint32_t i = 0; i < e->n_slices; i++) {
         snprintf(name, sizeof name, "roofline-by-%u", i + 1);
         figure_roofline(&f, &s, &e->slices[i]);
-        TRY(plot(folder, name, &f, err));
+        TRY(save_plot(folder, name, &f, err));
         snprintf(name, sizeof name, "breakdown-by-%u", i + 1);
         const figure_list list = list_of(&e->slices[i]);
         figure_breakdown(&f, &s, &list);
-        TRY(plot(folder, name, &f, err));
+        TRY(save_plot(folder, name, &f, err));
     }
     return HALLEY_OK;
 }

@@ -18,7 +18,7 @@ typedef struct plane {
     double x0, x1, y0, y1; /* on the page; y0 is the lower edge */
 } plane;
 
-static void widen(plane *p, double x, double y)
+static void widen_axis(plane *p, double x, double y)
 {
     p->low[0] = fmin(p->low[0], x);
     p->high[0] = fmax(p->high[0], x);
@@ -26,7 +26,7 @@ static void widen(plane *p, double x, double y)
     p->high[1] = fmax(p->high[1], y);
 }
 
-static double share_of(const plane *p, int axis, double value)
+static double find_axis_share(const plane *p, int axis, double value)
 {
     if (!(p->high[axis] > p->low[axis]))
         return 0.5;
@@ -35,23 +35,23 @@ static double share_of(const plane *p, int axis, double value)
 
 static double at_x(const plane *p, double value)
 {
-    return p->x0 + share_of(p, 0, value) * (p->x1 - p->x0);
+    return p->x0 + find_axis_share(p, 0, value) * (p->x1 - p->x0);
 }
 
 static double at_y(const plane *p, double value)
 {
-    return p->y0 + share_of(p, 1, value) * (p->y1 - p->y0);
+    return p->y0 + find_axis_share(p, 1, value) * (p->y1 - p->y0);
 }
 
-static void frame(strbuf *to, const plane *p)
+static void draw_scatter_frame(strbuf *to, const plane *p)
 {
     strbuf_printf(to, "<path d=\"M%s %sV%sH%s\" class=\"axis\"/>",
                   number_fixed(p->x0 - 8, 1).at, number_fixed(p->y1 - 8, 1).at,
                   number_fixed(p->y0 + 8, 1).at, number_fixed(p->x1 + 8, 1).at);
 }
 
-static void point(strbuf *to, const figure_source *s, const plane *p,
-                  const halley_candidate *c, const char *class)
+static void draw_scatter_point(strbuf *to, const figure_source *s, const plane *p,
+                               const halley_candidate *c, const char *class)
 {
     strbuf words = {0};
     char a[64], b[64];
@@ -72,7 +72,7 @@ static void point(strbuf *to, const figure_source *s, const plane *p,
 static void goal_axes(strbuf *to, const figure_source *s, const plane *p)
 {
     const int steps = s->narrow ? 2 : 4;
-    frame(to, p);
+    draw_scatter_frame(to, p);
     for (int k = 0; k <= 4; k++) {
         char value[64];
         const double x = p->low[0] + (p->high[0] - p->low[0]) * k / 4;
@@ -93,13 +93,13 @@ static plane goal_plane(const figure_source *s)
     const halley_exploration *e = s->e;
     plane p = {{NAN, NAN}, {NAN, NAN}, 100, figure_width(s) - 34, 340, 34};
     for (uint32_t i = 0; i < e->n_front; i++)
-        widen(&p, e->front[i].objective[0], e->front[i].objective[1]);
+        widen_axis(&p, e->front[i].objective[0], e->front[i].objective[1]);
     for (uint32_t i = 0; i < e->n_best; i++)
-        widen(&p, e->best[i].objective[0], e->best[i].objective[1]);
+        widen_axis(&p, e->best[i].objective[0], e->best[i].objective[1]);
     for (uint32_t i = 0; i < e->n_slices; i++) {
         for (uint32_t j = 0; j < e->slices[i].n; j++)
-            widen(&p, e->slices[i].best[j].objective[0],
-                  e->slices[i].best[j].objective[1]);
+            widen_axis(&p, e->slices[i].best[j].objective[0],
+                       e->slices[i].best[j].objective[1]);
     }
     return p;
 }
@@ -144,22 +144,22 @@ void figure_pareto(strbuf *to, const figure_source *s)
     strbuf_add(to, STR("\"/>"));
     for (uint32_t i = 0; i < e->n_slices; i++) {
         for (uint32_t j = 0; j < e->slices[i].n; j++)
-            point(to, s, &p, &e->slices[i].best[j], "other");
+            draw_scatter_point(to, s, &p, &e->slices[i].best[j], "other");
     }
     for (uint32_t i = 0; i < e->n_best; i++)
-        point(to, s, &p, &e->best[i], "other");
+        draw_scatter_point(to, s, &p, &e->best[i], "other");
     for (uint32_t i = 0; i < e->n_front; i++)
-        point(to, s, &p, &e->front[i], "front");
+        draw_scatter_point(to, s, &p, &e->front[i], "front");
     name_front(to, s, &p);
     strbuf_add(to, STR("</svg>"));
 }
 
-static double intensity(const halley_roofline_op *op)
+static double find_intensity(const halley_roofline_op *op)
 {
     return log10(op->flops / op->bytes);
 }
 
-static double speed(const halley_roofline_op *op)
+static double find_speed(const halley_roofline_op *op)
 {
     return log10(op->flops / op->forward_s);
 }
@@ -170,9 +170,10 @@ static plane roof_plane(const figure_source *s, const halley_slice *slice)
                figure_width(s) - 84, 360,        34};
     for (uint32_t i = 0; i < slice->n; i++) {
         const halley_roofline *r = &slice->roofline[i];
-        widen(&p, log10(r->peak_flops / r->bandwidth_Bps) + 0.2, log10(r->peak_flops));
+        widen_axis(&p, log10(r->peak_flops / r->bandwidth_Bps) + 0.2,
+                   log10(r->peak_flops));
         for (uint32_t k = 0; k < r->n; k++)
-            widen(&p, intensity(&r->ops[k]), speed(&r->ops[k]));
+            widen_axis(&p, find_intensity(&r->ops[k]), find_speed(&r->ops[k]));
     }
     p.low[0] -= 0.25;
     p.high[0] += 0.25;
@@ -185,7 +186,7 @@ static plane roof_plane(const figure_source *s, const halley_slice *slice)
 static void roof_axes(strbuf *to, const plane *p)
 {
     char words[64];
-    frame(to, p);
+    draw_scatter_frame(to, p);
     for (int k = (int)ceil(p->low[0]); k <= p->high[0]; k++) {
         snprintf(words, sizeof words, "%s", number_fixed(pow(10, k), 0).at);
         figure_text(to, at_x(p, k), p->y0 + 26, "mid key", str_from(words));
@@ -204,7 +205,8 @@ static void roof_axes(strbuf *to, const plane *p)
     figure_text(to, 6, 14, "lab", STR("attained, forward"));
 }
 
-static void roof(strbuf *to, const plane *p, const halley_roofline *r, const char *name)
+static void draw_roof(strbuf *to, const plane *p, const halley_roofline *r,
+                      const char *name)
 {
     const double bw = log10(r->bandwidth_Bps), peak = log10(r->peak_flops);
     double from = p->low[0];
@@ -229,11 +231,11 @@ static void number_ops(strbuf *to, const plane *p, const halley_roofline *top)
     for (uint32_t k = 0; k < top->n; k++) {
         uint32_t above = 0; /* others that stand at the same place */
         for (uint32_t j = 0; j < k; j++)
-            above += fabs(at_x(p, intensity(&top->ops[j])) -
-                          at_x(p, intensity(&top->ops[k]))) < 12;
+            above += fabs(at_x(p, find_intensity(&top->ops[j])) -
+                          at_x(p, find_intensity(&top->ops[k]))) < 12;
         char words[16];
         snprintf(words, sizeof words, "%u", k + 1);
-        figure_text(to, at_x(p, intensity(&top->ops[k])),
+        figure_text(to, at_x(p, find_intensity(&top->ops[k])),
                     at_y(p, log10(top->peak_flops)) - 8 - 12.0 * above, "mid key",
                     str_from(words));
     }
@@ -270,7 +272,8 @@ void figure_roofline(strbuf *to, const figure_source *s, const halley_slice *sli
     figure_open(to, figure_width(s), 426 + 19 * rows, "operators under the roofline");
     roof_axes(to, &p);
     for (uint32_t i = 0; i < slice->n; i++)
-        roof(to, &p, &slice->roofline[i], a->texts[slice->best[i].digits[slice->axis]]);
+        draw_roof(to, &p, &slice->roofline[i],
+                  a->texts[slice->best[i].digits[slice->axis]]);
     for (uint32_t i = 0; i < slice->n; i++) {
         const halley_roofline *r = &slice->roofline[i];
         for (uint32_t k = 0; k < r->n; k++) {
@@ -281,8 +284,8 @@ void figure_roofline(strbuf *to, const figure_source *s, const halley_slice *sli
                        a->texts[slice->best[i].digits[slice->axis]], value,
                        number_digits(r->ops[k].flops / r->ops[k].bytes, 3).at);
             strbuf_printf(to, "<circle cx=\"%s\" cy=\"%s\" r=\"4\" class=\"front\"/></g>",
-                          number_fixed(at_x(&p, intensity(&r->ops[k])), 1).at,
-                          number_fixed(at_y(&p, speed(&r->ops[k])), 1).at);
+                          number_fixed(at_x(&p, find_intensity(&r->ops[k])), 1).at,
+                          number_fixed(at_y(&p, find_speed(&r->ops[k])), 1).at);
         }
     }
     number_ops(to, &p, top);

@@ -9,7 +9,7 @@
 
 enum { CELL = 4, LEFT = 90, TOP = 30, GAP = 50, MOST_ROWS = 512 };
 
-static void write_csv(file_output *to, const halley_result *result)
+static void write_heat_csv(file_output *to, const halley_result *result)
 {
     const double bin = halley_result_bin_s(result);
     strbuf row = {0};
@@ -103,6 +103,6 @@ halley_status report_sim_heat(const halley_result *result, const char *path,
     if (str_ends(str_from(path), STR(".svg")))
         write_svg(to, result);
     else
-        write_csv(to, result);
+        write_heat_csv(to, result);
     return file_output_commit(to, err);
 }

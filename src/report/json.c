@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-static bool bit(uint64_t bits, uint32_t depth)
+static bool test_bit(uint64_t bits, uint32_t depth)
 {
     return bits >> depth & 1;
 }
@@ -23,7 +23,7 @@ void report_json_init(report_json *j, FILE *to)
     *j = (report_json){.to = to};
 }
 
-static void new_line(report_json *j)
+static void start_json_line(report_json *j)
 {
     fprintf(j->to, "\n%*s", (int)(2 * j->depth), "");
 }
@@ -35,7 +35,7 @@ static void put_scratch(report_json *j)
         fwrite(j->scratch.at, 1, j->scratch.n, j->to);
 }
 
-static void quoted(report_json *j, str text)
+static void put_quoted(report_json *j, str text)
 {
     j->scratch.n = 0;
     strbuf_json(&j->scratch, text);
@@ -48,17 +48,17 @@ static void before_value(report_json *j, const char *key)
     if (j->depth == 0)
         return;
     const uint32_t inside = j->depth - 1;
-    assert(bit(j->array, inside) == (key == NULL));
-    if (bit(j->started, inside))
+    assert(test_bit(j->array, inside) == (key == NULL));
+    if (test_bit(j->started, inside))
         fputc(',', j->to);
-    if (!bit(j->flat, inside))
-        new_line(j);
-    else if (bit(j->started, inside))
+    if (!test_bit(j->flat, inside))
+        start_json_line(j);
+    else if (test_bit(j->started, inside))
         fputc(' ', j->to);
     j->started = with_bit(j->started, inside, true);
     if (!key)
         return;
-    quoted(j, str_from(key));
+    put_quoted(j, str_from(key));
     fputs(": ", j->to);
 }
 
@@ -66,7 +66,7 @@ static void open_container(report_json *j, const char *key, bool array, bool fla
 {
     assert(j->depth < REPORT_JSON_DEPTH);
     before_value(j, key);
-    const bool within_flat = j->depth > 0 && bit(j->flat, j->depth - 1);
+    const bool within_flat = j->depth > 0 && test_bit(j->flat, j->depth - 1);
     j->array = with_bit(j->array, j->depth, array);
     j->flat = with_bit(j->flat, j->depth, flat || within_flat);
     j->started = with_bit(j->started, j->depth, false);
@@ -98,15 +98,15 @@ void report_json_end(report_json *j)
 {
     assert(j->depth > 0);
     j->depth--;
-    if (bit(j->started, j->depth) && !bit(j->flat, j->depth))
-        new_line(j);
-    fputc(bit(j->array, j->depth) ? ']' : '}', j->to);
+    if (test_bit(j->started, j->depth) && !test_bit(j->flat, j->depth))
+        start_json_line(j);
+    fputc(test_bit(j->array, j->depth) ? ']' : '}', j->to);
 }
 
 void report_json_text(report_json *j, const char *key, str value)
 {
     before_value(j, key);
-    quoted(j, value);
+    put_quoted(j, value);
 }
 
 void report_json_u64(report_json *j, const char *key, uint64_t value)

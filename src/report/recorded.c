@@ -52,7 +52,7 @@ bool report_recorded_has(const halley_trace *trace)
 }
 
 /* By row, then by time, what contains others first. */
-static int compare(const void *a, const void *b)
+static int compare_slices(const void *a, const void *b)
 {
     const slice *const x = a, *const y = b;
     if (x->track != y->track)
@@ -110,7 +110,7 @@ halley_status report_recorded_rank(file_output *to, const halley_trace *trace,
             ok = array_push(&slices, s);
     }
     if (slices.n > 0)
-        qsort(slices.at, slices.n, sizeof *slices.at, compare);
+        qsort(slices.at, slices.n, sizeof *slices.at, compare_slices);
     next_event(&text, first);
     tracks_add_name(&text, pid, 0, "process_name", process);
     ok = ok && !text.failed;

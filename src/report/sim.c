@@ -10,37 +10,37 @@
 /* Quantities of a rank, in ticks. */
 typedef uint64_t measure(const halley_rank_result *r, uint64_t end);
 
-static uint64_t finish(const halley_rank_result *r, uint64_t end)
+static uint64_t get_finish(const halley_rank_result *r, uint64_t end)
 {
     (void)end;
     return r->finish;
 }
-static uint64_t gpu(const halley_rank_result *r, uint64_t end)
+static uint64_t get_gpu(const halley_rank_result *r, uint64_t end)
 {
     (void)end;
     return r->gpu;
 }
-static uint64_t comm(const halley_rank_result *r, uint64_t end)
+static uint64_t get_comm(const halley_rank_result *r, uint64_t end)
 {
     (void)end;
     return r->comm;
 }
-static uint64_t bare_comm(const halley_rank_result *r, uint64_t end)
+static uint64_t get_bare_comm(const halley_rank_result *r, uint64_t end)
 {
     (void)end;
     return r->bare_comm;
 }
-static uint64_t memory(const halley_rank_result *r, uint64_t end)
+static uint64_t get_memory(const halley_rank_result *r, uint64_t end)
 {
     (void)end;
     return r->memory;
 }
-static uint64_t cpu(const halley_rank_result *r, uint64_t end)
+static uint64_t get_cpu(const halley_rank_result *r, uint64_t end)
 {
     (void)end;
     return r->cpu;
 }
-static uint64_t idle(const halley_rank_result *r, uint64_t end)
+static uint64_t get_idle(const halley_rank_result *r, uint64_t end)
 {
     return end - r->busy;
 }
@@ -50,13 +50,13 @@ static const struct {
     measure *of;
     bool always; /* shown even when it is zero everywhere */
 } measures[] = {
-    {"Finish", "finish_s", finish, true},
-    {"GPU compute", "compute_s", gpu, true},
-    {"Communication", "comm_s", comm, true},
-    {"  not hidden by compute", "exposed_comm_s", bare_comm, true},
-    {"Remote memory", "memory_s", memory, false},
-    {"CPU", "cpu_s", cpu, false},
-    {"Idle", "idle_s", idle, true},
+    {"Finish", "finish_s", get_finish, true},
+    {"GPU compute", "compute_s", get_gpu, true},
+    {"Communication", "comm_s", get_comm, true},
+    {"  not hidden by compute", "exposed_comm_s", get_bare_comm, true},
+    {"Remote memory", "memory_s", get_memory, false},
+    {"CPU", "cpu_s", get_cpu, false},
+    {"Idle", "idle_s", get_idle, true},
 };
 enum { N_MEASURES = sizeof measures / sizeof *measures };
 
@@ -101,7 +101,7 @@ static const report_column time_columns[] = {
     {"On rank", "most_rank", REPORT_COUNT, UNITS_COUNT, 0},
 };
 
-static report_table *time_table(const halley_result *result, bool keys)
+static report_table *make_time_table(const halley_result *result, bool keys)
 {
     report_table *t = report_table_new(time_columns, 5);
     for (int i = 0; t != NULL && i < N_MEASURES; i++) {
@@ -175,7 +175,7 @@ static void traffic_row(report_table *t, const halley_traffic *row, const char *
 }
 
 /* May these stand in one line for people: the same kind in groups of the same size. */
-static bool alike(const halley_traffic *a, const halley_traffic *b)
+static bool are_alike(const halley_traffic *a, const halley_traffic *b)
 {
     return a->type == b->type && a->coll == b->coll && a->n_members == b->n_members &&
            (a->group == 0) == (b->group == 0);
@@ -186,7 +186,7 @@ static bool seen_before(const halley_result *result, uint32_t i)
     const halley_traffic row = halley_result_traffic(result, i);
     for (uint32_t k = 0; k < i; k++) {
         const halley_traffic other = halley_result_traffic(result, k);
-        if (alike(&row, &other))
+        if (are_alike(&row, &other))
             return true;
     }
     return false;
@@ -210,7 +210,7 @@ static report_table *traffic_table(const halley_result *result, bool every)
             continue;
         for (uint32_t k = i + 1; k < halley_result_traffic_count(result); k++) {
             const halley_traffic other = halley_result_traffic(result, k);
-            if (!alike(&row, &other))
+            if (!are_alike(&row, &other))
                 continue;
             n_groups++;
             row.count += other.count;
@@ -278,8 +278,8 @@ static report_table *rank_table(const halley_result *result)
 }
 
 /* Write a table and free it; NULL is a table without memory. */
-static halley_status write_table(report_table *t, report_form form, FILE *to,
-                                 halley_error *err)
+static halley_status write_sim_table(report_table *t, report_form form, FILE *to,
+                                     halley_error *err)
 {
     if (t == NULL)
         return error_nomem(err);
@@ -296,28 +296,28 @@ halley_status report_sim_text(const halley_result *result, FILE *to, halley_erro
     fprintf(to, "%s on %u rank%s\n\n",
             units_format(time, sizeof time, seconds, UNITS_TIME),
             halley_result_ranks(result), halley_result_ranks(result) == 1 ? "" : "s");
-    TRY(write_table(time_table(result, false), REPORT_TEXT, to, err));
+    TRY(write_sim_table(make_time_table(result, false), REPORT_TEXT, to, err));
     if (measure_all(result, local_peak, 1).most > 0) {
         fputc('\n', to);
-        TRY(write_table(memory_table(result), REPORT_TEXT, to, err));
+        TRY(write_sim_table(memory_table(result), REPORT_TEXT, to, err));
     }
     if (halley_result_traffic_count(result) == 0)
         return HALLEY_OK;
     fputc('\n', to);
-    TRY(write_table(traffic_table(result, false), REPORT_TEXT, to, err));
+    TRY(write_sim_table(traffic_table(result, false), REPORT_TEXT, to, err));
     fputc('\n', to);
-    return write_table(dim_table(result), REPORT_TEXT, to, err);
+    return write_sim_table(dim_table(result), REPORT_TEXT, to, err);
 }
 
 halley_status report_sim_ranks(const halley_result *result, FILE *to, halley_error *err)
 {
-    return write_table(rank_table(result), REPORT_CSV, to, err);
+    return write_sim_table(rank_table(result), REPORT_CSV, to, err);
 }
 
 halley_status report_sim_json(report_json *j, const halley_result *result,
                               halley_error *err)
 {
-    report_table *tables[] = {time_table(result, true), memory_table(result),
+    report_table *tables[] = {make_time_table(result, true), memory_table(result),
                               traffic_table(result, true), dim_table(result),
                               rank_table(result)};
     static const char *const names[] = {"per_rank", "npu_memory", "communication",

@@ -48,7 +48,7 @@ void report_table_free(report_table *t)
 }
 
 /* `as_words`, `as_count`: what the caller takes the column for; neither: a number. */
-static void add(report_table *t, cell c, bool as_words, bool as_count)
+static void add_cell(report_table *t, cell c, bool as_words, bool as_count)
 {
     const report_kind kind = t->columns[t->cells.n % t->n_columns].kind;
     const bool fits = c.empty || (as_words == (kind == REPORT_WORDS) &&
@@ -62,28 +62,28 @@ void report_table_words(report_table *t, str text)
 {
     const char *copy = arena_copy(&t->memory, text);
     if (copy)
-        add(t, (cell){.words = {copy, text.n}}, true, false);
+        add_cell(t, (cell){.words = {copy, text.n}}, true, false);
     else
         t->failed = true;
 }
 
 void report_table_count(report_table *t, uint64_t value)
 {
-    add(t, (cell){.count = value}, false, true);
+    add_cell(t, (cell){.count = value}, false, true);
 }
 
 void report_table_number(report_table *t, double value)
 {
-    add(t, (cell){.number = value}, false, false);
+    add_cell(t, (cell){.number = value}, false, false);
 }
 
 void report_table_empty(report_table *t)
 {
-    add(t, (cell){.empty = true}, false, false);
+    add_cell(t, (cell){.empty = true}, false, false);
 }
 
 /* Code points, which is what a column of a terminal holds for the text we print. */
-static size_t width(str text)
+static size_t measure_width(str text)
 {
     size_t n = 0;
     for (size_t i = 0; i < text.n; i++)
@@ -94,7 +94,7 @@ static size_t width(str text)
 /* Control characters would break the line or the terminal; text too wide is cut. */
 static void add_words(strbuf *to, str text, uint32_t max_width)
 {
-    const bool cut = max_width > 3 && width(text) > max_width;
+    const bool cut = max_width > 3 && measure_width(text) > max_width;
     size_t n = 0;
     for (size_t i = 0; i < text.n; i++) {
         const unsigned char c = (unsigned char)text.at[i];
@@ -134,10 +134,11 @@ static void add_for_people(strbuf *to, const report_column *column, const cell *
 
 /* One line; `texts` are the cells, as wide as `widths` but for the last if it is words.
  */
-static void line(FILE *to, const report_table *t, const str *texts, const size_t *widths)
+static void print_table_line(FILE *to, const report_table *t, const str *texts,
+                             const size_t *widths)
 {
     for (uint32_t i = 0; i < t->n_columns; i++) {
-        const int pad = (int)(widths[i] - width(texts[i]));
+        const int pad = (int)(widths[i] - measure_width(texts[i]));
         const bool left = t->columns[i].kind == REPORT_WORDS;
         const bool last = i + 1 == t->n_columns;
         fprintf(to, "%s%*s%.*s%*s", i ? "  " : "", left ? 0 : pad, "", (int)texts[i].n,
@@ -162,24 +163,25 @@ static void print_lines(const report_table *t, FILE *to, const strbuf *all,
     const uint32_t n = t->n_columns;
     for (uint32_t i = 0; i < n; i++) {
         texts[i] = str_from(t->columns[i].title);
-        widths[i] = width(texts[i]);
+        widths[i] = measure_width(texts[i]);
     }
     for (size_t i = 0; i < t->cells.n; i++) {
         const size_t from = i ? ends[i - 1] : 0;
-        const size_t w = width((str){all->at + from, ends[i] - from});
+        const size_t w = measure_width((str){all->at + from, ends[i] - from});
         widths[i % n] = w > widths[i % n] ? w : widths[i % n];
     }
-    line(to, t, texts, widths);
+    print_table_line(to, t, texts, widths);
     for (size_t i = 0; i + n <= t->cells.n; i += n) {
         for (uint32_t k = 0; k < n; k++) {
             const size_t from = i + k ? ends[i + k - 1] : 0;
             texts[k] = (str){all->n ? all->at + from : "", ends[i + k] - from};
         }
-        line(to, t, texts, widths);
+        print_table_line(to, t, texts, widths);
     }
 }
 
-static halley_status write_text(const report_table *t, FILE *to, halley_error *err)
+static halley_status write_aligned_table(const report_table *t, FILE *to,
+                                         halley_error *err)
 {
     strbuf all = {0};
     size_t *ends = mem_array(t->cells.n, sizeof *ends);
@@ -195,7 +197,7 @@ static halley_status write_text(const report_table *t, FILE *to, halley_error *e
     return ok ? HALLEY_OK : error_nomem(err);
 }
 
-static void add_csv(strbuf *to, const report_column *column, const cell *c)
+static void add_csv_cell(strbuf *to, const report_column *column, const cell *c)
 {
     if (c->empty)
         return;
@@ -207,14 +209,14 @@ static void add_csv(strbuf *to, const report_column *column, const cell *c)
         strbuf_double(to, c->number);
 }
 
-static halley_status write_csv(const report_table *t, FILE *to, halley_error *err)
+static halley_status write_csv_table(const report_table *t, FILE *to, halley_error *err)
 {
     for (uint32_t i = 0; i < t->n_columns; i++)
         fprintf(to, "%s%s", i ? "," : "", t->columns[i].key);
     fputc('\n', to);
     strbuf b = {0};
     for (size_t i = 0; i < t->cells.n; i++) {
-        add_csv(&b, &t->columns[i % t->n_columns], &t->cells.at[i]);
+        add_csv_cell(&b, &t->columns[i % t->n_columns], &t->cells.at[i]);
         strbuf_add_char(&b, (i + 1) % t->n_columns ? ',' : '\n');
         if ((i + 1) % t->n_columns || b.failed)
             continue;
@@ -253,7 +255,8 @@ void report_table_json(const report_table *t, report_json *j, const char *key)
     report_json_end(j);
 }
 
-static halley_status write_json(const report_table *t, FILE *to, halley_error *err)
+static halley_status write_json_table_alone(const report_table *t, FILE *to,
+                                            halley_error *err)
 {
     report_json j;
     report_json_init(&j, to);
@@ -269,11 +272,11 @@ halley_status report_table_write(const report_table *t, report_form form, FILE *
     assert(t->cells.n % t->n_columns == 0);
     switch (form) {
     case REPORT_TEXT:
-        return write_text(t, to, err);
+        return write_aligned_table(t, to, err);
     case REPORT_JSON:
-        return write_json(t, to, err);
+        return write_json_table_alone(t, to, err);
     case REPORT_CSV:
-        return write_csv(t, to, err);
+        return write_csv_table(t, to, err);
     }
     return HALLEY_OK;
 }

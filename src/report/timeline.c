@@ -39,13 +39,13 @@ typedef struct writer {
     bool first, no_memory;
 } writer;
 
-static str name_of(const halley_trace *t, uint32_t node)
+static str find_event_name(const halley_trace *t, uint32_t node)
 {
     const halley_bytes name = halley_node_name(t, node);
     return (str){name.at, name.n};
 }
 
-static void flush(writer *w)
+static void flush_events(writer *w)
 {
     file_output_str(w->to, strbuf_str(&w->text));
     w->no_memory = w->no_memory || w->text.failed;
@@ -60,7 +60,7 @@ static void csv_row(writer *w, uint32_t rank, uint32_t node,
 {
     const halley_trace *t = halley_trace_set_get(w->traces, rank);
     strbuf_printf(&w->text, "%u,%" PRIu64 ",", rank, halley_node_id(t, node));
-    strbuf_csv(&w->text, name_of(t, node));
+    strbuf_csv(&w->text, find_event_name(t, node));
     strbuf_printf(&w->text, ",%s,%s,%" PRIu64 ",",
                   halley_node_type_name(halley_node_type_of(t, node)),
                   tracks_kind_names[tracks_kind_of(t, node)], tracks_bytes(t, node));
@@ -68,7 +68,7 @@ static void csv_row(writer *w, uint32_t rank, uint32_t node,
     strbuf_add_char(&w->text, ',');
     strbuf_double(&w->text, (double)times->end / w->per_s);
     strbuf_add_char(&w->text, '\n');
-    flush(w);
+    flush_events(w);
 }
 
 /* The flow between a send and its receive: equal numbers on both ends, never 0. */
@@ -134,8 +134,8 @@ static uint32_t new_lane(writer *w, uint32_t rank, uint64_t track, str group,
 }
 
 /* The row in which a node stands; nodes come by their begin. */
-static uint32_t lane_of(writer *w, uint32_t rank, uint32_t node,
-                        const halley_node_times *times)
+static uint32_t find_event_lane(writer *w, uint32_t rank, uint32_t node,
+                                const halley_node_times *times)
 {
     const halley_trace *t = halley_trace_set_get(w->traces, rank);
     const uint64_t track = tracks_of(t, node);
@@ -190,7 +190,7 @@ static void open_rank(writer *w, uint32_t rank)
     map64_fini(&w->first_lanes);
     begin_event(w);
     tracks_add_name(&w->text, rank, 0, "process_name", str_from(name));
-    flush(w);
+    flush_events(w);
     for (size_t i = 0; i < n; i++) {
         begin_event(w);
         strbuf_printf(&w->text,
@@ -199,7 +199,7 @@ static void open_rank(writer *w, uint32_t rank)
                       rank, levels[i].bytes);
         strbuf_double(&w->text, (double)levels[i].at / w->per_us);
         strbuf_add_char(&w->text, '}');
-        flush(w);
+        flush_events(w);
     }
 }
 
@@ -208,7 +208,7 @@ static void timeline_row(writer *w, uint32_t rank, uint32_t node,
 {
     const halley_trace *t = halley_trace_set_get(w->traces, rank);
     const uint32_t type = halley_node_type_of(t, node);
-    const uint32_t tid = lane_of(w, rank, node, times);
+    const uint32_t tid = find_event_lane(w, rank, node, times);
     const tracks_event event = {.pid = rank,
                                 .tid = tid,
                                 .start_us = (double)times->begin / w->per_us,
@@ -218,7 +218,7 @@ static void timeline_row(writer *w, uint32_t rank, uint32_t node,
     tracks_add_node(&w->text, t, node, &event);
     if (type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV)
         flow_event(w, rank, node, tid, times);
-    flush(w);
+    flush_events(w);
 }
 
 typedef struct by_begin {
@@ -226,7 +226,7 @@ typedef struct by_begin {
     uint32_t rank;
 } by_begin;
 
-static int earlier(const void *a, const void *b, void *context)
+static int compare_starts(const void *a, const void *b, void *context)
 {
     const by_begin *by = context;
     const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
@@ -237,13 +237,13 @@ static int earlier(const void *a, const void *b, void *context)
     return i < k ? -1 : 1;
 }
 
-static void write_rank(writer *w, uint32_t rank, row_writer *row)
+static void write_rank_events(writer *w, uint32_t rank, row_writer *row)
 {
     const uint32_t n = halley_trace_count(halley_trace_set_get(w->traces, rank));
     by_begin by = {w->result, rank};
     for (uint32_t i = 0; i < n; i++)
         w->order[i] = i;
-    qsort_r(w->order, n, sizeof *w->order, earlier, &by);
+    qsort_r(w->order, n, sizeof *w->order, compare_starts, &by);
     for (uint32_t i = 0; i < n; i++) {
         const halley_node_times times = halley_result_node(w->result, rank, w->order[i]);
         if (times.ran)
@@ -296,7 +296,7 @@ halley_status report_sim_nodes(const halley_result *result,
     TRY(writer_open(&w, result, traces, path, err));
     file_output_str(w.to, STR("rank,node,name,type,track,bytes,begin_s,end_s\n"));
     for (uint32_t i = 0; i < halley_result_ranks(result); i++)
-        write_rank(&w, i, csv_row);
+        write_rank_events(&w, i, csv_row);
     return writer_close(&w, err);
 }
 
@@ -325,7 +325,7 @@ halley_status report_sim_timeline(const halley_result *result,
     file_output_str(w.to, STR("{\"displayTimeUnit\":\"ns\",\"traceEvents\":["));
     for (uint32_t i = 0; i < halley_result_ranks(result); i++) {
         open_rank(&w, i);
-        write_rank(&w, i, timeline_row);
+        write_rank_events(&w, i, timeline_row);
     }
     const halley_status status = write_recorded(&w, err);
     file_output_str(w.to, STR("\n]}\n"));

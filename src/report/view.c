@@ -6,7 +6,7 @@
 enum { DEFAULT_LIMIT = 2000 };
 
 /* Fewer boxes when asked for, or when there are too many to draw. */
-static bool shrink(view_graph *g)
+static bool shrink_view(view_graph *g)
 {
     const halley_view_opts *o = g->opts;
     const bool drawn = o->form == HALLEY_VIEW_SVG || o->form == HALLEY_VIEW_HTML;
@@ -16,14 +16,14 @@ static bool shrink(view_graph *g)
     return g->boxes.n <= limit || view_stretch(g, limit);
 }
 
-static halley_status prepare(view_graph *g, halley_error *err)
+static halley_status prepare_view(view_graph *g, halley_error *err)
 {
     TRY(view_choose(g, err));
     if (!view_levels(g))
         return error_nomem(err);
     for (size_t k = 0; k < g->edges.n; k++)
         g->sum.n_back += view_goes_up(g, &g->edges.at[k]);
-    if (!shrink(g))
+    if (!shrink_view(g))
         return error_nomem(err);
     const bool drawn =
         g->opts->form == HALLEY_VIEW_SVG || g->opts->form == HALLEY_VIEW_HTML;
@@ -34,7 +34,7 @@ static halley_status prepare(view_graph *g, halley_error *err)
     return HALLEY_OK;
 }
 
-static bool write_all(file_output *out, const view_graph *g)
+static bool write_view(file_output *out, const view_graph *g)
 {
     strbuf text = {0};
     bool ok = true;
@@ -57,11 +57,11 @@ static bool write_all(file_output *out, const view_graph *g)
     return ok;
 }
 
-static halley_status save(const view_graph *g, const char *path, halley_error *err)
+static halley_status save_view(const view_graph *g, const char *path, halley_error *err)
 {
     file_output *out = NULL;
     TRY(file_output_open(&out, path, err));
-    if (write_all(out, g))
+    if (write_view(out, g))
         return file_output_commit(out, err);
     file_output_abort(out);
     return error_nomem(err);
@@ -73,9 +73,9 @@ halley_status halley_view_save(const halley_trace *trace, const char *path,
 {
     const halley_view_opts none = {0};
     view_graph g = {.trace = trace, .opts = opts ? opts : &none};
-    halley_status status = prepare(&g, err);
+    halley_status status = prepare_view(&g, err);
     if (status == HALLEY_OK)
-        status = save(&g, path, err);
+        status = save_view(&g, path, err);
     if (status == HALLEY_OK && summary)
         *summary = g.sum;
     view_graph_fini(&g);

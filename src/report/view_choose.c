@@ -79,7 +79,7 @@ static void dependants_fini(dependants *d)
 
 typedef ARRAY(uint32_t) queue;
 
-static bool visit(uint8_t *seen, queue *q, uint32_t node)
+static bool visit_node(uint8_t *seen, queue *q, uint32_t node)
 {
     if (seen[node])
         return true;
@@ -91,7 +91,7 @@ static bool visit_dependants(const dependants *d, uint32_t node, uint8_t *seen, 
 {
     bool ok = true;
     for (size_t k = d->starts[node]; ok && k < d->starts[node + 1]; k++)
-        ok = visit(seen, q, d->at[k]);
+        ok = visit_node(seen, q, d->at[k]);
     return ok;
 }
 
@@ -103,19 +103,19 @@ static bool visit_dependencies(const halley_trace *trace, uint32_t node, uint8_t
     for (uint32_t k = 0; ok && k < n; k++) {
         uint32_t kind;
         const uint32_t on = dep_at(trace, node, k, &kind);
-        ok = on == HALLEY_NO_NODE || visit(seen, q, on);
+        ok = on == HALLEY_NO_NODE || visit_node(seen, q, on);
     }
     return ok;
 }
 
 /* Breadth first from the given nodes, `depth` steps one way. `seen` is zero at first. */
-static bool spread(chooser *c, const dependants *d, bool down, uint8_t *seen)
+static bool spread_choice(chooser *c, const dependants *d, bool down, uint8_t *seen)
 {
     const halley_view_opts *o = c->g->opts;
     queue q = {0};
     bool ok = true;
     for (size_t i = 0; ok && i < o->n_from; i++)
-        ok = visit(seen, &q, halley_trace_find(c->trace, o->from[i]));
+        ok = visit_node(seen, &q, halley_trace_find(c->trace, o->from[i]));
     size_t at = 0;
     for (uint32_t step = 0; ok && at < q.n && (o->depth == 0 || step < o->depth);
          step++) {
@@ -131,7 +131,7 @@ static bool spread(chooser *c, const dependants *d, bool down, uint8_t *seen)
     return ok;
 }
 
-static halley_status reach(chooser *c, halley_error *err)
+static halley_status reach_nodes(chooser *c, halley_error *err)
 {
     const halley_view_opts *o = c->g->opts;
     for (size_t i = 0; i < o->n_from; i++) {
@@ -152,7 +152,7 @@ static halley_status reach(chooser *c, halley_error *err)
         if (o->way == (down ? HALLEY_VIEW_UP : HALLEY_VIEW_DOWN))
             continue;
         uint8_t *seen = mem_array_zero(c->n, 1);
-        ok = seen && spread(c, &d, down, seen);
+        ok = seen && spread_choice(c, &d, down, seen);
         free(seen);
     }
     dependants_fini(&d);
@@ -176,7 +176,7 @@ static bool name_fits(const chooser *c, uint32_t node)
     return false;
 }
 
-static bool fits(const chooser *c, uint32_t node)
+static bool fits_choice(const chooser *c, uint32_t node)
 {
     const uint32_t type = halley_node_type_of(c->trace, node);
     const uint32_t types = c->g->opts->types;
@@ -185,7 +185,7 @@ static bool fits(const chooser *c, uint32_t node)
     return name_fits(c, node);
 }
 
-static uint64_t attr_u64(const halley_trace *trace, uint32_t node, const char *name)
+static uint64_t read_attr_u64(const halley_trace *trace, uint32_t node, const char *name)
 {
     halley_attr attr;
     uint64_t value = 0;
@@ -194,7 +194,7 @@ static uint64_t attr_u64(const halley_trace *trace, uint32_t node, const char *n
     return value;
 }
 
-static uint8_t lane_of(uint32_t type, bool cpu)
+static uint8_t find_node_lane(uint32_t type, bool cpu)
 {
     switch (type) {
     case HALLEY_NODE_COMP:
@@ -215,9 +215,9 @@ static view_box box_of_node(view_graph *g, uint32_t node)
 {
     const uint32_t wire = halley_node_type_of(g->trace, node);
     const uint32_t type = wire < HALLEY_N_NODE_TYPES ? wire : HALLEY_NODE_INVALID;
-    const bool cpu = attr_u64(g->trace, node, "is_cpu_op") != 0;
+    const bool cpu = read_attr_u64(g->trace, node, "is_cpu_op") != 0;
     g->cpu_seen |= cpu;
-    const uint8_t lane = lane_of(type, cpu);
+    const uint8_t lane = find_node_lane(type, cpu);
     return (view_box){.node = node,
                       .last = node,
                       .n_nodes = 1,
@@ -225,14 +225,15 @@ static view_box box_of_node(view_graph *g, uint32_t node)
                       .type = (uint8_t)type,
                       .lane = lane,
                       .duration_us = halley_node_duration_us(g->trace, node),
-                      .bytes = attr_u64(g->trace, node,
+                      .bytes =
+                          read_attr_u64(g->trace, node,
                                         lane == VIEW_COMM ? "comm_size" : "tensor_size")};
 }
 
 static bool add_boxes(chooser *c)
 {
     for (uint32_t i = 0; i < c->n; i++) {
-        if (!c->reached[i] || !fits(c, i))
+        if (!c->reached[i] || !fits_choice(c, i))
             continue;
         c->box_of[i] = (uint32_t)c->g->boxes.n;
         const view_box box = box_of_node(c->g, i);
@@ -264,7 +265,7 @@ static void add_nearest(nearest *to, uint32_t box)
         to->box[first] = box;
 }
 
-static bool has(const nearest *in, uint32_t box)
+static bool has_name(const nearest *in, uint32_t box)
 {
     for (uint32_t i = 0; i < in->n; i++)
         if (in->box[i] == box)
@@ -273,15 +274,15 @@ static bool has(const nearest *in, uint32_t box)
 }
 
 /* Leave out those that are right above another of `all`. */
-static void prune(nearest *it, const nearest *all, const nearest *near,
-                  const view_box *boxes)
+static void prune_nodes(nearest *it, const nearest *all, const nearest *near,
+                        const view_box *boxes)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < it->n; i++) {
         bool above = false;
         for (uint32_t k = 0; k < all->n && !above; k++)
             above = all->box[k] != it->box[i] &&
-                    has(&near[boxes[all->box[k]].node], it->box[i]);
+                    has_name(&near[boxes[all->box[k]].node], it->box[i]);
         if (!above)
             it->box[n++] = it->box[i];
     }
@@ -309,18 +310,18 @@ static bool connect_via(chooser *c, nearest *near, uint32_t i)
     nearest all = direct;
     for (uint32_t a = 0; a < via.n; a++)
         add_nearest(&all, via.box[a]);
-    prune(&via, &all, near, boxes);
+    prune_nodes(&via, &all, near, boxes);
     for (uint32_t a = 0; mine != VIEW_NONE && a < via.n; a++)
-        if (!has(&direct, via.box[a]) &&
+        if (!has_name(&direct, via.box[a]) &&
             !array_push(&c->g->edges, (view_edge){via.box[a], mine, VIEW_VIA}))
             return false;
     near[i] = all;
-    prune(&near[i], &all, near, boxes);
+    prune_nodes(&near[i], &all, near, boxes);
     return true;
 }
 
 /* The dependencies of node i on chosen nodes as edges, if it is chosen itself. */
-static bool connect(chooser *c, uint32_t i)
+static bool connect_boxes(chooser *c, uint32_t i)
 {
     const uint32_t mine = c->box_of[i];
     const uint32_t n_deps = mine == VIEW_NONE ? 0 : dep_count(c->trace, i);
@@ -336,7 +337,7 @@ static bool connect(chooser *c, uint32_t i)
 }
 
 /* Nodes in an order in which dependencies come first; those on cycles last. */
-static bool sort_nodes(const chooser *c, uint32_t *order)
+static bool sort_chosen_nodes(const chooser *c, uint32_t *order)
 {
     dependants d = {0};
     uint32_t *pending = mem_array_zero(c->n, sizeof *pending);
@@ -361,16 +362,16 @@ static bool sort_nodes(const chooser *c, uint32_t *order)
     return ok;
 }
 
-static bool add_edges(chooser *c)
+static bool add_box_edges(chooser *c)
 {
     /* Only for nodes left out do ancestors, and the order, matter. */
     const bool all = c->g->boxes.n == c->n;
     nearest *near = mem_array_zero(all ? 1 : c->n, sizeof *near);
     uint32_t *order = mem_array(all ? 1 : c->n, sizeof *order);
-    bool ok = near && order && (all || sort_nodes(c, order));
+    bool ok = near && order && (all || sort_chosen_nodes(c, order));
     for (uint32_t k = 0; ok && k < c->n; k++) {
         const uint32_t i = all ? k : order[k];
-        ok = !c->reached[i] || (connect(c, i) && (all || connect_via(c, near, i)));
+        ok = !c->reached[i] || (connect_boxes(c, i) && (all || connect_via(c, near, i)));
     }
     free(near);
     free(order);
@@ -378,12 +379,12 @@ static bool add_edges(chooser *c)
     return ok;
 }
 
-static halley_status choose(chooser *c, halley_error *err)
+static halley_status choose_nodes(chooser *c, halley_error *err)
 {
     for (uint32_t i = 0; i < c->n; i++)
         c->box_of[i] = VIEW_NONE;
-    TRY(reach(c, err));
-    if (!add_boxes(c) || !add_edges(c))
+    TRY(reach_nodes(c, err));
+    if (!add_boxes(c) || !add_box_edges(c))
         return error_nomem(err);
     c->g->sum.n_nodes = c->n;
     c->g->sum.n_chosen = c->g->boxes.n;
@@ -401,13 +402,13 @@ halley_status view_choose(view_graph *g, halley_error *err)
     c.box_of = mem_array(c.n, sizeof *c.box_of);
     c.reached = mem_array_zero(c.n, 1);
     const halley_status status =
-        c.box_of && c.reached ? choose(&c, err) : error_nomem(err);
+        c.box_of && c.reached ? choose_nodes(&c, err) : error_nomem(err);
     free(c.box_of);
     free(c.reached);
     return status;
 }
 
-static int by_ends(const void *a, const void *b)
+static int compare_edge_ends(const void *a, const void *b)
 {
     const view_edge *x = a, *y = b;
     if (x->from != y->from)
@@ -418,7 +419,7 @@ static int by_ends(const void *a, const void *b)
 void view_tidy_edges(view_graph *g)
 {
     if (g->edges.n > 1)
-        qsort(g->edges.at, g->edges.n, sizeof *g->edges.at, by_ends);
+        qsort(g->edges.at, g->edges.n, sizeof *g->edges.at, compare_edge_ends);
     size_t n = 0;
     for (size_t i = 0; i < g->edges.n; i++) {
         const view_edge e = g->edges.at[i];
@@ -440,7 +441,7 @@ typedef struct leveller {
     queue q;
 } leveller;
 
-static bool place(leveller *l, uint32_t box)
+static bool place_node(leveller *l, uint32_t box)
 {
     l->placed[box] = 1;
     return array_push(&l->q, box);
@@ -453,13 +454,13 @@ static bool level_all(leveller *l)
     bool ok = true;
     for (uint32_t i = 0; ok && i < n; i++)
         if (l->pending[i] == 0)
-            ok = place(l, i);
+            ok = place_node(l, i);
     uint32_t next = 0;
     for (size_t at = 0; ok && at < n; at++) {
         while (at == l->q.n && l->placed[next])
             next++;
         if (at == l->q.n)
-            ok = place(l, next);
+            ok = place_node(l, next);
         if (!ok)
             return false;
         const uint32_t box = l->q.at[at];
@@ -471,7 +472,7 @@ static bool level_all(leveller *l)
             if (g->boxes.at[to].level < level)
                 g->boxes.at[to].level = level;
             if (--l->pending[to] == 0)
-                ok = place(l, to);
+                ok = place_node(l, to);
         }
     }
     return ok;

@@ -20,7 +20,7 @@
 enum { TRIES = 12, PASSES = 3 };
 
 /* What box i, when it goes into `into`, adds to it. */
-static void add_box(view_box *into, const view_box *box, bool repeats)
+static void add_run_box(view_box *into, const view_box *box, bool repeats)
 {
     if (into->stretch && box->n_nodes > into->n_nodes / 2)
         into->type = box->type;
@@ -37,7 +37,8 @@ static void add_box(view_box *into, const view_box *box, bool repeats)
  * a box that moved is dropped when it would not go up in that order, for it goes from one
  * repeat to the next, or around within a stretch.
  */
-static bool join(view_graph *g, const uint32_t *to, const uint32_t *key, bool repeats)
+static bool join_boxes(view_graph *g, const uint32_t *to, const uint32_t *key,
+                       bool repeats)
 {
     const uint32_t n = (uint32_t)g->boxes.n;
     uint32_t *renamed = mem_array(n, sizeof *renamed);
@@ -50,7 +51,7 @@ static bool join(view_graph *g, const uint32_t *to, const uint32_t *key, bool re
         if (to[i] == i)
             g->boxes.at[n_kept++] = box;
         else
-            add_box(&g->boxes.at[renamed[i]], &box, repeats);
+            add_run_box(&g->boxes.at[renamed[i]], &box, repeats);
     }
     size_t n_edges = 0;
     for (size_t k = 0; k < g->edges.n; k++) {
@@ -69,7 +70,7 @@ static bool join(view_graph *g, const uint32_t *to, const uint32_t *key, bool re
     return true;
 }
 
-static uint64_t kind_of(const view_graph *g, const view_box *box)
+static uint64_t find_box_kind(const view_graph *g, const view_box *box)
 {
     uint64_t kind = (uint64_t)box->type | (uint64_t)box->lane << 8;
     halley_attr attr;
@@ -115,10 +116,10 @@ static bool join_runs(view_graph *g)
         to[i] = i;
         if (d.in[i] == 1 && before < i && d.out[before] == 1 &&
             g->boxes.at[i].repeat == g->boxes.at[before].repeat &&
-            kind_of(g, &g->boxes.at[i]) == kind_of(g, &g->boxes.at[before]))
+            find_box_kind(g, &g->boxes.at[i]) == find_box_kind(g, &g->boxes.at[before]))
             to[i] = to[before];
     }
-    ok = ok && join(g, to, NULL, false);
+    ok = ok && join_boxes(g, to, NULL, false);
     free(d.in);
     free(d.out);
     free(d.before);
@@ -131,7 +132,8 @@ static void mark_boxes(const view_graph *g, uint64_t *mark)
     const uint32_t n = (uint32_t)g->boxes.n;
     for (uint32_t i = 0; i < n; i++) {
         const view_box *box = &g->boxes.at[i];
-        const uint64_t own = hash_u64(kind_of(g, box) ^ (uint64_t)box->repeat << 40);
+        const uint64_t own =
+            hash_u64(find_box_kind(g, box) ^ (uint64_t)box->repeat << 40);
         mark[i] = hash_less_numbers(view_name(g, box), own + box->n_nodes);
     }
     /* The order of edges does not matter, so their hashes are added. */
@@ -230,7 +232,7 @@ static bool join_repeats(view_graph *g, bool *any)
         *any |= times > 1;
         i += times * n;
     }
-    ok = ok && (!*any || join(g, to, to, true));
+    ok = ok && (!*any || join_boxes(g, to, to, true));
     marks_fini(&m);
     free(to);
     return ok;
@@ -279,7 +281,7 @@ bool view_stretch(view_graph *g, uint32_t n_most)
         to[i] = first[key[i]];
         g->boxes.at[to[i]].stretch |= to[i] != i;
     }
-    ok = ok && join(g, to, key, false);
+    ok = ok && join_boxes(g, to, key, false);
     g->sum.stretched = true;
     free(first);
     free(to);

@@ -5,7 +5,7 @@
  */
 #include "report/view.h"
 
-static void put(file_output *out, strbuf *scratch)
+static void put_attribute(file_output *out, strbuf *scratch)
 {
     file_output_str(out, strbuf_str(scratch));
     scratch->n = 0;
@@ -95,7 +95,7 @@ void view_write_dot(file_output *out, const view_graph *g, strbuf *scratch)
         add_quoted(scratch, strbuf_str(&label));
         strbuf_printf(scratch, " shape=%s fillcolor=\"%s\"]\n", dot_shape(box->type),
                       dot_color(box));
-        put(out, scratch);
+        put_attribute(out, scratch);
     }
     for (size_t k = 0; k < g->edges.n; k++) {
         const view_edge e = g->edges.at[k];
@@ -111,22 +111,23 @@ void view_write_dot(file_output *out, const view_graph *g, strbuf *scratch)
                           : kind == VIEW_CTRL ? "arrowhead=tee style=dashed"
                                               : "arrowhead=normal style=dotted");
         }
-        put(out, scratch);
+        put_attribute(out, scratch);
     }
     strbuf_add(scratch, STR("}\n"));
-    put(out, scratch);
+    put_attribute(out, scratch);
     scratch->failed |= label.failed;
     strbuf_fini(&label);
 }
 
-static void add_key(strbuf *to, const char *id, const char *domain, const char *name,
-                    const char *type)
+static void write_graphml_key(strbuf *to, const char *id, const char *domain,
+                              const char *name, const char *type)
 {
     strbuf_printf(to, "  <key id=\"%s\" for=\"%s\" attr.name=\"%s\" attr.type=\"%s\"/>\n",
                   id, domain, name, type);
 }
 
-static void add_node(strbuf *to, const view_graph *g, const view_box *box, strbuf *label)
+static void write_dot_node(strbuf *to, const view_graph *g, const view_box *box,
+                           strbuf *label)
 {
     label->n = 0;
     view_label(label, g, box);
@@ -146,7 +147,7 @@ static void add_node(strbuf *to, const view_graph *g, const view_box *box, strbu
     strbuf_add(to, STR("</node>\n"));
 }
 
-static void add_edge(strbuf *to, const view_graph *g, const view_edge *e)
+static void write_dot_edge(strbuf *to, const view_graph *g, const view_edge *e)
 {
     static const char *const words[] = {"data", "control", "through"};
     for (uint32_t i = 0; i < 3; i++) {
@@ -165,23 +166,23 @@ void view_write_graphml(file_output *out, const view_graph *g, strbuf *scratch)
     strbuf label = {0};
     strbuf_add(scratch, STR("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<graphml "
                             "xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"));
-    add_key(scratch, "label", "node", "label", "string");
-    add_key(scratch, "type", "node", "type", "string");
-    add_key(scratch, "duration", "node", "duration_us", "long");
-    add_key(scratch, "bytes", "node", "bytes", "long");
-    add_key(scratch, "nodes", "node", "nodes", "long");
-    add_key(scratch, "dependency", "edge", "dependency", "string");
+    write_graphml_key(scratch, "label", "node", "label", "string");
+    write_graphml_key(scratch, "type", "node", "type", "string");
+    write_graphml_key(scratch, "duration", "node", "duration_us", "long");
+    write_graphml_key(scratch, "bytes", "node", "bytes", "long");
+    write_graphml_key(scratch, "nodes", "node", "nodes", "long");
+    write_graphml_key(scratch, "dependency", "edge", "dependency", "string");
     strbuf_add(scratch, STR("  <graph edgedefault=\"directed\">\n"));
     for (size_t i = 0; i < g->boxes.n; i++) {
-        add_node(scratch, g, &g->boxes.at[i], &label);
-        put(out, scratch);
+        write_dot_node(scratch, g, &g->boxes.at[i], &label);
+        put_attribute(out, scratch);
     }
     for (size_t k = 0; k < g->edges.n; k++) {
-        add_edge(scratch, g, &g->edges.at[k]);
-        put(out, scratch);
+        write_dot_edge(scratch, g, &g->edges.at[k]);
+        put_attribute(out, scratch);
     }
     strbuf_add(scratch, STR("  </graph>\n</graphml>\n"));
-    put(out, scratch);
+    put_attribute(out, scratch);
     scratch->failed |= label.failed;
     strbuf_fini(&label);
 }

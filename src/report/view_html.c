@@ -11,7 +11,7 @@
 enum { MAX_FACTS = 24, FACT_CHARS = 160 };
 
 /* A JSON string that is safe inside <script>. */
-static void add_json(strbuf *to, str text)
+static void add_page_json(strbuf *to, str text)
 {
     strbuf json = {0};
     strbuf_json(&json, text);
@@ -28,10 +28,10 @@ static void add_json(strbuf *to, str text)
 static void add_fact(strbuf *to, bool first, str key, str value)
 {
     strbuf_add(to, first ? STR("[") : STR(",["));
-    add_json(to, key);
+    add_page_json(to, key);
     strbuf_add_char(to, ',');
     /* Cutting may split a character; strbuf_json replaces what is left of it. */
-    add_json(to, (str){value.at, value.n < FACT_CHARS ? value.n : FACT_CHARS});
+    add_page_json(to, (str){value.at, value.n < FACT_CHARS ? value.n : FACT_CHARS});
     strbuf_add_char(to, ']');
 }
 
@@ -103,7 +103,7 @@ static void add_find(strbuf *to, const view_graph *g, const view_box *box,
     view_detail(scratch, g, box);
     for (size_t i = 0; i < scratch->n; i++)
         scratch->at[i] = (char)tolower((unsigned char)scratch->at[i]);
-    add_json(to, strbuf_str(scratch));
+    add_page_json(to, strbuf_str(scratch));
 }
 
 static void add_data(strbuf *to, const view_graph *g, strbuf *scratch)
@@ -115,7 +115,7 @@ static void add_data(strbuf *to, const view_graph *g, strbuf *scratch)
                       (unsigned long long)halley_node_id(g->trace, box->node));
         scratch->n = 0;
         view_label(scratch, g, box);
-        add_json(to, strbuf_str(scratch));
+        add_page_json(to, strbuf_str(scratch));
         strbuf_add(to, STR(",\"find\":"));
         add_find(to, g, box, scratch);
         strbuf_add(to, STR(",\"facts\":["));
@@ -130,7 +130,7 @@ static void add_data(strbuf *to, const view_graph *g, strbuf *scratch)
     strbuf_add(to, STR("]}</script>\n"));
 }
 
-static void add_legend(strbuf *to, const view_graph *g)
+static void add_html_legend(strbuf *to, const view_graph *g)
 {
     strbuf_add(to,
                STR("<details id=\"legend\"><summary>Legend and keys</summary><table>"));
@@ -200,7 +200,7 @@ bool view_write_html(strbuf *to, const view_graph *g)
     add_header(to, g, &scratch);
     strbuf_add(to, STR("<main>\n"));
     const bool ok = view_write_svg(to, g, true);
-    add_legend(to, g);
+    add_html_legend(to, g);
     strbuf_add(to,
                STR("</main><aside id=\"side\" hidden aria-live=\"polite\"></aside>\n"));
     add_data(to, g, &scratch);

@@ -46,15 +46,15 @@ static void layout_fini(layout *l)
     free(l->key);
 }
 
-static void sum_up(size_t *starts, size_t n)
+static void sum_widths(size_t *starts, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         starts[i + 1] += starts[i];
 }
 
 /* Put i at the place of its bucket; starts moves on and is put back. */
-static void fill(uint32_t *at, size_t *starts, size_t n_starts, const uint32_t *bucket,
-                 const uint32_t *item, size_t n)
+static void fill_rows(uint32_t *at, size_t *starts, size_t n_starts,
+                      const uint32_t *bucket, const uint32_t *item, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         at[starts[bucket[i]]++] = item ? item[i] : (uint32_t)i;
@@ -84,34 +84,34 @@ static bool layout_init(layout *l, view_graph *g)
         item[k] = g->edges.at[k].from;
     }
     if (ok) {
-        sum_up(l->out_starts, n);
-        sum_up(l->in_starts, n);
-        fill(l->in_from, l->in_starts, n, bucket, item, n_edges);
+        sum_widths(l->out_starts, n);
+        sum_widths(l->in_starts, n);
+        fill_rows(l->in_from, l->in_starts, n, bucket, item, n_edges);
     }
     for (size_t i = 0; ok && i < n; i++) {
         bucket[i] = g->boxes.at[i].level;
         l->level_starts[bucket[i] + 1]++;
     }
     if (ok) {
-        sum_up(l->level_starts, g->n_levels);
-        fill(l->order, l->level_starts, g->n_levels, bucket, NULL, n);
+        sum_widths(l->level_starts, g->n_levels);
+        fill_rows(l->order, l->level_starts, g->n_levels, bucket, NULL, n);
     }
     free(bucket);
     free(item);
     return ok;
 }
 
-static uint32_t lane_of(const layout *l, uint32_t box)
+static uint32_t find_box_lane(const layout *l, uint32_t box)
 {
     return l->g->opts->mixed ? 0 : l->g->boxes.at[box].lane;
 }
 
 /* In a level: lane, then key, then file order. */
-static int compare(const void *a, const void *b, void *context)
+static int compare_boxes(const void *a, const void *b, void *context)
 {
     const layout *l = context;
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    const uint32_t lx = lane_of(l, x), ly = lane_of(l, y);
+    const uint32_t lx = find_box_lane(l, x), ly = find_box_lane(l, y);
     if (lx != ly)
         return lx < ly ? -1 : 1;
     if (l->key[x] != l->key[y])
@@ -123,9 +123,9 @@ static void note_places(layout *l, uint32_t level)
 {
     const size_t end = l->level_starts[level + 1];
     for (size_t i = l->level_starts[level]; i < end;) {
-        const uint32_t lane = lane_of(l, l->order[i]);
+        const uint32_t lane = find_box_lane(l, l->order[i]);
         size_t stop = i;
-        while (stop < end && lane_of(l, l->order[stop]) == lane)
+        while (stop < end && find_box_lane(l, l->order[stop]) == lane)
             stop++;
         for (size_t k = i; k < stop; k++)
             l->place[l->order[k]] = lane + ((double)(k - i) + 0.5) / (double)(stop - i);
@@ -152,7 +152,7 @@ static void sort_level(layout *l, uint32_t level)
 {
     const size_t first = l->level_starts[level];
     const size_t n = l->level_starts[level + 1] - first;
-    qsort_r(l->order + first, n, sizeof *l->order, compare, l);
+    qsort_r(l->order + first, n, sizeof *l->order, compare_boxes, l);
     note_places(l, level);
 }
 
@@ -181,9 +181,9 @@ static void assign_rows(layout *l)
         const size_t end = l->level_starts[level + 1];
         uint32_t n_rows = 1;
         for (size_t i = l->level_starts[level]; i < end;) {
-            const uint32_t lane = lane_of(l, l->order[i]);
+            const uint32_t lane = find_box_lane(l, l->order[i]);
             size_t stop = i;
-            while (stop < end && lane_of(l, l->order[stop]) == lane)
+            while (stop < end && find_box_lane(l, l->order[stop]) == lane)
                 stop++;
             const size_t n = stop - i, rows = (n + PER_ROW - 1) / PER_ROW;
             for (size_t k = 0; k < n; k++)
@@ -205,11 +205,12 @@ static void for_runs(layout *l, bool down, each_run *f, void *context)
     const view_box *boxes = l->g->boxes.at;
     for (size_t i = 0; i < n;) {
         const size_t at = down ? i : n - 1 - i;
-        const uint32_t lane = lane_of(l, l->order[at]), row = boxes[l->order[at]].row;
+        const uint32_t lane = find_box_lane(l, l->order[at]),
+                       row = boxes[l->order[at]].row;
         size_t len = 1;
         while (i + len < n) {
             const uint32_t next = l->order[down ? at + len : at - len];
-            if (lane_of(l, next) != lane || boxes[next].row != row)
+            if (find_box_lane(l, next) != lane || boxes[next].row != row)
                 break;
             len++;
         }
@@ -218,12 +219,13 @@ static void for_runs(layout *l, bool down, each_run *f, void *context)
     }
 }
 
-static void widen(layout *l, size_t first, size_t n, void *context)
+static void widen_lane(layout *l, size_t first, size_t n, void *context)
 {
     const uint32_t *rows_per_column = context;
     view_box *box = &l->g->boxes.at[l->order[first]];
     const uint32_t column = box->row / *rows_per_column;
-    double *width = &l->g->columns.at[column].lane_width[lane_of(l, l->order[first])];
+    double *width =
+        &l->g->columns.at[column].lane_width[find_box_lane(l, l->order[first])];
     const double w = (double)n * pitch;
     if (w > *width)
         *width = w;
@@ -232,13 +234,13 @@ static void widen(layout *l, size_t first, size_t n, void *context)
 }
 
 /* How many rows a column has, so that the whole has a pleasant shape. */
-static uint32_t fold(layout *l)
+static uint32_t fold_columns(layout *l)
 {
     view_graph *g = l->g;
     uint32_t all = g->n_rows ? g->n_rows : 1;
     g->columns.n = 1;
     g->columns.at[0] = (view_column){0};
-    for_runs(l, true, widen, &all);
+    for_runs(l, true, widen_lane, &all);
     double width = GUTTER;
     for (uint32_t lane = 0; lane < VIEW_N_LANES; lane++)
         if (g->columns.at[0].lane_width[lane] > 0)
@@ -255,14 +257,14 @@ static bool place_columns(layout *l)
     view_graph *g = l->g;
     if (!array_reserve(&g->columns, 1))
         return false;
-    uint32_t rows = fold(l);
+    uint32_t rows = fold_columns(l);
     const uint32_t n_columns = g->n_rows ? (g->n_rows + rows - 1) / rows : 1;
     g->columns.n = 0;
     if (!array_reserve(&g->columns, n_columns))
         return false;
     memset(g->columns.at, 0, n_columns * sizeof *g->columns.at);
     g->columns.n = n_columns;
-    for_runs(l, true, widen, &rows);
+    for_runs(l, true, widen_lane, &rows);
     double x = 0;
     for (uint32_t c = 0; c < n_columns; c++) {
         view_column *column = &g->columns.at[c];
@@ -285,10 +287,10 @@ static bool place_columns(layout *l)
     return true;
 }
 
-static void centre(layout *l, size_t first, size_t n, void *context)
+static void centre_rows(layout *l, size_t first, size_t n, void *context)
 {
     (void)context;
-    const uint32_t lane = lane_of(l, l->order[first]);
+    const uint32_t lane = find_box_lane(l, l->order[first]);
     for (size_t i = 0; i < n; i++) {
         view_box *box = &l->g->boxes.at[l->order[first + i]];
         const view_column *c = &l->g->columns.at[box->column];
@@ -299,7 +301,7 @@ static void centre(layout *l, size_t first, size_t n, void *context)
 
 /* Where a box would like to be: the mean of its neighbours in the same lane and column.
  */
-static double wish(const layout *l, uint32_t box, bool down)
+static double find_wish(const layout *l, uint32_t box, bool down)
 {
     const view_box *boxes = l->g->boxes.at, *me = &boxes[box];
     const size_t *starts = down ? l->in_starts : l->out_starts;
@@ -308,7 +310,7 @@ static double wish(const layout *l, uint32_t box, bool down)
     for (size_t k = starts[box]; k < starts[box + 1]; k++) {
         const view_box *other = &boxes[down ? l->in_from[k] : l->g->edges.at[k].to];
         if (other->column != me->column || other->row == me->row ||
-            lane_of(l, (uint32_t)(other - boxes)) != lane_of(l, box))
+            find_box_lane(l, (uint32_t)(other - boxes)) != find_box_lane(l, box))
             continue;
         sum += other->x;
         n++;
@@ -326,7 +328,7 @@ static void move_run(layout *l, size_t first, size_t n, void *context)
     } pools[PER_ROW];
     size_t n_pools = 0;
     for (size_t i = 0; i < n; i++) {
-        struct pool p = {wish(l, l->order[first + i], down) - (double)i * pitch, 1};
+        struct pool p = {find_wish(l, l->order[first + i], down) - (double)i * pitch, 1};
         while (n_pools > 0 && pools[n_pools - 1].mean > p.mean) {
             const struct pool q = pools[--n_pools];
             p.mean = (p.mean * (double)p.n + q.mean * (double)q.n) / (double)(p.n + q.n);
@@ -335,7 +337,7 @@ static void move_run(layout *l, size_t first, size_t n, void *context)
         pools[n_pools++] = p;
     }
     const view_column *c = &l->g->columns.at[l->g->boxes.at[l->order[first]].column];
-    const uint32_t lane = lane_of(l, l->order[first]);
+    const uint32_t lane = find_box_lane(l, l->order[first]);
     const double low = c->x + c->lane_x[lane] + pitch / 2;
     const double high = low + c->lane_width[lane] - (double)n * pitch;
     size_t i = 0;
@@ -358,7 +360,7 @@ bool view_layout(view_graph *g)
         ok = place_columns(&l);
     }
     if (ok)
-        for_runs(&l, true, centre, NULL);
+        for_runs(&l, true, centre_rows, NULL);
     for (uint32_t sweep = 0; ok && sweep < SWEEPS; sweep++) {
         bool down = sweep % 2 == 0;
         for_runs(&l, down, move_run, &down);

@@ -46,7 +46,7 @@ static void add_xy(strbuf *to, char command, double x, double y)
                   number_digits(round(y * 10) / 10, 4).at);
 }
 
-static void add_point(strbuf *to, char command, double x, double y)
+static void draw_point(strbuf *to, char command, double x, double y)
 {
     if (fabs(x) < 1000 && fabs(y) < 1000)
         add_xy(to, command, x, y);
@@ -59,10 +59,10 @@ static void add_point(strbuf *to, char command, double x, double y)
 static void add_curve(strbuf *to, double x1, double y1, double x2, double y2)
 {
     const double half = (y2 - y1) / 2;
-    add_point(to, 'M', x1, y1);
-    add_point(to, 'C', x1, y1 + half);
-    add_point(to, ' ', x2, y2 - half);
-    add_point(to, ' ', x2, y2);
+    draw_point(to, 'M', x1, y1);
+    draw_point(to, 'C', x1, y1 + half);
+    draw_point(to, ' ', x2, y2 - half);
+    draw_point(to, ' ', x2, y2);
 }
 
 /* Down beside the box it starts from, over to the other in the gap above it. */
@@ -74,17 +74,17 @@ static void add_beside(strbuf *to, double x1, double y1, double x2, double y2)
     const double end =
         x2 + (fabs(x2 - lane) < VIEW_BOX_WIDTH ? side * VIEW_BOX_WIDTH * 0.3 : 0);
     const double gap = VIEW_ROW - VIEW_BOX_HEIGHT;
-    add_point(to, 'M', start, y1);
-    add_point(to, 'C', start, y1 + gap * 0.5);
-    add_point(to, ' ', lane, y1 + gap * 0.3);
-    add_point(to, ' ', lane, y1 + gap);
-    add_point(to, 'L', lane, y2 - gap);
-    add_point(to, 'C', lane, y2 - gap * 0.3);
-    add_point(to, ' ', end, y2 - gap * 0.5);
-    add_point(to, ' ', end, y2);
+    draw_point(to, 'M', start, y1);
+    draw_point(to, 'C', start, y1 + gap * 0.5);
+    draw_point(to, ' ', lane, y1 + gap * 0.3);
+    draw_point(to, ' ', lane, y1 + gap);
+    draw_point(to, 'L', lane, y2 - gap);
+    draw_point(to, 'C', lane, y2 - gap * 0.3);
+    draw_point(to, ' ', end, y2 - gap * 0.5);
+    draw_point(to, ' ', end, y2);
 }
 
-static void add_edge(strbuf *to, const view_graph *g, const view_edge *e)
+static void draw_edge(strbuf *to, const view_graph *g, const view_edge *e)
 {
     const edge_way way = way_of(g, e);
     if (way == WAY_NAMED)
@@ -194,7 +194,7 @@ const char *view_shape(uint8_t type)
     }
 }
 
-static void add_box(strbuf *to, const view_graph *g, uint32_t i, strbuf *scratch)
+static void draw_box(strbuf *to, const view_graph *g, uint32_t i, strbuf *scratch)
 {
     const view_box *box = &g->boxes.at[i];
     strbuf_printf(to, "<g class=\"n %s\" id=\"b%u\" transform=\"translate(%s,%s)\">",
@@ -263,11 +263,11 @@ static bool add_drawing(strbuf *to, const view_graph *g)
     add_lanes(to, g);
     strbuf_add(to, STR("</g>\n<g id=\"edges\">\n"));
     for (size_t k = 0; k < g->edges.n; k++)
-        add_edge(to, g, &g->edges.at[k]);
+        draw_edge(to, g, &g->edges.at[k]);
     bool ok = add_far_ends(to, g);
     strbuf_add(to, STR("</g>\n<g id=\"boxes\">\n"));
     for (uint32_t i = 0; i < g->boxes.n; i++)
-        add_box(to, g, i, &scratch);
+        draw_box(to, g, i, &scratch);
     strbuf_add(to, STR("</g>\n"));
     ok = ok && !scratch.failed;
     strbuf_fini(&scratch);
@@ -287,7 +287,7 @@ static void add_markers(strbuf *to)
 }
 
 /* One sample box a kind that is there, and the kinds of edges. Gives its width. */
-static double add_legend(strbuf *to, const view_graph *g, double y)
+static double draw_legend(strbuf *to, const view_graph *g, double y)
 {
     double x = 0;
     for (size_t i = 0; i < VIEW_N_KINDS; i++) {
@@ -347,7 +347,7 @@ static void add_head(strbuf *to, const view_graph *g, double *width, double *hei
             *width = 6.6 * (double)line.n;
         y += 18;
     }
-    const double legend = add_legend(to, g, y + 6);
+    const double legend = draw_legend(to, g, y + 6);
     if (legend > *width)
         *width = legend;
     *height = y + 26;

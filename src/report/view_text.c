@@ -142,8 +142,8 @@ const char *view_kind(const view_graph *g, const view_box *box)
     }
 }
 
-static bool number_of(const view_graph *g, const view_box *box, const char *name,
-                      uint64_t *out)
+static bool find_attr_number(const view_graph *g, const view_box *box, const char *name,
+                             uint64_t *out)
 {
     halley_attr attr;
     return halley_node_find_attr(&attr, g->trace, box->node, name) &&
@@ -159,7 +159,7 @@ static void add_kind(strbuf *to, const view_graph *g, const view_box *box)
         strbuf_printf(to, "%s", box->lane == VIEW_CPU ? "CPU" : "compute");
         return;
     case HALLEY_NODE_COLL:
-        if (!number_of(g, box, "comm_type", &value)) {
+        if (!find_attr_number(g, box, "comm_type", &value)) {
             strbuf_add(to, STR("collective"));
             return;
         }
@@ -168,12 +168,12 @@ static void add_kind(strbuf *to, const view_graph *g, const view_box *box)
         return;
     case HALLEY_NODE_SEND:
         strbuf_add(to, STR("send"));
-        if (number_of(g, box, "comm_dst", &value))
+        if (find_attr_number(g, box, "comm_dst", &value))
             strbuf_printf(to, " to %llu", (unsigned long long)value);
         return;
     case HALLEY_NODE_RECV:
         strbuf_add(to, STR("receive"));
-        if (number_of(g, box, "comm_src", &value))
+        if (find_attr_number(g, box, "comm_src", &value))
             strbuf_printf(to, " from %llu", (unsigned long long)value);
         return;
     case HALLEY_NODE_MEM_LOAD:

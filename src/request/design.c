@@ -16,8 +16,8 @@ halley_status design_usage(request_call *call, halley_status status, halley_erro
     return request_usage(call, err, "%s", text);
 }
 
-static halley_status load_cluster(halley_cluster **out, request_call *call,
-                                  const char *name, halley_error *err)
+static halley_status load_design_cluster(halley_cluster **out, request_call *call,
+                                         const char *name, halley_error *err)
 {
     halley_cluster *c;
     TRY(request_cluster_load(&c, name, err));
@@ -45,7 +45,7 @@ halley_status design_load(halley_model *model, halley_cluster **cluster,
     halley_cluster *c;
     if (!o->model || !o->cluster)
         return request_usage(call, err, "--model and --cluster must be given");
-    TRY(load_cluster(&c, call, o->cluster, err));
+    TRY(load_design_cluster(&c, call, o->cluster, err));
     halley_status status = HALLEY_OK;
     if (o->stack)
         status = request_stack_load(stack, o->stack, err);
@@ -65,8 +65,8 @@ halley_status design_load(halley_model *model, halley_cluster **cluster,
 static const char *const keys[] = {HALLEY_PLAN_VALUES(KEY) HALLEY_PLAN_SWITCHES(KEY)
                                        HALLEY_PLAN_LISTS(KEY) HALLEY_PLAN_PLANNED(KEY)};
 
-static halley_status read_key(halley_plan *p, int key, const request_call *call,
-                              const design_options *o, halley_error *err)
+static halley_status read_plan_option(halley_plan *p, int key, const request_call *call,
+                                      const design_options *o, halley_error *err)
 {
     const halley_plan_key id = (halley_plan_key)key;
     if (o->value[key])
@@ -87,7 +87,7 @@ halley_status design_read(halley_plan *out, uint64_t *given, request_call *call,
     if (o->plan)
         TRY(request_plan_load(&p, &bits, o->plan, err));
     for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++) {
-        const halley_status status = read_key(&p, i, call, o, err);
+        const halley_status status = read_plan_option(&p, i, call, o, err);
         if (status != HALLEY_OK)
             return design_usage(call, status, err);
         bits |= (uint64_t)request_given(call, keys[i]) << i;
@@ -99,8 +99,9 @@ halley_status design_read(halley_plan *out, uint64_t *given, request_call *call,
 }
 
 /* In a search such a plan just does not fit; who asks for it by name is told why. */
-static halley_status check_tier(const halley_plan *p, const halley_cluster *cluster,
-                                request_call *call, halley_error *err)
+static halley_status check_offload_tier(const halley_plan *p,
+                                        const halley_cluster *cluster, request_call *call,
+                                        halley_error *err)
 {
     const halley_npu *npu = halley_cluster_npu(cluster, 0);
     const uint32_t tier = p->offload_tier ? p->offload_tier : 1;
@@ -146,7 +147,7 @@ halley_status design_plan(halley_plan *out, const halley_model *model,
     if (status != HALLEY_OK)
         return request_fail_as(call, REQUEST_CODE_INFEASIBLE,
                                design_usage(call, status, err));
-    TRY(check_tier(&p, cluster, call, err));
+    TRY(check_offload_tier(&p, cluster, call, err));
     name_defaults(call, &given, &p);
     *out = p;
     return HALLEY_OK;

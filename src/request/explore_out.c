@@ -22,7 +22,7 @@ static void add_column(sheet *t, const char *title)
         t->columns[t->n++] = (report_column){title, title, REPORT_WORDS, UNITS_COUNT, 40};
 }
 
-static void cell(sheet *t, const char *text)
+static void add_sheet_cell(sheet *t, const char *text)
 {
     report_table_words(t->table, str_from(text));
 }
@@ -30,11 +30,11 @@ static void cell(sheet *t, const char *text)
 static void metric_cell(sheet *t, uint32_t metric, double value)
 {
     char text[64];
-    cell(t, halley_metric_format(text, sizeof text, metric, value));
+    add_sheet_cell(t, halley_metric_format(text, sizeof text, metric, value));
 }
 
 /* The last part of a path says enough in a table. */
-static const char *short_name(const char *path)
+static const char *shorten_axis_name(const char *path)
 {
     static const char *const plain[] = {"plan.", "cluster.npu.", "cluster.", "model."};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
@@ -49,7 +49,7 @@ static const uint32_t shown[] = {HALLEY_METRIC_STEP_TIME, HALLEY_METRIC_TOKENS_P
                                  HALLEY_METRIC_MFU, HALLEY_METRIC_MEMORY};
 enum { N_SHOWN = sizeof shown / sizeof *shown };
 
-static bool is_shown(uint32_t metric)
+static bool is_metric_shown(uint32_t metric)
 {
     for (int i = 0; i < N_SHOWN; i++) {
         if (shown[i] == metric)
@@ -58,14 +58,14 @@ static bool is_shown(uint32_t metric)
     return false;
 }
 
-static void start(sheet *t, const halley_study *s, const halley_exploration *e)
+static void start_sheet(sheet *t, const halley_study *s, const halley_exploration *e)
 {
     t->n = 0;
     for (uint32_t i = 0; i < halley_study_axes(s); i++)
-        add_column(t, short_name(halley_study_axis(s, i)->name));
+        add_column(t, shorten_axis_name(halley_study_axis(s, i)->name));
     add_column(t, "dp");
     for (uint32_t i = 0; i < halley_study_objectives(s); i++) {
-        if (!is_shown(halley_study_objective(s, i)->metric))
+        if (!is_metric_shown(halley_study_objective(s, i)->metric))
             add_column(t, halley_study_objective(s, i)->text);
     }
     for (int i = 0; i < N_SHOWN; i++)
@@ -82,13 +82,13 @@ static void add_candidate(sheet *t, const halley_study *s, const halley_explorat
     char text[64];
     for (uint32_t i = 0; i < halley_study_axes(s); i++) {
         const halley_axis *a = halley_study_axis(s, i);
-        cell(t, is_base ? "" : a->texts[c->digits[i]]);
+        add_sheet_cell(t, is_base ? "" : a->texts[c->digits[i]]);
     }
     snprintf(text, sizeof text, "%u", c->plan.dp);
-    cell(t, text);
+    add_sheet_cell(t, text);
     for (uint32_t i = 0; i < halley_study_objectives(s); i++) {
         const halley_objective *o = halley_study_objective(s, i);
-        if (!is_shown(o->metric))
+        if (!is_metric_shown(o->metric))
             metric_cell(t, o->metric, c->objective[i]);
     }
     for (int i = 0; i < N_SHOWN; i++)
@@ -98,12 +98,12 @@ static void add_candidate(sheet *t, const halley_study *s, const halley_explorat
         const double gain =
             halley_study_objective(s, 0)->maximize ? mine / base : base / mine;
         snprintf(text, sizeof text, "%sx", number_fixed(gain, 3).at);
-        cell(t, text);
+        add_sheet_cell(t, text);
     }
-    cell(t, c->limit);
+    add_sheet_cell(t, c->limit);
 }
 
-static halley_status finish(sheet *t, FILE *to, halley_error *err)
+static halley_status finish_sheet(sheet *t, FILE *to, halley_error *err)
 {
     if (!t->table)
         return error_nomem(err);
@@ -117,12 +117,12 @@ static halley_status write_candidates(const halley_study *s, const halley_explor
                                       halley_error *err)
 {
     sheet t;
-    start(&t, s, e);
+    start_sheet(&t, s, e);
     if (!t.table)
         return error_nomem(err);
     for (uint32_t i = 0; i < n; i++)
         add_candidate(&t, s, e, &list[i], false);
-    return finish(&t, to, err);
+    return finish_sheet(&t, to, err);
 }
 
 static halley_status write_baseline(const halley_study *s, const halley_exploration *e,
@@ -136,11 +136,11 @@ static halley_status write_baseline(const halley_study *s, const halley_explorat
         return HALLEY_OK;
     fprintf(to, "\nBaseline: %s%s\n\n", halley_study_baseline(s),
             e->baseline.fits ? "" : " (does not fit in memory, timed as if it did)");
-    start(&t, s, e);
+    start_sheet(&t, s, e);
     if (!t.table)
         return error_nomem(err);
     add_candidate(&t, s, e, &e->baseline, true);
-    return finish(&t, to, err);
+    return finish_sheet(&t, to, err);
 }
 
 halley_status explore_write_refusals(const halley_refusal *list, uint32_t n, FILE *to,
@@ -168,7 +168,7 @@ static void range_cell(sheet *t, uint32_t metric, double low, double high)
     halley_metric_format(a, sizeof a, metric, low);
     halley_metric_format(b, sizeof b, metric, high);
     snprintf(text, sizeof text, "%s ... %s", a, b);
-    cell(t, isnan(low) ? "-" : text);
+    add_sheet_cell(t, isnan(low) ? "-" : text);
 }
 
 static halley_status write_sensitivities(const halley_study *s,
@@ -192,19 +192,19 @@ static halley_status write_sensitivities(const halley_study *s,
         const halley_sensitivity *v = &e->sensitivities[i];
         const halley_axis *a = halley_study_axis(s, v->axis);
         char text[64];
-        cell(&t, a->name);
+        add_sheet_cell(&t, a->name);
         snprintf(text, sizeof text, "%s", number_signed(v->elasticity, 3).at);
-        cell(&t, isnan(v->elasticity) ? "-" : text);
+        add_sheet_cell(&t, isnan(v->elasticity) ? "-" : text);
         range_cell(&t, goal->metric, v->low, v->high);
-        cell(&t, isnan(v->low) ? "" : a->texts[v->low_value]);
-        cell(&t, isnan(v->low) ? "" : a->texts[v->high_value]);
+        add_sheet_cell(&t, isnan(v->low) ? "" : a->texts[v->low_value]);
+        add_sheet_cell(&t, isnan(v->low) ? "" : a->texts[v->high_value]);
         snprintf(text, sizeof text, "%sx", number_fixed(v->high / v->low, 2).at);
-        cell(&t, isnan(v->low) ? "-" : text);
+        add_sheet_cell(&t, isnan(v->low) ? "-" : text);
         range_cell(&t, goal->metric, v->space_low, v->space_high);
         snprintf(text, sizeof text, "%u of %u", v->refused, v->tried);
-        cell(&t, text);
+        add_sheet_cell(&t, text);
     }
-    return finish(&t, to, err);
+    return finish_sheet(&t, to, err);
 }
 
 static halley_status write_verified(const halley_exploration *e, FILE *to,
@@ -225,17 +225,17 @@ static halley_status write_verified(const halley_exploration *e, FILE *to,
         const halley_verification *v = &e->verified[i];
         char text[64];
         snprintf(text, sizeof text, "%u", i + 1);
-        cell(&t, text);
+        add_sheet_cell(&t, text);
         metric_cell(&t, HALLEY_METRIC_STEP_TIME, v->done ? v->estimated_s : NAN);
         metric_cell(&t, HALLEY_METRIC_STEP_TIME, v->done ? v->simulated_s : NAN);
         snprintf(
             text, sizeof text, "%s %%",
             number_signed(v->done ? 100 * (v->simulated_s / v->estimated_s - 1) : 0, 1)
                 .at);
-        cell(&t, v->done ? text : "-");
-        cell(&t, v->note);
+        add_sheet_cell(&t, v->done ? text : "-");
+        add_sheet_cell(&t, v->note);
     }
-    return finish(&t, to, err);
+    return finish_sheet(&t, to, err);
 }
 
 halley_status explore_write_text(const halley_study *s, const halley_exploration *e,

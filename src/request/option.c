@@ -37,7 +37,7 @@ static halley_status refuse_choice(const setting *s)
     return status;
 }
 
-static halley_status check_range(const setting *s, double number)
+static halley_status check_option_range(const setting *s, double number)
 {
     const request_option *o = s->option;
     if (o->min == 0 && o->max == 0)
@@ -58,7 +58,7 @@ static halley_status store_whole(const setting *s)
     if (!str_to_u64(str_from(s->text), &number) || (is_small && number > UINT32_MAX))
         return error_set(s->err, HALLEY_EINVAL, "%s wants a whole number, is '%s'",
                          s->shown, s->text);
-    TRY(check_range(s, (double)number));
+    TRY(check_option_range(s, (double)number));
     const uint32_t small = (uint32_t)number;
     if (is_small)
         memcpy(to, &small, sizeof small);
@@ -81,7 +81,7 @@ static halley_status store_number(const setting *s)
         return error_set(s->err, HALLEY_EINVAL, "%s wants a number, is '%s'", s->shown,
                          s->text);
     }
-    TRY(check_range(s, number));
+    TRY(check_option_range(s, number));
     memcpy(s->options + s->option->offset, &number, sizeof number);
     return HALLEY_OK;
 }

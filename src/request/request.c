@@ -27,9 +27,11 @@ typedef struct request_reader {
     halley_error *err;
 } request_reader;
 
-static halley_status refuse(request_reader *r, request_code code, const char *format, ...)
+static halley_status refuse_request(request_reader *r, request_code code,
+                                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static halley_status refuse(request_reader *r, request_code code, const char *format, ...)
+static halley_status refuse_request(request_reader *r, request_code code,
+                                    const char *format, ...)
 {
     char text[HALLEY_ERROR_TEXT];
     va_list args;
@@ -65,21 +67,21 @@ static halley_status refuse_verb(request_reader *r, str name)
         known[n] = words[n];
     }
     const char *near = str_nearest(name, known, n);
-    return refuse(r, REQUEST_CODE_USAGE, "unknown verb \"%.*s\"%s%s%s", STR_ARG(name),
-                  near != NULL ? ", did you mean \"" : "", near != NULL ? near : "",
-                  near != NULL ? "\"?" : "");
+    return refuse_request(r, REQUEST_CODE_USAGE, "unknown verb \"%.*s\"%s%s%s",
+                          STR_ARG(name), near != NULL ? ", did you mean \"" : "",
+                          near != NULL ? near : "", near != NULL ? "\"?" : "");
 }
 
 static halley_status find_verb(request_reader *r)
 {
     const conf_node *root = r->file.root;
     if (root->kind != CONF_MAP)
-        return refuse(r, REQUEST_CODE_USAGE,
-                      "a request is an object, such as {\"do\": \"version\"}");
+        return refuse_request(r, REQUEST_CODE_USAGE,
+                              "a request is an object, such as {\"do\": \"version\"}");
     const conf_node *name = conf_find(root, "do");
     if (name == NULL || name->kind != CONF_SCALAR || !name->quoted)
-        return refuse(r, REQUEST_CODE_USAGE,
-                      "a request names its verb: {\"do\": \"estimate\", ...}");
+        return refuse_request(r, REQUEST_CODE_USAGE,
+                              "a request names its verb: {\"do\": \"estimate\", ...}");
     for (size_t i = 0; request_verbs[i] != NULL; i++) {
         if (is_verb_named(request_verbs[i], name->text)) {
             r->call.verb = request_verbs[i];
@@ -125,14 +127,15 @@ static halley_status refuse_key(request_reader *r, str key)
     for (size_t i = 0; verb->arg_keys != NULL && verb->arg_keys[i] != NULL && i < 4; i++)
         known[n_known++] = verb->arg_keys[i];
     const char *near = str_nearest(key, known, n_known);
-    return refuse(r, REQUEST_CODE_USAGE, "%s has no key \"%.*s\"%s%s%s", verb->name,
-                  STR_ARG(key), near != NULL ? ", did you mean \"" : "",
-                  near != NULL ? near : "", near != NULL ? "\"?" : "");
+    return refuse_request(r, REQUEST_CODE_USAGE, "%s has no key \"%.*s\"%s%s%s",
+                          verb->name, STR_ARG(key),
+                          near != NULL ? ", did you mean \"" : "",
+                          near != NULL ? near : "", near != NULL ? "\"?" : "");
 }
 
 /* The text of a value: a scalar as written, an object or list as JSON. */
-static halley_status print_value(const char **out, request_reader *r,
-                                 const conf_node *node)
+static halley_status print_request_value(const char **out, request_reader *r,
+                                         const conf_node *node)
 {
     if (node->kind == CONF_SCALAR) {
         *out = node->text.at; /* terminated: the tree copies texts */
@@ -151,21 +154,23 @@ static halley_status store_flag(request_reader *r, const request_option *option,
     const bool yes = node->kind == CONF_SCALAR && str_eq(node->text, STR("true"));
     const bool no = node->kind == CONF_SCALAR && str_eq(node->text, STR("false"));
     if (node->quoted || (!yes && !no))
-        return refuse(r, REQUEST_CODE_BAD_VALUE, "%.*s is true or false", STR_ARG(key));
+        return refuse_request(r, REQUEST_CODE_BAD_VALUE, "%.*s is true or false",
+                              STR_ARG(key));
     if (yes || option->negatable)
         request_option_set_flag(&r->call, r->options, option, yes);
     return HALLEY_OK;
 }
 
 /* "-" is standard input or output for commands; a request has neither. */
-static halley_status refuse_stream(request_reader *r, str key, const char *text)
+static halley_status refuse_dash(request_reader *r, str key, const char *text)
 {
     if (strcmp(text, "-") != 0)
         return HALLEY_OK;
-    return refuse(r, REQUEST_CODE_BAD_VALUE,
-                  "%.*s is \"-\", but a request has no standard input or output; name a "
-                  "file",
-                  STR_ARG(key));
+    return refuse_request(
+        r, REQUEST_CODE_BAD_VALUE,
+        "%.*s is \"-\", but a request has no standard input or output; name a "
+        "file",
+        STR_ARG(key));
 }
 
 static halley_status store_one(request_reader *r, const request_option *option, str key,
@@ -175,10 +180,11 @@ static halley_status store_one(request_reader *r, const request_option *option, 
     const char *text;
     snprintf(shown, sizeof shown, "%.*s", STR_ARG(key));
     if (node->kind == CONF_NULL)
-        return refuse(r, REQUEST_CODE_BAD_VALUE, "%s has no value", shown);
+        return refuse_request(r, REQUEST_CODE_BAD_VALUE, "%s has no value", shown);
     if (node->kind != CONF_SCALAR && !option->is_document)
-        return refuse(r, REQUEST_CODE_BAD_VALUE, "%s takes a single value", shown);
-    TRY(print_value(&text, r, node));
+        return refuse_request(r, REQUEST_CODE_BAD_VALUE, "%s takes a single value",
+                              shown);
+    TRY(print_request_value(&text, r, node));
     const halley_status status =
         request_option_set(&r->call, r->options, &r->memory, option, shown, text, r->err);
     return request_fail_as(&r->call, REQUEST_CODE_BAD_VALUE, status);
@@ -200,12 +206,13 @@ static halley_status store_option(request_reader *r, const request_option *optio
 static halley_status store_argument(request_reader *r, str key, const conf_node *node)
 {
     if (node->kind == CONF_NULL)
-        return refuse(r, REQUEST_CODE_BAD_VALUE, "%.*s has no value", STR_ARG(key));
+        return refuse_request(r, REQUEST_CODE_BAD_VALUE, "%.*s has no value",
+                              STR_ARG(key));
     const char *text;
-    TRY(print_value(&text, r, node));
+    TRY(print_request_value(&text, r, node));
     if (*text == '\0')
-        return refuse(r, REQUEST_CODE_BAD_VALUE, "%.*s is empty", STR_ARG(key));
-    TRY(refuse_stream(r, key, text));
+        return refuse_request(r, REQUEST_CODE_BAD_VALUE, "%.*s is empty", STR_ARG(key));
+    TRY(refuse_dash(r, key, text));
     r->args[r->call.n_args++] = text;
     return HALLEY_OK;
 }
@@ -246,16 +253,16 @@ static halley_status store_arguments(request_reader *r)
         if (node != NULL)
             TRY(store_argument_list(r, str_from(verb->arg_keys[i]), node, is_last));
         else if (r->call.n_args < verb->min_args)
-            return refuse(r, REQUEST_CODE_USAGE, "%s needs the key \"%s\"", verb->name,
-                          verb->arg_keys[i]);
+            return refuse_request(r, REQUEST_CODE_USAGE, "%s needs the key \"%s\"",
+                                  verb->name, verb->arg_keys[i]);
         else if (!is_last && conf_find(root, verb->arg_keys[i + 1]) != NULL)
-            return refuse(r, REQUEST_CODE_USAGE, "%s has \"%s\" but no \"%s\"",
-                          verb->name, verb->arg_keys[i + 1], verb->arg_keys[i]);
+            return refuse_request(r, REQUEST_CODE_USAGE, "%s has \"%s\" but no \"%s\"",
+                                  verb->name, verb->arg_keys[i + 1], verb->arg_keys[i]);
     }
     if (r->call.n_args < verb->min_args || r->call.n_args > verb->max_args)
-        return refuse(r, REQUEST_CODE_USAGE, "%s takes %u to %u of \"%s\"", verb->name,
-                      verb->min_args, verb->max_args,
-                      verb->arg_keys != NULL ? verb->arg_keys[0] : "");
+        return refuse_request(r, REQUEST_CODE_USAGE, "%s takes %u to %u of \"%s\"",
+                              verb->name, verb->min_args, verb->max_args,
+                              verb->arg_keys != NULL ? verb->arg_keys[0] : "");
     return HALLEY_OK;
 }
 
@@ -362,7 +369,7 @@ static void print_result(strbuf *to, str result)
     strbuf_add(to, STR("}\n"));
 }
 
-static halley_status run_verb(request_reader *r, char **result, size_t *n)
+static halley_status run_request_verb(request_reader *r, char **result, size_t *n)
 {
     TRY(request_files_check(&r->call, r->err));
     r->call.out = open_memstream(result, n);
@@ -373,8 +380,8 @@ static halley_status run_verb(request_reader *r, char **result, size_t *n)
     if ((fclose(r->call.out) != 0 || has_failed) && status == HALLEY_OK)
         status = error_nomem(r->err);
     if (status == HALLEY_OK && *n == 0)
-        status =
-            refuse(r, REQUEST_CODE_INTERNAL, "%s gave no result", r->call.verb->name);
+        status = refuse_request(r, REQUEST_CODE_INTERNAL, "%s gave no result",
+                                r->call.verb->name);
     return status;
 }
 
@@ -382,8 +389,8 @@ static halley_status read_request(request_reader *r, const char *json)
 {
     const str text = {json, strnlen(json, MAX_REQUEST_BYTES + 1)};
     if (text.n > MAX_REQUEST_BYTES)
-        return refuse(r, REQUEST_CODE_LIMIT, "a request has at most %d MiB",
-                      MAX_REQUEST_BYTES >> 20);
+        return refuse_request(r, REQUEST_CODE_LIMIT, "a request has at most %d MiB",
+                              MAX_REQUEST_BYTES >> 20);
     const halley_status status = conf_parse(&r->file, text, "request.json", r->err);
     if (status == HALLEY_EFORMAT)
         return request_fail_as(&r->call, REQUEST_CODE_USAGE, status);
@@ -414,7 +421,7 @@ halley_status halley_request(char **reply, const char *json, const halley_watch 
     strbuf text = {0};
     halley_status status = read_request(&r, json);
     if (status == HALLEY_OK)
-        status = run_verb(&r, &result, &n);
+        status = run_request_verb(&r, &result, &n);
     forget_request_name(&problem);
     if (status == HALLEY_OK)
         print_result(&text, (str){result, n});

@@ -52,7 +52,7 @@ halley_status share_target(request_call *call, const char *out, bool force,
     return force ? HALLEY_OK : is_fresh(out, err);
 }
 
-static halley_status make_folder(bool *made, const char *path, halley_error *err)
+static halley_status make_share_folder(bool *made, const char *path, halley_error *err)
 {
     const size_t n = strlen(path);
     *made = false;
@@ -71,7 +71,7 @@ halley_status share_save(const halley_trace_set *set, const char *out, request_c
                          halley_error *err)
 {
     bool made;
-    TRY(make_folder(&made, out, err));
+    TRY(make_share_folder(&made, out, err));
     const bool gz = !file_is_folder(out) && str_ends(str_from(out), STR(".gz"));
     const traces_output output = {.path = out,
                                   .form = gz ? TRACES_ET_GZ : TRACES_ET,

@@ -80,7 +80,7 @@ void traces_ranks(strbuf *to, const uint32_t *which, uint32_t n_ranks, uint32_t 
     }
 }
 
-static bool parse_range(traces_range *out, str text)
+static bool parse_rank_range(traces_range *out, str text)
 {
     str rest = text, head = {0};
     if (!str_next(&rest, '-', &head) || !str_to_u64(str_trim(head), &out->first))
@@ -98,7 +98,7 @@ halley_status traces_parse_ranges(traces_range **out, size_t *n, request_call *c
     while (str_next(&rest, ',', &item)) {
         traces_range range;
         halley_status status = HALLEY_OK;
-        if (!parse_range(&range, str_trim(item)))
+        if (!parse_rank_range(&range, str_trim(item)))
             status =
                 request_usage(call, err, "a list of %ss is like 0,2,4-7; \"%.*s\" is not",
                               what, STR_ARG(item));
@@ -260,7 +260,7 @@ static void look_behind(const saving *s, const request_call *call)
     strbuf_fini(&path);
 }
 
-static halley_status save_all(saving *s, halley_error *err)
+static halley_status save_ranks(saving *s, halley_error *err)
 {
     assert(s->n > 0); /* a set has at least one rank; "rank" n represents the groups */
     TRY(pool_run(s->output->n_threads, s->n - 1, save_task, s, err));
@@ -272,7 +272,7 @@ static halley_status save_all(saving *s, halley_error *err)
 static halley_status save_files(saving *s, halley_error *err)
 {
     TRY(file_set_open(&s->files, err));
-    const halley_status status = save_all(s, err);
+    const halley_status status = save_ranks(s, err);
     if (status == HALLEY_OK)
         return file_set_commit(s->files, err);
     file_set_abort(s->files);

@@ -92,7 +92,8 @@ static halley_status list_parameters(const request_call *call, report_form form,
     return request_table_write(call, t, "study_parameters", form, err);
 }
 
-static void describe(report_json *j, const char *key, const char *doc, const char *unit)
+static void describe_name(report_json *j, const char *key, const char *doc,
+                          const char *unit)
 {
     report_json_flat_object(j, key);
     report_json_text(j, "description", str_from(doc));
@@ -153,11 +154,11 @@ static halley_status write_schema(const request_call *call, halley_error *err)
     report_json_end(&j);
     report_json_object(&j, "parameters");
     for (size_t i = 0; halley_explore_parameter(&p, i); i++)
-        describe(&j, p.path, p.doc, p.unit);
+        describe_name(&j, p.path, p.doc, p.unit);
     report_json_end(&j);
     report_json_object(&j, "results");
     for (uint32_t i = 0; i < HALLEY_N_METRICS; i++)
-        describe(&j, halley_metric_key(i), halley_metric_title(i), NULL);
+        describe_name(&j, halley_metric_key(i), halley_metric_title(i), NULL);
     report_json_end(&j);
     report_json_end(&j);
     return request_json_end(&j, call, err);
@@ -261,8 +262,9 @@ static halley_status write_pages(const halley_study *s, const halley_exploration
     return HALLEY_OK;
 }
 
-static halley_status explore(const halley_study *s, request_call *call, report_form form,
-                             const halley_explore_opts *where, halley_error *err)
+static halley_status explore_study(const halley_study *s, request_call *call,
+                                   report_form form, const halley_explore_opts *where,
+                                   halley_error *err)
 {
     const explore_options *o = call->options;
     halley_exploration *e = NULL;
@@ -312,7 +314,7 @@ static halley_status explore_run(request_call *call, halley_error *err)
     if (status == HALLEY_OK && o->dry_run)
         status = where.rank ? HALLEY_OK : dry_run(call, study, form, err);
     else if (status == HALLEY_OK) {
-        status = explore(study, call, form, &where, err);
+        status = explore_study(study, call, form, &where, err);
         alone = alone || status == HALLEY_EIO;
     }
     halley_study_free(study);

@@ -90,7 +90,7 @@ static void describe_sharding(char *to, size_t size, const halley_plan *p)
              p->rank_order ? halley_rank_order_name(p->rank_order) : "");
 }
 
-static void add_row(report_table *t, const halley_search *s, uint32_t i)
+static void add_plan_row(report_table *t, const halley_search *s, uint32_t i)
 {
     const halley_plan *p = &s->found[i].plan;
     const halley_estimate *e = &s->found[i].estimate;
@@ -113,12 +113,12 @@ static void add_row(report_table *t, const halley_search *s, uint32_t i)
                                   text, sizeof text, &s->found[i - 1], &s->found[i])));
 }
 
-static halley_status write_table(const request_call *call, const halley_search *s,
-                                 report_form form, halley_error *err)
+static halley_status write_plan_table(const request_call *call, const halley_search *s,
+                                      report_form form, halley_error *err)
 {
     report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
     for (uint32_t i = 0; t != NULL && i < s->n_found; i++)
-        add_row(t, s, i);
+        add_plan_row(t, s, i);
     const halley_status status =
         t != NULL ? report_table_write(t, form, call->out, err) : error_nomem(err);
     report_table_free(t);
@@ -150,8 +150,8 @@ static halley_status write_row_json(report_json *j, const halley_search *s, uint
     return status;
 }
 
-static halley_status write_json(const request_call *call, const halley_search *s,
-                                const names *of, halley_error *err)
+static halley_status write_plan_json(const request_call *call, const halley_search *s,
+                                     const names *of, halley_error *err)
 {
     report_json j;
     halley_status status = HALLEY_OK;
@@ -176,8 +176,8 @@ static halley_status write_plans(request_call *call, const halley_search *s,
     const plan_options *o = call->options;
     report_form form;
     TRY(request_output_form(&form, call, &o->output, err));
-    return form == REPORT_JSON ? write_json(call, s, of, err)
-                               : write_table(call, s, form, err);
+    return form == REPORT_JSON ? write_plan_json(call, s, of, err)
+                               : write_plan_table(call, s, form, err);
 }
 
 static halley_status search_plans(request_call *call, const halley_model *model,

@@ -103,7 +103,7 @@ static void sheet_fini(sheet *s)
     free(s->columns);
 }
 
-static void write_summary(FILE *to, const halley_results_summary *sum)
+static void write_store_summary(FILE *to, const halley_results_summary *sum)
 {
     fprintf(to, "%s: %llu designs evaluated, %llu feasible%s; best by %s %s\n\n",
             sum->study, (unsigned long long)sum->n_evaluated,
@@ -145,7 +145,7 @@ static halley_status write_results_table(sheet *s, const request_call *call,
     halley_results_summary sum;
     TRY(halley_results_query(&sum, call->args[0], opts, take_row, s, err));
     if (s->form == REPORT_TEXT && opts->sql == NULL)
-        write_summary(call->out, &sum);
+        write_store_summary(call->out, &sum);
     return s->table != NULL ? report_table_write(s->table, s->form, call->out, err)
                             : HALLEY_OK;
 }

@@ -196,8 +196,8 @@ static halley_status write_sim_json(const request_call *call, const halley_resul
     return status != HALLEY_OK ? status : ended;
 }
 
-static halley_status write_result(request_call *call, const halley_result *result,
-                                  const halley_trace_set *traces, halley_error *err)
+static halley_status write_sim_result(request_call *call, const halley_result *result,
+                                      const halley_trace_set *traces, halley_error *err)
 {
     const sim_options *o = call->options;
     report_form form;
@@ -225,8 +225,8 @@ static halley_status write_result(request_call *call, const halley_result *resul
     return report_sim_explain(result, traces, call->out, err);
 }
 
-static halley_status simulate(request_call *call, const halley_cluster *cluster,
-                              const halley_trace_set *traces, halley_error *err)
+static halley_status simulate_set(request_call *call, const halley_cluster *cluster,
+                                  const halley_trace_set *traces, halley_error *err)
 {
     const sim_options *o = call->options;
     const halley_sim_opts opts = {
@@ -248,7 +248,7 @@ static halley_status simulate(request_call *call, const halley_cluster *cluster,
         request_note(call, "stopped before all ranks were done");
     for (uint32_t i = 0; i < halley_result_warning_count(result); i++)
         request_note(call, "warning: %s", halley_result_warning(result, i));
-    status = write_result(call, result, traces, err);
+    status = write_sim_result(call, result, traces, err);
     halley_result_free(result);
     return status;
 }
@@ -291,8 +291,8 @@ static halley_status read_truth(bool *out, request_call *call, const char *text,
                          "--rendezvous-protocol must be true or false, is '%s'", text);
 }
 
-static halley_status load_cluster(halley_cluster **out, request_call *call,
-                                  halley_error *err)
+static halley_status load_sim_cluster(halley_cluster **out, request_call *call,
+                                      halley_error *err)
 {
     const sim_options *o = call->options;
     if (o->cluster != NULL) {
@@ -337,7 +337,7 @@ static void warn_about_options(const request_call *call)
                          : "");
 }
 
-static halley_status check_usage(request_call *call, halley_error *err)
+static halley_status check_sim_usage(request_call *call, halley_error *err)
 {
     const sim_options *o = call->options;
     const bool astra = o->system != NULL || o->network != NULL || o->memory != NULL;
@@ -415,13 +415,13 @@ static halley_status run_on(request_call *call, halley_cluster *cluster,
     if (o->cluster != NULL && o->group == NULL)
         status = take_groups_beside(cluster, traces, err);
     if (status == HALLEY_OK)
-        status = simulate(call, cluster, traces, err);
+        status = simulate_set(call, cluster, traces, err);
     halley_trace_set_free(traces);
     return status;
 }
 
 /* On the machine that the traces were recorded on. */
-static halley_status replay(request_call *call, halley_error *err)
+static halley_status replay_set(request_call *call, halley_error *err)
 {
     halley_trace_set *traces;
     halley_cluster *cluster;
@@ -429,22 +429,22 @@ static halley_status replay(request_call *call, halley_error *err)
     halley_status status =
         halley_cluster_recorded(&cluster, halley_trace_set_count(traces), err);
     if (status == HALLEY_OK) {
-        status = simulate(call, cluster, traces, err);
+        status = simulate_set(call, cluster, traces, err);
         halley_cluster_free(cluster);
     }
     halley_trace_set_free(traces);
     return status;
 }
 
-static halley_status sim_run(request_call *call, halley_error *err)
+static halley_status simulate_run(request_call *call, halley_error *err)
 {
     const sim_options *o = call->options;
     halley_cluster *cluster;
-    TRY(check_usage(call, err));
+    TRY(check_sim_usage(call, err));
     if (o->replay)
-        return replay(call, err);
+        return replay_set(call, err);
     warn_about_options(call);
-    TRY(load_cluster(&cluster, call, err));
+    TRY(load_sim_cluster(&cluster, call, err));
     const halley_status status = run_on(call, cluster, err);
     halley_cluster_free(cluster);
     return status;
@@ -474,5 +474,5 @@ const request_verb request_verb_sim = {
     .examples = examples,
     .max_args = REQUEST_ANY,
     .keeps_unknown = true,
-    .run = sim_run,
+    .run = simulate_run,
 };

@@ -35,8 +35,8 @@ static void write_values(report_json *j, const char *key, const double *values,
     report_json_end(j);
 }
 
-static halley_status write_json(const request_call *call, halley_flows *flows,
-                                halley_error *err)
+static halley_status write_flows_json(const request_call *call, halley_flows *flows,
+                                      halley_error *err)
 {
     report_json j;
     halley_status status = HALLEY_OK;
@@ -69,7 +69,7 @@ static const report_column columns[] = {
     {"differ", "differ", REPORT_COUNT, 0, 0},
 };
 
-static void add_row(report_table *t, const halley_flows_result *r)
+static void add_flows_row(report_table *t, const halley_flows_result *r)
 {
     double last = 0, sum = 0;
     uint32_t n = 0;
@@ -89,8 +89,8 @@ static void add_row(report_table *t, const halley_flows_result *r)
     report_table_count(t, r->n_differ);
 }
 
-static halley_status write_table(const request_call *call, halley_flows *flows,
-                                 report_form form, halley_error *err)
+static halley_status write_flows_table(const request_call *call, halley_flows *flows,
+                                       report_form form, halley_error *err)
 {
     report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
     if (t == NULL)
@@ -100,7 +100,7 @@ static halley_status write_table(const request_call *call, halley_flows *flows,
         halley_flows_result r;
         status = halley_flows_run(&r, flows, i, err);
         if (status == HALLEY_OK)
-            add_row(t, &r);
+            add_flows_row(t, &r);
     }
     if (status == HALLEY_OK)
         status = report_table_write(t, form, call->out, err);
@@ -116,8 +116,8 @@ static halley_status flows_run(request_call *call, halley_error *err)
     TRY(request_output_form(&form, call, &o->output, err));
     TRY(halley_flows_load(&flows, call->args[0], err));
     const halley_status status = form == REPORT_JSON
-                                     ? write_json(call, flows, err)
-                                     : write_table(call, flows, form, err);
+                                     ? write_flows_json(call, flows, err)
+                                     : write_flows_table(call, flows, form, err);
     halley_flows_free(flows);
     return status;
 }

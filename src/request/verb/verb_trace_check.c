@@ -84,7 +84,7 @@ static uint64_t errors_left(const checked *c)
     return n;
 }
 
-static bool is_shown(const checked *c, const halley_finding *f)
+static bool is_finding_shown(const checked *c, const halley_finding *f)
 {
     return (f->severity != HALLEY_NOTE || c->o->notes) && !is_mended(c, f->code);
 }
@@ -101,7 +101,7 @@ static void write_finding(FILE *to, const halley_finding *f)
 }
 
 /* Behind the last listed finding of a code, how many there are beyond it. */
-static void write_rest(FILE *to, const halley_check_report *r, size_t i)
+static void write_more_of_code(FILE *to, const halley_check_report *r, size_t i)
 {
     for (size_t j = i + 1; j < r->n_findings; j++)
         if (strcmp(r->findings[j].code, r->findings[i].code) == 0)
@@ -113,20 +113,20 @@ static void write_rest(FILE *to, const halley_check_report *r, size_t i)
                     r->codes[j].n - r->codes[j].n_listed, r->codes[j].code);
 }
 
-static void write_count(FILE *to, uint64_t n, const char *word)
+static void write_finding_count(FILE *to, uint64_t n, const char *word)
 {
     fprintf(to, ", %" PRIu64 " %s%s", n, word, n == 1 ? "" : "s");
 }
 
-static void write_text(const checked *c)
+static void write_check_text(const checked *c)
 {
     FILE *to = c->call->out;
     const halley_check_report *r = c->report;
     for (size_t i = 0; i < r->n_findings; i++) {
-        if (!is_shown(c, &r->findings[i]))
+        if (!is_finding_shown(c, &r->findings[i]))
             continue;
         write_finding(to, &r->findings[i]);
-        write_rest(to, r, i);
+        write_more_of_code(to, r, i);
     }
     if (c->mended != NULL) {
         fprintf(to, "dropped %" PRIu64 " dangling dependenc%s",
@@ -143,9 +143,9 @@ static void write_text(const checked *c)
         fprintf(to, ": %" PRIu32 " rank%s", c->n_ranks, c->n_ranks == 1 ? "" : "s");
     else
         fprintf(to, ": unreadable");
-    write_count(to, errors_left(c), "error");
-    write_count(to, r->n[HALLEY_WARNING], "warning");
-    write_count(to, r->n[HALLEY_NOTE], "note");
+    write_finding_count(to, errors_left(c), "error");
+    write_finding_count(to, r->n[HALLEY_WARNING], "warning");
+    write_finding_count(to, r->n[HALLEY_NOTE], "note");
     if (r->n[HALLEY_NOTE] > 0 && !c->o->notes)
         fprintf(to, " (--notes lists them)");
     fprintf(to,
@@ -171,7 +171,7 @@ static void json_finding(report_json *j, const halley_finding *f)
     report_json_end(j);
 }
 
-static halley_status write_json(const checked *c, halley_error *err)
+static halley_status write_check_json(const checked *c, halley_error *err)
 {
     const halley_check_report *r = c->report;
     report_json j;
@@ -241,7 +241,7 @@ static void csv_finding(report_table *t, const halley_finding *f)
     report_table_words(t, str_from(f->remedy));
 }
 
-static halley_status write_csv(const checked *c, halley_error *err)
+static halley_status write_check_csv(const checked *c, halley_error *err)
 {
     report_table *t = report_table_new(columns, 10);
     if (t == NULL)
@@ -254,15 +254,16 @@ static halley_status write_csv(const checked *c, halley_error *err)
     return status;
 }
 
-static halley_status write_report(const checked *c, report_form form, halley_error *err)
+static halley_status write_check_report(const checked *c, report_form form,
+                                        halley_error *err)
 {
     if (errors_left(c) > 0)
         c->call->exit_code = REQUEST_FAILED;
     if (form == REPORT_JSON)
-        return write_json(c, err);
+        return write_check_json(c, err);
     if (form == REPORT_CSV)
-        return write_csv(c, err);
-    write_text(c);
+        return write_check_csv(c, err);
+    write_check_text(c);
     return HALLEY_OK;
 }
 
@@ -303,8 +304,8 @@ static halley_status save_back(file_set *files, const halley_trace *fixed,
 
 /* traces[rank]: mended where there was something to mend, else NULL. Equal ranks are
  * mended once and counted each. */
-static halley_status mend(mended *m, halley_trace **traces, const halley_trace_set *set,
-                          bool self, halley_error *err)
+static halley_status mend_set(mended *m, halley_trace **traces,
+                              const halley_trace_set *set, bool self, halley_error *err)
 {
     const uint32_t n = halley_trace_set_count(set);
     halley_fix_counts *counts = mem_array_zero(n, sizeof *counts);
@@ -333,8 +334,8 @@ static halley_status mend(mended *m, halley_trace **traces, const halley_trace_s
     return status;
 }
 
-static halley_status save_all(request_call *call, const halley_trace_set *set,
-                              halley_trace **traces, halley_error *err)
+static halley_status save_mended(request_call *call, const halley_trace_set *set,
+                                 halley_trace **traces, halley_error *err)
 {
     const check_options *o = call->options;
     const uint32_t n = halley_trace_set_count(set);
@@ -372,17 +373,17 @@ static halley_status save_in_place(const halley_trace_set *set,
     return status;
 }
 
-static halley_status fix(mended *m, request_call *call, const halley_trace_set *set,
-                         halley_error *err)
+static halley_status fix_set(mended *m, request_call *call, const halley_trace_set *set,
+                             halley_error *err)
 {
     const check_options *o = call->options;
     const uint32_t n = halley_trace_set_count(set);
     halley_trace **traces = mem_array_zero(n, sizeof *traces);
     if (traces == NULL)
         return error_nomem(err);
-    halley_status status = mend(m, traces, set, o->self, err);
+    halley_status status = mend_set(m, traces, set, o->self, err);
     if (status == HALLEY_OK)
-        status = o->out != NULL ? save_all(call, set, traces, err)
+        status = o->out != NULL ? save_mended(call, set, traces, err)
                                 : save_in_place(set, traces, err);
     for (uint32_t rank = 0; rank < n; rank++)
         halley_trace_free(traces[rank]);
@@ -401,10 +402,10 @@ static halley_status check_set(request_call *call, report_form form,
                                                 .groups_path = groups},
                            err));
     mended m = {0};
-    halley_status status = o->fix ? fix(&m, call, set, err) : HALLEY_OK;
+    halley_status status = o->fix ? fix_set(&m, call, set, err) : HALLEY_OK;
     const checked c = {call, o, report, halley_trace_set_count(set), o->fix ? &m : NULL};
     if (status == HALLEY_OK)
-        status = write_report(&c, form, err);
+        status = write_check_report(&c, form, err);
     halley_check_report_free(report);
     return status;
 }
@@ -428,7 +429,7 @@ static halley_status report_unreadable(request_call *call, report_form form,
     free(each);
     TRY(status);
     const checked c = {call, o, report, 0, NULL};
-    status = write_report(&c, form, err);
+    status = write_check_report(&c, form, err);
     halley_check_report_free(report);
     return status;
 }

@@ -97,8 +97,8 @@ static void note_left_out(request_call *call, const char *path,
                      path, left->n_folders, left->first_folder);
 }
 
-static halley_status load(halley_profile **out, request_call *call, const char *path,
-                          bool simulated, halley_error *err)
+static halley_status load_profile(halley_profile **out, request_call *call,
+                                  const char *path, bool simulated, halley_error *err)
 {
     const compare_options *o = call->options;
     const halley_profile_opts opts = {
@@ -165,8 +165,8 @@ static halley_status attack_model(request_call *call,
     return halley_membership(out, &opts, NULL, err);
 }
 
-static halley_status write_result(request_call *call, const halley_comparison *c,
-                                  halley_error *err)
+static halley_status write_comparison(request_call *call, const halley_comparison *c,
+                                      halley_error *err)
 {
     const compare_options *o = call->options;
     report_comparison r = {.c = c, .real = call->args[0], .synth = call->args[1]};
@@ -193,22 +193,22 @@ static halley_status write_result(request_call *call, const halley_comparison *c
     return request_json_end(&j, call, err);
 }
 
-static halley_status compare(request_call *call, profiles *p, halley_error *err)
+static halley_status compare_profiles(request_call *call, profiles *p, halley_error *err)
 {
     const compare_options *o = call->options;
-    TRY(load(&p->real, call, call->args[0], true, err));
-    TRY(load(&p->synth, call, call->args[1], true, err));
+    TRY(load_profile(&p->real, call, call->args[0], true, err));
+    TRY(load_profile(&p->synth, call, call->args[1], true, err));
     const bool same = o->train && strcmp(o->train, call->args[0]) == 0;
     if (o->train && !same)
-        TRY(load(&p->train, call, o->train, false, err));
+        TRY(load_profile(&p->train, call, o->train, false, err));
     if (o->train)
-        TRY(load(&p->holdout, call, o->holdout, false, err));
+        TRY(load_profile(&p->holdout, call, o->holdout, false, err));
     const halley_compare_opts opts = {.min_support = o->min_support,
                                       .train = same ? p->real : p->train,
                                       .holdout = p->holdout};
     halley_comparison *c;
     TRY(halley_compare(&c, p->real, p->synth, &opts, err));
-    const halley_status status = write_result(call, c, err);
+    const halley_status status = write_comparison(call, c, err);
     halley_comparison_free(c);
     return status;
 }
@@ -225,7 +225,7 @@ static halley_status trace_compare_run(request_call *call, halley_error *err)
     if (o->output.json && o->output.csv)
         return request_usage(call, err, "--json and --csv exclude each other");
     profiles p = {0};
-    const halley_status status = compare(call, &p, err);
+    const halley_status status = compare_profiles(call, &p, err);
     halley_profile_free(p.real);
     halley_profile_free(p.synth);
     halley_profile_free(p.train);

@@ -96,7 +96,8 @@ static halley_status load_foreign(halley_trace_set **out, bool *found, request_c
     return halley_msccl_load(out, path, (uint64_t)o->size_bytes, err);
 }
 
-static halley_status copy_groups(const void *from, const char *path, halley_error *err)
+static halley_status copy_group_file(const void *from, const char *path,
+                                     halley_error *err)
 {
     file_input in;
     file_output *out = NULL;
@@ -131,7 +132,7 @@ static halley_status trace_convert_run(request_call *call, halley_error *err)
                             .groups = set};
     char *const groups = foreign || output.one ? NULL : halley_trace_set_groups(set);
     if (groups != NULL) {
-        output.save_groups = copy_groups;
+        output.save_groups = copy_group_file;
         output.groups = groups;
     }
     halley_status status =

@@ -59,7 +59,7 @@ static halley_status parse_ignore(uint32_t *bits, request_call *call,
     return HALLEY_OK;
 }
 
-static void write_one(FILE *to, const halley_difference *d, bool ranks)
+static void write_difference(FILE *to, const halley_difference *d, bool ranks)
 {
     if (ranks)
         fprintf(to, "rank %" PRIu32 ": ", d->rank);
@@ -69,7 +69,7 @@ static void write_one(FILE *to, const halley_difference *d, bool ranks)
 }
 
 /* Behind the last listed difference of a kind, how many there are beyond it. */
-static void write_rest(FILE *to, const halley_diff_report *r, size_t i)
+static void write_more_of_kind(FILE *to, const halley_diff_report *r, size_t i)
 {
     const halley_diff_kind kind = r->list[i].kind;
     uint64_t n_listed = 0;
@@ -85,11 +85,11 @@ static void write_rest(FILE *to, const halley_diff_report *r, size_t i)
                 r->n_once[kind] - n_listed, halley_diff_kind_name(kind));
 }
 
-static void write_text(FILE *to, const halley_diff_report *r, bool ranks)
+static void write_diff_text(FILE *to, const halley_diff_report *r, bool ranks)
 {
     for (size_t i = 0; i < r->n_listed; i++) {
-        write_one(to, &r->list[i], ranks && r->list[i].kind != HALLEY_DIFF_RANKS);
-        write_rest(to, r, i);
+        write_difference(to, &r->list[i], ranks && r->list[i].kind != HALLEY_DIFF_RANKS);
+        write_more_of_kind(to, r, i);
     }
     if (r->n_total == 0) {
         fprintf(to, "no differences in %" PRIu64 " nodes\n", r->n_nodes_same);
@@ -114,8 +114,8 @@ static void write_text(FILE *to, const halley_diff_report *r, bool ranks)
             r->n_nodes_changed, r->n_nodes_removed, r->n_nodes_added, r->n_nodes_same);
 }
 
-static halley_status write_json(const request_call *call, const halley_diff_report *r,
-                                halley_error *err)
+static halley_status write_diff_json(const request_call *call,
+                                     const halley_diff_report *r, halley_error *err)
 {
     report_json j;
     request_json_begin(&j, call);
@@ -155,8 +155,8 @@ static const report_column columns[] = {
     {"Difference", "sentence", REPORT_WORDS, UNITS_COUNT, 0},
 };
 
-static halley_status write_csv(const request_call *call, const halley_diff_report *r,
-                               halley_error *err)
+static halley_status write_diff_csv(const request_call *call, const halley_diff_report *r,
+                                    halley_error *err)
 {
     report_table *t = report_table_new(columns, 4);
     if (t == NULL)
@@ -176,9 +176,9 @@ static halley_status write_csv(const request_call *call, const halley_diff_repor
     return status;
 }
 
-static halley_status compare(request_call *call, report_form form,
-                             const halley_trace_set *const sets[2], uint32_t ignore,
-                             halley_error *err)
+static halley_status compare_sets(request_call *call, report_form form,
+                                  const halley_trace_set *const sets[2], uint32_t ignore,
+                                  halley_error *err)
 {
     const diff_options *o = call->options;
     halley_diff_report *r = NULL;
@@ -191,11 +191,11 @@ static halley_status compare(request_call *call, report_form form,
     if (o->quiet && form != REPORT_JSON)
         status = HALLEY_OK;
     else if (form == REPORT_JSON)
-        status = write_json(call, r, err);
+        status = write_diff_json(call, r, err);
     else if (form == REPORT_CSV)
-        status = write_csv(call, r, err);
+        status = write_diff_csv(call, r, err);
     else
-        write_text(call->out, r, halley_trace_set_count(sets[0]) > 1);
+        write_diff_text(call->out, r, halley_trace_set_count(sets[0]) > 1);
     halley_diff_report_free(r);
     return status;
 }
@@ -213,7 +213,7 @@ static halley_status trace_diff_run(request_call *call, halley_error *err)
         status = traces_load(&b, call, 1, 1, err);
     const halley_trace_set *const sets[2] = {a, b};
     if (status == HALLEY_OK)
-        status = compare(call, form, sets, ignore, err);
+        status = compare_sets(call, form, sets, ignore, err);
     halley_trace_set_free(a);
     halley_trace_set_free(b);
     return status;

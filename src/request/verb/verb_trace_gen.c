@@ -135,8 +135,8 @@ static void note_leftovers(const request_call *call, const char *prefix,
     strbuf_fini(&path);
 }
 
-static void add_row(const request_call *call, const char *prefix,
-                    const halley_gen_summary *sum, report_table *t)
+static void add_trace_row(const request_call *call, const char *prefix,
+                          const halley_gen_summary *sum, report_table *t)
 {
     note_leftovers(call, prefix, sum);
     report_table_words(t, str_from(prefix));
@@ -167,7 +167,7 @@ static halley_status write_pattern(request_call *call, const char *pattern,
     status = halley_gen_save(gen, prefix, &sum, err);
     halley_gen_free(gen);
     TRY(status);
-    add_row(call, prefix, &sum, t);
+    add_trace_row(call, prefix, &sum, t);
     return HALLEY_OK;
 }
 
@@ -189,7 +189,7 @@ static halley_status write_model(request_call *call, const char *prefix, report_
     halley_model_fini(&model);
     halley_cluster_free(cluster);
     TRY(status);
-    add_row(call, prefix, &sum, t);
+    add_trace_row(call, prefix, &sum, t);
     return HALLEY_OK;
 }
 
@@ -269,7 +269,7 @@ static halley_status list_choices(request_call *call, report_form form, halley_e
 }
 
 /* What a pattern and what a model cannot be told. */
-static halley_status check_options(request_call *call, halley_error *err)
+static halley_status check_gen_options(request_call *call, halley_error *err)
 {
     const gen_options *o = call->options;
     if (o->design.model && call->n_args > 0)
@@ -300,7 +300,7 @@ static halley_status trace_gen_run(request_call *call, halley_error *err)
     TRY(request_output_form(&form, call, &o->output, err));
     if (o->list)
         return list_choices(call, form, err);
-    TRY(check_options(call, err));
+    TRY(check_gen_options(call, err));
     report_table *t = report_table_new(columns, 6);
     if (!t)
         return error_nomem(err);

@@ -80,8 +80,8 @@ static bool rank_in_name(const char *path, uint64_t *rank)
 }
 
 /* by old rank: the new one; UINT32_MAX = none */
-static halley_status make_map(uint32_t **map, uint32_t *n, const request_call *call,
-                              halley_error *err)
+static halley_status make_rank_map(uint32_t **map, uint32_t *n, const request_call *call,
+                                   halley_error *err)
 {
     uint64_t largest = 0;
     for (size_t i = 0; i < call->n_args; i++) {
@@ -110,11 +110,11 @@ static halley_status make_map(uint32_t **map, uint32_t *n, const request_call *c
     return HALLEY_OK;
 }
 
-static halley_status renumber(trace_array *traces, const request_call *call,
-                              halley_error *err)
+static halley_status renumber_rank(trace_array *traces, const request_call *call,
+                                   halley_error *err)
 {
     uint32_t *map = NULL, n = 0;
-    TRY(make_map(&map, &n, call, err));
+    TRY(make_rank_map(&map, &n, call, err));
     halley_status status = HALLEY_OK;
     for (size_t i = 0; status == HALLEY_OK && i < traces->n; i++) {
         halley_trace *fresh = NULL;
@@ -143,7 +143,7 @@ static halley_status side_by_side(halley_trace_set **out, request_call *call,
         }
     }
     if (status == HALLEY_OK && o->renumber)
-        status = renumber(&traces, call, err);
+        status = renumber_rank(&traces, call, err);
     if (status == HALLEY_OK)
         status = into_set(out, &traces, err);
     free_traces(&traces);

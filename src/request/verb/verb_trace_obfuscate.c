@@ -123,8 +123,8 @@ static void key_from(uint8_t key[16], str text)
     halley_fold_key(key, text.at, text.n);
 }
 
-static halley_status read_key(uint8_t key[16], request_call *call, const char *path,
-                              halley_error *err)
+static halley_status read_key_file(uint8_t key[16], request_call *call, const char *path,
+                                   halley_error *err)
 {
     enum { LEAST = 16 };
     file_input in;
@@ -175,7 +175,7 @@ static halley_status choose_key(uint8_t key[16], request_call *call, halley_erro
 {
     const obfuscate_options *o = call->options;
     if (o->key)
-        return read_key(key, call, o->key, err);
+        return read_key_file(key, call, o->key, err);
     if (getrandom(key, 16, 0) != 16)
         return error_errno(err, "draw a random key", errno);
     return o->save_key ? save_key(key, o->save_key, err) : HALLEY_OK;
@@ -199,7 +199,7 @@ static halley_status choose_io(uint32_t *out, request_call *call, halley_error *
     return HALLEY_OK;
 }
 
-static halley_status check_usage(request_call *call, halley_error *err)
+static halley_status check_obfuscate_usage(request_call *call, halley_error *err)
 {
     const obfuscate_options *o = call->options;
     if (o->key && o->save_key)
@@ -217,7 +217,7 @@ static halley_status check_usage(request_call *call, halley_error *err)
     return HALLEY_OK;
 }
 
-static void write_json(report_json *j, const halley_obfuscation *r)
+static void write_obfuscation_json(report_json *j, const halley_obfuscation *r)
 {
     report_json_text(j, "level", str_from(levels[r->level]));
     report_json_u64(j, "nodes_before", r->n_nodes_before);
@@ -272,7 +272,7 @@ static void print_times(FILE *to, const halley_obfuscation *r)
     }
 }
 
-static void print_text(FILE *to, const halley_obfuscation *r)
+static void print_obfuscation(FILE *to, const halley_obfuscation *r)
 {
     fprintf(to, "level %s: %" PRIu64 " nodes", levels[r->level], r->n_nodes);
     if (r->n_nodes != r->n_nodes_before)
@@ -314,8 +314,8 @@ static void print_text(FILE *to, const halley_obfuscation *r)
     }
 }
 
-static halley_status write_report(request_call *call, const halley_obfuscation *r,
-                                  halley_error *err)
+static halley_status write_obfuscation(request_call *call, const halley_obfuscation *r,
+                                       halley_error *err)
 {
     const obfuscate_options *o = call->options;
     if (r->unverified)
@@ -324,16 +324,17 @@ static halley_status write_report(request_call *call, const halley_obfuscation *
                      "the longest chain of durations",
                      r->unverified);
     if (!o->output.json) {
-        print_text(call->out, r);
+        print_obfuscation(call->out, r);
         return HALLEY_OK;
     }
     report_json j;
     request_json_begin(&j, call);
-    write_json(&j, r);
+    write_obfuscation_json(&j, r);
     return request_json_end(&j, call, err);
 }
 
-static halley_status save_groups(const void *context, const char *path, halley_error *err)
+static halley_status save_hidden_groups(const void *context, const char *path,
+                                        halley_error *err)
 {
     return halley_obfuscation_save_groups(context, path, err);
 }
@@ -367,8 +368,8 @@ static void look_for_kept(request_call *call, const halley_trace_set *set)
     }
 }
 
-static halley_status hide(request_call *call, const halley_trace_set *set,
-                          const halley_obfuscate_opts *opts, halley_error *err)
+static halley_status hide_set(request_call *call, const halley_trace_set *set,
+                              const halley_obfuscate_opts *opts, halley_error *err)
 {
     const obfuscate_options *o = call->options;
     halley_obfuscation *result;
@@ -376,15 +377,15 @@ static halley_status hide(request_call *call, const halley_trace_set *set,
     if (status == HALLEY_EINVAL) /* what is wrong, in terms of the input */
         TRY(share_check(set, call->args[0], opts->groups_path, err));
     TRY(status);
-    status = share_save(result->set, o->out, call, save_groups, result, err);
+    status = share_save(result->set, o->out, call, save_hidden_groups, result, err);
     if (status == HALLEY_OK)
-        status = write_report(call, result, err);
+        status = write_obfuscation(call, result, err);
     halley_obfuscation_free(result);
     return status;
 }
 
-static halley_status obfuscate(request_call *call, const halley_trace_set *set,
-                               const char *groups, halley_error *err)
+static halley_status obfuscate_set(request_call *call, const halley_trace_set *set,
+                                   const char *groups, halley_error *err)
 {
     const obfuscate_options *o = call->options;
     halley_obfuscate_opts opts = {
@@ -399,7 +400,7 @@ static halley_status obfuscate(request_call *call, const halley_trace_set *set,
     TRY(choose_io(&opts.keep_io, call, err));
     look_for_kept(call, set);
     TRY(choose_key(opts.key, call, err));
-    const halley_status status = hide(call, set, &opts, err);
+    const halley_status status = hide_set(call, set, &opts, err);
     if (status != HALLEY_OK && o->save_key) /* of nothing */
         (void)unlink(o->save_key);
     return status;
@@ -409,14 +410,14 @@ static halley_status trace_obfuscate_run(request_call *call, halley_error *err)
 {
     const obfuscate_options *o = call->options;
     report_form form;
-    TRY(check_usage(call, err));
+    TRY(check_obfuscate_usage(call, err));
     TRY(request_output_form(&form, call, &o->output, err));
     TRY(share_target(call, o->out, o->force, err));
     halley_trace_set *set;
     TRY(traces_load(&set, call, 0, call->n_args, err));
     char *const beside = o->groups ? NULL : halley_trace_set_groups(set);
     const halley_status status =
-        obfuscate(call, set, o->groups ? o->groups : beside, err);
+        obfuscate_set(call, set, o->groups ? o->groups : beside, err);
     free(beside);
     halley_trace_set_free(set);
     return status;

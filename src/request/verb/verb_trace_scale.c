@@ -161,7 +161,7 @@ static halley_status parse_dtype(halley_scale_opts *to, request_call *call,
     return HALLEY_OK;
 }
 
-static halley_status check_usage(request_call *call, halley_error *err)
+static halley_status check_scale_usage(request_call *call, halley_error *err)
 {
     static const char *const edits[] = {"layers", "swap",  "dp",    "compute",
                                         "bytes",  "dtype", "batch", "offload"};
@@ -186,7 +186,7 @@ static halley_status read_options(halley_scale_opts *to, request_call *call,
                                   halley_error *err)
 {
     const scale_options *o = call->options;
-    TRY(check_usage(call, err));
+    TRY(check_scale_usage(call, err));
     *to = (halley_scale_opts){
         .repeats = o->repeats,
         .swap = (halley_swap)o->swap,
@@ -205,7 +205,7 @@ static halley_status read_options(halley_scale_opts *to, request_call *call,
     return HALLEY_OK;
 }
 
-static void print_text(FILE *to, const halley_scaled *s)
+static void print_scaled(FILE *to, const halley_scaled *s)
 {
     fprintf(to, "ranks  %" PRIu32 " -> %" PRIu32 "\nnodes  %" PRIu64 " -> %" PRIu64 "\n",
             s->n_ranks_before, s->n_ranks, s->n_nodes_before, s->n_nodes);
@@ -224,12 +224,12 @@ static void print_text(FILE *to, const halley_scaled *s)
         fprintf(to, "nodes offloaded: %" PRIu64 "\n", s->n_offloaded);
 }
 
-static halley_status write_report(request_call *call, const halley_scaled *s,
+static halley_status write_scaled(request_call *call, const halley_scaled *s,
                                   halley_error *err)
 {
     const scale_options *o = call->options;
     if (!o->output.json) {
-        print_text(call->out, s);
+        print_scaled(call->out, s);
         return HALLEY_OK;
     }
     report_json j;
@@ -248,13 +248,14 @@ static halley_status write_report(request_call *call, const halley_scaled *s,
     return request_json_end(&j, call, err);
 }
 
-static halley_status save_groups(const void *context, const char *path, halley_error *err)
+static halley_status save_scaled_groups(const void *context, const char *path,
+                                        halley_error *err)
 {
     return halley_scaled_save_groups(context, path, err);
 }
 
-static halley_status scale(request_call *call, const halley_trace_set *set,
-                           halley_scale_opts *opts, halley_error *err)
+static halley_status scale_set(request_call *call, const halley_trace_set *set,
+                               halley_scale_opts *opts, halley_error *err)
 {
     const scale_options *o = call->options;
     char *const beside = o->groups ? NULL : halley_trace_set_groups(set);
@@ -265,9 +266,9 @@ static halley_status scale(request_call *call, const halley_trace_set *set,
         status = halley_trace_scale(&result, set, opts, err);
     free(beside);
     if (status == HALLEY_OK)
-        status = share_save(result->set, o->out, call, save_groups, result, err);
+        status = share_save(result->set, o->out, call, save_scaled_groups, result, err);
     if (status == HALLEY_OK)
-        status = write_report(call, result, err);
+        status = write_scaled(call, result, err);
     halley_scaled_free(result);
     return status;
 }
@@ -282,7 +283,7 @@ static halley_status trace_scale_run(request_call *call, halley_error *err)
     TRY(request_output_form(&form, call, &o->output, err));
     TRY(share_target(call, o->out, o->force, err));
     TRY(traces_load(&set, call, 0, call->n_args, err));
-    const halley_status status = scale(call, set, &opts, err);
+    const halley_status status = scale_set(call, set, &opts, err);
     halley_trace_set_free(set);
     return status;
 }

@@ -99,8 +99,8 @@ static const struct {
 };
 enum { N_TYPES = sizeof types / sizeof types[0] };
 
-static halley_status parse_types(uint32_t *bits, request_call *call,
-                                 const request_texts *texts, halley_error *err)
+static halley_status parse_slice_types(uint32_t *bits, request_call *call,
+                                       const request_texts *texts, halley_error *err)
 {
     for (size_t i = 0; i < texts->n; i++) {
         str rest = str_from(texts->at[i]), word = {0};
@@ -187,15 +187,15 @@ static halley_status parse_window(parsed *p, request_call *call, halley_error *e
     return HALLEY_OK;
 }
 
-static halley_status parse(parsed *p, request_call *call, uint32_t n_ranks,
-                           halley_error *err)
+static halley_status parse_slice(parsed *p, request_call *call, uint32_t n_ranks,
+                                 halley_error *err)
 {
     const slice_options *o = call->options;
     size_t n = 0;
     p->slice.cut = o->cut;
     p->slice.keep_unmatched = o->keep_unmatched;
     p->slice.step_attr = o->step_attr;
-    TRY(parse_types(&p->slice.types, call, &o->types, err));
+    TRY(parse_slice_types(&p->slice.types, call, &o->types, err));
     TRY(parse_window(p, call, err));
     if (o->ranks != NULL)
         TRY(parse_ranks(p, call, o->ranks, n_ranks, err));
@@ -210,7 +210,7 @@ static halley_status parse(parsed *p, request_call *call, uint32_t n_ranks,
     return HALLEY_OK;
 }
 
-static void write_text(FILE *to, const halley_slice_counts *c, uint32_t n_ranks)
+static void write_slice_text(FILE *to, const halley_slice_counts *c, uint32_t n_ranks)
 {
     fprintf(to, "kept %" PRIu64 " of %" PRIu64 " nodes on %" PRIu32 " rank%s\n",
             c->n_kept - c->n_joints, c->n_kept - c->n_joints + c->n_removed + c->n_joints,
@@ -238,8 +238,9 @@ static const report_column columns[] = {
     {"Unmatched collectives", "unmatched_collectives", REPORT_COUNT, UNITS_COUNT, 0},
 };
 
-static halley_status write_row(const request_call *call, const halley_slice_counts *c,
-                               uint32_t n_ranks, report_form form, halley_error *err)
+static halley_status write_slice_row(const request_call *call,
+                                     const halley_slice_counts *c, uint32_t n_ranks,
+                                     report_form form, halley_error *err)
 {
     enum { N = sizeof columns / sizeof *columns };
     const uint64_t row[N] = {n_ranks,
@@ -264,8 +265,8 @@ static halley_status write_row(const request_call *call, const halley_slice_coun
 }
 
 /* The groups beside the set, for the ranks that are kept. */
-static halley_status save_groups(request_call *call, const parsed *p,
-                                 const halley_trace_set *set, halley_error *err)
+static halley_status save_slice_groups(request_call *call, const parsed *p,
+                                       const halley_trace_set *set, halley_error *err)
 {
     const slice_options *o = call->options;
     const uint32_t n_ranks = halley_trace_set_count(set);
@@ -290,8 +291,8 @@ static halley_status save_groups(request_call *call, const parsed *p,
     return status;
 }
 
-static halley_status save(request_call *call, const halley_trace_set *from,
-                          const halley_trace_set *slice, halley_error *err)
+static halley_status save_slice(request_call *call, const halley_trace_set *from,
+                                const halley_trace_set *slice, halley_error *err)
 {
     const slice_options *o = call->options;
     char *stem = traces_stem(halley_trace_set_path(from, 0));
@@ -312,18 +313,18 @@ static halley_status slice_set(request_call *call, const halley_trace_set *set,
     parsed p = {0};
     halley_trace_set *out = NULL;
     halley_slice_counts counts = {0};
-    halley_status status = parse(&p, call, halley_trace_set_count(set), err);
+    halley_status status = parse_slice(&p, call, halley_trace_set_count(set), err);
     if (status == HALLEY_OK)
         status = halley_trace_slice(&out, set, &p.slice, &counts, err);
     if (status == HALLEY_OK)
-        status = save_groups(call, &p, set, err);
+        status = save_slice_groups(call, &p, set, err);
     if (status == HALLEY_OK)
-        status = save(call, set, out, err);
+        status = save_slice(call, set, out, err);
     const uint32_t n = status == HALLEY_OK ? halley_trace_set_count(out) : 0;
     if (status == HALLEY_OK && form == REPORT_TEXT)
-        write_text(call->out, &counts, n);
+        write_slice_text(call->out, &counts, n);
     else if (status == HALLEY_OK)
-        status = write_row(call, &counts, n, form, err);
+        status = write_slice_row(call, &counts, n, form, err);
     halley_trace_set_free(out);
     parsed_fini(&p);
     return status;

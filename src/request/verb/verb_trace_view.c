@@ -104,8 +104,8 @@ static const char *const type_words[] = {"invalid", "metadata", "load", "store",
                                          "comp",    "send",     "recv", "coll"};
 enum { N_TYPE_WORDS = sizeof type_words / sizeof *type_words };
 
-static halley_status parse_types(uint32_t *out, request_call *call,
-                                 const request_texts *texts, halley_error *err)
+static halley_status parse_view_types(uint32_t *out, request_call *call,
+                                      const request_texts *texts, halley_error *err)
 {
     *out = 0;
     for (size_t i = 0; i < texts->n; i++) {
@@ -166,7 +166,7 @@ static halley_status find_form(halley_view_form *out, request_call *call,
 }
 
 /* The trace's name without its folder and .et: "run.0.et" gives "run.0". */
-static str short_name(const char *path)
+static str shorten_path(const char *path)
 {
     const char *slash = strrchr(path, '/');
     str name = str_from(slash ? slash + 1 : path);
@@ -179,7 +179,7 @@ static str short_name(const char *path)
     return name;
 }
 
-static void write_summary(FILE *to, const char *path, const halley_view_summary *sum)
+static void write_view_summary(FILE *to, const char *path, const halley_view_summary *sum)
 {
     fprintf(to, "%s: %llu nodes", path, (unsigned long long)sum->n_nodes);
     if (sum->n_chosen < sum->n_nodes)
@@ -217,16 +217,17 @@ static halley_status report_picture(const request_call *call, const char *path,
                      "--name, or raise --limit");
     if (o->output.json)
         return write_summary_json(call, path, sum, err);
-    write_summary(call->out, path, sum);
+    write_view_summary(call->out, path, sum);
     return HALLEY_OK;
 }
 
-static halley_status draw(request_call *call, const halley_trace *trace, const char *path,
-                          halley_view_opts *view, halley_error *err)
+static halley_status draw_trace(request_call *call, const halley_trace *trace,
+                                const char *path, halley_view_opts *view,
+                                halley_error *err)
 {
     const view_options *o = call->options;
     uint64_t *from = NULL;
-    TRY(parse_types(&view->types, call, &o->type, err));
+    TRY(parse_view_types(&view->types, call, &o->type, err));
     TRY(parse_ids(&from, call, &o->from, err));
     view->from = from;
     view->n_from = o->from.n;
@@ -242,7 +243,7 @@ static halley_status draw_named(request_call *call, const halley_trace *trace,
                                 const char *from, halley_error *err)
 {
     const view_options *o = call->options;
-    const str name = short_name(from);
+    const str name = shorten_path(from);
     strbuf path = {0}, title = {0};
     if (o->out)
         strbuf_printf(&path, "%s", o->out);
@@ -262,7 +263,7 @@ static halley_status draw_named(request_call *call, const halley_trace *trace,
     if (status == HALLEY_OK)
         status = find_form(&view.form, call, path.at, err);
     if (status == HALLEY_OK)
-        status = draw(call, trace, path.at, &view, err);
+        status = draw_trace(call, trace, path.at, &view, err);
     strbuf_fini(&path);
     strbuf_fini(&title);
     return status;
