@@ -114,9 +114,20 @@ halley_status halley_cluster_check_estimate(const halley_cluster *cluster,
                                             halley_error *err);
 
 uint32_t halley_cluster_dims(const halley_cluster *cluster);
-/* Whether its own file chose link queues; the choice of a run goes before it. */
-bool halley_cluster_has_link_queues(const halley_cluster *cluster);
-void halley_cluster_set_link_queues(halley_cluster *cluster, bool on);
+/* How messages share the network. Under ASTRA-sim's rules FREE is its congestion-unaware
+ * model and LINKS its congestion-aware one. */
+typedef enum halley_network_model {
+    HALLEY_NETWORK_AS_CLUSTER, /* options of a run: what the cluster says */
+    HALLEY_NETWORK_FREE,       /* every message has its route to itself */
+    HALLEY_NETWORK_LINKS,      /* queue: links send one message at a time */
+    HALLEY_NETWORK_FLOW,       /* messages share links by max-min fairness */
+} halley_network_model;
+/* What its file chose; options of a run go before it. */
+halley_network_model halley_cluster_network_model(const halley_cluster *cluster);
+/* HALLEY_EINVAL: the cluster's rules have no such model. */
+halley_status halley_cluster_set_network_model(halley_cluster *cluster,
+                                               halley_network_model model,
+                                               halley_error *err);
 bool halley_cluster_has_groups(const halley_cluster *cluster);
 /* Read communicator groups (comm_group.json) into a cluster that has none yet. */
 halley_status halley_cluster_load_groups(halley_cluster *cluster, const char *path,

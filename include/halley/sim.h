@@ -12,14 +12,9 @@ extern "C" {
 
 typedef struct halley_result halley_result; /* opaque; owns all it hands out */
 
-typedef enum halley_network_model {
-    HALLEY_NETWORK_FREE,  /* contention-free: every message has its route to itself */
-    HALLEY_NETWORK_LINKS, /* link-queue: links send one message at a time */
-} halley_network_model;
-
 /* Zero in every field is the default: (halley_sim_opts){0} is a valid choice. */
 typedef struct halley_sim_opts {
-    halley_network_model network;
+    halley_network_model network; /* halley/cluster.h; 0 = as the cluster says */
     bool record;     /* keep when every node began and ended: 16 bytes a node and rank */
     bool heat;       /* keep how busy every NPU's links are over time */
     bool no_fold;    /* run every rank, also those that do the same as others */
@@ -74,10 +69,10 @@ typedef struct halley_traffic {
 uint32_t halley_result_traffic_count(const halley_result *result);
 halley_traffic halley_result_traffic(const halley_result *result, uint32_t i);
 
-/* What went over one dimension of the network. */
+/* What went over one dimension of the network, or (model flow) links of one kind. */
 typedef struct halley_dim_result {
-    const char *topology; /* "Ring"; static */
-    uint32_t n;           /* NPUs along it */
+    const char *topology; /* "Ring", "npu-leaf"; lent */
+    uint32_t n;           /* NPUs along it; links of the kind, both directions */
     double bw_Bps;        /* of one link */
     uint64_t messages;
     double bytes; /* over all NPUs */

@@ -141,7 +141,7 @@ static void write_help_lists(FILE *to, const request_list *list)
     request_entry e = {0};
     for (; list && list->title; list++) {
         fprintf(to, "\n%s:\n", list->title);
-        for (size_t i = 0; list->entry(&e, i); i++) {
+        for (size_t i = 0; e = (request_entry){0}, list->entry(&e, i); i++) {
             strbuf doc = {0};
             cli_entry_doc(&doc, &e);
             option_line(to, e.name, true, doc.failed ? e.doc : doc.at);

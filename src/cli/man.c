@@ -177,7 +177,7 @@ static void write_man_lists(FILE *to, const request_list *list)
         for (const char *c = list->title; *c; c++)
             fputc(toupper((unsigned char)*c), to);
         fputc('\n', to);
-        for (size_t i = 0; list->entry(&e, i); i++) {
+        for (size_t i = 0; e = (request_entry){0}, list->entry(&e, i); i++) {
             strbuf doc = {0};
             cli_entry_doc(&doc, &e);
             option_entry(to, e.name, doc.failed ? e.doc : doc.at);

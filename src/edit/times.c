@@ -160,9 +160,7 @@ static halley_status run(double *seconds, const synth_timed *what,
                          const halley_cluster *cluster, halley_error *err)
 {
     const halley_sim_opts opts = {.times_only = true,
-                                  .network = halley_cluster_has_link_queues(cluster)
-                                                 ? HALLEY_NETWORK_LINKS
-                                                 : HALLEY_NETWORK_FREE};
+                                  .network = HALLEY_NETWORK_AS_CLUSTER};
     halley_result *result;
     TRY(sim_run(&result, what->set, cluster, &opts, what->twins, err));
     uint64_t last = 0;

@@ -232,14 +232,24 @@ halley_status halley_cluster_set_compute(halley_cluster *cluster, halley_compute
     return HALLEY_OK;
 }
 
-bool halley_cluster_has_link_queues(const halley_cluster *cluster)
+halley_network_model halley_cluster_network_model(const halley_cluster *cluster)
 {
-    return cluster->model == HW_MODEL_QUEUE;
+    return (halley_network_model)((uint32_t)cluster->model + HALLEY_NETWORK_FREE);
 }
 
-void halley_cluster_set_link_queues(halley_cluster *cluster, bool on)
+halley_status halley_cluster_set_network_model(halley_cluster *cluster,
+                                               halley_network_model model,
+                                               halley_error *err)
 {
-    cluster->model = on ? HW_MODEL_QUEUE : HW_MODEL_FREE;
+    if (model < HALLEY_NETWORK_FREE || model > HALLEY_NETWORK_FLOW)
+        return error_set(err, HALLEY_EINVAL, "%u is not a network model",
+                         (unsigned)model);
+    if (model == HALLEY_NETWORK_FLOW && cluster->astra)
+        return error_set(err, HALLEY_EINVAL,
+                         "network-model: flow needs rules: native; ASTRA-sim's rules "
+                         "have unaware and aware");
+    cluster->model = (hw_network_model)((uint32_t)model - HALLEY_NETWORK_FREE);
+    return HALLEY_OK;
 }
 
 bool halley_cluster_has_groups(const halley_cluster *cluster)

@@ -150,9 +150,22 @@ typedef struct cluster_group {
     uint32_t *ranks;
 } cluster_group;
 
+/* How the NPUs of a node are wired; words of nodes.shape. Tori come last. */
+typedef enum hw_node_shape {
+    HW_SHAPE_SWITCH,
+    HW_SHAPE_FULL,
+    HW_SHAPE_RING,
+    HW_SHAPE_DGX_1,
+    HW_SHAPE_TORUS_2D,
+    HW_SHAPE_TORUS_3D,
+    HW_SHAPE_MESH_2D,
+} hw_node_shape;
+extern const char *const hw_shapes[];
+
 /* Nodes: what is built, bought and connected as one. */
 typedef struct hw_nodes {
-    uint32_t npus;  /* NPUs in one scale-up domain */
+    uint32_t npus; /* NPUs in one scale-up domain */
+    hw_node_shape shape;
     uint32_t host;  /* NPUs that are bought together; 0 = npus */
     uint32_t nics;  /* network cards per node; 0 = not given */
     uint32_t rack;  /* nodes per rack; 0 = not given */
@@ -191,7 +204,7 @@ extern const char *const hw_routings[];
 typedef enum hw_network_model {
     HW_MODEL_FREE,  /* no contention */
     HW_MODEL_QUEUE, /* queues on every link */
-    HW_MODEL_FLOW,  /* max-min shares; known by name only so far */
+    HW_MODEL_FLOW,  /* links are shared fairly */
 } hw_network_model;
 
 enum { HW_MAX_OUTER = CLUSTER_MAX_DIMS - 1, HW_MOST_NPUS = 100000000 };

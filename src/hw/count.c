@@ -175,12 +175,6 @@ halley_status hw_structure_check(const halley_cluster *c, halley_error *err)
             "cluster \"%s\" has %u kinds of NPU, and the simulator knows one "
             "so far",
             name, c->n_kinds);
-    if (c->model == HW_MODEL_FLOW)
-        return error_set(
-            err, HALLEY_EINVAL,
-            "cluster \"%s\": network-model: flow is not built yet; use free or "
-            "queue",
-            name);
     if (c->n_dims > 0)
         return HALLEY_OK;
     if (c->n_npus == 0)

@@ -9,11 +9,13 @@
 #include <string.h>
 
 typedef struct nodes_text {
-    uint32_t npus, host, nics;
+    uint32_t npus, host, nics, shape;
     double power;
     str rack;
     const conf_node *up;
 } nodes_text;
+const char *const hw_shapes[] = {"switch",   "fully-connected", "ring",    "dgx-1",
+                                 "torus-2d", "torus-3d",        "mesh-2d", NULL};
 static const conf_field nodes_fields[] = {
     {.key = "npus",
      .type = CONF_TYPE_U32,
@@ -30,6 +32,14 @@ static const conf_field nodes_fields[] = {
             "a map as link presets have it",
      .example = "nvlink4-h100",
      .was = "up"},
+    {.key = "shape",
+     .type = CONF_TYPE_ENUM,
+     .offset = offsetof(nodes_text, shape),
+     .names = hw_shapes,
+     .doc = "how the NPUs of a node are wired; tori and meshes are as near to a cube as "
+            "their number allows",
+     .by_default = "switch",
+     .example = "torus-3d"},
     {.key = "nics",
      .type = CONF_TYPE_U32,
      .offset = offsetof(nodes_text, nics),
@@ -142,8 +152,11 @@ halley_status hw_read_nodes(const hw_reader *r, const conf_node *map)
     if (map == NULL)
         return HALLEY_OK;
     TRY(conf_read(&t, r->file, map, HW_FIELDS(nodes_fields), true, NULL, r->err));
-    r->c->nodes =
-        (hw_nodes){.npus = t.npus, .host = t.host, .nics = t.nics, .power_w = t.power};
+    r->c->nodes = (hw_nodes){.npus = t.npus,
+                             .shape = (hw_node_shape)t.shape,
+                             .host = t.host,
+                             .nics = t.nics,
+                             .power_w = t.power};
     if (t.host != 0 && t.npus != 0 && t.npus % t.host != 0)
         return conf_error(r->file, map, r->err, HALLEY_EINVAL,
                           "nodes: %u NPUs do not divide into hosts of %u", t.npus,

@@ -37,8 +37,8 @@ static const conf_field system_fields[] = {
            "native, or astra-sim for its clock, slots and quirks"),
      .names = rules, .by_default = "native"},
     {FIELD("network-model", CONF_TYPE_ENUM, model,
-           "free: no contention; queue: messages queue on every link; flow: not built "
-           "yet. unaware and aware are ASTRA-sim's own, under its rules"),
+           "flow: messages share links fairly; free: no contention; queue: messages queue "
+           "on every link. unaware and aware are ASTRA-sim's own, under its rules"),
      .names = net_models, .by_default = "free, or unaware under rules: astra-sim",
      .was = "system.model", .names_were = old_models},
     {FIELD("chunks", CONF_TYPE_U64, chunks, "pieces into which a collective is cut"),

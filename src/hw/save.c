@@ -114,6 +114,8 @@ static void add_nodes(strbuf *b, const halley_cluster *c)
         strbuf_add(b, STR(", up: "));
         hw_link_print(b, &n->up);
     }
+    if (n->shape != HW_SHAPE_SWITCH)
+        strbuf_printf(b, ", shape: %s", hw_shapes[n->shape]);
     if (n->host != 0)
         strbuf_printf(b, ", host: %u", n->host);
     if (n->nics != 0)

@@ -1,12 +1,12 @@
 /*
- * net/dims.h - a network of dimensions, as all four models of this folder see it: NPU
+ * net/dims.h - a network of dimensions, as four of the models see it: NPU
  * addresses, routes, counts. Not for use outside this folder.
  */
 #ifndef NET_DIMS_H
 #define NET_DIMS_H
 
 #include "des/ticks.h"
-#include "net/net.h"
+#include "net/models.h"
 
 typedef struct net_dim {
     cluster_topology topology;
@@ -17,18 +17,21 @@ typedef struct net_dim {
 
 typedef struct net_links net_links; /* queue.c */
 
+/* What went over a dimension. */
+typedef struct net_dim_sums {
+    uint64_t n_messages;
+    net_sum bytes;
+} net_dim_sums;
+
 /* All models of dimensions begin with this. */
 typedef struct net_dims {
     net head;
-    des_queue *queue;
-    net_deliver *deliver;
-    void *context;
-    net_folding folding;
-    uint32_t n_dims, n_npus;
+    uint32_t n_dims;
     net_dim dims[CLUSTER_MAX_DIMS];
     net_heat heat;    /* by dimension, NPU */
     net_links *links; /* models with queues at links; else NULL */
     net_dim_sums sums[CLUSTER_MAX_DIMS];
+    const halley_cluster *cluster; /* lent */
 } net_dims;
 
 static inline net_dims *net_dims_of(net *n)
@@ -63,8 +66,9 @@ static inline uint32_t find_first_dim(const net_dims *d, uint32_t from, uint32_t
 static inline void count_messages(net_dims *d, uint32_t dim, uint32_t from,
                                   uint64_t bytes, uint32_t n_messages)
 {
-    const uint64_t alike = d->folding.n_alike == NULL ? 1 : d->folding.n_alike[from];
-    assert(dim < d->n_dims && from < d->n_npus);
+    const uint64_t alike =
+        d->head.folding.n_alike == NULL ? 1 : d->head.folding.n_alike[from];
+    assert(dim < d->n_dims && from < d->head.n_npus);
     d->sums[dim].n_messages += n_messages * alike;
     d->sums[dim].bytes += (net_sum)bytes * n_messages * alike;
 }
@@ -96,10 +100,20 @@ static inline uint64_t get_delay_in_dim(const net_dims *d, uint32_t i, uint32_t 
 void net_dims_route(const net_dims *d, uint32_t from, uint32_t to, double *latency_ticks,
                     double *bytes_per_tick);
 /* Delay of a message that is alone: over its whole route, or as ASTRA-sim has it. */
-uint64_t net_dims_delay(const net *n, uint32_t from, uint32_t to, uint64_t bytes);
-uint64_t net_dims_delay_first(const net *n, uint32_t from, uint32_t to, uint64_t bytes);
+uint64_t net_dims_delay(net *n, uint32_t from, uint32_t to, uint64_t bytes);
+uint64_t net_dims_delay_first(net *n, uint32_t from, uint32_t to, uint64_t bytes);
 
-extern const net_model net_model_unaware, net_model_aware, net_model_free,
-    net_model_queue;
+/* What the rows of these models share; dims_open comes first in their open. */
+halley_status net_dims_open(net *n, const halley_cluster *c, const net_options *o,
+                            halley_error *err);
+void net_dims_close(net *n);
+void net_dims_count(net *n, const net_request *r, uint32_t n_messages);
+uint32_t net_dims_count_differing(const net *n, uint32_t a, uint32_t b);
+bool net_dims_describe(net_part_use *out, const net *n, uint32_t i);
+net_heat net_dims_take_heat(net *n);
+#define NET_DIMS_ROW                                                                     \
+    .size = sizeof(net_dims), .count = net_dims_count,                                   \
+    .count_differing = net_dims_count_differing, .describe = net_dims_describe,          \
+    .take_heat = net_dims_take_heat
 
 #endif

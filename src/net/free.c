@@ -5,17 +5,6 @@
  */
 #include "net/dims.h"
 
-static halley_status free_open(net *n, halley_error *err)
-{
-    (void)n, (void)err;
-    return HALLEY_OK;
-}
-
-static void free_close(net *n)
-{
-    (void)n;
-}
-
 /* To a switch, or from it: one hop; it is counted on the way up. */
 static void start_part(net_dims *d, const net_request *r)
 {
@@ -24,22 +13,22 @@ static void start_part(net_dims *d, const net_request *r)
     assert(r->dim < d->n_dims && dim->topology == CLUSTER_SWITCH);
     if (r->part == NET_UP)
         count_messages(d, r->dim, r->from, r->bytes, 1);
-    des_queue_push(d->queue, d->queue->now + ticks_from(ticks), r->event);
+    des_queue_push(d->head.queue, d->head.queue->now + ticks_from(ticks), r->event);
 }
 
 /* The message is counted, and its links seen busy, in the first dimension it crosses. */
 static inline void finish_start(net_dims *d, const net_request *r, uint32_t dim,
                                 uint64_t delay)
 {
-    const uint64_t now = d->queue->now;
+    const uint64_t now = d->head.queue->now;
     count_messages(d, dim, r->from, r->bytes, 1);
     if (d->heat.busy != NULL)
-        net_heat_add(&d->heat, dim * d->n_npus + r->from, now,
+        net_heat_add(&d->heat, dim * d->head.n_npus + r->from, now,
                      ticks_from((double)r->bytes / d->dims[dim].bytes_per_tick));
-    if (d->folding.watch != NULL)
-        d->folding.watch(d->context, d->folding.representative[r->to], now + delay,
-                         r->event);
-    des_queue_push(d->queue, now + delay, r->event);
+    if (d->head.folding.watch != NULL)
+        d->head.folding.watch(d->head.context, d->head.folding.representative[r->to],
+                              now + delay, r->event);
+    des_queue_push(d->head.queue, now + delay, r->event);
 }
 
 static net_id unaware_start(net *n, const net_request *r)
@@ -78,8 +67,9 @@ const net_model net_model_unaware = {
     .name = "unaware",
     .astra = true,
     .can = NET_CAN_FIX_DELAY | NET_CAN_SEND_HALF | NET_PAYS_ONE_DIM,
-    .open = free_open,
-    .close = free_close,
+    NET_DIMS_ROW,
+    .open = net_dims_open,
+    .close = net_dims_close,
     .start = unaware_start,
     .delay = net_dims_delay_first,
     .find_way = free_find_way,
@@ -88,9 +78,10 @@ const net_model net_model_unaware = {
 const net_model net_model_free = {
     .name = "free",
     .old_name = "contention-free",
-    .can = NET_CAN_FIX_DELAY | NET_CAN_SEND_HALF,
-    .open = free_open,
-    .close = free_close,
+    .can = NET_CAN_FIX_DELAY | NET_CAN_SEND_HALF | NET_CAN_FOLD,
+    NET_DIMS_ROW,
+    .open = net_dims_open,
+    .close = net_dims_close,
     .start = free_start,
     .delay = net_dims_delay,
     .find_way = free_find_way,

@@ -53,6 +53,7 @@ typedef enum net_capability {
     NET_CAN_SEND_HALF = 16, /* from an NPU to a dimension's switch, and back */
     /* Only the first dimension that differs is paid for (ASTRA-sim). */
     NET_PAYS_ONE_DIM = 32,
+    NET_CAN_FOLD = 64, /* ranks that do the same may be run once */
 } net_capability;
 
 /* Which part of a route a message takes. */
@@ -74,12 +75,17 @@ typedef struct net_way {
     double latency_ticks, bytes_per_tick;
 } net_way;
 
+typedef struct net_options net_options;
+typedef struct net_part_use net_part_use;
+
 typedef struct net_model {
     const char *name;     /* the word in files and on the command line */
     const char *old_name; /* the word of version 1; NULL = the same */
     bool astra;           /* belongs to ASTRA-sim's rules; else to the native ones */
     uint32_t can;         /* bits of net_capability */
-    halley_status (*open)(net *n, halley_error *err);
+    size_t size;          /* bytes of its state, which begins with struct net */
+    halley_status (*open)(net *n, const halley_cluster *c, const net_options *o,
+                          halley_error *err);
     void (*close)(net *n);
     net_id (*start)(net *n, const net_request *r);
     void (*cancel)(net *n, net_id id);                 /* NULL: it cannot */
@@ -87,9 +93,15 @@ typedef struct net_model {
     void (*event)(net *n, uint64_t event);             /* NULL: it schedules none */
     bool (*flush)(
         net *n); /* as des_flush; NULL: nothing waits for the end of an instant */
-    uint64_t (*delay)(const net *n, uint32_t from, uint32_t to, uint64_t bytes);
+    uint64_t (*delay)(net *n, uint32_t from, uint32_t to, uint64_t bytes);
     /* False: the message crosses links of other ranks. */
     bool (*find_way)(net_way *out, const net *n, uint32_t from, uint32_t to);
+    /* Count messages that the caller schedules itself; NULL: it cannot fix delays. */
+    void (*count)(net *n, const net_request *r, uint32_t n_messages);
+    uint32_t (*count_differing)(const net *n, uint32_t a, uint32_t b); /* dimensions */
+    /* The i-th part of the network; false: there are no more. */
+    bool (*describe)(net_part_use *out, const net *n, uint32_t i);
+    net_heat (*take_heat)(net *n); /* NULL: none is kept */
 } net_model;
 
 /* The model by its word, the present one or that of version 1; NULL: there is none. */
@@ -106,13 +118,17 @@ typedef struct net_folding {
     net_watch *watch;
 } net_folding;
 
-typedef struct net_options {
+struct net_options {
     double ticks_per_s;   /* the run's clock */
     net_deliver *deliver; /* called when a message has arrived */
-    void *context;        /* of deliver and watch */
+    void *context;        /* of deliver, watch and fail */
     bool keep_heat;       /* how busy links are over time */
     net_folding folding;
-} net_options;
+    /* Called when a message cannot be sent (no way, no memory); `err` has the sentence.
+     * NULL: the queue is marked as failed. */
+    void (*fail)(void *context, halley_status status);
+    halley_error *err; /* where fail's sentence is written; may be NULL */
+};
 
 /* *out is the caller's, to free with net_free; the cluster is read only here. */
 halley_status net_new(net **out, const net_model *model, const halley_cluster *cluster,
@@ -123,6 +139,11 @@ void net_free(net *n);
 struct net {
     const net_model *model;
     uint32_t can; /* of the model, as long as the options leave it */
+    uint32_t n_npus;
+    des_queue *queue;
+    net_deliver *deliver;
+    void *context;
+    net_folding folding;
 };
 
 static inline bool net_can(const net *n, net_capability capability)
@@ -161,7 +182,7 @@ static inline void net_event(net *n, uint64_t event)
 }
 
 /* Time of a message between two different NPUs that is alone on the network. */
-static inline uint64_t net_delay(const net *n, uint32_t from, uint32_t to, uint64_t bytes)
+static inline uint64_t net_delay(net *n, uint32_t from, uint32_t to, uint64_t bytes)
 {
     assert(from != to);
     return n->model->delay(n, from, to, bytes);
@@ -171,17 +192,33 @@ static inline bool net_find_way(net_way *out, const net *n, uint32_t from, uint3
     return n->model->find_way(out, n, from, to);
 }
 /* In how many dimensions two NPUs differ. */
-uint32_t net_count_differing_dims(const net *n, uint32_t a, uint32_t b);
+static inline uint32_t net_count_differing_dims(const net *n, uint32_t a, uint32_t b)
+{
+    return n->model->count_differing(n, a, b);
+}
 
 /* Count messages that the caller schedules itself, knowing their delay. */
-void net_count(net *n, uint32_t from, uint32_t to, uint64_t bytes, uint32_t n_messages);
+static inline void net_count(net *n, uint32_t from, uint32_t to, uint64_t bytes,
+                             uint32_t n_messages)
+{
+    n->model->count(n, &(net_request){.from = from, .to = to, .bytes = bytes},
+                    n_messages);
+}
 
-/* What went over a dimension. */
-typedef struct net_dim_sums {
+/* What went over a part of the network: a dimension, or links of one kind. */
+struct net_part_use {
+    const char *name;    /* "Ring"; lent */
+    uint32_t n;          /* NPUs along it; links of the kind */
+    double bw_Bps;       /* of one link */
+    double capacity_Bps; /* of all its links, or of all NPUs' */
     uint64_t n_messages;
-    net_sum bytes;
-} net_dim_sums;
-net_dim_sums net_get_sums(const net *n, uint32_t dim);
+    double bytes;
+};
+/* False: there is no such part. */
+static inline bool net_describe_part(net_part_use *out, const net *n, uint32_t i)
+{
+    return n->model->describe(out, n, i);
+}
 /* How busy the links were, by dimension and NPU; the caller's from now on, to end with
  * net_heat_fini. Without bins when nobody asked for it. */
 net_heat net_take_heat(net *n);

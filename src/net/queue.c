@@ -73,22 +73,24 @@ static void init_links(net_links *l, const net_dims *d)
         const bool ring = d->dims[i].topology == CLUSTER_RING;
         if (d->dims[i].topology == CLUSTER_FULLY_CONNECTED)
             continue;
-        for (uint32_t k = 0; k < 2 * d->n_npus; k++)
+        for (uint32_t k = 0; k < 2 * d->head.n_npus; k++)
             l->links[l->first[i] + k] = (net_link){
                 .head = NET_NONE,
                 .tail = NET_NONE,
                 .dim = i,
-                .from = ring            ? k / 2
-                        : k < d->n_npus ? k
-                                        : NET_NONE,
+                .from = ring                 ? k / 2
+                        : k < d->head.n_npus ? k
+                                             : NET_NONE,
             };
     }
 }
 
-static halley_status queue_open(net *n, halley_error *err)
+static halley_status queue_open(net *n, const halley_cluster *c, const net_options *o,
+                                halley_error *err)
 {
     net_dims *d = net_dims_of(n);
     uint64_t total = 0;
+    TRY(net_dims_open(n, c, o, err));
     net_links *l = calloc(1, sizeof *l);
     if (l == NULL)
         return error_nomem(err);
@@ -97,7 +99,7 @@ static halley_status queue_open(net *n, halley_error *err)
     for (uint32_t i = 0; i < d->n_dims; i++) {
         l->first[i] = (uint32_t)total;
         if (d->dims[i].topology != CLUSTER_FULLY_CONNECTED)
-            total += 2 * (uint64_t)d->n_npus;
+            total += 2 * (uint64_t)d->head.n_npus;
     }
     if (total > UINT32_MAX / 2)
         return error_set(err, HALLEY_ELIMIT,
@@ -114,6 +116,7 @@ static halley_status queue_open(net *n, halley_error *err)
 static void queue_close(net *n)
 {
     net_links *l = net_dims_of(n)->links;
+    net_dims_close(n);
     if (l == NULL)
         return;
     free(l->messages);
@@ -138,7 +141,7 @@ static uint32_t new_message(net_dims *d)
         if (cap >= UINT32_MAX / 4 ||
             !array_grow_((void **)(void *)&l->messages, &cap, l->n_messages, 1,
                          sizeof *l->messages)) {
-            d->queue->failed = true;
+            d->head.queue->failed = true;
             return NET_NONE;
         }
         l->cap_messages = (uint32_t)cap;
@@ -152,7 +155,7 @@ static uint32_t get_pair_link(net_dims *d, uint32_t dim, uint32_t from, uint32_t
     net_links *l = d->links;
     uint32_t link = l->n_links;
     bool fresh;
-    const uint64_t key = (uint64_t)from * d->n_npus + to;
+    const uint64_t key = (uint64_t)from * d->head.n_npus + to;
     if (l->n_links == l->cap_links) {
         size_t cap = l->cap_links;
         if (cap >= UINT32_MAX / 4 || !array_grow_((void **)(void *)&l->links, &cap,
@@ -168,19 +171,19 @@ static uint32_t get_pair_link(net_dims *d, uint32_t dim, uint32_t from, uint32_t
     assert(link < l->n_links);
     return link;
 no_memory:
-    d->queue->failed = true;
+    d->head.queue->failed = true;
     return NET_NONE;
 }
 
 /* From a dimension's switch to the NPU at the destination's place. */
 static uint32_t leave_switch(net_dims *d, net_message *m)
 {
-    const uint32_t *representative = d->folding.representative;
+    const uint32_t *representative = d->head.folding.representative;
     m->dim &= ~AT_SWITCH;
     const net_dim *dim = &d->dims[m->dim];
     const uint32_t a = get_coordinate(dim, m->at), b = get_coordinate(dim, m->to);
     m->at = m->at + b * dim->stride - a * dim->stride;
-    return d->links->first[m->dim] + d->n_npus +
+    return d->links->first[m->dim] + d->head.n_npus +
            (representative != NULL ? representative[m->at] : m->at);
 }
 
@@ -215,14 +218,14 @@ static uint32_t leave_device(net_dims *d, net_message *m)
 static void watch_link(const net_dims *d, uint32_t id, const net_message *m,
                        uint64_t arrives, uint64_t is_free)
 {
-    const net_folding *f = &d->folding;
+    const net_folding *f = &d->head.folding;
     const net_link *link = &d->links->links[id];
     const bool down = link->from == NET_NONE;
     const uint32_t owner =
-        down ? id - d->links->first[link->dim] - d->n_npus : link->from;
-    assert(owner < d->n_npus);
-    f->watch(d->context, f->representative[m->to], arrives, down ? 0 : m->event);
-    f->watch(d->context, owner, is_free, 0);
+        down ? id - d->links->first[link->dim] - d->head.n_npus : link->from;
+    assert(owner < d->head.n_npus);
+    f->watch(d->head.context, f->representative[m->to], arrives, down ? 0 : m->event);
+    f->watch(d->head.context, owner, is_free, 0);
 }
 
 static void transmit_message(net_dims *d, uint32_t id, uint32_t message)
@@ -234,14 +237,14 @@ static void transmit_message(net_dims *d, uint32_t id, uint32_t message)
     assert(!link->busy);
     link->busy = true;
     if (d->heat.busy != NULL && link->from != NET_NONE)
-        net_heat_add(&d->heat, link->dim * d->n_npus + link->from, d->queue->now,
-                     ticks_from(wire));
-    const uint64_t arrives = d->queue->now + ticks_from(dim->latency_ticks + wire);
-    const uint64_t is_free = d->queue->now + ticks_from(wire);
-    if (d->folding.watch != NULL)
+        net_heat_add(&d->heat, link->dim * d->head.n_npus + link->from,
+                     d->head.queue->now, ticks_from(wire));
+    const uint64_t arrives = d->head.queue->now + ticks_from(dim->latency_ticks + wire);
+    const uint64_t is_free = d->head.queue->now + ticks_from(wire);
+    if (d->head.folding.watch != NULL)
         watch_link(d, id, m, arrives, is_free);
-    des_queue_push(d->queue, arrives, encode_arrival(message));
-    des_queue_push(d->queue, is_free, encode_free_link(id));
+    des_queue_push(d->head.queue, arrives, encode_arrival(message));
+    des_queue_push(d->head.queue, is_free, encode_free_link(id));
 }
 
 /* Send on a link now or wait for it. */
@@ -287,7 +290,8 @@ static net_id queue_start(net *n, const net_request *r)
     }
     assert(r->dim < d->n_dims && d->dims[r->dim].topology == CLUSTER_SWITCH);
     take_link(
-        d, d->links->first[r->dim] + r->from + (r->part == NET_DOWN ? d->n_npus : 0), id);
+        d, d->links->first[r->dim] + r->from + (r->part == NET_DOWN ? d->head.n_npus : 0),
+        id);
     return id;
 }
 
@@ -319,7 +323,7 @@ static void queue_event(net *n, uint64_t event)
     const uint64_t arrived = m->event;
     m->next = d->links->free_message;
     d->links->free_message = id;
-    d->deliver(d->context, arrived);
+    d->head.deliver(d->head.context, arrived);
 }
 
 static bool queue_find_way(net_way *out, const net *n, uint32_t from, uint32_t to)
@@ -344,6 +348,7 @@ const net_model net_model_aware = {
     .name = "aware",
     .astra = true,
     .can = NET_CAN_SEND_HALF,
+    NET_DIMS_ROW,
     .open = queue_open,
     .close = queue_close,
     .start = queue_start,
@@ -355,7 +360,8 @@ const net_model net_model_aware = {
 const net_model net_model_queue = {
     .name = "queue",
     .old_name = "link-queue",
-    .can = NET_CAN_SEND_HALF,
+    .can = NET_CAN_SEND_HALF | NET_CAN_FOLD,
+    NET_DIMS_ROW,
     .open = queue_open,
     .close = queue_close,
     .start = queue_start,

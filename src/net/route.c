@@ -2,7 +2,7 @@
  * has its route to itself. */
 #include "net/dims.h"
 
-uint32_t net_count_differing_dims(const net *n, uint32_t a, uint32_t b)
+uint32_t net_dims_count_differing(const net *n, uint32_t a, uint32_t b)
 {
     const net_dims *d = net_dims_of_const(n);
     uint32_t n_differing = 0;
@@ -31,13 +31,13 @@ void net_dims_route(const net_dims *d, uint32_t from, uint32_t to, double *laten
     *bytes_per_tick = slowest;
 }
 
-uint64_t net_dims_delay_first(const net *n, uint32_t from, uint32_t to, uint64_t bytes)
+uint64_t net_dims_delay_first(net *n, uint32_t from, uint32_t to, uint64_t bytes)
 {
     const net_dims *d = net_dims_of_const(n);
     return get_delay_in_dim(d, find_first_dim(d, from, to), from, to, bytes);
 }
 
-uint64_t net_dims_delay(const net *n, uint32_t from, uint32_t to, uint64_t bytes)
+uint64_t net_dims_delay(net *n, uint32_t from, uint32_t to, uint64_t bytes)
 {
     const net_dims *d = net_dims_of_const(n);
     if (d->n_dims == 1)

@@ -302,6 +302,8 @@ struct sim {
 /* Note a failure; the loop ends. For use where no status can be returned. */
 void sim_fail(sim *s, halley_status status);
 void sim_fail_memory(sim *s);
+/* The network model of a run; NULL: its rules have none such. */
+const net_model *sim_model_find(const halley_cluster *c, const halley_sim_opts *opts);
 /* Carry out one event. */
 void sim_dispatch(sim *s, uint64_t event);
 

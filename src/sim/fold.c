@@ -88,7 +88,9 @@ static bool has_nothing_special(const halley_cluster *c, const halley_sim_opts *
 
 bool sim_fold_is_possible(const halley_cluster *cluster, const halley_sim_opts *opts)
 {
-    return cluster->n_npus > 1 && has_nothing_special(cluster, opts);
+    const net_model *model = sim_model_find(cluster, opts);
+    return cluster->n_npus > 1 && model != NULL && (model->can & NET_CAN_FOLD) != 0 &&
+           has_nothing_special(cluster, opts);
 }
 
 static bool find_symmetry_classes(sim_fold *f, const kinds *k)

@@ -68,23 +68,25 @@ static uint64_t get_last_finish(const sim *s)
     return last;
 }
 
-static void read_network_dims(halley_result *r, const sim *s)
+/* The parts of the network: dimensions, or links of one kind. */
+static bool read_network_parts(halley_result *r, const sim *s)
 {
     const double seconds = (double)get_last_finish(s) / r->ticks_per_s;
-    r->n_dims = s->cluster->n_dims;
-    for (uint32_t d = 0; d < r->n_dims; d++) {
-        const cluster_dim *dim = &s->cluster->dims[d];
-        const double most = seconds * dim->bw_Bps * s->n_npus;
-        const net_dim_sums sums = net_get_sums(s->net, d);
-        r->dims[d] = (halley_dim_result){
-            .topology = cluster_topology_names[dim->topology],
-            .n = dim->n,
-            .bw_Bps = dim->bw_Bps,
-            .messages = sums.n_messages,
-            .bytes = (double)sums.bytes,
-            .use = most > 0 ? (double)sums.bytes / most : 0,
-        };
+    net_part_use part;
+    for (uint32_t i = 0; net_describe_part(&part, s->net, i); i++) {
+        const double most = seconds * part.capacity_Bps;
+        char *name = arena_printf(&r->memory, "%s", part.name);
+        if (name == NULL ||
+            !array_push(&r->parts,
+                        (halley_dim_result){.topology = name,
+                                            .n = part.n,
+                                            .bw_Bps = part.bw_Bps,
+                                            .messages = part.n_messages,
+                                            .bytes = part.bytes,
+                                            .use = most > 0 ? part.bytes / most : 0}))
+            return false;
     }
+    return true;
 }
 
 static halley_traffic read_traffic(const sim *s, const sim_traffic *t)
@@ -131,7 +133,8 @@ static halley_status fill_result(halley_result *r, sim *s)
         r->levels[i].n = s->ranks[i].local.levels.n;
         s->ranks[i].local.levels.at = NULL;
     }
-    read_network_dims(r, s);
+    if (!read_network_parts(r, s))
+        return error_nomem(s->err);
     r->heat = net_take_heat(s->net);
     return HALLEY_OK;
 }
@@ -161,6 +164,8 @@ void halley_result_free(halley_result *result)
     free(result->nodes);
     free(result->n_nodes);
     array_fini(&result->traffic);
+    array_fini(&result->parts);
+    arena_fini(&result->memory);
     net_heat_fini(&result->heat);
     free(result->ranks);
     free(result->finishers);
@@ -228,12 +233,12 @@ halley_traffic halley_result_traffic(const halley_result *result, uint32_t i)
 
 uint32_t halley_result_dims(const halley_result *result)
 {
-    return result->n_dims;
+    return (uint32_t)result->parts.n;
 }
 
 halley_dim_result halley_result_dim(const halley_result *result, uint32_t i)
 {
-    return result->dims[i];
+    return result->parts.at[i];
 }
 
 halley_node_times halley_result_node(const halley_result *result, uint32_t rank,

@@ -13,9 +13,9 @@ struct halley_result {
     halley_rank_result *ranks;
     uint32_t *finishers;
     ARRAY(halley_traffic) traffic;
-    uint32_t n_dims;
-    halley_dim_result dims[CLUSTER_MAX_DIMS];
-    net_heat heat;     /* by dimension, NPU */
+    arena memory;                   /* names of parts and links */
+    ARRAY(halley_dim_result) parts; /* of the network */
+    net_heat heat;                  /* by dimension, NPU */
     uint64_t **nodes;  /* by rank: begins, ends, links; NULL when not recorded */
     uint32_t *n_nodes; /* by rank */
     struct sim_levels {

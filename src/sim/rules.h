@@ -37,7 +37,7 @@ typedef struct sim_trace_rules {
 struct sim_rules {
     const char *name;
     uint64_t ticks_per_ns;
-    const char *networks[2]; /* models, by halley_network_model */
+    const char *networks[3]; /* models, by hw_network_model; NULL = it has none such */
     sim_trace_rules traces;
     bool can_fold;
     bool has_roots;          /* broadcast, reduce, gather, scatter have a root */

@@ -270,7 +270,7 @@ static void explain_nothing(strbuf *to, const sim *s, uint32_t rank, uint32_t ot
 const sim_rules sim_rules_native = {
     .name = "native",
     .ticks_per_ns = 1000,
-    .networks = {"free", "queue"},
+    .networks = {"free", "queue", "flow"},
     .traces =
         {
             .has_lanes = true,

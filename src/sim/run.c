@@ -95,6 +95,11 @@ static void deliver_message(void *context, uint64_t event)
     sim_dispatch(context, event);
 }
 
+static void note_network_failure(void *context, halley_status status)
+{
+    sim_fail(context, status);
+}
+
 static void watch_event(void *context, uint32_t npu, uint64_t at, uint64_t event)
 {
     sim_fold_note(context, npu, at, event);
@@ -184,10 +189,21 @@ static halley_status init_network(sim *s, const net_model *model,
     net_options o = {.ticks_per_s = 1e9 * (double)s->ticks_per_ns,
                      .deliver = deliver_message,
                      .context = s,
-                     .keep_heat = opts->heat};
+                     .keep_heat = opts->heat,
+                     .fail = note_network_failure,
+                     .err = s->err};
     if (s->fold != NULL)
         o.folding = (net_folding){s->fold->representative, s->fold->n_alike, watch_event};
     return net_new(&s->net, model, s->cluster, &s->queue, &o, s->err);
+}
+
+const net_model *sim_model_find(const halley_cluster *c, const halley_sim_opts *opts)
+{
+    const uint32_t model = opts->network == HALLEY_NETWORK_AS_CLUSTER
+                               ? (uint32_t)c->model
+                               : (uint32_t)opts->network - HALLEY_NETWORK_FREE;
+    const char *word = model < 3 ? sim_rules_get(c)->networks[model] : NULL;
+    return word == NULL ? NULL : net_model_find(word);
 }
 
 static halley_status set_up_run(sim *s, const halley_trace_set *traces,
@@ -195,11 +211,11 @@ static halley_status set_up_run(sim *s, const halley_trace_set *traces,
 {
     const halley_cluster *c = s->cluster;
     TRY(hw_structure_check(c, s->err));
-    if (opts->network > HALLEY_NETWORK_LINKS)
-        return error_set(s->err, HALLEY_EINVAL, "%u is not a network model",
-                         (unsigned)opts->network);
-    const net_model *model = net_model_find(s->rules->networks[opts->network]);
-    assert(model != NULL);
+    const net_model *model = sim_model_find(c, opts);
+    if (model == NULL)
+        return error_set(s->err, HALLEY_EINVAL,
+                         "network model %u does not belong to the %s rules",
+                         (unsigned)opts->network, s->rules->name);
     TRY(s->rules->check_run(s, halley_trace_set_count(traces), model));
     TRY(init_network(s, model, opts));
     TRY(mem_servers_init(&s->memory, c, s->ticks_per_ns, s->err));

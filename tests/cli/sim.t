@@ -251,7 +251,7 @@ $ for m in free unaware contention-free queue aware link-queue; do halley sim aa
 ! halley: note: the network model contention-free is now called free
 ! halley: note: the network model link-queue is now called queue
 $ halley sim aa -c c.yaml --network-model packets
-! halley: --network-model must be one of unaware, aware, free, queue, contention-free, link-queue; is 'packets'
+! halley: --network-model must be one of flow, free, queue, unaware, aware, contention-free, link-queue; is 'packets'
 ! see 'halley sim --help'
 ? 2
 

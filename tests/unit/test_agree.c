@@ -240,9 +240,7 @@ static double simulate(const world *w, const char *cluster_path, uint32_t n)
                                 &err),
               &err);
     check(halley_trace_set_new(&traces, list, n, &err), &err);
-    const halley_sim_opts opts = {.network = halley_cluster_has_link_queues(cluster)
-                                                 ? HALLEY_NETWORK_LINKS
-                                                 : HALLEY_NETWORK_FREE};
+    const halley_sim_opts opts = {.network = HALLEY_NETWORK_AS_CLUSTER};
     check(halley_sim_run(&result, traces, cluster, &opts, &err), &err);
     uint64_t last = 0;
     for (uint32_t i = 0; i < halley_result_ranks(result); i++) {

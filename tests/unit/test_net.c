@@ -82,6 +82,13 @@ static void models_are_found_by_their_words_old_and_new(void **state)
 
 /* What a model offers it must do: the delay it fixes is the delay it takes, unless heat
  * is kept, which needs every message. */
+static uint64_t count_part(const net *n, uint32_t i)
+{
+    net_part_use part;
+    assert_true(net_describe_part(&part, n, i));
+    return part.n_messages;
+}
+
 static void a_fixed_delay_is_the_delay_of_a_message(void **state)
 {
     (void)state;
@@ -106,9 +113,7 @@ static void a_fixed_delay_is_the_delay_of_a_message(void **state)
                 assert_true(des_queue_pop(&q, &e));
                 assert_int_equal(e.at, at);
             }
-            assert_int_equal(net_get_sums(n, 0).n_messages +
-                                 net_get_sums(n, 1).n_messages,
-                             c.n_npus - 1);
+            assert_int_equal(count_part(n, 0) + count_part(n, 1), c.n_npus - 1);
             net_heat kept = net_take_heat(n);
             assert_int_equal(net_heat_count(&kept, q.now) > 0, heat);
             net_heat_fini(&kept);
@@ -116,6 +121,54 @@ static void a_fixed_delay_is_the_delay_of_a_message(void **state)
             des_queue_fini(&q);
         }
     }
+}
+
+/* Send each (from, to, bytes) at time 0 with picoseconds as ticks. */
+static void run_flows(log *l, halley_cluster *c, const uint32_t (*messages)[3],
+                      uint32_t n_messages)
+{
+    des_queue q = {0};
+    net *n;
+    des_event e;
+    const net_options o = {.ticks_per_s = 1e12, .deliver = note, .context = l};
+    c->n_npus = 1;
+    for (uint32_t d = 0; d < c->n_dims; d++)
+        c->n_npus *= c->dims[d].n;
+    *l = (log){.q = &q};
+    assert_int_equal(net_new(&n, net_model_find("flow"), c, &q, &o, NULL), HALLEY_OK);
+    for (uint32_t i = 0; i < n_messages; i++)
+        net_send(n, messages[i][0], messages[i][1], messages[i][2], (uint64_t)i << 4);
+    while (des_queue_pop(&q, &e)) {
+        if ((e.event & NET_KIND_MASK) >= NET_KIND_ARRIVE)
+            net_event(n, e.event);
+        else
+            note(l, e.event);
+    }
+    assert_false(q.failed);
+    net_free(n);
+    des_queue_fini(&q);
+}
+
+static void flows_share_links_and_cut_through(void **state)
+{
+    (void)state;
+    halley_cluster c = {.n_dims = 1, .dims = {dim(CLUSTER_SWITCH, 4)}};
+    /* Two into NPU 2 share its link; the third has its links to itself. */
+    const uint32_t messages[][3] = {{0, 2, 50000}, {1, 2, 50000}, {2, 3, 50000}};
+    log l;
+    run_flows(&l, &c, messages, 3);
+    assert_int_equal(l.count, 3);
+    assert_int_equal(l.what[0] >> 4, 2);
+    assert_int_equal(l.at[0], 50000 * 1000 + 200 * 1000);
+    for (uint32_t i = 1; i < 3; i++)
+        assert_int_equal(l.at[i], 100000 * 1000 + 200 * 1000);
+    /* Over two dimensions: the latencies of all hops, the bytes once. */
+    halley_cluster two = {.n_dims = 2,
+                          .dims = {dim(CLUSTER_RING, 6), dim(CLUSTER_SWITCH, 4)}};
+    const uint32_t far[][3] = {{0, 8, 50000}, {1, 1 + 6, 0}};
+    run_flows(&l, &two, far, 2);
+    assert_int_equal(l.at[0], 2 * 100000); /* no bytes: latency alone */
+    assert_int_equal(l.at[1], 50000 * 1000 + 4 * 100 * 1000);
 }
 
 static void a_link_sends_one_message_at_a_time(void **state)
@@ -181,6 +234,7 @@ int main(void)
         cmocka_unit_test(a_free_message_pays_hops_and_bytes_once),
         cmocka_unit_test(models_are_found_by_their_words_old_and_new),
         cmocka_unit_test(a_fixed_delay_is_the_delay_of_a_message),
+        cmocka_unit_test(flows_share_links_and_cut_through),
         cmocka_unit_test(a_link_sends_one_message_at_a_time),
         cmocka_unit_test(a_ring_takes_the_shorter_way_and_up_at_a_tie),
         cmocka_unit_test(heat_is_kept_when_bins_are_joined),

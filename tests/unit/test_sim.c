@@ -91,9 +91,7 @@ static double run(const node *nodes, size_t n, const char *cluster)
 {
     halley_cluster *c = cluster_of(cluster);
     halley_trace_set *set = set_of(nodes, n, halley_cluster_npus(c));
-    const halley_sim_opts opts = {.network = halley_cluster_has_link_queues(c)
-                                                 ? HALLEY_NETWORK_LINKS
-                                                 : HALLEY_NETWORK_FREE};
+    const halley_sim_opts opts = {.network = HALLEY_NETWORK_AS_CLUSTER};
     halley_result *r;
     halley_error err = {0};
     double most = 0;

@@ -336,9 +336,7 @@ static outcome compare(uint64_t seed)
     world w = draw_world(seed);
     halley_cluster *const cluster = make_cluster(&w);
     halley_trace_set *const set = make_set(&w);
-    halley_sim_opts opts = {.network = halley_cluster_has_link_queues(cluster)
-                                           ? HALLEY_NETWORK_LINKS
-                                           : HALLEY_NETWORK_FREE};
+    halley_sim_opts opts = {.network = HALLEY_NETWORK_AS_CLUSTER};
     halley_result *folded, *full;
     halley_error err = {0}, other = {0};
     outcome result = FAILED;

@@ -328,6 +328,7 @@ uint32_t net_flow_start(net_flow *f, uint32_t class_id, double bytes, uint64_t c
         return NET_FLOW_NONE;
     }
     k->n++;
+    f->cold.at[class_id].n_started++;
     return id;
 }
 
@@ -450,33 +451,6 @@ double net_flow_rate_Bps(const net_flow *f, uint32_t class_id)
 double net_flow_link_used_Bps(const net_flow *f, uint32_t link)
 {
     return rate_from_level((double)f->links[link].used * 0x1p-40);
-}
-
-/* What the flows of a class have had: those that ended, and the others until now. */
-static double sum_class_bytes(const net_flow *f, uint32_t class_id)
-{
-    const flow_class *k = &f->classes.at[class_id];
-    const flow_class_cold *c = &f->cold.at[class_id];
-    net_u128 sum = c->done;
-    const net_u128 served = flow_served_now(f, k);
-    for (uint32_t i = 0; i < k->n; i++) {
-        const flow_target *t = i == 0 ? &c->first : &c->more[i - 1];
-        sum += f->flows.at[t->flow].volume - (t->target - served);
-    }
-    return (double)sum * 0x1p-56;
-}
-
-double net_flow_link_bytes(const net_flow *f, uint32_t link)
-{
-    double sum = 0;
-    for (uint32_t id = 0; id < f->classes.n; id++) {
-        const flow_class *k = &f->classes.at[id];
-        for (uint32_t i = k->first_hop; i < k->first_hop + k->n_hops; i++)
-            if (f->hop_link.at[i] == link)
-                sum +=
-                    sum_class_bytes(f, id) * (double)f->hop_coefficient.at[i] * 0x1p-40;
-    }
-    return sum;
 }
 
 uint32_t net_flow_stalled_link(const net_flow *f)

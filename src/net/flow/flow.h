@@ -83,6 +83,18 @@ double net_flow_rate_Bps(const net_flow *f, uint32_t class_id);
 uint64_t net_flow_level(const net_flow *f, uint32_t class_id); /* in 2^-56 B/tick */
 /* Bytes that have crossed a link until now, payload times coefficient. */
 double net_flow_link_bytes(const net_flow *f, uint32_t link);
+/* The same of all links at once, `bytes` by link. */
+void net_flow_sum_links(const net_flow *f, double *bytes);
+/* What the flows of a class have had. Arrays are lent until the next class is made. */
+typedef struct net_flow_class_use {
+    uint64_t n_flows; /* that were ever started */
+    double bytes;
+    const uint32_t *links;
+    const uint64_t *coefficients;
+    uint32_t n_links;
+} net_flow_class_use;
+uint32_t net_flow_count_classes(const net_flow *f);
+net_flow_class_use net_flow_get_class_use(const net_flow *f, uint32_t class_id);
 double net_flow_link_used_Bps(const net_flow *f, uint32_t link);
 /* A link of zero capacity that flows wait for; NET_FLOW_NONE when there is none. */
 uint32_t net_flow_stalled_link(const net_flow *f);

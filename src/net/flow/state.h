@@ -71,7 +71,8 @@ typedef struct flow_class_cold {
     flow_target *more; /* the others, a binary heap */
     uint32_t n_more, cap_more;
     uint64_t cap_level;
-    net_u128 done; /* volume of flows that have ended */
+    net_u128 done;      /* volume of flows that have ended */
+    uint64_t n_started; /* flows */
 } flow_class_cold;
 
 typedef struct flow_record {

@@ -13,10 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every second one has queues at links; the last two are the words of version 1. */
-static const char *const models[] = {"unaware",         "aware",      "free", "queue",
-                                     "contention-free", "link-queue", NULL};
-enum { FIRST_OLD_MODEL = 4, N_NEW_MODELS = 2 };
+/* The last two are the words of version 1. */
+static const char *const models[] = {
+    "flow", "free", "queue", "unaware", "aware", "contention-free", "link-queue", NULL};
+enum { FIRST_OLD_MODEL = 5 };
+static const halley_network_model models_of_words[] = {
+    HALLEY_NETWORK_FLOW,  HALLEY_NETWORK_FREE, HALLEY_NETWORK_LINKS, HALLEY_NETWORK_FREE,
+    HALLEY_NETWORK_LINKS, HALLEY_NETWORK_FREE, HALLEY_NETWORK_LINKS};
 static const char *const computes[] = {"duration", "roofline", "cost", NULL};
 
 typedef struct sim_options {
@@ -75,9 +78,11 @@ static const request_option options[] = {
      .choices = models,
      .offset = offsetof(sim_options, model),
      .doc =
-         "free: every message has its route to itself; queue: a link sends one message "
-         "at a time; unaware, aware: the same two as ASTRA-sim has them (default: as the "
-         "cluster file says, else unaware)"},
+         "flow: messages share links fairly; free: every message has its route to "
+         "itself; "
+         "queue: a link sends one message at a time; unaware, aware: the last two as "
+         "ASTRA-sim has them (default: as the cluster file says, else flow, and unaware "
+         "with ASTRA-sim's files)"},
     {.name = "compute",
      .kind = REQUEST_CHOICE,
      .choices = computes,
@@ -234,8 +239,7 @@ static halley_status simulate_set(request_call *call, const halley_cluster *clus
         .no_fold = o->no_fold,
         .heat = o->heat != NULL,
         .watch = call->watch,
-        .network = halley_cluster_has_link_queues(cluster) ? HALLEY_NETWORK_LINKS
-                                                           : HALLEY_NETWORK_FREE,
+        .network = HALLEY_NETWORK_AS_CLUSTER,
         .record = o->per_node != NULL || o->timeline != NULL || o->explain ||
                   o->memory_out != NULL,
     };
@@ -396,10 +400,10 @@ static halley_status run_on(request_call *call, halley_cluster *cluster,
     const sim_options *o = call->options;
     halley_trace_set *traces;
     if (request_given(call, "network-model"))
-        halley_cluster_set_link_queues(cluster, o->model % 2 == 1);
+        TRY(halley_cluster_set_network_model(cluster, models_of_words[o->model], err));
     if (o->model >= FIRST_OLD_MODEL)
         request_note(call, "note: the network model %s is now called %s",
-                     models[o->model], models[o->model - N_NEW_MODELS]);
+                     models[o->model], models[o->model - FIRST_OLD_MODEL + 1]);
     if (request_given(call, "compute"))
         TRY(halley_cluster_set_compute(cluster, (halley_compute)o->compute, err));
     for (uint32_t i = 0; i < halley_cluster_warning_count(cluster); i++)

@@ -1,0 +1,424 @@
+/*
+ * hw/network.c - from the description of a cluster to its graph, and routes over it.
+ *
+ * What each description becomes:
+ *   dimensions   the generator `dims`
+ *   {fabric}     nodes of the stated shape; one switch for each rail
+ *   tiers        nodes, joined by a fat tree of those tiers
+ *   topology     nodes, joined by the generator; or the generator alone where the cluster
+ *                has no link inside nodes
+ */
+#include "hw/network.h"
+
+#include "hw/graph/generate.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- one node ---- */
+
+/* Sizes of a torus as near to a cube as the number allows, the longest last. */
+static void find_torus_sizes(uint32_t *sizes, uint32_t n_dims, uint32_t n)
+{
+    for (uint32_t d = 0; d < n_dims; d++) {
+        const uint32_t left = n_dims - d;
+        uint32_t size = (uint32_t)floor(pow(n, 1.0 / left) + 1e-9);
+        while (size > 1 && n % size != 0)
+            size--;
+        sizes[d] = left == 1 ? n : size;
+        n /= sizes[d];
+    }
+}
+
+static void set_torus(hw_generator_params *p, uint32_t n_dims, uint32_t n,
+                      double axis_Bps)
+{
+    p->n_dims = n_dims;
+    find_torus_sizes(p->dims, n_dims, n);
+    p->link_Bps = axis_Bps / 2; /* a link's bandwidth counts both ways round an axis */
+}
+
+/* NPUs in one node of the graph: a slice of a torus is a torus of its own. */
+static uint32_t count_node_npus(const halley_cluster *c)
+{
+    const bool sliced = c->nodes.shape >= HW_SHAPE_TORUS_2D;
+    return sliced && c->n_npus < c->nodes.npus ? c->n_npus : c->nodes.npus;
+}
+
+static halley_status generate_node(hw_graph **out, const halley_cluster *c,
+                                   halley_error *err)
+{
+    static const char *const words[] = {
+        [HW_SHAPE_SWITCH] = "nvl",     [HW_SHAPE_FULL] = "fully-connected",
+        [HW_SHAPE_RING] = "ring",      [HW_SHAPE_DGX_1] = "dgx-1",
+        [HW_SHAPE_TORUS_2D] = "torus", [HW_SHAPE_TORUS_3D] = "torus",
+        [HW_SHAPE_MESH_2D] = "mesh"};
+    const uint32_t n = count_node_npus(c);
+    const halley_link *up = &c->nodes.up;
+    hw_generator_params p = {.topology = str_from(words[c->nodes.shape]),
+                             .n = n,
+                             .s = 1,
+                             .link_Bps = up->bandwidth_Bps,
+                             .latency_s = up->simple.hop_s / 2};
+    if (c->nodes.shape == HW_SHAPE_FULL && n > 1)
+        p.link_Bps /= n - 1;
+    if (c->nodes.shape == HW_SHAPE_RING)
+        p.link_Bps /= 2;
+    if (c->nodes.shape == HW_SHAPE_TORUS_2D || c->nodes.shape == HW_SHAPE_MESH_2D)
+        set_torus(&p, 2, n, up->bandwidth_Bps);
+    if (c->nodes.shape == HW_SHAPE_TORUS_3D)
+        set_torus(&p, 3, n, up->bandwidth_Bps);
+    return hw_graph_generate(out, &p, err);
+}
+
+/* ---- what joins nodes ---- */
+
+static uint32_t count_nics(const halley_cluster *c)
+{
+    return c->nodes.nics != 0 ? c->nodes.nics : c->nodes.npus;
+}
+
+/* One switch for each network card of a node. With fewer cards than NPUs, the cards are
+ * devices that NPUs share. */
+static halley_status build_rail_switches(hw_graph **out, const halley_cluster *c,
+                                         uint32_t n_nodes, halley_error *err)
+{
+    const uint32_t g = c->nodes.npus, cards = count_nics(c);
+    const bool shared = cards < g;
+    const uint32_t rails = shared ? cards : g;
+    const halley_fabric *f = hw_outer_fabric(c);
+    const double card_Bps = f->bandwidth_Bps * g / rails;
+    hw_builder b;
+    hw_builder_init(&b, "rails");
+    hw_builder_add_group(
+        &b, &(hw_device_group){
+                .name = "npu", .kind = HW_DEVICE_NPU, .n = n_nodes * g, .per_node = g});
+    uint32_t nic = 0;
+    if (shared)
+        nic = hw_builder_add_group(&b, &(hw_device_group){.name = "nic",
+                                                          .kind = HW_DEVICE_NIC,
+                                                          .n = n_nodes * cards,
+                                                          .per_node = cards,
+                                                          .forwards = true});
+    const uint32_t rail =
+        hw_builder_add_group(&b, &(hw_device_group){.name = "rail",
+                                                    .kind = HW_DEVICE_SWITCH,
+                                                    .n = rails,
+                                                    .tier = 1,
+                                                    .forwards = true});
+    const uint16_t board = hw_builder_add_kind(
+        &b, &(hw_link_kind){
+                .name = "npu-nic", .medium = HW_MEDIUM_BOARD, .bw_Bps = card_Bps});
+    const uint16_t cable =
+        hw_builder_add_kind(&b, &(hw_link_kind){.name = "node-rail",
+                                                .medium = HW_MEDIUM_OPTICAL,
+                                                .tier = 1,
+                                                .bw_Bps = card_Bps,
+                                                .latency_s = f->hop_s[2] / 2});
+    for (uint32_t i = 0; i < n_nodes * rails; i++)
+        hw_builder_add_cable(&b, (shared ? nic : 0) + i, rail + i % rails, cable);
+    for (uint32_t i = 0; shared && i < n_nodes * g; i++)
+        hw_builder_add_cable(&b, i, nic + i / g * cards + i % g * cards / g, board);
+    if (b.graph != NULL) {
+        b.graph->n_dims = 2;
+        b.graph->dims[0] = g;
+        b.graph->dims[1] = n_nodes;
+    }
+    return hw_builder_finish(out, &b, err);
+}
+
+/* Tiers that a file gave as levels, as a generator takes them. */
+static void take_tiers(hw_generator_params *p, const halley_cluster *c, uint32_t n_npus)
+{
+    p->topology = STR("fat-tree");
+    for (uint32_t i = 0, below = 1; i < c->n_outer && below < n_npus; i++) {
+        const hw_outer *o = &c->outer[i];
+        const bool top = o->npus == 0 || o->npus >= n_npus;
+        below = top ? n_npus : o->npus;
+        p->tiers[p->n_tiers++] =
+            (hw_tier_params){.name = str_from(o->name),
+                             .npus = below,
+                             .oversubscription = top ? 1 : o->tier.oversubscription,
+                             .link_Bps = o->tier.link_Bps,
+                             .latency_s = o->tier.latency_s};
+    }
+    p->n = n_npus;
+}
+
+/* NPUs that fill whole blocks of the largest tier that is not filled alone. */
+static uint32_t fill_blocks(const halley_cluster *c, uint32_t n_npus)
+{
+    uint32_t block = c->nodes.npus;
+    for (uint32_t i = 0; i < c->n_outer; i++)
+        if (c->outer[i].npus != 0 && c->outer[i].npus < n_npus)
+            block = c->outer[i].npus;
+    return (n_npus - 1) / block * block + block;
+}
+
+static halley_status build_fabric(hw_graph **out, const halley_cluster *c,
+                                  uint32_t n_nodes, halley_error *err)
+{
+    const uint32_t n_per_node = c->nodes.npus;
+    if (c->network == HW_NETWORK_FABRIC)
+        return build_rail_switches(out, c, n_nodes, err);
+    hw_generator_params p = {0};
+    if (c->n_outer > HW_MAX_TIERS)
+        return error_set(err, HALLEY_ELIMIT, "a fat tree can have %d tiers, not %u",
+                         HW_MAX_TIERS, c->n_outer);
+    take_tiers(&p, c, n_nodes * n_per_node);
+    return hw_graph_generate(out, &p, err);
+}
+
+static halley_status generate_dims(hw_graph **out, const halley_cluster *c,
+                                   halley_error *err)
+{
+    static const uint32_t kinds[] = {[CLUSTER_RING] = HW_DIM_RING,
+                                     [CLUSTER_FULLY_CONNECTED] = HW_DIM_FULL,
+                                     [CLUSTER_SWITCH] = HW_DIM_SWITCH};
+    hw_generator_params p = {.topology = STR("dims"), .n_dims = c->n_dims};
+    if (c->n_dims > HW_MAX_DIMS)
+        return error_set(err, HALLEY_ELIMIT,
+                         "network-model flow handles %d dimensions, not %u; use free or "
+                         "queue",
+                         HW_MAX_DIMS, c->n_dims);
+    for (uint32_t d = 0; d < c->n_dims; d++) {
+        p.dims[d] = c->dims[d].n;
+        p.dim_kinds[d] = kinds[c->dims[d].topology];
+        p.dim_Bps[d] = c->dims[d].bw_Bps;
+        p.dim_latency_s[d] = c->dims[d].latency_ns / 1e9;
+    }
+    return hw_graph_generate(out, &p, err);
+}
+
+/* ---- both together ---- */
+
+static void copy_groups(hw_builder *b, const hw_graph *from, uint32_t n_copies,
+                        bool is_node)
+{
+    for (uint32_t i = 0; i < from->n_groups; i++) {
+        hw_device_group group = from->groups[i];
+        if (is_node && group.kind == HW_DEVICE_NPU)
+            continue; /* the fabric has them */
+        if (is_node)
+            group.per_node = group.n;
+        group.n *= n_copies;
+        hw_builder_add_group(b, &group);
+    }
+}
+
+/* The number in the joined graph of a device of copy `copy` of a node. */
+static uint32_t join_device(const hw_graph *fabric, const hw_graph *node, uint32_t copy,
+                            uint32_t device)
+{
+    const uint32_t others = node->n_devices - node->n_npus;
+    return device < node->n_npus
+               ? copy * node->n_npus + device
+               : fabric->n_devices + copy * others + (device - node->n_npus);
+}
+
+static void copy_links(hw_builder *b, const hw_graph *from, const hw_graph *fabric,
+                       uint32_t copy, bool is_node)
+{
+    for (uint32_t i = 0; i < from->n_links; i += i < 2 * from->n_cables ? 2 : 1) {
+        const uint16_t kind = hw_builder_add_kind(b, &from->kinds[from->link_kind[i]]);
+        hw_raw_link raw = {.from = from->link_from[i],
+                           .to = from->link_to[i],
+                           .bw_Bps = from->link_Bps[i],
+                           .latency_s = from->link_latency_s[i],
+                           .kind = kind,
+                           .one_way = i >= 2 * from->n_cables};
+        if (is_node) {
+            raw.from = join_device(fabric, from, copy, raw.from);
+            raw.to = join_device(fabric, from, copy, raw.to);
+        }
+        hw_builder_add_link(b, &raw);
+    }
+}
+
+halley_status hw_graph_join(hw_graph **out, const hw_graph *fabric, const hw_graph *node,
+                            uint32_t n_nodes, halley_error *err)
+{
+    hw_builder b;
+    assert(fabric->n_npus == n_nodes * node->n_npus && node->names == NULL);
+    if (fabric->n_links > 2 * fabric->n_cables || fabric->names != NULL ||
+        node->n_links > 2 * node->n_cables)
+        return error_set(err, HALLEY_EINVAL,
+                         "a network with one-way links or names of its own cannot join "
+                         "nodes that have a link inside; leave out nodes.up");
+    hw_builder_init(&b, fabric->generator);
+    copy_groups(&b, fabric, 1, false);
+    /* Devices of one node follow each other: its groups have one device kind each. */
+    copy_groups(&b, node, n_nodes, true);
+    copy_links(&b, fabric, fabric, 0, false);
+    for (uint32_t i = 0; i < n_nodes; i++)
+        copy_links(&b, node, fabric, i, true);
+    if (b.graph != NULL) {
+        b.graph->n_dims = fabric->n_dims;
+        for (uint32_t d = 0; d < fabric->n_dims; d++)
+            b.graph->dims[d] = fabric->dims[d];
+        if (fabric->note != NULL)
+            hw_builder_note(&b, "%s", fabric->note);
+    }
+    return hw_builder_finish(out, &b, err);
+}
+
+static bool is_endpoint(const hw_graph *g, uint32_t device)
+{
+    return g->dev_kind[device] == HW_DEVICE_NPU || g->dev_kind[device] == HW_DEVICE_NIC;
+}
+
+static bool set_levels(hw_network *n)
+{
+    const hw_graph *g = n->graph;
+    n->level = mem_array(g->n_links, 1);
+    for (uint32_t i = 0; n->level != NULL && i < g->n_links; i++) {
+        const bool from = is_endpoint(g, g->link_from[i]),
+                   to = is_endpoint(g, g->link_to[i]);
+        n->level[i] = i >= n->first_node_link || (from && to && n->fabric == NULL)
+                          ? HW_LEVEL_NODE
+                      : from || to ? HW_LEVEL_PORT
+                                   : HW_LEVEL_FABRIC;
+    }
+    return n->level != NULL;
+}
+
+static halley_status make_graphs(hw_network *n, const halley_cluster *c,
+                                 halley_error *err)
+{
+    n->per_node = c->n_npus;
+    if (c->network == HW_NETWORK_DIMS)
+        return generate_dims(&n->graph, c, err);
+    n->per_node = count_node_npus(c);
+    uint32_t n_nodes = (c->n_npus - 1) / n->per_node + 1;
+    if (c->network == HW_NETWORK_TIERS && n_nodes > 1)
+        n_nodes = fill_blocks(c, c->n_npus) / n->per_node;
+    TRY(generate_node(&n->node, c, err));
+    if (n->node->n_npus != n->per_node)
+        return error_set(
+            err, HALLEY_EINVAL,
+            "nodes.shape: a node of this shape has %u NPUs, and nodes.npus is "
+            "%u",
+            n->node->n_npus, n->per_node);
+    if (n_nodes == 1) { /* a single node is the network */
+        n->graph = n->node;
+        n->node = NULL;
+        return HALLEY_OK;
+    }
+    TRY(build_fabric(&n->fabric, c, n_nodes, err));
+    n->rails = c->network == HW_NETWORK_FABRIC;
+    return hw_graph_join(&n->graph, n->fabric, n->node, n_nodes, err);
+}
+
+/* Words of hw_routings, in their order. */
+static const hw_routing routings[] = {HW_ROUTING_SPRAY,           HW_ROUTING_ECMP,
+                                      HW_ROUTING_SHORTEST,        HW_ROUTING_UP_DOWN,
+                                      HW_ROUTING_DIMENSION_ORDER, HW_ROUTING_TABLE,
+                                      HW_ROUTING_MINIMAL,         HW_ROUTING_VALIANT};
+
+static halley_status make_routers(hw_network *n, const halley_cluster *c,
+                                  halley_error *err)
+{
+    hw_route_options o = {.split_ties = c->nodes.up.torus};
+    if (n->fabric == NULL)
+        return hw_router_new(&n->whole, n->graph, &o, err);
+    TRY(hw_router_new(&n->inside, n->node, &o, err));
+    assert(c->routing < sizeof routings / sizeof *routings);
+    o = (hw_route_options){.routing = routings[c->routing],
+                           .no_pxn = true}; /* relays are found here */
+    return hw_router_new(&n->across, n->fabric, &o, err);
+}
+
+halley_status hw_network_new(hw_network **out, const halley_cluster *c, halley_error *err)
+{
+    assert(c->n_npus > 0);
+    hw_network *n = mem_array_zero(1, sizeof *n);
+    if (n == NULL)
+        return error_nomem(err);
+    halley_status status = make_graphs(n, c, err);
+    if (status == HALLEY_OK) {
+        n->first_node_link = n->fabric == NULL ? UINT32_MAX : 2 * n->fabric->n_cables;
+        n->first_node_switch = n->fabric == NULL ? UINT32_MAX : n->fabric->n_devices;
+        status = set_levels(n) ? make_routers(n, c, err) : error_nomem(err);
+    }
+    if (status == HALLEY_OK)
+        *out = n;
+    else
+        hw_network_free(n);
+    return status;
+}
+
+void hw_network_free(hw_network *n)
+{
+    if (n == NULL)
+        return;
+    hw_router_free(n->whole);
+    hw_router_free(n->across);
+    hw_router_free(n->inside);
+    hw_graph_free(n->graph);
+    hw_graph_free(n->fabric);
+    hw_graph_free(n->node);
+    free(n->level);
+    array_fini(&n->hops);
+    free(n);
+}
+
+/* ---- routes ---- */
+
+static halley_status add_hops(hw_network *n, const hw_route *r, uint32_t first_link,
+                              halley_error *err)
+{
+    for (uint32_t i = 0; i < r->n; i++)
+        if (!array_push(&n->hops,
+                        (hw_hop){first_link + r->hops[i].link, r->hops[i].share}))
+            return error_nomem(err);
+    return HALLEY_OK;
+}
+
+static halley_status walk_inside(hw_network *n, uint32_t src, uint32_t dst,
+                                 double *latency_s, halley_error *err)
+{
+    hw_route r;
+    const uint32_t node = hw_network_node_of(n, src);
+    assert(node == hw_network_node_of(n, dst));
+    TRY(hw_router_find(&r, n->inside, src % n->per_node, dst % n->per_node, 0, err));
+    *latency_s += r.latency_s;
+    return add_hops(n, &r, n->first_node_link + node * n->node->n_links, err);
+}
+
+static halley_status walk_across(hw_network *n, uint32_t src, uint32_t dst,
+                                 double *latency_s, halley_error *err)
+{
+    hw_route r;
+    TRY(hw_router_find(&r, n->across, src, dst, 0, err));
+    *latency_s += r.latency_s;
+    return add_hops(n, &r, 0, err);
+}
+
+/* The NPU of the sender's node on the rail of the receiver; the sender where that needs
+ * no relay. */
+static uint32_t find_relay_npu(const hw_network *n, uint32_t src, uint32_t dst)
+{
+    if (!n->rails || n->no_pxn)
+        return src;
+    return src / n->per_node * n->per_node + dst % n->per_node;
+}
+
+halley_status hw_network_find(hw_route *out, hw_network *n, uint32_t src, uint32_t dst,
+                              halley_error *err)
+{
+    double latency_s = 0;
+    if (n->fabric == NULL)
+        return hw_router_find(out, n->whole, src, dst, 0, err);
+    n->hops.n = 0;
+    if (hw_network_node_of(n, src) == hw_network_node_of(n, dst)) {
+        TRY(walk_inside(n, src, dst, &latency_s, err));
+    } else {
+        const uint32_t relay = find_relay_npu(n, src, dst);
+        if (relay != src)
+            TRY(walk_inside(n, src, relay, &latency_s, err));
+        TRY(walk_across(n, relay, dst, &latency_s, err));
+    }
+    *out = (hw_route){n->hops.at, (uint32_t)n->hops.n, false, latency_s};
+    return HALLEY_OK;
+}

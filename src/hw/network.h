@@ -1,0 +1,61 @@
+/*
+ * hw/network.h - the network of a cluster as one graph, and the routes over it.
+ *
+ * A cluster describes nodes and what joins them. Both are graphs: `node` is one node (its
+ * switch, mesh or torus), `fabric` joins the NPUs of all nodes, and `graph` is the two
+ * together: the devices and links of the fabric with their numbers, then every node's
+ * own. Where a cluster has no nodes of its own (a torus, a list of dimensions, explicit
+ * edges) there is only `graph`.
+ *
+ * Routes inside a node stay inside; routes between nodes take the fabric. On rails, a
+ * message to another rail crosses the sender's node first (PXN), unless the routing says
+ * otherwise.
+ */
+#ifndef HW_NETWORK_H
+#define HW_NETWORK_H
+
+#include "hw/cluster.h"
+#include "hw/graph/route.h"
+
+/* What a link belongs to. */
+typedef enum hw_link_level {
+    HW_LEVEL_NODE,  /* inside a node */
+    HW_LEVEL_PORT,  /* between an NPU or its network card and the fabric */
+    HW_LEVEL_FABRIC /* between switches */
+} hw_link_level;
+
+typedef struct hw_network {
+    hw_graph *graph;
+    hw_graph *fabric, *node; /* NULL: there is only `graph` */
+    hw_router *whole, *across, *inside;
+    uint32_t per_node;          /* NPUs of a node; all when there is only one */
+    uint32_t first_node_switch; /* device in `graph` */
+    uint32_t first_node_link;   /* link in `graph` */
+    bool rails;                 /* NPU r of every node is on rail r */
+    bool no_pxn;
+    uint8_t *level;     /* by link: hw_link_level */
+    ARRAY(hw_hop) hops; /* of the last route */
+} hw_network;
+
+/* *out is the caller's, to free with hw_network_free. For one thread. */
+halley_status hw_network_new(hw_network **out, const halley_cluster *c,
+                             halley_error *err);
+void hw_network_free(hw_network *n);
+/* The links from one NPU to another, lent until the next call. */
+halley_status hw_network_find(hw_route *out, hw_network *n, uint32_t src, uint32_t dst,
+                              halley_error *err);
+/* Both graphs as one; n_nodes copies of `node`. */
+halley_status hw_graph_join(hw_graph **out, const hw_graph *fabric, const hw_graph *node,
+                            uint32_t n_nodes, halley_error *err);
+
+static inline uint32_t hw_network_node_of(const hw_network *n, uint32_t npu)
+{
+    return npu / n->per_node;
+}
+/* Capacity of a link when nothing is wrong with it. */
+static inline double hw_network_nominal_Bps(const hw_network *n, uint32_t link)
+{
+    return n->graph->kinds[n->graph->link_kind[link]].bw_Bps;
+}
+
+#endif

@@ -1,0 +1,373 @@
+/*
+ * net/flow/model.c - the network model `flow`: the network is a graph (hw/network.h), and
+ * messages under way share its links by max-min fairness (flow.h), with cut-through.
+ *
+ * A message takes bandwidth from its start until its last byte has left, and arrives the
+ * route's latency later. All that starts at one instant is settled together, when the
+ * queue is about to advance. The model keeps one timer in the queue: the next end of a
+ * flow.
+ */
+#include "base/hash.h"
+#include "des/ticks.h"
+#include "hw/network.h"
+#include "net/flow/flow.h"
+#include "net/models.h"
+
+#include <math.h>
+
+/* The way of messages between two NPUs. */
+typedef struct flow_way {
+    uint32_t class_id;      /* NET_FLOW_NONE: no links */
+    uint64_t latency_ticks; /* of all links and devices passed */
+    double rate_Bps;        /* of a message that is alone */
+} flow_way;
+
+/* What is under way. */
+typedef struct flow_transfer {
+    uint64_t event;         /* handed back on arrival */
+    uint64_t latency_ticks; /* from the last byte sent to its arrival */
+    uint32_t next_free;
+} flow_transfer;
+
+typedef struct flow_net {
+    net head;
+    hw_network *network;
+    net_flow *flow;
+    double ticks_per_s;
+    des_timer timer; /* the next end of a flow */
+    uint64_t timer_at;
+    map64 ways_by_pair;
+    ARRAY(flow_way) ways;
+    ARRAY(net_flow_hop) hops; /* of the way being made */
+    ARRAY(flow_transfer) transfers;
+    uint32_t free_transfer;
+    uint64_t n_messages;
+    void (*fail)(void *context, halley_status status);
+    halley_error *err;
+} flow_net;
+
+enum { MAX_FLOW_LINKS = 8 << 20 }; /* 200 bytes each */
+
+static flow_net *flow_net_of(net *n)
+{
+    return (flow_net *)(void *)n;
+}
+
+static const flow_net *flow_net_of_const(const net *n)
+{
+    return (const flow_net *)(const void *)n;
+}
+
+static void fail_flow_net(flow_net *f, halley_status status)
+{
+    f->head.queue->failed = true;
+    if (f->fail != NULL)
+        f->fail(f->head.context, status);
+}
+
+static halley_status check_links(const hw_graph *g, halley_error *err)
+{
+    char name[128];
+    if (g->n_links > MAX_FLOW_LINKS)
+        return error_set(err, HALLEY_ELIMIT,
+                         "the network has %u links, and the model flow handles %u; use "
+                         "--network-model free",
+                         g->n_links, MAX_FLOW_LINKS);
+    for (uint32_t i = 0; i < g->n_links; i++)
+        if (!(g->link_Bps[i] >= 0) || !(g->link_latency_s[i] >= 0))
+            return error_set(err, HALLEY_EINVAL,
+                             "the %s of link %s is not known, and a simulation needs it",
+                             g->link_Bps[i] >= 0 ? "latency" : "bandwidth",
+                             hw_graph_link_name(g, i, name, sizeof name));
+    return HALLEY_OK;
+}
+
+static halley_status flow_open(net *n, const halley_cluster *c, const net_options *o,
+                               halley_error *err)
+{
+    flow_net *f = flow_net_of(n);
+    f->ticks_per_s = o->ticks_per_s;
+    f->free_transfer = NET_NONE;
+    f->timer_at = NET_FLOW_NEVER;
+    f->fail = o->fail;
+    f->err = o->err;
+    assert(o->ticks_per_s == 1e12); /* the solver's tick */
+    TRY(hw_network_new(&f->network, c, err));
+    const hw_graph *g = f->network->graph;
+    TRY(check_links(g, err));
+    return net_flow_new(&f->flow, g->link_Bps, g->n_links, &(net_flow_options){0}, err);
+}
+
+static void flow_close(net *n)
+{
+    flow_net *f = flow_net_of(n);
+    if (f->head.queue->flush_context == n)
+        f->head.queue->flush = NULL;
+    net_flow_free(f->flow);
+    hw_network_free(f->network);
+    map64_fini(&f->ways_by_pair);
+    array_fini(&f->ways);
+    array_fini(&f->hops);
+    array_fini(&f->transfers);
+}
+
+static uint64_t ticks_of_seconds(const flow_net *f, double seconds)
+{
+    return ticks_from(round(seconds * f->ticks_per_s));
+}
+
+/* The least of what its links let one flow have. */
+static double find_rate_alone(const flow_net *f)
+{
+    double least = HUGE_VAL;
+    for (size_t i = 0; i < f->hops.n; i++) {
+        const double share = (double)f->hops.at[i].coefficient / (double)NET_FLOW_ONE;
+        least = fmin(least, f->network->graph->link_Bps[f->hops.at[i].link] / share);
+    }
+    return least;
+}
+
+static bool add_way_hop(flow_net *f, uint32_t link, uint64_t share)
+{
+    for (size_t i = 0; i < f->hops.n; i++)
+        if (f->hops.at[i].link == link) { /* ways that meet again */
+            f->hops.at[i].coefficient += share;
+            return true;
+        }
+    return array_push(&f->hops, (net_flow_hop){link, share});
+}
+
+/* The class of the hops collected, and its latency. */
+static halley_status finish_way(flow_way *out, flow_net *f, double latency_s)
+{
+    out->class_id = net_flow_class(f->flow, f->hops.at, (uint32_t)f->hops.n, 0);
+    out->latency_ticks = ticks_of_seconds(f, latency_s);
+    out->rate_Bps = find_rate_alone(f);
+    return out->class_id == NET_FLOW_NONE ? error_nomem(f->err) : HALLEY_OK;
+}
+
+static halley_status make_way(flow_way *out, flow_net *f, uint32_t from, uint32_t to)
+{
+    hw_route route;
+    TRY(hw_network_find(&route, f->network, from, to, f->err));
+    f->hops.n = 0;
+    for (uint32_t i = 0; i < route.n; i++)
+        if (!add_way_hop(f, route.hops[i].link, route.hops[i].share))
+            return error_nomem(f->err);
+    return finish_way(out, f, route.latency_s);
+}
+
+/* From an NPU to the switch of a dimension, or back. */
+static halley_status make_half_way(flow_way *out, flow_net *f, const net_request *r)
+{
+    const hw_graph *g = f->network->graph;
+    for (uint32_t k = g->dev_first[r->from]; k < g->dev_first[r->from + 1]; k++) {
+        const uint32_t up = g->adj_link[k];
+        if (g->dev_kind[g->link_to[up]] != HW_DEVICE_SWITCH ||
+            hw_graph_group(g, g->link_to[up])->tier != r->dim + 1)
+            continue;
+        f->hops.n = 0;
+        if (!add_way_hop(f, r->part == NET_UP ? up : hw_graph_reverse(g, up),
+                         HW_ROUTE_ONE))
+            return error_nomem(f->err);
+        return finish_way(out, f, g->link_latency_s[up]);
+    }
+    return error_set(f->err, HALLEY_EINVAL, "dimension %u has no switch", r->dim);
+}
+
+/* A pair, or an NPU with a dimension and a direction. */
+static uint64_t hash_way(const net_request *r)
+{
+    return r->part == NET_WHOLE ? (uint64_t)r->from << 32 | r->to
+                                : UINT64_C(1) << 63 | (uint64_t)r->part << 60 |
+                                      (uint64_t)r->dim << 32 | r->from;
+}
+
+/* NULL: the run has failed. */
+static const flow_way *get_way(flow_net *f, const net_request *r)
+{
+    uint32_t id = (uint32_t)f->ways.n;
+    bool fresh;
+    flow_way way = {0};
+    if (!map64_put(&f->ways_by_pair, hash_way(r), &id, &fresh)) {
+        fail_flow_net(f, error_nomem(f->err));
+        return NULL;
+    }
+    if (!fresh)
+        return &f->ways.at[id];
+    halley_status status = r->part == NET_WHOLE ? make_way(&way, f, r->from, r->to)
+                                                : make_half_way(&way, f, r);
+    if (status == HALLEY_OK && !array_push(&f->ways, way))
+        status = error_nomem(f->err);
+    if (status == HALLEY_OK)
+        return &f->ways.at[id];
+    fail_flow_net(f, status);
+    return NULL;
+}
+
+static uint32_t take_transfer(flow_net *f)
+{
+    const uint32_t id = f->free_transfer;
+    if (id != NET_NONE) {
+        f->free_transfer = f->transfers.at[id].next_free;
+        return id;
+    }
+    if (!array_push(&f->transfers, (flow_transfer){0}))
+        return NET_NONE;
+    return (uint32_t)f->transfers.n - 1;
+}
+
+/* Move the solver's clock to the queue's; what has left the sender will arrive. */
+static void catch_up(flow_net *f)
+{
+    const net_flow_end *ends;
+    if (net_flow_now(f->flow) == f->head.queue->now)
+        return;
+    const uint32_t n = net_flow_advance(f->flow, f->head.queue->now, &ends);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t id = (uint32_t)ends[i].context;
+        flow_transfer *t = &f->transfers.at[id];
+        assert(id < f->transfers.n);
+        des_queue_push(f->head.queue, f->head.queue->now + t->latency_ticks, t->event);
+        t->next_free = f->free_transfer;
+        f->free_transfer = id;
+    }
+}
+
+/* A flow of a class from now on. */
+static net_id start_transfer(flow_net *f, uint32_t class_id, double bytes,
+                             const flow_transfer *t)
+{
+    catch_up(f);
+    const uint32_t id = take_transfer(f);
+    if (id != NET_NONE)
+        f->transfers.at[id] = *t;
+    if (id == NET_NONE || net_flow_start(f->flow, class_id, bytes, id) == NET_FLOW_NONE) {
+        fail_flow_net(f, error_nomem(f->err));
+        return NET_NONE;
+    }
+    return id;
+}
+
+static net_id flow_start(net *n, const net_request *r)
+{
+    flow_net *f = flow_net_of(n);
+    const flow_way *way = get_way(f, r);
+    if (way == NULL)
+        return NET_NONE;
+    f->n_messages++;
+    if (r->bytes == 0) {
+        des_queue_push(n->queue, n->queue->now + way->latency_ticks, r->event);
+        return NET_NONE;
+    }
+    return start_transfer(f, way->class_id, (double)r->bytes,
+                          &(flow_transfer){r->event, way->latency_ticks, NET_NONE});
+}
+
+/* The instant is over: one solve for all that happened, and the timer anew. */
+static bool flow_flush(net *n)
+{
+    flow_net *f = flow_net_of(n);
+    if (net_flow_count(f->flow) == 0 && f->timer_at == NET_FLOW_NEVER)
+        return false;
+    catch_up(f);
+    if (!net_flow_settle(f->flow)) {
+        fail_flow_net(f, error_nomem(f->err));
+        return false;
+    }
+    const uint64_t next = net_flow_next(f->flow);
+    if (next != f->timer_at) {
+        des_timer_cancel(n->queue, f->timer);
+        f->timer = next == NET_FLOW_NEVER
+                       ? (des_timer){0}
+                       : des_timer_set(n->queue, next, (uint64_t)NET_KIND_FREE);
+        f->timer_at = next;
+    }
+    return des_queue_has_now(n->queue);
+}
+
+/* Flows end now. */
+static void flow_event(net *n, uint64_t event)
+{
+    flow_net *f = flow_net_of(n);
+    assert((event & NET_KIND_MASK) == NET_KIND_FREE && f->timer_at == n->queue->now);
+    (void)event;
+    f->timer_at = NET_FLOW_NEVER;
+    f->timer = (des_timer){0};
+    catch_up(f);
+}
+
+static uint64_t flow_delay(net *n, uint32_t from, uint32_t to, uint64_t bytes)
+{
+    flow_net *f = flow_net_of(n);
+    const flow_way *way = get_way(f, &(net_request){.from = from, .to = to});
+    if (way == NULL)
+        return 0;
+    return way->latency_ticks + ticks_of_seconds(f, (double)bytes / way->rate_Bps);
+}
+
+static bool flow_find_way(net_way *out, const net *n, uint32_t from, uint32_t to)
+{
+    (void)out, (void)n, (void)from, (void)to;
+    return false; /* links are shared */
+}
+
+static uint32_t flow_count_differing(const net *n, uint32_t a, uint32_t b)
+{
+    const hw_graph *g = flow_net_of_const(n)->network->graph;
+    uint32_t n_differing = 0;
+    for (uint32_t d = 0; d < g->n_dims; d++) {
+        n_differing += a % g->dims[d] != b % g->dims[d];
+        a /= g->dims[d];
+        b /= g->dims[d];
+    }
+    return n_differing;
+}
+
+/* Links of a kind, and what crossed them. */
+static void sum_kind(net_part_use *out, const flow_net *f, uint32_t kind)
+{
+    const hw_graph *g = f->network->graph;
+    for (uint32_t l = 0; l < g->n_links; l++) {
+        out->n += g->link_kind[l] == kind;
+        out->capacity_Bps += g->link_kind[l] == kind ? g->link_Bps[l] : 0;
+    }
+    for (uint32_t id = 0; id < net_flow_count_classes(f->flow); id++) {
+        const net_flow_class_use use = net_flow_get_class_use(f->flow, id);
+        bool crosses = false;
+        for (uint32_t i = 0; i < use.n_links; i++) {
+            if (g->link_kind[use.links[i]] != kind)
+                continue;
+            crosses = true;
+            out->bytes += use.bytes * (double)use.coefficients[i] / (double)NET_FLOW_ONE;
+        }
+        out->n_messages += crosses ? use.n_flows : 0;
+    }
+}
+
+/* One row for each kind of link. */
+static bool flow_describe(net_part_use *out, const net *n, uint32_t i)
+{
+    const flow_net *f = flow_net_of_const(n);
+    const hw_graph *g = f->network->graph;
+    if (i >= g->n_kinds)
+        return false;
+    *out = (net_part_use){.name = g->kinds[i].name, .bw_Bps = g->kinds[i].bw_Bps};
+    sum_kind(out, f, i);
+    return true;
+}
+
+const net_model net_model_flow = {
+    .name = "flow",
+    .can = NET_CAN_SEND_HALF,
+    .size = sizeof(flow_net),
+    .open = flow_open,
+    .close = flow_close,
+    .start = flow_start,
+    .event = flow_event,
+    .flush = flow_flush,
+    .delay = flow_delay,
+    .find_way = flow_find_way,
+    .count_differing = flow_count_differing,
+    .describe = flow_describe,
+};
