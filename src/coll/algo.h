@@ -2,8 +2,9 @@
  * coll/algo.h - collective algorithms as rows of one table.
  *
  * A row says what the algorithm can do, who sends what to whom in which order (its
- * schedule), and how long it takes alone on the network (its closed form). The estimator
- * uses the closed form, the simulator the schedule.
+ * schedule), how long it takes alone on the network (its closed form), and how busy it
+ * keeps the links (its load). The estimator uses the closed form; the simulator the
+ * schedule, or, where links are shared, one bundle of flows with that time and load.
  *
  * To add an algorithm:
  *   1. a name in cluster_algo (hw/cluster.h) and in the table of names (hw/cluster.c);
@@ -19,6 +20,7 @@
 #ifndef COLL_ALGO_H
 #define COLL_ALGO_H
 
+#include "coll/load.h"
 #include "coll/plan.h"
 #include "coll/time.h"
 
@@ -40,6 +42,10 @@ typedef uint32_t coll_distance(const coll_phase *p, uint32_t k);
 /* Seconds of a call whose per_node and nic_Bps are filled in. */
 typedef double coll_closed_form(const halley_link *up, const halley_fabric *out,
                                 const coll_call *c, coll_protocol p);
+/* The load of such a call, but for time_s, variant and above_share. */
+typedef void coll_load_form(coll_load *load, const halley_link *up,
+                            const halley_fabric *out, const coll_call *c,
+                            coll_protocol p);
 
 typedef struct coll_algo {
     const char *name;
@@ -51,6 +57,7 @@ typedef struct coll_algo {
      * simulated once. NULL: members differ. */
     coll_distance *distance;
     coll_closed_form *time;    /* NULL: there is none */
+    coll_load_form *load;      /* with a closed form only */
     bool has_two_trees;        /* chunks take one of two trees alternately */
     bool ends_full_lists_only; /* the last of a list only if the list names all dimensions
                                 */

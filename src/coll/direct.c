@@ -38,6 +38,12 @@ uint32_t coll_direct_from(const coll_phase *p, uint32_t member, uint32_t k)
     return shift_member(p, member, coll_direct_distance(p, k), !p->down);
 }
 
+/* So small that NCCL sends it by LL. */
+bool coll_direct_is_small(const coll_call *c)
+{
+    return !is_across_nodes(c) && c->bytes / c->n <= small_peer_bytes;
+}
+
 static double all_to_all_time_inside(const halley_link *up, const coll_call *c)
 {
     const double n = c->n, wire = (n - 1) * c->bytes / n;
@@ -73,9 +79,66 @@ double coll_direct_time(const halley_link *up, const halley_fabric *out,
                               : all_to_all_time_inside(up, c);
 }
 
-/* One message: peers of a node as an all-to-all of two, without the local copy. */
-double coll_send_time(const halley_link *up, const halley_fabric *out, const coll_call *c)
+static void direct_load_inside(coll_load *load, const halley_link *up, const coll_call *c)
 {
+    const bool small = c->bytes / c->n <= small_peer_bytes;
+    const double link = up->bandwidth_Bps * get_size_factor(up->peer_factor, c->n);
+    load->up_bytes = (c->n - 1.0) * c->bytes / c->n;
+    load->up_s = load->up_bytes / ((small ? up->ll.share : up->peer.share) * link);
+    load->wire_s = load->up_s;
+    if (!small)
+        load->wire_s += c->bytes / c->n / (up->peer.copy_share * up->bandwidth_Bps);
+}
+
+/* What goes to other rails crosses the node first (PXN): that is not what takes the time
+ * when the collective is alone, but it loads the links. */
+static void direct_load_across(coll_load *load, const halley_link *up,
+                               const halley_fabric *out, const coll_call *c)
+{
+    const double n = c->n, g = c->per_node;
+    const double once = c->remote_share > 0 ? c->remote_share : 1;
+    const double remote = once * c->bytes * (n - g) / n;
+    const double inside = c->bytes * (g - 1) / n;
+    load->up_bytes = inside + remote * (g - 1) / g;
+    load->out_bytes = remote;
+    load->out_s = remote / (out->share * c->nic_Bps);
+    load->wire_s = fmax(inside / (up->peer.share * up->bandwidth_Bps), load->out_s);
+    load->up_s =
+        fmin(load->up_bytes / (up->peer.share * up->bandwidth_Bps), load->wire_s);
+}
+
+void coll_direct_load(coll_load *load, const halley_link *up, const halley_fabric *out,
+                      const coll_call *c, coll_protocol p)
+{
+    (void)p;
+    *load = (coll_load){.pattern = COLL_PATTERN_PAIRS, .streams = c->n - 1.0};
+    if (is_across_nodes(c))
+        direct_load_across(load, up, out, c);
+    else
+        direct_load_inside(load, up, c);
+}
+
+void coll_send_load(coll_load *load, const halley_link *up, const halley_fabric *out,
+                    const coll_call *c, coll_protocol p)
+{
+    (void)p;
+    const bool across = is_across_nodes(c);
+    const double share = across      ? out->share * c->nic_Bps
+                         : up->torus ? up->simple.share * up->bandwidth_Bps
+                                     : up->peer.share * up->bandwidth_Bps;
+    *load = (coll_load){.pattern = COLL_PATTERN_SEND, .streams = 1};
+    load->wire_s = c->bytes / share;
+    load->up_bytes = across ? 0 : c->bytes;
+    load->out_bytes = across ? c->bytes : 0;
+    load->up_s = across ? 0 : load->wire_s;
+    load->out_s = across ? load->wire_s : 0;
+}
+
+/* One message: peers of a node as an all-to-all of two, without the local copy. */
+double coll_send_time(const halley_link *up, const halley_fabric *out, const coll_call *c,
+                      coll_protocol p)
+{
+    (void)p;
     if (is_across_nodes(c))
         return up->launch_s + out->hop_s[2] +
                fmax(1, out->stored) * c->bytes / (out->share * c->nic_Bps);

@@ -57,3 +57,20 @@ double coll_switch_time(const halley_link *up, const halley_fabric *out,
     return is_across_nodes(c) ? switch_time_across(up, out, c)
                               : switch_time_inside(up, c);
 }
+
+void coll_switch_load(coll_load *load, const halley_link *up, const halley_fabric *out,
+                      const coll_call *c, coll_protocol p)
+{
+    const double g = c->per_node, times = c->n / g > 2 ? 2 : 1;
+    const double inside = c->bytes * (g + 1) / g;
+    (void)p;
+    *load = (coll_load){.pattern = COLL_PATTERN_TREE,
+                        .streams = 1,
+                        .up_bytes = inside,
+                        .up_s = inside / (up->in_switch.share * up->bandwidth_Bps)};
+    if (is_across_nodes(c)) {
+        load->out_bytes = times * c->bytes / g;
+        load->out_s = load->out_bytes / (COLL_TREE_SHARE * out->share * c->nic_Bps);
+    }
+    load->wire_s = fmax(load->up_s, load->out_s);
+}

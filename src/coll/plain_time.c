@@ -92,7 +92,30 @@ static double two_level_time(const halley_link *up, const halley_fabric *out,
 }
 
 double coll_plain_time(const halley_link *up, const halley_fabric *out,
-                       const coll_call *c)
+                       const coll_call *c, coll_protocol p)
 {
+    (void)p;
     return is_across_nodes(c) ? two_level_time(up, out, c) : one_ring_time(up, c);
+}
+
+void coll_plain_load(coll_load *load, const halley_link *up, const halley_fabric *out,
+                     const coll_call *c, coll_protocol p)
+{
+    (void)p;
+    const double both = c->kind == COLL_ALL_REDUCE ? 2 : 1, g = c->per_node;
+    const double n = c->n, nodes = n / g, near = up->simple.share * up->bandwidth_Bps;
+    const bool pairs = c->kind == COLL_ALL_TO_ALL;
+    *load = (coll_load){.pattern = pairs ? COLL_PATTERN_PAIRS : COLL_PATTERN_RING,
+                        .streams = pairs ? n - 1 : 1};
+    load->up_bytes = both * (g - 1) * c->bytes / g;
+    load->up_s = load->up_bytes / near;
+    if (!is_across_nodes(c) && pairs && up->all_to_all == HALLEY_A2A_ROUND)
+        load->up_s = c->bytes * n / 8 / near;
+    if (!is_across_nodes(c) && pairs && up->all_to_all == HALLEY_A2A_AT_ONCE)
+        load->up_s = c->bytes / n / near;
+    if (is_across_nodes(c)) {
+        load->out_bytes = both * (nodes - 1) * c->bytes / nodes / (pairs ? 1 : g);
+        load->out_s = load->out_bytes / (out->share * c->nic_Bps);
+    }
+    load->wire_s = load->up_s + load->out_s; /* one after the other */
 }

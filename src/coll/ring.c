@@ -84,3 +84,43 @@ double coll_ring_time(const halley_link *up, const halley_fabric *out, const col
     return is_across_nodes(c) ? ring_time_across(up, out, c, p)
                               : ring_time_inside(up, c, p);
 }
+
+static void ring_load_inside(coll_load *load, const halley_link *up, const coll_call *c,
+                             coll_protocol p)
+{
+    const halley_protocol *pr = get_protocol(up, p);
+    const double link = up->bandwidth_Bps * get_size_factor(up->ring_factor, c->n);
+    const double k = c->integer && reduces_data(c) ? 1 + up->int_slowdown : 1;
+    load->up_bytes = count_ring_steps(c) * c->bytes / c->n;
+    load->up_s = load->up_bytes * k / (pr->share * link);
+    load->wire_s = load->up_s;
+    if (pr->copy_share > 0)
+        load->wire_s += c->bytes / c->n / (pr->copy_share * up->bandwidth_Bps);
+}
+
+/* Each of the node's cards has a ring of its own. */
+static void ring_load_across(coll_load *load, const halley_link *up,
+                             const halley_fabric *out, const coll_call *c,
+                             coll_protocol p)
+{
+    const halley_protocol *pr = get_protocol(up, p);
+    const double both = c->kind == COLL_ALL_REDUCE ? 2 : 1, g = c->per_node;
+    const double bytes = both * (c->n - 1.0) / c->n * c->bytes;
+    load->up_bytes = g > 1 ? bytes : 0;
+    load->up_s = bytes / (pr->share * up->bandwidth_Bps);
+    load->out_bytes = bytes / g;
+    load->out_s = load->out_bytes / (get_wire_share(p) * out->share * c->nic_Bps);
+    load->wire_s = fmax(load->up_s, load->out_s);
+    if (pr->copy_share > 0)
+        load->wire_s += c->bytes / c->n / (pr->copy_share * up->bandwidth_Bps);
+}
+
+void coll_ring_load(coll_load *load, const halley_link *up, const halley_fabric *out,
+                    const coll_call *c, coll_protocol p)
+{
+    *load = (coll_load){.pattern = COLL_PATTERN_RING, .streams = 1};
+    if (is_across_nodes(c))
+        ring_load_across(load, up, out, c, p);
+    else
+        ring_load_inside(load, up, c, p);
+}

@@ -77,6 +77,15 @@ static int choose_by_tuner(const halley_link *up, const coll_call *c)
     return best;
 }
 
+/* How a call is timed: a closed form with its load. */
+typedef struct call_form {
+    coll_closed_form *time;
+    coll_load_form *load;
+    coll_protocol protocol;
+    uint32_t variant;
+} call_form;
+enum { FORM_SEND = N_CANDIDATES, FORM_PLAIN, FORM_PAIRS, FORM_SMALL_PAIRS };
+
 static double candidate_time(const candidate *choice, const halley_link *up,
                              const halley_fabric *out, const coll_call *c)
 {
@@ -94,13 +103,20 @@ static bool is_possible_across(const candidate *choice, const halley_link *up,
     return choice->algo == CLUSTER_ALGO_RING || c->kind == COLL_ALL_REDUCE;
 }
 
-static double least_time_across(const halley_link *up, const halley_fabric *out,
-                                const coll_call *c)
+static int choose_least_across(const halley_link *up, const halley_fabric *out,
+                               const coll_call *c)
 {
-    double best = HUGE_VAL;
-    for (int i = 0; i < N_CANDIDATES; i++)
-        if (is_possible_across(&candidates[i], up, c))
-            best = fmin(best, candidate_time(&candidates[i], up, out, c));
+    double least = HUGE_VAL;
+    int best = RING_SIMPLE;
+    for (int i = 0; i < N_CANDIDATES; i++) {
+        const double t = is_possible_across(&candidates[i], up, c)
+                             ? candidate_time(&candidates[i], up, out, c)
+                             : HUGE_VAL;
+        if (t < least) {
+            least = t;
+            best = i;
+        }
+    }
     return best;
 }
 
@@ -112,11 +128,32 @@ static coll_call complete_call(const halley_fabric *out, const coll_call *c)
         full.per_node = full.n;
     if (full.nic_Bps <= 0)
         full.nic_Bps = out->bandwidth_Bps;
-    if (full.kind == COLL_BROADCAST) { /* a pipelined ring moves the data once */
+    if (full.kind == COLL_GATHER || full.kind == COLL_SCATTER)
+        full.kind = COLL_ALL_TO_ALL; /* the root's part of one */
+    if (full.kind == COLL_BROADCAST || full.kind == COLL_REDUCE) {
+        /* a pipelined ring moves the data once */
         full.kind = COLL_ALL_GATHER;
         full.bytes *= (double)full.n / (full.n - 1.0);
     }
     return full;
+}
+
+/* The form of a complete call. */
+static call_form find_form(const halley_link *up, const halley_fabric *out,
+                           const coll_call *c)
+{
+    const bool small = coll_direct_is_small(c);
+    if (c->kind == COLL_SEND)
+        return (call_form){coll_send_time, coll_send_load, COLL_SIMPLE, FORM_SEND};
+    if (up->torus)
+        return (call_form){coll_plain_time, coll_plain_load, COLL_SIMPLE, FORM_PLAIN};
+    if (c->kind == COLL_ALL_TO_ALL)
+        return (call_form){coll_direct_time, coll_direct_load, COLL_SIMPLE,
+                           small ? FORM_SMALL_PAIRS : FORM_PAIRS};
+    const int i =
+        is_across_nodes(c) ? choose_least_across(up, out, c) : choose_by_tuner(up, c);
+    const coll_algo *row = &coll_algos[candidates[i].algo];
+    return (call_form){row->time, row->load, candidates[i].protocol, (uint32_t)i};
 }
 
 double coll_call_time(const halley_link *up, const halley_fabric *out, const coll_call *c)
@@ -124,15 +161,24 @@ double coll_call_time(const halley_link *up, const halley_fabric *out, const col
     if (c->n < 2 || !(c->bytes > 0))
         return 0;
     const coll_call full = complete_call(out, c);
-    if (full.kind == COLL_SEND)
-        return coll_send_time(up, out, &full);
-    if (up->torus)
-        return coll_plain_time(up, out, &full);
-    if (full.kind == COLL_ALL_TO_ALL)
-        return coll_algos[CLUSTER_ALGO_DIRECT].time(up, out, &full, COLL_SIMPLE);
-    if (is_across_nodes(&full))
-        return least_time_across(up, out, &full);
-    return candidate_time(&candidates[choose_by_tuner(up, &full)], up, out, &full);
+    const call_form form = find_form(up, out, &full);
+    return form.time(up, out, &full, form.protocol);
+}
+
+void coll_call_load(coll_load *load, const halley_link *up, const halley_fabric *out,
+                    const coll_call *c)
+{
+    assert(c->n > 1 && c->bytes > 0);
+    const coll_call full = complete_call(out, c);
+    const call_form form = find_form(up, out, &full);
+    form.load(load, up, out, &full, form.protocol);
+    load->time_s = form.time(up, out, &full, form.protocol);
+    load->wire_s = fmin(load->wire_s, load->time_s);
+    load->variant = form.variant;
+    load->above_share = out->share > 0 ? out->share : 1;
+    if (c->kind == COLL_GATHER || c->kind == COLL_SCATTER)
+        load->pattern = c->kind == COLL_GATHER ? COLL_PATTERN_IN : COLL_PATTERN_OUT;
+    assert(load->wire_s > 0 && load->streams > 0);
 }
 
 const char *coll_call_choice(const halley_link *up, const coll_call *c)

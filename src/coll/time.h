@@ -13,7 +13,10 @@ typedef enum coll_kind {
     COLL_REDUCE_SCATTER,
     COLL_ALL_TO_ALL,
     COLL_BROADCAST,
-    COLL_SEND
+    COLL_SEND,
+    COLL_REDUCE,  /* to one rank: as a broadcast, the other way */
+    COLL_GATHER,  /* to one rank: the part of an all-to-all that concerns it */
+    COLL_SCATTER, /* from one rank, likewise */
 } coll_kind;
 
 /* NCCL's protocols: how a message is written and its arrival is noticed. */

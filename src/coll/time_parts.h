@@ -3,7 +3,7 @@
 #ifndef COLL_TIME_PARTS_H
 #define COLL_TIME_PARTS_H
 
-#include "coll/time.h"
+#include "coll/algo.h"
 
 #include <assert.h>
 #include <math.h>
@@ -65,19 +65,14 @@ static inline double get_wire_share(coll_protocol p)
 #define COLL_TREE_SHARE 0.95
 
 /* The closed forms, by algorithm. */
-double coll_ring_time(const halley_link *up, const halley_fabric *out, const coll_call *c,
-                      coll_protocol p);
-double coll_tree_time(const halley_link *up, const halley_fabric *out, const coll_call *c,
-                      coll_protocol p);
-double coll_switch_time(const halley_link *up, const halley_fabric *out,
-                        const coll_call *c, coll_protocol p);
-double coll_direct_time(const halley_link *up, const halley_fabric *out,
-                        const coll_call *c, coll_protocol p);
+coll_closed_form coll_ring_time, coll_tree_time, coll_switch_time, coll_direct_time;
 /* Rings without a library's protocols: torus dimensions and cluster files. */
-double coll_plain_time(const halley_link *up, const halley_fabric *out,
-                       const coll_call *c);
+coll_closed_form coll_plain_time;
 /* One message between two ranks. */
-double coll_send_time(const halley_link *up, const halley_fabric *out,
-                      const coll_call *c);
+coll_closed_form coll_send_time;
+coll_load_form coll_ring_load, coll_tree_load, coll_switch_load, coll_direct_load,
+    coll_plain_load, coll_send_load;
+/* Each peer's part of the all-to-all goes by LL. */
+bool coll_direct_is_small(const coll_call *c);
 
 #endif

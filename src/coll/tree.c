@@ -73,3 +73,18 @@ double coll_tree_time(const halley_link *up, const halley_fabric *out, const col
     assert(c->kind == COLL_ALL_REDUCE);
     return fixed + (p == COLL_SIMPLE ? norm_times(a, d, 1 + up->simple_overlap) : a + d);
 }
+
+void coll_tree_load(coll_load *load, const halley_link *up, const halley_fabric *out,
+                    const coll_call *c, coll_protocol p)
+{
+    const double g = c->per_node, times = c->n / g > 2 ? 2 : 1;
+    const double card = COLL_TREE_SHARE * get_wire_share(p) * out->share * c->nic_Bps;
+    const double inside = g > 1 ? 2 * c->bytes : 0;
+    *load = (coll_load){.pattern = COLL_PATTERN_TREE,
+                        .streams = 1,
+                        .up_bytes = inside,
+                        .up_s = inside / (get_protocol(up, p)->share * up->bandwidth_Bps),
+                        .out_bytes = times * c->bytes / g,
+                        .out_s = times * c->bytes / g / card};
+    load->wire_s = fmax(load->up_s, load->out_s);
+}

@@ -32,6 +32,7 @@ static const char *const algo_names[CLUSTER_N_ALGOS] = {
     [CLUSTER_ALGO_IN_SWITCH] = "in-switch",
     [CLUSTER_ALGO_ROOTED] = "rooted",
     [CLUSTER_ALGO_CUSTOM] = "custom",
+    [CLUSTER_ALGO_BUNDLE] = "bundle",
 };
 
 halley_cluster *cluster_new(void)

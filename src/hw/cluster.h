@@ -56,6 +56,7 @@ typedef enum cluster_algo {
     CLUSTER_ALGO_IN_SWITCH, /* the switch reduces and multicasts; not for lists */
     CLUSTER_ALGO_ROOTED, /* a tree with a root, of the listed one's shape; not either */
     CLUSTER_ALGO_CUSTOM, /* a trace; not either */
+    CLUSTER_ALGO_BUNDLE, /* what the library would do, as one flow; not either */
     CLUSTER_N_ALGOS
 } cluster_algo;
 
@@ -108,6 +109,8 @@ typedef struct cluster_system {
     uint32_t streams; /* compute nodes at a time; 0 = 1 */
     bool one_channel; /* all communication of an NPU one after the other */
     bool rendezvous;
+    bool steps; /* collectives message by message, also where the network could carry them
+                 * as a whole */
     bool roofline, replay_only;
     bool modelled;     /* native rules: compute times by cost/, not as recorded */
     bool track_memory; /* ASTRA-sim then needs an attribute "inputs" on every node */

@@ -175,7 +175,8 @@ halley_status hw_structure_check(const halley_cluster *c, halley_error *err)
             "cluster \"%s\" has %u kinds of NPU, and the simulator knows one "
             "so far",
             name, c->n_kinds);
-    if (c->n_dims > 0)
+    if (c->n_dims > 0 ||
+        (c->model == HW_MODEL_FLOW && c->n_npus > 0 && c->n_npus <= CLUSTER_MAX_NPUS))
         return HALLEY_OK;
     if (c->n_npus == 0)
         return error_set(err, HALLEY_EINVAL,
@@ -187,13 +188,12 @@ halley_status hw_structure_check(const halley_cluster *c, halley_error *err)
                          CLUSTER_MAX_NPUS);
     if (c->network == HW_NETWORK_TIERS)
         return error_set(err, HALLEY_EINVAL,
-                         "cluster \"%s\": a fat tree by tiers cannot be simulated yet; "
-                         "estimate and plan use its levels",
+                         "cluster \"%s\": a fat tree by tiers needs network-model: flow",
                          name);
     return error_set(
         err, HALLEY_EINVAL,
-        "cluster \"%s\": %u is %s nodes of %u, and the simulator needs whole "
-        "nodes so far: %u or %u",
+        "cluster \"%s\": %u is %s nodes of %u, and network models other than flow need "
+        "whole nodes: %u or %u",
         name, c->n_npus, number_digits((double)c->n_npus / each, 4).at, each,
         c->n_npus / each * each, (c->n_npus / each + 1) * each);
 }

@@ -287,6 +287,7 @@ static halley_status make_graphs(hw_network *n, const halley_cluster *c,
                                  halley_error *err)
 {
     n->per_node = c->n_npus;
+    n->first_node_link = n->first_node_switch = UINT32_MAX;
     if (c->network == HW_NETWORK_DIMS)
         return generate_dims(&n->graph, c, err);
     n->per_node = count_node_npus(c);
@@ -303,10 +304,13 @@ static halley_status make_graphs(hw_network *n, const halley_cluster *c,
     if (n_nodes == 1) { /* a single node is the network */
         n->graph = n->node;
         n->node = NULL;
+        n->first_node_link = 0;
         return HALLEY_OK;
     }
     TRY(build_fabric(&n->fabric, c, n_nodes, err));
     n->rails = c->network == HW_NETWORK_FABRIC;
+    n->first_node_link = 2 * n->fabric->n_cables;
+    n->first_node_switch = n->fabric->n_devices;
     return hw_graph_join(&n->graph, n->fabric, n->node, n_nodes, err);
 }
 
@@ -337,8 +341,6 @@ halley_status hw_network_new(hw_network **out, const halley_cluster *c, halley_e
         return error_nomem(err);
     halley_status status = make_graphs(n, c, err);
     if (status == HALLEY_OK) {
-        n->first_node_link = n->fabric == NULL ? UINT32_MAX : 2 * n->fabric->n_cables;
-        n->first_node_switch = n->fabric == NULL ? UINT32_MAX : n->fabric->n_devices;
         status = set_levels(n) ? make_routers(n, c, err) : error_nomem(err);
     }
     if (status == HALLEY_OK)

@@ -12,6 +12,7 @@
 /* How the communication library and the engine are set up. */
 typedef struct system_text {
     uint32_t rules, model, plan, queues, compute, streams, channels, scheduling;
+    uint32_t collectives;
     uint64_t chunks, active_chunks;
     double endpoint, group_endpoint;
     double jitter;
@@ -26,6 +27,7 @@ static const char *const net_models[] = {"free",    "queue", "flow",
 static const char *const old_models[] = {"contention-free", "link-queue", NULL};
 static const char *const plans[] = {"hierarchical", "every-dimension", NULL};
 static const char *const channel_kinds[] = {"per-group", "one", NULL};
+static const char *const collective_forms[] = {"bundles", "steps", NULL};
 static const char *const schedulings[] = {"fifo", "themis", NULL};
 static const char *const computes[] = {"duration", "roofline", "cost", NULL};
 
@@ -36,10 +38,11 @@ static const conf_field system_fields[] = {
     {FIELD("rules", CONF_TYPE_ENUM, rules,
            "native, or astra-sim for its clock, slots and quirks"),
      .names = rules, .by_default = "native"},
-    {FIELD("network-model", CONF_TYPE_ENUM, model,
-           "flow: messages share links fairly; free: no contention; queue: messages queue "
-           "on every link. unaware and aware are ASTRA-sim's own, under its rules"),
-     .names = net_models, .by_default = "free, or unaware under rules: astra-sim",
+    {FIELD(
+         "network-model", CONF_TYPE_ENUM, model,
+         "flow: messages share links fairly; free: no contention; queue: messages queue "
+         "on every link. unaware and aware are ASTRA-sim's own, under its rules"),
+     .names = net_models, .by_default = "flow, or unaware under rules: astra-sim",
      .was = "system.model", .names_were = old_models},
     {FIELD("chunks", CONF_TYPE_U64, chunks, "pieces into which a collective is cut"),
      .min = 1, .max = 1 << 20, .by_default = "1"},
@@ -85,6 +88,11 @@ static const conf_field system_fields[] = {
     {FIELD("all-reduce-plan", CONF_TYPE_ENUM, plan,
            "hierarchical, or every-dimension for an all-reduce in each dimension"),
      .names = plans, .by_default = "hierarchical"},
+    {FIELD(
+         "collectives", CONF_TYPE_ENUM, collectives,
+         "under network-model flow: bundles, each collective as the library would do it, "
+         "or steps, message by message with the algorithms above"),
+     .names = collective_forms, .by_default = "bundles"},
     {FIELD("custom", CONF_TYPE_NODE, custom,
            "prefixes of traces that are the algorithm, by collective"),
      .example = "{all-reduce: traces/my-all-reduce}"},
@@ -275,7 +283,11 @@ static halley_status read_lists(const hw_reader *r, const system_text *raw)
 static halley_status read_model(const hw_reader *r, const conf_node *map,
                                 const system_text *t)
 {
-    const conf_node *at = conf_find(map, "network-model");
+    const conf_node *at = map == NULL ? NULL : conf_find(map, "network-model");
+    if (at == NULL) {
+        r->c->model = r->c->astra ? HW_MODEL_FREE : HW_MODEL_FLOW;
+        return HALLEY_OK;
+    }
     const bool own = t->model >= MODEL_UNAWARE;
     const bool renamed = at != NULL && at->text.at == net_models[t->model];
     if (at != NULL && !renamed && own != r->c->astra)
@@ -313,6 +325,7 @@ halley_status hw_read_system(const hw_reader *r, const conf_node *map)
     s->streams = raw.streams;
     s->one_channel = raw.channels == 1;
     s->rendezvous = raw.rendezvous;
+    s->steps = raw.collectives == 1;
     s->replay_only = raw.replay;
     halley_error why = {0};
     const halley_status status =

@@ -280,6 +280,8 @@ static void add_system(strbuf *b, const halley_cluster *c)
         strbuf_add(b, STR("  channels: one\n"));
     if (s->rendezvous)
         strbuf_add(b, STR("  rendezvous: true\n"));
+    if (s->steps)
+        strbuf_add(b, STR("  collectives: steps\n"));
     if (s->replay_only)
         strbuf_add(b, STR("  replay-only: true\n"));
     add_algorithms(b, s);

@@ -31,9 +31,16 @@ static void join_bins(net_heat *h)
 
 void net_heat_add(net_heat *h, uint32_t row, uint64_t begin, uint64_t ticks)
 {
+    net_heat_spread(h, row, begin, ticks, (double)ticks);
+}
+
+void net_heat_spread(net_heat *h, uint32_t row, uint64_t begin, uint64_t ticks,
+                     double busy)
+{
     assert(h->busy != NULL && row < h->n_rows && h->bin_ticks > 0);
     if (ticks == 0 || begin + ticks < begin)
         return;
+    const double share = busy / (double)ticks;
     while ((begin + ticks - 1) / h->bin_ticks >= NET_HEAT_BINS &&
            h->bin_ticks < UINT64_MAX / 4)
         join_bins(h);
@@ -42,7 +49,7 @@ void net_heat_add(net_heat *h, uint32_t row, uint64_t begin, uint64_t ticks)
         const uint64_t bin = begin / h->bin_ticks;
         const uint64_t room = (bin + 1) * h->bin_ticks - begin;
         const uint64_t part = ticks < room ? ticks : room;
-        bins[bin] += (float)part;
+        bins[bin] += (float)((double)part * share);
         begin += part;
         ticks -= part;
     }

@@ -22,6 +22,9 @@ bool net_heat_init(net_heat *h, uint32_t n_rows,
 void net_heat_fini(net_heat *h);
 /* A link of the row sends from `begin` on for that many ticks. */
 void net_heat_add(net_heat *h, uint32_t row, uint64_t begin, uint64_t ticks);
+/* The same with `busy` ticks of sending spread evenly over those ticks. */
+void net_heat_spread(net_heat *h, uint32_t row, uint64_t begin, uint64_t ticks,
+                     double busy);
 /* Bins that a run of this length fills; 0 when no heat is kept. */
 uint32_t net_heat_count(const net_heat *h, uint64_t end);
 /* Share of a bin's time in which links of the row were sending. */

@@ -24,6 +24,7 @@
 #define NET_NET_H
 
 #include "base/error.h"
+#include "coll/time.h"
 #include "des/queue.h"
 #include "hw/cluster.h"
 #include "net/heat.h"
@@ -67,6 +68,17 @@ typedef struct net_request {
     net_part part;
 } net_request;
 
+/* A whole collective, as the communication library would do it. */
+typedef struct net_bundle {
+    coll_kind kind;
+    double bytes;          /* as coll_call has it */
+    const uint32_t *ranks; /* members; NULL: NPUs 0 ... n - 1 */
+    uint32_t n;
+    uint32_t root;  /* NPU, of kinds that have one */
+    uint64_t group; /* equal for equal members */
+    uint64_t event; /* handed back at its end */
+} net_bundle;
+
 /* How a message leaves its sender, seen from there: equal for two ranks when they stand
  * alike. */
 typedef struct net_way {
@@ -88,9 +100,10 @@ typedef struct net_model {
                           halley_error *err);
     void (*close)(net *n);
     net_id (*start)(net *n, const net_request *r);
-    void (*cancel)(net *n, net_id id);                 /* NULL: it cannot */
-    void (*change)(net *n, uint32_t link, double Bps); /* NULL: it cannot */
-    void (*event)(net *n, uint64_t event);             /* NULL: it schedules none */
+    net_id (*start_bundle)(net *n, const net_bundle *b); /* NULL: it cannot */
+    void (*cancel)(net *n, net_id id);                   /* NULL: it cannot */
+    void (*change)(net *n, uint32_t link, double Bps);   /* NULL: it cannot */
+    void (*event)(net *n, uint64_t event);               /* NULL: it schedules none */
     bool (*flush)(
         net *n); /* as des_flush; NULL: nothing waits for the end of an instant */
     uint64_t (*delay)(net *n, uint32_t from, uint32_t to, uint64_t bytes);
@@ -162,6 +175,12 @@ static inline void net_send(net *n, uint32_t from, uint32_t to, uint64_t bytes,
                             uint64_t event)
 {
     net_start(n, &(net_request){.from = from, .to = to, .bytes = bytes, .event = event});
+}
+/* Start a collective now, of two or more members: the last of them has come to it. */
+static inline net_id net_start_bundle(net *n, const net_bundle *b)
+{
+    assert(net_can(n, NET_CAN_BUNDLES) && b->n > 1 && b->bytes > 0);
+    return n->model->start_bundle(n, b);
 }
 /* The same from an NPU to the switch of a dimension, and from the switch to an NPU. */
 static inline void net_send_up(net *n, uint32_t from, uint32_t dim, uint64_t bytes,

@@ -21,20 +21,25 @@ void sim_job_fail(sim *s, const sim_job *j, halley_status status, const char *te
     error_at_node(s->err, sim_program_id(s->ranks[j->rank].program, j->node));
 }
 
-/* A custom collective's plan has one phase and no messages of its own. */
-static halley_status make_custom_plan(coll_plan **out, const sim_job *j, arena *memory,
-                                      halley_error *err)
+/* A plan of one phase without messages: a custom collective, or a bundle. */
+static halley_status make_whole_plan(coll_plan **out, const sim_job *j, arena *memory,
+                                     halley_error *err)
 {
     coll_plan *plan = arena_array(memory, 1, sizeof *plan);
     coll_phase *phase = arena_array(memory, 1, sizeof *phase);
     if (plan == NULL || phase == NULL)
         return error_nomem(err);
-    *phase = (coll_phase){.algo = CLUSTER_ALGO_CUSTOM,
+    *phase = (coll_phase){.algo = j->bundle ? CLUSTER_ALGO_BUNDLE : CLUSTER_ALGO_CUSTOM,
                           .n = j->request.n_members,
                           .stride = 1,
+                          .coll = j->request.coll,
+                          .rooted = j->request.rooted,
+                          .root = j->request.root,
+                          .n_steps = j->bundle,
                           .data_bytes = j->request.bytes};
     *plan = (coll_plan){.n_members = j->request.n_members,
                         .n_phases = 1,
+                        .n_steps = j->bundle,
                         .phases = phase,
                         .bytes = j->request.bytes,
                         .coll = j->request.coll,
@@ -80,8 +85,9 @@ const sim_plan *sim_job_plan(sim *s, const sim_job *j)
             return &t->plans.at[id];
     coll_plan *plan = NULL;
     const halley_status status =
-        j->custom != NULL ? make_custom_plan(&plan, j, &s->memory_of_run, s->err)
-                          : coll_plan_new(&plan, r, &s->memory_of_run, s->err);
+        j->custom != NULL || j->bundle
+            ? make_whole_plan(&plan, j, &s->memory_of_run, s->err)
+            : coll_plan_new(&plan, r, &s->memory_of_run, s->err);
     if (status != HALLEY_OK) {
         char text[HALLEY_ERROR_TEXT];
         snprintf(text, sizeof text, "%s", s->err == NULL ? "" : s->err->text);
@@ -120,12 +126,12 @@ const sim_plan *sim_job_plan(sim *s, const sim_job *j)
     return &t->plans.at[t->plans.n - 1];
 }
 
-/* Queues, and with them directions and trees, for one chunk. A custom collective has one
- * phase, whose queue is known. */
+/* Queues, and with them directions and trees, for one chunk. A custom collective and a
+ * bundle have one phase, whose queue is known. */
 static void choose_queues(sim *s, sim_job *j, uint32_t stream)
 {
     j->request.directions = j->request.trees = 0;
-    if (j->custom == NULL)
+    if (j->custom == NULL && !j->bundle)
         s->rules->choose_queues(s, j, stream);
 }
 
@@ -203,6 +209,14 @@ static bool read_job_group(sim *s, sim_job *j)
     return true;
 }
 
+/* Does the network carry it as a whole? Not what only a part of the dimensions does. */
+static bool is_bundle(const sim *s, const sim_job *j)
+{
+    const uint32_t all = (UINT32_C(1) << s->cluster->n_dims) - 1;
+    return net_can(s->net, NET_CAN_BUNDLES) && !s->system->steps && !j->uneven &&
+           j->custom == NULL && (j->request.involved & all) == all;
+}
+
 static bool read_job(sim *s, sim_job *j)
 {
     const sim_program *p = s->ranks[j->rank].program;
@@ -220,6 +234,7 @@ static bool read_job(sim *s, sim_job *j)
     r->involved = n->a == 0 ? n->b : UINT32_MAX;
     r->hierarchical = s->system->hierarchical;
     r->no_empty = s->rules->refuses_empty;
+    r->local = s->cluster->n_dims == 0; /* no dimensions: one logical one */
     if (n->a != 0 && !read_job_group(s, j))
         return false;
     if (s->system->no_policy) {
@@ -235,6 +250,7 @@ static bool read_job(sim *s, sim_job *j)
     if (!j->uneven)
         j->custom =
             sim_custom_find(s, r->coll, j->group, j->rank, sim_program_id(p, j->node));
+    j->bundle = is_bundle(s, j);
     return true;
 }
 
@@ -291,9 +307,9 @@ static bool choose_impls(sim *s, sim_job *j)
 static bool read_algorithms(sim *s, sim_job *j)
 {
     coll_request *r = &j->request;
-    if (j->custom != NULL) {
-        j->n_phases = 1;
-        j->queues[0] = j->set * s->cluster->n_dims * s->system->queues;
+    if (j->custom != NULL || j->bundle) {
+        j->n_phases = j->bundle && r->n_members == 1 ? 0 : 1;
+        j->queues[0] = j->set * s->streams.n_levels * s->system->queues;
         return true;
     }
     if (!choose_impls(s, j))
@@ -324,6 +340,13 @@ static bool read_chunks(sim *s, sim_job *j, uint64_t *n_chunks)
         sim_job_fail(s, j, HALLEY_EINVAL,
                      "a collective needs preferred-dataset-splits in the system file");
         return false;
+    }
+    if (j->bundle) { /* the library cuts it; an all-gather's node has one member's part */
+        const bool parts = j->request.coll == CLUSTER_ALL_GATHER;
+        bytes = bytes == 0 ? 1 : bytes;
+        j->request.bytes = parts ? bytes * j->request.n_members : bytes;
+        *n_chunks = 1;
+        return true;
     }
     uint64_t chunk;
     if (!s->rules->cut_chunks(s, j, &bytes, &chunk))

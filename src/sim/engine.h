@@ -183,6 +183,7 @@ typedef struct sim_streams {
     uint32_t (*boxes)[CLUSTER_MAX_DIMS]; /* by group: its extent, [0] = 0 when no box */
     map64 places;                        /* group << 32 | rank -> place in the group */
     uint32_t threshold;                  /* chunks at a time in a queue */
+    uint32_t n_levels;                   /* dimensions that have queues, at least one */
 } sim_streams;
 
 /* What a type of node kept busy. */

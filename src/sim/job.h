@@ -11,6 +11,7 @@ typedef struct sim_job {
     uint32_t set; /* of queues */
     bool local;   /* a group smaller than the world */
     bool uneven;  /* an all-to-all of unequal sizes */
+    bool bundle;  /* the network carries it as a whole */
     const char *custom;
     coll_request request;
     coll_outline outlines[COLL_MAX_PHASES];

@@ -11,6 +11,7 @@ static const sim_phase_ops *const ops_by_step[CLUSTER_N_ALGOS] = {
     [CLUSTER_ALGO_IN_SWITCH] = &sim_switch_ops,
     [CLUSTER_ALGO_ROOTED] = &sim_rooted_ops,
     [CLUSTER_ALGO_CUSTOM] = &sim_custom_ops,
+    [CLUSTER_ALGO_BUNDLE] = &sim_bundle_ops,
 };
 
 static const sim_phase_ops *const ops_by_key[CLUSTER_N_ALGOS] = {
@@ -21,6 +22,7 @@ static const sim_phase_ops *const ops_by_key[CLUSTER_N_ALGOS] = {
     [CLUSTER_ALGO_IN_SWITCH] = &sim_switch_ops,
     [CLUSTER_ALGO_ROOTED] = &sim_rooted_ops,
     [CLUSTER_ALGO_CUSTOM] = &sim_custom_ops,
+    [CLUSTER_ALGO_BUNDLE] = &sim_bundle_ops,
 };
 
 void sim_phases_init(sim *s, bool by_key)

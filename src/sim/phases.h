@@ -8,6 +8,7 @@
  *   rooted.c     broadcast, reduce, gather, scatter
  *   in_switch.c  reduction in a switch
  *   custom.c     the algorithm is a trace
+ *   bundle.c     all of it as one flow
  */
 #ifndef SIM_PHASES_H
 #define SIM_PHASES_H
@@ -26,6 +27,7 @@ extern const sim_phase_ops sim_tree_by_key_ops;
 extern const sim_phase_ops sim_rooted_ops;
 extern const sim_phase_ops sim_switch_ops;
 extern const sim_phase_ops sim_custom_ops;
+extern const sim_phase_ops sim_bundle_ops;
 
 /* A packet of a member begins its way through the endpoint: the member's next. */
 void sim_window_new_packet(sim *s, uint32_t op, uint32_t member);

@@ -207,7 +207,7 @@ static uint32_t choose_queue(const sim *s, const sim_job *j, const coll_outline 
         queue = half + stream % (n - half);
         *down = true;
     }
-    return (j->set * s->cluster->n_dims + o->level) * n + queue;
+    return (j->set * s->streams.n_levels + o->level) * n + queue;
 }
 
 static void choose_native_queues(sim *s, sim_job *j, uint32_t stream)

@@ -17,7 +17,8 @@ halley_status sim_streams_init(sim *s)
 {
     sim_streams *t = &s->streams;
     const halley_cluster *c = s->cluster;
-    const uint32_t dims = c->n_dims, queues = s->system->queues;
+    const uint32_t dims = c->n_dims > 0 ? c->n_dims : 1, queues = s->system->queues;
+    t->n_levels = dims;
     const uint64_t threshold = (s->system->active_chunks - 1) / queues + 1;
     t->threshold = threshold > UINT32_MAX ? UINT32_MAX : (uint32_t)threshold;
     t->free_op = t->free_dataset = SIM_NONE;

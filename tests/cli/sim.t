@@ -163,7 +163,7 @@ $ halley sim pp -c c.yaml --explain
 > SEND           all          4     24      1.05 MB      21.5 us
 >
 > Dimension  Topology  NPUs       Link  Messages     Data     Use
->         0  Ring         4  50.0 GB/s        24  25.2 MB  4.45 %
+>         0  Ring         4  50.0 GB/s        24  25.2 MB  2.22 %
 >
 > Critical path  Steps     Time   Share
 > compute           14  2.70 ms  95.4 %
@@ -308,7 +308,7 @@ $ halley sim --workload-configuration=d --system-configuration=$DATA/sim/system.
 ## a preset with its number of NPUs is a cluster, too
 $ halley trace gen all-reduce -n 16 --size '64 MiB' -o ar --csv > list
 $ halley sim ar -c dgx-h100:16 | head -n 1
-> 685 us on 16 ranks
+> 356 us on 16 ranks
 $ halley sim ar -c dgx-h100:16 --write-cluster c.yaml > one; halley sim ar -c c.yaml > two; cmp one two
 $ sed -n 1,5p c.yaml; halley sim ar -c dgx-h100:16 --json | query - /network/0/bandwidth_Bps /network/1/bandwidth_Bps
 > name: "dgx-h100"
@@ -316,13 +316,13 @@ $ sed -n 1,5p c.yaml; halley sim ar -c dgx-h100:16 --json | query - /network/0/b
 > npu: H100-SXM-80GB
 > nodes: {npus: 8, up: nvlink4-h100}
 > network: {fabric: ib-ndr, bandwidth: 50 GB/s}
-> 371295000000
-> 44700000000
+> 50000000000
+> 450000000000
 
 ## a preset and the same network with the same NPU give the same times, also by the model of the NPU
 $ halley trace gen -m gpt-3.6b -c dgx-h100:8 --tp 2 --pp 2 --global-batch 16 -o step > list
 $ printf 'npu: H100-SXM-80GB\nnetwork: [{name: up, topology: switch, size: 8, bandwidth: 371295000000 B/s, latency: 3583.5 ns}]\n' > c.yaml
-$ for how in duration roofline cost; do halley sim step -c dgx-h100:8 --compute $how > one; halley sim step -c c.yaml --compute $how > two; cmp one two; head -n 1 one; done
+$ for how in duration roofline cost; do halley sim step -c dgx-h100:8 --network-model free --compute $how > one; halley sim step -c c.yaml --network-model free --compute $how > two; cmp one two; head -n 1 one; done
 > 294 ms on 8 ranks
 > 167 ms on 8 ranks
 > 243 ms on 8 ranks
@@ -350,8 +350,10 @@ $ halley trace gen -m gpt-3.6b -c c.yaml --tp 8 -o t > list; halley sim t -c c.y
 > 115 ms on 16 ranks
 
 ## a number that does not fill whole nodes
-$ halley trace gen all-reduce -n 12 -o ar > list; halley sim ar -c dgx-h100:12
-! halley: cluster "dgx-h100": 12 is 1.5 nodes of 8, and the simulator needs whole nodes so far: 8 or 16
+$ halley trace gen all-reduce -n 12 -o ar > list; halley sim ar -c dgx-h100:12 --json | query - /npus
+> 12
+$ halley sim ar -c dgx-h100:12 --network-model free
+! halley: cluster "dgx-h100": 12 is 1.5 nodes of 8, and network models other than flow need whole nodes: 8 or 16
 ? 1
 $ halley trace gen all-reduce -n 4 -o four > list; halley sim four -c dgx-h100:4 --json | query - /npus
 > 4
@@ -379,9 +381,9 @@ $ printf 'network: [{topology: ring, size: 2, bandwidth: 50 GB/s}]\n' > c.yaml; 
 > 5.00 us on 2 ranks
 ## ranks that do the same are run once, which changes nothing
 $ halley trace gen transformer -n 16 --tp 4 --layers 2 -o t --csv > list
-$ halley sim t -c dgx-h100:16 --csv --per-rank > folded
-$ halley sim t -c dgx-h100:16 --csv --per-rank --no-fold > full
-$ cmp folded full && halley sim t -c dgx-h100:16 --json | grep events
+$ halley sim t -c dgx-h100:16 --network-model free --csv --per-rank > folded
+$ halley sim t -c dgx-h100:16 --network-model free --csv --per-rank --no-fold > full
+$ cmp folded full && halley sim t -c dgx-h100:16 --network-model free --json | grep events
 >   "events": 608,
-$ halley sim t -c dgx-h100:16 --json --no-fold | grep events
+$ halley sim t -c dgx-h100:16 --network-model free --json --no-fold | grep events
 >   "events": 9728,

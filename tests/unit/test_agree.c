@@ -301,7 +301,14 @@ static void estimate_and_simulation_agree_without_contention(void **state)
 {
     (void)state;
     const halley_stack stack = plain_stack();
-    agree("", &stack, 0.03);
+    agree("network-model: free, ", &stack, 0.03);
+}
+
+static void estimate_and_simulation_agree_where_links_are_shared(void **state)
+{
+    (void)state;
+    const halley_stack stack = plain_stack();
+    agree("", &stack, 0.05);
 }
 
 static void estimate_and_simulation_agree_with_link_queues(void **state)
@@ -325,13 +332,14 @@ static void estimate_and_simulation_agree_where_a_part_hides(void **state)
     halley_stack_default(&stack);
     /* What a collective takes beyond the links is the library's, not the network's. */
     stack.k[HALLEY_K_EP_TIME] = stack.k[HALLEY_K_NETWORK] = 1;
-    agree("", &stack, 0.05);
+    agree("network-model: free, ", &stack, 0.05);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(estimate_and_simulation_agree_without_contention),
+        cmocka_unit_test(estimate_and_simulation_agree_where_links_are_shared),
         cmocka_unit_test(estimate_and_simulation_agree_with_link_queues),
         cmocka_unit_test(estimate_and_simulation_agree_on_collectives_in_pieces),
         cmocka_unit_test(estimate_and_simulation_agree_where_a_part_hides),

@@ -174,7 +174,9 @@ static void rows_have_the_names_of_cluster_files(void **state)
         strbuf name = {0};
         cluster_impl_print(&name, &impl);
         assert_true(str_eq(strbuf_str(&name), str_from(coll_algos[i].name)));
-        assert_int_equal(coll_algos[i].fill == NULL, i == CLUSTER_ALGO_CUSTOM);
+        assert_int_equal(coll_algos[i].fill == NULL,
+                         i == CLUSTER_ALGO_CUSTOM || i == CLUSTER_ALGO_BUNDLE);
+        assert_int_equal(coll_algos[i].time == NULL, coll_algos[i].load == NULL);
         assert_int_equal(coll_algos[i].to == NULL, coll_algos[i].from == NULL);
         strbuf_fini(&name);
     }

@@ -214,7 +214,7 @@ static halley_cluster *ring(void)
     halley_cluster *c = NULL;
     dprintf(fd,
             "network: [{topology: ring, size: %d, bandwidth: 1 GB/s, latency: %d ns}]\n"
-            "system: {streams: %d}\n",
+            "system: {network-model: free, streams: %d}\n",
             RANKS, LATENCY_NS, STREAMS);
     close(fd);
     assert_int_equal(halley_cluster_load(&c, path, NULL), HALLEY_OK);

@@ -58,7 +58,10 @@ static outcome run(int64_t coll, uint64_t size, int64_t root, const char *group,
     for (uint32_t i = 0; i < n; i++)
         all[i] = i == 0 ? t : halley_trace_keep(t);
     assert_int_equal(halley_trace_set_new(&set, all, n, NULL), HALLEY_OK);
-    const halley_sim_opts opts = {.network = HALLEY_NETWORK_AS_CLUSTER};
+    const halley_sim_opts opts = {.network = halley_cluster_network_model(c) ==
+                                                     HALLEY_NETWORK_FLOW
+                                                 ? HALLEY_NETWORK_FREE
+                                                 : HALLEY_NETWORK_AS_CLUSTER};
     o.status = halley_sim_run(&r, set, c, &opts, &err);
     memcpy(o.error, err.text, sizeof o.error);
     for (uint32_t i = 0; o.status == HALLEY_OK && i < n; i++) {

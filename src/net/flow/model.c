@@ -11,6 +11,7 @@
 #include "des/ticks.h"
 #include "hw/network.h"
 #include "net/flow/flow.h"
+#include "net/flow/shape.h"
 #include "net/models.h"
 
 #include <math.h>
@@ -26,12 +27,32 @@ typedef struct flow_way {
 typedef struct flow_transfer {
     uint64_t event;         /* handed back on arrival */
     uint64_t latency_ticks; /* from the last byte sent to its arrival */
+    uint32_t class_id;
     uint32_t next_free;
+    uint64_t start; /* tick */
+    double bytes;
 } flow_transfer;
+
+/* Members of a group, found once. */
+typedef struct flow_group {
+    flow_members members;
+    halley_fabric out; /* as the group sees it: its cards' bandwidth, its steps */
+} flow_group;
+
+/* A collective of a group by one algorithm: its links. */
+typedef struct flow_shape {
+    uint32_t class_id;
+    double rate_Bps; /* of its volume, alone */
+} flow_shape;
 
 typedef struct flow_net {
     net head;
     hw_network *network;
+    const halley_cluster *cluster; /* lent */
+    map64 groups_by_key, shapes_by_key;
+    ARRAY(flow_group) groups;
+    ARRAY(flow_shape) shapes;
+    flow_loads loads;
     net_flow *flow;
     double ticks_per_s;
     des_timer timer; /* the next end of a flow */
@@ -42,6 +63,7 @@ typedef struct flow_net {
     ARRAY(flow_transfer) transfers;
     uint32_t free_transfer;
     uint64_t n_messages;
+    net_heat heat; /* by kind of link, NPU that sends */
     void (*fail)(void *context, halley_status status);
     halley_error *err;
 } flow_net;
@@ -91,10 +113,18 @@ static halley_status flow_open(net *n, const halley_cluster *c, const net_option
     f->timer_at = NET_FLOW_NEVER;
     f->fail = o->fail;
     f->err = o->err;
+    f->cluster = c;
+    if (c->network == HW_NETWORK_DIMS) /* no library: its algorithms are listed */
+        n->can &= ~(uint32_t)NET_CAN_BUNDLES;
     assert(o->ticks_per_s == 1e12); /* the solver's tick */
     TRY(hw_network_new(&f->network, c, err));
     const hw_graph *g = f->network->graph;
     TRY(check_links(g, err));
+    if (o->keep_heat && !net_heat_init(&f->heat, g->n_kinds * n->n_npus,
+                                       (uint64_t)(o->ticks_per_s / 1e7)))
+        return error_nomem(err);
+    if (!flow_loads_init(&f->loads, f->network))
+        return error_nomem(err);
     return net_flow_new(&f->flow, g->link_Bps, g->n_links, &(net_flow_options){0}, err);
 }
 
@@ -105,6 +135,14 @@ static void flow_close(net *n)
         f->head.queue->flush = NULL;
     net_flow_free(f->flow);
     hw_network_free(f->network);
+    for (size_t i = 0; i < f->groups.n; i++)
+        flow_members_fini(&f->groups.at[i].members);
+    map64_fini(&f->groups_by_key);
+    map64_fini(&f->shapes_by_key);
+    array_fini(&f->groups);
+    array_fini(&f->shapes);
+    flow_loads_fini(&f->loads);
+    net_heat_fini(&f->heat);
     map64_fini(&f->ways_by_pair);
     array_fini(&f->ways);
     array_fini(&f->hops);
@@ -217,6 +255,23 @@ static uint32_t take_transfer(flow_net *f)
     return (uint32_t)f->transfers.n - 1;
 }
 
+/* The links on which NPUs sent what has ended, busy from its start on. */
+static void add_heat(flow_net *f, const flow_transfer *t)
+{
+    const hw_graph *g = f->network->graph;
+    const net_flow_class_use use = net_flow_get_class_use(f->flow, t->class_id);
+    const uint64_t now = f->head.queue->now;
+    for (uint32_t i = 0; i < use.n_links; i++) {
+        const uint32_t link = use.links[i], from = g->link_from[link];
+        const double bytes =
+            t->bytes * (double)use.coefficients[i] / (double)NET_FLOW_ONE;
+        if (from < f->head.n_npus && g->link_Bps[link] > 0)
+            net_heat_spread(&f->heat, g->link_kind[link] * f->head.n_npus + from,
+                            t->start, now - t->start,
+                            bytes / g->link_Bps[link] * f->ticks_per_s);
+    }
+}
+
 /* Move the solver's clock to the queue's; what has left the sender will arrive. */
 static void catch_up(flow_net *f)
 {
@@ -228,6 +283,8 @@ static void catch_up(flow_net *f)
         const uint32_t id = (uint32_t)ends[i].context;
         flow_transfer *t = &f->transfers.at[id];
         assert(id < f->transfers.n);
+        if (f->heat.busy != NULL)
+            add_heat(f, t);
         des_queue_push(f->head.queue, f->head.queue->now + t->latency_ticks, t->event);
         t->next_free = f->free_transfer;
         f->free_transfer = id;
@@ -235,23 +292,146 @@ static void catch_up(flow_net *f)
 }
 
 /* A flow of a class from now on. */
-static net_id start_transfer(flow_net *f, uint32_t class_id, double bytes,
-                             const flow_transfer *t)
+static net_id start_transfer(flow_net *f, const flow_transfer *t)
 {
     catch_up(f);
     const uint32_t id = take_transfer(f);
-    if (id != NET_NONE)
+    if (id != NET_NONE) {
         f->transfers.at[id] = *t;
-    if (id == NET_NONE || net_flow_start(f->flow, class_id, bytes, id) == NET_FLOW_NONE) {
+        f->transfers.at[id].start = f->head.queue->now;
+    }
+    if (id == NET_NONE ||
+        net_flow_start(f->flow, t->class_id, t->bytes, id) == NET_FLOW_NONE) {
         fail_flow_net(f, error_nomem(f->err));
         return NET_NONE;
     }
     return id;
 }
 
+/* The step between nodes of a group takes as long as the outermost level it spans says;
+ * the bandwidth is that of its cards, for links above them are shared one by one. */
+static halley_fabric see_fabric(const flow_net *f, const flow_members *m)
+{
+    const halley_cluster *c = f->cluster;
+    uint32_t level = 0;
+    halley_fabric out = c->outer[0].fabric;
+    for (uint32_t i = 0; i < m->n_members && c->n_outer > 1; i++)
+        while (level + 1 < c->n_outer && c->outer[level].npus != 0 &&
+               m->npus[i] / c->outer[level].npus != m->npus[0] / c->outer[level].npus)
+            level++;
+    for (int i = 0; i < 3; i++)
+        out.hop_s[i] = c->outer[level].fabric.hop_s[i];
+    out.bandwidth_Bps = m->n_nodes > 1 ? m->card_Bps : c->nodes.up.bandwidth_Bps;
+    return out;
+}
+
+/* NULL: the run has failed. */
+static const flow_group *get_group(flow_net *f, const net_bundle *b)
+{
+    uint32_t id = (uint32_t)f->groups.n;
+    bool fresh;
+    flow_group group;
+    if (!map64_put(&f->groups_by_key, b->group, &id, &fresh))
+        return NULL;
+    if (!fresh)
+        return &f->groups.at[id];
+    if (!flow_members_init(&group.members, f->network, b->ranks, b->n))
+        return NULL;
+    group.out = see_fabric(f, &group.members);
+    if (!array_push(&f->groups, group)) {
+        flow_members_fini(&group.members);
+        return NULL;
+    }
+    return &f->groups.at[id];
+}
+
+static halley_status make_shape(flow_shape *out, flow_net *f, const flow_group *group,
+                                const coll_load *load, uint32_t root)
+{
+    TRY(flow_loads_add(&f->loads, f->network, &group->members, load, root, f->err));
+    /* Any volume will do: rates are relative to it. The payload of the busiest level. */
+    const double bytes =
+        (load->out_s > load->up_s ? load->out_bytes : load->up_bytes) / load->streams;
+    f->hops.n = 0;
+    if (!array_reserve(&f->hops, f->loads.links.n))
+        return error_nomem(f->err);
+    f->hops.n = flow_loads_take(f->hops.at, &f->loads, f->network, load, bytes);
+    out->rate_Bps = bytes / load->wire_s;
+    out->class_id =
+        net_flow_class(f->flow, f->hops.at, (uint32_t)f->hops.n, out->rate_Bps);
+    return out->class_id == NET_FLOW_NONE ? error_nomem(f->err) : HALLEY_OK;
+}
+
+/* NULL: the run has failed. */
+static const flow_shape *get_shape(flow_net *f, const net_bundle *b,
+                                   const flow_group *group, const coll_load *load)
+{
+    const uint64_t key =
+        hash_u64(b->group) ^
+        hash_u64((uint64_t)b->root << 32 | (uint64_t)b->kind << 8 | load->variant);
+    uint32_t id = (uint32_t)f->shapes.n;
+    bool fresh;
+    flow_shape shape;
+    halley_status status = HALLEY_OK;
+    if (!map64_put(&f->shapes_by_key, key, &id, &fresh))
+        status = error_nomem(f->err);
+    else if (!fresh)
+        return &f->shapes.at[id];
+    if (status == HALLEY_OK)
+        status = make_shape(&shape, f, group, load, b->root);
+    if (status == HALLEY_OK && !array_push(&f->shapes, shape))
+        status = error_nomem(f->err);
+    if (status == HALLEY_OK)
+        return &f->shapes.at[id];
+    fail_flow_net(f, status);
+    return NULL;
+}
+
+static net_id flow_start_bundle(net *n, const net_bundle *b)
+{
+    flow_net *f = flow_net_of(n);
+    const flow_group *group = get_group(f, b);
+    coll_load load;
+    if (group == NULL) {
+        fail_flow_net(f, error_nomem(f->err));
+        return NET_NONE;
+    }
+    const coll_call call = {
+        .kind = b->kind,
+        .bytes = b->bytes,
+        .n = b->n,
+        .per_node = group->members.n_nodes == 1 ? b->n : group->members.least};
+    coll_call_load(&load, &f->cluster->nodes.up, &group->out, &call);
+    const flow_shape *shape = get_shape(f, b, group, &load);
+    if (shape == NULL)
+        return NET_NONE;
+    const uint64_t fixed = ticks_of_seconds(f, load.time_s - load.wire_s);
+    f->n_messages++;
+    return start_transfer(f, &(flow_transfer){.event = b->event,
+                                              .latency_ticks = fixed,
+                                              .class_id = shape->class_id,
+                                              .bytes = load.wire_s * shape->rate_Bps});
+}
+
+/* A message by the communication library: a collective of two. */
+static net_id start_library_send(flow_net *f, const net_request *r)
+{
+    const uint32_t pair[] = {r->from, r->to};
+    return flow_start_bundle(
+        &f->head,
+        &(net_bundle){.kind = COLL_SEND,
+                      .bytes = r->bytes > 0 ? (double)r->bytes : 1,
+                      .ranks = pair,
+                      .n = 2,
+                      .group = UINT64_C(1) << 63 | (uint64_t)r->from << 32 | r->to,
+                      .event = r->event});
+}
+
 static net_id flow_start(net *n, const net_request *r)
 {
     flow_net *f = flow_net_of(n);
+    if (net_can(n, NET_CAN_BUNDLES) && r->part == NET_WHOLE)
+        return start_library_send(f, r);
     const flow_way *way = get_way(f, r);
     if (way == NULL)
         return NET_NONE;
@@ -260,8 +440,10 @@ static net_id flow_start(net *n, const net_request *r)
         des_queue_push(n->queue, n->queue->now + way->latency_ticks, r->event);
         return NET_NONE;
     }
-    return start_transfer(f, way->class_id, (double)r->bytes,
-                          &(flow_transfer){r->event, way->latency_ticks, NET_NONE});
+    return start_transfer(f, &(flow_transfer){.event = r->event,
+                                              .latency_ticks = way->latency_ticks,
+                                              .class_id = way->class_id,
+                                              .bytes = (double)r->bytes});
 }
 
 /* The instant is over: one solve for all that happened, and the timer anew. */
@@ -300,6 +482,7 @@ static void flow_event(net *n, uint64_t event)
 static uint64_t flow_delay(net *n, uint32_t from, uint32_t to, uint64_t bytes)
 {
     flow_net *f = flow_net_of(n);
+    assert(from != to);
     const flow_way *way = get_way(f, &(net_request){.from = from, .to = to});
     if (way == NULL)
         return 0;
@@ -354,20 +537,35 @@ static bool flow_describe(net_part_use *out, const net *n, uint32_t i)
         return false;
     *out = (net_part_use){.name = g->kinds[i].name, .bw_Bps = g->kinds[i].bw_Bps};
     sum_kind(out, f, i);
+    if (f->cluster->network == HW_NETWORK_DIMS) { /* its kinds are its dimensions */
+        assert(g->n_kinds == f->cluster->n_dims);
+        out->name = cluster_topology_names[f->cluster->dims[i].topology];
+        out->n = f->cluster->dims[i].n;
+    }
     return true;
+}
+
+static net_heat flow_take_heat(net *n)
+{
+    flow_net *f = flow_net_of(n);
+    const net_heat heat = f->heat;
+    f->heat = (net_heat){0};
+    return heat;
 }
 
 const net_model net_model_flow = {
     .name = "flow",
-    .can = NET_CAN_SEND_HALF,
+    .can = NET_CAN_SEND_HALF | NET_CAN_BUNDLES,
     .size = sizeof(flow_net),
     .open = flow_open,
     .close = flow_close,
     .start = flow_start,
+    .start_bundle = flow_start_bundle,
     .event = flow_event,
     .flush = flow_flush,
     .delay = flow_delay,
     .find_way = flow_find_way,
     .count_differing = flow_count_differing,
     .describe = flow_describe,
+    .take_heat = flow_take_heat,
 };

@@ -1,0 +1,299 @@
+/*
+ * net/flow/shape.c - the links of a collective.
+ *
+ * The closed form of a collective says how long the links inside nodes and the network
+ * cards are busy when it is alone (up_s, out_s). The link of a level that has the most to
+ * carry, for its capacity, is full for that time; the others are less busy in proportion.
+ * So a collective alone takes its closed form on any wiring of a node, and two that share
+ * a link take what the link needs for both. Links between switches are not part of closed
+ * forms: they carry the payload at the share of their capacity that the fabric reaches.
+ *
+ * Capacities are those of links in order: a link that is slower than others of its kind
+ * slows the collective down, as it does in a real ring.
+ */
+#include "net/flow/shape.h"
+
+#include "base/array.h"
+
+#include <assert.h>
+#include <math.h>
+
+static uint32_t get_member_npu(const uint32_t *ranks, uint32_t i)
+{
+    return ranks == NULL ? i : ranks[i];
+}
+
+/* What a node's members may use of its cards: all that NPUs have, if each has its own. */
+static double share_cards(const hw_network *net, const uint32_t *npus, uint32_t n)
+{
+    const hw_graph *g = net->fabric;
+    double sum = 0;
+    uint32_t last = HW_NONE;
+    if (g == NULL)
+        return 0;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = g->dev_first[npus[i]]; k < g->dev_first[npus[i] + 1]; k++) {
+            const uint32_t to = g->link_to[g->adj_link[k]];
+            const bool is_card = g->dev_kind[to] == HW_DEVICE_NIC;
+            if (is_card && to == last)
+                continue; /* shared with the member before */
+            last = is_card ? to : HW_NONE;
+            sum += hw_network_nominal_Bps(net, g->adj_link[k]);
+        }
+    return sum / n;
+}
+
+static uint32_t count_nodes(const hw_network *net, const uint32_t *ranks, uint32_t n,
+                            uint32_t *node_of)
+{
+    /* Members of one node mostly follow each other; groups are small or regular. */
+    uint32_t n_nodes = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t node = hw_network_node_of(net, get_member_npu(ranks, i));
+        uint32_t k = n_nodes;
+        while (k > 0 && node_of[k - 1] != node)
+            k--;
+        if (k == 0)
+            node_of[n_nodes++] = node;
+    }
+    return n_nodes;
+}
+
+bool flow_members_init(flow_members *m, const hw_network *net, const uint32_t *ranks,
+                       uint32_t n)
+{
+    assert(n > 0);
+    *m = (flow_members){.n_members = n};
+    m->npus = mem_array(n, sizeof *m->npus);
+    m->first = mem_array((size_t)n + 1, sizeof *m->first);
+    uint32_t *nodes = mem_array(n, sizeof *nodes);
+    if (m->npus == NULL || m->first == NULL || nodes == NULL) {
+        free(nodes);
+        flow_members_fini(m);
+        return false;
+    }
+    m->n_nodes = count_nodes(net, ranks, n, nodes);
+    m->least = n;
+    uint32_t at = 0;
+    for (uint32_t k = 0; k < m->n_nodes; k++) {
+        m->first[k] = at;
+        for (uint32_t i = 0; i < n; i++)
+            if (hw_network_node_of(net, get_member_npu(ranks, i)) == nodes[k])
+                m->npus[at++] = get_member_npu(ranks, i);
+        m->least = at - m->first[k] < m->least ? at - m->first[k] : m->least;
+    }
+    m->first[m->n_nodes] = at;
+    assert(at == n);
+    m->card_Bps = HUGE_VAL;
+    for (uint32_t k = 0; k < m->n_nodes; k++)
+        m->card_Bps = fmin(m->card_Bps, share_cards(net, &m->npus[m->first[k]],
+                                                    m->first[k + 1] - m->first[k]));
+    free(nodes);
+    return true;
+}
+
+void flow_members_fini(flow_members *m)
+{
+    free(m->npus);
+    free(m->first);
+    *m = (flow_members){0};
+}
+
+bool flow_loads_init(flow_loads *l, const hw_network *net)
+{
+    *l = (flow_loads){.bytes = mem_array_zero(net->graph->n_links, sizeof *l->bytes)};
+    return l->bytes != NULL;
+}
+
+void flow_loads_fini(flow_loads *l)
+{
+    free(l->bytes);
+    array_fini(&l->links);
+}
+
+static halley_status add_edge(flow_loads *l, hw_network *net, uint32_t from, uint32_t to,
+                              double bytes, halley_error *err)
+{
+    hw_route route;
+    if (from == to || !(bytes > 0))
+        return HALLEY_OK;
+    TRY(hw_network_find(&route, net, from, to, err));
+    for (uint32_t i = 0; i < route.n; i++) {
+        const uint32_t link = route.hops[i].link;
+        if (l->bytes[link] == 0 && !array_push(&l->links, link))
+            return error_nomem(err);
+        l->bytes[link] += bytes * ((double)route.hops[i].share / (double)HW_ROUTE_ONE);
+    }
+    return HALLEY_OK;
+}
+
+/* Is every NPU of a node wired to every other, or to some of them? Then several rings use
+ * all the cables. */
+static bool has_mesh(const hw_network *net)
+{
+    const hw_graph *g = net->node != NULL ? net->node : net->graph;
+    return g->n_switches == 0 && g->axes[0] != HW_AXIS_RING && g->axes[0] != HW_AXIS_LINE;
+}
+
+static bool has_torus(const hw_network *net)
+{
+    const hw_graph *g = net->node != NULL ? net->node : net->graph;
+    return g->n_switches == 0 && !has_mesh(net);
+}
+
+static halley_status add_pairs(flow_loads *l, hw_network *net, const uint32_t *npus,
+                               uint32_t n, double bytes, halley_error *err)
+{
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < n; k++)
+            TRY(add_edge(l, net, npus[i], npus[k], bytes / (n - 1), err));
+    return HALLEY_OK;
+}
+
+/* Each to the next; where cables go both ways round, half each way. */
+static halley_status add_ring(flow_loads *l, hw_network *net, const uint32_t *npus,
+                              uint32_t n, double bytes, halley_error *err)
+{
+    const bool torus = has_torus(net);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t next = npus[(i + 1) % n];
+        TRY(add_edge(l, net, npus[i], next, torus ? bytes / 2 : bytes, err));
+        if (torus)
+            TRY(add_edge(l, net, next, npus[i], bytes / 2, err));
+    }
+    return HALLEY_OK;
+}
+
+enum { MOST_PAIR_MEMBERS = 1024 }; /* of a torus: a million routes */
+
+static halley_status add_inside(flow_loads *l, hw_network *net, const flow_members *m,
+                                const coll_load *load, halley_error *err)
+{
+    for (uint32_t k = 0; k < m->n_nodes; k++) {
+        const uint32_t *npus = &m->npus[m->first[k]];
+        const uint32_t n = m->first[k + 1] - m->first[k];
+        const bool pairs = has_mesh(net) || (load->pattern == COLL_PATTERN_PAIRS &&
+                                             has_torus(net) && n <= MOST_PAIR_MEMBERS);
+        if (n < 2)
+            continue;
+        TRY(pairs ? add_pairs(l, net, npus, n, load->up_bytes, err)
+                  : add_ring(l, net, npus, n, load->up_bytes, err));
+    }
+    return HALLEY_OK;
+}
+
+/* Between the cards of two nodes, `bytes` on each. */
+static halley_status join_nodes(flow_loads *l, hw_network *net, const flow_members *m,
+                                uint32_t a, uint32_t b, double bytes, halley_error *err)
+{
+    for (uint32_t j = 0; j < m->least; j++)
+        TRY(add_edge(l, net, m->npus[m->first[a] + j], m->npus[m->first[b] + j], bytes,
+                     err));
+    return HALLEY_OK;
+}
+
+/* The parent of a place in a binary tree whose places are numbered in order: the root is
+ * 0; place i stands at the height of its lowest bit. */
+static uint32_t find_tree_parent(uint32_t i, uint32_t n)
+{
+    const uint32_t bit = i & (0 - i);
+    assert(i > 0 && i < n);
+    const uint32_t parent = (i ^ bit) | bit << 1;
+    return parent < n ? parent : i ^ bit;
+}
+
+/* Two trees over the nodes, in which inner places of one are leaves of the other; each
+ * carries half of the data up and down. */
+static halley_status add_trees(flow_loads *l, hw_network *net, const flow_members *m,
+                               double bytes, halley_error *err)
+{
+    const uint32_t n = m->n_nodes;
+    const double edge = n > 2 ? bytes / 4 : bytes / 2;
+    for (uint32_t i = 1; i < n; i++) {
+        const uint32_t p = find_tree_parent(i, n);
+        for (uint32_t tree = 0; tree < 2; tree++) {
+            const uint32_t shift = n % 2, a = tree == 0 ? i
+                                              : shift   ? (i + 1) % n
+                                                        : n - 1 - i;
+            const uint32_t b = tree == 0 ? p : shift ? (p + 1) % n : n - 1 - p;
+            TRY(join_nodes(l, net, m, a, b, edge, err));
+            TRY(join_nodes(l, net, m, b, a, edge, err));
+        }
+    }
+    return HALLEY_OK;
+}
+
+static halley_status add_across(flow_loads *l, hw_network *net, const flow_members *m,
+                                const coll_load *load, halley_error *err)
+{
+    const uint32_t n = m->n_nodes;
+    if (load->pattern == COLL_PATTERN_TREE)
+        return add_trees(l, net, m, load->out_bytes, err);
+    for (uint32_t a = 0; a < n && load->pattern == COLL_PATTERN_RING; a++)
+        TRY(join_nodes(l, net, m, a, (a + 1) % n, load->out_bytes, err));
+    for (uint32_t a = 0; a < n && load->pattern == COLL_PATTERN_PAIRS; a++)
+        for (uint32_t b = 0; b < n; b++)
+            if (a != b)
+                TRY(join_nodes(l, net, m, a, b, load->out_bytes / (n - 1), err));
+    return HALLEY_OK;
+}
+
+static halley_status add_star(flow_loads *l, hw_network *net, const flow_members *m,
+                              const coll_load *load, uint32_t root, halley_error *err)
+{
+    const bool in = load->pattern == COLL_PATTERN_IN;
+    const double bytes = fmax(load->up_bytes, load->out_bytes) / (m->n_members - 1);
+    for (uint32_t i = 0; i < m->n_members; i++)
+        TRY(add_edge(l, net, in ? m->npus[i] : root, in ? root : m->npus[i], bytes, err));
+    return HALLEY_OK;
+}
+
+halley_status flow_loads_add(flow_loads *l, hw_network *net, const flow_members *m,
+                             const coll_load *load, uint32_t root, halley_error *err)
+{
+    assert(l->links.n == 0);
+    if (load->pattern == COLL_PATTERN_SEND)
+        return add_edge(l, net, m->npus[0], m->npus[1],
+                        fmax(load->up_bytes, load->out_bytes), err);
+    if (load->pattern == COLL_PATTERN_IN || load->pattern == COLL_PATTERN_OUT)
+        return add_star(l, net, m, load, root, err);
+    TRY(add_inside(l, net, m, load, err));
+    return m->n_nodes > 1 ? add_across(l, net, m, load, err) : HALLEY_OK;
+}
+
+/* Seconds for which the busiest link of a level would be busy at its full capacity. */
+static double find_busiest(const flow_loads *l, const hw_network *net,
+                           hw_link_level level)
+{
+    double most = 0;
+    for (size_t i = 0; i < l->links.n; i++) {
+        const uint32_t link = l->links.at[i];
+        if (net->level[link] == level)
+            most = fmax(most, l->bytes[link] / hw_network_nominal_Bps(net, link));
+    }
+    return most;
+}
+
+uint32_t flow_loads_take(net_flow_hop *hops, flow_loads *l, const hw_network *net,
+                         const coll_load *load, double volume)
+{
+    /* Of a link's capacity, the share that payload can have: by level. */
+    double shares[] = {[HW_LEVEL_NODE] = find_busiest(l, net, HW_LEVEL_NODE) / load->up_s,
+                       [HW_LEVEL_PORT] =
+                           find_busiest(l, net, HW_LEVEL_PORT) / load->out_s,
+                       [HW_LEVEL_FABRIC] = load->above_share};
+    if (!(load->up_s > 0)) /* only relays and neighbours' links: no limit of their own */
+        shares[HW_LEVEL_NODE] = 1;
+    if (!(load->out_s > 0))
+        shares[HW_LEVEL_PORT] = load->above_share;
+    for (size_t i = 0; i < l->links.n; i++) {
+        const uint32_t link = l->links.at[i];
+        const double c = l->bytes[link] / (shares[net->level[link]] * volume);
+        const double fixed = fmin(fmax(floor(c * (double)NET_FLOW_ONE), 1), 0x1p62);
+        hops[i] = (net_flow_hop){link, (uint64_t)fixed};
+        l->bytes[link] = 0;
+    }
+    const uint32_t n = (uint32_t)l->links.n;
+    l->links.n = 0;
+    return n;
+}

@@ -1,0 +1,45 @@
+/*
+ * net/flow/shape.h - collectives on links: from the load of a collective (coll/load.h)
+ * and its members to the links it uses.
+ */
+#ifndef NET_FLOW_SHAPE_H
+#define NET_FLOW_SHAPE_H
+
+#include "coll/load.h"
+#include "hw/network.h"
+#include "net/flow/flow.h"
+
+/* Members of a group by node, in the order of the group. */
+typedef struct flow_members {
+    uint32_t n_nodes;
+    uint32_t *first; /* n_nodes + 1 */
+    uint32_t *npus;  /* of node 0, then of node 1 ... */
+    uint32_t least;  /* members of the node that has the fewest */
+    double card_Bps; /* what each member may use of its node's network cards */
+    uint32_t n_members;
+} flow_members;
+
+/* `ranks` NULL: NPUs 0 ... n - 1. False: no memory. */
+bool flow_members_init(flow_members *m, const hw_network *net, const uint32_t *ranks,
+                       uint32_t n);
+void flow_members_fini(flow_members *m);
+
+/* Work space for loads, by link. */
+typedef struct flow_loads {
+    double *bytes;         /* by link; zero between calls */
+    ARRAY(uint32_t) links; /* that have some */
+} flow_loads;
+
+bool flow_loads_init(flow_loads *l, const hw_network *net);
+void flow_loads_fini(flow_loads *l);
+
+/* Bytes of every link: what the members of a pattern send each other. `root` is an NPU.
+ */
+halley_status flow_loads_add(flow_loads *l, hw_network *net, const flow_members *m,
+                             const coll_load *load, uint32_t root, halley_error *err);
+/* Coefficients of a bundle of that load and volume; the loads are cleared. *n hops into
+ * `hops`, which has room for all links of `l`. */
+uint32_t flow_loads_take(net_flow_hop *hops, flow_loads *l, const hw_network *net,
+                         const coll_load *load, double volume);
+
+#endif
