@@ -192,7 +192,14 @@ typedef enum hw_network_kind {
     HW_NETWORK_DIMS,   /* a list of dimensions */
     HW_NETWORK_FABRIC, /* one level between nodes */
     HW_NETWORK_TIERS,  /* a fat tree by its tiers */
+    HW_NETWORK_GRAPH,  /* any other generator */
 } hw_network_kind;
+
+/* How routes are chosen, beyond `routing`. */
+typedef struct hw_wiring {
+    bool routing_given, no_pxn, split_ties, weighted, polarised;
+    uint64_t seed;
+} hw_wiring;
 
 /* Nodes first to last (inclusive) have NPUs of this kind. */
 typedef struct hw_kind_run {
@@ -230,8 +237,12 @@ struct halley_cluster {
     uint32_t n_outer;
     uint32_t narrowest; /* index of the outer level with the least bandwidth */
     hw_network_kind network;
-    uint32_t routing;   /* word of hw_routings */
-    bool plain;         /* library: plain, bandwidth and latency only */
+    uint32_t routing; /* word of hw_routings */
+    hw_wiring wiring;
+    const char *graph_text;     /* HW_NETWORK_GRAPH: the part `network` of the file */
+    bool graph_joins_nodes;     /* it joins nodes with a link of their own inside */
+    halley_fabric graph_fabric; /* its library constants; bandwidth by level */
+    bool plain;                 /* library: plain, bandwidth and latency only */
     double host_factor; /* time of the host's part of a step against the reference host */
     halley_cost cost;
     halley_failures failures;

@@ -9,6 +9,7 @@
 
 #include "base/number.h"
 #include "hw/levels.h"
+#include "hw/read_graph.h"
 #include "hw/schema.h"
 
 #include <assert.h>
@@ -155,6 +156,14 @@ halley_status hw_count_set(halley_cluster *c, uint32_t n, hw_count_how how,
         TRY(check_ranks(c, n, err));
     if (c->network == HW_NETWORK_DIMS)
         return n == c->n_npus ? HALLEY_OK : resize_dims(c, n, err);
+    if (c->network == HW_NETWORK_GRAPH) {
+        TRY(hw_graph_count_set(c, n, err));
+        c->n_dims = 0;
+        hw_levels_order(c);
+        if (how == HW_COUNT_AS_NODES && c->graph_joins_nodes)
+            note_idle(c, n);
+        return HALLEY_OK;
+    }
     assert(c->nodes.npus > 0);
     hw_levels_order(c);
     c->n_npus = n;
@@ -186,10 +195,11 @@ halley_status hw_structure_check(const halley_cluster *c, halley_error *err)
         return error_set(err, HALLEY_ELIMIT,
                          "more than %d NPUs are not handled by the simulator",
                          CLUSTER_MAX_NPUS);
-    if (c->network == HW_NETWORK_TIERS)
+    if (c->network == HW_NETWORK_TIERS || c->network == HW_NETWORK_GRAPH)
         return error_set(err, HALLEY_EINVAL,
-                         "cluster \"%s\": a fat tree by tiers needs network-model: flow",
-                         name);
+                         "cluster \"%s\": %s needs network-model: flow", name,
+                         c->network == HW_NETWORK_TIERS ? "a fat tree by tiers"
+                                                        : "a network that is a graph");
     return error_set(
         err, HALLEY_EINVAL,
         "cluster \"%s\": %u is %s nodes of %u, and network models other than flow need "

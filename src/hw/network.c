@@ -11,6 +11,7 @@
 #include "hw/network.h"
 
 #include "hw/graph/generate.h"
+#include "hw/read_graph.h"
 
 #include <assert.h>
 #include <math.h>
@@ -283,6 +284,57 @@ static bool set_levels(hw_network *n)
     return n->level != NULL;
 }
 
+/* A generator's graph. With nodes of their own, rails leave the switch inside to them. */
+static halley_status build_generated(hw_graph **out, const halley_cluster *c, bool *rails,
+                                     halley_error *err)
+{
+    arena memory = {0};
+    conf_file file;
+    hw_generator_params p;
+    hw_counts counts;
+    TRY(hw_graph_params_get(&p, &file, &memory, c, c->n_npus, err));
+    *rails = str_starts(p.topology, STR("rail-"));
+    halley_status status = hw_graph_complete(&counts, &p, err);
+    if (status == HALLEY_OK && !*rails)
+        status = hw_graph_generate(out, &p, err);
+    else if (status == HALLEY_OK) {
+        hw_builder b;
+        hw_builder_init(&b, "rails");
+        p.no_node_switch = true;
+        if (b.failed == HALLEY_OK)
+            hw_generator_find(p.topology)->build(&b, &p);
+        status = hw_builder_finish(out, &b, err);
+    }
+    conf_fini(&file);
+    arena_fini(&memory);
+    return status;
+}
+
+/* The network is a generator's. */
+static halley_status make_generated(hw_network *n, const halley_cluster *c,
+                                    halley_error *err)
+{
+    hw_graph *made = NULL;
+    n->per_node = c->nodes.npus;
+    TRY(build_generated(&made, c, &n->rails, err));
+    if (!c->graph_joins_nodes && !n->rails) {
+        n->graph = made;
+        if (n->per_node >= c->n_npus)
+            n->first_node_link = 0;
+        return HALLEY_OK;
+    }
+    n->fabric = made;
+    const uint32_t n_nodes = made->n_npus / n->per_node;
+    if (made->n_npus % n->per_node != 0)
+        return error_set(err, HALLEY_EINVAL,
+                         "the network joins %u NPUs, which are no whole nodes of %u",
+                         made->n_npus, n->per_node);
+    TRY(generate_node(&n->node, c, err));
+    n->first_node_link = 2 * n->fabric->n_cables;
+    n->first_node_switch = n->fabric->n_devices;
+    return hw_graph_join(&n->graph, n->fabric, n->node, n_nodes, err);
+}
+
 static halley_status make_graphs(hw_network *n, const halley_cluster *c,
                                  halley_error *err)
 {
@@ -290,6 +342,8 @@ static halley_status make_graphs(hw_network *n, const halley_cluster *c,
     n->first_node_link = n->first_node_switch = UINT32_MAX;
     if (c->network == HW_NETWORK_DIMS)
         return generate_dims(&n->graph, c, err);
+    if (c->network == HW_NETWORK_GRAPH)
+        return make_generated(n, c, err);
     n->per_node = count_node_npus(c);
     uint32_t n_nodes = (c->n_npus - 1) / n->per_node + 1;
     if (c->network == HW_NETWORK_TIERS && n_nodes > 1)
@@ -323,13 +377,24 @@ static const hw_routing routings[] = {HW_ROUTING_SPRAY,           HW_ROUTING_ECM
 static halley_status make_routers(hw_network *n, const halley_cluster *c,
                                   halley_error *err)
 {
-    hw_route_options o = {.split_ties = c->nodes.up.torus};
+    assert(c->routing < sizeof routings / sizeof *routings);
+    const hw_routing chosen =
+        c->network == HW_NETWORK_GRAPH && !c->wiring.routing_given ? HW_ROUTING_DEFAULT
+        : c->network == HW_NETWORK_GRAPH || n->fabric != NULL      ? routings[c->routing]
+                                                                   : HW_ROUTING_DEFAULT;
+    const hw_route_options o = {.routing = chosen,
+                                .spread = chosen == HW_ROUTING_ECMP ? HW_SPREAD_HASH
+                                                                    : HW_SPREAD_EVEN,
+                                .seed = c->wiring.seed,
+                                .polarised = c->wiring.polarised,
+                                .weighted = c->wiring.weighted,
+                                .split_ties = c->wiring.split_ties || c->nodes.up.torus,
+                                .no_pxn = true}; /* relays are found here */
+    n->no_pxn = c->wiring.no_pxn;
     if (n->fabric == NULL)
         return hw_router_new(&n->whole, n->graph, &o, err);
-    TRY(hw_router_new(&n->inside, n->node, &o, err));
-    assert(c->routing < sizeof routings / sizeof *routings);
-    o = (hw_route_options){.routing = routings[c->routing],
-                           .no_pxn = true}; /* relays are found here */
+    TRY(hw_router_new(&n->inside, n->node,
+                      &(hw_route_options){.split_ties = o.split_ties}, err));
     return hw_router_new(&n->across, n->fabric, &o, err);
 }
 

@@ -11,6 +11,7 @@
 #include "hw/count.h"
 #include "hw/embedded.h"
 #include "hw/levels.h"
+#include "hw/read_graph.h"
 #include "hw/schema.h"
 
 #include <math.h>
@@ -153,6 +154,8 @@ static halley_status read_count(const hw_reader *r, uint32_t npus, uint32_t want
         c->n_npus = npus;
     if (wanted != 0)
         return hw_count_set(c, wanted, HW_COUNT_AS_NODES, r->err);
+    if (c->network == HW_NETWORK_GRAPH && npus == 0)
+        return hw_graph_needs_count(c) ? HALLEY_OK : hw_graph_count_set(c, 0, r->err);
     return c->n_npus == 0 || c->network == HW_NETWORK_DIMS
                ? HALLEY_OK
                : hw_count_set(c, c->n_npus, HW_COUNT_AS_NODES, r->err);

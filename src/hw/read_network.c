@@ -237,9 +237,9 @@ halley_status hw_read_network(const hw_reader *r, const conf_node *node)
 {
     if (node->kind == CONF_LIST)
         return read_dims(r, node);
-    TRY(need_nodes(r, node));
     if (node->kind == CONF_MAP &&
         (conf_find(node, "topology") != NULL || conf_find(node, "tiers") != NULL))
         return hw_read_topology(r, node);
+    TRY(need_nodes(r, node));
     return read_fabric(r, node);
 }

@@ -1,19 +1,17 @@
 /*
- * hw/read_topology.c - network: {topology: NAME, ...}. Topologies are rows of the table
- * below. So far a fat tree given by its tiers is read, into levels: tier t connects
- * blocks of `npus` NPUs, and what crosses it shares the capacity that the tiers below
- * pass upwards, so that a level's oversubscription is the product of those of the tiers
- * below. A topology without a reader is refused by name.
+ * hw/read_topology.c - network: {topology: NAME, ...}. A fat tree of nodes, given by its
+ * tiers, is read into levels: tier t connects blocks of `npus` NPUs, and what crosses it
+ * shares the capacity that the tiers below pass upwards, so that a level's
+ * oversubscription is the product of those of the tiers below. All other generators are
+ * read by hw/read_graph.c.
  */
+#include "hw/graph/generate.h"
 #include "hw/link.h"
 #include "hw/npu.h"
+#include "hw/read_graph.h"
 #include "hw/schema.h"
 
 #include <stddef.h>
-
-const char *const hw_routings[] = {
-    "spray", "ecmp",    "shortest", "up-down", "dimension-order",
-    "table", "minimal", "valiant",  NULL};
 
 typedef struct topology_text {
     str topology, fabric;
@@ -215,62 +213,36 @@ static halley_status read_fat_tree(const hw_reader *r, const conf_node *map,
     return HALLEY_OK;
 }
 
-typedef halley_status topology_reader(const hw_reader *r, const conf_node *map,
-                                      const topology_text *t);
-/* A row without a reader is known by name and refused. */
-static const struct {
-    const char *name;
-    topology_reader *read;
-} topologies[] = {
-    {"fat-tree", read_fat_tree},
-    {"leaf-spine", NULL},
-    {"rail-optimised", NULL},
-    {"rail-optimized", NULL},
-    {"rail-only", NULL},
-    {"dragonfly", NULL},
-    {"dragonfly+", NULL},
-    {"hyperx", NULL},
-    {"torus", NULL},
-    {"twisted-torus", NULL},
-    {"mesh", NULL},
-    {"ring", NULL},
-    {"fully-connected", NULL},
-    {"switch", NULL},
-    {"nvl", NULL},
-    {"dgx-1", NULL},
-};
-enum { N_TOPOLOGIES = sizeof topologies / sizeof *topologies };
-
-static halley_status refuse_topology(const hw_reader *r, const conf_node *at, bool known)
+static halley_status refuse_topology(const hw_reader *r, const conf_node *at)
 {
-    const char *names[N_TOPOLOGIES];
-    for (int i = 0; i < N_TOPOLOGIES; i++)
-        names[i] = topologies[i].name;
-    const char *near = str_nearest(at->text, names, N_TOPOLOGIES);
-    if (known)
-        return conf_error(r->file, at, r->err, HALLEY_EINVAL,
-                          "topology %.*s is not built yet; a list of dimensions, "
-                          "{fabric, bandwidth} and fat-tree with tiers are",
-                          STR_ARG(at->text));
+    const char *names[64];
+    size_t n = 0;
+    while (n < 64 && hw_generator_get(n) != NULL) {
+        names[n] = hw_generator_get(n)->name;
+        n++;
+    }
+    const char *near = str_nearest(at->text, names, n);
     return conf_error(r->file, at, r->err, HALLEY_EINVAL, "no topology \"%.*s\"%s%s%s",
                       STR_ARG(at->text), near != NULL ? "; did you mean \"" : "",
                       near != NULL ? near : "", near != NULL ? "\"?" : "");
 }
 
+/* A fat tree that joins nodes is read into levels as its tiers say; all other networks
+ * are generators. */
 halley_status hw_read_topology(const hw_reader *r, const conf_node *map)
 {
     topology_text t = {0};
+    const hw_nodes *nodes = &r->c->nodes;
     const conf_node *at = conf_find(map, "topology");
     if (at == NULL)
         return conf_error(r->file, map, r->err, HALLEY_EINVAL,
                           "topology is missing: tiers belong to topology: fat-tree");
-    for (int i = 0; i < N_TOPOLOGIES && at->kind == CONF_SCALAR; i++) {
-        if (!str_eq(at->text, str_from(topologies[i].name)))
-            continue;
-        if (topologies[i].read == NULL)
-            return refuse_topology(r, at, true);
-        TRY(conf_read(&t, r->file, map, HW_FIELDS(topology_fields), true, NULL, r->err));
-        return topologies[i].read(r, map, &t);
-    }
-    return refuse_topology(r, at, false);
+    if (at->kind != CONF_SCALAR || hw_generator_find(at->text) == NULL)
+        return refuse_topology(r, at);
+    const bool tiers = str_eq(at->text, STR("fat-tree")) &&
+                       (conf_find(map, "tiers") != NULL || conf_find(map, "m") == NULL);
+    if (!tiers || nodes->npus == 0 || !(nodes->up.bandwidth_Bps > 0))
+        return hw_read_graph(r, map);
+    TRY(conf_read(&t, r->file, map, HW_FIELDS(topology_fields), true, NULL, r->err));
+    return read_fat_tree(r, map, &t);
 }

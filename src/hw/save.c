@@ -96,6 +96,8 @@ static void add_network(strbuf *b, const halley_cluster *c)
         add_dims(b, c);
     } else if (c->network == HW_NETWORK_TIERS) {
         add_tiers(b, c);
+    } else if (c->network == HW_NETWORK_GRAPH) {
+        strbuf_printf(b, "network: %s\n", c->graph_text);
     } else {
         strbuf_add(b, STR("network: "));
         hw_fabric_print(b, &c->outer[0].fabric);
@@ -106,7 +108,8 @@ static void add_network(strbuf *b, const halley_cluster *c)
 static void add_nodes(strbuf *b, const halley_cluster *c)
 {
     const hw_nodes *n = &c->nodes;
-    const bool dims = c->network == HW_NETWORK_DIMS;
+    const bool dims = c->network == HW_NETWORK_DIMS ||
+                      (c->network == HW_NETWORK_GRAPH && !c->graph_joins_nodes);
     if (dims && n->host == 0 && n->nics == 0 && n->rack == 0 && n->power_w == 0)
         return;
     strbuf_printf(b, "nodes: {npus: %u", n->npus);
@@ -366,7 +369,8 @@ static void print_cluster(strbuf *b, const halley_cluster *c)
     add_nodes(b, c);
     add_remote(b, c);
     add_network(b, c);
-    if (c->plain && c->network != HW_NETWORK_DIMS)
+    if (c->plain && c->network != HW_NETWORK_DIMS &&
+        (c->network != HW_NETWORK_GRAPH || c->graph_joins_nodes))
         strbuf_add(b, STR("library: plain\n"));
     if (c->host_factor != 1)
         add_number(b, "host-factor: ", c->host_factor, "\n");

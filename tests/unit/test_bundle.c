@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static halley_cluster *load(const char *name)
 {
@@ -128,6 +129,84 @@ static void alone_a_bundle_takes_its_closed_form(void **state)
     assert_true(n_checked > 400);
 }
 
+/* Networks that are graphs, none of them oversubscribed. */
+static const char *const graphs[] = {
+    "network: {topology: torus, dims: [4, 4], link: 50 GB/s, latency: 1 us}\n",
+    "network: {topology: switch, n: 12, link: 50 GB/s, latency: 1 us}\n",
+    "network: {topology: fully-connected, n: 8, link: 20 GB/s, latency: 1 us}\n",
+    "network: {topology: leaf-spine, npus: 4, leaves: 4, spines: 4, link: 50 GB/s}\n",
+    "npus: 32\nnodes: {npus: 8, up: nvlink4-h100}\nnetwork: {topology: rail-optimised, "
+    "nodes-per-leaf: 2, spines: 2, link: 50 GB/s, fabric: ib-ndr}\n",
+    "npus: 32\nnodes: {npus: 8, up: nvlink3-a100, nics: 4}\nnetwork: {topology: "
+    "rail-only, link: 25 GB/s, fabric: ib-hdr}\n",
+    "npus: 64\nnodes: {npus: 8, up: nvlink4-h100}\nnetwork: {topology: fat-tree, fabric: "
+    "roce, tiers: [{npus: 16, link: 50 GB/s}, {npus: 32}, {}]}\n",
+    "network: {topology: rail-only, npus: 8, nodes: 2, node-link: 400 GB/s, link: 50 "
+    "GB/s, "
+    "latency: 1 us}\n",
+};
+
+static void alone_on_a_graph_a_bundle_takes_its_closed_form(void **state)
+{
+    (void)state;
+    for (size_t p = 0; p < sizeof graphs / sizeof *graphs; p++) {
+        halley_cluster *c = NULL;
+        halley_error err = {0};
+        if (halley_cluster_parse(&c, graphs[p], strlen(graphs[p]), "c", &err) !=
+            HALLEY_OK)
+            fail_msg("%s: %s", graphs[p], err.text);
+        for (int i = 0; i < 3; i++) {
+            run r;
+            const double bytes = 1 << 26;
+            const uint32_t n = c->n_npus, g = c->nodes.npus < n ? c->nodes.npus : n;
+            const coll_call call = {
+                .kind = kinds[i], .bytes = bytes, .n = n, .per_node = g};
+            run_open(&r, c);
+            net_start_bundle(r.n,
+                             &(net_bundle){.kind = kinds[i], .bytes = bytes, .n = n});
+            const double want =
+                coll_call_time(&c->nodes.up, hw_outer_fabric(c), &call) * 1e12;
+            const double got = (double)run_dry(&r, NULL);
+            if (fabs(got - want) > 3)
+                fail_msg("%s, kind %d: %.1f ticks, not %.1f", graphs[p], i, got, want);
+            run_close(&r);
+        }
+        halley_cluster_free(c);
+    }
+}
+
+/* Eight rings of one member per node over leaves of two nodes, 2:1: the spine halves the
+ * rate of those that cross it. */
+static void an_oversubscribed_spine_slows_what_crosses_it(void **state)
+{
+    (void)state;
+    halley_cluster *c = NULL;
+    halley_error err = {0};
+    static const char text[] =
+        "npus: 32\nnodes: {npus: 8, up: nvlink4-h100}\nnetwork: {topology: "
+        "rail-optimised, nodes-per-leaf: 2, spines: 1, link: 50 GB/s, fabric: ib-ndr}\n";
+    assert_int_equal(halley_cluster_parse(&c, text, strlen(text), "c", &err), HALLEY_OK);
+    const uint32_t far[] = {0, 16}, near[] = {0, 8};
+    run r;
+    uint64_t at[2];
+    for (int k = 0; k < 2; k++) {
+        run_open(&r, c);
+        for (uint32_t i = 0; i < 2; i++) { /* the two nodes of a leaf send at once */
+            const uint32_t ranks[] = {(k == 0 ? near : far)[0] + 8 * i,
+                                      (k == 0 ? near : far)[1] + 8 * i};
+            if (k == 0 && i == 1)
+                break;
+            net_send(r.n, ranks[0], ranks[1], 100000000, (uint64_t)i << 4);
+        }
+        run_dry(&r, at);
+        const double wire = 1e8 / (hw_outer_fabric(c)->share * 50e9);
+        const double fixed = (double)at[0] * 1e-12 - (k == 0 ? 1 : 2) * wire;
+        assert_true(fixed > 0 && fixed < 30e-6);
+        run_close(&r);
+    }
+    halley_cluster_free(c);
+}
+
 static void two_bundles_share_their_links(void **state)
 {
     (void)state;
@@ -198,6 +277,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alone_a_bundle_takes_its_closed_form),
+        cmocka_unit_test(alone_on_a_graph_a_bundle_takes_its_closed_form),
+        cmocka_unit_test(an_oversubscribed_spine_slows_what_crosses_it),
         cmocka_unit_test(two_bundles_share_their_links),
         cmocka_unit_test(sends_take_their_closed_form_and_share),
     };

@@ -185,7 +185,17 @@ static const char plain[] = "npus: 16\nnpu: h100-sxm-80gb\n"
 static void every_form_of_a_file_is_saved_and_loaded_as_it_was(void **state)
 {
     (void)state;
-    static const char *const texts[] = {design_example, dimensions, two_kinds, plain};
+    static const char *const texts[] = {
+        design_example,
+        dimensions,
+        two_kinds,
+        plain,
+        "network: {topology: torus, dims: [4, 4, 2], link: 50 GB/s, latency: 1 us, "
+        "ties: split}\n",
+        "npus: 64\nnodes: {npus: 8, up: nvlink4-h100, shape: fully-connected}\n"
+        "network: {topology: rail-optimised, nodes-per-leaf: 4, spines: 4, "
+        "link: 400 Gb/s, fabric: ib-ndr, pxn: no}\n",
+        "network: {topology: edges, npus: 2, edges: [[0, 1, 50 GB/s, 1 us]]}\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         halley_cluster *c = parse(texts[i]);
         char *once = print(c);
@@ -197,6 +207,70 @@ static void every_form_of_a_file_is_saved_and_loaded_as_it_was(void **state)
         halley_cluster_free(again);
         free(once);
         free(twice);
+    }
+}
+
+/* Blocks of a graph are levels: bandwidth per NPU, and what leaves a block. */
+static void graphs_have_levels(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t node, n_outer;
+        double up_GBps, over[3], out_GBps[3];
+    } rows[] = {
+        {"network: {topology: torus, dims: [4, 4], link: 50 GB/s}\n",
+         16,
+         0,
+         100,
+         {0},
+         {0}},
+        {"network: {topology: switch, n: 8, link: 50 GB/s}\n", 8, 0, 50, {0}, {0}},
+        {"network: {topology: leaf-spine, npus: 8, leaves: 4, spines: 2, link: 50 "
+         "GB/s}\n",
+         1,
+         2,
+         50,
+         {1, 4},
+         {50, 12.5}},
+        {"npus: 64\nnodes: {npus: 8, up: nvlink4-h100}\nnetwork: {topology: "
+         "rail-optimised, nodes-per-leaf: 4, spines: 2, link: 50 GB/s}\n",
+         8,
+         2,
+         450,
+         {1, 2},
+         {50, 25}},
+        {"network: {topology: dragonfly, p: 4, a: 4, h: 2, G: 9, link: 25 GB/s}\n",
+         1,
+         2,
+         25,
+         {1, 2},
+         {25, 12.5}},
+        {"network: {topology: fat-tree, m: [4, 4, 4], w: [1, 2, 2], link: 10 GB/s}\n",
+         1,
+         3,
+         10,
+         {1, 2, 4},
+         {10, 5, 2.5}},
+        {"network: {topology: rail-only, npus: 8, nodes: 4, node-link: 400 GB/s, link: "
+         "50 "
+         "GB/s}\n",
+         8,
+         1,
+         400,
+         {1},
+         {50}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        halley_cluster *c = parse(rows[i].text);
+        assert_int_equal(c->nodes.npus, rows[i].node);
+        assert_int_equal(c->n_outer, rows[i].n_outer);
+        check_near(c->nodes.up.bandwidth_Bps, rows[i].up_GBps * 1e9, 1e-9);
+        for (uint32_t k = 0; k < c->n_outer; k++) {
+            check_near(c->outer[k].oversubscription, rows[i].over[k], 1e-9);
+            check_near(c->outer[k].fabric.bandwidth_Bps, rows[i].out_GBps[k] * 1e9, 1e-9);
+        }
+        halley_cluster_free(c);
     }
 }
 
@@ -478,7 +552,13 @@ static void bad_files_are_refused_with_what_to_do(void **state)
         {"nodes: {npus: 8, up: nvlink4-h100, rack: two}\nnetwork: ib-ndr\n",
          "number of nodes"},
         {"nodes: {npus: 8, up: nvlink4-h100}\nnetwork: {topology: dragonfly}\n",
-         "topology dragonfly is not built yet"},
+         "dragonfly needs a"},
+        {"network: {topology: torus, dims: [4, 4]}\nnpus: 17\n",
+         "the network has 16 NPUs, and 17 are asked for"},
+        {"network: {topology: torus, dims: [4, 4], spines: 3}\n",
+         "torus takes no key \"spines\""},
+        {"network: {topology: ring, n: 8, link: -1 GB/s}\n", "link must be"},
+        {"network: {topology: ring, n: 8, ties: down}\n", "ties must be up or split"},
         {"nodes: {npus: 8, up: nvlink4-h100}\nnetwork: {topology: fat-tee}\n",
          "did you mean \"fat-tree\"?"},
         {"nodes: {npus: 8, up: nvlink4-h100}\nnetwork: {topology: fat-tree, tiers: "
@@ -558,6 +638,7 @@ int main(void)
         cmocka_unit_test(dimensions_of_a_file_are_cut_and_filled),
         cmocka_unit_test(a_fat_tree_has_a_level_for_every_tier),
         cmocka_unit_test(nodes_have_kinds_and_engines_refuse_more_than_one),
+        cmocka_unit_test(graphs_have_levels),
         cmocka_unit_test(bad_files_are_refused_with_what_to_do),
         cmocka_unit_test(an_npu_without_memory_can_be_simulated_but_not_estimated),
         cmocka_unit_test(every_allocation_may_fail),

@@ -133,6 +133,12 @@ static halley_status count_graph(hw_counts *out, const hw_generator **row,
     return (*row)->count(out, p, err);
 }
 
+halley_status hw_graph_complete(hw_counts *out, hw_generator_params *p, halley_error *err)
+{
+    const hw_generator *row;
+    return count_graph(out, &row, p, err);
+}
+
 halley_status hw_graph_count(hw_counts *out, const hw_generator_params *p,
                              halley_error *err)
 {

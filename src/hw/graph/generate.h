@@ -108,6 +108,9 @@ const hw_generator *hw_generator_get(size_t i);  /* NULL past the last */
 
 halley_status hw_graph_generate(hw_graph **out, const hw_generator_params *p,
                                 halley_error *err);
+/* The counts, and all parameters that follow from the others. */
+halley_status hw_graph_complete(hw_counts *out, hw_generator_params *p,
+                                halley_error *err);
 /* The counts alone: also for graphs that cannot be built. */
 halley_status hw_graph_count(hw_counts *out, const hw_generator_params *p,
                              halley_error *err);

@@ -26,14 +26,14 @@ static uint32_t get_member_npu(const uint32_t *ranks, uint32_t i)
 /* What a node's members may use of its cards: all that NPUs have, if each has its own. */
 static double share_cards(const hw_network *net, const uint32_t *npus, uint32_t n)
 {
-    const hw_graph *g = net->fabric;
+    const hw_graph *g = net->graph;
     double sum = 0;
     uint32_t last = HW_NONE;
-    if (g == NULL)
-        return 0;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = g->dev_first[npus[i]]; k < g->dev_first[npus[i] + 1]; k++) {
             const uint32_t to = g->link_to[g->adj_link[k]];
+            if (net->level[g->adj_link[k]] == HW_LEVEL_NODE)
+                continue;
             const bool is_card = g->dev_kind[to] == HW_DEVICE_NIC;
             if (is_card && to == last)
                 continue; /* shared with the member before */
