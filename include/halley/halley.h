@@ -19,6 +19,7 @@
 #include "halley/plan_keys.h"
 #include "halley/plan_trace.h"
 #include "halley/report.h"
+#include "halley/recording.h"
 #include "halley/request.h"
 #include "halley/scale.h"
 #include "halley/score.h"

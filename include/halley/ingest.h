@@ -111,6 +111,13 @@ halley_status halley_trace_link_ranks(halley_trace_set **out,
                                       const char *device_pattern,
                                       const halley_link_opts *opts, halley_error *err);
 
+/* The same for pairs of files that are named one by one, in order of their ranks. */
+halley_status halley_trace_link_pairs(halley_trace_set **out,
+                                      halley_link_report **reports,
+                                      const char *const *host_paths,
+                                      const char *const *device_paths, uint32_t n,
+                                      const halley_link_opts *opts, halley_error *err);
+
 /* Does the file start as PyTorch's execution traces do, alone or as Chakra's trace_link
  * writes them? halley_trace_link reads both without a device trace. */
 bool halley_host_recognise(const char *path);

@@ -81,18 +81,36 @@ static str text_or_empty(const intern *texts, uint32_t id)
     return id == UINT32_MAX ? STR("") : intern_text(texts, id);
 }
 
-/* Bytes of one element of PyTorch's type names, as in "Float" or "float"; 0 = unknown. */
-static uint64_t element_size(str dtype)
+uint64_t comm_element_size(str dtype)
 {
     static const struct {
         const char *name;
         uint64_t n_bytes;
-    } sizes[] = {{"float", 4},         {"double", 8},       {"half", 2},
-                 {"bfloat16", 2},      {"c10::half", 2},    {"c10::bfloat16", 2},
-                 {"long", 8},          {"int", 4},          {"short", 2},
-                 {"char", 1},          {"byte", 1},         {"bool", 1},
-                 {"unsigned char", 1}, {"signed char", 1},  {"float8e4m3fn", 1},
-                 {"float8e5m2", 1},    {"complexfloat", 8}, {"complexdouble", 16}};
+    } sizes[] = {{"float", 4},
+                 {"double", 8},
+                 {"half", 2},
+                 {"bfloat16", 2},
+                 {"c10::half", 2},
+                 {"c10::bfloat16", 2},
+                 {"long", 8},
+                 {"long int", 8},
+                 {"int", 4},
+                 {"short", 2},
+                 {"char", 1},
+                 {"byte", 1},
+                 {"bool", 1},
+                 {"unsigned char", 1},
+                 {"signed char", 1},
+                 {"float8e4m3fn", 1},
+                 {"float8e5m2", 1},
+                 {"c10::float8e4m3fn", 1},
+                 {"c10::float8e5m2", 1},
+                 {"float8e4m3fnuz", 1},
+                 {"float8e5m2fnuz", 1},
+                 {"c10::float8e4m3fnuz", 1},
+                 {"c10::float8e5m2fnuz", 1},
+                 {"complexfloat", 8},
+                 {"complexdouble", 16}};
     char folded[MAX_NAME];
     const str text = fold(dtype, folded);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -232,7 +250,7 @@ static const device_comm *find_device_comm(const link_graph *g, uint32_t node)
 
 static void take_elements(comm_info *info, const device_comm *said)
 {
-    const uint64_t size = element_size(info->dtype);
+    const uint64_t size = comm_element_size(info->dtype);
     if (!info->has_size && said->in_elements != PULL_NONE && size > 0 &&
         !__builtin_mul_overflow(said->in_elements, size, &info->n_bytes))
         info->has_size = true;

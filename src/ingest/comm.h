@@ -4,6 +4,9 @@
 
 #include "ingest/link.h"
 
+/* Bytes of one element of PyTorch's type names, as in "Float" or "float"; 0 = unknown. */
+uint64_t comm_element_size(str dtype);
+
 /* Is this the name of a kernel of NCCL, RCCL or MSCCL? */
 bool comm_is_kernel(str name);
 /* Is this an annotation of a backend: "nccl:…", "gloo:…"? */

@@ -188,28 +188,28 @@ static halley_status number_groups(ranks *r, halley_error *err)
     return link_names_finish(&r->names, err);
 }
 
-static halley_status prepare(ranks *r, const char *host_pattern,
-                             const char *device_pattern, const halley_link_opts *opts,
-                             halley_error *err)
+/* Room for n ranks. */
+static halley_status make_room(ranks *r, uint32_t n, halley_error *err)
 {
-    TRY(check_pattern(host_pattern, err));
-    if (device_pattern)
-        TRY(check_pattern(device_pattern, err));
-    TRY(count_ranks(&r->n, host_pattern, err));
-    r->jobs = mem_array_zero(r->n, sizeof *r->jobs);
-    r->host_paths = mem_array_zero(r->n, sizeof *r->host_paths);
-    r->device_paths = mem_array_zero(r->n, sizeof *r->device_paths);
-    r->traces = mem_array_zero(r->n, sizeof *r->traces);
-    if (!r->jobs || !r->host_paths || !r->device_paths || !r->traces)
-        return error_nomem(err);
+    r->n = n;
+    r->jobs = mem_array_zero(n, sizeof *r->jobs);
+    r->host_paths = mem_array_zero(n, sizeof *r->host_paths);
+    r->device_paths = mem_array_zero(n, sizeof *r->device_paths);
+    r->traces = mem_array_zero(n, sizeof *r->traces);
+    const bool ok = r->jobs != NULL && r->host_paths != NULL && r->device_paths != NULL &&
+                    r->traces != NULL;
+    return ok ? HALLEY_OK : error_nomem(err);
+}
+
+static halley_status set_jobs(ranks *r, bool has_devices, const halley_link_opts *opts,
+                              halley_error *err)
+{
     watcher_init(&r->look, opts != NULL ? opts->watch : NULL, "linking", "recordings",
-                 (double)r->n * (device_pattern != NULL ? 2 : 1));
+                 (double)r->n * (has_devices ? 2 : 1));
     if (watcher_is_cancelled(&r->look))
         return watcher_error(&r->look, err);
     for (uint32_t i = 0; i < r->n; i++) {
-        r->host_paths[i] = fill_in(host_pattern, i);
-        r->device_paths[i] = device_pattern ? fill_in(device_pattern, i) : NULL;
-        if (!r->host_paths[i] || (device_pattern && !r->device_paths[i]))
+        if (r->host_paths[i] == NULL || (has_devices && r->device_paths[i] == NULL))
             return error_nomem(err);
         r->jobs[i].host_path = r->host_paths[i];
         r->jobs[i].device_path = r->device_paths[i];
@@ -217,6 +217,23 @@ static halley_status prepare(ranks *r, const char *host_pattern,
         r->jobs[i].look = &r->look;
     }
     return HALLEY_OK;
+}
+
+static halley_status prepare(ranks *r, const char *host_pattern,
+                             const char *device_pattern, const halley_link_opts *opts,
+                             halley_error *err)
+{
+    uint32_t n;
+    TRY(check_pattern(host_pattern, err));
+    if (device_pattern)
+        TRY(check_pattern(device_pattern, err));
+    TRY(count_ranks(&n, host_pattern, err));
+    TRY(make_room(r, n, err));
+    for (uint32_t i = 0; i < n; i++) {
+        r->host_paths[i] = fill_in(host_pattern, i);
+        r->device_paths[i] = device_pattern ? fill_in(device_pattern, i) : NULL;
+    }
+    return set_jobs(r, device_pattern != NULL, opts, err);
 }
 
 static void fini(ranks *r)
@@ -255,6 +272,17 @@ static halley_status finish(halley_trace_set **out, halley_link_report **reports
     return HALLEY_OK;
 }
 
+static halley_status link_prepared(halley_trace_set **out, halley_link_report **reports,
+                                   ranks *r, uint32_t n_threads, halley_error *err)
+{
+    TRY(pool_run(n_threads, r->n, run_one, r, err));
+    if (!align(r))
+        return error_nomem(err);
+    TRY(number_groups(r, err));
+    TRY(pool_run(n_threads, r->n, emit_one, r, err));
+    return finish(out, reports, r, err);
+}
+
 halley_status halley_trace_link_ranks(halley_trace_set **out,
                                       halley_link_report **reports,
                                       const char *host_pattern,
@@ -262,18 +290,29 @@ halley_status halley_trace_link_ranks(halley_trace_set **out,
                                       const halley_link_opts *opts, halley_error *err)
 {
     ranks r = {0};
-    const uint32_t n_threads = opts ? opts->n_threads : 0;
     halley_status status = prepare(&r, host_pattern, device_pattern, opts, err);
     if (status == HALLEY_OK)
-        status = pool_run(n_threads, r.n, run_one, &r, err);
-    if (status == HALLEY_OK && !align(&r))
-        status = error_nomem(err);
+        status = link_prepared(out, reports, &r, opts ? opts->n_threads : 0, err);
+    fini(&r);
+    return status;
+}
+
+halley_status halley_trace_link_pairs(halley_trace_set **out,
+                                      halley_link_report **reports,
+                                      const char *const *host_paths,
+                                      const char *const *device_paths, uint32_t n,
+                                      const halley_link_opts *opts, halley_error *err)
+{
+    ranks r = {0};
+    halley_status status = make_room(&r, n, err);
+    for (uint32_t i = 0; status == HALLEY_OK && i < n; i++) {
+        r.host_paths[i] = strdup(host_paths[i]);
+        r.device_paths[i] = strdup(device_paths[i]);
+    }
     if (status == HALLEY_OK)
-        status = number_groups(&r, err);
+        status = set_jobs(&r, true, opts, err);
     if (status == HALLEY_OK)
-        status = pool_run(n_threads, r.n, emit_one, &r, err);
-    if (status == HALLEY_OK)
-        status = finish(out, reports, &r, err);
+        status = link_prepared(out, reports, &r, opts ? opts->n_threads : 0, err);
     fini(&r);
     return status;
 }

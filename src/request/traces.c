@@ -11,6 +11,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 const char *const traces_key[] = {"trace", NULL};
 
@@ -55,6 +57,32 @@ halley_status traces_load(halley_trace_set **out, const request_call *call, size
         return error_set(err, HALLEY_EINVAL,
                          "traces are all named, or all in the request itself");
     return parse_traces(out, args, n, err);
+}
+
+halley_status traces_load_any(halley_trace_set **out, const request_call *call,
+                              size_t first, size_t n, const halley_recording_opts *opts,
+                              halley_error *err)
+{
+    bool all = n > 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *const path = call->args[first + i];
+        all = all && strcmp(path, "-") != 0 && file_exists(path) &&
+              !file_is_folder(path) &&
+              halley_file_recognise(path) == HALLEY_FILE_RECORDING;
+    }
+    if (!all)
+        return traces_load(out, call, first, n, err);
+    return halley_recordings_link(out, NULL, call->args + first, n, opts, err);
+}
+
+void traces_warn(const request_call *call, const halley_trace_set *set)
+{
+    halley_kernels *kernels = NULL;
+    if (halley_kernels_count(&kernels, set, NULL) != HALLEY_OK)
+        return;
+    for (size_t i = 0; i < kernels->n_warnings; i++)
+        request_note(call, "%s", kernels->warnings[i]);
+    halley_kernels_free(kernels);
 }
 
 bool traces_is_file(const request_call *call)
@@ -279,8 +307,27 @@ static halley_status save_files(saving *s, halley_error *err)
     return status;
 }
 
-halley_status traces_save(const halley_trace_set *set, const traces_output *output,
-                          request_call *call, halley_error *err)
+/* The folder that the output is in, made if it is not there. *made is what to remove
+ * when writing fails; the caller's, to free(). */
+static halley_status make_folder(char **made, const char *path, halley_error *err)
+{
+    const char *const slash = strrchr(path, '/');
+    *made = NULL;
+    if (slash == NULL || slash == path)
+        return HALLEY_OK;
+    char *const folder = strndup(path, (size_t)(slash - path));
+    if (folder == NULL)
+        return error_nomem(err);
+    if (file_is_folder(folder) || mkdir(folder, 0777) != 0) {
+        free(folder); /* a failure shows when the first file is written */
+        return HALLEY_OK;
+    }
+    *made = folder;
+    return HALLEY_OK;
+}
+
+static halley_status save_set(const halley_trace_set *set, const traces_output *output,
+                              request_call *call, halley_error *err)
 {
     const uint32_t n = halley_trace_set_count(set);
     saving s = {.set = set,
@@ -297,6 +344,18 @@ halley_status traces_save(const halley_trace_set *set, const traces_output *outp
         look_behind(&s, call);
     }
     free(s.n_dropped);
+    return status;
+}
+
+halley_status traces_save(const halley_trace_set *set, const traces_output *output,
+                          request_call *call, halley_error *err)
+{
+    char *made;
+    TRY(make_folder(&made, output->path, err));
+    const halley_status status = save_set(set, output, call, err);
+    if (status != HALLEY_OK && made != NULL)
+        (void)rmdir(made);
+    free(made);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #define REQUEST_TRACES_H
 
 #include "base/str.h"
+#include "halley/recording.h"
 #include "halley/trace.h"
 #include "request/verbs.h"
 
@@ -14,6 +15,13 @@ extern const char *const traces_key[]; /* of requests: "trace"; ends with NULL *
  * argument that starts with '{' or '[' is a trace as JSON. */
 halley_status traces_load(halley_trace_set **out, const request_call *call, size_t first,
                           size_t n, halley_error *err);
+
+/* The same, but recordings of profilers are linked in memory. `opts` may be NULL. */
+halley_status traces_load_any(halley_trace_set **out, const request_call *call,
+                              size_t first, size_t n, const halley_recording_opts *opts,
+                              halley_error *err);
+/* Say on stderr what deserves a word about linked recordings; does nothing for others. */
+void traces_warn(const request_call *call, const halley_trace_set *set);
 
 /* Whether args[0] names one file ("-" included), not a prefix or folder. */
 bool traces_is_file(const request_call *call);

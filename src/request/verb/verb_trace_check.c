@@ -443,7 +443,7 @@ static halley_status trace_check_run(request_call *call, halley_error *err)
         return request_usage(call, err, "--self and --out go with --fix");
     halley_trace_set *set = NULL;
     halley_error why = {0};
-    const halley_status loaded = traces_load(&set, call, 0, call->n_args, &why);
+    const halley_status loaded = traces_load_any(&set, call, 0, call->n_args, NULL, &why);
     if (loaded == HALLEY_EFORMAT)
         return report_unreadable(call, form, &why, err);
     if (loaded != HALLEY_OK) {

@@ -208,9 +208,9 @@ static halley_status trace_diff_run(request_call *call, halley_error *err)
     TRY(request_output_form(&form, call, &o->output, err));
     TRY(parse_ignore(&ignore, call, &o->ignore, err));
     halley_trace_set *a = NULL, *b = NULL;
-    halley_status status = traces_load(&a, call, 0, 1, err);
+    halley_status status = traces_load_any(&a, call, 0, 1, NULL, err);
     if (status == HALLEY_OK)
-        status = traces_load(&b, call, 1, 1, err);
+        status = traces_load_any(&b, call, 1, 1, NULL, err);
     const halley_trace_set *const sets[2] = {a, b};
     if (status == HALLEY_OK)
         status = compare_sets(call, form, sets, ignore, err);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "halley/trace_check.h"
 #include "halley/trace_stats.h"
+#include "report/kernels.h"
 #include "request/traces.h"
 #include "request/verbs.h"
 
@@ -10,7 +11,8 @@
 #include <stdarg.h>
 
 typedef struct info_options {
-    bool attrs, path, all;
+    bool attrs, path, all, kernels, as_hta, partial;
+    const char *rules, *recorded_on;
     request_output output;
 } info_options;
 
@@ -28,6 +30,31 @@ static const request_option options[] = {
      .kind = REQUEST_FLAG,
      .offset = offsetof(info_options, all),
      .doc = "list all rows of long tables"},
+    {.name = "kernels",
+     .letter = 'k',
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(info_options, kernels),
+     .doc = "of recordings: device time by kernel class, idle time and its causes, "
+            "steps, the longest kernels, and a verdict"},
+    {.name = "as-hta",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(info_options, as_hta),
+     .doc = "with --kernels --json: also the breakdown that Holistic Trace Analysis "
+            "gives"},
+    {.name = "rules",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(info_options, rules),
+     .doc = "kernel rules (JSON) that go before the built-in ones"},
+    {.name = "recorded-on",
+     .kind = REQUEST_TEXT,
+     .metavar = "DEVICE",
+     .offset = offsetof(info_options, recorded_on),
+     .doc = "the device of a recording that does not name it"},
+    {.name = "partial",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(info_options, partial),
+     .doc = "of a recording that is cut, read the events that are whole"},
     REQUEST_OUTPUT_OPTIONS(info_options, output),
     {0},
 };
@@ -513,13 +540,55 @@ static halley_status describe(info *x, report_form form, halley_error *err)
     return form == REPORT_CSV ? write_csv(x, err) : write_text(x, err);
 }
 
+static halley_status load_set(halley_trace_set **set, const request_call *call,
+                              const info_options *o, halley_error *err)
+{
+    const halley_recording_opts opts = {
+        .rules = o->rules, .recorded_on = o->recorded_on, .partial = o->partial};
+    return traces_load_any(set, call, 0, call->n_args, &opts, err);
+}
+
+static halley_status write_kernels(const request_call *call, const halley_kernels *k,
+                                   const report_kernels_opts *opts, report_form form,
+                                   halley_error *err)
+{
+    if (form != REPORT_JSON)
+        return report_kernels_write(k, opts, form, call->out, err);
+    report_json j;
+    request_json_begin(&j, call);
+    report_kernels_json(&j, k, opts);
+    return request_json_end(&j, call, err);
+}
+
+static halley_status describe_kernels(const request_call *call, const info_options *o,
+                                      report_form form, halley_error *err)
+{
+    halley_trace_set *set = NULL;
+    TRY(load_set(&set, call, o, err));
+    halley_kernels *kernels = NULL;
+    halley_status status = halley_kernels_count(&kernels, set, err);
+    if (status == HALLEY_OK) {
+        const report_kernels_opts opts = {.as_hta = o->as_hta, .all = o->all};
+        for (size_t i = 0; i < kernels->n_warnings; i++)
+            request_note(call, "%s", kernels->warnings[i]);
+        status = write_kernels(call, kernels, &opts, form, err);
+    }
+    halley_kernels_free(kernels);
+    halley_trace_set_free(set);
+    return status;
+}
+
 static halley_status trace_info_run(request_call *call, halley_error *err)
 {
     info x = {.o = call->options, .call = call};
     report_form form;
     TRY(request_output_form(&form, call, &x.o->output, err));
+    if (x.o->as_hta && (!x.o->kernels || form != REPORT_JSON))
+        return request_usage(call, err, "--as-hta needs --kernels and --json");
+    if (x.o->kernels)
+        return describe_kernels(call, x.o, form, err);
     halley_trace_set *set = NULL;
-    TRY(traces_load(&set, call, 0, call->n_args, err));
+    TRY(load_set(&set, call, x.o, err));
     halley_set_stats *stats = NULL;
     halley_check_report *problems = NULL;
     halley_status status = halley_set_stats_new(&stats, set, 0, err);
@@ -545,6 +614,8 @@ static const request_example examples[] = {
     {"halley trace info gpt", "the set gpt.0.et, gpt.1.et, ..."},
     {"halley trace info --attrs chakra.0.et", NULL},
     {"halley trace info --json --path gpt", "everything, for programs"},
+    {"halley trace info --kernels kineto.json.gz",
+     "where the device's time goes in a recording"},
     {0},
 };
 
@@ -558,7 +629,8 @@ const request_verb request_verb_trace_info = {
         "operations and bytes, time on CPUs and devices, depth, width, the critical "
         "path, and the first problems that halley trace check finds.\n\n"
         "TRACE is a prefix (dir/name for dir/name.0.et and so on), a folder that holds "
-        "one set, or files, one per rank.\n\n"
+        "one set, or files, one per rank; or a recording of a profiler, which is linked "
+        "in memory as halley trace link does.\n\n"
         "Depth is the number of nodes of the longest chain of dependencies; width is the "
         "most nodes at the same distance from the start; the critical path is the chain "
         "with the greatest sum of durations. Sums count every rank, equal or not. "

@@ -1,6 +1,7 @@
 /* halley trace link - real recordings as runnable traces. */
 #include "base/error.h"
 #include "halley/ingest.h"
+#include "request/recordings.h"
 #include "request/traces.h"
 #include "request/verbs.h"
 
@@ -9,9 +10,10 @@
 #include <string.h>
 
 typedef struct link_options {
-    const char *out;
-    bool ranks, quiet;
+    const char *out, *rules, *recorded_on;
+    bool ranks, quiet, partial;
     uint32_t form, threads;
+    uint64_t pid;
     double split_s, quiet_s;
     request_output output;
 } link_options;
@@ -47,6 +49,25 @@ static const request_option options[] = {
      .offset = offsetof(link_options, quiet_s),
      .doc = "a thread that shows nothing for so long may be waiting for another one "
             "(default: 100 us)"},
+    {.name = "rules",
+     .kind = REQUEST_TEXT,
+     .metavar = "FILE",
+     .offset = offsetof(link_options, rules),
+     .doc = "kernel rules (JSON) that go before the built-in ones"},
+    {.name = "recorded-on",
+     .kind = REQUEST_TEXT,
+     .metavar = "DEVICE",
+     .offset = offsetof(link_options, recorded_on),
+     .doc = "the device, where the recording does not name it"},
+    {.name = "pid",
+     .kind = REQUEST_U64,
+     .metavar = "N",
+     .offset = offsetof(link_options, pid),
+     .doc = "of an nsys export, only this process (default: every process is a rank)"},
+    {.name = "partial",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(link_options, partial),
+     .doc = "of a recording that is cut, read the events that are whole"},
     {.name = "threads",
      .letter = 'j',
      .kind = REQUEST_U32,
@@ -319,28 +340,6 @@ static halley_status write_report(const request_call *call,
                   : write_many(call->out, reports, n, err);
 }
 
-static halley_status link_one(halley_trace_set **out, halley_link_report **reports,
-                              const request_call *call, const halley_link_opts *opts,
-                              halley_error *err)
-{
-    const char *const device = call->n_args > 1 ? call->args[1] : NULL;
-    halley_link_report *const report = calloc(1, sizeof *report);
-    if (!report)
-        return error_nomem(err);
-    halley_trace *trace = NULL;
-    halley_status status =
-        halley_trace_link(&trace, report, call->args[0], device, opts, err);
-    if (status == HALLEY_OK)
-        status = halley_trace_set_new(out, &trace, 1, err);
-    if (status != HALLEY_OK) {
-        halley_trace_free(trace);
-        free(report);
-        return status;
-    }
-    *reports = report;
-    return HALLEY_OK;
-}
-
 /* Read and link the recordings that the command names. */
 static halley_status link_recordings(halley_trace_set **set, halley_link_report **reports,
                                      request_call *call, halley_error *err)
@@ -350,11 +349,18 @@ static halley_status link_recordings(halley_trace_set **set, halley_link_report 
                                    .quiet_ns = (uint64_t)(o->quiet_s * 1e9),
                                    .n_threads = o->threads,
                                    .watch = call->watch};
-    const halley_status status =
-        o->ranks
-            ? halley_trace_link_ranks(set, reports, call->args[0],
-                                      call->n_args > 1 ? call->args[1] : NULL, &opts, err)
-            : link_one(set, reports, call, &opts, err);
+    const halley_recording_opts recording = {.rules = o->rules,
+                                             .recorded_on = o->recorded_on,
+                                             .pid = o->pid,
+                                             .partial = o->partial,
+                                             .n_threads = o->threads,
+                                             .watch = call->watch};
+    const recordings_input in = {.paths = call->args,
+                                 .n_paths = call->n_args,
+                                 .is_pattern = o->ranks,
+                                 .pairs = &opts,
+                                 .alone = &recording};
+    const halley_status status = recordings_link(set, reports, &in, err);
     request_work_end(call);
     return status;
 }
@@ -369,13 +375,16 @@ static halley_status trace_link_run(request_call *call, halley_error *err)
     halley_trace_set *set = NULL;
     halley_link_report *reports = NULL;
     TRY(link_recordings(&set, &reports, call, err));
+    const bool one = !o->ranks && halley_trace_set_count(set) == 1;
     const traces_output output = {.path = o->out,
                                   .form = (traces_form)o->form,
-                                  .one = !o->ranks,
+                                  .one = one,
                                   .n_threads = o->threads,
-                                  .save_groups = o->ranks ? traces_save_declared : NULL,
+                                  .save_groups = one ? NULL : traces_save_declared,
                                   .groups = set};
     halley_status status = traces_save(set, &output, call, err);
+    if (status == HALLEY_OK)
+        traces_warn(call, set);
     if (status == HALLEY_OK)
         status = write_report(call, reports, halley_trace_set_count(set), form, err);
     free(reports);
@@ -384,6 +393,8 @@ static halley_status trace_link_run(request_call *call, halley_error *err)
 }
 
 static const request_example examples[] = {
+    {"halley trace link kineto.json.gz -o step.et", "a profiler's recording alone"},
+    {"halley trace link traces/ -o step/", "all ranks in a folder, into a new folder"},
     {"halley trace link host.json device.json -o step.et",
      "one rank's recordings as a trace"},
     {"halley trace link --ranks 'host.%d.json.gz' 'device.%d.json.gz' -o step",
@@ -392,17 +403,29 @@ static const request_example examples[] = {
     {0},
 };
 
-static const char *const link_keys[] = {"host", "device", NULL};
+static const char *const link_keys[] = {"recording", NULL};
 
 const request_verb request_verb_trace_link = {
     .name = "trace link",
     .summary = "make traces of recordings of real runs",
-    .arguments = "HOST [DEVICE]",
+    .arguments = "RECORDING...",
     .arg_keys = link_keys,
     .description =
-        "Link a PyTorch execution trace (HOST, from ExecutionTraceObserver) and the "
-        "Kineto trace of the same run (DEVICE, from torch.profiler) into one Chakra "
-        "trace that can be simulated. Both may be gzipped.\n\n"
+        "Make Chakra traces that can be simulated of recordings of real runs: Kineto "
+        "traces of PyTorch's profiler (CUDA, ROCm, MTIA), SQLite exports of Nsight "
+        "Systems, xplane.pb of JAX, JSON and CSV of rocprofv3. Name one file, the files "
+        "of several ranks, or a folder; what each file is, is found out by its content. "
+        "Files may be compressed with gzip.\n\n"
+        "A profiler's recording is enough. Every host thread is cut at each begin and "
+        "end of an event; kernels depend on their launch, their stream, events and "
+        "collectives of other streams; calls that block depend on what they waited for. "
+        "Lags are kept, so that the replay equals the recording. Device work that was "
+        "launched before the window is kept and starts at its recorded time. Kernels "
+        "get a class (matmul, attention, comm.all_reduce, ...) from rules on their "
+        "names.\n\n"
+        "A PyTorch execution trace (from ExecutionTraceObserver) and the Kineto trace of "
+        "the same run, in any order, are linked into one trace with the values and "
+        "outputs of all operators. "
         "Operators are found in the device trace by record function id, else by external "
         "id, else by their order on a thread; kernels, copies and sets hang under the "
         "operators that launched them. Edges are what the hardware waits for: program "
@@ -421,6 +444,6 @@ const request_verb request_verb_trace_link = {
     .options = options,
     .options_size = sizeof(link_options),
     .min_args = 1,
-    .max_args = 2,
+    .max_args = REQUEST_ANY,
     .run = trace_link_run,
 };

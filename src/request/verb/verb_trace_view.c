@@ -282,7 +282,7 @@ static halley_status draw_set(request_call *call, halley_error *err)
 {
     const view_options *o = call->options;
     halley_trace_set *set = NULL;
-    TRY(traces_load(&set, call, 0, call->n_args, err));
+    TRY(traces_load_any(&set, call, 0, call->n_args, NULL, err));
     const uint32_t n = halley_trace_set_count(set);
     const halley_status status =
         o->rank < n
@@ -300,7 +300,7 @@ static halley_status write_timeline(request_call *call, const char *path,
     halley_trace_set *set = NULL;
     if (request_given(call, "out") || request_given(call, "form"))
         return request_usage(call, err, "--timeline writes no picture");
-    TRY(traces_load(&set, call, 0, call->n_args, err));
+    TRY(traces_load_any(&set, call, 0, call->n_args, NULL, err));
     halley_status status = report_recorded_timeline(set, path, err);
     if (status == HALLEY_OK && o->output.json)
         status = traces_written_json(set, call, path, err);

@@ -1,0 +1,117 @@
+/*
+ * halley/recording.h - recordings of profilers as Chakra traces, and what they say.
+ *
+ * A recording is what a profiler wrote about one or more ranks of a run: Kineto JSON of
+ * PyTorch, an nsys SQLite export, an xplane.pb of JAX or TensorFlow, JSON or CSV of
+ * rocprofv3. It needs no execution trace beside it.
+ */
+#ifndef HALLEY_RECORDING_H
+#define HALLEY_RECORDING_H
+
+#include "halley/ingest.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a file is, by its content. */
+typedef enum halley_file_kind {
+    HALLEY_FILE_UNKNOWN,
+    HALLEY_FILE_RECORDING,       /* of a profiler: halley_recordings_link reads it */
+    HALLEY_FILE_EXECUTION_TRACE, /* PyTorch's: halley_trace_link reads it */
+    HALLEY_FILE_OTHER            /* something else that is known */
+} halley_file_kind;
+halley_file_kind halley_file_recognise(const char *path);
+/* What a file is that neither reads, and which command takes it; NULL = not known.
+ * `text` holds the answer. */
+const char *halley_file_describe(const char *path, char *text, size_t size);
+
+/* {0} is the default. */
+typedef struct halley_recording_opts {
+    const char *rules;         /* file of kernel rules that go before the built-in ones */
+    const char *recorded_on;   /* the device, where the recording does not name it */
+    uint64_t pid;              /* nsys: only this process; 0 = all of them, a rank each */
+    bool partial;              /* of a file that is cut, take the events that are whole */
+    uint32_t n_threads;        /* of the files; 0 = one per core */
+    const halley_watch *watch; /* progress in files, and cancellation; NULL = none */
+} halley_recording_opts;
+
+/*
+ * Link the recordings of one run, each of one or more ranks. Ranks are what the
+ * recordings say, else the last number in the files' names; a rank that is missing in
+ * the middle is an error that names it. Clocks are aligned by collectives. On success
+ * *out and *reports (one per rank; free() them) are the caller's.
+ */
+halley_status halley_recordings_link(halley_trace_set **out, halley_link_report **reports,
+                                     const char *const *paths, size_t n_paths,
+                                     const halley_recording_opts *opts,
+                                     halley_error *err);
+
+/* A class of kernels. */
+typedef struct halley_kernel_class {
+    const char *name;
+    uint64_t n;
+    double s, share;         /* of the device time */
+    double flops, bytes;     /* of those kernels whose shapes are known; 0 = none are */
+    double flops_s, bytes_s; /* the time of these */
+} halley_kernel_class;
+
+/* One kernel of a name, all its runs together. */
+typedef struct halley_kernel_row {
+    const char *name, *class_name, *operator_name, *shapes; /* "" = not known */
+    uint64_t n;
+    double s;
+} halley_kernel_row;
+
+typedef struct halley_step_row {
+    const char *name;
+    int64_t number;
+    double s;               /* of its range on the host */
+    uint64_t device_events; /* launched in it */
+    double device_s;        /* of these */
+    double tail_s;          /* how long device work goes on after its end */
+} halley_step_row;
+
+/* Idle time of the devices, by what ended it. */
+typedef struct halley_idle {
+    double s, host, communication, synchronisation, launch_latency, nothing;
+} halley_idle;
+
+/* What a linked recording says. Texts are lent until it is freed. */
+typedef struct halley_kernels {
+    const char *kind, *device, *schema; /* "" = not known */
+    int64_t rank, world;                /* -1 = not said */
+    uint64_t device_events, sync_events, launch_in_window, from_graphs;
+    uint32_t n_devices, n_streams;
+    double device_s, span_s, busy_s;
+    halley_kernel_class *classes;
+    size_t n_classes;
+    halley_kernel_row *top; /* longest first */
+    size_t n_top;
+    halley_step_row *steps;
+    size_t n_steps;
+    halley_idle idle;
+    double comm_busy_s, overlap, exposed_comm_s, copies_alone_s;
+    const char *exposed_class; /* the communication that is exposed most; "" */
+    uint64_t n_launches;
+    double mean_call_s, mean_to_device_s;
+    double recorded_s, replayed_s;
+    double late_share; /* of the window: lags above 30 us that nothing explains */
+    const char **warnings;
+    size_t n_warnings;
+    const char *verdict;
+    const char *facts; /* JSON of the recording: collectives_host, groups, hta; "{}" */
+} halley_kernels;
+
+/*
+ * Count the device work of a linked recording, all ranks together; steps are rank 0's.
+ * HALLEY_EINVAL: the traces were not linked from a profiler's recording.
+ */
+halley_status halley_kernels_count(halley_kernels **out, const halley_trace_set *set,
+                                   halley_error *err);
+void halley_kernels_free(halley_kernels *kernels);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

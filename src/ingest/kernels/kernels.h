@@ -1,0 +1,44 @@
+/*
+ * ingest/kernels/kernels.h - a linked recording being counted; see halley/recording.h.
+ *
+ * Everything is read from the trace alone: classes, launches and times are attributes of
+ * its nodes, facts about the recording as a whole are JSON in its metadata.
+ */
+#ifndef INGEST_KERNELS_KERNELS_H
+#define INGEST_KERNELS_KERNELS_H
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "halley/recording.h"
+#include "ingest/record/spans.h"
+
+/* One device event of the trace. */
+typedef struct kernel_event {
+    int64_t begin_ns, end_ns;
+    int64_t launch_ns, call_ns; /* -1 = launched by no recorded call */
+    int64_t device, stream;
+    uint32_t rank, node, class_id;
+    double flops, bytes; /* -1 = not known */
+    bool from_graph, is_comm, is_copy, is_sync;
+} kernel_event;
+
+typedef struct kernel_counter {
+    halley_kernels k; /* first: what the caller sees */
+    arena memory;     /* of its texts and lists */
+    const halley_trace_set *set;
+    uint32_t n_ranks;
+    intern classes;
+    ARRAY(kernel_event) events; /* by begin */
+    rec_spans blocking;         /* blocking calls of the host */
+} kernel_counter;
+
+/* A copy of a text, in the arena; "" when memory ran out (then `failed` of the caller's
+ * checks shows). */
+const char *kernels_keep_text(kernel_counter *c, str text);
+/* Facts of all ranks: the first rank's, and everybody's warnings. */
+halley_status kernels_read_facts(kernel_counter *c, halley_error *err);
+halley_status kernels_count_idle(kernel_counter *c, halley_error *err);
+halley_status kernels_list_top(kernel_counter *c, halley_error *err);
+halley_status kernels_judge(kernel_counter *c, halley_error *err);
+
+#endif

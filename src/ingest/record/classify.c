@@ -1,0 +1,161 @@
+/*
+ * The class of every kernel: by its name, else by the operators around its launch from
+ * the innermost outwards, then overrides (a matmul kernel inside a convolution). What a
+ * collective is comes from the most certain source first: the kernel's own arguments,
+ * the calls around its launch, its name last, because "SendRecv" kernels carry any type.
+ */
+#include "ingest/record/rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct classifier {
+    record *rec;
+    rec_rules *rules;
+    uint32_t *kernel_of, *op_of; /* by text: class, REC_NONE, or NOT_ASKED */
+    bool failed;
+} classifier;
+#define NOT_ASKED (UINT32_MAX - 1)
+
+static uint32_t remember_kernel(classifier *c, uint32_t name)
+{
+    uint32_t *const known = &c->kernel_of[name];
+    if (*known == NOT_ASKED)
+        *known = rec_rules_kernel(c->rules, rec_text(c->rec, name));
+    return *known;
+}
+
+static uint32_t remember_op(classifier *c, uint32_t name)
+{
+    uint32_t *const known = &c->op_of[name];
+    if (*known == NOT_ASKED)
+        *known = rec_rules_op(c->rules, rec_text(c->rec, name));
+    return *known;
+}
+
+static bool is_copy_class(const rec_rules *rules, uint32_t id)
+{
+    return id == rules->copy_h2d || id == rules->copy_d2h || id == rules->copy_d2d ||
+           id == rules->copy_p2p;
+}
+
+/* XLA: the category of its operation is certain; its name helps where the kernel's says
+ * nothing or only that it is a fusion. */
+static uint32_t class_by_hint(classifier *c, const rec_work *w, uint32_t id)
+{
+    if (w->hint_is_class) {
+        id = intern_add(&c->rules->classes, rec_text(c->rec, w->hint));
+        c->failed |= id == REC_NONE;
+        return id;
+    }
+    const uint32_t by_name = remember_kernel(c, w->hint);
+    const bool vague = id == REC_NONE || id == c->rules->elementwise;
+    return vague && by_name != REC_NONE ? by_name : id;
+}
+
+static uint32_t class_by_name(classifier *c, const rec_work *w)
+{
+    if (w->kind == REC_SET)
+        return c->rules->set;
+    const uint32_t id = remember_kernel(c, w->name);
+    if (w->kind != REC_COPY)
+        return w->hint == REC_NONE ? id : class_by_hint(c, w, id);
+    return is_copy_class(c->rules, id) ? id : c->rules->copy_d2d;
+}
+
+static uint32_t class_by_operators(classifier *c, const rec_work *w)
+{
+    for (uint32_t i = w->op; i != REC_NONE; i = c->rec->hosts.at[i].parent) {
+        const rec_host *const event = &c->rec->hosts.at[i];
+        const uint32_t id =
+            event->kind == REC_CALL ? REC_NONE : remember_op(c, event->name);
+        if (id != REC_NONE)
+            return id;
+    }
+    return REC_NONE;
+}
+
+static uint32_t override_class(const classifier *c, const rec_work *w, uint32_t id)
+{
+    uint32_t op = w->op;
+    while (op != REC_NONE && c->rec->hosts.at[op].kind != REC_OP)
+        op = c->rec->hosts.at[op].parent;
+    if (op == REC_NONE)
+        return id;
+    const str name = rec_text(c->rec, c->rec->hosts.at[op].name);
+    for (size_t i = 0; i < c->rules->rules.n; i++) {
+        const rec_rule *const rule = &c->rules->rules.at[i];
+        if (rule->on == RULE_OVERRIDE && rule->from == id &&
+            regexec(&rule->match, name.at, 0, NULL, 0) == 0)
+            id = rule->class_id;
+    }
+    return id;
+}
+
+/* What the host says that this kernel communicates; NULL = nothing. */
+static const char *find_host_type(const classifier *c, const rec_work *w)
+{
+    const record *const r = c->rec;
+    if (w->comm != REC_NONE && r->comms.at[w->comm].collective != REC_NONE)
+        return rec_collective_type(rec_text(r, r->comms.at[w->comm].collective));
+    for (uint32_t i = w->op; i != REC_NONE; i = r->hosts.at[i].parent) {
+        const rec_host *const event = &r->hosts.at[i];
+        const str name = rec_text(r, event->name);
+        const uint32_t comm =
+            event->detail == REC_NONE ? REC_NONE : r->details.at[event->detail].comm;
+        const bool says = comm != REC_NONE && r->comms.at[comm].collective != REC_NONE;
+        const char *type =
+            says ? rec_collective_type(rec_text(r, r->comms.at[comm].collective))
+            : str_starts(name, STR("nccl:")) || str_starts(name, STR("c10d::"))
+                ? rec_collective_type(name)
+                : NULL;
+        if (type != NULL)
+            return type;
+    }
+    return NULL;
+}
+
+static uint32_t refine_comm(classifier *c, const rec_work *w, uint32_t id)
+{
+    if (id != c->rules->unknown_comm && id != c->rules->send_recv)
+        return id;
+    const char *const type = find_host_type(c, w);
+    if (type == NULL)
+        return id;
+    id = rec_rules_comm(c->rules, type);
+    c->failed |= id == REC_NONE;
+    return id;
+}
+
+static void classify_work(classifier *c, rec_work *w)
+{
+    uint32_t id = class_by_name(c, w);
+    if (id == REC_NONE)
+        id = class_by_operators(c, w);
+    if (id != REC_NONE)
+        id = override_class(c, w, id);
+    if (id == REC_NONE)
+        id = c->rules->other;
+    w->class_id = refine_comm(c, w, id);
+    w->is_sync |= w->class_id == c->rules->sync;
+}
+
+static uint32_t *make_memory(const record *r)
+{
+    uint32_t *const known = mem_array(r->texts.n, sizeof *known);
+    for (size_t i = 0; known != NULL && i < r->texts.n; i++)
+        known[i] = NOT_ASKED;
+    return known;
+}
+
+bool rec_classify(record *r, rec_rules *rules)
+{
+    classifier c = {
+        .rec = r, .rules = rules, .kernel_of = make_memory(r), .op_of = make_memory(r)};
+    const bool ok = c.kernel_of != NULL && c.op_of != NULL;
+    for (size_t i = 0; ok && i < r->works.n; i++)
+        classify_work(&c, &r->works.at[i]);
+    free(c.kernel_of);
+    free(c.op_of);
+    return ok && !c.failed;
+}

@@ -1,0 +1,169 @@
+/*
+ * Cutting threads into pieces, and the device's nodes.
+ *
+ * Each thread is cut at every begin and end of its events. A piece belongs to the
+ * innermost event that is open, or to none (a gap). An event's first piece is its node,
+ * also where that has no length because a child begins with it.
+ */
+#include "ingest/record/rebuild.h"
+
+#include <stdlib.h>
+
+bool rec_add_edge(rec_graph *g, uint32_t from, uint32_t to, rec_edge_kind kind)
+{
+    assert(from < g->nodes.n && to < g->nodes.n && from != to);
+    if (g->nodes.at[from].end_ns > g->nodes.at[to].begin_ns)
+        return true;
+    g->n_by_kind[kind]++;
+    return array_push(&g->edges, (rec_edge){.from = from, .to = to, .kind = kind});
+}
+
+uint32_t rec_chain_before(const rec_graph *g, uint32_t node)
+{
+    uint32_t before = g->nodes.at[node].before;
+    while (before != REC_NONE && g->nodes.at[before].kind == REC_NODE_HANDED)
+        before = g->nodes.at[before].before;
+    return before;
+}
+
+/* One thread being cut. */
+typedef struct cutter {
+    rec_graph *g;
+    uint32_t thread, before; /* the last node */
+    uint32_t open;           /* a node whose end is not known yet; REC_NONE */
+    int64_t now_ns;
+    uint32_t *stack;
+    size_t depth;
+} cutter;
+
+static bool add_piece(cutter *c, rec_node_kind kind, uint32_t owner, int64_t end_ns)
+{
+    const rec_node node = {.begin_ns = c->now_ns,
+                           .end_ns = end_ns,
+                           .owner = owner,
+                           .before = c->before,
+                           .kind = kind};
+    assert(node.end_ns >= node.begin_ns);
+    c->before = (uint32_t)c->g->nodes.n;
+    return array_push(&c->g->nodes, node);
+}
+
+/* Whatever runs goes on until `to_ns`. */
+static bool advance_thread(cutter *c, int64_t to_ns)
+{
+    assert(to_ns >= c->now_ns);
+    bool ok = true;
+    if (c->open != REC_NONE)
+        c->g->nodes.at[c->open].end_ns = to_ns;
+    else if (to_ns > c->now_ns && c->depth > 0)
+        ok = add_piece(c, REC_NODE_REST, c->stack[c->depth - 1], to_ns);
+    else if (to_ns > c->now_ns)
+        ok = add_piece(c, REC_NODE_GAP, c->thread, to_ns);
+    c->open = REC_NONE;
+    c->now_ns = to_ns;
+    return ok;
+}
+
+/* End all events that are over by `at_ns`. */
+static bool end_events(cutter *c, int64_t at_ns)
+{
+    bool ok = true;
+    for (; ok && c->depth > 0; c->depth--) {
+        const int64_t end_ns = c->g->rec->hosts.at[c->stack[c->depth - 1]].end_ns;
+        if (end_ns > at_ns)
+            break;
+        ok = advance_thread(c, end_ns);
+    }
+    return ok;
+}
+
+static bool begin_event(cutter *c, uint32_t i)
+{
+    const rec_host *const event = &c->g->rec->hosts.at[i];
+    if (!end_events(c, event->begin_ns) || !advance_thread(c, event->begin_ns))
+        return false;
+    c->g->node_of_host[i] = c->open = (uint32_t)c->g->nodes.n;
+    c->stack[c->depth++] = i;
+    return add_piece(c, REC_NODE_RUN, i, event->begin_ns);
+}
+
+static bool cut_thread(rec_graph *g, uint32_t t, uint32_t *stack)
+{
+    const rec_thread *const thread = &g->rec->threads.at[t];
+    if (thread->n == 0)
+        return true;
+    cutter c = {.g = g,
+                .thread = t,
+                .before = REC_NONE,
+                .open = REC_NONE,
+                .now_ns = g->rec->hosts.at[thread->first].begin_ns,
+                .stack = stack};
+    bool ok = true;
+    for (uint32_t i = thread->first; ok && i < thread->first + thread->n; i++)
+        ok = begin_event(&c, i);
+    return ok && end_events(&c, INT64_MAX);
+}
+
+bool rec_cut_threads(rec_graph *g)
+{
+    const record *const r = g->rec;
+    g->node_of_host = mem_array(r->hosts.n, sizeof *g->node_of_host);
+    g->node_of_work = mem_array(r->works.n, sizeof *g->node_of_work);
+    uint32_t *const stack = mem_array(r->hosts.n + 1, sizeof *stack);
+    bool ok = stack != NULL && g->node_of_host != NULL && g->node_of_work != NULL &&
+              array_reserve(&g->nodes, r->hosts.n * 2 + r->works.n);
+    for (uint32_t t = 0; ok && t < r->threads.n; t++)
+        ok = cut_thread(g, t, stack);
+    free(stack);
+    return ok;
+}
+
+/* The launch: what its thread did until the call began, as kernels start while the call
+ * still runs. */
+static bool add_launch(rec_graph *g, const rec_work *w, uint32_t node)
+{
+    if (w->launch == REC_NONE)
+        return true;
+    if (g->rec->hosts.at[w->launch].begin_ns > w->begin_ns) {
+        g->n_late_launch++;
+        return true;
+    }
+    const uint32_t before = rec_chain_before(g, g->node_of_host[w->launch]);
+    return before == REC_NONE || rec_add_edge(g, before, node, REC_EDGE_LAUNCH);
+}
+
+/* The event before it on its stream, if that was over. */
+static bool add_stream_order(rec_graph *g, const rec_work *w, uint32_t node,
+                             uint32_t *last)
+{
+    const uint32_t before = last[w->row];
+    if (before != REC_NONE && g->nodes.at[before].end_ns > w->begin_ns) {
+        g->n_overlapping += !w->is_sync;
+        g->nodes.at[node].overlaps = true;
+    } else if (before != REC_NONE && !rec_add_edge(g, before, node, REC_EDGE_STREAM))
+        return false;
+    if (!w->is_sync && (before == REC_NONE || g->nodes.at[before].end_ns <= w->end_ns))
+        last[w->row] = node;
+    return true;
+}
+
+bool rec_add_devices(rec_graph *g)
+{
+    const record *const r = g->rec;
+    uint32_t *const last = mem_array(r->rows.n, sizeof *last);
+    bool ok = last != NULL;
+    for (size_t i = 0; ok && i < r->rows.n; i++)
+        last[i] = REC_NONE;
+    for (uint32_t i = 0; ok && i < r->works.n; i++) {
+        const rec_work *const w = &r->works.at[i];
+        const uint32_t node = g->node_of_work[i] = (uint32_t)g->nodes.n;
+        ok = array_push(&g->nodes, (rec_node){.begin_ns = w->begin_ns,
+                                              .end_ns = w->end_ns,
+                                              .owner = i,
+                                              .before = REC_NONE,
+                                              .kind = REC_NODE_DEVICE}) &&
+             add_launch(g, w, node) && add_stream_order(g, w, node, last);
+    }
+    free(last);
+    return ok;
+}

@@ -1,0 +1,549 @@
+/*
+ * Writing a rebuilt recording as a trace.
+ *
+ * Ids follow time, so that every dependency has a smaller id than what depends on it;
+ * lags come after all other nodes. An edge without a lag is a data dependency; one with
+ * a lag goes through a node of that length ("launch latency", "stream gap", …) that
+ * occupies no thread and no stream. A node without predecessors is released at its
+ * recorded time by a node "recorded start". Control dependencies are the call tree.
+ */
+#include "ingest/record/emit.h"
+
+#include "ingest/record/shapes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A lag to be written: `to` starts `lag_ns` after `from` ends (REC_NONE: after 0). */
+typedef struct emit_lag {
+    int64_t lag_ns;
+    uint32_t from, to;
+    rec_edge_kind kind;
+} emit_lag;
+
+typedef struct rec_emitter {
+    const rec_graph *g;
+    const record *rec;
+    const rec_emit_opts *opts;
+    rec_emit_counts *counts;
+    halley_builder *b;
+    uint64_t *ids; /* by node */
+    ARRAY(emit_lag) lags;
+    work *works;          /* by host event: what it computes; n_bytes 0 = not known */
+    int64_t *launched_ns; /* by host event: time of the compute kernels it launched */
+    bool *is_doubled;     /* by row: an earlier row has the same stream number */
+    bool failed;
+} rec_emitter;
+
+static halley_bytes lend_bytes(str s)
+{
+    return (halley_bytes){s.at, s.n};
+}
+
+static const char *name_lag(rec_edge_kind kind, bool is_root)
+{
+    static const char *const names[REC_N_EDGE_KINDS] = {
+        [REC_EDGE_CHAIN] = "thread gap",        [REC_EDGE_LAUNCH] = "launch latency",
+        [REC_EDGE_STREAM] = "stream gap",       [REC_EDGE_EVENT] = "event wait gap",
+        [REC_EDGE_GUESSED] = "event wait gap",  [REC_EDGE_WAIT] = "device wait latency",
+        [REC_EDGE_HAND_OVER] = "hand-over gap", [REC_EDGE_BACKWARD] = "backward gap"};
+    return is_root ? "recorded start" : names[kind];
+}
+
+static void number_nodes_in_time(rec_emitter *m)
+{
+    uint64_t next = 0;
+    for (size_t k = 0; k < m->g->nodes.n; k++) {
+        const uint32_t i = m->g->order[k];
+        if (m->g->nodes.at[i].kind != REC_NODE_HANDED)
+            m->ids[i] = next++;
+    }
+    m->counts->n_nodes = next;
+}
+
+/* A dependency, through a lag where there is one. */
+static void emit_dependency(rec_emitter *m, uint32_t from, uint32_t to, int64_t lag_ns,
+                            rec_edge_kind kind)
+{
+    assert(lag_ns >= 0);
+    m->counts->n_data_edges++;
+    if (lag_ns == 0 && from != REC_NONE) {
+        (void)halley_builder_data(m->b, m->ids[from]);
+        return;
+    }
+    const uint64_t id = m->counts->n_nodes + m->lags.n;
+    m->failed |= !array_push(&m->lags, (emit_lag){lag_ns, from, to, kind});
+    (void)halley_builder_data(m->b, id);
+}
+
+static void emit_dependencies(rec_emitter *m, uint32_t i)
+{
+    const rec_graph *const g = m->g;
+    const uint32_t before = rec_chain_before(g, i);
+    const int64_t since_start = g->nodes.at[i].begin_ns - m->opts->zero_ns;
+    if (before != REC_NONE)
+        emit_dependency(m, before, i, g->chain_lag_ns[i], REC_EDGE_CHAIN);
+    for (uint32_t k = g->edge_at[i]; k < g->edge_at[i + 1]; k++) {
+        const rec_edge *const e = &g->edges.at[k];
+        if (e->from != before)
+            emit_dependency(m, e->from, i, e->lag_ns, e->kind);
+    }
+    if (before == REC_NONE && g->edge_at[i] == g->edge_at[i + 1] && since_start > 0)
+        emit_dependency(m, REC_NONE, i, since_start, REC_EDGE_CHAIN);
+}
+
+/* The host event under which a node is in the call tree; REC_NONE. */
+static uint32_t find_parent_event(const rec_emitter *m, const rec_node *n)
+{
+    switch (n->kind) {
+    case REC_NODE_RUN:
+        return m->rec->hosts.at[n->owner].parent;
+    case REC_NODE_REST:
+        return n->owner;
+    case REC_NODE_DEVICE:
+        return m->rec->works.at[n->owner].op;
+    default:
+        return REC_NONE;
+    }
+}
+
+static void emit_parent(rec_emitter *m, uint32_t i)
+{
+    const rec_node *const n = &m->g->nodes.at[i];
+    const uint32_t event = find_parent_event(m, n);
+    if (event == REC_NONE)
+        return;
+    const uint32_t parent = m->g->node_of_host[event];
+    if (m->g->nodes.at[parent].end_ns > n->begin_ns || m->ids[parent] >= m->ids[i])
+        return;
+    (void)halley_builder_ctrl(m->b, m->ids[parent]);
+    m->counts->n_ctrl_edges++;
+}
+
+static void emit_times(rec_emitter *m, const rec_node *n)
+{
+    /* A call that waits is shown from its begin; its own time is at its end. */
+    const bool is_call = n->waits && n->kind == REC_NODE_RUN;
+    const int64_t begin_ns =
+        (is_call ? m->rec->hosts.at[n->owner].begin_ns : n->begin_ns) - m->opts->zero_ns;
+    assert(begin_ns >= 0 && n->end_ns >= n->begin_ns);
+    (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_START_NS, (uint64_t)begin_ns);
+    (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_DURATION_NS,
+                                  (uint64_t)(n->end_ns - n->begin_ns));
+    if (n->kind == REC_NODE_RUN) {
+        const rec_host *const event = &m->rec->hosts.at[n->owner];
+        (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_INCLUSIVE_NS,
+                                      (uint64_t)(event->end_ns - event->begin_ns));
+    }
+}
+
+static void emit_step(rec_emitter *m, int64_t at_ns)
+{
+    const uint32_t step = rec_step_at(m->rec, at_ns);
+    if (step != REC_NONE)
+        (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_STEP,
+                                      (int64_t)m->rec->steps.at[step].number);
+}
+
+static int64_t number_thread(const record *r, uint32_t thread)
+{
+    const uint64_t tid = r->threads.at[thread].tid;
+    return tid <= INT64_MAX / 4 ? (int64_t)tid : (int64_t)thread + 1;
+}
+
+static uint32_t find_node_thread(const rec_emitter *m, const rec_node *n)
+{
+    return n->kind == REC_NODE_GAP ? n->owner : m->rec->hosts.at[n->owner].thread;
+}
+
+static void emit_shapes(rec_emitter *m, const rec_host *event)
+{
+    if (event->detail == REC_NONE)
+        return;
+    const rec_detail *const d = &m->rec->details.at[event->detail];
+    const halley_io io = {.present = d->dims != REC_NONE,
+                          .shapes = lend_bytes(rec_text(m->rec, d->dims)),
+                          .types = lend_bytes(rec_text(m->rec, d->types))};
+    if (io.present)
+        (void)halley_builder_inputs(m->b, &io);
+}
+
+static void emit_host_node(rec_emitter *m, const rec_node *n)
+{
+    const rec_host *const event =
+        n->kind == REC_NODE_GAP ? NULL : &m->rec->hosts.at[n->owner];
+    if (n->kind == REC_NODE_RUN)
+        emit_shapes(m, event);
+    (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_TID,
+                                  number_thread(m->rec, find_node_thread(m, n)));
+    (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_IS_CPU_OP, true);
+    if (n->kind == REC_NODE_RUN && event->detail != REC_NONE) {
+        const rec_detail *const d = &m->rec->details.at[event->detail];
+        if (d->sequence != REC_NO_ID)
+            (void)halley_builder_attr_i64(m->b, "seq_id", (int64_t)d->sequence);
+    }
+    emit_times(m, n);
+    emit_step(m, n->begin_ns);
+}
+
+static const char *name_copy(const rec_emitter *m, const rec_work *w)
+{
+    const rec_rules *const rules = m->opts->rules;
+    if (w->kind == REC_SET)
+        return "set";
+    return w->class_id == rules->copy_h2d   ? "HtoD"
+           : w->class_id == rules->copy_d2h ? "DtoH"
+           : w->class_id == rules->copy_p2p ? "PtoP"
+                                            : "DtoD";
+}
+
+static void emit_copy(rec_emitter *m, const rec_work *w)
+{
+    (void)halley_builder_attr_text(m->b, "memory_op",
+                                   lend_bytes(str_from(name_copy(m, w))));
+    if (w->n_bytes == REC_NO_ID || w->n_bytes > INT64_MAX)
+        return;
+    /* One operation: a roofline then takes what the bytes take. */
+    (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_NUM_OPS, 1);
+    (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_TENSOR_SIZE, w->n_bytes);
+}
+
+static uint64_t share_work(uint64_t amount, int64_t part_ns, int64_t whole_ns)
+{
+    assert(part_ns <= whole_ns && whole_ns > 0);
+    const uint64_t part =
+        (uint64_t)((__extension__(unsigned __int128) amount * (uint64_t)part_ns) /
+                   (uint64_t)whole_ns);
+    return part > 0 ? part : 1;
+}
+
+static bool computes(const rec_emitter *m, const rec_work *w)
+{
+    return w->kind == REC_KERNEL && !w->is_sync &&
+           !rec_class_is_comm(m->opts->rules, w->class_id);
+}
+
+/* Kernels share the work of their operator by their time. */
+static void emit_kernel_work(rec_emitter *m, const rec_work *w)
+{
+    if (w->op == REC_NONE || !computes(m, w) || m->works[w->op].n_bytes == 0)
+        return;
+    const work *const whole = &m->works[w->op];
+    const int64_t part_ns = w->end_ns - w->begin_ns + 1;
+    (void)halley_builder_attr_i64(
+        m->b, HALLEY_ATTR_NAME_NUM_OPS,
+        (int64_t)share_work(whole->n_ops, part_ns, m->launched_ns[w->op]));
+    (void)halley_builder_attr_u64(
+        m->b, HALLEY_ATTR_NAME_TENSOR_SIZE,
+        share_work(whole->n_bytes, part_ns, m->launched_ns[w->op]));
+    m->counts->n_with_work++;
+}
+
+/* The first type of the operator's inputs that computes: the trace keeps what format
+ * its matmuls are in. */
+static void emit_dtype(rec_emitter *m, const rec_work *w, const rec_comm_info *comm)
+{
+    str types = STR(""), item;
+    if (comm->dtype != REC_NONE) {
+        (void)halley_builder_attr_text(m->b, HALLEY_ATTR_NAME_DTYPE,
+                                       lend_bytes(rec_text(m->rec, comm->dtype)));
+        return;
+    }
+    if (w->op == REC_NONE || m->rec->hosts.at[w->op].detail == REC_NONE)
+        return;
+    types = rec_text(m->rec, m->rec->details.at[m->rec->hosts.at[w->op].detail].types);
+    if (types.n < 5 || types.at[1] != '\'')
+        return;
+    item = (str){types.at + 2, 0};
+    while (item.at + item.n < types.at + types.n && item.at[item.n] != '\'')
+        item.n++;
+    if (item.n > 0 && !str_eq(item, STR("Scalar")) && !str_contains(item, STR("List")))
+        (void)halley_builder_attr_text(m->b, HALLEY_ATTR_NAME_DTYPE, lend_bytes(item));
+}
+
+/* What kind of node a communication can be: it needs a size, a known group, and peers
+ * that are there. Everything else stays work of the recorded length. */
+static halley_node_type choose_comm_type(rec_emitter *m, const rec_comm_info *c,
+                                         const rec_group_info **group)
+{
+    *group = c->pg_name == REC_NONE
+                 ? NULL
+                 : rec_groups_find(m->opts->groups, rec_text(m->rec, c->pg_name));
+    if (c->type == HALLEY_NODE_INVALID)
+        return HALLEY_NODE_COMP;
+    if (!c->has_size && c->coll != HALLEY_COLL_BARRIER) {
+        m->counts->n_no_size++;
+        return HALLEY_NODE_COMP;
+    }
+    if (c->type == HALLEY_NODE_COLL) {
+        const uint64_t size = *group == NULL ? 0 : (*group)->size;
+        if (size == 1 || c->n_bytes == 0)
+            return HALLEY_NODE_COMP;
+        if (*group != NULL && (*group)->number != 0 && (*group)->n_ranks == 0) {
+            m->counts->n_no_group++;
+            return HALLEY_NODE_COMP;
+        }
+        return HALLEY_NODE_COLL;
+    }
+    if (c->peer == REC_NO_ID || c->peer >= m->opts->n_ranks || c->n_bytes == 0) {
+        m->counts->n_lonely++;
+        return HALLEY_NODE_COMP;
+    }
+    return c->type;
+}
+
+static void emit_comm_attrs(rec_emitter *m, const rec_comm_info *c, halley_node_type type,
+                            const rec_group_info *group)
+{
+    halley_builder *const b = m->b;
+    char number[24];
+    if (type == HALLEY_NODE_COLL)
+        (void)halley_builder_attr_i64(b, HALLEY_ATTR_NAME_COMM_TYPE, (int64_t)c->coll);
+    if (c->has_size && c->n_bytes <= INT64_MAX)
+        (void)halley_builder_attr_i64(b, HALLEY_ATTR_NAME_COMM_SIZE, (int64_t)c->n_bytes);
+    if (group != NULL) {
+        const int n = snprintf(number, sizeof number, "%" PRIu64, group->number);
+        (void)halley_builder_attr_text(b, HALLEY_ATTR_NAME_PG_NAME,
+                                       (halley_bytes){number, (size_t)n});
+    }
+    const bool sends = c->type == HALLEY_NODE_SEND,
+               receives = c->type == HALLEY_NODE_RECV;
+    if ((sends || receives) && c->peer <= INT32_MAX) {
+        const int32_t self = m->rec->rank <= INT32_MAX ? (int32_t)m->rec->rank : 0;
+        (void)halley_builder_attr_i32(b, HALLEY_ATTR_NAME_COMM_SRC,
+                                      sends ? self : (int32_t)c->peer);
+        (void)halley_builder_attr_i32(b, HALLEY_ATTR_NAME_COMM_DST,
+                                      sends ? (int32_t)c->peer : self);
+        (void)halley_builder_attr_i32(b, HALLEY_ATTR_NAME_COMM_TAG, 0);
+    }
+}
+
+static void emit_launch(rec_emitter *m, const rec_work *w)
+{
+    if (w->launch == REC_NONE)
+        return;
+    const rec_host *const call = &m->rec->hosts.at[w->launch];
+    (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_LAUNCH_NS,
+                                  (uint64_t)(call->begin_ns - m->opts->zero_ns));
+    (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_CALL_NS,
+                                  (uint64_t)(call->end_ns - call->begin_ns));
+    if (rec_is_graph_launch(rec_text(m->rec, call->name)))
+        (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_FROM_GRAPH, true);
+}
+
+static void emit_device_node(rec_emitter *m, const rec_node *n, const rec_comm_info *comm,
+                             halley_node_type type, const rec_group_info *group)
+{
+    const rec_work *const w = &m->rec->works.at[n->owner];
+    const rec_row *const row = &m->rec->rows.at[w->row];
+    (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_IS_CPU_OP, false);
+    (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_STREAM,
+                                  row->stream >= 0 ? row->stream : (int64_t)w->row);
+    if (row->device <= INT32_MAX)
+        (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_DEVICE,
+                                      (int64_t)row->device);
+    if (n->overlaps || w->is_sync || m->is_doubled[w->row])
+        (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_FREE_LANE, true);
+    (void)halley_builder_attr_text(
+        m->b, HALLEY_ATTR_NAME_KERNEL_CLASS,
+        lend_bytes(rec_class_name(m->opts->rules, w->class_id)));
+    emit_comm_attrs(m, comm, type, group);
+    if (w->kind != REC_KERNEL)
+        emit_copy(m, w);
+    else
+        emit_kernel_work(m, w);
+    emit_dtype(m, w, comm);
+    emit_launch(m, w);
+    emit_times(m, n);
+    emit_step(m,
+              w->launch == REC_NONE ? w->begin_ns : m->rec->hosts.at[w->launch].begin_ns);
+}
+
+static str name_node(const rec_emitter *m, const rec_node *n)
+{
+    switch (n->kind) {
+    case REC_NODE_RUN:
+        return rec_text(m->rec, m->rec->hosts.at[n->owner].name);
+    case REC_NODE_DEVICE:
+        return rec_text(m->rec, m->rec->works.at[n->owner].name);
+    default:
+        return STR("host gap");
+    }
+}
+
+static void count_comm(rec_emit_counts *counts, halley_node_type type)
+{
+    counts->n_collectives += type == HALLEY_NODE_COLL;
+    counts->n_sends += type == HALLEY_NODE_SEND;
+    counts->n_recvs += type == HALLEY_NODE_RECV;
+}
+
+static void emit_node_of_graph(rec_emitter *m, uint32_t i)
+{
+    const rec_node *const n = &m->g->nodes.at[i];
+    halley_node_type type = HALLEY_NODE_COMP;
+    rec_comm_info comm = {.dtype = REC_NONE};
+    const rec_group_info *group = NULL;
+    if (n->kind == REC_NODE_DEVICE) {
+        comm = rec_comm_of_work(m->rec, m->opts->rules, &m->rec->works.at[n->owner]);
+        type = choose_comm_type(m, &comm, &group);
+        count_comm(m->counts, type);
+    }
+    (void)halley_builder_node(m->b, m->ids[i], (uint32_t)type,
+                              lend_bytes(name_node(m, n)));
+    (void)halley_builder_time(m->b, (uint64_t)(n->begin_ns - m->opts->zero_ns) / 1000,
+                              ((uint64_t)(n->end_ns - n->begin_ns) + 500) / 1000);
+    emit_dependencies(m, i);
+    emit_parent(m, i);
+    if (n->kind == REC_NODE_DEVICE)
+        emit_device_node(m, n, &comm, type, group);
+    else
+        emit_host_node(m, n);
+}
+
+static void emit_lag_node(rec_emitter *m, size_t k)
+{
+    const emit_lag *const lag = &m->lags.at[k];
+    const rec_node *const to = &m->g->nodes.at[lag->to];
+    const int64_t begin_ns =
+        lag->from == REC_NONE ? 0 : m->g->nodes.at[lag->from].end_ns - m->opts->zero_ns;
+    (void)halley_builder_node(
+        m->b, m->counts->n_nodes + k, HALLEY_NODE_COMP,
+        lend_bytes(str_from(name_lag(lag->kind, lag->from == REC_NONE))));
+    (void)halley_builder_time(m->b, (uint64_t)begin_ns / 1000,
+                              ((uint64_t)lag->lag_ns + 500) / 1000);
+    if (lag->from != REC_NONE)
+        (void)halley_builder_data(m->b, m->ids[lag->from]);
+    (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_IS_CPU_OP, true);
+    (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_FREE_LANE, true);
+    (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_START_NS, (uint64_t)begin_ns);
+    (void)halley_builder_attr_u64(m->b, HALLEY_ATTR_NAME_DURATION_NS,
+                                  (uint64_t)lag->lag_ns);
+    const rec_work *const w =
+        to->kind == REC_NODE_DEVICE ? &m->rec->works.at[to->owner] : NULL;
+    emit_step(m, w != NULL && w->launch != REC_NONE ? m->rec->hosts.at[w->launch].begin_ns
+                                                    : to->begin_ns);
+}
+
+/* The groups with known members, as PyTorch's own node declares them. */
+static bool emit_group_node(rec_emitter *m)
+{
+    const rec_groups *const g = m->opts->groups;
+    strbuf values = {0};
+    bool any = false;
+    strbuf_add(&values, STR("['["));
+    for (size_t i = 0; i < g->groups.n; i++) {
+        const rec_group_info *const group = &g->groups.at[i];
+        if (group->n_ranks < 2)
+            continue;
+        strbuf_printf(&values,
+                      "%s{\"pg_name\": \"%" PRIu64 "\", \"pg_desc\": ", any ? ", " : "",
+                      group->number);
+        strbuf_json(&values, group->desc == REC_NONE
+                                 ? STR("")
+                                 : intern_text(&g->names, group->desc));
+        strbuf_add(&values, STR(", \"ranks\": ["));
+        for (uint32_t k = 0; k < group->n_ranks; k++)
+            strbuf_printf(&values, "%s%" PRIu64, k > 0 ? ", " : "",
+                          g->ranks.at[group->first + k]);
+        strbuf_printf(&values, "], \"group_size\": %u, \"group_count\": %zu}",
+                      group->n_ranks, g->groups.n);
+        any = true;
+    }
+    strbuf_add(&values, STR("]']"));
+    const halley_io io = {.present = true,
+                          .values = lend_bytes(strbuf_str(&values)),
+                          .shapes = {"[[]]", 4},
+                          .types = {"['String']", 10}};
+    if (any && !values.failed) {
+        (void)halley_builder_node(m->b, m->counts->n_nodes++, HALLEY_NODE_METADATA,
+                                  lend_bytes(STR("## process_group:init ##")));
+        (void)halley_builder_inputs(m->b, &io);
+        (void)halley_builder_attr_bool(m->b, HALLEY_ATTR_NAME_IS_CPU_OP, true);
+    }
+    const bool ok = !values.failed;
+    strbuf_fini(&values);
+    return ok;
+}
+
+static void emit_text_fact(halley_builder *b, const char *name, str value)
+{
+    const halley_attr attr = {.name = lend_bytes(str_from(name)),
+                              .kind = HALLEY_ATTR_STRING,
+                              .bytes = lend_bytes(value)};
+    (void)halley_builder_metadata(b, &attr);
+}
+
+static bool find_work_of_hosts(rec_emitter *m)
+{
+    const record *const r = m->rec;
+    m->works = mem_array_zero(r->hosts.n, sizeof *m->works);
+    m->launched_ns = mem_array_zero(r->hosts.n, sizeof *m->launched_ns);
+    if (m->works == NULL || m->launched_ns == NULL)
+        return false;
+    for (size_t i = 0; i < r->works.n; i++) {
+        const rec_work *const w = &r->works.at[i];
+        if (w->op != REC_NONE && computes(m, w))
+            m->launched_ns[w->op] += w->end_ns - w->begin_ns + 1;
+    }
+    for (size_t i = 0; i < r->hosts.n; i++)
+        if (m->launched_ns[i] > 0 && !rec_host_work(&m->works[i], r, &r->hosts.at[i]))
+            m->works[i] = (work){0};
+    return true;
+}
+
+static bool find_doubled_rows(rec_emitter *m)
+{
+    const record *const r = m->rec;
+    m->is_doubled = mem_array_zero(r->rows.n, sizeof *m->is_doubled);
+    for (size_t i = 0; m->is_doubled != NULL && i < r->rows.n; i++)
+        for (size_t k = 0; k < i; k++)
+            m->is_doubled[i] |= r->rows.at[k].stream == r->rows.at[i].stream;
+    return m->is_doubled != NULL;
+}
+
+static void emit_all_nodes(rec_emitter *m)
+{
+    for (size_t k = 0; k < m->g->nodes.n; k++)
+        if (m->g->nodes.at[m->g->order[k]].kind != REC_NODE_HANDED)
+            emit_node_of_graph(m, m->g->order[k]);
+    for (size_t k = 0; k < m->lags.n; k++)
+        emit_lag_node(m, k);
+    m->counts->n_lag_nodes = m->lags.n;
+    m->counts->n_nodes += m->lags.n;
+    m->failed |= !emit_group_node(m);
+}
+
+static halley_status build_trace(halley_trace **out, rec_emitter *m, halley_error *err)
+{
+    m->ids = mem_array(m->g->nodes.n, sizeof *m->ids);
+    if (m->ids == NULL || !find_work_of_hosts(m) || !find_doubled_rows(m))
+        return error_nomem(err);
+    number_nodes_in_time(m);
+    TRY(halley_builder_new(&m->b, err));
+    emit_text_fact(m->b, "recording", m->opts->facts);
+    emit_all_nodes(m);
+    halley_trace *trace = NULL;
+    TRY(halley_builder_finish(&trace, m->b, err));
+    if (m->failed) {
+        halley_trace_free(trace);
+        return error_nomem(err);
+    }
+    *out = trace;
+    return HALLEY_OK;
+}
+
+halley_status rec_emit(halley_trace **out, rec_emit_counts *counts, const rec_graph *g,
+                       const rec_emit_opts *opts, halley_error *err)
+{
+    *counts = (rec_emit_counts){0};
+    rec_emitter m = {.g = g, .rec = g->rec, .opts = opts, .counts = counts};
+    const halley_status status = build_trace(out, &m, err);
+    free(m.ids);
+    free(m.works);
+    free(m.launched_ns);
+    free(m.is_doubled);
+    array_fini(&m.lags);
+    return status;
+}

@@ -1,0 +1,26 @@
+/* ingest/record/emit.h - a rebuilt recording as a trace. */
+#ifndef INGEST_RECORD_EMIT_H
+#define INGEST_RECORD_EMIT_H
+
+#include "ingest/record/comms.h"
+#include "ingest/record/rebuild.h"
+
+typedef struct rec_emit_opts {
+    const rec_rules *rules;
+    const rec_groups *groups;
+    uint64_t n_ranks; /* that are there: who waits for others is kept as work */
+    int64_t zero_ns;  /* the time that is written as 0 */
+    str facts;        /* JSON about the recording as a whole, kept as metadata */
+} rec_emit_opts;
+
+/* What became of the communication. */
+typedef struct rec_emit_counts {
+    uint64_t n_nodes, n_data_edges, n_ctrl_edges, n_lag_nodes;
+    uint64_t n_collectives, n_sends, n_recvs;
+    uint64_t n_no_size, n_no_group, n_lonely, n_with_work;
+} rec_emit_counts;
+
+halley_status rec_emit(halley_trace **out, rec_emit_counts *counts, const rec_graph *g,
+                       const rec_emit_opts *opts, halley_error *err);
+
+#endif

@@ -1,0 +1,509 @@
+/*
+ * Reading SQLite exports of Nsight Systems.
+ *
+ * Columns are found by name (their set and order change between versions), tables exist
+ * only when they have rows. Correlation ids are unique per process only, so each process
+ * with GPU rows is a rank of its own: events are joined on (process, correlation).
+ */
+#include "ingest/record/read.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KNOWN_SCHEMA_MAJOR = 3, NVTX_PUSH_POP = 59, NVTX_START_END = 60 };
+
+#define KERNELS "CUPTI_ACTIVITY_KIND_KERNEL"
+#define COPIES "CUPTI_ACTIVITY_KIND_MEMCPY"
+#define SETS "CUPTI_ACTIVITY_KIND_MEMSET"
+#define GRAPHS "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+#define CALLS "CUPTI_ACTIVITY_KIND_RUNTIME"
+#define SYNCS "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+
+typedef struct nsys_reader {
+    sqlite3 *db;
+    rec_list *list;
+    map64 rank_of; /* process -> rank */
+    intern texts;  /* of StringIds */
+    map64 text_of; /* its id -> text */
+    bool no_memory;
+    bool has_graphs;
+    halley_error *err;
+} nsys_reader;
+
+static halley_status fail_nsys(nsys_reader *x, const char *doing)
+{
+    const int code = sqlite3_errcode(x->db);
+    if (code == SQLITE_NOMEM)
+        return error_nomem(x->err);
+    return error_set(x->err, HALLEY_EFORMAT, "cannot %s: %s", doing,
+                     sqlite3_errmsg(x->db));
+}
+
+static bool has_table(nsys_reader *x, const char *table)
+{
+    sqlite3_stmt *q = NULL;
+    bool found = false;
+    if (sqlite3_prepare_v2(x->db,
+                           "select 1 from sqlite_master where type in ('table', 'view') "
+                           "and name = ?1",
+                           -1, &q, NULL) == SQLITE_OK) {
+        sqlite3_bind_text(q, 1, table, -1, SQLITE_STATIC);
+        found = sqlite3_step(q) == SQLITE_ROW;
+    }
+    sqlite3_finalize(q);
+    return found;
+}
+
+static bool has_column(nsys_reader *x, const char *table, const char *column)
+{
+    sqlite3_stmt *q = NULL;
+    bool found = false;
+    if (sqlite3_prepare_v2(x->db, "select 1 from pragma_table_info(?1) where name = ?2",
+                           -1, &q, NULL) == SQLITE_OK) {
+        sqlite3_bind_text(q, 1, table, -1, SQLITE_STATIC);
+        sqlite3_bind_text(q, 2, column, -1, SQLITE_STATIC);
+        found = sqlite3_step(q) == SQLITE_ROW;
+    }
+    sqlite3_finalize(q);
+    return found;
+}
+
+/* "select a, b, null from table": a column that the version lacks is null. */
+static halley_status open_query(nsys_reader *x, sqlite3_stmt **q, const char *table,
+                                const char *const *columns, size_t n)
+{
+    strbuf sql = {0};
+    strbuf_add(&sql, STR("select "));
+    for (size_t i = 0; i < n; i++)
+        strbuf_printf(&sql, "%s%s%s%s", i > 0 ? ", " : "",
+                      has_column(x, table, columns[i]) ? "\"" : "",
+                      has_column(x, table, columns[i]) ? columns[i] : "null",
+                      has_column(x, table, columns[i]) ? "\"" : "");
+    strbuf_printf(&sql, " from %s", table);
+    halley_status status = HALLEY_OK;
+    if (sql.failed)
+        status = error_nomem(x->err);
+    else if (sqlite3_prepare_v2(x->db, sql.at, -1, q, NULL) != SQLITE_OK)
+        status = fail_nsys(x, "read the export");
+    strbuf_fini(&sql);
+    return status;
+}
+
+typedef void row_taker(nsys_reader *x, sqlite3_stmt *q);
+static halley_status read_rows(nsys_reader *x, const char *table,
+                               const char *const *columns, size_t n, row_taker *take)
+{
+    sqlite3_stmt *q = NULL;
+    if (!has_table(x, table))
+        return HALLEY_OK;
+    TRY(open_query(x, &q, table, columns, n));
+    int code;
+    while ((code = sqlite3_step(q)) == SQLITE_ROW && !x->no_memory)
+        take(x, q);
+    halley_status status = HALLEY_OK;
+    if (x->no_memory)
+        status = error_nomem(x->err);
+    else if (code != SQLITE_DONE)
+        status = fail_nsys(x, "read the export");
+    sqlite3_finalize(q);
+    return status;
+}
+#define READ_ROWS(x, table, take, ...)                                                   \
+    read_rows(x, table, (const char *const[]){__VA_ARGS__},                              \
+              sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), take)
+
+static uint64_t get_id(sqlite3_stmt *q, int column)
+{
+    return sqlite3_column_type(q, column) == SQLITE_NULL
+               ? REC_NO_ID
+               : (uint64_t)sqlite3_column_int64(q, column);
+}
+
+static void take_string(nsys_reader *x, sqlite3_stmt *q)
+{
+    const char *const text = (const char *)sqlite3_column_text(q, 1);
+    const uint32_t id = intern_add(&x->texts, str_from(text));
+    x->no_memory |= id == HASH_NONE ||
+                    !map64_set(&x->text_of, (uint64_t)sqlite3_column_int64(q, 0), id);
+}
+
+/* A text column: an id of StringIds, or the text itself. */
+static str get_text(const nsys_reader *x, sqlite3_stmt *q, int column)
+{
+    if (sqlite3_column_type(q, column) == SQLITE_TEXT)
+        return str_from((const char *)sqlite3_column_text(q, column));
+    if (sqlite3_column_type(q, column) != SQLITE_INTEGER)
+        return STR("");
+    const uint32_t id =
+        map64_find(&x->text_of, (uint64_t)sqlite3_column_int64(q, column));
+    return id == HASH_NONE ? STR("") : intern_text(&x->texts, id);
+}
+
+static uint64_t find_process(uint64_t global)
+{
+    return (global >> 24) & 0xffffff;
+}
+
+/* The rank of a process; NULL: it has no GPU rows, or was not asked for. */
+static record *find_rank(nsys_reader *x, uint64_t global)
+{
+    const uint32_t rank =
+        map64_find(&x->rank_of, global == REC_NO_ID ? REC_NO_ID : find_process(global));
+    return rank == HASH_NONE ? NULL : &x->list->ranks.at[rank];
+}
+
+static bool take_times(record *r, sqlite3_stmt *q, int64_t *begin_ns, int64_t *end_ns)
+{
+    r->n_events++;
+    *begin_ns = sqlite3_column_int64(q, 0);
+    *end_ns = sqlite3_column_int64(q, 1);
+    const bool has_both = sqlite3_column_type(q, 0) == SQLITE_INTEGER &&
+                          sqlite3_column_type(q, 1) == SQLITE_INTEGER;
+    if (!has_both || *begin_ns < INT64_MIN / 4 || *end_ns > INT64_MAX / 4) {
+        r->n_bad_times++;
+        return false;
+    }
+    if (*end_ns >= *begin_ns)
+        return true;
+    if (r->n_negative++ == 0) {
+        r->first_negative = r->n_events;
+        r->negative_ns = *end_ns - *begin_ns;
+    }
+    return false;
+}
+
+/* Columns: start, end, deviceId, streamId, correlationId, globalPid, then what differs.
+ */
+static void add_nsys_work(nsys_reader *x, sqlite3_stmt *q, str name, rec_work_kind kind,
+                          uint64_t n_bytes)
+{
+    record *const r = find_rank(x, get_id(q, 5));
+    rec_work w = {.correlation = get_id(q, 4),
+                  .n_bytes = n_bytes,
+                  .comm = REC_NONE,
+                  .launch = REC_NONE,
+                  .op = REC_NONE,
+                  .class_id = REC_NONE,
+                  .hint = REC_NONE,
+                  .kind = (uint16_t)kind};
+    if (r == NULL || !take_times(r, q, &w.begin_ns, &w.end_ns))
+        return;
+    w.name = intern_add(&r->texts, name);
+    w.row = rec_add_row(r, get_id(q, 2), sqlite3_column_int64(q, 3), STR(""));
+    w.seq = (uint32_t)r->works.n;
+    x->no_memory |= w.name == HASH_NONE || w.row == REC_NONE || !array_push(&r->works, w);
+}
+
+static void take_kernel(nsys_reader *x, sqlite3_stmt *q)
+{
+    str name = get_text(x, q, 6);
+    if (name.n == 0)
+        name = get_text(x, q, 7);
+    add_nsys_work(x, q, name, REC_KERNEL, REC_NO_ID);
+}
+
+static void take_nsys_copy(nsys_reader *x, sqlite3_stmt *q)
+{
+    const int64_t kind = sqlite3_column_int64(q, 7);
+    const char *const name = kind == 1 || kind == 11   ? "Memcpy HtoD"
+                             : kind == 2 || kind == 12 ? "Memcpy DtoH"
+                             : kind == 10              ? "Memcpy PtoP"
+                                                       : "Memcpy DtoD";
+    add_nsys_work(x, q, str_from(name), REC_COPY, get_id(q, 6));
+}
+
+static void take_nsys_set(nsys_reader *x, sqlite3_stmt *q)
+{
+    add_nsys_work(x, q, STR("Memset"), REC_SET, get_id(q, 6));
+}
+
+static void take_graph(nsys_reader *x, sqlite3_stmt *q)
+{
+    char name[48];
+    const int n = snprintf(name, sizeof name, "CUDA graph %lld",
+                           (long long)sqlite3_column_int64(q, 6));
+    x->has_graphs = true;
+    add_nsys_work(x, q, (str){name, (size_t)n}, REC_KERNEL, REC_NO_ID);
+}
+
+/* "cudaLaunchKernel_v7000" is cudaLaunchKernel. */
+static str cut_version(str name)
+{
+    for (size_t i = name.n; i > 2; i--)
+        if (name.at[i - 2] == '_' && name.at[i - 1] == 'v')
+            return (str){name.at, i - 2};
+    return name;
+}
+
+static uint32_t find_nsys_thread(record *r, uint64_t global)
+{
+    char pid[24], tid[24];
+    const int n =
+        snprintf(pid, sizeof pid, "%llu", (unsigned long long)find_process(global));
+    const int m =
+        snprintf(tid, sizeof tid, "%llu", (unsigned long long)(global & 0xffffff));
+    return rec_add_thread(r, (str){pid, (size_t)n}, (str){tid, (size_t)m});
+}
+
+static void add_nsys_host(nsys_reader *x, record *r, rec_host event, str name)
+{
+    event.name = intern_add(&r->texts, name);
+    event.seq = (uint32_t)r->hosts.n;
+    x->no_memory |= event.name == HASH_NONE || event.thread == REC_NONE ||
+                    !array_push(&r->hosts, event);
+}
+
+static void take_nsys_call(nsys_reader *x, sqlite3_stmt *q)
+{
+    const uint64_t global = get_id(q, 2);
+    record *const r = find_rank(x, global);
+    rec_host event = {.id = get_id(q, 3), .detail = REC_NONE, .kind = REC_CALL};
+    if (r == NULL || !take_times(r, q, &event.begin_ns, &event.end_ns))
+        return;
+    event.thread = find_nsys_thread(r, global);
+    add_nsys_host(x, r, event, cut_version(get_text(x, q, 4)));
+}
+
+/* PyTorch's emit_nvtx: "aten::mm, seq = 5, sizes = [[64, 64], [64, 64]]". */
+static bool split_operator(str text, str *name, uint64_t *seq, str *sizes)
+{
+    size_t at = 0;
+    while (at + 8 < text.n && memcmp(text.at + at, ", seq = ", 8) != 0)
+        at++;
+    if (at + 8 >= text.n)
+        return false;
+    *name = (str){text.at, at};
+    str rest = {text.at + at + 8, text.n - at - 8}, number;
+    *sizes = STR("");
+    (void)str_next(&rest, ',', &number);
+    if (!str_to_u64(str_trim(number), seq))
+        return false;
+    if (str_starts(rest, STR(" sizes = ")))
+        *sizes = (str){rest.at + 9, rest.n - 9};
+    return true;
+}
+
+static void take_range_row(nsys_reader *x, sqlite3_stmt *q)
+{
+    const uint64_t global = get_id(q, 2);
+    const int64_t type = sqlite3_column_int64(q, 3);
+    record *const r = find_rank(x, global);
+    rec_host event = {.id = REC_NO_ID, .detail = REC_NONE, .kind = REC_ANNOTATION};
+    if (r == NULL || (type != NVTX_PUSH_POP && type != NVTX_START_END) ||
+        sqlite3_column_type(q, 1) == SQLITE_NULL ||
+        !take_times(r, q, &event.begin_ns, &event.end_ns))
+        return;
+    str text = get_text(x, q, 4), name, sizes;
+    if (text.n == 0)
+        text = get_text(x, q, 5);
+    uint64_t seq;
+    event.thread = type == NVTX_PUSH_POP ? find_nsys_thread(r, global)
+                                         : rec_add_thread(r, STR("ranges"), STR("0"));
+    if (split_operator(text, &name, &seq, &sizes)) {
+        const rec_detail d = {.dims =
+                                  sizes.n > 0 ? intern_add(&r->texts, sizes) : REC_NONE,
+                              .types = REC_NONE,
+                              .comm = REC_NONE,
+                              .stream = -1,
+                              .sequence = seq,
+                              .forward_tid = REC_NO_ID};
+        event.kind = REC_OP;
+        event.detail = (uint32_t)r->details.n;
+        x->no_memory |= !array_push(&r->details, d);
+        text = name;
+    }
+    if (text.n > 0)
+        add_nsys_host(x, r, event, text);
+}
+
+static void take_sync_row(nsys_reader *x, sqlite3_stmt *q)
+{
+    record *const r = find_rank(x, get_id(q, 4));
+    rec_sync sync = {.correlation = get_id(q, 3),
+                     .record = REC_NO_ID,
+                     .stream = sqlite3_column_int64(q, 2),
+                     .waited_on = -1};
+    if (r == NULL || !take_times(r, q, &sync.begin_ns, &sync.end_ns))
+        return;
+    const int64_t type = sqlite3_column_int64(q, 5);
+    sync.kind = type == 1   ? REC_SYNC_EVENT
+                : type == 2 ? REC_SYNC_STREAM_WAIT
+                : type == 3 ? REC_SYNC_STREAM
+                            : REC_SYNC_CONTEXT;
+    sync.name = intern_add(&r->texts, STR("Synchronization"));
+    x->no_memory |= sync.name == HASH_NONE || !array_push(&r->syncs, sync);
+}
+
+/* Device names by id; a rank takes that of the first device it uses. */
+static void take_gpu(nsys_reader *x, sqlite3_stmt *q)
+{
+    const str name = get_text(x, q, 1);
+    for (size_t i = 0; i < x->list->ranks.n && name.n > 0; i++) {
+        record *const r = &x->list->ranks.at[i];
+        const bool uses = r->rows.n > 0 && r->rows.at[0].device == get_id(q, 0);
+        if (r->device_name != REC_NONE && !uses)
+            continue;
+        r->device_name = intern_add(&r->texts, name);
+        x->no_memory |= r->device_name == HASH_NONE;
+    }
+}
+
+static int compare_processes(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* A rank for every process with GPU rows, in order of their ids. */
+static halley_status find_processes(nsys_reader *x, uint64_t wanted)
+{
+    ARRAY(uint64_t) pids = {0};
+    static const char *const tables[] = {KERNELS, COPIES, SETS, GRAPHS};
+    halley_status status = HALLEY_OK;
+    for (size_t i = 0; status == HALLEY_OK && i < sizeof tables / sizeof *tables; i++) {
+        static const char *const column[] = {"globalPid"};
+        sqlite3_stmt *q = NULL;
+        if (!has_table(x, tables[i]))
+            continue;
+        status = open_query(x, &q, tables[i], column, 1);
+        while (status == HALLEY_OK && sqlite3_step(q) == SQLITE_ROW) {
+            const uint64_t global = get_id(q, 0);
+            const uint64_t pid = global == REC_NO_ID ? REC_NO_ID : find_process(global);
+            uint32_t value = 0;
+            bool fresh;
+            if ((wanted != 0 && pid != wanted) || map64_find(&x->rank_of, pid) == 0)
+                continue;
+            if (!map64_put(&x->rank_of, pid, &value, &fresh) || !array_push(&pids, pid))
+                status = error_nomem(x->err);
+        }
+        sqlite3_finalize(q);
+    }
+    if (pids.n > 0)
+        qsort(pids.at, pids.n, sizeof *pids.at, compare_processes);
+    for (uint32_t i = 0; status == HALLEY_OK && i < pids.n; i++) {
+        record *const r = rec_list_add(x->list, REC_NSYS);
+        if (r == NULL || !map64_set(&x->rank_of, pids.at[i], i)) {
+            status = error_nomem(x->err);
+            break;
+        }
+        r->pid = pids.at[i];
+        r->n_processes = (uint32_t)pids.n;
+    }
+    array_fini(&pids);
+    return status;
+}
+
+static halley_status read_schema(nsys_reader *x)
+{
+    sqlite3_stmt *q = NULL;
+    if (!has_table(x, "META_DATA_EXPORT"))
+        return HALLEY_OK;
+    const char *const sql = "select value from META_DATA_EXPORT where name in "
+                            "('EXPORT_SCHEMA_VERSION', 'EXPORT_SCHEMA_VERSION_MAJOR')";
+    if (sqlite3_prepare_v2(x->db, sql, -1, &q, NULL) != SQLITE_OK)
+        return fail_nsys(x, "read the version of the export");
+    if (sqlite3_step(q) == SQLITE_ROW) {
+        const str version = str_from((const char *)sqlite3_column_text(q, 0));
+        for (size_t i = 0; i < x->list->ranks.n; i++) {
+            record *const r = &x->list->ranks.at[i];
+            r->schema = intern_add(&r->texts, version);
+            x->no_memory |= r->schema == HASH_NONE;
+            if (i == 0 && version.at != NULL && atoi(version.at) > KNOWN_SCHEMA_MAJOR)
+                rec_remark(r,
+                           "the export's schema %.*s is newer than the one halley knows "
+                           "(%d); the columns it needs are there",
+                           STR_ARG(version), KNOWN_SCHEMA_MAJOR);
+        }
+    }
+    sqlite3_finalize(q);
+    return x->no_memory ? error_nomem(x->err) : HALLEY_OK;
+}
+
+static halley_status refuse_nsys(nsys_reader *x, uint64_t wanted)
+{
+    if (!has_table(x, "StringIds"))
+        return error_set(x->err, HALLEY_EINVAL,
+                         "SQLite, but not an nsys export: no table "
+                         "CUPTI_ACTIVITY_KIND_KERNEL");
+    if (wanted != 0)
+        return error_set(x->err, HALLEY_EINVAL,
+                         "no process %llu with GPU activity in this nsys export",
+                         (unsigned long long)wanted);
+    return error_set(x->err, HALLEY_EINVAL,
+                     "an nsys export without GPU activity: it was recorded without "
+                     "--trace=cuda");
+}
+
+/* A version that lacks what everything else needs. */
+static halley_status check_columns(nsys_reader *x)
+{
+    static const char *const needed[] = {"start", "end", "deviceId", "streamId",
+                                         "correlationId"};
+    if (!has_table(x, KERNELS))
+        return HALLEY_OK;
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!has_column(x, KERNELS, needed[i]))
+            return error_set(x->err, HALLEY_EINVAL,
+                             "an nsys export of a schema version that halley does not "
+                             "know: " KERNELS " has no column %s",
+                             needed[i]);
+    return HALLEY_OK;
+}
+
+static void remark_on_nsys(nsys_reader *x)
+{
+    if (x->list->ranks.n == 0)
+        return;
+    record *const first = &x->list->ranks.at[0];
+    if (x->list->ranks.n > 1)
+        rec_remark(first, "%zu processes: each is a rank of its own; name one with --pid",
+                   x->list->ranks.n);
+    if (x->has_graphs)
+        rec_remark(first, "graph launches were recorded whole; record with "
+                          "--cuda-graph-trace=node to see their kernels");
+}
+
+static halley_status read_export(nsys_reader *x, uint64_t wanted)
+{
+    if (!has_table(x, "StringIds"))
+        return refuse_nsys(x, wanted);
+    TRY(check_columns(x));
+    TRY(find_processes(x, wanted));
+    if (x->list->ranks.n == 0)
+        return refuse_nsys(x, wanted);
+    TRY(READ_ROWS(x, "StringIds", take_string, "id", "value"));
+    TRY(read_schema(x));
+#define PLACE "start", "end", "deviceId", "streamId", "correlationId", "globalPid"
+    TRY(READ_ROWS(x, KERNELS, take_kernel, PLACE, "demangledName", "shortName"));
+    TRY(READ_ROWS(x, COPIES, take_nsys_copy, PLACE, "bytes", "copyKind"));
+    TRY(READ_ROWS(x, SETS, take_nsys_set, PLACE, "bytes"));
+    TRY(READ_ROWS(x, GRAPHS, take_graph, PLACE, "graphId"));
+#undef PLACE
+    TRY(READ_ROWS(x, CALLS, take_nsys_call, "start", "end", "globalTid", "correlationId",
+                  "nameId"));
+    TRY(READ_ROWS(x, "NVTX_EVENTS", take_range_row, "start", "end", "globalTid",
+                  "eventType", "text", "textId"));
+    TRY(READ_ROWS(x, SYNCS, take_sync_row, "start", "end", "streamId", "correlationId",
+                  "globalPid", "syncType"));
+    TRY(READ_ROWS(x, "TARGET_INFO_GPU", take_gpu, "id", "name"));
+    remark_on_nsys(x);
+    return HALLEY_OK;
+}
+
+halley_status rec_read_nsys(rec_list *list, const char *path, const rec_read_opts *opts,
+                            halley_error *err)
+{
+    nsys_reader x = {.list = list, .err = err};
+    halley_status status = HALLEY_OK;
+    if (sqlite3_open_v2(path, &x.db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+        status = fail_nsys(&x, "open the export");
+    else
+        status = read_export(&x, opts->pid);
+    sqlite3_close(x.db);
+    map64_fini(&x.rank_of);
+    map64_fini(&x.text_of);
+    intern_fini(&x.texts);
+    return status;
+}

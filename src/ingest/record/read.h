@@ -1,0 +1,58 @@
+/*
+ * ingest/record/read.h - readers of profiler recordings, and what a file is.
+ */
+#ifndef INGEST_RECORD_READ_H
+#define INGEST_RECORD_READ_H
+
+#include "base/file_stream.h"
+#include "ingest/record/record.h"
+
+/* The ranks that one file holds; {0} is empty. */
+typedef struct rec_list {
+    ARRAY(record) ranks;
+} rec_list;
+void rec_list_fini(rec_list *list);
+/* A fresh record at the end of the list; NULL: no memory. */
+record *rec_list_add(rec_list *list, rec_format format);
+
+typedef struct rec_read_opts {
+    bool partial; /* of a file that is cut, take the events that are whole */
+    uint64_t pid; /* nsys: only this process; 0 = all, a rank each */
+} rec_read_opts;
+
+/* What a file is, by its content. */
+typedef enum rec_file_kind {
+    REC_FILE_UNKNOWN,
+    REC_FILE_KINETO,
+    REC_FILE_EXECUTION_TRACE, /* PyTorch's, alone or linked by Chakra */
+    REC_FILE_NSYS,
+    REC_FILE_XPLANE,
+    REC_FILE_ROCPROF,
+    REC_FILE_ROCPROF_CSV,
+    REC_FILE_TRACE, /* Chakra: .et or our JSON */
+    REC_FILE_OTHER  /* something else that is known: see rec_describe_file */
+} rec_file_kind;
+rec_file_kind rec_recognise_file(const char *path);
+/* The same for the first bytes of a file (inflated). */
+rec_file_kind rec_recognise_bytes(str head, bool is_whole);
+/* For a file that no reader takes: what it is and which command takes it, as in "an
+ * .nsys-rep: export it with nsys export --type sqlite"; NULL = not known. Static. */
+const char *rec_describe_file(str head);
+
+/* Read one file into `list`, whatever it is. Errors name the file. */
+halley_status rec_read_file(rec_list *list, const char *path, const rec_read_opts *opts,
+                            halley_error *err);
+
+/* The readers. They add records to the list and leave rec_finish to the caller. */
+halley_status rec_read_kineto(rec_list *list, file_stream *file,
+                              const rec_read_opts *opts, halley_error *err);
+halley_status rec_read_rocprof(rec_list *list, file_stream *file,
+                               const rec_read_opts *opts, halley_error *err);
+halley_status rec_read_xplane(rec_list *list, const uint8_t *at, size_t n,
+                              halley_error *err);
+halley_status rec_read_nsys(rec_list *list, const char *path, const rec_read_opts *opts,
+                            halley_error *err);
+/* One of the CSV files of a rocprofv3 run; the others of its prefix are read with it. */
+halley_status rec_read_rocprof_csv(rec_list *list, const char *path, halley_error *err);
+
+#endif

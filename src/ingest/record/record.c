@@ -1,0 +1,284 @@
+/*
+ * A recording in memory: rows, threads, sorting, nesting, launches.
+ *
+ * Host events are sorted by thread, then begin, then longest first, operators before
+ * calls. A walk with a stack then finds the innermost event around each. A child that
+ * ends after its parent is clipped to it; beyond 1 us that is counted, because then the
+ * clock or the recorder was wrong.
+ */
+#include "ingest/record/record.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CROSSING_NS = 1000 };
+
+const char *const rec_format_names[REC_N_FORMATS] = {[REC_KINETO] = "kineto",
+                                                     [REC_NSYS] = "nsys",
+                                                     [REC_XPLANE] = "xplane",
+                                                     [REC_ROCPROF] = "rocprofv3",
+                                                     [REC_ROCPROF_CSV] = "rocprofv3 CSV"};
+
+void rec_init(record *r)
+{
+    *r = (record){.rank = REC_NO_ID,
+                  .world = REC_NO_ID,
+                  .device_name = REC_NONE,
+                  .schema = REC_NONE,
+                  .pid = REC_NO_ID,
+                  .n_devices = 1,
+                  .n_processes = 1,
+                  .last_step_ns = INT64_MIN};
+}
+
+void rec_fini(record *r)
+{
+    intern_fini(&r->texts);
+    intern_fini(&r->labels);
+    intern_fini(&r->step_names);
+    array_fini(&r->threads);
+    array_fini(&r->hosts);
+    array_fini(&r->details);
+    array_fini(&r->comms);
+    array_fini(&r->rows);
+    array_fini(&r->works);
+    array_fini(&r->syncs);
+    array_fini(&r->groups);
+    array_fini(&r->ranks);
+    array_fini(&r->steps);
+    map64_fini(&r->row_of);
+    strbuf_fini(&r->remarks);
+}
+
+void rec_remark(record *r, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    strbuf_add(&r->remarks, str_from(text));
+    strbuf_add_char(&r->remarks, '\0');
+}
+
+uint32_t rec_add_row(record *r, uint64_t device, int64_t stream, str label)
+{
+    uint32_t id = (uint32_t)r->rows.n, text = REC_NONE;
+    const uint64_t key = label.n > 0 ? hash_bytes(label.at, label.n, device)
+                                     : hash_u64(device) ^ (uint64_t)stream;
+    bool fresh;
+    if (!map64_put(&r->row_of, key, &id, &fresh))
+        return REC_NONE;
+    if (!fresh)
+        return id;
+    if (label.n > 0 && (text = intern_add(&r->texts, label)) == HASH_NONE)
+        return REC_NONE;
+    return array_push(&r->rows, (rec_row){device, stream, text}) ? id : REC_NONE;
+}
+
+static uint64_t read_number_or_none(str text)
+{
+    uint64_t number;
+    return str_to_u64(text, &number) ? number : REC_NO_ID;
+}
+
+uint32_t rec_add_thread(record *r, str pid, str tid)
+{
+    char key[128];
+    pid.n = pid.n < 60 ? pid.n : 60;
+    tid.n = tid.n < 60 ? tid.n : 60;
+    if (pid.n > 0)
+        memcpy(key, pid.at, pid.n);
+    key[pid.n] = ' ';
+    if (tid.n > 0)
+        memcpy(key + pid.n + 1, tid.at, tid.n);
+    const uint32_t id = intern_add(&r->labels, (str){key, pid.n + 1 + tid.n});
+    if (id == HASH_NONE || id < r->threads.n)
+        return id;
+    assert(id == r->threads.n);
+    const rec_thread thread = {
+        .label = id, .pid = read_number_or_none(pid), .tid = read_number_or_none(tid)};
+    return array_push(&r->threads, thread) ? id : REC_NONE;
+}
+
+static int compare_hosts(const void *a, const void *b)
+{
+    const rec_host *const x = a, *const y = b;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    if (x->begin_ns != y->begin_ns)
+        return x->begin_ns < y->begin_ns ? -1 : 1;
+    if (x->end_ns != y->end_ns)
+        return x->end_ns > y->end_ns ? -1 : 1;
+    if ((x->kind == REC_CALL) != (y->kind == REC_CALL))
+        return x->kind == REC_CALL ? 1 : -1;
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static int compare_works(const void *a, const void *b)
+{
+    const rec_work *const x = a, *const y = b;
+    if (x->begin_ns != y->begin_ns)
+        return x->begin_ns < y->begin_ns ? -1 : 1;
+    if (x->end_ns != y->end_ns)
+        return x->end_ns < y->end_ns ? -1 : 1;
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static void sort_record(record *r)
+{
+    if (r->hosts.n > 0)
+        qsort(r->hosts.at, r->hosts.n, sizeof *r->hosts.at, compare_hosts);
+    if (r->works.n > 0)
+        qsort(r->works.at, r->works.n, sizeof *r->works.at, compare_works);
+    for (size_t i = 0; i < r->hosts.n; i++) {
+        rec_thread *const t = &r->threads.at[r->hosts.at[i].thread];
+        if (t->n++ == 0)
+            t->first = (uint32_t)i;
+    }
+}
+
+/* Pop what is over when `event` begins, then clip the event to what is around it. */
+static void nest_event(record *r, uint32_t i, uint32_t *stack, size_t *depth)
+{
+    rec_host *const event = &r->hosts.at[i];
+    while (*depth > 0 && r->hosts.at[stack[*depth - 1]].end_ns <= event->begin_ns)
+        --*depth;
+    event->parent = *depth > 0 ? stack[*depth - 1] : REC_NONE;
+    if (event->parent != REC_NONE) {
+        const int64_t limit = r->hosts.at[event->parent].end_ns;
+        r->n_crossing += event->end_ns > limit + CROSSING_NS;
+        event->end_ns = event->end_ns > limit ? limit : event->end_ns;
+    }
+    assert(event->end_ns >= event->begin_ns);
+    stack[(*depth)++] = i;
+}
+
+bool rec_nest(record *r)
+{
+    uint32_t *const stack = mem_array(r->hosts.n + 1, sizeof *stack);
+    for (size_t t = 0; stack != NULL && t < r->threads.n; t++) {
+        const rec_thread *const thread = &r->threads.at[t];
+        size_t depth = 0;
+        for (uint32_t i = thread->first; i < thread->first + thread->n; i++)
+            nest_event(r, i, stack, &depth);
+    }
+    free(stack);
+    return stack != NULL;
+}
+
+bool rec_is_graph_launch(str name)
+{
+    return str_contains(name, STR("GraphLaunch"));
+}
+
+bool rec_call_blocks(str name)
+{
+    return str_contains(name, STR("Synchronize")) ||
+           str_starts(name, STR("synchronize")) || str_eq(name, STR("cudaMemcpy")) ||
+           str_eq(name, STR("hipMemcpy")) ||
+           str_contains(name, STR("MemcpyWithStream")) ||
+           str_starts(name, STR("hipMemcpyDtoH"));
+}
+
+/* Calls by (correlation, begin). */
+static int compare_calls(const void *a, const void *b, void *context)
+{
+    const record *const r = context;
+    const rec_host *const x = &r->hosts.at[*(const uint32_t *)a];
+    const rec_host *const y = &r->hosts.at[*(const uint32_t *)b];
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    if (x->begin_ns != y->begin_ns)
+        return x->begin_ns < y->begin_ns ? -1 : 1;
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static bool list_calls(uint32_t **calls, size_t *n, record *r)
+{
+    *n = 0;
+    for (size_t i = 0; i < r->hosts.n; i++)
+        *n += r->hosts.at[i].kind == REC_CALL && r->hosts.at[i].id != REC_NO_ID;
+    *calls = mem_array(*n, sizeof **calls);
+    if (*calls == NULL)
+        return false;
+    *n = 0;
+    for (uint32_t i = 0; i < r->hosts.n; i++)
+        if (r->hosts.at[i].kind == REC_CALL && r->hosts.at[i].id != REC_NO_ID)
+            (*calls)[(*n)++] = i;
+    qsort_r(*calls, *n, sizeof **calls, compare_calls, r);
+    return true;
+}
+
+/* The first call of this correlation; n when there is none. */
+static size_t find_first_call(const record *r, const uint32_t *calls, size_t n,
+                              uint64_t correlation)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        const size_t mid = low + (high - low) / 2;
+        if (r->hosts.at[calls[mid]].id < correlation)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < n && r->hosts.at[calls[low]].id == correlation ? low : n;
+}
+
+/* Does one of the two contain the other? Then they are one launch (runtime, driver). */
+static bool are_nested(const rec_host *outer, const rec_host *inner)
+{
+    return inner->begin_ns >= outer->begin_ns && inner->end_ns <= outer->end_ns &&
+           inner->thread == outer->thread;
+}
+
+/* Of the calls with its correlation, the latest that begins before the work does; if
+ * clocks disagree and none does, the first. */
+static void find_launch(record *r, rec_work *w, const uint32_t *calls, size_t n)
+{
+    w->launch = w->op = REC_NONE;
+    if (w->correlation == REC_NO_ID)
+        return;
+    const size_t first = find_first_call(r, calls, n, w->correlation);
+    if (first == n)
+        return;
+    w->launch = calls[first];
+    for (size_t k = first + 1; k < n && r->hosts.at[calls[k]].id == w->correlation; k++) {
+        const rec_host *const call = &r->hosts.at[calls[k]];
+        if (!are_nested(&r->hosts.at[calls[first]], call) && r->n_double_launches++ == 0)
+            r->double_launch = w->correlation;
+        if (call->begin_ns <= w->begin_ns)
+            w->launch = calls[k];
+    }
+    w->op = r->hosts.at[w->launch].parent;
+    while (w->op != REC_NONE && r->hosts.at[w->op].kind == REC_CALL)
+        w->op = r->hosts.at[w->op].parent;
+}
+
+bool rec_find_launches(record *r)
+{
+    uint32_t *calls;
+    size_t n;
+    if (!list_calls(&calls, &n, r))
+        return false;
+    for (size_t i = 0; i < r->works.n; i++)
+        find_launch(r, &r->works.at[i], calls, n);
+    free(calls);
+    return true;
+}
+
+halley_status rec_finish(record *r, halley_error *err)
+{
+    map64_fini(&r->row_of);
+    if (r->hosts.n >= REC_NONE || r->works.n >= REC_NONE)
+        return error_set(err, HALLEY_ELIMIT, "the recording has more than 2^32 events");
+    array_trim(&r->hosts);
+    array_trim(&r->works);
+    array_trim(&r->details);
+    sort_record(r);
+    if (!rec_nest(r) || !rec_find_launches(r) || !rec_find_steps(r) || r->remarks.failed)
+        return error_nomem(err);
+    return HALLEY_OK;
+}

@@ -1,0 +1,193 @@
+/*
+ * ingest/record/record.h - one rank's profiler recording, whatever wrote it.
+ *
+ * Every reader (Kineto, nsys, xplane, rocprofv3) fills this form, and everything after
+ * it works on this form alone: threads with host events, rows of devices (streams) with
+ * what ran on them, what collectives say about themselves, groups, devices.
+ * Times are nanoseconds since an origin of the file's own (base_ns after 1970).
+ *
+ * To add a format: a reader that fills a record, a row in recognise.c, a fuzz target
+ * with seeds, a line in doc/ingest.md.
+ */
+#ifndef INGEST_RECORD_RECORD_H
+#define INGEST_RECORD_RECORD_H
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/hash.h"
+
+#include <assert.h>
+
+#define REC_NONE UINT32_MAX
+#define REC_NO_ID UINT64_MAX
+
+typedef enum rec_host_kind {
+    REC_OP,         /* an operator of the framework */
+    REC_ANNOTATION, /* a range that the program or the framework named */
+    REC_CALL        /* a call of the device's runtime or driver */
+} rec_host_kind;
+
+/* Something that ran on a thread of the host. */
+typedef struct rec_host {
+    int64_t begin_ns, end_ns;
+    uint64_t id;     /* REC_CALL: correlation; else external id; REC_NO_ID = none */
+    uint32_t name;   /* interned */
+    uint32_t thread; /* in record.threads */
+    uint32_t parent; /* innermost event around it, after rec_nest; REC_NONE */
+    uint32_t detail; /* in record.details; REC_NONE */
+    uint32_t seq;    /* place in the file, to break ties */
+    rec_host_kind kind;
+} rec_host;
+
+/* What some host events say about themselves. Texts are interned, REC_NONE = absent. */
+typedef struct rec_detail {
+    uint32_t dims, types; /* of the inputs, as Python prints such lists */
+    uint32_t comm;        /* in record.comms */
+    int32_t stream;       /* a Triton operator's stream, for HTA; -1 = none */
+    uint64_t sequence;    /* autograd's number, the same forward and backward */
+    uint64_t forward_tid; /* backward operators: the thread that ran forward */
+} rec_detail;
+
+/* What an operator or a kernel says about a collective. Numbers: REC_NO_ID = absent. */
+typedef struct rec_comm {
+    uint32_t collective, dtype, pg_name, pg_desc, ranks, in_split, out_split;
+    uint64_t in_elements, out_elements, group_size, source, destination;
+    uint64_t seq, rank_start, rank_stride;
+} rec_comm;
+
+typedef enum rec_work_kind { REC_KERNEL, REC_COPY, REC_SET } rec_work_kind;
+
+/* Something that ran on a device. */
+typedef struct rec_work {
+    int64_t begin_ns, end_ns;
+    uint64_t correlation; /* REC_NO_ID = none */
+    uint64_t n_bytes;     /* of copies and sets; REC_NO_ID = not known */
+    uint32_t name;
+    uint32_t row;      /* in record.rows */
+    uint32_t comm;     /* in record.comms; REC_NONE */
+    uint32_t launch;   /* host event that launched it, after rec_find_launches */
+    uint32_t op;       /* nearest operator or range around the launch; REC_NONE */
+    uint32_t class_id; /* after rec_classify */
+    uint32_t hint;     /* xplane: the HLO operation, or the class by its category */
+    uint32_t seq;
+    uint16_t kind;      /* rec_work_kind */
+    bool is_sync;       /* MTIA's event_wait and event_record: no work */
+    bool has_stream;    /* the event names its stream itself (HTA asks) */
+    bool hint_is_class; /* `hint` names a class */
+} rec_work;
+
+typedef struct rec_row {
+    uint64_t device;
+    int64_t stream;
+    uint32_t label; /* text when the stream has no number; REC_NONE */
+} rec_row;
+
+typedef struct rec_thread {
+    uint32_t label; /* "pid tid" in record.labels */
+    uint64_t pid, tid;
+    uint32_t first, n; /* its events in record.hosts, once sorted */
+} rec_thread;
+
+typedef enum rec_sync_kind {
+    REC_SYNC_CONTEXT,
+    REC_SYNC_STREAM,
+    REC_SYNC_EVENT,      /* the host waits for an event */
+    REC_SYNC_STREAM_WAIT /* a stream waits for an event */
+} rec_sync_kind;
+
+/* What the profiler itself says about a wait. */
+typedef struct rec_sync {
+    int64_t begin_ns, end_ns;
+    uint64_t correlation;
+    uint64_t record;           /* correlation of the event's record call; REC_NO_ID */
+    int64_t stream, waited_on; /* -1 = not said */
+    uint32_t name;
+    rec_sync_kind kind;
+} rec_sync;
+
+typedef struct rec_group {
+    uint32_t name, desc;     /* interned */
+    uint32_t first, n_ranks; /* in record.ranks */
+} rec_group;
+
+/* A range that marks a training step. */
+typedef struct rec_step {
+    int64_t begin_ns, end_ns;
+    uint32_t name, thread;
+    uint64_t number;
+} rec_step;
+
+typedef enum rec_format {
+    REC_KINETO,
+    REC_NSYS,
+    REC_XPLANE,
+    REC_ROCPROF,
+    REC_ROCPROF_CSV,
+    REC_N_FORMATS
+} rec_format;
+extern const char *const rec_format_names[REC_N_FORMATS];
+
+typedef struct record {
+    rec_format format;
+    intern texts, labels; /* labels: "pid tid" of threads */
+    ARRAY(rec_thread) threads;
+    ARRAY(rec_host) hosts;
+    ARRAY(rec_detail) details;
+    ARRAY(rec_comm) comms;
+    ARRAY(rec_row) rows;
+    ARRAY(rec_work) works; /* by begin, then end, once sorted */
+    ARRAY(rec_sync) syncs;
+    ARRAY(rec_group) groups;
+    ARRAY(uint64_t) ranks; /* of the groups */
+    ARRAY(rec_step) steps;
+    map64 row_of; /* while reading */
+    int64_t base_ns;
+    uint64_t rank, world; /* REC_NO_ID = not said */
+    uint32_t device_name; /* interned; REC_NONE = unknown */
+    uint32_t schema;      /* of the file, interned; REC_NONE */
+    uint64_t pid;         /* of the process; REC_NO_ID */
+    /* What was read and not kept. */
+    uint64_t n_events, n_other, n_bad_times, n_duplicates;
+    uint64_t n_negative, first_negative; /* number of the first such event, from 1 */
+    int64_t negative_ns;                 /* its duration */
+    uint64_t n_python, n_counter_ranges;
+    uint64_t n_double_launches, double_launch; /* correlations with two launching calls */
+    uint64_t n_crossing;                       /* host events clipped by more than 1 us */
+    /* HTA's selection: its steps are ranges of any category. */
+    intern step_names;
+    int64_t last_step_ns;
+    int64_t first_event_ns; /* begin of the first event of the file */
+    bool has_first_event;
+    uint32_t n_devices, n_processes; /* in the file this rank was read from */
+    bool is_partial;                 /* the file is cut; what is whole was read */
+    /* Remarks that readers make: sentences, one after the other, NUL after each. */
+    strbuf remarks;
+} record;
+
+void rec_init(record *r);
+void rec_fini(record *r);
+void rec_remark(record *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static inline str rec_text(const record *r, uint32_t id)
+{
+    return id == REC_NONE ? STR("") : intern_text(&r->texts, id);
+}
+
+/* The row of a device's stream, new or old; REC_NONE: no memory. */
+uint32_t rec_add_row(record *r, uint64_t device, int64_t stream, str label);
+/* The thread of a process; REC_NONE: no memory. */
+uint32_t rec_add_thread(record *r, str pid, str tid);
+
+/* Once all events are in: sort them, nest host events, find launches and steps. */
+halley_status rec_finish(record *r, halley_error *err);
+/* The parts of it. False: no memory. */
+bool rec_nest(record *r);
+bool rec_find_launches(record *r);
+bool rec_find_steps(record *r);
+/* The step (index) that holds the time on a thread; REC_NONE. */
+uint32_t rec_step_at(const record *r, int64_t at_ns);
+/* Is this a call that only waits for a device, or a copy that blocks? */
+bool rec_call_blocks(str name);
+bool rec_is_graph_launch(str name);
+
+#endif

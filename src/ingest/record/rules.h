@@ -1,0 +1,56 @@
+/*
+ * ingest/record/rules.h - what a kernel does, by its name and the operator around it.
+ *
+ * Rules are regular expressions (POSIX extended) in kernel-rules.json, which is compiled
+ * in; the first that matches wins. Rules of the user's go before them.
+ */
+#ifndef INGEST_RECORD_RULES_H
+#define INGEST_RECORD_RULES_H
+
+#include "base/hash.h"
+#include "ingest/record/record.h"
+
+#include <regex.h>
+
+typedef enum rec_rule_on { RULE_ON_KERNEL, RULE_ON_OP, RULE_OVERRIDE } rec_rule_on;
+
+typedef struct rec_rule {
+    rec_rule_on on;
+    regex_t match;
+    uint32_t class_id;   /* in rec_rules.classes */
+    uint32_t from;       /* RULE_OVERRIDE: the class it replaces */
+    uint32_t collective; /* the type of a collective that the class stands for; or none */
+} rec_rule;
+
+typedef struct rec_rules {
+    intern classes; /* names; the ids are the record's class_id */
+    ARRAY(rec_rule) rules;
+    uint32_t other, sync, unknown_comm, send_recv; /* ids of classes with a role */
+    uint32_t copy_h2d, copy_d2h, copy_d2d, copy_p2p, set, elementwise;
+} rec_rules;
+
+/* The built-in rules, after those of `path` (NULL = none). rec_rules_fini also after a
+ * failure. Not shared between threads. */
+halley_status rec_rules_init(rec_rules *rules, const char *path, halley_error *err);
+void rec_rules_fini(rec_rules *rules);
+/* Read rules from text; `name` is for errors. For rec_rules_init and fuzzers. */
+halley_status rec_rules_read(rec_rules *rules, str text, const char *name,
+                             halley_error *err);
+/* The class by name alone; REC_NONE = no rule matches. */
+uint32_t rec_rules_kernel(const rec_rules *rules, str name);
+uint32_t rec_rules_op(const rec_rules *rules, str name);
+/* The class of a collective: "comm." and its type; REC_NONE = no memory. */
+uint32_t rec_rules_comm(rec_rules *rules, const char *type);
+static inline str rec_class_name(const rec_rules *rules, uint32_t id)
+{
+    return intern_text(&rules->classes, id);
+}
+bool rec_class_is_comm(const rec_rules *rules, uint32_t id);
+
+/* The type of a collective by what it is called: "all_reduce", …; NULL = none. Static. */
+const char *rec_collective_type(str name);
+
+/* Give every work of the recording its class. False: no memory. */
+bool rec_classify(record *r, rec_rules *rules);
+
+#endif

@@ -1,0 +1,20 @@
+/* ingest/record/spans.h - sets of time as lists of intervals. */
+#ifndef INGEST_RECORD_SPANS_H
+#define INGEST_RECORD_SPANS_H
+
+#include "base/array.h"
+
+#include <stdint.h>
+
+typedef struct rec_span {
+    int64_t begin_ns, end_ns;
+} rec_span;
+typedef ARRAY(rec_span) rec_spans;
+
+/* Sort and merge, so that the list is a set: ascending and disjoint. */
+void rec_spans_merge(rec_spans *spans);
+/* Of merged lists: how long, and how long both at once. */
+int64_t rec_spans_length(const rec_spans *spans);
+int64_t rec_spans_common(const rec_spans *a, const rec_spans *b);
+
+#endif

@@ -1,0 +1,21 @@
+/* report/kernels.h - the device work of a recording, for people and programs. */
+#ifndef REPORT_KERNELS_H
+#define REPORT_KERNELS_H
+
+#include "halley/recording.h"
+#include "report/table.h"
+
+typedef struct report_kernels_opts {
+    bool as_hta; /* also the figures that HTA has */
+    bool all;    /* every kernel, not only the longest */
+} report_kernels_opts;
+
+/* A table for people, or the classes as CSV. */
+halley_status report_kernels_write(const halley_kernels *k,
+                                   const report_kernels_opts *opts, report_form form,
+                                   FILE *to, halley_error *err);
+/* Everything as members of the object that is open. */
+void report_kernels_json(report_json *j, const halley_kernels *k,
+                         const report_kernels_opts *opts);
+
+#endif
