@@ -280,7 +280,8 @@ static void write_time_line(FILE *to, const char *label, double s, double whole)
     if (s <= 0)
         return;
     units_format(text, sizeof text, s, UNITS_TIME);
-    fprintf(to, "  %-34s %12s  %5.1f %%\n", label, text, whole > 0 ? 100 * s / whole : 0);
+    fprintf(to, "  %-34s %12s  %5s %%\n", label, text,
+            number_fixed(whole > 0 ? 100 * s / whole : 0, 1).at);
 }
 
 static void write_summary(const halley_kernels *k, FILE *to)
@@ -313,7 +314,8 @@ static void write_idle_lines(const halley_kernels *k, FILE *to)
     write_time_line(to, "idle: launch latency", k->idle.launch_latency, k->span_s);
     write_time_line(to, "idle: nothing to do", k->idle.nothing, k->span_s);
     if (k->comm_busy_s > 0)
-        fprintf(to, "  Compute hides %.1f %% of the communication.\n", 100 * k->overlap);
+        fprintf(to, "  Compute hides %s %% of the communication.\n",
+                number_fixed(100 * k->overlap, 1).at);
     for (size_t i = 0; i < k->n_steps; i++) {
         char time[64], device[64];
         units_format(time, sizeof time, k->steps[i].s, UNITS_TIME);

@@ -8,11 +8,10 @@ $ halley trace convert --to chakra-json t.0.et x.txt && halley trace convert x.t
 ## a set goes to a prefix or a folder
 $ halley trace gen ring -n 3 -o r > made
 $ halley trace convert --to jsonl r out; mkdir d; halley trace convert -j 2 --to et.gz r d; halley trace convert r e/
-! halley: cannot write e/r.1.et: the folder it lies in does not exist
-? 1
 $ ls . d
 > .:
 > d
+> e
 > made
 > out.0.jsonl
 > out.1.jsonl
@@ -25,7 +24,7 @@ $ ls . d
 > r.0.et.gz
 > r.1.et.gz
 > r.2.et.gz
-$ mkdir e; halley trace convert r e/; halley trace diff r e
+$ halley trace convert r e/; halley trace diff r e
 > no differences in 6 nodes
 
 ## a pipe is a file

@@ -196,3 +196,170 @@ $ halley trace info --json --csv x
 ! halley: --json and --csv exclude each other
 ! see 'halley trace info --help'
 ? 2
+
+## --kernels counts device work by class, in every kind of recording
+$ for f in nsys_2024.sqlite nsys_2020.sqlite tiny_gpu.xplane.pb tiny_tpu.xplane.pb roc_kernel_trace.csv window_edge.json ns_decimal.json no_device.json; do echo $f; halley trace info --kernels --json $DATA/recordings/$f 2> /dev/null | query - /kind /device_events /device_s /launch_in_window /from_graphs /devices /overlap /classes /idle/s /verdict; done
+> nsys_2024.sqlite
+> "nsys"
+> 18
+> 0.000958
+> 16
+> 8
+> 2
+> 0.2
+> {"matmul": {"n": 6, "s": 0.00042, "share": 0.4384133611691023, "flops_per_s": null, "bytes_per_s": null}, "comm.all_reduce": {"n": 2, "s": 0.0004, "share": 0.4175365344467641, "flops_per_s": null, "bytes_per_s": null}, "elementwise": {"n": 2, "s": 8e-05, "share": 0.08350730688935282, "flops_per_s": null, "bytes_per_s": null}, "softmax": {"n": 2, "s": 4e-05, "share": 0.04175365344467641, "flops_per_s": null, "bytes_per_s": null}, "copy_h2d": {"n": 2, "s": 8e-06, "share": 0.008350730688935281, "flops_per_s": null, "bytes_per_s": 16383999999.999998}, "embedding": {"n": 2, "s": 6e-06, "share": 0.006263048016701462, "flops_per_s": null, "bytes_per_s": null}, "memset": {"n": 2, "s": 4e-06, "share": 0.0041753653444676405, "flops_per_s": null, "bytes_per_s": 2047999999.9999998}}
+> 0.000231
+> "communication-bound: 29 % is all_reduce that compute does not hide. Also synchronisation-bound: the device is idle 14 % of the time after the host waited for it"
+> nsys_2020.sqlite
+> "nsys"
+> 18
+> 0.000958
+> 16
+> 8
+> 2
+> 0.2
+> {"matmul": {"n": 6, "s": 0.00042, "share": 0.4384133611691023, "flops_per_s": null, "bytes_per_s": null}, "comm.all_reduce": {"n": 2, "s": 0.0004, "share": 0.4175365344467641, "flops_per_s": null, "bytes_per_s": null}, "elementwise": {"n": 2, "s": 8e-05, "share": 0.08350730688935282, "flops_per_s": null, "bytes_per_s": null}, "softmax": {"n": 2, "s": 4e-05, "share": 0.04175365344467641, "flops_per_s": null, "bytes_per_s": null}, "copy_h2d": {"n": 2, "s": 8e-06, "share": 0.008350730688935281, "flops_per_s": null, "bytes_per_s": 16383999999.999998}, "embedding": {"n": 2, "s": 6e-06, "share": 0.006263048016701462, "flops_per_s": null, "bytes_per_s": null}, "memset": {"n": 2, "s": 4e-06, "share": 0.0041753653444676405, "flops_per_s": null, "bytes_per_s": 2047999999.9999998}}
+> 0.000231
+> "communication-bound: 29 % is all_reduce that compute does not hide. Also synchronisation-bound: the device is idle 14 % of the time after the host waited for it"
+> tiny_gpu.xplane.pb
+> "xplane"
+> 8
+> 0.000134
+> 8
+> 0
+> 2
+> 0.25
+> {"matmul": {"n": 2, "s": 8e-05, "share": 0.5970149253731343, "flops_per_s": null, "bytes_per_s": null}, "comm.all_reduce": {"n": 2, "s": 4e-05, "share": 0.29850746268656714, "flops_per_s": null, "bytes_per_s": null}, "elementwise": {"n": 2, "s": 1e-05, "share": 0.07462686567164178, "flops_per_s": null, "bytes_per_s": null}, "copy_d2d": {"n": 2, "s": 4e-06, "share": 0.029850746268656716, "flops_per_s": null, "bytes_per_s": null}}
+> 1e-06
+> "communication-bound: 25 % is all_reduce that compute does not hide"
+> tiny_tpu.xplane.pb
+> "xplane"
+> 3
+> 9.1e-05
+> 0
+> 0
+> 1
+> 0
+> {"matmul": {"n": 1, "s": 6e-05, "share": 0.6593406593406593, "flops_per_s": null, "bytes_per_s": null}, "comm.all_reduce": {"n": 1, "s": 3e-05, "share": 0.32967032967032966, "flops_per_s": null, "bytes_per_s": null}, "copy_d2d": {"n": 1, "s": 1e-06, "share": 0.01098901098901099, "flops_per_s": null, "bytes_per_s": null}}
+> 0
+> "communication-bound: 33 % is all_reduce that compute does not hide"
+> roc_kernel_trace.csv
+> "rocprofv3 CSV"
+> 3
+> 0.00016
+> 0
+> 0
+> 1
+> null
+> {"matmul": {"n": 1, "s": 0.0001, "share": 0.625, "flops_per_s": null, "bytes_per_s": null}, "copy_h2d": {"n": 1, "s": 5e-05, "share": 0.3125, "flops_per_s": null, "bytes_per_s": null}, "elementwise": {"n": 1, "s": 1e-05, "share": 0.0625, "flops_per_s": null, "bytes_per_s": null}}
+> 5.5e-05
+> "copy-bound: 23 % is copies with nothing else running. Also idle: the device has nothing to do 23 % of the time"
+> window_edge.json
+> "kineto"
+> 2
+> 0.000195
+> 1
+> 0
+> 1
+> null
+> {"matmul": {"n": 2, "s": 0.000195, "share": 1, "flops_per_s": 5242880000, "bytes_per_s": 491520000}}
+> 3.5e-05
+> "host-bound: the device is idle 15 % of the time, most of it waiting for launches"
+> ns_decimal.json
+> "kineto"
+> 2
+> 1.501e-06
+> 0
+> 0
+> 1
+> null
+> {"other": {"n": 2, "s": 1.501e-06, "share": 1, "flops_per_s": null, "bytes_per_s": null}}
+> 1e-09
+> "compute-bound: 100 % other"
+> no_device.json
+> "kineto"
+> 0
+> 0
+> 0
+> 0
+> 0
+> null
+> {}
+> 0
+> "no device work to judge"
+
+## what a recording lacks is said
+$ for f in window_edge negative duplicate_ids clock_jump no_device; do halley trace info --kernels --csv $DATA/recordings/$f.json > /dev/null; done
+! halley: 1 of 2 device events (48.7 % of device time) were launched before the window or by no recorded call; they start at their recorded time
+! halley: the device is unknown: name it with --recorded-on
+! halley: 1 of 2 device events (48.7 % of device time) were launched before the window or by no recorded call; they start at their recorded time
+! halley: the device is unknown: name it with --recorded-on
+! halley: event 6: negative duration -5 us; 1 such events were dropped
+! halley: 1 of 2 device events (48.7 % of device time) were launched before the window or by no recorded call; they start at their recorded time
+! halley: the device is unknown: name it with --recorded-on
+! halley: correlation 7 has two launches; the one nearest before its kernel is taken (1 such cases)
+! halley: 2 of 3 device events (66.1 % of device time) were launched before the window or by no recorded call; they start at their recorded time
+! halley: the device is unknown: name it with --recorded-on
+! halley: gap of 8999 s on stream 7: a jump of the clock
+! halley: no device events: this is a host-only recording
+
+## the linked trace says the same as its recording
+$ halley trace info --kernels --as-hta --json $DATA/recordings/nsys_2024.sqlite > a 2> warnings; halley trace link -q $DATA/recordings/nsys_2024.sqlite -o n 2> warnings; halley trace info --kernels --as-hta --json n > b 2> warnings; cmp a b
+
+## the table for people
+$ halley trace info --kernels $DATA/recordings/nsys_2024.sqlite
+> nsys recording on NVIDIA H100 80GB HBM3
+> 18 device events, 958 us of device time in 1.10 ms; 16 launched in the window, 8 from graphs
+>
+> Verdict: communication-bound: 29 % is all_reduce that compute does not hide. Also synchronisation-bound: the device is idle 14 % of the time after the host waited for it.
+>
+> Class            Kernels     Time    Share  Rate     Memory
+> matmul                 6   420 us   43.8 %                 
+> comm.all_reduce        2   400 us   41.8 %                 
+> elementwise            2  80.0 us   8.35 %                 
+> softmax                2  40.0 us   4.18 %                 
+> copy_h2d               2  8.00 us  0.835 %        16.4 GB/s
+> embedding              2  6.00 us  0.626 %                 
+> memset                 2  4.00 us  0.418 %        2.05 GB/s
+>
+> Of the device's span
+>   busy                                     874 us   79.1 %
+>   communication not hidden                 320 us   29.0 %
+>   idle: the host launched late            13.0 us    1.2 %
+>   idle: after the host waited              155 us   14.0 %
+>   idle: launch latency                    23.0 us    2.1 %
+>   idle: nothing to do                     40.0 us    3.6 %
+>   Compute hides 20.0 % of the communication.
+>
+> Steps
+>   step 0                         461 us, launches 8 device events of 469 us
+>   step 1                         461 us, launches 8 device events of 469 us
+>
+> Kernel                                                        Class            Runs     Time  Operator
+> ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn   matmul              6   420 us  
+> ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArg...  comm.all_reduce     2   400 us  step 0
+> void at::native::vectorized_elementwise_kernel<4, at::nat...  elementwise         2  80.0 us  step 0
+> void <unnamed>::softmax_warp_forward<float, float, float,...  softmax             2  40.0 us  step 0
+> Memcpy HtoD                                                   copy_h2d            2  8.00 us  step 0
+> void at::native::vectorized_gather_kernel<16, long>(char ...  embedding           2  6.00 us  step 0
+> Memset                                                        memset              2  4.00 us  step 0
+! halley: 2 processes: each is a rank of its own; name one with --pid
+! halley: no operators: only streams and kernels are known
+! halley: 8 device events come from 1 captured graphs
+! halley: communication without sizes: it stays work of the recorded length
+! halley: rank 1: 2 of 2 device events (100.0 % of device time) were launched before the window or by no recorded call; they start at their recorded time
+! halley: rank 1: no steps marked
+
+## rules of one's own go before the built-in ones
+$ printf '{"rules": [{"on": "kernel", "match": "sgemm", "class": "mine"}]}' > rules.json; halley trace info --kernels --csv --rules rules.json $DATA/recordings/window_edge.json 2> warnings
+> class,n,s,share,flops_per_s,bytes_per_s
+> mine,2,0.000195,1,5242880000,491520000
+
+## HTA's breakdown needs JSON, kernels need a recording
+$ halley trace info --as-hta $DATA/recordings/window_edge.json
+! halley: --as-hta needs --kernels and --json
+! see 'halley trace info --help'
+? 2
+$ halley trace gen ring -n 2 -o r > made; halley trace info --kernels r
+! halley: the trace was not linked from a profiler's recording, so its kernels have no classes; link the recording with `halley trace link`
+? 1

@@ -44,10 +44,102 @@ $ halley trace link $DATA/recording/host.0.json -o a.et --csv | cut -d, -f1-3
 > rank,schema,n_host_nodes
 > 0,1.1.0-chakra.0.0.4,14
 
-## what does not belong together is refused, and nothing is written
-$ halley trace link $DATA/recording/device.0.json $DATA/recording/host.0.json -o a.et
-! halley: {*}device.0.json:{*}: this is a Kineto (device) trace, not a PyTorch execution trace; name the host trace first and the device trace second
+## host and device are told apart by their content, whatever their order
+$ halley trace link -q $DATA/recording/device.0.json $DATA/recording/host.0.json -o a.et; halley trace link -q $DATA/recording/host.0.json $DATA/recording/device.0.json -o b.et; cmp a.et b.et
+
+## a folder of pairs links as --ranks does
+$ halley trace link -q $DATA/recording -o all/; halley trace link -q --ranks "$DATA/recording/host.%d.json" "$DATA/recording/device.%d.json" -o some; cmp all/trace.0.et some.0.et; cmp all/trace.1.et some.1.et
+
+## a recording alone becomes a trace whose replay is the recording
+$ halley trace link $DATA/recordings/window_edge.json -o new/edge.et --json | query - /0/recorded_ns /0/replayed_ns /0/n_kernels
+> 600000
+> 600000
+> 2
+! halley: 1 of 2 device events (48.7 % of device time) were launched before the window or by no recorded call; they start at their recorded time
+! halley: the device is unknown: name it with --recorded-on
+$ halley sim new/edge.et --replay --json | query - /time_s; halley trace check new/edge.et
+> 0.0006
+> new/edge.et: 1 rank, 0 errors, 0 warnings, 1 note (--notes lists them); one rank alone, nothing to compare it with
+$ halley trace link -q $DATA/recordings/nsys_2024.sqlite -o nsys; ls nsys.*; halley sim nsys --replay --json | query - /time_s
+> nsys.0.et
+> nsys.1.et
+> 0.001061
+! halley: 2 processes: each is a rank of its own; name one with --pid
+! halley: no operators: only streams and kernels are known
+! halley: 8 device events come from 1 captured graphs
+! halley: communication without sizes: it stays work of the recorded length
+! halley: rank 1: 2 of 2 device events (100.0 % of device time) were launched before the window or by no recorded call; they start at their recorded time
+! halley: rank 1: no steps marked
+! halley: rank 0: 2 communications of unknown size or peer are kept as work of recorded length
+$ halley trace link -q --pid 4711 $DATA/recordings/nsys_2020.sqlite -o one.et; ls one*
+> one.et
+! halley: no operators: only streams and kernels are known
+! halley: 8 device events come from 1 captured graphs
+! halley: communication without sizes: it stays work of the recorded length
+! halley: rank 0: 2 communications of unknown size or peer are kept as work of recorded length
+
+## the i-th rank of a pattern, a rank that is missing, two runs
+$ for r in 0 1 3; do sed "s/\"schemaVersion\": 1/\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": $r, \"world_size\": 4}/" $DATA/recordings/window_edge.json > k.$r.json; done
+$ halley trace link -q k.0.json k.1.json -o two; ls two.*
+> two.0.et
+> two.1.et
+! halley: 1 of 2 device events (48.7 % of device time) were launched before the window or by no recorded call; they start at their recorded time
+! halley: the device is unknown: name it with --recorded-on
+! halley: 2 of 4 ranks: the others are not there
+$ halley trace link --ranks 'k.%d.json' -o all
+! halley: rank 2 is missing: there is a file of rank 3 (k.3.json)
 ? 1
+$ halley trace link k.0.json k.1.json k.3.json -o all
+! halley: rank 2 is missing: there are recordings of ranks 1 and 3, but none between them
+? 1
+$ halley trace link k.0.json k.0.json -o all
+! halley: k.0.json and k.0.json are both rank 0: are these two different runs?
+? 1
+$ sed 's/"world_size": 4/"world_size": 8/' k.1.json > w.json; halley trace link k.0.json w.json -o all; ls all*
+! halley: k.0.json is of a run with 4 ranks and w.json of one with 8: these are two different runs
+! ls: cannot access 'all*': No such file or directory
+? 2
+
+## bad recordings are refused or said to be odd
+$ halley trace link $DATA/recordings/cut.json -o a.et
+! halley: {*}cut.json: the file ends inside event 4 of traceEvents (byte 536); --partial reads the whole events
+? 1
+$ halley trace link -q --partial $DATA/recordings/cut.json -o a.et
+! halley: no device events: this is a host-only recording
+! halley: the file is cut: only its first 3 events were read
+$ halley trace link $DATA/recordings/not_nsys.sqlite -o b.et
+! halley: {*}not_nsys.sqlite: SQLite, but not an nsys export: no table CUPTI_ACTIVITY_KIND_KERNEL
+? 1
+$ halley trace link $DATA/recordings/nsys_no_gpu.sqlite -o b.et
+! halley: {*}nsys_no_gpu.sqlite: an nsys export without GPU activity: it was recorded without --trace=cuda
+? 1
+$ head -c 300 $DATA/recordings/tiny_gpu.xplane.pb > cut.pb; halley trace link cut.pb -o b.et
+! halley: cut.pb: the file is no XSpace protobuf, or it is cut
+? 1
+$ printf '[]' > none.json; halley trace link none.json -o b.et
+! halley: none.json: not a recording that halley reads: expected Kineto JSON, a PyTorch execution trace, an nsys SQLite export, an xplane.pb, or rocprofv3 JSON or CSV
+? 1
+$ printf '[{"ph": "i", "name": "x"}]' > none.json; halley trace link none.json -o b.et
+! halley: none.json: none of its 1 events is an operator, a runtime call or a kernel
+? 1
+$ printf '{"model_type": "llama"}' > config.json; halley trace link config.json -o b.et
+! halley: config.json: this is a Hugging Face config.json: `halley estimate -m FILE` takes it
+? 1
+$ truncate -s 10G sparse; halley trace link sparse -o b.et
+! halley: sparse: not a recording that halley reads: expected Kineto JSON, a PyTorch execution trace, an nsys SQLite export, an xplane.pb, or rocprofv3 JSON or CSV
+? 1
+$ mkdir empty; halley trace link empty -o b.et; halley trace link missing.json -o b.et
+! halley: empty: the folder holds no recording
+! halley: missing.json: no such file
+? 1
+$ printf '{"rules": [{"class": "x", "match": "("}]}' > rules.json; halley trace link --rules rules.json $DATA/recordings/window_edge.json -o b.et
+! halley: rules.json:1:39: byte 38: the expression "(" is wrong: Unmatched ( or \(
+? 1
+$ ls b.et
+! ls: cannot access 'b.et': No such file or directory
+? 2
+
+## what does not belong together is refused, and nothing is written
 $ head -c 2000 $DATA/recording/device.0.json > cut.json; halley trace link $DATA/recording/host.0.json cut.json -o a.et
 ! halley: cut.json:{*}: {*}; the file is cut
 ? 1

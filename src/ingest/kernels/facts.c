@@ -143,6 +143,24 @@ static halley_status refuse_trace(halley_error *err)
                      "link`");
 }
 
+/* Of a further rank's warnings, from `first` on, those that no rank before has. */
+static void keep_new_warnings(facts_reader *r, size_t first, uint32_t rank)
+{
+    size_t kept = first;
+    for (size_t i = first; i < r->warnings.n; i++) {
+        const char *const text = r->warnings.at[i];
+        bool known = false;
+        for (size_t k = 0; k < first && !known; k++)
+            known = strcmp(r->warnings.at[k], text) == 0;
+        if (known)
+            continue;
+        const char *const named = arena_printf(&r->c->memory, "rank %u: %s", rank, text);
+        r->failed |= named == NULL;
+        r->warnings.at[kept++] = named;
+    }
+    r->warnings.n = kept;
+}
+
 /* One rank's facts; all but the warnings are the first rank's. */
 static halley_status read_rank_facts(facts_reader *r, uint32_t rank, halley_error *err)
 {
@@ -162,12 +180,7 @@ static halley_status read_rank_facts(facts_reader *r, uint32_t rank, halley_erro
     r->recorded_ns = times[0] > r->recorded_ns ? times[0] : r->recorded_ns;
     r->replayed_ns = times[1] > r->replayed_ns ? times[1] : r->replayed_ns;
     r->late_ns = times[2];
-    for (size_t i = n_warnings; i < r->warnings.n; i++) {
-        const char *const text_of_rank =
-            arena_printf(&r->c->memory, "rank %u: %s", rank, r->warnings.at[i]);
-        r->failed |= text_of_rank == NULL;
-        r->warnings.at[i] = text_of_rank;
-    }
+    keep_new_warnings(r, n_warnings, rank);
     return HALLEY_OK;
 }
 

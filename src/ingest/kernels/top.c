@@ -1,5 +1,6 @@
 /* The kernels that took longest, by name; and the verdict. */
 #include "base/error.h"
+#include "base/number.h"
 #include "ingest/kernels/kernels.h"
 
 #include <stdio.h>
@@ -90,7 +91,7 @@ static const char *find_longest_class(const kernel_counter *c, bool comm)
 /* A way to lose time, as a share of the span. */
 typedef struct loss {
     double share;
-    const char *sentence; /* with one %.0f for the share in percent, and %s */
+    const char *sentence; /* with one %s for the share in percent, and one for `what` */
     const char *what;
 } loss;
 
@@ -105,17 +106,18 @@ static const char *write_verdict(kernel_counter *c, const loss *losses)
     const halley_kernels *const k = &c->k;
     char first[256], second[256] = "";
     if (losses[0].share >= FIRST_LOSS) {
-        snprintf(first, sizeof first, losses[0].sentence, 100 * losses[0].share,
-                 losses[0].what);
+        snprintf(first, sizeof first, losses[0].sentence,
+                 number_fixed(100 * losses[0].share, 0).at, losses[0].what);
     } else {
         const halley_kernel_class *const top = &k->classes[0];
-        snprintf(first, sizeof first, "compute-bound: %.0f %% %s", 100 * top->share,
-                 top->name);
+        snprintf(first, sizeof first, "compute-bound: %s %% %s",
+                 number_fixed(100 * top->share, 0).at, top->name);
     }
     const loss *const next = losses[0].share >= FIRST_LOSS ? &losses[1] : &losses[0];
     if (next->share >= SECOND_LOSS) {
         char text[200];
-        snprintf(text, sizeof text, next->sentence, 100 * next->share, next->what);
+        snprintf(text, sizeof text, next->sentence, number_fixed(100 * next->share, 0).at,
+                 next->what);
         snprintf(second, sizeof second, ". Also %s", text);
     }
     return arena_printf(&c->memory, "%s%s", first, second);
@@ -132,19 +134,19 @@ halley_status kernels_judge(kernel_counter *c, halley_error *err)
     }
     loss losses[] = {
         {(k->idle.host + k->idle.launch_latency) / k->span_s,
-         "host-bound: the device is idle %.0f %% of the time, most of it waiting for "
+         "host-bound: the device is idle %s %% of the time, most of it waiting for "
          "launches%s",
          ""},
         {k->exposed_comm_s / k->span_s,
-         "communication-bound: %.0f %% is %s that compute does not hide", type},
+         "communication-bound: %s %% is %s that compute does not hide", type},
         {k->copies_alone_s / k->span_s,
-         "copy-bound: %.0f %% is copies with nothing else running%s", ""},
+         "copy-bound: %s %% is copies with nothing else running%s", ""},
         {k->idle.synchronisation / k->span_s,
-         "synchronisation-bound: the device is idle %.0f %% of the time after the host "
+         "synchronisation-bound: the device is idle %s %% of the time after the host "
          "waited for it%s",
          ""},
         {k->idle.nothing / k->span_s,
-         "idle: the device has nothing to do %.0f %% of the time%s", ""},
+         "idle: the device has nothing to do %s %% of the time%s", ""},
     };
     qsort(losses, sizeof losses / sizeof *losses, sizeof *losses, compare_losses);
     k->verdict = write_verdict(c, losses);

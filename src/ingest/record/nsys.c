@@ -492,6 +492,14 @@ static halley_status read_export(nsys_reader *x, uint64_t wanted)
     return HALLEY_OK;
 }
 
+static void fini_nsys(nsys_reader *x)
+{
+    sqlite3_close(x->db);
+    map64_fini(&x->rank_of);
+    map64_fini(&x->text_of);
+    intern_fini(&x->texts);
+}
+
 halley_status rec_read_nsys(rec_list *list, const char *path, const rec_read_opts *opts,
                             halley_error *err)
 {
@@ -501,9 +509,21 @@ halley_status rec_read_nsys(rec_list *list, const char *path, const rec_read_opt
         status = fail_nsys(&x, "open the export");
     else
         status = read_export(&x, opts->pid);
-    sqlite3_close(x.db);
-    map64_fini(&x.rank_of);
-    map64_fini(&x.text_of);
-    intern_fini(&x.texts);
+    fini_nsys(&x);
+    return status;
+}
+
+halley_status rec_read_nsys_bytes(rec_list *list, const uint8_t *at, size_t n,
+                                  halley_error *err)
+{
+    nsys_reader x = {.list = list, .err = err};
+    halley_status status = HALLEY_OK;
+    if (sqlite3_open_v2(":memory:", &x.db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
+        sqlite3_deserialize(x.db, "main", (uint8_t *)(uintptr_t)at, (sqlite3_int64)n,
+                            (sqlite3_int64)n, SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
+        status = fail_nsys(&x, "open the export");
+    else
+        status = read_export(&x, 0);
+    fini_nsys(&x);
     return status;
 }

@@ -52,6 +52,11 @@ halley_status rec_read_xplane(rec_list *list, const uint8_t *at, size_t n,
                               halley_error *err);
 halley_status rec_read_nsys(rec_list *list, const char *path, const rec_read_opts *opts,
                             halley_error *err);
+/* The same over a database in memory, for fuzzers. */
+halley_status rec_read_nsys_bytes(rec_list *list, const uint8_t *at, size_t n,
+                                  halley_error *err);
+/* The text of one CSV file into a record; `has_ranges`: functions are ranges. */
+halley_status rec_read_csv(record *rec, str text, bool has_ranges, halley_error *err);
 /* One of the CSV files of a rocprofv3 run; the others of its prefix are read with it. */
 halley_status rec_read_rocprof_csv(rec_list *list, const char *path, halley_error *err);
 

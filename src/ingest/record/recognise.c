@@ -78,7 +78,6 @@ static const struct {
 } known_files[] = {
     {"NVIDIA Nsight Systems", false,
      "an .nsys-rep of Nsight Systems: export it with `nsys export --type sqlite` first"},
-    {"\x28\xb5\x2f\xfd", true, "compressed with zstd, which this build does not read"},
     {"PK\x03\x04", true, "a zip archive: unpack it first"},
     {"\xfd"
      "7zXZ",

@@ -207,11 +207,11 @@ static halley_status add_csv_row(csv_reader *r, halley_error *err)
     return ok ? HALLEY_OK : error_nomem(err);
 }
 
-static halley_status read_csv(record *rec, str text, bool ranges, halley_error *err)
+halley_status rec_read_csv(record *rec, str text, bool has_ranges, halley_error *err)
 {
     csv_reader r = {.rec = rec, .rest = text};
     TRY(read_header(&r, err));
-    if (ranges && r.content == CSV_CALLS)
+    if (has_ranges && r.content == CSV_CALLS)
         r.content = CSV_RANGES;
     while (r.rest.n > 0) {
         TRY(read_line(&r, err));
@@ -224,8 +224,8 @@ static halley_status read_csv_file(record *rec, const char *path, halley_error *
 {
     file_input in;
     TRY(file_input_open(&in, path, err));
-    const halley_status status = read_csv(rec, (str){(const char *)in.at, in.n},
-                                          strstr(path, "marker_api") != NULL, err);
+    const halley_status status = rec_read_csv(rec, (str){(const char *)in.at, in.n},
+                                              strstr(path, "marker_api") != NULL, err);
     file_input_close(&in);
     if (status != HALLEY_OK)
         error_at_file(err, path);

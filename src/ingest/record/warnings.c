@@ -1,4 +1,5 @@
 /* What deserves a word about a recording: each a sentence in the user's terms. */
+#include "base/number.h"
 #include "ingest/record/facts.h"
 
 #include <inttypes.h>
@@ -32,6 +33,11 @@ static void warn_about(warner *w, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     warn_text(w, str_from(text));
+}
+
+static double get_percent(int64_t part, int64_t whole)
+{
+    return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
 /* Sums over the device events. */
@@ -86,13 +92,13 @@ static void warn_about_launches(warner *w, const rec_facts_input *in, const work
         return;
     }
     if (s->n_launched < r->works.n)
-        warn_about(w,
-                   "%" PRIu64 " of %zu device events (%.1f %% of device time) were "
-                   "launched before the window or by no recorded call; they start at "
-                   "their recorded time",
-                   r->works.n - s->n_launched, r->works.n,
-                   s->all_ns > 0 ? 100 * (1 - (double)s->launched_ns / (double)s->all_ns)
-                                 : 0);
+        warn_about(
+            w,
+            "%" PRIu64 " of %zu device events (%s %% of device time) were "
+            "launched before the window or by no recorded call; they start at "
+            "their recorded time",
+            r->works.n - s->n_launched, r->works.n,
+            number_fixed(get_percent(s->all_ns - s->launched_ns, s->all_ns), 1).at);
     if (s->n_ops == 0)
         warn_about(w, "no operators: only streams and kernels are known");
     if (s->n_graph > 0)
@@ -114,17 +120,18 @@ static void warn_about_classes(warner *w, const rec_facts_input *in, const work_
         warn_about(w, "%" PRIu64 " compiled subgraphs cannot be divided into kernels",
                    s->n_subgraphs);
     if (s->work_ns > 0 && (double)s->other_ns > 0.05 * (double)s->work_ns)
-        warn_about(w, "%.0f %% of device time has no class: see `other` in the table",
-                   100 * (double)s->other_ns / (double)s->work_ns);
+        warn_about(w, "%s %% of device time has no class: see `other` in the table",
+                   number_fixed(get_percent(s->other_ns, s->work_ns), 0).at);
 }
 
 static void warn_about_events(warner *w, const record *r)
 {
     if (r->n_negative > 0)
         warn_about(w,
-                   "event %" PRIu64 ": negative duration %.10g us; %" PRIu64
+                   "event %" PRIu64 ": negative duration %s us; %" PRIu64
                    " such events were dropped",
-                   r->first_negative, (double)r->negative_ns / 1000, r->n_negative);
+                   r->first_negative, number_shortest((double)r->negative_ns / 1000).at,
+                   r->n_negative);
     if (r->n_double_launches > 0)
         warn_about(w,
                    "correlation %" PRIu64 " has two launches; the one nearest before "
@@ -175,15 +182,14 @@ static void warn_about_ranks(warner *w, const rec_facts_input *in)
     const record *const r = in->rec;
     if (r->steps.n == 0)
         warn_about(w, "no steps marked");
-    if (r->world != REC_NO_ID && r->world > in->n_ranks && r->world > 1) {
-        if (r->rank != REC_NO_ID)
-            warn_about(w,
-                       "rank %" PRIu64 " of %" PRIu64 ": the other ranks are not there",
-                       r->rank, r->world);
-        else
-            warn_about(w, "%zu of %" PRIu64 " ranks: the others are not there",
-                       in->n_ranks, r->world);
-    }
+    if (r->world == REC_NO_ID || r->world <= in->n_ranks || r->world < 2)
+        return;
+    if (in->n_ranks > 1 || r->rank == REC_NO_ID)
+        warn_about(w, "%zu of %" PRIu64 " ranks: the others are not there", in->n_ranks,
+                   r->world);
+    else
+        warn_about(w, "rank %" PRIu64 " of %" PRIu64 ": the other ranks are not there",
+                   r->rank, r->world);
 }
 
 static void warn_about_groups(warner *w, const rec_facts_input *in)
@@ -206,7 +212,8 @@ static void warn_about_replay(warner *w, const rec_graph *g)
     const double recorded = (double)(g->to_ns - g->from_ns);
     const double off = recorded > 0 ? (double)g->replayed_ns / recorded - 1 : 0;
     if (off > 0.03 || off < -0.03)
-        warn_about(w, "the replay is %+.1f %% off the recording", 100 * off);
+        warn_about(w, "the replay is %s %% off the recording",
+                   number_signed(100 * off, 1).at);
 }
 
 void rec_write_warnings(strbuf *to, const rec_facts_input *in)
