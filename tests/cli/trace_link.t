@@ -51,9 +51,9 @@ $ halley trace link -q $DATA/recording/device.0.json $DATA/recording/host.0.json
 $ halley trace link -q $DATA/recording -o all/; halley trace link -q --ranks "$DATA/recording/host.%d.json" "$DATA/recording/device.%d.json" -o some; cmp all/trace.0.et some.0.et; cmp all/trace.1.et some.1.et
 
 ## a recording alone becomes a trace whose replay is the recording
-$ halley trace link $DATA/recordings/window_edge.json -o new/edge.et --json | query - /0/recorded_ns /0/replayed_ns /0/n_kernels
-> 600000
-> 600000
+$ halley trace link $DATA/recordings/window_edge.json -o new/edge.et --json | query - /ranks/0/recorded_s /ranks/0/replayed_s /ranks/0/n_kernels
+> 0.0006
+> 0.0006
 > 2
 ! halley: 1 of 2 device events (48.7 % of device time) were launched before the window or by no recorded call; they start at their recorded time
 ! halley: the device is unknown: name it with --recorded-on

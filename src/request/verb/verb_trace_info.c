@@ -557,6 +557,10 @@ static halley_status write_kernels(const request_call *call, const halley_kernel
     report_json j;
     request_json_begin(&j, call);
     report_kernels_json(&j, k, opts);
+    if (k->n_warnings == 0) { /* programs find the key whether there are any or not */
+        report_json_flat_array(&j, "warnings");
+        report_json_end(&j);
+    }
     return request_json_end(&j, call, err);
 }
 

@@ -190,7 +190,7 @@ static void write_count(report_json *j, const halley_link_report *report, size_t
     }
     assert(str_ends(str_from(key), STR("_ns")));
     memcpy(key + strlen(key) - 2, "s", 2);
-    report_json_double(j, key, (double)value * 1e-9);
+    report_json_double(j, key, (double)value / 1e9);
 }
 
 static halley_status write_json(const request_call *call,
