@@ -11,6 +11,7 @@
 #include "halley/file_key.h"
 #include "halley/import.h"
 #include "halley/ingest.h"
+#include "halley/launch.h"
 #include "halley/learn.h"
 #include "halley/link.h"
 #include "halley/model.h"

@@ -1,7 +1,7 @@
 /*
  * Model files: our YAML by one table of keys, Hugging Face's config.json by the names its
- * model families use, and Megatron's command-line arguments. Foreign files are told apart
- * by content and need only what gives a shape; the rest is left alone.
+ * model families use, and launch files, of which only the model is taken here. Foreign
+ * files are told apart by content.
  */
 #include "workload/model_file.h"
 
@@ -13,6 +13,7 @@
 #include "hw/npu.h"
 #include "workload/import/hf_model.h"
 #include "workload/import/json_text.h"
+#include "workload/launch/args.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -219,27 +220,25 @@ static halley_status read_any(halley_model *out, halley_import **import,
     return import_hf_read(out, *import, file, err);
 }
 
-static bool is_megatron(str text)
+/* The model of a launch file, which is freed. */
+static halley_status take_model(halley_model *out, halley_import **notes,
+                                halley_launch *launch, halley_error *err)
 {
-    return str_contains(text, STR("--num-layers"));
-}
-
-/* Read a file of Megatron's arguments, if it is one. */
-static halley_status read_arguments(halley_model *out, const char *path, bool *is,
-                                    halley_error *err)
-{
-    *is = false;
-    if (!file_exists(path) || file_is_folder(path))
-        return HALLEY_OK;
-    file_input in;
-    TRY(file_input_open(&in, path, err));
-    const str text = {(const char *)in.at, in.n};
     halley_status status = HALLEY_OK;
-    if (is_megatron(text)) {
-        *is = true;
-        status = workload_model_from_megatron(out, text, path, err);
+    if (!launch->has_model) {
+        status =
+            error_set(err, HALLEY_EINVAL,
+                      "this is a %s, which holds no model: give it with --plan, and a "
+                      "model with -m",
+                      launch->import->kind);
+        error_at_file(err, launch->path);
+    } else {
+        *out = launch->model;
+        launch->model.ops = NULL;
+        *notes = launch->import;
+        launch->import = NULL;
     }
-    file_input_close(&in);
+    halley_launch_free(launch);
     return status;
 }
 
@@ -272,10 +271,14 @@ halley_status halley_model_import(halley_model *out, halley_import **import,
 {
     *out = (halley_model){0};
     halley_import *notes = NULL;
-    bool megatron;
-    TRY(read_arguments(out, name, &megatron, err));
+    bool is_launch;
     halley_status status = HALLEY_OK;
-    if (!megatron) {
+    TRY(halley_launch_detect(&is_launch, name, err));
+    if (is_launch) {
+        halley_launch *launch;
+        TRY(halley_launch_load(&launch, name, NULL, err));
+        status = take_model(out, &notes, launch, err);
+    } else {
         conf_file file;
         TRY(load_file(&file, name, err));
         status = read_any(out, &notes, &file, name, err);
@@ -305,9 +308,14 @@ halley_status halley_model_parse(halley_model *out, halley_import **import,
     *out = (halley_model){0};
     const str all = {text, n};
     halley_import *notes = NULL;
-    const halley_status status = is_megatron(all)
-                                     ? workload_model_from_megatron(out, all, name, err)
-                                     : parse_conf(out, &notes, all, name, err);
+    halley_status status;
+    if (launch_text_is(all, name)) {
+        halley_launch *launch;
+        TRY(halley_launch_parse(&launch, text, n, name, NULL, err));
+        status = take_model(out, &notes, launch, err);
+    } else {
+        status = parse_conf(out, &notes, all, name, err);
+    }
     return finish_import(out, import, notes, status, err);
 }
 

@@ -49,3 +49,31 @@ $ halley estimate -m config.json -c dgx-h100:8
 ! halley: model "config.json" has Mamba layers, which halley counts but cannot time yet
 ! ...
 ? 2
+
+## a launch script is shown as model and plan, and never run
+$ printf 'TP=2\nARGS=(\n  --num-layers 4 # few\n  --hidden-size 256 --num-attention-heads 4 --seq-length 512 --vocab-size 1000)\nif [ $TP -gt 1 ]; then ARGS+=("--sequence-parallel"); fi\ntouch ran\ntorchrun --nproc_per_node 8 train.py ${ARGS[@]} --tensor-model-parallel-size $TP --micro-batch-size 1 --global-batch-size 32 --bf16 --lr 1e-4 --frob 1\n' > run.sh
+$ halley presets run.sh; test ! -e ran
+> read as: Megatron-LM script; 11 keys used, 1 without influence, 1 unknown; 8 accelerators
+> model:   3.42 M parameters; 4 layers, hidden 256, 4 heads, ffn 1024, vocabulary 1024, tied
+> plan:    global-batch 32, seq 512, dtype bf16, tp 2, pp 1, cp 1, ep 1, virtual 1, micro-batch 1, zero 0, recompute none, gradient-bytes 4, sequence-parallel yes, expose dp+tp, gradient-memory 4
+> unknown: --frob
+$ halley presets run.sh --json | query - /tp /global_batch /npus /sequence_parallel /import/unknown
+> 2
+> 32
+> 8
+> true
+> ["--frob"]
+
+## a value that needs a program is refused with the variable and its line; --set gives it
+$ printf 'python train.py --num-layers $NL --hidden-size 64\nNL=$(nproc)\npython train.py --num-layers $NL --hidden-size 64 --num-attention-heads 4 --seq-length 8 --vocab-size 128 --micro-batch-size 1\n' > var.sh
+$ halley presets var.sh
+! halley: var.sh: --num-layers comes from $NL, which line 2 takes from a command; give --set NL=...
+? 1
+$ halley presets var.sh --set NL=3 --json | query - /layers
+> 3
+
+## a Python recipe is refused with the remedy
+$ printf 'import torch\n\ndef recipe():\n    pass\n' > recipe.py
+$ halley presets recipe.py
+! halley: recipe.py: a Python recipe is never run; print its configuration as YAML and give that file
+? 1

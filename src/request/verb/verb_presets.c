@@ -3,16 +3,31 @@
 #include "base/file.h"
 #include "halley/cluster.h"
 #include "halley/model.h"
+#include "report/launch.h"
 #include "report/model.h"
 #include "request/verbs.h"
 
 #include <string.h>
 
 typedef struct presets_options {
+    request_texts sets;
+    uint32_t vocab;
     request_output output;
 } presets_options;
 
 static const request_option options[] = {
+    {.name = "set",
+     .kind = REQUEST_TEXTS,
+     .metavar = "NAME=VALUE",
+     .offset = offsetof(presets_options, sets),
+     .doc = "fix a variable of a launch script; repeatable"},
+    {.name = "vocab",
+     .kind = REQUEST_U32,
+     .min = 1,
+     .max = 1e8,
+     .metavar = "N",
+     .offset = offsetof(presets_options, vocab),
+     .doc = "vocabulary, where a launch file does not state it"},
     REQUEST_OUTPUT_OPTIONS(presets_options, output),
     {0},
 };
@@ -56,6 +71,30 @@ static halley_status list_presets(request_call *call, const char *only, halley_e
     return request_table_write(call, t, "presets", form, err);
 }
 
+/* Model and plan of a launch file. */
+static halley_status show_launch(const request_call *call, report_form form,
+                                 const char *path, halley_error *err)
+{
+    const presets_options *o = call->options;
+    halley_launch *launch;
+    const halley_launch_opts opts = {.sets = o->sets.at,
+                                     .n_sets = o->sets.n,
+                                     .vocab = o->vocab,
+                                     .may_lack_vocab = true};
+    TRY(halley_launch_load(&launch, path, &opts, err));
+    halley_status status = HALLEY_OK;
+    if (form == REPORT_JSON) {
+        report_json j;
+        request_json_begin(&j, call);
+        report_launch_json(&j, launch);
+        status = request_json_end(&j, call, err);
+    } else {
+        report_launch_text(call->out, launch);
+    }
+    halley_launch_free(launch);
+    return status;
+}
+
 /* A file is shown as halley reads it. */
 static halley_status show_file(request_call *call, const char *path, halley_error *err)
 {
@@ -64,6 +103,10 @@ static halley_status show_file(request_call *call, const char *path, halley_erro
     TRY(request_output_form(&form, call, &o->output, err));
     if (form == REPORT_CSV)
         return error_set(err, HALLEY_EINVAL, "a file is shown as text or with --json");
+    bool is_launch;
+    TRY(halley_launch_detect(&is_launch, path, err));
+    if (is_launch)
+        return show_launch(call, form, path, err);
     halley_model model;
     halley_import *import;
     TRY(halley_model_import(&model, &import, path, err));
@@ -150,10 +193,12 @@ const request_verb request_verb_presets = {
     .description =
         "Lists the models, clusters, NPUs, links, fabrics and software stacks "
         "that come with halley; with a KIND only those; with a NAME, prints the "
-        "file, where every number has its source. With a model FILE (a YAML file of "
-        "halley's, a Hugging Face config.json or the folder that holds it, Megatron "
-        "arguments), prints what halley reads from it: parameters, sizes, what was "
-        "assumed, and which keys are not known.",
+        "file, where every number has its source. With a FILE, prints what halley reads "
+        "from it: a model (a YAML file of halley's, a Hugging Face config.json or the "
+        "folder that holds it) with its parameters and sizes; a launch file (Megatron-LM "
+        "arguments in a file, script, YAML, JSON or printed list; DeepSpeed, NeMo, "
+        "Megatron-Bridge, torchtitan, MaxText) with its model and plan; and what was "
+        "assumed, has no influence, or is not known.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(presets_options),

@@ -1,0 +1,409 @@
+/*
+ * MaxText's YAML. The model is a name, or sizes with MaxText's own defaults; the batch is
+ * counted per device; parallelism is a product of two meshes, inside a slice (ici) and
+ * between slices (dcn), where -1 takes what is left.
+ */
+#include "base/number.h"
+#include "workload/launch/tree.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NO_KEY = -1 };
+
+#define READ(name, otherwise, doc)                                                       \
+    {                                                                                    \
+        name, LAUNCH_READ, otherwise, doc                                                \
+    }
+#define FREE(name)                                                                       \
+    {                                                                                    \
+        name, LAUNCH_FREE, NULL, NULL                                                    \
+    }
+#define REFUSED(name, doc)                                                               \
+    {                                                                                    \
+        name, LAUNCH_REFUSED, NULL, doc                                                  \
+    }
+static const launch_key keys[] = {
+    READ("model-name", "default", "a model by name"),
+    READ("base-emb-dim", "2048", "hidden"),
+    READ("base-num-query-heads", "16", "heads"),
+    READ("base-num-kv-heads", "16", "kv-heads"),
+    READ("head-dim", "128", "head-dim"),
+    READ("base-mlp-dim", "7168", "ffn"),
+    READ("base-num-decoder-layers", "16", "layers"),
+    READ("vocab-size", "32000", "vocab"),
+    READ("mlp-activations", "silu, linear", "two: gated"),
+    READ("logits-via-embedding", "no", "tied"),
+    READ("num-experts", "1", "experts"),
+    READ("num-experts-per-tok", "1", "top-k"),
+    READ("base-moe-mlp-dim", "base-mlp-dim", "expert-ffn"),
+    READ("shared-experts", "0", "shared-ffn, times expert-ffn"),
+    READ("first-num-dense-layers", "0", "dense-layers"),
+    READ("attention-type", "global", "mla: latent attention"),
+    READ("q-lora-rank", "0", "of latent attention"),
+    READ("kv-lora-rank", "512", "of latent attention"),
+    READ("qk-nope-head-dim", "128", "of latent attention"),
+    READ("qk-rope-head-dim", "64", "of latent attention"),
+    READ("v-head-dim", "128", "of latent attention"),
+    READ("per-device-batch-size", "12", "sequences of a device"),
+    READ("gradient-accumulation-steps", "1", "times the batch"),
+    READ("max-target-length", "2048", "seq"),
+    READ("ici-*", "1; fsdp: the rest", "degrees inside a slice"),
+    READ("dcn-*", "1; data: the rest", "degrees between slices"),
+    READ("remat-policy", "full", "recompute"),
+    READ("quantization", "none", "dtype"),
+    READ("dtype", "bfloat16", "dtype"),
+    READ("weight-dtype", "float32", "gradient-bytes"),
+    READ("grad-dtype", "the weights'", "gradient-bytes"),
+    READ("optimizer-memory-host-offload", "no", "offload optimizer"),
+    READ("parameter-memory-host-offload", "no", "offload weights"),
+    READ("num-layers-per-pipeline-stage", "1", "virtual"),
+    READ("num-pipeline-repeats", NULL, "virtual"),
+    READ("num-pipeline-microbatches", "stages", "micro-batch"),
+    READ("num-slices", NULL, "slices"),
+    READ("compile-topology-num-slices", NULL, "slices"),
+    READ("sliding-window-size", "0", "window"),
+    READ("opt-type", "adamw", "optimizer"),
+    REFUSED("custom-mesh", "a mesh of its own"),
+    FREE("base-config"),
+    FREE("run-name"),
+    FREE("hardware"),
+    FREE("steps"),
+    FREE("attention"),
+    FREE("use-iota-embed"),
+    FREE("dataset-*"),
+    FREE("reuse-example-batch"),
+    FREE("enable-*"),
+    FREE("max-segments-per-seq"),
+    FREE("base-output-directory"),
+    FREE("tokenizer-*"),
+    FREE("learning-rate*"),
+    FREE("adam-*"),
+    FREE("checkpoint-*"),
+    FREE("profiler*"),
+    FREE("skip-*"),
+    FREE("log-*"),
+    FREE("gcs-*"),
+    FREE("async-*"),
+    FREE("load-*"),
+    FREE("save-*"),
+    FREE("eval-*"),
+    FREE("hf-*"),
+    FREE("grain-*"),
+    FREE("sa-*"),
+    FREE("xla-*"),
+    FREE("logical-*"),
+    FREE("mesh-axes"),
+    FREE("data-sharding"),
+    FREE("compile-*"),
+    FREE("compiled-*"),
+    FREE("jax-*"),
+    FREE("monitor-*"),
+    FREE("metrics-*"),
+    FREE("tensorboard-*"),
+    FREE("vertex-*"),
+    FREE("use-vertex*"),
+    FREE("use-*"),
+    FREE("decoder-block"),
+    FREE("normalization-*"),
+    FREE("rope-*"),
+    FREE("dropout-*"),
+    FREE("scan-layers"),
+    FREE("param-scan-axis"),
+    FREE("allow-split-physical-axes"),
+    FREE("packing"),
+    FREE("gradient-clipping-threshold"),
+    FREE("weight-*"),
+    FREE("init-*"),
+    FREE("data-*"),
+    FREE("goodput-*"),
+    FREE("megablox"),
+    FREE("sparse-matmul"),
+    FREE("capacity-factor"),
+    FREE("load-balance-*"),
+    FREE("routed-*"),
+    FREE("norm-topk-prob"),
+    FREE("n-routing-groups"),
+    FREE("topk-routing-group"),
+    FREE("warmup-*"),
+    FREE("cosine-*"),
+    FREE("max-prefill-*"),
+    FREE("prefill-*"),
+    FREE("ar-*"),
+    FREE("decode-*"),
+    FREE("inference-*"),
+    FREE("shard-mode"),
+    FREE("override-model-config"),
+    FREE("expansion-factor*"),
+    FREE("prompt"),
+    FREE("stack-*"),
+    FREE("optimize-*"),
+    FREE("matmul-precision"),
+    FREE("cast-*"),
+    FREE("float32-*"),
+    FREE("attn-*"),
+    FREE("final-*"),
+    FREE("remat-policy-*"),
+};
+
+/* remat_policy as recomputation; what is kept or offloaded by name. */
+static const struct {
+    const char *word, *recompute, *keep, *offload;
+} policies[] = {
+    {"full", "full", NULL, NULL},
+    {"none", "none", NULL, NULL},
+    {"minimal", "minimal", NULL, NULL},
+    {"minimal_with_context", "kept", "input+qkv+context+out+mlpwi+mlpwo", NULL},
+    {"minimal_flash", "kept", "input+qkv+context+out+mlpwi+mlpwo", NULL},
+    {"save_qkv_proj", "qkv", NULL, NULL},
+    {"save_dot_except_mlp", "kept", "input+qkv+out", NULL},
+    {"save_dot_except_mlpwi", "kept", "input+qkv+out+mlpwo", NULL},
+    {"save_dot_with_context_except_mlp", "kept", "input+qkv+context+out", NULL},
+    {"save_out_proj", "kept", "input+out", NULL},
+    {"qkv_proj_offloaded", "kept", "input", "qkv"},
+    {"minimal_offloaded", "kept", "input", "qkv+out+mlpwi+mlpwo"},
+};
+
+static void read_remat(launch_args *a)
+{
+    const str word =
+        launch_args_text(a, "remat-policy", STR("full"), HALLEY_KEY_RECOMPUTE);
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        if (!str_eq(word, str_from(policies[i].word)))
+            continue;
+        launch_set(a->launch, HALLEY_KEY_RECOMPUTE, policies[i].recompute);
+        if (policies[i].keep != NULL)
+            launch_set(a->launch, HALLEY_KEY_RECOMPUTE_KEEP, policies[i].keep);
+        if (policies[i].offload != NULL)
+            launch_set(a->launch, HALLEY_KEY_RECOMPUTE_OFFLOAD, policies[i].offload);
+        return;
+    }
+    launch_args_fail(a, HALLEY_EINVAL, "remat_policy %.*s is not modelled",
+                     STR_ARG(word));
+}
+
+static void read_latent(launch_args *a, halley_model *m)
+{
+    if (!str_eq(launch_args_text(a, "attention-type", STR("global"), NO_KEY), STR("mla")))
+        return;
+    m->q_rank = launch_args_whole(a, "q-lora-rank", 0, NO_KEY);
+    m->kv_rank = launch_args_whole(a, "kv-lora-rank", 512, NO_KEY);
+    m->qk_nope = launch_args_whole(a, "qk-nope-head-dim", 128, NO_KEY);
+    m->qk_rope = launch_args_whole(a, "qk-rope-head-dim", 64, NO_KEY);
+    m->v_head = launch_args_whole(a, "v-head-dim", 128, NO_KEY);
+}
+
+static void read_maxtext_sizes(launch_args *a, halley_model *m)
+{
+    snprintf(m->name, sizeof m->name, "MaxText model");
+    m->hidden = launch_args_whole(a, "base-emb-dim", 2048, NO_KEY);
+    m->heads = launch_args_whole(a, "base-num-query-heads", 16, NO_KEY);
+    m->kv_heads = launch_args_whole(a, "base-num-kv-heads", 16, NO_KEY);
+    m->head_dim = launch_args_whole(a, "head-dim", 128, NO_KEY);
+    m->ffn = launch_args_whole(a, "base-mlp-dim", 7168, NO_KEY);
+    m->layers = launch_args_whole(a, "base-num-decoder-layers", 16, NO_KEY);
+    m->vocab = launch_args_whole(a, "vocab-size", 32000, NO_KEY);
+    m->tied = launch_args_has(a, "logits-via-embedding");
+    const str words = launch_args_text(a, "mlp-activations", STR("silu linear"), NO_KEY);
+    m->gated =
+        memchr(words.at, ' ', words.n) != NULL || memchr(words.at, ',', words.n) != NULL;
+    const uint32_t experts = launch_args_whole(a, "num-experts", 1, NO_KEY);
+    if (experts > 1) {
+        m->experts = experts;
+        m->top_k = launch_args_whole(a, "num-experts-per-tok", 1, NO_KEY);
+        m->expert_ffn = launch_args_whole(a, "base-moe-mlp-dim", m->ffn, NO_KEY);
+        m->shared_ffn = m->expert_ffn * launch_args_whole(a, "shared-experts", 0, NO_KEY);
+        m->dense_layers = launch_args_whole(a, "first-num-dense-layers", 0, NO_KEY);
+    }
+    m->window = launch_args_whole(a, "sliding-window-size", 0, NO_KEY);
+    read_latent(a, m);
+    if (a->status == HALLEY_OK)
+        a->status = halley_model_check(m, a->err);
+}
+
+static void read_maxtext_model(launch_args *a)
+{
+    const str name = launch_args_text(a, "model-name", STR("default"), NO_KEY);
+    halley_model *m = &a->launch->model;
+    if (str_eq(name, STR("default"))) {
+        read_maxtext_sizes(a, m);
+        a->launch->has_model = a->status == HALLEY_OK;
+        return;
+    }
+    const char *preset = launch_preset_of(STR("maxtext"), name);
+    if (preset == NULL) {
+        launch_args_fail(
+            a, HALLEY_ENOTFOUND,
+            "the model %.*s is not known; give it with -m and this file with "
+            "--plan",
+            STR_ARG(name));
+        return;
+    }
+    a->status = halley_model_load(m, preset, a->err);
+    a->launch->has_model = a->status == HALLEY_OK;
+}
+
+/* One axis on one mesh; -1 ("the rest") is 0. */
+static uint32_t read_axis(launch_args *a, const char *mesh, const char *axis,
+                          int otherwise)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s-%s-parallelism", mesh, axis);
+    const double n = launch_args_real(a, name, otherwise, NO_KEY);
+    if (n == 0 || n < -1 || n > 1e6 || n != floor(n))
+        launch_args_fail(a, HALLEY_EINVAL, "%s_%s_parallelism must be a degree or -1",
+                         mesh, axis);
+    return n > 0 ? (uint32_t)n : 0;
+}
+
+static uint32_t read_maxtext_product(launch_args *a, const char *axis,
+                                     halley_plan_key key)
+{
+    const uint32_t inside = read_axis(a, "ici", axis, 1),
+                   between = read_axis(a, "dcn", axis, 1);
+    if (inside == 0 || between == 0)
+        launch_args_fail(a, HALLEY_EINVAL,
+                         "%s parallelism -1 is not modelled; state the degree", axis);
+    const uint32_t n = inside * between;
+    launch_set_number(a->launch, key, n > 0 ? n : 1);
+    return n > 0 ? n : 1;
+}
+
+static void refuse_axes(launch_args *a)
+{
+    static const char *const axes[] = {
+        "sequence",       "tensor-transpose",       "tensor-sequence",
+        "autoregressive", "context-autoregressive", "fsdp-transpose"};
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
+        if (read_axis(a, "ici", axes[i], 1) != 1 || read_axis(a, "dcn", axes[i], 1) != 1)
+            launch_args_fail(a, HALLEY_EINVAL, "%s parallelism is not modelled", axes[i]);
+}
+
+static void read_maxtext_sharding(launch_args *a)
+{
+    halley_launch *l = a->launch;
+    const uint32_t fsdp_in = read_axis(a, "ici", "fsdp", -1),
+                   fsdp_out = read_axis(a, "dcn", "fsdp", 1);
+    const uint32_t data_in = read_axis(a, "ici", "data", 1),
+                   data_out = read_axis(a, "dcn", "data", -1);
+    const uint32_t slices =
+        launch_args_whole(a, "num-slices compile-topology-num-slices", 1, NO_KEY);
+    const uint32_t copies =
+        (data_in > 0 ? data_in : 1) * (data_out > 0 ? data_out : slices);
+    l->replicas = copies > 0 ? copies : 1;
+    if (fsdp_in == 1 && fsdp_out == 1) { /* only replicas */
+        launch_set(l, HALLEY_KEY_ZERO, "0");
+        l->replicas = 0;
+        return;
+    }
+    launch_set(l, HALLEY_KEY_ZERO, "3");
+    if (fsdp_in > 0 && fsdp_out > 0 && copies > 1)
+        launch_set_number(l, HALLEY_KEY_FSDP, (uint64_t)fsdp_in * fsdp_out);
+    else if (copies == 1)
+        launch_set(l, HALLEY_KEY_FSDP, "all");
+}
+
+static void read_maxtext_precision(launch_args *a)
+{
+    halley_launch *l = a->launch;
+    const str quantized = launch_args_text(a, "quantization", STR(""), NO_KEY);
+    const str type = launch_args_text(a, "dtype", STR("bfloat16"), NO_KEY);
+    const str weights = launch_args_text(a, "weight-dtype", STR("float32"), NO_KEY);
+    const str gradients = launch_args_text(a, "grad-dtype", weights, NO_KEY);
+    const char *dtype = str_contains(type, STR("bf"))   ? "bf16"
+                        : str_contains(type, STR("16")) ? "fp16"
+                                                        : "fp32";
+    if (str_contains(quantized, STR("int8")))
+        dtype = "int8";
+    else if (str_contains(quantized, STR("fp8")))
+        dtype = "fp8";
+    else if (quantized.n > 0)
+        launch_args_fail(a, HALLEY_EINVAL, "quantization %.*s is not modelled",
+                         STR_ARG(quantized));
+    launch_set(l, HALLEY_KEY_DTYPE, dtype);
+    launch_set(l, HALLEY_KEY_GRADIENT_BYTES,
+               str_contains(gradients, STR("32")) ? "4" : "2");
+}
+
+static void read_pipeline(launch_args *a, uint32_t pp)
+{
+    const uint32_t of_stage =
+        launch_args_whole(a, "num-layers-per-pipeline-stage", 1, NO_KEY);
+    uint32_t chunks = launch_args_whole(a, "num-pipeline-repeats", 0, NO_KEY);
+    if (pp == 1)
+        return;
+    if (chunks == 0 && of_stage > 0)
+        chunks = a->launch->model.layers / pp / of_stage;
+    if (chunks == 0 || a->launch->model.layers % (pp * chunks) != 0)
+        launch_args_fail(a, HALLEY_EINVAL,
+                         "%u layers do not divide into %u stages of %u repeats",
+                         a->launch->model.layers, pp, chunks);
+    launch_set_number(a->launch, HALLEY_KEY_VIRTUAL, chunks > 0 ? chunks : 1);
+}
+
+/* A data-parallel rank works on the batch of all devices that share the model. */
+static void read_maxtext_batch(launch_args *a, uint32_t tp, uint32_t pp, uint32_t cp)
+{
+    halley_launch *l = a->launch;
+    const double device =
+        launch_args_real(a, "per-device-batch-size", 12, HALLEY_KEY_MICRO_BATCH);
+    const uint32_t steps = launch_args_whole(a, "gradient-accumulation-steps", 1, NO_KEY);
+    const uint32_t pieces = launch_args_whole(a, "num-pipeline-microbatches", pp, NO_KEY);
+    const double micro = device * tp * cp * pp / (pp > 1 && pieces > 0 ? pieces : 1);
+    if (!(device > 0) || micro < 1 || micro != floor(micro) || micro > 1e8)
+        launch_args_fail(a, HALLEY_EINVAL,
+                         "per_device_batch_size %s gives %s sequences to a micro-batch; "
+                         "halley needs whole ones",
+                         number_digits(device, 6).at, number_digits(micro, 6).at);
+    else
+        launch_set_number(l, HALLEY_KEY_MICRO_BATCH, (uint64_t)micro);
+    if (!launch_args_has(a, "per-device-batch-size"))
+        import_add(l->import, HALLEY_IMPORT_ASSUMED, STR("per_device_batch"), STR("12"));
+    l->npu_batch = device * (steps > 0 ? steps : 1);
+    launch_set_number(l, HALLEY_KEY_SEQ,
+                      launch_args_whole(a, "max-target-length", 2048, HALLEY_KEY_SEQ));
+}
+
+static void read_maxtext_offload(launch_args *a)
+{
+    const bool optimizer = launch_args_has(a, "optimizer-memory-host-offload");
+    const bool weights = launch_args_has(a, "parameter-memory-host-offload");
+    if (optimizer || weights)
+        launch_set(a->launch, HALLEY_KEY_OFFLOAD,
+                   optimizer && weights ? "optimizer+weights"
+                   : optimizer          ? "optimizer"
+                                        : "weights");
+    const str type = launch_args_text(a, "opt-type", STR("adamw"), NO_KEY);
+    if (!str_contains(type, STR("adam")))
+        import_note(a->launch->import,
+                    "The optimizer %.*s is counted with the memory of Adam.",
+                    STR_ARG(type));
+}
+
+void launch_maxtext_read(launch_args *outer, const conf_file *file)
+{
+    launch_args a = {
+        .launch = outer->launch, .opts = outer->opts, .dashes = "", .err = outer->err};
+    launch_tree_flatten(&a, file->root);
+    if (a.status == HALLEY_OK)
+        read_maxtext_model(&a);
+    if (a.status == HALLEY_OK) {
+        const uint32_t tp = read_maxtext_product(&a, "tensor", HALLEY_KEY_TP);
+        const uint32_t pp = read_maxtext_product(&a, "pipeline", HALLEY_KEY_PP);
+        const uint32_t cp = read_maxtext_product(&a, "context", HALLEY_KEY_CP);
+        read_maxtext_product(&a, "expert", HALLEY_KEY_EP);
+        launch_set(a.launch, HALLEY_KEY_SEQUENCE_PARALLEL, tp > 1 ? "yes" : "no");
+        refuse_axes(&a);
+        read_maxtext_sharding(&a);
+        read_pipeline(&a, pp);
+        read_maxtext_batch(&a, tp, pp, cp);
+        read_maxtext_precision(&a);
+        read_remat(&a);
+        read_maxtext_offload(&a);
+    }
+    if (a.status == HALLEY_OK)
+        launch_args_rest(&a, keys, sizeof keys / sizeof *keys);
+    outer->status = a.status;
+    launch_args_fini(&a);
+}

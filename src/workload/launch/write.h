@@ -1,0 +1,25 @@
+/* workload/launch/write.h - plans as launch files; one function per form. */
+#ifndef WORKLOAD_LAUNCH_WRITE_H
+#define WORKLOAD_LAUNCH_WRITE_H
+
+#include "base/str.h"
+#include "halley/launch.h"
+
+typedef struct launch_writer {
+    strbuf text, left_out;
+    const halley_model *model;
+    const halley_plan *plan;
+} launch_writer;
+
+/* Something that the form cannot say (printf form). */
+void launch_leave_out(launch_writer *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+void launch_write_megatron(launch_writer *w);
+void launch_write_deepspeed(launch_writer *w);
+void launch_write_titan(launch_writer *w);
+void launch_write_maxtext(launch_writer *w);
+/* What another program calls a model of ours, or NULL. */
+const char *launch_name_of(str program, str preset);
+
+#endif
