@@ -70,11 +70,25 @@ static halley_status parse_text(conf_file *file, str text, halley_error *err)
     return second == HALLEY_OK ? HALLEY_OK : status;
 }
 
+/* Bytes that no text has. */
+static bool is_binary_text(str text)
+{
+    const size_t n = text.n < 4096 ? text.n : 4096;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char c = (unsigned char)text.at[i];
+        if (c == 0 || (c < 8 && c != 7))
+            return true;
+    }
+    return false;
+}
+
 halley_status conf_parse(conf_file *out, str text, const char *name, halley_error *err)
 {
     conf_file file = {0};
     file.path = arena_copy(&file.memory, str_from(name));
     halley_status status = file.path == NULL ? error_nomem(err) : HALLEY_OK;
+    if (status == HALLEY_OK && is_binary_text(text))
+        status = error_set(err, HALLEY_EFORMAT, "not a text file");
     if (status == HALLEY_OK)
         status = parse_text(&file, text, err);
     if (status != HALLEY_OK) {

@@ -120,6 +120,8 @@ static halley_status report_json_error(const json_error_t *problem, halley_error
 halley_status conf_parse_json(conf_file *file, str text, halley_error *err)
 {
     json_error_t problem;
+    if (str_trim(text).n == 0)
+        return error_set(err, HALLEY_EFORMAT, "the file is empty; expected JSON");
     json_t *root = json_loadb(text.at, text.n, JSON_REJECT_DUPLICATES, &problem);
     if (root == NULL && json_error_code(&problem) == json_error_numeric_overflow)
         root = json_loadb(text.at, text.n,

@@ -58,17 +58,32 @@ static const char *nearest_command(const cli_program *program, const char *group
     return near;
 }
 
+/* Commands that have the word as an option: "estimate --explain, sim --explain". */
+static void find_as_option(strbuf *to, const cli_program *program, const char *word)
+{
+    for (const request_verb *const *c = program->commands; *c; c++)
+        if (request_option_find(*c, str_from(word)) != NULL)
+            strbuf_printf(to, "%s%s --%s", to->n > 0 ? ", " : "", (*c)->name, word);
+}
+
 static void unknown_command(const cli_program *program, const char *group,
                             const char *word, halley_error *err)
 {
     const char *near = nearest_command(program, group, word);
     const char *space = group ? " " : "";
+    strbuf options = {0};
+    if (group == NULL)
+        find_as_option(&options, program, word);
     group = group ? group : "";
-    if (near)
-        error_set(err, HALLEY_EINVAL, "unknown command '%s%s%s', did you mean '%s%s%s'?",
+    if (options.n > 0)
+        error_set(err, HALLEY_EINVAL, "no command \"%s\"; it is an option: %s", word,
+                  options.at);
+    else if (near)
+        error_set(err, HALLEY_EINVAL, "no command \"%s%s%s\"; did you mean %s%s%s?",
                   group, space, word, group, space, near);
     else
-        error_set(err, HALLEY_EINVAL, "unknown command '%s%s%s'", group, space, word);
+        error_set(err, HALLEY_EINVAL, "no command \"%s%s%s\"", group, space, word);
+    strbuf_fini(&options);
 }
 
 static const request_verb *find_named(const cli_program *program, const char *first,
@@ -193,7 +208,7 @@ static int top_option(const cli_program *program, const char *word)
         cli_help_overview(stdout, program);
         return REQUEST_DONE;
     }
-    if (strcmp(word, "--version") == 0) {
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-v") == 0) {
         printf("%s %s\n", program->name, program->version);
         return REQUEST_DONE;
     }
@@ -227,6 +242,8 @@ static int dispatch_words(const cli_program *program, const char *const *words,
     }
     if (words[0][0] == '-')
         return top_option(program, words[0]);
+    if (strcmp(words[0], "version") == 0 && n_words == 1)
+        return top_option(program, "--version");
     size_t n_used = 0;
     const cli_group *group = NULL;
     halley_error err = {0};

@@ -50,6 +50,31 @@ static const request_option *find_negated(const request_verb *command, str name)
     return o && o->kind == REQUEST_FLAG && o->negatable ? o : NULL;
 }
 
+/* Names that training programs use for the same thing. */
+static const struct {
+    const char *alias, *name;
+} aliases[] = {
+    {"gbs", "global-batch"},
+    {"global-batch-size", "global-batch"},
+    {"mbs", "micro-batch"},
+    {"micro-batch-size", "micro-batch"},
+    {"tensor-model-parallel-size", "tp"},
+    {"pipeline-model-parallel-size", "pp"},
+    {"context-parallel-size", "cp"},
+    {"expert-model-parallel-size", "ep"},
+    {"expert-tensor-parallel-size", "etp"},
+    {"seq-length", "seq"},
+    {"seq-len", "seq"},
+};
+
+static const request_option *find_aliased(const request_verb *command, str name)
+{
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (str_eq(name, str_from(aliases[i].alias)))
+            return request_option_find(command, str_from(aliases[i].name));
+    return NULL;
+}
+
 static halley_status set_flag(const parser *p, const request_option *option, bool value)
 {
     request_option_set_flag(p->call, p->options, option, value);
@@ -75,12 +100,14 @@ static halley_status take_option_value(parser *p, const request_option *option,
     if (!text) {
         if (p->at == p->n_words || strcmp(p->words[p->at], "--") == 0 ||
             is_declared(p->call->verb, p->words[p->at]))
-            return refuse_words(p, "--%s wants a value, %s", option->name,
+            return refuse_words(p, "--%s needs a value, %s", option->name,
                                 option->metavar ? option->metavar : "one of its choices");
         text = p->words[p->at++];
     }
     char shown[64];
     snprintf(shown, sizeof shown, "--%s", option->name);
+    if (option->is_document && request_given(p->call, option->name))
+        return wrong(p, "--%s is given twice", option->name);
     return request_option_set(p->call, p->options, p->memory, option, shown, text,
                               p->err);
 }
@@ -119,6 +146,8 @@ static halley_status take_long(parser *p, const char *word, bool *help)
         return HALLEY_OK;
     }
     const request_option *option = request_option_find(command, name);
+    if (option == NULL)
+        option = find_aliased(command, name);
     const request_option *negated = option ? NULL : find_negated(command, name);
     if (!option && !negated)
         return keep_unknown(p, name, word);
@@ -182,10 +211,10 @@ static halley_status check_count(const parser *p)
                             p->args[0]);
     if (n < command->min_args)
         return refuse_words(
-            p, "%s wants %s%u argument%s (%s), was given %zu", command->name,
+            p, "%s needs %s%u argument%s (%s), was given %zu", command->name,
             command->max_args > command->min_args ? "at least " : "", command->min_args,
             command->min_args == 1 ? "" : "s", command->arguments, n);
-    return refuse_words(p, "%s wants at most %u argument%s (%s), was given %zu",
+    return refuse_words(p, "%s takes at most %u argument%s (%s), was given %zu",
                         command->name, command->max_args,
                         command->max_args == 1 ? "" : "s", command->arguments, n);
 }

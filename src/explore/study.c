@@ -570,6 +570,9 @@ halley_status halley_study_parse(halley_study **out, const char *text, size_t n,
                                ? conf_parse(&s->file, (str){text, n}, name, err)
                                : error_nomem(err);
     s->loader = (explore_loader){.memory = &s->memory, .file = &s->file};
+    if (status == HALLEY_OK && s->file.root->kind == CONF_NULL)
+        status =
+            conf_error(&s->file, NULL, err, HALLEY_EFORMAT, "the study file is empty");
     if (status == HALLEY_OK)
         status = read_study(s, err);
     if (status != HALLEY_OK) {

@@ -517,9 +517,34 @@ static bool needs_others(const conf_node *node)
                        str_eq(scale->text, STR("powers-of-two")))));
 }
 
+/* The text after = of a value that follows from another one; empty: it is none. */
+static str get_source(const conf_node *node)
+{
+    if (node->kind == CONF_LIST && node->n == 1)
+        node = node->items[0];
+    if (node->kind != CONF_SCALAR || !str_starts(node->text, STR("=")))
+        return (str){"", 0};
+    return str_trim((str){node->text.at + 1, node->text.n - 1});
+}
+
+/* tp from pp, and pp from tp. */
+static halley_status refuse_circle(const halley_study *s, str key, const conf_node *node,
+                                   halley_error *err)
+{
+    const conf_node *vary = conf_find(s->file.root, "vary");
+    const str source = get_source(node);
+    for (uint32_t i = 0; vary != NULL && source.n > 0 && i < vary->n; i++)
+        if (str_eq(vary->keys[i], source) && str_eq(get_source(vary->items[i]), key))
+            return conf_error(&s->file, node, err, HALLEY_EINVAL,
+                              "%.*s and %.*s follow from each other", STR_ARG(key),
+                              STR_ARG(source));
+    return HALLEY_OK;
+}
+
 halley_status explore_axis_read(halley_study *s, str key, const conf_node *node,
                                 bool inner, halley_error *err)
 {
+    TRY(refuse_circle(s, key, node, err));
     explore_ref ref;
     explore_axis *a;
     bool special;

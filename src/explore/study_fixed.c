@@ -33,6 +33,20 @@ static bool is_planned(str path)
     return false;
 }
 
+/* Words for keys of plans: "plan.tensor" means plan.tp. */
+static const char *find_by_word(str path)
+{
+    static const char *const words[][2] = {
+        {"plan.tensor", "plan.tp"},        {"plan.pipeline", "plan.pp"},
+        {"plan.data", "plan.dp"},          {"plan.context", "plan.cp"},
+        {"plan.expert", "plan.ep"},        {"plan.batch", "plan.global-batch"},
+        {"plan.gbs", "plan.global-batch"}, {"plan.mbs", "plan.micro-batch"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (str_starts(path, str_from(words[i][0])))
+            return words[i][1];
+    return NULL;
+}
+
 halley_status explore_ref_read(explore_ref *out, const halley_study *s, str path,
                                const conf_node *node, halley_error *err)
 {
@@ -51,6 +65,8 @@ halley_status explore_ref_read(explore_ref *out, const halley_study *s, str path
     if (is_planned(path))
         return conf_error(&s->file, &at, err, HALLEY_EINVAL, "%.*s is not modelled yet",
                           STR_ARG(path));
+    const char *meant = find_by_word(path);
+    near = meant != NULL ? meant : near;
     return conf_error(&s->file, &at, err, HALLEY_EINVAL, "no parameter \"%.*s\"%s%s%s",
                       STR_ARG(path), near ? ", did you mean \"" : "", near ? near : "",
                       near ? "\"?" : "; `halley explore --parameters` lists them");

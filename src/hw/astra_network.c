@@ -9,12 +9,27 @@
 static const char *const keys[] = {"topology", "npus_count", "bandwidth", "latency"};
 enum { N_KEYS = sizeof keys / sizeof *keys };
 
+/* Files of other network simulators, which are texts without keys. */
+static halley_status refuse_text(const conf_file *file, halley_error *err)
+{
+    const str text = file->root->kind == CONF_SCALAR ? file->root->text : (str){"", 0};
+    if (str_contains(text, STR("TOPOLOGY_FILE")) || str_contains(text, STR("ENABLE_QCN")))
+        return conf_error(
+            file, NULL, err, HALLEY_EFORMAT,
+            "this is an ns-3 configuration; halley help topology says how a "
+            "network is described");
+    if (text.n > 0 && text.at[0] >= '0' && text.at[0] <= '9')
+        return conf_error(file, NULL, err, HALLEY_EFORMAT,
+                          "this is a topology file: name it in a cluster file (network: "
+                          "{file: %s}) or run halley topology show %s",
+                          file->path, file->path);
+    return conf_error(file, file->root, err, HALLEY_EFORMAT,
+                      "expected a map of keys at the top");
+}
+
 halley_status astra_map(const conf_file *file, halley_error *err)
 {
-    if (file->root->kind != CONF_MAP)
-        return conf_error(file, file->root, err, HALLEY_EFORMAT,
-                          "a map of keys is wanted at the top");
-    return HALLEY_OK;
+    return file->root->kind == CONF_MAP ? HALLEY_OK : refuse_text(file, err);
 }
 
 static halley_status read_topology(cluster_dim *dim, const conf_file *file,

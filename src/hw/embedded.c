@@ -41,32 +41,110 @@ bool cluster_preset_name(char *to, size_t size, const char *folder, size_t i)
     return false;
 }
 
-enum { MAX_NAMES = 256, NAME_SIZE = 64 };
+enum { MAX_NAMES = 256, NAME_SIZE = 64, MOST_NEAR = 3, MOST_LISTED = 12 };
 
-static halley_status unknown(const char *folder, const char *name, halley_error *err)
-{
-    static const size_t max = MAX_NAMES;
+/* Names of presets that a wrong one may mean. */
+typedef struct near_names {
     char texts[MAX_NAMES][NAME_SIZE];
+    const char *found[MAX_NAMES];
+    size_t n, n_found;
+} near_names;
+
+/* "a100" of "dgx-a100": the whole of a part between dashes. */
+static bool has_part(str name, str part)
+{
+    str piece;
+    while (str_next(&name, '-', &piece))
+        if (str_eq(piece, part))
+            return true;
+    return false;
+}
+
+static void find_names(near_names *near, str wrong, bool (*fits)(str name, str wrong))
+{
+    for (size_t i = 0; i < near->n; i++)
+        if (fits(str_from(near->texts[i]), wrong))
+            near->found[near->n_found++] = near->texts[i];
+}
+
+/* All names at the least distance, if that is near enough. */
+static void find_nearest_names(near_names *near, str wrong)
+{
     const char *names[MAX_NAMES];
-    size_t n = 0;
-    while (n < max && cluster_preset_name(texts[n], NAME_SIZE, folder, n)) {
-        names[n] = texts[n];
-        n++;
+    for (size_t i = 0; i < near->n; i++)
+        names[i] = near->texts[i];
+    const char *first = str_nearest(wrong, names, near->n);
+    if (first == NULL)
+        return;
+    const uint32_t least = str_distance(wrong, str_from(first));
+    for (size_t i = 0; i < near->n; i++)
+        if (str_distance(wrong, str_from(names[i])) == least)
+            near->found[near->n_found++] = names[i];
+}
+
+/* Presets named by a part of their name or with a letter wrong; the surest way first. */
+static void find_meant(near_names *near, const char *folder, str wrong)
+{
+    while (near->n < MAX_NAMES &&
+           cluster_preset_name(near->texts[near->n], NAME_SIZE, folder, near->n))
+        near->n++;
+    if (wrong.n >= 2)
+        find_names(near, wrong, has_part);
+    if (near->n_found == 0 && wrong.n >= 3)
+        find_names(near, wrong, str_starts);
+    if (near->n_found == 0)
+        find_nearest_names(near, wrong);
+    if (near->n_found == 0 && wrong.n >= 3)
+        find_names(near, wrong, str_contains);
+}
+
+static void print_meant(char *to, size_t size, const near_names *near)
+{
+    const bool many = near->n_found > MOST_NEAR;
+    size_t n = (size_t)snprintf(to, size, many ? "there are " : "did you mean ");
+    for (size_t i = 0; i < near->n_found && i < MOST_LISTED && n + NAME_SIZE < size;
+         i++) {
+        const bool last = i + 1 == near->n_found;
+        n += (size_t)snprintf(to + n, size - n, "%s%s",
+                              i == 0          ? ""
+                              : last && !many ? " or "
+                                              : ", ",
+                              near->found[i]);
     }
-    const char *near = str_nearest(str_from(name), names, n);
-    /* A part of one name only is near enough, too: "a100" in "dgx-a100". */
-    for (size_t i = 0; !near && i < n; i++) {
-        if (str_contains(str_from(names[i]), str_from(name)))
-            near = names[i];
-    }
+    snprintf(to + n, size - n, "%s",
+             near->n_found > MOST_LISTED ? ", ..."
+             : many                      ? ""
+                                         : "?");
+}
+
+/* The folder of presets that has this name, or NULL. */
+static const char *find_folder_of(const char *name)
+{
+    static const char *const folders[] = {"models", "clusters", "npus",
+                                          "links",  "fabrics",  "stacks"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (halley_preset_text(folders[i], name) != NULL)
+            return folders[i];
+    return NULL;
+}
+
+static halley_status refuse_preset(const char *folder, const char *name,
+                                   halley_error *err)
+{
+    near_names near = {0};
+    char meant[512];
     const int singular = (int)strlen(folder) - 1;
-    if (near)
-        return error_set(err, HALLEY_ENOTFOUND,
-                         "no %.*s preset \"%s\"; did you mean \"%s\"?", singular, folder,
-                         name, near);
-    return error_set(err, HALLEY_ENOTFOUND,
-                     "no %.*s preset \"%s\"; `halley presets` lists them", singular,
-                     folder, name);
+    const char *other = find_folder_of(name);
+    if (other != NULL)
+        return error_set(err, HALLEY_ENOTFOUND, "\"%s\" is a %.*s, not a %.*s", name,
+                         (int)strlen(other) - 1, other, singular, folder);
+    find_meant(&near, folder, str_from(name));
+    if (near.n_found == 0)
+        snprintf(meant, sizeof meant, "`halley presets %s` lists them", folder);
+    else
+        print_meant(meant, sizeof meant, &near);
+    return error_set(err, HALLEY_ENOTFOUND, "no %.*s \"%s\"; %s", singular, folder, name,
+                     meant);
 }
 
 halley_status cluster_preset_load(conf_file *out, const char *folder, const char *name,
@@ -80,7 +158,7 @@ halley_status cluster_preset_load(conf_file *out, const char *folder, const char
     snprintf(path, sizeof path, "presets/%s/%s.yaml", folder, name);
     const cluster_embedded *file = cluster_embedded_find(path);
     if (!file)
-        return unknown(folder, name, err);
+        return refuse_preset(folder, name, err);
     return conf_parse(out, (str){file->text, file->n}, file->path, err);
 }
 

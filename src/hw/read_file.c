@@ -199,9 +199,30 @@ halley_status hw_file_read(halley_cluster *c, conf_file *file, uint32_t n_npus,
 }
 
 /* Takes over `file`. */
+/* Files of others that are handed over as a cluster. */
+static halley_status refuse_stranger(const conf_file *file, halley_error *err)
+{
+    const conf_node *slow = conf_find(file->root, "slow");
+    if (conf_find(file->root, "npus_count") != NULL &&
+        conf_find(file->root, "topology") != NULL)
+        return conf_error(file, NULL, err, HALLEY_EFORMAT,
+                          "this is ASTRA-sim's network file: use halley sim "
+                          "--network-configuration");
+    if (slow != NULL)
+        return conf_error(
+            file, slow, err, HALLEY_EINVAL,
+            "slow needs {rank: factor}, and slow ranks are not modelled yet");
+    return HALLEY_OK;
+}
+
 static halley_status make_from(halley_cluster **out, conf_file *file, uint32_t n_npus,
                                halley_error *err)
 {
+    const halley_status strange = refuse_stranger(file, err);
+    if (strange != HALLEY_OK) {
+        conf_fini(file);
+        return strange;
+    }
     halley_cluster *c = cluster_new();
     const halley_status status =
         c == NULL ? error_nomem(err) : hw_file_read(c, file, n_npus, err);
@@ -221,6 +242,31 @@ halley_status halley_cluster_parse(halley_cluster **out, const char *text, size_
     return make_from(out, &file, 0, err);
 }
 
+/* "8x8" as 64; 0: it is no product. */
+static uint64_t multiply_count(str text)
+{
+    str first, rest = text;
+    uint64_t a, b;
+    if (!str_next(&rest, 'x', &first) || !str_to_u64(first, &a) ||
+        !str_to_u64(rest, &b) || a == 0 || b == 0 || a > HW_MOST_NPUS || b > HW_MOST_NPUS)
+        return 0;
+    return a * b;
+}
+
+static halley_status refuse_count(const char *name, const char *colon, halley_error *err)
+{
+    const int length = (int)(colon - name);
+    const uint64_t product = multiply_count(str_from(colon + 1));
+    if (product > 0)
+        return error_set(err, HALLEY_EINVAL, "cluster \"%s\": did you mean %.*s:%llu?",
+                         name, length, name, (unsigned long long)product);
+    return error_set(
+        err, HALLEY_EINVAL,
+        "cluster \"%s\": expected a positive number of accelerators after ':', "
+        "for example dgx-h100:64",
+        name);
+}
+
 /* "dgx-h100:64" into its name and its number; 0 where there is none. */
 static halley_status split_count(char *front, size_t size, uint32_t *n_npus,
                                  const char *name, halley_error *err)
@@ -232,10 +278,7 @@ static halley_status split_count(char *front, size_t size, uint32_t *n_npus,
         return error_set(err, HALLEY_EINVAL, "the name of the cluster is too long");
     if (colon != NULL &&
         (!str_to_u64(str_from(colon + 1), &n) || n == 0 || n > HW_MOST_NPUS))
-        return error_set(err, HALLEY_EINVAL,
-                         "cluster \"%s\": expected a positive number of accelerators "
-                         "after ':', for example dgx-h100:64",
-                         name);
+        return refuse_count(name, colon, err);
     memcpy(front, name, length);
     front[length] = '\0';
     *n_npus = (uint32_t)n;

@@ -6,10 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KEY_NAME(id, key, shown, doc) key,
-static const char *const key_names[] = {HALLEY_PLAN_VALUES(KEY_NAME) HALLEY_PLAN_SWITCHES(
-    KEY_NAME) HALLEY_PLAN_LISTS(KEY_NAME) HALLEY_PLAN_PLANNED(KEY_NAME)};
-
 /* A value in its JSON type: a number, a boolean, else a text. */
 static void write_value(report_json *j, const char *key, const char *text)
 {
@@ -53,7 +49,7 @@ void report_launch_json(report_json *j, const halley_launch *l)
     for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++) {
         const char *text = halley_launch_value(l, (halley_plan_key)i);
         if (text != NULL)
-            write_value(j, key_names[i], text);
+            write_value(j, halley_plan_key_name((halley_plan_key)i), text);
     }
     write_counts(j, l);
     report_import_json(j, halley_launch_import(l));
@@ -98,7 +94,7 @@ static void print_plan(FILE *to, const halley_launch *l)
         const char *text = halley_launch_value(l, (halley_plan_key)i);
         if (text == NULL)
             continue;
-        fprintf(to, "%s%s %s", before, key_names[i], text);
+        fprintf(to, "%s%s %s", before, halley_plan_key_name((halley_plan_key)i), text);
         before = ", ";
     }
     if (halley_launch_local_batch(l) > 0)

@@ -3,7 +3,9 @@
 
 #include "base/error.h"
 #include "request/document.h"
+#include "request/launch_file.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +22,11 @@ static halley_status load_design_cluster(halley_cluster **out, request_call *cal
                                          const char *name, halley_error *err)
 {
     halley_cluster *c;
-    TRY(request_cluster_load(&c, name, err));
-    const halley_status status = halley_cluster_check_estimate(c, err);
+    halley_status status = request_cluster_load(&c, name, err);
+    if (status == HALLEY_EINVAL && err != NULL && err->file[0] == '\0')
+        return design_usage(call, status, err); /* the words after -c, not a file */
+    TRY(status);
+    status = halley_cluster_check_estimate(c, err);
     if (status != HALLEY_OK) {
         halley_cluster_free(c);
         return status;
@@ -38,21 +43,74 @@ void design_note_idle(const request_call *call, const halley_cluster *cluster)
         request_note(call, "note: %s", halley_cluster_idle(cluster));
 }
 
+/* -m and -c exchanged. */
+static halley_status refuse_exchanged(const design_options *o, halley_error *err)
+{
+    char name[HALLEY_NAME];
+    if (o->model == NULL || o->cluster == NULL ||
+        halley_preset_text("models", o->cluster) == NULL)
+        return HALLEY_OK;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(o->model, ":"), o->model);
+    if (halley_preset_text("clusters", name) == NULL)
+        return HALLEY_OK;
+    return error_set(err, HALLEY_ENOTFOUND,
+                     "\"%s\" is a cluster, \"%s\" a model: exchange -m and -c", name,
+                     o->cluster);
+}
+
+/* The model of -m: a preset, a file of ours or a configuration; defaults that matter are
+ * named. */
+static halley_status load_model(halley_model *model, const request_call *call,
+                                const char *name, halley_error *err)
+{
+    halley_import *import = NULL;
+    TRY(request_model_load(model, &import, name, err));
+    for (uint32_t i = 0; import != NULL && i < halley_import_count(import); i++) {
+        const halley_import_entry e = halley_import_get(import, i);
+        if (e.list == HALLEY_IMPORT_ASSUMED && strcmp(e.key, "seq") == 0 &&
+            !request_given(call, "seq"))
+            request_assume(call, "seq %s", e.value);
+    }
+    halley_import_free(import);
+    return HALLEY_OK;
+}
+
+/* The model of a launch file, taken out of it. */
+static halley_status load_launch_model(halley_model *model, const halley_launch *launch)
+{
+    *model = *halley_launch_model(launch);
+    assert(model->ops == NULL);
+    return HALLEY_OK;
+}
+
 halley_status design_load(halley_model *model, halley_cluster **cluster,
                           halley_stack *stack, request_call *call,
                           const design_options *o, halley_error *err)
 {
-    halley_cluster *c;
-    if (!o->model || !o->cluster)
+    halley_cluster *c = NULL;
+    char name[4096];
+    halley_launch *launch = NULL;
+    TRY(refuse_exchanged(o, err));
+    TRY(design_launch_open(&launch, call, o, err));
+    if (!o->model || (!o->cluster && launch == NULL))
         return request_usage(call, err, "--model and --cluster must be given");
-    TRY(load_design_cluster(&c, call, o->cluster, err));
-    halley_status status = HALLEY_OK;
+    halley_status status =
+        launch != NULL ? design_launch_cluster(name, sizeof name, call, o, launch, err)
+                       : HALLEY_OK;
+    if (status == HALLEY_OK)
+        status = load_design_cluster(&c, call, launch != NULL ? name : o->cluster, err);
+    if (status != HALLEY_OK) {
+        halley_launch_free(launch);
+        return status;
+    }
     if (o->stack)
         status = request_stack_load(stack, o->stack, err);
     else
         halley_stack_default(stack);
     if (status == HALLEY_OK)
-        status = request_model_load(model, NULL, o->model, err);
+        status = launch != NULL ? load_launch_model(model, launch)
+                                : load_model(model, call, o->model, err);
+    halley_launch_free(launch);
     if (status == HALLEY_OK)
         *cluster = c;
     else
@@ -78,14 +136,13 @@ static halley_status read_plan_option(halley_plan *p, int key, const request_cal
     return HALLEY_OK;
 }
 
-halley_status design_read(halley_plan *out, uint64_t *given, request_call *call,
-                          const design_options *o, halley_error *err)
+halley_status design_read(halley_plan *out, uint64_t *given, uint32_t n_npus,
+                          request_call *call, const design_options *o, halley_error *err)
 {
     halley_plan p;
     uint64_t bits = 0;
     halley_plan_default(&p);
-    if (o->plan)
-        TRY(request_plan_load(&p, &bits, o->plan, err));
+    TRY(design_launch_plan(&p, &bits, call, o, n_npus, err));
     for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++) {
         const halley_status status = read_plan_option(&p, i, call, o, err);
         if (status != HALLEY_OK)
@@ -130,7 +187,7 @@ halley_status design_plan(halley_plan *out, const halley_model *model,
 {
     const uint32_t n_npus = halley_cluster_npus(cluster);
     halley_plan p = {0};
-    TRY(design_read(&p, NULL, call, o, err));
+    TRY(design_read(&p, NULL, n_npus, call, o, err));
     const halley_plan given = p;
     const uint32_t tp = p.tp ? p.tp : 1, pp = p.pp ? p.pp : 1, cp = p.cp ? p.cp : 1;
     const uint64_t others = (uint64_t)tp * pp * cp;

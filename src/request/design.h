@@ -12,6 +12,8 @@ typedef struct design_options {
     const char *value[HALLEY_N_PLAN_KEYS];
     bool on[HALLEY_N_PLAN_KEYS];
     request_texts list[HALLEY_N_PLAN_KEYS];
+    request_texts sets; /* variables of a launch script */
+    uint32_t vocab;     /* of a launch file that does not state it */
 } design_options;
 
 /*
@@ -35,11 +37,23 @@ typedef struct design_options {
      .doc = text},
 #define DESIGN_NAMES                                                                     \
     DESIGN_DOCUMENT("model", model, 'm', "MODEL",                                        \
-                    "a preset, a file of ours, config.json, or Megatron arguments")      \
+                    "a preset, a model file, config.json, or a launch file")             \
     DESIGN_DOCUMENT("cluster", cluster, 'c', "NAME:N",                                   \
                     "a cluster preset or file, and how many NPUs of it")                 \
     DESIGN_DOCUMENT("stack", stack, 's', "NAME",                                         \
-                    "the training software, a preset or file (default: none known)")
+                    "the training software, a preset or file (default: none known)"){    \
+        .name = "set",                                                                   \
+        .kind = REQUEST_TEXTS,                                                           \
+        .metavar = "NAME=VALUE",                                                         \
+        .offset = offsetof(options_struct, design.sets),                                 \
+        .doc = "fix a variable of a launch script; repeatable"},                         \
+        {.name = "vocab",                                                                \
+         .kind = REQUEST_U32,                                                            \
+         .min = 1,                                                                       \
+         .max = 1e8,                                                                     \
+         .metavar = "N",                                                                 \
+         .offset = offsetof(options_struct, design.vocab),                               \
+         .doc = "vocabulary, where a launch file does not state it"},
 #define DESIGN_VALUE(id, key, meta, text)                                                \
     DESIGN_TEXT(key, value[HALLEY_KEY_##id], 0, meta, text)
 #define DESIGN_SWITCH(id, key, negatable_, text)                                         \
@@ -71,10 +85,10 @@ halley_status design_load(halley_model *model, halley_cluster **cluster,
 /* Say which nodes the cluster pays for and does not use; for commands that count money.
  */
 void design_note_idle(const request_call *call, const halley_cluster *cluster);
-/* The plan of the options, not checked, and (may be NULL) which keys they give, as bits
- * 1 << key. */
-halley_status design_read(halley_plan *out, uint64_t *given, request_call *call,
-                          const design_options *o, halley_error *err);
+/* The plan of the files and options for n_npus NPUs, not checked, and (may be NULL) which
+ * keys options and --plan give, as bits 1 << key. */
+halley_status design_read(halley_plan *out, uint64_t *given, uint32_t n_npus,
+                          request_call *call, const design_options *o, halley_error *err);
 /* The same, dp filled to the cluster's NPUs, checked. */
 halley_status design_plan(halley_plan *out, const halley_model *model,
                           const halley_cluster *cluster, request_call *call,

@@ -56,7 +56,7 @@ static halley_status store_whole(const setting *s)
     char *to = s->options + s->option->offset;
     const bool is_small = s->option->kind == REQUEST_U32;
     if (!str_to_u64(str_from(s->text), &number) || (is_small && number > UINT32_MAX))
-        return error_set(s->err, HALLEY_EINVAL, "%s wants a whole number, is '%s'",
+        return error_set(s->err, HALLEY_EINVAL, "%s must be a whole number, is '%s'",
                          s->shown, s->text);
     TRY(check_option_range(s, (double)number));
     const uint32_t small = (uint32_t)number;
@@ -78,7 +78,7 @@ static halley_status store_number(const setting *s)
             return status;
         }
     } else if (!number_read(str_from(s->text), &number)) {
-        return error_set(s->err, HALLEY_EINVAL, "%s wants a number, is '%s'", s->shown,
+        return error_set(s->err, HALLEY_EINVAL, "%s must be a number, is '%s'", s->shown,
                          s->text);
     }
     TRY(check_option_range(s, number));
@@ -155,7 +155,7 @@ halley_status request_option_set(request_call *call, char *options, arena *memor
     const setting s = {call, options, memory, option, shown, text, err};
     const bool is_text = option->kind == REQUEST_TEXT || option->kind == REQUEST_TEXTS;
     if (*text == '\0' && is_text)
-        return error_set(err, HALLEY_EINVAL, "%s wants a value, is empty", shown);
+        return error_set(err, HALLEY_EINVAL, "%s needs a value, is empty", shown);
     TRY(store_value(&s));
     mark_given(call, option);
     return HALLEY_OK;

@@ -57,10 +57,10 @@ $ halley estimate -m gpt3-175b -c dgx-a100:8 --global-batch 0
 
 ## an unknown preset is answered with the nearest
 $ halley estimate -m gpt3-175 -c dgx-a100:8
-! halley: no model preset "gpt3-175"; did you mean "gpt3-175b"?
+! halley: no model "gpt3-175"; did you mean gpt3-175b?
 ? 1
 $ halley estimate -m gpt3-175b -c dgx-a10:8
-! halley: no cluster preset "dgx-a10"; did you mean "{*}"?
+! halley: no cluster "dgx-a10"; did you mean dgx-a100-40 or dgx-a100?
 ? 1
 
 ## model and cluster must be named
@@ -143,3 +143,40 @@ $ halley estimate -m gpt-3.6b -c dgx-a100:8 --offload optimizer
 ! halley: there is nothing to offload to: A100-SXM4-80GB (dgx-a100) has 1 of the 2 memories that takes; describe an NPU with more, as gh200-144gb is
 ! see 'halley estimate --help'
 ? 2
+
+## a launch file is model and plan; options win, and the difference is said
+$ printf 'torchrun --nproc_per_node 8 --nnodes 2 t.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --vocab-size 32000 --swiglu --disable-bias-linear --tensor-model-parallel-size 4 --sequence-parallel --micro-batch-size 1 --global-batch-size 64 --bf16 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --lr 1e-4\n' > run.sh
+$ halley estimate -m run.sh -c dgx-h100 --json | query - /npus /plan/tp /plan/global_batch /plan/zero /import/kind /import/ignored /assumed/0
+> 16
+> 4
+> 64
+> 1
+> "Megatron-LM script"
+> ["--lr"]
+> "npus 16: the launch file starts that many"
+$ halley estimate -m run.sh -c dgx-h100:32 --tp 2 --json | query - /npus /plan/tp /warnings/0
+> 32
+> 2
+> "tp 2 (file: 4)"
+! halley: note: tp 2 (file: 4)
+$ halley estimate -m run.sh -c dgx-h100:8 | head -3
+> read as: Megatron-LM script; 17 keys used, 1 without influence, 0 unknown; 16 accelerators
+> model:   {*} B parameters; 32 layers, hidden 4096, 32 heads, ffn 10880 gated, vocabulary 32256, tied
+> plan:    global-batch 64, seq 4096, {*}
+
+## without a cluster the presets of the device that the file names are offered
+$ printf '# for H100\npython t.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 64 --vocab-size 128 --micro-batch-size 1\n' > run.sh
+$ halley estimate -m run.sh
+! halley: --cluster is missing: the file names h100, and there are dgx-h100{*}, for example -c dgx-h100:64
+! see 'halley estimate --help'
+? 2
+
+## a DeepSpeed configuration is a plan; as a model it is refused with the remedy
+$ printf '{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": 2, "overlap_comm": true}, "bf16": {"enabled": true}}' > ds.json
+$ halley estimate -m ds.json -c dgx-h100:8
+! halley: ds.json: this is a DeepSpeed configuration, which holds no model: give it with --plan, and a model with -m
+? 1
+$ halley estimate -m llama3-8b --plan ds.json -c dgx-h100:8 --json | query - /plan/zero /plan/micro_batch /plan/global_batch
+> 2
+> 2
+> 64

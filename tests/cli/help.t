@@ -44,21 +44,21 @@ $ halley help help > a; halley help --help > b; halley help -h > c; cmp a b && c
 
 ## an unknown command is named and a near one offered
 $ halley hepl
-! halley: unknown command 'hepl', did you mean 'help'?
+! halley: no command "hepl"; did you mean help?
 ! see 'halley --help'
 ? 2
 $ halley xyzzy
-! halley: unknown command 'xyzzy'
+! halley: no command "xyzzy"
 ! see 'halley --help'
 ? 2
 
 ## an unknown sub-command is named with its group
 $ halley trace xyzzy
-! halley: unknown command 'trace xyzzy'
+! halley: no command "trace xyzzy"
 ! see 'halley trace --help'
 ? 2
 $ halley help trace xyzzy
-! halley: unknown command 'trace xyzzy'
+! halley: no command "trace xyzzy"
 ! see 'halley help --help'
 ? 2
 
@@ -88,7 +88,7 @@ $ halley help --man=5
 
 ## too many arguments are counted
 $ halley help a b c
-! halley: help wants at most 2 arguments ([COMMAND|FILE]), was given 3
+! halley: help takes at most 2 arguments ([COMMAND|FILE]), was given 3
 ! see 'halley help --help'
 ? 2
 

@@ -20,3 +20,23 @@ $ halley plan -m gpt-7.5b -c dgx-h100:32 --global-batch 64 --tp 4 --top 1 --csv 
 $ halley plan -m gpt-1t -c dgx-a100:8 --global-batch 8
 ! halley: none of {*} plans fits: more NPUs, more memory or fewer limits are needed
 ? 1
+
+## a launch file's own plan is compared with the best
+$ printf 'python t.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --vocab-size 32000 --tensor-model-parallel-size 8 --micro-batch-size 1 --global-batch-size 64 --bf16\n' > run.sh
+$ halley plan -m run.sh -c dgx-h100:8 --top 1 | tail -1
+> your plan: {*}; best: {*} % faster, tp {*} instead of 8{*}
+$ halley plan -m run.sh -c dgx-h100:8 --top 1 --json | query - /own/plan/tp
+> 8
+
+## the best plan is written as arguments, and they give the same estimate
+$ halley plan -m llama3-8b -c dgx-h100:64 --global-batch 128 --top 1 --json > best.json
+$ halley plan -m llama3-8b -c dgx-h100:64 --global-batch 128 --top 1 --write megatron > best.txt
+$ halley estimate -m best.txt -c dgx-h100:64 --json > again.json
+$ test "$(query best.json /plans/0/step_s)" = "$(query again.json /step_s)" && echo same
+> same
+$ halley plan -m llama3-8b -c dgx-h100:64 --global-batch 128 --top 1 --write deepspeed
+> {
+>   "train_batch_size": 128,
+> ...
+> }
+! halley: note: deepspeed cannot say: the model and seq 8192 (set in the training script)

@@ -25,7 +25,7 @@ $ halley presets config.json
 > parameters:  8.03 B (8030261248)
 > shape:       layers 32, hidden 4096, heads 32, kv_heads 8, head_dim 128, ffn 14336, vocab 128256, seq 8192, gated
 > file:        Hugging Face configuration
-> assumed:     attention_bias false, mlp_bias false, tie_word_embeddings false, seq 8192
+> assumed:     attention_bias false, mlp_bias false, tie_word_embeddings false, seq 8192 (the model allows 131072)
 > unknown:     frobnicate
 $ mkdir llama && mv config.json llama
 $ halley presets llama --json | query - /parameters /active_parameters /seq /import/unknown

@@ -240,7 +240,7 @@ $ halley sim ar -c dgx-h100
 ! halley: cluster "dgx-h100": say how many NPUs it has, such as dgx-h100:8
 ? 1
 $ halley sim ar -c dgx-h10:8
-! halley: no cluster preset "dgx-h10"; did you mean "dgx-h100"?
+! halley: no cluster "dgx-h10"; did you mean dgx-h100?
 ? 1
 $ halley sim ar -c dgx-h100:0
 ! halley: cluster "dgx-h100:0": expected a positive number of accelerators after ':', for example dgx-h100:64

@@ -53,6 +53,7 @@ $ halley trace check a.jsonl
 
 ## a send without its receive, and one that differs in size only
 $ halley trace gen ring -n 3 --size 100 -o r > made
+! halley: note: --size 100 is 100 bytes; write '100 MiB' for mebibytes
 $ halley trace convert --to jsonl r r; rm r.*.et
 $ sed -i 's/"int64Val": "100"/"int64Val": "101"/' r.1.jsonl
 $ halley trace check r
@@ -63,6 +64,7 @@ $ halley trace check r
 
 ## collectives in another order, forced by dependencies
 $ mkdir a && halley trace gen all-reduce -n 2 --repeat 2 --size 8 -o a/a > made
+! halley: note: --size 8 is 8 bytes; write '8 MiB' for mebibytes
 $ halley trace convert --to jsonl a a; rm a/*.et
 $ awk 'NR == 2 { sub(/"8"/, "\"16\"") } { print }' a/a.0.jsonl > t && mv t a/a.0.jsonl
 $ awk 'NR == 3 { sub(/"8"/, "\"16\"") } { print }' a/a.1.jsonl > t && mv t a/a.1.jsonl

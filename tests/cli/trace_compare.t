@@ -147,7 +147,7 @@ $ printf 'member 1\n' > scores; halley trace compare t t --scores scores
 
 ## wrong usage
 $ halley trace compare t
-! halley: trace compare wants 2 arguments (REAL SYNTH), was given 1
+! halley: trace compare needs 2 arguments (REAL SYNTH), was given 1
 ! see 'halley trace compare --help'
 ? 2
 $ halley trace compare t t --train a

@@ -7,7 +7,9 @@ $ halley trace diff r.0.et r.0.et
 
 ## one change, one line
 $ halley trace gen all-reduce -n 2 --size 8 --repeat 2 -o a > made
+! halley: note: --size 8 is 8 bytes; write '8 MiB' for mebibytes
 $ halley trace gen all-reduce -n 2 --size 9 --repeat 2 -o b > made
+! halley: note: --size 9 is 9 bytes; write '9 MiB' for mebibytes
 $ halley trace diff a b
 > rank 0: node 0: attribute "comm_size": 8 (int64_val) is now 9 (int64_val)
 > rank 0: node 1: attribute "comm_size": 8 (int64_val) is now 9 (int64_val)

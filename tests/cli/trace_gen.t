@@ -73,6 +73,7 @@ $ halley trace gen all-reduce -n 4 -g 0,1,0
 ! see 'halley trace gen --help'
 ? 2
 $ halley trace gen all-reduce --size 0
+! halley: note: --size 0 is 0 bytes; write '0 MiB' for mebibytes
 ! halley: size must be between 1 and 9007199254740992 bytes, is "0"
 ! see 'halley trace gen --help'
 ? 2

@@ -189,7 +189,7 @@ $ halley trace info nothing
 ! halley: nothing: no such trace: there is no file, no folder and no nothing.0.et of that name
 ? 1
 $ halley trace info
-! halley: trace info wants at least 1 argument (TRACE...), was given 0
+! halley: trace info needs at least 1 argument (TRACE...), was given 0
 ! see 'halley trace info --help'
 ? 2
 $ halley trace info --json --csv x

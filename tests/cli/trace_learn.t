@@ -132,7 +132,7 @@ $ halley trace learn . -o no/m.hsm
 ! halley: cannot write no/m.hsm: the folder it lies in does not exist
 ? 1
 $ halley trace learn . -o ''
-! halley: --out wants a value, is empty
+! halley: --out needs a value, is empty
 ! see 'halley trace learn --help'
 ? 2
 $ halley trace learn '' -o m.hsm

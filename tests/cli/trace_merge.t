@@ -49,6 +49,6 @@ $ halley trace merge a b
 ! see 'halley trace merge --help'
 ? 2
 $ halley trace merge -o c a
-! halley: trace merge wants at least 2 arguments (TRACE TRACE...), was given 1
+! halley: trace merge needs at least 2 arguments (TRACE TRACE...), was given 1
 ! see 'halley trace merge --help'
 ? 2

@@ -162,7 +162,7 @@ $ for wrong in '--bound 0' --csv '--out='; do halley trace obfuscate t -o s $wro
 ! see 'halley trace obfuscate --help'
 ! halley: there is no table to write as CSV; take --json
 ! see 'halley trace obfuscate --help'
-! halley: --out wants a value, is empty
+! halley: --out needs a value, is empty
 ! see 'halley trace obfuscate --help'
 ? 2
 

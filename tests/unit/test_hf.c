@@ -182,7 +182,7 @@ static void what_cannot_be_read_is_refused_by_name(void **state)
         {"{\"peft_type\":\"LORA\"}", "adapter"},
         {"{\"tokenizer_class\":\"X\"}", "tokenizer"},
         {"{\"dim\":4096,\"n_layers\":32}", "Meta"},
-        {"{}", "neither model_type nor architectures"},
+        {"{}", "has no model_type"},
         {"{\"_class_name\":\"UNet2DConditionModel\"}", "UNet2DConditionModel"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

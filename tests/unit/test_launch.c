@@ -221,7 +221,7 @@ static void bad_scripts_are_refused_with_a_sentence(void **state)
                    "a Python recipe is never run");
     expect_refused(
         "--num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 8 "
-        "--micro-batch-size 1",
+        "--micro-batch-size 1 --tokenizer-model my.model",
         "run.sh", "give --vocab N");
     /* a variable of itself, an array of itself, doubling: an answer, not a hang */
     expect_refused("A=$A$A\npython t.py --num-layers $A", "run.sh",

@@ -8,6 +8,7 @@
 #include "halley/search.h"
 #include "request/design.h"
 #include "request/estimate_out.h"
+#include "request/launch_file.h"
 #include "request/verbs.h"
 
 #include <stdlib.h>
@@ -268,6 +269,8 @@ static halley_status write_json(const request_call *call, const design *d,
     report_json_text(&j, "stack", str_from(d->stack.name));
     report_json_u64(&j, "npus", count_npus(&d->plan));
     halley_status status = request_plan_json(&j, "plan", &d->plan, err);
+    if (status == HALLEY_OK)
+        status = design_import_json(&j, call, &o->design, err);
     request_estimate_json(&j, &d->e);
     report_json_double(&j, "train_tokens", d->tokens);
     report_json_double(&j, "train_s", train_time(d));
@@ -335,6 +338,7 @@ static halley_status write_estimate(request_call *call, const design *d,
         return write_json(call, d, err);
     if (form == REPORT_CSV)
         return write_csv(call->out, d, err);
+    TRY(design_import_print(call, &o->design, err));
     write_text(call, d);
     return o->explain ? explain(call->out, d, err) : HALLEY_OK;
 }

@@ -1,8 +1,10 @@
 /* halley plan - the best ways to cut a model over a cluster. */
 #include "base/error.h"
+#include "base/number.h"
 #include "halley/search.h"
 #include "request/design.h"
 #include "request/estimate_out.h"
+#include "request/launch_file.h"
 #include "request/verbs.h"
 
 #include <stdlib.h>
@@ -10,6 +12,7 @@
 typedef struct plan_options {
     design_options design;
     uint32_t max_tp, max_cp, top, threads;
+    uint32_t write;
     bool all, variants;
     request_output output;
 } plan_options;
@@ -21,6 +24,9 @@ static const plan_options defaults = {.top = 10};
         .name = key, .kind = REQUEST_U32, .min = 1, .max = 1e9, .metavar = "N",          \
         .offset = offsetof(plan_options, field), .doc = text                             \
     }
+
+static const char *const forms[] = {"megatron", "deepspeed", "torchtitan", "maxtext",
+                                    NULL};
 
 typedef plan_options options_struct;
 static const request_option options[] = {
@@ -38,16 +44,29 @@ static const request_option options[] = {
      .kind = REQUEST_FLAG,
      .offset = offsetof(plan_options, variants),
      .doc = "list plans that differ only in recomputation and sharding, too"},
+    {.name = "write",
+     .kind = REQUEST_CHOICE,
+     .choices = forms,
+     .offset = offsetof(plan_options, write),
+     .doc = "print the best plan as arguments or configuration of a training program"},
     LIMIT("top", top, "show the N best (default: 10)"),
     LIMIT("threads", threads, "on N threads (default: one per core)"),
     REQUEST_OUTPUT_OPTIONS(plan_options, output),
     {0},
 };
 
+/* The plan of the launch file that -m names. */
+typedef struct own_plan {
+    bool is_known;
+    halley_plan plan;
+    halley_estimate estimate;
+} own_plan;
+
 /* What the plans are for. */
 typedef struct names {
     const char *model, *cluster, *stack;
     uint32_t n_npus;
+    const own_plan *own;
 } names;
 
 static const report_column columns[] = {
@@ -113,6 +132,52 @@ static void add_plan_row(report_table *t, const halley_search *s, uint32_t i)
                                   text, sizeof text, &s->found[i - 1], &s->found[i])));
 }
 
+/* "tp 4 instead of 8, recompute none instead of full": what differs, at most three. */
+static void describe_change(char *to, size_t size, const halley_plan *from,
+                            const halley_plan *best)
+{
+    const struct {
+        const char *name;
+        uint32_t was, is;
+    } numbers[] = {{"tp", from->tp, best->tp},
+                   {"pp", from->pp, best->pp},
+                   {"cp", from->cp, best->cp},
+                   {"ep", from->ep, best->ep},
+                   {"virtual", from->virtual_stages, best->virtual_stages},
+                   {"micro-batch", from->micro_batch, best->micro_batch},
+                   {"zero", from->zero, best->zero}};
+    size_t n = 0;
+    uint32_t n_changes = 0;
+    to[0] = '\0';
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && n_changes < 3; i++) {
+        if (numbers[i].was == numbers[i].is || n >= size)
+            continue;
+        n += (size_t)snprintf(to + n, size - n, ", %s %u instead of %u", numbers[i].name,
+                              numbers[i].is, numbers[i].was);
+        n_changes++;
+    }
+    if (from->recompute != best->recompute && n_changes < 3 && n < size)
+        snprintf(to + n, size - n, ", recompute %s instead of %s",
+                 halley_recompute_name(best->recompute),
+                 halley_recompute_name(from->recompute));
+}
+
+/* How the plan of the launch file compares with the best one. */
+static void print_own_plan(FILE *to, const own_plan *own, const halley_found *best)
+{
+    char mine[32], other[32], change[160];
+    if (!own->is_known)
+        return;
+    units_format(mine, sizeof mine, own->estimate.step_s, UNITS_TIME);
+    units_format(other, sizeof other, best->estimate.step_s, UNITS_TIME);
+    const double gain = 1 - best->estimate.step_s / own->estimate.step_s;
+    describe_change(change, sizeof change, &own->plan, &best->plan);
+    fprintf(to, "your plan: %s%s; best: %s, %s %% %s%s\n", mine,
+            own->estimate.fits ? "" : " (does not fit)", other,
+            number_fixed(100 * (gain < 0 ? -gain : gain), 0).at,
+            gain < 0 ? "slower" : "faster", change);
+}
+
 static halley_status write_plan_table(const request_call *call, const halley_search *s,
                                       report_form form, halley_error *err)
 {
@@ -150,6 +215,17 @@ static halley_status write_row_json(report_json *j, const halley_search *s, uint
     return status;
 }
 
+static halley_status write_own_json(report_json *j, const own_plan *own,
+                                    halley_error *err)
+{
+    report_json_object(j, "own");
+    const halley_status status = request_plan_json(j, "plan", &own->plan, err);
+    report_json_double(j, "step_s", own->estimate.step_s);
+    report_json_bool(j, "fits", own->estimate.fits);
+    report_json_end(j);
+    return status;
+}
+
 static halley_status write_plan_json(const request_call *call, const halley_search *s,
                                      const names *of, halley_error *err)
 {
@@ -166,8 +242,26 @@ static halley_status write_plan_json(const request_call *call, const halley_sear
     for (uint32_t i = 0; i < s->n_found && status == HALLEY_OK; i++)
         status = write_row_json(&j, s, i, err);
     report_json_end(&j);
+    if (of->own->is_known && status == HALLEY_OK)
+        status = write_own_json(&j, of->own, err);
     const halley_status ended = request_json_end(&j, call, err);
     return status != HALLEY_OK ? status : ended;
+}
+
+/* The best plan as a launch file. */
+static halley_status write_launch(request_call *call, const halley_model *model,
+                                  const halley_plan *plan, halley_error *err)
+{
+    const plan_options *o = call->options;
+    char *text, *left_out;
+    TRY(halley_launch_write(&text, &left_out, (halley_launch_form)o->write, model, plan,
+                            err));
+    fprintf(call->out, "%s", text);
+    if (left_out != NULL)
+        request_note(call, "note: %s cannot say: %s", forms[o->write], left_out);
+    free(text);
+    free(left_out);
+    return HALLEY_OK;
 }
 
 static halley_status write_plans(request_call *call, const halley_search *s,
@@ -176,8 +270,12 @@ static halley_status write_plans(request_call *call, const halley_search *s,
     const plan_options *o = call->options;
     report_form form;
     TRY(request_output_form(&form, call, &o->output, err));
-    return form == REPORT_JSON ? write_plan_json(call, s, of, err)
-                               : write_plan_table(call, s, form, err);
+    if (form == REPORT_JSON)
+        return write_plan_json(call, s, of, err);
+    TRY(write_plan_table(call, s, form, err));
+    if (form == REPORT_TEXT)
+        print_own_plan(call->out, of->own, &s->found[0]);
+    return HALLEY_OK;
 }
 
 static halley_status search_plans(request_call *call, const halley_model *model,
@@ -199,16 +297,23 @@ static halley_status search_plans(request_call *call, const halley_model *model,
         .top = o->top,
         .threads = o->threads,
     };
-    TRY(design_read(&opts.plan, &opts.fixed, call, d, err));
+    TRY(design_read(&opts.plan, &opts.fixed, n_npus, call, d, err));
     if (opts.plan.global_batch == 0) {
         opts.plan.global_batch = n_npus;
         request_assume(call, "global_batch %u: one sequence per NPU", n_npus);
     }
+    if ((opts.fixed >> HALLEY_KEY_STAGE_LAYERS & 1) == 0)
+        opts.plan.n_stage_layers = 0; /* of a launch file: for its own pipeline only */
     halley_search *s = NULL;
     TRY(halley_search_run(&s, model, cluster, stack, &opts, err));
-    const names of = {model->name, halley_cluster_name(cluster), stack->name, n_npus};
+    own_plan own = {0};
+    own.is_known = design_own_plan(&own.plan, &own.estimate, call, d, cluster, stack);
+    const names of = {model->name, halley_cluster_name(cluster), stack->name, n_npus,
+                      &own};
     halley_status status = HALLEY_OK;
-    if (s->n_found > 0)
+    if (s->n_found > 0 && request_given(call, "write"))
+        status = write_launch(call, model, &s->found[0].plan, err);
+    else if (s->n_found > 0)
         status = write_plans(call, s, &of, err);
     else
         status = request_fail_as(
@@ -253,7 +358,14 @@ const request_verb request_verb_plan = {
         "micro-batch, interleaving, recomputation and sharding that divides the model, "
         "the batch and the NPUs, and lists the fastest that fit, the best of each cut, "
         "micro-batch and interleaving, each with the part of the step by which it loses "
-        "to the one above. An option of the plan fixes what it names.",
+        "to the one above. An option of the plan fixes what it names.\n\n"
+        "With a launch file as MODEL, batch, sequence and precision are the file's, and "
+        "the "
+        "last line compares its own plan with the best one. --write prints the best plan "
+        "as "
+        "Megatron-LM arguments, DeepSpeed JSON, torchtitan TOML or MaxText YAML; what "
+        "that "
+        "form cannot say is named on standard error.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(plan_options),

@@ -170,9 +170,12 @@ static halley_status presets_run(request_call *call, halley_error *err)
         return show_file(call, call->args[0], err);
     if (strcmp(call->args[0], "platforms") == 0) /* as they were called once */
         return list_presets(call, "clusters", err);
-    for (int i = 0; i < N_FOLDERS; i++)
-        if (strcmp(call->args[0], folders[i]) == 0)
+    for (int i = 0; i < N_FOLDERS; i++) { /* "models", and "model", too */
+        const size_t n = strlen(folders[i]) - 1;
+        if (strcmp(call->args[0], folders[i]) == 0 ||
+            (strncmp(call->args[0], folders[i], n) == 0 && call->args[0][n] == '\0'))
             return list_presets(call, folders[i], err);
+    }
     return show_presets(call, call->args[0], err);
 }
 

@@ -352,11 +352,16 @@ static halley_status check_sim_usage(request_call *call, halley_error *err)
         return request_usage(call, err, "--astra-output and --json exclude each other");
     if (o->replay && (o->cluster != NULL || astra))
         return request_usage(call, err, "--replay needs no cluster");
-    if (!o->replay && o->cluster == NULL && (o->system == NULL || o->network == NULL))
-        return request_usage(
-            call, err,
-            "a cluster is needed: --cluster, or --system-configuration and "
-            "--network-configuration; or --replay");
+    const bool has_traces = call->n_args > 0 || o->workload != NULL;
+    if (!o->replay && o->cluster == NULL && o->system == NULL && o->network != NULL)
+        return request_usage(call, err, "--system-configuration is missing");
+    if (!o->replay && o->cluster == NULL && o->system != NULL && o->network == NULL)
+        return request_usage(call, err, "--network-configuration is missing");
+    if (!o->replay && o->cluster == NULL && o->system == NULL)
+        return request_usage(call, err,
+                             "%s needed: --cluster, or --system-configuration and "
+                             "--network-configuration; or --replay",
+                             has_traces ? "a cluster is" : "a trace and a cluster are");
     if (call->n_args > 0 && o->workload != NULL && !astra)
         return request_usage(call, err, "traces are named twice");
     if (call->n_args == 0 && o->workload == NULL && o->write_cluster == NULL)

@@ -104,6 +104,11 @@ static halley_status set_params(halley_gen *gen, const request_call *call,
             continue;
         const char *value;
         memcpy(&value, (const char *)call->options + it->offset, sizeof value);
+        uint64_t bytes;
+        if (strcmp(it->name, "size") == 0 && str_to_u64(str_from(value), &bytes))
+            request_note(call,
+                         "note: --size %s is %s bytes; write '%s MiB' for mebibytes",
+                         value, value, value);
         TRY(halley_gen_set(gen, it->name, value, err));
     }
     for (size_t i = 0; i < o->group.n; i++)

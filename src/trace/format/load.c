@@ -40,14 +40,38 @@ static bool looks_like_json(const file_input *in)
     return i < in->n && memchr(next.at, in->at[i], next.n) != NULL;
 }
 
+/* JSON of other kinds, which is handed over by mistake. */
+static halley_status refuse_json(const file_input *in, const char *path,
+                                 halley_error *err)
+{
+    const str start = {(const char *)in->at, in->n < 65536 ? in->n : 65536};
+    if (str_contains(start, STR("\"nodes\"")))
+        return HALLEY_OK;
+    if (str_contains(start, STR("\"traceEvents\"")))
+        return error_set(
+            err, HALLEY_EFORMAT,
+            "this is a Kineto trace: halley trace link %s makes a trace of it", path);
+    if (str_contains(start, STR("\"model_type\"")) ||
+        str_contains(start, STR("\"architectures\"")))
+        return error_set(err, HALLEY_EFORMAT,
+                         "this is a model configuration, not a trace");
+    return HALLEY_OK;
+}
+
 /* `in` is taken. */
 static halley_status read_any(halley_trace **out, file_input *in, const char *path,
                               const halley_load_opts *opts, halley_error *err)
 {
     const halley_load_opts none = {0};
     opts = opts ? opts : &none;
-    if (looks_like_json(in))
-        return json_trace_read(out, in, path, opts, err);
+    if (looks_like_json(in)) {
+        const halley_status strange = refuse_json(in, path, err);
+        if (strange == HALLEY_OK)
+            return json_trace_read(out, in, path, opts, err);
+        error_at_file(err, path);
+        file_input_close(in);
+        return strange;
+    }
     const et_old_schema *old;
     const halley_status status = et_old_recognise(&old, in->at, in->n, err);
     if (status) {

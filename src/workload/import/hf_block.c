@@ -120,7 +120,12 @@ double hf_real(hf_block *b, const char *names, double otherwise)
     double value;
     if (found.node->kind != CONF_SCALAR || found.node->quoted ||
         !number_read(found.node->text, &value)) {
-        hf_fail(b, found.node, "%.*s must be a number", STR_ARG(name_of(b, names, name)));
+        if (found.node->kind == CONF_SCALAR)
+            hf_fail(b, found.node, "%.*s must be a whole number, is the text \"%.*s\"",
+                    STR_ARG(name_of(b, names, name)), STR_ARG(found.node->text));
+        else
+            hf_fail(b, found.node, "%.*s must be a number",
+                    STR_ARG(name_of(b, names, name)));
         return otherwise;
     }
     return value;
@@ -143,7 +148,9 @@ uint32_t hf_whole_needed(hf_block *b, const char *names)
     const uint32_t value = hf_whole(b, names, 0);
     char name[NAME_LENGTH];
     if (b->status == HALLEY_OK && value == 0)
-        hf_fail(b, NULL, "the configuration needs a positive \"%.*s\"",
+        hf_fail(b, NULL,
+                find_value(b, names).node != NULL ? "%.*s must be positive"
+                                                  : "the configuration has no %.*s",
                 STR_ARG(name_of(b, names, name)));
     return value;
 }

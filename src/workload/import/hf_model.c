@@ -132,22 +132,41 @@ static halley_status read_wrapper(halley_model *out, hf_block *b, const hf_wrapp
 static halley_status refuse_stranger(const conf_file *file, halley_error *err)
 {
     static const struct {
-        const char *key, *what;
+        const char *key, *sentence;
     } strangers[] = {
-        {"weight_map", "is an index of weight files"},
-        {"peft_type", "describes an adapter"},
-        {"tokenizer_class", "describes a tokenizer"},
-        {"_from_model_config", "describes text generation"},
-        {"do_sample", "describes text generation"},
-        {"dim", "holds parameters in Meta's own form"},
+        {"weight_map", "this looks like an index of weight files; give the config.json "
+                       "beside it"},
+        {"peft_type", ""}, /* below */
+        {"tokenizer_class", "this looks like tokenizer_config.json; give the config.json "
+                            "beside it"},
+        {"_from_model_config", "this looks like generation_config.json; give the "
+                               "config.json beside it"},
+        {"do_sample",
+         "this looks like generation_config.json; give the config.json beside "
+         "it"},
+        {"eos_token_id", "this looks like generation_config.json; give the config.json "
+                         "beside it"},
+        {"dim", "this looks like Meta's params.json; give the Hugging Face config.json"},
     };
-    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
-        if (conf_find(file->root, strangers[i].key) != NULL)
-            return conf_error(file, file->root, err, HALLEY_EFORMAT,
-                              "the file %s; halley needs the model's config.json",
-                              strangers[i].what);
+    const conf_node *rank = conf_find(file->root, "r");
+    uint64_t lora = 16;
+    if (rank != NULL && rank->kind == CONF_SCALAR)
+        str_to_u64(rank->text, &lora);
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
+        const bool is_shape = conf_find(file->root, "hidden_size") != NULL;
+        if (conf_find(file->root, strangers[i].key) == NULL || is_shape)
+            continue;
+        if (strcmp(strangers[i].key, "peft_type") == 0)
+            return conf_error(
+                file, file->root, err, HALLEY_EFORMAT,
+                "this looks like a LoRA adapter; give the base model with -m, "
+                "and --lora %u",
+                (unsigned)lora);
+        return conf_error(file, file->root, err, HALLEY_EFORMAT, "%s",
+                          strangers[i].sentence);
+    }
     return conf_error(file, file->root, err, HALLEY_EFORMAT,
-                      "the configuration has neither model_type nor architectures");
+                      "the configuration has no model_type: which architecture is it?");
 }
 
 static halley_status read_typed(halley_model *out, hf_block *b, arena *memory)
@@ -199,7 +218,12 @@ static void assume_sequence(halley_model *m, hf_block *b)
         rope.map != NULL && hf_has(&rope, original) ? &rope : from, original, seq);
     seq = first > 0 && first < seq ? first : seq;
     m->seq = seq;
-    import_add_number(b->import, HALLEY_IMPORT_ASSUMED, STR("seq"), seq);
+    char shown[80];
+    if (seq < most)
+        snprintf(shown, sizeof shown, "%u (the model allows %u)", seq, most);
+    else
+        snprintf(shown, sizeof shown, "%u", seq);
+    import_add(b->import, HALLEY_IMPORT_ASSUMED, STR("seq"), str_from(shown));
 }
 
 halley_status import_hf_read(halley_model *out, halley_import *import,

@@ -4,6 +4,7 @@
 #include "workload/import/hf.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stddef.h>
 
 static void read_sizes(hf_shape *s, hf_block *b)
@@ -149,6 +150,9 @@ static void read_experts(hf_shape *s, hf_block *b)
 /* Sizes whose products would no longer be exact. */
 static void check_ranges(const hf_shape *s, hf_block *b)
 {
+    if (s->kv_rank <= 0 && s->heads > 0 && s->head_dim != floor(s->head_dim))
+        hf_fail(b, NULL, "hidden %s is not a multiple of heads %s: give head_dim",
+                number_fixed(s->hidden, 0).at, number_fixed(s->heads, 0).at);
     if (s->hidden > 1 << 24 || s->ffn > 1 << 28 || s->vocab > 1 << 28 ||
         s->experts > 1 << 20 || s->heads > 1 << 20)
         hf_fail(b, NULL,

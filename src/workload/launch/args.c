@@ -240,11 +240,6 @@ static const char *describe_cause(char to[200], const shell_cause *c)
     return to;
 }
 
-#define PLAN_NAME(id, key, shown, doc) key,
-static const char *const plan_names[] = {
-    HALLEY_PLAN_VALUES(PLAN_NAME) HALLEY_PLAN_SWITCHES(PLAN_NAME)
-        HALLEY_PLAN_LISTS(PLAN_NAME) HALLEY_PLAN_PLANNED(PLAN_NAME)};
-
 /* Refuse a value that is not known; false: it is known. */
 static bool refuse_unknown(launch_args *a, const launch_arg *arg, str value, int key)
 {
@@ -256,7 +251,8 @@ static bool refuse_unknown(launch_args *a, const launch_arg *arg, str value, int
         return true; /* the user gives it: nothing is missing */
     char why[200], shown[160], other[64] = "";
     if (key >= 0)
-        snprintf(other, sizeof other, " or --%s", plan_names[key]);
+        snprintf(other, sizeof other, " or --%s",
+                 halley_plan_key_name((halley_plan_key)key));
     if (cause->name.n > 0)
         launch_args_fail(a, HALLEY_EFORMAT, "%s %s; give --set %.*s=...%s",
                          show_name(shown, a, arg->name), describe_cause(why, cause),
@@ -360,8 +356,8 @@ void launch_set_number(halley_launch *l, halley_plan_key key, uint64_t value)
 void launch_assume(halley_launch *l, halley_plan_key key, const char *text)
 {
     launch_set(l, key, text);
-    import_add(l->import, HALLEY_IMPORT_ASSUMED, str_from(plan_names[key]),
-               str_from(text));
+    import_add(l->import, HALLEY_IMPORT_ASSUMED,
+               str_from(halley_plan_key_name((halley_plan_key)key)), str_from(text));
 }
 
 const launch_key *launch_key_find(const launch_key *keys, size_t n, str name)

@@ -57,7 +57,8 @@ uint32_t launch_vocab_of(str tokenizer)
     return 0;
 }
 
-/* The size before padding; 0: the file does not say. */
+/* The size before padding; 0: the file names a tokenizer that halley does not know.
+ * Without any tokenizer it is GPT-2's, as in Megatron's own examples. */
 static uint32_t find_vocabulary(launch_args *a, bool is_bert)
 {
     static const char *const names[] = {"tokenizer-type", "tokenizer-model",
@@ -66,9 +67,11 @@ static uint32_t find_vocabulary(launch_args *a, bool is_bert)
     const uint32_t stated = launch_args_whole(a, "vocab-size", 0, NO_KEY);
     if (stated > 0)
         return stated;
+    bool is_named = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const launch_arg *arg = launch_args_find(a, names[i]);
         const uint32_t known = arg != NULL ? launch_vocab_of(arg->value) : 0;
+        is_named = is_named || arg != NULL;
         if (known > 0)
             return known;
     }
@@ -80,7 +83,7 @@ static uint32_t find_vocabulary(launch_args *a, bool is_bert)
                        !str_contains(file->value, STR("uncased"))
                    ? 28996
                    : 30522;
-    return 0;
+    return is_named ? 0 : is_bert ? 30522 : 50257;
 }
 
 static double read_vocabulary(launch_args *a, bool is_bert)

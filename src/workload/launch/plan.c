@@ -5,11 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PLAN_NAME(id, key, shown, doc) key,
-static const char *const plan_names[] = {
-    HALLEY_PLAN_VALUES(PLAN_NAME) HALLEY_PLAN_SWITCHES(PLAN_NAME)
-        HALLEY_PLAN_LISTS(PLAN_NAME) HALLEY_PLAN_PLANNED(PLAN_NAME)};
-
 const halley_import *halley_launch_import(const halley_launch *launch)
 {
     return launch->import;
@@ -77,7 +72,7 @@ static halley_status set_key(halley_plan *plan, const halley_launch *l,
         return HALLEY_OK;
     if (status == HALLEY_EINVAL && is_soft(key)) {
         import_note(l->import, "%s %s of the file is not modelled yet and is left out.",
-                    plan_names[key], text);
+                    halley_plan_key_name(key), text);
         return HALLEY_OK;
     }
     error_set(err, status, "%s", own.text);
