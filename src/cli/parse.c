@@ -107,7 +107,7 @@ static halley_status take_option_value(parser *p, const request_option *option,
     char shown[64];
     snprintf(shown, sizeof shown, "--%s", option->name);
     if (option->is_document && request_given(p->call, option->name))
-        return wrong(p, "--%s is given twice", option->name);
+        return refuse_words(p, "--%s is given twice", option->name);
     return request_option_set(p->call, p->options, p->memory, option, shown, text,
                               p->err);
 }
