@@ -69,7 +69,8 @@ static void ask(const halley_cluster *c)
         if (!(level.bandwidth_Bps > 0) || !(level.oversubscription >= 1))
             abort();
     (void)halley_cluster_check_estimate(c, &err);
-    if (hw_structure_check(c, &err) == HALLEY_OK && (c->n_dims == 0 || c->n_npus == 0))
+    const bool has_shape = c->n_dims > 0 || c->model == HW_MODEL_FLOW;
+    if (hw_structure_check(c, &err) == HALLEY_OK && (!has_shape || c->n_npus == 0))
         abort();
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { HEAD_BYTES = 256 * 1024 };
 
@@ -125,12 +126,20 @@ rec_file_kind rec_recognise_bytes(str head, bool is_whole)
     return rec_describe_file(head) != NULL ? REC_FILE_OTHER : REC_FILE_UNKNOWN;
 }
 
+/* Only a regular file can be looked at and then read: what is taken from a pipe is gone.
+ */
+static bool is_regular_file(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
 /* The first bytes of a file, inflated; 0 when it cannot be read. */
 static size_t read_head(char *to, const char *path)
 {
     file_stream *file;
     size_t n = 0;
-    if (file_stream_open(&file, path, NULL) != HALLEY_OK)
+    if (!is_regular_file(path) || file_stream_open(&file, path, NULL) != HALLEY_OK)
         return 0;
     for (size_t got = 1; got > 0 && n < HEAD_BYTES; n += got)
         if (file_stream_read(file, to + n, HEAD_BYTES - n, &got, NULL) != HALLEY_OK)
