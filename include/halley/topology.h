@@ -34,6 +34,11 @@ halley_status halley_topology_load(halley_topology **out, const char *path,
 void halley_topology_free(halley_topology *topology); /* NULL is allowed */
 /* Formats that are read; false past the last. Lent, static. */
 int halley_topology_format(size_t i, const char **name, const char **doc);
+/* HALLEY_OK when every NPU reaches every other over links that are up; else an error that
+ * names two. */
+halley_status halley_topology_check(const halley_topology *topology, halley_error *err);
+/* What is doubtful in an imported file; NULL past the last. Lent. */
+const char *halley_topology_warning(const halley_topology *topology, uint32_t i);
 /* The code word at the end of an error of an imported file ("dangling-link"), written to
  * `to`; NULL when there is none. */
 const char *halley_topology_error_code(const halley_error *err, char *to, size_t size);
@@ -51,6 +56,7 @@ typedef struct halley_topology_bin {
 /* Devices and cables of one tier: 0 = NPUs and NICs, 1 = the lowest switches, ... */
 typedef struct halley_topology_tier {
     double devices_usd, cables_usd, devices_w, cables_w;
+    double oversubscription; /* capacity down / up of its switches; negative: none */
 } halley_topology_tier;
 
 enum { HALLEY_TOPOLOGY_KINDS = 7, HALLEY_TOPOLOGY_DIMS = 8 };
@@ -83,13 +89,58 @@ typedef struct halley_topology_report {
     int bisection_is_bound;   /* it is at most that */
     halley_topology_tier *tiers;
     size_t n_tiers;
+    /* Of 1 GB per NPU, alone on the network, in closed form; negative: not known. */
+    double all_reduce_s, all_to_all_s;
+    const char *all_reduce_method; /* in words; NULL = not known */
+    char busiest_link[128];        /* of the all-to-all; "" = not known */
+    char no_times[256];            /* why times are not known; "" = they are */
 } halley_topology_report;
 
-/* with_cuts 0: leave out cuts and bisections, which take long on large networks. */
+/* with_cuts 0: leave out cuts, bisections and collectives, which take long on large
+ * networks. */
 halley_status halley_topology_measure(halley_topology_report **out,
                                       const halley_topology *topology, int with_cuts,
                                       halley_error *err);
 void halley_topology_report_free(halley_topology_report *report);
+
+/*
+ * Set what an imported file left unknown: "NAME=RATE,LATENCY" gives all links of that
+ * kind (halley_topology_link.kind; "*" for all) a rate and a latency where they have
+ * none. "NAME=RATE" leaves the latency.
+ */
+halley_status halley_topology_set_links(halley_topology *topology, const char *setting,
+                                        halley_error *err);
+
+/* The parts of a network; names and kinds are lent by the topology. */
+typedef struct halley_topology_device {
+    const char *kind;
+    char name[128];
+    uint32_t tier; /* 0 = NPUs, NICs, hosts; 1 = the lowest switches */
+    uint32_t node; /* UINT32_MAX = in none */
+    uint32_t line; /* of the imported file; 0 = unknown */
+    int forwards;
+    double cost_usd, power_w;
+} halley_topology_device;
+typedef struct halley_topology_link {
+    uint32_t from, to; /* devices */
+    const char *kind;
+    double bw_Bps;    /* 0 = failed; negative = unknown */
+    double latency_s; /* negative = unknown */
+    int is_one_way;   /* else link i ^ 1 is the other direction */
+} halley_topology_link;
+uint32_t halley_topology_count_devices(const halley_topology *topology);
+uint32_t halley_topology_count_links(const halley_topology *topology); /* directed */
+void halley_topology_get_device(halley_topology_device *out,
+                                const halley_topology *topology, uint32_t device);
+void halley_topology_get_link(halley_topology_link *out, const halley_topology *topology,
+                              uint32_t link);
+
+/* Formats that are written; false past the last. Lent, static. */
+int halley_topology_output(size_t i, const char **name, const char **doc);
+/* Write the network in one of these formats; "-" is standard output. flatten: ns3 makes
+ * NICs part of their NPUs. */
+halley_status halley_topology_save(const halley_topology *topology, const char *path,
+                                   const char *format, int flatten, halley_error *err);
 
 /*
  * A flow file: networks with flows (JSON, plain or gzip): {"cases": [{"id", "links":

@@ -29,6 +29,8 @@ static const request_verb *const commands[] = {
     &request_verb_sim,
     &request_verb_topology_show,
     &request_verb_topology_check,
+    &request_verb_topology_convert,
+    &request_verb_topology_compare,
     &request_verb_topology_flows,
     &request_verb_score,
     &request_verb_calibrate,

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "halley/topology.h"
 #include "request/document.h"
 #include "request/files.h"
 #include "request/verbs.h"
@@ -340,8 +341,10 @@ static str find_hint(str sentence)
 
 static void print_error(strbuf *to, request_code code, const halley_error *err)
 {
+    char word[64]; /* topology files have code words of their own */
+    const char *own = halley_topology_error_code(err, word, sizeof word);
     strbuf_printf(to, "{\"ok\": false, \"error\": {\"code\": \"%s\", \"message\": ",
-                  request_code_word(code));
+                  own != NULL ? own : request_code_word(code));
     strbuf_json(to, str_from(err->text));
     if (err->file[0] != '\0') {
         strbuf_add(to, STR(", \"file\": "));

@@ -14,7 +14,9 @@ const request_option request_topology_options[] = {
     {.name = "no-cuts",
      .kind = REQUEST_FLAG,
      .offset = offsetof(request_topology_choice, no_cuts),
-     .doc = "leave out cuts and bisections, which take long on large networks"},
+     .doc =
+         "leave out cuts, bisections and collectives, which take long on large networks"},
+    REQUEST_TOPOLOGY_SOURCE(request_topology_choice, source),
     REQUEST_OUTPUT_OPTIONS(request_topology_choice, output),
     {0},
 };
@@ -111,6 +113,27 @@ static void write_bill(report_json *j, const char *key, const halley_topology_re
     report_json_end(j);
 }
 
+/* Closed forms of 1 GB per NPU; absent where rates are unknown. */
+static void write_collectives(report_json *j, const halley_topology_report *r)
+{
+    report_json_flat_object(j, "oversubscription");
+    for (size_t i = 0; i < r->n_tiers; i++) {
+        char tier[24];
+        snprintf(tier, sizeof tier, "%zu", i);
+        if (r->tiers[i].oversubscription >= 0)
+            report_json_double(j, tier, r->tiers[i].oversubscription);
+    }
+    report_json_end(j);
+    if (r->all_reduce_s >= 0)
+        report_json_double(j, "all_reduce_1gb_s", r->all_reduce_s);
+    if (r->all_to_all_s >= 0)
+        report_json_double(j, "all_to_all_1gb_s", r->all_to_all_s);
+    if (r->no_times[0] != '\0')
+        report_json_text(j, "times_unknown_because", str_from(r->no_times));
+    if (r->busiest_link[0] != '\0')
+        report_json_text(j, "all_to_all_busiest_link", str_from(r->busiest_link));
+}
+
 halley_status request_topology_json(const request_call *call,
                                     const halley_topology_report *r, halley_error *err)
 {
@@ -137,6 +160,7 @@ halley_status request_topology_json(const request_call *call,
     report_json_bool(&j, "connected", r->connected != 0);
     write_hops(&j, r);
     write_cuts(&j, r);
+    write_collectives(&j, r);
     write_bill(&j, "cost_usd", r, false);
     write_bill(&j, "power_w", r, true);
     if (r->note != NULL)
@@ -205,6 +229,21 @@ static void add_bill_lines(report_table *t, const halley_topology_report *r)
                  units_format(per, sizeof per, watts / npus, UNITS_POWER));
 }
 
+static void add_collective_lines(report_table *t, const halley_topology_report *r)
+{
+    char text[64];
+    if (r->all_reduce_s >= 0)
+        add_line(t, "all-reduce", "%s for 1 GB per NPU, %s",
+                 units_format(text, sizeof text, r->all_reduce_s, UNITS_TIME),
+                 r->all_reduce_method);
+    if (r->all_to_all_s >= 0)
+        add_line(t, "all-to-all", "%s for 1 GB per NPU, bound by %s",
+                 units_format(text, sizeof text, r->all_to_all_s, UNITS_TIME),
+                 r->busiest_link);
+    if (r->no_times[0] != '\0' && r->devices[0] > 1)
+        add_line(t, "collectives", "unknown: %s", r->no_times);
+}
+
 static void add_lines(report_table *t, const halley_topology_report *r)
 {
     add_line(t, "topology", "%s", r->generator);
@@ -216,8 +255,11 @@ static void add_lines(report_table *t, const halley_topology_report *r)
         add_line(t, "one-way links", "%" PRIu32, r->one_way_links);
     add_bins(t, "rates", r->rates_Bps, r->n_rates, UNITS_BANDWIDTH);
     add_bins(t, "latencies", r->latencies_s, r->n_latencies, UNITS_TIME);
-    add_line(t, "diameter", "%" PRIu32 " links, %s on average", r->diameter_hops,
-             number_fixed(r->mean_hops, 4).at);
+    if (r->connected)
+        add_line(t, "diameter", "%" PRIu32 " links, %s on average", r->diameter_hops,
+                 number_fixed(r->mean_hops, 4).at);
+    else
+        add_line(t, "connected", "no, %" PRIu32 " parts", r->components);
     add_quantity(t, "injection", r->injection_min_Bps, UNITS_BANDWIDTH, "");
     add_quantity(t, "half cut", r->half_cut_Bps, UNITS_BANDWIDTH,
                  r->some_rates_unknown ? "with unknown rates as unlimited: " : "");
@@ -226,6 +268,11 @@ static void add_lines(report_table *t, const halley_topology_report *r)
     else
         add_quantity(t, "bisection", r->bisection_Bps, UNITS_BANDWIDTH,
                      r->bisection_is_bound ? "at most " : "");
+    for (size_t i = 0; i < r->n_tiers; i++)
+        if (r->tiers[i].oversubscription >= 0)
+            add_line(t, "oversubscription", "tier %zu: %s : 1", i,
+                     number_digits(r->tiers[i].oversubscription, 4).at);
+    add_collective_lines(t, r);
     add_bill_lines(t, r);
     if (r->note != NULL)
         add_line(t, "note", "%s", r->note);
@@ -242,13 +289,44 @@ halley_status request_topology_table(const request_call *call,
     return request_table_write(call, t, "properties", form, err);
 }
 
+halley_status request_topology_load(halley_topology **out,
+                                    const request_topology_source *source,
+                                    const char *path, halley_error *err)
+{
+    const halley_topology_options o = {.format = source->format,
+                                       .topology = source->topology,
+                                       .plugin = source->plugin,
+                                       .npus_per_nic = source->npus_per_nic};
+    TRY(halley_topology_load(out, path, &o, err));
+    halley_status status = HALLEY_OK;
+    for (size_t i = 0; status == HALLEY_OK && i < source->links.n; i++)
+        status = halley_topology_set_links(*out, source->links.at[i], err);
+    if (status != HALLEY_OK) {
+        error_prefix(err, "--link");
+        halley_topology_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+void request_topology_warn(const request_call *call, const halley_topology *topology)
+{
+    const char *warning;
+    for (uint32_t i = 0; (warning = halley_topology_warning(topology, i)) != NULL; i++)
+        request_note(call, "%s", warning);
+}
+
 halley_status request_topology_measure(halley_topology_report **out,
-                                       halley_topology **topology, const char *path,
+                                       halley_topology **topology,
+                                       const request_call *call,
+                                       const request_topology_choice *choice,
                                        bool with_cuts, halley_error *err)
 {
-    TRY(halley_topology_load(topology, path, NULL, err));
+    TRY(request_topology_load(topology, &choice->source, call->args[0], err));
     const halley_status status = halley_topology_measure(out, *topology, with_cuts, err);
     if (status != HALLEY_OK)
         halley_topology_free(*topology);
+    else
+        request_topology_warn(call, *topology);
     return status;
 }

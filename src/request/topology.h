@@ -5,15 +5,60 @@
 #include "halley/topology.h"
 #include "request/verbs.h"
 
+/* How files of other tools are read. */
+typedef struct request_topology_source {
+    const char *format, *topology, *plugin;
+    uint32_t npus_per_nic;
+    request_texts links; /* NAME=RATE,LATENCY */
+} request_topology_source;
+#define REQUEST_TOPOLOGY_SOURCE(type, member)                                            \
+    {.name = "format",                                                                   \
+     .kind = REQUEST_TEXT,                                                               \
+     .offset = offsetof(type, member.format),                                            \
+     .metavar = "NAME",                                                                  \
+     .doc = "format of the file (default: found by content)"},                           \
+        {.name = "link",                                                                 \
+         .kind = REQUEST_TEXTS,                                                          \
+         .offset = offsetof(type, member.links),                                         \
+         .metavar = "NAME=RATE,LATENCY",                                                 \
+         .doc = "rate and latency of links of that kind (* for all) where the file "     \
+                "states none; repeatable"},                                              \
+        {.name = "npus-per-nic",                                                         \
+         .kind = REQUEST_U32,                                                            \
+         .offset = offsetof(type, member.npus_per_nic),                                  \
+         .max = 1024,                                                                    \
+         .metavar = "N",                                                                 \
+         .doc = "NPUs to add to each NIC of a fabric without any (default: none)"},      \
+        {.name = "topology",                                                             \
+         .kind = REQUEST_TEXT,                                                           \
+         .offset = offsetof(type, member.topology),                                      \
+         .metavar = "NAME",                                                              \
+         .doc = "which topology of a Slurm YAML file (default: its default one)"},       \
+    {                                                                                    \
+        .name = "plugin", .kind = REQUEST_TEXT, .offset = offsetof(type, member.plugin), \
+        .metavar = "NAME",                                                               \
+        .doc = "tree (default) or block, of a Slurm topology.conf with both"             \
+    }
+
 typedef struct request_topology_choice {
     bool no_cuts;
+    request_topology_source source;
     request_output output;
 } request_topology_choice;
 extern const request_option request_topology_options[];
 
-/* Load and measure; both are the caller's. */
+/* Load with the links that the user set. */
+halley_status request_topology_load(halley_topology **out,
+                                    const request_topology_source *source,
+                                    const char *path, halley_error *err);
+/* Warnings about an imported file, as notes. */
+void request_topology_warn(const request_call *call, const halley_topology *topology);
+/* Load and measure; both are the caller's. Warnings become
+ * notes. */
 halley_status request_topology_measure(halley_topology_report **out,
-                                       halley_topology **topology, const char *path,
+                                       halley_topology **topology,
+                                       const request_call *call,
+                                       const request_topology_choice *choice,
                                        bool with_cuts, halley_error *err);
 halley_status request_topology_json(const request_call *call,
                                     const halley_topology_report *r, halley_error *err);
@@ -22,6 +67,10 @@ halley_status request_topology_table(const request_call *call,
                                      halley_error *err);
 
 #define REQUEST_TOPOLOGY_FILE                                                            \
+    "FILE may be compressed with gzip or zstd. Files of other tools (ns-3 text, htsim, " \
+    "InfraGraph, NCCL XML, ibnetdiscover, Slurm, networkx JSON, SimGrid) are "           \
+    "recognised "                                                                        \
+    "by content; halley topology convert --help lists them. halley's own "               \
     "FILE is YAML or JSON: {topology: NAME, ...} with the keys of that topology, or a "  \
     "file with the same under network. For example {topology: fat-tree, n: 1024, "       \
     "tiers: "                                                                            \

@@ -14,6 +14,8 @@ extern const request_verb request_verb_schema;
 extern const request_verb request_verb_score;
 extern const request_verb request_verb_sim;
 extern const request_verb request_verb_topology_check;
+extern const request_verb request_verb_topology_compare;
+extern const request_verb request_verb_topology_convert;
 extern const request_verb request_verb_topology_flows;
 extern const request_verb request_verb_topology_show;
 extern const request_verb request_verb_trace_check;

@@ -6,7 +6,7 @@ $ printf '{topology: dragonfly, p: 4, a: 8, h: 4, G: 33}' > d.yaml && halley top
 
 ## a network that is not connected
 $ printf 'topology: edges\nnpus: 4\nedges: [[0, 1], [2, 3]]\n' > bad.yaml && halley topology check bad.yaml
-! halley: bad.yaml: the network is not connected: npu0 cannot reach npu2
+! halley: bad.yaml: the network is not connected: npu0 cannot reach npu2; 2 of 4 devices are cut off
 ? 1
 
 ## a link to a device that does not exist

@@ -21,7 +21,7 @@ static const hw_generator *const generators[] = {
     &hw_gen_dims,           &hw_gen_fat_tree,  &hw_gen_leaf_spine,
     &hw_gen_rail_optimised, &hw_gen_rail_only, &hw_gen_dragonfly,
     &hw_gen_dragonfly_plus, &hw_gen_hyperx,    &hw_gen_slim_fly,
-    &hw_gen_edges,
+    &hw_gen_edges,          &hw_gen_file,
 };
 enum { N_GENERATORS = sizeof generators / sizeof *generators };
 
@@ -166,7 +166,7 @@ static halley_status check_size(const hw_counts *counts, halley_error *err)
 static halley_status give_connected(hw_graph **out, hw_graph *graph, halley_error *err)
 {
     halley_status status = hw_graph_check_connected(graph, err);
-    if (status == HALLEY_EINVAL && graph->names != NULL) {
+    if (status == HALLEY_EINVAL && graph->names != NULL && !graph->is_imported) {
         for (uint32_t i = 0; i < graph->n_groups; i++)
             graph->groups[i].forwards = true;
         status = hw_graph_check_connected(graph, err);
@@ -178,27 +178,41 @@ static halley_status give_connected(hw_graph **out, hw_graph *graph, halley_erro
     return status;
 }
 
+static halley_status build_row(hw_graph **out, const hw_generator *row,
+                               const hw_generator_params *p, const hw_counts *counts,
+                               halley_error *err)
+{
+    hw_builder b;
+    if (row->make != NULL)
+        return row->make(out, p, err);
+    if (row->build == NULL)
+        return error_set(err, HALLEY_EINVAL,
+                         "%s can be counted, but halley does not know its cables",
+                         row->name);
+    hw_builder_init(&b, row->name);
+    if (b.failed == HALLEY_OK)
+        row->build(&b, p);
+    assert(b.failed != HALLEY_OK || b.links.n == counts->cables);
+    TRY(hw_builder_finish(out, &b, err));
+    assert((*out)->n_npus == counts->npus && (*out)->n_switches == counts->switches);
+    return HALLEY_OK;
+}
+
 halley_status hw_graph_generate(hw_graph **out, const hw_generator_params *p,
                                 halley_error *err)
 {
     hw_generator_params copy = *p;
     const hw_generator *row;
     hw_counts counts = {0};
+    hw_graph *graph;
     TRY(count_graph(&counts, &row, &copy, err));
     TRY(check_size(&counts, err));
-    if (row->build == NULL)
-        return error_set(err, HALLEY_EINVAL,
-                         "%s can be counted, but halley does not know its cables",
-                         row->name);
-    hw_builder b;
-    hw_builder_init(&b, row->name);
-    if (b.failed == HALLEY_OK)
-        row->build(&b, &copy);
-    assert(b.failed != HALLEY_OK || b.links.n == counts.cables);
-    hw_graph *graph;
-    TRY(hw_builder_finish(&graph, &b, err));
-    assert(graph->n_npus == counts.npus && graph->n_switches == counts.switches);
-    return give_connected(out, graph, err);
+    TRY(build_row(&graph, row, &copy, &counts, err));
+    const halley_status status = hw_faults_apply(graph, p->faults, p->n_faults, err);
+    if (status == HALLEY_OK)
+        return give_connected(out, graph, err);
+    hw_graph_free(graph);
+    return status;
 }
 
 uint32_t hw_add_npus(hw_builder *b, const hw_generator_params *p, uint32_t n,

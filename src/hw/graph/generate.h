@@ -9,6 +9,7 @@
 #define HW_GRAPH_GENERATE_H
 
 #include "base/conf.h"
+#include "hw/graph/faults.h"
 #include "hw/graph/graph.h"
 
 enum { HW_MAX_TIERS = 6, HW_MAX_SHIFTS = 16 };
@@ -81,6 +82,11 @@ typedef struct hw_generator_params {
     uint32_t n_edges;
     const hw_device_params *devices; /* NPUs first */
     uint32_t n_devices;
+    const hw_fault *faults;
+    uint32_t n_faults;
+    const char *file;   /* of the generator `file`: a topology file of another tool */
+    const char *format; /* of it; NULL = by content */
+    bool has_link, has_latency; /* link and latency were written */
 } hw_generator_params;
 
 /* How large a graph will be, without making it. */
@@ -98,9 +104,13 @@ typedef struct hw_generator {
     /* Check and complete the parameters; write the counts. No overflow may happen for
      * any parameters. */
     halley_status (*count)(hw_counts *out, hw_generator_params *p, halley_error *err);
-    /* Add everything to the builder. NULL: the graph can be counted, not built. */
+    /* Add everything to the builder. NULL: see make, or the graph can be counted, not
+     * built. */
     void (*build)(hw_builder *b, const hw_generator_params *p);
     const char *doc; /* one sentence */
+    /* The whole graph, for rows that need no builder; else NULL. */
+    halley_status (*make)(hw_graph **out, const hw_generator_params *p,
+                          halley_error *err);
 } hw_generator;
 
 const hw_generator *hw_generator_find(str name); /* NULL when unknown */
@@ -131,7 +141,7 @@ extern const hw_generator hw_gen_ring, hw_gen_torus, hw_gen_mesh, hw_gen_twisted
     hw_gen_ocs_torus, hw_gen_fully_connected, hw_gen_switch, hw_gen_nvl, hw_gen_dgx1,
     hw_gen_dims, hw_gen_fat_tree, hw_gen_leaf_spine, hw_gen_rail_optimised,
     hw_gen_rail_only, hw_gen_dragonfly, hw_gen_dragonfly_plus, hw_gen_hyperx,
-    hw_gen_slim_fly, hw_gen_edges;
+    hw_gen_slim_fly, hw_gen_edges, hw_gen_file;
 
 /* For the rows: what they have in common. */
 /* a * b, or UINT64_MAX when that overflows; UINT64_MAX stays. */

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +72,8 @@ static void collect_neighbours(search_graph *s, const hw_graph *g)
         const uint32_t start = n;
         s->first[d] = start;
         for (uint32_t i = g->dev_first[d]; i < g->dev_first[d + 1]; i++)
-            s->to[n++] = g->link_to[g->adj_link[i]];
+            if (g->link_Bps[g->adj_link[i]] != 0) /* else it has failed */
+                s->to[n++] = g->link_to[g->adj_link[i]];
         bool is_sorted = true;
         for (uint32_t i = start + 1; is_sorted && i < n; i++)
             is_sorted = s->to[i - 1] <= s->to[i];
@@ -255,7 +257,7 @@ static halley_status count_components(uint32_t *out, const hw_graph *g, halley_e
     for (uint32_t i = 0; i < g->n_links; i++) {
         const uint32_t a = find_root(parent, g->link_from[i]);
         const uint32_t b = find_root(parent, g->link_to[i]);
-        if (a != b) {
+        if (a != b && g->link_Bps[i] != 0) {
             parent[a] = b;
             n--;
         }
@@ -367,6 +369,7 @@ typedef struct reach {
     uint32_t *queue;
     uint32_t n;
     bool against;
+    const hw_endpoints *ends;
 } reach;
 
 static void visit_device(reach *r, uint32_t device)
@@ -404,41 +407,84 @@ static uint32_t find_unreached(reach *r)
     const hw_graph *g = r->graph;
     memset(r->reached, 0, g->n_devices);
     r->n = 0;
-    visit_device(r, 0);
+    visit_device(r, r->ends->at[0]);
     for (uint32_t i = 0; i < r->n; i++)
-        if (r->queue[i] == 0 || may_pass(g, r->queue[i]))
+        if (i == 0 || may_pass(g, r->queue[i]))
             visit_neighbours(r, r->queue[i]);
-    for (uint32_t i = 0; i < g->n_npus; i++)
-        if (r->reached[i] == 0)
-            return i;
+    for (uint32_t i = 0; i < r->ends->n; i++)
+        if (r->reached[r->ends->at[i]] == 0)
+            return r->ends->at[i];
     return HW_NONE;
+}
+
+/* How many endpoints the last search did not reach. */
+static uint32_t count_unreached(const reach *r)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->ends->n; i++)
+        n += r->reached[r->ends->at[i]] == 0;
+    return n;
+}
+
+static halley_status refuse_parts(reach *r, uint32_t cut_off, halley_error *err)
+{
+    char first[128], other[128], more[64] = "";
+    const uint32_t start = r->ends->at[0], n = count_unreached(r);
+    hw_graph_name(r->graph, r->against ? cut_off : start, first, sizeof first);
+    hw_graph_name(r->graph, r->against ? start : cut_off, other, sizeof other);
+    if (n > 1)
+        snprintf(more, sizeof more, "; %u of %u devices are cut off", n, r->ends->n);
+    return error_set(err, HALLEY_EINVAL,
+                     "the network is not connected: %s cannot reach %s%s", first, other,
+                     more);
+}
+
+static halley_status check_reach(reach *r, halley_error *err)
+{
+    uint32_t cut_off = find_unreached(r);
+    if (cut_off != HW_NONE)
+        return refuse_parts(r, cut_off, err);
+    if (r->graph->n_links == 2 * r->graph->n_cables)
+        return HALLEY_OK;
+    r->against = true;
+    cut_off = find_unreached(r);
+    return cut_off == HW_NONE ? HALLEY_OK : refuse_parts(r, cut_off, err);
 }
 
 halley_status hw_graph_check_connected(const hw_graph *graph, halley_error *err)
 {
-    if (graph->n_npus < 2)
-        return HALLEY_OK;
+    hw_endpoints ends;
+    TRY(hw_graph_endpoints(&ends, graph, err));
     reach r = {.graph = graph,
+               .ends = &ends,
                .reached = mem_array(graph->n_devices, 1),
                .queue = mem_array(graph->n_devices, sizeof(uint32_t))};
-    uint32_t cut_off = HW_NONE;
-    const bool has_memory = r.reached != NULL && r.queue != NULL;
-    if (has_memory)
-        cut_off = find_unreached(&r);
-    const bool forth = cut_off == HW_NONE;
-    if (has_memory && forth && graph->n_links > 2 * graph->n_cables) {
-        r.against = true;
-        cut_off = find_unreached(&r);
-    }
+    halley_status status = HALLEY_OK;
+    if (r.reached == NULL || r.queue == NULL)
+        status = error_nomem(err);
+    else if (ends.n > 1)
+        status = check_reach(&r, err);
     free(r.reached);
     free(r.queue);
-    if (!has_memory)
-        return error_nomem(err);
-    if (cut_off == HW_NONE)
-        return HALLEY_OK;
-    char first[128], other[128];
-    hw_graph_name(graph, forth ? cut_off : 0, first, sizeof first);
-    hw_graph_name(graph, forth ? 0 : cut_off, other, sizeof other);
-    return error_set(err, HALLEY_EINVAL,
-                     "the network is not connected: %s cannot reach %s", first, other);
+    free(ends.at);
+    return status;
+}
+
+halley_status hw_graph_check_known(const hw_graph *graph, halley_error *err)
+{
+    for (uint32_t i = 0; i < graph->n_links; i++) {
+        char name[300];
+        const bool has_rate = graph->link_Bps[i] != HW_UNKNOWN;
+        if (has_rate && graph->link_latency_s[i] != HW_UNKNOWN)
+            continue;
+        return error_set(
+            err, HALLEY_EINVAL,
+            "the file does not state the %s of the link %s; give it with link "
+            "and latency in the description, or with --link "
+            "%s=RATE,LATENCY",
+            has_rate ? "latency" : "rate",
+            hw_graph_link_name(graph, i, name, sizeof name),
+            graph->kinds[graph->link_kind[i]].name);
+    }
+    return HALLEY_OK;
 }

@@ -51,9 +51,13 @@ hw_bill hw_graph_bill_tier(const hw_graph *graph, uint32_t tier);
 uint32_t hw_graph_count_tiers(const hw_graph *graph); /* NPUs are tier 0 */
 
 /*
- * HALLEY_OK when every NPU can reach every other, through devices that pass traffic on
- * and over links that are up. Else an error that names two NPUs.
+ * HALLEY_OK when every endpoint can reach every other, through devices that pass traffic
+ * on and over links that are up. Else an error that names two and counts who is cut off.
  */
 halley_status hw_graph_check_connected(const hw_graph *graph, halley_error *err);
+
+/* HALLEY_OK when every link has a rate and a latency; else an error that names one, with
+ * the remedy. For everything that computes times. */
+halley_status hw_graph_check_known(const hw_graph *graph, halley_error *err);
 
 #endif

@@ -216,21 +216,51 @@ static bool all_shares_are_one(const hw_router *r)
     return true;
 }
 
+/* From one NPU over others of the way, in order; HW_NONE ends the list. */
+static halley_status walk_stops(hw_router *r, route_walk *w, const uint32_t *stops,
+                                halley_error *err)
+{
+    r->hops.n = 0;
+    w->latency_s = 0;
+    w->is_path = true;
+    for (uint32_t i = 0; stops[i + 1] != HW_NONE; i++) {
+        w->src = stops[i];
+        w->dst = stops[i + 1];
+        if (w->src != w->dst)
+            TRY(walk_rule(r, w, err));
+    }
+    return HALLEY_OK;
+}
+
+/*
+ * Where a rail has failed, a message takes another one: inside the sender's node to its
+ * NPU on rail k, over that rail, inside the receiver's node to the receiver. The first
+ * rail that works.
+ */
+static halley_status walk_other_rail(hw_router *r, route_walk *w, uint32_t src,
+                                     uint32_t dst, halley_error *err)
+{
+    const uint32_t per_node = r->graph->dims[0];
+    const uint32_t from = src / per_node * per_node, to = dst / per_node * per_node;
+    halley_status status = HALLEY_EINVAL;
+    for (uint32_t k = 0; k < per_node && status != HALLEY_OK; k++) {
+        const uint32_t stops[] = {src, from + k, to + k, dst, HW_NONE};
+        status = walk_stops(r, w, stops, NULL);
+    }
+    return status == HALLEY_OK ? HALLEY_OK : hw_refuse_route(r, src, dst, err);
+}
+
 halley_status hw_router_find(hw_route *out, hw_router *r, uint32_t src, uint32_t dst,
                              uint64_t label, halley_error *err)
 {
     assert(src < r->graph->n_npus && dst < r->graph->n_npus);
-    r->hops.n = 0;
-    route_walk w = {.src = src, .dst = dst, .label = label, .is_path = true};
+    route_walk w = {.label = label};
     const uint32_t relay = find_relay(r, src, dst);
-    if (relay != HW_NONE) {
-        w.dst = relay;
-        TRY(walk_rule(r, &w, err));
-        w.src = relay;
-        w.dst = dst;
-    }
-    if (src != dst)
-        TRY(walk_rule(r, &w, err));
+    const uint32_t direct[] = {src, dst, HW_NONE}, relayed[] = {src, relay, dst, HW_NONE};
+    halley_status status = walk_stops(r, &w, relay == HW_NONE ? direct : relayed, err);
+    if (status == HALLEY_EINVAL && r->graph->has_rails && !r->options.no_pxn)
+        status = walk_other_rail(r, &w, src, dst, err);
+    TRY(status);
     *out = (hw_route){r->hops.at, (uint32_t)r->hops.n, w.is_path || all_shares_are_one(r),
                       w.latency_s};
     return HALLEY_OK;

@@ -5,12 +5,15 @@
 #include "halley/topology.h"
 
 #include "base/file.h"
+#include "hw/graph/collective.h"
+#include "hw/graph/export/export.h"
 #include "hw/graph/generate.h"
 #include "hw/graph/import/import.h"
 #include "hw/graph/measure.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +92,16 @@ int halley_topology_format(size_t i, const char **name, const char **doc)
     *name = row->name;
     *doc = row->doc;
     return 1;
+}
+
+halley_status halley_topology_check(const halley_topology *topology, halley_error *err)
+{
+    return hw_graph_check_connected(topology->graph, err);
+}
+
+const char *halley_topology_warning(const halley_topology *topology, uint32_t i)
+{
+    return i < topology->graph->n_warnings ? topology->graph->warnings[i] : NULL;
 }
 
 const char *halley_topology_error_code(const halley_error *err, char *to, size_t size)
@@ -230,8 +243,9 @@ static halley_status measure_bill(halley_topology_report *r, const hw_graph *g,
         return error_nomem(err);
     for (uint32_t i = 0; i < r->n_tiers; i++) {
         const hw_bill bill = hw_graph_bill_tier(g, i);
-        r->tiers[i] = (halley_topology_tier){bill.devices_usd, bill.cables_usd,
-                                             bill.devices_w, bill.cables_w};
+        r->tiers[i] =
+            (halley_topology_tier){bill.devices_usd, bill.cables_usd, bill.devices_w,
+                                   bill.cables_w, hw_graph_oversubscription(g, i)};
     }
     return HALLEY_OK;
 }
@@ -257,6 +271,25 @@ static void describe_graph(halley_topology_report *r, const hw_graph *g)
     r->half_cut_Bps = r->min_bisection_Bps = -1;
 }
 
+/* 1 GB per NPU. What cannot be computed (unknown rates, no way) stays unknown. */
+static void measure_collectives(halley_topology_report *r, const hw_graph *g)
+{
+    hw_collective_time t;
+    halley_error why = {0};
+    if (hw_graph_all_reduce(&t, g, 1e9, &why) == HALLEY_OK) {
+        r->all_reduce_s = t.time_s;
+        r->all_reduce_method = t.method;
+    }
+    if (hw_graph_all_to_all(&t, g, 1e9, &why) == HALLEY_OK) {
+        r->all_to_all_s = t.time_s;
+        if (t.busiest_link != HW_NONE)
+            hw_graph_link_name(g, t.busiest_link, r->busiest_link,
+                               sizeof r->busiest_link);
+    }
+    if (r->all_reduce_s < 0 || r->all_to_all_s < 0)
+        snprintf(r->no_times, sizeof r->no_times, "%.255s", why.text);
+}
+
 static halley_status measure_graph(halley_topology_report *r, const hw_graph *g,
                                    bool with_cuts, halley_error *err)
 {
@@ -272,6 +305,9 @@ static halley_status measure_graph(halley_topology_report *r, const hw_graph *g,
     r->endpoints = ends.n;
     sum_injection(r, g, &ends);
     const halley_status status = with_cuts ? measure_cuts(r, g, &ends, err) : HALLEY_OK;
+    r->all_reduce_s = r->all_to_all_s = -1;
+    if (with_cuts && r->connected)
+        measure_collectives(r, g);
     free(ends.at);
     return status;
 }
@@ -302,4 +338,128 @@ void halley_topology_report_free(halley_topology_report *r)
     free(r->pairs_by_hops);
     free(r->tiers);
     free(r);
+}
+
+/* The kinds of links that have the name; false: none. */
+static bool set_kind(hw_graph *g, str name, double bw_Bps, double latency_s)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < g->n_links; i++) {
+        if (!str_eq(name, STR("*")) &&
+            !str_eq(name, str_from(g->kinds[g->link_kind[i]].name)))
+            continue;
+        found = true;
+        if (g->link_Bps[i] == HW_UNKNOWN)
+            g->link_Bps[i] = bw_Bps;
+        if (g->link_latency_s[i] == HW_UNKNOWN)
+            g->link_latency_s[i] = latency_s;
+    }
+    return found;
+}
+
+static halley_status refuse_link_name(const hw_graph *g, str name, halley_error *err)
+{
+    strbuf names = {0};
+    for (uint32_t i = 0; i < g->n_kinds; i++)
+        strbuf_printf(&names, "%s%s", i == 0 ? "" : ", ", g->kinds[i].name);
+    const halley_status status =
+        error_set(err, HALLEY_ENOTFOUND,
+                  "no link is called \"%.*s\"; there are %s, and * "
+                  "for all",
+                  STR_ARG(name), names.failed || names.at == NULL ? "none" : names.at);
+    strbuf_fini(&names);
+    return status;
+}
+
+halley_status halley_topology_set_links(halley_topology *topology, const char *setting,
+                                        halley_error *err)
+{
+    str rest = str_from(setting), name, rate;
+    double bw_Bps, latency_s = HW_UNKNOWN;
+    str_next(&rest, '=', &name);
+    if (rest.at == NULL)
+        return error_set(
+            err, HALLEY_EINVAL,
+            "expected NAME=RATE,LATENCY, for example pcie=400 Gb/s,500 ns; is "
+            "\"%s\"",
+            setting);
+    str_next(&rest, ',', &rate);
+    TRY(units_parse(&bw_Bps, str_trim(rate), UNITS_BANDWIDTH, err));
+    if (rest.at != NULL)
+        TRY(units_parse(&latency_s, str_trim(rest), UNITS_TIME, err));
+    if (!(bw_Bps > 0) || (rest.at != NULL && !(latency_s >= 0)))
+        return error_set(err, HALLEY_EINVAL,
+                         "a rate must be positive and a latency not negative; is \"%s\"",
+                         setting);
+    if (!set_kind(topology->graph, name, bw_Bps, latency_s))
+        return refuse_link_name(topology->graph, name, err);
+    return HALLEY_OK;
+}
+
+uint32_t halley_topology_count_devices(const halley_topology *topology)
+{
+    return topology->graph->n_devices;
+}
+
+uint32_t halley_topology_count_links(const halley_topology *topology)
+{
+    return topology->graph->n_links;
+}
+
+void halley_topology_get_device(halley_topology_device *out,
+                                const halley_topology *topology, uint32_t device)
+{
+    const hw_graph *g = topology->graph;
+    assert(device < g->n_devices);
+    const hw_device_group *group = hw_graph_group(g, device);
+    *out = (halley_topology_device){
+        .kind = hw_device_kind_name((hw_device_kind)g->dev_kind[device]),
+        .tier = group->tier,
+        .node = g->dev_node[device],
+        .line = g->lines != NULL ? g->lines[device] : 0,
+        .forwards = group->forwards,
+        .cost_usd = group->cost_usd,
+        .power_w = group->power_w};
+    hw_graph_name(g, device, out->name, sizeof out->name);
+}
+
+void halley_topology_get_link(halley_topology_link *out, const halley_topology *topology,
+                              uint32_t link)
+{
+    const hw_graph *g = topology->graph;
+    assert(link < g->n_links);
+    *out = (halley_topology_link){.from = g->link_from[link],
+                                  .to = g->link_to[link],
+                                  .kind = g->kinds[g->link_kind[link]].name,
+                                  .bw_Bps = g->link_Bps[link],
+                                  .latency_s = g->link_latency_s[link],
+                                  .is_one_way = link >= 2 * g->n_cables};
+}
+
+int halley_topology_output(size_t i, const char **name, const char **doc)
+{
+    const hw_export_format *row = hw_export_get(i);
+    if (row == NULL)
+        return 0;
+    *name = row->name;
+    *doc = row->doc;
+    return 1;
+}
+
+halley_status halley_topology_save(const halley_topology *topology, const char *path,
+                                   const char *format, int flatten, halley_error *err)
+{
+    strbuf text = {0};
+    file_output *out;
+    const hw_export_options o = {.flatten = flatten != 0};
+    halley_status status =
+        hw_graph_export(&text, topology->graph, str_from(format), &o, err);
+    if (status == HALLEY_OK)
+        status = file_output_open(&out, path, err);
+    if (status == HALLEY_OK) {
+        file_output_str(out, strbuf_str(&text));
+        status = file_output_commit(out, err);
+    }
+    strbuf_fini(&text);
+    return status;
 }

@@ -118,5 +118,9 @@ static void build_dims(hw_builder *b, const hw_generator_params *p)
 }
 
 const hw_generator hw_gen_dims = {
-    "dims", "dims", count_dims, build_dims,
-    "ASTRA-sim's dimensions: a ring, full mesh or switch along each of several axes"};
+    "dims",
+    "dims",
+    count_dims,
+    build_dims,
+    "ASTRA-sim's dimensions: a ring, full mesh or switch along each of several axes",
+    NULL};

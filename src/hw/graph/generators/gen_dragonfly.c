@@ -206,10 +206,19 @@ static halley_status count_slim_fly(hw_counts *out, hw_generator_params *p,
 }
 
 const hw_generator hw_gen_dragonfly = {
-    "dragonfly", "p a h G", count_dragonfly, build_dragonfly,
-    "groups of fully connected switches, and cables between all groups"};
+    "dragonfly",
+    "p a h G",
+    count_dragonfly,
+    build_dragonfly,
+    "groups of fully connected switches, and cables between all groups",
+    NULL};
 const hw_generator hw_gen_dragonfly_plus = {
-    "dragonfly+", "p l s h G", count_dragonfly_plus, build_dragonfly_plus,
-    "groups of leaves and spines, and cables between the spines of all groups"};
-const hw_generator hw_gen_slim_fly = {"slim-fly", "q", count_slim_fly, NULL,
-                                      "counted only: 2 q^2 switches of diameter two"};
+    "dragonfly+",
+    "p l s h G",
+    count_dragonfly_plus,
+    build_dragonfly_plus,
+    "groups of leaves and spines, and cables between the spines of all groups",
+    NULL};
+const hw_generator hw_gen_slim_fly = {
+    "slim-fly", "q", count_slim_fly, NULL, "counted only: 2 q^2 switches of diameter two",
+    NULL};

@@ -86,5 +86,6 @@ static void build_edges(hw_builder *b, const hw_generator_params *p)
         b->graph->dims[0] += p->devices[i].kind == HW_DEVICE_NPU;
 }
 
-const hw_generator hw_gen_edges = {"edges", "edges npus switches devices", count_edges,
-                                   build_edges, "devices and cables, written out"};
+const hw_generator hw_gen_edges = {
+    "edges",     "edges npus switches devices",     count_edges,
+    build_edges, "devices and cables, written out", NULL};

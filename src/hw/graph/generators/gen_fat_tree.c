@@ -370,8 +370,16 @@ static void build_fat_tree(hw_builder *b, const hw_generator_params *p)
 }
 
 const hw_generator hw_gen_fat_tree = {
-    "fat-tree", "m w p tiers n planes plane-wiring", count_fat_tree, build_fat_tree,
-    "a tree of switches whose links multiply towards the top, of any height"};
+    "fat-tree",
+    "m w p tiers n planes plane-wiring",
+    count_fat_tree,
+    build_fat_tree,
+    "a tree of switches whose links multiply towards the top, of any height",
+    NULL};
 const hw_generator hw_gen_leaf_spine = {
-    "leaf-spine", "npus leaves spines cables planes plane-wiring", count_leaf_spine,
-    build_fat_tree, "a fat tree of two tiers: every leaf is joined to every spine"};
+    "leaf-spine",
+    "npus leaves spines cables planes plane-wiring",
+    count_leaf_spine,
+    build_fat_tree,
+    "a fat tree of two tiers: every leaf is joined to every spine",
+    NULL};

@@ -86,5 +86,9 @@ static void build_hyperx(hw_builder *b, const hw_generator_params *p)
 }
 
 const hw_generator hw_gen_hyperx = {
-    "hyperx", "S K T", count_hyperx, build_hyperx,
-    "switches on a grid, fully connected along every line"};
+    "hyperx",
+    "S K T",
+    count_hyperx,
+    build_hyperx,
+    "switches on a grid, fully connected along every line",
+    NULL};

@@ -181,8 +181,16 @@ static void build_rails(hw_builder *b, const hw_generator_params *p)
 
 #define RAIL_KEYS "nodes npus nics nic-link nodes-per-leaf node-switch "
 const hw_generator hw_gen_rail_optimised = {
-    "rail-optimised", RAIL_KEYS "spines cables", count_rail_optimised, build_rails,
-    "NPU i of every node goes to leaf i; spines join the leaves"};
+    "rail-optimised",
+    RAIL_KEYS "spines cables",
+    count_rail_optimised,
+    build_rails,
+    "NPU i of every node goes to leaf i; spines join the leaves",
+    NULL};
 const hw_generator hw_gen_rail_only = {
-    "rail-only", RAIL_KEYS, count_rail_only, build_rails,
-    "NPU i of every node goes to leaf i; only the nodes join the rails"};
+    "rail-only",
+    RAIL_KEYS,
+    count_rail_only,
+    build_rails,
+    "NPU i of every node goes to leaf i; only the nodes join the rails",
+    NULL};

@@ -252,15 +252,32 @@ static void build_ocs(hw_builder *b, const hw_generator_params *p)
     add_grid(b, p, true, (const uint16_t[2]){inside, between});
 }
 
-const hw_generator hw_gen_ring = {"ring", "n", count_ring, build_torus,
-                                  "NPUs in a circle, each with a cable to the next"};
-const hw_generator hw_gen_torus = {"torus", "dims", count_torus, build_torus,
-                                   "a grid with wrap-around in every dimension"};
-const hw_generator hw_gen_mesh = {"mesh", "dims", count_mesh, build_mesh,
-                                  "a grid without wrap-around, as on a wafer"};
+const hw_generator hw_gen_ring = {"ring",
+                                  "n",
+                                  count_ring,
+                                  build_torus,
+                                  "NPUs in a circle, each with a cable to the next",
+                                  NULL};
+const hw_generator hw_gen_torus = {"torus",
+                                   "dims",
+                                   count_torus,
+                                   build_torus,
+                                   "a grid with wrap-around in every dimension",
+                                   NULL};
+const hw_generator hw_gen_mesh = {
+    "mesh", "dims", count_mesh, build_mesh, "a grid without wrap-around, as on a wafer",
+    NULL};
 const hw_generator hw_gen_twisted_torus = {
-    "twisted-torus", "dims shifts twist", require_shifts, build_torus,
-    "a torus whose wrap-around cables also shift other dimensions"};
+    "twisted-torus",
+    "dims shifts twist",
+    require_shifts,
+    build_torus,
+    "a torus whose wrap-around cables also shift other dimensions",
+    NULL};
 const hw_generator hw_gen_ocs_torus = {
-    "ocs-torus", "dims shifts twist", count_ocs, build_ocs,
-    "a torus of 4x4x4 cubes that optical circuit switches join, as in TPU pods"};
+    "ocs-torus",
+    "dims shifts twist",
+    count_ocs,
+    build_ocs,
+    "a torus of 4x4x4 cubes that optical circuit switches join, as in TPU pods",
+    NULL};

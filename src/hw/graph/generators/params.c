@@ -102,11 +102,20 @@ static const conf_field fields[] = {
     FIELD("cost", CONF_TYPE_NODE, cost,
           "USD: {npu, nic, node-switch, switch, copper (a cable), optical (an end)}"),
     FIELD("power", CONF_TYPE_NODE, power, "W: the same keys as cost"),
+    FIELD("links", CONF_TYPE_NODE, links,
+          "links that are slow or have failed: a list of {between: leaf0 - spine1, "
+          "bandwidth: x0.5, latency, failed}"),
+    FIELD("failed", CONF_TYPE_NODE, failed,
+          "switches, NICs, NPUs and links that have failed: [spine2, leaf0 - spine1]; "
+          "routes avoid them"),
+    FIELD("file", CONF_TYPE_TEXT, file,
+          "of file: a topology file of another tool, relative to this file"),
+    FIELD("format", CONF_TYPE_TEXT, format, "of file: its format (default: by content)"),
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 /* Keys that every generator takes. */
-static const char common_keys[] =
-    " topology link latency node-link node-latency switch-latency cost power ";
+static const char common_keys[] = " topology link latency node-link node-latency "
+                                  "switch-latency cost power links failed ";
 
 const conf_field *hw_generator_fields(size_t *n)
 {
@@ -398,6 +407,25 @@ static halley_status check_keys(const hw_params_source *in, const conf_node *map
     return HALLEY_OK;
 }
 
+/* A relative name is relative to the file that mentions it. */
+static halley_status read_file_name(hw_raw_params *raw, const hw_params_source *in,
+                                    halley_error *err)
+{
+    const char *slash = in->file->path != NULL ? strrchr(in->file->path, '/') : NULL;
+    if (raw->file.n == 0)
+        return HALLEY_OK;
+    const bool is_relative = raw->file.at[0] != '/' && slash != NULL;
+    raw->p.file =
+        is_relative ? arena_printf(in->memory, "%.*s/%.*s", (int)(slash - in->file->path),
+                                   in->file->path, STR_ARG(raw->file))
+                    : arena_copy(in->memory, raw->file);
+    if (raw->format.n > 0)
+        raw->p.format = arena_copy(in->memory, raw->format);
+    return raw->p.file == NULL || (raw->format.n > 0 && raw->p.format == NULL)
+               ? error_nomem(err)
+               : HALLEY_OK;
+}
+
 halley_status hw_generator_read(hw_generator_params *out, arena *memory,
                                 const conf_file *file, const conf_node *map,
                                 halley_error *err)
@@ -416,6 +444,11 @@ halley_status hw_generator_read(hw_generator_params *out, arena *memory,
     TRY(read_lists(&raw, &in, err));
     if (row == &hw_gen_edges)
         TRY(hw_edges_read(&raw, &in, err));
+    TRY(read_file_name(&raw, &in, err));
+    TRY(hw_faults_read(&raw.p.faults, &raw.p.n_faults, memory, file, raw.links,
+                       raw.failed, err));
+    raw.p.has_link = conf_find(&copy, "link") != NULL;
+    raw.p.has_latency = conf_find(&copy, "latency") != NULL;
     *out = raw.p;
     return HALLEY_OK;
 }

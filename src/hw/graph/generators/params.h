@@ -9,6 +9,8 @@ typedef struct hw_raw_params {
     hw_generator_params p;
     const conf_node *dims, *shifts, *m, *w, *parallel, *tiers, *sizes;
     const conf_node *edges, *switches, *devices, *cost, *power;
+    const conf_node *links, *failed; /* faults */
+    str file, format;
     bool node_switch, merge;
 } hw_raw_params;
 

@@ -150,6 +150,8 @@ static bool is_blank(char c)
 
 bool hw_next_word(str *text, str *word)
 {
+    if (text->n == 0)
+        return false;
     const char *at = text->at, *const end = text->at + text->n;
     while (at < end && is_blank(*at))
         at++;
@@ -227,6 +229,38 @@ bool hw_read_delay(str text, double *latency_s)
         !find_unit(unit, delay_units, sizeof delay_units / sizeof *delay_units, &factor))
         return false;
     *latency_s = number * factor;
+    return true;
+}
+
+/* The five entities of XML; others stay as they are. Writes over the text, in an arena.
+ */
+static str resolve_entities(arena *memory, str text)
+{
+    static const struct entity {
+        const char *name;
+        char c;
+    } entities[] = {{"&lt;", '<'},   {"&gt;", '>'},    {"&amp;", '&'},
+                    {"&quot;", '"'}, {"&apos;", '\''}, {"&#39;", '\''}};
+    char *copy = memchr(text.at, '&', text.n) != NULL ? arena_copy(memory, text) : NULL;
+    size_t n = 0;
+    for (size_t i = 0; copy != NULL && i < text.n;) {
+        const str rest = {text.at + i, text.n - i};
+        const struct entity *found = NULL;
+        for (size_t k = 0; found == NULL && k < sizeof entities / sizeof *entities; k++)
+            if (str_starts(rest, str_from(entities[k].name)))
+                found = &entities[k];
+        copy[n++] = found != NULL ? found->c : text.at[i];
+        i += found != NULL ? strlen(found->name) : 1;
+    }
+    return copy != NULL ? (str){copy, n} : text;
+}
+
+bool hw_xml_text(const hw_xml *e, const char *name, arena *memory, str *value)
+{
+    if (!hw_xml_attribute(e, name, value))
+        return false;
+    if (value->n > 0)
+        *value = resolve_entities(memory, *value);
     return true;
 }
 

@@ -77,6 +77,8 @@ typedef struct hw_xml {
 } hw_xml;
 halley_status hw_xml_parse(hw_xml **root, arena *memory, hw_draft *d);
 bool hw_xml_attribute(const hw_xml *e, const char *name, str *value);
+/* The same with entities resolved (&amp; ...); the text may be in `memory`. */
+bool hw_xml_text(const hw_xml *e, const char *name, arena *memory, str *value);
 const hw_xml *hw_xml_child(const hw_xml *e, const char *name); /* NULL: none */
 
 /* The graph of a draft. NPUs first, then NICs, switches by their distance from the

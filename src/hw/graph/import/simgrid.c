@@ -15,6 +15,7 @@ typedef struct simgrid_link {
 
 typedef struct simgrid_reader {
     hw_draft *d;
+    arena memory;
     intern names;
     ARRAY(simgrid_link) links;
     uint32_t n_half_duplex, n_long_routes;
@@ -23,7 +24,7 @@ typedef struct simgrid_reader {
 static halley_status get_attribute(str *out, simgrid_reader *r, const hw_xml *e,
                                    const char *key)
 {
-    if (hw_xml_attribute(e, key, out) && out->n > 0)
+    if (hw_xml_text(e, key, &r->memory, out) && out->n > 0)
         return HALLEY_OK;
     return hw_draft_fail(r->d, e->line, "missing-key", "<%.*s> has no %s",
                          STR_ARG(e->name), key);
@@ -160,14 +161,13 @@ static halley_status read_platform(simgrid_reader *r, const hw_xml *root)
 static halley_status read_simgrid(hw_draft *d)
 {
     simgrid_reader r = {.d = d};
-    arena memory = {0};
     hw_xml *root;
-    halley_status status = hw_xml_parse(&root, &memory, d);
+    halley_status status = hw_xml_parse(&root, &r.memory, d);
     if (status == HALLEY_OK)
         status = read_platform(&r, root);
     intern_fini(&r.names);
     array_fini(&r.links);
-    arena_fini(&memory);
+    arena_fini(&r.memory);
     return status;
 }
 

@@ -1,0 +1,76 @@
+/* hw/graph/export/export.c - the table of formats, and what they share. */
+#include "hw/graph/export/export.h"
+
+#include "base/number.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const hw_export_format *const formats[] = {
+    &hw_export_infragraph, &hw_export_node_link, &hw_export_simgrid,
+    &hw_export_ns3,        &hw_export_htsim,     &hw_export_dot,
+};
+enum { N_FORMATS = sizeof formats / sizeof *formats };
+
+const hw_export_format *hw_export_get(size_t i)
+{
+    return i < N_FORMATS ? formats[i] : NULL;
+}
+
+halley_status hw_refuse_export(halley_error *err, const char *format, ...)
+{
+    char text[600];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return error_set(err, HALLEY_EINVAL, "%s [unsupported]", text);
+}
+
+halley_status hw_require_known(const hw_graph *g, const char *format, halley_error *err)
+{
+    for (uint32_t i = 0; i < g->n_links; i++) {
+        char name[300];
+        if (g->link_Bps[i] > 0 && g->link_latency_s[i] >= 0)
+            continue;
+        hw_graph_link_name(g, i, name, sizeof name);
+        if (g->link_Bps[i] == 0)
+            return hw_refuse_export(err, "the link %s has failed, which %s cannot say",
+                                    name, format);
+        return hw_refuse_export(
+            err,
+            "%s needs a rate and a latency for every link, and those of "
+            "%s are unknown; give them with --link %s=RATE,LATENCY",
+            format, name, g->kinds[g->link_kind[i]].name);
+    }
+    return HALLEY_OK;
+}
+
+void hw_add_gbps(strbuf *to, double bw_Bps)
+{
+    strbuf_printf(to, "%s", number_digits(bw_Bps * 8e-9, 15).at);
+}
+
+void hw_add_ns(strbuf *to, double latency_s)
+{
+    strbuf_printf(to, "%s", number_digits(latency_s * 1e9, 12).at);
+}
+
+halley_status hw_graph_export(strbuf *to, const hw_graph *g, str format,
+                              const hw_export_options *options, halley_error *err)
+{
+    strbuf names = {0};
+    for (size_t i = 0; i < N_FORMATS; i++) {
+        if (str_eq(format, str_from(formats[i]->name))) {
+            strbuf_fini(&names);
+            TRY(formats[i]->write(to, g, options, err));
+            return to->failed ? error_nomem(err) : HALLEY_OK;
+        }
+        strbuf_printf(&names, "%s%s", i == 0 ? "" : ", ", formats[i]->name);
+    }
+    const halley_status status =
+        error_set(err, HALLEY_ENOTFOUND, "there is no format \"%.*s\"; there are %s",
+                  STR_ARG(format), names.failed ? "" : names.at);
+    strbuf_fini(&names);
+    return status;
+}

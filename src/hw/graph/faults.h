@@ -1,0 +1,38 @@
+/*
+ * hw/graph/faults.h - links that are slower than they should be, and links, switches,
+ * NICs and NPUs that have failed.
+ *
+ *     links:
+ *       - {between: leaf0 - spine1, bandwidth: x0.5}     # or 200 Gb/s; latency: 2 us
+ *       - {between: [leaf*, spine3], failed: yes}
+ *     failed: [spine2, leaf0 - spine1]
+ *
+ * Both directions of a cable change. Routes avoid what has failed; a graph in which NPUs
+ * cannot reach each other any more is refused, and the message names them.
+ */
+#ifndef HW_GRAPH_FAULTS_H
+#define HW_GRAPH_FAULTS_H
+
+#include "base/conf.h"
+#include "hw/graph/graph.h"
+
+/* One entry. Names are device names, or end in * for all that begin so. */
+typedef struct hw_fault {
+    str a, b; /* ends of links; b empty: all links of device a */
+    str text; /* as written, when the ends are still to be told apart */
+    bool failed;
+    double factor;    /* of the bandwidth; 1 = as it was */
+    double bw_Bps;    /* 0 = not given */
+    double latency_s; /* negative = not given */
+} hw_fault;
+
+/* Read the lists `links` and `failed` (each may be NULL). What is lent is lent from the
+ * file and `memory`. */
+halley_status hw_faults_read(const hw_fault **out, uint32_t *n, arena *memory,
+                             const conf_file *file, const conf_node *links,
+                             const conf_node *failed, halley_error *err);
+/* Change the links of a graph. An entry that fits no link is an error. */
+halley_status hw_faults_apply(hw_graph *g, const hw_fault *faults, uint32_t n,
+                              halley_error *err);
+
+#endif

@@ -1,0 +1,47 @@
+# halley topology convert: networks in the formats of other tools.
+
+## a generated network as ns-3 text, and back
+$ printf '{topology: leaf-spine, npus: 2, leaves: 2, spines: 1, link: 400 Gb/s, latency: 500 ns}' > ls.yaml
+$ halley topology convert ls.yaml --to ns3 -o ls.txt && cat ls.txt
+> 7 3 6
+> 4 5 6
+> 0 4 400Gbps 500ns 0
+> 1 4 400Gbps 500ns 0
+> 2 5 400Gbps 500ns 0
+> 3 5 400Gbps 500ns 0
+> 4 6 400Gbps 500ns 0
+> 5 6 400Gbps 500ns 0
+$ halley topology check ls.txt
+> ls.txt: ns3 of 4 NPUs, 3 switches and 6 cables, connected
+
+## every format that is written is recognised when it is read
+$ printf '{topology: leaf-spine, npus: 2, leaves: 2, spines: 1, link: 400 Gb/s, latency: 500 ns}' > ls.yaml && halley topology convert ls.yaml -o ls.txt
+$ for f in infragraph node-link simgrid htsim; do halley topology convert ls.txt --to $f -o again && halley topology check again; done
+> again: infragraph of 4 NPUs, 3 switches and 6 cables, connected
+> again: node-link of 4 NPUs, 3 switches and 6 cables, connected
+> again: simgrid of 4 NPUs, 3 switches and 6 cables, connected
+> again: htsim of 4 NPUs, 3 switches and 6 cables, connected
+
+## a compressed file
+$ printf '{topology: leaf-spine, npus: 2, leaves: 2, spines: 1, link: 400 Gb/s, latency: 500 ns}' > ls.yaml && halley topology convert ls.yaml -o ls.txt
+$ gzip -c ls.txt > ls.gz && halley topology check ls.gz
+> ls.gz: ns3 of 4 NPUs, 3 switches and 6 cables, connected
+
+## rates that the file does not state are asked for
+$ printf 'SwitchName=s Nodes=n[1-2]\n' > topology.conf
+$ halley topology convert topology.conf --to simgrid; echo $?
+> 1
+! halley: SimGrid needs a rate and a latency for every link, and those of s-n1 are unknown; give them with --link switch-host=RATE,LATENCY [unsupported]
+
+## what another format cannot hold is refused
+$ printf '{topology: ring, n: 4}' > ring.yaml && halley topology convert ring.yaml --to htsim
+! halley: htsim knows fat trees only, and this network has not 2 or 3 tiers of switches [unsupported]
+? 1
+
+## broken files: the place, and a code word
+$ printf '2 0 1\n\n0 7 400Gbps 500ns 0\n' > bad.txt && halley topology check bad.txt; echo $?
+> 1
+! halley: bad.txt:3: a link leads to node 7: the file has nodes 0 to 1 [dangling-link]
+$ printf '{"nodes": [{"id": 1}, {"id": 2}], "edges": []}' > islands.json && halley topology check islands.json; echo $?
+> 1
+! halley: islands.json: the network is not connected: 1 cannot reach 2
