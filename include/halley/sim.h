@@ -21,6 +21,7 @@ typedef struct halley_sim_opts {
     bool times_only; /* do not follow what lies in the NPUs' own memory */
     double stop_s;   /* simulated time after which the run ends as it is; 0 = never */
     const halley_watch *watch; /* progress in nodes, and cancellation; NULL = none */
+    const char *recorded_on;   /* the device of recordings; NULL = what they say */
 } halley_sim_opts;
 
 /*

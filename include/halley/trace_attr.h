@@ -14,13 +14,15 @@
 #define HALLEY_ATTR_NAME_STREAM "stream"           /* int64: stream of the device */
 
 /* Recordings: host and device nodes as a profiler saw them */
-#define HALLEY_ATTR_NAME_INCLUSIVE_NS "inclusive_ns" /* uint64: with all inside it */
-#define HALLEY_ATTR_NAME_KERNEL_CLASS "kernel_class" /* string: "matmul", "copy_h2d" */
-#define HALLEY_ATTR_NAME_LAUNCH_NS "launch_ns"       /* uint64: its launch began, ns */
-#define HALLEY_ATTR_NAME_CALL_NS "call_ns"           /* uint64: its launch lasted, ns */
-#define HALLEY_ATTR_NAME_FROM_GRAPH "from_graph"     /* bool: launched by a graph */
-#define HALLEY_ATTR_NAME_DEVICE "device"             /* int64: device it ran on */
-#define HALLEY_ATTR_NAME_STEP "step"                 /* int64: training step, by number */
+#define HALLEY_ATTR_NAME_INCLUSIVE_NS "inclusive_ns"   /* uint64: with all inside it */
+#define HALLEY_ATTR_NAME_KERNEL_CLASS "kernel_class"   /* string: "matmul", "copy_h2d" */
+#define HALLEY_ATTR_NAME_LAUNCH_NS "launch_ns"         /* uint64: its launch began, ns */
+#define HALLEY_ATTR_NAME_CALL_NS "call_ns"             /* uint64: its launch lasted, ns */
+#define HALLEY_ATTR_NAME_FROM_GRAPH "from_graph"       /* bool: launched by a graph */
+#define HALLEY_ATTR_NAME_OPERATOR_GEMM "operator_gemm" /* int64 list: m, n, k, how many  \
+                                                        */
+#define HALLEY_ATTR_NAME_DEVICE "device"               /* int64: device it ran on */
+#define HALLEY_ATTR_NAME_STEP "step"           /* int64: training step, by number */
 #define HALLEY_ATTR_NAME_FREE_LANE "free_lane" /* bool: only dependencies order it */
 
 /* Compute and memory nodes */

@@ -11,6 +11,8 @@ halley_status cluster_npu_read(halley_npu *out, const conf_file *file,
 
 /* An NPU of which only these two are known (0 = not even that): shares and times of
  * kernels as they usually are. */
+/* The preset that a profiler's name of a device means; false: none is known. */
+bool hw_npu_find_recorded(halley_npu *out, const char *device);
 void hw_npu_make(halley_npu *out, double peak_flops, double mem_Bps);
 
 /* A preset's name, or such a map in place. Errors of the name are placed at `node`. */

@@ -52,7 +52,8 @@ halley_status traces_load(halley_trace_set **out, const request_call *call, size
     for (size_t i = 0; i < n; i++)
         n_texts += is_trace_text(args[i]);
     if (n_texts == 0)
-        return halley_trace_set_load(out, args, n, NULL, err);
+        return traces_explain(args, n, halley_trace_set_load(out, args, n, NULL, err),
+                              err);
     if (n_texts < n)
         return error_set(err, HALLEY_EINVAL,
                          "traces are all named, or all in the request itself");
@@ -73,6 +74,30 @@ halley_status traces_load_any(halley_trace_set **out, const request_call *call,
     if (!all)
         return traces_load(out, call, first, n, err);
     return halley_recordings_link(out, NULL, call->args + first, n, opts, err);
+}
+
+halley_status traces_explain(const char *const *paths, size_t n, halley_status status,
+                             halley_error *err)
+{
+    char text[256];
+    for (size_t i = 0; status != HALLEY_OK && i < n; i++) {
+        if (strcmp(paths[i], "-") == 0 || !file_exists(paths[i]) ||
+            file_is_folder(paths[i]))
+            continue;
+        const halley_file_kind kind = halley_file_recognise(paths[i]);
+        if (kind == HALLEY_FILE_RECORDING)
+            status = error_set(err, HALLEY_EFORMAT,
+                               "a profiler's recording: make a trace of it with `halley "
+                               "trace link` first");
+        else if (kind == HALLEY_FILE_OTHER &&
+                 halley_file_describe(paths[i], text, sizeof text) != NULL)
+            status = error_set(err, HALLEY_EFORMAT, "%s", text);
+        else
+            continue;
+        error_at_file(err, paths[i]);
+        return status;
+    }
+    return status;
 }
 
 void traces_warn(const request_call *call, const halley_trace_set *set)

@@ -20,6 +20,10 @@ halley_status traces_load(halley_trace_set **out, const request_call *call, size
 halley_status traces_load_any(halley_trace_set **out, const request_call *call,
                               size_t first, size_t n, const halley_recording_opts *opts,
                               halley_error *err);
+/* After a failure to load: if one of the arguments is a file of another kind, say what it
+ * is and which command takes it. Returns `status`. */
+halley_status traces_explain(const char *const *paths, size_t n, halley_status status,
+                             halley_error *err);
 /* Say on stderr what deserves a word about linked recordings; does nothing for others. */
 void traces_warn(const request_call *call, const halley_trace_set *set);
 

@@ -249,6 +249,9 @@ typedef enum sim_warning {
     SIM_WARN_UNRECEIVED,
     SIM_WARN_DANGLING,
     SIM_WARN_UNCOUNTED,
+    SIM_WARN_SOURCE_UNKNOWN,
+    SIM_WARN_RETIMED,
+    SIM_WARN_RETIMED_COST,
     SIM_N_WARNINGS
 } sim_warning;
 

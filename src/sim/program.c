@@ -47,9 +47,10 @@ typedef struct compiler {
     const sim_program_opts *opts;
     const sim_trace_rules *rules;
     halley_error *err;
-    uint32_t *place; /* trace index -> place in the program */
-    map64 lanes;     /* group or peer -> its lane */
-    uint32_t *mark;  /* trace index -> the last node that named it a dependency */
+    uint32_t *place;    /* trace index -> place in the program */
+    map64 lanes;        /* group or peer -> its lane */
+    uint32_t *mark;     /* trace index -> the last node that named it a dependency */
+    cost_retime retime; /* when the program is re-timed */
 } compiler;
 
 static halley_status node_error(const compiler *c, uint32_t index, halley_status code,
@@ -183,6 +184,13 @@ static void compile_modelled(sim_node *n, const compiler *c, uint32_t index)
         n->amount = ticks_from(seconds * c->opts->ticks_per_s);
 }
 
+static void compile_retimed(sim_node *n, const compiler *c, uint32_t index)
+{
+    const double seconds = (double)n->amount / c->opts->ticks_per_s;
+    n->amount = ticks_from(sim_retime_node(&c->retime, c->trace, index, seconds) *
+                           c->opts->ticks_per_s);
+}
+
 static halley_status compile_compute(sim_node *n, const compiler *c, uint32_t index)
 {
     n->flags |= SIM_NODE_TIMED;
@@ -192,6 +200,8 @@ static halley_status compile_compute(sim_node *n, const compiler *c, uint32_t in
         TRY(compile_roofline(n, c, index));
     else if (computed && is_modelled(c, index))
         compile_modelled(n, c, index);
+    else if (computed && c->p->retime >= SIM_RETIME_MEASURED)
+        compile_retimed(n, c, index);
     c->p->compute_ticks += n->flags & SIM_NODE_SKIP ? 0 : n->amount;
     return HALLEY_OK;
 }
@@ -617,6 +627,9 @@ halley_status sim_program_init(sim_program *out, const halley_trace *trace,
                   .opts = opts,
                   .rules = &sim_rules_get(opts->cluster)->traces,
                   .err = err};
+    if (c.rules->models_compute && !opts->custom && !opts->cluster->system.replay_only)
+        out->retime =
+            sim_retime_init(&c.retime, trace, opts->recorded_on, &opts->cluster->npu);
     const halley_status status = compile_trace(&c);
     if (status != HALLEY_OK)
         sim_program_fini(out);

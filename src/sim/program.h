@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "halley/trace.h"
 #include "hw/cluster.h"
+#include "sim/retime.h"
 #include "sim/tensors.h"
 
 /* What a node occupies while it runs: at most one node of a kind, but for FREE. */
@@ -58,9 +59,10 @@ struct sim_program {
     /* Sums over the GPU's compute nodes, for the roofline's statistics. */
     uint64_t compute_bound_ticks, compute_ticks;
     double compute_use, memory_use, intensity; /* each times ticks */
-    bool dangling;       /* native rules: dependencies lead nowhere, and were left out */
-    bool has_uncounted;  /* native roofline: some nodes keep their recorded time */
-    sim_tensors tensors; /* in the NPU's own memory; native rules, or when tracked */
+    bool dangling;      /* native rules: dependencies lead nowhere, and were left out */
+    bool has_uncounted; /* native roofline: some nodes keep their recorded time */
+    sim_retime_state retime; /* native rules: recorded kernels on another device */
+    sim_tensors tensors;     /* in the NPU's own memory; native rules, or when tracked */
 };
 
 /* What the nodes' times and groups are read by. */
@@ -69,6 +71,7 @@ typedef struct sim_program_opts {
     double ticks_per_s;
     bool custom;     /* the trace is a collective's algorithm: no groups, no roofline */
     bool times_only; /* what lies in the NPU's memory is not followed */
+    const char *recorded_on; /* the device of recordings; NULL = what they say */
 } sim_program_opts;
 
 halley_status sim_program_init(sim_program *out, const halley_trace *trace,

@@ -18,6 +18,13 @@ static const char *const warning_texts[SIM_N_WARNINGS] = {
                           "dependencies are ignored ('halley trace check' names them)",
     [SIM_WARN_UNCOUNTED] =
         "compute nodes without num_ops and tensor_size keep their recorded time",
+    [SIM_WARN_SOURCE_UNKNOWN] =
+        "the device of the recording is not known, so kernels keep their recorded time; "
+        "name it with --recorded-on",
+    [SIM_WARN_RETIMED] = "kernels recorded on another device are re-timed by ratios "
+                         "measured for their classes; expect about 10 % error",
+    [SIM_WARN_RETIMED_COST] = "kernels recorded on another device are re-timed by ratios "
+                              "of the cost model; expect about 20 % error",
 };
 
 static void read_rank(halley_rank_result *to, const sim_rank *r)

@@ -111,12 +111,23 @@ static bool is_run(const sim *s, uint32_t rank)
     return s->fold == NULL || s->fold->representative[rank] == rank;
 }
 
+static void note_retiming(sim *s, sim_retime_state state)
+{
+    if (state == SIM_RETIME_UNKNOWN)
+        s->warnings |= 1u << SIM_WARN_SOURCE_UNKNOWN;
+    else if (state == SIM_RETIME_MEASURED)
+        s->warnings |= 1u << SIM_WARN_RETIMED;
+    else if (state == SIM_RETIME_COST)
+        s->warnings |= 1u << SIM_WARN_RETIMED_COST;
+}
+
 /* One program a distinct trace; equal ranks have the same trace pointer. */
 static halley_status compile_programs(sim *s, const halley_trace_set *traces,
-                                      bool times_only)
+                                      const halley_sim_opts *run_opts)
 {
     const sim_program_opts opts = {.cluster = s->cluster,
-                                   .times_only = times_only,
+                                   .times_only = run_opts->times_only,
+                                   .recorded_on = run_opts->recorded_on,
                                    .ticks_per_s = 1e9 * (double)s->ticks_per_ns};
     map64 seen = {0};
     halley_status status = HALLEY_OK;
@@ -145,6 +156,8 @@ static halley_status compile_programs(sim *s, const halley_trace_set *traces,
             s->warnings |= 1u << SIM_WARN_DANGLING;
         if (status == HALLEY_OK && s->programs[id].has_uncounted)
             s->warnings |= 1u << SIM_WARN_UNCOUNTED;
+        if (status == HALLEY_OK)
+            note_retiming(s, s->programs[id].retime);
     }
     map64_fini(&seen);
     return status;
@@ -225,7 +238,7 @@ static halley_status set_up_run(sim *s, const halley_trace_set *traces,
         return error_nomem(s->err);
     s->endpoint = s->system->endpoint_ns * s->ticks_per_ns;
     s->group_endpoint = s->system->group_endpoint_ns * s->ticks_per_ns;
-    TRY(compile_programs(s, traces, opts->times_only));
+    TRY(compile_programs(s, traces, opts));
     sim_phases_init(s, s->system->rendezvous || s->rules->has_own_directions(s));
     TRY(sim_calls_init(s));
     TRY(sim_streams_init(s));

@@ -224,6 +224,30 @@ static bool computes(const rec_emitter *m, const rec_work *w)
            !rec_class_is_comm(m->opts->rules, w->class_id);
 }
 
+/* What the operator multiplies: m, n, k and how many, as an encoded Int64List. */
+static void emit_operator_gemm(rec_emitter *m, const rec_work *w)
+{
+    uint64_t shape[4];
+    char bytes[64];
+    size_t n = 2; /* field 1, length */
+    if (w->op == REC_NONE ||
+        !str_eq(rec_class_name(m->opts->rules, w->class_id), STR("matmul")) ||
+        !rec_matmul_shape(shape, m->rec, &m->rec->hosts.at[w->op]))
+        return;
+    for (size_t i = 0; i < 4; i++) {
+        uint64_t value = shape[i];
+        for (; value >= 128; value >>= 7)
+            bytes[n++] = (char)(value | 128);
+        bytes[n++] = (char)value;
+    }
+    bytes[0] = 0x0a;
+    bytes[1] = (char)(n - 2);
+    const halley_attr attr = {.name = lend_bytes(STR(HALLEY_ATTR_NAME_OPERATOR_GEMM)),
+                              .kind = HALLEY_ATTR_INT64_LIST,
+                              .bytes = {bytes, n}};
+    (void)halley_builder_attr(m->b, &attr);
+}
+
 /* Kernels share the work of their operator by their time. */
 static void emit_kernel_work(rec_emitter *m, const rec_work *w)
 {
@@ -349,10 +373,12 @@ static void emit_device_node(rec_emitter *m, const rec_node *n, const rec_comm_i
         m->b, HALLEY_ATTR_NAME_KERNEL_CLASS,
         lend_bytes(rec_class_name(m->opts->rules, w->class_id)));
     emit_comm_attrs(m, comm, type, group);
-    if (w->kind != REC_KERNEL)
+    if (w->kind != REC_KERNEL) {
         emit_copy(m, w);
-    else
+    } else {
         emit_kernel_work(m, w);
+        emit_operator_gemm(m, w);
+    }
     emit_dtype(m, w, comm);
     emit_launch(m, w);
     emit_times(m, n);
@@ -523,6 +549,8 @@ static halley_status build_trace(halley_trace **out, rec_emitter *m, halley_erro
     number_nodes_in_time(m);
     TRY(halley_builder_new(&m->b, err));
     emit_text_fact(m->b, "recording", m->opts->facts);
+    if (m->opts->recorded_on.n > 0)
+        emit_text_fact(m->b, "recorded_on", m->opts->recorded_on);
     emit_all_nodes(m);
     halley_trace *trace = NULL;
     TRY(halley_builder_finish(&trace, m->b, err));

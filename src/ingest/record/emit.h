@@ -11,6 +11,7 @@ typedef struct rec_emit_opts {
     uint64_t n_ranks; /* that are there: who waits for others is kept as work */
     int64_t zero_ns;  /* the time that is written as 0 */
     str facts;        /* JSON about the recording as a whole, kept as metadata */
+    str recorded_on;  /* the device; "" = not known */
 } rec_emit_opts;
 
 /* What became of the communication. */

@@ -188,7 +188,10 @@ static halley_status emit_one_rank(void *context, size_t i, uint32_t worker,
                                 .groups = &k->groups,
                                 .n_ranks = k->list.ranks.n,
                                 .zero_ns = zero_ns,
-                                .facts = strbuf_str(&facts)};
+                                .facts = strbuf_str(&facts),
+                                .recorded_on = k->opts->recorded_on != NULL
+                                                   ? str_from(k->opts->recorded_on)
+                                                   : rec_text(r, r->device_name)};
     if (status == HALLEY_OK)
         status = rec_emit(&k->traces[i], &counts, &k->graphs[i], &emit, err);
     strbuf_fini(&facts);

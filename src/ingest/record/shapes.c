@@ -125,3 +125,41 @@ bool rec_host_work(work *out, const record *r, const rec_host *event)
     strbuf_fini(&made);
     return ok;
 }
+
+/* Sides of x[…, m, k] times y: the last two dimensions; all before them count how many.
+ */
+static bool set_matmul_shape(uint64_t shape[4], const rec_tensor *x, const rec_tensor *y,
+                             bool linear)
+{
+    if (x->n_dims < 2 || y->n_dims < 2)
+        return false;
+    const bool batched = y->n_dims > 2;
+    shape[2] = x->dims[x->n_dims - 1];
+    shape[1] = linear ? y->dims[0] : y->dims[y->n_dims - 1];
+    shape[0] = x->dims[x->n_dims - 2];
+    shape[3] = 1;
+    for (size_t i = 0; i + 2 < x->n_dims; i++)
+        shape[batched ? 3 : 0] *= x->dims[i];
+    return true;
+}
+
+bool rec_matmul_shape(uint64_t shape[4], const record *r, const rec_host *event)
+{
+    const str name = rec_text(r, event->name);
+    const bool linear = str_contains(name, STR("linear"));
+    const size_t first = str_contains(name, STR("add")) ? 1 : 0;
+    rec_tensor tensors[3];
+    input_walk w;
+    str dims, type;
+    size_t n = 0;
+    if ((!is_matmul(name) && !linear) || event->detail == REC_NONE ||
+        !open_inputs(&w, r, &r->details.at[event->detail]))
+        return false;
+    while (n < 3 && lit_next(&w.dims, &dims) && lit_next(&w.types, &type)) {
+        if (!read_tensor(&tensors[n], dims, type))
+            break;
+        n++;
+    }
+    return n >= first + 2 &&
+           set_matmul_shape(shape, &tensors[first], &tensors[first + 1], linear);
+}

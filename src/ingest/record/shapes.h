@@ -12,4 +12,8 @@ bool rec_input_bytes(uint64_t *out, const record *r, const rec_detail *d);
  * False: not known, as for forward convolutions. */
 bool rec_host_work(work *out, const record *r, const rec_host *event);
 
+/* What a matmul operator multiplies: m, n, k and how many. False: it is none, or its
+ * shapes are not known. */
+bool rec_matmul_shape(uint64_t shape[4], const record *r, const rec_host *event);
+
 #endif

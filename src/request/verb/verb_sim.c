@@ -29,7 +29,7 @@ typedef struct sim_options {
     uint32_t model, queues, compute;
     double injection, comm_scale, compute_scale;
     bool astra_output, per_rank, explain, replay, no_fold;
-    const char *per_node, *timeline, *heat, *memory_out;
+    const char *per_node, *timeline, *heat, *memory_out, *recorded_on;
     double stop_at;
     request_output output;
 } sim_options;
@@ -47,6 +47,12 @@ static const request_option options[] = {
      .kind = REQUEST_FLAG,
      .offset = offsetof(sim_options, replay),
      .doc = "instead of a cluster: every node takes its recorded duration"},
+    {.name = "recorded-on",
+     .kind = REQUEST_TEXT,
+     .metavar = "DEVICE",
+     .offset = offsetof(sim_options, recorded_on),
+     .doc = "the device of a recording that does not name it: its kernels are re-timed "
+            "for the cluster's device"},
     {.name = "workload-configuration",
      .kind = REQUEST_TEXT,
      .metavar = "PREFIX",
@@ -236,6 +242,7 @@ static halley_status simulate_set(request_call *call, const halley_cluster *clus
     const sim_options *o = call->options;
     const halley_sim_opts opts = {
         .stop_s = o->stop_at,
+        .recorded_on = o->recorded_on,
         .no_fold = o->no_fold,
         .heat = o->heat != NULL,
         .watch = call->watch,
