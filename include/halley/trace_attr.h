@@ -14,14 +14,15 @@
 #define HALLEY_ATTR_NAME_STREAM "stream"           /* int64: stream of the device */
 
 /* Recordings: host and device nodes as a profiler saw them */
-#define HALLEY_ATTR_NAME_INCLUSIVE_NS "inclusive_ns"   /* uint64: with all inside it */
-#define HALLEY_ATTR_NAME_KERNEL_CLASS "kernel_class"   /* string: "matmul", "copy_h2d" */
-#define HALLEY_ATTR_NAME_LAUNCH_NS "launch_ns"         /* uint64: its launch began, ns */
-#define HALLEY_ATTR_NAME_CALL_NS "call_ns"             /* uint64: its launch lasted, ns */
-#define HALLEY_ATTR_NAME_FROM_GRAPH "from_graph"       /* bool: launched by a graph */
-#define HALLEY_ATTR_NAME_OPERATOR_GEMM "operator_gemm" /* int64 list: m, n, k, how many  \
-                                                        */
-#define HALLEY_ATTR_NAME_DEVICE "device"               /* int64: device it ran on */
+#define HALLEY_ATTR_NAME_INCLUSIVE_NS "inclusive_ns" /* uint64: with all inside it */
+#define HALLEY_ATTR_NAME_KERNEL_CLASS "kernel_class" /* string: "matmul", "copy_h2d" */
+#define HALLEY_ATTR_NAME_LAUNCH_NS "launch_ns"       /* uint64: its launch began, ns */
+#define HALLEY_ATTR_NAME_CALL_NS "call_ns"           /* uint64: its launch lasted, ns */
+#define HALLEY_ATTR_NAME_FROM_GRAPH "from_graph"     /* bool: launched by a graph */
+#define HALLEY_ATTR_NAME_OPERATOR_GEMM                                                   \
+    "operator_gemm"                            /* int64 list: m, n, k, how many          \
+                                                */
+#define HALLEY_ATTR_NAME_DEVICE "device"       /* int64: device it ran on */
 #define HALLEY_ATTR_NAME_STEP "step"           /* int64: training step, by number */
 #define HALLEY_ATTR_NAME_FREE_LANE "free_lane" /* bool: only dependencies order it */
 
@@ -42,7 +43,10 @@
 #define HALLEY_ATTR_NAME_COMM_DST "comm_dst"     /* int32: receiving rank */
 #define HALLEY_ATTR_NAME_COMM_TAG "comm_tag"     /* int32: tells messages apart */
 #define HALLEY_ATTR_NAME_COMM_PRIORITY "comm_priority" /* int32: scheduling priority */
-#define HALLEY_ATTR_NAME_PG_NAME "pg_name"             /* string: communication group */
-#define HALLEY_ATTR_NAME_INVOLVED_DIM "involved_dim"   /* bool list: dimensions used */
+#define HALLEY_ATTR_NAME_MSG_CHUNK_CNT "msg_chunk_cnt" /* int32: chunks of a message */
+#define HALLEY_ATTR_NAME_MSG_CHUNK_IDX "msg_chunk_idx" /* int32: the first of them */
+#define HALLEY_ATTR_NAME_TOTAL_CHUNK_CNT "total_chunk_cnt" /* int32: of all the data */
+#define HALLEY_ATTR_NAME_PG_NAME "pg_name"           /* string: communication group */
+#define HALLEY_ATTR_NAME_INVOLVED_DIM "involved_dim" /* bool list: dimensions used */
 
 #endif

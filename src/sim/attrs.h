@@ -22,6 +22,9 @@ typedef enum sim_attr {
     SIM_ATTR_ALLOC_BYTES,
     SIM_ATTR_FREE_BYTES,
     SIM_ATTR_FREE_LANE,
+    SIM_ATTR_MSG_CHUNK_CNT,
+    SIM_ATTR_MSG_CHUNK_IDX,
+    SIM_ATTR_TOTAL_CHUNK_CNT,
     SIM_N_ATTRS
 } sim_attr;
 

@@ -266,6 +266,17 @@ static uint32_t new_play(sim *s, const algorithm *a, uint32_t op, uint32_t membe
     return id;
 }
 
+/* An all-gather's data is what one member puts in; its chunks are of all that comes out.
+ */
+static uint64_t find_message_bytes(const sim_op *o, const sim_node *n)
+{
+    if (!(n->flags & SIM_NODE_CHUNKS))
+        return n->amount;
+    const uint64_t whole = o->gathers ? o->bytes * o->plan->n_members : o->bytes;
+    const uint64_t bytes = sim_chunks_bytes(n->amount, whole);
+    return bytes > 0 ? bytes : 1;
+}
+
 static void issue_play_node(sim *s, uint32_t id, uint32_t node)
 {
     const play *p = &s->custom->plays.at[id];
@@ -298,10 +309,11 @@ static void issue_play_node(sim *s, uint32_t id, uint32_t node)
                               (unsigned long long)p->algorithm->ids[node]));
         return;
     }
+    const uint64_t bytes = find_message_bytes(o, n);
     if (n->type == HALLEY_NODE_SEND)
-        sim_message_send(s, self, peer, n->b, n->amount, then);
+        sim_message_send(s, self, peer, n->b, bytes, then);
     else
-        sim_message_recv(s, peer, self, n->b, n->amount, then);
+        sim_message_recv(s, peer, self, n->b, bytes, then);
 }
 
 static void issue_play_nodes(sim *s, uint32_t id)

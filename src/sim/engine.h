@@ -113,6 +113,8 @@ typedef struct sim_op {
     uint32_t pool; /* of its members' blocks */
     uint32_t n_done;
     const char *custom; /* prefix of the traces that are its algorithm, or NULL */
+    uint64_t bytes;     /* custom: the data of the collective */
+    bool gathers;       /* custom: an all-gather, whose data is one member's */
     uint32_t next_free;
 } sim_op;
 
@@ -252,6 +254,8 @@ typedef enum sim_warning {
     SIM_WARN_SOURCE_UNKNOWN,
     SIM_WARN_RETIMED,
     SIM_WARN_RETIMED_COST,
+    SIM_WARN_UNKNOWN_TYPE,
+    SIM_WARN_TENSORS,
     SIM_N_WARNINGS
 } sim_warning;
 

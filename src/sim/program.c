@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/number.h"
 #include "base/str.h"
 #include "des/ticks.h"
 #include "sim/attrs.h"
@@ -15,6 +16,7 @@
 #include "sim/work.h"
 #include "trace/core/slots.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -38,6 +40,9 @@ static const char *const attr_names[SIM_N_ATTRS] = {
     [SIM_ATTR_ALLOC_BYTES] = HALLEY_ATTR_NAME_ALLOC_BYTES,
     [SIM_ATTR_FREE_BYTES] = HALLEY_ATTR_NAME_FREE_BYTES,
     [SIM_ATTR_FREE_LANE] = HALLEY_ATTR_NAME_FREE_LANE,
+    [SIM_ATTR_MSG_CHUNK_CNT] = HALLEY_ATTR_NAME_MSG_CHUNK_CNT,
+    [SIM_ATTR_MSG_CHUNK_IDX] = HALLEY_ATTR_NAME_MSG_CHUNK_IDX,
+    [SIM_ATTR_TOTAL_CHUNK_CNT] = HALLEY_ATTR_NAME_TOTAL_CHUNK_CNT,
 };
 
 typedef struct compiler {
@@ -67,6 +72,20 @@ static bool find_attr(halley_attr *out, const compiler *c, uint32_t index, sim_a
     return trace_slots_find(out, &c->slots, index, name);
 }
 
+/* Native rules also take a whole number that is written as 524288.0, also as text. */
+static bool read_written_number(uint64_t *out, const halley_attr *attr)
+{
+    double value;
+    const str text = {attr->bytes.at, attr->bytes.n};
+    const bool is_text = attr->kind == HALLEY_ATTR_STRING;
+    if (is_text ? !number_read(text, &value) : !halley_attr_to_double(attr, &value))
+        return false;
+    if (!(value >= 0 && value < 9e18) || value != floor(value))
+        return false;
+    *out = (uint64_t)value;
+    return true;
+}
+
 /* A whole number attribute; `found` tells whether the node has it. */
 static halley_status read_number(uint64_t *out, bool *found, const compiler *c,
                                  uint32_t index, sim_attr name)
@@ -77,6 +96,8 @@ static halley_status read_number(uint64_t *out, bool *found, const compiler *c,
         return HALLEY_OK;
     const bool real = attr.kind == HALLEY_ATTR_DOUBLE || attr.kind == HALLEY_ATTR_FLOAT;
     if (!real && halley_attr_to_u64(&attr, out))
+        return HALLEY_OK;
+    if (c->rules->has_lanes && read_written_number(out, &attr))
         return HALLEY_OK;
     char text[128];
     snprintf(text, sizeof text,
@@ -206,12 +227,40 @@ static halley_status compile_compute(sim_node *n, const compiler *c, uint32_t in
     return HALLEY_OK;
 }
 
+/* The message of an algorithm may say which chunks of the collective's data it moves;
+ * -1 (older converters) means that it does not. */
+static bool find_chunks(uint64_t *amount, const compiler *c, uint32_t index)
+{
+    static const sim_attr names[] = {SIM_ATTR_MSG_CHUNK_CNT, SIM_ATTR_MSG_CHUNK_IDX,
+                                     SIM_ATTR_TOTAL_CHUNK_CNT};
+    int64_t values[3];
+    for (size_t i = 0; i < 3; i++) {
+        halley_attr attr;
+        if (!find_attr(&attr, c, index, names[i]) ||
+            !halley_attr_to_i64(&attr, &values[i]) || values[i] < 0 ||
+            values[i] > SIM_MAX_CHUNKS)
+            return false;
+    }
+    *amount =
+        sim_chunks_pack((uint32_t)values[0], (uint32_t)values[1], (uint32_t)values[2]);
+    return values[0] > 0 && values[2] > 0;
+}
+
+static halley_status compile_message_size(sim_node *n, const compiler *c, uint32_t index)
+{
+    if (c->opts->custom && find_chunks(&n->amount, c, index)) {
+        n->flags |= SIM_NODE_CHUNKS;
+        return HALLEY_OK;
+    }
+    return read_needed_number(&n->amount, c, index, SIM_ATTR_COMM_SIZE);
+}
+
 static halley_status compile_message(sim_node *n, const compiler *c, uint32_t index)
 {
     const bool sends = n->type == HALLEY_NODE_SEND;
     uint64_t peer, tag, self;
     bool has_self;
-    TRY(read_needed_number(&n->amount, c, index, SIM_ATTR_COMM_SIZE));
+    TRY(compile_message_size(n, c, index));
     TRY(read_needed_number(&peer, c, index,
                            sends ? SIM_ATTR_COMM_DST : SIM_ATTR_COMM_SRC));
     TRY(read_number(&self, &has_self, c, index,
@@ -345,7 +394,8 @@ static sim_slot choose_slot(const sim_node *n)
         return SIM_SLOT_CPU;
     if (n->type == HALLEY_NODE_COMP)
         return SIM_SLOT_COMP;
-    return n->type == HALLEY_NODE_RECV ? SIM_SLOT_FREE : SIM_SLOT_COMM;
+    const bool is_free = n->type == HALLEY_NODE_RECV || n->type >= HALLEY_N_NODE_TYPES;
+    return is_free ? SIM_SLOT_FREE : SIM_SLOT_COMM;
 }
 
 static halley_status compile_by_type(sim_node *n, const compiler *c, uint32_t index)
@@ -378,7 +428,12 @@ static halley_status compile_by_type(sim_node *n, const compiler *c, uint32_t in
         n->flags |= SIM_NODE_SKIP;
         return HALLEY_OK;
     default:
-        return node_error(c, index, HALLEY_EINVAL, "unknown node type");
+        if (!c->rules->has_lanes || c->opts->custom)
+            return node_error(c, index, HALLEY_EINVAL, "unknown node type");
+        c->p->has_unknown_types = true; /* of a later schema: it takes its duration */
+        n->flags |= SIM_NODE_TIMED;
+        n->amount = read_duration_ticks(c, index);
+        return HALLEY_OK;
     }
 }
 

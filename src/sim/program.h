@@ -27,6 +27,7 @@ enum {
     SIM_NODE_CPU = 4,
     SIM_NODE_UNEVEN = 16,  /* an all-to-all that lists what each member gets */
     SIM_NODE_HAS_PEER = 8, /* `self` is given and must be the rank */
+    SIM_NODE_CHUNKS = 32,  /* custom message: `amount` holds chunks, not bytes */
 };
 
 typedef struct sim_node {
@@ -39,6 +40,21 @@ typedef struct sim_node {
     uint8_t flags;
     uint16_t slot; /* what it occupies: a sim_slot, or a lane of the native rules */
 } sim_node;
+
+/* Chunks that a message of an algorithm moves: how many, from which on, of how many. */
+enum { SIM_MAX_CHUNKS = (1 << 21) - 1 };
+static inline uint64_t sim_chunks_pack(uint32_t n, uint32_t first, uint32_t total)
+{
+    return (uint64_t)n << 42 | (uint64_t)first << 21 | total;
+}
+/* The bytes of such a message when the collective has `bytes` of data. */
+static inline uint64_t sim_chunks_bytes(uint64_t chunks, uint64_t bytes)
+{
+    const uint64_t n = chunks >> 42, first = chunks >> 21 & SIM_MAX_CHUNKS;
+    const uint64_t total = chunks & SIM_MAX_CHUNKS;
+    const uint64_t rest = first + n >= total ? bytes % total : 0;
+    return bytes / total * n + rest;
+}
 
 /*
  * Native rules: a lane is what a node occupies. The first four are those of sim_slot
@@ -59,8 +75,9 @@ struct sim_program {
     /* Sums over the GPU's compute nodes, for the roofline's statistics. */
     uint64_t compute_bound_ticks, compute_ticks;
     double compute_use, memory_use, intensity; /* each times ticks */
-    bool dangling;      /* native rules: dependencies lead nowhere, and were left out */
-    bool has_uncounted; /* native roofline: some nodes keep their recorded time */
+    bool dangling; /* native rules: dependencies lead nowhere, and were left out */
+    bool has_unknown_types;  /* nodes of types that the schema does not have */
+    bool has_uncounted;      /* native roofline: some nodes keep their recorded time */
     sim_retime_state retime; /* native rules: recorded kernels on another device */
     sim_tensors tensors;     /* in the NPU's own memory; native rules, or when tracked */
 };

@@ -21,6 +21,10 @@ static const char *const warning_texts[SIM_N_WARNINGS] = {
     [SIM_WARN_SOURCE_UNKNOWN] =
         "the device of the recording is not known, so kernels keep their recorded time; "
         "name it with --recorded-on",
+    [SIM_WARN_UNKNOWN_TYPE] = "nodes of types that halley does not know take their "
+                              "recorded duration",
+    [SIM_WARN_TENSORS] = "lists of tensors without readable sizes are left out of the "
+                         "memory statistics",
     [SIM_WARN_RETIMED] = "kernels recorded on another device are re-timed by ratios "
                          "measured for their classes; expect about 10 % error",
     [SIM_WARN_RETIMED_COST] = "kernels recorded on another device are re-timed by ratios "

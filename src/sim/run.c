@@ -156,6 +156,10 @@ static halley_status compile_programs(sim *s, const halley_trace_set *traces,
             s->warnings |= 1u << SIM_WARN_DANGLING;
         if (status == HALLEY_OK && s->programs[id].has_uncounted)
             s->warnings |= 1u << SIM_WARN_UNCOUNTED;
+        if (status == HALLEY_OK && s->programs[id].has_unknown_types)
+            s->warnings |= 1u << SIM_WARN_UNKNOWN_TYPE;
+        if (status == HALLEY_OK && s->programs[id].tensors.has_bad_sizes)
+            s->warnings |= 1u << SIM_WARN_TENSORS;
         if (status == HALLEY_OK)
             note_retiming(s, s->programs[id].retime);
     }

@@ -158,7 +158,9 @@ static uint32_t new_op(sim *s, const sim_plan *plan, const sim_job *j, uint32_t 
                              .stream = stream,
                              .stride = plan->stride,
                              .pool = plan->pool,
-                             .custom = j->custom};
+                             .custom = j->custom,
+                             .bytes = plan->bytes,
+                             .gathers = plan->coll == CLUSTER_ALL_GATHER};
     return id;
 }
 

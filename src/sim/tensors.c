@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/number.h"
 #include "base/str.h"
 #include "sim/attrs.h"
 #include "sim/program.h"
@@ -77,6 +78,18 @@ static halley_status note_named(finder *f, uint32_t node, uint64_t key, uint64_t
 }
 
 /* name, bytes, name, bytes ... */
+/* "524288", or as the symbolic generators write it "524288.0". */
+static bool read_tensor_size(uint64_t *out, str text)
+{
+    double value;
+    if (str_to_u64(text, out))
+        return true;
+    if (!number_read(text, &value) || !(value >= 0 && value < 9e18))
+        return false;
+    *out = (uint64_t)value;
+    return true;
+}
+
 static halley_status find_tensor_pairs(finder *f, uint32_t node, const halley_attr *list,
                                        sim_use_kind kind)
 {
@@ -85,15 +98,9 @@ static halley_status find_tensor_pairs(finder *f, uint32_t node, const halley_at
     while (halley_attr_list_next(list, &cursor, &name) &&
            halley_attr_list_next(list, &cursor, &size)) {
         uint64_t bytes;
-        if (!str_to_u64((str){size.bytes.at, size.bytes.n}, &bytes)) {
-            error_set(
-                f->err, HALLEY_EINVAL,
-                "inputs and outputs must list names and sizes in turn; '%.*s' is no "
-                "size",
-                (int)(size.bytes.n > 60 ? 60 : size.bytes.n), size.bytes.at);
-            error_at_file(f->err, halley_trace_path(f->p->trace));
-            error_at_node(f->err, sim_program_id(f->p, node));
-            return HALLEY_EINVAL;
+        if (!read_tensor_size(&bytes, (str){size.bytes.at, size.bytes.n})) {
+            f->t->has_bad_sizes = true; /* statistics never fail a run */
+            continue;
         }
         TRY(note_named(f, node, hash_bytes(name.bytes.at, name.bytes.n, 1), bytes, kind));
     }

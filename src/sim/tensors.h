@@ -32,6 +32,7 @@ typedef struct sim_tensors {
     bool *written;       /* by tensor: a node makes it */
     uint32_t *first_use; /* by node and one more; NULL = the trace names no tensor */
     sim_use *uses;
+    bool has_bad_sizes; /* some tensors have no readable size and are left out */
 } sim_tensors;
 
 typedef struct sim_program sim_program;

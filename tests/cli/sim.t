@@ -387,3 +387,42 @@ $ cmp folded full && halley sim t -c dgx-h100:16 --network-model free --json | g
 >   "events": 608,
 $ halley sim t -c dgx-h100:16 --network-model free --json --no-fold | grep events
 >   "events": 9728,
+
+## sizes written as 1048576.0 and groups in PREFIX.json, as symbolic generators write them
+$ halley trace gen transformer -n 2 --tp 2 --layers 1 -o t > made; mkdir stg; for r in 0 1; do halley trace convert t.$r.et t.json; sed -i 's/"comm_size", "int64Val": "1048576"/"comm_size", "stringVal": "1048576.0"/; s/"tensor_size", "uint64Val": "10000000"/"tensor_size", "doubleVal": 10000000.0/' t.json; halley trace convert t.json stg/s.$r.et; done; cp t.comm_group.json stg/s.json
+$ halley sim t -c dgx-h100:2 --json | query - /time_s > a; halley sim stg/s -c dgx-h100:2 --json | query - /time_s > b; cmp a b; halley trace check stg/s
+> stg/s: 2 ranks, 0 errors, 0 warnings, 25 notes (--notes lists them)
+
+## a node type of a later schema is kept and takes its duration
+$ printf '{"metadata": {"version": "1"}, "nodes": [{"id": "1", "name": "a", "type": "COMP_NODE", "durationMicros": "100"}, {"id": "2", "name": "checkpoint", "type": 9, "dataDeps": ["1"], "durationMicros": "50", "attr": [{"name": "chakra.mem.bytes", "int64Val": "5"}]}]}' > one.json
+$ halley trace convert one.json one.et; halley sim one.et -c dgx-h100:1 --json | query - /time_s; halley trace check --notes one.et; halley trace convert one.et two.json; query two.json /nodes/1/attr
+> 0.00015
+> note: one.et: node 2 "checkpoint" (byte 14): type 9 is not in the schema that halley knows; it is kept, and takes its duration when simulated [node-type]
+> one.et: 1 rank, 0 errors, 0 warnings, 1 note; one rank alone, nothing to compare it with
+> [{"name": "chakra.mem.bytes", "int64Val": "5"}]
+! halley: warning: nodes of types that halley does not know take their recorded duration
+
+## messages of an algorithm may be so many chunks of the collective's data
+$ for r in 0 1; do o=$((1 - r)); m() { printf '{"id": "%s", "name": "m", "type": "COMM_%s_NODE", "dataDeps": [%s], "attr": [{"name": "comm_tag", "int32Val": %s}, {"name": "comm_%s", "int32Val": %s}, {"name": "msg_chunk_cnt", "int32Val": 1}, {"name": "msg_chunk_idx", "int32Val": %s}, {"name": "total_chunk_cnt", "int32Val": 2}]}' $1 $2 "$3" $4 $5 $o $6; }; { printf '{"metadata": {"version": "1"}, "nodes": ['; m 1 SEND '' $r dst $r; printf ,; m 2 RECV '' $o src $o; printf ,; m 3 SEND '"2"' $((2 + r)) dst $r; printf ,; m 4 RECV '"2"' $((2 + o)) src $o; printf ']}'; } > ar.json; halley trace convert ar.json ar.$r.et; done
+$ printf 'name: x\nnpus: 2\nnpu: h100-sxm-80gb\nnetwork:\n  - {topology: ring, size: 2, bandwidth: 50 GB/s, latency: 500 ns}\nsystem: {custom: {all-reduce: ar}, network-model: free}\n' > x.yaml; for n in 1 4; do halley trace gen all-reduce -n 2 --size "$n MiB" -o c > made; halley sim c -c x.yaml --json | query - /time_s; done
+> 2.197152e-05
+> 8.488608e-05
+
+## kernels of a recording are re-timed for another device, or it is said that they are not
+$ sed 's/"schemaVersion": 1/"schemaVersion": 1, "deviceProperties": [{"name": "NVIDIA H100 80GB HBM3"}]/' $DATA/recordings/window_edge.json > k.json; halley trace link -q k.json -o k.et 2> notes; for c in dgx-h100:1 mi300x:1 dgx-a100:1; do halley sim k.et -c $c --json | query - /ranks/0/compute_s; done
+> 0.000195
+> 0.000270339999
+> 0.000554818002
+! halley: warning: kernels recorded on another device are re-timed by ratios measured for their classes; expect about 10 % error
+! halley: warning: kernels recorded on another device are re-timed by ratios of the cost model; expect about 20 % error
+$ halley trace link -q $DATA/recordings/window_edge.json -o u.et 2> notes; halley sim u.et -c mi300x:1 --json | query - /ranks/0/compute_s; halley sim u.et -c mi300x:1 --recorded-on H100 --json | query - /ranks/0/compute_s
+> 0.000195
+> 0.000270339999
+! halley: warning: the device of the recording is not known, so kernels keep their recorded time; name it with --recorded-on
+! halley: warning: kernels recorded on another device are re-timed by ratios measured for their classes; expect about 10 % error
+
+## a recording is no trace: sim and convert name the command that makes one
+$ halley sim $DATA/recordings/window_edge.json --replay; halley trace convert $DATA/recordings/tiny_gpu.xplane.pb x.et
+! halley: {*}window_edge.json: a profiler's recording: make a trace of it with `halley trace link` first
+! halley: {*}tiny_gpu.xplane.pb: a profiler's recording: make a trace of it with `halley trace link` first
+? 1

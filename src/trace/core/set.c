@@ -1,6 +1,8 @@
 /*
  * Sets of ranks: reading the files side by side, holding equal ones once.
  */
+#include "base/file.h"
+#include "base/json.h"
 #include "base/pool.h"
 #include "trace/core/set_files.h"
 #include "trace/core/store.h"
@@ -248,6 +250,21 @@ const char *halley_trace_set_path(const halley_trace_set *set, uint32_t rank)
     return set->paths[rank] ? set->paths[rank] : "";
 }
 
+/* Does the file start as a list of groups does: {"1": [0, 1], …}? */
+static bool lists_groups(const char *path)
+{
+    file_input in;
+    if (!file_exists(path) || file_input_open(&in, path, NULL) != HALLEY_OK)
+        return false;
+    json_reader r;
+    json_open(&r, (str){(const char *)in.at, in.n});
+    uint64_t group;
+    const bool is = json_next(&r) == JSON_OBJECT && json_next(&r) == JSON_KEY &&
+                    str_to_u64(r.text, &group) && json_next(&r) == JSON_ARRAY;
+    file_input_close(&in);
+    return is;
+}
+
 char *halley_trace_set_groups(const halley_trace_set *set)
 {
     const char *const path = set->n ? set->paths[0] : NULL;
@@ -263,6 +280,10 @@ char *halley_trace_set_groups(const halley_trace_set *set)
         strbuf_printf(&name, "%.*scomm_group.json", n_folder, path);
     }
     if (!name.failed && file_exists(name.at))
+        return name.at;
+    name.n = 0; /* STAGE writes the groups of PREFIX.0.et to PREFIX.json */
+    strbuf_printf(&name, "%.*s.json", STR_ARG(stem));
+    if (!name.failed && lists_groups(name.at))
         return name.at;
     strbuf_fini(&name);
     return NULL;

@@ -17,7 +17,7 @@ static const struct {
     [CHECK_NO_METADATA] = {"no-metadata", HALLEY_NOTE},
     [CHECK_DUPLICATE_ID] = {"duplicate-id", HALLEY_ERROR},
     [CHECK_ZERO_ID] = {"zero-id", HALLEY_NOTE},
-    [CHECK_NODE_TYPE] = {"node-type", HALLEY_ERROR},
+    [CHECK_NODE_TYPE] = {"node-type", HALLEY_NOTE},
     [CHECK_INVALID_NODE] = {"invalid-node", HALLEY_NOTE},
     [CHECK_NAME_UTF8] = {"bad-utf8", HALLEY_WARNING},
     [CHECK_DANGLING_DEP] = {"dangling-dep", HALLEY_ERROR},

@@ -6,12 +6,12 @@
  * ASTRA-sim's newer reader, while Chakra's first one reads just the usual kind: another
  * integer kind is a note, another class (text, fraction, list) an error.
  */
+#include "base/number.h"
 #include "base/str.h"
 #include "trace/tools/check.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 typedef enum attr_class {
     CLASS_NONE,
@@ -111,6 +111,17 @@ static bool class_fits(attr_class class, halley_attr_kind kind)
     }
 }
 
+/* A whole number that is written as 524288.0, perhaps as text: it is read as one. */
+static bool is_written_number(const halley_attr *attr)
+{
+    double value;
+    const str text = {attr->bytes.at, attr->bytes.n};
+    const bool is_number = attr->kind == HALLEY_ATTR_STRING
+                               ? number_read(text, &value)
+                               : halley_attr_to_double(attr, &value);
+    return is_number && value >= 0 && value < 9e18 && value == floor(value);
+}
+
 static void wrong_class(check_list *l, const check_place *at, uint32_t node,
                         trace_role role, const halley_attr *attr)
 {
@@ -118,6 +129,10 @@ static void wrong_class(check_list *l, const check_place *at, uint32_t node,
     const char *name = trace_role_name(role);
     if (attr->kind == HALLEY_ATTR_NONE)
         check_add(l, CHECK_ATTR_TYPE, at, node, remedy, "%s has no value", name);
+    else if (rules[role].class == CLASS_INTEGER && is_written_number(attr))
+        check_add(l, CHECK_ATTR_KIND, at, node, remedy,
+                  "%s is a whole number, but of kind %s", name,
+                  halley_attr_kind_name(attr->kind));
     else if (attr->kind == HALLEY_ATTR_STRING)
         check_add(l, CHECK_ATTR_TYPE, at, node, remedy, "%s is a string, %s", name,
                   check_quote(l, CHECK_ATTR_TYPE, attr->bytes));
@@ -346,8 +361,9 @@ bool check_node(check_one *to, const check_place *at, uint32_t node)
     check_list *l = &to->found;
     const uint32_t type = halley_node_type_of(at->trace, node);
     if (type >= HALLEY_N_NODE_TYPES)
-        check_add(l, CHECK_NODE_TYPE, at, node, "node types go from 0 to 7",
-                  "type %" PRIu32 " is no node type", type);
+        check_add(l, CHECK_NODE_TYPE, at, node,
+                  "it is kept, and takes its duration when simulated",
+                  "type %" PRIu32 " is not in the schema that halley knows", type);
     else if (type == HALLEY_NODE_INVALID)
         check_add(l, CHECK_INVALID_NODE, at, node, "it will do nothing and take no time",
                   "the type is INVALID_NODE");
