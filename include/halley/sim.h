@@ -82,6 +82,22 @@ typedef struct halley_dim_result {
 uint32_t halley_result_dims(const halley_result *result);
 halley_dim_result halley_result_dim(const halley_result *result, uint32_t i);
 
+/* What crossed one link in one direction; links that carried nothing are left out. Model
+ * `flow` knows all links, `free` and `queue` those on which NPUs send and receive. */
+typedef struct halley_link_result {
+    const char *name, *kind; /* "npu3 -> leaf0", "npu-leaf"; lent */
+    double bw_Bps;
+    double bytes;          /* payload */
+    double wire_bytes;     /* with flags, headers and gaps of the library's protocols */
+    double use;            /* wire_bytes over what it could have carried in the run */
+    uint64_t messages;     /* messages and collectives */
+    const char *users[2];  /* who used it most; lent, NULL = nobody */
+    double user_shares[2]; /* of wire_bytes */
+} halley_link_result;
+/* The busiest first. */
+uint32_t halley_result_links(const halley_result *result);
+halley_link_result halley_result_link(const halley_result *result, uint32_t i);
+
 /*
  * With `heat`: how busy the links were on which an NPU sends, in a dimension, over time.
  * The run is cut into bins of equal length; `use` is the share of the bin in which a link

@@ -32,6 +32,8 @@ typedef struct net_dims {
     net_links *links; /* models with queues at links; else NULL */
     net_dim_sums sums[CLUSTER_MAX_DIMS];
     const halley_cluster *cluster; /* lent */
+    /* Native models: bytes that NPUs sent and received, by dimension, NPU. */
+    double *sent, *received;
 } net_dims;
 
 static inline net_dims *net_dims_of(net *n)
@@ -73,6 +75,9 @@ static inline void count_messages(net_dims *d, uint32_t dim, uint32_t from,
     d->sums[dim].bytes += (net_sum)bytes * n_messages * alike;
 }
 
+/* Native models: messages count in every dimension that they cross. */
+void net_dims_count_all(net_dims *d, const net_request *r, uint32_t n_messages);
+
 /* Between two places of one dimension. */
 static inline uint32_t count_hops(const net_dim *dim, uint32_t a, uint32_t b)
 {
@@ -111,6 +116,7 @@ void net_dims_count(net *n, const net_request *r, uint32_t n_messages);
 uint32_t net_dims_count_differing(const net *n, uint32_t a, uint32_t b);
 bool net_dims_describe(net_part_use *out, const net *n, uint32_t i);
 net_heat net_dims_take_heat(net *n);
+bool net_dims_list_links(net_link_list *to, const net *n);
 #define NET_DIMS_ROW                                                                     \
     .size = sizeof(net_dims), .count = net_dims_count,                                   \
     .count_differing = net_dims_count_differing, .describe = net_dims_describe,          \

@@ -11,7 +11,9 @@ static void start_part(net_dims *d, const net_request *r)
     const net_dim *dim = &d->dims[r->dim];
     const double ticks = dim->latency_ticks + (double)r->bytes / dim->bytes_per_tick;
     assert(r->dim < d->n_dims && dim->topology == CLUSTER_SWITCH);
-    if (r->part == NET_UP)
+    if (d->sent != NULL)
+        net_dims_count_all(d, r, 1);
+    else if (r->part == NET_UP)
         count_messages(d, r->dim, r->from, r->bytes, 1);
     des_queue_push(d->head.queue, d->head.queue->now + ticks_from(ticks), r->event);
 }
@@ -21,7 +23,10 @@ static inline void finish_start(net_dims *d, const net_request *r, uint32_t dim,
                                 uint64_t delay)
 {
     const uint64_t now = d->head.queue->now;
-    count_messages(d, dim, r->from, r->bytes, 1);
+    if (d->sent != NULL)
+        net_dims_count_all(d, r, 1);
+    else
+        count_messages(d, dim, r->from, r->bytes, 1);
     if (d->heat.busy != NULL)
         net_heat_add(&d->heat, dim * d->head.n_npus + r->from, now,
                      ticks_from((double)r->bytes / d->dims[dim].bytes_per_tick));
@@ -59,6 +64,10 @@ static bool free_find_way(net_way *out, const net *n, uint32_t from, uint32_t to
 {
     const net_dims *d = net_dims_of_const(n);
     *out = (net_way){.dim = find_first_dim(d, from, to)};
+    for (uint32_t i = 0; i < d->n_dims; i++)
+        out->crossed |= (uint32_t)(get_coordinate(&d->dims[i], from) !=
+                                   get_coordinate(&d->dims[i], to))
+                        << i;
     net_dims_route(d, from, to, &out->latency_ticks, &out->bytes_per_tick);
     return true;
 }
@@ -84,5 +93,6 @@ const net_model net_model_free = {
     .close = net_dims_close,
     .start = free_start,
     .delay = net_dims_delay,
+    .list_links = net_dims_list_links,
     .find_way = free_find_way,
 };

@@ -23,6 +23,8 @@
 #ifndef NET_NET_H
 #define NET_NET_H
 
+#include "base/arena.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "coll/time.h"
 #include "des/queue.h"
@@ -83,12 +85,14 @@ typedef struct net_bundle {
  * alike. */
 typedef struct net_way {
     uint32_t dim;
-    uint32_t link; /* which of the sender's links; 0 where links do not matter */
+    uint32_t link;    /* which of the sender's links; 0 where links do not matter */
+    uint32_t crossed; /* bit d: it crosses dimension d */
     double latency_ticks, bytes_per_tick;
 } net_way;
 
 typedef struct net_options net_options;
 typedef struct net_part_use net_part_use;
+typedef struct net_link_list net_link_list;
 
 typedef struct net_model {
     const char *name;     /* the word in files and on the command line */
@@ -115,6 +119,11 @@ typedef struct net_model {
     /* The i-th part of the network; false: there are no more. */
     bool (*describe)(net_part_use *out, const net *n, uint32_t i);
     net_heat (*take_heat)(net *n); /* NULL: none is kept */
+    /* Links that carried something, in the list's memory; NULL: they are not known one by
+     * one. False: no memory. */
+    bool (*list_links)(net_link_list *to, const net *n);
+    /* Proofs that the run was right; NULL: there are none. */
+    halley_status (*certify)(const net *n, halley_error *err);
 } net_model;
 
 /* The model by its word, the present one or that of version 1; NULL: there is none. */
@@ -237,6 +246,29 @@ struct net_part_use {
 static inline bool net_describe_part(net_part_use *out, const net *n, uint32_t i)
 {
     return n->model->describe(out, n, i);
+}
+/* What crossed one link, in one direction. */
+typedef struct net_link_use {
+    const char *name; /* "npu3 -> leaf0" */
+    const char *kind; /* "npu-leaf" */
+    double bw_Bps;
+    double bytes;      /* payload */
+    double wire_bytes; /* with what the library's protocols add */
+    uint64_t n_messages;
+    const char *users[2];  /* who used it most: "ALL_REDUCE of group 3"; NULL = nobody */
+    double user_shares[2]; /* of wire_bytes */
+} net_link_use;
+struct net_link_list {
+    arena memory; /* of texts */
+    ARRAY(net_link_use) links;
+};
+static inline bool net_list_links(net_link_list *to, const net *n)
+{
+    return n->model->list_links == NULL || n->model->list_links(to, n);
+}
+static inline halley_status net_certify(const net *n, halley_error *err)
+{
+    return n->model->certify == NULL ? HALLEY_OK : n->model->certify(n, err);
 }
 /* How busy the links were, by dimension and NPU; the caller's from now on, to end with
  * net_heat_fini. Without bins when nobody asked for it. */

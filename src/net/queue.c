@@ -276,7 +276,9 @@ static net_id queue_start(net *n, const net_request *r)
 {
     net_dims *d = net_dims_of(n);
     const bool whole = r->part == NET_WHOLE;
-    if (r->part != NET_DOWN) /* it was counted on the way up */
+    if (d->sent != NULL)
+        net_dims_count_all(d, r, 1);
+    else if (r->part != NET_DOWN) /* it was counted on the way up */
         count_messages(d, whole ? find_first_dim(d, r->from, r->to) : r->dim, r->from,
                        r->bytes, 1);
     const uint32_t id = new_message(d);
@@ -367,5 +369,6 @@ const net_model net_model_queue = {
     .start = queue_start,
     .event = queue_event,
     .delay = net_dims_delay,
+    .list_links = net_dims_list_links,
     .find_way = queue_find_way,
 };

@@ -1,11 +1,14 @@
 /* report/sim.c - a simulation's result as tables, JSON, CSV and ASTRA-sim's lines. */
 #include "report/sim.h"
 
+#include "base/file.h"
 #include "base/number.h"
 #include "report/json.h"
 #include "report/table.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <string.h>
 
 /* Quantities of a rank, in ticks. */
 typedef uint64_t measure(const halley_rank_result *r, uint64_t end);
@@ -250,6 +253,61 @@ static report_table *dim_table(const halley_result *result)
     return t;
 }
 
+static const report_column link_columns[] = {
+    {"Hottest links", "link", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Kind", "kind", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Bandwidth", "bandwidth_Bps", REPORT_QUANTITY, UNITS_BANDWIDTH, 0},
+    {"Payload", "bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
+    {"On the wire", "wire_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
+    {"Use", "use", REPORT_QUANTITY, UNITS_SHARE, 0},
+    {"Mostly by", "mostly_by", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Share", "share", REPORT_QUANTITY, UNITS_SHARE, 0},
+};
+
+/* The busiest links, at most so many; those of one kind with the same use once when
+ * `distinct`. */
+static report_table *link_table(const halley_result *result, uint32_t most, bool distinct)
+{
+    report_table *t = report_table_new(link_columns, 8);
+    halley_link_result last = {.kind = ""};
+    uint32_t n = 0;
+    for (uint32_t i = 0; t != NULL && n < most && i < halley_result_links(result); i++) {
+        const halley_link_result l = halley_result_link(result, i);
+        if (distinct && strcmp(l.kind, last.kind) == 0 &&
+            fabs(l.use - last.use) < 1e-6 * l.use)
+            continue;
+        last = l;
+        n++;
+        report_table_words(t, str_from(l.name));
+        report_table_words(t, str_from(l.kind));
+        report_table_number(t, l.bw_Bps);
+        report_table_number(t, l.bytes);
+        report_table_number(t, l.wire_bytes);
+        report_table_number(t, l.use);
+        report_table_words(t, str_from(l.users[0] == NULL ? "" : l.users[0]));
+        report_table_number(t, l.user_shares[0]);
+    }
+    return t;
+}
+
+halley_status report_sim_links(const halley_result *result, const char *path,
+                               halley_error *err)
+{
+    file_output *to;
+    TRY(file_output_open(&to, path, err));
+    file_output_str(to, STR("link,kind,bandwidth_Bps,bytes,wire_bytes,use,messages,"
+                            "mostly_by,share\n"));
+    for (uint32_t i = 0; i < halley_result_links(result); i++) {
+        const halley_link_result l = halley_result_link(result, i);
+        file_output_printf(
+            to, "\"%s\",%s,%s,%s,%s,%s,%" PRIu64 ",\"%s\",%s\n", l.name, l.kind,
+            number_shortest(l.bw_Bps).at, number_shortest(l.bytes).at,
+            number_shortest(l.wire_bytes).at, number_shortest(l.use).at, l.messages,
+            l.users[0] == NULL ? "" : l.users[0], number_shortest(l.user_shares[0]).at);
+    }
+    return file_output_commit(to, err);
+}
+
 static const report_column rank_columns[] = {
     {"Rank", "rank", REPORT_COUNT, UNITS_COUNT, 0},
     {"Finish", "finish_s", REPORT_QUANTITY, UNITS_TIME, 0},
@@ -306,7 +364,11 @@ halley_status report_sim_text(const halley_result *result, FILE *to, halley_erro
     fputc('\n', to);
     TRY(write_sim_table(traffic_table(result, false), REPORT_TEXT, to, err));
     fputc('\n', to);
-    return write_sim_table(dim_table(result), REPORT_TEXT, to, err);
+    TRY(write_sim_table(dim_table(result), REPORT_TEXT, to, err));
+    if (halley_result_links(result) == 0)
+        return HALLEY_OK;
+    fputc('\n', to);
+    return write_sim_table(link_table(result, 5, true), REPORT_TEXT, to, err);
 }
 
 halley_status report_sim_ranks(const halley_result *result, FILE *to, halley_error *err)
@@ -318,16 +380,16 @@ halley_status report_sim_json(report_json *j, const halley_result *result,
                               halley_error *err)
 {
     report_table *tables[] = {make_time_table(result, true), memory_table(result),
-                              traffic_table(result, true), dim_table(result),
-                              rank_table(result)};
-    static const char *const names[] = {"per_rank", "npu_memory", "communication",
-                                        "network", "ranks"};
+                              traffic_table(result, true),   dim_table(result),
+                              link_table(result, 20, false), rank_table(result)};
+    static const char *const names[] = {"per_rank", "npu_memory",    "communication",
+                                        "network",  "hottest_links", "ranks"};
     bool room = true;
     report_json_double(j, "time_s",
                        (double)last_finish(result) / halley_result_ticks_per_s(result));
     report_json_u64(j, "npus", halley_result_ranks(result));
     report_json_u64(j, "events", halley_result_events(result));
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         room = room && tables[i] != NULL;
         if (room)
             report_table_json(tables[i], j, names[i]);

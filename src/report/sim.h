@@ -32,6 +32,10 @@ void report_sim_astra(const halley_result *result, FILE *to);
  * Needs a result with heat. */
 halley_status report_sim_heat(const halley_result *result, const char *path,
                               halley_error *err);
+/* One row for each link and direction that carried something, the busiest first, as CSV.
+ */
+halley_status report_sim_links(const halley_result *result, const char *path,
+                               halley_error *err);
 /* One row a node and rank, as CSV; needs a result with recorded nodes. */
 halley_status report_sim_nodes(const halley_result *result,
                                const halley_trace_set *traces, const char *path,

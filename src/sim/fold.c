@@ -237,7 +237,7 @@ static uint32_t get_member_rank(const sim *s, const sim_fold_phase *g, uint32_t 
 
 static bool is_same_way(const net_way *a, const net_way *b)
 {
-    return a->dim == b->dim && a->link == b->link &&
+    return a->dim == b->dim && a->link == b->link && a->crossed == b->crossed &&
            a->latency_ticks == b->latency_ticks && a->bytes_per_tick == b->bytes_per_tick;
 }
 

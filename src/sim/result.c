@@ -1,7 +1,10 @@
 /* sim/result.c - what comes out of a run, and how it is asked for. */
 #include "sim/result.h"
 
+#include "base/number.h"
 #include "sim/rules.h"
+
+#include <string.h>
 
 static const char *const warning_texts[SIM_N_WARNINGS] = {
     [SIM_WARN_HALVING] =
@@ -100,6 +103,45 @@ static bool read_network_parts(halley_result *r, const sim *s)
     return true;
 }
 
+static int compare_links(const void *a, const void *b)
+{
+    const net_link_use *x = a, *y = b;
+    const double use_x = x->wire_bytes / x->bw_Bps, use_y = y->wire_bytes / y->bw_Bps;
+    if (use_x != use_y)
+        return use_x > use_y ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* A link that would have carried more than it can: the model has no contention. */
+static bool note_overload(halley_result *r, const sim *s)
+{
+    const double seconds = (double)get_last_finish(s) / r->ticks_per_s;
+    if (r->links.links.n == 0 || !(seconds > 0))
+        return true;
+    const net_link_use *l = &r->links.links.at[0];
+    const double use = l->wire_bytes / (l->bw_Bps * seconds);
+    if (use <= 1 + 1e-9)
+        return true;
+    char *text =
+        arena_printf(&r->memory,
+                     "link %s is used %s times over: network model %s lets messages "
+                     "pass each other; use --network-model flow",
+                     l->name, number_digits(use, 3).at, s->net->model->name);
+    return text != NULL && array_push(&r->remarks, text);
+}
+
+static halley_status read_links(halley_result *r, sim *s)
+{
+    if (!net_list_links(&r->links, s->net))
+        return error_nomem(s->err);
+    if (r->links.links.n > 1)
+        qsort(r->links.links.at, r->links.links.n, sizeof *r->links.links.at,
+              compare_links);
+    if (!note_overload(r, s))
+        return error_nomem(s->err);
+    return s->stopped ? HALLEY_OK : net_certify(s->net, s->err);
+}
+
 static halley_traffic read_traffic(const sim *s, const sim_traffic *t)
 {
     const cluster_group *g = t->group == 0 ? NULL : &s->cluster->groups[t->group - 1];
@@ -146,6 +188,7 @@ static halley_status fill_result(halley_result *r, sim *s)
     }
     if (!read_network_parts(r, s))
         return error_nomem(s->err);
+    TRY(read_links(r, s));
     r->heat = net_take_heat(s->net);
     return HALLEY_OK;
 }
@@ -176,6 +219,9 @@ void halley_result_free(halley_result *result)
     free(result->n_nodes);
     array_fini(&result->traffic);
     array_fini(&result->parts);
+    array_fini(&result->remarks);
+    array_fini(&result->links.links);
+    arena_fini(&result->links.memory);
     arena_fini(&result->memory);
     net_heat_fini(&result->heat);
     free(result->ranks);
@@ -220,13 +266,16 @@ uint64_t halley_result_events(const halley_result *result)
 
 uint32_t halley_result_warning_count(const halley_result *result)
 {
-    return (uint32_t)__builtin_popcount(result->warnings);
+    return (uint32_t)__builtin_popcount(result->warnings) + (uint32_t)result->remarks.n;
 }
 
 const char *halley_result_warning(const halley_result *result, uint32_t i)
 {
     uint32_t left = result->warnings;
+    const uint32_t n_known = (uint32_t)__builtin_popcount(left);
     assert(i < halley_result_warning_count(result));
+    if (i >= n_known)
+        return result->remarks.at[i - n_known];
     for (; i > 0; i--)
         left &= left - 1;
     return warning_texts[__builtin_ctz(left)];
@@ -250,6 +299,30 @@ uint32_t halley_result_dims(const halley_result *result)
 halley_dim_result halley_result_dim(const halley_result *result, uint32_t i)
 {
     return result->parts.at[i];
+}
+
+uint32_t halley_result_links(const halley_result *result)
+{
+    return (uint32_t)result->links.links.n;
+}
+
+halley_link_result halley_result_link(const halley_result *result, uint32_t i)
+{
+    const net_link_use *l = &result->links.links.at[i];
+    uint64_t last = 0;
+    for (uint32_t k = 0; k < result->n_ranks; k++)
+        last = result->ranks[k].finish > last ? result->ranks[k].finish : last;
+    const double seconds = (double)last / result->ticks_per_s;
+    return (halley_link_result){.name = l->name,
+                                .kind = l->kind,
+                                .bw_Bps = l->bw_Bps,
+                                .bytes = l->bytes,
+                                .wire_bytes = l->wire_bytes,
+                                .use = seconds > 0 ? l->wire_bytes / (l->bw_Bps * seconds)
+                                                   : 0,
+                                .messages = l->n_messages,
+                                .users = {l->users[0], l->users[1]},
+                                .user_shares = {l->user_shares[0], l->user_shares[1]}};
 }
 
 halley_node_times halley_result_node(const halley_result *result, uint32_t rank,

@@ -13,7 +13,9 @@ struct halley_result {
     halley_rank_result *ranks;
     uint32_t *finishers;
     ARRAY(halley_traffic) traffic;
-    arena memory;                   /* names of parts and links */
+    arena memory;                   /* names of parts */
+    net_link_list links;            /* that carried something, the busiest first */
+    ARRAY(char *) remarks;          /* warnings beyond those of `warnings`, in `memory` */
     ARRAY(halley_dim_result) parts; /* of the network */
     net_heat heat;                  /* by dimension, NPU */
     uint64_t **nodes;  /* by rank: begins, ends, links; NULL when not recorded */

@@ -64,6 +64,7 @@ $ halley sim --json --workload-configuration=pp --system-configuration=$DATA/sim
 >   "network": [
 >     {"dimension": 0, "topology": "Ring", "npus": 4, "bandwidth_Bps": 53687091200, "messages": 24, "bytes": 25165824, "use": 0.05278273982450119}
 >   ],
+>   "hottest_links": [],
 >   "ranks": [
 >     {"rank": 0, "finish_s": 0.002220186, "compute_s": 0.0012, "comm_s": 0.001080279, "exposed_comm_s": 0.001020186, "memory_s": 0, "cpu_s": 0, "idle_s": 0, "npu_memory_peak_bytes": 0},
 >     {"rank": 1, "finish_s": 0.002020186, "compute_s": 0.0012, "comm_s": 0.000940372, "exposed_comm_s": 0.000820186, "memory_s": 0, "cpu_s": 0, "idle_s": 0.0002, "npu_memory_peak_bytes": 0},
@@ -165,6 +166,9 @@ $ halley sim pp -c c.yaml --explain
 > Dimension  Topology  NPUs       Link  Messages     Data     Use
 >         0  Ring         4  50.0 GB/s        24  25.2 MB  2.22 %
 >
+> Hottest links  Kind  Bandwidth  Payload  On the wire     Use  Mostly by                          Share
+> npu0 -> npu1   dim0  50.0 GB/s  4.19 MB      4.19 MB  2.97 %  steps of collectives and messages  100 %
+>
 > Critical path  Steps     Time   Share
 > compute           14  2.70 ms  95.4 %
 > message            6   129 us  4.55 %
@@ -248,7 +252,10 @@ $ for m in free unaware contention-free queue aware link-queue; do halley sim aa
 > 22.0 us on 4 ranks
 > 22.0 us on 4 ranks
 > 22.0 us on 4 ranks
+! halley: warning: link npu0 -> dimension 0 is used 2.52 times over: network model free lets messages pass each other; use --network-model flow
+! halley: warning: link npu0 -> dimension 0 is used 2.52 times over: network model free lets messages pass each other; use --network-model flow
 ! halley: note: the network model contention-free is now called free
+! halley: warning: link npu0 -> dimension 0 is used 2.52 times over: network model free lets messages pass each other; use --network-model flow
 ! halley: note: the network model link-queue is now called queue
 $ halley sim aa -c c.yaml --network-model packets
 ! halley: --network-model must be one of flow, free, queue, unaware, aware, contention-free, link-queue; is 'packets'

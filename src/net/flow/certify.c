@@ -8,6 +8,7 @@
  */
 #include "net/flow/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 typedef struct link_sum {
@@ -80,4 +81,28 @@ halley_status net_flow_certify(const net_flow *f, halley_error *err)
     const halley_status status = check_sums(f, sums, err);
     free(sums);
     return status;
+}
+
+halley_status net_flow_certify_bytes(const net_flow *f, halley_error *err)
+{
+    assert(f->options.certify);
+    for (uint32_t id = 0; id < f->classes.n; id++) {
+        const flow_class *k = &f->classes.at[id];
+        const flow_class_cold *c = &f->cold.at[id];
+        const net_u128 late = (net_u128)k->level * (f->now - k->at) * k->n;
+        const net_u128 served = flow_served_now(f, k), moved = c->moved + late;
+        net_u128 asked = c->done;
+        for (uint32_t i = 0; i < k->n; i++) {
+            const flow_target *t = i == 0 ? &c->first : &c->more[i - 1];
+            const net_u128 rest = t->target > served ? t->target - served : 0;
+            asked += f->flows.at[t->flow].volume - rest;
+        }
+        const net_u128 apart = asked > moved ? asked - moved : moved - asked;
+        if (apart > (net_u128)k->bound * (2 * c->n_started + 1))
+            return error_set(err, HALLEY_EINVAL,
+                             "internal error: the bytes of class %u are not those that "
+                             "its flows asked for",
+                             id);
+    }
+    return HALLEY_OK;
 }

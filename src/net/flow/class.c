@@ -320,6 +320,7 @@ uint32_t net_flow_start(net_flow *f, uint32_t class_id, double bytes, uint64_t c
         return id;
     flow_class *k = &f->classes.at[class_id];
     const net_u128 volume = volume_from(bytes);
+    flow_catch_up(f, class_id);
     f->flows.at[id] = (flow_record){volume, context, class_id, NET_FLOW_NONE};
     f->n_flows++;
     const flow_target t = {flow_served_now(f, k) + volume, id};
@@ -349,7 +350,8 @@ void net_flow_cancel(net_flow *f, uint32_t flow_id)
         target = c->more[i].target;
         remove_more(c, i);
     }
-    const net_u128 served = flow_served_now(f, k);
+    flow_catch_up(f, class_id);
+    const net_u128 served = k->served;
     const net_u128 rest = target > served ? target - served : 0;
     c->done += f->flows.at[flow_id].volume - rest;
     k->n--;
@@ -379,8 +381,7 @@ static void end_flows(net_flow *f, uint32_t class_id)
 {
     flow_class *k = &f->classes.at[class_id];
     flow_class_cold *c = &f->cold.at[class_id];
-    k->served = flow_served_now(f, k);
-    k->at = f->now;
+    flow_catch_up(f, class_id);
     while (k->n > 0 && c->first.target <= k->served + flow_slack(k)) {
         const uint32_t id = c->first.flow;
         c->done += f->flows.at[id].volume;

@@ -39,6 +39,7 @@ typedef struct net_flow_hop {
 typedef struct net_flow_options {
     uint64_t quantum; /* ticks; ends are rounded up to a multiple (0 and 1: exact) */
     bool full;        /* solve everything at every settle: slow, for tests */
+    bool certify;     /* keep what net_flow_certify_bytes needs */
 } net_flow_options;
 
 typedef struct net_flow net_flow;
@@ -105,5 +106,8 @@ uint32_t net_flow_stalled_link(const net_flow *f);
  * on which nobody is faster; the kept sums are those of the classes.
  */
 halley_status net_flow_certify(const net_flow *f, halley_error *err);
+/* The bytes that flows asked for are the integral of their rates, up to a tick's worth
+ * for each flow. Needs options.certify. */
+halley_status net_flow_certify_bytes(const net_flow *f, halley_error *err);
 
 #endif

@@ -7,78 +7,13 @@
  * queue is about to advance. The model keeps one timer in the queue: the next end of a
  * flow.
  */
-#include "base/hash.h"
+#include "net/flow/model.h"
+
 #include "des/ticks.h"
-#include "hw/network.h"
-#include "net/flow/flow.h"
-#include "net/flow/shape.h"
-#include "net/models.h"
 
 #include <math.h>
 
-/* The way of messages between two NPUs. */
-typedef struct flow_way {
-    uint32_t class_id;      /* NET_FLOW_NONE: no links */
-    uint64_t latency_ticks; /* of all links and devices passed */
-    double rate_Bps;        /* of a message that is alone */
-} flow_way;
-
-/* What is under way. */
-typedef struct flow_transfer {
-    uint64_t event;         /* handed back on arrival */
-    uint64_t latency_ticks; /* from the last byte sent to its arrival */
-    uint32_t class_id;
-    uint32_t next_free;
-    uint64_t start; /* tick */
-    double bytes;
-} flow_transfer;
-
-/* Members of a group, found once. */
-typedef struct flow_group {
-    flow_members members;
-    halley_fabric out; /* as the group sees it: its cards' bandwidth, its steps */
-} flow_group;
-
-/* A collective of a group by one algorithm: its links. */
-typedef struct flow_shape {
-    uint32_t class_id;
-    double rate_Bps; /* of its volume, alone */
-} flow_shape;
-
-typedef struct flow_net {
-    net head;
-    hw_network *network;
-    const halley_cluster *cluster; /* lent */
-    map64 groups_by_key, shapes_by_key;
-    ARRAY(flow_group) groups;
-    ARRAY(flow_shape) shapes;
-    flow_loads loads;
-    net_flow *flow;
-    double ticks_per_s;
-    des_timer timer; /* the next end of a flow */
-    uint64_t timer_at;
-    map64 ways_by_pair;
-    ARRAY(flow_way) ways;
-    ARRAY(net_flow_hop) hops; /* of the way being made */
-    ARRAY(flow_transfer) transfers;
-    uint32_t free_transfer;
-    uint64_t n_messages;
-    net_heat heat; /* by kind of link, NPU that sends */
-    void (*fail)(void *context, halley_status status);
-    halley_error *err;
-} flow_net;
-
 enum { MAX_FLOW_LINKS = 8 << 20 }; /* 200 bytes each */
-
-static flow_net *flow_net_of(net *n)
-{
-    return (flow_net *)(void *)n;
-}
-
-static const flow_net *flow_net_of_const(const net *n)
-{
-    return (const flow_net *)(const void *)n;
-}
 
 static void fail_flow_net(flow_net *f, halley_status status)
 {
@@ -125,7 +60,8 @@ static halley_status flow_open(net *n, const halley_cluster *c, const net_option
         return error_nomem(err);
     if (!flow_loads_init(&f->loads, f->network))
         return error_nomem(err);
-    return net_flow_new(&f->flow, g->link_Bps, g->n_links, &(net_flow_options){0}, err);
+    return net_flow_new(&f->flow, g->link_Bps, g->n_links,
+                        &(net_flow_options){.certify = true}, err);
 }
 
 static void flow_close(net *n)
@@ -147,6 +83,7 @@ static void flow_close(net *n)
     array_fini(&f->ways);
     array_fini(&f->hops);
     array_fini(&f->transfers);
+    array_fini(&f->owners);
 }
 
 static uint64_t ticks_of_seconds(const flow_net *f, double seconds)
@@ -345,21 +282,36 @@ static const flow_group *get_group(flow_net *f, const net_bundle *b)
     return &f->groups.at[id];
 }
 
-static halley_status make_shape(flow_shape *out, flow_net *f, const flow_group *group,
-                                const coll_load *load, uint32_t root)
+/* Remember whose flows a class has. */
+static bool set_owner(flow_net *f, uint32_t class_id, const flow_owner *owner)
 {
-    TRY(flow_loads_add(&f->loads, f->network, &group->members, load, root, f->err));
+    while (f->owners.n <= class_id)
+        if (!array_push(&f->owners, (flow_owner){COLL_SEND, 0, 1, 1}))
+            return false;
+    f->owners.at[class_id] = *owner;
+    return true;
+}
+
+static halley_status make_shape(flow_shape *out, flow_net *f, const net_bundle *b,
+                                const flow_group *group, const coll_load *load)
+{
+    double shares[3];
+    TRY(flow_loads_add(&f->loads, f->network, &group->members, load, b->root, f->err));
     /* Any volume will do: rates are relative to it. The payload of the busiest level. */
     const double bytes =
         (load->out_s > load->up_s ? load->out_bytes : load->up_bytes) / load->streams;
     f->hops.n = 0;
     if (!array_reserve(&f->hops, f->loads.links.n))
         return error_nomem(f->err);
-    f->hops.n = flow_loads_take(f->hops.at, &f->loads, f->network, load, bytes);
+    f->hops.n = flow_loads_take(f->hops.at, &f->loads, f->network, load, bytes, shares);
     out->rate_Bps = bytes / load->wire_s;
     out->class_id =
         net_flow_class(f->flow, f->hops.at, (uint32_t)f->hops.n, out->rate_Bps);
-    return out->class_id == NET_FLOW_NONE ? error_nomem(f->err) : HALLEY_OK;
+    const flow_owner owner = {b->kind, b->kind == COLL_SEND ? 0 : (uint32_t)b->group,
+                              shares[HW_LEVEL_NODE], shares[HW_LEVEL_PORT]};
+    return out->class_id == NET_FLOW_NONE || !set_owner(f, out->class_id, &owner)
+               ? error_nomem(f->err)
+               : HALLEY_OK;
 }
 
 /* NULL: the run has failed. */
@@ -378,7 +330,7 @@ static const flow_shape *get_shape(flow_net *f, const net_bundle *b,
     else if (!fresh)
         return &f->shapes.at[id];
     if (status == HALLEY_OK)
-        status = make_shape(&shape, f, group, load, b->root);
+        status = make_shape(&shape, f, b, group, load);
     if (status == HALLEY_OK && !array_push(&f->shapes, shape))
         status = error_nomem(f->err);
     if (status == HALLEY_OK)
@@ -446,6 +398,12 @@ static net_id flow_start(net *n, const net_request *r)
                                               .bytes = (double)r->bytes});
 }
 
+/* The first settles, and every 1,024th. */
+static bool is_to_certify(uint64_t n_flushes)
+{
+    return n_flushes < 8 || n_flushes % 1024 == 0;
+}
+
 /* The instant is over: one solve for all that happened, and the timer anew. */
 static bool flow_flush(net *n)
 {
@@ -456,6 +414,11 @@ static bool flow_flush(net *n)
     if (!net_flow_settle(f->flow)) {
         fail_flow_net(f, error_nomem(f->err));
         return false;
+    }
+    if (is_to_certify(f->n_flushes++)) {
+        const halley_status status = net_flow_certify(f->flow, f->err);
+        if (status != HALLEY_OK)
+            fail_flow_net(f, status);
     }
     const uint64_t next = net_flow_next(f->flow);
     if (next != f->timer_at) {
@@ -507,44 +470,6 @@ static uint32_t flow_count_differing(const net *n, uint32_t a, uint32_t b)
     return n_differing;
 }
 
-/* Links of a kind, and what crossed them. */
-static void sum_kind(net_part_use *out, const flow_net *f, uint32_t kind)
-{
-    const hw_graph *g = f->network->graph;
-    for (uint32_t l = 0; l < g->n_links; l++) {
-        out->n += g->link_kind[l] == kind;
-        out->capacity_Bps += g->link_kind[l] == kind ? g->link_Bps[l] : 0;
-    }
-    for (uint32_t id = 0; id < net_flow_count_classes(f->flow); id++) {
-        const net_flow_class_use use = net_flow_get_class_use(f->flow, id);
-        bool crosses = false;
-        for (uint32_t i = 0; i < use.n_links; i++) {
-            if (g->link_kind[use.links[i]] != kind)
-                continue;
-            crosses = true;
-            out->bytes += use.bytes * (double)use.coefficients[i] / (double)NET_FLOW_ONE;
-        }
-        out->n_messages += crosses ? use.n_flows : 0;
-    }
-}
-
-/* One row for each kind of link. */
-static bool flow_describe(net_part_use *out, const net *n, uint32_t i)
-{
-    const flow_net *f = flow_net_of_const(n);
-    const hw_graph *g = f->network->graph;
-    if (i >= g->n_kinds)
-        return false;
-    *out = (net_part_use){.name = g->kinds[i].name, .bw_Bps = g->kinds[i].bw_Bps};
-    sum_kind(out, f, i);
-    if (f->cluster->network == HW_NETWORK_DIMS) { /* its kinds are its dimensions */
-        assert(g->n_kinds == f->cluster->n_dims);
-        out->name = cluster_topology_names[f->cluster->dims[i].topology];
-        out->n = f->cluster->dims[i].n;
-    }
-    return true;
-}
-
 static net_heat flow_take_heat(net *n)
 {
     flow_net *f = flow_net_of(n);
@@ -566,6 +491,8 @@ const net_model net_model_flow = {
     .delay = flow_delay,
     .find_way = flow_find_way,
     .count_differing = flow_count_differing,
-    .describe = flow_describe,
+    .describe = flow_net_describe,
     .take_heat = flow_take_heat,
+    .list_links = flow_net_list_links,
+    .certify = flow_net_certify,
 };

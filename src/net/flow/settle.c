@@ -88,8 +88,7 @@ static void end_class(net_flow *f, uint32_t class_id)
     if (k->held_by != NET_FLOW_NONE)
         f->links[k->held_by].n_held--;
     k->held_by = NET_FLOW_NONE;
-    k->served = flow_served_now(f, k);
-    k->at = f->now;
+    flow_catch_up(f, class_id);
     k->level = 0;
 }
 
@@ -180,8 +179,7 @@ static void accept_class(net_flow *f, uint32_t class_id)
 {
     flow_class *k = &f->classes.at[class_id];
     if (k->level != k->bound) {
-        k->served = flow_served_now(f, k);
-        k->at = f->now;
+        flow_catch_up(f, class_id);
         for (uint32_t h = k->first_hop; h < k->first_hop + k->n_hops; h++)
             f->links[f->hop_link.at[h]].used +=
                 flow_load(f, h, k->n, k->bound) - flow_load(f, h, k->n, k->level);

@@ -275,13 +275,11 @@ static double find_busiest(const flow_loads *l, const hw_network *net,
 }
 
 uint32_t flow_loads_take(net_flow_hop *hops, flow_loads *l, const hw_network *net,
-                         const coll_load *load, double volume)
+                         const coll_load *load, double volume, double shares[3])
 {
-    /* Of a link's capacity, the share that payload can have: by level. */
-    double shares[] = {[HW_LEVEL_NODE] = find_busiest(l, net, HW_LEVEL_NODE) / load->up_s,
-                       [HW_LEVEL_PORT] =
-                           find_busiest(l, net, HW_LEVEL_PORT) / load->out_s,
-                       [HW_LEVEL_FABRIC] = load->above_share};
+    shares[HW_LEVEL_NODE] = find_busiest(l, net, HW_LEVEL_NODE) / load->up_s;
+    shares[HW_LEVEL_PORT] = find_busiest(l, net, HW_LEVEL_PORT) / load->out_s;
+    shares[HW_LEVEL_FABRIC] = load->above_share;
     if (!(load->up_s > 0)) /* only relays and neighbours' links: no limit of their own */
         shares[HW_LEVEL_NODE] = 1;
     if (!(load->out_s > 0))

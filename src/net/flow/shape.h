@@ -37,9 +37,10 @@ void flow_loads_fini(flow_loads *l);
  */
 halley_status flow_loads_add(flow_loads *l, hw_network *net, const flow_members *m,
                              const coll_load *load, uint32_t root, halley_error *err);
-/* Coefficients of a bundle of that load and volume; the loads are cleared. *n hops into
- * `hops`, which has room for all links of `l`. */
+/* Coefficients of a bundle of that load and volume; the loads are cleared. Hops go into
+ * `hops`, which has room for all links of `l`; their number is returned. `shares`, by
+ * hw_link_level: of what crosses a link, how much is payload. */
 uint32_t flow_loads_take(net_flow_hop *hops, flow_loads *l, const hw_network *net,
-                         const coll_load *load, double volume);
+                         const coll_load *load, double volume, double shares[3]);
 
 #endif

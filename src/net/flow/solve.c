@@ -243,8 +243,7 @@ static void stop_class(net_flow *f, uint32_t class_id, uint64_t level, uint32_t 
     if (link != NET_FLOW_NONE)
         f->links[link].n_held++;
     if (level != old) {
-        k->served = flow_served_now(f, k);
-        k->at = f->now;
+        flow_catch_up(f, class_id);
         k->level = level;
         if (level > old) /* there is room: see flow_solve */
             f->raised.at[f->raised.n++] = class_id;

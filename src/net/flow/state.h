@@ -73,6 +73,7 @@ typedef struct flow_class_cold {
     uint64_t cap_level;
     net_u128 done;      /* volume of flows that have ended */
     uint64_t n_started; /* flows */
+    net_u128 moved;     /* with options.certify: integral of n * level */
 } flow_class_cold;
 
 typedef struct flow_record {
@@ -133,6 +134,16 @@ void flow_set_bound(net_flow *f, uint32_t class_id);
 static inline net_u128 flow_served_now(const net_flow *f, const flow_class *k)
 {
     return k->served + (net_u128)k->level * (f->now - k->at);
+}
+/* Bring a class up to date: before its level or its number of flows changes. */
+static inline void flow_catch_up(net_flow *f, uint32_t class_id)
+{
+    flow_class *k = &f->classes.at[class_id];
+    const net_u128 step = (net_u128)k->level * (f->now - k->at);
+    if (f->options.certify)
+        f->cold.at[class_id].moved += step * k->n;
+    k->served += step;
+    k->at = f->now;
 }
 /*
  * Levels are rounded down, by less than one unit, so that a flow that should end at a

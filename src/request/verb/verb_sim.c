@@ -29,7 +29,7 @@ typedef struct sim_options {
     uint32_t model, queues, compute;
     double injection, comm_scale, compute_scale;
     bool astra_output, per_rank, explain, replay, no_fold;
-    const char *per_node, *timeline, *heat, *memory_out, *recorded_on;
+    const char *per_node, *timeline, *heat, *links, *memory_out, *recorded_on;
     double stop_at;
     request_output output;
 } sim_options;
@@ -167,6 +167,12 @@ static const request_option options[] = {
      .metavar = "FILE",
      .offset = offsetof(sim_options, heat),
      .doc = "write how busy links were over time, as CSV or (FILE.svg) a picture"},
+    {.name = "links",
+     .kind = REQUEST_TEXT,
+     .writes = true,
+     .metavar = "FILE",
+     .offset = offsetof(sim_options, links),
+     .doc = "write bytes, use and users of every link, in both directions, as CSV"},
     {.name = "memory",
      .kind = REQUEST_TEXT,
      .writes = true,
@@ -217,6 +223,8 @@ static halley_status write_sim_result(request_call *call, const halley_result *r
         TRY(report_sim_nodes(result, traces, o->per_node, err));
     if (o->heat != NULL)
         TRY(report_sim_heat(result, o->heat, err));
+    if (o->links != NULL)
+        TRY(report_sim_links(result, o->links, err));
     if (o->memory_out != NULL)
         TRY(report_sim_memory(result, o->memory_out, err));
     if (o->timeline != NULL)
