@@ -13,18 +13,18 @@
 static const request_key keys[] = {
     {"warnings", REQUEST_IS_LIST, NULL, "what the user should know about this result; a list of sentences", "*", NULL, 0},
     {"assumed", REQUEST_IS_LIST, NULL, "defaults that were used and change the result; a list of sentences", "*", NULL, 0},
-    {"import", REQUEST_IS_OBJECT, NULL, "what was read, assumed and ignored of a file of another program", "presets", NULL, 0},
-    {"import.kind", REQUEST_IS_TEXT, NULL, "what kind of file it is", "presets", NULL, 0},
-    {"import.read", REQUEST_IS_OBJECT, NULL, "keys that were read, with their values", "presets", NULL, REQUEST_KEY_FREE},
-    {"import.assumed", REQUEST_IS_OBJECT, NULL, "keys that are absent, with the values that were assumed", "presets", NULL, REQUEST_KEY_FREE},
-    {"import.ignored", REQUEST_IS_LIST, NULL, "keys that change nothing that halley models", "presets", NULL, 0},
-    {"import.unknown", REQUEST_IS_LIST, NULL, "keys that halley does not know", "presets", NULL, 0},
-    {"import.notes", REQUEST_IS_LIST, NULL, "sentences about the file", "presets", NULL, 0},
+    {"import", REQUEST_IS_OBJECT, NULL, "what was read, assumed and ignored of a file of another program", "presets, estimate", NULL, 0},
+    {"import.kind", REQUEST_IS_TEXT, NULL, "what kind of file it is", "presets, estimate", NULL, 0},
+    {"import.read", REQUEST_IS_OBJECT, NULL, "keys that were read, with their values", "presets, estimate", NULL, REQUEST_KEY_FREE},
+    {"import.assumed", REQUEST_IS_OBJECT, NULL, "keys that are absent, with the values that were assumed", "presets, estimate", NULL, REQUEST_KEY_FREE},
+    {"import.ignored", REQUEST_IS_LIST, NULL, "keys that change nothing that halley models", "presets, estimate", NULL, 0},
+    {"import.unknown", REQUEST_IS_LIST, NULL, "keys that halley does not know", "presets, estimate", NULL, 0},
+    {"import.notes", REQUEST_IS_LIST, NULL, "sentences about the file", "presets, estimate", NULL, 0},
     {"model", REQUEST_IS_TEXT, NULL, "name of the model", "estimate, plan, explore, presets", NULL, REQUEST_KEY_RARE},
     {"cluster", REQUEST_IS_TEXT, NULL, "name of the cluster", "estimate, plan, explore, sim, trace obfuscate", NULL, REQUEST_KEY_RARE},
     {"stack", REQUEST_IS_TEXT, NULL, "name of the training software's constants", "estimate, plan, calibrate", NULL, REQUEST_KEY_RARE},
     {"device", REQUEST_IS_TEXT, NULL, "name of the device whose constants were fitted", "calibrate", NULL, REQUEST_KEY_RARE},
-    {"npus", REQUEST_IS_INTEGER, NULL, "number of NPUs", "estimate, plan, explore, results, sim, topology compare", "npus", 0},
+    {"npus", REQUEST_IS_INTEGER, NULL, "number of NPUs", "estimate, plan, explore, results, sim, topology compare, presets", "npus", 0},
     {"plan", REQUEST_IS_OBJECT, NULL, "the parallelization; a valid \"plan\" of a request", "estimate, plan, explore", NULL, 0},
     {"step_s", REQUEST_IS_NUMBER, "s", "time of a training step", "estimate, plan, explore, results", "step-time", 0},
     {"tokens_per_s", REQUEST_IS_NUMBER, "1/s", "tokens per second, all NPUs", "estimate, plan, explore, results", "tokens/s", 0},
@@ -61,7 +61,7 @@ static const request_key keys[] = {
     {"capacity_bytes", REQUEST_IS_NUMBER, "B", "memory of the device", "estimate, plan", NULL, 0},
     {"slowest_stage", REQUEST_IS_INTEGER, NULL, "pipeline stage that sets the pace, from 0", "estimate", NULL, 0},
     {"fullest_stage", REQUEST_IS_INTEGER, NULL, "pipeline stage with the most memory, from 0", "estimate", NULL, 0},
-    {"fits", REQUEST_IS_BOOLEAN, NULL, "whether device_bytes fits into the memory", "estimate, explore", "fits", 0},
+    {"fits", REQUEST_IS_BOOLEAN, NULL, "whether device_bytes fits into the memory", "estimate, explore, plan", "fits", 0},
     {"changes", REQUEST_IS_LIST, NULL, "single changes of the plan that would fit", "estimate", NULL, 0},
     {"change", REQUEST_IS_TEXT, NULL, "a change in words", "estimate", NULL, 0},
     {"energy_J", REQUEST_IS_NUMBER, "J", "energy of a step, all NPUs", "estimate, explore, results", "energy", 0},
@@ -152,6 +152,11 @@ static const request_key keys[] = {
     {"presets", REQUEST_IS_LIST, NULL, "what is compiled in", "presets", NULL, 0},
     {"kind", REQUEST_IS_TEXT, NULL, "kind of a preset, attribute, message or difference", "sim, presets, trace info, trace diff", NULL, 0},
     {"text", REQUEST_IS_TEXT, NULL, "the file of a preset", "presets", NULL, 0},
+    {"own", REQUEST_IS_OBJECT, NULL, "the plan of the launch file itself: plan, step_s, fits", "plan", NULL, REQUEST_KEY_RARE},
+    {"local_batch", REQUEST_IS_NUMBER, NULL, "sequences of a data-parallel rank in a step, where a launch file counts so", "presets", NULL, REQUEST_KEY_RARE},
+    {"per_device_batch", REQUEST_IS_NUMBER, NULL, "sequences of an NPU in a step, where a launch file counts so", "presets", NULL, REQUEST_KEY_RARE},
+    {"replicas", REQUEST_IS_INTEGER, NULL, "copies of weights that are sharded: dp x cp / fsdp", "presets", NULL, REQUEST_KEY_RARE},
+    {"device", REQUEST_IS_TEXT, NULL, "kind of device that a launch file names", "presets", NULL, REQUEST_KEY_RARE},
     {"parameters", REQUEST_IS_INTEGER, NULL, "parameters of a model", "presets", NULL, 0},
     {"active_parameters", REQUEST_IS_INTEGER, NULL, "parameters that one token uses", "presets", NULL, 0},
     {"layers", REQUEST_IS_INTEGER, NULL, "layers", "presets", NULL, 0},
@@ -503,6 +508,33 @@ static const struct {
 } plan_keys[] = {HALLEY_PLAN_VALUES(PLAN_KEY) HALLEY_PLAN_SWITCHES(PLAN_KEY)
                      HALLEY_PLAN_LISTS(PLAN_KEY) HALLEY_PLAN_PLANNED(PLAN_KEY)};
 
+static bool has_own_row(const char *plan_key)
+{
+    for (size_t i = 0; i < N_KEYS; i++) {
+        size_t k = 0;
+        while (keys[i].key[k] != '\0' &&
+               keys[i].key[k] == (plan_key[k] == '-' ? '_' : plan_key[k]))
+            k++;
+        if (keys[i].key[k] == '\0' && plan_key[k] == '\0')
+            return true;
+    }
+    return false;
+}
+
+/* *i counts past the keys of plans: the key of the plan without a row of its own that
+ * comes there. False past the last. */
+static bool find_bare_key(size_t *i)
+{
+    size_t left = *i - HALLEY_N_PLAN_KEYS;
+    for (size_t k = 0; k < HALLEY_N_PLAN_KEYS; k++) {
+        if (has_own_row(plan_keys[k].name) || left-- > 0)
+            continue;
+        *i = k;
+        return true;
+    }
+    return false;
+}
+
 bool request_key_get(request_key *out, char name[64], size_t i)
 {
     if (i < N_KEYS) {
@@ -510,16 +542,18 @@ bool request_key_get(request_key *out, char name[64], size_t i)
         return true;
     }
     i -= N_KEYS;
-    if (i >= HALLEY_N_PLAN_KEYS)
+    const bool is_bare =
+        i >= HALLEY_N_PLAN_KEYS; /* `presets` shows a launch file's plan */
+    if (is_bare && !find_bare_key(&i))
         return false;
-    snprintf(name, 64, "plan.%s", plan_keys[i].name);
+    snprintf(name, 64, "%s%s", is_bare ? "" : "plan.", plan_keys[i].name);
     for (char *c = name; *c != '\0'; c++)
         *c = *c == '-' ? '_' : *c;
     *out = (request_key){name,
                          REQUEST_IS_ANY,
                          NULL,
                          plan_keys[i].doc,
-                         "estimate, plan, explore, results",
+                         is_bare ? "presets" : "estimate, plan, explore, results",
                          plan_keys[i].name,
                          REQUEST_KEY_RARE};
     return true;
