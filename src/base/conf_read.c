@@ -155,6 +155,19 @@ static conf_node find_key_name(const conf_node *node)
     return (conf_node){.line = node->key_line, .column = node->key_column};
 }
 
+/* The nearest names first; equally near ones stay in order. */
+static void sort_by_distance(const char **names, size_t n, str wrong)
+{
+    for (size_t i = 1; i < n; i++) {
+        const char *name = names[i];
+        const uint32_t distance = str_distance(wrong, str_from(name));
+        size_t k = i;
+        for (; k > 0 && str_distance(wrong, str_from(names[k - 1])) > distance; k--)
+            names[k] = names[k - 1];
+        names[k] = name;
+    }
+}
+
 static halley_status unknown_key(const conf_file *file, const conf_node *node, str key,
                                  const conf_field *fields, size_t n, halley_error *err)
 {
@@ -168,12 +181,15 @@ static halley_status unknown_key(const conf_file *file, const conf_node *node, s
         return conf_error(file, &at, err, HALLEY_EINVAL,
                           "unknown key \"%.*s\"; did you mean \"%s\"?", STR_ARG(key),
                           meant);
+    enum { MOST_SHOWN = 8 }; /* a longer list is cut to the nearest ones */
+    sort_by_distance(names, n_names > MOST_SHOWN ? n_names : 0, key);
     char list[512] = "";
-    for (size_t i = 0, used = 0; i < n_names && used < sizeof list; i++)
+    for (size_t i = 0, used = 0; i < n_names && i < MOST_SHOWN && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
                                  i > 0 ? ", " : "", names[i]);
     return conf_error(file, &at, err, HALLEY_EINVAL,
-                      "unknown key \"%.*s\"; the keys here are %s", STR_ARG(key), list);
+                      "unknown key \"%.*s\"; the keys here are %s%s", STR_ARG(key), list,
+                      n_names > MOST_SHOWN ? ", ..." : "");
 }
 
 static const conf_field *find_field(const conf_field *fields, size_t n, str key)

@@ -132,7 +132,7 @@ static halley_status open_frame(builder *b, const yaml_event_t *event, conf_kind
 static halley_status refuse_duplicate(builder *b, const entry *first, const entry *again)
 {
     error_set(b->err, HALLEY_EFORMAT,
-              "key \"%.*s\" stands here again, first in line %u; remove one of them",
+              "key \"%.*s\" is given twice, first in line %u; remove one of them",
               STR_ARG(again->key), first->node->key_line);
     error_at_line(b->err, again->node->key_line, again->node->key_column);
     return HALLEY_EFORMAT;
@@ -235,7 +235,7 @@ static halley_status report_yaml_error(builder *b, const yaml_parser_t *parser, 
     const yaml_mark_t *at = &parser->problem_mark;
     const bool is_tab = at->index < text.n && text.at[at->index] == '\t';
     if (is_tab)
-        return refuse(b, at, "a tab stands here; YAML is indented with spaces");
+        return refuse(b, at, "there is a tab here; YAML is indented with spaces");
     if (parser->context == NULL)
         return refuse(b, at, "not valid YAML: %s", parser->problem);
     return refuse(b, at, "not valid YAML: %s %s that starts in line %u", parser->problem,

@@ -223,7 +223,7 @@ static json_token take_json_number(json_reader *r)
         p++;
     if (p < r->end && *p == '.') {
         if (!is_json_digit(r, ++p))
-            return set_problem(r, "a number without digits behind its point");
+            return set_problem(r, "a number without digits after its point");
         while (is_json_digit(r, p))
             p++;
     }
@@ -321,7 +321,7 @@ static json_token take_json_key(json_reader *r)
             r->at++;
     while (r->at == r->end && refill_window(r, r->text.at) && (r->text.at = r->start));
     if (r->at == r->end || *r->at != ':')
-        return set_problem(r, "a colon is missing behind a key");
+        return set_problem(r, "a colon is missing after a key");
     r->at++;
     r->wants_value = true;
     return JSON_KEY;
@@ -353,7 +353,7 @@ json_token json_next(json_reader *r)
         if (r->at == r->end)
             return set_problem(r, "the file ends inside a value; it is cut");
         if (*r->at == '}' || *r->at == ']')
-            return set_problem(r, "a comma with nothing behind it");
+            return set_problem(r, "a comma with nothing after it");
     }
     return r->open[r->depth - 1] == '{' ? take_json_key(r) : take_json_value(r);
 }

@@ -172,7 +172,7 @@ static halley_status refuse_unit(str text, str written, units_kind kind,
     const unit *other = find_unit(written, UNITS_N_KINDS, &with);
     if (written.n == 0)
         return error_set(err, HALLEY_EINVAL,
-                         "%s wants a unit, such as \"%s\"; is \"%.*s\"", info->name,
+                         "%s needs a unit, such as \"%s\"; is \"%.*s\"", info->name,
                          info->example, STR_ARG(text));
     if (other != NULL && other->suffix[0] != '\0')
         return error_set(

@@ -54,6 +54,10 @@ static const char *nearest_command(const cli_program *program, const char *group
         if (!array_push(&known, g->name))
             break;
     const char *near = str_nearest(str_from(wrong), known.at, known.n);
+    for (size_t i = 0; i < known.n && near == NULL; i++) /* "simulate" begins with sim */
+        if (strlen(known.at[i]) >= 3 &&
+            str_starts(str_from(wrong), str_from(known.at[i])))
+            near = known.at[i];
     array_fini(&known);
     return near;
 }
@@ -72,7 +76,7 @@ static void unknown_command(const cli_program *program, const char *group,
     const char *near = nearest_command(program, group, word);
     const char *space = group ? " " : "";
     strbuf options = {0};
-    if (group == NULL)
+    if (group == NULL && (near == NULL || strncmp(word, near, strlen(near)) != 0))
         find_as_option(&options, program, word);
     group = group ? group : "";
     if (options.n > 0)

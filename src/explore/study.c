@@ -72,7 +72,7 @@ static halley_status read_where(halley_study *s, const conf_node *node, halley_e
         const conf_node *one = list ? node->items[i] : node;
         if (one->kind != CONF_SCALAR)
             return conf_error(&s->file, one, err, HALLEY_EFORMAT,
-                              "where wants \"fits\" and expressions");
+                              "where needs \"fits\" and expressions");
         if (str_eq(one->text, STR("fits"))) {
             s->fits = true;
             continue;
@@ -93,13 +93,13 @@ static halley_status read_goal(halley_study *s, const conf_node *map, halley_err
 {
     if (map->kind != CONF_MAP)
         return conf_error(&s->file, map, err, HALLEY_EFORMAT,
-                          "objective wants {minimize: ...} or {maximize: ...}");
+                          "objective needs {minimize: ...} or {maximize: ...}");
     for (uint32_t i = 0; i < map->n; i++) {
         const bool maximize = str_eq(map->keys[i], STR("maximize"));
         const conf_node *node = map->items[i];
         if (!maximize && !str_eq(map->keys[i], STR("minimize")))
             return conf_error(&s->file, node, err, HALLEY_EINVAL,
-                              "objective wants minimize or maximize, not \"%.*s\"",
+                              "objective needs minimize or maximize, not \"%.*s\"",
                               STR_ARG(map->keys[i]));
         if (node->kind != CONF_SCALAR)
             return conf_error(&s->file, node, err, HALLEY_EFORMAT,
@@ -312,7 +312,7 @@ static halley_status read_questions(halley_study *s, const conf_node *list,
         q->to = v.number;
         if (!(q->from > 0 && q->from < q->to) || !q->path)
             return conf_error(&s->file, t.from, err, HALLEY_EINVAL,
-                              "break-even wants 0 < from < to");
+                              "break-even needs 0 < from < to");
         TRY(side(&q->of, &q->n_of, &q->of_text, s, t.of, err));
         TRY(side(&q->beats, &q->n_beats, &q->beats_text, s, t.beats, err));
         s->n_questions++;
@@ -454,7 +454,7 @@ static halley_status read_vary(halley_study *s, const conf_node *vary, halley_er
         return HALLEY_OK;
     if (vary->kind != CONF_MAP)
         return conf_error(&s->file, vary, err, HALLEY_EFORMAT,
-                          "vary wants paths and their values");
+                          "vary needs paths and their values");
     for (uint32_t i = 0; i < vary->n; i++)
         TRY(explore_axis_read(s, vary->keys[i], vary->items[i], false, err));
     return HALLEY_OK;

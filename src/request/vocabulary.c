@@ -21,7 +21,7 @@ static const request_key keys[] = {
     {"import.unknown", REQUEST_IS_LIST, NULL, "keys that halley does not know", "presets, estimate", NULL, 0},
     {"import.notes", REQUEST_IS_LIST, NULL, "sentences about the file", "presets, estimate", NULL, 0},
     {"model", REQUEST_IS_TEXT, NULL, "name of the model", "estimate, plan, explore, presets", NULL, REQUEST_KEY_RARE},
-    {"cluster", REQUEST_IS_TEXT, NULL, "name of the cluster", "estimate, plan, explore, sim, trace obfuscate", NULL, REQUEST_KEY_RARE},
+    {"cluster", REQUEST_IS_TEXT, NULL, "name of the cluster", "estimate, plan, explore, sim, trace obfuscate, presets", NULL, REQUEST_KEY_RARE},
     {"stack", REQUEST_IS_TEXT, NULL, "name of the training software's constants", "estimate, plan, calibrate", NULL, REQUEST_KEY_RARE},
     {"device", REQUEST_IS_TEXT, NULL, "name of the device whose constants were fitted", "calibrate", NULL, REQUEST_KEY_RARE},
     {"npus", REQUEST_IS_INTEGER, NULL, "number of NPUs", "estimate, plan, explore, results, sim, topology compare, presets", "npus", 0},

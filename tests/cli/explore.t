@@ -31,7 +31,7 @@ $ halley explore s.yaml
 ## a value without its unit
 $ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nvary: {cluster.out.bandwidth: [25]}\n' > s.yaml
 $ halley explore s.yaml
-! halley: s.yaml:4:32: cluster.network.bandwidth: bandwidth wants a unit, such as "900 GB/s"; is "25"
+! halley: s.yaml:4:32: cluster.network.bandwidth: bandwidth needs a unit, such as "900 GB/s"; is "25"
 ? 1
 
 ## a space of 1e15 designs without a search

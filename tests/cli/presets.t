@@ -77,3 +77,20 @@ $ printf 'import torch\n\ndef recipe():\n    pass\n' > recipe.py
 $ halley presets recipe.py
 ! halley: recipe.py: a Python recipe is never run; print its configuration as YAML and give that file
 ? 1
+
+## plans and clusters are shown as halley reads them
+$ printf 'tp: 8\nmicro-batch: 2\noffload: [optimizer]\n' > plan.yaml
+$ halley presets plan.yaml
+> tp: 8
+> micro-batch: 2
+> offload: {*}
+$ halley presets plan.yaml --json | query - /tp /micro_batch
+> 8
+> 2
+$ halley presets dgx-h100 > cluster.yaml
+$ halley presets cluster.yaml --json | query - /cluster
+> "dgx-h100"
+$ printf 'name: s\nvary: {plan.tp: [1]}\n' > study.yaml
+$ halley presets study.yaml
+! halley: study.yaml: this is a study: halley explore --dry-run shows it
+? 1

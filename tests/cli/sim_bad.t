@@ -23,7 +23,7 @@ $ printf 'network: [{topology: ring, size: 0, bandwidth: 1 GB/s}]\n' > c.yaml; h
 
 ## a bandwidth without a unit, of nothing, and below it
 $ printf 'network: [{topology: ring, size: 4, bandwidth: 100}]\n' > c.yaml; halley sim x -c c.yaml
-! halley: c.yaml:1:48: bandwidth: bandwidth wants a unit, such as "900 GB/s"; is "100"
+! halley: c.yaml:1:48: bandwidth: bandwidth needs a unit, such as "900 GB/s"; is "100"
 ? 1
 $ printf 'network: [{topology: ring, size: 4, bandwidth: 0 GB/s}]\n' > c.yaml; halley sim x -c c.yaml
 ! halley: c.yaml:1:48: bandwidth must be positive, is 0 GB/s

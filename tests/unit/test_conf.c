@@ -132,7 +132,7 @@ typedef struct refusal {
 
 static const refusal refusals[] = {
     {"a.yaml", "a: 1\nb: 2\na: 3\n",
-     "a.yaml:3:1: key \"a\" stands here again, first in line 1; remove one of them"},
+     "a.yaml:3:1: key \"a\" is given twice, first in line 1; remove one of them"},
     {"a.yaml", "a: &x 1\n",
      "a.yaml:1:4: anchors (&x) are not supported; write the value out"},
     {"a.yaml", "a: [&x {}]\n",
@@ -144,7 +144,7 @@ static const refusal refusals[] = {
     {"a.yaml", "a: 1\n---\nb: 2\n",
      "a.yaml:2:1: a second document starts here; put each in a file of its own"},
     {"a.yaml", "a:\n\t- 1\n",
-     "a.yaml:2:1: a tab stands here; YAML is indented with spaces"},
+     "a.yaml:2:1: there is a tab here; YAML is indented with spaces"},
     {"a.yaml", "a: [1, 2\nb: 3\n",
      "a.yaml:2:2: not valid YAML: did not find expected ',' or ']' while parsing a flow "
      "sequence that starts in line 1"},
@@ -188,7 +188,7 @@ static void a_duplicate_is_found_in_a_map_of_any_size(void **state)
         halley_error err = {0};
         assert_int_equal(conf_parse(&file, str_from(text), "a", &err), HALLEY_EFORMAT);
         snprintf(expected, sizeof expected,
-                 "key \"key-%d\" stands here again, first in line %d; remove one of them",
+                 "key \"key-%d\" is given twice, first in line %d; remove one of them",
                  n / 2, n / 2 + 1);
         assert_string_equal(err.text, expected);
         assert_int_equal(err.line, n + 1);
@@ -349,7 +349,7 @@ static const refusal wrong_values[] = {
     {"c", "bandwidth: 2 EB/s\n",
      "c:1:12: bandwidth must be at most 1.00 PB/s, is 2 EB/s"},
     {"c", "bandwidth: 900\n",
-     "c:1:12: bandwidth: bandwidth wants a unit, such as \"900 GB/s\"; is \"900\""},
+     "c:1:12: bandwidth: bandwidth needs a unit, such as \"900 GB/s\"; is \"900\""},
     {"c", "bandwidth: [1]\n", "c:1:12: bandwidth must be bandwidth, is a list"},
     {"c", "latency: -1 us\n", "c:1:10: latency must be at least 0 s, is -1 us"},
     {"c", "share: 1.5\n", "c:1:8: share must be at most 1, is 1.5"},
@@ -375,8 +375,9 @@ static const refusal wrong_values[] = {
     {"c", "\nbandwith: 1 GB/s\n",
      "c:2:1: unknown key \"bandwith\"; did you mean \"bandwidth\"?"},
     {"c", "colour: red\n",
-     "c:1:1: unknown key \"colour\"; the keys here are name, bandwidth, latency, share, "
-     "size, bytes, topology, in-network, list"},
+     "c:1:1: unknown key \"colour\"; the keys here are topology, list, name, share, "
+     "size, "
+     "bytes, latency, bandwidth, ..."},
     {"c", "latency:\nname: x\n",
      "c:1:9: latency has no value; give one or remove the key"},
     {"c", "name: x\n", "c:1:1: key \"bandwidth\" is missing: of one port"},

@@ -85,7 +85,7 @@ typedef struct bad {
 } bad;
 
 static const bad bads[] = {
-    {"900", UNITS_BANDWIDTH, "bandwidth wants a unit, such as \"900 GB/s\"; is \"900\""},
+    {"900", UNITS_BANDWIDTH, "bandwidth needs a unit, such as \"900 GB/s\"; is \"900\""},
     {"900 GB", UNITS_BANDWIDTH,
      "bandwidth is written like \"900 GB/s\"; \"GB\" is a unit of size"},
     {"900 KB/s", UNITS_BANDWIDTH,

@@ -1,4 +1,5 @@
 /* halley presets - what is compiled in: models, NPUs, clusters, links, stacks. */
+#include "base/conf.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "halley/cluster.h"
@@ -7,6 +8,7 @@
 #include "report/model.h"
 #include "request/verbs.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct presets_options {
@@ -95,6 +97,88 @@ static halley_status show_launch(const request_call *call, report_form form,
     return status;
 }
 
+/* Which of our own files is it? By keys that only one kind has. */
+typedef enum own_kind { OWN_MODEL, OWN_PLAN, OWN_CLUSTER, OWN_STUDY } own_kind;
+
+static own_kind find_own_kind(const char *path)
+{
+    static const char *const cluster_keys[] = {"npus", "npu", "kinds", "nodes",
+                                               "network"};
+    conf_file file;
+    own_kind kind = OWN_MODEL;
+    if (file_is_folder(path) || conf_load(&file, path, NULL) != HALLEY_OK)
+        return kind;
+    if (conf_find(file.root, "vary") != NULL)
+        kind = OWN_STUDY;
+    for (size_t i = 0;
+         kind == OWN_MODEL && i < sizeof cluster_keys / sizeof *cluster_keys; i++)
+        if (conf_find(file.root, cluster_keys[i]) != NULL)
+            kind = OWN_CLUSTER;
+    const bool is_named = conf_find(file.root, "name") != NULL ||
+                          conf_find(file.root, "model_type") != NULL;
+    for (int i = 0; kind == OWN_MODEL && !is_named && i < HALLEY_N_PLAN_KEYS; i++)
+        if (conf_find(file.root, halley_plan_key_name((halley_plan_key)i)) != NULL ||
+            conf_find(file.root, "plan") != NULL)
+            kind = OWN_PLAN;
+    conf_fini(&file);
+    return kind;
+}
+
+static halley_status show_cluster(const request_call *call, report_form form,
+                                  const char *path, halley_error *err)
+{
+    halley_cluster *cluster;
+    char *text = NULL;
+    TRY(halley_cluster_load(&cluster, path, err));
+    halley_status status = halley_cluster_print(&text, cluster, err);
+    if (status == HALLEY_OK && form == REPORT_JSON) {
+        report_json j;
+        request_json_begin(&j, call);
+        report_json_text(&j, "cluster", str_from(halley_cluster_name(cluster)));
+        if (halley_cluster_npus(cluster) > 0)
+            report_json_u64(&j, "npus", halley_cluster_npus(cluster));
+        report_json_text(&j, "text", str_from(text));
+        status = request_json_end(&j, call, err);
+    } else if (status == HALLEY_OK) {
+        fprintf(call->out, "%s", text);
+    }
+    free(text);
+    halley_cluster_free(cluster);
+    return status;
+}
+
+/* The keys that a plan file gives. */
+static halley_status show_plan(const request_call *call, report_form form,
+                               const char *path, halley_error *err)
+{
+    halley_plan plan;
+    uint64_t given = 0;
+    report_json j;
+    halley_plan_default(&plan);
+    TRY(halley_plan_load(&plan, &given, path, err));
+    if (form == REPORT_JSON)
+        request_json_begin(&j, call);
+    halley_status status = HALLEY_OK;
+    for (int i = 0; i < HALLEY_N_PLAN_KEYS && status == HALLEY_OK; i++) {
+        char name[64], *text = NULL;
+        if ((given >> i & 1) == 0)
+            continue;
+        status = halley_plan_print(&text, &plan, (halley_plan_key)i, err);
+        snprintf(name, sizeof name, "%s", halley_plan_key_name((halley_plan_key)i));
+        if (text != NULL && form != REPORT_JSON)
+            fprintf(call->out, "%s: %s\n", name, text);
+        for (char *c = name; *c != '\0'; c++)
+            *c = *c == '-' ? '_' : *c;
+        if (text != NULL && form == REPORT_JSON)
+            report_json_raw(&j, name, str_from(text));
+        free(text);
+    }
+    if (form != REPORT_JSON)
+        return status;
+    const halley_status ended = request_json_end(&j, call, err);
+    return status != HALLEY_OK ? status : ended;
+}
+
 /* A file is shown as halley reads it. */
 static halley_status show_file(request_call *call, const char *path, halley_error *err)
 {
@@ -107,6 +191,17 @@ static halley_status show_file(request_call *call, const char *path, halley_erro
     TRY(halley_launch_detect(&is_launch, path, err));
     if (is_launch)
         return show_launch(call, form, path, err);
+    const own_kind kind = find_own_kind(path);
+    if (kind == OWN_CLUSTER)
+        return show_cluster(call, form, path, err);
+    if (kind == OWN_PLAN)
+        return show_plan(call, form, path, err);
+    if (kind == OWN_STUDY) {
+        error_set(err, HALLEY_EINVAL,
+                  "this is a study: halley explore --dry-run shows it");
+        error_at_file(err, path);
+        return HALLEY_EINVAL;
+    }
     halley_model model;
     halley_import *import;
     TRY(halley_model_import(&model, &import, path, err));
@@ -198,7 +293,8 @@ const request_verb request_verb_presets = {
         "that come with halley; with a KIND only those; with a NAME, prints the "
         "file, where every number has its source. With a FILE, prints what halley reads "
         "from it: a model (a YAML file of halley's, a Hugging Face config.json or the "
-        "folder that holds it) with its parameters and sizes; a launch file (Megatron-LM "
+        "folder that holds it) with its parameters and sizes; a plan or a cluster; a "
+        "launch file (Megatron-LM "
         "arguments in a file, script, YAML, JSON or printed list; DeepSpeed, NeMo, "
         "Megatron-Bridge, torchtitan, MaxText) with its model and plan; and what was "
         "assumed, has no influence, or is not known.",
