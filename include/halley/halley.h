@@ -7,6 +7,7 @@
 #include "halley/error.h"
 #include "halley/estimate.h"
 #include "halley/explore.h"
+#include "halley/extend.h"
 #include "halley/feeder.h"
 #include "halley/file_key.h"
 #include "halley/import.h"

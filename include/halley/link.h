@@ -51,6 +51,7 @@ typedef struct halley_link {
     uint32_t pieces, rounds; /* 0 = 1 */
     uint32_t stored; /* link queues: links a message waits for and is stored behind, one
                         step; 0 = contention-free */
+    const struct halley_extensions *extensions; /* halley/extend.h; NULL = none */
 } halley_link;
 
 /* The network between nodes. */

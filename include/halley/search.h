@@ -4,6 +4,7 @@
 
 #include "halley/estimate.h"
 #include "halley/plan_keys.h"
+#include "halley/watch.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,7 +35,8 @@ typedef struct halley_search_opts {
                                 offload and all kinds of recomputation, too */
     bool variants; /* keep variants of a cut that differ in recomputation and sharding */
     uint32_t top;  /* how many to keep; 0 = 10 */
-    uint32_t threads; /* 0 = one per core */
+    uint32_t threads;          /* 0 = one per core */
+    const halley_watch *watch; /* progress in cuts, and cancellation; NULL = none */
 } halley_search_opts;
 
 typedef struct halley_found {

@@ -20,6 +20,7 @@
  */
 #include "coll/algo.h"
 #include "coll/time_parts.h"
+#include "halley/extend.h"
 
 /* What the library may choose: an algorithm with a protocol. */
 typedef struct candidate {
@@ -156,10 +157,9 @@ static call_form find_form(const halley_link *up, const halley_fabric *out,
     return (call_form){row->time, row->load, candidates[i].protocol, (uint32_t)i};
 }
 
-double coll_call_time(const halley_link *up, const halley_fabric *out, const coll_call *c)
+static double time_by_algorithm(const halley_link *up, const halley_fabric *out,
+                                const coll_call *c)
 {
-    if (c->n < 2 || !(c->bytes > 0))
-        return 0;
     const coll_call full = complete_call(out, c);
     const call_form form = find_form(up, out, &full);
     return form.time(up, out, &full, form.protocol);
@@ -172,13 +172,34 @@ void coll_call_load(coll_load *load, const halley_link *up, const halley_fabric 
     const coll_call full = complete_call(out, c);
     const call_form form = find_form(up, out, &full);
     form.load(load, up, out, &full, form.protocol);
-    load->time_s = form.time(up, out, &full, form.protocol);
+    load->time_s = coll_call_time(up, out, c); /* an extension may know another */
     load->wire_s = fmin(load->wire_s, load->time_s);
     load->variant = form.variant;
     load->above_share = out->share > 0 ? out->share : 1;
     if (c->kind == COLL_GATHER || c->kind == COLL_SCATTER)
         load->pattern = c->kind == COLL_GATHER ? COLL_PATTERN_IN : COLL_PATTERN_OUT;
     assert(load->wire_s > 0 && load->streams > 0);
+}
+
+_Static_assert((int)COLL_SEND == (int)HALLEY_COLLECTIVE_SEND &&
+                   (int)COLL_ALL_TO_ALL == (int)HALLEY_COLLECTIVE_ALL_TO_ALL,
+               "kinds have the same order in public");
+
+double coll_call_time(const halley_link *up, const halley_fabric *out, const coll_call *c)
+{
+    if (c->n < 2 || !(c->bytes > 0))
+        return 0;
+    const double standard_s = time_by_algorithm(up, out, c);
+    if (up->extensions == NULL || up->extensions->collective == NULL)
+        return standard_s;
+    const halley_collective_call call = {
+        .kind = (halley_collective_kind)c->kind,
+        .bytes = c->bytes,
+        .n_ranks = c->n,
+        .per_node = c->per_node == 0 || c->per_node > c->n ? c->n : c->per_node};
+    const double own_s =
+        up->extensions->collective(up->extensions->context, &call, standard_s);
+    return isfinite(own_s) && own_s >= 0 ? own_s : standard_s;
 }
 
 const char *coll_call_choice(const halley_link *up, const coll_call *c)

@@ -7,6 +7,7 @@
  */
 #include "estimate/price.h"
 
+#include "estimate/extend.h"
 #include "estimate/groups.h"
 #include "estimate/outer.h"
 #include "workload/memory.h"
@@ -224,6 +225,8 @@ static op_time compute_time(const price_context *c, const workload_op *op)
         t.f *= op->repeat;
         t.b *= op->repeat;
     }
+    t.f = estimate_extended(c->cluster, op, false, t.f);
+    t.b = estimate_extended(c->cluster, op, true, t.b);
     return t;
 }
 

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/number.h"
 #include "base/pool.h"
+#include "base/watch.h"
 #include "estimate/groups.h"
 #include "estimate/run.h"
 #include "hw/cluster.h"
@@ -38,6 +39,7 @@ typedef struct searching {
     halley_search_opts o;
     cut_array cuts;
     task_result *results;
+    watcher watcher; /* counts cuts */
 } searching;
 
 /* The next divisor of n above d, or 0. */
@@ -323,6 +325,8 @@ static halley_status run_task(void *context, size_t i, uint32_t worker, halley_e
     (void)worker;
     searching *s = context;
     task_result *r = &s->results[i];
+    if (!watcher_add(&s->watcher, 1))
+        return watcher_error(&s->watcher, err);
     estimate_layers *layers = malloc(sizeof *layers);
     r->best = mem_array(s->o.top, sizeof *r->best);
     if (r->best && layers)
@@ -370,6 +374,7 @@ halley_status halley_search_run(halley_search **out, const halley_model *model,
         s.results = mem_array_zero(s.cuts.n, sizeof *s.results);
         status = s.results ? HALLEY_OK : error_nomem(err);
     }
+    watcher_init(&s.watcher, s.o.watch, "searching plans", "cuts", (double)s.cuts.n);
     if (status == HALLEY_OK)
         status = pool_run(s.o.threads, s.cuts.n, run_task, &s, err);
     if (status == HALLEY_OK)

@@ -201,7 +201,7 @@ static bool is_modelled(const compiler *c, uint32_t index)
 static void compile_modelled(sim_node *n, const compiler *c, uint32_t index)
 {
     double seconds;
-    if (sim_work_time(&seconds, &c->opts->cluster->npu, c->trace, index))
+    if (sim_work_time(&seconds, c->opts->cluster, c->trace, index))
         n->amount = ticks_from(seconds * c->opts->ticks_per_s);
 }
 

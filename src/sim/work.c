@@ -11,6 +11,8 @@
 #include "sim/work.h"
 
 #include "cost/gemm.h"
+#include "hw/cluster.h"
+#include "hw/extend.h"
 
 #include <stdio.h>
 #include <strings.h>
@@ -68,9 +70,31 @@ static bool read_gemm_shape(double shape[4], const halley_trace *t, uint32_t nod
     return n == 3 || n == 4;
 }
 
-bool sim_work_time(double *seconds, const halley_npu *npu, const halley_trace *trace,
-                   uint32_t node)
+/* The cluster's own cost of compute, if it has one, goes before ours. */
+static double extend_time(const halley_cluster *cluster, const halley_trace *trace,
+                          uint32_t node, const double shape[4], double standard_s)
 {
+    char name[64];
+    const halley_bytes text = halley_node_name(trace, node);
+    snprintf(name, sizeof name, "%.*s", (int)(text.n < 63 ? text.n : 63), text.at);
+    const bool is_matmul = shape != NULL;
+    const halley_compute_call call = {.name = name,
+                                      .kind = is_matmul ? HALLEY_COMPUTE_MATMUL
+                                                        : HALLEY_COMPUTE_MEMORY_BOUND,
+                                      .m = is_matmul ? shape[0] : 0,
+                                      .n = is_matmul ? shape[1] : 0,
+                                      .k = is_matmul ? shape[2] : 0,
+                                      .groups = is_matmul && shape[3] > 1 ? shape[3] : 1,
+                                      .repeat = 1,
+                                      .flops = read_positive(trace, node, "num_ops"),
+                                      .bytes = read_positive(trace, node, "tensor_size")};
+    return hw_extend_compute(cluster, &call, standard_s);
+}
+
+bool sim_work_time(double *seconds, const halley_cluster *cluster,
+                   const halley_trace *trace, uint32_t node)
+{
+    const halley_npu *npu = &cluster->npu;
     const halley_dtype type = read_dtype(trace, node);
     const bool eight = type == HALLEY_FP8 || type == HALLEY_FP4;
     const double known = npu->peak_flops[type];
@@ -82,7 +106,9 @@ bool sim_work_time(double *seconds, const halley_npu *npu, const halley_trace *t
     if (read_gemm_shape(shape, trace, node)) {
         const double in_bytes = eight ? 1 : type == HALLEY_FP32 ? 4 : 2;
         const cost_gemm g = cost_gemm_make(npu, rates, peak, in_bytes);
-        *seconds = cost_gemm_time(&g, shape[0], shape[1], shape[2], shape[3], true);
+        const double own_s =
+            cost_gemm_time(&g, shape[0], shape[1], shape[2], shape[3], true);
+        *seconds = extend_time(cluster, trace, node, shape, own_s);
         return true;
     }
     const double flops = read_positive(trace, node, "num_ops");
@@ -90,8 +116,9 @@ bool sim_work_time(double *seconds, const halley_npu *npu, const halley_trace *t
     const double share = rates->sustained > 0 ? rates->sustained : rates->efficiency;
     if (flops == 0 && bytes == 0)
         return false;
-    *seconds =
+    const double own_s =
         rates->launch_s + cost_roofline(flops, bytes, peak * share,
                                         npu->tiers[0].bandwidth_Bps * npu->memory_share);
+    *seconds = extend_time(cluster, trace, node, NULL, own_s);
     return true;
 }

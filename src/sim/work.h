@@ -2,11 +2,11 @@
 #ifndef SIM_WORK_H
 #define SIM_WORK_H
 
-#include "halley/npu.h"
+#include "halley/cluster.h"
 #include "halley/trace.h"
 
 /* Seconds; false when the node does not say what it computes. */
-bool sim_work_time(double *seconds, const halley_npu *npu, const halley_trace *trace,
-                   uint32_t node);
+bool sim_work_time(double *seconds, const halley_cluster *cluster,
+                   const halley_trace *trace, uint32_t node);
 
 #endif

@@ -1,5 +1,6 @@
 /* Laws of an estimate, and of the search over plans. */
 #include "alloc_fail.h"
+#include "halley/extend.h"
 #include "halley/search.h"
 #include "unit.h"
 
@@ -427,6 +428,54 @@ static void changes_that_are_offered_fit(void **state)
         assert_true(changes[i].estimate.fits);
 }
 
+static double double_collective(void *context, const halley_collective_call *call,
+                                double standard_s)
+{
+    uint32_t *n_calls = context;
+    ++*n_calls;
+    assert_true(call->n_ranks > 1 && call->per_node >= 1);
+    return 2 * standard_s;
+}
+
+static double double_compute(void *context, const halley_compute_call *call,
+                             double standard_s)
+{
+    (void)context;
+    return call->kind == HALLEY_COMPUTE_MATMUL ? 2 * standard_s : NAN;
+}
+
+/* Twice the cost of one thing makes its part twice as long, and nothing else. */
+static void extensions_take_the_place_of_costs(void **state)
+{
+    (void)state;
+    world w = load("llama3-8b", "dgx-h100");
+    uint32_t n_calls = 0;
+    const halley_extensions slow_links = {.collective = double_collective,
+                                          .context = &n_calls};
+    const halley_extensions slow_matmuls = {.compute = double_compute};
+    halley_plan p = {.tp = 8, .dp = 1, .global_batch = 8, .no_overlap = true};
+    halley_error err = {0};
+    halley_estimate own, links, matmuls, again;
+    assert_int_equal(halley_plan_check(&p, &w.model, 8, &err), HALLEY_OK);
+    halley_estimate_run(&own, &w.model, &p, w.cluster, &w.stack);
+    halley_cluster_extend(w.cluster, &slow_links);
+    halley_estimate_run(&links, &w.model, &p, w.cluster, &w.stack);
+    halley_cluster_extend(w.cluster, &slow_matmuls);
+    halley_estimate_run(&matmuls, &w.model, &p, w.cluster, &w.stack);
+    halley_cluster_extend(w.cluster, NULL);
+    halley_estimate_run(&again, &w.model, &p, w.cluster, &w.stack);
+    assert_true(n_calls > 0);
+    assert_true(fabs(links.part_s[HALLEY_PART_TP] - (2 * own.part_s[HALLEY_PART_TP])) <=
+                1e-9 * own.step_s);
+    assert_true(fabs(links.class_s[HALLEY_CLASS_MATMUL] -
+                     (own.class_s[HALLEY_CLASS_MATMUL])) <= 0);
+    assert_true(fabs(matmuls.class_s[HALLEY_CLASS_MATMUL] -
+                     (2 * own.class_s[HALLEY_CLASS_MATMUL])) <= 1e-9 * own.step_s);
+    assert_true(fabs(matmuls.class_s[HALLEY_CLASS_ATTENTION] -
+                     (own.class_s[HALLEY_CLASS_ATTENTION])) <= 0);
+    assert_true(fabs(again.step_s - (own.step_s)) <= 0);
+}
+
 static void an_explanation_names_operators_and_constants(void **state)
 {
     (void)state;
@@ -486,6 +535,7 @@ int main(void)
         cmocka_unit_test(what_is_found_is_what_an_estimate_says),
         cmocka_unit_test(what_is_fixed_stays),
         cmocka_unit_test(changes_that_are_offered_fit),
+        cmocka_unit_test(extensions_take_the_place_of_costs),
         cmocka_unit_test(an_explanation_names_operators_and_constants),
         cmocka_unit_test(a_search_reports_running_out_of_memory),
     };

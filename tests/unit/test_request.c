@@ -127,6 +127,35 @@ static void rows_of_plan_are_plans(void **state)
     free(found);
 }
 
+static bool refuse_to_go_on(void *context, const halley_progress *now)
+{
+    int *looks = context;
+    assert_non_null(now->what);
+    ++*looks;
+    return false;
+}
+
+static void work_that_is_cancelled_says_so(void **state)
+{
+    (void)state;
+    static const char *const requests[] = {
+        "{\"do\": \"plan\", " DESIGN "}",
+        "{\"do\": \"explore\", \"study\": {\"name\": \"s\", \"model\": \"gpt-3.6b\", "
+        "\"cluster\": \"dgx-h100:64\", \"plan\": {\"global-batch\": 64}, \"vary\": "
+        "{\"plan.tp\": [1, 2]}, \"objective\": {\"minimize\": \"step_s\"}}}"};
+    for (size_t i = 0; i < 2; i++) {
+        int looks = 0;
+        const halley_watch watch = {refuse_to_go_on, &looks};
+        char *reply = NULL;
+        assert_int_equal(halley_request(&reply, requests[i], &watch, NULL), HALLEY_OK);
+        if (strstr(reply, "\"code\": \"cancelled\"") == NULL)
+            fail_msg("%s", reply);
+        assert_true(looks > 0);
+        free(reply);
+        expect_result(requests[i], "step_s");
+    }
+}
+
 static void *ask_often(void *context)
 {
     for (int i = 0; i < 20; i++) {
@@ -158,6 +187,7 @@ int main(void)
         cmocka_unit_test(failures_have_a_code),
         cmocka_unit_test(a_document_may_be_a_name_an_object_or_text),
         cmocka_unit_test(rows_of_plan_are_plans),
+        cmocka_unit_test(work_that_is_cancelled_says_so),
         cmocka_unit_test(requests_may_run_on_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

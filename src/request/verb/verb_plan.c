@@ -296,6 +296,7 @@ static halley_status search_plans(request_call *call, const halley_model *model,
         .variants = o->variants,
         .top = o->top,
         .threads = o->threads,
+        .watch = call->watch,
     };
     TRY(design_read(&opts.plan, &opts.fixed, n_npus, call, d, err));
     if (opts.plan.global_batch == 0) {
@@ -305,7 +306,9 @@ static halley_status search_plans(request_call *call, const halley_model *model,
     if ((opts.fixed >> HALLEY_KEY_STAGE_LAYERS & 1) == 0)
         opts.plan.n_stage_layers = 0; /* of a launch file: for its own pipeline only */
     halley_search *s = NULL;
-    TRY(halley_search_run(&s, model, cluster, stack, &opts, err));
+    const halley_status found = halley_search_run(&s, model, cluster, stack, &opts, err);
+    request_work_end(call);
+    TRY(found);
     own_plan own = {0};
     own.is_known = design_own_plan(&own.plan, &own.estimate, call, d, cluster, stack);
     const names of = {model->name, halley_cluster_name(cluster), stack->name, n_npus,

@@ -1,0 +1,73 @@
+/*
+ * halley/extend.h - your own cost of a collective or of compute in the place of halley's.
+ *
+ * Extensions belong to a cluster, and so to the runs that use it; there is no registry.
+ * Estimates, plan searches and traces of a plan ask both functions. A simulation asks
+ * `compute` for nodes that the model of the NPU times (--compute cost); its collectives
+ * are messages: give it an algorithm of yours as traces (custom in a cluster file).
+ */
+#ifndef HALLEY_EXTEND_H
+#define HALLEY_EXTEND_H
+
+#include "halley/cluster.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum halley_collective_kind {
+    HALLEY_COLLECTIVE_ALL_REDUCE,
+    HALLEY_COLLECTIVE_ALL_GATHER,
+    HALLEY_COLLECTIVE_REDUCE_SCATTER,
+    HALLEY_COLLECTIVE_ALL_TO_ALL,
+    HALLEY_COLLECTIVE_BROADCAST,
+    HALLEY_COLLECTIVE_SEND, /* one message between two ranks */
+} halley_collective_kind;
+
+typedef struct halley_collective_call {
+    halley_collective_kind kind;
+    double bytes;      /* the larger buffer of one rank */
+    uint32_t n_ranks;  /* of the group */
+    uint32_t per_node; /* of them in one node */
+} halley_collective_call;
+
+typedef enum halley_compute_kind {
+    HALLEY_COMPUTE_MATMUL,         /* C[m,n] = A[m,k] B[k,n], `groups` of them */
+    HALLEY_COMPUTE_BATCHED_MATMUL, /* without weights */
+    HALLEY_COMPUTE_ATTENTION,      /* one fused kernel */
+    HALLEY_COMPUTE_MEMORY_BOUND,   /* bytes through memory */
+} halley_compute_kind;
+
+typedef struct halley_compute_call {
+    const char *name; /* of the operator: "feed-forward in"; lent */
+    halley_compute_kind kind;
+    bool backward;       /* both gradients together */
+    double m, n, k;      /* of one matmul; 0 where there is none */
+    double groups;       /* matmuls side by side; 1 = one */
+    double repeat;       /* how often in a row; 1 = once */
+    double flops, bytes; /* forward: operations, data moved; 0 where not known */
+} halley_compute_call;
+
+/*
+ * Seconds that it takes; `standard_s` is halley's own answer. A negative number, or one
+ * that is not finite, means: take that. Called from any thread of a run, also several at
+ * a time; must give the same answer for the same call.
+ */
+typedef double halley_collective_cost(void *context, const halley_collective_call *call,
+                                      double standard_s);
+typedef double halley_compute_cost(void *context, const halley_compute_call *call,
+                                   double standard_s);
+
+typedef struct halley_extensions {
+    halley_collective_cost *collective; /* NULL = halley's own */
+    halley_compute_cost *compute;       /* the same */
+    void *context;                      /* for both */
+} halley_extensions;
+
+/* Use these on this cluster; NULL = none. They are lent and must outlive the cluster. */
+void halley_cluster_extend(halley_cluster *cluster, const halley_extensions *extensions);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
