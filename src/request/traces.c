@@ -80,6 +80,8 @@ halley_status traces_explain(const char *const *paths, size_t n, halley_status s
                              halley_error *err)
 {
     char text[256];
+    if (err != NULL && str_starts(str_from(err->text), STR("this is ")))
+        return status; /* the reader knew what it is */
     for (size_t i = 0; status != HALLEY_OK && i < n; i++) {
         if (strcmp(paths[i], "-") == 0 || !file_exists(paths[i]) ||
             file_is_folder(paths[i]))
@@ -87,8 +89,9 @@ halley_status traces_explain(const char *const *paths, size_t n, halley_status s
         const halley_file_kind kind = halley_file_recognise(paths[i]);
         if (kind == HALLEY_FILE_RECORDING)
             status = error_set(err, HALLEY_EFORMAT,
-                               "a profiler's recording: make a trace of it with `halley "
-                               "trace link` first");
+                               "this is the recording of a profiler: halley trace link "
+                               "%s makes a trace of it",
+                               paths[i]);
         else if (kind == HALLEY_FILE_OTHER &&
                  halley_file_describe(paths[i], text, sizeof text) != NULL)
             status = error_set(err, HALLEY_EFORMAT, "%s", text);
