@@ -21,6 +21,7 @@ typedef enum halley_dtype {
     HALLEY_TF32,
     HALLEY_FP8,
     HALLEY_FP4,
+    HALLEY_INT8, /* of TPUs: products with 8-bit integers */
     HALLEY_N_DTYPES
 } halley_dtype;
 
@@ -62,6 +63,7 @@ typedef struct halley_tier {
     char name[HALLEY_NAME];
     halley_tier_kind kind;
     double capacity_bytes, bandwidth_Bps, latency_s;
+    double price_usd_per_byte; /* 0 = part of the NPU or the node */
 } halley_tier;
 
 /* What people call it. */
@@ -78,6 +80,8 @@ typedef struct halley_npu {
     double peak_flops[HALLEY_N_DTYPES]; /* dense; 0 = the type is not supported */
     uint32_t n_cores; /* SMs, compute units; what tiles are spread over */
     double on_chip_bytes;
+    bool fp8_any_order; /* 8-bit matmuls read operands in either order: no transposed
+                           copy of the weights stays in memory */
     uint32_t n_tiers;
     halley_tier tiers[HALLEY_MAX_TIERS];
 
@@ -99,6 +103,14 @@ typedef struct halley_npu {
                                                     but no multiple of 8; odd */
     double power_w, price_usd;
 } halley_npu;
+
+/* Peak of 16-bit matmuls: bf16's, or fp16's where the device has no bf16; 0 = neither. */
+double halley_npu_wide_peak(const halley_npu *npu);
+
+/* HALLEY_EINVAL when the device has no units for this number format; the sentence lists
+ * those it has. */
+halley_status halley_npu_check_dtype(const halley_npu *npu, halley_dtype dtype,
+                                     halley_error *err);
 
 #ifdef __cplusplus
 }

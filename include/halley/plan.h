@@ -15,6 +15,8 @@ typedef enum halley_recompute {
     HALLEY_RECOMPUTE_FULL,         /* whole layers, from their inputs */
     HALLEY_RECOMPUTE_MINIMAL,      /* all but the products */
     HALLEY_RECOMPUTE_QKV,          /* all but the attention projections */
+    HALLEY_RECOMPUTE_MODULES,      /* the modules of recompute_modules */
+    HALLEY_RECOMPUTE_KEPT,         /* all but the tensors of recompute_keep */
     HALLEY_N_RECOMPUTE
 } halley_recompute;
 
@@ -32,8 +34,42 @@ typedef enum halley_schedule {
 typedef enum halley_fp8_recipe {
     HALLEY_FP8_TENSOR, /* one scale a tensor */
     HALLEY_FP8_ROW,
-    HALLEY_FP8_BLOCK, /* one scale every 32 elements: mxfp8 */
+    HALLEY_FP8_BLOCK, /* blocks of 128, scaled by software: DeepSeek-V3 on Hopper */
+    HALLEY_FP8_MX,    /* one scale every 32 elements, in hardware: mxfp8, mxfp4 */
+    HALLEY_FP8_NV,    /* every 16 elements: nvfp4 */
+    HALLEY_N_RECIPES
 } halley_fp8_recipe;
+
+/* How often weights that are sharded (fsdp) are gathered. */
+typedef enum halley_gather {
+    HALLEY_GATHER_DEFAULT,     /* once per step with pipeline stages, else micro-batch */
+    HALLEY_GATHER_STEP,        /* once per step; the whole stage stays gathered */
+    HALLEY_GATHER_MICRO_BATCH, /* layer by layer in every micro-batch */
+} halley_gather;
+
+/* A yes or no whose default depends on the rest of the plan. */
+typedef enum halley_choice {
+    HALLEY_CHOICE_DEFAULT,
+    HALLEY_CHOICE_NO,
+    HALLEY_CHOICE_YES
+} halley_choice;
+
+/* How routed tokens reach their experts. */
+typedef enum halley_dispatcher {
+    HALLEY_DISPATCH_ALL_TO_ALL, /* the library's collective */
+    HALLEY_DISPATCH_DEEPEP,
+    HALLEY_DISPATCH_HYBRIDEP,
+    HALLEY_N_DISPATCHERS
+} halley_dispatcher;
+
+/* What is captured in graphs, so that the host issues it as one. */
+typedef enum halley_graphs {
+    HALLEY_GRAPHS_NONE,
+    HALLEY_GRAPHS_ROUTER,
+    HALLEY_GRAPHS_LAYER, /* router and attention; all of a layer without experts */
+    HALLEY_GRAPHS_FULL,
+    HALLEY_N_GRAPHS
+} halley_graphs;
 
 enum { HALLEY_MAX_STAGES = 256 };
 #define HALLEY_FSDP_ALL UINT32_MAX /* halley_plan_check makes dp * cp of it */
@@ -44,6 +80,27 @@ enum {
     HALLEY_OFFLOAD_GRADIENTS = 2,
     HALLEY_OFFLOAD_WEIGHTS = 4,
     HALLEY_OFFLOAD_ACTIVATIONS = 8
+};
+
+/* Modules of Megatron-Core that a backward pass computes again. */
+enum {
+    HALLEY_MODULE_LAYERNORM = 1,
+    HALLEY_MODULE_CORE_ATTN = 2,
+    HALLEY_MODULE_MLA_UP_PROJ = 4,
+    HALLEY_MODULE_MOE_ACT = 8,
+    HALLEY_MODULE_MLP = 16,
+    HALLEY_MODULE_MOE = 32,
+    HALLEY_MODULE_SHARED_EXPERTS = 64
+};
+
+/* Tensors of a layer that MaxText's policies keep by name. */
+enum {
+    HALLEY_TENSOR_INPUT = 1,
+    HALLEY_TENSOR_QKV = 2,
+    HALLEY_TENSOR_CONTEXT = 4,
+    HALLEY_TENSOR_OUT = 8,
+    HALLEY_TENSOR_MLPWI = 16,
+    HALLEY_TENSOR_MLPWO = 32
 };
 
 /* Kinds of communication. */
@@ -57,7 +114,8 @@ enum {
 
 enum { HALLEY_RANK_ORDERS = 24 };
 
-/* Zero in a degree means 1; halley_plan_check fills that in. */
+/* Zero in a degree means 1; halley_plan_check fills that in and says with
+ * halley_plan_assumed what it filled in. */
 typedef struct halley_plan {
     uint32_t tp, pp, dp, cp, ep;
     uint32_t virtual_stages; /* interleaving: chunks of layers per stage; 0 = 1 */
@@ -67,7 +125,10 @@ typedef struct halley_plan {
     bool fsdp_keep; /* keep gathered weights for the backward pass (ZeRO-2 like) */
     halley_recompute recompute;
     uint32_t recompute_every; /* full: inputs of one layer in this many are kept; 0 = 1 */
-    uint32_t recompute_layers; /* only the first of each stage; 0 = all */
+    uint32_t recompute_layers;  /* only the first of each stage; 0 = all */
+    uint32_t recompute_modules; /* HALLEY_MODULE_ bits, with recompute modules */
+    uint32_t recompute_keep;    /* HALLEY_TENSOR_ bits, with recompute kept */
+    uint32_t recompute_offload; /* of them, kept in the outer tier */
     halley_schedule schedule;
     uint32_t rank_order;    /* which ranks are neighbours: HALLEY_RANK_ORDERS choices, 0 =
                                tp, cp, dp, pp from the innermost (halley_rank_order_name) */
@@ -78,17 +139,40 @@ typedef struct halley_plan {
     halley_dtype dtype;     /* of the products */
     halley_fp8_recipe recipe;
     bool unfused_attention;
+    bool old_attention; /* fused, but written for an earlier generation of devices */
+    bool fp8_attention;
+    bool eager_kernels;   /* norms and activations operator by operator, not fused */
+    uint32_t bf16_layers; /* of the model, that stay in bf16: half at each end */
+    uint32_t etp;         /* ranks that share each expert; 0 = 1 */
+    uint32_t zero_group;  /* ZeRO 1 and 2: ranks that share the optimizer; 0 = all */
+    bool zero_owner;      /* ZeRO 1 in whole tensors, reduced to and sent by owners */
+    halley_dispatcher dispatcher;
+    bool fp8_dispatch;  /* routed tokens travel in fp8, their results in bf16 */
+    bool overlap_ep;    /* their messages run under the compute of another micro-batch */
+    double capacity;    /* of experts, against the mean; 0 = no token is dropped */
+    double expert_skew; /* load of the fullest rank beyond the mean, share */
+    halley_graphs graphs;
     bool embeddings_as_layers; /* stages count embedding and head as one layer each */
     uint32_t gradient_bytes;   /* of a gradient on the wire; 0 = 2 */
     uint32_t n_stage_layers;   /* uneven stages: how many are given; 0 = even */
     uint8_t stage_layers[HALLEY_MAX_STAGES];
-    uint32_t offload;      /* HALLEY_OFFLOAD_ bits */
-    uint32_t offload_tier; /* 0 = the nearest beyond local memory */
+    uint32_t lora;    /* rank of adapters beside frozen weights; 0 = all is trained */
+    uint32_t offload; /* HALLEY_OFFLOAD_ bits */
+    uint32_t offload_tier;   /* 0 = the nearest beyond local memory */
+    uint32_t offload_layers; /* with offloaded activations: of this many layers of a
+                                stage; 0 = all */
+    halley_gather gather;
+    halley_choice fp8_params; /* weights are held in the low type; default: they are */
+    double gradient_memory;   /* bytes held per gradient; 0 = by type and stack */
+    double optimizer_memory;  /* bytes per parameter of the optimizer; 0 = the same */
     bool spread;      /* what does not fit lies in the next tier, everything in proportion
                          (COMET): one effective bandwidth */
     bool no_overlap;  /* communication never hides behind compute */
     uint32_t expose;  /* HALLEY_EXPOSE_ bits: of these kinds it never does */
     bool has_experts; /* halley_plan_check sets it */
+    /* Bits 1 << halley_plan_key: keys a file, an option or a study gave. Defaults that
+     * depend on the rest of the plan are only used where the key is not among them. */
+    uint64_t given;
 } halley_plan;
 
 /*
@@ -99,9 +183,19 @@ typedef struct halley_plan {
 halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
                                 uint32_t n_npus, halley_error *err);
 
+/* HALLEY_EINVAL when the NPU has no units for the plan's number format. */
+halley_status halley_plan_check_npu(const halley_plan *plan, const halley_npu *npu,
+                                    halley_error *err);
+
+/* The i-th default that a checked plan uses because nobody gave the key: "global batch
+ * 128", "sequence 8192 (from the model)", "zero 1"; false past the last. */
+bool halley_plan_assumed(char *to, size_t size, uint32_t i, const halley_plan *plan,
+                         const halley_model *model);
+
 /* Micro-batches of one data-parallel rank; valid after the check. */
 uint32_t halley_plan_micro_batches(const halley_plan *plan);
 
+const char *halley_schedule_name(halley_schedule schedule);    /* lent, static */
 const char *halley_recompute_name(halley_recompute recompute); /* lent, static */
 /* "tp-cp-dp-pp": ranks that differ only in the first are neighbours. */
 const char *halley_rank_order_name(uint32_t rank_order); /* lent, static */

@@ -56,6 +56,22 @@ typedef enum halley_constant {
     HALLEY_K_STEP,        /* seconds per step that nothing else explains */
     HALLEY_K_MICRO,       /* seconds per micro-batch, the same */
     HALLEY_K_RECOMPUTE,   /* share of forward products that op-selective repeats */
+    HALLEY_K_GEMM_BLOCK,  /* further, 8-bit products scaled block by block in software */
+    HALLEY_K_CAST_BLOCK,  /* their casts against those of hardware blocks */
+    HALLEY_K_FP8_ATTENTION, /* attention in fp8 against 16 bits */
+    HALLEY_K_SINKS,         /* attention with sinks, which no fused kernel serves */
+    HALLEY_K_EAGER,         /* traffic of norms and activations that are not fused */
+    HALLEY_K_EP_DEEPEP,     /* dispatch by DeepEP against the table */
+    HALLEY_K_EP_HYBRIDEP,   /* by HybridEP */
+    HALLEY_K_EP_NETWORK,    /* further, between nodes */
+    HALLEY_K_EP_OVERLAP,    /* share of dispatch that overlap-ep hides */
+    HALLEY_K_HOST_DISPATCH, /* host time of an expert layer with the plain all-to-all */
+    HALLEY_K_HOST_ROUTER,   /* of it that stays with a captured router */
+    HALLEY_K_HOST_LAYER,    /* and with captured router and attention */
+    HALLEY_K_HOST_WAIT,     /* seconds an expert layer waits for its token counts */
+    HALLEY_K_OWNER,         /* seconds per rank that shares whole tensors */
+    HALLEY_K_MEETING,       /* step time lost per doubling of the nodes that meet */
+    HALLEY_K_MEETING_FSDP,  /* the same where all meet in every layer */
     /* memory */
     HALLEY_K_MEM_WEIGHT, /* bytes per parameter */
     HALLEY_K_MEM_GRAD,
@@ -63,7 +79,8 @@ typedef enum halley_constant {
     HALLEY_K_MEM_ACT,      /* activations against the count of tensors */
     HALLEY_K_MEM_LOGIT,    /* bytes per logit */
     HALLEY_K_MEM_HEAD,     /* temporary copies of the head's gradient */
-    HALLEY_K_MEM_FIXED,    /* bytes: context, buffers of libraries */
+    HALLEY_K_MEM_FIXED,    /* bytes: fixed buffers inside the allocator */
+    HALLEY_K_MEM_CONTEXT,  /* bytes: context and libraries, outside the allocator */
     HALLEY_K_MEM_GATHERED, /* bytes per parameter of a stage kept gathered, FSDP with pp
                             */
     HALLEY_N_CONSTANTS
@@ -85,6 +102,13 @@ const halley_constant_info *halley_constant_get(halley_constant id); /* lent, st
 /* HALLEY_N_CONSTANTS when no constant has that key. */
 halley_constant halley_constant_find(const char *key);
 
+/* What the logs of a software call its peak memory. */
+typedef enum halley_memory_reading {
+    HALLEY_READING_ALLOCATED, /* of the framework's allocator, the fullest rank */
+    HALLEY_READING_RANK_0,    /* the same of rank 0, so of the first stage */
+    HALLEY_READING_DEVICE     /* of the whole device, context included */
+} halley_memory_reading;
+
 typedef struct halley_stack {
     char name[HALLEY_NAME];
     char framework[HALLEY_NAME]; /* of the records it serves */
@@ -94,7 +118,11 @@ typedef struct halley_stack {
     uint8_t origin[HALLEY_N_CONSTANTS]; /* 0 default, 1 given by the file, 2 fitted */
     bool scatter_stages; /* tensor-parallel ranks send 1/tp each between stages */
     bool pads_vocab;     /* vocabulary rounded up to 128 tp */
-    bool old_attention;  /* fused attention not written for the newest devices */
+    bool adds_apart; /* gradients are added up in a copy of the type that is reduced */
+    halley_memory_reading reading; /* what its logs call peak memory */
+    bool known;                    /* read from a file: the software is known */
+    double headroom;    /* share of memory a plan must leave free; 0.04 by default */
+    bool old_attention; /* fused attention not written for the newest devices */
     /* Mean error on runs it serves, of layouts the fit had not seen: of models without
      * and with experts, and on how many runs; 0 runs = not known. */
     double expected[2];

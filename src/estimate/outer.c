@@ -1,15 +1,18 @@
 /*
  * Memory beyond the NPU, energy and money.
  *
+ * A memory that NPUs share serves them one after the other: its bandwidth is divided by
+ * those that use it.
+ *
  * By class: optimizer states and gradients are read and written once a step, in the open;
  * weights are fetched for both passes of every micro-batch and activations written and
  * read once each, behind nine tenths of the compute. In proportion (COMET): all traffic
  * sees one effective bandwidth, total / (local / local bandwidth + outer / outer
  * bandwidth); estimate/price.c slows its memory by that.
  *
- * Energy: NPUs x (idle + utilisation (1 - idle)) x power x PUE. Money: capital over its
- * life, or rent, and energy. Utilisation is the share of the step that computes. NPUs of
- * the last node that the plan does not use are paid for and idle.
+ * Energy: NPUs x (idle + utilisation (1 - idle)) x power x node factor x PUE. Money:
+ * capital over its life, or rent, and energy. Utilisation is the share of the step that
+ * computes. NPUs of the last node that the plan does not use are paid for and idle.
  */
 #include "estimate/outer.h"
 
@@ -21,7 +24,7 @@ static const double seconds_per_year = 365.25 * 86400;
 
 double estimate_outer_share(const halley_estimate *e)
 {
-    const double excess = e->peak_bytes - e->capacity_bytes;
+    const double excess = e->peak_bytes - (1 - e->headroom) * e->capacity_bytes;
     return excess > 0 ? excess / e->peak_bytes : 0;
 }
 
@@ -37,7 +40,8 @@ void estimate_offload(halley_estimate *e, const halley_plan *plan,
     const halley_tier *tier = workload_outer_tier(plan, cluster);
     if (!tier || e->offloaded_bytes <= 0)
         return;
-    const double byte_s = 1 / tier->bandwidth_Bps;
+    const double users = workload_outer_users(tier, plan, cluster);
+    const double byte_s = users / tier->bandwidth_Bps;
     const double *outer = e->outer_bytes;
     const double open =
         2 * byte_s * (outer[HALLEY_MEMORY_OPTIMIZER] + outer[HALLEY_MEMORY_GRADIENTS]);
@@ -48,7 +52,7 @@ void estimate_offload(halley_estimate *e, const halley_plan *plan,
                            outer[HALLEY_MEMORY_ACTIVATIONS] * flights);
     const double hidden = plan->no_overlap ? 0 : 0.9 * compute_s(e);
     e->part_s[HALLEY_PART_OFFLOAD] +=
-        open + (behind > hidden ? behind - hidden : 0) + 4 * tier->latency_s;
+        open + (behind > hidden ? behind - hidden : 0) + 4 * users * tier->latency_s;
 }
 
 void estimate_money(halley_estimate *e, const halley_plan *plan,
@@ -58,11 +62,7 @@ void estimate_money(halley_estimate *e, const halley_plan *plan,
     const double paid = hw_count_paid(cluster, npus);
     const halley_cost *cost = &cluster->cost;
     const double busy = e->step_s > 0 ? compute_s(e) / e->step_s : 0;
-    const double load = cost->power_idle + (busy < 1 ? busy : 1) * (1 - cost->power_idle);
-    e->energy_J = npus * cluster->npu.power_w * load * cost->pue * e->step_s;
-    if (paid > npus) /* the rest of the last node is switched on */
-        e->energy_J += (paid - npus) * cluster->npu.power_w * cost->power_idle *
-                       cost->pue * e->step_s;
+    e->energy_J = hw_power_average(cluster, npus, busy) * e->step_s;
     const double life_s = cost->years * seconds_per_year;
     e->cost_usd = e->energy_J * cost->energy_usd_per_J;
     if (cost->rent_usd_per_s > 0)

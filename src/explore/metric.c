@@ -52,12 +52,12 @@ static const metric_row rows[HALLEY_METRIC_PART] = {
 
 /* "time.tp" and "memory.weights", made once from the estimator's own names. */
 static const char *const part_keys[HALLEY_N_PARTS] = {
-    "time.forward",    "time.backward",  "time.recompute", "time.tp",     "time.cp",
-    "time.ep",         "time.pp",        "time.dp",        "time.bubble", "time.host",
-    "time.accumulate", "time.optimizer", "time.offload",   "time.other"};
+    "time.forward",    "time.backward",  "time.recompute", "time.tp",      "time.cp",
+    "time.ep",         "time.pp",        "time.dp",        "time.bubble",  "time.host",
+    "time.accumulate", "time.optimizer", "time.offload",   "time.meeting", "time.other"};
 static const char *const class_keys[HALLEY_N_MEMORY] = {
-    "memory.weights",     "memory.gradients", "memory.optimizer",
-    "memory.activations", "memory.logits",    "memory.buffers"};
+    "memory.weights", "memory.gradients", "memory.optimizer", "memory.activations",
+    "memory.logits",  "memory.buffers",   "memory.context"};
 
 /* Keys of parts and classes where they are columns; in JSON a dot is an object. */
 static const char *const part_columns[HALLEY_N_PARTS] = {
@@ -74,15 +74,17 @@ static const char *const part_columns[HALLEY_N_PARTS] = {
     [HALLEY_PART_ACCUMULATE] = "parts_s.accumulate",
     [HALLEY_PART_OPTIMIZER] = "parts_s.optimizer",
     [HALLEY_PART_OFFLOAD] = "parts_s.offload",
+    [HALLEY_PART_MEETING] = "parts_s.meeting",
     [HALLEY_PART_OTHER] = "parts_s.other"};
-_Static_assert(HALLEY_N_PARTS == 14, "every part has a key and a column");
-_Static_assert(HALLEY_N_MEMORY == 6, "every class has a key and a column");
+_Static_assert(HALLEY_N_PARTS == 15, "every part has a key and a column");
+_Static_assert(HALLEY_N_MEMORY == 7, "every class has a key and a column");
 static const char *const class_columns[HALLEY_N_MEMORY] = {
     [HALLEY_MEMORY_WEIGHTS] = "memory_bytes.weights",
     [HALLEY_MEMORY_GRADIENTS] = "memory_bytes.gradients",
     [HALLEY_MEMORY_OPTIMIZER] = "memory_bytes.optimizer",
     [HALLEY_MEMORY_ACTIVATIONS] = "memory_bytes.activations",
     [HALLEY_MEMORY_LOGITS] = "memory_bytes.logits",
+    [HALLEY_MEMORY_CONTEXT] = "memory_bytes.context",
     [HALLEY_MEMORY_BUFFERS] = "memory_bytes.buffers"};
 
 const char *halley_metric_column(uint32_t metric)
@@ -119,6 +121,13 @@ units_kind explore_metric_unit(uint32_t metric)
     if (metric < HALLEY_METRIC_PART)
         return rows[metric].unit;
     return metric < HALLEY_METRIC_CLASS ? UNITS_TIME : UNITS_BYTES;
+}
+
+explore_dims explore_metric_dims(uint32_t metric)
+{
+    return explore_dims_of(metric == HALLEY_METRIC_TOKENS_PER_S
+                               ? UNITS_FREQUENCY
+                               : explore_metric_unit(metric));
 }
 
 /* Money of one token is tiny: shown for a million of them. */
@@ -170,6 +179,12 @@ static void under_failures(double out[HALLEY_N_METRICS], const halley_failures *
     out[HALLEY_METRIC_CHECKPOINT] = g.interval_s;
 }
 
+static double compute_time(const halley_estimate *e)
+{
+    return e->part_s[HALLEY_PART_FORWARD] + e->part_s[HALLEY_PART_BACKWARD] +
+           e->part_s[HALLEY_PART_RECOMPUTE];
+}
+
 void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
                      const halley_estimate *e)
 {
@@ -190,8 +205,7 @@ void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
     out[HALLEY_METRIC_CAPITAL] = hw_cost_capital(c, npus);
     out[HALLEY_METRIC_POWER] = e->step_s > 0 ? e->energy_J / e->step_s : 0;
     out[HALLEY_METRIC_NPUS] = npus;
-    out[HALLEY_METRIC_COMPUTE] =
-        t[HALLEY_PART_FORWARD] + t[HALLEY_PART_BACKWARD] + t[HALLEY_PART_RECOMPUTE];
+    out[HALLEY_METRIC_COMPUTE] = compute_time(e);
     out[HALLEY_METRIC_COMMUNICATION] = t[HALLEY_PART_TP] + t[HALLEY_PART_CP] +
                                        t[HALLEY_PART_EP] + t[HALLEY_PART_PP] +
                                        t[HALLEY_PART_DP];
@@ -247,30 +261,29 @@ void explore_limit(char *to, size_t size, const explore_design *d,
         [HALLEY_PART_ACCUMULATE] = "gradient accumulation",
         [HALLEY_PART_OPTIMIZER] = "the optimizer",
         [HALLEY_PART_OFFLOAD] = "expanded memory",
+        [HALLEY_PART_MEETING] = "waiting for the slowest",
         [HALLEY_PART_OTHER] = "fixed costs"};
     const int most = largest_other(e);
     const double step = e->step_s > 0 ? e->step_s : 1;
-    const double compute =
-        (e->part_s[HALLEY_PART_FORWARD] + e->part_s[HALLEY_PART_BACKWARD] +
-         e->part_s[HALLEY_PART_RECOMPUTE]) /
-        step;
+    const double compute = compute_time(e) / step;
     const double other = e->part_s[most] / step;
     const double full = e->capacity_bytes > 0 ? e->peak_bytes / e->capacity_bytes : 0;
     strbuf text = {0};
+    if (!e->fits)
+        strbuf_printf(&text, "%s",
+                      e->fit == HALLEY_FIT_NOT ? "does not fit" : "may not fit");
     if (other > compute)
-        strbuf_printf(&text, "%s%s %s %%", words[most], where_it_goes(d, most),
-                      number_fixed(other * 100, 0).at);
+        strbuf_printf(&text, "%s%s%s %s %%", text.n ? ", " : "", words[most],
+                      where_it_goes(d, most), number_fixed(other * 100, 0).at);
     strbuf_printf(&text, "%scompute %s %%", text.n ? ", " : "",
                   number_fixed(compute * 100, 0).at);
     if (other <= compute && other >= 0.05)
         strbuf_printf(&text, ", %s%s %s %%", words[most], where_it_goes(d, most),
                       number_fixed(other * 100, 0).at);
-    if (!e->fits)
-        strbuf_printf(&text, ", does not fit");
-    else if (full > 1)
+    if (e->fits && full > 1)
         strbuf_printf(&text, ", %s %% in outer memory",
                       number_fixed(100 * (1 - 1 / full), 0).at);
-    else if (full > 0.95)
+    else if (e->fit == HALLEY_FIT_TIGHT)
         strbuf_printf(&text, ", memory full");
     snprintf(to, size, "%.*s", (int)text.n, text.n ? text.at : "");
     strbuf_fini(&text);

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "halley/plan_keys.h"
 #include "hw/link.h"
 #include "workload/plan_file.h"
 
@@ -13,7 +14,8 @@
 static const char *const recomputes[] = {
     "none", "selective", "selective-op", "full", "minimal", "qkv", NULL};
 static const char *const schedules[] = {"1f1b", "gpipe", NULL};
-static const char *const dtypes[] = {"bf16", "fp16", "fp32", "tf32", "fp8", "fp4", NULL};
+static const char *const dtypes[] = {"bf16", "fp16", "fp32", "tf32",
+                                     "fp8",  "fp4",  "int8", NULL};
 static const char *const attentions[] = {"flash", "unfused", NULL};
 static const char *const placements[] = {"by-class", "proportional", NULL};
 static const char *const offloads[] = {"optimizer", "gradients", "weights", "activations",
@@ -110,7 +112,7 @@ static const explore_param params[] = {
      .unit = UNITS_FLOPS,
      .min = 1,
      .max = 1e21,
-     .doc = "peak of bf16; other types and the operands' way into the cores in "
+     .doc = "peak of 16-bit matmuls; other types and the operands' way into the cores in "
             "proportion"},
     NUMBER("cluster.npu.on-chip", UNITS_BYTES, cluster.npu.on_chip_bytes, 0, 1e15,
            "on-chip memory"),
@@ -291,10 +293,11 @@ static void set_peak(explore_design *d, double number)
 {
     halley_npu *npu = &d->cluster.npu;
     double *peak = npu->peak_flops;
-    const double factor = peak[HALLEY_BF16] > 0 ? number / peak[HALLEY_BF16] : 1;
+    const double wide = halley_npu_wide_peak(npu);
+    const double factor = wide > 0 ? number / wide : 1;
     for (int i = 0; i < HALLEY_N_DTYPES; i++)
         peak[i] *= factor;
-    peak[HALLEY_BF16] = number;
+    peak[peak[HALLEY_BF16] > 0 || !(wide > 0) ? HALLEY_BF16 : HALLEY_FP16] = number;
     npu->gemm.load_Bps *= factor;
     npu->gemm_fp8.load_Bps *= factor;
     npu->gemm_fp8_cast.load_Bps *= factor;
@@ -373,6 +376,8 @@ void explore_set(explore_design *design, const explore_ref *ref,
         memcpy(at, &number, sizeof number);
     } else if (is_flag(p)) {
         *(bool *)at = number != 0;
+        if (p->offset == AT(plan.embeddings_as_layers))
+            design->plan.given |= 1ull << HALLEY_KEY_EMBEDDINGS_AS_LAYERS;
     } else {
         const uint32_t whole = (uint32_t)number;
         follow_shape(&design->model, p, whole);
@@ -399,7 +404,7 @@ double explore_get(const explore_design *design, const explore_ref *ref)
         return NAN;
     }
     if (p->kind == PARAM_PEAK)
-        return design->cluster.npu.peak_flops[HALLEY_BF16];
+        return halley_npu_wide_peak(&design->cluster.npu);
     if (p->kind == PARAM_NETWORK)
         return hw_outer_fabric(&design->cluster)->bandwidth_Bps;
     if (p->kind == PARAM_CONSTANT)

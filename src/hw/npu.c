@@ -7,13 +7,15 @@
 #include "hw/memory.h"
 #include "hw/schema.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
 static const char *const dtype_names[HALLEY_N_DTYPES] = {
     [HALLEY_BF16] = "bf16", [HALLEY_FP16] = "fp16", [HALLEY_FP32] = "fp32",
-    [HALLEY_TF32] = "tf32", [HALLEY_FP8] = "fp8",   [HALLEY_FP4] = "fp4"};
+    [HALLEY_TF32] = "tf32", [HALLEY_FP8] = "fp8",   [HALLEY_FP4] = "fp4",
+    [HALLEY_INT8] = "int8"};
 
 const char *halley_dtype_name(halley_dtype dtype)
 {
@@ -29,6 +31,42 @@ bool halley_dtype_find(halley_dtype *out, const char *name)
         }
     }
     return false;
+}
+
+double halley_npu_wide_peak(const halley_npu *npu)
+{
+    const double *peak = npu->peak_flops;
+    return peak[HALLEY_BF16] > 0 ? peak[HALLEY_BF16] : peak[HALLEY_FP16];
+}
+
+/* "bf16, fp16 and fp8"; a type that products can be timed in. */
+static void list_dtypes(strbuf *to, const halley_npu *npu)
+{
+    uint32_t n = 0, i = 0;
+    for (int t = 0; t < HALLEY_N_DTYPES; t++)
+        n += npu->peak_flops[t] > 0;
+    for (int t = 0; t < HALLEY_N_DTYPES; t++) {
+        if (!(npu->peak_flops[t] > 0))
+            continue;
+        i++;
+        strbuf_printf(to, "%s%s", i == 1 ? "" : i == n ? " and " : ", ", dtype_names[t]);
+    }
+}
+
+halley_status halley_npu_check_dtype(const halley_npu *npu, halley_dtype dtype,
+                                     halley_error *err)
+{
+    assert((unsigned)dtype < HALLEY_N_DTYPES);
+    const bool has_fp8 = npu->peak_flops[HALLEY_FP8] > 0;
+    if (npu->peak_flops[dtype] > 0 && (dtype != HALLEY_FP4 || has_fp8))
+        return HALLEY_OK;
+    strbuf have = {0};
+    list_dtypes(&have, npu);
+    const halley_status status =
+        error_set(err, HALLEY_EINVAL, "%s has no %s units: it computes in %.*s",
+                  npu->name, dtype_names[dtype], (int)have.n, have.n > 0 ? have.at : "");
+    strbuf_fini(&have);
+    return status;
 }
 
 halley_status cluster_name_copy(char to[HALLEY_NAME], str name, halley_error *err)
@@ -123,7 +161,8 @@ static halley_status read_peaks(halley_npu *out, const conf_file *file,
         if (!halley_dtype_find(&type, name))
             return conf_error(
                 file, map->items[i], err, HALLEY_EFORMAT,
-                "no type \"%s\": bf16, fp16, fp32, tf32, fp8 and fp4 are known", name);
+                "no type \"%s\": bf16, fp16, fp32, tf32, fp8, fp4 and int8 are known",
+                name);
         TRY(conf_to_quantity(&out->peak_flops[type], file, map->items[i], UNITS_FLOPS,
                              name, err));
         if (!(out->peak_flops[type] > 0))
@@ -203,6 +242,7 @@ typedef struct npu_text {
     const conf_node *peak, *memory, *gemm, *gemm_fp8, *gemm_fp8_cast, *cast, *attention,
         *misaligned, *sources;
     uint32_t type, cores;
+    bool fp8_any_order;
     double on_chip, memory_share, round_to, power, price;
 } npu_text;
 #define NPU(key_, type_, member, doc_)                                                   \
@@ -230,6 +270,10 @@ static const conf_field npu_fields[] = {
      .by_default = "gemm"},
     {NPU("gemm-fp8-cast", CONF_TYPE_NODE, gemm_fp8_cast,
          "rates of 8-bit matmuls with a cast, as serving kernels do them")},
+    {NPU("fp8-any-order", CONF_TYPE_BOOL, fp8_any_order,
+         "8-bit matmuls read operands in either order, so that no transposed copy of "
+         "the weights is kept"),
+     .by_default = "no"},
     {NPU("cast", CONF_TYPE_NODE, cast, "launch time and memory share of that cast")},
     {NPU("round-to", CONF_TYPE_DOUBLE, round_to,
          "sizes of matmuls are rounded up to a multiple of this"),
@@ -267,6 +311,7 @@ static halley_npu npu_of(const npu_text *t)
     return (halley_npu){.type = (halley_npu_type)t->type,
                         .n_cores = t->cores,
                         .on_chip_bytes = t->on_chip,
+                        .fp8_any_order = t->fp8_any_order,
                         .memory_share = t->memory_share,
                         .round_to = t->round_to,
                         .power_w = t->power,
@@ -358,7 +403,7 @@ halley_status halley_cluster_check_estimate(const halley_cluster *cluster,
                          "cluster \"%s\" has %u kinds of NPU, and estimates know one so "
                          "far",
                          name, cluster->n_kinds);
-    if (!(npu->peak_flops[HALLEY_BF16] > 0))
+    if (!(halley_npu_wide_peak(npu) > 0))
         return error_set(
             err, HALLEY_EINVAL,
             "cluster \"%s\" does not say the peak of its NPU: an estimate "

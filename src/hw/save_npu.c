@@ -122,6 +122,8 @@ static void add_tiers(strbuf *b, const halley_npu *npu)
         add_value(b, "bandwidth", t->bandwidth_Bps, UNITS_BANDWIDTH);
         if (t->latency_s > 0)
             add_value(b, "latency", t->latency_s, UNITS_TIME);
+        if (t->price_usd_per_byte > 0)
+            add_value(b, "price-per-gb", t->price_usd_per_byte * 1e9, UNITS_MONEY);
         strbuf_add_char(b, '}');
     }
     strbuf_add_char(b, ']');
@@ -177,6 +179,8 @@ static void print_npu(strbuf *b, const halley_npu *npu, bool cost)
         add_value(b, "cores", npu->n_cores, UNITS_COUNT);
     if (npu->on_chip_bytes > 0)
         add_value(b, "on-chip", npu->on_chip_bytes, UNITS_BYTES);
+    if (npu->fp8_any_order)
+        add_text(b, "fp8-any-order", "yes");
     add_tiers(b, npu);
     add_rates(b, npu);
     if (npu->cast_launch_s != 0 || npu->cast_memory_share != 0)

@@ -32,6 +32,7 @@ PART(host, part_s[HALLEY_PART_HOST])
 PART(accumulate, part_s[HALLEY_PART_ACCUMULATE])
 PART(optimizer, part_s[HALLEY_PART_OPTIMIZER])
 PART(offload, part_s[HALLEY_PART_OFFLOAD])
+PART(meeting, part_s[HALLEY_PART_MEETING])
 PART(other, part_s[HALLEY_PART_OTHER])
 #undef PART
 
@@ -50,6 +51,7 @@ const request_part request_parts[] = {
     {"accumulate", "gradient accumulation", get_accumulate},
     {"optimizer", "optimizer", get_optimizer},
     {"offload", "offload", get_offload},
+    {"meeting", "waiting for the slowest", get_meeting},
     {"other", "other", get_other},
     {0},
 };
@@ -97,9 +99,11 @@ static void write_memory_json(report_json *j, const halley_estimate *e)
         report_json_double(j, request_memory_key(key, (halley_memory)i),
                            e->memory_bytes[i]);
     report_json_end(j);
+    report_json_double(j, "allocated_bytes", e->allocated_bytes);
     report_json_double(j, "device_bytes", e->peak_bytes);
     report_json_double(j, "offloaded_bytes", e->offloaded_bytes);
     report_json_double(j, "capacity_bytes", e->capacity_bytes);
+    report_json_double(j, "headroom", e->headroom);
 }
 
 void request_estimate_json(report_json *j, const halley_estimate *e)
@@ -114,9 +118,11 @@ void request_estimate_json(report_json *j, const halley_estimate *e)
     report_json_double(j, "backward_s", e->part_s[HALLEY_PART_BACKWARD]);
     write_parts_json(j, e);
     write_memory_json(j, e);
+    report_json_text(j, "schedule_time", str_from(e->schedule_walked ? "walk" : "form"));
     report_json_u64(j, "slowest_stage", e->slow_stage);
     report_json_u64(j, "fullest_stage", e->full_stage);
     report_json_bool(j, "fits", e->fits);
+    report_json_text(j, "fit", str_from(halley_fit_name(e->fit)));
     report_json_double(j, "energy_J", e->energy_J);
     report_json_double(j, "cost_usd", e->cost_usd);
 }

@@ -142,24 +142,12 @@ static size_t choose_rows(const score_rows *rows, uint32_t k, uint32_t fold,
     return n;
 }
 
-/* The prior of a stack: what it would be without its fitted constants. */
-static halley_stack unfitted(const halley_stack *stack)
-{
-    halley_stack prior = *stack;
-    for (unsigned i = 0; i < HALLEY_N_CONSTANTS; i++) {
-        if (prior.origin[i] != 2)
-            continue;
-        prior.k[i] = prior.prior[i];
-        prior.origin[i] = 0;
-    }
-    return prior;
-}
-
 static halley_status fold_stack(scoring *s, uint32_t k, uint32_t *at, halley_error *err)
 {
     const uint32_t n_folds = s->opts.folds;
     for (uint32_t fold = 0; fold < n_folds; fold++) {
-        halley_stack prior = unfitted(&s->rows.stacks.at[k]);
+        halley_stack prior = s->rows.stacks.at[k];
+        score_stack_forget(&prior);
         halley_stack fitted = prior;
         size_t n = choose_rows(&s->rows, k, fold, n_folds, true, at);
         TRY(score_fit(&fitted, &prior, &s->rows, at, n, err));
@@ -263,6 +251,25 @@ static halley_status score_times(scoring *s, const char *name, score_pair *pairs
     return array_push(&s->sets, set) ? HALLEY_OK : error_nomem(err);
 }
 
+/* The peak as the logs of the row's software state it. */
+static double read_memory(const scoring *s, const score_row *row,
+                          const halley_estimate *e)
+{
+    const halley_stack *stack = &s->rows.stacks.at[row->stack];
+    halley_stage_memory first;
+    switch (stack->reading) {
+    case HALLEY_READING_DEVICE:
+        return e->peak_bytes;
+    case HALLEY_READING_RANK_0:
+        halley_estimate_stage(&first, &row->model, &row->plan,
+                              s->rows.clusters.at[row->cluster].cluster, stack, 0);
+        return first.allocated_bytes;
+    case HALLEY_READING_ALLOCATED:
+        break;
+    }
+    return e->allocated_bytes;
+}
+
 static halley_status score_memory(scoring *s, const char *name, score_pair *pairs,
                                   halley_error *err)
 {
@@ -279,17 +286,17 @@ static halley_status score_memory(scoring *s, const char *name, score_pair *pair
                             &s->rows.stacks.at[row->stack]);
         if (row->out_of_memory) {
             set.n_out++;
-            set.n_out_refused += !e.fits;
+            set.n_out_refused += e.fit == HALLEY_FIT_NOT;
         } else if (row->step_s > 0) {
             set.n_fit++;
-            set.n_fit_refused += !e.fits;
+            set.n_fit_refused += e.fit == HALLEY_FIT_NOT;
         }
         if (row->peak_bytes <= 0)
             continue;
         set.rows++;
-        pairs[n++] = (score_pair){row->id, row->peak_bytes, e.peak_bytes};
+        pairs[n++] = (score_pair){row->id, row->peak_bytes, read_memory(s, row, &e)};
     }
-    if (n == 0 && set.n_out == 0)
+    if (n == 0 && set.n_out == 0 && set.n_fit_refused == 0)
         return HALLEY_OK;
     TRY(score_metrics(&set, pairs, n, err));
     return array_push(&s->sets, set) ? HALLEY_OK : error_nomem(err);
@@ -311,7 +318,7 @@ static halley_status predict_all(scoring *s, halley_error *err)
 
 static halley_status list_rows(halley_score *out, const scoring *s, halley_error *err)
 {
-    out->rows = mem_array(s->rows.rows.n, sizeof *out->rows);
+    out->rows = mem_array_zero(s->rows.rows.n, sizeof *out->rows);
     if (!out->rows)
         return error_nomem(err);
     for (uint32_t i = 0; i < s->rows.rows.n; i++) {
@@ -325,6 +332,15 @@ static halley_status list_rows(halley_score *out, const scoring *s, halley_error
         to->measured_s = row->step_s;
         to->predicted_s = s->predicted[i];
         to->held_out_s = s->folded ? s->folded[i] : 0;
+        halley_estimate e;
+        halley_estimate_run(&e, &row->model, &row->plan,
+                            s->rows.clusters.at[row->cluster].cluster,
+                            &s->rows.stacks.at[row->stack]);
+        to->full = e.peak_bytes / e.capacity_bytes;
+        to->fit = e.fit;
+        to->measured_bytes = row->peak_bytes;
+        if (row->peak_bytes > 0)
+            to->predicted_bytes = read_memory(s, row, &e);
     }
     return HALLEY_OK;
 }

@@ -11,6 +11,7 @@
  */
 #include "workload/ops.h"
 
+#include "workload/adapter.h"
 #include "workload/flat.h"
 
 #include <math.h>
@@ -73,7 +74,6 @@ static workload_op *gemm(workload_layer *l, const char *name, double m, double n
     op->weights = n * k;
     op->cast_f = m * k;
     op->cast_b = m * n;
-    op->saved = 2 * m * k;
     l->weights += op->weights;
     return op;
 }
@@ -116,30 +116,19 @@ static void block_messages(workload_layer *l, const halley_plan *plan,
     coll(l, "sequence reduce-scatter", WORKLOAD_REDUCE_SCATTER, WORKLOAD_TP, bytes);
 }
 
-/* Mean number of keys a query sees, over the sequence and over the layers. */
-static double keys_seen(const halley_model *model, double seq)
-{
-    const double all = model->not_causal ? seq : seq / 2;
-    if (!model->window || model->window >= seq)
-        return all;
-    const double w = model->window, near = w - w * w / (2 * seq);
-    const double full = model->window_every ? 1.0 / model->window_every : 0;
-    return full * all + (1 - full) * near;
-}
-
 static void fused_attention(workload_layer *l, const halley_model *model,
                             const workload_shape *s)
 {
     workload_op *op = add(l, "attention", WORKLOAD_FLASH, WORKLOAD_ATTENTION);
     op->head_dim = (s->dim_qk + s->dim_v) / 2;
     op->seq = s->seq;
-    op->flops =
-        2 * s->tokens * s->heads * (s->dim_qk + s->dim_v) * keys_seen(model, s->seq);
+    op->flops = 2 * s->tokens * s->heads * (s->dim_qk + s->dim_v) *
+                halley_model_keys_seen(model, s->seq);
     const double q = s->heads * s->dim_qk, o = s->heads * s->dim_v;
     const double kv = s->kv_heads * (s->dim_qk + s->dim_v);
     op->bytes_f = 2 * s->tokens * (q + o + kv);
     op->bytes_b = 2 * s->tokens * (2 * q + 2 * o + 2 * kv);
-    op->saved = 2 * s->tokens * (q + kv); /* the output is the projection's input */
+    op->part = WORKLOAD_PART_CORE;
 }
 
 static void unfused_attention(workload_layer *l, const halley_plan *plan,
@@ -154,7 +143,7 @@ static void unfused_attention(workload_layer *l, const halley_plan *plan,
     op->groups = groups;
     op->head_dim = s->dim_qk;
     op->flops = 2 * scores * s->dim_qk;
-    op->saved = 2 * s->tokens * s->heads * 2 * s->dim_qk;
+    op->part = WORKLOAD_PART_CORE;
     op = add(l, "scores x value", WORKLOAD_BATCHED, WORKLOAD_ATTENTION);
     op->m = rows;
     op->n = s->dim_v;
@@ -162,12 +151,12 @@ static void unfused_attention(workload_layer *l, const halley_plan *plan,
     op->groups = groups;
     op->head_dim = s->dim_v;
     op->flops = 2 * scores * s->dim_v;
-    op->saved = 2 * s->tokens * s->heads * s->dim_v + 2 * scores;
+    op->part = WORKLOAD_PART_CORE;
     op = stream(l, "softmax", scores * stack->k[HALLEY_K_SOFTMAX_F], 1);
     op->bytes_b = scores * stack->k[HALLEY_K_SOFTMAX_B];
     op->class = WORKLOAD_ATTENTION;
     op->odd = fmod(groups, 4) != 0; /* Megatron's fused kernel wants a multiple of 4 */
-    op->saved = 3 * scores;
+    op->part = WORKLOAD_PART_CORE;
 }
 
 static void latent_products(workload_layer *l, const halley_model *m,
@@ -175,13 +164,20 @@ static void latent_products(workload_layer *l, const halley_model *m,
 {
     const double T = s->tokens, h = s->hidden;
     if (m->q_rank) {
-        gemm(l, "query down", T, m->q_rank, h);
-        gemm(l, "query up", T, s->heads * s->dim_qk, m->q_rank);
+        gemm(l, "query down", T, m->q_rank, h)->part = WORKLOAD_PART_QKV;
+        gemm(l, "query up", T, s->heads * s->dim_qk, m->q_rank)->part = WORKLOAD_PART_UP;
     } else {
-        gemm(l, "query", T, s->heads * s->dim_qk, h);
+        gemm(l, "query", T, s->heads * s->dim_qk, h)->part = WORKLOAD_PART_QKV;
     }
-    gemm(l, "key-value down", T, m->kv_rank + m->qk_rope, h);
-    gemm(l, "key-value up", T, s->heads * (m->qk_nope + s->dim_v), m->kv_rank);
+    gemm(l, "key-value down", T, m->kv_rank + m->qk_rope, h)->part = WORKLOAD_PART_QKV;
+    gemm(l, "key-value up", T, s->heads * (m->qk_nope + s->dim_v), m->kv_rank)->part =
+        WORKLOAD_PART_UP;
+}
+
+/* Does the feed-forward part of the layer end with messages of its own? */
+static bool sums_after(const halley_model *model, const workload_layer *l)
+{
+    return !l->moe || model->shared_ffn > 0;
 }
 
 static void attention_block(workload_layer *l, const halley_model *model,
@@ -193,11 +189,12 @@ static void attention_block(workload_layer *l, const halley_model *model,
     if (model->kv_rank)
         latent_products(l, model, s);
     else
-        gemm(l, "query-key-value", T, s->heads * s->dim_qk + kv, s->hidden)->saved =
-            2 * s->shard_tokens * s->hidden;
+        gemm(l, "query-key-value", T, s->heads * s->dim_qk + kv, s->hidden)->part =
+            WORKLOAD_PART_QKV;
     stream(l, "rotate and transpose",
            4 * T * (s->heads * s->dim_qk + kv) * stack->k[HALLEY_K_ROPE],
-           stack->k[HALLEY_K_BACKWARD]);
+           stack->k[HALLEY_K_BACKWARD])
+        ->part = WORKLOAD_PART_ROTATE;
     if (plan->unfused_attention)
         unfused_attention(l, plan, stack, s);
     else
@@ -205,22 +202,79 @@ static void attention_block(workload_layer *l, const halley_model *model,
     if (plan->cp > 1)
         coll(l, "key-value exchange", WORKLOAD_EXCHANGE, WORKLOAD_CP, 2 * T * kv)
             ->times_b = 2;
-    gemm(l, "projection", T, s->hidden, s->heads * s->dim_v);
-    block_messages(l, plan, stack, s);
+    gemm(l, "projection", T, s->hidden, s->heads * s->dim_v)->part =
+        WORKLOAD_PART_PROJECTION;
+    /* A parallel block adds both parts up before its messages. */
+    if (!(model->parallel_block && sums_after(model, l)))
+        block_messages(l, plan, stack, s);
+}
+
+/* Operators one by one move more than fused ones. */
+static double kernel_passes(const halley_plan *plan, const halley_stack *stack)
+{
+    return plan->eager_kernels ? stack->k[HALLEY_K_EAGER] : 1;
 }
 
 static void feed_forward(workload_layer *l, const halley_model *model,
-                         const workload_shape *s, double hidden, double ffn,
+                         const halley_plan *plan, const workload_shape *s, double ffn,
                          const halley_stack *stack)
 {
+    const double hidden = s->hidden, passes = kernel_passes(plan, stack);
     const double wide = model->gated ? 2 : 1, tokens = s->tokens;
-    gemm(l, "feed-forward in", tokens, wide * ffn, hidden)->saved =
-        2 * s->shard_tokens * hidden;
-    workload_op *op =
-        stream(l, "activation", 2 * tokens * ffn * (wide + 1) * stack->k[HALLEY_K_ACT],
-               stack->k[HALLEY_K_BACKWARD]);
-    op->saved = 2 * tokens * ffn * wide;
-    gemm(l, "feed-forward out", tokens, hidden, ffn);
+    gemm(l, "feed-forward in", tokens, wide * ffn, hidden)->part = WORKLOAD_PART_FC1;
+    workload_op *op = stream(
+        l, "activation", 2 * tokens * ffn * (wide + 1) * stack->k[HALLEY_K_ACT] * passes,
+        stack->k[HALLEY_K_BACKWARD]);
+    op->part = WORKLOAD_PART_ACT;
+    gemm(l, "feed-forward out", tokens, hidden, ffn)->part = WORKLOAD_PART_FC2;
+}
+
+/* Routed tokens to their experts and back, twice a pass. */
+static void expert_messages(workload_layer *l, const halley_model *model,
+                            const halley_plan *plan, const workload_shape *s, double rows)
+{
+    workload_op *op;
+    if (plan->ep > 1) {
+        /* In fp8 the way there has half the bytes of the way back. */
+        const double bytes = (plan->fp8_dispatch ? 1.5 : 2) * rows * s->hidden;
+        op = coll(l, "dispatch and combine", WORKLOAD_ALL_TO_ALL, WORKLOAD_EP, bytes);
+        op->times_f = op->times_b = 2;
+        op->copies = model->top_k;
+        op->slow = 1 + plan->expert_skew;
+    }
+    if (plan->etp < 2)
+        return;
+    const double bytes = 2 * rows * plan->etp * s->hidden;
+    coll(l, "expert all-gather", WORKLOAD_ALL_GATHER, WORKLOAD_ETP, bytes);
+    coll(l, "expert reduce-scatter", WORKLOAD_REDUCE_SCATTER, WORKLOAD_ETP, bytes);
+}
+
+/* The products of all local experts as one grouped product each; the sizes of `op` are
+ * those of one expert. */
+static void group_experts(workload_layer *l, uint32_t first, double local, double slow)
+{
+    for (uint32_t i = first; i < l->n; i++) {
+        workload_op *op = &l->ops[i];
+        if (op->class != WORKLOAD_EXPERTS)
+            continue;
+        op->groups = local;
+        op->slow = slow;
+        op->flops *= local;
+        op->weights *= local;
+        op->cast_f *= local;
+        op->cast_b *= local;
+    }
+}
+
+static void shared_experts(workload_layer *l, const halley_model *model,
+                           const halley_plan *plan, const halley_stack *stack,
+                           const workload_shape *s)
+{
+    const uint32_t first = l->n;
+    feed_forward(l, model, plan, s, (double)model->shared_ffn / plan->tp, stack);
+    for (uint32_t i = first; i < l->n; i++)
+        l->ops[i].part =
+            (workload_part)(l->ops[i].part + WORKLOAD_PART_S_FC1 - WORKLOAD_PART_FC1);
 }
 
 static void expert_block(workload_layer *l, const halley_model *model,
@@ -228,43 +282,32 @@ static void expert_block(workload_layer *l, const halley_model *model,
                          const workload_shape *s)
 {
     const double Tn = s->tokens / plan->tp, h = s->hidden; /* experts see split tokens */
-    const double rows = Tn * model->top_k, local = (double)model->experts / plan->ep;
-    const double wide = model->gated ? 2 : 1, f = model->expert_ffn;
+    const double fill = plan->capacity > 0 ? plan->capacity : 1;
+    const double rows = Tn * model->top_k * fill;
+    const double local = (double)model->experts / plan->ep, etp = plan->etp;
+    const double wide = model->gated ? 2 : 1, f = model->expert_ffn / etp;
     workload_op *op = gemm(l, "router", Tn, model->experts, h);
     op->low = false;
-    op->saved = 4 * Tn * model->experts;
-    stream(l, "permute", 2 * rows * h * stack->k[HALLEY_K_PERMUTE], 1);
-    if (plan->ep > 1) {
-        op = coll(l, "dispatch and combine", WORKLOAD_ALL_TO_ALL, WORKLOAD_EP,
-                  2 * rows * h);
-        op->times_f = op->times_b = 2;
-        op->copies = model->top_k;
-    }
-    const double before = l->weights;
-    op = gemm(l, "experts in", rows / local, wide * f, h);
-    op->groups = local;
-    op->class = WORKLOAD_EXPERTS;
-    workload_op *act =
-        stream(l, "expert activation", 2 * rows * f * (wide + 1) * stack->k[HALLEY_K_ACT],
-               stack->k[HALLEY_K_BACKWARD]);
-    act->saved = 2 * rows * f * wide;
-    op = gemm(l, "experts out", rows / local, h, f);
-    op->groups = local;
-    op->class = WORKLOAD_EXPERTS;
-    for (uint32_t i = 0; i < l->n; i++) {
-        op = &l->ops[i];
-        if (op->class != WORKLOAD_EXPERTS)
-            continue;
-        op->flops *= local;
-        op->weights *= local;
-        op->cast_f *= local;
-        op->cast_b *= local;
-        op->saved *= local;
-    }
+    op->part = WORKLOAD_PART_ROUTER;
+    stream(l, "permute", 2 * rows * h * stack->k[HALLEY_K_PERMUTE], 1)->part =
+        WORKLOAD_PART_ROUTER;
+    expert_messages(l, model, plan, s, rows);
+    const double before = l->weights, each = rows * etp / local;
+    const uint32_t first = l->n;
+    gemm(l, "experts in", each, wide * f, h)->class = WORKLOAD_EXPERTS;
+    workload_op *act = stream(l, "expert activation",
+                              2 * rows * etp * f * (wide + 1) * stack->k[HALLEY_K_ACT] *
+                                  kernel_passes(plan, stack),
+                              stack->k[HALLEY_K_BACKWARD]);
+    act->part = WORKLOAD_PART_E_ACT;
+    gemm(l, "experts out", each, h, f)->class = WORKLOAD_EXPERTS;
+    l->ops[first].part = WORKLOAD_PART_E_FC1;
+    l->ops[l->n - 1].part = WORKLOAD_PART_E_FC2;
+    group_experts(l, first, local, 1 + plan->expert_skew);
     l->expert_weights = l->touched = (l->weights - before) * local;
     l->weights = before;
     if (model->shared_ffn)
-        feed_forward(l, model, s, h, (double)model->shared_ffn / plan->tp, stack);
+        shared_experts(l, model, plan, stack, s);
 }
 
 void workload_layer_make(workload_layer *out, const halley_model *model,
@@ -273,20 +316,24 @@ void workload_layer_make(workload_layer *out, const halley_model *model,
 {
     out->n = 0;
     out->weights = 4 * s->hidden; /* norms and biases */
+    if (model->adaptive_norm)
+        out->weights += 6 * s->hidden * s->hidden / plan->tp;
     out->expert_weights = out->touched = 0;
+    out->frozen = out->frozen_experts = 0;
+    out->updated = false;
     out->moe = moe;
     workload_op *op = stream(out, "norm, residual, dropout",
-                             s->shard_tokens * s->hidden * stack->k[HALLEY_K_HIDDEN],
+                             s->shard_tokens * s->hidden * stack->k[HALLEY_K_HIDDEN] *
+                                 kernel_passes(plan, stack),
                              stack->k[HALLEY_K_BACKWARD]);
-    /* Two norm inputs; old stacks also keep two dropout masks of one byte. */
-    op->saved = s->shard_tokens * s->hidden * (plan->unfused_attention ? 6 : 4);
+    op->part = WORKLOAD_PART_NORM;
     attention_block(out, model, plan, stack, s);
     if (moe) {
         expert_block(out, model, plan, stack, s);
     } else {
-        feed_forward(out, model, s, s->hidden, (double)model->ffn / plan->tp, stack);
+        feed_forward(out, model, plan, s, (double)model->ffn / plan->tp, stack);
     }
-    if (!moe || model->shared_ffn)
+    if (sums_after(model, out))
         block_messages(out, plan, stack, s);
 }
 
@@ -296,6 +343,8 @@ void workload_embedding_make(workload_layer *out, const halley_model *model,
     out->n = 0;
     out->weights = s->vocab * s->hidden;
     out->expert_weights = out->touched = 0;
+    out->frozen = out->frozen_experts = 0;
+    out->updated = false;
     out->moe = false;
     stream(out, "embedding", s->tokens * s->hidden * 6, 1.5);
     (void)model;
@@ -312,17 +361,39 @@ void workload_head_make(workload_layer *out, const halley_model *model,
     out->n = 0;
     out->weights = 0;
     out->expert_weights = out->touched = 0;
+    out->frozen = out->frozen_experts = 0;
+    out->updated = false;
     out->moe = false;
-    workload_op *op = gemm(out, "logits", s->tokens, s->vocab, s->hidden);
+    /* Of masked language models the head sees the masked positions only. */
+    const double seen = s->tokens * (model->head_share > 0 ? model->head_share : 1);
+    const double passes = 1 + model->mtp; /* each further token has its own logits */
+    workload_op *op = gemm(out, "logits", seen, s->vocab, s->hidden);
     op->class = WORKLOAD_HEAD;
     op->low = false;
-    const double logits = s->tokens * s->vocab;
-    stream(out, "loss", logits * stack->k[HALLEY_K_LOSS] * 0.5, 1);
+    op->repeat = passes;
+    const double logits = seen * s->vocab;
+    stream(out, "loss", logits * stack->k[HALLEY_K_LOSS] * 0.5 * passes, 1);
+    if (model->mtp > 0) {
+        op =
+            gemm(out, "prediction projection", s->shard_tokens, s->hidden, 2 * s->hidden);
+        op->repeat = model->mtp;
+        op->weights *= model->mtp;
+        out->weights += (model->mtp - 1) * 2 * s->hidden * s->hidden;
+    }
     if (plan->tp > 1)
         coll(out, "logits all-reduce", WORKLOAD_ALL_REDUCE, WORKLOAD_TP,
              s->tokens * s->hidden * 2)
             ->times_f = 0;
-    (void)model;
+}
+
+static void adapt_parts(workload_parts *p, const halley_plan *plan)
+{
+    if (p->has_dense)
+        workload_layer_adapt(&p->dense, plan);
+    if (p->has_moe)
+        workload_layer_adapt(&p->moe, plan);
+    workload_layer_freeze(&p->embedding);
+    workload_layer_freeze(&p->head);
 }
 
 void workload_parts_make(workload_parts *out, const halley_model *model,
@@ -334,6 +405,9 @@ void workload_parts_make(workload_parts *out, const halley_model *model,
     out->embedding.weights = out->head.weights = 0;
     out->embedding.expert_weights = out->head.expert_weights = 0;
     out->embedding.touched = out->head.touched = 0;
+    out->embedding.frozen = out->head.frozen = 0;
+    out->embedding.frozen_experts = out->head.frozen_experts = 0;
+    out->embedding.updated = out->head.updated = false;
     out->has_moe = model->kind == HALLEY_TRANSFORMER && model->experts > 0;
     out->has_dense = !out->has_moe || model->dense_layers || model->moe_every > 1;
     if (model->kind != HALLEY_TRANSFORMER) {
@@ -344,6 +418,10 @@ void workload_parts_make(workload_parts *out, const halley_model *model,
         workload_layer_make(&out->dense, model, plan, stack, s, false);
     if (out->has_moe)
         workload_layer_make(&out->moe, model, plan, stack, s, true);
-    workload_embedding_make(&out->embedding, model, plan, s);
-    workload_head_make(&out->head, model, plan, stack, s);
+    if (model->vocab > 0) {
+        workload_embedding_make(&out->embedding, model, plan, s);
+        workload_head_make(&out->head, model, plan, stack, s);
+    }
+    if (plan->lora > 0)
+        adapt_parts(out, plan);
 }

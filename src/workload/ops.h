@@ -23,15 +23,40 @@ typedef enum workload_class {
     WORKLOAD_N_CLASSES
 } workload_class;
 
+/* What an operator of a layer is, for kinds of recomputation that name it. */
+typedef enum workload_part {
+    WORKLOAD_PART_OTHER,
+    WORKLOAD_PART_NORM,
+    WORKLOAD_PART_QKV,
+    WORKLOAD_PART_UP, /* latent attention: from the latents to queries, keys, values */
+    WORKLOAD_PART_ROTATE, /* rotation and transposition */
+    WORKLOAD_PART_CORE,   /* attention itself */
+    WORKLOAD_PART_PROJECTION,
+    WORKLOAD_PART_FC1,
+    WORKLOAD_PART_ACT,
+    WORKLOAD_PART_FC2,
+    WORKLOAD_PART_ROUTER, /* with permutation */
+    WORKLOAD_PART_E_FC1,  /* of experts */
+    WORKLOAD_PART_E_ACT,
+    WORKLOAD_PART_E_FC2,
+    WORKLOAD_PART_S_FC1, /* of shared experts */
+    WORKLOAD_PART_S_ACT,
+    WORKLOAD_PART_S_FC2,
+    WORKLOAD_N_PARTS
+} workload_part;
+
 typedef enum workload_group {
     WORKLOAD_TP,
     WORKLOAD_CP,
     WORKLOAD_EP,
     WORKLOAD_DP,
     WORKLOAD_PP,
-    WORKLOAD_XP,    /* copies of the same experts */
-    WORKLOAD_FSDP,  /* ranks that share every weight */
-    WORKLOAD_OUTER, /* and those that hold the same share */
+    WORKLOAD_XP,     /* copies of the same experts */
+    WORKLOAD_FSDP,   /* ranks that share every weight */
+    WORKLOAD_OUTER,  /* and those that hold the same share */
+    WORKLOAD_ETP,    /* ranks that share each expert */
+    WORKLOAD_XFSDP,  /* of the copies of an expert, those that share its weights */
+    WORKLOAD_XOUTER, /* and those that hold the same share */
     WORKLOAD_N_GROUPS
 } workload_group;
 
@@ -47,10 +72,13 @@ typedef struct workload_op {
     const char *name; /* static */
     workload_kind kind;
     workload_class class;
+    workload_part part;
     bool low; /* in the plan's 8- or 4-bit type, where it has one */
     bool odd; /* the kernel that fits is not there: slower softmax */
     double m, n, k, groups;
     double repeat;           /* so many in a row; 0 = 1 */
+    double window;           /* GEMM of a convolution: m x k has each input so often */
+    double slow;             /* factor on its time: the fullest rank's load; 0 = 1 */
     double head_dim, seq;    /* of attention: mean of the two head sizes */
     double flops;            /* forward, two per multiply-add */
     double bytes_f, bytes_b; /* STREAM: traffic; COLL: size, as coll/time.h has it */
@@ -61,6 +89,8 @@ typedef struct workload_op {
     workload_group group;
     double times_f, times_b; /* COLL: how often */
     double copies;           /* COLL: of each token, to as many ranks; 0 = 1 */
+    bool raw;                /* STREAM: at the memory's bandwidth, not a kernel's share */
+    bool frozen;             /* GEMM: its weights get no gradient */
 } workload_op;
 
 enum { WORKLOAD_MAX_OPS = 64 };
@@ -71,6 +101,8 @@ typedef struct workload_layer {
     workload_op ops[WORKLOAD_MAX_OPS];
     double weights, expert_weights; /* parameters on this rank */
     double touched;                 /* of expert_weights, that a step reads and updates */
+    double frozen, frozen_experts;  /* of these, that are never updated (LoRA) */
+    bool updated;                   /* the operators update what is touched, too */
     bool moe;
 } workload_layer;
 

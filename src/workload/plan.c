@@ -2,7 +2,10 @@
 #include "halley/plan.h"
 
 #include "base/error.h"
+#include "halley/plan_keys.h"
 #include "workload/plan_file.h"
+#include "workload/plan_rules.h"
+#include "workload/schedule.h"
 
 const char *halley_recompute_name(halley_recompute recompute)
 {
@@ -10,38 +13,90 @@ const char *halley_recompute_name(halley_recompute recompute)
                                                     : "?";
 }
 
+const char *halley_schedule_name(halley_schedule schedule)
+{
+    return (unsigned)schedule < HALLEY_N_SCHEDULES ? workload_schedule_names[schedule]
+                                                   : "?";
+}
+
+halley_status halley_plan_check_npu(const halley_plan *plan, const halley_npu *npu,
+                                    halley_error *err)
+{
+    return halley_npu_check_dtype(npu, plan->dtype, err);
+}
+
 const char *halley_rank_order_name(uint32_t rank_order)
 {
     return rank_order < HALLEY_RANK_ORDERS ? workload_order_names[rank_order] : "?";
 }
 
+/* Tokens of a sequence where neither plan nor model knows: what people train on. */
+enum { usual_seq = 8192 };
+
+/* A list of modules or tensors says which kind of recomputation is meant; Megatron calls
+ * a list of modules selective. Layers to offload mean their activations. */
+static void choose_recompute(halley_plan *p)
+{
+    const bool given = p->given >> HALLEY_KEY_RECOMPUTE & 1;
+    const bool none = p->recompute == HALLEY_RECOMPUTE_NONE && !given;
+    if (p->recompute_modules != 0 && (none || p->recompute == HALLEY_RECOMPUTE_SELECTIVE))
+        p->recompute = HALLEY_RECOMPUTE_MODULES;
+    else if ((p->recompute_keep | p->recompute_offload) != 0 && none)
+        p->recompute = HALLEY_RECOMPUTE_KEPT;
+    if (p->offload_layers > 0 && p->offload == 0)
+        p->offload = HALLEY_OFFLOAD_ACTIVATIONS;
+}
+
 static void fill_in(halley_plan *p, const halley_model *model)
 {
     uint32_t *degrees[] = {
-        &p->tp, &p->pp, &p->dp, &p->cp, &p->ep, &p->virtual_stages, &p->micro_batch};
+        &p->tp,         &p->pp, &p->dp, &p->cp, &p->ep, &p->etp, &p->virtual_stages,
+        &p->micro_batch};
     for (unsigned i = 0; i < sizeof degrees / sizeof *degrees; i++) {
         if (!*degrees[i])
             *degrees[i] = 1;
     }
     if (!p->seq)
-        p->seq = model->seq ? model->seq : 2048;
+        p->seq = model->seq ? model->seq : usual_seq;
     if (!p->gradient_bytes)
         p->gradient_bytes = 2;
     if (model->kind == HALLEY_DLRM)
         p->ep = p->dp; /* tables are spread over all ranks */
     if (!p->global_batch)
         p->global_batch = p->dp * p->micro_batch;
+    choose_recompute(p);
     if (p->fsdp == HALLEY_FSDP_ALL)
         p->fsdp = p->dp * p->cp;
     if (p->tp == 1)
         p->sequence_parallel = false;
     p->has_experts = model->experts > 0;
+    if (p->pp == 1)
+        p->schedule = HALLEY_SCHEDULE_1F1B; /* one stage has nothing to schedule */
 }
 
 static halley_status refuse(halley_error *err, const char *what, uint32_t n,
                             const char *of, uint32_t by)
 {
     return error_set(err, HALLEY_EINVAL, "%s %u does not divide %s %u", what, n, of, by);
+}
+
+static halley_status check_experts(const halley_plan *p, const halley_model *m,
+                                   halley_error *err)
+{
+    const uint32_t ranks = p->tp * p->cp * p->dp;
+    if (ranks % ((uint64_t)p->ep * p->etp))
+        return error_set(err, HALLEY_EINVAL,
+                         "expert parallelism %u x %u (ep x etp) does not divide the %u "
+                         "ranks of a stage",
+                         p->ep, p->etp, ranks);
+    if (p->etp > 1 && (!m->experts || m->expert_ffn % p->etp))
+        return error_set(err, HALLEY_EINVAL,
+                         "etp %u does not divide the width %u of an expert", p->etp,
+                         m->expert_ffn);
+    if (!m->experts && (p->capacity > 0 || p->expert_skew > 0))
+        return error_set(err, HALLEY_EINVAL,
+                         "capacity and expert-skew need a model with experts");
+    return HALLEY_OK;
 }
 
 static halley_status check_model(const halley_plan *p, const halley_model *m,
@@ -56,20 +111,13 @@ static halley_status check_model(const halley_plan *p, const halley_model *m,
                                m->name);
     if (m->heads % p->tp)
         return refuse(err, "tensor parallelism", p->tp, "the number of heads", m->heads);
-    if (p->pp > m->layers)
-        return error_set(err, HALLEY_EINVAL,
-                         "%u pipeline stages are more than the %u layers", p->pp,
-                         m->layers);
     if (m->experts && m->experts % p->ep)
         return refuse(err, "expert parallelism", p->ep, "the number of experts",
                       m->experts);
     if (!m->experts && p->ep > 1)
         return error_set(err, HALLEY_EINVAL,
                          "expert parallelism %u needs a model with experts", p->ep);
-    if (p->tp * p->cp * p->dp % p->ep)
-        return error_set(err, HALLEY_EINVAL,
-                         "expert parallelism %u does not divide the %u ranks of a stage",
-                         p->ep, p->tp * p->cp * p->dp);
+    TRY(check_experts(p, m, err));
     if (p->seq % p->cp)
         return refuse(err, "context parallelism", p->cp, "the sequence length", p->seq);
     return HALLEY_OK;
@@ -81,21 +129,54 @@ static halley_status check_stages(const halley_plan *p, const halley_model *m,
     uint32_t sum = 0;
     if (!p->n_stage_layers)
         return HALLEY_OK;
-    if (p->n_stage_layers != p->pp)
+    const bool by_chunk = p->n_stage_layers == p->pp * p->virtual_stages;
+    if (p->n_stage_layers != p->pp && !by_chunk)
         return error_set(err, HALLEY_EINVAL,
                          "layers are given for %u stages, the pipeline has %u",
                          p->n_stage_layers, p->pp);
-    for (uint32_t i = 0; i < p->pp; i++) {
+    const uint32_t fewest = by_chunk ? 1 : p->virtual_stages;
+    for (uint32_t i = 0; i < p->n_stage_layers; i++) {
         sum += p->stage_layers[i];
-        if (p->stage_layers[i] < p->virtual_stages)
+        if (p->stage_layers[i] < fewest)
             return error_set(err, HALLEY_EINVAL,
                              "stage %u has %u layers, fewer than its %u chunks", i,
-                             p->stage_layers[i], p->virtual_stages);
+                             p->stage_layers[i], fewest);
     }
     if (sum != m->layers)
         return error_set(err, HALLEY_EINVAL,
                          "the stages have %u layers together, the model has %u", sum,
                          m->layers);
+    return HALLEY_OK;
+}
+
+static bool is_low_type(halley_dtype dtype)
+{
+    return dtype == HALLEY_FP8 || dtype == HALLEY_FP4;
+}
+
+/* The same of keys that only concern memory. */
+static halley_status check_memory_pairs(const halley_plan *p, halley_error *err)
+{
+    const uint32_t named = p->recompute_keep | p->recompute_offload;
+    if ((p->recompute_modules != 0) != (p->recompute == HALLEY_RECOMPUTE_MODULES))
+        return error_set(err, HALLEY_EINVAL,
+                         "recompute modules and a list of recompute-modules need each "
+                         "other");
+    if (named != 0 && p->recompute != HALLEY_RECOMPUTE_KEPT)
+        return error_set(err, HALLEY_EINVAL,
+                         "recompute-keep and recompute-offload need recompute kept, not "
+                         "%s",
+                         halley_recompute_name(p->recompute));
+    if (p->gather != HALLEY_GATHER_DEFAULT && p->fsdp == 0)
+        return error_set(err, HALLEY_EINVAL,
+                         "gather needs weights that are sharded: fsdp or ZeRO 3");
+    if (p->fp8_params != HALLEY_CHOICE_DEFAULT && !is_low_type(p->dtype))
+        return error_set(err, HALLEY_EINVAL, "fp8-params needs dtype fp8 or fp4, not %s",
+                         halley_dtype_name(p->dtype));
+    if (p->offload_layers > 0 && (p->offload & HALLEY_OFFLOAD_ACTIVATIONS) == 0)
+        return error_set(err, HALLEY_EINVAL,
+                         "offload-layers %u needs offload: activations",
+                         p->offload_layers);
     return HALLEY_OK;
 }
 
@@ -110,9 +191,23 @@ static halley_status check_pairs(const halley_plan *p, halley_error *err)
         return error_set(err, HALLEY_EINVAL,
                          "recompute-layers %u needs recomputation, none is chosen",
                          p->recompute_layers);
+    TRY(check_memory_pairs(p, err));
     if (p->fsdp_keep && !p->fsdp)
         return error_set(err, HALLEY_EINVAL,
                          "gathered weights can only be kept with fsdp or ZeRO 3");
+    if (p->zero_group && (p->fsdp || p->zero < 1 || p->zero > 2))
+        return error_set(err, HALLEY_EINVAL,
+                         "zero-group %u needs ZeRO 1 or 2; with fsdp the shard degree "
+                         "says how many ranks share",
+                         p->zero_group);
+    if (p->zero_group && p->dp * p->cp % p->zero_group)
+        return refuse(err, "zero-group", p->zero_group, "the data-parallel ranks",
+                      p->dp * p->cp);
+    if (p->zero_owner && (p->fsdp || p->zero != 1))
+        return error_set(err, HALLEY_EINVAL, "zero-owner needs ZeRO 1, not %u",
+                         p->fsdp ? 3 : p->zero);
+    if (p->fp8_attention && p->dtype != HALLEY_FP8 && p->dtype != HALLEY_FP4)
+        return error_set(err, HALLEY_EINVAL, "fp8-attention needs dtype fp8 or fp4");
     if (p->rank_order >= HALLEY_RANK_ORDERS)
         return error_set(err, HALLEY_EINVAL, "there are %d rank orders, not %u",
                          HALLEY_RANK_ORDERS, p->rank_order);
@@ -134,6 +229,7 @@ halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
                          "tp %u x cp %u x pp %u x dp %u is %llu NPUs, the cluster has %u",
                          p->tp, p->cp, p->pp, p->dp, (unsigned long long)used, n_npus);
     TRY(check_model(p, model, err));
+    TRY(workload_batch_check(p, model, err));
     if (!p->micro_batches && p->global_batch % ((uint64_t)p->dp * p->micro_batch))
         return error_set(err, HALLEY_EINVAL,
                          "global batch %u is not a multiple of dp %u x micro-batch %u",
@@ -146,6 +242,11 @@ halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
         return refuse(err, "the FSDP shard degree", p->fsdp, "the data-parallel ranks",
                       p->dp * p->cp);
     TRY(check_stages(p, model, err));
+    TRY(workload_pipeline_check(plan, model, err));
+    if (p->pp > 1) {
+        const workload_schedule schedule = workload_schedule_make(p);
+        TRY(workload_schedule_check(&schedule, err));
+    }
     return check_pairs(p, err);
 }
 

@@ -152,7 +152,8 @@ static void interleaving_shrinks_the_bubble(void **state)
     const double plain = estimate(&w, p).part_s[HALLEY_PART_BUBBLE];
     p.virtual_stages = 4;
     const double four = estimate(&w, p).part_s[HALLEY_PART_BUBBLE];
-    assert_true(fabs(plain / four - 4) < 0.01);
+    /* The last stage has the head in one of its chunks: not quite a fourth. */
+    assert_true(fabs(plain / four - 4) < 0.4);
 }
 
 static void what_is_moved_out_leaves_room_and_costs_time(void **state)
@@ -204,7 +205,8 @@ static void recomputing_some_layers_lies_between_none_and_all(void **state)
     const double extra = all.step_s - none.step_s;
     assert_true(fabs(some.step_s - none.step_s - extra / 4) < 0.02 * extra);
     assert_true(some.peak_bytes < none.peak_bytes && some.peak_bytes > all.peak_bytes);
-    assert_true(all.hfu > some.hfu && some.hfu > some.mfu);
+    assert_true(all.hfu > all.mfu && some.hfu > some.mfu);
+    assert_true(all.hfu / all.mfu > some.hfu / some.mfu);
 }
 
 static void keeping_fewer_inputs_costs_working_memory_and_no_time(void **state)
@@ -226,8 +228,9 @@ static void keeping_fewer_inputs_costs_working_memory_and_no_time(void **state)
     /* 48 inputs and one layer's tensors, or 12 and four's. */
     const double per = 2.0 * 2048 * 6144 / 8 * w.stack.k[HALLEY_K_MEM_ACT];
     const double working = one.memory_bytes[HALLEY_MEMORY_ACTIVATIONS] - 48 * per;
+    /* The input of the layers that are made again is kept anyway, and counted once. */
     assert_true(fabs(four.memory_bytes[HALLEY_MEMORY_ACTIVATIONS] -
-                     (12 * per + 4 * working)) < per);
+                     (12 * per + 4 * (working + per) - per)) < 1e-6 * per);
 }
 
 static void the_longest_stage_sets_the_pace(void **state)
@@ -306,11 +309,12 @@ static void only_rows_that_were_looked_up_are_updated(void **state)
     const halley_plan small = {.dp = 128, .global_batch = 16384, .micro_batch = 128};
     const halley_plan large = {.dp = 128, .global_batch = 65536, .micro_batch = 512};
     const halley_estimate a = estimate(&w, small), b = estimate(&w, large);
-    const double rows =
-        65536.0 * w.model.tables * w.model.lookups * w.model.table_dim / 128;
-    assert_true(b.part_s[HALLEY_PART_OPTIMIZER] > a.part_s[HALLEY_PART_OPTIMIZER]);
+    /* Their update is among the passes over the rows: it grows with the batch, and the
+     * optimizer's own time is that of the perceptrons. */
+    const uint32_t tables = HALLEY_CLASS_MEMORY_BOUND;
+    assert_true(b.class_s[tables] > 3 * a.class_s[tables]);
     const double at_most =
-        (rows + halley_model_active_params(&w.model)) *
+        halley_model_active_params(&w.model) *
         (w.stack.k[HALLEY_K_OPTIMIZER] + w.stack.k[HALLEY_K_GRADIENTS]) /
         (halley_cluster_npu(w.cluster, 0)->memory_share *
          halley_cluster_npu(w.cluster, 0)->tiers[0].bandwidth_Bps);
