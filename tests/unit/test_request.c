@@ -64,7 +64,7 @@ static void an_unknown_key_is_an_error_with_the_nearest_name(void **state)
 static void values_have_the_type_of_their_option(void **state)
 {
     (void)state;
-    expect_error("{\"do\": \"plan\", \"top\": \"x\"}", "bad-value", "whole number");
+    expect_error("{\"do\": \"plan\", \"top\": \"x\"}", "bad-value", "must be a whole number");
     expect_error("{\"do\": \"plan\", \"top\": 0}", "bad-value", "at least 1");
     expect_error("{\"do\": \"plan\", \"all\": 1}", "bad-value", "true or false");
     expect_error("{\"do\": \"plan\", \"top\": [1]}", "bad-value", "single value");

@@ -30,27 +30,28 @@ static const char *const forms[] = {"megatron", "deepspeed", "torchtitan", "maxt
 
 typedef plan_options options_struct;
 static const request_option options[] = {
-    DESIGN_NAMES DESIGN_PLAN LIMIT("max-tp", max_tp,
-                                   "at most this tensor parallelism (default: 4 nodes)"),
+    DESIGN_NAMES DESIGN_PLAN LIMIT(
+        "max-tp", max_tp, "largest tensor parallelism to try (default: 4 nodes)"),
     LIMIT("max-cp", max_cp,
-          "context parallelism up to N (default: 1; with --all no limit)"),
+          "largest context parallelism to try (default: 1; with --all no limit)"),
     {.name = "all",
      .letter = 'a',
      .kind = REQUEST_FLAG,
      .offset = offsetof(plan_options, all),
-     .doc = "also context parallelism, rank orders, GPipe, hybrid shard, offload and all "
+     .doc = "also try context parallelism, rank orders, GPipe, hybrid shard, offload and "
+            "all "
             "kinds of recomputation"},
     {.name = "variants",
      .kind = REQUEST_FLAG,
      .offset = offsetof(plan_options, variants),
-     .doc = "list plans that differ only in recomputation and sharding, too"},
+     .doc = "also list plans that differ only in recomputation and sharding"},
     {.name = "write",
      .kind = REQUEST_CHOICE,
      .choices = forms,
      .offset = offsetof(plan_options, write),
      .doc = "print the best plan as arguments or configuration of a training program"},
-    LIMIT("top", top, "show the N best (default: 10)"),
-    LIMIT("threads", threads, "on N threads (default: one per core)"),
+    LIMIT("top", top, "show the N best plans (default: 10)"),
+    LIMIT("threads", threads, "threads (default: one per core)"),
     REQUEST_OUTPUT_OPTIONS(plan_options, output),
     {0},
 };
@@ -286,8 +287,9 @@ static halley_status search_plans(request_call *call, const halley_model *model,
     const plan_options *o = call->options;
     const design_options *d = &o->design;
     if (!n_npus)
-        return request_usage(call, err,
-                             "--cluster wants the number of NPUs, as in dgx-a100:64");
+        return request_usage(
+            call, err,
+            "--cluster needs the number of accelerators, for example dgx-a100:64");
     halley_search_opts opts = {
         .n_npus = n_npus,
         .max_tp = o->max_tp,
@@ -323,9 +325,10 @@ static halley_status search_plans(request_call *call, const halley_model *model,
             call, REQUEST_CODE_INFEASIBLE,
             error_set(err, HALLEY_EINVAL,
                       s->n_designs > 0
-                          ? "none of %llu plans fits: more NPUs, more memory "
-                            "or fewer limits are needed"
-                          : "no plan divides model, batch and NPUs",
+                          ? "none of %llu plans fits: use more accelerators, more memory "
+                            "or fewer limits"
+                          : "no parallelization divides the model, the batch and the "
+                            "accelerators",
                       (unsigned long long)s->n_designs));
     halley_search_free(s);
     return status;
@@ -354,7 +357,7 @@ static const request_example examples[] = {
 
 const request_verb request_verb_plan = {
     .name = "plan",
-    .summary = "find the best ways to cut a model over a cluster",
+    .summary = "find the best parallelizations of a model on a cluster",
     .arguments = "",
     .description =
         "Tries every combination of tensor, pipeline, data and expert parallelism, "
