@@ -353,6 +353,7 @@ static halley_status merge(halley_search **out, searching *s, halley_error *err)
         for (uint32_t j = 0; j < r->n; j++)
             keep(&all, s->o.top, &r->best[j].plan, &r->best[j].estimate);
     }
+    found->size = sizeof *found;
     found->n_found = all.n;
     found->found = all.best;
     *out = found;
