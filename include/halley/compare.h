@@ -167,6 +167,7 @@ typedef struct halley_compare_opts {
 } halley_compare_opts;
 
 typedef struct halley_comparison {
+    size_t size; /* of this struct in the library: members may be added at its end */
     uint32_t n_real, n_synth; /* sets */
     halley_spread spreads[HALLEY_N_QUANTITIES];
     halley_shares mixes[HALLEY_N_MIXES];

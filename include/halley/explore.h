@@ -158,7 +158,8 @@ typedef struct halley_verification {
 } halley_verification;
 
 typedef struct halley_exploration {
-    double n_designs;                 /* in the space */
+    size_t size;      /* of this struct in the library: members may be added at its end */
+    double n_designs; /* in the space */
     uint64_t n_evaluated, n_feasible; /* counting refusals */
     uint64_t n_resumed;               /* taken from the store */
     uint32_t n_refusals;

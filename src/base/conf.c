@@ -117,13 +117,23 @@ void conf_fini(conf_file *file)
     *file = (conf_file){0};
 }
 
+bool conf_key_is(str written, const char *key)
+{
+    for (size_t i = 0; i < written.n; i++) {
+        const bool same =
+            written.at[i] == key[i] || (written.at[i] == '_' && key[i] == '-');
+        if (key[i] == '\0' || !same)
+            return false;
+    }
+    return key[written.n] == '\0';
+}
+
 const conf_node *conf_find(const conf_node *map, const char *key)
 {
     if (map == NULL || map->kind != CONF_MAP)
         return NULL;
-    const str wanted = str_from(key);
     for (uint32_t i = 0; i < map->n; i++)
-        if (str_eq(map->keys[i], wanted))
+        if (conf_key_is(map->keys[i], key))
             return map->items[i];
     return NULL;
 }

@@ -45,7 +45,10 @@ halley_status conf_load(conf_file *out, const char *path, halley_error *err);
 halley_status conf_parse(conf_file *out, str text, const char *name, halley_error *err);
 void conf_fini(conf_file *file);
 
-const conf_node *conf_find(const conf_node *map, const char *key); /* NULL when absent */
+/* NULL when absent. A '-' of the key may be written '_', as JSON does. */
+const conf_node *conf_find(const conf_node *map, const char *key);
+/* Is this the key, with '_' for '-'? */
+bool conf_key_is(str written, const char *key);
 /* An error at this node: error_set + file + line. Returns code. */
 halley_status conf_error(const conf_file *file, const conf_node *at, halley_error *err,
                          halley_status code, const char *format, ...)

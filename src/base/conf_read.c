@@ -195,7 +195,7 @@ static halley_status unknown_key(const conf_file *file, const conf_node *node, s
 static const conf_field *find_field(const conf_field *fields, size_t n, str key)
 {
     for (size_t i = 0; i < n; i++)
-        if (str_eq(key, str_from(fields[i].key)))
+        if (conf_key_is(key, fields[i].key))
             return &fields[i];
     return NULL;
 }
@@ -232,6 +232,9 @@ halley_status conf_read(void *to, const conf_file *file, const conf_node *map,
         n_left += field == NULL;
         if (field == NULL || (node->kind == CONF_NULL && !strict))
             continue;
+        if (strict && conf_find(map, field->key) != node)
+            return conf_error(file, node, err, HALLEY_EINVAL,
+                              "%s is given twice, with - and with _", field->key);
         if (node->kind == CONF_NULL)
             return conf_error(file, node, err, HALLEY_EINVAL,
                               "%s has no value; give one or remove the key", field->key);

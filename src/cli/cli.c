@@ -233,7 +233,7 @@ static int only_group(const cli_program *program, const cli_group *group,
         return REQUEST_DONE;
     }
     halley_error err = {0};
-    error_set(&err, HALLEY_EINVAL, "%s wants a command before %s", group->name, option);
+    error_set(&err, HALLEY_EINVAL, "%s needs a command before %s", group->name, option);
     return wrong_usage(program, group->name, &err);
 }
 

@@ -29,7 +29,7 @@ static const request_option options[] = {
      .max = 1000000,
      .metavar = "K",
      .offset = offsetof(learn_options, min_support),
-     .doc = "keep only what K sets of traces or more have (default: 5)"},
+     .doc = "keep only what at least K trace sets have (default: 5)"},
     {.name = "hold-out",
      .kind = REQUEST_U32,
      .min = 0,
@@ -64,7 +64,7 @@ static const request_option options[] = {
     {.name = "fresh",
      .kind = REQUEST_FLAG,
      .offset = offsetof(learn_options, fresh),
-     .doc = "start over, also where an earlier run was stopped"},
+     .doc = "start over, ignoring what an earlier run saved"},
     REQUEST_OUTPUT_OPTIONS(learn_options, output),
     {0},
 };

@@ -48,7 +48,7 @@ static const request_option options[] = {
      .kind = REQUEST_U64,
      .metavar = "S",
      .offset = offsetof(synth_options, seed),
-     .doc = "another number, other sets (default: 0)"},
+     .doc = "seed of the random choices; another seed makes other sets (default: 0)"},
     {.name = "like",
      .kind = REQUEST_TEXTS,
      .metavar = "NAME=VALUE",

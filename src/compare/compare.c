@@ -176,6 +176,7 @@ static halley_status compare_profiles(whole *w, const halley_profile *real,
                                       const halley_compare_opts *opts, halley_error *err)
 {
     halley_comparison *const c = &w->c;
+    c->size = sizeof *c;
     c->n_real = (uint32_t)real->sets.n;
     c->n_synth = (uint32_t)synth->sets.n;
     for (int q = 0; q < HALLEY_N_QUANTITIES; q++)

@@ -430,6 +430,7 @@ static halley_status merge(halley_search **out, searching *s, halley_error *err)
         found->n_feasible += s->results[i].n_feasible;
         found->n_may += s->results[i].n_may;
     }
+    found->size = sizeof *found;
     found->n_found = all.n < s->o.top ? (uint32_t)all.n : s->o.top;
     for (uint32_t i = 0; i < found->n_found; i++)
         best[i] = all.at[i].found;

@@ -490,6 +490,7 @@ static halley_status finish(halley_exploration *e, explore_run *r, halley_error 
     const halley_study *s = r->study;
     const explore_reasons *reasons = &r->reached.reasons;
     explore_worker *w = &r->workers[0];
+    e->size = sizeof *e;
     e->n_designs = s->size;
     e->n_evaluated = r->reached.n_evaluated;
     e->n_feasible = r->reached.n_feasible;

@@ -40,9 +40,9 @@ typedef struct design_options {
     DESIGN_DOCUMENT("model", model, 'm', "MODEL",                                        \
                     "a preset, a model file, config.json, or a launch file")             \
     DESIGN_DOCUMENT("cluster", cluster, 'c', "NAME:N",                                   \
-                    "a cluster preset or file, and how many NPUs of it")                 \
+                    "a cluster preset or file, and the number of accelerators")          \
     DESIGN_DOCUMENT("stack", stack, 's', "NAME",                                         \
-                    "the training software, a preset or file (default: none known)"){    \
+                    "training software: a preset or file (default: uncalibrated)"){      \
         .name = "set",                                                                   \
         .kind = REQUEST_TEXTS,                                                           \
         .metavar = "NAME=VALUE",                                                         \

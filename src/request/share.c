@@ -29,12 +29,13 @@ static halley_status is_fresh(const char *out, halley_error *err)
         return error_nomem(err);
     halley_status status = HALLEY_OK;
     if (file_is_folder(out) && !file_folder_is_empty(out))
-        status = error_set(err, HALLEY_EINVAL,
-                           "the folder is not empty; what is shared should stand alone: "
-                           "take another, or --force");
+        status = error_set(
+            err, HALLEY_EINVAL,
+            "the folder is not empty; a shared set should be alone in its folder: "
+            "use another folder, or --force");
     else if (!file_is_folder(out) && (file_exists(out) || file_exists(first.at)))
-        status = error_set(err, HALLEY_EINVAL,
-                           "is there already; take another name, or --force");
+        status =
+            error_set(err, HALLEY_EINVAL, "already exists; use another name, or --force");
     strbuf_fini(&first);
     if (status != HALLEY_OK)
         error_at_file(err, out);
@@ -45,10 +46,10 @@ halley_status share_target(request_call *call, const char *out, bool force,
                            halley_error *err)
 {
     if (!out)
-        return request_usage(call, err, "--out is needed: where to write");
+        return request_usage(call, err, "name the output with --out");
     if (strcmp(out, "-") == 0)
-        return request_usage(call, err,
-                             "standard output has the report: name a file with --out");
+        return request_usage(
+            call, err, "standard output carries the report; name a file with --out");
     return force ? HALLEY_OK : is_fresh(out, err);
 }
 

@@ -354,7 +354,7 @@ static halley_status rename_keys(conf_file *file, halley_error *err)
             return error_nomem(err);
         for (size_t k = 0; name[k] != '\0'; k++)
             name[k] = name[k] == '_' ? '-' : name[k];
-        if (conf_find(map, name) != NULL)
+        if (conf_find(map, name) != map->items[i])
             return conf_error(file, map->items[i], err, HALLEY_EINVAL,
                               "%s is given twice, with - and with _", name);
         map->keys[i] = str_from(name);

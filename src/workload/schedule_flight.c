@@ -32,6 +32,7 @@ static void count_list(uint32_t *flights, const workload_schedule *s, uint32_t s
 {
     uint32_t held[2] = {0}, most = 0;
     assert(s->chunks <= 2 && stage < s->stages);
+    (void)stage; /* of release builds */
     flights[0] = flights[s->chunks - 1] = 0;
     for (size_t i = 0; i < n; i++) {
         const workload_pass *p = &list[i];

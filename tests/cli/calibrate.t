@@ -33,7 +33,7 @@ $ halley calibrate t.csv --device nvlink9
 ! halley: no NPU or link preset "nvlink9"; `halley presets` lists them
 ? 1
 $ halley calibrate --device nvlink3-a100
-! halley: --device wants one table in CSV and no --stack
+! halley: --device needs one CSV table and excludes --stack
 ! see 'halley calibrate --help'
 ? 2
 $ printf 'a,b\n1,2\n' > t.csv; halley calibrate t.csv --device nvlink3-a100

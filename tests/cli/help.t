@@ -76,7 +76,7 @@ $ halley --versoin
 ! see 'halley --help'
 ? 2
 $ halley trace --json
-! halley: trace wants a command before --json
+! halley: trace needs a command before --json
 ! see 'halley trace --help'
 ? 2
 

@@ -86,7 +86,7 @@ $ halley trace gen all-reduec
 ! see 'halley trace gen --help'
 ? 2
 $ halley trace gen
-! halley: which pattern? --list shows them
+! halley: name a pattern; --list shows them
 ! see 'halley trace gen --help'
 ? 2
 $ halley trace gen all-reduce -o nowhere/x
@@ -140,7 +140,7 @@ $ halley trace gen -m gpt-3.6b -c dgx-a100:8 --size '1 MB'
 ! see 'halley trace gen --help'
 ? 2
 $ halley trace gen ring -m gpt-3.6b -c dgx-a100:8
-! halley: a pattern or --model, not both
+! halley: give a pattern or --model, not both
 ! see 'halley trace gen --help'
 ? 2
 $ halley trace gen -m gpt-3.6b -c dgx-a100:8 --tp 0

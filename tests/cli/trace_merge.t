@@ -45,7 +45,7 @@ $ halley trace merge --chain -o c a b
 ! halley: b has 3 ranks, a has 2; --chain wants equally many
 ? 1
 $ halley trace merge a b
-! halley: where to? --out names a prefix, folder or file
+! halley: name the output with --out: a prefix, folder or file
 ! see 'halley trace merge --help'
 ? 2
 $ halley trace merge -o c a

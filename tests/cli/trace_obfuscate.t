@@ -9,7 +9,7 @@ $ halley trace obfuscate t -o s --key key
 > removed:
 >            4  version string
 >
-> whoever gets it still sees:
+> a reader of these traces still sees:
 >   - which nodes had the same name, within and across ranks, and with the key all names
 >   - exact durations, operations and bytes, from which layer shapes can be computed
 >   - the exact graph: number of layers, micro-batches and steps
@@ -91,7 +91,7 @@ $ printf short > weak; halley trace obfuscate t -o s --key weak > said
 ## what is there is not mixed with what is shared
 $ halley trace gen ring -n 2 -o t > made
 $ mkdir d; : > d/x; halley trace obfuscate t -o d
-! halley: d: the folder is not empty; what is shared should stand alone: take another, or --force
+! halley: d: the folder is not empty; a shared set should be alone in its folder: use another folder, or --force
 ? 1
 $ halley trace obfuscate t -o t
 ! halley: --out t would write over t, which this command reads; choose another name, or add --force
@@ -114,7 +114,7 @@ $ ls
 ## wrong usage
 $ halley trace gen ring -n 2 -o t > made
 $ halley trace obfuscate t
-! halley: --out is needed: where to write
+! halley: name the output with --out
 ! see 'halley trace obfuscate --help'
 ? 2
 $ halley trace obfuscate t -o s --key a --save-key b
@@ -154,7 +154,7 @@ $ limit-files 4 halley trace obfuscate t -o s --save-key key > said
 $ ls -A | grep -v '^[tm]'
 > said
 $ halley trace obfuscate t -o - --save-key key
-! halley: standard output has the report: name a file with --out
+! halley: standard output carries the report; name a file with --out
 ! see 'halley trace obfuscate --help'
 ? 2
 $ for wrong in '--bound 0' --csv '--out='; do halley trace obfuscate t -o s $wrong; done

@@ -118,7 +118,7 @@ $ ls s.*
 ## wrong usage
 $ halley trace gen ring -n 2 -o t > made
 $ halley trace scale t --compute 2
-! halley: --out is needed: where to write
+! halley: name the output with --out
 ! see 'halley trace scale --help'
 ? 2
 $ halley trace scale t -o t --compute 2
@@ -157,7 +157,7 @@ $ for wrong in '' '--compute 2 --repeats 4' '--compute 2 --offload-match x' '--d
 ! see 'halley trace scale --help'
 ! halley: --layers goes from 1 to 1000000, not '4:0'
 ! see 'halley trace scale --help'
-! halley: standard output has the report: name a file with --out
+! halley: standard output carries the report; name a file with --out
 ! see 'halley trace scale --help'
 ? 2
 $ halley trace gen transformer -n 2 --tp 2 -o u > made; halley trace scale u -o s --compute 1e9

@@ -73,7 +73,7 @@ $ halley trace slice -t cmp -o b a
 ! see 'halley trace slice --help'
 ? 2
 $ halley trace slice a
-! halley: where to? --out names a file, prefix or folder
+! halley: name the output with --out: a file, prefix or folder
 ! see 'halley trace slice --help'
 ? 2
 $ ls

@@ -18,6 +18,6 @@ $ halley trace gen all-reduce -n 2 -o ar > list; halley trace timeline ar -o x.j
 
 ## an output is needed
 $ halley trace timeline a.et
-! halley: where to? name the output with -o
+! halley: name the output with -o
 ! see 'halley trace timeline --help'
 ? 2

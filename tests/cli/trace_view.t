@@ -94,7 +94,7 @@ $ halley trace view r -o x.png
 ! see 'halley trace view --help'
 ? 2
 $ halley trace view r --from two -o x.svg
-! halley: --from wants a node id, is "two"
+! halley: --from needs a node id, is "two"
 ! see 'halley trace view --help'
 ? 2
 $ halley trace view r -o nowhere/x.svg

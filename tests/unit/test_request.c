@@ -64,7 +64,8 @@ static void an_unknown_key_is_an_error_with_the_nearest_name(void **state)
 static void values_have_the_type_of_their_option(void **state)
 {
     (void)state;
-    expect_error("{\"do\": \"plan\", \"top\": \"x\"}", "bad-value", "whole number");
+    expect_error("{\"do\": \"plan\", \"top\": \"x\"}", "bad-value",
+                 "must be a whole number");
     expect_error("{\"do\": \"plan\", \"top\": 0}", "bad-value", "at least 1");
     expect_error("{\"do\": \"plan\", \"all\": 1}", "bad-value", "true or false");
     expect_error("{\"do\": \"plan\", \"top\": [1]}", "bad-value", "single value");
@@ -100,6 +101,26 @@ static void a_document_may_be_a_name_an_object_or_text(void **state)
         "\"npu\": \"h100-sxm-80gb\", \"nodes\": {\"npus\": 8, \"up\": "
         "\"nvlink4-h100\"}, \"network\": {\"fabric\": \"ib-ndr\"}}}",
         "step_s");
+}
+
+/* Keys of documents may have _ where files have -, as all JSON has. */
+static void documents_may_be_written_as_json_is(void **state)
+{
+    (void)state;
+    static const char cluster[] =
+        "{\"do\": \"sim\", \"write_cluster\": \"/dev/null\", \"cluster\": {\"npus\": 2, "
+        "\"network\": [{\"topology\": \"ring\", \"size\": 2, \"bandwidth\": \"1 GB/s\", "
+        "\"latency\": \"1 us\"}], \"system\": {\"%s\": \"queue\"%s}}}";
+    char text[512];
+    snprintf(text, sizeof text, cluster, "network-model", "");
+    expect_result(text, "\"npus\": 2");
+    snprintf(text, sizeof text, cluster, "network_model", "");
+    expect_result(text, "\"npus\": 2");
+    snprintf(text, sizeof text, cluster, "networkmodel", "");
+    expect_error(text, "bad-value", "network-model");
+    snprintf(text, sizeof text, cluster, "network_model",
+             ", \"network-model\": \"free\"");
+    expect_error(text, "bad-value", "twice");
 }
 
 /* The first row of a search gives the same step when it is estimated. */
@@ -186,6 +207,7 @@ int main(void)
         cmocka_unit_test(values_have_the_type_of_their_option),
         cmocka_unit_test(failures_have_a_code),
         cmocka_unit_test(a_document_may_be_a_name_an_object_or_text),
+        cmocka_unit_test(documents_may_be_written_as_json_is),
         cmocka_unit_test(rows_of_plan_are_plans),
         cmocka_unit_test(work_that_is_cancelled_says_so),
         cmocka_unit_test(requests_may_run_on_many_threads),

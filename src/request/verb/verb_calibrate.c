@@ -153,7 +153,8 @@ static halley_status calibrate_device(request_call *call, report_form form,
     const calibrate_options *o = call->options;
     halley_device_fit fit;
     if (call->n_args != 1 || o->stack)
-        return request_usage(call, err, "--device wants one table in CSV and no --stack");
+        return request_usage(call, err,
+                             "--device needs one CSV table and excludes --stack");
     TRY(halley_calibrate_device(&fit, call->args[0], o->device, o->out, err));
     const fit_summary f = {"device",
                            o->device,

@@ -31,26 +31,27 @@ static const char *const forms[] = {"megatron", "deepspeed", "torchtitan", "maxt
 typedef plan_options options_struct;
 static const request_option options[] = {
     DESIGN_NAMES DESIGN_PLAN DESIGN_HEADROOM LIMIT(
-        "max-tp", max_tp, "at most this tensor parallelism (default: 4 nodes)"),
+        "max-tp", max_tp, "largest tensor parallelism to try (default: 4 nodes)"),
     LIMIT("max-cp", max_cp,
-          "context parallelism up to N (default: 1; with --all no limit)"),
+          "largest context parallelism to try (default: 1; with --all no limit)"),
     {.name = "all",
      .letter = 'a',
      .kind = REQUEST_FLAG,
      .offset = offsetof(plan_options, all),
-     .doc = "also context parallelism, rank orders, GPipe, hybrid shard, offload and all "
+     .doc = "also try context parallelism, rank orders, GPipe, hybrid shard, offload and "
+            "all "
             "kinds of recomputation"},
     {.name = "variants",
      .kind = REQUEST_FLAG,
      .offset = offsetof(plan_options, variants),
-     .doc = "list plans that differ only in recomputation and sharding, too"},
+     .doc = "also list plans that differ only in recomputation and sharding"},
     {.name = "write",
      .kind = REQUEST_CHOICE,
      .choices = forms,
      .offset = offsetof(plan_options, write),
      .doc = "print the best plan as arguments or configuration of a training program"},
-    LIMIT("top", top, "show the N best (default: 10)"),
-    LIMIT("threads", threads, "on N threads (default: one per core)"),
+    LIMIT("top", top, "show the N best plans (default: 10)"),
+    LIMIT("threads", threads, "threads (default: one per core)"),
     REQUEST_OUTPUT_OPTIONS(plan_options, output),
     {0},
 };
@@ -391,7 +392,7 @@ static const request_example examples[] = {
 
 const request_verb request_verb_plan = {
     .name = "plan",
-    .summary = "find the best ways to cut a model over a cluster",
+    .summary = "find the best parallelizations of a model on a cluster",
     .arguments = "",
     .description =
         "Tries every combination of tensor, pipeline, data and expert parallelism, "

@@ -177,7 +177,7 @@ static const char *const store_key[] = {"store", NULL};
 
 const request_verb request_verb_results = {
     .name = "results",
-    .summary = "look at a store of explore again",
+    .summary = "show results that explore has stored",
     .arguments = "F.db",
     .arg_keys = store_key,
     .description =

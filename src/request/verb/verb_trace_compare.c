@@ -56,7 +56,7 @@ static const request_option options[] = {
      .max = 1000000,
      .metavar = "N",
      .offset = offsetof(compare_options, min_support),
-     .doc = "names and numbers that fewer sets of REAL have leak (default: 5)"},
+     .doc = "names and numbers found in fewer sets of REAL count as leaked (default: 5)"},
     {.name = "simulate",
      .kind = REQUEST_U32,
      .metavar = "N",
@@ -248,7 +248,7 @@ static const char *const compare_keys[] = {"real", "synth", NULL};
 
 const request_verb request_verb_trace_compare = {
     .name = "trace compare",
-    .summary = "compare traces in what they say and give away",
+    .summary = "compare traces: how similar they are and what they leak",
     .arguments = "REAL SYNTH",
     .arg_keys = compare_keys,
     .description =

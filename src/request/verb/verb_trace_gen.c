@@ -57,7 +57,7 @@ static const request_option options[] = {
      .offset = offsetof(gen_options, exact),
      .doc = "byte for byte as Chakra's generator, for its own cases"},
     PARAM("size", size, "BYTES", "bytes of a collective or message, such as '64 MiB'"),
-    PARAM("repeat", repeat, "N", "do it N times"),
+    PARAM("repeat", repeat, "N", "repeat the pattern N times"),
     PARAM("order", order, "chained|independent",
           "whether repetitions wait for each other"),
     {.name = "group",
@@ -278,9 +278,9 @@ static halley_status check_gen_options(request_call *call, halley_error *err)
 {
     const gen_options *o = call->options;
     if (o->design.model && call->n_args > 0)
-        return request_usage(call, err, "a pattern or --model, not both");
+        return request_usage(call, err, "give a pattern or --model, not both");
     if (!o->design.model && call->n_args == 0)
-        return request_usage(call, err, "which pattern? --list shows them");
+        return request_usage(call, err, "name a pattern; --list shows them");
     bool of_plan = false;
     for (const request_option *it = options; it->name; it++) {
         of_plan |= strcmp(it->name, "model") == 0;

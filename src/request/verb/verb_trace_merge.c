@@ -225,7 +225,8 @@ static halley_status trace_merge_run(request_call *call, halley_error *err)
 {
     const merge_options *o = call->options;
     if (o->out == NULL)
-        return request_usage(call, err, "where to? --out names a prefix, folder or file");
+        return request_usage(call, err,
+                             "name the output with --out: a prefix, folder or file");
     if (o->chain && o->renumber)
         return request_usage(call, err,
                              "--renumber is for ranks side by side, not --chain");
@@ -255,7 +256,7 @@ static const request_example examples[] = {
 
 const request_verb request_verb_trace_merge = {
     .name = "trace merge",
-    .summary = "put traces side by side as ranks, or one after the other",
+    .summary = "combine traces as ranks of one job, or as consecutive steps",
     .arguments = "TRACE TRACE...",
     .arg_keys = traces_key,
     .description =

@@ -56,7 +56,7 @@ static const request_option options[] = {
      .writes = true,
      .metavar = "FILE",
      .offset = offsetof(obfuscate_options, save_key),
-     .doc = "draw a random key and keep it in FILE, for --key"},
+     .doc = "generate a random key and save it in FILE, for --key"},
     {.name = "names",
      .kind = REQUEST_CHOICE,
      .choices = name_kinds,
@@ -66,12 +66,12 @@ static const request_option options[] = {
      .kind = REQUEST_TEXTS,
      .metavar = "ATTRIBUTE",
      .offset = offsetof(obfuscate_options, keep),
-     .doc = "let an attribute of nodes or metadata pass as it is; repeatable"},
+     .doc = "keep an attribute of nodes or metadata unchanged; repeatable"},
     {.name = "keep-io",
      .kind = REQUEST_TEXTS,
      .metavar = "WHAT",
      .offset = offsetof(obfuscate_options, keep_io),
-     .doc = "let values, shapes or types of inputs and outputs pass; repeatable"},
+     .doc = "keep values, shapes or types of inputs and outputs; repeatable"},
     {.name = "bound",
      .kind = REQUEST_QUANTITY,
      .unit = UNITS_SHARE,
@@ -300,7 +300,7 @@ static void print_obfuscation(FILE *to, const halley_obfuscation *r)
         fprintf(to, "\nsimulated time%s:\n", r->unverified ? " cannot be told" : "");
         print_times(to, r);
     }
-    fprintf(to, "\nwhoever gets it still sees:\n");
+    fprintf(to, "\na reader of these traces still sees:\n");
     for (size_t i = 0; i < r->n_visible; i++)
         fprintf(to, "  - %s\n", r->visible[i]);
     if (r->scanned_bytes > 0) {
@@ -433,7 +433,7 @@ static const request_example examples[] = {
 
 const request_verb request_verb_trace_obfuscate = {
     .name = "trace obfuscate",
-    .summary = "hide what traces give away",
+    .summary = "obfuscate traces before sharing them",
     .arguments = "TRACE...",
     .arg_keys = traces_key,
     .description =

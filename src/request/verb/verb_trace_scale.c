@@ -300,7 +300,7 @@ static const request_example examples[] = {
 
 const request_verb request_verb_trace_scale = {
     .name = "trace scale",
-    .summary = "change what traces are of, and keep them consistent",
+    .summary = "change layers, replicas, batch or types of traces consistently",
     .arguments = "TRACE...",
     .arg_keys = traces_key,
     .description =

@@ -336,7 +336,8 @@ static halley_status trace_slice_run(request_call *call, halley_error *err)
     report_form form;
     TRY(request_output_form(&form, call, &o->output, err));
     if (o->out == NULL)
-        return request_usage(call, err, "where to? --out names a file, prefix or folder");
+        return request_usage(call, err,
+                             "name the output with --out: a file, prefix or folder");
     halley_trace_set *set = NULL;
     TRY(traces_load(&set, call, 0, call->n_args, err));
     const halley_status status = slice_set(call, set, form, err);

@@ -34,7 +34,7 @@ static const request_option options[] = {
      .kind = REQUEST_CHOICE,
      .choices = forms,
      .offset = offsetof(view_options, form),
-     .doc = "the form, whatever the file is called"},
+     .doc = "output format, regardless of the file name"},
     {.name = "timeline",
      .kind = REQUEST_TEXT,
      .writes = true,
@@ -78,7 +78,7 @@ static const request_option options[] = {
      .letter = 'c',
      .kind = REQUEST_FLAG,
      .offset = offsetof(view_options, collapse),
-     .doc = "draw runs of one kind, and what repeats, as one"},
+     .doc = "draw runs of one kind, and repeated parts, as one box"},
     {.name = "limit",
      .letter = 'l',
      .kind = REQUEST_U32,
@@ -90,12 +90,12 @@ static const request_option options[] = {
     {.name = "mixed",
      .kind = REQUEST_FLAG,
      .offset = offsetof(view_options, mixed),
-     .doc = "no lanes for CPU, compute, communication, memory"},
+     .doc = "draw without lanes for CPU, compute, communication and memory"},
     {.name = "title",
      .kind = REQUEST_TEXT,
      .metavar = "TEXT",
      .offset = offsetof(view_options, title),
-     .doc = "over the picture (default: the file's name)"},
+     .doc = "title of the picture (default: the file's name)"},
     TRACES_JSON_OPTION(view_options, output),
     {0},
 };
@@ -133,7 +133,7 @@ static halley_status parse_ids(uint64_t **ids, request_call *call,
         if (str_to_u64(str_from(texts->at[i]), &out[i]))
             continue;
         free(out);
-        return request_usage(call, err, "--from wants a node id, is \"%s\"",
+        return request_usage(call, err, "--from needs a node id, is \"%s\"",
                              texts->at[i]);
     }
     *ids = out;
@@ -314,7 +314,8 @@ static halley_status trace_view_run(request_call *call, halley_error *err)
     const view_options *o = call->options;
     const char *arg = call->args[0];
     if (o->output.json && o->out != NULL && strcmp(o->out, "-") == 0)
-        return request_usage(call, err, "standard output has the JSON: name a file");
+        return request_usage(call, err,
+                             "standard output carries the JSON; name a file with --out");
     if (o->timeline)
         return write_timeline(call, o->timeline, err);
     if (call->n_args > 1 || file_is_folder(arg))

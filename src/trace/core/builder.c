@@ -37,7 +37,7 @@ halley_status halley_builder_new(halley_builder **out, halley_error *err)
     return HALLEY_OK;
 }
 
-static halley_status fail(halley_builder *b, halley_status status)
+static halley_status fail_build(halley_builder *b, halley_status status)
 {
     if (!b->failed) {
         b->failed = status;
@@ -47,12 +47,12 @@ static halley_status fail(halley_builder *b, halley_status status)
     return b->failed;
 }
 
-static halley_status nomem(halley_builder *b)
+static halley_status fail_for_memory(halley_builder *b)
 {
-    return fail(b, HALLEY_ENOMEM);
+    return fail_build(b, HALLEY_ENOMEM);
 }
 
-static text_ref copy(halley_builder *b, halley_bytes bytes)
+static text_ref copy_bytes(halley_builder *b, halley_bytes bytes)
 {
     return trace_text_copy(&b->s, (str){bytes.at, bytes.n}, (str){0});
 }
@@ -61,8 +61,8 @@ halley_status halley_builder_version(halley_builder *b, halley_bytes version)
 {
     if (b->failed || version.n == 0)
         return b->failed;
-    b->s.meta.version = copy(b, version);
-    return b->s.meta.version ? HALLEY_OK : nomem(b);
+    b->s.meta.version = copy_bytes(b, version);
+    return b->s.meta.version ? HALLEY_OK : fail_for_memory(b);
 }
 
 /* What belongs to a node needs one. */
@@ -70,8 +70,8 @@ static halley_status need_node(halley_builder *b)
 {
     if (b->failed || b->open)
         return b->failed;
-    return fail(b, error_set(&b->err, HALLEY_EINVAL,
-                             "there is no node yet to which this could belong"));
+    return fail_build(b, error_set(&b->err, HALLEY_EINVAL,
+                                   "there is no node yet to which this could belong"));
 }
 
 /* Whole fields, none of them one that the message has: what a reader would find. */
@@ -85,8 +85,9 @@ static halley_status check_unknown(halley_builder *b, halley_bytes unknown,
         wire_type type;
         if (!wire_tag(&at, end, &field, &type) || !wire_skip(&at, end, field, type) ||
             field <= known)
-            return fail(b, error_set(&b->err, HALLEY_EINVAL,
-                                     "these bytes are no fields unknown to the schema"));
+            return fail_build(
+                b, error_set(&b->err, HALLEY_EINVAL,
+                             "these bytes are no fields unknown to the schema"));
     }
     return HALLEY_OK;
 }
@@ -96,8 +97,8 @@ halley_status halley_builder_metadata_unknown(halley_builder *b, halley_bytes un
     if (b->failed || unknown.n == 0)
         return b->failed;
     TRY(check_unknown(b, unknown, 2));
-    b->s.meta.unknown = copy(b, unknown);
-    return b->s.meta.unknown ? HALLEY_OK : nomem(b);
+    b->s.meta.unknown = copy_bytes(b, unknown);
+    return b->s.meta.unknown ? HALLEY_OK : fail_for_memory(b);
 }
 
 /* The value as a reader would give it back. */
@@ -121,20 +122,20 @@ static halley_status keep_value(halley_builder *b, const halley_attr *attr, uint
 {
     const halley_attr_kind kind = attr->kind;
     if (kind >= HALLEY_ATTR_END || (kind > HALLEY_ATTR_NONE && kind < HALLEY_ATTR_DOUBLE))
-        return fail(b, error_set(&b->err, HALLEY_EINVAL, "there is no attribute kind %d",
-                                 (int)kind));
+        return fail_build(b, error_set(&b->err, HALLEY_EINVAL,
+                                       "there is no attribute kind %d", (int)kind));
     if (halley_attr_is_list(kind)) {
         const uint8_t *const at = (const uint8_t *)(attr->bytes.n ? attr->bytes.at : "");
         const et_decoder d = {.s = &b->s, .base = at, .err = &b->err, .foreign = true};
         const halley_status status = et_read_list(&d, out, kind, at, attr->bytes.n);
-        return status ? fail(b, status) : HALLEY_OK;
+        return status ? fail_build(b, status) : HALLEY_OK;
     }
     if (kind != HALLEY_ATTR_STRING && kind != HALLEY_ATTR_BYTES) {
         *out = tidy_bits(kind, attr->bits);
         return HALLEY_OK;
     }
-    *out = copy(b, attr->bytes);
-    return *out ? HALLEY_OK : nomem(b);
+    *out = copy_bytes(b, attr->bytes);
+    return *out ? HALLEY_OK : fail_for_memory(b);
 }
 
 /* The next state, if the attribute is the one that followed last time; else HASH_NONE. */
@@ -166,11 +167,11 @@ static halley_status add_attr(halley_builder *b, uint32_t *state, u64_array *val
             next = attr_shapes_step(&b->s.shapes, *state, desc);
     }
     if (next == HASH_NONE || !array_push(values, bits))
-        return nomem(b);
+        return fail_for_memory(b);
     if (attr->unknown.n) {
-        const text_ref unknown = copy(b, attr->unknown);
+        const text_ref unknown = copy_bytes(b, attr->unknown);
         if (unknown == 0 || !array_push(values, unknown))
-            return nomem(b);
+            return fail_for_memory(b);
     }
     *state = next;
     return HALLEY_OK;
@@ -188,7 +189,7 @@ static halley_status close_node(halley_builder *b)
     b->open = false;
     const halley_status status = trace_store_close_node(
         &b->s, b->id, (int32_t)b->type, b->state, b->first_value, &b->err);
-    return status ? fail(b, status) : HALLEY_OK;
+    return status ? fail_build(b, status) : HALLEY_OK;
 }
 
 halley_status halley_builder_node(halley_builder *b, uint64_t id, uint32_t type,
@@ -196,13 +197,13 @@ halley_status halley_builder_node(halley_builder *b, uint64_t id, uint32_t type,
 {
     TRY(close_node(b));
     if (b->s.n >= b->max_nodes)
-        return fail(b, error_set(&b->err, HALLEY_ELIMIT,
-                                 "more than %u nodes in one trace", b->max_nodes));
+        return fail_build(b, error_set(&b->err, HALLEY_ELIMIT,
+                                       "more than %u nodes in one trace", b->max_nodes));
     text_ref ref = 0;
-    if (name.n && (ref = copy(b, name)) == 0)
-        return nomem(b);
+    if (name.n && (ref = copy_bytes(b, name)) == 0)
+        return fail_for_memory(b);
     if (!column_put(&b->s.names, b->s.n, ref))
-        return nomem(b);
+        return fail_for_memory(b);
     b->open = true;
     b->id = id;
     b->type = type;
@@ -218,19 +219,19 @@ halley_status halley_builder_time(halley_builder *b, uint64_t start_us,
     return column_put(&b->s.starts, b->s.n, start_us) &&
                    column_put(&b->s.durations, b->s.n, duration_us)
                ? HALLEY_OK
-               : nomem(b);
+               : fail_for_memory(b);
 }
 
 halley_status halley_builder_data(halley_builder *b, uint64_t id)
 {
     TRY(need_node(b));
-    return array_push(&b->s.data_ids, id) ? HALLEY_OK : nomem(b);
+    return array_push(&b->s.data_ids, id) ? HALLEY_OK : fail_for_memory(b);
 }
 
 halley_status halley_builder_ctrl(halley_builder *b, uint64_t id)
 {
     TRY(need_node(b));
-    return array_push(&b->s.ctrl_ids, id) ? HALLEY_OK : nomem(b);
+    return array_push(&b->s.ctrl_ids, id) ? HALLEY_OK : fail_for_memory(b);
 }
 
 static bool put_field(u8_array *to, uint8_t tag, halley_bytes bytes)
@@ -261,7 +262,7 @@ static halley_status put_io(halley_builder *b, u64_array *column, const halley_i
         ref = trace_text_copy(&b->s, (str){(const char *)message.at, message.n},
                               (str){io->unknown.at, io->unknown.n});
     array_fini(&message);
-    return ref && column_put(column, b->s.n, ref) ? HALLEY_OK : nomem(b);
+    return ref && column_put(column, b->s.n, ref) ? HALLEY_OK : fail_for_memory(b);
 }
 
 halley_status halley_builder_inputs(halley_builder *b, const halley_io *io)
@@ -322,11 +323,11 @@ static halley_status join_unknown(halley_builder *b, node_extra *extra,
     const str before = trace_text(&b->s, extra->value);
     /* The first text must not move while it is copied. */
     if (!array_reserve(&b->s.own, before.n + unknown.n + 1))
-        return nomem(b);
+        return fail_for_memory(b);
     const text_ref joined = trace_text_copy(&b->s, trace_text(&b->s, extra->value),
                                             (str){unknown.at, unknown.n});
     if (!joined)
-        return nomem(b);
+        return fail_for_memory(b);
     extra->value = joined;
     return HALLEY_OK;
 }
@@ -340,8 +341,9 @@ halley_status halley_builder_unknown(halley_builder *b, halley_bytes unknown)
     node_extra *const last = b->s.extras.n ? &b->s.extras.at[b->s.extras.n - 1] : NULL;
     if (last && last->node == b->s.n) /* a node's type comes when it is closed */
         return join_unknown(b, last, unknown);
-    const node_extra extra = {copy(b, unknown), b->s.n, EXTRA_UNKNOWN};
-    return extra.value && array_push(&b->s.extras, extra) ? HALLEY_OK : nomem(b);
+    const node_extra extra = {copy_bytes(b, unknown), b->s.n, EXTRA_UNKNOWN};
+    return extra.value && array_push(&b->s.extras, extra) ? HALLEY_OK
+                                                          : fail_for_memory(b);
 }
 
 halley_status halley_builder_copy(halley_builder *b, const halley_trace *from,
@@ -423,7 +425,7 @@ halley_status builder_copy_attrs(uint64_t **values, halley_builder *b,
     const attr_shape *const shape = trace_shape_of(from, node);
     const uint64_t *const old = s->values.at + s->value_at.at[node];
     if (state == HASH_NONE || !array_reserve(&b->s.values, shape->n))
-        return nomem(b);
+        return fail_for_memory(b);
     uint64_t *const to = b->s.values.at + b->s.values.n;
     for (uint32_t i = 0; i < shape->n; i++) {
         const attr_slot *const slot = &s->shapes.flat.at[shape->first + i];
@@ -432,7 +434,7 @@ halley_status builder_copy_attrs(uint64_t **values, halley_builder *b,
             continue;
         to[i] = trace_text_copy(&b->s, trace_text(s, to[i]), (str){0});
         if (to[i] == 0)
-            return nomem(b);
+            return fail_for_memory(b);
     }
     b->s.values.n += shape->n;
     b->state = state;
@@ -465,7 +467,7 @@ halley_status builder_finish_as(halley_trace **out, halley_builder *b, const cha
         b->s.meta.values = b->meta_values.at;
         b->meta_values.at = NULL;
         if (b->s.meta.shape == HASH_NONE)
-            status = nomem(b);
+            status = fail_for_memory(b);
     }
     if (!status) {
         file_input none = {0};

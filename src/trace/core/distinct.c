@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 
-static bool fill(trace_distinct *d, const halley_trace_set *set, map64 *seen)
+static bool fill_distinct(trace_distinct *d, const halley_trace_set *set, map64 *seen)
 {
     for (uint32_t rank = 0; rank < d->n_ranks; rank++) {
         const halley_trace *trace = halley_trace_set_get(set, rank);
@@ -36,7 +36,7 @@ halley_status trace_distinct_init(trace_distinct *out, const halley_trace_set *s
                         .trace = mem_array(n, sizeof *d.trace)};
     map64 seen = {0};
     const bool ok = d.which != NULL && d.first_rank != NULL && d.n_sharing != NULL &&
-                    d.trace != NULL && fill(&d, set, &seen);
+                    d.trace != NULL && fill_distinct(&d, set, &seen);
     map64_fini(&seen);
     if (!ok) {
         trace_distinct_fini(&d);

@@ -93,7 +93,7 @@ halley_status trace_groups_load(trace_groups *g, const char *path, halley_error 
 
 /* The JSON array inside the Python list; *before and *after are what stands around it.
  * NULL when there is none. */
-static json_t *inner(halley_bytes values, size_t *before, size_t *after)
+static json_t *find_inner(halley_bytes values, size_t *before, size_t *after)
 {
     const char *at = values.n > 0 ? memmem(values.at, values.n, "[{", 2) : NULL;
     if (at == NULL)
@@ -110,7 +110,7 @@ static json_t *inner(halley_bytes values, size_t *before, size_t *after)
 halley_status trace_groups_parse(trace_groups *g, halley_bytes values, halley_error *err)
 {
     size_t before = 0, after = 0;
-    json_t *root = inner(values, &before, &after);
+    json_t *root = find_inner(values, &before, &after);
     halley_status status = HALLEY_OK;
     size_t i = 0;
     json_t *item = NULL;
@@ -155,7 +155,7 @@ halley_status trace_groups_renumber(strbuf *out, halley_bytes values, const uint
                                     uint32_t n, halley_error *err)
 {
     size_t before = 0, after = 0;
-    json_t *root = inner(values, &before, &after);
+    json_t *root = find_inner(values, &before, &after);
     if (root == NULL) {
         strbuf_add(out, (str){values.at, values.n});
         return out->failed ? error_nomem(err) : HALLEY_OK;

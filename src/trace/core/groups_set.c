@@ -15,8 +15,8 @@ static bool is_known(const trace_groups *groups, size_t n, str name)
 }
 
 /* What the metadata nodes of one rank add; of a name the first wins. */
-static halley_status collect(trace_groups *groups, const halley_trace *trace,
-                             halley_error *err)
+static halley_status collect_groups(trace_groups *groups, const halley_trace *trace,
+                                    halley_error *err)
 {
     for (uint32_t i = 0; i < halley_trace_count(trace); i++) {
         if (halley_node_type_of(trace, i) != HALLEY_NODE_METADATA)
@@ -80,7 +80,7 @@ halley_status trace_groups_collect(trace_groups *groups, const halley_trace_set 
     for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
         const halley_trace *const trace = halley_trace_set_get(set, r);
         if (trace != last)
-            TRY(collect(groups, trace, err));
+            TRY(collect_groups(groups, trace, err));
         last = trace;
     }
     return HALLEY_OK;

@@ -34,7 +34,7 @@ static uint64_t add_sat(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static void leave(search *s, uint32_t node)
+static void leave_node(search *s, uint32_t node)
 {
     trace_levels *l = s->levels;
     const uint32_t n = trace_deps_count(s->trace, node);
@@ -73,7 +73,7 @@ static uint32_t next_new(const search *s, frame *f)
     return HALLEY_NO_NODE;
 }
 
-static bool enter(search *s, uint32_t node)
+static bool enter_node(search *s, uint32_t node)
 {
     s->levels->level[node] = LEVEL_OPEN;
     return array_push(&s->stack, (frame){node, 0});
@@ -81,15 +81,15 @@ static bool enter(search *s, uint32_t node)
 
 static bool search_from(search *s, uint32_t root)
 {
-    if (!enter(s, root))
+    if (!enter_node(s, root))
         return false;
     while (s->stack.n > 0) {
         frame *top = &s->stack.at[s->stack.n - 1];
         const uint32_t dep = next_new(s, top);
         if (dep == HALLEY_NO_NODE) {
-            leave(s, top->node);
+            leave_node(s, top->node);
             s->stack.n--;
-        } else if (!enter(s, dep)) {
+        } else if (!enter_node(s, dep)) {
             return false;
         }
     }

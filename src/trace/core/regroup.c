@@ -63,7 +63,8 @@ static void rename_all(trace_store *s, renames *r)
     }
 }
 
-static bool fill(trace_store *s, const trace_store *lender, renames *r, const str *to)
+static bool fill_regrouped(trace_store *s, const trace_store *lender, renames *r,
+                           const str *to)
 {
     text_ref *const refs = mem_array(r->n, sizeof *refs);
     bool fine = refs && copy_column(&s->values, &lender->values) &&
@@ -100,7 +101,7 @@ halley_status trace_regrouped(halley_trace **out, halley_trace *trace, const str
     t->lender = halley_trace_keep(trace);
     atomic_init(&t->refs, 1);
     t->path = mem_array_zero(1, 1);
-    if (!t->path || !fill(&t->s, &trace->s, &r, to)) {
+    if (!t->path || !fill_regrouped(&t->s, &trace->s, &r, to)) {
         halley_trace_free(t);
         return error_nomem(err);
     }

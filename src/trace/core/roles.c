@@ -28,7 +28,7 @@ const char *trace_role_name(trace_role role)
     return names[role];
 }
 
-static trace_role is(trace_role role, halley_bytes name)
+static trace_role is_role(trace_role role, halley_bytes name)
 {
     return memcmp(names[role], name.at, name.n) == 0 ? role : TRACE_ROLE_NONE;
 }
@@ -37,13 +37,13 @@ static trace_role among_comm(halley_bytes name)
 {
     switch (name.at[5]) {
     case 't':
-        return name.n == 9 ? is(TRACE_ROLE_COMM_TYPE, name)
-                           : is(TRACE_ROLE_COMM_TAG, name);
+        return name.n == 9 ? is_role(TRACE_ROLE_COMM_TYPE, name)
+                           : is_role(TRACE_ROLE_COMM_TAG, name);
     case 's':
-        return name.n == 9 ? is(TRACE_ROLE_COMM_SIZE, name)
-                           : is(TRACE_ROLE_COMM_SRC, name);
+        return name.n == 9 ? is_role(TRACE_ROLE_COMM_SIZE, name)
+                           : is_role(TRACE_ROLE_COMM_SRC, name);
     case 'd':
-        return name.n == 8 ? is(TRACE_ROLE_COMM_DST, name) : TRACE_ROLE_NONE;
+        return name.n == 8 ? is_role(TRACE_ROLE_COMM_DST, name) : TRACE_ROLE_NONE;
     default:
         return TRACE_ROLE_NONE;
     }
@@ -53,16 +53,16 @@ trace_role trace_role_of(halley_bytes name)
 {
     switch (name.n) {
     case 7:
-        return name.at[0] == 'p' ? is(TRACE_ROLE_PG_NAME, name)
-                                 : is(TRACE_ROLE_NUM_OPS, name);
+        return name.at[0] == 'p' ? is_role(TRACE_ROLE_PG_NAME, name)
+                                 : is_role(TRACE_ROLE_NUM_OPS, name);
     case 8:
         return among_comm(name);
     case 9:
-        return name.at[0] == 'c' ? among_comm(name) : is(TRACE_ROLE_IS_CPU_OP, name);
+        return name.at[0] == 'c' ? among_comm(name) : is_role(TRACE_ROLE_IS_CPU_OP, name);
     case 11:
-        return is(TRACE_ROLE_TENSOR_SIZE, name);
+        return is_role(TRACE_ROLE_TENSOR_SIZE, name);
     case 13:
-        return is(TRACE_ROLE_COMM_PRIORITY, name);
+        return is_role(TRACE_ROLE_COMM_PRIORITY, name);
     default:
         return TRACE_ROLE_NONE;
     }

@@ -82,7 +82,7 @@ typedef struct listing {
     path_array *folders; /* owns its paths */
 } listing;
 
-static char *join(const char *folder, const char *name)
+static char *join_paths(const char *folder, const char *name)
 {
     strbuf path = {0};
     const bool slash = *folder && !str_ends(str_from(folder), STR("/"));
@@ -135,7 +135,7 @@ static bool take(const listing *l, const struct dirent *entry)
 {
     if (l->folders && entry->d_name[0] == '.')
         return true;
-    char *const path = join(l->folder, entry->d_name);
+    char *const path = join_paths(l->folder, entry->d_name);
     if (!path)
         return false;
     if (!l->folders || !is_folder(path, entry))
@@ -194,7 +194,7 @@ static halley_status one_set(const trace_files *files, const char *path,
 }
 
 /* Ranks must be 0 … n-1, each once. */
-static halley_status whole(const trace_file *files, size_t n, halley_error *err)
+static halley_status is_whole_set(const trace_file *files, size_t n, halley_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         const trace_file *const f = &files[i];
@@ -226,7 +226,7 @@ static halley_status find_in_folder(trace_files *files, const char *path,
     }
     qsort(files->at, files->n, sizeof *files->at, by_name);
     TRY(one_set(files, path, err));
-    return whole(files->at, files->n, err);
+    return is_whole_set(files->at, files->n, err);
 }
 
 static halley_status list_prefix(trace_files *files, const char *path, halley_error *err)
@@ -258,7 +258,7 @@ static halley_status find_by_prefix(trace_files *files, const char *path,
     }
     qsort(files->at, files->n, sizeof *files->at, by_name);
     TRY(one_set(files, path, err));
-    return whole(files->at, files->n, err);
+    return is_whole_set(files->at, files->n, err);
 }
 
 static int by_rank(const void *a, const void *b)
@@ -319,8 +319,8 @@ void trace_found_fini(trace_found *f)
 }
 
 /* All folders below one, which must open; what else does not is counted. */
-static halley_status walk(trace_found *f, const char *root, bool strict,
-                          halley_error *err)
+static halley_status walk_folder(trace_found *f, const char *root, bool strict,
+                                 halley_error *err)
 {
     path_array folders = {0};
     listing l = {.folder = root, .files = &f->all, .folders = &folders};
@@ -386,7 +386,7 @@ static void leave_one_of_each(trace_files *files)
     files->n = n;
 }
 
-static halley_status group(trace_found *f, halley_error *err)
+static halley_status group_files(trace_found *f, halley_error *err)
 {
     if (f->all.n > 1)
         qsort(f->all.at, f->all.n, sizeof *f->all.at, by_name);
@@ -410,9 +410,9 @@ halley_status trace_find(trace_found *f, const char *const *from, size_t n_from,
                          bool strict, halley_error *err)
 {
     for (size_t i = 0; i < n_from; i++)
-        TRY(file_is_folder(from[i]) ? walk(f, from[i], strict, err)
+        TRY(file_is_folder(from[i]) ? walk_folder(f, from[i], strict, err)
                                     : add_named(f, from[i], err));
-    return group(f, err);
+    return group_files(f, err);
 }
 
 halley_status trace_found_load(halley_trace_set **out, const trace_found *f, size_t i,
@@ -425,6 +425,6 @@ halley_status trace_found_load(halley_trace_set **out, const trace_found *f, siz
     for (size_t k = 0; k < set->n; k++)
         searched &= !files[k].named;
     if (searched && files[0].n_prefix < strlen(files[0].path))
-        TRY(whole(files, set->n, err));
+        TRY(is_whole_set(files, set->n, err));
     return halley_trace_set_load(out, f->files.at + set->first, set->n, &opts, err);
 }

@@ -179,8 +179,8 @@ uint32_t halley_trace_find(const halley_trace *t, uint64_t id)
  * Ids become indexes in place: the u32 written is never ahead of the u64 read. Ids of no
  * node are appended to `dangling` and counted on from n.
  */
-static halley_status resolve(uint32_t **out, halley_trace *t, u64_array *ids,
-                             halley_error *err)
+static halley_status resolve_deps(uint32_t **out, halley_trace *t, u64_array *ids,
+                                  halley_error *err)
 {
     uint32_t *const to = (uint32_t *)(void *)ids->at;
     for (size_t i = 0; i < ids->n; i++) {
@@ -206,7 +206,7 @@ static halley_status resolve(uint32_t **out, halley_trace *t, u64_array *ids,
     return HALLEY_OK;
 }
 
-static void trim(trace_store *s)
+static void trim_columns(trace_store *s)
 {
     array_trim(&s->ids);
     array_trim(&s->types);
@@ -250,14 +250,14 @@ halley_status trace_finish(halley_trace **out, trace_store *s, file_input *in,
     if (!index_ids(t) || !attr_shapes_flatten(&t->s.shapes))
         status = error_nomem(err);
     if (!status)
-        status = resolve(&t->data, t, &t->s.data_ids, err);
+        status = resolve_deps(&t->data, t, &t->s.data_ids, err);
     if (!status)
-        status = resolve(&t->ctrl, t, &t->s.ctrl_ids, err);
+        status = resolve_deps(&t->ctrl, t, &t->s.ctrl_ids, err);
     if (status) {
         halley_trace_free(t);
         return status;
     }
-    trim(&t->s);
+    trim_columns(&t->s);
     *out = t;
     return HALLEY_OK;
 }

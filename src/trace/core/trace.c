@@ -83,7 +83,7 @@ uint64_t halley_trace_memory(const halley_trace *t)
            (t->in.owned ? t->in.n : 0);
 }
 
-static halley_bytes lend(str s)
+static halley_bytes lend_bytes(str s)
 {
     return (halley_bytes){s.at ? s.at : "", s.n};
 }
@@ -95,7 +95,7 @@ bool halley_trace_has_metadata(const halley_trace *t)
 
 halley_bytes halley_trace_version(const halley_trace *t)
 {
-    return lend(trace_text(&t->s, t->s.meta.version));
+    return lend_bytes(trace_text(&t->s, t->s.meta.version));
 }
 
 uint32_t halley_trace_metadata_count(const halley_trace *t)
@@ -111,7 +111,7 @@ halley_attr halley_trace_metadata(const halley_trace *t, uint32_t i)
 
 halley_bytes halley_trace_metadata_unknown(const halley_trace *t)
 {
-    return lend(trace_text(&t->s, t->s.meta.unknown));
+    return lend_bytes(trace_text(&t->s, t->s.meta.unknown));
 }
 
 uint32_t halley_trace_count(const halley_trace *t)
@@ -163,7 +163,7 @@ uint32_t halley_node_type_of(const halley_trace *t, uint32_t node)
 
 halley_bytes halley_node_name(const halley_trace *t, uint32_t node)
 {
-    return lend(trace_text(&t->s, column_get(&t->s.names, node)));
+    return lend_bytes(trace_text(&t->s, column_get(&t->s.names, node)));
 }
 
 uint64_t halley_node_start_us(const halley_trace *t, uint32_t node)
@@ -245,17 +245,17 @@ halley_attr trace_attr_view(const trace_store *s, const attr_slot *slot,
 {
     const attr_desc *const d = &s->shapes.descs.at[slot->desc];
     halley_attr a = {
-        .name = lend(attr_desc_name(&s->shapes, d)),
-        .doc = lend(attr_desc_doc(&s->shapes, d)),
+        .name = lend_bytes(attr_desc_name(&s->shapes, d)),
+        .doc = lend_bytes(attr_desc_doc(&s->shapes, d)),
         .kind = (halley_attr_kind)d->kind,
         .bits = values[slot->slot],
     };
     if (d->kind >= HALLEY_ATTR_STRING || halley_attr_is_list(a.kind)) {
-        a.bytes = lend(trace_text(s, a.bits));
+        a.bytes = lend_bytes(trace_text(s, a.bits));
         a.bits = 0;
     }
     if (d->has_unknown)
-        a.unknown = lend(trace_text(s, values[slot->slot + 1]));
+        a.unknown = lend_bytes(trace_text(s, values[slot->slot + 1]));
     return a;
 }
 
@@ -293,7 +293,7 @@ halley_bytes halley_node_unknown(const halley_trace *t, uint32_t node)
 {
     const node_extra *const extra =
         t->s.extras.n ? find_extra(&t->s, node, EXTRA_UNKNOWN) : NULL;
-    return lend(trace_text(&t->s, extra ? extra->value : 0));
+    return lend_bytes(trace_text(&t->s, extra ? extra->value : 0));
 }
 
 uint64_t halley_node_offset(const halley_trace *t, uint32_t node)

@@ -51,7 +51,7 @@ static uint8_t *sorts_of(const attr_shapes *s)
     return sorts;
 }
 
-static uint64_t mix(uint64_t h, uint64_t x)
+static uint64_t mix_colour(uint64_t h, uint64_t x)
 {
     h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
     return h ^ h >> 29;
@@ -65,7 +65,7 @@ static uint64_t hash_numbers(const trace_store *s, const uint8_t *sorts)
         const uint64_t *const values = s->values.at + s->value_at.at[node];
         for (uint32_t i = shape->first; i < shape->first + shape->n; i++)
             if (sorts[i] == SORT_NUMBER)
-                h = mix(h, values[s->shapes.flat.at[i].slot]);
+                h = mix_colour(h, values[s->shapes.flat.at[i].slot]);
     }
     return h;
 }
@@ -152,7 +152,7 @@ typedef struct pairs {
     uint32_t recent; /* the pair that was met last */
 } pairs;
 
-static bool meet(pairs *p, str ours, str theirs)
+static bool meet_classes(pairs *p, str ours, str theirs)
 {
     if (p->n > 0 && str_eq(p->ours[p->recent], ours))
         return str_eq(p->theirs[p->recent], theirs);
@@ -184,7 +184,7 @@ static bool same_attrs(const trace_store *a, const trace_store *b, const uint8_t
             if (sorts[i] == SORT_NUMBER ? x[k] != y[k]
                 : sorts[i] == SORT_TEXT
                     ? !same_text(a, x[k], b, y[k])
-                    : !meet(p, trace_text(a, x[k]), trace_text(b, y[k])))
+                    : !meet_classes(p, trace_text(a, x[k]), trace_text(b, y[k])))
                 return false;
         }
     }
@@ -213,8 +213,8 @@ static bool *shapes_with_groups(const attr_shapes *s, const uint8_t *sorts)
 }
 
 /* Every name of the trace is its own partner. None when there are too many. */
-static halley_status collect(uint32_t *n, const trace_store *s, const uint8_t *sorts,
-                             pairs *p, halley_error *err)
+static halley_status collect_members(uint32_t *n, const trace_store *s,
+                                     const uint8_t *sorts, pairs *p, halley_error *err)
 {
     bool *const has_groups = shapes_with_groups(&s->shapes, sorts);
     bool fine = true;
@@ -229,7 +229,7 @@ static halley_status collect(uint32_t *n, const trace_store *s, const uint8_t *s
             const str name = sorts[i] == SORT_GROUP
                                  ? trace_text(s, values[s->shapes.flat.at[i].slot])
                                  : (str){0};
-            fine = sorts[i] != SORT_GROUP || meet(p, name, name);
+            fine = sorts[i] != SORT_GROUP || meet_classes(p, name, name);
         }
     }
     *n = fine ? p->n : 0;
@@ -255,7 +255,7 @@ static halley_status compare_trace(void *context, size_t i, uint32_t worker,
     }
     halley_status status = HALLEY_OK;
     if (f->like[i] == i)
-        status = collect(&f->n_names[i], &t->s, sorts, &p, err);
+        status = collect_members(&f->n_names[i], &t->s, sorts, &p, err);
     else
         f->n_names[i] = p.n;
     free(sorts);
@@ -293,7 +293,7 @@ static halley_status run_search(search *f, uint32_t n_threads, halley_error *err
     return pool_run(n_threads, n, compare_trace, f, err);
 }
 
-static halley_status take(trace_twins *out, const search *f, halley_error *err)
+static halley_status take_colour(trace_twins *out, const search *f, halley_error *err)
 {
     for (uint32_t r = 0; r < out->n_ranks; r++) {
         const uint32_t i = f->distinct.which[r];
@@ -322,7 +322,7 @@ halley_status trace_twins_init(trace_twins *out, const halley_trace_set *set,
     if (status == HALLEY_OK)
         status = run_search(&f, n_threads, err);
     if (status == HALLEY_OK)
-        status = take(out, &f, err);
+        status = take_colour(out, &f, err);
     free(f.hashes);
     free(f.like);
     free(f.ours);

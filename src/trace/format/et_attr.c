@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-static bool guess(const et_decoder *d, uint32_t *state, const uint8_t *at, size_t n)
+static bool guess_kind(const et_decoder *d, uint32_t *state, const uint8_t *at, size_t n)
 {
     attr_shapes *const shapes = &d->s->shapes;
     const attr_state *const from = &shapes->states.at[*state];
@@ -165,8 +165,8 @@ static halley_status keep_fields(const et_decoder *d, attr_fields *f, uint32_t *
     return HALLEY_OK;
 }
 
-static halley_status parse(const et_decoder *d, uint32_t *state, const uint8_t *at,
-                           size_t n)
+static halley_status parse_attr(const et_decoder *d, uint32_t *state, const uint8_t *at,
+                                size_t n)
 {
     attr_fields f = {0};
     const uint8_t *const start = at, *const end = at + n;
@@ -185,7 +185,7 @@ static halley_status parse(const et_decoder *d, uint32_t *state, const uint8_t *
 halley_status et_read_attr(const et_decoder *d, uint32_t *state, const uint8_t *at,
                            size_t n)
 {
-    if (!d->foreign && guess(d, state, at, n))
+    if (!d->foreign && guess_kind(d, state, at, n))
         return HALLEY_OK;
-    return parse(d, state, at, n);
+    return parse_attr(d, state, at, n);
 }

@@ -33,7 +33,8 @@ static const struct node_field {
     [10] = {"attr", WIRE_LEN},
 };
 
-static halley_status cut(const et_decoder *d, const uint8_t *at, uint32_t field)
+static halley_status report_cut_node(const et_decoder *d, const uint8_t *at,
+                                     uint32_t field)
 {
     return et_bad(d, at, "field %s is malformed or runs beyond its node",
                   fields[field].name);
@@ -46,7 +47,7 @@ static halley_status take_packed(const et_decoder *d, u64_array *to, uint32_t fi
         return error_nomem(d->err);
     while (at < end)
         if (!wire_varint(&at, end, &to->at[to->n++]))
-            return cut(d, at, field);
+            return report_cut_node(d, at, field);
     return HALLEY_OK;
 }
 
@@ -101,7 +102,7 @@ static halley_status take_fields(const et_decoder *d, node_fields *f, const uint
         case 6 << 3 | WIRE_VARINT:
         case 7 << 3 | WIRE_VARINT:
             if (!wire_varint(&at, end, &value))
-                return cut(d, start, tag >> 3);
+                return report_cut_node(d, start, tag >> 3);
             if (tag >> 3 == 1)
                 f->id = value;
             else if (tag >> 3 == 3)
@@ -120,7 +121,7 @@ static halley_status take_fields(const et_decoder *d, node_fields *f, const uint
         case 9 << 3 | WIRE_LEN:
         case 10 << 3 | WIRE_LEN:
             if (!wire_len(&at, end, &bytes, &n))
-                return cut(d, start, tag >> 3);
+                return report_cut_node(d, start, tag >> 3);
             if (tag >> 3 == 10) {
                 TRY(et_read_attr(d, &f->state, bytes, n));
             } else if (tag >> 3 == 2) {

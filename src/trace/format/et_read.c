@@ -49,7 +49,7 @@ halley_status et_read_length(const et_decoder *d, const uint8_t **at, const uint
  * grow. Memory that is not written to costs nothing; a failure does not matter, and an
  * odd sample is not believed.
  */
-static void foresee(trace_store *s, double times)
+static void foresee_size(trace_store *s, double times)
 {
     u64_array *const wide[] = {&s->names,    &s->starts,  &s->durations,
                                &s->inputs,   &s->outputs, &s->data_ids,
@@ -82,7 +82,7 @@ static halley_status read_nodes(const et_decoder *d, const uint8_t **at,
         const uint8_t *const start = *at;
         size_t n = 0;
         if (s->n == SAMPLE && start > begin)
-            foresee(s, (double)(room_to - start) / (double)(start - begin));
+            foresee_size(s, (double)(room_to - start) / (double)(start - begin));
         TRY(et_read_length(d, at, end, &n));
         if (n == 0)
             return et_bad(
@@ -198,7 +198,7 @@ static halley_status run_copy(void *context, size_t i, uint32_t worker, halley_e
     return HALLEY_OK;
 }
 
-static bool plan64(copy_array *plan, u64_array *to, u64_array *from)
+static bool plan_column64(copy_array *plan, u64_array *to, u64_array *from)
 {
     if (from->n == 0)
         return true;
@@ -225,12 +225,12 @@ static bool plan_column(copy_array *plan, u64_array *to, uint32_t n, u64_array *
         return false;
     memset(to->at + to->n, 0, (n - to->n) * sizeof *to->at);
     to->n = n;
-    return plan64(plan, to, from);
+    return plan_column64(plan, to, from);
 }
 
 /* Positions, moved on by what stands before; the first `skip` are left out. */
-static bool plan32(copy_array *plan, u32_array *to, u32_array *from, size_t skip,
-                   size_t shift)
+static bool plan_column32(copy_array *plan, u32_array *to, u32_array *from, size_t skip,
+                          size_t shift)
 {
     if (!array_reserve(to, from->n))
         return false;
@@ -259,7 +259,7 @@ static bool plan_ids(copy_array *plan, trace_store *to, trace_store *from)
         to->ids.n = to->n;
     }
     if (from->ids.n)
-        return plan64(plan, &to->ids, &from->ids);
+        return plan_column64(plan, &to->ids, &from->ids);
     if (!array_reserve(&to->ids, from->n))
         return false;
     for (uint32_t i = 0; i < from->n; i++)
@@ -336,7 +336,7 @@ static bool plan_append(copy_array *plan, uint32_t **map, trace_store *to,
     const size_t n_values = to->values.n;
     /* The largest first, while least stands twice. Positions go before what they point
      * into: the shift is its length so far. */
-    return plan64(plan, &to->values, &from->values) && array_push(plan, types) &&
+    return plan_column64(plan, &to->values, &from->values) && array_push(plan, types) &&
            plan_ids(plan, to, from) && plan_shapes(plan, map, to, from) &&
            append_extras(to, from) && append_marks(to, from) &&
            plan_column(plan, &to->names, to->n, &from->names) &&
@@ -344,15 +344,15 @@ static bool plan_append(copy_array *plan, uint32_t **map, trace_store *to,
            plan_column(plan, &to->durations, to->n, &from->durations) &&
            plan_column(plan, &to->inputs, to->n, &from->inputs) &&
            plan_column(plan, &to->outputs, to->n, &from->outputs) &&
-           plan32(plan, &to->value_at, &from->value_at, 0, n_values) &&
-           plan32(plan, &to->data_at, &from->data_at, 1, to->data_ids.n) &&
-           plan32(plan, &to->ctrl_at, &from->ctrl_at, 1, to->ctrl_ids.n) &&
-           plan64(plan, &to->data_ids, &from->data_ids) &&
-           plan64(plan, &to->ctrl_ids, &from->ctrl_ids);
+           plan_column32(plan, &to->value_at, &from->value_at, 0, n_values) &&
+           plan_column32(plan, &to->data_at, &from->data_at, 1, to->data_ids.n) &&
+           plan_column32(plan, &to->ctrl_at, &from->ctrl_at, 1, to->ctrl_ids.n) &&
+           plan_column64(plan, &to->data_ids, &from->data_ids) &&
+           plan_column64(plan, &to->ctrl_ids, &from->ctrl_ids);
 }
 
-static halley_status append(trace_store *to, trace_store *from, uint32_t n_threads,
-                            halley_error *err)
+static halley_status append_part(trace_store *to, trace_store *from, uint32_t n_threads,
+                                 halley_error *err)
 {
     if (from->n == 0)
         return HALLEY_OK;
@@ -383,7 +383,7 @@ static halley_status join_shares(const et_decoder *d, const uint8_t **at, const 
         if (i > 0) {
             if (!can_append(d->s, part->s, j->max_nodes))
                 break;
-            TRY(append(d->s, part->s, n, d->err));
+            TRY(append_part(d->s, part->s, n, d->err));
         }
         *at = part->reached;
     }

@@ -125,7 +125,7 @@ halley_status et_keep_layout(halley_trace *trace, size_t most, halley_error *err
     return HALLEY_OK;
 }
 
-static void put(u8_array *to, const uint8_t *at, size_t n)
+static void put_twin(u8_array *to, const uint8_t *at, size_t n)
 {
     if (n > 0)
         memcpy(to->at + to->n, at, n);
@@ -157,12 +157,12 @@ static void put_node(u8_array *to, const halley_trace *lender, uint32_t i, str n
     const uint64_t n_before = (uint64_t)(base + l->attr_at[i] + 1 - body);
     const uint8_t *const rest = at + n_old_name;
     put_length(to, n_before + wire_varint_size(n_attr) + n_attr + (uint64_t)(end - rest));
-    put(to, body, n_before);
+    put_twin(to, body, n_before);
     put_length(to, n_attr);
-    put(to, header, n_header);
+    put_twin(to, header, n_header);
     put_length(to, name.n);
-    put(to, (const uint8_t *)name.at, name.n);
-    put(to, rest, (size_t)(end - rest));
+    put_twin(to, (const uint8_t *)name.at, name.n);
+    put_twin(to, rest, (size_t)(end - rest));
 }
 
 halley_status et_encode_twin(uint8_t **out, size_t *n, const halley_trace *trace,
@@ -186,7 +186,7 @@ halley_status et_encode_twin(uint8_t **out, size_t *n, const halley_trace *trace
         fine = array_reserve(&to, size + name.n + 30);
         if (!fine)
             break;
-        put(&to, lender->encoded.at + done, (size_t)(l->node_at[i] - done));
+        put_twin(&to, lender->encoded.at + done, (size_t)(l->node_at[i] - done));
         put_node(&to, lender, i, name);
         done = l->node_at[i + 1];
     }
@@ -196,7 +196,7 @@ halley_status et_encode_twin(uint8_t **out, size_t *n, const halley_trace *trace
         array_fini(&to);
         return error_nomem(err);
     }
-    put(&to, lender->encoded.at + done, rest);
+    put_twin(&to, lender->encoded.at + done, rest);
     *out = to.at;
     *n = to.n;
     return HALLEY_OK;

@@ -19,12 +19,12 @@ typedef struct et_writer {
 } et_writer;
 
 /* Room for n more bytes; where they go, or NULL when memory ran out. */
-static uint8_t *room(et_writer *w, size_t n)
+static uint8_t *make_output_room(et_writer *w, size_t n)
 {
     return array_reserve(&w->buf, n) ? w->buf.at + w->buf.n : NULL;
 }
 
-static void advance(et_writer *w, const uint8_t *to)
+static void advance_output(et_writer *w, const uint8_t *to)
 {
     w->buf.n = (size_t)(to - w->buf.at);
 }
@@ -54,25 +54,25 @@ static bool close_length(et_writer *w, size_t start, uint32_t guess)
 
 static bool put_bytes(et_writer *w, uint8_t tag, const char *at, size_t n)
 {
-    uint8_t *to = room(w, n + 11);
+    uint8_t *to = make_output_room(w, n + 11);
     if (!to)
         return false;
     *to++ = tag;
     to = wire_put_varint(to, n);
     if (n)
         memcpy(to, at, n);
-    advance(w, to + n);
+    advance_output(w, to + n);
     return true;
 }
 
 static bool put_raw(et_writer *w, halley_bytes bytes)
 {
-    uint8_t *const to = room(w, bytes.n + 1);
+    uint8_t *const to = make_output_room(w, bytes.n + 1);
     if (!to)
         return false;
     if (bytes.n)
         memcpy(to, bytes.at, bytes.n);
-    advance(w, to + bytes.n);
+    advance_output(w, to + bytes.n);
     return true;
 }
 
@@ -80,11 +80,11 @@ static bool put_number(et_writer *w, uint8_t tag, uint64_t value)
 {
     if (value == 0)
         return true;
-    uint8_t *to = room(w, 11);
+    uint8_t *to = make_output_room(w, 11);
     if (!to)
         return false;
     *to++ = tag;
-    advance(w, wire_put_varint(to, value));
+    advance_output(w, wire_put_varint(to, value));
     return true;
 }
 
@@ -94,11 +94,11 @@ static bool put_deps(et_writer *w, uint8_t tag, const uint32_t *deps, uint32_t n
         return true;
     const halley_trace *const t = w->t;
     const uint32_t guess = n < 25 ? 1 : 2;
-    uint8_t *to = room(w, (size_t)n * 10 + 16);
+    uint8_t *to = make_output_room(w, (size_t)n * 10 + 16);
     if (!to)
         return false;
     *to++ = tag;
-    advance(w, to);
+    advance_output(w, to);
     const size_t start = open_length(w, guess);
     to = w->buf.at + start;
     for (uint32_t i = 0; i < n; i++) {
@@ -106,7 +106,7 @@ static bool put_deps(et_writer *w, uint8_t tag, const uint32_t *deps, uint32_t n
                                              : t->dangling.at[deps[i] - t->s.n];
         to = wire_put_varint(to, id);
     }
-    advance(w, to);
+    advance_output(w, to);
     return close_length(w, start, guess);
 }
 
@@ -129,7 +129,7 @@ static bool put_rare_attr(et_writer *w, const attr_slot *slot, const uint64_t *v
     if (a.doc.n && !put_bytes(w, 2 << 3 | WIRE_LEN, a.doc.at, a.doc.n))
         return false;
     if (a.kind != HALLEY_ATTR_NONE) {
-        uint8_t *to = room(w, a.bytes.n + 24);
+        uint8_t *to = make_output_room(w, a.bytes.n + 24);
         if (!to)
             return false;
         to = wire_put_varint(to, (uint64_t)a.kind << 3 | et_wire_type(a.kind));
@@ -141,7 +141,7 @@ static bool put_rare_attr(et_writer *w, const attr_slot *slot, const uint64_t *v
         } else {
             to = put_scalar(to, a.kind, a.bits);
         }
-        advance(w, to);
+        advance_output(w, to);
     }
     return put_raw(w, a.unknown);
 }
@@ -152,11 +152,11 @@ static bool put_attr(et_writer *w, uint8_t tag, const attr_slot *slot,
     const trace_store *const s = &w->t->s;
     const attr_desc *const d = &s->shapes.descs.at[slot->desc];
     const halley_attr_kind kind = (halley_attr_kind)d->kind;
-    uint8_t *to = room(w, 160);
+    uint8_t *to = make_output_room(w, 160);
     if (!to)
         return false;
     *to++ = tag;
-    advance(w, to);
+    advance_output(w, to);
     const size_t start = open_length(w, 1);
     if (d->n_header == UINT32_MAX)
         return put_rare_attr(w, slot, values) && close_length(w, start, 1);
@@ -164,11 +164,11 @@ static bool put_attr(et_writer *w, uint8_t tag, const attr_slot *slot,
     memcpy(to, s->shapes.headers.at + d->header_at, d->n_header);
     to += d->n_header;
     if (et_wire_type(kind) != WIRE_LEN) {
-        advance(w, put_scalar(to, kind, values[slot->slot]));
+        advance_output(w, put_scalar(to, kind, values[slot->slot]));
         return close_length(w, start, 1);
     }
     const str text = trace_text(s, values[slot->slot]);
-    advance(w, wire_put_varint(to, text.n));
+    advance_output(w, wire_put_varint(to, text.n));
     return put_raw(w, (halley_bytes){text.at, text.n}) && close_length(w, start, 1);
 }
 
@@ -286,7 +286,7 @@ static halley_status write_all(et_writer *w, halley_error *err)
     const uint64_t first = has_meta ? 0 : 1;
     bool doubtful = true;
     for (uint64_t i = first; i <= n; i++) {
-        if (!room(w, 16))
+        if (!make_output_room(w, 16))
             return error_nomem(err);
         size_t start = open_length(w, guess);
         if (!(i == 0 ? put_meta(w) : put_node(w, (uint32_t)(i - 1))))

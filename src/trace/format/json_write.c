@@ -65,7 +65,7 @@ static void put_key(json_writer *w, const char *key)
 }
 
 /* What JSON cannot carry: counted when that was asked for, else the end. */
-static void refuse(json_writer *w, const char *what)
+static void refuse_loss(json_writer *w, const char *what)
 {
     w->n_dropped++;
     if (w->lossy || w->status)
@@ -119,7 +119,7 @@ static void put_text(json_writer *w, halley_bytes bytes, const char *what)
 {
     const str s = {bytes.at, bytes.n};
     if (!str_utf8_valid(s))
-        refuse(w, what);
+        refuse_loss(w, what);
     if (w->indented)
         put_ascii(&w->out, s);
     else
@@ -177,7 +177,7 @@ static void check_nan(json_writer *w, halley_attr_kind kind, uint64_t bits)
     const uint64_t usual =
         kind == HALLEY_ATTR_DOUBLE ? UINT64_C(0x7ff8000000000000) : 0x7fc00000u;
     if (nan && bits != usual)
-        refuse(w, "a NaN with a payload");
+        refuse_loss(w, "a NaN with a payload");
 }
 
 static void put_value(json_writer *w, halley_attr_kind kind, const halley_attr_item *item)
@@ -258,7 +258,7 @@ static void put_list(json_writer *w, const halley_attr *a)
     if (any)
         close_scope(w, ']');
     if (list_has_unknown(a, last))
-        refuse(w, "a list has unknown fields");
+        refuse_loss(w, "a list has unknown fields");
     close_scope(w, '}');
 }
 
@@ -283,7 +283,7 @@ static void put_attr(json_writer *w, const halley_attr *a)
             put_value(w, a->kind, &item);
     }
     if (a->unknown.n)
-        refuse(w, "an attribute has unknown fields");
+        refuse_loss(w, "an attribute has unknown fields");
     close_scope(w, '}');
 }
 
@@ -314,7 +314,7 @@ static void put_io(json_writer *w, const char *key, halley_io io)
     put_named_text(w, "shapes", io.shapes, "inputs or outputs are not UTF-8");
     put_named_text(w, "types", io.types, "inputs or outputs are not UTF-8");
     if (io.unknown.n)
-        refuse(w, "inputs or outputs have unknown fields");
+        refuse_loss(w, "inputs or outputs have unknown fields");
     close_scope(w, '}');
 }
 
@@ -372,7 +372,7 @@ static void put_node(json_writer *w, uint32_t i)
         close_scope(w, ']');
     }
     if (halley_node_unknown(t, i).n)
-        refuse(w, "there are unknown fields");
+        refuse_loss(w, "there are unknown fields");
     close_scope(w, '}');
 }
 
@@ -392,11 +392,11 @@ static void put_meta(json_writer *w)
         close_scope(w, ']');
     }
     if (halley_trace_metadata_unknown(t).n)
-        refuse(w, "the metadata has unknown fields");
+        refuse_loss(w, "the metadata has unknown fields");
     close_scope(w, '}');
 }
 
-static void flush(json_writer *w, size_t at_least)
+static void flush_json(json_writer *w, size_t at_least)
 {
     if (!w->to || w->out.n < at_least)
         return;
@@ -427,13 +427,13 @@ static halley_status write_all(json_writer *w, halley_json_style style)
             strbuf_add(&w->out, after);
         if (w->status)
             error_at_node(w->err, halley_node_id(t, i));
-        flush(w, FLUSH_BYTES);
+        flush_json(w, FLUSH_BYTES);
     }
     if (document)
         strbuf_add(&w->out, STR("\n]}\n"));
     if (w->out.failed && !w->status)
         w->status = error_nomem(w->err);
-    flush(w, 1);
+    flush_json(w, 1);
     return w->status;
 }
 

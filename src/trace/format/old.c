@@ -118,7 +118,7 @@ typedef struct old_reader {
 } old_reader;
 
 /* Pass on whether something could be kept, and remember when not. */
-static bool kept(old_reader *r, bool fine)
+static bool is_kept(old_reader *r, bool fine)
 {
     r->nomem |= !fine;
     return fine;
@@ -154,7 +154,7 @@ static bool take_value(old_reader *r, const old_value *v, wire_type type,
         return false;
     to->a.bits = item.bits;
     to->a.bytes = item.bytes;
-    return !halley_attr_is_list(v->kind) || kept(r, et_list_add(&to->list, &item));
+    return !halley_attr_is_list(v->kind) || is_kept(r, et_list_add(&to->list, &item));
 }
 
 /* Kind of an attribute from its type tag; the value field must be the tag's. */
@@ -192,7 +192,7 @@ static bool parse_attr(old_reader *r, halley_bytes message, old_attr *out)
     if (!has_name || !out->has_tag)
         return false;
     if (halley_attr_is_list(out->a.kind)) {
-        if (!kept(r, et_list_finish(&out->list)))
+        if (!is_kept(r, et_list_finish(&out->list)))
             return false;
         out->a.bytes =
             (halley_bytes){(const char *)out->list.bytes.at, out->list.bytes.n};
@@ -247,7 +247,7 @@ static bool take_dims(old_reader *r, const old_value *v, wire_type type,
         (*at)++;
         fine = take_value(r, v, WIRE_VARINT, at, end, attr);
     }
-    fine = fine && kept(r, et_list_finish(&attr->list));
+    fine = fine && is_kept(r, et_list_finish(&attr->list));
     attr->a.bytes = (halley_bytes){(const char *)attr->list.bytes.at, attr->list.bytes.n};
     return fine;
 }
@@ -303,7 +303,7 @@ static bool parse_head(old_reader *r, old_node *n, const uint8_t *at, const uint
         } else if ((field == 1 || field == 3 || field == 4) && type == WIRE_VARINT) {
             if (!wire_varint(&at, end, &value))
                 return false;
-            if (field == 4 && !kept(r, array_push(&r->parents, value)))
+            if (field == 4 && !is_kept(r, array_push(&r->parents, value)))
                 return false;
             n->has_id |= field == 1;
             n->has_type |= field == 3;
@@ -391,7 +391,7 @@ static bool next_message(const uint8_t **at, const uint8_t *end, const uint8_t *
     return *at < end && wire_len(at, end, bytes, n);
 }
 
-static bool fits(old_reader *r, const uint8_t *at, const uint8_t *end)
+static bool fits_schema(old_reader *r, const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *bytes;
     size_t n;
@@ -488,7 +488,7 @@ halley_status et_old_recognise(const et_old_schema **out, const uint8_t *at, siz
     for (size_t i = 0;
          i < sizeof schemas / sizeof *schemas && !status && !present && !*out; i++) {
         old_reader r = {.schema = &schemas[i]};
-        if (fits(&r, at, at + n))
+        if (fits_schema(&r, at, at + n))
             *out = &schemas[i];
         status = r.nomem ? HALLEY_ENOMEM : HALLEY_OK;
         array_fini(&r.parents);

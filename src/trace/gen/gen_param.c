@@ -71,8 +71,8 @@ const gen_param_row gen_params[GEN_N_PARAMS] = {
                    0, 1000000, 0, NULL},
 };
 
-static halley_status bad(halley_error *err, gen_param param, const char *text,
-                         const char *want)
+static halley_status refuse_param(halley_error *err, gen_param param, const char *text,
+                                  const char *want)
 {
     return error_set(err, HALLEY_EINVAL, "%s must be %s, is \"%s\"",
                      gen_params[param].name, want, text);
@@ -88,7 +88,7 @@ static halley_status parse_choice(uint64_t *out, gen_param param, const char *te
             return HALLEY_OK;
         }
     }
-    return bad(err, param, text, row->value);
+    return refuse_param(err, param, text, row->value);
 }
 
 /* The number in the row's own unit: bytes, microseconds, thousandths. */
@@ -129,7 +129,7 @@ static halley_status out_of_range(gen_param param, const char *text, halley_erro
     char want[128];
     snprintf(want, sizeof want, "between %" PRIu64 " and %" PRIu64 "%s", row->min / unit,
              row->max / unit, noun);
-    return bad(err, param, text, want);
+    return refuse_param(err, param, text, want);
 }
 
 halley_status gen_param_parse(uint64_t *out, gen_param param, const char *text,
@@ -146,10 +146,11 @@ halley_status gen_param_parse(uint64_t *out, gen_param param, const char *text,
     const uint64_t whole = (uint64_t)(value + 0.5);
     const double off = value - (double)whole;
     if (off > 1e-6 * value || -off > 1e-6 * value)
-        return bad(err, param, text,
-                   row->kind == GEN_KIND_MICROS  ? "a whole number of microseconds"
-                   : row->kind == GEN_KIND_MILLI ? "given to three digits after the point"
-                                                 : "a whole number");
+        return refuse_param(
+            err, param, text,
+            row->kind == GEN_KIND_MICROS  ? "a whole number of microseconds"
+            : row->kind == GEN_KIND_MILLI ? "given to three digits after the point"
+                                          : "a whole number");
     if (whole < row->min || whole > row->max)
         return out_of_range(param, text, err);
     *out = whole;
@@ -175,7 +176,7 @@ static halley_status mark_ranks(uint8_t *in, uint32_t *n, const char *text,
     while (str_next(&rest, ',', &part)) {
         uint64_t first, last;
         if (!parse_range(str_trim(part), &first, &last))
-            return bad(err, GEN_GROUP, text, "ranks such as 0,2,4-7");
+            return refuse_param(err, GEN_GROUP, text, "ranks such as 0,2,4-7");
         if (last >= n_npus)
             return error_set(err, HALLEY_EINVAL,
                              "group %s: rank %" PRIu64 " does not exist, the %u NPUs are "
@@ -189,7 +190,8 @@ static halley_status mark_ranks(uint8_t *in, uint32_t *n, const char *text,
             ++*n;
         }
     }
-    return *n > 0 ? HALLEY_OK : bad(err, GEN_GROUP, text, "ranks such as 0,2,4-7");
+    return *n > 0 ? HALLEY_OK
+                  : refuse_param(err, GEN_GROUP, text, "ranks such as 0,2,4-7");
 }
 
 halley_status gen_group_parse(gen_group *out, const char *text, uint32_t n_npus,

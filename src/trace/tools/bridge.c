@@ -57,7 +57,7 @@ static halley_status sort_by_level(uint32_t **out, const halley_trace *trace,
     return HALLEY_OK;
 }
 
-static bool take(bridge *b, uint32_t node, uint32_t dep)
+static bool take_dep(bridge *b, uint32_t node, uint32_t dep)
 {
     if (b->seen[dep] == node + 1)
         return true;
@@ -73,10 +73,10 @@ static bool take_all(bridge *b, uint32_t node, uint32_t dep)
         return true;
     }
     if (b->fate[dep] != BRIDGE_REMOVED)
-        return take(b, node, dep);
+        return take_dep(b, node, dep);
     const bridge_list list = b->nearest[dep];
     for (uint32_t i = 0; i < list.n; i++)
-        if (!take(b, node, b->lists.at[list.first + i]))
+        if (!take_dep(b, node, b->lists.at[list.first + i]))
             return false;
     return true;
 }

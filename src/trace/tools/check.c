@@ -16,7 +16,7 @@ check_place check_place_of(const check_set *s, uint32_t rank)
 }
 
 /* The trace that an equal one was looked at for, or itself. */
-static uint32_t like(const check_set *s, size_t i)
+static uint32_t is_like(const check_set *s, size_t i)
 {
     const uint32_t rank = s->distinct->first_rank[i];
     return s->distinct->which[s->twins == NULL ? rank : s->twins->first[rank]];
@@ -37,7 +37,7 @@ static halley_status twin_task(void *context, size_t i, uint32_t worker,
 {
     (void)worker;
     check_set *s = context;
-    const uint32_t first = like(s, i);
+    const uint32_t first = is_like(s, i);
     if (first == i)
         return HALLEY_OK;
     if (s->ones[first].found.list.n == 0 && names_valid(s, s->distinct->first_rank[i]))
@@ -52,14 +52,14 @@ static halley_status check_task(void *context, size_t i, uint32_t worker,
 {
     (void)worker;
     check_set *s = context;
-    if (like(s, i) != i)
+    if (is_like(s, i) != i)
         return HALLEY_OK;
     check_place at = check_place_of(s, s->distinct->first_rank[i]);
     at.n_ranks = s->distinct->n_sharing[i];
     return check_trace(&s->ones[i], &at, err);
 }
 
-static halley_status run(check_set *s, uint32_t n_threads, halley_error *err)
+static halley_status run_check(check_set *s, uint32_t n_threads, halley_error *err)
 {
     const uint32_t n = s->distinct->n;
     s->ones = mem_array_zero(n, sizeof *s->ones);
@@ -144,7 +144,7 @@ halley_status check_with_groups(halley_check_report **out, const halley_trace_se
                    .groups_path = o.groups_path,
                    .groups = groups,
                    .twins = twins};
-    halley_status status = run(&s, o.n_threads, err);
+    halley_status status = run_check(&s, o.n_threads, err);
     if (status == HALLEY_OK)
         status = make_report(out, &found, err);
     if (status == HALLEY_OK)

@@ -149,7 +149,7 @@ static side side_of(const groups *g, uint32_t rank, uint32_t group_id)
                   sp.n == 0 ? NULL : one->collectives.at + sp.first, sp.n};
 }
 
-static bool same(const check_collective *a, const check_collective *b)
+static bool is_same_call(const check_collective *a, const check_collective *b)
 {
     return a->type == b->type && a->size_bytes == b->size_bytes;
 }
@@ -157,7 +157,7 @@ static bool same(const check_collective *a, const check_collective *b)
 static uint32_t first_difference(const side *a, const side *b)
 {
     uint32_t i = 0;
-    while (i < a->n && i < b->n && same(&a->at[i], &b->at[i]))
+    while (i < a->n && i < b->n && is_same_call(&a->at[i], &b->at[i]))
         i++;
     return i;
 }
@@ -185,15 +185,15 @@ static bool same_contents(const side *a, const side *b, bool *ok)
         qsort(y, b->n, sizeof *y, by_type_size);
     }
     for (uint32_t i = 0; equal && i < a->n; i++)
-        equal = same(&x[i], &y[i]);
+        equal = is_same_call(&x[i], &y[i]);
     free(x);
     free(y);
     return equal;
 }
 
 /* Whether `from` depends, over any number of nodes, on `on`. */
-static bool depends(groups *g, const halley_trace *trace, uint32_t from, uint32_t on,
-                    bool *ok)
+static bool depends_on(groups *g, const halley_trace *trace, uint32_t from, uint32_t on,
+                       bool *ok)
 {
     const uint32_t n = halley_trace_count(trace);
     if (g->budget < n)
@@ -222,17 +222,17 @@ static bool depends(groups *g, const halley_trace *trace, uint32_t from, uint32_
 
 /* Whether the rank must run the node of i before that of j: by dependencies, or because
  * nothing keeps either from starting and the lower id goes first. */
-static bool bound(groups *g, const side *s, uint32_t i, uint32_t j, bool *ok)
+static bool find_bound(groups *g, const side *s, uint32_t i, uint32_t j, bool *ok)
 {
     const uint32_t early = s->at[i].node, late = s->at[j].node;
     if (trace_deps_count(s->trace, early) == 0 && trace_deps_count(s->trace, late) == 0)
         return true;
-    return depends(g, s->trace, late, early, ok);
+    return depends_on(g, s->trace, late, early, ok);
 }
 
 static uint32_t find_from(const side *s, uint32_t i, const check_collective *wanted)
 {
-    while (i + 1 < s->n && !same(&s->at[i], wanted))
+    while (i + 1 < s->n && !is_same_call(&s->at[i], wanted))
         i++;
     return i;
 }
@@ -253,7 +253,8 @@ static bool tell_order(groups *g, const check_place *at, const side *ref,
     const uint32_t q = find_from(other, p, &ref->at[p]);
     const uint32_t r = find_from(ref, p, &other->at[p]);
     bool ok = true, ok_too = true;
-    const bool sure = bound(g, other, p, q, &ok) && bound(g, ref, p, r, &ok_too);
+    const bool sure =
+        find_bound(g, other, p, q, &ok) && find_bound(g, ref, p, r, &ok_too);
     const check_code code = sure ? CHECK_COLL_ORDER : CHECK_COLL_ORDER_UNSURE;
     check_add(g->s->found, code, at, other->at[p].node,
               sure ? "both wait for each other: give all ranks the same order"
@@ -295,7 +296,7 @@ static void tell_kind(groups *g, const check_place *at, const side *ref,
     const bool type = ref->at[p].type != other->at[p].type;
     uint32_t n = 0;
     for (uint32_t i = p; i < ref->n; i++)
-        n += !same(&ref->at[i], &other->at[i]);
+        n += !is_same_call(&ref->at[i], &other->at[i]);
     char more[64] = "";
     if (n > 1)
         snprintf(more, sizeof more, "; %" PRIu32 " more differ", n - 1);
@@ -318,7 +319,8 @@ static uint32_t count_alike(const groups *g, uint32_t which)
     return n;
 }
 
-static bool compare(groups *g, const side *ref, const side *other, uint32_t group_id)
+static bool compare_calls(groups *g, const side *ref, const side *other,
+                          uint32_t group_id)
 {
     const uint32_t p = first_difference(ref, other);
     if (p == ref->n && p == other->n)
@@ -427,7 +429,7 @@ static bool check_group(groups *g, uint32_t group_id)
             continue;
         g->told[which] = group_id + 1;
         const side other = side_of(g, rank, group_id);
-        if (!compare(g, &ref, &other, group_id))
+        if (!compare_calls(g, &ref, &other, group_id))
             return false;
     }
     return true;

@@ -70,7 +70,7 @@ static channel *find_channel(matching *m, const key *k)
 }
 
 /* Whether the message can have a partner at all. */
-static bool plausible(check_set *s, const check_message *m, uint32_t rank)
+static bool is_plausible(check_set *s, const check_message *m, uint32_t rank)
 {
     const check_place at = check_place_of(s, rank);
     const char *own = m->sends ? "comm_src" : "comm_dst";
@@ -99,7 +99,7 @@ static bool plausible(check_set *s, const check_message *m, uint32_t rank)
 
 static bool add_message(matching *m, const check_message *msg, uint32_t rank)
 {
-    if (!plausible(m->s, msg, rank))
+    if (!is_plausible(m->s, msg, rank))
         return true;
     const key k = {.src = msg->sends ? rank : msg->peer,
                    .dst = msg->sends ? msg->peer : rank,

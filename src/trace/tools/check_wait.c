@@ -257,7 +257,7 @@ static void wait_in(waits *w, waiting *list, spot at)
     list->n++;
 }
 
-static void finish(waits *w, spot at)
+static void finish_node(waits *w, spot at)
 {
     w->left[at.rank][at.node] = WAIT_DONE;
     w->failed |= !array_push(&w->done, at);
@@ -267,7 +267,7 @@ static void start_message(waits *w, spot at, const check_message *m, uint32_t i)
 {
     channel *c = &w->channels.at[w->channel_of.at[w->first_comm[at.rank] + i]];
     if (m->sends) {
-        finish(w, at);
+        finish_node(w, at);
         if (c->recvs.head == WAIT_NONE) {
             c->n_ahead++;
             return;
@@ -276,10 +276,10 @@ static void start_message(waits *w, spot at, const check_message *m, uint32_t i)
         c->recvs.head = first.next;
         if (first.next == WAIT_NONE)
             c->recvs.tail = WAIT_NONE;
-        finish(w, first.at);
+        finish_node(w, first.at);
     } else if (c->n_ahead > 0) {
         c->n_ahead--;
-        finish(w, at);
+        finish_node(w, at);
     } else {
         wait_in(w, &c->recvs, at);
     }
@@ -292,14 +292,14 @@ static void start_collective(waits *w, spot at, uint32_t i)
     if (m->members.n < m->n_members)
         return;
     for (uint32_t l = m->members.head; l != WAIT_NONE; l = w->links.at[l].next)
-        finish(w, w->links.at[l].at);
+        finish_node(w, w->links.at[l].at);
 }
 
-static void start(waits *w, spot at)
+static void start_node(waits *w, spot at)
 {
     const uint32_t i = w->families[w->s->distinct->which[at.rank]].comm[at.node];
     if (i == WAIT_NONE)
-        finish(w, at);
+        finish_node(w, at);
     else if (halley_node_type_of(trace_of(w, at.rank), at.node) == HALLEY_NODE_COLL)
         start_collective(w, at, i);
     else
@@ -314,7 +314,7 @@ static void tell_children(waits *w)
         for (uint32_t i = f->first[at.node]; i < f->first[at.node + 1]; i++) {
             const uint32_t child = f->children[i];
             if (--w->left[at.rank][child] == 0)
-                start(w, (spot){at.rank, child});
+                start_node(w, (spot){at.rank, child});
         }
     }
 }
@@ -357,7 +357,7 @@ static bool run_all(waits *w)
         for (uint32_t v = 0; v < n && !w->failed; v++) {
             /* Here starts what nothing comes before; the rest when told. */
             if (w->left[rank][v] == 0 && count_deps(trace, v) == 0)
-                start(w, (spot){rank, v});
+                start_node(w, (spot){rank, v});
             tell_children(w);
         }
     }

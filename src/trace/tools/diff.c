@@ -81,7 +81,8 @@ static void compare_metadata(diff *d)
         diff_add(d, HALLEY_DIFF_METADATA, nowhere, "unknown fields of metadata differ");
 }
 
-static uint32_t partner(const halley_trace *of, uint32_t node, const halley_trace *in)
+static uint32_t find_partner(const halley_trace *of, uint32_t node,
+                             const halley_trace *in)
 {
     const uint64_t id = halley_node_id(of, node);
     if (node < halley_trace_count(in) && halley_node_id(in, node) == id)
@@ -118,7 +119,7 @@ static void compare_traces(diff *d)
     uint32_t last = 0;
     const uint32_t n_a = halley_trace_count(d->a), n_b = halley_trace_count(d->b);
     for (uint32_t node = 0; node < n_a; node++) {
-        const diff_pair at = {node, partner(d->a, node, d->b)};
+        const diff_pair at = {node, find_partner(d->a, node, d->b)};
         if (at.b == HALLEY_NO_NODE) {
             tell_only(d, at);
             continue;
@@ -130,7 +131,7 @@ static void compare_traces(diff *d)
         (*(count_all(d) == before ? &d->n_same : &d->n_changed))++;
     }
     for (uint32_t node = 0; node < n_b; node++)
-        if (partner(d->b, node, d->a) == HALLEY_NO_NODE)
+        if (find_partner(d->b, node, d->a) == HALLEY_NO_NODE)
             tell_only(d, (diff_pair){HALLEY_NO_NODE, node});
     const diff_pair nowhere = {HALLEY_NO_NODE, HALLEY_NO_NODE};
     if (!in_order && diff_wants(d, HALLEY_DIFF_ORDER))
@@ -151,7 +152,7 @@ typedef struct run {
     uint64_t n_ranks_same, n_ranks_changed;
 } run;
 
-static outcome totals(const diff *d)
+static outcome sum_totals(const diff *d)
 {
     outcome o = {d->a, d->b, {0}, d->n_same, d->n_changed, d->n_removed, d->n_added};
     memcpy(o.n, d->n, sizeof o.n);
@@ -168,7 +169,7 @@ static void add_again(diff *d, const outcome *o)
     d->n_added += o->n_added;
 }
 
-static outcome minus(outcome x, const outcome *y)
+static outcome subtract_counts(outcome x, const outcome *y)
 {
     for (int kind = 0; kind < HALLEY_N_DIFF_KINDS; kind++)
         x.n[kind] -= y->n[kind];
@@ -190,9 +191,9 @@ static bool compare_rank(run *r)
         if (!array_reserve(&r->outcomes, 1) || !map64_put(&r->index, hash, &at, &fresh))
             return false;
         if (fresh) {
-            const outcome before = totals(d);
+            const outcome before = sum_totals(d);
             compare_traces(d);
-            r->outcomes.at[r->outcomes.n++] = minus(totals(d), &before);
+            r->outcomes.at[r->outcomes.n++] = subtract_counts(sum_totals(d), &before);
             break;
         }
         if (r->outcomes.at[at].a == d->a && r->outcomes.at[at].b == d->b) {

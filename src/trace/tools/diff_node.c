@@ -20,7 +20,7 @@ static bool same_value(const halley_attr *a, const halley_attr *b)
 }
 
 /* A value in words. */
-static const char *show(diff *d, halley_diff_kind kind, const halley_attr *attr)
+static const char *show_value(diff *d, halley_diff_kind kind, const halley_attr *attr)
 {
     if (d->n_once[kind] >= d->max_per_kind)
         return "";
@@ -77,11 +77,12 @@ static void compare_by_name(diff *d, const diff_attrs *a, const diff_attrs *b,
         if (!find_kth(b, x.name, count_before(a, i, x.name), &y)) {
             differ = true;
             diff_add(d, kind, at, "attribute %s, %s, is gone",
-                     diff_quote(d, kind, x.name), show(d, kind, &x));
+                     diff_quote(d, kind, x.name), show_value(d, kind, &x));
         } else if (!same_value(&x, &y)) {
             differ = true;
             diff_add(d, kind, at, "attribute %s: %s is now %s",
-                     diff_quote(d, kind, x.name), show(d, kind, &x), show(d, kind, &y));
+                     diff_quote(d, kind, x.name), show_value(d, kind, &x),
+                     show_value(d, kind, &y));
         }
     }
     for (uint32_t i = 0; i < b->n; i++) {
@@ -90,7 +91,7 @@ static void compare_by_name(diff *d, const diff_attrs *a, const diff_attrs *b,
             continue;
         differ = true;
         diff_add(d, kind, at, "attribute %s, %s, is new", diff_quote(d, kind, y.name),
-                 show(d, kind, &y));
+                 show_value(d, kind, &y));
     }
     if (!differ && diff_wants(d, HALLEY_DIFF_ORDER))
         diff_add(d, HALLEY_DIFF_ORDER, at, "attributes are in another order");
@@ -135,7 +136,7 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Sorted ids; NULL when memory ran out. */
-static uint64_t *sorted(const deps *l)
+static uint64_t *make_sorted(const deps *l)
 {
     uint64_t *ids = mem_array(l->n, sizeof *ids);
     for (uint32_t i = 0; ids != NULL && i < l->n; i++)
@@ -174,7 +175,7 @@ static void compare_deps(diff *d, diff_pair at, bool data)
         same = dep_id(&a, i) == dep_id(&b, i);
     if (same)
         return;
-    uint64_t *x = sorted(&a), *y = sorted(&b);
+    uint64_t *x = make_sorted(&a), *y = make_sorted(&b);
     if (x == NULL || y == NULL)
         d->failed = true;
     else

@@ -139,8 +139,8 @@ static halley_status open_like(halley_builder *b, const halley_trace *from, uint
 }
 
 /* Whether a dependency stays; counts those that do not. */
-static bool stays(const halley_trace *trace, uint32_t node, halley_dep dep,
-                  bool drop_self, halley_fix_counts *counts)
+static bool stays_node(const halley_trace *trace, uint32_t node, halley_dep dep,
+                       bool drop_self, halley_fix_counts *counts)
 {
     if (dep.index == HALLEY_NO_NODE) {
         counts->n_dangling++;
@@ -159,13 +159,13 @@ static halley_status copy_fixed(halley_builder *b, const halley_trace *trace,
     const uint32_t n_ctrl = halley_node_ctrl_count(trace, node);
     for (uint32_t i = 0; i < n_ctrl; i++) {
         const halley_dep dep = halley_node_ctrl(trace, node, i);
-        if (stays(trace, node, dep, drop_self, counts))
+        if (stays_node(trace, node, dep, drop_self, counts))
             TRY(halley_builder_ctrl(b, dep.id));
     }
     const uint32_t n_data = halley_node_data_count(trace, node);
     for (uint32_t i = 0; i < n_data; i++) {
         const halley_dep dep = halley_node_data(trace, node, i);
-        if (stays(trace, node, dep, drop_self, counts))
+        if (stays_node(trace, node, dep, drop_self, counts))
             TRY(halley_builder_data(b, dep.id));
     }
     return halley_builder_copy_rest(b, trace, node);

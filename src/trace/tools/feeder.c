@@ -100,7 +100,7 @@ bool halley_feeder_wait(const halley_feeder *feeder, uint64_t from, halley_feed_
 }
 
 /* One step along "waits for"; stays where a missing node ends the way. */
-static halley_feed_wait step(const halley_feeder *feeder, halley_feed_wait at)
+static halley_feed_wait step_feeder(const halley_feeder *feeder, halley_feed_wait at)
 {
     halley_feed_wait next;
     if (at.missing || !feeder->ops->wait(feeder, at.waits_for, &next) ||
@@ -122,7 +122,7 @@ halley_status halley_feeder_explain(const halley_feeder *feeder, halley_error *e
             limit *= 2;
             length = 0;
         }
-        fast = step(feeder, fast);
+        fast = step_feeder(feeder, fast);
         length++;
     } while (!fast.missing && fast.id != slow.id);
     const unsigned long long n = (unsigned long long)feeder->counts.waiting;

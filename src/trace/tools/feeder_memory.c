@@ -113,7 +113,7 @@ static void make_free(memory_feeder *f, uint32_t node)
 }
 
 /* Count a taken node out; HALLEY_NO_NODE when no node of this id is taken. */
-static uint32_t untake(memory_feeder *f, uint64_t id)
+static uint32_t untake_loaded(memory_feeder *f, uint64_t id)
 {
     const uint32_t node = halley_trace_find(f->trace, id);
     if (node == HALLEY_NO_NODE || f->state[node] != TAKEN)
@@ -125,7 +125,7 @@ static uint32_t untake(memory_feeder *f, uint64_t id)
 static halley_status memory_finish(void *self, uint64_t id, halley_error *err)
 {
     memory_feeder *f = self;
-    const uint32_t node = untake(f, id);
+    const uint32_t node = untake_loaded(f, id);
     if (node == HALLEY_NO_NODE)
         return feeder_not_taken(err, id, "finished");
     f->state[node] = FINISHED;
@@ -143,7 +143,7 @@ static halley_status memory_finish(void *self, uint64_t id, halley_error *err)
 static halley_status memory_put_back(void *self, uint64_t id, halley_error *err)
 {
     memory_feeder *f = self;
-    const uint32_t node = untake(f, id);
+    const uint32_t node = untake_loaded(f, id);
     if (node == HALLEY_NO_NODE)
         return feeder_not_taken(err, id, "put back");
     make_free(f, node);

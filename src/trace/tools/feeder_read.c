@@ -65,7 +65,7 @@ typedef enum framing { WHOLE, CUT, WILD } framing;
  * Where the message at `from` ends. CUT: more bytes must be read first. WILD: its length
  * is no varint, or reaches beyond the end of the file.
  */
-static framing frame(const chunk_reader *r, size_t from, size_t *end)
+static framing find_frame(const chunk_reader *r, size_t from, size_t *end)
 {
     uint64_t length = 0;
     size_t at = from;
@@ -89,13 +89,13 @@ static framing frame(const chunk_reader *r, size_t from, size_t *end)
 }
 
 /* Find the end of the next chunk; *end is the head's end when no message is left. */
-static halley_status gather(chunk_reader *r, size_t *end, halley_error *err)
+static halley_status gather_chunk(chunk_reader *r, size_t *end, halley_error *err)
 {
     size_t at = r->n_head;
     const uint64_t n_messages = (uint64_t)r->n_nodes + !r->started; /* the metadata */
     for (uint64_t n = 0; n < n_messages && at - r->n_head < CHUNK_BYTES;) {
         size_t next = at;
-        const framing found = frame(r, at, &next);
+        const framing found = find_frame(r, at, &next);
         if (found == WILD)
             return fail_at(r, at, err,
                            "the length of this message is wrong or reaches beyond the "
@@ -127,11 +127,11 @@ static void move_error(const chunk_reader *r, halley_error *err)
 
 /* Keep the head and what follows the chunk. The first chunk's metadata becomes the head.
  */
-static void consume(chunk_reader *r, size_t end, bool has_metadata)
+static void consume_chunk(chunk_reader *r, size_t end, bool has_metadata)
 {
     size_t head = r->n_head;
     if (!r->started && has_metadata)
-        (void)frame(r, 0, &head);
+        (void)find_frame(r, 0, &head);
     memmove(r->at + head, r->at + end, r->n - end);
     r->n = r->n - end + head;
     r->n_head = head;
@@ -139,8 +139,8 @@ static void consume(chunk_reader *r, size_t end, bool has_metadata)
 }
 
 /* The first chunk may turn out to be another form than .et; the rest is read as that. */
-static halley_status parse(chunk_reader *r, size_t n, halley_trace **out,
-                           halley_error *err)
+static halley_status parse_chunk(chunk_reader *r, size_t n, halley_trace **out,
+                                 halley_error *err)
 {
     const halley_load_opts opts = {.n_threads = 1};
     if (!r->started)
@@ -158,17 +158,17 @@ halley_status chunk_reader_next(chunk_reader *r, halley_trace **out, halley_erro
 {
     *out = NULL;
     size_t end = 0;
-    TRY(gather(r, &end, err));
+    TRY(gather_chunk(r, &end, err));
     if (end == r->n_head)
         return HALLEY_OK;
     halley_trace *trace = NULL;
-    const halley_status status = parse(r, end, &trace, err);
+    const halley_status status = parse_chunk(r, end, &trace, err);
     if (status != HALLEY_OK) {
         move_error(r, err);
         error_at_file(err, r->path);
         return status;
     }
-    consume(r, end, halley_trace_has_metadata(trace));
+    consume_chunk(r, end, halley_trace_has_metadata(trace));
     *out = trace;
     return HALLEY_OK;
 }

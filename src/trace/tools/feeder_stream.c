@@ -218,7 +218,7 @@ static void make_free(stream_feeder *f, uint32_t s)
 }
 
 /* One dependency of a slot is met. */
-static void release(stream_feeder *f, uint32_t s)
+static void release_node(stream_feeder *f, uint32_t s)
 {
     if (--f->slots.at[s].pending > 0)
         return;
@@ -283,7 +283,7 @@ static uint32_t move_slots(stream_feeder *f, const chunk *c, chunk *to, uint32_t
  * small too, so that many sparse chunks do not stay many. Only saves memory, so that
  * failing to is no failure.
  */
-static void compact(stream_feeder *f, size_t at)
+static void compact_window(stream_feeder *f, size_t at)
 {
     chunk *c = f->chunks.at[at], *before = at > 0 ? f->chunks.at[at - 1] : NULL;
     const bool join = before && before->n_taken == 0 &&
@@ -311,13 +311,13 @@ static void compact(stream_feeder *f, size_t at)
     to->last_id = last_id;
 }
 
-static void tidy(stream_feeder *f, chunk *c)
+static void tidy_window(stream_feeder *f, chunk *c)
 {
     const uint32_t n = halley_trace_count(c->trace);
     if (c->n_left == 0)
         drop_chunk(f, c);
     else if (c->n_taken == 0 && n > COMPACT_ABOVE && c->n_left < n / 4)
-        compact(f, chunk_from(f, c->last_id));
+        compact_window(f, chunk_from(f, c->last_id));
 }
 
 /* Ids of the waiting chunk go on where the last one ended, and go up. */
@@ -345,7 +345,7 @@ static halley_status check_ids(const stream_feeder *f, const halley_trace *trace
 }
 
 /* Room for everything n more nodes with n_deps dependencies can add. */
-static bool reserve(stream_feeder *f, uint32_t n, size_t n_deps)
+static bool reserve_window(stream_feeder *f, uint32_t n, size_t n_deps)
 {
     const halley_feed_counts *c = &f->base.counts;
     const size_t live = (size_t)(c->free + c->taken + c->waiting) + n;
@@ -366,12 +366,12 @@ static void settle_forward(stream_feeder *f, uint64_t id, uint32_t to)
         if (it.id == id)
             add_edge(f, to, it.slot);
         else if (f->base.opts.ignore_missing)
-            release(f, it.slot);
+            release_node(f, it.slot);
     }
 }
 
 /* Make slot s wait for one dependency if that is not finished. */
-static void depend(stream_feeder *f, uint32_t s, uint64_t id, uint64_t on)
+static void add_dependency(stream_feeder *f, uint32_t s, uint64_t id, uint64_t on)
 {
     slot *it = &f->slots.at[s];
     if (on > id) {
@@ -399,7 +399,7 @@ static void admit_node(stream_feeder *f, chunk *c, uint32_t node)
     f->any_id = true;
     const uint32_t n_deps = feeder_dep_count(&f->base, c->trace, node);
     for (uint32_t i = 0; i < n_deps; i++)
-        depend(f, s, id, feeder_dep(&f->base, c->trace, node, i).id);
+        add_dependency(f, s, id, feeder_dep(&f->base, c->trace, node, i).id);
     f->base.counts.seen++;
     if (f->slots.at[s].pending > 0)
         f->base.counts.waiting++;
@@ -463,7 +463,7 @@ static halley_status admit(stream_feeder *f, halley_error *err)
         n_deps += feeder_dep_count(&f->base, trace, i);
     if (n_deps + f->edges.n + f->forward.n > NONE / 2)
         return error_set(err, HALLEY_ELIMIT, "too many dependencies are open at once");
-    chunk *c = reserve(f, n, n_deps) ? chunk_new(trace, n) : NULL;
+    chunk *c = reserve_window(f, n, n_deps) ? chunk_new(trace, n) : NULL;
     if (!c)
         return error_nomem(err);
     f->chunks.at[f->chunks.n++] = c;
@@ -480,12 +480,12 @@ static void end_of_file(stream_feeder *f)
     while (f->forward.n > 0) {
         const id_slot it = heap_pop(&f->forward);
         if (f->base.opts.ignore_missing)
-            release(f, it.slot);
+            release_node(f, it.slot);
     }
 }
 
 /* Read on until a node is free or the file ends. */
-static halley_status extend(stream_feeder *f, halley_error *err)
+static halley_status extend_window(stream_feeder *f, halley_error *err)
 {
     while (f->base.counts.free == 0 && !f->base.counts.all_seen) {
         if (!f->next)
@@ -502,7 +502,7 @@ static halley_status stream_take(void *self, halley_feed_node *out, bool *found,
                                  halley_error *err)
 {
     stream_feeder *f = self;
-    TRY(extend(f, err));
+    TRY(extend_window(f, err));
     *found = f->base.counts.free > 0;
     if (!*found)
         return HALLEY_OK;
@@ -517,7 +517,7 @@ static halley_status stream_take(void *self, halley_feed_node *out, bool *found,
 }
 
 /* Count a taken node out; NONE when no node of this id is taken. */
-static uint32_t untake(stream_feeder *f, uint64_t id)
+static uint32_t untake_streamed(stream_feeder *f, uint64_t id)
 {
     const uint32_t s = find_slot(f, id);
     if (s == NONE || f->slots.at[s].state != SLOT_TAKEN)
@@ -530,14 +530,14 @@ static uint32_t untake(stream_feeder *f, uint64_t id)
 static halley_status stream_finish(void *self, uint64_t id, halley_error *err)
 {
     stream_feeder *f = self;
-    const uint32_t s = untake(f, id);
+    const uint32_t s = untake_streamed(f, id);
     if (s == NONE)
         return feeder_not_taken(err, id, "finished");
     slot *it = &f->slots.at[s];
     for (uint32_t e = it->waiters; e != NONE;) {
         edge *at = &f->edges.at[e];
         const uint32_t next = at->next;
-        release(f, at->waiter);
+        release_node(f, at->waiter);
         at->next = f->unused_edge;
         f->unused_edge = e;
         f->n_unused_edges++;
@@ -549,14 +549,14 @@ static halley_status stream_finish(void *self, uint64_t id, halley_error *err)
     *it = (slot){.waiters = f->unused_slot, .state = SLOT_UNUSED};
     f->unused_slot = s;
     f->base.counts.finished++;
-    tidy(f, home);
+    tidy_window(f, home);
     return HALLEY_OK;
 }
 
 static halley_status stream_put_back(void *self, uint64_t id, halley_error *err)
 {
     stream_feeder *f = self;
-    const uint32_t s = untake(f, id);
+    const uint32_t s = untake_streamed(f, id);
     if (s == NONE)
         return feeder_not_taken(err, id, "put back");
     make_free(f, s);

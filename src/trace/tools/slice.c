@@ -133,8 +133,8 @@ static halley_status add_cut(into *to, const uint8_t *keep, uint32_t node,
     return edit_copy_rest(to->b, to->trace, node, ranks, err);
 }
 
-static halley_status fill(into *to, const slice *s, const uint8_t *keep,
-                          halley_slice_counts *counts, halley_error *err)
+static halley_status fill_slice(into *to, const slice *s, const uint8_t *keep,
+                                halley_slice_counts *counts, halley_error *err)
 {
     const edit_ranks ranks = {s->new_rank,
                               s->opts->ranks == NULL ? 0 : s->distinct->n_ranks, false};
@@ -171,7 +171,7 @@ static halley_status build_task(void *context, size_t i, uint32_t worker,
         keep[drops->at[j]] = 0;
     halley_status status = edit_start(&to.b, to.trace, err);
     if (status == HALLEY_OK) {
-        status = fill(&to, s, keep, &r->counts, err);
+        status = fill_slice(&to, s, keep, &r->counts, err);
         status = edit_finish(&r->trace, to.b, status, err);
     }
     free(keep);
@@ -197,7 +197,7 @@ static uint32_t find_result(build *all, uint32_t rank)
     return *last;
 }
 
-static halley_status plan(build *all, uint32_t n_new, halley_error *err)
+static halley_status plan_slice(build *all, uint32_t n_new, halley_error *err)
 {
     const slice *s = all->s;
     all->which = mem_array(n_new, sizeof *all->which);
@@ -251,7 +251,7 @@ static halley_status build_all(halley_trace_set **out, slice *s, halley_error *e
     const uint32_t n_new =
         s->opts->ranks == NULL ? s->distinct->n_ranks : s->opts->n_ranks;
     build all = {.s = s};
-    halley_status status = plan(&all, n_new, err);
+    halley_status status = plan_slice(&all, n_new, err);
     if (status == HALLEY_OK)
         status = pool_run(s->opts->n_threads, all.results.n, build_task, &all, err);
     if (status == HALLEY_OK)
@@ -266,7 +266,7 @@ static halley_status build_all(halley_trace_set **out, slice *s, halley_error *e
     return status;
 }
 
-static halley_status run(halley_trace_set **out, slice *s, halley_error *err)
+static halley_status run_slice(halley_trace_set **out, slice *s, halley_error *err)
 {
     const trace_distinct *d = s->distinct;
     s->keep = mem_array_zero(d->n, sizeof *s->keep);
@@ -290,7 +290,7 @@ halley_status halley_trace_slice(halley_trace_set **out, const halley_trace_set 
     trace_distinct distinct;
     TRY(trace_distinct_init(&distinct, set, err));
     slice s = {.opts = opts == NULL ? &none : opts, .distinct = &distinct};
-    const halley_status status = run(out, &s, err);
+    const halley_status status = run_slice(out, &s, err);
     for (uint32_t i = 0; s.keep != NULL && i < distinct.n; i++)
         free(s.keep[i]);
     for (uint32_t i = 0; s.drops != NULL && i < distinct.n_ranks; i++)

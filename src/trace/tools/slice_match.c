@@ -95,7 +95,7 @@ static bool read_messages(matcher *m)
     return true;
 }
 
-static bool drop(matcher *m, const message *msg)
+static bool drop_node(matcher *m, const message *msg)
 {
     m->s->counts.n_p2p++;
     return array_push(&m->s->drops[msg->rank], msg->node);
@@ -111,7 +111,8 @@ static bool pair_key(matcher *m, size_t first, size_t end)
     for (size_t i = 0; i < n_sends || i < n_recvs; i++) {
         const message *s = i < n_sends ? &at[first + i] : NULL;
         const message *r = i < n_recvs ? &at[recv + i] : NULL;
-        if (s != NULL && r != NULL && s->kept != r->kept && !drop(m, s->kept ? s : r))
+        if (s != NULL && r != NULL && s->kept != r->kept &&
+            !drop_node(m, s->kept ? s : r))
             return false;
     }
     return true;
@@ -125,7 +126,7 @@ static bool drop_strangers(matcher *m, size_t first, size_t end)
         const message *msg = &m->messages.at[i];
         const uint64_t peer = msg->sends ? msg->dst : msg->src;
         if (msg->kept && peer < m->s->distinct->n_ranks &&
-            m->s->new_rank[peer] == UINT32_MAX && !drop(m, msg))
+            m->s->new_rank[peer] == UINT32_MAX && !drop_node(m, msg))
             return false;
     }
     return true;

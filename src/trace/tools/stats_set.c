@@ -13,14 +13,15 @@ typedef struct set_job {
     halley_trace_stats **to;
 } set_job;
 
-static halley_status describe(void *context, size_t i, uint32_t worker, halley_error *err)
+static halley_status describe_trace(void *context, size_t i, uint32_t worker,
+                                    halley_error *err)
 {
     (void)worker;
     const set_job *job = context;
     return halley_trace_stats_new(&job->to[i], job->distinct->trace[i], err);
 }
 
-static void add(uint64_t *to, uint64_t x, uint64_t times)
+static void add_stats(uint64_t *to, uint64_t x, uint64_t times)
 {
     uint64_t product = 0;
     if (__builtin_mul_overflow(x, times, &product) ||
@@ -43,20 +44,20 @@ static void add_span(halley_trace_stats *to, const halley_trace_stats *s)
 
 static void add_sums(halley_trace_stats *to, const halley_trace_stats *s, uint32_t times)
 {
-    add(&to->n_nodes, s->n_nodes, times);
+    add_stats(&to->n_nodes, s->n_nodes, times);
     for (uint32_t t = 0; t < HALLEY_N_NODE_TYPES; t++) {
-        add(&to->n_by_type[t], s->n_by_type[t], times);
-        add(&to->time_by_type_us[t], s->time_by_type_us[t], times);
+        add_stats(&to->n_by_type[t], s->n_by_type[t], times);
+        add_stats(&to->time_by_type_us[t], s->time_by_type_us[t], times);
     }
-    add(&to->n_other_type, s->n_other_type, times);
-    add(&to->n_data_deps, s->n_data_deps, times);
-    add(&to->n_ctrl_deps, s->n_ctrl_deps, times);
-    add(&to->n_dangling, s->n_dangling, times);
-    add(&to->n_cyclic, s->n_cyclic, times);
-    add(&to->n_cpu, s->n_cpu, times);
-    add(&to->n_device, s->n_device, times);
-    add(&to->cpu_us, s->cpu_us, times);
-    add(&to->device_us, s->device_us, times);
+    add_stats(&to->n_other_type, s->n_other_type, times);
+    add_stats(&to->n_data_deps, s->n_data_deps, times);
+    add_stats(&to->n_ctrl_deps, s->n_ctrl_deps, times);
+    add_stats(&to->n_dangling, s->n_dangling, times);
+    add_stats(&to->n_cyclic, s->n_cyclic, times);
+    add_stats(&to->n_cpu, s->n_cpu, times);
+    add_stats(&to->n_device, s->n_device, times);
+    add_stats(&to->cpu_us, s->cpu_us, times);
+    add_stats(&to->device_us, s->device_us, times);
     to->flops += s->flops * times;
     to->tensor_bytes += s->tensor_bytes * times;
     to->load_bytes += s->load_bytes * times;
@@ -118,8 +119,8 @@ static bool sum_up(halley_trace_stats *to, const halley_set_stats *s,
            (d->n == 0 || copy_path(to, s->distinct[longest], d->first_rank[longest]));
 }
 
-static halley_status fill(halley_set_stats *s, trace_distinct *d, uint32_t n_threads,
-                          halley_error *err)
+static halley_status fill_stats(halley_set_stats *s, trace_distinct *d,
+                                uint32_t n_threads, halley_error *err)
 {
     s->n_ranks = d->n_ranks;
     s->n_distinct = d->n;
@@ -128,7 +129,7 @@ static halley_status fill(halley_set_stats *s, trace_distinct *d, uint32_t n_thr
     if (s->distinct == NULL || s->total == NULL)
         return error_nomem(err);
     set_job job = {d, s->distinct};
-    TRY(pool_run(n_threads, d->n, describe, &job, err));
+    TRY(pool_run(n_threads, d->n, describe_trace, &job, err));
     if (!sum_up(s->total, s, d))
         return error_nomem(err);
     s->which = d->which;
@@ -144,7 +145,7 @@ halley_status halley_set_stats_new(halley_set_stats **out, const halley_trace_se
     TRY(trace_distinct_init(&d, set, err));
     halley_set_stats *s = calloc(1, sizeof *s);
     const halley_status status =
-        s == NULL ? error_nomem(err) : fill(s, &d, n_threads, err);
+        s == NULL ? error_nomem(err) : fill_stats(s, &d, n_threads, err);
     trace_distinct_fini(&d);
     if (status != HALLEY_OK) {
         halley_set_stats_free(s);
