@@ -294,10 +294,9 @@ static halley_status build_generated(hw_graph **out, const halley_cluster *c, bo
     hw_counts counts;
     TRY(hw_graph_params_get(&p, &file, &memory, c, c->n_npus, err));
     *rails = str_starts(p.topology, STR("rail-"));
-    halley_status status = hw_graph_complete(&counts, &p, err);
-    if (status == HALLEY_OK && !*rails)
-        status = hw_graph_generate(out, &p, err);
-    else if (status == HALLEY_OK) {
+    halley_status status =
+        *rails ? hw_graph_complete(&counts, &p, err) : hw_graph_generate(out, &p, err);
+    if (status == HALLEY_OK && *rails) {
         hw_builder b;
         hw_builder_init(&b, "rails");
         p.no_node_switch = true;

@@ -432,4 +432,38 @@ $ halley trace link -q $DATA/recordings/window_edge.json -o u.et 2> notes; halle
 $ halley sim $DATA/recordings/window_edge.json --replay; halley trace convert $DATA/recordings/tiny_gpu.xplane.pb x.et
 ! halley: {*}window_edge.json: a profiler's recording: make a trace of it with `halley trace link` first
 ! halley: {*}tiny_gpu.xplane.pb: a profiler's recording: make a trace of it with `halley trace link` first
+
+## nodes may have different kinds of NPU: compute is timed by kind, and the slow ones hold up the others
+$ halley trace gen transformer -n 16 --tp 8 --layers 2 -o t --csv > list; printf 'npus: 16\nkinds: [{npu: H100-SXM-80GB, nodes: 0}, {npu: A100-SXM4-80GB, nodes: 1}]\nnodes: {npus: 8, up: nvlink3-a100}\nnetwork: {fabric: ib-hdr}\n' > c.yaml
+$ halley sim t -c c.yaml --compute cost --csv | cut -d, -f1,3 | sed -n '2p;10p'
+> 0,0.000730990288
+> 8,0.001900544096
+$ halley sim t -c c.yaml --csv > list
+! halley: warning: the cluster has several kinds of NPU, and compute nodes keep their recorded times on all of them; --compute cost times them by kind
+
+## a network may be any generator; its links are reported with who used them
+$ printf 'nodes: {npus: 8, up: nvlink4-h100}\nnetwork: {topology: rail-optimised, nodes-per-leaf: 2, spines: 1, link: 50 GB/s, fabric: ib-ndr}\n' > c.yaml; halley trace gen all-reduce -n 32 --size '64 MiB' -o ar > list
+$ halley sim ar -c c.yaml:32 --links links.csv | tail -n 9
+>         0  npu-leaf        64  50.0 GB/s         1   948 MB  64.9 %
+>         1  leaf-spine      32  50.0 GB/s         1   601 MB  82.3 %
+>         2  npu-nvswitch    64   450 GB/s         1  10.4 GB  79.2 %
+>
+> Hottest links      Kind          Bandwidth  Payload  On the wire     Use  Mostly by                Share
+> leaf0 -> npu8      npu-leaf      50.0 GB/s  16.8 MB      19.8 MB  86.6 %  ALL_REDUCE of all ranks  100 %
+> leaf0 -> spine0    leaf-spine    50.0 GB/s  15.9 MB      18.8 MB  82.3 %  ALL_REDUCE of all ranks  100 %
+> npu0 -> nvswitch0  npu-nvswitch   450 GB/s   134 MB       163 MB  79.2 %  ALL_REDUCE of all ranks  100 %
+> leaf0 -> npu0      npu-leaf      50.0 GB/s  8.39 MB      9.88 MB  43.3 %  ALL_REDUCE of all ranks  100 %
+$ head -n 2 links.csv; wc -l < links.csv
+> link,kind,bandwidth_Bps,bytes,wire_bytes,use,messages,mostly_by,share
+> "leaf0 -> npu8",npu-leaf,50000000000,16777215.99999617,19754169.31590271,0.8659265249757568,1,"ALL_REDUCE of all ranks",1
+> 161
+$ printf 'network: {topology: torus, dims: [4, 4], link: 50 GB/s}\n' > c.yaml; halley sim ar -c c.yaml; halley sim ar -c c.yaml:32
+! halley: there are traces of 32 ranks, but the network has 16 NPUs
+! halley: the network has 16 NPUs, and 32 are asked for: its sizes are fixed; leave out those that follow from the number of NPUs, or state others
+? 1
+$ printf 'network: {topology: torus, dims: [4, 4], link: 50 GB/s, spines: 2}\n' > c.yaml; halley sim ar -c c.yaml
+! halley: c.yaml:1:65: torus takes no key "spines"; its keys are dims, link, latency, cost and power
+? 1
+$ printf 'network: {topology: thorus, dims: [4, 4]}\n' > c.yaml; halley sim ar -c c.yaml
+! halley: c.yaml:1:21: no topology "thorus"; did you mean "torus"?
 ? 1
