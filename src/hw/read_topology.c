@@ -247,7 +247,9 @@ halley_status hw_read_topology(const hw_reader *r, const conf_node *map)
         return refuse_topology(r, at);
     const bool tiers = str_eq(at->text, STR("fat-tree")) &&
                        (conf_find(map, "tiers") != NULL || conf_find(map, "m") == NULL);
-    if (!tiers || has_radix(conf_find(map, "tiers")) || nodes->npus == 0 ||
+    const bool faulty =
+        conf_find(map, "links") != NULL || conf_find(map, "failed") != NULL;
+    if (!tiers || faulty || has_radix(conf_find(map, "tiers")) || nodes->npus == 0 ||
         !(nodes->up.bandwidth_Bps > 0))
         return hw_read_graph(r, map);
     TRY(conf_read(&t, r->file, map, HW_FIELDS(topology_fields), true, NULL, r->err));
