@@ -178,12 +178,6 @@ halley_status hw_structure_check(const halley_cluster *c, halley_error *err)
 {
     const uint32_t each = c->nodes.npus;
     const char *name = halley_cluster_name(c);
-    if (c->n_kinds > 1)
-        return error_set(
-            err, HALLEY_EINVAL,
-            "cluster \"%s\" has %u kinds of NPU, and the simulator knows one "
-            "so far",
-            name, c->n_kinds);
     if (c->n_dims > 0 ||
         (c->model == HW_MODEL_FLOW && c->n_npus > 0 && c->n_npus <= CLUSTER_MAX_NPUS))
         return HALLEY_OK;

@@ -294,16 +294,17 @@ static halley_status build_generated(hw_graph **out, const halley_cluster *c, bo
     hw_counts counts;
     TRY(hw_graph_params_get(&p, &file, &memory, c, c->n_npus, err));
     *rails = str_starts(p.topology, STR("rail-"));
-    halley_status status = hw_graph_complete(&counts, &p, err);
-    if (status == HALLEY_OK && !*rails)
-        status = hw_graph_generate(out, &p, err);
-    else if (status == HALLEY_OK) {
+    halley_status status =
+        *rails ? hw_graph_complete(&counts, &p, err) : hw_graph_generate(out, &p, err);
+    if (status == HALLEY_OK && *rails) {
         hw_builder b;
         hw_builder_init(&b, "rails");
         p.no_node_switch = true;
         if (b.failed == HALLEY_OK)
             hw_generator_find(p.topology)->build(&b, &p);
         status = hw_builder_finish(out, &b, err);
+        if (status == HALLEY_OK)
+            status = hw_faults_apply(*out, p.faults, p.n_faults, err);
     }
     conf_fini(&file);
     arena_fini(&memory);
@@ -316,7 +317,11 @@ static halley_status make_generated(hw_network *n, const halley_cluster *c,
 {
     hw_graph *made = NULL;
     n->per_node = c->nodes.npus;
-    TRY(build_generated(&made, c, &n->rails, err));
+    const halley_status status = build_generated(&made, c, &n->rails, err);
+    if (status != HALLEY_OK) {
+        hw_graph_free(made);
+        return status;
+    }
     if (!c->graph_joins_nodes && !n->rails) {
         n->graph = made;
         if (n->per_node >= c->n_npus)

@@ -108,9 +108,13 @@ static void print_scalar(strbuf *to, str text)
 {
     strbuf_add_char(to, '"');
     for (size_t i = 0; i < text.n; i++) {
-        if (text.at[i] == '"' || text.at[i] == '\\')
+        const unsigned char c = (unsigned char)text.at[i];
+        if (c == '"' || c == '\\')
             strbuf_add_char(to, '\\');
-        strbuf_add_char(to, text.at[i]);
+        if (c < ' ') /* both JSON and YAML read it so */
+            strbuf_printf(to, "\\u%04x", c);
+        else
+            strbuf_add_char(to, text.at[i]);
     }
     strbuf_add_char(to, '"');
 }
@@ -411,8 +415,12 @@ halley_status hw_graph_count_set(halley_cluster *c, uint32_t n, halley_error *er
     if (status == HALLEY_OK && row->build == NULL)
         status = error_set(err, HALLEY_EINVAL,
                            "%s can be counted, but its cables are not known", row->name);
+    if (status == HALLEY_OK && counts.npus > HW_MOST_NPUS)
+        status = error_set(err, HALLEY_ELIMIT,
+                           "the network has %llu NPUs, and at most %d are handled",
+                           (unsigned long long)counts.npus, HW_MOST_NPUS);
     if (status == HALLEY_OK && n == 0)
-        n = (uint32_t)(counts.npus < HW_MOST_NPUS ? counts.npus : HW_MOST_NPUS);
+        n = (uint32_t)counts.npus;
     if (status == HALLEY_OK && (n > counts.npus || counts.npus - n >= g))
         status = refuse_count(&counts, n, err);
     if (status == HALLEY_OK) {

@@ -92,7 +92,7 @@ static const conf_field tier_fields[] = {
      .offset = offsetof(tier_text, radix),
      .min = 2,
      .max = 65536,
-     .doc = "ports of the tier's switches, instead of npus; not built yet",
+     .doc = "ports of the tier's switches, instead of npus",
      .example = "64"},
     {.key = "oversubscription",
      .type = CONF_TYPE_DOUBLE,
@@ -136,10 +136,6 @@ typedef struct climb {
 static halley_status check_tier(const hw_reader *r, const conf_node *at, const climb *up,
                                 const tier_text *t, bool top)
 {
-    if (t->radix != 0)
-        return conf_error(r->file, at, r->err, HALLEY_EINVAL,
-                          "tiers by radix are not built yet; give npus, the NPUs under "
-                          "one switch block of the tier");
     if (t->npus != 0 && t->npus % up->npus != 0)
         return conf_error(r->file, at, r->err, HALLEY_EINVAL,
                           "npus of a tier must be a multiple of those below: %u is no "
@@ -227,6 +223,16 @@ static halley_status refuse_topology(const hw_reader *r, const conf_node *at)
                       near != NULL ? near : "", near != NULL ? "\"?" : "");
 }
 
+/* Tiers by ports of switches: the generator computes their sizes. */
+static bool has_radix(const conf_node *tiers)
+{
+    for (uint32_t i = 0; tiers != NULL && tiers->kind == CONF_LIST && i < tiers->n; i++)
+        if (tiers->items[i]->kind == CONF_MAP &&
+            conf_find(tiers->items[i], "radix") != NULL)
+            return true;
+    return false;
+}
+
 /* A fat tree that joins nodes is read into levels as its tiers say; all other networks
  * are generators. */
 halley_status hw_read_topology(const hw_reader *r, const conf_node *map)
@@ -241,7 +247,10 @@ halley_status hw_read_topology(const hw_reader *r, const conf_node *map)
         return refuse_topology(r, at);
     const bool tiers = str_eq(at->text, STR("fat-tree")) &&
                        (conf_find(map, "tiers") != NULL || conf_find(map, "m") == NULL);
-    if (!tiers || nodes->npus == 0 || !(nodes->up.bandwidth_Bps > 0))
+    const bool faulty =
+        conf_find(map, "links") != NULL || conf_find(map, "failed") != NULL;
+    if (!tiers || faulty || has_radix(conf_find(map, "tiers")) || nodes->npus == 0 ||
+        !(nodes->up.bandwidth_Bps > 0))
         return hw_read_graph(r, map);
     TRY(conf_read(&t, r->file, map, HW_FIELDS(topology_fields), true, NULL, r->err));
     return read_fat_tree(r, map, &t);

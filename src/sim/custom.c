@@ -181,6 +181,7 @@ static bool order_roots(algorithm *a, uint32_t *next, uint32_t *order)
 static halley_status load_algorithm(algorithm *a, sim *s, const char *path)
 {
     const sim_program_opts opts = {.cluster = s->cluster,
+                                   .npu = &s->cluster->npu,
                                    .ticks_per_s = 1e9 * (double)s->ticks_per_ns,
                                    .custom = true};
     TRY(halley_trace_load(&a->trace, path, NULL, s->err));

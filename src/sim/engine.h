@@ -256,6 +256,7 @@ typedef enum sim_warning {
     SIM_WARN_RETIMED_COST,
     SIM_WARN_UNKNOWN_TYPE,
     SIM_WARN_TENSORS,
+    SIM_WARN_KINDS,
     SIM_N_WARNINGS
 } sim_warning;
 

@@ -81,9 +81,9 @@ static bool has_nothing_special(const halley_cluster *c, const halley_sim_opts *
     bool custom = s->n_node_impls > 0;
     for (uint32_t i = 0; i < CLUSTER_N_COLLS; i++)
         custom = custom || s->colls[i].custom != NULL;
-    return !opts->no_fold && !opts->record && !opts->heat && opts->stop_s == 0 &&
-           sim_rules_get(c)->can_fold && !custom && !s->bus.on && !s->rendezvous &&
-           s->jitter == 0 && s->slow == NULL;
+    return c->n_kinds < 2 && !opts->no_fold && !opts->record && !opts->heat &&
+           opts->stop_s == 0 && sim_rules_get(c)->can_fold && !custom && !s->bus.on &&
+           !s->rendezvous && s->jitter == 0 && s->slow == NULL;
 }
 
 bool sim_fold_is_possible(const halley_cluster *cluster, const halley_sim_opts *opts)

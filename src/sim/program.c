@@ -154,7 +154,7 @@ static bool is_uncounted(const compiler *c, uint32_t index)
 
 static halley_status compile_roofline(sim_node *n, const compiler *c, uint32_t index)
 {
-    const cluster_system *s = &c->opts->cluster->system;
+    const sim_program_opts *s = c->opts;
     uint64_t whole_ops, whole_bytes;
     if (is_uncounted(c, index)) {
         c->p->has_uncounted = true;
@@ -201,7 +201,7 @@ static bool is_modelled(const compiler *c, uint32_t index)
 static void compile_modelled(sim_node *n, const compiler *c, uint32_t index)
 {
     double seconds;
-    if (sim_work_time(&seconds, c->opts->cluster, c->trace, index))
+    if (sim_work_time(&seconds, c->opts->cluster, c->opts->npu, c->trace, index))
         n->amount = ticks_from(seconds * c->opts->ticks_per_s);
 }
 
@@ -683,8 +683,7 @@ halley_status sim_program_init(sim_program *out, const halley_trace *trace,
                   .rules = &sim_rules_get(opts->cluster)->traces,
                   .err = err};
     if (c.rules->models_compute && !opts->custom && !opts->cluster->system.replay_only)
-        out->retime =
-            sim_retime_init(&c.retime, trace, opts->recorded_on, &opts->cluster->npu);
+        out->retime = sim_retime_init(&c.retime, trace, opts->recorded_on, opts->npu);
     const halley_status status = compile_trace(&c);
     if (status != HALLEY_OK)
         sim_program_fini(out);

@@ -85,6 +85,8 @@ struct sim_program {
 /* What the nodes' times and groups are read by. */
 typedef struct sim_program_opts {
     const halley_cluster *cluster;
+    const halley_npu *npu;      /* of the rank: its kind */
+    double peak_flops, mem_Bps; /* of that, for the roofline */
     double ticks_per_s;
     bool custom;     /* the trace is a collective's algorithm: no groups, no roofline */
     bool times_only; /* what lies in the NPU's memory is not followed */

@@ -19,6 +19,9 @@ static const char *const warning_texts[SIM_N_WARNINGS] = {
     [SIM_WARN_UNRECEIVED] = "messages were sent that no rank received",
     [SIM_WARN_DANGLING] = "nodes depend on nodes that are not in the trace; those "
                           "dependencies are ignored ('halley trace check' names them)",
+    [SIM_WARN_KINDS] =
+        "the cluster has several kinds of NPU, and compute nodes keep their "
+        "recorded times on all of them; --compute cost times them by kind",
     [SIM_WARN_UNCOUNTED] =
         "compute nodes without num_ops and tensor_size keep their recorded time",
     [SIM_WARN_SOURCE_UNKNOWN] =

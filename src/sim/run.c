@@ -121,17 +121,34 @@ static void note_retiming(sim *s, sim_retime_state state)
         s->warnings |= 1u << SIM_WARN_RETIMED_COST;
 }
 
-/* One program a distinct trace; equal ranks have the same trace pointer. */
+/* What times the compute nodes of a rank: its kind of NPU. */
+static sim_program_opts choose_kind(const sim *s, uint32_t kind)
+{
+    const halley_cluster *c = s->cluster;
+    sim_program_opts o = {.cluster = c,
+                          .npu = kind == 0 ? &c->npu : &c->other_kinds[kind - 1],
+                          .peak_flops = s->system->peak_flops,
+                          .mem_Bps = s->system->mem_Bps,
+                          .ticks_per_s = 1e9 * (double)s->ticks_per_ns};
+    if (c->n_kinds < 2)
+        return o;
+    o.peak_flops = o.npu->peak_flops[HALLEY_BF16];
+    for (int i = 0; i < HALLEY_N_DTYPES && !(o.peak_flops > 0); i++)
+        o.peak_flops = o.npu->peak_flops[i];
+    o.mem_Bps = o.npu->n_tiers > 0 ? o.npu->tiers[0].bandwidth_Bps : 0;
+    return o;
+}
+
+/* One program for each distinct trace and kind of NPU; equal ranks have the same trace
+ * pointer. */
 static halley_status compile_programs(sim *s, const halley_trace_set *traces,
                                       const halley_sim_opts *run_opts)
 {
-    const sim_program_opts opts = {.cluster = s->cluster,
-                                   .times_only = run_opts->times_only,
-                                   .recorded_on = run_opts->recorded_on,
-                                   .ticks_per_s = 1e9 * (double)s->ticks_per_ns};
     map64 seen = {0};
     halley_status status = HALLEY_OK;
-    s->programs = mem_array_zero(halley_trace_set_distinct(traces), sizeof *s->programs);
+    const size_t n_kinds = s->cluster->n_kinds > 1 ? s->cluster->n_kinds : 1;
+    s->programs =
+        mem_array_zero(halley_trace_set_distinct(traces) * n_kinds, sizeof *s->programs);
     if (s->programs == NULL)
         return error_nomem(s->err);
     for (uint32_t i = 0; i < s->n_npus && status == HALLEY_OK; i++) {
@@ -142,7 +159,11 @@ static halley_status compile_programs(sim *s, const halley_trace_set *traces,
             s->ranks[i].program = s->ranks[s->fold->representative[i]].program;
             continue;
         }
-        if (!map64_put(&seen, (uint64_t)(uintptr_t)trace, &id, &fresh))
+        const uint32_t kind = n_kinds > 1 ? halley_cluster_kind_of(s->cluster, i) : 0;
+        sim_program_opts opts = choose_kind(s, kind);
+        opts.times_only = run_opts->times_only;
+        opts.recorded_on = run_opts->recorded_on;
+        if (!map64_put(&seen, (uint64_t)(uintptr_t)trace ^ hash_u64(kind), &id, &fresh))
             status = error_nomem(s->err);
         else if (fresh)
             status =
@@ -164,6 +185,8 @@ static halley_status compile_programs(sim *s, const halley_trace_set *traces,
             note_retiming(s, s->programs[id].retime);
     }
     map64_fini(&seen);
+    if (n_kinds > 1 && !s->system->modelled && !s->system->roofline)
+        s->warnings |= 1u << SIM_WARN_KINDS;
     return status;
 }
 

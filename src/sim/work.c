@@ -91,10 +91,9 @@ static double extend_time(const halley_cluster *cluster, const halley_trace *tra
     return hw_extend_compute(cluster, &call, standard_s);
 }
 
-bool sim_work_time(double *seconds, const halley_cluster *cluster,
+bool sim_work_time(double *seconds, const halley_cluster *cluster, const halley_npu *npu,
                    const halley_trace *trace, uint32_t node)
 {
-    const halley_npu *npu = &cluster->npu;
     const halley_dtype type = read_dtype(trace, node);
     const bool eight = type == HALLEY_FP8 || type == HALLEY_FP4 || type == HALLEY_INT8;
     const double known = npu->peak_flops[type];

@@ -5,8 +5,8 @@
 #include "halley/cluster.h"
 #include "halley/trace.h"
 
-/* Seconds; false when the node does not say what it computes. */
-bool sim_work_time(double *seconds, const halley_cluster *cluster,
+/* Seconds on an NPU of the cluster; false when the node does not say what it computes. */
+bool sim_work_time(double *seconds, const halley_cluster *cluster, const halley_npu *npu,
                    const halley_trace *trace, uint32_t node);
 
 #endif
