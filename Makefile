@@ -6,6 +6,7 @@
 #   make check      format, layers, names, documents, man pages, clang-tidy, cppcheck
 #   make asan tsan  the tests under sanitizers       make fuzz      FUZZ_SECONDS=60 per reader
 #   make coverage   what the tests reach             make bench     speed and memory
+#   make cases      published clusters: published, halley, error
 #   make install    PREFIX=/usr/local DESTDIR=       make clean
 
 PREFIX ?= /usr/local
@@ -15,7 +16,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 build = @ninja -j$(JOBS) -C $(1) $(2) > $(1)/build.log 2>&1 || { cat $(1)/build.log; exit 1; }
 TEST = meson test --no-rebuild --print-errorlogs --timeout-multiplier 10 --num-processes $(JOBS) -C
 
-.PHONY: all demo test check asan tsan fuzz bench coverage install clean setup-build setup-test setup-dev
+.PHONY: all demo test check asan tsan fuzz bench cases coverage install clean setup-build setup-test setup-dev
 
 all: setup-build build/build.ninja
 	$(call build,build,product)
@@ -60,6 +61,9 @@ coverage: build-coverage/build.ninja
 
 bench: setup-dev all
 	@bench/run build
+
+cases: all
+	@tools/cases build/halley
 
 install: all
 	@meson configure build -Dprefix=$(PREFIX)

@@ -43,6 +43,19 @@ const char *halley_topology_warning(const halley_topology *topology, uint32_t i)
  * `to`; NULL when there is none. */
 const char *halley_topology_error_code(const halley_error *err, char *to, size_t size);
 
+/* How large a network will be, without building it: also for ones that cannot be built.
+ */
+typedef struct halley_topology_counts {
+    uint64_t npus, nics, cables;
+    uint64_t switches, node_switches; /* of the network; inside of nodes */
+    uint64_t switch_cables;           /* between switches of the network */
+    /* By the prices of the file: cables between switches are optical, others copper. 0:
+     * no price is given. */
+    double cost_usd, power_w;
+} halley_topology_counts;
+halley_status halley_topology_count(halley_topology_counts *out, const char *path,
+                                    halley_error *err);
+
 /* Generators and their keys, for help and pages; false past the last. Lent, static. */
 int halley_topology_generator(size_t i, const char **name, const char **doc);
 int halley_topology_key(size_t i, const char **name, const char **doc);
@@ -96,10 +109,10 @@ typedef struct halley_topology_report {
     char no_times[256];            /* why times are not known; "" = they are */
 } halley_topology_report;
 
-/* with_cuts 0: leave out cuts, bisections and collectives, which take long on large
- * networks. */
+/* What else to measure; both take long on very large networks. */
+enum { HALLEY_TOPOLOGY_CUTS = 1, HALLEY_TOPOLOGY_TIMES = 2, HALLEY_TOPOLOGY_ALL = 3 };
 halley_status halley_topology_measure(halley_topology_report **out,
-                                      const halley_topology *topology, int with_cuts,
+                                      const halley_topology *topology, int parts,
                                       halley_error *err);
 void halley_topology_report_free(halley_topology_report *report);
 

@@ -11,6 +11,7 @@
 #include "hw/network.h"
 
 #include "hw/graph/generate.h"
+#include "hw/graph/measure.h"
 #include "hw/read_graph.h"
 
 #include <assert.h>
@@ -305,6 +306,12 @@ static halley_status build_generated(hw_graph **out, const halley_cluster *c, bo
         status = hw_builder_finish(out, &b, err);
         if (status == HALLEY_OK)
             status = hw_faults_apply(*out, p.faults, p.n_faults, err);
+    }
+    if (status == HALLEY_OK)
+        status = hw_graph_check_known(*out, err);
+    if (status != HALLEY_OK) {
+        hw_graph_free(*out);
+        *out = NULL;
     }
     conf_fini(&file);
     arena_fini(&memory);

@@ -412,7 +412,7 @@ halley_status hw_graph_count_set(halley_cluster *c, uint32_t n, halley_error *er
     const hw_generator *row = hw_generator_find(p.topology);
     halley_status status = hw_graph_complete(&counts, &p, err);
     const uint32_t g = c->graph_joins_nodes ? c->nodes.npus : 1;
-    if (status == HALLEY_OK && row->build == NULL)
+    if (status == HALLEY_OK && row->build == NULL && row->make == NULL)
         status = error_set(err, HALLEY_EINVAL,
                            "%s can be counted, but its cables are not known", row->name);
     if (status == HALLEY_OK && counts.npus > HW_MOST_NPUS)

@@ -11,6 +11,10 @@
 #include <string.h>
 
 const request_option request_topology_options[] = {
+    {.name = "no-times",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(request_topology_choice, no_times),
+     .doc = "leave out the times of collectives, which take long on very large networks"},
     {.name = "no-cuts",
      .kind = REQUEST_FLAG,
      .offset = offsetof(request_topology_choice, no_cuts),
@@ -322,8 +326,10 @@ halley_status request_topology_measure(halley_topology_report **out,
                                        const request_topology_choice *choice,
                                        bool with_cuts, halley_error *err)
 {
+    const int parts = (with_cuts ? HALLEY_TOPOLOGY_CUTS : 0) |
+                      (with_cuts && !choice->no_times ? HALLEY_TOPOLOGY_TIMES : 0);
     TRY(request_topology_load(topology, &choice->source, call->args[0], err));
-    const halley_status status = halley_topology_measure(out, *topology, with_cuts, err);
+    const halley_status status = halley_topology_measure(out, *topology, parts, err);
     if (status != HALLEY_OK)
         halley_topology_free(*topology);
     else

@@ -41,7 +41,7 @@ typedef struct request_topology_source {
     }
 
 typedef struct request_topology_choice {
-    bool no_cuts;
+    bool no_cuts, no_times;
     request_topology_source source;
     request_output output;
 } request_topology_choice;

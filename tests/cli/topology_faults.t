@@ -69,3 +69,16 @@ $ printf 'topology: file\n' > j.yaml && halley topology check j.yaml
 $ printf 'topology: file\nfile: none.txt\n' > k.yaml && halley topology check k.yaml
 ! halley: none.txt: no such file
 ? 1
+
+## a simulation on a network with faults: slower, or who is cut off
+$ printf 'name: t\nnpus: 16\nnpu: h100-sxm-80gb\nnodes: {npus: 4, up: nvlink4-h100}\nnetwork: {topology: leaf-spine, npus: 8, leaves: 2, spines: 2, link: 400 Gb/s, latency: 700 ns}\n' > c.yaml && halley trace gen all-to-all -n 16 -o a > /dev/null
+$ halley sim a -c c.yaml | head -1
+> 68.6 us on 16 ranks
+$ sed 's/700 ns/700 ns, failed: [spine1]/' c.yaml > d.yaml && halley sim a -c d.yaml | head -1
+> 115 us on 16 ranks
+$ sed 's/700 ns/700 ns, failed: [leaf1]/' c.yaml > e.yaml && halley sim a -c e.yaml
+! halley: the network is not connected: npu0 cannot reach npu8; 8 of 16 devices are cut off
+? 1
+$ sed 's/leaf-spine.*spines: 2/rail-optimised, nodes-per-leaf: 2, spines: 2, failed: [leaf0]/' c.yaml > f.yaml && halley sim a -c f.yaml
+! halley: there is no way from npu0 to npu4 with routing spray
+? 1

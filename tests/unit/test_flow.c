@@ -128,7 +128,7 @@ static void make_case(random_case *x, rng *r)
 static uint32_t count_random_cases(void)
 {
     const char *text = getenv("HALLEY_FLOW_CASES");
-    return text != NULL ? (uint32_t)atoi(text) : 400;
+    return text != NULL ? (uint32_t)atoi(text) : 10000;
 }
 
 static void run_all(net_case_result *results, const net_flow_case *c, bool full)

@@ -21,16 +21,21 @@ struct halley_topology {
     hw_graph *graph;
 };
 
-/* The parameters: the file itself, or its part `network`. */
+/* The file itself, or its part `network`. */
+static const conf_node *find_network(const conf_file *file)
+{
+    const conf_node *map = file->root;
+    const bool is_part = map->kind == CONF_MAP && conf_find(map, "network") != NULL &&
+                         conf_find(map, "topology") == NULL;
+    return is_part ? conf_find(map, "network") : map;
+}
+
 static halley_status read_network(halley_topology *t, const conf_file *file,
                                   halley_error *err)
 {
-    const conf_node *map = file->root;
+    const conf_node *map = find_network(file);
     arena memory = {0};
     hw_generator_params p;
-    if (map->kind == CONF_MAP && conf_find(map, "network") != NULL &&
-        conf_find(map, "topology") == NULL)
-        map = conf_find(map, "network");
     halley_status status = hw_generator_read(&p, &memory, file, map, err);
     if (status == HALLEY_OK)
         status = hw_graph_generate(&t->graph, &p, err);
@@ -81,6 +86,50 @@ halley_status halley_topology_load(halley_topology **out, const char *path,
         *out = t;
     else
         free(t);
+    return status;
+}
+
+/* Links inside nodes are part of the nodes' price. */
+static uint64_t count_node_links(const hw_counts *c)
+{
+    const uint64_t others = c->cables - c->switch_cables;
+    return c->node_switches == 0 ? 0 : others < c->npus ? others : c->npus;
+}
+
+static double price_counts(const hw_counts *c, const hw_price_params *price)
+{
+    return (double)c->npus * price->npu + (double)c->nics * price->nic +
+           (double)c->node_switches * price->node_switch +
+           (double)(c->switches - c->node_switches) * price->network_switch +
+           (double)c->switch_cables * 2 * price->optical_end +
+           (double)(c->cables - c->switch_cables - count_node_links(c)) * price->copper;
+}
+
+halley_status halley_topology_count(halley_topology_counts *out, const char *path,
+                                    halley_error *err)
+{
+    conf_file file;
+    arena memory = {0};
+    hw_generator_params p;
+    hw_counts c;
+    TRY(conf_load(&file, path, err));
+    halley_status status =
+        hw_generator_read(&p, &memory, &file, find_network(&file), err);
+    if (status == HALLEY_OK)
+        status = hw_graph_count(&c, &p, err);
+    if (status == HALLEY_OK)
+        *out = (halley_topology_counts){.npus = c.npus,
+                                        .nics = c.nics,
+                                        .switches = c.switches - c.node_switches,
+                                        .node_switches = c.node_switches,
+                                        .cables = c.cables,
+                                        .switch_cables = c.switch_cables,
+                                        .cost_usd = price_counts(&c, &p.cost),
+                                        .power_w = price_counts(&c, &p.power)};
+    else
+        error_at_file(err, path);
+    arena_fini(&memory);
+    conf_fini(&file);
     return status;
 }
 
@@ -291,7 +340,7 @@ static void measure_collectives(halley_topology_report *r, const hw_graph *g)
 }
 
 static halley_status measure_graph(halley_topology_report *r, const hw_graph *g,
-                                   bool with_cuts, halley_error *err)
+                                   int parts, halley_error *err)
 {
     hw_endpoints ends;
     describe_graph(r, g);
@@ -304,16 +353,17 @@ static halley_status measure_graph(halley_topology_report *r, const hw_graph *g,
     r->endpoint_kind = hw_device_kind_name(ends.kind);
     r->endpoints = ends.n;
     sum_injection(r, g, &ends);
-    const halley_status status = with_cuts ? measure_cuts(r, g, &ends, err) : HALLEY_OK;
+    const halley_status status =
+        (parts & HALLEY_TOPOLOGY_CUTS) != 0 ? measure_cuts(r, g, &ends, err) : HALLEY_OK;
     r->all_reduce_s = r->all_to_all_s = -1;
-    if (with_cuts && r->connected)
+    if ((parts & HALLEY_TOPOLOGY_TIMES) != 0 && r->connected)
         measure_collectives(r, g);
     free(ends.at);
     return status;
 }
 
 halley_status halley_topology_measure(halley_topology_report **out,
-                                      const halley_topology *topology, int with_cuts,
+                                      const halley_topology *topology, int parts,
                                       halley_error *err)
 {
     static_assert((int)HALLEY_TOPOLOGY_KINDS == (int)HW_DEVICE_N_KINDS, "one list");
@@ -321,7 +371,7 @@ halley_status halley_topology_measure(halley_topology_report **out,
     halley_topology_report *r = mem_array_zero(1, sizeof *r);
     if (r == NULL)
         return error_nomem(err);
-    const halley_status status = measure_graph(r, topology->graph, with_cuts != 0, err);
+    const halley_status status = measure_graph(r, topology->graph, parts, err);
     if (status == HALLEY_OK)
         *out = r;
     else

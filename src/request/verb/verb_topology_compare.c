@@ -181,7 +181,11 @@ static halley_status compare_all(compared *c, request_call *call, report_form fo
     for (size_t i = 0; i < c->n; i++) {
         TRY(request_topology_load(&c->topologies[i], &o->source, c->names[i], err));
         request_topology_warn(call, c->topologies[i]);
-        TRY(halley_topology_measure(&c->reports[i], c->topologies[i], !o->no_cuts, err));
+        TRY(halley_topology_measure(&c->reports[i], c->topologies[i],
+                                    o->no_cuts    ? 0
+                                    : o->no_times ? HALLEY_TOPOLOGY_CUTS
+                                                  : HALLEY_TOPOLOGY_ALL,
+                                    err));
     }
     return form == REPORT_JSON ? write_compare_json(call, c, err)
                                : write_compare_table(call, c, form, err);

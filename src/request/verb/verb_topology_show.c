@@ -7,14 +7,23 @@
 typedef struct show_options {
     request_topology_choice choice;
     const char *picture;
+    bool counts;
 } show_options;
 
 static const request_option options[] = {
+    {.name = "no-times",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(show_options, choice.no_times),
+     .doc = "leave out the times of collectives, which take long on very large networks"},
     {.name = "no-cuts",
      .kind = REQUEST_FLAG,
      .offset = offsetof(show_options, choice.no_cuts),
      .doc =
          "leave out cuts, bisections and collectives, which take long on large networks"},
+    {.name = "counts",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(show_options, counts),
+     .doc = "count devices and cables and price them without building the network"},
     {.name = "picture",
      .kind = REQUEST_TEXT,
      .offset = offsetof(show_options, picture),
@@ -44,6 +53,62 @@ static bool key_entry(request_entry *out, size_t i)
 static const request_list lists[] = {
     {"topologies", generator_entry}, {"keys of a network", key_entry}, {0}};
 
+static halley_status write_counts_json(const request_call *call,
+                                       const halley_topology_counts *c, halley_error *err)
+{
+    report_json j;
+    request_json_begin(&j, call);
+    report_json_u64(&j, "npus", c->npus);
+    report_json_u64(&j, "nics", c->nics);
+    report_json_u64(&j, "switches", c->switches);
+    report_json_u64(&j, "links", c->cables);
+    report_json_u64(&j, "switch_links", c->switch_cables);
+    if (c->cost_usd > 0)
+        report_json_double(&j, "network_cost_usd", c->cost_usd);
+    if (c->power_w > 0)
+        report_json_double(&j, "network_power_w", c->power_w);
+    return request_json_end(&j, call, err);
+}
+
+static const report_column count_columns[] = {
+    {"NPUs", "npus", REPORT_COUNT, 0, 0},
+    {"NICs", "nics", REPORT_COUNT, 0, 0},
+    {"switches", "switches", REPORT_COUNT, 0, 0},
+    {"cables", "links", REPORT_COUNT, 0, 0},
+    {"between switches", "switch_links", REPORT_COUNT, 0, 0},
+    {"cost", "network_cost_usd", REPORT_QUANTITY, UNITS_MONEY, 0},
+    {"power", "network_power_w", REPORT_QUANTITY, UNITS_POWER, 0},
+};
+
+static void add_or_empty(report_table *t, double value)
+{
+    if (value > 0)
+        report_table_number(t, value);
+    else
+        report_table_empty(t);
+}
+
+static halley_status count_network(const request_call *call, report_form form,
+                                   halley_error *err)
+{
+    halley_topology_counts c;
+    TRY(halley_topology_count(&c, call->args[0], err));
+    if (form == REPORT_JSON)
+        return write_counts_json(call, &c, err);
+    report_table *t =
+        report_table_new(count_columns, sizeof count_columns / sizeof *count_columns);
+    if (t == NULL)
+        return error_nomem(err);
+    report_table_count(t, c.npus);
+    report_table_count(t, c.nics);
+    report_table_count(t, c.switches);
+    report_table_count(t, c.cables);
+    report_table_count(t, c.switch_cables);
+    add_or_empty(t, c.cost_usd);
+    add_or_empty(t, c.power_w);
+    return request_table_write(call, t, "networks", form, err);
+}
+
 static halley_status show_run(request_call *call, halley_error *err)
 {
     const show_options *o = call->options;
@@ -51,6 +116,8 @@ static halley_status show_run(request_call *call, halley_error *err)
     halley_topology *topology;
     halley_topology_report *report;
     TRY(request_output_form(&form, call, &o->choice.output, err));
+    if (o->counts)
+        return count_network(call, form, err);
     TRY(request_topology_measure(&report, &topology, call, &o->choice, !o->choice.no_cuts,
                                  err));
     halley_status status = HALLEY_OK;
