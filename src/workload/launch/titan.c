@@ -143,6 +143,7 @@ static void read_schedule(launch_args *a, uint32_t pp)
                                       STR("1F1B"), NO_KEY);
     const uint32_t of_stage =
         launch_args_whole(a, "parallelism.pipeline-parallel-layers-per-stage", 0, NO_KEY);
+    launch_set(a->launch, HALLEY_KEY_VIRTUAL, "1");
     if (pp == 1)
         return;
     for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++) {
