@@ -395,6 +395,10 @@ static void torchtitan_counts_its_batch_per_rank(void **state)
     halley_launch_free(l);
     expect_refused("[model]\nname = \"llama3\"\nflavor = \"9B\"\n", "a.toml",
                    "llama3/9B (name/flavor) is not known");
+    const halley_launch_opts opts = {.plan_only = true};
+    l = read_named("[model]\nname = \"llama3\"\nflavor = \"9B\"\n", "a.toml", &opts);
+    assert_null(halley_launch_model(l));
+    halley_launch_free(l);
     expect_refused("[model]\nname = \"llama3\nflavor = 1\n", "a.toml", "never closed");
     expect_refused(
         "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[parallelism]\n"

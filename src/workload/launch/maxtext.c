@@ -268,6 +268,8 @@ static void read_maxtext_model(launch_args *a)
         return;
     }
     const char *preset = launch_preset_of(STR("maxtext"), name);
+    if (preset == NULL && a->opts->plan_only)
+        return;
     if (preset == NULL) {
         launch_args_fail(
             a, HALLEY_ENOTFOUND,

@@ -84,6 +84,8 @@ static void read_titan_model(launch_args *a)
     char both[128];
     snprintf(both, sizeof both, "%.*s/%.*s", STR_ARG(name), STR_ARG(flavor));
     const char *preset = launch_preset_of(STR("torchtitan"), str_from(both));
+    if (preset == NULL && a->opts->plan_only)
+        return;
     if (preset == NULL) {
         launch_args_fail(
             a, HALLEY_ENOTFOUND,
