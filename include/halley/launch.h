@@ -20,6 +20,8 @@ typedef struct halley_launch_opts {
     uint64_t given; /* keys (1 << halley_plan_key) that the caller sets himself: a value
                        of the file that cannot be known is no error there */
     uint32_t vocab; /* 0 = as the file says */
+    bool plan_only; /* the model comes from elsewhere: one that is not known is no
+                       error */
     bool may_lack_vocab; /* only to show the file: a vocabulary that it does not state is
                             no error; the model then counts no embeddings */
 } halley_launch_opts;

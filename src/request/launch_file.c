@@ -127,7 +127,7 @@ static halley_status apply_launch_file(halley_plan *plan, uint64_t *given,
                                        halley_error *err)
 {
     halley_launch_opts opts = get_launch_options(call, o);
-    opts.may_lack_vocab = path == o->plan; /* the model comes from elsewhere */
+    opts.may_lack_vocab = opts.plan_only = path == o->plan;
     halley_launch *launch;
     TRY(open_launch_file(&launch, path, &opts, err));
     *is = launch != NULL;

@@ -273,6 +273,34 @@ static void layouts_and_layer_lists_are_expanded(void **state)
                    "moe-layer-freq must be a number or a list of 32 layers");
 }
 
+static void a_part_of_a_configuration_is_a_plan(void **state)
+{
+    (void)state;
+    halley_launch *l =
+        read_named("model:\n  tensor_model_parallel_size: 4\n"
+                   "  sequence_parallel: true\ntrain:\n  micro_batch_size: 2\n",
+                   "override.yaml", NULL);
+    assert_null(halley_launch_model(l));
+    expect_key(l, HALLEY_KEY_TP, "4");
+    expect_key(l, HALLEY_KEY_MICRO_BATCH, "2");
+    halley_launch_free(l);
+}
+
+static void deepspeed_balances_its_stages(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "deepspeed t.py --num-layers 70 --hidden-size 64 --num-attention-heads 4 "
+        "--seq-length 8 --vocab-size 128 --micro-batch-size 1 --deepspeed "
+        "--pipeline-model-parallel-size 12";
+    expect_script(text, HALLEY_KEY_EMBEDDINGS_AS_LAYERS, "yes");
+    expect_refused("deepspeed t.py --deepspeed --num-experts 32 64 " SIZES, "run.sh",
+                   "layers with different numbers of experts");
+    expect_script(SIZES "--recompute-granularity full --recompute-method block "
+                        "--recompute-num-layers 0",
+                  HALLEY_KEY_RECOMPUTE, "none");
+}
+
 static void slurm_and_torchrun_say_how_many(void **state)
 {
     (void)state;
@@ -367,6 +395,10 @@ static void torchtitan_counts_its_batch_per_rank(void **state)
     halley_launch_free(l);
     expect_refused("[model]\nname = \"llama3\"\nflavor = \"9B\"\n", "a.toml",
                    "llama3/9B (name/flavor) is not known");
+    const halley_launch_opts opts = {.plan_only = true};
+    l = read_named("[model]\nname = \"llama3\"\nflavor = \"9B\"\n", "a.toml", &opts);
+    assert_null(halley_launch_model(l));
+    halley_launch_free(l);
     expect_refused("[model]\nname = \"llama3\nflavor = 1\n", "a.toml", "never closed");
     expect_refused(
         "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[parallelism]\n"
@@ -712,6 +744,8 @@ int main(void)
         cmocka_unit_test(bad_scripts_are_refused_with_a_sentence),
         cmocka_unit_test(later_and_unknown_arguments_are_said),
         cmocka_unit_test(layouts_and_layer_lists_are_expanded),
+        cmocka_unit_test(a_part_of_a_configuration_is_a_plan),
+        cmocka_unit_test(deepspeed_balances_its_stages),
         cmocka_unit_test(slurm_and_torchrun_say_how_many),
         cmocka_unit_test(printed_lists_and_json_are_the_same_arguments),
         cmocka_unit_test(deepspeed_batches_must_agree),

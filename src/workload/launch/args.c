@@ -381,7 +381,8 @@ void launch_args_rest(launch_args *a, const launch_key *keys, size_t n)
         if (has_read(a, name))
             continue;
         const launch_key *key = launch_key_find(keys, n, arg->name);
-        if (key != NULL && key->meaning == LAUNCH_REFUSED && !arg->is_off &&
+        const bool is_set = !arg->is_off && (a->dashes[0] != '\0' || arg->value.n > 0);
+        if (key != NULL && key->meaning == LAUNCH_REFUSED && is_set &&
             !str_eq(arg->value, STR("0")))
             launch_args_fail(
                 a, HALLEY_EINVAL,

@@ -64,6 +64,9 @@ static const launch_key keys[] = {
     READ("num-slices", NULL, "slices"),
     READ("compile-topology-num-slices", NULL, "slices"),
     READ("sliding-window-size", "0", "window"),
+    READ("decoder-layer-input", "device", "with remat-policy custom"),
+    READ("context", "remat", "with remat-policy custom"),
+    READ("query-proj", "remat", "with remat-policy custom; and the others"),
     READ("opt-type", "adamw", "optimizer"),
     REFUSED("custom-mesh", "a mesh of its own"),
     FREE("base-config"),
@@ -165,10 +168,43 @@ static const struct {
     {"minimal_offloaded", "kept", "input", "qkv+out+mlpwi+mlpwo"},
 };
 
+/* remat_policy custom: a word for each tensor: device, offload or remat. */
+static void read_custom_remat(launch_args *a)
+{
+    static const struct {
+        const char *names, *tensor;
+    } tensors[] = {{"decoder-layer-input", "input"},
+                   {"query-proj key-proj value-proj qkv-proj", "qkv"},
+                   {"context", "context"},
+                   {"out-proj", "out"},
+                   {"mlpwi mlpwi-0 mlpwi-1", "mlpwi"},
+                   {"mlpwo", "mlpwo"}};
+    char kept[64] = "", moved[64] = "";
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+        const str how = launch_args_text(a, tensors[i].names,
+                                         i == 0 ? STR("device") : STR("remat"), NO_KEY);
+        char *to = str_eq(how, STR("device"))    ? kept
+                   : str_eq(how, STR("offload")) ? moved
+                                                 : NULL;
+        if (to != NULL)
+            snprintf(to + strlen(to), 64 - strlen(to), "%s%s", to[0] != '\0' ? "+" : "",
+                     tensors[i].tensor);
+    }
+    launch_set(a->launch, HALLEY_KEY_RECOMPUTE, "kept");
+    if (kept[0] != '\0')
+        launch_set(a->launch, HALLEY_KEY_RECOMPUTE_KEEP, kept);
+    if (moved[0] != '\0')
+        launch_set(a->launch, HALLEY_KEY_RECOMPUTE_OFFLOAD, moved);
+}
+
 static void read_remat(launch_args *a)
 {
     const str word =
         launch_args_text(a, "remat-policy", STR("full"), HALLEY_KEY_RECOMPUTE);
+    if (str_eq(word, STR("custom"))) {
+        read_custom_remat(a);
+        return;
+    }
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
         if (!str_eq(word, str_from(policies[i].word)))
             continue;
@@ -232,6 +268,8 @@ static void read_maxtext_model(launch_args *a)
         return;
     }
     const char *preset = launch_preset_of(STR("maxtext"), name);
+    if (preset == NULL && a->opts->plan_only)
+        return;
     if (preset == NULL) {
         launch_args_fail(
             a, HALLEY_ENOTFOUND,
@@ -287,8 +325,9 @@ static void read_maxtext_sharding(launch_args *a)
                    fsdp_out = read_axis(a, "dcn", "fsdp", 1);
     const uint32_t data_in = read_axis(a, "ici", "data", 1),
                    data_out = read_axis(a, "dcn", "data", -1);
-    const uint32_t slices =
-        launch_args_whole(a, "num-slices compile-topology-num-slices", 1, NO_KEY);
+    const double stated =
+        launch_args_real(a, "num-slices compile-topology-num-slices", 1, NO_KEY);
+    const uint32_t slices = stated >= 1 && stated < 1e6 ? (uint32_t)stated : 1;
     const uint32_t copies =
         (data_in > 0 ? data_in : 1) * (data_out > 0 ? data_out : slices);
     l->replicas = copies > 0 ? copies : 1;
@@ -330,7 +369,8 @@ static void read_pipeline(launch_args *a, uint32_t pp)
 {
     const uint32_t of_stage =
         launch_args_whole(a, "num-layers-per-pipeline-stage", 1, NO_KEY);
-    uint32_t chunks = launch_args_whole(a, "num-pipeline-repeats", 0, NO_KEY);
+    const double repeats = launch_args_real(a, "num-pipeline-repeats", -1, NO_KEY);
+    uint32_t chunks = repeats >= 1 && repeats < 1e4 ? (uint32_t)repeats : 0;
     if (pp == 1)
         return;
     if (chunks == 0 && of_stage > 0)
@@ -349,7 +389,8 @@ static void read_maxtext_batch(launch_args *a, uint32_t tp, uint32_t pp, uint32_
     const double device =
         launch_args_real(a, "per-device-batch-size", 12, HALLEY_KEY_MICRO_BATCH);
     const uint32_t steps = launch_args_whole(a, "gradient-accumulation-steps", 1, NO_KEY);
-    const uint32_t pieces = launch_args_whole(a, "num-pipeline-microbatches", pp, NO_KEY);
+    const double stated = launch_args_real(a, "num-pipeline-microbatches", -1, NO_KEY);
+    const uint32_t pieces = stated >= 1 && stated < 1e6 ? (uint32_t)stated : pp;
     const double micro = device * tp * cp * pp / (pp > 1 && pieces > 0 ? pieces : 1);
     if (!(device > 0) || micro < 1 || micro != floor(micro) || micro > 1e8)
         launch_args_fail(a, HALLEY_EINVAL,

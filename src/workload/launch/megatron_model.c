@@ -215,8 +215,38 @@ static void place_listed_experts(launch_args *a, hf_shape *s, str list)
         s->layers[i].ffn = bits[i] ? HF_MOE : HF_MLP;
 }
 
+/* Megatron-DeepSpeed: one expert per token and every second layer, unless stated. */
+static void place_deepspeed_experts(launch_args *a, hf_shape *s)
+{
+    const uint32_t every = launch_args_whole(a, "expert-interval", 2, NO_KEY);
+    s->top_k = launch_args_whole(a, "topk", 1, NO_KEY);
+    for (uint32_t i = 0; i < s->n_layers; i++)
+        s->layers[i].ffn = every > 0 && (i + 1) % every == 0 ? HF_MOE : HF_MLP;
+    const str type = launch_args_text(a, "mlp-type", STR("standard"), NO_KEY);
+    if (!str_eq(type, STR("standard")))
+        launch_args_fail(a, HALLEY_EINVAL, "%smlp-type %.*s is not modelled", a->dashes,
+                         STR_ARG(type));
+}
+
+/* One number for all layers. */
+static void refuse_expert_list(launch_args *a)
+{
+    const launch_arg *arg = launch_args_find(a, "num-experts");
+    str rest = arg != NULL ? str_trim(arg->value) : (str){"", 0}, first, next;
+    if (!str_next(&rest, ' ', &first))
+        return;
+    while (str_next(&rest, ' ', &next))
+        if (next.n > 0 && !str_eq(next, first))
+            launch_args_fail(
+                a, HALLEY_EINVAL,
+                "%snum-experts %.*s: layers with different numbers of experts "
+                "are not modelled",
+                a->dashes, STR_ARG(arg->value));
+}
+
 static void read_megatron_experts(launch_args *a, hf_shape *s)
 {
+    refuse_expert_list(a);
     s->experts = launch_args_whole(a, "num-experts", 0, NO_KEY);
     if (s->experts <= 1 || a->status != HALLEY_OK) {
         s->experts = 0;
@@ -230,6 +260,10 @@ static void read_megatron_experts(launch_args *a, hf_shape *s)
     s->moe_latent = launch_args_whole(a, "moe-latent-size", 0, NO_KEY);
     s->router_bias = launch_args_has(a, "moe-router-enable-expert-bias") ? s->experts : 0;
     s->expert_bias = s->mlp_bias;
+    if (launch_args_has(a, "moe-expert-parallel-size deepspeed deepspeed-config")) {
+        place_deepspeed_experts(a, s);
+        return;
+    }
     const str freq = str_trim(launch_args_text(a, "moe-layer-freq", STR("1"), NO_KEY));
     uint64_t every;
     if (!str_to_u64(freq, &every)) {
@@ -470,6 +504,8 @@ void launch_megatron_model(launch_args *a)
     s.tied = !launch_args_has(a, "untie-embeddings-and-output-weights");
     s.vocab = is_vision ? 0 : read_vocabulary(a, is_bert);
     s.mtp_layers = launch_args_whole(a, "mtp-num-layers", 0, NO_KEY);
+    if (launch_args_has(a, "embed-layernorm")) /* BLOOM */
+        s.extra = s.extra_active = 2 * s.hidden;
     if (is_bert)
         adjust_bert(&s, m);
     if (a->status != HALLEY_OK)

@@ -144,7 +144,12 @@ static void read_virtual(launch_args *a, degrees *d)
     if (chunks > 0) {
         d->virtual = d->pp > 1 ? chunks : 1;
     } else if (of_stage > 0 && d->pp > 1) {
-        if (layers % d->pp != 0 || layers / d->pp % of_stage != 0)
+        if (layers == 0)
+            launch_args_fail(a, HALLEY_EINVAL,
+                             "%snum-layers-per-virtual-pipeline-stage needs the model's "
+                             "layers, which the file does not state",
+                             a->dashes);
+        else if (layers % d->pp != 0 || layers / d->pp % of_stage != 0)
             launch_args_fail(a, HALLEY_EINVAL,
                              "%u layers on %u stages cannot be cut into chunks of %u "
                              "(%snum-layers-per-virtual-pipeline-stage)",
@@ -209,6 +214,21 @@ static bool read_accounted(launch_args *a, const degrees *d)
     return true;
 }
 
+/* DeepSpeed balances stages by itself, and may count embedding and head as layers. */
+static bool read_deepspeed_stages(launch_args *a, const degrees *d)
+{
+    const str method = launch_args_text(a, "pp-partition-method", STR(""), NO_KEY);
+    const uint32_t layers = a->launch->model.layers;
+    if (method.n == 0 && !launch_args_has(a, "deepspeed deepspeed-config"))
+        return false;
+    if (layers % d->pp != 0 && (layers + 2) % d->pp == 0)
+        launch_assume(a->launch, HALLEY_KEY_EMBEDDINGS_AS_LAYERS, "yes");
+    else if (layers % d->pp != 0)
+        import_note(a->launch->import, "%u layers on %u stages are uneven.", layers,
+                    d->pp);
+    return true;
+}
+
 static void read_megatron_stages(launch_args *a, degrees *d)
 {
     const str layout =
@@ -221,7 +241,8 @@ static void read_megatron_stages(launch_args *a, degrees *d)
         if (launch_args_has(a, "decoder-first-pipeline-num-layers "
                                "decoder-last-pipeline-num-layers"))
             read_uneven(a, d);
-        else if (!read_accounted(a, d) && a->launch->model.layers % d->pp != 0 &&
+        else if (!read_accounted(a, d) && !read_deepspeed_stages(a, d) &&
+                 a->launch->model.layers % d->pp != 0 &&
                  (a->opts->given >> HALLEY_KEY_PP & 1) == 0)
             refuse_uneven(a, a->launch->model.layers, d->pp);
     }
@@ -263,7 +284,7 @@ static void read_megatron_batch(launch_args *a)
         launch_set_number(a->launch, HALLEY_KEY_GLOBAL_BATCH, end > 0 ? end : stated);
     if (a->launch->model.seq > 0)
         launch_set_number(a->launch, HALLEY_KEY_SEQ, a->launch->model.seq);
-    else if ((a->opts->given >> HALLEY_KEY_SEQ & 1) == 0)
+    else if ((a->opts->given >> HALLEY_KEY_SEQ & 1) == 0 && a->launch->has_model)
         launch_args_fail(a, HALLEY_EFORMAT, "%sseq-length is missing", a->dashes);
 }
 
@@ -384,8 +405,11 @@ static void read_full(launch_args *a, const char *method_names)
                                          "activations-checkpoint-num-layers "
                                          "checkpoint-num-layers",
                                          1, NO_KEY);
-    launch_set(l, HALLEY_KEY_RECOMPUTE, "full");
-    if (str_eq(method, STR("block")))
+    const bool is_block = str_eq(method, STR("block"));
+    launch_set(l, HALLEY_KEY_RECOMPUTE, is_block && n == 0 ? "none" : "full");
+    if (is_block && n == 0)
+        return; /* no layer of a stage is recomputed */
+    if (is_block)
         launch_set_number(l, HALLEY_KEY_RECOMPUTE_LAYERS, n);
     else if (n > 1)
         launch_set_number(l, HALLEY_KEY_RECOMPUTE_EVERY, n);
@@ -603,7 +627,7 @@ void launch_megatron_plan(launch_args *a)
                                 HALLEY_KEY_EP);
     const uint32_t etp =
         launch_args_whole(a, "expert-tensor-parallel-size", d.tp, HALLEY_KEY_ETP);
-    if (l->model.experts > 0)
+    if (l->model.experts > 0 || launch_args_has(a, "expert-tensor-parallel-size"))
         launch_set_number(l, HALLEY_KEY_ETP, etp);
     if (a->status != HALLEY_OK)
         return;
@@ -658,10 +682,33 @@ static void rename_aliases(launch_args *a)
         }
 }
 
+/* Whether the arguments describe a model; else they are a part of a configuration, a
+ * plan. */
+static bool has_shape(launch_args *a)
+{
+    static const char *const names[] = {"num-layers",
+                                        "hidden-size",
+                                        "num-attention-heads",
+                                        "decoder-num-layers",
+                                        "encoder-num-layers",
+                                        "hybrid-layer-pattern",
+                                        "hybrid-override-pattern"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (launch_args_find(a, names[i]) != NULL)
+            return true;
+    return false;
+}
+
 void launch_megatron_read(launch_args *a)
 {
     rename_aliases(a);
-    launch_megatron_model(a);
+    if (has_shape(a))
+        launch_megatron_model(a);
+    else if (a->launch->has_model) /* by name */
+        a->launch->model.seq =
+            launch_args_whole(a, "seq-length", a->launch->model.seq, HALLEY_KEY_SEQ);
+    else
+        a->launch->model.seq = launch_args_whole(a, "seq-length", 0, HALLEY_KEY_SEQ);
     if (a->status == HALLEY_OK)
         launch_megatron_plan(a);
     if (a->status != HALLEY_OK)

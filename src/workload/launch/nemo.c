@@ -144,12 +144,15 @@ static const nemo_key nemo_keys[] = {
     {"moe_router_topk", "moe-router-topk", NEMO_COPY, NULL},
     {"kv_channels", "kv-channels", NEMO_COPY, NULL},
     {"num_moe_experts", "num-experts", NEMO_COPY, NULL},
+    {"model.encoder.num_layers", "encoder-num-layers", NEMO_COPY, NULL},
+    {"model.decoder.num_layers", "decoder-num-layers", NEMO_COPY, NULL},
     {"optimizer_cpu_offload", "optimizer-cpu-offload", NEMO_COPY, NULL},
 };
 
 /* Blocks whose keys are Megatron's names. */
 static const char *const blocks[] = {"model.optim.",
                                      "model.config.",
+                                     "model.encoder.",
                                      "model.",
                                      "trainer.strategy.ddp.",
                                      "trainer.strategy.",
@@ -165,12 +168,14 @@ static const char *const blocks[] = {"model.optim.",
                                      ""};
 
 static const char *const free_blocks[] = {
-    "exp_manager.", "run.",        "hydra.",           "defaults",    "trainer.",
-    "logger.",      "checkpoint.", "dataset.",         "model.data.", "model.nsys",
-    "profiling",    "scheduler.",  "model.sched",      "data.",       "rng.",
-    "rerun_",       "ft.",         "resume.",          "log.",        "nvrx",
-    "straggler.",   "tokenizer.",  "model.tokenizer.", "inprocess",   "env",
-    "model.optim.", "optim.",      "optimizer."};
+    "model.decoder.", "exp_manager.", "run.",         "hydra.",
+    "defaults",       "trainer.",     "logger.",      "checkpoint.",
+    "dataset.",       "model.data.",  "model.nsys",   "profiling",
+    "scheduler.",     "model.sched",  "data.",        "rng.",
+    "rerun_",         "ft.",          "resume.",      "log.",
+    "nvrx",           "straggler.",   "tokenizer.",   "model.tokenizer.",
+    "inprocess",      "env",          "model.optim.", "optim.",
+    "optimizer."};
 
 /* Keys without influence that Megatron does not have. */
 static const char *const free_keys[] = {"mcore_gpt",

@@ -678,9 +678,9 @@ static halley_status fix_variables(runner *r)
     const shell_options *o = r->s.options;
     for (size_t i = 0; i < o->n_sets; i++) {
         const str set = str_from(o->sets[i]);
-        bool more;
-        const size_t n = find_assignment(set, &more);
-        if (n == 0 || more)
+        const char *equals = memchr(set.at, '=', set.n);
+        const size_t n = equals != NULL ? (size_t)(equals - set.at) : 0;
+        if (n == 0)
             return error_set(r->s.err, HALLEY_EINVAL,
                              "--set needs NAME=VALUE, is \"%.*s\"", STR_ARG(set));
         const str name = {set.at, n};

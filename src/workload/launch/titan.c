@@ -84,6 +84,8 @@ static void read_titan_model(launch_args *a)
     char both[128];
     snprintf(both, sizeof both, "%.*s/%.*s", STR_ARG(name), STR_ARG(flavor));
     const char *preset = launch_preset_of(STR("torchtitan"), str_from(both));
+    if (preset == NULL && a->opts->plan_only)
+        return;
     if (preset == NULL) {
         launch_args_fail(
             a, HALLEY_ENOTFOUND,
@@ -143,6 +145,7 @@ static void read_schedule(launch_args *a, uint32_t pp)
                                       STR("1F1B"), NO_KEY);
     const uint32_t of_stage =
         launch_args_whole(a, "parallelism.pipeline-parallel-layers-per-stage", 0, NO_KEY);
+    launch_set(a->launch, HALLEY_KEY_VIRTUAL, "1");
     if (pp == 1)
         return;
     for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++) {
