@@ -166,6 +166,16 @@ static void fill_graph_counts(halley_link_report *report, const rec_graph *g,
     report->replayed_ns = g->replayed_ns;
 }
 
+/* A rank that is written is needed no longer; each is large, so not to wait for the
+ * others. */
+static void release_rank(rec_linker *k, size_t i)
+{
+    rec_graph_fini(&k->graphs[i]);
+    k->graphs[i] = (rec_graph){0};
+    rec_fini(&k->list.ranks.at[i]);
+    rec_init(&k->list.ranks.at[i]);
+}
+
 static halley_status emit_one_rank(void *context, size_t i, uint32_t worker,
                                    halley_error *err)
 {
@@ -202,6 +212,7 @@ static halley_status emit_one_rank(void *context, size_t i, uint32_t worker,
     fill_graph_counts(report, &k->graphs[i], &counts);
     report->n_groups = k->groups.groups.n;
     report->clock_offset_ns = k->offsets[i];
+    release_rank(k, i);
     return HALLEY_OK;
 }
 
