@@ -430,6 +430,6 @@ $ halley trace link -q $DATA/recordings/window_edge.json -o u.et 2> notes; halle
 
 ## a recording is no trace: sim and convert name the command that makes one
 $ halley sim $DATA/recordings/window_edge.json --replay; halley trace convert $DATA/recordings/tiny_gpu.xplane.pb x.et
-! halley: {*}window_edge.json: a profiler's recording: make a trace of it with `halley trace link` first
-! halley: {*}tiny_gpu.xplane.pb: a profiler's recording: make a trace of it with `halley trace link` first
+! halley: {*}window_edge.json: this is a Kineto trace: halley trace link {*}window_edge.json makes a trace of it
+! halley: {*}tiny_gpu.xplane.pb: this is the recording of a profiler: halley trace link {*}tiny_gpu.xplane.pb makes a trace of it
 ? 1
