@@ -123,7 +123,7 @@ static void write_classes(report_json *j, const halley_kernels *k)
     report_json_end(j);
 }
 
-static void write_steps(report_json *j, const halley_kernels *k)
+static void write_step_rows(report_json *j, const halley_kernels *k)
 {
     report_json_array(j, "steps");
     for (size_t i = 0; i < k->n_steps; i++) {
@@ -195,7 +195,7 @@ void report_kernels_json(report_json *j, const halley_kernels *k,
     report_json_u64(j, "launch_in_window", k->launch_in_window);
     report_json_u64(j, "from_graphs", k->from_graphs);
     write_classes(j, k);
-    write_steps(j, k);
+    write_step_rows(j, k);
     copy_fact(j, k->facts, "collectives_host");
     copy_fact(j, k->facts, "groups");
     write_top(j, k, opts->all);

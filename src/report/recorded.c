@@ -70,6 +70,30 @@ static void next_event(strbuf *text, bool *first)
     *first = false;
 }
 
+/* An arrow from the operator that launched a kernel, at the time of the launch. Ids count
+ * the nodes of all ranks apart. */
+static void write_launch(strbuf *text, const halley_trace *trace, uint32_t node,
+                         const tracks_event *event, bool *first)
+{
+    halley_attr attr;
+    uint64_t launch_ns;
+    if (!halley_node_find_attr(&attr, trace, node, HALLEY_ATTR_NAME_LAUNCH_NS) ||
+        !halley_attr_to_u64(&attr, &launch_ns) ||
+        halley_node_ctrl_count(trace, node) == 0)
+        return;
+    const halley_dep parent = halley_node_ctrl(trace, node, 0);
+    if (parent.index == HALLEY_NO_NODE)
+        return;
+    const uint64_t id = event->pid << 32 | node;
+    const tracks_event from = {.pid = event->pid,
+                               .tid = tracks_of(trace, parent.index),
+                               .start_us = (double)launch_ns / 1e3};
+    next_event(text, first);
+    tracks_add_arrow(text, false, id, &from);
+    next_event(text, first);
+    tracks_add_arrow(text, true, id, event);
+}
+
 static bool write_slices(file_output *to, const halley_trace *trace,
                          const slice_array *slices, uint64_t pid, bool *first)
 {
@@ -85,9 +109,11 @@ static bool write_slices(file_output *to, const halley_trace *trace,
         const tracks_event event = {.pid = pid,
                                     .tid = s->track,
                                     .start_us = (double)s->start_ns / 1e3,
-                                    .duration_us = (double)s->duration_ns / 1e3};
+                                    .duration_us = (double)s->duration_ns / 1e3,
+                                    .is_rich = true};
         next_event(&text, first);
         tracks_add_node(&text, trace, s->node, &event);
+        write_launch(&text, trace, s->node, &event, first);
         file_output_str(to, strbuf_str(&text));
         text.n = 0;
     }

@@ -76,6 +76,49 @@ void tracks_name(strbuf *to, uint64_t track)
         strbuf_printf(to, "thread %" PRIu64, track - THREADS);
 }
 
+static void add_text_member(strbuf *to, const char *key, halley_bytes value)
+{
+    if (value.n == 0)
+        return;
+    strbuf_printf(to, ",\"%s\":", key);
+    strbuf_json(to, (str){value.at, value.n});
+}
+
+/* What recordings know beyond the schema: class, group, shapes. */
+static void add_recorded_members(strbuf *to, const halley_trace *t, uint32_t node)
+{
+    halley_attr attr;
+    const halley_io io = halley_node_inputs(t, node);
+    if (halley_node_find_attr(&attr, t, node, HALLEY_ATTR_NAME_KERNEL_CLASS))
+        add_text_member(to, "class", attr.bytes);
+    if (halley_node_find_attr(&attr, t, node, HALLEY_ATTR_NAME_PG_NAME))
+        add_text_member(to, "group", attr.bytes);
+    if (io.present)
+        add_text_member(to, "shapes", io.shapes);
+}
+
+/* Kernels by their class, host operators by their kind. */
+static void add_category(strbuf *to, const halley_trace *t, uint32_t node)
+{
+    halley_attr attr;
+    strbuf_add(to, STR(",\"cat\":"));
+    if (halley_node_find_attr(&attr, t, node, HALLEY_ATTR_NAME_KERNEL_CLASS))
+        strbuf_json(to, (str){attr.bytes.at, attr.bytes.n});
+    else
+        strbuf_json(to, str_from(tracks_kind_names[tracks_kind_of(t, node)]));
+}
+
+void tracks_add_arrow(strbuf *to, bool is_end, uint64_t id, const tracks_event *at)
+{
+    strbuf_printf(to,
+                  "{\"ph\":\"%s\",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64 ",\"id\":%" PRIu64
+                  ",\"cat\":\"launch\",\"name\":\"launch\"%s,\"ts\":",
+                  is_end ? "f" : "s", at->pid, at->tid, id,
+                  is_end ? ",\"bp\":\"e\"" : "");
+    strbuf_double(to, at->start_us);
+    strbuf_add_char(to, '}');
+}
+
 void tracks_add_node(strbuf *to, const halley_trace *t, uint32_t node,
                      const tracks_event *event)
 {
@@ -84,6 +127,8 @@ void tracks_add_node(strbuf *to, const halley_trace *t, uint32_t node,
     strbuf_printf(to, "{\"ph\":\"X\",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64 ",\"name\":",
                   event->pid, event->tid);
     strbuf_json(to, (str){name.at, name.n});
+    if (event->is_rich)
+        add_category(to, t, node);
     strbuf_add(to, STR(",\"ts\":"));
     strbuf_double(to, event->start_us);
     strbuf_add(to, STR(",\"dur\":"));
@@ -94,6 +139,8 @@ void tracks_add_node(strbuf *to, const halley_trace *t, uint32_t node,
     if (type == HALLEY_NODE_COLL)
         strbuf_printf(to, ",\"collective\":\"%s\"",
                       halley_coll_type_name(tracks_attr(t, node, "comm_type")));
+    if (event->is_rich)
+        add_recorded_members(to, t, node);
     strbuf_add(to, STR("}}"));
 }
 

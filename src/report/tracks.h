@@ -37,9 +37,12 @@ uint64_t tracks_bytes(const halley_trace *t, uint32_t node);
 typedef struct tracks_event {
     uint64_t pid, tid;
     double start_us, duration_us;
+    bool is_rich; /* also what recordings know: category, class, group, shapes */
 } tracks_event;
 void tracks_add_node(strbuf *to, const halley_trace *t, uint32_t node,
                      const tracks_event *event);
+/* One end of an arrow; both ends have the same id. */
+void tracks_add_arrow(strbuf *to, bool is_end, uint64_t id, const tracks_event *at);
 /* What a process or a row is called: `what` is "process_name" or "thread_name". */
 void tracks_add_name(strbuf *to, uint64_t pid, uint64_t tid, const char *what, str name);
 

@@ -26,8 +26,8 @@ static void fini_files(link_files *f)
     array_fini(&f->recordings);
 }
 
-static halley_status add_file(link_files *f, const char *path, bool in_folder,
-                              halley_error *err)
+static halley_status add_recording_file(link_files *f, const char *path, bool in_folder,
+                                        halley_error *err)
 {
     const halley_file_kind kind = halley_file_recognise(path);
     if (in_folder && kind != HALLEY_FILE_RECORDING &&
@@ -65,7 +65,7 @@ static halley_status add_folder(link_files *f, const char *folder, halley_error 
         if (path.failed)
             status = error_nomem(err);
         else if (status == HALLEY_OK && !file_is_folder(path.at))
-            status = add_file(f, path.at, true, err);
+            status = add_recording_file(f, path.at, true, err);
         strbuf_fini(&path);
         free(entries[i]);
     }
@@ -132,7 +132,7 @@ static halley_status add_pattern(link_files *f, const char *pattern, halley_erro
                                "rank %u is missing: there is a file of rank %u (%s)",
                                missing, rank, path.at);
         else
-            status = add_file(f, path.at, false, err);
+            status = add_recording_file(f, path.at, false, err);
         strbuf_fini(&path);
         if (missing != UINT32_MAX && rank > missing + RANKS_AHEAD)
             break;
@@ -144,8 +144,9 @@ static halley_status collect_files(link_files *f, const recordings_input *in,
                                    halley_error *err)
 {
     for (size_t i = 0; i < in->n_paths; i++)
-        TRY(file_is_folder(in->paths[i]) ? add_folder(f, in->paths[i], err)
-                                         : add_file(f, in->paths[i], false, err));
+        TRY(file_is_folder(in->paths[i])
+                ? add_folder(f, in->paths[i], err)
+                : add_recording_file(f, in->paths[i], false, err));
     drop_csv_siblings(f);
     return HALLEY_OK;
 }

@@ -244,7 +244,7 @@ static void count_steps(kernel_counter *c)
     }
 }
 
-static halley_status count_all(kernel_counter *c, halley_error *err)
+static halley_status count_recording(kernel_counter *c, halley_error *err)
 {
     TRY(kernels_read_facts(c, err));
     TRY(list_kernel_events(c, err));
@@ -264,7 +264,7 @@ halley_status halley_kernels_count(halley_kernels **out, const halley_trace_set 
         return error_nomem(err);
     c->set = set;
     c->n_ranks = halley_trace_set_count(set);
-    const halley_status status = count_all(c, err);
+    const halley_status status = count_recording(c, err);
     if (status != HALLEY_OK) {
         halley_kernels_free(&c->k);
         return status;

@@ -36,8 +36,8 @@ static void describe_row(kernel_counter *c, halley_kernel_row *row, const kernel
         row->shapes = kernels_keep_text(c, (str){io.shapes.at, io.shapes.n});
 }
 
-static halley_status add_rows(kernel_counter *c, map64 *of, int64_t *ns,
-                              halley_error *err)
+static halley_status add_kernel_rows(kernel_counter *c, map64 *of, int64_t *ns,
+                                     halley_error *err)
 {
     halley_kernels *const k = &c->k;
     for (size_t i = 0; i < c->events.n; i++) {
@@ -68,7 +68,7 @@ halley_status kernels_list_top(kernel_counter *c, halley_error *err)
     int64_t *const ns = mem_array_zero(c->events.n + 1, sizeof *ns);
     halley_status status = c->k.top == NULL || ns == NULL ? error_nomem(err) : HALLEY_OK;
     if (status == HALLEY_OK)
-        status = add_rows(c, &of, ns, err);
+        status = add_kernel_rows(c, &of, ns, err);
     for (size_t i = 0; status == HALLEY_OK && i < c->k.n_top; i++)
         c->k.top[i].s = (double)ns[i] / 1e9;
     if (status == HALLEY_OK)

@@ -47,7 +47,8 @@ static int compare_ranks(const void *a, const void *b)
 }
 
 /* By what they say, else by name, else as they come. */
-static void choose_ranks(rank_place *places, const rec_list *list, const char **paths)
+static void choose_rank_numbers(rank_place *places, const rec_list *list,
+                                const char **paths)
 {
     bool said = true, named = true;
     for (size_t i = 0; i < list->ranks.n; i++) {
@@ -63,8 +64,8 @@ static void choose_ranks(rank_place *places, const rec_list *list, const char **
                                  i};
 }
 
-static halley_status check_ranks(const rank_place *places, const rec_list *list,
-                                 const char **paths, halley_error *err)
+static halley_status check_rank_order(const rank_place *places, const rec_list *list,
+                                      const char **paths, halley_error *err)
 {
     const size_t n = list->ranks.n;
     for (size_t i = 1; i < n; i++) {
@@ -120,9 +121,9 @@ halley_status rec_order_ranks(rec_list *list, const char **paths, halley_error *
     rank_place *const places = mem_array(list->ranks.n, sizeof *places);
     if (places == NULL)
         return error_nomem(err);
-    choose_ranks(places, list, paths);
+    choose_rank_numbers(places, list, paths);
     qsort(places, list->ranks.n, sizeof *places, compare_ranks);
-    halley_status status = check_ranks(places, list, paths, err);
+    halley_status status = check_rank_order(places, list, paths, err);
     if (status == HALLEY_OK)
         status = sort_by_rank(list, paths, places, err);
     free(places);

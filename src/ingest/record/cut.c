@@ -36,7 +36,8 @@ typedef struct cutter {
     size_t depth;
 } cutter;
 
-static bool add_piece(cutter *c, rec_node_kind kind, uint32_t owner, int64_t end_ns)
+static bool add_thread_piece(cutter *c, rec_node_kind kind, uint32_t owner,
+                             int64_t end_ns)
 {
     const rec_node node = {.begin_ns = c->now_ns,
                            .end_ns = end_ns,
@@ -56,9 +57,9 @@ static bool advance_thread(cutter *c, int64_t to_ns)
     if (c->open != REC_NONE)
         c->g->nodes.at[c->open].end_ns = to_ns;
     else if (to_ns > c->now_ns && c->depth > 0)
-        ok = add_piece(c, REC_NODE_REST, c->stack[c->depth - 1], to_ns);
+        ok = add_thread_piece(c, REC_NODE_REST, c->stack[c->depth - 1], to_ns);
     else if (to_ns > c->now_ns)
-        ok = add_piece(c, REC_NODE_GAP, c->thread, to_ns);
+        ok = add_thread_piece(c, REC_NODE_GAP, c->thread, to_ns);
     c->open = REC_NONE;
     c->now_ns = to_ns;
     return ok;
@@ -77,14 +78,14 @@ static bool end_events(cutter *c, int64_t at_ns)
     return ok;
 }
 
-static bool begin_event(cutter *c, uint32_t i)
+static bool begin_host_event(cutter *c, uint32_t i)
 {
     const rec_host *const event = &c->g->rec->hosts.at[i];
     if (!end_events(c, event->begin_ns) || !advance_thread(c, event->begin_ns))
         return false;
     c->g->node_of_host[i] = c->open = (uint32_t)c->g->nodes.n;
     c->stack[c->depth++] = i;
-    return add_piece(c, REC_NODE_RUN, i, event->begin_ns);
+    return add_thread_piece(c, REC_NODE_RUN, i, event->begin_ns);
 }
 
 static bool cut_thread(rec_graph *g, uint32_t t, uint32_t *stack)
@@ -100,7 +101,7 @@ static bool cut_thread(rec_graph *g, uint32_t t, uint32_t *stack)
                 .stack = stack};
     bool ok = true;
     for (uint32_t i = thread->first; ok && i < thread->first + thread->n; i++)
-        ok = begin_event(&c, i);
+        ok = begin_host_event(&c, i);
     return ok && end_events(&c, INT64_MAX);
 }
 

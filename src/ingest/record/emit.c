@@ -30,7 +30,7 @@ typedef struct rec_emitter {
     halley_builder *b;
     uint64_t *ids; /* by node */
     ARRAY(emit_lag) lags;
-    work *works;          /* by host event: what it computes; n_bytes 0 = not known */
+    work *works; /* by host event: what it is_compute_kernel; n_bytes 0 = not known */
     int64_t *launched_ns; /* by host event: time of the compute kernels it launched */
     bool *is_doubled;     /* by row: an earlier row has the same stream number */
     bool failed;
@@ -218,7 +218,7 @@ static uint64_t share_work(uint64_t amount, int64_t part_ns, int64_t whole_ns)
     return part > 0 ? part : 1;
 }
 
-static bool computes(const rec_emitter *m, const rec_work *w)
+static bool is_compute_kernel(const rec_emitter *m, const rec_work *w)
 {
     return w->kind == REC_KERNEL && !w->is_sync &&
            !rec_class_is_comm(m->opts->rules, w->class_id);
@@ -251,7 +251,7 @@ static void emit_operator_gemm(rec_emitter *m, const rec_work *w)
 /* Kernels share the work of their operator by their time. */
 static void emit_kernel_work(rec_emitter *m, const rec_work *w)
 {
-    if (w->op == REC_NONE || !computes(m, w) || m->works[w->op].n_bytes == 0)
+    if (w->op == REC_NONE || !is_compute_kernel(m, w) || m->works[w->op].n_bytes == 0)
         return;
     const work *const whole = &m->works[w->op];
     const int64_t part_ns = w->end_ns - w->begin_ns + 1;
@@ -264,8 +264,8 @@ static void emit_kernel_work(rec_emitter *m, const rec_work *w)
     m->counts->n_with_work++;
 }
 
-/* The first type of the operator's inputs that computes: the trace keeps what format
- * its matmuls are in. */
+/* The first type of the operator's inputs that is_compute_kernel: the trace keeps what
+ * format its matmuls are in. */
 static void emit_dtype(rec_emitter *m, const rec_work *w, const rec_comm_info *comm)
 {
     str types = STR(""), item;
@@ -510,7 +510,7 @@ static bool find_work_of_hosts(rec_emitter *m)
         return false;
     for (size_t i = 0; i < r->works.n; i++) {
         const rec_work *const w = &r->works.at[i];
-        if (w->op != REC_NONE && computes(m, w))
+        if (w->op != REC_NONE && is_compute_kernel(m, w))
             m->launched_ns[w->op] += w->end_ns - w->begin_ns + 1;
     }
     for (size_t i = 0; i < r->hosts.n; i++)

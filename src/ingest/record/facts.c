@@ -20,7 +20,7 @@ static void write_id(strbuf *to, const char *key, uint64_t value)
         strbuf_printf(to, "\"%s\": %" PRIu64 ", ", key, value);
 }
 
-static void write_text(strbuf *to, const char *key, str value)
+static void write_text_fact(strbuf *to, const char *key, str value)
 {
     strbuf_printf(to, "\"%s\": ", key);
     if (value.n == 0)
@@ -30,7 +30,7 @@ static void write_text(strbuf *to, const char *key, str value)
     strbuf_add(to, STR(", "));
 }
 
-static void write_steps(strbuf *to, const rec_facts_input *in)
+static void write_step_facts(strbuf *to, const rec_facts_input *in)
 {
     strbuf_add(to, STR("\"steps\": ["));
     for (size_t i = 0; i < in->rec->steps.n; i++) {
@@ -133,7 +133,7 @@ static void write_host_types(strbuf *to, const host_types *t)
     strbuf_add(to, t->n > 0 ? STR("}}, ") : STR("}, "));
 }
 
-static void write_groups(strbuf *to, const rec_facts_input *in)
+static void write_group_facts(strbuf *to, const rec_facts_input *in)
 {
     bool any = false;
     strbuf_add(to, STR("\"groups\": {"));
@@ -222,18 +222,18 @@ bool rec_write_facts(strbuf *to, const rec_facts_input *in)
     const record *const r = in->rec;
     host_types types;
     strbuf_add_char(to, '{');
-    write_text(to, "kind", str_from(rec_format_names[r->format]));
-    write_text(to, "device",
-               in->recorded_on != NULL ? str_from(in->recorded_on)
-                                       : rec_text(r, r->device_name));
-    write_text(to, "schema", rec_text(r, r->schema));
+    write_text_fact(to, "kind", str_from(rec_format_names[r->format]));
+    write_text_fact(to, "device",
+                    in->recorded_on != NULL ? str_from(in->recorded_on)
+                                            : rec_text(r, r->device_name));
+    write_text_fact(to, "schema", rec_text(r, r->schema));
     write_id(to, "rank", r->rank);
     write_id(to, "world", r->world);
     write_times(to, in->graph);
-    write_steps(to, in);
+    write_step_facts(to, in);
     count_host_types(&types, r);
     write_host_types(to, &types);
-    write_groups(to, in);
+    write_group_facts(to, in);
     strbuf_add(to, STR("\"warnings\": ["));
     rec_write_warnings(to, in);
     strbuf_add(to, STR("], "));

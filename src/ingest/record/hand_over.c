@@ -62,6 +62,14 @@ static size_t count_ended(const boundary_list *list, const rec_graph *g, int64_t
     return low;
 }
 
+/* When a piece could start; one that waits for a device began with its call. */
+static int64_t find_turn(const rec_graph *g, const rec_node *n)
+{
+    if (n->before != REC_NONE)
+        return g->nodes.at[n->before].end_ns;
+    return n->waits ? g->rec->hosts.at[n->owner].begin_ns : n->begin_ns;
+}
+
 /* Who handed over to this piece; REC_NONE = nobody within 1 ms and within the gap. */
 static uint32_t find_giver(const boundary_list *list, const rec_graph *g, uint32_t i)
 {
@@ -69,9 +77,10 @@ static uint32_t find_giver(const boundary_list *list, const rec_graph *g, uint32
     const uint32_t thread = find_thread_of(g, n);
     const int64_t gap_ns =
         n->before == REC_NONE ? INT64_MIN : g->nodes.at[n->before].begin_ns;
-    for (size_t j = count_ended(list, g, n->begin_ns); j-- > 0;) {
+    const int64_t turn_ns = find_turn(g, n);
+    for (size_t j = count_ended(list, g, turn_ns); j-- > 0;) {
         const rec_node *const giver = &g->nodes.at[list->nodes[j]];
-        if (n->begin_ns - giver->end_ns >= HAND_OVER_NS || giver->end_ns <= gap_ns)
+        if (turn_ns - giver->end_ns >= HAND_OVER_NS || giver->end_ns <= gap_ns)
             return REC_NONE;
         if (find_thread_of(g, giver) != thread)
             return list->nodes[j];

@@ -38,7 +38,7 @@ const char *hlo_category_class(str category)
     return NULL;
 }
 
-static const char *name_type(str type)
+static const char *name_hlo_type(str type)
 {
     static const char *const types[][2] = {{"f32", "Float"},
                                            {"bf16", "BFloat16"},
@@ -68,7 +68,7 @@ static bool read_shape(str *s, uint64_t *n_elements, const char **dtype)
         n++;
     if (n == s->n || s->at[n] != '[')
         return false;
-    *dtype = name_type((str){s->at, n});
+    *dtype = name_hlo_type((str){s->at, n});
     s->at += n + 1, s->n -= n + 1;
     *n_elements = 1;
     while (s->n > 0 && *s->at != ']') {
@@ -117,7 +117,7 @@ bool hlo_result(str text, uint64_t *n_elements, const char **dtype)
     return true;
 }
 
-static bool read_whole(str *s, uint64_t *value)
+static bool read_hlo_number(str *s, uint64_t *value)
 {
     size_t n = 0;
     while (n < s->n && n < 18 && s->at[n] >= '0' && s->at[n] <= '9')
@@ -137,7 +137,7 @@ static bool find_listed_group(str s, uint64_t device, strbuf *to)
         to->n = 0;
         strbuf_add_char(to, '[');
         uint64_t member;
-        while (read_whole(&s, &member)) {
+        while (read_hlo_number(&s, &member)) {
             strbuf_printf(to, "%s%llu", any ? ", " : "", (unsigned long long)member);
             holds |= member == device;
             any = true;
@@ -157,13 +157,13 @@ static bool find_listed_group(str s, uint64_t device, strbuf *to)
 static bool find_counted_group(str s, uint64_t device, strbuf *to)
 {
     uint64_t n_groups, n_members, total;
-    if (!read_whole(&s, &n_groups) || s.n == 0 || *s.at != ',')
+    if (!read_hlo_number(&s, &n_groups) || s.n == 0 || *s.at != ',')
         return false;
     s.at++, s.n--;
-    if (!read_whole(&s, &n_members) || !str_starts(s, STR("]<=[")))
+    if (!read_hlo_number(&s, &n_members) || !str_starts(s, STR("]<=[")))
         return false;
     s.at += 4, s.n -= 4;
-    if (!read_whole(&s, &total) || s.n == 0 || *s.at != ']' ||
+    if (!read_hlo_number(&s, &total) || s.n == 0 || *s.at != ']' ||
         (s.n > 1 && s.at[1] == 'T') || n_members == 0 || n_members > 65536 ||
         device >= total)
         return false;

@@ -148,8 +148,8 @@ static void *point_into_draft(kineto_reader *r, size_t offset)
 }
 
 /* A list as Python prints it, interned. */
-static halley_status take_list(kineto_reader *r, uint32_t *to, json_token token,
-                               halley_error *err)
+static halley_status take_list_argument(kineto_reader *r, uint32_t *to, json_token token,
+                                        halley_error *err)
 {
     r->list.n = 0;
     if (!pull_repr(&r->p.json, token, &r->list))
@@ -168,7 +168,7 @@ static halley_status take_argument(kineto_reader *r, size_t which, json_token to
     r->d.has_comm |= kineto_args[which].marks == 'c';
     r->d.has_detail |= kineto_args[which].marks == 'd';
     if (form == FORM_LIST || (form == FORM_TEXT && token == JSON_ARRAY))
-        return take_list(r, to, token, err);
+        return take_list_argument(r, to, token, err);
     if (token != JSON_STRING && token != JSON_NUMBER)
         return pull_skip(&r->p, token, err);
     if (form == FORM_TEXT)
@@ -242,7 +242,7 @@ static halley_status read_event_key(kineto_reader *r, halley_error *err)
     return HALLEY_OK;
 }
 
-static uint32_t keep_comm(kineto_reader *r)
+static uint32_t keep_kineto_comm(kineto_reader *r)
 {
     if (!r->d.has_comm)
         return REC_NONE;
@@ -253,7 +253,7 @@ static uint32_t keep_comm(kineto_reader *r)
 static uint32_t keep_detail(kineto_reader *r)
 {
     kineto_draft *const d = &r->d;
-    d->detail.comm = keep_comm(r);
+    d->detail.comm = keep_kineto_comm(r);
     d->detail.stream = d->stream < INT32_MAX ? (int32_t)d->stream : -1;
     if (!d->has_detail && d->detail.comm == REC_NONE && d->detail.stream < 0)
         return REC_NONE;
@@ -339,7 +339,7 @@ static void keep_work(kineto_reader *r, uint32_t name)
         .n_bytes = d->n_bytes != REC_NO_ID ? d->n_bytes : d->size,
         .name = name,
         .row = row,
-        .comm = keep_comm(r),
+        .comm = keep_kineto_comm(r),
         .launch = REC_NONE,
         .op = REC_NONE,
         .class_id = REC_NONE,
@@ -352,7 +352,7 @@ static void keep_work(kineto_reader *r, uint32_t name)
     r->p.no_memory |= row == REC_NONE || !array_push(&r->rec->works, work);
 }
 
-static void keep_sync(kineto_reader *r, uint32_t name)
+static void keep_kineto_sync(kineto_reader *r, uint32_t name)
 {
     const kineto_draft *const d = &r->d;
     const str kind = rec_text(r->rec, d->sync_kind != REC_NONE ? d->sync_kind : name);
@@ -412,7 +412,7 @@ static bool is_same_host(const record *t, const kineto_draft *d, uint32_t name)
            last->id == d->external && last->kind != REC_CALL;
 }
 
-static void keep_event(kineto_reader *r)
+static void keep_kineto_event(kineto_reader *r)
 {
     record *const t = r->rec;
     const kineto_cat cat = r->d.cat;
@@ -441,7 +441,7 @@ static void keep_event(kineto_reader *r)
     else if (cat == KINETO_OP || cat == KINETO_ANNOTATION || cat == KINETO_RUNTIME)
         keep_host(r, name);
     else if (cat == KINETO_SYNC)
-        keep_sync(r, name);
+        keep_kineto_sync(r, name);
     else
         keep_work(r, name);
 }
@@ -469,7 +469,7 @@ static halley_status read_kineto_event(kineto_reader *r, halley_error *err)
         TRY(read_event_key(r, err));
     TRY(pull_ended(&r->p, err));
     r->in_event = false;
-    keep_event(r);
+    keep_kineto_event(r);
     return r->p.no_memory ? error_nomem(err) : HALLEY_OK;
 }
 
@@ -505,7 +505,7 @@ static halley_status read_group_ranks(kineto_reader *r, rec_group *group,
 }
 
 /* {"pg_name": …, "ranks": […], …}; after its opening bracket. */
-static halley_status read_group(kineto_reader *r, halley_error *err)
+static halley_status read_process_group(kineto_reader *r, halley_error *err)
 {
     rec_group group = {REC_NONE, REC_NONE, (uint32_t)r->rec->ranks.n, 0};
     while (pull_key(&r->p)) {
@@ -552,7 +552,7 @@ static halley_status read_distributed_info(kineto_reader *r, halley_error *err)
         const bool is_groups = PULL_IS(key, "pg_config");
         const json_token token = json_next(&r->p.json);
         if (is_groups && token == JSON_ARRAY)
-            TRY(read_object_list(r, read_group, err));
+            TRY(read_object_list(r, read_process_group, err));
         else if (number != NULL && (token == JSON_NUMBER || token == JSON_STRING))
             *number = pull_u64(&r->p.json, token);
         else
@@ -562,7 +562,7 @@ static halley_status read_distributed_info(kineto_reader *r, halley_error *err)
 }
 
 /* One entry of deviceProperties; the first name that says something is kept. */
-static halley_status read_device(kineto_reader *r, halley_error *err)
+static halley_status read_device_properties(kineto_reader *r, halley_error *err)
 {
     while (pull_key(&r->p)) {
         const bool is_name = PULL_IS(r->p.json.text, "name");
@@ -589,7 +589,7 @@ static halley_status read_top_key(kineto_reader *r, halley_error *err)
     if (is_info && token == JSON_OBJECT)
         return read_distributed_info(r, err);
     if (is_devices && token == JSON_ARRAY)
-        return read_object_list(r, read_device, err);
+        return read_object_list(r, read_device_properties, err);
     if (is_base && token == JSON_NUMBER) {
         const uint64_t base = pull_u64(&r->p.json, token);
         r->rec->base_ns = base < INT64_MAX / 2 ? (int64_t)base : 0;

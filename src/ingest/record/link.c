@@ -73,7 +73,7 @@ static halley_status read_one_file(void *context, size_t i, uint32_t worker,
 }
 
 /* All ranks of all files into one list; the files' own lists are empty then. */
-static halley_status gather_ranks(rec_linker *k, halley_error *err)
+static halley_status gather_file_ranks(rec_linker *k, halley_error *err)
 {
     size_t n = 0;
     for (size_t i = 0; i < k->n_paths; i++)
@@ -166,6 +166,16 @@ static void fill_graph_counts(halley_link_report *report, const rec_graph *g,
     report->replayed_ns = g->replayed_ns;
 }
 
+/* A rank that is written is needed no longer; each is large, so not to wait for the
+ * others. */
+static void release_rank(rec_linker *k, size_t i)
+{
+    rec_graph_fini(&k->graphs[i]);
+    k->graphs[i] = (rec_graph){0};
+    rec_fini(&k->list.ranks.at[i]);
+    rec_init(&k->list.ranks.at[i]);
+}
+
 static halley_status emit_one_rank(void *context, size_t i, uint32_t worker,
                                    halley_error *err)
 {
@@ -202,23 +212,24 @@ static halley_status emit_one_rank(void *context, size_t i, uint32_t worker,
     fill_graph_counts(report, &k->graphs[i], &counts);
     report->n_groups = k->groups.groups.n;
     report->clock_offset_ns = k->offsets[i];
+    release_rank(k, i);
     return HALLEY_OK;
 }
 
-static halley_status read_all(rec_linker *k, halley_error *err)
+static halley_status read_all_files(rec_linker *k, halley_error *err)
 {
     k->files = mem_array_zero(k->n_paths, sizeof *k->files);
     if (k->files == NULL)
         return error_nomem(err);
     watcher_init(&k->look, k->opts->watch, "linking", "recordings", (double)k->n_paths);
     TRY(pool_run(k->opts->n_threads, k->n_paths, read_one_file, k, err));
-    TRY(gather_ranks(k, err));
+    TRY(gather_file_ranks(k, err));
     for (size_t i = 0; i < k->list.ranks.n; i++)
         TRY(refuse_empty(k, i, err));
     return rec_order_ranks(&k->list, k->origin, err);
 }
 
-static halley_status make_room(rec_linker *k, halley_error *err)
+static halley_status make_rank_room(rec_linker *k, halley_error *err)
 {
     const size_t n = k->list.ranks.n;
     k->graphs = mem_array_zero(n, sizeof *k->graphs);
@@ -239,10 +250,10 @@ static void find_zero(rec_linker *k)
     }
 }
 
-static halley_status link_all(rec_linker *k, halley_error *err)
+static halley_status link_all_ranks(rec_linker *k, halley_error *err)
 {
     const size_t n = k->list.ranks.n;
-    TRY(make_room(k, err));
+    TRY(make_rank_room(k, err));
     for (size_t i = 0; i < n; i++) /* one after the other: rules are not shared */
         if (!rec_classify(&k->list.ranks.at[i], &k->rules))
             return error_nomem(err);
@@ -283,9 +294,9 @@ halley_status halley_recordings_link(halley_trace_set **out, halley_link_report 
         .paths = paths, .n_paths = n_paths, .opts = opts != NULL ? opts : &defaults};
     halley_status status = rec_rules_init(&k.rules, k.opts->rules, err);
     if (status == HALLEY_OK)
-        status = read_all(&k, err);
+        status = read_all_files(&k, err);
     if (status == HALLEY_OK)
-        status = link_all(&k, err);
+        status = link_all_ranks(&k, err);
     if (status == HALLEY_OK)
         status = halley_trace_set_new(out, k.traces, (uint32_t)k.list.ranks.n, err);
     if (status == HALLEY_OK) {

@@ -114,14 +114,14 @@ static halley_status read_rows(nsys_reader *x, const char *table,
     read_rows(x, table, (const char *const[]){__VA_ARGS__},                              \
               sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), take)
 
-static uint64_t get_id(sqlite3_stmt *q, int column)
+static uint64_t get_nsys_id(sqlite3_stmt *q, int column)
 {
     return sqlite3_column_type(q, column) == SQLITE_NULL
                ? REC_NO_ID
                : (uint64_t)sqlite3_column_int64(q, column);
 }
 
-static void take_string(nsys_reader *x, sqlite3_stmt *q)
+static void take_nsys_string(nsys_reader *x, sqlite3_stmt *q)
 {
     const char *const text = (const char *)sqlite3_column_text(q, 1);
     const uint32_t id = intern_add(&x->texts, str_from(text));
@@ -130,7 +130,7 @@ static void take_string(nsys_reader *x, sqlite3_stmt *q)
 }
 
 /* A text column: an id of StringIds, or the text itself. */
-static str get_text(const nsys_reader *x, sqlite3_stmt *q, int column)
+static str get_nsys_text(const nsys_reader *x, sqlite3_stmt *q, int column)
 {
     if (sqlite3_column_type(q, column) == SQLITE_TEXT)
         return str_from((const char *)sqlite3_column_text(q, column));
@@ -154,7 +154,8 @@ static record *find_rank(nsys_reader *x, uint64_t global)
     return rank == HASH_NONE ? NULL : &x->list->ranks.at[rank];
 }
 
-static bool take_times(record *r, sqlite3_stmt *q, int64_t *begin_ns, int64_t *end_ns)
+static bool take_nsys_times(record *r, sqlite3_stmt *q, int64_t *begin_ns,
+                            int64_t *end_ns)
 {
     r->n_events++;
     *begin_ns = sqlite3_column_int64(q, 0);
@@ -179,8 +180,8 @@ static bool take_times(record *r, sqlite3_stmt *q, int64_t *begin_ns, int64_t *e
 static void add_nsys_work(nsys_reader *x, sqlite3_stmt *q, str name, rec_work_kind kind,
                           uint64_t n_bytes)
 {
-    record *const r = find_rank(x, get_id(q, 5));
-    rec_work w = {.correlation = get_id(q, 4),
+    record *const r = find_rank(x, get_nsys_id(q, 5));
+    rec_work w = {.correlation = get_nsys_id(q, 4),
                   .n_bytes = n_bytes,
                   .comm = REC_NONE,
                   .launch = REC_NONE,
@@ -188,19 +189,19 @@ static void add_nsys_work(nsys_reader *x, sqlite3_stmt *q, str name, rec_work_ki
                   .class_id = REC_NONE,
                   .hint = REC_NONE,
                   .kind = (uint16_t)kind};
-    if (r == NULL || !take_times(r, q, &w.begin_ns, &w.end_ns))
+    if (r == NULL || !take_nsys_times(r, q, &w.begin_ns, &w.end_ns))
         return;
     w.name = intern_add(&r->texts, name);
-    w.row = rec_add_row(r, get_id(q, 2), sqlite3_column_int64(q, 3), STR(""));
+    w.row = rec_add_row(r, get_nsys_id(q, 2), sqlite3_column_int64(q, 3), STR(""));
     w.seq = (uint32_t)r->works.n;
     x->no_memory |= w.name == HASH_NONE || w.row == REC_NONE || !array_push(&r->works, w);
 }
 
 static void take_kernel(nsys_reader *x, sqlite3_stmt *q)
 {
-    str name = get_text(x, q, 6);
+    str name = get_nsys_text(x, q, 6);
     if (name.n == 0)
-        name = get_text(x, q, 7);
+        name = get_nsys_text(x, q, 7);
     add_nsys_work(x, q, name, REC_KERNEL, REC_NO_ID);
 }
 
@@ -211,12 +212,12 @@ static void take_nsys_copy(nsys_reader *x, sqlite3_stmt *q)
                              : kind == 2 || kind == 12 ? "Memcpy DtoH"
                              : kind == 10              ? "Memcpy PtoP"
                                                        : "Memcpy DtoD";
-    add_nsys_work(x, q, str_from(name), REC_COPY, get_id(q, 6));
+    add_nsys_work(x, q, str_from(name), REC_COPY, get_nsys_id(q, 6));
 }
 
 static void take_nsys_set(nsys_reader *x, sqlite3_stmt *q)
 {
-    add_nsys_work(x, q, STR("Memset"), REC_SET, get_id(q, 6));
+    add_nsys_work(x, q, STR("Memset"), REC_SET, get_nsys_id(q, 6));
 }
 
 static void take_graph(nsys_reader *x, sqlite3_stmt *q)
@@ -257,13 +258,13 @@ static void add_nsys_host(nsys_reader *x, record *r, rec_host event, str name)
 
 static void take_nsys_call(nsys_reader *x, sqlite3_stmt *q)
 {
-    const uint64_t global = get_id(q, 2);
+    const uint64_t global = get_nsys_id(q, 2);
     record *const r = find_rank(x, global);
-    rec_host event = {.id = get_id(q, 3), .detail = REC_NONE, .kind = REC_CALL};
-    if (r == NULL || !take_times(r, q, &event.begin_ns, &event.end_ns))
+    rec_host event = {.id = get_nsys_id(q, 3), .detail = REC_NONE, .kind = REC_CALL};
+    if (r == NULL || !take_nsys_times(r, q, &event.begin_ns, &event.end_ns))
         return;
     event.thread = find_nsys_thread(r, global);
-    add_nsys_host(x, r, event, cut_version(get_text(x, q, 4)));
+    add_nsys_host(x, r, event, cut_version(get_nsys_text(x, q, 4)));
 }
 
 /* PyTorch's emit_nvtx: "aten::mm, seq = 5, sizes = [[64, 64], [64, 64]]". */
@@ -287,17 +288,17 @@ static bool split_operator(str text, str *name, uint64_t *seq, str *sizes)
 
 static void take_range_row(nsys_reader *x, sqlite3_stmt *q)
 {
-    const uint64_t global = get_id(q, 2);
+    const uint64_t global = get_nsys_id(q, 2);
     const int64_t type = sqlite3_column_int64(q, 3);
     record *const r = find_rank(x, global);
     rec_host event = {.id = REC_NO_ID, .detail = REC_NONE, .kind = REC_ANNOTATION};
     if (r == NULL || (type != NVTX_PUSH_POP && type != NVTX_START_END) ||
         sqlite3_column_type(q, 1) == SQLITE_NULL ||
-        !take_times(r, q, &event.begin_ns, &event.end_ns))
+        !take_nsys_times(r, q, &event.begin_ns, &event.end_ns))
         return;
-    str text = get_text(x, q, 4), name, sizes;
+    str text = get_nsys_text(x, q, 4), name, sizes;
     if (text.n == 0)
-        text = get_text(x, q, 5);
+        text = get_nsys_text(x, q, 5);
     uint64_t seq;
     event.thread = type == NVTX_PUSH_POP ? find_nsys_thread(r, global)
                                          : rec_add_thread(r, STR("ranges"), STR("0"));
@@ -320,12 +321,12 @@ static void take_range_row(nsys_reader *x, sqlite3_stmt *q)
 
 static void take_sync_row(nsys_reader *x, sqlite3_stmt *q)
 {
-    record *const r = find_rank(x, get_id(q, 4));
-    rec_sync sync = {.correlation = get_id(q, 3),
+    record *const r = find_rank(x, get_nsys_id(q, 4));
+    rec_sync sync = {.correlation = get_nsys_id(q, 3),
                      .record = REC_NO_ID,
                      .stream = sqlite3_column_int64(q, 2),
                      .waited_on = -1};
-    if (r == NULL || !take_times(r, q, &sync.begin_ns, &sync.end_ns))
+    if (r == NULL || !take_nsys_times(r, q, &sync.begin_ns, &sync.end_ns))
         return;
     const int64_t type = sqlite3_column_int64(q, 5);
     sync.kind = type == 1   ? REC_SYNC_EVENT
@@ -339,10 +340,10 @@ static void take_sync_row(nsys_reader *x, sqlite3_stmt *q)
 /* Device names by id; a rank takes that of the first device it uses. */
 static void take_gpu(nsys_reader *x, sqlite3_stmt *q)
 {
-    const str name = get_text(x, q, 1);
+    const str name = get_nsys_text(x, q, 1);
     for (size_t i = 0; i < x->list->ranks.n && name.n > 0; i++) {
         record *const r = &x->list->ranks.at[i];
-        const bool uses = r->rows.n > 0 && r->rows.at[0].device == get_id(q, 0);
+        const bool uses = r->rows.n > 0 && r->rows.at[0].device == get_nsys_id(q, 0);
         if (r->device_name != REC_NONE && !uses)
             continue;
         r->device_name = intern_add(&r->texts, name);
@@ -369,7 +370,7 @@ static halley_status find_processes(nsys_reader *x, uint64_t wanted)
             continue;
         status = open_query(x, &q, tables[i], column, 1);
         while (status == HALLEY_OK && sqlite3_step(q) == SQLITE_ROW) {
-            const uint64_t global = get_id(q, 0);
+            const uint64_t global = get_nsys_id(q, 0);
             const uint64_t pid = global == REC_NO_ID ? REC_NO_ID : find_process(global);
             uint32_t value = 0;
             bool fresh;
@@ -437,7 +438,7 @@ static halley_status refuse_nsys(nsys_reader *x, uint64_t wanted)
 }
 
 /* A version that lacks what everything else needs. */
-static halley_status check_columns(nsys_reader *x)
+static halley_status check_nsys_columns(nsys_reader *x)
 {
     static const char *const needed[] = {"start", "end", "deviceId", "streamId",
                                          "correlationId"};
@@ -469,11 +470,11 @@ static halley_status read_export(nsys_reader *x, uint64_t wanted)
 {
     if (!has_table(x, "StringIds"))
         return refuse_nsys(x, wanted);
-    TRY(check_columns(x));
+    TRY(check_nsys_columns(x));
     TRY(find_processes(x, wanted));
     if (x->list->ranks.n == 0)
         return refuse_nsys(x, wanted);
-    TRY(READ_ROWS(x, "StringIds", take_string, "id", "value"));
+    TRY(READ_ROWS(x, "StringIds", take_nsys_string, "id", "value"));
     TRY(read_schema(x));
 #define PLACE "start", "end", "deviceId", "streamId", "correlationId", "globalPid"
     TRY(READ_ROWS(x, KERNELS, take_kernel, PLACE, "demangledName", "shortName"));

@@ -25,7 +25,7 @@ void rec_list_fini(rec_list *list)
     array_fini(&list->ranks);
 }
 
-static str skip_blanks(str s)
+static str skip_leading_blanks(str s)
 {
     while (s.n > 0 &&
            (*s.at == ' ' || *s.at == '\n' || *s.at == '\r' || *s.at == '\t' ||
@@ -110,7 +110,7 @@ const char *rec_describe_file(str head)
 rec_file_kind rec_recognise_bytes(str head, bool is_whole)
 {
     (void)is_whole;
-    const str text = skip_blanks(head);
+    const str text = skip_leading_blanks(head);
     if (str_starts(head, STR("SQLite format 3")))
         return REC_FILE_NSYS;
     if (text.n > 0 && (text.at[0] == '{' || text.at[0] == '[')) {

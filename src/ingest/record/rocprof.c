@@ -287,7 +287,7 @@ static halley_status read_operations(roc_reader *r, uint64_t kind, halley_error 
     }
 }
 
-static halley_status read_kind(roc_reader *r, uint64_t kind, halley_error *err)
+static halley_status read_roc_kind(roc_reader *r, uint64_t kind, halley_error *err)
 {
     while (pull_key(&r->p)) {
         const bool is_list = PULL_IS(r->p.json.text, "operations");
@@ -315,7 +315,7 @@ static halley_status read_strings(roc_reader *r, halley_error *err)
             if (token == JSON_ARRAY_END)
                 break;
             if (token == JSON_OBJECT)
-                TRY(read_kind(r, kind, err));
+                TRY(read_roc_kind(r, kind, err));
             else
                 TRY(pull_skip(&r->p, token, err));
         }

@@ -65,7 +65,7 @@ static bool read_cell(csv_reader *r, str *out, bool *end)
     return true;
 }
 
-static halley_status read_line(csv_reader *r, halley_error *err)
+static halley_status read_csv_line(csv_reader *r, halley_error *err)
 {
     bool end = false;
     r->n_cells = 0;
@@ -101,9 +101,9 @@ static bool is_column(csv_column column, str name)
     return false;
 }
 
-static halley_status read_header(csv_reader *r, halley_error *err)
+static halley_status read_csv_header(csv_reader *r, halley_error *err)
 {
-    TRY(read_line(r, err));
+    TRY(read_csv_line(r, err));
     bool copies = false, calls = false;
     for (size_t c = 0; c < CSV_N_COLUMNS; c++)
         r->place[c] = MAX_COLUMNS;
@@ -210,11 +210,11 @@ static halley_status add_csv_row(csv_reader *r, halley_error *err)
 halley_status rec_read_csv(record *rec, str text, bool has_ranges, halley_error *err)
 {
     csv_reader r = {.rec = rec, .rest = text};
-    TRY(read_header(&r, err));
+    TRY(read_csv_header(&r, err));
     if (has_ranges && r.content == CSV_CALLS)
         r.content = CSV_RANGES;
     while (r.rest.n > 0) {
-        TRY(read_line(&r, err));
+        TRY(read_csv_line(&r, err));
         TRY(add_csv_row(&r, err));
     }
     return HALLEY_OK;

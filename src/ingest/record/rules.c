@@ -223,7 +223,7 @@ bool rec_class_is_comm(const rec_rules *rules, uint32_t id)
 }
 
 /* Like strstr, but - and _ are left out of the name and letters are small. */
-static bool holds_word(const char *plain, const char *word)
+static bool holds_collective_word(const char *plain, const char *word)
 {
     return strstr(plain, word) != NULL;
 }
@@ -244,11 +244,11 @@ const char *rec_collective_type(str name)
                                                                        : name.at[i]);
     plain[n] = '\0';
     for (size_t i = 0; i + 1 < sizeof types / sizeof *types; i++)
-        if (holds_word(plain, types[i][1]))
+        if (holds_collective_word(plain, types[i][1]))
             return types[i][0];
     if (strncmp(plain, "gather", 6) == 0)
         return "gather";
     if (strncmp(plain, "scatter", 7) == 0)
         return "scatter";
-    return holds_word(plain, "reduce") ? "reduce" : NULL;
+    return holds_collective_word(plain, "reduce") ? "reduce" : NULL;
 }

@@ -21,7 +21,7 @@ static bool find_step_number(str name, size_t *at, uint64_t *number)
     return from < end && str_to_u64((str){name.at + from, end - from}, number);
 }
 
-static bool add_step(record *r, const rec_host *event, uint64_t number)
+static bool add_step_range(record *r, const rec_host *event, uint64_t number)
 {
     return array_push(&r->steps, (rec_step){.begin_ns = event->begin_ns,
                                             .end_ns = event->end_ns,
@@ -40,7 +40,7 @@ static bool add_profiler_steps(record *r)
         if (event->kind == REC_CALL || !str_starts(name, STR("ProfilerStep")))
             continue;
         (void)find_step_number(name, &at, &number);
-        if (!add_step(r, event, number))
+        if (!add_step_range(r, event, number))
             return false;
     }
     return true;
@@ -111,7 +111,7 @@ static bool add_repeated_ranges(record *r)
     const step_family *const family = ok ? choose_family(&all) : NULL;
     for (size_t i = 0; ok && family != NULL && i < r->hosts.n; i++)
         if (hash_step_name(r, &r->hosts.at[i], &number) == family->key)
-            ok = add_step(r, &r->hosts.at[i], number);
+            ok = add_step_range(r, &r->hosts.at[i], number);
     map64_fini(&of);
     array_fini(&all);
     return ok;

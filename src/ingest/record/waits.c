@@ -34,7 +34,7 @@ typedef struct wait_finder {
     map64 sync_of;     /* correlation -> sync */
 } wait_finder;
 
-static int compare_ends(const void *a, const void *b, void *context)
+static int compare_work_ends(const void *a, const void *b, void *context)
 {
     const record *const r = context;
     const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
@@ -51,7 +51,7 @@ static bool list_all_ends(wait_finder *f)
     for (uint32_t i = 0; i < r->works.n; i++)
         if (!r->works.at[i].is_sync)
             f->all.works[f->all.n++] = i;
-    qsort_r(f->all.works, f->all.n, sizeof *f->all.works, compare_ends,
+    qsort_r(f->all.works, f->all.n, sizeof *f->all.works, compare_work_ends,
             (void *)(uintptr_t)r);
     return true;
 }

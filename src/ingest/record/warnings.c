@@ -47,8 +47,8 @@ typedef struct work_sums {
     size_t n_graphs;
 } work_sums;
 
-static void add_work(work_sums *s, const rec_facts_input *in, const rec_work *w,
-                     uint32_t *last_graph)
+static void add_work_sums(work_sums *s, const rec_facts_input *in, const rec_work *w,
+                          uint32_t *last_graph)
 {
     const record *const r = in->rec;
     const int64_t ns = w->end_ns - w->begin_ns;
@@ -223,7 +223,7 @@ void rec_write_warnings(strbuf *to, const rec_facts_input *in)
     work_sums s = {0};
     uint32_t last_graph = REC_NONE;
     for (size_t i = 0; i < r->works.n; i++)
-        add_work(&s, in, &r->works.at[i], &last_graph);
+        add_work_sums(&s, in, &r->works.at[i], &last_graph);
     for (size_t i = 0; i < r->hosts.n; i++)
         s.n_ops += r->hosts.at[i].kind == REC_OP;
     for (size_t at = 0; at < r->remarks.n; at += strlen(r->remarks.at + at) + 1)

@@ -25,7 +25,7 @@ static inline wire wire_open(str message)
     return (wire){at, at + message.n, false};
 }
 
-static inline bool wire_varint(wire *w, uint64_t *out)
+static inline bool wire_read_varint(wire *w, uint64_t *out)
 {
     *out = 0;
     for (unsigned shift = 0; shift < 70 && w->at < w->end; shift += 7) {
@@ -54,17 +54,17 @@ static inline bool wire_take(wire *w, uint64_t n, str *out)
 static inline bool wire_next(wire *w, wire_field *f)
 {
     uint64_t key, n;
-    if (w->bad || w->at == w->end || !wire_varint(w, &key))
+    if (w->bad || w->at == w->end || !wire_read_varint(w, &key))
         return false;
     *f = (wire_field){.number = (uint32_t)(key >> 3)};
     switch (key & 7) {
     case 0:
-        return wire_varint(w, &f->value);
+        return wire_read_varint(w, &f->value);
     case 1:
         return wire_take(w, 8, &f->bytes);
     case 2:
         f->is_bytes = true;
-        return wire_varint(w, &n) && wire_take(w, n, &f->bytes);
+        return wire_read_varint(w, &n) && wire_take(w, n, &f->bytes);
     case 5:
         return wire_take(w, 4, &f->bytes);
     default:
