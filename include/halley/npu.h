@@ -21,6 +21,7 @@ typedef enum halley_dtype {
     HALLEY_TF32,
     HALLEY_FP8,
     HALLEY_FP4,
+    HALLEY_INT8, /* of TPUs: products with 8-bit integers */
     HALLEY_N_DTYPES
 } halley_dtype;
 
@@ -99,6 +100,9 @@ typedef struct halley_npu {
                                                     but no multiple of 8; odd */
     double power_w, price_usd;
 } halley_npu;
+
+/* Peak of 16-bit matmuls: bf16's, or fp16's where the device has no bf16; 0 = neither. */
+double halley_npu_wide_peak(const halley_npu *npu);
 
 #ifdef __cplusplus
 }

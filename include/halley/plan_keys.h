@@ -20,7 +20,7 @@ extern "C" {
 #define HALLEY_PLAN_VALUES(X)                                                            \
     X(GLOBAL_BATCH, "global-batch", "N", "sequences in a step")                          \
     X(SEQ, "seq", "N", "tokens in a sequence (default: the model's)")                    \
-    X(DTYPE, "dtype", "bf16|fp16|fp32|tf32|fp8|fp4", "type of the products")             \
+    X(DTYPE, "dtype", "bf16|fp16|fp32|tf32|fp8|fp4|int8", "type of the products")        \
     X(TP, "tp", "N", "NPUs that share a layer (tensor parallel)")                        \
     X(PP, "pp", "N", "pipeline stages")                                                  \
     X(DP, "dp", "N", "copies of the model (default: what remains of the NPUs)")          \

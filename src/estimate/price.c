@@ -27,9 +27,10 @@ static void set_low(price_context *c)
         c->wide = c->low;
         return;
     }
-    if (type != HALLEY_FP8 && type != HALLEY_FP4)
+    if (type != HALLEY_FP8 && type != HALLEY_FP4 && type != HALLEY_INT8)
         return;
-    c->low = cost_gemm_make(npu, &npu->gemm_fp8, npu->peak_flops[HALLEY_FP8], 1);
+    const halley_dtype eight = type == HALLEY_INT8 ? HALLEY_INT8 : HALLEY_FP8;
+    c->low = cost_gemm_make(npu, &npu->gemm_fp8, npu->peak_flops[eight], 1);
     c->low_factor = k[HALLEY_K_GEMM] * k[HALLEY_K_GEMM_FP8];
     c->cast_bytes = k[HALLEY_K_CAST];
     if (c->plan->recipe == HALLEY_FP8_ROW)
@@ -64,7 +65,7 @@ void price_context_make(price_context *out, const halley_model *model,
     c->plan = plan;
     c->cluster = cluster;
     c->stack = stack;
-    c->wide = cost_gemm_make(npu, &npu->gemm, npu->peak_flops[HALLEY_BF16], 2);
+    c->wide = cost_gemm_make(npu, &npu->gemm, halley_npu_wide_peak(npu), 2);
     c->wide_factor = stack->k[HALLEY_K_GEMM];
     set_low(c);
     c->stream_s = 1 / (npu->memory_share * npu->tiers[0].bandwidth_Bps);
@@ -183,9 +184,8 @@ static op_time flash_time(const price_context *c, const workload_op *op)
     const halley_npu *npu = &c->cluster->npu;
     const double skew = 1 + c->stack->k[HALLEY_K_CP_SKEW] * (1 - 1.0 / c->plan->cp);
     const double s = op->seq;
-    const double rate = npu->peak_flops[HALLEY_BF16] *
-                        attention_share(npu, op->head_dim) * s /
-                        (s + npu->attention_half);
+    const double rate = halley_npu_wide_peak(npu) * attention_share(npu, op->head_dim) *
+                        s / (s + npu->attention_half);
     const double old = c->stack->old_attention ? npu->attention_old : 1;
     const double factor = c->stack->k[HALLEY_K_ATTENTION] * skew / old;
     return (op_time){

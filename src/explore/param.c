@@ -13,7 +13,8 @@
 static const char *const recomputes[] = {
     "none", "selective", "selective-op", "full", "minimal", "qkv", NULL};
 static const char *const schedules[] = {"1f1b", "gpipe", NULL};
-static const char *const dtypes[] = {"bf16", "fp16", "fp32", "tf32", "fp8", "fp4", NULL};
+static const char *const dtypes[] = {"bf16", "fp16", "fp32", "tf32",
+                                     "fp8",  "fp4",  "int8", NULL};
 static const char *const attentions[] = {"flash", "unfused", NULL};
 static const char *const placements[] = {"by-class", "proportional", NULL};
 static const char *const offloads[] = {"optimizer", "gradients", "weights", "activations",
@@ -291,10 +292,11 @@ static void set_peak(explore_design *d, double number)
 {
     halley_npu *npu = &d->cluster.npu;
     double *peak = npu->peak_flops;
-    const double factor = peak[HALLEY_BF16] > 0 ? number / peak[HALLEY_BF16] : 1;
+    const double wide = halley_npu_wide_peak(npu);
+    const double factor = wide > 0 ? number / wide : 1;
     for (int i = 0; i < HALLEY_N_DTYPES; i++)
         peak[i] *= factor;
-    peak[HALLEY_BF16] = number;
+    peak[peak[HALLEY_BF16] > 0 || !(wide > 0) ? HALLEY_BF16 : HALLEY_FP16] = number;
     npu->gemm.load_Bps *= factor;
     npu->gemm_fp8.load_Bps *= factor;
     npu->gemm_fp8_cast.load_Bps *= factor;
@@ -399,7 +401,7 @@ double explore_get(const explore_design *design, const explore_ref *ref)
         return NAN;
     }
     if (p->kind == PARAM_PEAK)
-        return design->cluster.npu.peak_flops[HALLEY_BF16];
+        return halley_npu_wide_peak(&design->cluster.npu);
     if (p->kind == PARAM_NETWORK)
         return hw_outer_fabric(&design->cluster)->bandwidth_Bps;
     if (p->kind == PARAM_CONSTANT)

@@ -13,7 +13,8 @@
 
 static const char *const dtype_names[HALLEY_N_DTYPES] = {
     [HALLEY_BF16] = "bf16", [HALLEY_FP16] = "fp16", [HALLEY_FP32] = "fp32",
-    [HALLEY_TF32] = "tf32", [HALLEY_FP8] = "fp8",   [HALLEY_FP4] = "fp4"};
+    [HALLEY_TF32] = "tf32", [HALLEY_FP8] = "fp8",   [HALLEY_FP4] = "fp4",
+    [HALLEY_INT8] = "int8"};
 
 const char *halley_dtype_name(halley_dtype dtype)
 {
@@ -29,6 +30,12 @@ bool halley_dtype_find(halley_dtype *out, const char *name)
         }
     }
     return false;
+}
+
+double halley_npu_wide_peak(const halley_npu *npu)
+{
+    const double *peak = npu->peak_flops;
+    return peak[HALLEY_BF16] > 0 ? peak[HALLEY_BF16] : peak[HALLEY_FP16];
 }
 
 halley_status cluster_name_copy(char to[HALLEY_NAME], str name, halley_error *err)
@@ -123,7 +130,8 @@ static halley_status read_peaks(halley_npu *out, const conf_file *file,
         if (!halley_dtype_find(&type, name))
             return conf_error(
                 file, map->items[i], err, HALLEY_EFORMAT,
-                "no type \"%s\": bf16, fp16, fp32, tf32, fp8 and fp4 are known", name);
+                "no type \"%s\": bf16, fp16, fp32, tf32, fp8, fp4 and int8 are known",
+                name);
         TRY(conf_to_quantity(&out->peak_flops[type], file, map->items[i], UNITS_FLOPS,
                              name, err));
         if (!(out->peak_flops[type] > 0))
@@ -358,7 +366,7 @@ halley_status halley_cluster_check_estimate(const halley_cluster *cluster,
                          "cluster \"%s\" has %u kinds of NPU, and estimates know one so "
                          "far",
                          name, cluster->n_kinds);
-    if (!(npu->peak_flops[HALLEY_BF16] > 0))
+    if (!(halley_npu_wide_peak(npu) > 0))
         return error_set(
             err, HALLEY_EINVAL,
             "cluster \"%s\" does not say the peak of its NPU: an estimate "

@@ -64,7 +64,7 @@ static halley_status load_system(table *t, uint32_t i, halley_error *err)
     if (sys->npu) {
         halley_npu *npu = &t->npus[i];
         TRY(cluster_npu_load(npu, sys->npu, err));
-        t->wide[i] = cost_gemm_make(npu, &npu->gemm, npu->peak_flops[HALLEY_BF16], 2);
+        t->wide[i] = cost_gemm_make(npu, &npu->gemm, halley_npu_wide_peak(npu), 2);
         if (npu->peak_flops[HALLEY_FP8] > 0)
             t->low[i] =
                 cost_gemm_make(npu, &npu->gemm_fp8_cast, npu->peak_flops[HALLEY_FP8], 1);

@@ -172,7 +172,7 @@ static predictor predictor_of(const fitting *f)
     if (f->low)
         p.gemm = cost_gemm_make(npu, &npu->gemm_fp8_cast, npu->peak_flops[HALLEY_FP8], 1);
     else if (!f->collectives)
-        p.gemm = cost_gemm_make(npu, &npu->gemm, npu->peak_flops[HALLEY_BF16], 2);
+        p.gemm = cost_gemm_make(npu, &npu->gemm, halley_npu_wide_peak(npu), 2);
     return p;
 }
 

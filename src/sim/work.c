@@ -96,9 +96,9 @@ bool sim_work_time(double *seconds, const halley_cluster *cluster,
 {
     const halley_npu *npu = &cluster->npu;
     const halley_dtype type = read_dtype(trace, node);
-    const bool eight = type == HALLEY_FP8 || type == HALLEY_FP4;
+    const bool eight = type == HALLEY_FP8 || type == HALLEY_FP4 || type == HALLEY_INT8;
     const double known = npu->peak_flops[type];
-    const double peak = known > 0 ? known : npu->peak_flops[HALLEY_BF16];
+    const double peak = known > 0 ? known : halley_npu_wide_peak(npu);
     const halley_gemm_rates *rates = eight ? &npu->gemm_fp8 : &npu->gemm;
     double shape[4];
     if (!(peak > 0) || npu->n_tiers == 0)

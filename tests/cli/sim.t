@@ -321,7 +321,7 @@ $ sed -n 1,5p c.yaml; halley sim ar -c dgx-h100:16 --json | query - /network/0/b
 > name: "dgx-h100"
 > npus: 16
 > npu: H100-SXM-80GB
-> nodes: {npus: 8, up: nvlink4-h100}
+> nodes: {npus: 8, up: nvlink4-h100, power: 10.2 kW}
 > network: {fabric: ib-ndr, bandwidth: 50 GB/s}
 > 50000000000
 > 450000000000
