@@ -40,10 +40,15 @@ typedef struct halley_model {
     bool not_causal;       /* attention sees the whole sequence */
     uint32_t window;       /* sliding-window attention: tokens seen; 0 = all */
     uint32_t window_every; /* one layer in this many sees all; 0 = none does */
+    bool sinks;            /* attention sinks, which no fused kernel serves (GPT-OSS) */
+    bool parallel_block;   /* attention and feed-forward read one norm: PaLM, GPT-J */
+    uint32_t mtp;          /* multi-token prediction: further layers and head passes */
 
     uint32_t experts, top_k, expert_ffn, shared_ffn; /* mixture of experts */
     uint32_t dense_layers; /* the first layers without experts */
     uint32_t moe_every;    /* one layer in this many has experts; 0 = 1 */
+    uint32_t router_groups, router_top_groups; /* a token's experts lie in so many of
+                                                  these groups; 0 = anywhere */
 
     uint32_t q_rank, kv_rank, qk_nope, qk_rope,
         v_head; /* latent attention; kv_rank 0 = none */

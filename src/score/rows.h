@@ -10,8 +10,8 @@
 typedef struct score_row {
     char id[HALLEY_SCORE_TEXT];
     char set[HALLEY_NAME];
-    char layout[24];
-    char framework[HALLEY_NAME], release[16];
+    char layout[HALLEY_SCORE_TEXT];
+    char framework[HALLEY_NAME], release[16], npu[HALLEY_NAME];
     char skip[HALLEY_SCORE_TEXT]; /* why it cannot be expressed; "" = it can */
     halley_model model;
     halley_plan plan;

@@ -311,7 +311,7 @@ static halley_status predict_all(scoring *s, halley_error *err)
 
 static halley_status list_rows(halley_score *out, const scoring *s, halley_error *err)
 {
-    out->rows = mem_array(s->rows.rows.n, sizeof *out->rows);
+    out->rows = mem_array_zero(s->rows.rows.n, sizeof *out->rows);
     if (!out->rows)
         return error_nomem(err);
     for (uint32_t i = 0; i < s->rows.rows.n; i++) {
@@ -325,6 +325,14 @@ static halley_status list_rows(halley_score *out, const scoring *s, halley_error
         to->measured_s = row->step_s;
         to->predicted_s = s->predicted[i];
         to->held_out_s = s->folded ? s->folded[i] : 0;
+        if (!(row->peak_bytes > 0))
+            continue;
+        halley_estimate e;
+        halley_estimate_run(&e, &row->model, &row->plan,
+                            s->rows.clusters.at[row->cluster].cluster,
+                            &s->rows.stacks.at[row->stack]);
+        to->measured_bytes = row->peak_bytes;
+        to->predicted_bytes = e.peak_bytes;
     }
     return HALLEY_OK;
 }

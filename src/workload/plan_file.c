@@ -14,7 +14,7 @@
 
 /* The words of a key that is one of a list: first those that are modelled, in the order
  * of their enum, then those that are only known by name. */
-enum { N_DTYPES = 6, N_SCHEDULES = 2, N_ATTENTIONS = 2, N_RECIPES = 3 };
+enum { N_DTYPES = 7, N_SCHEDULES = 2, N_ATTENTIONS = 2, N_RECIPES = 3 };
 static const char *const dtypes[] = {"bf16", "fp16",  "fp32",  "tf32",  "fp8", "fp4",
                                      "int8", "mxfp8", "mxfp4", "nvfp4", NULL};
 static const char *const schedules[] = {"1f1b",  "gpipe", "breadth-first", "zb-h1",

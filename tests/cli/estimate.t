@@ -139,8 +139,8 @@ $ halley estimate -m gpt-3.6b -c dgx-a100:8 --fsdp 3
 ! halley: the FSDP shard degree 3 does not divide the data-parallel ranks 8
 ! see 'halley estimate --help'
 ? 2
-$ halley estimate -m gpt-3.6b -c dgx-a100:8 --offload optimizer
-! halley: there is nothing to offload to: A100-SXM4-80GB (dgx-a100) has 1 of the 2 memories that takes; describe an NPU with more, as gh200-144gb is
+$ halley estimate -m gpt-3.6b -c gaudi2:8 --offload optimizer
+! halley: there is nothing to offload to: Gaudi2 (gaudi2) has 1 of the 2 memories that takes; describe an NPU with more, as gh200-144gb is
 ! see 'halley estimate --help'
 ? 2
 

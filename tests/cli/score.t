@@ -2,12 +2,15 @@
 
 ## a set is scored with its stack
 $ halley score megatron-sc21 --csv
-> set,metric,rows,scored,mape_pct,median_pct,bias_pct,cv_pct,spearman,regret_pct,fitted,refused
-> megatron-sc21,step time,7,7,{*},{*},{*},,{*},,4,
+> set,metric,rows,scored,mape_pct,median_pct,bias_pct,cv_pct,memory_mape_pct,spearman,regret_pct,fitted,refused
+> megatron-sc21,step time,7,7,{*},{*},{*},,,{*},,4,
 
 ## rows that cannot be scored are counted with the reason
-$ halley score seqsel --worst | grep skipped
->   skipped 18: a formula of the paper, not a reading
+$ halley score seqsel | head -4
+> 18 of 25 rows were skipped:
+>   18 of seqsel: a formula of the paper, not a reading
+>
+> Set  {*}
 
 ## JSON has the agreed keys
 $ halley score simumax-moe --json | grep -oE '"(sets|set|metric|rows|scored|mape_pct|median_pct|bias_pct|spearman|skipped|worst)"' | sort -u | wc -l
@@ -26,3 +29,24 @@ $ printf 'system,source,dtype,m,n,k,latency_ms\nh100_sxm,x,bfloat16,4096,4096,40
 $ printf 'a,b\n1,2\n' > x.csv; halley score x.csv
 ! halley: x.csv: the first line names neither products {*} nor collectives {*}
 ? 1
+
+## a set of which no row could be scored has no mean, and the answer is no
+$ echo '[{"id": "a", "set": "s", "npu": "H100-SXM-80GB", "model": "no-such", "measured": {"step_time_s": 1}}]' > r.json; halley score r.json
+> 1 of 1 rows were skipped:
+>   1 of s: unknown model "no-such"
+>
+> Set  Of         Rows  Scored  Mean %  Median %  Bias %  Held out %  Memory %  Rank corr.  Regret %  Fitted  Refused
+> s    step time     1       0{*}
+! halley: no row could be scored; the reasons are in the output
+? 1
+$ halley score r.json --json | query - /sets/0/mape_pct
+> null
+! halley: no row could be scored; the reasons are in the output
+
+## memory stands beside time, by set and by row
+$ halley score simumax-moe --csv | cut -d, -f1,2,9
+> set,metric,memory_mape_pct
+> simumax-moe,step time,{*}
+> simumax-moe,peak memory,
+$ halley score simumax-moe --rows --csv | head -1
+> id,set,layout,measured_s,predicted_s,error_pct,held_out_s,measured_bytes,predicted_bytes,memory_error_pct

@@ -8,6 +8,7 @@
 #include "request/verbs.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct score_options {
     bool defaults, unknown, worst, cross_validate, rows;
@@ -48,7 +49,7 @@ static const request_option options[] = {
      .letter = 'w',
      .kind = REQUEST_FLAG,
      .offset = offsetof(score_options, worst),
-     .doc = "show the worst rows of each set, and why rows were skipped"},
+     .doc = "show the worst rows of each set"},
     {.name = "rows",
      .letter = 'r',
      .kind = REQUEST_FLAG,
@@ -67,6 +68,7 @@ static const report_column columns[] = {
     {"Median %", "median_pct", REPORT_NUMBER, UNITS_COUNT, 0},
     {"Bias %", "bias_pct", REPORT_NUMBER, UNITS_COUNT, 0},
     {"Held out %", "cv_pct", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Memory %", "memory_mape_pct", REPORT_NUMBER, UNITS_COUNT, 0},
     {"Rank corr.", "spearman", REPORT_NUMBER, UNITS_COUNT, 0},
     {"Regret %", "regret_pct", REPORT_NUMBER, UNITS_COUNT, 0},
     {"Fitted", "fitted", REPORT_COUNT, UNITS_COUNT, 0},
@@ -79,8 +81,23 @@ static double rounded(double percent)
     return round(percent * 100) / 100;
 }
 
-static void add_row(report_table *t, const halley_score_set *s)
+/* The peak memory of the set whose step time this is; NULL = none was measured. */
+static const halley_score_set *find_memory(const halley_score *score,
+                                           const halley_score_set *s)
 {
+    if (strcmp(s->metric, "step time") != 0)
+        return NULL;
+    for (uint32_t i = 0; i < score->n_sets; i++) {
+        const halley_score_set *m = &score->sets[i];
+        if (strcmp(m->metric, "peak memory") == 0 && strcmp(m->set, s->set) == 0)
+            return m->scored > 0 ? m : NULL;
+    }
+    return NULL;
+}
+
+static void add_row(report_table *t, const halley_score *score, const halley_score_set *s)
+{
+    const halley_score_set *memory = find_memory(score, s);
     report_table_words(t, str_from(s->set));
     report_table_words(t, str_from(s->metric));
     report_table_count(t, s->rows);
@@ -95,6 +112,10 @@ static void add_row(report_table *t, const halley_score_set *s)
     }
     if (s->cv_pct >= 0)
         report_table_number(t, rounded(s->cv_pct));
+    else
+        report_table_empty(t);
+    if (memory != NULL)
+        report_table_number(t, rounded(memory->mape_pct));
     else
         report_table_empty(t);
     if (s->scored > 1)
@@ -113,13 +134,40 @@ static void add_row(report_table *t, const halley_score_set *s)
     report_table_words(t, str_from(refused));
 }
 
+/* Skipped rows first: a mean says little before one knows of how many it is. */
+static void write_skipped(FILE *to, const halley_score *score)
+{
+    uint32_t skipped = 0, rows = 0;
+    for (uint32_t i = 0; i < score->n_sets; i++) {
+        const halley_score_set *s = &score->sets[i];
+        rows += s->rows;
+        skipped += s->rows - s->scored;
+    }
+    if (skipped == 0)
+        return;
+    fprintf(to, "%u of %u rows were skipped:\n", skipped, rows);
+    for (uint32_t i = 0; i < score->n_sets; i++) {
+        const halley_score_set *s = &score->sets[i];
+        for (uint32_t j = 0; j < s->n_skips; j++)
+            fprintf(to, "  %u of %s: %s\n", s->skips[j].rows, s->set, s->skips[j].reason);
+    }
+    fprintf(to, "\n");
+}
+
+/* A set of which nothing could be predicted has no error, not even 0. */
+static bool has_scored(const halley_score *score)
+{
+    for (uint32_t i = 0; i < score->n_sets; i++)
+        if (score->sets[i].scored > 0)
+            return true;
+    return false;
+}
+
 static void write_worst(FILE *to, const halley_score *score)
 {
     for (uint32_t i = 0; i < score->n_sets; i++) {
         const halley_score_set *s = &score->sets[i];
         fprintf(to, "\n%s, %s\n", s->set, s->metric);
-        for (uint32_t j = 0; j < s->n_skips; j++)
-            fprintf(to, "  skipped %u: %s\n", s->skips[j].rows, s->skips[j].reason);
         for (uint32_t j = 0; j < s->n_worst; j++) {
             const halley_score_worst *w = &s->worst[j];
             fprintf(to, "  %6s %%  measured %-10s predicted %-10s %s\n",
@@ -130,6 +178,23 @@ static void write_worst(FILE *to, const halley_score *score)
     }
 }
 
+static void error_json(report_json *j, const halley_score_set *s)
+{
+    const struct {
+        const char *key;
+        double value;
+    } errors[] = {{"mape_pct", s->mape_pct},
+                  {"median_pct", s->median_pct},
+                  {"bias_pct", s->bias_pct},
+                  {"spearman", s->spearman}};
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        if (s->scored > 0)
+            report_json_double(j, errors[i].key, errors[i].value);
+        else
+            report_json_null(j, errors[i].key);
+    }
+}
+
 static void set_json(report_json *j, const halley_score_set *s)
 {
     report_json_object(j, NULL);
@@ -137,10 +202,7 @@ static void set_json(report_json *j, const halley_score_set *s)
     report_json_text(j, "metric", str_from(s->metric));
     report_json_u64(j, "rows", s->rows);
     report_json_u64(j, "scored", s->scored);
-    report_json_double(j, "mape_pct", s->mape_pct);
-    report_json_double(j, "median_pct", s->median_pct);
-    report_json_double(j, "bias_pct", s->bias_pct);
-    report_json_double(j, "spearman", s->spearman);
+    error_json(j, s);
     if (s->cv_pct >= 0)
         report_json_double(j, "cross_validated_mape_pct", s->cv_pct);
     else
@@ -196,7 +258,22 @@ static const report_column row_columns[] = {
     {"Predicted", "predicted_s", REPORT_QUANTITY, UNITS_TIME, 0},
     {"Error %", "error_pct", REPORT_NUMBER, UNITS_COUNT, 0},
     {"Held out", "held_out_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"Memory measured", "measured_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
+    {"predicted", "predicted_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
+    {"Error %", "memory_error_pct", REPORT_NUMBER, UNITS_COUNT, 0},
 };
+
+static void add_memory(report_table *t, const halley_score_row *r)
+{
+    if (!(r->measured_bytes > 0)) {
+        for (int i = 0; i < 3; i++)
+            report_table_empty(t);
+        return;
+    }
+    report_table_number(t, r->measured_bytes);
+    report_table_number(t, r->predicted_bytes);
+    report_table_number(t, rounded(100 * (r->predicted_bytes / r->measured_bytes - 1)));
+}
 
 static halley_status write_rows(const request_call *call, const halley_score *score,
                                 report_form form, halley_error *err)
@@ -217,6 +294,7 @@ static halley_status write_rows(const request_call *call, const halley_score *sc
             report_table_number(t, r->held_out_s);
         else
             report_table_empty(t);
+        add_memory(t, r);
     }
     return request_table_write(call, t, "predictions", form, err);
 }
@@ -233,7 +311,9 @@ static halley_status write_score(request_call *call, const halley_score *score,
         return write_json(call, score, err);
     report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
     for (uint32_t i = 0; t && i < score->n_sets; i++)
-        add_row(t, &score->sets[i]);
+        add_row(t, score, &score->sets[i]);
+    if (form == REPORT_TEXT)
+        write_skipped(call->out, score);
     const halley_status status = request_table_write(call, t, "sets", form, err);
     if (status == HALLEY_OK && o->worst && form == REPORT_TEXT)
         write_worst(call->out, score);
@@ -251,7 +331,10 @@ static halley_status score_run(request_call *call, halley_error *err)
     };
     halley_score *score = NULL;
     TRY(halley_score_run(&score, call->args, call->n_args, &opts, err));
-    const halley_status status = write_score(call, score, err);
+    halley_status status = write_score(call, score, err);
+    if (status == HALLEY_OK && !has_scored(score))
+        status = error_set(err, HALLEY_EINVAL,
+                           "no row could be scored; the reasons are in the output");
     halley_score_free(score);
     return status;
 }
@@ -274,7 +357,8 @@ const request_verb request_verb_score = {
     .description =
         "Predicts every run of the given files or sets and prints the error per set: "
         "mean and median of the absolute error, bias, rank correlation, and for memory "
-        "the runs refused. Without arguments, all sets that come with halley.\n\n"
+        "the runs refused. Rows that could not be scored come first, with the reason. "
+        "Without arguments, all sets that come with halley.\n\n"
         "FILE is a list of runs in JSON, or a table of measured products or collectives "
         "in CSV. Constants come from one file per accelerator, one per cluster and one "
         "per framework and release, never from a row; \"Fitted\" counts those that were "
