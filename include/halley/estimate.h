@@ -36,9 +36,22 @@ typedef enum halley_memory {
     HALLEY_MEMORY_OPTIMIZER,
     HALLEY_MEMORY_ACTIVATIONS,
     HALLEY_MEMORY_LOGITS,  /* logits, loss and the head's temporaries */
-    HALLEY_MEMORY_BUFFERS, /* context, libraries, gathered weights */
+    HALLEY_MEMORY_BUFFERS, /* gathered weights, fixed buffers of the framework */
+    HALLEY_MEMORY_CONTEXT, /* of the driver and libraries: outside the allocator */
     HALLEY_N_MEMORY
 } halley_memory;
+
+/* Whether a design fits, with headroom; see halley_estimate. */
+typedef enum halley_memory_fit {
+    HALLEY_FIT_FITS,
+    HALLEY_FIT_TIGHT,            /* fits, with less than 6 % more than the headroom */
+    HALLEY_FIT_MAY,              /* up to 115 %, where the software is not known */
+    HALLEY_FIT_MAY_NEED_OFFLOAD, /* a TPU below 150 %: XLA offloads what it must */
+    HALLEY_FIT_NOT,
+    HALLEY_N_FITS
+} halley_memory_fit;
+const char *
+halley_fit_name(halley_memory_fit fit); /* "fits", "may-fit", ...; lent, static */
 
 const char *halley_part_name(halley_part part);       /* lent, static */
 const char *halley_memory_name(halley_memory memory); /* lent, static */
@@ -68,10 +81,13 @@ typedef struct halley_estimate {
     double memory_bytes[HALLEY_N_MEMORY]; /* of the fullest stage, local memory */
     double outer_bytes[HALLEY_N_MEMORY];  /* of that stage, in the outer tier */
     double offloaded_bytes;               /* the sum of outer_bytes */
-    double peak_bytes;                    /* the sum of memory_bytes */
-    double capacity_bytes;
+    double peak_bytes;      /* the sum of memory_bytes: what the device shows */
+    double allocated_bytes; /* the same without the context: a framework's allocator */
+    double capacity_bytes;  /* of the NPU's own memory */
+    double headroom;        /* share of it that must stay free (halley_stack) */
     uint32_t full_stage;
-    bool fits;
+    bool fits; /* peak_bytes <= (1 - headroom) capacity_bytes, outer tier likewise */
+    halley_memory_fit fit; /* the same in more words */
 
     double energy_J, cost_usd; /* of one step, all NPUs */
 } halley_estimate;
@@ -84,6 +100,22 @@ typedef struct halley_estimate {
 void halley_estimate_run(halley_estimate *out, const halley_model *model,
                          const halley_plan *plan, const halley_cluster *cluster,
                          const halley_stack *stack);
+
+/* The memory of one pipeline stage. */
+typedef struct halley_stage_memory {
+    double memory_bytes[HALLEY_N_MEMORY]; /* local */
+    double outer_bytes[HALLEY_N_MEMORY];  /* in the outer tier */
+    double device_bytes;                  /* the sum of memory_bytes */
+    double allocated_bytes;               /* the same without the context */
+} halley_stage_memory;
+/* Stage i < plan->pp of a checked plan. */
+void halley_estimate_stage(halley_stage_memory *out, const halley_model *model,
+                           const halley_plan *plan, const halley_cluster *cluster,
+                           const halley_stack *stack, uint32_t i);
+
+/* HALLEY_ELIMIT unless every number of the result is finite: an error of halley's, which
+ * must not be printed as an answer. */
+halley_status halley_estimate_check(const halley_estimate *estimate, halley_error *err);
 
 /* What interruptions leave of the time of a long run. */
 typedef struct halley_goodput {

@@ -35,6 +35,8 @@ typedef struct halley_model {
     char name[HALLEY_NAME];
     halley_model_kind kind;
     uint32_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab, seq;
+    uint32_t positions;    /* seq was assumed: the file only says how many positions there
+                              are; 0 = seq is a training sequence */
     bool gated;            /* the feed-forward has a gate: SwiGLU and kin */
     bool tied;             /* input and output embedding are one matrix */
     bool not_causal;       /* attention sees the whole sequence */

@@ -104,6 +104,11 @@ typedef struct halley_npu {
 /* Peak of 16-bit matmuls: bf16's, or fp16's where the device has no bf16; 0 = neither. */
 double halley_npu_wide_peak(const halley_npu *npu);
 
+/* HALLEY_EINVAL when the device has no units for this number format; the sentence lists
+ * those it has. */
+halley_status halley_npu_check_dtype(const halley_npu *npu, halley_dtype dtype,
+                                     halley_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -35,6 +35,20 @@ typedef enum halley_fp8_recipe {
     HALLEY_FP8_BLOCK, /* one scale every 32 elements: mxfp8 */
 } halley_fp8_recipe;
 
+/* How often weights that are sharded (fsdp) are gathered. */
+typedef enum halley_gather {
+    HALLEY_GATHER_DEFAULT,     /* once per step with pipeline stages, else micro-batch */
+    HALLEY_GATHER_STEP,        /* once per step; the whole stage stays gathered */
+    HALLEY_GATHER_MICRO_BATCH, /* layer by layer in every micro-batch */
+} halley_gather;
+
+/* A yes or no whose default depends on the rest of the plan. */
+typedef enum halley_choice {
+    HALLEY_CHOICE_DEFAULT,
+    HALLEY_CHOICE_NO,
+    HALLEY_CHOICE_YES
+} halley_choice;
+
 enum { HALLEY_MAX_STAGES = 256 };
 #define HALLEY_FSDP_ALL UINT32_MAX /* halley_plan_check makes dp * cp of it */
 
@@ -57,7 +71,8 @@ enum {
 
 enum { HALLEY_RANK_ORDERS = 24 };
 
-/* Zero in a degree means 1; halley_plan_check fills that in. */
+/* Zero in a degree means 1; halley_plan_check fills that in and says with
+ * halley_plan_assumed what it filled in. */
 typedef struct halley_plan {
     uint32_t tp, pp, dp, cp, ep;
     uint32_t virtual_stages; /* interleaving: chunks of layers per stage; 0 = 1 */
@@ -89,6 +104,9 @@ typedef struct halley_plan {
     bool no_overlap;  /* communication never hides behind compute */
     uint32_t expose;  /* HALLEY_EXPOSE_ bits: of these kinds it never does */
     bool has_experts; /* halley_plan_check sets it */
+    /* Bits 1 << halley_plan_key: keys a file, an option or a study gave. Defaults that
+     * depend on the rest of the plan are only used where the key is not among them. */
+    uint64_t given;
 } halley_plan;
 
 /*
@@ -99,9 +117,19 @@ typedef struct halley_plan {
 halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
                                 uint32_t n_npus, halley_error *err);
 
+/* HALLEY_EINVAL when the NPU has no units for the plan's number format. */
+halley_status halley_plan_check_npu(const halley_plan *plan, const halley_npu *npu,
+                                    halley_error *err);
+
+/* The i-th default that a checked plan uses because nobody gave the key: "global batch
+ * 128", "sequence 8192 (from the model)", "zero 1"; false past the last. */
+bool halley_plan_assumed(char *to, size_t size, uint32_t i, const halley_plan *plan,
+                         const halley_model *model);
+
 /* Micro-batches of one data-parallel rank; valid after the check. */
 uint32_t halley_plan_micro_batches(const halley_plan *plan);
 
+const char *halley_schedule_name(halley_schedule schedule);    /* lent, static */
 const char *halley_recompute_name(halley_recompute recompute); /* lent, static */
 /* "tp-cp-dp-pp": ranks that differ only in the first are neighbours. */
 const char *halley_rank_order_name(uint32_t rank_order); /* lent, static */

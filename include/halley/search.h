@@ -46,8 +46,9 @@ typedef struct halley_found {
 
 typedef struct halley_search {
     uint64_t n_designs, n_feasible; /* tried; of them, fit */
+    uint64_t n_may;                 /* of the rest, may fit (with all) */
     uint32_t n_found;
-    halley_found *found; /* fastest first */
+    halley_found *found; /* those that fit first, of each kind the fastest first */
 } halley_search;
 
 /*
@@ -60,6 +61,22 @@ halley_status halley_search_run(halley_search **out, const halley_model *model,
                                 const halley_cluster *cluster, const halley_stack *stack,
                                 const halley_search_opts *opts, halley_error *err);
 void halley_search_free(halley_search *search);
+
+/* Keys that say what is trained, not how: kept when looking for a plan that fits. */
+#define HALLEY_SEARCH_WORKLOAD_KEYS                                                      \
+    (1ull << HALLEY_KEY_GLOBAL_BATCH | 1ull << HALLEY_KEY_SEQ | 1ull << HALLEY_KEY_DTYPE)
+
+typedef enum halley_search_answer {
+    HALLEY_SEARCH_NONE, /* no plan of a search with `all` fits or may fit */
+    HALLEY_SEARCH_MAY_FIT,
+    HALLEY_SEARCH_FITS
+} halley_search_answer;
+/* Is there any plan within the limits that fits? The best of the first search that finds
+ * one into *best: as opts say, then with all. */
+halley_search_answer halley_search_any(halley_found *best, const halley_model *model,
+                                       const halley_cluster *cluster,
+                                       const halley_stack *stack,
+                                       const halley_search_opts *opts);
 
 /* Why `worse` loses to `better`: the part of the step that differs most, in words. */
 const char *halley_search_reason(char *to, size_t size, const halley_found *better,

@@ -63,7 +63,8 @@ typedef enum halley_constant {
     HALLEY_K_MEM_ACT,      /* activations against the count of tensors */
     HALLEY_K_MEM_LOGIT,    /* bytes per logit */
     HALLEY_K_MEM_HEAD,     /* temporary copies of the head's gradient */
-    HALLEY_K_MEM_FIXED,    /* bytes: context, buffers of libraries */
+    HALLEY_K_MEM_FIXED,    /* bytes: fixed buffers inside the allocator */
+    HALLEY_K_MEM_CONTEXT,  /* bytes: context and libraries, outside the allocator */
     HALLEY_K_MEM_GATHERED, /* bytes per parameter of a stage kept gathered, FSDP with pp
                             */
     HALLEY_N_CONSTANTS
@@ -85,6 +86,13 @@ const halley_constant_info *halley_constant_get(halley_constant id); /* lent, st
 /* HALLEY_N_CONSTANTS when no constant has that key. */
 halley_constant halley_constant_find(const char *key);
 
+/* What the logs of a software call its peak memory. */
+typedef enum halley_memory_reading {
+    HALLEY_READING_ALLOCATED, /* of the framework's allocator, the fullest rank */
+    HALLEY_READING_RANK_0,    /* the same of rank 0, so of the first stage */
+    HALLEY_READING_DEVICE     /* of the whole device, context included */
+} halley_memory_reading;
+
 typedef struct halley_stack {
     char name[HALLEY_NAME];
     char framework[HALLEY_NAME]; /* of the records it serves */
@@ -94,7 +102,10 @@ typedef struct halley_stack {
     uint8_t origin[HALLEY_N_CONSTANTS]; /* 0 default, 1 given by the file, 2 fitted */
     bool scatter_stages; /* tensor-parallel ranks send 1/tp each between stages */
     bool pads_vocab;     /* vocabulary rounded up to 128 tp */
-    bool old_attention;  /* fused attention not written for the newest devices */
+    halley_memory_reading reading; /* what its logs call peak memory */
+    bool known;                    /* read from a file: the software is known */
+    double headroom;    /* share of memory a plan must leave free; 0.04 by default */
+    bool old_attention; /* fused attention not written for the newest devices */
     /* Mean error on runs it serves, of layouts the fit had not seen: of models without
      * and with experts, and on how many runs; 0 runs = not known. */
     double expected[2];

@@ -31,7 +31,8 @@ static void offer(trying *t, halley_change *c)
     c->plan.micro_batches = 0;
     if (halley_plan_check(&c->plan, t->model, t->n_npus, NULL) != HALLEY_OK)
         return;
-    if (estimate_run(&c->estimate, t->model, &c->plan, t->cluster, t->stack, true))
+    if (estimate_run(&c->estimate, t->model, &c->plan, t->cluster, t->stack,
+                     ESTIMATE_FITS))
         insert(t, c);
 }
 

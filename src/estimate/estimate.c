@@ -12,6 +12,7 @@
  */
 #include "halley/estimate.h"
 
+#include "base/error.h"
 #include "estimate/outer.h"
 #include "estimate/price.h"
 #include "estimate/run.h"
@@ -315,11 +316,12 @@ void estimate_layers_make(estimate_layers *out, const halley_model *model,
 bool estimate_run_with(halley_estimate *out, estimate_layers *layers,
                        const halley_model *model, const halley_plan *plan,
                        const halley_cluster *cluster, const halley_stack *stack,
-                       bool only_if_fits)
+                       estimate_which which)
 {
     *out = (halley_estimate){0};
     workload_memory_fill(out, &layers->parts, model, plan, cluster, stack);
-    if (only_if_fits && !out->fits)
+    if ((which == ESTIMATE_FITS && !out->fits) ||
+        (which == ESTIMATE_MAY_FIT && out->fit == HALLEY_FIT_NOT))
         return false;
     step s = {.out = out};
     price_context_make(&s.c, model, plan, cluster, stack, out);
@@ -336,18 +338,44 @@ bool estimate_run_with(halley_estimate *out, estimate_layers *layers,
     return true;
 }
 
+static bool is_finite_all(const double *values, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (!isfinite(values[i]))
+            return false;
+    }
+    return true;
+}
+
+halley_status halley_estimate_check(const halley_estimate *e, halley_error *err)
+{
+    const double single[] = {
+        e->step_s,     e->tokens_per_s,   e->model_flops,     e->mfu,      e->hfu,
+        e->peak_bytes, e->capacity_bytes, e->offloaded_bytes, e->energy_J, e->cost_usd};
+    const bool finite = is_finite_all(single, sizeof single / sizeof *single) &&
+                        is_finite_all(e->part_s, HALLEY_N_PARTS) &&
+                        is_finite_all(e->class_s, HALLEY_N_CLASSES) &&
+                        is_finite_all(e->memory_bytes, HALLEY_N_MEMORY);
+    if (finite && e->step_s > 0 && e->mfu > 0)
+        return HALLEY_OK;
+    return error_set(
+        err, HALLEY_ELIMIT,
+        "internal error: the estimate of this design is not a finite number; "
+        "please report the model, the cluster and the plan");
+}
+
 bool estimate_run(halley_estimate *out, const halley_model *model,
                   const halley_plan *plan, const halley_cluster *cluster,
-                  const halley_stack *stack, bool only_if_fits)
+                  const halley_stack *stack, estimate_which which)
 {
     estimate_layers layers;
     estimate_layers_make(&layers, model, plan, stack);
-    return estimate_run_with(out, &layers, model, plan, cluster, stack, only_if_fits);
+    return estimate_run_with(out, &layers, model, plan, cluster, stack, which);
 }
 
 void halley_estimate_run(halley_estimate *out, const halley_model *model,
                          const halley_plan *plan, const halley_cluster *cluster,
                          const halley_stack *stack)
 {
-    estimate_run(out, model, plan, cluster, stack, false);
+    estimate_run(out, model, plan, cluster, stack, ESTIMATE_ALL);
 }

@@ -17,8 +17,20 @@ const char *halley_part_name(halley_part part)
 const char *halley_memory_name(halley_memory memory)
 {
     static const char *const names[HALLEY_N_MEMORY] = {
-        "weights", "gradients", "optimizer", "activations", "logits", "buffers"};
+        "weights", "gradients", "optimizer", "activations",
+        "logits",  "buffers",   "context"};
     return (unsigned)memory < HALLEY_N_MEMORY ? names[memory] : "?";
+}
+
+const char *halley_fit_name(halley_memory_fit fit)
+{
+    static const char *const names[HALLEY_N_FITS] = {[HALLEY_FIT_FITS] = "fits",
+                                                     [HALLEY_FIT_TIGHT] = "tight",
+                                                     [HALLEY_FIT_MAY] = "may-fit",
+                                                     [HALLEY_FIT_MAY_NEED_OFFLOAD] =
+                                                         "may-need-offload",
+                                                     [HALLEY_FIT_NOT] = "does-not-fit"};
+    return (unsigned)fit < HALLEY_N_FITS ? names[fit] : "?";
 }
 
 const char *halley_class_name(uint32_t op_class)

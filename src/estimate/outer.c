@@ -21,7 +21,7 @@ static const double seconds_per_year = 365.25 * 86400;
 
 double estimate_outer_share(const halley_estimate *e)
 {
-    const double excess = e->peak_bytes - e->capacity_bytes;
+    const double excess = e->peak_bytes - (1 - e->headroom) * e->capacity_bytes;
     return excess > 0 ? excess / e->peak_bytes : 0;
 }
 

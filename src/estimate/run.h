@@ -5,11 +5,17 @@
 #include "estimate/price.h"
 #include "halley/estimate.h"
 
-/* halley_estimate_run; with only_if_fits, false and only the memory fields when the
- * design does not fit. */
+/* Which designs are worth timing. */
+typedef enum estimate_which {
+    ESTIMATE_ALL,
+    ESTIMATE_MAY_FIT,
+    ESTIMATE_FITS
+} estimate_which;
+
+/* halley_estimate_run; of others than these, false and only the memory fields. */
 bool estimate_run(halley_estimate *out, const halley_model *model,
                   const halley_plan *plan, const halley_cluster *cluster,
-                  const halley_stack *stack, bool only_if_fits);
+                  const halley_stack *stack, estimate_which which);
 
 /*
  * The operators of a design's layers, and their prices once they are asked for. Designs
@@ -27,6 +33,6 @@ void estimate_layers_make(estimate_layers *out, const halley_model *model,
 bool estimate_run_with(halley_estimate *out, estimate_layers *layers,
                        const halley_model *model, const halley_plan *plan,
                        const halley_cluster *cluster, const halley_stack *stack,
-                       bool only_if_fits);
+                       estimate_which which);
 
 #endif

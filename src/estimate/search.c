@@ -27,7 +27,7 @@ typedef struct cut {
 typedef ARRAY(cut) cut_array;
 
 typedef struct task_result {
-    uint64_t n_designs, n_feasible;
+    uint64_t n_designs, n_feasible, n_may;
     uint32_t n;
     halley_found *best; /* room for `top` */
 } task_result;
@@ -109,11 +109,17 @@ static halley_status list_cuts(searching *s, halley_error *err)
     return HALLEY_OK;
 }
 
+/* Plans that fit go before plans that may. */
+static bool is_better(const halley_estimate *a, const halley_estimate *b)
+{
+    return a->fits != b->fits ? a->fits : a->step_s < b->step_s;
+}
+
 static void keep(task_result *r, uint32_t top, const halley_plan *plan,
                  const halley_estimate *e)
 {
     uint32_t at = r->n;
-    while (at > 0 && e->step_s < r->best[at - 1].estimate.step_s)
+    while (at > 0 && is_better(e, &r->best[at - 1].estimate))
         at--;
     if (at >= top)
         return;
@@ -140,12 +146,14 @@ static void try_plan(trying *t)
     const searching *s = t->s;
     halley_estimate e;
     t->r->n_designs++;
-    if (!estimate_run_with(&e, t->layers, s->model, &t->p, s->cluster, s->stack, true))
+    if (!estimate_run_with(&e, t->layers, s->model, &t->p, s->cluster, s->stack,
+                           s->o.all ? ESTIMATE_MAY_FIT : ESTIMATE_FITS))
         return;
-    t->r->n_feasible++;
+    t->r->n_feasible += e.fits;
+    t->r->n_may += !e.fits;
     if (s->o.variants) {
         keep(t->r, s->o.top, &t->p, &e);
-    } else if (!t->any || e.step_s < t->estimate.step_s) {
+    } else if (!t->any || is_better(&e, &t->estimate)) {
         t->any = true;
         t->best = t->p;
         t->estimate = e;
@@ -270,14 +278,17 @@ static void try_micro_batches(trying *t)
 {
     const searching *s = t->s;
     halley_plan *p = &t->p;
-    const uint32_t local = p->global_batch / p->dp, each = s->model->layers / p->pp;
+    const uint32_t local = p->global_batch / p->dp;
+    const uint32_t with = s->model->layers + 2; /* embeddings as layers */
+    const bool as_layers = s->model->layers % p->pp != 0 && with % p->pp == 0;
+    const uint32_t each = (as_layers ? with : s->model->layers) / p->pp;
     for (uint32_t mb = 1; mb; mb = next_divisor(local, mb)) {
         if (!allowed(s, HALLEY_KEY_MICRO_BATCH, mb, s->o.plan.micro_batch))
             continue;
         p->micro_batch = mb;
         for (uint32_t v = 1; v; v = next_divisor(each, v)) {
-            if (v > 1 && (p->pp == 1 || s->model->layers % p->pp || local / mb % p->pp))
-                break; /* interleaving wants equal chunks and full rounds */
+            if (v > 1 && (p->pp == 1 || local / mb % p->pp))
+                break; /* interleaving needs full rounds */
             if (!allowed(s, HALLEY_KEY_VIRTUAL, v, s->o.plan.virtual_stages))
                 continue;
             p->virtual_stages = v;
@@ -350,6 +361,7 @@ static halley_status merge(halley_search **out, searching *s, halley_error *err)
         const task_result *r = &s->results[i];
         found->n_designs += r->n_designs;
         found->n_feasible += r->n_feasible;
+        found->n_may += r->n_may;
         for (uint32_t j = 0; j < r->n; j++)
             keep(&all, s->o.top, &r->best[j].plan, &r->best[j].estimate);
     }
@@ -369,6 +381,7 @@ halley_status halley_search_run(halley_search **out, const halley_model *model,
                          "a search wants the number of NPUs and the global batch");
     if (!s.o.top)
         s.o.top = 10;
+    TRY(halley_plan_check_npu(&s.o.plan, &cluster->npu, err));
     halley_status status = list_cuts(&s, err);
     if (status == HALLEY_OK) {
         s.results = mem_array_zero(s.cuts.n, sizeof *s.results);
@@ -384,6 +397,28 @@ halley_status halley_search_run(halley_search **out, const halley_model *model,
     free(s.results);
     array_fini(&s.cuts);
     return status;
+}
+
+halley_search_answer halley_search_any(halley_found *best, const halley_model *model,
+                                       const halley_cluster *cluster,
+                                       const halley_stack *stack,
+                                       const halley_search_opts *opts)
+{
+    halley_search_opts o = *opts;
+    halley_search_answer answer = HALLEY_SEARCH_NONE;
+    for (int all = o.all; all < 2 && answer != HALLEY_SEARCH_FITS; all++) {
+        halley_search *s = NULL;
+        o.all = all;
+        o.top = 1;
+        if (halley_search_run(&s, model, cluster, stack, &o, NULL) != HALLEY_OK)
+            continue;
+        if (s->n_found > 0) {
+            *best = s->found[0];
+            answer = best->estimate.fits ? HALLEY_SEARCH_FITS : HALLEY_SEARCH_MAY_FIT;
+        }
+        halley_search_free(s);
+    }
+    return answer;
 }
 
 void halley_search_free(halley_search *search)

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/number.h"
+#include "explore/dims.h"
 #include "explore/metric.h"
 
 #include <ctype.h>
@@ -79,7 +80,8 @@ typedef struct compiler {
     expr_step steps[MOST_STEPS];
     str names[MOST_STEPS]; /* of OP_WORD steps */
     uint32_t n;
-    int depth; /* values on the stack when run so far */
+    int depth;                         /* values on the stack when run so far */
+    explore_dims dims[MOST_DEPTH + 1]; /* what each of them measures */
     bool uses_results;
     halley_error *err;
 } compiler;
@@ -90,12 +92,12 @@ static halley_status wrong(compiler *c, const char *what)
                      STR_ARG(c->text), what, c->at + 1);
 }
 
-static halley_status push_step(compiler *c, expr_step step)
+static halley_status push_step(compiler *c, expr_step step, explore_dims dims)
 {
     if (c->n == MOST_STEPS || c->depth >= MOST_DEPTH)
         return wrong(c, "too long or too deep");
     c->steps[c->n++] = step;
-    c->depth++;
+    c->dims[c->depth++] = dims;
     return HALLEY_OK;
 }
 
@@ -135,6 +137,67 @@ static halley_status unknown_name(compiler *c, str name)
                      near ? near : "", near ? "\"?" : "");
 }
 
+static halley_status refuse_units(const compiler *c, const op_row *row)
+{
+    char a[48], b[48];
+    explore_dims_format(a, sizeof a, c->dims[c->depth - 2]);
+    explore_dims_format(b, sizeof b, c->dims[c->depth - 1]);
+    return error_set(c->err, HALLEY_EINVAL,
+                     "expression \"%.*s\": there is %s on the left of %s and %s on the "
+                     "right",
+                     STR_ARG(c->text), a, row->text, b);
+}
+
+/* An exponent that is written as a number. */
+static explore_dims raise_dims(const compiler *c)
+{
+    const expr_step *exponent = &c->steps[c->n - 1];
+    return exponent->op == OP_NUMBER
+               ? explore_dims_power(c->dims[c->depth - 2], exponent->number)
+               : explore_dims_any;
+}
+
+/* What the result of an operator measures; two things that are compared or added must
+ * measure the same. */
+static halley_status find_dims(const compiler *c, const op_row *row, explore_dims *out)
+{
+    const explore_dims a = c->dims[c->depth - row->arity];
+    const explore_dims b = c->dims[c->depth - 1];
+    *out = (explore_dims){0};
+    switch (row->op) {
+    case OP_MULTIPLY:
+    case OP_DIVIDE:
+        *out = explore_dims_multiply(a, b, row->op == OP_MULTIPLY ? 1 : -1);
+        return HALLEY_OK;
+    case OP_POWER:
+        *out = raise_dims(c);
+        return HALLEY_OK;
+    case OP_SQRT:
+        *out = explore_dims_power(a, 0.5);
+        return HALLEY_OK;
+    case OP_MINUS:
+    case OP_ABS:
+    case OP_FLOOR:
+    case OP_CEIL:
+        *out = a;
+        return HALLEY_OK;
+    case OP_OR:
+    case OP_AND:
+    case OP_NOT:
+    case OP_LOG:
+    case OP_LOG2:
+        return HALLEY_OK;
+    default:
+        break;
+    }
+    if (!explore_dims_join(out, a, b))
+        return refuse_units(c, row);
+    const bool compares = row->op >= OP_LESS && row->op <= OP_UNEQUAL;
+    if (compares)
+        *out = (explore_dims){0};
+    return HALLEY_OK;
+}
+
 static halley_status emit(compiler *c, const op_row *row)
 {
     if (c->depth < row->arity)
@@ -143,8 +206,10 @@ static halley_status emit(compiler *c, const op_row *row)
         const uint32_t at = c->steps[c->n - 1].op == OP_WORD ? c->n - 1 : c->n - 2;
         return unknown_name(c, c->names[at]);
     }
+    explore_dims dims;
+    TRY(find_dims(c, row, &dims));
     c->depth -= row->arity;
-    return push_step(c, (expr_step){.op = (uint8_t)row->op});
+    return push_step(c, (expr_step){.op = (uint8_t)row->op}, dims);
 }
 
 static halley_status push_operator(compiler *c, const op_row *row)
@@ -216,12 +281,13 @@ static halley_status read_number(compiler *c)
         if (units_parse(&number, with_unit, (units_kind)kind, NULL) != HALLEY_OK)
             continue;
         c->at = end;
-        return push_step(c, (expr_step){.op = OP_NUMBER, .number = number});
+        const explore_dims dims = explore_dims_of((units_kind)kind);
+        return push_step(c, (expr_step){.op = OP_NUMBER, .number = number}, dims);
     }
     c->at = digits;
     if (!number_read((str){c->text.at + from, digits - from}, &number))
         return wrong(c, "a number that is none");
-    return push_step(c, (expr_step){.op = OP_NUMBER, .number = number});
+    return push_step(c, (expr_step){.op = OP_NUMBER, .number = number}, explore_dims_any);
 }
 
 static bool in_name(char ch)
@@ -263,17 +329,20 @@ static halley_status read_word(compiler *c)
     c->wants_value = false;
     expr_step step = {.op = OP_PARAM};
     if (explore_ref_find(&step.param, name, NULL))
-        return push_step(c, step);
+        return push_step(c, step,
+                         step.param.param->kind == PARAM_CONSTANT
+                             ? explore_dims_any
+                             : explore_dims_of(step.param.param->unit));
     step.metric = explore_metric_find(name, NULL);
     if (step.metric < HALLEY_N_METRICS) {
         step.op = OP_RESULT;
         c->uses_results = true;
-        return push_step(c, step);
+        return push_step(c, step, explore_metric_dims(step.metric));
     }
     step.op = OP_WORD;
     if (c->n < MOST_STEPS)
         c->names[c->n] = name;
-    return push_step(c, step);
+    return push_step(c, step, explore_dims_any);
 }
 
 static halley_status read_symbol(compiler *c)

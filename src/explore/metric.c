@@ -56,8 +56,8 @@ static const char *const part_keys[HALLEY_N_PARTS] = {
     "time.ep",         "time.pp",        "time.dp",        "time.bubble", "time.host",
     "time.accumulate", "time.optimizer", "time.offload",   "time.other"};
 static const char *const class_keys[HALLEY_N_MEMORY] = {
-    "memory.weights",     "memory.gradients", "memory.optimizer",
-    "memory.activations", "memory.logits",    "memory.buffers"};
+    "memory.weights", "memory.gradients", "memory.optimizer", "memory.activations",
+    "memory.logits",  "memory.buffers",   "memory.context"};
 
 /* Keys of parts and classes where they are columns; in JSON a dot is an object. */
 static const char *const part_columns[HALLEY_N_PARTS] = {
@@ -119,6 +119,13 @@ units_kind explore_metric_unit(uint32_t metric)
     if (metric < HALLEY_METRIC_PART)
         return rows[metric].unit;
     return metric < HALLEY_METRIC_CLASS ? UNITS_TIME : UNITS_BYTES;
+}
+
+explore_dims explore_metric_dims(uint32_t metric)
+{
+    return explore_dims_of(metric == HALLEY_METRIC_TOKENS_PER_S
+                               ? UNITS_FREQUENCY
+                               : explore_metric_unit(metric));
 }
 
 /* Money of one token is tiny: shown for a million of them. */
@@ -257,20 +264,21 @@ void explore_limit(char *to, size_t size, const explore_design *d,
     const double other = e->part_s[most] / step;
     const double full = e->capacity_bytes > 0 ? e->peak_bytes / e->capacity_bytes : 0;
     strbuf text = {0};
+    if (!e->fits)
+        strbuf_printf(&text, "%s",
+                      e->fit == HALLEY_FIT_NOT ? "does not fit" : "may not fit");
     if (other > compute)
-        strbuf_printf(&text, "%s%s %s %%", words[most], where_it_goes(d, most),
-                      number_fixed(other * 100, 0).at);
+        strbuf_printf(&text, "%s%s%s %s %%", text.n ? ", " : "", words[most],
+                      where_it_goes(d, most), number_fixed(other * 100, 0).at);
     strbuf_printf(&text, "%scompute %s %%", text.n ? ", " : "",
                   number_fixed(compute * 100, 0).at);
     if (other <= compute && other >= 0.05)
         strbuf_printf(&text, ", %s%s %s %%", words[most], where_it_goes(d, most),
                       number_fixed(other * 100, 0).at);
-    if (!e->fits)
-        strbuf_printf(&text, ", does not fit");
-    else if (full > 1)
+    if (e->fits && full > 1)
         strbuf_printf(&text, ", %s %% in outer memory",
                       number_fixed(100 * (1 - 1 / full), 0).at);
-    else if (full > 0.95)
+    else if (e->fit == HALLEY_FIT_TIGHT)
         strbuf_printf(&text, ", memory full");
     snprintf(to, size, "%.*s", (int)text.n, text.n ? text.at : "");
     strbuf_fini(&text);

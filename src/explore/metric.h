@@ -3,6 +3,7 @@
 #define EXPLORE_METRIC_H
 
 #include "base/units.h"
+#include "explore/dims.h"
 #include "explore/param.h"
 
 void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
@@ -11,6 +12,8 @@ void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
  * *nearest is one or NULL. */
 uint32_t explore_metric_find(str key, const char **nearest);
 units_kind explore_metric_unit(uint32_t metric);
+/* The same in base units; that of tokens/s is 1/s. */
+explore_dims explore_metric_dims(uint32_t metric);
 
 /* "compute 62 %, tensor-parallel messages between nodes 31 %, memory full": what takes
  * the most first. */

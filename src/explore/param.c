@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "halley/plan_keys.h"
 #include "hw/link.h"
 #include "workload/plan_file.h"
 
@@ -111,7 +112,7 @@ static const explore_param params[] = {
      .unit = UNITS_FLOPS,
      .min = 1,
      .max = 1e21,
-     .doc = "peak of bf16; other types and the operands' way into the cores in "
+     .doc = "peak of 16-bit matmuls; other types and the operands' way into the cores in "
             "proportion"},
     NUMBER("cluster.npu.on-chip", UNITS_BYTES, cluster.npu.on_chip_bytes, 0, 1e15,
            "on-chip memory"),
@@ -375,6 +376,8 @@ void explore_set(explore_design *design, const explore_ref *ref,
         memcpy(at, &number, sizeof number);
     } else if (is_flag(p)) {
         *(bool *)at = number != 0;
+        if (p->offset == AT(plan.embeddings_as_layers))
+            design->plan.given |= 1ull << HALLEY_KEY_EMBEDDINGS_AS_LAYERS;
     } else {
         const uint32_t whole = (uint32_t)number;
         follow_shape(&design->model, p, whole);

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "explore/metric.h"
+#include "halley/plan_keys.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,6 +18,8 @@ typedef struct study_text {
     const conf_node *model, *cluster, *stack, *plan, *set, *vary, *where, *objective,
         *baseline, *search, *breaks;
     uint32_t verify;
+    bool allow_unfit;
+    double headroom;
 } study_text;
 
 #define PART(key, member, required, doc)                                                 \
@@ -37,12 +40,23 @@ static const conf_field study_fields[] = {
     PART("plan", plan, false, "fixed parts of the plan, or best"),
     PART("set", set, false, "fixed values by path"),
     PART("vary", vary, false, "path: values"),
-    PART("where", where, false, "fits and expressions, all of which must hold"),
+    PART("where", where, false,
+         "expressions, all of which must hold; designs must also fit, unless "
+         "allow-unfit: yes"),
     PART("objective", objective, false, "{minimize: ...} or {maximize: ...}, or a list"),
     PART("baseline", baseline, false, "values of the design others are compared with"),
     PART("search", search, false, "exhaustive, or {method: ..., samples: N, seed: N}"),
     PART("break-even", breaks, false,
          "list of {parameter, from, to, of: {...}, beats: {...}}"),
+    {.key = "allow-unfit",
+     .type = CONF_TYPE_BOOL,
+     .offset = offsetof(study_text, allow_unfit),
+     .doc = "also designs that do not fit in memory (default: no)"},
+    {.key = "headroom",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_SHARE,
+     .offset = offsetof(study_text, headroom),
+     .doc = "share of the memory that a plan must leave free (default: 4 %)"},
     {.key = "verify",
      .type = CONF_TYPE_U32,
      .offset = offsetof(study_text, verify),
@@ -63,10 +77,8 @@ static halley_status at_node(const halley_study *s, const conf_node *node,
 
 static halley_status read_where(halley_study *s, const conf_node *node, halley_error *err)
 {
-    if (!node) {
-        s->fits = true;
+    if (node == NULL)
         return HALLEY_OK;
-    }
     const bool list = node->kind == CONF_LIST;
     for (uint32_t i = 0; i < (list ? node->n : 1); i++) {
         const conf_node *one = list ? node->items[i] : node;
@@ -74,7 +86,9 @@ static halley_status read_where(halley_study *s, const conf_node *node, halley_e
             return conf_error(&s->file, one, err, HALLEY_EFORMAT,
                               "where needs \"fits\" and expressions");
         if (str_eq(one->text, STR("fits"))) {
-            s->fits = true;
+            if (!s->fits)
+                return conf_error(&s->file, one, err, HALLEY_EINVAL,
+                                  "where: fits contradicts allow-unfit: yes");
             continue;
         }
         if (s->n_where == EXPLORE_MAX_WHERE)
@@ -527,9 +541,22 @@ static void default_fill(halley_study *s)
     s->has_fill = explore_ref_find(&s->fill, STR("plan.dp"), NULL);
 }
 
+static halley_status read_headroom(halley_study *s, double headroom, halley_error *err)
+{
+    halley_stack usual;
+    halley_stack_default(&usual);
+    const conf_node *at = conf_find(s->file.root, "headroom");
+    if (at != NULL && !(headroom >= 0 && headroom <= 0.9))
+        return conf_error(&s->file, at, err, HALLEY_EINVAL,
+                          "headroom is a share of the memory from 0 to 90 %%, not %.*s",
+                          STR_ARG(at->text));
+    s->headroom = at != NULL ? headroom : usual.headroom;
+    return HALLEY_OK;
+}
+
 static halley_status read_study(halley_study *s, halley_error *err)
 {
-    study_text t = {0};
+    study_text t = {.headroom = -1};
     const conf_node *best;
     TRY(conf_read(&t, &s->file, s->file.root, study_fields,
                   sizeof study_fields / sizeof *study_fields, true, NULL, err));
@@ -537,6 +564,9 @@ static halley_status read_study(halley_study *s, halley_error *err)
     if (!s->name)
         return error_nomem(err);
     s->verify = t.verify;
+    s->fits = !t.allow_unfit;
+    TRY(read_headroom(s, t.headroom, err));
+    halley_plan_default(&s->base.plan);
     TRY(read_fixed(s, &t, err));
     TRY(read_plan(s, &best, t.plan, err));
     set_all(&s->base, s->fixed, s->n_fixed, true);

@@ -86,6 +86,7 @@ struct halley_study {
     explore_question questions[EXPLORE_MAX_QUESTIONS];
     explore_search search;
     uint32_t verify;
+    double headroom; /* share of memory that must stay free */
 };
 
 /* {from: ..., to: ..., points: ...} */

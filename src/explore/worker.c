@@ -201,14 +201,24 @@ static bool check(explore_worker *w)
         refuse_text(w, err.text);
         return false;
     }
+    if (halley_plan_check_npu(&d->plan, &d->cluster.npu, &err) != HALLEY_OK) {
+        explore_reasons_add(&w->reasons, err.text, 1); /* digits belong to the name */
+        return false;
+    }
     return true;
 }
 
 static bool measure(explore_worker *w, explore_row *row)
 {
     const halley_study *s = w->study;
-    const explore_design *d = &w->design;
+    explore_design *d = &w->design;
+    halley_error err = {0};
+    d->stack.headroom = s->headroom;
     halley_estimate_run(&w->estimate, &d->model, &d->plan, &d->cluster, &d->stack);
+    if (halley_estimate_check(&w->estimate, &err) != HALLEY_OK) {
+        explore_reasons_add(&w->reasons, err.text, 1);
+        return false;
+    }
     explore_metrics(row->metrics, d, &w->estimate);
     for (uint32_t i = 0; i < s->n_goals; i++) {
         const explore_goal *g = &s->goals[i];

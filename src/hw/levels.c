@@ -178,7 +178,7 @@ void hw_npu_follow(halley_cluster *c)
 {
     const halley_npu *npu = &c->npu;
     cluster_system *s = &c->system;
-    s->peak_flops = npu->peak_flops[HALLEY_BF16];
+    s->peak_flops = halley_npu_wide_peak(npu);
     for (int i = 0; i < HALLEY_N_DTYPES && !(s->peak_flops > 0); i++)
         s->peak_flops = npu->peak_flops[i];
     s->mem_Bps = npu->n_tiers > 0 ? npu->tiers[0].bandwidth_Bps : 0;

@@ -7,6 +7,7 @@
 #include "hw/memory.h"
 #include "hw/schema.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
@@ -36,6 +37,36 @@ double halley_npu_wide_peak(const halley_npu *npu)
 {
     const double *peak = npu->peak_flops;
     return peak[HALLEY_BF16] > 0 ? peak[HALLEY_BF16] : peak[HALLEY_FP16];
+}
+
+/* "bf16, fp16 and fp8"; a type that products can be timed in. */
+static void list_dtypes(strbuf *to, const halley_npu *npu)
+{
+    uint32_t n = 0, i = 0;
+    for (int t = 0; t < HALLEY_N_DTYPES; t++)
+        n += npu->peak_flops[t] > 0;
+    for (int t = 0; t < HALLEY_N_DTYPES; t++) {
+        if (!(npu->peak_flops[t] > 0))
+            continue;
+        i++;
+        strbuf_printf(to, "%s%s", i == 1 ? "" : i == n ? " and " : ", ", dtype_names[t]);
+    }
+}
+
+halley_status halley_npu_check_dtype(const halley_npu *npu, halley_dtype dtype,
+                                     halley_error *err)
+{
+    assert((unsigned)dtype < HALLEY_N_DTYPES);
+    const bool has_fp8 = npu->peak_flops[HALLEY_FP8] > 0;
+    if (npu->peak_flops[dtype] > 0 && (dtype != HALLEY_FP4 || has_fp8))
+        return HALLEY_OK;
+    strbuf have = {0};
+    list_dtypes(&have, npu);
+    const halley_status status =
+        error_set(err, HALLEY_EINVAL, "%s has no %s units: it computes in %.*s",
+                  npu->name, dtype_names[dtype], (int)have.n, have.n > 0 ? have.at : "");
+    strbuf_fini(&have);
+    return status;
 }
 
 halley_status cluster_name_copy(char to[HALLEY_NAME], str name, halley_error *err)

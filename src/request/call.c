@@ -90,7 +90,8 @@ void request_write_assumed(const request_call *call)
 {
     const request_notes *notes = call->assumed;
     for (size_t i = 0; notes != NULL && i < notes->n; i++)
-        fprintf(call->out, "%sassumed: %s\n", i == 0 ? "\n" : "", notes->at[i]);
+        fprintf(call->out, "%s%s%s", i == 0 ? "assumed: " : ", ", notes->at[i],
+                i + 1 == notes->n ? "\n" : "");
 }
 
 void request_work_end(const request_call *call)

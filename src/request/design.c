@@ -2,6 +2,7 @@
 #include "request/design.h"
 
 #include "base/error.h"
+#include "base/number.h"
 #include "request/document.h"
 #include "request/launch_file.h"
 
@@ -107,6 +108,8 @@ halley_status design_load(halley_model *model, halley_cluster **cluster,
         status = request_stack_load(stack, o->stack, err);
     else
         halley_stack_default(stack);
+    if (request_given(call, "headroom"))
+        stack->headroom = o->headroom;
     if (status == HALLEY_OK)
         status = launch != NULL ? load_launch_model(model, launch)
                                 : load_model(model, call, o->model, err);
@@ -171,27 +174,49 @@ static halley_status check_offload_tier(const halley_plan *p,
         npu->name, halley_cluster_name(cluster), npu->n_tiers, tier + 1);
 }
 
-/* Defaults that change the answer are named. */
-static void name_defaults(const request_call *call, const halley_plan *given,
-                          const halley_plan *p)
+/* Every default that was used is named. */
+static void name_defaults(const request_call *call, const halley_plan *p,
+                          const halley_model *model)
 {
-    if (given->global_batch == 0)
-        request_assume(call, "global_batch %u: dp x micro_batch", p->global_batch);
-    if (given->seq == 0)
-        request_assume(call, "seq %u: the model's training sequence", p->seq);
+    char text[160];
+    for (uint32_t i = 0; halley_plan_assumed(text, sizeof text, i, p, model); i++)
+        request_assume(call, "%s", text);
+}
+
+halley_status design_refuse(request_call *call, const design_options *o, halley_status status,
+                            halley_error *err)
+{
+    bool said = o->plan == NULL;
+    for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++)
+        said = said || request_given(call, keys[i]);
+    if (said)
+        return design_usage(call, status, err);
+    error_at_file(err, o->plan);
+    return status;
+}
+
+halley_status design_check_count(const halley_cluster *cluster, request_call *call,
+                                 const design_options *o, halley_error *err)
+{
+    if (halley_cluster_npus(cluster) > 0)
+        return HALLEY_OK;
+    return request_usage(call, err,
+                     "--cluster %s does not say how many accelerators: expected a number "
+                     "after ':', for example %s:%u",
+                     o->cluster, o->cluster, 8 * halley_cluster_npus_per_node(cluster));
 }
 
 halley_status design_plan(halley_plan *out, const halley_model *model,
                           const halley_cluster *cluster, request_call *call,
                           const design_options *o, halley_error *err)
 {
+    TRY(design_check_count(cluster, call, o, err));
     const uint32_t n_npus = halley_cluster_npus(cluster);
     halley_plan p = {0};
     TRY(design_read(&p, NULL, n_npus, call, o, err));
-    const halley_plan given = p;
     const uint32_t tp = p.tp ? p.tp : 1, pp = p.pp ? p.pp : 1, cp = p.cp ? p.cp : 1;
     const uint64_t others = (uint64_t)tp * pp * cp;
-    if (!p.dp && n_npus) {
+    if (!p.dp) {
         if (n_npus % others)
             return request_fail_as(
                 call, REQUEST_CODE_INFEASIBLE,
@@ -200,14 +225,39 @@ halley_status design_plan(halley_plan *out, const halley_model *model,
                               cp, n_npus));
         p.dp = (uint32_t)(n_npus / others);
     }
-    const halley_status status = halley_plan_check(&p, model, n_npus, err);
+    halley_status status = halley_plan_check(&p, model, n_npus, err);
+    if (status == HALLEY_OK)
+        status = halley_plan_check_npu(&p, halley_cluster_npu(cluster, 0), err);
     if (status != HALLEY_OK)
         return request_fail_as(call, REQUEST_CODE_INFEASIBLE,
-                               design_usage(call, status, err));
+                               design_refuse(call, o, status, err));
     TRY(check_offload_tier(&p, cluster, call, err));
-    name_defaults(call, &given, &p);
+    name_defaults(call, &p, model);
     *out = p;
     return HALLEY_OK;
+}
+
+void design_print_unfit(FILE *to, const halley_estimate *e, const halley_cluster *cluster)
+{
+    char need[32], room[32];
+    const double usable = (1 - e->headroom) * e->capacity_bytes;
+    if (e->fits)
+        return;
+    const char *verdict = e->fit == HALLEY_FIT_MAY ? "may fit"
+                          : e->fit == HALLEY_FIT_MAY_NEED_OFFLOAD
+                              ? "may need host offload"
+                              : "does not fit";
+    if (e->peak_bytes <= usable) {
+        units_format(need, sizeof need, e->offloaded_bytes, UNITS_BYTES);
+        fprintf(to, "%s: stage %u offloads %s, more than the next memory tier has\n\n",
+                verdict, e->full_stage, need);
+        return;
+    }
+    units_format(need, sizeof need, e->peak_bytes, UNITS_BYTES);
+    units_format(room, sizeof room, usable, UNITS_BYTES);
+    fprintf(to, "%s: stage %u needs %s, and %s has %s with %s %% headroom\n\n", verdict,
+            e->full_stage, need, halley_cluster_npu(cluster, 0)->name, room,
+            number_digits(100 * e->headroom, 3).at);
 }
 
 void design_describe(char *to, size_t size, const halley_plan *p)

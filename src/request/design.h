@@ -9,6 +9,7 @@
 /* What was on the command line; a plan's keys as their texts, by halley_plan_key. */
 typedef struct design_options {
     const char *model, *cluster, *stack, *plan;
+    double headroom; /* share of memory; where the command has --headroom */
     const char *value[HALLEY_N_PLAN_KEYS];
     bool on[HALLEY_N_PLAN_KEYS];
     request_texts list[HALLEY_N_PLAN_KEYS];
@@ -77,6 +78,17 @@ typedef struct design_options {
     HALLEY_PLAN_SWITCHES(DESIGN_SWITCH)                                                  \
     HALLEY_PLAN_LISTS(DESIGN_LIST) HALLEY_PLAN_PLANNED(DESIGN_PLANNED)
 
+/* For commands that judge whether a plan fits. */
+#define DESIGN_HEADROOM                                                                  \
+    {.name = "headroom",                                                                 \
+     .kind = REQUEST_QUANTITY,                                                               \
+     .unit = UNITS_SHARE,                                                                \
+     .min = 0,                                                                           \
+     .max = 0.9,                                                                         \
+     .metavar = "SHARE",                                                                 \
+     .offset = offsetof(options_struct, design.headroom),                                \
+     .doc = "share of the memory that a plan must leave free (default: 4 %)"},
+
 /* Load what the options name, and tell what the cluster has to say. On success the
  * cluster and the model are the caller's. */
 halley_status design_load(halley_model *model, halley_cluster **cluster,
@@ -93,6 +105,19 @@ halley_status design_read(halley_plan *out, uint64_t *given, uint32_t n_npus,
 halley_status design_plan(halley_plan *out, const halley_model *model,
                           const halley_cluster *cluster, request_call *call,
                           const design_options *o, halley_error *err);
+/* A plan is refused: the words of the command line are at fault where any of them says
+ * something about the plan, else the plan's file. */
+halley_status design_refuse(request_call *call, const design_options *o, halley_status status,
+                            halley_error *err);
+/* The cluster must say how many NPUs it has. */
+halley_status design_check_count(const halley_cluster *cluster, request_call *call,
+                                 const design_options *o, halley_error *err);
+/* "may fit: ..." or "does not fit: ...", with stage, need and room; nothing for what
+ * fits.
+ */
+void design_print_unfit(FILE *to, const halley_estimate *estimate,
+                        const halley_cluster *cluster);
+
 /* What the library refuses of the user's own words is wrong usage. */
 halley_status design_usage(request_call *call, halley_status status, halley_error *err);
 

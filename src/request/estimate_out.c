@@ -97,9 +97,11 @@ static void write_memory_json(report_json *j, const halley_estimate *e)
         report_json_double(j, request_memory_key(key, (halley_memory)i),
                            e->memory_bytes[i]);
     report_json_end(j);
+    report_json_double(j, "allocated_bytes", e->allocated_bytes);
     report_json_double(j, "device_bytes", e->peak_bytes);
     report_json_double(j, "offloaded_bytes", e->offloaded_bytes);
     report_json_double(j, "capacity_bytes", e->capacity_bytes);
+    report_json_double(j, "headroom", e->headroom);
 }
 
 void request_estimate_json(report_json *j, const halley_estimate *e)
@@ -117,6 +119,7 @@ void request_estimate_json(report_json *j, const halley_estimate *e)
     report_json_u64(j, "slowest_stage", e->slow_stage);
     report_json_u64(j, "fullest_stage", e->full_stage);
     report_json_bool(j, "fits", e->fits);
+    report_json_text(j, "fit", str_from(halley_fit_name(e->fit)));
     report_json_double(j, "energy_J", e->energy_J);
     report_json_double(j, "cost_usd", e->cost_usd);
 }

@@ -263,6 +263,25 @@ static halley_status score_times(scoring *s, const char *name, score_pair *pairs
     return array_push(&s->sets, set) ? HALLEY_OK : error_nomem(err);
 }
 
+/* The peak as the logs of the row's software state it. */
+static double read_memory(const scoring *s, const score_row *row,
+                          const halley_estimate *e)
+{
+    const halley_stack *stack = &s->rows.stacks.at[row->stack];
+    halley_stage_memory first;
+    switch (stack->reading) {
+    case HALLEY_READING_DEVICE:
+        return e->peak_bytes;
+    case HALLEY_READING_RANK_0:
+        halley_estimate_stage(&first, &row->model, &row->plan,
+                              s->rows.clusters.at[row->cluster].cluster, stack, 0);
+        return first.allocated_bytes;
+    case HALLEY_READING_ALLOCATED:
+        break;
+    }
+    return e->allocated_bytes;
+}
+
 static halley_status score_memory(scoring *s, const char *name, score_pair *pairs,
                                   halley_error *err)
 {
@@ -279,15 +298,15 @@ static halley_status score_memory(scoring *s, const char *name, score_pair *pair
                             &s->rows.stacks.at[row->stack]);
         if (row->out_of_memory) {
             set.n_out++;
-            set.n_out_refused += !e.fits;
+            set.n_out_refused += e.fit == HALLEY_FIT_NOT;
         } else if (row->step_s > 0) {
             set.n_fit++;
-            set.n_fit_refused += !e.fits;
+            set.n_fit_refused += e.fit == HALLEY_FIT_NOT;
         }
         if (row->peak_bytes <= 0)
             continue;
         set.rows++;
-        pairs[n++] = (score_pair){row->id, row->peak_bytes, e.peak_bytes};
+        pairs[n++] = (score_pair){row->id, row->peak_bytes, read_memory(s, row, &e)};
     }
     if (n == 0 && set.n_out == 0)
         return HALLEY_OK;

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "workload/plan_file.h"
+#include "workload/plan_rules.h"
 
 const char *halley_recompute_name(halley_recompute recompute)
 {
@@ -10,10 +11,25 @@ const char *halley_recompute_name(halley_recompute recompute)
                                                     : "?";
 }
 
+const char *halley_schedule_name(halley_schedule schedule)
+{
+    return (unsigned)schedule < HALLEY_N_SCHEDULES ? workload_schedule_names[schedule]
+                                                   : "?";
+}
+
+halley_status halley_plan_check_npu(const halley_plan *plan, const halley_npu *npu,
+                                    halley_error *err)
+{
+    return halley_npu_check_dtype(npu, plan->dtype, err);
+}
+
 const char *halley_rank_order_name(uint32_t rank_order)
 {
     return rank_order < HALLEY_RANK_ORDERS ? workload_order_names[rank_order] : "?";
 }
+
+/* Tokens of a sequence where neither plan nor model knows: what people train on. */
+enum { usual_seq = 8192 };
 
 static void fill_in(halley_plan *p, const halley_model *model)
 {
@@ -24,7 +40,7 @@ static void fill_in(halley_plan *p, const halley_model *model)
             *degrees[i] = 1;
     }
     if (!p->seq)
-        p->seq = model->seq ? model->seq : 2048;
+        p->seq = model->seq ? model->seq : usual_seq;
     if (!p->gradient_bytes)
         p->gradient_bytes = 2;
     if (model->kind == HALLEY_DLRM)
@@ -56,10 +72,6 @@ static halley_status check_model(const halley_plan *p, const halley_model *m,
                                m->name);
     if (m->heads % p->tp)
         return refuse(err, "tensor parallelism", p->tp, "the number of heads", m->heads);
-    if (p->pp > m->layers)
-        return error_set(err, HALLEY_EINVAL,
-                         "%u pipeline stages are more than the %u layers", p->pp,
-                         m->layers);
     if (m->experts && m->experts % p->ep)
         return refuse(err, "expert parallelism", p->ep, "the number of experts",
                       m->experts);
@@ -134,6 +146,7 @@ halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
                          "tp %u x cp %u x pp %u x dp %u is %llu NPUs, the cluster has %u",
                          p->tp, p->cp, p->pp, p->dp, (unsigned long long)used, n_npus);
     TRY(check_model(p, model, err));
+    TRY(workload_batch_check(p, model, err));
     if (!p->micro_batches && p->global_batch % ((uint64_t)p->dp * p->micro_batch))
         return error_set(err, HALLEY_EINVAL,
                          "global batch %u is not a multiple of dp %u x micro-batch %u",
@@ -146,6 +159,7 @@ halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
         return refuse(err, "the FSDP shard degree", p->fsdp, "the data-parallel ranks",
                       p->dp * p->cp);
     TRY(check_stages(p, model, err));
+    TRY(workload_pipeline_check(plan, model, err));
     return check_pairs(p, err);
 }
 

@@ -17,8 +17,8 @@
 enum { N_DTYPES = 7, N_SCHEDULES = 2, N_ATTENTIONS = 2, N_RECIPES = 3 };
 static const char *const dtypes[] = {"bf16", "fp16",  "fp32",  "tf32",  "fp8", "fp4",
                                      "int8", "mxfp8", "mxfp4", "nvfp4", NULL};
-static const char *const schedules[] = {"1f1b",  "gpipe", "breadth-first", "zb-h1",
-                                        "zb-h2", "zbv",   "dualpipe",      NULL};
+const char *const workload_schedule_names[] = {"1f1b",  "gpipe", "breadth-first", "zb-h1",
+                                               "zb-h2", "zbv",   "dualpipe",      NULL};
 static const char *const attentions[] = {"flash", "unfused", "old", NULL};
 static const char *const recipes[] = {"tensor", "row", "block", "mx", "nv", NULL};
 static const char *const recomputes[] = {"none",    "selective", "selective-op",
@@ -93,7 +93,7 @@ static const key_type types[HALLEY_N_PLAN_KEYS] = {
     [HALLEY_KEY_FP8_RECIPE] = NAME(p.recipe, recipes, N_RECIPES),
     [HALLEY_KEY_GRADIENT_BYTES] = NUMBER(gradient_bytes, 2, 4),
     [HALLEY_KEY_OFFLOAD_TIER] = NUMBER(offload_tier, 1, 16),
-    [HALLEY_KEY_SCHEDULE] = NAME(p.schedule, schedules, N_SCHEDULES),
+    [HALLEY_KEY_SCHEDULE] = NAME(p.schedule, workload_schedule_names, N_SCHEDULES),
     [HALLEY_KEY_ATTENTION] = NAME(attention, attentions, N_ATTENTIONS),
     [HALLEY_KEY_SEQUENCE_PARALLEL] = SWITCH(sequence_parallel),
     [HALLEY_KEY_KEEP_GATHERED] = SWITCH(fsdp_keep),
@@ -338,6 +338,8 @@ halley_status workload_plan_read(halley_plan *plan, const conf_file *file,
     TRY(read_list(&(list_reader){p, file, err, "expose", exposed, &p->expose}, t.expose));
     TRY(read_list(&(list_reader){p, file, err, "stage-layers", NULL, NULL},
                   t.stage_layers));
+    for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++)
+        p->given |= (uint64_t)(conf_find(file->root, keys[i].name) != NULL) << i;
     *plan = t.p;
     return HALLEY_OK;
 }

@@ -7,6 +7,7 @@
 
 /* By halley_recompute, and by halley_plan.rank_order; both end with NULL. */
 extern const char *const workload_recompute_names[HALLEY_N_RECOMPUTE + 1];
+extern const char *const workload_schedule_names[];
 extern const char *const workload_order_names[HALLEY_RANK_ORDERS + 1];
 
 /* Set the keys that a file names; on failure the plan stays as it was. */

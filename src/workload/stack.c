@@ -119,8 +119,11 @@ static const halley_constant_info infos[HALLEY_N_CONSTANTS] = {
     [HALLEY_K_MEM_LOGIT] = AMOUNT("memory-logit", "B", 8, 1, 20, 0.3, "per logit", study),
     [HALLEY_K_MEM_HEAD] =
         FACTOR("memory-head", 2, 0.01, 4, 0.3, "copies of the head's gradient", study),
-    [HALLEY_K_MEM_FIXED] = AMOUNT("memory-fixed", "B", 2e9, 1e8, 2e10, 0.5,
-                                  "context and library buffers", study),
+    [HALLEY_K_MEM_FIXED] = AMOUNT("memory-fixed", "B", 4e8, 1e7, 2e10, 0.5,
+                                  "fixed buffers inside the allocator", study),
+    [HALLEY_K_MEM_CONTEXT] =
+        AMOUNT("memory-context", "B", 2e9, 1e8, 2e10, 0.5,
+               "context and libraries, outside the allocator", study),
     [HALLEY_K_MEM_GATHERED] = AMOUNT("memory-gathered", "B", 8.4, 0.1, 16, 0.3,
                                      "weights kept gathered, FSDP with stages", study),
 };
@@ -140,7 +143,8 @@ halley_constant halley_constant_find(const char *key)
 
 void halley_stack_default(halley_stack *out)
 {
-    *out = (halley_stack){.name = "default", .scatter_stages = true, .pads_vocab = true};
+    *out = (halley_stack){
+        .name = "default", .scatter_stages = true, .pads_vocab = true, .headroom = 0.04};
     for (int i = 0; i < HALLEY_N_CONSTANTS; i++)
         out->k[i] = out->prior[i] = infos[i].value;
 }

@@ -19,12 +19,17 @@
 typedef struct stack_text {
     str name, framework, from, to;
     bool scatter, pads, old_attention;
+    uint32_t reading;
     double expected[2];
     uint32_t n_runs[2], n_layouts;
     const conf_node *given, *fitted, *fit, *sources;
 } stack_text;
 #define STACK(key, type, unit, member, required, doc)                                    \
     CONF_FIELD(stack_text, key, type, unit, member, required, doc)
+static const char *const reading_names[] = {[HALLEY_READING_ALLOCATED] = "allocated",
+                                            [HALLEY_READING_RANK_0] = "rank-0",
+                                            [HALLEY_READING_DEVICE] = "device",
+                                            NULL};
 static const conf_field stack_fields[] = {
     STACK("name", CONF_TYPE_TEXT, UNITS_COUNT, name, true, "name of the stack"),
     STACK("framework", CONF_TYPE_TEXT, UNITS_COUNT, framework, true, "of the records"),
@@ -36,6 +41,11 @@ static const conf_field stack_fields[] = {
           "to a multiple of 128 tp"),
     STACK("old-attention", CONF_TYPE_BOOL, UNITS_COUNT, old_attention, false,
           "fused attention of an earlier generation"),
+    {.key = "memory-reading",
+     .type = CONF_TYPE_ENUM,
+     .offset = offsetof(stack_text, reading),
+     .names = reading_names,
+     .doc = "what its logs call peak memory"},
     STACK("expected-error", CONF_TYPE_QUANTITY, UNITS_SHARE, expected[0], false,
           "mean error on layouts the fit had not seen"),
     STACK("expected-runs", CONF_TYPE_U32, UNITS_COUNT, n_runs[0], false,
@@ -138,6 +148,8 @@ halley_status workload_stack_read(halley_stack *out, const conf_file *file,
     out->scatter_stages = t.scatter;
     out->pads_vocab = t.pads;
     out->old_attention = t.old_attention;
+    out->known = true;
+    out->reading = (halley_memory_reading)t.reading;
     memcpy(out->expected, t.expected, sizeof t.expected);
     memcpy(out->n_runs, t.n_runs, sizeof t.n_runs);
     out->n_layouts = t.n_layouts;
@@ -290,6 +302,8 @@ halley_status halley_stack_save(const halley_stack *stack, const char *path,
         file_output_printf(to, "pads-vocabulary: no\n");
     if (stack->old_attention)
         file_output_printf(to, "old-attention: yes\n");
+    if (stack->reading != HALLEY_READING_ALLOCATED)
+        file_output_printf(to, "memory-reading: %s\n", reading_names[stack->reading]);
     static const char *const kinds[] = {"", "-experts"};
     for (int i = 0; i < 2; i++) {
         if (stack->n_runs[i])

@@ -4,6 +4,7 @@
 $ halley estimate -m gpt3-175b -c dgx-a100:1024 --tp 8 --pp 8 --global-batch 1536 --recompute selective
 > gpt3-175b on 1024 x A100-SXM4-80GB (dgx-a100)
 > tp 8 pp 8 dp 16 zero 1 micro-batch 1 recompute selective sequence-parallel, global batch 1536, sequence 2048, bf16
+> assumed: micro-batch 1, sequence 2048 (from the model), bf16, zero 1, sequence parallel, schedule 1f1b
 >
 > step          {*} s
 > tokens/s      {*}
@@ -11,7 +12,8 @@ $ halley estimate -m gpt3-175b -c dgx-a100:1024 --tp 8 --pp 8 --global-batch 153
 >
 > where the time goes
 > ...
->   total {*} of 85.1 GB: fits
+>   allocated {*}
+>   device {*} of 85.1 GB, {*} %; fits with 4 % headroom
 > ...
 > constants: stack default, 0 fitted, 0 given, the rest defaults
 > error to expect: {*} %, up to {*} % for some software: this stack was fitted to no run without experts; {*}
@@ -180,3 +182,91 @@ $ halley estimate -m llama3-8b --plan ds.json -c dgx-h100:8 --json | query - /pl
 > 2
 > 2
 > 64
+
+## a number format the device does not have is refused by name, with those it has
+$ halley estimate -m llama3-8b -c dgx-a100:8 --dtype fp8
+! halley: A100-SXM4-80GB has no fp8 units: it computes in bf16, fp16, fp32 and tf32
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m llama3-8b -c dgx-h100:8 --dtype fp4
+! halley: H100-SXM-80GB has no fp4 units: it computes in bf16, fp16, fp32, tf32 and fp8
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m llama3-8b -c dgx-1:8 --dtype bf16
+! halley: V100-SXM has no bf16 units: it computes in fp16 and fp32
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m llama3-8b -c tpu-v5p-pod:64 --dtype fp8
+! halley: TPU-v5p has no fp8 units: it computes in bf16 and int8
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m llama3-8b -c gaudi2:8 --dtype fp4
+! halley: Gaudi2 has no fp4 units: it computes in bf16, fp32 and fp8
+! see 'halley estimate --help'
+? 2
+$ printf 'dtype: fp8\n' > plan.yaml; halley estimate -m llama3-8b -c dgx-a100:8 --plan plan.yaml
+! halley: plan.yaml: A100-SXM4-80GB has no fp8 units: it computes in bf16, fp16, fp32 and tf32
+? 1
+
+## interleaving obeys its rules, and the nearest valid value is named
+$ halley estimate -m gpt3-175b -c dgx-h100:64 --tp 8 --pp 8 --global-batch 1 --virtual 2
+! halley: virtual 2 needs micro-batches in multiples of the 8 stages, and global batch 1 with dp 1 and micro-batch 1 gives 1: use global batch 8 or virtual 1
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m gpt3-175b -c dgx-h100:64 --tp 8 --pp 8 --global-batch 1 --virtual 4
+! halley: virtual 4 needs micro-batches in multiples of the 8 stages, and global batch 1 with dp 1 and micro-batch 1 gives 1: use global batch 8 or virtual 1
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m gpt3-175b -c dgx-h100:64 --tp 8 --pp 8 --micro-batch 8 --global-batch 8 --virtual 12
+! halley: virtual 12 needs micro-batches in multiples of the 8 stages, and global batch 8 with dp 1 and micro-batch 8 gives 1: use global batch 64 or virtual 1
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m gpt3-175b -c dgx-h100:64 --tp 8 --pp 8 --global-batch 8 --virtual 5
+! halley: virtual 5 cuts 96 layers into 8 x 5 chunks, which must all have the same number of layers: the nearest valid value is virtual 4
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m vit-h-14 -c dgx-h100:96 --pp 12 --virtual 6 --global-batch 96
+! halley: interleaving needs equal stages, and 32 layers do not divide by pp 12: use virtual 1, give stage-layers, or choose pp 8
+! see 'halley estimate --help'
+? 2
+$ printf 'tp: 8\npp: 8\nglobal-batch: 12\nvirtual: 2\n' > plan.yaml; halley estimate -m gpt3-175b -c dgx-h100:64 --plan plan.yaml
+! halley: plan.yaml: virtual 2 needs micro-batches in multiples of the 8 stages, and global batch 12 with dp 1 and micro-batch 1 gives 12: use global batch 16 or virtual 1
+? 1
+
+## embedding and head count as layers where only that divides, and the page says so
+$ halley estimate -m llama3-405b -c dgx-h100:128 --tp 8 --pp 16 --global-batch 16 | grep assumed
+> assumed: micro-batch 1, sequence 8192 (from the model), bf16, sequence parallel, schedule 1f1b, embeddings as layers (126 + 2), recompute none
+
+## a cluster without a number, a batch in tokens
+$ halley estimate -m llama3-8b -c dgx-h100
+! halley: --cluster dgx-h100 does not say how many accelerators: expected a number after ':', for example dgx-h100:64
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 4194304
+! halley: global batch 4194304 is in sequences, of 8192 tokens each; if 4194304 is the number of tokens, use global batch 512
+! see 'halley estimate --help'
+? 2
+$ halley estimate -m llama3-8b -c dgx-h100:12 --global-batch 12 2>&1 >/dev/null
+> halley: note: 12 is 1.5 nodes of 8: 2 nodes are paid for, 4 GPUs idle
+
+## what does not fit says so first, and with --strict exits 1
+$ halley estimate -m llama3-70b -c dgx-h100:8 --tp 8 --zero 0 | head -1
+> does not fit: stage 0 needs 186 GB, and H100-SXM-80GB has 82.1 GB with 4 % headroom
+$ halley estimate -m llama3-70b -c dgx-h100:8 --tp 8 --zero 0 --strict --json | grep '"fit'
+>   "fits": false,
+>   "fit": "does-not-fit",
+$ halley estimate -m llama3-70b -c dgx-h100:8 --tp 8 --zero 0 --strict > /dev/null
+? 1
+$ halley estimate -m llama3-8b -c dgx-h100:8 --tp 8 --strict --headroom '10 %' | grep device
+>   device                    26.7 GB of 85.5 GB, 31 %; fits with 10 % headroom
+
+## other plans that fit are found before more accelerators are asked for
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 8 --zero 0 | grep -A3 'stage 0 is over'
+> stage 0 is over by 114 GB; most of it is optimizer (96.4 GB)
+>   ZeRO 3 instead of 0: 826 ms a step, 69.4 GB
+>   weights gathered layer by layer (FSDP): 826 ms a step, 69.4 GB
+>   tensor parallelism 4 instead of 1: 954 ms a step, 50.9 GB
+$ halley estimate -m gpt-1t -c dgx-h100:8 --tp 8 | grep -A2 'is over'
+> stage 0 is over by 2.22 TB; most of it is optimizer (1.51 TB)
+>   no plan fits: more accelerators or more memory are needed
+>

@@ -189,7 +189,42 @@ $ halley explore s.yaml | grep Baseline
 > Baseline: plan.tp 3 cannot be: {*}
 
 ## break-even of a whole number, and of a design that is not feasible
-$ printf 'name: s\nmodel: {preset: llama3-70b, seq: 8192}\ncluster: dgx-h100:128\nplan: {tp: 8, pp: 4, global-batch: 128, zero: 1, recompute: full}\nbreak-even:\n  - {parameter: cluster.npus, from: 32, to: 1024, of: {plan.recompute: full}, beats: {plan.recompute: none}}\n  - {parameter: cluster.npus, from: 32, to: 40, of: {plan.tp: 8, plan.recompute: none}, beats: {plan.tp: 8}}\n' > s.yaml
+$ printf 'name: s\nmodel: {preset: llama3-70b, seq: 8192}\ncluster: dgx-h100:128\nplan: {tp: 8, pp: 4, global-batch: 128, zero: 1, sequence-parallel: no, recompute: full}\nbreak-even:\n  - {parameter: cluster.npus, from: 32, to: 1024, of: {plan.recompute: full}, beats: {plan.recompute: none}}\n  - {parameter: cluster.npus, from: 32, to: 40, of: {plan.tp: 8, plan.recompute: none}, beats: {plan.tp: 8}}\n' > s.yaml
 $ halley explore s.yaml | grep -A1 'How much' | grep -v '^How\|^--'
->   only below 256 (between 32 and 1024)
+>   only below 512 (between 32 and 1024)
 >   never (it is not everywhere feasible) between 32 and 40
+
+## only plans that interleaving allows, and the others are counted with their reason
+$ printf 'name: s\nmodel: gpt3-175b\ncluster: dgx-h100:64\nplan: {tp: 8, pp: 8, global-batch: 64}\nvary: {plan.virtual: [1, 2, 3, 4, 5, 6, 12, 24]}\n' > s.yaml; halley explore s.yaml --csv | cut -d, -f2 | sort -n | xargs
+> plan.virtual 1 2 3 4 6 12
+$ halley explore s.yaml | grep -i 'virtual N'
+>       2  virtual N cuts N layers into N x N chunks, which must all have the same number of layers: the nearest valid value is virtual N
+
+## formats the device does not have are dropped with their reason
+$ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-a100:8\nplan: {tp: 8, global-batch: 8}\nvary: {plan.dtype: [bf16, fp8]}\n' > s.yaml; halley explore s.yaml | grep 'fp8'
+>       1  A100-SXM4-80GB has no fp8 units: it computes in bf16, fp16, fp32 and tf32
+
+## units of expressions are checked
+$ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-h100:64\nplan: {global-batch: 128}\nwhere: [power < 4 MUSD]\n' > s.yaml; halley explore s.yaml
+! halley: s.yaml:5:9: expression "power < 4 MUSD": there is power on the left of < and cost on the right
+? 1
+$ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-h100:64\nplan: {global-batch: 128}\nwhere: [memory / step-time < 80 GB]\n' > s.yaml; halley explore s.yaml
+! halley: s.yaml:5:9: expression "memory / step-time < 80 GB": there is bandwidth on the left of < and size on the right
+? 1
+$ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-h100:64\nplan: {global-batch: 128, tp: 8}\nwhere: [memory / step-time < 80 TB/s and power * step-time < 1 MWh]\n' > s.yaml; halley explore s.yaml > /dev/null
+
+## a condition implies that designs fit, unless the study allows others
+$ printf 'name: s\nmodel: llama3-70b\ncluster: dgx-h100:8\nplan: {global-batch: 8, tp: 8}\nwhere: [power < 1 MW]\n' > s.yaml; halley explore s.yaml 2>&1 | grep 'not fit'
+> halley: s: none of 1 designs is feasible (1: does not fit in memory)
+$ printf 'allow-unfit: yes\n' >> s.yaml; halley explore s.yaml | grep -c 'does not fit'
+> 1
+$ printf 'name: s\nmodel: llama3-70b\ncluster: dgx-h100:8\nplan: {tp: 8}\nwhere: fits\nallow-unfit: yes\n' > s.yaml; halley explore s.yaml
+! halley: s.yaml:5:8: where: fits contradicts allow-unfit: yes
+? 1
+
+## the headroom of a study
+$ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-h100:8\nplan: {tp: 2, global-batch: 8}\nheadroom: 50 %%\n' > s.yaml; halley explore s.yaml 2>&1 | grep 'not fit'
+> halley: s: none of 1 designs is feasible (1: does not fit in memory)
+$ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-h100:8\nplan: {tp: 2, global-batch: 8}\nheadroom: 2\n' > s.yaml; halley explore s.yaml
+! halley: s.yaml:5:11: headroom is a share of the memory from 0 to 90 %, not 2
+? 1

@@ -2,11 +2,11 @@
 
 ## plans are ranked, each with what it loses by
 $ halley plan -m gpt-18.4b -c dgx-a100:64 --global-batch 128 --top 2
->    tp  pp  dp  cp  ep  virtual  mbs  recompute  sharding {*} loses to the one above by
+>    tp  pp  dp  cp  ep  virtual  mbs  recompute  sharding {*} memory {*} of {*} loses to the one above by
 > 1 {*}
 > 2 {*} +{*} %
 >
-> {*} plans tried, {*} fit
+> {*} plans tried, {*} fit with 4 % headroom
 
 ## threads change nothing
 $ halley plan -m gpt-7.5b -c dgx-h100:32 --global-batch 64 --csv --threads 1 > one; halley plan -m gpt-7.5b -c dgx-h100:32 --global-batch 64 --csv --threads 3 | cmp - one
@@ -18,7 +18,7 @@ $ halley plan -m gpt-7.5b -c dgx-h100:32 --global-batch 64 --tp 4 --top 1 --csv 
 
 ## nothing fits
 $ halley plan -m gpt-1t -c dgx-a100:8 --global-batch 8
-! halley: none of {*} plans fits: more NPUs, more memory or fewer limits are needed
+! halley: none of {*} plans fits, nor any of --all: more accelerators, more memory or fewer limits are needed
 ? 1
 
 ## a launch file's own plan is compared with the best
@@ -40,3 +40,14 @@ $ halley plan -m llama3-8b -c dgx-h100:64 --global-batch 128 --top 1 --write dee
 > ...
 > }
 ! halley: note: deepspeed cannot say: the model and seq 8192 (set in the training script)
+
+## no plan leaves less free than the headroom
+$ halley plan -m llama3-70b -c dgx-h100:64 --global-batch 128 --top 50 --variants --csv | awk -F, 'NR > 1 && $(NF-2) > 0.96 { print }'
+$ halley plan -m llama3-70b -c dgx-h100:64 --global-batch 128 --top 2000 --variants --headroom 0 --csv | awk -F, 'NR > 1 && $(NF-2) > 0.96 { n++ } END { print (n > 0) }'
+> 1
+
+## a format the device does not have
+$ halley plan -m llama3-8b -c dgx-a100:8 --dtype fp8
+! halley: A100-SXM4-80GB has no fp8 units: it computes in bf16, fp16, fp32 and tf32
+! see 'halley plan --help'
+? 2

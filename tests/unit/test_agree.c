@@ -8,6 +8,7 @@
  * behind other messages of the same link.
  */
 #include "estimate/groups.h"
+#include "halley/plan_keys.h"
 #include "halley/plan_trace.h"
 #include "halley/sim.h"
 #include "unit.h"
@@ -82,7 +83,12 @@ static const agree_case cases[] = {
      8,
      225,
      24,
-     {.pp = 8, .tp = 2, .global_batch = 32, .recompute = HALLEY_RECOMPUTE_FULL, SP}},
+     {.pp = 8,
+      .tp = 2,
+      .global_batch = 32,
+      .recompute = HALLEY_RECOMPUTE_FULL,
+      SP,
+      .given = 1ull << HALLEY_KEY_EMBEDDINGS_AS_LAYERS}},
     {"gpt-3.6b",
      "switch",
      16,

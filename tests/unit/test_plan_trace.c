@@ -25,8 +25,8 @@ static const struct {
     {"llama3-8b", {.dp = 4, .fsdp = 4, .global_batch = 8}},
     {"llama3-8b", {.tp = 2, .cp = 4, .global_batch = 2}},
     {"qwen3-30b-a3b", {.pp = 3, .dp = 8, .ep = 8, .global_batch = 16}},
-    {"gpt-3.6b", {.pp = 3, .virtual_stages = 2, .global_batch = 4}}, /* a short round */
-    {"gpt-3.6b",                                                     /* hybrid shard */
+    {"gpt-3.6b", {.pp = 3, .virtual_stages = 2, .global_batch = 6}},
+    {"gpt-3.6b", /* hybrid shard */
      {.dp = 8, .fsdp = 4, .global_batch = 16, .recompute = HALLEY_RECOMPUTE_SELECTIVE}},
     {"gpt-3.6b", /* uneven stages, recomputation of four layers at a time */
      {.pp = 3,

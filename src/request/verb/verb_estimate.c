@@ -25,7 +25,7 @@ static const estimate_options defaults = {.tokens = 1e12};
 
 typedef estimate_options options_struct;
 static const request_option options[] = {
-    DESIGN_NAMES DESIGN_PLAN{.name = "tokens",
+    DESIGN_NAMES DESIGN_PLAN DESIGN_HEADROOM{.name = "tokens",
                              .kind = REQUEST_QUANTITY,
                              .unit = UNITS_COUNT,
                              .metavar = "N",
@@ -80,6 +80,17 @@ static void write_parts(FILE *to, const halley_estimate *e)
             amount(b, e->part_s[HALLEY_PART_BACKWARD], UNITS_TIME), e->slow_stage);
 }
 
+static const char *name_verdict(const halley_estimate *e)
+{
+    static const char *const words[HALLEY_N_FITS] = {
+        [HALLEY_FIT_FITS] = "fits",
+        [HALLEY_FIT_TIGHT] = "fits tightly",
+        [HALLEY_FIT_MAY] = "may fit (the software is not known)",
+        [HALLEY_FIT_MAY_NEED_OFFLOAD] = "may need host offload",
+        [HALLEY_FIT_NOT] = "does not fit"};
+    return words[e->fit];
+}
+
 static void write_memory(FILE *to, const halley_estimate *e)
 {
     char a[32], b[32];
@@ -93,9 +104,12 @@ static void write_memory(FILE *to, const halley_estimate *e)
                     halley_memory_name((halley_memory)i),
                     amount(a, e->outer_bytes[i], UNITS_BYTES));
     }
-    fprintf(to, "  %-22s %12s of %s: %s\n", "total",
+    fprintf(to, "  %-22s %12s\n", "allocated", amount(a, e->allocated_bytes, UNITS_BYTES));
+    fprintf(to, "  %-22s %12s of %s, %s %%; %s with %s %% headroom\n", "device",
             amount(a, e->peak_bytes, UNITS_BYTES),
-            amount(b, e->capacity_bytes, UNITS_BYTES), e->fits ? "fits" : "does not fit");
+            amount(b, e->capacity_bytes, UNITS_BYTES),
+            number_fixed(100 * e->peak_bytes / e->capacity_bytes, 0).at, name_verdict(e),
+            number_digits(100 * e->headroom, 3).at);
 }
 
 static uint64_t count_npus(const halley_plan *p)
@@ -151,6 +165,26 @@ static void write_constants(FILE *to, const design *d)
                 number_fixed(100 * x->mean, 1).at, x->n_runs, kind);
 }
 
+/* No single change helps: does any plan? */
+static void write_search(FILE *to, const design *d)
+{
+    halley_search_opts opts = {
+        .plan = d->plan, .n_npus = halley_cluster_npus(d->cluster), .top = 1};
+    opts.fixed = d->plan.given & HALLEY_SEARCH_WORKLOAD_KEYS;
+    opts.plan.micro_batches = 0;
+    halley_found best;
+    const halley_search_answer answer =
+        halley_search_any(&best, &d->model, d->cluster, &d->stack, &opts);
+    char plan[160];
+    if (answer == HALLEY_SEARCH_NONE) {
+        fprintf(to, "  no plan fits: more accelerators or more memory are needed\n");
+        return;
+    }
+    design_describe(plan, sizeof plan, &best.plan);
+    fprintf(to, "  no single change makes it fit; another plan %s: %s\n",
+            answer == HALLEY_SEARCH_FITS ? "does" : "may fit", plan);
+}
+
 /* Why it does not fit, and what would. */
 static void write_advice(FILE *to, const design *d)
 {
@@ -161,9 +195,10 @@ static void write_advice(FILE *to, const design *d)
         if (e->memory_bytes[i] > e->memory_bytes[largest])
             largest = i;
     }
-    if (e->peak_bytes > e->capacity_bytes)
+    const double usable = (1 - e->headroom) * e->capacity_bytes;
+    if (e->peak_bytes > usable)
         fprintf(to, "\nstage %u is over by %s; most of it is %s (%s)\n", e->full_stage,
-                amount(a, e->peak_bytes - e->capacity_bytes, UNITS_BYTES),
+                amount(a, e->peak_bytes - usable, UNITS_BYTES),
                 halley_memory_name((halley_memory)largest),
                 amount(b, e->memory_bytes[largest], UNITS_BYTES));
     else
@@ -178,8 +213,7 @@ static void write_advice(FILE *to, const design *d)
                 amount(a, changes[i].estimate.step_s, UNITS_TIME),
                 amount(b, changes[i].estimate.peak_bytes, UNITS_BYTES));
     if (n == 0)
-        fprintf(to,
-                "  no single change makes it fit: more NPUs or more memory are needed\n");
+        write_search(to, d);
 }
 
 static void write_text(const request_call *call, const design *d)
@@ -187,12 +221,14 @@ static void write_text(const request_call *call, const design *d)
     FILE *to = call->out;
     char plan[160], a[32];
     const halley_estimate *e = &d->e;
+    design_print_unfit(to, e, d->cluster);
     design_describe(plan, sizeof plan, &d->plan);
-    fprintf(to, "%s on %u x %s (%s)\n%s, global batch %u, sequence %u, %s\n\n",
+    fprintf(to, "%s on %u x %s (%s)\n%s, global batch %u, sequence %u, %s\n",
             d->model.name, d->plan.tp * d->plan.cp * d->plan.pp * d->plan.dp,
             halley_cluster_npu(d->cluster, 0)->name, halley_cluster_name(d->cluster),
             plan, d->plan.global_batch, d->plan.seq, halley_dtype_name(d->plan.dtype));
-    fprintf(to, "step          %s\n", amount(a, e->step_s, UNITS_TIME));
+    request_write_assumed(call);
+    fprintf(to, "\nstep          %s\n", amount(a, e->step_s, UNITS_TIME));
     fprintf(to, "tokens/s      %s\n", number_digits(e->tokens_per_s, 4).at);
     fprintf(to, "model FLOPs   %s %% of peak", number_fixed(100 * e->mfu, 1).at);
     if (e->hfu > e->mfu)
@@ -203,7 +239,6 @@ static void write_text(const request_call *call, const design *d)
     if (!e->fits)
         write_advice(to, d);
     write_money(to, d);
-    request_write_assumed(call);
     write_constants(to, d);
 }
 
@@ -352,7 +387,8 @@ static halley_status refuse_unfit(request_call *call, const design *d, halley_er
         return HALLEY_OK;
     error_set(err, HALLEY_EINVAL, "the design does not fit: stage %u is over by %s",
               d->e.full_stage,
-              amount(over, d->e.peak_bytes - d->e.capacity_bytes, UNITS_BYTES));
+              amount(over, d->e.peak_bytes - (1 - d->e.headroom) * d->e.capacity_bytes,
+                     UNITS_BYTES));
     return request_fail_as(call, REQUEST_CODE_INFEASIBLE, HALLEY_EINVAL);
 }
 
@@ -362,6 +398,7 @@ static halley_status estimate_design(request_call *call, design *d, halley_error
     TRY(design_plan(&d->plan, &d->model, d->cluster, call, &o->design, err));
     TRY(halley_stack_expect(&d->expected, &d->stack, d->model.experts > 0, err));
     halley_estimate_run(&d->e, &d->model, &d->plan, d->cluster, &d->stack);
+    TRY(halley_estimate_check(&d->e, err));
     TRY(write_estimate(call, d, err));
     TRY(refuse_unfit(call, d, err));
     if (!o->trace)

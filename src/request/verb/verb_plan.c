@@ -30,8 +30,8 @@ static const char *const forms[] = {"megatron", "deepspeed", "torchtitan", "maxt
 
 typedef plan_options options_struct;
 static const request_option options[] = {
-    DESIGN_NAMES DESIGN_PLAN LIMIT("max-tp", max_tp,
-                                   "at most this tensor parallelism (default: 4 nodes)"),
+    DESIGN_NAMES DESIGN_PLAN DESIGN_HEADROOM LIMIT(
+        "max-tp", max_tp, "at most this tensor parallelism (default: 4 nodes)"),
     LIMIT("max-cp", max_cp,
           "context parallelism up to N (default: 1; with --all no limit)"),
     {.name = "all",
@@ -83,6 +83,8 @@ static const report_column columns[] = {
     {"step", "step_s", REPORT_QUANTITY, UNITS_TIME, 0},
     {"MFU", "mfu", REPORT_QUANTITY, UNITS_SHARE, 0},
     {"memory", "device_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
+    {"of", "full", REPORT_QUANTITY, UNITS_SHARE, 0},
+    {"", "fit", REPORT_WORDS, UNITS_COUNT, 0},
     {"loses to the one above by", "reason", REPORT_WORDS, UNITS_COUNT, 0},
 };
 
@@ -125,6 +127,8 @@ static void add_plan_row(report_table *t, const halley_search *s, uint32_t i)
     report_table_number(t, e->step_s);
     report_table_number(t, e->mfu);
     report_table_number(t, e->peak_bytes);
+    report_table_number(t, e->peak_bytes / e->capacity_bytes);
+    report_table_words(t, str_from(halley_fit_name(e->fit)));
     if (i == 0)
         report_table_words(t, STR(""));
     else
@@ -178,6 +182,16 @@ static void print_own_plan(FILE *to, const own_plan *own, const halley_found *be
             gain < 0 ? "slower" : "faster", change);
 }
 
+static void write_counts(FILE *to, const halley_search *s)
+{
+    fprintf(to, "\n%llu plans tried, %llu fit with %s %% headroom",
+            (unsigned long long)s->n_designs, (unsigned long long)s->n_feasible,
+            number_digits(100 * s->found[0].estimate.headroom, 3).at);
+    if (s->n_may > 0)
+        fprintf(to, ", %llu may fit", (unsigned long long)s->n_may);
+    fprintf(to, "\n");
+}
+
 static halley_status write_plan_table(const request_call *call, const halley_search *s,
                                       report_form form, halley_error *err)
 {
@@ -188,8 +202,7 @@ static halley_status write_plan_table(const request_call *call, const halley_sea
         t != NULL ? report_table_write(t, form, call->out, err) : error_nomem(err);
     report_table_free(t);
     if (status == HALLEY_OK && form == REPORT_TEXT)
-        fprintf(call->out, "\n%llu plans tried, %llu fit\n",
-                (unsigned long long)s->n_designs, (unsigned long long)s->n_feasible);
+        write_counts(call->out, s);
     return status;
 }
 
@@ -207,6 +220,8 @@ static halley_status write_row_json(report_json *j, const halley_search *s, uint
     report_json_double(j, "mfu", e->mfu);
     report_json_double(j, "device_bytes", e->peak_bytes);
     report_json_double(j, "capacity_bytes", e->capacity_bytes);
+    report_json_bool(j, "fits", e->fits);
+    report_json_text(j, "fit", str_from(halley_fit_name(e->fit)));
     if (i > 0)
         report_json_text(j, "reason",
                          str_from(halley_search_reason(text, sizeof text,
@@ -278,6 +293,28 @@ static halley_status write_plans(request_call *call, const halley_search *s,
     return HALLEY_OK;
 }
 
+/* None fits. That more accelerators are needed is only said when --all finds none. */
+static halley_status refuse_all(const halley_search *s, const halley_model *model,
+                                const halley_cluster *cluster, const halley_stack *stack,
+                                const halley_search_opts *opts, halley_error *err)
+{
+    halley_found best;
+    char plan[160];
+    const unsigned long long n = s->n_designs;
+    const halley_search_answer answer =
+        opts->all ? HALLEY_SEARCH_NONE
+                  : halley_search_any(&best, model, cluster, stack, opts);
+    if (answer == HALLEY_SEARCH_NONE)
+        return error_set(err, HALLEY_EINVAL,
+                         "none of %llu plans fits%s: more accelerators, more memory or "
+                         "fewer limits are needed",
+                         n, opts->all ? "" : ", nor any of --all");
+    design_describe(plan, sizeof plan, &best.plan);
+    return error_set(err, HALLEY_EINVAL,
+                     "none of %llu plans fits; --all finds one that %s: %s", n,
+                     answer == HALLEY_SEARCH_FITS ? "does" : "may fit", plan);
+}
+
 static halley_status search_plans(request_call *call, const halley_model *model,
                                   const halley_cluster *cluster,
                                   const halley_stack *stack, halley_error *err)
@@ -285,9 +322,7 @@ static halley_status search_plans(request_call *call, const halley_model *model,
     const uint32_t n_npus = halley_cluster_npus(cluster);
     const plan_options *o = call->options;
     const design_options *d = &o->design;
-    if (!n_npus)
-        return request_usage(call, err,
-                             "--cluster wants the number of NPUs, as in dgx-a100:64");
+    TRY(design_check_count(cluster, call, d, err));
     halley_search_opts opts = {
         .n_npus = n_npus,
         .max_tp = o->max_tp,
@@ -299,6 +334,10 @@ static halley_status search_plans(request_call *call, const halley_model *model,
         .watch = call->watch,
     };
     TRY(design_read(&opts.plan, &opts.fixed, n_npus, call, d, err));
+    const halley_status known =
+        halley_plan_check_npu(&opts.plan, halley_cluster_npu(cluster, 0), err);
+    if (known != HALLEY_OK)
+        return design_refuse(call, d, known, err);
     if (opts.plan.global_batch == 0) {
         opts.plan.global_batch = n_npus;
         request_assume(call, "global_batch %u: one sequence per NPU", n_npus);
@@ -318,15 +357,13 @@ static halley_status search_plans(request_call *call, const halley_model *model,
         status = write_launch(call, model, &s->found[0].plan, err);
     else if (s->n_found > 0)
         status = write_plans(call, s, &of, err);
+    else if (s->n_designs > 0)
+        status = request_fail_as(call, REQUEST_CODE_INFEASIBLE,
+                                 refuse_all(s, model, cluster, stack, &opts, err));
     else
-        status = request_fail_as(
-            call, REQUEST_CODE_INFEASIBLE,
-            error_set(err, HALLEY_EINVAL,
-                      s->n_designs > 0
-                          ? "none of %llu plans fits: more NPUs, more memory "
-                            "or fewer limits are needed"
-                          : "no plan divides model, batch and NPUs",
-                      (unsigned long long)s->n_designs));
+        status = request_fail_as(call, REQUEST_CODE_INFEASIBLE,
+                                 error_set(err, HALLEY_EINVAL,
+                                           "no plan divides model, batch and NPUs"));
     halley_search_free(s);
     return status;
 }

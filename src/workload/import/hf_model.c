@@ -218,6 +218,7 @@ static void assume_sequence(halley_model *m, hf_block *b)
         rope.map != NULL && hf_has(&rope, original) ? &rope : from, original, seq);
     seq = first > 0 && first < seq ? first : seq;
     m->seq = seq;
+    m->positions = most;
     char shown[80];
     if (seq < most)
         snprintf(shown, sizeof shown, "%u (the model allows %u)", seq, most);
