@@ -227,7 +227,7 @@ static void read_degrees(halley_plan *p, const score_record *r)
     p->fsdp_keep = record_is(r, "plan", "fsdp_mode", "zero2");
     p->embeddings_as_layers = record_is_true(r, "plan", "embeddings_count_as_layers");
     if (p->virtual_stages < 2 ||
-        record_field(r, "plan", "embeddings_count_as_layers") != NULL)
+        record_find(r, "plan", "embeddings_count_as_layers") != NULL)
         p->given |= 1ull << HALLEY_KEY_EMBEDDINGS_AS_LAYERS; /* as the source says */
     /* Some sources count data-parallel replicas of the shard group, others its ranks. */
     const uint32_t n = record_count(r, NULL, "n_npus", 0);
