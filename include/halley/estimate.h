@@ -84,7 +84,9 @@ typedef struct halley_estimate {
     double peak_bytes;      /* the sum of memory_bytes: what the device shows */
     double allocated_bytes; /* the same without the context: a framework's allocator */
     double capacity_bytes;  /* of the NPU's own memory */
-    double headroom;        /* share of it that must stay free (halley_stack) */
+    double outer_capacity_bytes; /* of the memory things are offloaded to; 0 = none */
+    double outer_users;          /* NPUs that share it */
+    double headroom;             /* share of it that must stay free (halley_stack) */
     uint32_t full_stage;
     bool fits; /* peak_bytes <= (1 - headroom) capacity_bytes, outer tier likewise */
     halley_memory_fit fit; /* the same in more words */

@@ -15,6 +15,8 @@ typedef enum halley_recompute {
     HALLEY_RECOMPUTE_FULL,         /* whole layers, from their inputs */
     HALLEY_RECOMPUTE_MINIMAL,      /* all but the products */
     HALLEY_RECOMPUTE_QKV,          /* all but the attention projections */
+    HALLEY_RECOMPUTE_MODULES,      /* the modules of recompute_modules */
+    HALLEY_RECOMPUTE_KEPT,         /* all but the tensors of recompute_keep */
     HALLEY_N_RECOMPUTE
 } halley_recompute;
 
@@ -32,7 +34,10 @@ typedef enum halley_schedule {
 typedef enum halley_fp8_recipe {
     HALLEY_FP8_TENSOR, /* one scale a tensor */
     HALLEY_FP8_ROW,
-    HALLEY_FP8_BLOCK, /* one scale every 32 elements: mxfp8 */
+    HALLEY_FP8_BLOCK, /* blocks of 128, scaled by software: DeepSeek-V3 on Hopper */
+    HALLEY_FP8_MX,    /* one scale every 32 elements, in hardware: mxfp8, mxfp4 */
+    HALLEY_FP8_NV,    /* every 16 elements: nvfp4 */
+    HALLEY_N_RECIPES
 } halley_fp8_recipe;
 
 /* How often weights that are sharded (fsdp) are gathered. */
@@ -60,6 +65,27 @@ enum {
     HALLEY_OFFLOAD_ACTIVATIONS = 8
 };
 
+/* Modules of Megatron-Core that a backward pass computes again. */
+enum {
+    HALLEY_MODULE_LAYERNORM = 1,
+    HALLEY_MODULE_CORE_ATTN = 2,
+    HALLEY_MODULE_MLA_UP_PROJ = 4,
+    HALLEY_MODULE_MOE_ACT = 8,
+    HALLEY_MODULE_MLP = 16,
+    HALLEY_MODULE_MOE = 32,
+    HALLEY_MODULE_SHARED_EXPERTS = 64
+};
+
+/* Tensors of a layer that MaxText's policies keep by name. */
+enum {
+    HALLEY_TENSOR_INPUT = 1,
+    HALLEY_TENSOR_QKV = 2,
+    HALLEY_TENSOR_CONTEXT = 4,
+    HALLEY_TENSOR_OUT = 8,
+    HALLEY_TENSOR_MLPWI = 16,
+    HALLEY_TENSOR_MLPWO = 32
+};
+
 /* Kinds of communication. */
 enum {
     HALLEY_EXPOSE_TP = 1,
@@ -82,7 +108,10 @@ typedef struct halley_plan {
     bool fsdp_keep; /* keep gathered weights for the backward pass (ZeRO-2 like) */
     halley_recompute recompute;
     uint32_t recompute_every; /* full: inputs of one layer in this many are kept; 0 = 1 */
-    uint32_t recompute_layers; /* only the first of each stage; 0 = all */
+    uint32_t recompute_layers;  /* only the first of each stage; 0 = all */
+    uint32_t recompute_modules; /* HALLEY_MODULE_ bits, with recompute modules */
+    uint32_t recompute_keep;    /* HALLEY_TENSOR_ bits, with recompute kept */
+    uint32_t recompute_offload; /* of them, kept in the outer tier */
     halley_schedule schedule;
     uint32_t rank_order;    /* which ranks are neighbours: HALLEY_RANK_ORDERS choices, 0 =
                                tp, cp, dp, pp from the innermost (halley_rank_order_name) */
@@ -93,12 +122,22 @@ typedef struct halley_plan {
     halley_dtype dtype;     /* of the products */
     halley_fp8_recipe recipe;
     bool unfused_attention;
+    uint32_t etp;              /* ranks that share each expert; 0 = 1 */
+    uint32_t zero_group;       /* ZeRO 1 and 2: ranks that share the optimizer; 0 = all */
+    double capacity;           /* of experts, against the mean; 0 = no token is dropped */
+    double expert_skew;        /* load of the fullest rank beyond the mean, share */
     bool embeddings_as_layers; /* stages count embedding and head as one layer each */
     uint32_t gradient_bytes;   /* of a gradient on the wire; 0 = 2 */
     uint32_t n_stage_layers;   /* uneven stages: how many are given; 0 = even */
     uint8_t stage_layers[HALLEY_MAX_STAGES];
-    uint32_t offload;      /* HALLEY_OFFLOAD_ bits */
-    uint32_t offload_tier; /* 0 = the nearest beyond local memory */
+    uint32_t offload;        /* HALLEY_OFFLOAD_ bits */
+    uint32_t offload_tier;   /* 0 = the nearest beyond local memory */
+    uint32_t offload_layers; /* with offloaded activations: of this many layers of a
+                                stage; 0 = all */
+    halley_gather gather;
+    halley_choice fp8_params; /* weights are held in the low type; default: they are */
+    double gradient_memory;   /* bytes held per gradient; 0 = by type and stack */
+    double optimizer_memory;  /* bytes per parameter of the optimizer; 0 = the same */
     bool spread;      /* what does not fit lies in the next tier, everything in proportion
                          (COMET): one effective bandwidth */
     bool no_overlap;  /* communication never hides behind compute */

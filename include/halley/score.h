@@ -57,6 +57,8 @@ typedef struct halley_score_row {
     double measured_s, predicted_s;
     double held_out_s; /* predicted by a fit that has not seen its layout; 0 = not run */
     double measured_bytes, predicted_bytes; /* peak memory; 0 = not measured */
+    double full;           /* predicted memory of the device over its capacity */
+    halley_memory_fit fit; /* whether halley would have let it run */
 } halley_score_row;
 
 typedef struct halley_score {

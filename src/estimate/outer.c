@@ -1,6 +1,9 @@
 /*
  * Memory beyond the NPU, energy and money.
  *
+ * A memory that NPUs share serves them one after the other: its bandwidth is divided by
+ * those that use it.
+ *
  * By class: optimizer states and gradients are read and written once a step, in the open;
  * weights are fetched for both passes of every micro-batch and activations written and
  * read once each, behind nine tenths of the compute. In proportion (COMET): all traffic
@@ -37,7 +40,8 @@ void estimate_offload(halley_estimate *e, const halley_plan *plan,
     const halley_tier *tier = workload_outer_tier(plan, cluster);
     if (!tier || e->offloaded_bytes <= 0)
         return;
-    const double byte_s = 1 / tier->bandwidth_Bps;
+    const double users = workload_outer_users(tier, plan, cluster);
+    const double byte_s = users / tier->bandwidth_Bps;
     const double *outer = e->outer_bytes;
     const double open =
         2 * byte_s * (outer[HALLEY_MEMORY_OPTIMIZER] + outer[HALLEY_MEMORY_GRADIENTS]);
@@ -48,7 +52,7 @@ void estimate_offload(halley_estimate *e, const halley_plan *plan,
                            outer[HALLEY_MEMORY_ACTIVATIONS] * flights);
     const double hidden = plan->no_overlap ? 0 : 0.9 * compute_s(e);
     e->part_s[HALLEY_PART_OFFLOAD] +=
-        open + (behind > hidden ? behind - hidden : 0) + 4 * tier->latency_s;
+        open + (behind > hidden ? behind - hidden : 0) + 4 * users * tier->latency_s;
 }
 
 void estimate_money(halley_estimate *e, const halley_plan *plan,

@@ -49,7 +49,8 @@ static void spread(price_context *c, double share, const halley_tier *tier)
     if (!tier || share <= 0)
         return;
     const double local = c->cluster->npu.tiers[0].bandwidth_Bps;
-    const double slower = 1 - share + share * local / tier->bandwidth_Bps;
+    const double users = workload_outer_users(tier, c->plan, c->cluster);
+    const double slower = 1 - share + share * local * users / tier->bandwidth_Bps;
     c->stream_s *= slower;
     c->wide.memory_s *= slower;
     c->low.memory_s *= slower;
@@ -235,6 +236,8 @@ static double repeated(const price_context *c, workload_class class)
 {
     switch (c->plan->recompute) {
     case HALLEY_RECOMPUTE_NONE:
+    case HALLEY_RECOMPUTE_MODULES: /* by operator, once plans may say so */
+    case HALLEY_RECOMPUTE_KEPT:
     case HALLEY_N_RECOMPUTE:
         return 0;
     case HALLEY_RECOMPUTE_SELECTIVE:

@@ -242,6 +242,7 @@ typedef struct npu_text {
     const conf_node *peak, *memory, *gemm, *gemm_fp8, *gemm_fp8_cast, *cast, *attention,
         *misaligned, *sources;
     uint32_t type, cores;
+    bool fp8_any_order;
     double on_chip, memory_share, round_to, power, price;
 } npu_text;
 #define NPU(key_, type_, member, doc_)                                                   \
@@ -269,6 +270,10 @@ static const conf_field npu_fields[] = {
      .by_default = "gemm"},
     {NPU("gemm-fp8-cast", CONF_TYPE_NODE, gemm_fp8_cast,
          "rates of 8-bit matmuls with a cast, as serving kernels do them")},
+    {NPU("fp8-any-order", CONF_TYPE_BOOL, fp8_any_order,
+         "8-bit matmuls read operands in either order, so that no transposed copy of "
+         "the weights is kept"),
+     .by_default = "no"},
     {NPU("cast", CONF_TYPE_NODE, cast, "launch time and memory share of that cast")},
     {NPU("round-to", CONF_TYPE_DOUBLE, round_to,
          "sizes of matmuls are rounded up to a multiple of this"),
@@ -306,6 +311,7 @@ static halley_npu npu_of(const npu_text *t)
     return (halley_npu){.type = (halley_npu_type)t->type,
                         .n_cores = t->cores,
                         .on_chip_bytes = t->on_chip,
+                        .fp8_any_order = t->fp8_any_order,
                         .memory_share = t->memory_share,
                         .round_to = t->round_to,
                         .power_w = t->power,

@@ -177,6 +177,8 @@ static void print_npu(strbuf *b, const halley_npu *npu, bool cost)
         add_value(b, "cores", npu->n_cores, UNITS_COUNT);
     if (npu->on_chip_bytes > 0)
         add_value(b, "on-chip", npu->on_chip_bytes, UNITS_BYTES);
+    if (npu->fp8_any_order)
+        add_text(b, "fp8-any-order", "yes");
     add_tiers(b, npu);
     add_rates(b, npu);
     if (npu->cast_launch_s != 0 || npu->cast_memory_share != 0)

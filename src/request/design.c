@@ -248,9 +248,10 @@ void design_print_unfit(FILE *to, const halley_estimate *e, const halley_cluster
                               ? "may need host offload"
                               : "does not fit";
     if (e->peak_bytes <= usable) {
-        units_format(need, sizeof need, e->offloaded_bytes, UNITS_BYTES);
-        fprintf(to, "%s: stage %u offloads %s, more than the next memory tier has\n\n",
-                verdict, e->full_stage, need);
+        units_format(need, sizeof need, e->offloaded_bytes * e->outer_users, UNITS_BYTES);
+        units_format(room, sizeof room, e->outer_capacity_bytes, UNITS_BYTES);
+        fprintf(to, "%s: %s are offloaded to a memory of %s, which %s accelerators share\n\n",
+                verdict, need, room, number_digits(e->outer_users, 9).at);
         return;
     }
     units_format(need, sizeof need, e->peak_bytes, UNITS_BYTES);

@@ -308,7 +308,7 @@ static halley_status score_memory(scoring *s, const char *name, score_pair *pair
         set.rows++;
         pairs[n++] = (score_pair){row->id, row->peak_bytes, read_memory(s, row, &e)};
     }
-    if (n == 0 && set.n_out == 0)
+    if (n == 0 && set.n_out == 0 && set.n_fit_refused == 0)
         return HALLEY_OK;
     TRY(score_metrics(&set, pairs, n, err));
     return array_push(&s->sets, set) ? HALLEY_OK : error_nomem(err);
@@ -344,14 +344,15 @@ static halley_status list_rows(halley_score *out, const scoring *s, halley_error
         to->measured_s = row->step_s;
         to->predicted_s = s->predicted[i];
         to->held_out_s = s->folded ? s->folded[i] : 0;
-        if (!(row->peak_bytes > 0))
-            continue;
         halley_estimate e;
         halley_estimate_run(&e, &row->model, &row->plan,
                             s->rows.clusters.at[row->cluster].cluster,
                             &s->rows.stacks.at[row->stack]);
+        to->full = e.peak_bytes / e.capacity_bytes;
+        to->fit = e.fit;
         to->measured_bytes = row->peak_bytes;
-        to->predicted_bytes = e.peak_bytes;
+        if (row->peak_bytes > 0)
+            to->predicted_bytes = read_memory(s, row, &e);
     }
     return HALLEY_OK;
 }

@@ -1,187 +1,246 @@
 /*
  * The footprint of a pipeline stage.
  *
- * Model states: bytes per parameter for weights, gradients and optimizer, divided by the
- * ranks that share them (ZeRO, Rajbhandari et al. 2020). Activations: the tensors every
- * operator keeps for its backward pass, times the micro-batches in flight: pp - i under
- * 1F1B for stage i, (pp-1)/v more when interleaved (Korthikanti et al. 2022, whose
- * 34 + 5as/h bytes per element these counts reproduce), all of them under GPipe. Full
- * recomputation keeps the input of every k-th layer and needs the tensors of k layers
- * while it repeats them.
+ *   allocated = weights + gradients + optimizer
+ *             + factor (sum over chunks of in flight x kept, + working set)
+ *             + logits + gathered weights + fixed buffers
+ *   device    = allocated + context
+ *
+ * Model states (workload/states.c) are divided by the ranks that share them: ZeRO 1 the
+ * optimizer, 2 also gradients, 3 and FSDP also weights (Rajbhandari et al. 2020). Dense
+ * weights are shared by dp x cp ranks, experts by the ranks that hold copies of them,
+ * tp x cp x dp / (ep x etp). With FSDP two layers are whole at a time; with pipeline
+ * stages all of a stage stays gathered for the step unless the plan gathers in every
+ * micro-batch. Activations: workload/kept.c, times the micro-batches in flight by the
+ * list of the schedule (workload/schedule.h). The peak is that of the fullest stage.
  */
 #include "workload/memory.h"
 
 #include "hw/cluster.h"
+#include "workload/kept.h"
+#include "workload/schedule.h"
 #include "workload/stages.h"
 
 #include <assert.h>
 #include <math.h>
 
-typedef struct layer_bytes {
-    double kept, all; /* for the backward pass, with and without recomputation */
-    double working;   /* while a layer is computed again */
-    double weights, expert_weights, touched;
-} layer_bytes;
+/* What the stages of one plan have in common. */
+typedef struct footprint {
+    const halley_model *model;
+    const halley_plan *plan;
+    const halley_stack *stack;
+    const workload_parts *parts;
+    workload_states states;
+    workload_schedule schedule;
+    workload_kept dense, moe;
+    double dense_shards, expert_shards; /* ranks that share a parameter */
+    bool gathers_step;                  /* FSDP: the whole stage stays gathered */
+} footprint;
 
-static layer_bytes count(const workload_layer *l, const halley_plan *plan,
-                         const workload_shape *s)
+static double count_expert_shards(const halley_plan *p)
 {
-    layer_bytes b = {.weights = l->weights,
-                     .expert_weights = l->expert_weights,
-                     .touched = l->touched};
-    double all = 0, core = 0;
-    for (uint32_t i = 0; i < l->n; i++) {
-        const workload_op *op = &l->ops[i];
-        all += op->saved;
-        if (op->class == WORKLOAD_ATTENTION && plan->unfused_attention)
-            core += op->kind == WORKLOAD_BATCHED && op->n == s->seq ? 0 : op->saved;
-    }
-    const double every = plan->recompute_every > 1 ? plan->recompute_every : 1;
-    b.all = all;
-    switch (plan->recompute) {
-    case HALLEY_RECOMPUTE_FULL:
-    case HALLEY_RECOMPUTE_QKV:
-        b.kept = 2 * s->shard_tokens * s->hidden / every;
-        b.working = every * all;
-        break;
-    case HALLEY_RECOMPUTE_SELECTIVE:
-        b.kept = all - core + (core > 0 ? 2 * s->tokens * s->heads * s->dim_v : 0);
-        b.working = core;
-        break;
-    case HALLEY_RECOMPUTE_SELECTIVE_OP:
-    case HALLEY_RECOMPUTE_MINIMAL:
-        b.kept = 0.52 * all; /* measured on torchtitan's runs */
-        b.working = all - b.kept;
-        break;
-    case HALLEY_RECOMPUTE_NONE:
-    case HALLEY_N_RECOMPUTE:
-        b.kept = all;
-        break;
-    }
-    return b;
+    const double etp = p->etp > 1 ? p->etp : 1;
+    const double copies = (double)p->tp * p->cp * p->dp / (p->ep * etp);
+    const uint32_t group = p->fsdp ? p->fsdp : p->zero_group;
+    const double most = fmax(1, (double)group * p->tp / p->ep);
+    return group > 0 ? fmin(copies, most) : copies;
 }
 
-static double in_flight(const halley_plan *plan, uint32_t i)
+static void make_footprint(footprint *out, const workload_parts *parts,
+                           const halley_model *model, const halley_plan *plan,
+                           const halley_cluster *cluster, const halley_stack *stack)
 {
-    const double m = halley_plan_micro_batches(plan);
-    if (plan->schedule == HALLEY_SCHEDULE_GPIPE)
-        return m;
-    const double depth = plan->pp - i;
-    if (plan->virtual_stages > 1)
-        return fmin(m, depth + (plan->pp - 1.0) / plan->virtual_stages);
-    return fmin(m, depth);
-}
-
-/* Weights, gradients and optimizer of one set of parameters shared by `ranks`; only
- * those touched have a gradient. */
-static void add_states(double bytes[HALLEY_N_MEMORY], const halley_plan *plan,
-                       const halley_stack *stack, double params, double touched,
-                       double ranks)
-{
-    const double *k = stack->k;
-    const double sharded = plan->fsdp ? 3 : plan->zero;
-    const double shards = plan->fsdp ? fmin(plan->fsdp, ranks) : ranks;
-    double grad = k[HALLEY_K_MEM_GRAD];
-    if (plan->gradient_bytes > grad) /* accumulated apart, in the wider type */
-        grad += plan->gradient_bytes;
-    else if (sharded < 1 && grad < 4) /* a wide copy for the update, not shared out */
-        grad += 4;
-    bytes[HALLEY_MEMORY_WEIGHTS] +=
-        params * k[HALLEY_K_MEM_WEIGHT] / (sharded >= 3 ? shards : 1);
-    bytes[HALLEY_MEMORY_GRADIENTS] += touched * grad / (sharded >= 2 ? shards : 1);
-    bytes[HALLEY_MEMORY_OPTIMIZER] +=
-        params * k[HALLEY_K_MEM_OPTIM] / (sharded >= 1 ? shards : 1);
-}
-
-typedef struct kinds {
-    layer_bytes dense, moe, embedding, head;
-    workload_shape shape;
-} kinds;
-
-static void make_kinds(kinds *out, const workload_parts *parts, const halley_plan *plan)
-{
-    *out = (kinds){.shape = parts->shape};
+    const uint32_t group = plan->fsdp ? plan->fsdp : plan->zero_group;
+    *out = (footprint){
+        .model = model,
+        .plan = plan,
+        .stack = stack,
+        .parts = parts,
+        .states = workload_states_make(plan, stack, &cluster->npu),
+        .schedule = workload_schedule_make(plan),
+        .dense_shards = group ? group : (double)plan->dp * plan->cp,
+        .expert_shards = count_expert_shards(plan),
+        .gathers_step =
+            plan->gather == HALLEY_GATHER_STEP ||
+            (plan->gather == HALLEY_GATHER_DEFAULT && (plan->pp > 1 || plan->fsdp_keep)),
+    };
+    const workload_shape *s = &parts->shape;
     if (parts->has_dense)
-        out->dense = count(&parts->dense, plan, &parts->shape);
+        workload_kept_make(&out->dense, model, plan, &out->states, s, &parts->dense);
     if (parts->has_moe)
-        out->moe = count(&parts->moe, plan, &parts->shape);
-    out->embedding.weights = parts->embedding.weights;
-    out->head.weights = parts->head.weights;
+        workload_kept_make(&out->moe, model, plan, &out->states, s, &parts->moe);
+    assert(out->dense_shards >= 1 && out->expert_shards >= 1);
 }
 
-static void stage_bytes(double bytes[HALLEY_N_MEMORY], const kinds *k,
-                        const halley_model *model, const halley_plan *plan,
-                        const halley_stack *stack, uint32_t i)
+/* Parameters of a stage on one rank; all its chunks. */
+typedef struct stage_params {
+    double dense, experts, touched;
+    double largest; /* layer, gathered for its pass */
+    bool last;
+} stage_params;
+
+static void add_chunk_params(stage_params *to, const footprint *f,
+                             const workload_stage *chunk)
 {
-    const workload_stage st = workload_stage_make(model, plan, i);
-    const double *c = stack->k, flight = in_flight(plan, i);
-    double weights = st.n_dense * k->dense.weights + st.n_moe * k->moe.weights;
-    if (st.first)
-        weights += k->embedding.weights;
-    if (st.last && !(model->tied && plan->pp == 1))
-        weights += k->head.weights;
-    const double experts =
-        st.n_moe * k->moe.expert_weights + st.n_dense * k->dense.expert_weights;
-    for (int j = 0; j < HALLEY_N_MEMORY; j++)
-        bytes[j] = 0;
-    add_states(bytes, plan, stack, weights, weights, (double)plan->dp * plan->cp);
-    if (experts > 0)
-        add_states(bytes, plan, stack, experts,
-                   st.n_moe * k->moe.touched + st.n_dense * k->dense.touched,
-                   (double)plan->tp * plan->cp * plan->dp / plan->ep);
-    const double kept =
-        st.again_dense * k->dense.kept + (st.n_dense - st.again_dense) * k->dense.all +
-        st.again_moe * k->moe.kept + (st.n_moe - st.again_moe) * k->moe.all;
-    const double working = fmax(k->dense.working, k->moe.working);
-    bytes[HALLEY_MEMORY_ACTIVATIONS] = c[HALLEY_K_MEM_ACT] * (kept * flight + working);
-    if (st.last) {
-        bytes[HALLEY_MEMORY_LOGITS] = c[HALLEY_K_MEM_ACT] * k->shape.tokens *
-                                      k->shape.vocab * c[HALLEY_K_MEM_LOGIT];
-        if (!plan->fsdp)
-            bytes[HALLEY_MEMORY_LOGITS] += c[HALLEY_K_MEM_HEAD] * 2 * k->head.weights;
+    const workload_parts *p = f->parts;
+    const bool shared_head = f->model->tied && f->plan->pp == 1;
+    to->dense += chunk->n_dense * p->dense.weights * p->has_dense +
+                 chunk->n_moe * p->moe.weights * p->has_moe;
+    if (chunk->first)
+        to->dense += p->embedding.weights;
+    if (chunk->last && !shared_head)
+        to->dense += p->head.weights;
+    to->last = to->last || chunk->last;
+    if (p->has_dense) {
+        to->experts += chunk->n_dense * p->dense.expert_weights;
+        to->touched += chunk->n_dense * p->dense.touched;
     }
-    bytes[HALLEY_MEMORY_CONTEXT] = c[HALLEY_K_MEM_CONTEXT];
-    bytes[HALLEY_MEMORY_BUFFERS] = c[HALLEY_K_MEM_FIXED];
-    if (plan->fsdp) {
-        const double one = fmax(k->dense.weights, k->moe.weights + k->moe.expert_weights);
-        bytes[HALLEY_MEMORY_BUFFERS] += plan->pp > 1
-                                            ? c[HALLEY_K_MEM_GATHERED] * weights
-                                            : 2 * one * (2 + plan->gradient_bytes);
+    if (p->has_moe) {
+        to->experts += chunk->n_moe * p->moe.expert_weights;
+        to->touched += chunk->n_moe * p->moe.touched;
     }
+    if (chunk->n_dense > 0 && p->has_dense)
+        to->largest = fmax(to->largest, p->dense.weights);
+    if (chunk->n_moe > 0 && p->has_moe)
+        to->largest =
+            fmax(to->largest,
+                 p->moe.weights + (f->expert_shards > 1 ? p->moe.expert_weights : 0));
 }
 
-void workload_memory_stage(double bytes[HALLEY_N_MEMORY], const halley_model *model,
-                           const halley_plan *plan, const halley_stack *stack, uint32_t i)
+/* Weights, gradients and optimizer of one set of parameters shared by `shards`; only
+ * those touched have a gradient. */
+static void add_states(double bytes[HALLEY_N_MEMORY], const footprint *f, double params,
+                       double touched, double shards)
 {
-    workload_parts parts;
-    kinds k;
-    workload_parts_make(&parts, model, plan, stack);
-    make_kinds(&k, &parts, plan);
-    stage_bytes(bytes, &k, model, plan, stack, i);
+    const uint32_t sharded = f->plan->fsdp ? 3 : f->plan->zero;
+    const workload_states *s = &f->states;
+    bytes[HALLEY_MEMORY_WEIGHTS] += params * s->weight / (sharded >= 3 ? shards : 1);
+    bytes[HALLEY_MEMORY_GRADIENTS] += touched * s->gradient / (sharded >= 2 ? shards : 1);
+    bytes[HALLEY_MEMORY_OPTIMIZER] += params * s->optimizer / (sharded >= 1 ? shards : 1);
 }
 
-/* Move the plan's classes out; returns what moved. */
-static double offload(double bytes[HALLEY_N_MEMORY], double outer[HALLEY_N_MEMORY],
-                      const halley_plan *plan)
+/* Bytes of layers of one kind in a chunk: some are computed again. */
+static double sum_kept(const workload_kept *k, double n, double again)
+{
+    return again * k->kept + (n - again) * k->all;
+}
+
+/* The working set of recomputation: of as many layers as there are. */
+static double find_working(const workload_kept *k, double again)
+{
+    return again > 0 ? fmin(k->working, again * k->all - k->kept) : 0;
+}
+
+typedef struct stage_activations {
+    double held, working; /* bytes before the stack's factor */
+    double offloaded;     /* of held, by recompute-offload */
+    double layers;
+} stage_activations;
+
+static void add_chunk_activations(stage_activations *to, const footprint *f,
+                                  const workload_stage *c, double flight)
+{
+    to->held += flight * (sum_kept(&f->dense, c->n_dense, c->again_dense) +
+                          sum_kept(&f->moe, c->n_moe, c->again_moe));
+    to->offloaded +=
+        flight * (c->again_dense * f->dense.offloaded + c->again_moe * f->moe.offloaded);
+    to->working = fmax(to->working, find_working(&f->dense, c->again_dense));
+    to->working = fmax(to->working, find_working(&f->moe, c->again_moe));
+    to->layers += c->n_dense + c->n_moe;
+}
+
+/* Activations that stay, and those in the outer tier. */
+static void add_activations(double bytes[HALLEY_N_MEMORY], double outer[HALLEY_N_MEMORY],
+                            const footprint *f, const stage_activations *a)
+{
+    const halley_plan *p = f->plan;
+    const double factor = f->stack->k[HALLEY_K_MEM_ACT];
+    double share = 0;
+    if (p->offload & HALLEY_OFFLOAD_ACTIVATIONS)
+        share = p->offload_layers > 0 && a->layers > 0
+                    ? fmin(1, p->offload_layers / a->layers)
+                    : 1;
+    const double moved = a->offloaded + share * (a->held - a->offloaded);
+    outer[HALLEY_MEMORY_ACTIVATIONS] = factor * moved;
+    bytes[HALLEY_MEMORY_ACTIVATIONS] = factor * (a->held - moved + a->working);
+}
+
+static void add_rest(double bytes[HALLEY_N_MEMORY], const footprint *f,
+                     const stage_params *params)
+{
+    const double *k = f->stack->k;
+    const workload_shape *s = &f->parts->shape;
+    if (params->last) {
+        bytes[HALLEY_MEMORY_LOGITS] =
+            s->tokens * s->vocab * k[HALLEY_K_MEM_LOGIT] * (1 + f->model->mtp);
+        if (f->plan->fsdp == 0)
+            bytes[HALLEY_MEMORY_LOGITS] +=
+                k[HALLEY_K_MEM_HEAD] * 2 * f->parts->head.weights;
+    }
+    bytes[HALLEY_MEMORY_CONTEXT] = k[HALLEY_K_MEM_CONTEXT];
+    bytes[HALLEY_MEMORY_BUFFERS] = k[HALLEY_K_MEM_FIXED];
+    if (f->plan->fsdp < 2)
+        return;
+    const double whole = params->dense + (f->expert_shards > 1 ? params->experts : 0);
+    bytes[HALLEY_MEMORY_BUFFERS] += f->gathers_step
+                                        ? k[HALLEY_K_MEM_GATHERED] * whole
+                                        : 2 * params->largest * f->states.gathered;
+}
+
+/* Classes that the plan moves out as a whole. */
+static void offload_states(double bytes[HALLEY_N_MEMORY], double outer[HALLEY_N_MEMORY],
+                           const halley_plan *plan)
 {
     static const struct {
         uint32_t bit;
         halley_memory class;
     } classes[] = {{HALLEY_OFFLOAD_OPTIMIZER, HALLEY_MEMORY_OPTIMIZER},
                    {HALLEY_OFFLOAD_GRADIENTS, HALLEY_MEMORY_GRADIENTS},
-                   {HALLEY_OFFLOAD_WEIGHTS, HALLEY_MEMORY_WEIGHTS},
-                   {HALLEY_OFFLOAD_ACTIVATIONS, HALLEY_MEMORY_ACTIVATIONS}};
-    double moved = 0;
-    for (int i = 0; i < HALLEY_N_MEMORY; i++)
-        outer[i] = 0;
+                   {HALLEY_OFFLOAD_WEIGHTS, HALLEY_MEMORY_WEIGHTS}};
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-        if (!(plan->offload & classes[i].bit))
+        if ((plan->offload & classes[i].bit) == 0)
             continue;
-        moved += bytes[classes[i].class];
         outer[classes[i].class] = bytes[classes[i].class];
         bytes[classes[i].class] = 0;
     }
-    return moved;
+}
+
+static void fill_stage(halley_stage_memory *out, const footprint *f, uint32_t i)
+{
+    uint32_t flights[HALLEY_MAX_STAGES];
+    stage_params params = {0};
+    stage_activations act = {0};
+    *out = (halley_stage_memory){0};
+    assert(i < f->schedule.stages && f->schedule.chunks <= HALLEY_MAX_STAGES);
+    workload_schedule_flights(flights, &f->schedule, i);
+    for (uint32_t c = 0; c < f->schedule.chunks; c++) {
+        const workload_stage chunk = workload_chunk_make(f->model, f->plan, i, c);
+        add_chunk_params(&params, f, &chunk);
+        add_chunk_activations(&act, f, &chunk, flights[c]);
+    }
+    add_states(out->memory_bytes, f, params.dense, params.dense, f->dense_shards);
+    if (params.experts > 0)
+        add_states(out->memory_bytes, f, params.experts, params.touched,
+                   f->expert_shards);
+    add_activations(out->memory_bytes, out->outer_bytes, f, &act);
+    add_rest(out->memory_bytes, f, &params);
+    offload_states(out->memory_bytes, out->outer_bytes, f->plan);
+    for (int j = 0; j < HALLEY_N_MEMORY; j++) {
+        assert(out->memory_bytes[j] >= 0 && out->outer_bytes[j] >= 0);
+        out->device_bytes += out->memory_bytes[j];
+    }
+    out->allocated_bytes = out->device_bytes - out->memory_bytes[HALLEY_MEMORY_CONTEXT];
+}
+
+void halley_estimate_stage(halley_stage_memory *out, const halley_model *model,
+                           const halley_plan *plan, const halley_cluster *cluster,
+                           const halley_stack *stack, uint32_t i)
+{
+    workload_parts parts;
+    footprint f;
+    workload_parts_make(&parts, model, plan, stack);
+    make_footprint(&f, &parts, model, plan, cluster, stack);
+    fill_stage(out, &f, i);
 }
 
 const halley_tier *workload_outer_tier(const halley_plan *plan,
@@ -192,11 +251,20 @@ const halley_tier *workload_outer_tier(const halley_plan *plan,
     return i < npu->n_tiers ? &npu->tiers[i] : NULL;
 }
 
-/* What one NPU may use of it. A pool's size stands for the whole machine. */
-static double outer_capacity(const halley_tier *tier, const halley_cluster *cluster)
+double workload_outer_users(const halley_tier *tier, const halley_plan *plan,
+                            const halley_cluster *cluster)
 {
-    return tier->kind == HALLEY_TIER_PER_NODE ? tier->capacity_bytes / cluster->nodes.npus
-                                              : tier->capacity_bytes;
+    const double npus = (double)plan->tp * plan->cp * plan->pp * plan->dp;
+    switch (tier->kind) {
+    case HALLEY_TIER_PER_NPU:
+        return 1;
+    case HALLEY_TIER_PER_NODE:
+        return fmin(npus, cluster->nodes.npus);
+    case HALLEY_TIER_POOL:
+    case HALLEY_TIER_HIERARCHICAL:
+        break;
+    }
+    return npus;
 }
 
 /*
@@ -222,7 +290,10 @@ static void judge_fit(halley_estimate *out, const halley_plan *plan,
     assert(out->capacity_bytes > 0 && stack->headroom >= 0 && stack->headroom < 1);
     out->headroom = stack->headroom;
     const halley_tier *tier = workload_outer_tier(plan, cluster);
-    const double room = (tier ? outer_capacity(tier, cluster) : 0) - out->offloaded_bytes;
+    out->outer_capacity_bytes = tier != NULL ? tier->capacity_bytes : 0;
+    out->outer_users = tier != NULL ? workload_outer_users(tier, plan, cluster) : 1;
+    const double room =
+        out->outer_capacity_bytes / out->outer_users - out->offloaded_bytes;
     const double excess = out->peak_bytes - (1 - out->headroom) * out->capacity_bytes;
     if (room < 0)
         out->fit = HALLEY_FIT_NOT;
@@ -233,46 +304,34 @@ static void judge_fit(halley_estimate *out, const halley_plan *plan,
     out->fits = out->fit <= HALLEY_FIT_TIGHT;
 }
 
+static void take_stage(halley_estimate *out, const halley_stage_memory *m, uint32_t i)
+{
+    out->full_stage = i;
+    out->peak_bytes = m->device_bytes;
+    out->allocated_bytes = m->allocated_bytes;
+    out->offloaded_bytes = 0;
+    for (int j = 0; j < HALLEY_N_MEMORY; j++) {
+        out->memory_bytes[j] = m->memory_bytes[j];
+        out->outer_bytes[j] = m->outer_bytes[j];
+        out->offloaded_bytes += m->outer_bytes[j];
+    }
+}
+
 void workload_memory_fill(halley_estimate *out, const workload_parts *parts,
                           const halley_model *model, const halley_plan *plan,
                           const halley_cluster *cluster, const halley_stack *stack)
 {
-    kinds k;
-    make_kinds(&k, parts, plan);
+    footprint f;
+    make_footprint(&f, parts, model, plan, cluster, stack);
     out->capacity_bytes = cluster->npu.tiers[0].capacity_bytes;
     out->peak_bytes = -1;
     for (uint32_t i = 0, next, times; i < plan->pp; i = next) {
-        next = workload_stage_next(model, plan, i,
-                                   &times); /* the first of them is fullest */
-        double bytes[HALLEY_N_MEMORY], outer[HALLEY_N_MEMORY], sum = 0;
-        stage_bytes(bytes, &k, model, plan, stack, i);
-        const double moved = offload(bytes, outer, plan);
-        for (int j = 0; j < HALLEY_N_MEMORY; j++)
-            sum += bytes[j];
-        if (sum <= out->peak_bytes)
-            continue;
-        out->peak_bytes = sum;
-        out->full_stage = i;
-        out->offloaded_bytes = moved;
-        for (int j = 0; j < HALLEY_N_MEMORY; j++) {
-            out->memory_bytes[j] = bytes[j];
-            out->outer_bytes[j] = outer[j];
-        }
+        /* Of stages that hold the same the first has most in flight. */
+        next = workload_stage_next(model, plan, i, &times);
+        halley_stage_memory m;
+        fill_stage(&m, &f, i);
+        if (m.device_bytes > out->peak_bytes)
+            take_stage(out, &m, i);
     }
-    out->allocated_bytes = out->peak_bytes - out->memory_bytes[HALLEY_MEMORY_CONTEXT];
     judge_fit(out, plan, cluster, stack);
-}
-
-void halley_estimate_stage(halley_stage_memory *out, const halley_model *model,
-                           const halley_plan *plan, const halley_cluster *cluster,
-                           const halley_stack *stack, uint32_t i)
-{
-    assert(i < plan->pp);
-    (void)cluster;
-    *out = (halley_stage_memory){0};
-    workload_memory_stage(out->memory_bytes, model, plan, stack, i);
-    offload(out->memory_bytes, out->outer_bytes, plan);
-    for (int j = 0; j < HALLEY_N_MEMORY; j++)
-        out->device_bytes += out->memory_bytes[j];
-    out->allocated_bytes = out->device_bytes - out->memory_bytes[HALLEY_MEMORY_CONTEXT];
 }

@@ -24,16 +24,17 @@ static const char *const recipes[] = {"tensor", "row", "block", "mx", "nv", NULL
 static const char *const recomputes[] = {"none",    "selective", "selective-op",
                                          "full",    "minimal",   "qkv",
                                          "modules", "kept",      NULL};
-_Static_assert(sizeof schedules / sizeof *schedules == HALLEY_N_SCHEDULES + 1,
+_Static_assert(sizeof workload_schedule_names / sizeof *workload_schedule_names ==
+                   HALLEY_N_SCHEDULES + 1,
                "every schedule has a word");
-_Static_assert(N_RECIPES == (int)HALLEY_FP8_BLOCK + 1,
-               "every modelled recipe has a word");
+_Static_assert(N_RECIPES <= (int)HALLEY_N_RECIPES, "every modelled recipe has a word");
 static const char *const exposed[] = {"tp", "cp", "ep", "pp", "dp", NULL};
 static const char *const classes[] = {"optimizer", "gradients", "weights", "activations",
                                       NULL}; /* in the order of HALLEY_OFFLOAD_ bits */
 
 const char *const workload_recompute_names[HALLEY_N_RECOMPUTE + 1] = {
-    "none", "selective", "selective-op", "full", "minimal", "qkv", NULL};
+    "none", "selective", "selective-op", "full", "minimal",
+    "qkv",  "modules",   "kept",         NULL};
 const char *const workload_order_names[HALLEY_RANK_ORDERS + 1] = {
     "tp-cp-dp-pp", "tp-cp-pp-dp", "tp-dp-cp-pp", "tp-dp-pp-cp", "tp-pp-cp-dp",
     "tp-pp-dp-cp", "cp-tp-dp-pp", "cp-tp-pp-dp", "cp-dp-tp-pp", "cp-dp-pp-tp",
@@ -85,7 +86,7 @@ static const key_type types[HALLEY_N_PLAN_KEYS] = {
     [HALLEY_KEY_MICRO_BATCH] = NUMBER(micro_batch, 1, 1e8),
     [HALLEY_KEY_ZERO] = NUMBER(zero, 0, 3),
     [HALLEY_KEY_FSDP] = {CONF_TYPE_TEXT, AT(fsdp), 0, 0, NULL, 0},
-    [HALLEY_KEY_RECOMPUTE] = NAME(p.recompute, recomputes, HALLEY_N_RECOMPUTE),
+    [HALLEY_KEY_RECOMPUTE] = NAME(p.recompute, recomputes, HALLEY_RECOMPUTE_MODULES),
     [HALLEY_KEY_RECOMPUTE_EVERY] = NUMBER(recompute_every, 1, 1e5),
     [HALLEY_KEY_RECOMPUTE_LAYERS] = NUMBER(recompute_layers, 1, 1e5),
     [HALLEY_KEY_RANK_ORDER] =

@@ -124,7 +124,7 @@ static const halley_constant_info infos[HALLEY_N_CONSTANTS] = {
     [HALLEY_K_MEM_CONTEXT] =
         AMOUNT("memory-context", "B", 2e9, 1e8, 2e10, 0.5,
                "context and libraries, outside the allocator", study),
-    [HALLEY_K_MEM_GATHERED] = AMOUNT("memory-gathered", "B", 8.4, 0.1, 16, 0.3,
+    [HALLEY_K_MEM_GATHERED] = AMOUNT("memory-gathered", "B", 6, 0.1, 16, 0.3,
                                      "weights kept gathered, FSDP with stages", study),
 };
 

@@ -226,8 +226,9 @@ static void keeping_fewer_inputs_costs_working_memory_and_no_time(void **state)
     /* 48 inputs and one layer's tensors, or 12 and four's. */
     const double per = 2.0 * 2048 * 6144 / 8 * w.stack.k[HALLEY_K_MEM_ACT];
     const double working = one.memory_bytes[HALLEY_MEMORY_ACTIVATIONS] - 48 * per;
+    /* The input of the layers that are made again is kept anyway, and counted once. */
     assert_true(fabs(four.memory_bytes[HALLEY_MEMORY_ACTIVATIONS] -
-                     (12 * per + 4 * working)) < per);
+                     (12 * per + 4 * (working + per) - per)) < 1e-6 * per);
 }
 
 static void the_longest_stage_sets_the_pace(void **state)

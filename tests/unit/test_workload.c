@@ -21,6 +21,15 @@ static halley_model load(const char *name)
     return m;
 }
 
+static halley_cluster *get_cluster(const char *name)
+{
+    halley_cluster *c;
+    halley_error err = {0};
+    if (halley_cluster_load(&c, name, &err) != HALLEY_OK)
+        fail_msg("%s: %s", name, err.text);
+    return c;
+}
+
 static void parameters_are_those_the_models_are_known_for(void **state)
 {
     (void)state;
@@ -85,6 +94,7 @@ static void activations_are_the_papers_formula(void **state)
     halley_stack stack;
     halley_stack_default(&stack);
     stack.k[HALLEY_K_MEM_ACT] = 1;
+    halley_cluster *cluster = get_cluster("dgx-a100:8");
     const halley_model m = load("gpt-22b");
     const double sbh = 2048.0 * 4 * m.hidden, scores = 5.0 * m.heads * 2048 / m.hidden;
     static const struct {
@@ -110,14 +120,16 @@ static void activations_are_the_papers_formula(void **state)
         assert_int_equal(halley_plan_check(&p, &m, 0, &err), HALLEY_OK);
         workload_parts parts;
         workload_parts_make(&parts, &m, &p, &stack);
-        double bytes[HALLEY_N_MEMORY];
-        workload_memory_stage(bytes, &m, &p, &stack, 0);
+        halley_stage_memory stage;
+        halley_estimate_stage(&stage, &m, &p, cluster, &stack, 0);
+        const double *bytes = stage.memory_bytes;
         const double layers = bytes[HALLEY_MEMORY_ACTIVATIONS] / m.layers;
         /* one layer's worth of working memory beside what is kept */
         const double slack = cases[i].recompute ? (34 + scores) * sbh / m.layers : 1;
         assert_true(layers >= want[i] * sbh * 0.999);
         assert_true(layers <= want[i] * sbh * 1.001 + slack);
     }
+    halley_cluster_free(cluster);
 }
 
 static void model_states_shrink_with_zero(void **state)
@@ -125,14 +137,16 @@ static void model_states_shrink_with_zero(void **state)
     (void)state;
     halley_stack stack;
     halley_stack_default(&stack);
+    halley_cluster *cluster = get_cluster("dgx-a100:64");
     const halley_model m = load("gpt-7.5b");
     double last = HUGE_VAL;
     for (uint32_t zero = 0; zero < 4; zero++) {
         halley_plan p = {.dp = 64, .global_batch = 64, .zero = zero};
         halley_error err = {0};
         assert_int_equal(halley_plan_check(&p, &m, 64, &err), HALLEY_OK);
-        double bytes[HALLEY_N_MEMORY];
-        workload_memory_stage(bytes, &m, &p, &stack, 0);
+        halley_stage_memory stage;
+        halley_estimate_stage(&stage, &m, &p, cluster, &stack, 0);
+        const double *bytes = stage.memory_bytes;
         const double states = bytes[HALLEY_MEMORY_WEIGHTS] +
                               bytes[HALLEY_MEMORY_GRADIENTS] +
                               bytes[HALLEY_MEMORY_OPTIMIZER];
@@ -141,6 +155,7 @@ static void model_states_shrink_with_zero(void **state)
     }
     /* 18 bytes a parameter over 64 ranks */
     assert_true(fabs(last * 64 / (18 * halley_model_params(&m)) - 1) < 0.02);
+    halley_cluster_free(cluster);
 }
 
 static void plans_that_do_not_divide_are_refused_in_words(void **state)

@@ -261,6 +261,8 @@ static const report_column row_columns[] = {
     {"Memory measured", "measured_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
     {"predicted", "predicted_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
     {"Error %", "memory_error_pct", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Full", "full", REPORT_QUANTITY, UNITS_SHARE, 0},
+    {"", "fit", REPORT_WORDS, UNITS_COUNT, 0},
 };
 
 static void add_memory(report_table *t, const halley_score_row *r)
@@ -295,6 +297,8 @@ static halley_status write_rows(const request_call *call, const halley_score *sc
         else
             report_table_empty(t);
         add_memory(t, r);
+        report_table_number(t, r->full);
+        report_table_words(t, str_from(halley_fit_name(r->fit)));
     }
     return request_table_write(call, t, "predictions", form, err);
 }

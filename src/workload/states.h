@@ -1,0 +1,19 @@
+/* workload/states.h - bytes that one parameter, and one kept element, take in memory. */
+#ifndef WORKLOAD_STATES_H
+#define WORKLOAD_STATES_H
+
+#include "halley/plan.h"
+#include "halley/stack.h"
+
+/* Bytes per parameter before anything is sharded, and per element of activations. */
+typedef struct workload_states {
+    double weight, gradient, optimizer;
+    double gathered; /* weight and gradient of a parameter that is gathered */
+    double element;  /* of a tensor between operators */
+    double input;    /* of the kept input of a matmul */
+} workload_states;
+
+workload_states workload_states_make(const halley_plan *plan, const halley_stack *stack,
+                                     const halley_npu *npu);
+
+#endif
