@@ -16,6 +16,19 @@ typedef enum halley_model_kind {
     HALLEY_OPS          /* an explicit list of operators */
 } halley_model_kind;
 
+/* How it is trained, which decides whose constants apply. Those of LLMs (milliseconds of
+ * host time per layer, of launching a step) never apply to the others. */
+typedef enum halley_family {
+    HALLEY_FAMILY_AUTO, /* halley_model_check replaces it by what follows from the kind */
+    HALLEY_FAMILY_LLM,
+    HALLEY_FAMILY_ENCODER, /* BERT, ViT: the whole sequence at once, captured graphs */
+    HALLEY_FAMILY_UNET,    /* diffusion by convolutions */
+    HALLEY_FAMILY_DIT,     /* diffusion by a transformer */
+    HALLEY_FAMILY_RECOMMENDER, /* DLRM */
+    HALLEY_FAMILY_OPERATORS,   /* an explicit list */
+    HALLEY_N_FAMILIES
+} halley_family;
+
 enum { HALLEY_MAX_MLP = 32 };
 
 /* One operator of an explicit list (HALLEY_OPS): a product, or plain flops and traffic,
@@ -27,6 +40,8 @@ typedef struct halley_model_op {
     double weights;      /* parameters */
     double saved_bytes;  /* kept for the backward pass, per sample */
     uint32_t repeat;     /* this many times in a row; 0 = 1 */
+    double window;       /* of a convolution: k counts each input so often; 0 = 1 */
+    uint32_t heads, head_dim, keys; /* attention of m queries to so many keys; 0 = none */
 } halley_model_op;
 
 /* Zero means absent or the usual: kv_heads = heads, head_dim = hidden / heads,
@@ -34,6 +49,7 @@ typedef struct halley_model_op {
 typedef struct halley_model {
     char name[HALLEY_NAME];
     halley_model_kind kind;
+    halley_family family;
     uint32_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab, seq;
     uint32_t positions;    /* seq was assumed: the file only says how many positions there
                               are; 0 = seq is a training sequence */
@@ -55,6 +71,11 @@ typedef struct halley_model {
     uint32_t q_rank, kv_rank, qk_nope, qk_rope,
         v_head; /* latent attention; kv_rank 0 = none */
 
+    double head_share;  /* of the positions, that the head sees; 0 = all */
+    bool adaptive_norm; /* each block makes its norms from the time step: 6 hidden^2 */
+    uint32_t text_tokens, image, frames; /* DiT: sequence = text + (image / 16)^2 for
+                                            each four frames */
+
     /* Imported models: parameters beyond what the sizes above give (biases, norms,
      * learned positions, vision towers), all and those one token uses. */
     double extra_params, extra_active_params;
@@ -63,7 +84,10 @@ typedef struct halley_model {
 
     /* HALLEY_DLRM */
     uint32_t tables, table_dim, lookups, n_bottom, n_top;
-    double table_rows;                                    /* of one table */
+    double sample_lookups;             /* in all tables together; 0 = tables x lookups */
+    uint32_t cross_layers, cross_rank; /* DCNv2: low-rank cross layers; 0 = pairs are
+                                          multiplied */
+    double table_rows;                 /* of one table */
     uint32_t bottom[HALLEY_MAX_MLP], top[HALLEY_MAX_MLP]; /* widths, input first */
 
     /* HALLEY_OPS */
@@ -102,9 +126,14 @@ halley_status halley_model_check_timed(const halley_model *model, halley_error *
 double halley_model_params(const halley_model *model);
 double halley_model_active_params(const halley_model *model);
 
+/* Mean number of keys that a query sees, over the sequence and over the layers: half of
+ * it where attention is causal, less in windows. */
+double halley_model_keys_seen(const halley_model *model, double seq);
+
 /*
  * FLOPs of one training step on `samples` sequences of `seq` tokens, forward and backward
- * without recomputation, two per multiply-add, causal attention counted by half.
+ * without recomputation, two per multiply-add; causal attention counts by half, windows
+ * by what they see, logits count, lookups of embeddings do not.
  */
 double halley_model_step_flops(const halley_model *model, double samples, double seq);
 

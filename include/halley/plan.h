@@ -130,6 +130,7 @@ typedef struct halley_plan {
     uint32_t gradient_bytes;   /* of a gradient on the wire; 0 = 2 */
     uint32_t n_stage_layers;   /* uneven stages: how many are given; 0 = even */
     uint8_t stage_layers[HALLEY_MAX_STAGES];
+    uint32_t lora; /* rank of adapters beside frozen weights; 0 = all is trained */
     uint32_t offload;        /* HALLEY_OFFLOAD_ bits */
     uint32_t offload_tier;   /* 0 = the nearest beyond local memory */
     uint32_t offload_layers; /* with offloaded activations: of this many layers of a

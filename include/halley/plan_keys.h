@@ -45,6 +45,9 @@ extern "C" {
     X(GRADIENT_BYTES, "gradient-bytes", "2|4", "of a gradient on the wire")              \
     X(OFFLOAD_TIER, "offload-tier", "N",                                                 \
       "memory tier offloaded classes go to: 1 is the next, 2 the one behind it")         \
+    X(LORA, "lora", "N",                                                                 \
+      "train adapters of rank N beside frozen weights (LoRA on the attention "           \
+      "projections); 0 = train everything")                                              \
     X(SCHEDULE, "schedule", "1f1b|gpipe", "of the pipeline")                             \
     X(ATTENTION, "attention", "flash|unfused", "kernel")
 
@@ -91,8 +94,7 @@ extern "C" {
     X(EXPERT_SKEW, "expert-skew", "X", "imbalance of the experts' load")                 \
     X(GRAPHS, "graphs", "none|router|layer|full", "CUDA graphs")                         \
     X(KERNELS, "kernels", "fused|eager", "how operators are fused")                      \
-    X(BF16_LAYERS, "bf16-layers", "N", "layers that stay in bf16")                       \
-    X(LORA, "lora", "N", "rank of LoRA adapters; 0 = off")
+    X(BF16_LAYERS, "bf16-layers", "N", "layers that stay in bf16")
 
 #define HALLEY_PLAN_ID(id, ...) HALLEY_KEY_##id,
 typedef enum halley_plan_key {

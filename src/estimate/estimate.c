@@ -16,6 +16,7 @@
 #include "estimate/outer.h"
 #include "estimate/price.h"
 #include "estimate/run.h"
+#include "workload/family.h"
 #include "workload/memory.h"
 #include "workload/stages.h"
 
@@ -24,7 +25,7 @@
 /* Everything about one kind of layer. */
 typedef struct kind_cost {
     const price_layer *price;
-    double weights, expert_weights, touched;
+    double weights, expert_weights, touched, frozen, frozen_experts;
     /* With FSDP messages where they run every micro-batch; plain: not recomputed. */
     double forward_s, backward_s, plain_s;
     double fsdp_f_s, fsdp_b_s, fsdp_plain_s; /* of them, exposed */
@@ -51,7 +52,10 @@ static double beside(const step *s, double pass_s, double messages_s)
 static void fsdp_layer(step *s, kind_cost *k)
 {
     const price_shards t = price_shards_make(&s->c, k->weights, k->expert_weights);
-    const double back = (s->c.plan->fsdp_keep ? 0 : t.gather_s) + t.reduce_s;
+    const double all = k->weights + k->expert_weights;
+    const double trained =
+        all > 0 ? 1 - (k->frozen + k->frozen_experts) / all : 1; /* the rest stays */
+    const double back = (s->c.plan->fsdp_keep ? 0 : t.gather_s) + trained * t.reduce_s;
     const double f = k->forward_s, b = k->backward_s, plain = k->plain_s;
     k->forward_s = beside(s, f, t.gather_s);
     k->backward_s = beside(s, b, back);
@@ -67,7 +71,9 @@ static void price_kind(step *s, kind_cost *k, const price_layer *price,
     *k = (kind_cost){.price = price,
                      .weights = layer->weights,
                      .expert_weights = layer->expert_weights,
-                     .touched = layer->touched,
+                     .touched = layer->updated ? 0 : layer->touched,
+                     .frozen = layer->frozen,
+                     .frozen_experts = layer->frozen_experts,
                      .forward_s = price->forward_s,
                      .backward_s = price->backward_s,
                      .plain_s = price->plain_b_s};
@@ -110,6 +116,7 @@ typedef struct kind_count {
 typedef struct stage_cost {
     kind_count kinds[4]; /* the head last */
     double time_s, weights, expert_weights, touched;
+    double trained, trained_experts; /* of the weights, those that get gradients */
 } stage_cost;
 
 static stage_cost stage_make(const step *s, uint32_t i)
@@ -125,8 +132,12 @@ static stage_cost stage_make(const step *s, uint32_t i)
                     (of->n - of->again) * of->kind->plain_s;
         c.expert_weights += of->n * of->kind->expert_weights;
         c.touched += of->n * of->kind->touched;
-        if (k != 3 || !s->c.model->tied || s->c.plan->pp > 1)
-            c.weights += of->n * of->kind->weights;
+        c.trained_experts +=
+            of->n * (of->kind->expert_weights - of->kind->frozen_experts);
+        if (k == 3 && s->c.model->tied && s->c.plan->pp == 1)
+            continue;
+        c.weights += of->n * of->kind->weights;
+        c.trained += of->n * (of->kind->weights - of->kind->frozen);
     }
     return c;
 }
@@ -172,19 +183,19 @@ static double reduction_time(const step *s, const stage_cost *st)
         }
         /* Hybrid shard: those with the same share add theirs up. */
         return t + price_coll(c, COLL_ALL_REDUCE, WORKLOAD_OUTER,
-                              gb * st->weights / plan->fsdp);
+                              gb * st->trained / plan->fsdp);
     }
     if (plan->zero == 0) {
-        t = price_coll(c, COLL_ALL_REDUCE, WORKLOAD_DP, gb * st->weights);
+        t = price_coll(c, COLL_ALL_REDUCE, WORKLOAD_DP, gb * st->trained);
     } else {
         /* Shared gradients leave after every micro-batch. */
         const double times = plan->zero == 2 ? s->micro_batches : 1;
-        t = times * price_coll(c, COLL_REDUCE_SCATTER, WORKLOAD_DP, gb * st->weights) +
-            price_coll(c, COLL_ALL_GATHER, WORKLOAD_DP, 2 * st->weights);
+        t = times * price_coll(c, COLL_REDUCE_SCATTER, WORKLOAD_DP, gb * st->trained) +
+            price_coll(c, COLL_ALL_GATHER, WORKLOAD_DP, 2 * st->trained);
     }
-    if (st->expert_weights > 0)
-        t += price_coll(c, COLL_REDUCE_SCATTER, WORKLOAD_XP, gb * st->expert_weights) +
-             price_coll(c, COLL_ALL_GATHER, WORKLOAD_XP, 2 * st->expert_weights);
+    if (st->trained_experts > 0)
+        t += price_coll(c, COLL_REDUCE_SCATTER, WORKLOAD_XP, gb * st->trained_experts) +
+             price_coll(c, COLL_ALL_GATHER, WORKLOAD_XP, 2 * st->trained_experts);
     return t;
 }
 
@@ -250,9 +261,9 @@ static void add_update(step *s, const stage_cost *st)
     const double ranks = s->c.n[WORKLOAD_DP];
     const double shards = plan->fsdp ? plan->fsdp : plan->zero ? ranks : 1;
     const double copies = (double)plan->tp * plan->cp * plan->dp / plan->ep;
-    double mine = st->weights / shards;
+    double mine = st->trained / shards;
     mine += st->touched / (plan->zero || plan->fsdp ? copies : 1);
-    const double kept = plan->fsdp ? st->weights / shards : st->weights + st->touched;
+    const double kept = plan->fsdp ? st->trained / shards : st->trained + st->touched;
     s->out->part_s[HALLEY_PART_OPTIMIZER] +=
         s->c.stream_s * (mine * k[HALLEY_K_OPTIMIZER] + kept * k[HALLEY_K_GRADIENTS]);
     s->out->part_s[HALLEY_PART_OTHER] += k[HALLEY_K_STEP];
@@ -281,7 +292,7 @@ static stage_cost add_pipeline(step *s)
     s->again = layers > 0 ? (slow.kinds[0].again + slow.kinds[1].again) / layers : 0;
     double *part = s->out->part_s;
     part[HALLEY_PART_BUBBLE] = (sum - slow.time_s) / plan->virtual_stages;
-    const double local = s->fsdp_each ? slow.weights / plan->fsdp : slow.weights;
+    const double local = s->fsdp_each ? slow.trained / plan->fsdp : slow.trained;
     part[HALLEY_PART_ACCUMULATE] =
         m * k[HALLEY_K_ACCUMULATE] * (local + slow.touched) * s->c.stream_s;
     part[HALLEY_PART_OTHER] += m * k[HALLEY_K_MICRO];
@@ -309,8 +320,10 @@ static void finish(step *s)
 void estimate_layers_make(estimate_layers *out, const halley_model *model,
                           const halley_plan *plan, const halley_stack *stack)
 {
+    halley_stack own;
     out->priced = false;
-    workload_parts_make(&out->parts, model, plan, stack);
+    workload_parts_make(&out->parts, model, plan,
+                        workload_family_stack(&own, model, plan, stack));
 }
 
 bool estimate_run_with(halley_estimate *out, estimate_layers *layers,
@@ -318,6 +331,8 @@ bool estimate_run_with(halley_estimate *out, estimate_layers *layers,
                        const halley_cluster *cluster, const halley_stack *stack,
                        estimate_which which)
 {
+    halley_stack own;
+    stack = workload_family_stack(&own, model, plan, stack);
     *out = (halley_estimate){0};
     workload_memory_fill(out, &layers->parts, model, plan, cluster, stack);
     if ((which == ESTIMATE_FITS && !out->fits) ||

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "estimate/price.h"
 #include "halley/estimate.h"
+#include "workload/family.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -188,6 +189,8 @@ halley_status halley_estimate_explain_tree(halley_explanation **out,
     tree *t = calloc(1, sizeof *t);
     if (t == NULL)
         return error_nomem(err);
+    halley_stack own;
+    stack = workload_family_stack(&own, model, plan, stack);
     halley_estimate_run(&e, model, plan, cluster, stack);
     price_context_make(&c, model, plan, cluster, stack, &e);
     workload_parts_make(&parts, model, plan, stack);

@@ -19,6 +19,7 @@
 #include "estimate/plan_nodes.h"
 #include "estimate/price.h"
 #include "estimate/schedule.h"
+#include "workload/family.h"
 #include "workload/memory.h"
 #include "workload/stages.h"
 
@@ -432,6 +433,8 @@ halley_status halley_plan_trace(halley_trace **out, const halley_model *model,
                                 halley_error *err)
 {
     scene s;
+    halley_stack own;
+    stack = workload_family_stack(&own, model, plan, stack);
     halley_estimate_run(&s.e, model, plan, cluster, stack);
     price_context_make(&s.c, model, plan, cluster, stack, &s.e);
     workload_parts_make(&s.parts, model, plan, stack);

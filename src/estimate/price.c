@@ -136,9 +136,24 @@ typedef struct op_time {
     double cast_f, cast_b;
 } op_time;
 
+/* A convolution as a product: the matrix m x k is never written, its input is read once
+ * for all places of the window. */
+static cost_gemm convolve(const cost_gemm *g, const workload_op *op)
+{
+    cost_gemm own = *g;
+    const double m = op->m, n = op->n, k = op->k;
+    own.memory_s *= (m * k / op->window + n * k + m * n) / (m * k + n * k + m * n);
+    return own;
+}
+
 static op_time gemm_time(const price_context *c, const workload_op *op)
 {
+    cost_gemm own;
     const cost_gemm *g = op->low ? &c->low : &c->wide;
+    if (op->window > 1) {
+        own = convolve(g, op);
+        g = &own;
+    }
     double factor = op->low ? c->low_factor : c->wide_factor;
     factor *= misaligned(&c->cluster->npu, op);
     if (op->class == WORKLOAD_EXPERTS)
@@ -147,7 +162,7 @@ static op_time gemm_time(const price_context *c, const workload_op *op)
     op_time t = {
         .f = factor * cost_gemm_time(g, m, n, k, groups, true),
         .b = factor * (cost_gemm_time(g, m, k, n, groups, true) +
-                       cost_gemm_time(g, n, k, m, groups, true)),
+                       (op->frozen ? 0 : cost_gemm_time(g, n, k, m, groups, true))),
     };
     if (op->low && c->cast_bytes > 0) {
         t.cast_f = op->cast_f * c->cast_bytes * c->stream_s;
@@ -198,7 +213,9 @@ static op_time flash_time(const price_context *c, const workload_op *op)
 
 static op_time stream_time(const price_context *c, const workload_op *op)
 {
-    const double factor = op->odd ? c->stack->k[HALLEY_K_SOFTMAX_ODD] : 1;
+    double factor = op->odd ? c->stack->k[HALLEY_K_SOFTMAX_ODD] : 1;
+    if (op->raw)
+        factor *= c->cluster->npu.memory_share;
     return (op_time){.f = factor * op->bytes_f * c->stream_s,
                      .b = factor * op->bytes_b * c->stream_s};
 }

@@ -10,6 +10,7 @@
 #include "cost/gemm.h"
 #include "estimate/price.h"
 #include "halley/estimate.h"
+#include "workload/family.h"
 
 #include <stdio.h>
 
@@ -65,6 +66,8 @@ void halley_roofline_run(halley_roofline *out, const halley_model *model,
     price_context c;
     workload_parts parts;
     halley_estimate e;
+    halley_stack own;
+    stack = workload_family_stack(&own, model, plan, stack);
     halley_estimate_run(&e, model, plan, cluster, stack);
     price_context_make(&c, model, plan, cluster, stack, &e);
     workload_parts_make(&parts, model, plan, stack);

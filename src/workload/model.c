@@ -45,8 +45,29 @@ static halley_status check_transformer(halley_model *m, halley_error *err)
     return HALLEY_OK;
 }
 
+static halley_family find_family(const halley_model *m)
+{
+    if (m->kind == HALLEY_DLRM)
+        return HALLEY_FAMILY_RECOMMENDER;
+    if (m->kind == HALLEY_OPS)
+        return HALLEY_FAMILY_OPERATORS;
+    return m->not_causal ? HALLEY_FAMILY_ENCODER : HALLEY_FAMILY_LLM;
+}
+
+/* Patches of 16 x 16 pixels, four frames at a time, behind the tokens of the text. */
+static void count_image_tokens(halley_model *m)
+{
+    const uint32_t edge = m->image / 16, times = m->frames > 4 ? m->frames / 4 : 1;
+    if (m->image > 0)
+        m->seq = m->text_tokens + edge * edge * times;
+}
+
 halley_status halley_model_check(halley_model *model, halley_error *err)
 {
+    if (model->family == HALLEY_FAMILY_AUTO)
+        model->family = find_family(model);
+    if (model->family == HALLEY_FAMILY_DIT)
+        count_image_tokens(model);
     if (model->kind == HALLEY_TRANSFORMER)
         return check_transformer(model, err);
     model->layers = 1;
@@ -90,6 +111,8 @@ static double params_with(const halley_model *m, double experts)
 {
     const double h = m->hidden, wide = m->gated ? 3 : 2, moe = moe_layers(m);
     double p = m->layers * (attention_params(m) + 4 * h);
+    if (m->adaptive_norm)
+        p += m->layers * 6 * h * h;
     p += (m->layers - moe) * wide * h * m->ffn;
     p += moe * (wide * h * (experts * m->expert_ffn + m->shared_ffn) + h * m->experts);
     return p + (double)m->vocab * h * (m->tied ? 1 : 2);
@@ -103,10 +126,18 @@ static double mlp_params(const uint32_t *widths, uint32_t n)
     return p;
 }
 
+/* Low-rank cross layers of DCNv2 on the concatenation of all vectors. */
+static double cross_params(const halley_model *m)
+{
+    const double width = (m->tables + 1.0) * m->table_dim;
+    return 2.0 * m->cross_layers * width * m->cross_rank;
+}
+
 /* Of models that are no transformer: all, or without the tables a sample hardly sees. */
 static double flat_params(const halley_model *m, bool tables)
 {
-    double p = mlp_params(m->bottom, m->n_bottom) + mlp_params(m->top, m->n_top);
+    double p = mlp_params(m->bottom, m->n_bottom) + mlp_params(m->top, m->n_top) +
+               cross_params(m);
     if (tables)
         p += m->tables * m->table_rows * m->table_dim;
     for (uint32_t i = 0; i < m->n_ops; i++)
@@ -116,10 +147,12 @@ static double flat_params(const halley_model *m, bool tables)
 
 static double flat_flops(const halley_model *m)
 {
-    double f = 2 * (mlp_params(m->bottom, m->n_bottom) + mlp_params(m->top, m->n_top));
+    double f = 2 * (mlp_params(m->bottom, m->n_bottom) + mlp_params(m->top, m->n_top) +
+                    cross_params(m));
     for (uint32_t i = 0; i < m->n_ops; i++) {
         const halley_model_op *op = &m->ops[i];
-        const double one = op->m > 0 ? 2 * op->m * op->n * op->k : op->flops;
+        const double one =
+            op->m > 0 && op->heads == 0 ? 2 * op->m * op->n * op->k : op->flops;
         f += one * (op->repeat ? op->repeat : 1);
     }
     return f;
@@ -148,16 +181,40 @@ halley_status halley_model_check_timed(const halley_model *model, halley_error *
                      model->name, model->untimed);
 }
 
+double halley_model_keys_seen(const halley_model *model, double seq)
+{
+    const double all = model->not_causal ? seq : seq / 2;
+    if (model->window == 0 || model->window >= seq)
+        return all;
+    const double w = model->window, near = w - w * w / (2 * seq);
+    const double full = model->window_every > 0 ? 1.0 / model->window_every : 0;
+    return full * all + (1 - full) * near;
+}
+
+/* Parameters that every token multiplies, forward: the embedding is looked up, norms
+ * that come from the time step are made once per sample, the head may see some positions
+ * only, and each depth of multi-token prediction adds a layer, a projection, a head. */
+static double multiplied_params(const halley_model *m)
+{
+    const double head = (double)m->vocab * m->hidden;
+    const double share = m->head_share > 0 ? m->head_share : 1;
+    const double embeddings = head * (m->tied ? 1 : 2);
+    const double blocks =
+        params_with(m, m->top_k) - embeddings -
+        (m->adaptive_norm ? 6.0 * m->layers * m->hidden * m->hidden : 0);
+    const double per_layer = m->layers > 0 ? blocks / m->layers : 0;
+    return blocks + share * head +
+           m->mtp * (per_layer + 2.0 * m->hidden * m->hidden + head);
+}
+
 double halley_model_step_flops(const halley_model *model, double samples, double seq)
 {
     const halley_model *m = model;
     if (m->kind != HALLEY_TRANSFORMER)
         return 3 * samples * flat_flops(m);
-    const double tokens = samples * seq;
-    double p =
-        params_with(m, m->top_k) - (double)m->vocab * m->hidden * (m->tied ? 0 : 1);
+    const double tokens = samples * seq, layers = m->layers + m->mtp;
     const double dims =
         m->kv_rank ? m->qk_nope + m->qk_rope + m->v_head : 2.0 * m->head_dim;
-    const double keys = m->not_causal ? seq : seq / 2;
-    return 6 * tokens * p + 6 * tokens * m->layers * m->heads * dims * keys;
+    return 6 * tokens * multiplied_params(m) +
+           6 * tokens * layers * m->heads * dims * halley_model_keys_seen(m, seq);
 }

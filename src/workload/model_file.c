@@ -19,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kinds[] = {"transformer", "moe", "dlrm", "ops", NULL};
+static const char *const kinds[] = {"transformer", "moe",  "dlrm", "ops",
+                                    "encoder",     "unet", "dit",  NULL};
 
 typedef struct latent_text {
     uint32_t q_rank, kv_rank, nope, rope, value;
@@ -82,11 +83,28 @@ static const conf_field model_fields[] = {
     MODEL("sinks", CONF_TYPE_BOOL, m.sinks, "attention sinks"),
     MODEL("parallel-block", CONF_TYPE_BOOL, m.parallel_block,
           "attention and feed-forward of a layer run side by side"),
+    {.key = "head-share",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_SHARE,
+     .offset = offsetof(model_text, m.head_share),
+     .max = 1,
+     .doc = "share of the positions that the head sees (default: all)",
+     .example = "15 %"},
+    MODEL("text-tokens", CONF_TYPE_U32, m.text_tokens, "dit: tokens of the text"),
+    MODEL("image", CONF_TYPE_U32, m.image, "dit: edge of the image in pixels"),
+    MODEL("frames", CONF_TYPE_U32, m.frames, "dit: frames of a video; 0 = an image"),
+    MODEL("adaptive-norm", CONF_TYPE_BOOL, m.adaptive_norm,
+          "norms are made from the time step, 6 hidden^2 parameters a block"),
     MODEL("latent", CONF_TYPE_NODE, latent, "latent attention"),
     MODEL("tables", CONF_TYPE_U32, m.tables, "embedding tables"),
     MODEL("table-rows", CONF_TYPE_DOUBLE, m.table_rows, "rows of a table"),
     MODEL("table-dim", CONF_TYPE_U32, m.table_dim, "width of a table"),
     MODEL("lookups", CONF_TYPE_U32, m.lookups, "rows looked up in a table by a sample"),
+    MODEL("sample-lookups", CONF_TYPE_DOUBLE, m.sample_lookups,
+          "rows looked up by a sample in all tables (default: tables x lookups)"),
+    MODEL("cross-layers", CONF_TYPE_U32, m.cross_layers,
+          "low-rank cross layers of DCNv2; 0 = pairs of vectors are multiplied"),
+    MODEL("cross-rank", CONF_TYPE_U32, m.cross_rank, "their rank"),
     MODEL("bottom", CONF_TYPE_NODE, bottom, "widths of the bottom perceptron"),
     MODEL("top", CONF_TYPE_NODE, top, "widths of the top perceptron"),
     MODEL("operators", CONF_TYPE_NODE, operators, "explicit operators"),
@@ -117,8 +135,8 @@ static halley_status read_widths(uint32_t out[HALLEY_MAX_MLP], uint32_t *n,
 
 typedef struct op_text {
     str name;
-    double m, n, k, flops, bytes, weights, saved;
-    uint32_t repeat;
+    double m, n, k, flops, bytes, weights, saved, window;
+    uint32_t repeat, heads, head_dim, keys;
 } op_text;
 #define OP(key, type, member, doc)                                                       \
     CONF_FIELD(op_text, key, type, UNITS_COUNT, member, false, doc)
@@ -127,6 +145,12 @@ static const conf_field op_fields[] = {
     OP("m", CONF_TYPE_DOUBLE, m, "rows of a product, per sample"),
     OP("n", CONF_TYPE_DOUBLE, n, "columns"),
     OP("k", CONF_TYPE_DOUBLE, k, "inner size"),
+    OP("window", CONF_TYPE_DOUBLE, window,
+       "of a convolution: pixels that an output sees, 9 for 3 x 3; its input is read "
+       "once"),
+    OP("heads", CONF_TYPE_U32, heads, "attention of m queries: heads"),
+    OP("head-dim", CONF_TYPE_U32, head_dim, "attention: head size"),
+    OP("keys", CONF_TYPE_U32, keys, "attention: keys that a query sees"),
     OP("flops", CONF_TYPE_DOUBLE, flops, "where it is no product, per sample"),
     OP("bytes", CONF_TYPE_DOUBLE, bytes, "traffic, per sample"),
     OP("weights", CONF_TYPE_DOUBLE, weights, "parameters"),
@@ -144,6 +168,21 @@ bool halley_model_key(halley_file_key *out, const char *part, size_t i)
     return key_at(out, model_fields, sizeof model_fields / sizeof *model_fields, i);
 }
 
+/* An operator with heads is attention: it has no weights of its own. */
+static halley_status read_attention(halley_model_op *op, const conf_file *file,
+                                    const conf_node *at, halley_error *err)
+{
+    if (!(op->m > 0) || op->head_dim == 0 || op->keys == 0)
+        return conf_error(file, at, err, HALLEY_EINVAL,
+                          "attention needs m (its queries), heads, head-dim and keys");
+    const double width = (double)op->heads * op->head_dim;
+    op->flops = 4 * op->m * op->keys * width;
+    op->bytes = 4 * (op->m + op->keys) * width;
+    op->saved_bytes = op->bytes;
+    op->weights = 0;
+    return HALLEY_OK;
+}
+
 static halley_status read_operators(halley_model *out, const conf_file *file,
                                     const conf_node *list, halley_error *err)
 {
@@ -158,14 +197,22 @@ static halley_status read_operators(halley_model *out, const conf_file *file,
         TRY(conf_read(&t, file, list->items[i], op_fields,
                       sizeof op_fields / sizeof *op_fields, true, NULL, err));
         halley_model_op *op = &out->ops[out->n_ops++];
-        *op = (halley_model_op){.m = t.m,
-                                .n = t.n,
-                                .k = t.k,
-                                .flops = t.flops,
-                                .bytes = t.bytes,
-                                .weights = t.weights > 0 ? t.weights : t.n * t.k,
-                                .saved_bytes = t.saved > 0 ? t.saved : 2 * t.m * t.k,
-                                .repeat = t.repeat ? t.repeat : 1};
+        *op = (halley_model_op){
+            .m = t.m,
+            .n = t.n,
+            .k = t.k,
+            .flops = t.flops,
+            .bytes = t.bytes,
+            .weights = t.weights > 0 ? t.weights : t.n * t.k,
+            .saved_bytes =
+                t.saved > 0 ? t.saved : 2 * t.m * t.k / (t.window > 1 ? t.window : 1),
+            .window = t.window,
+            .repeat = t.repeat ? t.repeat : 1,
+            .heads = t.heads,
+            .head_dim = t.head_dim,
+            .keys = t.keys};
+        if (op->heads > 0)
+            TRY(read_attention(op, file, list->items[i], err));
         TRY(cluster_name_copy(op->name, t.name, err));
     }
     return HALLEY_OK;
@@ -177,10 +224,16 @@ static halley_status read_own(halley_model *out, const conf_file *file, halley_e
     TRY(conf_read(&t, file, file->root, model_fields,
                   sizeof model_fields / sizeof *model_fields, true, NULL, err));
     *out = t.m;
-    static const halley_model_kind of[] = {HALLEY_TRANSFORMER, HALLEY_TRANSFORMER,
-                                           HALLEY_DLRM, HALLEY_OPS};
+    static const halley_model_kind of[] = {
+        HALLEY_TRANSFORMER, HALLEY_TRANSFORMER, HALLEY_DLRM,       HALLEY_OPS,
+        HALLEY_TRANSFORMER, HALLEY_OPS,         HALLEY_TRANSFORMER};
+    static const halley_family families[] = {
+        HALLEY_FAMILY_AUTO,    HALLEY_FAMILY_AUTO, HALLEY_FAMILY_AUTO, HALLEY_FAMILY_AUTO,
+        HALLEY_FAMILY_ENCODER, HALLEY_FAMILY_UNET, HALLEY_FAMILY_DIT};
     out->kind = of[t.kind];
-    out->not_causal = !t.causal;
+    out->family = families[t.kind];
+    out->not_causal = !t.causal || out->family == HALLEY_FAMILY_ENCODER ||
+                      out->family == HALLEY_FAMILY_DIT;
     TRY(cluster_name_copy(out->name, t.name, err));
     if (t.latent) {
         latent_text l = {0};

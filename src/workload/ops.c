@@ -11,6 +11,7 @@
  */
 #include "workload/ops.h"
 
+#include "workload/adapter.h"
 #include "workload/flat.h"
 
 #include <math.h>
@@ -116,25 +117,14 @@ static void block_messages(workload_layer *l, const halley_plan *plan,
     coll(l, "sequence reduce-scatter", WORKLOAD_REDUCE_SCATTER, WORKLOAD_TP, bytes);
 }
 
-/* Mean number of keys a query sees, over the sequence and over the layers. */
-static double keys_seen(const halley_model *model, double seq)
-{
-    const double all = model->not_causal ? seq : seq / 2;
-    if (!model->window || model->window >= seq)
-        return all;
-    const double w = model->window, near = w - w * w / (2 * seq);
-    const double full = model->window_every ? 1.0 / model->window_every : 0;
-    return full * all + (1 - full) * near;
-}
-
 static void fused_attention(workload_layer *l, const halley_model *model,
                             const workload_shape *s)
 {
     workload_op *op = add(l, "attention", WORKLOAD_FLASH, WORKLOAD_ATTENTION);
     op->head_dim = (s->dim_qk + s->dim_v) / 2;
     op->seq = s->seq;
-    op->flops =
-        2 * s->tokens * s->heads * (s->dim_qk + s->dim_v) * keys_seen(model, s->seq);
+    op->flops = 2 * s->tokens * s->heads * (s->dim_qk + s->dim_v) *
+                halley_model_keys_seen(model, s->seq);
     const double q = s->heads * s->dim_qk, o = s->heads * s->dim_v;
     const double kv = s->kv_heads * (s->dim_qk + s->dim_v);
     op->bytes_f = 2 * s->tokens * (q + o + kv);
@@ -273,7 +263,11 @@ void workload_layer_make(workload_layer *out, const halley_model *model,
 {
     out->n = 0;
     out->weights = 4 * s->hidden; /* norms and biases */
+    if (model->adaptive_norm)
+        out->weights += 6 * s->hidden * s->hidden / plan->tp;
     out->expert_weights = out->touched = 0;
+    out->frozen = out->frozen_experts = 0;
+    out->updated = false;
     out->moe = moe;
     workload_op *op = stream(out, "norm, residual, dropout",
                              s->shard_tokens * s->hidden * stack->k[HALLEY_K_HIDDEN],
@@ -296,6 +290,8 @@ void workload_embedding_make(workload_layer *out, const halley_model *model,
     out->n = 0;
     out->weights = s->vocab * s->hidden;
     out->expert_weights = out->touched = 0;
+    out->frozen = out->frozen_experts = 0;
+    out->updated = false;
     out->moe = false;
     stream(out, "embedding", s->tokens * s->hidden * 6, 1.5);
     (void)model;
@@ -312,17 +308,30 @@ void workload_head_make(workload_layer *out, const halley_model *model,
     out->n = 0;
     out->weights = 0;
     out->expert_weights = out->touched = 0;
+    out->frozen = out->frozen_experts = 0;
+    out->updated = false;
     out->moe = false;
-    workload_op *op = gemm(out, "logits", s->tokens, s->vocab, s->hidden);
+    /* Of masked language models the head sees the masked positions only. */
+    const double seen = s->tokens * (model->head_share > 0 ? model->head_share : 1);
+    workload_op *op = gemm(out, "logits", seen, s->vocab, s->hidden);
     op->class = WORKLOAD_HEAD;
     op->low = false;
-    const double logits = s->tokens * s->vocab;
+    const double logits = seen * s->vocab;
     stream(out, "loss", logits * stack->k[HALLEY_K_LOSS] * 0.5, 1);
     if (plan->tp > 1)
         coll(out, "logits all-reduce", WORKLOAD_ALL_REDUCE, WORKLOAD_TP,
              s->tokens * s->hidden * 2)
             ->times_f = 0;
-    (void)model;
+}
+
+static void adapt_parts(workload_parts *p, const halley_plan *plan)
+{
+    if (p->has_dense)
+        workload_layer_adapt(&p->dense, plan);
+    if (p->has_moe)
+        workload_layer_adapt(&p->moe, plan);
+    workload_layer_freeze(&p->embedding);
+    workload_layer_freeze(&p->head);
 }
 
 void workload_parts_make(workload_parts *out, const halley_model *model,
@@ -334,6 +343,9 @@ void workload_parts_make(workload_parts *out, const halley_model *model,
     out->embedding.weights = out->head.weights = 0;
     out->embedding.expert_weights = out->head.expert_weights = 0;
     out->embedding.touched = out->head.touched = 0;
+    out->embedding.frozen = out->head.frozen = 0;
+    out->embedding.frozen_experts = out->head.frozen_experts = 0;
+    out->embedding.updated = out->head.updated = false;
     out->has_moe = model->kind == HALLEY_TRANSFORMER && model->experts > 0;
     out->has_dense = !out->has_moe || model->dense_layers || model->moe_every > 1;
     if (model->kind != HALLEY_TRANSFORMER) {
@@ -344,6 +356,10 @@ void workload_parts_make(workload_parts *out, const halley_model *model,
         workload_layer_make(&out->dense, model, plan, stack, s, false);
     if (out->has_moe)
         workload_layer_make(&out->moe, model, plan, stack, s, true);
-    workload_embedding_make(&out->embedding, model, plan, s);
-    workload_head_make(&out->head, model, plan, stack, s);
+    if (model->vocab > 0) {
+        workload_embedding_make(&out->embedding, model, plan, s);
+        workload_head_make(&out->head, model, plan, stack, s);
+    }
+    if (plan->lora > 0)
+        adapt_parts(out, plan);
 }

@@ -51,6 +51,7 @@ typedef struct workload_op {
     bool odd; /* the kernel that fits is not there: slower softmax */
     double m, n, k, groups;
     double repeat;           /* so many in a row; 0 = 1 */
+    double window;           /* GEMM of a convolution: m x k has each input so often */
     double head_dim, seq;    /* of attention: mean of the two head sizes */
     double flops;            /* forward, two per multiply-add */
     double bytes_f, bytes_b; /* STREAM: traffic; COLL: size, as coll/time.h has it */
@@ -61,6 +62,8 @@ typedef struct workload_op {
     workload_group group;
     double times_f, times_b; /* COLL: how often */
     double copies;           /* COLL: of each token, to as many ranks; 0 = 1 */
+    bool raw;                /* STREAM: at the memory's bandwidth, not a kernel's share */
+    bool frozen;             /* GEMM: its weights get no gradient */
 } workload_op;
 
 enum { WORKLOAD_MAX_OPS = 64 };
@@ -71,6 +74,8 @@ typedef struct workload_layer {
     workload_op ops[WORKLOAD_MAX_OPS];
     double weights, expert_weights; /* parameters on this rank */
     double touched;                 /* of expert_weights, that a step reads and updates */
+    double frozen, frozen_experts;  /* of these, that are never updated (LoRA) */
+    bool updated;                   /* the operators update what is touched, too */
     bool moe;
 } workload_layer;
 

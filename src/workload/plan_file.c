@@ -94,6 +94,7 @@ static const key_type types[HALLEY_N_PLAN_KEYS] = {
     [HALLEY_KEY_FP8_RECIPE] = NAME(p.recipe, recipes, N_RECIPES),
     [HALLEY_KEY_GRADIENT_BYTES] = NUMBER(gradient_bytes, 2, 4),
     [HALLEY_KEY_OFFLOAD_TIER] = NUMBER(offload_tier, 1, 16),
+    [HALLEY_KEY_LORA] = NUMBER(lora, 0, 65536),
     [HALLEY_KEY_SCHEDULE] = NAME(p.schedule, workload_schedule_names, N_SCHEDULES),
     [HALLEY_KEY_ATTENTION] = NAME(attention, attentions, N_ATTENTIONS),
     [HALLEY_KEY_SEQUENCE_PARALLEL] = SWITCH(sequence_parallel),
@@ -248,7 +249,6 @@ static const planned_key planned_keys[] = {
     {HALLEY_KEY_GRAPHS, "none", graph_words, 0, false},
     {HALLEY_KEY_KERNELS, "fused", kernel_words, 0, false},
     {HALLEY_KEY_BF16_LAYERS, "0", NULL, 0, false},
-    {HALLEY_KEY_LORA, "0", NULL, 0, false},
 };
 
 static bool is_neutral(const planned_key *k, str word)

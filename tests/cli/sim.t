@@ -336,7 +336,7 @@ $ for how in duration roofline cost; do halley sim step -c dgx-h100:8 --network-
 
 ## every preset is written and read again, and gives the same time and the same estimate
 $ halley trace gen all-reduce -n 16 --size '1 MiB' -o ar > list; halley presets clusters --csv | tail -n +2 | cut -d, -f2 > names; wc -l < names
-> 34
+> 40
 $ while read c; do n=16; halley sim ar -c $c:$n --json > one; halley sim ar -c $c:$n --write-cluster f.yaml --json > two; halley sim ar -c f.yaml --write-cluster g.yaml --json > three; cmp one two; cmp one three; cmp f.yaml g.yaml; halley estimate -m gpt-3.6b -c $c:$n --json > four 2> note; halley estimate -m gpt-3.6b -c f.yaml --json > five 2> note; cmp four five; done < names
 
 ## every example is written and read again

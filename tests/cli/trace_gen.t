@@ -116,11 +116,11 @@ $ ls one.*; halley trace info one | grep MEM_
 > MEM_STORE_NODE      1 {*}
 $ halley sim one -c gh200:1 | grep -c 'Remote memory .* ms'
 > 1
-$ halley sim one -c dgx-h100:1
+$ halley sim one -c gaudi2:1
 ! halley: one.0.et: node {*}: rank 0: the node loads from or stores to remote memory, but the cluster has none; add remote-memory to its file
 ? 1
-$ halley trace gen -m gpt-126m -c dgx-h100:1 --global-batch 2 --offload optimizer -o none
-! halley: there is nothing to offload to: H100-SXM-80GB (dgx-h100) has 1 of the 2 memories that takes; describe an NPU with more, as gh200-144gb is
+$ halley trace gen -m gpt-126m -c gaudi2:1 --global-batch 2 --offload optimizer -o none
+! halley: there is nothing to offload to: Gaudi2 (gaudi2) has 1 of the 2 memories that takes; describe an NPU with more, as gh200-144gb is
 ! see 'halley trace gen --help'
 ? 2
 
