@@ -26,6 +26,7 @@ typedef enum halley_part {
     HALLEY_PART_ACCUMULATE, /* gradients are added up */
     HALLEY_PART_OPTIMIZER,
     HALLEY_PART_OFFLOAD,
+    HALLEY_PART_MEETING, /* ranks wait for the slowest of those they meet */
     HALLEY_PART_OTHER,
     HALLEY_N_PARTS
 } halley_part;
@@ -73,6 +74,7 @@ typedef struct halley_estimate {
     /* Forward and backward compute of the slowest stage by class; adds up to the parts
      * FORWARD and BACKWARD. */
     double class_s[HALLEY_N_CLASSES];
+    bool schedule_walked; /* pass by pass; else the pipeline's time is a closed form */
     double tokens_per_s;
     double model_flops;  /* of one step, all NPUs */
     double mfu, hfu;     /* model and hardware FLOPs over peak of the plan's type */
@@ -95,7 +97,7 @@ typedef struct halley_estimate {
 } halley_estimate;
 
 /*
- * Estimate one design. All inputs are only read; nothing is allocated; safe from any
+ * Estimate one design. All inputs are only read; nothing is kept allocated; safe from any
  * thread. The plan must have passed halley_plan_check for this model. A design that does
  * not fit is still timed: look at `fits`.
  */

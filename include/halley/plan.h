@@ -54,6 +54,23 @@ typedef enum halley_choice {
     HALLEY_CHOICE_YES
 } halley_choice;
 
+/* How routed tokens reach their experts. */
+typedef enum halley_dispatcher {
+    HALLEY_DISPATCH_ALL_TO_ALL, /* the library's collective */
+    HALLEY_DISPATCH_DEEPEP,
+    HALLEY_DISPATCH_HYBRIDEP,
+    HALLEY_N_DISPATCHERS
+} halley_dispatcher;
+
+/* What is captured in graphs, so that the host issues it as one. */
+typedef enum halley_graphs {
+    HALLEY_GRAPHS_NONE,
+    HALLEY_GRAPHS_ROUTER,
+    HALLEY_GRAPHS_LAYER, /* router and attention; all of a layer without experts */
+    HALLEY_GRAPHS_FULL,
+    HALLEY_N_GRAPHS
+} halley_graphs;
+
 enum { HALLEY_MAX_STAGES = 256 };
 #define HALLEY_FSDP_ALL UINT32_MAX /* halley_plan_check makes dp * cp of it */
 
@@ -122,16 +139,25 @@ typedef struct halley_plan {
     halley_dtype dtype;     /* of the products */
     halley_fp8_recipe recipe;
     bool unfused_attention;
-    uint32_t etp;              /* ranks that share each expert; 0 = 1 */
-    uint32_t zero_group;       /* ZeRO 1 and 2: ranks that share the optimizer; 0 = all */
-    double capacity;           /* of experts, against the mean; 0 = no token is dropped */
-    double expert_skew;        /* load of the fullest rank beyond the mean, share */
+    bool old_attention; /* fused, but written for an earlier generation of devices */
+    bool fp8_attention;
+    bool eager_kernels;   /* norms and activations operator by operator, not fused */
+    uint32_t bf16_layers; /* of the model, that stay in bf16: half at each end */
+    uint32_t etp;         /* ranks that share each expert; 0 = 1 */
+    uint32_t zero_group;  /* ZeRO 1 and 2: ranks that share the optimizer; 0 = all */
+    bool zero_owner;      /* ZeRO 1 in whole tensors, reduced to and sent by owners */
+    halley_dispatcher dispatcher;
+    bool fp8_dispatch;  /* routed tokens travel in fp8, their results in bf16 */
+    bool overlap_ep;    /* their messages run under the compute of another micro-batch */
+    double capacity;    /* of experts, against the mean; 0 = no token is dropped */
+    double expert_skew; /* load of the fullest rank beyond the mean, share */
+    halley_graphs graphs;
     bool embeddings_as_layers; /* stages count embedding and head as one layer each */
     uint32_t gradient_bytes;   /* of a gradient on the wire; 0 = 2 */
     uint32_t n_stage_layers;   /* uneven stages: how many are given; 0 = even */
     uint8_t stage_layers[HALLEY_MAX_STAGES];
-    uint32_t lora; /* rank of adapters beside frozen weights; 0 = all is trained */
-    uint32_t offload;        /* HALLEY_OFFLOAD_ bits */
+    uint32_t lora;    /* rank of adapters beside frozen weights; 0 = all is trained */
+    uint32_t offload; /* HALLEY_OFFLOAD_ bits */
     uint32_t offload_tier;   /* 0 = the nearest beyond local memory */
     uint32_t offload_layers; /* with offloaded activations: of this many layers of a
                                 stage; 0 = all */

@@ -41,15 +41,31 @@ extern "C" {
       "recompute only the first N layers of each stage (default: all)")                  \
     X(RANK_ORDER, "rank-order", "ORDER",                                                 \
       "innermost first, such as tp-cp-dp-pp (the default), in which ranks are numbered") \
-    X(FP8_RECIPE, "fp8-recipe", "tensor|row|block", "what one scale is for")             \
+    X(FP8_RECIPE, "fp8-recipe", "tensor|row|block|mx|nv",                                \
+      "what one scale is for; block: in software, mx and nv: in hardware")               \
     X(GRADIENT_BYTES, "gradient-bytes", "2|4", "of a gradient on the wire")              \
     X(OFFLOAD_TIER, "offload-tier", "N",                                                 \
       "memory tier offloaded classes go to: 1 is the next, 2 the one behind it")         \
     X(LORA, "lora", "N",                                                                 \
       "train adapters of rank N beside frozen weights (LoRA on the attention "           \
       "projections); 0 = train everything")                                              \
-    X(SCHEDULE, "schedule", "1f1b|gpipe", "of the pipeline")                             \
-    X(ATTENTION, "attention", "flash|unfused", "kernel")
+    X(SCHEDULE, "schedule", "1f1b|gpipe|breadth-first|zb-h1|zb-h2|zbv|dualpipe",         \
+      "of the pipeline; 1f1b interleaves with virtual > 1")                              \
+    X(ATTENTION, "attention", "flash|unfused|old",                                       \
+      "kernel; old: fused, but written for an earlier generation")                       \
+    X(ETP, "etp", "N", "ranks that share each expert")                                   \
+    X(ZERO_GROUP, "zero-group", "N",                                                     \
+      "ranks that share the optimizer, ZeRO 1 and 2 (default 0: all)")                   \
+    X(DISPATCHER, "dispatcher", "all-to-all|deepep|hybridep",                            \
+      "how routed tokens reach their experts")                                           \
+    X(CAPACITY, "capacity", "X",                                                         \
+      "capacity factor of experts, padded or dropped (default 0: dropless)")             \
+    X(EXPERT_SKEW, "expert-skew", "X",                                                   \
+      "load of the fullest expert rank beyond the mean, as a share (default 0)")         \
+    X(GRAPHS, "graphs", "none|router|layer|full",                                        \
+      "what is captured in graphs and needs no host time")                               \
+    X(KERNELS, "kernels", "fused|eager", "norms and activations: fused or one by one")   \
+    X(BF16_LAYERS, "bf16-layers", "N", "layers that stay in bf16, half at each end")
 
 /* X(ID, "key", negatable, "what it is") */
 #define HALLEY_PLAN_SWITCHES(X)                                                          \
@@ -61,7 +77,13 @@ extern "C" {
       "stages count embedding and head as one layer each")                               \
     X(SPREAD, "spread", false,                                                           \
       "what does not fit lies in the next memory tier, all classes in proportion")       \
-    X(NO_OVERLAP, "no-overlap", false, "communication never hides behind compute")
+    X(NO_OVERLAP, "no-overlap", false, "communication never hides behind compute")       \
+    X(FP8_ATTENTION, "fp8-attention", false, "attention in fp8")                         \
+    X(ZERO_OWNER, "zero-owner", false,                                                   \
+      "ZeRO 1 in whole tensors: reduced to and broadcast from their owners")             \
+    X(FP8_DISPATCH, "fp8-dispatch", false, "routed tokens travel in fp8")                \
+    X(OVERLAP_EP, "overlap-ep", false,                                                   \
+      "expert messages run under the compute of another micro-batch")
 
 /* X(ID, "key", "VALUE", "what it is"): more than one value, joined by + or , in a text */
 #define HALLEY_PLAN_LISTS(X)                                                             \
@@ -73,8 +95,6 @@ extern "C" {
 
 /* X(ID, "key", "VALUE", "what it will be"): not modelled yet */
 #define HALLEY_PLAN_PLANNED(X)                                                           \
-    X(ETP, "etp", "N", "ranks that share each expert")                                   \
-    X(ZERO_GROUP, "zero-group", "N", "ranks that share the optimizer, ZeRO 1 and 2")     \
     X(GATHER, "gather", "step|micro-batch", "how often sharded weights are gathered")    \
     X(FP8_PARAMS, "fp8-params", "yes|no", "weights are held in fp8")                     \
     X(GRADIENT_MEMORY, "gradient-memory", "N", "bytes held per gradient")                \
@@ -84,17 +104,7 @@ extern "C" {
     X(RECOMPUTE_MODULES, "recompute-modules", "LIST", "modules to compute again")        \
     X(RECOMPUTE_KEEP, "recompute-keep", "LIST", "tensors that are kept")                 \
     X(RECOMPUTE_OFFLOAD, "recompute-offload", "LIST", "tensors that go to the host")     \
-    X(OFFLOAD_LAYERS, "offload-layers", "N", "layers whose activations are offloaded")   \
-    X(FP8_ATTENTION, "fp8-attention", "yes|no", "attention in fp8")                      \
-    X(ZERO_OWNER, "zero-owner", "yes|no", "owner-wise ZeRO 1")                           \
-    X(DISPATCHER, "dispatcher", "all-to-all|deepep|hybridep", "of routed tokens")        \
-    X(FP8_DISPATCH, "fp8-dispatch", "yes|no", "routed tokens travel in fp8")             \
-    X(OVERLAP_EP, "overlap-ep", "yes|no", "expert communication under compute")          \
-    X(CAPACITY, "capacity", "X", "capacity factor of experts; 0 = dropless")             \
-    X(EXPERT_SKEW, "expert-skew", "X", "imbalance of the experts' load")                 \
-    X(GRAPHS, "graphs", "none|router|layer|full", "CUDA graphs")                         \
-    X(KERNELS, "kernels", "fused|eager", "how operators are fused")                      \
-    X(BF16_LAYERS, "bf16-layers", "N", "layers that stay in bf16")
+    X(OFFLOAD_LAYERS, "offload-layers", "N", "layers whose activations are offloaded")
 
 #define HALLEY_PLAN_ID(id, ...) HALLEY_KEY_##id,
 typedef enum halley_plan_key {

@@ -56,6 +56,22 @@ typedef enum halley_constant {
     HALLEY_K_STEP,        /* seconds per step that nothing else explains */
     HALLEY_K_MICRO,       /* seconds per micro-batch, the same */
     HALLEY_K_RECOMPUTE,   /* share of forward products that op-selective repeats */
+    HALLEY_K_GEMM_BLOCK,  /* further, 8-bit products scaled block by block in software */
+    HALLEY_K_CAST_BLOCK,  /* their casts against those of hardware blocks */
+    HALLEY_K_FP8_ATTENTION, /* attention in fp8 against 16 bits */
+    HALLEY_K_SINKS,         /* attention with sinks, which no fused kernel serves */
+    HALLEY_K_EAGER,         /* traffic of norms and activations that are not fused */
+    HALLEY_K_EP_DEEPEP,     /* dispatch by DeepEP against the table */
+    HALLEY_K_EP_HYBRIDEP,   /* by HybridEP */
+    HALLEY_K_EP_NETWORK,    /* further, between nodes */
+    HALLEY_K_EP_OVERLAP,    /* share of dispatch that overlap-ep hides */
+    HALLEY_K_HOST_DISPATCH, /* host time of an expert layer with the plain all-to-all */
+    HALLEY_K_HOST_ROUTER,   /* of it that stays with a captured router */
+    HALLEY_K_HOST_LAYER,    /* and with captured router and attention */
+    HALLEY_K_HOST_WAIT,     /* seconds an expert layer waits for its token counts */
+    HALLEY_K_OWNER,         /* seconds per rank that shares whole tensors */
+    HALLEY_K_MEETING,       /* step time lost per doubling of the nodes that meet */
+    HALLEY_K_MEETING_FSDP,  /* the same where all meet in every layer */
     /* memory */
     HALLEY_K_MEM_WEIGHT, /* bytes per parameter */
     HALLEY_K_MEM_GRAD,

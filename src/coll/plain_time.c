@@ -72,30 +72,71 @@ static double one_ring_time(const halley_link *up, const coll_call *c)
     return up->launch_s + ring_chain_time(up, &r, 1) + reduction_time(up, c, n, c->bytes);
 }
 
-/* Rings dimension by dimension: scatter inside, reduce across, gather inside. */
-static double two_level_time(const halley_link *up, const halley_fabric *out,
-                             const coll_call *c)
+/* A level of a group, the node among them: members, and what a ring of it takes. */
+typedef struct plain_level {
+    double n, hop_s, Bps, stored;
+} plain_level;
+
+enum { MOST_LEVELS = COLL_MAX_LEVELS + 1 };
+
+static int list_levels(plain_level to[MOST_LEVELS], const halley_link *up,
+                       const halley_fabric *out, const coll_call *c)
 {
-    const double g = c->per_node, nodes = c->n / g,
-                 both = c->kind == COLL_ALL_REDUCE ? 2 : 1;
-    const plain_ring in = {g - 1, c->bytes / g, up->simple.hop_s,
-                           up->simple.share * up->bandwidth_Bps, up->stored};
-    const plain_ring across = {both * (nodes - 1),
-                               c->bytes / nodes / (c->kind == COLL_ALL_TO_ALL ? 1 : g),
-                               out->hop_s[2], out->share * c->nic_Bps, out->stored};
-    const plain_ring none = {.steps = 0, .Bps = 1};
-    const plain_ring rings[] = {c->kind == COLL_ALL_GATHER ? none : in, across,
-                                c->kind == COLL_ALL_GATHER || both > 1 ? in : none};
-    return up->launch_s + ring_chain_time(up, rings, 3) +
-           reduction_time(up, c, g, c->bytes) +
-           reduction_time(up, c, nodes, c->bytes / g);
+    int n = 0;
+    to[n++] = (plain_level){c->per_node, up->simple.hop_s,
+                            up->simple.share * up->bandwidth_Bps, up->stored};
+    if (c->n_levels == 0)
+        to[n++] = (plain_level){(double)c->n / c->per_node, out->hop_s[2],
+                                out->share * c->nic_Bps, out->stored};
+    assert(c->n_levels <= COLL_MAX_LEVELS);
+    for (uint32_t i = 0; i < c->n_levels; i++) {
+        const halley_fabric *f = c->levels[i].fabric;
+        if (c->levels[i].n > 1)
+            to[n++] = (plain_level){c->levels[i].n, f->hop_s[2],
+                                    f->share * f->bandwidth_Bps, f->stored};
+    }
+    return n;
+}
+
+static plain_ring ring_over(const plain_level *l, double bytes, double times)
+{
+    return (plain_ring){times * (l->n - 1), bytes / l->n, l->hop_s, l->Bps, l->stored};
+}
+
+/*
+ * Rings level by level, each on what the levels inside have left: scatter from the inside
+ * out, gather from the outside in; an all-reduce does both, and its outermost ring at
+ * once. An all-to-all crosses every level with all its bytes.
+ */
+static double levels_time(const halley_link *up, const halley_fabric *out,
+                          const coll_call *c)
+{
+    plain_level levels[MOST_LEVELS];
+    double bytes[MOST_LEVELS], time = up->launch_s, left = c->bytes;
+    plain_ring rings[2 * MOST_LEVELS];
+    int n_rings = 0;
+    const int n = list_levels(levels, up, out, c);
+    for (int i = 0; i < n; i++) {
+        bytes[i] = left;
+        time += reduction_time(up, c, levels[i].n, left);
+        if (c->kind != COLL_ALL_TO_ALL)
+            left /= levels[i].n;
+    }
+    const bool both = c->kind == COLL_ALL_REDUCE;
+    const int top = n - 1;
+    for (int i = 0; i < n && c->kind != COLL_ALL_GATHER; i++)
+        rings[n_rings++] = ring_over(&levels[i], bytes[i], both && i == top ? 2 : 1);
+    for (int i = both ? top - 1 : top; i >= 0; i--)
+        if (both || c->kind == COLL_ALL_GATHER)
+            rings[n_rings++] = ring_over(&levels[i], bytes[i], 1);
+    return time + ring_chain_time(up, rings, n_rings);
 }
 
 double coll_plain_time(const halley_link *up, const halley_fabric *out,
                        const coll_call *c, coll_protocol p)
 {
     (void)p;
-    return is_across_nodes(c) ? two_level_time(up, out, c) : one_ring_time(up, c);
+    return is_across_nodes(c) ? levels_time(up, out, c) : one_ring_time(up, c);
 }
 
 void coll_plain_load(coll_load *load, const halley_link *up, const halley_fabric *out,

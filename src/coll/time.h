@@ -27,6 +27,13 @@ typedef enum coll_protocol {
     COLL_N_PROTOCOLS
 } coll_protocol;
 
+/* A level of the network beyond the node, as one group sees it. */
+typedef struct coll_level {
+    uint32_t n; /* blocks of the level below that the group joins here; 1 = none */
+    const halley_fabric *fabric; /* lent */
+} coll_level;
+enum { COLL_MAX_LEVELS = 16 };
+
 /*
  * Who takes part. Sizes are those of the measured tables: the larger buffer of one rank
  * (all-gather: the whole output; reduce-scatter: the whole input; all-to-all: the whole
@@ -35,8 +42,10 @@ typedef enum coll_protocol {
 typedef struct coll_call {
     coll_kind kind;
     double bytes;
-    uint32_t n;        /* ranks in the group */
-    uint32_t per_node; /* of them in one node; n for a group inside a node */
+    uint32_t n;               /* ranks in the group */
+    uint32_t per_node;        /* of them in one node; n for a group inside a node */
+    uint32_t n_levels;        /* of the network between nodes; 0 = one, of `out` */
+    const coll_level *levels; /* from the inside; n of node and levels multiply to n */
     double
         nic_Bps;  /* network bandwidth one rank of the group may use; 0 = its own card */
     bool integer; /* the reduction is of integers: never in the switch */

@@ -3,9 +3,10 @@
  * work is cut, the innermost first: tp, cp, dp, pp in Megatron and by default, or in any
  * other order. A tensor-parallel group shares cp, dp and pp; a context group tp, dp and
  * pp; a data group tp and pp, context ranks included, as they hold the same weights. Of a
- * data group, `fsdp` neighbours share the weights, and those at the same place of their
- * shard group reduce with each other (hybrid shard). An expert group is ep neighbours of
- * a stage, and ranks at the same place of theirs hold the same experts.
+ * data group, `fsdp` neighbours share the weights (with zero-group: the optimizer), and
+ * those at the same place of their shard group reduce with each other (hybrid shard). For
+ * experts the ranks of a stage are cut anew: etp innermost, then ep, then the copies of
+ * the same experts, of which again as many share the weights as the shard degree leaves.
  */
 #include "estimate/groups.h"
 
@@ -16,9 +17,9 @@ enum { OF_TP = 1 << TP, OF_CP = 1 << CP, OF_DP = 1 << DP, OF_PP = 1 << PP };
 enum { OF_COPIES = OF_CP | OF_DP, OF_STAGE = OF_TP | OF_COPIES };
 enum { OF_ALL = OF_STAGE | OF_PP };
 
-static const workload_group kinds[] = {WORKLOAD_TP, WORKLOAD_CP,   WORKLOAD_EP,
-                                       WORKLOAD_DP, WORKLOAD_FSDP, WORKLOAD_OUTER,
-                                       WORKLOAD_XP};
+static const workload_group kinds[] = {
+    WORKLOAD_TP,    WORKLOAD_CP, WORKLOAD_EP,  WORKLOAD_DP,    WORKLOAD_FSDP,
+    WORKLOAD_OUTER, WORKLOAD_XP, WORKLOAD_ETP, WORKLOAD_XFSDP, WORKLOAD_XOUTER};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 /* The digits of a rank: which axis stands where, and how far it counts. */
@@ -84,6 +85,45 @@ static uint32_t stage_ranks(const halley_plan *plan)
     return plan->tp * plan->cp * plan->dp;
 }
 
+uint32_t plan_shards(const halley_plan *plan)
+{
+    const uint32_t n = plan->fsdp ? plan->fsdp : plan->zero ? plan->zero_group : 0;
+    return n ? n : 1;
+}
+
+/* Do some neighbours share weights or optimizer apart from the whole data group? */
+static bool is_sharded(const halley_plan *plan)
+{
+    return plan->fsdp > 0 || (plan->zero > 0 && plan->zero_group > 0);
+}
+
+static uint32_t etp_of(const halley_plan *plan)
+{
+    return plan->etp > 0 ? plan->etp : 1;
+}
+
+/* Ranks that hold all experts once. */
+static uint32_t expert_ranks(const halley_plan *plan)
+{
+    return plan->ep * etp_of(plan);
+}
+
+/* Copies of an expert. */
+static uint32_t expert_copies(const halley_plan *plan)
+{
+    return plan->has_experts ? stage_ranks(plan) / expert_ranks(plan) : 1;
+}
+
+/* Of them, those that share its weights. */
+static uint32_t expert_shards(const halley_plan *plan)
+{
+    const uint32_t copies = expert_copies(plan);
+    const uint64_t ranks = (uint64_t)plan_shards(plan) * plan->tp;
+    const uint64_t n = ranks / expert_ranks(plan);
+    const uint32_t most = n < 1 ? 1 : n > copies ? copies : (uint32_t)n;
+    return copies % most == 0 ? most : copies;
+}
+
 static uint32_t size_of(const halley_plan *plan, workload_group kind)
 {
     const uint32_t copies = plan->dp * plan->cp;
@@ -97,11 +137,17 @@ static uint32_t size_of(const halley_plan *plan, workload_group kind)
     case WORKLOAD_DP:
         return copies;
     case WORKLOAD_FSDP:
-        return plan->fsdp ? plan->fsdp : 1;
+        return plan_shards(plan);
     case WORKLOAD_OUTER:
-        return plan->fsdp ? copies / plan->fsdp : 1;
+        return is_sharded(plan) ? copies / plan_shards(plan) : 1;
     case WORKLOAD_XP:
-        return plan->has_experts ? stage_ranks(plan) / plan->ep : 1;
+        return expert_copies(plan);
+    case WORKLOAD_ETP:
+        return plan->has_experts ? etp_of(plan) : 1;
+    case WORKLOAD_XFSDP:
+        return is_sharded(plan) ? expert_shards(plan) : 1;
+    case WORKLOAD_XOUTER:
+        return is_sharded(plan) ? expert_copies(plan) / expert_shards(plan) : 1;
     case WORKLOAD_PP:
         return plan->pp;
     case WORKLOAD_N_GROUPS:
@@ -138,15 +184,19 @@ void plan_group_sizes(uint32_t n[WORKLOAD_N_GROUPS], uint32_t in_node[WORKLOAD_N
     const digits d = digits_of(plan);
     const uint32_t stage = together(&d, OF_STAGE, per_node);
     const uint32_t copies = together(&d, OF_COPIES, per_node);
-    const uint32_t shard = plan->fsdp ? plan->fsdp : 1;
+    const uint32_t shard = plan_shards(plan), experts = expert_ranks(plan);
     for (int g = 0; g < WORKLOAD_N_GROUPS; g++)
         n[g] = size_of(plan, (workload_group)g);
     in_node[WORKLOAD_TP] = together(&d, OF_TP, per_node);
     in_node[WORKLOAD_CP] = together(&d, OF_CP, per_node);
     in_node[WORKLOAD_PP] = together(&d, OF_PP, per_node);
     in_node[WORKLOAD_DP] = copies;
-    in_node[WORKLOAD_EP] = clamp(stage, plan->ep);
-    in_node[WORKLOAD_XP] = clamp(stage / plan->ep, n[WORKLOAD_XP]);
+    in_node[WORKLOAD_ETP] = clamp(stage, n[WORKLOAD_ETP]);
+    in_node[WORKLOAD_EP] = clamp(stage / etp_of(plan), plan->ep);
+    in_node[WORKLOAD_XP] = clamp(stage / experts, n[WORKLOAD_XP]);
+    in_node[WORKLOAD_XFSDP] = clamp(stage / experts, n[WORKLOAD_XFSDP]);
+    in_node[WORKLOAD_XOUTER] =
+        clamp(stage / experts / n[WORKLOAD_XFSDP], n[WORKLOAD_XOUTER]);
     in_node[WORKLOAD_FSDP] = clamp(copies, shard);
     in_node[WORKLOAD_OUTER] = clamp(copies / shard, n[WORKLOAD_OUTER]);
 }
@@ -155,7 +205,9 @@ void plan_group_sizes(uint32_t n[WORKLOAD_N_GROUPS], uint32_t in_node[WORKLOAD_N
 static uint32_t index_in_stage(const halley_plan *plan, workload_group kind,
                                const digits *d, const uint32_t at[N_AXES])
 {
-    const uint32_t copy = number(d, at, OF_COPIES), shard = plan->fsdp ? plan->fsdp : 1;
+    const uint32_t copy = number(d, at, OF_COPIES), shard = plan_shards(plan);
+    const uint32_t in_stage = number(d, at, OF_STAGE), etp = etp_of(plan);
+    const uint32_t experts = expert_ranks(plan), x = expert_shards(plan);
     switch (kind) {
     case WORKLOAD_TP:
         return number(d, at, OF_COPIES);
@@ -167,10 +219,16 @@ static uint32_t index_in_stage(const halley_plan *plan, workload_group kind,
         return at[TP] + plan->tp * (copy / shard);
     case WORKLOAD_OUTER:
         return at[TP] + plan->tp * (copy % shard);
+    case WORKLOAD_ETP:
+        return in_stage / etp;
     case WORKLOAD_EP:
-        return number(d, at, OF_STAGE) / plan->ep;
+        return in_stage % etp + etp * (in_stage / experts);
     case WORKLOAD_XP:
-        return number(d, at, OF_STAGE) % plan->ep;
+        return in_stage % experts;
+    case WORKLOAD_XFSDP:
+        return in_stage % experts + experts * (in_stage / experts / x);
+    case WORKLOAD_XOUTER:
+        return in_stage % experts + experts * (in_stage / experts % x);
     case WORKLOAD_PP:
     case WORKLOAD_N_GROUPS:
         break;
@@ -178,11 +236,12 @@ static uint32_t index_in_stage(const halley_plan *plan, workload_group kind,
     return 0;
 }
 
-/* Groups of a kind in one stage; a data group is not used where weights are shared. */
+/* Groups of a kind in one stage; a data group is not used where some of its ranks share,
+ * nor the copies of an expert as a whole. */
 static uint32_t per_stage(const halley_plan *plan, workload_group kind)
 {
     const uint32_t size = size_of(plan, kind);
-    if (size < 2 || (kind == WORKLOAD_DP && plan->fsdp))
+    if (size < 2 || ((kind == WORKLOAD_DP || kind == WORKLOAD_XP) && is_sharded(plan)))
         return 0;
     return stage_ranks(plan) / size;
 }

@@ -13,6 +13,10 @@ typedef struct plan_place {
 plan_place plan_place_of(const halley_plan *plan, uint32_t rank);
 uint32_t plan_rank_at(const halley_plan *plan, plan_place at);
 
+/* Neighbours that share weights (fsdp) or optimizer (zero-group) among themselves; 1
+ * where nobody does, or all data-parallel ranks do (ZeRO 1 and 2). */
+uint32_t plan_shards(const halley_plan *plan);
+
 /* Ranks of each kind of group, and how many of them share a node of `per_node` ranks. */
 void plan_group_sizes(uint32_t n[WORKLOAD_N_GROUPS], uint32_t in_node[WORKLOAD_N_GROUPS],
                       const halley_plan *plan, uint32_t per_node);

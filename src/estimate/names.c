@@ -4,13 +4,21 @@
 const char *halley_part_name(halley_part part)
 {
     static const char *const names[HALLEY_N_PARTS] = {
-        [HALLEY_PART_FORWARD] = "forward",       [HALLEY_PART_BACKWARD] = "backward",
-        [HALLEY_PART_RECOMPUTE] = "recompute",   [HALLEY_PART_TP] = "tensor parallel",
-        [HALLEY_PART_CP] = "context parallel",   [HALLEY_PART_EP] = "expert parallel",
-        [HALLEY_PART_PP] = "pipeline transfers", [HALLEY_PART_DP] = "data parallel",
-        [HALLEY_PART_BUBBLE] = "bubble",         [HALLEY_PART_HOST] = "host",
-        [HALLEY_PART_ACCUMULATE] = "accumulate", [HALLEY_PART_OPTIMIZER] = "optimizer",
-        [HALLEY_PART_OFFLOAD] = "offload",       [HALLEY_PART_OTHER] = "other"};
+        [HALLEY_PART_FORWARD] = "forward",
+        [HALLEY_PART_BACKWARD] = "backward",
+        [HALLEY_PART_RECOMPUTE] = "recompute",
+        [HALLEY_PART_TP] = "tensor parallel",
+        [HALLEY_PART_CP] = "context parallel",
+        [HALLEY_PART_EP] = "expert parallel",
+        [HALLEY_PART_PP] = "pipeline transfers",
+        [HALLEY_PART_DP] = "data parallel",
+        [HALLEY_PART_BUBBLE] = "bubble",
+        [HALLEY_PART_HOST] = "host",
+        [HALLEY_PART_ACCUMULATE] = "accumulate",
+        [HALLEY_PART_OPTIMIZER] = "optimizer",
+        [HALLEY_PART_OFFLOAD] = "offload",
+        [HALLEY_PART_MEETING] = "meeting",
+        [HALLEY_PART_OTHER] = "other"};
     return (unsigned)part < HALLEY_N_PARTS ? names[part] : "?";
 }
 

@@ -1,13 +1,16 @@
 /*
  * A training step of one rank as a Chakra graph.
  *
- * Compute stands in a chain. A collective that its layer needs at once stands in that
- * chain; of one that the stack hides in part, the hidden part of the bytes runs beside
- * the compute that follows. Weights are gathered one layer ahead, gradients
- * reduced behind a layer's last backward pass, offloaded weights and activations moved
- * likewise; of the layers' reductions and gathers, as many as the stack cannot hide stand
- * in the chain. A send blocks or follows by the same rule. So a simulator hides what the
- * estimate says the software can hide, as far as there is compute to hide it behind.
+ * Passes follow the list of their stage (workload/schedule.h). Compute stands in a chain.
+ * A collective that its layer needs at once stands in that chain; of one that the stack
+ * hides in part, the hidden part of the bytes runs beside the compute that follows.
+ * Weights are gathered one layer ahead, gradients reduced behind a layer's last backward
+ * pass, offloaded weights and activations moved likewise. What of the step's gathers and
+ * reductions the stack cannot hide stands before the first pass and after the last one,
+ * so that no stage waits for the reduction of another; of those of every micro-batch,
+ * after its pass. As many sends as the stack cannot hide block the chain. So a simulator
+ * hides what the estimate says the software can hide, as far as there is compute to hide
+ * it behind.
  *
  * Recomputation repeats the forward pass of k layers before their backward passes. Work
  * that is slowed by gathering (the stack's drag), or that waits for the host, is compute.
@@ -18,9 +21,9 @@
 #include "base/error.h"
 #include "estimate/plan_nodes.h"
 #include "estimate/price.h"
-#include "estimate/schedule.h"
 #include "workload/family.h"
 #include "workload/memory.h"
+#include "workload/schedule.h"
 #include "workload/stages.h"
 
 #include <math.h>
@@ -28,9 +31,11 @@
 
 /* What passes of a rank are made of. */
 typedef struct scene {
-    price_context c;
+    price_context c, wide; /* of the plan's type, and of layers that stay in bf16 */
     workload_parts parts;
     halley_estimate e;
+    workload_schedule schedule;
+    bool each; /* weights are gathered for every micro-batch */
 } scene;
 
 typedef struct writer {
@@ -42,10 +47,9 @@ typedef struct writer {
     uint64_t ahead;          /* what is fetched for the next layer may start after this */
     ARRAY(uint64_t) reduced; /* what the update awaits */
     bool failed;             /* no memory for them */
-    double unreduced[2];     /* weights, experts: reduced when all passes are done */
-    double debt[3];          /* of gathers, reductions, sends: those to be exposed */
+    double left[WORKLOAD_N_GROUPS]; /* bytes whose reduction nothing hides */
+    double debt;                    /* of sends: those to be exposed */
 } writer;
-enum { GATHERS, REDUCTIONS, SENDS };
 
 /* The times out of many that a share stands for, evenly: every third for 1/3. */
 static bool due(double *debt, double share)
@@ -87,7 +91,8 @@ static void layer_message(writer *w, const workload_op *op, bool backward)
                       share * fmin(times - i, 1));
 }
 
-typedef enum pass_kind { FORWARD, AGAIN, BACKWARD } pass_kind;
+/* INPUT and WEIGHT are the halves of a backward pass. */
+typedef enum pass_kind { FORWARD, AGAIN, BACKWARD, INPUT, WEIGHT } pass_kind;
 
 static double traffic(const workload_op *op, bool backward)
 {
@@ -97,91 +102,146 @@ static double traffic(const workload_op *op, bool backward)
     return (backward ? 4 : 2) * op->groups * once;
 }
 
-/* One pass over the operators of a layer, backward in reverse order. */
-static void operators(writer *w, const workload_layer *layer, pass_kind kind)
+/* The compute of an operator in a pass: seconds, and their share of a forward pass. */
+static void compute_node(writer *w, const price_context *c, const workload_op *op,
+                         pass_kind kind)
 {
-    const bool back = kind == BACKWARD;
-    for (uint32_t i = 0; i < layer->n; i++) {
-        const workload_op *op = &layer->ops[back ? layer->n - 1 - i : i];
-        if (op->kind == WORKLOAD_COLL) {
-            if (kind != AGAIN || w->plan->recompute == HALLEY_RECOMPUTE_FULL)
-                layer_message(w, op, back);
-            continue;
-        }
-        const price_op t = price_op_make(&w->s->c, op);
-        const double share = t.forward_s > 0 ? t.again_s / t.forward_s : 0;
-        if (kind == FORWARD)
-            plan_compute_chain(&w->n, op->name, t.forward_s, op->flops,
-                               traffic(op, false));
-        else if (back)
-            plan_compute_chain(&w->n, op->name, t.backward_s, 2 * op->flops,
-                               traffic(op, true));
-        else if (t.again_s > 0)
-            plan_compute_chain(&w->n, op->name, t.again_s, share * op->flops,
-                               share * traffic(op, false));
+    const price_op t = price_op_make(c, op);
+    const double again = t.forward_s > 0 ? t.again_s / t.forward_s : 0;
+    const double moved = traffic(op, kind >= BACKWARD);
+    switch (kind) {
+    case FORWARD:
+        plan_compute_chain(&w->n, op->name, t.forward_s, op->flops, moved);
+        return;
+    case AGAIN:
+        if (t.again_s > 0)
+            plan_compute_chain(&w->n, op->name, t.again_s, again * op->flops,
+                               again * moved);
+        return;
+    case BACKWARD:
+        plan_compute_chain(&w->n, op->name, t.backward_s, 2 * op->flops, moved);
+        return;
+    case INPUT:
+        plan_compute_chain(&w->n, op->name, t.backward_s - t.weight_s,
+                           (t.weight_s > 0 ? 1 : 2) * op->flops, moved / 2);
+        return;
+    case WEIGHT:
+        if (t.weight_s > 0)
+            plan_compute_chain(&w->n, op->name, t.weight_s, op->flops, moved / 2);
+        return;
     }
 }
 
-/* Gradients of one set of weights: to their owners now, or later. */
-static void reduce_in(writer *w, workload_group group, double weights, bool last)
+/* One pass over the operators of a layer, backward in reverse order. */
+static void operators(writer *w, const price_context *c, const workload_layer *layer,
+                      pass_kind kind)
+{
+    const bool back = kind >= BACKWARD;
+    for (uint32_t i = 0; i < layer->n; i++) {
+        const workload_op *op = &layer->ops[back ? layer->n - 1 - i : i];
+        if (op->kind != WORKLOAD_COLL)
+            compute_node(w, c, op, kind);
+        else if (kind != WEIGHT && (kind != AGAIN || price_repeats_messages(w->plan)))
+            layer_message(w, op, back);
+    }
+}
+
+/* Groups of one set of weights. */
+typedef struct owners {
+    workload_group all, shard, outer;
+} owners;
+static const owners dense_owners = {WORKLOAD_DP, WORKLOAD_FSDP, WORKLOAD_OUTER};
+static const owners expert_owners = {WORKLOAD_XP, WORKLOAD_XFSDP, WORKLOAD_XOUTER};
+
+static bool some_share(const halley_plan *plan)
+{
+    return plan->fsdp > 0 || (plan->zero > 0 && plan->zero_group > 0);
+}
+
+static bool is_exposed(const halley_plan *plan)
+{
+    return plan->no_overlap || plan->expose & HALLEY_EXPOSE_DP;
+}
+
+/* One reduction: what hides runs beside the chain, what does not is left for later. */
+static uint64_t reduce_among(writer *w, workload_group group, halley_coll_type type,
+                             double bytes, uint64_t after)
+{
+    plan_nodes *n = &w->n;
+    /* Beside compute anyway where weights are shared: the drag stands for its price. */
+    const bool all = w->s->each && !is_exposed(w->plan) && group != WORKLOAD_OUTER &&
+                     group != WORKLOAD_XOUTER;
+    const double shown = all ? 0 : price_exposed(&w->s->c, WORKLOAD_DP);
+    if (bytes < 1 || plan_group_of(w->plan, group, n->rank) == 0)
+        return after;
+    w->left[group] += shown * bytes;
+    if ((1 - shown) * bytes < 1)
+        return after;
+    return plan_coll(n, "gradient reduction", type, group, (1 - shown) * bytes, after);
+}
+
+static halley_coll_type reduction_type(const halley_plan *plan, workload_group group)
+{
+    const bool whole = (!plan->zero && !plan->fsdp) || group == WORKLOAD_OUTER ||
+                       group == WORKLOAD_XOUTER;
+    return whole ? HALLEY_COLL_ALL_REDUCE : HALLEY_COLL_REDUCE_SCATTER;
+}
+
+/* Gradients of one set of weights to their owners. */
+static void reduce_in(writer *w, owners who, double weights, bool last)
 {
     const halley_plan *plan = w->plan;
-    plan_nodes *n = &w->n;
     const double bytes = plan->gradient_bytes * weights;
-    if (!plan->zero && !plan->fsdp) {
-        w->unreduced[group == WORKLOAD_XP] += weights;
-        return;
-    }
-    if (weights <= 0)
-        return;
-    /* Beside compute anyway where weights are shared: the drag stands for its price. */
-    const bool each = plan->fsdp > 1 && plan->pp == 1 && !plan->no_overlap &&
-                      !(plan->expose & HALLEY_EXPOSE_DP);
-    const bool in_chain =
-        !each && due(&w->debt[REDUCTIONS], price_exposed(&w->s->c, WORKLOAD_DP));
-    uint64_t id = n->last;
-    if (plan_group_of(plan, group, n->rank)) {
-        id = in_chain ? plan_coll_chain(n, "gradient reduction",
-                                        HALLEY_COLL_REDUCE_SCATTER, group, bytes)
-                      : plan_coll(n, "gradient reduction", HALLEY_COLL_REDUCE_SCATTER,
-                                  group, bytes, n->last);
-    }
-    if (group == WORKLOAD_FSDP && last && plan_group_of(plan, WORKLOAD_OUTER, n->rank))
-        id = plan_coll(n, "reduction of shares", HALLEY_COLL_ALL_REDUCE, WORKLOAD_OUTER,
-                       bytes / plan->fsdp, id);
-    w->failed |= id != n->last && !array_push(&w->reduced, id);
+    const workload_group group = some_share(plan) ? who.shard : who.all;
+    const uint64_t start = w->n.last;
+    uint64_t id = reduce_among(w, group, reduction_type(plan, group), bytes, start);
+    if (some_share(plan) && last)
+        id = reduce_among(w, who.outer, HALLEY_COLL_ALL_REDUCE,
+                          bytes / w->s->c.n[who.shard], id);
+    w->failed |= id != start && !array_push(&w->reduced, id);
 }
 
 static void reduce_gradients(writer *w, const workload_layer *layer, bool last)
 {
-    reduce_in(w, w->plan->fsdp ? WORKLOAD_FSDP : WORKLOAD_DP, layer->weights, last);
+    reduce_in(w, dense_owners, layer->weights, last);
     if (w->plan->has_experts)
-        reduce_in(w, WORKLOAD_XP, layer->expert_weights, last);
+        reduce_in(w, expert_owners, layer->expert_weights, last);
+}
+
+/* What could not hide, in the chain. */
+static void reduce_left(writer *w)
+{
+    for (int g = 0; g < WORKLOAD_N_GROUPS; g++) {
+        const workload_group group = (workload_group)g;
+        if (w->left[g] >= 1)
+            plan_coll_chain(&w->n, "gradient reduction", reduction_type(w->plan, group),
+                            group, w->left[g]);
+        w->left[g] = 0;
+    }
 }
 
 /* A gather of weights about to be used, one layer ahead or in the chain. */
-static void gather_in(writer *w, workload_group group, double weights)
+static void gather_in(writer *w, owners who, double weights)
 {
     plan_nodes *n = &w->n;
-    const halley_plan *plan = w->plan;
-    const bool each = plan->fsdp > 1 && plan->pp == 1;
-    if (weights <= 0 || !plan_group_of(plan, group, n->rank))
+    const workload_group group = some_share(w->plan) ? who.shard : who.all;
+    if (weights <= 0 || !plan_group_of(w->plan, group, n->rank))
         return;
-    const double share = !each || plan->no_overlap || plan->expose & HALLEY_EXPOSE_DP
-                             ? price_exposed(&w->s->c, WORKLOAD_DP)
-                             : 0;
-    if (due(&w->debt[GATHERS], share))
+    /* With every micro-batch all of it runs ahead; once a step the hidden share does. */
+    const double shown =
+        w->s->each ? is_exposed(w->plan) : price_exposed(&w->s->c, WORKLOAD_DP);
+    if (w->s->each && shown > 0)
         plan_coll_chain(n, "weight gather", HALLEY_COLL_ALL_GATHER, group, 2 * weights);
-    else
+    else if ((1 - shown) * weights >= 1)
         plan_await(n, plan_coll(n, "weight gather", HALLEY_COLL_ALL_GATHER, group,
-                                2 * weights, w->ahead));
+                                2 * (1 - shown) * weights, w->ahead));
 }
 
 static void gather_weights(writer *w, const workload_layer *layer)
 {
     if (w->plan->has_experts)
-        gather_in(w, WORKLOAD_XP, layer->expert_weights);
-    gather_in(w, w->plan->fsdp ? WORKLOAD_FSDP : WORKLOAD_DP, layer->weights);
+        gather_in(w, expert_owners, layer->expert_weights);
+    gather_in(w, dense_owners, layer->weights);
 }
 
 /* What a pass over a layer moves to and from the outer tier, beside the chain. */
@@ -202,108 +262,122 @@ static void fetch(writer *w, bool backward)
 }
 
 typedef struct chunk {
-    uint32_t n_dense, n_moe;
-    uint32_t n_again; /* the first of them are computed again */
-    bool first, last; /* of the whole model */
+    workload_stage stage;
+    uint32_t n_again;                   /* the first of them are computed again */
+    uint32_t n_wide_first, n_wide_last; /* layers at its ends that stay in bf16 */
 } chunk;
-
-static uint32_t share_of(uint32_t total, uint32_t parts, uint32_t i)
-{
-    return total / parts + (i < total % parts); /* the rest goes to the first */
-}
 
 static chunk chunk_of(const writer *w, uint32_t c)
 {
-    const workload_stage st = workload_stage_make(w->s->c.model, w->plan, w->at.pp);
-    const uint32_t v = w->plan->virtual_stages;
-    return (chunk){.n_dense = share_of(st.n_dense, v, c),
-                   .n_moe = share_of(st.n_moe, v, c),
-                   .n_again = share_of(st.again_dense + st.again_moe, v, c),
-                   .first = st.first && c == 0,
-                   .last = st.last && c == v - 1};
+    const workload_stage st = workload_chunk_make(w->s->c.model, w->plan, w->at.pp, c);
+    const uint32_t wide = w->plan->bf16_layers;
+    return (chunk){.stage = st,
+                   .n_again = st.again_dense + st.again_moe,
+                   .n_wide_first = st.first ? (wide + 1) / 2 : 0,
+                   .n_wide_last = st.last ? wide / 2 : 0};
 }
 
-/* What a layer's pass waits for its host, and loses to gathers beside it. */
-static void waits(writer *w, const workload_layer *layer, bool backward, bool again,
-                  bool each)
+static uint32_t count_layers(const chunk *c)
 {
-    const price_context *c = &w->s->c;
-    price_layer p;
-    if (c->model->kind != HALLEY_TRANSFORMER)
-        return;
-    price_layer_make(&p, c, layer, true);
-    const double back = again ? p.host_b_s : p.host_plain_s;
-    const double host = backward ? back : p.host_f_s;
-    if (host > 1e-9)
-        plan_compute_chain(&w->n, "host", host, 0, 0);
-    if (!each || w->plan->no_overlap || w->plan->expose & HALLEY_EXPOSE_DP)
-        return;
-    const price_shards t = price_shards_make(c, layer->weights, layer->expert_weights);
-    const double gather = backward && w->plan->fsdp_keep ? 0 : t.gather_s;
-    const double drag =
-        c->stack->k[HALLEY_K_FSDP_DRAG] * (gather + (backward ? t.reduce_s : 0));
-    if (drag > 1e-9)
-        plan_compute_chain(&w->n, "slowed by gathering", drag, 0, 0);
+    return c->stage.n_dense + c->stage.n_moe;
 }
 
 /* What one pass of the schedule does beside computing. */
 typedef struct pass_work {
-    bool backward, gather, reduce, last;
+    pass_kind kind;
+    bool gather, reduce, last;
 } pass_work;
+
+static bool is_backward(const pass_work *p)
+{
+    return p->kind == BACKWARD || p->kind == INPUT;
+}
+
+/* What a layer's pass waits for its host, and loses to gathers beside it. */
+static void waits(writer *w, const price_context *c, const workload_layer *layer,
+                  const pass_work *work, bool again)
+{
+    price_layer p;
+    const bool back = is_backward(work);
+    if (c->model->kind != HALLEY_TRANSFORMER || work->kind == WEIGHT)
+        return;
+    price_layer_make(&p, c, layer, true);
+    const double host = !back ? p.host_f_s : again ? p.host_b_s : p.host_plain_s;
+    if (host > 1e-9)
+        plan_compute_chain(&w->n, "host", host, 0, 0);
+    if (!w->s->each || is_exposed(w->plan))
+        return;
+    const price_shards t = price_shards_make(c, layer->weights, layer->expert_weights);
+    const bool gathers = !(back && w->plan->fsdp_keep);
+    const double messages = (gathers ? t.gather_s : 0) + (back ? t.reduce_s : 0);
+    const double bytes = (gathers ? t.gather_bytes : 0) + (back ? t.reduce_bytes : 0);
+    const double drag = price_drag(c, messages, bytes);
+    if (drag > 1e-9)
+        plan_compute_chain(&w->n, "slowed by gathering", drag, 0, 0);
+}
 
 static const workload_layer *layer_at(const writer *w, const chunk *c, uint32_t i)
 {
-    return i < c->n_dense ? &w->s->parts.dense : &w->s->parts.moe;
+    return i < c->stage.n_dense ? &w->s->parts.dense : &w->s->parts.moe;
+}
+
+static const price_context *context_at(const writer *w, const chunk *c, uint32_t i)
+{
+    const bool wide = i < c->n_wide_first || i + c->n_wide_last >= count_layers(c);
+    return wide ? &w->s->wide : &w->s->c;
 }
 
 static void layer_pass(writer *w, const chunk *c, uint32_t i, const pass_work *p)
 {
     const workload_layer *layer = layer_at(w, c, i);
-    const bool each = w->plan->fsdp > 1 && w->plan->pp == 1;
+    const price_context *prices = context_at(w, c, i);
     const uint64_t start = w->n.last;
     if (p->gather)
         gather_weights(w, layer);
-    fetch(w, p->backward);
+    if (p->kind != WEIGHT)
+        fetch(w, is_backward(p));
     w->ahead = start; /* what the next layer needs may come while this one computes */
     const uint32_t every = w->plan->recompute_every > 1 ? w->plan->recompute_every : 1;
-    if (p->backward && i < c->n_again && w->plan->recompute &&
+    if (is_backward(p) && i < c->n_again && w->plan->recompute &&
         (i % every == every - 1 || i + 1 == c->n_again)) {
         for (uint32_t j = i / every * every; j <= i; j++)
-            operators(w, layer_at(w, c, j), AGAIN);
+            operators(w, context_at(w, c, j), layer_at(w, c, j), AGAIN);
     }
-    operators(w, layer, p->backward ? BACKWARD : FORWARD);
-    waits(w, layer, p->backward, i < c->n_again, each);
+    operators(w, prices, layer, p->kind);
+    waits(w, prices, layer, p, i < c->n_again);
     if (p->reduce)
         reduce_gradients(w, layer, p->last);
 }
 
 static void layers_pass(writer *w, const chunk *c, const pass_work *p)
 {
-    const uint32_t n = c->n_dense + c->n_moe;
+    const uint32_t n = count_layers(c);
     w->ahead = w->n.last;
     for (uint32_t i = 0; i < n; i++)
-        layer_pass(w, c, p->backward ? n - 1 - i : i, p);
+        layer_pass(w, c, p->kind == FORWARD ? i : n - 1 - i, p);
 }
 
-/* The rank before or after in the flow of a pass. */
-static uint32_t neighbour(const writer *w, bool next, uint32_t c, uint32_t *its_chunk)
+/* The other end of a message: `step` places along the flow of a micro-batch. */
+typedef struct other_end {
+    uint32_t rank, place;
+    bool same; /* stage: nothing is sent */
+} other_end;
+
+static other_end other_end_of(const writer *w, const workload_pass *p, int step)
 {
+    const workload_schedule *s = &w->s->schedule;
+    const workload_seat seat = {w->at.pp, p->chunk};
+    const uint32_t place = (uint32_t)((int)workload_schedule_place(s, seat) + step);
     plan_place at = w->at;
-    *its_chunk = c;
-    if (next) {
-        *its_chunk += at.pp + 1 == w->plan->pp;
-        at.pp = (at.pp + 1) % w->plan->pp;
-    } else {
-        *its_chunk -= at.pp == 0;
-        at.pp = (at.pp + w->plan->pp - 1) % w->plan->pp;
-    }
-    return plan_rank_at(w->plan, at);
+    at.pp = workload_schedule_seat(s, place, p->micro_batch).stage;
+    return (other_end){plan_rank_at(w->plan, at), place, at.pp == w->at.pp};
 }
 
-/* Tags tell micro-batch, the chunk that produced the tensor, and direction apart. */
-static uint32_t tag_of(const writer *w, const plan_pass *p, uint32_t producer)
+/* Tags tell micro-batch, the place that produced the tensor, and direction apart. */
+static uint32_t tag_of(const writer *w, const workload_pass *p, uint32_t producer)
 {
-    return 2 * (p->micro_batch * w->plan->virtual_stages + producer) + p->backward;
+    const uint32_t places = workload_schedule_places(&w->s->schedule);
+    return 2 * (p->micro_batch * places + producer) + (p->kind != WORKLOAD_PASS_FORWARD);
 }
 
 static double boundary_bytes(const writer *w)
@@ -315,72 +389,177 @@ static double boundary_bytes(const writer *w)
                : bytes;
 }
 
+/* Is it the first, or the last, of the micro-batches that pass through the chunk? */
+static bool is_first(const writer *w, const workload_pass *p)
+{
+    return p->micro_batch == workload_schedule_first(&w->s->schedule, p->chunk);
+}
+
+static bool is_last(const writer *w, const workload_pass *p)
+{
+    const workload_schedule *s = &w->s->schedule;
+    return p->micro_batch + 1 ==
+           workload_schedule_first(s, p->chunk) + workload_schedule_each(s);
+}
+
 /* Shared weights are gathered for every pass (with stages: once); weights that only the
  * optimizer shares, for the first pass of a step. */
-static bool gathers(const halley_plan *plan, const plan_pass *p)
+static bool gathers(const writer *w, const workload_pass *p)
 {
-    if (plan->fsdp > 1 && plan->pp == 1)
-        return !(p->backward && plan->fsdp_keep);
-    return (plan->zero || plan->fsdp > 1) && !p->backward && p->micro_batch == 0;
+    const halley_plan *plan = w->plan;
+    const bool forward = p->kind == WORKLOAD_PASS_FORWARD;
+    if (p->kind == WORKLOAD_PASS_WEIGHT)
+        return false;
+    if (w->s->each)
+        return forward || !plan->fsdp_keep;
+    return (plan->zero || plan->fsdp > 1) && forward && is_first(w, p);
 }
 
 /* Gradients leave after the last micro-batch; shared ones after each. */
-static pass_work work_of(const halley_plan *plan, const plan_pass *p)
+static pass_work work_of(const writer *w, const workload_pass *p)
 {
-    const bool last = p->micro_batch + 1 == halley_plan_micro_batches(plan);
-    const bool each = plan->fsdp > 1 ? plan->pp == 1 : plan->zero == 2 && !plan->fsdp;
-    return (pass_work){.backward = p->backward,
-                       .gather = gathers(plan, p),
-                       .reduce = p->backward && (last || each),
+    static const pass_kind kinds[WORKLOAD_N_PASSES] = {FORWARD, BACKWARD, INPUT, WEIGHT};
+    const halley_plan *plan = w->plan;
+    const bool last = is_last(w, p);
+    const bool each = w->s->each || (plan->zero == 2 && !plan->fsdp);
+    const bool makes =
+        p->kind == WORKLOAD_PASS_BACKWARD || p->kind == WORKLOAD_PASS_WEIGHT;
+    return (pass_work){.kind = kinds[p->kind],
+                       .gather = gathers(w, p),
+                       .reduce = makes && (last || each),
                        .last = last};
 }
 
 static void ends_of_model(writer *w, const chunk *c, const pass_work *p, bool before)
 {
     const workload_parts *parts = &w->s->parts;
-    const pass_kind kind = p->backward ? BACKWARD : FORWARD;
-    if (c->first && p->backward != before)
-        operators(w, &parts->embedding, kind);
-    if (c->last && p->backward == before)
-        operators(w, &parts->head, kind);
+    const bool first = c->stage.first, last = c->stage.last;
+    const bool back = p->kind != FORWARD;
+    if (first && back != before)
+        operators(w, &w->s->c, &parts->embedding, p->kind);
+    if (last && back == before)
+        operators(w, &w->s->c, &parts->head, p->kind);
     if (before || !p->reduce)
         return;
-    if (c->first)
+    if (first)
         reduce_gradients(w, &parts->embedding, p->last);
-    if (c->last && !(w->s->c.model->tied && w->plan->pp == 1))
+    if (last && !(w->s->c.model->tied && first))
         reduce_gradients(w, &parts->head, p->last);
 }
 
-static void accumulate(writer *w)
+/* Weights of a chunk whose gradients are added up. */
+static double accumulated(const writer *w, const chunk *c)
 {
-    const double passes =
-        (double)halley_plan_micro_batches(w->plan) * w->plan->virtual_stages;
-    const double micro = w->s->c.stack->k[HALLEY_K_MICRO] / w->plan->virtual_stages;
-    plan_compute_chain(&w->n, "gradient accumulation",
-                       w->s->e.part_s[HALLEY_PART_ACCUMULATE] / passes + micro, 0, 0);
+    const workload_parts *parts = &w->s->parts;
+    const uint32_t d = c->stage.n_dense, m = c->stage.n_moe;
+    double weights = 0, touched = 0;
+    if (d > 0) {
+        weights += d * parts->dense.weights;
+        touched += d * parts->dense.touched;
+    }
+    if (m > 0) {
+        weights += m * parts->moe.weights;
+        touched += m * parts->moe.touched;
+    }
+    weights += c->stage.first ? parts->embedding.weights : 0;
+    if (c->stage.last && !(w->s->c.model->tied && c->stage.first))
+        weights += parts->head.weights;
+    return (w->s->each ? weights / w->plan->fsdp : weights) + touched;
 }
 
-static void pass(writer *w, const plan_pass *p)
+static void accumulate(writer *w, const chunk *c)
+{
+    const price_context *prices = &w->s->c;
+    const double *k = prices->stack->k;
+    const workload_schedule *s = &w->s->schedule;
+    const double parts = workload_schedule_is_bidirectional(s->kind) ? 1 : s->chunks;
+    plan_compute_chain(&w->n, "gradient accumulation",
+                       k[HALLEY_K_ACCUMULATE] * accumulated(w, c) * prices->stream_s +
+                           k[HALLEY_K_MICRO] / parts,
+                       0, 0);
+}
+
+static void receive_input(writer *w, const workload_pass *p)
 {
     const chunk c = chunk_of(w, p->chunk);
-    const pass_work work = work_of(w->plan, p);
-    const bool start = p->backward ? c.last : c.first,
-               end = p->backward ? c.first : c.last;
-    uint32_t other;
-    if (!start && w->plan->pp > 1) {
-        const uint32_t peer = neighbour(w, p->backward, p->chunk, &other);
-        plan_receive(&w->n, peer, tag_of(w, p, other), boundary_bytes(w));
-    }
+    const bool forward = p->kind == WORKLOAD_PASS_FORWARD;
+    if (p->kind == WORKLOAD_PASS_WEIGHT || (forward ? c.stage.first : c.stage.last))
+        return;
+    const other_end from = other_end_of(w, p, forward ? -1 : 1);
+    if (!from.same)
+        plan_receive(&w->n, from.rank, tag_of(w, p, from.place), boundary_bytes(w));
+}
+
+static void send_output(writer *w, const workload_pass *p)
+{
+    const chunk c = chunk_of(w, p->chunk);
+    const bool forward = p->kind == WORKLOAD_PASS_FORWARD;
+    if (p->kind == WORKLOAD_PASS_WEIGHT || (forward ? c.stage.last : c.stage.first))
+        return;
+    const other_end to = other_end_of(w, p, forward ? 1 : -1);
+    const workload_seat seat = {w->at.pp, p->chunk};
+    if (!to.same)
+        plan_send(&w->n, to.rank,
+                  tag_of(w, p, workload_schedule_place(&w->s->schedule, seat)),
+                  boundary_bytes(w), due(&w->debt, price_exposed(&w->s->c, WORKLOAD_PP)));
+}
+
+static void run_pass(writer *w, const workload_pass *p)
+{
+    const chunk c = chunk_of(w, p->chunk);
+    const pass_work work = work_of(w, p);
     ends_of_model(w, &c, &work, true);
     layers_pass(w, &c, &work);
     ends_of_model(w, &c, &work, false);
-    if (p->backward)
-        accumulate(w);
-    if (!end && w->plan->pp > 1) {
-        const uint32_t peer = neighbour(w, !p->backward, p->chunk, &other);
-        plan_send(&w->n, peer, tag_of(w, p, p->chunk), boundary_bytes(w),
-                  due(&w->debt[SENDS], price_exposed(&w->s->c, WORKLOAD_PP)));
+    if (is_backward(&work))
+        accumulate(w, &c);
+}
+
+/* One pass of the list, or two that run as one: both inputs first, both results last. */
+static uint32_t write_pass(writer *w, const workload_pass *p)
+{
+    const uint32_t n = p->joint ? 2 : 1;
+    for (uint32_t i = 0; i < n; i++)
+        receive_input(w, p + i);
+    for (uint32_t i = 0; i < n; i++)
+        run_pass(w, p + i);
+    for (uint32_t i = 0; i < n; i++)
+        send_output(w, p + i);
+    if (w->plan->zero == 2 && !w->plan->fsdp)
+        reduce_left(w);
+    return n;
+}
+
+/* What of the step's gathers hides behind nothing. */
+static void gather_first(writer *w)
+{
+    static const owners *const sets[] = {&dense_owners, &expert_owners};
+    double weights[2] = {0};
+    const workload_parts *parts = &w->s->parts;
+    if (w->s->each || !(w->plan->zero || w->plan->fsdp > 1))
+        return;
+    for (uint32_t i = 0; i < w->s->schedule.chunks; i++) {
+        const chunk c = chunk_of(w, i);
+        weights[0] += c.stage.n_dense > 0 ? c.stage.n_dense * parts->dense.weights : 0;
+        weights[0] += c.stage.n_moe > 0 ? c.stage.n_moe * parts->moe.weights : 0;
+        weights[1] += c.stage.n_moe > 0 ? c.stage.n_moe * parts->moe.expert_weights : 0;
     }
+    const double shown = price_exposed(&w->s->c, WORKLOAD_DP);
+    for (int i = 0; i < 2; i++) {
+        const workload_group group = some_share(w->plan) ? sets[i]->shard : sets[i]->all;
+        if (shown * weights[i] >= 1 && plan_group_of(w->plan, group, w->n.rank) &&
+            (i == 0 || w->plan->has_experts))
+            plan_coll_chain(&w->n, "weight gather", HALLEY_COLL_ALL_GATHER, group,
+                            2 * shown * weights[i]);
+    }
+}
+
+/* Owner-wise ZeRO 1: whole tensors, rank after rank. */
+static double owner_time(const writer *w)
+{
+    const halley_plan *plan = w->plan;
+    const uint32_t ranks = plan->zero_group ? plan->zero_group : plan->dp * plan->cp;
+    return plan->zero_owner && ranks > 1 ? ranks * w->s->c.stack->k[HALLEY_K_OWNER] : 0;
 }
 
 /* The update, after all reductions; the next step gathers what it needs. */
@@ -389,16 +568,12 @@ static void update(writer *w)
     const halley_estimate *e = &w->s->e;
     const double outer =
         e->outer_bytes[HALLEY_MEMORY_OPTIMIZER] + e->outer_bytes[HALLEY_MEMORY_GRADIENTS];
-    static const workload_group groups[] = {WORKLOAD_DP, WORKLOAD_XP};
-    for (int i = 0; i < 2; i++) {
-        if (w->unreduced[i] > 0 && plan_group_of(w->plan, groups[i], w->n.rank))
-            plan_coll_chain(&w->n, "gradient reduction", HALLEY_COLL_ALL_REDUCE,
-                            groups[i], w->plan->gradient_bytes * w->unreduced[i]);
-    }
+    reduce_left(w);
     if (outer > 0)
         plan_memory_chain(&w->n, false, "optimizer states in", outer);
     plan_compute_chain(&w->n, "update",
-                       e->part_s[HALLEY_PART_OPTIMIZER] + w->s->c.stack->k[HALLEY_K_STEP],
+                       e->part_s[HALLEY_PART_OPTIMIZER] + e->part_s[HALLEY_PART_MEETING] +
+                           owner_time(w) + w->s->c.stack->k[HALLEY_K_STEP],
                        0, e->memory_bytes[HALLEY_MEMORY_OPTIMIZER] * 2);
     for (size_t i = 0; i < w->reduced.n; i++)
         plan_after(&w->n, w->reduced.at[i]);
@@ -406,14 +581,26 @@ static void update(writer *w)
         plan_memory_chain(&w->n, true, "optimizer states out", outer);
 }
 
+/* All passes of the rank's stage; false when memory ran out. */
+static bool write_passes(writer *w)
+{
+    const workload_schedule *s = &w->s->schedule;
+    workload_pass *list = calloc(workload_schedule_room(s), sizeof *list);
+    if (list == NULL)
+        return false;
+    const size_t n = workload_schedule_list(list, s, w->at.pp);
+    gather_first(w);
+    for (size_t k = 0; k < n;)
+        k += write_pass(w, &list[k]);
+    free(list);
+    return true;
+}
+
 static halley_status write_rank(halley_trace **out, writer *w, halley_error *err)
 {
     TRY(halley_builder_new(&w->n.b, err));
     (void)halley_builder_version(w->n.b, (halley_bytes){"1.0.0", 5});
-    for (uint32_t k = 0; k < plan_pass_count(w->plan); k++) {
-        const plan_pass p = plan_pass_at(w->plan, w->at.pp, k);
-        pass(w, &p);
-    }
+    w->failed |= !write_passes(w);
     update(w);
     array_fini(&w->reduced);
     plan_nodes_fini(&w->n);
@@ -427,22 +614,40 @@ static halley_status write_rank(halley_trace **out, writer *w, halley_error *err
     return HALLEY_OK;
 }
 
+/* With one stage there is no pipeline: micro-batches one after the other. */
+static workload_schedule schedule_of(const halley_plan *plan)
+{
+    workload_schedule s = workload_schedule_make(plan);
+    if (plan->pp == 1) {
+        s.kind = HALLEY_SCHEDULE_1F1B;
+        s.chunks = 1;
+    }
+    return s;
+}
+
 halley_status halley_plan_trace(halley_trace **out, const halley_model *model,
                                 const halley_plan *plan, const halley_cluster *cluster,
                                 const halley_stack *stack, uint32_t rank,
                                 halley_error *err)
 {
-    scene s;
+    scene s = {.schedule = schedule_of(plan), .each = plan->fsdp > 1 && plan->pp == 1};
+    halley_plan alone = *plan;
     halley_stack own;
     stack = workload_family_stack(&own, model, plan, stack);
+    if (plan->pp == 1) { /* chunks of the only stage are one */
+        alone.virtual_stages = 1;
+        alone.schedule = HALLEY_SCHEDULE_1F1B;
+    }
     halley_estimate_run(&s.e, model, plan, cluster, stack);
-    price_context_make(&s.c, model, plan, cluster, stack, &s.e);
+    price_context_make(&s.c, model, &alone, cluster, stack, &s.e);
+    s.wide = s.c;
+    s.wide.only_wide = true;
     workload_parts_make(&s.parts, model, plan, stack);
-    writer w = {.n = {.plan = plan, .rank = rank, .last = PLAN_NO_NODE},
+    writer w = {.n = {.plan = &alone, .rank = rank, .last = PLAN_NO_NODE},
                 .s = &s,
-                .plan = plan,
-                .at = plan_place_of(plan, rank)};
-    const workload_stage st = workload_stage_make(model, plan, w.at.pp);
+                .plan = &alone,
+                .at = plan_place_of(&alone, rank)};
+    const workload_stage st = workload_stage_make(model, &alone, w.at.pp);
     w.n_layers = st.n_dense + st.n_moe;
     for (int g = 0; g < WORKLOAD_N_GROUPS; g++)
         w.n.n_members[g] = s.c.n[g];

@@ -18,8 +18,13 @@ typedef struct price_context {
     double low_factor, wide_factor;
     double stream_s;   /* of one byte */
     double cast_bytes; /* per cast element; 0 = nothing is cast */
+    double busy;       /* factor on matmuls and attention: units lent to messages */
     uint32_t n[WORKLOAD_N_GROUPS], per_node[WORKLOAD_N_GROUPS]; /* ranks of each group */
-    double host;                                                /* factor on host time */
+    uint32_t n_levels;                                          /* beyond the node */
+    coll_level levels[WORKLOAD_N_GROUPS][COLL_MAX_LEVELS];
+    const halley_fabric *out[WORKLOAD_N_GROUPS]; /* the narrowest level of each group */
+    double host;                                 /* factor on host time */
+    bool only_wide;                              /* price layers that stay in bf16 */
 } price_context;
 
 /* Seconds of one layer for one micro-batch. */
@@ -30,7 +35,8 @@ typedef struct price_layer {
     double forward_s, backward_s;  /* with messages, recomputation and the host's floor */
     double host_f_s, host_b_s;     /* of them, waiting for the host */
     double plain_b_s, host_plain_s; /* the backward pass without recomputation */
-    double flops;                   /* forward */
+    double weight_s;           /* of the backward pass, that only weight gradients need */
+    double flops, again_flops; /* matmuls and attention: forward, and computed again */
 } price_layer;
 
 /* `e` has the memory of the design, for plans that spread it over two tiers. */
@@ -43,17 +49,36 @@ void price_layer_make(price_layer *out, const price_context *c,
 /* One operator that computes: seconds forward, backward, and what is computed again. */
 typedef struct price_op {
     double forward_s, backward_s, again_s;
+    double cast_f_s, cast_b_s; /* of them, casts */
+    double weight_s;           /* of the backward pass: gradients of weights */
 } price_op;
 price_op price_op_make(const price_context *c, const workload_op *op);
+/* All of a message's bytes, hidden or not: seconds of one. */
+double price_message_time(const price_context *c, const workload_op *op);
+/* Is it part of a layer that recomputation repeats as a whole, messages included? */
+bool price_repeats_messages(const halley_plan *plan);
+/* A call of this plan's group, with its levels. */
+coll_call price_call(const price_context *c, coll_kind kind, workload_group group,
+                     double bytes);
+double price_call_time(const price_context *c, workload_group group,
+                       const coll_call *call);
+/* A message between neighbouring stages `a` and `b`. */
+double price_send(const price_context *c, double bytes, uint32_t a, uint32_t b);
 /* A collective of this plan's group; between nodes slower by what the stack knows. */
 double price_coll(const price_context *c, coll_kind kind, workload_group group,
                   double bytes);
 /* Gathering a layer's weights from the ranks that share them, and reducing gradients. */
 typedef struct price_shards {
     double gather_s, reduce_s;
+    double gather_bytes, reduce_bytes; /* that a rank sends or receives */
 } price_shards;
 price_shards price_shards_make(const price_context *c, double weights,
                                double expert_weights);
+/* Compute slowed by gathers that run beside it: of their time, or of that which their
+ * bytes take at scale-up bandwidth. */
+double price_drag(const price_context *c, double messages_s, double bytes);
+/* A constant of a communication library: 1 on networks that have none. */
+double price_library(const price_context *c, halley_constant constant);
 /* The share of a group's messages that compute does not hide, 0 to 1. */
 double price_exposed(const price_context *c, workload_group group);
 /* (a^6 + b^6)^(1/6): host and NPU work side by side within a phase. */

@@ -12,10 +12,22 @@ typedef enum estimate_which {
     ESTIMATE_FITS
 } estimate_which;
 
-/* halley_estimate_run; of others than these, false and only the memory fields. */
+/* halley_estimate_run with the schedule in closed form; of others than these, false and
+ * only the memory fields. */
 bool estimate_run(halley_estimate *out, const halley_model *model,
                   const halley_plan *plan, const halley_cluster *cluster,
                   const halley_stack *stack, estimate_which which);
+
+/* Kinds of layers; those in bf16 have the operators of the first two. */
+typedef enum estimate_kind {
+    ESTIMATE_DENSE,
+    ESTIMATE_EXPERTS,
+    ESTIMATE_EMBEDDING,
+    ESTIMATE_HEAD,
+    ESTIMATE_DENSE_WIDE, /* kept in bf16 */
+    ESTIMATE_EXPERTS_WIDE,
+    ESTIMATE_N_KINDS
+} estimate_kind;
 
 /*
  * The operators of a design's layers, and their prices once they are asked for. Designs
@@ -24,7 +36,7 @@ bool estimate_run(halley_estimate *out, const halley_model *model,
  */
 typedef struct estimate_layers {
     workload_parts parts;
-    price_layer prices[4]; /* dense, with experts, embedding, head */
+    price_layer prices[ESTIMATE_N_KINDS];
     bool priced;
 } estimate_layers;
 

@@ -2,9 +2,11 @@
  * Plan search: every combination that divides, memory first and time only for what fits.
  * Combinations of tp, pp, cp and ep are the tasks; each keeps its own best few in order,
  * and the lists are merged in the order of the tasks, so that threads change nothing.
- * Ties go to the plan that comes first. What differs only in interleaving, schedule,
- * recomputed layers, sharding or offload shares the operators of its layers and their
- * prices, which is what makes millions of plans quick.
+ * Ties go to the plan that comes first. Designs are ranked with the schedule in closed
+ * form; those within its worst error of the best, and at least 200, are then estimated
+ * pass by pass, and the best of these are found. What differs only in interleaving,
+ * schedule, recomputed layers, sharding or offload shares the operators of its layers and
+ * their prices, which is what makes millions of plans quick.
  */
 #include "halley/search.h"
 
@@ -40,6 +42,7 @@ typedef struct searching {
     cut_array cuts;
     task_result *results;
     watcher watcher; /* counts cuts */
+    uint32_t n_kept; /* designs that every task keeps */
 } searching;
 
 /* The next divisor of n above d, or 0. */
@@ -152,7 +155,7 @@ static void try_plan(trying *t)
     t->r->n_feasible += e.fits;
     t->r->n_may += !e.fits;
     if (s->o.variants) {
-        keep(t->r, s->o.top, &t->p, &e);
+        keep(t->r, s->n_kept, &t->p, &e);
     } else if (!t->any || is_better(&e, &t->estimate)) {
         t->any = true;
         t->best = t->p;
@@ -270,7 +273,7 @@ static void try_variants(trying *t)
     if (halley_plan_check(&t->p, s->model, s->o.n_npus, NULL) == HALLEY_OK)
         try_recompute(t);
     if (t->any)
-        keep(t->r, s->o.top, &t->best, &t->estimate);
+        keep(t->r, s->n_kept, &t->best, &t->estimate);
     t->p = before;
 }
 
@@ -320,6 +323,7 @@ static void try_cut(searching *s, task_result *r, const cut *c, estimate_layers 
     p->pp = c->pp;
     p->cp = c->cp;
     p->ep = c->ep;
+    p->etp = p->etp ? p->etp : 1;
     p->dp = s->o.n_npus / (c->tp * c->pp * c->cp);
     if (p->global_batch % p->dp)
         return;
@@ -339,7 +343,7 @@ static halley_status run_task(void *context, size_t i, uint32_t worker, halley_e
     if (!watcher_add(&s->watcher, 1))
         return watcher_error(&s->watcher, err);
     estimate_layers *layers = malloc(sizeof *layers);
-    r->best = mem_array(s->o.top, sizeof *r->best);
+    r->best = mem_array(s->n_kept, sizeof *r->best);
     if (r->best && layers)
         try_cut(s, r, &s->cuts.at[i], layers);
     const bool ok = r->best && layers;
@@ -347,28 +351,100 @@ static halley_status run_task(void *context, size_t i, uint32_t worker, halley_e
     return ok ? HALLEY_OK : error_nomem(err);
 }
 
-/* All tasks' lists into one, in the order of the tasks. */
+/* The closed form's worst error, and how many are estimated exactly at least. */
+static const double form_error = 0.12;
+enum { MOST_KEPT = 24000, FEWEST_WALKED = 200 };
+
+/* One of the designs that the closed form ranks first. */
+typedef struct contender {
+    halley_found found;
+    size_t order; /* for ties */
+} contender;
+typedef ARRAY(contender) contender_array;
+
+static int compare_contenders(const void *a, const void *b)
+{
+    const contender *x = a, *y = b;
+    if (is_better(&x->found.estimate, &y->found.estimate))
+        return -1;
+    if (is_better(&y->found.estimate, &x->found.estimate))
+        return 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* The designs near the best, in order; false when memory ran out. */
+static bool list_contenders(contender_array *out, const searching *s)
+{
+    size_t order = 0;
+    bool ok = true;
+    for (size_t i = 0; i < s->cuts.n; i++)
+        for (uint32_t j = 0; j < s->results[i].n; j++)
+            ok = ok && array_push(out, ((contender){s->results[i].best[j], order++}));
+    if (!ok || out->n == 0)
+        return ok;
+    qsort(out->at, out->n, sizeof *out->at, compare_contenders);
+    const double limit = out->at[0].found.estimate.step_s * (1 + form_error);
+    const size_t least = s->o.top > FEWEST_WALKED ? s->o.top : FEWEST_WALKED;
+    size_t n = out->n < least ? out->n : least;
+    while (n < out->n && out->at[n].found.estimate.step_s <= limit)
+        n++;
+    out->n = n;
+    return true;
+}
+
+typedef struct walking {
+    const searching *s;
+    contender *at;
+} walking;
+
+static halley_status walk_contender(void *context, size_t i, uint32_t worker,
+                                    halley_error *err)
+{
+    const walking *w = context;
+    halley_found *f = &w->at[i].found;
+    (void)worker;
+    (void)err;
+    halley_estimate_run(&f->estimate, w->s->model, &f->plan, w->s->cluster, w->s->stack);
+    return HALLEY_OK;
+}
+
+/* The best of all tasks' lists, estimated pass by pass. */
 static halley_status merge(halley_search **out, searching *s, halley_error *err)
 {
+    contender_array all = {0};
     halley_search *found = calloc(1, sizeof *found);
-    task_result all = {.best = mem_array(s->o.top, sizeof *all.best)};
-    if (!found || !all.best) {
+    halley_found *best = mem_array(s->o.top, sizeof *best);
+    bool ok = found != NULL && best != NULL && list_contenders(&all, s);
+    ok = ok && pool_run(s->o.threads, all.n, walk_contender, &(walking){s, all.at},
+                        err) == HALLEY_OK;
+    if (!ok) {
         free(found);
-        free(all.best);
+        free(best);
+        array_fini(&all);
         return error_nomem(err);
     }
+    if (all.n > 0)
+        qsort(all.at, all.n, sizeof *all.at, compare_contenders);
     for (size_t i = 0; i < s->cuts.n; i++) {
-        const task_result *r = &s->results[i];
-        found->n_designs += r->n_designs;
-        found->n_feasible += r->n_feasible;
-        found->n_may += r->n_may;
-        for (uint32_t j = 0; j < r->n; j++)
-            keep(&all, s->o.top, &r->best[j].plan, &r->best[j].estimate);
+        found->n_designs += s->results[i].n_designs;
+        found->n_feasible += s->results[i].n_feasible;
+        found->n_may += s->results[i].n_may;
     }
-    found->n_found = all.n;
-    found->found = all.best;
+    found->n_found = all.n < s->o.top ? (uint32_t)all.n : s->o.top;
+    for (uint32_t i = 0; i < found->n_found; i++)
+        best[i] = all.at[i].found;
+    found->found = best;
+    array_fini(&all);
     *out = found;
     return HALLEY_OK;
+}
+
+/* As many of each task as memory for all of them allows. */
+static uint32_t count_kept(const searching *s)
+{
+    const size_t n = s->cuts.n > 0 ? MOST_KEPT / s->cuts.n : 0;
+    const uint32_t each = n < 32 ? 32 : n > 400 ? 400 : (uint32_t)n;
+    return each > s->o.top ? each : s->o.top;
 }
 
 halley_status halley_search_run(halley_search **out, const halley_model *model,
@@ -383,6 +459,7 @@ halley_status halley_search_run(halley_search **out, const halley_model *model,
         s.o.top = 10;
     TRY(halley_plan_check_npu(&s.o.plan, &cluster->npu, err));
     halley_status status = list_cuts(&s, err);
+    s.n_kept = count_kept(&s);
     if (status == HALLEY_OK) {
         s.results = mem_array_zero(s.cuts.n, sizeof *s.results);
         status = s.results ? HALLEY_OK : error_nomem(err);

@@ -52,9 +52,9 @@ static const metric_row rows[HALLEY_METRIC_PART] = {
 
 /* "time.tp" and "memory.weights", made once from the estimator's own names. */
 static const char *const part_keys[HALLEY_N_PARTS] = {
-    "time.forward",    "time.backward",  "time.recompute", "time.tp",     "time.cp",
-    "time.ep",         "time.pp",        "time.dp",        "time.bubble", "time.host",
-    "time.accumulate", "time.optimizer", "time.offload",   "time.other"};
+    "time.forward",    "time.backward",  "time.recompute", "time.tp",      "time.cp",
+    "time.ep",         "time.pp",        "time.dp",        "time.bubble",  "time.host",
+    "time.accumulate", "time.optimizer", "time.offload",   "time.meeting", "time.other"};
 static const char *const class_keys[HALLEY_N_MEMORY] = {
     "memory.weights", "memory.gradients", "memory.optimizer", "memory.activations",
     "memory.logits",  "memory.buffers",   "memory.context"};
@@ -177,6 +177,12 @@ static void under_failures(double out[HALLEY_N_METRICS], const halley_failures *
     out[HALLEY_METRIC_CHECKPOINT] = g.interval_s;
 }
 
+static double compute_time(const halley_estimate *e)
+{
+    return e->part_s[HALLEY_PART_FORWARD] + e->part_s[HALLEY_PART_BACKWARD] +
+           e->part_s[HALLEY_PART_RECOMPUTE];
+}
+
 void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
                      const halley_estimate *e)
 {
@@ -197,8 +203,7 @@ void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
     out[HALLEY_METRIC_CAPITAL] = hw_cost_capital(c, npus);
     out[HALLEY_METRIC_POWER] = e->step_s > 0 ? e->energy_J / e->step_s : 0;
     out[HALLEY_METRIC_NPUS] = npus;
-    out[HALLEY_METRIC_COMPUTE] =
-        t[HALLEY_PART_FORWARD] + t[HALLEY_PART_BACKWARD] + t[HALLEY_PART_RECOMPUTE];
+    out[HALLEY_METRIC_COMPUTE] = compute_time(e);
     out[HALLEY_METRIC_COMMUNICATION] = t[HALLEY_PART_TP] + t[HALLEY_PART_CP] +
                                        t[HALLEY_PART_EP] + t[HALLEY_PART_PP] +
                                        t[HALLEY_PART_DP];
@@ -254,13 +259,11 @@ void explore_limit(char *to, size_t size, const explore_design *d,
         [HALLEY_PART_ACCUMULATE] = "gradient accumulation",
         [HALLEY_PART_OPTIMIZER] = "the optimizer",
         [HALLEY_PART_OFFLOAD] = "expanded memory",
+        [HALLEY_PART_MEETING] = "waiting for the slowest",
         [HALLEY_PART_OTHER] = "fixed costs"};
     const int most = largest_other(e);
     const double step = e->step_s > 0 ? e->step_s : 1;
-    const double compute =
-        (e->part_s[HALLEY_PART_FORWARD] + e->part_s[HALLEY_PART_BACKWARD] +
-         e->part_s[HALLEY_PART_RECOMPUTE]) /
-        step;
+    const double compute = compute_time(e) / step;
     const double other = e->part_s[most] / step;
     const double full = e->capacity_bytes > 0 ? e->peak_bytes / e->capacity_bytes : 0;
     strbuf text = {0};

@@ -183,7 +183,7 @@ const char *figure_goal(char *to, size_t size, const figure_source *s, uint32_t 
 /* A part of a stacked bar: the sum of some metrics. */
 typedef struct part {
     const char *name;
-    uint32_t metrics[5]; /* ends with HALLEY_N_METRICS */
+    uint32_t metrics[6]; /* ends with HALLEY_N_METRICS */
     int color, pattern;
 } part;
 
@@ -201,7 +201,7 @@ static const part time_parts[] = {
     {"bubble", {P(BUBBLE), END}, 7, 5},
     {"expanded memory", {P(OFFLOAD), END}, 8, 2},
     {"optimizer, host, other",
-     {P(HOST), P(ACCUMULATE), P(OPTIMIZER), P(OTHER), END},
+     {P(HOST), P(ACCUMULATE), P(OPTIMIZER), P(MEETING), P(OTHER), END},
      9,
      0},
 };

@@ -32,6 +32,7 @@ PART(host, part_s[HALLEY_PART_HOST])
 PART(accumulate, part_s[HALLEY_PART_ACCUMULATE])
 PART(optimizer, part_s[HALLEY_PART_OPTIMIZER])
 PART(offload, part_s[HALLEY_PART_OFFLOAD])
+PART(meeting, part_s[HALLEY_PART_MEETING])
 PART(other, part_s[HALLEY_PART_OTHER])
 #undef PART
 
@@ -50,6 +51,7 @@ const request_part request_parts[] = {
     {"accumulate", "gradient accumulation", get_accumulate},
     {"optimizer", "optimizer", get_optimizer},
     {"offload", "offload", get_offload},
+    {"meeting", "waiting for the slowest", get_meeting},
     {"other", "other", get_other},
     {0},
 };
@@ -116,6 +118,7 @@ void request_estimate_json(report_json *j, const halley_estimate *e)
     report_json_double(j, "backward_s", e->part_s[HALLEY_PART_BACKWARD]);
     write_parts_json(j, e);
     write_memory_json(j, e);
+    report_json_text(j, "schedule_time", str_from(e->schedule_walked ? "walk" : "form"));
     report_json_u64(j, "slowest_stage", e->slow_stage);
     report_json_u64(j, "fullest_stage", e->full_stage);
     report_json_bool(j, "fits", e->fits);

@@ -99,7 +99,7 @@ static void read_dtype(score_row *row, const score_record *r)
     }
     p->dtype = four ? HALLEY_FP4 : HALLEY_FP8;
     if (!four && strstr(t, "mx") != NULL)
-        p->recipe = HALLEY_FP8_BLOCK;
+        p->recipe = HALLEY_FP8_MX;
     else if (strstr(t, "row") != NULL)
         p->recipe = HALLEY_FP8_ROW;
 }

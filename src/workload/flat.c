@@ -59,7 +59,8 @@ static void look_up(workload_layer *l, const halley_model *m, const halley_plan 
     const double rows = samples * count_lookups(m);
     const double bytes =
         workload_recommender_constants.lookup_passes * rows * dim * 4 / 3;
-    workload_op *op = add(l, "lookups and their update", WORKLOAD_STREAM, WORKLOAD_TRAFFIC);
+    workload_op *op =
+        add(l, "lookups and their update", WORKLOAD_STREAM, WORKLOAD_TRAFFIC);
     op->bytes_f = bytes;
     op->bytes_b = 2 * bytes;
     op->raw = true; /* sparse rows at the bandwidth itself: the passes have the rest */

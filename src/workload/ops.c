@@ -174,6 +174,12 @@ static void latent_products(workload_layer *l, const halley_model *m,
     gemm(l, "key-value up", T, s->heads * (m->qk_nope + s->dim_v), m->kv_rank);
 }
 
+/* Does the feed-forward part of the layer end with messages of its own? */
+static bool sums_after(const halley_model *model, const workload_layer *l)
+{
+    return !l->moe || model->shared_ffn > 0;
+}
+
 static void attention_block(workload_layer *l, const halley_model *model,
                             const halley_plan *plan, const halley_stack *stack,
                             const workload_shape *s)
@@ -196,21 +202,68 @@ static void attention_block(workload_layer *l, const halley_model *model,
         coll(l, "key-value exchange", WORKLOAD_EXCHANGE, WORKLOAD_CP, 2 * T * kv)
             ->times_b = 2;
     gemm(l, "projection", T, s->hidden, s->heads * s->dim_v);
-    block_messages(l, plan, stack, s);
+    /* A parallel block adds both parts up before its messages. */
+    if (!(model->parallel_block && sums_after(model, l)))
+        block_messages(l, plan, stack, s);
+}
+
+/* Operators one by one move more than fused ones. */
+static double kernel_passes(const halley_plan *plan, const halley_stack *stack)
+{
+    return plan->eager_kernels ? stack->k[HALLEY_K_EAGER] : 1;
 }
 
 static void feed_forward(workload_layer *l, const halley_model *model,
-                         const workload_shape *s, double hidden, double ffn,
+                         const halley_plan *plan, const workload_shape *s, double ffn,
                          const halley_stack *stack)
 {
+    const double hidden = s->hidden, passes = kernel_passes(plan, stack);
     const double wide = model->gated ? 2 : 1, tokens = s->tokens;
     gemm(l, "feed-forward in", tokens, wide * ffn, hidden)->saved =
         2 * s->shard_tokens * hidden;
-    workload_op *op =
-        stream(l, "activation", 2 * tokens * ffn * (wide + 1) * stack->k[HALLEY_K_ACT],
-               stack->k[HALLEY_K_BACKWARD]);
+    workload_op *op = stream(
+        l, "activation", 2 * tokens * ffn * (wide + 1) * stack->k[HALLEY_K_ACT] * passes,
+        stack->k[HALLEY_K_BACKWARD]);
     op->saved = 2 * tokens * ffn * wide;
     gemm(l, "feed-forward out", tokens, hidden, ffn);
+}
+
+/* Routed tokens to their experts and back, twice a pass. */
+static void expert_messages(workload_layer *l, const halley_model *model,
+                            const halley_plan *plan, const workload_shape *s, double rows)
+{
+    workload_op *op;
+    if (plan->ep > 1) {
+        /* In fp8 the way there has half the bytes of the way back. */
+        const double bytes = (plan->fp8_dispatch ? 1.5 : 2) * rows * s->hidden;
+        op = coll(l, "dispatch and combine", WORKLOAD_ALL_TO_ALL, WORKLOAD_EP, bytes);
+        op->times_f = op->times_b = 2;
+        op->copies = model->top_k;
+        op->slow = 1 + plan->expert_skew;
+    }
+    if (plan->etp < 2)
+        return;
+    const double bytes = 2 * rows * plan->etp * s->hidden;
+    coll(l, "expert all-gather", WORKLOAD_ALL_GATHER, WORKLOAD_ETP, bytes);
+    coll(l, "expert reduce-scatter", WORKLOAD_REDUCE_SCATTER, WORKLOAD_ETP, bytes);
+}
+
+/* The products of all local experts as one grouped product each; the sizes of `op` are
+ * those of one expert. */
+static void group_experts(workload_layer *l, uint32_t first, double local, double slow)
+{
+    for (uint32_t i = first; i < l->n; i++) {
+        workload_op *op = &l->ops[i];
+        if (op->class != WORKLOAD_EXPERTS)
+            continue;
+        op->groups = local;
+        op->slow = slow;
+        op->flops *= local;
+        op->weights *= local;
+        op->cast_f *= local;
+        op->cast_b *= local;
+        op->saved *= local;
+    }
 }
 
 static void expert_block(workload_layer *l, const halley_model *model,
@@ -218,43 +271,29 @@ static void expert_block(workload_layer *l, const halley_model *model,
                          const workload_shape *s)
 {
     const double Tn = s->tokens / plan->tp, h = s->hidden; /* experts see split tokens */
-    const double rows = Tn * model->top_k, local = (double)model->experts / plan->ep;
-    const double wide = model->gated ? 2 : 1, f = model->expert_ffn;
+    const double fill = plan->capacity > 0 ? plan->capacity : 1;
+    const double rows = Tn * model->top_k * fill;
+    const double local = (double)model->experts / plan->ep, etp = plan->etp;
+    const double wide = model->gated ? 2 : 1, f = model->expert_ffn / etp;
     workload_op *op = gemm(l, "router", Tn, model->experts, h);
     op->low = false;
     op->saved = 4 * Tn * model->experts;
     stream(l, "permute", 2 * rows * h * stack->k[HALLEY_K_PERMUTE], 1);
-    if (plan->ep > 1) {
-        op = coll(l, "dispatch and combine", WORKLOAD_ALL_TO_ALL, WORKLOAD_EP,
-                  2 * rows * h);
-        op->times_f = op->times_b = 2;
-        op->copies = model->top_k;
-    }
-    const double before = l->weights;
-    op = gemm(l, "experts in", rows / local, wide * f, h);
-    op->groups = local;
-    op->class = WORKLOAD_EXPERTS;
-    workload_op *act =
-        stream(l, "expert activation", 2 * rows * f * (wide + 1) * stack->k[HALLEY_K_ACT],
-               stack->k[HALLEY_K_BACKWARD]);
-    act->saved = 2 * rows * f * wide;
-    op = gemm(l, "experts out", rows / local, h, f);
-    op->groups = local;
-    op->class = WORKLOAD_EXPERTS;
-    for (uint32_t i = 0; i < l->n; i++) {
-        op = &l->ops[i];
-        if (op->class != WORKLOAD_EXPERTS)
-            continue;
-        op->flops *= local;
-        op->weights *= local;
-        op->cast_f *= local;
-        op->cast_b *= local;
-        op->saved *= local;
-    }
+    expert_messages(l, model, plan, s, rows);
+    const double before = l->weights, each = rows * etp / local;
+    const uint32_t first = l->n;
+    gemm(l, "experts in", each, wide * f, h)->class = WORKLOAD_EXPERTS;
+    workload_op *act = stream(l, "expert activation",
+                              2 * rows * etp * f * (wide + 1) * stack->k[HALLEY_K_ACT] *
+                                  kernel_passes(plan, stack),
+                              stack->k[HALLEY_K_BACKWARD]);
+    act->saved = 2 * rows * etp * f * wide;
+    gemm(l, "experts out", each, h, f)->class = WORKLOAD_EXPERTS;
+    group_experts(l, first, local, 1 + plan->expert_skew);
     l->expert_weights = l->touched = (l->weights - before) * local;
     l->weights = before;
     if (model->shared_ffn)
-        feed_forward(l, model, s, h, (double)model->shared_ffn / plan->tp, stack);
+        feed_forward(l, model, plan, s, (double)model->shared_ffn / plan->tp, stack);
 }
 
 void workload_layer_make(workload_layer *out, const halley_model *model,
@@ -270,7 +309,8 @@ void workload_layer_make(workload_layer *out, const halley_model *model,
     out->updated = false;
     out->moe = moe;
     workload_op *op = stream(out, "norm, residual, dropout",
-                             s->shard_tokens * s->hidden * stack->k[HALLEY_K_HIDDEN],
+                             s->shard_tokens * s->hidden * stack->k[HALLEY_K_HIDDEN] *
+                                 kernel_passes(plan, stack),
                              stack->k[HALLEY_K_BACKWARD]);
     /* Two norm inputs; old stacks also keep two dropout masks of one byte. */
     op->saved = s->shard_tokens * s->hidden * (plan->unfused_attention ? 6 : 4);
@@ -278,9 +318,9 @@ void workload_layer_make(workload_layer *out, const halley_model *model,
     if (moe) {
         expert_block(out, model, plan, stack, s);
     } else {
-        feed_forward(out, model, s, s->hidden, (double)model->ffn / plan->tp, stack);
+        feed_forward(out, model, plan, s, (double)model->ffn / plan->tp, stack);
     }
-    if (!moe || model->shared_ffn)
+    if (sums_after(model, out))
         block_messages(out, plan, stack, s);
 }
 
@@ -313,11 +353,20 @@ void workload_head_make(workload_layer *out, const halley_model *model,
     out->moe = false;
     /* Of masked language models the head sees the masked positions only. */
     const double seen = s->tokens * (model->head_share > 0 ? model->head_share : 1);
+    const double passes = 1 + model->mtp; /* each further token has its own logits */
     workload_op *op = gemm(out, "logits", seen, s->vocab, s->hidden);
     op->class = WORKLOAD_HEAD;
     op->low = false;
+    op->repeat = passes;
     const double logits = seen * s->vocab;
-    stream(out, "loss", logits * stack->k[HALLEY_K_LOSS] * 0.5, 1);
+    stream(out, "loss", logits * stack->k[HALLEY_K_LOSS] * 0.5 * passes, 1);
+    if (model->mtp > 0) {
+        op =
+            gemm(out, "prediction projection", s->shard_tokens, s->hidden, 2 * s->hidden);
+        op->repeat = model->mtp;
+        op->weights *= model->mtp;
+        out->weights += (model->mtp - 1) * 2 * s->hidden * s->hidden;
+    }
     if (plan->tp > 1)
         coll(out, "logits all-reduce", WORKLOAD_ALL_REDUCE, WORKLOAD_TP,
              s->tokens * s->hidden * 2)

@@ -29,9 +29,12 @@ typedef enum workload_group {
     WORKLOAD_EP,
     WORKLOAD_DP,
     WORKLOAD_PP,
-    WORKLOAD_XP,    /* copies of the same experts */
-    WORKLOAD_FSDP,  /* ranks that share every weight */
-    WORKLOAD_OUTER, /* and those that hold the same share */
+    WORKLOAD_XP,     /* copies of the same experts */
+    WORKLOAD_FSDP,   /* ranks that share every weight */
+    WORKLOAD_OUTER,  /* and those that hold the same share */
+    WORKLOAD_ETP,    /* ranks that share each expert */
+    WORKLOAD_XFSDP,  /* of the copies of an expert, those that share its weights */
+    WORKLOAD_XOUTER, /* and those that hold the same share */
     WORKLOAD_N_GROUPS
 } workload_group;
 
@@ -52,6 +55,7 @@ typedef struct workload_op {
     double m, n, k, groups;
     double repeat;           /* so many in a row; 0 = 1 */
     double window;           /* GEMM of a convolution: m x k has each input so often */
+    double slow;             /* factor on its time: the fullest rank's load; 0 = 1 */
     double head_dim, seq;    /* of attention: mean of the two head sizes */
     double flops;            /* forward, two per multiply-add */
     double bytes_f, bytes_b; /* STREAM: traffic; COLL: size, as coll/time.h has it */

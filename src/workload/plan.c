@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "workload/plan_file.h"
 #include "workload/plan_rules.h"
+#include "workload/schedule.h"
 
 const char *halley_recompute_name(halley_recompute recompute)
 {
@@ -34,7 +35,8 @@ enum { usual_seq = 8192 };
 static void fill_in(halley_plan *p, const halley_model *model)
 {
     uint32_t *degrees[] = {
-        &p->tp, &p->pp, &p->dp, &p->cp, &p->ep, &p->virtual_stages, &p->micro_batch};
+        &p->tp,         &p->pp, &p->dp, &p->cp, &p->ep, &p->etp, &p->virtual_stages,
+        &p->micro_batch};
     for (unsigned i = 0; i < sizeof degrees / sizeof *degrees; i++) {
         if (!*degrees[i])
             *degrees[i] = 1;
@@ -60,6 +62,25 @@ static halley_status refuse(halley_error *err, const char *what, uint32_t n,
     return error_set(err, HALLEY_EINVAL, "%s %u does not divide %s %u", what, n, of, by);
 }
 
+static halley_status check_experts(const halley_plan *p, const halley_model *m,
+                                   halley_error *err)
+{
+    const uint32_t ranks = p->tp * p->cp * p->dp;
+    if (ranks % ((uint64_t)p->ep * p->etp))
+        return error_set(err, HALLEY_EINVAL,
+                         "expert parallelism %u x %u (ep x etp) does not divide the %u "
+                         "ranks of a stage",
+                         p->ep, p->etp, ranks);
+    if (p->etp > 1 && (!m->experts || m->expert_ffn % p->etp))
+        return error_set(err, HALLEY_EINVAL,
+                         "etp %u does not divide the width %u of an expert", p->etp,
+                         m->expert_ffn);
+    if (!m->experts && (p->capacity > 0 || p->expert_skew > 0))
+        return error_set(err, HALLEY_EINVAL,
+                         "capacity and expert-skew need a model with experts");
+    return HALLEY_OK;
+}
+
 static halley_status check_model(const halley_plan *p, const halley_model *m,
                                  halley_error *err)
 {
@@ -78,10 +99,7 @@ static halley_status check_model(const halley_plan *p, const halley_model *m,
     if (!m->experts && p->ep > 1)
         return error_set(err, HALLEY_EINVAL,
                          "expert parallelism %u needs a model with experts", p->ep);
-    if (p->tp * p->cp * p->dp % p->ep)
-        return error_set(err, HALLEY_EINVAL,
-                         "expert parallelism %u does not divide the %u ranks of a stage",
-                         p->ep, p->tp * p->cp * p->dp);
+    TRY(check_experts(p, m, err));
     if (p->seq % p->cp)
         return refuse(err, "context parallelism", p->cp, "the sequence length", p->seq);
     return HALLEY_OK;
@@ -93,16 +111,18 @@ static halley_status check_stages(const halley_plan *p, const halley_model *m,
     uint32_t sum = 0;
     if (!p->n_stage_layers)
         return HALLEY_OK;
-    if (p->n_stage_layers != p->pp)
+    const bool by_chunk = p->n_stage_layers == p->pp * p->virtual_stages;
+    if (p->n_stage_layers != p->pp && !by_chunk)
         return error_set(err, HALLEY_EINVAL,
                          "layers are given for %u stages, the pipeline has %u",
                          p->n_stage_layers, p->pp);
-    for (uint32_t i = 0; i < p->pp; i++) {
+    const uint32_t fewest = by_chunk ? 1 : p->virtual_stages;
+    for (uint32_t i = 0; i < p->n_stage_layers; i++) {
         sum += p->stage_layers[i];
-        if (p->stage_layers[i] < p->virtual_stages)
+        if (p->stage_layers[i] < fewest)
             return error_set(err, HALLEY_EINVAL,
                              "stage %u has %u layers, fewer than its %u chunks", i,
-                             p->stage_layers[i], p->virtual_stages);
+                             p->stage_layers[i], fewest);
     }
     if (sum != m->layers)
         return error_set(err, HALLEY_EINVAL,
@@ -125,6 +145,19 @@ static halley_status check_pairs(const halley_plan *p, halley_error *err)
     if (p->fsdp_keep && !p->fsdp)
         return error_set(err, HALLEY_EINVAL,
                          "gathered weights can only be kept with fsdp or ZeRO 3");
+    if (p->zero_group && (p->fsdp || p->zero < 1 || p->zero > 2))
+        return error_set(err, HALLEY_EINVAL,
+                         "zero-group %u needs ZeRO 1 or 2; with fsdp the shard degree "
+                         "says how many ranks share",
+                         p->zero_group);
+    if (p->zero_group && p->dp * p->cp % p->zero_group)
+        return refuse(err, "zero-group", p->zero_group, "the data-parallel ranks",
+                      p->dp * p->cp);
+    if (p->zero_owner && (p->fsdp || p->zero != 1))
+        return error_set(err, HALLEY_EINVAL, "zero-owner needs ZeRO 1, not %u",
+                         p->fsdp ? 3 : p->zero);
+    if (p->fp8_attention && p->dtype != HALLEY_FP8 && p->dtype != HALLEY_FP4)
+        return error_set(err, HALLEY_EINVAL, "fp8-attention needs dtype fp8 or fp4");
     if (p->rank_order >= HALLEY_RANK_ORDERS)
         return error_set(err, HALLEY_EINVAL, "there are %d rank orders, not %u",
                          HALLEY_RANK_ORDERS, p->rank_order);
@@ -160,6 +193,10 @@ halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
                       p->dp * p->cp);
     TRY(check_stages(p, model, err));
     TRY(workload_pipeline_check(plan, model, err));
+    if (p->pp > 1) {
+        const workload_schedule schedule = workload_schedule_make(p);
+        TRY(workload_schedule_check(&schedule, err));
+    }
     return check_pairs(p, err);
 }
 

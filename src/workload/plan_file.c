@@ -14,7 +14,7 @@
 
 /* The words of a key that is one of a list: first those that are modelled, in the order
  * of their enum, then those that are only known by name. */
-enum { N_DTYPES = 7, N_SCHEDULES = 2, N_ATTENTIONS = 2, N_RECIPES = 3 };
+enum { N_DTYPES = 7, N_SHORT = 3, N_SCHEDULES = 7, N_ATTENTIONS = 3, N_RECIPES = 5 };
 static const char *const dtypes[] = {"bf16", "fp16",  "fp32",  "tf32",  "fp8", "fp4",
                                      "int8", "mxfp8", "mxfp4", "nvfp4", NULL};
 const char *const workload_schedule_names[] = {"1f1b",  "gpipe", "breadth-first", "zb-h1",
@@ -24,10 +24,13 @@ static const char *const recipes[] = {"tensor", "row", "block", "mx", "nv", NULL
 static const char *const recomputes[] = {"none",    "selective", "selective-op",
                                          "full",    "minimal",   "qkv",
                                          "modules", "kept",      NULL};
-_Static_assert(sizeof workload_schedule_names / sizeof *workload_schedule_names ==
-                   HALLEY_N_SCHEDULES + 1,
-               "every schedule has a word");
-_Static_assert(N_RECIPES <= (int)HALLEY_N_RECIPES, "every modelled recipe has a word");
+_Static_assert(N_DTYPES == (int)HALLEY_N_DTYPES, "every type has a word");
+_Static_assert(N_SCHEDULES == (int)HALLEY_N_SCHEDULES,
+               "every modelled schedule has a word");
+_Static_assert(N_RECIPES == (int)HALLEY_N_RECIPES, "every modelled recipe has a word");
+static const char *const dispatchers[] = {"all-to-all", "deepep", "hybridep", NULL};
+static const char *const captures[] = {"none", "router", "layer", "full", NULL};
+static const char *const kernels[] = {"fused", "eager", NULL};
 static const char *const exposed[] = {"tp", "cp", "ep", "pp", "dp", NULL};
 static const char *const classes[] = {"optimizer", "gradients", "weights", "activations",
                                       NULL}; /* in the order of HALLEY_OFFLOAD_ bits */
@@ -45,7 +48,7 @@ const char *const workload_order_names[HALLEY_RANK_ORDERS + 1] = {
 /* A plan and what does not go into it as it stands. */
 typedef struct plan_text {
     halley_plan p;
-    uint32_t attention;
+    uint32_t dtype, attention, kernels;
     str fsdp;
     const conf_node *offload, *expose, *stage_layers;
     const conf_node *planned; /* looked up by key: refuse_planned */
@@ -64,6 +67,10 @@ typedef struct key_type {
     {                                                                                    \
         CONF_TYPE_U32, AT(p.member), low, high, NULL, 0                                  \
     }
+#define SHARE(member, low, high)                                                         \
+    {                                                                                    \
+        CONF_TYPE_DOUBLE, AT(p.member), low, high, NULL, 0                               \
+    }
 #define NAME(member, names, n)                                                           \
     {                                                                                    \
         CONF_TYPE_ENUM, AT(member), 0, 0, names, n                                       \
@@ -76,7 +83,7 @@ typedef struct key_type {
 static const key_type types[HALLEY_N_PLAN_KEYS] = {
     [HALLEY_KEY_GLOBAL_BATCH] = NUMBER(global_batch, 1, 4e9),
     [HALLEY_KEY_SEQ] = NUMBER(seq, 1, 1e9),
-    [HALLEY_KEY_DTYPE] = NAME(p.dtype, dtypes, N_DTYPES),
+    [HALLEY_KEY_DTYPE] = NAME(dtype, dtypes, N_DTYPES + N_SHORT),
     [HALLEY_KEY_TP] = NUMBER(tp, 1, 1e6),
     [HALLEY_KEY_PP] = NUMBER(pp, 1, 1e6),
     [HALLEY_KEY_DP] = NUMBER(dp, 1, 1e8),
@@ -97,6 +104,18 @@ static const key_type types[HALLEY_N_PLAN_KEYS] = {
     [HALLEY_KEY_LORA] = NUMBER(lora, 0, 65536),
     [HALLEY_KEY_SCHEDULE] = NAME(p.schedule, workload_schedule_names, N_SCHEDULES),
     [HALLEY_KEY_ATTENTION] = NAME(attention, attentions, N_ATTENTIONS),
+    [HALLEY_KEY_ETP] = NUMBER(etp, 1, 1e6),
+    [HALLEY_KEY_ZERO_GROUP] = NUMBER(zero_group, 0, 1e8),
+    [HALLEY_KEY_DISPATCHER] = NAME(p.dispatcher, dispatchers, HALLEY_N_DISPATCHERS),
+    [HALLEY_KEY_CAPACITY] = SHARE(capacity, 0, 100),
+    [HALLEY_KEY_EXPERT_SKEW] = SHARE(expert_skew, 0, 100),
+    [HALLEY_KEY_GRAPHS] = NAME(p.graphs, captures, HALLEY_N_GRAPHS),
+    [HALLEY_KEY_KERNELS] = NAME(kernels, kernels, 2),
+    [HALLEY_KEY_BF16_LAYERS] = NUMBER(bf16_layers, 0, 1e5),
+    [HALLEY_KEY_FP8_ATTENTION] = SWITCH(fp8_attention),
+    [HALLEY_KEY_ZERO_OWNER] = SWITCH(zero_owner),
+    [HALLEY_KEY_FP8_DISPATCH] = SWITCH(fp8_dispatch),
+    [HALLEY_KEY_OVERLAP_EP] = SWITCH(overlap_ep),
     [HALLEY_KEY_SEQUENCE_PARALLEL] = SWITCH(sequence_parallel),
     [HALLEY_KEY_KEEP_GATHERED] = SWITCH(fsdp_keep),
     [HALLEY_KEY_EMBEDDINGS_AS_LAYERS] = SWITCH(embeddings_as_layers),
@@ -220,17 +239,12 @@ typedef struct planned_key {
 
 static const char *const switch_words[] = {"no", "yes", "false", "true", NULL};
 static const char *const gather_words[] = {"step", "micro-batch", NULL};
-static const char *const dispatcher_words[] = {"all-to-all", "deepep", "hybridep", NULL};
-static const char *const graph_words[] = {"none", "router", "layer", "full", NULL};
-static const char *const kernel_words[] = {"fused", "eager", NULL};
 static const char *const module_words[] = {"layernorm",      "core-attn", "mla-up-proj",
                                            "moe-act",        "mlp",       "moe",
                                            "shared-experts", NULL};
 static const char *const tensor_words[] = {"input", "qkv",   "context", "out",
                                            "mlpwi", "mlpwo", NULL};
 static const planned_key planned_keys[] = {
-    {HALLEY_KEY_ETP, "1", NULL, 1, false},
-    {HALLEY_KEY_ZERO_GROUP, "0", NULL, 0, false},
     {HALLEY_KEY_GATHER, NULL, gather_words, 0, false},
     {HALLEY_KEY_FP8_PARAMS, NULL, switch_words, 0, false},
     {HALLEY_KEY_GRADIENT_MEMORY, NULL, NULL, 0, false},
@@ -239,16 +253,6 @@ static const planned_key planned_keys[] = {
     {HALLEY_KEY_RECOMPUTE_KEEP, NULL, tensor_words, 0, true},
     {HALLEY_KEY_RECOMPUTE_OFFLOAD, NULL, tensor_words, 0, true},
     {HALLEY_KEY_OFFLOAD_LAYERS, "0", NULL, 0, false},
-    {HALLEY_KEY_FP8_ATTENTION, "no", switch_words, 0, false},
-    {HALLEY_KEY_ZERO_OWNER, "no", switch_words, 0, false},
-    {HALLEY_KEY_DISPATCHER, "all-to-all", dispatcher_words, 0, false},
-    {HALLEY_KEY_FP8_DISPATCH, "no", switch_words, 0, false},
-    {HALLEY_KEY_OVERLAP_EP, "no", switch_words, 0, false},
-    {HALLEY_KEY_CAPACITY, "0", NULL, 0, false},
-    {HALLEY_KEY_EXPERT_SKEW, "0", NULL, 0, false},
-    {HALLEY_KEY_GRAPHS, "none", graph_words, 0, false},
-    {HALLEY_KEY_KERNELS, "fused", kernel_words, 0, false},
-    {HALLEY_KEY_BF16_LAYERS, "0", NULL, 0, false},
 };
 
 static bool is_neutral(const planned_key *k, str word)
@@ -320,15 +324,47 @@ static halley_status refuse_unmodelled(const plan_text *t, const conf_file *file
     return HALLEY_OK;
 }
 
+/* A plan with the words of its keys. */
+static plan_text plan_text_of(const halley_plan *plan)
+{
+    return (plan_text){.p = *plan,
+                       .dtype = plan->dtype,
+                       .attention = plan->unfused_attention ? 1
+                                    : plan->old_attention   ? 2
+                                                            : 0,
+                       .kernels = plan->eager_kernels};
+}
+
+/* mxfp8, mxfp4 and nvfp4 are short for a type and a recipe. */
+static void set_dtype(halley_plan *p, uint32_t word)
+{
+    static const struct {
+        halley_dtype dtype;
+        halley_fp8_recipe recipe;
+    } meanings[N_SHORT] = {{HALLEY_FP8, HALLEY_FP8_MX},
+                           {HALLEY_FP4, HALLEY_FP8_MX},
+                           {HALLEY_FP4, HALLEY_FP8_NV}};
+    assert(word < N_DTYPES + N_SHORT);
+    if (word < N_DTYPES) {
+        p->dtype = (halley_dtype)word;
+        return;
+    }
+    p->dtype = meanings[word - N_DTYPES].dtype;
+    p->recipe = meanings[word - N_DTYPES].recipe;
+}
+
 halley_status workload_plan_read(halley_plan *plan, const conf_file *file,
                                  halley_error *err)
 {
     conf_field fields[HALLEY_N_PLAN_KEYS];
-    plan_text t = {.p = *plan, .attention = plan->unfused_attention};
+    plan_text t = plan_text_of(plan);
     make_fields(fields);
     TRY(conf_read(&t, file, file->root, fields, HALLEY_N_PLAN_KEYS, true, NULL, err));
     TRY(refuse_unmodelled(&t, file, err));
+    set_dtype(&t.p, t.dtype);
     t.p.unfused_attention = t.attention == 1;
+    t.p.old_attention = t.attention == 2;
+    t.p.eager_kernels = t.kernels == 1;
     if (t.fsdp.n)
         TRY(read_fsdp(&t.p, file, t.fsdp, err));
     halley_plan *p = &t.p;
@@ -454,6 +490,12 @@ static void print_plain(strbuf *to, const plan_text *t, const key_type *type)
         strbuf_printf(to, "%s", yes ? "true" : "false");
         return;
     }
+    if (type->type == CONF_TYPE_DOUBLE) {
+        double share = 0;
+        memcpy(&share, at, sizeof share);
+        strbuf_printf(to, "%s", number_shortest(share).at);
+        return;
+    }
     memcpy(&number, at, sizeof number);
     if (type->type == CONF_TYPE_ENUM)
         strbuf_printf(to, "\"%s\"", type->names[number]);
@@ -465,6 +507,7 @@ static void print_key(strbuf *to, const plan_text *t, halley_plan_key key)
 {
     switch (types[key].type) {
     case CONF_TYPE_U32:
+    case CONF_TYPE_DOUBLE:
     case CONF_TYPE_ENUM:
     case CONF_TYPE_BOOL:
         print_plain(to, t, &types[key]);
@@ -485,7 +528,7 @@ static void print_key(strbuf *to, const plan_text *t, halley_plan_key key)
 halley_status halley_plan_print(char **out, const halley_plan *plan, halley_plan_key key,
                                 halley_error *err)
 {
-    const plan_text t = {.p = *plan, .attention = plan->unfused_attention};
+    const plan_text t = plan_text_of(plan);
     strbuf text = {0};
     assert((int)key < HALLEY_N_PLAN_KEYS);
     print_key(&text, &t, key);

@@ -135,5 +135,5 @@ halley_status workload_pipeline_check(halley_plan *plan, const halley_model *mod
     if (plan->n_stage_layers == 0 &&
         units % ((uint64_t)plan->pp * plan->virtual_stages) != 0)
         return refuse_chunks(plan, model, err);
-    return check_rounds(plan, err);
+    return plan->schedule == HALLEY_SCHEDULE_1F1B ? check_rounds(plan, err) : HALLEY_OK;
 }

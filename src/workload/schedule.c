@@ -48,7 +48,9 @@ static void put_times(list_writer *w, workload_pass_kind kind, uint32_t times)
         put_next(w, kind, 0);
 }
 
-/* The k-th forward (or backward) pass of rounds of p micro-batches: chunk by chunk. */
+/* The k-th forward (or backward) pass of rounds of p micro-batches: chunk by chunk. A
+ * last round may be short: the rule of interleaving forbids it, and most such schedules
+ * deadlock. */
 static void put_in_round(list_writer *w, uint32_t k, workload_pass_kind kind)
 {
     const uint32_t v = w->s.chunks, p = w->s.stages;
@@ -56,9 +58,11 @@ static void put_in_round(list_writer *w, uint32_t k, workload_pass_kind kind)
         put_pass(w, kind, 0, k);
         return;
     }
-    const uint32_t in = k % (p * v), chunk = in / p;
+    const uint32_t round = k / (p * v), left = w->s.micro_batches - round * p;
+    const uint32_t size = left < p ? left : p, in = k - round * p * v;
+    const uint32_t chunk = in / size;
     put_pass(w, kind, kind == WORKLOAD_PASS_FORWARD ? chunk : v - 1 - chunk,
-             k / (p * v) * p + in % p);
+             round * p + in % size);
 }
 
 static uint32_t least(uint32_t a, uint32_t b)

@@ -85,9 +85,11 @@ typedef struct workload_pass_times {
 
 typedef struct workload_schedule_times {
     const workload_pass_times *passes; /* [stage * chunks + chunk] */
-    double joint;     /* time of a joint pass against its two passes; 0 = 1 */
-    double hop_s;     /* until a neighbour has a tensor */
-    double blocked_s; /* of it, that the sender waits */
+    double joint; /* time of a joint pass against its two passes; 0 = 1 */
+    /* Until the neighbour has a tensor: [i] between stages i and i + 1, the last one
+     * between the last stage and the first; NULL = at once. */
+    const double *hops_s;
+    double blocked; /* share of a hop that the sender waits */
 } workload_schedule_times;
 
 /*
@@ -98,7 +100,9 @@ typedef struct workload_schedule_times {
  */
 halley_status workload_schedule_walk(double *out_s, const workload_schedule *s,
                                      const workload_schedule_times *t, halley_error *err);
-/* The same in closed form: exact for equal stages without hops, near it otherwise. */
+/* The same in closed form: exact for equal stages without hops, near it otherwise. Here
+ * `passes` has one entry per stage: a micro-batch through all its chunks (with two
+ * streams the mean of both). */
 double workload_schedule_form(const workload_schedule *s,
                               const workload_schedule_times *t);
 

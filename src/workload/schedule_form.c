@@ -24,38 +24,16 @@
 #include <assert.h>
 #include <math.h>
 
-/* The passes of one micro-batch through all chunks of a stage. */
-typedef struct stage_sums {
-    double f, b, w;
-} stage_sums;
-
-static stage_sums sum_chunks(const workload_schedule *s, const workload_schedule_times *t,
-                             uint32_t stage)
+static double add_up(workload_pass_times x)
 {
-    stage_sums sum = {0};
-    for (uint32_t c = 0; c < s->chunks; c++) {
-        const workload_pass_times *one = &t->passes[stage * s->chunks + c];
-        sum.f += one->forward_s;
-        sum.b += one->input_s;
-        sum.w += one->weight_s;
-    }
-    if (workload_schedule_is_bidirectional(s->kind)) { /* half of them through each */
-        sum.f /= 2;
-        sum.b /= 2;
-        sum.w /= 2;
-    }
-    return sum;
+    return x.forward_s + x.input_s + x.weight_s;
 }
 
-static double add_up(stage_sums x)
-{
-    return x.f + x.b + x.w;
-}
-
-/* Sums and maxima over the stages. */
+/* Sums and maxima over the stages: f forward, b and w backward. */
 typedef struct totals {
-    stage_sums mean;
+    double f, b, w; /* means */
     double sum, most, most_f, most_b, most_fb, sum_f, sum_b;
+    double hops, hop; /* all between stages in a row; the longest */
 } totals;
 
 static totals sum_stages(const workload_schedule *s, const workload_schedule_times *t)
@@ -63,17 +41,22 @@ static totals sum_stages(const workload_schedule *s, const workload_schedule_tim
     totals all = {0};
     const double p = s->stages;
     for (uint32_t i = 0; i < s->stages; i++) {
-        const stage_sums one = sum_chunks(s, t, i);
-        all.mean.f += one.f / p;
-        all.mean.b += one.b / p;
-        all.mean.w += one.w / p;
-        all.sum += add_up(one);
-        all.most = fmax(all.most, add_up(one));
-        all.most_f = fmax(all.most_f, one.f);
-        all.most_b = fmax(all.most_b, one.b + one.w);
-        all.most_fb = fmax(all.most_fb, one.f + one.b);
-        all.sum_f += one.f;
-        all.sum_b += one.b + one.w;
+        const workload_pass_times *one = &t->passes[i];
+        const double b = one->input_s + one->weight_s;
+        all.f += one->forward_s / p;
+        all.b += one->input_s / p;
+        all.w += one->weight_s / p;
+        all.sum += add_up(*one);
+        all.most = fmax(all.most, add_up(*one));
+        all.most_f = fmax(all.most_f, one->forward_s);
+        all.most_b = fmax(all.most_b, b);
+        all.most_fb = fmax(all.most_fb, one->forward_s + one->input_s);
+        all.sum_f += one->forward_s;
+        all.sum_b += b;
+    }
+    for (uint32_t i = 0; i + 1 < s->stages && t->hops_s != NULL; i++) {
+        all.hops += t->hops_s[i];
+        all.hop = fmax(all.hop, t->hops_s[i]);
     }
     return all;
 }
@@ -81,60 +64,61 @@ static totals sum_stages(const workload_schedule *s, const workload_schedule_tim
 static double form_1f1b(const workload_schedule *s, const workload_schedule_times *t,
                         const totals *all)
 {
-    const double m = s->micro_batches, p = s->stages, c = t->hop_s;
-    double period = all->most, tail = 0;
+    const double m = s->micro_batches, p = s->stages;
+    double period = all->most, tail = 0, hops = 0;
     for (uint32_t d = s->stages; d-- > 0;) {
         const double n = p - d;
-        tail += add_up(sum_chunks(s, t, d));
+        tail += add_up(t->passes[d]);
+        hops += t->hops_s != NULL && n > 1 ? t->hops_s[d] : 0;
         if (m > n)
-            period = fmax(period, (tail + 2 * (n - 1) * c) / n);
+            period = fmax(period, (tail + 2 * hops) / n);
     }
-    return all->sum + 2 * (p - 1) * c + (m - 1) * period;
+    return all->sum + (m - 1) * period;
 }
 
 static double form_dualpipe(const workload_schedule *s, const workload_schedule_times *t,
-                            const totals *all)
+                            const totals *x)
 {
-    const stage_sums x = all->mean;
     const double m = s->micro_batches, half = s->stages / 2.0;
-    const double saved = t->joint > 0 ? (1 - t->joint) * add_up(x) : 0;
-    return m * all->most + (half - 1) * (x.f + 2 * x.b - x.w) -
+    const double saved = t->joint > 0 ? (1 - t->joint) * (x->f + x->b + x->w) : 0;
+    return m * x->most + (half - 1) * (x->f + 2 * x->b - x->w) -
            fmax(0, m - half - 2) * saved;
+}
+
+static double form_passes(const workload_schedule *s, const workload_schedule_times *t,
+                          const totals *x)
+{
+    const double m = s->micro_batches, p = s->stages, v = s->chunks;
+    switch (s->kind) {
+    case HALLEY_SCHEDULE_GPIPE:
+        return x->sum_f + (m - 1) * x->most_f + x->sum_b + (m - 1) * x->most_b;
+    case HALLEY_SCHEDULE_1F1B:
+        return s->chunks == 1 ? form_1f1b(s, t, x) : m * x->most + (x->sum - x->most) / v;
+    case HALLEY_SCHEDULE_BREADTH_FIRST:
+        return m * x->most + (x->sum - x->most) / v +
+               (v - 1) * fmax(0, p - m) * x->most / v;
+    case HALLEY_SCHEDULE_ZB_H1:
+        return fmax(m * x->most + (p - 1) * fmax(x->f + x->b - x->w, x->b),
+                    p * (x->f + x->b) + (m - 1) * x->most_fb + x->w);
+    case HALLEY_SCHEDULE_ZB_H2:
+        return m * x->most + (p - 1) * fmax(x->f, x->f + x->b - 2 * x->w);
+    case HALLEY_SCHEDULE_ZBV:
+        return m * x->most + (p - 1) * fmax(x->f, x->b) / 2;
+    case HALLEY_SCHEDULE_DUALPIPE:
+        return form_dualpipe(s, t, x);
+    case HALLEY_N_SCHEDULES:
+        break;
+    }
+    return m * x->most;
 }
 
 double workload_schedule_form(const workload_schedule *s,
                               const workload_schedule_times *t)
 {
-    /* A sender that waits is busy: its passes are longer by that. */
+    assert(s->micro_batches > 0 && s->stages > 0 && s->chunks > 0);
     const totals all = sum_stages(s, t);
-    const double m = s->micro_batches, p = s->stages, v = s->chunks;
-    const double blocked = s->stages > 1 ? 2 * v * m * t->blocked_s : 0;
-    const double hops = 2 * (p - 1) * t->hop_s;
-    const stage_sums x = all.mean;
-    assert(m > 0 && p > 0 && v > 0);
-    switch (s->kind) {
-    case HALLEY_SCHEDULE_GPIPE:
-        return all.sum_f + (m - 1) * all.most_f + all.sum_b + (m - 1) * all.most_b +
-               hops + blocked;
-    case HALLEY_SCHEDULE_1F1B:
-        if (s->chunks == 1)
-            return form_1f1b(s, t, &all) + blocked;
-        return m * all.most + (all.sum - all.most) / v + hops + blocked;
-    case HALLEY_SCHEDULE_BREADTH_FIRST:
-        return m * all.most + (all.sum - all.most) / v +
-               (v - 1) * fmax(0, p - m) * all.most / v + hops + blocked;
-    case HALLEY_SCHEDULE_ZB_H1:
-        return fmax(m * all.most + (p - 1) * fmax(x.f + x.b - x.w, x.b),
-                    p * (x.f + x.b) + (m - 1) * all.most_fb + x.w) +
-               hops + blocked;
-    case HALLEY_SCHEDULE_ZB_H2:
-        return m * all.most + (p - 1) * fmax(x.f, x.f + x.b - 2 * x.w) + hops + blocked;
-    case HALLEY_SCHEDULE_ZBV:
-        return m * all.most + (p - 1) * fmax(x.f, x.b) / 2 + hops + blocked;
-    case HALLEY_SCHEDULE_DUALPIPE:
-        return form_dualpipe(s, t, &all) + hops + blocked / 2;
-    case HALLEY_N_SCHEDULES:
-        break;
-    }
-    return m * all.most;
+    /* A sender that waits is busy: its passes are longer by that. */
+    const double passes = workload_schedule_is_bidirectional(s->kind) ? 1 : s->chunks;
+    const double blocked = 2 * passes * s->micro_batches * t->blocked * all.hop;
+    return form_passes(s, t, &all) + 2 * all.hops + blocked;
 }

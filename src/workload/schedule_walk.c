@@ -33,6 +33,16 @@ static double get_made(const walk *w, int direction, uint32_t micro_batch, uint3
     return w->made_s[direction][(size_t)micro_batch * w->n_places + place];
 }
 
+/* From a stage to the one at a place, or back. */
+static double get_hop(const walk *w, uint32_t stage, uint32_t place, uint32_t micro_batch)
+{
+    const uint32_t other = workload_schedule_seat(&w->s, place, micro_batch).stage;
+    if (other == stage || w->t->hops_s == NULL)
+        return 0;
+    const uint32_t low = other < stage ? other : stage, high = other + stage - low;
+    return w->t->hops_s[high == low + 1 ? low : w->s.stages - 1];
+}
+
 /* When the input of a pass is there; NaN when that is not known yet. */
 static double find_input(const walk *w, uint32_t stage, const workload_pass *p)
 {
@@ -45,8 +55,7 @@ static double find_input(const walk *w, uint32_t stage, const workload_pass *p)
         return get_made(w, 0, p->micro_batch, place);
     const uint32_t from = forward ? place - 1 : place + 1;
     const double made = get_made(w, !forward, p->micro_batch, from);
-    const bool same = workload_schedule_seat(&w->s, from, p->micro_batch).stage == stage;
-    return same ? made : made + w->t->hop_s;
+    return made + get_hop(w, stage, from, p->micro_batch);
 }
 
 static double get_duration(const walk *w, uint32_t stage, const workload_pass *p)
@@ -64,18 +73,18 @@ static double get_duration(const walk *w, uint32_t stage, const workload_pass *p
     }
 }
 
-/* Does the pass send its result to another stage? */
-static bool sends_result(const walk *w, uint32_t stage, const workload_pass *p)
+/* How long the sender of a pass's result waits. */
+static double get_blocked(const walk *w, uint32_t stage, const workload_pass *p)
 {
     const uint32_t place =
         workload_schedule_place(&w->s, (workload_seat){stage, p->chunk});
     if (p->kind == WORKLOAD_PASS_WEIGHT)
-        return false;
+        return 0;
     const bool forward = p->kind == WORKLOAD_PASS_FORWARD;
     if (forward ? place + 1 == w->n_places : place == 0)
-        return false;
+        return 0;
     const uint32_t to = forward ? place + 1 : place - 1;
-    return workload_schedule_seat(&w->s, to, p->micro_batch).stage != stage;
+    return w->t->blocked * get_hop(w, stage, to, p->micro_batch);
 }
 
 static void note_made(walk *w, uint32_t stage, const workload_pass *p, double end_s)
@@ -100,7 +109,7 @@ static bool run_pass(walk *w, uint32_t stage)
             return false;
         start = fmax(start, input);
         duration += get_duration(w, stage, p + i);
-        blocked += sends_result(w, stage, p + i) ? w->t->blocked_s : 0;
+        blocked += get_blocked(w, stage, p + i);
     }
     if (n > 1 && w->t->joint > 0)
         duration *= w->t->joint;
@@ -177,7 +186,7 @@ halley_status workload_schedule_walk(double *out_s, const workload_schedule *s,
                                      const workload_schedule_times *t, halley_error *err)
 {
     assert(s->stages > 0 && s->chunks > 0 && s->micro_batches > 0);
-    assert(t->blocked_s >= 0 && t->hop_s >= 0 && t->joint >= 0);
+    assert(t->blocked >= 0 && t->blocked <= 1 && t->joint >= 0);
     const uint32_t cut = cut_micro_batches(s), p = s->stages;
     double whole_s;
     workload_schedule part = *s;

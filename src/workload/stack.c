@@ -11,6 +11,8 @@
 
 static const char counted[] = "bytes counted from the kernels";
 static const char study[] = "study of 1,400 public runs, no single stack";
+static const char study2[] = "study of 1,550 public runs, their recipes read";
+static const char deep[] = "DeepSeek-V3 technical report, H800";
 static const char zero_paper[] = "Rajbhandari et al. 2020, mixed-precision Adam";
 
 #define FACTOR(key, value, min, max, spread, doc, source)                                \
@@ -31,9 +33,9 @@ static const halley_constant_info infos[HALLEY_N_CONSTANTS] = {
                              "time of products in training against a benchmark", study),
     [HALLEY_K_GEMM_FP8] = FACTOR("gemm-fp8", 1.0, 0.6, 1.6, 0.15,
                                  "further factor of 8-bit products", study),
-    [HALLEY_K_GEMM_FP4] = FACTOR("gemm-fp4", 0.65, 0.4, 1.2, 0.2,
+    [HALLEY_K_GEMM_FP4] = FACTOR("gemm-fp4", 0.52, 0.3, 1.2, 0.2,
                                  "4-bit products against 8-bit ones", study),
-    [HALLEY_K_GEMM_MOE] = FACTOR("gemm-moe", 1.1, 0.7, 2.5, 0.2,
+    [HALLEY_K_GEMM_MOE] = FACTOR("gemm-moe", 1.05, 0.7, 2.5, 0.2,
                                  "further factor of grouped expert products", study),
     [HALLEY_K_BATCHED] = FACTOR("batched", 1.0, 0.5, 2.5, 0.2,
                                 "batched products of unfused attention", study),
@@ -59,12 +61,12 @@ static const halley_constant_info infos[HALLEY_N_CONSTANTS] = {
                              "traffic per cast element, fp8 per tensor", counted),
     [HALLEY_K_CAST_ROW] =
         FACTOR("cast-row", 2, 1, 6, 0.3, "cast traffic with row-wise scales", study),
-    [HALLEY_K_CAST_MX] = AMOUNT("cast-bytes-block", "B", 4, 0.5, 20, 0.4,
+    [HALLEY_K_CAST_MX] = AMOUNT("cast-bytes-block", "B", 3.6, 0.5, 20, 0.4,
                                 "traffic per cast element, block scales", counted),
-    [HALLEY_K_CAST_FP4] = AMOUNT("cast-bytes-fp4", "B", 5, 0.5, 24, 0.4,
+    [HALLEY_K_CAST_FP4] = AMOUNT("cast-bytes-fp4", "B", 5.1, 0.5, 24, 0.4,
                                  "traffic per cast element, fp4", study),
     [HALLEY_K_PERMUTE] =
-        FACTOR("permute-passes", 4, 0.5, 20, 0.4, "passes over routed tokens", counted),
+        FACTOR("permute-passes", 4.1, 0.5, 20, 0.4, "passes over routed tokens", counted),
     [HALLEY_K_LOSS] = AMOUNT("loss-bytes", "B", 16, 4, 40, 0.3,
                              "traffic per logit, both passes", counted),
     [HALLEY_K_HOST_F] = AMOUNT("host-forward", "s", 0.35e-3, 2e-5, 0.01, 0.5,
@@ -73,7 +75,7 @@ static const halley_constant_info infos[HALLEY_N_CONSTANTS] = {
                                "host time per layer, backward", study),
     [HALLEY_K_HOST_TP] = AMOUNT("host-tp", "s", 0.1e-3, 1e-6, 0.01, 0.5,
                                 "host time per layer when tensor parallel", study),
-    [HALLEY_K_HOST_MOE] = AMOUNT("host-moe", "s", 2e-3, 5e-5, 0.05, 0.5,
+    [HALLEY_K_HOST_MOE] = AMOUNT("host-moe", "s", 1.83e-3, 5e-5, 0.05, 0.5,
                                  "host time per expert layer, forward", study),
     [HALLEY_K_HOST_ODD] = AMOUNT("host-softmax", "s", 0.1e-3, 1e-6, 0.01, 0.5,
                                  "host time per layer of unfused softmax", study),
@@ -88,15 +90,17 @@ static const halley_constant_info infos[HALLEY_N_CONSTANTS] = {
     [HALLEY_K_CP_HIDDEN] = SHARE("cp-hidden", 0.8, 0.2, "context exchange hidden"),
     [HALLEY_K_EP_HIDDEN] = SHARE("ep-hidden", 0, 0.3, "all-to-all behind compute"),
     [HALLEY_K_EP_TIME] =
-        FACTOR("ep-time", 1.2, 0.3, 5, 0.3, "all-to-all against the table", study),
+        FACTOR("ep-time", 2.1, 0.3, 5, 0.3, "plain all-to-all against the table", study2),
     [HALLEY_K_PP_HIDDEN] = SHARE("pp-hidden", 0, 0.3, "stage transfers behind compute"),
     [HALLEY_K_DP_HIDDEN] =
         SHARE("dp-hidden", 0.5, 0.3, "gradient reduction behind backward"),
     [HALLEY_K_NETWORK] = FACTOR("network-time", 1.2, 0.5, 4, 0.3,
                                 "collectives between nodes against the table", study),
-    [HALLEY_K_FSDP_DRAG] =
-        FACTOR("fsdp-drag", 0.7, 0.001, 1.2, 0.6,
-               "compute slowed while weights are gathered, share of that time", study),
+    [HALLEY_K_FSDP_DRAG] = FACTOR(
+        "fsdp-drag", 1.0, 0.001, 2, 0.6,
+        "compute slowed while weights are gathered, share of the time their bytes take "
+        "at scale-up bandwidth",
+        study2),
     [HALLEY_K_ACCUMULATE] = AMOUNT("accumulate-bytes", "B", 5, 0.5, 40, 0.7,
                                    "gradient accumulation, per parameter", counted),
     [HALLEY_K_OPTIMIZER] = AMOUNT("optimizer-bytes", "B", 34, 20, 150, 0.3,
@@ -108,6 +112,42 @@ static const halley_constant_info infos[HALLEY_N_CONSTANTS] = {
         AMOUNT("micro-batch", "s", 1e-3, 1e-6, 0.2, 1, "rest of a micro-batch", study),
     [HALLEY_K_RECOMPUTE] =
         SHARE("recompute-share", 0.5, 0.2, "forward products that op-selective repeats"),
+    [HALLEY_K_GEMM_BLOCK] = FACTOR("gemm-block", 1.17, 1, 2, 0.1,
+                                   "8-bit products with block scales in software", deep),
+    [HALLEY_K_CAST_BLOCK] =
+        FACTOR("cast-block", 1.5, 1, 4, 0.2, "casts of block scales in software", deep),
+    [HALLEY_K_FP8_ATTENTION] = FACTOR("attention-fp8", 0.83, 0.5, 1, 0.1,
+                                      "attention in fp8 against 16 bits", study2),
+    [HALLEY_K_SINKS] = FACTOR("attention-sinks", 3.3, 1, 6, 0.2,
+                              "attention with sinks, without a fused kernel", study2),
+    [HALLEY_K_EAGER] = FACTOR("eager-traffic", 1.95, 1, 4, 0.2,
+                              "norm and activation traffic of eager kernels", study2),
+    [HALLEY_K_EP_DEEPEP] = FACTOR("ep-time-deepep", 1.21, 0.3, 5, 0.3,
+                                  "dispatch by DeepEP against the table", study2),
+    [HALLEY_K_EP_HYBRIDEP] = FACTOR("ep-time-hybridep", 0.87, 0.2, 5, 0.3,
+                                    "dispatch by HybridEP against the table", study2),
+    [HALLEY_K_EP_NETWORK] = FACTOR("ep-network", 1.26, 0.5, 4, 0.3,
+                                   "dispatch between nodes, further factor", study2),
+    [HALLEY_K_EP_OVERLAP] =
+        SHARE("ep-overlap", 0.68, 0.2, "dispatch that overlap-ep hides"),
+    [HALLEY_K_HOST_DISPATCH] =
+        FACTOR("host-all-to-all", 1.23, 1, 3, 0.2,
+               "host time of expert layers with the plain all-to-all", study2),
+    [HALLEY_K_HOST_ROUTER] =
+        SHARE("host-router", 0.7, 0.2, "host time left with a captured router"),
+    [HALLEY_K_HOST_LAYER] = SHARE("host-layer", 0.43, 0.2,
+                                  "host time left with captured router and attention"),
+    [HALLEY_K_HOST_WAIT] =
+        AMOUNT("host-wait", "s", 2.1e-3, 1e-6, 0.02, 0.5,
+               "an expert layer waits for its token counts, dropless", study2),
+    [HALLEY_K_OWNER] = AMOUNT("zero-owner-time", "s", 2.9e-3, 1e-5, 0.05, 0.3,
+                              "owner-wise ZeRO 1, per rank that shares", study2),
+    [HALLEY_K_MEETING] =
+        AMOUNT("meeting", "", 0.0035, 1e-5, 0.05, 0.5,
+               "step time lost per doubling of the nodes, as a share", study2),
+    [HALLEY_K_MEETING_FSDP] =
+        AMOUNT("meeting-fsdp", "", 0.008, 1e-5, 0.05, 0.5,
+               "the same with FSDP, where all meet in every layer", study2),
     [HALLEY_K_MEM_WEIGHT] =
         AMOUNT("memory-weight", "B", 2, 1, 8, 0.2, "weights, per parameter", zero_paper),
     [HALLEY_K_MEM_GRAD] = AMOUNT("memory-gradient", "B", 4, 0, 8, 0.2,

@@ -1,12 +1,16 @@
 /*
- * Layers are dealt to stages in blocks of equal size, in order; with virtual stages every
- * stage holds several blocks, which changes which layers have experts but not how many
- * layers there are. Where embedding and head count as a layer each, the first and last
- * stage hold one layer less.
+ * Layers are dealt to the places of the pipeline in blocks of equal size, in order; with
+ * virtual stages every stage holds several blocks (workload/schedule.h says which), which
+ * changes which layers have experts but not how many layers there are. Where embedding
+ * and head count as a layer each, the first and last block hold one layer less. Modules
+ * that predict further tokens come after the last layer.
  */
 #include "workload/stages.h"
 
 #include "workload/ops.h"
+#include "workload/schedule.h"
+
+#include <assert.h>
 
 static uint32_t block_start(uint32_t units, uint32_t n, uint32_t i)
 {
@@ -26,8 +30,8 @@ static uint32_t moe_between(const halley_model *model, uint32_t from, uint32_t t
     return below_to - below_from;
 }
 
-static void count(workload_stage *s, const halley_model *model, uint32_t from,
-                  uint32_t to)
+static void count_layers(workload_stage *s, const halley_model *model, uint32_t from,
+                         uint32_t to)
 {
     if (to <= from)
         return;
@@ -36,41 +40,117 @@ static void count(workload_stage *s, const halley_model *model, uint32_t from,
     s->n_dense += to - from - moe;
 }
 
-static workload_stage layers_of(const halley_model *model, const halley_plan *plan,
-                                uint32_t i)
+static uint32_t count_chunks(const halley_plan *plan)
 {
-    workload_stage s = {.first = i == 0, .last = i + 1 == plan->pp};
-    if (plan->n_stage_layers == plan->pp) {
+    return workload_schedule_is_bidirectional(plan->schedule) ? 2 : plan->virtual_stages;
+}
+
+/* The places of a plan's pipeline; how many micro-batches pass them does not matter. */
+static workload_schedule make_places(const halley_plan *plan)
+{
+    return (workload_schedule){.kind = plan->schedule,
+                               .stages = plan->pp,
+                               .chunks = count_chunks(plan),
+                               .micro_batches = 2};
+}
+
+/* A stage's part of a number that its chunks share; the rest goes to the first. */
+static uint32_t share_of(uint32_t total, uint32_t parts, uint32_t i)
+{
+    return total / parts + (i < total % parts);
+}
+
+/* Layers at a place where the plan lists them, by place or by stage. */
+static uint32_t listed_at(const halley_plan *plan, const workload_schedule *s,
+                          uint32_t place)
+{
+    const uint32_t n = workload_schedule_places(s);
+    if (plan->n_stage_layers == n)
+        return plan->stage_layers[place];
+    const workload_seat seat = workload_schedule_seat(s, place, 0);
+    return share_of(plan->stage_layers[seat.stage], s->chunks, seat.chunk);
+}
+
+static void count_place(workload_stage *out, const halley_model *model,
+                        const halley_plan *plan, const workload_schedule *s,
+                        uint32_t place)
+{
+    const uint32_t n = workload_schedule_places(s);
+    if (plan->n_stage_layers > 0) {
         uint32_t from = 0;
-        for (uint32_t j = 0; j < i; j++)
-            from += plan->stage_layers[j];
-        count(&s, model, from, from + plan->stage_layers[i]);
-        return s;
-    }
-    const uint32_t shift = plan->embeddings_as_layers ? 1 : 0;
-    const uint32_t units = model->layers + 2 * shift;
-    const uint32_t v = plan->virtual_stages, n = plan->pp * v;
-    if (!model->experts && units % n == 0) { /* the usual case, without walking blocks */
-        s.n_dense = units / plan->pp - (s.first ? shift : 0) - (s.last ? shift : 0);
-        return s;
-    }
-    for (uint32_t j = 0; j < v; j++) {
-        const uint32_t b = j * plan->pp + i;
-        uint32_t from = block_start(units, n, b), to = block_start(units, n, b + 1);
+        for (uint32_t j = 0; j < place; j++)
+            from += listed_at(plan, s, j);
+        count_layers(out, model, from, from + listed_at(plan, s, place));
+    } else {
+        const uint32_t shift = plan->embeddings_as_layers ? 1 : 0;
+        const uint32_t units = model->layers + 2 * shift;
+        uint32_t from = block_start(units, n, place),
+                 to = block_start(units, n, place + 1);
         from = from < shift ? 0 : from - shift;
         to = to < shift ? 0 : to - shift;
-        count(&s, model, from, to > model->layers ? model->layers : to);
+        count_layers(out, model, from, to > model->layers ? model->layers : to);
     }
-    return s;
+    if (place + 1 < n || !model->mtp)
+        return;
+    if (workload_is_moe(model, model->layers - 1))
+        out->n_moe += model->mtp;
+    else
+        out->n_dense += model->mtp;
+}
+
+static void set_again(workload_stage *s, uint32_t most)
+{
+    s->again_dense = s->n_dense < most ? s->n_dense : most;
+    s->again_moe = s->n_moe < most - s->again_dense ? s->n_moe : most - s->again_dense;
+}
+
+workload_stage workload_chunk_make(const halley_model *model, const halley_plan *plan,
+                                   uint32_t i, uint32_t chunk)
+{
+    const workload_schedule s = make_places(plan);
+    const uint32_t place = workload_schedule_place(&s, (workload_seat){i, chunk});
+    workload_stage out = {.first = place == 0,
+                          .last = place + 1 == workload_schedule_places(&s)};
+    count_place(&out, model, plan, &s, place);
+    /* Every stream of a bidirectional schedule passes through whole stages. */
+    const uint32_t parts = workload_schedule_is_bidirectional(s.kind) ? 1 : s.chunks;
+    set_again(&out, plan->recompute_layers
+                        ? share_of(plan->recompute_layers, parts, parts > 1 ? chunk : 0)
+                        : UINT32_MAX);
+    return out;
+}
+
+/* The usual case, without walking blocks: all stages alike but for the ends. */
+static bool is_even(const halley_model *model, const halley_plan *plan)
+{
+    const uint32_t units = model->layers + (plan->embeddings_as_layers ? 2 : 0);
+    return !model->experts && !plan->n_stage_layers &&
+           !workload_schedule_is_bidirectional(plan->schedule) &&
+           units % (plan->pp * plan->virtual_stages) == 0;
 }
 
 workload_stage workload_stage_make(const halley_model *model, const halley_plan *plan,
                                    uint32_t i)
 {
-    workload_stage s = layers_of(model, plan, i);
-    const uint32_t most = plan->recompute_layers ? plan->recompute_layers : UINT32_MAX;
-    s.again_dense = s.n_dense < most ? s.n_dense : most;
-    s.again_moe = s.n_moe < most - s.again_dense ? s.n_moe : most - s.again_dense;
+    assert(i < plan->pp && plan->virtual_stages > 0);
+    const bool ends_first = plan->schedule == HALLEY_SCHEDULE_ZBV;
+    workload_stage s = {.first = i == 0, .last = ends_first ? i == 0 : i + 1 == plan->pp};
+    if (is_even(model, plan)) {
+        const uint32_t shift = plan->embeddings_as_layers ? 1 : 0;
+        s.n_dense = (model->layers + 2 * shift) / plan->pp - (s.first ? shift : 0) -
+                    (s.last ? shift : 0) + (s.last ? model->mtp : 0);
+    } else {
+        const uint32_t chunks = count_chunks(plan);
+        for (uint32_t j = 0; j < chunks; j++) {
+            const workload_stage c = workload_chunk_make(model, plan, i, j);
+            s.n_dense += c.n_dense;
+            s.n_moe += c.n_moe;
+            s.first |= c.first;
+            s.last |= c.last;
+        }
+    }
+    const uint32_t copies = workload_schedule_is_bidirectional(plan->schedule) ? 2 : 1;
+    set_again(&s, plan->recompute_layers ? copies * plan->recompute_layers : UINT32_MAX);
     return s;
 }
 
@@ -95,9 +175,7 @@ workload_stage workload_chunk_make(const halley_model *model, const halley_plan 
 uint32_t workload_stage_next(const halley_model *model, const halley_plan *plan,
                              uint32_t i, uint32_t *times)
 {
-    const uint32_t units = model->layers + (plan->embeddings_as_layers ? 2 : 0);
-    const bool even = !model->experts && !plan->n_stage_layers &&
-                      units % (plan->pp * plan->virtual_stages) == 0;
-    *times = even && i == 1 && plan->pp > 2 ? plan->pp - 2 : 1;
+    const bool alike = is_even(model, plan) && plan->schedule != HALLEY_SCHEDULE_ZBV;
+    *times = alike && i == 1 && plan->pp > 2 ? plan->pp - 2 : 1;
     return i + *times;
 }

@@ -10,9 +10,13 @@ typedef struct workload_stage {
     bool first, last;                /* holds the embedding, the head */
 } workload_stage;
 
-/* Layers of stage i of plan->pp. Uneven layer counts give the last stages one less. */
+/* Layers of stage i of plan->pp, all its chunks. Uneven layer counts give the last stages
+ * one less. A stage of a bidirectional schedule holds two stages of the model. */
 workload_stage workload_stage_make(const halley_model *model, const halley_plan *plan,
                                    uint32_t i);
+/* Of one of its chunks, as workload/schedule.h numbers them. */
+workload_stage workload_chunk_make(const halley_model *model, const halley_plan *plan,
+                                   uint32_t i, uint32_t chunk);
 
 /* The same of one chunk of the stage. */
 workload_stage workload_chunk_make(const halley_model *model, const halley_plan *plan,

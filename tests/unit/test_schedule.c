@@ -32,6 +32,22 @@ static double walk_of(const workload_schedule *s, const workload_schedule_times 
     return out;
 }
 
+/* The closed form takes stages as a whole. */
+static double form_of(const workload_schedule *s, const workload_schedule_times *t)
+{
+    workload_pass_times stages[MOST] = {0};
+    const double parts = workload_schedule_is_bidirectional(s->kind) ? 2 : 1;
+    for (uint32_t i = 0; i < s->stages * s->chunks; i++) {
+        workload_pass_times *to = &stages[i / s->chunks];
+        to->forward_s += t->passes[i].forward_s / parts;
+        to->input_s += t->passes[i].input_s / parts;
+        to->weight_s += t->passes[i].weight_s / parts;
+    }
+    workload_schedule_times whole = *t;
+    whole.passes = stages;
+    return workload_schedule_form(s, &whole);
+}
+
 static const struct {
     halley_schedule kind;
     uint32_t p, v, m;
@@ -106,7 +122,7 @@ static void forms_are_exact_for_equal_stages(void **state)
         if (c.s.kind == HALLEY_SCHEDULE_DUALPIPE && bubbles[i].b != 1)
             continue; /* the form is 2.6 and 7.8 there */
         const double walk = walk_of(&c.s, &c.t),
-                     form = workload_schedule_form(&c.s, &c.t);
+                     form = form_of(&c.s, &c.t);
         if (fabs(form / walk - 1) > 0.001)
             fail_msg("case %d: form %g, walk %g", i, form, walk);
     }
@@ -257,7 +273,7 @@ static void forms_are_near_the_walk(void **state)
             passes[k].input_s *= slow;
             passes[k].weight_s *= slow;
         }
-        const double walk = walk_of(&s, &t), form = workload_schedule_form(&s, &t);
+        const double walk = walk_of(&s, &t), form = form_of(&s, &t);
         const double error = fabs(form / walk - 1);
         sum[s.kind] += error;
         worst[s.kind] = fmax(worst[s.kind], error);

@@ -1,0 +1,242 @@
+/*
+ * The time of a layer. Messages get the share that compute does not hide. Host and NPU
+ * overlap inside a phase, not per kernel, so the floor is applied to the forward and
+ * backward pass of a layer as a whole: t = (npu^6 + host^6)^(1/6). In a layer with
+ * experts the host waits for messages anyway: the floor is under the compute alone, and
+ * exposed messages come after it. Without a capacity the host must also learn how many
+ * tokens each expert got, which nothing hides unless the whole step is captured.
+ */
+#include "estimate/price.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* The largest number of nodes that copies of a token go to. */
+static double distinct_nodes(const halley_model *model, double nodes)
+{
+    const double anywhere = nodes * (1 - pow(1 - 1 / nodes, model->top_k));
+    if (!model->router_groups || !model->router_top_groups)
+        return anywhere;
+    const double limited = nodes * model->router_top_groups / model->router_groups;
+    return fmin(anywhere, fmax(1, limited));
+}
+
+/* Bytes to other nodes, when the copies for one node travel once. */
+static double sent_once(const price_context *c, const workload_op *op)
+{
+    const double nodes = (double)c->n[op->group] / c->per_node[op->group];
+    return fmin(1, distinct_nodes(c->model, nodes) / op->copies);
+}
+
+static double dispatcher_factor(const price_context *c)
+{
+    static const halley_constant constants[HALLEY_N_DISPATCHERS] = {
+        [HALLEY_DISPATCH_ALL_TO_ALL] = HALLEY_K_EP_TIME,
+        [HALLEY_DISPATCH_DEEPEP] = HALLEY_K_EP_DEEPEP,
+        [HALLEY_DISPATCH_HYBRIDEP] = HALLEY_K_EP_HYBRIDEP};
+    assert(c->plan->dispatcher < HALLEY_N_DISPATCHERS);
+    const double factor = price_library(c, constants[c->plan->dispatcher]);
+    const bool across = c->per_node[WORKLOAD_EP] < c->n[WORKLOAD_EP];
+    return across ? factor * price_library(c, HALLEY_K_EP_NETWORK) : factor;
+}
+
+/* What the stack's collectives take against the table, by group. */
+static double slowness(const price_context *c, workload_group group)
+{
+    if (group == WORKLOAD_EP)
+        return dispatcher_factor(c);
+    const double own = group == WORKLOAD_TP ? price_library(c, HALLEY_K_TP_TIME) : 1;
+    return c->per_node[group] < c->n[group] ? own * price_library(c, HALLEY_K_NETWORK)
+                                            : own;
+}
+
+double price_message_time(const price_context *c, const workload_op *op)
+{
+    static const coll_kind kinds[] = {
+        [WORKLOAD_ALL_REDUCE] = COLL_ALL_REDUCE,
+        [WORKLOAD_ALL_GATHER] = COLL_ALL_GATHER,
+        [WORKLOAD_REDUCE_SCATTER] = COLL_REDUCE_SCATTER,
+        [WORKLOAD_ALL_TO_ALL] = COLL_ALL_TO_ALL,
+        [WORKLOAD_EXCHANGE] = COLL_SEND,
+    };
+    assert(op->kind == WORKLOAD_COLL && op->group < WORKLOAD_N_GROUPS);
+    const uint32_t n = c->n[op->group], g = c->per_node[op->group];
+    coll_call call = price_call(c, kinds[op->coll], op->group, op->bytes_f);
+    const bool turns = op->coll == WORKLOAD_EXCHANGE && c->cluster->nodes.up.torus;
+    if (turns) { /* to the neighbour, n - 1 times, is how a plain ring gathers */
+        call.kind = COLL_ALL_GATHER;
+        call.bytes *= n;
+    }
+    if (op->copies > 1 && g < n)
+        call.remote_share = sent_once(c, op);
+    double t = price_call_time(c, op->group, &call) * slowness(c, op->group);
+    if (op->slow > 0)
+        t *= op->slow;
+    return op->coll == WORKLOAD_EXCHANGE && !turns ? t * (n - 1) : t;
+}
+
+/* One layer while it is added up. */
+typedef struct layer_sums {
+    double npu_f, npu_b, again;    /* compute */
+    double comm_f, comm_b, comm_r; /* exposed messages but those of experts */
+    double expert_f, expert_b;     /* of experts, hidden or not */
+    bool repeats;                  /* messages are repeated, too */
+} layer_sums;
+
+static void add_message(price_layer *out, layer_sums *sum, const price_context *c,
+                        const workload_op *op)
+{
+    const double one = price_message_time(c, op);
+    if (op->group == WORKLOAD_EP) {
+        sum->expert_f += one * op->times_f;
+        sum->expert_b += one * op->times_b;
+        return;
+    }
+    const double share = price_exposed(c, op->group);
+    double f = one * op->times_f * share, b = one * op->times_b * share;
+    if (op->coll == WORKLOAD_EXCHANGE) { /* hides behind attention, as far as that goes */
+        f = fmax(f, one * op->times_f - out->f[WORKLOAD_ATTENTION]);
+        b = fmax(b, one * op->times_b - out->b[WORKLOAD_ATTENTION]);
+    }
+    const double r = sum->repeats ? f : 0;
+    out->comm_f[op->group] += f;
+    out->comm_b[op->group] += b;
+    out->comm_r[op->group] += r;
+    sum->comm_f += f;
+    sum->comm_b += b;
+    sum->comm_r += r;
+}
+
+static void add_compute(price_layer *out, layer_sums *sum, const price_context *c,
+                        const workload_op *op, bool floor)
+{
+    const price_op t = price_op_make(c, op);
+    const double again = floor ? t.again_s : 0;
+    out->f[op->class] += t.forward_s - t.cast_f_s;
+    out->b[op->class] += t.backward_s - t.cast_b_s;
+    out->f[WORKLOAD_TRAFFIC] += t.cast_f_s;
+    out->b[WORKLOAD_TRAFFIC] += t.cast_b_s;
+    out->r[op->class] += again;
+    out->weight_s += t.weight_s;
+    const double flops = op->flops * (op->repeat > 1 ? op->repeat : 1);
+    out->flops += flops;
+    out->again_flops += t.forward_s > 0 ? flops * again / t.forward_s : 0;
+    sum->npu_f += t.forward_s;
+    sum->npu_b += t.backward_s;
+    sum->again += again;
+}
+
+/* Messages of experts hide behind the compute of another micro-batch, as far as there is
+ * as much of it. */
+static void expose_experts(price_layer *out, layer_sums *sum, const price_context *c)
+{
+    const double shown = price_exposed(c, WORKLOAD_EP);
+    const double f = fmax(shown * sum->expert_f, sum->expert_f - sum->npu_f);
+    const double b = fmax(shown * sum->expert_b, sum->expert_b - sum->npu_b);
+    const double r = sum->repeats ? f : 0;
+    out->comm_f[WORKLOAD_EP] += f;
+    out->comm_b[WORKLOAD_EP] += b;
+    out->comm_r[WORKLOAD_EP] += r;
+    sum->comm_f += f;
+    sum->comm_b += b;
+    sum->comm_r += r;
+}
+
+/* The share of the host's time that captured graphs leave. */
+static double left_by_graphs(const price_context *c, bool moe)
+{
+    const double *k = c->stack->k;
+    switch (c->plan->graphs) {
+    case HALLEY_GRAPHS_NONE:
+    case HALLEY_N_GRAPHS:
+        return 1;
+    case HALLEY_GRAPHS_ROUTER:
+        return moe ? k[HALLEY_K_HOST_ROUTER] : 1;
+    case HALLEY_GRAPHS_LAYER:
+        return moe ? k[HALLEY_K_HOST_LAYER] : 0;
+    case HALLEY_GRAPHS_FULL:
+        break;
+    }
+    return 0;
+}
+
+typedef struct host_time {
+    double f, b, again, wait;
+} host_time;
+
+static host_time make_host_time(const price_context *c, const workload_layer *l)
+{
+    const double *k = c->stack->k;
+    const halley_plan *plan = c->plan;
+    double f = l->moe ? k[HALLEY_K_HOST_MOE] : k[HALLEY_K_HOST_F];
+    if (l->moe && plan->ep > 1 && plan->dispatcher == HALLEY_DISPATCH_ALL_TO_ALL)
+        f *= k[HALLEY_K_HOST_DISPATCH];
+    const double b = l->moe ? f * 1.5 : k[HALLEY_K_HOST_B];
+    if (plan->tp > 1)
+        f += k[HALLEY_K_HOST_TP];
+    if (plan->unfused_attention &&
+        fmod(plan->micro_batch * (double)c->model->heads / plan->tp, 4) != 0)
+        f += k[HALLEY_K_HOST_ODD];
+    /* A compiler issues whole steps to a TPU; experts cost its host nothing. */
+    const bool compiled = c->cluster->npu.type == HALLEY_NPU_TPU && l->moe;
+    const double left = compiled ? 0 : left_by_graphs(c, l->moe) * c->host;
+    const bool waits =
+        l->moe && !compiled && plan->capacity <= 0 && plan->graphs != HALLEY_GRAPHS_FULL;
+    return (host_time){.f = f * left,
+                       .b = b * left,
+                       .again = plan->recompute == HALLEY_RECOMPUTE_FULL ? f * left : 0,
+                       .wait =
+                           waits ? k[HALLEY_K_HOST_WAIT] * c->cluster->host_factor : 0};
+}
+
+/* Host time under a layer without experts, messages included. */
+static void floor_dense(price_layer *p, const layer_sums *sum, const host_time *h)
+{
+    const double f = sum->npu_f + sum->comm_f, b = sum->npu_b + sum->comm_b;
+    const double again = sum->again + sum->comm_r;
+    p->forward_s = price_side_by_side(f, h->f);
+    p->backward_s = price_side_by_side(b + again, h->b + h->again);
+    p->plain_b_s = again > 0 ? price_side_by_side(b, h->b) : p->backward_s;
+}
+
+static void floor_experts(price_layer *p, const layer_sums *sum, const host_time *h)
+{
+    p->forward_s = price_side_by_side(sum->npu_f, h->f) + sum->comm_f + h->wait;
+    p->backward_s = price_side_by_side(sum->npu_b + sum->again, h->b + h->again) +
+                    sum->comm_b + sum->comm_r;
+    p->plain_b_s = price_side_by_side(sum->npu_b, h->b) + sum->comm_b;
+}
+
+static void add_host(price_layer *p, const layer_sums *sum, const price_context *c,
+                     const workload_layer *layer)
+{
+    const host_time h = make_host_time(c, layer);
+    if (layer->moe)
+        floor_experts(p, sum, &h);
+    else
+        floor_dense(p, sum, &h);
+    p->host_f_s = p->forward_s - sum->npu_f - sum->comm_f;
+    p->host_b_s = p->backward_s - sum->npu_b - sum->comm_b - sum->again - sum->comm_r;
+    p->host_plain_s = p->plain_b_s - sum->npu_b - sum->comm_b;
+    assert(p->host_f_s > -1e-9 && p->host_b_s > -1e-9 && p->host_plain_s > -1e-9);
+}
+
+void price_layer_make(price_layer *out, const price_context *c,
+                      const workload_layer *layer, bool floor)
+{
+    *out = (price_layer){0};
+    layer_sums sum = {.repeats = price_repeats_messages(c->plan) && floor};
+    for (uint32_t i = 0; i < layer->n; i++) {
+        const workload_op *op = &layer->ops[i];
+        if (op->kind == WORKLOAD_COLL)
+            add_message(out, &sum, c, op);
+        else
+            add_compute(out, &sum, c, op, floor);
+    }
+    expose_experts(out, &sum, c);
+    out->forward_s = sum.npu_f + sum.comm_f;
+    out->plain_b_s = sum.npu_b + sum.comm_b;
+    out->backward_s = out->plain_b_s + sum.again + sum.comm_r;
+    if (floor)
+        add_host(out, &sum, c, layer);
+}

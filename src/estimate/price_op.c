@@ -1,0 +1,198 @@
+/*
+ * The time of one operator: forward, backward (input and weight gradients), and what
+ * recomputation repeats of it. Products in training run at sustained clocks.
+ */
+#include "estimate/extend.h"
+#include "estimate/price.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* Factor for sizes the tensor units do not like. */
+static double misaligned(const halley_npu *npu, const workload_op *op)
+{
+    if (npu->round_to > 1)
+        return 1;
+    if (fmod(op->n, 8) != 0 || fmod(op->k, 8) != 0)
+        return npu->misaligned_8;
+    if (fmod(op->n, 64) != 0 || fmod(op->k, 64) != 0)
+        return npu->misaligned_64;
+    return 1;
+}
+
+static double head_misaligned(const halley_npu *npu, double dim)
+{
+    if (fmod(dim, 2) != 0)
+        return npu->head_misaligned_2;
+    return fmod(dim, 8) != 0 ? npu->head_misaligned_8 : 1;
+}
+
+typedef struct op_time {
+    double f, b; /* seconds */
+    double w;    /* of b: weight gradients */
+    double cast_f, cast_b;
+} op_time;
+
+/* A convolution as a product: the matrix m x k is never written, its input is read once
+ * for all places of the window. */
+static cost_gemm convolve(const cost_gemm *g, const workload_op *op)
+{
+    cost_gemm own = *g;
+    const double m = op->m, n = op->n, k = op->k;
+    own.memory_s *= (m * k / op->window + n * k + m * n) / (m * k + n * k + m * n);
+    return own;
+}
+
+static op_time gemm_time(const price_context *c, const workload_op *op)
+{
+    const bool low = op->low && !c->only_wide;
+    cost_gemm own;
+    const cost_gemm *g = low ? &c->low : &c->wide;
+    if (op->window > 1) {
+        own = convolve(g, op);
+        g = &own;
+    }
+    double factor = (low ? c->low_factor : c->wide_factor) * c->busy;
+    factor *= misaligned(&c->cluster->npu, op);
+    if (op->slow > 0)
+        factor *= op->slow;
+    if (op->class == WORKLOAD_EXPERTS)
+        factor *= c->stack->k[HALLEY_K_GEMM_MOE];
+    const double m = op->m, n = op->n, k = op->k, groups = op->groups;
+    op_time t = {
+        .f = factor * cost_gemm_time(g, m, n, k, groups, true),
+        .w = op->frozen ? 0 : factor * cost_gemm_time(g, n, k, m, groups, true),
+    };
+    t.b = factor * cost_gemm_time(g, m, k, n, groups, true) + t.w;
+    if (low && c->cast_bytes > 0) {
+        t.cast_f = op->cast_f * c->cast_bytes * c->stream_s;
+        t.cast_b = op->cast_b * c->cast_bytes * c->stream_s;
+    }
+    return t;
+}
+
+static op_time batched_time(const price_context *c, const workload_op *op)
+{
+    const double factor = c->stack->k[HALLEY_K_BATCHED] * c->stack->k[HALLEY_K_GEMM] *
+                          c->busy * c->cluster->npu.batched_factor *
+                          head_misaligned(&c->cluster->npu, op->head_dim);
+    const double m = op->m, n = op->n, k = op->k, g = op->groups;
+    return (op_time){
+        .f = factor * cost_gemm_time(&c->wide, m, n, k, g, true),
+        .b = factor * (cost_gemm_time(&c->wide, m, k, n, g, true) +
+                       cost_gemm_time(&c->wide, n, k, m, g, true)),
+    };
+}
+
+/* Share of peak for a head size, between the measured ones. */
+static double attention_share(const halley_npu *npu, double dim)
+{
+    const double at = dim / 64 - 1;
+    if (at <= 0)
+        return npu->attention_share[0] * (dim > 16 ? dim / 64 : 0.25);
+    const int i = at >= 3 ? 2 : (int)at;
+    const double w = at >= 3 ? 1 : at - i;
+    return npu->attention_share[i] * (1 - w) + npu->attention_share[i + 1] * w;
+}
+
+static op_time flash_time(const price_context *c, const workload_op *op)
+{
+    const halley_npu *npu = &c->cluster->npu;
+    const double skew = 1 + c->stack->k[HALLEY_K_CP_SKEW] * (1 - 1.0 / c->plan->cp);
+    const double s = op->seq;
+    const double rate = halley_npu_wide_peak(npu) * attention_share(npu, op->head_dim) *
+                        s / (s + npu->attention_half);
+    const double *k = c->stack->k;
+    const bool is_old = c->stack->old_attention || c->plan->old_attention;
+    const double old = is_old && npu->attention_old > 0 ? npu->attention_old : 1;
+    double factor = k[HALLEY_K_ATTENTION] * c->busy * skew / old;
+    if (c->plan->fp8_attention)
+        factor *= k[HALLEY_K_FP8_ATTENTION];
+    if (c->model->sinks)
+        factor *= k[HALLEY_K_SINKS];
+    return (op_time){
+        .f = factor * op->flops / rate + op->bytes_f * c->stream_s,
+        .b = factor * 2.5 * op->flops / (rate * npu->attention_backward) +
+             op->bytes_b * c->stream_s,
+    };
+}
+
+static op_time stream_time(const price_context *c, const workload_op *op)
+{
+    double factor = op->odd ? c->stack->k[HALLEY_K_SOFTMAX_ODD] : 1;
+    if (op->raw)
+        factor *= c->cluster->npu.memory_share;
+    return (op_time){.f = factor * op->bytes_f * c->stream_s,
+                     .b = factor * op->bytes_b * c->stream_s};
+}
+
+static op_time one_time(const price_context *c, const workload_op *op)
+{
+    switch (op->kind) {
+    case WORKLOAD_GEMM:
+        return gemm_time(c, op);
+    case WORKLOAD_BATCHED:
+        return batched_time(c, op);
+    case WORKLOAD_FLASH:
+        return flash_time(c, op);
+    case WORKLOAD_STREAM:
+    case WORKLOAD_COLL:
+        break;
+    }
+    return stream_time(c, op);
+}
+
+static op_time compute_time(const price_context *c, const workload_op *op)
+{
+    op_time t = one_time(c, op);
+    t.f = estimate_extended(c->cluster, op, false, t.f);
+    t.b = estimate_extended(c->cluster, op, true, t.b);
+    if (op->repeat > 1) {
+        t.f *= op->repeat;
+        t.b *= op->repeat;
+        t.w *= op->repeat;
+    }
+    return t;
+}
+
+/* Which share of a class's forward pass the backward pass repeats. */
+static double repeated(const price_context *c, workload_class class)
+{
+    switch (c->plan->recompute) {
+    case HALLEY_RECOMPUTE_NONE:
+    case HALLEY_RECOMPUTE_MODULES: /* by operator, once plans may say so */
+    case HALLEY_RECOMPUTE_KEPT:
+    case HALLEY_N_RECOMPUTE:
+        return 0;
+    case HALLEY_RECOMPUTE_SELECTIVE:
+        return class == WORKLOAD_ATTENTION ? 1 : 0;
+    case HALLEY_RECOMPUTE_SELECTIVE_OP:
+        if (class == WORKLOAD_ATTENTION)
+            return 0;
+        return class == WORKLOAD_TRAFFIC ? 1 : c->stack->k[HALLEY_K_RECOMPUTE];
+    case HALLEY_RECOMPUTE_FULL:
+        return 1;
+    case HALLEY_RECOMPUTE_MINIMAL:
+        return class == WORKLOAD_PRODUCTS || class == WORKLOAD_EXPERTS ? 0 : 1;
+    case HALLEY_RECOMPUTE_QKV:
+        return class == WORKLOAD_PRODUCTS || class == WORKLOAD_EXPERTS ? 0.8 : 1;
+    }
+    return 0;
+}
+
+price_op price_op_make(const price_context *c, const workload_op *op)
+{
+    assert(op->kind != WORKLOAD_COLL);
+    const op_time t = compute_time(c, op);
+    return (price_op){.forward_s = t.f + t.cast_f,
+                      .backward_s = t.b + t.cast_b,
+                      .again_s = repeated(c, op->class) * (t.f + t.cast_f),
+                      .cast_f_s = t.cast_f,
+                      .cast_b_s = t.cast_b,
+                      .weight_s = t.w};
+}
+
+bool price_repeats_messages(const halley_plan *plan)
+{
+    return plan->recompute == HALLEY_RECOMPUTE_FULL;
+}

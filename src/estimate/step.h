@@ -1,0 +1,59 @@
+/* estimate/step.h - a training step while it is added up; for the step_*.c files. */
+#ifndef ESTIMATE_STEP_H
+#define ESTIMATE_STEP_H
+
+#include "estimate/price.h"
+#include "estimate/run.h"
+#include "workload/stages.h"
+
+/* Everything about one kind of layer. */
+typedef struct kind_cost {
+    const price_layer *price;
+    double weights, expert_weights, touched, frozen, frozen_experts;
+    /* With FSDP messages where they run every micro-batch; plain: not recomputed. */
+    double forward_s, backward_s, plain_s;
+    double fsdp_f_s, fsdp_b_s, fsdp_plain_s; /* of them, exposed */
+} kind_cost;
+
+typedef struct step {
+    price_context c;
+    halley_estimate *out;
+    kind_cost kinds[ESTIMATE_N_KINDS];
+    bool fsdp_each; /* weights are gathered every micro-batch */
+    double micro_batches;
+} step;
+
+/* Layers of one kind in a stage; some are computed again. */
+typedef struct kind_count {
+    double n, again;
+} kind_count;
+
+/* A stage, or one of its chunks. */
+typedef struct stage_cost {
+    kind_count kinds[ESTIMATE_N_KINDS];
+    double forward_s, backward_s; /* of one micro-batch */
+    double weight_s;              /* of the backward pass: weight gradients */
+    double weights, expert_weights, touched;
+    double trained, trained_experts; /* of the weights, those that get gradients */
+    double added; /* parameters whose gradients a micro-batch adds up */
+} stage_cost;
+
+static inline double stage_time(const stage_cost *s)
+{
+    return s->forward_s + s->backward_s;
+}
+
+/* Price every kind of layer that the model has. */
+void step_price_kinds(step *s, estimate_layers *layers);
+/* Gathers and reductions of one layer or stage, beside or behind a pass. */
+double step_beside(const step *s, double pass_s, double messages_s, double bytes);
+
+stage_cost step_stage_make(const step *s, const workload_stage *stage);
+
+/* Passes, bubble, transfers and accumulation. `walk`: the schedule pass by pass, else in
+ * closed form. Returns the stage with most parameters. */
+stage_cost step_add_pipeline(step *s, bool walk);
+void step_add_reduction(step *s, const stage_cost *st);
+void step_add_update(step *s, const stage_cost *st);
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * The kinds of layers of a model and what they cost. With fully sharded weights every
+ * layer's gather runs beside the compute of its neighbour, one layer ahead:
+ *
+ *   t = max(compute + drag min(messages, bytes / scale-up bandwidth), messages)
+ *
+ * Network cards do not disturb compute, bytes that move through the device do; on torus
+ * networks all of the time does.
+ */
+#include "estimate/step.h"
+
+#include <assert.h>
+#include <math.h>
+
+double step_beside(const step *s, double pass_s, double messages_s, double bytes)
+{
+    const halley_plan *plan = s->c.plan;
+    if (plan->no_overlap || plan->expose & HALLEY_EXPOSE_DP)
+        return pass_s + messages_s;
+    return fmax(pass_s + price_drag(&s->c, messages_s, bytes), messages_s);
+}
+
+static void gather_layer(step *s, kind_cost *k)
+{
+    const price_shards t = price_shards_make(&s->c, k->weights, k->expert_weights);
+    const bool again = !s->c.plan->fsdp_keep;
+    const double all = k->weights + k->expert_weights;
+    const double trained = /* frozen weights have no gradients */
+        all > 0 ? 1 - (k->frozen + k->frozen_experts) / all : 1;
+    const double back = (again ? t.gather_s : 0) + trained * t.reduce_s;
+    const double bytes = (again ? t.gather_bytes : 0) + trained * t.reduce_bytes;
+    const double f = k->forward_s, b = k->backward_s, plain = k->plain_s;
+    k->forward_s = step_beside(s, f, t.gather_s, t.gather_bytes);
+    k->backward_s = step_beside(s, b, back, bytes);
+    k->plain_s = step_beside(s, plain, back, bytes);
+    k->fsdp_f_s = k->forward_s - f;
+    k->fsdp_b_s = k->backward_s - b;
+    k->fsdp_plain_s = k->plain_s - plain;
+}
+
+/* The operators of a kind; NULL when the model has none. */
+static const workload_layer *find_layer(const workload_parts *p, estimate_kind kind)
+{
+    switch (kind) {
+    case ESTIMATE_DENSE:
+    case ESTIMATE_DENSE_WIDE:
+        return p->has_dense ? &p->dense : NULL;
+    case ESTIMATE_EXPERTS:
+    case ESTIMATE_EXPERTS_WIDE:
+        return p->has_moe ? &p->moe : NULL;
+    case ESTIMATE_EMBEDDING:
+        return &p->embedding;
+    case ESTIMATE_HEAD:
+        return &p->head;
+    case ESTIMATE_N_KINDS:
+        break;
+    }
+    return NULL;
+}
+
+static bool is_wide(estimate_kind kind)
+{
+    return kind == ESTIMATE_DENSE_WIDE || kind == ESTIMATE_EXPERTS_WIDE;
+}
+
+/* Does the host issue its operators, and are its weights gathered layer by layer? */
+static bool has_floor(const step *s, estimate_kind kind)
+{
+    if (kind == ESTIMATE_EMBEDDING || kind == ESTIMATE_HEAD)
+        return false;
+    return s->c.model->kind == HALLEY_TRANSFORMER || kind == ESTIMATE_EXPERTS;
+}
+
+static void set_kind(step *s, kind_cost *k, const price_layer *price,
+                     const workload_layer *layer, bool floor)
+{
+    *k = (kind_cost){.price = price,
+                     .weights = layer->weights,
+                     .expert_weights = layer->expert_weights,
+                     .touched = layer->updated ? 0 : layer->touched,
+                     .frozen = layer->frozen,
+                     .frozen_experts = layer->frozen_experts,
+                     .forward_s = price->forward_s,
+                     .backward_s = price->backward_s,
+                     .plain_s = price->plain_b_s};
+    if (s->fsdp_each && floor)
+        gather_layer(s, k);
+}
+
+void step_price_kinds(step *s, estimate_layers *layers)
+{
+    static const price_layer nothing;
+    for (int i = 0; i < ESTIMATE_N_KINDS; i++) {
+        const estimate_kind kind = (estimate_kind)i;
+        const workload_layer *layer = find_layer(&layers->parts, kind);
+        price_layer *price = &layers->prices[i];
+        if (layer == NULL || (is_wide(kind) && s->c.plan->bf16_layers == 0)) {
+            s->kinds[i] = (kind_cost){.price = &nothing};
+            continue;
+        }
+        const bool floor = has_floor(s, kind);
+        s->c.only_wide = is_wide(kind);
+        if (!layers->priced)
+            price_layer_make(price, &s->c, layer, floor);
+        set_kind(s, &s->kinds[i], price, layer, floor);
+    }
+    s->c.only_wide = false;
+    layers->priced = !s->c.plan->spread; /* else prices depend on the footprint */
+}

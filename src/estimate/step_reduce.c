@@ -1,0 +1,171 @@
+/*
+ * Gradients to their owners, weights back, and the update; of the stage with most
+ * parameters.
+ *
+ * Gradients leave in buckets of max(40 M, 1 M per rank) parameters, as in Megatron; each
+ * pays the latency of its collective, and the last one has nothing left to hide behind.
+ * Reduction hides behind the backward pass by the stack's share, at most nine tenths of
+ * one pass. ZeRO 2 holds only its share of the gradients, so they leave after every
+ * micro-batch, each behind its own backward pass. Where some ranks share (hybrid ZeRO,
+ * hybrid shard): reduce-scatter among them, all-reduce of the shares across, gather.
+ */
+#include "estimate/groups.h"
+#include "estimate/step.h"
+#include "workload/schedule.h"
+
+#include <assert.h>
+#include <math.h>
+
+static const double bucket_params = 40e6, bucket_params_per_rank = 1e6;
+
+/* A collective over gradients or weights, bucket by bucket. */
+typedef struct bucketed {
+    double all_s, last_s; /* all buckets; one of them */
+} bucketed;
+
+static bucketed bucket_time(const step *s, coll_kind kind, workload_group group,
+                            double params, double bytes_each)
+{
+    const double ranks = s->c.n[group];
+    const double size = fmax(bucket_params, bucket_params_per_rank * ranks);
+    const double n = fmax(1, ceil(params / size));
+    const double one = price_coll(&s->c, kind, group, bytes_each * params / n);
+    return (bucketed){n * one, one};
+}
+
+/* What one set of weights needs: before the update every micro-batch or once, after it
+ * once. */
+typedef struct reduction {
+    double reduce_s, last_s; /* gradients; the last bucket of them */
+    double gather_s;         /* weights back */
+} reduction;
+
+static void add_reduction(reduction *to, bucketed more)
+{
+    to->reduce_s += more.all_s;
+    to->last_s += more.last_s;
+}
+
+/* Groups of one set of weights: all that hold it, those that share it, and the others. */
+typedef struct owners {
+    workload_group all, shard, outer;
+} owners;
+
+static reduction reduce_weights(const step *s, double params, owners who)
+{
+    const halley_plan *plan = s->c.plan;
+    const double gb = plan->gradient_bytes;
+    reduction r = {0};
+    if (!(params > 0))
+        return r;
+    if (plan->fsdp) {
+        if (!s->fsdp_each) {
+            add_reduction(&r, bucket_time(s, COLL_REDUCE_SCATTER, who.shard, params, gb));
+            r.gather_s = price_coll(&s->c, COLL_ALL_GATHER, who.shard, 2 * params);
+        }
+    } else if (plan->zero == 0) {
+        add_reduction(&r, bucket_time(s, COLL_ALL_REDUCE, who.all, params, gb));
+        return r;
+    } else {
+        const workload_group group = plan->zero_group ? who.shard : who.all;
+        add_reduction(&r, bucket_time(s, COLL_REDUCE_SCATTER, group, params, gb));
+        r.gather_s = bucket_time(s, COLL_ALL_GATHER, group, params, 2).all_s;
+    }
+    /* Those with the same share add theirs up. */
+    if (s->c.n[who.outer] > 1)
+        add_reduction(&r, bucket_time(s, COLL_ALL_REDUCE, who.outer,
+                                      params / s->c.n[who.shard], gb));
+    return r;
+}
+
+static reduction reduce_stage(const step *s, const stage_cost *st)
+{
+    static const owners dense = {WORKLOAD_DP, WORKLOAD_FSDP, WORKLOAD_OUTER};
+    static const owners experts = {WORKLOAD_XP, WORKLOAD_XFSDP, WORKLOAD_XOUTER};
+    const bool has_experts = s->c.plan->has_experts;
+    const reduction a = reduce_weights(s, st->trained, dense);
+    const reduction b = reduce_weights(s, has_experts ? st->trained_experts : 0, experts);
+    return (reduction){a.reduce_s + b.reduce_s, fmax(a.last_s, b.last_s),
+                       a.gather_s + b.gather_s};
+}
+
+/*
+ * Links with queues: what hides from compute does not hide from the messages of the
+ * layers on the same links. Behind a pass of which a share talks, that share shows.
+ */
+static double delayed(const step *s, const stage_cost *st, double hidden)
+{
+    const price_context *c = &s->c;
+    double talks = 0;
+    if (!c->cluster->nodes.up.stored)
+        return 0;
+    const uint32_t near = c->per_node[WORKLOAD_DP];
+    const coll_call inside = {
+        .kind = COLL_ALL_REDUCE, .bytes = 2 * st->weights, .n = near, .per_node = near};
+    const double most =
+        coll_call_time(&c->cluster->nodes.up, hw_outer_fabric(c->cluster), &inside);
+    for (int g = WORKLOAD_TP; g <= WORKLOAD_EP; g++) {
+        if (c->per_node[g] < c->n[g])
+            continue; /* the network between nodes is another dimension */
+        for (int k = 0; k < ESTIMATE_N_KINDS; k++)
+            talks += st->kinds[k].n *
+                     (s->kinds[k].price->comm_f[g] + s->kinds[k].price->comm_b[g]);
+    }
+    return fmin(hidden, most) * talks / stage_time(st);
+}
+
+/* Every micro-batch behind its own backward pass. */
+static double exposed_each(const step *s, const stage_cost *st, const reduction *r)
+{
+    const double shown = price_exposed(&s->c, WORKLOAD_DP);
+    const double hidden = fmin((1 - shown) * r->reduce_s, 0.9 * st->backward_s);
+    return s->micro_batches * (r->reduce_s - hidden);
+}
+
+void step_add_reduction(step *s, const stage_cost *st)
+{
+    const halley_plan *plan = s->c.plan;
+    const reduction r = reduce_stage(s, st);
+    const double shown = price_exposed(&s->c, WORKLOAD_DP);
+    const double most = 0.9 * stage_time(st);
+    const bool each = plan->zero == 2 && !plan->fsdp;
+    double *part = &s->out->part_s[HALLEY_PART_DP];
+    const double behind = each ? r.gather_s : r.reduce_s - r.last_s + r.gather_s;
+    const double hidden = fmin((1 - shown) * behind, most);
+    assert(hidden >= 0 && shown >= 0);
+    *part += r.reduce_s + r.gather_s - hidden + delayed(s, st, hidden);
+    if (each)
+        *part += exposed_each(s, st, &r) - r.reduce_s;
+    if (plan->zero_owner) {
+        const uint32_t ranks = plan->zero_group ? plan->zero_group : plan->dp * plan->cp;
+        *part += ranks > 1 ? ranks * s->c.stack->k[HALLEY_K_OWNER] : 0;
+    }
+}
+
+/* Ranks among which the optimizer's work on some weights is shared. With two streams the
+ * rank at the other end of the pipeline holds the same weights. */
+static double update_shards(const step *s, workload_group all, workload_group shard)
+{
+    const halley_plan *plan = s->c.plan;
+    const bool twice = plan->pp > 1 && workload_schedule_is_bidirectional(plan->schedule);
+    if (plan->fsdp || (plan->zero && plan->zero_group))
+        return s->c.n[shard];
+    return plan->zero ? (twice ? 2.0 : 1) * s->c.n[all] : 1;
+}
+
+void step_add_update(step *s, const stage_cost *st)
+{
+    const halley_plan *plan = s->c.plan;
+    const double *k = s->c.stack->k;
+    const double shards = update_shards(s, WORKLOAD_DP, WORKLOAD_FSDP);
+    const double copies = plan->has_experts
+                              ? update_shards(s, WORKLOAD_XP, WORKLOAD_XFSDP)
+                              : (plan->zero || plan->fsdp
+                                     ? (double)plan->tp * plan->cp * plan->dp / plan->ep
+                                     : 1);
+    const double mine = st->trained / shards + st->touched / copies;
+    const double kept = plan->fsdp ? st->trained / shards : st->trained + st->touched;
+    s->out->part_s[HALLEY_PART_OPTIMIZER] +=
+        s->c.stream_s * (mine * k[HALLEY_K_OPTIMIZER] + kept * k[HALLEY_K_GRADIENTS]);
+    s->out->part_s[HALLEY_PART_OTHER] += k[HALLEY_K_STEP];
+}
