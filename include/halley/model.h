@@ -126,6 +126,10 @@ halley_status halley_model_check_timed(const halley_model *model, halley_error *
 double halley_model_params(const halley_model *model);
 double halley_model_active_params(const halley_model *model);
 
+/* Parameters that every token of a transformer multiplies, forward: embeddings are looked
+ * up, norms from a time step are made once per sample, the head may see some positions
+ * only, each depth of multi-token prediction adds a layer, a projection and a head. */
+double halley_model_token_params(const halley_model *model);
 /* Mean number of keys that a query sees, over the sequence and over the layers: half of
  * it where attention is causal, less in windows. */
 double halley_model_keys_seen(const halley_model *model, double seq);

@@ -63,6 +63,7 @@ typedef struct halley_tier {
     char name[HALLEY_NAME];
     halley_tier_kind kind;
     double capacity_bytes, bandwidth_Bps, latency_s;
+    double price_usd_per_byte; /* 0 = part of the NPU or the node */
 } halley_tier;
 
 /* What people call it. */

@@ -10,9 +10,9 @@
  * sees one effective bandwidth, total / (local / local bandwidth + outer / outer
  * bandwidth); estimate/price.c slows its memory by that.
  *
- * Energy: NPUs x (idle + utilisation (1 - idle)) x power x PUE. Money: capital over its
- * life, or rent, and energy. Utilisation is the share of the step that computes. NPUs of
- * the last node that the plan does not use are paid for and idle.
+ * Energy: NPUs x (idle + utilisation (1 - idle)) x power x node factor x PUE. Money:
+ * capital over its life, or rent, and energy. Utilisation is the share of the step that
+ * computes. NPUs of the last node that the plan does not use are paid for and idle.
  */
 #include "estimate/outer.h"
 
@@ -62,11 +62,7 @@ void estimate_money(halley_estimate *e, const halley_plan *plan,
     const double paid = hw_count_paid(cluster, npus);
     const halley_cost *cost = &cluster->cost;
     const double busy = e->step_s > 0 ? compute_s(e) / e->step_s : 0;
-    const double load = cost->power_idle + (busy < 1 ? busy : 1) * (1 - cost->power_idle);
-    e->energy_J = npus * cluster->npu.power_w * load * cost->pue * e->step_s;
-    if (paid > npus) /* the rest of the last node is switched on */
-        e->energy_J += (paid - npus) * cluster->npu.power_w * cost->power_idle *
-                       cost->pue * e->step_s;
+    e->energy_J = hw_power_average(cluster, npus, busy) * e->step_s;
     const double life_s = cost->years * seconds_per_year;
     e->cost_usd = e->energy_J * cost->energy_usd_per_J;
     if (cost->rent_usd_per_s > 0)

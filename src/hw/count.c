@@ -23,7 +23,7 @@ const char *hw_npu_word(const halley_cluster *c)
     return words[c->n_kinds > 1 ? HALLEY_NPU_OTHER : c->npu.type];
 }
 
-static uint32_t bought_together(const halley_cluster *c)
+uint32_t hw_count_together(const halley_cluster *c)
 {
     const uint32_t n = c->nodes.host != 0 ? c->nodes.host : c->nodes.npus;
     return n > 0 ? n : 1;
@@ -31,14 +31,14 @@ static uint32_t bought_together(const halley_cluster *c)
 
 double hw_count_paid(const halley_cluster *c, double n)
 {
-    const double each = bought_together(c);
+    const double each = hw_count_together(c);
     return ceil(n / each) * each;
 }
 
 /* "12 is 1.5 nodes of 8: 2 nodes are paid for, 4 GPUs idle". */
 static void note_idle(halley_cluster *c, uint32_t n)
 {
-    const uint32_t each = bought_together(c);
+    const uint32_t each = hw_count_together(c);
     const uint32_t whole = (n - 1) / each + 1, idle = whole * each - n;
     const char *one = c->nodes.host != 0 ? "host" : c->nodes.rack == 1 ? "rack" : "node";
     c->idle = NULL;

@@ -20,6 +20,8 @@ halley_status hw_count_set(halley_cluster *c, uint32_t n, hw_count_how how,
 /* Lists of algorithms end with the dimensions that the network has. */
 void hw_lists_cut(halley_cluster *c);
 
+/* NPUs that are bought together: those of a host, or of a node. */
+uint32_t hw_count_together(const halley_cluster *c);
 /* NPUs that are paid for when `n` are used: whole hosts or nodes. */
 double hw_count_paid(const halley_cluster *c, double n);
 

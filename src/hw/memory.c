@@ -13,7 +13,7 @@
 typedef struct memory_text {
     str name;
     uint32_t kind, npus_per_node, groups;
-    double capacity, bandwidth, latency, node_bandwidth, npu_bandwidth, piece;
+    double price, capacity, bandwidth, latency, node_bandwidth, npu_bandwidth, piece;
     bool in_switch;
 } memory_text;
 static const char *const memory_kinds[] = {"per-npu", "per-node", "pool", "hierarchical",
@@ -56,6 +56,14 @@ static const conf_field memory_fields[] = {
      .doc = "latency of one access",
      .by_default = "0",
      .example = "800 ns"},
+    {.key = "price-per-gb",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_MONEY,
+     .offset = offsetof(memory_text, price),
+     .max = 1e9,
+     .doc = "price of a GB of it",
+     .by_default = "0: part of the NPU or the node",
+     .example = "6 USD"},
     {.key = "npus-per-node",
      .type = CONF_TYPE_U32,
      .offset = offsetof(memory_text, npus_per_node),
@@ -111,7 +119,8 @@ halley_status hw_tier_read(halley_tier *out, const conf_file *file, const conf_n
     *out = (halley_tier){.kind = (halley_tier_kind)t.kind,
                          .capacity_bytes = t.capacity,
                          .bandwidth_Bps = t.bandwidth,
-                         .latency_s = t.latency};
+                         .latency_s = t.latency,
+                         .price_usd_per_byte = t.price / 1e9};
     return cluster_name_copy(out->name, t.name, err);
 }
 

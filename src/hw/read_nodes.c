@@ -66,7 +66,7 @@ static const conf_field nodes_fields[] = {
      .unit = UNITS_POWER,
      .offset = offsetof(nodes_text, power),
      .max = 1e9,
-     .doc = "nameplate power of a node",
+     .doc = "nameplate power of a node, or of a host where host is given",
      .example = "10.2 kW"},
 };
 const hw_part hw_part_nodes = {"nodes", "nodes", HW_FIELDS(nodes_fields)};

@@ -331,6 +331,7 @@ static void add_cost(strbuf *b, const halley_cluster *c)
         add_quantity(&row, ", optical: ", link[1], UNITS_MONEY);
         strbuf_add_char(&row, '}');
     }
+    add_unless(&row, &n, "node-factor", k->node_factor, d->node_factor, UNITS_COUNT);
     add_unless(&row, &n, "power-idle", k->power_idle, d->power_idle, UNITS_SHARE);
     add_unless(&row, &n, "pue", k->pue, d->pue, UNITS_COUNT);
     add_unless(&row, &n, "energy", k->energy_usd_per_J, d->energy_usd_per_J, UNITS_PRICE);

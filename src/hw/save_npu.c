@@ -122,6 +122,8 @@ static void add_tiers(strbuf *b, const halley_npu *npu)
         add_value(b, "bandwidth", t->bandwidth_Bps, UNITS_BANDWIDTH);
         if (t->latency_s > 0)
             add_value(b, "latency", t->latency_s, UNITS_TIME);
+        if (t->price_usd_per_byte > 0)
+            add_value(b, "price-per-gb", t->price_usd_per_byte * 1e9, UNITS_MONEY);
         strbuf_add_char(b, '}');
     }
     strbuf_add_char(b, ']');

@@ -5,7 +5,6 @@
  * end, or, with fewer than three layouts, the fit is declined.
  */
 #include "halley/score.h"
-#include "hw/embedded.h"
 #include "score/fit.h"
 #include "workload/stack_file.h"
 
@@ -13,29 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static halley_status load_rows(score_rows *rows, const char *const *files, size_t n_files,
-                               halley_error *err)
-{
-    halley_status status = HALLEY_OK;
-    for (size_t i = 0; status == HALLEY_OK && i < n_files; i++) {
-        conf_file conf;
-        TRY(conf_load(&conf, files[i], err));
-        status = score_rows_add(rows, &conf, err);
-        conf_fini(&conf);
-    }
-    for (size_t i = 0; status == HALLEY_OK && n_files == 0 && i < cluster_embedded_n;
-         i++) {
-        const cluster_embedded *file = &cluster_embedded_files[i];
-        if (strncmp(file->path, "data/runs/", 10) != 0)
-            continue;
-        conf_file conf;
-        TRY(conf_parse(&conf, (str){file->text, file->n}, file->path, err));
-        status = score_rows_add(rows, &conf, err);
-        conf_fini(&conf);
-    }
-    return status;
-}
 
 static size_t served(const score_rows *rows, const halley_stack *stack, uint32_t *at)
 {
@@ -117,17 +93,6 @@ static halley_status cross_validate(halley_fit *fit, const halley_stack *prior,
     return status;
 }
 
-/* The stack without what an earlier fit did. */
-static void forget_fit(halley_stack *stack)
-{
-    for (unsigned i = 0; i < HALLEY_N_CONSTANTS; i++) {
-        if (stack->origin[i] != 2)
-            continue;
-        stack->k[i] = stack->prior[i];
-        stack->origin[i] = 0;
-    }
-}
-
 static halley_status fit_rows(halley_fit *out, const halley_stack *stack,
                               const score_rows *rows, uint32_t *at, halley_error *err)
 {
@@ -145,7 +110,7 @@ static halley_status fit_rows(halley_fit *out, const halley_stack *stack,
                          "stack \"%s\" lists %u constants to fit, but its rows have only "
                          "%u layouts to tell them apart: list fewer under \"fit\"",
                          stack->name, stack->n_fit, out->n_layouts);
-    forget_fit(&out->stack);
+    score_stack_forget(&out->stack);
     const halley_stack prior = out->stack;
     out->before_pct = mean_error(rows, at, n, &prior);
     TRY(score_fit(&out->stack, &prior, rows, at, n, err));
@@ -174,7 +139,7 @@ halley_status halley_calibrate(halley_fit *out, const char *stack,
     score_rows rows = {0};
     halley_stack chosen;
     uint32_t *at = NULL;
-    halley_status status = load_rows(&rows, files, n_files, err);
+    halley_status status = score_rows_load(&rows, files, n_files, err);
     if (status == HALLEY_OK && rows.rows.n == 0)
         status = error_set(err, HALLEY_EINVAL, "no runs to fit to");
     if (status == HALLEY_OK) {

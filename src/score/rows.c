@@ -116,8 +116,7 @@ halley_status score_rows_add(score_rows *to, const conf_file *file, halley_error
     return HALLEY_OK;
 }
 
-/* Back to defaults and to what is known of the software without measuring it. */
-static void forget_fit(halley_stack *stack)
+void score_stack_forget(halley_stack *stack)
 {
     for (unsigned i = 0; i < HALLEY_N_CONSTANTS; i++) {
         if (stack->origin[i] != 2)
@@ -143,7 +142,7 @@ static halley_status find_stack(score_rows *rows, score_row *row, score_stacks w
     else
         TRY(halley_stack_choose(&stack, row->framework, row->release, err));
     if (which == SCORE_UNFITTED)
-        forget_fit(&stack);
+        score_stack_forget(&stack);
     if (!stack.framework[0]) { /* nobody's: serve just this release with defaults */
         memcpy(stack.framework, row->framework, sizeof stack.framework);
         memcpy(stack.from, row->release, sizeof stack.from);
@@ -161,6 +160,36 @@ halley_status score_rows_stacks(score_rows *rows, score_stacks which,
         return error_nomem(err);
     for (uint32_t i = 0; i < rows->rows.n; i++)
         TRY(find_stack(rows, &rows->rows.at[i], which, err));
+    return HALLEY_OK;
+}
+
+static halley_status load_own(score_rows *rows, halley_error *err)
+{
+    for (size_t i = 0; i < cluster_embedded_n; i++) {
+        const cluster_embedded *file = &cluster_embedded_files[i];
+        if (strncmp(file->path, "data/runs/", 10) != 0)
+            continue;
+        conf_file conf;
+        TRY(conf_parse(&conf, (str){file->text, file->n}, file->path, err));
+        const halley_status status = score_rows_add(rows, &conf, err);
+        conf_fini(&conf);
+        TRY(status);
+    }
+    return HALLEY_OK;
+}
+
+halley_status score_rows_load(score_rows *rows, const char *const *files, size_t n_files,
+                              halley_error *err)
+{
+    if (n_files == 0)
+        return load_own(rows, err);
+    for (size_t i = 0; i < n_files; i++) {
+        conf_file conf;
+        TRY(conf_load(&conf, files[i], err));
+        const halley_status status = score_rows_add(rows, &conf, err);
+        conf_fini(&conf);
+        TRY(status);
+    }
     return HALLEY_OK;
 }
 

@@ -35,6 +35,11 @@ typedef struct score_rows {
 
 /* Add the rows of a file (a list of records, or {common, rows}). */
 halley_status score_rows_add(score_rows *to, const conf_file *file, halley_error *err);
+/* The rows of files; none: all our own. */
+halley_status score_rows_load(score_rows *rows, const char *const *files, size_t n_files,
+                              halley_error *err);
+/* Back to defaults and to what is known of the software without measuring it. */
+void score_stack_forget(halley_stack *stack);
 /* Which constants rows are predicted with. */
 typedef enum score_stacks {
     SCORE_FITTED,   /* our stack files, by framework and release */

@@ -142,24 +142,12 @@ static size_t choose_rows(const score_rows *rows, uint32_t k, uint32_t fold,
     return n;
 }
 
-/* The prior of a stack: what it would be without its fitted constants. */
-static halley_stack unfitted(const halley_stack *stack)
-{
-    halley_stack prior = *stack;
-    for (unsigned i = 0; i < HALLEY_N_CONSTANTS; i++) {
-        if (prior.origin[i] != 2)
-            continue;
-        prior.k[i] = prior.prior[i];
-        prior.origin[i] = 0;
-    }
-    return prior;
-}
-
 static halley_status fold_stack(scoring *s, uint32_t k, uint32_t *at, halley_error *err)
 {
     const uint32_t n_folds = s->opts.folds;
     for (uint32_t fold = 0; fold < n_folds; fold++) {
-        halley_stack prior = unfitted(&s->rows.stacks.at[k]);
+        halley_stack prior = s->rows.stacks.at[k];
+        score_stack_forget(&prior);
         halley_stack fitted = prior;
         size_t n = choose_rows(&s->rows, k, fold, n_folds, true, at);
         TRY(score_fit(&fitted, &prior, &s->rows, at, n, err));

@@ -191,11 +191,9 @@ double halley_model_keys_seen(const halley_model *model, double seq)
     return full * all + (1 - full) * near;
 }
 
-/* Parameters that every token multiplies, forward: the embedding is looked up, norms
- * that come from the time step are made once per sample, the head may see some positions
- * only, and each depth of multi-token prediction adds a layer, a projection, a head. */
-static double multiplied_params(const halley_model *m)
+double halley_model_token_params(const halley_model *model)
 {
+    const halley_model *m = model;
     const double head = (double)m->vocab * m->hidden;
     const double share = m->head_share > 0 ? m->head_share : 1;
     const double embeddings = head * (m->tied ? 1 : 2);
@@ -215,6 +213,6 @@ double halley_model_step_flops(const halley_model *model, double samples, double
     const double tokens = samples * seq, layers = m->layers + m->mtp;
     const double dims =
         m->kv_rank ? m->qk_nope + m->qk_rope + m->v_head : 2.0 * m->head_dim;
-    return 6 * tokens * multiplied_params(m) +
+    return 6 * tokens * halley_model_token_params(m) +
            6 * tokens * layers * m->heads * dims * halley_model_keys_seen(m, seq);
 }

@@ -1,11 +1,13 @@
 /* halley calibrate - fit constants of a stack or a device to measurements. */
 #include "base/error.h"
 #include "base/number.h"
+#include "halley/error_bar.h"
 #include "halley/score.h"
 #include "request/verbs.h"
 
 typedef struct calibrate_options {
     const char *stack, *device, *out;
+    bool error_bars;
     request_output output;
 } calibrate_options;
 
@@ -29,6 +31,11 @@ static const request_option options[] = {
      .metavar = "FILE",
      .offset = offsetof(calibrate_options, out),
      .doc = "write the fitted file there"},
+    {.name = "error-bars",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(calibrate_options, error_bars),
+     .doc = "make the table of error bars: every stack fitted with each layout, set, "
+            "device and release left out in turn"},
     REQUEST_OUTPUT_OPTIONS(calibrate_options, output),
     {0},
 };
@@ -159,9 +166,28 @@ static halley_status calibrate_device(request_call *call, report_form form,
     return write_fit(call, form, &f, make_device_moves(&fit), fit.n_moves, err);
 }
 
+static halley_status run_error_bars(request_call *call, halley_error *err)
+{
+    const calibrate_options *o = call->options;
+    halley_error_coverage c;
+    if (o->stack != NULL || o->device != NULL)
+        return request_usage(call, err,
+                             "--error-bars wants neither --stack nor --device");
+    TRY(halley_error_bars_make(&c, o->out, call->args, call->n_args, err));
+    fprintf(call->out,
+           "%u classes from %u predictions of runs that the constants had not seen\n"
+           "%s %% of them lie within the typical error and %s %% within the bound of the "
+           "bars made without their own source\n",
+           c.n_classes, c.n_runs, number_fixed(100 * c.typical, 1).at,
+           number_fixed(100 * c.bound, 1).at);
+    return HALLEY_OK;
+}
+
 static halley_status calibrate_run(request_call *call, halley_error *err)
 {
     const calibrate_options *o = call->options;
+    if (o->error_bars)
+        return run_error_bars(call, err);
     report_form form;
     TRY(request_output_form(&form, call, &o->output, err));
     if (o->device)

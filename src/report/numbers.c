@@ -1,0 +1,140 @@
+/* Numbers that people compare and error bars, as text and JSON. */
+#include "report/numbers.h"
+
+#include "base/number.h"
+#include "base/units.h"
+
+#include <string.h>
+
+const char *report_npu_word(const halley_npu *npu)
+{
+    return npu->type == HALLEY_NPU_GPU   ? "GPU"
+           : npu->type == HALLEY_NPU_TPU ? "chip"
+                                         : "accelerator";
+}
+
+/* "8.03 B", "675 M". */
+static const char *print_params(char to[48], double params)
+{
+    const double scale = params >= 1e9 ? 1e9 : params >= 1e6 ? 1e6 : 1;
+    snprintf(to, 48, "%s%s", number_digits(params / scale, 3).at,
+             scale >= 1e9   ? " B"
+             : scale >= 1e6 ? " M"
+                            : "");
+    return to;
+}
+
+static void print_utilisation(FILE *to, const halley_numbers *n, const halley_plan *plan)
+{
+    fprintf(to, "MFU           %s %% of the %s peak (causal attention counted by half)",
+            number_fixed(100 * n->mfu, 1).at, halley_dtype_name(plan->dtype));
+    if (n->mfu_full > n->mfu * 1.0005)
+        fprintf(to, ", %s %% with full attention", number_fixed(100 * n->mfu_full, 1).at);
+    if (n->mfu_wide > n->mfu)
+        fprintf(to, ", %s %% of the bf16 peak", number_fixed(100 * n->mfu_wide, 1).at);
+    fprintf(to, "\n");
+    if (n->hfu > n->mfu)
+        fprintf(to, "HFU           %s %%, with what is computed again\n",
+                number_fixed(100 * n->hfu, 1).at);
+}
+
+void report_numbers_rates(FILE *to, const halley_numbers *n, const halley_estimate *e,
+                          const halley_plan *plan, const halley_npu *npu)
+{
+    char a[48], b[48];
+    const char *word = report_npu_word(npu);
+    fprintf(to, "parameters    %s", print_params(a, n->params));
+    if (n->active_params < n->params)
+        fprintf(to, ", %s active for a token", print_params(b, n->active_params));
+    fprintf(to, "\ntokens/s      %s, %s a %s\n", number_digits(e->tokens_per_s, 4).at,
+            number_digits(n->tokens_per_s_npu, 4).at, word);
+    fprintf(to, "TFLOP/s       %s, %s a %s\n", number_digits(n->flops_per_s / 1e12, 4).at,
+            number_digits(n->flops_per_s_npu / 1e12, 4).at, word);
+    print_utilisation(to, n, plan);
+}
+
+static void print_amount(FILE *to, const char *what, double value, units_kind unit)
+{
+    char a[32];
+    fprintf(to, "  %-20s %12s", what, units_format(a, sizeof a, value, unit));
+}
+
+void report_numbers_run(FILE *to, const halley_numbers *n, const halley_estimate *e,
+                        const halley_npu *npu)
+{
+    char a[32];
+    const char *word = report_npu_word(npu);
+    fprintf(to, "\ntraining on %s tokens\n", number_digits(n->tokens, 3).at);
+    fprintf(to, "  %-20s %10s d", "time", number_fixed(n->wall_days, 1).at);
+    if (n->goodput < 1)
+        fprintf(to, " (%s d of steps at %s %% goodput)", number_fixed(n->days, 1).at,
+                number_fixed(100 * n->goodput, 1).at);
+    fprintf(to, ", %s %s-hours\n", number_digits(n->npu_hours, 4).at, word);
+    print_amount(to, "energy", n->energy_J, UNITS_ENERGY);
+    fprintf(to, ", a step %s\n", units_format(a, sizeof a, e->energy_J, UNITS_ENERGY));
+    print_amount(to, "cost", n->cost_usd, UNITS_MONEY);
+    fprintf(to, ", a step %s", units_format(a, sizeof a, e->cost_usd, UNITS_MONEY));
+    if (n->rent_usd_h > 0)
+        fprintf(to, " (rent of %s USD an hour and %s, and energy)\n",
+                number_digits(n->rent_usd_h, 3).at, word);
+    else
+        fprintf(to, " (capital of %s over its life, and energy)\n",
+                units_format(a, sizeof a, n->capital_usd, UNITS_MONEY));
+    print_amount(to, "power, nameplate", n->nameplate_w, UNITS_POWER);
+    fprintf(to, " of %s %s%s with the building, without the network\n",
+            number_digits(n->n_units, 9).at, n->unit, n->n_units > 1 ? "s" : "");
+    print_amount(to, "power, average", n->average_w, UNITS_POWER);
+    fprintf(to, "\n");
+}
+
+void report_numbers_json(report_json *j, const halley_numbers *n)
+{
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {
+        {"parameters", n->params},
+        {"active_parameters", n->active_params},
+        {"npus", n->n_npus},
+        {"paid_npus", n->n_paid},
+        {"tokens_per_s_per_npu", n->tokens_per_s_npu},
+        {"model_flops_per_s", n->flops_per_s},
+        {"model_flops_per_s_per_npu", n->flops_per_s_npu},
+        {"mfu_full_attention", n->mfu_full},
+        {"mfu_of_bf16", n->mfu_wide},
+        {"tokens", n->tokens},
+        {"goodput", n->goodput},
+        {"step_days", n->days},
+        {"days", n->wall_days},
+        {"npu_hours", n->npu_hours},
+        {"training_cost_usd", n->cost_usd},
+        {"training_energy_J", n->energy_J},
+        {"capital_usd", n->capital_usd},
+        {"nameplate_w", n->nameplate_w},
+        {"average_w", n->average_w},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        report_json_double(j, numbers[i].key, numbers[i].value);
+}
+
+void report_error_bar_text(FILE *to, const halley_error_bar *bar)
+{
+    char text[HALLEY_ERROR_BAR_TEXT];
+    halley_error_bar_print(text, bar);
+    fprintf(to,
+            "%s\nComparable runs: %s. They are benchmarks; production runs can be 10 to "
+            "30 %% slower.\n",
+            text, bar->class);
+}
+
+void report_error_bar_json(report_json *j, const halley_error_bar *bar)
+{
+    report_json_flat_object(j, "error_bar");
+    report_json_double(j, "typical", bar->typical);
+    report_json_double(j, "bound", bar->bound);
+    report_json_u64(j, "runs", bar->n_runs);
+    report_json_u64(j, "sources", bar->n_sources);
+    report_json_text(j, "class", str_from(bar->class));
+    report_json_bool(j, "measured", bar->measured);
+    report_json_end(j);
+}
