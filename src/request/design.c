@@ -183,8 +183,8 @@ static void name_defaults(const request_call *call, const halley_plan *p,
         request_assume(call, "%s", text);
 }
 
-halley_status design_refuse(request_call *call, const design_options *o, halley_status status,
-                            halley_error *err)
+halley_status design_refuse(request_call *call, const design_options *o,
+                            halley_status status, halley_error *err)
 {
     bool said = o->plan == NULL;
     for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++)
@@ -200,10 +200,11 @@ halley_status design_check_count(const halley_cluster *cluster, request_call *ca
 {
     if (halley_cluster_npus(cluster) > 0)
         return HALLEY_OK;
-    return request_usage(call, err,
-                     "--cluster %s does not say how many accelerators: expected a number "
-                     "after ':', for example %s:%u",
-                     o->cluster, o->cluster, 8 * halley_cluster_npus_per_node(cluster));
+    return request_usage(
+        call, err,
+        "--cluster %s does not say how many accelerators: expected a number "
+        "after ':', for example %s:%u",
+        o->cluster, o->cluster, 8 * halley_cluster_npus_per_node(cluster));
 }
 
 halley_status design_plan(halley_plan *out, const halley_model *model,
@@ -250,7 +251,8 @@ void design_print_unfit(FILE *to, const halley_estimate *e, const halley_cluster
     if (e->peak_bytes <= usable) {
         units_format(need, sizeof need, e->offloaded_bytes * e->outer_users, UNITS_BYTES);
         units_format(room, sizeof room, e->outer_capacity_bytes, UNITS_BYTES);
-        fprintf(to, "%s: %s are offloaded to a memory of %s, which %s accelerators share\n\n",
+        fprintf(to,
+                "%s: %s are offloaded to a memory of %s, which %s accelerators share\n\n",
                 verdict, need, room, number_digits(e->outer_users, 9).at);
         return;
     }

@@ -81,7 +81,7 @@ typedef struct design_options {
 /* For commands that judge whether a plan fits. */
 #define DESIGN_HEADROOM                                                                  \
     {.name = "headroom",                                                                 \
-     .kind = REQUEST_QUANTITY,                                                               \
+     .kind = REQUEST_QUANTITY,                                                           \
      .unit = UNITS_SHARE,                                                                \
      .min = 0,                                                                           \
      .max = 0.9,                                                                         \
@@ -107,8 +107,8 @@ halley_status design_plan(halley_plan *out, const halley_model *model,
                           const design_options *o, halley_error *err);
 /* A plan is refused: the words of the command line are at fault where any of them says
  * something about the plan, else the plan's file. */
-halley_status design_refuse(request_call *call, const design_options *o, halley_status status,
-                            halley_error *err);
+halley_status design_refuse(request_call *call, const design_options *o,
+                            halley_status status, halley_error *err);
 /* The cluster must say how many NPUs it has. */
 halley_status design_check_count(const halley_cluster *cluster, request_call *call,
                                  const design_options *o, halley_error *err);

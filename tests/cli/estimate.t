@@ -201,7 +201,7 @@ $ halley estimate -m llama3-8b -c tpu-v5p-pod:64 --dtype fp8
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m llama3-8b -c gaudi2:8 --dtype fp4
-! halley: Gaudi2 has no fp4 units: it computes in bf16, fp32 and fp8
+! halley: Gaudi2 has no fp4 units: it computes in bf16, fp16, fp32 and fp8
 ! see 'halley estimate --help'
 ? 2
 $ printf 'dtype: fp8\n' > plan.yaml; halley estimate -m llama3-8b -c dgx-a100:8 --plan plan.yaml
@@ -255,17 +255,19 @@ $ halley estimate -m llama3-70b -c dgx-h100:8 --tp 8 --zero 0 | head -1
 $ halley estimate -m llama3-70b -c dgx-h100:8 --tp 8 --zero 0 --strict --json | grep '"fit'
 >   "fits": false,
 >   "fit": "does-not-fit",
+! halley: the design does not fit: stage 0 is over by 104 GB
 $ halley estimate -m llama3-70b -c dgx-h100:8 --tp 8 --zero 0 --strict > /dev/null
+! halley: the design does not fit: stage 0 is over by 104 GB
 ? 1
 $ halley estimate -m llama3-8b -c dgx-h100:8 --tp 8 --strict --headroom '10 %' | grep device
->   device                    26.7 GB of 85.5 GB, 31 %; fits with 10 % headroom
+>   device                      26.6 GB of 85.5 GB, 31 %; fits with 10 % headroom
 
 ## other plans that fit are found before more accelerators are asked for
 $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 8 --zero 0 | grep -A3 'stage 0 is over'
 > stage 0 is over by 114 GB; most of it is optimizer (96.4 GB)
->   ZeRO 3 instead of 0: 826 ms a step, 69.4 GB
->   weights gathered layer by layer (FSDP): 826 ms a step, 69.4 GB
->   tensor parallelism 4 instead of 1: 954 ms a step, 50.9 GB
+>   ZeRO 3 instead of 0: 826 ms a step, 69.0 GB
+>   weights gathered layer by layer (FSDP): 826 ms a step, 69.0 GB
+>   tensor parallelism 4 instead of 1: 954 ms a step, 50.8 GB
 $ halley estimate -m gpt-1t -c dgx-h100:8 --tp 8 | grep -A2 'is over'
 > stage 0 is over by 2.22 TB; most of it is optimizer (1.51 TB)
 >   no plan fits: more accelerators or more memory are needed

@@ -136,6 +136,9 @@ $ halley help cluster | sed -n '/^keys of npu/,/^$/p'
 >   gemm-fp8                  measured rates of 8-bit matmuls (default: gemm)
 >   gemm-fp8-cast             rates of 8-bit matmuls with a cast, as serving
 >                             kernels do them
+>   fp8-any-order             8-bit matmuls read operands in either order, so that
+>                             no transposed copy of the weights is kept (default:
+>                             no)
 >   cast                      launch time and memory share of that cast
 >   round-to                  sizes of matmuls are rounded up to a multiple of
 >                             this (default: 0: not)

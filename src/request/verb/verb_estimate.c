@@ -25,12 +25,13 @@ static const estimate_options defaults = {.tokens = 1e12};
 
 typedef estimate_options options_struct;
 static const request_option options[] = {
-    DESIGN_NAMES DESIGN_PLAN DESIGN_HEADROOM{.name = "tokens",
-                             .kind = REQUEST_QUANTITY,
-                             .unit = UNITS_COUNT,
-                             .metavar = "N",
-                             .offset = offsetof(estimate_options, tokens),
-                             .doc = "length of the training run (default: 1T)"},
+    DESIGN_NAMES DESIGN_PLAN DESIGN_HEADROOM{
+        .name = "tokens",
+        .kind = REQUEST_QUANTITY,
+        .unit = UNITS_COUNT,
+        .metavar = "N",
+        .offset = offsetof(estimate_options, tokens),
+        .doc = "length of the training run (default: 1T)"},
     {.name = "explain",
      .kind = REQUEST_FLAG,
      .offset = offsetof(estimate_options, explain),
@@ -104,7 +105,8 @@ static void write_memory(FILE *to, const halley_estimate *e)
                     halley_memory_name((halley_memory)i),
                     amount(a, e->outer_bytes[i], UNITS_BYTES));
     }
-    fprintf(to, "  %-22s %12s\n", "allocated", amount(a, e->allocated_bytes, UNITS_BYTES));
+    fprintf(to, "  %-22s %12s\n", "allocated",
+            amount(a, e->allocated_bytes, UNITS_BYTES));
     fprintf(to, "  %-22s %12s of %s, %s %%; %s with %s %% headroom\n", "device",
             amount(a, e->peak_bytes, UNITS_BYTES),
             amount(b, e->capacity_bytes, UNITS_BYTES),

@@ -361,9 +361,9 @@ static halley_status search_plans(request_call *call, const halley_model *model,
         status = request_fail_as(call, REQUEST_CODE_INFEASIBLE,
                                  refuse_all(s, model, cluster, stack, &opts, err));
     else
-        status = request_fail_as(call, REQUEST_CODE_INFEASIBLE,
-                                 error_set(err, HALLEY_EINVAL,
-                                           "no plan divides model, batch and NPUs"));
+        status = request_fail_as(
+            call, REQUEST_CODE_INFEASIBLE,
+            error_set(err, HALLEY_EINVAL, "no plan divides model, batch and NPUs"));
     halley_search_free(s);
     return status;
 }
