@@ -3,9 +3,7 @@
  * commands and their pages are made from these lists.
  *
  * To add a key: a row here, a row in the table of workload/plan_file.c, the member of
- * halley_plan, and what it does to time, memory and traces. A key that has a row in
- * HALLEY_PLAN_PLANNED moves from there: until its model is built it is read, and any
- * value but its default is refused by name.
+ * halley_plan, and what it does to time, memory and traces.
  */
 #ifndef HALLEY_PLAN_KEYS_H
 #define HALLEY_PLAN_KEYS_H
@@ -33,7 +31,8 @@ extern "C" {
     X(FSDP, "fsdp", "N|all",                                                             \
       "gather weights layer by layer from N ranks; fewer than "                          \
       "all: hybrid shard; 0 = off")                                                      \
-    X(RECOMPUTE, "recompute", "none|selective|selective-op|full|minimal|qkv",            \
+    X(RECOMPUTE, "recompute",                                                            \
+      "none|selective|selective-op|full|minimal|qkv|modules|kept",                       \
       "what the backward pass computes again")                                           \
     X(RECOMPUTE_EVERY, "recompute-every", "K",                                           \
       "with full recomputation: keep the input of one layer in K")                       \
@@ -65,7 +64,18 @@ extern "C" {
     X(GRAPHS, "graphs", "none|router|layer|full",                                        \
       "what is captured in graphs and needs no host time")                               \
     X(KERNELS, "kernels", "fused|eager", "norms and activations: fused or one by one")   \
-    X(BF16_LAYERS, "bf16-layers", "N", "layers that stay in bf16, half at each end")
+    X(BF16_LAYERS, "bf16-layers", "N", "layers that stay in bf16, half at each end")     \
+    X(GATHER, "gather", "step|micro-batch",                                              \
+      "with fsdp: how often weights are gathered (default: once per step with pipeline " \
+      "stages, else in every micro-batch)")                                              \
+    X(FP8_PARAMS, "fp8-params", "yes|no",                                                \
+      "with fp8: weights are held in fp8 alone (default: yes)")                          \
+    X(GRADIENT_MEMORY, "gradient-memory", "BYTES",                                       \
+      "held per gradient (default: by type and stack)")                                  \
+    X(OPTIMIZER_MEMORY, "optimizer-memory", "BYTES",                                     \
+      "held per parameter by the optimizer (default: by type and stack)")                \
+    X(OFFLOAD_LAYERS, "offload-layers", "N",                                             \
+      "with offloaded activations: of N layers of each stage (default 0: all)")
 
 /* X(ID, "key", negatable, "what it is") */
 #define HALLEY_PLAN_SWITCHES(X)                                                          \
@@ -91,26 +101,19 @@ extern "C" {
       "layers of each pipeline stage in turn (default: even)")                           \
     X(EXPOSE, "expose", "KIND", "communication that never hides: tp, cp, ep, pp or dp")  \
     X(OFFLOAD, "offload", "CLASS",                                                       \
-      "keep optimizer, gradients, weights or activations in the next memory tier")
-
-/* X(ID, "key", "VALUE", "what it will be"): not modelled yet */
-#define HALLEY_PLAN_PLANNED(X)                                                           \
-    X(GATHER, "gather", "step|micro-batch", "how often sharded weights are gathered")    \
-    X(FP8_PARAMS, "fp8-params", "yes|no", "weights are held in fp8")                     \
-    X(GRADIENT_MEMORY, "gradient-memory", "N", "bytes held per gradient")                \
-    X(OPTIMIZER_MEMORY, "optimizer-memory", "N",                                         \
-      "bytes held per parameter by the "                                                 \
-      "optimizer")                                                                       \
-    X(RECOMPUTE_MODULES, "recompute-modules", "LIST", "modules to compute again")        \
-    X(RECOMPUTE_KEEP, "recompute-keep", "LIST", "tensors that are kept")                 \
-    X(RECOMPUTE_OFFLOAD, "recompute-offload", "LIST", "tensors that go to the host")     \
-    X(OFFLOAD_LAYERS, "offload-layers", "N", "layers whose activations are offloaded")
+      "keep optimizer, gradients, weights or activations in the next memory tier")       \
+    X(RECOMPUTE_MODULES, "recompute-modules", "MODULE",                                  \
+      "with recompute modules: layernorm, core-attn, mla-up-proj, moe-act, mlp, moe or " \
+      "shared-experts")                                                                  \
+    X(RECOMPUTE_KEEP, "recompute-keep", "TENSOR",                                        \
+      "with recompute kept: input, qkv, context, out, mlpwi or mlpwo")                   \
+    X(RECOMPUTE_OFFLOAD, "recompute-offload", "TENSOR",                                  \
+      "with recompute kept: tensors that are kept in the next memory tier")
 
 #define HALLEY_PLAN_ID(id, ...) HALLEY_KEY_##id,
 typedef enum halley_plan_key {
     HALLEY_PLAN_VALUES(HALLEY_PLAN_ID) HALLEY_PLAN_SWITCHES(HALLEY_PLAN_ID)
-        HALLEY_PLAN_LISTS(HALLEY_PLAN_ID) HALLEY_PLAN_PLANNED(HALLEY_PLAN_ID)
-            HALLEY_N_PLAN_KEYS
+        HALLEY_PLAN_LISTS(HALLEY_PLAN_ID) HALLEY_N_PLAN_KEYS
 } halley_plan_key;
 #undef HALLEY_PLAN_ID
 

@@ -118,6 +118,7 @@ typedef struct halley_stack {
     uint8_t origin[HALLEY_N_CONSTANTS]; /* 0 default, 1 given by the file, 2 fitted */
     bool scatter_stages; /* tensor-parallel ranks send 1/tp each between stages */
     bool pads_vocab;     /* vocabulary rounded up to 128 tp */
+    bool adds_apart; /* gradients are added up in a copy of the type that is reduced */
     halley_memory_reading reading; /* what its logs call peak memory */
     bool known;                    /* read from a file: the software is known */
     double headroom;    /* share of memory a plan must leave free; 0.04 by default */

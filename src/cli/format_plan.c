@@ -3,9 +3,8 @@
 #include "halley/plan_keys.h"
 
 #define ENTRY(id, key, shown, doc_) {.name = key, .doc = doc_},
-#define PLANNED(id, key, shown, doc_) {.name = key, .doc = doc_ " (not modelled yet)"},
-static const request_entry keys[] = {HALLEY_PLAN_VALUES(ENTRY) HALLEY_PLAN_SWITCHES(
-    ENTRY) HALLEY_PLAN_LISTS(ENTRY) HALLEY_PLAN_PLANNED(PLANNED)};
+static const request_entry keys[] = {HALLEY_PLAN_VALUES(ENTRY) HALLEY_PLAN_SWITCHES(ENTRY)
+                                         HALLEY_PLAN_LISTS(ENTRY)};
 
 static bool list_plan_key(request_entry *out, size_t i)
 {

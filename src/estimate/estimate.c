@@ -87,7 +87,8 @@ static bool run_design(halley_estimate *out, estimate_layers *layers, const desi
     step s = {.out = out};
     price_context_make(&s.c, d->model, d->plan, d->cluster, stack, out);
     s.micro_batches = halley_plan_micro_batches(d->plan);
-    s.fsdp_each = d->plan->fsdp > 1 && d->plan->pp == 1;
+    s.fsdp_each = d->plan->fsdp > 1 &&
+                  (d->plan->pp == 1 || d->plan->gather == HALLEY_GATHER_MICRO_BATCH);
     step_price_kinds(&s, layers);
     const stage_cost full = step_add_pipeline(&s, d->walk);
     step_add_reduction(&s, &full);

@@ -4,6 +4,7 @@
  */
 #include "estimate/extend.h"
 #include "estimate/price.h"
+#include "workload/again.h"
 
 #include <assert.h>
 #include <math.h>
@@ -155,38 +156,14 @@ static op_time compute_time(const price_context *c, const workload_op *op)
     return t;
 }
 
-/* Which share of a class's forward pass the backward pass repeats. */
-static double repeated(const price_context *c, workload_class class)
-{
-    switch (c->plan->recompute) {
-    case HALLEY_RECOMPUTE_NONE:
-    case HALLEY_RECOMPUTE_MODULES: /* by operator, once plans may say so */
-    case HALLEY_RECOMPUTE_KEPT:
-    case HALLEY_N_RECOMPUTE:
-        return 0;
-    case HALLEY_RECOMPUTE_SELECTIVE:
-        return class == WORKLOAD_ATTENTION ? 1 : 0;
-    case HALLEY_RECOMPUTE_SELECTIVE_OP:
-        if (class == WORKLOAD_ATTENTION)
-            return 0;
-        return class == WORKLOAD_TRAFFIC ? 1 : c->stack->k[HALLEY_K_RECOMPUTE];
-    case HALLEY_RECOMPUTE_FULL:
-        return 1;
-    case HALLEY_RECOMPUTE_MINIMAL:
-        return class == WORKLOAD_PRODUCTS || class == WORKLOAD_EXPERTS ? 0 : 1;
-    case HALLEY_RECOMPUTE_QKV:
-        return class == WORKLOAD_PRODUCTS || class == WORKLOAD_EXPERTS ? 0.8 : 1;
-    }
-    return 0;
-}
-
 price_op price_op_make(const price_context *c, const workload_op *op)
 {
     assert(op->kind != WORKLOAD_COLL);
     const op_time t = compute_time(c, op);
     return (price_op){.forward_s = t.f + t.cast_f,
                       .backward_s = t.b + t.cast_b,
-                      .again_s = repeated(c, op->class) * (t.f + t.cast_f),
+                      .again_s =
+                          workload_again_share(c->plan, c->stack, op) * (t.f + t.cast_f),
                       .cast_f_s = t.cast_f,
                       .cast_b_s = t.cast_b,
                       .weight_s = t.w};

@@ -20,19 +20,6 @@ static const char *const aliases[][2] = {
     {"cluster.network.fabric", "cluster.network"},
 };
 
-/* A key of plans whose model is not built yet. */
-static bool is_planned(str path)
-{
-#define PLANNED(id, key, shown, doc) "plan." key,
-    static const char *const planned[] = {HALLEY_PLAN_PLANNED(PLANNED)};
-#undef PLANNED
-    for (size_t i = 0; i < sizeof planned / sizeof *planned; i++) {
-        if (str_eq(path, str_from(planned[i])))
-            return true;
-    }
-    return false;
-}
-
 /* Words for keys of plans: "plan.tensor" means plan.tp. */
 static const char *find_by_word(str path)
 {
@@ -62,9 +49,6 @@ halley_status explore_ref_read(explore_ref *out, const halley_study *s, str path
         at.line = at.key_line;
         at.column = at.key_column;
     }
-    if (is_planned(path))
-        return conf_error(&s->file, &at, err, HALLEY_EINVAL, "%.*s is not modelled yet",
-                          STR_ARG(path));
     const char *meant = find_by_word(path);
     near = meant != NULL ? meant : near;
     return conf_error(&s->file, &at, err, HALLEY_EINVAL, "no parameter \"%.*s\"%s%s%s",

@@ -124,7 +124,7 @@ halley_status design_load(halley_model *model, halley_cluster **cluster,
 /* Keys of a plan in the order of halley_plan_key. */
 #define KEY(id, key, shown, doc) key,
 static const char *const keys[] = {HALLEY_PLAN_VALUES(KEY) HALLEY_PLAN_SWITCHES(KEY)
-                                       HALLEY_PLAN_LISTS(KEY) HALLEY_PLAN_PLANNED(KEY)};
+                                       HALLEY_PLAN_LISTS(KEY)};
 
 static halley_status read_plan_option(halley_plan *p, int key, const request_call *call,
                                       const design_options *o, halley_error *err)

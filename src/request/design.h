@@ -69,14 +69,12 @@ typedef struct design_options {
      .metavar = meta,                                                                    \
      .offset = offsetof(options_struct, design.list[HALLEY_KEY_##id]),                   \
      .doc = text "; repeatable"},
-#define DESIGN_PLANNED(id, key, meta, text)                                              \
-    DESIGN_TEXT(key, value[HALLEY_KEY_##id], 0, meta, text " (not modelled yet)")
 #define DESIGN_PLAN                                                                      \
     DESIGN_DOCUMENT("plan", plan, 0, "FILE",                                             \
                     "read the plan from FILE; command-line options override it")         \
     HALLEY_PLAN_VALUES(DESIGN_VALUE)                                                     \
     HALLEY_PLAN_SWITCHES(DESIGN_SWITCH)                                                  \
-    HALLEY_PLAN_LISTS(DESIGN_LIST) HALLEY_PLAN_PLANNED(DESIGN_PLANNED)
+    HALLEY_PLAN_LISTS(DESIGN_LIST)
 
 /* For commands that judge whether a plan fits. */
 #define DESIGN_HEADROOM                                                                  \

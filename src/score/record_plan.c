@@ -104,23 +104,6 @@ static void read_dtype(score_row *row, const score_record *r)
         p->recipe = HALLEY_FP8_ROW;
 }
 
-/* A policy as a list of kept tensors is the named one that is nearest, until lists are
- * modelled. */
-static const char *replace_kept(const score_record *r)
-{
-    static const char *const lists[] = {"kept", "offloaded"};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        const conf_node *list = record_find(r, "plan", lists[i]);
-        for (uint32_t k = 0; list != NULL && list->kind == CONF_LIST && k < list->n; k++)
-            if (str_eq(list->items[k]->text, STR("mlpwi")))
-                return "minimal";
-        for (uint32_t k = 0; list != NULL && list->kind == CONF_LIST && k < list->n; k++)
-            if (str_eq(list->items[k]->text, STR("qkv")))
-                return "qkv";
-    }
-    return "full";
-}
-
 static bool is_unmodelled(const halley_error *why)
 {
     return strstr(why->text, "not modelled") != NULL;
@@ -133,11 +116,10 @@ static void read_recompute(score_row *row, const score_record *r)
     record_text(t, sizeof t, r, "plan", "recompute");
     if (*t == '\0')
         return;
-    halley_status status = halley_plan_set(&row->plan, HALLEY_KEY_RECOMPUTE, t, &why);
-    if (status != HALLEY_OK && strcmp(t, "kept") == 0)
-        status = halley_plan_set(&row->plan, HALLEY_KEY_RECOMPUTE, replace_kept(r), &why);
-    if (status != HALLEY_OK)
+    if (halley_plan_set(&row->plan, HALLEY_KEY_RECOMPUTE, t, &why) != HALLEY_OK)
         score_row_skip(row, "unknown kind of recomputation \"%.80s\"", t);
+    if (strcmp(t, "none") == 0) /* a list of modules may still say otherwise */
+        row->plan.given &= ~(1ull << HALLEY_KEY_RECOMPUTE);
 }
 
 /* A value as the text of a plan key: lists joined, truths as yes and no. */

@@ -73,9 +73,10 @@ static void count_transformer(workload_kept *k, const halley_model *model,
 {
     double *bytes = k->bytes;
     const double masks = plan->unfused_attention ? 2 : 0;
-    k->input = st->element * s->shard_tokens * s->hidden;
-    bytes[WORKLOAD_KEPT_NORM] = 2 * k->input + masks * s->shard_tokens * s->hidden;
-    bytes[WORKLOAD_KEPT_NORM_OUT] = 2 * st->input * s->shard_tokens * s->hidden;
+    const double between = (st->splits ? s->tokens / plan->tp : s->tokens) * s->hidden;
+    k->input = st->element * between;
+    bytes[WORKLOAD_KEPT_NORM] = 2 * k->input + masks * between;
+    bytes[WORKLOAD_KEPT_NORM_OUT] = 2 * st->input * between;
     count_attention(k, model, plan, st, s);
     if (moe) {
         count_experts(k, model, plan, st, s);
@@ -187,6 +188,18 @@ static void apply_recompute(workload_kept *k, const halley_plan *plan)
     k->working = k->all - k->kept;
 }
 
+/* Frozen matmuls make no weight gradient: their inputs are not kept, but for qkv and the
+ * projection, which have adapters (LoRA). */
+static void drop_frozen(workload_kept *k)
+{
+    static const workload_tensor unread[] = {WORKLOAD_KEPT_ACT_OUT, WORKLOAD_KEPT_MOE_IN,
+                                             WORKLOAD_KEPT_E_ACT_OUT,
+                                             WORKLOAD_KEPT_S_ACT_OUT};
+    for (size_t i = 0; i < sizeof unread / sizeof *unread; i++)
+        k->bytes[unread[i]] = 0;
+    k->bytes[WORKLOAD_KEPT_NORM_OUT] /= 2;
+}
+
 void workload_kept_make(workload_kept *out, const halley_model *model,
                         const halley_plan *plan, const workload_states *states,
                         const workload_shape *shape, const workload_layer *layer)
@@ -196,6 +209,8 @@ void workload_kept_make(workload_kept *out, const halley_model *model,
         count_transformer(out, model, plan, states, shape, layer->moe);
     for (uint32_t i = 0; model->kind != HALLEY_TRANSFORMER && i < layer->n; i++)
         out->bytes[WORKLOAD_KEPT_OTHER] += layer->ops[i].saved;
+    if (plan->lora > 0)
+        drop_frozen(out);
     out->all = sum_tensors(out, UINT32_MAX);
     apply_recompute(out, plan);
     assert(out->all >= 0 && out->kept >= 0 && out->kept <= out->all);

@@ -75,7 +75,8 @@ static void make_footprint(footprint *out, const workload_parts *parts,
 /* Parameters of a stage on one rank; all its chunks. */
 typedef struct stage_params {
     double dense, experts, touched;
-    double largest; /* layer, gathered for its pass */
+    double frozen, frozen_experts; /* of them, that are never updated */
+    double largest;                /* layer, gathered for its pass */
     bool last;
 } stage_params;
 
@@ -86,10 +87,16 @@ static void add_chunk_params(stage_params *to, const footprint *f,
     const bool shared_head = f->model->tied && f->plan->pp == 1;
     to->dense += chunk->n_dense * p->dense.weights * p->has_dense +
                  chunk->n_moe * p->moe.weights * p->has_moe;
-    if (chunk->first)
+    to->frozen += chunk->n_dense * p->dense.frozen * p->has_dense +
+                  chunk->n_moe * p->moe.frozen * p->has_moe;
+    if (chunk->first) {
         to->dense += p->embedding.weights;
-    if (chunk->last && !shared_head)
+        to->frozen += p->embedding.frozen;
+    }
+    if (chunk->last && !shared_head) {
         to->dense += p->head.weights;
+        to->frozen += p->head.frozen;
+    }
     to->last = to->last || chunk->last;
     if (p->has_dense) {
         to->experts += chunk->n_dense * p->dense.expert_weights;
@@ -97,6 +104,7 @@ static void add_chunk_params(stage_params *to, const footprint *f,
     }
     if (p->has_moe) {
         to->experts += chunk->n_moe * p->moe.expert_weights;
+        to->frozen_experts += chunk->n_moe * p->moe.frozen_experts;
         to->touched += chunk->n_moe * p->moe.touched;
     }
     if (chunk->n_dense > 0 && p->has_dense)
@@ -107,16 +115,25 @@ static void add_chunk_params(stage_params *to, const footprint *f,
                  p->moe.weights + (f->expert_shards > 1 ? p->moe.expert_weights : 0));
 }
 
-/* Weights, gradients and optimizer of one set of parameters shared by `shards`; only
- * those touched have a gradient. */
-static void add_states(double bytes[HALLEY_N_MEMORY], const footprint *f, double params,
-                       double touched, double shards)
+/* One set of parameters. */
+typedef struct param_set {
+    double all, updated; /* held; with optimizer states */
+    double touched;      /* with a gradient */
+    double shards;       /* ranks that share them */
+} param_set;
+
+static void add_states(double bytes[HALLEY_N_MEMORY], const footprint *f,
+                       const param_set *set)
 {
     const uint32_t sharded = f->plan->fsdp ? 3 : f->plan->zero;
     const workload_states *s = &f->states;
-    bytes[HALLEY_MEMORY_WEIGHTS] += params * s->weight / (sharded >= 3 ? shards : 1);
-    bytes[HALLEY_MEMORY_GRADIENTS] += touched * s->gradient / (sharded >= 2 ? shards : 1);
-    bytes[HALLEY_MEMORY_OPTIMIZER] += params * s->optimizer / (sharded >= 1 ? shards : 1);
+    assert(set->updated <= set->all && set->shards >= 1);
+    bytes[HALLEY_MEMORY_WEIGHTS] +=
+        set->all * s->weight / (sharded >= 3 ? set->shards : 1);
+    bytes[HALLEY_MEMORY_GRADIENTS] +=
+        set->touched * s->gradient / (sharded >= 2 ? set->shards : 1);
+    bytes[HALLEY_MEMORY_OPTIMIZER] +=
+        set->updated * s->optimizer / (sharded >= 1 ? set->shards : 1);
 }
 
 /* Bytes of layers of one kind in a chunk: some are computed again. */
@@ -218,10 +235,13 @@ static void fill_stage(halley_stage_memory *out, const footprint *f, uint32_t i)
         add_chunk_params(&params, f, &chunk);
         add_chunk_activations(&act, f, &chunk, flights[c]);
     }
-    add_states(out->memory_bytes, f, params.dense, params.dense, f->dense_shards);
+    const double trained = params.dense - params.frozen;
+    add_states(out->memory_bytes, f,
+               &(param_set){params.dense, trained, trained, f->dense_shards});
     if (params.experts > 0)
-        add_states(out->memory_bytes, f, params.experts, params.touched,
-                   f->expert_shards);
+        add_states(out->memory_bytes, f,
+                   &(param_set){params.experts, params.experts - params.frozen_experts,
+                                params.touched, f->expert_shards});
     add_activations(out->memory_bytes, out->outer_bytes, f, &act);
     add_rest(out->memory_bytes, f, &params);
     offload_states(out->memory_bytes, out->outer_bytes, f->plan);

@@ -74,7 +74,6 @@ static workload_op *gemm(workload_layer *l, const char *name, double m, double n
     op->weights = n * k;
     op->cast_f = m * k;
     op->cast_b = m * n;
-    op->saved = 2 * m * k;
     l->weights += op->weights;
     return op;
 }
@@ -129,7 +128,7 @@ static void fused_attention(workload_layer *l, const halley_model *model,
     const double kv = s->kv_heads * (s->dim_qk + s->dim_v);
     op->bytes_f = 2 * s->tokens * (q + o + kv);
     op->bytes_b = 2 * s->tokens * (2 * q + 2 * o + 2 * kv);
-    op->saved = 2 * s->tokens * (q + kv); /* the output is the projection's input */
+    op->part = WORKLOAD_PART_CORE;
 }
 
 static void unfused_attention(workload_layer *l, const halley_plan *plan,
@@ -144,7 +143,7 @@ static void unfused_attention(workload_layer *l, const halley_plan *plan,
     op->groups = groups;
     op->head_dim = s->dim_qk;
     op->flops = 2 * scores * s->dim_qk;
-    op->saved = 2 * s->tokens * s->heads * 2 * s->dim_qk;
+    op->part = WORKLOAD_PART_CORE;
     op = add(l, "scores x value", WORKLOAD_BATCHED, WORKLOAD_ATTENTION);
     op->m = rows;
     op->n = s->dim_v;
@@ -152,12 +151,12 @@ static void unfused_attention(workload_layer *l, const halley_plan *plan,
     op->groups = groups;
     op->head_dim = s->dim_v;
     op->flops = 2 * scores * s->dim_v;
-    op->saved = 2 * s->tokens * s->heads * s->dim_v + 2 * scores;
+    op->part = WORKLOAD_PART_CORE;
     op = stream(l, "softmax", scores * stack->k[HALLEY_K_SOFTMAX_F], 1);
     op->bytes_b = scores * stack->k[HALLEY_K_SOFTMAX_B];
     op->class = WORKLOAD_ATTENTION;
     op->odd = fmod(groups, 4) != 0; /* Megatron's fused kernel wants a multiple of 4 */
-    op->saved = 3 * scores;
+    op->part = WORKLOAD_PART_CORE;
 }
 
 static void latent_products(workload_layer *l, const halley_model *m,
@@ -165,13 +164,14 @@ static void latent_products(workload_layer *l, const halley_model *m,
 {
     const double T = s->tokens, h = s->hidden;
     if (m->q_rank) {
-        gemm(l, "query down", T, m->q_rank, h);
-        gemm(l, "query up", T, s->heads * s->dim_qk, m->q_rank);
+        gemm(l, "query down", T, m->q_rank, h)->part = WORKLOAD_PART_QKV;
+        gemm(l, "query up", T, s->heads * s->dim_qk, m->q_rank)->part = WORKLOAD_PART_UP;
     } else {
-        gemm(l, "query", T, s->heads * s->dim_qk, h);
+        gemm(l, "query", T, s->heads * s->dim_qk, h)->part = WORKLOAD_PART_QKV;
     }
-    gemm(l, "key-value down", T, m->kv_rank + m->qk_rope, h);
-    gemm(l, "key-value up", T, s->heads * (m->qk_nope + s->dim_v), m->kv_rank);
+    gemm(l, "key-value down", T, m->kv_rank + m->qk_rope, h)->part = WORKLOAD_PART_QKV;
+    gemm(l, "key-value up", T, s->heads * (m->qk_nope + s->dim_v), m->kv_rank)->part =
+        WORKLOAD_PART_UP;
 }
 
 /* Does the feed-forward part of the layer end with messages of its own? */
@@ -189,11 +189,12 @@ static void attention_block(workload_layer *l, const halley_model *model,
     if (model->kv_rank)
         latent_products(l, model, s);
     else
-        gemm(l, "query-key-value", T, s->heads * s->dim_qk + kv, s->hidden)->saved =
-            2 * s->shard_tokens * s->hidden;
+        gemm(l, "query-key-value", T, s->heads * s->dim_qk + kv, s->hidden)->part =
+            WORKLOAD_PART_QKV;
     stream(l, "rotate and transpose",
            4 * T * (s->heads * s->dim_qk + kv) * stack->k[HALLEY_K_ROPE],
-           stack->k[HALLEY_K_BACKWARD]);
+           stack->k[HALLEY_K_BACKWARD])
+        ->part = WORKLOAD_PART_ROTATE;
     if (plan->unfused_attention)
         unfused_attention(l, plan, stack, s);
     else
@@ -201,7 +202,8 @@ static void attention_block(workload_layer *l, const halley_model *model,
     if (plan->cp > 1)
         coll(l, "key-value exchange", WORKLOAD_EXCHANGE, WORKLOAD_CP, 2 * T * kv)
             ->times_b = 2;
-    gemm(l, "projection", T, s->hidden, s->heads * s->dim_v);
+    gemm(l, "projection", T, s->hidden, s->heads * s->dim_v)->part =
+        WORKLOAD_PART_PROJECTION;
     /* A parallel block adds both parts up before its messages. */
     if (!(model->parallel_block && sums_after(model, l)))
         block_messages(l, plan, stack, s);
@@ -219,13 +221,12 @@ static void feed_forward(workload_layer *l, const halley_model *model,
 {
     const double hidden = s->hidden, passes = kernel_passes(plan, stack);
     const double wide = model->gated ? 2 : 1, tokens = s->tokens;
-    gemm(l, "feed-forward in", tokens, wide * ffn, hidden)->saved =
-        2 * s->shard_tokens * hidden;
+    gemm(l, "feed-forward in", tokens, wide * ffn, hidden)->part = WORKLOAD_PART_FC1;
     workload_op *op = stream(
         l, "activation", 2 * tokens * ffn * (wide + 1) * stack->k[HALLEY_K_ACT] * passes,
         stack->k[HALLEY_K_BACKWARD]);
-    op->saved = 2 * tokens * ffn * wide;
-    gemm(l, "feed-forward out", tokens, hidden, ffn);
+    op->part = WORKLOAD_PART_ACT;
+    gemm(l, "feed-forward out", tokens, hidden, ffn)->part = WORKLOAD_PART_FC2;
 }
 
 /* Routed tokens to their experts and back, twice a pass. */
@@ -262,8 +263,18 @@ static void group_experts(workload_layer *l, uint32_t first, double local, doubl
         op->weights *= local;
         op->cast_f *= local;
         op->cast_b *= local;
-        op->saved *= local;
     }
+}
+
+static void shared_experts(workload_layer *l, const halley_model *model,
+                           const halley_plan *plan, const halley_stack *stack,
+                           const workload_shape *s)
+{
+    const uint32_t first = l->n;
+    feed_forward(l, model, plan, s, (double)model->shared_ffn / plan->tp, stack);
+    for (uint32_t i = first; i < l->n; i++)
+        l->ops[i].part =
+            (workload_part)(l->ops[i].part + WORKLOAD_PART_S_FC1 - WORKLOAD_PART_FC1);
 }
 
 static void expert_block(workload_layer *l, const halley_model *model,
@@ -277,8 +288,9 @@ static void expert_block(workload_layer *l, const halley_model *model,
     const double wide = model->gated ? 2 : 1, f = model->expert_ffn / etp;
     workload_op *op = gemm(l, "router", Tn, model->experts, h);
     op->low = false;
-    op->saved = 4 * Tn * model->experts;
-    stream(l, "permute", 2 * rows * h * stack->k[HALLEY_K_PERMUTE], 1);
+    op->part = WORKLOAD_PART_ROUTER;
+    stream(l, "permute", 2 * rows * h * stack->k[HALLEY_K_PERMUTE], 1)->part =
+        WORKLOAD_PART_ROUTER;
     expert_messages(l, model, plan, s, rows);
     const double before = l->weights, each = rows * etp / local;
     const uint32_t first = l->n;
@@ -287,13 +299,15 @@ static void expert_block(workload_layer *l, const halley_model *model,
                               2 * rows * etp * f * (wide + 1) * stack->k[HALLEY_K_ACT] *
                                   kernel_passes(plan, stack),
                               stack->k[HALLEY_K_BACKWARD]);
-    act->saved = 2 * rows * etp * f * wide;
+    act->part = WORKLOAD_PART_E_ACT;
     gemm(l, "experts out", each, h, f)->class = WORKLOAD_EXPERTS;
+    l->ops[first].part = WORKLOAD_PART_E_FC1;
+    l->ops[l->n - 1].part = WORKLOAD_PART_E_FC2;
     group_experts(l, first, local, 1 + plan->expert_skew);
     l->expert_weights = l->touched = (l->weights - before) * local;
     l->weights = before;
     if (model->shared_ffn)
-        feed_forward(l, model, plan, s, (double)model->shared_ffn / plan->tp, stack);
+        shared_experts(l, model, plan, stack, s);
 }
 
 void workload_layer_make(workload_layer *out, const halley_model *model,
@@ -312,8 +326,7 @@ void workload_layer_make(workload_layer *out, const halley_model *model,
                              s->shard_tokens * s->hidden * stack->k[HALLEY_K_HIDDEN] *
                                  kernel_passes(plan, stack),
                              stack->k[HALLEY_K_BACKWARD]);
-    /* Two norm inputs; old stacks also keep two dropout masks of one byte. */
-    op->saved = s->shard_tokens * s->hidden * (plan->unfused_attention ? 6 : 4);
+    op->part = WORKLOAD_PART_NORM;
     attention_block(out, model, plan, stack, s);
     if (moe) {
         expert_block(out, model, plan, stack, s);

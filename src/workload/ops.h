@@ -23,6 +23,28 @@ typedef enum workload_class {
     WORKLOAD_N_CLASSES
 } workload_class;
 
+/* What an operator of a layer is, for kinds of recomputation that name it. */
+typedef enum workload_part {
+    WORKLOAD_PART_OTHER,
+    WORKLOAD_PART_NORM,
+    WORKLOAD_PART_QKV,
+    WORKLOAD_PART_UP, /* latent attention: from the latents to queries, keys, values */
+    WORKLOAD_PART_ROTATE, /* rotation and transposition */
+    WORKLOAD_PART_CORE,   /* attention itself */
+    WORKLOAD_PART_PROJECTION,
+    WORKLOAD_PART_FC1,
+    WORKLOAD_PART_ACT,
+    WORKLOAD_PART_FC2,
+    WORKLOAD_PART_ROUTER, /* with permutation */
+    WORKLOAD_PART_E_FC1,  /* of experts */
+    WORKLOAD_PART_E_ACT,
+    WORKLOAD_PART_E_FC2,
+    WORKLOAD_PART_S_FC1, /* of shared experts */
+    WORKLOAD_PART_S_ACT,
+    WORKLOAD_PART_S_FC2,
+    WORKLOAD_N_PARTS
+} workload_part;
+
 typedef enum workload_group {
     WORKLOAD_TP,
     WORKLOAD_CP,
@@ -50,6 +72,7 @@ typedef struct workload_op {
     const char *name; /* static */
     workload_kind kind;
     workload_class class;
+    workload_part part;
     bool low; /* in the plan's 8- or 4-bit type, where it has one */
     bool odd; /* the kernel that fits is not there: slower softmax */
     double m, n, k, groups;

@@ -2,6 +2,7 @@
 #include "halley/plan.h"
 
 #include "base/error.h"
+#include "halley/plan_keys.h"
 #include "workload/plan_file.h"
 #include "workload/plan_rules.h"
 #include "workload/schedule.h"
@@ -32,6 +33,20 @@ const char *halley_rank_order_name(uint32_t rank_order)
 /* Tokens of a sequence where neither plan nor model knows: what people train on. */
 enum { usual_seq = 8192 };
 
+/* A list of modules or tensors says which kind of recomputation is meant; Megatron calls
+ * a list of modules selective. Layers to offload mean their activations. */
+static void choose_recompute(halley_plan *p)
+{
+    const bool given = p->given >> HALLEY_KEY_RECOMPUTE & 1;
+    const bool none = p->recompute == HALLEY_RECOMPUTE_NONE && !given;
+    if (p->recompute_modules != 0 && (none || p->recompute == HALLEY_RECOMPUTE_SELECTIVE))
+        p->recompute = HALLEY_RECOMPUTE_MODULES;
+    else if ((p->recompute_keep | p->recompute_offload) != 0 && none)
+        p->recompute = HALLEY_RECOMPUTE_KEPT;
+    if (p->offload_layers > 0 && p->offload == 0)
+        p->offload = HALLEY_OFFLOAD_ACTIVATIONS;
+}
+
 static void fill_in(halley_plan *p, const halley_model *model)
 {
     uint32_t *degrees[] = {
@@ -49,6 +64,7 @@ static void fill_in(halley_plan *p, const halley_model *model)
         p->ep = p->dp; /* tables are spread over all ranks */
     if (!p->global_batch)
         p->global_batch = p->dp * p->micro_batch;
+    choose_recompute(p);
     if (p->fsdp == HALLEY_FSDP_ALL)
         p->fsdp = p->dp * p->cp;
     if (p->tp == 1)
@@ -131,6 +147,37 @@ static halley_status check_stages(const halley_plan *p, const halley_model *m,
     return HALLEY_OK;
 }
 
+static bool is_low_type(halley_dtype dtype)
+{
+    return dtype == HALLEY_FP8 || dtype == HALLEY_FP4;
+}
+
+/* The same of keys that only concern memory. */
+static halley_status check_memory_pairs(const halley_plan *p, halley_error *err)
+{
+    const uint32_t named = p->recompute_keep | p->recompute_offload;
+    if ((p->recompute_modules != 0) != (p->recompute == HALLEY_RECOMPUTE_MODULES))
+        return error_set(err, HALLEY_EINVAL,
+                         "recompute modules and a list of recompute-modules need each "
+                         "other");
+    if (named != 0 && p->recompute != HALLEY_RECOMPUTE_KEPT)
+        return error_set(err, HALLEY_EINVAL,
+                         "recompute-keep and recompute-offload need recompute kept, not "
+                         "%s",
+                         halley_recompute_name(p->recompute));
+    if (p->gather != HALLEY_GATHER_DEFAULT && p->fsdp == 0)
+        return error_set(err, HALLEY_EINVAL,
+                         "gather needs weights that are sharded: fsdp or ZeRO 3");
+    if (p->fp8_params != HALLEY_CHOICE_DEFAULT && !is_low_type(p->dtype))
+        return error_set(err, HALLEY_EINVAL, "fp8-params needs dtype fp8 or fp4, not %s",
+                         halley_dtype_name(p->dtype));
+    if (p->offload_layers > 0 && (p->offload & HALLEY_OFFLOAD_ACTIVATIONS) == 0)
+        return error_set(err, HALLEY_EINVAL,
+                         "offload-layers %u needs offload: activations",
+                         p->offload_layers);
+    return HALLEY_OK;
+}
+
 /* Options that only mean something beside another. */
 static halley_status check_pairs(const halley_plan *p, halley_error *err)
 {
@@ -142,6 +189,7 @@ static halley_status check_pairs(const halley_plan *p, halley_error *err)
         return error_set(err, HALLEY_EINVAL,
                          "recompute-layers %u needs recomputation, none is chosen",
                          p->recompute_layers);
+    TRY(check_memory_pairs(p, err));
     if (p->fsdp_keep && !p->fsdp)
         return error_set(err, HALLEY_EINVAL,
                          "gathered weights can only be kept with fsdp or ZeRO 3");

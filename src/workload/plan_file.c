@@ -12,22 +12,28 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The words of a key that is one of a list: first those that are modelled, in the order
- * of their enum, then those that are only known by name. */
-enum { N_DTYPES = 7, N_SHORT = 3, N_SCHEDULES = 7, N_ATTENTIONS = 3, N_RECIPES = 5 };
+/* The words of a key that is one of a list, in the order of its enum; after the types,
+ * what is short for a type and a recipe. */
+enum { N_DTYPES = 7, N_SHORT = 3 };
 static const char *const dtypes[] = {"bf16", "fp16",  "fp32",  "tf32",  "fp8", "fp4",
                                      "int8", "mxfp8", "mxfp4", "nvfp4", NULL};
 const char *const workload_schedule_names[] = {"1f1b",  "gpipe", "breadth-first", "zb-h1",
                                                "zb-h2", "zbv",   "dualpipe",      NULL};
 static const char *const attentions[] = {"flash", "unfused", "old", NULL};
 static const char *const recipes[] = {"tensor", "row", "block", "mx", "nv", NULL};
-static const char *const recomputes[] = {"none",    "selective", "selective-op",
-                                         "full",    "minimal",   "qkv",
-                                         "modules", "kept",      NULL};
+static const char *const gathers[] = {"default", "step", "micro-batch", NULL};
+/* In the order of HALLEY_MODULE_ and HALLEY_TENSOR_ bits. */
+static const char *const modules[] = {"layernorm",      "core-attn", "mla-up-proj",
+                                      "moe-act",        "mlp",       "moe",
+                                      "shared-experts", NULL};
+static const char *const tensors[] = {"input", "qkv",   "context", "out",
+                                      "mlpwi", "mlpwo", NULL};
 _Static_assert(N_DTYPES == (int)HALLEY_N_DTYPES, "every type has a word");
-_Static_assert(N_SCHEDULES == (int)HALLEY_N_SCHEDULES,
-               "every modelled schedule has a word");
-_Static_assert(N_RECIPES == (int)HALLEY_N_RECIPES, "every modelled recipe has a word");
+_Static_assert(sizeof workload_schedule_names / sizeof *workload_schedule_names ==
+                   HALLEY_N_SCHEDULES + 1,
+               "every schedule has a word");
+_Static_assert(sizeof recipes / sizeof *recipes == HALLEY_N_RECIPES + 1,
+               "every recipe has a word");
 static const char *const dispatchers[] = {"all-to-all", "deepep", "hybridep", NULL};
 static const char *const captures[] = {"none", "router", "layer", "full", NULL};
 static const char *const kernels[] = {"fused", "eager", NULL};
@@ -49,9 +55,9 @@ const char *const workload_order_names[HALLEY_RANK_ORDERS + 1] = {
 typedef struct plan_text {
     halley_plan p;
     uint32_t dtype, attention, kernels;
-    str fsdp;
+    str fsdp, fp8_params;
     const conf_node *offload, *expose, *stage_layers;
-    const conf_node *planned; /* looked up by key: refuse_planned */
+    const conf_node *modules, *keep, *offload_tensors;
 } plan_text;
 
 typedef struct key_type {
@@ -59,31 +65,29 @@ typedef struct key_type {
     size_t offset;
     double min, max;
     const char *const *names;
-    uint32_t n_modelled; /* of the names */
 } key_type;
 
 #define AT(member) offsetof(plan_text, member)
 #define NUMBER(member, low, high)                                                        \
     {                                                                                    \
-        CONF_TYPE_U32, AT(p.member), low, high, NULL, 0                                  \
+        CONF_TYPE_U32, AT(p.member), low, high, NULL                                     \
     }
 #define SHARE(member, low, high)                                                         \
     {                                                                                    \
-        CONF_TYPE_DOUBLE, AT(p.member), low, high, NULL, 0                               \
+        CONF_TYPE_DOUBLE, AT(p.member), low, high, NULL                                  \
     }
-#define NAME(member, names, n)                                                           \
+#define NAME(member, names)                                                              \
     {                                                                                    \
-        CONF_TYPE_ENUM, AT(member), 0, 0, names, n                                       \
+        CONF_TYPE_ENUM, AT(member), 0, 0, names                                          \
     }
-#define PLANNED(id, ...) [HALLEY_KEY_##id] = {CONF_TYPE_NODE, AT(planned), 0, 0, NULL, 0},
 #define SWITCH(member)                                                                   \
     {                                                                                    \
-        CONF_TYPE_BOOL, AT(p.member), 0, 0, NULL, 0                                      \
+        CONF_TYPE_BOOL, AT(p.member), 0, 0, NULL                                         \
     }
 static const key_type types[HALLEY_N_PLAN_KEYS] = {
     [HALLEY_KEY_GLOBAL_BATCH] = NUMBER(global_batch, 1, 4e9),
     [HALLEY_KEY_SEQ] = NUMBER(seq, 1, 1e9),
-    [HALLEY_KEY_DTYPE] = NAME(dtype, dtypes, N_DTYPES + N_SHORT),
+    [HALLEY_KEY_DTYPE] = NAME(dtype, dtypes),
     [HALLEY_KEY_TP] = NUMBER(tp, 1, 1e6),
     [HALLEY_KEY_PP] = NUMBER(pp, 1, 1e6),
     [HALLEY_KEY_DP] = NUMBER(dp, 1, 1e8),
@@ -92,25 +96,24 @@ static const key_type types[HALLEY_N_PLAN_KEYS] = {
     [HALLEY_KEY_VIRTUAL] = NUMBER(virtual_stages, 1, 1e4),
     [HALLEY_KEY_MICRO_BATCH] = NUMBER(micro_batch, 1, 1e8),
     [HALLEY_KEY_ZERO] = NUMBER(zero, 0, 3),
-    [HALLEY_KEY_FSDP] = {CONF_TYPE_TEXT, AT(fsdp), 0, 0, NULL, 0},
-    [HALLEY_KEY_RECOMPUTE] = NAME(p.recompute, recomputes, HALLEY_RECOMPUTE_MODULES),
+    [HALLEY_KEY_FSDP] = {CONF_TYPE_TEXT, AT(fsdp), 0, 0, NULL},
+    [HALLEY_KEY_RECOMPUTE] = NAME(p.recompute, workload_recompute_names),
     [HALLEY_KEY_RECOMPUTE_EVERY] = NUMBER(recompute_every, 1, 1e5),
     [HALLEY_KEY_RECOMPUTE_LAYERS] = NUMBER(recompute_layers, 1, 1e5),
-    [HALLEY_KEY_RANK_ORDER] =
-        NAME(p.rank_order, workload_order_names, HALLEY_RANK_ORDERS),
-    [HALLEY_KEY_FP8_RECIPE] = NAME(p.recipe, recipes, N_RECIPES),
+    [HALLEY_KEY_RANK_ORDER] = NAME(p.rank_order, workload_order_names),
+    [HALLEY_KEY_FP8_RECIPE] = NAME(p.recipe, recipes),
     [HALLEY_KEY_GRADIENT_BYTES] = NUMBER(gradient_bytes, 2, 4),
     [HALLEY_KEY_OFFLOAD_TIER] = NUMBER(offload_tier, 1, 16),
     [HALLEY_KEY_LORA] = NUMBER(lora, 0, 65536),
-    [HALLEY_KEY_SCHEDULE] = NAME(p.schedule, workload_schedule_names, N_SCHEDULES),
-    [HALLEY_KEY_ATTENTION] = NAME(attention, attentions, N_ATTENTIONS),
+    [HALLEY_KEY_SCHEDULE] = NAME(p.schedule, workload_schedule_names),
+    [HALLEY_KEY_ATTENTION] = NAME(attention, attentions),
     [HALLEY_KEY_ETP] = NUMBER(etp, 1, 1e6),
     [HALLEY_KEY_ZERO_GROUP] = NUMBER(zero_group, 0, 1e8),
-    [HALLEY_KEY_DISPATCHER] = NAME(p.dispatcher, dispatchers, HALLEY_N_DISPATCHERS),
+    [HALLEY_KEY_DISPATCHER] = NAME(p.dispatcher, dispatchers),
     [HALLEY_KEY_CAPACITY] = SHARE(capacity, 0, 100),
     [HALLEY_KEY_EXPERT_SKEW] = SHARE(expert_skew, 0, 100),
-    [HALLEY_KEY_GRAPHS] = NAME(p.graphs, captures, HALLEY_N_GRAPHS),
-    [HALLEY_KEY_KERNELS] = NAME(kernels, kernels, 2),
+    [HALLEY_KEY_GRAPHS] = NAME(p.graphs, captures),
+    [HALLEY_KEY_KERNELS] = NAME(kernels, kernels),
     [HALLEY_KEY_BF16_LAYERS] = NUMBER(bf16_layers, 0, 1e5),
     [HALLEY_KEY_FP8_ATTENTION] = SWITCH(fp8_attention),
     [HALLEY_KEY_ZERO_OWNER] = SWITCH(zero_owner),
@@ -121,16 +124,23 @@ static const key_type types[HALLEY_N_PLAN_KEYS] = {
     [HALLEY_KEY_EMBEDDINGS_AS_LAYERS] = SWITCH(embeddings_as_layers),
     [HALLEY_KEY_SPREAD] = SWITCH(spread),
     [HALLEY_KEY_NO_OVERLAP] = SWITCH(no_overlap),
-    [HALLEY_KEY_STAGE_LAYERS] = {CONF_TYPE_NODE, AT(stage_layers), 0, 0, NULL, 0},
-    [HALLEY_KEY_EXPOSE] = {CONF_TYPE_NODE, AT(expose), 0, 0, NULL, 0},
-    [HALLEY_KEY_OFFLOAD] = {CONF_TYPE_NODE, AT(offload), 0, 0, NULL, 0},
-    HALLEY_PLAN_PLANNED(PLANNED)};
+    [HALLEY_KEY_STAGE_LAYERS] = {CONF_TYPE_NODE, AT(stage_layers), 0, 0, NULL},
+    [HALLEY_KEY_EXPOSE] = {CONF_TYPE_NODE, AT(expose), 0, 0, NULL},
+    [HALLEY_KEY_OFFLOAD] = {CONF_TYPE_NODE, AT(offload), 0, 0, NULL},
+    [HALLEY_KEY_RECOMPUTE_MODULES] = {CONF_TYPE_NODE, AT(modules), 0, 0, NULL},
+    [HALLEY_KEY_RECOMPUTE_KEEP] = {CONF_TYPE_NODE, AT(keep), 0, 0, NULL},
+    [HALLEY_KEY_RECOMPUTE_OFFLOAD] = {CONF_TYPE_NODE, AT(offload_tensors), 0, 0, NULL},
+    [HALLEY_KEY_GATHER] = NAME(p.gather, gathers),
+    [HALLEY_KEY_FP8_PARAMS] = {CONF_TYPE_TEXT, AT(fp8_params), 0, 0, NULL},
+    [HALLEY_KEY_GRADIENT_MEMORY] = SHARE(gradient_memory, 0, 16),
+    [HALLEY_KEY_OPTIMIZER_MEMORY] = SHARE(optimizer_memory, 0, 64),
+    [HALLEY_KEY_OFFLOAD_LAYERS] = NUMBER(offload_layers, 0, 1e5)};
 
 #define NAMED(id, key, shown, doc) {key, doc},
 static const struct {
     const char *name, *doc;
-} keys[] = {HALLEY_PLAN_VALUES(NAMED) HALLEY_PLAN_SWITCHES(NAMED) HALLEY_PLAN_LISTS(NAMED)
-                HALLEY_PLAN_PLANNED(NAMED)};
+} keys[] = {HALLEY_PLAN_VALUES(NAMED) HALLEY_PLAN_SWITCHES(NAMED)
+                HALLEY_PLAN_LISTS(NAMED)};
 
 static void make_fields(conf_field fields[HALLEY_N_PLAN_KEYS])
 {
@@ -154,11 +164,22 @@ typedef struct list_reader {
     uint32_t *bits;
 } list_reader;
 
+/* Words of lists may have - or _. */
+static bool is_word(str word, const char *name)
+{
+    size_t i = 0;
+    for (; i < word.n && name[i] != '\0'; i++) {
+        if ((word.at[i] == '_' ? '-' : word.at[i]) != name[i])
+            return false;
+    }
+    return i == word.n && name[i] == '\0';
+}
+
 static halley_status read_name(const list_reader *r, const conf_node *at, str word)
 {
     uint32_t n = 0;
     for (; r->names[n]; n++) {
-        if (!str_eq(word, str_from(r->names[n])))
+        if (!is_word(word, r->names[n]))
             continue;
         *r->bits |= 1u << n;
         return HALLEY_OK;
@@ -228,99 +249,14 @@ static halley_status read_fsdp(halley_plan *plan, const conf_file *file, str tex
     return HALLEY_OK;
 }
 
-/* Keys whose model is not built yet: what each may be. */
-typedef struct planned_key {
-    halley_plan_key key;
-    const char *neutral; /* the value that changes nothing; NULL = every value does */
-    const char *const *words; /* NULL = a number from `low` on; or a list */
-    double low;
-    bool is_list;
-} planned_key;
-
-static const char *const switch_words[] = {"no", "yes", "false", "true", NULL};
-static const char *const gather_words[] = {"step", "micro-batch", NULL};
-static const char *const module_words[] = {"layernorm",      "core-attn", "mla-up-proj",
-                                           "moe-act",        "mlp",       "moe",
-                                           "shared-experts", NULL};
-static const char *const tensor_words[] = {"input", "qkv",   "context", "out",
-                                           "mlpwi", "mlpwo", NULL};
-static const planned_key planned_keys[] = {
-    {HALLEY_KEY_GATHER, NULL, gather_words, 0, false},
-    {HALLEY_KEY_FP8_PARAMS, NULL, switch_words, 0, false},
-    {HALLEY_KEY_GRADIENT_MEMORY, NULL, NULL, 0, false},
-    {HALLEY_KEY_OPTIMIZER_MEMORY, NULL, NULL, 0, false},
-    {HALLEY_KEY_RECOMPUTE_MODULES, NULL, module_words, 0, true},
-    {HALLEY_KEY_RECOMPUTE_KEEP, NULL, tensor_words, 0, true},
-    {HALLEY_KEY_RECOMPUTE_OFFLOAD, NULL, tensor_words, 0, true},
-    {HALLEY_KEY_OFFLOAD_LAYERS, "0", NULL, 0, false},
-};
-
-static bool is_neutral(const planned_key *k, str word)
+static halley_status read_fp8_params(halley_plan *plan, const conf_file *file, str text,
+                                     halley_error *err)
 {
-    return k->neutral != NULL &&
-           (str_eq(word, str_from(k->neutral)) ||
-            (k->words == switch_words && str_eq(word, STR("false"))));
-}
-
-/* A value that means something is refused as not modelled, another one as no value. */
-static halley_status refuse_planned_word(const planned_key *k, const conf_file *file,
-                                         const conf_node *at, str word, halley_error *err)
-{
-    double number = 0;
-    bool known = k->words == NULL && number_read(word, &number) && number >= k->low;
-    uint32_t n = 0;
-    for (; k->words != NULL && k->words[n] != NULL; n++)
-        known = known || str_eq(word, str_from(k->words[n]));
-    const char *key = keys[k->key].name;
-    if (known)
-        return conf_error(file, at, err, HALLEY_EINVAL, "%s %.*s is not modelled yet%s%s",
-                          key, STR_ARG(word),
-                          k->neutral != NULL ? "; leave it out or " : "",
-                          k->neutral != NULL ? "use the default" : "");
-    const char *near = k->words != NULL ? str_nearest(word, k->words, n) : NULL;
-    return conf_error(file, at, err, HALLEY_EINVAL, "%s cannot be \"%.*s\"%s%s%s", key,
-                      STR_ARG(word), near != NULL ? ", did you mean \"" : "",
-                      near != NULL ? near : "", near != NULL ? "\"?" : "");
-}
-
-static halley_status refuse_planned(const planned_key *k, const conf_file *file,
-                                    const conf_node *node, halley_error *err)
-{
-    if (node == NULL || (k->is_list && node->kind == CONF_LIST && node->n == 0))
-        return HALLEY_OK;
-    const conf_node *at = node;
-    if (k->is_list && node->kind == CONF_LIST)
-        at = node->items[0];
-    if (at->kind != CONF_SCALAR)
-        return conf_error(file, at, err, HALLEY_EINVAL, "%s wants %s", keys[k->key].name,
-                          k->is_list ? "single values in its list" : "one value");
-    str word = at->text; /* of a list the first one is enough to refuse it */
-    for (size_t i = 0; k->is_list && i < word.n; i++) {
-        if (word.at[i] == '+' || word.at[i] == ',')
-            word.n = i;
-    }
-    if (is_neutral(k, str_trim(word)))
-        return HALLEY_OK;
-    return refuse_planned_word(k, file, at, str_trim(word), err);
-}
-
-/* What is known by name only: keys, and words of modelled keys. */
-static halley_status refuse_unmodelled(const plan_text *t, const conf_file *file,
-                                       halley_error *err)
-{
-    for (size_t i = 0; i < sizeof planned_keys / sizeof *planned_keys; i++)
-        TRY(refuse_planned(&planned_keys[i], file,
-                           conf_find(file->root, keys[planned_keys[i].key].name), err));
-    for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++) {
-        uint32_t value = 0;
-        if (types[i].type != CONF_TYPE_ENUM)
-            continue;
-        memcpy(&value, (const char *)t + types[i].offset, sizeof value);
-        if (value >= types[i].n_modelled)
-            return conf_error(file, conf_find(file->root, keys[i].name), err,
-                              HALLEY_EINVAL, "%s %s is not modelled yet", keys[i].name,
-                              types[i].names[value]);
-    }
+    const bool yes = str_eq(text, STR("yes")) || str_eq(text, STR("true"));
+    if (!yes && !str_eq(text, STR("no")) && !str_eq(text, STR("false")))
+        return conf_error(file, NULL, err, HALLEY_EINVAL,
+                          "fp8-params must be yes or no, not \"%.*s\"", STR_ARG(text));
+    plan->fp8_params = yes ? HALLEY_CHOICE_YES : HALLEY_CHOICE_NO;
     return HALLEY_OK;
 }
 
@@ -360,7 +296,6 @@ halley_status workload_plan_read(halley_plan *plan, const conf_file *file,
     plan_text t = plan_text_of(plan);
     make_fields(fields);
     TRY(conf_read(&t, file, file->root, fields, HALLEY_N_PLAN_KEYS, true, NULL, err));
-    TRY(refuse_unmodelled(&t, file, err));
     set_dtype(&t.p, t.dtype);
     t.p.unfused_attention = t.attention == 1;
     t.p.old_attention = t.attention == 2;
@@ -375,6 +310,17 @@ halley_status workload_plan_read(halley_plan *plan, const conf_file *file,
     TRY(read_list(&(list_reader){p, file, err, "expose", exposed, &p->expose}, t.expose));
     TRY(read_list(&(list_reader){p, file, err, "stage-layers", NULL, NULL},
                   t.stage_layers));
+    TRY(read_list(
+        &(list_reader){p, file, err, "recompute-modules", modules, &p->recompute_modules},
+        t.modules));
+    TRY(read_list(
+        &(list_reader){p, file, err, "recompute-keep", tensors, &p->recompute_keep},
+        t.keep));
+    TRY(read_list(
+        &(list_reader){p, file, err, "recompute-offload", tensors, &p->recompute_offload},
+        t.offload_tensors));
+    if (t.fp8_params.n > 0)
+        TRY(read_fp8_params(p, file, t.fp8_params, err));
     for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++)
         p->given |= (uint64_t)(conf_find(file->root, keys[i].name) != NULL) << i;
     *plan = t.p;
@@ -523,6 +469,14 @@ static void print_key(strbuf *to, const plan_text *t, halley_plan_key key)
         print_bits(to, exposed, t->p.expose);
     else if (key == HALLEY_KEY_OFFLOAD && t->p.offload != 0)
         print_bits(to, classes, t->p.offload);
+    else if (key == HALLEY_KEY_RECOMPUTE_MODULES && t->p.recompute_modules != 0)
+        print_bits(to, modules, t->p.recompute_modules);
+    else if (key == HALLEY_KEY_RECOMPUTE_KEEP && t->p.recompute_keep != 0)
+        print_bits(to, tensors, t->p.recompute_keep);
+    else if (key == HALLEY_KEY_RECOMPUTE_OFFLOAD && t->p.recompute_offload != 0)
+        print_bits(to, tensors, t->p.recompute_offload);
+    else if (key == HALLEY_KEY_FP8_PARAMS && t->p.fp8_params != HALLEY_CHOICE_DEFAULT)
+        strbuf_printf(to, "%s", t->p.fp8_params == HALLEY_CHOICE_YES ? "true" : "false");
 }
 
 halley_status halley_plan_print(char **out, const halley_plan *plan, halley_plan_key key,

@@ -18,7 +18,7 @@
 
 typedef struct stack_text {
     str name, framework, from, to;
-    bool scatter, pads, old_attention;
+    bool scatter, pads, old_attention, adds_apart;
     uint32_t reading;
     double expected[2];
     uint32_t n_runs[2], n_layouts;
@@ -41,6 +41,8 @@ static const conf_field stack_fields[] = {
           "to a multiple of 128 tp"),
     STACK("old-attention", CONF_TYPE_BOOL, UNITS_COUNT, old_attention, false,
           "fused attention of an earlier generation"),
+    STACK("adds-apart", CONF_TYPE_BOOL, UNITS_COUNT, adds_apart, false,
+          "gradients are added up in a copy of the type that is reduced"),
     {.key = "memory-reading",
      .type = CONF_TYPE_ENUM,
      .offset = offsetof(stack_text, reading),
@@ -148,6 +150,7 @@ halley_status workload_stack_read(halley_stack *out, const conf_file *file,
     out->scatter_stages = t.scatter;
     out->pads_vocab = t.pads;
     out->old_attention = t.old_attention;
+    out->adds_apart = t.adds_apart;
     out->known = true;
     out->reading = (halley_memory_reading)t.reading;
     memcpy(out->expected, t.expected, sizeof t.expected);
@@ -302,6 +305,8 @@ halley_status halley_stack_save(const halley_stack *stack, const char *path,
         file_output_printf(to, "pads-vocabulary: no\n");
     if (stack->old_attention)
         file_output_printf(to, "old-attention: yes\n");
+    if (stack->adds_apart)
+        file_output_printf(to, "adds-apart: yes\n");
     if (stack->reading != HALLEY_READING_ALLOCATED)
         file_output_printf(to, "memory-reading: %s\n", reading_names[stack->reading]);
     static const char *const kinds[] = {"", "-experts"};

@@ -154,24 +154,6 @@ workload_stage workload_stage_make(const halley_model *model, const halley_plan 
     return s;
 }
 
-workload_stage workload_chunk_make(const halley_model *model, const halley_plan *plan,
-                                   uint32_t i, uint32_t chunk)
-{
-    const uint32_t v = plan->virtual_stages, n = plan->pp * v, b = chunk * plan->pp + i;
-    if (v == 1 || plan->n_stage_layers > 0)
-        return workload_stage_make(model, plan, i);
-    workload_stage s = {.first = b == 0, .last = b + 1 == n};
-    const uint32_t shift = plan->embeddings_as_layers ? 1 : 0;
-    const uint32_t units = model->layers + 2 * shift;
-    uint32_t from = block_start(units, n, b), to = block_start(units, n, b + 1);
-    from = from < shift ? 0 : from - shift;
-    to = to < shift ? 0 : to - shift;
-    count(&s, model, from, to > model->layers ? model->layers : to);
-    s.again_dense = s.n_dense;
-    s.again_moe = s.n_moe;
-    return s;
-}
-
 uint32_t workload_stage_next(const halley_model *model, const halley_plan *plan,
                              uint32_t i, uint32_t *times)
 {

@@ -18,10 +18,6 @@ workload_stage workload_stage_make(const halley_model *model, const halley_plan 
 workload_stage workload_chunk_make(const halley_model *model, const halley_plan *plan,
                                    uint32_t i, uint32_t chunk);
 
-/* The same of one chunk of the stage. */
-workload_stage workload_chunk_make(const halley_model *model, const halley_plan *plan,
-                                   uint32_t i, uint32_t chunk);
-
 /*
  * Walk the stages that differ: i = 0, 1, the last when all between are like stage 1, else
  * all of them. *times says for how many stage i stands.

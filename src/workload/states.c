@@ -53,6 +53,8 @@ static double find_weight(const halley_plan *plan, const halley_stack *stack,
         return 4;
     if (!is_low(plan->dtype))
         return wide_bytes;
+    if (plan->lora > 0 && plan->dtype == HALLEY_FP8)
+        return 1; /* frozen: nothing writes them, one copy serves both passes */
     const bool primary =
         plan->dtype == HALLEY_FP4 || plan->fp8_params == HALLEY_CHOICE_NO;
     return (primary ? wide_bytes : 0) + find_low_copies(plan, npu);
@@ -65,7 +67,7 @@ static double find_gradient(const halley_plan *plan, const halley_stack *stack)
     const bool stated = stack->origin[HALLEY_K_MEM_GRAD] != 0;
     const double usual = is_low(plan->dtype) ? plan->gradient_bytes : 4;
     double bytes = stated ? stack->k[HALLEY_K_MEM_GRAD] : usual;
-    if (stated && plan->gradient_bytes > bytes) /* accumulated apart, in the wider type */
+    if (stack->adds_apart && plan->gradient_bytes > bytes) /* DeepSpeed: 2 + 4 B */
         bytes += plan->gradient_bytes;
     else if (plan->fsdp == 0 && plan->zero == 0 && bytes < 4 &&
              plan->dtype == HALLEY_FP16)
@@ -103,6 +105,8 @@ workload_states workload_states_make(const halley_plan *plan, const halley_stack
         .gathered = wide_bytes + plan->gradient_bytes,
         .element = is_fp32(plan->dtype) ? 4 : wide_bytes,
         .input = find_input(plan),
+        /* XLA shards the residual stream on the tensor axis, too. */
+        .splits = plan->sequence_parallel || npu->type == HALLEY_NPU_TPU,
     };
     assert(s.weight > 0 && s.gradient >= 0 && s.optimizer >= 0 && s.input > 0);
     return s;

@@ -11,6 +11,7 @@ typedef struct workload_states {
     double gathered; /* weight and gradient of a parameter that is gathered */
     double element;  /* of a tensor between operators */
     double input;    /* of the kept input of a matmul */
+    bool splits;     /* tensors between blocks are split over tensor-parallel ranks */
 } workload_states;
 
 workload_states workload_states_make(const halley_plan *plan, const halley_stack *stack,
