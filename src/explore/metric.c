@@ -74,15 +74,17 @@ static const char *const part_columns[HALLEY_N_PARTS] = {
     [HALLEY_PART_ACCUMULATE] = "parts_s.accumulate",
     [HALLEY_PART_OPTIMIZER] = "parts_s.optimizer",
     [HALLEY_PART_OFFLOAD] = "parts_s.offload",
+    [HALLEY_PART_MEETING] = "parts_s.meeting",
     [HALLEY_PART_OTHER] = "parts_s.other"};
-_Static_assert(HALLEY_N_PARTS == 14, "every part has a key and a column");
-_Static_assert(HALLEY_N_MEMORY == 6, "every class has a key and a column");
+_Static_assert(HALLEY_N_PARTS == 15, "every part has a key and a column");
+_Static_assert(HALLEY_N_MEMORY == 7, "every class has a key and a column");
 static const char *const class_columns[HALLEY_N_MEMORY] = {
     [HALLEY_MEMORY_WEIGHTS] = "memory_bytes.weights",
     [HALLEY_MEMORY_GRADIENTS] = "memory_bytes.gradients",
     [HALLEY_MEMORY_OPTIMIZER] = "memory_bytes.optimizer",
     [HALLEY_MEMORY_ACTIVATIONS] = "memory_bytes.activations",
     [HALLEY_MEMORY_LOGITS] = "memory_bytes.logits",
+    [HALLEY_MEMORY_CONTEXT] = "memory_bytes.context",
     [HALLEY_MEMORY_BUFFERS] = "memory_bytes.buffers"};
 
 const char *halley_metric_column(uint32_t metric)

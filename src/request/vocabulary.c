@@ -48,6 +48,7 @@ static const request_key keys[] = {
     {"parts_s.accumulate", REQUEST_IS_NUMBER, "s", "gradient accumulation", "estimate, explore, results", "time.accumulate", 0},
     {"parts_s.optimizer", REQUEST_IS_NUMBER, "s", "optimizer update", "estimate, explore, results", "time.optimizer", 0},
     {"parts_s.offload", REQUEST_IS_NUMBER, "s", "exposed transfers to and from outer memory", "estimate, explore, results", "time.offload", 0},
+    {"parts_s.meeting", REQUEST_IS_NUMBER, "s", "ranks wait for the slowest of those they meet", "estimate, explore, results", "time.meeting", 0},
     {"parts_s.other", REQUEST_IS_NUMBER, "s", "fixed costs of a step and of micro-batches", "estimate, explore, results", "time.other", 0},
     {"memory_bytes", REQUEST_IS_OBJECT, "B", "memory of the fullest stage by class; adds up to device_bytes", "estimate, explore", NULL, 0},
     {"memory_bytes.weights", REQUEST_IS_NUMBER, "B", "weights", "estimate, explore, results", "memory.weights", 0},
@@ -55,13 +56,22 @@ static const request_key keys[] = {
     {"memory_bytes.optimizer", REQUEST_IS_NUMBER, "B", "optimizer states", "estimate, explore, results", "memory.optimizer", 0},
     {"memory_bytes.activations", REQUEST_IS_NUMBER, "B", "activations kept for the backward pass", "estimate, explore, results", "memory.activations", 0},
     {"memory_bytes.logits", REQUEST_IS_NUMBER, "B", "logits, loss and temporaries of the head", "estimate, explore, results", "memory.logits", 0},
-    {"memory_bytes.buffers", REQUEST_IS_NUMBER, "B", "context, buffers of libraries, gathered weights", "estimate, explore, results", "memory.buffers", 0},
+    {"memory_bytes.buffers", REQUEST_IS_NUMBER, "B", "gathered weights, fixed buffers of the framework", "estimate, explore, results", "memory.buffers", 0},
+    {"memory_bytes.context", REQUEST_IS_NUMBER, "B", "context of the driver and libraries, outside the allocator", "estimate, explore, results", "memory.context", 0},
+    {"measured_bytes", REQUEST_IS_NUMBER, "B", "peak memory of a run, as its logs state it", "score", NULL, 0},
+    {"predicted_bytes", REQUEST_IS_NUMBER, "B", "the same, predicted", "score", NULL, 0},
+    {"memory_error_pct", REQUEST_IS_NUMBER, "%", "error of predicted_bytes", "score", NULL, 0},
+    {"allocated_bytes", REQUEST_IS_NUMBER, "B", "memory that the framework's allocator holds: device_bytes without the context", "estimate", NULL, 0},
+    {"headroom", REQUEST_IS_NUMBER, NULL, "share of the memory that a plan must leave free", "estimate", NULL, 0},
+    {"fit", REQUEST_IS_TEXT, NULL, "fits, tight, may-fit, may-need-offload or does-not-fit", "estimate, plan, score", NULL, 0},
+    {"full", REQUEST_IS_NUMBER, NULL, "memory of the device over its capacity", "plan, score", NULL, 0},
     {"device_bytes", REQUEST_IS_NUMBER, "B", "memory that the fullest stage needs on the device", "estimate, plan, explore, results", "memory", 0},
     {"offloaded_bytes", REQUEST_IS_NUMBER, "B", "what that stage keeps in outer memory", "estimate, explore, results", "outer-memory", 0},
     {"capacity_bytes", REQUEST_IS_NUMBER, "B", "memory of the device", "estimate, plan", NULL, 0},
     {"slowest_stage", REQUEST_IS_INTEGER, NULL, "pipeline stage that sets the pace, from 0", "estimate", NULL, 0},
     {"fullest_stage", REQUEST_IS_INTEGER, NULL, "pipeline stage with the most memory, from 0", "estimate", NULL, 0},
     {"fits", REQUEST_IS_BOOLEAN, NULL, "whether device_bytes fits into the memory", "estimate, explore, plan", "fits", 0},
+    {"schedule_time", REQUEST_IS_TEXT, NULL, "walk: the schedule was run pass by pass; form: by its closed form", "estimate", NULL, 0},
     {"changes", REQUEST_IS_LIST, NULL, "single changes of the plan that would fit", "estimate", NULL, 0},
     {"change", REQUEST_IS_TEXT, NULL, "a change in words", "estimate", NULL, 0},
     {"energy_J", REQUEST_IS_NUMBER, "J", "energy of a step, all NPUs", "estimate, explore, results", "energy", 0},
@@ -506,7 +516,7 @@ enum { N_KEYS = sizeof keys / sizeof *keys };
 static const struct {
     const char *name, *doc;
 } plan_keys[] = {HALLEY_PLAN_VALUES(PLAN_KEY) HALLEY_PLAN_SWITCHES(PLAN_KEY)
-                     HALLEY_PLAN_LISTS(PLAN_KEY) HALLEY_PLAN_PLANNED(PLAN_KEY)};
+                     HALLEY_PLAN_LISTS(PLAN_KEY)};
 
 static bool has_own_row(const char *plan_key)
 {

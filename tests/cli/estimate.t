@@ -8,7 +8,7 @@ $ halley estimate -m gpt3-175b -c dgx-a100:1024 --tp 8 --pp 8 --global-batch 153
 >
 > step          {*} s
 > tokens/s      {*}
-> model FLOPs   {*} % of peak
+> model FLOPs   {*} % of peak{*}
 >
 > where the time goes
 > ...
@@ -265,9 +265,9 @@ $ halley estimate -m llama3-8b -c dgx-h100:8 --tp 8 --strict --headroom '10 %' |
 ## other plans that fit are found before more accelerators are asked for
 $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 8 --zero 0 | grep -A3 'stage 0 is over'
 > stage 0 is over by 114 GB; most of it is optimizer (96.4 GB)
->   ZeRO 3 instead of 0: 826 ms a step, 69.0 GB
->   weights gathered layer by layer (FSDP): 826 ms a step, 69.0 GB
->   tensor parallelism 4 instead of 1: 954 ms a step, 50.8 GB
+>   ZeRO 3 instead of 0: {*} ms a step, 69.0 GB
+>   weights gathered layer by layer (FSDP): {*} ms a step, 69.0 GB
+>   tensor parallelism 4 instead of 1: {*} ms a step, 50.8 GB
 $ halley estimate -m gpt-1t -c dgx-h100:8 --tp 8 | grep -A2 'is over'
 > stage 0 is over by 2.22 TB; most of it is optimizer (1.51 TB)
 >   no plan fits: more accelerators or more memory are needed

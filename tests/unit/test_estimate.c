@@ -311,7 +311,7 @@ static void only_rows_that_were_looked_up_are_updated(void **state)
     const halley_estimate a = estimate(&w, small), b = estimate(&w, large);
     /* Their update is among the passes over the rows: it grows with the batch, and the
      * optimizer's own time is that of the perceptrons. */
-    const uint32_t tables = 4; /* the class of embedding and head */
+    const uint32_t tables = HALLEY_CLASS_MEMORY_BOUND;
     assert_true(b.class_s[tables] > 3 * a.class_s[tables]);
     const double at_most =
         halley_model_active_params(&w.model) *

@@ -174,12 +174,13 @@ static halley_status run_error_bars(request_call *call, halley_error *err)
         return request_usage(call, err,
                              "--error-bars wants neither --stack nor --device");
     TRY(halley_error_bars_make(&c, o->out, call->args, call->n_args, err));
-    fprintf(call->out,
-           "%u classes from %u predictions of runs that the constants had not seen\n"
-           "%s %% of them lie within the typical error and %s %% within the bound of the "
-           "bars made without their own source\n",
-           c.n_classes, c.n_runs, number_fixed(100 * c.typical, 1).at,
-           number_fixed(100 * c.bound, 1).at);
+    fprintf(
+        call->out,
+        "%u classes from %u predictions of runs that the constants had not seen\n"
+        "%s %% of them lie within the typical error and %s %% within the bound of the "
+        "bars made without their own source\n",
+        c.n_classes, c.n_runs, number_fixed(100 * c.typical, 1).at,
+        number_fixed(100 * c.bound, 1).at);
     return HALLEY_OK;
 }
 

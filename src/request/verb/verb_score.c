@@ -337,8 +337,10 @@ static halley_status score_run(request_call *call, halley_error *err)
     TRY(halley_score_run(&score, call->args, call->n_args, &opts, err));
     halley_status status = write_score(call, score, err);
     if (status == HALLEY_OK && !has_scored(score))
-        status = error_set(err, HALLEY_EINVAL,
-                           "no row could be scored; the reasons are in the output");
+        status = request_fail_as(
+            call, REQUEST_CODE_INFEASIBLE,
+            error_set(err, HALLEY_EINVAL,
+                      "no row could be scored; the reasons are in the output"));
     halley_score_free(score);
     return status;
 }
