@@ -234,12 +234,11 @@ static void the_slowest_rank_computes_as_long_as_the_estimate(void **state)
                 sum += (double)number(t, k, "duration_ns") * 1e-9;
         }
         halley_trace_free(t);
-        const double want = e.part_s[HALLEY_PART_FORWARD] +
-                            e.part_s[HALLEY_PART_BACKWARD] +
-                            e.part_s[HALLEY_PART_MEETING] + e.part_s[HALLEY_PART_HOST] +
-                            e.part_s[HALLEY_PART_ACCUMULATE] +
-                            e.part_s[HALLEY_PART_OPTIMIZER] +
-                            e.part_s[HALLEY_PART_OTHER] + e.part_s[HALLEY_PART_RECOMPUTE];
+        const double want =
+            e.part_s[HALLEY_PART_FORWARD] + e.part_s[HALLEY_PART_BACKWARD] +
+            e.part_s[HALLEY_PART_MEETING] + e.part_s[HALLEY_PART_HOST] +
+            e.part_s[HALLEY_PART_ACCUMULATE] + e.part_s[HALLEY_PART_OPTIMIZER] +
+            e.part_s[HALLEY_PART_OTHER] + e.part_s[HALLEY_PART_RECOMPUTE];
         /* With tensor parallelism recomputed messages are collectives in the trace. */
         const double slack =
             w.plan.recompute == HALLEY_RECOMPUTE_FULL && w.plan.tp > 1 ? 0.15 : 0.01;
