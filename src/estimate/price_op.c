@@ -96,13 +96,23 @@ static double attention_share(const halley_npu *npu, double dim)
     return npu->attention_share[i] * (1 - w) + npu->attention_share[i + 1] * w;
 }
 
+/* Attention runs in 16 bits, or in fp32 where all of the training does. */
+static double find_attention_peak(const price_context *c)
+{
+    const halley_npu *npu = &c->cluster->npu;
+    const halley_dtype type = c->plan->dtype;
+    const double wide = halley_npu_wide_peak(npu);
+    const bool full = type == HALLEY_FP32 || type == HALLEY_TF32;
+    return full ? fmin(wide, npu->peak_flops[type]) : wide;
+}
+
 static op_time flash_time(const price_context *c, const workload_op *op)
 {
     const halley_npu *npu = &c->cluster->npu;
     const double skew = 1 + c->stack->k[HALLEY_K_CP_SKEW] * (1 - 1.0 / c->plan->cp);
     const double s = op->seq;
-    const double rate = halley_npu_wide_peak(npu) * attention_share(npu, op->head_dim) *
-                        s / (s + npu->attention_half);
+    const double rate = find_attention_peak(c) * attention_share(npu, op->head_dim) * s /
+                        (s + npu->attention_half);
     const double *k = c->stack->k;
     const bool is_old = c->stack->old_attention || c->plan->old_attention;
     const double old = is_old && npu->attention_old > 0 ? npu->attention_old : 1;

@@ -125,6 +125,10 @@ halley_status workload_pipeline_check(halley_plan *plan, const halley_model *mod
         return error_set(err, HALLEY_EINVAL,
                          "%u pipeline stages are more than the %u layers", plan->pp,
                          model->layers);
+    if (plan->pp == 1 && plan->schedule > HALLEY_SCHEDULE_GPIPE)
+        return error_set(err, HALLEY_EINVAL,
+                         "schedule %s needs pipeline stages, and pp is 1",
+                         halley_schedule_name(plan->schedule));
     if (plan->virtual_stages == 1)
         return HALLEY_OK;
     if (plan->pp == 1)
