@@ -4,10 +4,11 @@
  *
  * Gradients leave in buckets of max(40 M, 1 M per rank) parameters, as in Megatron; each
  * pays the latency of its collective, and the last one has nothing left to hide behind.
- * Reduction hides behind the backward pass by the stack's share, at most nine tenths of
- * one pass. ZeRO 2 holds only its share of the gradients, so they leave after every
- * micro-batch, each behind its own backward pass. Where some ranks share (hybrid ZeRO,
- * hybrid shard): reduce-scatter among them, all-reduce of the shares across, gather.
+ * By the stack's share, reduction hides behind the backward pass and the gather of
+ * weights behind the forward pass, at most nine tenths of a pass together. ZeRO 2 holds
+ * only its share of the gradients, so they leave after every micro-batch, each behind its
+ * own backward pass. Where some ranks share (hybrid ZeRO, hybrid shard): reduce-scatter
+ * among them, all-reduce of the shares across, gather.
  */
 #include "estimate/groups.h"
 #include "estimate/step.h"
@@ -30,7 +31,9 @@ static bucketed bucket_time(const step *s, coll_kind kind, workload_group group,
     const double size = fmax(bucket_params, bucket_params_per_rank * ranks);
     const double n = fmax(1, ceil(params / size));
     const double one = price_coll(&s->c, kind, group, bytes_each * params / n);
-    return (bucketed){n * one, one};
+    /* Other models than transformers reduce what they have as it comes. */
+    const bool waits = s->c.model->kind == HALLEY_TRANSFORMER;
+    return (bucketed){n * one, waits ? one : 0};
 }
 
 /* What one set of weights needs: before the update every micro-batch or once, after it
@@ -71,10 +74,15 @@ static reduction reduce_weights(const step *s, double params, owners who)
         add_reduction(&r, bucket_time(s, COLL_REDUCE_SCATTER, group, params, gb));
         r.gather_s = bucket_time(s, COLL_ALL_GATHER, group, params, 2).all_s;
     }
-    /* Those with the same share add theirs up. */
-    if (s->c.n[who.outer] > 1)
-        add_reduction(&r, bucket_time(s, COLL_ALL_REDUCE, who.outer,
-                                      params / s->c.n[who.shard], gb));
+    if (s->c.n[who.outer] < 2)
+        return r;
+    /* Those with the same share add theirs up, bucket after bucket, while others are
+     * still scattered inside. */
+    const bucketed across =
+        bucket_time(s, COLL_ALL_REDUCE, who.outer, params / s->c.n[who.shard], gb);
+    const double first = fmin(r.last_s, across.last_s);
+    r.reduce_s = fmax(r.reduce_s, across.all_s) + first;
+    r.last_s += across.last_s;
     return r;
 }
 
@@ -122,16 +130,27 @@ static double exposed_each(const step *s, const stage_cost *st, const reduction 
     return s->micro_batches * (r->reduce_s - hidden);
 }
 
+/* Of what could hide, as much as there is compute to hide it behind. Where some ranks
+ * share, gathers are fast and inside, and what crosses has the backward pass alone. */
+static double hidden_time(const step *s, const stage_cost *st, double reduced_s,
+                          double gathered_s)
+{
+    const double behind_b = 0.9 * st->backward_s, behind_f = 0.9 * st->forward_s;
+    if (plan_shards(s->c.plan) > 1)
+        return fmin(reduced_s, behind_b) + fmin(gathered_s, behind_f);
+    return fmin(reduced_s + gathered_s, behind_b + (gathered_s > 0 ? behind_f : 0));
+}
+
 void step_add_reduction(step *s, const stage_cost *st)
 {
     const halley_plan *plan = s->c.plan;
     const reduction r = reduce_stage(s, st);
     const double shown = price_exposed(&s->c, WORKLOAD_DP);
-    const double most = 0.9 * stage_time(st);
     const bool each = plan->zero == 2 && !plan->fsdp;
     double *part = &s->out->part_s[HALLEY_PART_DP];
-    const double behind = each ? r.gather_s : r.reduce_s - r.last_s + r.gather_s;
-    const double hidden = fmin((1 - shown) * behind, most);
+    const double last = fmin(r.last_s, r.reduce_s);
+    const double reduced = each ? 0 : (1 - shown) * (r.reduce_s - last);
+    const double hidden = hidden_time(s, st, reduced, (1 - shown) * r.gather_s);
     assert(hidden >= 0 && shown >= 0);
     *part += r.reduce_s + r.gather_s - hidden + delayed(s, st, hidden);
     if (each)

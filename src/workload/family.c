@@ -51,6 +51,7 @@ static const family_constant recommender[] = {
     {HALLEY_K_MICRO, 0, captured},
     {HALLEY_K_DP_HIDDEN, 0.5, mlperf},
     {HALLEY_K_EP_TIME, 1, "the family's factor on messages is in workload_recommender"},
+    {HALLEY_K_EP_NETWORK, 1, "the same"},
     {HALLEY_K_ACCUMULATE, 0, "one micro-batch: nothing is added up"},
     {HALLEY_K_STEP, 0.90e-3, "MLPerf DLRM"},
 };
