@@ -299,13 +299,17 @@ static void waits(writer *w, const price_context *c, const workload_layer *layer
 {
     price_layer p;
     const bool back = is_backward(work);
-    if (c->model->kind != HALLEY_TRANSFORMER || work->kind == WEIGHT)
+    if (c->model->kind != HALLEY_TRANSFORMER)
         return;
     price_layer_make(&p, c, layer, true);
-    const double host = !back ? p.host_f_s : again ? p.host_b_s : p.host_plain_s;
+    double host = !back ? p.host_f_s : again ? p.host_b_s : p.host_plain_s;
+    if (work->kind == INPUT)
+        host -= p.host_w_s;
+    if (work->kind == WEIGHT)
+        host = p.host_w_s;
     if (host > 1e-9)
         plan_compute_chain(&w->n, "host", host, 0, 0);
-    if (!w->s->each || is_exposed(w->plan))
+    if (work->kind == WEIGHT || !w->s->each || is_exposed(w->plan))
         return;
     const price_shards t = price_shards_make(c, layer->weights, layer->expert_weights);
     const bool gathers = !(back && w->plan->fsdp_keep);

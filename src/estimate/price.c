@@ -118,12 +118,11 @@ static void set_narrowest(price_context *c)
     }
 }
 
-/* DualPipe lends 20 of 132 multiprocessors to the messages that it hides. */
+/* DualPipe lends 20 of 132 multiprocessors to its messages, hidden or not. */
 static double lent_units(const halley_plan *plan)
 {
-    const bool lends = plan->schedule == HALLEY_SCHEDULE_DUALPIPE && plan->pp > 1 &&
-                       plan->ep > 1 && !plan->no_overlap &&
-                       !(plan->expose & HALLEY_EXPOSE_EP);
+    const bool lends =
+        plan->schedule == HALLEY_SCHEDULE_DUALPIPE && plan->pp > 1 && plan->ep > 1;
     return lends ? 132.0 / 112 : 1;
 }
 

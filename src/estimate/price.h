@@ -36,6 +36,7 @@ typedef struct price_layer {
     double host_f_s, host_b_s;     /* of them, waiting for the host */
     double plain_b_s, host_plain_s; /* the backward pass without recomputation */
     double weight_s;           /* of the backward pass, that only weight gradients need */
+    double host_w_s;           /* of it, waiting for the host */
     double flops, again_flops; /* matmuls and attention: forward, and computed again */
 } price_layer;
 

@@ -80,8 +80,21 @@ typedef struct layer_sums {
     double npu_f, npu_b, again;    /* compute */
     double comm_f, comm_b, comm_r; /* exposed messages but those of experts */
     double expert_f, expert_b;     /* of experts, hidden or not */
+    double turn_f, turn_b;         /* of keys and values in turn, the same */
     bool repeats;                  /* messages are repeated, too */
 } layer_sums;
+
+static void add_exposed(price_layer *out, layer_sums *sum, workload_group group, double f,
+                        double b)
+{
+    const double r = sum->repeats ? f : 0;
+    out->comm_f[group] += f;
+    out->comm_b[group] += b;
+    out->comm_r[group] += r;
+    sum->comm_f += f;
+    sum->comm_b += b;
+    sum->comm_r += r;
+}
 
 static void add_message(price_layer *out, layer_sums *sum, const price_context *c,
                         const workload_op *op)
@@ -92,19 +105,14 @@ static void add_message(price_layer *out, layer_sums *sum, const price_context *
         sum->expert_b += one * op->times_b;
         return;
     }
-    const double share = price_exposed(c, op->group);
-    double f = one * op->times_f * share, b = one * op->times_b * share;
-    if (op->coll == WORKLOAD_EXCHANGE) { /* hides behind attention, as far as that goes */
-        f = fmax(f, one * op->times_f - out->f[WORKLOAD_ATTENTION]);
-        b = fmax(b, one * op->times_b - out->b[WORKLOAD_ATTENTION]);
+    if (op->coll == WORKLOAD_EXCHANGE) {
+        sum->turn_f += one * op->times_f;
+        sum->turn_b += one * op->times_b;
+        return;
     }
-    const double r = sum->repeats ? f : 0;
-    out->comm_f[op->group] += f;
-    out->comm_b[op->group] += b;
-    out->comm_r[op->group] += r;
-    sum->comm_f += f;
-    sum->comm_b += b;
-    sum->comm_r += r;
+    const double share = price_exposed(c, op->group);
+    add_exposed(out, sum, op->group, one * op->times_f * share,
+                one * op->times_b * share);
 }
 
 static void add_compute(price_layer *out, layer_sums *sum, const price_context *c,
@@ -124,22 +132,6 @@ static void add_compute(price_layer *out, layer_sums *sum, const price_context *
     sum->npu_f += t.forward_s;
     sum->npu_b += t.backward_s;
     sum->again += again;
-}
-
-/* Messages of experts hide behind the compute of another micro-batch, as far as there is
- * as much of it. */
-static void expose_experts(price_layer *out, layer_sums *sum, const price_context *c)
-{
-    const double shown = price_exposed(c, WORKLOAD_EP);
-    const double f = fmax(shown * sum->expert_f, sum->expert_f - sum->npu_f);
-    const double b = fmax(shown * sum->expert_b, sum->expert_b - sum->npu_b);
-    const double r = sum->repeats ? f : 0;
-    out->comm_f[WORKLOAD_EP] += f;
-    out->comm_b[WORKLOAD_EP] += b;
-    out->comm_r[WORKLOAD_EP] += r;
-    sum->comm_f += f;
-    sum->comm_b += b;
-    sum->comm_r += r;
 }
 
 /* The share of the host's time that captured graphs leave. */
@@ -189,6 +181,29 @@ static host_time make_host_time(const price_context *c, const workload_layer *l)
                            waits ? k[HALLEY_K_HOST_WAIT] * c->cluster->host_factor : 0};
 }
 
+/*
+ * Messages that hide behind compute, as far as there is as much of it: those of experts
+ * behind a pass of another micro-batch, keys and values that go round behind attention.
+ * In layers with experts the time that the NPU waits for its host hides them, too.
+ */
+static void expose_hidden(price_layer *out, layer_sums *sum, const price_context *c,
+                          const host_time *h, bool moe)
+{
+    const double pass_f = price_side_by_side(sum->npu_f, h->f);
+    const double pass_b = price_side_by_side(sum->npu_b, h->b);
+    const double shown = price_exposed(c, WORKLOAD_EP);
+    add_exposed(out, sum, WORKLOAD_EP,
+                fmax(shown * sum->expert_f, sum->expert_f - pass_f),
+                fmax(shown * sum->expert_b, sum->expert_b - pass_b));
+    const double turns = price_exposed(c, WORKLOAD_CP);
+    const double more_f = moe ? pass_f - sum->npu_f : 0;
+    const double more_b = moe ? pass_b - sum->npu_b : 0;
+    add_exposed(
+        out, sum, WORKLOAD_CP,
+        fmax(turns * sum->turn_f, sum->turn_f - out->f[WORKLOAD_ATTENTION] - more_f),
+        fmax(turns * sum->turn_b, sum->turn_b - out->b[WORKLOAD_ATTENTION] - more_b));
+}
+
 /* Host time under a layer without experts, messages included. */
 static void floor_dense(price_layer *p, const layer_sums *sum, const host_time *h)
 {
@@ -207,14 +222,17 @@ static void floor_experts(price_layer *p, const layer_sums *sum, const host_time
     p->plain_b_s = price_side_by_side(sum->npu_b, h->b) + sum->comm_b;
 }
 
-static void add_host(price_layer *p, const layer_sums *sum, const price_context *c,
-                     const workload_layer *layer)
+static void add_host(price_layer *p, const layer_sums *sum, const workload_layer *layer,
+                     const host_time *h)
 {
-    const host_time h = make_host_time(c, layer);
     if (layer->moe)
-        floor_experts(p, sum, &h);
+        floor_experts(p, sum, h);
     else
-        floor_dense(p, sum, &h);
+        floor_dense(p, sum, h);
+    /* A third of what the host issues backward is for weight gradients. */
+    const double weight = price_side_by_side(p->weight_s, h->b / 3);
+    p->host_w_s = p->weight_s > 0 ? weight - p->weight_s : 0;
+    p->weight_s += p->host_w_s;
     p->host_f_s = p->forward_s - sum->npu_f - sum->comm_f;
     p->host_b_s = p->backward_s - sum->npu_b - sum->comm_b - sum->again - sum->comm_r;
     p->host_plain_s = p->plain_b_s - sum->npu_b - sum->comm_b;
@@ -233,10 +251,11 @@ void price_layer_make(price_layer *out, const price_context *c,
         else
             add_compute(out, &sum, c, op, floor);
     }
-    expose_experts(out, &sum, c);
+    const host_time h = floor ? make_host_time(c, layer) : (host_time){0};
+    expose_hidden(out, &sum, c, &h, layer->moe);
     out->forward_s = sum.npu_f + sum.comm_f;
     out->plain_b_s = sum.npu_b + sum.comm_b;
     out->backward_s = out->plain_b_s + sum.again + sum.comm_r;
     if (floor)
-        add_host(out, &sum, c, layer);
+        add_host(out, &sum, layer, &h);
 }

@@ -35,7 +35,8 @@ typedef struct stage_cost {
     double weight_s;              /* of the backward pass: weight gradients */
     double weights, expert_weights, touched;
     double trained, trained_experts; /* of the weights, those that get gradients */
-    double added; /* parameters whose gradients a micro-batch adds up */
+    double reduced_s; /* gradients that leave after every micro-batch, exposed */
+    double added;     /* parameters whose gradients a micro-batch adds up */
 } stage_cost;
 
 static inline double stage_time(const stage_cost *s)
@@ -53,6 +54,9 @@ stage_cost step_stage_make(const step *s, const workload_stage *stage);
 /* Passes, bubble, transfers and accumulation. `walk`: the schedule pass by pass, else in
  * closed form. Returns the stage with most parameters. */
 stage_cost step_add_pipeline(step *s, bool walk);
+/* Seconds that the gradients of a stage, or a chunk, take in the open after a micro-batch
+ * where they leave after each (ZeRO 2). */
+double step_reduced_each(const step *s, const stage_cost *st);
 void step_add_reduction(step *s, const stage_cost *st);
 void step_add_update(step *s, const stage_cost *st);
 

@@ -17,7 +17,8 @@ double step_beside(const step *s, double pass_s, double messages_s, double bytes
     const halley_plan *plan = s->c.plan;
     if (plan->no_overlap || plan->expose & HALLEY_EXPOSE_DP)
         return pass_s + messages_s;
-    return fmax(pass_s + price_drag(&s->c, messages_s, bytes), messages_s);
+    const double beside = fmax(pass_s + price_drag(&s->c, messages_s, bytes), messages_s);
+    return fmin(beside, pass_s + messages_s); /* at worst one after the other */
 }
 
 static void gather_layer(step *s, kind_cost *k)

@@ -122,12 +122,13 @@ static double delayed(const step *s, const stage_cost *st, double hidden)
     return fmin(hidden, most) * talks / stage_time(st);
 }
 
-/* Every micro-batch behind its own backward pass. */
-static double exposed_each(const step *s, const stage_cost *st, const reduction *r)
+double step_reduced_each(const step *s, const stage_cost *st)
 {
+    if (s->c.plan->zero != 2 || s->c.plan->fsdp)
+        return 0;
+    const reduction r = reduce_stage(s, st);
     const double shown = price_exposed(&s->c, WORKLOAD_DP);
-    const double hidden = fmin((1 - shown) * r->reduce_s, 0.9 * st->backward_s);
-    return s->micro_batches * (r->reduce_s - hidden);
+    return r.reduce_s - fmin((1 - shown) * r.reduce_s, 0.9 * st->backward_s);
 }
 
 /* Of what could hide, as much as there is compute to hide it behind. Where some ranks
@@ -136,7 +137,7 @@ static double hidden_time(const step *s, const stage_cost *st, double reduced_s,
                           double gathered_s)
 {
     const double behind_b = 0.9 * st->backward_s, behind_f = 0.9 * st->forward_s;
-    if (plan_shards(s->c.plan) > 1)
+    if (plan_shards(s->c.plan) > 1 || s->c.plan->zero == 2)
         return fmin(reduced_s, behind_b) + fmin(gathered_s, behind_f);
     return fmin(reduced_s + gathered_s, behind_b + (gathered_s > 0 ? behind_f : 0));
 }
@@ -152,9 +153,7 @@ void step_add_reduction(step *s, const stage_cost *st)
     const double reduced = each ? 0 : (1 - shown) * (r.reduce_s - last);
     const double hidden = hidden_time(s, st, reduced, (1 - shown) * r.gather_s);
     assert(hidden >= 0 && shown >= 0);
-    *part += r.reduce_s + r.gather_s - hidden + delayed(s, st, hidden);
-    if (each)
-        *part += exposed_each(s, st, &r) - r.reduce_s;
+    *part += (each ? 0 : r.reduce_s) + r.gather_s - hidden + delayed(s, st, hidden);
     if (plan->zero_owner) {
         const uint32_t ranks = plan->zero_group ? plan->zero_group : plan->dp * plan->cp;
         *part += ranks > 1 ? ranks * s->c.stack->k[HALLEY_K_OWNER] : 0;

@@ -70,6 +70,7 @@ stage_cost step_stage_make(const step *s, const workload_stage *st)
         c.weights += n->n * k->weights;
         c.trained += n->n * (k->weights - k->frozen);
     }
+    c.reduced_s = step_reduced_each(s, &c);
     c.added = (s->fsdp_each ? c.trained / s->c.plan->fsdp : c.trained) + c.touched;
     return c;
 }
@@ -85,7 +86,7 @@ static workload_pass_times pass_times(const step *s, const stage_cost *c, double
     const double more = accumulation_time(s, c) + s->c.stack->k[HALLEY_K_MICRO] / parts;
     return (workload_pass_times){.forward_s = c->forward_s,
                                  .input_s = c->backward_s - c->weight_s + more,
-                                 .weight_s = c->weight_s};
+                                 .weight_s = c->weight_s + c->reduced_s};
 }
 
 static double sum_passes(const workload_pass_times *p)
@@ -117,6 +118,7 @@ static void scale_stage(stage_cost *c, double by)
     c->backward_s *= by;
     c->weight_s *= by;
     c->added *= by;
+    c->reduced_s *= by;
 }
 
 /* Time of the messages between neighbouring stages. */
@@ -145,7 +147,8 @@ static void list_stages(step *s, stage_list *l)
         const workload_pass_times one = pass_times(s, &c, 1);
         for (uint32_t j = i; j < next; j++)
             l->stages[j] = one;
-        if (i == 0 || stage_time(&c) > stage_time(&l->slow)) {
+        if (i == 0 ||
+            stage_time(&c) + c.reduced_s > stage_time(&l->slow) + l->slow.reduced_s) {
             l->slow = c;
             l->slow_stage = i;
         }
@@ -261,6 +264,7 @@ stage_cost step_add_pipeline(step *s, bool walk)
     s->out->slow_stage = l.slow_stage;
     s->out->hfu = count_again(s, &l.slow); /* made a share of the peak at the end */
     part[HALLEY_PART_ACCUMULATE] = m * accumulation_time(s, &l.slow);
+    part[HALLEY_PART_DP] += m * l.slow.reduced_s;
     part[HALLEY_PART_OTHER] += m * s->c.stack->k[HALLEY_K_MICRO];
     if (s->c.plan->pp > 1)
         add_schedule(s, &l, walk);

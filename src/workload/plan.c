@@ -70,6 +70,8 @@ static void fill_in(halley_plan *p, const halley_model *model)
     if (p->tp == 1)
         p->sequence_parallel = false;
     p->has_experts = model->experts > 0;
+    if (p->pp == 1)
+        p->schedule = HALLEY_SCHEDULE_1F1B; /* one stage has nothing to schedule */
 }
 
 static halley_status refuse(halley_error *err, const char *what, uint32_t n,
