@@ -156,16 +156,13 @@ static op_time one_time(const price_context *c, const workload_op *op)
 static op_time compute_time(const price_context *c, const workload_op *op)
 {
     op_time t = one_time(c, op);
+    t.f = estimate_extended(c->cluster, op, false, t.f);
+    t.b = estimate_extended(c->cluster, op, true, t.b);
     if (op->repeat > 1) {
         t.f *= op->repeat;
         t.b *= op->repeat;
         t.w *= op->repeat;
     }
-    t.f = estimate_extended(c->cluster, op, false, t.f);
-    const double backward_s = t.b;
-    t.b = estimate_extended(c->cluster, op, true, t.b);
-    if (backward_s > 0)
-        t.w *= t.b / backward_s;
     return t;
 }
 

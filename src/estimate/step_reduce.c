@@ -29,11 +29,12 @@ static bucketed bucket_time(const step *s, coll_kind kind, workload_group group,
 {
     const double ranks = s->c.n[group];
     const double size = fmax(bucket_params, bucket_params_per_rank * ranks);
-    const double n = fmax(1, ceil(params / size));
+    /* Compilers (TPU), and other models than transformers, reduce as it comes. */
+    const bool whole = s->c.model->kind != HALLEY_TRANSFORMER ||
+                       s->c.cluster->npu.type == HALLEY_NPU_TPU;
+    const double n = whole ? 1 : fmax(1, ceil(params / size));
     const double one = price_coll(&s->c, kind, group, bytes_each * params / n);
-    /* Other models than transformers reduce what they have as it comes. */
-    const bool waits = s->c.model->kind == HALLEY_TRANSFORMER;
-    return (bucketed){n * one, waits ? one : 0};
+    return (bucketed){n * one, whole ? 0 : one};
 }
 
 /* What one set of weights needs: before the update every micro-batch or once, after it

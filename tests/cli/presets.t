@@ -55,7 +55,7 @@ $ printf 'TP=2\nARGS=(\n  --num-layers 4 # few\n  --hidden-size 256 --num-attent
 $ halley presets run.sh; test ! -e ran
 > read as: Megatron-LM script; 11 keys used, 1 without influence, 1 unknown; 8 accelerators
 > model:   3.42 M parameters; 4 layers, hidden 256, 4 heads, ffn 1024, vocabulary 1024, tied
-> plan:    global-batch 32, seq 512, dtype bf16, tp 2, pp 1, cp 1, ep 1, virtual 1, micro-batch 1, zero 0, recompute none, gradient-bytes 4, sequence-parallel yes, expose dp+tp, gradient-memory 4
+> plan:    global-batch 32, seq 512, dtype bf16, tp 2, pp 1, cp 1, ep 1, virtual 1, micro-batch 1, zero 0, recompute none, gradient-bytes 4, gradient-memory 4, sequence-parallel yes, expose dp+tp
 > unknown: --frob
 $ halley presets run.sh --json | query - /tp /global_batch /npus /sequence_parallel /import/unknown
 > 2

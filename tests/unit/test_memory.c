@@ -433,7 +433,7 @@ static void check_cuts(const world *w, const halley_model *m, halley_plan p)
     if (p.dp > 1 && p.zero < 3 && estimate_design(&twice, w, m, q))
         /* Routers, norms and latents are not split by tp, but their states are by dp. */
         check_order("twice tp at half dp", m, &p, twice.peak_bytes,
-                    1.01 * once.peak_bytes);
+                    (m->kv_rank > 0 ? 1.05 : 1.01) * once.peak_bytes);
 }
 
 static void check_capacity(world *w, const halley_model *m, halley_plan p)
