@@ -65,8 +65,7 @@ static inline void run_records(rec_list *list, halley_status status)
     if (rec_rules_init(&rules, NULL, NULL) != HALLEY_OK)
         abort();
     for (size_t i = 0; status == HALLEY_OK && i < list->ranks.n; i++)
-        if (rec_finish(&list->ranks.at[i], NULL) != HALLEY_OK)
-            abort();
+        status = rec_finish(&list->ranks.at[i], NULL);
     if (status == HALLEY_OK && rec_groups_init(&groups, list, NULL) != HALLEY_OK)
         abort();
     for (size_t i = 0; status == HALLEY_OK && i < list->ranks.n; i++)

@@ -269,8 +269,39 @@ bool rec_find_launches(record *r)
     return true;
 }
 
+/* Events that lie further apart than this have a wrong clock; and within it no sum of
+ * times can overflow. */
+#define LONGEST_WINDOW_NS (INT64_C(10) * 86400 * 1000000000)
+
+static void widen_window(int64_t *from_ns, int64_t *to_ns, int64_t begin_ns,
+                         int64_t end_ns)
+{
+    *from_ns = begin_ns < *from_ns ? begin_ns : *from_ns;
+    *to_ns = end_ns > *to_ns ? end_ns : *to_ns;
+}
+
+static halley_status check_window(const record *r, halley_error *err)
+{
+    int64_t from_ns = INT64_MAX, to_ns = INT64_MIN, window_ns;
+    for (size_t i = 0; i < r->hosts.n; i++)
+        widen_window(&from_ns, &to_ns, r->hosts.at[i].begin_ns, r->hosts.at[i].end_ns);
+    for (size_t i = 0; i < r->works.n; i++)
+        widen_window(&from_ns, &to_ns, r->works.at[i].begin_ns, r->works.at[i].end_ns);
+    for (size_t i = 0; i < r->syncs.n; i++)
+        widen_window(&from_ns, &to_ns, r->syncs.at[i].begin_ns, r->syncs.at[i].end_ns);
+    for (size_t i = 0; i < r->steps.n; i++)
+        widen_window(&from_ns, &to_ns, r->steps.at[i].begin_ns, r->steps.at[i].end_ns);
+    if (from_ns > to_ns || (!__builtin_sub_overflow(to_ns, from_ns, &window_ns) &&
+                            window_ns <= LONGEST_WINDOW_NS))
+        return HALLEY_OK;
+    return error_set(err, HALLEY_EINVAL,
+                     "its events lie more than 10 days apart: the clock of the recording "
+                     "is wrong");
+}
+
 halley_status rec_finish(record *r, halley_error *err)
 {
+    TRY(check_window(r, err));
     map64_fini(&r->row_of);
     if (r->hosts.n >= REC_NONE || r->works.n >= REC_NONE)
         return error_set(err, HALLEY_ELIMIT, "the recording has more than 2^32 events");

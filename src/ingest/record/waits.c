@@ -216,9 +216,9 @@ static bool add_guess(wait_finder *f, uint32_t i, int64_t known_ns)
 {
     rec_graph *const g = f->g;
     const rec_work *const w = &g->rec->works.at[i];
-    const int64_t lag = w->begin_ns - known_ns;
-    if (known_ns == INT64_MIN || lag <= LATE_NS || w->is_sync)
+    if (known_ns == INT64_MIN || w->begin_ns - known_ns <= LATE_NS || w->is_sync)
         return true;
+    const int64_t lag = w->begin_ns - known_ns;
     g->late_ns += lag;
     const uint32_t other = find_last_end(f, &f->all, w->begin_ns);
     if (other != REC_NONE && other != i) {
