@@ -244,6 +244,26 @@ static void write_text(const request_call *call, const design *d)
     write_constants(to, d);
 }
 
+/* The memory of every pipeline stage, by class. */
+static void write_stages_json(report_json *j, const design *d)
+{
+    char key[32];
+    report_json_array(j, "stages");
+    for (uint32_t i = 0; i < d->plan.pp; i++) {
+        halley_stage_memory m;
+        halley_estimate_stage(&m, &d->model, &d->plan, d->cluster, &d->stack, i);
+        report_json_flat_object(j, NULL);
+        report_json_u64(j, "stage", i);
+        for (int k = 0; k < HALLEY_N_MEMORY; k++)
+            report_json_double(j, request_memory_key(key, (halley_memory)k),
+                               m.memory_bytes[k]);
+        report_json_double(j, "allocated_bytes", m.allocated_bytes);
+        report_json_double(j, "device_bytes", m.device_bytes);
+        report_json_end(j);
+    }
+    report_json_end(j);
+}
+
 /* What would make it fit, one change at a time. */
 static void write_changes_json(report_json *j, const design *d)
 {
@@ -314,6 +334,7 @@ static halley_status write_json(const request_call *call, const design *d,
     report_json_double(&j, "expected_error", d->expected.mean);
     report_json_u64(&j, "expected_error_runs", d->expected.n_runs);
     report_json_bool(&j, "calibrated", d->expected.n_sets == 0);
+    write_stages_json(&j, d);
     write_changes_json(&j, d);
     if (status == HALLEY_OK && o->explain)
         status = explain_json(&j, d, err);
