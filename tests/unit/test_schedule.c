@@ -121,8 +121,7 @@ static void forms_are_exact_for_equal_stages(void **state)
         make_bubble_case(&c, i);
         if (c.s.kind == HALLEY_SCHEDULE_DUALPIPE && bubbles[i].b != 1)
             continue; /* the form is 2.6 and 7.8 there */
-        const double walk = walk_of(&c.s, &c.t),
-                     form = form_of(&c.s, &c.t);
+        const double walk = walk_of(&c.s, &c.t), form = form_of(&c.s, &c.t);
         if (fabs(form / walk - 1) > 0.001)
             fail_msg("case %d: form %g, walk %g", i, form, walk);
     }
