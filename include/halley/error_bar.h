@@ -19,7 +19,7 @@ typedef struct halley_error_bar {
     uint32_t n_runs;    /* comparable runs, each predicted without its own kind */
     uint32_t n_sources; /* that they come from */
     char class[96];     /* which runs are comparable: "dense, stack known, pipeline" */
-    bool known_stack;   /* the stack was fitted to runs of its own */
+    bool known_stack;   /* the constants were fitted: by its stack, or by its family */
     bool measured;      /* runs of this chip, and of this kind of model, were compared */
     bool measured_npu;  /* of this chip */
 } halley_error_bar;

@@ -49,6 +49,9 @@ static void add_rates(step *s)
     const double samples = plan->global_batch;
     out->tokens_per_s = samples * plan->seq / out->step_s;
     out->model_flops = halley_model_step_flops(s->c.model, samples, plan->seq);
+    if (plan->lora > 0) /* frozen weights have no gradient: 4 instead of 6 a parameter */
+        out->model_flops -=
+            2 * samples * plan->seq * halley_model_token_params(s->c.model);
     const double peak = npu->peak_flops[plan->dtype] * npus;
     out->mfu = peak > 0 ? out->model_flops / (out->step_s * peak) : 0;
     const double again = out->hfu; /* against the forward pass, a third of the step */

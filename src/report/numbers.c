@@ -13,8 +13,7 @@ const char *report_npu_word(const halley_npu *npu)
                                          : "accelerator";
 }
 
-/* "8.03 B", "675 M". */
-static const char *print_params(char to[48], double params)
+const char *report_print_params(char to[48], double params)
 {
     const double scale = params >= 1e9 ? 1e9 : params >= 1e6 ? 1e6 : 1;
     snprintf(to, 48, "%s%s", number_digits(params / scale, 3).at,
@@ -43,9 +42,9 @@ void report_numbers_rates(FILE *to, const halley_numbers *n, const halley_estima
 {
     char a[48], b[48];
     const char *word = report_npu_word(npu);
-    fprintf(to, "parameters    %s", print_params(a, n->params));
+    fprintf(to, "parameters    %s", report_print_params(a, n->params));
     if (n->active_params < n->params)
-        fprintf(to, ", %s active for a token", print_params(b, n->active_params));
+        fprintf(to, ", %s active for a token", report_print_params(b, n->active_params));
     fprintf(to, "\ntokens/s      %s, %s a %s\n", number_digits(e->tokens_per_s, 4).at,
             number_digits(n->tokens_per_s_npu, 4).at, word);
     fprintf(to, "TFLOP/s       %s, %s a %s\n", number_digits(n->flops_per_s / 1e12, 4).at,
@@ -56,7 +55,7 @@ void report_numbers_rates(FILE *to, const halley_numbers *n, const halley_estima
 static void print_amount(FILE *to, const char *what, double value, units_kind unit)
 {
     char a[32];
-    fprintf(to, "  %-20s %12s", what, units_format(a, sizeof a, value, unit));
+    fprintf(to, "  %-22s %12s", what, units_format(a, sizeof a, value, unit));
 }
 
 void report_numbers_run(FILE *to, const halley_numbers *n, const halley_estimate *e,
@@ -65,7 +64,7 @@ void report_numbers_run(FILE *to, const halley_numbers *n, const halley_estimate
     char a[32];
     const char *word = report_npu_word(npu);
     fprintf(to, "\ntraining on %s tokens\n", number_digits(n->tokens, 3).at);
-    fprintf(to, "  %-20s %10s d", "time", number_fixed(n->wall_days, 1).at);
+    fprintf(to, "  %-22s %10s d", "time", number_fixed(n->wall_days, 1).at);
     if (n->goodput < 1)
         fprintf(to, " (%s d of steps at %s %% goodput)", number_fixed(n->days, 1).at,
                 number_fixed(100 * n->goodput, 1).at);
@@ -95,20 +94,19 @@ void report_numbers_json(report_json *j, const halley_numbers *n)
     } numbers[] = {
         {"parameters", n->params},
         {"active_parameters", n->active_params},
-        {"npus", n->n_npus},
         {"paid_npus", n->n_paid},
         {"tokens_per_s_per_npu", n->tokens_per_s_npu},
         {"model_flops_per_s", n->flops_per_s},
         {"model_flops_per_s_per_npu", n->flops_per_s_npu},
         {"mfu_full_attention", n->mfu_full},
         {"mfu_of_bf16", n->mfu_wide},
-        {"tokens", n->tokens},
+        {"train_tokens", n->tokens},
         {"goodput", n->goodput},
-        {"step_days", n->days},
-        {"days", n->wall_days},
-        {"npu_hours", n->npu_hours},
-        {"training_cost_usd", n->cost_usd},
-        {"training_energy_J", n->energy_J},
+        {"train_steps_s", n->days * 86400},
+        {"train_s", n->wall_days * 86400},
+        {"train_npu_hours", n->npu_hours},
+        {"train_cost_usd", n->cost_usd},
+        {"train_energy_J", n->energy_J},
         {"capital_usd", n->capital_usd},
         {"nameplate_w", n->nameplate_w},
         {"average_w", n->average_w},

@@ -11,6 +11,8 @@
 /* What an accelerator is called: "GPU", "chip", "accelerator"; static. */
 const char *report_npu_word(const halley_npu *npu);
 
+/* "8.03 B", "675 M". */
+const char *report_print_params(char to[48], double params);
 /* Parameters and rates, each on a line. */
 void report_numbers_rates(FILE *to, const halley_numbers *n, const halley_estimate *e,
                           const halley_plan *plan, const halley_npu *npu);

@@ -159,7 +159,7 @@ static halley_status find_in_file(halley_error_bar *out, const conf_file *file,
     TRY(read_bar(out, file, class, err));
     if (class.device == BAR_UNFITTED)
         TRY(widen_unfitted(out, file, class, err));
-    out->known_stack = class.stack == BAR_KNOWN;
+    out->known_stack = class.stack == BAR_KNOWN || class.kind == BAR_OTHER;
     out->measured_npu = has_item(file->root, "npus", npu);
     out->measured = out->measured_npu &&
                     has_item(file->root, "families", bar_family_name(model, plan));

@@ -222,6 +222,7 @@ static uint32_t list_classes(bar_class *to, uint32_t most)
 {
     static const uint8_t any = BAR_ANY;
     uint32_t n = 0;
+    (void)most; /* only asserted */
     for (uint8_t kind = 0; kind <= BAR_N_KINDS; kind++)
         for (uint8_t stack = 0; stack < BAR_N_STACKS; stack++)
             for (uint8_t device = 0; device <= BAR_N_DEVICES; device++)

@@ -189,8 +189,9 @@ static void add_rest(double bytes[HALLEY_N_MEMORY], const footprint *f,
     const workload_shape *s = &f->parts->shape;
     if (params->last) {
         bytes[HALLEY_MEMORY_LOGITS] =
-            s->tokens * s->vocab * k[HALLEY_K_MEM_LOGIT] * (1 + f->model->mtp);
-        if (f->plan->fsdp == 0)
+            s->tokens * s->vocab * k[HALLEY_K_MEM_LOGIT] * (1 + f->model->mtp) *
+            (f->model->head_share > 0 ? f->model->head_share : 1);
+        if (f->plan->fsdp == 0 && f->plan->lora == 0)
             bytes[HALLEY_MEMORY_LOGITS] +=
                 k[HALLEY_K_MEM_HEAD] * 2 * f->parts->head.weights;
     }

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "halley/plan_trace.h"
 #include "halley/search.h"
+#include "report/numbers.h"
 #include "request/design.h"
 #include "request/estimate_out.h"
 #include "request/launch_file.h"
@@ -56,7 +57,8 @@ typedef struct design {
     halley_stack stack;
     halley_plan plan;
     halley_estimate e;
-    halley_expectation expected;
+    halley_numbers n;
+    halley_error_bar bar;
     double tokens;
 } design;
 
@@ -119,32 +121,9 @@ static uint64_t count_npus(const halley_plan *p)
     return (uint64_t)p->tp * p->cp * p->pp * p->dp;
 }
 
-/* Seconds for the tokens of the whole run. */
-static double train_time(const design *d)
-{
-    const double per_step = (double)d->plan.global_batch * d->plan.seq;
-    return d->tokens / per_step * d->e.step_s;
-}
-
-static void write_money(FILE *to, const design *d)
-{
-    char a[32], b[32];
-    const halley_estimate *e = &d->e;
-    const double per_step = (double)d->plan.global_batch * d->plan.seq;
-    fprintf(to, "\ncost\n  %-22s %12s  %s\n", "a step",
-            amount(a, e->energy_J, UNITS_ENERGY), amount(b, e->cost_usd, UNITS_MONEY));
-    fprintf(to, "  %-22s %12s  %s\n", "a trillion tokens",
-            amount(a, e->energy_J * 1e12 / per_step, UNITS_ENERGY),
-            amount(b, e->cost_usd * 1e12 / per_step, UNITS_MONEY));
-    fprintf(to, "  %-22s %9s d for %s tokens\n", "time to train",
-            number_fixed(train_time(d) / 86400, 1).at, number_digits(d->tokens, 3).at);
-}
-
 static void write_constants(FILE *to, const design *d)
 {
     const halley_stack *s = &d->stack;
-    const halley_expectation *x = &d->expected;
-    const char *kind = d->model.experts ? "with experts" : "without experts";
     uint32_t fitted = 0, given = 0;
     for (unsigned i = 0; i < HALLEY_N_CONSTANTS; i++) {
         fitted += s->origin[i] == 2;
@@ -152,19 +131,7 @@ static void write_constants(FILE *to, const design *d)
     }
     fprintf(to, "\nconstants: stack %s, %u fitted, %u given, the rest defaults\n",
             s->name, fitted, given);
-    if (x->n_sets)
-        fprintf(
-            to,
-            "error to expect: %s %%, up to %s %% for some software: this stack was "
-            "fitted to no run %s; so far off were defaults on %u published ones of %u "
-            "sets\n",
-            number_fixed(100 * x->mean, 0).at, number_fixed(100 * x->worst, 0).at, kind,
-            x->n_runs, x->n_sets);
-    else
-        fprintf(to,
-                "error to expect: %s %%, the mean on %u published runs %s, each of a "
-                "layout the fit had not seen\n",
-                number_fixed(100 * x->mean, 1).at, x->n_runs, kind);
+    report_error_bar_text(to, &d->bar);
 }
 
 /* No single change helps: does any plan? */
@@ -231,16 +198,12 @@ static void write_text(const request_call *call, const design *d)
             plan, d->plan.global_batch, d->plan.seq, halley_dtype_name(d->plan.dtype));
     request_write_assumed(call);
     fprintf(to, "\nstep          %s\n", amount(a, e->step_s, UNITS_TIME));
-    fprintf(to, "tokens/s      %s\n", number_digits(e->tokens_per_s, 4).at);
-    fprintf(to, "model FLOPs   %s %% of peak", number_fixed(100 * e->mfu, 1).at);
-    if (e->hfu > e->mfu)
-        fprintf(to, ", %s %% with recomputation", number_fixed(100 * e->hfu, 1).at);
-    fprintf(to, "\n");
+    report_numbers_rates(to, &d->n, e, &d->plan, halley_cluster_npu(d->cluster, 0));
     write_parts(to, e);
     write_memory(to, e);
     if (!e->fits)
         write_advice(to, d);
-    write_money(to, d);
+    report_numbers_run(to, &d->n, e, halley_cluster_npu(d->cluster, 0));
     write_constants(to, d);
 }
 
@@ -329,11 +292,8 @@ static halley_status write_json(const request_call *call, const design *d,
     if (status == HALLEY_OK)
         status = design_import_json(&j, call, &o->design, err);
     request_estimate_json(&j, &d->e);
-    report_json_double(&j, "train_tokens", d->tokens);
-    report_json_double(&j, "train_s", train_time(d));
-    report_json_double(&j, "expected_error", d->expected.mean);
-    report_json_u64(&j, "expected_error_runs", d->expected.n_runs);
-    report_json_bool(&j, "calibrated", d->expected.n_sets == 0);
+    report_numbers_json(&j, &d->n);
+    report_error_bar_json(&j, &d->bar);
     write_stages_json(&j, d);
     write_changes_json(&j, d);
     if (status == HALLEY_OK && o->explain)
@@ -365,6 +325,10 @@ static halley_status write_csv(FILE *to, const design *d, halley_error *err)
     add_value(t, "", "step_s", e->step_s);
     add_value(t, "", "tokens_per_s", e->tokens_per_s);
     add_value(t, "", "mfu", e->mfu);
+    add_value(t, "", "tokens_per_s_per_npu", d->n.tokens_per_s_npu);
+    add_value(t, "", "model_flops_per_s_per_npu", d->n.flops_per_s_npu);
+    add_value(t, "", "train_s", d->n.wall_days * 86400);
+    add_value(t, "", "train_cost_usd", d->n.cost_usd);
     for (const request_part *p = request_parts; p->key != NULL; p++)
         add_value(t, "parts_s", p->key, p->get(e));
     for (int i = 0; i < HALLEY_N_MEMORY; i++)
@@ -419,9 +383,10 @@ static halley_status estimate_design(request_call *call, design *d, halley_error
 {
     const estimate_options *o = call->options;
     TRY(design_plan(&d->plan, &d->model, d->cluster, call, &o->design, err));
-    TRY(halley_stack_expect(&d->expected, &d->stack, d->model.experts > 0, err));
+    TRY(halley_error_bar_find(&d->bar, &d->model, &d->plan, d->cluster, &d->stack, err));
     halley_estimate_run(&d->e, &d->model, &d->plan, d->cluster, &d->stack);
     TRY(halley_estimate_check(&d->e, err));
+    halley_numbers_run(&d->n, &d->e, &d->model, &d->plan, d->cluster, d->tokens);
     TRY(write_estimate(call, d, err));
     TRY(refuse_unfit(call, d, err));
     if (!o->trace)
@@ -464,8 +429,9 @@ const request_verb request_verb_estimate = {
     .arguments = "",
     .description =
         "Estimates one design in closed form: the time of a step and where it goes, "
-        "tokens per second, model FLOPs over peak, memory by class of the fullest stage "
-        "against the capacity, energy and cost. If it does not fit, says which stage, "
+        "parameters, tokens and FLOPs per second and accelerator, MFU and HFU, memory by "
+        "class of the fullest stage against the capacity, days, energy, power and cost "
+        "of a run of --tokens with interruptions. If it does not fit, says which stage, "
         "which class and by how much, and the nearest changes that would fit.\n\n"
         "Ends with the constants behind the numbers: fitted, given or default, and the "
         "error to expect.",

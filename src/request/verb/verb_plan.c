@@ -2,22 +2,25 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "halley/search.h"
+#include "report/numbers.h"
 #include "request/design.h"
 #include "request/estimate_out.h"
 #include "request/launch_file.h"
 #include "request/verbs.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 typedef struct plan_options {
     design_options design;
     uint32_t max_tp, max_cp, top, threads;
     uint32_t write;
+    double tokens;
     bool all, variants;
     request_output output;
 } plan_options;
 
-static const plan_options defaults = {.top = 10};
+static const plan_options defaults = {.top = 10, .tokens = 1e12};
 
 #define LIMIT(key, field, text)                                                          \
     {                                                                                    \
@@ -50,6 +53,12 @@ static const request_option options[] = {
      .choices = forms,
      .offset = offsetof(plan_options, write),
      .doc = "print the best plan as arguments or configuration of a training program"},
+    {.name = "tokens",
+     .kind = REQUEST_QUANTITY,
+     .unit = UNITS_COUNT,
+     .metavar = "N",
+     .offset = offsetof(plan_options, tokens),
+     .doc = "length of the training run (default: 1T)"},
     LIMIT("top", top, "show the N best plans (default: 10)"),
     LIMIT("threads", threads, "threads (default: one per core)"),
     REQUEST_OUTPUT_OPTIONS(plan_options, output),
@@ -63,12 +72,15 @@ typedef struct own_plan {
     halley_estimate estimate;
 } own_plan;
 
-/* What the plans are for. */
-typedef struct names {
-    const char *model, *cluster, *stack;
-    uint32_t n_npus;
+/* What the plans are for, and what the best of them gives. */
+typedef struct plan_subject {
+    const halley_model *model;
+    const halley_cluster *cluster;
+    const halley_stack *stack;
+    halley_numbers n;
+    halley_error_bar bar;
     const own_plan *own;
-} names;
+} plan_subject;
 
 static const report_column columns[] = {
     {"", "rank", REPORT_COUNT, UNITS_COUNT, 0},
@@ -82,7 +94,10 @@ static const report_column columns[] = {
     {"recompute", "recompute", REPORT_WORDS, UNITS_COUNT, 0},
     {"sharding", "sharding", REPORT_WORDS, UNITS_COUNT, 0},
     {"step", "step_s", REPORT_QUANTITY, UNITS_TIME, 0},
+    {"", "tie", REPORT_WORDS, UNITS_COUNT, 0},
     {"MFU", "mfu", REPORT_QUANTITY, UNITS_SHARE, 0},
+    {"tokens/s each", "tokens_per_s_per_npu", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"FLOP/s each", "model_flops_per_s_per_npu", REPORT_QUANTITY, UNITS_FLOPS, 0},
     {"memory", "device_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
     {"of", "full", REPORT_QUANTITY, UNITS_SHARE, 0},
     {"", "fit", REPORT_WORDS, UNITS_COUNT, 0},
@@ -112,6 +127,32 @@ static void describe_sharding(char *to, size_t size, const halley_plan *p)
              p->rank_order ? halley_rank_order_name(p->rank_order) : "");
 }
 
+/* Errors of plans for one model on one machine differ by about as much from their common
+ * error (BLOOM 5.0 %, vTrain 7.2 %, single nodes 6.3 %): the order within is chance. */
+static const double tie_share = 0.05;
+
+static bool is_tie(const halley_search *s, uint32_t i)
+{
+    return s->found[i].estimate.step_s <= (1 + tie_share) * s->found[0].estimate.step_s;
+}
+
+static bool has_ties(const halley_search *s)
+{
+    return s->n_found > 1 && is_tie(s, 1);
+}
+
+static double count_plan_npus(const halley_plan *p)
+{
+    return (double)p->tp * p->cp * p->pp * p->dp;
+}
+
+/* Four digits: more are noise. */
+static double round_number(double x)
+{
+    const double scale = pow(10, 3 - floor(log10(x > 0 ? x : 1)));
+    return round(x * scale) / scale;
+}
+
 static void add_plan_row(report_table *t, const halley_search *s, uint32_t i)
 {
     const halley_plan *p = &s->found[i].plan;
@@ -126,7 +167,10 @@ static void add_plan_row(report_table *t, const halley_search *s, uint32_t i)
     describe_sharding(text, sizeof text, p);
     report_table_words(t, str_from(text));
     report_table_number(t, e->step_s);
+    report_table_words(t, has_ties(s) && is_tie(s, i) ? STR("tie") : STR(""));
     report_table_number(t, e->mfu);
+    report_table_number(t, round_number(e->tokens_per_s / count_plan_npus(p)));
+    report_table_number(t, e->model_flops / e->step_s / count_plan_npus(p));
     report_table_number(t, e->peak_bytes);
     report_table_number(t, e->peak_bytes / e->capacity_bytes);
     report_table_words(t, str_from(halley_fit_name(e->fit)));
@@ -185,6 +229,11 @@ static void print_own_plan(FILE *to, const own_plan *own, const halley_found *be
 
 static void write_counts(FILE *to, const halley_search *s)
 {
+    if (has_ties(s))
+        fprintf(to,
+                "\ntie: within %s %% of the best, less than such predictions can "
+                "tell apart",
+                number_digits(100 * tie_share, 2).at);
     fprintf(to, "\n%llu plans tried, %llu fit with %s %% headroom",
             (unsigned long long)s->n_designs, (unsigned long long)s->n_feasible,
             number_digits(100 * s->found[0].estimate.headroom, 3).at);
@@ -193,18 +242,52 @@ static void write_counts(FILE *to, const halley_search *s)
     fprintf(to, "\n");
 }
 
-static halley_status write_plan_table(const request_call *call, const halley_search *s,
-                                      report_form form, halley_error *err)
+/* Everything the plans rest on, before the first of them. */
+static void write_header(const request_call *call, const halley_search *s,
+                         const plan_subject *of)
 {
+    FILE *to = call->out;
+    char a[48], b[48];
+    const halley_plan *p = &s->found[0].plan;
+    fprintf(to, "%s (%s parameters", of->model->name,
+            report_print_params(a, of->n.params));
+    if (of->n.active_params < of->n.params)
+        fprintf(to, ", %s active", report_print_params(b, of->n.active_params));
+    fprintf(to, ") on %u x %s (%s), stack %s\nglobal batch %u, sequence %u, %s\n",
+            halley_cluster_npus(of->cluster), halley_cluster_npu(of->cluster, 0)->name,
+            halley_cluster_name(of->cluster), of->stack->name, p->global_batch, p->seq,
+            halley_dtype_name(p->dtype));
+    request_write_assumed(call);
+    fprintf(to, "\n");
+}
+
+static void write_footer(FILE *to, const plan_subject *of)
+{
+    char a[32];
+    fprintf(to, "the best takes %s d and %s for %s tokens, with interruptions\n",
+            number_fixed(of->n.wall_days, 1).at,
+            units_format(a, sizeof a, of->n.cost_usd, UNITS_MONEY),
+            number_digits(of->n.tokens, 3).at);
+    report_error_bar_text(to, &of->bar);
+}
+
+static halley_status write_plan_table(const request_call *call, const halley_search *s,
+                                      const plan_subject *of, report_form form,
+                                      halley_error *err)
+{
+    if (form == REPORT_TEXT)
+        write_header(call, s, of);
     report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
     for (uint32_t i = 0; t != NULL && i < s->n_found; i++)
         add_plan_row(t, s, i);
     const halley_status status =
         t != NULL ? report_table_write(t, form, call->out, err) : error_nomem(err);
     report_table_free(t);
-    if (status == HALLEY_OK && form == REPORT_TEXT)
-        write_counts(call->out, s);
-    return status;
+    if (status != HALLEY_OK || form != REPORT_TEXT)
+        return status;
+    write_counts(call->out, s);
+    write_footer(call->out, of);
+    return HALLEY_OK;
 }
 
 /* A row is a plan for `estimate`, `sim` and `trace gen`: they read its "plan". */
@@ -218,7 +301,12 @@ static halley_status write_row_json(report_json *j, const halley_search *s, uint
     const halley_status status = request_plan_json(j, "plan", &s->found[i].plan, err);
     report_json_double(j, "step_s", e->step_s);
     report_json_double(j, "tokens_per_s", e->tokens_per_s);
+    report_json_bool(j, "tie", has_ties(s) && is_tie(s, i));
     report_json_double(j, "mfu", e->mfu);
+    report_json_double(j, "tokens_per_s_per_npu",
+                       e->tokens_per_s / count_plan_npus(&s->found[i].plan));
+    report_json_double(j, "model_flops_per_s_per_npu",
+                       e->model_flops / e->step_s / count_plan_npus(&s->found[i].plan));
     report_json_double(j, "device_bytes", e->peak_bytes);
     report_json_double(j, "capacity_bytes", e->capacity_bytes);
     report_json_bool(j, "fits", e->fits);
@@ -243,15 +331,21 @@ static halley_status write_own_json(report_json *j, const own_plan *own,
 }
 
 static halley_status write_plan_json(const request_call *call, const halley_search *s,
-                                     const names *of, halley_error *err)
+                                     const plan_subject *of, halley_error *err)
 {
     report_json j;
     halley_status status = HALLEY_OK;
     request_json_begin(&j, call);
-    report_json_text(&j, "model", str_from(of->model));
-    report_json_text(&j, "cluster", str_from(of->cluster));
-    report_json_text(&j, "stack", str_from(of->stack));
-    report_json_u64(&j, "npus", of->n_npus);
+    report_json_text(&j, "model", str_from(of->model->name));
+    report_json_text(&j, "cluster", str_from(halley_cluster_name(of->cluster)));
+    report_json_text(&j, "stack", str_from(of->stack->name));
+    report_json_u64(&j, "npus", halley_cluster_npus(of->cluster));
+    report_json_double(&j, "parameters", of->n.params);
+    report_json_double(&j, "active_parameters", of->n.active_params);
+    report_json_double(&j, "train_tokens", of->n.tokens);
+    report_json_double(&j, "train_s", of->n.wall_days * 86400);
+    report_json_double(&j, "train_cost_usd", of->n.cost_usd);
+    report_error_bar_json(&j, &of->bar);
     report_json_u64(&j, "designs", s->n_designs);
     report_json_u64(&j, "feasible", s->n_feasible);
     report_json_array(&j, "plans");
@@ -281,17 +375,31 @@ static halley_status write_launch(request_call *call, const halley_model *model,
 }
 
 static halley_status write_plans(request_call *call, const halley_search *s,
-                                 const names *of, halley_error *err)
+                                 const plan_subject *of, halley_error *err)
 {
     const plan_options *o = call->options;
     report_form form;
     TRY(request_output_form(&form, call, &o->output, err));
     if (form == REPORT_JSON)
         return write_plan_json(call, s, of, err);
-    TRY(write_plan_table(call, s, form, err));
+    TRY(write_plan_table(call, s, of, form, err));
     if (form == REPORT_TEXT)
         print_own_plan(call->out, of->own, &s->found[0]);
     return HALLEY_OK;
+}
+
+static halley_status describe_plans(request_call *call, const halley_search *s,
+                                    const halley_model *model,
+                                    const halley_cluster *cluster,
+                                    const halley_stack *stack, const own_plan *own,
+                                    halley_error *err)
+{
+    const plan_options *o = call->options;
+    const halley_found *best = &s->found[0];
+    plan_subject of = {.model = model, .cluster = cluster, .stack = stack, .own = own};
+    halley_numbers_run(&of.n, &best->estimate, model, &best->plan, cluster, o->tokens);
+    TRY(halley_error_bar_find(&of.bar, model, &best->plan, cluster, stack, err));
+    return write_plans(call, s, &of, err);
 }
 
 /* None fits. That more accelerators are needed is only said when --all finds none. */
@@ -314,6 +422,21 @@ static halley_status refuse_all(const halley_search *s, const halley_model *mode
     return error_set(err, HALLEY_EINVAL,
                      "none of %llu plans fits; --all finds one that %s: %s", n,
                      answer == HALLEY_SEARCH_FITS ? "does" : "may fit", plan);
+}
+
+/* What every plan has that nobody asked for. */
+static void assume_workload(request_call *call, const halley_search_opts *opts,
+                            const halley_model *model, const halley_stack *stack)
+{
+    const uint64_t given = opts->fixed;
+    if (!(given >> HALLEY_KEY_SEQ & 1) && model->seq > 0)
+        request_assume(call, "sequence %u (from the model)", model->seq);
+    if (!(given >> HALLEY_KEY_DTYPE & 1))
+        request_assume(call, "%s", halley_dtype_name(opts->plan.dtype));
+    if (stack->framework[0] == '\0')
+        request_assume(call, "no software stack (-s): default constants");
+    request_assume(call, "%s %% of the memory stays free",
+                   number_digits(100 * stack->headroom, 3).at);
 }
 
 static halley_status search_plans(request_call *call, const halley_model *model,
@@ -345,19 +468,18 @@ static halley_status search_plans(request_call *call, const halley_model *model,
     }
     if ((opts.fixed >> HALLEY_KEY_STAGE_LAYERS & 1) == 0)
         opts.plan.n_stage_layers = 0; /* of a launch file: for its own pipeline only */
+    assume_workload(call, &opts, model, stack);
     halley_search *s = NULL;
     const halley_status found = halley_search_run(&s, model, cluster, stack, &opts, err);
     request_work_end(call);
     TRY(found);
     own_plan own = {0};
     own.is_known = design_own_plan(&own.plan, &own.estimate, call, d, cluster, stack);
-    const names of = {model->name, halley_cluster_name(cluster), stack->name, n_npus,
-                      &own};
     halley_status status = HALLEY_OK;
     if (s->n_found > 0 && request_given(call, "write"))
         status = write_launch(call, model, &s->found[0].plan, err);
     else if (s->n_found > 0)
-        status = write_plans(call, s, &of, err);
+        status = describe_plans(call, s, model, cluster, stack, &own, err);
     else if (s->n_designs > 0)
         status = request_fail_as(call, REQUEST_CODE_INFEASIBLE,
                                  refuse_all(s, model, cluster, stack, &opts, err));

@@ -139,7 +139,7 @@ static halley_status read_switches(ns3_reader *r)
     for (uint32_t i = 0; i < n; i++) {
         str word;
         bool found;
-        uint32_t id;
+        uint32_t id = 0;
         TRY(next_word(r, &word, &found));
         if (!found)
             return hw_draft_fail(r->d, count_lines(r->d->text), "truncated",
