@@ -3,8 +3,9 @@
  * one size, their ranks at even distances. Of these, tensor parallel groups make compute
  * wait for what they reduce, again and again within a step; what data-parallel groups
  * reduce is waited for by updates alone. Of the families that do not make compute wait,
- * the one with the fewest collectives is taken for replicas; what any of them reduces has
- * the size of the weights (experts have a family of their own).
+ * the one with the fewest collectives is taken for replicas, but not a family whose
+ * groups are parts of another such family's: those are the replicas of experts. What any
+ * of them reduces has the size of the weights.
  */
 #include "base/error.h"
 #include "edit/scale.h"
@@ -127,6 +128,20 @@ static halley_status judge_group(family *f, const scale_job *job, const halley_t
     return fine ? HALLEY_OK : error_nomem(err);
 }
 
+/* Is every group of a family a part of one of the other's? */
+static bool is_part_of(const family *f, const family *other)
+{
+    return other->n > f->n && f->stride % other->stride == 0 &&
+           (uint64_t)f->n * f->stride == (uint64_t)other->n * other->stride;
+}
+
+static bool is_more_likely(const family *f, const family *than)
+{
+    if (than == NULL || is_part_of(than, f))
+        return true;
+    return !is_part_of(f, than) && f->n_collectives < than->n_collectives;
+}
+
 static halley_status choose_groups(const family **out, family_array *families,
                                    scale_job *job, const halley_trace_set *set,
                                    halley_error *err)
@@ -139,7 +154,7 @@ static halley_status choose_groups(const family **out, family_array *families,
         unmark_group(job);
         TRY(mark_group(job, f, err));
         TRY(judge_group(f, job, halley_trace_set_get(set, 0), err));
-        if (f->fits && (!*out || f->n_collectives < (*out)->n_collectives))
+        if (f->fits && is_more_likely(f, *out))
             *out = f;
     }
     unmark_group(job);

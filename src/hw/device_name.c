@@ -1,7 +1,8 @@
 /*
  * Which preset a profiler's name of a device means: "NVIDIA H100 80GB HBM3" is
  * h100-sxm-80gb. The first word of the preset must be a word of the name; of several
- * presets the one with most words in the name is meant.
+ * presets the one with most words in the name is meant. Boards for PCIe slots and bridged
+ * pairs say so in their names.
  */
 #include "hw/embedded.h"
 #include "hw/link.h"
@@ -9,6 +10,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 /* Does the name hold the word, not as part of a longer one? */
 static bool holds_whole_word(const char *name, const char *word, size_t n)
@@ -34,6 +36,8 @@ static int count_common_words(const char *name, const char *preset)
         word[n] = '\0';
         const bool found = holds_whole_word(name, word, n);
         if (p == preset && !found)
+            return 0;
+        if (!found && (strcasecmp(word, "pcie") == 0 || strcasecmp(word, "nvl") == 0))
             return 0;
         n_common += found;
         p += n + (p[n] == '-');

@@ -59,23 +59,6 @@ static halley_status refuse_exchanged(const design_options *o, halley_error *err
                      o->cluster);
 }
 
-/* The model of -m: a preset, a file of ours or a configuration; defaults that matter are
- * named. */
-static halley_status load_model(halley_model *model, const request_call *call,
-                                const char *name, halley_error *err)
-{
-    halley_import *import = NULL;
-    TRY(request_model_load(model, &import, name, err));
-    for (uint32_t i = 0; import != NULL && i < halley_import_count(import); i++) {
-        const halley_import_entry e = halley_import_get(import, i);
-        if (e.list == HALLEY_IMPORT_ASSUMED && strcmp(e.key, "seq") == 0 &&
-            !request_given(call, "seq"))
-            request_assume(call, "seq %s", e.value);
-    }
-    halley_import_free(import);
-    return HALLEY_OK;
-}
-
 /* The model of a launch file, taken out of it. */
 static halley_status load_launch_model(halley_model *model, const halley_launch *launch)
 {
@@ -112,7 +95,7 @@ halley_status design_load(halley_model *model, halley_cluster **cluster,
         stack->headroom = o->headroom;
     if (status == HALLEY_OK)
         status = launch != NULL ? load_launch_model(model, launch)
-                                : load_model(model, call, o->model, err);
+                                : request_model_load(model, NULL, o->model, err);
     halley_launch_free(launch);
     if (status == HALLEY_OK)
         *cluster = c;

@@ -432,6 +432,7 @@ $ halley trace link -q $DATA/recordings/window_edge.json -o u.et 2> notes; halle
 $ halley sim $DATA/recordings/window_edge.json --replay; halley trace convert $DATA/recordings/tiny_gpu.xplane.pb x.et
 ! halley: {*}window_edge.json: this is a Kineto trace: halley trace link {*}window_edge.json makes a trace of it
 ! halley: {*}tiny_gpu.xplane.pb: this is the recording of a profiler: halley trace link {*}tiny_gpu.xplane.pb makes a trace of it
+? 1
 
 ## nodes may have different kinds of NPU: compute is timed by kind, and the slow ones hold up the others
 $ halley trace gen transformer -n 16 --tp 8 --layers 2 -o t --csv > list; printf 'npus: 16\nkinds: [{npu: H100-SXM-80GB, nodes: 0}, {npu: A100-SXM4-80GB, nodes: 1}]\nnodes: {npus: 8, up: nvlink3-a100}\nnetwork: {fabric: ib-hdr}\n' > c.yaml

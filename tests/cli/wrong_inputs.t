@@ -42,12 +42,12 @@ $ halley estimate -m dgx-h100:8 -c llama3-8b --global-batch 64
 ## 8: a byte order mark is read
 $ (printf '\357\273\277'; cat $DATA/wrong-inputs/l8.json) > bom.json
 $ halley estimate -m bom.json -c dgx-h100:8 --global-batch 64 --seq 4096 | head -1
-> bom.json on 8 x H100-SXM-80GB (dgx-h100)
+> may fit: stage 0 needs 88.1 GB, and H100-SXM-80GB has 82.1 GB with 4 % headroom
 
 ## 9: a packed configuration is read
 $ gzip -c $DATA/wrong-inputs/l8.json > l8.json.gz
 $ halley estimate -m l8.json.gz -c dgx-h100:8 --global-batch 64 --seq 4096 | head -1
-> l8.json.gz on 8 x H100-SXM-80GB (dgx-h100)
+> may fit: stage 0 needs 88.1 GB, and H100-SXM-80GB has 82.1 GB with 4 % headroom
 
 ## 10: a cut configuration
 $ head -c 200 $DATA/wrong-inputs/l8.json > cut.json
@@ -142,13 +142,13 @@ $ halley presets noact.json --json | query - /parameters /gated
 ## 25: Infinity is read
 $ sed 's/"silu"/"silu", "a": Infinity/' $DATA/wrong-inputs/l8.json > inf.json
 $ halley estimate -m inf.json -c dgx-h100:8 --global-batch 64 --seq 4096 | head -1
-> inf.json on 8 x H100-SXM-80GB (dgx-h100)
+> may fit: stage 0 needs 88.1 GB, and H100-SXM-80GB has 82.1 GB with 4 % headroom
 
 ## 26: the sequence is not the number of positions
 $ cp $DATA/wrong-inputs/l8.json .
 $ halley estimate -m l8.json -c dgx-h100:8 --global-batch 64 --json | query - /plan/seq /assumed
 > 8192
-> ["seq 8192 (the model allows 131072)", "seq 8192: the model's training sequence"]
+> ["micro-batch 1", "sequence 8192 (the model's file allows 131072 and states no training length)", "bf16", "zero 1", "recompute none"]
 
 ## 27: a key with a typo
 $ printf 'name: m\nlayers: 32\nhiden: 4096\n' > m.yaml
@@ -209,7 +209,7 @@ $ halley estimate -m llama3-8b -c dgx-h100:8x8 --global-batch 64
 
 ## 37: a device as a cluster
 $ halley estimate -m llama3-8b -c h100:64 --global-batch 64
-! halley: no cluster "h100"; did you mean dgx-h100 or hgx-h100-500w?
+! halley: no cluster "h100"; did you mean dgx-h100, h100-pcie or hgx-h100-500w?
 ? 1
 
 ## 38: a cluster with a typo
@@ -219,7 +219,7 @@ $ halley estimate -m llama3-8b -c dgx-h10:8 --global-batch 64
 
 ## 39: one node and a half
 $ halley estimate -m llama3-8b -c dgx-h100:12 --global-batch 60 | head -1
-> llama3-8b on 12 x H100-SXM-80GB (dgx-h100)
+> does not fit: stage 0 needs 107 GB, and H100-SXM-80GB has 82.1 GB with 4 % headroom
 ! halley: note: 12 is 1.5 nodes of 8: 2 nodes are paid for, 4 GPUs idle
 
 ## 40: a cluster file that is missing
@@ -265,7 +265,7 @@ $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --tensor-model-pa
 
 ## 75: a part of the names of stacks
 $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 -s megatron
-! halley: no stack "megatron"; there are megatron-2020, megatron-2022, megatron-bridge-25, megatron-bridge-26.02, megatron-bridge-26.04, megatron-bridge-26.06, megatron-core-2024, megatron-core-2025, megatron-deepspeed-2022, megatron-deepspeed-vtrain
+! halley: no stack "megatron"; there are megatron-2020, megatron-2022, megatron-bridge, megatron-core-2024, megatron-core-2025, megatron-deepspeed-2022, megatron-deepspeed-vtrain
 ? 1
 
 ## 76: a plan file that is missing
@@ -469,4 +469,4 @@ $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --json > /dev/ful
 
 ## 119: a closed pipe
 $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 | head -1
-> llama3-8b on 8 x H100-SXM-80GB (dgx-h100)
+> does not fit: stage 0 needs 112 GB, and H100-SXM-80GB has 82.1 GB with 4 % headroom
