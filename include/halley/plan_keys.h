@@ -44,7 +44,8 @@ extern "C" {
       "what one scale is for; block: in software, mx and nv: in hardware")               \
     X(GRADIENT_BYTES, "gradient-bytes", "2|4", "of a gradient on the wire")              \
     X(OFFLOAD_TIER, "offload-tier", "N",                                                 \
-      "memory tier offloaded classes go to: 1 is the next, 2 the one behind it")         \
+      "memory tier offloaded classes go to, 1 is the first after the device's own "      \
+      "(default: the fastest)")                                                          \
     X(LORA, "lora", "N",                                                                 \
       "train adapters of rank N beside frozen weights (LoRA on the attention "           \
       "projections); 0 = train everything")                                              \

@@ -116,6 +116,7 @@ static double levels_time(const halley_link *up, const halley_fabric *out,
     plain_ring rings[2 * MOST_LEVELS];
     int n_rings = 0;
     const int n = list_levels(levels, up, out, c);
+    assert(n > 0 && n <= MOST_LEVELS);
     for (int i = 0; i < n; i++) {
         bytes[i] = left;
         time += reduction_time(up, c, levels[i].n, left);

@@ -2,6 +2,7 @@
 #include "estimate/run.h"
 #include "halley/search.h"
 #include "hw/cluster.h"
+#include "workload/memory.h"
 
 #include <stdio.h>
 
@@ -86,9 +87,10 @@ static void offer_rest(trying *t, const halley_plan *plan)
         c.plan.fsdp = plan->dp * plan->cp;
         offer(t, &c);
     }
-    if (t->cluster->npu.n_tiers > 1 && !plan->offload) {
+    const halley_tier *outer = workload_outer_tier(plan, t->cluster);
+    if (outer != NULL && !plan->offload) {
         halley_change c = {.plan = *plan};
-        snprintf(c.what, sizeof c.what, "optimizer in %s", t->cluster->npu.tiers[1].name);
+        snprintf(c.what, sizeof c.what, "optimizer in %s", outer->name);
         c.plan.offload = HALLEY_OFFLOAD_OPTIMIZER;
         offer(t, &c);
     }

@@ -250,7 +250,7 @@ halley_status halley_estimate_explain(char **out, const halley_model *model,
                                       const halley_cluster *cluster,
                                       const halley_stack *stack, halley_error *err)
 {
-    halley_explanation *root;
+    halley_explanation *root = NULL;
     strbuf b = {0};
     TRY(halley_estimate_explain_tree(&root, model, plan, cluster, stack, err));
     print_tree(&b, root, 0);

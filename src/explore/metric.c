@@ -163,7 +163,7 @@ uint32_t explore_metric_find(str key, const char **nearest)
             return i;
     }
     if (nearest)
-        *nearest = str_nearest(key, names, 2 * HALLEY_N_METRICS);
+        *nearest = str_nearest(key, names, sizeof names / sizeof *names);
     return HALLEY_N_METRICS;
 }
 

@@ -5,6 +5,8 @@
  */
 #include "hw/levels.h"
 
+#include "hw/npu.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -185,9 +187,9 @@ void hw_npu_follow(halley_cluster *c)
     if (c->remote_given)
         return;
     c->remote = (cluster_memory){.kind = CLUSTER_MEMORY_NONE};
-    if (npu->n_tiers < 2)
+    const halley_tier *tier = hw_npu_outer_tier(npu);
+    if (tier == NULL)
         return;
-    const halley_tier *tier = &npu->tiers[1];
     assert((size_t)tier->kind < sizeof kinds / sizeof *kinds);
     c->remote = (cluster_memory){
         .kind = kinds[tier->kind].remote,

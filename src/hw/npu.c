@@ -422,3 +422,15 @@ halley_status halley_cluster_check_estimate(const halley_cluster *cluster,
                              name, npu->tiers[i].name);
     return HALLEY_OK;
 }
+
+const halley_tier *hw_npu_outer_tier(const halley_npu *npu)
+{
+    const halley_tier *best = NULL;
+    for (uint32_t i = 1; i < npu->n_tiers; i++) {
+        const halley_tier *t = &npu->tiers[i];
+        if (t->capacity_bytes > 0 &&
+            (best == NULL || t->bandwidth_Bps > best->bandwidth_Bps))
+            best = t;
+    }
+    return best;
+}

@@ -30,4 +30,7 @@ halley_status cluster_list_read(double *out, size_t max, size_t *n, const conf_f
                                 const conf_node *list, units_kind unit, const char *key,
                                 halley_error *err);
 
+/* The fastest memory outside of the device's own; NULL = it has none. */
+const halley_tier *hw_npu_outer_tier(const halley_npu *npu);
+
 #endif

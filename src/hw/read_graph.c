@@ -350,8 +350,9 @@ static halley_status measure_levels(halley_cluster *c, const hw_generator_params
     if (status == HALLEY_OK && ends.n > 1)
         status = hw_graph_half_cut(&out_Bps, g, &ends, err);
     if (status == HALLEY_OK) {
+        const uint32_t half = ends.n / 2;
         c->n_outer = 0;
-        add_level(c, "", 0, port, out_Bps > 0 ? ends.n / 2 * port / out_Bps : 1, step_s);
+        add_level(c, "", 0, port, out_Bps > 0 ? half * port / out_Bps : 1, step_s);
         free(ends.at);
     }
     hw_graph_free(g);

@@ -220,19 +220,19 @@ static bool is_reached(bar_class c)
 /* All classes, the widest last. */
 static uint32_t list_classes(bar_class *to, uint32_t most)
 {
-    static const uint8_t any = BAR_ANY;
     uint32_t n = 0;
     (void)most; /* only asserted */
-    for (uint8_t kind = 0; kind <= BAR_N_KINDS; kind++)
-        for (uint8_t stack = 0; stack < BAR_N_STACKS; stack++)
-            for (uint8_t device = 0; device <= BAR_N_DEVICES; device++)
-                for (uint8_t parallel = 0; parallel <= BAR_N_PARALLELS; parallel++) {
+    for (uint32_t kind = 0; kind <= BAR_N_KINDS; kind++)
+        for (uint32_t stack = 0; stack < BAR_N_STACKS; stack++)
+            for (uint32_t device = 0; device <= BAR_N_DEVICES; device++)
+                for (uint32_t parallel = 0; parallel <= BAR_N_PARALLELS; parallel++) {
                     assert(n < most);
                     to[n++] = (bar_class){
-                        .kind = kind < BAR_N_KINDS ? kind : any,
-                        .stack = stack,
-                        .device = device < BAR_N_DEVICES ? device : any,
-                        .parallel = parallel < BAR_N_PARALLELS ? parallel : any};
+                        .kind = (uint8_t)(kind < BAR_N_KINDS ? kind : BAR_ANY),
+                        .stack = (uint8_t)stack,
+                        .device = (uint8_t)(device < BAR_N_DEVICES ? device : BAR_ANY),
+                        .parallel =
+                            (uint8_t)(parallel < BAR_N_PARALLELS ? parallel : BAR_ANY)};
                 }
     return n;
 }

@@ -17,6 +17,7 @@
 #include "workload/memory.h"
 
 #include "hw/cluster.h"
+#include "hw/npu.h"
 #include "workload/kept.h"
 #include "workload/schedule.h"
 #include "workload/stages.h"
@@ -268,8 +269,9 @@ const halley_tier *workload_outer_tier(const halley_plan *plan,
                                        const halley_cluster *cluster)
 {
     const halley_npu *npu = &cluster->npu;
-    const uint32_t i = plan->offload_tier ? plan->offload_tier : 1;
-    return i < npu->n_tiers ? &npu->tiers[i] : NULL;
+    if (plan->offload_tier == 0)
+        return hw_npu_outer_tier(npu);
+    return plan->offload_tier < npu->n_tiers ? &npu->tiers[plan->offload_tier] : NULL;
 }
 
 double workload_outer_users(const halley_tier *tier, const halley_plan *plan,

@@ -196,12 +196,13 @@ halley_status workload_schedule_walk(double *out_s, const workload_schedule *s,
         return status;
     if (cut < s->micro_batches) {
         double before_s;
+        const uint32_t n_more = (s->micro_batches - cut) / p;
         assert(cut > p && (s->micro_batches - cut) % p == 0);
         part.micro_batches = cut - p;
         status = walk_all(&before_s, &part, t, err);
         if (status != HALLEY_OK)
             return status;
-        whole_s += (whole_s - before_s) * ((s->micro_batches - cut) / p);
+        whole_s += (whole_s - before_s) * n_more;
     }
     *out_s = whole_s;
     return HALLEY_OK;

@@ -201,7 +201,7 @@ static void change_link(hw_graph *g, const hw_fault *f, uint32_t link)
 static halley_status apply_fault(hw_graph *g, const hw_fault *f, uint32_t *n_changed,
                                  halley_error *err)
 {
-    name_match ends[2];
+    name_match ends[2] = {0};
     bool is_device;
     const uint32_t before = *n_changed;
     TRY(resolve_ends(ends, &is_device, g, f, err));

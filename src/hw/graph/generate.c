@@ -205,7 +205,7 @@ halley_status hw_graph_generate(hw_graph **out, const hw_generator_params *p,
     hw_generator_params copy = *p;
     const hw_generator *row;
     hw_counts counts = {0};
-    hw_graph *graph;
+    hw_graph *graph = NULL;
     TRY(count_graph(&counts, &row, &copy, err));
     TRY(check_size(&counts, err));
     TRY(build_row(&graph, row, &copy, &counts, err));

@@ -453,7 +453,7 @@ static halley_status check_reach(reach *r, halley_error *err)
 
 halley_status hw_graph_check_connected(const hw_graph *graph, halley_error *err)
 {
-    hw_endpoints ends;
+    hw_endpoints ends = {0};
     TRY(hw_graph_endpoints(&ends, graph, err));
     reach r = {.graph = graph,
                .ends = &ends,

@@ -268,7 +268,6 @@ static void emit_kernel_work(rec_emitter *m, const rec_work *w)
  * format its matmuls are in. */
 static void emit_dtype(rec_emitter *m, const rec_work *w, const rec_comm_info *comm)
 {
-    str types = STR(""), item;
     if (comm->dtype != REC_NONE) {
         (void)halley_builder_attr_text(m->b, HALLEY_ATTR_NAME_DTYPE,
                                        lend_bytes(rec_text(m->rec, comm->dtype)));
@@ -276,10 +275,11 @@ static void emit_dtype(rec_emitter *m, const rec_work *w, const rec_comm_info *c
     }
     if (w->op == REC_NONE || m->rec->hosts.at[w->op].detail == REC_NONE)
         return;
-    types = rec_text(m->rec, m->rec->details.at[m->rec->hosts.at[w->op].detail].types);
+    const str types =
+        rec_text(m->rec, m->rec->details.at[m->rec->hosts.at[w->op].detail].types);
     if (types.n < 5 || types.at[1] != '\'')
         return;
-    item = (str){types.at + 2, 0};
+    str item = {types.at + 2, 0};
     while (item.at + item.n < types.at + types.n && item.at[item.n] != '\'')
         item.n++;
     if (item.n > 0 && !str_eq(item, STR("Scalar")) && !str_contains(item, STR("List")))

@@ -170,7 +170,7 @@ static bool find_counted_group(str s, uint64_t device, strbuf *to)
     const uint64_t first = device / n_members * n_members;
     to->n = 0;
     for (uint64_t i = 0; i < n_members; i++)
-        strbuf_printf(to, "%s%llu", i > 0 ? ", " : "[", (unsigned long long)(first + i));
+        strbuf_printf(to, "%s%llu", i > 0 ? ", " : "[", (unsigned long long)first + i);
     strbuf_add_char(to, ']');
     return true;
 }

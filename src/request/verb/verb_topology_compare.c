@@ -214,7 +214,7 @@ static const char *const topology_key[] = {"topologies", NULL};
 
 const request_verb request_verb_topology_compare = {
     .name = "topology compare",
-    .summary = "compare networks: sizes, bisection, cost, collectives",
+    .summary = "compare sizes, bisection and cost of networks",
     .arguments = "FILE FILE...",
     .arg_keys = topology_key,
     .description =

@@ -468,7 +468,7 @@ static const request_example examples[] = {
 
 const request_verb request_verb_trace_check = {
     .name = "trace check",
-    .summary = "find what is wrong with traces, and repair what can be repaired",
+    .summary = "find what is wrong with traces, and repair it",
     .arguments = "TRACE...",
     .arg_keys = traces_key,
     .description =

@@ -248,7 +248,7 @@ static const char *const compare_keys[] = {"real", "synth", NULL};
 
 const request_verb request_verb_trace_compare = {
     .name = "trace compare",
-    .summary = "compare traces: how similar they are and what they leak",
+    .summary = "measure how similar traces are and what they leak",
     .arguments = "REAL SYNTH",
     .arg_keys = compare_keys,
     .description =

@@ -256,7 +256,7 @@ static const request_example examples[] = {
 
 const request_verb request_verb_trace_merge = {
     .name = "trace merge",
-    .summary = "combine traces as ranks of one job, or as consecutive steps",
+    .summary = "combine traces as ranks or as consecutive steps",
     .arguments = "TRACE TRACE...",
     .arg_keys = traces_key,
     .description =

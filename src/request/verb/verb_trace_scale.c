@@ -300,7 +300,7 @@ static const request_example examples[] = {
 
 const request_verb request_verb_trace_scale = {
     .name = "trace scale",
-    .summary = "change layers, replicas, batch or types of traces consistently",
+    .summary = "change layers, replicas, batch or types of traces",
     .arguments = "TRACE...",
     .arg_keys = traces_key,
     .description =

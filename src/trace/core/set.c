@@ -259,7 +259,8 @@ static bool lists_groups(const char *path)
     json_reader r;
     json_open(&r, (str){(const char *)in.at, in.n});
     uint64_t group;
-    const bool is = json_next(&r) == JSON_OBJECT && json_next(&r) == JSON_KEY &&
+    const bool is_object = json_next(&r) == JSON_OBJECT;
+    const bool is = is_object && json_next(&r) == JSON_KEY &&
                     str_to_u64(r.text, &group) && json_next(&r) == JSON_ARRAY;
     file_input_close(&in);
     return is;

@@ -226,8 +226,8 @@ static const char *describe_cause(char to[200], const shell_cause *c)
         [SHELL_NEVER_SET] = "which the script never sets",
         [SHELL_FROM_ARGUMENT] = "which is an argument of the script",
         [SHELL_FROM_LOOP] = "which the loop or function in line %u sets",
-        [SHELL_FROM_BRANCH] = "which line %u sets only under a condition that cannot be "
-                              "decided without running the script",
+        [SHELL_FROM_BRANCH] = ("which line %u sets only under a condition that cannot be "
+                               "decided without running the script"),
         [SHELL_FROM_ITSELF] = "which needs its own value in line %u",
     };
     const int n = snprintf(to, 200, "comes from $%.*s, ", STR_ARG(c->name));

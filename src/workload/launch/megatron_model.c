@@ -178,8 +178,8 @@ static void read_freq_term(freq_reader *f)
         f->ok = false;
     }
     f->depth--;
-    const uint32_t length = f->n - from;
     while (f->ok && take_freq_char(f, '*')) {
+        const uint32_t length = f->n - from;
         const uint32_t times = take_freq_number(f);
         if (times == 0)
             f->n = from;
@@ -199,7 +199,7 @@ static void read_freq_sum(freq_reader *f)
 
 static void place_listed_experts(launch_args *a, hf_shape *s, str list)
 {
-    uint8_t bits[HF_MAX_LAYERS];
+    uint8_t bits[HF_MAX_LAYERS] = {0};
     freq_reader f = {.rest = list, .out = bits, .ok = true};
     read_freq_sum(&f);
     skip_freq_blanks(&f);

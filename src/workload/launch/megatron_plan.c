@@ -103,7 +103,7 @@ static void set_stages(launch_args *a, const uint32_t *layers, uint32_t n)
 
 static void read_layout(launch_args *a, degrees *d, str layout)
 {
-    char flat[MAX_LAYOUT];
+    char flat[MAX_LAYOUT] = {0};
     uint32_t layers[HALLEY_MAX_STAGES] = {0}, pieces = 1, total = 0;
     layout_reader l = {.rest = layout, .out = flat, .ok = true};
     expand_layout(&l);

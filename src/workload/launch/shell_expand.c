@@ -68,7 +68,7 @@ static halley_status add_variable(shell *s, str name, shell_variable **out)
 
 static halley_status keep_text(shell *s, str text, str *out)
 {
-    if (s->script->memory.total_bytes + text.n > SHELL_MAX_KEPT * 2)
+    if (s->script->memory.total_bytes + text.n > (size_t)2 * SHELL_MAX_KEPT)
         return refuse_size(s);
     const char *copy = arena_copy(&s->script->memory, text);
     if (copy == NULL)

@@ -8,6 +8,7 @@
  */
 #include "hw/graph/export/export.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -99,6 +100,7 @@ static halley_status check_hosts(tree_shape *t, halley_error *err)
 {
     const hw_graph *g = t->g;
     uint32_t last = HW_NONE;
+    assert(t->tier[0].down > 0);
     for (uint32_t h = 0; h < g->n_npus; h++) {
         if (g->dev_first[h + 1] - g->dev_first[h] != 1)
             return refuse_tree("here hosts have several cables", err);
@@ -113,7 +115,8 @@ static halley_status check_hosts(tree_shape *t, halley_error *err)
 /* The leaf of block i of hosts: htsim numbers leaves by their hosts. */
 static uint32_t get_leaf(const tree_shape *t, uint32_t i)
 {
-    return t->g->link_to[t->g->adj_link[t->g->dev_first[i * t->tier[0].down]]];
+    const uint32_t host = i * t->tier[0].down;
+    return t->g->link_to[t->g->adj_link[t->g->dev_first[host]]];
 }
 
 /* Leaves i ... of one pod have the same parents, each with `bundle` cables. */
@@ -129,6 +132,7 @@ static halley_status check_pods(tree_shape *t, halley_error *err)
     if (t->tier[1].bundle == 0 || t->tier[1].down % t->tier[1].bundle != 0)
         return refuse_tree("leaves have no common switch above", err);
     const uint32_t leaves_per_pod = t->tier[1].down / t->tier[1].bundle;
+    assert(leaves_per_pod > 0);
     if (t->tier[0].up % t->tier[1].bundle != 0 || t->tier[0].n % leaves_per_pod != 0)
         return refuse_tree("leaves do not fill pods", err);
     t->agg_per_pod = t->tier[0].up / t->tier[1].bundle;

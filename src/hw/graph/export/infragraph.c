@@ -181,7 +181,7 @@ static void write_slice(strbuf *to, uint64_t first, uint64_t n, uint64_t of)
         strbuf_printf(to, "[%llu]", (unsigned long long)first);
     else
         strbuf_printf(to, "[%llu:%llu]", (unsigned long long)first,
-                      (unsigned long long)(first + n));
+                      (unsigned long long)first + n);
 }
 
 static void write_end(strbuf *to, const infra_writer *w, const infra_end *end, uint64_t n)

@@ -215,7 +215,7 @@ static void find_coordinates(hw_graph *g)
     if (size < 2 || size == g->n_npus || g->n_npus % size != 0)
         return;
     for (uint32_t i = 0; i < g->n_npus; i++)
-        if (g->dev_node[i] != g->dev_node[i / size * size] ||
+        if (g->dev_node[i] != g->dev_node[i - i % size] ||
             (i >= size && i % size == 0 && g->dev_node[i] == g->dev_node[i - 1]))
             return;
     g->n_dims = 2;

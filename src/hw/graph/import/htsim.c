@@ -7,6 +7,7 @@
  */
 #include "hw/graph/import/draft.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -153,6 +154,14 @@ static int64_t get_value(const htsim_tree *t, int tier, enum htsim_key key)
     return key == HTSIM_OVER || key == HTSIM_BUNDLE ? 1 : 0;
 }
 
+/* A value that check_tiers found given, or that is 1 unless given; none may be zero. */
+static int64_t get_divisor(const htsim_tree *t, int tier, enum htsim_key key)
+{
+    const int64_t value = get_value(t, tier, key);
+    assert(value > 0);
+    return value;
+}
+
 static halley_status require_exact(const htsim_tree *t, bool ok, const char *what)
 {
     if (ok)
@@ -165,15 +174,15 @@ static halley_status check_radices(const htsim_tree *t)
     TRY(require_exact(t, t->nodes % t->podsize == 0, "Nodes is no multiple of Podsize"));
     TRY(require_exact(t, get_value(t, 0, HTSIM_BUNDLE) == 1,
                       "hosts with several links (Bundle of tier 0) are not supported"));
-    TRY(require_exact(t, t->podsize % get_value(t, 0, HTSIM_DOWN) == 0,
+    TRY(require_exact(t, t->podsize % get_divisor(t, 0, HTSIM_DOWN) == 0,
                       "Podsize is no multiple of Radix_Down of tier 0"));
     for (int i = 0; i < t->tiers; i++)
         TRY(require_exact(
-            t, get_value(t, i, HTSIM_DOWN) % get_value(t, i, HTSIM_BUNDLE) == 0,
+            t, get_value(t, i, HTSIM_DOWN) % get_divisor(t, i, HTSIM_BUNDLE) == 0,
             "Radix_Down is no multiple of Bundle in one tier"));
     for (int i = 0; i < t->tiers - 1; i++)
         TRY(require_exact(
-            t, get_value(t, i, HTSIM_UP) % get_value(t, i + 1, HTSIM_BUNDLE) == 0,
+            t, get_value(t, i, HTSIM_UP) % get_divisor(t, i + 1, HTSIM_BUNDLE) == 0,
             "Radix_Up is no multiple of Bundle of the tier above"));
     return HALLEY_OK;
 }
@@ -182,13 +191,14 @@ static halley_status size_core(htsim_tree *t, int64_t tor_up)
 {
     const int64_t speed = get_value(t, 2, HTSIM_SPEED) * get_value(t, 1, HTSIM_OVER);
     const int64_t rate = tor_up * get_value(t, 1, HTSIM_SPEED);
+    assert(speed > 0);
     TRY(require_exact(t, rate % speed == 0,
                       "speed and oversubscription of tier 1 give a fraction of an "
                       "uplink"));
     const int64_t agg_up = rate / speed;
-    TRY(require_exact(t, agg_up % get_value(t, 2, HTSIM_DOWN) == 0,
+    TRY(require_exact(t, agg_up % get_divisor(t, 2, HTSIM_DOWN) == 0,
                       "the uplinks of tier 1 do not fill the switches of tier 2"));
-    t->core = agg_up / get_value(t, 2, HTSIM_DOWN);
+    t->core = agg_up / get_divisor(t, 2, HTSIM_DOWN);
     TRY(require_exact(t, t->core % t->agg_per_pod == 0,
                       "the core switches do not divide among the tier-1 switches of a "
                       "pod"));
@@ -200,12 +210,14 @@ static halley_status size_core(htsim_tree *t, int64_t tor_up)
 
 static halley_status size_tree(htsim_tree *t)
 {
-    const int64_t down0 = get_value(t, 0, HTSIM_DOWN), up0 = get_value(t, 0, HTSIM_UP);
+    const int64_t down0 = get_divisor(t, 0, HTSIM_DOWN);
+    const int64_t up0 = get_divisor(t, 0, HTSIM_UP);
     const int64_t speed = get_value(t, 1, HTSIM_SPEED) * get_value(t, 0, HTSIM_OVER);
     const int64_t rate = t->nodes * get_value(t, 0, HTSIM_SPEED);
     TRY(check_radices(t));
     t->pods = t->nodes / t->podsize;
     t->tor_per_pod = t->podsize / down0;
+    assert(speed > 0);
     TRY(require_exact(t, rate % speed == 0,
                       "speed and oversubscription of tier 0 give a fraction of an "
                       "uplink"));
@@ -249,7 +261,7 @@ static halley_status join_tiers(htsim_tree *t, uint32_t low, uint32_t high, int 
 
 static halley_status join_core(htsim_tree *t, int64_t agg)
 {
-    const int64_t n = get_value(t, 1, HTSIM_UP) / get_value(t, 2, HTSIM_BUNDLE);
+    const int64_t n = get_value(t, 1, HTSIM_UP) / get_divisor(t, 2, HTSIM_BUNDLE);
     for (int64_t i = 0; i < n; i++) {
         const int64_t core = agg % t->agg_per_pod + t->agg_per_pod * i;
         TRY(require_exact(t, core < t->core,
@@ -271,7 +283,7 @@ static halley_status wire_tree(htsim_tree *t)
     TRY(add_layer(&t->first_core, t, HW_DEVICE_SWITCH, "core", t->core));
     for (int64_t h = 0; h < t->nodes; h++)
         TRY(join_tiers(t, (uint32_t)h,
-                       t->first_tor + (uint32_t)(h / get_value(t, 0, HTSIM_DOWN)), 0));
+                       t->first_tor + (uint32_t)(h / get_divisor(t, 0, HTSIM_DOWN)), 0));
     for (int64_t i = 0; i < tors; i++) {
         const int64_t pod = i / t->tor_per_pod;
         const int64_t low = t->tiers == 2 ? 0 : pod * t->agg_per_pod;

@@ -67,7 +67,7 @@ static hw_device_kind choose_kind_word(hw_draft *d, str word)
 static halley_status add_node(hw_draft *d, strbuf *room, const conf_node *map)
 {
     static const char *const keys[] = {"kind", "type", "role"};
-    str id;
+    str id = {"", 0};
     const conf_node *word = NULL;
     if (map->kind != CONF_MAP || conf_find(map, "id") == NULL)
         return hw_draft_fail_at(d, map, "missing-key", "a node has no id");
@@ -112,7 +112,7 @@ static halley_status read_scaled(double *out, hw_draft *d, const conf_node *edge
 
 static halley_status read_edge_rate(double *out, hw_draft *d, const conf_node *edge)
 {
-    bool found;
+    bool found = false;
     double number;
     *out = HW_UNKNOWN;
     TRY(read_scaled(out, d, edge, rate_keys, sizeof rate_keys / sizeof *rate_keys,
@@ -138,7 +138,7 @@ static halley_status read_edge_rate(double *out, hw_draft *d, const conf_node *e
 
 static halley_status read_edge_delay(double *out, hw_draft *d, const conf_node *edge)
 {
-    bool found;
+    bool found = false;
     *out = HW_UNKNOWN;
     TRY(read_scaled(out, d, edge, delay_keys, sizeof delay_keys / sizeof *delay_keys,
                     &found));
@@ -158,7 +158,7 @@ static halley_status read_edge_delay(double *out, hw_draft *d, const conf_node *
 static halley_status find_end(uint32_t *out, hw_draft *d, strbuf *room,
                               const conf_node *edge, const char *key)
 {
-    str id;
+    str id = {"", 0};
     TRY(get_id(&id, room, d, conf_find(edge, key), key));
     *out = hw_draft_find(d, id);
     if (*out == HW_NONE)

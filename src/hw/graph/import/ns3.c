@@ -100,7 +100,7 @@ static halley_status read_id(uint32_t *out, ns3_reader *r, str word)
 
 static halley_status read_header(ns3_reader *r)
 {
-    str words[7], gpu = {"", 0};
+    str words[7];
     uint32_t n = 0, numbers[5] = {0};
     next_line(r);
     while (n < 7 && hw_next_word(&r->words, &words[n]))
@@ -117,7 +117,6 @@ static halley_status read_header(ns3_reader *r)
     r->nvswitches = n == 3 ? 0 : numbers[2];
     r->switches = n == 3 ? numbers[1] : numbers[3];
     r->links = n == 3 ? numbers[2] : numbers[4];
-    gpu = n == 6 ? words[5] : gpu;
     if ((uint64_t)r->nvswitches + r->switches > r->nodes)
         return hw_draft_fail(r->d, 1, "bad-header",
                              "the file announces more switches than its %u nodes",
@@ -207,7 +206,7 @@ static halley_status read_delay_word(double *out, ns3_reader *r, str word)
 
 static halley_status read_ends(hw_draft_link *link, ns3_reader *r, const str *words)
 {
-    uint32_t ends[2];
+    uint32_t ends[2] = {0};
     for (int i = 0; i < 2; i++) {
         TRY(read_id(&ends[i], r, words[i]));
         if (ends[i] >= r->nodes)
