@@ -14,14 +14,14 @@ extern "C" {
 #endif
 
 typedef struct halley_error_bar {
-    double typical;     /* share of the step time: 7 of 10 comparable runs are within */
-    double bound;       /* 19 of 20 are within */
-    uint32_t n_runs;    /* comparable runs, each predicted without its own kind */
-    uint32_t n_sources; /* that they come from */
-    char class[96];     /* which runs are comparable: "dense, stack known, pipeline" */
-    bool known_stack;   /* the constants were fitted: by its stack, or by its family */
-    bool measured;      /* runs of this chip, and of this kind of model, were compared */
-    bool measured_npu;  /* of this chip */
+    double typical;      /* share of the step time: 7 of 10 comparable runs are within */
+    double bound;        /* 19 of 20 are within */
+    uint32_t n_runs;     /* comparable runs, each predicted without its own kind */
+    uint32_t n_sources;  /* that they come from */
+    char class_name[96]; /* which runs are comparable: "dense, stack known, pipeline" */
+    bool known_stack;    /* the constants were fitted: by its stack, or by its family */
+    bool measured;       /* runs of this chip, and of this kind of model, were compared */
+    bool measured_npu;   /* of this chip */
 } halley_error_bar;
 
 /* Find the bar of a design. Fails only when the built-in table is damaged. */

@@ -39,7 +39,7 @@ typedef struct coll_load {
 } coll_load;
 
 /* bytes > 0, n > 1. */
-void coll_call_load(coll_load *out, const halley_link *up, const halley_fabric *fabric,
+void coll_call_load(coll_load *load, const halley_link *up, const halley_fabric *out,
                     const coll_call *c);
 
 #endif

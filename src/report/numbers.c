@@ -108,8 +108,8 @@ void report_numbers_json(report_json *j, const halley_numbers *n)
         {"train_cost_usd", n->cost_usd},
         {"train_energy_J", n->energy_J},
         {"capital_usd", n->capital_usd},
-        {"nameplate_w", n->nameplate_w},
-        {"average_w", n->average_w},
+        {"nameplate_W", n->nameplate_w},
+        {"average_W", n->average_w},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         report_json_double(j, numbers[i].key, numbers[i].value);
@@ -122,7 +122,7 @@ void report_error_bar_text(FILE *to, const halley_error_bar *bar)
     fprintf(to,
             "%s\nComparable runs: %s. They are benchmarks; production runs can be 10 to "
             "30 %% slower.\n",
-            text, bar->class);
+            text, bar->class_name);
 }
 
 void report_error_bar_json(report_json *j, const halley_error_bar *bar)
@@ -132,7 +132,7 @@ void report_error_bar_json(report_json *j, const halley_error_bar *bar)
     report_json_double(j, "bound", bar->bound);
     report_json_u64(j, "runs", bar->n_runs);
     report_json_u64(j, "sources", bar->n_sources);
-    report_json_text(j, "class", str_from(bar->class));
+    report_json_text(j, "class", str_from(bar->class_name));
     report_json_bool(j, "measured", bar->measured);
     report_json_end(j);
 }

@@ -61,7 +61,7 @@ static halley_status refuse_verb(request_reader *r, str name)
     char words[64][32];
     const char *known[64];
     size_t n = 0;
-    for (; request_verbs[n] != NULL && n < 64; n++) {
+    for (; n < 64 && request_verbs[n] != NULL; n++) {
         snprintf(words[n], sizeof words[n], "%s", request_verbs[n]->name);
         for (char *c = words[n]; *c != '\0'; c++)
             *c = *c == ' ' ? '.' : *c;

@@ -85,7 +85,7 @@ static void describe_class(halley_error_bar *out, bar_class c)
         "stack known", "another release of the stack known", "stack unknown"};
     static const char *const parallel_words[] = {", FSDP", ", pipeline",
                                                  ", neither FSDP nor pipeline"};
-    snprintf(out->class, sizeof out->class, "%s, %s%s%s",
+    snprintf(out->class_name, sizeof out->class_name, "%s, %s%s%s",
              c.kind == BAR_ANY ? "all kinds" : kind_words[c.kind], stack_words[c.stack],
              c.device == BAR_UNFITTED ? ", device not fitted" : "",
              c.parallel == BAR_ANY ? "" : parallel_words[c.parallel]);

@@ -77,14 +77,15 @@ static double extend_time(const halley_cluster *cluster, const halley_trace *tra
     char name[64];
     const halley_bytes text = halley_node_name(trace, node);
     snprintf(name, sizeof name, "%.*s", (int)(text.n < 63 ? text.n : 63), text.at);
-    const bool is_matmul = shape != NULL;
+    static const double no_shape[4] = {0};
+    const double *size = shape != NULL ? shape : no_shape;
     const halley_compute_call call = {.name = name,
-                                      .kind = is_matmul ? HALLEY_COMPUTE_MATMUL
-                                                        : HALLEY_COMPUTE_MEMORY_BOUND,
-                                      .m = is_matmul ? shape[0] : 0,
-                                      .n = is_matmul ? shape[1] : 0,
-                                      .k = is_matmul ? shape[2] : 0,
-                                      .groups = is_matmul && shape[3] > 1 ? shape[3] : 1,
+                                      .kind = shape != NULL ? HALLEY_COMPUTE_MATMUL
+                                                            : HALLEY_COMPUTE_MEMORY_BOUND,
+                                      .m = size[0],
+                                      .n = size[1],
+                                      .k = size[2],
+                                      .groups = size[3] > 1 ? size[3] : 1,
                                       .repeat = 1,
                                       .flops = read_positive(trace, node, "num_ops"),
                                       .bytes = read_positive(trace, node, "tensor_size")};

@@ -396,18 +396,24 @@ static void adapt_parts(workload_parts *p, const halley_plan *plan)
     workload_layer_freeze(&p->head);
 }
 
+/* All but the operators, which are many and of which there are none now. */
+static void clear_layer(workload_layer *layer)
+{
+    layer->n = 0;
+    layer->weights = layer->expert_weights = layer->touched = 0;
+    layer->frozen = layer->frozen_experts = 0;
+    layer->updated = layer->moe = false;
+}
+
 void workload_parts_make(workload_parts *out, const halley_model *model,
                          const halley_plan *plan, const halley_stack *stack)
 {
     out->shape = workload_shape_make(model, plan, stack);
     const workload_shape *s = &out->shape;
-    out->embedding.n = out->head.n = 0;
-    out->embedding.weights = out->head.weights = 0;
-    out->embedding.expert_weights = out->head.expert_weights = 0;
-    out->embedding.touched = out->head.touched = 0;
-    out->embedding.frozen = out->head.frozen = 0;
-    out->embedding.frozen_experts = out->head.frozen_experts = 0;
-    out->embedding.updated = out->head.updated = false;
+    clear_layer(&out->dense);
+    clear_layer(&out->moe);
+    clear_layer(&out->embedding);
+    clear_layer(&out->head);
     out->has_moe = model->kind == HALLEY_TRANSFORMER && model->experts > 0;
     out->has_dense = !out->has_moe || model->dense_layers || model->moe_every > 1;
     if (model->kind != HALLEY_TRANSFORMER) {

@@ -39,7 +39,7 @@ static void a_known_stack_has_a_narrower_bar(void **state)
     assert_true(known.typical < unknown.typical && known.bound < unknown.bound);
     assert_true(known.measured && unknown.measured);
     assert_true(known.n_sources >= 3 && unknown.n_sources >= 3);
-    assert_true(strstr(known.class, "stack known, pipeline") != NULL);
+    assert_true(strstr(known.class_name, "stack known, pipeline") != NULL);
 }
 
 /* One and a half times, and words that say why. */

@@ -53,7 +53,11 @@ static rec_file_kind recognise_json(str head)
         return REC_FILE_KINETO;
     if (head.at[0] == '[' && str_contains(head, STR("\"ph\"")))
         return REC_FILE_KINETO;
-    if (str_contains(head, STR("\"schema\"")) && str_contains(head, STR("\"nodes\"")))
+    if (str_contains(head, STR("\"nodes\"")) &&
+        (str_contains(head, STR("\"schema\"")) || /* may come after all nodes */
+         (str_contains(head, STR("\"ctrl_deps\"")) &&
+          str_contains(head, STR("\"rf_id\""))) ||
+         str_contains(head, STR("\"op_schema\""))))
         return REC_FILE_EXECUTION_TRACE;
     /* A Kineto trace may have long metadata before its events. */
     if (str_contains(head, STR("\"schemaVersion\"")) &&
