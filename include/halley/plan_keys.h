@@ -37,7 +37,7 @@ extern "C" {
     X(RECOMPUTE_EVERY, "recompute-every", "K",                                           \
       "with full recomputation: keep the input of one layer in K")                       \
     X(RECOMPUTE_LAYERS, "recompute-layers", "N",                                         \
-      "recompute only the first N layers of each stage (default: all)")                  \
+      "recompute only the first N layers of each stage (default: 0, all)")               \
     X(RANK_ORDER, "rank-order", "ORDER",                                                 \
       "innermost first, such as tp-cp-dp-pp (the default), in which ranks are numbered") \
     X(FP8_RECIPE, "fp8-recipe", "tensor|row|block|mx|nv",                                \

@@ -5,6 +5,7 @@
  * only when they have rows. Correlation ids are unique per process only, so each process
  * with GPU rows is a rank of its own: events are joined on (process, correlation).
  */
+#include "base/database.h"
 #include "ingest/record/read.h"
 
 #include <sqlite3.h>
@@ -505,10 +506,8 @@ halley_status rec_read_nsys(rec_list *list, const char *path, const rec_read_opt
                             halley_error *err)
 {
     nsys_reader x = {.list = list, .err = err};
-    halley_status status = HALLEY_OK;
-    if (sqlite3_open_v2(path, &x.db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
-        status = fail_nsys(&x, "open the export");
-    else
+    halley_status status = database_open(&x.db, path, &(database_options){0}, err);
+    if (status == HALLEY_OK)
         status = read_export(&x, opts->pid);
     fini_nsys(&x);
     return status;
