@@ -349,15 +349,9 @@ static halley_status read_node(host_reader *r, halley_error *err)
 static halley_status read_nodes(host_reader *r, halley_error *err)
 {
     r->saw_nodes = true;
-    for (;;) {
-        const json_token token = json_next(&r->p.json);
-        if (token == JSON_ARRAY_END)
-            return HALLEY_OK;
-        if (token != JSON_OBJECT)
-            return pull_bad(&r->p, err,
-                            token == JSON_ERROR ? NULL : "a node must be an object");
+    while (pull_object(&r->p))
         TRY(read_node(r, err));
-    }
+    return pull_list_ended(&r->p, "a node must be an object", err);
 }
 
 static halley_status read_top(host_reader *r, halley_error *err)

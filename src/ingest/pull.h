@@ -46,6 +46,23 @@ static inline halley_status pull_ended(pull_reader *r, halley_error *err)
 {
     return r->last == JSON_OBJECT_END ? HALLEY_OK : pull_bad(r, err, NULL);
 }
+/*
+ * The objects of a list, after its opening bracket: `while (pull_object(r)) …` with each
+ * object to be read; then pull_list_ended says whether the list ended. `what` is wrong
+ * with an item that is no object.
+ */
+static inline bool pull_object(pull_reader *r)
+{
+    r->last = json_next(&r->json);
+    return r->last == JSON_OBJECT;
+}
+static inline halley_status pull_list_ended(pull_reader *r, const char *what,
+                                            halley_error *err)
+{
+    if (r->last == JSON_ARRAY_END)
+        return HALLEY_OK;
+    return pull_bad(r, err, r->last == JSON_ERROR ? NULL : what);
+}
 /* Past the value that starts with `token`. */
 static inline halley_status pull_skip(pull_reader *r, json_token token, halley_error *err)
 {

@@ -476,15 +476,9 @@ static halley_status read_kineto_event(kineto_reader *r, halley_error *err)
 static halley_status read_kineto_events(kineto_reader *r, halley_error *err)
 {
     r->saw_events = true;
-    for (;;) {
-        const json_token token = json_next(&r->p.json);
-        if (token == JSON_ARRAY_END)
-            return HALLEY_OK;
-        if (token != JSON_OBJECT)
-            return pull_bad(&r->p, err,
-                            token == JSON_ERROR ? NULL : "an event must be an object");
+    while (pull_object(&r->p))
         TRY(read_kineto_event(r, err));
-    }
+    return pull_list_ended(&r->p, "an event must be an object", err);
 }
 
 static halley_status read_group_ranks(kineto_reader *r, rec_group *group,
