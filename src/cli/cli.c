@@ -152,6 +152,11 @@ static int wrong_usage(const cli_program *program, const char *about,
     return REQUEST_WRONG_USAGE;
 }
 
+static void print_note(const char *text)
+{
+    fprintf(stderr, "halley: %s\n", text);
+}
+
 /* Is --json among the options? */
 static bool wants_json(const request_call *call)
 {
@@ -266,7 +271,8 @@ static int dispatch_words(const cli_program *program, const char *const *words,
                          .watch = &watch,
                          .view = &view,
                          .warnings = &warnings,
-                         .assumed = &assumed};
+                         .assumed = &assumed,
+                         .show_note = print_note};
     arena memory = {0};
     const int code = run_command(&call, &memory, words + n_used, n_words - n_used);
     progress_view_fini(&view);

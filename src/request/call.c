@@ -71,8 +71,8 @@ void request_note(const request_call *call, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (!call->is_quiet)
-        fprintf(stderr, "halley: %s\n", text);
+    if (call->show_note != NULL)
+        call->show_note(text);
     keep_note(call->warnings, strncmp(text, "note: ", 6) == 0 ? text + 6 : text);
 }
 

@@ -414,11 +414,9 @@ halley_status halley_request(char **reply, const char *json, const halley_watch 
 {
     halley_error problem = {0};
     request_notes warnings = {0}, assumed = {0};
-    request_reader r = {.err = &problem,
-                        .call = {.watch = watch,
-                                 .is_quiet = true,
-                                 .warnings = &warnings,
-                                 .assumed = &assumed}};
+    request_reader r = {
+        .err = &problem,
+        .call = {.watch = watch, .warnings = &warnings, .assumed = &assumed}};
     char *result = NULL;
     size_t n = 0;
     strbuf text = {0};

@@ -159,9 +159,9 @@ struct request_call {
     progress_view *view;       /* of the command line's watch; NULL in a request */
     request_notes *warnings;   /* kept for JSON */
     request_notes *assumed;    /* the same */
-    bool is_quiet;             /* notes are only kept; else also printed to stderr */
-    request_code code;         /* of a failure, where more is known than the status */
-    int exit_code;             /* for the run function to set; 0 at first */
+    void (*show_note)(const char *text); /* as it comes; NULL = notes are only kept */
+    request_code code; /* of a failure, where more is known than the status */
+    int exit_code;     /* for the run function to set; 0 at first */
 };
 
 /*
@@ -195,8 +195,8 @@ halley_status request_usage(request_call *call, halley_error *err, const char *f
 /* The failure in `err` is of this kind; returns its status. */
 halley_status request_fail_as(request_call *call, request_code code,
                               halley_status status);
-/* What the user should know but is no failure: "halley: note: <sentence>" on stderr, and
- * the sentence in "warnings" of JSON. */
+/* What the user should know but is no failure: to call->show_note (the program prints
+ * "halley: <sentence>" on stderr), and into "warnings" of JSON. */
 void request_note(const request_call *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* A default that was used and matters: into "assumed" of JSON. */
