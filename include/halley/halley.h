@@ -17,6 +17,7 @@
 #include "halley/learn.h"
 #include "halley/link.h"
 #include "halley/model.h"
+#include "halley/network.h"
 #include "halley/npu.h"
 #include "halley/numbers.h"
 #include "halley/plan.h"
