@@ -13,6 +13,7 @@
 #include "halley/file_key.h"
 #include "halley/import.h"
 #include "halley/ingest.h"
+#include "halley/jobs.h"
 #include "halley/launch.h"
 #include "halley/learn.h"
 #include "halley/link.h"
