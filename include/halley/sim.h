@@ -22,6 +22,9 @@ typedef struct halley_sim_opts {
     double stop_s;   /* simulated time after which the run ends as it is; 0 = never */
     const halley_watch *watch; /* progress in nodes, and cancellation; NULL = none */
     const char *recorded_on;   /* the device of recordings; NULL = what they say */
+    /* A network model of your own in the place of `network`; halley/network.h. Lent. */
+    const struct halley_network_ops *network_ops;
+    void *network_context; /* handed to its `open` */
 } halley_sim_opts;
 
 /*

@@ -363,6 +363,11 @@ halley_status report_sim_text(const halley_result *result, FILE *to, halley_erro
         return HALLEY_OK;
     fputc('\n', to);
     TRY(write_sim_table(traffic_table(result, false), REPORT_TEXT, to, err));
+    return report_sim_network(result, to, err);
+}
+
+halley_status report_sim_network(const halley_result *result, FILE *to, halley_error *err)
+{
     fputc('\n', to);
     TRY(write_sim_table(dim_table(result), REPORT_TEXT, to, err));
     if (halley_result_links(result) == 0)

@@ -232,6 +232,8 @@ static halley_status init_network(sim *s, const net_model *model,
                      .keep_heat = opts->heat,
                      .fail = note_network_failure,
                      .err = s->err};
+    o.ops = opts->network_ops;
+    o.ops_context = opts->network_context;
     if (s->fold != NULL)
         o.folding = (net_folding){s->fold->representative, s->fold->n_alike, watch_event};
     return net_new(&s->net, model, s->cluster, &s->queue, &o, s->err);
@@ -239,6 +241,8 @@ static halley_status init_network(sim *s, const net_model *model,
 
 const net_model *sim_model_find(const halley_cluster *c, const halley_sim_opts *opts)
 {
+    if (opts->network_ops != NULL)
+        return c->astra ? NULL : &net_model_own;
     const uint32_t model = opts->network == HALLEY_NETWORK_AS_CLUSTER
                                ? (uint32_t)c->model
                                : (uint32_t)opts->network - HALLEY_NETWORK_FREE;
@@ -250,8 +254,13 @@ static halley_status set_up_run(sim *s, const halley_trace_set *traces,
                                 const halley_sim_opts *opts)
 {
     const halley_cluster *c = s->cluster;
-    TRY(hw_structure_check(c, s->err));
+    if (opts->network_ops == NULL || c->n_npus == 0 || c->n_npus > CLUSTER_MAX_NPUS)
+        TRY(hw_structure_check(c, s->err));
     const net_model *model = sim_model_find(c, opts);
+    if (model == NULL && opts->network_ops != NULL)
+        return error_set(s->err, HALLEY_EINVAL,
+                         "network model %s: a model of one's own needs rules: native",
+                         opts->network_ops->name);
     if (model == NULL)
         return error_set(s->err, HALLEY_EINVAL,
                          "network model %u does not belong to the %s rules",
