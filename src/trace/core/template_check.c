@@ -286,6 +286,35 @@ static halley_status compare_channel(const checker *c, uint32_t from, uint32_t t
     return status;
 }
 
+/* Every rule that a rank uses leads somewhere. */
+static halley_status check_peers_of(const checker *c, uint32_t rank,
+                                    const role_calls *calls)
+{
+    uint32_t rule = TRACE_TEMPLATE_NONE;
+    for (size_t i = 0; i < calls->n; i++) {
+        if (calls->at[i].rule == rule)
+            continue;
+        rule = calls->at[i].rule;
+        if (trace_template_peer_of(c->t, rule, rank) != TRACE_TEMPLATE_NONE)
+            continue;
+        error_set(c->err, HALLEY_EINVAL,
+                  "node %u: rank %u has no peer \"%.*s\": its axis ends there",
+                  calls->at[i].node, rank, STR_ARG(c->t->peers.at[rule].name));
+        return report_role(c, c->role_of[rank]);
+    }
+    return HALLEY_OK;
+}
+
+static halley_status check_peers(const checker *c)
+{
+    for (uint32_t rank = 0; rank < c->t->n_ranks; rank++) {
+        const role_summary *const r = &c->roles[c->role_of[rank]];
+        TRY(check_peers_of(c, rank, &r->sends));
+        TRY(check_peers_of(c, rank, &r->receives));
+    }
+    return HALLEY_OK;
+}
+
 /* The channels of a rank that no rank of the same role had to the same other role. */
 static halley_status check_channels_of(checker *c, map64 *seen, uint32_t rank,
                                        const role_calls *calls, bool send)
@@ -297,12 +326,7 @@ static halley_status check_channels_of(checker *c, map64 *seen, uint32_t rank,
             continue;
         rule = calls->at[i].rule;
         const uint32_t peer = trace_template_peer_of(c->t, rule, rank);
-        if (peer == TRACE_TEMPLATE_NONE) {
-            error_set(c->err, HALLEY_EINVAL,
-                      "node %u: rank %u has no peer \"%.*s\": its axis ends there",
-                      calls->at[i].node, rank, STR_ARG(c->t->peers.at[rule].name));
-            return report_role(c, c->role_of[rank]);
-        }
+        assert(peer != TRACE_TEMPLATE_NONE);
         TRY(note_pair(c, seen, rule, c->role_of[rank], c->role_of[peer], &fresh));
         if (fresh)
             TRY(send ? compare_channel(c, rank, peer) : compare_channel(c, peer, rank));
@@ -339,6 +363,8 @@ halley_status trace_template_check(const trace_template *t, halley_error *err)
         c.role_of[r] = trace_template_role_of(t, r);
     if (status == HALLEY_OK)
         status = check_groups(&c);
+    if (status == HALLEY_OK)
+        status = check_peers(&c);
     if (status == HALLEY_OK)
         status = check_channels(&c);
     for (size_t i = 0; c.roles != NULL && i < t->roles.n; i++) {
