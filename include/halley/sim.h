@@ -4,6 +4,7 @@
 
 #include "halley/cluster.h"
 #include "halley/trace.h"
+#include "halley/trace_template.h"
 #include "halley/watch.h"
 
 #ifdef __cplusplus
@@ -33,6 +34,11 @@ typedef struct halley_sim_opts {
 halley_status halley_sim_run(halley_result **out, const halley_trace_set *traces,
                              const halley_cluster *cluster, const halley_sim_opts *opts,
                              halley_error *err);
+/* The same for a set written as roles; the groups of `cluster` are not used, since the
+ * roles name theirs by rule. */
+halley_status halley_sim_run_template(halley_result **out, const halley_template *roles,
+                                      const halley_cluster *cluster,
+                                      const halley_sim_opts *opts, halley_error *err);
 void halley_result_free(halley_result *result);
 
 /* What a rank did, in ticks of the run. */
