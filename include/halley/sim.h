@@ -163,6 +163,10 @@ bool halley_result_has_roofline(const halley_result *result);
 /* Whether stop_s ended the run before all ranks were done. */
 bool halley_result_stopped(const halley_result *result);
 uint64_t halley_result_events(const halley_result *result); /* how many were processed */
+/* Ranks that were run, each for those that do the same, and the events that a run of all
+ * ranks would have processed. */
+uint32_t halley_result_classes(const halley_result *result);
+uint64_t halley_result_events_represented(const halley_result *result);
 /* What is odd about the run but no error; sentences, lent. */
 uint32_t halley_result_warning_count(const halley_result *result);
 const char *halley_result_warning(const halley_result *result, uint32_t i);

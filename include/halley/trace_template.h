@@ -30,6 +30,10 @@ const halley_trace *halley_template_trace(const halley_template *t, uint32_t rol
 halley_status halley_template_expand(halley_trace **out, const halley_template *t,
                                      uint32_t rank, halley_error *err);
 
+/* All ranks so, in memory: for small sets. On success *out is the caller's. */
+halley_status halley_template_traces(halley_trace_set **out, const halley_template *t,
+                                     halley_error *err);
+
 #ifdef __cplusplus
 }
 #endif

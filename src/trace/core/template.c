@@ -51,6 +51,12 @@ halley_status halley_template_expand(halley_trace **out, const halley_template *
     return trace_template_expand(out, t, rank, err);
 }
 
+halley_status halley_template_traces(halley_trace_set **out, const halley_template *t,
+                                     halley_error *err)
+{
+    return trace_template_expand_all(out, t, err);
+}
+
 static bool copy_text(trace_template *t, str *text)
 {
     char *const at = arena_copy(&t->memory, *text);
