@@ -41,6 +41,7 @@
 #include "halley/trace_diff.h"
 #include "halley/trace_edit.h"
 #include "halley/trace_gen.h"
+#include "halley/trace_template.h"
 #include "halley/trace_stats.h"
 #include "halley/trace_view.h"
 #include "halley/unfinished.h"
