@@ -211,10 +211,11 @@ typedef struct sim_span {
 
 /* Native rules: ready nodes by lane, first come first served. */
 typedef struct sim_lanes {
-    uint32_t *next;          /* by node */
-    uint32_t *heads, *tails; /* by lane; SIM_NONE = nobody is ready */
-    uint32_t *n_busy;        /* by lane */
-    freeset open;            /* lanes that have room and somebody ready */
+    uint32_t *next;             /* by node */
+    uint32_t *heads, *tails;    /* by lane; SIM_NONE = nobody is ready */
+    uint32_t *n_busy;           /* by lane */
+    freeset open;               /* lanes that have room and somebody ready */
+    uint32_t fresh, last_fresh; /* became ready at this instant; a list by node */
 } sim_lanes;
 
 /* local.c: the NPU's own memory. */
@@ -261,6 +262,7 @@ typedef struct sim_rank {
     uint32_t n_ready, n_running, n_done;
     bool busy[SIM_N_SLOTS];
     bool finished;
+    bool is_awake; /* native rules: in the list of those that go on at this instant */
     uint64_t finish, compute, wall;
     sim_span spans[SIM_N_BUSY];
     uint64_t *links; /* as below: a collective's stream, or a receive's sender; + 1 */
@@ -324,6 +326,8 @@ struct sim {
     sim_instance instance;
     ARRAY(uint32_t) freed; /* nodes that became ready while others are being issued */
     bool issuing;
+    ARRAY(uint32_t) awake; /* ranks that go on when the instant's events are done */
+    bool (*flush_network)(net *n); /* NULL: it waits for no end of an instant */
     ARRAY(sim_traffic) traffic;
     map64 traffic_by_key; /* type, collective, group -> row */
     arena memory_of_run;
@@ -362,6 +366,8 @@ void sim_calls_run(sim *s, uint32_t npu);
 /* graph.c */
 void sim_rank_start(sim *s, uint32_t rank);
 void sim_node_ended(sim *s, uint32_t rank, uint32_t node);
+/* Issue what is ready; perhaps the rank is done. */
+void sim_rank_go_on(sim *s, uint32_t rank);
 
 /* local.c: a node of a rank that has tensors begins, ends; the run is over. */
 halley_status sim_local_init(sim *s, sim_rank *r, bool record);

@@ -232,19 +232,23 @@ static void check_finished(sim *s, uint32_t rank)
     s->finishers[s->n_finished++] = rank;
 }
 
+void sim_rank_go_on(sim *s, uint32_t rank)
+{
+    issue_ready_nodes(s, rank);
+    check_finished(s, rank);
+}
+
 void sim_rank_start(sim *s, uint32_t rank)
 {
     sim_rank *r = &s->ranks[rank];
     for (uint32_t node = 0; node < r->program->n; node++)
         if (r->waiting[node] == 0)
             s->rules->make_ready(r, node);
-    issue_ready_nodes(s, rank);
-    check_finished(s, rank);
+    sim_rank_go_on(s, rank);
 }
 
 void sim_node_ended(sim *s, uint32_t rank, uint32_t node)
 {
     retire_node(s, &s->ranks[rank], node);
-    issue_ready_nodes(s, rank);
-    check_finished(s, rank);
+    s->rules->look_again(s, rank);
 }

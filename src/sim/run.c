@@ -194,7 +194,13 @@ static halley_status init_network(sim *s, const net_model *model,
                      .err = s->err};
     if (s->fold != NULL)
         o.folding = (net_folding){s->fold->representative, s->fold->n_alike, watch_event};
-    return net_new(&s->net, model, s->cluster, &s->queue, &o, s->err);
+    TRY(net_new(&s->net, model, s->cluster, &s->queue, &o, s->err));
+    if (s->rules->flush == NULL)
+        return HALLEY_OK;
+    s->flush_network = model->flush;
+    s->queue.flush = s->rules->flush;
+    s->queue.flush_context = s;
+    return HALLEY_OK;
 }
 
 const net_model *sim_model_find(const halley_cluster *c, const halley_sim_opts *opts)
@@ -269,6 +275,8 @@ static halley_status run_events(sim *s, const halley_sim_opts *opts)
     TRY(start_ranks(s));
     while (s->status == HALLEY_OK && !s->queue.failed && des_queue_pop(&s->queue, &e)) {
         assert(e.at == s->queue.now);
+        if (s->status != HALLEY_OK) /* at the end of the instant before */
+            break;
         if (e.at > s->stop) {
             s->stopped = true;
             s->queue.now = s->stop;
@@ -325,6 +333,7 @@ static void free_run(sim *s)
     free(s->ranks);
     free(s->finishers);
     array_fini(&s->freed);
+    array_fini(&s->awake);
     array_fini(&s->traffic);
     map64_fini(&s->traffic_by_key);
     arena_fini(&s->memory_of_run);
