@@ -30,6 +30,7 @@ static void start_all(sim *s, uint32_t op)
                                            .root = g == NULL ? s->ranks[p->root].npu
                                                              : g->npus[p->root],
                                            .group = o->plan->grouped ? o->group : 0,
+                                           .id = g == NULL ? 0 : g->id,
                                            .event = sim_event_arrival(op, 0, 0)});
 }
 

@@ -378,8 +378,7 @@ static halley_status compile_root(sim_node *n, compiler *c, uint32_t index)
         !halley_node_find_attr(&attr, c->trace, index, "root"))
         return HALLEY_OK;
     if (!halley_attr_to_u64(&attr, &rank) || rank >= c->opts->cluster->n_npus)
-        return node_error(c, index, HALLEY_EINVAL,
-                          "the attribute root does not name a member of the collective");
+        rank = UINT32_MAX; /* nobody */
     return find_name(&n->self, c, (sim_name){SIM_NAME_ROOT, n->a}, (uint32_t)rank);
 }
 
