@@ -148,11 +148,11 @@ static halley_status read_links(halley_result *r, sim *s)
 
 static halley_traffic read_traffic(const sim *s, const sim_traffic *t)
 {
-    const cluster_group *g = t->group == 0 ? NULL : &s->cluster->groups[t->group - 1];
+    const sim_group *g = t->group == 0 ? NULL : &s->groups[t->group - 1];
     return (halley_traffic){.type = t->type,
                             .coll = t->coll,
                             .group = g == NULL ? 0 : g->id,
-                            .n_members = g == NULL ? s->n_npus : g->n,
+                            .n_members = g == NULL ? s->n_npus : g->n_members,
                             .count = t->count,
                             .bytes = (double)t->bytes,
                             .ticks = (double)t->ticks};
