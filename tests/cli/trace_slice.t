@@ -59,6 +59,18 @@ $ halley trace slice -s 9 -o c.et a.jsonl
 ! halley: a.jsonl: there are no steps: no node has an integer attribute "step" and none is named ProfilerStep#N
 ? 1
 
+## a step of a recording replays as long as it was recorded, with its device work
+# Step 2 lasts 1151 us on the host; its kernels, queued after those of step 1, end 1947 us later.
+$ halley trace link $DATA/recordings/model.json.gz -o m.et > report 2>&1
+$ halley trace slice -s 2 -o two.et m.et > kept
+$ halley sim --replay --json two.et | grep '"time_s"'
+>   "time_s": 0.003098311,
+$ halley trace slice -s 1-3 -o all.et m.et > kept
+$ halley sim --replay --json all.et | grep '"time_s"'
+>   "time_s": 0.006374966,
+$ halley trace check two.et
+> two.et: 1 rank, 0 errors, 0 warnings, 0 notes; one rank alone, nothing to compare it with
+
 ## wrong lists are wrong usage, missing ranks are not
 $ halley trace gen all-reduce -n 2 -o a > made
 $ halley trace slice -r 1-x -o b a
