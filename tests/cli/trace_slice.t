@@ -71,6 +71,17 @@ $ halley sim --replay --json all.et | grep '"time_s"'
 $ halley trace check two.et
 > two.et: 1 rank, 0 errors, 0 warnings, 0 notes; one rank alone, nothing to compare it with
 
+## steps that nothing marks are found by the period of the kernels
+$ gzip -dc $DATA/recordings/model.json.gz | sed 's/ProfilerStep#/epoch of /g' > m.json
+$ halley trace link m.json -o m.et 2>&1 > report | grep steps
+> halley: no steps marked; by the period of 99 kernels there are 3, numbered from 0 (trace slice --steps)
+$ halley trace slice -s 1 -o one.et m.et > kept
+$ halley sim --replay --json one.et | grep '"time_s"'
+>   "time_s": 0.003096311,
+$ halley trace slice -s 3 -o four.et m.et
+! halley: m.et: none of these steps is there; there are steps 0 to 2
+? 1
+
 ## wrong lists are wrong usage, missing ranks are not
 $ halley trace gen all-reduce -n 2 -o a > made
 $ halley trace slice -r 1-x -o b a
