@@ -23,6 +23,7 @@
 #include "halley/plan_keys.h"
 #include "halley/plan_trace.h"
 #include "halley/recording.h"
+#include "halley/recording_diff.h"
 #include "halley/report.h"
 #include "halley/request.h"
 #include "halley/scale.h"
