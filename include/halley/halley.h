@@ -30,6 +30,7 @@
 #include "halley/score.h"
 #include "halley/search.h"
 #include "halley/sim.h"
+#include "halley/spread.h"
 #include "halley/stack.h"
 #include "halley/synth.h"
 #include "halley/topology.h"
