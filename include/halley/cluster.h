@@ -24,7 +24,7 @@ typedef struct halley_cluster halley_cluster; /* immutable once made; opaque */
 typedef struct halley_cost {
     double node_usd;             /* a node without its NPUs */
     double network_usd_per_gbps; /* per Gb/s of each NPU's bandwidth between nodes */
-    double switch_usd, copper_usd, optical_usd; /* kept; not counted without a topology */
+    double switch_usd, copper_usd, optical_usd; /* counted where a topology is known */
     double node_factor; /* power of a node at load over that of its NPUs; default 1.47 */
     double power_idle;  /* share of full power that an idle NPU draws; default 0.3 */
     double pue;         /* power of the building over that of the machines; 1.2 */

@@ -3,6 +3,7 @@
 #define EXPLORE_STUDY_H
 
 #include "explore/expr.h"
+#include "explore/network.h"
 #include "explore/param.h"
 
 /* An axis of the space: one parameter, or several that vary together. */
@@ -86,7 +87,8 @@ struct halley_study {
     explore_question questions[EXPLORE_MAX_QUESTIONS];
     explore_search search;
     uint32_t verify;
-    double headroom; /* share of memory that must stay free */
+    double headroom;            /* share of memory that must stay free */
+    explore_networks *networks; /* that designs have been given; filled while it runs */
 };
 
 /* {from: ..., to: ..., points: ...} */

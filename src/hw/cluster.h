@@ -245,6 +245,9 @@ struct halley_cluster {
     const halley_topology_ops *generator; /* of a program's own; NULL = by graph_text */
     halley_fabric graph_fabric;           /* its library constants; bandwidth by level */
     bool plain;                           /* library: plain, bandwidth and latency only */
+    /* Switches and cables of a network whose topology is known, for n_npus; 0 = not known
+     * or without a price. */
+    double network_usd, network_w;
     double host_factor; /* time of the host's part of a step against the reference host */
     halley_cost cost;
     halley_failures failures;

@@ -9,6 +9,7 @@
 
 #include "base/number.h"
 #include "hw/levels.h"
+#include "hw/network.h"
 #include "hw/read_graph.h"
 #include "hw/schema.h"
 
@@ -160,6 +161,7 @@ halley_status hw_count_set(halley_cluster *c, uint32_t n, hw_count_how how,
         TRY(hw_graph_count_set(c, n, err));
         c->n_dims = 0;
         hw_levels_order(c);
+        hw_network_price(c);
         if (how == HW_COUNT_AS_NODES && c->graph_joins_nodes)
             note_idle(c, n);
         return HALLEY_OK;
@@ -168,6 +170,7 @@ halley_status hw_count_set(halley_cluster *c, uint32_t n, hw_count_how how,
     hw_levels_order(c);
     c->n_npus = n;
     make_dims(c, n, how);
+    hw_network_price(c);
     hw_lists_cut(c);
     if (how == HW_COUNT_AS_NODES)
         note_idle(c, n);
