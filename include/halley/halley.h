@@ -2,6 +2,7 @@
 #ifndef HALLEY_HALLEY_H
 #define HALLEY_HALLEY_H
 
+#include "halley/batch.h"
 #include "halley/cluster.h"
 #include "halley/compare.h"
 #include "halley/error.h"
@@ -25,12 +26,14 @@
 #include "halley/plan_keys.h"
 #include "halley/plan_trace.h"
 #include "halley/recording.h"
+#include "halley/recording_diff.h"
 #include "halley/report.h"
 #include "halley/request.h"
 #include "halley/scale.h"
 #include "halley/score.h"
 #include "halley/search.h"
 #include "halley/sim.h"
+#include "halley/spread.h"
 #include "halley/stack.h"
 #include "halley/synth.h"
 #include "halley/topology.h"
@@ -40,6 +43,7 @@
 #include "halley/trace_diff.h"
 #include "halley/trace_edit.h"
 #include "halley/trace_gen.h"
+#include "halley/trace_template.h"
 #include "halley/trace_stats.h"
 #include "halley/trace_view.h"
 #include "halley/unfinished.h"

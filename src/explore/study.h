@@ -87,8 +87,10 @@ struct halley_study {
     explore_question questions[EXPLORE_MAX_QUESTIONS];
     explore_search search;
     uint32_t verify;
-    double headroom;            /* share of memory that must stay free */
     explore_networks *networks; /* that designs have been given; filled while it runs */
+    double headroom;            /* share of memory that must stay free */
+    double tokens;              /* of a training run, for days and cost */
+    uint64_t given; /* keys of the plan that the study states or varies, 1 << key */
 };
 
 /* {from: ..., to: ..., points: ...} */
