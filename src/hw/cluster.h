@@ -98,6 +98,14 @@ typedef struct cluster_bus {
     int64_t reduction_delay; /* ns per 100 bytes */
 } cluster_bus;
 
+/* Classes of kernels that communication disturbs. */
+typedef enum cluster_kernel {
+    CLUSTER_KERNEL_MATMUL,
+    CLUSTER_KERNEL_ATTENTION,
+    CLUSTER_KERNEL_MEMORY, /* bound by memory */
+    CLUSTER_N_KERNELS
+} cluster_kernel;
+
 typedef struct cluster_system {
     uint64_t splits;            /* pieces of a collective; 0 = not given */
     uint64_t active_chunks;     /* pieces at a time in a dimension */
@@ -116,6 +124,8 @@ typedef struct cluster_system {
     bool modelled;     /* native rules: compute times by cost/, not as recorded */
     bool track_memory; /* ASTRA-sim then needs an attribute "inputs" on every node */
     double *slow;      /* by NPU: factor of its compute times; NULL = 1 everywhere */
+    double *late_s;    /* by NPU: when it begins; NULL = all at once */
+    double interference[CLUSTER_N_KERNELS]; /* kernels beside communication: 1 + it */
     double jitter;     /* standard deviation of a factor of every compute time */
     uint64_t seed;     /* of the jitter */
     double peak_flops; /* 0 = not given */

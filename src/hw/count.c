@@ -140,10 +140,10 @@ static halley_status resize_dims(halley_cluster *c, uint32_t n, halley_error *er
 /* What names ranks must still name some. */
 static halley_status check_ranks(halley_cluster *c, uint32_t n, halley_error *err)
 {
-    if (c->system.slow != NULL || c->n_groups > 0)
+    if (c->system.slow != NULL || c->system.late_s != NULL || c->n_groups > 0)
         return error_set(
             err, HALLEY_EINVAL,
-            "the cluster names ranks of %u NPUs (groups, slow); it cannot be "
+            "the cluster names ranks of %u NPUs (groups, slow, late); it cannot be "
             "cut or filled to %u",
             c->n_npus, n);
     return HALLEY_OK;

@@ -220,7 +220,7 @@ static halley_status refuse_stranger(const conf_file *file, halley_error *err)
     if (slow != NULL)
         return conf_error(
             file, slow, err, HALLEY_EINVAL,
-            "slow needs {rank: factor}, and slow ranks are not modelled yet");
+            "slow needs {rank: factor}, and stands in system: system: {slow: {3: 1.5}}");
     return HALLEY_OK;
 }
 

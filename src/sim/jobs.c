@@ -51,7 +51,7 @@ static halley_cluster *copy_shared_cluster(const halley_cluster *c)
 {
     halley_cluster *copy = hw_cluster_copy(c);
     if (copy != NULL)
-        copy->system.slow = c->system.slow;
+        copy->system.slow = c->system.slow, copy->system.late_s = c->system.late_s;
     return copy;
 }
 
