@@ -15,6 +15,7 @@
 #define HW_NETWORK_H
 
 #include "hw/cluster.h"
+#include "hw/graph/generate.h"
 #include "hw/graph/route.h"
 
 /* What a link belongs to. */
@@ -41,6 +42,10 @@ typedef struct hw_network {
 halley_status hw_network_new(hw_network **out, const halley_cluster *c,
                              halley_error *err);
 void hw_network_free(hw_network *n);
+/* Generator's parameters of a cluster that is described by tiers, for n NPUs. */
+void hw_network_take_tiers(hw_generator_params *p, const halley_cluster *c, uint32_t n);
+/* Price and power of the network's switches and cables, into the cluster. */
+void hw_network_price(halley_cluster *c);
 /* The links from one NPU to another, lent until the next call. */
 halley_status hw_network_find(hw_route *out, hw_network *n, uint32_t src, uint32_t dst,
                               halley_error *err);

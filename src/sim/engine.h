@@ -296,9 +296,10 @@ typedef struct sim_traffic {
     net_sum bytes, ticks;
 } sim_traffic;
 
-typedef struct sim_custom sim_custom; /* custom.c */
-typedef struct sim_fold sim_fold;     /* fold.h */
-typedef struct sim_bus sim_bus;       /* bus.c */
+typedef struct sim_custom sim_custom;       /* custom.c */
+typedef struct sim_fold sim_fold;           /* fold.h */
+typedef struct sim_bus sim_bus;             /* bus.c */
+typedef struct sim_interfere sim_interfere; /* interfere.c */
 
 struct sim {
     des_queue queue;
@@ -318,9 +319,10 @@ struct sim {
     sim_calls calls;
     sim_match match;
     sim_streams streams;
-    sim_custom *custom; /* NULL when no collective is custom */
-    sim_bus *bus;       /* NULL when there is none */
-    sim_fold *fold;     /* NULL: every rank is run */
+    sim_custom *custom;       /* NULL when no collective is custom */
+    sim_bus *bus;             /* NULL when there is none */
+    sim_interfere *interfere; /* NULL: communication does not disturb kernels */
+    sim_fold *fold;           /* NULL: every rank is run */
     sim_rank *ranks;
     uint32_t *finishers, n_finished;
     sim_instance instance;

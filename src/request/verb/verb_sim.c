@@ -34,7 +34,7 @@ typedef struct sim_options {
     bool astra_output, per_rank, explain, replay, no_fold;
     const char *per_node, *timeline, *heat, *links, *memory_out, *recorded_on;
     double stop_at;
-    request_texts jobs;
+    request_texts jobs, slow, late;
     const char *placement;
     request_output output;
     design_options design; /* its cluster serves traces, too */
@@ -188,6 +188,17 @@ static const request_option options[] = {
      .metavar = "TIME",
      .offset = offsetof(sim_options, stop_at),
      .doc = "end the run after TIME, such as '5 ms', and report what was done"},
+    {.name = "slow",
+     .kind = REQUEST_TEXTS,
+     .metavar = "NPUS=FACTOR",
+     .offset = offsetof(sim_options, slow),
+     .doc = "stragglers: compute on these NPUs takes FACTOR times as long; NPUS is 3, "
+            "0-7, node2 or node0-3; may be repeated"},
+    {.name = "late",
+     .kind = REQUEST_TEXTS,
+     .metavar = "NPUS=TIME",
+     .offset = offsetof(sim_options, late),
+     .doc = "these NPUs begin TIME after the others, such as '3=5 ms'; may be repeated"},
     {.name = "job",
      .kind = REQUEST_TEXTS,
      .metavar = "TRACE",
@@ -519,6 +530,10 @@ static halley_status run_on(request_call *call, halley_cluster *cluster,
         request_note(call, "warning: %s", halley_cluster_warning(cluster, i));
     for (uint32_t i = 0; i < halley_cluster_note_count(cluster); i++)
         request_note(call, "note: %s", halley_cluster_note(cluster, i));
+    for (size_t i = 0; i < o->slow.n; i++)
+        TRY(halley_cluster_set_slow(cluster, o->slow.at[i], err));
+    for (size_t i = 0; i < o->late.n; i++)
+        TRY(halley_cluster_set_late(cluster, o->late.at[i], err));
     if (o->write_cluster != NULL)
         TRY(halley_cluster_save(cluster, o->write_cluster, err));
     if (o->jobs.n > 0) {
