@@ -43,6 +43,7 @@ void plan_after(plan_nodes *w, uint64_t id)
 void plan_nodes_fini(plan_nodes *w)
 {
     array_fini(&w->awaited);
+    array_fini(&w->hiding);
 }
 
 void plan_await(plan_nodes *w, uint64_t id)
@@ -67,7 +68,8 @@ static double time_alone(const plan_nodes *w, const plan_message *m, double byte
     return price_call_time(w->c, m->group, &call);
 }
 
-/* The most bytes that take no longer than `m->seconds`; 0 = not even one. */
+/* The most bytes that take no longer than `m->seconds`; 0 = not even one. Times may jump
+ * where the library changes its algorithm, so the bytes are never rounded up. */
 static double search_bytes(const plan_nodes *w, const plan_message *m)
 {
     double low = 1, high = fmax(m->bytes, 2);
@@ -116,7 +118,7 @@ static uint64_t add_collective(plan_nodes *w, const plan_message *m, double byte
     (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_COMM_TYPE,
                                   (int64_t)types[m->kind]);
     (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_COMM_SIZE,
-                                  (int64_t)fmax(1, round(bytes)));
+                                  (int64_t)fmax(1, floor(bytes * (1 + 1e-12))));
     (void)halley_builder_attr_text(w->b, HALLEY_ATTR_NAME_PG_NAME,
                                    as_bytes(plan_group_name(m->group)));
     return id;
@@ -131,6 +133,8 @@ void plan_message_chain(plan_nodes *w, const plan_message *m)
     }
     link_chain(w, add_collective(w, m, bytes));
     w->alone_s += m->seconds;
+    /* Where the library changes its algorithm no size takes this long. */
+    w->more_s += fmax(0, m->seconds - time_alone(w, m, bytes));
 }
 
 uint64_t plan_message_beside(plan_nodes *w, const plan_message *m, uint64_t awaits)
@@ -152,36 +156,45 @@ void plan_message_hide(plan_nodes *w, const plan_message *m)
     }
 }
 
-typedef ARRAY(uint64_t) id_list;
-
-/* Messages that hide next to a compute node of that time; they are awaited after it. */
-static void send_behind(plan_nodes *w, double seconds, id_list *sent)
+/* What of the messages of a group fits next to `seconds` of compute; the rest stays. */
+static double hide_group(plan_nodes *w, plan_debt *d, double seconds)
 {
-    for (int g = 0; g < WORKLOAD_N_GROUPS && seconds > 0; g++) {
-        plan_debt *d = &w->debts[g];
-        if (!(d->seconds > 0))
-            continue;
-        plan_message m = d->of;
-        m.seconds = fmin(d->seconds, seconds);
-        const uint64_t id = plan_message_beside(w, &m, w->last);
-        if (id == PLAN_NO_NODE) {
-            if (d->seconds <= seconds)
-                d->seconds = 0; /* shorter than its latency, and hidden */
-            continue;
-        }
-        d->seconds -= m.seconds;
-        seconds -= m.seconds;
-        w->failed |= !array_push(sent, id);
+    plan_message m = d->of;
+    m.seconds = fmin(d->seconds, seconds);
+    const uint64_t id = plan_message_beside(w, &m, w->last);
+    if (id == PLAN_NO_NODE) {
+        if (d->seconds <= seconds)
+            d->seconds = 0; /* shorter than its latency, and hidden */
+        return 0;
     }
+    d->seconds -= m.seconds;
+    w->failed |= !array_push(&w->hiding, id);
+    return m.seconds;
+}
+
+/* Groups inside nodes and groups that cross them use other links. */
+void plan_hide_begin(plan_nodes *w, double seconds)
+{
+    double left[2] = {seconds, seconds};
+    for (int g = 0; g < WORKLOAD_N_GROUPS; g++) {
+        double *room = &left[w->c->per_node[g] < w->c->n[g]];
+        if (w->debts[g].seconds > 0 && *room > 0)
+            *room -= hide_group(w, &w->debts[g], *room);
+    }
+}
+
+void plan_hide_end(plan_nodes *w)
+{
+    for (size_t i = 0; i < w->hiding.n; i++)
+        plan_await(w, w->hiding.at[i]);
+    w->hiding.n = 0;
 }
 
 uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, double flops,
                             double bytes)
 {
-    id_list sent = {0};
     seconds += w->more_s;
     w->more_s = 0;
-    send_behind(w, seconds, &sent);
     const uint64_t id = add_node(w, HALLEY_NODE_COMP, name);
     (void)halley_builder_time(w->b, 0, (uint64_t)llround(seconds * 1e6));
     (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_NUM_OPS,
@@ -190,12 +203,8 @@ uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, dou
                                   (uint64_t)llround(bytes));
     (void)halley_builder_attr_u64(w->b, HALLEY_ATTR_NAME_DURATION_NS,
                                   (uint64_t)llround(seconds * 1e9));
-    link_chain(w, id);
-    for (size_t i = 0; i < sent.n; i++)
-        plan_await(w, sent.at[i]);
-    array_fini(&sent);
     w->alone_s += seconds;
-    return id;
+    return link_chain(w, id);
 }
 
 void plan_flush(plan_nodes *w, const char *name)

@@ -35,8 +35,8 @@ typedef struct plan_debt {
 /*
  * A chain of nodes, one after the other, and nodes next to it. What the next node of the
  * chain awaits in addition to the one before it is collected in `awaited`. Messages that
- * hide are sent next to compute nodes, never longer than these take: what is left waits
- * for the next one.
+ * hide are sent next to stretches of compute, never longer than these take: what is left
+ * waits for the next one.
  */
 typedef struct plan_nodes {
     halley_builder *b;
@@ -44,8 +44,9 @@ typedef struct plan_nodes {
     uint64_t next_id;
     uint64_t last; /* of the chain */
     ARRAY(uint64_t) awaited;
-    double more_s;  /* goes into the next compute node */
-    double alone_s; /* what the chain takes when nothing contends */
+    ARRAY(uint64_t) hiding; /* messages next to the compute that is being written */
+    double more_s;          /* goes into the next compute node */
+    double alone_s;         /* what the chain takes when nothing contends */
     plan_debt debts[WORKLOAD_N_GROUPS];
     plan_found found[PLAN_N_FOUND];
     uint32_t next_found;
@@ -62,8 +63,12 @@ uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, dou
 uint64_t plan_memory_chain(plan_nodes *w, bool store, const char *name, double bytes);
 /* The message, or what of its time is too short for one, in the chain. */
 void plan_message_chain(plan_nodes *w, const plan_message *m);
-/* Next to the compute that comes. */
+/* Next to compute that comes, in pieces as it has room for. */
 void plan_message_hide(plan_nodes *w, const plan_message *m);
+/* The chain computes for that long before it talks again: messages that hide start now
+ * and are awaited at the end. */
+void plan_hide_begin(plan_nodes *w, double seconds);
+void plan_hide_end(plan_nodes *w);
 /* What has found no compute to hide behind, next to the chain.
  */
 void plan_debts_send(plan_nodes *w, workload_group group);

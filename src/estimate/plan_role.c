@@ -428,6 +428,7 @@ static uint32_t write_pass(writer *w, const workload_pass *p)
         send_output(w, p + i);
     for (uint32_t i = 0; i < n; i++)
         w->n.more_s += blocked_time(w, p + i);
+    plan_flush(&w->n, "send"); /* while it waits for the input of the next pass */
     return n;
 }
 

@@ -211,15 +211,38 @@ void plan_scripts_fini(plan_scripts *scripts)
             array_fini(&scripts->of[k][p].items);
 }
 
+static bool talks(const plan_item *item)
+{
+    return item->is_message && item->exposed.seconds > 0;
+}
+
+/* Seconds of compute from an item on until the chain talks. */
+static double measure_stretch(const plan_script *script, size_t i)
+{
+    double sum = 0;
+    for (; i < script->items.n && !talks(&script->items.at[i]); i++)
+        sum += script->items.at[i].is_message ? 0 : script->items.at[i].seconds;
+    return sum;
+}
+
 void plan_script_run(plan_nodes *to, const plan_script *script)
 {
+    bool hides = false;
     for (size_t i = 0; i < script->items.n; i++) {
         const plan_item *item = &script->items.at[i];
-        if (!item->is_message) {
-            plan_compute_chain(to, item->name, item->seconds, item->flops, item->bytes);
+        if (item->is_message) {
+            if (talks(item)) {
+                plan_hide_end(to);
+                hides = false;
+            }
+            plan_message_chain(to, &item->exposed);
+            plan_message_hide(to, &item->hidden);
             continue;
         }
-        plan_message_chain(to, &item->exposed);
-        plan_message_hide(to, &item->hidden);
+        if (!hides)
+            plan_hide_begin(to, measure_stretch(script, i));
+        hides = true;
+        plan_compute_chain(to, item->name, item->seconds, item->flops, item->bytes);
     }
+    plan_hide_end(to);
 }
