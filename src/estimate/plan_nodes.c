@@ -124,17 +124,23 @@ static uint64_t add_collective(plan_nodes *w, const plan_message *m, double byte
     return id;
 }
 
+enum { MOST_PIECES = 4 };
+
+/* Where the library changes its algorithm no size may take this long: then the message
+ * goes in pieces. What is shorter than their latency is time of the rank alone. */
 void plan_message_chain(plan_nodes *w, const plan_message *m)
 {
-    const double bytes = m->seconds > 0 ? find_bytes(w, m) : 0;
-    if (!(bytes >= 1)) { /* shorter than its latency: time of the rank alone */
-        w->more_s += m->seconds;
-        return;
+    plan_message left = *m;
+    for (int i = 0; i < MOST_PIECES && left.seconds > 1e-3 * m->seconds; i++) {
+        const double bytes = find_bytes(w, &left);
+        if (!(bytes >= 1))
+            break;
+        const double taken = fmin(left.seconds, time_alone(w, &left, bytes));
+        link_chain(w, add_collective(w, &left, bytes));
+        w->alone_s += taken;
+        left.seconds -= taken;
     }
-    link_chain(w, add_collective(w, m, bytes));
-    w->alone_s += m->seconds;
-    /* Where the library changes its algorithm no size takes this long. */
-    w->more_s += fmax(0, m->seconds - time_alone(w, m, bytes));
+    w->more_s += fmax(0, left.seconds);
 }
 
 uint64_t plan_message_beside(plan_nodes *w, const plan_message *m, uint64_t awaits)
@@ -207,10 +213,17 @@ uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, dou
     return link_chain(w, id);
 }
 
+void plan_compute_alone(plan_nodes *w, const char *name, double seconds)
+{
+    plan_hide_begin(w, seconds + w->more_s);
+    plan_compute_chain(w, name, seconds, 0, 0);
+    plan_hide_end(w);
+}
+
 void plan_flush(plan_nodes *w, const char *name)
 {
     if (w->more_s > 0)
-        plan_compute_chain(w, name, 0, 0, 0);
+        plan_compute_alone(w, name, 0);
 }
 
 void plan_debts_send(plan_nodes *w, workload_group group)

@@ -60,6 +60,8 @@ const char *plan_group_name(workload_group group);
 /* Each returns the node's id. Those named _chain go into the chain. */
 uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, double flops,
                             double bytes);
+/* Work without operators, a stretch of its own: messages may hide behind it. */
+void plan_compute_alone(plan_nodes *w, const char *name, double seconds);
 uint64_t plan_memory_chain(plan_nodes *w, bool store, const char *name, double bytes);
 /* The message, or what of its time is too short for one, in the chain. */
 void plan_message_chain(plan_nodes *w, const plan_message *m);

@@ -316,10 +316,9 @@ static void add_up_gradients(writer *w, const chunk *c)
     const double *k = prices->stack->k;
     const workload_schedule *s = &w->s->schedule;
     const double parts = workload_schedule_is_bidirectional(s->kind) ? 1 : s->chunks;
-    plan_compute_chain(&w->n, "gradient accumulation",
+    plan_compute_alone(&w->n, "gradient accumulation",
                        k[HALLEY_K_ACCUMULATE] * c->cost.added * prices->stream_s +
-                           k[HALLEY_K_MICRO] / parts,
-                       0, 0);
+                           k[HALLEY_K_MICRO] / parts);
 }
 
 /* The other end of a message: `step` places along the flow of a micro-batch. */
