@@ -8,7 +8,9 @@
 #include "hw/count.h"
 #include "sim/fold.h"
 #include "sim/rules.h"
+#include "sim/symmetry/symmetry.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void sim_fail(sim *s, halley_status status)
@@ -190,6 +192,7 @@ static halley_status init_network(sim *s, const net_model *model,
                      .deliver = deliver_message,
                      .context = s,
                      .keep_heat = opts->heat,
+                     .folds = true,
                      .fail = note_network_failure,
                      .err = s->err};
     if (s->fold != NULL)
@@ -212,6 +215,22 @@ const net_model *sim_model_find(const halley_cluster *c, const halley_sim_opts *
     return word == NULL ? NULL : net_model_find(word);
 }
 
+/* One rank of each symmetry class is run, or all of them. */
+static halley_status fold_run(sim *s, const halley_sim_opts *opts)
+{
+    if (s->fold != NULL)
+        return sim_bind_ranks(s);
+    if (sim_symmetry_is_possible(s, opts, s->unfolded, sizeof s->unfolded)) {
+        TRY(sim_symmetry_new(&s->symmetry, s));
+        snprintf(s->unfolded, sizeof s->unfolded, "%s", s->symmetry->reason);
+        if (s->unfolded[0] == 0)
+            return sim_bind_classes(s, s->symmetry);
+    }
+    if (s->net->model->fold != NULL)
+        TRY(s->net->model->fold(s->net, NULL, s->err));
+    return sim_bind_ranks(s);
+}
+
 static halley_status set_up_run(sim *s, const halley_trace_set *traces,
                                 const halley_sim_opts *opts)
 {
@@ -228,7 +247,7 @@ static halley_status set_up_run(sim *s, const halley_trace_set *traces,
     s->endpoint = s->system->endpoint_ns * s->ticks_per_ns;
     s->group_endpoint = s->system->group_endpoint_ns * s->ticks_per_ns;
     TRY(compile_programs(s, traces, opts));
-    TRY(sim_bind_ranks(s));
+    TRY(fold_run(s, opts));
     sim_phases_init(s, s->system->rendezvous || s->rules->has_own_directions(s));
     TRY(sim_calls_init(s));
     TRY(sim_streams_init(s));
@@ -328,6 +347,7 @@ static void free_run(sim *s)
     sim_bus_fini(s);
     sim_custom_fini(s);
     sim_instance_fini(&s->instance);
+    sim_symmetry_free(s->symmetry);
     for (uint32_t i = 0; s->ranks != NULL && i < s->n_ranks; i++)
         free_records(&s->ranks[i]);
     free(s->ranks);
@@ -367,6 +387,7 @@ static halley_status run_simulation(halley_result **out, const halley_trace_set 
              .rules = sim_rules_get(cluster),
              .ticks_per_ns = sim_rules_get(cluster)->ticks_per_ns,
              .fold = fold,
+             .lists_links = opts->all_links,
              .err = err};
     s.match.free_channel = s.match.free_waiter = SIM_NONE;
     s.match.free_transfer = s.match.free_handshake = SIM_NONE;

@@ -253,6 +253,7 @@ static halley_status simulate_set(request_call *call, const halley_cluster *clus
         .recorded_on = o->recorded_on,
         .no_fold = o->no_fold,
         .heat = o->heat != NULL,
+        .all_links = o->links != NULL,
         .watch = call->watch,
         .network = HALLEY_NETWORK_AS_CLUSTER,
         .record = o->per_node != NULL || o->timeline != NULL || o->explain ||
