@@ -28,6 +28,7 @@
 #include "base/error.h"
 #include "coll/time.h"
 #include "des/queue.h"
+#include "halley/network.h"
 #include "hw/cluster.h"
 #include "net/heat.h"
 
@@ -184,6 +185,8 @@ typedef struct net_model {
     halley_status (*certify)(const net *n, halley_error *err);
 } net_model;
 
+/* The model that a program brings: net_options.ops. */
+extern const net_model net_model_own;
 /* The model by its word, the present one or that of version 1; NULL: there is none. */
 const net_model *net_model_find(const char *word);
 
@@ -208,7 +211,9 @@ struct net_options {
     /* Called when a message cannot be sent (no way, no memory); `err` has the sentence.
      * NULL: the queue is marked as failed. */
     void (*fail)(void *context, halley_status status);
-    halley_error *err; /* where fail's sentence is written; may be NULL */
+    halley_error *err;             /* where fail's sentence is written; may be NULL */
+    const halley_network_ops *ops; /* of net_model_own; else NULL */
+    void *ops_context;
 };
 
 /* *out is the caller's, to free with net_free; the cluster is read only here. */

@@ -338,7 +338,8 @@ struct sim {
     map64 traffic_by_key; /* type, collective, group -> row */
     arena memory_of_run;
     uint64_t n_events;
-    uint64_t stop; /* ticks at which the run ends; UINT64_MAX = never */
+    uint64_t n_represented; /* each as often as there are objects that it represents */
+    uint64_t stop;          /* ticks at which the run ends; UINT64_MAX = never */
     bool stopped;
     uint64_t n_nodes, n_ended; /* over all ranks */
     uint32_t warnings;         /* bit i: warning i */

@@ -2,6 +2,7 @@
 #include "sim/result.h"
 
 #include "base/number.h"
+#include "sim/fold.h"
 #include "sim/rules.h"
 #include "sim/symmetry/symmetry.h"
 
@@ -254,6 +255,9 @@ static halley_status expand_finishers(halley_result *r, const sim *s)
 static halley_status read_classes(halley_result *r, const sim *s)
 {
     r->n_run = s->n_ranks;
+    for (uint32_t i = 0; i < s->n_ranks; i++)
+        r->n_classes += s->fold == NULL || s->fold->representative[i] == i;
+    r->n_represented = s->n_represented;
     snprintf(r->unfolded, sizeof r->unfolded, "%s", s->unfolded);
     r->npus = mem_array(s->n_ranks, sizeof *r->npus);
     r->n_alike = mem_array(s->n_ranks, sizeof *r->n_alike);
@@ -388,6 +392,11 @@ bool halley_result_stopped(const halley_result *result)
 uint64_t halley_result_events(const halley_result *result)
 {
     return result->n_events;
+}
+
+uint32_t halley_result_classes(const halley_result *result)
+{
+    return result->n_classes;
 }
 
 uint64_t halley_result_events_represented(const halley_result *result)

@@ -195,6 +195,8 @@ static halley_status init_network(sim *s, const net_model *model,
                      .folds = true,
                      .fail = note_network_failure,
                      .err = s->err};
+    o.ops = opts->network_ops;
+    o.ops_context = opts->network_context;
     if (s->fold != NULL)
         o.folding = (net_folding){s->fold->representative, s->fold->n_alike, watch_event};
     TRY(net_new(&s->net, model, s->cluster, &s->queue, &o, s->err));
@@ -208,6 +210,8 @@ static halley_status init_network(sim *s, const net_model *model,
 
 const net_model *sim_model_find(const halley_cluster *c, const halley_sim_opts *opts)
 {
+    if (opts->network_ops != NULL)
+        return c->astra ? NULL : &net_model_own;
     const uint32_t model = opts->network == HALLEY_NETWORK_AS_CLUSTER
                                ? (uint32_t)c->model
                                : (uint32_t)opts->network - HALLEY_NETWORK_FREE;
@@ -235,8 +239,13 @@ static halley_status set_up_run(sim *s, const halley_trace_set *traces,
                                 const halley_sim_opts *opts)
 {
     const halley_cluster *c = s->cluster;
-    TRY(hw_structure_check(c, s->err));
+    if (opts->network_ops == NULL || c->n_npus == 0 || c->n_npus > CLUSTER_MAX_NPUS)
+        TRY(hw_structure_check(c, s->err));
     const net_model *model = sim_model_find(c, opts);
+    if (model == NULL && opts->network_ops != NULL)
+        return error_set(s->err, HALLEY_EINVAL,
+                         "network model %s: a model of one's own needs rules: native",
+                         opts->network_ops->name);
     if (model == NULL)
         return error_set(s->err, HALLEY_EINVAL,
                          "network model %u does not belong to the %s rules",
@@ -282,6 +291,44 @@ static halley_status start_ranks(sim *s)
     return s->status;
 }
 
+/* The rank that a queue of chunks belongs to. */
+static uint32_t find_queue_rank(const sim *s, uint32_t queue)
+{
+    uint32_t low = 0, high = s->n_ranks;
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (s->streams.first_queue[middle] <= queue)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* How many events of the run of all ranks an event represents. Those of the network as a
+ * whole are one there, too. */
+static uint64_t count_represented(const sim *s, uint64_t event)
+{
+    switch (event & NET_KIND_MASK) {
+    case SIM_CALLS:
+        return s->ranks[sim_event_read_calls(event)].n_alike;
+    case SIM_NODE:
+        return s->ranks[sim_event_read_node(event).owner].n_alike;
+    case SIM_START:
+        return s->ranks[find_queue_rank(s, sim_event_read_index(event))].n_alike;
+    case SIM_TRANSFER: {
+        const uint64_t sent = s->match.transfers.at[sim_event_read_index(event)].sent;
+        return s->ranks[sim_event_read_node(sent).owner].n_alike;
+    }
+    case SIM_ARRIVE: {
+        const uint32_t group = s->streams.ops.at[sim_event_read_packet(event).op].group;
+        return group == 0 ? 1 : s->groups[group - 1].n_groups;
+    }
+    default:
+        return 1;
+    }
+}
+
 enum { LOOK_EVERY = 1 << 12 }; /* events between two calls of the watcher */
 
 static halley_status run_events(sim *s, const halley_sim_opts *opts)
@@ -301,10 +348,14 @@ static halley_status run_events(sim *s, const halley_sim_opts *opts)
             s->queue.now = s->stop;
             break;
         }
+        if (s->class_of != NULL)
+            s->n_represented += count_represented(s, e.event);
         sim_dispatch(s, e.event);
         if (++s->n_events % LOOK_EVERY == 0 && !watcher_at(&look, s->n_ended))
             return watcher_error(&look, s->err);
     }
+    if (s->class_of == NULL)
+        s->n_represented = s->n_events;
     if (s->queue.failed && s->status == HALLEY_OK)
         return error_set(s->err, HALLEY_ENOMEM,
                          "the event queue ran out of memory or of time at %llu ns",

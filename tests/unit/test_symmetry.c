@@ -390,6 +390,8 @@ static uint32_t compare(uint64_t seed, uint32_t most_ranks)
         assert_same_rank(folded, full, set, i);
     assert_same_links(folded, full);
     assert_same_sums(folded, full);
+    assert_int_equal(halley_result_events_represented(folded),
+                     halley_result_events(full));
     const halley_rank_result last =
         halley_result_rank(full, halley_result_finisher(full, p.n_ranks - 1));
     assert_int_equal(path_length(folded, set), last.finish);

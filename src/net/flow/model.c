@@ -60,6 +60,7 @@ static halley_status flow_open(net *n, const halley_cluster *c, const net_option
         return error_nomem(err);
     if (!flow_loads_init(&f->loads, f->network))
         return error_nomem(err);
+    f->loads.most_share = c->plain ? 1 : 0;
     return o->folds ? HALLEY_OK
                     : net_flow_new(&f->flow, g->link_Bps, g->n_links,
                                    &(net_flow_options){.certify = true}, err);

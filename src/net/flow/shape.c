@@ -300,6 +300,11 @@ uint32_t flow_loads_take(net_flow_hop *hops, flow_loads *l, const hw_network *ne
         shares[HW_LEVEL_NODE] = 1;
     if (!(load->out_s > 0))
         shares[HW_LEVEL_PORT] = load->above_share;
+    /* Where NPUs pass on traffic of others, a closed form that counts their own bytes is
+     * too short: the links decide. */
+    shares[HW_LEVEL_PORT] = fmin(shares[HW_LEVEL_PORT], 1);
+    if (l->most_share > 0)
+        shares[HW_LEVEL_NODE] = fmin(shares[HW_LEVEL_NODE], l->most_share);
     for (size_t i = 0; i < l->links.n; i++) {
         const uint32_t link = l->links.at[i];
         const double c = l->bytes[link] / (shares[net->level[link]] * volume);

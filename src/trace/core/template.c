@@ -18,6 +18,45 @@ void trace_template_fini(trace_template *t)
     *t = (trace_template){0};
 }
 
+void halley_template_free(halley_template *t)
+{
+    if (t != NULL)
+        trace_template_fini(t);
+    free(t);
+}
+
+uint32_t halley_template_ranks(const halley_template *t)
+{
+    return t->n_ranks;
+}
+
+uint32_t halley_template_roles(const halley_template *t)
+{
+    return (uint32_t)t->roles.n;
+}
+
+uint32_t halley_template_role_of(const halley_template *t, uint32_t rank)
+{
+    return trace_template_role_of(t, rank);
+}
+
+const halley_trace *halley_template_trace(const halley_template *t, uint32_t role)
+{
+    return t->roles.at[role].trace;
+}
+
+halley_status halley_template_expand(halley_trace **out, const halley_template *t,
+                                     uint32_t rank, halley_error *err)
+{
+    return trace_template_expand(out, t, rank, err);
+}
+
+halley_status halley_template_traces(halley_trace_set **out, const halley_template *t,
+                                     halley_error *err)
+{
+    return trace_template_expand_all(out, t, err);
+}
+
 static bool copy_text(trace_template *t, str *text)
 {
     char *const at = arena_copy(&t->memory, *text);

@@ -21,7 +21,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/str.h"
-#include "halley/trace.h"
+#include "halley/trace_template.h"
 
 enum { TRACE_TEMPLATE_MAX_AXES = 16 };
 #define TRACE_TEMPLATE_MAX_RANKS (UINT32_C(1) << 20)
