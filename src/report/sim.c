@@ -278,7 +278,11 @@ static report_table *link_table(const halley_result *result, uint32_t most, bool
             continue;
         last = l;
         n++;
-        report_table_words(t, str_from(l.name));
+        char name[256];
+        snprintf(name, sizeof name, "%s", l.name);
+        if (l.n_alike > 1)
+            snprintf(name, sizeof name, "%s (%u alike)", l.name, l.n_alike);
+        report_table_words(t, str_from(name));
         report_table_words(t, str_from(l.kind));
         report_table_number(t, l.bw_Bps);
         report_table_number(t, l.bytes);
@@ -363,6 +367,11 @@ halley_status report_sim_text(const halley_result *result, FILE *to, halley_erro
         return HALLEY_OK;
     fputc('\n', to);
     TRY(write_sim_table(traffic_table(result, false), REPORT_TEXT, to, err));
+    return report_sim_network(result, to, err);
+}
+
+halley_status report_sim_network(const halley_result *result, FILE *to, halley_error *err)
+{
     fputc('\n', to);
     TRY(write_sim_table(dim_table(result), REPORT_TEXT, to, err));
     if (halley_result_links(result) == 0)

@@ -12,6 +12,9 @@
 
 /* Totals, communication by kind, use of the network. */
 halley_status report_sim_text(const halley_result *result, FILE *to, halley_error *err);
+/* The parts of the network and its hottest links, each after a blank line. */
+halley_status report_sim_network(const halley_result *result, FILE *to,
+                                 halley_error *err);
 /* Everything but single nodes, as members of an open object. */
 halley_status report_sim_json(report_json *j, const halley_result *result,
                               halley_error *err);

@@ -2,10 +2,11 @@
  * sim/template.c - runs of sets that are written as roles: every rank's trace is bound in
  * memory, and the groups of the rules become those of the cluster.
  */
+#include "trace/core/template.h"
+
 #include "halley/sim.h"
 #include "hw/cluster.h"
 #include "hw/groups.h"
-#include "trace/core/template.h"
 
 static halley_status add_rule(halley_cluster *c, const trace_template *t, uint32_t rule,
                               uint32_t *members, halley_error *err)

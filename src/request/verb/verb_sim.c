@@ -8,6 +8,7 @@
 #include "report/sim.h"
 #include "request/design.h"
 #include "request/document.h"
+#include "request/jobs.h"
 #include "request/roles.h"
 #include "request/sim_plan.h"
 #include "request/traces.h"
@@ -34,6 +35,8 @@ typedef struct sim_options {
     bool astra_output, per_rank, explain, replay, no_fold;
     const char *per_node, *timeline, *heat, *links, *memory_out, *recorded_on;
     double stop_at;
+    request_texts jobs;
+    const char *placement;
     request_output output;
     design_options design; /* its cluster serves traces, too */
 } sim_options;
@@ -186,6 +189,19 @@ static const request_option options[] = {
      .metavar = "TIME",
      .offset = offsetof(sim_options, stop_at),
      .doc = "end the run after TIME, such as '5 ms', and report what was done"},
+    {.name = "job",
+     .kind = REQUEST_TEXTS,
+     .metavar = "TRACE",
+     .offset = offsetof(sim_options, jobs),
+     .doc = "in place of TRACE, once for each of several jobs on the cluster: the time "
+            "of each alone and with the others"},
+    {.name = "placement",
+     .kind = REQUEST_TEXT,
+     .metavar = "HOW",
+     .offset = offsetof(sim_options, placement),
+     .doc = "where jobs go: packed, whole nodes in order; spread, nodes of each job "
+            "dealt out over the leaves; random:SEED; or a file that lists the NPUs of "
+            "each job, [[0, 1], \"2-3\"] (default: packed)"},
     {.name = "no-fold",
      .kind = REQUEST_FLAG,
      .offset = offsetof(sim_options, no_fold),
@@ -261,20 +277,26 @@ static halley_status write_input_result(request_call *call, const halley_result 
     return status;
 }
 
-static halley_status simulate_input(request_call *call, const halley_cluster *cluster,
-                                    const sim_input *in, halley_error *err)
+static halley_sim_opts read_run_options(const request_call *call)
 {
     const sim_options *o = call->options;
-    const halley_sim_opts opts = {
+    return (halley_sim_opts){
         .stop_s = o->stop_at,
         .recorded_on = o->recorded_on,
         .no_fold = o->no_fold,
         .heat = o->heat != NULL,
+        .all_links = o->links != NULL,
         .watch = call->watch,
         .network = HALLEY_NETWORK_AS_CLUSTER,
         .record = o->per_node != NULL || o->timeline != NULL || o->explain ||
                   o->memory_out != NULL,
     };
+}
+
+static halley_status simulate_input(request_call *call, const halley_cluster *cluster,
+                                    const sim_input *in, halley_error *err)
+{
+    const halley_sim_opts opts = read_run_options(call);
     halley_result *result;
     halley_status status =
         in->roles != NULL
@@ -395,6 +417,27 @@ static void warn_about_options(const request_call *call)
                          : "");
 }
 
+/* Several jobs have results of their own. */
+static halley_status check_jobs_usage(request_call *call, halley_error *err)
+{
+    static const char *const others[] = {"per-rank", "per-node",    "timeline", "heat",
+                                         "links",    "memory",      "explain",  "stop-at",
+                                         "replay",   "astra-output"};
+    const sim_options *o = call->options;
+    if (o->jobs.n == 0)
+        return o->placement == NULL ? HALLEY_OK
+                                    : request_usage(call, err, "--placement needs --job");
+    if (call->n_args > 0 || o->workload != NULL || o->group != NULL)
+        return request_usage(call, err,
+                             "--job replaces TRACE; each job's groups are in the file "
+                             "beside its traces");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (request_given(call, others[i]))
+            return request_usage(call, err, "--%s and --job exclude each other",
+                                 others[i]);
+    return HALLEY_OK;
+}
+
 /* Options that only a plan, or only traces, can have. */
 static halley_status check_plan_usage(request_call *call, halley_error *err)
 {
@@ -444,7 +487,8 @@ static halley_status check_sim_usage(request_call *call, halley_error *err)
         return request_usage(call, err, "--astra-output and --json exclude each other");
     if (o->replay && (o->design.cluster != NULL || astra))
         return request_usage(call, err, "--replay needs no cluster");
-    const bool has_traces = call->n_args > 0 || o->workload != NULL;
+    TRY(check_jobs_usage(call, err));
+    const bool has_traces = call->n_args > 0 || o->workload != NULL || o->jobs.n > 0;
     if (!o->replay && o->design.cluster == NULL && o->system == NULL &&
         o->network != NULL)
         return request_usage(call, err, "--system-configuration is missing");
@@ -458,7 +502,7 @@ static halley_status check_sim_usage(request_call *call, halley_error *err)
                              has_traces ? "a cluster is" : "a trace and a cluster are");
     if (call->n_args > 0 && o->workload != NULL && !astra)
         return request_usage(call, err, "traces are named twice");
-    if (call->n_args == 0 && o->workload == NULL && o->write_cluster == NULL)
+    if (!has_traces && o->write_cluster == NULL)
         return request_usage(call, err,
                              "traces are needed: TRACE, or --workload-configuration; or "
                              "a model and a plan: --model");
@@ -521,6 +565,11 @@ static halley_status run_on(request_call *call, halley_cluster *cluster,
         request_note(call, "note: %s", halley_cluster_note(cluster, i));
     if (o->write_cluster != NULL)
         TRY(halley_cluster_save(cluster, o->write_cluster, err));
+    if (o->jobs.n > 0) {
+        const halley_sim_opts opts = read_run_options(call);
+        return request_jobs_run(call, cluster, o->jobs, o->placement, &o->output, &opts,
+                                err);
+    }
     if (call->n_args == 0 && o->workload == NULL)
         return write_cluster_json(call, cluster, err);
     char *index = roles_find(call);
@@ -602,6 +651,8 @@ static const request_example examples[] = {
     {"halley sim --workload-configuration=w --system-configuration=system.json "
      "--network-configuration=network.yml --astra-output",
      "as ASTRA-sim is called"},
+    {"halley sim -c fabric.yaml --job a --job b --placement spread",
+     "two jobs on one fabric"},
     {"halley sim step --replay", "as it was recorded"},
     {0},
 };
