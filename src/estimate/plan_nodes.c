@@ -44,11 +44,17 @@ void plan_nodes_fini(plan_nodes *w)
 {
     array_fini(&w->awaited);
     array_fini(&w->hiding);
+    array_fini(&w->late);
 }
 
 void plan_await(plan_nodes *w, uint64_t id)
 {
     w->failed |= id != PLAN_NO_NODE && !array_push(&w->awaited, id);
+}
+
+void plan_await_late(plan_nodes *w, uint64_t id)
+{
+    w->failed |= id != PLAN_NO_NODE && !array_push(&w->late, id);
 }
 
 /* The node just made is the next of the chain. */
@@ -162,6 +168,11 @@ void plan_message_hide(plan_nodes *w, const plan_message *m)
     }
 }
 
+static bool is_of_weights(workload_group group)
+{
+    return group >= WORKLOAD_DP && group != WORKLOAD_ETP;
+}
+
 /* What of the messages of a group fits next to `seconds` of compute; the rest stays. */
 static double hide_group(plan_nodes *w, plan_debt *d, double seconds)
 {
@@ -174,8 +185,20 @@ static double hide_group(plan_nodes *w, plan_debt *d, double seconds)
         return 0;
     }
     d->seconds -= m.seconds;
-    w->failed |= !array_push(&w->hiding, id);
+    w->failed |=
+        is_of_weights(m.group) ? !array_push(&w->late, id) : !array_push(&w->hiding, id);
     return m.seconds;
+}
+
+bool plan_uses_cards_only(const plan_nodes *w, workload_group group)
+{
+    return w->c->per_node[group] == 1 && w->c->n[group] > 1;
+}
+
+static bool hides_far(const plan_nodes *w, int group)
+{
+    return is_of_weights((workload_group)group) &&
+           plan_uses_cards_only(w, (workload_group)group);
 }
 
 /* Groups inside nodes and groups that cross them use other links. */
@@ -184,9 +207,16 @@ void plan_hide_begin(plan_nodes *w, double seconds)
     double left[2] = {seconds, seconds};
     for (int g = 0; g < WORKLOAD_N_GROUPS; g++) {
         double *room = &left[w->c->per_node[g] < w->c->n[g]];
-        if (w->debts[g].seconds > 0 && *room > 0)
+        if (w->debts[g].seconds > 0 && *room > 0 && !hides_far(w, g))
             *room -= hide_group(w, &w->debts[g], *room);
     }
+}
+
+void plan_hide_far(plan_nodes *w, double seconds)
+{
+    for (int g = 0; g < WORKLOAD_N_GROUPS; g++)
+        if (w->debts[g].seconds > 0 && seconds > 0 && hides_far(w, g))
+            seconds -= hide_group(w, &w->debts[g], seconds);
 }
 
 void plan_hide_end(plan_nodes *w)
@@ -216,6 +246,7 @@ uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, dou
 void plan_compute_alone(plan_nodes *w, const char *name, double seconds)
 {
     plan_hide_begin(w, seconds + w->more_s);
+    plan_hide_far(w, seconds + w->more_s);
     plan_compute_chain(w, name, seconds, 0, 0);
     plan_hide_end(w);
 }
@@ -232,7 +263,7 @@ void plan_debts_send(plan_nodes *w, workload_group group)
     plan_message m = d->of;
     m.seconds = d->seconds;
     if (d->seconds > 0)
-        plan_await(w, plan_message_beside(w, &m, w->last));
+        plan_await_late(w, plan_message_beside(w, &m, w->last));
     d->seconds = 0;
 }
 

@@ -330,9 +330,9 @@ $ sed -n 1,5p c.yaml; halley sim ar -c dgx-h100:16 --json | query - /network/0/b
 $ halley trace gen -m gpt-3.6b -c dgx-h100:8 --tp 2 --pp 2 --global-batch 16 -o step > list
 $ printf 'npu: H100-SXM-80GB\nnetwork: [{name: up, topology: switch, size: 8, bandwidth: 371295000000 B/s, latency: 3583.5 ns}]\n' > c.yaml
 $ for how in duration roofline cost; do halley sim step -c dgx-h100:8 --network-model free --compute $how > one; halley sim step -c c.yaml --network-model free --compute $how > two; cmp one two; head -n 1 one; done
-> 290 ms on 8 ranks
-> 161 ms on 8 ranks
-> 239 ms on 8 ranks
+> 287 ms on 8 ranks
+> 160 ms on 8 ranks
+> 236 ms on 8 ranks
 
 ## every preset is written and read again, and gives the same time and the same estimate
 $ halley trace gen all-reduce -n 16 --size '1 MiB' -o ar > list; halley presets clusters --csv | tail -n +2 | cut -d, -f2 > names; wc -l < names
@@ -348,7 +348,7 @@ $ for f in $DATA/../../examples/clusters/*.yaml; do n=; case $f in *rented*) n=:
 $ printf 'name: one\nnpu: h100-sxm-80gb\nnetwork:\n  - {topology: switch, size: 8, bandwidth: 300 GB/s, latency: 700 ns, in-network: [all-reduce], in-network-delay: 300 ns}\n  - {topology: switch, size: 2, bandwidth: 25 GB/s, latency: 2 us}\nsystem: {network-model: queue, chunks: 2}\ncost: {node: 50000 USD}\nfailures: {restart: 5 min}\n' > c.yaml
 $ halley estimate -m gpt-3.6b -c c.yaml --tp 8 --csv | head -n 2; halley plan -m gpt-3.6b -c c.yaml --csv | wc -l
 > key,value
-> step_s,0.10171425715553258
+> step_s,0.10173530146174035
 > 11
 $ printf 'name: s\nmodel: gpt-3.6b\ncluster: c.yaml\nplan: {global-batch: 64}\nvary: {plan.tp: [4, 8], cluster.network.bandwidth: [25 GB/s, 50 GB/s]}\n' > s.yaml; halley explore s.yaml --csv | wc -l
 > 5
