@@ -9,6 +9,7 @@
 #include "sim/fold.h"
 #include "sim/rules.h"
 #include "sim/symmetry/symmetry.h"
+#include "trace/core/template.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -123,6 +124,18 @@ static void note_retiming(sim *s, sim_retime_state state)
         s->warnings |= 1u << SIM_WARN_RETIMED_COST;
 }
 
+/* Where the ranks come from: one of the two. */
+typedef struct sim_source {
+    const halley_trace_set *traces;
+    const trace_template *roles;
+} sim_source;
+
+static uint32_t count_source_ranks(const sim_source *from)
+{
+    return from->roles != NULL ? from->roles->n_ranks
+                               : halley_trace_set_count(from->traces);
+}
+
 /* What a user should know of the programs. */
 static void note_programs(sim *s)
 {
@@ -138,7 +151,7 @@ static void note_programs(sim *s)
         s->warnings |= 1u << SIM_WARN_KINDS;
 }
 
-static halley_status compile_programs(sim *s, const halley_trace_set *traces,
+static halley_status compile_programs(sim *s, const sim_source *from,
                                       const halley_sim_opts *opts)
 {
     const sim_instance_opts o = {.cluster = s->cluster,
@@ -147,7 +160,10 @@ static halley_status compile_programs(sim *s, const halley_trace_set *traces,
                                      s->fold == NULL ? NULL : s->fold->representative,
                                  .ticks_per_s = 1e9 * (double)s->ticks_per_ns,
                                  .share = s->rules->can_fold && s->fold == NULL};
-    TRY(sim_instance_init(&s->instance, traces, &o, s->err));
+    if (from->roles != NULL)
+        TRY(sim_instance_init_roles(&s->instance, from->roles, &o, s->err));
+    else
+        TRY(sim_instance_init(&s->instance, from->traces, &o, s->err));
     note_programs(s);
     return HALLEY_OK;
 }
@@ -235,7 +251,7 @@ static halley_status fold_run(sim *s, const halley_sim_opts *opts)
     return sim_bind_ranks(s);
 }
 
-static halley_status set_up_run(sim *s, const halley_trace_set *traces,
+static halley_status set_up_run(sim *s, const sim_source *from,
                                 const halley_sim_opts *opts)
 {
     const halley_cluster *c = s->cluster;
@@ -250,12 +266,12 @@ static halley_status set_up_run(sim *s, const halley_trace_set *traces,
         return error_set(s->err, HALLEY_EINVAL,
                          "network model %u does not belong to the %s rules",
                          (unsigned)opts->network, s->rules->name);
-    TRY(s->rules->check_run(s, halley_trace_set_count(traces), model));
+    TRY(s->rules->check_run(s, count_source_ranks(from), model));
     TRY(init_network(s, model, opts));
     TRY(mem_servers_init(&s->memory, c, s->ticks_per_ns, s->err));
     s->endpoint = s->system->endpoint_ns * s->ticks_per_ns;
     s->group_endpoint = s->system->group_endpoint_ns * s->ticks_per_ns;
-    TRY(compile_programs(s, traces, opts));
+    TRY(compile_programs(s, from, opts));
     TRY(fold_run(s, opts));
     sim_phases_init(s, s->system->rendezvous || s->rules->has_own_directions(s));
     TRY(sim_calls_init(s));
@@ -426,7 +442,7 @@ static halley_status finish_run(halley_result **out, sim *s)
     return sim_result_new(out, s);
 }
 
-static halley_status run_simulation(halley_result **out, const halley_trace_set *traces,
+static halley_status run_simulation(halley_result **out, const sim_source *from,
                                     const halley_cluster *cluster,
                                     const halley_sim_opts *opts, sim_fold *fold,
                                     halley_error *err)
@@ -444,7 +460,7 @@ static halley_status run_simulation(halley_result **out, const halley_trace_set 
     s.match.free_transfer = s.match.free_handshake = SIM_NONE;
     s.stop = opts->stop_s > 0 ? ticks_from(opts->stop_s * 1e9 * (double)s.ticks_per_ns)
                               : UINT64_MAX;
-    halley_status status = set_up_run(&s, traces, opts);
+    halley_status status = set_up_run(&s, from, opts);
     if (status == HALLEY_OK)
         status = run_events(&s, opts);
     if (status == HALLEY_OK)
@@ -466,7 +482,8 @@ static halley_status run_folded(halley_result **out, bool *done,
     TRY(sim_fold_new(&fold, cluster, twins, err));
     if (fold == NULL)
         return HALLEY_OK;
-    const halley_status status = run_simulation(out, traces, cluster, opts, fold, &own);
+    const halley_status status =
+        run_simulation(out, &(sim_source){traces, NULL}, cluster, opts, fold, &own);
     sim_fold_free(fold, cluster->n_npus);
     *done = status == HALLEY_OK || status == HALLEY_ENOMEM || status == HALLEY_ECANCELED;
     if (*done && status != HALLEY_OK)
@@ -483,7 +500,20 @@ halley_status sim_run(halley_result **out, const halley_trace_set *traces,
     err = err == NULL ? &own : err;
     if (twins != NULL && sim_fold_is_possible(cluster, opts))
         TRY(run_folded(out, &done, traces, cluster, opts, twins, err));
-    return done ? HALLEY_OK : run_simulation(out, traces, cluster, opts, NULL, err);
+    return done ? HALLEY_OK
+                : run_simulation(out, &(sim_source){traces, NULL}, cluster, opts, NULL,
+                                 err);
+}
+
+halley_status sim_run_roles(halley_result **out, const trace_template *roles,
+                            const halley_cluster *cluster, const halley_sim_opts *opts,
+                            halley_error *err)
+{
+    const halley_sim_opts defaults = {0};
+    halley_error own = {0};
+    return run_simulation(out, &(sim_source){NULL, roles}, cluster,
+                          opts == NULL ? &defaults : opts, NULL,
+                          err == NULL ? &own : err);
 }
 
 halley_status halley_sim_run(halley_result **out, const halley_trace_set *traces,

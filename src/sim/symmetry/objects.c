@@ -316,7 +316,7 @@ static bool place_member(sim_symmetry *y, const sim *s, uint32_t rank, uint32_t 
         label |= place << 31;
     } else {
         const uint32_t group = y->groups.at[carrier];
-        place = group == 0 ? rank : sim_instance_place(&s->instance, group - 1, rank);
+        place = group == 0 ? rank : sim_instance_name_place(&s->instance, rank, name);
     }
     if (place == SIM_NONE)
         return false;
