@@ -149,9 +149,7 @@ static halley_status add_file(reader *r, const conf_node *item, trace_template_r
     if (file == NULL || file->kind != CONF_SCALAR || file->text.n == 0)
         return refuse_node(r, item, "a role needs a file, such as file: step.role0.et");
     role->file = file->text;
-    TRY(place_error(
-        r, file,
-        r->files->load_trace(&role->trace, r->files->context, role->file, r->err)));
+    TRY(r->files->load_trace(&role->trace, r->files->context, role->file, r->err));
     return trace_template_add_role(r->t, role, r->err);
 }
 
@@ -306,9 +304,7 @@ static halley_status load_columns(const reader *r, const conf_node *root,
     uint8_t *bytes = NULL;
     size_t size = 0;
     TRY(expect_kind(r, table, CONF_SCALAR, "table is the name of a file"));
-    TRY(place_error(
-        r, table,
-        r->files->load_table(&bytes, &size, r->files->context, table->text, r->err)));
+    TRY(r->files->load_table(&bytes, &size, r->files->context, table->text, r->err));
     if (size != sizeof magic + 4 * n || memcmp(bytes, magic, sizeof magic) != 0) {
         free(bytes);
         return conf_error(
