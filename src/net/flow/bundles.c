@@ -312,6 +312,18 @@ halley_status flow_net_prepare_hops(net_shape *out, net *n, const net_bundle *b)
     return HALLEY_OK;
 }
 
+uint32_t flow_net_count_links(const net *n)
+{
+    return flow_net_of_const(n)->network->graph->n_links;
+}
+
+uint64_t flow_net_colour_link(const net *n, uint32_t link)
+{
+    const hw_network *w = flow_net_of_const(n)->network;
+    return hash_double(w->graph->link_Bps[link]) ^
+           ((uint64_t)w->graph->link_kind[link] << 2 | w->level[link]);
+}
+
 /* The solver of a folded run: capacities of the first link of every class. */
 static halley_status fold_links(flow_net *f, const net_link_classes *links,
                                 halley_error *err)

@@ -138,6 +138,8 @@ halley_status flow_net_prepare_hops(net_shape *out, net *n, const net_bundle *b)
 halley_status flow_net_fold(net *n, const net_link_classes *links, halley_error *err);
 halley_status flow_net_set_hops(net *n, const net_bundle *b, const net_fold_hop *hops,
                                 uint32_t n_hops, uint32_t n_alike);
+uint32_t flow_net_count_links(const net *n);
+uint64_t flow_net_colour_link(const net *n, uint32_t link);
 void flow_net_fini_bundles(flow_net *f);
 
 /* report.c: rows of the model. */

@@ -225,11 +225,10 @@ static void sum_loads(link_tallies *t)
     }
 }
 
-static bool list_link(net_link_list *to, const flow_net *f, uint32_t link,
-                      const link_tally *t)
+static bool list_link(net_link_list *to, const flow_net *f, uint32_t first,
+                      uint32_t n_alike, const link_tally *t)
 {
     const hw_graph *g = f->network->graph;
-    const uint32_t first = flow_net_first_link(f, link);
     char from[96], back[96];
     net_link_use use = {
         .kind = arena_printf(&to->memory, "%s", g->kinds[g->link_kind[first]].name),
@@ -237,7 +236,7 @@ static bool list_link(net_link_list *to, const flow_net *f, uint32_t link,
         .bytes = t->payload,
         .wire_bytes = t->wire,
         .n_messages = t->n_messages,
-        .n_alike = flow_net_count_alike(f, link)};
+        .n_alike = n_alike};
     use.name = arena_printf(&to->memory, "%s -> %s",
                             hw_graph_name(g, g->link_from[first], from, sizeof from),
                             hw_graph_name(g, g->link_to[first], back, sizeof back));
@@ -253,6 +252,17 @@ static uint32_t count_links(const flow_net *f)
     return f->first_links == NULL ? f->network->graph->n_links : f->n_link_classes;
 }
 
+static bool list_every_link(net_link_list *to, const flow_net *f, const link_tally *at)
+{
+    bool room = true;
+    for (uint32_t i = 0; room && i < f->network->graph->n_links; i++) {
+        const uint32_t class_id = to->class_of[i];
+        room = class_id == NET_NONE || at[class_id].wire == 0 ||
+               list_link(to, f, i, 1, &at[class_id]);
+    }
+    return room;
+}
+
 bool flow_net_list_links(net_link_list *to, const net *n)
 {
     const flow_net *f = flow_net_of_const(n);
@@ -265,8 +275,13 @@ bool flow_net_list_links(net_link_list *to, const net *n)
         room = tally_class(&t, f, id);
     if (room)
         sum_loads(&t);
-    for (uint32_t i = 0; room && i < n_links; i++)
-        room = t.at[i].wire == 0 || list_link(to, f, i, &t.at[i]);
+    if (to->class_of != NULL) {
+        room = room && list_every_link(to, f, t.at);
+    } else {
+        for (uint32_t i = 0; room && i < n_links; i++)
+            room = t.at[i].wire == 0 || list_link(to, f, flow_net_first_link(f, i),
+                                                  flow_net_count_alike(f, i), &t.at[i]);
+    }
     free(t.at);
     map64_fini(&t.loads_by_key);
     array_fini(&t.loads);

@@ -9,6 +9,7 @@
 #include "request/design.h"
 #include "request/document.h"
 #include "request/jobs.h"
+#include "request/roles.h"
 #include "request/sim_plan.h"
 #include "request/traces.h"
 #include "request/verbs.h"
@@ -267,6 +268,26 @@ static halley_status write_sim_result(request_call *call, const halley_result *r
     return report_sim_explain(result, traces, call->out, err);
 }
 
+/* Traces in memory, or (roles not NULL) a set written as roles. */
+typedef struct sim_input {
+    const halley_trace_set *traces;
+    const halley_template *roles;
+} sim_input;
+
+static halley_status write_input_result(request_call *call, const halley_result *result,
+                                        const sim_input *in, halley_error *err)
+{
+    const sim_options *o = call->options;
+    halley_trace_set *traces = NULL;
+    if (in->roles == NULL)
+        return write_sim_result(call, result, in->traces, err);
+    if (o->per_node != NULL || o->timeline != NULL || o->explain)
+        TRY(halley_template_traces(&traces, in->roles, err));
+    const halley_status status = write_sim_result(call, result, traces, err);
+    halley_trace_set_free(traces);
+    return status;
+}
+
 static halley_sim_opts read_run_options(const request_call *call)
 {
     const sim_options *o = call->options;
@@ -275,6 +296,7 @@ static halley_sim_opts read_run_options(const request_call *call)
         .recorded_on = o->recorded_on,
         .no_fold = o->no_fold,
         .heat = o->heat != NULL,
+        .all_links = o->links != NULL,
         .watch = call->watch,
         .network = HALLEY_NETWORK_AS_CLUSTER,
         .record = o->per_node != NULL || o->timeline != NULL || o->explain ||
@@ -282,12 +304,15 @@ static halley_sim_opts read_run_options(const request_call *call)
     };
 }
 
-static halley_status simulate_set(request_call *call, const halley_cluster *cluster,
-                                  const halley_trace_set *traces, halley_error *err)
+static halley_status simulate_input(request_call *call, const halley_cluster *cluster,
+                                    const sim_input *in, halley_error *err)
 {
     const halley_sim_opts opts = read_run_options(call);
     halley_result *result;
-    halley_status status = halley_sim_run(&result, traces, cluster, &opts, err);
+    halley_status status =
+        in->roles != NULL
+            ? halley_sim_run_template(&result, in->roles, cluster, &opts, err)
+            : halley_sim_run(&result, in->traces, cluster, &opts, err);
     request_work_end(call);
     if (status != HALLEY_OK)
         return status;
@@ -295,8 +320,27 @@ static halley_status simulate_set(request_call *call, const halley_cluster *clus
         request_note(call, "stopped before all ranks were done");
     for (uint32_t i = 0; i < halley_result_warning_count(result); i++)
         request_note(call, "warning: %s", halley_result_warning(result, i));
-    status = write_sim_result(call, result, traces, err);
+    status = write_input_result(call, result, in, err);
     halley_result_free(result);
+    return status;
+}
+
+static halley_status simulate_set(request_call *call, const halley_cluster *cluster,
+                                  const halley_trace_set *traces, halley_error *err)
+{
+    return simulate_input(call, cluster, &(sim_input){.traces = traces}, err);
+}
+
+/* A set written as roles, by its index. */
+static halley_status simulate_roles(request_call *call, const halley_cluster *cluster,
+                                    const char *path, halley_error *err)
+{
+    halley_template *roles;
+    TRY(halley_template_load(&roles, path, err));
+    halley_status status = halley_template_check(roles, err);
+    if (status == HALLEY_OK)
+        status = simulate_input(call, cluster, &(sim_input){.roles = roles}, err);
+    halley_template_free(roles);
     return status;
 }
 
@@ -543,6 +587,12 @@ static halley_status run_on(request_call *call, halley_cluster *cluster,
     }
     if (call->n_args == 0 && o->workload == NULL)
         return write_cluster_json(call, cluster, err);
+    char *index = roles_find(call);
+    if (index != NULL) {
+        const halley_status done = simulate_roles(call, cluster, index, err);
+        free(index);
+        return done;
+    }
     TRY(load_traces(&traces, call, err));
     halley_status status = HALLEY_OK;
     if (o->design.cluster != NULL && o->group == NULL)
