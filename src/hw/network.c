@@ -418,6 +418,7 @@ static halley_status make_routers(hw_network *n, const halley_cluster *c,
                                 .split_ties = c->wiring.split_ties || c->nodes.up.torus,
                                 .no_pxn = true}; /* relays are found here */
     n->no_pxn = c->wiring.no_pxn;
+    n->sprays = chosen == HW_ROUTING_SPRAY && !o.weighted;
     if (n->fabric == NULL)
         return hw_router_new(&n->whole, n->graph, &o, err);
     TRY(hw_router_new(&n->inside, n->node,
@@ -452,9 +453,17 @@ void hw_network_free(hw_network *n)
     hw_graph_free(n->graph);
     hw_graph_free(n->fabric);
     hw_graph_free(n->node);
+    hw_planes_free(n->planes);
     free(n->level);
     array_fini(&n->hops);
     free(n);
+}
+
+halley_status hw_network_merge_planes(hw_network *n, halley_error *err)
+{
+    assert(n->planes == NULL);
+    return n->fabric == NULL || !n->sprays ? HALLEY_OK
+                                           : hw_planes_new(&n->planes, n->fabric, err);
 }
 
 /* ---- routes ---- */
@@ -484,7 +493,8 @@ static halley_status walk_across(hw_network *n, uint32_t src, uint32_t dst,
                                  double *latency_s, halley_error *err)
 {
     hw_route r;
-    TRY(hw_router_find(&r, n->across, src, dst, 0, err));
+    TRY(n->planes != NULL ? hw_planes_find(&r, n->planes, src, dst, err)
+                          : hw_router_find(&r, n->across, src, dst, 0, err));
     *latency_s += r.latency_s;
     return add_hops(n, &r, 0, err);
 }

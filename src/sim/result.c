@@ -140,8 +140,10 @@ enum { MOST_LISTED_LINKS = 4096 }; /* of a network whose links are listed one by
 
 static halley_status read_links(halley_result *r, sim *s)
 {
-    if (s->class_of != NULL &&
-        (s->lists_links || s->symmetry->graph.n_links <= MOST_LISTED_LINKS))
+    r->links.every =
+        s->lists_links || (s->net->model->count_links != NULL &&
+                           s->net->model->count_links(s->net) <= MOST_LISTED_LINKS);
+    if (s->class_of != NULL)
         r->links.class_of = s->symmetry->partition.links.of;
     const bool listed = net_list_links(&r->links, s->net);
     r->links.class_of = NULL; /* it is not the result's */
