@@ -36,6 +36,11 @@ struct hw_planes {
     uint32_t *types;     /* by leaf: leaves with the same neighbours have the same */
     uint32_t *type_leaf; /* by type: a leaf */
     uint8_t *hops;       /* by colour and type: links to such a leaf */
+    uint32_t *next_at;   /* by colour and type: where its next edges begin in `next`, + 1;
+                            0 = not looked for yet */
+    ARRAY(uint32_t) next; /* edges, HW_NONE at the end of each list */
+    uint32_t *down_at;    /* by leaf, and one more: edges that lead to it */
+    uint32_t *down;
     uint32_t *first_of, *counts; /* by link */
     /* Of a route. */
     uint64_t *shares; /* by node */
@@ -209,6 +214,25 @@ static halley_status list_edges(hw_planes *p, const link_sets *sets, halley_erro
     return HALLEY_OK;
 }
 
+/* Edges that lead to each leaf: count, sum up, fill. */
+static halley_status list_down(hw_planes *p, halley_error *err)
+{
+    const uint32_t n_nodes = p->n_leaves + p->n_colours;
+    p->down_at = mem_array_zero((size_t)p->n_leaves + 2, sizeof *p->down_at);
+    p->down = mem_array(p->edges_at[n_nodes], sizeof *p->down);
+    if (p->down_at == NULL || p->down == NULL)
+        return error_nomem(err);
+    for (uint32_t k = 0; k < p->edges_at[n_nodes]; k++)
+        if (p->edges[k].to < p->n_leaves)
+            p->down_at[p->edges[k].to + 2]++;
+    for (uint32_t i = 0; i < p->n_leaves; i++)
+        p->down_at[i + 2] += p->down_at[i + 1];
+    for (uint32_t k = 0; k < p->edges_at[n_nodes]; k++)
+        if (p->edges[k].to < p->n_leaves)
+            p->down[p->down_at[p->edges[k].to + 1]++] = k;
+    return HALLEY_OK;
+}
+
 /* Leaves that are connected to the same colours. */
 static halley_status find_types(hw_planes *p, halley_error *err)
 {
@@ -341,11 +365,13 @@ static halley_status build_planes(bool *merges, hw_planes *p, halley_error *err)
         status = list_edges(p, &sets, err);
     array_fini(&sets);
     TRY(status);
+    TRY(list_down(p, err));
     TRY(find_types(p, err));
     if (p->n_types > MOST_COLOURS / 2)
         return HALLEY_OK;
     p->hops = mem_array((size_t)p->n_colours * p->n_types, 1);
-    bool room = p->hops != NULL;
+    p->next_at = mem_array_zero((size_t)p->n_colours * p->n_types, sizeof *p->next_at);
+    bool room = p->hops != NULL && p->next_at != NULL;
     for (uint32_t t = 0; room && t < p->n_types; t++)
         find_hops(p, t);
     *merges = room && avoids_leaves(p, &room);
@@ -382,6 +408,10 @@ void hw_planes_free(hw_planes *p)
     free(p->types);
     free(p->type_leaf);
     free(p->hops);
+    free(p->next_at);
+    array_fini(&p->next);
+    free(p->down_at);
+    free(p->down);
     free(p->first_of);
     free(p->counts);
     free(p->shares);
@@ -412,38 +442,89 @@ static uint32_t get_distance(const hw_planes *p, uint32_t node, uint32_t leaf)
     return p->hops[(size_t)(node - p->n_leaves) * p->n_types + p->types[leaf]];
 }
 
-/* Pass on what has arrived at a node; those reached first join the next front. */
-static bool spray_node(hw_planes *p, uint32_t node, uint32_t to_leaf, uint32_t *n_next)
+/* Pass a part of what has arrived at a node on; a node reached first joins the next
+ * front. */
+static bool follow_edge(hw_planes *p, uint32_t node, const plane_edge *e, uint64_t weight,
+                        uint32_t *n_next)
+{
+    const uint64_t share = p->shares[node] / weight * e->weight +
+                           p->shares[node] % weight * e->weight / weight;
+    const double far_s = p->far_s[node] + e->latency_s + p->passing_s[node];
+    if (share == 0)
+        return true;
+    if (p->shares[e->to] == 0) {
+        p->next_front[(*n_next)++] = e->to;
+        p->far_s[e->to] = far_s;
+    }
+    p->shares[e->to] += share;
+    p->far_s[e->to] = fmax(p->far_s[e->to], far_s);
+    return array_push(&p->route, (hw_hop){e->first, share});
+}
+
+/* The edges of a node that lead to the nearest nodes. */
+static bool collect_next(hw_planes *p, uint32_t node, uint32_t to_leaf)
 {
     uint32_t least = FAR;
-    uint64_t weight = 0;
     for (uint32_t k = p->edges_at[node]; k < p->edges_at[node + 1]; k++) {
         const uint32_t far = get_distance(p, p->edges[k].to, to_leaf);
-        if (far < least)
-            weight = 0;
         least = far < least ? far : least;
-        weight += far == least ? p->edges[k].weight : 0;
     }
-    for (uint32_t k = p->edges_at[node]; k < p->edges_at[node + 1]; k++) {
-        const plane_edge *e = &p->edges[k];
-        if (get_distance(p, e->to, to_leaf) != least)
-            continue;
-        const uint64_t share = p->shares[node] / weight * e->weight +
-                               p->shares[node] % weight * e->weight / weight;
-        const double far_s = p->far_s[node] + e->latency_s + p->passing_s[node];
-        if (share == 0)
-            continue;
-        if (p->shares[e->to] == 0) {
-            p->next_front[(*n_next)++] = e->to;
-            p->far_s[e->to] = far_s;
-        }
-        p->shares[e->to] += share;
-        p->far_s[e->to] = fmax(p->far_s[e->to], far_s);
-        if (!array_push(&p->route, (hw_hop){e->first, share}))
+    for (uint32_t k = p->edges_at[node]; k < p->edges_at[node + 1]; k++)
+        if (get_distance(p, p->edges[k].to, to_leaf) == least && !array_push(&p->next, k))
             return false;
+    return array_push(&p->next, HW_NONE);
+}
+
+static bool follow_list(hw_planes *p, uint32_t node, size_t list, uint32_t *n_next)
+{
+    uint64_t weight = 0;
+    bool room = true;
+    for (size_t i = list; p->next.at[i] != HW_NONE; i++)
+        weight += p->edges[p->next.at[i]].weight;
+    for (size_t i = list; room && p->next.at[i] != HW_NONE; i++)
+        room = follow_edge(p, node, &p->edges[p->next.at[i]], weight, n_next);
+    return room;
+}
+
+/* From a colour that is connected to the leaf. */
+static bool follow_down(hw_planes *p, uint32_t node, uint32_t leaf, uint32_t *n_next)
+{
+    uint64_t weight = 0;
+    bool room = true;
+    for (uint32_t i = p->down_at[leaf]; i < p->down_at[leaf + 1]; i++) {
+        const uint32_t k = p->down[i];
+        weight +=
+            k >= p->edges_at[node] && k < p->edges_at[node + 1] ? p->edges[k].weight : 0;
+    }
+    for (uint32_t i = p->down_at[leaf]; room && i < p->down_at[leaf + 1]; i++) {
+        const uint32_t k = p->down[i];
+        if (k >= p->edges_at[node] && k < p->edges_at[node + 1])
+            room = follow_edge(p, node, &p->edges[k], weight, n_next);
+    }
+    return room;
+}
+
+static bool spray_node(hw_planes *p, uint32_t node, uint32_t to_leaf, uint32_t *n_next)
+{
+    bool room;
+    if (node < p->n_leaves) { /* the first one: its few edges are looked at each time */
+        const size_t list = p->next.n;
+        room = collect_next(p, node, to_leaf) && follow_list(p, node, list, n_next);
+        p->next.n = list;
+    } else if (get_distance(p, node, to_leaf) == 1) {
+        room = follow_down(p, node, to_leaf, n_next);
+    } else { /* the same for all leaves of the type */
+        uint32_t *at =
+            &p->next_at[(size_t)(node - p->n_leaves) * p->n_types + p->types[to_leaf]];
+        room = true;
+        if (*at == 0) {
+            *at = (uint32_t)p->next.n + 1;
+            room = collect_next(p, node, to_leaf);
+        }
+        room = room && follow_list(p, node, *at - 1, n_next);
     }
     p->shares[node] = 0;
-    return true;
+    return room;
 }
 
 halley_status hw_planes_find(hw_route *out, hw_planes *p, uint32_t src, uint32_t dst,
