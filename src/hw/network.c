@@ -418,7 +418,6 @@ static halley_status make_routers(hw_network *n, const halley_cluster *c,
                                 .split_ties = c->wiring.split_ties || c->nodes.up.torus,
                                 .no_pxn = true}; /* relays are found here */
     n->no_pxn = c->wiring.no_pxn;
-    n->sprays = chosen == HW_ROUTING_SPRAY && !o.weighted;
     if (n->fabric == NULL)
         return hw_router_new(&n->whole, n->graph, &o, err);
     TRY(hw_router_new(&n->inside, n->node,
@@ -462,8 +461,9 @@ void hw_network_free(hw_network *n)
 halley_status hw_network_merge_planes(hw_network *n, halley_error *err)
 {
     assert(n->planes == NULL);
-    return n->fabric == NULL || !n->sprays ? HALLEY_OK
-                                           : hw_planes_new(&n->planes, n->fabric, err);
+    return n->fabric == NULL || !hw_router_sprays(n->across)
+               ? HALLEY_OK
+               : hw_planes_new(&n->planes, n->fabric, err);
 }
 
 /* ---- routes ---- */

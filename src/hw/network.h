@@ -34,7 +34,6 @@ typedef struct hw_network {
     uint32_t first_node_link;   /* link in `graph` */
     bool rails;                 /* NPU r of every node is on rail r */
     bool no_pxn;
-    bool sprays;        /* evenly, between nodes */
     hw_planes *planes;  /* NULL: every link is used on its own */
     uint8_t *level;     /* by link: hw_link_level */
     ARRAY(hw_hop) hops; /* of the last route */

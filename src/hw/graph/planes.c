@@ -63,6 +63,9 @@ static bool is_plain(const hw_graph *g)
     for (uint32_t l = 0; l < g->n_links; l++)
         if (is_up(g, l) != is_up(g, l ^ 1) || !(g->link_latency_s[l] >= 0))
             return false;
+    for (uint32_t i = 0; i < g->n_groups; i++)
+        if (g->groups[i].kind == HW_DEVICE_SWITCH && !g->groups[i].forwards)
+            return false;
     for (uint32_t i = 0; i < g->n_npus; i++)
         if (g->dev_first[i + 1] - g->dev_first[i] != 1 ||
             !is_up(g, g->adj_link[g->dev_first[i]]) ||
