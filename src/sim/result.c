@@ -156,11 +156,23 @@ enum { MOST_LISTED_LINKS = 4096 }; /* of a network whose links are listed one by
 
 static halley_status read_links(halley_result *r, sim *s)
 {
-    if (s->class_of != NULL &&
-        (s->lists_links || s->symmetry->graph.n_links <= MOST_LISTED_LINKS))
-        r->links.class_of = s->symmetry->partition.links.of;
+    r->links.every =
+        s->lists_links || (s->net->model->count_links != NULL &&
+                           s->net->model->count_links(s->net) <= MOST_LISTED_LINKS);
+    uint32_t *class_of = NULL;
+    if (s->class_of != NULL && r->links.every) {
+        const uint32_t n = s->net->model->count_links(s->net);
+        class_of = mem_array(n, sizeof *class_of);
+        if (class_of == NULL)
+            return error_nomem(s->err);
+        memset(class_of, 0xff, n * sizeof *class_of);
+        for (uint32_t i = 0; i < s->symmetry->graph.n_links; i++)
+            class_of[s->symmetry->links[i]] = s->symmetry->partition.links.of[i];
+    }
+    r->links.class_of = class_of;
     const bool listed = net_list_links(&r->links, s->net);
-    r->links.class_of = NULL; /* it is not the result's */
+    r->links.class_of = NULL;
+    free(class_of);
     if (!listed)
         return error_nomem(s->err);
     if (r->links.links.n > 1)
