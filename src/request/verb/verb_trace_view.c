@@ -170,7 +170,7 @@ static str shorten_path(const char *path)
 {
     const char *slash = strrchr(path, '/');
     str name = str_from(slash ? slash + 1 : path);
-    static const char *const endings[] = {".gz", ".et", ".json", ".jsonl"};
+    static const char *const endings[] = {".gz", ".zst", ".et", ".json", ".jsonl"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         const str ending = str_from(endings[i]);
         if (str_ends(name, ending) && name.n > ending.n)
