@@ -2,6 +2,7 @@
 #ifndef HALLEY_HALLEY_H
 #define HALLEY_HALLEY_H
 
+#include "halley/batch.h"
 #include "halley/cluster.h"
 #include "halley/compare.h"
 #include "halley/error.h"
@@ -13,10 +14,12 @@
 #include "halley/file_key.h"
 #include "halley/import.h"
 #include "halley/ingest.h"
+#include "halley/jobs.h"
 #include "halley/launch.h"
 #include "halley/learn.h"
 #include "halley/link.h"
 #include "halley/model.h"
+#include "halley/network.h"
 #include "halley/npu.h"
 #include "halley/numbers.h"
 #include "halley/plan.h"
@@ -40,6 +43,7 @@
 #include "halley/trace_diff.h"
 #include "halley/trace_edit.h"
 #include "halley/trace_gen.h"
+#include "halley/trace_template.h"
 #include "halley/trace_stats.h"
 #include "halley/trace_view.h"
 #include "halley/unfinished.h"
