@@ -17,6 +17,7 @@
 #include "halley/jobs.h"
 #include "halley/launch.h"
 #include "halley/learn.h"
+#include "halley/learn_check.h"
 #include "halley/link.h"
 #include "halley/model.h"
 #include "halley/network.h"
