@@ -11,6 +11,7 @@
 #include "halley/explore.h"
 #include "halley/extend.h"
 #include "halley/feeder.h"
+#include "halley/fit.h"
 #include "halley/file_key.h"
 #include "halley/import.h"
 #include "halley/ingest.h"
