@@ -29,6 +29,7 @@
 #include "halley/plan_trace.h"
 #include "halley/recording.h"
 #include "halley/recording_diff.h"
+#include "halley/recording_tree.h"
 #include "halley/report.h"
 #include "halley/request.h"
 #include "halley/scale.h"
