@@ -564,6 +564,50 @@ static halley_status set_up_cluster(request_call *call, halley_cluster *cluster,
     return HALLEY_OK;
 }
 
+/* Was the set linked from execution traces without times? */
+static bool is_untimed(const halley_trace_set *set, bool *has_work)
+{
+    bool is_linked = false;
+    *has_work = false;
+    for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
+        const halley_trace *const t = halley_trace_set_get(set, r);
+        for (uint32_t i = 0; i < halley_trace_count(t); i++) {
+            halley_attr attr;
+            if (halley_node_duration_us(t, i) > 0 ||
+                halley_node_find_attr(&attr, t, i, HALLEY_ATTR_NAME_DURATION_NS))
+                return false;
+            is_linked |= halley_node_find_attr(&attr, t, i, "rf_id");
+            *has_work |=
+                halley_node_find_attr(&attr, t, i, HALLEY_ATTR_NAME_NUM_OPS) &&
+                (!halley_node_find_attr(&attr, t, i, HALLEY_ATTR_NAME_IS_CPU_OP) ||
+                 attr.bits == 0);
+        }
+    }
+    return is_linked;
+}
+
+/* An execution trace alone has no times: compute is timed by the model of the NPU, and
+ * where there is none to time, 0 s would be no answer. */
+static halley_status time_untimed(request_call *call, halley_cluster *cluster,
+                                  const halley_trace_set *set, halley_error *err)
+{
+    bool has_work;
+    if (!is_untimed(set, &has_work))
+        return HALLEY_OK;
+    if (!has_work || cluster == NULL)
+        return error_set(err, HALLEY_EINVAL,
+                         "the execution trace has no times%s; link it together with the "
+                         "Kineto trace of the same run",
+                         has_work ? " to replay: name a cluster (-c), on which its "
+                                    "operators can be timed"
+                                  : " and no operators on a device that could be timed");
+    if (request_given(call, "compute"))
+        return HALLEY_OK;
+    request_note(call, "the execution trace has no times: operators on devices are timed "
+                       "by the model of the NPU (--compute cost), the host by none");
+    return halley_cluster_set_compute(cluster, HALLEY_COMPUTE_COST, err);
+}
+
 static halley_status run_on(request_call *call, halley_cluster *cluster,
                             halley_error *err)
 {
@@ -598,6 +642,8 @@ static halley_status run_on(request_call *call, halley_cluster *cluster,
     if (o->design.cluster != NULL && o->group == NULL)
         status = take_groups_beside(cluster, traces, err);
     if (status == HALLEY_OK)
+        status = time_untimed(call, cluster, traces, err);
+    if (status == HALLEY_OK)
         status = simulate_set(call, cluster, traces, err);
     halley_trace_set_free(traces);
     return status;
@@ -609,8 +655,9 @@ static halley_status replay_set(request_call *call, halley_error *err)
     halley_trace_set *traces;
     halley_cluster *cluster;
     TRY(load_traces(&traces, call, err));
-    halley_status status =
-        halley_cluster_recorded(&cluster, halley_trace_set_count(traces), err);
+    halley_status status = time_untimed(call, NULL, traces, err);
+    if (status == HALLEY_OK)
+        status = halley_cluster_recorded(&cluster, halley_trace_set_count(traces), err);
     if (status == HALLEY_OK) {
         status = simulate_set(call, cluster, traces, err);
         halley_cluster_free(cluster);
