@@ -108,26 +108,26 @@ static void compute_node(writer *w, const price_context *c, const workload_op *o
 {
     const price_op t = price_op_make(c, op);
     const double again = t.forward_s > 0 ? t.again_s / t.forward_s : 0;
-    const double moved = traffic(op, kind >= BACKWARD);
+    const double times = op->repeat > 0 ? op->repeat : 1, flops = times * op->flops;
+    const double moved = times * traffic(op, kind >= BACKWARD);
     switch (kind) {
     case FORWARD:
-        plan_compute_chain(&w->n, op->name, t.forward_s, op->flops, moved);
+        plan_compute_chain(&w->n, op->name, t.forward_s, flops, moved);
         return;
     case AGAIN:
         if (t.again_s > 0)
-            plan_compute_chain(&w->n, op->name, t.again_s, again * op->flops,
-                               again * moved);
+            plan_compute_chain(&w->n, op->name, t.again_s, again * flops, again * moved);
         return;
     case BACKWARD:
-        plan_compute_chain(&w->n, op->name, t.backward_s, 2 * op->flops, moved);
+        plan_compute_chain(&w->n, op->name, t.backward_s, 2 * flops, moved);
         return;
     case INPUT:
         plan_compute_chain(&w->n, op->name, t.backward_s - t.weight_s,
-                           (t.weight_s > 0 ? 1 : 2) * op->flops, moved / 2);
+                           (t.weight_s > 0 ? 1 : 2) * flops, moved / 2);
         return;
     case WEIGHT:
         if (t.weight_s > 0)
-            plan_compute_chain(&w->n, op->name, t.weight_s, op->flops, moved / 2);
+            plan_compute_chain(&w->n, op->name, t.weight_s, flops, moved / 2);
         return;
     }
 }

@@ -190,6 +190,26 @@ halley_status design_check_count(const halley_cluster *cluster, request_call *ca
         o->cluster, o->cluster, 8 * halley_cluster_npus_per_node(cluster));
 }
 
+/* Stages of different length, which other programs refuse. */
+static void note_uneven(const request_call *call, const halley_plan *p,
+                        const halley_model *m)
+{
+    const uint32_t units = m->layers + (p->embeddings_as_layers ? 2 : 0);
+    if (p->n_stage_layers == 0 && p->pp > 1 && units % p->pp != 0)
+        request_note(call,
+                     "note: %u layers on %u stages are uneven (Megatron refuses); "
+                     "--stage-layers sets them",
+                     m->layers, p->pp);
+}
+
+void design_note_unmeasured(const request_call *call, const halley_model *model)
+{
+    if (model->recurrent.layers > 0)
+        request_note(call,
+                     "note: no run with %s was ever measured; their time is a roofline",
+                     halley_mixer_name(model->recurrent.mixer));
+}
+
 halley_status design_plan(halley_plan *out, const halley_model *model,
                           const halley_cluster *cluster, request_call *call,
                           const design_options *o, halley_error *err)
@@ -201,6 +221,10 @@ halley_status design_plan(halley_plan *out, const halley_model *model,
     const uint32_t tp = p.tp ? p.tp : 1, pp = p.pp ? p.pp : 1, cp = p.cp ? p.cp : 1;
     const uint64_t others = (uint64_t)tp * pp * cp;
     if (!p.dp) {
+        const halley_status cuts = halley_plan_check_heads(&p, model, err);
+        if (cuts != HALLEY_OK)
+            return request_fail_as(call, REQUEST_CODE_INFEASIBLE,
+                                   design_refuse(call, o, cuts, err));
         if (n_npus % others)
             return request_fail_as(
                 call, REQUEST_CODE_INFEASIBLE,
@@ -217,6 +241,8 @@ halley_status design_plan(halley_plan *out, const halley_model *model,
                                design_refuse(call, o, status, err));
     TRY(check_offload_tier(&p, cluster, call, err));
     name_defaults(call, &p, model);
+    note_uneven(call, &p, model);
+    design_note_unmeasured(call, model);
     *out = p;
     return HALLEY_OK;
 }
