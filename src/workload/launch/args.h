@@ -106,6 +106,12 @@ void launch_deepspeed_read(launch_args *a, const conf_file *file);
 void launch_nemo_read(launch_args *a, const conf_file *file);
 void launch_titan_read(launch_args *a, const conf_file *file);
 void launch_maxtext_read(launch_args *a, const conf_file *file);
+/* The same from the words of a command, "per_device_batch_size=4"; what such a command
+ * is known by. */
+void launch_maxtext_split(launch_args *a, str words, uint32_t line);
+extern const char *const launch_maxtext_marks[];
+/* The next word of a text, without what marks elements of arrays. */
+str launch_word_take(str *words);
 /* The preset of a model's name in another program, or NULL. */
 const char *launch_preset_of(str program, str name);
 
