@@ -111,7 +111,19 @@ $ halley presets plan.yaml --json | query - /tp /micro_batch
 $ halley presets dgx-h100 > cluster.yaml
 $ halley presets cluster.yaml --json | query - /cluster
 > "dgx-h100"
-$ printf 'name: s\nvary: {plan.tp: [1]}\n' > study.yaml
+$ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-h100:8\nvary: {plan.tp: [1, 8]}\n' > study.yaml
 $ halley presets study.yaml
-! halley: study.yaml: this is a study: halley explore --dry-run shows it
-? 1
+> study:       s, 2 designs
+> model:       llama3-8b
+> vary:        plan.tp: 1, 8
+> objective:   least step-time
+$ halley presets study.yaml --json | query - /designs /axes/0/values/1
+> 2
+> "8"
+$ printf 'name: mine\nframework: megatron\ngiven: {gemm: 1.1}\n' > stack.yaml
+$ halley presets stack.yaml
+> stack:       mine
+> gemm: 1.1
+$ halley presets stack.yaml --json | query - /stack /constants/0/value
+> "mine"
+> 1.1

@@ -331,6 +331,13 @@ uint32_t launch_args_whole(launch_args *a, const char *names, uint32_t otherwise
     return read_launch_number(&value, a, names, key, true) ? (uint32_t)value : otherwise;
 }
 
+str launch_args_choice(launch_args *a, const char *name, str otherwise, int key)
+{
+    const launch_arg *arg = find_last(a, str_from(name));
+    const str word = launch_args_text(a, name, otherwise, key);
+    return arg != NULL && str_eq(arg->value, STR("none")) ? arg->value : word;
+}
+
 str launch_args_text(launch_args *a, const char *names, str otherwise, int key)
 {
     const launch_arg *arg = launch_args_find(a, names);

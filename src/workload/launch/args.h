@@ -61,6 +61,8 @@ uint32_t launch_args_whole(launch_args *a, const char *names, uint32_t otherwise
                            int key);
 double launch_args_real(launch_args *a, const char *names, double otherwise, int key);
 str launch_args_text(launch_args *a, const char *names, str otherwise, int key);
+/* One of several words, of which "none" is one: not as if absent. */
+str launch_args_choice(launch_args *a, const char *name, str otherwise, int key);
 /* Keep the first failure. */
 void launch_args_fail(launch_args *a, halley_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -200,7 +200,7 @@ static void read_custom_remat(launch_args *a)
 static void read_remat(launch_args *a)
 {
     const str word =
-        launch_args_text(a, "remat-policy", STR("full"), HALLEY_KEY_RECOMPUTE);
+        launch_args_choice(a, "remat-policy", STR("full"), HALLEY_KEY_RECOMPUTE);
     if (str_eq(word, STR("custom"))) {
         read_custom_remat(a);
         return;
