@@ -57,8 +57,8 @@ halley_status halley_npu_check_dtype(const halley_npu *npu, halley_dtype dtype,
     strbuf have = {0};
     list_dtypes(&have, npu);
     const halley_status status =
-        error_set(err, HALLEY_EINVAL, "%s has no %s (it has %.*s)",
-                  npu->name, dtype_names[dtype], (int)have.n, have.n > 0 ? have.at : "");
+        error_set(err, HALLEY_EINVAL, "%s has no %s (it has %.*s)", npu->name,
+                  dtype_names[dtype], (int)have.n, have.n > 0 ? have.at : "");
     strbuf_fini(&have);
     return status;
 }
