@@ -165,7 +165,8 @@ static halley_result *run_found(const char *prefix, const world *w)
                                &err) != HALLEY_OK)
         fail_msg("%s: %s", w->text, err.text);
     assert_int_equal(halley_template_roles(t), w->plan.pp);
-    assert_null(t->role_table); /* a plan's ranks follow rules */
+    if (t->role_table != NULL) /* a plan's ranks follow rules */
+        fail_msg("%s: no rules were found", w->text);
     if (halley_template_check(t, &err) != HALLEY_OK)
         fail_msg("%s: %s", w->text, err.text);
     halley_result *result = run_roles(t, w->cluster, true);

@@ -57,26 +57,49 @@ static bool add_peer_borders(slot_list *to, const set_roles *s, uint32_t role, u
     return array_push(to, least) && (most == least || array_push(to, most + least));
 }
 
-/* Where the next role begins. */
-static bool add_role_border(slot_list *to, const set_roles *s)
+/* Where the next role begins, and where the first one does again. */
+static bool add_role_borders(slot_list *to, const set_roles *s)
 {
     uint32_t n = 1;
     while (n < s->n_ranks && s->role_of[n] == s->role_of[0])
         n++;
+    if (!array_push(to, n))
+        return false;
+    while (n < s->n_ranks && s->role_of[n] != s->role_of[0])
+        n++;
     return array_push(to, n);
+}
+
+/* A border of peers is kept where it fits between the others: a step over several stages
+ * is none. */
+static bool add_fitting(slot_list *to, const slot_list *wanted)
+{
+    for (size_t i = 0; i < wanted->n; i++) {
+        const uint32_t d = wanted->at[i];
+        bool fits = d > 0;
+        for (size_t k = 0; k < to->n && fits; k++)
+            fits = d % to->at[k] == 0 || to->at[k] % d == 0;
+        if (fits && !array_push(to, d))
+            return false;
+    }
+    return true;
 }
 
 static bool collect_borders(slot_list *to, const set_roles *s)
 {
-    bool fine = array_push(to, 1) && array_push(to, s->n_ranks) && add_role_border(to, s);
+    slot_list peers = {0};
+    bool fine =
+        array_push(to, 1) && array_push(to, s->n_ranks) && add_role_borders(to, s);
     for (uint32_t i = 0; i < s->roles.n && fine; i++) {
         const set_role *r = &s->roles.at[i];
         for (uint32_t k = 0; k < r->n_groups && fine; k++)
             fine = add_group_borders(to,
                                      &s->groups.list.at[set_roles_groups(s, r->rank)[k]]);
         for (uint32_t k = 0; k < r->n_peers && fine; k++)
-            fine = add_peer_borders(to, s, i, k);
+            fine = add_peer_borders(&peers, s, i, k);
     }
+    fine = fine && add_fitting(to, &peers);
+    array_fini(&peers);
     if (fine)
         qsort(to->at, to->n, sizeof *to->at, compare_numbers);
     return fine;
