@@ -557,7 +557,7 @@ static const request_key keys[] = {
     {"replayed_s", REQUEST_IS_NUMBER, "s", "length of the result with recorded durations", "trace link", NULL, 0},
     {"roles", REQUEST_IS_LIST, NULL, "the roles of a set: one trace each", "trace info", NULL, REQUEST_KEY_RARE},
     {"role", REQUEST_IS_INTEGER, NULL, "number of a role, from 0", "trace info", NULL, REQUEST_KEY_RARE},
-    {"n_roles", REQUEST_IS_INTEGER, NULL, "roles of a set", "trace check", NULL, REQUEST_KEY_RARE},
+    {"n_roles", REQUEST_IS_INTEGER, NULL, "roles of a set", "trace check, trace convert", NULL, REQUEST_KEY_RARE},
     {"estimate_s", REQUEST_IS_NUMBER, "s", "time of the step in closed form", "sim", NULL, 0},
     {"difference", REQUEST_IS_NUMBER, NULL, "the simulated step against the closed form, as a share of it", "sim", NULL, 0},
     {"classes", REQUEST_IS_INTEGER, NULL, "ranks that were run, each for those that do the same", "sim", NULL, 0},
