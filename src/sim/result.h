@@ -13,6 +13,7 @@ struct halley_result {
     uint32_t n_classes; /* ranks that were run */
     halley_rank_result *ranks;
     uint32_t *finishers;
+    uint64_t *starts; /* by rank: when it began; NULL = all at tick 0 */
     ARRAY(halley_traffic) traffic;
     arena memory;                   /* names of parts */
     net_link_list links;            /* that carried something, the busiest first */
