@@ -81,6 +81,7 @@ typedef struct layer_sums {
     double comm_f, comm_b, comm_r; /* exposed messages but those of experts */
     double expert_f, expert_b;     /* of experts, hidden or not */
     double turn_f, turn_b;         /* of keys and values in turn, the same */
+    double tensor_f, tensor_b;     /* of tensor-parallel ranks, the same */
     bool repeats;                  /* messages are repeated, too */
 } layer_sums;
 
@@ -108,6 +109,11 @@ static void add_message(price_layer *out, layer_sums *sum, const price_context *
     if (op->coll == WORKLOAD_EXCHANGE) {
         sum->turn_f += one * op->times_f;
         sum->turn_b += one * op->times_b;
+        return;
+    }
+    if (op->group == WORKLOAD_TP) {
+        sum->tensor_f += one * op->times_f;
+        sum->tensor_b += one * op->times_b;
         return;
     }
     const double share = price_exposed(c, op->group);
@@ -181,10 +187,14 @@ static host_time make_host_time(const price_context *c, const workload_layer *l)
                            waits ? k[HALLEY_K_HOST_WAIT] * c->cluster->host_factor : 0};
 }
 
+/* Of the compute between the messages of tensor-parallel ranks, what can hide them. */
+static const double tensor_cover = 0.9;
+
 /*
  * Messages that hide behind compute, as far as there is as much of it: those of experts
- * behind a pass of another micro-batch, keys and values that go round behind attention.
- * In layers with experts the time that the NPU waits for its host hides them, too.
+ * behind a pass of another micro-batch, keys and values that go round behind attention,
+ * those of tensor-parallel ranks behind nine tenths of the layer they are part of. In
+ * layers with experts the time that the NPU waits for its host hides them, too.
  */
 static void expose_hidden(price_layer *out, layer_sums *sum, const price_context *c,
                           const host_time *h, bool moe)
@@ -195,6 +205,11 @@ static void expose_hidden(price_layer *out, layer_sums *sum, const price_context
     add_exposed(out, sum, WORKLOAD_EP,
                 fmax(shown * sum->expert_f, sum->expert_f - pass_f),
                 fmax(shown * sum->expert_b, sum->expert_b - pass_b));
+    const double tensors = price_exposed(c, WORKLOAD_TP);
+    add_exposed(
+        out, sum, WORKLOAD_TP,
+        fmax(tensors * sum->tensor_f, sum->tensor_f - tensor_cover * sum->npu_f),
+        fmax(tensors * sum->tensor_b, sum->tensor_b - tensor_cover * sum->npu_b));
     const double turns = price_exposed(c, WORKLOAD_CP);
     const double more_f = moe ? pass_f - sum->npu_f : 0;
     const double more_b = moe ? pass_b - sum->npu_b : 0;

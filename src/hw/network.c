@@ -503,9 +503,18 @@ void hw_network_free(hw_network *n)
     hw_graph_free(n->graph);
     hw_graph_free(n->fabric);
     hw_graph_free(n->node);
+    hw_planes_free(n->planes);
     free(n->level);
     array_fini(&n->hops);
     free(n);
+}
+
+halley_status hw_network_merge_planes(hw_network *n, halley_error *err)
+{
+    assert(n->planes == NULL);
+    return n->fabric == NULL || !hw_router_sprays(n->across)
+               ? HALLEY_OK
+               : hw_planes_new(&n->planes, n->fabric, err);
 }
 
 /* ---- routes ---- */
@@ -535,7 +544,8 @@ static halley_status walk_across(hw_network *n, uint32_t src, uint32_t dst,
                                  double *latency_s, halley_error *err)
 {
     hw_route r;
-    TRY(hw_router_find(&r, n->across, src, dst, 0, err));
+    TRY(n->planes != NULL ? hw_planes_find(&r, n->planes, src, dst, err)
+                          : hw_router_find(&r, n->across, src, dst, 0, err));
     *latency_s += r.latency_s;
     return add_hops(n, &r, 0, err);
 }

@@ -349,6 +349,11 @@ static halley_status check_channels(checker *c)
     return status;
 }
 
+halley_status halley_template_check(const halley_template *t, halley_error *err)
+{
+    return trace_template_check(t, err);
+}
+
 halley_status trace_template_check(const trace_template *t, halley_error *err)
 {
     checker c = {.t = t,
