@@ -34,6 +34,15 @@ char *halley_template_find(const char *path);
  * its receive, and members of a group call it in the same order. */
 halley_status halley_template_check(const halley_template *t, halley_error *err);
 
+/*
+ * A set with a trace per rank as roles: ranks whose traces are equal but for names of
+ * nodes, groups and peers play one role. Groups and peers become rules along axes where
+ * such rules are found, else a table. `groups` is ASTRA-sim's {"1": [0, 1]} or NULL: what
+ * the traces declare. On success *out is the caller's.
+ */
+halley_status halley_template_of_set(halley_template **out, const halley_trace_set *set,
+                                     const char *groups, halley_error *err);
+
 /* What was written. */
 typedef struct halley_template_summary {
     uint64_t n_files, n_nodes, n_bytes;

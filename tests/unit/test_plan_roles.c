@@ -152,6 +152,29 @@ static halley_result *run_files(const char *prefix, const world *w)
     return result;
 }
 
+/* The same files, their ranks found to be roles. */
+static halley_result *run_found(const char *prefix, const world *w)
+{
+    halley_trace_set *set = NULL;
+    halley_template *t = NULL;
+    halley_error err = {0};
+    char groups[256];
+    assert_int_equal(halley_trace_set_load(&set, &prefix, 1, NULL, NULL), HALLEY_OK);
+    snprintf(groups, sizeof groups, "%s.comm_group.json", prefix);
+    if (halley_template_of_set(&t, set, access(groups, R_OK) == 0 ? groups : NULL,
+                               &err) != HALLEY_OK)
+        fail_msg("%s: %s", w->text, err.text);
+    assert_int_equal(halley_template_roles(t), w->plan.pp);
+    if (t->role_table != NULL) /* a plan's ranks follow rules */
+        fail_msg("%s: no rules were found", w->text);
+    if (halley_template_check(t, &err) != HALLEY_OK)
+        fail_msg("%s: %s", w->text, err.text);
+    halley_result *result = run_roles(t, w->cluster, true);
+    halley_template_free(t);
+    halley_trace_set_free(set);
+    return result;
+}
+
 static void compare_results(const halley_result *a, const halley_result *b,
                             const world *w, const char *what)
 {
@@ -191,7 +214,10 @@ static void roles_files_and_plans_take_the_same_ticks(void **state)
         halley_result *files = run_files(prefix, &w);
         compare_results(folded, all, &w, "all ranks");
         compare_results(folded, again, &w, "the files of roles");
+        halley_result *found = run_found(prefix, &w);
         compare_results(folded, files, &w, "the files of ranks");
+        compare_results(folded, found, &w, "roles that were found");
+        halley_result_free(found);
         halley_result_free(folded);
         halley_result_free(all);
         halley_result_free(again);

@@ -191,7 +191,7 @@ static halley_status save_roles(const char *prefix, const halley_model *model,
     halley_template_summary made;
     TRY(halley_plan_template(&t, model, plan, cluster, stack, err));
     const halley_status status = halley_template_save(t, prefix, &made, err);
-    *sum = (halley_gen_summary){.n_files = (uint32_t)made.n_files,
+    *sum = (halley_gen_summary){.n_files = halley_template_roles(t),
                                 .n_distinct = halley_template_roles(t),
                                 .n_nodes = made.n_nodes,
                                 .n_bytes = made.n_bytes};
