@@ -188,7 +188,7 @@ static halley_status run_jobs(halley_result **out, const halley_jobs_result *r,
                               uint32_t job, const halley_sim_opts *opts,
                               halley_error *err)
 {
-    halley_trace_set *set;
+    halley_trace_set *set = NULL;
     halley_sim_opts own = opts == NULL ? (halley_sim_opts){0} : *opts;
     if (job != UINT32_MAX)
         own.record = own.heat = false;
