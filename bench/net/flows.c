@@ -4,7 +4,8 @@
  * and the mean completion time against the file.
  *
  *   flows FILE.json [NAME...]
- *   flows --simgrid FILE.json NAME PREFIX   write PREFIX.xml and PREFIX.txt for simgrid.cc
+ *   flows --simgrid FILE.json NAME PREFIX   write PREFIX.xml and PREFIX.txt for
+ * simgrid.cc
  */
 #include "base/conf.h"
 #include "base/number.h"

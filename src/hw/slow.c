@@ -56,7 +56,7 @@ static halley_status find_npus(npu_range *out, const halley_cluster *c, str who,
 static halley_status set_values(double **at, halley_cluster *c, str who, double value,
                                 double normal, halley_error *err)
 {
-    npu_range r;
+    npu_range r = {0};
     TRY(find_npus(&r, c, who, err));
     if (*at == NULL) {
         double *made = arena_array(&c->memory, c->n_npus, sizeof *made);
@@ -148,7 +148,7 @@ static halley_status split_setting(str *who, str *value, const char *setting,
 halley_status halley_cluster_set_slow(halley_cluster *cluster, const char *setting,
                                       halley_error *err)
 {
-    str who, value;
+    str who = {0}, value = {0};
     double factor;
     TRY(split_setting(&who, &value, setting, "slow", err));
     if (!number_read(value, &factor))
@@ -160,7 +160,7 @@ halley_status halley_cluster_set_slow(halley_cluster *cluster, const char *setti
 halley_status halley_cluster_set_late(halley_cluster *cluster, const char *setting,
                                       halley_error *err)
 {
-    str who, value;
+    str who = {0}, value = {0};
     double seconds;
     TRY(split_setting(&who, &value, setting, "late", err));
     TRY(units_parse(&seconds, value, UNITS_TIME, err));

@@ -359,6 +359,8 @@ static inline uint32_t sim_node_group(const sim_rank *r, const sim_node *n)
 {
     return n->a == SIM_NO_NAME ? 0 : r->binds[n->a].object;
 }
+/* When an NPU begins. */
+uint64_t sim_late_ticks(const sim *s, uint32_t npu);
 /* Carry out one event. */
 void sim_dispatch(sim *s, uint64_t event);
 

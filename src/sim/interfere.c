@@ -113,7 +113,7 @@ void sim_interfere_begin(sim *s, uint32_t rank, uint32_t node, uint64_t ticks)
     rank_kernels *r = &s->interfere->ranks[rank];
     const sim_rank *own = &s->ranks[rank];
     const cluster_kernel class =
-        find_kernel_class(s, own->trace, own->program->nodes[node].trace_index);
+        find_kernel_class(s, own->program->trace, own->program->nodes[node].trace_index);
     const running_kernel k = {.node = node,
                               .left_ticks = (double)ticks,
                               .factor = 1 + s->system->interference[class],

@@ -188,10 +188,11 @@ static halley_status run_jobs(halley_result **out, const halley_jobs_result *r,
                               uint32_t job, const halley_sim_opts *opts,
                               halley_error *err)
 {
-    halley_trace_set *set;
+    halley_trace_set *set = NULL;
     halley_sim_opts own = opts == NULL ? (halley_sim_opts){0} : *opts;
     if (job != UINT32_MAX)
         own.record = own.heat = false;
+    own.no_fold = true; /* links are compared one by one */
     TRY(gather_traces(&set, r, job, err));
     const halley_status status = halley_sim_run(out, set, r->cluster, &own, err);
     halley_trace_set_free(set);

@@ -205,6 +205,38 @@ static void last_node(const walker *w, uint32_t *rank, uint32_t *node)
     }
 }
 
+/* Did a rank begin then? */
+static bool is_start(const halley_result *result, uint64_t at)
+{
+    for (uint32_t i = 0; result->starts != NULL && i < result->n_ranks; i++)
+        if (result->starts[i] == at)
+            return true;
+    return at == 0;
+}
+
+/* The certificate of a run's time: steps follow each other without a gap, from the start
+ * of a rank to the end of the last node. */
+static halley_status certify_path(const walker *w, uint64_t finish, halley_error *err)
+{
+    uint64_t at = w->path.n > 0 && is_start(w->result, w->path.at[0].begin)
+                      ? w->path.at[0].begin
+                      : 0;
+    for (size_t i = 0; i < w->path.n; i++) {
+        const halley_path_step *step = &w->path.at[i];
+        if (step->begin != at || step->end < step->begin)
+            return error_set(err, HALLEY_EINVAL,
+                             "internal error: the critical path has a gap at tick %llu",
+                             (unsigned long long)at);
+        at = step->end;
+    }
+    if (at == finish || w->path.n == 0)
+        return HALLEY_OK;
+    return error_set(err, HALLEY_EINVAL,
+                     "internal error: the critical path ends at tick %llu, the run at "
+                     "%llu",
+                     (unsigned long long)at, (unsigned long long)finish);
+}
+
 static halley_status find_path(walker *w, halley_error *err)
 {
     uint32_t rank, node;
@@ -220,7 +252,7 @@ static halley_status find_path(walker *w, halley_error *err)
         w->path.at[i] = w->path.at[k - 1];
         w->path.at[k - 1] = swapped;
     }
-    return HALLEY_OK;
+    return w->result->stopped ? HALLEY_OK : certify_path(w, end_of(w, rank, node), err);
 }
 
 halley_status halley_result_path(halley_path_step **out, size_t *n,

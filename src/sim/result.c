@@ -306,6 +306,18 @@ static halley_status read_classes(halley_result *r, const sim *s)
     return HALLEY_OK;
 }
 
+/* When late NPUs began. */
+static bool read_starts(halley_result *r, const sim *s)
+{
+    const double *late_s = s->system->late_s;
+    if (late_s == NULL)
+        return true;
+    r->starts = mem_array(s->n_npus, sizeof *r->starts);
+    for (uint32_t i = 0; r->starts != NULL && i < s->n_npus; i++)
+        r->starts[i] = sim_late_ticks(s, i);
+    return r->starts != NULL;
+}
+
 static halley_status fill_result(halley_result *r, sim *s)
 {
     assert(s->n_finished == (s->fold != NULL ? s->n_npus : s->n_ranks) || s->stopped);
@@ -341,7 +353,7 @@ static halley_status fill_result(halley_result *r, sim *s)
         r->levels[i].n = s->ranks[i].local.levels.n;
         s->ranks[i].local.levels.at = NULL;
     }
-    if (!read_network_parts(r, s))
+    if (!read_network_parts(r, s) || !read_starts(r, s))
         return error_nomem(s->err);
     TRY(read_links(r, s));
     r->heat = net_take_heat(s->net);
@@ -381,6 +393,7 @@ void halley_result_free(halley_result *result)
     net_heat_fini(&result->heat);
     free(result->ranks);
     free(result->finishers);
+    free(result->starts);
     free(result->class_of);
     free(result->npus);
     free(result->n_alike);

@@ -21,6 +21,7 @@ struct halley_result {
     uint64_t n_events;
     halley_rank_result *ranks; /* by rank that was run */
     uint32_t *finishers;       /* all ranks */
+    uint64_t *starts;          /* by NPU: when it began; NULL = all at tick 0 */
     ARRAY(halley_traffic) traffic;
     arena memory;                   /* names of parts */
     net_link_list links;            /* that carried something, the busiest first */

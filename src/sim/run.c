@@ -298,18 +298,23 @@ static halley_status set_up_run(sim *s, const sim_source *from,
     return HALLEY_OK;
 }
 
+uint64_t sim_late_ticks(const sim *s, uint32_t npu)
+{
+    const double *late_s = s->system->late_s;
+    return late_s == NULL
+               ? 0
+               : ticks_from(round(late_s[npu] * 1e9 * (double)s->ticks_per_ns));
+}
+
 /* All ranks begin. */
 static halley_status start_ranks(sim *s)
 {
     for (uint32_t i = 0; i < s->n_ranks && s->status == HALLEY_OK; i++) {
         if (!is_run(s, i))
             continue;
-        const double late_s =
-            s->system->late_s == NULL ? 0 : s->system->late_s[s->ranks[i].npu];
-        if (late_s > 0) {
-            des_queue_push(&s->queue,
-                           ticks_from(round(late_s * 1e9 * (double)s->ticks_per_ns)),
-                           sim_event_late(i));
+        const uint64_t late = sim_late_ticks(s, s->ranks[i].npu);
+        if (late > 0) {
+            des_queue_push(&s->queue, late, sim_event_late(i));
             continue;
         }
         sim_rank_start(s, i);

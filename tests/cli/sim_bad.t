@@ -84,7 +84,7 @@ $ printf 'network: [{topology: switch, size: 4, bandwidth: 1 GB/s, in-network: [
 
 ## a straggler that is not there
 $ printf 'network: [{topology: ring, size: 4, bandwidth: 1 GB/s}]\nsystem: {slow: {4: 2}}\n' > c.yaml; halley sim x -c c.yaml
-! halley: c.yaml:2:20: slow: "4" is not one of the 4 NPUs
+! halley: c.yaml:2:20: "4" is not one of the 4 NPUs
 ? 1
 
 ## an algorithm on a size it cannot do

@@ -59,3 +59,7 @@ $ printf '{topology: fully-connected, n: 1500}' > big.yaml && halley topology ch
 $ printf '{topology: fully-connected, n: 4000000000}' > bad.yaml && halley topology check bad.yaml
 ! halley: bad.yaml: the network is too large to build: 4e+09 devices and 8e+18 cables, at most 16777216 and 33554432 are supported
 ? 1
+
+## a million cables are read
+$ awk 'BEGIN { print 100100, 100, 1000000; for (i = 0; i < 100; i++) printf "%d ", 100000 + i; print ""; for (i = 0; i < 1000000; i++) print i % 100000, 100000 + (int(i / 100000) + i) % 100, "400Gbps 0.0005ms 0" }' > big.txt; halley topology check big.txt
+> big.txt: ns3 of 100000 NPUs, 100 switches and 1000000 cables, connected

@@ -125,6 +125,22 @@ static halley_cluster *make_random_cluster(rng *r)
     return c;
 }
 
+/* The latency of the longest way from an NPU to the next: a step of the library. */
+static double find_longest_step(const halley_cluster *c)
+{
+    hw_network *network;
+    double most_s = 0;
+    assert_int_equal(hw_network_new(&network, c, NULL), HALLEY_OK);
+    for (uint32_t i = 0; i < c->n_npus; i++) {
+        hw_route route;
+        assert_int_equal(hw_network_find(&route, network, i, (i + 1) % c->n_npus, NULL),
+                         HALLEY_OK);
+        most_s = fmax(most_s, route.latency_s);
+    }
+    hw_network_free(network);
+    return most_s;
+}
+
 /* The fixed part of an all-to-all by the closed form, and the share of links. */
 static void find_fixed(double *fixed_s, double *share, double *wire_s,
                        const halley_cluster *c, double bytes)
@@ -132,6 +148,8 @@ static void find_fixed(double *fixed_s, double *share, double *wire_s,
     coll_load load;
     halley_fabric out = c->outer[0].fabric;
     out.bandwidth_Bps = 50e9;
+    for (int i = 0; i < 3; i++)
+        out.hop_s[i] = find_longest_step(c);
     coll_call_load(
         &load, &c->nodes.up, &out,
         &(coll_call){

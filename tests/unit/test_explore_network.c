@@ -1,6 +1,9 @@
 /* Studies over networks: each design is the estimate of the cluster that a file with
  * those values describes, and pays for its switches and cables. */
-#include "halley/halley.h"
+#include "halley/cluster.h"
+#include "halley/estimate.h"
+#include "halley/explore.h"
+#include "halley/plan_keys.h"
 #include "unit.h"
 
 #include <math.h>

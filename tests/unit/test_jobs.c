@@ -1,6 +1,7 @@
 /* Several jobs on one cluster. */
 #include "folder.h"
-#include "halley/halley.h"
+#include "halley/jobs.h"
+#include "halley/trace_gen.h"
 #include "unit.h"
 
 #include <math.h>

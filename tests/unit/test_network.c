@@ -1,5 +1,8 @@
 /* Network models and topology generators that a program brings. */
-#include "halley/halley.h"
+#include "halley/network.h"
+#include "halley/sim.h"
+#include "halley/topology.h"
+#include "halley/trace_gen.h"
 #include "unit.h"
 
 #include <math.h>

@@ -1,5 +1,8 @@
 /* Slow and late NPUs, and kernels that communication disturbs. */
-#include "halley/halley.h"
+#include "halley/cluster.h"
+#include "halley/sim.h"
+#include "halley/trace.h"
+#include "halley/trace_attr.h"
 #include "unit.h"
 
 #include <math.h>

@@ -14,6 +14,28 @@
 #include <assert.h>
 #include <string.h>
 
+/* Networks that are written out, or read from a file, have one level for closed forms,
+ * whose step is as long as the longest link of all; a group need not use that one. */
+static bool has_measured_level(const flow_net *f)
+{
+    return f->cluster->network == HW_NETWORK_GRAPH && f->network->graph->names != NULL &&
+           f->cluster->graph_fabric.name[0] == '\0';
+}
+
+/* The latency of the longest way from a member to the next. */
+static double find_longest_step(const flow_net *f, const flow_members *m)
+{
+    double most_s = 0;
+    for (uint32_t i = 0; i < m->n_members; i++) {
+        hw_route route;
+        const uint32_t next = m->npus[(i + 1) % m->n_members];
+        if (m->npus[i] != next &&
+            hw_network_find(&route, f->network, m->npus[i], next, NULL) == HALLEY_OK)
+            most_s = fmax(most_s, route.latency_s);
+    }
+    return most_s;
+}
+
 /* The step between nodes of a group takes as long as the outermost level it spans says;
  * the bandwidth is that of its cards, for links above them are shared one by one. */
 static halley_fabric see_fabric(const flow_net *f, const flow_members *m)
@@ -28,6 +50,11 @@ static halley_fabric see_fabric(const flow_net *f, const flow_members *m)
     for (int i = 0; i < 3; i++)
         out.hop_s[i] = c->outer[level].fabric.hop_s[i];
     out.bandwidth_Bps = m->n_nodes > 1 ? m->card_Bps : c->nodes.up.bandwidth_Bps;
+    if (has_measured_level(f) && m->n_nodes > 1) {
+        const double step_s = find_longest_step(f, m);
+        for (int i = 0; i < 3; i++)
+            out.hop_s[i] = step_s;
+    }
     return out;
 }
 

@@ -462,7 +462,9 @@ static halley_status check_plan_usage(request_call *call, halley_error *err)
                                             "write-cluster",
                                             "astra-output",
                                             "memory",
-                                            "stop-at"};
+                                            "stop-at",
+                                            "job",
+                                            "placement"};
     const sim_options *o = call->options;
     bool of_plan = false;
     if (o->design.model != NULL) {
@@ -561,6 +563,10 @@ static halley_status set_up_cluster(request_call *call, halley_cluster *cluster,
                      models[o->model], models[o->model - FIRST_OLD_MODEL + 1]);
     if (request_given(call, "compute"))
         TRY(halley_cluster_set_compute(cluster, (halley_compute)o->compute, err));
+    for (size_t i = 0; i < o->slow.n; i++)
+        TRY(halley_cluster_set_slow(cluster, o->slow.at[i], err));
+    for (size_t i = 0; i < o->late.n; i++)
+        TRY(halley_cluster_set_late(cluster, o->late.at[i], err));
     return HALLEY_OK;
 }
 
@@ -618,10 +624,6 @@ static halley_status run_on(request_call *call, halley_cluster *cluster,
         request_note(call, "warning: %s", halley_cluster_warning(cluster, i));
     for (uint32_t i = 0; i < halley_cluster_note_count(cluster); i++)
         request_note(call, "note: %s", halley_cluster_note(cluster, i));
-    for (size_t i = 0; i < o->slow.n; i++)
-        TRY(halley_cluster_set_slow(cluster, o->slow.at[i], err));
-    for (size_t i = 0; i < o->late.n; i++)
-        TRY(halley_cluster_set_late(cluster, o->late.at[i], err));
     if (o->write_cluster != NULL)
         TRY(halley_cluster_save(cluster, o->write_cluster, err));
     if (o->jobs.n > 0) {

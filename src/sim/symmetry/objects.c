@@ -387,6 +387,8 @@ static uint64_t colour_rank(const sim *s, uint32_t rank)
     uint64_t h = mix_in(1, in->program_of[rank]);
     if (s->system->slow != NULL)
         h = mix_double(h, s->system->slow[rank]);
+    if (s->system->late_s != NULL)
+        h = mix_double(h, s->system->late_s[rank]);
     for (uint32_t k = 0; k < p->n_names; k++) {
         const uint32_t value = in->values[rank][k];
         if (p->names[k].kind == SIM_NAME_ROOT || p->names[k].kind == SIM_NAME_SELF)
