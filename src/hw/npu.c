@@ -311,6 +311,7 @@ static halley_npu npu_of(const npu_text *t)
     return (halley_npu){.type = (halley_npu_type)t->type,
                         .n_cores = t->cores,
                         .on_chip_bytes = t->on_chip,
+                        .fitted_on_chip_bytes = t->on_chip,
                         .fp8_any_order = t->fp8_any_order,
                         .memory_share = t->memory_share,
                         .round_to = t->round_to,

@@ -325,8 +325,8 @@ typedef struct net_link_use {
 } net_link_use;
 struct net_link_list {
     arena memory; /* of texts */
-    /* By link: its class, to list every link of a folded run; NULL: the first of each
-     * class, with how many are like it. */
+    bool every;   /* list every link; else those that are alike once */
+    /* By link: its class, to list every link of a folded run. */
     const uint32_t *class_of;
     ARRAY(net_link_use) links;
 };

@@ -231,29 +231,38 @@ halley_status design_plan(halley_plan *out, const halley_model *model,
     return HALLEY_OK;
 }
 
-void design_print_unfit(FILE *to, const halley_estimate *e, const halley_cluster *cluster)
+void design_verdict(char to[256], const halley_estimate *e, const halley_cluster *cluster)
 {
+    static const char *const words[HALLEY_N_FITS] = {[HALLEY_FIT_FITS] = "fits",
+                                                     [HALLEY_FIT_TIGHT] = "fits tightly",
+                                                     [HALLEY_FIT_MAY] = "may fit",
+                                                     [HALLEY_FIT_MAY_NEED_OFFLOAD] =
+                                                         "may need host offload",
+                                                     [HALLEY_FIT_NOT] = "does not fit"};
     char need[32], room[32];
     const double usable = (1 - e->headroom) * e->capacity_bytes;
-    if (e->fits)
-        return;
-    const char *verdict = e->fit == HALLEY_FIT_MAY ? "may fit"
-                          : e->fit == HALLEY_FIT_MAY_NEED_OFFLOAD
-                              ? "may need host offload"
-                              : "does not fit";
-    if (e->peak_bytes <= usable) {
+    if (!e->fits && e->peak_bytes <= usable) {
         units_format(need, sizeof need, e->offloaded_bytes * e->outer_users, UNITS_BYTES);
         units_format(room, sizeof room, e->outer_capacity_bytes, UNITS_BYTES);
-        fprintf(to,
-                "%s: %s are offloaded to a memory of %s, which %s accelerators share\n\n",
-                verdict, need, room, number_digits(e->outer_users, 9).at);
+        snprintf(to, 256,
+                 "%s: %s are offloaded to a memory of %s, which %s accelerators share",
+                 words[e->fit], need, room, number_digits(e->outer_users, 9).at);
         return;
     }
     units_format(need, sizeof need, e->peak_bytes, UNITS_BYTES);
     units_format(room, sizeof room, usable, UNITS_BYTES);
-    fprintf(to, "%s: stage %u needs %s, and %s has %s with %s %% headroom\n\n", verdict,
-            e->full_stage, need, halley_cluster_npu(cluster, 0)->name, room,
-            number_digits(100 * e->headroom, 3).at);
+    snprintf(to, 256, "%s: stage %u needs %s, and %s has %s with %s %% headroom",
+             words[e->fit], e->full_stage, need, halley_cluster_npu(cluster, 0)->name,
+             room, number_digits(100 * e->headroom, 3).at);
+}
+
+void design_print_unfit(FILE *to, const halley_estimate *e, const halley_cluster *cluster)
+{
+    char text[256];
+    if (e->fits)
+        return;
+    design_verdict(text, e, cluster);
+    fprintf(to, "%s\n\n", text);
 }
 
 void design_describe(char *to, size_t size, const halley_plan *p)

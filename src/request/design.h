@@ -116,9 +116,10 @@ halley_status design_refuse(request_call *call, const design_options *o,
 /* The cluster must say how many NPUs it has. */
 halley_status design_check_count(const halley_cluster *cluster, request_call *call,
                                  const design_options *o, halley_error *err);
-/* "may fit: ..." or "does not fit: ...", with stage, need and room; nothing for what
- * fits.
- */
+/* "fits: ...", "may fit: ..." or "does not fit: ...", with stage, need and room. */
+void design_verdict(char to[256], const halley_estimate *estimate,
+                    const halley_cluster *cluster);
+/* The same as the first line; nothing for what fits. */
 void design_print_unfit(FILE *to, const halley_estimate *estimate,
                         const halley_cluster *cluster);
 

@@ -77,7 +77,7 @@ static bool is_class(const class_text *t, bar_class c)
            member_of(t->device) == c.device && member_of(t->parallel) == c.parallel;
 }
 
-static void describe_class(halley_error_bar *out, bar_class c)
+void bar_class_print(char *to, size_t size, bar_class c)
 {
     static const char *const kind_words[] = {"dense", "mixture of experts", "TPU",
                                              "other kinds of model"};
@@ -85,9 +85,8 @@ static void describe_class(halley_error_bar *out, bar_class c)
         "stack known", "another release of the stack known", "stack unknown"};
     static const char *const parallel_words[] = {", FSDP", ", pipeline",
                                                  ", neither FSDP nor pipeline"};
-    snprintf(out->class_name, sizeof out->class_name, "%s, %s%s%s",
-             c.kind == BAR_ANY ? "all kinds" : kind_words[c.kind], stack_words[c.stack],
-             c.device == BAR_UNFITTED ? ", device not fitted" : "",
+    snprintf(to, size, "%s, %s%s%s", c.kind == BAR_ANY ? "all kinds" : kind_words[c.kind],
+             stack_words[c.stack], c.device == BAR_UNFITTED ? ", device not fitted" : "",
              c.parallel == BAR_ANY ? "" : parallel_words[c.parallel]);
 }
 
@@ -107,7 +106,7 @@ static halley_status read_bar(halley_error_bar *out, const conf_file *file,
             out->bound = t.bound;
             out->n_runs = t.runs;
             out->n_sources = t.sources;
-            describe_class(out, wide);
+            bar_class_print(out->class_name, sizeof out->class_name, wide);
             return HALLEY_OK;
         }
     }

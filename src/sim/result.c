@@ -136,21 +136,49 @@ static bool note_overload(halley_result *r, const sim *s)
     return text != NULL && array_push(&r->remarks, text);
 }
 
+/* The factors by which kernels were slowed down, beside the number. */
+static bool note_interference(halley_result *r, const sim *s)
+{
+    const double *f = s->system->interference;
+    if (s->interfere == NULL)
+        return true;
+    char *text = arena_printf(
+        &r->memory,
+        "while an NPU communicates, its kernels take longer by stated factors: matmuls "
+        "%s, attention %s, memory-bound kernels %s times",
+        number_digits(1 + f[CLUSTER_KERNEL_MATMUL], 4).at,
+        number_digits(1 + f[CLUSTER_KERNEL_ATTENTION], 4).at,
+        number_digits(1 + f[CLUSTER_KERNEL_MEMORY], 4).at);
+    return text != NULL && array_push(&r->remarks, text);
+}
+
 enum { MOST_LISTED_LINKS = 4096 }; /* of a network whose links are listed one by one */
 
 static halley_status read_links(halley_result *r, sim *s)
 {
-    if (s->class_of != NULL &&
-        (s->lists_links || s->symmetry->graph.n_links <= MOST_LISTED_LINKS))
-        r->links.class_of = s->symmetry->partition.links.of;
+    r->links.every =
+        s->lists_links || (s->net->model->count_links != NULL &&
+                           s->net->model->count_links(s->net) <= MOST_LISTED_LINKS);
+    uint32_t *class_of = NULL;
+    if (s->class_of != NULL && r->links.every) {
+        const uint32_t n = s->net->model->count_links(s->net);
+        class_of = mem_array(n, sizeof *class_of);
+        if (class_of == NULL)
+            return error_nomem(s->err);
+        memset(class_of, 0xff, n * sizeof *class_of);
+        for (uint32_t i = 0; i < s->symmetry->graph.n_links; i++)
+            class_of[s->symmetry->links[i]] = s->symmetry->partition.links.of[i];
+    }
+    r->links.class_of = class_of;
     const bool listed = net_list_links(&r->links, s->net);
-    r->links.class_of = NULL; /* it is not the result's */
+    r->links.class_of = NULL;
+    free(class_of);
     if (!listed)
         return error_nomem(s->err);
     if (r->links.links.n > 1)
         qsort(r->links.links.at, r->links.links.n, sizeof *r->links.links.at,
               compare_links);
-    if (!note_overload(r, s))
+    if (!note_overload(r, s) || !note_interference(r, s))
         return error_nomem(s->err);
     return s->stopped ? HALLEY_OK : net_certify(s->net, s->err);
 }

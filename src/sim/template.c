@@ -45,8 +45,11 @@ halley_status halley_sim_run_template(halley_result **out, const halley_template
 {
     halley_cluster *c = hw_cluster_copy(cluster);
     halley_status status = c != NULL ? add_groups(c, roles, err) : error_nomem(err);
-    if (status == HALLEY_OK)
+    if (status == HALLEY_OK) {
+        c->system.slow = cluster->system.slow; /* lent; the copy leaves it out */
         status = sim_run_roles(out, roles, c, opts, err);
+        c->system.slow = NULL;
+    }
     halley_cluster_free(c);
     return status;
 }

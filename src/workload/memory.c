@@ -201,7 +201,7 @@ static void add_rest(double bytes[HALLEY_N_MEMORY], const footprint *f,
     if (f->plan->fsdp < 2)
         return;
     const double whole = params->dense + (f->expert_shards > 1 ? params->experts : 0);
-    bytes[HALLEY_MEMORY_BUFFERS] += f->gathers_step
+    bytes[HALLEY_MEMORY_GATHERED] = f->gathers_step
                                         ? k[HALLEY_K_MEM_GATHERED] * whole
                                         : 2 * params->largest * f->states.gathered;
 }

@@ -296,9 +296,9 @@ $ halley estimate -m llama3-8b -c dgx-h100:8 --tp 8 --strict --headroom '10 %' |
 ## other plans that fit are found before more accelerators are asked for
 $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 8 --zero 0 | grep -A3 'stage 0 is over'
 > stage 0 is over by 114 GB; most of it is optimizer (96.4 GB)
->   ZeRO 3 instead of 0: {*} ms a step, 69.0 GB
 >   weights gathered layer by layer (FSDP): {*} ms a step, 69.0 GB
 >   tensor parallelism 4 instead of 1: {*} ms a step, 50.8 GB
+>   tensor parallelism 8 instead of 1: {*} s a step, 26.6 GB
 $ halley estimate -m gpt-1t -c dgx-h100:8 --tp 8 | grep -A2 'is over'
 > stage 0 is over by 2.22 TB; most of it is optimizer (1.51 TB)
 >   no plan fits: more accelerators or more memory are needed

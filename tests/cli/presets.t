@@ -11,7 +11,7 @@ $ halley presets dgx-a100
 ## kinds can be listed
 $ halley presets stacks --csv | head -2
 > kind,name
-> stack,jax-25
+> stack,internevo-2023
 
 ## an unknown name is refused
 $ halley presets abacus

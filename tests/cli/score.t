@@ -49,4 +49,4 @@ $ halley score simumax-moe --csv | cut -d, -f1,2,9
 > simumax-moe,step time,{*}
 > simumax-moe,peak memory,
 $ halley score simumax-moe --rows --csv | head -1
-> id,set,layout,measured_s,predicted_s,error_pct,held_out_s,measured_bytes,predicted_bytes,memory_error_pct,full,fit
+> id,set,layout,npu,stack,dtype,measured_s,predicted_s,error_pct,held_out_s,measured_bytes,predicted_bytes,memory_error_pct,full,fit

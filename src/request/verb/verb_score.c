@@ -254,6 +254,9 @@ static const report_column row_columns[] = {
     {"Run", "id", REPORT_WORDS, UNITS_COUNT, 60},
     {"Set", "set", REPORT_WORDS, UNITS_COUNT, 0},
     {"Layout", "layout", REPORT_WORDS, UNITS_COUNT, 0},
+    {"NPU", "npu", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Stack", "stack", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Type", "dtype", REPORT_WORDS, UNITS_COUNT, 0},
     {"Measured", "measured_s", REPORT_QUANTITY, UNITS_TIME, 0},
     {"Predicted", "predicted_s", REPORT_QUANTITY, UNITS_TIME, 0},
     {"Error %", "error_pct", REPORT_NUMBER, UNITS_COUNT, 0},
@@ -289,6 +292,9 @@ static halley_status write_rows(const request_call *call, const halley_score *sc
         report_table_words(t, str_from(r->id));
         report_table_words(t, str_from(r->set));
         report_table_words(t, str_from(r->layout));
+        report_table_words(t, str_from(r->npu));
+        report_table_words(t, str_from(r->stack));
+        report_table_words(t, str_from(halley_dtype_name(r->dtype)));
         report_table_number(t, r->measured_s);
         report_table_number(t, r->predicted_s);
         report_table_number(t, rounded(100 * (r->predicted_s / r->measured_s - 1)));

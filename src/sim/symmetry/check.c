@@ -153,7 +153,8 @@ static halley_status sum_shape(checker *c, uint32_t class_id, uint32_t shape)
             const uint32_t link = g->hop_links.at[h];
             if (c->counts[link]++ == 0 && !array_push(&c->touched, link))
                 return error_nomem(c->err);
-            if (__builtin_add_overflow(c->sums[link], g->hop_coefficients.at[h],
+            if (__builtin_add_overflow(c->sums[link],
+                                       g->coefficients.at[g->hop_coefficients.at[h]],
                                        &c->sums[link]) ||
                 c->sums[link] >> 62 != 0)
                 return error_set(c->err, HALLEY_ELIMIT,

@@ -39,8 +39,9 @@ typedef struct symmetry_graph {
     uint32_t *shapes_at; /* by carrier, and one more */
     uint64_t *hops_at;   /* by shape, and one more */
     ARRAY(uint32_t) hop_links;
-    ARRAY(uint64_t) hop_coefficients;
-    uint64_t *link_colours; /* initial */
+    ARRAY(uint32_t) hop_coefficients; /* places in `coefficients` */
+    ARRAY(uint64_t) coefficients;     /* different ones */
+    uint64_t *link_colours;           /* initial */
 } symmetry_graph;
 
 /* Conditions that tests leave out, to see that each is needed. */

@@ -270,6 +270,7 @@ static halley_status list_slots(sim_symmetry *y, const sim *s)
         slots[n_names] = uses_world(y, s, r) ? y->world : SYMMETRY_NONE;
     }
     g->n_carriers = y->n_groups + (uint32_t)y->channels.n;
+    map64_fini(&y->channels_by_pair); /* they are all known */
     return HALLEY_OK;
 }
 
@@ -530,8 +531,13 @@ static halley_status add_shape(sim_symmetry *y, sim *s, const net_bundle *b,
         !array_reserve(&g->hop_coefficients, shape->n_hops))
         return error_nomem(s->err);
     for (uint32_t i = 0; i < shape->n_hops; i++) {
+        uint32_t place = (uint32_t)g->coefficients.n;
+        bool fresh;
+        if (!map64_put(&y->coefficients, shape->hops[i].coefficient, &place, &fresh) ||
+            (fresh && !array_push(&g->coefficients, shape->hops[i].coefficient)))
+            return error_nomem(s->err);
         g->hop_links.at[g->hop_links.n++] = shape->hops[i].link;
-        g->hop_coefficients.at[g->hop_coefficients.n++] = shape->hops[i].coefficient;
+        g->hop_coefficients.at[g->hop_coefficients.n++] = place;
     }
     ++*n_shapes;
     return HALLEY_OK;
@@ -615,15 +621,37 @@ static halley_status add_carriers(sim_symmetry *y, sim *s)
     return status;
 }
 
+/* Links that carriers use are numbered anew, in their order. */
+static halley_status number_links(sim_symmetry *y, const sim *s)
+{
+    symmetry_graph *g = &y->graph;
+    const uint32_t n = s->net->model->count_links(s->net);
+    uint32_t *number = mem_array_zero(n, sizeof *number);
+    if (number == NULL)
+        return error_nomem(s->err);
+    for (size_t h = 0; h < g->hop_links.n; h++)
+        number[g->hop_links.at[h]] = 1;
+    for (uint32_t i = 0; i < n; i++)
+        number[i] = number[i] == 0 ? SYMMETRY_NONE : g->n_links++;
+    for (size_t h = 0; h < g->hop_links.n; h++)
+        g->hop_links.at[h] = number[g->hop_links.at[h]];
+    y->links = mem_array(g->n_links, sizeof *y->links);
+    for (uint32_t i = 0; y->links != NULL && i < n; i++)
+        if (number[i] != SYMMETRY_NONE)
+            y->links[number[i]] = i;
+    free(number);
+    return y->links == NULL ? error_nomem(s->err) : HALLEY_OK;
+}
+
 static halley_status colour_links(sim_symmetry *y, const sim *s)
 {
     symmetry_graph *g = &y->graph;
-    g->n_links = s->net->model->count_links(s->net);
+    TRY(number_links(y, s));
     g->link_colours = mem_array(g->n_links, sizeof *g->link_colours);
     if (g->link_colours == NULL)
         return error_nomem(s->err);
     for (uint32_t i = 0; i < g->n_links; i++)
-        g->link_colours[i] = s->net->model->colour_link(s->net, i);
+        g->link_colours[i] = s->net->model->colour_link(s->net, y->links[i]);
     return HALLEY_OK;
 }
 
@@ -674,6 +702,8 @@ void sim_symmetry_free(sim_symmetry *y)
     array_fini(&y->groups);
     array_fini(&y->channels);
     map64_fini(&y->channels_by_pair);
+    map64_fini(&y->coefficients);
+    free(y->links);
     symmetry_graph_fini(&y->graph);
     symmetry_partition_fini(&y->partition);
     symmetry_loads_fini(&y->loads);

@@ -292,7 +292,12 @@ static halley_status fold_network(binder *b)
 {
     sim *s = b->s;
     const symmetry_classes *l = &b->y->partition.links;
-    const net_link_classes links = {l->n, l->first, l->counts};
+    uint32_t *first = new_array(b, l->n, sizeof *first);
+    if (first == NULL)
+        return error_nomem(s->err);
+    for (uint32_t i = 0; i < l->n; i++)
+        first[i] = b->y->links[l->first[i]];
+    const net_link_classes links = {l->n, first, l->counts};
     TRY(s->net->model->fold(s->net, &links, s->err));
     for (uint32_t k = 0; k < b->y->partition.carriers.n; k++)
         TRY(set_carrier_hops(b, k));

@@ -28,7 +28,9 @@ typedef struct refiner {
     uint32_t mark;
     uint32_t *slots; /* of the hash table of a round; SYMMETRY_NONE = free */
     size_t n_slots;
-    uint32_t *new_first, *new_colour; /* by new colour: first object; by object */
+    ARRAY(uint32_t) new_first; /* by new colour: first object */
+    uint32_t *new_colour;      /* by object */
+    bool failed;               /* no memory */
     uint32_t round;
 } refiner;
 
@@ -60,47 +62,88 @@ static uint64_t hash_signature(const signature *s, uint32_t colour)
     return mix_bits(s->a ^ mix_bits(s->b + colour));
 }
 
+/* Twice the room in the hash table of new colours. */
+static bool grow_table(refiner *f, const symmetry_classes *c)
+{
+    const size_t n = f->n_slots * 2;
+    uint32_t *slots = mem_array(n, sizeof *slots);
+    if (slots == NULL)
+        return false;
+    memset(slots, 0xff, n * sizeof *slots);
+    for (uint32_t k = 0; k < f->new_first.n; k++) {
+        const uint32_t i = f->new_first.at[k];
+        size_t at = hash_signature(&f->sums[i], c->of[i]) & (n - 1);
+        while (slots[at] != SYMMETRY_NONE)
+            at = (at + 1) & (n - 1);
+        slots[at] = k;
+    }
+    free(f->slots);
+    f->slots = slots;
+    f->n_slots = n;
+    return true;
+}
+
+/* The new colour of an object; SYMMETRY_NONE: no memory. */
+static uint32_t find_colour(refiner *f, const symmetry_classes *c, uint32_t i)
+{
+    size_t at = hash_signature(&f->sums[i], c->of[i]) & (f->n_slots - 1);
+    for (;; at = (at + 1) & (f->n_slots - 1)) {
+        const uint32_t colour = f->slots[at];
+        if (colour == SYMMETRY_NONE)
+            break;
+        const uint32_t first = f->new_first.at[colour];
+        if (c->of[first] == c->of[i] && f->sums[first].a == f->sums[i].a &&
+            f->sums[first].b == f->sums[i].b)
+            return colour;
+    }
+    f->slots[at] = (uint32_t)f->new_first.n;
+    if (!array_push(&f->new_first, i) ||
+        (f->new_first.n * 2 > f->n_slots && !grow_table(f, c)))
+        return SYMMETRY_NONE;
+    return (uint32_t)f->new_first.n - 1;
+}
+
+/* A class that keeps its first object is the old one; the others come from it. */
+static bool take_colours(refiner *f, symmetry_classes *c)
+{
+    const uint32_t n = (uint32_t)f->new_first.n;
+    uint32_t *first = mem_array(n, sizeof *first);
+    uint32_t *apart = mem_array(n, sizeof *apart);
+    uint32_t *rounds = mem_array(n, sizeof *rounds);
+    const bool room = first != NULL && apart != NULL && rounds != NULL;
+    for (uint32_t k = 0; room && k < n; k++) {
+        first[k] = f->new_first.at[k];
+        const uint32_t old = c->of[first[k]];
+        const bool same = c->first[old] == first[k];
+        rounds[k] = same ? c->rounds[old] : f->round;
+        apart[k] = same ? c->apart_from[old] : c->first[old];
+    }
+    free(c->first);
+    free(c->apart_from);
+    free(c->rounds);
+    c->first = first;
+    c->apart_from = apart;
+    c->rounds = rounds;
+    c->n = n;
+    return room;
+}
+
 /* New colours from the old ones and f->sums; the same number when nothing splits. */
 static void recolour(refiner *f, symmetry_classes *c, uint32_t n)
 {
-    uint32_t n_new = 0;
     memset(f->slots, 0xff, f->n_slots * sizeof *f->slots);
-    for (uint32_t i = 0; i < n; i++) {
+    f->new_first.n = 0;
+    for (uint32_t i = 0; i < n && !f->failed; i++) {
         if (c->of[i] == SYMMETRY_NONE)
             continue;
-        size_t at = hash_signature(&f->sums[i], c->of[i]) & (f->n_slots - 1);
-        for (;; at = (at + 1) & (f->n_slots - 1)) {
-            const uint32_t colour = f->slots[at];
-            if (colour == SYMMETRY_NONE) {
-                f->slots[at] = n_new;
-                f->new_first[n_new] = i;
-                f->new_colour[i] = n_new++;
-                break;
-            }
-            const uint32_t first = f->new_first[colour];
-            if (c->of[first] == c->of[i] && f->sums[first].a == f->sums[i].a &&
-                f->sums[first].b == f->sums[i].b) {
-                f->new_colour[i] = colour;
-                break;
-            }
-        }
+        f->new_colour[i] = find_colour(f, c, i);
+        f->failed = f->new_colour[i] == SYMMETRY_NONE;
     }
-    /* A class that keeps its first object is the old one; the others come from it. */
-    uint32_t *apart = f->slots, *rounds = f->slots + n_new; /* the table is done with */
-    assert((size_t)n_new * 2 <= f->n_slots && n_new >= c->n);
-    for (uint32_t k = 0; k < n_new; k++) {
-        const uint32_t old = c->of[f->new_first[k]];
-        const bool same = c->first[old] == f->new_first[k];
-        rounds[k] = same ? c->rounds[old] : f->round;
-        apart[k] = same ? c->apart_from[old] : c->first[old]; /* an object */
-    }
-    memcpy(c->apart_from, apart, n_new * sizeof *apart);
-    memcpy(c->rounds, rounds, n_new * sizeof *rounds);
-    memcpy(c->first, f->new_first, n_new * sizeof *c->first);
-    for (uint32_t i = 0; i < n; i++)
+    assert(f->failed || f->new_first.n >= c->n);
+    f->failed = f->failed || !take_colours(f, c);
+    for (uint32_t i = 0; i < n && !f->failed; i++)
         if (c->of[i] != SYMMETRY_NONE)
             c->of[i] = f->new_colour[i];
-    c->n = n_new;
 }
 
 static void clear_sums(refiner *f, uint32_t n)
@@ -122,7 +165,7 @@ static void colour_links(refiner *f)
                     to->a |= words.a; /* whoever comes often enough counts once */
                     to->b |= words.b;
                 } else {
-                    add_words(to, words, g->hop_coefficients.at[h]);
+                    add_words(to, words, g->coefficients.at[g->hop_coefficients.at[h]]);
                 }
             }
         }
@@ -234,9 +277,9 @@ static bool start_classes(refiner *f, symmetry_classes *c, const uint64_t *colou
                           uint32_t n)
 {
     c->of = mem_array_zero(n, sizeof *c->of);
-    c->first = mem_array_zero(n, sizeof *c->first);
-    c->apart_from = mem_array(n, sizeof *c->apart_from);
-    c->rounds = mem_array_zero(n, sizeof *c->rounds);
+    c->first = mem_array_zero(1, sizeof *c->first);
+    c->apart_from = mem_array(1, sizeof *c->apart_from);
+    c->rounds = mem_array_zero(1, sizeof *c->rounds);
     if (c->of == NULL || c->first == NULL || c->apart_from == NULL || c->rounds == NULL)
         return false;
     if (n == 0)
@@ -255,7 +298,7 @@ static bool start_classes(refiner *f, symmetry_classes *c, const uint64_t *colou
     c->n = c->first[0] < n;
     if (c->n > 0)
         recolour(f, c, n);
-    return true;
+    return !f->failed;
 }
 
 static bool init_refiner(refiner *f)
@@ -263,16 +306,13 @@ static bool init_refiner(refiner *f)
     const symmetry_graph *g = f->g;
     size_t most = g->n_ranks > g->n_carriers ? g->n_ranks : g->n_carriers;
     most = most > g->n_links ? most : g->n_links;
-    f->n_slots = 16;
-    while (f->n_slots < most * 2)
-        f->n_slots *= 2;
+    f->n_slots = 1024;
     f->sums = mem_array(most, sizeof *f->sums);
     f->marks = mem_array_zero(most, sizeof *f->marks);
     f->slots = mem_array(f->n_slots, sizeof *f->slots);
-    f->new_first = mem_array(most, sizeof *f->new_first);
     f->new_colour = mem_array(most, sizeof *f->new_colour);
     return f->sums != NULL && f->marks != NULL && f->slots != NULL &&
-           f->new_first != NULL && f->new_colour != NULL &&
+           f->new_colour != NULL &&
            start_classes(f, f->ranks, g->rank_colours, g->n_ranks) &&
            start_classes(f, f->carriers, g->carrier_colours, g->n_carriers) &&
            start_classes(f, f->links, g->link_colours, g->n_links);
@@ -287,6 +327,8 @@ static bool run_rounds(refiner *f)
         if (!colour_carriers(f))
             return false;
         colour_ranks(f);
+        if (f->failed)
+            return false;
         now = (uint64_t)f->ranks->n + f->carriers->n + f->links->n;
     }
     return true;
@@ -318,7 +360,7 @@ halley_status symmetry_refine(symmetry_partition *out, const symmetry_graph *g,
     free(f.sums);
     free(f.marks);
     free(f.slots);
-    free(f.new_first);
+    array_fini(&f.new_first);
     free(f.new_colour);
     if (room)
         return HALLEY_OK;
@@ -356,5 +398,6 @@ void symmetry_graph_fini(symmetry_graph *g)
     free(g->link_colours);
     array_fini(&g->hop_links);
     array_fini(&g->hop_coefficients);
+    array_fini(&g->coefficients);
     *g = (symmetry_graph){0};
 }

@@ -38,13 +38,15 @@ struct sim_symmetry {
     sim_program_calls *programs;
     uint32_t n_programs;
     /* Carriers: groups that are used, perhaps all ranks, then channels. */
-    uint32_t *carrier_of;   /* by group; SYMMETRY_NONE = nobody uses it */
-    uint32_t world;         /* carrier; SYMMETRY_NONE */
-    uint32_t n_groups;      /* carriers that are groups */
-    ARRAY(uint32_t) groups; /* by carrier: group + 1; 0 = all ranks */
+    uint32_t *carrier_of;     /* by group; SYMMETRY_NONE = nobody uses it */
+    uint32_t world;           /* carrier; SYMMETRY_NONE */
+    uint32_t n_groups;        /* carriers that are groups */
+    ARRAY(uint32_t) groups;   /* by carrier: group + 1; 0 = all ranks */
     ARRAY(sim_pair) channels; /* by carrier - n_groups */
     map64 channels_by_pair;
-    char reason[256]; /* why every rank is run; "" = they are not */
+    map64 coefficients; /* coefficient -> place in the graph's list */
+    uint32_t *links;    /* by link of the graph: link of the network */
+    char reason[256];   /* why every rank is run; "" = they are not */
 };
 
 /* Can the run be folded, as far as options, rules and programs say? A sentence into
