@@ -22,6 +22,7 @@ typedef struct halley_error_bar {
     bool known_stack;    /* the constants were fitted: by its stack, or by its family */
     bool measured;       /* runs of this chip, and of this kind of model, were compared */
     bool measured_npu;   /* of this chip */
+    const char *unmeasured; /* layers that no run had ("Mamba-2 layers"), or NULL */
 } halley_error_bar;
 
 /* Find the bar of a design. Fails only when the built-in table is damaged. */

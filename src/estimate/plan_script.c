@@ -49,27 +49,28 @@ static plan_item make_compute(const maker *m, const workload_op *op, plan_pass p
 {
     const price_op t = price_op_make(&m->c, op);
     const double again = m->floor && t.forward_s > 0 ? t.again_s / t.forward_s : 0;
-    const double moved = traffic_bytes(op, pass >= PLAN_BACKWARD);
+    const double times = op->repeat > 0 ? op->repeat : 1, flops = times * op->flops;
+    const double moved = times * traffic_bytes(op, pass >= PLAN_BACKWARD);
     plan_item i = {.name = op->name};
     switch (pass) {
     case PLAN_FORWARD:
-        i.seconds = t.forward_s, i.flops = op->flops, i.bytes = moved;
+        i.seconds = t.forward_s, i.flops = flops, i.bytes = moved;
         break;
     case PLAN_AGAIN:
         i.seconds = again * t.forward_s;
-        i.flops = again * op->flops, i.bytes = again * moved;
+        i.flops = again * flops, i.bytes = again * moved;
         break;
     case PLAN_BACKWARD:
-        i.seconds = t.backward_s, i.flops = 2 * op->flops, i.bytes = moved;
+        i.seconds = t.backward_s, i.flops = 2 * flops, i.bytes = moved;
         break;
     case PLAN_INPUT:
         i.seconds = t.backward_s - t.weight_s;
-        i.flops = (t.weight_s > 0 ? 1 : 2) * op->flops, i.bytes = moved / 2;
+        i.flops = (t.weight_s > 0 ? 1 : 2) * flops, i.bytes = moved / 2;
         break;
     case PLAN_WEIGHT:
     case PLAN_N_PASSES:
         i.seconds = t.weight_s;
-        i.flops = t.weight_s > 0 ? op->flops : 0, i.bytes = moved / 2;
+        i.flops = t.weight_s > 0 ? flops : 0, i.bytes = moved / 2;
         break;
     }
     return i;

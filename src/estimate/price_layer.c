@@ -132,7 +132,7 @@ static void add_compute(price_layer *out, layer_sums *sum, const price_context *
     out->b[WORKLOAD_TRAFFIC] += t.cast_b_s;
     out->r[op->class] += again;
     out->weight_s += t.weight_s;
-    const double flops = op->flops * (op->repeat > 1 ? op->repeat : 1);
+    const double flops = op->flops * (op->repeat > 0 ? op->repeat : 1);
     out->flops += flops;
     out->again_flops += t.forward_s > 0 ? flops * again / t.forward_s : 0;
     sum->npu_f += t.forward_s;
@@ -166,10 +166,12 @@ static host_time make_host_time(const price_context *c, const workload_layer *l)
 {
     const double *k = c->stack->k;
     const halley_plan *plan = c->plan;
-    double f = l->moe ? k[HALLEY_K_HOST_MOE] : k[HALLEY_K_HOST_F];
-    if (l->moe && plan->ep > 1 && plan->dispatcher == HALLEY_DISPATCH_ALL_TO_ALL)
+    double f = k[HALLEY_K_HOST_MOE];
+    if (plan->ep > 1 && plan->dispatcher == HALLEY_DISPATCH_ALL_TO_ALL)
         f *= k[HALLEY_K_HOST_DISPATCH];
-    const double b = l->moe ? f * 1.5 : k[HALLEY_K_HOST_B];
+    const double moe = l->moe ? l->moe_share : 0; /* hybrids: a layer is a mean */
+    const double b = moe * f * 1.5 + (1 - moe) * k[HALLEY_K_HOST_B];
+    f = moe * f + (1 - moe) * k[HALLEY_K_HOST_F];
     if (plan->tp > 1)
         f += k[HALLEY_K_HOST_TP];
     if (plan->unfused_attention &&

@@ -144,6 +144,7 @@ static halley_status read_objective(halley_study *s, const conf_node *node,
         explore_goal *g = &s->goals[s->n_goals++];
         g->seen.metric = HALLEY_METRIC_STEP_TIME;
         g->seen.text = "step-time";
+        g->seen.assumed = true;
         return explore_expr_compile(&g->expr, &s->memory, STR("step-time"), err);
     }
     if (node->kind != CONF_LIST)
@@ -734,6 +735,11 @@ uint32_t halley_study_axes(const halley_study *study)
 const halley_axis *halley_study_axis(const halley_study *study, uint32_t i)
 {
     return &study->axes[i].seen;
+}
+
+const halley_model *halley_study_model(const halley_study *study)
+{
+    return &study->base.model;
 }
 
 uint32_t halley_study_objectives(const halley_study *study)

@@ -188,6 +188,26 @@ halley_status design_check_count(const halley_cluster *cluster, request_call *ca
         o->cluster, o->cluster, 8 * halley_cluster_npus_per_node(cluster));
 }
 
+/* Stages of different length, which other programs refuse. */
+static void note_uneven(const request_call *call, const halley_plan *p,
+                        const halley_model *m)
+{
+    const uint32_t units = m->layers + (p->embeddings_as_layers ? 2 : 0);
+    if (p->n_stage_layers == 0 && p->pp > 1 && units % p->pp != 0)
+        request_note(call,
+                     "note: %u layers on %u stages are uneven (Megatron refuses); "
+                     "--stage-layers sets them",
+                     m->layers, p->pp);
+}
+
+void design_note_unmeasured(const request_call *call, const halley_model *model)
+{
+    if (model->recurrent.layers > 0)
+        request_note(call,
+                     "note: no run with %s was ever measured; their time is a roofline",
+                     halley_mixer_name(model->recurrent.mixer));
+}
+
 /* dp is the rest of the NPUs. */
 static halley_status fill_plan_dp(halley_plan *p, uint32_t n_npus, halley_error *err)
 {
@@ -207,6 +227,8 @@ halley_status design_complete(halley_plan *p, const halley_model *model,
                               const halley_cluster *cluster, halley_error *err)
 {
     const uint32_t n_npus = halley_cluster_npus(cluster);
+    if (!p->dp)
+        TRY(halley_plan_check_heads(p, model, err));
     TRY(fill_plan_dp(p, n_npus, err));
     TRY(halley_plan_check(p, model, n_npus, err));
     return halley_plan_check_npu(p, halley_cluster_npu(cluster, 0), err);
@@ -227,6 +249,8 @@ halley_status design_plan(halley_plan *out, const halley_model *model,
     if (offload != HALLEY_OK)
         return design_usage(call, offload, err);
     name_defaults(call, &p, model);
+    note_uneven(call, &p, model);
+    design_note_unmeasured(call, model);
     *out = p;
     return HALLEY_OK;
 }

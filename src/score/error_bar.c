@@ -160,7 +160,9 @@ static halley_status find_in_file(halley_error_bar *out, const conf_file *file,
         TRY(widen_unfitted(out, file, class, err));
     out->known_stack = class.stack == BAR_KNOWN || class.kind == BAR_OTHER;
     out->measured_npu = has_item(file->root, "npus", npu);
-    out->measured = out->measured_npu &&
+    if (model->recurrent.layers > 0)
+        out->unmeasured = halley_mixer_name(model->recurrent.mixer);
+    out->measured = out->measured_npu && out->unmeasured == NULL &&
                     has_item(file->root, "families", bar_family_name(model, plan));
     if (!out->measured) {
         out->typical *= never_measured;
@@ -190,11 +192,15 @@ halley_status halley_error_bar_find(halley_error_bar *out, const halley_model *m
 
 void halley_error_bar_print(char to[HALLEY_ERROR_BAR_TEXT], const halley_error_bar *bar)
 {
-    const char *why = "";
-    if (!bar->measured_npu)
-        why = " No run of this chip was ever compared.";
+    char why[120] = "";
+    if (bar->unmeasured != NULL)
+        snprintf(why, sizeof why,
+                 " No measured run of this layer kind: %s are timed by their roofline.",
+                 bar->unmeasured);
+    else if (!bar->measured_npu)
+        snprintf(why, sizeof why, " No run of this chip was ever compared.");
     else if (!bar->measured)
-        why = " No run of this kind of model was ever compared.";
+        snprintf(why, sizeof why, " No run of this kind of model was ever compared.");
     snprintf(
         to, HALLEY_ERROR_BAR_TEXT,
         "Expect about %s %% error (19 of 20 comparable runs within %s %%; %u runs of "

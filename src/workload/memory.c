@@ -143,10 +143,11 @@ static double sum_kept(const workload_kept *k, double n, double again)
     return again * k->kept + (n - again) * k->all;
 }
 
-/* The working set of recomputation: of as many layers as there are. */
+/* The working set of recomputation, of as many layers as there are, and the states of a
+ * recurrent layer whose gradients are made. */
 static double find_working(const workload_kept *k, double again)
 {
-    return again > 0 ? fmin(k->working, again * k->all - k->kept) : 0;
+    return (again > 0 ? fmin(k->working, again * k->all - k->kept) : 0) + k->states;
 }
 
 typedef struct stage_activations {

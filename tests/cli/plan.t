@@ -56,6 +56,6 @@ $ halley plan -m llama3-70b -c dgx-h100:64 --global-batch 128 --top 2000 --varia
 
 ## a format the device does not have
 $ halley plan -m llama3-8b -c dgx-a100:8 --dtype fp8
-! halley: A100-SXM4-80GB has no fp8 units: it computes in bf16, fp16, fp32 and tf32
+! halley: A100-SXM4-80GB has no fp8 (it has bf16, fp16, fp32, tf32)
 ! see 'halley plan --help'
 ? 2

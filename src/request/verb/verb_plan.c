@@ -503,6 +503,7 @@ static halley_status plan_run(request_call *call, halley_error *err)
     halley_stack stack;
     TRY(design_load(&model, &cluster, &stack, call, &o->design, err));
     design_note_idle(call, cluster);
+    design_note_unmeasured(call, &model);
     const halley_status status = search_plans(call, &model, cluster, &stack, err);
     halley_model_fini(&model);
     halley_cluster_free(cluster);
