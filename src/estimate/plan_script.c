@@ -116,9 +116,9 @@ static plan_item make_message(const maker *m, const workload_op *op, plan_pass p
 static bool add_messages(plan_script *to, const maker *m, const workload_op *op,
                          plan_pass pass)
 {
-    double times = pass >= PLAN_BACKWARD ? op->times_b : op->times_f;
-    for (; times > 1e-9; times -= 1)
-        if (!array_push(&to->items, make_message(m, op, pass, fmin(times, 1))))
+    const double times = pass >= PLAN_BACKWARD ? op->times_b : op->times_f;
+    for (uint32_t i = 0; times - i > 1e-9; i++)
+        if (!array_push(&to->items, make_message(m, op, pass, fmin(times - i, 1))))
             return false;
     return true;
 }

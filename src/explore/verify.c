@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_RANKS = 128 };
+enum { MOST_RANKS = 4096 };
 
 static uint32_t ranks_of(const halley_plan *p)
 {

@@ -126,12 +126,12 @@ $ halley explore s.yaml
 ? 1
 
 ## the best are verified by simulation, large ones with fewer replicas
-$ printf 'name: s\nmodel: gpt-1.7b\ncluster: dgx-a100:256\nplan: {global-batch: 256, tp: 8, pp: 1, recompute: full}\nvary: {plan.micro-batch: [1, 2]}\nverify: 1\n' > s.yaml
+$ printf 'name: s\nmodel: gpt-1.7b\ncluster: dgx-a100:8192\nplan: {global-batch: 2048, tp: 8, pp: 1, recompute: full}\nvary: {plan.micro-batch: [1, 2]}\nverify: 1\n' > s.yaml
 $ halley explore s.yaml | sed -n '/Verified/,/^1/p'
 > Verified by simulation
 >
 > Best  Estimated  Simulated  Gap {*} Note
-> 1     {*} ms {*} ms {*} % {*} 16 of 32 data-parallel replicas
+> 1     {*} ms {*} ms {*} % {*} 512 of 1024 data-parallel replicas
 
 ## no more room for the store
 $ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512}\nvary: {plan.tp: [2, 4, 8], plan.micro-batch: [1, 2, 4], cluster.out.bandwidth: {from: 5 GB/s, to: 50 GB/s, points: 500}}\n' > s.yaml

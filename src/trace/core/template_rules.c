@@ -30,7 +30,8 @@ static bool add_group_borders(slot_list *to, const trace_group *g)
     while (done < g->n_ranks) {
         const uint32_t step = g->ranks[done] - g->ranks[0];
         uint32_t n = 1;
-        while (n * done < g->n_ranks && g->ranks[n * done] == g->ranks[0] + n * step)
+        for (size_t at = done; at < g->n_ranks && g->ranks[at] == g->ranks[0] + n * step;
+             at += done)
             n++;
         if (g->ranks[done] <= g->ranks[0] || !array_push(to, step) ||
             !array_push(to, step * n))
@@ -115,7 +116,8 @@ static bool cut_axes(trace_template *t, const slot_list *borders)
         if (next == last)
             continue;
         snprintf(name, sizeof name, "a%u", t->n_axes);
-        if (next % last != 0 || next > t->n_ranks ||
+        assert(last > 0);
+        if (next == 0 || next % last != 0 || next > t->n_ranks ||
             trace_template_add_axis(t, str_from(name), next / last, NULL) != HALLEY_OK)
             return false;
         last = next;
@@ -473,8 +475,9 @@ static halley_status make_tables(trace_template *t, const set_roles *s, naming *
 static halley_status write_template(trace_template *t, const set_roles *s,
                                     halley_error *err)
 {
-    naming n = {.peer_rule = mem_array(s->n_peer_slots, sizeof *n.peer_rule)};
+    naming n = {0};
     bool found = false;
+    n.peer_rule = mem_array(s->n_peer_slots, sizeof *n.peer_rule);
     halley_status status =
         n.peer_rule != NULL ? find_rules(t, s, &n, &found, err) : error_nomem(err);
     if (status == HALLEY_OK && !found) {
@@ -489,19 +492,16 @@ halley_status halley_template_of_set(halley_template **out, const halley_trace_s
                                      const char *groups, halley_error *err)
 {
     set_roles s;
+    if (halley_trace_set_count(set) > TRACE_TEMPLATE_MAX_RANKS)
+        return error_set(err, HALLEY_ELIMIT, "a template set has at most %u ranks",
+                         TRACE_TEMPLATE_MAX_RANKS);
     trace_template *t = calloc(1, sizeof *t);
     if (t == NULL)
         return error_nomem(err);
-    halley_status status =
-        halley_trace_set_count(set) <= TRACE_TEMPLATE_MAX_RANKS
-            ? set_roles_init(&s, set, groups, err)
-            : error_set(err, HALLEY_ELIMIT, "a template set has at most %u ranks",
-                        TRACE_TEMPLATE_MAX_RANKS);
-    if (halley_trace_set_count(set) <= TRACE_TEMPLATE_MAX_RANKS) {
-        if (status == HALLEY_OK)
-            status = write_template(t, &s, err);
-        set_roles_fini(&s);
-    }
+    halley_status status = set_roles_init(&s, set, groups, err);
+    if (status == HALLEY_OK)
+        status = write_template(t, &s, err);
+    set_roles_fini(&s);
     if (status == HALLEY_OK)
         *out = t;
     else

@@ -238,7 +238,14 @@ static halley_status load_groups(set_roles *s, const char *path, halley_error *e
     TRY(path != NULL ? trace_groups_load(&s->groups, path, err)
                      : trace_groups_collect(&s->groups, s->set, err));
     for (uint32_t i = 0; i < s->groups.list.n; i++) {
-        const str name = s->groups.list.at[i].name;
+        const trace_group *g = &s->groups.list.at[i];
+        const str name = g->name;
+        for (uint32_t k = 1; k < g->n_ranks; k++)
+            if (g->ranks[k] <= g->ranks[k - 1])
+                return error_set(err, HALLEY_EINVAL,
+                                 "the set cannot be written as roles: group \"%.*s\" "
+                                 "does not list its ranks in ascending order",
+                                 STR_ARG(name));
         if (!map64_set(&s->group_of_name, hash_bytes(name.at, name.n, 0), i))
             return error_nomem(err);
     }
