@@ -15,6 +15,7 @@
 #define HW_NETWORK_H
 
 #include "hw/cluster.h"
+#include "hw/graph/generate.h"
 #include "hw/graph/route.h"
 
 /* What a link belongs to. */
@@ -41,6 +42,10 @@ typedef struct hw_network {
 halley_status hw_network_new(hw_network **out, const halley_cluster *c,
                              halley_error *err);
 void hw_network_free(hw_network *n);
+/* Generator's parameters of a cluster that is described by tiers, for n NPUs. */
+void hw_network_take_tiers(hw_generator_params *p, const halley_cluster *c, uint32_t n);
+/* Price and power of the network's switches and cables, into the cluster. */
+void hw_network_price(halley_cluster *c);
 /* The links from one NPU to another, lent until the next call. */
 halley_status hw_network_find(hw_route *out, hw_network *n, uint32_t src, uint32_t dst,
                               halley_error *err);
@@ -55,7 +60,8 @@ static inline uint32_t hw_network_node_of(const hw_network *n, uint32_t npu)
 /* Capacity of a link when nothing is wrong with it. */
 static inline double hw_network_nominal_Bps(const hw_network *n, uint32_t link)
 {
-    return n->graph->kinds[n->graph->link_kind[link]].bw_Bps;
+    const double Bps = n->graph->kinds[n->graph->link_kind[link]].bw_Bps;
+    return Bps != HW_UNKNOWN ? Bps : n->graph->link_Bps[link]; /* rates of a file */
 }
 
 #endif

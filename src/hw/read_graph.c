@@ -15,10 +15,12 @@
 #include "hw/read_graph.h"
 
 #include "hw/graph/generate.h"
+#include "hw/graph/topology.h"
 #include "hw/levels.h"
 #include "hw/link.h"
 #include "hw/npu.h"
 #include "hw/schema.h"
+#include "hw/vary.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -132,7 +134,7 @@ static bool is_plain(str text)
     return text.n > 0;
 }
 
-static void print_part(strbuf *to, const conf_node *node)
+void hw_node_print(strbuf *to, const conf_node *node)
 {
     const bool map = node->kind == CONF_MAP;
     if (node->kind == CONF_NULL) {
@@ -153,7 +155,7 @@ static void print_part(strbuf *to, const conf_node *node)
             strbuf_add(to, node->keys[i]);
             strbuf_add(to, STR(": "));
         }
-        print_part(to, node->items[i]);
+        hw_node_print(to, node->items[i]);
     }
     strbuf_add_char(to, map ? '}' : ']');
 }
@@ -331,11 +333,9 @@ static void add_outer_levels(halley_cluster *c, const hw_generator_params *p)
 
 /* Levels of a network whose cables are written out: an NPU's own cables, and what crosses
  * between halves. */
-static halley_status measure_levels(halley_cluster *c, const hw_generator_params *p,
+static halley_status measure_levels(halley_cluster *c, const hw_graph *g,
                                     halley_error *err)
 {
-    hw_graph *g;
-    TRY(hw_graph_generate(&g, p, err));
     double port = HUGE_VAL, step_s = 0, out_Bps = 0;
     for (uint32_t i = 0; i < g->n_npus; i++) {
         double sum = 0;
@@ -355,6 +355,38 @@ static halley_status measure_levels(halley_cluster *c, const hw_generator_params
         add_level(c, "", 0, port, out_Bps > 0 ? half * port / out_Bps : 1, step_s);
         free(ends.at);
     }
+    return status;
+}
+
+static halley_status measure_edges(halley_cluster *c, const hw_generator_params *p,
+                                   halley_error *err)
+{
+    hw_graph *g;
+    TRY(hw_graph_generate(&g, p, err));
+    const halley_status status = measure_levels(c, g, err);
+    hw_graph_free(g);
+    return status;
+}
+
+/* A generator of a program's own: one node of all NPUs, or nodes that it joins. */
+static halley_status set_own_levels(halley_cluster *c, uint32_t n, halley_error *err)
+{
+    hw_graph *g;
+    const uint32_t node = c->graph_joins_nodes ? c->nodes.npus : 1;
+    n = n == 0 ? c->n_npus : n;
+    TRY(hw_own_generate(&g, c->generator, (n - 1) / node * node + node, err));
+    c->n_npus = n;
+    halley_status status = hw_graph_check_known(g, err);
+    if (status == HALLEY_OK)
+        status = measure_levels(c, g, err);
+    if (status == HALLEY_OK && !c->graph_joins_nodes) {
+        c->nodes.npus = 1;
+        c->nodes.up = (halley_link){.name = "plain",
+                                    .bandwidth_Bps = c->outer[0].fabric.bandwidth_Bps,
+                                    .simple = {.share = 1},
+                                    .torus = true};
+        c->plain = true;
+    }
     hw_graph_free(g);
     return status;
 }
@@ -368,8 +400,8 @@ static halley_status make_levels(halley_cluster *c, hw_generator_params *p,
         c->nodes.npus = node == 0 ? c->n_npus : node;
         make_own_link(c, p, c->nodes.npus);
     }
-    if (p->n_edges > 0)
-        return measure_levels(c, p, err);
+    if (p->n_edges > 0 || str_eq(p->topology, STR("file")))
+        return measure_edges(c, p, err);
     if (own && c->nodes.npus == c->n_npus)
         c->n_outer = 0;
     else
@@ -409,6 +441,8 @@ halley_status hw_graph_count_set(halley_cluster *c, uint32_t n, halley_error *er
     conf_file file;
     hw_generator_params p;
     hw_counts counts = {0};
+    if (c->generator != NULL)
+        return set_own_levels(c, n, err);
     TRY(hw_graph_params_get(&p, &file, &memory, c, n, err));
     const hw_generator *row = hw_generator_find(p.topology);
     halley_status status = hw_graph_complete(&counts, &p, err);
@@ -470,7 +504,7 @@ halley_status hw_read_graph(const hw_reader *r, const conf_node *map)
     halley_cluster *c = r->c;
     strbuf text = {0};
     TRY(read_wiring(r, map));
-    print_part(&text, map);
+    hw_node_print(&text, map);
     c->graph_text = text.failed ? NULL : arena_copy(&c->memory, strbuf_str(&text));
     strbuf_fini(&text);
     if (c->graph_text == NULL)

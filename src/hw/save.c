@@ -255,6 +255,20 @@ static void add_stragglers(strbuf *b, const halley_cluster *c)
         strbuf_printf(b, "%s    %u: ", n++ == 0 ? "  slow:\n" : "", i);
         add_number(b, "", s->slow[i], "\n");
     }
+    for (uint32_t i = 0, n = 0; s->late_s != NULL && i < c->n_npus; i++) {
+        if (s->late_s[i] == 0)
+            continue;
+        strbuf_printf(b, "%s    %u: ", n++ == 0 ? "  late:\n" : "", i);
+        add_quantity(b, "", s->late_s[i], UNITS_TIME);
+        strbuf_add_char(b, '\n');
+    }
+    const double *f = s->interference;
+    if (f[CLUSTER_KERNEL_MATMUL] > 0 || f[CLUSTER_KERNEL_ATTENTION] > 0 ||
+        f[CLUSTER_KERNEL_MEMORY] > 0) {
+        add_number(b, "  interference: {matmul: ", f[CLUSTER_KERNEL_MATMUL], "");
+        add_number(b, ", attention: ", f[CLUSTER_KERNEL_ATTENTION], "");
+        add_number(b, ", memory-bound: ", f[CLUSTER_KERNEL_MEMORY], "}\n");
+    }
 }
 
 static void add_system(strbuf *b, const halley_cluster *c)
@@ -381,10 +395,21 @@ static void print_cluster(strbuf *b, const halley_cluster *c)
     add_groups(b, c);
 }
 
+static halley_status check_printable(const halley_cluster *c, halley_error *err)
+{
+    if (c->generator == NULL)
+        return HALLEY_OK;
+    return error_set(err, HALLEY_EINVAL,
+                     "cluster \"%s\": its network is made by a program (topology %s) and "
+                     "cannot be written to a file; convert the topology instead",
+                     halley_cluster_name(c), c->generator->name);
+}
+
 halley_status halley_cluster_print(char **out, const halley_cluster *cluster,
                                    halley_error *err)
 {
     strbuf b = {0};
+    TRY(check_printable(cluster, err));
     print_cluster(&b, cluster);
     if (b.failed) {
         strbuf_fini(&b);
@@ -399,6 +424,7 @@ halley_status halley_cluster_save(const halley_cluster *cluster, const char *pat
 {
     file_output *to = NULL;
     strbuf b = {0};
+    TRY(check_printable(cluster, err));
     print_cluster(&b, cluster);
     halley_status status = b.failed ? error_nomem(err) : file_output_open(&to, path, err);
     if (status == HALLEY_OK) {

@@ -2,6 +2,7 @@
 #include "sim/result.h"
 
 #include "base/number.h"
+#include "sim/fold.h"
 #include "sim/rules.h"
 
 #include <string.h>
@@ -133,6 +134,22 @@ static bool note_overload(halley_result *r, const sim *s)
     return text != NULL && array_push(&r->remarks, text);
 }
 
+/* The factors by which kernels were slowed down, beside the number. */
+static bool note_interference(halley_result *r, const sim *s)
+{
+    const double *f = s->system->interference;
+    if (s->interfere == NULL)
+        return true;
+    char *text = arena_printf(
+        &r->memory,
+        "while an NPU communicates, its kernels take longer by stated factors: matmuls "
+        "%s, attention %s, memory-bound kernels %s times",
+        number_digits(1 + f[CLUSTER_KERNEL_MATMUL], 4).at,
+        number_digits(1 + f[CLUSTER_KERNEL_ATTENTION], 4).at,
+        number_digits(1 + f[CLUSTER_KERNEL_MEMORY], 4).at);
+    return text != NULL && array_push(&r->remarks, text);
+}
+
 static halley_status read_links(halley_result *r, sim *s)
 {
     if (!net_list_links(&r->links, s->net))
@@ -140,21 +157,31 @@ static halley_status read_links(halley_result *r, sim *s)
     if (r->links.links.n > 1)
         qsort(r->links.links.at, r->links.links.n, sizeof *r->links.links.at,
               compare_links);
-    if (!note_overload(r, s))
+    if (!note_overload(r, s) || !note_interference(r, s))
         return error_nomem(s->err);
     return s->stopped ? HALLEY_OK : net_certify(s->net, s->err);
 }
 
 static halley_traffic read_traffic(const sim *s, const sim_traffic *t)
 {
-    const cluster_group *g = t->group == 0 ? NULL : &s->cluster->groups[t->group - 1];
+    const sim_group *g = t->group == 0 ? NULL : &s->groups[t->group - 1];
     return (halley_traffic){.type = t->type,
                             .coll = t->coll,
                             .group = g == NULL ? 0 : g->id,
-                            .n_members = g == NULL ? s->n_npus : g->n,
+                            .n_members = g == NULL ? s->n_npus : g->n_members,
                             .count = t->count,
                             .bytes = (double)t->bytes,
                             .ticks = (double)t->ticks};
+}
+
+/* Ranks that were run. Events are not told apart by rank: those represented are known
+ * exactly when every rank was run, else in proportion to the ranks. */
+static void read_classes(halley_result *r, const sim *s)
+{
+    for (uint32_t i = 0; i < s->n_npus; i++)
+        r->n_classes += s->fold == NULL || s->fold->representative[i] == i;
+    r->n_events_represented =
+        (uint64_t)((double)s->n_events * s->n_npus / r->n_classes + 0.5);
 }
 
 static halley_status fill_result(halley_result *r, sim *s)
@@ -164,6 +191,7 @@ static halley_status fill_result(halley_result *r, sim *s)
     r->ticks_per_s = 1e9 * (double)s->ticks_per_ns;
     r->roofline = s->system->roofline;
     r->n_events = s->n_events;
+    read_classes(r, s);
     r->stopped = s->stopped;
     note_unreceived(s);
     r->warnings = s->warnings;
@@ -265,6 +293,16 @@ bool halley_result_stopped(const halley_result *result)
 uint64_t halley_result_events(const halley_result *result)
 {
     return result->n_events;
+}
+
+uint32_t halley_result_classes(const halley_result *result)
+{
+    return result->n_classes;
+}
+
+uint64_t halley_result_events_represented(const halley_result *result)
+{
+    return result->n_events_represented;
 }
 
 uint32_t halley_result_warning_count(const halley_result *result)

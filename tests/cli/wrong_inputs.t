@@ -242,7 +242,7 @@ $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 -c dgx-a100:8
 ## 43: slow ranks as a list
 $ (halley presets dgx-h100; echo 'slow: [3, 2]') > slow.yaml
 $ halley estimate -m llama3-8b -c slow.yaml:8 --global-batch 64
-! halley: slow.yaml:9:7: slow needs {rank: factor}, and slow ranks are not modelled yet
+! halley: slow.yaml:9:7: slow needs {rank: factor}, and stands in system: system: {slow: {3: 1.5}}
 ? 1
 
 ## 44: no cluster
