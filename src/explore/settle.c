@@ -248,7 +248,7 @@ void explore_unsettle(explore_row *row, explore_worker *w)
     const bool replans = inner > 1 && inner <= MOST_PLANS;
     const uint64_t id = row->id;
     uint64_t n = 0;
-    explore_row form;
+    explore_row form = {.id = id};
     if (explore_worker_best(w, &form, &n, replans ? id - id % inner : id,
                             replans ? inner : 1))
         *row = form;

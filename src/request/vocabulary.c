@@ -258,7 +258,7 @@ static const request_key keys[] = {
     {"ran", REQUEST_IS_INTEGER, NULL, "runs that ran", "score", NULL, REQUEST_KEY_RARE},
     {"ran_and_refused", REQUEST_IS_INTEGER, NULL, "of these, predicted not to fit", "score", NULL, REQUEST_KEY_RARE},
     {"predictions", REQUEST_IS_LIST, NULL, "every run with its prediction", "score", NULL, 0},
-    {"dtype", REQUEST_IS_TEXT, NULL, "number format of the matmuls", "score", NULL, REQUEST_KEY_RARE},
+    {"dtype", REQUEST_IS_TEXT, NULL, "number format of the matmuls", "score, presets", NULL, REQUEST_KEY_RARE},
     {"npu", REQUEST_IS_TEXT, NULL, "name of the accelerator", "score", NULL, REQUEST_KEY_RARE},
     {"layout", REQUEST_IS_TEXT, NULL, "hash of what runs of one layout have in common", "score", NULL, 0},
     {"measured_s", REQUEST_IS_NUMBER, "s", "measured step time", "score", NULL, 0},

@@ -147,13 +147,18 @@ static void twice_the_npus_are_faster_and_not_more_than_twice(void **state)
 static void interleaving_shrinks_the_bubble(void **state)
 {
     (void)state;
-    const world w = load("gpt3-175b", "dgx-a100");
-    halley_plan p = {.tp = 8, .pp = 8, .global_batch = 32};
-    const double plain = estimate(&w, p).part_s[HALLEY_PART_BUBBLE];
-    p.virtual_stages = 4;
-    const double four = estimate(&w, p).part_s[HALLEY_PART_BUBBLE];
-    /* The last stage has the head in one of its chunks: not quite a fourth. */
-    assert_true(fabs(plain / four - 4) < 0.4);
+    world w = load("gpt3-175b", "dgx-a100");
+    /* The head lies in one chunk of the last stage: not quite a fourth with it, nearly
+     * with a head that costs next to nothing. */
+    for (int small = 0; small < 2; small++) {
+        halley_plan p = {.tp = 8, .pp = 8, .global_batch = 32};
+        w.model.vocab = small ? 128 : w.model.vocab;
+        const double plain = estimate(&w, p).part_s[HALLEY_PART_BUBBLE];
+        p.virtual_stages = 4;
+        const double four = estimate(&w, p).part_s[HALLEY_PART_BUBBLE];
+        if (!(fabs(plain / four - 4) < (small ? 0.06 : 0.4)))
+            fail_msg("%g s, %g s with four chunks", plain, four);
+    }
 }
 
 static void what_is_moved_out_leaves_room_and_costs_time(void **state)

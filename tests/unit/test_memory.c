@@ -383,8 +383,7 @@ static void check_recompute(const world *w, const halley_model *m, halley_plan p
         const halley_estimate *less = &e[order[i][0]], *more = &e[order[i][1]];
         check_order(halley_recompute_name(order[i][0]), m, &p, less->peak_bytes,
                     more->peak_bytes);
-        /* With ZeRO 2 a longer backward pass hides more of its reductions. */
-        if (less->step_s < more->step_s * 0.995 && p.zero != 2)
+        if (less->step_s < more->step_s * (1 - 1e-9))
             fail_msg("%s is faster than %s: %.6g < %.6g s, %s tp %u pp %u dp %u ep %u v "
                      "%u mbs %u seq %u %s zero %u sched %d",
                      halley_recompute_name(order[i][0]),
@@ -427,10 +426,13 @@ static void check_cuts(const world *w, const halley_model *m, halley_plan p)
     q.dp /= 2;
     /* As many ranks share, and there are as many micro-batches. */
     q.global_batch /= 2;
-    if (p.dp > 1 && p.zero < 3 && estimate_design(&twice, w, m, q))
-        /* Routers, norms and latents are not split by tp, but their states are by dp. */
+    if (p.dp > 1 && p.zero < 3 && estimate_design(&twice, w, m, q)) {
+        /* What tp does not split is there twice as often: latents, and keys and values of
+         * fewer heads than ranks. Four designs of 3,377, by 1.9 % at most. */
+        const bool repeats = m->kv_rank > 0 || q.tp > m->kv_heads;
         check_order("twice tp at half dp", m, &p, twice.peak_bytes,
-                    (m->kv_rank > 0 ? 1.05 : 1.01) * once.peak_bytes);
+                    (repeats ? 1.02 : 1) * once.peak_bytes);
+    }
 }
 
 static void check_capacity(world *w, const halley_model *m, halley_plan p)
