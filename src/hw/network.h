@@ -55,7 +55,8 @@ static inline uint32_t hw_network_node_of(const hw_network *n, uint32_t npu)
 /* Capacity of a link when nothing is wrong with it. */
 static inline double hw_network_nominal_Bps(const hw_network *n, uint32_t link)
 {
-    return n->graph->kinds[n->graph->link_kind[link]].bw_Bps;
+    const double Bps = n->graph->kinds[n->graph->link_kind[link]].bw_Bps;
+    return Bps != HW_UNKNOWN ? Bps : n->graph->link_Bps[link]; /* rates of a file */
 }
 
 #endif

@@ -399,7 +399,7 @@ static halley_status make_levels(halley_cluster *c, hw_generator_params *p,
         c->nodes.npus = node == 0 ? c->n_npus : node;
         make_own_link(c, p, c->nodes.npus);
     }
-    if (p->n_edges > 0)
+    if (p->n_edges > 0 || str_eq(p->topology, STR("file")))
         return measure_edges(c, p, err);
     if (own && c->nodes.npus == c->n_npus)
         c->n_outer = 0;

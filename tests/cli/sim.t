@@ -474,3 +474,13 @@ $ halley trace gen all-reduce -n 32 --size '256 MiB' -o ar > list; for x in "" "
 > 1.61 ms on 32 ranks
 > 3.04 ms on 32 ranks
 ! halley: there is no way from npu8 to npu16 with routing spray
+
+## a network may be a file of another tool; its messages share its links
+$ printf '{"directed": false, "nodes": [{"id": "npu0", "kind": "npu"}, {"id": "npu1", "kind": "npu"}, {"id": "npu2", "kind": "npu"}, {"id": "npu3", "kind": "npu"}, {"id": "a", "kind": "switch"}, {"id": "b", "kind": "switch"}], "links": [{"source": "npu0", "target": "a", "bandwidth_gbps": 400, "latency_ns": 500}, {"source": "npu1", "target": "a", "bandwidth_gbps": 400, "latency_ns": 500}, {"source": "npu2", "target": "b", "bandwidth_gbps": 400, "latency_ns": 500}, {"source": "npu3", "target": "b", "bandwidth_gbps": 400, "latency_ns": 500}, {"source": "a", "target": "b", "bandwidth_gbps": 400, "latency_ns": 500}]}' > g.json; printf 'network: {topology: file, file: g.json}\n' > c.yaml
+$ halley trace gen all-to-all -n 4 --size '64 MiB' -o aa > list; halley sim aa -c c.yaml | tail -n 6
+>         0  npu-switch        8  50.0 GB/s         1  447 MB  74.8 %
+>         1  switch-switch     2  50.0 GB/s         1  149 MB  99.8 %
+>
+> Hottest links  Kind           Bandwidth  Payload  On the wire     Use  Mostly by                Share
+> a -> b         switch-switch  50.0 GB/s  67.1 MB      74.6 MB  99.8 %  ALL_TO_ALL of all ranks  100 %
+> a -> npu0      npu-switch     50.0 GB/s  50.3 MB      55.9 MB  74.8 %  ALL_TO_ALL of all ranks  100 %
