@@ -449,7 +449,7 @@ halley_status halley_trace_spread(halley_trace_set **out, halley_spread_report *
                                   const halley_trace *trace,
                                   const halley_spread_opts *opts, halley_error *err)
 {
-    halley_spread_report unused;
+    halley_spread_report unused = {0};
     spreader s = {.trace = trace,
                   .opts = opts,
                   .report = report != NULL ? report : &unused,

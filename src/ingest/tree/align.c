@@ -147,7 +147,7 @@ static void align_in_band(aligner *g, size_t from_a, size_t to_a, size_t from_b,
         return;
     }
     t.move = mem_array(t.n + 1, BAND_WIDTH);
-    int *const rows = mem_array(2 * BAND_WIDTH, sizeof *rows);
+    int *const rows = mem_array((size_t)2 * BAND_WIDTH, sizeof *rows);
     if (t.move != NULL && rows != NULL) {
         t.cost = rows;
         t.before = rows + BAND_WIDTH;
