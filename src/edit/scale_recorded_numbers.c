@@ -44,7 +44,7 @@ typedef struct number_kinds {
     bool has_device, has_backward, failed;
 } number_kinds;
 
-static str find_text(const halley_trace *t, uint32_t node, const char *name)
+static str find_text_attr(const halley_trace *t, uint32_t node, const char *name)
 {
     halley_attr a;
     return halley_node_find_attr(&a, t, node, name) && a.kind == HALLEY_ATTR_STRING
@@ -52,8 +52,8 @@ static str find_text(const halley_trace *t, uint32_t node, const char *name)
                : STR("");
 }
 
-static int64_t find_i64(const halley_trace *t, uint32_t node, const char *name,
-                        int64_t otherwise)
+static int64_t find_i64_attr(const halley_trace *t, uint32_t node, const char *name,
+                             int64_t otherwise)
 {
     halley_attr a;
     int64_t value;
@@ -74,7 +74,8 @@ static bool is_comm_node(const halley_trace *t, uint32_t node)
     const uint32_t type = halley_node_type_of(t, node);
     return type == HALLEY_NODE_COLL || type == HALLEY_NODE_SEND ||
            type == HALLEY_NODE_RECV ||
-           str_starts(find_text(t, node, HALLEY_ATTR_NAME_KERNEL_CLASS), STR("comm."));
+           str_starts(find_text_attr(t, node, HALLEY_ATTR_NAME_KERNEL_CLASS),
+                      STR("comm."));
 }
 
 static uint32_t find_call_parent(const halley_trace *t, uint32_t node)
@@ -99,7 +100,7 @@ static bool is_called_backward(const number_kinds *k, uint32_t node, bool *has_o
     for (uint32_t i = find_call_parent(k->t, node);
          i != HALLEY_NO_NODE && steps++ < MOST_CALLERS; i = find_call_parent(k->t, i)) {
         const halley_bytes name = halley_node_name(k->t, i);
-        const int64_t tid = find_i64(k->t, i, HALLEY_ATTR_NAME_TID, -1);
+        const int64_t tid = find_i64_attr(k->t, i, HALLEY_ATTR_NAME_TID, -1);
         *has_origin = true;
         if (is_backward_name((str){name.at, name.n}) ||
             map64_find(&k->backward_tids, (uint64_t)tid) == 1)
@@ -110,7 +111,7 @@ static bool is_called_backward(const number_kinds *k, uint32_t node, bool *has_o
 
 static bool is_optimizer_work(const halley_trace *t, uint32_t node)
 {
-    if (str_eq(find_text(t, node, HALLEY_ATTR_NAME_KERNEL_CLASS), STR("optimizer")))
+    if (str_eq(find_text_attr(t, node, HALLEY_ATTR_NAME_KERNEL_CLASS), STR("optimizer")))
         return true;
     uint32_t steps = 0;
     for (uint32_t i = node; i != HALLEY_NO_NODE && steps++ < MOST_CALLERS;
@@ -125,12 +126,12 @@ static bool is_optimizer_work(const halley_trace *t, uint32_t node)
 static void find_backward_threads(number_kinds *k)
 {
     for (uint32_t i = 0; i < halley_trace_count(k->t); i++) {
-        const bool undoes =
-            find_i64(k->t, i, "fw_tid", 0) != 0 || find_i64(k->t, i, "fw_parent", 0) != 0;
+        const bool undoes = find_i64_attr(k->t, i, "fw_tid", 0) != 0 ||
+                            find_i64_attr(k->t, i, "fw_parent", 0) != 0;
         if (!undoes)
             continue;
         k->has_backward = true;
-        const int64_t tid = find_i64(k->t, i, HALLEY_ATTR_NAME_TID, -1);
+        const int64_t tid = find_i64_attr(k->t, i, HALLEY_ATTR_NAME_TID, -1);
         k->failed |= tid >= 0 && !map64_set(&k->backward_tids, (uint64_t)tid, 1);
     }
 }
@@ -139,15 +140,15 @@ static void find_backward_threads(number_kinds *k)
 static void forget_shared_threads(number_kinds *k)
 {
     for (uint32_t i = 0; i < halley_trace_count(k->t); i++) {
-        const bool numbered = find_i64(k->t, i, "seq_id", -1) >= 0;
-        const bool undoes =
-            find_i64(k->t, i, "fw_tid", 0) != 0 || find_i64(k->t, i, "fw_parent", 0) != 0;
+        const bool numbered = find_i64_attr(k->t, i, "seq_id", -1) >= 0;
+        const bool undoes = find_i64_attr(k->t, i, "fw_tid", 0) != 0 ||
+                            find_i64_attr(k->t, i, "fw_parent", 0) != 0;
         const halley_bytes name = halley_node_name(k->t, i);
         const bool is_step = str_starts((str){name.at, name.n}, STR("ProfilerStep"));
         if (is_step && !undoes && !numbered)
             k->failed |=
                 !map64_set(&k->backward_tids,
-                           (uint64_t)find_i64(k->t, i, HALLEY_ATTR_NAME_TID, -1), 0);
+                           (uint64_t)find_i64_attr(k->t, i, HALLEY_ATTR_NAME_TID, -1), 0);
     }
 }
 
@@ -164,12 +165,12 @@ static recorded_comm describe_comm(const number_kinds *k, uint32_t node)
     static const char *const reducing[] = {
         "all_reduce", "reduce_scatter", "all_to_all",         "dispatch",
         "combine",    "send",           "collective_permute", NULL};
-    const str pg = find_text(k->t, node, HALLEY_ATTR_NAME_PG_NAME);
-    const str class_name = find_text(k->t, node, HALLEY_ATTR_NAME_KERNEL_CLASS);
-    const int64_t type = find_i64(k->t, node, HALLEY_ATTR_NAME_COMM_TYPE, -1);
+    const str pg = find_text_attr(k->t, node, HALLEY_ATTR_NAME_PG_NAME);
+    const str class_name = find_text_attr(k->t, node, HALLEY_ATTR_NAME_KERNEL_CLASS);
+    const int64_t type = find_i64_attr(k->t, node, HALLEY_ATTR_NAME_COMM_TYPE, -1);
     recorded_comm c = {.node = node,
                        .group = pg.n > 0 ? hash_bytes(pg.at, pg.n, 1) | 1 : 0,
-                       .n_bytes = (uint64_t)find_i64(k->t, node, "comm_size", 0)};
+                       .n_bytes = (uint64_t)find_i64_attr(k->t, node, "comm_size", 0)};
     c.in_backward = is_called_backward(k, node, &c.has_origin);
     c.reduces = type >= 0
                     ? type != HALLEY_COLL_ALL_GATHER && type != HALLEY_COLL_BROADCAST
@@ -240,9 +241,9 @@ static halley_status refuse_unsure(const number_kinds *k, uint32_t node,
     return HALLEY_EINVAL;
 }
 
-static uint64_t find_stream(const number_kinds *k, const recorded_comm *c)
+static uint64_t find_comm_stream(const number_kinds *k, const recorded_comm *c)
 {
-    return (uint64_t)find_i64(k->t, c->node, HALLEY_ATTR_NAME_STREAM, -1);
+    return (uint64_t)find_i64_attr(k->t, c->node, HALLEY_ATTR_NAME_STREAM, -1);
 }
 
 /* What was launched before the recording began carries what everything else on its stream
@@ -252,9 +253,9 @@ static void judge_streams(number_kinds *k)
     for (size_t i = 0; i < k->comms.n; i++) {
         const recorded_comm *const c = &k->comms.at[i];
         const uint32_t kind = (uint32_t)judge_comm(k, c);
-        const uint32_t before = map64_find(&k->streams, find_stream(k, c));
+        const uint32_t before = map64_find(&k->streams, find_comm_stream(k, c));
         if (c->has_origin)
-            k->failed |= !map64_set(&k->streams, find_stream(k, c),
+            k->failed |= !map64_set(&k->streams, find_comm_stream(k, c),
                                     before == HASH_NONE || before == kind
                                         ? kind
                                         : (uint32_t)SCALE_NUMBER_UNSURE);
@@ -263,7 +264,7 @@ static void judge_streams(number_kinds *k)
 
 static scale_number_kind judge_by_stream(const number_kinds *k, const recorded_comm *c)
 {
-    const uint32_t kind = map64_find(&k->streams, find_stream(k, c));
+    const uint32_t kind = map64_find(&k->streams, find_comm_stream(k, c));
     return kind == HASH_NONE ? SCALE_NUMBER_UNSURE : (scale_number_kind)kind;
 }
 

@@ -51,7 +51,7 @@ static void place_rank(uint32_t at[N_AXES], const spreader *s, uint32_t rank)
     at[2] = rank / s->size[0] / s->size[1];
 }
 
-static uint32_t find_rank(const uint32_t at[N_AXES], const spreader *s)
+static uint32_t find_rank_at(const uint32_t at[N_AXES], const spreader *s)
 {
     return at[0] + s->size[0] * (at[1] + s->size[1] * at[2]);
 }
@@ -65,7 +65,8 @@ static uint32_t count_members(const spreader *s, uint32_t mask)
 }
 
 /* The i-th member of the group of a rank that varies along the axes of `mask`. */
-static uint32_t find_member(const spreader *s, uint32_t rank, uint32_t mask, uint32_t i)
+static uint32_t find_axis_member(const spreader *s, uint32_t rank, uint32_t mask,
+                                 uint32_t i)
 {
     uint32_t at[N_AXES];
     place_rank(at, s, rank);
@@ -74,7 +75,7 @@ static uint32_t find_member(const spreader *s, uint32_t rank, uint32_t mask, uin
             at[a] = i % s->size[a];
             i /= s->size[a];
         }
-    return find_rank(at, s);
+    return find_rank_at(at, s);
 }
 
 /* "rank" of the metadata "recording"; `otherwise` when it does not say. */
@@ -186,7 +187,7 @@ static halley_status read_recorded_groups(spreader *s, halley_error *err)
 
 static uint64_t hash_instance(const spreader *s, uint32_t rank, uint32_t mask)
 {
-    return hash_u64((uint64_t)mask << 32 | find_member(s, rank, mask, 0));
+    return hash_u64((uint64_t)mask << 32 | find_axis_member(s, rank, mask, 0));
 }
 
 static void declare_instance(spreader *s, uint32_t rank, uint32_t mask, uint32_t number)
@@ -196,7 +197,7 @@ static void declare_instance(spreader *s, uint32_t rank, uint32_t mask, uint32_t
                   number > 1 ? ", " : "", number);
     for (uint32_t i = 0; i < n; i++)
         strbuf_printf(&s->declare, "%s%" PRIu32, i > 0 ? ", " : "",
-                      find_member(s, rank, mask, i));
+                      find_axis_member(s, rank, mask, i));
     strbuf_printf(&s->declare, "], \"group_size\": %" PRIu32 "}", n);
 }
 
@@ -234,7 +235,7 @@ static bool read_peer(int64_t *peer, const spreader *s, uint32_t node, bool *sen
 
 /* To which neighbour a recorded message goes: +1 the next stage, -1 the one before, 0 =
  * it is no message between neighbouring stages. */
-static int find_direction(const spreader *s, uint32_t node, bool *sends)
+static int find_stage_direction(const spreader *s, uint32_t node, bool *sends)
 {
     int64_t peer;
     const int64_t stride = (int64_t)s->size[0] * s->size[1];
@@ -250,7 +251,7 @@ static void judge_messages(spreader *s)
     uint64_t n[2][2] = {{0}};
     for (uint32_t i = 0; i < halley_trace_count(s->trace); i++) {
         bool sends = false;
-        const int direction = find_direction(s, i, &sends);
+        const int direction = find_stage_direction(s, i, &sends);
         if (direction != 0)
             n[direction > 0][sends]++;
         int64_t peer;
@@ -289,7 +290,7 @@ static const axis_group *find_axis_group(const spreader *s, str name)
     return NULL;
 }
 
-static halley_status put_group(const rank_writer *w, halley_attr attr)
+static halley_status put_spread_group(const rank_writer *w, halley_attr attr)
 {
     const axis_group *const g = find_axis_group(w->s, (str){attr.bytes.at, attr.bytes.n});
     char text[16];
@@ -303,7 +304,7 @@ static halley_status put_group(const rank_writer *w, halley_attr attr)
     return halley_builder_attr(w->b, &attr);
 }
 
-static bool is_named(halley_bytes name, const char *word)
+static bool is_word(halley_bytes name, const char *word)
 {
     return str_eq((str){name.at, name.n}, str_from(word));
 }
@@ -316,17 +317,17 @@ static uint32_t find_new_peer(const rank_writer *w, int direction)
     return peer < 0 || peer >= (int64_t)w->s->n_ranks ? UINT32_MAX : (uint32_t)peer;
 }
 
-static halley_status put_attrs(const rank_writer *w, uint32_t node, bool sends,
-                               uint32_t peer, bool is_message)
+static halley_status put_spread_attrs(const rank_writer *w, uint32_t node, bool sends,
+                                      uint32_t peer, bool is_message)
 {
     const halley_trace *const t = w->s->trace;
     for (uint32_t i = 0; i < halley_node_attr_count(t, node); i++) {
         halley_attr attr = halley_node_attr(t, node, i);
-        const bool is_src = is_named(attr.name, HALLEY_ATTR_NAME_COMM_SRC);
-        const bool is_dst = is_named(attr.name, HALLEY_ATTR_NAME_COMM_DST);
-        if (is_named(attr.name, HALLEY_ATTR_NAME_PG_NAME) &&
+        const bool is_src = is_word(attr.name, HALLEY_ATTR_NAME_COMM_SRC);
+        const bool is_dst = is_word(attr.name, HALLEY_ATTR_NAME_COMM_DST);
+        if (is_word(attr.name, HALLEY_ATTR_NAME_PG_NAME) &&
             attr.kind == HALLEY_ATTR_STRING) {
-            TRY(put_group(w, attr));
+            TRY(put_spread_group(w, attr));
             continue;
         }
         if (is_message && (is_src || is_dst))
@@ -359,7 +360,8 @@ static halley_status write_spread_node(const rank_writer *w, uint32_t node)
 {
     const halley_trace *const t = w->s->trace;
     bool sends = false;
-    const int direction = w->s->matches_messages ? find_direction(w->s, node, &sends) : 0;
+    const int direction =
+        w->s->matches_messages ? find_stage_direction(w->s, node, &sends) : 0;
     const uint32_t peer = direction != 0 ? find_new_peer(w, direction) : UINT32_MAX;
     const bool is_message = peer != UINT32_MAX, is_gone = direction != 0 && !is_message;
     const uint32_t type = !is_message ? halley_node_type_of(t, node)
@@ -374,12 +376,12 @@ static halley_status write_spread_node(const rank_writer *w, uint32_t node)
     TRY(halley_builder_time(w->b, halley_node_start_us(t, node),
                             halley_node_duration_us(t, node)));
     TRY(copy_io(w, node));
-    return put_attrs(w, node, sends, peer, is_message);
+    return put_spread_attrs(w, node, sends, peer, is_message);
 }
 
-static bool declares_groups(const halley_trace *t, uint32_t node)
+static bool declares_spread_groups(const halley_trace *t, uint32_t node)
 {
-    return is_named(halley_node_name(t, node), "## process_group:init ##");
+    return is_word(halley_node_name(t, node), "## process_group:init ##");
 }
 
 static halley_status write_declaration(const rank_writer *w, uint64_t id)
@@ -402,7 +404,7 @@ static halley_status write_nodes(const rank_writer *w)
     uint64_t next_id = 0;
     for (uint32_t i = 0; i < halley_trace_count(t); i++) {
         next_id = halley_node_id(t, i) >= next_id ? halley_node_id(t, i) + 1 : next_id;
-        if (!declares_groups(t, i))
+        if (!declares_spread_groups(t, i))
             TRY(write_spread_node(w, i));
     }
     return w->s->report->n_groups > 0 ? write_declaration(w, next_id) : HALLEY_OK;
@@ -438,7 +440,7 @@ static halley_status write_ranks(halley_trace_set **out, const spreader *s,
     return status;
 }
 
-static uint32_t or_one(uint32_t n)
+static uint32_t default_to_one(uint32_t n)
 {
     return n == 0 ? 1 : n;
 }
@@ -447,11 +449,12 @@ halley_status halley_trace_spread(halley_trace_set **out, halley_spread_report *
                                   const halley_trace *trace,
                                   const halley_spread_opts *opts, halley_error *err)
 {
-    halley_spread_report unused;
+    halley_spread_report unused = {0};
     spreader s = {.trace = trace,
                   .opts = opts,
                   .report = report != NULL ? report : &unused,
-                  .size = {or_one(opts->tp), or_one(opts->dp), or_one(opts->pp)}};
+                  .size = {default_to_one(opts->tp), default_to_one(opts->dp),
+                           default_to_one(opts->pp)}};
     *s.report = (halley_spread_report){0};
     halley_status status = check_layout(&s, err);
     if (status == HALLEY_OK)

@@ -21,6 +21,11 @@
 /* Above every thread that a host trace numbers. */
 static const int64_t DEVICE_THREAD = INT64_C(1) << 32;
 
+/* A training step. */
+typedef struct emit_range {
+    int64_t begin_ns, end_ns, number;
+} emit_range;
+
 typedef struct emitter {
     link_graph *g;
     halley_builder *b;
@@ -35,6 +40,7 @@ typedef struct emitter {
     int64_t zero_ns;      /* the time that is written as 0 */
     bool has_gpu;         /* devices compute, not host nodes */
     bool *failed;         /* no memory */
+    ARRAY(emit_range) steps;
 } emitter;
 
 static halley_bytes bytes_of(str s)
@@ -393,6 +399,42 @@ static uint64_t whole_length(const link_graph *g, uint32_t i)
     return (uint64_t)g->device->events.at[event].duration_ns;
 }
 
+/* The ranges "ProfilerStep#N" of the device trace, which is in order of time. */
+static bool list_steps(emitter *m)
+{
+    static const str mark = {"ProfilerStep#", 13};
+    const device_trace *const d = m->g->device;
+    for (size_t i = 0; d != NULL && i < d->events.n; i++) {
+        const device_event *const event = &d->events.at[i];
+        uint64_t number;
+        if (!device_is_op(event->kind))
+            continue;
+        const str name = intern_text(&d->texts, event->name);
+        if (str_starts(name, mark) &&
+            str_to_u64((str){name.at + mark.n, name.n - mark.n}, &number) &&
+            !array_push(&m->steps, (emit_range){event->start_ns, device_end(event),
+                                                (int64_t)number}))
+            return false;
+    }
+    return true;
+}
+
+/* A node belongs to the step in which it starts; what a device does, to that in which the
+ * operator that launched it starts. */
+static void emit_step_number(const emitter *m, uint32_t i, uint32_t host)
+{
+    const link_node *const n = &m->g->nodes.at[i];
+    const link_node *const by =
+        n->kind == LINK_GPU && host != LINK_NONE ? &m->g->nodes.at[host] : n;
+    for (size_t k = 0; k < m->steps.n; k++)
+        if (by->timed && by->start_ns >= m->steps.at[k].begin_ns &&
+            by->start_ns < m->steps.at[k].end_ns) {
+            (void)halley_builder_attr_i64(m->b, HALLEY_ATTR_NAME_STEP,
+                                          m->steps.at[k].number);
+            return;
+        }
+}
+
 static void emit_node(const emitter *m, uint32_t i)
 {
     const link_graph *const g = m->g;
@@ -429,6 +471,7 @@ static void emit_node(const emitter *m, uint32_t i)
         if (n->kind == LINK_HOST || n->kind == LINK_WAIT)
             (void)halley_builder_attr_u64(b, "inclusive_ns", whole_length(g, i));
     }
+    emit_step_number(m, i, host);
 }
 
 /* Groups with their ranks, as PyTorch's own node declares them. */
@@ -514,6 +557,7 @@ static void fini(emitter *m)
     free(m->deps);
     free(m->works);
     free(m->on_device);
+    array_fini(&m->steps);
     free(m->launched_ns);
     free(m->tids);
 }
@@ -533,7 +577,7 @@ static bool prepare(emitter *m)
         if (m->g->event_of[i] != LINK_NONE)
             m->tids[m->g->device->events.at[m->g->event_of[i]].place] =
                 m->g->host->nodes.at[i].tid;
-    if (!number_nodes(m) || !sort_edges(m))
+    if (!number_nodes(m) || !sort_edges(m) || !list_steps(m))
         return false;
     return find_work(m);
 }

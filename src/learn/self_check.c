@@ -111,7 +111,7 @@ static halley_learn_figures finish_figures(const set_figures *sum)
 }
 
 /* Remove a folder that holds files only. */
-static void remove_folder(const char *path)
+static void remove_made_folder(const char *path)
 {
     DIR *const folder = opendir(path);
     const struct dirent *entry;
@@ -130,8 +130,9 @@ static void remove_folder(const char *path)
 
 /* A set of the model's under the conditions of one of the corpus, in a folder, since its
  * groups are a file. */
-static halley_status make_like(const char *folder, const char *model_path,
-                               const synth_source *like, uint64_t seed, halley_error *err)
+static halley_status make_set_like(const char *folder, const char *model_path,
+                                   const synth_source *like, uint64_t seed,
+                                   halley_error *err)
 {
     halley_synth *synth;
     TRY(halley_synth_load(&synth, model_path, err));
@@ -179,11 +180,11 @@ static halley_status compare_one(set_figures *real, set_figures *made,
     strbuf_printf(&folder, "%s.check-%ld", model_path, (long)getpid());
     halley_status status = folder.failed ? error_nomem(err) : HALLEY_OK;
     if (status == HALLEY_OK)
-        status = make_like(folder.at, model_path, source, seed, err);
+        status = make_set_like(folder.at, model_path, source, seed, err);
     if (status == HALLEY_OK)
         status = measure_made(made, folder.at, err);
     if (!folder.failed)
-        remove_folder(folder.at);
+        remove_made_folder(folder.at);
     strbuf_fini(&folder);
     return status;
 }
@@ -232,7 +233,8 @@ typedef struct verifier {
     size_t index[MOST_SETS]; /* in found */
 } verifier;
 
-static halley_status compare_sets(verifier *v, const char *model_path, halley_error *err)
+static halley_status compare_with_corpus(verifier *v, const char *model_path,
+                                         halley_error *err)
 {
     const size_t n = v->found.list.n;
     const size_t n_wanted = n < MOST_SETS ? n : MOST_SETS;
@@ -276,7 +278,7 @@ halley_status halley_learn_verify(halley_learn_check *out, const char *model_pat
     *out = (halley_learn_check){0};
     halley_status status = trace_find(&v.found, from, n_from, false, err);
     if (status == HALLEY_OK)
-        status = compare_sets(&v, model_path, err);
+        status = compare_with_corpus(&v, model_path, err);
     if (status == HALLEY_OK) {
         out->corpus = finish_figures(&v.sums[0]);
         out->model = finish_figures(&v.sums[1]);
@@ -299,7 +301,7 @@ static bool is_recording(const halley_trace_set *set)
 }
 
 /* What the set does, by names without numbers: equal programs are learned once. */
-static uint64_t hash_program(const halley_trace_set *set)
+static uint64_t hash_node_names(const halley_trace_set *set)
 {
     const halley_trace *const t = halley_trace_set_get(set, 0);
     uint64_t hash = hash_u64(halley_trace_set_count(set));
@@ -328,7 +330,7 @@ halley_status halley_learn_budget(const char *const *from, size_t n_from,
             n += halley_trace_count(halley_trace_set_get(set, r));
         uint32_t value = 0;
         bool fresh = true;
-        if (is_recording(set) && !map64_put(&seen, hash_program(set), &value, &fresh))
+        if (is_recording(set) && !map64_put(&seen, hash_node_names(set), &value, &fresh))
             status = error_nomem(err);
         if (is_recording(set) && fresh) {
             n_nodes += n;

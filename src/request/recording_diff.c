@@ -43,8 +43,9 @@ static void write_sums_json(report_json *j, const halley_run_sum *a,
     report_json_double(j, "difference_s", to_s(get_change(a, b)));
 }
 
-static halley_status write_json(const request_call *call, const halley_recording_diff *d,
-                                size_t n_shown, halley_error *err)
+static halley_status write_recordings_json(const request_call *call,
+                                           const halley_recording_diff *d, size_t n_shown,
+                                           halley_error *err)
 {
     report_json j;
     request_json_begin(&j, call);
@@ -75,7 +76,8 @@ static halley_status write_json(const request_call *call, const halley_recording
     return request_json_end(&j, call, err);
 }
 
-static void add_sums(report_table *t, const halley_run_sum *a, const halley_run_sum *b)
+static void add_diff_sums(report_table *t, const halley_run_sum *a,
+                          const halley_run_sum *b)
 {
     report_table_count(t, a->n);
     report_table_count(t, b->n);
@@ -86,7 +88,7 @@ static void add_sums(report_table *t, const halley_run_sum *a, const halley_run_
     report_table_number(t, to_s(get_change(a, b)));
 }
 
-static str shorten_name(const char *name, report_form form)
+static str shorten_operator(const char *name, report_form form)
 {
     const str s = str_from(name);
     return form == REPORT_TEXT && s.n > 48 ? (str){s.at, 48} : s;
@@ -100,19 +102,20 @@ static halley_status write_operators(const request_call *call,
     for (size_t i = 0; t != NULL && i < n_shown; i++) {
         const halley_operator_row *const row = &d->operators[i];
         const bool same = strcmp(row->name_a, row->name_b) == 0;
-        report_table_words(t, row->name_a[0] == '\0' ? STR("(not there)")
-                                                     : shorten_name(row->name_a, form));
+        report_table_words(t, row->name_a[0] == '\0'
+                                  ? STR("(not there)")
+                                  : shorten_operator(row->name_a, form));
         report_table_words(t, row->name_b[0] == '\0' ? STR("(not there)")
                               : same && form == REPORT_TEXT
                                   ? STR("same")
-                                  : shorten_name(row->name_b, form));
-        add_sums(t, &row->a, &row->b);
+                                  : shorten_operator(row->name_b, form));
+        add_diff_sums(t, &row->a, &row->b);
     }
     return request_table_write(call, t, "by_operator", form, err);
 }
 
-static halley_status write_classes(const request_call *call,
-                                   const halley_recording_diff *d, halley_error *err)
+static halley_status write_diff_classes(const request_call *call,
+                                        const halley_recording_diff *d, halley_error *err)
 {
     static const report_column class_columns[] = {
         {"Class", "class", REPORT_WORDS, UNITS_COUNT, 0},
@@ -136,8 +139,9 @@ static halley_status write_classes(const request_call *call,
     return request_table_write(call, t, "by_class", REPORT_TEXT, err);
 }
 
-static halley_status write_text(const request_call *call, const halley_recording_diff *d,
-                                size_t n_shown, halley_error *err)
+static halley_status write_recordings_text(const request_call *call,
+                                           const halley_recording_diff *d, size_t n_shown,
+                                           halley_error *err)
 {
     if (d->equal) {
         fprintf(call->out, "no differences in %" PRIu64 " operators and kernels\n",
@@ -149,10 +153,11 @@ static halley_status write_text(const request_call *call, const halley_recording
     else
         fprintf(call->out, "no operator took longer or shorter\n");
     if (n_shown > 0 && n_shown < d->n_operators)
-        fprintf(call->out, "... %zu more operators, which differ less; --all lists them\n",
+        fprintf(call->out,
+                "... %zu more operators, which differ less; --all lists them\n",
                 d->n_operators - n_shown);
     fputc('\n', call->out);
-    TRY(write_classes(call, d, err));
+    TRY(write_diff_classes(call, d, err));
     fprintf(
         call->out,
         "\nDevice %s%.6g ms, host %s%.6g ms from A to B; %" PRIu64
@@ -170,12 +175,12 @@ halley_status recording_diff_write(const request_call *call,
 {
     size_t n_shown = 0; /* those that changed come first */
     while (n_shown < d->n_operators &&
-           (all || (n_shown < N_SHOWN && get_change(&d->operators[n_shown].a,
-                                                    &d->operators[n_shown].b) != 0)))
+           (all || (n_shown < N_SHOWN &&
+                    get_change(&d->operators[n_shown].a, &d->operators[n_shown].b) != 0)))
         n_shown++;
     if (form == REPORT_JSON)
-        return write_json(call, d, d->n_operators, err);
+        return write_recordings_json(call, d, d->n_operators, err);
     if (form == REPORT_CSV)
         return write_operators(call, d, d->n_operators, form, err);
-    return write_text(call, d, n_shown, err);
+    return write_recordings_text(call, d, n_shown, err);
 }

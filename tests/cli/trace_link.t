@@ -162,5 +162,5 @@ $ halley trace link host.json device.json
 ## an execution trace alone has no times: it is not replayed in 0 s
 $ halley trace link $DATA/recording/host.0.json -o h.et > report 2>&1
 $ halley sim --replay h.et
-! halley: the execution trace has no times to replay: name a cluster (-c), on which its operators can be timed; link it together with the Kineto trace of the same run
+! halley: the execution trace has no times to replay; link it together with the Kineto trace of the same run, or name a cluster (-c) on which its operators on devices can be timed
 ? 1

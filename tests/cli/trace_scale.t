@@ -17,7 +17,7 @@ $ halley trace gen transformer -n 4 --tp 2 --layers 4 -o t > made; halley trace 
 $ halley trace scale o -o s --layers 4:6
 > ranks  4 -> 4
 > nodes  528 -> 792
-> layers 4 -> 6 on rank 0 (blocks of 2 nodes)
+> layers 4 -> 6 on rank 0 (blocks of 4 nodes)
 
 ## more replicas are the larger job
 $ halley trace gen transformer -n 8 --tp 2 --pp 2 -o two > made; halley trace gen transformer -n 16 --tp 2 --pp 2 -o four > made

@@ -346,7 +346,7 @@ static void fit_operators(fitter *f)
 }
 
 /* "world" of the recording's facts; 0 = not said. */
-static uint64_t read_world(const halley_trace *trace)
+static uint64_t read_recorded_world(const halley_trace *trace)
 {
     for (uint32_t i = 0; i < halley_trace_metadata_count(trace); i++) {
         const halley_attr attr = halley_trace_metadata(trace, i);
@@ -393,7 +393,7 @@ static uint32_t find_group_size(const fitter *f, str name, halley_error *err)
 static void fit_parallelism(fitter *f)
 {
     halley_recorded_model *const o = f->out;
-    const uint64_t world = read_world(f->trace);
+    const uint64_t world = read_recorded_world(f->trace);
     uint32_t in_period = 0, group_size = 0;
     bool any = false;
     for (uint32_t i = 0; i < f->period.period; i++) {

@@ -11,7 +11,7 @@ enum {
 
 /* The longest stretch of one period: how many kernels equal the one a period later, with
  * at most one in ALLOWED that does not. */
-static fit_period find_stretch(const fit_kernel *k, uint32_t n, uint32_t period)
+static fit_period find_period_stretch(const fit_kernel *k, uint32_t n, uint32_t period)
 {
     fit_period best = {.period = period};
     uint32_t start = 0, wrong = 0, last = 0; /* last: end of the last match */
@@ -37,13 +37,13 @@ fit_period fit_find_period(const fit_kernel *kernels, uint32_t n)
     fit_period best = {0}, chosen = {0};
     const uint32_t used = n < MOST_KERNELS ? n : MOST_KERNELS;
     for (uint32_t period = MIN_PERIOD; 2 * period <= used; period++) {
-        const fit_period p = find_stretch(kernels, used, period);
+        const fit_period p = find_period_stretch(kernels, used, period);
         if (p.length >= 2 * period && p.length > best.length)
             best = p;
     }
     for (uint32_t period = MIN_PERIOD; best.period > 0 && period <= best.period;
          period++) {
-        chosen = find_stretch(kernels, used, period);
+        chosen = find_period_stretch(kernels, used, period);
         if (chosen.length >= 2 * period && chosen.length * 20 >= best.length * 19)
             break;
     }

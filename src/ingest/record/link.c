@@ -105,14 +105,6 @@ static halley_status refuse_empty(const rec_linker *k, size_t i, halley_error *e
     return HALLEY_EINVAL;
 }
 
-static halley_status rebuild_one(void *context, size_t i, uint32_t worker,
-                                 halley_error *err)
-{
-    (void)worker;
-    rec_linker *const k = context;
-    return rec_rebuild(&k->graphs[i], &k->list.ranks.at[i], err);
-}
-
 static void fill_input_counts(halley_link_report *report, const record *r)
 {
     for (size_t i = 0; i < r->hosts.n; i++)
@@ -193,6 +185,7 @@ static halley_status emit_one_rank(void *context, size_t i, uint32_t worker,
                                 .n_ranks = k->list.ranks.n,
                                 .zero_ns = zero_ns};
     rec_emit_counts counts;
+    TRY(rec_rebuild(&k->graphs[i], r, err));
     halley_status status = rec_write_facts(&facts, &in) ? HALLEY_OK : error_nomem(err);
     const rec_emit_opts emit = {.rules = &k->rules,
                                 .groups = &k->groups,
@@ -241,11 +234,23 @@ static halley_status make_rank_room(rec_linker *k, halley_error *err)
     return ok ? HALLEY_OK : error_nomem(err);
 }
 
+/* When the first event of a rank begins. */
+static int64_t find_first_begin(const record *r)
+{
+    int64_t from_ns = INT64_MAX;
+    for (size_t i = 0; i < r->hosts.n; i++)
+        from_ns = r->hosts.at[i].begin_ns < from_ns ? r->hosts.at[i].begin_ns : from_ns;
+    for (size_t i = 0; i < r->works.n; i++)
+        from_ns = r->works.at[i].begin_ns < from_ns ? r->works.at[i].begin_ns : from_ns;
+    return from_ns == INT64_MAX ? 0 : from_ns;
+}
+
+/* Graphs are rebuilt rank by rank when they are written: each is large. */
 static void find_zero(rec_linker *k)
 {
     k->zero_ns = INT64_MAX;
     for (size_t i = 0; i < k->list.ranks.n; i++) {
-        const int64_t from = k->graphs[i].from_ns + k->offsets[i];
+        const int64_t from = find_first_begin(&k->list.ranks.at[i]) + k->offsets[i];
         k->zero_ns = from < k->zero_ns ? from : k->zero_ns;
     }
 }
@@ -259,7 +264,6 @@ static halley_status link_all_ranks(rec_linker *k, halley_error *err)
             !rec_find_period(&k->list.ranks.at[i], &k->rules))
             return error_nomem(err);
     TRY(rec_groups_init(&k->groups, &k->list, err));
-    TRY(pool_run(k->opts->n_threads, n, rebuild_one, k, err));
     TRY(rec_align_clocks(k->offsets, &k->list, &k->rules, err));
     find_zero(k);
     if (watcher_is_cancelled(&k->look))

@@ -38,7 +38,7 @@ static int cost_pair(const tree_node *x, const tree_node *y)
     return is_kernel && x->class_id == y->class_id ? 6 : 10;
 }
 
-static void push_pair(aligner *g, uint32_t a, uint32_t b)
+static void push_aligned_pair(aligner *g, uint32_t a, uint32_t b)
 {
     g->failed |= !array_push(g->out, (tree_pair){a, b});
 }
@@ -46,9 +46,9 @@ static void push_pair(aligner *g, uint32_t a, uint32_t b)
 static void skip_all(aligner *g, size_t from_a, size_t to_a, size_t from_b, size_t to_b)
 {
     for (size_t i = from_a; i < to_a; i++)
-        push_pair(g, g->list_a[i], TREE_NONE);
+        push_aligned_pair(g, g->list_a[i], TREE_NONE);
     for (size_t j = from_b; j < to_b; j++)
-        push_pair(g, TREE_NONE, g->list_b[j]);
+        push_aligned_pair(g, TREE_NONE, g->list_b[j]);
 }
 
 /* One stretch of both lists, in a table of costs by row of `a` and place in the band. */
@@ -125,8 +125,8 @@ static void take_band_path(aligner *g, const band_table *t)
         const bool pairs = move == 0 && i > 0 && j > 0;
         const bool takes_a = pairs || (i > 0 && (move == 1 || j == 0));
         const bool takes_b = pairs || !takes_a;
-        push_pair(g, takes_a ? g->list_a[t->from_a + i - 1] : TREE_NONE,
-                  takes_b ? g->list_b[t->from_b + j - 1] : TREE_NONE);
+        push_aligned_pair(g, takes_a ? g->list_a[t->from_a + i - 1] : TREE_NONE,
+                          takes_b ? g->list_b[t->from_b + j - 1] : TREE_NONE);
         i -= takes_a;
         j -= takes_b;
     }
@@ -147,7 +147,7 @@ static void align_in_band(aligner *g, size_t from_a, size_t to_a, size_t from_b,
         return;
     }
     t.move = mem_array(t.n + 1, BAND_WIDTH);
-    int *const rows = mem_array(2 * BAND_WIDTH, sizeof *rows);
+    int *const rows = mem_array((size_t)2 * BAND_WIDTH, sizeof *rows);
     if (t.move != NULL && rows != NULL) {
         t.cost = rows;
         t.before = rows + BAND_WIDTH;
@@ -235,7 +235,7 @@ static void align_between_anchors(aligner *g, const size_t range[4])
     size_t from_a = range[0], from_b = range[2];
     for (size_t k = 0; !g->failed && k < list.n; k++) {
         align_in_band(g, from_a, list.at[k].at_a, from_b, list.at[k].at_b);
-        push_pair(g, g->list_a[list.at[k].at_a], g->list_b[list.at[k].at_b]);
+        push_aligned_pair(g, g->list_a[list.at[k].at_a], g->list_b[list.at[k].at_b]);
         from_a = (size_t)list.at[k].at_a + 1;
         from_b = (size_t)list.at[k].at_b + 1;
     }
@@ -244,7 +244,7 @@ static void align_between_anchors(aligner *g, const size_t range[4])
     array_fini(&list);
 }
 
-static bool are_alike(const aligner *g, size_t i, size_t j)
+static bool are_same_children(const aligner *g, size_t i, size_t j)
 {
     return cost_pair(get_child(g->a, g->list_a, i), get_child(g->b, g->list_b, j)) == 0;
 }
@@ -260,18 +260,18 @@ bool tree_align_children(tree_pairs *out, const call_tree *a, const call_tree *b
                  .list_a = a->children + x->first,
                  .list_b = b->children + y->first};
     size_t from = 0, to_a = x->n, to_b = y->n;
-    while (from < to_a && from < to_b && are_alike(&g, from, from)) {
-        push_pair(&g, g.list_a[from], g.list_b[from]);
+    while (from < to_a && from < to_b && are_same_children(&g, from, from)) {
+        push_aligned_pair(&g, g.list_a[from], g.list_b[from]);
         from++;
     }
     size_t n_end = 0;
-    while (to_a > from && to_b > from && are_alike(&g, to_a - 1, to_b - 1)) {
+    while (to_a > from && to_b > from && are_same_children(&g, to_a - 1, to_b - 1)) {
         to_a--;
         to_b--;
         n_end++;
     }
     align_between_anchors(&g, (const size_t[4]){from, to_a, from, to_b});
     for (size_t k = 0; k < n_end; k++)
-        push_pair(&g, g.list_a[to_a + k], g.list_b[to_b + k]);
+        push_aligned_pair(&g, g.list_a[to_a + k], g.list_b[to_b + k]);
     return !g.failed;
 }

@@ -62,7 +62,7 @@ static halley_class_row *find_class_row(differ *d, uint32_t class_id)
     return &d->classes.at[class_id];
 }
 
-static void add_run(halley_run_sum *sum, const tree_node *n, bool counts)
+static void add_tree_run(halley_run_sum *sum, const tree_node *n, bool counts)
 {
     sum->n += counts;
     sum->host_ns += n->host_ns;
@@ -70,7 +70,7 @@ static void add_run(halley_run_sum *sum, const tree_node *n, bool counts)
 }
 
 /* The operator whose row a node counts in: a kernel's is what launched it. */
-static const tree_node *find_operator(const call_tree *t, uint32_t node)
+static const tree_node *find_tree_operator(const call_tree *t, uint32_t node)
 {
     if (node == TREE_NONE)
         return NULL;
@@ -83,11 +83,11 @@ static const tree_node *find_operator(const call_tree *t, uint32_t node)
 static void count_side(differ *d, operator_sum *row, const tree_node *n, bool is_b)
 {
     const bool is_kernel = n->class_id != TREE_NONE;
-    add_run(is_b ? &row->b : &row->a, n, !is_kernel);
-    add_run(is_b ? &d->d.b : &d->d.a, n, is_kernel);
+    add_tree_run(is_b ? &row->b : &row->a, n, !is_kernel);
+    add_tree_run(is_b ? &d->d.b : &d->d.a, n, is_kernel);
     halley_class_row *const c = is_kernel ? find_class_row(d, n->class_id) : NULL;
     if (c != NULL)
-        add_run(is_b ? &c->b : &c->a, n, true);
+        add_tree_run(is_b ? &c->b : &c->a, n, true);
 }
 
 static bool are_same(const tree_node *x, const tree_node *y)
@@ -95,15 +95,15 @@ static bool are_same(const tree_node *x, const tree_node *y)
     return x->host_ns == y->host_ns && x->device_ns == y->device_ns && x->name == y->name;
 }
 
-static void count_pair(rank_pair *p, tree_pair pair)
+static void count_aligned_pair(rank_pair *p, tree_pair pair)
 {
     differ *const d = p->to;
     const bool has_a = pair.a != TREE_NONE, has_b = pair.b != TREE_NONE;
     assert(has_a || has_b);
     const tree_node *const a = has_a ? &p->a.nodes.at[pair.a] : NULL;
     const tree_node *const b = has_b ? &p->b.nodes.at[pair.b] : NULL;
-    operator_sum *const row =
-        find_operator_row(d, find_operator(&p->a, pair.a), find_operator(&p->b, pair.b));
+    operator_sum *const row = find_operator_row(d, find_tree_operator(&p->a, pair.a),
+                                                find_tree_operator(&p->b, pair.b));
     if (row == NULL)
         return;
     d->d.n_aligned += has_a && has_b;
@@ -136,7 +136,7 @@ static halley_status compare_trees(rank_pair *p, halley_error *err)
     bool ok = array_push(&p->stack, (tree_pair){0, 0});
     while (ok && !p->to->failed && p->stack.n > 0) {
         const tree_pair pair = p->stack.at[--p->stack.n];
-        count_pair(p, pair);
+        count_aligned_pair(p, pair);
         ok = pair.a != TREE_NONE && pair.b != TREE_NONE
                  ? tree_align_children(&p->stack, &p->a, &p->b, pair.a, pair.b)
                  : push_children(p, pair);
@@ -160,9 +160,9 @@ static halley_status init_tree(call_tree *tree, differ *d, const halley_trace_se
                : error_nomem(err);
 }
 
-static halley_status compare_rank(differ *d, const halley_trace_set *a,
-                                  const halley_trace_set *b, uint32_t rank,
-                                  halley_error *err)
+static halley_status compare_rank_trees(differ *d, const halley_trace_set *a,
+                                        const halley_trace_set *b, uint32_t rank,
+                                        halley_error *err)
 {
     rank_pair p = {.to = d};
     halley_status status = init_tree(&p.a, d, a, rank, err);
@@ -214,7 +214,7 @@ static const char *keep_name(differ *d, uint32_t name)
     return text;
 }
 
-static halley_status list_rows(differ *d, halley_error *err)
+static halley_status list_diff_rows(differ *d, halley_error *err)
 {
     halley_recording_diff *const out = &d->d;
     out->operators = arena_array(&d->memory, d->rows.n + 1, sizeof *out->operators);
@@ -258,9 +258,9 @@ halley_status halley_recordings_diff(halley_recording_diff **out,
     d->d.equal = n_a == n_b;
     d->d.memory = d;
     for (uint32_t rank = 0; status == HALLEY_OK && rank < (n_a > n_b ? n_a : n_b); rank++)
-        status = compare_rank(d, a, b, rank, err);
+        status = compare_rank_trees(d, a, b, rank, err);
     if (status == HALLEY_OK)
-        status = list_rows(d, err);
+        status = list_diff_rows(d, err);
     if (status != HALLEY_OK) {
         halley_recording_diff_free(&d->d);
         return status;

@@ -61,7 +61,7 @@ static bool add_inclusive_times(tree_page *p)
     return true;
 }
 
-static int compare_rows(const void *a, const void *b)
+static int compare_page_rows(const void *a, const void *b)
 {
     const page_row *const x = a, *const y = b;
     if (x->device_ns != y->device_ns)
@@ -96,7 +96,7 @@ static bool list_callees(page_rows *rows, page_nodes *nodes, const tree_page *p,
     }
     map64_fini(&row_of);
     if (ok && rows->n > 1)
-        qsort(rows->at, rows->n, sizeof *rows->at, compare_rows);
+        qsort(rows->at, rows->n, sizeof *rows->at, compare_page_rows);
     return ok;
 }
 
@@ -146,10 +146,10 @@ static void write_row_head(tree_page *p, const page_row *row)
     p->n_rows++;
 }
 
-static void write_rows(tree_page *p, const page_nodes *callers, uint32_t depth);
+static void write_page_rows(tree_page *p, const page_nodes *callers, uint32_t depth);
 
-static void write_row(tree_page *p, const page_row *row, const page_nodes *nodes,
-                      uint32_t depth)
+static void write_page_row(tree_page *p, const page_row *row, const page_nodes *nodes,
+                           uint32_t depth)
 {
     page_nodes own = {0};
     bool has_callees = false;
@@ -165,7 +165,7 @@ static void write_row(tree_page *p, const page_row *row, const page_nodes *nodes
                                                     : STR("<details><summary>"));
         write_row_head(p, row);
         file_output_str(p->file, STR("</summary>\n"));
-        write_rows(p, &own, depth + 1);
+        write_page_rows(p, &own, depth + 1);
         file_output_str(p->file, STR("</details>\n"));
     } else {
         file_output_str(p->file, STR("<div>"));
@@ -175,13 +175,13 @@ static void write_row(tree_page *p, const page_row *row, const page_nodes *nodes
     array_fini(&own);
 }
 
-static void write_rows(tree_page *p, const page_nodes *callers, uint32_t depth)
+static void write_page_rows(tree_page *p, const page_nodes *callers, uint32_t depth)
 {
     page_rows rows = {0};
     page_nodes nodes = {0};
     p->failed |= !list_callees(&rows, &nodes, p, callers);
     for (size_t i = 0; i < rows.n && !p->failed; i++)
-        write_row(p, &rows.at[i], &nodes, depth);
+        write_page_row(p, &rows.at[i], &nodes, depth);
     array_fini(&rows);
     array_fini(&nodes);
 }
@@ -217,7 +217,7 @@ static halley_status write_page(tree_page *p, const char *path, const char *titl
     write_page_head(p, title);
     p->failed |= !array_push(&root, 0);
     if (!p->failed)
-        write_rows(p, &root, 0);
+        write_page_rows(p, &root, 0);
     array_fini(&root);
     if (!p->failed)
         return file_output_commit(p->file, err);

@@ -143,7 +143,7 @@ static bool is_piece(const tree_builder *b, uint32_t node)
            is_tree_flag(b, node, SLOT_HOST);
 }
 
-static uint32_t find_tree_parent(tree_builder *b, uint32_t node, bool on_device)
+static uint32_t find_caller_node(tree_builder *b, uint32_t node, bool on_device)
 {
     const uint32_t parent = find_ctrl_parent(b->trace, node);
     if (parent != HALLEY_NO_NODE && b->tree->node_of[parent] != TREE_NONE)
@@ -157,7 +157,7 @@ static void add_trace_node(tree_builder *b, uint32_t node)
     const int64_t duration_ns = read_tree_slot(b, node, SLOT_DURATION, 0);
     halley_attr class_attr;
     const bool on_device = trace_slots_find(&class_attr, &b->slots, node, SLOT_CLASS);
-    const uint32_t parent = find_tree_parent(b, node, on_device);
+    const uint32_t parent = find_caller_node(b, node, on_device);
     if (is_piece(b, node)) {
         if (find_ctrl_parent(b->trace, node) != HALLEY_NO_NODE && !b->failed)
             b->tree->nodes.at[parent].host_ns += duration_ns;
@@ -202,7 +202,7 @@ static bool list_children(call_tree *tree)
     return true;
 }
 
-static void build_tree(tree_builder *b)
+static void build_call_tree(tree_builder *b)
 {
     const uint32_t n = halley_trace_count(b->trace);
     for (uint32_t i = 0; i < n; i++)
@@ -226,7 +226,7 @@ halley_status call_tree_init(call_tree *tree, tree_names *names,
     b.failed =
         tree->node_of == NULL || !trace_slots_init(&b.slots, trace, slot_names, N_SLOTS);
     if (!b.failed) {
-        build_tree(&b);
+        build_call_tree(&b);
         trace_slots_fini(&b.slots);
     }
     map64_fini(&b.threads);

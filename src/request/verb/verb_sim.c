@@ -592,26 +592,32 @@ static bool is_untimed(const halley_trace_set *set, bool *has_work)
     return is_linked;
 }
 
-/* An execution trace alone has no times: compute is timed by the model of the NPU, and
- * where there is none to time, 0 s would be no answer. */
+/* An execution trace alone has no times: compute is timed by the model of the NPU; where
+ * there is none, the result says what it leaves out. A replay would be 0 s: no answer. */
 static halley_status time_untimed(request_call *call, halley_cluster *cluster,
                                   const halley_trace_set *set, halley_error *err)
 {
     bool has_work;
     if (!is_untimed(set, &has_work))
         return HALLEY_OK;
-    if (!has_work || cluster == NULL)
+    if (cluster == NULL)
         return error_set(err, HALLEY_EINVAL,
-                         "the execution trace has no times%s; link it together with the "
-                         "Kineto trace of the same run",
-                         has_work ? " to replay: name a cluster (-c), on which its "
-                                    "operators can be timed"
-                                  : " and no operators on a device that could be timed");
+                         "the execution trace has no times to replay; link it together "
+                         "with the Kineto trace of the same run, or name a cluster (-c) "
+                         "on which its operators on devices can be timed");
     if (request_given(call, "compute"))
         return HALLEY_OK;
-    request_note(call, "the execution trace has no times: operators on devices are timed "
-                       "by the model of the NPU (--compute cost), the host by none");
-    return halley_cluster_set_compute(cluster, HALLEY_COMPUTE_COST, err);
+    if (has_work &&
+        halley_cluster_set_compute(cluster, HALLEY_COMPUTE_COST, NULL) == HALLEY_OK)
+        request_note(call, "the execution trace has no times: operators on devices are "
+                           "timed by the model of the NPU (--compute cost), the host by "
+                           "none");
+    else
+        request_note(call,
+                     "the execution trace has no times: its compute takes none here, "
+                     "only communication does; link it together with the Kineto "
+                     "trace of the same run");
+    return HALLEY_OK;
 }
 
 static halley_status run_on(request_call *call, halley_cluster *cluster,

@@ -60,8 +60,9 @@ static void list_fit_rows(fit_row rows[N_ROWS], const halley_recorded_model *f)
         rows[i] = list[i];
 }
 
-static halley_status write_fit_json(const request_call *call, const halley_recorded_model *f,
-                                    halley_error *err)
+static halley_status write_recorded_json(const request_call *call,
+                                         const halley_recorded_model *f,
+                                         halley_error *err)
 {
     fit_row rows[N_ROWS];
     report_json j;
@@ -81,7 +82,7 @@ static halley_status write_fit_json(const request_call *call, const halley_recor
     return request_json_end(&j, call, err);
 }
 
-static void write_fit_text(const request_call *call, const halley_recorded_model *f)
+static void write_recorded_text(const request_call *call, const halley_recorded_model *f)
 {
     fit_row rows[N_ROWS];
     list_fit_rows(rows, f);
@@ -103,8 +104,8 @@ static const report_column columns[] = {
     {"Value", "value", REPORT_COUNT, UNITS_COUNT, 0},
 };
 
-static halley_status write_fit_csv(const request_call *call, const halley_recorded_model *f,
-                                   halley_error *err)
+static halley_status write_fit_csv(const request_call *call,
+                                   const halley_recorded_model *f, halley_error *err)
 {
     fit_row rows[N_ROWS];
     report_table *const t = report_table_new(columns, 2);
@@ -152,8 +153,8 @@ static halley_status refuse_files(const halley_recorded_model *f, halley_error *
         missing);
 }
 
-static halley_status write_fit_files(const request_call *call, const halley_recorded_model *f,
-                                     halley_error *err)
+static halley_status write_fit_files(const request_call *call,
+                                     const halley_recorded_model *f, halley_error *err)
 {
     const fit_options *o = call->options;
     strbuf model = {0}, plan = {0};
@@ -188,10 +189,10 @@ static halley_status show_fit(request_call *call, const halley_trace_set *set,
     if (o->out != NULL)
         TRY(write_fit_files(call, &f, err));
     if (form == REPORT_JSON)
-        return write_fit_json(call, &f, err);
+        return write_recorded_json(call, &f, err);
     if (form == REPORT_CSV)
         return write_fit_csv(call, &f, err);
-    write_fit_text(call, &f);
+    write_recorded_text(call, &f);
     return HALLEY_OK;
 }
 
