@@ -474,3 +474,16 @@ $ halley trace gen all-reduce -n 32 --size '256 MiB' -o ar > list; for x in "" "
 > 1.61 ms on 32 ranks
 > 3.04 ms on 32 ranks
 ! halley: there is no way from npu8 to npu16 with routing spray
+
+## ranks of a plan fall into as many classes as stages, at any size; a slow rank or a failed link splits some of them
+$ printf 'npu: h100-sxm-80gb\nnodes: {npus: 8, up: nvlink4-h100, nics: 8}\nnetwork:\n  topology: fat-tree\n  fabric: roce\n  tiers:\n    - {name: leaf, npus: 16, oversubscription: 1, link: 400 Gb/s, latency: 700 ns}\n    - {name: spine, npus: 2048, oversubscription: 7}\n    - {name: core}\n' > c.yaml; cp c.yaml slow.yaml; echo 'system: {slow: {4711: 1.5}}' >> slow.yaml; cp c.yaml failed.yaml; echo '  failed: [leaf3 - spine1]' >> failed.yaml
+$ for n in 16384 131072; do halley sim -m llama3-405b -c c.yaml:$n --tp 8 --pp 16 --virtual 4 --global-batch $((n / 8)) | grep -o '.* classes of [0-9]* ranks'; done
+> 16 classes of 16384 ranks
+> 16 classes of 131072 ranks
+$ for c in slow failed; do halley sim -m llama3-405b -c $c.yaml:16384 --tp 8 --pp 16 --virtual 4 --global-batch 2048 | grep -o '.* classes of [0-9]* ranks'; done
+> 96 classes of 16384 ranks
+> 64 classes of 16384 ranks
+$ halley sim -m deepseek-v3 -c c.yaml:2048 --tp 1 --pp 16 --ep 64 --global-batch 2048 | grep -o '.* classes of [0-9]* ranks'
+> 16 classes of 2048 ranks
+$ halley sim -m gpt-76.1b -c c.yaml:2048 --tp 8 --pp 4 --global-batch 512 | grep -o '.* classes of [0-9]* ranks'
+> 4 classes of 2048 ranks
