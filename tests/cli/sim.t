@@ -194,6 +194,8 @@ $ halley sim pp -c c.yaml --explain
 > 2.41 ms   200 us     1    22  BACKWARD 3   compute  depends on the step before
 > 2.61 ms  21.5 us     0    14  RECV 1 to 0  message  the message was sent then
 > 2.63 ms   200 us     0    15  BACKWARD 3   compute  depends on the step before
+>
+> All 4 ranks were run: collectives run step by step.
 
 ## how full the NPU's memory was: peak, over time, and as a counter of the timeline
 $ printf '{"nodes":[{"id":1,"name":"a","type":"COMP_NODE","durationMicros":5,"attr":[{"name":"alloc_bytes","int64Val":3000000}]},{"id":2,"name":"b","type":"COMP_NODE","durationMicros":5,"dataDeps":[1],"attr":[{"name":"free_bytes","int64Val":1000000}]}]}' > m.0.json
