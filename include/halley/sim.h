@@ -190,6 +190,8 @@ halley_symmetry halley_result_symmetry(const halley_result *result);
 uint32_t halley_result_class_of(const halley_result *result, uint32_t rank);
 typedef struct halley_rank_class {
     uint32_t rank, n_ranks;
+    const char *cause; /* "is slower or faster than rank 0": what sets the rank apart from
+                          others; lent; NULL = nothing, or not known */
 } halley_rank_class;
 halley_rank_class halley_result_class(const halley_result *result, uint32_t i);
 

@@ -193,6 +193,30 @@ halley_status report_sim_explain_json(report_json *j, const halley_result *resul
     return status;
 }
 
+enum { MOST_CLASSES = 20 };
+
+/* Which ranks were run for which, and what sets them apart. */
+static void write_classes(const halley_result *result, FILE *to)
+{
+    const halley_symmetry y = halley_result_symmetry(result);
+    const uint32_t n = halley_result_ranks(result);
+    if (y.unfolded != NULL && n > 1)
+        fprintf(to, "\nAll %u ranks were run: %s.\n", n, y.unfolded);
+    if (y.n_carriers == 0)
+        return;
+    fprintf(to,
+            "\n%u ranks were run for %u, with %u classes of groups and pairs and %u of "
+            "links:\n",
+            y.n_ranks, n, y.n_carriers, y.n_links);
+    for (uint32_t i = 0; i < y.n_ranks && i < MOST_CLASSES; i++) {
+        const halley_rank_class c = halley_result_class(result, i);
+        fprintf(to, "rank %u for %u%s%s\n", c.rank, c.n_ranks,
+                c.cause == NULL ? "" : ": it ", c.cause == NULL ? "" : c.cause);
+    }
+    if (y.n_ranks > MOST_CLASSES)
+        fprintf(to, "and %u more\n", y.n_ranks - MOST_CLASSES);
+}
+
 halley_status report_sim_explain(const halley_result *result,
                                  const halley_trace_set *traces, FILE *to,
                                  halley_error *err)
@@ -207,6 +231,8 @@ halley_status report_sim_explain(const halley_result *result,
         fprintf(to, n > MOST_STEPS ? "\nIts %d longest steps:\n" : "\n", (int)MOST_STEPS);
         status = write_text_table(make_step_table(steps, n, result, traces), to, err);
     }
+    if (status == HALLEY_OK)
+        write_classes(result, to);
     free(steps);
     return status;
 }

@@ -17,7 +17,8 @@
  *   bus.c     the LogGP bus at an NPU's end of the network
  *   calls.c   calls of an NPU, grouped by time
  *   local.c   how full the NPU's own memory is
- *   fold.c    ranks that do the same are run once
+ *   instance.c  programs of ranks and what they name; bind.c, symmetry/  who is run
+ *   fold.c    ranks that do the same are run once, in message models
  *   run.c     set-up and the loop;  result.c, traffic.c  what comes out of it
  *   wait.c    who waits for whom
  */

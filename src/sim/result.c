@@ -279,6 +279,8 @@ static halley_status expand_finishers(halley_result *r, const sim *s)
     return room ? HALLEY_OK : error_nomem(s->err);
 }
 
+enum { MOST_EXPLAINED = 256 }; /* classes whose cause is kept */
+
 /* Who was run for whom. */
 static halley_status read_classes(halley_result *r, const sim *s)
 {
@@ -303,7 +305,12 @@ static halley_status read_classes(halley_result *r, const sim *s)
     if (r->class_of == NULL)
         return error_nomem(s->err);
     memcpy(r->class_of, s->class_of, s->n_npus * sizeof *r->class_of);
-    return HALLEY_OK;
+    if (s->n_ranks > MOST_EXPLAINED)
+        return HALLEY_OK;
+    r->causes = arena_array(&r->memory, s->n_ranks, sizeof *r->causes);
+    for (uint32_t i = 0; r->causes != NULL && i < s->n_ranks; i++)
+        r->causes[i] = sim_symmetry_explain(&r->memory, s, i);
+    return r->causes == NULL ? error_nomem(s->err) : HALLEY_OK;
 }
 
 /* When late NPUs began. */
@@ -462,7 +469,10 @@ uint32_t halley_result_class_of(const halley_result *result, uint32_t rank)
 halley_rank_class halley_result_class(const halley_result *result, uint32_t i)
 {
     assert(i < result->n_run);
-    return (halley_rank_class){.rank = result->npus[i], .n_ranks = result->n_alike[i]};
+    return (halley_rank_class){.rank = result->npus[i],
+                               .n_ranks = result->n_alike[i],
+                               .cause =
+                                   result->causes == NULL ? NULL : result->causes[i]};
 }
 
 uint32_t halley_result_warning_count(const halley_result *result)

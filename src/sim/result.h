@@ -6,11 +6,12 @@
 
 struct halley_result {
     uint32_t n_ranks;
-    uint32_t n_run;     /* ranks that were run: one of each symmetry class */
-    uint32_t *class_of; /* by rank: which of those; NULL = every rank was run */
-    uint32_t *npus;     /* by rank that was run: the first it represents */
-    uint32_t *n_alike;  /* by rank that was run */
-    uint32_t n_classes; /* the same, but for runs that are folded step by step */
+    uint32_t n_run;      /* ranks that were run: one of each symmetry class */
+    uint32_t *class_of;  /* by rank: which of those; NULL = every rank was run */
+    uint32_t *npus;      /* by rank that was run: the first it represents */
+    uint32_t *n_alike;   /* by rank that was run */
+    const char **causes; /* by rank that was run: why it is apart; NULL = not known */
+    uint32_t n_classes;  /* the same, but for runs that are folded step by step */
     uint32_t n_carrier_classes, n_link_classes;
     uint64_t last_finish;
     uint64_t n_represented; /* events */

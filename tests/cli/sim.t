@@ -194,6 +194,8 @@ $ halley sim pp -c c.yaml --explain
 > 2.41 ms   200 us     1    22  BACKWARD 3   compute  depends on the step before
 > 2.61 ms  21.5 us     0    14  RECV 1 to 0  message  the message was sent then
 > 2.63 ms   200 us     0    15  BACKWARD 3   compute  depends on the step before
+>
+> All 4 ranks were run: collectives run step by step.
 
 ## how full the NPU's memory was: peak, over time, and as a counter of the timeline
 $ printf '{"nodes":[{"id":1,"name":"a","type":"COMP_NODE","durationMicros":5,"attr":[{"name":"alloc_bytes","int64Val":3000000}]},{"id":2,"name":"b","type":"COMP_NODE","durationMicros":5,"dataDeps":[1],"attr":[{"name":"free_bytes","int64Val":1000000}]}]}' > m.0.json
@@ -575,3 +577,16 @@ $ halley sim -m gpt-3.6b -c dgx-h100:8 --stop-at '1 s'
 ! halley: --stop-at is for traces, not for --model
 ! see 'halley sim --help'
 ? 2
+
+## ranks of a plan fall into as many classes as stages, at any size; a slow rank or a failed link splits some of them
+$ printf 'npu: h100-sxm-80gb\nnodes: {npus: 8, up: nvlink4-h100, nics: 8}\nnetwork:\n  topology: fat-tree\n  fabric: roce\n  tiers:\n    - {name: leaf, npus: 16, oversubscription: 1, link: 400 Gb/s, latency: 700 ns}\n    - {name: spine, npus: 2048, oversubscription: 7}\n    - {name: core}\n' > c.yaml; cp c.yaml slow.yaml; echo 'system: {slow: {4711: 1.5}}' >> slow.yaml; cp c.yaml failed.yaml; echo '  failed: [leaf3 - spine1]' >> failed.yaml
+$ for n in 16384 131072; do halley sim -m llama3-405b -c c.yaml:$n --tp 8 --pp 16 --virtual 4 --global-batch $((n / 8)) | grep -o '.* classes of [0-9]* ranks'; done
+> 16 classes of 16384 ranks
+> 16 classes of 131072 ranks
+$ for c in slow failed; do halley sim -m llama3-405b -c $c.yaml:16384 --tp 8 --pp 16 --virtual 4 --global-batch 2048 | grep -o '.* classes of [0-9]* ranks'; done
+> 96 classes of 16384 ranks
+> 64 classes of 16384 ranks
+$ halley sim -m deepseek-v3 -c c.yaml:2048 --tp 1 --pp 16 --ep 64 --global-batch 2048 | grep -o '.* classes of [0-9]* ranks'
+> 16 classes of 2048 ranks
+$ halley sim -m gpt-76.1b -c c.yaml:2048 --tp 8 --pp 4 --global-batch 512 | grep -o '.* classes of [0-9]* ranks'
+> 4 classes of 2048 ranks

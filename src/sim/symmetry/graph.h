@@ -7,7 +7,7 @@
  *   rank -> carrier by label     the name under which its program knows the carrier
  *   carrier -> members           pairs of a rank and its label; counts do not matter
  *   carrier -> links by shape    which links; how many does not matter
- *   link -> carriers by shape    sum of coefficients
+ *   link -> carriers by shape    sum of coefficients; how many (reports count messages)
  * A partition is equitable when objects of one class have equal initial colours and agree
  * in all of these up to classes. Then a run in which one object of a class stands for all
  * gives the times of the whole run: by induction over instants, each object sees the same

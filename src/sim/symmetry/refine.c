@@ -158,7 +158,10 @@ static void colour_links(refiner *f)
     clear_sums(f, g->n_links);
     for (uint32_t c = 0; c < g->n_carriers && f->mutation != SYMMETRY_WITHOUT_SUMS; c++)
         for (uint32_t s = g->shapes_at[c]; s < g->shapes_at[c + 1]; s++) {
-            const signature words = draw_words(f->carriers->of[c], s - g->shapes_at[c]);
+            const uint32_t shape = s - g->shapes_at[c];
+            const signature words = draw_words(f->carriers->of[c], shape);
+            const signature counts =
+                draw_words(f->carriers->of[c], shape ^ UINT32_C(0x2aaaaaaa));
             for (uint64_t h = g->hops_at[s]; h < g->hops_at[s + 1]; h++) {
                 signature *to = &f->sums[g->hop_links.at[h]];
                 if (f->mutation == SYMMETRY_SUMS_AS_SETS) {
@@ -166,6 +169,7 @@ static void colour_links(refiner *f)
                     to->b |= words.b;
                 } else {
                     add_words(to, words, g->coefficients.at[g->hop_coefficients.at[h]]);
+                    add_words(to, counts, 1);
                 }
             }
         }

@@ -5,6 +5,7 @@
  *   graph.h, refine.c, check.c  partitions of graphs, whatever their objects are
  *   objects.c   the objects of a run and how they act on each other
  *   quotient.c  one rank of each class is run
+ *   explain.c   why classes are apart
  */
 #ifndef SIM_SYMMETRY_SYMMETRY_H
 #define SIM_SYMMETRY_SYMMETRY_H
@@ -63,6 +64,9 @@ net_bundle sim_symmetry_bundle(const sim *s, const sim_symmetry *y, uint32_t car
 /* The calls of a carrier: those of its first member. */
 const sim_call_kind *sim_symmetry_calls(const sim *s, const sim_symmetry *y,
                                         uint32_t carrier, uint32_t *n);
+/* Why a class of ranks is not one with that from which it split; NULL: it is the first,
+ * or no memory. */
+const char *sim_symmetry_explain(arena *memory, const sim *s, uint32_t class_id);
 /* The place of a tag among those of a rank's peer, or SIM_NONE. */
 uint32_t sim_symmetry_find_tag(const sim *s, uint32_t rank, uint32_t name, uint32_t tag);
 /* Ranks and groups of the run: one of each class. */
