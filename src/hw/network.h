@@ -15,6 +15,7 @@
 #define HW_NETWORK_H
 
 #include "hw/cluster.h"
+#include "hw/graph/generate.h"
 #include "hw/graph/planes.h"
 #include "hw/graph/route.h"
 
@@ -43,6 +44,10 @@ typedef struct hw_network {
 halley_status hw_network_new(hw_network **out, const halley_cluster *c,
                              halley_error *err);
 void hw_network_free(hw_network *n);
+/* Generator's parameters of a cluster that is described by tiers, for n NPUs. */
+void hw_network_take_tiers(hw_generator_params *p, const halley_cluster *c, uint32_t n);
+/* Price and power of the network's switches and cables, into the cluster. */
+void hw_network_price(halley_cluster *c);
 /* From now on routes between nodes name parallel links that spraying uses alike by the
  * first of them, if there are such. */
 halley_status hw_network_merge_planes(hw_network *n, halley_error *err);
@@ -75,6 +80,8 @@ static inline uint32_t hw_network_first_parallel(const hw_network *n, uint32_t l
  * with them, and as it is. */
 static inline double hw_network_nominal_Bps(const hw_network *n, uint32_t link)
 {
+    const double Bps = n->graph->kinds[n->graph->link_kind[link]].bw_Bps;
+    return Bps != HW_UNKNOWN ? Bps : n->graph->link_Bps[link]; /* rates of a file */
     return n->graph->kinds[n->graph->link_kind[link]].bw_Bps *
            hw_network_count_parallel(n, link);
 }

@@ -299,10 +299,11 @@ typedef struct sim_traffic {
     uint32_t n_alike; /* at the end: groups that the row is of */
 } sim_traffic;
 
-typedef struct sim_custom sim_custom;     /* custom.c */
-typedef struct sim_fold sim_fold;         /* fold.h */
-typedef struct sim_symmetry sim_symmetry; /* symmetry/symmetry.h */
-typedef struct sim_bus sim_bus;           /* bus.c */
+typedef struct sim_custom sim_custom;       /* custom.c */
+typedef struct sim_fold sim_fold;           /* fold.h */
+typedef struct sim_bus sim_bus;             /* bus.c */
+typedef struct sim_interfere sim_interfere; /* interfere.c */
+typedef struct sim_symmetry sim_symmetry;   /* symmetry/symmetry.h */
 
 struct sim {
     des_queue queue;
@@ -322,12 +323,13 @@ struct sim {
     sim_calls calls;
     sim_match match;
     sim_streams streams;
-    sim_custom *custom;     /* NULL when no collective is custom */
-    sim_bus *bus;           /* NULL when there is none */
-    sim_fold *fold;         /* NULL: every rank is run, or one of each class */
-    sim_symmetry *symmetry; /* NULL: it was not looked for */
-    bool lists_links;       /* one by one, also those that are alike */
-    char unfolded[256];     /* why every rank is run; "" = they are not */
+    sim_custom *custom;       /* NULL when no collective is custom */
+    sim_bus *bus;             /* NULL when there is none */
+    sim_interfere *interfere; /* NULL: communication does not disturb kernels */
+    sim_fold *fold;           /* NULL: every rank is run, or one of each class */
+    sim_symmetry *symmetry;   /* NULL: it was not looked for */
+    bool lists_links;         /* one by one, also those that are alike */
+    char unfolded[256];       /* why every rank is run; "" = they are not */
     sim_rank *ranks;
     uint32_t *finishers, n_finished;
     sim_instance instance;

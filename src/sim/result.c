@@ -136,6 +136,22 @@ static bool note_overload(halley_result *r, const sim *s)
     return text != NULL && array_push(&r->remarks, text);
 }
 
+/* The factors by which kernels were slowed down, beside the number. */
+static bool note_interference(halley_result *r, const sim *s)
+{
+    const double *f = s->system->interference;
+    if (s->interfere == NULL)
+        return true;
+    char *text = arena_printf(
+        &r->memory,
+        "while an NPU communicates, its kernels take longer by stated factors: matmuls "
+        "%s, attention %s, memory-bound kernels %s times",
+        number_digits(1 + f[CLUSTER_KERNEL_MATMUL], 4).at,
+        number_digits(1 + f[CLUSTER_KERNEL_ATTENTION], 4).at,
+        number_digits(1 + f[CLUSTER_KERNEL_MEMORY], 4).at);
+    return text != NULL && array_push(&r->remarks, text);
+}
+
 enum { MOST_LISTED_LINKS = 4096 }; /* of a network whose links are listed one by one */
 
 static halley_status read_links(halley_result *r, sim *s)
@@ -162,7 +178,7 @@ static halley_status read_links(halley_result *r, sim *s)
     if (r->links.links.n > 1)
         qsort(r->links.links.at, r->links.links.n, sizeof *r->links.links.at,
               compare_links);
-    if (!note_overload(r, s))
+    if (!note_overload(r, s) || !note_interference(r, s))
         return error_nomem(s->err);
     return s->stopped ? HALLEY_OK : net_certify(s->net, s->err);
 }

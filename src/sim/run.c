@@ -7,10 +7,12 @@
 #include "des/ticks.h"
 #include "hw/count.h"
 #include "sim/fold.h"
+#include "sim/interfere.h"
 #include "sim/rules.h"
 #include "sim/symmetry/symmetry.h"
 #include "trace/core/template.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -88,7 +90,8 @@ void sim_dispatch(sim *s, uint64_t event)
         net_event(s->net, event);
         break;
     default:
-        assert(event == SIM_EVENT_NONE);
+        if (event != SIM_EVENT_NONE)
+            sim_rank_start(s, sim_event_read_late(event));
         break;
     }
 }
@@ -277,6 +280,7 @@ static halley_status set_up_run(sim *s, const sim_source *from,
     TRY(sim_calls_init(s));
     TRY(sim_streams_init(s));
     TRY(sim_bus_init(s));
+    TRY(sim_interfere_init(s));
     TRY(sim_custom_init(s));
     if (s->fold != NULL && !sim_fold_allows(s)) {
         sim_fold_give_up(s);
@@ -300,6 +304,14 @@ static halley_status start_ranks(sim *s)
     for (uint32_t i = 0; i < s->n_ranks && s->status == HALLEY_OK; i++) {
         if (!is_run(s, i))
             continue;
+        const double late_s =
+            s->system->late_s == NULL ? 0 : s->system->late_s[s->ranks[i].npu];
+        if (late_s > 0) {
+            des_queue_push(&s->queue,
+                           ticks_from(round(late_s * 1e9 * (double)s->ticks_per_ns)),
+                           sim_event_late(i));
+            continue;
+        }
         sim_rank_start(s, i);
         if (s->status == HALLEY_OK)
             TRY(s->rules->check_start(s, i));
@@ -412,6 +424,7 @@ static void free_run(sim *s)
     sim_match_fini(&s->match);
     sim_streams_fini(&s->streams);
     sim_bus_fini(s);
+    sim_interfere_fini(s);
     sim_custom_fini(s);
     sim_instance_fini(&s->instance);
     sim_symmetry_free(s->symmetry);

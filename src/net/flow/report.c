@@ -6,6 +6,7 @@
  */
 #include "net/flow/model.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Volume times coefficient, 2^-96 B, in 256 bits. */
@@ -72,6 +73,17 @@ static void sum_kind(net_part_use *out, const flow_net *f, uint32_t kind)
     out->bytes = round_exact(&sum);
 }
 
+/* The rate of a kind of link; of a file, whose links have rates of their own, the
+ * fastest. */
+static double find_kind_Bps(const hw_graph *g, uint32_t kind)
+{
+    double Bps = g->kinds[kind].bw_Bps;
+    for (uint32_t i = 0; g->kinds[kind].bw_Bps == HW_UNKNOWN && i < g->n_links; i++)
+        if (g->link_kind[i] == kind)
+            Bps = fmax(Bps, g->link_Bps[i]);
+    return Bps;
+}
+
 /* One row for each kind of link. */
 bool flow_net_describe(net_part_use *out, const net *n, uint32_t i)
 {
@@ -79,7 +91,7 @@ bool flow_net_describe(net_part_use *out, const net *n, uint32_t i)
     const hw_graph *g = f->network->graph;
     if (i >= g->n_kinds)
         return false;
-    *out = (net_part_use){.name = g->kinds[i].name, .bw_Bps = g->kinds[i].bw_Bps};
+    *out = (net_part_use){.name = g->kinds[i].name, .bw_Bps = find_kind_Bps(g, i)};
     sum_kind(out, f, i);
     if (f->cluster->network == HW_NETWORK_DIMS) { /* its kinds are its dimensions */
         assert(g->n_kinds == f->cluster->n_dims);

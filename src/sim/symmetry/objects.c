@@ -71,6 +71,9 @@ static const char *find_option(const sim *s, const halley_sim_opts *opts)
         return "the bus and the rendezvous protocol are simulated per NPU";
     if (has_custom(system))
         return "collectives have algorithms of their own";
+    for (int i = 0; i < CLUSTER_N_KERNELS; i++)
+        if (system->interference[i] != 0)
+            return "kernels that communication slows down are followed rank by rank";
     if (system->jitter > 0)
         return "jitter gives every rank its own times";
     return NULL;
@@ -387,6 +390,8 @@ static uint64_t colour_rank(const sim *s, uint32_t rank)
     uint64_t h = mix_in(1, in->program_of[rank]);
     if (s->system->slow != NULL)
         h = mix_double(h, s->system->slow[rank]);
+    if (s->system->late_s != NULL)
+        h = mix_double(h, s->system->late_s[rank]);
     for (uint32_t k = 0; k < p->n_names; k++) {
         const uint32_t value = in->values[rank][k];
         if (p->names[k].kind == SIM_NAME_ROOT || p->names[k].kind == SIM_NAME_SELF)
