@@ -190,6 +190,7 @@ static halley_status run_jobs(halley_result **out, const halley_jobs_result *r,
 {
     halley_trace_set *set = NULL;
     halley_sim_opts own = opts == NULL ? (halley_sim_opts){0} : *opts;
+    own.all_links = true; /* which jobs share is told by their names */
     if (job != UINT32_MAX)
         own.record = own.heat = false;
     own.no_fold = true; /* links are compared one by one */

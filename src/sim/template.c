@@ -46,7 +46,7 @@ halley_status halley_sim_run_template(halley_result **out, const halley_template
     halley_cluster *c = hw_cluster_copy(cluster);
     halley_status status = c != NULL ? add_groups(c, roles, err) : error_nomem(err);
     if (status == HALLEY_OK) {
-        c->system.slow = cluster->system.slow; /* lent; the copy leaves it out */
+        c->system.slow = cluster->system.slow; /* lent; the copy leaves them out */
         c->system.late_s = cluster->system.late_s;
         status = sim_run_roles(out, roles, c, opts, err);
         c->system.slow = c->system.late_s = NULL;

@@ -586,7 +586,7 @@ $ for n in 16384 131072; do halley sim -m llama3-405b -c c.yaml:$n --tp 8 --pp 1
 $ for c in slow failed; do halley sim -m llama3-405b -c $c.yaml:16384 --tp 8 --pp 16 --virtual 4 --global-batch 2048 | grep -o '.* classes of [0-9]* ranks'; done
 > 96 classes of 16384 ranks
 > 64 classes of 16384 ranks
-$ halley sim -m deepseek-v3 -c c.yaml:2048 --tp 1 --pp 16 --ep 64 --global-batch 2048 | grep -o '.* classes of [0-9]* ranks'
+$ halley sim -m deepseek-v3 -c c.yaml:2048 --tp 1 --pp 16 --ep 64 --global-batch 2048 2> note | grep -o '.* classes of [0-9]* ranks'
 > 16 classes of 2048 ranks
 $ halley sim -m gpt-76.1b -c c.yaml:2048 --tp 8 --pp 4 --global-batch 512 | grep -o '.* classes of [0-9]* ranks'
 > 4 classes of 2048 ranks

@@ -12,8 +12,11 @@ static const char *explain_colour(arena *memory, const sim *s, uint32_t a, uint3
     const double *slow = s->system->slow;
     if (s->instance.program_of[a] != s->instance.program_of[b])
         return arena_printf(memory, "does not do what rank %u does", a);
+    const double *late_s = s->system->late_s;
     if (slow != NULL && slow[a] != slow[b])
         return arena_printf(memory, "is slower or faster than rank %u", a);
+    if (late_s != NULL && late_s[a] != late_s[b])
+        return arena_printf(memory, "starts later or earlier than rank %u", a);
     return arena_printf(memory, "is a root where rank %u is none, or the other way", a);
 }
 
