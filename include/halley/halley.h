@@ -15,6 +15,7 @@
 #include "halley/ingest.h"
 #include "halley/launch.h"
 #include "halley/learn.h"
+#include "halley/limit.h"
 #include "halley/link.h"
 #include "halley/model.h"
 #include "halley/npu.h"

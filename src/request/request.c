@@ -378,9 +378,10 @@ static halley_status run_request_verb(request_reader *r, char **result, size_t *
     r->call.out = open_memstream(result, n);
     if (r->call.out == NULL)
         return error_nomem(r->err);
-    halley_status status = r->call.verb->run(&r->call, r->err);
+    halley_status status = request_call_run(&r->call, r->err);
     const bool has_failed = ferror(r->call.out) != 0;
-    if ((fclose(r->call.out) != 0 || has_failed) && status == HALLEY_OK)
+    if ((fclose(r->call.out) != 0 || has_failed || *result == NULL) &&
+        status == HALLEY_OK)
         status = error_nomem(r->err);
     if (status == HALLEY_OK && *n == 0)
         status = refuse_request(r, REQUEST_CODE_INTERNAL, "%s gave no result",

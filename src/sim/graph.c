@@ -151,8 +151,7 @@ static void issue_message(sim *s, uint32_t rank, uint32_t node, const sim_node *
 }
 
 /* A compute node's time on this rank: slow ranks and jitter, the same in every run. */
-static uint64_t get_compute_ticks(const sim *s, uint32_t rank, uint32_t node,
-                                  uint64_t ticks)
+static uint64_t get_compute_ticks(sim *s, uint32_t rank, uint32_t node, uint64_t ticks)
 {
     const cluster_system *system = s->system;
     double factor = system->slow == NULL ? 1 : system->slow[rank];
@@ -162,7 +161,7 @@ static uint64_t get_compute_ticks(const sim *s, uint32_t rank, uint32_t node,
     }
     if (factor == 1)
         return ticks;
-    return factor <= 0 ? 0 : ticks_from((double)ticks * factor);
+    return factor <= 0 ? 0 : des_queue_ticks(&s->queue, (double)ticks * factor);
 }
 
 static void issue_node(sim *s, uint32_t rank, uint32_t node)

@@ -173,6 +173,7 @@ static halley_status compile_programs(sim *s, const halley_trace_set *traces,
             error_at_file(s->err, halley_trace_path(trace));
         }
         s->ranks[i].program = &s->programs[id];
+        s->queue.wrapped |= status == HALLEY_OK && s->programs[id].wrapped;
         if (status == HALLEY_OK && s->programs[id].dangling)
             s->warnings |= 1u << SIM_WARN_DANGLING;
         if (status == HALLEY_OK && s->programs[id].has_uncounted)
@@ -263,6 +264,8 @@ static halley_status set_up_run(sim *s, const halley_trace_set *traces,
     s->finishers = mem_array(s->n_npus, sizeof *s->finishers);
     if (s->ranks == NULL || s->finishers == NULL)
         return error_nomem(s->err);
+    s->queue.wrapped |= s->system->endpoint_ns > TICKS_LONGEST / s->ticks_per_ns ||
+                        s->system->group_endpoint_ns > TICKS_LONGEST / s->ticks_per_ns;
     s->endpoint = s->system->endpoint_ns * s->ticks_per_ns;
     s->group_endpoint = s->system->group_endpoint_ns * s->ticks_per_ns;
     TRY(compile_programs(s, traces, opts));
@@ -302,6 +305,23 @@ static halley_status start_ranks(sim *s)
 
 enum { LOOK_EVERY = 1 << 12 }; /* events between two calls of the watcher */
 
+static halley_status refuse_long_run(sim *s)
+{
+    return error_set(s->err, HALLEY_ELIMIT,
+                     "the run takes more than 53 days, which the clock of picoseconds "
+                     "does not hold; look for a wrong duration, size or bandwidth");
+}
+
+/* Steps that 64 bits do not hold: wrong under native rules, as there under ASTRA-sim's.
+ */
+static halley_status check_wrapped(sim *s)
+{
+    if (!s->queue.wrapped && !s->memory.wrapped)
+        return HALLEY_OK;
+    s->warnings |= 1u << SIM_WARN_WRAPPED;
+    return s->rules->wraps ? HALLEY_OK : refuse_long_run(s);
+}
+
 static halley_status run_events(sim *s, const halley_sim_opts *opts)
 {
     des_event e;
@@ -313,6 +333,8 @@ static halley_status run_events(sim *s, const halley_sim_opts *opts)
     while (s->status == HALLEY_OK && !s->queue.failed && des_queue_pop(&s->queue, &e)) {
         assert(e.at == s->queue.now);
         if (e.at > s->stop) {
+            if (s->stop == s->last)
+                return refuse_long_run(s);
             s->stopped = true;
             s->queue.now = s->stop;
             break;
@@ -325,7 +347,7 @@ static halley_status run_events(sim *s, const halley_sim_opts *opts)
         return error_set(s->err, HALLEY_ENOMEM,
                          "the event queue ran out of memory or of time at %llu ns",
                          (unsigned long long)(s->queue.now / s->ticks_per_ns));
-    return s->status;
+    return s->status == HALLEY_OK ? check_wrapped(s) : s->status;
 }
 
 /* The clock stands: close what is open, so that times add up to it. */
@@ -405,8 +427,9 @@ static halley_status run_simulation(halley_result **out, const halley_trace_set 
              .err = err};
     s.match.free_channel = s.match.free_waiter = SIM_NONE;
     s.match.free_transfer = s.match.free_handshake = SIM_NONE;
-    s.stop = opts->stop_s > 0 ? ticks_from(opts->stop_s * 1e9 * (double)s.ticks_per_ns)
-                              : UINT64_MAX;
+    s.last = s.rules->wraps ? UINT64_MAX : TICKS_LAST;
+    const double stop = opts->stop_s * 1e9 * (double)s.ticks_per_ns;
+    s.stop = opts->stop_s > 0 && stop < (double)s.last ? ticks_from(stop) : s.last;
     halley_status status = set_up_run(&s, traces, opts);
     if (status == HALLEY_OK)
         status = run_events(&s, opts);

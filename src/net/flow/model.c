@@ -88,7 +88,7 @@ static void flow_close(net *n)
 
 static uint64_t ticks_of_seconds(const flow_net *f, double seconds)
 {
-    return ticks_from(round(seconds * f->ticks_per_s));
+    return des_queue_ticks(f->head.queue, round(seconds * f->ticks_per_s));
 }
 
 /* The least of what its links let one flow have. */
