@@ -9,6 +9,7 @@
 #include "base/limit.h"
 #include "base/progress.h"
 #include "base/str.h"
+#include "base/strbuf_stream.h"
 #include "base/units.h"
 #include "halley/limit.h"
 #include "halley/unfinished.h"
@@ -191,22 +192,22 @@ static halley_status run_as_text(request_call *call, halley_error *err)
  * that only says no (an infeasible design) still prints what it found. */
 static halley_status run_into_stdout(request_call *call, halley_error *err)
 {
-    char *text = NULL;
-    size_t n = 0;
+    strbuf text = {0};
     TRY(request_files_check(call, err));
     if (!has_flag(call, "json"))
         return run_as_text(call, err);
-    call->out = open_memstream(&text, &n);
-    if (call->out == NULL)
+    call->out = strbuf_stream_open(&text);
+    if (call->out == NULL) {
+        call->out = stdout;
         return error_nomem(err);
+    }
     halley_status status = request_call_run(call, err);
-    const bool has_failed = ferror(call->out) != 0;
-    if ((fclose(call->out) != 0 || has_failed || text == NULL) && status == HALLEY_OK)
+    if ((fclose(call->out) != 0 || text.failed) && status == HALLEY_OK)
         status = error_nomem(err);
     call->out = stdout;
-    if (n > 0 && text != NULL && (status == HALLEY_OK || call->code == REQUEST_CODE_INFEASIBLE))
-        fwrite(text, 1, n, stdout);
-    free(text);
+    if (text.n > 0 && (status == HALLEY_OK || call->code == REQUEST_CODE_INFEASIBLE))
+        fwrite(text.at, 1, text.n, stdout);
+    strbuf_fini(&text);
     return status;
 }
 
