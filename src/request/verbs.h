@@ -29,6 +29,7 @@ extern const request_verb request_verb_trace_merge;
 extern const request_verb request_verb_trace_obfuscate;
 extern const request_verb request_verb_trace_scale;
 extern const request_verb request_verb_trace_slice;
+extern const request_verb request_verb_trace_spread;
 extern const request_verb request_verb_trace_timeline;
 extern const request_verb request_verb_trace_view;
 extern const request_verb request_verb_version;
