@@ -89,10 +89,10 @@ void file_set_abort(file_set *set);
 
 /*
  * A folder being written, for many small files: they go into a temporary folder,
- * ".NAME.xxxxxxxx" next to it, which takes the final name at commit after one sync for
+ * ".NAME.xxxxxxxx-…" next to it, which takes the final name at commit after one sync for
  * all of them. Until then, and for ever after an abort, there is no such folder. One that
  * is there already must be empty (else EINVAL) and stays; its files lie in
- * ".part.xxxxxxxx" within and move out of it one by one at commit.
+ * ".part.xxxxxxxx-…" within and move out of it one by one at commit.
  */
 typedef struct file_folder file_folder;
 halley_status file_folder_open(file_folder **out, const char *path, halley_error *err);
