@@ -6,8 +6,8 @@
 
 #include "base/array.h"
 #include "base/file.h"
-#include "base/limit.h"
 #include "base/hash.h"
+#include "base/limit.h"
 #include "explore/metric.h"
 #include "halley/plan_keys.h"
 

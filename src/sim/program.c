@@ -130,7 +130,6 @@ static bool read_duration_ns(double *ns, const compiler *c, uint32_t index)
            halley_attr_to_double(&attr, ns) && *ns >= 0;
 }
 
-/* Ticks of a node; what they do not hold is refused by native rules (check_duration). */
 static uint64_t convert_ticks(const compiler *c, double ticks)
 {
     c->p->wrapped |= !ticks_hold(ticks);
@@ -144,20 +143,8 @@ static uint64_t read_duration_ticks(const compiler *c, uint32_t index)
         return convert_ticks(c, ns * (c->opts->ticks_per_s / 1e9));
     const uint64_t us = halley_node_duration_us(c->trace, index);
     const uint64_t per_us = (uint64_t)(c->opts->ticks_per_s / 1e6);
-    if (us == 0)
-        return c->rules->default_ticks;
     c->p->wrapped |= us > TICKS_LONGEST / per_us;
-    return us * per_us;
-}
-
-/* Native rules: a node whose time the clock does not hold is named. */
-static halley_status check_duration(const compiler *c, uint32_t index)
-{
-    if (!c->p->wrapped || !c->rules->has_lanes)
-        return HALLEY_OK;
-    return node_error(c, index, HALLEY_ELIMIT,
-                      "the node takes more than 26 days, which the clock of picoseconds "
-                      "does not hold; correct its duration or counts");
+    return us == 0 ? c->rules->default_ticks : us * per_us;
 }
 
 /* Kernels of recordings whose operators have no shapes: their recorded time stays. */
@@ -244,11 +231,14 @@ static halley_status compile_compute(sim_node *n, const compiler *c, uint32_t in
         compile_modelled(n, c, index);
     else if (computed && c->p->retime >= SIM_RETIME_MEASURED)
         compile_retimed(n, c, index);
-    if (__builtin_add_overflow(c->p->compute_ticks,
-                               n->flags & SIM_NODE_SKIP ? 0 : n->amount,
-                               &c->p->compute_ticks))
-        c->p->wrapped = true;
-    return check_duration(c, index);
+    const uint64_t more = n->flags & SIM_NODE_SKIP ? 0 : n->amount;
+    c->p->wrapped |=
+        __builtin_add_overflow(c->p->compute_ticks, more, &c->p->compute_ticks);
+    if (!c->p->wrapped || !c->rules->has_lanes)
+        return HALLEY_OK;
+    return node_error(c, index, HALLEY_ELIMIT,
+                      "the node takes more than 26 days, which the clock of picoseconds "
+                      "does not hold; correct its duration or counts");
 }
 
 /* The message of an algorithm may say which chunks of the collective's data it moves;
