@@ -20,6 +20,7 @@ static const request_verb *const commands[] = {
     &request_verb_trace_obfuscate,
     &request_verb_trace_scale,
     &request_verb_trace_spread,
+    &request_verb_trace_fit,
     &request_verb_trace_compare,
     &cmd_trace_learn,
     &cmd_trace_synth,

@@ -17,6 +17,7 @@ const request_verb *const request_verbs[] = {
     &request_verb_trace_obfuscate,
     &request_verb_trace_scale,
     &request_verb_trace_spread,
+    &request_verb_trace_fit,
     &request_verb_trace_compare,
     &request_verb_estimate,
     &request_verb_plan,

@@ -22,6 +22,7 @@ extern const request_verb request_verb_trace_check;
 extern const request_verb request_verb_trace_compare;
 extern const request_verb request_verb_trace_convert;
 extern const request_verb request_verb_trace_diff;
+extern const request_verb request_verb_trace_fit;
 extern const request_verb request_verb_trace_gen;
 extern const request_verb request_verb_trace_info;
 extern const request_verb request_verb_trace_link;
