@@ -10,7 +10,7 @@ extern "C" {
 
 /* What the kernels and operators of one rank say; 0 = cannot be told. Sizes are those of
  * the rank: with tensor parallelism heads, ffn and vocabulary are a rank's share. */
-typedef struct halley_fit {
+typedef struct halley_recorded_model {
     uint32_t layers;
     uint32_t kernels_per_period; /* of the sequence that repeats */
     uint32_t layers_per_period;
@@ -24,14 +24,14 @@ typedef struct halley_fit {
     double step_s;        /* recorded; of the step that was looked at */
     double period_s;      /* device time of one period, mean */
     double covered_share; /* of the kernels of the main stream, in the repeats */
-} halley_fit;
+} halley_recorded_model;
 
 /*
  * Find the period of the kernels of the busiest stream (of one step where steps are
  * known), and what its matmuls, attention and collectives say. EINVAL: the trace is no
  * recording, or nothing repeats in it.
  */
-halley_status halley_recording_fit(halley_fit *out, const halley_trace *trace,
+halley_status halley_recording_fit(halley_recorded_model *out, const halley_trace *trace,
                                    halley_error *err);
 
 #ifdef __cplusplus

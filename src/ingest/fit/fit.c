@@ -24,7 +24,7 @@
 static const double least_share = 0.35; /* of the kernels, in layers */
 
 typedef struct fitter {
-    halley_fit *out;
+    halley_recorded_model *out;
     const halley_trace *trace;
     ARRAY(fit_kernel) kernels;
     intern names;
@@ -232,7 +232,7 @@ static void find_inner_period(fitter *f)
 
 static void fit_layers(fitter *f)
 {
-    halley_fit *const o = f->out;
+    halley_recorded_model *const o = f->out;
     int64_t ns = 0;
     for (uint32_t i = 0; i < f->period.length; i++)
         ns += f->kernels.at[f->period.start + i].duration_ns;
@@ -265,7 +265,7 @@ static uint64_t find_commonest(const fitter *f, uint32_t which)
 
 static void fit_matmuls(fitter *f)
 {
-    halley_fit *const o = f->out;
+    halley_recorded_model *const o = f->out;
     const fit_kernel *const k = f->kernels.at + f->period.start;
     bool has_moe = false;
     uint64_t smallest = UINT64_MAX;
@@ -287,7 +287,7 @@ static void fit_matmuls(fitter *f)
 
 /* Query, key of an attention operator: [b, h, s, d] of scaled_dot_product, [b, s, h, d]
  * of kernels' own operators, [tokens, h, d] of inference engines. */
-static void fit_attention_op(halley_fit *o, str name, const op_dims *d)
+static void fit_attention_op(halley_recorded_model *o, str name, const op_dims *d)
 {
     const bool is_sdpa = str_contains(name, STR("scaled_dot_product"));
     if (d->n[0] == 4) {
@@ -304,7 +304,7 @@ static void fit_attention_op(halley_fit *o, str name, const op_dims *d)
 }
 
 /* Softmax over [batch, heads, s, s]: the longest is the one over tokens. */
-static void fit_softmax_op(halley_fit *o, const op_dims *d)
+static void fit_softmax_op(halley_recorded_model *o, const op_dims *d)
 {
     if (d->n[0] != 4 || d->at[0][2] != d->at[0][3] || d->at[0][3] <= o->seq)
         return;
@@ -324,7 +324,7 @@ static bool is_attention_op(str name)
 
 static void fit_operators(fitter *f)
 {
-    halley_fit *const o = f->out;
+    halley_recorded_model *const o = f->out;
     bool has_attention = false;
     for (uint32_t i = 0; i < halley_trace_count(f->trace); i++) {
         const halley_bytes bytes = halley_node_name(f->trace, i);
@@ -392,7 +392,7 @@ static uint32_t find_group_size(const fitter *f, str name, halley_error *err)
  * rest of a job that trains is data parallel. */
 static void fit_parallelism(fitter *f)
 {
-    halley_fit *const o = f->out;
+    halley_recorded_model *const o = f->out;
     const uint64_t world = read_world(f->trace);
     uint32_t in_period = 0, group_size = 0;
     bool any = false;
@@ -413,7 +413,7 @@ static void fit_parallelism(fitter *f)
         o->dp = (uint32_t)(world / o->tp);
 }
 
-static void fit_batch(halley_fit *o)
+static void fit_batch(halley_recorded_model *o)
 {
     if (o->seq > 0 && o->tokens > 0 && o->tokens % o->seq == 0)
         o->batch = o->tokens / o->seq;
@@ -446,14 +446,14 @@ static halley_status fit_recording(fitter *f, halley_error *err)
     return HALLEY_OK;
 }
 
-halley_status halley_recording_fit(halley_fit *out, const halley_trace *trace,
+halley_status halley_recording_fit(halley_recorded_model *out, const halley_trace *trace,
                                    halley_error *err)
 {
     if (!tree_is_recorded(trace))
         return error_set(err, HALLEY_EINVAL,
                          "the trace was not linked from a profiler's recording, so its "
                          "kernels say nothing about its model");
-    *out = (halley_fit){0};
+    *out = (halley_recorded_model){0};
     fitter f = {.out = out, .trace = trace};
     const halley_status status = fit_recording(&f, err);
     array_fini(&f.kernels);

@@ -37,7 +37,7 @@ typedef struct fit_row {
 } fit_row;
 enum { N_ROWS = 16 };
 
-static void list_fit_rows(fit_row rows[N_ROWS], const halley_fit *f)
+static void list_fit_rows(fit_row rows[N_ROWS], const halley_recorded_model *f)
 {
     const fit_row list[N_ROWS] = {
         {"layers", "layers", f->layers},
@@ -60,7 +60,7 @@ static void list_fit_rows(fit_row rows[N_ROWS], const halley_fit *f)
         rows[i] = list[i];
 }
 
-static halley_status write_fit_json(const request_call *call, const halley_fit *f,
+static halley_status write_fit_json(const request_call *call, const halley_recorded_model *f,
                                     halley_error *err)
 {
     fit_row rows[N_ROWS];
@@ -81,7 +81,7 @@ static halley_status write_fit_json(const request_call *call, const halley_fit *
     return request_json_end(&j, call, err);
 }
 
-static void write_fit_text(const request_call *call, const halley_fit *f)
+static void write_fit_text(const request_call *call, const halley_recorded_model *f)
 {
     fit_row rows[N_ROWS];
     list_fit_rows(rows, f);
@@ -103,7 +103,7 @@ static const report_column columns[] = {
     {"Value", "value", REPORT_COUNT, UNITS_COUNT, 0},
 };
 
-static halley_status write_fit_csv(const request_call *call, const halley_fit *f,
+static halley_status write_fit_csv(const request_call *call, const halley_recorded_model *f,
                                    halley_error *err)
 {
     fit_row rows[N_ROWS];
@@ -136,7 +136,7 @@ static halley_status save_text(const char *prefix, const char *ending, const str
     return status;
 }
 
-static halley_status refuse_files(const halley_fit *f, halley_error *err)
+static halley_status refuse_files(const halley_recorded_model *f, halley_error *err)
 {
     const char *const missing = f->hidden == 0  ? "hidden size"
                                 : f->heads == 0 ? "number of heads"
@@ -152,7 +152,7 @@ static halley_status refuse_files(const halley_fit *f, halley_error *err)
         missing);
 }
 
-static halley_status write_fit_files(const request_call *call, const halley_fit *f,
+static halley_status write_fit_files(const request_call *call, const halley_recorded_model *f,
                                      halley_error *err)
 {
     const fit_options *o = call->options;
@@ -183,7 +183,7 @@ static halley_status show_fit(request_call *call, const halley_trace_set *set,
                               report_form form, halley_error *err)
 {
     const fit_options *o = call->options;
-    halley_fit f;
+    halley_recorded_model f;
     TRY(halley_recording_fit(&f, halley_trace_set_get(set, 0), err));
     if (o->out != NULL)
         TRY(write_fit_files(call, &f, err));
