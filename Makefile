@@ -5,6 +5,8 @@
 #   make test       all tests, in build-test with assertions
 #   make check      format, layers, names, documents, man pages, clang-tidy, cppcheck
 #   make asan tsan  the tests under sanitizers       make fuzz      FUZZ_SECONDS=60 per reader
+#   make torture    every call fails once, kill -9, bombs (hours); the tests run a sample
+#   make sbom       what it is linked with: versions, licences (build/halley.spdx.json)
 #   make coverage   what the tests reach             make bench     speed and memory
 #   make cases      published clusters: published, halley, error
 #   make python-test  the Python package        make wheel     dist/halley-*.whl
@@ -17,7 +19,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 build = @ninja -j$(JOBS) -C $(1) $(2) > $(1)/build.log 2>&1 || { cat $(1)/build.log; exit 1; }
 TEST = meson test --no-rebuild --print-errorlogs --timeout-multiplier 10 --num-processes $(JOBS) -C
 
-.PHONY: all demo test check asan tsan fuzz bench cases coverage install clean wheel python-test setup-build setup-test setup-dev setup-python
+.PHONY: all demo test check asan tsan fuzz torture sbom bench cases coverage install clean wheel python-test setup-build setup-test setup-dev setup-python
 
 all: setup-build build/build.ninja
 	$(call build,build,product)
@@ -53,6 +55,15 @@ test asan tsan: %: build-%/build.ninja
 fuzz: build-fuzz/build.ninja
 	$(call build,build-fuzz)
 	@tools/fuzz build-fuzz $(FUZZ_SECONDS)
+
+torture: build-test/build.ninja
+	$(call build,build-test)
+	@tools/torture build-test/halley build-test/tests/torture/fault.so
+	@tools/kill9 build-test/halley 500
+	@tools/bombs build-test/halley --verbose
+
+sbom: all
+	@tools/sbom build/halley build/halley.spdx.json
 
 coverage: build-coverage/build.ninja
 	$(call build,build-coverage)

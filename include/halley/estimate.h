@@ -76,6 +76,7 @@ typedef struct halley_estimate {
      * FORWARD and BACKWARD. */
     double class_s[HALLEY_N_CLASSES];
     bool schedule_walked; /* pass by pass; else the pipeline's time is a closed form */
+    bool out_of_memory;   /* the walk found none: the numbers are not to be used */
     double tokens_per_s;
     double model_flops;  /* of one step, all NPUs */
     double mfu, hfu;     /* model and hardware FLOPs over peak of the plan's type */

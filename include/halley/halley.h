@@ -19,6 +19,7 @@
 #include "halley/launch.h"
 #include "halley/learn.h"
 #include "halley/learn_check.h"
+#include "halley/limit.h"
 #include "halley/link.h"
 #include "halley/model.h"
 #include "halley/network.h"

@@ -5,6 +5,8 @@
  */
 #include "base/arena.h"
 
+#include "base/array.h"
+
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +24,7 @@ static arena_block *new_block(arena *a, size_t size)
 {
     if (size > PTRDIFF_MAX - sizeof(arena_block))
         return NULL;
-    arena_block *block = malloc(sizeof *block + size);
+    arena_block *block = mem_array(1, sizeof *block + size);
     if (block != NULL)
         a->total_bytes += sizeof *block + size;
     return block;

@@ -4,24 +4,66 @@
  */
 #include "base/array.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+/* The exception to "no mutable globals": memory belongs to the process. */
+static _Atomic uint64_t n_failures;
+
+uint64_t mem_failure_count(void)
+{
+    return atomic_load_explicit(&n_failures, memory_order_relaxed);
+}
+
+void mem_failure_note(void)
+{
+    atomic_fetch_add(&n_failures, 1);
+}
+
+/* Of this thread, so that a failure of an earlier call does not fail the next one. */
+static _Thread_local uint64_t start_of_call;
+static _Thread_local uint32_t n_calls;
+
+void mem_call_begin(void)
+{
+    if (n_calls++ == 0)
+        start_of_call = mem_failure_count();
+}
+
+void mem_call_end(void)
+{
+    n_calls--;
+}
+
+uint64_t mem_failure_start(void)
+{
+    return n_calls > 0 ? start_of_call : mem_failure_count();
+}
+
+static void *note_failure(void *allocated)
+{
+    if (allocated == NULL)
+        mem_failure_note();
+    return allocated;
+}
 
 void *mem_array(size_t n, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes))
-        return NULL;
-    return malloc(bytes > 0 ? bytes : 1);
+        return note_failure(NULL);
+    return note_failure(malloc(bytes > 0 ? bytes : 1));
 }
 
 void *mem_array_zero(size_t n, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes))
-        return NULL;
-    return calloc(bytes > 0 ? bytes : 1, 1);
+        return note_failure(NULL);
+    return note_failure(calloc(bytes > 0 ? bytes : 1, 1));
 }
 
 /* The caller's pointer has some other type than void *, so that it is only ever copied
@@ -45,7 +87,7 @@ bool array_grow_(void **at, size_t *cap, size_t n, size_t more, size_t size)
         wanted = needed;
     if (__builtin_mul_overflow(wanted, size, &bytes) || bytes > PTRDIFF_MAX)
         return false;
-    void *grown = realloc(load_element(at), bytes);
+    void *grown = note_failure(realloc(load_element(at), bytes));
     if (grown == NULL)
         return false;
     memcpy(at, &grown, sizeof grown);
@@ -96,6 +138,14 @@ static uint64_t read_system_number(const char *path, const char *key, uint64_t o
     const unsigned long long number =
         found != NULL ? strtoull(found + strlen(key), &end, 10) : 0;
     return found != NULL && end != found + strlen(key) ? number : otherwise;
+}
+
+uint64_t mem_machine_size(void)
+{
+    const uint64_t machine =
+        (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t group = read_system_number("/sys/fs/cgroup/memory.max", "", machine);
+    return group < machine ? group : machine;
 }
 
 /* Whether the machine can give so many bytes more. Linux promises more than it has, so

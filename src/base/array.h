@@ -4,16 +4,33 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 /* n * size bytes, or NULL when that overflows or memory ran out. n = 0 gives a non-NULL
  * block. */
 void *mem_array(size_t n, size_t size);
 void *mem_array_zero(size_t n, size_t size);
+/*
+ * How many allocations have failed in the process so far. What was computed meanwhile may
+ * lack something, even where a caller went on without it: a call whose count differs at
+ * its end has run out of memory (request_call_run), and no file that was written
+ * meanwhile takes its name (base/file.h).
+ */
+uint64_t mem_failure_count(void);
+/* The count when the call of this thread began (mem_call_begin), else as it is now. */
+uint64_t mem_failure_start(void);
+/* A call of a verb on this thread; calls may nest. */
+void mem_call_begin(void);
+void mem_call_end(void);
+/* One more, for code that calls malloc itself; error_nomem counts, too. */
+void mem_failure_note(void);
 /* Whether the machine can give `more` bytes more to a block of then `total` bytes. Linux
  * promises more than it has, so that malloc alone would not refuse before the process is
  * killed. */
 bool mem_is_available(size_t total, size_t more);
+/* Bytes that the machine, or the control group of the process, has. */
+uint64_t mem_machine_size(void);
 void mem_sort_doubles(double *at, size_t n); /* ascending; NULL with n = 0 is allowed */
 
 /*

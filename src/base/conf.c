@@ -6,6 +6,7 @@
 
 #include "base/conf_build.h"
 #include "base/file.h"
+#include "base/limit.h"
 #include "base/number.h"
 
 #include <stdarg.h>
@@ -113,15 +114,26 @@ halley_status conf_parse_foreign(conf_file *out, str text, const char *name,
     return parse_any(out, text, name, true, err);
 }
 
-halley_status conf_load(conf_file *out, const char *path, halley_error *err)
+static halley_status load_conf(conf_file *out, const char *path, uint64_t most,
+                               halley_error *err)
 {
     file_input in;
-    TRY(file_input_open(&in, path, err));
+    TRY(file_input_open_most(&in, path, most, err));
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     const halley_status status =
         conf_parse(out, (str){(const char *)in.at, in.n}, name, err);
     file_input_close(&in);
     return status;
+}
+
+halley_status conf_load(conf_file *out, const char *path, halley_error *err)
+{
+    return load_conf(out, path, LIMIT_CONFIGURATION, err);
+}
+
+halley_status conf_load_table(conf_file *out, const char *path, halley_error *err)
+{
+    return load_conf(out, path, 0, err);
 }
 
 void conf_fini(conf_file *file)

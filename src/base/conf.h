@@ -41,6 +41,8 @@ typedef struct conf_file {
  * for JSON's, which are integers to 2^63 or the shortest text of a double.
  */
 halley_status conf_load(conf_file *out, const char *path, halley_error *err);
+/* The same for tables and topologies, which may be as large as the limit of memory. */
+halley_status conf_load_table(conf_file *out, const char *path, halley_error *err);
 /* The same from memory; `name` stands for the path in errors. */
 halley_status conf_parse(conf_file *out, str text, const char *name, halley_error *err);
 /* The same for YAML of other programs: anchors, aliases and merges (<<) are followed. */

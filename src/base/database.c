@@ -11,6 +11,7 @@
  */
 #include "base/database.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ enum {
     MAX_VALUE_BYTES = 1 << 26,
     MAX_SQL_BYTES = 1 << 20,
     MAX_COLUMNS = 2000,
+    MAX_PATH_BYTES = 512,
 };
 
 halley_status database_error(sqlite3 *db, const char *path, const char *doing,
@@ -178,11 +180,31 @@ static halley_status open_connection(sqlite3 **db, const char *path,
                              : database_error(*db, path, "open the file", err);
 }
 
+/* SQLite holds the absolute path, and that of its journal, in 512 bytes. */
+static halley_status check_path_length(const char *path, halley_error *err)
+{
+    char folder[PATH_MAX];
+    const bool is_absolute = path[0] == '/';
+    const size_t n_folder =
+        !is_absolute && getcwd(folder, sizeof folder) != NULL ? strlen(folder) + 1 : 0;
+    if (n_folder + strlen(path) + sizeof "-journal" <= MAX_PATH_BYTES)
+        return HALLEY_OK;
+    error_set(
+        err, HALLEY_ELIMIT,
+        "the absolute path of a SQLite file has at most %d bytes, this one has %zu; "
+        "use a shorter path",
+        MAX_PATH_BYTES - (int)sizeof "-journal", n_folder + strlen(path));
+    error_at_file(err, path);
+    return HALLEY_ELIMIT;
+}
+
 halley_status database_open(sqlite3 **out, const char *path, const database_options *o,
                             halley_error *err)
 {
     sqlite3 *db = NULL;
-    const halley_status status = open_connection(&db, path, o, err);
+    halley_status status = check_path_length(path, err);
+    if (status == HALLEY_OK)
+        status = open_connection(&db, path, o, err);
     if (status != HALLEY_OK) {
         sqlite3_close(db);
         db = NULL;

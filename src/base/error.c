@@ -5,6 +5,7 @@
  */
 #include "base/error.h"
 
+#include "base/array.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -12,22 +13,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes of the printable character at `at`; 0 when it has to be shown as \xNN. */
-static size_t make_printable(const char *at, size_t n)
-{
-    const uint8_t *c = (const uint8_t *)at;
-    const size_t length = utf8_length(c, n);
-    const int is_control =
-        c[0] < 0x20 || c[0] == 0x7f || (c[0] == 0xc2 && length == 2 && c[1] < 0xa0);
-    return is_control ? 0 : length;
-}
-
 /* Copy n bytes to `to`, cleaned and terminated; what does not fit is left off. */
 static void copy_clean(char *to, size_t size, const char *from, size_t n)
 {
     size_t used = 0;
     for (size_t i = 0; i < n;) {
-        const size_t length = make_printable(from + i, n - i);
+        const size_t length = utf8_visible_length((const uint8_t *)from + i, n - i);
         const size_t needed = length > 0 ? length : 4;
         if (used + needed >= size)
             break;
@@ -71,6 +62,7 @@ halley_status error_set(halley_error *err, halley_status code, const char *forma
 
 halley_status error_nomem(halley_error *err)
 {
+    mem_failure_note();
     return error_set(err, HALLEY_ENOMEM, "memory ran out");
 }
 

@@ -1,5 +1,4 @@
-/* base/file.h - whole files in (mapped, or unpacked from gzip or zstd), atomic files out.
- */
+/* base/file.h - whole files in (read, unpacked from gzip or zstd), atomic files out. */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
@@ -11,35 +10,37 @@
 #include <stdio.h>
 
 /*
- * The bytes of a file. A plain regular file is mapped read-only; a pipe or "-" (stdin) is
- * read; gzip and zstd (recognised by their first bytes, not by the name) are unpacked,
- * all members and frames. At least FILE_PAD zero bytes may be read behind `at + n` (so a
- * decoder may load 8 or 16 bytes at once).
+ * The bytes of a file, a pipe or "-" (stdin); gzip and zstd (recognised by their first
+ * bytes, not by the name) are unpacked, all members and frames. At least FILE_PAD zero
+ * bytes may be read after `at + n` (so a decoder may load 8 or 16 bytes at once). The
+ * limits of base/limit.h hold for the file and for what it unpacks to.
  */
 enum { FILE_PAD = 32 };
 typedef struct file_input {
     const uint8_t *at;
     size_t n;
-    bool gzipped;    /* it was compressed, as gzip or zstd */
-    void *owned;     /* heap block to free, or NULL */
-    size_t n_mapped; /* bytes to unmap, or 0 */
+    bool gzipped; /* it was compressed, as gzip or zstd */
+    void *owned;  /* heap block to free, or NULL */
 } file_input;
 
 /* Errors name the path; a directory, a missing or unreadable file, a cut or corrupt gzip
  * (with the byte offset) each have their own sentence. */
 halley_status file_input_open(file_input *in, const char *path, halley_error *err);
+/* The same for files that have at most `most` bytes, unpacked: LIMIT_CONFIGURATION. */
+halley_status file_input_open_most(file_input *in, const char *path, uint64_t most,
+                                   halley_error *err);
 /* The same over bytes that the caller keeps alive and that have FILE_PAD readable bytes
  * behind. */
 void file_input_lend(file_input *in, const uint8_t *at, size_t n);
 void file_input_close(file_input *in);
 
-/* Inflate all members of a gzip file in memory; used by file_input_open and by fuzzers.
- */
+/* Inflate all members of a gzip file in memory to at most `most` bytes (0 = the limit of
+ * memory); used by file_input_open and by fuzzers. */
 halley_status file_gunzip(uint8_t **out, size_t *n_out, const uint8_t *at, size_t n,
-                          halley_error *err);
+                          uint64_t most, halley_error *err);
 /* The same of Zstandard, all frames. */
 halley_status file_unzstd(uint8_t **out, size_t *n_out, const uint8_t *at, size_t n,
-                          halley_error *err);
+                          uint64_t most, halley_error *err);
 /* Zstandard of some bytes, one frame; *out is the caller's, to free(). */
 halley_status file_zstd(uint8_t **out, size_t *n_out, const void *at, size_t n,
                         halley_error *err);
@@ -91,10 +92,10 @@ void file_set_abort(file_set *set);
 
 /*
  * A folder being written, for many small files: they go into a temporary folder,
- * ".NAME.xxxxxxxx" next to it, which takes the final name at commit after one sync for
+ * ".NAME.xxxxxxxx-…" next to it, which takes the final name at commit after one sync for
  * all of them. Until then, and for ever after an abort, there is no such folder. One that
  * is there already must be empty (else EINVAL) and stays; its files lie in
- * ".part.xxxxxxxx" within and move out of it one by one at commit.
+ * ".part.xxxxxxxx-…" within and move out of it one by one at commit.
  */
 typedef struct file_folder file_folder;
 halley_status file_folder_open(file_folder **out, const char *path, halley_error *err);

@@ -19,7 +19,8 @@
 struct file_folder {
     char *path; /* as given, less slashes at the end */
     file_temporary *temporary;
-    int fd;      /* of the temporary folder, from before the first file is written */
+    int fd; /* of the temporary folder, from before the first file is written */
+    uint64_t n_failures; /* of allocations, when the call began */
     bool inside; /* `path` was there and is empty: the temporary folder lies in it */
 };
 
@@ -116,6 +117,7 @@ halley_status file_folder_open(file_folder **out, const char *path, halley_error
     if (f == NULL)
         return error_nomem(err);
     f->fd = -1;
+    f->n_failures = mem_failure_start();
     f->path = strndup(path, n);
     halley_status status = f->path ? look_inside(f, err) : error_nomem(err);
     if (status == HALLEY_OK) {
@@ -200,7 +202,9 @@ static int take_folder_name(file_folder *f)
 halley_status file_folder_commit(file_folder *folder, halley_error *err)
 {
     file_section section;
-    int reason = syncfs(folder->fd) == 0 ? 0 : errno;
+    int reason = folder->n_failures != mem_failure_count() ? ENOMEM
+                 : syncfs(folder->fd) == 0                 ? 0
+                                                           : errno;
     if (reason == 0)
         reason = file_section_begin(&section);
     if (reason == 0) {

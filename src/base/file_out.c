@@ -38,7 +38,8 @@ struct file_output {
     file_temporary *temporary; /* where it is until then */
     uint8_t *buffer;
     size_t n, cap;
-    deflater *gzip; /* NULL when not compressed */
+    deflater *gzip;      /* NULL when not compressed */
+    uint64_t n_failures; /* of allocations, when the call began */
 };
 
 int file_write(int fd, const void *from, size_t n)
@@ -253,6 +254,7 @@ halley_status file_output_open(file_output **out, const char *path, halley_error
     if (o == NULL)
         return error_nomem(err);
     o->fd = -1;
+    o->n_failures = mem_failure_start();
     o->cap = BUFFER_BYTES;
     o->shown = copy_text(strcmp(path, "-") == 0 ? "standard output" : path);
     o->buffer = malloc(o->cap);
@@ -292,6 +294,8 @@ static int take_output_name(file_output *out)
 halley_status file_output_commit(file_output *out, halley_error *err)
 {
     flush_piece(out);
+    if (out->reason == 0 && out->n_failures != mem_failure_count())
+        out->reason = ENOMEM; /* something may be missing in it */
     if (out->gzip != NULL && out->reason == 0)
         deflate_piece(out, out->buffer, 0, true);
     if (out->path != NULL && out->reason == 0 && fsync(out->fd) != 0)

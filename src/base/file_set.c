@@ -30,6 +30,7 @@ typedef struct member {
 struct file_set {
     pthread_mutex_t lock; /* of the list */
     ARRAY(member *) members;
+    uint64_t n_failures; /* of allocations, when the call began */
 };
 
 static halley_status set_error(halley_error *err, const char *path, int reason)
@@ -48,6 +49,7 @@ halley_status file_set_open(file_set **out, halley_error *err)
         free(set);
         return error_nomem(err);
     }
+    set->n_failures = mem_failure_start();
     *out = set;
     return HALLEY_OK;
 }
@@ -243,7 +245,7 @@ static int sync_members(const file_set *set)
 halley_status file_set_commit(file_set *set, halley_error *err)
 {
     file_section section;
-    int reason = sync_members(set);
+    int reason = set->n_failures == mem_failure_count() ? sync_members(set) : ENOMEM;
     if (reason == 0)
         reason = file_section_begin(&section);
     halley_status status = HALLEY_OK;

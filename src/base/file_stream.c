@@ -8,6 +8,8 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/limit.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +41,9 @@ struct file_stream {
     uint8_t first[4]; /* read to see what the file is */
     size_t n_first, first_at;
     bool at_end;
-    uint64_t n_read;
+    uint64_t n_read;     /* stored bytes */
+    uint64_t n_given;    /* to the caller, unpacked */
+    uint64_t most_given; /* 0 = any number: a plain file ends by itself */
     unpacker *gzip;      /* NULL: it is not gzip */
     zstd_unpacker *zstd; /* NULL: it is not zstd */
     char *path;
@@ -134,19 +138,34 @@ static halley_status new_stream(file_stream **out, const char *name, halley_erro
     return HALLEY_OK;
 }
 
+/* What is not a plain file has no known end. */
+static halley_status bound_stream(file_stream *s, halley_error *err)
+{
+    uint64_t limit;
+    struct stat about;
+    TRY(limit_memory(&limit, err));
+    if (fstat(s->fd, &about) != 0)
+        return error_errno(err, "read", errno);
+    if (S_ISDIR(about.st_mode))
+        return error_set(err, HALLEY_EIO, "is a directory; name a file");
+    const bool is_endless = !S_ISREG(about.st_mode);
+    s->most_given = is_endless && limit < UINT64_MAX / LIMIT_STREAM_FACTOR
+                        ? limit * LIMIT_STREAM_FACTOR
+                        : 0;
+    return HALLEY_OK;
+}
+
 static halley_status open_path(file_stream *s, const char *path, halley_error *err)
 {
     if (strcmp(path, "-") == 0) {
         s->fd = STDIN_FILENO;
-        return HALLEY_OK;
+        return bound_stream(s, err);
     }
     s->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (s->fd < 0)
         return errno == ENOENT ? error_set(err, HALLEY_EIO, "no such file")
                                : error_errno(err, "open", errno);
-    struct stat about;
-    if (fstat(s->fd, &about) == 0 && S_ISDIR(about.st_mode))
-        return error_set(err, HALLEY_EIO, "is a directory; name a file");
+    TRY(bound_stream(s, err));
     (void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return HALLEY_OK;
 }
@@ -288,12 +307,35 @@ static halley_status unpack_some(file_stream *s, void *to, size_t n, size_t *got
     return HALLEY_OK;
 }
 
+/* A pipe may never end, and compressed bytes may become any number of others. */
+static halley_status check_stream_limits(file_stream *s, halley_error *err)
+{
+    if (s->zstd != NULL || s->gzip != NULL)
+        TRY(limit_check_ratio(s->n_read, s->n_given, err));
+    if (s->most_given == 0 || s->n_given <= s->most_given)
+        return HALLEY_OK;
+    char given[32];
+    units_format(given, sizeof given, (double)s->most_given, UNITS_BYTES);
+    return error_set(err, HALLEY_ELIMIT,
+                     "does not end after %s, %d times the limit of memory; "
+                     "--max-memory or HALLEY_MAX_MEMORY raises it",
+                     given, LIMIT_STREAM_FACTOR);
+}
+
 halley_status file_stream_read(file_stream *s, void *to, size_t n, size_t *got,
                                halley_error *err)
 {
     if (s->zstd != NULL)
-        return unpack_some(s, to, n, got, err);
-    return s->gzip ? inflate_some(s, to, n, got, err) : read_stored(s, to, n, got, err);
+        TRY(unpack_some(s, to, n, got, err));
+    else if (s->gzip != NULL)
+        TRY(inflate_some(s, to, n, got, err));
+    else
+        TRY(read_stored(s, to, n, got, err));
+    s->n_given += *got;
+    const halley_status status = check_stream_limits(s, err);
+    if (status != HALLEY_OK)
+        error_at_file(err, s->path);
+    return status;
 }
 
 bool file_stream_gzipped(const file_stream *s)

@@ -14,6 +14,7 @@
 #include "base/file_temporary.h"
 
 #include "base/array.h"
+#include "base/file_stale.h"
 #include "base/str.h"
 #include "halley/unfinished.h"
 
@@ -32,7 +33,7 @@
 
 enum {
     NAME_KEPT = 200, /* of the target's name in the temporary one; NAME_MAX is 255 */
-    NAME_ADDED = 16,
+    NAME_ADDED = 36,
     BLOCK_SLOTS = 1024,
     MOST_BLOCKS = 4096,
     MOST_WAIT_MS = 10000, /* for others to finish what they are renaming */
@@ -154,13 +155,17 @@ int file_temporary_new(file_temporary **out, const char *path, bool is_folder,
     if (t == NULL)
         return ENOMEM;
     t->is_folder = is_folder;
+    t->path[n_folder] = '\0';
+    file_stale_remove(n_folder > 0 ? t->path : ".");
+    const uint32_t machine = file_machine_tag();
     int reason = EEXIST;
     for (int attempt = 0; reason == EEXIST && attempt < 100; attempt++) {
         uint32_t random = 0;
         if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
             random = (uint32_t)getpid() * 2654435761u + (uint32_t)attempt;
-        snprintf(t->path + n_folder, NAME_KEPT + NAME_ADDED, ".%.*s.%08x%s", NAME_KEPT,
-                 name, random, str_ends(str_from(name), STR(".gz")) ? ".gz" : "");
+        snprintf(t->path + n_folder, NAME_KEPT + NAME_ADDED, ".%.*s.%08x-%08x-%x%s",
+                 NAME_KEPT, name, random, machine, (unsigned)getpid(),
+                 str_ends(str_from(name), STR(".gz")) ? ".gz" : "");
         reason = make_listed(t, make, context);
     }
     if (reason == 0)
@@ -201,7 +206,7 @@ static long empty_once(int fd)
     return removed;
 }
 
-static void remove_folder(const char *path)
+void file_folder_remove(const char *path)
 {
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
@@ -220,7 +225,7 @@ static uint32_t remove_block(slot *block)
         if (t == NULL)
             continue;
         if (t->is_folder)
-            remove_folder(t->path);
+            file_folder_remove(t->path);
         else
             unlink(t->path);
         removed++;

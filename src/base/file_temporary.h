@@ -21,8 +21,9 @@ typedef struct file_temporary {
 /* Makes what the path names: 0, or an errno; EEXIST lets another name be tried. */
 typedef int file_maker(const char *path, void *context);
 
-/* Make ".NAME.xxxxxxxx" next to `path`, whose last part is NAME (with ".gz" at the end if
- * NAME has that): 0 and *out to be given to file_temporary_free, or an errno. */
+/* Make ".NAME.RANDOM-MACHINE-PROCESS" (base/file_stale.h) next to `path`, whose last part
+ * is NAME (with ".gz" at the end if NAME has that): 0 and *out to be given to
+ * file_temporary_free, or an errno. */
 int file_temporary_new(file_temporary **out, const char *path, bool is_folder,
                        file_maker *make, void *context);
 /* It has its final name or is removed: take it off the list. NULL does nothing. */

@@ -1,11 +1,12 @@
 /*
  * Inflating gzip with isa-l. A file may be several members one behind the other (bgzip,
  * pigz, cat a.gz b.gz); each is checked against its own CRC and length. The output grows
- * as needed but never beyond what the machine has left, as a small file can inflate to a
- * thousand times its size.
+ * as needed but never beyond what is allowed (base/limit.h) and what the machine has
+ * left, as a small file can inflate to a thousand times its size.
  */
 #include "base/array.h"
 #include "base/file.h"
+#include "base/limit.h"
 #include "base/number.h"
 
 #include <isa-l/igzip_lib.h>
@@ -21,19 +22,22 @@ typedef struct inflater {
     const uint8_t *start, *end; /* of the compressed bytes */
     uint8_t *out;
     size_t n_out, cap;
+    uint64_t most; /* bytes that are allowed; 0 = the limit of memory */
 } inflater;
 
 static halley_status grow_output(inflater *z, size_t wanted, halley_error *err)
 {
     const bool is_huge = wanted > UNCHECKED_OUTPUT;
     uint8_t *out = NULL;
+    TRY(limit_check_unpacked((uint64_t)(z->state.next_in - z->start), z->n_out + 1,
+                             z->most, err));
     if (wanted < PTRDIFF_MAX - FILE_PAD &&
         (!is_huge || mem_is_available(wanted, wanted - z->n_out)))
         out = realloc(z->out, wanted + FILE_PAD);
     if (out == NULL)
         return error_set(err, HALLEY_ENOMEM,
-                         "memory ran out after inflating %s MB to %s MB; use a "
-                         "machine with more memory or a smaller file",
+                         "memory ran out after inflating %s MB to %s MB; allow more "
+                         "(--max-memory) or use a smaller file",
                          number_fixed((double)(z->state.next_in - z->start) / 1e6, 1).at,
                          number_fixed((double)z->n_out / 1e6, 1).at);
     z->out = out;
@@ -118,12 +122,14 @@ static halley_status inflate_all(inflater *z, size_t guess, halley_error *err)
             return report_bad_gzip(z, "there is something else than gzip data", err);
         TRY(inflate_member(z, err));
     } while (z->state.next_in < z->end);
-    return HALLEY_OK;
+    return limit_check_size(z->n_out, z->most, err);
 }
 
 halley_status file_gunzip(uint8_t **out, size_t *n_out, const uint8_t *at, size_t n,
-                          halley_error *err)
+                          uint64_t most, halley_error *err)
 {
+    uint64_t limit;
+    TRY(limit_memory(&limit, err));
     inflater *z = malloc(sizeof *z); /* its tables are too large for a thread's stack */
     if (z == NULL)
         return error_nomem(err);
@@ -131,9 +137,12 @@ halley_status file_gunzip(uint8_t **out, size_t *n_out, const uint8_t *at, size_
     z->end = at + n;
     z->out = NULL;
     z->n_out = z->cap = 0;
+    z->most = most;
     isal_inflate_init(&z->state);
     z->state.next_in = (uint8_t *)(uintptr_t)at; /* isa-l only reads it */
-    const halley_status status = inflate_all(z, guess_size(at, n), err);
+    const size_t guess = guess_size(at, n);
+    const halley_status status =
+        inflate_all(z, guess < limit / 2 ? guess : SMALLEST_OUTPUT, err);
     if (status == HALLEY_OK) {
         memset(z->out + z->n_out, 0, FILE_PAD);
         *out = z->out;

@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 
+#include <assert.h>
 #include <string.h>
 
 str str_from(const char *terminated)
@@ -112,6 +113,32 @@ size_t utf8_length(const uint8_t *at, size_t n)
     const bool wrong = (c == 0xe0 && at[1] < 0xa0) || (c == 0xed && at[1] > 0x9f) ||
                        (c == 0xf0 && at[1] < 0x90) || (c == 0xf4 && at[1] > 0x8f);
     return wrong ? 0 : length;
+}
+
+uint32_t utf8_decode(const uint8_t *at, size_t length)
+{
+    static const uint8_t masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    assert(length >= 1 && length <= 4);
+    uint32_t code = at[0] & masks[length];
+    for (size_t i = 1; i < length; i++)
+        code = code << 6 | (at[i] & 0x3fu);
+    return code;
+}
+
+size_t utf8_visible_length(const uint8_t *at, size_t n)
+{
+    static const struct {
+        uint32_t first, last;
+    } acting[] = {
+        {0x00, 0x1f},     {0x7f, 0x9f},     {0x061c, 0x061c}, {0x200b, 0x200f},
+        {0x2028, 0x202e}, {0x2066, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb},
+    };
+    const size_t length = utf8_length(at, n);
+    const uint32_t code = length > 0 ? utf8_decode(at, length) : 0;
+    for (size_t i = 0; i < sizeof acting / sizeof *acting; i++)
+        if (code >= acting[i].first && code <= acting[i].last)
+            return 0;
+    return length;
 }
 
 bool str_utf8_valid(str s)

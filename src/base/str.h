@@ -55,8 +55,12 @@ void strbuf_printf(strbuf *b, const char *format, ...)
 void strbuf_json(strbuf *b, str s);
 /* s as text of XML and HTML: < > & " ' escaped, control characters as U+FFFD. */
 void strbuf_xml(strbuf *b, str s);
-/* s as a CSV field, quoted only where needed (RFC 4180). */
+/* s as a CSV field of text, quoted only where needed (RFC 4180). Characters that act on a
+ * terminal become \xNN, and a text that a spreadsheet would take for a formula (it starts
+ * with = + - @) gets an apostrophe in front. Numbers are not written by this. */
 void strbuf_csv(strbuf *b, str s);
+/* s as people may see it on a terminal: what would act on it becomes \xNN. */
+void strbuf_visible(strbuf *b, str s);
 /* The shortest decimal form that reads back as the same double (number_shortest), for
  * JSON: what is not finite becomes null. */
 void strbuf_double(strbuf *b, double value);

@@ -1,4 +1,4 @@
-/* Growable text, and the three escapings of our outputs: JSON, XML, CSV. */
+/* Growable text, and the escapings of our outputs: JSON, XML, CSV, terminals. */
 #include "base/array.h"
 #include "base/number.h"
 #include "base/str.h"
@@ -58,19 +58,18 @@ void strbuf_printf(strbuf *b, const char *format, ...)
         b->n += (size_t)n;
 }
 
-/* How one escaping writes a byte below 0x80: its text, or an empty one to leave it. */
-typedef str escape_byte(uint8_t c, char scratch[8]);
+/* How one escaping writes a well-formed character: its text, or an empty one to leave it.
+ */
+typedef str escape_character(const uint8_t *at, size_t length, char scratch[8]);
 
-static void add_escaped(strbuf *b, str s, escape_byte *escape)
+static void add_escaped(strbuf *b, str s, escape_character *escape)
 {
     const uint8_t *at = (const uint8_t *)s.at;
     size_t start = 0; /* of the run that can be copied as it is */
     for (size_t i = 0; i < s.n;) {
         char scratch[8];
         const size_t length = utf8_length(at + i, s.n - i);
-        const str instead = length == 0   ? replacement
-                            : length == 1 ? escape(at[i], scratch)
-                                          : (str){"", 0};
+        const str instead = length == 0 ? replacement : escape(at + i, length, scratch);
         const size_t next = i + (length > 0 ? length : 1);
         if (instead.n > 0) {
             strbuf_add(b, (str){s.at + start, i - start});
@@ -83,9 +82,11 @@ static void add_escaped(strbuf *b, str s, escape_byte *escape)
         strbuf_add(b, (str){s.at + start, s.n - start});
 }
 
-static str escape_json(uint8_t c, char scratch[8])
+/* What acts on a terminal is below U+10000. */
+static str escape_json(const uint8_t *at, size_t length, char scratch[8])
 {
-    if (c >= 0x20 && c != '"' && c != '\\')
+    const uint8_t c = at[0];
+    if (c != '"' && c != '\\' && utf8_visible_length(at, length) > 0)
         return (str){"", 0};
     static const char letters[] = "\"\"\\\\\bb\ff\nn\rr\tt";
     for (const char *l = letters; *l != '\0'; l += 2) {
@@ -95,7 +96,7 @@ static str escape_json(uint8_t c, char scratch[8])
             return (str){scratch, 2};
         }
     }
-    snprintf(scratch, 8, "\\u%04x", (unsigned)c);
+    snprintf(scratch, 8, "\\u%04x", utf8_decode(at, length) & 0xffffu);
     return (str){scratch, 6};
 }
 
@@ -106,10 +107,11 @@ void strbuf_json(strbuf *b, str s)
     strbuf_add_char(b, '"');
 }
 
-static str escape_xml(uint8_t c, char scratch[8])
+static str escape_xml(const uint8_t *at, size_t length, char scratch[8])
 {
+    (void)length;
     (void)scratch;
-    switch (c) {
+    switch (at[0]) {
     case '<':
         return STR("&lt;");
     case '>':
@@ -125,7 +127,7 @@ static str escape_xml(uint8_t c, char scratch[8])
     case '\r':
         return (str){"", 0};
     default:
-        return c < 0x20 || c == 0x7f ? replacement : (str){"", 0};
+        return at[0] < 0x20 || at[0] == 0x7f ? replacement : (str){"", 0};
     }
 }
 
@@ -134,22 +136,50 @@ void strbuf_xml(strbuf *b, str s)
     add_escaped(b, s, escape_xml);
 }
 
+/* Runs of visible characters are added at once; every other byte is one \xNN. */
+void strbuf_visible(strbuf *b, str s)
+{
+    const uint8_t *at = (const uint8_t *)s.at;
+    size_t start = 0; /* of the run */
+    for (size_t i = 0; i < s.n;) {
+        const size_t length = utf8_visible_length(at + i, s.n - i);
+        if (length == 0) {
+            strbuf_add(b, (str){s.at + start, i - start});
+            strbuf_printf(b, "\\x%02X", at[i]);
+            start = i + 1;
+        }
+        i += length > 0 ? length : 1;
+    }
+    if (start < s.n)
+        strbuf_add(b, (str){s.at + start, s.n - start});
+}
+
+/* A spreadsheet takes a cell that starts with one of these for a formula. */
+static bool is_formula(str s)
+{
+    return s.n > 0 && memchr("=+-@\t\r", s.at[0], 6) != NULL;
+}
+
 void strbuf_csv(strbuf *b, str s)
 {
-    bool quote = false;
-    for (size_t i = 0; i < s.n && !quote; i++)
-        quote = s.at[i] == ',' || s.at[i] == '"' || s.at[i] == '\n' || s.at[i] == '\r';
-    if (!quote) {
-        strbuf_add(b, s);
-        return;
+    strbuf cell = {0};
+    if (is_formula(s))
+        strbuf_add_char(&cell, '\'');
+    strbuf_visible(&cell, s);
+    const str text = strbuf_str(&cell);
+    if (memchr(text.at, ',', text.n) == NULL && memchr(text.at, '"', text.n) == NULL) {
+        strbuf_add(b, text);
+    } else {
+        strbuf_add_char(b, '"');
+        for (size_t i = 0; i < text.n; i++) {
+            if (text.at[i] == '"')
+                strbuf_add_char(b, '"');
+            strbuf_add_char(b, text.at[i]);
+        }
+        strbuf_add_char(b, '"');
     }
-    strbuf_add_char(b, '"');
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.at[i] == '"')
-            strbuf_add_char(b, '"');
-        strbuf_add_char(b, s.at[i]);
-    }
-    strbuf_add_char(b, '"');
+    b->failed |= cell.failed;
+    strbuf_fini(&cell);
 }
 
 void strbuf_double(strbuf *b, double value)

@@ -1,10 +1,12 @@
 /*
  * Zstandard, mostly decompressing. A file may be several frames one after the other;
  * skippable frames are passed over and checksums are verified where a frame has one. The
- * output grows as needed, but never beyond what the machine has left.
+ * output grows as needed, but never beyond what is allowed (base/limit.h) and what
+ * the machine has left.
  */
 #include "base/array.h"
 #include "base/file.h"
+#include "base/limit.h"
 #include "base/number.h"
 
 #include <string.h>
@@ -15,6 +17,7 @@ enum { SMALLEST_OUTPUT = 1 << 16, UNCHECKED_OUTPUT = 1 << 28 };
 typedef struct unpacked {
     ZSTD_inBuffer in;
     ZSTD_outBuffer out;
+    uint64_t most; /* bytes that are allowed; 0 = the limit of memory */
 } unpacked;
 
 bool file_is_zstd(const uint8_t *at, size_t n)
@@ -25,13 +28,14 @@ bool file_is_zstd(const uint8_t *at, size_t n)
 static halley_status grow_unpacked(unpacked *z, size_t wanted, halley_error *err)
 {
     uint8_t *out = NULL;
+    TRY(limit_check_unpacked(z->in.pos, z->out.pos + 1, z->most, err));
     if (wanted < PTRDIFF_MAX - FILE_PAD &&
         (wanted <= UNCHECKED_OUTPUT || mem_is_available(wanted, wanted - z->out.pos)))
         out = realloc(z->out.dst, wanted + FILE_PAD);
     if (out == NULL)
         return error_set(err, HALLEY_ENOMEM,
-                         "memory ran out after decompressing %s MB to %s MB; use a "
-                         "machine with more memory or a smaller file",
+                         "memory ran out after decompressing %s MB to %s MB; allow more "
+                         "(--max-memory) or use a smaller file",
                          number_fixed((double)z->in.pos / 1e6, 1).at,
                          number_fixed((double)z->out.pos / 1e6, 1).at);
     z->out.dst = out;
@@ -61,16 +65,16 @@ static halley_status unpack_frames(unpacked *z, ZSTD_DStream *stream, halley_err
         if (left > 0 && z->in.pos == in_before && z->out.pos == out_before)
             return refuse_zstd(z, "the zstd file is cut short", err);
     }
-    return HALLEY_OK;
+    return limit_check_size(z->out.pos, z->most, err);
 }
 
 halley_status file_unzstd(uint8_t **out, size_t *n_out, const uint8_t *at, size_t n,
-                          halley_error *err)
+                          uint64_t most, halley_error *err)
 {
     ZSTD_DStream *stream = ZSTD_createDStream();
     if (stream == NULL)
         return error_nomem(err);
-    unpacked z = {.in = {.src = at, .size = n}};
+    unpacked z = {.in = {.src = at, .size = n}, .most = most};
     const halley_status status = unpack_frames(&z, stream, err);
     ZSTD_freeDStream(stream);
     if (status != HALLEY_OK) {

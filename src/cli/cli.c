@@ -6,14 +6,19 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/limit.h"
 #include "base/progress.h"
 #include "base/str.h"
+#include "base/strbuf_stream.h"
+#include "base/units.h"
+#include "halley/limit.h"
 #include "halley/unfinished.h"
 #include "request/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -152,37 +157,123 @@ static int wrong_usage(const cli_program *program, const char *about,
     return REQUEST_WRONG_USAGE;
 }
 
+/* Notes may quote names of input files; error_set cleans a text. */
 static void print_note(const char *text)
 {
-    fprintf(stderr, "halley: %s\n", text);
+    halley_error clean;
+    error_set(&clean, HALLEY_OK, "%s", text);
+    fprintf(stderr, "halley: %s\n", clean.text);
 }
 
-/* Is --json among the options? */
-static bool wants_json(const request_call *call)
+/* Is --NAME among the options, and given? */
+static bool has_flag(const request_call *call, const char *name)
 {
-    return request_option_find(call->verb, STR("json")) != NULL &&
-           request_given(call, "json");
+    return request_option_find(call->verb, str_from(name)) != NULL &&
+           request_given(call, name);
+}
+
+/* Text is escaped on its way to stdout; numbers of --csv and --json are data. */
+static halley_status run_as_text(request_call *call, halley_error *err)
+{
+    if (has_flag(call, "csv"))
+        return request_call_run(call, err);
+    call->out = cli_visible_open(stdout);
+    if (call->out == NULL) {
+        call->out = stdout;
+        return error_nomem(err);
+    }
+    const halley_status status = request_call_run(call, err);
+    (void)fclose(call->out); /* what could not be written shows on stdout */
+    call->out = stdout;
+    return status;
 }
 
 /* JSON is printed when all of it is there: a command that fails leaves stdout empty. One
  * that only says no (an infeasible design) still prints what it found. */
 static halley_status run_into_stdout(request_call *call, halley_error *err)
 {
-    char *text = NULL;
-    size_t n = 0;
+    strbuf text = {0};
     TRY(request_files_check(call, err));
-    if (!wants_json(call))
-        return call->verb->run(call, err);
-    call->out = open_memstream(&text, &n);
-    if (call->out == NULL)
+    if (!has_flag(call, "json"))
+        return run_as_text(call, err);
+    call->out = strbuf_stream_open(&text);
+    if (call->out == NULL) {
+        call->out = stdout;
         return error_nomem(err);
-    halley_status status = call->verb->run(call, err);
-    if (fclose(call->out) != 0 && status == HALLEY_OK)
+    }
+    halley_status status = request_call_run(call, err);
+    if ((fclose(call->out) != 0 || text.failed) && status == HALLEY_OK)
         status = error_nomem(err);
     call->out = stdout;
-    if (n > 0 && (status == HALLEY_OK || call->code == REQUEST_CODE_INFEASIBLE))
-        fwrite(text, 1, n, stdout);
-    free(text);
+    if (text.n > 0 && (status == HALLEY_OK || call->code == REQUEST_CODE_INFEASIBLE))
+        fwrite(text.at, 1, text.n, stdout);
+    strbuf_fini(&text);
+    return status;
+}
+
+/*
+ * A signal that ends the program: remove what is not finished, say so and how to go on,
+ * and let the signal do what it does by default, so that a shell sees the right cause.
+ */
+static volatile sig_atomic_t is_ending;
+/* A handler has no argument: what it says, or nothing when there is nothing to go on. */
+static const char *_Atomic resume_words;
+
+static void write_words(const char *words)
+{
+    (void)!write(STDERR_FILENO, words, strlen(words));
+}
+
+static void end_by_signal(int number)
+{
+    is_ending = 1;
+    const bool removed = halley_unfinished_remove() > 0;
+    const char *const words = atomic_load(&resume_words);
+    if (removed)
+        write_words("halley: stopped; the files being written were removed\n");
+    if (words != NULL)
+        write_words(words);
+    else if (removed)
+        write_words("halley: run the same command again to make them\n");
+    (void)raise(number); /* held back until this function returns; SA_RESETHAND */
+}
+
+/* What the command keeps of its work when it is stopped. */
+static void set_resume_words(const request_call *call)
+{
+    const request_verb *const verb = call->verb;
+    const bool has_store = request_option_find(verb, STR("resume")) != NULL &&
+                           request_option_find(verb, STR("store")) != NULL &&
+                           request_given(call, "store");
+    if (has_store)
+        atomic_store(&resume_words, "halley: the store keeps what was evaluated; run the "
+                                    "same command with --resume to go on\n");
+}
+
+/* Where more memory than allowed was the cause, the sentence says what to do. */
+static void print_failure(const request_call *call, const halley_error *err)
+{
+    uint64_t limit;
+    char size[32];
+    print_error_line(call->program, err);
+    if (err->code == HALLEY_ENOMEM && limit_memory(&limit, NULL) == HALLEY_OK)
+        fprintf(stderr,
+                "%s: the limit of memory is %s; --max-memory or HALLEY_MAX_MEMORY "
+                "raises it\n",
+                call->program->name,
+                units_format(size, sizeof size, (double)limit, UNITS_BYTES));
+}
+
+/* From here on the process has no more memory than allowed. */
+static halley_status apply_memory_limit(request_call *call, halley_error *err)
+{
+    halley_status status = HALLEY_OK;
+    if (call->max_memory > 0)
+        status = halley_memory_limit_set(call->max_memory, err);
+    if (status == HALLEY_OK)
+        status = limit_process_apply(err);
+    if (status == HALLEY_EINVAL)
+        call->exit_code = REQUEST_WRONG_USAGE;
     return status;
 }
 
@@ -202,12 +293,15 @@ static int run_command(request_call *call, arena *memory, const char *const *wor
         cli_help_command(stdout, call->program, call->verb);
         return REQUEST_DONE;
     }
-    const halley_status status = run_into_stdout(call, &err);
+    set_resume_words(call);
+    halley_status status = apply_memory_limit(call, &err);
+    if (status == HALLEY_OK)
+        status = run_into_stdout(call, &err);
     if (call->exit_code == REQUEST_WRONG_USAGE && status != HALLEY_OK)
         return wrong_usage(call->program, call->verb->name, &err);
     if (status == HALLEY_OK)
         return call->exit_code;
-    print_error_line(call->program, &err);
+    print_failure(call, &err);
     return REQUEST_FAILED;
 }
 
@@ -304,21 +398,6 @@ static int close_stdout(const cli_program *program, int code)
     fprintf(stderr, "%s: cannot write the results to standard output%s%s\n",
             program->name, errno ? ": " : "", errno ? strerror(errno) : "");
     return code == REQUEST_DONE ? REQUEST_FAILED : code;
-}
-
-/*
- * A signal that ends the program: remove what is not finished, say so, and let the signal
- * do what it does by default, so that a shell sees the right cause.
- */
-static volatile sig_atomic_t is_ending;
-
-static void end_by_signal(int number)
-{
-    is_ending = 1;
-    static const char words[] = "halley: stopped; the files being written were removed\n";
-    if (halley_unfinished_remove() > 0)
-        (void)!write(STDERR_FILENO, words, sizeof words - 1);
-    (void)raise(number); /* held back until this function returns; SA_RESETHAND */
 }
 
 /* Signals that whoever started the program ignores (nohup) stay ignored. */

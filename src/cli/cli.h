@@ -40,8 +40,17 @@ typedef struct cli_program {
     const cli_format *const *formats;    /* ends with NULL; may be NULL */
 } cli_program;
 
+/* Of --max-memory, which every command has. */
+#define CLI_MAX_MEMORY_DOC                                                               \
+    "memory that inputs and work may take (default: HALLEY_MAX_MEMORY, else half of "    \
+    "the machine)"
+
 /* All of main(): finds and runs the command, prints errors, returns the exit code. */
 int cli_main(const cli_program *program, int argc, char **argv);
+
+/* A stream whose text goes to `to` with everything escaped that would act on a terminal;
+ * NULL: no memory. fclose ends it and leaves `to` open. */
+FILE *cli_visible_open(FILE *to);
 
 /* The pieces below are for cmd_help.c, the man pages and the tests. */
 

@@ -50,7 +50,7 @@ static void command_words(FILE *to, const request_verb *command)
         if (o->negatable)
             fprintf(to, "--no-%s ", o->name);
     }
-    fputs("--help' ;;\n        esac ;;\n", to);
+    fputs("--max-memory --help' ;;\n        esac ;;\n", to);
 }
 
 void cli_completion(FILE *to, const cli_program *program)

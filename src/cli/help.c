@@ -99,6 +99,7 @@ static void option_list(FILE *to, const request_verb *command)
         option_line(to, spelling.failed ? o->name : spelling.at, o->letter != 0, o->doc);
         strbuf_fini(&spelling);
     }
+    option_line(to, "--max-memory SIZE", false, CLI_MAX_MEMORY_DOC);
     option_line(to, "-h, --help", true, "show this help");
 }
 

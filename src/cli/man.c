@@ -145,6 +145,7 @@ static void option_entries(FILE *to, const request_verb *command)
         option_entry(to, spelling.failed ? o->name : spelling.at, o->doc);
         strbuf_fini(&spelling);
     }
+    option_entry(to, "--max-memory SIZE", CLI_MAX_MEMORY_DOC);
     option_entry(to, "-h, --help", "show the help");
 }
 
@@ -229,6 +230,11 @@ static void overview_page(FILE *to, const cli_program *program)
     fputs(".SH OPTIONS\n", to);
     option_entry(to, "-h, --help", "show the overview; after a command, its help");
     option_entry(to, "--version", "show the version");
+    fputs(".SH ENVIRONMENT\n", to);
+    option_entry(to, "HALLEY_MAX_MEMORY",
+                 "the same as --max-memory, which every command has: inputs and work "
+                 "may take that much memory, for example \"8 GB\" (default: half of the "
+                 "machine)");
     exit_status(to);
 }
 

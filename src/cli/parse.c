@@ -5,6 +5,7 @@
  */
 #include "base/error.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "cli/cli.h"
 
 #include <stdarg.h>
@@ -114,9 +115,10 @@ static halley_status take_option_value(parser *p, const request_option *option,
 
 static halley_status unknown_option(const parser *p, str name, const char *word)
 {
-    const char *known[REQUEST_MAX_OPTIONS + 1];
+    const char *known[REQUEST_MAX_OPTIONS + 2];
     size_t n = 0;
     known[n++] = "help";
+    known[n++] = "max-memory";
     for (const request_option *o = p->call->verb->options; o && o->name; o++)
         known[n++] = o->name;
     const char *near = name.n > 0 ? str_nearest(name, known, n) : NULL;
@@ -136,6 +138,24 @@ static halley_status keep_unknown(parser *p, str name, const char *word)
     return HALLEY_OK;
 }
 
+/* --max-memory, which every command has. */
+static halley_status take_max_memory(parser *p, const char *attached)
+{
+    double bytes;
+    if (attached == NULL && p->at == p->n_words)
+        return refuse_words(p, "--max-memory needs a value, SIZE");
+    const char *const text = attached != NULL ? attached : p->words[p->at++];
+    const halley_status status = units_parse(&bytes, str_from(text), UNITS_BYTES, p->err);
+    if (status != HALLEY_OK) {
+        error_prefix(p->err, "--max-memory");
+        return status;
+    }
+    if (!(bytes >= 1))
+        return refuse_words(p, "--max-memory must be positive, is \"%s\"", text);
+    p->call->max_memory = bytes < 9e18 ? (uint64_t)bytes : INT64_MAX;
+    return HALLEY_OK;
+}
+
 static halley_status take_long(parser *p, const char *word, bool *help)
 {
     const char *equals = strchr(word, '=');
@@ -145,6 +165,8 @@ static halley_status take_long(parser *p, const char *word, bool *help)
         *help = true;
         return HALLEY_OK;
     }
+    if (str_eq(name, STR("max-memory")))
+        return take_max_memory(p, equals ? equals + 1 : NULL);
     const request_option *option = request_option_find(command, name);
     if (option == NULL)
         option = find_aliased(command, name);

@@ -411,6 +411,11 @@ static halley_status add_times(halley_profile *p, compare_set *s,
     trace_groups_fini(&groups);
     if (status == HALLEY_ENOMEM)
         return error_nomem(err);
+    if (status == HALLEY_EIO) { /* a file that cannot be read is no property of the set */
+        if (err != NULL)
+            *err = why;
+        return status;
+    }
     s->simulated = status == HALLEY_OK;
     p->n_simulated += s->simulated;
     if (s->simulated || p->not_simulated)

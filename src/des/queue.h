@@ -23,6 +23,8 @@
 #ifndef DES_QUEUE_H
 #define DES_QUEUE_H
 
+#include "des/ticks.h"
+
 #include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,6 +79,7 @@ typedef struct des_queue {
     uint64_t now;      /* time of the last event taken */
     uint64_t occupied; /* bit b-1: bucket b holds something */
     uint32_t n_read;   /* events of bucket 0's first chunk already taken */
+    bool wrapped;      /* a step was longer than TICKS_LONGEST: times may be wrong */
     bool failed;       /* memory ran out, or a time lay in the past: an event was lost */
     des_chunk *spare;
     size_t n_chunks;
@@ -87,6 +90,14 @@ typedef struct des_queue {
 } des_queue;
 
 void des_queue_fini(des_queue *q);
+
+/* The whole ticks of a step of the queue's owner; notes where they do not hold it. */
+static inline uint64_t des_queue_ticks(des_queue *q, double x)
+{
+    if (!ticks_hold(x))
+        q->wrapped = true;
+    return ticks_from(x);
+}
 
 /* Schedule an event that can be cancelled. {0}: it was not scheduled, and `failed` is
  * set.

@@ -2,7 +2,19 @@
 #ifndef DES_TICKS_H
 #define DES_TICKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* The last tick of a clock, and the longest single step, that no sum of a few can wrap:
+ * 53 and 26 days of picoseconds. Native rules refuse what is longer; under ASTRA-sim's
+ * rules time wraps as it does there, and the run warns. */
+#define TICKS_LAST (UINT64_C(1) << 62)
+#define TICKS_LONGEST (UINT64_C(1) << 61)
+
+static inline bool ticks_hold(double x)
+{
+    return x >= 0 && x < (double)TICKS_LONGEST;
+}
 
 /*
  * The whole ticks of x. Beyond what 64 bits hold, and for what is not a number, the

@@ -138,6 +138,8 @@ halley_status halley_estimate_check(const halley_estimate *e, halley_error *err)
                         is_finite_all(e->part_s, HALLEY_N_PARTS) &&
                         is_finite_all(e->class_s, HALLEY_N_CLASSES) &&
                         is_finite_all(e->memory_bytes, HALLEY_N_MEMORY);
+    if (e->out_of_memory)
+        return error_nomem(err);
     if (finite && e->step_s > 0 && e->mfu > 0)
         return HALLEY_OK;
     return error_set(

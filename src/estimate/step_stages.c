@@ -7,6 +7,7 @@
  * closed form for searches. What it takes beyond the passes of the slowest stage is the
  * bubble; what it takes longer with messages between stages than without are transfers.
  */
+#include "base/array.h"
 #include "estimate/step.h"
 #include "workload/schedule.h"
 
@@ -172,7 +173,7 @@ static workload_pass_times *list_chunks(const step *s, const stage_list *l)
 {
     const uint32_t n = l->schedule.chunks, p = l->schedule.stages;
     const double parts = workload_schedule_is_bidirectional(l->schedule.kind) ? 1 : n;
-    workload_pass_times *passes = calloc((size_t)p * n, sizeof *passes);
+    workload_pass_times *passes = mem_array_zero((size_t)p * n, sizeof *passes);
     for (uint32_t i = 0; i < p && passes != NULL; i++) {
         for (uint32_t c = 0; c < n; c++) {
             const workload_stage st = workload_chunk_make(s->c.model, s->c.plan, i, c);
@@ -204,7 +205,9 @@ static void add_schedule(step *s, const stage_list *l, bool walk)
     const double blocked = price_exposed(&s->c, WORKLOAD_PP);
     const double busy = s->micro_batches * sum_passes(&l->stages[l->slow_stage]);
     double with_s, without_s;
+    const uint64_t n_failures = mem_failure_count();
     s->out->schedule_walked = walk && walk_stages(s, l, blocked, &with_s, &without_s);
+    s->out->out_of_memory |= n_failures != mem_failure_count();
     if (!s->out->schedule_walked) {
         with_s = form_time(l, blocked, true);
         without_s = form_time(l, blocked, false);

@@ -34,6 +34,7 @@ static halley_status summarize(halley_results_summary *out, sqlite3 *db, const c
                                halley_error *err)
 {
     char text[32];
+    const uint64_t n_failures = mem_failure_count();
     *out = (halley_results_summary){0};
     TRY(store_check_kind(db, path, err));
     TRY(store_check_summary(db, path, err));
@@ -46,7 +47,7 @@ static halley_status summarize(halley_results_summary *out, sqlite3 *db, const c
     out->n_evaluated = store_meta_u64(db, "evaluated");
     out->n_feasible = store_meta_u64(db, "feasible");
     out->complete = store_meta_u64(db, "complete") == 1;
-    return HALLEY_OK;
+    return n_failures == mem_failure_count() ? HALLEY_OK : error_nomem(err);
 }
 
 /* Axis columns stand behind id and key; then the objectives and the main results. */
@@ -56,21 +57,24 @@ static void best_query(strbuf *sql, sqlite3 *db, const halley_results_summary *s
     static const uint32_t shown[] = {HALLEY_METRIC_STEP_TIME, HALLEY_METRIC_TOKENS_PER_S,
                                      HALLEY_METRIC_MFU, HALLEY_METRIC_MEMORY};
     sqlite3_stmt *q = NULL;
+    const uint64_t n_failures = mem_failure_count();
     const uint64_t n = store_meta_u64(db, "axes") + store_meta_u64(db, "objectives");
     strbuf_add(sql, STR("SELECT id"));
-    if (sqlite3_prepare_v2(db,
-                           "SELECT name FROM pragma_table_info('design') ORDER BY cid",
-                           -1, &q, NULL) == SQLITE_OK) {
-        for (uint64_t i = 0; sqlite3_step(q) == SQLITE_ROW; i++) {
-            const str name = str_from(database_text(q, 0));
-            if (i < 2 || (!o->all && i >= 2 + n) || str_eq(name, STR("sum")) ||
-                str_eq(name, STR("settled")))
-                continue;
-            strbuf_add(sql, STR(", "));
-            database_add_name(sql, name);
-        }
+    int code = sqlite3_prepare_v2(
+        db, "SELECT name FROM pragma_table_info('design') ORDER BY cid", -1, &q, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(q);
+    for (uint64_t i = 0; code == SQLITE_ROW; i++, code = sqlite3_step(q)) {
+        const str name = str_from(database_text(q, 0));
+        if (i < 2 || (!o->all && i >= 2 + n) || str_eq(name, STR("sum")) ||
+            str_eq(name, STR("settled")))
+            continue;
+        strbuf_add(sql, STR(", "));
+        database_add_name(sql, name);
     }
     sqlite3_finalize(q);
+    if (code != SQLITE_DONE || n_failures != mem_failure_count())
+        sql->failed = true; /* a column would be missing */
     for (size_t i = 0; !o->all && i < sizeof shown / sizeof *shown; i++) {
         strbuf_printf(sql, ", \"%s\"", halley_metric_column(shown[i]));
     }

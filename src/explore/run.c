@@ -7,6 +7,7 @@
  * so that a wave, which is what a kill loses, is short also then. The best of the pieces
  * so far is carried from wave to wave, and the store knows its number.
  */
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/pool.h"
@@ -280,6 +281,7 @@ halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t fir
                                uint64_t n, halley_error *err)
 {
     const double start = clock_s();
+    const uint64_t n_failures = mem_failure_count();
     r->ids = ids;
     r->first = first;
     r->n = n;
@@ -291,6 +293,8 @@ halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t fir
             TRY(merge_piece(r, &r->blocks[r->wave][i], first + i, err));
         TRY(merge_block(r, &r->blocks[r->wave][i], err));
     }
+    if (n_failures != mem_failure_count())
+        return error_nomem(err); /* a design may lack something: the wave is not kept */
     r->reached.next = ids ? r->reached.next + n : first + n;
     TRY(hand_over(r, n_blocks, err));
     pace(r, n_blocks, clock_s() - start);

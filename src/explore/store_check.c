@@ -1,6 +1,7 @@
 /* explore/store_check.c - checksums of a store, and what a store must be. */
 #include "explore/store_check.h"
 
+#include "base/array.h"
 #include "base/hash.h"
 
 #include <math.h>
@@ -84,12 +85,16 @@ void store_meta(sqlite3 *db, char *to, size_t size, const char *name)
 {
     sqlite3_stmt *q = NULL;
     to[0] = '\0';
-    if (sqlite3_prepare_v2(db, "SELECT value FROM meta WHERE name = ?", -1, &q, NULL) ==
-        SQLITE_OK) {
-        sqlite3_bind_text(q, 1, name, -1, SQLITE_STATIC);
-        if (sqlite3_step(q) == SQLITE_ROW)
-            snprintf(to, size, "%s", database_text(q, 0));
-    }
+    int code =
+        sqlite3_prepare_v2(db, "SELECT value FROM meta WHERE name = ?", -1, &q, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(q, 1, name, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(q);
+    if (code == SQLITE_ROW)
+        snprintf(to, size, "%s", database_text(q, 0));
+    if (code == SQLITE_NOMEM)
+        mem_failure_note(); /* what is missing is not what the store says */
     sqlite3_finalize(q);
 }
 

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/limit.h"
 #include "explore/metric.h"
 #include "halley/plan_keys.h"
 
@@ -682,7 +683,7 @@ halley_status halley_study_parse(halley_study **out, const char *text, size_t n,
 halley_status halley_study_load(halley_study **out, const char *path, halley_error *err)
 {
     file_input in;
-    TRY(file_input_open(&in, path, err));
+    TRY(file_input_open_most(&in, path, LIMIT_CONFIGURATION, err));
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     const halley_status status =
         halley_study_parse(out, (const char *)in.at, in.n, name, err);

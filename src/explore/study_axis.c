@@ -109,6 +109,45 @@ static halley_status from_numbers(explore_axis *a, halley_study *s, const number
     return HALLEY_OK;
 }
 
+/* By text and number, then by place; numbers of values that have none are NaN. */
+static int compare_values(const void *x, const void *y, void *values)
+{
+    const explore_value *const all = values;
+    const uint32_t i = *(const uint32_t *)x, j = *(const uint32_t *)y;
+    const int by_text = strcmp(all[i].text, all[j].text);
+    if (by_text != 0)
+        return by_text;
+    if (all[i].number != all[j].number && !isnan(all[i].number) && !isnan(all[j].number))
+        return all[i].number < all[j].number ? -1 : 1;
+    return i < j ? -1 : i > j;
+}
+
+/* No value may be there twice; the first that is names itself. Sorted, equal values are
+ * neighbours. */
+static halley_status refuse_twice(const explore_axis *a, halley_study *s,
+                                  const conf_node *node, halley_error *err)
+{
+    const explore_value *const v = a->values;
+    uint32_t *const order = mem_array(node->n, sizeof *order);
+    uint32_t twice = UINT32_MAX;
+    if (order == NULL)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < node->n; i++)
+        order[i] = i;
+    qsort_r(order, node->n, sizeof *order, compare_values, (void *)(uintptr_t)v);
+    for (uint32_t k = 1; k < node->n; k++) {
+        const uint32_t i = order[k - 1], j = order[k];
+        if (strcmp(v[i].text, v[j].text) == 0 && v[j].object == NULL &&
+            v[i].number == v[j].number && j < twice)
+            twice = j;
+    }
+    free(order);
+    if (twice == UINT32_MAX)
+        return HALLEY_OK;
+    return conf_error(&s->file, node->items[twice], err, HALLEY_EINVAL,
+                      "%s has the value %s twice", a->seen.name, v[twice].text);
+}
+
 static halley_status read_list(explore_axis *a, halley_study *s, const conf_node *node,
                                halley_error *err)
 {
@@ -119,14 +158,8 @@ static halley_status read_list(explore_axis *a, halley_study *s, const conf_node
     for (uint32_t i = 0; i < node->n; i++) {
         TRY(explore_value_read(&a->values[i], &s->loader, &a->refs[0], node->items[i],
                                err));
-        for (uint32_t j = 0; j < i; j++) {
-            if (strcmp(a->values[i].text, a->values[j].text) == 0 &&
-                a->values[i].object == NULL && a->values[i].number == a->values[j].number)
-                return conf_error(&s->file, node->items[i], err, HALLEY_EINVAL,
-                                  "%s has the value %s twice", a->seen.name,
-                                  a->values[i].text);
-        }
     }
+    TRY(refuse_twice(a, s, node, err));
     show_values(a);
     return HALLEY_OK;
 }

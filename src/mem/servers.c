@@ -45,6 +45,7 @@ uint64_t mem_pool_delay(mem_servers *m, uint32_t npu, uint64_t bytes, uint64_t n
         last = own > last + service ? own : last + service;
         *free_at = last;
     }
+    m->wrapped |= !ticks_hold(last - (double)now);
     return ticks_from(last - (double)now);
 }
 
@@ -84,9 +85,11 @@ void mem_servers_fini(mem_servers *m)
     *m = (mem_servers){0};
 }
 
-uint64_t mem_duration(const mem_servers *m, uint64_t bytes)
+uint64_t mem_duration(mem_servers *m, uint64_t bytes)
 {
-    return m->latency_ticks + ticks_from((double)bytes / m->bytes_per_tick);
+    const double served = (double)bytes / m->bytes_per_tick;
+    m->wrapped |= !ticks_hold(served);
+    return m->latency_ticks + ticks_from(served);
 }
 
 uint32_t mem_server_of(const mem_servers *m, uint32_t npu)

@@ -42,6 +42,7 @@ typedef struct mem_servers {
     bool in_switch;
     double stage_bytes_per_tick[3]; /* all memories together, into a node, into an NPU */
     double *free_at[3];             /* by server: when it is done, in ticks */
+    bool wrapped;                   /* a request was longer than TICKS_LONGEST */
 } mem_servers;
 
 halley_status mem_servers_init(mem_servers *out, const halley_cluster *cluster,
@@ -51,7 +52,7 @@ void mem_servers_fini(mem_servers *m);
 /* Hierarchical: ticks from now until a request made now is over. */
 uint64_t mem_pool_delay(mem_servers *m, uint32_t npu, uint64_t bytes, uint64_t now);
 /* Ticks that a request takes once it has started. */
-uint64_t mem_duration(const mem_servers *m, uint64_t bytes);
+uint64_t mem_duration(mem_servers *m, uint64_t bytes);
 /* The server of an NPU, or MEM_NONE when nothing is shared. */
 uint32_t mem_server_of(const mem_servers *m, uint32_t npu);
 /* Ask the server: *starts is true when it begins at once, else the request waits. */

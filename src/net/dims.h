@@ -97,8 +97,9 @@ static inline uint64_t get_delay_in_dim(const net_dims *d, uint32_t i, uint32_t 
     const net_dim *dim = &d->dims[i];
     const uint32_t a = d->n_dims == 1 ? from : get_coordinate(dim, from);
     const uint32_t b = d->n_dims == 1 ? to : get_coordinate(dim, to);
-    return ticks_from((double)count_hops(dim, a, b) * dim->latency_ticks +
-                      (double)bytes / dim->bytes_per_tick);
+    return des_queue_ticks(d->head.queue,
+                           (double)count_hops(dim, a, b) * dim->latency_ticks +
+                               (double)bytes / dim->bytes_per_tick);
 }
 
 /* Latency over all dimensions in which the two differ, and the least bandwidth. */

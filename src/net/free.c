@@ -15,7 +15,8 @@ static void start_part(net_dims *d, const net_request *r)
         net_dims_count_all(d, r, 1);
     else if (r->part == NET_UP)
         count_messages(d, r->dim, r->from, r->bytes, 1);
-    des_queue_push(d->head.queue, d->head.queue->now + ticks_from(ticks), r->event);
+    des_queue_push(d->head.queue,
+                   d->head.queue->now + des_queue_ticks(d->head.queue, ticks), r->event);
 }
 
 /* The message is counted, and its links seen busy, in the first dimension it crosses. */

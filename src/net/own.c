@@ -263,7 +263,8 @@ static uint64_t own_delay(net *n, uint32_t from, uint32_t to, uint64_t bytes)
     for (uint32_t i = 0; i < route.n; i++)
         least = fmin(least, o->network->graph->link_Bps[route.hops[i].link] /
                                 ((double)route.hops[i].share / (double)HW_ROUTE_ONE));
-    return ticks_from(round((route.latency_s + (double)bytes / least) * o->ticks_per_s));
+    return des_queue_ticks(
+        o->head.queue, round((route.latency_s + (double)bytes / least) * o->ticks_per_s));
 }
 
 static bool own_find_way(net_way *out, const net *n, uint32_t from, uint32_t to)

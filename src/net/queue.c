@@ -239,8 +239,9 @@ static void transmit_message(net_dims *d, uint32_t id, uint32_t message)
     if (d->heat.busy != NULL && link->from != NET_NONE)
         net_heat_add(&d->heat, link->dim * d->head.n_npus + link->from,
                      d->head.queue->now, ticks_from(wire));
-    const uint64_t arrives = d->head.queue->now + ticks_from(dim->latency_ticks + wire);
-    const uint64_t is_free = d->head.queue->now + ticks_from(wire);
+    const uint64_t arrives =
+        d->head.queue->now + des_queue_ticks(d->head.queue, dim->latency_ticks + wire);
+    const uint64_t is_free = d->head.queue->now + des_queue_ticks(d->head.queue, wire);
     if (d->head.folding.watch != NULL)
         watch_link(d, id, m, arrives, is_free);
     des_queue_push(d->head.queue, arrives, encode_arrival(message));

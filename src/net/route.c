@@ -44,5 +44,5 @@ uint64_t net_dims_delay(net *n, uint32_t from, uint32_t to, uint64_t bytes)
         return get_delay_in_dim(d, 0, from, to, bytes);
     double latency, slowest;
     net_dims_route(d, from, to, &latency, &slowest);
-    return ticks_from(latency + (double)bytes / slowest);
+    return des_queue_ticks(d->head.queue, latency + (double)bytes / slowest);
 }

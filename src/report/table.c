@@ -91,21 +91,23 @@ static size_t measure_width(str text)
     return n;
 }
 
-/* Control characters would break the line or the terminal; text too wide is cut. */
+/* The first n code points of a text. */
+static str cut_text(str text, size_t n)
+{
+    size_t i = 0;
+    for (size_t seen = 0; i < text.n; i++) {
+        seen += ((unsigned char)text.at[i] & 0xC0) != 0x80;
+        if (seen > n)
+            break;
+    }
+    return (str){text.at, i};
+}
+
+/* What would act on the terminal is escaped; text too wide is cut. */
 static void add_words(strbuf *to, str text, uint32_t max_width)
 {
     const bool cut = max_width > 3 && measure_width(text) > max_width;
-    size_t n = 0;
-    for (size_t i = 0; i < text.n; i++) {
-        const unsigned char c = (unsigned char)text.at[i];
-        n += (c & 0xC0) != 0x80;
-        if (cut && n > max_width - 3)
-            break;
-        if (c < 0x20 || c == 0x7F)
-            strbuf_printf(to, "\\x%02X", c);
-        else
-            strbuf_add_char(to, (char)c);
-    }
+    strbuf_visible(to, cut ? cut_text(text, max_width - 3) : text);
     if (cut)
         strbuf_add(to, STR("..."));
 }

@@ -1,5 +1,7 @@
 /* One call of a verb: what was given, notes, usage, the frame of its JSON. */
+#include "base/array.h"
 #include "base/error.h"
+#include "request/spool.h"
 #include "request/verb.h"
 
 #include <assert.h>
@@ -46,7 +48,6 @@ halley_status request_output_form(report_form *out, request_call *call,
     return HALLEY_OK;
 }
 
-/* A note that finds no memory is lost; the result is still right. */
 static void keep_note(request_notes *notes, const char *text)
 {
     if (notes == NULL)
@@ -54,14 +55,18 @@ static void keep_note(request_notes *notes, const char *text)
     if (notes->n == notes->cap) {
         const size_t cap = notes->cap > 0 ? 2 * notes->cap : 8;
         char **at = realloc(notes->at, cap * sizeof *at);
-        if (at == NULL)
+        if (at == NULL) {
+            notes->failed = true;
             return;
+        }
         notes->at = at;
         notes->cap = cap;
     }
     char *copy = strdup(text);
     if (copy != NULL)
         notes->at[notes->n++] = copy;
+    else
+        notes->failed = true;
 }
 
 void request_note(const request_call *call, const char *format, ...)
@@ -98,6 +103,23 @@ void request_work_end(const request_call *call)
 {
     if (call->view != NULL)
         progress_view_fini(call->view);
+}
+
+halley_status request_call_run(request_call *call, halley_error *err)
+{
+    const uint64_t n_failures = mem_failure_count();
+    request_spool spool = {0};
+    mem_call_begin();
+    halley_status status = request_spool_fill(&spool, call, err);
+    if (status == HALLEY_OK)
+        status = call->verb->run(call, err);
+    mem_call_end();
+    request_spool_fini(&spool, err);
+    TRY(status);
+    const bool lost = (call->warnings != NULL && call->warnings->failed) ||
+                      (call->assumed != NULL && call->assumed->failed) ||
+                      n_failures != mem_failure_count();
+    return lost ? error_nomem(err) : HALLEY_OK;
 }
 
 void request_notes_fini(request_notes *notes)

@@ -3,9 +3,11 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/str.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -279,6 +281,25 @@ static halley_status check_output(request_call *call, const targets *outputs, si
     return status;
 }
 
+/* The folder of a report, a timeline or a store is there: said before the work, not after
+ * it. Folders of sets of traces (--out) are made. */
+static halley_status check_folder(const target *output, halley_error *err)
+{
+    char folder[PATH_MAX];
+    const char *const slash = strrchr(output->path, '/');
+    const size_t n = slash == NULL ? 0 : (size_t)(slash - output->path);
+    const bool is_made = output->option == NULL || strcmp(output->option, "out") == 0;
+    if (is_made || n == 0 || n >= sizeof folder || slash[1] == '\0')
+        return HALLEY_OK;
+    memcpy(folder, output->path, n);
+    folder[n] = '\0';
+    if (file_is_folder(folder))
+        return HALLEY_OK;
+    return error_set(err, HALLEY_EIO,
+                     "cannot write %s: the folder it lies in does not exist",
+                     output->path);
+}
+
 halley_status request_files_check(request_call *call, halley_error *err)
 {
     targets outputs = {0};
@@ -289,6 +310,8 @@ halley_status request_files_check(request_call *call, halley_error *err)
                                : error_nomem(err);
     for (size_t i = 0; i < outputs.n && status == HALLEY_OK; i++)
         status = check_output(call, &outputs, i, &inputs, &written, err);
+    for (size_t i = 0; i < outputs.n && status == HALLEY_OK; i++)
+        status = check_folder(&outputs.at[i], err);
     array_fini(&outputs);
     array_fini(&inputs);
     array_fini(&written);

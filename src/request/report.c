@@ -2,6 +2,7 @@
 #include "halley/report.h"
 
 #include "base/error.h"
+#include "base/strbuf_stream.h"
 #include "halley/version.h"
 #include "report/explore_page.h"
 #include "report/recorded.h"
@@ -14,14 +15,13 @@
 /* A text being written. */
 typedef struct text_stream {
     FILE *to;
-    char *text;
-    size_t n;
+    strbuf text;
 } text_stream;
 
 static halley_status open_text(text_stream *s, halley_error *err)
 {
     *s = (text_stream){0};
-    s->to = open_memstream(&s->text, &s->n);
+    s->to = strbuf_stream_open(&s->text);
     return s->to != NULL ? HALLEY_OK : error_nomem(err);
 }
 
@@ -29,12 +29,12 @@ static halley_status open_text(text_stream *s, halley_error *err)
 static halley_status close_text(char **out, text_stream *s, halley_status status,
                                 halley_error *err)
 {
-    if (fclose(s->to) != 0 && status == HALLEY_OK)
+    if ((fclose(s->to) != 0 || s->text.failed) && status == HALLEY_OK)
         status = error_nomem(err);
     if (status == HALLEY_OK)
-        *out = s->text;
+        *out = s->text.at;
     else
-        free(s->text);
+        strbuf_fini(&s->text);
     return status;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "base/strbuf_stream.h"
 #include "halley/topology.h"
 #include "request/document.h"
 #include "request/files.h"
@@ -363,17 +364,16 @@ static void print_result(strbuf *to, str result)
     strbuf_add(to, STR("}\n"));
 }
 
-static halley_status run_request_verb(request_reader *r, char **result, size_t *n)
+static halley_status run_request_verb(request_reader *r, strbuf *result)
 {
     TRY(request_files_check(&r->call, r->err));
-    r->call.out = open_memstream(result, n);
+    r->call.out = strbuf_stream_open(result);
     if (r->call.out == NULL)
         return error_nomem(r->err);
-    halley_status status = r->call.verb->run(&r->call, r->err);
-    const bool has_failed = ferror(r->call.out) != 0;
-    if ((fclose(r->call.out) != 0 || has_failed) && status == HALLEY_OK)
+    halley_status status = request_call_run(&r->call, r->err);
+    if ((fclose(r->call.out) != 0 || result->failed) && status == HALLEY_OK)
         status = error_nomem(r->err);
-    if (status == HALLEY_OK && *n == 0)
+    if (status == HALLEY_OK && result->n == 0)
         status = refuse_request(r, REQUEST_CODE_INTERNAL, "%s gave no result",
                                 r->call.verb->name);
     return status;
@@ -414,18 +414,16 @@ halley_status halley_request(char **reply, const char *json, const halley_watch 
     request_reader r = {
         .err = &problem,
         .call = {.watch = watch, .warnings = &warnings, .assumed = &assumed}};
-    char *result = NULL;
-    size_t n = 0;
-    strbuf text = {0};
+    strbuf result = {0}, text = {0};
     halley_status status = request_read(&r, json);
     if (status == HALLEY_OK)
-        status = run_request_verb(&r, &result, &n);
+        status = run_request_verb(&r, &result);
     forget_request_name(&problem);
     if (status == HALLEY_OK)
-        print_result(&text, (str){result, n});
+        print_result(&text, strbuf_str(&result));
     else
         print_error(&text, find_code(&r.call, status), &problem);
-    free(result);
+    strbuf_fini(&result);
     request_reader_fini(&r);
     request_notes_fini(&warnings);
     request_notes_fini(&assumed);

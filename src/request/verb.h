@@ -112,6 +112,7 @@ typedef struct request_verb {
     uint32_t min_args, max_args;     /* positional arguments; REQUEST_ANY = no limit */
     const request_list *lists; /* shown after the options; ends with {0}; may be NULL */
     bool writes_last;          /* the last argument is written, not read */
+    bool args_are_documents;   /* arguments may be pipes, which are read once */
     bool keeps_unknown;        /* options not declared are collected, not refused */
     request_run *run;
 } request_verb;
@@ -138,6 +139,7 @@ const char *request_code_word(request_code code); /* lent, static */
 typedef struct request_notes {
     char **at;
     size_t n, cap;
+    bool failed; /* one found no memory: the call fails */
 } request_notes;
 
 struct cli_program;
@@ -160,8 +162,9 @@ struct request_call {
     request_notes *warnings;   /* kept for JSON */
     request_notes *assumed;    /* the same */
     void (*show_note)(const char *text); /* as it comes; NULL = notes are only kept */
-    request_code code; /* of a failure, where more is known than the status */
-    int exit_code;     /* for the run function to set; 0 at first */
+    request_code code;   /* of a failure, where more is known than the status */
+    int exit_code;       /* for the run function to set; 0 at first */
+    uint64_t max_memory; /* --max-memory of the command line in bytes; 0 = not given */
 };
 
 /*
@@ -187,6 +190,8 @@ halley_status request_output_form(report_form *out, request_call *call,
 
 enum { REQUEST_DONE = 0, REQUEST_FAILED = 1, REQUEST_WRONG_USAGE = 2 };
 
+/* Run the verb; a note that found no memory is a failure, too. */
+halley_status request_call_run(request_call *call, halley_error *err);
 /* Was this option (by its long name, which must be declared) given? */
 bool request_given(const request_call *call, const char *name);
 /* Wrong usage: sets exit code 2 and the sentence; returns HALLEY_EINVAL. */

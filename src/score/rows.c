@@ -185,7 +185,7 @@ halley_status score_rows_load(score_rows *rows, const char *const *files, size_t
         return load_own(rows, err);
     for (size_t i = 0; i < n_files; i++) {
         conf_file conf;
-        TRY(conf_load(&conf, files[i], err));
+        TRY(conf_load_table(&conf, files[i], err));
         const halley_status status = score_rows_add(rows, &conf, err);
         conf_fini(&conf);
         TRY(status);

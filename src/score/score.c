@@ -90,7 +90,7 @@ static halley_status add_own(scoring *s, const char *name, halley_error *err)
 static halley_status add_json(scoring *s, const char *path, halley_error *err)
 {
     conf_file conf;
-    TRY(conf_load(&conf, path, err));
+    TRY(conf_load_table(&conf, path, err));
     halley_status status;
     if (score_is_collectives(&conf)) {
         status = add_collectives(s, &conf, err);

@@ -116,7 +116,7 @@ static void free_request(sim *s, uint32_t id)
 
 static void schedule_step(sim *s, uint32_t npu, uint32_t u, event e, double ticks)
 {
-    sim_call_after(s, npu, ticks_from(ticks), sim_event_bus(npu, u, e));
+    sim_call_after(s, npu, des_queue_ticks(&s->queue, ticks), sim_event_bus(npu, u, e));
 }
 
 static double get_gap_per_byte(const sim *s, uint32_t u)

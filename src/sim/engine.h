@@ -286,6 +286,7 @@ typedef enum sim_warning {
     SIM_WARN_UNKNOWN_TYPE,
     SIM_WARN_TENSORS,
     SIM_WARN_KINDS,
+    SIM_WARN_WRAPPED,
     SIM_N_WARNINGS
 } sim_warning;
 
@@ -342,7 +343,8 @@ struct sim {
     arena memory_of_run;
     uint64_t n_events;
     uint64_t n_represented; /* each as often as there are objects that it represents */
-    uint64_t stop;          /* ticks at which the run ends; UINT64_MAX = never */
+    uint64_t last; /* tick that the clock holds: TICKS_LAST, or any under ASTRA-sim's */
+    uint64_t stop; /* ticks at which the run ends; at most `last` */
     bool stopped;
     uint64_t n_nodes, n_ended; /* over all ranks */
     uint32_t warnings;         /* bit i: warning i */
@@ -451,7 +453,7 @@ void sim_packet_received(sim *s, uint64_t event);
 void sim_token_fired(sim *s, uint64_t event);
 void sim_token_reduce(sim *s, uint64_t event);
 /* Ticks of reducing so many bytes with others in local memory. */
-uint64_t sim_reduction(const sim *s, uint64_t bytes);
+uint64_t sim_reduction(sim *s, uint64_t bytes);
 /* A packet begins its way through the endpoint; see bus.c for the flags. */
 typedef struct sim_packet {
     uint64_t bytes;

@@ -166,8 +166,7 @@ static void issue_message(sim *s, uint32_t rank, uint32_t node, const sim_node *
 }
 
 /* A compute node's time on this rank: slow ranks and jitter, the same in every run. */
-static uint64_t get_compute_ticks(const sim *s, uint32_t rank, uint32_t node,
-                                  uint64_t ticks)
+static uint64_t get_compute_ticks(sim *s, uint32_t rank, uint32_t node, uint64_t ticks)
 {
     const cluster_system *system = s->system;
     const uint32_t npu = s->ranks[rank].npu;
@@ -178,7 +177,7 @@ static uint64_t get_compute_ticks(const sim *s, uint32_t rank, uint32_t node,
     }
     if (factor == 1)
         return ticks;
-    return factor <= 0 ? 0 : ticks_from((double)ticks * factor);
+    return factor <= 0 ? 0 : des_queue_ticks(&s->queue, (double)ticks * factor);
 }
 
 /* What communication may disturb. */

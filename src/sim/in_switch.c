@@ -72,7 +72,9 @@ static void gather_in_switch(sim *s, uint32_t op, uint32_t first, uint32_t phase
     double ns = dim->in_network_ns;
     if (dim->in_network_Bps > 0)
         ns += (double)p->message_bytes / dim->in_network_Bps * 1e9;
-    des_queue_push(&s->queue, s->queue.now + ticks_from(ns * (double)s->ticks_per_ns),
+    des_queue_push(&s->queue,
+                   s->queue.now +
+                       des_queue_ticks(&s->queue, ns * (double)s->ticks_per_ns),
                    sim_event_arrival(op, first, p->first_step + COLL_SWITCH_DONE));
 }
 

@@ -104,7 +104,8 @@ static double get_factor(const rank_kernels *r, const running_kernel *k)
 static void set_kernel_end(sim *s, uint32_t rank, running_kernel *k)
 {
     const double ticks = ceil(k->left_ticks * get_factor(&s->interfere->ranks[rank], k));
-    k->timer = des_timer_set(&s->queue, s->queue.now + ticks_from(fmax(0, ticks)),
+    k->timer = des_timer_set(&s->queue,
+                             s->queue.now + des_queue_ticks(&s->queue, fmax(0, ticks)),
                              sim_event_node(rank, k->node));
 }
 

@@ -130,16 +130,21 @@ static bool read_duration_ns(double *ns, const compiler *c, uint32_t index)
            halley_attr_to_double(&attr, ns) && *ns >= 0;
 }
 
+static uint64_t convert_ticks(const compiler *c, double ticks)
+{
+    c->p->wrapped |= !ticks_hold(ticks);
+    return ticks_from(ticks);
+}
+
 static uint64_t read_duration_ticks(const compiler *c, uint32_t index)
 {
     double ns;
     if (read_duration_ns(&ns, c, index))
-        return ticks_from(ns * (c->opts->ticks_per_s / 1e9));
+        return convert_ticks(c, ns * (c->opts->ticks_per_s / 1e9));
     const uint64_t us = halley_node_duration_us(c->trace, index);
     const uint64_t per_us = (uint64_t)(c->opts->ticks_per_s / 1e6);
-    if (us == 0)
-        return c->rules->default_ticks;
-    return us * per_us;
+    c->p->wrapped |= us > TICKS_LONGEST / per_us;
+    return us == 0 ? c->rules->default_ticks : us * per_us;
 }
 
 /* Kernels of recordings whose operators have no shapes: their recorded time stays. */
@@ -171,7 +176,8 @@ static halley_status compile_roofline(sim_node *n, const compiler *c, uint32_t i
     if (whole_ops == 0 && c->rules->refuses_no_ops != NULL)
         return node_error(c, index, HALLEY_EINVAL, c->rules->refuses_no_ops);
     if (whole_ops == 0) { /* moving data only */
-        n->amount = ticks_from((double)whole_bytes / s->mem_Bps * c->opts->ticks_per_s);
+        n->amount =
+            convert_ticks(c, (double)whole_bytes / s->mem_Bps * c->opts->ticks_per_s);
         return HALLEY_OK;
     }
     const double ops = (double)whole_ops, bytes = (double)whole_bytes;
@@ -179,7 +185,7 @@ static halley_status compile_roofline(sim_node *n, const compiler *c, uint32_t i
     const double limit = s->mem_Bps * intensity;
     const double perf = s->peak_flops < limit ? s->peak_flops : limit;
     const double seconds = ops / perf;
-    n->amount = ticks_from(seconds * c->opts->ticks_per_s);
+    n->amount = convert_ticks(c, seconds * c->opts->ticks_per_s);
     const double weight = (double)n->amount;
     if (!(perf < s->peak_flops))
         c->p->compute_bound_ticks += n->amount;
@@ -204,14 +210,14 @@ static void compile_modelled(sim_node *n, const compiler *c, uint32_t index)
 {
     double seconds;
     if (sim_work_time(&seconds, c->opts->cluster, c->opts->npu, c->trace, index))
-        n->amount = ticks_from(seconds * c->opts->ticks_per_s);
+        n->amount = convert_ticks(c, seconds * c->opts->ticks_per_s);
 }
 
 static void compile_retimed(sim_node *n, const compiler *c, uint32_t index)
 {
     const double seconds = (double)n->amount / c->opts->ticks_per_s;
-    n->amount = ticks_from(sim_retime_node(&c->retime, c->trace, index, seconds) *
-                           c->opts->ticks_per_s);
+    n->amount = convert_ticks(c, sim_retime_node(&c->retime, c->trace, index, seconds) *
+                                     c->opts->ticks_per_s);
 }
 
 static halley_status compile_compute(sim_node *n, const compiler *c, uint32_t index)
@@ -225,8 +231,14 @@ static halley_status compile_compute(sim_node *n, const compiler *c, uint32_t in
         compile_modelled(n, c, index);
     else if (computed && c->p->retime >= SIM_RETIME_MEASURED)
         compile_retimed(n, c, index);
-    c->p->compute_ticks += n->flags & SIM_NODE_SKIP ? 0 : n->amount;
-    return HALLEY_OK;
+    const uint64_t more = n->flags & SIM_NODE_SKIP ? 0 : n->amount;
+    c->p->wrapped |=
+        __builtin_add_overflow(c->p->compute_ticks, more, &c->p->compute_ticks);
+    if (!c->p->wrapped || !c->rules->has_lanes)
+        return HALLEY_OK;
+    return node_error(c, index, HALLEY_ELIMIT,
+                      "the node takes more than 26 days, which the clock of picoseconds "
+                      "does not hold; correct its duration or counts");
 }
 
 /* The message of an algorithm may say which chunks of the collective's data it moves;

@@ -108,6 +108,7 @@ struct sim_program {
     /* Sums over the GPU's compute nodes, for the roofline's statistics. */
     uint64_t compute_bound_ticks, compute_ticks;
     double compute_use, memory_use, intensity; /* each times ticks */
+    bool wrapped;                              /* a time is longer than TICKS_LONGEST */
     bool dangling; /* native rules: dependencies lead nowhere, and were left out */
     bool has_unknown_types;  /* nodes of types that the schema does not have */
     bool has_uncounted;      /* native roofline: some nodes keep their recorded time */

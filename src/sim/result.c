@@ -34,6 +34,8 @@ static const char *const warning_texts[SIM_N_WARNINGS] = {
                               "recorded duration",
     [SIM_WARN_TENSORS] = "lists of tensors without readable sizes are left out of the "
                          "memory statistics",
+    [SIM_WARN_WRAPPED] = "times beyond what 64 bits hold wrapped around, as they do in "
+                         "ASTRA-sim; the results are not meaningful",
     [SIM_WARN_RETIMED] = "kernels recorded on another device are re-timed by ratios "
                          "measured for their classes; expect about 10 % error",
     [SIM_WARN_RETIMED_COST] = "kernels recorded on another device are re-timed by ratios "

@@ -40,6 +40,7 @@ struct sim_rules {
     const char *networks[3]; /* models, by hw_network_model; NULL = it has none such */
     sim_trace_rules traces;
     bool can_fold;
+    bool wraps;              /* times beyond 64 bits wrap, as in ASTRA-sim */
     bool has_roots;          /* broadcast, reduce, gather, scatter have a root */
     bool refuses_empty;      /* messages of no bytes are an error */
     uint64_t max_held_bytes; /* of a message that rendezvous holds back */

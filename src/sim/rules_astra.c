@@ -238,6 +238,7 @@ static void explain_astra_absence(strbuf *to, const sim *s, uint32_t rank, uint3
 
 const sim_rules sim_rules_astra = {
     .name = "ASTRA-sim",
+    .wraps = true,
     .ticks_per_ns = 1,
     .networks = {"unaware", "aware"},
     .traces =

@@ -144,6 +144,7 @@ static void note_programs(sim *s)
 {
     for (size_t i = 0; i < s->instance.programs.n; i++) {
         const sim_program *p = s->instance.programs.at[i];
+        s->queue.wrapped |= p->wrapped;
         s->warnings |= p->dangling ? 1u << SIM_WARN_DANGLING : 0;
         s->warnings |= p->has_uncounted ? 1u << SIM_WARN_UNCOUNTED : 0;
         s->warnings |= p->has_unknown_types ? 1u << SIM_WARN_UNKNOWN_TYPE : 0;
@@ -272,6 +273,8 @@ static halley_status set_up_run(sim *s, const sim_source *from,
     TRY(s->rules->check_run(s, count_source_ranks(from), model));
     TRY(init_network(s, model, opts));
     TRY(mem_servers_init(&s->memory, c, s->ticks_per_ns, s->err));
+    s->queue.wrapped |= s->system->endpoint_ns > TICKS_LONGEST / s->ticks_per_ns ||
+                        s->system->group_endpoint_ns > TICKS_LONGEST / s->ticks_per_ns;
     s->endpoint = s->system->endpoint_ns * s->ticks_per_ns;
     s->group_endpoint = s->system->group_endpoint_ns * s->ticks_per_ns;
     TRY(compile_programs(s, from, opts));
@@ -364,6 +367,23 @@ static uint64_t count_represented(const sim *s, uint64_t event)
 
 enum { LOOK_EVERY = 1 << 12 }; /* events between two calls of the watcher */
 
+static halley_status refuse_long_run(sim *s)
+{
+    return error_set(s->err, HALLEY_ELIMIT,
+                     "the run takes more than 53 days, which the clock of picoseconds "
+                     "does not hold; look for a wrong duration, size or bandwidth");
+}
+
+/* Steps that 64 bits do not hold: wrong under native rules, as there under ASTRA-sim's.
+ */
+static halley_status check_wrapped(sim *s)
+{
+    if (!s->queue.wrapped && !s->memory.wrapped)
+        return HALLEY_OK;
+    s->warnings |= 1u << SIM_WARN_WRAPPED;
+    return s->rules->wraps ? HALLEY_OK : refuse_long_run(s);
+}
+
 static halley_status run_events(sim *s, const halley_sim_opts *opts)
 {
     des_event e;
@@ -377,6 +397,8 @@ static halley_status run_events(sim *s, const halley_sim_opts *opts)
         if (s->status != HALLEY_OK) /* at the end of the instant before */
             break;
         if (e.at > s->stop) {
+            if (s->stop == s->last)
+                return refuse_long_run(s);
             s->stopped = true;
             s->queue.now = s->stop;
             break;
@@ -393,7 +415,7 @@ static halley_status run_events(sim *s, const halley_sim_opts *opts)
         return error_set(s->err, HALLEY_ENOMEM,
                          "the event queue ran out of memory or of time at %llu ns",
                          (unsigned long long)(s->queue.now / s->ticks_per_ns));
-    return s->status;
+    return s->status == HALLEY_OK ? check_wrapped(s) : s->status;
 }
 
 /* The clock stands: close what is open, so that times add up to it. */
@@ -476,8 +498,9 @@ static halley_status run_simulation(halley_result **out, const sim_source *from,
              .err = err};
     s.match.free_channel = s.match.free_waiter = SIM_NONE;
     s.match.free_transfer = s.match.free_handshake = SIM_NONE;
-    s.stop = opts->stop_s > 0 ? ticks_from(opts->stop_s * 1e9 * (double)s.ticks_per_ns)
-                              : UINT64_MAX;
+    s.last = s.rules->wraps ? UINT64_MAX : TICKS_LAST;
+    const double stop = opts->stop_s * 1e9 * (double)s.ticks_per_ns;
+    s.stop = opts->stop_s > 0 && stop < (double)s.last ? ticks_from(stop) : s.last;
     halley_status status = set_up_run(&s, from, opts);
     if (status == HALLEY_OK)
         status = run_events(&s, opts);

@@ -6,6 +6,7 @@
  * A walk of very many micro-batches is cut after some rounds of p and extended by the
  * time that the last round added: by then every round takes as long as the one before it.
  */
+#include "base/array.h"
 #include "base/error.h"
 #include "workload/schedule.h"
 
@@ -146,10 +147,10 @@ static halley_status walk_all(double *out_s, const workload_schedule *s,
     walk w = {.s = *s, .t = t, .n_places = workload_schedule_places(s)};
     const size_t p = s->stages, cells = (size_t)s->micro_batches * w.n_places;
     w.room = workload_schedule_room(s);
-    w.lists = malloc(p * w.room * sizeof *w.lists);
-    w.n = calloc(2 * p, sizeof *w.n);
-    w.free_s = calloc(p, sizeof *w.free_s);
-    w.made_s[0] = malloc(2 * cells * sizeof **w.made_s);
+    w.lists = mem_array(p * w.room, sizeof *w.lists);
+    w.n = mem_array_zero(2 * p, sizeof *w.n);
+    w.free_s = mem_array_zero(p, sizeof *w.free_s);
+    w.made_s[0] = mem_array(2 * cells, sizeof **w.made_s);
     halley_status status = HALLEY_ENOMEM;
     if (w.lists != NULL && w.n != NULL && w.free_s != NULL && w.made_s[0] != NULL) {
         w.at = w.n + p;

@@ -32,6 +32,8 @@ $ halley help help
 > options:
 >       --man                 write the man page (roff) of COMMAND, or of halley
 >       --completion          write the completion script for bash
+>       --max-memory SIZE     memory that inputs and work may take (default:
+>                             HALLEY_MAX_MEMORY, else half of the machine)
 >   -h, --help                show this help
 >
 > examples:

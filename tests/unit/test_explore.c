@@ -1,5 +1,6 @@
 /* Studies, expressions, runs and stores. */
 #include "alloc_fail.h"
+#include "cases.h"
 #include "explore/expr.h"
 #include "explore/worker.h"
 #include "halley/explore.h"
@@ -173,7 +174,7 @@ static void moving_equals_setting_everything_anew(void **state)
     explore_worker *fast = malloc(sizeof *fast), *slow = malloc(sizeof *slow);
     explore_worker_init(fast, s);
     const uint64_t size = (uint64_t)halley_study_size(s);
-    for (uint64_t i = 0; i < 3000; i++) {
+    for (uint64_t i = 0; i < cases_count(3000); i++) {
         const uint64_t id = i % 3 ? i : i * 7919 % size;
         explore_row a = {0}, b = {0};
         explore_worker_move(fast, id);

@@ -186,7 +186,7 @@ static void a_cut_or_changed_gzip_never_reads_as_something_else(void **state)
     for (size_t cut = 1; cut < n; cut++) {
         uint8_t *part = malloc(cut);
         memcpy(part, good, cut);
-        assert_int_equal(file_gunzip(&out, &n_out, part, cut, &err), HALLEY_EFORMAT);
+        assert_int_equal(file_gunzip(&out, &n_out, part, cut, 0, &err), HALLEY_EFORMAT);
         if (cut >= 2)
             assert_non_null(strstr(err.text, "cut short at byte "));
         assert_non_null(strstr(err.text, "copy or download it again"));
@@ -196,7 +196,7 @@ static void a_cut_or_changed_gzip_never_reads_as_something_else(void **state)
     for (size_t bit = 0; bit <= 8 * n; bit++) { /* some bits mean nothing */
         if (bit < 8 * n)
             good[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        const halley_status status = file_gunzip(&out, &n_out, good, n, &err);
+        const halley_status status = file_gunzip(&out, &n_out, good, n, 0, &err);
         if (bit < 8 * n)
             good[bit / 8] ^= (uint8_t)(1 << bit % 8);
         assert_true(status == HALLEY_OK || status == HALLEY_EFORMAT);
@@ -241,14 +241,14 @@ static void garbage_behind_a_gzip_is_refused(void **state)
     memcpy(bytes, good, n);
     memcpy(bytes + n, "trailing", 8);
     halley_error err = {0};
-    assert_int_equal(file_gunzip(&out, &n_out, bytes, n + 8, &err), HALLEY_EFORMAT);
+    assert_int_equal(file_gunzip(&out, &n_out, bytes, n + 8, 0, &err), HALLEY_EFORMAT);
     char expected[200];
     snprintf(expected, sizeof expected,
              "there is something else than gzip data at byte %zu of the compressed file; "
              "copy or download it again (gzip -t checks it)",
              n);
     assert_string_equal(err.text, expected);
-    assert_int_equal(file_gunzip(&out, &n_out, bytes, n + 1, &err), HALLEY_EFORMAT);
+    assert_int_equal(file_gunzip(&out, &n_out, bytes, n + 1, 0, &err), HALLEY_EFORMAT);
     free(good);
 }
 

@@ -1,5 +1,6 @@
 /* Launch files: Megatron's arguments in their wrappings, and those of other programs. */
 #include "base/str.h"
+#include "cases.h"
 #include "halley/launch.h"
 #include "unit.h"
 
@@ -624,7 +625,7 @@ static void written_plans_read_back_the_same(void **state)
     halley_error err = {0};
     uint64_t seed = 88172645463325252u;
     assert_int_equal(halley_model_load(&model, "llama3-8b", &err), HALLEY_OK);
-    for (int done = 0; done < 1000;) {
+    for (uint32_t done = 0; done < cases_count(1000);) {
         halley_plan plan;
         char *text, *left_out;
         strbuf script = {0}, yaml = {0}, nemo = {0};

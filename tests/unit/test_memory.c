@@ -3,6 +3,7 @@
  * cluster and number format.
  */
 #include "base/rng.h"
+#include "cases.h"
 #include "halley/estimate.h"
 #include "halley/plan_keys.h"
 #include "halley/score.h"
@@ -235,7 +236,6 @@ static const char *const clusters[] = {"dgx-a100:512",    "dgx-h100:512", "dgx-h
                                        "tpu-v5p-pod:512", "gaudi2:512"};
 enum { N_MODELS = sizeof models / sizeof *models };
 enum { N_CLUSTERS = sizeof clusters / sizeof *clusters };
-enum { N_DESIGNS = 12000 };
 
 typedef struct lottery {
     world worlds[N_CLUSTERS];
@@ -456,7 +456,8 @@ static void laws_hold_for_random_designs(void **state)
     assert_non_null(l);
     open_lottery(l);
     uint32_t n_valid = 0;
-    for (int i = 0; i < N_DESIGNS; i++) {
+    const uint32_t n_designs = cases_count(12000);
+    for (uint32_t i = 0; i < n_designs; i++) {
         world *w = &l->worlds[pick(l, N_CLUSTERS)];
         const halley_model *m = &l->models[pick(l, N_MODELS)];
         const halley_plan p = draw_plan(l);
@@ -471,8 +472,8 @@ static void laws_hold_for_random_designs(void **state)
         check_cuts(w, m, p);
         check_capacity(w, m, p);
     }
-    print_message("%u of %d random designs are valid\n", n_valid, N_DESIGNS);
-    assert_true(n_valid > N_DESIGNS / 20);
+    print_message("%u of %u random designs are valid\n", n_valid, n_designs);
+    assert_true(n_valid > n_designs / 20);
     close_lottery(l);
     free(l);
 }

@@ -60,7 +60,7 @@ static void programs_get_plain_numbers_as_csv(void **state)
     (void)state;
     expect(REPORT_CSV, "name,nodes,size_bytes,note\n"
                        "gemm,12,1500000000,\"a, \"\"b\"\"\"\n"
-                       "na\xC3\xAFve_kernel,4096,,tab\there\n");
+                       "na\xC3\xAFve_kernel,4096,,tab\\x09here\n");
 }
 
 static void programs_get_plain_numbers_as_json(void **state)

@@ -1,6 +1,7 @@
 /* Pipeline schedules: lists that are complete and in order, times and activations as
  * published, walk against closed form. */
 #include "base/rng.h"
+#include "cases.h"
 #include "unit.h"
 #include "workload/schedule.h"
 
@@ -210,7 +211,7 @@ static void lists_are_complete_and_flights_are_their_peaks(void **state)
     (void)state;
     rng r = rng_seed(1);
     uint32_t n_valid = 0;
-    for (int i = 0; i < 3000; i++) {
+    for (uint32_t i = 0; i < cases_count(3000); i++) {
         const workload_schedule s = draw_schedule(&r);
         if (workload_schedule_check(&s, NULL) != HALLEY_OK)
             continue;
@@ -227,7 +228,7 @@ static void lists_are_complete_and_flights_are_their_peaks(void **state)
                          most);
         }
     }
-    assert_true(n_valid > 1000);
+    assert_true(n_valid > cases_count(1000));
 }
 
 static void flights_are_the_published_ones(void **state)
@@ -260,7 +261,7 @@ static void forms_are_near_the_walk(void **state)
     rng r = rng_seed(2);
     double sum[HALLEY_N_SCHEDULES] = {0}, worst[HALLEY_N_SCHEDULES] = {0};
     uint32_t n[HALLEY_N_SCHEDULES] = {0};
-    for (int i = 0; i < 6000; i++) {
+    for (uint32_t i = 0; i < cases_count(6000); i++) {
         const workload_schedule s = draw_schedule(&r);
         workload_pass_times passes[MOST];
         if (workload_schedule_check(&s, NULL) != HALLEY_OK)
@@ -279,7 +280,7 @@ static void forms_are_near_the_walk(void **state)
         n[s.kind]++;
     }
     for (int k = 0; k < HALLEY_N_SCHEDULES; k++) {
-        assert_true(n[k] > 50);
+        assert_true(n[k] > cases_count(50));
         print_message("schedule %d: form %.2f %% from the walk, worst %.1f %%\n", k,
                       100 * sum[k] / n[k], 100 * worst[k]);
     }

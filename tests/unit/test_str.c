@@ -280,7 +280,35 @@ static void texts_are_escaped_for_where_they_go(void **state)
         {strbuf_csv, "plain text", "plain text"},
         {strbuf_csv, "a,b", "\"a,b\""},
         {strbuf_csv, "say \"x\"", "\"say \"\"x\"\"\""},
-        {strbuf_csv, "two\nlines", "\"two\nlines\""},
+        {strbuf_csv, "two\nlines", "two\\x0Alines"},
+        {strbuf_csv, "=1+1", "'=1+1"},
+        {strbuf_csv, "+cmd", "'+cmd"},
+        {strbuf_csv, "-2", "'-2"},
+        {strbuf_csv, "@SUM(A1)", "'@SUM(A1)"},
+        {strbuf_csv, "\t=1", "'\\x09=1"},
+        {strbuf_csv, "=\"a\",b", "\"'=\"\"a\"\",b\""},
+        {strbuf_csv, "a=b", "a=b"},
+        {strbuf_csv, "", ""},
+        {strbuf_visible, "gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
+        {strbuf_visible, "\x1b]0;title\x07", "\\x1B]0;title\\x07"},
+        {strbuf_visible,
+         "a\xe2\x80\xae"
+         "b",
+         "a\\xE2\\x80\\xAE"
+         "b"}, /* U+202E */
+        {strbuf_visible,
+         "a\xe2\x81\xa6"
+         "b",
+         "a\\xE2\\x81\\xA6"
+         "b"}, /* U+2066 */
+        {strbuf_visible,
+         "\xc2\x9b"
+         "31m",
+         "\\xC2\\x9B"
+         "31m"}, /* CSI */
+        {strbuf_visible, "\xff\xc3", "\\xFF\\xC3"},
+        {strbuf_json, "a\xe2\x80\xae", "\"a\\u202e\""},
+        {strbuf_json, "\xc2\x9b", "\"\\u009b\""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         strbuf b = {0};

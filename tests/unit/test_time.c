@@ -3,6 +3,7 @@
  * published, laws that every plan obeys (over random plans), networks of three levels.
  */
 #include "base/rng.h"
+#include "cases.h"
 #include "halley/estimate.h"
 #include "halley/plan_keys.h"
 #include "unit.h"
@@ -350,7 +351,7 @@ static void laws_hold_for_random_plans(void **state)
         halley_model model;
         halley_error err = {0};
         assert_int_equal(halley_model_load(&model, models[i], &err), HALLEY_OK);
-        for (int k = 0; k < 1500; k++) {
+        for (uint32_t k = 0; k < cases_count(1500); k++) {
             halley_plan p = draw_plan(&r, &model);
             if (halley_plan_check(&p, &model, 0, NULL) != HALLEY_OK)
                 continue;
@@ -360,7 +361,7 @@ static void laws_hold_for_random_plans(void **state)
         halley_model_fini(&model);
     }
     printf("%u plans\n", n_valid);
-    assert_true(n_valid > 1000);
+    assert_true(n_valid > cases_count(1000));
     halley_cluster_free(w.base);
     for (int i = 0; i < 5; i++)
         halley_cluster_free(w.faster[i]);

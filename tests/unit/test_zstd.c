@@ -38,7 +38,7 @@ static void zstd_is_read_whole_and_piece_by_piece(void **state)
     uint8_t *packed = make_zstd(bytes, 500000, &n_packed);
     uint8_t *whole;
     size_t n_whole;
-    assert_int_equal(file_unzstd(&whole, &n_whole, packed, n_packed, NULL), HALLEY_OK);
+    assert_int_equal(file_unzstd(&whole, &n_whole, packed, n_packed, 0, NULL), HALLEY_OK);
     assert_int_equal(n_whole, 500000);
     assert_memory_equal(whole, bytes, n_whole);
     free(whole);
@@ -74,7 +74,7 @@ static void a_cut_zstd_is_refused(void **state)
         halley_error err = {0};
         uint8_t *part = malloc(cut), to[100];
         memcpy(part, packed, cut);
-        assert_int_equal(file_unzstd(&out, &n_out, part, cut, &err), HALLEY_EFORMAT);
+        assert_int_equal(file_unzstd(&out, &n_out, part, cut, 0, &err), HALLEY_EFORMAT);
         assert_non_null(strstr(err.text, "cut short near byte "));
         file_stream *stream;
         size_t got;

@@ -4,6 +4,7 @@
  */
 #include "hw/graph/topology.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "hw/graph/collective.h"
 #include "hw/graph/export/export.h"
@@ -92,7 +93,7 @@ halley_status halley_topology_count(halley_topology_counts *out, const char *pat
     arena memory = {0};
     hw_generator_params p;
     hw_counts c;
-    TRY(conf_load(&file, path, err));
+    TRY(conf_load_table(&file, path, err));
     halley_status status =
         hw_generator_read(&p, &memory, &file, find_network(&file), err);
     if (status == HALLEY_OK)
@@ -301,8 +302,10 @@ static void describe_graph(halley_topology_report *r, const hw_graph *g)
 }
 
 /* 1 GB per NPU. What cannot be computed (unknown rates, no way) stays unknown. */
-static void measure_collectives(halley_topology_report *r, const hw_graph *g)
+static halley_status measure_collectives(halley_topology_report *r, const hw_graph *g,
+                                         halley_error *err)
 {
+    const uint64_t n_failures = mem_failure_count();
     hw_collective_time t;
     halley_error why = {0};
     if (hw_graph_all_reduce(&t, g, 1e9, &why) == HALLEY_OK) {
@@ -317,6 +320,7 @@ static void measure_collectives(halley_topology_report *r, const hw_graph *g)
     }
     if (r->all_reduce_s < 0 || r->all_to_all_s < 0)
         snprintf(r->no_times, sizeof r->no_times, "%.255s", why.text);
+    return n_failures == mem_failure_count() ? HALLEY_OK : error_nomem(err);
 }
 
 static halley_status measure_graph(halley_topology_report *r, const hw_graph *g,
@@ -333,11 +337,11 @@ static halley_status measure_graph(halley_topology_report *r, const hw_graph *g,
     r->endpoint_kind = hw_device_kind_name(ends.kind);
     r->endpoints = ends.n;
     sum_injection(r, g, &ends);
-    const halley_status status =
+    halley_status status =
         (parts & HALLEY_TOPOLOGY_CUTS) != 0 ? measure_cuts(r, g, &ends, err) : HALLEY_OK;
     r->all_reduce_s = r->all_to_all_s = -1;
-    if ((parts & HALLEY_TOPOLOGY_TIMES) != 0 && r->connected)
-        measure_collectives(r, g);
+    if (status == HALLEY_OK && (parts & HALLEY_TOPOLOGY_TIMES) != 0 && r->connected)
+        status = measure_collectives(r, g, err);
     free(ends.at);
     return status;
 }

@@ -3,6 +3,7 @@
 #include "ingest/record/rules.h"
 
 #include "base/file.h"
+#include "base/limit.h"
 #include "ingest/pull.h"
 #include "ingest/record/rules_file.h"
 
@@ -142,7 +143,7 @@ static halley_status read_rules_file(rec_rules *rules, const char *path,
                                      halley_error *err)
 {
     file_input in;
-    TRY(file_input_open(&in, path, err));
+    TRY(file_input_open_most(&in, path, LIMIT_CONFIGURATION, err));
     const halley_status status =
         rec_rules_read(rules, (str){(const char *)in.at, in.n}, path, err);
     file_input_close(&in);

@@ -8,6 +8,7 @@
 #include "learn/model/conditions.h"
 
 #include "base/file.h"
+#include "base/limit.h"
 #include "base/json.h"
 #include "base/number.h"
 
@@ -80,7 +81,7 @@ halley_status conditions_load(conditions *c, const char *path, halley_error *err
     json_reader r;
     if (!file_exists(path))
         return HALLEY_OK;
-    TRY(file_input_open(&in, path, err));
+    TRY(file_input_open_most(&in, path, LIMIT_CONFIGURATION, err));
     json_open(&r, (str){(const char *)in.at, in.n});
     const halley_status status = parse_conditions(c, &r, err);
     if (status != HALLEY_OK)

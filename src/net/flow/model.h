@@ -135,7 +135,7 @@ void flow_net_fail(flow_net *f, halley_status status);
 net_id flow_net_start(flow_net *f, const flow_transfer *t);
 static inline uint64_t flow_net_ticks(const flow_net *f, double seconds)
 {
-    return ticks_from(round(seconds * f->ticks_per_s));
+    return des_queue_ticks(f->head.queue, round(seconds * f->ticks_per_s));
 }
 /* The first link of a class of links: itself when every link is its own. */
 static inline uint32_t flow_net_first_link(const flow_net *f, uint32_t link)

@@ -376,6 +376,7 @@ const request_verb request_verb_explore = {
         "hear from the first for 60 seconds (HALLEY_MPI_PATIENCE) end.",
     .examples = examples,
     .lists = study_keys,
+    .args_are_documents = true,
     .options = options,
     .options_size = sizeof(explore_options),
     .defaults = &defaults,

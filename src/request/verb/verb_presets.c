@@ -398,6 +398,7 @@ const request_verb request_verb_presets = {
         "Megatron-Bridge, torchtitan, MaxText) with its model and plan; and what was "
         "assumed, has no influence, or is not known.",
     .examples = examples,
+    .args_are_documents = true,
     .options = options,
     .options_size = sizeof(presets_options),
     .max_args = 1,

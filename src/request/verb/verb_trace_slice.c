@@ -264,43 +264,45 @@ static halley_status write_slice_row(const request_call *call,
     return request_table_write(call, t, "slice", form, err);
 }
 
-/* The groups beside the set, for the ranks that are kept. */
-static halley_status save_slice_groups(request_call *call, const parsed *p,
-                                       const halley_trace_set *set, halley_error *err)
+/* For traces_save: the groups next to the set, of the ranks that are kept. */
+typedef struct slice_groups {
+    const parsed *p;
+    const halley_trace_set *set;
+} slice_groups;
+
+static halley_status save_slice_groups(const void *groups, const char *path,
+                                       halley_error *err)
 {
-    const slice_options *o = call->options;
-    const uint32_t n_ranks = halley_trace_set_count(set);
-    char *from = halley_trace_set_groups(set);
+    const slice_groups *const g = groups;
+    const uint32_t n_ranks = halley_trace_set_count(g->set);
+    char *from = halley_trace_set_groups(g->set);
     if (from == NULL)
         return HALLEY_OK;
-    strbuf to = {0};
-    strbuf_printf(&to, "%s.comm_group.json", o->out);
     uint32_t *map = mem_array(n_ranks, sizeof *map);
-    halley_status status = HALLEY_OK;
-    if (map == NULL || to.failed)
-        status = error_nomem(err);
+    halley_status status = map == NULL ? error_nomem(err) : HALLEY_OK;
     for (uint32_t r = 0; map != NULL && r < n_ranks; r++)
-        map[r] = p->ranks == NULL ? r : UINT32_MAX;
-    for (uint32_t i = 0; map != NULL && i < p->slice.n_ranks; i++)
-        map[p->slice.ranks[i]] = i;
+        map[r] = g->p->ranks == NULL ? r : UINT32_MAX;
+    for (uint32_t i = 0; map != NULL && i < g->p->slice.n_ranks; i++)
+        map[g->p->slice.ranks[i]] = i;
     if (status == HALLEY_OK)
-        status = halley_groups_renumber(to.at, from, map, n_ranks, err);
+        status = halley_groups_renumber(path, from, map, n_ranks, err);
     free(map);
     free(from);
-    strbuf_fini(&to);
     return status;
 }
 
-static halley_status save_slice(request_call *call, const halley_trace_set *from,
+static halley_status save_slice(request_call *call, const slice_groups *groups,
                                 const halley_trace_set *slice, halley_error *err)
 {
     const slice_options *o = call->options;
-    char *stem = traces_stem(halley_trace_set_path(from, 0));
+    char *stem = traces_stem(halley_trace_set_path(groups->set, 0));
     const traces_output output = {.path = o->out,
                                   .form = (traces_form)o->form,
-                                  .one = halley_trace_set_count(from) == 1 &&
+                                  .one = halley_trace_set_count(groups->set) == 1 &&
                                          traces_is_file(call),
-                                  .stem = stem};
+                                  .stem = stem,
+                                  .save_groups = save_slice_groups,
+                                  .groups = groups};
     const halley_status status =
         stem == NULL ? error_nomem(err) : traces_save(slice, &output, call, err);
     free(stem);
@@ -317,9 +319,7 @@ static halley_status slice_set(request_call *call, const halley_trace_set *set,
     if (status == HALLEY_OK)
         status = halley_trace_slice(&out, set, &p.slice, &counts, err);
     if (status == HALLEY_OK)
-        status = save_slice_groups(call, &p, set, err);
-    if (status == HALLEY_OK)
-        status = save_slice(call, set, out, err);
+        status = save_slice(call, &(slice_groups){&p, set}, out, err);
     const uint32_t n = status == HALLEY_OK ? halley_trace_set_count(out) : 0;
     if (status == HALLEY_OK && form == REPORT_TEXT)
         write_slice_text(call->out, &counts, n);

@@ -5,7 +5,7 @@
  * mostly zero is kept only as far as its last non-zero element; behind its end stands
  * zero. Ids that count up by one are not kept at all.
  *
- * Text is not copied: a text_ref points into the bytes of the input (mapped, or
+ * Text is not copied: a text_ref points into the bytes of the input (read, or
  * inflated), or into `own`, which holds what has no place there. Attributes are split in
  * two: a *shape* is the sequence of (name, kind) that a node's attributes have, shared by
  * all nodes with the same sequence; the values stand in one column, 8 bytes each. Traces

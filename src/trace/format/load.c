@@ -128,7 +128,7 @@ halley_status halley_trace_parse(halley_trace **out, const void *at, size_t n,
     halley_status status = HALLEY_OK;
     if (n >= 2 && copy[0] == 0x1f && copy[1] == 0x8b) {
         uint8_t *inflated = NULL;
-        status = file_gunzip(&inflated, &in.n, copy, n, err);
+        status = file_gunzip(&inflated, &in.n, copy, n, 0, err);
         free(copy);
         in.at = in.owned = inflated;
     }

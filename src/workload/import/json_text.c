@@ -1,6 +1,7 @@
 #include "workload/import/json_text.h"
 
 #include "base/file.h"
+#include "base/limit.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -71,7 +72,7 @@ halley_status import_json_load(conf_file *out, const char *path, halley_error *e
         path = inside;
     }
     file_input in;
-    TRY(file_input_open(&in, path, err));
+    TRY(file_input_open_most(&in, path, LIMIT_CONFIGURATION, err));
     const halley_status status =
         import_json_parse(out, (str){(const char *)in.at, in.n}, path, err);
     file_input_close(&in);

@@ -4,6 +4,7 @@
  * text with Megatron's arguments is a script.
  */
 #include "base/file.h"
+#include "base/limit.h"
 #include "workload/import/json_text.h"
 #include "workload/launch/tree.h"
 #include "workload/model_file.h"
@@ -551,7 +552,7 @@ halley_status halley_launch_load(halley_launch **out, const char *path,
                                  const halley_launch_opts *opts, halley_error *err)
 {
     file_input in;
-    TRY(file_input_open(&in, path, err));
+    TRY(file_input_open_most(&in, path, LIMIT_CONFIGURATION, err));
     const halley_status status =
         make_launch(out, (str){(const char *)in.at, in.n}, path, true, opts, err);
     file_input_close(&in);
@@ -581,7 +582,7 @@ halley_status halley_launch_detect(bool *is, const char *path, halley_error *err
     if (!file_exists(path) || file_is_folder(path))
         return HALLEY_OK;
     file_input in;
-    TRY(file_input_open(&in, path, err));
+    TRY(file_input_open_most(&in, path, LIMIT_CONFIGURATION, err));
     *is = launch_text_is((str){(const char *)in.at, in.n}, path);
     file_input_close(&in);
     return HALLEY_OK;

@@ -4,6 +4,7 @@
  * (run, in doubt, repeated, skipped), never milder than that of the section around it.
  */
 #include "base/file.h"
+#include "base/limit.h"
 #include "workload/launch/shell_state.h"
 
 #include <assert.h>
@@ -326,7 +327,7 @@ static bool find_sourced(const runner *r, char *path, size_t size, str name)
 static halley_status source_file(runner *r, const char *path)
 {
     file_input in;
-    TRY(file_input_open(&in, path, r->s.err));
+    TRY(file_input_open_most(&in, path, LIMIT_CONFIGURATION, r->s.err));
     halley_status status = HALLEY_OK;
     if (in.n <= SHELL_MAX_TEXT / 4) {
         const char *copy =

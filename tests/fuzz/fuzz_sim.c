@@ -1,0 +1,47 @@
+/*
+ * Any two traces, cut in the middle of the input, as the two ranks of a job: the run
+ * ends, with times or with a sentence. The first byte chooses the network model.
+ */
+#include "halley/sim.h"
+#include "halley/trace.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *at, size_t n);
+
+static void simulate_set(halley_trace_set *set, uint8_t choice)
+{
+    halley_cluster *cluster = NULL;
+    halley_result *result = NULL;
+    halley_error err = {0};
+    const halley_sim_opts opts = {.network = (halley_network_model)(choice % 4),
+                                  .stop_s = 10};
+    if (halley_cluster_load(&cluster, "dgx-h100:2", NULL) != HALLEY_OK)
+        abort();
+    if (halley_sim_run(&result, set, cluster, &opts, &err) == HALLEY_OK)
+        halley_result_free(result);
+    else if (err.text[0] == '\0')
+        abort();
+    halley_cluster_free(cluster);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *at, size_t n)
+{
+    halley_trace *traces[2] = {NULL, NULL};
+    halley_trace_set *set = NULL;
+    if (n < 3)
+        return 0;
+    const size_t half = (n - 1) / 2;
+    if (halley_trace_parse(&traces[0], at + 1, half, "a.et", NULL, NULL) == HALLEY_OK &&
+        halley_trace_parse(&traces[1], at + 1 + half, n - 1 - half, "b.et", NULL, NULL) ==
+            HALLEY_OK &&
+        halley_trace_set_new(&set, traces, 2, NULL) == HALLEY_OK) {
+        traces[0] = traces[1] = NULL; /* the set's */
+        simulate_set(set, at[0]);
+        halley_trace_set_free(set);
+    }
+    halley_trace_free(traces[0]);
+    halley_trace_free(traces[1]);
+    return 0;
+}
