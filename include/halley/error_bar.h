@@ -14,6 +14,7 @@ extern "C" {
 #endif
 
 typedef struct halley_error_bar {
+    size_t size;         /* filled by the library, see error.h */
     double typical;      /* share of the step time: 7 of 10 comparable runs are within */
     double bound;        /* 19 of 20 are within */
     uint32_t n_runs;     /* comparable runs, each predicted without its own kind */
@@ -22,6 +23,7 @@ typedef struct halley_error_bar {
     bool known_stack;    /* the constants were fitted: by its stack, or by its family */
     bool measured;       /* runs of this chip, and of this kind of model, were compared */
     bool measured_npu;   /* of this chip */
+    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
 } halley_error_bar;
 
 /* Find the bar of a design. Fails only when the built-in table is damaged. */
@@ -41,8 +43,10 @@ void halley_error_bar_print(char to[HALLEY_ERROR_BAR_TEXT], const halley_error_b
  * without that source is in the result.
  */
 typedef struct halley_error_coverage {
+    size_t size; /* filled by the library, see error.h */
     uint32_t n_runs, n_classes;
-    double typical, bound; /* shares of runs within; targets 0.6 to 0.8 and >= 0.9 */
+    double typical, bound;      /* shares of runs within; targets 0.6 to 0.8 and >= 0.9 */
+    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
 } halley_error_coverage;
 halley_status halley_error_bars_make(halley_error_coverage *out, const char *path,
                                      const char *const *files, size_t n_files,

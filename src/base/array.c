@@ -4,12 +4,14 @@
  */
 #include "base/array.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 void *mem_array(size_t n, size_t size)
 {
+    assert(size > 0);
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes))
         return NULL;
@@ -18,6 +20,7 @@ void *mem_array(size_t n, size_t size)
 
 void *mem_array_zero(size_t n, size_t size)
 {
+    assert(size > 0);
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes))
         return NULL;
@@ -35,6 +38,7 @@ static void *load_element(void **at)
 
 bool array_grow_(void **at, size_t *cap, size_t n, size_t more, size_t size)
 {
+    assert(n <= *cap && size > 0);
     size_t needed, bytes;
     if (__builtin_add_overflow(n, more, &needed))
         return false;
@@ -55,6 +59,7 @@ bool array_grow_(void **at, size_t *cap, size_t n, size_t more, size_t size)
 
 void array_trim_(void **at, size_t *cap, size_t n, size_t size)
 {
+    assert(n <= *cap && size > 0);
     if (n == *cap)
         return;
     void *trimmed = NULL;
@@ -84,6 +89,7 @@ void mem_sort_doubles(double *at, size_t n)
 /* The number after `key` in a file of /proc or /sys, or `otherwise`. */
 static uint64_t read_system_number(const char *path, const char *key, uint64_t otherwise)
 {
+    assert(path != NULL && key != NULL);
     char text[4096];
     FILE *f = fopen(path, "re");
     if (f == NULL)
@@ -98,7 +104,7 @@ static uint64_t read_system_number(const char *path, const char *key, uint64_t o
     return found != NULL && end != found + strlen(key) ? number : otherwise;
 }
 
-/* Whether the machine can give so many bytes more. Linux promises more than it has, so
+/* Whether the machine can give that many bytes more. Linux promises more than it has, so
  * that malloc alone would not say no before the process is killed. */
 bool mem_is_available(size_t total, size_t more)
 {

@@ -41,7 +41,7 @@ typedef struct conf_file {
  * for JSON's, which are integers to 2^63 or the shortest text of a double.
  */
 halley_status conf_load(conf_file *out, const char *path, halley_error *err);
-/* The same from memory; `name` stands for the path in errors. */
+/* The same from memory; `name` is used as the path in errors. */
 halley_status conf_parse(conf_file *out, str text, const char *name, halley_error *err);
 void conf_fini(conf_file *file);
 

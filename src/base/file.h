@@ -13,7 +13,7 @@
 /*
  * The bytes of a file. A plain regular file is mapped read-only; a pipe or "-" (stdin) is
  * read; gzip and zstd (recognised by their first bytes, not by the name) are unpacked,
- * all members and frames. At least FILE_PAD zero bytes may be read behind `at + n` (so a
+ * all members and frames. At least FILE_PAD zero bytes may be read after `at + n` (so a
  * decoder may load 8 or 16 bytes at once).
  */
 enum { FILE_PAD = 32 };
@@ -29,7 +29,7 @@ typedef struct file_input {
  * (with the byte offset) each have their own sentence. */
 halley_status file_input_open(file_input *in, const char *path, halley_error *err);
 /* The same over bytes that the caller keeps alive and that have FILE_PAD readable bytes
- * behind. */
+ * after. */
 void file_input_lend(file_input *in, const uint8_t *at, size_t n);
 void file_input_close(file_input *in);
 
@@ -65,6 +65,9 @@ void file_output_advance(file_output *out, size_t n);
 /* Both free `out`, whatever they return. Commit flushes, syncs and renames. */
 halley_status file_output_commit(file_output *out, halley_error *err);
 void file_output_abort(file_output *out);
+/* Write a whole file, and free the text. HALLEY_ENOMEM when the text is incomplete
+ * because memory ran out. */
+halley_status file_save(const char *path, strbuf *text, halley_error *err);
 
 /*
  * Files that belong together: all of them take their names at commit, or none. Each is
@@ -90,7 +93,7 @@ void file_set_abort(file_set *set);
  * A folder being written, for many small files: they go into a temporary folder,
  * ".NAME.xxxxxxxx" next to it, which takes the final name at commit after one sync for
  * all of them. Until then, and for ever after an abort, there is no such folder. One that
- * is there already must be empty (else EINVAL) and stays; its files lie in
+ * is there already must be empty (else EINVAL) and stays; its files are in
  * ".part.xxxxxxxx" within and move out of it one by one at commit.
  */
 typedef struct file_folder file_folder;

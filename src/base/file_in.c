@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -19,6 +20,7 @@ enum { SMALL = 1 << 16, FOREWARN = 1 << 22 };
 static halley_status read_whole_file(file_input *in, int fd, size_t expected,
                                      halley_error *err)
 {
+    assert(fd >= 0);
     ARRAY(uint8_t) bytes = {0};
     for (;;) {
         const size_t room = bytes.n == 0 ? expected + 1 : bytes.n;
@@ -45,6 +47,7 @@ static halley_status read_whole_file(file_input *in, int fd, size_t expected,
  * file is laid over a larger anonymous mapping, whose next page then is the rest. */
 static halley_status map_file(file_input *in, int fd, size_t n, halley_error *err)
 {
+    assert(fd >= 0 && n > 0);
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const size_t rest = n % page == 0 ? 0 : page - n % page;
     const bool needs_page = rest < FILE_PAD;
@@ -72,6 +75,7 @@ static halley_status map_file(file_input *in, int fd, size_t n, halley_error *er
 
 static halley_status inflate_input(file_input *in, halley_error *err)
 {
+    assert(in->at != NULL || in->n == 0);
     const bool is_zstd = file_is_zstd(in->at, in->n);
     if (!is_zstd && (in->n < 2 || in->at[0] != 0x1f || in->at[1] != 0x8b))
         return HALLEY_OK;
@@ -87,6 +91,7 @@ static halley_status inflate_input(file_input *in, halley_error *err)
 
 static halley_status read_input_fd(file_input *in, int fd, halley_error *err)
 {
+    assert(fd >= 0);
     struct stat about;
     if (fstat(fd, &about) != 0)
         return error_errno(err, "read", errno);
@@ -106,6 +111,7 @@ static halley_status read_input_fd(file_input *in, int fd, halley_error *err)
 
 static halley_status open_error(halley_error *err, int reason)
 {
+    assert(reason != 0);
     if (reason == ENOENT)
         return error_set(err, HALLEY_EIO, "no such file");
     if (reason == EACCES)
@@ -115,6 +121,7 @@ static halley_status open_error(halley_error *err, int reason)
 
 halley_status file_input_open(file_input *in, const char *path, halley_error *err)
 {
+    assert(path != NULL);
     file_input opened = {0};
     halley_status status;
     if (strcmp(path, "-") == 0) {

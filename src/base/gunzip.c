@@ -1,5 +1,5 @@
 /*
- * Inflating gzip with isa-l. A file may be several members one behind the other (bgzip,
+ * Inflating gzip with isa-l. A file may be several members one after the other (bgzip,
  * pigz, cat a.gz b.gz); each is checked against its own CRC and length. The output grows
  * as needed but never beyond what the machine has left, as a small file can inflate to a
  * thousand times its size.
@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/number.h"
 
+#include <assert.h>
 #include <isa-l/igzip_lib.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ typedef struct inflater {
 
 static halley_status grow_output(inflater *z, size_t wanted, halley_error *err)
 {
+    assert(wanted > 0);
     const bool is_huge = wanted > UNCHECKED_OUTPUT;
     uint8_t *out = NULL;
     if (wanted < PTRDIFF_MAX - FILE_PAD &&
@@ -44,6 +46,7 @@ static halley_status grow_output(inflater *z, size_t wanted, halley_error *err)
 static halley_status report_bad_gzip(const inflater *z, const char *what,
                                      halley_error *err)
 {
+    assert(what != NULL);
     return error_set(err, HALLEY_EFORMAT,
                      "%s at byte %zu of the compressed file; copy or download it again "
                      "(gzip -t checks it)",
@@ -98,6 +101,7 @@ static halley_status inflate_member(inflater *z, halley_error *err)
  * it is not to be believed. */
 static size_t guess_size(const uint8_t *at, size_t n)
 {
+    assert(at != NULL);
     uint32_t last = 0;
     if (n >= 18)
         for (int i = 0; i < 4; i++)
@@ -124,6 +128,7 @@ static halley_status inflate_all(inflater *z, size_t guess, halley_error *err)
 halley_status file_gunzip(uint8_t **out, size_t *n_out, const uint8_t *at, size_t n,
                           halley_error *err)
 {
+    assert(out != NULL && n_out != NULL);
     inflater *z = malloc(sizeof *z); /* its tables are too large for a thread's stack */
     if (z == NULL)
         return error_nomem(err);

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/number.h"
 
+#include <assert.h>
 #include <string.h>
 #include <zstd.h>
 
@@ -24,6 +25,7 @@ bool file_is_zstd(const uint8_t *at, size_t n)
 
 static halley_status grow_unpacked(unpacked *z, size_t wanted, halley_error *err)
 {
+    assert(wanted > 0);
     uint8_t *out = NULL;
     if (wanted < PTRDIFF_MAX - FILE_PAD &&
         (wanted <= UNCHECKED_OUTPUT || mem_is_available(wanted, wanted - z->out.pos)))
@@ -41,6 +43,7 @@ static halley_status grow_unpacked(unpacked *z, size_t wanted, halley_error *err
 
 static halley_status refuse_zstd(const unpacked *z, const char *what, halley_error *err)
 {
+    assert(what != NULL);
     return error_set(err, HALLEY_EFORMAT,
                      "%s near byte %zu of the compressed file; copy or download it again "
                      "(zstd -t checks it)",
@@ -67,6 +70,7 @@ static halley_status unpack_frames(unpacked *z, ZSTD_DStream *stream, halley_err
 halley_status file_unzstd(uint8_t **out, size_t *n_out, const uint8_t *at, size_t n,
                           halley_error *err)
 {
+    assert(out != NULL && n_out != NULL);
     ZSTD_DStream *stream = ZSTD_createDStream();
     if (stream == NULL)
         return error_nomem(err);

@@ -21,13 +21,8 @@ typedef struct slice_options {
 } slice_options;
 
 static const request_option options[] = {
-    {.name = "out",
-     .letter = 'o',
-     .kind = REQUEST_TEXT,
-     .writes = true,
-     .metavar = "OUT",
-     .offset = offsetof(slice_options, out),
-     .doc = "file, prefix or folder to write (required)"},
+    REQUEST_OUT_OPTION(slice_options, out, "OUT",
+                       "file, prefix or folder to write (required)"),
     {.name = "ranks",
      .letter = 'r',
      .kind = REQUEST_TEXT,

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "halley/trace_view.h"
 #include "report/recorded.h"
+#include "request/files.h"
 #include "request/traces.h"
 #include "request/verbs.h"
 
@@ -22,13 +23,8 @@ static const char *const forms[] = {"svg", "html", "dot", "graphml", NULL};
 static const char *const ways[] = {"down", "up", "both", NULL};
 
 static const request_option options[] = {
-    {.name = "out",
-     .letter = 'o',
-     .kind = REQUEST_TEXT,
-     .writes = true,
-     .metavar = "FILE",
-     .offset = offsetof(view_options, out),
-     .doc = "write FILE, whose ending says the form (default: TRACE.html)"},
+    REQUEST_OUT_OPTION(view_options, out, "FILE",
+                       "write FILE, whose ending says the form (default: TRACE.html)"),
     {.name = "form",
      .letter = 'f',
      .kind = REQUEST_CHOICE,

@@ -297,37 +297,34 @@ static const launch_arg *find_launch_value(launch_args *a, const char *names, st
     return arg;
 }
 
-double launch_args_real(launch_args *a, const char *names, double otherwise, int key)
+/* The number that the argument has; false where it has none, or none of this kind. */
+static bool read_launch_number(double *out, launch_args *a, const char *names, int key,
+                               bool is_whole)
 {
     char buffer[64], shown[160];
     str word;
-    double value;
     const launch_arg *arg = find_launch_value(a, names, &word, buffer, key);
     if (arg == NULL)
-        return otherwise;
-    if (!number_read(word, &value)) {
-        launch_args_fail(a, HALLEY_EFORMAT, "%s must be a number, is \"%.*s\"",
-                         show_name(shown, a, arg->name), STR_ARG(arg->value));
-        return otherwise;
-    }
-    return value;
+        return false;
+    if (number_read(word, out) &&
+        (!is_whole || (*out >= 0 && *out <= INT32_MAX && *out == (double)(uint32_t)*out)))
+        return true;
+    launch_args_fail(a, HALLEY_EFORMAT, "%s must be a %snumber, is \"%.*s\"",
+                     show_name(shown, a, arg->name), is_whole ? "whole " : "",
+                     STR_ARG(arg->value));
+    return false;
+}
+
+double launch_args_real(launch_args *a, const char *names, double otherwise, int key)
+{
+    double value;
+    return read_launch_number(&value, a, names, key, false) ? value : otherwise;
 }
 
 uint32_t launch_args_whole(launch_args *a, const char *names, uint32_t otherwise, int key)
 {
-    char buffer[64], shown[160];
-    str word;
     double value;
-    const launch_arg *arg = find_launch_value(a, names, &word, buffer, key);
-    if (arg == NULL)
-        return otherwise;
-    if (!number_read(word, &value) || value < 0 || value > INT32_MAX ||
-        value != (double)(uint32_t)value) {
-        launch_args_fail(a, HALLEY_EFORMAT, "%s must be a whole number, is \"%.*s\"",
-                         show_name(shown, a, arg->name), STR_ARG(arg->value));
-        return otherwise;
-    }
-    return (uint32_t)value;
+    return read_launch_number(&value, a, names, key, true) ? (uint32_t)value : otherwise;
 }
 
 str launch_args_text(launch_args *a, const char *names, str otherwise, int key)
