@@ -4,6 +4,7 @@
 #include "hw/cluster.h"
 #include "workload/memory.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 typedef struct trying {
@@ -16,6 +17,7 @@ typedef struct trying {
 
 static void insert(trying *t, const halley_change *c)
 {
+    assert(t->n <= t->max);
     uint32_t at = t->n;
     while (at > 0 && c->estimate.step_s < t->out[at - 1].estimate.step_s)
         at--;
@@ -41,6 +43,7 @@ static void offer(trying *t, halley_change *c)
 static void offer_degree(trying *t, const halley_plan *plan, const char *name,
                          size_t offset, uint32_t k)
 {
+    assert(k > 0);
     halley_change c = {.plan = *plan};
     uint32_t *degree = (uint32_t *)(void *)((char *)&c.plan + offset);
     if (plan->dp % k)
@@ -114,5 +117,6 @@ uint32_t halley_search_fitting(halley_change *out, uint32_t max,
     offer_recompute(&t, plan, HALLEY_RECOMPUTE_SELECTIVE);
     offer_recompute(&t, plan, HALLEY_RECOMPUTE_FULL);
     offer_rest(&t, plan);
+    assert(t.n <= max);
     return t.n;
 }

@@ -1,12 +1,14 @@
 /* Nodes of a plan's trace: their attributes as ASTRA-sim and Chakra have them. */
 #include "estimate/plan_nodes.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 static uint64_t node(plan_nodes *w, uint32_t type, const char *name)
 {
+    assert(name != NULL);
     (void)halley_builder_node(w->b, w->next_id, type, (halley_bytes){name, strlen(name)});
     (void)halley_builder_attr_bool(w->b, HALLEY_ATTR_NAME_IS_CPU_OP, false);
     return w->next_id++;
@@ -33,6 +35,7 @@ void plan_await(plan_nodes *w, uint64_t id)
 /* The node just made is the next of the chain. */
 static uint64_t link_chain(plan_nodes *w, uint64_t id)
 {
+    assert(id < w->next_id);
     plan_after(w, w->last);
     for (size_t i = 0; i < w->awaited.n; i++)
         plan_after(w, w->awaited.at[i]);
@@ -58,6 +61,8 @@ static void start_hiding(plan_nodes *w)
 uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, double flops,
                             double bytes)
 {
+    assert(seconds >= 0);
+    assert(flops >= 0 && bytes >= 0);
     start_hiding(w);
     const uint64_t id = node(w, HALLEY_NODE_COMP, name);
     (void)halley_builder_time(w->b, 0, (uint64_t)llround(seconds * 1e6));
@@ -72,6 +77,7 @@ uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, dou
 
 static uint64_t memory(plan_nodes *w, bool store, const char *name, double bytes)
 {
+    assert(bytes >= 0);
     const uint64_t id =
         node(w, store ? HALLEY_NODE_MEM_STORE : HALLEY_NODE_MEM_LOAD, name);
     (void)halley_builder_attr_u64(w->b, HALLEY_ATTR_NAME_TENSOR_SIZE,
@@ -87,6 +93,7 @@ uint64_t plan_memory_chain(plan_nodes *w, bool store, const char *name, double b
 uint64_t plan_memory(plan_nodes *w, bool store, const char *name, double bytes,
                      uint64_t awaits)
 {
+    assert(name != NULL && bytes >= 0);
     const uint64_t id = memory(w, store, name, bytes);
     plan_after(w, awaits);
     return id;
@@ -95,6 +102,9 @@ uint64_t plan_memory(plan_nodes *w, bool store, const char *name, double bytes,
 static uint64_t collective(plan_nodes *w, const char *name, halley_coll_type type,
                            workload_group kind, double bytes)
 {
+    assert(kind < WORKLOAD_N_GROUPS);
+    assert(w->n_members[kind] > 0);
+    assert(bytes >= 0);
     char group[16];
     const uint64_t id = node(w, HALLEY_NODE_COLL, name);
     /* A trace counts what one rank puts into a gather, we what all get out. */
@@ -113,6 +123,7 @@ static uint64_t collective(plan_nodes *w, const char *name, halley_coll_type typ
 uint64_t plan_coll(plan_nodes *w, const char *name, halley_coll_type type,
                    workload_group group, double bytes, uint64_t awaits)
 {
+    assert(group < WORKLOAD_N_GROUPS);
     const uint64_t id = collective(w, name, type, group, bytes);
     plan_after(w, awaits);
     return id;
@@ -131,6 +142,8 @@ uint64_t plan_coll_chain(plan_nodes *w, const char *name, halley_coll_type type,
 static uint64_t message(plan_nodes *w, bool send, uint32_t peer, uint32_t tag,
                         double bytes)
 {
+    assert(peer != w->rank);
+    assert(bytes >= 0);
     char name[48];
     const uint32_t src = send ? w->rank : peer, dst = send ? peer : w->rank;
     snprintf(name, sizeof name, "%s %u to %u", send ? "send" : "receive", src, dst);

@@ -26,6 +26,7 @@
 #include "workload/schedule.h"
 #include "workload/stages.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -54,6 +55,7 @@ typedef struct writer {
 /* The times out of many that a share stands for, evenly: every third for 1/3. */
 static bool due(double *debt, double share)
 {
+    assert(share >= 0 && share <= 1);
     *debt += share;
     if (*debt < 1 - 1e-9)
         return false;
@@ -65,6 +67,8 @@ static bool due(double *debt, double share)
 static void partly_hidden(writer *w, const char *name, halley_coll_type type,
                           workload_group group, double bytes, double share)
 {
+    assert(bytes >= 0);
+    assert(share >= 0);
     if (share * bytes >= 1)
         plan_coll_chain(&w->n, name, type, group, share * bytes);
     if ((1 - share) * bytes >= 1)
@@ -167,6 +171,7 @@ static bool is_exposed(const halley_plan *plan)
 static uint64_t reduce_among(writer *w, workload_group group, halley_coll_type type,
                              double bytes, uint64_t after)
 {
+    assert(group < WORKLOAD_N_GROUPS);
     plan_nodes *n = &w->n;
     /* Beside compute anyway where weights are shared: the drag stands for its price. */
     const bool all = w->s->each && !is_exposed(w->plan) && group != WORKLOAD_OUTER &&
@@ -190,6 +195,7 @@ static halley_coll_type reduction_type(const halley_plan *plan, workload_group g
 /* Gradients of one set of weights to their owners. */
 static void reduce_in(writer *w, owners who, double weights, bool last)
 {
+    assert(weights >= 0);
     const halley_plan *plan = w->plan;
     const double bytes = plan->gradient_bytes * weights;
     const workload_group group = some_share(plan) ? who.shard : who.all;
@@ -223,6 +229,7 @@ static void reduce_left(writer *w)
 /* A gather of weights about to be used, one layer ahead or in the chain. */
 static void gather_in(writer *w, owners who, double weights)
 {
+    assert(weights >= 0);
     plan_nodes *n = &w->n;
     const workload_group group = some_share(w->plan) ? who.shard : who.all;
     if (weights <= 0 || !plan_group_of(w->plan, group, n->rank))
@@ -510,6 +517,7 @@ static void send_output(writer *w, const workload_pass *p)
 
 static void run_pass(writer *w, const workload_pass *p)
 {
+    assert(p->kind < WORKLOAD_N_PASSES);
     const chunk c = chunk_of(w, p->chunk);
     const pass_work work = work_of(w, p);
     ends_of_model(w, &c, &work, true);
@@ -602,6 +610,7 @@ static bool write_passes(writer *w)
 
 static halley_status write_rank(halley_trace **out, writer *w, halley_error *err)
 {
+    assert(w->n.b == NULL);
     TRY(halley_builder_new(&w->n.b, err));
     (void)halley_builder_version(w->n.b, (halley_bytes){"1.0.0", 5});
     w->failed |= !write_passes(w);
@@ -634,6 +643,7 @@ halley_status halley_plan_trace(halley_trace **out, const halley_model *model,
                                 const halley_stack *stack, uint32_t rank,
                                 halley_error *err)
 {
+    assert(rank < plan->tp * plan->cp * plan->dp * plan->pp);
     scene s = {.schedule = schedule_of(plan), .each = plan->fsdp > 1 && plan->pp == 1};
     halley_plan alone = *plan;
     halley_stack own;

@@ -5,6 +5,7 @@
 #include "estimate/groups.h"
 #include "halley/plan_trace.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,6 +32,7 @@ static halley_status put_file(const saving *to, const char *ending, str bytes,
 
 static void write_members(strbuf *to, const halley_plan *plan, uint32_t *members)
 {
+    assert(plan_group_count(plan) > 0);
     const uint32_t n = plan_group_count(plan);
     strbuf_printf(to, "{");
     for (uint32_t g = 1; g <= n; g++) {
@@ -63,6 +65,7 @@ static halley_status save_groups(const saving *to, const halley_plan *plan,
 static halley_status save_rank(saving *to, uint32_t rank, const halley_trace *trace,
                                halley_error *err)
 {
+    assert(trace != NULL);
     uint8_t *bytes = NULL;
     size_t n = 0;
     uint32_t first = rank;
@@ -89,7 +92,8 @@ halley_status halley_plan_trace_save(const char *prefix, const halley_model *mod
                                      halley_gen_summary *summary, halley_error *err)
 {
     const uint32_t n = plan->tp * plan->cp * plan->dp * plan->pp;
-    saving to = {.prefix = prefix, .sum = {.n_groups = plan_group_count(plan)}};
+    saving to = {.prefix = prefix,
+                 .sum = {.size = sizeof to.sum, .n_groups = plan_group_count(plan)}};
     TRY(file_set_open(&to.files, err));
     halley_status status = HALLEY_OK;
     for (uint32_t rank = 0; rank < n && status == HALLEY_OK; rank++) {

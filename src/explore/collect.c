@@ -4,6 +4,7 @@
  */
 #include "explore/collect.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ static bool shown_axis(const explore_axis *a)
 
 static void choose_heats(explore_sums *sums, const halley_study *s)
 {
+    assert(s->n_axes <= HALLEY_MAX_AXES);
     for (uint32_t i = 0; i < s->n_axes; i++) {
         for (uint32_t j = i + 1; j < s->n_axes; j++) {
             const uint64_t cells = (uint64_t)s->axes[i].seen.n * s->axes[j].seen.n;
@@ -25,6 +27,7 @@ static void choose_heats(explore_sums *sums, const halley_study *s)
             sums->heats[sums->n_heats++] = (halley_heat){.axis_i = i, .axis_j = j};
         }
     }
+    assert(sums->n_heats <= EXPLORE_MAX_HEATS);
 }
 
 static size_t heat_cells(const halley_study *s, const halley_heat *h)
@@ -35,6 +38,7 @@ static size_t heat_cells(const halley_study *s, const halley_heat *h)
 halley_status explore_sums_init(explore_sums *sums, const halley_study *s,
                                 halley_error *err)
 {
+    assert(s->n_axes <= HALLEY_MAX_AXES);
     *sums = (explore_sums){0};
     choose_heats(sums, s);
     size_t n_values = 0, n_cells = 0;
@@ -67,6 +71,7 @@ halley_status explore_sums_init(explore_sums *sums, const halley_study *s,
 
 void explore_sums_clear(explore_sums *sums, const halley_study *s)
 {
+    assert(sums->memory != NULL);
     for (uint32_t i = 0; i < s->n_axes; i++) {
         for (uint32_t v = 0; v < s->axes[i].seen.n; v++)
             sums->marginals[i][v] = (halley_marginal){.best = NAN, .best_id = UINT64_MAX};
@@ -96,6 +101,7 @@ static void keep(double *best, uint64_t *best_id, double value, uint64_t id,
 
 void explore_sums_add(explore_sums *sums, const halley_study *s, const explore_row *row)
 {
+    assert(row->id != UINT64_MAX);
     uint32_t digits[HALLEY_MAX_AXES];
     const bool maximize = s->goals[0].seen.maximize;
     explore_digits(digits, s, row->id);
@@ -114,6 +120,7 @@ void explore_sums_add(explore_sums *sums, const halley_study *s, const explore_r
 
 void explore_sums_merge(explore_sums *to, const explore_sums *from, const halley_study *s)
 {
+    assert(to->n_heats == from->n_heats);
     const bool maximize = s->goals[0].seen.maximize;
     for (uint32_t i = 0; i < s->n_axes; i++) {
         for (uint32_t v = 0; v < s->axes[i].seen.n; v++) {
@@ -139,6 +146,7 @@ void explore_sums_fini(explore_sums *sums)
 
 static bool dominates(const halley_study *s, const explore_row *a, const explore_row *b)
 {
+    assert(s->n_goals > 0 && s->n_goals <= HALLEY_MAX_OBJECTIVES);
     bool better = false;
     for (uint32_t i = 0; i < s->n_goals; i++) {
         const double x = a->objective[i], y = b->objective[i];
@@ -152,6 +160,7 @@ static bool dominates(const halley_study *s, const explore_row *a, const explore
 
 bool explore_front_add(explore_rows *front, const halley_study *s, const explore_row *row)
 {
+    assert(s->n_goals > 0);
     for (size_t i = 0; i < front->n; i++) {
         if (dominates(s, &front->at[i], row))
             return true;
@@ -164,6 +173,7 @@ bool explore_front_add(explore_rows *front, const halley_study *s, const explore
     front->n = n;
     if (n == EXPLORE_MAX_FRONT)
         return true;
+    assert(front->n <= EXPLORE_MAX_FRONT);
     return array_push(front, *row);
 }
 
@@ -187,6 +197,8 @@ static bool is_there(explore_rows *top, const explore_row *row)
 bool explore_top_add(explore_rows *top, uint32_t most, const halley_study *s,
                      const explore_row *row)
 {
+    assert(most > 0);
+    assert(top->n <= most);
     if (top->n == most && !explore_better(s, row, &top->at[most - 1]))
         return true;
     if (is_there(top, row))

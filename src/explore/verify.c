@@ -16,6 +16,7 @@
 #include "hw/count.h"
 #include "hw/groups.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ static uint32_t ranks_of(const halley_plan *p)
 /* Fewer replicas, each with the batch it had. */
 static bool shrink(explore_design *d)
 {
+    assert(d->plan.dp > 0);
     halley_plan *p = &d->plan;
     const uint32_t one = p->tp * p->cp * p->pp;
     if (one > MOST_RANKS)
@@ -49,6 +51,7 @@ static bool shrink(explore_design *d)
 static halley_status add_groups(halley_cluster *c, const halley_plan *p,
                                 halley_error *err)
 {
+    assert(p->tp > 0 && p->pp > 0);
     const uint32_t n = plan_group_count(p);
     uint32_t *members = mem_array(ranks_of(p), sizeof *members);
     halley_status status = members ? hw_groups_begin(c, n, err) : error_nomem(err);
@@ -80,6 +83,7 @@ static halley_status make_cluster(halley_cluster **out, const explore_design *d,
 static halley_status make_traces(halley_trace_set **out, const explore_design *d,
                                  halley_error *err)
 {
+    assert(d->plan.dp > 0);
     const uint32_t n = ranks_of(&d->plan);
     halley_trace **list = mem_array_zero(n, sizeof *list);
     halley_status status = list ? HALLEY_OK : error_nomem(err);
@@ -117,6 +121,7 @@ static halley_status simulate(double *out_s, const explore_design *d,
     halley_result_free(result);
     halley_cluster_free(cluster);
     halley_trace_set_free(traces);
+    assert(*out_s > 0);
     return status;
 }
 
@@ -124,6 +129,7 @@ static halley_status verify_one(halley_verification *v, explore_worker *w,
                                 const halley_candidate *c, const halley_watch *watch,
                                 halley_error *err)
 {
+    assert(c->plan.dp > 0);
     explore_row row;
     halley_error why = {0};
     explore_worker_move(w, c->id);
@@ -161,6 +167,7 @@ halley_status explore_verify(halley_exploration *e, const halley_study *s,
                              explore_worker *w, const halley_watch *watch,
                              halley_error *err)
 {
+    assert(e->n_best > 0 || s->verify == 0);
     const uint32_t n = s->verify < e->n_best ? s->verify : e->n_best;
     e->verified = mem_array_zero(n, sizeof *e->verified);
     if (!e->verified)
