@@ -7,6 +7,7 @@
 #   make asan tsan  the tests under sanitizers       make fuzz      FUZZ_SECONDS=60 per reader
 #   make coverage   what the tests reach             make bench     speed and memory
 #   make cases      published clusters: published, halley, error
+#   make python-test  the Python package        make wheel     dist/halley-*.whl
 #   make install    PREFIX=/usr/local DESTDIR=       make clean
 
 PREFIX ?= /usr/local
@@ -16,12 +17,12 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 build = @ninja -j$(JOBS) -C $(1) $(2) > $(1)/build.log 2>&1 || { cat $(1)/build.log; exit 1; }
 TEST = meson test --no-rebuild --print-errorlogs --timeout-multiplier 10 --num-processes $(JOBS) -C
 
-.PHONY: all demo test check asan tsan fuzz bench cases coverage install clean setup-build setup-test setup-dev
+.PHONY: all demo test check asan tsan fuzz bench cases coverage install clean wheel python-test setup-build setup-test setup-dev setup-python
 
 all: setup-build build/build.ninja
 	$(call build,build,product)
 
-setup-build setup-test setup-dev:
+setup-build setup-test setup-dev setup-python:
 	@tools/setup $(@:setup-%=%)
 
 build/build.ninja: | setup-build
@@ -65,10 +66,17 @@ bench: setup-dev all
 cases: all
 	@tools/cases build/halley
 
+python-test: all | setup-python
+	@tools/python-test build
+
+wheel: all
+	@tools/setup python
+	@/usr/bin/python3 tools/wheel_backend.py dist
+
 install: all
 	@meson configure build -Dprefix=$(PREFIX)
 	$(call build,build,product)
 	@meson install -C build --no-rebuild --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
 clean:
-	@rm -rf build build-test build-asan build-tsan build-coverage build-fuzz
+	@rm -rf build build-test build-asan build-tsan build-coverage build-fuzz dist

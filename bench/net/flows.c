@@ -4,8 +4,10 @@
  * and the mean completion time against the file.
  *
  *   flows FILE.json [NAME...]
+ *   flows --simgrid FILE.json NAME PREFIX   write PREFIX.xml and PREFIX.txt for simgrid.cc
  */
 #include "base/conf.h"
+#include "base/number.h"
 #include "bench/measure.h"
 #include "hw/graph/graph.h"
 #include "hw/graph/route.h"
@@ -33,7 +35,7 @@ static void die(const char *text)
 static double number_of(const conf_node *node)
 {
     double value;
-    if (node == NULL || !str_to_double(node->text, &value))
+    if (node == NULL || !number_read(node->text, &value))
         die("a number is missing");
     return value;
 }
@@ -185,6 +187,74 @@ static void run_case(const conf_node *c)
     }
 }
 
+/* ---- the same case for SimGrid ---- */
+
+static FILE *open_file(const char *prefix, const char *ending)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s%s", prefix, ending);
+    FILE *file = fopen(path, "w");
+    if (file == NULL)
+        die("cannot write for SimGrid");
+    return file;
+}
+
+static void write_platform(FILE *to, const hw_graph *g, const bench_flow *flows,
+                           uint32_t n)
+{
+    hw_router *router;
+    halley_error err;
+    if (hw_router_new(&router, g, &(hw_route_options){.routing = HW_ROUTING_ECMP},
+                      &err) != HALLEY_OK)
+        die(err.text);
+    fprintf(to, "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
+                "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\">\n<zone "
+                "id=\"z\" routing=\"Full\">\n");
+    for (uint32_t i = 0; i < g->n_npus; i++)
+        fprintf(to, "<host id=\"h%u\" speed=\"1Gf\"/>\n", i);
+    for (uint32_t i = 0; i < g->n_links; i++)
+        fprintf(to, "<link id=\"l%u\" bandwidth=\"%.0fBps\" latency=\"0s\"/>\n", i,
+                g->link_Bps[i]);
+    bool *seen = calloc((size_t)g->n_npus * g->n_npus, sizeof *seen);
+    if (seen == NULL)
+        die("out of memory");
+    for (uint32_t i = 0; i < n; i++) {
+        hw_route route;
+        bool *pair = &seen[(size_t)flows[i].src * g->n_npus + flows[i].dst];
+        if (*pair)
+            continue;
+        *pair = true;
+        if (hw_router_find(&route, router, flows[i].src, flows[i].dst, 0, &err) !=
+            HALLEY_OK)
+            die(err.text);
+        fprintf(to, "<route src=\"h%u\" dst=\"h%u\" symmetrical=\"NO\">", flows[i].src,
+                flows[i].dst);
+        for (uint32_t k = 0; k < route.n; k++)
+            fprintf(to, "<link_ctn id=\"l%u\"/>", route.hops[k].link);
+        fprintf(to, "</route>\n");
+    }
+    fprintf(to, "</zone>\n</platform>\n");
+    free(seen);
+    hw_router_free(router);
+}
+
+static void write_case(const conf_node *c, const char *prefix)
+{
+    hw_graph *g = make_graph(c);
+    uint32_t n;
+    bench_flow *flows = make_flows(&n, c, g->n_npus);
+    qsort(flows, n, sizeof *flows, compare_starts);
+    FILE *platform = open_file(prefix, ".xml"), *list = open_file(prefix, ".txt");
+    write_platform(platform, g, flows, n);
+    for (uint32_t i = 0; i < n; i++)
+        fprintf(list, "h%u h%u %.0f %.12f\n", flows[i].src, flows[i].dst, flows[i].bytes,
+                (double)flows[i].start_tick / 1e12);
+    if (fclose(platform) != 0 || fclose(list) != 0)
+        die("cannot write for SimGrid");
+    free(flows);
+    hw_graph_free(g);
+}
+
 static bool is_wanted(const char *name, char **names, int n)
 {
     for (int i = 0; i < n; i++)
@@ -197,11 +267,19 @@ int main(int argc, char **argv)
 {
     conf_file file;
     halley_error err;
+    const bool simgrid = argc == 5 && strcmp(argv[1], "--simgrid") == 0;
     if (argc < 2)
         die("usage: flows FILE.json [NAME...]");
-    if (conf_load(&file, argv[1], &err) != HALLEY_OK)
+    if (conf_load(&file, argv[simgrid ? 2 : 1], &err) != HALLEY_OK)
         die(err.text);
     const conf_node *cases = conf_find(file.root, "cases");
+    for (uint32_t i = 0; simgrid && i < cases->n; i++)
+        if (strcmp(conf_find(cases->items[i], "name")->text.at, argv[3]) == 0)
+            write_case(cases->items[i], argv[4]);
+    if (simgrid) {
+        conf_fini(&file);
+        return 0;
+    }
     printf("%-12s %9s %9s %9s %9s %9s %12s\n", "case", "flows", "routes s", "solve s",
            "all s", "settles", "SimGrid s*");
     for (uint32_t i = 0; i < cases->n; i++)

@@ -5,6 +5,7 @@
 #ifndef HALLEY_EXPLORE_H
 #define HALLEY_EXPLORE_H
 
+#include "halley/error_bar.h"
 #include "halley/estimate.h"
 #include "halley/watch.h"
 
@@ -35,6 +36,8 @@ typedef enum halley_metric {
     HALLEY_METRIC_EFFECTIVE_TOKEN, /* USD per token that is kept */
     HALLEY_METRIC_MTBF,            /* s, of the job */
     HALLEY_METRIC_CHECKPOINT,      /* s between checkpoints, the best interval */
+    HALLEY_METRIC_TRAIN_TIME,      /* s: the study's tokens, with interruptions */
+    HALLEY_METRIC_TRAIN_COST,      /* USD of it */
     HALLEY_METRIC_PART,            /* s, one for each halley_part from here */
     HALLEY_METRIC_CLASS =
         HALLEY_METRIC_PART + HALLEY_N_PARTS, /* bytes, by halley_memory */
@@ -48,7 +51,7 @@ const char *halley_metric_title(uint32_t metric); /* "Step time"; lent, static *
 /* "1.50 s", with its unit. Returns `to`. */
 const char *halley_metric_format(char *to, size_t size, uint32_t metric, double value);
 
-enum { HALLEY_MAX_AXES = 24, HALLEY_MAX_OBJECTIVES = 4 };
+enum { HALLEY_MAX_AXES = 24, HALLEY_MAX_OBJECTIVES = 4, HALLEY_MAX_ASSUMED = 16 };
 
 typedef struct halley_study halley_study;
 
@@ -100,8 +103,19 @@ typedef struct halley_candidate {
     char model[HALLEY_NAME], cluster[HALLEY_NAME];
     bool fits;
     double capacity_bytes;
-    char limit[128]; /* what limits it, in words */
+    char limit[128];            /* what limits it, in words */
+    bool schedule_walked;       /* its time is that of `estimate`; else a closed form */
+    halley_error_bar error_bar; /* of its step time */
 } halley_candidate;
+
+/* A value of an axis with which no design is feasible. */
+typedef struct halley_refused_value {
+    uint32_t axis, value;
+    /* With all else as in the best design: the first reason, and by how many bytes the
+     * plan that needs least memory misses what may be used (0 when it is not memory). */
+    char reason[160];
+    double over_bytes;
+} halley_refused_value;
 
 typedef struct halley_refusal {
     char reason[160];
@@ -185,6 +199,14 @@ typedef struct halley_exploration {
     char baseline_refused[160]; /* why the study's baseline cannot be; "" = it can */
     double seconds;             /* taken; not part of any result */
     void *memory;               /* behind marginals and heats */
+    double headroom;            /* share of memory that must stay free */
+    double tokens;              /* of the training run that train_s is the time of */
+    uint32_t n_settled;         /* designs evaluated once more, pass by pass */
+    uint32_t n_refused_values;
+    halley_refused_value *refused_values; /* of axes with up to 64 values */
+    /* Defaults of the best design that the study neither states nor varies, in words. */
+    uint32_t n_assumed;
+    char assumed[HALLEY_MAX_ASSUMED][96];
 } halley_exploration;
 
 /* Zero in every field is the default. */

@@ -1,5 +1,7 @@
 /*
  * halley/extend.h - your own cost of a collective or of compute in the place of halley's.
+ * Network models of your own are in halley/network.h, generators of topologies in
+ * halley/topology.h.
  *
  * Extensions belong to a cluster, and so to the runs that use it; there is no registry.
  * Estimates, plan searches and traces of a plan ask both functions. A simulation asks
@@ -22,6 +24,10 @@ typedef enum halley_collective_kind {
     HALLEY_COLLECTIVE_ALL_TO_ALL,
     HALLEY_COLLECTIVE_BROADCAST,
     HALLEY_COLLECTIVE_SEND, /* one message between two ranks */
+    /* network models only (halley/network.h) */
+    HALLEY_COLLECTIVE_REDUCE,
+    HALLEY_COLLECTIVE_GATHER,
+    HALLEY_COLLECTIVE_SCATTER,
 } halley_collective_kind;
 
 typedef struct halley_collective_call {

@@ -5,10 +5,21 @@
 #include "halley/estimate.h"
 #include "halley/trace.h"
 #include "halley/trace_gen.h"
+#include "halley/trace_template.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/*
+ * One training step as roles, one per pipeline stage: the traces that halley_plan_trace
+ * gives to single ranks, with groups and peers by rule. The factor by which ranks wait
+ * for each other (HALLEY_PART_MEETING) is not part of it. The plan must have passed
+ * halley_plan_check. On success *out is the caller's.
+ */
+halley_status halley_plan_template(halley_template **out, const halley_model *model,
+                                   const halley_plan *plan, const halley_cluster *cluster,
+                                   const halley_stack *stack, halley_error *err);
 
 /*
  * One training step of `rank`: compute nodes with num_ops, tensor_size and a duration (in

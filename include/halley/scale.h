@@ -22,7 +22,8 @@ typedef struct halley_scale_opts {
     uint32_t dp;           /* ranks of each data-parallel group; 0 = as they are */
     const char *dp_groups; /* their names, "5,6"; NULL = found */
     double compute;        /* factor of durations, operations and memory traffic of
-                              compute; 0 = 1 */
+                              compute (of a recording: of devices); 0 = 1 */
+    double host;           /* of recordings: factor of durations on the host; 0 = 1 */
     double bytes;          /* factor of messages and of loads and stores; 0 = 1 */
     double number;  /* factor of the bytes of a number, of compute and bytes; 0 = 1 */
     double batch;   /* factor of compute and messages, but for what has the size of

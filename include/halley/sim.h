@@ -4,6 +4,7 @@
 
 #include "halley/cluster.h"
 #include "halley/trace.h"
+#include "halley/trace_template.h"
 #include "halley/watch.h"
 
 #ifdef __cplusplus
@@ -22,6 +23,9 @@ typedef struct halley_sim_opts {
     double stop_s;   /* simulated time after which the run ends as it is; 0 = never */
     const halley_watch *watch; /* progress in nodes, and cancellation; NULL = none */
     const char *recorded_on;   /* the device of recordings; NULL = what they say */
+    /* A network model of your own in the place of `network`; halley/network.h. Lent. */
+    const struct halley_network_ops *network_ops;
+    void *network_context; /* handed to its `open` */
 } halley_sim_opts;
 
 /*
@@ -33,6 +37,11 @@ typedef struct halley_sim_opts {
 halley_status halley_sim_run(halley_result **out, const halley_trace_set *traces,
                              const halley_cluster *cluster, const halley_sim_opts *opts,
                              halley_error *err);
+/* The same for a set written as roles; the groups of `cluster` are not used, since the
+ * roles name theirs by rule. */
+halley_status halley_sim_run_template(halley_result **out, const halley_template *roles,
+                                      const halley_cluster *cluster,
+                                      const halley_sim_opts *opts, halley_error *err);
 void halley_result_free(halley_result *result);
 
 /* What a rank did, in ticks of the run. */
@@ -157,6 +166,10 @@ bool halley_result_has_roofline(const halley_result *result);
 /* Whether stop_s ended the run before all ranks were done. */
 bool halley_result_stopped(const halley_result *result);
 uint64_t halley_result_events(const halley_result *result); /* how many were processed */
+/* Ranks that were run, each for those that do the same, and the events that a run of all
+ * ranks would have processed. */
+uint32_t halley_result_classes(const halley_result *result);
+uint64_t halley_result_events_represented(const halley_result *result);
 /* What is odd about the run but no error; sentences, lent. */
 uint32_t halley_result_warning_count(const halley_result *result);
 const char *halley_result_warning(const halley_result *result, uint32_t i);

@@ -5,6 +5,7 @@
 #ifndef HALLEY_TOPOLOGY_H
 #define HALLEY_TOPOLOGY_H
 
+#include "halley/cluster.h"
 #include "halley/error.h"
 
 #ifdef __cplusplus
@@ -157,6 +158,63 @@ int halley_topology_output(size_t i, const char **name, const char **doc);
  * NICs part of their NPUs. */
 halley_status halley_topology_save(const halley_topology *topology, const char *path,
                                    const char *format, int flatten, halley_error *err);
+
+/*
+ * A generator of your own. `build` adds devices and cables; it is called whenever the
+ * network is built, also from several threads, and must make the same one each time. It
+ * belongs to what is made with it; there is no registry.
+ */
+typedef struct halley_topology_builder halley_topology_builder;
+typedef struct halley_topology_ops {
+    const char *name; /* in reports; must outlive what is made with it */
+    /* Make the network of n_npus NPUs; a status other than HALLEY_OK with a sentence in
+     * `err` when there is none of that size. */
+    halley_status (*build)(halley_topology_builder *builder, uint32_t n_npus,
+                           void *context, halley_error *err);
+    void *context;
+} halley_topology_ops;
+/* Devices that are alike. */
+typedef struct halley_topology_devices {
+    const char *name;  /* "leaf": leaf0, leaf1, ... */
+    const char *kind;  /* "npu", "nic", "switch", "cpu", "host", "memory" or "other" */
+    uint32_t n;        /* how many */
+    uint32_t tier;     /* 0 = NPUs and NICs, 1 = the lowest switches, ... */
+    uint32_t per_node; /* device i is in node i / per_node; 0 = in none */
+    bool forwards;     /* traffic may pass through; switches always do */
+    double latency_s;  /* of passing through one */
+    double cost_usd, power_w; /* of one */
+} halley_topology_devices;
+/* Cables that are alike. */
+typedef struct halley_topology_cables {
+    const char *name; /* "npu-leaf" */
+    bool optical;
+    uint32_t tier;            /* of the upper end */
+    double bw_Bps, latency_s; /* of one direction; the rate must be positive */
+    double cost_usd, power_w; /* of one cable with both ends */
+} halley_topology_cables;
+/* Add devices; the number of the first. NPUs come first, then NICs, then the others. */
+uint32_t halley_topology_add_devices(halley_topology_builder *builder,
+                                     const halley_topology_devices *devices);
+/* The number of a kind of cables. */
+uint32_t halley_topology_add_kind(halley_topology_builder *builder,
+                                  const halley_topology_cables *cables);
+/* A cable between two devices: a link in each direction. Mistakes are reported when the
+ * network is finished. */
+void halley_topology_add_cable(halley_topology_builder *builder, uint32_t a, uint32_t b,
+                               uint32_t kind);
+/* The network of a generator. On success *out is the caller's. */
+halley_status halley_topology_generate(halley_topology **out,
+                                       const halley_topology_ops *generator,
+                                       uint32_t n_npus, halley_error *err);
+/*
+ * Use the generator's network in place of what the cluster's file says; the closed forms
+ * see its levels as they do for explicit edges. With a link inside nodes (nodes.up) it
+ * joins nodes, else it is all there is. The generator is lent and must outlive the
+ * cluster, which cannot be saved from then on.
+ */
+halley_status halley_cluster_set_topology(halley_cluster *cluster,
+                                          const halley_topology_ops *generator,
+                                          halley_error *err);
 
 /*
  * A flow file: networks with flows (JSON, plain or gzip): {"cases": [{"id", "links":

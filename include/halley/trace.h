@@ -221,6 +221,32 @@ uint64_t halley_node_offset(const halley_trace *trace, uint32_t node);
 uint32_t halley_trace_find(const halley_trace *trace, uint64_t id);
 
 /*
+ * Whole columns, lent by the trace until it is freed, for readers that want arrays. A
+ * column is kept as far as its last element that is not zero: element i >= its count is
+ * 0. Ids that rise by one are not kept: then `ids` is NULL and node i has first_id + i. A
+ * type of 255 is one that Chakra does not have: ask halley_node_type_of.
+ */
+typedef struct halley_column {
+    const uint64_t *at; /* NULL when all are zero */
+    uint32_t n;
+} halley_column;
+typedef struct halley_columns {
+    size_t size; /* set by the caller: sizeof(halley_columns) */
+    uint32_t n;  /* nodes */
+    uint64_t first_id;
+    const uint64_t *ids;  /* n of them, or NULL */
+    const uint8_t *types; /* n of them */
+    halley_column starts_us, durations_us;
+    /* Dependencies of node i: at[first[i]] ... at[first[i + 1] - 1], as node indexes; an
+     * index >= n is one of an id that no node has. NULL when no node has any. */
+    const uint32_t *data_first, *data;
+    const uint32_t *ctrl_first, *ctrl;
+} halley_columns;
+/* HALLEY_EINVAL when out->size is none that the library knows. */
+halley_status halley_trace_columns(halley_columns *out, const halley_trace *trace,
+                                   halley_error *err);
+
+/*
  * Builder: add a node, then what belongs to it; all strings are copied. After a failure
  * (memory, limits, something before any node, bytes that are no list or no unknown
  * fields) every call returns the same status until finish. finish gives the trace to the

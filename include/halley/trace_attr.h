@@ -41,6 +41,7 @@
 #define HALLEY_ATTR_NAME_COMM_SIZES "comm_sizes" /* int64 list: bytes to each peer */
 #define HALLEY_ATTR_NAME_COMM_SRC "comm_src"     /* int32: sending rank */
 #define HALLEY_ATTR_NAME_COMM_DST "comm_dst"     /* int32: receiving rank */
+#define HALLEY_ATTR_NAME_COMM_PEER "comm_peer"   /* string: rule of a template set */
 #define HALLEY_ATTR_NAME_COMM_TAG "comm_tag"     /* int32: tells messages apart */
 #define HALLEY_ATTR_NAME_COMM_PRIORITY "comm_priority" /* int32: scheduling priority */
 #define HALLEY_ATTR_NAME_MSG_CHUNK_CNT "msg_chunk_cnt" /* int32: chunks of a message */

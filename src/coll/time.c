@@ -187,7 +187,8 @@ void coll_call_load(coll_load *load, const halley_link *up, const halley_fabric 
 }
 
 _Static_assert((int)COLL_SEND == (int)HALLEY_COLLECTIVE_SEND &&
-                   (int)COLL_ALL_TO_ALL == (int)HALLEY_COLLECTIVE_ALL_TO_ALL,
+                   (int)COLL_ALL_TO_ALL == (int)HALLEY_COLLECTIVE_ALL_TO_ALL &&
+                   (int)COLL_SCATTER == (int)HALLEY_COLLECTIVE_SCATTER,
                "kinds have the same order in public");
 
 double coll_call_time(const halley_link *up, const halley_fabric *out, const coll_call *c)

@@ -120,7 +120,7 @@ static halley_status scale_set(whole *w, const halley_trace_set *set, halley_err
     if (is_factor(o->batch) || is_factor(o->number))
         TRY(scale_find_data_parallel(job, *now, true, err));
     if (is_factor(o->compute) || is_factor(o->bytes) || is_factor(o->number) ||
-        is_factor(o->batch))
+        is_factor(o->batch) || is_factor(o->host))
         TRY(scale_numbers(now, job, err));
     if (o->offload > 0)
         TRY(scale_offload(now, job, err));
@@ -131,8 +131,8 @@ static halley_status scale_set(whole *w, const halley_trace_set *set, halley_err
 
 static halley_status check_opts(const halley_scale_opts *o, halley_error *err)
 {
-    const double factors[] = {o->compute, o->bytes, o->number, o->batch};
-    for (size_t i = 0; i < 4; i++)
+    const double factors[] = {o->compute, o->bytes, o->number, o->batch, o->host};
+    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
         if (!(factors[i] >= 0 && factors[i] <= 1e9))
             return error_set(err, HALLEY_EINVAL,
                              "a factor must be above 0 and at most 1e9, is %s",

@@ -113,6 +113,19 @@ bool scale_stretches_find(scale_stretches *out, const uint64_t *tokens, uint32_t
  * n_layers: of the model, over all ranks. */
 halley_status scale_find(scale_rows *out, const halley_trace *trace, uint32_t repeats,
                          uint32_t n_layers, halley_error *err);
+/* What a node of a recording is, for a change of numbers. */
+typedef enum scale_number_kind {
+    SCALE_NUMBER_HOST,
+    SCALE_NUMBER_WORK,        /* of a device: grows with the batch */
+    SCALE_NUMBER_UPDATE,      /* of a device, with the size of the weights */
+    SCALE_NUMBER_ACTIVATIONS, /* communication that grows with the batch */
+    SCALE_NUMBER_WEIGHTS,     /* communication that does not */
+    SCALE_NUMBER_UNSURE
+} scale_number_kind;
+/* By node; the caller's, to free(). Refuses another batch where it cannot be told what
+ * that changes. */
+halley_status scale_number_kinds(uint8_t **out, const scale_job *job,
+                                 const halley_trace *trace, halley_error *err);
 /* Was the trace recorded, with threads? */
 bool scale_is_recording(const halley_trace *trace);
 /* The layers of a recorded step, forward and backward, and what becomes of them: each

@@ -294,20 +294,50 @@ static scale_factors find_number_factors(const scale_job *job, const halley_trac
     }
 }
 
+/* Of a recording: the device's work, and the host's, each by its own factor. */
+static scale_factors find_recorded_factors(const scale_job *job, scale_number_kind kind)
+{
+    const halley_scale_opts *const o = job->opts;
+    const double number = or_one(o->number), batch = or_one(o->batch);
+    const double host = or_one(o->host), bytes = or_one(o->bytes) * number;
+    const double work = or_one(o->compute);
+    assert(kind <= SCALE_NUMBER_UNSURE);
+    switch (kind) {
+    case SCALE_NUMBER_HOST:
+        return (scale_factors){host, 1, 1, 1};
+    case SCALE_NUMBER_WORK:
+        return (scale_factors){work * batch * number, work * batch, work * batch * number,
+                               1};
+    case SCALE_NUMBER_UPDATE:
+        return (scale_factors){work, work, work, 1};
+    case SCALE_NUMBER_ACTIVATIONS:
+        return (scale_factors){bytes * batch, 1, 1, bytes * batch};
+    default:
+        return (scale_factors){bytes, 1, 1, bytes};
+    }
+}
+
 static halley_status change_trace_numbers(halley_trace **out, void *context,
                                           const halley_trace *t, halley_error *err)
 {
     scale_job *const job = context;
     halley_builder *b;
     bool *updates = NULL;
+    uint8_t *kinds = NULL; /* of a recording */
     TRY(scale_updates(&updates, job, t, false, err));
-    halley_status status = edit_start(&b, t, err);
+    halley_status status =
+        scale_is_recording(t) ? scale_number_kinds(&kinds, job, t, err) : HALLEY_OK;
+    if (status == HALLEY_OK)
+        status = edit_start(&b, t, err);
     if (status != HALLEY_OK) {
         free(updates);
+        free(kinds);
         return status;
     }
     for (uint32_t i = 0; status == HALLEY_OK && i < halley_trace_count(t); i++) {
-        const scale_factors f = find_number_factors(job, t, i, updates[i]);
+        const scale_factors f =
+            kinds != NULL ? find_recorded_factors(job, (scale_number_kind)kinds[i])
+                          : find_number_factors(job, t, i, updates[i]);
         status = halley_builder_node(b, halley_node_id(t, i), halley_node_type_of(t, i),
                                      halley_node_name(t, i));
         if (status == HALLEY_OK)
@@ -316,6 +346,7 @@ static halley_status change_trace_numbers(halley_trace **out, void *context,
             status = scale_copy_rest(b, t, i, &f, err);
     }
     free(updates);
+    free(kinds);
     return edit_finish(out, b, status, err);
 }
 

@@ -86,17 +86,23 @@ static op read_op(const halley_trace *t, uint32_t node)
 {
     assert(node < halley_trace_count(t));
     const halley_bytes name = halley_node_name(t, node);
+    halley_attr free_lane;
+    const bool is_lag =
+        halley_node_find_attr(&free_lane, t, node, "free_lane") && free_lane.bits != 0;
     op o = {.seq = -1, .node = node, .parent = HALLEY_NO_NODE};
-    int64_t at = 0, fw = 0;
+    int64_t at = 0, fw = 0, fw_tid = 0;
     trace_roles r;
     trace_roles_read(&r, t, node);
     (void)attr_i64(&o.tid, t, node, "tid");
     (void)attr_i64(&o.seq, t, node, "seq_id");
     (void)attr_i64(&fw, t, node, "fw_parent");
+    if (fw == 0 &&
+        attr_i64(&fw_tid, t, node, "fw_tid")) /* Kineto names the thread only */
+        fw = fw_tid;
     (void)attr_i64(&at, t, node, "start_ns");
     o.at_ns = o.own_ns = (uint64_t)at;
     o.backward = fw != 0 && o.seq >= 0;
-    o.pause = name_has(name, "host gap") || name_has(name, "device gap");
+    o.pause = name_has(name, "host gap") || name_has(name, "device gap") || is_lag;
     o.host = trace_roles_is_cpu(&r) && !o.pause;
     o.accumulates = name_has(name, "AccumulateGrad");
     o.optimizes = name_has(name, "Optimizer.");
@@ -197,16 +203,36 @@ static halley_status list_mains(finder *f, halley_error *err)
     return HALLEY_OK;
 }
 
+/* In a recording of forward passes alone (inference) nothing is undone: then every
+ * operator counts. */
+static bool is_forward_only(const finder *f)
+{
+    return f->undone_at.n == 0;
+}
+
 static bool has_autograd_number(const finder *f, uint32_t main)
 {
     const op *const o = &f->ops[f->mains[main]];
+    if (is_forward_only(f))
+        return true;
     return o->seq >= 0 && !o->backward &&
            map64_find(&f->undone_at, (uint64_t)o->seq) != HASH_NONE;
 }
 
-/* Does every block have numbers, and are they undone after the row? */
+/* Without a backward pass: repeats of whole steps are no layers. */
+static bool are_in_one_step(const finder *f, const layers *l)
+{
+    int64_t first = -1, last = -1;
+    (void)attr_i64(&first, f->t, f->mains[l->start], "step");
+    (void)attr_i64(&last, f->t, f->mains[l->start + l->n * l->period - 1], "step");
+    return first == last;
+}
+
+/* Does every block have numbers, and are they undone behind the row? */
 static bool are_layers(const finder *f, const layers *l)
 {
+    if (is_forward_only(f))
+        return are_in_one_step(f, l);
     const uint32_t last = f->mains[l->start + l->n * l->period - 1];
     for (uint32_t k = 0; k < l->n; k++) {
         bool any = false;
@@ -314,10 +340,7 @@ static halley_status refuse_layers(const finder *f, const kinds *k, const char *
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%u",
                                  i ? ", " : "rows of ", k->n_blocks[i]);
     error_set(err, HALLEY_EINVAL, "%s: a recorded step has %s%s", why,
-              k->n                 ? list
-              : f->undone_at.n > 0 ? "no operators that repeat as layers"
-                                   : "no operators with numbers of autograd (seq_id) and "
-                                     "others that undo them",
+              k->n ? list : "no operators that repeat as layers",
               k->n ? " equal blocks; FROM is one of these numbers, or their sum" : "");
     error_at_file(err, halley_trace_path(f->t));
     return HALLEY_EINVAL;
@@ -383,7 +406,7 @@ static bool take_recorded_row(finder *f, const layers *l, uint32_t n_after)
 /* By number: the block of the backward pass that undoes it. */
 static halley_status map_numbers(const finder *f, map64 *places, halley_error *err)
 {
-    for (uint32_t i = 0; i < f->n_mains; i++) {
+    for (uint32_t i = 0; i < f->n_mains && !is_forward_only(f); i++) {
         const scale_place *const p = &f->out->places[f->mains[i]];
         if (p->row == SCALE_OUTSIDE || !has_autograd_number(f, i))
             continue;

@@ -70,6 +70,18 @@ void estimate_layers_make(estimate_layers *out, const halley_model *model,
                         workload_family_stack(&own, model, plan, stack));
 }
 
+void step_make(step *s, halley_estimate *out, estimate_layers *layers,
+               const halley_model *model, const halley_plan *plan,
+               const halley_cluster *cluster, const halley_stack *stack)
+{
+    *s = (step){.out = out};
+    price_context_make(&s->c, model, plan, cluster, stack, out);
+    s->micro_batches = halley_plan_micro_batches(plan);
+    s->fsdp_each =
+        plan->fsdp > 1 && (plan->pp == 1 || plan->gather == HALLEY_GATHER_MICRO_BATCH);
+    step_price_kinds(s, layers);
+}
+
 /* A design: what is estimated, and how. */
 typedef struct design {
     const halley_model *model;
@@ -90,12 +102,8 @@ static bool run_design(halley_estimate *out, estimate_layers *layers, const desi
     if ((d->which == ESTIMATE_FITS && !out->fits) ||
         (d->which == ESTIMATE_MAY_FIT && out->fit == HALLEY_FIT_NOT))
         return false;
-    step s = {.out = out};
-    price_context_make(&s.c, d->model, d->plan, d->cluster, stack, out);
-    s.micro_batches = halley_plan_micro_batches(d->plan);
-    s.fsdp_each = d->plan->fsdp > 1 &&
-                  (d->plan->pp == 1 || d->plan->gather == HALLEY_GATHER_MICRO_BATCH);
-    step_price_kinds(&s, layers);
+    step s;
+    step_make(&s, out, layers, d->model, d->plan, d->cluster, stack);
     const stage_cost full = step_add_pipeline(&s, d->walk);
     step_add_reduction(&s, &full);
     step_add_update(&s, &full);
@@ -146,7 +154,7 @@ bool estimate_run(halley_estimate *out, const halley_model *model,
                   const halley_stack *stack, estimate_which which)
 {
     assert(plan->tp > 0 && plan->pp > 0);
-    assert(cluster->n_npus > 0);
+    assert(plan->dp > 0);
     estimate_layers layers;
     estimate_layers_make(&layers, model, plan, stack);
     return estimate_run_with(out, &layers, model, plan, cluster, stack, which);

@@ -257,6 +257,32 @@ static uint32_t per_stage(const halley_plan *plan, workload_group kind)
     return stage_ranks(plan) / size;
 }
 
+plan_cut plan_group_cut(const halley_plan *plan, workload_group kind)
+{
+    const uint32_t shard = plan_shards(plan), etp = etp_of(plan);
+    const uint32_t experts = expert_ranks(plan), x = expert_shards(plan);
+    plan_cut c = {.size = per_stage(plan, kind) > 0 ? size_of(plan, kind) : 1,
+                  .every = 1,
+                  .of_stage = kind == WORKLOAD_ETP || kind == WORKLOAD_EP ||
+                              kind == WORKLOAD_XP || kind == WORKLOAD_XFSDP ||
+                              kind == WORKLOAD_XOUTER};
+    if (kind == WORKLOAD_FSDP)
+        c.block = shard;
+    else if (kind == WORKLOAD_OUTER)
+        c.every = shard;
+    else if (kind == WORKLOAD_ETP)
+        c.block = etp;
+    else if (kind == WORKLOAD_EP)
+        c.block = experts, c.every = etp;
+    else if (kind == WORKLOAD_XP)
+        c.every = experts;
+    else if (kind == WORKLOAD_XFSDP)
+        c.block = experts * x, c.every = experts;
+    else if (kind == WORKLOAD_XOUTER)
+        c.every = experts * x;
+    return c;
+}
+
 uint32_t plan_group_of(const halley_plan *plan, workload_group kind, uint32_t rank)
 {
     assert(kind < WORKLOAD_N_GROUPS);

@@ -22,6 +22,18 @@ void plan_group_sizes(uint32_t n[WORKLOAD_N_GROUPS], uint32_t in_node[WORKLOAD_N
                       const halley_plan *plan, uint32_t per_node);
 
 /*
+ * A kind of group as a rule: among the ranks of a stage (of_stage), or of those that hold
+ * the same weights (cp and dp), or along the axis of its name (tp, cp), those in the same
+ * block of `block` neighbours (0 = all) and with the same index modulo `every`. size < 2:
+ * nobody uses it.
+ */
+typedef struct plan_cut {
+    uint32_t size, block, every;
+    bool of_stage;
+} plan_cut;
+plan_cut plan_group_cut(const halley_plan *plan, workload_group kind);
+
+/*
  * Groups are numbered from 1, kind after kind, those of one rank left out. The number of
  * the group of `kind` that `rank` belongs to; 0 when it is alone in it.
  */

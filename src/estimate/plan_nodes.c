@@ -1,15 +1,35 @@
-/* Nodes of a plan's trace: their attributes as ASTRA-sim and Chakra have them. */
+/*
+ * Nodes of a role's trace: their attributes as ASTRA-sim and Chakra have them.
+ *
+ * A message carries the bytes that take its priced time on an idle network. Where the
+ * price is the closed form of its bytes these are the bytes; where the stack makes it
+ * slower (a factor of the library) or hides a share of it, they are more or fewer. So a
+ * simulation in which nothing contends takes what the estimate says.
+ */
 #include "estimate/plan_nodes.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-static uint64_t node(plan_nodes *w, uint32_t type, const char *name)
+const char *plan_group_name(workload_group group)
 {
-    assert(name != NULL);
-    (void)halley_builder_node(w->b, w->next_id, type, (halley_bytes){name, strlen(name)});
+    static const char *const names[WORKLOAD_N_GROUPS] = {
+        [WORKLOAD_TP] = "tp",       [WORKLOAD_CP] = "cp",        [WORKLOAD_EP] = "ep",
+        [WORKLOAD_DP] = "dp",       [WORKLOAD_PP] = "pp",        [WORKLOAD_XP] = "xp",
+        [WORKLOAD_FSDP] = "fsdp",   [WORKLOAD_OUTER] = "outer",  [WORKLOAD_ETP] = "etp",
+        [WORKLOAD_XFSDP] = "xfsdp", [WORKLOAD_XOUTER] = "xouter"};
+    return names[group];
+}
+
+static halley_bytes as_bytes(const char *text)
+{
+    return (halley_bytes){text, strlen(text)};
+}
+
+static uint64_t add_node(plan_nodes *w, uint32_t type, const char *name)
+{
+    (void)halley_builder_node(w->b, w->next_id, type, as_bytes(name));
     (void)halley_builder_attr_bool(w->b, HALLEY_ATTR_NAME_IS_CPU_OP, false);
     return w->next_id++;
 }
@@ -23,8 +43,6 @@ void plan_after(plan_nodes *w, uint64_t id)
 void plan_nodes_fini(plan_nodes *w)
 {
     array_fini(&w->awaited);
-    array_fini(&w->hidden);
-    array_fini(&w->hiding);
 }
 
 void plan_await(plan_nodes *w, uint64_t id)
@@ -43,28 +61,129 @@ static uint64_t link_chain(plan_nodes *w, uint64_t id)
     return w->last = id;
 }
 
-void plan_coll_hide(plan_nodes *w, const plan_hiding *what)
+/* Seconds of a message of that many bytes on an idle network. */
+static double time_alone(const plan_nodes *w, const plan_message *m, double bytes)
 {
-    w->failed |= !array_push(&w->hiding, *what);
+    const coll_call call = price_call(w->c, m->kind, m->group, bytes);
+    return price_call_time(w->c, m->group, &call);
 }
 
-static void start_hiding(plan_nodes *w)
+/* The most bytes that take no longer than `m->seconds`; 0 = not even one. */
+static double search_bytes(const plan_nodes *w, const plan_message *m)
 {
-    for (size_t i = 0; i < w->hiding.n; i++) {
-        const plan_hiding *h = &w->hiding.at[i];
-        const uint64_t id = plan_coll(w, h->name, h->type, h->group, h->bytes, w->last);
-        w->failed |= !array_push(&w->hidden, id);
+    double low = 1, high = fmax(m->bytes, 2);
+    if (fabs(time_alone(w, m, m->bytes) - m->seconds) <= 1e-9 * m->seconds)
+        return m->bytes;
+    if (time_alone(w, m, low) > m->seconds)
+        return 0;
+    while (time_alone(w, m, high) <= m->seconds && high < 1e18)
+        high *= 2;
+    while (high - low > 1 && high / low > 1 + 1e-9) {
+        const double middle = sqrt(low * high);
+        if (time_alone(w, m, middle) <= m->seconds)
+            low = middle;
+        else
+            high = middle;
     }
-    w->hiding.n = 0;
+    return low;
+}
+
+static double find_bytes(plan_nodes *w, const plan_message *m)
+{
+    for (uint32_t i = 0; i < PLAN_N_FOUND; i++) {
+        const plan_found *f = &w->found[i];
+        if (f->of.seconds == m->seconds && f->of.bytes == m->bytes &&
+            f->of.kind == m->kind && f->of.group == m->group)
+            return f->bytes;
+    }
+    const double bytes = search_bytes(w, m);
+    w->found[w->next_found++ % PLAN_N_FOUND] = (plan_found){*m, bytes};
+    return bytes;
+}
+
+static uint64_t add_collective(plan_nodes *w, const plan_message *m, double bytes)
+{
+    static const halley_coll_type types[] = {
+        [COLL_ALL_REDUCE] = HALLEY_COLL_ALL_REDUCE,
+        [COLL_ALL_GATHER] = HALLEY_COLL_ALL_GATHER,
+        [COLL_REDUCE_SCATTER] = HALLEY_COLL_REDUCE_SCATTER,
+        [COLL_ALL_TO_ALL] = HALLEY_COLL_ALL_TO_ALL,
+    };
+    assert(m->kind <= COLL_ALL_TO_ALL && w->c->n[m->group] > 1);
+    const uint64_t id = add_node(w, HALLEY_NODE_COLL, m->name);
+    /* A trace counts what one rank puts into a gather, we what all get out. */
+    if (m->kind == COLL_ALL_GATHER)
+        bytes /= w->c->n[m->group];
+    (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_COMM_TYPE,
+                                  (int64_t)types[m->kind]);
+    (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_COMM_SIZE,
+                                  (int64_t)fmax(1, round(bytes)));
+    (void)halley_builder_attr_text(w->b, HALLEY_ATTR_NAME_PG_NAME,
+                                   as_bytes(plan_group_name(m->group)));
+    return id;
+}
+
+void plan_message_chain(plan_nodes *w, const plan_message *m)
+{
+    const double bytes = m->seconds > 0 ? find_bytes(w, m) : 0;
+    if (!(bytes >= 1)) { /* shorter than its latency: time of the rank alone */
+        w->more_s += m->seconds;
+        return;
+    }
+    link_chain(w, add_collective(w, m, bytes));
+    w->alone_s += m->seconds;
+}
+
+uint64_t plan_message_beside(plan_nodes *w, const plan_message *m, uint64_t awaits)
+{
+    const double bytes = m->seconds > 0 ? find_bytes(w, m) : 0;
+    if (!(bytes >= 1))
+        return PLAN_NO_NODE;
+    const uint64_t id = add_collective(w, m, bytes);
+    plan_after(w, awaits);
+    return id;
+}
+
+void plan_message_hide(plan_nodes *w, const plan_message *m)
+{
+    plan_debt *d = &w->debts[m->group];
+    if (m->seconds > 0) {
+        d->of = *m;
+        d->seconds += m->seconds;
+    }
+}
+
+typedef ARRAY(uint64_t) id_list;
+
+/* Messages that hide next to a compute node of that time; they are awaited after it. */
+static void send_behind(plan_nodes *w, double seconds, id_list *sent)
+{
+    for (int g = 0; g < WORKLOAD_N_GROUPS && seconds > 0; g++) {
+        plan_debt *d = &w->debts[g];
+        if (!(d->seconds > 0))
+            continue;
+        plan_message m = d->of;
+        m.seconds = fmin(d->seconds, seconds);
+        const uint64_t id = plan_message_beside(w, &m, w->last);
+        if (id == PLAN_NO_NODE) {
+            if (d->seconds <= seconds)
+                d->seconds = 0; /* shorter than its latency, and hidden */
+            continue;
+        }
+        d->seconds -= m.seconds;
+        seconds -= m.seconds;
+        w->failed |= !array_push(sent, id);
+    }
 }
 
 uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, double flops,
                             double bytes)
 {
-    assert(seconds >= 0);
-    assert(flops >= 0 && bytes >= 0);
-    start_hiding(w);
-    const uint64_t id = node(w, HALLEY_NODE_COMP, name);
+    id_list sent = {0};
+    seconds += w->more_s;
+    w->more_s = 0;
+    send_behind(w, seconds, &sent);
+    const uint64_t id = add_node(w, HALLEY_NODE_COMP, name);
     (void)halley_builder_time(w->b, 0, (uint64_t)llround(seconds * 1e6));
     (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_NUM_OPS,
                                   (int64_t)llround(flops));
@@ -72,14 +191,35 @@ uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, dou
                                   (uint64_t)llround(bytes));
     (void)halley_builder_attr_u64(w->b, HALLEY_ATTR_NAME_DURATION_NS,
                                   (uint64_t)llround(seconds * 1e9));
-    return link_chain(w, id);
+    link_chain(w, id);
+    for (size_t i = 0; i < sent.n; i++)
+        plan_await(w, sent.at[i]);
+    array_fini(&sent);
+    w->alone_s += seconds;
+    return id;
 }
 
-static uint64_t memory(plan_nodes *w, bool store, const char *name, double bytes)
+void plan_flush(plan_nodes *w, const char *name)
+{
+    if (w->more_s > 0)
+        plan_compute_chain(w, name, 0, 0, 0);
+}
+
+void plan_debts_send(plan_nodes *w, workload_group group)
+{
+    plan_debt *d = &w->debts[group];
+    plan_message m = d->of;
+    m.seconds = d->seconds;
+    if (d->seconds > 0)
+        plan_await(w, plan_message_beside(w, &m, w->last));
+    d->seconds = 0;
+}
+
+static uint64_t add_memory(plan_nodes *w, bool store, const char *name, double bytes)
 {
     assert(bytes >= 0);
     const uint64_t id =
-        node(w, store ? HALLEY_NODE_MEM_STORE : HALLEY_NODE_MEM_LOAD, name);
+        add_node(w, store ? HALLEY_NODE_MEM_STORE : HALLEY_NODE_MEM_LOAD, name);
     (void)halley_builder_attr_u64(w->b, HALLEY_ATTR_NAME_TENSOR_SIZE,
                                   (uint64_t)llround(bytes));
     return id;
@@ -87,85 +227,37 @@ static uint64_t memory(plan_nodes *w, bool store, const char *name, double bytes
 
 uint64_t plan_memory_chain(plan_nodes *w, bool store, const char *name, double bytes)
 {
-    return link_chain(w, memory(w, store, name, bytes));
+    return link_chain(w, add_memory(w, store, name, bytes));
 }
 
 uint64_t plan_memory(plan_nodes *w, bool store, const char *name, double bytes,
                      uint64_t awaits)
 {
-    assert(name != NULL && bytes >= 0);
-    const uint64_t id = memory(w, store, name, bytes);
+    const uint64_t id = add_memory(w, store, name, bytes);
     plan_after(w, awaits);
     return id;
 }
 
-static uint64_t collective(plan_nodes *w, const char *name, halley_coll_type type,
-                           workload_group kind, double bytes)
+static uint64_t add_transfer(plan_nodes *w, bool send, const char *peer, uint32_t tag,
+                             double bytes)
 {
-    assert(kind < WORKLOAD_N_GROUPS);
-    assert(w->n_members[kind] > 0);
-    assert(bytes >= 0);
-    char group[16];
-    const uint64_t id = node(w, HALLEY_NODE_COLL, name);
-    /* A trace counts what one rank puts into a gather, we what all get out. */
-    if (type == HALLEY_COLL_ALL_GATHER && w->n_members[kind] > 0)
-        bytes /= w->n_members[kind];
-    (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_COMM_TYPE, (int64_t)type);
-    (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_COMM_SIZE,
-                                  (int64_t)llround(bytes));
-    const int n =
-        snprintf(group, sizeof group, "%u", plan_group_of(w->plan, kind, w->rank));
-    (void)halley_builder_attr_text(w->b, HALLEY_ATTR_NAME_PG_NAME,
-                                   (halley_bytes){group, (size_t)n});
-    return id;
-}
-
-uint64_t plan_coll(plan_nodes *w, const char *name, halley_coll_type type,
-                   workload_group group, double bytes, uint64_t awaits)
-{
-    assert(group < WORKLOAD_N_GROUPS);
-    const uint64_t id = collective(w, name, type, group, bytes);
-    plan_after(w, awaits);
-    return id;
-}
-
-uint64_t plan_coll_chain(plan_nodes *w, const char *name, halley_coll_type type,
-                         workload_group group, double bytes)
-{
-    const uint64_t id = collective(w, name, type, group, bytes);
-    for (size_t i = 0; i < w->hidden.n; i++)
-        plan_await(w, w->hidden.at[i]);
-    w->hidden.n = 0;
-    return link_chain(w, id);
-}
-
-static uint64_t message(plan_nodes *w, bool send, uint32_t peer, uint32_t tag,
-                        double bytes)
-{
-    assert(peer != w->rank);
-    assert(bytes >= 0);
-    char name[48];
-    const uint32_t src = send ? w->rank : peer, dst = send ? peer : w->rank;
-    snprintf(name, sizeof name, "%s %u to %u", send ? "send" : "receive", src, dst);
-    const uint64_t id = node(w, send ? HALLEY_NODE_SEND : HALLEY_NODE_RECV, name);
-    (void)halley_builder_attr_i32(w->b, HALLEY_ATTR_NAME_COMM_SRC, (int32_t)src);
-    (void)halley_builder_attr_i32(w->b, HALLEY_ATTR_NAME_COMM_DST, (int32_t)dst);
+    const uint64_t id = add_node(w, send ? HALLEY_NODE_SEND : HALLEY_NODE_RECV,
+                                 send ? "send" : "receive");
+    (void)halley_builder_attr_text(w->b, HALLEY_ATTR_NAME_COMM_PEER, as_bytes(peer));
     (void)halley_builder_attr_i32(w->b, HALLEY_ATTR_NAME_COMM_TAG, (int32_t)tag);
     (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_COMM_SIZE,
-                                  (int64_t)llround(bytes));
+                                  (int64_t)fmax(1, round(bytes)));
     return id;
 }
 
-void plan_send(plan_nodes *w, uint32_t peer, uint32_t tag, double bytes, bool blocks)
+void plan_send(plan_nodes *w, const char *peer, uint32_t tag, double bytes)
 {
-    const uint64_t id = message(w, true, peer, tag, bytes);
-    if (blocks)
-        link_chain(w, id);
-    else
-        plan_after(w, w->last);
+    plan_flush(w, "wait");
+    add_transfer(w, true, peer, tag, bytes);
+    plan_after(w, w->last);
 }
 
-void plan_receive(plan_nodes *w, uint32_t peer, uint32_t tag, double bytes)
+void plan_receive(plan_nodes *w, const char *peer, uint32_t tag, double bytes)
 {
-    plan_await(w, message(w, false, peer, tag, bytes));
+    plan_await(w, add_transfer(w, false, peer, tag, bytes));
 }

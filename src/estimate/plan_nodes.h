@@ -1,61 +1,87 @@
-/* estimate/plan_nodes.h - the nodes of a rank's trace, as its passes are written. */
+/* estimate/plan_nodes.h - the nodes of a role's trace, as its passes are written. */
 #ifndef ESTIMATE_PLAN_NODES_H
 #define ESTIMATE_PLAN_NODES_H
 
 #include "base/array.h"
-#include "estimate/groups.h"
+#include "estimate/price.h"
 #include "halley/trace.h"
 
 #define PLAN_NO_NODE UINT64_MAX
+#define PLAN_PEER_NEXT "next" /* rules of the template: the stages around this one */
+#define PLAN_PEER_PREV "prev"
 
-/* A collective that is to run beside compute. */
-typedef struct plan_hiding {
+/* A collective of one of the plan's groups that takes `seconds` on an idle network. */
+typedef struct plan_message {
     const char *name; /* static */
-    halley_coll_type type;
+    coll_kind kind;   /* not COLL_SEND */
     workload_group group;
+    double bytes; /* as coll/time.h counts them, if all of it were sent */
+    double seconds;
+} plan_message;
+
+/* Bytes found for a time, kept since layers repeat. */
+typedef struct plan_found {
+    plan_message of;
     double bytes;
-} plan_hiding;
+} plan_found;
+enum { PLAN_N_FOUND = 64 };
+
+/* What is still to be hidden of the messages of one group. */
+typedef struct plan_debt {
+    plan_message of; /* the last of them */
+    double seconds;
+} plan_debt;
 
 /*
- * A chain of nodes, one after the other, and nodes beside it. What the next node of the
- * chain awaits beside the one before it is collected in `awaited`. Collectives that hide
- * start with the next compute node and are awaited when the chain talks again.
+ * A chain of nodes, one after the other, and nodes next to it. What the next node of the
+ * chain awaits in addition to the one before it is collected in `awaited`. Messages that
+ * hide are sent next to compute nodes, never longer than these take: what is left waits
+ * for the next one.
  */
 typedef struct plan_nodes {
     halley_builder *b;
-    const halley_plan *plan;
-    uint32_t rank;
-    uint32_t n_members[WORKLOAD_N_GROUPS];
+    const price_context *c;
     uint64_t next_id;
     uint64_t last; /* of the chain */
-    ARRAY(uint64_t) awaited, hidden;
-    ARRAY(plan_hiding) hiding; /* to start */
-    bool failed;               /* memory ran out: the trace lacks something */
+    ARRAY(uint64_t) awaited;
+    double more_s;  /* goes into the next compute node */
+    double alone_s; /* what the chain takes when nothing contends */
+    plan_debt debts[WORKLOAD_N_GROUPS];
+    plan_found found[PLAN_N_FOUND];
+    uint32_t next_found;
+    bool failed; /* memory ran out: the trace lacks something */
 } plan_nodes;
 void plan_nodes_fini(plan_nodes *w); /* all but the builder */
+
+/* The name of a group's rule: "tp", "fsdp", ... Static. */
+const char *plan_group_name(workload_group group);
 
 /* Each returns the node's id. Those named _chain go into the chain. */
 uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, double flops,
                             double bytes);
 uint64_t plan_memory_chain(plan_nodes *w, bool store, const char *name, double bytes);
-uint64_t plan_coll_chain(plan_nodes *w, const char *name, halley_coll_type type,
-                         workload_group group, double bytes);
-/* Beside the compute that comes next. */
-void plan_coll_hide(plan_nodes *w, const plan_hiding *what);
-/* Beside the chain, after `awaits`. */
+/* The message, or what of its time is too short for one, in the chain. */
+void plan_message_chain(plan_nodes *w, const plan_message *m);
+/* Next to the compute that comes. */
+void plan_message_hide(plan_nodes *w, const plan_message *m);
+/* What has found no compute to hide behind, next to the chain.
+ */
+void plan_debts_send(plan_nodes *w, workload_group group);
+/* Next to the chain, after `awaits`; PLAN_NO_NODE when it is too short to be sent. */
+uint64_t plan_message_beside(plan_nodes *w, const plan_message *m, uint64_t awaits);
 uint64_t plan_memory(plan_nodes *w, bool store, const char *name, double bytes,
                      uint64_t awaits);
-uint64_t plan_coll(plan_nodes *w, const char *name, halley_coll_type type,
-                   workload_group group, double bytes, uint64_t awaits);
+/* Time that no node has yet, as one. */
+void plan_flush(plan_nodes *w, const char *name);
 
 /* The next node of the chain waits for `id`. */
 void plan_await(plan_nodes *w, uint64_t id);
 /* A further dependency of the node just made. */
 void plan_after(plan_nodes *w, uint64_t id);
 
-/* A message of the pipeline: a send blocks the chain or follows it, a receive is awaited
- * by the next node of the chain. */
-void plan_send(plan_nodes *w, uint32_t peer, uint32_t tag, double bytes, bool blocks);
-void plan_receive(plan_nodes *w, uint32_t peer, uint32_t tag, double bytes);
+/* A message of the pipeline: a send follows the chain, a receive is awaited by its next
+ * node. */
+void plan_send(plan_nodes *w, const char *peer, uint32_t tag, double bytes);
+void plan_receive(plan_nodes *w, const char *peer, uint32_t tag, double bytes);
 
 #endif

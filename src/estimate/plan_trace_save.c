@@ -2,8 +2,8 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "estimate/groups.h"
 #include "halley/plan_trace.h"
+#include "trace/core/template.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -30,34 +30,31 @@ static halley_status put_file(const saving *to, const char *ending, str bytes,
     return status;
 }
 
-static void write_members(strbuf *to, const halley_plan *plan, uint32_t *members)
+static void write_rule(strbuf *to, const trace_template *t, uint32_t rule)
 {
-    assert(plan_group_count(plan) > 0);
-    const uint32_t n = plan_group_count(plan);
-    strbuf_printf(to, "{");
-    for (uint32_t g = 1; g <= n; g++) {
-        const uint32_t size = plan_group_members(members, plan, g);
-        strbuf_printf(to, "%s\n  \"%u\": [", g > 1 ? "," : "", g);
-        for (uint32_t i = 0; i < size; i++)
-            strbuf_printf(to, "%s%u", i ? ", " : "", members[i]);
+    const trace_template_group *g = &t->groups.at[rule];
+    for (uint32_t key = 0; key < g->n_keys; key++) {
+        const uint32_t id = g->first_id + key,
+                       n = trace_template_group_size(t, rule, key);
+        strbuf_printf(to, "%s\n  \"%u\": [", id > 1 ? "," : "", id);
+        for (uint32_t i = 0; i < n; i++)
+            strbuf_printf(to, "%s%u", i ? ", " : "",
+                          trace_template_member(t, rule, key, i));
         strbuf_printf(to, "]");
     }
-    strbuf_printf(to, "\n}\n");
 }
 
-static halley_status save_groups(const saving *to, const halley_plan *plan,
+static halley_status save_groups(const saving *to, const trace_template *t,
                                  halley_error *err)
 {
     strbuf text = {0};
-    uint32_t *members =
-        mem_array((size_t)plan->tp * plan->cp * plan->dp, sizeof *members);
-    if (members != NULL)
-        write_members(&text, plan, members);
+    strbuf_printf(&text, "{");
+    for (uint32_t i = 0; i < t->groups.n; i++)
+        write_rule(&text, t, i);
+    strbuf_printf(&text, "\n}\n");
     const halley_status status =
-        members == NULL || text.failed
-            ? error_nomem(err)
-            : put_file(to, "comm_group.json", strbuf_str(&text), err);
-    free(members);
+        text.failed ? error_nomem(err)
+                    : put_file(to, "comm_group.json", strbuf_str(&text), err);
     strbuf_fini(&text);
     return status;
 }
@@ -85,31 +82,44 @@ static halley_status save_rank(saving *to, uint32_t rank, const halley_trace *tr
     return status;
 }
 
+static halley_status save_ranks(saving *to, const trace_template *t, halley_error *err)
+{
+    halley_trace_set *set = NULL;
+    TRY(trace_template_expand_all(&set, t, err));
+    halley_status status = HALLEY_OK;
+    for (uint32_t rank = 0; rank < t->n_ranks && status == HALLEY_OK; rank++)
+        status = save_rank(to, rank, halley_trace_set_get(set, rank), err);
+    halley_trace_set_free(set);
+    if (status == HALLEY_OK && to->sum.n_groups)
+        status = save_groups(to, t, err);
+    return status;
+}
+
+static halley_status save_template(saving *to, const trace_template *t, halley_error *err)
+{
+    for (size_t i = 0; i < t->groups.n; i++)
+        to->sum.n_groups += t->groups.at[i].n_keys;
+    TRY(file_set_open(&to->files, err));
+    const halley_status status = save_ranks(to, t, err);
+    map64_fini(&to->seen);
+    if (status != HALLEY_OK) {
+        file_set_abort(to->files);
+        return status;
+    }
+    return file_set_commit(to->files, err);
+}
+
 halley_status halley_plan_trace_save(const char *prefix, const halley_model *model,
                                      const halley_plan *plan,
                                      const halley_cluster *cluster,
                                      const halley_stack *stack,
                                      halley_gen_summary *summary, halley_error *err)
 {
-    const uint32_t n = plan->tp * plan->cp * plan->dp * plan->pp;
-    saving to = {.prefix = prefix,
-                 .sum = {.size = sizeof to.sum, .n_groups = plan_group_count(plan)}};
-    TRY(file_set_open(&to.files, err));
-    halley_status status = HALLEY_OK;
-    for (uint32_t rank = 0; rank < n && status == HALLEY_OK; rank++) {
-        halley_trace *trace = NULL;
-        status = halley_plan_trace(&trace, model, plan, cluster, stack, rank, err);
-        if (status == HALLEY_OK)
-            status = save_rank(&to, rank, trace, err);
-        halley_trace_free(trace);
-    }
-    map64_fini(&to.seen);
-    if (status == HALLEY_OK && to.sum.n_groups)
-        status = save_groups(&to, plan, err);
-    if (status == HALLEY_OK)
-        status = file_set_commit(to.files, err);
-    else
-        file_set_abort(to.files);
+    saving to = {.prefix = prefix, .sum = {.size = sizeof to.sum}};
+    halley_template *t = NULL;
+    TRY(halley_plan_template(&t, model, plan, cluster, stack, err));
+    const halley_status status = save_template(&to, t, err);
+    halley_template_free(t);
     if (status == HALLEY_OK && summary)
         *summary = to.sum;
     return status;

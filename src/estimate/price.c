@@ -206,20 +206,30 @@ static uint32_t shared_level(const halley_cluster *cluster, uint32_t a, uint32_t
     return cluster->n_outer > 0 ? cluster->n_outer : 1;
 }
 
-double price_send(const price_context *c, double bytes, uint32_t a, uint32_t b)
+static uint32_t stages_level(const price_context *c, uint32_t a, uint32_t b)
+{
+    const plan_place from = {.pp = a}, to = {.pp = b};
+    return shared_level(c->cluster, plan_rank_at(c->plan, from),
+                        plan_rank_at(c->plan, to));
+}
+
+double price_send_alone(const price_context *c, double bytes, uint32_t a, uint32_t b)
 {
     assert(bytes >= 0);
     const halley_cluster *cluster = c->cluster;
-    const plan_place from = {.pp = a}, to = {.pp = b};
-    const uint32_t level =
-        shared_level(cluster, plan_rank_at(c->plan, from), plan_rank_at(c->plan, to));
+    const uint32_t level = stages_level(c, a, b);
     const coll_call call = {
         .kind = COLL_SEND, .bytes = bytes, .n = 2, .per_node = level == 0 ? 2 : 1};
     const halley_fabric *out = level > 0 && cluster->n_outer > 0
                                    ? &cluster->outer[level - 1].fabric
                                    : hw_outer_fabric(cluster);
-    const double t = coll_call_time(&cluster->nodes.up, out, &call);
-    return level > 0 ? t * price_library(c, HALLEY_K_NETWORK) : t;
+    return coll_call_time(&cluster->nodes.up, out, &call);
+}
+
+double price_send(const price_context *c, double bytes, uint32_t a, uint32_t b)
+{
+    const double t = price_send_alone(c, bytes, a, b);
+    return stages_level(c, a, b) > 0 ? t * price_library(c, HALLEY_K_NETWORK) : t;
 }
 
 /* What passes through a rank of a ring of n. */

@@ -65,6 +65,8 @@ double price_call_time(const price_context *c, workload_group group,
                        const coll_call *call);
 /* A message between neighbouring stages `a` and `b`. */
 double price_send(const price_context *c, double bytes, uint32_t a, uint32_t b);
+/* The same on an idle network, without what the stack adds. */
+double price_send_alone(const price_context *c, double bytes, uint32_t a, uint32_t b);
 /* A collective of this plan's group; between nodes slower by what the stack knows. */
 double price_coll(const price_context *c, coll_kind kind, workload_group group,
                   double bytes);

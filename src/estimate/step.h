@@ -44,6 +44,10 @@ static inline double stage_time(const stage_cost *s)
     return s->forward_s + s->backward_s;
 }
 
+/* The step of a design whose memory `out` has. `stack` is the one of the model's kind. */
+void step_make(step *s, halley_estimate *out, estimate_layers *layers,
+               const halley_model *model, const halley_plan *plan,
+               const halley_cluster *cluster, const halley_stack *stack);
 /* Price every kind of layer that the model has. */
 void step_price_kinds(step *s, estimate_layers *layers);
 /* Gathers and reductions of one layer or stage, beside or behind a pass. */
@@ -57,6 +61,30 @@ stage_cost step_add_pipeline(step *s, bool walk);
 /* Seconds that the gradients of a stage, or a chunk, take in the open after a micro-batch
  * where they leave after each (ZeRO 2). */
 double step_reduced_each(const step *s, const stage_cost *st);
+/*
+ * One collective of a step's gradients or weights: all its buckets. Traces are made of
+ * them.
+ */
+typedef struct step_message {
+    coll_kind kind;
+    workload_group group;
+    double bytes;  /* as coll/time.h counts them, over all buckets */
+    double all_s;  /* all buckets, one after the other */
+    bool gathers;  /* weights, after the update or before the first pass */
+} step_message;
+
+/* What a stage reduces and gathers beyond its passes. */
+typedef struct step_reduction {
+    uint32_t n;
+    step_message messages[6];
+    double reduce_s, last_s; /* gradients; the last bucket of them */
+    double gather_s;         /* weights back */
+    double hidden_s;         /* of the three, behind compute */
+    double exposed_s;        /* the others, with all that delays them */
+} step_reduction;
+step_reduction step_reduction_make(const step *s, const stage_cost *st);
+/* Owner-wise ZeRO 1: whole tensors, rank after rank. */
+double step_owner_time(const step *s);
 void step_add_reduction(step *s, const stage_cost *st);
 void step_add_update(step *s, const stage_cost *st);
 

@@ -39,6 +39,35 @@ static bucketed bucket_time(const step *s, coll_kind kind, workload_group group,
     return (bucketed){n * one, whole ? 0 : one};
 }
 
+/* Groups of one set of weights: all that hold it, those that share it, and the others. */
+typedef struct owners {
+    workload_group all, shard, outer;
+} owners;
+
+static bucketed list_message(step_reduction *r, const step *s, coll_kind kind,
+                             workload_group group, double params, double bytes_each)
+{
+    const bucketed t = bucket_time(s, kind, group, params, bytes_each);
+    const bool gathers = kind == COLL_ALL_GATHER;
+    assert(r->n < sizeof r->messages / sizeof *r->messages);
+    if (t.all_s > 0)
+        r->messages[r->n++] =
+            (step_message){kind, group, bytes_each * params, t.all_s, gathers};
+    return t;
+}
+
+/* Weights back, in one piece or bucket by bucket. */
+static double list_gather(step_reduction *r, const step *s, workload_group group,
+                          double params)
+{
+    const bucketed t = list_message(r, s, COLL_ALL_GATHER, group, params, 2);
+    if (!s->c.plan->fsdp || !(t.all_s > 0))
+        return t.all_s;
+    const double whole = price_coll(&s->c, COLL_ALL_GATHER, group, 2 * params);
+    r->messages[r->n - 1].all_s = whole;
+    return whole;
+}
+
 /* What one set of weights needs: before the update every micro-batch or once, after it
  * once. */
 typedef struct reduction {
@@ -46,18 +75,8 @@ typedef struct reduction {
     double gather_s;         /* weights back */
 } reduction;
 
-static void add_reduction(reduction *to, bucketed more)
-{
-    to->reduce_s += more.all_s;
-    to->last_s += more.last_s;
-}
-
-/* Groups of one set of weights: all that hold it, those that share it, and the others. */
-typedef struct owners {
-    workload_group all, shard, outer;
-} owners;
-
-static reduction reduce_weights(const step *s, double params, owners who)
+static reduction reduce_weights(step_reduction *to, const step *s, double params,
+                                owners who)
 {
     assert(params >= 0);
     const halley_plan *plan = s->c.plan;
@@ -65,40 +84,40 @@ static reduction reduce_weights(const step *s, double params, owners who)
     reduction r = {0};
     if (!(params > 0))
         return r;
-    if (plan->fsdp) {
-        if (!s->fsdp_each) {
-            add_reduction(&r, bucket_time(s, COLL_REDUCE_SCATTER, who.shard, params, gb));
-            r.gather_s = price_coll(&s->c, COLL_ALL_GATHER, who.shard, 2 * params);
-        }
-    } else if (plan->zero == 0) {
-        add_reduction(&r, bucket_time(s, COLL_ALL_REDUCE, who.all, params, gb));
-        return r;
-    } else {
-        const workload_group group = plan->zero_group ? who.shard : who.all;
-        add_reduction(&r, bucket_time(s, COLL_REDUCE_SCATTER, group, params, gb));
-        r.gather_s = bucket_time(s, COLL_ALL_GATHER, group, params, 2).all_s;
+    if (plan->zero == 0 && !plan->fsdp) {
+        const bucketed all = list_message(to, s, COLL_ALL_REDUCE, who.all, params, gb);
+        return (reduction){all.all_s, all.last_s, 0};
+    }
+    if (!s->fsdp_each) {
+        const workload_group group = plan->fsdp || plan->zero_group ? who.shard : who.all;
+        const bucketed one = list_message(to, s, COLL_REDUCE_SCATTER, group, params, gb);
+        r = (reduction){one.all_s, one.last_s, list_gather(to, s, group, params)};
     }
     if (s->c.n[who.outer] < 2)
         return r;
     /* Those with the same share add theirs up, bucket after bucket, while others are
      * still scattered inside. */
     const bucketed across =
-        bucket_time(s, COLL_ALL_REDUCE, who.outer, params / s->c.n[who.shard], gb);
+        list_message(to, s, COLL_ALL_REDUCE, who.outer, params / s->c.n[who.shard], gb);
     const double first = fmin(r.last_s, across.last_s);
     r.reduce_s = fmax(r.reduce_s, across.all_s) + first;
     r.last_s += across.last_s;
     return r;
 }
 
-static reduction reduce_stage(const step *s, const stage_cost *st)
+static step_reduction reduce_stage(const step *s, const stage_cost *st)
 {
     static const owners dense = {WORKLOAD_DP, WORKLOAD_FSDP, WORKLOAD_OUTER};
     static const owners experts = {WORKLOAD_XP, WORKLOAD_XFSDP, WORKLOAD_XOUTER};
     const bool has_experts = s->c.plan->has_experts;
-    const reduction a = reduce_weights(s, st->trained, dense);
-    const reduction b = reduce_weights(s, has_experts ? st->trained_experts : 0, experts);
-    return (reduction){a.reduce_s + b.reduce_s, fmax(a.last_s, b.last_s),
-                       a.gather_s + b.gather_s};
+    step_reduction r = {0};
+    const reduction a = reduce_weights(&r, s, st->trained, dense);
+    const reduction b =
+        reduce_weights(&r, s, has_experts ? st->trained_experts : 0, experts);
+    r.reduce_s = a.reduce_s + b.reduce_s;
+    r.last_s = fmax(a.last_s, b.last_s);
+    r.gather_s = a.gather_s + b.gather_s;
+    return r;
 }
 
 /*
@@ -130,7 +149,7 @@ double step_reduced_each(const step *s, const stage_cost *st)
 {
     if (s->c.plan->zero != 2 || s->c.plan->fsdp)
         return 0;
-    const reduction r = reduce_stage(s, st);
+    const step_reduction r = reduce_stage(s, st);
     const double shown = price_exposed(&s->c, WORKLOAD_DP);
     return r.reduce_s - fmin((1 - shown) * r.reduce_s, 0.9 * st->backward_s);
 }
@@ -147,23 +166,33 @@ static double hidden_time(const step *s, const stage_cost *st, double reduced_s,
     return fmin(reduced_s + gathered_s, behind_b + (gathered_s > 0 ? behind_f : 0));
 }
 
-void step_add_reduction(step *s, const stage_cost *st)
+step_reduction step_reduction_make(const step *s, const stage_cost *st)
 {
     assert(s->micro_batches > 0);
     const halley_plan *plan = s->c.plan;
-    const reduction r = reduce_stage(s, st);
+    step_reduction r = reduce_stage(s, st);
     const double shown = price_exposed(&s->c, WORKLOAD_DP);
     const bool each = plan->zero == 2 && !plan->fsdp;
-    double *part = &s->out->part_s[HALLEY_PART_DP];
     const double last = fmin(r.last_s, r.reduce_s);
     const double reduced = each ? 0 : (1 - shown) * (r.reduce_s - last);
-    const double hidden = hidden_time(s, st, reduced, (1 - shown) * r.gather_s);
-    assert(hidden >= 0 && shown >= 0);
-    *part += (each ? 0 : r.reduce_s) + r.gather_s - hidden + delayed(s, st, hidden);
-    if (plan->zero_owner) {
-        const uint32_t ranks = plan->zero_group ? plan->zero_group : plan->dp * plan->cp;
-        *part += ranks > 1 ? ranks * s->c.stack->k[HALLEY_K_OWNER] : 0;
-    }
+    r.hidden_s = hidden_time(s, st, reduced, (1 - shown) * r.gather_s);
+    assert(r.hidden_s >= 0 && shown >= 0);
+    r.exposed_s =
+        (each ? 0 : r.reduce_s) + r.gather_s - r.hidden_s + delayed(s, st, r.hidden_s);
+    return r;
+}
+
+double step_owner_time(const step *s)
+{
+    const halley_plan *plan = s->c.plan;
+    const uint32_t ranks = plan->zero_group ? plan->zero_group : plan->dp * plan->cp;
+    return plan->zero_owner && ranks > 1 ? ranks * s->c.stack->k[HALLEY_K_OWNER] : 0;
+}
+
+void step_add_reduction(step *s, const stage_cost *st)
+{
+    const step_reduction r = step_reduction_make(s, st);
+    s->out->part_s[HALLEY_PART_DP] += r.exposed_s + step_owner_time(s);
 }
 
 /* Ranks among which the optimizer's work on some weights is shared. With two streams the

@@ -27,17 +27,11 @@ static double with_digit(explore_worker *w, const uint32_t *digits, uint32_t axi
     const halley_study *s = w->study;
     uint32_t moved[HALLEY_MAX_AXES];
     explore_row row;
-    uint64_t n = 0;
     memcpy(moved, digits, sizeof moved);
     moved[axis] = digit;
-    if (axis < s->n_outer && s->inner_size > 1) {
-        const uint64_t id = explore_id(s, moved);
-        return explore_worker_best(w, &row, &n, id - id % s->inner_size, s->inner_size)
-                   ? row.objective[0]
-                   : NAN;
-    }
-    explore_worker_move(w, explore_id(s, moved));
-    return explore_worker_try(w, &row) ? row.objective[0] : NAN;
+    const uint64_t id = explore_id(s, moved);
+    const uint64_t n = axis < s->n_outer ? s->inner_size : 1;
+    return explore_worker_best_exact(w, &row, id - id % n, n) ? row.objective[0] : NAN;
 }
 
 static double with_factor(explore_worker *w, const halley_candidate *best,
@@ -49,7 +43,9 @@ static double with_factor(explore_worker *w, const halley_candidate *best,
     explore_worker_move(w, best->id);
     const explore_value v = {.number = factor * explore_get(&w->raw, ref)};
     explore_set(&w->raw, ref, &v);
+    w->exact = true;
     const bool ok = explore_worker_try(w, &row);
+    w->exact = false;
     w->placed = false;
     return ok ? row.objective[0] : NAN;
 }
@@ -161,13 +157,14 @@ static halley_status sensitivities(halley_exploration *e, explore_worker *w,
     return HALLEY_OK;
 }
 
-static void baseline(halley_exploration *e, explore_worker *w)
+static halley_status baseline(halley_exploration *e, explore_worker *w,
+                              explore_bars *bars, halley_error *err)
 {
     assert(w->study != NULL);
     const halley_study *s = w->study;
     explore_row row = {0};
     if (!s->has_baseline)
-        return;
+        return HALLEY_OK;
     w->reasons.n = 0;
     bool ok = explore_worker_try_fixed(w, &row, s->baseline, s->n_baseline, NULL, 0);
     if (!ok) {
@@ -180,10 +177,11 @@ static void baseline(halley_exploration *e, explore_worker *w)
         snprintf(e->baseline_refused, sizeof e->baseline_refused, "%s",
                  w->reasons.at[0].seen.reason);
     if (!ok)
-        return;
+        return HALLEY_OK;
     e->has_baseline = true;
     explore_candidate_fill(&e->baseline, w, &row);
     w->placed = false;
+    return explore_bars_find(&e->baseline.error_bar, bars, w, err);
 }
 
 /* How far the design is ahead (> 0) with the parameter at x; NaN when neither runs. */
@@ -291,11 +289,9 @@ static void ask(halley_break_even *out, explore_worker *w, const explore_questio
 }
 
 halley_status explore_answer(halley_exploration *e, const halley_study *s,
-                             explore_worker *w, halley_error *err)
+                             explore_worker *w, explore_bars *bars, halley_error *err)
 {
-    assert(s->n_questions <= EXPLORE_MAX_QUESTIONS);
-    assert(w->study == s);
-    baseline(e, w);
+    TRY(baseline(e, w, bars, err));
     TRY(sensitivities(e, w, err));
     e->breaks = mem_array_zero(s->n_questions, sizeof *e->breaks);
     if (!e->breaks)

@@ -2,10 +2,10 @@
 #ifndef EXPLORE_ANSWER_H
 #define EXPLORE_ANSWER_H
 
-#include "explore/worker.h"
+#include "explore/bars.h"
 
 /* Fill in what is asked in addition to the best designs. */
 halley_status explore_answer(halley_exploration *e, const halley_study *s,
-                             explore_worker *w, halley_error *err);
+                             explore_worker *w, explore_bars *bars, halley_error *err);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_CELLS = 2500, MOST_TOTAL_VALUES = 200000 };
@@ -99,7 +100,8 @@ static void keep(double *best, uint64_t *best_id, double value, uint64_t id,
     *best_id = id;
 }
 
-void explore_sums_add(explore_sums *sums, const halley_study *s, const explore_row *row)
+void explore_sums_improve(explore_sums *sums, const halley_study *s,
+                          const explore_row *row)
 {
     assert(row->id != UINT64_MAX);
     uint32_t digits[HALLEY_MAX_AXES];
@@ -107,7 +109,6 @@ void explore_sums_add(explore_sums *sums, const halley_study *s, const explore_r
     explore_digits(digits, s, row->id);
     for (uint32_t i = 0; i < s->n_axes; i++) {
         halley_marginal *m = &sums->marginals[i][digits[i]];
-        m->feasible++;
         keep(&m->best, &m->best_id, row->objective[0], row->id, maximize);
     }
     for (uint32_t i = 0; i < sums->n_heats; i++) {
@@ -116,6 +117,15 @@ void explore_sums_add(explore_sums *sums, const halley_study *s, const explore_r
             (size_t)digits[h->axis_i] * s->axes[h->axis_j].seen.n + digits[h->axis_j];
         keep(&h->cells[c], &h->ids[c], row->objective[0], row->id, maximize);
     }
+}
+
+void explore_sums_add(explore_sums *sums, const halley_study *s, const explore_row *row)
+{
+    uint32_t digits[HALLEY_MAX_AXES];
+    explore_digits(digits, s, row->id);
+    for (uint32_t i = 0; i < s->n_axes; i++)
+        sums->marginals[i][digits[i]].feasible++;
+    explore_sums_improve(sums, s, row);
 }
 
 void explore_sums_merge(explore_sums *to, const explore_sums *from, const halley_study *s)
@@ -177,39 +187,44 @@ bool explore_front_add(explore_rows *front, const halley_study *s, const explore
     return array_push(front, *row);
 }
 
-/* The same design under another number: it stands there once, with the least. */
-static bool is_there(explore_rows *top, const explore_row *row)
+static int compare_rows(const void *a, const void *b, void *context)
 {
-    for (size_t i = top->n; i-- > 0;) {
-        explore_row *other = &top->at[i];
-        if (other->key != row->key || other->objective[0] != row->objective[0])
-            continue;
-        if (row->id > other->id)
+    return explore_better(context, a, b) ? -1 : explore_better(context, b, a);
+}
+
+/* A design under another number: rows of one objective are sorted by number, so the one
+ * with the least is there first. */
+static bool is_there(const explore_rows *rows, size_t n, const explore_row *row)
+{
+    while (n > 0 && rows->at[n - 1].objective[0] == row->objective[0]) {
+        if (rows->at[--n].key == row->key)
             return true;
-        for (; i + 1 < top->n; i++)
-            top->at[i] = top->at[i + 1];
-        top->n--;
-        return false;
     }
     return false;
 }
 
-bool explore_top_add(explore_rows *top, uint32_t most, const halley_study *s,
-                     const explore_row *row)
+void explore_top_sort(explore_top *top, const halley_study *s)
 {
-    assert(most > 0);
-    assert(top->n <= most);
-    if (top->n == most && !explore_better(s, row, &top->at[most - 1]))
-        return true;
-    if (is_there(top, row))
-        return true;
-    if (top->n < most && !array_push(top, *row))
-        return false;
-    size_t i = top->n - 1;
-    while (i > 0 && explore_better(s, row, &top->at[i - 1])) {
-        top->at[i] = top->at[i - 1];
-        i--;
+    explore_rows *rows = &top->rows;
+    assert(top->most > 0 && top->n_known <= rows->n);
+    if (rows->n > 0)
+        qsort_r(rows->at, rows->n, sizeof *rows->at, compare_rows, (void *)(uintptr_t)s);
+    size_t n = 0;
+    for (size_t i = 0; i < rows->n && n < top->most; i++) {
+        if (!is_there(rows, n, &rows->at[i]))
+            rows->at[n++] = rows->at[i];
     }
-    top->at[i] = *row;
+    rows->n = top->n_known = n;
+}
+
+bool explore_top_add(explore_top *top, const halley_study *s, const explore_row *row)
+{
+    if (top->n_known == top->most &&
+        !explore_better(s, row, &top->rows.at[top->most - 1]))
+        return true;
+    if (!array_push(&top->rows, *row))
+        return false;
+    if (top->rows.n >= 2 * top->most)
+        explore_top_sort(top, s);
     return true;
 }

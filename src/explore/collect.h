@@ -5,7 +5,11 @@
 #include "base/array.h"
 #include "explore/worker.h"
 
-enum { EXPLORE_MAX_HEATS = 6, EXPLORE_MAX_FRONT = 10000 };
+enum {
+    EXPLORE_MAX_HEATS = 6,
+    EXPLORE_MAX_FRONT = 10000,
+    EXPLORE_MOST_NEAR = 2000 /* best rows kept, for explore/settle.h to choose among */
+};
 
 typedef ARRAY(explore_row) explore_rows;
 
@@ -23,14 +27,25 @@ void explore_sums_clear(explore_sums *sums, const halley_study *s);
 void explore_sums_add(explore_sums *sums, const halley_study *s, const explore_row *row);
 void explore_sums_merge(explore_sums *to, const explore_sums *from,
                         const halley_study *s);
+/* A row that was counted before, with a better objective than then. */
+void explore_sums_improve(explore_sums *sums, const halley_study *s,
+                          const explore_row *row);
 void explore_sums_fini(explore_sums *sums);
 
 /* The non-dominated rows; false when memory ran out. */
 bool explore_front_add(explore_rows *front, const halley_study *s,
                        const explore_row *row);
 
-/* The `most` best rows, best first. */
-bool explore_top_add(explore_rows *top, uint32_t most, const halley_study *s,
-                     const explore_row *row);
+/* The `most` best rows. They are gathered in any order and sorted when twice as many are
+ * there, so that adding one costs little however many are kept. */
+typedef struct explore_top {
+    explore_rows rows;
+    size_t most;    /* set by the caller, > 0 */
+    size_t n_known; /* of the rows, the first are the best so far, best first */
+} explore_top;
+/* False when memory ran out. */
+bool explore_top_add(explore_top *top, const halley_study *s, const explore_row *row);
+/* Put them in order, best first, each design once. */
+void explore_top_sort(explore_top *top, const halley_study *s);
 
 #endif

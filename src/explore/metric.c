@@ -49,6 +49,9 @@ static const metric_row rows[HALLEY_METRIC_PART] = {
     [HALLEY_METRIC_MTBF] = {"mtbf", "mtbf_s", "MTBF", UNITS_TIME},
     [HALLEY_METRIC_CHECKPOINT] = {"checkpoint-interval", "checkpoint_interval_s",
                                   "Checkpoint every", UNITS_TIME},
+    [HALLEY_METRIC_TRAIN_TIME] = {"train-time", "train_s", "Training", UNITS_TIME},
+    [HALLEY_METRIC_TRAIN_COST] = {"train-cost", "train_cost_usd", "Training cost",
+                                  UNITS_MONEY},
 };
 
 /* "time.tp" and "memory.weights", made once from the estimator's own names. */
@@ -148,6 +151,8 @@ const char *halley_metric_format(char *to, size_t size, uint32_t metric, double 
         snprintf(to, size, "%s USD/M", number_digits(value * 1e6, 3).at);
     else if (isinf(value))
         snprintf(to, size, "never");
+    else if (metric == HALLEY_METRIC_TRAIN_TIME)
+        snprintf(to, size, "%s d", number_digits(value / 86400, 4).at);
     else if (metric == HALLEY_METRIC_MFU || metric == HALLEY_METRIC_GOODPUT)
         snprintf(to, size, "%s %%", number_fixed(value * 100, 1).at);
     else if (metric == HALLEY_METRIC_NPUS)
@@ -194,8 +199,18 @@ static double compute_time(const halley_estimate *e)
            e->part_s[HALLEY_PART_RECOMPUTE];
 }
 
+/* The whole run, as halley_numbers_run has it. */
+static void train(double out[HALLEY_N_METRICS], const halley_estimate *e, double run,
+                  double step)
+{
+    const double share = fmax(out[HALLEY_METRIC_GOODPUT], 1e-9);
+    const double steps = step > 0 ? run / step : 0;
+    out[HALLEY_METRIC_TRAIN_TIME] = steps * e->step_s / share;
+    out[HALLEY_METRIC_TRAIN_COST] = steps * e->cost_usd / share;
+}
+
 void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
-                     const halley_estimate *e)
+                     const halley_estimate *e, double run_tokens)
 {
     assert(e->size == sizeof *e);
     assert(design->plan.tp > 0);
@@ -221,6 +236,7 @@ void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
                                        t[HALLEY_PART_EP] + t[HALLEY_PART_PP] +
                                        t[HALLEY_PART_DP];
     under_failures(out, &c->failures, npus);
+    train(out, e, run_tokens, (double)plan->global_batch * plan->seq);
     for (int i = 0; i < HALLEY_N_PARTS; i++)
         out[HALLEY_METRIC_PART + i] = t[i];
     for (int i = 0; i < HALLEY_N_MEMORY; i++)

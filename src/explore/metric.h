@@ -6,8 +6,9 @@
 #include "explore/dims.h"
 #include "explore/param.h"
 
+/* `run_tokens`: of the whole training run. */
 void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
-                     const halley_estimate *estimate);
+                     const halley_estimate *estimate, double run_tokens);
 /* By its word in files or its key in JSON. HALLEY_N_METRICS when there is none; then
  * *nearest is one or NULL. */
 uint32_t explore_metric_find(str key, const char **nearest);

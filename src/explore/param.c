@@ -14,10 +14,10 @@
 
 static const char *const recomputes[] = {
     "none", "selective", "selective-op", "full", "minimal", "qkv", NULL};
-static const char *const schedules[] = {"1f1b", "gpipe", NULL};
 static const char *const dtypes[] = {"bf16", "fp16", "fp32", "tf32",
                                      "fp8",  "fp4",  "int8", NULL};
 static const char *const attentions[] = {"flash", "unfused", NULL};
+static const char *const kernels[] = {"fused", "eager", NULL};
 static const char *const placements[] = {"by-class", "proportional", NULL};
 static const char *const offloads[] = {"optimizer", "gradients", "weights", "activations",
                                        NULL};
@@ -89,7 +89,7 @@ static const explore_param params[] = {
         "recompute only the first N layers of a stage; 0 = all"),
     NAMED("plan.rank-order", plan.rank_order, workload_order_names,
           "which ranks are neighbours, innermost first"),
-    NAMED("plan.schedule", plan.schedule, schedules, "pipeline schedule"),
+    NAMED("plan.schedule", plan.schedule, workload_schedule_names, "pipeline schedule"),
     U32("plan.micro-batch", plan.micro_batch, 1, 1e8, "sequences in a micro-batch"),
     U32("plan.global-batch", plan.global_batch, 1, 4e9, "sequences in a step"),
     U32("plan.seq", plan.seq, 1, 1e9, "tokens in a sequence, if not the model's"),
@@ -104,8 +104,31 @@ static const explore_param params[] = {
           "proportionally"),
     SWITCH("plan.embeddings-as-layers", plan.embeddings_as_layers,
            "stages count embedding and head as one layer each"),
-    SWITCH("plan.no-overlap", plan.no_overlap,
-           "no communication is overlapped with compute"),
+    SWITCH("plan.no-overlap", plan.no_overlap, "nothing hides behind compute"),
+    U32("plan.etp", plan.etp, 1, 1e6, "ranks that share each expert"),
+    U32("plan.zero-group", plan.zero_group, 0, 1e8,
+        "ranks that share the optimizer, ZeRO 1 and 2; 0 = all"),
+    NAMED("plan.gather", plan.gather, workload_gather_names,
+          "how often sharded weights are gathered (fsdp)"),
+    NAMED("plan.dispatcher", plan.dispatcher, workload_dispatcher_names,
+          "how routed tokens reach their experts"),
+    SWITCH("plan.fp8-dispatch", plan.fp8_dispatch, "routed tokens travel in fp8"),
+    SWITCH("plan.overlap-ep", plan.overlap_ep,
+           "expert messages run under the compute of another micro-batch"),
+    NUMBER("plan.capacity", UNITS_COUNT, plan.capacity, 0, 100,
+           "capacity factor of experts; 0 = dropless"),
+    NUMBER("plan.expert-skew", UNITS_COUNT, plan.expert_skew, 0, 100,
+           "load of the fullest expert rank beyond the mean, as a share"),
+    NAMED("plan.graphs", plan.graphs, workload_graphs_names,
+          "what is captured in graphs"),
+    NAMED("plan.kernels", plan.eager_kernels, kernels, "norms and activations"),
+    NAMED("plan.fp8-recipe", plan.recipe, workload_recipe_names,
+          "what one scale of fp8 is for"),
+    SWITCH("plan.fp8-attention", plan.fp8_attention, "attention in fp8"),
+    U32("plan.bf16-layers", plan.bf16_layers, 0, 1e5,
+        "layers that stay in bf16, half at each end"),
+    U32("plan.lora", plan.lora, 0, 1e5,
+        "rank of adapters beside frozen weights; 0 = train everything"),
 
     WHOLE("cluster", PARAM_CLUSTER, "a cluster: preset or file, NAME or NAME:N"),
     U32("cluster.npus", n_npus, 1, 4e9, "NPUs"),
@@ -345,7 +368,8 @@ static void set_whole(explore_design *d, const explore_param *p, const explore_v
 /* Members read by name are bools or 32-bit enums. */
 static bool is_flag(const explore_param *p)
 {
-    return p->kind == PARAM_BOOL || p->names == attentions || p->names == placements;
+    return p->kind == PARAM_BOOL || p->names == attentions || p->names == placements ||
+           p->names == kernels;
 }
 
 /* What followed from width and heads in the loaded model goes on following from them. */

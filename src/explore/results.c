@@ -65,7 +65,8 @@ static void best_query(strbuf *sql, sqlite3 *db, const halley_results_summary *s
                            -1, &q, NULL) == SQLITE_OK) {
         for (uint64_t i = 0; sqlite3_step(q) == SQLITE_ROW; i++) {
             const str name = str_from(database_text(q, 0));
-            if (i < 2 || (!o->all && i >= 2 + n) || str_eq(name, STR("sum")))
+            if (i < 2 || (!o->all && i >= 2 + n) || str_eq(name, STR("sum")) ||
+                str_eq(name, STR("settled")))
                 continue;
             strbuf_add(sql, STR(", "));
             database_add_name(sql, name);
@@ -75,6 +76,8 @@ static void best_query(strbuf *sql, sqlite3 *db, const halley_results_summary *s
     for (size_t i = 0; !o->all && i < sizeof shown / sizeof *shown; i++) {
         strbuf_printf(sql, ", \"%s\"", halley_metric_column(shown[i]));
     }
+    if (!o->all)
+        strbuf_add(sql, STR(", \"schedule_time\""));
     strbuf_printf(sql, " FROM design ORDER BY objective_1 %s, id LIMIT %u",
                   sum->maximize ? "DESC" : "ASC", o->top ? o->top : 10);
 }

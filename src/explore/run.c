@@ -11,10 +11,14 @@
 #include "base/number.h"
 #include "base/pool.h"
 #include "explore/answer.h"
+#include "explore/bars.h"
+#include "explore/refused.h"
 #include "explore/run_state.h"
 #include "explore/search.h"
+#include "explore/settle.h"
 #include "explore/share.h"
 #include "explore/verify.h"
+#include "halley/plan_keys.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -44,7 +48,7 @@ void explore_run_free(explore_run *r)
     explore_store_close(r->store, NULL);
     explore_share_free(r->share);
     free(r->workers);
-    array_fini(&r->best);
+    array_fini(&r->best.rows);
     array_fini(&r->front);
     array_fini(&r->known);
     map64_fini(&r->known_at);
@@ -93,6 +97,7 @@ halley_status explore_run_new(explore_run **out, const halley_study *study,
     r->study = study;
     r->threads = threads;
     r->top = top;
+    r->best.most = top > EXPLORE_MOST_NEAR ? top : EXPLORE_MOST_NEAR;
     r->per_block =
         study->inner_size < EXPLORE_BLOCK ? EXPLORE_BLOCK / study->inner_size : 1;
     r->n_pieces = (study->inner_size + EXPLORE_PIECE - 1) / EXPLORE_PIECE;
@@ -203,7 +208,7 @@ static halley_status merge_block(explore_run *r, const explore_block *b,
 {
     assert(b->n_feasible <= b->n_evaluated);
     for (uint32_t i = 0; i < b->n_rows; i++) {
-        if (!explore_top_add(&r->best, r->top, r->study, &b->rows[i]))
+        if (!explore_top_add(&r->best, r->study, &b->rows[i]))
             return error_nomem(err);
     }
     for (size_t i = 0; i < b->front.n; i++) {
@@ -361,18 +366,22 @@ halley_status explore_ask(explore_answered *out, explore_run *r, const uint64_t 
     return HALLEY_OK;
 }
 
-static bool take_stored(void *context, const explore_row *row)
+static bool take_stored(void *context, const explore_row *stored)
 {
     explore_run *r = context;
     const explore_method method = r->study->search.method;
+    explore_row found = *stored;
+    const explore_row *row = &found;
     if (!watcher_add(&r->look, 0))
         return false;
+    if (stored->settled)
+        explore_unsettle(&found, &r->workers[0]);
     explore_sums_add(&r->sums, r->study, row);
     if ((method == EXPLORE_EVOLUTION || method == EXPLORE_NLOPT) &&
         (!map64_set(&r->known_at, row->id / r->study->inner_size, (uint32_t)r->known.n) ||
          !array_push(&r->known, *row)))
         return false;
-    return explore_top_add(&r->best, r->top, r->study, row) &&
+    return explore_top_add(&r->best, r->study, row) &&
            (r->study->n_goals < 2 || explore_front_add(&r->front, r->study, row));
 }
 
@@ -408,17 +417,20 @@ static halley_status run_all(explore_run *r, halley_error *err)
 /* Rows as candidates: each is evaluated once more, for its plan and its words. */
 static halley_status candidates(halley_candidate **out, uint32_t *n_out,
                                 const explore_rows *rows, explore_worker *w,
-                                halley_error *err)
+                                explore_bars *bars, halley_error *err)
 {
     *out = mem_array(rows->n, sizeof **out);
     if (!*out)
         return error_nomem(err);
     *n_out = (uint32_t)rows->n;
     for (size_t i = 0; i < rows->n; i++) {
-        explore_row row = rows->at[i];
-        explore_worker_move(w, row.id);
-        explore_worker_try(w, &row);
+        explore_row row;
+        const bool ok = explore_worker_best_exact(w, &row, rows->at[i].id, 1);
+        if (!ok || !row.walked) /* it was feasible when it was settled */
+            return error_nomem(err);
+        assert(row.objective[0] == rows->at[i].objective[0]);
         explore_candidate_fill(&(*out)[i], w, &row);
+        TRY(explore_bars_find(&(*out)[i].error_bar, bars, w, err));
     }
     return HALLEY_OK;
 }
@@ -457,7 +469,7 @@ static bool moves_roof(const explore_axis *a)
 }
 
 static halley_status slice(halley_slice *out, const halley_exploration *e, uint32_t axis,
-                           explore_worker *w, halley_error *err)
+                           explore_worker *w, explore_bars *bars, halley_error *err)
 {
     assert(axis < w->study->n_axes);
     const explore_axis *a = &w->study->axes[axis];
@@ -471,20 +483,21 @@ static halley_status slice(halley_slice *out, const halley_exploration *e, uint3
         explore_row row;
         if (e->marginals[axis][v].feasible == 0)
             continue;
-        explore_worker_move(w, e->marginals[axis][v].best_id);
-        if (!explore_worker_try(w, &row))
+        if (!explore_worker_best_exact(w, &row, e->marginals[axis][v].best_id, 1))
             continue;
         if (out->roofline)
             halley_roofline_run(&out->roofline[out->n], &w->design.model, &w->design.plan,
                                 &w->design.cluster, &w->design.stack);
-        explore_candidate_fill(&out->best[out->n++], w, &row);
+        explore_candidate_fill(&out->best[out->n], w, &row);
+        TRY(explore_bars_find(&out->best[out->n].error_bar, bars, w, err));
+        out->n++;
     }
     assert(out->n <= w->study->axes[axis].seen.n);
     return HALLEY_OK;
 }
 
 static halley_status slices(halley_exploration *e, const halley_study *s,
-                            explore_worker *w, halley_error *err)
+                            explore_worker *w, explore_bars *bars, halley_error *err)
 {
     assert(s->n_axes <= HALLEY_MAX_AXES);
     e->slices = mem_array_zero(s->n_outer, sizeof *e->slices);
@@ -493,7 +506,7 @@ static halley_status slices(halley_exploration *e, const halley_study *s,
     for (uint32_t i = 0; i < s->n_outer; i++) {
         if (s->axes[i].seen.n < 2 || s->axes[i].seen.n > MOST_SLICE)
             continue;
-        TRY(slice(&e->slices[e->n_slices++], e, i, w, err));
+        TRY(slice(&e->slices[e->n_slices++], e, i, w, bars, err));
     }
     return HALLEY_OK;
 }
@@ -506,6 +519,18 @@ static int most_first(const void *a, const void *b)
     return strcmp(x->reason, y->reason);
 }
 
+/* The defaults of the best design. */
+static void list_assumed(halley_exploration *e, explore_worker *w)
+{
+    explore_row row;
+    if (e->n_best == 0 || !explore_worker_best_exact(w, &row, e->best[0].id, 1))
+        return;
+    while (e->n_assumed < HALLEY_MAX_ASSUMED &&
+           halley_plan_assumed(e->assumed[e->n_assumed], sizeof e->assumed[0],
+                               e->n_assumed, &e->best[0].plan, &w->design.model))
+        e->n_assumed++;
+}
+
 static halley_status finish(halley_exploration *e, explore_run *r, halley_error *err)
 {
     assert(r->reached.n_feasible <= r->reached.n_evaluated);
@@ -516,11 +541,16 @@ static halley_status finish(halley_exploration *e, explore_run *r, halley_error 
     e->n_designs = s->size;
     e->n_evaluated = r->reached.n_evaluated;
     e->n_feasible = r->reached.n_feasible;
-    TRY(candidates(&e->best, &e->n_best, &r->best, w, err));
+    e->headroom = s->headroom;
+    e->tokens = s->tokens;
+    explore_bars bars = {.n = 0};
+    TRY(explore_settle(&e->n_settled, r, err));
+    TRY(candidates(&e->best, &e->n_best, &r->best.rows, w, &bars, err));
+    list_assumed(e, w);
     if (r->front.n)
         qsort_r(r->front.at, r->front.n, sizeof *r->front.at, by_first_objective,
                 (void *)(uintptr_t)s);
-    TRY(candidates(&e->front, &e->n_front, &r->front, w, err));
+    TRY(candidates(&e->front, &e->n_front, &r->front, w, &bars, err));
     e->refusals = mem_array(reasons->n, sizeof *e->refusals);
     if (!e->refusals)
         return error_nomem(err);
@@ -529,8 +559,9 @@ static halley_status finish(halley_exploration *e, explore_run *r, halley_error 
     e->n_refusals = reasons->n;
     qsort(e->refusals, e->n_refusals, sizeof *e->refusals, most_first);
     TRY(copy_sums(e, r, err));
-    TRY(slices(e, s, w, err));
-    TRY(explore_answer(e, s, w, err));
+    TRY(slices(e, s, w, &bars, err));
+    TRY(explore_refused(e, s, w, err));
+    TRY(explore_answer(e, s, w, &bars, err));
     return explore_verify(e, s, w, r->look.watch, err);
 }
 
@@ -608,6 +639,7 @@ void halley_exploration_free(halley_exploration *e)
     free(e->sensitivities);
     free(e->verified);
     free(e->breaks);
+    free(e->refused_values);
     free(e);
 }
 

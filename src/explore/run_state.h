@@ -22,7 +22,7 @@ typedef struct explore_block {
 
 struct explore_run {
     const halley_study *study;
-    uint32_t threads, top;
+    uint32_t threads, top;       /* top: best designs that are wanted */
     watcher look;                /* progress and cancellation */
     uint64_t look_every;         /* outer designs, or pieces of one, between two looks */
     struct explore_share *share; /* what is known of the others; NULL when alone */
@@ -39,7 +39,8 @@ struct explore_run {
     const uint64_t *ids;      /* outer designs of this wave, whole; NULL: pieces from
                                  `first` on */
     uint64_t first, n;
-    explore_rows best, front;
+    explore_top best; /* more than wanted: explore/settle.h chooses among them */
+    explore_rows front;
     explore_sums sums;
     explore_row pending; /* the best of an outer design that is not done, if any */
     explore_reached reached;

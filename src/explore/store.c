@@ -29,7 +29,7 @@ enum { FINGERPRINTS = 24 };
 
 struct explore_store {
     sqlite3 *db;
-    sqlite3_stmt *insert;
+    sqlite3_stmt *insert, *remove; /* remove: while rows are settled */
     const halley_study *study;
     uint64_t n_rows; /* in the table design */
     int lock;
@@ -71,7 +71,8 @@ static void add_axis_columns(strbuf *sql, const halley_study *s, bool types)
     for (uint32_t i = 0; i < HALLEY_N_METRICS; i++) {
         strbuf_printf(sql, ", \"%s\"%s", halley_metric_column(i), types ? " REAL" : "");
     }
-    strbuf_printf(sql, ", \"sum\"%s", types ? " INTEGER" : "");
+    strbuf_printf(sql, ", \"schedule_time\"%s, \"settled\"%s, \"sum\"%s",
+                  types ? " TEXT" : "", types ? " INTEGER" : "", types ? " INTEGER" : "");
 }
 
 static uint64_t fingerprint(const halley_study *s)
@@ -254,7 +255,7 @@ static halley_status prepare_insert(explore_store *st, halley_error *err)
     strbuf sql = {0};
     strbuf_printf(&sql, "INSERT OR IGNORE INTO design(id, key");
     add_axis_columns(&sql, st->study, false);
-    strbuf_printf(&sql, ") VALUES(?, ?, ?");
+    strbuf_printf(&sql, ") VALUES(?, ?, ?, ?, ?");
     for (uint32_t i = 0; i < st->study->n_axes + st->study->n_goals + HALLEY_N_METRICS;
          i++)
         strbuf_printf(&sql, ", ?");
@@ -367,6 +368,9 @@ static int bind_axes(explore_store *st, const explore_row *row, int at, uint64_t
     return at;
 }
 
+/* How the time of a schedule was found. */
+static const char *const time_words[2] = {"form", "walk"};
+
 static bool write_row(explore_store *st, const explore_row *row)
 {
     assert(st->insert != NULL);
@@ -381,6 +385,10 @@ static bool write_row(explore_store *st, const explore_row *row)
         bind_number(q, at++, row->objective[i], &sum);
     for (uint32_t i = 0; i < HALLEY_N_METRICS; i++)
         bind_number(q, at++, row->metrics[i], &sum);
+    sqlite3_bind_text(q, at++, time_words[row->walked], -1, SQLITE_STATIC);
+    sum = store_sum_text(sum, time_words[row->walked]);
+    sqlite3_bind_int64(q, at++, row->settled);
+    sum = store_sum_u64(sum, row->settled);
     sqlite3_bind_int64(q, at, (sqlite3_int64)sum);
     const bool ok = sqlite3_step(q) == SQLITE_DONE;
     if (ok)
@@ -458,6 +466,8 @@ static halley_status read_row(explore_row *out, explore_store *st, sqlite3_stmt 
         out->objective[i] = sqlite3_column_double(q, at++);
     for (uint32_t i = 0; i < HALLEY_N_METRICS; i++)
         out->metrics[i] = sqlite3_column_double(q, at++);
+    out->walked = strcmp(database_text(q, at++), time_words[1]) == 0;
+    out->settled = sqlite3_column_int64(q, at) != 0;
     return HALLEY_OK;
 }
 
@@ -488,6 +498,49 @@ halley_status explore_store_read(explore_store *store, explore_row_seen *seen,
                              "it holds %llu designs, not the %llu that were written",
                              (unsigned long long)n, (unsigned long long)store->n_rows);
     return HALLEY_OK;
+}
+
+halley_status explore_store_settle_begin(explore_store *store, halley_error *err)
+{
+    TRY(run_sql(store, "BEGIN IMMEDIATE", "settle the store", err));
+    if (sqlite3_prepare_v2(store->db, "DELETE FROM design WHERE id = ?", -1,
+                           &store->remove, NULL) == SQLITE_OK)
+        return HALLEY_OK;
+    const halley_status status = store_error(store, "settle the store", err);
+    sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+halley_status explore_store_settle(explore_store *store, uint64_t id,
+                                   const explore_row *row, halley_error *err)
+{
+    sqlite3_stmt *q = store->remove;
+    sqlite3_bind_int64(q, 1, (sqlite3_int64)id);
+    const bool removed = sqlite3_step(q) == SQLITE_DONE;
+    const uint64_t n = removed ? (uint64_t)sqlite3_changes(store->db) : 0;
+    sqlite3_reset(q);
+    assert(n <= 1 && n <= store->n_rows);
+    store->n_rows -= n;
+    /* A row that a search met twice is there no more: it was settled before. */
+    return removed && (n == 0 || write_row(store, row))
+               ? HALLEY_OK
+               : store_error(store, "settle the store", err);
+}
+
+halley_status explore_store_settle_end(explore_store *store, halley_status status,
+                                       halley_error *err)
+{
+    sqlite3_finalize(store->remove);
+    store->remove = NULL;
+    if (status == HALLEY_OK)
+        status = set_meta_u64(store, "rows", store->n_rows, err);
+    if (status == HALLEY_OK)
+        status = set_sum(store, err);
+    if (status == HALLEY_OK)
+        status = run_sql(store, "COMMIT", "settle the store", err);
+    if (status != HALLEY_OK)
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
 }
 
 /* All rows into the file itself, and back to one file, which can be read from a folder
@@ -530,6 +583,7 @@ halley_status explore_store_close(explore_store *store, halley_error *err)
     if (!store)
         return HALLEY_OK;
     sqlite3_finalize(store->insert);
+    sqlite3_finalize(store->remove);
     if (store->db && sqlite3_close(store->db) != SQLITE_OK)
         status = store_error(store, "close the store", err);
     if (store->lock >= 0)

@@ -37,6 +37,13 @@ halley_status explore_store_write(explore_store *store, const explore_row *const
 typedef bool explore_row_seen(void *context, const explore_row *row);
 halley_status explore_store_read(explore_store *store, explore_row_seen *seen,
                                  void *context, halley_error *err);
+/* Rows in place of those that the search wrote (explore/settle.h): in one transaction,
+ * which the last call commits, or takes back when `status` is not HALLEY_OK. */
+halley_status explore_store_settle_begin(explore_store *store, halley_error *err);
+halley_status explore_store_settle(explore_store *store, uint64_t id,
+                                   const explore_row *row, halley_error *err);
+halley_status explore_store_settle_end(explore_store *store, halley_status status,
+                                       halley_error *err);
 /* Everything is evaluated. */
 halley_status explore_store_complete(explore_store *store, halley_error *err);
 halley_status explore_store_close(explore_store *store, halley_error *err);

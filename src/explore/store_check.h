@@ -11,7 +11,7 @@
 
 #include "base/database.h"
 
-enum { STORE_FORMAT = 5 };
+enum { STORE_FORMAT = 6 };
 
 /* Checksum of a row, column by column; starts at STORE_SUM_START. A double that is not a
  * number is stored as NULL, and -0 as 0. */

@@ -20,7 +20,7 @@ typedef struct study_text {
         *baseline, *search, *breaks;
     uint32_t verify;
     bool allow_unfit;
-    double headroom;
+    double headroom, tokens;
 } study_text;
 
 #define PART(key, member, required, doc)                                                 \
@@ -58,6 +58,11 @@ static const conf_field study_fields[] = {
      .unit = UNITS_SHARE,
      .offset = offsetof(study_text, headroom),
      .doc = "share of the memory that a plan must leave free (default: 4 %)"},
+    {.key = "tokens",
+     .type = CONF_TYPE_QUANTITY,
+     .unit = UNITS_COUNT,
+     .offset = offsetof(study_text, tokens),
+     .doc = "length of the training run, for its days and cost (default: 1T)"},
     {.key = "verify",
      .type = CONF_TYPE_U32,
      .offset = offsetof(study_text, verify),
@@ -568,6 +573,41 @@ static halley_status read_headroom(halley_study *s, double headroom, halley_erro
     return HALLEY_OK;
 }
 
+static halley_status read_tokens(halley_study *s, double tokens, halley_error *err)
+{
+    const conf_node *at = conf_find(s->file.root, "tokens");
+    if (at != NULL && !(tokens >= 1 && tokens <= 1e18))
+        return conf_error(&s->file, at, err, HALLEY_EINVAL,
+                          "tokens is the length of a training run, such as 15T, not %.*s",
+                          STR_ARG(at->text));
+    s->tokens = at != NULL ? tokens : 1e12;
+    return HALLEY_OK;
+}
+
+/* The bit of a plan's key that a path names: "plan.tp"; 0 for other paths. */
+static uint64_t find_key_bit(const explore_ref *ref)
+{
+    static const char prefix[] = "plan.";
+    if (strncmp(ref->param->path, prefix, sizeof prefix - 1) != 0)
+        return 0;
+    for (int i = 0; i < HALLEY_N_PLAN_KEYS; i++)
+        if (strcmp(halley_plan_key_name((halley_plan_key)i),
+                   ref->param->path + sizeof prefix - 1) == 0)
+            return UINT64_C(1) << i;
+    return 0;
+}
+
+static void list_given(halley_study *s)
+{
+    for (uint32_t i = 0; i < s->n_fixed; i++)
+        s->given |= find_key_bit(&s->fixed[i].ref);
+    for (uint32_t i = 0; i < s->n_derived; i++)
+        s->given |= find_key_bit(&s->derived[i].ref);
+    for (uint32_t i = 0; i < s->n_axes; i++)
+        for (uint32_t r = 0; r < s->axes[i].n_refs; r++)
+            s->given |= find_key_bit(&s->axes[i].refs[r]);
+}
+
 static halley_status read_study(halley_study *s, halley_error *err)
 {
     study_text t = {.headroom = -1};
@@ -580,6 +620,7 @@ static halley_status read_study(halley_study *s, halley_error *err)
     s->verify = t.verify;
     s->fits = !t.allow_unfit;
     TRY(read_headroom(s, t.headroom, err));
+    TRY(read_tokens(s, t.tokens, err));
     halley_plan_default(&s->base.plan);
     TRY(read_fixed(s, &t, err));
     TRY(read_plan(s, &best, t.plan, err));
@@ -590,6 +631,7 @@ static halley_status read_study(halley_study *s, halley_error *err)
     if (best)
         TRY(read_best(s, best, err));
     TRY(explore_axes_finish(s, err));
+    list_given(s);
     TRY(check_tiers(s, err));
     TRY(read_where(s, t.where, err));
     TRY(read_objective(s, t.objective, err));

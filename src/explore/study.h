@@ -87,6 +87,8 @@ struct halley_study {
     explore_search search;
     uint32_t verify;
     double headroom; /* share of memory that must stay free */
+    double tokens;   /* of a training run, for days and cost */
+    uint64_t given;  /* keys of the plan that the study states or varies, 1 << key */
 };
 
 /* {from: ..., to: ..., points: ...} */

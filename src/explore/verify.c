@@ -1,20 +1,18 @@
 /*
- * Verification: the traces of a plan (estimate/plan_trace.c) on the simulator, message by
- * message, against the estimate of the same plan. The network is the cluster's: its own
- * dimensions, or a switch for the scale-up domain and one between them, at the bandwidth
- * large messages reach. Only compute durations are shared. A plan with more than
+ * Verification: the roles of a plan (estimate/plan_roles.c) on the simulator, message by
+ * message, against the estimate of the same plan. The network is the cluster's. Both
+ * prices and the factor by which ranks wait for each other are shared; what contends, and
+ * how stages wait for each other, is simulated. A plan with more than
  * MOST_RANKS ranks is simulated with fewer data-parallel replicas, each with the same
  * work, and both figures are of that smaller run.
  */
 #include "explore/verify.h"
 
 #include "base/array.h"
-#include "estimate/groups.h"
 #include "halley/plan_trace.h"
 #include "halley/sim.h"
 #include "hw/cluster.h"
 #include "hw/count.h"
-#include "hw/groups.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -48,31 +46,15 @@ static bool shrink(explore_design *d)
     return true;
 }
 
-static halley_status add_groups(halley_cluster *c, const halley_plan *p,
-                                halley_error *err)
-{
-    assert(p->tp > 0 && p->pp > 0);
-    const uint32_t n = plan_group_count(p);
-    uint32_t *members = mem_array(ranks_of(p), sizeof *members);
-    halley_status status = members ? hw_groups_begin(c, n, err) : error_nomem(err);
-    for (uint32_t g = 1; g <= n && status == HALLEY_OK; g++) {
-        const uint32_t m = plan_group_members(members, p, g);
-        status = hw_groups_add(c, g, members, m, err);
-    }
-    free(members);
-    return status == HALLEY_OK ? hw_groups_end(c, err) : status;
-}
-
-/* The design's cluster with as many NPUs as the plan has ranks, and the plan's groups. */
+/* The design's cluster with as many NPUs as the plan has ranks. */
 static halley_status make_cluster(halley_cluster **out, const explore_design *d,
                                   halley_error *err)
 {
     halley_cluster *c = hw_cluster_copy(&d->cluster);
     if (!c)
         return error_nomem(err);
-    halley_status status = hw_count_set(c, ranks_of(&d->plan), HW_COUNT_AS_NODES, err);
-    if (status == HALLEY_OK)
-        status = add_groups(c, &d->plan, err);
+    const halley_status status =
+        hw_count_set(c, ranks_of(&d->plan), HW_COUNT_AS_NODES, err);
     if (status == HALLEY_OK)
         *out = c;
     else
@@ -80,36 +62,20 @@ static halley_status make_cluster(halley_cluster **out, const explore_design *d,
     return status;
 }
 
-static halley_status make_traces(halley_trace_set **out, const explore_design *d,
-                                 halley_error *err)
-{
-    assert(d->plan.dp > 0);
-    const uint32_t n = ranks_of(&d->plan);
-    halley_trace **list = mem_array_zero(n, sizeof *list);
-    halley_status status = list ? HALLEY_OK : error_nomem(err);
-    for (uint32_t i = 0; i < n && status == HALLEY_OK; i++)
-        status = halley_plan_trace(&list[i], &d->model, &d->plan, &d->cluster, &d->stack,
-                                   i, err);
-    if (status == HALLEY_OK)
-        status = halley_trace_set_new(out, list, n, err);
-    for (uint32_t i = 0; status != HALLEY_OK && list && i < n; i++)
-        halley_trace_free(list[i]); /* else they are the set's */
-    free(list);
-    return status;
-}
-
+/* The time of the plan's programs, without the waiting of ranks for each other. */
 static halley_status simulate(double *out_s, const explore_design *d,
                               const halley_watch *watch, halley_error *err)
 {
-    halley_trace_set *traces = NULL;
+    halley_template *roles = NULL;
     halley_cluster *cluster = NULL;
     halley_result *result = NULL;
-    halley_status status = make_traces(&traces, d, err);
+    halley_status status =
+        halley_plan_template(&roles, &d->model, &d->plan, &d->cluster, &d->stack, err);
     if (status == HALLEY_OK)
         status = make_cluster(&cluster, d, err);
     if (status == HALLEY_OK)
-        status = halley_sim_run(&result, traces, cluster,
-                                &(halley_sim_opts){.watch = watch}, err);
+        status = halley_sim_run_template(&result, roles, cluster,
+                                         &(halley_sim_opts){.watch = watch}, err);
     if (status == HALLEY_OK) {
         uint64_t last = 0;
         for (uint32_t i = 0; i < halley_result_ranks(result); i++) {
@@ -120,8 +86,7 @@ static halley_status simulate(double *out_s, const explore_design *d,
     }
     halley_result_free(result);
     halley_cluster_free(cluster);
-    halley_trace_set_free(traces);
-    assert(*out_s > 0);
+    halley_template_free(roles);
     return status;
 }
 
@@ -154,6 +119,8 @@ static halley_status verify_one(halley_verification *v, explore_worker *w,
             *err = why;
         return status;
     }
+    const double meeting = w->estimate.part_s[HALLEY_PART_MEETING];
+    v->simulated_s *= v->estimated_s / (v->estimated_s - meeting);
     v->done = status == HALLEY_OK;
     if (!v->done)
         snprintf(v->note, sizeof v->note, "%.120s", why.text);

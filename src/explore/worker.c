@@ -9,6 +9,7 @@
 #include "explore/worker.h"
 
 #include "base/hash.h"
+#include "estimate/run.h"
 #include "explore/metric.h"
 
 #include <assert.h>
@@ -221,6 +222,26 @@ static bool check(explore_worker *w)
     return true;
 }
 
+/* Estimate the design; false when it does not fit and has to. */
+static bool price_design(explore_worker *w)
+{
+    const explore_design *d = &w->design;
+    const bool must_fit = w->study->fits && !w->relaxed;
+    if (!w->exact)
+        return estimate_run(&w->estimate, &d->model, &d->plan, &d->cluster, &d->stack,
+                            must_fit ? ESTIMATE_FITS : ESTIMATE_ALL);
+    halley_estimate_run(&w->estimate, &d->model, &d->plan, &d->cluster, &d->stack);
+    return !must_fit || w->estimate.fits;
+}
+
+/* What the fullest memory of a design lacks. */
+static double find_excess(const halley_estimate *e)
+{
+    const double local = e->peak_bytes - (1 - e->headroom) * e->capacity_bytes;
+    const double outer = e->offloaded_bytes - e->outer_capacity_bytes / e->outer_users;
+    return fmax(local, outer);
+}
+
 static bool measure(explore_worker *w, explore_row *row)
 {
     assert(w->design.plan.tp > 0 && w->design.plan.pp > 0);
@@ -228,12 +249,18 @@ static bool measure(explore_worker *w, explore_row *row)
     explore_design *d = &w->design;
     halley_error err = {0};
     d->stack.headroom = s->headroom;
-    halley_estimate_run(&w->estimate, &d->model, &d->plan, &d->cluster, &d->stack);
+    if (!price_design(w)) {
+        w->over_bytes = find_excess(&w->estimate);
+        explore_reasons_add(&w->reasons, "does not fit in memory", 1);
+        return false;
+    }
     if (halley_estimate_check(&w->estimate, &err) != HALLEY_OK) {
         explore_reasons_add(&w->reasons, err.text, 1);
         return false;
     }
-    explore_metrics(row->metrics, d, &w->estimate);
+    row->walked = w->estimate.schedule_walked;
+    row->settled = false;
+    explore_metrics(row->metrics, d, &w->estimate, s->tokens);
     for (uint32_t i = 0; i < s->n_goals; i++) {
         const explore_goal *g = &s->goals[i];
         if (g->seen.metric < HALLEY_N_METRICS) {
@@ -251,15 +278,10 @@ static bool measure(explore_worker *w, explore_row *row)
 
 static bool try_design(explore_worker *w, explore_row *row)
 {
+    w->over_bytes = 0;
     if (!check(w) || (!w->relaxed && !holds(w, NULL)) || !measure(w, row))
         return false;
-    if (w->relaxed)
-        return true;
-    if (w->study->fits && !w->estimate.fits) {
-        explore_reasons_add(&w->reasons, "does not fit in memory", 1);
-        return false;
-    }
-    return holds(w, row->metrics);
+    return w->relaxed || holds(w, row->metrics);
 }
 
 bool explore_worker_try(explore_worker *w, explore_row *row)
@@ -282,6 +304,16 @@ bool explore_better(const halley_study *s, const explore_row *a, const explore_r
     return a->id < b->id;
 }
 
+/* The largest error of a schedule's closed form (workload/schedule_form.c). */
+static const double form_error = 0.12;
+
+bool explore_is_near(const halley_study *s, double objective, double best)
+{
+    const double room = form_error * fabs(best);
+    return s->goals[0].seen.maximize ? objective >= best - room
+                                     : objective <= best + room;
+}
+
 bool explore_worker_best(explore_worker *w, explore_row *row, uint64_t *n_feasible,
                          uint64_t first, uint64_t n)
 {
@@ -294,6 +326,64 @@ bool explore_worker_best(explore_worker *w, explore_row *row, uint64_t *n_feasib
         if (!explore_worker_try(w, &one))
             continue;
         (*n_feasible)++;
+        if (!any || explore_better(w->study, &one, row))
+            *row = one;
+        any = true;
+    }
+    return any;
+}
+
+enum { MOST_EXACT = 64 };
+
+/* The best rows by the closed form, best first. */
+typedef struct shortlist {
+    explore_row at[MOST_EXACT];
+    uint32_t n;
+} shortlist;
+
+static void add_to_shortlist(shortlist *to, const halley_study *s, const explore_row *row)
+{
+    uint32_t at = to->n;
+    while (at > 0 && explore_better(s, row, &to->at[at - 1]))
+        at--;
+    if (at == MOST_EXACT)
+        return;
+    const uint32_t last = to->n < MOST_EXACT ? to->n++ : MOST_EXACT - 1;
+    for (uint32_t i = last; i > at; i--)
+        to->at[i] = to->at[i - 1];
+    to->at[at] = *row;
+}
+
+/* The row once more, pass by pass. */
+static bool try_exactly(explore_worker *w, explore_row *row, uint64_t id)
+{
+    w->exact = true;
+    explore_worker_move(w, id);
+    const bool ok = explore_worker_try(w, row);
+    w->exact = false;
+    row->settled = true;
+    return ok;
+}
+
+bool explore_worker_best_exact(explore_worker *w, explore_row *row, uint64_t first,
+                               uint64_t n)
+{
+    shortlist list = {.n = 0};
+    bool any = false;
+    for (uint64_t i = 0; n > 1 && i < n; i++) {
+        explore_row one;
+        explore_worker_move(w, first + i);
+        if (explore_worker_try(w, &one))
+            add_to_shortlist(&list, w->study, &one);
+    }
+    if (n == 1)
+        return try_exactly(w, row, first);
+    for (uint32_t i = 0; i < list.n; i++) {
+        explore_row one;
+        if (!explore_is_near(w->study, list.at[i].objective[0],
+                             list.at[0].objective[0]) ||
+            !try_exactly(w, &one, list.at[i].id))
+            continue;
         if (!any || explore_better(w->study, &one, row))
             *row = one;
         any = true;
@@ -348,6 +438,7 @@ bool explore_worker_try_fixed(explore_worker *w, explore_row *row,
     const halley_study *s = w->study;
     bool any = false;
     explore_worker keep;
+    shortlist near = {.n = 0};
     explore_worker_place(w, list, n);
     w->no_fill = sets(list, n, &s->fill);
     if (turned) {
@@ -355,18 +446,28 @@ bool explore_worker_try_fixed(explore_worker *w, explore_row *row,
         explore_set(&w->raw, turned, &v);
     }
     for (uint64_t i = 0; i < s->inner_size; i++) {
-        explore_row one = {.id = UINT64_MAX};
+        explore_row one = {.id = i};
         bool skip;
-        if (!try_fixed_plan(w, &one, list, n, i, &skip))
-            continue;
-        if (any && !explore_better(s, &one, row))
+        if (try_fixed_plan(w, &one, list, n, i, &skip))
+            add_to_shortlist(&near, s, &one);
+    }
+    w->exact = true;
+    for (uint32_t i = 0; i < near.n; i++) {
+        explore_row one = {.id = near.at[i].id};
+        bool skip;
+        if (!explore_is_near(s, near.at[i].objective[0], near.at[0].objective[0]) ||
+            !try_fixed_plan(w, &one, list, n, near.at[i].id, &skip) ||
+            (any && !explore_better(s, &one, row)))
             continue;
         *row = one;
         keep = *w;
         any = true;
     }
-    if (any)
+    if (any) {
         *w = keep;
+        row->id = UINT64_MAX;
+    }
+    w->exact = false;
     w->no_fill = false;
     return any;
 }
@@ -378,7 +479,9 @@ void explore_candidate_fill(halley_candidate *out, const explore_worker *w,
     *out = (halley_candidate){.id = row->id,
                               .plan = w->design.plan,
                               .fits = w->estimate.fits,
+                              .schedule_walked = w->estimate.schedule_walked,
                               .capacity_bytes = w->estimate.capacity_bytes};
+    out->plan.given |= w->study->given;
     memcpy(out->digits, w->digits, sizeof out->digits);
     memcpy(out->objective, row->objective, sizeof out->objective);
     memcpy(out->metrics, row->metrics, sizeof out->metrics);

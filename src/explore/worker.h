@@ -23,6 +23,8 @@ typedef struct explore_row {
     uint64_t key; /* explore_design_key */
     double objective[HALLEY_MAX_OBJECTIVES];
     double metrics[HALLEY_N_METRICS];
+    bool walked;  /* its schedule pass by pass, or without one; else in closed form */
+    bool settled; /* evaluated a second time, exactly (explore/settle.h) */
 } explore_row;
 
 typedef struct explore_worker {
@@ -34,7 +36,9 @@ typedef struct explore_worker {
     bool placed;
     bool relaxed; /* constraints are not asked, only arithmetic */
     bool no_fill; /* the degree that fills the NPUs was given */
+    bool exact;   /* walk schedules pass by pass; else their closed form ranks designs */
     explore_reasons reasons;
+    double over_bytes; /* by how much memory refused the last try; 0: it did not */
 } explore_worker;
 
 void explore_worker_init(explore_worker *w, const halley_study *study);
@@ -49,6 +53,10 @@ bool explore_worker_try(explore_worker *w, explore_row *row);
 bool explore_worker_best(explore_worker *w, explore_row *row, uint64_t *n_feasible,
                          uint64_t first, uint64_t n);
 
+/* The same with schedules pass by pass for the plans that the closed form ranks first. */
+bool explore_worker_best_exact(explore_worker *w, explore_row *row, uint64_t first,
+                               uint64_t n);
+
 /* Start from the study's base with these values, axes left alone. */
 void explore_worker_place(explore_worker *w, const explore_fixed *list, uint32_t n);
 /* The same for a whole design, then try; the plan is searched where it is `best`. */
@@ -59,6 +67,8 @@ bool explore_worker_try_fixed(explore_worker *w, explore_row *row,
 void explore_candidate_fill(halley_candidate *out, const explore_worker *w,
                             const explore_row *row);
 
+/* Can an objective be that of the best, given the error of the closed form? */
+bool explore_is_near(const halley_study *s, double objective, double best);
 /* Is a better than b? By the first objective, then by number. */
 bool explore_better(const halley_study *s, const explore_row *a, const explore_row *b);
 

@@ -18,6 +18,7 @@
 #include "halley/cluster.h"
 #include "halley/link.h"
 #include "halley/npu.h"
+#include "halley/topology.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -239,10 +240,11 @@ struct halley_cluster {
     hw_network_kind network;
     uint32_t routing; /* word of hw_routings */
     hw_wiring wiring;
-    const char *graph_text;     /* HW_NETWORK_GRAPH: the part `network` of the file */
-    bool graph_joins_nodes;     /* it joins nodes with a link of their own inside */
-    halley_fabric graph_fabric; /* its library constants; bandwidth by level */
-    bool plain;                 /* library: plain, bandwidth and latency only */
+    const char *graph_text; /* HW_NETWORK_GRAPH: the part `network` of the file */
+    bool graph_joins_nodes; /* it joins nodes with a link of their own inside */
+    const halley_topology_ops *generator; /* of a program's own; NULL = by graph_text */
+    halley_fabric graph_fabric;           /* its library constants; bandwidth by level */
+    bool plain;                           /* library: plain, bandwidth and latency only */
     double host_factor; /* time of the host's part of a step against the reference host */
     halley_cost cost;
     halley_failures failures;

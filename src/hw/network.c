@@ -12,6 +12,7 @@
 
 #include "hw/graph/generate.h"
 #include "hw/graph/measure.h"
+#include "hw/graph/topology.h"
 #include "hw/read_graph.h"
 
 #include <assert.h>
@@ -270,18 +271,25 @@ static bool is_endpoint(const hw_graph *g, uint32_t device)
     return g->dev_kind[device] == HW_DEVICE_NPU || g->dev_kind[device] == HW_DEVICE_NIC;
 }
 
+/* Between two NPUs of one node, where the graph is all there is. */
+static bool is_inside_node(const hw_network *n, uint32_t link)
+{
+    const hw_graph *g = n->graph;
+    const uint32_t from = g->link_from[link], to = g->link_to[link];
+    return n->fabric == NULL && g->dev_kind[from] == HW_DEVICE_NPU &&
+           g->dev_kind[to] == HW_DEVICE_NPU && from / n->per_node == to / n->per_node;
+}
+
 static bool set_levels(hw_network *n)
 {
     const hw_graph *g = n->graph;
+    assert(n->per_node > 0);
     n->level = mem_array(g->n_links, 1);
-    for (uint32_t i = 0; n->level != NULL && i < g->n_links; i++) {
-        const bool from = is_endpoint(g, g->link_from[i]),
-                   to = is_endpoint(g, g->link_to[i]);
-        n->level[i] = i >= n->first_node_link || (from && to && n->fabric == NULL)
-                          ? HW_LEVEL_NODE
-                      : from || to ? HW_LEVEL_PORT
-                                   : HW_LEVEL_FABRIC;
-    }
+    for (uint32_t i = 0; n->level != NULL && i < g->n_links; i++)
+        n->level[i] = i >= n->first_node_link || is_inside_node(n, i) ? HW_LEVEL_NODE
+                      : is_endpoint(g, g->link_from[i]) || is_endpoint(g, g->link_to[i])
+                          ? HW_LEVEL_PORT
+                          : HW_LEVEL_FABRIC;
     return n->level != NULL;
 }
 
@@ -293,6 +301,13 @@ static halley_status build_generated(hw_graph **out, const halley_cluster *c, bo
     conf_file file;
     hw_generator_params p;
     hw_counts counts;
+    if (c->generator != NULL)
+        return hw_own_generate(out, c->generator,
+                               c->graph_joins_nodes
+                                   ? (c->n_npus - 1) / c->nodes.npus * c->nodes.npus +
+                                         c->nodes.npus
+                                   : c->n_npus,
+                               err);
     TRY(hw_graph_params_get(&p, &file, &memory, c, c->n_npus, err));
     *rails = str_starts(p.topology, STR("rail-"));
     halley_status status =

@@ -15,6 +15,7 @@
 #include "hw/read_graph.h"
 
 #include "hw/graph/generate.h"
+#include "hw/graph/topology.h"
 #include "hw/levels.h"
 #include "hw/link.h"
 #include "hw/npu.h"
@@ -331,11 +332,9 @@ static void add_outer_levels(halley_cluster *c, const hw_generator_params *p)
 
 /* Levels of a network whose cables are written out: an NPU's own cables, and what crosses
  * between halves. */
-static halley_status measure_levels(halley_cluster *c, const hw_generator_params *p,
+static halley_status measure_levels(halley_cluster *c, const hw_graph *g,
                                     halley_error *err)
 {
-    hw_graph *g;
-    TRY(hw_graph_generate(&g, p, err));
     double port = HUGE_VAL, step_s = 0, out_Bps = 0;
     for (uint32_t i = 0; i < g->n_npus; i++) {
         double sum = 0;
@@ -355,6 +354,38 @@ static halley_status measure_levels(halley_cluster *c, const hw_generator_params
         add_level(c, "", 0, port, out_Bps > 0 ? half * port / out_Bps : 1, step_s);
         free(ends.at);
     }
+    return status;
+}
+
+static halley_status measure_edges(halley_cluster *c, const hw_generator_params *p,
+                                   halley_error *err)
+{
+    hw_graph *g;
+    TRY(hw_graph_generate(&g, p, err));
+    const halley_status status = measure_levels(c, g, err);
+    hw_graph_free(g);
+    return status;
+}
+
+/* A generator of a program's own: one node of all NPUs, or nodes that it joins. */
+static halley_status set_own_levels(halley_cluster *c, uint32_t n, halley_error *err)
+{
+    hw_graph *g;
+    const uint32_t node = c->graph_joins_nodes ? c->nodes.npus : 1;
+    n = n == 0 ? c->n_npus : n;
+    TRY(hw_own_generate(&g, c->generator, (n - 1) / node * node + node, err));
+    c->n_npus = n;
+    halley_status status = hw_graph_check_known(g, err);
+    if (status == HALLEY_OK)
+        status = measure_levels(c, g, err);
+    if (status == HALLEY_OK && !c->graph_joins_nodes) {
+        c->nodes.npus = 1;
+        c->nodes.up = (halley_link){.name = "plain",
+                                    .bandwidth_Bps = c->outer[0].fabric.bandwidth_Bps,
+                                    .simple = {.share = 1},
+                                    .torus = true};
+        c->plain = true;
+    }
     hw_graph_free(g);
     return status;
 }
@@ -369,7 +400,7 @@ static halley_status make_levels(halley_cluster *c, hw_generator_params *p,
         make_own_link(c, p, c->nodes.npus);
     }
     if (p->n_edges > 0)
-        return measure_levels(c, p, err);
+        return measure_edges(c, p, err);
     if (own && c->nodes.npus == c->n_npus)
         c->n_outer = 0;
     else
@@ -409,6 +440,8 @@ halley_status hw_graph_count_set(halley_cluster *c, uint32_t n, halley_error *er
     conf_file file;
     hw_generator_params p;
     hw_counts counts = {0};
+    if (c->generator != NULL)
+        return set_own_levels(c, n, err);
     TRY(hw_graph_params_get(&p, &file, &memory, c, n, err));
     const hw_generator *row = hw_generator_find(p.topology);
     halley_status status = hw_graph_complete(&counts, &p, err);

@@ -381,10 +381,21 @@ static void print_cluster(strbuf *b, const halley_cluster *c)
     add_groups(b, c);
 }
 
+static halley_status check_printable(const halley_cluster *c, halley_error *err)
+{
+    if (c->generator == NULL)
+        return HALLEY_OK;
+    return error_set(err, HALLEY_EINVAL,
+                     "cluster \"%s\": its network is made by a program (topology %s) and "
+                     "cannot be written to a file; convert the topology instead",
+                     halley_cluster_name(c), c->generator->name);
+}
+
 halley_status halley_cluster_print(char **out, const halley_cluster *cluster,
                                    halley_error *err)
 {
     strbuf b = {0};
+    TRY(check_printable(cluster, err));
     print_cluster(&b, cluster);
     if (b.failed) {
         strbuf_fini(&b);
@@ -398,6 +409,7 @@ halley_status halley_cluster_save(const halley_cluster *cluster, const char *pat
                                   halley_error *err)
 {
     strbuf b = {0};
+    TRY(check_printable(cluster, err));
     print_cluster(&b, cluster);
     return file_save(path, &b, err);
 }

@@ -28,6 +28,7 @@
 #include "base/error.h"
 #include "coll/time.h"
 #include "des/queue.h"
+#include "halley/network.h"
 #include "hw/cluster.h"
 #include "net/heat.h"
 
@@ -78,8 +79,51 @@ typedef struct net_bundle {
     uint32_t n;
     uint32_t root;  /* NPU, of kinds that have one */
     uint64_t group; /* equal for equal members */
+    int64_t id;     /* of the group, for reports */
     uint64_t event; /* handed back at its end */
 } net_bundle;
+
+/* The bundle of a message by the communication library: a collective of the pair. */
+static inline net_bundle net_message_bundle(const uint32_t pair[2], uint64_t bytes,
+                                            uint64_t event)
+{
+    return (net_bundle){.kind = COLL_SEND,
+                        .bytes = bytes > 0 ? (double)bytes : 1,
+                        .ranks = pair,
+                        .n = 2,
+                        .group = UINT64_C(1) << 63 | (uint64_t)pair[0] << 32 | pair[1],
+                        .event = event};
+}
+
+/* A link that a collective uses; the coefficient of its rate, in 2^-40. */
+typedef struct net_hop {
+    uint32_t link;
+    uint64_t coefficient;
+} net_hop;
+
+/* What a collective would be, before it starts. */
+typedef struct net_shape {
+    uint64_t key; /* calls of a group of equal kind, root and key use the same links */
+    uint64_t fixed_ticks;
+    double volume_bytes, cap_Bps;
+    double payload, payload_out; /* of a byte on links inside and outside nodes */
+    const net_hop *hops;         /* prepare_hops only; lent until the next call */
+    uint32_t n_hops;
+} net_shape;
+
+/* Links that are alike, and one is simulated for all. */
+typedef struct net_link_classes {
+    uint32_t n;
+    const uint32_t *first;  /* by class: its first link */
+    const uint32_t *counts; /* by class: how many links it has */
+} net_link_classes;
+
+/* What all collectives of a class put on one link of a class. */
+typedef struct net_fold_hop {
+    uint32_t link; /* class */
+    uint32_t n;    /* collectives */
+    uint64_t coefficient;
+} net_fold_hop;
 
 /* How a message leaves its sender, seen from there: equal for two ranks when they stand
  * alike. */
@@ -105,9 +149,21 @@ typedef struct net_model {
     void (*close)(net *n);
     net_id (*start)(net *n, const net_request *r);
     net_id (*start_bundle)(net *n, const net_bundle *b); /* NULL: it cannot */
-    void (*cancel)(net *n, net_id id);                   /* NULL: it cannot */
-    void (*change)(net *n, uint32_t link, double Bps);   /* NULL: it cannot */
-    void (*event)(net *n, uint64_t event);               /* NULL: it schedules none */
+    /*
+     * Folding; NULL: it cannot. `prepare` says how long a collective takes, prepare_hops
+     * also which links it uses; nothing of it is kept. `fold` fixes the classes of links
+     * (NULL: each its own) before the first request; then set_hops says what a
+     * representative collective and the others like it put on classes of links, for all
+     * requests of that group, kind, root and key.
+     */
+    halley_status (*prepare)(net_shape *out, net *n, const net_bundle *b);
+    halley_status (*prepare_hops)(net_shape *out, net *n, const net_bundle *b);
+    halley_status (*fold)(net *n, const net_link_classes *links, halley_error *err);
+    halley_status (*set_hops)(net *n, const net_bundle *b, const net_fold_hop *hops,
+                              uint32_t n_hops, uint32_t n_alike);
+    void (*cancel)(net *n, net_id id);                 /* NULL: it cannot */
+    void (*change)(net *n, uint32_t link, double Bps); /* NULL: it cannot */
+    void (*event)(net *n, uint64_t event);             /* NULL: it schedules none */
     bool (*flush)(
         net *n); /* as des_flush; NULL: nothing waits for the end of an instant */
     uint64_t (*delay)(net *n, uint32_t from, uint32_t to, uint64_t bytes);
@@ -126,6 +182,8 @@ typedef struct net_model {
     halley_status (*certify)(const net *n, halley_error *err);
 } net_model;
 
+/* The model that a program brings: net_options.ops. */
+extern const net_model net_model_own;
 /* The model by its word, the present one or that of version 1; NULL: there is none. */
 const net_model *net_model_find(const char *word);
 
@@ -145,11 +203,14 @@ struct net_options {
     net_deliver *deliver; /* called when a message has arrived */
     void *context;        /* of deliver, watch and fail */
     bool keep_heat;       /* how busy links are over time */
+    bool folds;           /* `fold` will be called before the first request */
     net_folding folding;
     /* Called when a message cannot be sent (no way, no memory); `err` has the sentence.
      * NULL: the queue is marked as failed. */
     void (*fail)(void *context, halley_status status);
-    halley_error *err; /* where fail's sentence is written; may be NULL */
+    halley_error *err;             /* where fail's sentence is written; may be NULL */
+    const halley_network_ops *ops; /* of net_model_own; else NULL */
+    void *ops_context;
 };
 
 /* *out is the caller's, to free with net_free; the cluster is read only here. */
@@ -255,6 +316,7 @@ typedef struct net_link_use {
     double bytes;      /* payload */
     double wire_bytes; /* with what the library's protocols add */
     uint64_t n_messages;
+    uint32_t n_alike;      /* links that it represents, itself included; 0 = 1 */
     const char *users[2];  /* who used it most: "ALL_REDUCE of group 3"; NULL = nobody */
     double user_shares[2]; /* of wire_bytes */
 } net_link_use;

@@ -61,6 +61,33 @@ static const halley_sensitivity *find_widest(const halley_exploration *e)
     return most;
 }
 
+/* What the numbers rest on: defaults, headroom, the error to expect. */
+static void add_basis(strbuf *to, const halley_exploration *e)
+{
+    const halley_candidate *best = &e->best[0];
+    char text[HALLEY_ERROR_BAR_TEXT];
+    add_markup(to, "<p>Assumed: ");
+    for (uint32_t i = 0; i < e->n_assumed; i++) {
+        add_text(to, e->assumed[i]);
+        add_markup(to, ", ");
+    }
+    strbuf_printf(to, "%s %% of the memory stays free. ",
+                  number_digits(100 * e->headroom, 3).at);
+    halley_error_bar_print(text, &best->error_bar);
+    add_text(to, text);
+    add_markup(to, " Comparable runs: ");
+    add_text(to, best->error_bar.class_name);
+    add_markup(to,
+               "; they are benchmarks, and production runs can be 10 to 30 % slower.");
+    strbuf_printf(to, " Training on %s tokens takes ", number_digits(e->tokens, 3).at);
+    halley_metric_format(text, sizeof text, HALLEY_METRIC_TRAIN_TIME,
+                         best->metrics[HALLEY_METRIC_TRAIN_TIME]);
+    strbuf_printf(to, "<b>%s</b> and costs ", text);
+    halley_metric_format(text, sizeof text, HALLEY_METRIC_TRAIN_COST,
+                         best->metrics[HALLEY_METRIC_TRAIN_COST]);
+    strbuf_printf(to, "<b>%s</b>.</p>", text);
+}
+
 /* The findings as a person would say them. */
 static void add_study_summary(strbuf *to, const figure_source *s)
 {
@@ -106,6 +133,7 @@ static void add_study_summary(strbuf *to, const figure_source *s)
                       "objective changes by a factor of %s.</p>",
                       number_fixed(v->high / v->low, 2).at);
     }
+    add_basis(to, e);
     for (uint32_t i = 0; i < e->n_breaks; i++) {
         add_markup(to, "<p>");
         add_text(to, e->breaks[i].question);
@@ -135,10 +163,13 @@ static void add_study_tiles(strbuf *to, const figure_source *s)
         snprintf(value, sizeof value, "%s×", number_fixed(add_gain(s, best), 2).at);
         add_study_tile(to, value, "against the baseline");
     }
-    static const uint32_t shown[] = {HALLEY_METRIC_MFU, HALLEY_METRIC_TOKENS_PER_S,
-                                     HALLEY_METRIC_MEMORY, HALLEY_METRIC_COST_PER_TOKEN};
-    static const char *const names[] = {"of peak (MFU)", "tokens a second",
-                                        "memory of an NPU", "a million tokens"};
+    static const uint32_t shown[] = {
+        HALLEY_METRIC_MFU,        HALLEY_METRIC_TOKENS_PER_S,
+        HALLEY_METRIC_MEMORY,     HALLEY_METRIC_COST_PER_TOKEN,
+        HALLEY_METRIC_TRAIN_TIME, HALLEY_METRIC_TRAIN_COST};
+    static const char *const names[] = {"of peak (MFU)",    "tokens a second",
+                                        "memory of an NPU", "a million tokens",
+                                        "to train",         "to train"};
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         halley_metric_format(value, sizeof value, shown[i], best->metrics[shown[i]]);
         char *million = strstr(value, " USD/M"); /* its tile says so */
@@ -338,7 +369,9 @@ static void add_detail(strbuf *to, const figure_source *s, const halley_candidat
                   p->tp, p->pp, p->dp, p->cp, p->ep, p->virtual_stages, p->zero,
                   p->micro_batch, p->global_batch, halley_recompute_name(p->recompute));
     add_text(to, c->limit);
-    add_markup(to, ".</p><dl>");
+    strbuf_printf(to, ". Expect about %s %% error; its schedule was timed %s.</p><dl>",
+                  number_fixed(100 * c->error_bar.typical, 0).at,
+                  c->schedule_walked ? "pass by pass" : "in closed form");
     for (uint32_t i = 0; i < HALLEY_N_METRICS; i++) {
         if (c->metrics[i] == 0)
             continue;
@@ -409,6 +442,35 @@ static void add_refusals(strbuf *to, const figure_source *s)
     add_markup(to, "</table></div>");
 }
 
+/* Systems without a feasible design, and by how much they miss. */
+static void add_refused_values(strbuf *to, const figure_source *s)
+{
+    const halley_exploration *e = s->e;
+    if (e->n_refused_values == 0)
+        return;
+    add_section_heading(to, "What nothing fits with",
+                        "Values without a feasible design: why, with all else as in the "
+                        "best, and how much memory is missing.");
+    add_markup(to, "<div class=\"wide\"><table><tr><th>Parameter</th><th>Value</th><th "
+                   "class=\"w\">Reason</th><th class=\"n\">Missing</th></tr>");
+    for (uint32_t i = 0; i < e->n_refused_values && i < MOST_ROWS; i++) {
+        const halley_refused_value *v = &e->refused_values[i];
+        const halley_axis *a = halley_study_axis(s->study, v->axis);
+        char missing[64] = "–";
+        if (v->over_bytes > 0)
+            halley_metric_format(missing, sizeof missing, HALLEY_METRIC_MEMORY,
+                                 v->over_bytes);
+        add_markup(to, "<tr><td>");
+        add_text(to, a->name);
+        add_markup(to, "</td><td>");
+        add_text(to, a->texts[v->value]);
+        add_markup(to, "</td><td class=\"w\">");
+        add_text(to, v->reason);
+        strbuf_printf(to, "</td><td class=\"n\">%s</td></tr>", missing);
+    }
+    add_markup(to, "</table></div>");
+}
+
 static void write_study_page(strbuf *to, const figure_source *s, const char *version)
 {
     add_markup(
@@ -436,6 +498,7 @@ static void write_study_page(strbuf *to, const figure_source *s, const char *ver
         add_details(to, s);
     }
     add_refusals(to, s);
+    add_refused_values(to, s);
     add_section_heading(to, "The study",
                         "To run it again: save this as study.yaml, then "
                         "<code>halley explore study.yaml --report page.html</code>.");

@@ -363,6 +363,11 @@ halley_status report_sim_text(const halley_result *result, FILE *to, halley_erro
         return HALLEY_OK;
     fputc('\n', to);
     TRY(write_sim_table(traffic_table(result, false), REPORT_TEXT, to, err));
+    return report_sim_network(result, to, err);
+}
+
+halley_status report_sim_network(const halley_result *result, FILE *to, halley_error *err)
+{
     fputc('\n', to);
     TRY(write_sim_table(dim_table(result), REPORT_TEXT, to, err));
     if (halley_result_links(result) == 0)
@@ -374,6 +379,33 @@ halley_status report_sim_text(const halley_result *result, FILE *to, halley_erro
 halley_status report_sim_ranks(const halley_result *result, FILE *to, halley_error *err)
 {
     return write_sim_table(rank_table(result), REPORT_CSV, to, err);
+}
+
+halley_status report_sim_hottest(const halley_result *result, FILE *to, halley_error *err)
+{
+    return write_sim_table(link_table(result, 5, true), REPORT_TEXT, to, err);
+}
+
+static halley_status write_sim_rows(report_table *t, report_json *j, const char *key,
+                                    halley_error *err)
+{
+    if (t == NULL)
+        return error_nomem(err);
+    report_table_json(t, j, key);
+    report_table_free(t);
+    return HALLEY_OK;
+}
+
+halley_status report_sim_hottest_json(report_json *j, const char *key,
+                                      const halley_result *result, halley_error *err)
+{
+    return write_sim_rows(link_table(result, 5, true), j, key, err);
+}
+
+halley_status report_sim_ranks_json(report_json *j, const char *key,
+                                    const halley_result *result, halley_error *err)
+{
+    return write_sim_rows(rank_table(result), j, key, err);
 }
 
 halley_status report_sim_json(report_json *j, const halley_result *result,

@@ -12,6 +12,9 @@
 
 /* Totals, communication by kind, use of the network. */
 halley_status report_sim_text(const halley_result *result, FILE *to, halley_error *err);
+/* The parts of the network and its hottest links, each after a blank line. */
+halley_status report_sim_network(const halley_result *result, FILE *to,
+                                 halley_error *err);
 /* Everything but single nodes, as members of an open object. */
 halley_status report_sim_json(report_json *j, const halley_result *result,
                               halley_error *err);
@@ -36,6 +39,14 @@ halley_status report_sim_heat(const halley_result *result, const char *path,
  */
 halley_status report_sim_links(const halley_result *result, const char *path,
                                halley_error *err);
+/* The five busiest links, those of one kind with the same use once, and who used them. */
+halley_status report_sim_hottest(const halley_result *result, FILE *to,
+                                 halley_error *err);
+halley_status report_sim_hottest_json(report_json *j, const char *key,
+                                      const halley_result *result, halley_error *err);
+/* A row for every rank, as the member `key`. */
+halley_status report_sim_ranks_json(report_json *j, const char *key,
+                                    const halley_result *result, halley_error *err);
 /* One row a node and rank, as CSV; needs a result with recorded nodes. */
 halley_status report_sim_nodes(const halley_result *result,
                                const halley_trace_set *traces, const char *path,

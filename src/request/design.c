@@ -142,19 +142,17 @@ halley_status design_read(halley_plan *out, uint64_t *given, uint32_t n_npus,
 }
 
 /* In a search such a plan just does not fit; who asks for it by name is told why. */
-static halley_status check_offload_tier(const halley_plan *p,
-                                        const halley_cluster *cluster, request_call *call,
-                                        halley_error *err)
+halley_status design_check_offload(const halley_plan *p, const halley_cluster *cluster,
+                                   halley_error *err)
 {
     const halley_npu *npu = halley_cluster_npu(cluster, 0);
     const uint32_t tier = p->offload_tier ? p->offload_tier : 1;
     if (!p->offload || tier < npu->n_tiers)
         return HALLEY_OK;
-    return request_usage(
-        call, err,
-        "there is nothing to offload to: %s (%s) has %u of the %u memories "
-        "that takes; describe an NPU with more, as gh200-144gb is",
-        npu->name, halley_cluster_name(cluster), npu->n_tiers, tier + 1);
+    return error_set(err, HALLEY_EINVAL,
+                     "there is nothing to offload to: %s (%s) has %u of the %u memories "
+                     "that takes; describe an NPU with more, as gh200-144gb is",
+                     npu->name, halley_cluster_name(cluster), npu->n_tiers, tier + 1);
 }
 
 /* Every default that was used is named. */
@@ -190,32 +188,44 @@ halley_status design_check_count(const halley_cluster *cluster, request_call *ca
         o->cluster, o->cluster, 8 * halley_cluster_npus_per_node(cluster));
 }
 
+/* dp is the rest of the NPUs. */
+static halley_status fill_plan_dp(halley_plan *p, uint32_t n_npus, halley_error *err)
+{
+    const uint32_t tp = p->tp ? p->tp : 1, pp = p->pp ? p->pp : 1, cp = p->cp ? p->cp : 1;
+    const uint64_t others = (uint64_t)tp * pp * cp;
+    if (p->dp)
+        return HALLEY_OK;
+    if (n_npus % others)
+        return error_set(err, HALLEY_EINVAL,
+                         "tp %u x pp %u x cp %u does not divide the %u NPUs", tp, pp, cp,
+                         n_npus);
+    p->dp = (uint32_t)(n_npus / others);
+    return HALLEY_OK;
+}
+
+halley_status design_complete(halley_plan *p, const halley_model *model,
+                              const halley_cluster *cluster, halley_error *err)
+{
+    const uint32_t n_npus = halley_cluster_npus(cluster);
+    TRY(fill_plan_dp(p, n_npus, err));
+    TRY(halley_plan_check(p, model, n_npus, err));
+    return halley_plan_check_npu(p, halley_cluster_npu(cluster, 0), err);
+}
+
 halley_status design_plan(halley_plan *out, const halley_model *model,
                           const halley_cluster *cluster, request_call *call,
                           const design_options *o, halley_error *err)
 {
     TRY(design_check_count(cluster, call, o, err));
-    const uint32_t n_npus = halley_cluster_npus(cluster);
     halley_plan p = {0};
-    TRY(design_read(&p, NULL, n_npus, call, o, err));
-    const uint32_t tp = p.tp ? p.tp : 1, pp = p.pp ? p.pp : 1, cp = p.cp ? p.cp : 1;
-    const uint64_t others = (uint64_t)tp * pp * cp;
-    if (!p.dp) {
-        if (n_npus % others)
-            return request_fail_as(
-                call, REQUEST_CODE_INFEASIBLE,
-                request_usage(call, err,
-                              "tp %u x pp %u x cp %u does not divide the %u NPUs", tp, pp,
-                              cp, n_npus));
-        p.dp = (uint32_t)(n_npus / others);
-    }
-    halley_status status = halley_plan_check(&p, model, n_npus, err);
-    if (status == HALLEY_OK)
-        status = halley_plan_check_npu(&p, halley_cluster_npu(cluster, 0), err);
+    TRY(design_read(&p, NULL, halley_cluster_npus(cluster), call, o, err));
+    const halley_status status = design_complete(&p, model, cluster, err);
     if (status != HALLEY_OK)
         return request_fail_as(call, REQUEST_CODE_INFEASIBLE,
                                design_refuse(call, o, status, err));
-    TRY(check_offload_tier(&p, cluster, call, err));
+    const halley_status offload = design_check_offload(&p, cluster, err);
+    if (offload != HALLEY_OK)
+        return design_usage(call, offload, err);
     name_defaults(call, &p, model);
     *out = p;
     return HALLEY_OK;

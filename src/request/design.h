@@ -103,6 +103,12 @@ halley_status design_read(halley_plan *out, uint64_t *given, uint32_t n_npus,
 halley_status design_plan(halley_plan *out, const halley_model *model,
                           const halley_cluster *cluster, request_call *call,
                           const design_options *o, halley_error *err);
+/* Fill dp to the cluster's NPUs and check the plan against model and device. */
+halley_status design_complete(halley_plan *plan, const halley_model *model,
+                              const halley_cluster *cluster, halley_error *err);
+/* The memory that the plan offloads to must exist. */
+halley_status design_check_offload(const halley_plan *plan, const halley_cluster *cluster,
+                                   halley_error *err);
 /* A plan is refused: the words of the command line are at fault where any of them says
  * something about the plan, else the plan's file. */
 halley_status design_refuse(request_call *call, const design_options *o,

@@ -1,5 +1,6 @@
 /* What an exploration found, for programs. */
 #include "base/error.h"
+#include "report/numbers.h"
 #include "request/estimate_out.h"
 #include "request/explore_out.h"
 
@@ -56,6 +57,9 @@ static void candidate_json(report_json *j, const char *key, const halley_study *
     report_json_end(j);
     write_metrics(j, c);
     report_json_bool(j, "fits", c->fits);
+    report_json_double(j, "capacity_bytes", c->capacity_bytes);
+    report_json_text(j, "schedule_time", str_from(c->schedule_walked ? "walk" : "form"));
+    report_error_bar_json(j, &c->error_bar);
     report_json_text(j, "limit", str_from(c->limit));
     report_json_end(j);
 }
@@ -183,6 +187,24 @@ static void sensitivities_json(report_json *j, const halley_study *s,
     report_json_end(j);
 }
 
+static void refused_json(report_json *j, const halley_study *s,
+                         const halley_exploration *e)
+{
+    report_json_array(j, "refused_values");
+    for (uint32_t i = 0; i < e->n_refused_values; i++) {
+        const halley_refused_value *v = &e->refused_values[i];
+        const halley_axis *a = halley_study_axis(s, v->axis);
+        report_json_flat_object(j, NULL);
+        report_json_text(j, "parameter", str_from(a->name));
+        report_json_text(j, "label", str_from(a->texts[v->value]));
+        report_json_text(j, "reason", str_from(v->reason));
+        if (v->over_bytes > 0)
+            report_json_double(j, "over_bytes", v->over_bytes);
+        report_json_end(j);
+    }
+    report_json_end(j);
+}
+
 halley_status explore_write_json(const request_call *call, const halley_study *s,
                                  const halley_exploration *e, halley_error *err)
 {
@@ -192,6 +214,9 @@ halley_status explore_write_json(const request_call *call, const halley_study *s
     report_json_double(&j, "designs", e->n_designs);
     report_json_u64(&j, "evaluated", e->n_evaluated);
     report_json_u64(&j, "feasible", e->n_feasible);
+    report_json_u64(&j, "settled", e->n_settled);
+    report_json_double(&j, "headroom", e->headroom);
+    report_json_double(&j, "train_tokens", e->tokens);
     report_json_array(&j, "objectives");
     for (uint32_t i = 0; i < halley_study_objectives(s); i++) {
         const halley_objective *o = halley_study_objective(s, i);
@@ -227,6 +252,7 @@ halley_status explore_write_json(const request_call *call, const halley_study *s
         report_json_end(&j);
     }
     report_json_end(&j);
+    refused_json(&j, s, e);
     return request_json_end(&j, call, err);
 }
 
@@ -241,7 +267,7 @@ halley_status explore_write_csv(const halley_study *s, const halley_exploration 
     }
     for (uint32_t i = 0; i < HALLEY_N_METRICS; i++)
         strbuf_printf(&b, ",%s", halley_metric_column(i));
-    strbuf_add(&b, STR(",limit\n"));
+    strbuf_add(&b, STR(",schedule_time,error_bar.typical,error_bar.bound,limit\n"));
     for (uint32_t k = 0; k < e->n_best; k++) {
         const halley_candidate *c = &e->best[k];
         strbuf_printf(&b, "%llu", (unsigned long long)c->id);
@@ -258,6 +284,10 @@ halley_status explore_write_csv(const halley_study *s, const halley_exploration 
             if (isfinite(c->metrics[i]))
                 strbuf_double(&b, c->metrics[i]);
         }
+        strbuf_printf(&b, ",%s,", c->schedule_walked ? "walk" : "form");
+        strbuf_double(&b, c->error_bar.typical);
+        strbuf_add_char(&b, ',');
+        strbuf_double(&b, c->error_bar.bound);
         strbuf_add_char(&b, ',');
         strbuf_csv(&b, str_from(c->limit));
         strbuf_add_char(&b, '\n');

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "report/numbers.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,8 +46,9 @@ static const char *shorten_axis_name(const char *path)
 }
 
 /* Metrics always shown; objectives that are others come before them. */
-static const uint32_t shown[] = {HALLEY_METRIC_STEP_TIME, HALLEY_METRIC_TOKENS_PER_S,
-                                 HALLEY_METRIC_MFU, HALLEY_METRIC_MEMORY};
+static const uint32_t shown[] = {HALLEY_METRIC_STEP_TIME,  HALLEY_METRIC_TOKENS_PER_S,
+                                 HALLEY_METRIC_MFU,        HALLEY_METRIC_MEMORY,
+                                 HALLEY_METRIC_TRAIN_TIME, HALLEY_METRIC_TRAIN_COST};
 enum { N_SHOWN = sizeof shown / sizeof *shown };
 
 static bool is_metric_shown(uint32_t metric)
@@ -70,6 +72,7 @@ static void start_sheet(sheet *t, const halley_study *s, const halley_exploratio
     }
     for (int i = 0; i < N_SHOWN; i++)
         add_column(t, halley_metric_title(shown[i]));
+    add_column(t, "Error");
     if (e->has_baseline)
         add_column(t, "Against base");
     add_column(t, "Limited by");
@@ -93,6 +96,8 @@ static void add_candidate(sheet *t, const halley_study *s, const halley_explorat
     }
     for (int i = 0; i < N_SHOWN; i++)
         metric_cell(t, shown[i], c->metrics[shown[i]]);
+    snprintf(text, sizeof text, "%s %%", number_fixed(100 * c->error_bar.typical, 0).at);
+    add_sheet_cell(t, text);
     if (e->has_baseline) {
         const double base = e->baseline.objective[0], mine = c->objective[0];
         const double gain =
@@ -160,6 +165,50 @@ halley_status explore_write_refusals(const halley_refusal *list, uint32_t n, FIL
     const halley_status status = report_table_write(t, REPORT_TEXT, to, err);
     report_table_free(t);
     return status;
+}
+
+/* What holds for all designs, below the tables. */
+static void write_basis(const halley_exploration *e, FILE *to)
+{
+    const halley_candidate *best = &e->best[0];
+    fprintf(to, "\nassumed: ");
+    for (uint32_t i = 0; i < e->n_assumed; i++)
+        fprintf(to, "%s, ", e->assumed[i]);
+    fprintf(to, "%s %% of the memory stays free, training on %s tokens\n",
+            number_digits(100 * e->headroom, 3).at, number_digits(e->tokens, 3).at);
+    report_error_bar_text(to, &best->error_bar);
+    fprintf(to, "Schedules of the designs shown are timed pass by pass; others were "
+                "ranked by a closed form.\n");
+}
+
+static halley_status write_refused_values(const halley_study *s,
+                                          const halley_exploration *e, FILE *to,
+                                          halley_error *err)
+{
+    static const char *const titles[] = {"Nothing fits with", "Value", "Refused because",
+                                         "Missing"};
+    sheet t = {.n = 0};
+    if (e->n_refused_values == 0)
+        return HALLEY_OK;
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        add_column(&t, titles[i]);
+    t.columns[2].max_width = 80;
+    t.table = report_table_new(t.columns, t.n);
+    if (!t.table)
+        return error_nomem(err);
+    for (uint32_t i = 0; i < e->n_refused_values; i++) {
+        const halley_refused_value *v = &e->refused_values[i];
+        const halley_axis *a = halley_study_axis(s, v->axis);
+        add_sheet_cell(&t, a->name);
+        add_sheet_cell(&t, a->texts[v->value]);
+        add_sheet_cell(&t, v->reason);
+        if (v->over_bytes > 0)
+            metric_cell(&t, HALLEY_METRIC_MEMORY, v->over_bytes);
+        else
+            add_sheet_cell(&t, "");
+    }
+    fprintf(to, "\n");
+    return finish_sheet(&t, to, err);
 }
 
 static void range_cell(sheet *t, uint32_t metric, double low, double high)
@@ -266,5 +315,8 @@ halley_status explore_write_text(const halley_study *s, const halley_exploration
         fprintf(to, "\n");
         TRY(explore_write_refusals(e->refusals, e->n_refusals, to, err));
     }
+    TRY(write_refused_values(s, e, to, err));
+    if (n > 0)
+        write_basis(e, to);
     return HALLEY_OK;
 }

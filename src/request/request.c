@@ -9,6 +9,7 @@
 #include "halley/topology.h"
 #include "request/document.h"
 #include "request/files.h"
+#include "request/reader.h"
 #include "request/verbs.h"
 
 #include <assert.h>
@@ -17,16 +18,6 @@
 #include <string.h>
 
 enum { MAX_REQUEST_BYTES = 64 << 20 };
-
-/* A request being read. */
-typedef struct request_reader {
-    request_call call;
-    conf_file file;
-    arena memory; /* of options and texts */
-    char *options;
-    const char **args;
-    halley_error *err;
-} request_reader;
 
 static halley_status refuse_request(request_reader *r, request_code code,
                                     const char *format, ...)
@@ -388,7 +379,7 @@ static halley_status run_request_verb(request_reader *r, char **result, size_t *
     return status;
 }
 
-static halley_status read_request(request_reader *r, const char *json)
+halley_status request_read(request_reader *r, const char *json)
 {
     const str text = {json, strnlen(json, MAX_REQUEST_BYTES + 1)};
     if (text.n > MAX_REQUEST_BYTES)
@@ -400,6 +391,12 @@ static halley_status read_request(request_reader *r, const char *json)
     TRY(status);
     TRY(find_verb(r));
     return store_keys(r);
+}
+
+void request_reader_fini(request_reader *r)
+{
+    conf_fini(&r->file);
+    arena_fini(&r->memory);
 }
 
 /* The name by which the parser knows the request is of no use to anybody. */
@@ -420,7 +417,7 @@ halley_status halley_request(char **reply, const char *json, const halley_watch 
     char *result = NULL;
     size_t n = 0;
     strbuf text = {0};
-    halley_status status = read_request(&r, json);
+    halley_status status = request_read(&r, json);
     if (status == HALLEY_OK)
         status = run_request_verb(&r, &result, &n);
     forget_request_name(&problem);
@@ -429,8 +426,7 @@ halley_status halley_request(char **reply, const char *json, const halley_watch 
     else
         print_error(&text, find_code(&r.call, status), &problem);
     free(result);
-    conf_fini(&r.file);
-    arena_fini(&r.memory);
+    request_reader_fini(&r);
     request_notes_fini(&warnings);
     request_notes_fini(&assumed);
     if (text.failed) {

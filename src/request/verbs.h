@@ -21,6 +21,7 @@
     ROW(trace_timeline)                                                                  \
     ROW(trace_obfuscate)                                                                 \
     ROW(trace_scale)                                                                     \
+    ROW(trace_spread)                                                                    \
     ROW(trace_compare)
 #define REQUEST_OTHER_VERBS(ROW)                                                         \
     ROW(estimate)                                                                        \

@@ -22,13 +22,15 @@ static void start_all(sim *s, uint32_t op)
 {
     const sim_op *o = &s->streams.ops.at[op];
     const coll_phase *p = &o->plan->phases[0];
-    const cluster_group *g = o->plan->grouped ? &s->cluster->groups[o->group - 1] : NULL;
+    const sim_group *g = o->plan->grouped ? &s->groups[o->group - 1] : NULL;
     net_start_bundle(s->net, &(net_bundle){.kind = find_kind(p),
                                            .bytes = (double)o->plan->bytes,
-                                           .ranks = g == NULL ? NULL : g->ranks,
-                                           .n = o->plan->n_members,
-                                           .root = sim_member_rank(s, o, p->root),
+                                           .ranks = g == NULL ? NULL : g->members,
+                                           .n = g == NULL ? s->n_npus : g->n_members,
+                                           .root = g == NULL ? s->ranks[p->root].npu
+                                                             : g->npus[p->root],
                                            .group = o->plan->grouped ? o->group : 0,
+                                           .id = g == NULL ? 0 : g->id,
                                            .event = sim_event_arrival(op, 0, 0)});
 }
 

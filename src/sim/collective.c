@@ -16,8 +16,8 @@ void sim_job_fail(sim *s, const sim_job *j, halley_status status, const char *te
 {
     if (s->status != HALLEY_OK)
         return;
-    sim_fail(s, error_set(s->err, status, "rank %u: %s", j->rank, text));
-    error_at_file(s->err, halley_trace_path(s->ranks[j->rank].program->trace));
+    sim_fail(s, error_set(s->err, status, "rank %u: %s", s->ranks[j->rank].npu, text));
+    error_at_file(s->err, halley_trace_path(s->ranks[j->rank].trace));
     error_at_node(s->err, sim_program_id(s->ranks[j->rank].program, j->node));
 }
 
@@ -73,7 +73,7 @@ const sim_plan *sim_job_plan(sim *s, const sim_job *j)
 {
     sim_streams *t = &s->streams;
     const coll_request *r = &j->request;
-    assert(j->group <= s->cluster->n_groups && j->member < r->n_members);
+    assert(j->group <= s->n_groups && j->member < r->n_members);
     const uint64_t hash = hash_u64(r->bytes ^ hash_u64(r->order) ^
                                    hash_u64((uint64_t)r->rooted << 32 | r->root) ^
                                    hash_u64((uint64_t)j->group << 32 | r->involved) ^
@@ -137,10 +137,8 @@ static void choose_queues(sim *s, sim_job *j, uint32_t stream)
 
 uint32_t sim_group_stream_next(sim *s, const sim_job *j)
 {
-    const uint32_t place =
-        map64_find(&s->streams.places, (uint64_t)(j->group - 1) << 32 | j->rank);
-    assert(j->group > 0 && place != HASH_NONE);
-    return s->streams.group_streams[j->group - 1][place]++;
+    assert(j->group > 0 && j->place < s->groups[j->group - 1].n);
+    return s->streams.group_streams[j->group - 1][j->place]++;
 }
 
 /* What a collective is made of: which of the four has its sizes, and whose algorithms it
@@ -163,46 +161,38 @@ static const struct {
     [HALLEY_COLL_BARRIER] = {CLUSTER_ALL_REDUCE, true, COLL_ROOTED_NONE},
 };
 
-/* The member that is the root: the attribute "root" names its rank; without one, the
- * first. */
+/* The member that is the root; the first when the node names none. */
 static bool read_root(sim *s, sim_job *j)
 {
-    const sim_program *p = s->ranks[j->rank].program;
+    const sim_rank *rank = &s->ranks[j->rank];
+    const sim_node *n = &rank->program->nodes[j->node];
     coll_request *r = &j->request;
-    halley_attr attr;
-    uint64_t rank;
     r->root = 0;
-    if (r->rooted == COLL_ROOTED_NONE ||
-        !halley_node_find_attr(&attr, p->trace, p->nodes[j->node].trace_index, "root"))
+    if (r->rooted == COLL_ROOTED_NONE || n->self == SIM_NO_NAME)
         return true;
-    uint32_t member = HASH_NONE;
-    if (halley_attr_to_u64(&attr, &rank) && rank < s->n_npus)
-        member = r->grouped ? map64_find(&s->streams.places,
-                                         (uint64_t)(j->group - 1) << 32 | rank)
-                            : (uint32_t)rank;
-    if (member == HASH_NONE)
+    r->root = rank->binds[n->self].object;
+    if (r->root == SIM_NONE)
         sim_job_fail(s, j, HALLEY_EINVAL,
                      "the attribute root does not name a member of the collective");
-    r->root = member;
-    return member != HASH_NONE;
+    else if (j->group != 0 && !j->local) /* all ranks: members go by rank */
+        r->root = s->groups[j->group - 1].ranks[r->root];
+    return r->root != SIM_NONE;
 }
 
 /* A group's members and what that means for the plan. */
 static bool read_job_group(sim *s, sim_job *j)
 {
     coll_request *r = &j->request;
-    const cluster_group *g = &s->cluster->groups[j->group - 1];
-    const uint32_t place =
-        map64_find(&s->streams.places, (uint64_t)(j->group - 1) << 32 | j->rank);
-    if (place == HASH_NONE) {
+    const sim_group *g = &s->groups[j->group - 1];
+    if (j->place == SIM_NONE) {
         sim_job_fail(s, j, HALLEY_EINVAL,
                      "the rank is not a member of the group of its collective");
         return false;
     }
-    j->local = g->n < s->n_npus;
+    j->local = g->n_members < s->n_npus;
     if (j->local) {
         r->n_members = g->n;
-        j->member = place;
+        j->member = j->place;
     }
     r->grouped = j->local;
     r->local = j->local && s->rules->is_one_dimension(s, j->group);
@@ -222,20 +212,21 @@ static bool read_job(sim *s, sim_job *j)
     const sim_program *p = s->ranks[j->rank].program;
     const sim_node *n = &p->nodes[j->node];
     coll_request *r = &j->request;
-    j->group = n->a;
+    j->group = sim_node_group(&s->ranks[j->rank], n);
+    j->place = j->group == 0 ? j->rank : s->ranks[j->rank].binds[n->a].place;
     j->member = j->rank;
     j->set = p->lanes == NULL ? 0 : p->lanes[n->slot].set;
     assert(n->type == HALLEY_NODE_COLL && n->coll < HALLEY_N_COLL_TYPES);
     r->coll = kinds[n->coll].coll;
     r->silent = kinds[n->coll].silent;
     r->rooted = s->rules->has_roots ? kinds[n->coll].rooted : COLL_ROOTED_NONE;
-    r->n_members = s->n_npus;
+    r->n_members = s->n_ranks;
     r->order = COLL_IN_ORDER;
-    r->involved = n->a == 0 ? n->b : UINT32_MAX;
+    r->involved = j->group == 0 ? n->b : UINT32_MAX;
     r->hierarchical = s->system->hierarchical;
     r->no_empty = s->rules->refuses_empty;
     r->local = s->cluster->n_dims == 0; /* no dimensions: one logical one */
-    if (n->a != 0 && !read_job_group(s, j))
+    if (j->group != 0 && !read_job_group(s, j))
         return false;
     if (s->system->no_policy) {
         sim_job_fail(

@@ -228,7 +228,7 @@ static uint32_t get_file_place(const sim *s, const sim_op *o, uint32_t rank)
 {
     if (o->group == 0)
         return rank;
-    const cluster_group *g = &s->cluster->groups[o->group - 1];
+    const sim_group *g = &s->groups[o->group - 1];
     uint32_t place = 0;
     for (uint32_t i = 0; i < g->n; i++)
         place += g->ranks[i] < rank;
@@ -299,7 +299,7 @@ static void issue_play_node(sim *s, uint32_t id, uint32_t node)
         return;
     }
     if (o->group != 0) {
-        const cluster_group *g = &s->cluster->groups[o->group - 1];
+        const sim_group *g = &s->groups[o->group - 1];
         peer = peer < g->n ? g->ranks[peer] : self;
     }
     if (peer == self) {

@@ -34,6 +34,7 @@
 #include "net/net.h"
 #include "sim/event.h"
 #include "sim/freeset.h"
+#include "sim/instance.h"
 #include "sim/program.h"
 #include "sim/table.h"
 
@@ -183,7 +184,6 @@ typedef struct sim_streams {
     uint32_t *world_streams;             /* by NPU: chunks begun, of groups too */
     uint32_t **group_streams;            /* by group, member */
     uint32_t (*boxes)[CLUSTER_MAX_DIMS]; /* by group: its extent, [0] = 0 when no box */
-    map64 places;                        /* group << 32 | rank -> place in the group */
     uint32_t threshold;                  /* chunks at a time in a queue */
     uint32_t n_levels;                   /* dimensions that have queues, at least one */
 } sim_streams;
@@ -211,10 +211,11 @@ typedef struct sim_span {
 
 /* Native rules: ready nodes by lane, first come first served. */
 typedef struct sim_lanes {
-    uint32_t *next;          /* by node */
-    uint32_t *heads, *tails; /* by lane; SIM_NONE = nobody is ready */
-    uint32_t *n_busy;        /* by lane */
-    freeset open;            /* lanes that have room and somebody ready */
+    uint32_t *next;             /* by node */
+    uint32_t *heads, *tails;    /* by lane; SIM_NONE = nobody is ready */
+    uint32_t *n_busy;           /* by lane */
+    freeset open;               /* lanes that have room and somebody ready */
+    uint32_t fresh, last_fresh; /* became ready at this instant; a list by node */
 } sim_lanes;
 
 /* local.c: the NPU's own memory. */
@@ -227,8 +228,33 @@ typedef struct sim_local {
     ARRAY(halley_memory_level) levels;
 } sim_local;
 
+/* What a rank binds a name of its program to. */
+typedef struct sim_bind {
+    uint32_t object; /* group: index + 1; peer: its NPU; root: its place in the group, or
+                        SIM_NONE; self: 1 if it is the rank */
+    uint32_t place;  /* group: place of the rank in it, or SIM_NONE when it is no member;
+                        peer: the NPU at this end */
+} sim_bind;
+
+/* A communicator group as the run has it: members are ranks that are run. */
+typedef struct sim_group {
+    int64_t id;
+    uint32_t n;              /* members that are run */
+    const uint32_t *ranks;   /* by place: ranks that are run */
+    const uint32_t *npus;    /* by place: an NPU each */
+    const uint32_t *n_alike; /* by place: members it represents; NULL = 1 each */
+    uint32_t n_members;      /* all of them, also those that others represent */
+    const uint32_t *members; /* their NPUs */
+    uint32_t n_groups;       /* that it represents */
+} sim_group;
+
 typedef struct sim_rank {
     const sim_program *program;
+    const halley_trace *trace; /* its own */
+    const sim_bind *binds;     /* by name */
+    const uint32_t *tags;      /* by place of a tag */
+    uint32_t npu;              /* the one that is run */
+    uint32_t n_alike;          /* NPUs that it represents */
     sim_local local;
     sim_lanes lanes;   /* native rules */
     uint32_t *waiting; /* by node: parents not done, or one of the marks above */
@@ -236,6 +262,7 @@ typedef struct sim_rank {
     uint32_t n_ready, n_running, n_done;
     bool busy[SIM_N_SLOTS];
     bool finished;
+    bool is_awake; /* native rules: in the list of those that go on at this instant */
     uint64_t finish, compute, wall;
     sim_span spans[SIM_N_BUSY];
     uint64_t *links; /* as below: a collective's stream, or a receive's sender; + 1 */
@@ -282,6 +309,10 @@ struct sim {
     net *net;
     mem_servers memory;
     uint32_t n_npus;
+    uint32_t n_ranks;         /* that are run: all, or one of each symmetry class */
+    const uint32_t *class_of; /* by NPU: the rank that is run for it; NULL = itself */
+    sim_group *groups;
+    uint32_t n_groups;
     uint64_t ticks_per_ns;
     uint64_t endpoint, group_endpoint; /* ticks before a step of a collective */
     sim_calls calls;
@@ -292,10 +323,11 @@ struct sim {
     sim_fold *fold;     /* NULL: every rank is run */
     sim_rank *ranks;
     uint32_t *finishers, n_finished;
-    sim_program *programs;
-    uint32_t n_programs;
+    sim_instance instance;
     ARRAY(uint32_t) freed; /* nodes that became ready while others are being issued */
     bool issuing;
+    ARRAY(uint32_t) awake; /* ranks that go on when the instant's events are done */
+    bool (*flush_network)(net *n); /* NULL: it waits for no end of an instant */
     ARRAY(sim_traffic) traffic;
     map64 traffic_by_key; /* type, collective, group -> row */
     arena memory_of_run;
@@ -313,8 +345,16 @@ void sim_fail(sim *s, halley_status status);
 void sim_fail_memory(sim *s);
 /* The network model of a run; NULL: its rules have none such. */
 const net_model *sim_model_find(const halley_cluster *c, const halley_sim_opts *opts);
+/* The group of a collective node: index + 1; 0 = all ranks. */
+static inline uint32_t sim_node_group(const sim_rank *r, const sim_node *n)
+{
+    return n->a == SIM_NO_NAME ? 0 : r->binds[n->a].object;
+}
 /* Carry out one event. */
 void sim_dispatch(sim *s, uint64_t event);
+
+/* bind.c: ranks and groups of the run, from the instance: every one of them. */
+halley_status sim_bind_ranks(sim *s);
 
 /* calls.c */
 halley_status sim_calls_init(sim *s);
@@ -326,6 +366,8 @@ void sim_calls_run(sim *s, uint32_t npu);
 /* graph.c */
 void sim_rank_start(sim *s, uint32_t rank);
 void sim_node_ended(sim *s, uint32_t rank, uint32_t node);
+/* Issue what is ready; perhaps the rank is done. */
+void sim_rank_go_on(sim *s, uint32_t rank);
 
 /* local.c: a node of a rank that has tensors begins, ends; the run is over. */
 halley_status sim_local_init(sim *s, sim_rank *r, bool record);

@@ -162,14 +162,16 @@ static bool can_fold_node(const sim *s, const sim_node *n)
 static bool can_fold_world(const sim *s, const sim_node *n, uint32_t rank)
 {
     return (n->flags & (SIM_NODE_TIMED | SIM_NODE_SKIP)) || n->type != HALLEY_NODE_COLL ||
-           n->a != 0 || s->fold->n_alike[rank] == s->n_npus;
+           n->a != SIM_NO_NAME || s->fold->n_alike[rank] == s->n_npus;
 }
 
 /* All groups of the rank have places, in which others of its kind have theirs. */
 static bool can_fold_group(const sim *s, const sim_node *n, uint32_t rank)
 {
     return (n->flags & (SIM_NODE_TIMED | SIM_NODE_SKIP)) || n->type != HALLEY_NODE_COLL ||
-           n->a == 0 || find_group_place(s->fold, rank, n->a) != SIM_NONE;
+           n->a == SIM_NO_NAME ||
+           find_group_place(s->fold, rank, sim_node_group(&s->ranks[rank], n)) !=
+               SIM_NONE;
 }
 
 /* What is known of a group: who it is of, as the first rank sees it that names it. */
@@ -193,8 +195,7 @@ static bool note_groups(seen_group *seen, const sim *s, uint32_t rank)
         if (g->n_members++ == 0)
             *g = (seen_group){kind, place, 1};
         if (g->kind != kind || g->place != place ||
-            map64_find(&s->streams.places, (uint64_t)(group - 1) << 32 | rank) ==
-                HASH_NONE ||
+            sim_instance_place(&s->instance, group - 1, rank) == SIM_NONE ||
             s->cluster->groups[group - 1].n != s->cluster->groups[theirs - 1].n ||
             memcmp(s->streams.boxes[group - 1], s->streams.boxes[theirs - 1],
                    s->cluster->n_dims * sizeof(uint32_t)) != 0)
@@ -258,8 +259,7 @@ static bool can_fold_packet(const sim *s, const coll_phase *p, const sim_fold_ph
             continue;
         const uint32_t group = g->group == 0 ? 0 : f->groups[f->first_group[r] + place];
         const uint32_t member =
-            g->grouped ? map64_find(&s->streams.places, (uint64_t)(group - 1) << 32 | r)
-                       : r;
+            g->grouped ? sim_instance_place(&s->instance, group - 1, r) : r;
         const uint32_t to = get_member_rank(s, g, group, coll_packet_to(p, member, k));
         assert(to < s->n_npus);
         if (to == r || !net_find_way(&now, s->net, r, to))

@@ -101,16 +101,18 @@ static void retire_node(sim *s, sim_rank *r, uint32_t node)
 
 static void fail_node(sim *s, uint32_t rank, uint32_t node, const char *sentence)
 {
-    sim_fail(s, error_set(s->err, HALLEY_EINVAL, "rank %u: %s", rank, sentence));
-    error_at_file(s->err, halley_trace_path(s->ranks[rank].program->trace));
+    sim_fail(
+        s, error_set(s->err, HALLEY_EINVAL, "rank %u: %s", s->ranks[rank].npu, sentence));
+    error_at_file(s->err, halley_trace_path(s->ranks[rank].trace));
     error_at_node(s->err, sim_program_id(s->ranks[rank].program, node));
 }
 
 static void issue_memory(sim *s, uint32_t rank, uint32_t node, uint64_t bytes)
 {
-    const uint32_t server = mem_server_of(&s->memory, rank);
+    const uint32_t npu = s->ranks[rank].npu;
+    const uint32_t server = mem_server_of(&s->memory, npu);
     const uint64_t delay = s->memory.kind == CLUSTER_MEMORY_HIERARCHICAL
-                               ? mem_pool_delay(&s->memory, rank, bytes, s->queue.now)
+                               ? mem_pool_delay(&s->memory, npu, bytes, s->queue.now)
                                : mem_duration(&s->memory, bytes);
     bool starts = true;
     if (s->memory.kind == CLUSTER_MEMORY_NONE) {
@@ -134,20 +136,24 @@ static void issue_message(sim *s, uint32_t rank, uint32_t node, const sim_node *
 {
     const uint64_t then = sim_event_node(rank, node);
     const bool sends = n->type == HALLEY_NODE_SEND;
-    if ((n->flags & SIM_NODE_HAS_PEER) && n->self != rank) {
+    const sim_rank *r = &s->ranks[rank];
+    const sim_bind *peer = &r->binds[n->a];
+    const uint32_t tag = r->tags[n->b];
+    assert(n->a < r->program->n_names && n->b < r->program->n_tags);
+    if (n->self != SIM_NO_NAME && r->binds[n->self].object == 0) {
         fail_node(s, rank, node,
                   sends ? "comm_src of the send names another rank"
                         : "comm_dst of the receive names another rank");
         return;
     }
-    if (n->a == rank) {
+    if (peer->object == peer->place) {
         fail_node(s, rank, node, "the rank sends a message to itself");
         return;
     }
     if (sends)
-        sim_message_send(s, rank, n->a, n->b, n->amount, then);
+        sim_message_send(s, peer->place, peer->object, tag, n->amount, then);
     else
-        sim_message_recv(s, n->a, rank, n->b, n->amount, then);
+        sim_message_recv(s, peer->object, peer->place, tag, n->amount, then);
 }
 
 /* A compute node's time on this rank: slow ranks and jitter, the same in every run. */
@@ -155,9 +161,10 @@ static uint64_t get_compute_ticks(const sim *s, uint32_t rank, uint32_t node,
                                   uint64_t ticks)
 {
     const cluster_system *system = s->system;
-    double factor = system->slow == NULL ? 1 : system->slow[rank];
+    const uint32_t npu = s->ranks[rank].npu;
+    double factor = system->slow == NULL ? 1 : system->slow[npu];
     if (system->jitter > 0) {
-        rng r = rng_seed(hash_u64(system->seed) ^ hash_u64((uint64_t)rank << 32 | node));
+        rng r = rng_seed(hash_u64(system->seed) ^ hash_u64((uint64_t)npu << 32 | node));
         factor *= 1 + system->jitter * rng_normal(&r);
     }
     if (factor == 1)
@@ -219,10 +226,16 @@ static void check_finished(sim *s, uint32_t rank)
     sim_rank *r = &s->ranks[rank];
     if (r->n_ready != 0 || r->n_running != 0 || r->finished)
         return;
-    assert(s->n_finished < s->n_npus);
+    assert(s->n_finished < s->n_ranks);
     r->finished = true;
     r->finish = s->queue.now;
     s->finishers[s->n_finished++] = rank;
+}
+
+void sim_rank_go_on(sim *s, uint32_t rank)
+{
+    issue_ready_nodes(s, rank);
+    check_finished(s, rank);
 }
 
 void sim_rank_start(sim *s, uint32_t rank)
@@ -231,13 +244,11 @@ void sim_rank_start(sim *s, uint32_t rank)
     for (uint32_t node = 0; node < r->program->n; node++)
         if (r->waiting[node] == 0)
             s->rules->make_ready(r, node);
-    issue_ready_nodes(s, rank);
-    check_finished(s, rank);
+    sim_rank_go_on(s, rank);
 }
 
 void sim_node_ended(sim *s, uint32_t rank, uint32_t node)
 {
     retire_node(s, &s->ranks[rank], node);
-    issue_ready_nodes(s, rank);
-    check_finished(s, rank);
+    s->rules->look_again(s, rank);
 }

@@ -7,11 +7,13 @@
 
 /* A collective node as its rank sees it. */
 typedef struct sim_job {
-    uint32_t rank, node, group, member;
-    uint32_t set; /* of queues */
-    bool local;   /* a group smaller than the world */
-    bool uneven;  /* an all-to-all of unequal sizes */
-    bool bundle;  /* the network carries it as a whole */
+    uint32_t rank, node, group;
+    uint32_t place;  /* of the rank in the group */
+    uint32_t member; /* that the rank is: place, or rank when all take part */
+    uint32_t set;    /* of queues */
+    bool local;      /* a group smaller than the world */
+    bool uneven;     /* an all-to-all of unequal sizes */
+    bool bundle;     /* the network carries it as a whole */
     const char *custom;
     coll_request request;
     coll_outline outlines[COLL_MAX_PHASES];

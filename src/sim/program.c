@@ -54,6 +54,8 @@ typedef struct compiler {
     halley_error *err;
     uint32_t *place;    /* trace index -> place in the program */
     map64 lanes;        /* group or peer -> its lane */
+    map64 names;        /* kind and value -> place among the names */
+    map64 tags;         /* peer's name and tag -> place among the tags */
     uint32_t *mark;     /* trace index -> the last node that named it a dependency */
     cost_retime retime; /* when the program is re-timed */
 } compiler;
@@ -246,6 +248,61 @@ static bool find_chunks(uint64_t *amount, const compiler *c, uint32_t index)
     return values[0] > 0 && values[2] > 0;
 }
 
+/* Room for one element more in arrays that grow by doubling. */
+static bool grow_names(void *array, uint32_t n, size_t size)
+{
+    void **at = array;
+    if (n != 0 && (n & (n - 1)) != 0)
+        return true;
+    void *more = realloc(*at, (n == 0 ? 1 : (size_t)n * 2) * size);
+    if (more == NULL)
+        return false;
+    *at = more;
+    return true;
+}
+
+/* The place of a name, made when there is none yet. `of`: the group of a root. */
+static halley_status find_name(uint32_t *out, compiler *c, sim_name name, uint32_t value)
+{
+    sim_program *p = c->p;
+    enum { MOST_NAMES = 1 << 28 };
+    const uint64_t of = name.of == SIM_NO_NAME ? MOST_NAMES - 1 : name.of;
+    const uint64_t key = (uint64_t)name.kind << 60 | of << 32 | value;
+    bool fresh;
+    if (p->n_names >= MOST_NAMES - 1)
+        return error_set(c->err, HALLEY_ELIMIT,
+                         "a rank names more than %d groups, peers and roots", MOST_NAMES);
+    *out = p->n_names;
+    if (!map64_put(&c->names, key, out, &fresh))
+        return error_nomem(c->err);
+    if (!fresh)
+        return HALLEY_OK;
+    if (!grow_names(&p->names, p->n_names, sizeof *p->names) ||
+        !grow_names(&p->own.values, p->n_names, sizeof *p->own.values))
+        return error_nomem(c->err);
+    p->names[p->n_names] = name;
+    p->own.values[p->n_names++] = value;
+    return HALLEY_OK;
+}
+
+/* The place of a tag among those that go with a peer. */
+static halley_status find_tag(uint32_t *out, compiler *c, uint32_t peer, uint32_t tag)
+{
+    sim_program *p = c->p;
+    bool fresh;
+    *out = p->n_tags;
+    if (!map64_put(&c->tags, (uint64_t)peer << 32 | tag, out, &fresh))
+        return error_nomem(c->err);
+    if (!fresh)
+        return HALLEY_OK;
+    if (!grow_names(&p->tag_names, p->n_tags, sizeof *p->tag_names) ||
+        !grow_names(&p->own.tags, p->n_tags, sizeof *p->own.tags))
+        return error_nomem(c->err);
+    p->tag_names[p->n_tags] = peer;
+    p->own.tags[p->n_tags++] = tag;
+    return HALLEY_OK;
+}
+
 static halley_status compile_message_size(sim_node *n, const compiler *c, uint32_t index)
 {
     if (c->opts->custom && find_chunks(&n->amount, c, index)) {
@@ -255,7 +312,7 @@ static halley_status compile_message_size(sim_node *n, const compiler *c, uint32
     return read_needed_number(&n->amount, c, index, SIM_ATTR_COMM_SIZE);
 }
 
-static halley_status compile_message(sim_node *n, const compiler *c, uint32_t index)
+static halley_status compile_message(sim_node *n, compiler *c, uint32_t index)
 {
     const bool sends = n->type == HALLEY_NODE_SEND;
     uint64_t peer, tag, self;
@@ -274,14 +331,18 @@ static halley_status compile_message(sim_node *n, const compiler *c, uint32_t in
         return node_error(c, index, HALLEY_EINVAL, "comm_size is 0");
     n->a = (uint32_t)peer;
     n->b = (uint32_t)((int32_t)(uint32_t)tag % 500000000);
-    if (has_self) {
-        n->flags |= SIM_NODE_HAS_PEER;
-        n->self = self > UINT32_MAX ? UINT32_MAX : (uint32_t)self;
-    }
-    return HALLEY_OK;
+    if (c->opts->custom)
+        return HALLEY_OK;
+    TRY(find_name(&n->a, c, (sim_name){sends ? SIM_NAME_OUT : SIM_NAME_IN, SIM_NO_NAME},
+                  (uint32_t)peer));
+    TRY(find_tag(&n->b, c, n->a, n->b));
+    if (!has_self)
+        return HALLEY_OK;
+    return find_name(&n->self, c, (sim_name){SIM_NAME_SELF, SIM_NO_NAME},
+                     self > UINT32_MAX ? UINT32_MAX : (uint32_t)self);
 }
 
-static halley_status compile_group(sim_node *n, const compiler *c, uint32_t index)
+static halley_status compile_group(sim_node *n, compiler *c, uint32_t index)
 {
     halley_attr attr;
     if (!find_attr(&attr, c, index, SIM_ATTR_PG_NAME))
@@ -299,8 +360,26 @@ static halley_status compile_group(sim_node *n, const compiler *c, uint32_t inde
     if (group == UINT32_MAX)
         return node_error(c, index, HALLEY_EINVAL,
                           "pg_name is not in the communicator group file");
-    n->a = group + 1;
-    return HALLEY_OK;
+    return find_name(&n->a, c, (sim_name){SIM_NAME_GROUP, SIM_NO_NAME}, group);
+}
+
+static bool is_rooted(uint64_t coll)
+{
+    return coll == HALLEY_COLL_REDUCE || coll == HALLEY_COLL_GATHER ||
+           coll == HALLEY_COLL_SCATTER || coll == HALLEY_COLL_BROADCAST;
+}
+
+/* The attribute "root" names a rank; without one the root is the first member. */
+static halley_status compile_root(sim_node *n, compiler *c, uint32_t index)
+{
+    halley_attr attr;
+    uint64_t rank;
+    if (!is_rooted(n->coll) || !sim_rules_get(c->opts->cluster)->has_roots ||
+        !halley_node_find_attr(&attr, c->trace, index, "root"))
+        return HALLEY_OK;
+    if (!halley_attr_to_u64(&attr, &rank) || rank >= c->opts->cluster->n_npus)
+        rank = UINT32_MAX; /* nobody */
+    return find_name(&n->self, c, (sim_name){SIM_NAME_ROOT, n->a}, (uint32_t)rank);
 }
 
 /* Logical dimensions of a collective: the reference looks at so many entries. */
@@ -324,7 +403,7 @@ static halley_status compile_involved(sim_node *n, const compiler *c, uint32_t i
     halley_attr attr;
     uint32_t d = 0;
     n->b = UINT32_MAX;
-    if (n->a != 0)
+    if (n->a != SIM_NO_NAME)
         return HALLEY_OK; /* a group's plan does not ask */
     const uint32_t n_dims = count_logical_dims(c, n->coll);
     if (!find_attr(&attr, c, index, SIM_ATTR_INVOLVED_DIM)) {
@@ -347,7 +426,7 @@ static halley_status compile_involved(sim_node *n, const compiler *c, uint32_t i
     return HALLEY_OK;
 }
 
-static halley_status compile_coll(sim_node *n, const compiler *c, uint32_t index)
+static halley_status compile_coll(sim_node *n, compiler *c, uint32_t index)
 {
     uint64_t type;
     TRY(read_needed_number(&type, c, index, SIM_ATTR_COMM_TYPE));
@@ -371,6 +450,7 @@ static halley_status compile_coll(sim_node *n, const compiler *c, uint32_t index
     if (type != HALLEY_COLL_BARRIER)
         TRY(read_needed_number(&n->amount, c, index, SIM_ATTR_COMM_SIZE));
     TRY(compile_group(n, c, index));
+    TRY(compile_root(n, c, index));
     halley_attr sizes;
     if (c->rules->has_uneven && type == HALLEY_COLL_ALL_TO_ALL &&
         find_attr(&sizes, c, index, SIM_ATTR_COMM_SIZES))
@@ -398,7 +478,7 @@ static sim_slot choose_slot(const sim_node *n)
     return is_free ? SIM_SLOT_FREE : SIM_SLOT_COMM;
 }
 
-static halley_status compile_by_type(sim_node *n, const compiler *c, uint32_t index)
+static halley_status compile_by_type(sim_node *n, compiler *c, uint32_t index)
 {
     if (c->opts->cluster->system.replay_only && !c->opts->custom) {
         n->flags |= SIM_NODE_TIMED;
@@ -437,12 +517,14 @@ static halley_status compile_by_type(sim_node *n, const compiler *c, uint32_t in
     }
 }
 
-static halley_status compile_node(sim_node *n, const compiler *c, uint32_t index)
+static halley_status compile_node(sim_node *n, compiler *c, uint32_t index)
 {
     const uint32_t type = halley_node_type_of(c->trace, index);
     uint64_t cpu = 0;
     bool found;
     *n = (sim_node){.trace_index = index,
+                    .a = SIM_NO_NAME,
+                    .self = SIM_NO_NAME,
                     .type = type < HALLEY_N_NODE_TYPES ? type & 15 : 15};
     TRY(read_number(&cpu, &found, c, index, SIM_ATTR_IS_CPU_OP));
     if (cpu != 0 && (c->rules->cpu_may_communicate || !is_communication(n)))
@@ -659,6 +741,8 @@ static halley_status compile_trace(compiler *c)
             status = choose_lane(&p->nodes[i], c);
     }
     map64_fini(&c->lanes);
+    map64_fini(&c->names);
+    map64_fini(&c->tags);
     free(order);
     if (status == HALLEY_OK) {
         p->nodes[p->n] = (sim_node){0};
@@ -695,6 +779,10 @@ void sim_program_fini(sim_program *p)
     free(p->nodes);
     free(p->children);
     free(p->lanes);
+    free(p->names);
+    free(p->tag_names);
+    free(p->own.values);
+    free(p->own.tags);
     sim_tensors_fini(&p->tensors);
     *p = (sim_program){0};
 }

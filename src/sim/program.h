@@ -25,17 +25,22 @@ enum {
     SIM_NODE_SKIP = 1,  /* takes no time and is done when issued */
     SIM_NODE_TIMED = 2, /* takes `amount` ticks whatever its type */
     SIM_NODE_CPU = 4,
-    SIM_NODE_UNEVEN = 16,  /* an all-to-all that lists what each member gets */
-    SIM_NODE_HAS_PEER = 8, /* `self` is given and must be the rank */
-    SIM_NODE_CHUNKS = 32,  /* custom message: `amount` holds chunks, not bytes */
+    SIM_NODE_UNEVEN = 16, /* an all-to-all that lists what each member gets */
+    SIM_NODE_CHUNKS = 32, /* custom message: `amount` holds chunks, not bytes */
 };
 
 typedef struct sim_node {
     uint64_t amount;      /* ticks of a timed node; bytes of the others */
     uint32_t trace_index; /* its index in the trace */
     uint32_t first_child; /* in children; the next node's first_child ends them */
-    uint32_t a, b; /* message: peer, tag; collective: group + 1 or 0, involved dims */
-    uint32_t self; /* message: the rank that the node says it belongs to */
+    /* What the node names, as places among the program's names (sim_name): a message its
+     * peer, a collective its group (SIM_NO_NAME = all ranks). Nodes of a custom algorithm
+     * hold the peer itself. */
+    uint32_t a;
+    uint32_t b; /* message: place among the tags; collective: involved dimensions */
+    /* message: the rank that the node says it belongs to; collective: its root; a name,
+     * or SIM_NO_NAME */
+    uint32_t self;
     uint8_t type : 4, coll : 4; /* halley_node_type, halley_coll_type */
     uint8_t flags;
     uint16_t slot; /* what it occupies: a sim_slot, or a lane of the native rules */
@@ -65,9 +70,37 @@ typedef struct sim_lane {
     uint32_t set;      /* a group's lane: number of its set of queues; else 0 */
 } sim_lane;
 
+/*
+ * Programs of ranks that do the same differ only in what they name: groups, peers, tags,
+ * roots. A program numbers its names by first use; each rank binds them (sim_bind).
+ */
+#define SIM_NO_NAME UINT32_MAX
+typedef enum sim_name_kind {
+    SIM_NAME_GROUP,
+    SIM_NAME_OUT,  /* to whom messages go */
+    SIM_NAME_IN,   /* from whom messages come */
+    SIM_NAME_ROOT, /* of a rooted collective */
+    SIM_NAME_SELF, /* the rank that a message says it belongs to */
+} sim_name_kind;
+
+typedef struct sim_name {
+    sim_name_kind kind;
+    uint32_t of; /* root: the name of its group, or SIM_NO_NAME */
+} sim_name;
+
+/* What the names of one trace are. */
+typedef struct sim_names {
+    uint32_t *values; /* by name: index of the group; rank */
+    uint32_t *tags;   /* by place */
+} sim_names;
+
 struct sim_program {
     const halley_trace *trace;
     uint32_t n;
+    sim_name *names;
+    uint32_t *tag_names; /* by place of a tag: the peer it goes with */
+    uint32_t n_names, n_tags;
+    sim_names own;      /* of `trace` */
     sim_node *nodes;    /* n + 1: the last only ends the children */
     uint32_t *children; /* by place in `nodes` */
     sim_lane *lanes;    /* native rules; else NULL */

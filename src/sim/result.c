@@ -2,6 +2,7 @@
 #include "sim/result.h"
 
 #include "base/number.h"
+#include "sim/fold.h"
 #include "sim/rules.h"
 
 #include <string.h>
@@ -147,14 +148,24 @@ static halley_status read_links(halley_result *r, sim *s)
 
 static halley_traffic read_traffic(const sim *s, const sim_traffic *t)
 {
-    const cluster_group *g = t->group == 0 ? NULL : &s->cluster->groups[t->group - 1];
+    const sim_group *g = t->group == 0 ? NULL : &s->groups[t->group - 1];
     return (halley_traffic){.type = t->type,
                             .coll = t->coll,
                             .group = g == NULL ? 0 : g->id,
-                            .n_members = g == NULL ? s->n_npus : g->n,
+                            .n_members = g == NULL ? s->n_npus : g->n_members,
                             .count = t->count,
                             .bytes = (double)t->bytes,
                             .ticks = (double)t->ticks};
+}
+
+/* Ranks that were run. Events are not told apart by rank: those represented are known
+ * exactly when every rank was run, else in proportion to the ranks. */
+static void read_classes(halley_result *r, const sim *s)
+{
+    for (uint32_t i = 0; i < s->n_npus; i++)
+        r->n_classes += s->fold == NULL || s->fold->representative[i] == i;
+    r->n_events_represented =
+        (uint64_t)((double)s->n_events * s->n_npus / r->n_classes + 0.5);
 }
 
 static halley_status fill_result(halley_result *r, sim *s)
@@ -164,6 +175,7 @@ static halley_status fill_result(halley_result *r, sim *s)
     r->ticks_per_s = 1e9 * (double)s->ticks_per_ns;
     r->roofline = s->system->roofline;
     r->n_events = s->n_events;
+    read_classes(r, s);
     r->stopped = s->stopped;
     note_unreceived(s);
     r->warnings = s->warnings;
@@ -265,6 +277,16 @@ bool halley_result_stopped(const halley_result *result)
 uint64_t halley_result_events(const halley_result *result)
 {
     return result->n_events;
+}
+
+uint32_t halley_result_classes(const halley_result *result)
+{
+    return result->n_classes;
+}
+
+uint64_t halley_result_events_represented(const halley_result *result)
+{
+    return result->n_events_represented;
 }
 
 uint32_t halley_result_warning_count(const halley_result *result)

@@ -9,7 +9,8 @@ struct halley_result {
     double ticks_per_s;
     bool roofline, stopped;
     uint32_t warnings; /* bit i: warning i (sim_warning) */
-    uint64_t n_events;
+    uint64_t n_events, n_events_represented;
+    uint32_t n_classes; /* ranks that were run */
     halley_rank_result *ranks;
     uint32_t *finishers;
     ARRAY(halley_traffic) traffic;

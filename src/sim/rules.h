@@ -51,11 +51,15 @@ struct sim_rules {
     bool (*has_own_directions)(const sim *s); /* members of a chunk may differ in them */
     halley_status (*check_start)(sim *s, uint32_t rank); /* the rank has just begun */
 
+    /* The events of an instant are done; as des_flush. NULL: the network's alone. */
+    bool (*flush)(void *run);
+
     /* nodes: what they occupy */
     void (*make_ready)(sim_rank *r, uint32_t node);
     void (*free_child)(sim *s, sim_rank *r,
-                       uint32_t node);   /* its last parent has ended */
-    uint32_t (*take_ready)(sim_rank *r); /* the next to issue; UINT32_MAX: none */
+                       uint32_t node);         /* its last parent has ended */
+    uint32_t (*take_ready)(sim_rank *r);       /* the next to issue; UINT32_MAX: none */
+    void (*look_again)(sim *s, uint32_t rank); /* a node of the rank has ended */
     void (*occupy)(sim_rank *r, uint32_t slot);
     void (*vacate)(sim_rank *r, uint32_t slot);
 

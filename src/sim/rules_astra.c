@@ -267,6 +267,7 @@ const sim_rules sim_rules_astra = {
     .make_ready = make_ready_in_slot,
     .free_child = free_slot_child,
     .take_ready = take_from_slots,
+    .look_again = sim_rank_go_on,
     .occupy = occupy_slot,
     .vacate = vacate_slot,
     .is_one_dimension = is_always_one_dimension,

@@ -79,6 +79,7 @@ static halley_status init_lanes(sim *s, sim_rank *r)
     r->lanes = (sim_lanes){
         .next = room + 3 * n, .heads = room, .tails = room + n, .n_busy = room + 2 * n};
     freeset_init(&r->lanes.open, bits, p->n_lanes);
+    r->lanes.fresh = SIM_NONE;
     for (size_t i = 0; i < n; i++)
         r->lanes.heads[i] = SIM_NONE;
     return HALLEY_OK;
@@ -121,10 +122,71 @@ static void make_ready_in_lane(sim_rank *r, uint32_t node)
     update_lane(r, lane);
 }
 
+/*
+ * Nodes that become ready at one instant are in the order of the program, whatever the
+ * order in which the instant's events came: they wait in a sorted list until all of these
+ * have been carried out. Most come in order, and go to its end.
+ */
 static void free_lane_child(sim *s, sim_rank *r, uint32_t node)
 {
-    (void)s;
-    make_ready_in_lane(r, node);
+    sim_lanes *l = &r->lanes;
+    if (s->issuing) { /* of a node that takes no time */
+        make_ready_in_lane(r, node);
+        return;
+    }
+    uint32_t before = SIM_NONE, after = l->fresh;
+    if (after != SIM_NONE && l->last_fresh < node) {
+        before = l->last_fresh;
+        after = SIM_NONE;
+    }
+    while (after != SIM_NONE && after < node) {
+        before = after;
+        after = l->next[after];
+    }
+    assert(after != node);
+    l->next[node] = after;
+    if (before == SIM_NONE)
+        l->fresh = node;
+    else
+        l->next[before] = node;
+    if (after == SIM_NONE)
+        l->last_fresh = node;
+}
+
+/* When all that ends at this instant has ended. */
+static void look_again_later(sim *s, uint32_t rank)
+{
+    sim_rank *r = &s->ranks[rank];
+    if (r->is_awake)
+        return;
+    r->is_awake = true;
+    if (!array_push(&s->awake, rank))
+        sim_fail_memory(s);
+}
+
+static void go_on_in_lanes(sim *s, uint32_t rank)
+{
+    sim_rank *r = &s->ranks[rank];
+    for (uint32_t node = r->lanes.fresh, next; node != SIM_NONE; node = next) {
+        next = r->lanes.next[node];
+        make_ready_in_lane(r, node);
+    }
+    r->lanes.fresh = SIM_NONE;
+    r->is_awake = false;
+    sim_rank_go_on(s, rank);
+}
+
+/* The events of the instant are done: ranks go on, which may schedule further ones; then
+ * the network sees what has started. */
+static bool flush_native_instant(void *context)
+{
+    sim *s = context;
+    if (s->awake.n == 0)
+        return s->flush_network != NULL && s->flush_network(s->net);
+    for (size_t i = 0; i < s->awake.n && s->status == HALLEY_OK; i++)
+        go_on_in_lanes(s, s->awake.at[i]);
+    s->awake.n = 0;
+    return true;
 }
 
 /* Take the first node of an open lane. */
@@ -301,6 +363,8 @@ const sim_rules sim_rules_native = {
     .make_ready = make_ready_in_lane,
     .free_child = free_lane_child,
     .take_ready = take_from_lane,
+    .look_again = look_again_later,
+    .flush = flush_native_instant,
     .occupy = occupy_lane,
     .vacate = vacate_lane,
     .is_one_dimension = is_no_box,

@@ -36,7 +36,7 @@ static void take_next_request(sim *s, uint32_t server)
 static void end_node(sim *s, uint64_t event)
 {
     const sim_node_event e = sim_event_read_node(event);
-    assert(e.owner < s->n_npus && e.node < s->ranks[e.owner].program->n);
+    assert(e.owner < s->n_ranks && e.node < s->ranks[e.owner].program->n);
     sim_node_ended(s, e.owner, e.node);
 }
 
@@ -121,73 +121,33 @@ static void note_retiming(sim *s, sim_retime_state state)
         s->warnings |= 1u << SIM_WARN_RETIMED_COST;
 }
 
-/* What times the compute nodes of a rank: its kind of NPU. */
-static sim_program_opts choose_kind(const sim *s, uint32_t kind)
+/* What a user should know of the programs. */
+static void note_programs(sim *s)
 {
-    const halley_cluster *c = s->cluster;
-    sim_program_opts o = {.cluster = c,
-                          .npu = kind == 0 ? &c->npu : &c->other_kinds[kind - 1],
-                          .peak_flops = s->system->peak_flops,
-                          .mem_Bps = s->system->mem_Bps,
-                          .ticks_per_s = 1e9 * (double)s->ticks_per_ns};
-    if (c->n_kinds < 2)
-        return o;
-    o.peak_flops = o.npu->peak_flops[HALLEY_BF16];
-    for (int i = 0; i < HALLEY_N_DTYPES && !(o.peak_flops > 0); i++)
-        o.peak_flops = o.npu->peak_flops[i];
-    o.mem_Bps = o.npu->n_tiers > 0 ? o.npu->tiers[0].bandwidth_Bps : 0;
-    return o;
+    for (size_t i = 0; i < s->instance.programs.n; i++) {
+        const sim_program *p = s->instance.programs.at[i];
+        s->warnings |= p->dangling ? 1u << SIM_WARN_DANGLING : 0;
+        s->warnings |= p->has_uncounted ? 1u << SIM_WARN_UNCOUNTED : 0;
+        s->warnings |= p->has_unknown_types ? 1u << SIM_WARN_UNKNOWN_TYPE : 0;
+        s->warnings |= p->tensors.has_bad_sizes ? 1u << SIM_WARN_TENSORS : 0;
+        note_retiming(s, p->retime);
+    }
+    if (s->cluster->n_kinds > 1 && !s->system->modelled && !s->system->roofline)
+        s->warnings |= 1u << SIM_WARN_KINDS;
 }
 
-/* One program for each distinct trace and kind of NPU; equal ranks have the same trace
- * pointer. */
 static halley_status compile_programs(sim *s, const halley_trace_set *traces,
-                                      const halley_sim_opts *run_opts)
+                                      const halley_sim_opts *opts)
 {
-    map64 seen = {0};
-    halley_status status = HALLEY_OK;
-    const size_t n_kinds = s->cluster->n_kinds > 1 ? s->cluster->n_kinds : 1;
-    s->programs =
-        mem_array_zero(halley_trace_set_distinct(traces) * n_kinds, sizeof *s->programs);
-    if (s->programs == NULL)
-        return error_nomem(s->err);
-    for (uint32_t i = 0; i < s->n_npus && status == HALLEY_OK; i++) {
-        const halley_trace *trace = halley_trace_set_get(traces, i);
-        uint32_t id = s->n_programs;
-        bool fresh;
-        if (!is_run(s, i)) {
-            s->ranks[i].program = s->ranks[s->fold->representative[i]].program;
-            continue;
-        }
-        const uint32_t kind = n_kinds > 1 ? halley_cluster_kind_of(s->cluster, i) : 0;
-        sim_program_opts opts = choose_kind(s, kind);
-        opts.times_only = run_opts->times_only;
-        opts.recorded_on = run_opts->recorded_on;
-        if (!map64_put(&seen, (uint64_t)(uintptr_t)trace ^ hash_u64(kind), &id, &fresh))
-            status = error_nomem(s->err);
-        else if (fresh)
-            status =
-                sim_program_init(&s->programs[s->n_programs++], trace, &opts, s->err);
-        if (status == HALLEY_OK && s->programs[id].n == 0) {
-            status = error_set(s->err, HALLEY_EINVAL, "the trace of rank %u is empty", i);
-            error_at_file(s->err, halley_trace_path(trace));
-        }
-        s->ranks[i].program = &s->programs[id];
-        if (status == HALLEY_OK && s->programs[id].dangling)
-            s->warnings |= 1u << SIM_WARN_DANGLING;
-        if (status == HALLEY_OK && s->programs[id].has_uncounted)
-            s->warnings |= 1u << SIM_WARN_UNCOUNTED;
-        if (status == HALLEY_OK && s->programs[id].has_unknown_types)
-            s->warnings |= 1u << SIM_WARN_UNKNOWN_TYPE;
-        if (status == HALLEY_OK && s->programs[id].tensors.has_bad_sizes)
-            s->warnings |= 1u << SIM_WARN_TENSORS;
-        if (status == HALLEY_OK)
-            note_retiming(s, s->programs[id].retime);
-    }
-    map64_fini(&seen);
-    if (n_kinds > 1 && !s->system->modelled && !s->system->roofline)
-        s->warnings |= 1u << SIM_WARN_KINDS;
-    return status;
+    const sim_instance_opts o = {.cluster = s->cluster,
+                                 .run = opts,
+                                 .representative =
+                                     s->fold == NULL ? NULL : s->fold->representative,
+                                 .ticks_per_s = 1e9 * (double)s->ticks_per_ns,
+                                 .share = s->rules->can_fold && s->fold == NULL};
+    TRY(sim_instance_init(&s->instance, traces, &o, s->err));
+    note_programs(s);
+    return HALLEY_OK;
 }
 
 void sim_record_link(sim *s, uint32_t rank, uint32_t node, uint64_t link)
@@ -232,13 +192,23 @@ static halley_status init_network(sim *s, const net_model *model,
                      .keep_heat = opts->heat,
                      .fail = note_network_failure,
                      .err = s->err};
+    o.ops = opts->network_ops;
+    o.ops_context = opts->network_context;
     if (s->fold != NULL)
         o.folding = (net_folding){s->fold->representative, s->fold->n_alike, watch_event};
-    return net_new(&s->net, model, s->cluster, &s->queue, &o, s->err);
+    TRY(net_new(&s->net, model, s->cluster, &s->queue, &o, s->err));
+    if (s->rules->flush == NULL)
+        return HALLEY_OK;
+    s->flush_network = model->flush;
+    s->queue.flush = s->rules->flush;
+    s->queue.flush_context = s;
+    return HALLEY_OK;
 }
 
 const net_model *sim_model_find(const halley_cluster *c, const halley_sim_opts *opts)
 {
+    if (opts->network_ops != NULL)
+        return c->astra ? NULL : &net_model_own;
     const uint32_t model = opts->network == HALLEY_NETWORK_AS_CLUSTER
                                ? (uint32_t)c->model
                                : (uint32_t)opts->network - HALLEY_NETWORK_FREE;
@@ -250,8 +220,13 @@ static halley_status set_up_run(sim *s, const halley_trace_set *traces,
                                 const halley_sim_opts *opts)
 {
     const halley_cluster *c = s->cluster;
-    TRY(hw_structure_check(c, s->err));
+    if (opts->network_ops == NULL || c->n_npus == 0 || c->n_npus > CLUSTER_MAX_NPUS)
+        TRY(hw_structure_check(c, s->err));
     const net_model *model = sim_model_find(c, opts);
+    if (model == NULL && opts->network_ops != NULL)
+        return error_set(s->err, HALLEY_EINVAL,
+                         "network model %s: a model of one's own needs rules: native",
+                         opts->network_ops->name);
     if (model == NULL)
         return error_set(s->err, HALLEY_EINVAL,
                          "network model %u does not belong to the %s rules",
@@ -259,13 +234,10 @@ static halley_status set_up_run(sim *s, const halley_trace_set *traces,
     TRY(s->rules->check_run(s, halley_trace_set_count(traces), model));
     TRY(init_network(s, model, opts));
     TRY(mem_servers_init(&s->memory, c, s->ticks_per_ns, s->err));
-    s->ranks = mem_array_zero(s->n_npus, sizeof *s->ranks);
-    s->finishers = mem_array(s->n_npus, sizeof *s->finishers);
-    if (s->ranks == NULL || s->finishers == NULL)
-        return error_nomem(s->err);
     s->endpoint = s->system->endpoint_ns * s->ticks_per_ns;
     s->group_endpoint = s->system->group_endpoint_ns * s->ticks_per_ns;
     TRY(compile_programs(s, traces, opts));
+    TRY(sim_bind_ranks(s));
     sim_phases_init(s, s->system->rendezvous || s->rules->has_own_directions(s));
     TRY(sim_calls_init(s));
     TRY(sim_streams_init(s));
@@ -275,14 +247,14 @@ static halley_status set_up_run(sim *s, const halley_trace_set *traces,
         sim_fold_give_up(s);
         return s->status;
     }
-    for (uint32_t i = 0; i < s->n_npus; i++) {
+    for (uint32_t i = 0; i < s->n_ranks; i++) {
         if (!is_run(s, i))
             continue;
         TRY(init_rank(s, &s->ranks[i]));
         TRY(sim_local_init(s, &s->ranks[i], opts->record));
         s->n_nodes += s->ranks[i].program->n;
     }
-    for (uint32_t i = 0; opts->record && i < s->n_npus; i++)
+    for (uint32_t i = 0; opts->record && i < s->n_ranks; i++)
         TRY(init_record(s, &s->ranks[i]));
     return HALLEY_OK;
 }
@@ -290,7 +262,7 @@ static halley_status set_up_run(sim *s, const halley_trace_set *traces,
 /* All ranks begin. */
 static halley_status start_ranks(sim *s)
 {
-    for (uint32_t i = 0; i < s->n_npus && s->status == HALLEY_OK; i++) {
+    for (uint32_t i = 0; i < s->n_ranks && s->status == HALLEY_OK; i++) {
         if (!is_run(s, i))
             continue;
         sim_rank_start(s, i);
@@ -312,6 +284,8 @@ static halley_status run_events(sim *s, const halley_sim_opts *opts)
     TRY(start_ranks(s));
     while (s->status == HALLEY_OK && !s->queue.failed && des_queue_pop(&s->queue, &e)) {
         assert(e.at == s->queue.now);
+        if (s->status != HALLEY_OK) /* at the end of the instant before */
+            break;
         if (e.at > s->stop) {
             s->stopped = true;
             s->queue.now = s->stop;
@@ -331,7 +305,7 @@ static halley_status run_events(sim *s, const halley_sim_opts *opts)
 /* The clock stands: close what is open, so that times add up to it. */
 static void stop_run(sim *s)
 {
-    for (uint32_t i = 0; i < s->n_npus; i++) {
+    for (uint32_t i = 0; i < s->n_ranks; i++) {
         sim_rank *r = &s->ranks[i];
         if (r->finished)
             continue;
@@ -362,14 +336,13 @@ static void free_run(sim *s)
     sim_streams_fini(&s->streams);
     sim_bus_fini(s);
     sim_custom_fini(s);
-    for (uint32_t i = 0; i < s->n_programs; i++)
-        sim_program_fini(&s->programs[i]);
-    free(s->programs);
-    for (uint32_t i = 0; s->ranks != NULL && i < s->n_npus; i++)
+    sim_instance_fini(&s->instance);
+    for (uint32_t i = 0; s->ranks != NULL && i < s->n_ranks; i++)
         free_records(&s->ranks[i]);
     free(s->ranks);
     free(s->finishers);
     array_fini(&s->freed);
+    array_fini(&s->awake);
     array_fini(&s->traffic);
     map64_fini(&s->traffic_by_key);
     arena_fini(&s->memory_of_run);
@@ -377,7 +350,7 @@ static void free_run(sim *s)
 
 static halley_status finish_run(halley_result **out, sim *s)
 {
-    for (uint32_t i = 0; i < s->n_npus; i++)
+    for (uint32_t i = 0; i < s->n_ranks; i++)
         if (s->ranks[i].local.reads_left != NULL)
             sim_local_finish(s, &s->ranks[i]);
     TRY(s->status);
@@ -399,6 +372,7 @@ static halley_status run_simulation(halley_result **out, const halley_trace_set 
     sim s = {.cluster = cluster,
              .system = &cluster->system,
              .n_npus = cluster->n_npus,
+             .n_ranks = cluster->n_npus,
              .rules = sim_rules_get(cluster),
              .ticks_per_ns = sim_rules_get(cluster)->ticks_per_ns,
              .fold = fold,

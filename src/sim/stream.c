@@ -23,34 +23,30 @@ halley_status sim_streams_init(sim *s)
     t->threshold = threshold > UINT32_MAX ? UINT32_MAX : (uint32_t)threshold;
     t->free_op = t->free_dataset = SIM_NONE;
     uint64_t n_queues = 0;
-    t->first_queue = mem_array(s->n_npus, sizeof *t->first_queue);
-    for (uint32_t i = 0; t->first_queue != NULL && i < s->n_npus; i++) {
+    t->first_queue = mem_array(s->n_ranks, sizeof *t->first_queue);
+    for (uint32_t i = 0; t->first_queue != NULL && i < s->n_ranks; i++) {
         t->first_queue[i] = (uint32_t)n_queues;
         n_queues += (uint64_t)s->ranks[i].program->n_sets * dims * queues;
     }
     if (n_queues > UINT32_MAX)
         return error_set(s->err, HALLEY_ELIMIT, "more than 2^32 queues");
     t->queues = mem_array((size_t)n_queues, sizeof *t->queues);
-    t->allocators = mem_array((size_t)s->n_npus * dims, sizeof *t->allocators);
-    t->trees = mem_array_zero((size_t)s->n_npus * CLUSTER_N_COLLS, CLUSTER_MAX_DIMS);
-    t->world_streams = mem_array_zero(s->n_npus, sizeof *t->world_streams);
-    t->group_streams = mem_array_zero(c->n_groups, sizeof *t->group_streams);
+    t->allocators = mem_array((size_t)s->n_ranks * dims, sizeof *t->allocators);
+    t->trees = mem_array_zero((size_t)s->n_ranks * CLUSTER_N_COLLS, CLUSTER_MAX_DIMS);
+    t->world_streams = mem_array_zero(s->n_ranks, sizeof *t->world_streams);
+    t->group_streams = mem_array_zero(s->n_groups, sizeof *t->group_streams);
     if (t->first_queue == NULL || t->queues == NULL || t->allocators == NULL ||
         t->trees == NULL || t->world_streams == NULL || t->group_streams == NULL)
         return error_nomem(s->err);
     for (size_t i = 0; i < n_queues; i++)
         t->queues[i] = (sim_queue){.head_op = SIM_NONE, .tail_op = SIM_NONE};
-    for (size_t i = 0; i < (size_t)s->n_npus * dims; i++)
+    for (size_t i = 0; i < (size_t)s->n_ranks * dims; i++)
         t->allocators[i] = (sim_allocator){0, 0, queues / 2};
-    for (uint32_t g = 0; g < c->n_groups; g++) {
-        const cluster_group *group = &c->groups[g];
+    for (uint32_t g = 0; g < s->n_groups; g++) {
         t->group_streams[g] =
-            arena_array(&s->memory_of_run, group->n, sizeof **t->group_streams);
+            arena_array(&s->memory_of_run, s->groups[g].n, sizeof **t->group_streams);
         if (t->group_streams[g] == NULL)
             return error_nomem(s->err);
-        for (uint32_t i = 0; i < group->n; i++)
-            if (!map64_set(&t->places, (uint64_t)g << 32 | group->ranks[i], i))
-                return error_nomem(s->err);
     }
     return s->rules->init_groups(s);
 }
@@ -79,19 +75,18 @@ void sim_streams_fini(sim_streams *t)
     free(t->trees);
     free(t->world_streams);
     free(t->group_streams);
-    map64_fini(&t->places);
 }
 
 uint32_t sim_member_rank(const sim *s, const sim_op *o, uint32_t member)
 {
     assert(member < o->plan->n_members && (!o->plan->grouped || o->group > 0));
-    return o->plan->grouped ? s->cluster->groups[o->group - 1].ranks[member] : member;
+    return o->plan->grouped ? s->groups[o->group - 1].ranks[member] : member;
 }
 
 uint32_t sim_op_tag(const sim *s, const sim_op *o)
 {
     const uint64_t base =
-        o->group == 0 ? 0 : (uint64_t)s->cluster->groups[o->group - 1].id * 1000000;
+        o->group == 0 ? 0 : (uint64_t)s->groups[o->group - 1].id * 1000000;
     return (uint32_t)((base + o->stream) % 500000000 + 500000000);
 }
 

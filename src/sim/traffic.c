@@ -5,9 +5,10 @@
 #include "base/hash.h"
 #include "sim/fold.h"
 
-static sim_traffic *get_traffic_row(sim *s, const sim_node *n)
+static sim_traffic *get_traffic_row(sim *s, uint32_t rank, const sim_node *n)
 {
-    const uint32_t group = n->type == HALLEY_NODE_COLL ? n->a : 0;
+    const uint32_t group =
+        n->type == HALLEY_NODE_COLL ? sim_node_group(&s->ranks[rank], n) : 0;
     const uint64_t key = (uint64_t)group << 32 | (uint64_t)n->type << 8 | n->coll;
     uint32_t row = (uint32_t)s->traffic.n;
     bool fresh;
@@ -28,20 +29,23 @@ static sim_traffic *get_traffic_row(sim *s, const sim_node *n)
 }
 
 /* For how many nodes of the row a node stands. */
-static uint32_t count_alike(const sim *s, const sim_traffic *row, uint32_t rank)
+static uint32_t count_alike(const sim *s, const sim_traffic *row, uint32_t rank,
+                            const sim_node *n)
 {
-    if (s->fold == NULL)
-        return 1;
-    return row->group == 0 ? s->fold->n_alike[rank]
-                           : s->cluster->groups[row->group - 1].n;
+    if (s->fold != NULL)
+        return row->group == 0 ? s->fold->n_alike[rank] : s->groups[row->group - 1].n;
+    if (row->group == 0)
+        return s->ranks[rank].n_alike;
+    const sim_group *g = &s->groups[row->group - 1];
+    return g->n_alike == NULL ? 1 : g->n_alike[s->ranks[rank].binds[n->a].place];
 }
 
 void sim_traffic_begin(sim *s, uint32_t rank, const sim_node *n)
 {
-    sim_traffic *row = get_traffic_row(s, n);
+    sim_traffic *row = get_traffic_row(s, rank, n);
     if (row == NULL)
         return;
-    const uint32_t alike = count_alike(s, row, rank);
+    const uint32_t alike = count_alike(s, row, rank, n);
     assert(alike > 0);
     row->count += alike;
     row->ticks -= (net_sum)s->queue.now * alike;
@@ -51,9 +55,9 @@ void sim_traffic_begin(sim *s, uint32_t rank, const sim_node *n)
 
 void sim_traffic_end(sim *s, uint32_t rank, const sim_node *n)
 {
-    sim_traffic *row = get_traffic_row(s, n);
+    sim_traffic *row = get_traffic_row(s, rank, n);
     if (row != NULL)
-        row->ticks += (net_sum)s->queue.now * count_alike(s, row, rank);
+        row->ticks += (net_sum)s->queue.now * count_alike(s, row, rank, n);
 }
 
 static int compare_first(const void *a, const void *b)

@@ -18,15 +18,17 @@ static uint32_t find_running_node(const sim_rank *r)
 /* A message from the awaited peer that has come, but is another one. */
 static void describe_early(strbuf *to, const sim *s, uint32_t rank, const sim_node *n)
 {
+    const sim_bind *peer = &s->ranks[rank].binds[n->a];
+    const uint32_t tag = s->ranks[rank].tags[n->b];
     for (size_t i = 0; i < s->match.channels.n; i++) {
         const sim_channel *c = &s->match.channels.at[i];
-        if (c->n_early == 0 || c->from != n->a || c->to != rank)
+        if (c->n_early == 0 || c->from != peer->object || c->to != peer->place)
             continue;
-        if (c->tag == n->b && c->bytes != n->amount)
+        if (c->tag == tag && c->bytes != n->amount)
             strbuf_printf(to,
                           "; a message with that tag has arrived, but with %llu bytes",
                           (unsigned long long)c->bytes);
-        else if (c->bytes == n->amount && c->tag != n->b)
+        else if (c->bytes == n->amount && c->tag != tag)
             strbuf_printf(to, "; a message of that size has arrived, but with tag %u",
                           c->tag);
         else
@@ -35,17 +37,24 @@ static void describe_early(strbuf *to, const sim *s, uint32_t rank, const sim_no
     }
 }
 
+/* The rank that is run for an NPU. */
+static uint32_t find_rank_of(const sim *s, uint32_t npu)
+{
+    return s->class_of == NULL ? npu : s->class_of[npu];
+}
+
 /* These tell what a rank waits in, and return the rank it waits for, or SIM_NONE. */
 static uint32_t describe_message(strbuf *to, const sim *s, uint32_t rank,
                                  const sim_node *n)
 {
     const bool sends = n->type == HALLEY_NODE_SEND;
+    const uint32_t peer = s->ranks[rank].binds[n->a].object;
     strbuf_printf(to, "%s rank %u, tag %u, %llu bytes",
-                  sends ? "a send to" : "a receive from", n->a, n->b,
+                  sends ? "a send to" : "a receive from", peer, s->ranks[rank].tags[n->b],
                   (unsigned long long)n->amount);
     if (!sends)
         describe_early(to, s, rank, n);
-    return n->a;
+    return find_rank_of(s, peer);
 }
 
 /* What the members of a chunk are up to, seen from one of them. */

@@ -20,8 +20,8 @@ static const char *const dtypes[] = {"bf16", "fp16",  "fp32",  "tf32",  "fp8", "
 const char *const workload_schedule_names[] = {"1f1b",  "gpipe", "breadth-first", "zb-h1",
                                                "zb-h2", "zbv",   "dualpipe",      NULL};
 static const char *const attentions[] = {"flash", "unfused", "old", NULL};
-static const char *const recipes[] = {"tensor", "row", "block", "mx", "nv", NULL};
-static const char *const gathers[] = {"default", "step", "micro-batch", NULL};
+const char *const workload_recipe_names[] = {"tensor", "row", "block", "mx", "nv", NULL};
+const char *const workload_gather_names[] = {"default", "step", "micro-batch", NULL};
 /* In the order of HALLEY_MODULE_ and HALLEY_TENSOR_ bits. */
 static const char *const modules[] = {"layernorm",      "core-attn", "mla-up-proj",
                                       "moe-act",        "mlp",       "moe",
@@ -32,10 +32,12 @@ _Static_assert(N_DTYPES == (int)HALLEY_N_DTYPES, "every type has a word");
 _Static_assert(sizeof workload_schedule_names / sizeof *workload_schedule_names ==
                    HALLEY_N_SCHEDULES + 1,
                "every schedule has a word");
-_Static_assert(sizeof recipes / sizeof *recipes == HALLEY_N_RECIPES + 1,
+_Static_assert(sizeof workload_recipe_names / sizeof *workload_recipe_names ==
+                   HALLEY_N_RECIPES + 1,
                "every recipe has a word");
-static const char *const dispatchers[] = {"all-to-all", "deepep", "hybridep", NULL};
-static const char *const captures[] = {"none", "router", "layer", "full", NULL};
+const char *const workload_dispatcher_names[] = {"all-to-all", "deepep", "hybridep",
+                                                 NULL};
+const char *const workload_graphs_names[] = {"none", "router", "layer", "full", NULL};
 static const char *const kernels[] = {"fused", "eager", NULL};
 static const char *const exposed[] = {"tp", "cp", "ep", "pp", "dp", NULL};
 static const char *const classes[] = {"optimizer", "gradients", "weights", "activations",
@@ -101,7 +103,7 @@ static const key_type types[HALLEY_N_PLAN_KEYS] = {
     [HALLEY_KEY_RECOMPUTE_EVERY] = NUMBER(recompute_every, 1, 1e5),
     [HALLEY_KEY_RECOMPUTE_LAYERS] = NUMBER(recompute_layers, 0, 1e5),
     [HALLEY_KEY_RANK_ORDER] = NAME(p.rank_order, workload_order_names),
-    [HALLEY_KEY_FP8_RECIPE] = NAME(p.recipe, recipes),
+    [HALLEY_KEY_FP8_RECIPE] = NAME(p.recipe, workload_recipe_names),
     [HALLEY_KEY_GRADIENT_BYTES] = NUMBER(gradient_bytes, 2, 4),
     [HALLEY_KEY_OFFLOAD_TIER] = NUMBER(offload_tier, 1, 16),
     [HALLEY_KEY_LORA] = NUMBER(lora, 0, 65536),
@@ -109,10 +111,10 @@ static const key_type types[HALLEY_N_PLAN_KEYS] = {
     [HALLEY_KEY_ATTENTION] = NAME(attention, attentions),
     [HALLEY_KEY_ETP] = NUMBER(etp, 1, 1e6),
     [HALLEY_KEY_ZERO_GROUP] = NUMBER(zero_group, 0, 1e8),
-    [HALLEY_KEY_DISPATCHER] = NAME(p.dispatcher, dispatchers),
+    [HALLEY_KEY_DISPATCHER] = NAME(p.dispatcher, workload_dispatcher_names),
     [HALLEY_KEY_CAPACITY] = SHARE(capacity, 0, 100),
     [HALLEY_KEY_EXPERT_SKEW] = SHARE(expert_skew, 0, 100),
-    [HALLEY_KEY_GRAPHS] = NAME(p.graphs, captures),
+    [HALLEY_KEY_GRAPHS] = NAME(p.graphs, workload_graphs_names),
     [HALLEY_KEY_KERNELS] = NAME(kernels, kernels),
     [HALLEY_KEY_BF16_LAYERS] = NUMBER(bf16_layers, 0, 1e5),
     [HALLEY_KEY_FP8_ATTENTION] = SWITCH(fp8_attention),
@@ -130,7 +132,7 @@ static const key_type types[HALLEY_N_PLAN_KEYS] = {
     [HALLEY_KEY_RECOMPUTE_MODULES] = {CONF_TYPE_NODE, AT(modules), 0, 0, NULL},
     [HALLEY_KEY_RECOMPUTE_KEEP] = {CONF_TYPE_NODE, AT(keep), 0, 0, NULL},
     [HALLEY_KEY_RECOMPUTE_OFFLOAD] = {CONF_TYPE_NODE, AT(offload_tensors), 0, 0, NULL},
-    [HALLEY_KEY_GATHER] = NAME(p.gather, gathers),
+    [HALLEY_KEY_GATHER] = NAME(p.gather, workload_gather_names),
     [HALLEY_KEY_FP8_PARAMS] = {CONF_TYPE_TEXT, AT(fp8_params), 0, 0, NULL},
     [HALLEY_KEY_GRADIENT_MEMORY] = SHARE(gradient_memory, 0, 16),
     [HALLEY_KEY_OPTIMIZER_MEMORY] = SHARE(optimizer_memory, 0, 64),

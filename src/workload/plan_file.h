@@ -5,9 +5,13 @@
 #include "base/conf.h"
 #include "halley/plan.h"
 
-/* By halley_recompute, and by halley_plan.rank_order; both end with NULL. */
+/* By the enum or number that a plan holds; all end with NULL. */
 extern const char *const workload_recompute_names[HALLEY_N_RECOMPUTE + 1];
 extern const char *const workload_schedule_names[];
+extern const char *const workload_recipe_names[];
+extern const char *const workload_gather_names[];
+extern const char *const workload_dispatcher_names[];
+extern const char *const workload_graphs_names[];
 extern const char *const workload_order_names[HALLEY_RANK_ORDERS + 1];
 
 /* Set the keys that a file names; on failure the plan stays as it was. */

@@ -49,7 +49,7 @@ $ halley explore s.yaml
 
 ## a division by zero refuses the designs it meets, by name
 $ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 512}\nvary: {plan.tp: [1, 2, 8]}\nwhere: [fits, "1 / (plan.tp - 2) < 2"]\n' > s.yaml
-$ halley explore s.yaml | grep zero
+$ halley explore s.yaml | grep '^ .*by zero'
 >       1  division by zero in "1 / (plan.tp - 2) < 2"
 
 ## a dry run tells the size and evaluates a sample
@@ -197,11 +197,11 @@ $ halley explore s.yaml | grep -A1 'How much' | grep -v '^How\|^--'
 ## only plans that interleaving allows, and the others are counted with their reason
 $ printf 'name: s\nmodel: gpt3-175b\ncluster: dgx-h100:64\nplan: {tp: 8, pp: 8, global-batch: 64}\nvary: {plan.virtual: [1, 2, 3, 4, 5, 6, 12, 24]}\n' > s.yaml; halley explore s.yaml --csv | cut -d, -f2 | sort -n | xargs
 > plan.virtual 1 2 3 4 6 12
-$ halley explore s.yaml | grep -i 'virtual N'
+$ halley explore s.yaml | grep '^ .*virtual N'
 >       2  virtual N cuts N layers into N x N chunks, which must all have the same number of layers: the nearest valid value is virtual N
 
 ## formats the device does not have are dropped with their reason
-$ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-a100:8\nplan: {tp: 8, global-batch: 8}\nvary: {plan.dtype: [bf16, fp8]}\n' > s.yaml; halley explore s.yaml | grep 'fp8'
+$ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-a100:8\nplan: {tp: 8, global-batch: 8}\nvary: {plan.dtype: [bf16, fp8]}\n' > s.yaml; halley explore s.yaml | grep '^ .*fp8'
 >       1  A100-SXM4-80GB has no fp8 units: it computes in bf16, fp16, fp32 and tf32
 
 ## units of expressions are checked

@@ -5,7 +5,7 @@ $ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 5
 $ halley explore s.yaml --store s.db > /dev/null; halley results s.db --top 1
 > s: 6 designs evaluated, {*} feasible; best by least step-time
 >
-> id  plan.tp  plan.pp  objective_1  step_s  tokens_per_s  mfu  {*} device_bytes
+> id  plan.tp  plan.pp  objective_1  step_s  tokens_per_s  mfu  {*} device_bytes  schedule_time
 > {*}
 $ halley results s.db --sql 'SELECT count(*) AS n FROM design WHERE "plan.tp" = 8' --csv
 > n

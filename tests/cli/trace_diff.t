@@ -70,3 +70,47 @@ $ halley trace diff -i atrs a b
 ! halley: --ignore knows no 'atrs', did you mean 'attrs'?
 ! see 'halley trace diff --help'
 ? 2
+
+## recordings are compared by what got slower
+# Kernels of 8 us take twice as long in the copy: those of gelu and its backward alone.
+$ gzip -dc $DATA/recordings/model.json.gz > a.json
+$ halley trace diff a.json $DATA/recordings/model.json.gz 2> said
+> no differences in 886 operators and kernels
+$ sed 's/"dur": 8.0\([^0-9]\)/"dur": 16.0\1/g' a.json > b.json
+$ halley trace diff a.json b.json 2> said
+> Operator             In B  Runs A  Runs B   Host A   Host B  Device A  Device B    B - A
+> aten::gelu           same      12      12  96.0 us  96.0 us   96.0 us    192 us  96.0 us
+> aten::gelu_backward  same      12      12  96.0 us  96.0 us   96.0 us    192 us  96.0 us
+> ... 15 more operators, which differ less; --all lists them
+>
+> Class            Kernels A  Kernels B  Device A  Device B   B - A
+> elementwise             72         72    432 us    624 us  192 us
+> attention               24         24    480 us    480 us     0 s
+> comm.all_reduce         12         12    343 us    343 us     0 s
+> embedding                3          3   30.0 us   30.0 us     0 s
+> matmul                 147        147   4.44 ms   4.44 ms     0 s
+> norm                    48         48    480 us    480 us     0 s
+> optimizer                3          3    120 us    120 us     0 s
+>
+> Device +0.192 ms, host +0 ms from A to B; 886 operators and kernels aligned, 0 only in A, 0 only in B.
+? 1
+$ halley trace diff --by-id -q a.json b.json 2> said
+? 1
+
+## hip reads as cuda, and shapes may differ
+$ gzip -dc $DATA/recordings/model.json.gz > a.json
+$ sed 's/cudaLaunchKernel/hipLaunchKernel/g; s/<4, at::native/<8, at::native/g' a.json > b.json
+$ halley trace diff a.json b.json 2> said
+> no operator took longer or shorter
+>
+> Class            Kernels A  Kernels B  Device A  Device B  B - A
+> attention               24         24    480 us    480 us    0 s
+> comm.all_reduce         12         12    343 us    343 us    0 s
+> elementwise             72         72    432 us    432 us    0 s
+> embedding                3          3   30.0 us   30.0 us    0 s
+> matmul                 147        147   4.44 ms   4.44 ms    0 s
+> norm                    48         48    480 us    480 us    0 s
+> optimizer                3          3    120 us    120 us    0 s
+>
+> Device +0 ms, host +0 ms from A to B; 886 operators and kernels aligned, 0 only in A, 0 only in B.
+? 1

@@ -171,3 +171,44 @@ $ ls s.*
 $ halley trace gen ring -n 4 -o s > made; halley trace gen ring -n 2 -o t > made
 $ halley trace scale t -o s --compute 2 --force > said
 ! halley: s.2.et is of an earlier set of more ranks: remove it and those after it
+
+## layers of a recording without an execution trace
+# The truth is a recording of six layers: 3.13 ms (tools/make-model-recording layers=6).
+$ halley trace link $DATA/recordings/model.json.gz -o m.et > report 2>&1
+$ halley trace slice -s 1 -o s.et m.et > report; halley sim --replay --json s.et | grep '"time_s"'
+>   "time_s": 0.002131655,
+$ halley trace scale s.et -o s6.et --layers 4:6
+> ranks  1 -> 1
+> nodes  688 -> 1008
+> layers 4 -> 6 on rank 0 (blocks of 160 nodes)
+$ halley sim --replay --json s6.et | grep '"time_s"'
+>   "time_s": 0.003192841,
+$ halley trace scale s.et -o s7.et --layers 5:7
+! halley: s.et: no such number of layers: a recorded step has rows of 4 equal blocks; FROM is one of these numbers, or their sum
+? 1
+
+## the device and the host of a recording are scaled apart
+# The truth is a recording with kernels twice as long: 8.24 ms for two steps.
+$ halley trace link $DATA/recordings/model.json.gz -o m.et > report 2>&1
+$ halley trace slice -s 1-2 -o s.et m.et > report; halley sim --replay --json s.et | grep '"time_s"'
+>   "time_s": 0.004252311,
+$ halley trace scale s.et -o c.et --compute 2 > report; halley sim --replay --json c.et | grep '"time_s"'
+>   "time_s": 0.008238435,
+$ halley trace scale s.et -o h.et --host 2 > report; halley sim --replay --json h.et | grep '"time_s"'
+>   "time_s": 0.004876186,
+
+## another batch leaves gradients and the optimizer of a recording alone, or is refused
+$ halley trace link $DATA/recordings/model.json.gz -o m.et > report 2>&1
+$ halley trace scale m.et -o b.et --batch 2 > report
+$ halley trace info --kernels m.et 2> said | grep -e matmul -e all_reduce -e optimizer | head -3
+> Verdict: compute-bound: 70 % matmul.
+> matmul               147  4.44 ms   70.2 %  1.13 TFLOP/s  14.8 GB/s
+> comm.all_reduce       12   343 us   5.43 %                         
+$ halley trace info --kernels b.et 2> said | grep -e matmul -e all_reduce -e optimizer | head -3
+> Verdict: compute-bound: 73 % matmul.
+> matmul               147  8.87 ms   72.9 %  1.13 TFLOP/s  14.8 GB/s
+> comm.all_reduce       12   343 us   2.82 %                         
+$ halley trace link $DATA/recordings/no_device.json -o n.et > report 2>&1
+$ halley trace scale n.et -o x.et --batch 2
+! halley: n.et: the recording holds no device work, so another batch cannot be told from it: how the host's operators grow with the batch is not known
+? 1

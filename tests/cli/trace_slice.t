@@ -59,6 +59,29 @@ $ halley trace slice -s 9 -o c.et a.jsonl
 ! halley: a.jsonl: there are no steps: no node has an integer attribute "step" and none is named ProfilerStep#N
 ? 1
 
+## a step of a recording replays as long as it was recorded, with its device work
+# Step 2 lasts 1151 us on the host; its kernels, queued after those of step 1, end 1947 us later.
+$ halley trace link $DATA/recordings/model.json.gz -o m.et > report 2>&1
+$ halley trace slice -s 2 -o two.et m.et > kept
+$ halley sim --replay --json two.et | grep '"time_s"'
+>   "time_s": 0.003098311,
+$ halley trace slice -s 1-3 -o all.et m.et > kept
+$ halley sim --replay --json all.et | grep '"time_s"'
+>   "time_s": 0.006374966,
+$ halley trace check two.et
+> two.et: 1 rank, 0 errors, 0 warnings, 0 notes; one rank alone, nothing to compare it with
+
+## steps that nothing marks are found by the period of the kernels
+$ gzip -dc $DATA/recordings/model.json.gz | sed 's/ProfilerStep#/epoch of /g' > m.json
+$ halley trace link m.json -o m.et 2>&1 > report | grep steps
+> halley: no steps marked; by the period of 99 kernels there are 3, numbered from 0 (trace slice --steps)
+$ halley trace slice -s 1 -o one.et m.et > kept
+$ halley sim --replay --json one.et | grep '"time_s"'
+>   "time_s": 0.003096311,
+$ halley trace slice -s 3 -o four.et m.et
+! halley: m.et: none of these steps is there; there are steps 0 to 2
+? 1
+
 ## wrong lists are wrong usage, missing ranks are not
 $ halley trace gen all-reduce -n 2 -o a > made
 $ halley trace slice -r 1-x -o b a

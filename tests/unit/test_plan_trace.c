@@ -228,22 +228,23 @@ static void the_slowest_rank_computes_as_long_as_the_estimate(void **state)
         const uint32_t rank = plan_rank_at(&w.plan, (plan_place){.pp = e.slow_stage});
         halley_trace *t = trace(&w, rank);
         double sum = 0;
-        for (uint32_t k = 0; k < halley_trace_count(t); k++) {
-            const halley_bytes name = halley_node_name(t, k);
-            if (name.n < 6 || memcmp(name.at, "slowed", 6) != 0) /* counted as dp */
-                sum += (double)number(t, k, "duration_ns") * 1e-9;
-        }
+        for (uint32_t k = 0; k < halley_trace_count(t); k++)
+            sum += (double)number(t, k, "duration_ns") * 1e-9;
         halley_trace_free(t);
-        const double want =
+        const double least =
             e.part_s[HALLEY_PART_FORWARD] + e.part_s[HALLEY_PART_BACKWARD] +
-            e.part_s[HALLEY_PART_MEETING] + e.part_s[HALLEY_PART_HOST] +
-            e.part_s[HALLEY_PART_ACCUMULATE] + e.part_s[HALLEY_PART_OPTIMIZER] +
-            e.part_s[HALLEY_PART_OTHER] + e.part_s[HALLEY_PART_RECOMPUTE];
+            e.part_s[HALLEY_PART_HOST] + e.part_s[HALLEY_PART_ACCUMULATE] +
+            e.part_s[HALLEY_PART_OPTIMIZER] + e.part_s[HALLEY_PART_OTHER] +
+            e.part_s[HALLEY_PART_RECOMPUTE];
+        /* What gathers slow down and what senders wait is compute, too. */
+        const double most =
+            least + e.part_s[HALLEY_PART_DP] + e.part_s[HALLEY_PART_PP];
         /* With tensor parallelism recomputed messages are collectives in the trace. */
         const double slack =
             w.plan.recompute == HALLEY_RECOMPUTE_FULL && w.plan.tp > 1 ? 0.15 : 0.01;
-        if (!(fabs(sum / want - 1) < slack))
-            fail_msg("case %zu: %g s in the trace, %g s estimated", i, sum, want);
+        if (!(sum > least * (1 - slack) && sum < most * (1 + slack)))
+            fail_msg("case %zu: %g s in the trace, %g to %g s estimated", i, sum, least,
+                     most);
     }
 }
 

@@ -222,9 +222,9 @@ static void what_is_no_layer_of_a_recording_is_refused(void **state)
     expect_refusal(record(6, 2, 3), 3, 6, "rows of 6 equal blocks"); /* three steps */
     expect_refusal(record(1, 0, 3), 3, 6, "no operators that repeat");
     recorder r = {.b = make_start()};
-    for (int i = 0; i < 40; i++) /* no backward pass, no numbers */
+    for (int i = 0; i < 40; i++) /* a forward pass alone */
         add_node(&r, i % 2 ? "aten::linear" : "aten::gelu", MAIN, 0, true, "[[4]]");
-    expect_refusal(make_finish(r.b), 20, 40, "no operators with numbers");
+    expect_refusal(make_finish(r.b), 20, 40, "rows of 19 equal blocks");
 }
 
 static void layers_are_shared_out_in_proportion(void **state)

@@ -22,7 +22,7 @@ typedef struct item {
     uint32_t deps[2], n_deps; /* earlier nodes of the rank */
     uint64_t begin, end;      /* as the reference finds them, ps; UINT64_MAX = not yet */
     uint64_t ready;           /* in which round it became so: first come first served */
-    bool waits, runs, done;
+    bool waits, runs, ends, done;
 } item;
 typedef struct job {
     item items[RANKS][MOST];
@@ -111,7 +111,7 @@ static void become_ready(job *j, uint64_t round)
 }
 
 /* Start the one that has been ready longest wherever there is room. */
-static bool start_one(job *j, uint64_t now, uint64_t *round)
+static bool start_one(job *j, uint64_t now)
 {
     for (uint32_t r = 0; r < RANKS; r++) {
         item *best = NULL;
@@ -126,7 +126,6 @@ static bool start_one(job *j, uint64_t now, uint64_t *round)
         best->waits = false;
         best->runs = true;
         best->begin = now;
-        best->ready = ++*round; /* from now on: when it began */
         if (best->kind == COMPUTE)
             best->end = now + best->amount;
         if (best->kind == SEND)
@@ -146,29 +145,47 @@ static uint64_t end_of(const job *j, const item *it)
     return send->end > it->begin ? send->end : it->begin;
 }
 
-/* One end at a time: the earliest, of those at one instant the one that began first. */
+/* When the next nodes end; UINT64_MAX: none does. */
+static uint64_t next_end(const job *j)
+{
+    uint64_t at = UINT64_MAX;
+    for (uint32_t r = 0; r < RANKS; r++)
+        for (uint32_t i = 0; i < j->n[r]; i++)
+            if (j->items[r][i].runs && end_of(j, &j->items[r][i]) < at)
+                at = end_of(j, &j->items[r][i]);
+    return at;
+}
+
+static void end_all(job *j, uint64_t at)
+{
+    for (uint32_t r = 0; r < RANKS; r++)
+        for (uint32_t i = 0; i < j->n[r]; i++) {
+            item *it = &j->items[r][i];
+            it->ends = it->runs && end_of(j, it) == at;
+        }
+    for (uint32_t r = 0; r < RANKS; r++)
+        for (uint32_t i = 0; i < j->n[r]; i++) {
+            item *it = &j->items[r][i];
+            if (!it->ends)
+                continue;
+            it->end = at;
+            it->runs = false;
+            it->done = true;
+        }
+}
+
+/* All that ends at an instant ends together; what that makes ready goes by its number. */
 static uint64_t reference(job *j)
 {
     for (uint64_t now = 0, round = 0;; round++) {
-        item *next = NULL;
         become_ready(j, round);
-        while (start_one(j, now, &round))
+        while (start_one(j, now))
             ;
-        for (uint32_t r = 0; r < RANKS; r++) {
-            for (uint32_t i = 0; i < j->n[r]; i++) {
-                item *it = &j->items[r][i];
-                if (!it->runs || end_of(j, it) == UINT64_MAX)
-                    continue;
-                if (next == NULL || end_of(j, it) < end_of(j, next) ||
-                    (end_of(j, it) == end_of(j, next) && it->ready < next->ready))
-                    next = it;
-            }
-        }
-        if (next == NULL)
+        const uint64_t next = next_end(j);
+        if (next == UINT64_MAX)
             return now;
-        now = next->end = end_of(j, next);
-        next->runs = false;
-        next->done = true;
+        now = next;
+        end_all(j, now);
     }
 }
 

@@ -2,7 +2,7 @@
  * hw/graph/topology.c - networks through the public interface: load, and what can be said
  * of them.
  */
-#include "halley/topology.h"
+#include "hw/graph/topology.h"
 
 #include "base/file.h"
 #include "hw/graph/collective.h"
@@ -16,10 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct halley_topology {
-    hw_graph *graph;
-};
 
 /* The file itself, or its part `network`. */
 static const conf_node *find_network(const conf_file *file)

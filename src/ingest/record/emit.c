@@ -182,6 +182,8 @@ static void emit_host_node(rec_emitter *m, const rec_node *n)
         const rec_detail *const d = &m->rec->details.at[event->detail];
         if (d->sequence != REC_NO_ID)
             (void)halley_builder_attr_i64(m->b, "seq_id", (int64_t)d->sequence);
+        if (d->forward_tid != REC_NO_ID && d->forward_tid != 0)
+            (void)halley_builder_attr_i64(m->b, "fw_tid", (int64_t)d->forward_tid);
     }
     emit_times(m, n);
     emit_step(m, n->begin_ns);

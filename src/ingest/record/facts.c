@@ -33,7 +33,8 @@ static void write_text_fact(strbuf *to, const char *key, str value)
 static void write_step_facts(strbuf *to, const rec_facts_input *in)
 {
     strbuf_add(to, STR("\"steps\": ["));
-    for (size_t i = 0; i < in->rec->steps.n; i++) {
+    const size_t n_marked = in->rec->step_period > 0 ? 0 : in->rec->steps.n;
+    for (size_t i = 0; i < n_marked; i++) {
         const rec_step *const s = &in->rec->steps.at[i];
         strbuf_add(to, i > 0 ? STR(", {\"name\": ") : STR("{\"name\": "));
         strbuf_json(to, rec_text(in->rec, s->name));

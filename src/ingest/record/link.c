@@ -256,7 +256,8 @@ static halley_status link_all_ranks(rec_linker *k, halley_error *err)
     const size_t n = k->list.ranks.n;
     TRY(make_rank_room(k, err));
     for (size_t i = 0; i < n; i++) /* one after the other: rules are not shared */
-        if (!rec_classify(&k->list.ranks.at[i], &k->rules))
+        if (!rec_classify(&k->list.ranks.at[i], &k->rules) ||
+            !rec_find_period(&k->list.ranks.at[i], &k->rules))
             return error_nomem(err);
     TRY(rec_groups_init(&k->groups, &k->list, err));
     TRY(pool_run(k->opts->n_threads, n, rebuild_one, k, err));

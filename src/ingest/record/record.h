@@ -140,6 +140,7 @@ typedef struct record {
     ARRAY(rec_group) groups;
     ARRAY(uint64_t) ranks; /* of the groups */
     ARRAY(rec_step) steps;
+    uint32_t step_period; /* kernels of a step, where no step is marked; 0 = marked */
     map64 row_of; /* while reading */
     int64_t base_ns;
     uint64_t rank, world; /* REC_NO_ID = not said */

@@ -53,4 +53,8 @@ const char *rec_collective_type(str name);
 /* Give every work of the recording its class. False: no memory. */
 bool rec_classify(record *r, rec_rules *rules);
 
+/* Where no steps are marked: find them by the period of the kernels, which have their
+ * classes. False: no memory. */
+bool rec_find_period(record *r, const rec_rules *rules);
+
 #endif

@@ -180,7 +180,12 @@ static void warn_about_clock(warner *w, const record *r)
 static void warn_about_ranks(warner *w, const rec_facts_input *in)
 {
     const record *const r = in->rec;
-    if (r->steps.n == 0)
+    if (r->step_period > 0)
+        warn_about(w,
+                   "no steps marked; by the period of %u kernels there are %zu, numbered "
+                   "from 0 (trace slice --steps)",
+                   r->step_period, r->steps.n);
+    else if (r->steps.n == 0)
         warn_about(w, "no steps marked");
     if (r->world == REC_NO_ID || r->world <= in->n_ranks || r->world < 2)
         return;

@@ -200,6 +200,16 @@ uint32_t net_flow_class(net_flow *f, const net_flow_hop *hops, uint32_t n, doubl
     }
 }
 
+uint32_t net_flow_class_new(net_flow *f, const net_flow_hop *hops, uint32_t n,
+                            double cap_Bps)
+{
+    if (!array_reserve(&f->classes, 1) || !array_reserve(&f->cold, 1) ||
+        !reserve_hops(f, n))
+        return NET_FLOW_NONE;
+    add_class(f, hops, n, cap_Bps > 0 ? flow_level_from(cap_Bps) : MAX_LEVEL);
+    return (uint32_t)f->classes.n - 1;
+}
+
 /* Targets of a class: the first one in place, the others in a heap. */
 static void sift_target_up(flow_target *at, uint32_t i)
 {

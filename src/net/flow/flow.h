@@ -30,6 +30,9 @@
 #define NET_FLOW_ONE (UINT64_C(1) << 40)
 enum { NET_FLOW_MAX_HOPS = 1 << 20, NET_FLOW_MAX_FLOWS = 1 << 24 };
 
+/* Bytes in units of 2^-56. */
+__extension__ typedef unsigned __int128 net_flow_volume;
+
 typedef struct net_flow_hop {
     uint32_t link;
     uint64_t coefficient; /* NET_FLOW_ONE = the whole rate */
@@ -58,6 +61,9 @@ bool net_flow_reserve(net_flow *f, uint32_t n_classes, uint32_t n_hops);
  */
 uint32_t net_flow_class(net_flow *f, const net_flow_hop *hops, uint32_t n,
                         double cap_Bps);
+/* The same, a class of its own whatever the others are. */
+uint32_t net_flow_class_new(net_flow *f, const net_flow_hop *hops, uint32_t n,
+                            double cap_Bps);
 /* Start a flow now. `context` comes back when it ends. NET_FLOW_NONE: no memory, or too
  * many flows. `bytes` must be positive; fractions are kept to 2^-56. */
 uint32_t net_flow_start(net_flow *f, uint32_t class_id, double bytes, uint64_t context);
@@ -90,6 +96,7 @@ void net_flow_sum_links(const net_flow *f, double *bytes);
 typedef struct net_flow_class_use {
     uint64_t n_flows; /* that were ever started */
     double bytes;
+    net_flow_volume volume; /* the same, exact */
     const uint32_t *links;
     const uint64_t *coefficients;
     uint32_t n_links;

@@ -15,7 +15,7 @@
 
 enum { MAX_FLOW_LINKS = 8 << 20 }; /* 200 bytes each */
 
-static void fail_flow_net(flow_net *f, halley_status status)
+void flow_net_fail(flow_net *f, halley_status status)
 {
     f->head.queue->failed = true;
     if (f->fail != NULL)
@@ -60,8 +60,10 @@ static halley_status flow_open(net *n, const halley_cluster *c, const net_option
         return error_nomem(err);
     if (!flow_loads_init(&f->loads, f->network))
         return error_nomem(err);
-    return net_flow_new(&f->flow, g->link_Bps, g->n_links,
-                        &(net_flow_options){.certify = true}, err);
+    f->loads.most_share = c->plain ? 1 : 0;
+    return o->folds ? HALLEY_OK
+                    : net_flow_new(&f->flow, g->link_Bps, g->n_links,
+                                   &(net_flow_options){.certify = true}, err);
 }
 
 static void flow_close(net *n)
@@ -71,24 +73,13 @@ static void flow_close(net *n)
         f->head.queue->flush = NULL;
     net_flow_free(f->flow);
     hw_network_free(f->network);
-    for (size_t i = 0; i < f->groups.n; i++)
-        flow_members_fini(&f->groups.at[i].members);
-    map64_fini(&f->groups_by_key);
-    map64_fini(&f->shapes_by_key);
-    array_fini(&f->groups);
-    array_fini(&f->shapes);
+    flow_net_fini_bundles(f);
     flow_loads_fini(&f->loads);
     net_heat_fini(&f->heat);
     map64_fini(&f->ways_by_pair);
     array_fini(&f->ways);
     array_fini(&f->hops);
     array_fini(&f->transfers);
-    array_fini(&f->owners);
-}
-
-static uint64_t ticks_of_seconds(const flow_net *f, double seconds)
-{
-    return ticks_from(round(seconds * f->ticks_per_s));
 }
 
 /* The least of what its links let one flow have. */
@@ -116,7 +107,7 @@ static bool add_way_hop(flow_net *f, uint32_t link, uint64_t share)
 static halley_status finish_way(flow_way *out, flow_net *f, double latency_s)
 {
     out->class_id = net_flow_class(f->flow, f->hops.at, (uint32_t)f->hops.n, 0);
-    out->latency_ticks = ticks_of_seconds(f, latency_s);
+    out->latency_ticks = flow_net_ticks(f, latency_s);
     out->rate_Bps = find_rate_alone(f);
     return out->class_id == NET_FLOW_NONE ? error_nomem(f->err) : HALLEY_OK;
 }
@@ -165,7 +156,7 @@ static const flow_way *get_way(flow_net *f, const net_request *r)
     bool fresh;
     flow_way way = {0};
     if (!map64_put(&f->ways_by_pair, hash_way(r), &id, &fresh)) {
-        fail_flow_net(f, error_nomem(f->err));
+        flow_net_fail(f, error_nomem(f->err));
         return NULL;
     }
     if (!fresh)
@@ -176,7 +167,7 @@ static const flow_way *get_way(flow_net *f, const net_request *r)
         status = error_nomem(f->err);
     if (status == HALLEY_OK)
         return &f->ways.at[id];
-    fail_flow_net(f, status);
+    flow_net_fail(f, status);
     return NULL;
 }
 
@@ -228,8 +219,7 @@ static void catch_up(flow_net *f)
     }
 }
 
-/* A flow of a class from now on. */
-static net_id start_transfer(flow_net *f, const flow_transfer *t)
+net_id flow_net_start(flow_net *f, const flow_transfer *t)
 {
     catch_up(f);
     const uint32_t id = take_transfer(f);
@@ -239,151 +229,17 @@ static net_id start_transfer(flow_net *f, const flow_transfer *t)
     }
     if (id == NET_NONE ||
         net_flow_start(f->flow, t->class_id, t->bytes, id) == NET_FLOW_NONE) {
-        fail_flow_net(f, error_nomem(f->err));
+        flow_net_fail(f, error_nomem(f->err));
         return NET_NONE;
     }
     return id;
-}
-
-/* The step between nodes of a group takes as long as the outermost level it spans says;
- * the bandwidth is that of its cards, for links above them are shared one by one. */
-static halley_fabric see_fabric(const flow_net *f, const flow_members *m)
-{
-    const halley_cluster *c = f->cluster;
-    uint32_t level = 0;
-    halley_fabric out = c->outer[0].fabric;
-    for (uint32_t i = 0; i < m->n_members && c->n_outer > 1; i++)
-        while (level + 1 < c->n_outer && c->outer[level].npus != 0 &&
-               m->npus[i] / c->outer[level].npus != m->npus[0] / c->outer[level].npus)
-            level++;
-    for (int i = 0; i < 3; i++)
-        out.hop_s[i] = c->outer[level].fabric.hop_s[i];
-    out.bandwidth_Bps = m->n_nodes > 1 ? m->card_Bps : c->nodes.up.bandwidth_Bps;
-    return out;
-}
-
-/* NULL: the run has failed. */
-static const flow_group *get_group(flow_net *f, const net_bundle *b)
-{
-    uint32_t id = (uint32_t)f->groups.n;
-    bool fresh;
-    flow_group group;
-    if (!map64_put(&f->groups_by_key, b->group, &id, &fresh))
-        return NULL;
-    if (!fresh)
-        return &f->groups.at[id];
-    if (!flow_members_init(&group.members, f->network, b->ranks, b->n))
-        return NULL;
-    group.out = see_fabric(f, &group.members);
-    if (!array_push(&f->groups, group)) {
-        flow_members_fini(&group.members);
-        return NULL;
-    }
-    return &f->groups.at[id];
-}
-
-/* Remember whose flows a class has. */
-static bool set_owner(flow_net *f, uint32_t class_id, const flow_owner *owner)
-{
-    while (f->owners.n <= class_id)
-        if (!array_push(&f->owners, (flow_owner){COLL_SEND, 0, 1, 1}))
-            return false;
-    f->owners.at[class_id] = *owner;
-    return true;
-}
-
-static halley_status make_shape(flow_shape *out, flow_net *f, const net_bundle *b,
-                                const flow_group *group, const coll_load *load)
-{
-    double shares[3];
-    TRY(flow_loads_add(&f->loads, f->network, &group->members, load, b->root, f->err));
-    /* Any volume will do: rates are relative to it. The payload of the busiest level. */
-    const double bytes =
-        (load->out_s > load->up_s ? load->out_bytes : load->up_bytes) / load->streams;
-    f->hops.n = 0;
-    if (!array_reserve(&f->hops, f->loads.links.n))
-        return error_nomem(f->err);
-    f->hops.n = flow_loads_take(f->hops.at, &f->loads, f->network, load, bytes, shares);
-    out->rate_Bps = bytes / load->wire_s;
-    out->class_id =
-        net_flow_class(f->flow, f->hops.at, (uint32_t)f->hops.n, out->rate_Bps);
-    const flow_owner owner = {b->kind, b->kind == COLL_SEND ? 0 : (uint32_t)b->group,
-                              shares[HW_LEVEL_NODE], shares[HW_LEVEL_PORT]};
-    return out->class_id == NET_FLOW_NONE || !set_owner(f, out->class_id, &owner)
-               ? error_nomem(f->err)
-               : HALLEY_OK;
-}
-
-/* NULL: the run has failed. */
-static const flow_shape *get_shape(flow_net *f, const net_bundle *b,
-                                   const flow_group *group, const coll_load *load)
-{
-    const uint64_t key =
-        hash_u64(b->group) ^
-        hash_u64((uint64_t)b->root << 32 | (uint64_t)b->kind << 8 | load->variant);
-    uint32_t id = (uint32_t)f->shapes.n;
-    bool fresh;
-    flow_shape shape;
-    halley_status status = HALLEY_OK;
-    if (!map64_put(&f->shapes_by_key, key, &id, &fresh))
-        status = error_nomem(f->err);
-    else if (!fresh)
-        return &f->shapes.at[id];
-    if (status == HALLEY_OK)
-        status = make_shape(&shape, f, b, group, load);
-    if (status == HALLEY_OK && !array_push(&f->shapes, shape))
-        status = error_nomem(f->err);
-    if (status == HALLEY_OK)
-        return &f->shapes.at[id];
-    fail_flow_net(f, status);
-    return NULL;
-}
-
-static net_id flow_start_bundle(net *n, const net_bundle *b)
-{
-    flow_net *f = flow_net_of(n);
-    const flow_group *group = get_group(f, b);
-    coll_load load;
-    if (group == NULL) {
-        fail_flow_net(f, error_nomem(f->err));
-        return NET_NONE;
-    }
-    const coll_call call = {
-        .kind = b->kind,
-        .bytes = b->bytes,
-        .n = b->n,
-        .per_node = group->members.n_nodes == 1 ? b->n : group->members.least};
-    coll_call_load(&load, &f->cluster->nodes.up, &group->out, &call);
-    const flow_shape *shape = get_shape(f, b, group, &load);
-    if (shape == NULL)
-        return NET_NONE;
-    const uint64_t fixed = ticks_of_seconds(f, load.time_s - load.wire_s);
-    f->n_messages++;
-    return start_transfer(f, &(flow_transfer){.event = b->event,
-                                              .latency_ticks = fixed,
-                                              .class_id = shape->class_id,
-                                              .bytes = load.wire_s * shape->rate_Bps});
-}
-
-/* A message by the communication library: a collective of two. */
-static net_id start_library_send(flow_net *f, const net_request *r)
-{
-    const uint32_t pair[] = {r->from, r->to};
-    return flow_start_bundle(
-        &f->head,
-        &(net_bundle){.kind = COLL_SEND,
-                      .bytes = r->bytes > 0 ? (double)r->bytes : 1,
-                      .ranks = pair,
-                      .n = 2,
-                      .group = UINT64_C(1) << 63 | (uint64_t)r->from << 32 | r->to,
-                      .event = r->event});
 }
 
 static net_id flow_start(net *n, const net_request *r)
 {
     flow_net *f = flow_net_of(n);
     if (net_can(n, NET_CAN_BUNDLES) && r->part == NET_WHOLE)
-        return start_library_send(f, r);
+        return flow_net_start_message(f, r);
     const flow_way *way = get_way(f, r);
     if (way == NULL)
         return NET_NONE;
@@ -392,7 +248,7 @@ static net_id flow_start(net *n, const net_request *r)
         des_queue_push(n->queue, n->queue->now + way->latency_ticks, r->event);
         return NET_NONE;
     }
-    return start_transfer(f, &(flow_transfer){.event = r->event,
+    return flow_net_start(f, &(flow_transfer){.event = r->event,
                                               .latency_ticks = way->latency_ticks,
                                               .class_id = way->class_id,
                                               .bytes = (double)r->bytes});
@@ -412,13 +268,13 @@ static bool flow_flush(net *n)
         return false;
     catch_up(f);
     if (!net_flow_settle(f->flow)) {
-        fail_flow_net(f, error_nomem(f->err));
+        flow_net_fail(f, error_nomem(f->err));
         return false;
     }
     if (is_to_certify(f->n_flushes++)) {
         const halley_status status = net_flow_certify(f->flow, f->err);
         if (status != HALLEY_OK)
-            fail_flow_net(f, status);
+            flow_net_fail(f, status);
     }
     const uint64_t next = net_flow_next(f->flow);
     if (next != f->timer_at) {
@@ -449,7 +305,7 @@ static uint64_t flow_delay(net *n, uint32_t from, uint32_t to, uint64_t bytes)
     const flow_way *way = get_way(f, &(net_request){.from = from, .to = to});
     if (way == NULL)
         return 0;
-    return way->latency_ticks + ticks_of_seconds(f, (double)bytes / way->rate_Bps);
+    return way->latency_ticks + flow_net_ticks(f, (double)bytes / way->rate_Bps);
 }
 
 static bool flow_find_way(net_way *out, const net *n, uint32_t from, uint32_t to)
@@ -485,7 +341,11 @@ const net_model net_model_flow = {
     .open = flow_open,
     .close = flow_close,
     .start = flow_start,
-    .start_bundle = flow_start_bundle,
+    .start_bundle = flow_net_start_bundle,
+    .prepare = flow_net_prepare,
+    .prepare_hops = flow_net_prepare_hops,
+    .fold = flow_net_fold,
+    .set_hops = flow_net_set_hops,
     .event = flow_event,
     .flush = flow_flush,
     .delay = flow_delay,

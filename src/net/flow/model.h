@@ -5,10 +5,13 @@
 #define NET_FLOW_MODEL_H
 
 #include "base/hash.h"
+#include "des/ticks.h"
 #include "hw/network.h"
 #include "net/flow/flow.h"
 #include "net/flow/shape.h"
 #include "net/models.h"
+
+#include <math.h>
 
 /* The way of messages between two NPUs. */
 typedef struct flow_way {
@@ -35,25 +38,51 @@ typedef struct flow_group {
 
 /* A collective of a group by one algorithm: its links. */
 typedef struct flow_shape {
+    uint64_t group;
+    double canonical_bytes;
+    coll_kind kind;
+    uint32_t root, variant;
     uint32_t class_id;
-    double rate_Bps; /* of its volume, alone */
 } flow_shape;
+
+/* A collective of a group with its bytes: how long it takes alone. */
+typedef struct flow_call {
+    uint64_t group;
+    double bytes;
+    coll_kind kind;
+    uint32_t root;
+    uint32_t class_id;
+    uint64_t fixed_ticks; /* that other traffic does not change */
+    double volume_bytes;
+} flow_call;
 
 /* Whose flows a class has. */
 typedef struct flow_owner {
     coll_kind kind;
-    uint32_t group;     /* index + 1; 0 = all NPUs */
-    double payload;     /* of a byte on links inside nodes */
-    double payload_out; /* the same outside */
+    uint32_t group;       /* index + 1; 0 = all NPUs */
+    int64_t id;           /* of the group */
+    double payload;       /* of a byte on links inside nodes */
+    double payload_out;   /* the same outside */
+    uint32_t n_alike;     /* collectives or pairs that the class represents */
+    uint32_t first_count; /* of `counts`; NET_NONE = one flow on each of its links */
 } flow_owner;
 
 typedef struct flow_net {
     net head;
     hw_network *network;
     const halley_cluster *cluster; /* lent */
-    map64 groups_by_key, shapes_by_key;
+    map64 groups_by_key, shapes_by_key, calls_by_key;
     ARRAY(flow_group) groups;
     ARRAY(flow_shape) shapes;
+    ARRAY(flow_call) calls;
+    ARRAY(uint32_t) counts; /* by hop of folded classes: flows of the class on the link */
+    /* The group that is being prepared. */
+    flow_group prepared;
+    uint64_t prepared_key;
+    bool has_prepared;
+    /* Links by class, when folded: the first link and the number of each; else NULL. */
+    uint32_t *first_links, *n_links;
+    uint32_t n_link_classes;
     flow_loads loads;
     net_flow *flow;
     double ticks_per_s;
@@ -81,6 +110,35 @@ static inline const flow_net *flow_net_of_const(const net *n)
 {
     return (const flow_net *)(const void *)n;
 }
+
+/* model.c */
+void flow_net_fail(flow_net *f, halley_status status);
+/* A flow of a class from now on. */
+net_id flow_net_start(flow_net *f, const flow_transfer *t);
+static inline uint64_t flow_net_ticks(const flow_net *f, double seconds)
+{
+    return ticks_from(round(seconds * f->ticks_per_s));
+}
+/* The first link of a class of links: itself when every link is its own. */
+static inline uint32_t flow_net_first_link(const flow_net *f, uint32_t link)
+{
+    return f->first_links == NULL ? link : f->first_links[link];
+}
+static inline uint32_t flow_net_count_alike(const flow_net *f, uint32_t link)
+{
+    return f->first_links == NULL ? 1 : f->n_links[link];
+}
+
+/* bundles.c */
+net_id flow_net_start_bundle(net *n, const net_bundle *b);
+/* A message by the communication library: a collective of two. */
+net_id flow_net_start_message(flow_net *f, const net_request *r);
+halley_status flow_net_prepare(net_shape *out, net *n, const net_bundle *b);
+halley_status flow_net_prepare_hops(net_shape *out, net *n, const net_bundle *b);
+halley_status flow_net_fold(net *n, const net_link_classes *links, halley_error *err);
+halley_status flow_net_set_hops(net *n, const net_bundle *b, const net_fold_hop *hops,
+                                uint32_t n_hops, uint32_t n_alike);
+void flow_net_fini_bundles(flow_net *f);
 
 /* report.c: rows of the model. */
 bool flow_net_describe(net_part_use *out, const net *n, uint32_t i);

@@ -1,10 +1,56 @@
-/* net/flow/report.c - what crossed the links of a run, who sent it, and certificates. */
+/*
+ * net/flow/report.c - what crossed the links of a run, who sent it, and certificates.
+ *
+ * Sums are exact integers, so that they do not depend on order, nor on whether one link
+ * was simulated for many.
+ */
 #include "net/flow/model.h"
+
+#include <string.h>
+
+/* Volume times coefficient, 2^-96 B, in 256 bits. */
+typedef struct exact_sum {
+    net_flow_volume low, high;
+} exact_sum;
+
+static void add_exact(exact_sum *to, const exact_sum *x)
+{
+    to->low += x->low;
+    to->high += x->high + (to->low < x->low);
+}
+
+static exact_sum multiply_exact(net_flow_volume volume, uint64_t coefficient)
+{
+    const net_flow_volume p = (net_flow_volume)(uint64_t)volume * coefficient;
+    const net_flow_volume q = (net_flow_volume)(uint64_t)(volume >> 64) * coefficient;
+    const exact_sum shifted = {q << 64, q >> 64};
+    exact_sum product = {p, 0};
+    add_exact(&product, &shifted);
+    return product;
+}
+
+static exact_sum repeat_exact(const exact_sum *x, uint32_t n)
+{
+    const exact_sum low = multiply_exact(x->low, n);
+    return (exact_sum){low.low, x->high * n + low.high};
+}
+
+static double round_exact(const exact_sum *x)
+{
+    return ((double)x->high * 0x1p128 + (double)x->low) * 0x1p-96;
+}
+
+static const flow_owner *get_owner(const flow_net *f, uint32_t class_id)
+{
+    static const flow_owner none = {COLL_SEND, 0, 0, 1, 1, 1, NET_NONE};
+    return class_id < f->owners.n ? &f->owners.at[class_id] : &none;
+}
 
 /* Links of a kind, and what crossed them. */
 static void sum_kind(net_part_use *out, const flow_net *f, uint32_t kind)
 {
     const hw_graph *g = f->network->graph;
+    exact_sum sum = {0, 0};
     for (uint32_t l = 0; l < g->n_links; l++) {
         out->n += g->link_kind[l] == kind;
         out->capacity_Bps += g->link_kind[l] == kind ? g->link_Bps[l] : 0;
@@ -13,13 +59,17 @@ static void sum_kind(net_part_use *out, const flow_net *f, uint32_t kind)
         const net_flow_class_use use = net_flow_get_class_use(f->flow, id);
         bool crosses = false;
         for (uint32_t i = 0; i < use.n_links; i++) {
-            if (g->link_kind[use.links[i]] != kind)
+            if (g->link_kind[flow_net_first_link(f, use.links[i])] != kind)
                 continue;
             crosses = true;
-            out->bytes += use.bytes * (double)use.coefficients[i] / (double)NET_FLOW_ONE;
+            const exact_sum one = multiply_exact(use.volume, use.coefficients[i]);
+            const exact_sum all =
+                repeat_exact(&one, flow_net_count_alike(f, use.links[i]));
+            add_exact(&sum, &all);
         }
-        out->n_messages += crosses ? use.n_flows : 0;
+        out->n_messages += crosses ? use.n_flows * get_owner(f, id)->n_alike : 0;
     }
+    out->bytes = round_exact(&sum);
 }
 
 /* One row for each kind of link. */
@@ -53,17 +103,24 @@ static const char *name_owner(arena *memory, const flow_net *f, uint32_t class_i
 {
     if (f->cluster->network == HW_NETWORK_DIMS)
         return "steps of collectives and messages";
-    if (class_id >= f->owners.n)
-        return kind_names[COLL_SEND];
-    const flow_owner *o = &f->owners.at[class_id];
+    const flow_owner *o = get_owner(f, class_id);
     if (o->kind == COLL_SEND)
         return kind_names[COLL_SEND];
     if (o->group == 0)
         return arena_printf(memory, "%s of all ranks", kind_names[o->kind]);
-    assert(o->group <= f->cluster->n_groups);
-    return arena_printf(memory, "%s of group %lld", kind_names[o->kind],
-                        (long long)f->cluster->groups[o->group - 1].id);
+    if (o->n_alike == 1)
+        return arena_printf(memory, "%s of group %lld", kind_names[o->kind],
+                            (long long)o->id);
+    return arena_printf(memory, "%s of group %lld and %u like it", kind_names[o->kind],
+                        (long long)o->id, o->n_alike - 1);
 }
+
+/* What flows with one share of payload put on a link. */
+typedef struct link_load {
+    uint32_t link;
+    double payload; /* of a byte */
+    exact_sum wire;
+} link_load;
 
 /* Sums over classes, by link. */
 typedef struct link_tally {
@@ -71,6 +128,12 @@ typedef struct link_tally {
     uint64_t n_messages;
     uint32_t users[2]; /* classes; NET_NONE */
 } link_tally;
+
+typedef struct link_tallies {
+    link_tally *at;
+    map64 loads_by_key; /* link and payload -> load */
+    ARRAY(link_load) loads;
+} link_tallies;
 
 static void tally_user(link_tally *t, uint32_t class_id, double wire)
 {
@@ -85,22 +148,68 @@ static void tally_user(link_tally *t, uint32_t class_id, double wire)
     }
 }
 
-static void tally_classes(link_tally *tallies, const flow_net *f)
+static bool add_load(link_tallies *t, uint32_t link, double payload,
+                     const exact_sum *wire)
 {
-    for (uint32_t id = 0; id < net_flow_count_classes(f->flow); id++) {
-        const net_flow_class_use use = net_flow_get_class_use(f->flow, id);
-        const flow_owner none = {COLL_SEND, 0, 1, 1};
-        const flow_owner *o = id < f->owners.n ? &f->owners.at[id] : &none;
-        for (uint32_t i = 0; i < use.n_links; i++) {
-            link_tally *t = &tallies[use.links[i]];
-            const double wire =
-                use.bytes * (double)use.coefficients[i] / (double)NET_FLOW_ONE;
-            const bool inside = f->network->level[use.links[i]] == HW_LEVEL_NODE;
-            t->wire += wire;
-            t->payload += wire * (inside ? o->payload : o->payload_out);
-            t->n_messages += use.n_flows;
-            tally_user(t, id, wire);
+    uint64_t bits;
+    memcpy(&bits, &payload, sizeof bits);
+    uint64_t key = hash_u64(bits) ^ link;
+    for (;; key = hash_u64(key)) {
+        uint32_t id = (uint32_t)t->loads.n;
+        bool fresh;
+        if (!map64_put(&t->loads_by_key, key, &id, &fresh))
+            return false;
+        if (fresh)
+            return array_push(&t->loads, (link_load){link, payload, *wire});
+        link_load *load = &t->loads.at[id];
+        if (load->link != link || load->payload != payload)
+            continue;
+        add_exact(&load->wire, wire);
+        return true;
+    }
+}
+
+static bool tally_class(link_tallies *t, const flow_net *f, uint32_t id)
+{
+    const net_flow_class_use use = net_flow_get_class_use(f->flow, id);
+    const flow_owner *o = get_owner(f, id);
+    for (uint32_t i = 0; use.volume > 0 && i < use.n_links; i++) {
+        const uint32_t link = use.links[i];
+        const exact_sum wire = multiply_exact(use.volume, use.coefficients[i]);
+        const bool inside =
+            f->network->level[flow_net_first_link(f, link)] == HW_LEVEL_NODE;
+        t->at[link].n_messages +=
+            use.n_flows *
+            (o->first_count == NET_NONE ? 1 : f->counts.at[o->first_count + i]);
+        tally_user(&t->at[link], id, round_exact(&wire));
+        if (!add_load(t, link, inside ? o->payload : o->payload_out, &wire))
+            return false;
+    }
+    return true;
+}
+
+static int compare_loads(const void *a, const void *b)
+{
+    const link_load *x = a, *y = b;
+    if (x->link != y->link)
+        return x->link < y->link ? -1 : 1;
+    return x->payload < y->payload ? -1 : x->payload > y->payload;
+}
+
+/* Always in the same order: doubles are added. */
+static void sum_loads(link_tallies *t)
+{
+    if (t->loads.n > 1)
+        qsort(t->loads.at, t->loads.n, sizeof *t->loads.at, compare_loads);
+    for (size_t i = 0; i < t->loads.n;) {
+        const uint32_t link = t->loads.at[i].link;
+        exact_sum wire = {0, 0};
+        for (; i < t->loads.n && t->loads.at[i].link == link; i++) {
+            add_exact(&wire, &t->loads.at[i].wire);
+            t->at[link].payload +=
+                round_exact(&t->loads.at[i].wire) * t->loads.at[i].payload;
         }
+        t->at[link].wire = round_exact(&wire);
     }
 }
 
@@ -108,16 +217,18 @@ static bool list_link(net_link_list *to, const flow_net *f, uint32_t link,
                       const link_tally *t)
 {
     const hw_graph *g = f->network->graph;
+    const uint32_t first = flow_net_first_link(f, link);
     char from[96], back[96];
     net_link_use use = {
-        .kind = arena_printf(&to->memory, "%s", g->kinds[g->link_kind[link]].name),
-        .bw_Bps = g->link_Bps[link],
+        .kind = arena_printf(&to->memory, "%s", g->kinds[g->link_kind[first]].name),
+        .bw_Bps = g->link_Bps[first],
         .bytes = t->payload,
         .wire_bytes = t->wire,
-        .n_messages = t->n_messages};
+        .n_messages = t->n_messages,
+        .n_alike = flow_net_count_alike(f, link)};
     use.name = arena_printf(&to->memory, "%s -> %s",
-                            hw_graph_name(g, g->link_from[link], from, sizeof from),
-                            hw_graph_name(g, g->link_to[link], back, sizeof back));
+                            hw_graph_name(g, g->link_from[first], from, sizeof from),
+                            hw_graph_name(g, g->link_to[first], back, sizeof back));
     for (int i = 0; i < 2 && t->users[i] != NET_NONE; i++) {
         use.users[i] = name_owner(&to->memory, f, t->users[i]);
         use.user_shares[i] = t->most[i] / t->wire;
@@ -125,19 +236,28 @@ static bool list_link(net_link_list *to, const flow_net *f, uint32_t link,
     return use.name != NULL && use.kind != NULL && array_push(&to->links, use);
 }
 
+static uint32_t count_links(const flow_net *f)
+{
+    return f->first_links == NULL ? f->network->graph->n_links : f->n_link_classes;
+}
+
 bool flow_net_list_links(net_link_list *to, const net *n)
 {
     const flow_net *f = flow_net_of_const(n);
-    const hw_graph *g = f->network->graph;
-    link_tally *tallies = mem_array_zero(g->n_links, sizeof *tallies);
-    bool room = tallies != NULL;
-    for (uint32_t i = 0; room && i < g->n_links; i++)
-        tallies[i].users[0] = tallies[i].users[1] = NET_NONE;
+    const uint32_t n_links = count_links(f);
+    link_tallies t = {.at = mem_array_zero(n_links, sizeof *t.at)};
+    bool room = t.at != NULL;
+    for (uint32_t i = 0; room && i < n_links; i++)
+        t.at[i].users[0] = t.at[i].users[1] = NET_NONE;
+    for (uint32_t id = 0; room && id < net_flow_count_classes(f->flow); id++)
+        room = tally_class(&t, f, id);
     if (room)
-        tally_classes(tallies, f);
-    for (uint32_t i = 0; room && i < g->n_links; i++)
-        room = tallies[i].wire == 0 || list_link(to, f, i, &tallies[i]);
-    free(tallies);
+        sum_loads(&t);
+    for (uint32_t i = 0; room && i < n_links; i++)
+        room = t.at[i].wire == 0 || list_link(to, f, i, &t.at[i]);
+    free(t.at);
+    map64_fini(&t.loads_by_key);
+    array_fini(&t.loads);
     return room;
 }
 
@@ -145,17 +265,20 @@ bool flow_net_list_links(net_link_list *to, const net *n)
 static halley_status certify_use(const flow_net *f, halley_error *err)
 {
     const hw_graph *g = f->network->graph;
-    double *bytes = mem_array(g->n_links, sizeof *bytes);
+    const uint32_t n_links = count_links(f);
+    double *bytes = mem_array(n_links, sizeof *bytes);
     const double seconds = (double)net_flow_now(f->flow) / f->ticks_per_s;
     char name[128];
     halley_status status = bytes == NULL ? error_nomem(err) : HALLEY_OK;
     if (status == HALLEY_OK)
         net_flow_sum_links(f->flow, bytes);
-    for (uint32_t i = 0; status == HALLEY_OK && i < g->n_links; i++)
-        if (bytes[i] > g->link_Bps[i] * (seconds + 1e-12) * (1 + 1e-9))
+    for (uint32_t i = 0; status == HALLEY_OK && i < n_links; i++) {
+        const uint32_t link = flow_net_first_link(f, i);
+        if (bytes[i] > g->link_Bps[link] * (seconds + 1e-12) * (1 + 1e-9))
             status = error_set(err, HALLEY_EINVAL,
                                "internal error: link %s carried more than it can",
-                               hw_graph_link_name(g, i, name, sizeof name));
+                               hw_graph_link_name(g, link, name, sizeof name));
+    }
     free(bytes);
     return status;
 }

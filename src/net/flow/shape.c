@@ -14,6 +14,7 @@
 #include "net/flow/shape.h"
 
 #include "base/array.h"
+#include "base/hash.h"
 
 #include <assert.h>
 #include <math.h>
@@ -43,52 +44,67 @@ static double share_cards(const hw_network *net, const uint32_t *npus, uint32_t 
     return sum / n;
 }
 
-static uint32_t count_nodes(const hw_network *net, const uint32_t *ranks, uint32_t n,
-                            uint32_t *node_of)
+/* Nodes in the order in which the members come to them: by member, its node's place. */
+static bool number_nodes(uint32_t *place, uint32_t *n_nodes, const hw_network *net,
+                         const uint32_t *ranks, uint32_t n)
 {
-    /* Members of one node mostly follow each other; groups are small or regular. */
-    uint32_t n_nodes = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    map64 seen = {0};
+    uint32_t last = UINT32_MAX, last_place = 0;
+    bool room = true;
+    *n_nodes = 0;
+    for (uint32_t i = 0; room && i < n; i++) {
         const uint32_t node = hw_network_node_of(net, get_member_npu(ranks, i));
-        uint32_t k = n_nodes;
-        while (k > 0 && node_of[k - 1] != node)
-            k--;
-        if (k == 0)
-            node_of[n_nodes++] = node;
+        bool fresh = false;
+        if (node != last) { /* members of one node mostly follow each other */
+            last_place = *n_nodes;
+            room = map64_put(&seen, node, &last_place, &fresh);
+            last = node;
+        }
+        *n_nodes += fresh;
+        place[i] = last_place;
     }
-    return n_nodes;
+    map64_fini(&seen);
+    return room;
+}
+
+/* Members by node: count, sum up, fill. */
+static void sort_members(flow_members *m, const uint32_t *place, const uint32_t *ranks)
+{
+    for (uint32_t k = 0; k <= m->n_nodes; k++)
+        m->first[k] = 0;
+    for (uint32_t i = 0; i < m->n_members; i++)
+        m->first[place[i] + 1]++;
+    for (uint32_t k = 0; k < m->n_nodes; k++) {
+        m->least = m->first[k + 1] < m->least ? m->first[k + 1] : m->least;
+        m->first[k + 1] += m->first[k];
+    }
+    for (uint32_t i = 0; i < m->n_members; i++)
+        m->npus[m->first[place[i]]++] = get_member_npu(ranks, i);
+    for (uint32_t k = m->n_nodes; k > 0; k--) /* each has moved to its end */
+        m->first[k] = m->first[k - 1];
+    m->first[0] = 0;
 }
 
 bool flow_members_init(flow_members *m, const hw_network *net, const uint32_t *ranks,
                        uint32_t n)
 {
     assert(n > 0);
-    *m = (flow_members){.n_members = n};
+    *m = (flow_members){.n_members = n, .least = n};
     m->npus = mem_array(n, sizeof *m->npus);
     m->first = mem_array((size_t)n + 1, sizeof *m->first);
-    uint32_t *nodes = mem_array(n, sizeof *nodes);
-    if (m->npus == NULL || m->first == NULL || nodes == NULL) {
-        free(nodes);
+    uint32_t *place = mem_array(n, sizeof *place);
+    if (m->npus == NULL || m->first == NULL || place == NULL ||
+        !number_nodes(place, &m->n_nodes, net, ranks, n)) {
+        free(place);
         flow_members_fini(m);
         return false;
     }
-    m->n_nodes = count_nodes(net, ranks, n, nodes);
-    m->least = n;
-    uint32_t at = 0;
-    for (uint32_t k = 0; k < m->n_nodes; k++) {
-        m->first[k] = at;
-        for (uint32_t i = 0; i < n; i++)
-            if (hw_network_node_of(net, get_member_npu(ranks, i)) == nodes[k])
-                m->npus[at++] = get_member_npu(ranks, i);
-        m->least = at - m->first[k] < m->least ? at - m->first[k] : m->least;
-    }
-    m->first[m->n_nodes] = at;
-    assert(at == n);
+    sort_members(m, place, ranks);
+    free(place);
     m->card_Bps = HUGE_VAL;
     for (uint32_t k = 0; k < m->n_nodes; k++)
         m->card_Bps = fmin(m->card_Bps, share_cards(net, &m->npus[m->first[k]],
                                                     m->first[k + 1] - m->first[k]));
-    free(nodes);
     return true;
 }
 
@@ -284,6 +300,11 @@ uint32_t flow_loads_take(net_flow_hop *hops, flow_loads *l, const hw_network *ne
         shares[HW_LEVEL_NODE] = 1;
     if (!(load->out_s > 0))
         shares[HW_LEVEL_PORT] = load->above_share;
+    /* Where NPUs pass on traffic of others, a closed form that counts their own bytes is
+     * too short: the links decide. */
+    shares[HW_LEVEL_PORT] = fmin(shares[HW_LEVEL_PORT], 1);
+    if (l->most_share > 0)
+        shares[HW_LEVEL_NODE] = fmin(shares[HW_LEVEL_NODE], l->most_share);
     for (size_t i = 0; i < l->links.n; i++) {
         const uint32_t link = l->links.at[i];
         const double c = l->bytes[link] / (shares[net->level[link]] * volume);

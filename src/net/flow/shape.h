@@ -28,6 +28,10 @@ void flow_members_fini(flow_members *m);
 typedef struct flow_loads {
     double *bytes;         /* by link; zero between calls */
     ARRAY(uint32_t) links; /* that have some */
+    /* What closed forms may say of links inside nodes: measured constants may stand for
+     * more than the stated bandwidth, plain links give no more than they have. 0 = no
+     * limit. */
+    double most_share;
 } flow_loads;
 
 bool flow_loads_init(flow_loads *l, const hw_network *net);

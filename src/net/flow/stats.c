@@ -6,7 +6,7 @@
 #include "net/flow/state.h"
 
 /* What the flows of a class have had: those that ended, and the others until now. */
-static double sum_class_bytes(const net_flow *f, uint32_t class_id)
+static net_u128 sum_class_volume(const net_flow *f, uint32_t class_id)
 {
     const flow_class *k = &f->classes.at[class_id];
     const flow_class_cold *c = &f->cold.at[class_id];
@@ -16,7 +16,12 @@ static double sum_class_bytes(const net_flow *f, uint32_t class_id)
         const flow_target *t = i == 0 ? &c->first : &c->more[i - 1];
         sum += f->flows.at[t->flow].volume - (t->target - served);
     }
-    return (double)sum * 0x1p-56;
+    return sum;
+}
+
+static double sum_class_bytes(const net_flow *f, uint32_t class_id)
+{
+    return (double)sum_class_volume(f, class_id) * 0x1p-56;
 }
 
 double net_flow_link_bytes(const net_flow *f, uint32_t link)
@@ -52,8 +57,10 @@ uint32_t net_flow_count_classes(const net_flow *f)
 net_flow_class_use net_flow_get_class_use(const net_flow *f, uint32_t class_id)
 {
     const flow_class *k = &f->classes.at[class_id];
+    const net_u128 volume = sum_class_volume(f, class_id);
     return (net_flow_class_use){.n_flows = f->cold.at[class_id].n_started,
-                                .bytes = sum_class_bytes(f, class_id),
+                                .bytes = (double)volume * 0x1p-56,
+                                .volume = volume,
                                 .links = &f->hop_link.at[k->first_hop],
                                 .coefficients = &f->hop_coefficient.at[k->first_hop],
                                 .n_links = k->n_hops};

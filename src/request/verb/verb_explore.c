@@ -279,7 +279,9 @@ static halley_status explore_study(const halley_study *s, request_call *call,
     request_work_end(call);
     if (status != HALLEY_OK || !e)
         return status;
-    if (e->n_feasible == 0)
+    for (uint32_t i = 0; i < e->n_assumed && form != REPORT_TEXT; i++)
+        request_assume(call, "%s", e->assumed[i]);
+    if (e->n_best == 0)
         status = request_fail_as(call, REQUEST_CODE_INFEASIBLE, all_refused(s, e, err));
     else if (form == REPORT_JSON)
         status = explore_write_json(call, s, e, err);

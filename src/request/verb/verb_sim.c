@@ -6,7 +6,10 @@
 #include "base/str.h"
 #include "halley/sim.h"
 #include "report/sim.h"
+#include "request/design.h"
 #include "request/document.h"
+#include "request/jobs.h"
+#include "request/sim_plan.h"
 #include "request/traces.h"
 #include "request/verbs.h"
 
@@ -23,7 +26,7 @@ static const halley_network_model models_of_words[] = {
 static const char *const computes[] = {"duration", "roofline", "cost", NULL};
 
 typedef struct sim_options {
-    const char *cluster, *write_cluster;
+    const char *write_cluster;
     const char *workload, *system, *network, *memory, *group;
     const char *logging, *logging_folder, *rendezvous;
     uint32_t model, queues, compute;
@@ -31,22 +34,18 @@ typedef struct sim_options {
     bool astra_output, per_rank, explain, replay, no_fold;
     const char *per_node, *timeline, *heat, *links, *memory_out, *recorded_on;
     double stop_at;
+    request_texts jobs;
+    const char *placement;
     request_output output;
+    design_options design; /* its cluster serves traces, too */
 } sim_options;
 
+typedef sim_options options_struct;
 static const request_option options[] = {
-    {.name = "cluster",
-     .letter = 'c',
-     .kind = REQUEST_TEXT,
-     .is_document = true,
-     .metavar = "CLUSTER",
-     .offset = offsetof(sim_options, cluster),
-     .doc = "the cluster: a file in our own form, or a preset with its number of NPUs, "
-            "such as dgx-h100:64"},
-    {.name = "replay",
-     .kind = REQUEST_FLAG,
-     .offset = offsetof(sim_options, replay),
-     .doc = "instead of a cluster: every node takes its recorded duration"},
+    DESIGN_NAMES{.name = "replay",
+                 .kind = REQUEST_FLAG,
+                 .offset = offsetof(sim_options, replay),
+                 .doc = "instead of a cluster: every node takes its recorded duration"},
     {.name = "recorded-on",
      .kind = REQUEST_TEXT,
      .metavar = "DEVICE",
@@ -189,13 +188,26 @@ static const request_option options[] = {
      .metavar = "TIME",
      .offset = offsetof(sim_options, stop_at),
      .doc = "end the run after TIME, such as '5 ms', and report what was done"},
+    {.name = "job",
+     .kind = REQUEST_TEXTS,
+     .metavar = "TRACE",
+     .offset = offsetof(sim_options, jobs),
+     .doc = "in place of TRACE, once for each of several jobs on the cluster: the time "
+            "of each alone and with the others"},
+    {.name = "placement",
+     .kind = REQUEST_TEXT,
+     .metavar = "HOW",
+     .offset = offsetof(sim_options, placement),
+     .doc = "where jobs go: packed, whole nodes in order; spread, nodes of each job "
+            "dealt out over the leaves; random:SEED; or a file that lists the NPUs of "
+            "each job, [[0, 1], \"2-3\"] (default: packed)"},
     {.name = "no-fold",
      .kind = REQUEST_FLAG,
      .offset = offsetof(sim_options, no_fold),
      .doc = "run every rank, also those that are known to do the same as another; the "
             "result is the same"},
     REQUEST_OUTPUT_OPTIONS(sim_options, output),
-    {0},
+    DESIGN_PLAN DESIGN_HEADROOM{0},
 };
 
 static const sim_options defaults = {.queues = 1, .injection = 1};
@@ -244,11 +256,10 @@ static halley_status write_sim_result(request_call *call, const halley_result *r
     return report_sim_explain(result, traces, call->out, err);
 }
 
-static halley_status simulate_set(request_call *call, const halley_cluster *cluster,
-                                  const halley_trace_set *traces, halley_error *err)
+static halley_sim_opts read_run_options(const request_call *call)
 {
     const sim_options *o = call->options;
-    const halley_sim_opts opts = {
+    return (halley_sim_opts){
         .stop_s = o->stop_at,
         .recorded_on = o->recorded_on,
         .no_fold = o->no_fold,
@@ -258,6 +269,12 @@ static halley_status simulate_set(request_call *call, const halley_cluster *clus
         .record = o->per_node != NULL || o->timeline != NULL || o->explain ||
                   o->memory_out != NULL,
     };
+}
+
+static halley_status simulate_set(request_call *call, const halley_cluster *cluster,
+                                  const halley_trace_set *traces, halley_error *err)
+{
+    const halley_sim_opts opts = read_run_options(call);
     halley_result *result;
     halley_status status = halley_sim_run(&result, traces, cluster, &opts, err);
     request_work_end(call);
@@ -314,8 +331,8 @@ static halley_status load_sim_cluster(halley_cluster **out, request_call *call,
                                       halley_error *err)
 {
     const sim_options *o = call->options;
-    if (o->cluster != NULL) {
-        TRY(request_cluster_load(out, o->cluster, err));
+    if (o->design.cluster != NULL) {
+        TRY(request_cluster_load(out, o->design.cluster, err));
         if (o->group == NULL)
             return HALLEY_OK;
         const halley_status status = halley_cluster_load_groups(*out, o->group, err);
@@ -356,33 +373,96 @@ static void warn_about_options(const request_call *call)
                          : "");
 }
 
+/* Several jobs have results of their own. */
+static halley_status check_jobs_usage(request_call *call, halley_error *err)
+{
+    static const char *const others[] = {"per-rank", "per-node",    "timeline", "heat",
+                                         "links",    "memory",      "explain",  "stop-at",
+                                         "replay",   "astra-output"};
+    const sim_options *o = call->options;
+    if (o->jobs.n == 0)
+        return o->placement == NULL ? HALLEY_OK
+                                    : request_usage(call, err, "--placement needs --job");
+    if (call->n_args > 0 || o->workload != NULL || o->group != NULL)
+        return request_usage(call, err,
+                             "--job replaces TRACE; each job's groups are in the file "
+                             "beside its traces");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (request_given(call, others[i]))
+            return request_usage(call, err, "--%s and --job exclude each other",
+                                 others[i]);
+    return HALLEY_OK;
+}
+
+/* Options that only a plan, or only traces, can have. */
+static halley_status check_plan_usage(request_call *call, halley_error *err)
+{
+    static const char *const of_traces[] = {"replay",
+                                            "recorded-on",
+                                            "workload-configuration",
+                                            "system-configuration",
+                                            "network-configuration",
+                                            "remote-memory-configuration",
+                                            "comm-group-configuration",
+                                            "write-cluster",
+                                            "astra-output",
+                                            "memory",
+                                            "stop-at"};
+    const sim_options *o = call->options;
+    bool of_plan = false;
+    if (o->design.model != NULL) {
+        if (call->n_args > 0)
+            return request_usage(call, err, "give traces or --model, not both");
+        for (size_t i = 0; i < sizeof of_traces / sizeof *of_traces; i++)
+            if (request_given(call, of_traces[i]))
+                return request_usage(call, err, "--%s is for traces, not for --model",
+                                     of_traces[i]);
+        if (call->n_unknown > 0)
+            return request_usage(call, err, "unknown option %s", call->unknown[0]);
+        return HALLEY_OK;
+    }
+    for (const request_option *it = options; it->name != NULL; it++) {
+        of_plan |= strcmp(it->name, "plan") == 0;
+        const bool of_design = of_plan || strcmp(it->name, "stack") == 0 ||
+                               strcmp(it->name, "set") == 0 ||
+                               strcmp(it->name, "vocab") == 0;
+        if (of_design && request_given(call, it->name))
+            return request_usage(call, err, "--%s needs --model", it->name);
+    }
+    return HALLEY_OK;
+}
+
 static halley_status check_sim_usage(request_call *call, halley_error *err)
 {
     const sim_options *o = call->options;
     const bool astra = o->system != NULL || o->network != NULL || o->memory != NULL;
-    if (o->cluster != NULL && astra)
+    if (o->design.cluster != NULL && astra)
         return request_usage(call, err,
                              "--cluster and ASTRA-sim's files exclude each other");
     if (o->astra_output && o->output.json)
         return request_usage(call, err, "--astra-output and --json exclude each other");
-    if (o->replay && (o->cluster != NULL || astra))
+    if (o->replay && (o->design.cluster != NULL || astra))
         return request_usage(call, err, "--replay needs no cluster");
-    const bool has_traces = call->n_args > 0 || o->workload != NULL;
-    if (!o->replay && o->cluster == NULL && o->system == NULL && o->network != NULL)
+    TRY(check_jobs_usage(call, err));
+    const bool has_traces = call->n_args > 0 || o->workload != NULL || o->jobs.n > 0;
+    if (!o->replay && o->design.cluster == NULL && o->system == NULL &&
+        o->network != NULL)
         return request_usage(call, err, "--system-configuration is missing");
-    if (!o->replay && o->cluster == NULL && o->system != NULL && o->network == NULL)
+    if (!o->replay && o->design.cluster == NULL && o->system != NULL &&
+        o->network == NULL)
         return request_usage(call, err, "--network-configuration is missing");
-    if (!o->replay && o->cluster == NULL && o->system == NULL)
+    if (!o->replay && o->design.cluster == NULL && o->system == NULL)
         return request_usage(call, err,
                              "%s needed: --cluster, or --system-configuration and "
                              "--network-configuration; or --replay",
                              has_traces ? "a cluster is" : "a trace and a cluster are");
     if (call->n_args > 0 && o->workload != NULL && !astra)
         return request_usage(call, err, "traces are named twice");
-    if (call->n_args == 0 && o->workload == NULL && o->write_cluster == NULL)
+    if (!has_traces && o->write_cluster == NULL)
         return request_usage(call, err,
-                             "traces are needed: TRACE, or --workload-configuration");
-    if (call->n_unknown > 0 && (o->cluster != NULL || o->replay))
+                             "traces are needed: TRACE, or --workload-configuration; or "
+                             "a model and a plan: --model");
+    if (call->n_unknown > 0 && (o->design.cluster != NULL || o->replay))
         return request_usage(call, err, "unknown option %s", call->unknown[0]);
     return HALLEY_OK;
 }
@@ -414,11 +494,11 @@ static halley_status write_cluster_json(const request_call *call,
     return request_json_end(&j, call, err);
 }
 
-static halley_status run_on(request_call *call, halley_cluster *cluster,
-                            halley_error *err)
+/* What the options change of the cluster. */
+static halley_status set_up_cluster(request_call *call, halley_cluster *cluster,
+                                    halley_error *err)
 {
     const sim_options *o = call->options;
-    halley_trace_set *traces;
     if (request_given(call, "network-model"))
         TRY(halley_cluster_set_network_model(cluster, models_of_words[o->model], err));
     if (o->model >= FIRST_OLD_MODEL)
@@ -426,17 +506,31 @@ static halley_status run_on(request_call *call, halley_cluster *cluster,
                      models[o->model], models[o->model - FIRST_OLD_MODEL + 1]);
     if (request_given(call, "compute"))
         TRY(halley_cluster_set_compute(cluster, (halley_compute)o->compute, err));
+    return HALLEY_OK;
+}
+
+static halley_status run_on(request_call *call, halley_cluster *cluster,
+                            halley_error *err)
+{
+    const sim_options *o = call->options;
+    halley_trace_set *traces;
+    TRY(set_up_cluster(call, cluster, err));
     for (uint32_t i = 0; i < halley_cluster_warning_count(cluster); i++)
         request_note(call, "warning: %s", halley_cluster_warning(cluster, i));
     for (uint32_t i = 0; i < halley_cluster_note_count(cluster); i++)
         request_note(call, "note: %s", halley_cluster_note(cluster, i));
     if (o->write_cluster != NULL)
         TRY(halley_cluster_save(cluster, o->write_cluster, err));
+    if (o->jobs.n > 0) {
+        const halley_sim_opts opts = read_run_options(call);
+        return request_jobs_run(call, cluster, o->jobs, o->placement, &o->output, &opts,
+                                err);
+    }
     if (call->n_args == 0 && o->workload == NULL)
         return write_cluster_json(call, cluster, err);
     TRY(load_traces(&traces, call, err));
     halley_status status = HALLEY_OK;
-    if (o->cluster != NULL && o->group == NULL)
+    if (o->design.cluster != NULL && o->group == NULL)
         status = take_groups_beside(cluster, traces, err);
     if (status == HALLEY_OK)
         status = simulate_set(call, cluster, traces, err);
@@ -460,10 +554,35 @@ static halley_status replay_set(request_call *call, halley_error *err)
     return status;
 }
 
+/* A model and a plan in place of traces. */
+static halley_status simulate_plan(request_call *call, halley_error *err)
+{
+    const sim_options *o = call->options;
+    report_form form;
+    TRY(request_output_form(&form, call, &o->output, err));
+    const sim_plan_options plan = {.design = &o->design,
+                                   .json = form == REPORT_JSON,
+                                   .csv = form == REPORT_CSV,
+                                   .per_rank = o->per_rank,
+                                   .explain = o->explain,
+                                   .timeline = o->timeline,
+                                   .per_node = o->per_node,
+                                   .heat = o->heat,
+                                   .links = o->links,
+                                   .run = {.no_fold = o->no_fold,
+                                           .heat = o->heat != NULL,
+                                           .watch = call->watch,
+                                           .network = HALLEY_NETWORK_AS_CLUSTER}};
+    return sim_plan_run(call, &plan, set_up_cluster, err);
+}
+
 static halley_status simulate_run(request_call *call, halley_error *err)
 {
     const sim_options *o = call->options;
     halley_cluster *cluster;
+    TRY(check_plan_usage(call, err));
+    if (o->design.model != NULL)
+        return simulate_plan(call, err);
     TRY(check_sim_usage(call, err));
     if (o->replay)
         return replay_set(call, err);
@@ -477,21 +596,29 @@ static halley_status simulate_run(request_call *call, halley_error *err)
 static const request_example examples[] = {
     {"halley trace gen all-reduce -n 8 -o ar && halley sim ar -c dgx-h100:8", NULL},
     {"halley sim ar -c cluster.yaml --explain", "what the time goes into"},
+    {"halley sim -m llama3-8b -c dgx-h100:64 --tp 8 --pp 2 --global-batch 128",
+     "a model under a plan: no traces are needed"},
     {"halley sim --workload-configuration=w --system-configuration=system.json "
      "--network-configuration=network.yml --astra-output",
      "as ASTRA-sim is called"},
+    {"halley sim -c fabric.yaml --job a --job b --placement spread",
+     "two jobs on one fabric"},
     {"halley sim step --replay", "as it was recorded"},
     {0},
 };
 
 const request_verb request_verb_sim = {
     .name = "sim",
-    .summary = "simulate traces on a cluster",
+    .summary = "simulate traces, or a model and a plan, on a cluster",
     .arguments = "[TRACE...]",
     .arg_keys = traces_key,
     .description =
         "Replay Chakra traces, one a rank, on a cluster and say when every rank "
-        "is done. With ASTRA-sim's options and files the cycles are ASTRA-sim's.",
+        "is done. With ASTRA-sim's options and files the cycles are ASTRA-sim's.\n\n"
+        "With --model, simulate a training step of a plan instead: one program per "
+        "pipeline stage, with the prices of `halley estimate`, bound to every rank. "
+        "Prints the step beside its closed form, what is exposed, the hottest links and "
+        "who used them.",
     .options = options,
     .options_size = sizeof(sim_options),
     .defaults = &defaults,

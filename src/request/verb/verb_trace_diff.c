@@ -1,6 +1,8 @@
 /* halley trace diff - what differs between two traces or sets. */
 #include "base/error.h"
+#include "halley/recording_diff.h"
 #include "halley/trace_diff.h"
+#include "request/recording_diff.h"
 #include "request/traces.h"
 #include "request/verbs.h"
 
@@ -8,7 +10,7 @@
 #include <string.h>
 
 typedef struct diff_options {
-    bool all, quiet;
+    bool all, quiet, by_id;
     request_texts ignore;
     request_output output;
 } diff_options;
@@ -31,6 +33,10 @@ static const request_option options[] = {
      .kind = REQUEST_FLAG,
      .offset = offsetof(diff_options, quiet),
      .doc = "print nothing; the exit status says whether they differ"},
+    {.name = "by-id",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(diff_options, by_id),
+     .doc = "match nodes by id, also of recordings (default: recordings by call tree)"},
     REQUEST_OUTPUT_OPTIONS(diff_options, output),
     {0},
 };
@@ -200,6 +206,22 @@ static halley_status compare_sets(request_call *call, report_form form,
     return status;
 }
 
+/* Recordings: nobody compares ids of two runs; what got slower is asked. */
+static halley_status compare_recordings(request_call *call, report_form form,
+                                        const halley_trace_set *const sets[2],
+                                        halley_error *err)
+{
+    const diff_options *o = call->options;
+    halley_recording_diff *d = NULL;
+    TRY(halley_recordings_diff(&d, sets[0], sets[1], err));
+    call->exit_code = d->equal ? REQUEST_DONE : REQUEST_FAILED;
+    halley_status status = HALLEY_OK;
+    if (!o->quiet || form == REPORT_JSON)
+        status = recording_diff_write(call, d, form, o->all, err);
+    halley_recording_diff_free(d);
+    return status;
+}
+
 static halley_status trace_diff_run(request_call *call, halley_error *err)
 {
     const diff_options *o = call->options;
@@ -212,8 +234,11 @@ static halley_status trace_diff_run(request_call *call, halley_error *err)
     if (status == HALLEY_OK)
         status = traces_load_any(&b, call, 1, 1, NULL, err);
     const halley_trace_set *const sets[2] = {a, b};
+    const bool aligns = status == HALLEY_OK && !o->by_id && o->ignore.n == 0 &&
+                        halley_recordings_can_align(a, b);
     if (status == HALLEY_OK)
-        status = compare_sets(call, form, sets, ignore, err);
+        status = aligns ? compare_recordings(call, form, sets, err)
+                        : compare_sets(call, form, sets, ignore, err);
     halley_trace_set_free(a);
     halley_trace_set_free(b);
     return status;
@@ -222,6 +247,7 @@ static halley_status trace_diff_run(request_call *call, halley_error *err)
 static const request_example examples[] = {
     {"halley trace diff before.0.et after.0.et", NULL},
     {"halley trace diff -i time,name gpt gpt-again", "whatever the names and times"},
+    {"halley trace diff before.json.gz after.json.gz", "which operators got slower"},
     {"halley trace diff -q -i order a.et b.json && echo same", NULL},
     {0},
 };
@@ -242,7 +268,12 @@ const request_verb request_verb_trace_diff = {
         "differences or something failed, 2 for wrong usage.\n\n"
         "Forms are compared by what they hold: a trace and its conversion have no "
         "differences. --ignore order takes nodes, dependencies and attributes in another "
-        "order for equal.",
+        "order for equal.\n\n"
+        "Two recordings of profilers (as they are, or linked) are compared by what got "
+        "slower: their call trees (threads, ranges, operators, kernels) are aligned by "
+        "names and shapes, hip reading as cuda, and the time on the host and of the "
+        "kernels launched is added up by operator and by class of kernel. The rows add "
+        "up exactly to the difference. --by-id or --ignore compares nodes instead.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(diff_options),

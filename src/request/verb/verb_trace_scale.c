@@ -13,13 +13,13 @@ static const char *const swaps[] = {"none", "split", "join", NULL};
 
 typedef struct scale_options {
     const char *out, *groups, *dtype, *layers, *dp_groups, *offload_match;
-    double compute, bytes, batch, offload;
+    double compute, host, bytes, batch, offload;
     uint32_t repeats, dp, swap;
     bool force;
     request_output output;
 } scale_options;
 
-static const scale_options defaults = {.compute = 1, .bytes = 1, .batch = 1};
+static const scale_options defaults = {.compute = 1, .host = 1, .bytes = 1, .batch = 1};
 
 static const request_option options[] = {
     REQUEST_OUT_OPTION(scale_options, out, "OUT",
@@ -61,7 +61,15 @@ static const request_option options[] = {
      .max = 1e9,
      .metavar = "FACTOR",
      .offset = offsetof(scale_options, compute),
-     .doc = "times as much compute: durations, operations, memory traffic"},
+     .doc = "times as much compute: durations, operations, memory traffic; of a "
+            "recording the device's only"},
+    {.name = "host",
+     .kind = REQUEST_DOUBLE,
+     .min = 1e-9,
+     .max = 1e9,
+     .metavar = "FACTOR",
+     .offset = offsetof(scale_options, host),
+     .doc = "of recordings: times as long on the host"},
     {.name = "bytes",
      .kind = REQUEST_DOUBLE,
      .min = 1e-9,
@@ -150,7 +158,7 @@ static halley_status parse_dtype(halley_scale_opts *to, request_call *call,
 
 static halley_status check_scale_usage(request_call *call, halley_error *err)
 {
-    static const char *const edits[] = {"layers", "swap",  "dp",    "compute",
+    static const char *const edits[] = {"layers", "swap",  "dp",    "compute", "host",
                                         "bytes",  "dtype", "batch", "offload"};
     const scale_options *o = call->options;
     bool any = false;
@@ -180,6 +188,7 @@ static halley_status read_options(halley_scale_opts *to, request_call *call,
         .dp = o->dp,
         .dp_groups = o->dp_groups,
         .compute = o->compute,
+        .host = o->host,
         .bytes = o->bytes,
         .batch = o->batch,
         .offload = o->offload,
@@ -299,7 +308,9 @@ const request_verb request_verb_trace_scale = {
         "micro-batch. FROM and TO are of the whole model. Stages of a pipeline that "
         "differ by one layer at most do so afterwards, the lowest ranks having one more; "
         "others change in proportion. In a recording, layers are what repeats in the "
-        "forward pass and is undone behind it; rows of different layers each have their "
+        "forward pass and is undone behind it (of inference: what repeats within a "
+        "step); "
+        "rows of different layers each have their "
         "number, and FROM is one of these or their sum. The first and the last block of "
         "a row stay where they are, those between are copied in turn or left out, and "
         "dependencies on neighbouring blocks lead to neighbouring blocks.\n\n"
@@ -308,7 +319,10 @@ const request_verb request_verb_trace_scale = {
         "places; each replica keeps its batch. Gathers bring smaller or larger parts, "
         "and updates of weights that were scattered take time in proportion.\n\n"
         "Batch: compute and messages grow, but not the collectives of data-parallel "
-        "groups nor the updates behind them. Numbers: bytes, memory traffic and "
+        "groups nor the updates behind them. In a recording the host's time stays, and a "
+        "collective carries gradients if its group only gathers in the forward pass, or "
+        "runs in the backward pass alone; where that cannot be told, and for recordings "
+        "without device work, --batch is refused. Numbers: bytes, memory traffic and "
         "durations go with the size of a number, operations stay. An all-reduce is split "
         "into a reduce-scatter and an all-gather that move as many bytes. Offload: "
         "before a compute node a load, behind it a store.",

@@ -370,7 +370,12 @@ const request_verb request_verb_trace_slice = {
         "traces without it, a node belongs to the step of the last node named "
         "ProfilerStep#N with no greater id. A node's time is its recorded start; in a "
         "trace where no node has one, it is the earliest time that dependencies and "
-        "durations allow.",
+        "durations allow.\n\nA part in time of a recording (--steps, --from, --to) "
+        "starts as recorded: "
+        "where what a node waited for is removed, a node named 'recorded start' releases "
+        "it at its recorded time, so that the part replays as long as it was recorded, "
+        "with the device work that ends after it. Steps that a recording does not mark "
+        "are found by the period of its kernels when it is linked, numbered from 0.",
     .examples = examples,
     .options = options,
     .options_size = sizeof(slice_options),

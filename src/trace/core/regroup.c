@@ -67,13 +67,11 @@ static void rename_all(trace_store *s, renames *r)
     }
 }
 
-static bool fill_regrouped(trace_store *s, const trace_store *lender, renames *r,
-                           const str *to)
+static bool fill_regrouped(trace_store *s, renames *r, const str *to)
 {
-    assert(s != lender);
+    assert(r->n > 0 && to != NULL);
     text_ref *const refs = mem_array(r->n, sizeof *refs);
-    bool fine = refs && copy_column(&s->values, &lender->values) &&
-                copy_texts(&s->own, &lender->own);
+    bool fine = refs != NULL;
     for (uint32_t k = 0; fine && k < r->n; k++) {
         fine = to[k].n < TEXT_LONG; /* longer ones would go into what is shared */
         refs[k] = fine ? trace_text_copy(s, to[k], (str){0}) : 0;
@@ -86,28 +84,41 @@ static bool fill_regrouped(trace_store *s, const trace_store *lender, renames *r
     return fine;
 }
 
-halley_status trace_regrouped(halley_trace **out, halley_trace *trace, const str *from,
-                              const str *to, uint32_t n, halley_error *err)
+halley_status trace_lend(halley_trace **out, halley_trace *lender, halley_error *err)
 {
-    assert(n > 0 && from != NULL && to != NULL);
+    assert(out != NULL && lender != NULL);
     halley_trace *const t = mem_array_zero(1, sizeof *t);
-    renames r = {.from = from, .n = n};
     if (!t)
         return error_nomem(err);
-    t->form = trace->form;
-    t->s = trace->s;
+    t->form = lender->form;
+    t->s = lender->s;
     t->s.values = (u64_array){0};
     t->s.own = (u8_array){0};
     t->s.marks.n = 0;
-    t->data = trace->data;
-    t->ctrl = trace->ctrl;
-    t->dangling = trace->dangling;
-    t->ascending = trace->ascending;
-    t->index = trace->index;
-    t->lender = halley_trace_keep(trace);
+    t->data = lender->data;
+    t->ctrl = lender->ctrl;
+    t->dangling = lender->dangling;
+    t->ascending = lender->ascending;
+    t->index = lender->index;
+    t->lender = halley_trace_keep(lender);
     atomic_init(&t->refs, 1);
     t->path = mem_array_zero(1, 1);
-    if (!t->path || !fill_regrouped(&t->s, &trace->s, &r, to)) {
+    if (!t->path || !copy_column(&t->s.values, &lender->s.values) ||
+        !copy_texts(&t->s.own, &lender->s.own)) {
+        halley_trace_free(t);
+        return error_nomem(err);
+    }
+    *out = t;
+    return HALLEY_OK;
+}
+
+halley_status trace_regrouped(halley_trace **out, halley_trace *trace, const str *from,
+                              const str *to, uint32_t n, halley_error *err)
+{
+    halley_trace *t = NULL;
+    renames r = {.from = from, .n = n};
+    TRY(trace_lend(&t, trace, err));
+    if (!fill_regrouped(&t->s, &r, to)) {
         halley_trace_free(t);
         return error_nomem(err);
     }

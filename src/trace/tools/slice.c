@@ -59,6 +59,7 @@ typedef struct build {
 typedef struct into {
     halley_builder *b;
     const halley_trace *trace;
+    slice_release release;
 } into;
 
 static halley_status add_dep(void *context, uint32_t dep, bool is_data)
@@ -104,6 +105,7 @@ static halley_status add_bridged(into *to, bridge *br, uint32_t node,
                             halley_node_type_of(to->trace, node),
                             halley_node_name(to->trace, node)));
     TRY(bridge_deps(br, node, add_dep, to, &counts->n_bridged));
+    TRY(slice_release_depend(&to->release, to->b, node));
     TRY(add_dangling(to, node));
     return edit_copy_rest(to->b, to->trace, node, ranks, err);
 }
@@ -129,6 +131,7 @@ static halley_status add_cut(into *to, const uint8_t *keep, uint32_t node,
             TRY(add_dep(to, dep.index, i < n_data));
         counts->n_cut += dep.index != HALLEY_NO_NODE && !keep[dep.index];
     }
+    TRY(slice_release_depend(&to->release, to->b, node));
     TRY(add_dangling(to, node));
     return edit_copy_rest(to->b, to->trace, node, ranks, err);
 }
@@ -148,7 +151,7 @@ static halley_status fill_slice(into *to, const slice *s, const uint8_t *keep,
                               : add_bridged(to, &br, node, &ranks, counts, err);
     counts->n_cut += br.n_lost;
     bridge_fini(&br);
-    return status;
+    return status == HALLEY_OK ? slice_release_add(&to->release, to->b) : status;
 }
 
 static halley_status build_task(void *context, size_t i, uint32_t worker,
@@ -169,11 +172,15 @@ static halley_status build_task(void *context, size_t i, uint32_t worker,
         memcpy(keep, s->keep[which], n);
     for (size_t j = 0; j < drops->n; j++)
         keep[drops->at[j]] = 0;
-    halley_status status = edit_start(&to.b, to.trace, err);
+    halley_status status =
+        slice_release_init(&to.release, to.trace, keep, s->origin_ns, err);
+    if (status == HALLEY_OK)
+        status = edit_start(&to.b, to.trace, err);
     if (status == HALLEY_OK) {
         status = fill_slice(&to, s, keep, &r->counts, err);
         status = edit_finish(&r->trace, to.b, status, err);
     }
+    slice_release_fini(&to.release);
     free(keep);
     return status;
 }
@@ -279,6 +286,8 @@ static halley_status run_slice(halley_trace_set **out, slice *s, halley_error *e
     TRY(pool_run(s->opts->n_threads, d->n, select_task, s, err));
     if (d->n_ranks > 1)
         TRY(slice_match(s, err));
+    s->origin_ns =
+        s->opts->by_step || s->opts->by_time ? slice_find_origin(s) : UINT64_MAX;
     return build_all(out, s, err);
 }
 

@@ -15,6 +15,7 @@ typedef struct slice {
     uint32_t *new_rank; /* by rank; UINT32_MAX = left out */
     uint32_t *n_kept;   /* by distinct trace: kept ranks that have it */
     slice_nodes *drops; /* by rank: nodes that this rank cannot keep, ascending */
+    uint64_t origin_ns; /* of a slice in time of recordings; UINT64_MAX = none */
     halley_slice_counts counts;
 } slice;
 
@@ -24,5 +25,28 @@ halley_status slice_select(uint8_t **keep, const halley_trace *trace,
 /* Unmark collectives and list sends and receives whose partners are removed; with
  * keep_unmatched only those that have no rank to go to any more. */
 halley_status slice_match(slice *s, halley_error *err);
+
+
+/* Nodes of one trace that must be released at their recorded time, because what they
+ * waited for is gone. */
+typedef struct slice_release {
+    const halley_trace *trace;
+    uint32_t n; /* nodes; 0 = nothing is to be released */
+    uint64_t origin_ns, next_id, n_released;
+    uint64_t *wait_ns; /* by node: from the origin to its recorded start; 0 = none */
+    bool *is_lag, *is_used, *has_child; /* by node */
+} slice_release;
+
+/* The earliest recorded start of what is kept; UINT64_MAX: nothing was recorded. */
+uint64_t slice_find_origin(const slice *s);
+/* Also unmarks lags that lead from or to nothing. slice_release_fini also after a
+ * failure. */
+halley_status slice_release_init(slice_release *r, const halley_trace *trace,
+                                 uint8_t *keep, uint64_t origin_ns, halley_error *err);
+void slice_release_fini(slice_release *r);
+/* The open node, in order of nodes, depends on its release if it has one. */
+halley_status slice_release_depend(slice_release *r, halley_builder *b, uint32_t node);
+/* After all nodes: the releases. */
+halley_status slice_release_add(const slice_release *r, halley_builder *b);
 
 #endif

@@ -1,7 +1,7 @@
-"""Tests of halley_collect: both halves with stand-ins for PyTorch that write recorded fixtures,
+"""Tests of halley.collect: both halves with stand-ins for PyTorch that write recorded fixtures,
 the host half with the PyTorch that is installed, if there is one.
 
-    test_halley_collect.py HALLEY SOURCE_ROOT [unittest's options]
+    check_collect.py HALLEY SOURCE_ROOT [unittest's options]
 """
 
 import importlib
@@ -15,7 +15,7 @@ import types
 import unittest
 
 HALLEY, ROOT = os.path.abspath(sys.argv.pop(1)), os.path.abspath(sys.argv.pop(1))
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "halley"))
 FIXTURES = os.path.join(ROOT, "tests", "data", "recording")
 
 
@@ -80,7 +80,7 @@ class FakeProfile:
 
 
 def fake_torch(kineto=True, observer="ExecutionTraceObserver", rank=None, sync=True):
-    """Modules that stand for those of PyTorch which halley_collect uses."""
+    """Modules that stand for those of PyTorch which halley.collect uses."""
     torch = types.ModuleType("torch")
     torch.autograd = types.SimpleNamespace(kineto_available=lambda: kineto)
     torch.cuda = types.SimpleNamespace(is_available=lambda: True)
@@ -123,7 +123,7 @@ class Fakes(unittest.TestCase):
 
     def collect(self, steps, fakes=None, **options):
         sys.modules.update(fakes or fake_torch())
-        collect = importlib.reload(importlib.import_module("halley_collect"))
+        collect = importlib.reload(importlib.import_module("collect"))
         with collect.Recorder(self.folder, **options) as recorder:
             for _ in range(steps):
                 FakeObserver.log.append("train")
@@ -168,7 +168,7 @@ class Fakes(unittest.TestCase):
 
     def test_an_exception_in_training_ends_the_recording(self):
         sys.modules.update(fake_torch())
-        collect = importlib.reload(importlib.import_module("halley_collect"))
+        collect = importlib.reload(importlib.import_module("collect"))
         with self.assertRaises(KeyError):
             with collect.Recorder(self.folder, wait=0, warmup=0, active=5) as recorder:
                 recorder.step()
@@ -177,7 +177,7 @@ class Fakes(unittest.TestCase):
 
     def test_bad_schedules_are_refused(self):
         sys.modules.update(fake_torch())
-        collect = importlib.reload(importlib.import_module("halley_collect"))
+        collect = importlib.reload(importlib.import_module("collect"))
         for options in ({"wait": -1}, {"warmup": -1}, {"active": 0}):
             with self.assertRaises(ValueError):
                 collect.Recorder(self.folder, **options)
@@ -201,7 +201,7 @@ class Installed(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def test_one_step_is_recorded_and_links(self):
-        from halley_collect import Recorder
+        from collect import Recorder
 
         torch = self.torch
         model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))

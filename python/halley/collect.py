@@ -1,6 +1,6 @@
 """Record a training step for `halley trace link`.
 
-    from halley_collect import Recorder
+    from halley.collect import Recorder
 
     with Recorder("trace", wait=5, warmup=2, active=1) as recorder:
         for batch in loader:

@@ -1,0 +1,511 @@
+/*
+ * A training step of one pipeline stage as a Chakra graph.
+ *
+ * Passes follow the list of their stage (workload/schedule.h). Compute and the exposed
+ * part of messages stand in a chain; what hides runs next to compute nodes of the chain
+ * (plan_nodes.h). Sends are asynchronous, a receive is awaited before its pass; the share
+ * of a hop that the sender waits is time of its next node. Gradients of a chunk are
+ * reduced next to its last backward pass, weights gathered next to its first forward
+ * pass, as far as the estimate hides them; the rest comes after the last pass. With fully
+ * sharded weights the messages of a layer run next to its pass, and the next layer awaits
+ * them. The update awaits everything and holds the rest of the step.
+ *
+ * Every time is the estimate's (step.h). So a simulator in which nothing contends takes
+ * what the estimate says, and one in which something does says what that costs.
+ */
+#include "base/error.h"
+#include "estimate/plan_roles.h"
+#include "workload/stages.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct writer {
+    plan_nodes n;
+    const plan_scene *s;
+    const halley_plan *plan;
+    uint32_t stage;
+    uint32_t n_layers; /* of this stage */
+    step_reduction reduction;
+    double exposed;          /* of the time of its messages, after the last pass */
+    double params;           /* of the stage, that are reduced */
+    uint64_t ahead;          /* what is fetched for the next layer may start after this */
+    ARRAY(uint64_t) reduced; /* what the update awaits */
+} writer;
+
+typedef struct chunk {
+    workload_stage stage;
+    stage_cost cost;
+    uint32_t n_again;                   /* the first of them are computed again */
+    uint32_t n_wide_first, n_wide_last; /* layers at its ends that stay in bf16 */
+} chunk;
+
+static chunk make_chunk(const writer *w, uint32_t c)
+{
+    const workload_stage st =
+        workload_chunk_make(w->s->step.c.model, w->plan, w->stage, c);
+    const uint32_t wide = w->plan->bf16_layers;
+    return (chunk){.stage = st,
+                   .cost = step_stage_make(&w->s->step, &st),
+                   .n_again = st.again_dense + st.again_moe,
+                   .n_wide_first = st.first ? (wide + 1) / 2 : 0,
+                   .n_wide_last = st.last ? wide / 2 : 0};
+}
+
+static uint32_t count_layers(const chunk *c)
+{
+    return c->stage.n_dense + c->stage.n_moe;
+}
+
+static double count_params(const stage_cost *c)
+{
+    return c->trained + c->trained_experts;
+}
+
+static bool is_wide(const chunk *c, uint32_t i)
+{
+    return i < c->n_wide_first || i + c->n_wide_last >= count_layers(c);
+}
+
+static estimate_kind find_kind(const chunk *c, uint32_t i)
+{
+    if (i < c->stage.n_dense)
+        return is_wide(c, i) ? ESTIMATE_DENSE_WIDE : ESTIMATE_DENSE;
+    return is_wide(c, i) ? ESTIMATE_EXPERTS_WIDE : ESTIMATE_EXPERTS;
+}
+
+static bool is_exposed(const halley_plan *plan)
+{
+    return plan->no_overlap || plan->expose & HALLEY_EXPOSE_DP;
+}
+
+/* A pass of the schedule, and what leaves with it. */
+typedef struct pass_work {
+    plan_pass kind;
+    bool first, last; /* of the chunk's micro-batches */
+    bool makes;       /* gradients of weights */
+} pass_work;
+
+static bool is_backward(const pass_work *p)
+{
+    return p->kind == PLAN_BACKWARD || p->kind == PLAN_INPUT;
+}
+
+static pass_work make_work(const writer *w, const workload_pass *p)
+{
+    static const plan_pass kinds[WORKLOAD_N_PASSES] = {PLAN_FORWARD, PLAN_BACKWARD,
+                                                       PLAN_INPUT, PLAN_WEIGHT};
+    const workload_schedule *s = &w->s->schedule;
+    const uint32_t first = workload_schedule_first(s, p->chunk);
+    return (pass_work){.kind = kinds[p->kind],
+                       .first = p->micro_batch == first,
+                       .last = p->micro_batch + 1 == first + workload_schedule_each(s),
+                       .makes = p->kind == WORKLOAD_PASS_BACKWARD ||
+                                p->kind == WORKLOAD_PASS_WEIGHT};
+}
+
+/* What a pass over a layer moves to and from the outer tier, next to the chain. */
+static void fetch_layer(writer *w, bool backward)
+{
+    const double *outer = w->s->e.outer_bytes;
+    const double m = halley_plan_micro_batches(w->plan), n = w->n_layers;
+    const double weights = outer[HALLEY_MEMORY_WEIGHTS] / n;
+    const double flights = w->plan->pp < m ? m / w->plan->pp : 1;
+    const double activations = outer[HALLEY_MEMORY_ACTIVATIONS] * flights / m / n;
+    if (weights >= 1)
+        plan_await(&w->n, plan_memory(&w->n, false, "weights in", weights, w->ahead));
+    if (activations >= 1 && backward)
+        plan_await(&w->n,
+                   plan_memory(&w->n, false, "activations in", activations, w->ahead));
+    if (activations >= 1 && !backward)
+        (void)plan_memory(&w->n, true, "activations out", activations, w->n.last);
+}
+
+/* A layer's weights or gradients among those that share them, next to its pass. */
+static void send_shards(writer *w, coll_kind kind, workload_group group, double bytes)
+{
+    const price_context *c = &w->s->step.c;
+    const bool gathers = kind == COLL_ALL_GATHER;
+    const plan_message m = {.name = gathers ? "weight gather" : "gradient reduction",
+                            .kind = kind,
+                            .group = group,
+                            .bytes = bytes,
+                            .seconds = price_coll(c, kind, group, bytes)};
+    if (c->n[group] < 2 || !(bytes >= 1))
+        return;
+    if (is_exposed(w->plan))
+        plan_message_chain(&w->n, &m);
+    else
+        plan_await(&w->n, plan_message_beside(&w->n, &m, w->ahead));
+}
+
+/* Weights that are sharded for every micro-batch: the messages of a layer, which the next
+ * one awaits, and what they slow its compute down. */
+static void share_layer(writer *w, const workload_layer *l, const pass_work *p)
+{
+    const bool back = is_backward(p), gathers = !(back && w->plan->fsdp_keep);
+    const double gb = w->plan->gradient_bytes, all = l->weights + l->expert_weights;
+    const double trained = all > 0 ? 1 - (l->frozen + l->frozen_experts) / all : 1;
+    if (!w->s->step.fsdp_each || p->kind == PLAN_WEIGHT)
+        return;
+    if (gathers) {
+        send_shards(w, COLL_ALL_GATHER, WORKLOAD_FSDP, 2 * l->weights);
+        send_shards(w, COLL_ALL_GATHER, WORKLOAD_XFSDP, 2 * l->expert_weights);
+    }
+    if (back) {
+        send_shards(w, COLL_REDUCE_SCATTER, WORKLOAD_FSDP, gb * trained * l->weights);
+        send_shards(w, COLL_REDUCE_SCATTER, WORKLOAD_XFSDP,
+                    gb * trained * l->expert_weights);
+    }
+}
+
+static void drag_layer(writer *w, const workload_layer *l, const pass_work *p)
+{
+    const price_context *c = &w->s->step.c;
+    const bool back = is_backward(p), gathers = !(back && w->plan->fsdp_keep);
+    if (!w->s->step.fsdp_each || p->kind == PLAN_WEIGHT || is_exposed(w->plan))
+        return;
+    const price_shards t = price_shards_make(c, l->weights, l->expert_weights);
+    const double messages = (gathers ? t.gather_s : 0) + (back ? t.reduce_s : 0);
+    const double bytes = (gathers ? t.gather_bytes : 0) + (back ? t.reduce_bytes : 0);
+    w->n.more_s += fmin(price_drag(c, messages, bytes), messages);
+}
+
+static const workload_layer *get_layer(const writer *w, estimate_kind kind)
+{
+    const workload_parts *p = &w->s->layers.parts;
+    return kind == ESTIMATE_DENSE || kind == ESTIMATE_DENSE_WIDE ? &p->dense : &p->moe;
+}
+
+/* Recompute the layers up to i that were not kept since the last one that was. */
+static void repeat_layers(writer *w, const chunk *c, uint32_t i)
+{
+    const uint32_t every = w->plan->recompute_every > 1 ? w->plan->recompute_every : 1;
+    if (i % every != every - 1 && i + 1 != c->n_again)
+        return;
+    for (uint32_t j = i / every * every; j <= i; j++)
+        plan_script_run(&w->n, &w->s->scripts.of[find_kind(c, j)][PLAN_AGAIN]);
+}
+
+static void write_layer(writer *w, const chunk *c, uint32_t i, const pass_work *p)
+{
+    const estimate_kind kind = find_kind(c, i);
+    const workload_layer *layer = get_layer(w, kind);
+    const plan_script *script = &w->s->scripts.of[kind][p->kind];
+    const uint64_t start = w->n.last;
+    if (p->kind != PLAN_WEIGHT)
+        fetch_layer(w, is_backward(p));
+    w->ahead = start; /* what the next layer needs may come while this one computes */
+    drag_layer(w, layer, p);
+    if (is_backward(p) && i < c->n_again && w->plan->recompute)
+        repeat_layers(w, c, i);
+    plan_script_run(&w->n, script);
+    w->n.more_s += i < c->n_again ? script->host_s : script->host_plain_s;
+    plan_flush(&w->n, "host");
+    share_layer(w, layer, p);
+}
+
+static void write_end(writer *w, estimate_kind kind, const pass_work *p)
+{
+    plan_script_run(&w->n, &w->s->scripts.of[kind][p->kind]);
+}
+
+static void write_layers(writer *w, const chunk *c, const pass_work *p)
+{
+    const uint32_t n = count_layers(c);
+    w->ahead = w->n.last;
+    for (uint32_t i = 0; i < n; i++)
+        write_layer(w, c, p->kind == PLAN_FORWARD ? i : n - 1 - i, p);
+}
+
+/* The messages of a step's gradients or weights, a share of their time each. */
+static void hide_messages(writer *w, const step_reduction *r, bool gathers, double share)
+{
+    for (uint32_t i = 0; i < r->n; i++) {
+        const step_message *m = &r->messages[i];
+        if (m->gathers != gathers)
+            continue;
+        plan_message_hide(
+            &w->n,
+            &(plan_message){gathers ? "weight gather" : "gradient reduction", m->kind,
+                            m->group, m->bytes * share, m->all_s * share});
+    }
+}
+
+static void expose_messages(writer *w, const step_reduction *r, bool gathers,
+                            double share)
+{
+    for (uint32_t i = 0; i < r->n; i++) {
+        const step_message *m = &r->messages[i];
+        if (m->gathers == gathers)
+            plan_message_chain(
+                &w->n,
+                &(plan_message){gathers ? "weight gather" : "gradient reduction", m->kind,
+                                m->group, m->bytes * share, m->all_s * share});
+    }
+}
+
+static double sum_messages(const step_reduction *r, bool gathers, bool reduces)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < r->n; i++)
+        sum += (r->messages[i].gathers ? gathers : reduces) ? r->messages[i].all_s : 0;
+    return sum;
+}
+
+/* ZeRO 2 without sharded weights: gradients leave after every micro-batch. */
+static bool reduces_each(const halley_plan *plan)
+{
+    return plan->zero == 2 && !plan->fsdp;
+}
+
+/* What has found no compute to hide behind runs on, and the update awaits it. */
+static void send_debts(writer *w)
+{
+    const size_t before = w->n.awaited.n;
+    for (int g = 0; g < WORKLOAD_N_GROUPS; g++)
+        if (g >= WORKLOAD_DP)
+            plan_debts_send(&w->n, (workload_group)g);
+    for (size_t i = before; i < w->n.awaited.n; i++)
+        w->n.failed |= !array_push(&w->reduced, w->n.awaited.at[i]);
+    w->n.awaited.n = before;
+}
+
+/* Of the gradients that leave after a micro-batch, each behind its own backward pass: the
+ * share of their time that does not hide. */
+static double shown_each(const step_reduction *r, const chunk *c)
+{
+    const double all = sum_messages(r, false, true);
+    return all > 0 ? fmin(1, c->cost.reduced_s / all) : 0;
+}
+
+/* Gathers and reductions that run next to a pass. */
+static void begin_messages(writer *w, const chunk *c, const pass_work *p)
+{
+    const double hidden = 1 - w->exposed;
+    const double share = w->params > 0 ? count_params(&c->cost) / w->params : 0;
+    if (p->kind == PLAN_FORWARD && p->first)
+        hide_messages(w, &w->reduction, true, hidden * share);
+    if (!p->makes)
+        return;
+    if (reduces_each(w->plan)) {
+        const step_reduction r = step_reduction_make(&w->s->step, &c->cost);
+        hide_messages(w, &r, false, 1 - shown_each(&r, c));
+    } else if (p->last) {
+        hide_messages(w, &w->reduction, false, hidden * share);
+    }
+}
+
+/* Those that follow it. */
+static void end_messages(writer *w, const chunk *c, const pass_work *p)
+{
+    if (!p->makes)
+        return;
+    if (reduces_each(w->plan)) {
+        const step_reduction r = step_reduction_make(&w->s->step, &c->cost);
+        expose_messages(w, &r, false, shown_each(&r, c));
+    }
+    if (p->last)
+        send_debts(w);
+}
+
+static void add_up_gradients(writer *w, const chunk *c)
+{
+    const price_context *prices = &w->s->step.c;
+    const double *k = prices->stack->k;
+    const workload_schedule *s = &w->s->schedule;
+    const double parts = workload_schedule_is_bidirectional(s->kind) ? 1 : s->chunks;
+    plan_compute_chain(&w->n, "gradient accumulation",
+                       k[HALLEY_K_ACCUMULATE] * c->cost.added * prices->stream_s +
+                           k[HALLEY_K_MICRO] / parts,
+                       0, 0);
+}
+
+/* The other end of a message: `step` places along the flow of a micro-batch. */
+typedef struct other_end {
+    uint32_t place, hop; /* hop: between stages `hop` and the next one */
+    const char *peer;
+    bool same; /* stage: nothing is sent */
+} other_end;
+
+static other_end find_other_end(const writer *w, const workload_pass *p, int places)
+{
+    const workload_schedule *s = &w->s->schedule;
+    const workload_seat seat = {w->stage, p->chunk};
+    const uint32_t place = (uint32_t)((int)workload_schedule_place(s, seat) + places);
+    const uint32_t to = workload_schedule_seat(s, place, p->micro_batch).stage;
+    const uint32_t from = w->stage, n = s->stages;
+    const bool next = to == from + 1 || (to + 1 != from && to == (from + 1) % n);
+    assert(to == from || to == (from + 1) % n || from == (to + 1) % n);
+    return (other_end){.place = place,
+                       .hop = next ? from : to,
+                       .peer = next ? PLAN_PEER_NEXT : PLAN_PEER_PREV,
+                       .same = to == from};
+}
+
+/* Tags tell micro-batch, the place that produced the tensor, and direction apart. */
+static uint32_t make_tag(const writer *w, const workload_pass *p, uint32_t producer)
+{
+    const uint32_t places = workload_schedule_places(&w->s->schedule);
+    return 2 * (p->micro_batch * places + producer) + (p->kind != WORKLOAD_PASS_FORWARD);
+}
+
+/* Whether a pass has a neighbour in that direction of the flow. */
+static bool has_neighbour(const writer *w, const workload_pass *p, bool behind)
+{
+    const workload_schedule *s = &w->s->schedule;
+    const uint32_t place =
+        workload_schedule_place(s, (workload_seat){w->stage, p->chunk});
+    const bool down = (p->kind == WORKLOAD_PASS_FORWARD) == behind;
+    if (p->kind == WORKLOAD_PASS_WEIGHT)
+        return false;
+    return down ? place > 0 : place + 1 < workload_schedule_places(s);
+}
+
+static void receive_input(writer *w, const workload_pass *p)
+{
+    if (!has_neighbour(w, p, true))
+        return;
+    const bool forward = p->kind == WORKLOAD_PASS_FORWARD;
+    const other_end from = find_other_end(w, p, forward ? -1 : 1);
+    if (!from.same)
+        plan_receive(&w->n, from.peer, make_tag(w, p, from.place),
+                     w->s->hop_bytes[from.hop]);
+}
+
+static void send_output(writer *w, const workload_pass *p)
+{
+    if (!has_neighbour(w, p, false))
+        return;
+    const bool forward = p->kind == WORKLOAD_PASS_FORWARD;
+    const other_end to = find_other_end(w, p, forward ? 1 : -1);
+    const workload_seat seat = {w->stage, p->chunk};
+    if (!to.same)
+        plan_send(&w->n, to.peer,
+                  make_tag(w, p, workload_schedule_place(&w->s->schedule, seat)),
+                  w->s->hop_bytes[to.hop]);
+}
+
+/* How long the sender of a pass's result waits. */
+static double blocked_time(const writer *w, const workload_pass *p)
+{
+    if (!has_neighbour(w, p, false))
+        return 0;
+    const other_end to = find_other_end(w, p, p->kind == WORKLOAD_PASS_FORWARD ? 1 : -1);
+    return to.same ? 0 : price_exposed(&w->s->step.c, WORKLOAD_PP) * w->s->hop_s[to.hop];
+}
+
+static void run_pass(writer *w, const workload_pass *p)
+{
+    const chunk c = make_chunk(w, p->chunk);
+    const pass_work work = make_work(w, p);
+    const bool forward = work.kind == PLAN_FORWARD;
+    begin_messages(w, &c, &work);
+    if (forward && c.stage.first)
+        write_end(w, ESTIMATE_EMBEDDING, &work);
+    if (!forward && c.stage.last)
+        write_end(w, ESTIMATE_HEAD, &work);
+    write_layers(w, &c, &work);
+    if (forward && c.stage.last)
+        write_end(w, ESTIMATE_HEAD, &work);
+    if (!forward && c.stage.first)
+        write_end(w, ESTIMATE_EMBEDDING, &work);
+    if (is_backward(&work))
+        add_up_gradients(w, &c);
+    end_messages(w, &c, &work);
+}
+
+/* One pass of the list, or two that run as one: both inputs first, both results last. */
+static uint32_t write_pass(writer *w, const workload_pass *p)
+{
+    const uint32_t n = p->joint ? 2 : 1;
+    for (uint32_t i = 0; i < n; i++)
+        receive_input(w, p + i);
+    for (uint32_t i = 0; i < n; i++)
+        run_pass(w, p + i);
+    for (uint32_t i = 0; i < n; i++)
+        send_output(w, p + i);
+    for (uint32_t i = 0; i < n; i++)
+        w->n.more_s += blocked_time(w, p + i);
+    return n;
+}
+
+/* The update, after all reductions, and the rest of the step. */
+static void write_update(writer *w)
+{
+    const halley_estimate *e = &w->s->e;
+    const step *s = &w->s->step;
+    const double outer =
+        e->outer_bytes[HALLEY_MEMORY_OPTIMIZER] + e->outer_bytes[HALLEY_MEMORY_GRADIENTS];
+    expose_messages(w, &w->reduction, true, w->exposed);
+    if (!reduces_each(w->plan))
+        expose_messages(w, &w->reduction, false, w->exposed);
+    for (int g = 0; g < WORKLOAD_N_GROUPS; g++)
+        plan_debts_send(&w->n, (workload_group)g);
+    for (size_t i = 0; i < w->reduced.n; i++)
+        plan_await(&w->n, w->reduced.at[i]);
+    if (outer > 0)
+        plan_memory_chain(&w->n, false, "optimizer states in", outer);
+    plan_compute_chain(&w->n, "update",
+                       e->part_s[HALLEY_PART_OPTIMIZER] + step_owner_time(s) +
+                           s->c.stack->k[HALLEY_K_STEP],
+                       0, e->memory_bytes[HALLEY_MEMORY_OPTIMIZER] * 2);
+    if (outer > 0)
+        plan_memory_chain(&w->n, true, "optimizer states out", outer);
+}
+
+/* All passes of the stage; false when memory ran out. */
+static bool write_passes(writer *w)
+{
+    const workload_schedule *s = &w->s->schedule;
+    workload_pass *list = calloc(workload_schedule_room(s), sizeof *list);
+    if (list == NULL)
+        return false;
+    const size_t n = workload_schedule_list(list, s, w->stage);
+    for (size_t k = 0; k < n;)
+        k += write_pass(w, &list[k]);
+    free(list);
+    return true;
+}
+
+/* What the stage reduces, and how much of it hides. */
+static void set_reduction(writer *w)
+{
+    const step *s = &w->s->step;
+    const workload_stage st = workload_stage_make(s->c.model, w->plan, w->stage);
+    stage_cost cost = step_stage_make(s, &st);
+    if (workload_schedule_is_bidirectional(w->s->schedule.kind)) {
+        cost.forward_s *= 0.5; /* half of the micro-batches take each of two chunks */
+        cost.backward_s *= 0.5;
+    }
+    w->n_layers = st.n_dense + st.n_moe;
+    w->params = count_params(&cost);
+    w->reduction = step_reduction_make(s, &cost);
+    const double all = sum_messages(&w->reduction, true, !reduces_each(w->plan));
+    w->exposed = all > 0 ? fmin(1, w->reduction.exposed_s / all) : 0;
+}
+
+halley_status plan_role_write(halley_trace **out, const plan_scene *scene, uint32_t stage,
+                              halley_error *err)
+{
+    writer w = {.n = {.c = &scene->step.c, .last = PLAN_NO_NODE},
+                .s = scene,
+                .plan = &scene->plan,
+                .stage = stage};
+    halley_trace *made = NULL;
+    TRY(halley_builder_new(&w.n.b, err));
+    (void)halley_builder_version(w.n.b, (halley_bytes){"1.0.0", 5});
+    set_reduction(&w);
+    w.n.failed |= !write_passes(&w);
+    write_update(&w);
+    array_fini(&w.reduced);
+    plan_nodes_fini(&w.n);
+    TRY(halley_builder_finish(&made, w.n.b, err));
+    if (w.n.failed) {
+        halley_trace_free(made);
+        return error_nomem(err);
+    }
+    *out = made;
+    return HALLEY_OK;
+}

@@ -1,0 +1,43 @@
+/* estimate/plan_script.h - what a pass over a layer does, priced once and repeated. */
+#ifndef ESTIMATE_PLAN_SCRIPT_H
+#define ESTIMATE_PLAN_SCRIPT_H
+
+#include "estimate/plan_nodes.h"
+#include "estimate/step.h"
+
+/* INPUT and WEIGHT are the halves of a backward pass; AGAIN is recomputation. */
+typedef enum plan_pass {
+    PLAN_FORWARD,
+    PLAN_AGAIN,
+    PLAN_BACKWARD,
+    PLAN_INPUT,
+    PLAN_WEIGHT,
+    PLAN_N_PASSES
+} plan_pass;
+
+/* An operator that computes, or a message of which a part is exposed. */
+typedef struct plan_item {
+    const char *name; /* static */
+    bool is_message;
+    double seconds, flops, bytes; /* of compute */
+    plan_message exposed, hidden; /* of a message */
+} plan_item;
+
+typedef struct plan_script {
+    ARRAY(plan_item) items;
+    double host_s, host_plain_s; /* waiting for the host; plain: not recomputed */
+} plan_script;
+
+/* Scripts of every kind of layer. */
+typedef struct plan_scripts {
+    plan_script of[ESTIMATE_N_KINDS][PLAN_N_PASSES];
+} plan_scripts;
+
+/* False: no memory. */
+bool plan_scripts_init(plan_scripts *out, const step *s, const workload_parts *parts);
+void plan_scripts_fini(plan_scripts *scripts);
+
+/* Write one pass. */
+void plan_script_run(plan_nodes *to, const plan_script *script);
+
+#endif

@@ -1,0 +1,408 @@
+/*
+ * net/flow/bundles.c - collectives, and messages of the communication library, as flows.
+ *
+ * The links of a collective and their coefficients depend on the group, the kind, the
+ * root and the algorithm (`variant`), and only by a factor on the bytes. They are made
+ * from a canonical number of bytes, the power of two below, if the library would choose
+ * the same algorithm for it; so they do not depend on which collective comes first.
+ *
+ * When the run is folded, a class of collectives is one flow, which loads a class of
+ * links by what all of its members put on one link (net_fold_hop).
+ */
+#include "net/flow/model.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* The step between nodes of a group takes as long as the outermost level it spans says;
+ * the bandwidth is that of its cards, for links above them are shared one by one. */
+static halley_fabric see_fabric(const flow_net *f, const flow_members *m)
+{
+    const halley_cluster *c = f->cluster;
+    uint32_t level = 0;
+    halley_fabric out = c->outer[0].fabric;
+    for (uint32_t i = 0; i < m->n_members && c->n_outer > 1; i++)
+        while (level + 1 < c->n_outer && c->outer[level].npus != 0 &&
+               m->npus[i] / c->outer[level].npus != m->npus[0] / c->outer[level].npus)
+            level++;
+    for (int i = 0; i < 3; i++)
+        out.hop_s[i] = c->outer[level].fabric.hop_s[i];
+    out.bandwidth_Bps = m->n_nodes > 1 ? m->card_Bps : c->nodes.up.bandwidth_Bps;
+    return out;
+}
+
+static halley_status init_group(flow_group *group, const flow_net *f, const net_bundle *b)
+{
+    if (!flow_members_init(&group->members, f->network, b->ranks, b->n))
+        return error_nomem(f->err);
+    group->out = see_fabric(f, &group->members);
+    return HALLEY_OK;
+}
+
+/* NULL: no memory. */
+static const flow_group *get_group(flow_net *f, const net_bundle *b)
+{
+    uint32_t id = (uint32_t)f->groups.n;
+    bool fresh;
+    flow_group group;
+    if (!map64_put(&f->groups_by_key, b->group, &id, &fresh))
+        return NULL;
+    if (!fresh)
+        return &f->groups.at[id];
+    if (init_group(&group, f, b) != HALLEY_OK)
+        return NULL;
+    if (!array_push(&f->groups, group)) {
+        flow_members_fini(&group.members);
+        return NULL;
+    }
+    return &f->groups.at[id];
+}
+
+/* The load of a call, and that of the call from which its links are made. */
+typedef struct bundle_loads {
+    coll_load own, canonical;
+    double canonical_bytes;
+    double volume_bytes; /* of the canonical call: the payload of the busiest level */
+    double rate_Bps;     /* of its volume, alone */
+} bundle_loads;
+
+static void find_loads(bundle_loads *out, const flow_net *f, const flow_group *group,
+                       const net_bundle *b)
+{
+    coll_call call = {.kind = b->kind,
+                      .bytes = b->bytes,
+                      .n = b->n,
+                      .per_node =
+                          group->members.n_nodes == 1 ? b->n : group->members.least};
+    int exponent;
+    coll_call_load(&out->own, &f->cluster->nodes.up, &group->out, &call);
+    frexp(b->bytes, &exponent);
+    call.bytes = ldexp(1, exponent - 1);
+    coll_call_load(&out->canonical, &f->cluster->nodes.up, &group->out, &call);
+    if (out->canonical.variant != out->own.variant) {
+        call.bytes = b->bytes;
+        out->canonical = out->own;
+    }
+    const coll_load *load = &out->canonical;
+    out->canonical_bytes = call.bytes;
+    /* Any volume will do: rates are relative to it. */
+    out->volume_bytes =
+        (load->out_s > load->up_s ? load->out_bytes : load->up_bytes) / load->streams;
+    out->rate_Bps = out->volume_bytes / load->wire_s;
+}
+
+/* The links of a call into f->hops. */
+static halley_status find_hops(flow_net *f, const net_bundle *b, const flow_group *group,
+                               const bundle_loads *loads, double shares[3])
+{
+    TRY(flow_loads_add(&f->loads, f->network, &group->members, &loads->canonical, b->root,
+                       f->err));
+    f->hops.n = 0;
+    if (!array_reserve(&f->hops, f->loads.links.n))
+        return error_nomem(f->err);
+    f->hops.n = flow_loads_take(f->hops.at, &f->loads, f->network, &loads->canonical,
+                                loads->volume_bytes, shares);
+    return HALLEY_OK;
+}
+
+/* Remember whose flows a class has. */
+static bool set_owner(flow_net *f, uint32_t class_id, const flow_owner *owner)
+{
+    while (f->owners.n <= class_id)
+        if (!array_push(&f->owners, (flow_owner){COLL_SEND, 0, 0, 1, 1, 1, NET_NONE}))
+            return false;
+    f->owners.at[class_id] = *owner;
+    return true;
+}
+
+static flow_owner describe_owner(const net_bundle *b, const double shares[3])
+{
+    return (flow_owner){.kind = b->kind,
+                        .group = b->kind == COLL_SEND ? 0 : (uint32_t)b->group,
+                        .id = b->id,
+                        .payload = shares[HW_LEVEL_NODE],
+                        .payload_out = shares[HW_LEVEL_PORT],
+                        .n_alike = 1,
+                        .first_count = NET_NONE};
+}
+
+/* The class of a shape that is not known yet, made from its links. */
+static halley_status make_class(uint32_t *out, flow_net *f, const net_bundle *b,
+                                const flow_group *group, const bundle_loads *loads)
+{
+    double shares[3];
+    if (f->first_links != NULL)
+        return error_set(f->err, HALLEY_EINVAL,
+                         "internal error: a collective was started whose links had not "
+                         "been prepared");
+    TRY(find_hops(f, b, group, loads, shares));
+    *out = net_flow_class_new(f->flow, f->hops.at, (uint32_t)f->hops.n, loads->rate_Bps);
+    const flow_owner owner = describe_owner(b, shares);
+    return *out == NET_FLOW_NONE || !set_owner(f, *out, &owner) ? error_nomem(f->err)
+                                                                : HALLEY_OK;
+}
+
+static uint64_t hash_double(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return hash_u64(bits);
+}
+
+static uint64_t hash_call(const net_bundle *b, double bytes, uint32_t variant)
+{
+    return hash_u64(b->group) ^ hash_double(bytes) * 3 ^
+           hash_u64((uint64_t)b->root << 32 | (uint64_t)b->kind << 8 | variant);
+}
+
+static bool is_shape(const flow_shape *s, const net_bundle *b, const bundle_loads *loads)
+{
+    return s->group == b->group && s->kind == b->kind && s->root == b->root &&
+           s->variant == loads->own.variant &&
+           s->canonical_bytes == loads->canonical_bytes;
+}
+
+/* The place of the shape of a call; *fresh: it was just made, without a class. */
+static halley_status find_shape(uint32_t *out, bool *fresh, flow_net *f,
+                                const net_bundle *b, const bundle_loads *loads)
+{
+    uint64_t hash = hash_call(b, loads->canonical_bytes, loads->own.variant);
+    for (;; hash = hash_u64(hash)) {
+        *out = (uint32_t)f->shapes.n;
+        if (!map64_put(&f->shapes_by_key, hash, out, fresh))
+            return error_nomem(f->err);
+        if (!*fresh && is_shape(&f->shapes.at[*out], b, loads))
+            return HALLEY_OK;
+        if (!*fresh)
+            continue;
+        const flow_shape made = {.group = b->group,
+                                 .canonical_bytes = loads->canonical_bytes,
+                                 .kind = b->kind,
+                                 .root = b->root,
+                                 .variant = loads->own.variant,
+                                 .class_id = NET_FLOW_NONE};
+        return array_push(&f->shapes, made) ? HALLEY_OK : error_nomem(f->err);
+    }
+}
+
+static halley_status make_call(flow_call *out, flow_net *f, const net_bundle *b)
+{
+    const flow_group *group = get_group(f, b);
+    bundle_loads loads;
+    uint32_t shape;
+    bool fresh;
+    if (group == NULL)
+        return error_nomem(f->err);
+    find_loads(&loads, f, group, b);
+    TRY(find_shape(&shape, &fresh, f, b, &loads));
+    if (fresh)
+        TRY(make_class(&f->shapes.at[shape].class_id, f, b, group, &loads));
+    *out =
+        (flow_call){.group = b->group,
+                    .bytes = b->bytes,
+                    .kind = b->kind,
+                    .root = b->root,
+                    .class_id = f->shapes.at[shape].class_id,
+                    .fixed_ticks = flow_net_ticks(f, loads.own.time_s - loads.own.wire_s),
+                    .volume_bytes = loads.own.wire_s * loads.rate_Bps};
+    return HALLEY_OK;
+}
+
+static bool is_call(const flow_call *c, const net_bundle *b)
+{
+    return c->group == b->group && c->bytes == b->bytes && c->kind == b->kind &&
+           c->root == b->root;
+}
+
+/* NULL: the run has failed. */
+static const flow_call *get_call(flow_net *f, const net_bundle *b)
+{
+    uint64_t hash = hash_call(b, b->bytes, 0);
+    for (;; hash = hash_u64(hash)) {
+        uint32_t id = (uint32_t)f->calls.n;
+        bool fresh;
+        flow_call call;
+        halley_status status = HALLEY_OK;
+        if (!map64_put(&f->calls_by_key, hash, &id, &fresh))
+            status = error_nomem(f->err);
+        else if (!fresh && is_call(&f->calls.at[id], b))
+            return &f->calls.at[id];
+        else if (!fresh)
+            continue;
+        if (status == HALLEY_OK)
+            status = make_call(&call, f, b);
+        if (status == HALLEY_OK && !array_push(&f->calls, call))
+            status = error_nomem(f->err);
+        if (status == HALLEY_OK)
+            return &f->calls.at[id];
+        flow_net_fail(f, status);
+        return NULL;
+    }
+}
+
+net_id flow_net_start_bundle(net *n, const net_bundle *b)
+{
+    flow_net *f = flow_net_of(n);
+    const flow_call *call = get_call(f, b);
+    if (call == NULL)
+        return NET_NONE;
+    f->n_messages++;
+    return flow_net_start(f, &(flow_transfer){.event = b->event,
+                                              .latency_ticks = call->fixed_ticks,
+                                              .class_id = call->class_id,
+                                              .bytes = call->volume_bytes});
+}
+
+net_id flow_net_start_message(flow_net *f, const net_request *r)
+{
+    const uint32_t pair[] = {r->from, r->to};
+    const net_bundle b = net_message_bundle(pair, r->bytes, r->event);
+    return flow_net_start_bundle(&f->head, &b);
+}
+
+/* The group of a call that is only asked about; calls of one group follow each other. */
+static halley_status prepare_group(flow_net *f, const net_bundle *b)
+{
+    if (f->has_prepared && f->prepared_key == b->group)
+        return HALLEY_OK;
+    if (f->has_prepared)
+        flow_members_fini(&f->prepared.members);
+    f->has_prepared = false;
+    TRY(init_group(&f->prepared, f, b));
+    f->has_prepared = true;
+    f->prepared_key = b->group;
+    return HALLEY_OK;
+}
+
+static void describe_shape(net_shape *out, const flow_net *f, const bundle_loads *loads)
+{
+    *out = (net_shape){.key = hash_double(loads->canonical_bytes) ^ loads->own.variant,
+                       .fixed_ticks =
+                           flow_net_ticks(f, loads->own.time_s - loads->own.wire_s),
+                       .volume_bytes = loads->own.wire_s * loads->rate_Bps,
+                       .cap_Bps = loads->rate_Bps};
+}
+
+halley_status flow_net_prepare(net_shape *out, net *n, const net_bundle *b)
+{
+    flow_net *f = flow_net_of(n);
+    bundle_loads loads;
+    TRY(prepare_group(f, b));
+    find_loads(&loads, f, &f->prepared, b);
+    describe_shape(out, f, &loads);
+    return HALLEY_OK;
+}
+
+static_assert(sizeof(net_hop) == sizeof(net_flow_hop), "hops are lent as they are");
+
+halley_status flow_net_prepare_hops(net_shape *out, net *n, const net_bundle *b)
+{
+    flow_net *f = flow_net_of(n);
+    bundle_loads loads;
+    double shares[3];
+    TRY(prepare_group(f, b));
+    find_loads(&loads, f, &f->prepared, b);
+    TRY(find_hops(f, b, &f->prepared, &loads, shares));
+    describe_shape(out, f, &loads);
+    const flow_owner owner = describe_owner(b, shares);
+    out->payload = owner.payload;
+    out->payload_out = owner.payload_out;
+    out->hops = (const net_hop *)(const void *)f->hops.at;
+    out->n_hops = (uint32_t)f->hops.n;
+    return HALLEY_OK;
+}
+
+/* The solver of a folded run: capacities of the first link of every class. */
+static halley_status fold_links(flow_net *f, const net_link_classes *links,
+                                halley_error *err)
+{
+    double *capacity_Bps = mem_array(links->n, sizeof *capacity_Bps);
+    f->first_links = mem_array(links->n, sizeof *f->first_links);
+    f->n_links = mem_array(links->n, sizeof *f->n_links);
+    if (capacity_Bps == NULL || f->first_links == NULL || f->n_links == NULL) {
+        free(capacity_Bps);
+        return error_nomem(err);
+    }
+    f->n_link_classes = links->n;
+    for (uint32_t i = 0; i < links->n; i++) {
+        assert(links->first[i] < f->network->graph->n_links && links->counts[i] > 0);
+        f->first_links[i] = links->first[i];
+        f->n_links[i] = links->counts[i];
+        capacity_Bps[i] = f->network->graph->link_Bps[links->first[i]];
+    }
+    const halley_status status = net_flow_new(&f->flow, capacity_Bps, links->n,
+                                              &(net_flow_options){.certify = true}, err);
+    free(capacity_Bps);
+    return status;
+}
+
+halley_status flow_net_fold(net *n, const net_link_classes *links, halley_error *err)
+{
+    flow_net *f = flow_net_of(n);
+    const hw_graph *g = f->network->graph;
+    assert(f->flow == NULL);
+    if (links != NULL)
+        return fold_links(f, links, err);
+    return net_flow_new(&f->flow, g->link_Bps, g->n_links,
+                        &(net_flow_options){.certify = true}, err);
+}
+
+static halley_status make_folded_class(uint32_t *out, flow_net *f,
+                                       const bundle_loads *loads,
+                                       const net_fold_hop *hops, uint32_t n_hops)
+{
+    f->hops.n = 0;
+    if (!array_reserve(&f->hops, n_hops) || !array_reserve(&f->counts, n_hops))
+        return error_nomem(f->err);
+    for (uint32_t i = 0; i < n_hops; i++) {
+        assert(hops[i].link < f->n_link_classes && hops[i].n > 0);
+        f->hops.at[f->hops.n++] = (net_flow_hop){hops[i].link, hops[i].coefficient};
+        f->counts.at[f->counts.n++] = hops[i].n;
+    }
+    *out = net_flow_class_new(f->flow, f->hops.at, n_hops, loads->rate_Bps);
+    return *out == NET_FLOW_NONE ? error_nomem(f->err) : HALLEY_OK;
+}
+
+halley_status flow_net_set_hops(net *n, const net_bundle *b, const net_fold_hop *hops,
+                                uint32_t n_hops, uint32_t n_alike)
+{
+    flow_net *f = flow_net_of(n);
+    const flow_group *group = get_group(f, b);
+    bundle_loads loads;
+    uint32_t shape;
+    bool fresh;
+    double shares[3];
+    assert(f->flow != NULL && f->first_links != NULL);
+    if (group == NULL)
+        return error_nomem(f->err);
+    find_loads(&loads, f, group, b);
+    TRY(find_shape(&shape, &fresh, f, b, &loads));
+    if (!fresh)
+        return HALLEY_OK;
+    TRY(find_hops(f, b, group, &loads, shares)); /* for what is payload */
+    flow_owner owner = describe_owner(b, shares);
+    owner.n_alike = n_alike;
+    owner.first_count = (uint32_t)f->counts.n;
+    uint32_t class_id;
+    TRY(make_folded_class(&class_id, f, &loads, hops, n_hops));
+    f->shapes.at[shape].class_id = class_id;
+    return set_owner(f, class_id, &owner) ? HALLEY_OK : error_nomem(f->err);
+}
+
+void flow_net_fini_bundles(flow_net *f)
+{
+    for (size_t i = 0; i < f->groups.n; i++)
+        flow_members_fini(&f->groups.at[i].members);
+    if (f->has_prepared)
+        flow_members_fini(&f->prepared.members);
+    map64_fini(&f->groups_by_key);
+    map64_fini(&f->shapes_by_key);
+    map64_fini(&f->calls_by_key);
+    array_fini(&f->groups);
+    array_fini(&f->shapes);
+    array_fini(&f->calls);
+    array_fini(&f->owners);
+    array_fini(&f->counts);
+    free(f->first_links);
+    free(f->n_links);
+}

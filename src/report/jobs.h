@@ -1,0 +1,19 @@
+/* report/jobs.h - several jobs on one cluster: tables, JSON, CSV. */
+#ifndef REPORT_JOBS_H
+#define REPORT_JOBS_H
+
+#include "halley/jobs.h"
+#include "report/json.h"
+
+#include <stdio.h>
+
+/* A row for each job, then the network and the hottest links of the run together. */
+halley_status report_jobs_text(const halley_jobs_result *jobs, FILE *to,
+                               halley_error *err);
+halley_status report_jobs_csv(const halley_jobs_result *jobs, FILE *to,
+                              halley_error *err);
+/* The member "jobs", and what report_sim_json writes of the run together. */
+halley_status report_jobs_json(report_json *j, const halley_jobs_result *jobs,
+                               halley_error *err);
+
+#endif

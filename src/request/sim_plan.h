@@ -1,0 +1,22 @@
+/* request/sim_plan.h - `sim` of a model and a plan: no traces are written. */
+#ifndef REQUEST_SIM_PLAN_H
+#define REQUEST_SIM_PLAN_H
+
+#include "halley/sim.h"
+#include "request/design.h"
+
+/* What `sim` asks for beyond the design. */
+typedef struct sim_plan_options {
+    const design_options *design;
+    bool json, csv, per_rank, explain;
+    const char *timeline, *per_node, *heat, *links; /* files; NULL = none */
+    halley_sim_opts run;
+} sim_plan_options;
+
+/* `set_up` changes the cluster as other options say; may be NULL. */
+halley_status sim_plan_run(request_call *call, const sim_plan_options *o,
+                           halley_status (*set_up)(request_call *, halley_cluster *,
+                                                   halley_error *),
+                           halley_error *err);
+
+#endif

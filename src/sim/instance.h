@@ -1,0 +1,50 @@
+/*
+ * sim/instance.h - the ranks of a job before any is run: a program for each kind of rank,
+ * and for every rank what the names of its program are.
+ *
+ * Programs are kept once for all traces that are equal but for the names of groups,
+ * peers, roots and tags, for names of nodes and for metadata; of the others only what
+ * they name is kept, 4 bytes a name.
+ */
+#ifndef SIM_INSTANCE_H
+#define SIM_INSTANCE_H
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "halley/sim.h"
+#include "sim/program.h"
+
+enum { SIM_MOST_RANKS = 1 << 20, SIM_MOST_NODES = 1 << 24, SIM_MOST_GROUPS = 1 << 24 };
+
+typedef struct sim_instance {
+    uint32_t n; /* ranks */
+    ARRAY(sim_program *) programs;
+    uint32_t *program_of;        /* by rank */
+    const halley_trace **traces; /* by rank; lent */
+    const uint32_t **values;     /* by rank, name; as sim_names has them */
+    const uint32_t **tags;       /* by rank, place */
+    const cluster_group *groups; /* lent */
+    uint32_t n_groups;
+    map64 places;          /* group << 32 | rank -> place in the group */
+    ARRAY(sim_names) kept; /* of traces whose program is another's */
+} sim_instance;
+
+typedef struct sim_instance_opts {
+    const halley_cluster *cluster;
+    const halley_sim_opts *run;
+    const uint32_t *representative; /* by rank: whose program it has; NULL = its own */
+    double ticks_per_s;
+    bool share; /* programs of traces that are equal but for names */
+} sim_instance_opts;
+
+halley_status sim_instance_init(sim_instance *out, const halley_trace_set *traces,
+                                const sim_instance_opts *o, halley_error *err);
+void sim_instance_fini(sim_instance *in);
+/* The place of a rank in a group, or UINT32_MAX. */
+static inline uint32_t sim_instance_place(const sim_instance *in, uint32_t group,
+                                          uint32_t rank)
+{
+    return map64_find(&in->places, (uint64_t)group << 32 | rank);
+}
+
+#endif
