@@ -24,7 +24,7 @@ typedef struct halley_cluster halley_cluster; /* immutable once made; opaque */
 typedef struct halley_cost {
     double node_usd;             /* a node without its NPUs */
     double network_usd_per_gbps; /* per Gb/s of each NPU's bandwidth between nodes */
-    double switch_usd, copper_usd, optical_usd; /* kept; not counted without a topology */
+    double switch_usd, copper_usd, optical_usd; /* counted where a topology is known */
     double node_factor; /* power of a node at load over that of its NPUs; default 1.47 */
     double power_idle;  /* share of full power that an idle NPU draws; default 0.3 */
     double pue;         /* power of the building over that of the machines; 1.2 */
@@ -129,6 +129,12 @@ halley_network_model halley_cluster_network_model(const halley_cluster *cluster)
 halley_status halley_cluster_set_network_model(halley_cluster *cluster,
                                                halley_network_model model,
                                                halley_error *err);
+/* Stragglers of simulations: NPUs ("3", "0-7", "node2", "node0-3") and the factor of
+ * their compute times ("node2=1.5"), or the time at which they begin ("3=5 ms"). */
+halley_status halley_cluster_set_slow(halley_cluster *cluster, const char *setting,
+                                      halley_error *err);
+halley_status halley_cluster_set_late(halley_cluster *cluster, const char *setting,
+                                      halley_error *err);
 bool halley_cluster_has_groups(const halley_cluster *cluster);
 /* Read communicator groups (comm_group.json) into a cluster that has none yet. */
 halley_status halley_cluster_load_groups(halley_cluster *cluster, const char *path,

@@ -23,7 +23,8 @@ typedef struct halley_error_bar {
     bool known_stack;    /* the constants were fitted: by its stack, or by its family */
     bool measured;       /* runs of this chip, and of this kind of model, were compared */
     bool measured_npu;   /* of this chip */
-    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
+    const char *unmeasured; /* layers that no run had ("Mamba-2 layers"), or NULL */
+    uint64_t room[HALLEY_ROOM - 1]; /* for members to come; 0 */
 } halley_error_bar;
 
 /* Find the bar of a design. Fails only when the built-in table is damaged. */
@@ -42,10 +43,18 @@ void halley_error_bar_print(char to[HALLEY_ERROR_BAR_TEXT], const halley_error_b
  * and release left out in turn. How much of a source's runs lies within the bars made
  * without that source is in the result.
  */
+enum { HALLEY_MAX_COVERED = 48 };
+typedef struct halley_class_coverage {
+    char class_name[96]; /* "dense, stack known, pipeline" */
+    uint32_t n_runs;
+    double typical, bound; /* shares of its runs within */
+} halley_class_coverage;
 typedef struct halley_error_coverage {
     size_t size; /* filled by the library, see error.h */
     uint32_t n_runs, n_classes;
-    double typical, bound;      /* shares of runs within; targets 0.6 to 0.8 and >= 0.9 */
+    double typical, bound; /* shares of runs within; targets 0.6 to 0.8 and >= 0.9 */
+    uint32_t n_covered; /* classes with 20 runs and more; target: bound >= 0.8 in each */
+    halley_class_coverage covered[HALLEY_MAX_COVERED];
     uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
 } halley_error_coverage;
 halley_status halley_error_bars_make(halley_error_coverage *out, const char *path,

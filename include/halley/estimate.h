@@ -36,9 +36,10 @@ typedef enum halley_memory {
     HALLEY_MEMORY_GRADIENTS,
     HALLEY_MEMORY_OPTIMIZER,
     HALLEY_MEMORY_ACTIVATIONS,
-    HALLEY_MEMORY_LOGITS,  /* logits, loss and the head's temporaries */
-    HALLEY_MEMORY_BUFFERS, /* gathered weights, fixed buffers of the framework */
-    HALLEY_MEMORY_CONTEXT, /* of the driver and libraries: outside the allocator */
+    HALLEY_MEMORY_LOGITS,   /* logits, loss and the head's temporaries */
+    HALLEY_MEMORY_GATHERED, /* FSDP: whole weights of layers in work, with gradients */
+    HALLEY_MEMORY_BUFFERS,  /* fixed buffers of the framework */
+    HALLEY_MEMORY_CONTEXT,  /* of the driver and libraries: outside the allocator */
     HALLEY_N_MEMORY
 } halley_memory;
 

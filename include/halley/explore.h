@@ -77,10 +77,13 @@ typedef struct halley_objective {
     const char *text; /* a metric's key, or an expression */
     uint32_t metric;  /* HALLEY_N_METRICS when it is an expression */
     bool maximize;
+    bool assumed; /* the study states none */
 } halley_objective;
 
 const char *halley_study_name(const halley_study *study);
 const char *halley_study_text(const halley_study *study); /* the file, as it was read */
+/* The model of the study as its file states it, before anything varies. */
+const halley_model *halley_study_model(const halley_study *study);
 /* "plan.tp 64, system small": what the baseline sets; "" without one. */
 const char *halley_study_baseline(const halley_study *study);
 uint32_t halley_study_axes(const halley_study *study);

@@ -12,11 +12,11 @@ extern "C" {
 #endif
 
 /* A job: one trace per rank. Collectives without a group are those of all its ranks. */
-typedef struct halley_job {
+typedef struct halley_sim_job {
     const char *name;
     const halley_trace_set *traces;
     const char *groups; /* its comm_group.json; NULL = none */
-} halley_job;
+} halley_sim_job;
 
 typedef enum halley_placement {
     HALLEY_PLACEMENT_PACKED, /* whole nodes one after the other, job by job */
@@ -53,7 +53,7 @@ typedef struct halley_job_result {
 
 /* Simulate each job alone, then all together. `npus` as above; no NPU may have two
  * ranks. The cluster must have no groups of its own and native rules. */
-halley_status halley_jobs_run(halley_jobs_result **out, const halley_job *jobs,
+halley_status halley_jobs_run(halley_jobs_result **out, const halley_sim_job *jobs,
                               uint32_t n_jobs, const uint32_t *npus,
                               const halley_cluster *cluster, const halley_sim_opts *opts,
                               halley_error *err);

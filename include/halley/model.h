@@ -31,6 +31,29 @@ typedef enum halley_family {
 
 enum { HALLEY_MAX_MLP = 32 };
 
+/* How a layer mixes tokens. All but attention carry a state along the sequence. */
+typedef enum halley_mixer {
+    HALLEY_MIXER_ATTENTION,
+    HALLEY_MIXER_MAMBA,     /* selective scan (Gu and Dao 2023) */
+    HALLEY_MIXER_MAMBA2,    /* state-space duality, by chunks (Dao and Gu 2024) */
+    HALLEY_MIXER_DELTA_NET, /* gated delta rule, by chunks (Yang et al. 2024) */
+    HALLEY_MIXER_LIGHTNING, /* linear attention with decay, by blocks (Qin et al. 2024) */
+    HALLEY_N_MIXERS
+} halley_mixer;
+
+/* Layers with a state of key_dim x value_dim per head. */
+typedef struct halley_recurrent {
+    halley_mixer mixer;
+    uint32_t layers;    /* that mix this way; 0 = the model has none */
+    uint32_t heads;     /* of values; Mamba 1: channels, each a head of value_dim 1 */
+    uint32_t groups;    /* of keys and queries (B and C of Mamba 2) */
+    uint32_t key_dim;   /* of a group: the state size of Mamba */
+    uint32_t value_dim; /* of a head */
+    uint32_t conv;      /* taps of the short convolution; 0 = none */
+    uint32_t dt_rank;   /* Mamba 1: rank of the projection of the time step */
+    uint32_t chunk; /* tokens that are computed at once; halley_model_check fills it */
+} halley_recurrent;
+
 /* One operator of an explicit list (HALLEY_OPS): a product, or plain flops and traffic,
  * for one sample. */
 typedef struct halley_model_op {
@@ -61,10 +84,19 @@ typedef struct halley_model {
     bool sinks;            /* attention sinks, which no fused kernel serves (GPT-OSS) */
     bool parallel_block;   /* attention and feed-forward read one norm: PaLM, GPT-J */
     uint32_t mtp;          /* multi-token prediction: further layers and head passes */
+    bool attention_gate;   /* attention's output is gated: a projection as wide as q */
+
+    /* Hybrids: layers differ in what they are made of. With `mixed`, so many of `layers`
+     * have attention, a dense feed-forward, and experts (dense_layers and moe_every say
+     * nothing); recurrent.layers have the other mixer. */
+    bool mixed;
+    uint32_t attention_layers, ffn_layers, expert_layers;
+    halley_recurrent recurrent;
 
     uint32_t experts, top_k, expert_ffn, shared_ffn; /* mixture of experts */
-    uint32_t dense_layers; /* the first layers without experts */
-    uint32_t moe_every;    /* one layer in this many has experts; 0 = 1 */
+    uint32_t expert_hidden; /* width that experts work in; 0 = hidden */
+    uint32_t dense_layers;  /* the first layers without experts */
+    uint32_t moe_every;     /* one layer in this many has experts; 0 = 1 */
     uint32_t router_groups, router_top_groups; /* a token's experts lie in so many of
                                                   these groups; 0 = anywhere */
 
@@ -121,6 +153,9 @@ halley_status halley_model_check(halley_model *model, halley_error *err);
 
 /* HALLEY_EINVAL: the model has layers that halley counts but cannot time yet. */
 halley_status halley_model_check_timed(const halley_model *model, halley_error *err);
+
+/* "Mamba-2 layers", ...: what a mixer is called in reports. */
+const char *halley_mixer_name(halley_mixer mixer);
 
 /* Parameters of the whole model, and those that one token uses. */
 double halley_model_params(const halley_model *model);

@@ -80,6 +80,8 @@ typedef struct halley_npu {
     double peak_flops[HALLEY_N_DTYPES]; /* dense; 0 = the type is not supported */
     uint32_t n_cores; /* SMs, compute units; what tiles are spread over */
     double on_chip_bytes;
+    double
+        fitted_on_chip_bytes; /* what the rates below are for; 0 = all that is needed */
     bool fp8_any_order; /* 8-bit matmuls read operands in either order: no transposed
                            copy of the weights stays in memory */
     uint32_t n_tiers;

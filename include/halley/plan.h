@@ -183,6 +183,9 @@ typedef struct halley_plan {
 halley_status halley_plan_check(halley_plan *plan, const halley_model *model,
                                 uint32_t n_npus, halley_error *err);
 
+/* HALLEY_EINVAL when tp or cp cannot cut the heads of the model; names the nearest tp. */
+halley_status halley_plan_check_heads(const halley_plan *plan, const halley_model *model,
+                                      halley_error *err);
 /* HALLEY_EINVAL when the NPU has no units for the plan's number format. */
 halley_status halley_plan_check_npu(const halley_plan *plan, const halley_npu *npu,
                                     halley_error *err);

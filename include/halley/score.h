@@ -54,6 +54,8 @@ typedef struct halley_score_opts {
 /* One run, predicted. */
 typedef struct halley_score_row {
     char id[HALLEY_SCORE_TEXT], set[HALLEY_NAME], layout[HALLEY_SCORE_TEXT];
+    char npu[HALLEY_NAME], stack[HALLEY_NAME]; /* the device; whose constants were used */
+    halley_dtype dtype;                        /* of the matmuls */
     double measured_s, predicted_s;
     double held_out_s; /* predicted by a fit that has not seen its layout; 0 = not run */
     double measured_bytes, predicted_bytes; /* peak memory; 0 = not measured */

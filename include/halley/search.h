@@ -12,7 +12,9 @@ extern "C" {
 
 /* One change of a plan, what it would do. */
 typedef struct halley_change {
-    char what[96]; /* "tensor parallelism 8 instead of 4" */
+    char what[96];       /* "tensor parallelism 8 instead of 4" */
+    halley_plan_key key; /* of the plan, that changes */
+    char value[32];      /* its new value, as in a plan file */
     halley_plan plan;
     halley_estimate estimate;
 } halley_change;

@@ -19,6 +19,7 @@ typedef struct halley_sim_opts {
     bool record;     /* keep when every node began and ended: 16 bytes a node and rank */
     bool heat;       /* keep how busy every NPU's links are over time */
     bool no_fold;    /* run every rank, also those that do the same as others */
+    bool all_links;  /* list every link, also where thousands are alike */
     bool times_only; /* do not follow what lies in the NPUs' own memory */
     double stop_s;   /* simulated time after which the run ends as it is; 0 = never */
     const halley_watch *watch; /* progress in nodes, and cancellation; NULL = none */
@@ -75,6 +76,7 @@ typedef struct halley_traffic {
     uint64_t count;     /* nodes, over all ranks */
     double bytes;       /* as the nodes give them, summed up */
     double ticks;       /* from begin to end, summed up */
+    uint32_t n_alike;   /* groups with these numbers, of which this is the first */
 } halley_traffic;
 uint32_t halley_result_traffic_count(const halley_result *result);
 halley_traffic halley_result_traffic(const halley_result *result, uint32_t i);
@@ -92,7 +94,8 @@ uint32_t halley_result_dims(const halley_result *result);
 halley_dim_result halley_result_dim(const halley_result *result, uint32_t i);
 
 /* What crossed one link in one direction; links that carried nothing are left out. Model
- * `flow` knows all links, `free` and `queue` those on which NPUs send and receive. */
+ * `flow` knows all links, `free` and `queue` those on which NPUs send and receive. In
+ * networks of over 4,096 links those that are alike are listed once, unless all_links. */
 typedef struct halley_link_result {
     const char *name, *kind; /* "npu3 -> leaf0", "npu-leaf"; lent */
     double bw_Bps;
@@ -100,6 +103,7 @@ typedef struct halley_link_result {
     double wire_bytes;     /* with flags, headers and gaps of the library's protocols */
     double use;            /* wire_bytes over what it could have carried in the run */
     uint64_t messages;     /* messages and collectives */
+    uint32_t n_alike;      /* links with these numbers, of which this is the first */
     const char *users[2];  /* who used it most; lent, NULL = nobody */
     double user_shares[2]; /* of wire_bytes */
 } halley_link_result;
@@ -166,10 +170,29 @@ bool halley_result_has_roofline(const halley_result *result);
 /* Whether stop_s ended the run before all ranks were done. */
 bool halley_result_stopped(const halley_result *result);
 uint64_t halley_result_events(const halley_result *result); /* how many were processed */
-/* Ranks that were run, each for those that do the same, and the events that a run of all
- * ranks would have processed. */
+/* Ranks that were run, each for those that do the same; and the events, each as often as
+ * there are ranks, groups or pairs that it represents. */
 uint32_t halley_result_classes(const halley_result *result);
 uint64_t halley_result_events_represented(const halley_result *result);
+
+/*
+ * Symmetry: ranks that provably do the same are simulated once. Everything above holds
+ * for all ranks, whether they were run or not, as if all had been.
+ */
+typedef struct halley_symmetry {
+    uint32_t n_ranks;     /* classes of ranks: so many were run */
+    uint32_t n_carriers;  /* of groups and pairs that exchange messages; 0 = not known */
+    uint32_t n_links;     /* of links; 0 = not known */
+    const char *unfolded; /* why all ranks were run; lent; NULL = they were not */
+} halley_symmetry;
+halley_symmetry halley_result_symmetry(const halley_result *result);
+/* The class of a rank, and the i-th class: its first rank and how many it has. */
+uint32_t halley_result_class_of(const halley_result *result, uint32_t rank);
+typedef struct halley_rank_class {
+    uint32_t rank, n_ranks;
+} halley_rank_class;
+halley_rank_class halley_result_class(const halley_result *result, uint32_t i);
+
 /* What is odd about the run but no error; sentences, lent. */
 uint32_t halley_result_warning_count(const halley_result *result);
 const char *halley_result_warning(const halley_result *result, uint32_t i);

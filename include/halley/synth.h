@@ -51,6 +51,8 @@ typedef struct halley_obfuscate_opts {
                                 simulated time; 0 = 0.05 */
     const char *groups_path; /* ASTRA-sim's {"1": [0, 1]}; NULL = as the traces say */
     uint32_t n_threads;      /* 0 = one per core */
+    bool vary;               /* from level sizes on: equal sizes and durations become
+                                different ones within the bound; messages stay */
 } halley_obfuscate_opts;
 
 /* Something and how often. */

@@ -30,7 +30,8 @@ class Cluster:
 
         ``npu`` is the device at the graph's endpoints; other keys are those of a cluster file.
         """
-        return cls({"npu": npu, "network": {"file": os.path.abspath(os.fspath(path))}, **keys})
+        return cls({"npu": npu, "network": {"topology": "file", "file": os.path.abspath(os.fspath(path))},
+                    **keys})
 
     @classmethod
     def from_networkx(cls, graph: Any, npu: str = "H100-SXM-80GB", **keys: Any) -> "Cluster":
@@ -85,7 +86,7 @@ class Cluster:
     def _network_spec(self) -> Any:
         spec = self._spec
         if isinstance(spec, dict) and isinstance(spec.get("network"), dict) \
-                and set(spec["network"]) == {"file"}:
+                and spec["network"].get("topology") == "file":
             return spec["network"]["file"]
         return spec
 

@@ -80,6 +80,7 @@ class Recorder:
         self._observer = None
         self._profiler = None
         self._on = False
+        self.recorded = False  # has a step been recorded, or begun to be?
 
     def __enter__(self):
         os.makedirs(self.folder, exist_ok=True)
@@ -131,7 +132,7 @@ class Recorder:
     def _switch(self):
         if self._first <= self._step < self._last and not self._on:
             self._observer.start()
-            self._on = True
+            self._on = self.recorded = True
 
     def _stop_host(self):
         if self._on:

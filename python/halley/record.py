@@ -65,6 +65,9 @@ class Recording:
 
     def finish(self) -> None:
         """All ranks have written their files: link them (rank 0)."""
+        if not self._recorder.recorded:
+            raise Error("nothing was recorded: the block ended before the steps to record began",
+                        "bad-value", self.folder)
         _meet()
         if self._recorder.rank == 0:
             link_folder(self.folder)
@@ -87,7 +90,7 @@ def link_folder(folder: str) -> Any:
     ranks = sorted(int(n.split(".")[1]) for n in names
                    if n.startswith("host.") and n.endswith(".json"))
     if not ranks:
-        raise Error("nothing was recorded: no step ended inside the block", "bad-value", folder)
+        raise Error("there is no host.RANK.json to link", "not-found", folder)
     out = os.path.join(folder, "linked")
     files = [os.path.join(folder, "host.%d.json")]
     if f"device.{ranks[0]}.json" in names:

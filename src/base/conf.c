@@ -50,7 +50,8 @@ static bool starts_like_json(str text)
     return text.n > 0 && (text.at[0] == '{' || text.at[0] == '[');
 }
 
-static halley_status parse_text(conf_file *file, str text, halley_error *err)
+static halley_status parse_text(conf_file *file, str text, bool aliases,
+                                halley_error *err)
 {
     const str name = str_from(file->path);
     const bool is_yaml = str_ends(name, STR(".yaml")) || str_ends(name, STR(".yml"));
@@ -58,13 +59,13 @@ static halley_status parse_text(conf_file *file, str text, halley_error *err)
                          str_ends(name, STR(".json.gz")) ||
                          str_ends(name, STR(".json.zst"));
     if (!is_json && (is_yaml || !starts_like_json(text)))
-        return conf_parse_yaml(file, text, err);
+        return conf_parse_yaml(file, text, aliases, err);
     const halley_status status = conf_parse_json(file, text, err);
     if (status != HALLEY_EFORMAT || is_json)
         return status;
     /* Some YAML starts so too. Where it is neither, JSON's complaint stands. */
     file->root = NULL;
-    const halley_status second = conf_parse_yaml(file, text, NULL);
+    const halley_status second = conf_parse_yaml(file, text, aliases, NULL);
     if (second == HALLEY_OK && err != NULL)
         *err = (halley_error){0};
     if (second == HALLEY_ENOMEM)
@@ -84,7 +85,8 @@ static bool is_binary_text(str text)
     return false;
 }
 
-halley_status conf_parse(conf_file *out, str text, const char *name, halley_error *err)
+static halley_status parse_any(conf_file *out, str text, const char *name, bool aliases,
+                               halley_error *err)
 {
     assert(name != NULL);
     conf_file file = {0};
@@ -93,7 +95,7 @@ halley_status conf_parse(conf_file *out, str text, const char *name, halley_erro
     if (status == HALLEY_OK && is_binary_text(text))
         status = error_set(err, HALLEY_EFORMAT, "not a text file");
     if (status == HALLEY_OK)
-        status = parse_text(&file, text, err);
+        status = parse_text(&file, text, aliases, err);
     if (status != HALLEY_OK) {
         error_at_file(err, name);
         conf_fini(&file);
@@ -101,6 +103,17 @@ halley_status conf_parse(conf_file *out, str text, const char *name, halley_erro
     }
     *out = file;
     return HALLEY_OK;
+}
+
+halley_status conf_parse(conf_file *out, str text, const char *name, halley_error *err)
+{
+    return parse_any(out, text, name, false, err);
+}
+
+halley_status conf_parse_foreign(conf_file *out, str text, const char *name,
+                                 halley_error *err)
+{
+    return parse_any(out, text, name, true, err);
 }
 
 halley_status conf_load(conf_file *out, const char *path, halley_error *err)

@@ -43,6 +43,9 @@ typedef struct conf_file {
 halley_status conf_load(conf_file *out, const char *path, halley_error *err);
 /* The same from memory; `name` is used as the path in errors. */
 halley_status conf_parse(conf_file *out, str text, const char *name, halley_error *err);
+/* The same for YAML of other programs: anchors, aliases and merges (<<) are followed. */
+halley_status conf_parse_foreign(conf_file *out, str text, const char *name,
+                                 halley_error *err);
 void conf_fini(conf_file *file);
 
 /* NULL when absent. A '-' of the key may be written '_', as JSON does. */

@@ -14,7 +14,8 @@ conf_node *conf_scalar_new(conf_file *file, str text, bool quoted);
 bool conf_is_null(str text);
 
 /* Both write file->root; file->path is set. Errors have their line but not the file. */
-halley_status conf_parse_yaml(conf_file *file, str text, halley_error *err);
+/* `aliases`: anchors, aliases and merges are followed, else refused. */
+halley_status conf_parse_yaml(conf_file *file, str text, bool aliases, halley_error *err);
 halley_status conf_parse_json(conf_file *file, str text, halley_error *err);
 
 #endif

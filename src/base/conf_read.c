@@ -24,6 +24,10 @@ static const char *show_bound(char *to, size_t size, const conf_field *field,
                               double bound)
 {
     assert(size > 0);
+    if (field->type == CONF_TYPE_QUANTITY && field->unit == UNITS_SHARE) {
+        snprintf(to, size, "%.30s %%", number_digits(100 * bound, 6).at);
+        return to;
+    }
     if (field->type == CONF_TYPE_QUANTITY)
         return units_format(to, size, bound, field->unit);
     snprintf(to, size, "%s", number_digits(bound, 15).at);
@@ -46,6 +50,10 @@ static halley_status check_value_range(const value *v, double number)
     if (number <= 0 && f->min > 0)
         return conf_error(v->file, v->node, v->err, HALLEY_EINVAL,
                           "%s must be positive, is %.*s", f->key, STR_ARG(is));
+    if (has_max && f->type == CONF_TYPE_QUANTITY && f->unit == UNITS_SHARE)
+        return conf_error(v->file, v->node, v->err, HALLEY_EINVAL,
+                          "%s must be between %s and %s, is %.*s", f->key, low, high,
+                          STR_ARG(is));
     if (number < f->min)
         return conf_error(v->file, v->node, v->err, HALLEY_EINVAL,
                           "%s must be at least %s, is %.*s", f->key, low, STR_ARG(is));

@@ -17,8 +17,19 @@ typedef struct entry {
     conf_node *node;
 } entry;
 
+/* A node that was given a name. */
+typedef struct anchored {
+    str name;
+    const conf_node *node;
+    uint32_t size; /* nodes in it, those of aliases counted again */
+} anchored;
+
+/* Nodes that aliases may add to a file: a few lines can stand for billions. */
+enum { MOST_ALIASED = 100000 };
+
 typedef struct frame {
     conf_node *node;
+    str anchor;   /* its name, or empty */
     size_t first; /* of its entries */
     bool has_key; /* a key was read and waits for its value */
     str key;
@@ -30,6 +41,9 @@ typedef struct builder {
     ARRAY(entry) entries;
     frame frames[CONF_DEPTH];
     uint32_t depth, n_documents;
+    bool aliases; /* anchors, aliases and merges are followed */
+    ARRAY(anchored) anchors;
+    uint32_t n_aliased;
     halley_error *err;
 } builder;
 
@@ -91,10 +105,96 @@ static void mark_node(conf_node *node, const yaml_mark_t *at)
     node->column = from_1(at->column);
 }
 
+static uint32_t count_nodes(const conf_node *node, uint32_t most)
+{
+    uint32_t n = 1;
+    for (uint32_t i = 0; i < node->n && n < most; i++)
+        n += count_nodes(node->items[i], most - n);
+    return n;
+}
+
+/* Remember a complete node by its name; a later one of the same name goes before it. */
+static halley_status keep_anchor(builder *b, str name, const conf_node *node)
+{
+    if (name.n == 0)
+        return HALLEY_OK;
+    const anchored a = {name, node, count_nodes(node, MOST_ALIASED)};
+    return array_push(&b->anchors, a) ? HALLEY_OK : error_nomem(b->err);
+}
+
+static halley_status copy_anchor(str *out, builder *b, const yaml_char_t *anchor)
+{
+    *out = (str){"", 0};
+    if (anchor == NULL)
+        return HALLEY_OK;
+    const str name = str_from((const char *)anchor);
+    const char *copy = arena_copy(&b->file->memory, name);
+    if (copy == NULL)
+        return error_nomem(b->err);
+    *out = (str){copy, name.n};
+    return HALLEY_OK;
+}
+
+/* An alias is a node of its own with the content of the other. */
+static halley_status add_alias(builder *b, const yaml_event_t *event)
+{
+    const str name = str_from((const char *)event->data.alias.anchor);
+    size_t i = b->anchors.n;
+    while (i > 0 && !str_eq(b->anchors.at[i - 1].name, name))
+        i--;
+    if (i == 0)
+        return refuse(b, &event->start_mark, "there is no anchor &%.*s before this alias",
+                      STR_ARG(name));
+    const anchored *from = &b->anchors.at[i - 1];
+    b->n_aliased += from->size;
+    if (b->n_aliased > MOST_ALIASED)
+        return refuse(b, &event->start_mark,
+                      "aliases stand for more than %d values in all", MOST_ALIASED);
+    conf_node *node = conf_node_new(b->file, from->node->kind);
+    if (node == NULL)
+        return error_nomem(b->err);
+    *node = *from->node;
+    mark_node(node, &event->start_mark);
+    return add_node(b, node, &event->start_mark);
+}
+
+static bool has_entry(const builder *b, size_t first, str key)
+{
+    for (size_t i = first; i < b->entries.n; i++)
+        if (str_eq(b->entries.at[i].key, key))
+            return true;
+    return false;
+}
+
+/* "<<: *base" at entry i: the entries of base that the map does not have itself. */
+static halley_status merge_map(builder *b, size_t first, size_t i)
+{
+    const conf_node *from = b->entries.at[i].node;
+    b->entries.at[i] = b->entries.at[--b->entries.n];
+    if (from->n > MOST_ALIASED / 100)
+        return error_set(b->err, HALLEY_ELIMIT, "a merged map has more than %d keys",
+                         MOST_ALIASED / 100);
+    for (uint32_t k = 0; k < from->n; k++) {
+        const entry e = {from->keys[k], from->items[k]};
+        if (!has_entry(b, first, e.key) && !array_push(&b->entries, e))
+            return error_nomem(b->err);
+    }
+    return HALLEY_OK;
+}
+
+static halley_status merge_maps(builder *b, const frame *top)
+{
+    for (size_t i = top->first; b->aliases && i < b->entries.n; i++)
+        if (top->node->kind == CONF_MAP && str_eq(b->entries.at[i].key, STR("<<")) &&
+            b->entries.at[i].node->kind == CONF_MAP)
+            return merge_map(b, top->first, i);
+    return HALLEY_OK;
+}
+
 static halley_status refuse_decoration(builder *b, const yaml_event_t *event,
                                        const yaml_char_t *anchor, const yaml_char_t *tag)
 {
-    if (anchor != NULL)
+    if (anchor != NULL && !b->aliases)
         return refuse(b, &event->start_mark,
                       "anchors (&%s) are not supported; write the value out", anchor);
     if (tag != NULL)
@@ -114,12 +214,18 @@ static halley_status add_scalar(builder *b, const yaml_event_t *event)
     if (!quoted && conf_is_null(text))
         node->kind = CONF_NULL;
     mark_node(node, &event->start_mark);
+    str anchor;
+    TRY(copy_anchor(&anchor, b, event->data.scalar.anchor));
+    TRY(keep_anchor(b, anchor, node));
     return add_node(b, node, &event->start_mark);
 }
 
-static halley_status open_frame(builder *b, const yaml_event_t *event, conf_kind kind)
+static halley_status open_frame(builder *b, const yaml_event_t *event, conf_kind kind,
+                                const yaml_char_t *anchor)
 {
     assert(kind == CONF_LIST || kind == CONF_MAP);
+    str name;
+    TRY(copy_anchor(&name, b, anchor));
     if (b->depth == CONF_DEPTH)
         return refuse(b, &event->start_mark,
                       "lists and maps are nested more than %d deep", CONF_DEPTH);
@@ -127,7 +233,7 @@ static halley_status open_frame(builder *b, const yaml_event_t *event, conf_kind
     if (node == NULL)
         return error_nomem(b->err);
     mark_node(node, &event->start_mark);
-    b->frames[b->depth++] = (frame){.node = node, .first = b->entries.n};
+    b->frames[b->depth++] = (frame){.node = node, .anchor = name, .first = b->entries.n};
     return HALLEY_OK;
 }
 
@@ -174,6 +280,7 @@ static halley_status close_frame(builder *b)
 {
     assert(b->depth > 0);
     const frame top = b->frames[--b->depth];
+    TRY(merge_maps(b, &top));
     const size_t n = b->entries.n - top.first;
     const entry *entries = n > 0 ? b->entries.at + top.first : NULL;
     conf_node *node = top.node;
@@ -194,6 +301,7 @@ static halley_status close_frame(builder *b)
     if (node->kind == CONF_MAP)
         TRY(check_duplicates(b, entries, node->n));
     b->entries.n = top.first;
+    TRY(keep_anchor(b, top.anchor, node));
     const yaml_mark_t at = {.line = node->line - 1, .column = node->column - 1};
     return add_node(b, node, &at);
 }
@@ -207,6 +315,8 @@ static halley_status handle_event(builder *b, const yaml_event_t *event)
                           "a second document starts here; put each in a file of its own");
         return HALLEY_OK;
     case YAML_ALIAS_EVENT:
+        if (b->aliases)
+            return add_alias(b, event);
         return refuse(b, &event->start_mark,
                       "aliases (*%s) are not supported; write the value out",
                       event->data.alias.anchor);
@@ -215,11 +325,11 @@ static halley_status handle_event(builder *b, const yaml_event_t *event)
     case YAML_SEQUENCE_START_EVENT:
         TRY(refuse_decoration(b, event, event->data.sequence_start.anchor,
                               event->data.sequence_start.tag));
-        return open_frame(b, event, CONF_LIST);
+        return open_frame(b, event, CONF_LIST, event->data.sequence_start.anchor);
     case YAML_MAPPING_START_EVENT:
         TRY(refuse_decoration(b, event, event->data.mapping_start.anchor,
                               event->data.mapping_start.tag));
-        return open_frame(b, event, CONF_MAP);
+        return open_frame(b, event, CONF_MAP, event->data.mapping_start.anchor);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
         return close_frame(b);
@@ -263,10 +373,9 @@ static halley_status read_yaml_events(builder *b, yaml_parser_t *parser, str tex
     return b->file->root != NULL ? HALLEY_OK : error_nomem(b->err);
 }
 
-halley_status conf_parse_yaml(conf_file *file, str text, halley_error *err)
+halley_status conf_parse_yaml(conf_file *file, str text, bool aliases, halley_error *err)
 {
-    assert(file != NULL);
-    builder b = {.file = file, .err = err};
+    builder b = {.file = file, .aliases = aliases, .err = err};
     yaml_parser_t parser;
     if (!yaml_parser_initialize(&parser))
         return error_nomem(err);
@@ -274,5 +383,6 @@ halley_status conf_parse_yaml(conf_file *file, str text, halley_error *err)
     const halley_status status = read_yaml_events(&b, &parser, text);
     yaml_parser_delete(&parser);
     array_fini(&b.entries);
+    array_fini(&b.anchors);
     return status;
 }

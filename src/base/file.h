@@ -40,6 +40,9 @@ halley_status file_gunzip(uint8_t **out, size_t *n_out, const uint8_t *at, size_
 /* The same of Zstandard, all frames. */
 halley_status file_unzstd(uint8_t **out, size_t *n_out, const uint8_t *at, size_t n,
                           halley_error *err);
+/* Zstandard of some bytes, one frame; *out is the caller's, to free(). */
+halley_status file_zstd(uint8_t **out, size_t *n_out, const void *at, size_t n,
+                        halley_error *err);
 bool file_is_zstd(const uint8_t *at, size_t n);
 
 /*

@@ -1,7 +1,7 @@
 /*
- * Decompressing Zstandard. A file may be several frames one after the other; skippable
- * frames are passed over and checksums are verified where a frame has one. The output
- * grows as needed, but never beyond what the machine has left.
+ * Zstandard, mostly decompressing. A file may be several frames one after the other;
+ * skippable frames are passed over and checksums are verified where a frame has one. The
+ * output grows as needed, but never beyond what the machine has left.
  */
 #include "base/array.h"
 #include "base/file.h"
@@ -84,5 +84,20 @@ halley_status file_unzstd(uint8_t **out, size_t *n_out, const uint8_t *at, size_
     *out = z.out.dst;
     *n_out = z.out.pos;
     memset(*out + *n_out, 0, FILE_PAD);
+    return HALLEY_OK;
+}
+
+halley_status file_zstd(uint8_t **out, size_t *n_out, const void *at, size_t n,
+                        halley_error *err)
+{
+    const size_t room = ZSTD_compressBound(n);
+    uint8_t *packed = malloc(room);
+    const size_t used = packed != NULL ? ZSTD_compress(packed, room, at, n, 9) : 0;
+    if (packed == NULL || ZSTD_isError(used)) {
+        free(packed);
+        return error_nomem(err);
+    }
+    *out = packed;
+    *n_out = used;
     return HALLEY_OK;
 }

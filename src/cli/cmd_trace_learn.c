@@ -1,15 +1,16 @@
 /* halley trace learn: the statistics of many traces, as a model. */
 #include "base/number.h"
 #include "cli/commands.h"
-#include "halley/learn.h"
+#include "halley/learn_check.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 typedef struct learn_options {
     const char *out;
     uint32_t min_support, hold_out, kind, n_steps;
     uint64_t seed;
-    bool strict, fresh;
+    bool strict, fresh, no_check;
     request_output output;
 } learn_options;
 
@@ -65,6 +66,10 @@ static const request_option options[] = {
      .kind = REQUEST_FLAG,
      .offset = offsetof(learn_options, fresh),
      .doc = "start over, ignoring what an earlier run saved"},
+    {.name = "no-check",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(learn_options, no_check),
+     .doc = "keep a model that does not reproduce the corpus"},
     REQUEST_OUTPUT_OPTIONS(learn_options, output),
     {0},
 };
@@ -125,6 +130,27 @@ static void choose_kernels(void)
 #endif
 }
 
+/* A model that does not reproduce its corpus is worse than none: it is removed. */
+static halley_status verify_model(request_call *call, halley_error *err)
+{
+    const learn_options *o = call->options;
+    halley_learn_check check;
+    TRY(halley_learn_verify(&check, o->out, call->args, call->n_args, err));
+    if (check.failed[0] == '\0')
+        return HALLEY_OK;
+    if (o->no_check) {
+        request_note(call, "the model does not reproduce the corpus: %s", check.failed);
+        return HALLEY_OK;
+    }
+    (void)unlink(o->out);
+    return error_set(err, HALLEY_EINVAL,
+                     "the model does not reproduce the corpus (%s; at most 25 %% may "
+                     "differ) and was removed; share the nearest set instead: `halley "
+                     "trace obfuscate %s -o OUT`, changed with `halley trace scale`; "
+                     "--no-check keeps such a model",
+                     check.failed, check.nearest);
+}
+
 static halley_status trace_learn_run(request_call *call, halley_error *err)
 {
     const learn_options *o = call->options;
@@ -143,6 +169,7 @@ static halley_status trace_learn_run(request_call *call, halley_error *err)
         .strict = o->strict,
         .fresh = o->fresh,
         .watch = call->watch};
+    TRY(halley_learn_budget(call->args, call->n_args, err));
     choose_kernels();
     const halley_status status =
         halley_learn(o->out, call->args, call->n_args, &opts, &report, err);
@@ -173,6 +200,7 @@ static halley_status trace_learn_run(request_call *call, halley_error *err)
                      "for the operator",
                      report.n_steps, number_fixed(report.loss, 3).at,
                      number_fixed(report.op_loss, 3).at);
+    TRY(verify_model(call, err));
     return write_learn_report(o, &report, form, err);
 }
 
@@ -202,6 +230,12 @@ const request_verb cmd_trace_learn = {
         "file holds more than the model may and is removed at the end.\n\n"
         "With --kind neural a network is trained on the same programs, for a minute or "
         "two on two cores, and new sets are drawn from it.\n\n"
+        "At the end sets are made under the conditions of up to 32 sets of the corpus, "
+        "and operations, bytes, share of communication and simulated time are compared. "
+        "A model that misses one of them by more than 25 % is removed, with a sentence "
+        "that says which and names the nearest set of the corpus, to be shared "
+        "obfuscated and scaled instead. Recordings too large to be learned in 1 GB are "
+        "refused in the same way.\n\n"
         "The last columns show how sets made under the conditions of the held-out ones "
         "differ from them: total variation of the mix of operators, and "
         "Kolmogorov-Smirnov distances of message sizes and durations.",

@@ -31,6 +31,13 @@ static const double output_bytes = 1.3 * 2;
 static const double partial_bytes = 24;
 static const double split_k = 256;
 
+/* A matmul of m x n x k that has S elements on chip moves at least 2 m n k / sqrt(S)
+ * elements (Hong and Kung 1981; the constant is that of Smith et al. 2019). */
+static double count_streamed(double on_chip)
+{
+    return on_chip > 0 ? 2 / sqrt(on_chip) : 0;
+}
+
 cost_gemm cost_gemm_make(const halley_npu *npu, const halley_gemm_rates *rates,
                          double peak_flops, double in_bytes)
 {
@@ -46,7 +53,19 @@ cost_gemm cost_gemm_make(const halley_npu *npu, const halley_gemm_rates *rates,
     g.memory_s = 1 / (rates->memory_share * npu->tiers[0].bandwidth_Bps);
     g.split_byte_s = partial_bytes / (load_Bps * n_cores);
     g.round_to = npu->round_to;
+    g.streamed = count_streamed(npu->on_chip_bytes / in_bytes);
+    g.streamed_fitted = count_streamed(npu->fitted_on_chip_bytes / in_bytes);
     return g;
+}
+
+/* More traffic than the rates were measured with, where on-chip memory is smaller than on
+ * that device; less where it is larger. */
+static double scale_traffic(const cost_gemm *g, double m, double n, double k)
+{
+    if (g->streamed == g->streamed_fitted)
+        return 1;
+    const double once = (m + n) * k + m * n, mnk = m * n * k;
+    return fmax(once, g->streamed * mnk) / fmax(once, g->streamed_fitted * mnk);
 }
 
 static double round_up(double x, double to)
@@ -110,8 +129,8 @@ double cost_gemm_time(const cost_gemm *g, double m, double n, double k, double g
         t *= g->rates.sustained > 0 ? g->rates.efficiency / g->rates.sustained : 1 + heat;
     else
         t *= 1 + heat * t / (t + g->rates.throttle_s);
-    const double mem =
-        groups * ((m + n) * k * g->in_bytes + output_bytes * m * n) * g->memory_s;
+    const double mem = groups * ((m + n) * k * g->in_bytes + output_bytes * m * n) *
+                       g->memory_s * scale_traffic(g, m, n, k);
     const double longer = t > mem ? t : mem, shorter = t > mem ? mem : t;
     return g->rates.launch_s + longer + g->rates.serial_share * shorter;
 }

@@ -13,6 +13,9 @@ typedef struct cost_gemm {
     double in_bytes;     /* of one input element */
     double memory_s;     /* of one byte */
     double split_byte_s; /* of one element of a partial result, all cores loading */
+    /* Elements streamed per multiplication at least, with the on-chip memory that is
+     * there and with that of the device the rates were measured on. */
+    double streamed, streamed_fitted;
     double round_to;
     halley_gemm_rates rates;
 } cost_gemm;

@@ -537,11 +537,21 @@ static halley_status list_visible(whole *out, const work *w, halley_error *err)
         {level < HALLEY_HIDE_SIZES, "exact durations, operations and bytes, from which "
                                     "layer shapes can be computed"},
         {level >= HALLEY_HIDE_SIZES,
-         "durations, operations and bytes within the bound, and which of them are equal"},
+         w->job.opts->vary
+             ? "durations, operations and bytes within the bound, and which messages "
+               "have equal sizes"
+             : "durations, operations and bytes within the bound, and which of them are "
+               "equal"},
         {level < HALLEY_HIDE_STRUCTURE,
          "the exact graph: number of layers, micro-batches and steps"},
-        {level >= HALLEY_HIDE_STRUCTURE, "roughly how many layers, micro-batches and "
-                                         "steps there are, and which layers are alike"},
+        {level >= HALLEY_HIDE_STRUCTURE,
+         w->job.opts->vary
+             ? "exactly how many layers, micro-batches, tensor-, data- and "
+               "pipeline-parallel ranks there are, from the order and the groups of "
+               "communication"
+             : "exactly how many layers, micro-batches, tensor-, data- and "
+               "pipeline-parallel ranks there are, from equal sizes (--vary-sizes breaks "
+               "these) and from the order and the groups of communication"},
         {true,
          "number of ranks; type, order, group, peers and tags of all communication"},
         {w->job.opts->n_keep > 0 || w->job.opts->keep_io != 0,

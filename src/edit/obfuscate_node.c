@@ -11,6 +11,7 @@
 #include "trace/tools/edit.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +109,8 @@ typedef struct cleaner {
     uint32_t *order;        /* nodes by ascending id */
     map64 threads, streams; /* number -> new number */
     uint64_t *new_id;       /* by node */
+    double factor;          /* of the node's sizes, when they vary; else 1 */
+    map64 n_collectives;    /* by hash of a group: met so far */
     ARRAY(char) pseudonyms; /* OBFUSCATE_NAME bytes each, by counts->names */
     uint64_t n_io, n_docs, n_unknown, n_starts, n_dangling, n_twice, n_odd;
 } cleaner;
@@ -131,9 +134,52 @@ static void note_error(double *most, double before, double after)
         *most = error;
 }
 
+/* A whole number on the scale or, when sizes vary, times the node's factor. */
+static uint64_t change_whole(const cleaner *c, uint64_t value)
+{
+    if (!c->job->opts->vary)
+        return obfuscate_round(value, &c->job->scale);
+    const double step = c->job->scale.step, product = round((double)value * c->factor);
+    const bool is_near = product >= 1 && product < 0x1p63 &&
+                         fabs(product - (double)value) <= step * (double)value;
+    return is_near ? (uint64_t)product : value;
+}
+
+/* From -1 to 1, as the key decides. */
+static double draw_share(const cleaner *c, uint64_t a, uint64_t b)
+{
+    return (double)(siphash_mix(c->job->key, a, b) >> 11) * 0x1p-52 - 1;
+}
+
+/* What the sizes of a node are multiplied by, so that equal ones no longer are: by its
+ * place, but for a collective by its number within its group, which all members share,
+ * and not at all for messages, whose two ends must agree. */
+static halley_status choose_factor(cleaner *c, uint32_t node, halley_error *err)
+{
+    const uint32_t type = halley_node_type_of(c->trace, node);
+    const bool is_message = type == HALLEY_NODE_SEND || type == HALLEY_NODE_RECV;
+    c->factor = 1;
+    if (!c->job->opts->vary || is_message)
+        return HALLEY_OK;
+    uint64_t group = UINT64_MAX, number = c->new_id[node];
+    if (type == HALLEY_NODE_COLL) {
+        halley_attr attr;
+        const bool named = halley_node_find_attr(&attr, c->trace, node, "pg_name") &&
+                           attr.kind == HALLEY_ATTR_STRING;
+        group = named ? hash_bytes(attr.bytes.at, attr.bytes.n, 0) : 0;
+        const uint32_t met = map64_find(&c->n_collectives, group);
+        number = met == HASH_NONE ? 0 : met;
+        if (!map64_set(&c->n_collectives, group, (uint32_t)number + 1))
+            return error_nomem(err);
+    }
+    c->factor = 1 + c->job->scale.step * draw_share(c, group, number);
+    assert(c->factor > 0);
+    return HALLEY_OK;
+}
+
 static uint64_t round_size(cleaner *c, uint64_t value)
 {
-    const uint64_t rounded = obfuscate_round(value, &c->job->scale);
+    const uint64_t rounded = change_whole(c, value);
     note_error(&c->counts->size_error, (double)value, (double)rounded);
     return rounded;
 }
@@ -208,7 +254,7 @@ static bool round_duration(cleaner *c, halley_attr *attr)
     if (is_real(attr))
         set_real(attr, obfuscate_round_real(before, &c->job->scale));
     else
-        edit_set_u64(attr, obfuscate_round(whole, &c->job->scale));
+        edit_set_u64(attr, change_whole(c, whole));
     note_error(&c->counts->duration_error, before, real_of(attr));
     return true;
 }
@@ -379,10 +425,10 @@ static uint64_t new_duration_us(cleaner *c, uint32_t node)
     if (c->job->level < HALLEY_HIDE_SIZES || us == 0)
         return us;
     halley_attr ns;
-    uint64_t whole, rounded = obfuscate_round(us, &c->job->scale);
+    uint64_t whole, rounded = change_whole(c, us);
     if (trace_slots_find(&ns, &c->duration_ns, node, 0) && !is_real(&ns) &&
         halley_attr_to_u64(&ns, &whole)) {
-        const uint64_t other = (obfuscate_round(whole, &c->job->scale) + 500) / 1000;
+        const uint64_t other = (change_whole(c, whole) + 500) / 1000;
         const uint64_t error = other > us ? other - us : us - other;
         if ((double)error <= c->job->scale.step * (double)us)
             rounded = other;
@@ -426,6 +472,7 @@ static halley_status put_clean_node(cleaner *c, uint32_t node, halley_error *err
 {
     assert(node < halley_trace_count(c->trace));
     halley_bytes name = {0};
+    TRY(choose_factor(c, node, err));
     TRY(new_name(&name, c, node, err));
     TRY(halley_builder_node(c->b, c->new_id[node], halley_node_type_of(c->trace, node),
                             name));
@@ -563,6 +610,7 @@ halley_status obfuscate_clean(halley_trace **out, obfuscate_counts *counts,
     array_fini(&c.pseudonyms);
     map64_fini(&c.threads);
     map64_fini(&c.streams);
+    map64_fini(&c.n_collectives);
     trace_slots_fini(&c.duration_ns);
     free(c.acts);
     free(c.dropped);

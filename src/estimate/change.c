@@ -29,13 +29,16 @@ static void insert(trying *t, const halley_change *c)
     t->out[at] = *c;
 }
 
-static void offer(trying *t, halley_change *c)
+/* `value`: the new one, of the key that changes. */
+static void offer(trying *t, halley_change *c, halley_plan_key key, const char *value)
 {
+    c->key = key;
+    snprintf(c->value, sizeof c->value, "%s", value);
     c->plan.micro_batches = 0;
     if (halley_plan_check(&c->plan, t->model, t->n_npus, NULL) != HALLEY_OK)
         return;
-    if (estimate_run(&c->estimate, t->model, &c->plan, t->cluster, t->stack,
-                     ESTIMATE_FITS))
+    halley_estimate_run(&c->estimate, t->model, &c->plan, t->cluster, t->stack);
+    if (c->estimate.fits)
         insert(t, c);
 }
 
@@ -45,6 +48,10 @@ static void offer_degree(trying *t, const halley_plan *plan, const char *name,
 {
     assert(k > 0);
     halley_change c = {.plan = *plan};
+    char value[16];
+    const halley_plan_key key = offset == offsetof(halley_plan, tp)   ? HALLEY_KEY_TP
+                                : offset == offsetof(halley_plan, pp) ? HALLEY_KEY_PP
+                                                                      : HALLEY_KEY_CP;
     uint32_t *degree = (uint32_t *)(void *)((char *)&c.plan + offset);
     if (plan->dp % k)
         return;
@@ -55,7 +62,8 @@ static void offer_degree(trying *t, const halley_plan *plan, const char *name,
         c.plan.sequence_parallel = true;
     if (c.plan.fsdp > c.plan.dp * c.plan.cp)
         c.plan.fsdp = c.plan.dp * c.plan.cp;
-    offer(t, &c);
+    snprintf(value, sizeof value, "%u", *degree);
+    offer(t, &c, key, value);
 }
 
 static void offer_recompute(trying *t, const halley_plan *plan, halley_recompute kind)
@@ -66,36 +74,39 @@ static void offer_recompute(trying *t, const halley_plan *plan, halley_recompute
     snprintf(c.what, sizeof c.what, "%s recomputation instead of %s",
              halley_recompute_name(kind), halley_recompute_name(plan->recompute));
     c.plan.recompute = kind;
-    offer(t, &c);
+    offer(t, &c, HALLEY_KEY_RECOMPUTE, halley_recompute_name(kind));
 }
 
 static void offer_rest(trying *t, const halley_plan *plan)
 {
+    char value[16];
     for (uint32_t mb = plan->micro_batch / 2; mb > 0; mb /= 2) {
         halley_change c = {.plan = *plan};
         snprintf(c.what, sizeof c.what, "micro-batch %u instead of %u", mb,
                  plan->micro_batch);
         c.plan.micro_batch = mb;
-        offer(t, &c);
+        snprintf(value, sizeof value, "%u", mb);
+        offer(t, &c, HALLEY_KEY_MICRO_BATCH, value);
     }
-    for (uint32_t zero = plan->zero + 1; zero <= 3 && !plan->fsdp; zero++) {
+    for (uint32_t zero = plan->zero + 1; zero <= 2 && !plan->fsdp; zero++) {
         halley_change c = {.plan = *plan};
         snprintf(c.what, sizeof c.what, "ZeRO %u instead of %u", zero, plan->zero);
         c.plan.zero = zero;
-        offer(t, &c);
+        snprintf(value, sizeof value, "%u", zero);
+        offer(t, &c, HALLEY_KEY_ZERO, value);
     }
     if (!plan->fsdp && plan->dp * plan->cp > 1) {
         halley_change c = {.plan = *plan};
         snprintf(c.what, sizeof c.what, "weights gathered layer by layer (FSDP)");
         c.plan.fsdp = plan->dp * plan->cp;
-        offer(t, &c);
+        offer(t, &c, HALLEY_KEY_FSDP, "all");
     }
     const halley_tier *outer = workload_outer_tier(plan, t->cluster);
     if (outer != NULL && !plan->offload) {
         halley_change c = {.plan = *plan};
         snprintf(c.what, sizeof c.what, "optimizer in %s", outer->name);
         c.plan.offload = HALLEY_OFFLOAD_OPTIMIZER;
-        offer(t, &c);
+        offer(t, &c, HALLEY_KEY_OFFLOAD, "optimizer");
     }
 }
 

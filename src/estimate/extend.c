@@ -24,7 +24,7 @@ double estimate_extended(const halley_cluster *cluster, const workload_op *op,
                                       .n = op->n,
                                       .k = op->k,
                                       .groups = op->groups > 1 ? op->groups : 1,
-                                      .repeat = op->repeat > 1 ? op->repeat : 1,
+                                      .repeat = op->repeat > 0 ? op->repeat : 1,
                                       .flops = op->flops,
                                       .bytes = op->bytes_f};
     return hw_extend_compute(cluster, &call, standard_s);

@@ -30,7 +30,7 @@ const char *halley_memory_name(halley_memory memory)
     assert(memory < HALLEY_N_MEMORY);
     static const char *const names[HALLEY_N_MEMORY] = {
         "weights", "gradients", "optimizer", "activations",
-        "logits",  "buffers",   "context"};
+        "logits",  "gathered",  "buffers",   "context"};
     return (unsigned)memory < HALLEY_N_MEMORY ? names[memory] : "?";
 }
 

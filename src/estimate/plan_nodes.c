@@ -43,11 +43,18 @@ void plan_after(plan_nodes *w, uint64_t id)
 void plan_nodes_fini(plan_nodes *w)
 {
     array_fini(&w->awaited);
+    array_fini(&w->hiding);
+    array_fini(&w->late);
 }
 
 void plan_await(plan_nodes *w, uint64_t id)
 {
     w->failed |= id != PLAN_NO_NODE && !array_push(&w->awaited, id);
+}
+
+void plan_await_late(plan_nodes *w, uint64_t id)
+{
+    w->failed |= id != PLAN_NO_NODE && !array_push(&w->late, id);
 }
 
 /* The node just made is the next of the chain. */
@@ -68,7 +75,8 @@ static double time_alone(const plan_nodes *w, const plan_message *m, double byte
     return price_call_time(w->c, m->group, &call);
 }
 
-/* The most bytes that take no longer than `m->seconds`; 0 = not even one. */
+/* The most bytes that take no longer than `m->seconds`; 0 = not even one. Times may jump
+ * where the library changes its algorithm, so the bytes are never rounded up. */
 static double search_bytes(const plan_nodes *w, const plan_message *m)
 {
     double low = 1, high = fmax(m->bytes, 2);
@@ -117,21 +125,29 @@ static uint64_t add_collective(plan_nodes *w, const plan_message *m, double byte
     (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_COMM_TYPE,
                                   (int64_t)types[m->kind]);
     (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_COMM_SIZE,
-                                  (int64_t)fmax(1, round(bytes)));
+                                  (int64_t)fmax(1, floor(bytes * (1 + 1e-12))));
     (void)halley_builder_attr_text(w->b, HALLEY_ATTR_NAME_PG_NAME,
                                    as_bytes(plan_group_name(m->group)));
     return id;
 }
 
+enum { MOST_PIECES = 4 };
+
+/* Where the library changes its algorithm no size may take this long: then the message
+ * goes in pieces. What is shorter than their latency is time of the rank alone. */
 void plan_message_chain(plan_nodes *w, const plan_message *m)
 {
-    const double bytes = m->seconds > 0 ? find_bytes(w, m) : 0;
-    if (!(bytes >= 1)) { /* shorter than its latency: time of the rank alone */
-        w->more_s += m->seconds;
-        return;
+    plan_message left = *m;
+    for (int i = 0; i < MOST_PIECES && left.seconds > 1e-3 * m->seconds; i++) {
+        const double bytes = find_bytes(w, &left);
+        if (!(bytes >= 1))
+            break;
+        const double taken = fmin(left.seconds, time_alone(w, &left, bytes));
+        link_chain(w, add_collective(w, &left, bytes));
+        w->alone_s += taken;
+        left.seconds -= taken;
     }
-    link_chain(w, add_collective(w, m, bytes));
-    w->alone_s += m->seconds;
+    w->more_s += fmax(0, left.seconds);
 }
 
 uint64_t plan_message_beside(plan_nodes *w, const plan_message *m, uint64_t awaits)
@@ -153,36 +169,69 @@ void plan_message_hide(plan_nodes *w, const plan_message *m)
     }
 }
 
-typedef ARRAY(uint64_t) id_list;
-
-/* Messages that hide next to a compute node of that time; they are awaited after it. */
-static void send_behind(plan_nodes *w, double seconds, id_list *sent)
+static bool is_of_weights(workload_group group)
 {
-    for (int g = 0; g < WORKLOAD_N_GROUPS && seconds > 0; g++) {
-        plan_debt *d = &w->debts[g];
-        if (!(d->seconds > 0))
-            continue;
-        plan_message m = d->of;
-        m.seconds = fmin(d->seconds, seconds);
-        const uint64_t id = plan_message_beside(w, &m, w->last);
-        if (id == PLAN_NO_NODE) {
-            if (d->seconds <= seconds)
-                d->seconds = 0; /* shorter than its latency, and hidden */
-            continue;
-        }
-        d->seconds -= m.seconds;
-        seconds -= m.seconds;
-        w->failed |= !array_push(sent, id);
+    return group >= WORKLOAD_DP && group != WORKLOAD_ETP;
+}
+
+/* What of the messages of a group fits next to `seconds` of compute; the rest stays. */
+static double hide_group(plan_nodes *w, plan_debt *d, double seconds)
+{
+    plan_message m = d->of;
+    m.seconds = fmin(d->seconds, seconds);
+    const uint64_t id = plan_message_beside(w, &m, w->last);
+    if (id == PLAN_NO_NODE) {
+        if (d->seconds <= seconds)
+            d->seconds = 0; /* shorter than its latency, and hidden */
+        return 0;
     }
+    d->seconds -= m.seconds;
+    w->failed |=
+        is_of_weights(m.group) ? !array_push(&w->late, id) : !array_push(&w->hiding, id);
+    return m.seconds;
+}
+
+bool plan_uses_cards_only(const plan_nodes *w, workload_group group)
+{
+    return w->c->per_node[group] == 1 && w->c->n[group] > 1;
+}
+
+static bool hides_far(const plan_nodes *w, int group)
+{
+    return is_of_weights((workload_group)group) &&
+           plan_uses_cards_only(w, (workload_group)group);
+}
+
+/* Groups inside nodes and groups that cross them use other links. */
+void plan_hide_begin(plan_nodes *w, double seconds)
+{
+    double left[2] = {seconds, seconds};
+    for (int g = 0; g < WORKLOAD_N_GROUPS; g++) {
+        double *room = &left[w->c->per_node[g] < w->c->n[g]];
+        if (w->debts[g].seconds > 0 && *room > 0 && !hides_far(w, g))
+            *room -= hide_group(w, &w->debts[g], *room);
+    }
+}
+
+void plan_hide_far(plan_nodes *w, double seconds)
+{
+    for (int g = 0; g < WORKLOAD_N_GROUPS; g++)
+        if (w->debts[g].seconds > 0 && seconds > 0 && hides_far(w, g))
+            seconds -= hide_group(w, &w->debts[g], seconds);
+}
+
+void plan_hide_end(plan_nodes *w)
+{
+    for (size_t i = 0; i < w->hiding.n; i++)
+        plan_await(w, w->hiding.at[i]);
+    w->hiding.n = 0;
 }
 
 uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, double flops,
                             double bytes)
 {
-    id_list sent = {0};
     seconds += w->more_s;
     w->more_s = 0;
-    send_behind(w, seconds, &sent);
     const uint64_t id = add_node(w, HALLEY_NODE_COMP, name);
     (void)halley_builder_time(w->b, 0, (uint64_t)llround(seconds * 1e6));
     (void)halley_builder_attr_i64(w->b, HALLEY_ATTR_NAME_NUM_OPS,
@@ -191,18 +240,22 @@ uint64_t plan_compute_chain(plan_nodes *w, const char *name, double seconds, dou
                                   (uint64_t)llround(bytes));
     (void)halley_builder_attr_u64(w->b, HALLEY_ATTR_NAME_DURATION_NS,
                                   (uint64_t)llround(seconds * 1e9));
-    link_chain(w, id);
-    for (size_t i = 0; i < sent.n; i++)
-        plan_await(w, sent.at[i]);
-    array_fini(&sent);
     w->alone_s += seconds;
-    return id;
+    return link_chain(w, id);
+}
+
+void plan_compute_alone(plan_nodes *w, const char *name, double seconds)
+{
+    plan_hide_begin(w, seconds + w->more_s);
+    plan_hide_far(w, seconds + w->more_s);
+    plan_compute_chain(w, name, seconds, 0, 0);
+    plan_hide_end(w);
 }
 
 void plan_flush(plan_nodes *w, const char *name)
 {
     if (w->more_s > 0)
-        plan_compute_chain(w, name, 0, 0, 0);
+        plan_compute_alone(w, name, 0);
 }
 
 void plan_debts_send(plan_nodes *w, workload_group group)
@@ -211,7 +264,7 @@ void plan_debts_send(plan_nodes *w, workload_group group)
     plan_message m = d->of;
     m.seconds = d->seconds;
     if (d->seconds > 0)
-        plan_await(w, plan_message_beside(w, &m, w->last));
+        plan_await_late(w, plan_message_beside(w, &m, w->last));
     d->seconds = 0;
 }
 

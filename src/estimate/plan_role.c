@@ -28,10 +28,9 @@ typedef struct writer {
     uint32_t stage;
     uint32_t n_layers; /* of this stage */
     step_reduction reduction;
-    double exposed;          /* of the time of its messages, after the last pass */
-    double params;           /* of the stage, that are reduced */
-    uint64_t ahead;          /* what is fetched for the next layer may start after this */
-    ARRAY(uint64_t) reduced; /* what the update awaits */
+    double exposed; /* of the time of its messages, after the last pass */
+    double params;  /* of the stage, that are reduced */
+    uint64_t ahead; /* what is fetched for the next layer may start after this */
 } writer;
 
 typedef struct chunk {
@@ -219,17 +218,42 @@ static void write_layers(writer *w, const chunk *c, const pass_work *p)
         write_layer(w, c, p->kind == PLAN_FORWARD ? i : n - 1 - i, p);
 }
 
+static bool is_far(const writer *w, workload_group group)
+{
+    const price_context *c = &w->s->step.c;
+    return c->per_node[group] < c->n[group];
+}
+
+/* Nothing else of the step crosses nodes, so that a group with one rank in each has the
+ * network between them to itself and need not wait for compute. */
+static bool has_own_lane(const writer *w, workload_group group)
+{
+    return w->plan->pp == 1 && plan_uses_cards_only(&w->n, group) &&
+           !is_far(w, WORKLOAD_TP) && !is_far(w, WORKLOAD_CP) &&
+           !is_far(w, WORKLOAD_EP) && !is_far(w, WORKLOAD_ETP);
+}
+
+static plan_message make_part(const step_message *m, double share)
+{
+    return (plan_message){.name = m->gathers ? "weight gather" : "gradient reduction",
+                          .kind = m->kind,
+                          .group = m->group,
+                          .bytes = m->bytes * share,
+                          .seconds = m->all_s * share};
+}
+
 /* The messages of a step's gradients or weights, a share of their time each. */
 static void hide_messages(writer *w, const step_reduction *r, bool gathers, double share)
 {
     for (uint32_t i = 0; i < r->n; i++) {
-        const step_message *m = &r->messages[i];
-        if (m->gathers != gathers)
+        const plan_message m = make_part(&r->messages[i], share);
+        if (r->messages[i].gathers != gathers)
             continue;
-        plan_message_hide(
-            &w->n,
-            &(plan_message){gathers ? "weight gather" : "gradient reduction", m->kind,
-                            m->group, m->bytes * share, m->all_s * share});
+        if (!has_own_lane(w, m.group)) {
+            plan_message_hide(&w->n, &m);
+            continue;
+        }
+        plan_await_late(&w->n, plan_message_beside(&w->n, &m, w->n.last));
     }
 }
 
@@ -237,12 +261,13 @@ static void expose_messages(writer *w, const step_reduction *r, bool gathers,
                             double share)
 {
     for (uint32_t i = 0; i < r->n; i++) {
-        const step_message *m = &r->messages[i];
-        if (m->gathers == gathers)
-            plan_message_chain(
-                &w->n,
-                &(plan_message){gathers ? "weight gather" : "gradient reduction", m->kind,
-                                m->group, m->bytes * share, m->all_s * share});
+        const plan_message m = make_part(&r->messages[i], share);
+        if (r->messages[i].gathers != gathers)
+            continue;
+        const uint64_t before = w->n.last;
+        plan_message_chain(&w->n, &m);
+        if (!gathers && w->n.last != before) /* the update uses each of them */
+            plan_await_late(&w->n, w->n.last);
     }
 }
 
@@ -263,13 +288,8 @@ static bool reduces_each(const halley_plan *plan)
 /* What has found no compute to hide behind runs on, and the update awaits it. */
 static void send_debts(writer *w)
 {
-    const size_t before = w->n.awaited.n;
-    for (int g = 0; g < WORKLOAD_N_GROUPS; g++)
-        if (g >= WORKLOAD_DP)
-            plan_debts_send(&w->n, (workload_group)g);
-    for (size_t i = before; i < w->n.awaited.n; i++)
-        w->n.failed |= !array_push(&w->reduced, w->n.awaited.at[i]);
-    w->n.awaited.n = before;
+    for (int g = WORKLOAD_DP; g < WORKLOAD_N_GROUPS; g++)
+        plan_debts_send(&w->n, (workload_group)g);
 }
 
 /* Of the gradients that leave after a micro-batch, each behind its own backward pass: the
@@ -316,10 +336,9 @@ static void add_up_gradients(writer *w, const chunk *c)
     const double *k = prices->stack->k;
     const workload_schedule *s = &w->s->schedule;
     const double parts = workload_schedule_is_bidirectional(s->kind) ? 1 : s->chunks;
-    plan_compute_chain(&w->n, "gradient accumulation",
+    plan_compute_alone(&w->n, "gradient accumulation",
                        k[HALLEY_K_ACCUMULATE] * c->cost.added * prices->stream_s +
-                           k[HALLEY_K_MICRO] / parts,
-                       0, 0);
+                           k[HALLEY_K_MICRO] / parts);
 }
 
 /* The other end of a message: `step` places along the flow of a micro-batch. */
@@ -428,23 +447,32 @@ static uint32_t write_pass(writer *w, const workload_pass *p)
         send_output(w, p + i);
     for (uint32_t i = 0; i < n; i++)
         w->n.more_s += blocked_time(w, p + i);
+    plan_flush(&w->n, "send"); /* while it waits for the input of the next pass */
     return n;
 }
 
-/* The update, after all reductions, and the rest of the step. */
+/* Everything that runs next to the chain comes to its end. */
+static void await_rest(writer *w)
+{
+    for (int g = 0; g < WORKLOAD_N_GROUPS; g++)
+        plan_debts_send(&w->n, (workload_group)g);
+    for (size_t i = 0; i < w->n.late.n; i++)
+        if (w->n.late.at[i] != w->n.last)
+            plan_await(&w->n, w->n.late.at[i]);
+    w->n.late.n = 0;
+}
+
+/* The update, after all reductions, with the rest of the step; then the weights that no
+ * pass hides. */
 static void write_update(writer *w)
 {
     const halley_estimate *e = &w->s->e;
     const step *s = &w->s->step;
     const double outer =
         e->outer_bytes[HALLEY_MEMORY_OPTIMIZER] + e->outer_bytes[HALLEY_MEMORY_GRADIENTS];
-    expose_messages(w, &w->reduction, true, w->exposed);
     if (!reduces_each(w->plan))
         expose_messages(w, &w->reduction, false, w->exposed);
-    for (int g = 0; g < WORKLOAD_N_GROUPS; g++)
-        plan_debts_send(&w->n, (workload_group)g);
-    for (size_t i = 0; i < w->reduced.n; i++)
-        plan_await(&w->n, w->reduced.at[i]);
+    await_rest(w);
     if (outer > 0)
         plan_memory_chain(&w->n, false, "optimizer states in", outer);
     plan_compute_chain(&w->n, "update",
@@ -453,6 +481,8 @@ static void write_update(writer *w)
                        0, e->memory_bytes[HALLEY_MEMORY_OPTIMIZER] * 2);
     if (outer > 0)
         plan_memory_chain(&w->n, true, "optimizer states out", outer);
+    expose_messages(w, &w->reduction, true, w->exposed);
+    plan_flush(&w->n, "wait");
 }
 
 /* All passes of the stage; false when memory ran out. */
@@ -499,7 +529,6 @@ halley_status plan_role_write(halley_trace **out, const plan_scene *scene, uint3
     set_reduction(&w);
     w.n.failed |= !write_passes(&w);
     write_update(&w);
-    array_fini(&w.reduced);
     plan_nodes_fini(&w.n);
     TRY(halley_builder_finish(&made, w.n.b, err));
     if (w.n.failed) {

@@ -49,27 +49,28 @@ static plan_item make_compute(const maker *m, const workload_op *op, plan_pass p
 {
     const price_op t = price_op_make(&m->c, op);
     const double again = m->floor && t.forward_s > 0 ? t.again_s / t.forward_s : 0;
-    const double moved = traffic_bytes(op, pass >= PLAN_BACKWARD);
+    const double times = op->repeat > 0 ? op->repeat : 1, flops = times * op->flops;
+    const double moved = times * traffic_bytes(op, pass >= PLAN_BACKWARD);
     plan_item i = {.name = op->name};
     switch (pass) {
     case PLAN_FORWARD:
-        i.seconds = t.forward_s, i.flops = op->flops, i.bytes = moved;
+        i.seconds = t.forward_s, i.flops = flops, i.bytes = moved;
         break;
     case PLAN_AGAIN:
         i.seconds = again * t.forward_s;
-        i.flops = again * op->flops, i.bytes = again * moved;
+        i.flops = again * flops, i.bytes = again * moved;
         break;
     case PLAN_BACKWARD:
-        i.seconds = t.backward_s, i.flops = 2 * op->flops, i.bytes = moved;
+        i.seconds = t.backward_s, i.flops = 2 * flops, i.bytes = moved;
         break;
     case PLAN_INPUT:
         i.seconds = t.backward_s - t.weight_s;
-        i.flops = (t.weight_s > 0 ? 1 : 2) * op->flops, i.bytes = moved / 2;
+        i.flops = (t.weight_s > 0 ? 1 : 2) * flops, i.bytes = moved / 2;
         break;
     case PLAN_WEIGHT:
     case PLAN_N_PASSES:
         i.seconds = t.weight_s;
-        i.flops = t.weight_s > 0 ? op->flops : 0, i.bytes = moved / 2;
+        i.flops = t.weight_s > 0 ? flops : 0, i.bytes = moved / 2;
         break;
     }
     return i;
@@ -211,15 +212,68 @@ void plan_scripts_fini(plan_scripts *scripts)
             array_fini(&scripts->of[k][p].items);
 }
 
+static bool talks(const plan_item *item)
+{
+    return item->is_message && item->exposed.seconds > 0;
+}
+
+static bool talks_far(const plan_nodes *to, const plan_item *item)
+{
+    const workload_group g = item->exposed.group;
+    return talks(item) && to->c->per_node[g] < to->c->n[g];
+}
+
+/* Seconds of compute from an item on until the chain talks. */
+static double measure_stretch(const plan_script *script, size_t i)
+{
+    double sum = 0;
+    for (; i < script->items.n && !talks(&script->items.at[i]); i++)
+        sum += script->items.at[i].is_message ? 0 : script->items.at[i].seconds;
+    return sum;
+}
+
+/* Seconds until it talks to other nodes. */
+static double measure_far(const plan_nodes *to, const plan_script *script, size_t i)
+{
+    double sum = 0;
+    for (; i < script->items.n && !talks_far(to, &script->items.at[i]); i++) {
+        const plan_item *item = &script->items.at[i];
+        sum += item->is_message ? item->exposed.seconds : item->seconds;
+    }
+    return sum;
+}
+
+/* Hidden messages start with a stretch; whether one has begun. */
+typedef struct stretches {
+    bool any, far;
+} stretches;
+
+static void run_item(plan_nodes *to, const plan_script *script, size_t i, stretches *in)
+{
+    const plan_item *item = &script->items.at[i];
+    if (!in->far && !talks_far(to, item)) {
+        plan_hide_far(to, measure_far(to, script, i));
+        in->far = true;
+    }
+    if (!item->is_message) {
+        if (!in->any)
+            plan_hide_begin(to, measure_stretch(script, i));
+        in->any = true;
+        plan_compute_chain(to, item->name, item->seconds, item->flops, item->bytes);
+        return;
+    }
+    if (talks(item))
+        plan_hide_end(to);
+    in->any = in->any && !talks(item);
+    in->far = in->far && !talks_far(to, item);
+    plan_message_chain(to, &item->exposed);
+    plan_message_hide(to, &item->hidden);
+}
+
 void plan_script_run(plan_nodes *to, const plan_script *script)
 {
-    for (size_t i = 0; i < script->items.n; i++) {
-        const plan_item *item = &script->items.at[i];
-        if (!item->is_message) {
-            plan_compute_chain(to, item->name, item->seconds, item->flops, item->bytes);
-            continue;
-        }
-        plan_message_chain(to, &item->exposed);
-        plan_message_hide(to, &item->hidden);
-    }
+    stretches in = {false, false};
+    for (size_t i = 0; i < script->items.n; i++)
+        run_item(to, script, i, &in);
+    plan_hide_end(to);
 }

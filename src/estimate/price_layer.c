@@ -83,6 +83,7 @@ typedef struct layer_sums {
     double comm_f, comm_b, comm_r; /* exposed messages but those of experts */
     double expert_f, expert_b;     /* of experts, hidden or not */
     double turn_f, turn_b;         /* of keys and values in turn, the same */
+    double tensor_f, tensor_b;     /* of tensor-parallel ranks, the same */
     bool repeats;                  /* messages are repeated, too */
 } layer_sums;
 
@@ -114,6 +115,11 @@ static void add_message(price_layer *out, layer_sums *sum, const price_context *
         sum->turn_b += one * op->times_b;
         return;
     }
+    if (op->group == WORKLOAD_TP) {
+        sum->tensor_f += one * op->times_f;
+        sum->tensor_b += one * op->times_b;
+        return;
+    }
     const double share = price_exposed(c, op->group);
     add_exposed(out, sum, op->group, one * op->times_f * share,
                 one * op->times_b * share);
@@ -130,7 +136,7 @@ static void add_compute(price_layer *out, layer_sums *sum, const price_context *
     out->b[WORKLOAD_TRAFFIC] += t.cast_b_s;
     out->r[op->class] += again;
     out->weight_s += t.weight_s;
-    const double flops = op->flops * (op->repeat > 1 ? op->repeat : 1);
+    const double flops = op->flops * (op->repeat > 0 ? op->repeat : 1);
     out->flops += flops;
     out->again_flops += t.forward_s > 0 ? flops * again / t.forward_s : 0;
     sum->npu_f += t.forward_s;
@@ -164,10 +170,12 @@ static host_time make_host_time(const price_context *c, const workload_layer *l)
 {
     const double *k = c->stack->k;
     const halley_plan *plan = c->plan;
-    double f = l->moe ? k[HALLEY_K_HOST_MOE] : k[HALLEY_K_HOST_F];
-    if (l->moe && plan->ep > 1 && plan->dispatcher == HALLEY_DISPATCH_ALL_TO_ALL)
+    double f = k[HALLEY_K_HOST_MOE];
+    if (plan->ep > 1 && plan->dispatcher == HALLEY_DISPATCH_ALL_TO_ALL)
         f *= k[HALLEY_K_HOST_DISPATCH];
-    const double b = l->moe ? f * 1.5 : k[HALLEY_K_HOST_B];
+    const double moe = l->moe ? l->moe_share : 0; /* hybrids: a layer is a mean */
+    const double b = moe * f * 1.5 + (1 - moe) * k[HALLEY_K_HOST_B];
+    f = moe * f + (1 - moe) * k[HALLEY_K_HOST_F];
     if (plan->tp > 1)
         f += k[HALLEY_K_HOST_TP];
     if (plan->unfused_attention &&
@@ -185,10 +193,14 @@ static host_time make_host_time(const price_context *c, const workload_layer *l)
                            waits ? k[HALLEY_K_HOST_WAIT] * c->cluster->host_factor : 0};
 }
 
+/* Of the compute between the messages of tensor-parallel ranks, what can hide them. */
+static const double tensor_cover = 0.9;
+
 /*
  * Messages that hide behind compute, as far as there is as much of it: those of experts
- * behind a pass of another micro-batch, keys and values that go round behind attention.
- * In layers with experts the time that the NPU waits for its host hides them, too.
+ * behind a pass of another micro-batch, keys and values that go round behind attention,
+ * those of tensor-parallel ranks behind nine tenths of the layer they are part of. In
+ * layers with experts the time that the NPU waits for its host hides them, too.
  */
 static void expose_hidden(price_layer *out, layer_sums *sum, const price_context *c,
                           const host_time *h, bool moe)
@@ -199,6 +211,11 @@ static void expose_hidden(price_layer *out, layer_sums *sum, const price_context
     add_exposed(out, sum, WORKLOAD_EP,
                 fmax(shown * sum->expert_f, sum->expert_f - pass_f),
                 fmax(shown * sum->expert_b, sum->expert_b - pass_b));
+    const double tensors = price_exposed(c, WORKLOAD_TP);
+    add_exposed(
+        out, sum, WORKLOAD_TP,
+        fmax(tensors * sum->tensor_f, sum->tensor_f - tensor_cover * sum->npu_f),
+        fmax(tensors * sum->tensor_b, sum->tensor_b - tensor_cover * sum->npu_b));
     const double turns = price_exposed(c, WORKLOAD_CP);
     const double more_f = moe ? pass_f - sum->npu_f : 0;
     const double more_b = moe ? pass_b - sum->npu_b : 0;

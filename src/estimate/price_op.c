@@ -138,6 +138,25 @@ static op_time stream_time(const price_context *c, const workload_op *op)
                      .b = factor * op->bytes_b * c->stream_s};
 }
 
+/* FLOP/s off the matmul units. The fp32 peak is that of the vector units where the device
+ * has both; devices that state none, or that of their matmul units, get a share of the
+ * 16-bit peak: an eighth (MI300X) to a sixteenth (A100, H100) on those that state both.
+ */
+static double find_vector_peak(const halley_npu *npu)
+{
+    const double wide = halley_npu_wide_peak(npu), own = npu->peak_flops[HALLEY_FP32];
+    return own > 0 ? fmin(own, wide / 8) : wide / 16;
+}
+
+/* A roofline: arithmetic or bytes, what takes longer. */
+static op_time vector_time(const price_context *c, const workload_op *op)
+{
+    const double rate = find_vector_peak(&c->cluster->npu);
+    assert(rate > 0);
+    return (op_time){.f = fmax(c->busy * op->flops / rate, op->bytes_f * c->stream_s),
+                     .b = fmax(c->busy * op->flops_b / rate, op->bytes_b * c->stream_s)};
+}
+
 static op_time one_time(const price_context *c, const workload_op *op)
 {
     switch (op->kind) {
@@ -147,6 +166,8 @@ static op_time one_time(const price_context *c, const workload_op *op)
         return batched_time(c, op);
     case WORKLOAD_FLASH:
         return flash_time(c, op);
+    case WORKLOAD_VECTOR:
+        return vector_time(c, op);
     case WORKLOAD_STREAM:
     case WORKLOAD_COLL:
         break;
@@ -159,10 +180,12 @@ static op_time compute_time(const price_context *c, const workload_op *op)
     op_time t = one_time(c, op);
     t.f = estimate_extended(c->cluster, op, false, t.f);
     t.b = estimate_extended(c->cluster, op, true, t.b);
-    if (op->repeat > 1) {
+    if (op->repeat > 0) {
         t.f *= op->repeat;
         t.b *= op->repeat;
         t.w *= op->repeat;
+        t.cast_f *= op->repeat;
+        t.cast_b *= op->repeat;
     }
     return t;
 }

@@ -103,7 +103,7 @@ static halley_status list_cuts(searching *s, halley_error *err)
         most = p->tp;
     for (uint32_t tp = 1; tp; tp = next_divisor(s->o.n_npus, tp)) {
         if (!allowed(s, HALLEY_KEY_TP, tp, p->tp) || tp > most || (flat && tp > 1) ||
-            (!flat && m->heads % tp))
+            (!flat && (m->heads % tp || m->recurrent.heads % tp)))
             continue;
         for (uint32_t pp = 1; pp; pp = next_divisor(s->o.n_npus / tp, pp)) {
             if (!allowed(s, HALLEY_KEY_PP, pp, p->pp) || pp > m->layers ||

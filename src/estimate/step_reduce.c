@@ -145,13 +145,42 @@ static double delayed(const step *s, const stage_cost *st, double hidden)
     return fmin(hidden, most) * talks / stage_time(st);
 }
 
+/* Whether messages of a layer's group and of the data group use the same links: network
+ * cards, or the links inside nodes. */
+static bool share_links(const price_context *c, workload_group group)
+{
+    const bool far = c->per_node[group] < c->n[group];
+    const bool data_far = c->per_node[WORKLOAD_DP] < c->n[WORKLOAD_DP];
+    if (c->n[group] < 2 || c->n[WORKLOAD_DP] < 2)
+        return false;
+    return far == data_far || (data_far && c->per_node[WORKLOAD_DP] > 1);
+}
+
+/* Of a pass, the time in which its own messages use the links of the data group. */
+static double shared_time(const step *s, const stage_cost *st, bool backward)
+{
+    static const workload_group groups[] = {WORKLOAD_TP, WORKLOAD_CP, WORKLOAD_EP,
+                                            WORKLOAD_ETP};
+    double sum = 0;
+    for (int g = 0; g < 4; g++)
+        for (int k = 0; k < ESTIMATE_N_KINDS && share_links(&s->c, groups[g]); k++) {
+            const price_layer *p = s->kinds[k].price;
+            const kind_count *n = &st->kinds[k];
+            sum += backward
+                       ? n->n * p->comm_b[groups[g]] + n->again * p->comm_r[groups[g]]
+                       : n->n * p->comm_f[groups[g]];
+        }
+    return fmin(sum, backward ? st->backward_s : st->forward_s);
+}
+
 double step_reduced_each(const step *s, const stage_cost *st)
 {
     if (s->c.plan->zero != 2 || s->c.plan->fsdp)
         return 0;
     const step_reduction r = reduce_stage(s, st);
     const double shown = price_exposed(&s->c, WORKLOAD_DP);
-    return r.reduce_s - fmin((1 - shown) * r.reduce_s, 0.9 * st->backward_s);
+    const double behind = 0.9 * (st->backward_s - shared_time(s, st, true));
+    return r.reduce_s - fmin((1 - shown) * r.reduce_s, behind);
 }
 
 /* Of what could hide, as much as there is compute to hide it behind. Where some ranks
@@ -160,7 +189,8 @@ static double hidden_time(const step *s, const stage_cost *st, double reduced_s,
                           double gathered_s)
 {
     assert(reduced_s >= 0 && gathered_s >= 0);
-    const double behind_b = 0.9 * st->backward_s, behind_f = 0.9 * st->forward_s;
+    const double behind_b = 0.9 * (st->backward_s - shared_time(s, st, true));
+    const double behind_f = 0.9 * (st->forward_s - shared_time(s, st, false));
     if (plan_shards(s->c.plan) > 1 || s->c.plan->zero == 2)
         return fmin(reduced_s, behind_b) + fmin(gathered_s, behind_f);
     return fmin(reduced_s + gathered_s, behind_b + (gathered_s > 0 ? behind_f : 0));

@@ -64,7 +64,7 @@ static double elasticity(explore_worker *w, const halley_candidate *best, uint32
     const param_kind kind = a->refs[0].param->kind;
     if (!a->seen.numbers)
         return NAN;
-    if (kind != PARAM_U32) {
+    if (kind != PARAM_U32 && kind != PARAM_EDIT) {
         const double low = with_factor(w, best, &a->refs[0], 0.99);
         const double high = with_factor(w, best, &a->refs[0], 1.01);
         return isnan(low)    ? slope(here, high, 1, 1.01)

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { BYTES, SECONDS, FLOP, JOULES, USD };
 
@@ -54,16 +55,23 @@ bool explore_dims_join(explore_dims *out, explore_dims a, explore_dims b)
     return true;
 }
 
-/* "power" for J/s: a kind of unit that measures this. */
-static const char *find_name(explore_dims a)
+/* The kind of unit that measures this; UNITS_N_KINDS: none has a name. */
+static units_kind find_kind(explore_dims a)
 {
     explore_dims same;
     for (int kind = UNITS_BYTES; kind < UNITS_N_KINDS; kind++) {
         if (kind != UNITS_SHARE &&
             explore_dims_join(&same, a, explore_dims_of((units_kind)kind)))
-            return units_name((units_kind)kind);
+            return (units_kind)kind;
     }
-    return NULL;
+    return UNITS_N_KINDS;
+}
+
+/* "power" for J/s; NULL: it has no name. */
+static const char *find_name(explore_dims a)
+{
+    const units_kind kind = find_kind(a);
+    return kind == UNITS_N_KINDS ? NULL : units_name(kind);
 }
 
 static size_t add_factor(char *to, size_t size, size_t n, const char *name, double power,
@@ -93,5 +101,23 @@ const char *explore_dims_format(char *to, size_t size, explore_dims a)
     }
     if (n == 0)
         snprintf(to, size, "%s", name != NULL ? name : "a plain number");
+    return to;
+}
+
+const char *explore_dims_unit(char *to, size_t size, explore_dims a)
+{
+    const units_kind kind = find_kind(a);
+    char one[40], name[48];
+    explore_dims_format(name, sizeof name, a);
+    if (kind == UNITS_N_KINDS) {
+        snprintf(to, size, "%s", name);
+        return to;
+    }
+    units_format(one, sizeof one, 1, kind);
+    const char *unit = strchr(one, ' ');
+    if (unit != NULL)
+        snprintf(to, size, "in %s (%s)", unit + 1, name);
+    else
+        snprintf(to, size, "%s", name);
     return to;
 }

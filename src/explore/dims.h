@@ -23,5 +23,7 @@ explore_dims explore_dims_power(explore_dims a, double exponent);
 bool explore_dims_join(explore_dims *out, explore_dims a, explore_dims b);
 /* "power", "USD/B"; "a plain number" for none. Returns `to`. */
 const char *explore_dims_format(char *to, size_t size, explore_dims a);
+/* "in W (power)", for sentences about sides that do not match. */
+const char *explore_dims_unit(char *to, size_t size, explore_dims a);
 
 #endif

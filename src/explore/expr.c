@@ -141,13 +141,12 @@ static halley_status unknown_name(compiler *c, str name)
 
 static halley_status refuse_units(const compiler *c, const op_row *row)
 {
-    char a[48], b[48];
-    explore_dims_format(a, sizeof a, c->dims[c->depth - 2]);
-    explore_dims_format(b, sizeof b, c->dims[c->depth - 1]);
+    char a[64], b[64];
+    explore_dims_unit(a, sizeof a, c->dims[c->depth - 2]);
+    explore_dims_unit(b, sizeof b, c->dims[c->depth - 1]);
     return error_set(c->err, HALLEY_EINVAL,
-                     "expression \"%.*s\": there is %s on the left of %s and %s on the "
-                     "right",
-                     STR_ARG(c->text), a, row->text, b);
+                     "expression \"%.*s\": the left side of %s is %s, the right side %s",
+                     STR_ARG(c->text), row->text, a, b);
 }
 
 /* An exponent that is written as a number. */

@@ -61,7 +61,7 @@ static const char *const part_keys[HALLEY_N_PARTS] = {
     "time.accumulate", "time.optimizer", "time.offload",   "time.meeting", "time.other"};
 static const char *const class_keys[HALLEY_N_MEMORY] = {
     "memory.weights", "memory.gradients", "memory.optimizer", "memory.activations",
-    "memory.logits",  "memory.buffers",   "memory.context"};
+    "memory.logits",  "memory.gathered",  "memory.buffers",   "memory.context"};
 
 /* Keys of parts and classes where they are columns; in JSON a dot is an object. */
 static const char *const part_columns[HALLEY_N_PARTS] = {
@@ -81,7 +81,7 @@ static const char *const part_columns[HALLEY_N_PARTS] = {
     [HALLEY_PART_MEETING] = "parts_s.meeting",
     [HALLEY_PART_OTHER] = "parts_s.other"};
 _Static_assert(HALLEY_N_PARTS == 15, "every part has a key and a column");
-_Static_assert(HALLEY_N_MEMORY == 7, "every class has a key and a column");
+_Static_assert(HALLEY_N_MEMORY == 8, "every class has a key and a column");
 static const char *const class_columns[HALLEY_N_MEMORY] = {
     [HALLEY_MEMORY_WEIGHTS] = "memory_bytes.weights",
     [HALLEY_MEMORY_GRADIENTS] = "memory_bytes.gradients",
@@ -89,6 +89,7 @@ static const char *const class_columns[HALLEY_N_MEMORY] = {
     [HALLEY_MEMORY_ACTIVATIONS] = "memory_bytes.activations",
     [HALLEY_MEMORY_LOGITS] = "memory_bytes.logits",
     [HALLEY_MEMORY_CONTEXT] = "memory_bytes.context",
+    [HALLEY_MEMORY_GATHERED] = "memory_bytes.gathered",
     [HALLEY_MEMORY_BUFFERS] = "memory_bytes.buffers"};
 
 const char *halley_metric_column(uint32_t metric)

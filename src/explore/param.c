@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/number.h"
 #include "halley/plan_keys.h"
 #include "hw/link.h"
 #include "workload/plan_file.h"
@@ -164,6 +165,17 @@ static const explore_param params[] = {
      .min = 1,
      .max = 1e18,
      .doc = "between nodes, per NPU and direction; of several levels, the narrowest"},
+    {.path = "cluster.network.KEY",
+     .kind = PARAM_EDIT,
+     .max = 1e18,
+     .doc = "any key of the network in the cluster file: planes, spines, link, "
+            "tiers.spine.oversubscription; whole networks by cluster.network: "
+            "[{topology: ...}, ...]"},
+    {.path = "cluster.nodes.nics",
+     .kind = PARAM_EDIT,
+     .min = 1,
+     .max = 1e6,
+     .doc = "network cards of a node"},
     NUMBER("cluster.host-factor", UNITS_COUNT, cluster.host_factor, 0, 1e6,
            "time of the host's work against the reference host"),
     NUMBER("cluster.cost.node", UNITS_MONEY, cluster.cost.node_usd, 0, 1e12,
@@ -239,6 +251,20 @@ static bool match_tier(explore_ref *out, const explore_param *p, str path)
     return !strchr(out->tier, '.');
 }
 
+/* "cluster.network.tiers.spine.oversubscription", "cluster.nodes.nics". */
+static bool match_edit(explore_ref *out, const explore_param *p, str path)
+{
+    const str prefix = STR("cluster.");
+    const bool key = strcmp(p->path, "cluster.network.KEY") == 0;
+    if (p->kind != PARAM_EDIT || path.n - prefix.n >= sizeof out->edit ||
+        !(key ? str_starts(path, STR("cluster.network.")) && path.n > 16
+              : str_eq(path, str_from(p->path))))
+        return false;
+    memcpy(out->edit, path.at + prefix.n, path.n - prefix.n);
+    out->edit[path.n - prefix.n] = '\0';
+    return true;
+}
+
 static bool match_constant(explore_ref *out, const explore_param *p, str path)
 {
     assert(p->path != NULL);
@@ -264,11 +290,12 @@ bool explore_ref_find(explore_ref *out, str path, const char **nearest)
         explore_ref ref = {.param = p, .constant = HALLEY_N_CONSTANTS};
         names[i] = p->path;
         if (str_eq(path, str_from(p->path)) && p->kind != PARAM_TIER &&
-            p->kind != PARAM_CONSTANT) {
+            p->kind != PARAM_CONSTANT && p->kind != PARAM_EDIT) {
             *out = ref;
             return true;
         }
-        if (match_tier(&ref, p, path) || match_constant(&ref, p, path)) {
+        if (match_tier(&ref, p, path) || match_constant(&ref, p, path) ||
+            match_edit(&ref, p, path)) {
             *out = ref;
             return true;
         }
@@ -335,6 +362,19 @@ static void set_peak(explore_design *d, double number)
     npu->gemm_fp8_cast.load_Bps *= factor;
 }
 
+/* A value of the cluster's file; both texts live as long as the study. */
+static void set_edit(explore_design *d, const char *path, const char *text)
+{
+    uint32_t i = 0;
+    while (i < d->n_edits && strcmp(d->edits[i].path, path) != 0)
+        i++;
+    assert(text != NULL);
+    if (i == EXPLORE_MAX_EDITS)
+        return; /* studies with more are refused */
+    d->edits[i] = (hw_edit){path, text};
+    d->n_edits = i < d->n_edits ? d->n_edits : i + 1;
+}
+
 static void set_whole(explore_design *d, const explore_param *p, const explore_value *v)
 {
     assert(explore_param_whole(p));
@@ -355,7 +395,11 @@ static void set_whole(explore_design *d, const explore_param *p, const explore_v
         d->cluster.nodes.up = *(const halley_link *)v->object;
         break;
     case PARAM_OUT:
-        d->cluster.outer[d->cluster.narrowest].fabric = *(const halley_fabric *)v->object;
+        if (v->object == NULL)
+            set_edit(d, "network", v->text);
+        else
+            d->cluster.outer[d->cluster.narrowest].fabric =
+                *(const halley_fabric *)v->object;
         break;
     case PARAM_STACK:
         d->stack = *(const halley_stack *)v->object;
@@ -404,6 +448,8 @@ void explore_set(explore_design *design, const explore_ref *ref,
         set_peak(design, number);
     } else if (p->kind == PARAM_NETWORK) {
         design->cluster.outer[design->cluster.narrowest].fabric.bandwidth_Bps = number;
+    } else if (p->kind == PARAM_EDIT) {
+        set_edit(design, ref->edit, value->text);
     } else if (p->kind == PARAM_CONSTANT) {
         design->stack.k[ref->constant] = number;
     } else if (p->kind == PARAM_OFFLOAD) {
@@ -419,6 +465,17 @@ void explore_set(explore_design *design, const explore_ref *ref,
         follow_shape(&design->model, p, whole);
         memcpy(at, &whole, sizeof whole);
     }
+}
+
+/* NaN where the study does not set it, or its value is no plain number. */
+static double get_edit(const explore_design *d, const char *path)
+{
+    double number;
+    for (uint32_t i = 0; i < d->n_edits; i++)
+        if (strcmp(d->edits[i].path, path) == 0 &&
+            number_read(str_from(d->edits[i].text), &number))
+            return number;
+    return NAN;
 }
 
 double explore_get(const explore_design *design, const explore_ref *ref)
@@ -446,6 +503,8 @@ double explore_get(const explore_design *design, const explore_ref *ref)
         return hw_outer_fabric(&design->cluster)->bandwidth_Bps;
     if (p->kind == PARAM_CONSTANT)
         return design->stack.k[ref->constant];
+    if (p->kind == PARAM_EDIT)
+        return get_edit(design, ref->edit);
     if (p->kind == PARAM_OFFLOAD)
         return design->plan.offload;
     if (p->kind == PARAM_DOUBLE) {
@@ -477,7 +536,7 @@ uint64_t explore_design_key(const explore_design *design)
     for (size_t i = 0; i < N_PARAMS; i++) {
         const explore_ref ref = {.param = &params[i]};
         if (!explore_param_whole(&params[i]) && params[i].kind != PARAM_TIER &&
-            params[i].kind != PARAM_CONSTANT)
+            params[i].kind != PARAM_CONSTANT && params[i].kind != PARAM_EDIT)
             canonical[n++] = explore_get(design, &ref);
     }
     uint64_t key = hash_bytes(canonical, n * sizeof *canonical, 3);
@@ -487,6 +546,8 @@ uint64_t explore_design_key(const explore_design *design)
         const double tier[] = {t->capacity_bytes, t->bandwidth_Bps, t->latency_s};
         key = hash_bytes(tier, sizeof tier, hash_name(t->name, key));
     }
+    for (uint32_t i = 0; i < design->n_edits; i++)
+        key = hash_text(design->edits[i].text, hash_text(design->edits[i].path, key));
     key = hash_name(design->model.name, hash_text(halley_cluster_name(p), key));
     key = hash_name(p->nodes.up.name, hash_name(p->npu.name, key));
     return hash_name(design->stack.name, hash_name(hw_outer_fabric(p)->name, key));

@@ -13,6 +13,9 @@
 #include "base/units.h"
 #include "halley/explore.h"
 #include "hw/cluster.h"
+#include "hw/vary.h"
+
+enum { EXPLORE_MAX_EDITS = 8 };
 
 /* All that the estimator needs to know. */
 typedef struct explore_design {
@@ -21,6 +24,9 @@ typedef struct explore_design {
     halley_stack stack;
     halley_plan plan;
     uint32_t n_npus; /* 0 = what the plan uses */
+    /* Values of the cluster's file that its network is made from (explore/network.h). */
+    hw_edit edits[EXPLORE_MAX_EDITS];
+    uint32_t n_edits;
 } explore_design;
 
 /* *to = *from; *to must be zeroed or a design of the same study. */
@@ -31,6 +37,9 @@ static inline void explore_design_assign(explore_design *to, const explore_desig
     to->stack = from->stack;
     to->plan = from->plan;
     to->n_npus = from->n_npus;
+    to->n_edits = from->n_edits;
+    for (uint32_t i = 0; i < from->n_edits; i++)
+        to->edits[i] = from->edits[i];
 }
 
 typedef enum param_kind {
@@ -43,6 +52,7 @@ typedef enum param_kind {
     PARAM_NETWORK,  /* bandwidth between nodes */
     PARAM_TIER,     /* of the memory tier the path names */
     PARAM_CONSTANT, /* of the stack */
+    PARAM_EDIT,     /* any key of the cluster's network, by its path in the file */
     /* whole things, by preset or file; they are set before all others */
     PARAM_MODEL,
     PARAM_CLUSTER,
@@ -67,6 +77,7 @@ typedef struct explore_ref {
     const explore_param *param;
     uint32_t constant;
     char tier[HALLEY_NAME];
+    char edit[HALLEY_NAME]; /* "network.tiers.spine.oversubscription" */
 } explore_ref;
 
 typedef struct explore_value {

@@ -147,6 +147,7 @@ static halley_status read_objective(halley_study *s, const conf_node *node,
         explore_goal *g = &s->goals[s->n_goals++];
         g->seen.metric = HALLEY_METRIC_STEP_TIME;
         g->seen.text = "step-time";
+        g->seen.assumed = true;
         return explore_expr_compile(&g->expr, &s->memory, STR("step-time"), err);
     }
     if (node->kind != CONF_LIST)
@@ -333,6 +334,11 @@ static halley_status read_questions(halley_study *s, const conf_node *list,
         TRY(conf_read(&t, &s->file, list->items[i], question_fields, 5, true, NULL, err));
         TRY(explore_ref_read(&q->ref, s, t.parameter, list->items[i], err));
         q->path = arena_copy(&s->memory, t.parameter);
+        if (q->ref.param->kind == PARAM_EDIT)
+            return conf_error(&s->file, list->items[i], err, HALLEY_EINVAL,
+                              "break-even cannot turn %s, which is a key of the cluster "
+                              "file; vary it instead",
+                              q->path == NULL ? "" : q->path);
         TRY(explore_value_read(&v, &s->loader, &q->ref, t.from, err));
         q->from = v.number;
         TRY(explore_value_read(&v, &s->loader, &q->ref, t.to, err));
@@ -573,6 +579,22 @@ static halley_status read_headroom(halley_study *s, double headroom, halley_erro
     return HALLEY_OK;
 }
 
+/* Keys of the cluster's network that a design sets. */
+static halley_status check_edits(const halley_study *s, halley_error *err)
+{
+    uint32_t n = 1; /* cluster.network as a whole */
+    for (uint32_t i = 0; i < s->n_fixed; i++)
+        n += s->fixed[i].ref.param->kind == PARAM_EDIT;
+    for (uint32_t i = 0; i < s->n_axes; i++)
+        for (uint32_t r = 0; r < s->axes[i].n_refs; r++)
+            n += s->axes[i].refs[r].param->kind == PARAM_EDIT;
+    if (n <= EXPLORE_MAX_EDITS)
+        return HALLEY_OK;
+    return conf_error(&s->file, NULL, err, HALLEY_ELIMIT,
+                      "at most %d keys of the cluster's network can be set or vary",
+                      EXPLORE_MAX_EDITS - 1);
+}
+
 static halley_status read_tokens(halley_study *s, double tokens, halley_error *err)
 {
     const conf_node *at = conf_find(s->file.root, "tokens");
@@ -641,6 +663,7 @@ static halley_status read_study(halley_study *s, halley_error *err)
         TRY(read_design(s->baseline, &s->n_baseline, s, t.baseline, err));
         TRY(words_of(&s->baseline_text, s, t.baseline, err));
     }
+    TRY(check_edits(s, err));
     return read_questions(s, t.breaks, err);
 }
 
@@ -652,8 +675,9 @@ halley_status halley_study_parse(halley_study **out, const char *text, size_t n,
     if (s == NULL)
         return error_nomem(err);
     s->text = arena_copy(&s->memory, (str){text, n});
+    s->networks = explore_networks_new();
     s->hash = hash_bytes(text, n, 1);
-    halley_status status = s->text != NULL
+    halley_status status = s->text != NULL && s->networks != NULL
                                ? conf_parse(&s->file, (str){text, n}, name, err)
                                : error_nomem(err);
     s->loader = (explore_loader){.memory = &s->memory, .file = &s->file};
@@ -688,6 +712,7 @@ void halley_study_free(halley_study *study)
     for (size_t i = 0; i < study->loader.clusters.n; i++)
         halley_cluster_free(study->loader.clusters.at[i]);
     array_fini(&study->loader.clusters);
+    explore_networks_free(study->networks);
     for (uint32_t i = 0; i < study->loader.n_models; i++)
         halley_model_fini(study->loader.models[i]);
     conf_fini(&study->file);
@@ -726,6 +751,11 @@ uint32_t halley_study_axes(const halley_study *study)
 const halley_axis *halley_study_axis(const halley_study *study, uint32_t i)
 {
     return &study->axes[i].seen;
+}
+
+const halley_model *halley_study_model(const halley_study *study)
+{
+    return &study->base.model;
 }
 
 uint32_t halley_study_objectives(const halley_study *study)

@@ -3,6 +3,7 @@
 #define EXPLORE_STUDY_H
 
 #include "explore/expr.h"
+#include "explore/network.h"
 #include "explore/param.h"
 
 /* An axis of the space: one parameter, or several that vary together. */
@@ -86,9 +87,10 @@ struct halley_study {
     explore_question questions[EXPLORE_MAX_QUESTIONS];
     explore_search search;
     uint32_t verify;
-    double headroom; /* share of memory that must stay free */
-    double tokens;   /* of a training run, for days and cost */
-    uint64_t given;  /* keys of the plan that the study states or varies, 1 << key */
+    explore_networks *networks; /* that designs have been given; filled while it runs */
+    double headroom;            /* share of memory that must stay free */
+    double tokens;              /* of a training run, for days and cost */
+    uint64_t given; /* keys of the plan that the study states or varies, 1 << key */
 };
 
 /* {from: ..., to: ..., points: ...} */

@@ -92,7 +92,10 @@ static void show_values(explore_axis *a)
         a->seen.numbers[i] = a->values[i].number;
     }
     a->whole = explore_param_whole(a->refs[0].param);
-    if (!has_numbers(a))
+    bool plain = has_numbers(a);
+    for (uint32_t i = 0; i < a->seen.n && plain; i++)
+        plain = !isnan(a->values[i].number); /* keys of files may have any value */
+    if (!plain)
         a->seen.numbers = NULL;
 }
 
@@ -555,6 +558,14 @@ static halley_status refuse_circle(const halley_study *s, str key, const conf_no
     return HALLEY_OK;
 }
 
+/* cluster.network: [{topology: ...}, ...]: whole networks, no rows of tied parameters. */
+static bool is_network_list(str key, const conf_node *list)
+{
+    return str_eq(key, STR("cluster.network")) &&
+           (conf_find(list->items[0], "topology") != NULL ||
+            conf_find(list->items[0], "fabric") != NULL);
+}
+
 halley_status explore_axis_read(halley_study *s, str key, const conf_node *node,
                                 bool inner, halley_error *err)
 {
@@ -563,7 +574,8 @@ halley_status explore_axis_read(halley_study *s, str key, const conf_node *node,
     explore_ref ref;
     explore_axis *a;
     bool special;
-    if (node->kind == CONF_LIST && node->n && node->items[0]->kind == CONF_MAP)
+    if (node->kind == CONF_LIST && node->n && node->items[0]->kind == CONF_MAP &&
+        !is_network_list(key, node))
         return read_tied(s, key, node, err);
     TRY(explore_ref_read(&ref, s, key, node, err));
     TRY(explore_special_read(&special, s, &ref, node, err));

@@ -176,13 +176,32 @@ static halley_status read_whole(explore_value *out, explore_loader *l,
     return status;
 }
 
+/* A value of the cluster's file, as it would stand there. */
+static halley_status read_edit(explore_value *out, explore_loader *l,
+                               const conf_node *node, halley_error *err)
+{
+    strbuf text = {0};
+    hw_node_print(&text, node);
+    *out = (explore_value){
+        .number = NAN,
+        .text = text.failed ? NULL : arena_copy(l->memory, strbuf_str(&text))};
+    strbuf_fini(&text);
+    if (out->text != NULL && !number_read(str_from(out->text), &out->number))
+        out->number = NAN;
+    return out->text == NULL ? error_nomem(err) : HALLEY_OK;
+}
+
 halley_status explore_value_read(explore_value *out, explore_loader *loader,
                                  const explore_ref *ref, const conf_node *node,
                                  halley_error *err)
 {
+    if (node->kind == CONF_MAP && ref->param->kind == PARAM_OUT)
+        return read_edit(out, loader, node, err);
     if (node->kind != CONF_SCALAR)
         return conf_error(loader->file, node, err, HALLEY_EFORMAT,
                           "%s needs one value here", ref->param->path);
+    if (ref->param->kind == PARAM_EDIT)
+        return read_edit(out, loader, node, err);
     if (explore_param_whole(ref->param))
         return read_whole(out, loader, ref, node, err);
     if (ref->param->kind == PARAM_ENUM)

@@ -198,6 +198,21 @@ static bool holds(explore_worker *w, const double *metrics)
     return true;
 }
 
+/* The network that the design's keys and number of NPUs make. */
+static bool set_network(explore_worker *w)
+{
+    explore_design *d = &w->design;
+    const halley_plan *p = &d->plan;
+    const uint64_t ranks = (uint64_t)p->tp * p->pp * p->dp * p->cp;
+    const uint32_t n = d->n_npus != 0 ? d->n_npus : (uint32_t)ranks;
+    halley_error err = {0};
+    if (ranks > HW_MOST_NPUS || !explore_network_follows(d, n) ||
+        explore_network_set(d, w->study->networks, n, &err) == HALLEY_OK)
+        return true;
+    refuse_text(w, err.text);
+    return false;
+}
+
 static bool check(explore_worker *w)
 {
     explore_design *d = &w->design;
@@ -215,6 +230,8 @@ static bool check(explore_worker *w)
         refuse_text(w, err.text);
         return false;
     }
+    if (!set_network(w))
+        return false;
     if (halley_plan_check_npu(&d->plan, &d->cluster.npu, &err) != HALLEY_OK) {
         explore_reasons_add(&w->reasons, err.text, 1); /* digits belong to the name */
         return false;

@@ -62,7 +62,7 @@ halley_cluster *hw_cluster_copy(const halley_cluster *c)
     copy->memory = (arena){0};
     copy->groups = NULL;
     copy->n_groups = 0;
-    copy->system.slow = NULL;
+    copy->system.slow = copy->system.late_s = NULL;
     copy->warnings.at = copy->notes.at = NULL;
     copy->warnings.n = copy->warnings.cap = copy->notes.n = copy->notes.cap = 0;
     hw_dims_follow(copy);

@@ -98,6 +98,14 @@ typedef struct cluster_bus {
     int64_t reduction_delay; /* ns per 100 bytes */
 } cluster_bus;
 
+/* Classes of kernels that communication disturbs. */
+typedef enum cluster_kernel {
+    CLUSTER_KERNEL_MATMUL,
+    CLUSTER_KERNEL_ATTENTION,
+    CLUSTER_KERNEL_MEMORY, /* bound by memory */
+    CLUSTER_N_KERNELS
+} cluster_kernel;
+
 typedef struct cluster_system {
     uint64_t splits;            /* pieces of a collective; 0 = not given */
     uint64_t active_chunks;     /* pieces at a time in a dimension */
@@ -116,6 +124,8 @@ typedef struct cluster_system {
     bool modelled;     /* native rules: compute times by cost/, not as recorded */
     bool track_memory; /* ASTRA-sim then needs an attribute "inputs" on every node */
     double *slow;      /* by NPU: factor of its compute times; NULL = 1 everywhere */
+    double *late_s;    /* by NPU: when it begins; NULL = all at once */
+    double interference[CLUSTER_N_KERNELS]; /* kernels beside communication: 1 + it */
     double jitter;     /* standard deviation of a factor of every compute time */
     uint64_t seed;     /* of the jitter */
     double peak_flops; /* 0 = not given */
@@ -245,6 +255,9 @@ struct halley_cluster {
     const halley_topology_ops *generator; /* of a program's own; NULL = by graph_text */
     halley_fabric graph_fabric;           /* its library constants; bandwidth by level */
     bool plain;                           /* library: plain, bandwidth and latency only */
+    /* Switches and cables of a network whose topology is known, for n_npus; 0 = not known
+     * or without a price. */
+    double network_usd, network_w;
     double host_factor; /* time of the host's part of a step against the reference host */
     halley_cost cost;
     halley_failures failures;

@@ -10,8 +10,8 @@ extern const halley_failures hw_failures_default;
 /* Price of the whole nodes that n NPUs need, with their share of the network; 0 when they
  * are rented. */
 double hw_cost_capital(const halley_cluster *c, double n_npus);
-/* W of the whole nodes that n NPUs need, by their plates, with the building; the network
- * between nodes is not in it. */
+/* W of the whole nodes that n NPUs need, by their plates, with the building, and of the
+ * network's switches and transceivers where their power is known. */
 double hw_power_nameplate(const halley_cluster *c, double n_npus);
 /* W on average when the NPUs compute for a share `busy` of the time. */
 double hw_power_average(const halley_cluster *c, double n_npus, double busy);

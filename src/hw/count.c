@@ -9,6 +9,7 @@
 
 #include "base/number.h"
 #include "hw/levels.h"
+#include "hw/network.h"
 #include "hw/read_graph.h"
 #include "hw/schema.h"
 
@@ -139,10 +140,10 @@ static halley_status resize_dims(halley_cluster *c, uint32_t n, halley_error *er
 /* What names ranks must still name some. */
 static halley_status check_ranks(halley_cluster *c, uint32_t n, halley_error *err)
 {
-    if (c->system.slow != NULL || c->n_groups > 0)
+    if (c->system.slow != NULL || c->system.late_s != NULL || c->n_groups > 0)
         return error_set(
             err, HALLEY_EINVAL,
-            "the cluster names ranks of %u NPUs (groups, slow); it cannot be "
+            "the cluster names ranks of %u NPUs (groups, slow, late); it cannot be "
             "cut or filled to %u",
             c->n_npus, n);
     return HALLEY_OK;
@@ -160,6 +161,7 @@ halley_status hw_count_set(halley_cluster *c, uint32_t n, hw_count_how how,
         TRY(hw_graph_count_set(c, n, err));
         c->n_dims = 0;
         hw_levels_order(c);
+        hw_network_price(c);
         if (how == HW_COUNT_AS_NODES && c->graph_joins_nodes)
             note_idle(c, n);
         return HALLEY_OK;
@@ -168,6 +170,7 @@ halley_status hw_count_set(halley_cluster *c, uint32_t n, hw_count_how how,
     hw_levels_order(c);
     c->n_npus = n;
     make_dims(c, n, how);
+    hw_network_price(c);
     hw_lists_cut(c);
     if (how == HW_COUNT_AS_NODES)
         note_idle(c, n);

@@ -11,6 +11,15 @@ halley_status hw_groups_begin(halley_cluster *c, size_t n, halley_error *err)
     return c->groups == NULL ? error_nomem(err) : HALLEY_OK;
 }
 
+/* Rising and below n_npus: each once, which most groups are. */
+static bool is_rising(const cluster_group *g, uint32_t n_npus)
+{
+    for (uint32_t i = 1; i < g->n; i++)
+        if (g->ranks[i] <= g->ranks[i - 1])
+            return false;
+    return g->n == 0 || g->ranks[g->n - 1] < n_npus;
+}
+
 static halley_status check_ranks(const cluster_group *g, uint8_t *seen, uint32_t n_npus,
                                  halley_error *err)
 {
@@ -32,19 +41,21 @@ halley_status hw_groups_add(halley_cluster *c, int64_t id, const uint32_t *ranks
                             uint32_t n, halley_error *err)
 {
     cluster_group *to = &c->groups[c->n_groups];
-    uint8_t *seen = mem_array_zero(c->n_npus, 1);
     assert(id > 0);
     *to = (cluster_group){
         .id = id, .n = n, .ranks = arena_array(&c->memory, n, sizeof *ranks)};
-    halley_status status =
-        seen == NULL || to->ranks == NULL ? error_nomem(err) : HALLEY_OK;
-    if (status == HALLEY_OK) {
-        memcpy(to->ranks, ranks, n * sizeof *ranks);
-        status = check_ranks(to, seen, c->n_npus, err);
+    if (to->ranks == NULL)
+        return error_nomem(err);
+    memcpy(to->ranks, ranks, n * sizeof *ranks);
+    if (!is_rising(to, c->n_npus)) {
+        uint8_t *seen = mem_array_zero(c->n_npus, 1);
+        const halley_status status =
+            seen == NULL ? error_nomem(err) : check_ranks(to, seen, c->n_npus, err);
+        free(seen);
+        TRY(status);
     }
-    free(seen);
-    c->n_groups += status == HALLEY_OK;
-    return status;
+    c->n_groups++;
+    return HALLEY_OK;
 }
 
 static int by_id(const void *a, const void *b)

@@ -132,7 +132,8 @@ static halley_status build_rail_switches(hw_graph **out, const halley_cluster *c
 }
 
 /* Tiers that a file gave as levels, as a generator takes them. */
-static void take_tiers(hw_generator_params *p, const halley_cluster *c, uint32_t n_npus)
+void hw_network_take_tiers(hw_generator_params *p, const halley_cluster *c,
+                           uint32_t n_npus)
 {
     p->topology = STR("fat-tree");
     for (uint32_t i = 0, below = 1; i < c->n_outer && below < n_npus; i++) {
@@ -169,8 +170,58 @@ static halley_status build_fabric(hw_graph **out, const halley_cluster *c,
     if (c->n_outer > HW_MAX_TIERS)
         return error_set(err, HALLEY_ELIMIT, "a fat tree can have %d tiers, not %u",
                          HW_MAX_TIERS, c->n_outer);
-    take_tiers(&p, c, n_nodes * n_per_node);
+    hw_network_take_tiers(&p, c, n_nodes * n_per_node);
     return hw_graph_generate(out, &p, err);
+}
+
+/* Prices of the network's own part go before those of the cluster. */
+static hw_price_params find_prices(const halley_cluster *c, const hw_price_params *own)
+{
+    const bool given = own->network_switch > 0 || own->copper > 0 || own->nic > 0 ||
+                       own->optical_end > 0 || own->node_switch > 0;
+    hw_price_params price = *own;
+    price.npu = 0; /* priced with the nodes */
+    if (given)
+        return price;
+    return (hw_price_params){.network_switch = c->cost.switch_usd,
+                             .copper = c->cost.copper_usd,
+                             .optical_end = c->cost.optical_usd / 2};
+}
+
+static halley_status count_network(hw_counts *counts, hw_price_params *cost,
+                                   hw_price_params *power, const halley_cluster *c)
+{
+    arena memory = {0};
+    conf_file file;
+    hw_generator_params p = {0};
+    halley_error err;
+    const bool tiers = c->network == HW_NETWORK_TIERS;
+    if (tiers)
+        hw_network_take_tiers(&p, c, fill_blocks(c, c->n_npus));
+    else
+        TRY(hw_graph_params_get(&p, &file, &memory, c, c->n_npus, &err));
+    const halley_status status = hw_graph_count(counts, &p, &err);
+    *cost = p.cost;
+    *power = p.power;
+    if (!tiers)
+        conf_fini(&file);
+    arena_fini(&memory);
+    return status;
+}
+
+void hw_network_price(halley_cluster *c)
+{
+    hw_counts counts = {0};
+    hw_price_params cost, power;
+    c->network_usd = c->network_w = 0;
+    if (c->n_npus == 0 || c->generator != NULL ||
+        (c->network != HW_NETWORK_TIERS && c->network != HW_NETWORK_GRAPH) ||
+        count_network(&counts, &cost, &power, c) != HALLEY_OK)
+        return;
+    cost = find_prices(c, &cost);
+    power.npu = 0;
+    c->network_usd = hw_counts_price(&counts, &cost);
+    c->network_w = hw_counts_price(&counts, &power);
 }
 
 static halley_status generate_dims(hw_graph **out, const halley_cluster *c,
@@ -452,9 +503,18 @@ void hw_network_free(hw_network *n)
     hw_graph_free(n->graph);
     hw_graph_free(n->fabric);
     hw_graph_free(n->node);
+    hw_planes_free(n->planes);
     free(n->level);
     array_fini(&n->hops);
     free(n);
+}
+
+halley_status hw_network_merge_planes(hw_network *n, halley_error *err)
+{
+    assert(n->planes == NULL);
+    return n->fabric == NULL || !hw_router_sprays(n->across)
+               ? HALLEY_OK
+               : hw_planes_new(&n->planes, n->fabric, err);
 }
 
 /* ---- routes ---- */
@@ -484,7 +544,8 @@ static halley_status walk_across(hw_network *n, uint32_t src, uint32_t dst,
                                  double *latency_s, halley_error *err)
 {
     hw_route r;
-    TRY(hw_router_find(&r, n->across, src, dst, 0, err));
+    TRY(n->planes != NULL ? hw_planes_find(&r, n->planes, src, dst, err)
+                          : hw_router_find(&r, n->across, src, dst, 0, err));
     *latency_s += r.latency_s;
     return add_hops(n, &r, 0, err);
 }

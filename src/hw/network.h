@@ -15,6 +15,8 @@
 #define HW_NETWORK_H
 
 #include "hw/cluster.h"
+#include "hw/graph/generate.h"
+#include "hw/graph/planes.h"
 #include "hw/graph/route.h"
 
 /* What a link belongs to. */
@@ -33,6 +35,7 @@ typedef struct hw_network {
     uint32_t first_node_link;   /* link in `graph` */
     bool rails;                 /* NPU r of every node is on rail r */
     bool no_pxn;
+    hw_planes *planes;  /* NULL: every link is used on its own */
     uint8_t *level;     /* by link: hw_link_level */
     ARRAY(hw_hop) hops; /* of the last route */
 } hw_network;
@@ -41,6 +44,13 @@ typedef struct hw_network {
 halley_status hw_network_new(hw_network **out, const halley_cluster *c,
                              halley_error *err);
 void hw_network_free(hw_network *n);
+/* Generator's parameters of a cluster that is described by tiers, for n NPUs. */
+void hw_network_take_tiers(hw_generator_params *p, const halley_cluster *c, uint32_t n);
+/* Price and power of the network's switches and cables, into the cluster. */
+void hw_network_price(halley_cluster *c);
+/* From now on routes between nodes name parallel links that spraying uses alike by the
+ * first of them, if there are such. */
+halley_status hw_network_merge_planes(hw_network *n, halley_error *err);
 /* The links from one NPU to another, lent until the next call. */
 halley_status hw_network_find(hw_route *out, hw_network *n, uint32_t src, uint32_t dst,
                               halley_error *err);
@@ -52,10 +62,32 @@ static inline uint32_t hw_network_node_of(const hw_network *n, uint32_t npu)
 {
     return npu / n->per_node;
 }
-/* Capacity of a link when nothing is wrong with it. */
+/* The links that are one with a link of a route; 1 = it alone. */
+static inline uint32_t hw_network_count_parallel(const hw_network *n, uint32_t link)
+{
+    return n->planes == NULL || link >= n->fabric->n_links
+               ? 1
+               : hw_planes_counts(n->planes)[link];
+}
+/* The link of routes that a link is one with. */
+static inline uint32_t hw_network_first_parallel(const hw_network *n, uint32_t link)
+{
+    return n->planes == NULL || link >= n->fabric->n_links
+               ? link
+               : hw_planes_first(n->planes)[link];
+}
+/* Capacity of a link of routes, with those that are one with it: when nothing is wrong
+ * with them, and as it is. */
 static inline double hw_network_nominal_Bps(const hw_network *n, uint32_t link)
 {
-    return n->graph->kinds[n->graph->link_kind[link]].bw_Bps;
+    const double Bps = n->graph->kinds[n->graph->link_kind[link]].bw_Bps;
+    return Bps != HW_UNKNOWN ? Bps : n->graph->link_Bps[link]; /* rates of a file */
+    return n->graph->kinds[n->graph->link_kind[link]].bw_Bps *
+           hw_network_count_parallel(n, link);
+}
+static inline double hw_network_capacity_Bps(const hw_network *n, uint32_t link)
+{
+    return n->graph->link_Bps[link] * hw_network_count_parallel(n, link);
 }
 
 #endif

@@ -39,18 +39,12 @@ double halley_npu_wide_peak(const halley_npu *npu)
     return peak[HALLEY_BF16] > 0 ? peak[HALLEY_BF16] : peak[HALLEY_FP16];
 }
 
-/* "bf16, fp16 and fp8"; a type that products can be timed in. */
+/* "bf16, fp16, fp8": the types that matmuls can be timed in. */
 static void list_dtypes(strbuf *to, const halley_npu *npu)
 {
-    uint32_t n = 0, i = 0;
     for (int t = 0; t < HALLEY_N_DTYPES; t++)
-        n += npu->peak_flops[t] > 0;
-    for (int t = 0; t < HALLEY_N_DTYPES; t++) {
-        if (!(npu->peak_flops[t] > 0))
-            continue;
-        i++;
-        strbuf_printf(to, "%s%s", i == 1 ? "" : i == n ? " and " : ", ", dtype_names[t]);
-    }
+        if (npu->peak_flops[t] > 0)
+            strbuf_printf(to, "%s%s", to->n == 0 ? "" : ", ", dtype_names[t]);
 }
 
 halley_status halley_npu_check_dtype(const halley_npu *npu, halley_dtype dtype,
@@ -63,8 +57,8 @@ halley_status halley_npu_check_dtype(const halley_npu *npu, halley_dtype dtype,
     strbuf have = {0};
     list_dtypes(&have, npu);
     const halley_status status =
-        error_set(err, HALLEY_EINVAL, "%s has no %s units: it computes in %.*s",
-                  npu->name, dtype_names[dtype], (int)have.n, have.n > 0 ? have.at : "");
+        error_set(err, HALLEY_EINVAL, "%s has no %s (it has %.*s)", npu->name,
+                  dtype_names[dtype], (int)have.n, have.n > 0 ? have.at : "");
     strbuf_fini(&have);
     return status;
 }
@@ -311,6 +305,7 @@ static halley_npu npu_of(const npu_text *t)
     return (halley_npu){.type = (halley_npu_type)t->type,
                         .n_cores = t->cores,
                         .on_chip_bytes = t->on_chip,
+                        .fitted_on_chip_bytes = t->on_chip,
                         .fp8_any_order = t->fp8_any_order,
                         .memory_share = t->memory_share,
                         .round_to = t->round_to,

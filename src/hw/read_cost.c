@@ -43,12 +43,12 @@ static const conf_field cost_fields[] = {
           "price of the network, per Gb/s of each NPU's bandwidth between nodes"),
      .max = 1e12, .by_default = "0", .example = "8 USD"},
     {COST("switch", UNITS_MONEY, cost.switch_usd,
-          "price of a switch; not counted so far, because no topology counts switches"),
+          "price of a switch, where the network is a topology or tiers"),
      .max = 1e12, .example = "25000 USD"},
     {.key = "link",
      .type = CONF_TYPE_NODE,
      .offset = offsetof(cost_text, link),
-     .doc = "price of a cable by medium, {copper, optical}; not counted so far",
+     .doc = "price of a cable by medium, {copper, optical}: between switches optical",
      .example = "{copper: 100 USD, optical: 900 USD}"},
     {COST("power-per-npu", UNITS_POWER, npu_power, "power of an NPU at full load"),
      .max = 1e9, .by_default = "power of the NPU's preset", .example = "700 W"},
@@ -100,9 +100,12 @@ halley_status hw_read_cost(const hw_reader *r, const conf_node *map)
     r->c->cost = t.cost;
     set_price(r->c, &t, conf_find(map, "npu") != NULL,
               conf_find(map, "power-per-npu") != NULL);
-    if (t.cost.switch_usd > 0 || t.cost.copper_usd > 0 || t.cost.optical_usd > 0)
-        hw_note(r->c, "cost.switch and cost.link are not counted so far: no topology "
-                      "counts switches and cables");
+    const bool counted =
+        r->c->network == HW_NETWORK_TIERS || r->c->network == HW_NETWORK_GRAPH;
+    if (!counted &&
+        (t.cost.switch_usd > 0 || t.cost.copper_usd > 0 || t.cost.optical_usd > 0))
+        hw_note(r->c, "cost.switch and cost.link are not counted: only networks that are "
+                      "a topology or tiers know their switches and cables");
     return HALLEY_OK;
 }
 
@@ -156,6 +159,12 @@ static double tier_price(const halley_cluster *c, double n_paid)
     return usd;
 }
 
+/* How much of the counted network belongs to so many NPUs. */
+static double share_network(const halley_cluster *c, double n_npus)
+{
+    return c->n_npus > 0 ? n_npus / c->n_npus : 1;
+}
+
 double hw_cost_capital(const halley_cluster *c, double n_npus)
 {
     const halley_cost *cost = &c->cost;
@@ -165,7 +174,8 @@ double hw_cost_capital(const halley_cluster *c, double n_npus)
     if (cost->rent_usd_per_s > 0)
         return 0;
     return paid * (c->npu.price_usd + cost->node_usd / c->nodes.npus +
-                   per_Bps * hw_outer_fabric(c)->bandwidth_Bps + tier_price(c, paid));
+                   per_Bps * hw_outer_fabric(c)->bandwidth_Bps + tier_price(c, paid)) +
+           c->network_usd * share_network(c, n_npus);
 }
 
 double hw_power_nameplate(const halley_cluster *c, double n_npus)
@@ -174,7 +184,7 @@ double hw_power_nameplate(const halley_cluster *c, double n_npus)
     const double unit_w = c->nodes.power_w > 0
                               ? c->nodes.power_w
                               : each * c->npu.power_w * c->cost.node_factor;
-    return paid / each * unit_w * c->cost.pue;
+    return (paid / each * unit_w + c->network_w * share_network(c, n_npus)) * c->cost.pue;
 }
 
 double hw_power_average(const halley_cluster *c, double n_npus, double busy)
@@ -184,6 +194,8 @@ double hw_power_average(const halley_cluster *c, double n_npus, double busy)
     const double load = cost->power_idle + share * (1 - cost->power_idle);
     const double idle = hw_count_paid(c, n_npus) - n_npus; /* the rest of the last node */
     assert(idle > -1e-6);
-    return (n_npus * load + idle * cost->power_idle) * c->npu.power_w *
-           cost->node_factor * cost->pue;
+    return ((n_npus * load + idle * cost->power_idle) * c->npu.power_w *
+                cost->node_factor +
+            c->network_w * share_network(c, n_npus)) *
+           cost->pue;
 }

@@ -11,6 +11,7 @@
 #include "hw/count.h"
 #include "hw/embedded.h"
 #include "hw/levels.h"
+#include "hw/network.h"
 #include "hw/read_graph.h"
 #include "hw/schema.h"
 
@@ -141,6 +142,14 @@ static halley_status read_devices(const hw_reader *r, const file_text *t)
     return t->kinds == NULL ? HALLEY_OK : hw_read_kinds(r, t->kinds);
 }
 
+/* The network's sizes state the number. */
+static halley_status read_graph_count(const hw_reader *r)
+{
+    TRY(hw_graph_count_set(r->c, 0, r->err));
+    hw_network_price(r->c);
+    return HALLEY_OK;
+}
+
 /* The number of NPUs that the file states; a list of dimensions states it by itself. */
 static halley_status read_count(const hw_reader *r, uint32_t npus, uint32_t wanted)
 {
@@ -155,7 +164,7 @@ static halley_status read_count(const hw_reader *r, uint32_t npus, uint32_t want
     if (wanted != 0)
         return hw_count_set(c, wanted, HW_COUNT_AS_NODES, r->err);
     if (c->network == HW_NETWORK_GRAPH && npus == 0)
-        return hw_graph_needs_count(c) ? HALLEY_OK : hw_graph_count_set(c, 0, r->err);
+        return hw_graph_needs_count(c) ? HALLEY_OK : read_graph_count(r);
     return c->n_npus == 0 || c->network == HW_NETWORK_DIMS
                ? HALLEY_OK
                : hw_count_set(c, c->n_npus, HW_COUNT_AS_NODES, r->err);
@@ -211,7 +220,7 @@ static halley_status refuse_stranger(const conf_file *file, halley_error *err)
     if (slow != NULL)
         return conf_error(
             file, slow, err, HALLEY_EINVAL,
-            "slow needs {rank: factor}, and slow ranks are not modelled yet");
+            "slow needs {rank: factor}, and stands in system: system: {slow: {3: 1.5}}");
     return HALLEY_OK;
 }
 

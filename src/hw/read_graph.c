@@ -20,6 +20,7 @@
 #include "hw/link.h"
 #include "hw/npu.h"
 #include "hw/schema.h"
+#include "hw/vary.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -133,7 +134,7 @@ static bool is_plain(str text)
     return text.n > 0;
 }
 
-static void print_part(strbuf *to, const conf_node *node)
+void hw_node_print(strbuf *to, const conf_node *node)
 {
     const bool map = node->kind == CONF_MAP;
     if (node->kind == CONF_NULL) {
@@ -154,7 +155,7 @@ static void print_part(strbuf *to, const conf_node *node)
             strbuf_add(to, node->keys[i]);
             strbuf_add(to, STR(": "));
         }
-        print_part(to, node->items[i]);
+        hw_node_print(to, node->items[i]);
     }
     strbuf_add_char(to, map ? '}' : ']');
 }
@@ -399,7 +400,7 @@ static halley_status make_levels(halley_cluster *c, hw_generator_params *p,
         c->nodes.npus = node == 0 ? c->n_npus : node;
         make_own_link(c, p, c->nodes.npus);
     }
-    if (p->n_edges > 0)
+    if (p->n_edges > 0 || str_eq(p->topology, STR("file")))
         return measure_edges(c, p, err);
     if (own && c->nodes.npus == c->n_npus)
         c->n_outer = 0;
@@ -503,7 +504,7 @@ halley_status hw_read_graph(const hw_reader *r, const conf_node *map)
     halley_cluster *c = r->c;
     strbuf text = {0};
     TRY(read_wiring(r, map));
-    print_part(&text, map);
+    hw_node_print(&text, map);
     c->graph_text = text.failed ? NULL : arena_copy(&c->memory, strbuf_str(&text));
     strbuf_fini(&text);
     if (c->graph_text == NULL)

@@ -6,6 +6,7 @@
 #include "hw/astra.h"
 #include "hw/count.h"
 #include "hw/schema.h"
+#include "hw/slow.h"
 
 #include <stddef.h>
 
@@ -19,6 +20,7 @@ typedef struct system_text {
     uint64_t seed;
     bool rendezvous, replay;
     const conf_node *algorithms, *colls[CLUSTER_N_COLLS], *custom, *nodes, *bus, *slow;
+    const conf_node *late, *interference;
 } system_text;
 enum { MODEL_FREE, MODEL_QUEUE, MODEL_FLOW, MODEL_UNAWARE, MODEL_AWARE };
 static const char *const rules[] = {"native", "astra-sim", NULL};
@@ -56,8 +58,14 @@ static const conf_field system_fields[] = {
            "fifo, or themis: chunks cross dimensions by load, smallest first"),
      .names = schedulings, .by_default = "fifo"},
     {FIELD("slow", CONF_TYPE_NODE, slow,
-           "stragglers: rank and factor of its compute times"),
-     .example = "{3: 1.5}"},
+           "stragglers: NPUs (3, 0-7, node2) and the factor of their compute times"),
+     .example = "{3: 1.5, node2: 1.1}"},
+    {FIELD("late", CONF_TYPE_NODE, late, "NPUs that begin later, and when"),
+     .example = "{3: 5 ms}"},
+    {FIELD("interference", CONF_TYPE_NODE, interference,
+           "how much longer kernels take while the NPU communicates, by class: matmul, "
+           "attention, memory-bound"),
+     .by_default = "0", .example = "{matmul: 5 %, memory-bound: 20 %}"},
     {FIELD("jitter", CONF_TYPE_QUANTITY, jitter,
            "random spread of compute times, one standard deviation"),
      .unit = UNITS_SHARE, .min = 0, .max = 1, .by_default = "0", .example = "5 %"},
@@ -224,35 +232,52 @@ static halley_status read_bus(const hw_reader *r, const conf_node *map)
     return HALLEY_OK;
 }
 
-static halley_status read_slow(const hw_reader *r, const conf_node *map)
-{
-    cluster_system *s = &r->c->system;
-    if (map->kind != CONF_MAP)
-        return conf_error(r->file, map, r->err, HALLEY_EINVAL,
-                          "slow must be a map from rank to factor");
-    if (r->c->n_npus == 0)
-        return conf_error(r->file, map, r->err, HALLEY_EINVAL,
-                          "slow needs a number of NPUs: npus, or FILE:N");
-    s->slow = arena_array(&r->c->memory, r->c->n_npus, sizeof *s->slow);
-    if (s->slow == NULL)
-        return error_nomem(r->err);
-    for (uint32_t i = 0; i < r->c->n_npus; i++)
-        s->slow[i] = 1;
-    for (uint32_t i = 0; i < map->n; i++) {
-        uint64_t rank;
-        double factor;
-        if (!str_to_u64(map->keys[i], &rank) || rank >= r->c->n_npus)
-            return conf_error(r->file, map->items[i], r->err, HALLEY_EINVAL,
-                              "slow: \"%.*s\" is not one of the %u NPUs",
-                              STR_ARG(map->keys[i]), r->c->n_npus);
-        TRY(conf_to_double(&factor, r->file, map->items[i], "slow", r->err));
-        if (!(factor > 0 && factor < 1e6))
-            return conf_error(r->file, map->items[i], r->err, HALLEY_EINVAL,
-                              "slow: a factor must be positive, is %.*s",
-                              STR_ARG(map->items[i]->text));
-        s->slow[rank] = factor;
+/* Kernels beside communication. */
+typedef struct interference_text {
+    double factors[CLUSTER_N_KERNELS];
+} interference_text;
+#define KERNEL(key_, class, doc_)                                                        \
+    {                                                                                    \
+        .key = key_, .type = CONF_TYPE_QUANTITY, .unit = UNITS_SHARE,                    \
+        .offset = offsetof(interference_text, factors[class]), .max = 100, .doc = doc_,  \
+        .by_default = "0", .example = "10 %"                                             \
     }
+static const conf_field interference_fields[] = {
+    KERNEL("matmul", CLUSTER_KERNEL_MATMUL, "of matmuls and convolutions"),
+    KERNEL("attention", CLUSTER_KERNEL_ATTENTION, "of fused attention"),
+    KERNEL("memory-bound", CLUSTER_KERNEL_MEMORY, "of kernels bound by memory"),
+};
+const hw_part hw_part_interference = {"interference", "system.interference",
+                                      HW_FIELDS(interference_fields)};
+
+static halley_status read_interference(const hw_reader *r, const conf_node *map)
+{
+    interference_text t = {0};
+    const conf_node *network = map->kind == CONF_MAP ? conf_find(map, "network") : NULL;
+    if (network != NULL)
+        return conf_error(r->file, network, r->err, HALLEY_EINVAL,
+                          "interference: what kernels take from the network is not "
+                          "modelled; state matmul, attention and memory-bound");
+    if (r->c->astra)
+        return conf_error(r->file, map, r->err, HALLEY_EINVAL,
+                          "interference needs rules: native");
+    TRY(conf_read(&t, r->file, map, HW_FIELDS(interference_fields), true, NULL, r->err));
+    for (int i = 0; i < CLUSTER_N_KERNELS; i++)
+        r->c->system.interference[i] = t.factors[i];
     return HALLEY_OK;
+}
+
+static halley_status read_stragglers(const hw_reader *r, const system_text *raw)
+{
+    if (raw->slow != NULL)
+        TRY(hw_read_slow(r->c, r->file, raw->slow, r->err));
+    if (raw->late != NULL && r->c->astra)
+        return conf_error(r->file, raw->late, r->err, HALLEY_EINVAL,
+                          "late needs rules: native");
+    if (raw->late != NULL)
+        TRY(hw_read_late(r->c, r->file, raw->late, r->err));
+    return raw->interference == NULL ? HALLEY_OK
+                                     : read_interference(r, raw->interference);
 }
 
 static halley_status read_lists(const hw_reader *r, const system_text *raw)
@@ -320,8 +345,7 @@ halley_status hw_read_system(const hw_reader *r, const conf_node *map)
     s->themis = raw.scheduling == 1;
     s->jitter = raw.jitter;
     s->seed = raw.seed;
-    if (raw.slow != NULL)
-        TRY(read_slow(r, raw.slow));
+    TRY(read_stragglers(r, &raw));
     s->streams = raw.streams;
     s->one_channel = raw.channels == 1;
     s->rendezvous = raw.rendezvous;

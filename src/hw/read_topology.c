@@ -233,6 +233,18 @@ static bool has_radix(const conf_node *tiers)
     return false;
 }
 
+/* Keys that only the generator of fat trees knows. */
+static bool has_generator_keys(const conf_node *map)
+{
+    static const char *const keys[] = {"links",    "failed",   "planes", "plane-wiring",
+                                       "cost",     "power",    "seed",   "ties",
+                                       "weighted", "polarised"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (conf_find(map, keys[i]) != NULL)
+            return true;
+    return false;
+}
+
 /* A fat tree that joins nodes is read into levels as its tiers say; all other networks
  * are generators. */
 halley_status hw_read_topology(const hw_reader *r, const conf_node *map)
@@ -247,10 +259,8 @@ halley_status hw_read_topology(const hw_reader *r, const conf_node *map)
         return refuse_topology(r, at);
     const bool tiers = str_eq(at->text, STR("fat-tree")) &&
                        (conf_find(map, "tiers") != NULL || conf_find(map, "m") == NULL);
-    const bool faulty =
-        conf_find(map, "links") != NULL || conf_find(map, "failed") != NULL;
-    if (!tiers || faulty || has_radix(conf_find(map, "tiers")) || nodes->npus == 0 ||
-        !(nodes->up.bandwidth_Bps > 0))
+    if (!tiers || has_generator_keys(map) || has_radix(conf_find(map, "tiers")) ||
+        nodes->npus == 0 || !(nodes->up.bandwidth_Bps > 0))
         return hw_read_graph(r, map);
     TRY(conf_read(&t, r->file, map, HW_FIELDS(topology_fields), true, NULL, r->err));
     return read_fat_tree(r, map, &t);

@@ -255,6 +255,20 @@ static void add_stragglers(strbuf *b, const halley_cluster *c)
         strbuf_printf(b, "%s    %u: ", n++ == 0 ? "  slow:\n" : "", i);
         add_number(b, "", s->slow[i], "\n");
     }
+    for (uint32_t i = 0, n = 0; s->late_s != NULL && i < c->n_npus; i++) {
+        if (s->late_s[i] == 0)
+            continue;
+        strbuf_printf(b, "%s    %u: ", n++ == 0 ? "  late:\n" : "", i);
+        add_quantity(b, "", s->late_s[i], UNITS_TIME);
+        strbuf_add_char(b, '\n');
+    }
+    const double *f = s->interference;
+    if (f[CLUSTER_KERNEL_MATMUL] > 0 || f[CLUSTER_KERNEL_ATTENTION] > 0 ||
+        f[CLUSTER_KERNEL_MEMORY] > 0) {
+        add_number(b, "  interference: {matmul: ", f[CLUSTER_KERNEL_MATMUL], "");
+        add_number(b, ", attention: ", f[CLUSTER_KERNEL_ATTENTION], "");
+        add_number(b, ", memory-bound: ", f[CLUSTER_KERNEL_MEMORY], "}\n");
+    }
 }
 
 static void add_system(strbuf *b, const halley_cluster *c)

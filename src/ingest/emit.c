@@ -28,6 +28,7 @@ typedef struct emitter {
     uint32_t *order;      /* nodes in order of ids */
     uint32_t *dep_at;     /* by node, n + 1: where its dependencies start */
     uint32_t *deps;       /* nodes */
+    bool *on_device;      /* by host node: without a device trace, it runs on one */
     work *works;          /* by host node; n_ops and n_bytes 0 = none */
     int64_t *launched_ns; /* by host node: time of what it launched, for shares */
     uint64_t *tids;       /* by thread of the device trace: as the host trace says */
@@ -126,6 +127,28 @@ typedef struct inside {
     bool any, product;
 } inside;
 
+static bool is_no_kernel(str name)
+{
+    static const char *const names[] = {
+        "aten::empty", "aten::detach",    "aten::view",
+        "aten::t",     "aten::transpose", "aten::as_strided",
+        "aten::slice", "aten::reshape",   "aten::expand"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_starts(name, str_from(names[i])) &&
+            (name.n == strlen(names[i]) || name.at[strlen(names[i])] == '_' ||
+             strcmp(names[i], "aten::empty") == 0))
+            return true;
+    return false;
+}
+
+/* Does an operator of a trace without devices launch work of its own on one? The last
+ * entry of a tensor says where it is. */
+static bool names_device(str name, const host_io *io)
+{
+    return !is_no_kernel(name) && (str_contains(io->values, STR("cuda:")) ||
+                                   str_contains(io->out_values, STR("cuda:")));
+}
+
 /*
  * What host nodes compute in a trace without devices. Operators call others: the work is
  * the innermost one's. A product computes itself whatever it calls on the way, unless
@@ -151,6 +174,7 @@ static bool find_host_work(emitter *m)
         if (computes && work_of(&w, name, &io) &&
             (product || in->n_bytes <= w.n_bytes / 2)) {
             m->works[i] = w;
+            m->on_device[i] = names_device(name, &io);
             in->n_bytes = add_limited(in->n_bytes, w.n_bytes);
         }
         if (parent == LINK_NONE)
@@ -389,7 +413,8 @@ static void emit_node(const emitter *m, uint32_t i)
         emit_gap_thread(m, n);
     /* Communication is never the host's own work, also where a host thread does it. */
     (void)halley_builder_attr_bool(b, HALLEY_ATTR_NAME_IS_CPU_OP,
-                                   n->kind != LINK_GPU && g->comm_of[i] == LINK_NONE);
+                                   n->kind != LINK_GPU && g->comm_of[i] == LINK_NONE &&
+                                       !(n->kind == LINK_HOST && m->on_device[i]));
     (void)halley_builder_attr_i64(b, HALLEY_ATTR_NAME_STREAM, stream_of(g, i));
     if (g->comm_of[i] != LINK_NONE)
         emit_comm(m, i);
@@ -488,6 +513,7 @@ static void fini(emitter *m)
     free(m->dep_at);
     free(m->deps);
     free(m->works);
+    free(m->on_device);
     free(m->launched_ns);
     free(m->tids);
 }
@@ -498,9 +524,10 @@ static bool prepare(emitter *m)
     m->ids = mem_array(n, sizeof *m->ids);
     m->order = mem_array(n, sizeof *m->order);
     m->works = mem_array_zero(n_host, sizeof *m->works);
+    m->on_device = mem_array_zero(n_host, sizeof *m->on_device);
     m->launched_ns = mem_array_zero(n_host, sizeof *m->launched_ns);
     m->tids = mem_array_zero(m->g->n_threads, sizeof *m->tids);
-    if (!m->ids || !m->order || !m->works || !m->launched_ns || !m->tids)
+    if (!m->ids || !m->order || !m->works || !m->on_device || !m->launched_ns || !m->tids)
         return false;
     for (size_t i = n_host; m->g->device && i-- > 0;)
         if (m->g->event_of[i] != LINK_NONE)

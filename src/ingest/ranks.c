@@ -55,22 +55,53 @@ static halley_status check_pattern(const char *pattern, halley_error *err)
                      pattern);
 }
 
+/* The file of a rank: does it exist? */
+static halley_status find_rank(bool *out, const char *pattern, uint32_t rank,
+                               halley_error *err)
+{
+    char *const path = fill_in(pattern, rank);
+    if (!path)
+        return error_nomem(err);
+    *out = file_exists(path);
+    free(path);
+    return HALLEY_OK;
+}
+
+/* Say which file is missing: rank `n`, though ranks up to `last` are there (last < n: no
+ * more are). */
+static halley_status refuse_gap(const char *pattern, uint32_t n, uint32_t last,
+                                halley_error *err)
+{
+    char *const path = fill_in(pattern, n);
+    if (!path)
+        return error_nomem(err);
+    if (last > n)
+        error_set(err, HALLEY_EIO, "%s is missing (%u-%u found but %u)", path,
+                  n == 0 ? 1 : 0, last, n);
+    else {
+        error_set(err, HALLEY_EIO, "no such file; ranks count from 0");
+        error_at_file(err, path);
+    }
+    free(path);
+    return HALLEY_EIO;
+}
+
+/* Ranks from 0 on; one that is missing before others is an error, not the end. */
 static halley_status count_ranks(uint32_t *n, const char *host_pattern, halley_error *err)
 {
-    for (*n = 0; *n < UINT32_MAX; ++*n) {
-        char *const path = fill_in(host_pattern, *n);
-        if (!path)
-            return error_nomem(err);
-        const bool exists = file_exists(path);
-        if (!exists && *n == 0) {
-            error_set(err, HALLEY_EIO, "no such file; ranks count from 0");
-            error_at_file(err, path);
-        }
-        free(path);
+    enum { LOOK_AHEAD = 1024 };
+    bool exists = true;
+    for (*n = 0; *n < UINT32_MAX - LOOK_AHEAD; ++*n) {
+        TRY(find_rank(&exists, host_pattern, *n, err));
         if (!exists)
             break;
     }
-    return *n == 0 ? HALLEY_EIO : HALLEY_OK;
+    uint32_t last = 0;
+    for (uint32_t i = *n + 1; i <= *n + LOOK_AHEAD; i++) {
+        TRY(find_rank(&exists, host_pattern, i, err));
+        last = exists ? i : last;
+    }
+    return *n == 0 || last > *n ? refuse_gap(host_pattern, *n, last, err) : HALLEY_OK;
 }
 
 static halley_status run_one(void *context, size_t i, uint32_t worker, halley_error *err)

@@ -161,6 +161,9 @@ typedef struct net_model {
     halley_status (*fold)(net *n, const net_link_classes *links, halley_error *err);
     halley_status (*set_hops)(net *n, const net_bundle *b, const net_fold_hop *hops,
                               uint32_t n_hops, uint32_t n_alike);
+    uint32_t (*count_links)(const net *n);
+    /* Equal for links of equal capacity, kind and level. */
+    uint64_t (*colour_link)(const net *n, uint32_t link);
     void (*cancel)(net *n, net_id id);                 /* NULL: it cannot */
     void (*change)(net *n, uint32_t link, double Bps); /* NULL: it cannot */
     void (*event)(net *n, uint64_t event);             /* NULL: it schedules none */
@@ -322,6 +325,9 @@ typedef struct net_link_use {
 } net_link_use;
 struct net_link_list {
     arena memory; /* of texts */
+    bool every;   /* list every link; else those that are alike once */
+    /* By link: its class, to list every link of a folded run. */
+    const uint32_t *class_of;
     ARRAY(net_link_use) links;
 };
 static inline bool net_list_links(net_link_list *to, const net *n)

@@ -211,7 +211,7 @@ static const part memory_parts[] = {
     {"optimizer", {M(OPTIMIZER), END}, 6, 0},
     {"activations", {M(ACTIVATIONS), END}, 5, 2},
     {"logits", {M(LOGITS), END}, 3, 4},
-    {"buffers", {M(BUFFERS), END}, 9, 0},
+    {"buffers", {M(GATHERED), M(BUFFERS), END}, 9, 0},
 };
 
 typedef struct stack {

@@ -13,11 +13,13 @@ static const struct {
     {                                                                                    \
 #member, offsetof(halley_model, member)                                          \
     }
-    SIZE(layers),    SIZE(hidden), SIZE(heads),      SIZE(kv_heads),   SIZE(head_dim),
-    SIZE(ffn),       SIZE(vocab),  SIZE(seq),        SIZE(window),     SIZE(window_every),
-    SIZE(experts),   SIZE(top_k),  SIZE(expert_ffn), SIZE(shared_ffn), SIZE(dense_layers),
-    SIZE(moe_every), SIZE(q_rank), SIZE(kv_rank),    SIZE(qk_nope),    SIZE(qk_rope),
-    SIZE(v_head),    SIZE(tables), SIZE(table_dim),  SIZE(lookups),
+    SIZE(layers),           SIZE(hidden),       SIZE(heads),         SIZE(kv_heads),
+    SIZE(head_dim),         SIZE(ffn),          SIZE(vocab),         SIZE(seq),
+    SIZE(window),           SIZE(window_every), SIZE(experts),       SIZE(top_k),
+    SIZE(expert_ffn),       SIZE(shared_ffn),   SIZE(dense_layers),  SIZE(moe_every),
+    SIZE(q_rank),           SIZE(kv_rank),      SIZE(qk_nope),       SIZE(qk_rope),
+    SIZE(v_head),           SIZE(tables),       SIZE(table_dim),     SIZE(lookups),
+    SIZE(attention_layers), SIZE(ffn_layers),   SIZE(expert_layers), SIZE(expert_hidden),
 #undef SIZE
 };
 enum { N_SIZES = sizeof sizes / sizeof *sizes };
@@ -64,6 +66,15 @@ void report_import_json(report_json *j, const halley_import *import)
     report_json_end(j);
 }
 
+static void write_recurrent(report_json *j, const halley_recurrent *r)
+{
+    report_json_text(j, "recurrent", str_from(halley_mixer_name(r->mixer)));
+    report_json_u64(j, "recurrent_layers", r->layers);
+    report_json_u64(j, "recurrent_heads", r->heads);
+    report_json_u64(j, "state_keys", r->key_dim);
+    report_json_u64(j, "state_values", r->value_dim);
+}
+
 void report_model_json(report_json *j, const halley_model *model,
                        const halley_import *import)
 {
@@ -76,6 +87,8 @@ void report_model_json(report_json *j, const halley_model *model,
     report_json_bool(j, "gated", model->gated);
     report_json_bool(j, "tied", model->tied);
     report_json_bool(j, "causal", !model->not_causal);
+    if (model->recurrent.layers > 0)
+        write_recurrent(j, &model->recurrent);
     report_json_bool(j, "timed", model->untimed[0] == '\0');
     if (model->untimed[0] != '\0')
         report_json_text(j, "untimed", str_from(model->untimed));
@@ -134,6 +147,11 @@ void report_model_text(FILE *to, const halley_model *model, const halley_import 
                     get_size(model, i));
     fprintf(to, "%s%s%s\n", model->gated ? ", gated" : "", model->tied ? ", tied" : "",
             model->not_causal ? ", not causal" : "");
+    if (model->recurrent.layers > 0)
+        fprintf(to, "recurrent:   %u %s, %u heads with a state of %u x %u\n",
+                model->recurrent.layers, halley_mixer_name(model->recurrent.mixer),
+                model->recurrent.heads, model->recurrent.key_dim,
+                model->recurrent.value_dim);
     if (model->untimed[0] != '\0')
         fprintf(to, "not timed:   halley counts %s but cannot time them yet\n",
                 model->untimed);

@@ -134,5 +134,7 @@ void report_error_bar_json(report_json *j, const halley_error_bar *bar)
     report_json_u64(j, "sources", bar->n_sources);
     report_json_text(j, "class", str_from(bar->class_name));
     report_json_bool(j, "measured", bar->measured);
+    if (bar->unmeasured != NULL)
+        report_json_text(j, "unmeasured", str_from(bar->unmeasured));
     report_json_end(j);
 }

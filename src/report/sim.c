@@ -278,7 +278,11 @@ static report_table *link_table(const halley_result *result, uint32_t most, bool
             continue;
         last = l;
         n++;
-        report_table_words(t, str_from(l.name));
+        char name[256];
+        snprintf(name, sizeof name, "%s", l.name);
+        if (l.n_alike > 1)
+            snprintf(name, sizeof name, "%s (%u alike)", l.name, l.n_alike);
+        report_table_words(t, str_from(name));
         report_table_words(t, str_from(l.kind));
         report_table_number(t, l.bw_Bps);
         report_table_number(t, l.bytes);

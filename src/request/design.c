@@ -188,6 +188,26 @@ halley_status design_check_count(const halley_cluster *cluster, request_call *ca
         o->cluster, o->cluster, 8 * halley_cluster_npus_per_node(cluster));
 }
 
+/* Stages of different length, which other programs refuse. */
+static void note_uneven(const request_call *call, const halley_plan *p,
+                        const halley_model *m)
+{
+    const uint32_t units = m->layers + (p->embeddings_as_layers ? 2 : 0);
+    if (p->n_stage_layers == 0 && p->pp > 1 && units % p->pp != 0)
+        request_note(call,
+                     "note: %u layers on %u stages are uneven (Megatron refuses); "
+                     "--stage-layers sets them",
+                     m->layers, p->pp);
+}
+
+void design_note_unmeasured(const request_call *call, const halley_model *model)
+{
+    if (model->recurrent.layers > 0)
+        request_note(call,
+                     "note: no run with %s was ever measured; their time is a roofline",
+                     halley_mixer_name(model->recurrent.mixer));
+}
+
 /* dp is the rest of the NPUs. */
 static halley_status fill_plan_dp(halley_plan *p, uint32_t n_npus, halley_error *err)
 {
@@ -207,6 +227,8 @@ halley_status design_complete(halley_plan *p, const halley_model *model,
                               const halley_cluster *cluster, halley_error *err)
 {
     const uint32_t n_npus = halley_cluster_npus(cluster);
+    if (!p->dp)
+        TRY(halley_plan_check_heads(p, model, err));
     TRY(fill_plan_dp(p, n_npus, err));
     TRY(halley_plan_check(p, model, n_npus, err));
     return halley_plan_check_npu(p, halley_cluster_npu(cluster, 0), err);
@@ -227,33 +249,44 @@ halley_status design_plan(halley_plan *out, const halley_model *model,
     if (offload != HALLEY_OK)
         return design_usage(call, offload, err);
     name_defaults(call, &p, model);
+    note_uneven(call, &p, model);
+    design_note_unmeasured(call, model);
     *out = p;
     return HALLEY_OK;
 }
 
-void design_print_unfit(FILE *to, const halley_estimate *e, const halley_cluster *cluster)
+void design_verdict(char to[256], const halley_estimate *e, const halley_cluster *cluster)
 {
+    static const char *const words[HALLEY_N_FITS] = {[HALLEY_FIT_FITS] = "fits",
+                                                     [HALLEY_FIT_TIGHT] = "fits tightly",
+                                                     [HALLEY_FIT_MAY] = "may fit",
+                                                     [HALLEY_FIT_MAY_NEED_OFFLOAD] =
+                                                         "may need host offload",
+                                                     [HALLEY_FIT_NOT] = "does not fit"};
     char need[32], room[32];
     const double usable = (1 - e->headroom) * e->capacity_bytes;
-    if (e->fits)
-        return;
-    const char *verdict = e->fit == HALLEY_FIT_MAY ? "may fit"
-                          : e->fit == HALLEY_FIT_MAY_NEED_OFFLOAD
-                              ? "may need host offload"
-                              : "does not fit";
-    if (e->peak_bytes <= usable) {
+    if (!e->fits && e->peak_bytes <= usable) {
         units_format(need, sizeof need, e->offloaded_bytes * e->outer_users, UNITS_BYTES);
         units_format(room, sizeof room, e->outer_capacity_bytes, UNITS_BYTES);
-        fprintf(to,
-                "%s: %s are offloaded to a memory of %s, which %s accelerators share\n\n",
-                verdict, need, room, number_digits(e->outer_users, 9).at);
+        snprintf(to, 256,
+                 "%s: %s are offloaded to a memory of %s, which %s accelerators share",
+                 words[e->fit], need, room, number_digits(e->outer_users, 9).at);
         return;
     }
     units_format(need, sizeof need, e->peak_bytes, UNITS_BYTES);
     units_format(room, sizeof room, usable, UNITS_BYTES);
-    fprintf(to, "%s: stage %u needs %s, and %s has %s with %s %% headroom\n\n", verdict,
-            e->full_stage, need, halley_cluster_npu(cluster, 0)->name, room,
-            number_digits(100 * e->headroom, 3).at);
+    snprintf(to, 256, "%s: stage %u needs %s, and %s has %s with %s %% headroom",
+             words[e->fit], e->full_stage, need, halley_cluster_npu(cluster, 0)->name,
+             room, number_digits(100 * e->headroom, 3).at);
+}
+
+void design_print_unfit(FILE *to, const halley_estimate *e, const halley_cluster *cluster)
+{
+    char text[256];
+    if (e->fits)
+        return;
+    design_verdict(text, e, cluster);
+    fprintf(to, "%s\n\n", text);
 }
 
 void design_describe(char *to, size_t size, const halley_plan *p)

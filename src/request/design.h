@@ -94,6 +94,8 @@ halley_status design_load(halley_model *model, halley_cluster **cluster,
                           const design_options *o, halley_error *err);
 /* Say which nodes the cluster pays for and does not use; for commands that count money.
  */
+/* Say so when the model has layers of a kind that no measured run had. */
+void design_note_unmeasured(const request_call *call, const halley_model *model);
 void design_note_idle(const request_call *call, const halley_cluster *cluster);
 /* The plan of the files and options for n_npus NPUs, not checked, and (may be NULL) which
  * keys options and --plan give, as bits 1 << key. */
@@ -116,9 +118,10 @@ halley_status design_refuse(request_call *call, const design_options *o,
 /* The cluster must say how many NPUs it has. */
 halley_status design_check_count(const halley_cluster *cluster, request_call *call,
                                  const design_options *o, halley_error *err);
-/* "may fit: ..." or "does not fit: ...", with stage, need and room; nothing for what
- * fits.
- */
+/* "fits: ...", "may fit: ..." or "does not fit: ...", with stage, need and room. */
+void design_verdict(char to[256], const halley_estimate *estimate,
+                    const halley_cluster *cluster);
+/* The same as the first line; nothing for what fits. */
 void design_print_unfit(FILE *to, const halley_estimate *estimate,
                         const halley_cluster *cluster);
 

@@ -296,8 +296,9 @@ halley_status explore_write_text(const halley_study *s, const halley_exploration
             number_fixed((double)e->n_evaluated, 0).at, number_digits(e->n_designs, 4).at,
             number_fixed((double)e->n_feasible, 0).at);
     if (n) {
-        fprintf(to, "\nBest by %s %s\n\n", goal->maximize ? "greatest" : "least",
-                goal->text);
+        fprintf(to, "\nBest by %s %s%s\n\n", goal->maximize ? "greatest" : "least",
+                goal->text,
+                goal->assumed ? " (objective assumed: the study states none)" : "");
         TRY(write_candidates(s, e, e->best, n, to, err));
     }
     TRY(write_baseline(s, e, to, err));

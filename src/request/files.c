@@ -50,8 +50,9 @@ static bool is_of_set(const char *name, const char *prefix, size_t n_prefix)
 
 static bool ends_as_trace(const char *name, const char *ending)
 {
-    static const char *const endings[] = {".et",      ".et.gz", ".et.zst",  ".json",
-                                          ".json.gz", ".jsonl", ".jsonl.gz"};
+    static const char *const endings[] = {".et",       ".et.gz",    ".et.zst",
+                                          ".json",     ".json.gz",  ".jsonl",
+                                          ".jsonl.gz", ".json.zst", ".jsonl.zst"};
     if (ending != NULL)
         return str_ends(str_from(name), str_from(ending));
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)

@@ -18,7 +18,7 @@
 
 typedef struct job_list {
     uint32_t n;
-    halley_job *jobs;
+    halley_sim_job *jobs;
     halley_trace_set **traces;
     char **groups;
     uint32_t *n_ranks;
@@ -54,7 +54,7 @@ static halley_status load_jobs(job_list *l, request_texts names, halley_error *e
             halley_trace_set_load(&l->traces[i], &names.at[i], 1, NULL, err), err));
         l->groups[i] = halley_trace_set_groups(l->traces[i]);
         l->n_ranks[i] = halley_trace_set_count(l->traces[i]);
-        l->jobs[i] = (halley_job){names.at[i], l->traces[i], l->groups[i]};
+        l->jobs[i] = (halley_sim_job){names.at[i], l->traces[i], l->groups[i]};
     }
     return HALLEY_OK;
 }

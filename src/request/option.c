@@ -45,6 +45,10 @@ static halley_status check_option_range(const setting *s, double number)
     if (number >= o->min && number <= o->max)
         return HALLEY_OK;
     const bool is_low = number < o->min;
+    if (o->kind == REQUEST_QUANTITY && o->unit == UNITS_SHARE)
+        return error_set(s->err, HALLEY_EINVAL, "%s must be between %s and %s %%, is %s",
+                         s->shown, number_digits(100 * o->min, 6).at,
+                         number_digits(100 * o->max, 6).at, s->text);
     return error_set(s->err, HALLEY_EINVAL, "%s must be at %s %s, is %s", s->shown,
                      is_low ? "least" : "most",
                      number_digits(is_low ? o->min : o->max, 10).at, s->text);

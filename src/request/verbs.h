@@ -22,6 +22,7 @@
     ROW(trace_obfuscate)                                                                 \
     ROW(trace_scale)                                                                     \
     ROW(trace_spread)                                                                    \
+    ROW(trace_fit)                                                                       \
     ROW(trace_compare)
 #define REQUEST_OTHER_VERBS(ROW)                                                         \
     ROW(estimate)                                                                        \

@@ -36,6 +36,8 @@ bar_class bar_class_of(const halley_model *model, const halley_plan *plan,
                        const halley_cluster *cluster);
 /* The i-th wider class to look in, the class itself at 0; false past the widest. */
 bool bar_class_widen(bar_class *out, bar_class class, uint32_t i);
+/* "dense, stack known, pipeline" */
+void bar_class_print(char *to, size_t size, bar_class class);
 /* Does a run of class `of` belong to `class`? */
 bool bar_class_has(bar_class class, bar_class of);
 

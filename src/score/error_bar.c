@@ -77,7 +77,7 @@ static bool is_class(const class_text *t, bar_class c)
            member_of(t->device) == c.device && member_of(t->parallel) == c.parallel;
 }
 
-static void describe_class(halley_error_bar *out, bar_class c)
+void bar_class_print(char *to, size_t size, bar_class c)
 {
     static const char *const kind_words[] = {"dense", "mixture of experts", "TPU",
                                              "other kinds of model"};
@@ -85,9 +85,8 @@ static void describe_class(halley_error_bar *out, bar_class c)
         "stack known", "another release of the stack known", "stack unknown"};
     static const char *const parallel_words[] = {", FSDP", ", pipeline",
                                                  ", neither FSDP nor pipeline"};
-    snprintf(out->class_name, sizeof out->class_name, "%s, %s%s%s",
-             c.kind == BAR_ANY ? "all kinds" : kind_words[c.kind], stack_words[c.stack],
-             c.device == BAR_UNFITTED ? ", device not fitted" : "",
+    snprintf(to, size, "%s, %s%s%s", c.kind == BAR_ANY ? "all kinds" : kind_words[c.kind],
+             stack_words[c.stack], c.device == BAR_UNFITTED ? ", device not fitted" : "",
              c.parallel == BAR_ANY ? "" : parallel_words[c.parallel]);
 }
 
@@ -107,7 +106,7 @@ static halley_status read_bar(halley_error_bar *out, const conf_file *file,
             out->bound = t.bound;
             out->n_runs = t.runs;
             out->n_sources = t.sources;
-            describe_class(out, wide);
+            bar_class_print(out->class_name, sizeof out->class_name, wide);
             return HALLEY_OK;
         }
     }
@@ -161,7 +160,9 @@ static halley_status find_in_file(halley_error_bar *out, const conf_file *file,
         TRY(widen_unfitted(out, file, class, err));
     out->known_stack = class.stack == BAR_KNOWN || class.kind == BAR_OTHER;
     out->measured_npu = has_item(file->root, "npus", npu);
-    out->measured = out->measured_npu &&
+    if (model->recurrent.layers > 0)
+        out->unmeasured = halley_mixer_name(model->recurrent.mixer);
+    out->measured = out->measured_npu && out->unmeasured == NULL &&
                     has_item(file->root, "families", bar_family_name(model, plan));
     if (!out->measured) {
         out->typical *= never_measured;
@@ -192,11 +193,15 @@ halley_status halley_error_bar_find(halley_error_bar *out, const halley_model *m
 
 void halley_error_bar_print(char to[HALLEY_ERROR_BAR_TEXT], const halley_error_bar *bar)
 {
-    const char *why = "";
-    if (!bar->measured_npu)
-        why = " No run of this chip was ever compared.";
+    char why[120] = "";
+    if (bar->unmeasured != NULL)
+        snprintf(why, sizeof why,
+                 " No measured run of this layer kind: %s are timed by their roofline.",
+                 bar->unmeasured);
+    else if (!bar->measured_npu)
+        snprintf(why, sizeof why, " No run of this chip was ever compared.");
     else if (!bar->measured)
-        why = " No run of this kind of model was ever compared.";
+        snprintf(why, sizeof why, " No run of this kind of model was ever compared.");
     snprintf(
         to, HALLEY_ERROR_BAR_TEXT,
         "Expect about %s %% error (19 of 20 comparable runs within %s %%; %u runs of "

@@ -281,10 +281,46 @@ static double count_alike(const maker *m, const bar_error *e)
     return n;
 }
 
+/* The class of an error among those that are counted; NULL when there are too many. */
+typedef struct class_count {
+    bar_class class;
+    double typical, bound, all; /* weights */
+    uint32_t n_runs;
+} class_count;
+
+static class_count *find_count(class_count *counts, uint32_t *n, bar_class class)
+{
+    for (uint32_t i = 0; i < *n; i++)
+        if (memcmp(&counts[i].class, &class, sizeof class) == 0)
+            return &counts[i];
+    if (*n == HALLEY_MAX_COVERED)
+        return NULL;
+    counts[*n] = (class_count){.class = class};
+    return &counts[(*n)++];
+}
+
+static void list_covered(halley_error_coverage *out, const class_count *counts,
+                         uint32_t n)
+{
+    enum { LEAST_RUNS = 20 };
+    for (uint32_t i = 0; i < n; i++) {
+        const class_count *c = &counts[i];
+        if (c->n_runs < LEAST_RUNS)
+            continue;
+        halley_class_coverage *to = &out->covered[out->n_covered++];
+        bar_class_print(to->class_name, sizeof to->class_name, c->class);
+        to->n_runs = c->n_runs;
+        to->typical = c->typical / c->all;
+        to->bound = c->bound / c->all;
+    }
+}
+
 /* Runs of a source count by the root of their number here, too. */
 static void measure_coverage(halley_error_coverage *out, const maker *m,
                              bar_error *scratch)
 {
+    class_count counts[HALLEY_MAX_COVERED];
+    uint32_t n_counts = 0;
     double typical = 0, bound = 0, all = 0, weight = 0;
     bar_error last = {.source = 0};
     bar_quantiles q = {0};
@@ -303,7 +339,15 @@ static void measure_coverage(halley_error_coverage *out, const maker *m,
         all += weight;
         typical += e->error <= q.typical ? weight : 0;
         bound += e->error <= q.bound ? weight : 0;
+        class_count *c = find_count(counts, &n_counts, e->class);
+        if (c == NULL)
+            continue;
+        c->n_runs++;
+        c->all += weight;
+        c->typical += e->error <= q.typical ? weight : 0;
+        c->bound += e->error <= q.bound ? weight : 0;
     }
+    list_covered(out, counts, n_counts);
     out->typical = all > 0 ? typical / all : 0;
     out->bound = all > 0 ? bound / all : 0;
 }

@@ -126,7 +126,10 @@ halley_status score_record_cluster(score_rows *to, score_row *row, const score_r
         return HALLEY_OK;
     TRY(make_cluster(&p, &w, err));
     if (p.cluster == NULL) {
-        score_row_skip(row, "unknown hardware \"%.100s\"", w.npu);
+        if (w.npu[0] == '\0')
+            score_row_skip(row, "the row has no cluster (key %s)", "npu");
+        else
+            score_row_skip(row, "unknown hardware \"%.100s\"", w.npu);
         return HALLEY_OK;
     }
     assert(p.cluster->nodes.npus > 0);

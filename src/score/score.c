@@ -329,6 +329,9 @@ static halley_status list_rows(halley_score *out, const scoring *s, halley_error
         memcpy(to->id, row->id, sizeof to->id);
         memcpy(to->set, row->set, sizeof to->set);
         memcpy(to->layout, row->layout, sizeof to->layout);
+        to->dtype = row->plan.dtype;
+        snprintf(to->npu, sizeof to->npu, "%s", row->npu);
+        snprintf(to->stack, sizeof to->stack, "%s", s->rows.stacks.at[row->stack].name);
         to->measured_s = row->step_s;
         to->predicted_s = s->predicted[i];
         to->held_out_s = s->folded ? s->folded[i] : 0;

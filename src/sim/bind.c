@@ -26,7 +26,7 @@ static sim_bind bind_name(const sim_instance *in, const sim_program *p, uint32_t
     const uint32_t *values = in->values[rank], value = values[name];
     switch (p->names[name].kind) {
     case SIM_NAME_GROUP:
-        return (sim_bind){value + 1, sim_instance_place(in, value, rank)};
+        return (sim_bind){value + 1, sim_instance_name_place(in, rank, name)};
     case SIM_NAME_ROOT: {
         const uint32_t of = p->names[name].of;
         return (sim_bind){

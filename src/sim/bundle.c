@@ -5,7 +5,7 @@
  */
 #include "sim/phases.h"
 
-static coll_kind find_kind(const coll_phase *p)
+static coll_kind find_kind(cluster_coll coll, coll_rooted root)
 {
     static const coll_kind rooted[] = {[COLL_ROOTED_BROADCAST] = COLL_BROADCAST,
                                        [COLL_ROOTED_REDUCE] = COLL_REDUCE,
@@ -15,7 +15,18 @@ static coll_kind find_kind(const coll_phase *p)
                                       [CLUSTER_ALL_GATHER] = COLL_ALL_GATHER,
                                       [CLUSTER_REDUCE_SCATTER] = COLL_REDUCE_SCATTER,
                                       [CLUSTER_ALL_TO_ALL] = COLL_ALL_TO_ALL};
-    return p->rooted != COLL_ROOTED_NONE ? rooted[p->rooted] : kinds[p->coll];
+    return root != COLL_ROOTED_NONE ? rooted[root] : kinds[coll];
+}
+
+/* The library cuts it; an all-gather's node has one member's part. */
+void sim_bundle_describe(net_bundle *b, uint32_t coll_type, uint64_t amount)
+{
+    cluster_coll coll;
+    coll_rooted rooted;
+    const uint64_t bytes = amount == 0 ? 1 : amount;
+    sim_coll_describe(&coll, &rooted, coll_type);
+    b->kind = find_kind(coll, rooted);
+    b->bytes = (double)(coll == CLUSTER_ALL_GATHER ? bytes * b->n : bytes);
 }
 
 static void start_all(sim *s, uint32_t op)
@@ -23,7 +34,7 @@ static void start_all(sim *s, uint32_t op)
     const sim_op *o = &s->streams.ops.at[op];
     const coll_phase *p = &o->plan->phases[0];
     const sim_group *g = o->plan->grouped ? &s->groups[o->group - 1] : NULL;
-    net_start_bundle(s->net, &(net_bundle){.kind = find_kind(p),
+    net_start_bundle(s->net, &(net_bundle){.kind = find_kind(p->coll, p->rooted),
                                            .bytes = (double)o->plan->bytes,
                                            .ranks = g == NULL ? NULL : g->members,
                                            .n = g == NULL ? s->n_npus : g->n_members,

@@ -14,11 +14,11 @@ halley_status sim_calls_init(sim *s)
 {
     sim_calls *c = &s->calls;
     c->free_group = c->free_item = SIM_NONE;
-    c->heads = mem_array(s->n_npus, sizeof *c->heads);
-    c->tails = mem_array(s->n_npus, sizeof *c->tails);
+    c->heads = mem_array(s->n_ranks, sizeof *c->heads);
+    c->tails = mem_array(s->n_ranks, sizeof *c->tails);
     if (c->heads == NULL || c->tails == NULL)
         return error_nomem(s->err);
-    for (uint32_t i = 0; i < s->n_npus; i++)
+    for (uint32_t i = 0; i < s->n_ranks; i++)
         c->heads[i] = c->tails[i] = SIM_NONE;
     return HALLEY_OK;
 }
@@ -74,7 +74,7 @@ void sim_call_after(sim *s, uint32_t npu, uint64_t delay, uint64_t event)
     sim_calls *c = &s->calls;
     const uint64_t at = s->queue.now + delay;
     const uint32_t tail = c->tails[npu];
-    assert(npu < s->n_npus);
+    assert(npu < s->n_ranks);
     uint32_t before = tail, after = SIM_NONE;
     if (tail != SIM_NONE && at <= c->groups.at[tail].at) {
         before = SIM_NONE;
@@ -107,7 +107,7 @@ void sim_calls_run(sim *s, uint32_t npu)
 {
     sim_calls *c = &s->calls;
     const uint32_t id = c->heads[npu];
-    assert(npu < s->n_npus && id != SIM_NONE && c->groups.at[id].at == s->queue.now);
+    assert(npu < s->n_ranks && id != SIM_NONE && c->groups.at[id].at == s->queue.now);
     sim_dispatch(s, c->groups.at[id].first);
     uint32_t item = c->groups.at[id].more;
     while (item != SIM_NONE) {

@@ -161,6 +161,19 @@ static const struct {
     [HALLEY_COLL_BARRIER] = {CLUSTER_ALL_REDUCE, true, COLL_ROOTED_NONE},
 };
 
+void sim_coll_describe(cluster_coll *coll, coll_rooted *rooted, uint32_t coll_type)
+{
+    assert(coll_type < HALLEY_N_COLL_TYPES);
+    *coll = kinds[coll_type].coll;
+    *rooted = kinds[coll_type].rooted;
+}
+
+/* Members of the job's collective, also those that others represent. */
+static uint32_t count_job_members(const sim *s, const sim_job *j)
+{
+    return j->group == 0 ? s->n_npus : s->groups[j->group - 1].n_members;
+}
+
 /* The member that is the root; the first when the node names none. */
 static bool read_root(sim *s, sim_job *j)
 {
@@ -299,7 +312,7 @@ static bool read_algorithms(sim *s, sim_job *j)
 {
     coll_request *r = &j->request;
     if (j->custom != NULL || j->bundle) {
-        j->n_phases = j->bundle && r->n_members == 1 ? 0 : 1;
+        j->n_phases = j->bundle && count_job_members(s, j) == 1 ? 0 : 1;
         j->queues[0] = j->set * s->streams.n_levels * s->system->queues;
         return true;
     }
@@ -332,10 +345,10 @@ static bool read_chunks(sim *s, sim_job *j, uint64_t *n_chunks)
                      "a collective needs preferred-dataset-splits in the system file");
         return false;
     }
-    if (j->bundle) { /* the library cuts it; an all-gather's node has one member's part */
-        const bool parts = j->request.coll == CLUSTER_ALL_GATHER;
-        bytes = bytes == 0 ? 1 : bytes;
-        j->request.bytes = parts ? bytes * j->request.n_members : bytes;
+    if (j->bundle) {
+        net_bundle b = {.n = count_job_members(s, j)};
+        sim_bundle_describe(&b, s->ranks[j->rank].program->nodes[j->node].coll, bytes);
+        j->request.bytes = (uint64_t)b.bytes;
         *n_chunks = 1;
         return true;
     }

@@ -246,6 +246,7 @@ typedef struct sim_group {
     uint32_t n_members;      /* all of them, also those that others represent */
     const uint32_t *members; /* their NPUs */
     uint32_t n_groups;       /* that it represents */
+    uint32_t class_id;       /* of its carriers, when folded */
 } sim_group;
 
 typedef struct sim_rank {
@@ -294,11 +295,14 @@ typedef struct sim_traffic {
     uint64_t first_at; /* when the first of them began */
     uint64_t count;
     net_sum bytes, ticks;
+    uint32_t n_alike; /* at the end: groups that the row is of */
 } sim_traffic;
 
-typedef struct sim_custom sim_custom; /* custom.c */
-typedef struct sim_fold sim_fold;     /* fold.h */
-typedef struct sim_bus sim_bus;       /* bus.c */
+typedef struct sim_custom sim_custom;       /* custom.c */
+typedef struct sim_fold sim_fold;           /* fold.h */
+typedef struct sim_bus sim_bus;             /* bus.c */
+typedef struct sim_interfere sim_interfere; /* interfere.c */
+typedef struct sim_symmetry sim_symmetry;   /* symmetry/symmetry.h */
 
 struct sim {
     des_queue queue;
@@ -318,9 +322,13 @@ struct sim {
     sim_calls calls;
     sim_match match;
     sim_streams streams;
-    sim_custom *custom; /* NULL when no collective is custom */
-    sim_bus *bus;       /* NULL when there is none */
-    sim_fold *fold;     /* NULL: every rank is run */
+    sim_custom *custom;       /* NULL when no collective is custom */
+    sim_bus *bus;             /* NULL when there is none */
+    sim_interfere *interfere; /* NULL: communication does not disturb kernels */
+    sim_fold *fold;           /* NULL: every rank is run, or one of each class */
+    sim_symmetry *symmetry;   /* NULL: it was not looked for */
+    bool lists_links;         /* one by one, also those that are alike */
+    char unfolded[256];       /* why every rank is run; "" = they are not */
     sim_rank *ranks;
     uint32_t *finishers, n_finished;
     sim_instance instance;
@@ -332,7 +340,8 @@ struct sim {
     map64 traffic_by_key; /* type, collective, group -> row */
     arena memory_of_run;
     uint64_t n_events;
-    uint64_t stop; /* ticks at which the run ends; UINT64_MAX = never */
+    uint64_t n_represented; /* each as often as there are objects that it represents */
+    uint64_t stop;          /* ticks at which the run ends; UINT64_MAX = never */
     bool stopped;
     uint64_t n_nodes, n_ended; /* over all ranks */
     uint32_t warnings;         /* bit i: warning i */
@@ -425,6 +434,11 @@ static inline uint32_t sim_phase_at(const coll_plan *plan, uint32_t step)
 /* The tag of a stream's messages. */
 uint32_t sim_op_tag(const sim *s, const sim_op *o);
 uint32_t sim_member_rank(const sim *s, const sim_op *o, uint32_t member);
+
+/* bundle.c: kind and bytes of the bundle of a collective of b->n members. */
+void sim_bundle_describe(net_bundle *b, uint32_t coll_type, uint64_t amount);
+/* collective.c: which of the four a collective is like, and its root. */
+void sim_coll_describe(cluster_coll *coll, coll_rooted *rooted, uint32_t coll_type);
 
 /* phases.c: the table of the run, and its events. */
 void sim_phases_init(sim *s, bool by_key);

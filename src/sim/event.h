@@ -29,8 +29,8 @@ typedef enum sim_kind {
     SIM_MEMORY_NEXT, /* server: takes the next request */
     SIM_BUS,         /* npu, unit, what happens */
     SIM_CUSTOM,      /* custom run, node: it has ended */
-    SIM_NOTHING,
-    SIM_START, /* queue: its first chunks may begin */
+    SIM_NOTHING,     /* or rank + 1: it begins later than others */
+    SIM_START,       /* queue: its first chunks may begin */
 } sim_kind;
 
 /* Three fields of 20 bits, or one of 20 and one of 32. */
@@ -66,6 +66,17 @@ static inline uint32_t unpack_wide(uint64_t event)
 {
     assert(event >> 56 == 0);
     return (uint32_t)(event >> 24);
+}
+
+/* A rank that begins later. */
+static inline uint64_t sim_event_late(uint32_t rank)
+{
+    return pack_wide_event(SIM_NOTHING, 0, rank + 1);
+}
+static inline uint32_t sim_event_read_late(uint64_t event)
+{
+    assert(sim_event_kind(event) == SIM_NOTHING && unpack_wide(event) > 0);
+    return unpack_wide(event) - 1;
 }
 
 /* An NPU's calls. */

@@ -83,7 +83,10 @@ static bool has_nothing_special(const halley_cluster *c, const halley_sim_opts *
         custom = custom || s->colls[i].custom != NULL;
     return c->n_kinds < 2 && !opts->no_fold && !opts->record && !opts->heat &&
            opts->stop_s == 0 && sim_rules_get(c)->can_fold && !custom && !s->bus.on &&
-           !s->rendezvous && s->jitter == 0 && s->slow == NULL;
+           !s->rendezvous && s->jitter == 0 && s->slow == NULL && s->late_s == NULL &&
+           s->interference[CLUSTER_KERNEL_MATMUL] == 0 &&
+           s->interference[CLUSTER_KERNEL_ATTENTION] == 0 &&
+           s->interference[CLUSTER_KERNEL_MEMORY] == 0;
 }
 
 bool sim_fold_is_possible(const halley_cluster *cluster, const halley_sim_opts *opts)

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/rng.h"
 #include "des/ticks.h"
+#include "sim/interfere.h"
 #include "sim/rules.h"
 
 static sim_busy get_busy_kind(const sim_node *n)
@@ -56,6 +57,8 @@ static void note_begin(sim *s, sim_rank *r, const sim_node *n)
     begin_span(&r->spans[SIM_BUSY_ANY], s->queue.now);
     if (is_gpu_or_comm(busy))
         begin_span(&r->spans[SIM_BUSY_GPU_OR_COMM], s->queue.now);
+    if (busy == SIM_BUSY_COMM && s->interfere != NULL)
+        sim_interfere_change(s, (uint32_t)(r - s->ranks), true);
     if (busy == SIM_BUSY_COMM)
         sim_traffic_begin(s, (uint32_t)(r - s->ranks), n);
     if (r->begins != NULL)
@@ -71,6 +74,12 @@ static void note_end(sim *s, sim_rank *r, const sim_node *n)
     end_span(&r->spans[SIM_BUSY_ANY], s->queue.now);
     if (is_gpu_or_comm(busy))
         end_span(&r->spans[SIM_BUSY_GPU_OR_COMM], s->queue.now);
+    if (busy == SIM_BUSY_COMM && s->interfere != NULL &&
+        r->spans[SIM_BUSY_COMM].n_active == 0)
+        sim_interfere_change(s, (uint32_t)(r - s->ranks), false);
+    if (busy == SIM_BUSY_GPU && s->interfere != NULL)
+        r->compute += sim_interfere_end(s, (uint32_t)(r - s->ranks),
+                                        (uint32_t)(n - r->program->nodes));
     if (busy == SIM_BUSY_COMM)
         sim_traffic_end(s, (uint32_t)(r - s->ranks), n);
     if (r->ends != NULL)
@@ -172,6 +181,13 @@ static uint64_t get_compute_ticks(const sim *s, uint32_t rank, uint32_t node,
     return factor <= 0 ? 0 : ticks_from((double)ticks * factor);
 }
 
+/* What communication may disturb. */
+static bool is_kernel(const sim_node *n)
+{
+    return n->type == HALLEY_NODE_COMP && (n->flags & SIM_NODE_TIMED) != 0 &&
+           (n->flags & SIM_NODE_CPU) == 0;
+}
+
 static void issue_node(sim *s, uint32_t rank, uint32_t node)
 {
     sim_rank *r = &s->ranks[rank];
@@ -189,6 +205,10 @@ static void issue_node(sim *s, uint32_t rank, uint32_t node)
         const bool computes = n->type == HALLEY_NODE_COMP || s->system->replay_only;
         const uint64_t ticks =
             computes ? get_compute_ticks(s, rank, node, n->amount) : n->amount;
+        if (s->interfere != NULL && is_kernel(n)) {
+            sim_interfere_begin(s, rank, node, ticks);
+            return;
+        }
         if (computes && !(n->flags & SIM_NODE_CPU))
             r->compute += ticks;
         sim_call_after(s, rank, ticks, sim_event_node(rank, node));

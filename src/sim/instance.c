@@ -211,8 +211,8 @@ static halley_status find_places(sim_instance *to, halley_error *err)
     return HALLEY_OK;
 }
 
-halley_status sim_instance_init(sim_instance *out, const halley_trace_set *traces,
-                                const sim_instance_opts *o, halley_error *err)
+halley_status sim_instance_begin(sim_instance *out, const sim_instance_opts *o,
+                                 halley_error *err)
 {
     const uint32_t n = o->cluster->n_npus;
     *out = (sim_instance){.n = n,
@@ -222,12 +222,31 @@ halley_status sim_instance_init(sim_instance *out, const halley_trace_set *trace
                           .traces = mem_array(n, sizeof *out->traces),
                           .values = mem_array(n, sizeof *out->values),
                           .tags = mem_array(n, sizeof *out->tags)};
+    if (out->program_of == NULL || out->traces == NULL || out->values == NULL ||
+        out->tags == NULL)
+        return error_nomem(err);
+    if (out->n_groups > SIM_MOST_GROUPS)
+        return error_set(err, HALLEY_ELIMIT,
+                         "there are %u groups, and a simulation handles %d",
+                         out->n_groups, SIM_MOST_GROUPS);
+    return HALLEY_OK;
+}
+
+halley_status sim_instance_compile(sim_instance *in, uint32_t rank, uint32_t kind,
+                                   const sim_instance_opts *o, halley_error *err)
+{
+    maker m = {.to = in, .o = o, .err = err};
+    const halley_status status = compile_rank(&m, rank, kind);
+    table_fini(&m.by_hash);
+    return status;
+}
+
+halley_status sim_instance_init(sim_instance *out, const halley_trace_set *traces,
+                                const sim_instance_opts *o, halley_error *err)
+{
     maker m = {.to = out, .o = o, .err = err};
-    halley_status status = out->program_of == NULL || out->traces == NULL ||
-                                   out->values == NULL || out->tags == NULL
-                               ? error_nomem(err)
-                               : HALLEY_OK;
-    for (uint32_t i = 0; status == HALLEY_OK && i < n; i++) {
+    halley_status status = sim_instance_begin(out, o, err);
+    for (uint32_t i = 0; status == HALLEY_OK && i < out->n; i++) {
         out->traces[i] = halley_trace_set_get(traces, i);
         status = add_rank(&m, i);
     }
@@ -240,6 +259,16 @@ halley_status sim_instance_init(sim_instance *out, const halley_trace_set *trace
     return status;
 }
 
+uint32_t sim_instance_place(const sim_instance *in, uint32_t group, uint32_t rank)
+{
+    if (in->places_of == NULL)
+        return map64_find(&in->places, (uint64_t)group << 32 | rank);
+    for (uint32_t i = 0; i < in->groups[group].n; i++)
+        if (in->groups[group].ranks[i] == rank)
+            return i;
+    return UINT32_MAX;
+}
+
 void sim_instance_fini(sim_instance *in)
 {
     for (size_t i = 0; i < in->programs.n; i++) {
@@ -250,8 +279,13 @@ void sim_instance_fini(sim_instance *in)
         free(in->kept.at[i].values);
         free(in->kept.at[i].tags);
     }
+    for (size_t i = 0; i < in->made.n; i++)
+        halley_trace_free(in->made.at[i]);
+    array_fini(&in->made);
     array_fini(&in->programs);
     array_fini(&in->kept);
+    arena_fini(&in->memory);
+    free(in->places_of);
     map64_fini(&in->places);
     free(in->program_of);
     free((void *)in->traces);

@@ -9,6 +9,7 @@
 #ifndef SIM_INSTANCE_H
 #define SIM_INSTANCE_H
 
+#include "base/arena.h"
 #include "base/array.h"
 #include "base/hash.h"
 #include "halley/sim.h"
@@ -25,7 +26,10 @@ typedef struct sim_instance {
     const uint32_t **tags;       /* by rank, place */
     const cluster_group *groups; /* lent */
     uint32_t n_groups;
-    map64 places;          /* group << 32 | rank -> place in the group */
+    map64 places;         /* group << 32 | rank -> place in the group */
+    uint32_t **places_of; /* by rank, name: its place in the group; NULL = by `places` */
+    ARRAY(halley_trace *) made; /* traces of its own */
+    arena memory;
     ARRAY(sim_names) kept; /* of traces whose program is another's */
 } sim_instance;
 
@@ -39,12 +43,25 @@ typedef struct sim_instance_opts {
 
 halley_status sim_instance_init(sim_instance *out, const halley_trace_set *traces,
                                 const sim_instance_opts *o, halley_error *err);
+typedef struct trace_template trace_template;
+/* The same of a set that is written as roles; the cluster has its groups. */
+halley_status sim_instance_init_roles(sim_instance *out, const trace_template *t,
+                                      const sim_instance_opts *o, halley_error *err);
 void sim_instance_fini(sim_instance *in);
 /* The place of a rank in a group, or UINT32_MAX. */
-static inline uint32_t sim_instance_place(const sim_instance *in, uint32_t group,
-                                          uint32_t rank)
+uint32_t sim_instance_place(const sim_instance *in, uint32_t group, uint32_t rank);
+/* The place of a rank in the group of one of its names, or UINT32_MAX. */
+static inline uint32_t sim_instance_name_place(const sim_instance *in, uint32_t rank,
+                                               uint32_t name)
 {
-    return map64_find(&in->places, (uint64_t)group << 32 | rank);
+    return in->places_of == NULL ? sim_instance_place(in, in->values[rank][name], rank)
+                                 : in->places_of[rank][name];
 }
+
+/* For the makers of instances: room for all ranks; compile the trace of a rank. */
+halley_status sim_instance_begin(sim_instance *out, const sim_instance_opts *o,
+                                 halley_error *err);
+halley_status sim_instance_compile(sim_instance *in, uint32_t rank, uint32_t kind,
+                                   const sim_instance_opts *o, halley_error *err);
 
 #endif

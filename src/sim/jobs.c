@@ -51,11 +51,11 @@ static halley_cluster *copy_shared_cluster(const halley_cluster *c)
 {
     halley_cluster *copy = hw_cluster_copy(c);
     if (copy != NULL)
-        copy->system.slow = c->system.slow;
+        copy->system.slow = c->system.slow, copy->system.late_s = c->system.late_s;
     return copy;
 }
 
-static halley_status read_job_groups(job_state *s, const halley_job *job,
+static halley_status read_job_groups(job_state *s, const halley_sim_job *job,
                                      const halley_cluster *c, halley_error *err)
 {
     s->own = hw_cluster_copy(c);
@@ -89,7 +89,7 @@ static halley_status take_npus(halley_jobs_result *r, uint32_t j, halley_error *
     return HALLEY_OK;
 }
 
-static halley_status open_jobs(halley_jobs_result *r, const halley_job *jobs,
+static halley_status open_jobs(halley_jobs_result *r, const halley_sim_job *jobs,
                                const uint32_t *npus, halley_error *err)
 {
     int64_t next = 1;
@@ -258,7 +258,7 @@ static halley_status find_shared_links(halley_jobs_result *r, halley_error *err)
     return room ? HALLEY_OK : error_nomem(err);
 }
 
-static halley_status simulate_jobs(halley_jobs_result *r, const halley_job *jobs,
+static halley_status simulate_jobs(halley_jobs_result *r, const halley_sim_job *jobs,
                                    const halley_sim_opts *opts, halley_error *err)
 {
     for (uint32_t j = 0; j < r->n_jobs; j++)
@@ -279,7 +279,7 @@ static halley_status simulate_jobs(halley_jobs_result *r, const halley_job *jobs
     return find_shared_links(r, err);
 }
 
-static halley_status fill_jobs(halley_jobs_result *r, const halley_job *jobs,
+static halley_status fill_jobs(halley_jobs_result *r, const halley_sim_job *jobs,
                                const uint32_t *npus, const halley_cluster *cluster,
                                const halley_sim_opts *opts, halley_error *err)
 {
@@ -301,7 +301,7 @@ static halley_status fill_jobs(halley_jobs_result *r, const halley_job *jobs,
     return status == HALLEY_OK ? simulate_jobs(r, jobs, opts, err) : status;
 }
 
-halley_status halley_jobs_run(halley_jobs_result **out, const halley_job *jobs,
+halley_status halley_jobs_run(halley_jobs_result **out, const halley_sim_job *jobs,
                               uint32_t n_jobs, const uint32_t *npus,
                               const halley_cluster *cluster, const halley_sim_opts *opts,
                               halley_error *err)

@@ -33,16 +33,20 @@ static uint64_t link_of(const walker *w, uint32_t rank, uint32_t node)
     return w->result->nodes[rank][2 * (size_t)w->result->n_nodes[rank] + node];
 }
 
+static const halley_trace *get_trace(const walker *w, uint32_t rank)
+{
+    return halley_trace_set_get(w->traces, w->result->npus[rank]);
+}
+
 static bool is_collective(const walker *w, uint32_t rank, uint32_t node)
 {
-    return halley_node_type_of(halley_trace_set_get(w->traces, rank), node) ==
-           HALLEY_NODE_COLL;
+    return halley_node_type_of(get_trace(w, rank), node) == HALLEY_NODE_COLL;
 }
 
 /* Who came last to every collective. */
 static bool find_lasts(walker *w)
 {
-    for (uint32_t rank = 0; rank < w->result->n_ranks; rank++) {
+    for (uint32_t rank = 0; rank < w->result->n_run; rank++) {
         for (uint32_t i = 0; i < w->result->n_nodes[rank]; i++) {
             const uint64_t link = link_of(w, rank, i);
             uint32_t at = (uint32_t)w->lasts.n;
@@ -120,7 +124,7 @@ static bool find_ended_at(uint32_t *out, walker *w, uint32_t rank, uint64_t at)
 /* The dependency that ended last, if it ended just when the node began. */
 static uint32_t last_dependency(const walker *w, uint32_t rank, uint32_t node)
 {
-    const halley_trace *t = halley_trace_set_get(w->traces, rank);
+    const halley_trace *t = get_trace(w, rank);
     const uint32_t n_data = halley_node_data_count(t, node);
     const uint32_t n = n_data + halley_node_ctrl_count(t, node);
     for (uint32_t i = 0; i < n; i++) {
@@ -144,7 +148,7 @@ static bool find_other(const walker *w, uint32_t *rank, uint32_t *node, halley_w
     const uint32_t other_rank = (uint32_t)(other >> 32), other_node = (uint32_t)other;
     if (begin_of(w, other_rank, other_node) <= begin_of(w, *rank, *node))
         return false;
-    assert(other_rank < w->result->n_ranks);
+    assert(other_rank < w->result->n_run);
     *rank = other_rank;
     *node = other_node;
     *why = coll ? HALLEY_WHY_MEMBER : HALLEY_WHY_MESSAGE;
@@ -189,7 +193,7 @@ static void last_node(const walker *w, uint32_t *rank, uint32_t *node)
 {
     uint64_t most = 0;
     *rank = *node = 0;
-    for (uint32_t r = 0; r < w->result->n_ranks; r++) {
+    for (uint32_t r = 0; r < w->result->n_run; r++) {
         for (uint32_t i = 0; i < w->result->n_nodes[r]; i++) {
             const uint64_t end = end_of(w, r, i);
             if (end != UINT64_MAX && end > most) {
@@ -204,11 +208,13 @@ static void last_node(const walker *w, uint32_t *rank, uint32_t *node)
 static halley_status find_path(walker *w, halley_error *err)
 {
     uint32_t rank, node;
-    w->by_end = mem_array_zero(w->result->n_ranks, sizeof *w->by_end);
+    w->by_end = mem_array_zero(w->result->n_run, sizeof *w->by_end);
     if (w->by_end == NULL || !find_lasts(w))
         return error_nomem(err);
     last_node(w, &rank, &node);
     TRY(walk_back(w, rank, node, err));
+    for (size_t i = 0; i < w->path.n; i++) /* who was run for others, by its own number */
+        w->path.at[i].rank = w->result->npus[w->path.at[i].rank];
     for (size_t i = 0, k = w->path.n; i + 1 < k; i++, k--) {
         const halley_path_step swapped = w->path.at[i];
         w->path.at[i] = w->path.at[k - 1];
@@ -225,7 +231,7 @@ halley_status halley_result_path(halley_path_step **out, size_t *n,
         return error_set(err, HALLEY_EINVAL, "the run has not recorded its nodes");
     walker w = {.result = result, .traces = traces};
     const halley_status status = find_path(&w, err);
-    for (uint32_t i = 0; w.by_end != NULL && i < result->n_ranks; i++)
+    for (uint32_t i = 0; w.by_end != NULL && i < result->n_run; i++)
         free(w.by_end[i]);
     free(w.by_end);
     map64_fini(&w.last);

@@ -4,7 +4,9 @@
 #include "base/number.h"
 #include "sim/fold.h"
 #include "sim/rules.h"
+#include "sim/symmetry/symmetry.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const warning_texts[SIM_N_WARNINGS] = {
@@ -81,7 +83,7 @@ static void note_unreceived(sim *s)
 static uint64_t get_last_finish(const sim *s)
 {
     uint64_t last = 0;
-    for (uint32_t i = 0; i < s->n_npus; i++)
+    for (uint32_t i = 0; i < s->n_ranks; i++)
         last = s->ranks[i].finish > last ? s->ranks[i].finish : last;
     return last;
 }
@@ -134,65 +136,203 @@ static bool note_overload(halley_result *r, const sim *s)
     return text != NULL && array_push(&r->remarks, text);
 }
 
+/* The factors by which kernels were slowed down, beside the number. */
+static bool note_interference(halley_result *r, const sim *s)
+{
+    const double *f = s->system->interference;
+    if (s->interfere == NULL)
+        return true;
+    char *text = arena_printf(
+        &r->memory,
+        "while an NPU communicates, its kernels take longer by stated factors: matmuls "
+        "%s, attention %s, memory-bound kernels %s times",
+        number_digits(1 + f[CLUSTER_KERNEL_MATMUL], 4).at,
+        number_digits(1 + f[CLUSTER_KERNEL_ATTENTION], 4).at,
+        number_digits(1 + f[CLUSTER_KERNEL_MEMORY], 4).at);
+    return text != NULL && array_push(&r->remarks, text);
+}
+
+enum { MOST_LISTED_LINKS = 4096 }; /* of a network whose links are listed one by one */
+
 static halley_status read_links(halley_result *r, sim *s)
 {
-    if (!net_list_links(&r->links, s->net))
+    r->links.every =
+        s->lists_links || (s->net->model->count_links != NULL &&
+                           s->net->model->count_links(s->net) <= MOST_LISTED_LINKS);
+    uint32_t *class_of = NULL;
+    if (s->class_of != NULL && r->links.every) {
+        const uint32_t n = s->net->model->count_links(s->net);
+        class_of = mem_array(n, sizeof *class_of);
+        if (class_of == NULL)
+            return error_nomem(s->err);
+        memset(class_of, 0xff, n * sizeof *class_of);
+        for (uint32_t i = 0; i < s->symmetry->graph.n_links; i++)
+            class_of[s->symmetry->links[i]] = s->symmetry->partition.links.of[i];
+    }
+    r->links.class_of = class_of;
+    const bool listed = net_list_links(&r->links, s->net);
+    r->links.class_of = NULL;
+    free(class_of);
+    if (!listed)
         return error_nomem(s->err);
     if (r->links.links.n > 1)
         qsort(r->links.links.at, r->links.links.n, sizeof *r->links.links.at,
               compare_links);
-    if (!note_overload(r, s))
+    if (!note_overload(r, s) || !note_interference(r, s))
         return error_nomem(s->err);
     return s->stopped ? HALLEY_OK : net_certify(s->net, s->err);
 }
 
 static halley_traffic read_traffic(const sim *s, const sim_traffic *t)
 {
-    const sim_group *g = t->group == 0 ? NULL : &s->groups[t->group - 1];
+    const cluster_group *g = t->group == 0 ? NULL : &s->instance.groups[t->group - 1];
     return (halley_traffic){.type = t->type,
                             .coll = t->coll,
                             .group = g == NULL ? 0 : g->id,
-                            .n_members = g == NULL ? s->n_npus : g->n_members,
+                            .n_members = g == NULL ? s->n_npus : g->n,
                             .count = t->count,
                             .bytes = (double)t->bytes,
-                            .ticks = (double)t->ticks};
+                            .ticks = (double)t->ticks,
+                            .n_alike = t->n_alike};
 }
 
-/* Ranks that were run. Events are not told apart by rank: those represented are known
- * exactly when every rank was run, else in proportion to the ranks. */
-static void read_classes(halley_result *r, const sim *s)
+enum { MOST_TRAFFIC_ROWS = 1 << 16 };
+
+/* A row of a class of groups becomes one of each, or of its first when they are too many;
+ * groups are then those of the job. */
+static bool expand_row(sim *s, size_t i, bool whole)
 {
-    for (uint32_t i = 0; i < s->n_npus; i++)
+    const sim_symmetry *y = s->symmetry;
+    sim_traffic row = s->traffic.at[i];
+    const sim_group *g = &s->groups[row.group - 1];
+    const uint32_t first = y->partition.carriers.first[g->class_id];
+    s->traffic.at[i].group = y->groups.at[first];
+    s->traffic.at[i].n_alike = whole ? 1 : g->n_groups;
+    for (uint32_t c = first + 1; whole && c < y->n_groups; c++) {
+        row.group = y->groups.at[c];
+        row.n_alike = 1;
+        if (y->partition.carriers.of[c] == g->class_id && !array_push(&s->traffic, row))
+            return false;
+    }
+    return true;
+}
+
+static halley_status read_all_traffic(halley_result *r, sim *s)
+{
+    const size_t n_rows = s->traffic.n;
+    uint64_t n = 0;
+    for (size_t i = 0; i < n_rows; i++) {
+        sim_traffic *t = &s->traffic.at[i];
+        t->n_alike = 1;
+        n += t->group == 0 ? 1 : s->groups[t->group - 1].n_groups;
+    }
+    for (size_t i = 0; s->class_of != NULL && i < n_rows; i++)
+        if (s->traffic.at[i].group != 0 && !expand_row(s, i, n <= MOST_TRAFFIC_ROWS))
+            return error_nomem(s->err);
+    sim_traffic_sort(s);
+    if (!array_reserve(&r->traffic, s->traffic.n))
+        return error_nomem(s->err);
+    for (size_t i = 0; i < s->traffic.n; i++)
+        r->traffic.at[r->traffic.n++] = read_traffic(s, &s->traffic.at[i]);
+    return HALLEY_OK;
+}
+
+typedef struct finish_time {
+    uint64_t at;
+    uint32_t rank;
+} finish_time;
+
+static int compare_finish_times(const void *a, const void *b)
+{
+    const finish_time *x = a, *y = b;
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* All ranks by when their class finished, at one time by rank: distinct times are
+ * numbered, then ranks are counted, and filed. */
+static halley_status expand_finishers(halley_result *r, const sim *s)
+{
+    finish_time *times = mem_array(s->n_ranks, sizeof *times);
+    uint32_t *number = mem_array(s->n_ranks, sizeof *number);
+    uint32_t *at = mem_array_zero((size_t)s->n_ranks + 1, sizeof *at);
+    r->finishers = mem_array(s->n_npus, sizeof *r->finishers);
+    if (times != NULL && number != NULL && at != NULL && r->finishers != NULL) {
+        for (uint32_t i = 0; i < s->n_ranks; i++)
+            times[i] = (finish_time){s->ranks[i].finish, i};
+        qsort(times, s->n_ranks, sizeof *times, compare_finish_times);
+        for (uint32_t i = 0, k = 0; i < s->n_ranks; i++) {
+            k += i > 0 && times[i].at != times[i - 1].at;
+            number[times[i].rank] = k;
+            at[k + 1] += s->ranks[times[i].rank].n_alike;
+        }
+        for (uint32_t k = 0; k < s->n_ranks; k++)
+            at[k + 1] += at[k];
+        for (uint32_t i = 0; i < s->n_npus; i++)
+            r->finishers[at[number[s->class_of[i]]]++] = i;
+    }
+    const bool room = times != NULL && number != NULL && at != NULL && r->finishers;
+    free(times);
+    free(number);
+    free(at);
+    return room ? HALLEY_OK : error_nomem(s->err);
+}
+
+/* Who was run for whom. */
+static halley_status read_classes(halley_result *r, const sim *s)
+{
+    r->n_run = s->n_ranks;
+    for (uint32_t i = 0; i < s->n_ranks; i++)
         r->n_classes += s->fold == NULL || s->fold->representative[i] == i;
-    r->n_events_represented =
-        (uint64_t)((double)s->n_events * s->n_npus / r->n_classes + 0.5);
+    r->n_represented = s->n_represented;
+    snprintf(r->unfolded, sizeof r->unfolded, "%s", s->unfolded);
+    r->npus = mem_array(s->n_ranks, sizeof *r->npus);
+    r->n_alike = mem_array(s->n_ranks, sizeof *r->n_alike);
+    if (r->npus == NULL || r->n_alike == NULL)
+        return error_nomem(s->err);
+    for (uint32_t i = 0; i < s->n_ranks; i++) {
+        r->npus[i] = s->ranks[i].npu;
+        r->n_alike[i] = s->ranks[i].n_alike;
+    }
+    if (s->class_of == NULL)
+        return HALLEY_OK;
+    r->n_carrier_classes = s->symmetry->partition.carriers.n;
+    r->n_link_classes = s->symmetry->partition.links.n;
+    r->class_of = mem_array(s->n_npus, sizeof *r->class_of);
+    if (r->class_of == NULL)
+        return error_nomem(s->err);
+    memcpy(r->class_of, s->class_of, s->n_npus * sizeof *r->class_of);
+    return HALLEY_OK;
 }
 
 static halley_status fill_result(halley_result *r, sim *s)
 {
-    assert(s->n_finished == s->n_npus || s->stopped);
+    assert(s->n_finished == (s->fold != NULL ? s->n_npus : s->n_ranks) || s->stopped);
     r->n_ranks = s->n_npus;
     r->ticks_per_s = 1e9 * (double)s->ticks_per_ns;
     r->roofline = s->system->roofline;
     r->n_events = s->n_events;
-    read_classes(r, s);
     r->stopped = s->stopped;
     note_unreceived(s);
     r->warnings = s->warnings;
-    r->ranks = mem_array(s->n_npus, sizeof *r->ranks);
-    r->nodes = mem_array_zero(s->n_npus, sizeof *r->nodes);
-    r->n_nodes = mem_array(s->n_npus, sizeof *r->n_nodes);
-    r->levels = mem_array_zero(s->n_npus, sizeof *r->levels);
-    if (r->ranks == NULL || r->nodes == NULL || r->n_nodes == NULL || r->levels == NULL ||
-        !array_reserve(&r->traffic, s->traffic.n))
+    TRY(read_classes(r, s));
+    r->last_finish = get_last_finish(s);
+    r->ranks = mem_array(s->n_ranks, sizeof *r->ranks);
+    r->nodes = mem_array_zero(s->n_ranks, sizeof *r->nodes);
+    r->n_nodes = mem_array(s->n_ranks, sizeof *r->n_nodes);
+    r->levels = mem_array_zero(s->n_ranks, sizeof *r->levels);
+    if (r->ranks == NULL || r->nodes == NULL || r->n_nodes == NULL || r->levels == NULL)
         return error_nomem(s->err);
-    sim_traffic_sort(s);
-    for (size_t i = 0; i < s->traffic.n; i++)
-        r->traffic.at[r->traffic.n++] = read_traffic(s, &s->traffic.at[i]);
-    s->rules->sort_finishers(s);
-    r->finishers = s->finishers;
-    s->finishers = NULL;
-    for (uint32_t i = 0; i < s->n_npus; i++) {
+    TRY(read_all_traffic(r, s));
+    if (s->class_of != NULL) {
+        TRY(expand_finishers(r, s));
+    } else {
+        s->rules->sort_finishers(s);
+        r->finishers = s->finishers;
+        s->finishers = NULL;
+    }
+    for (uint32_t i = 0; i < s->n_ranks; i++) {
         read_rank(&r->ranks[i], &s->ranks[i]);
         r->nodes[i] = s->ranks[i].begins;
         r->n_nodes[i] = s->ranks[i].program->n;
@@ -225,9 +365,9 @@ void halley_result_free(halley_result *result)
 {
     if (result == NULL)
         return;
-    for (uint32_t i = 0; result->nodes != NULL && i < result->n_ranks; i++)
+    for (uint32_t i = 0; result->nodes != NULL && i < result->n_run; i++)
         free(result->nodes[i]);
-    for (uint32_t i = 0; result->levels != NULL && i < result->n_ranks; i++)
+    for (uint32_t i = 0; result->levels != NULL && i < result->n_run; i++)
         free(result->levels[i].at);
     free(result->levels);
     free(result->nodes);
@@ -241,6 +381,9 @@ void halley_result_free(halley_result *result)
     net_heat_fini(&result->heat);
     free(result->ranks);
     free(result->finishers);
+    free(result->class_of);
+    free(result->npus);
+    free(result->n_alike);
     free(result);
 }
 
@@ -251,7 +394,7 @@ uint32_t halley_result_ranks(const halley_result *result)
 
 halley_rank_result halley_result_rank(const halley_result *result, uint32_t rank)
 {
-    return result->ranks[rank];
+    return result->ranks[sim_result_run(result, rank)];
 }
 
 uint32_t halley_result_finisher(const halley_result *result, uint32_t i)
@@ -286,7 +429,27 @@ uint32_t halley_result_classes(const halley_result *result)
 
 uint64_t halley_result_events_represented(const halley_result *result)
 {
-    return result->n_events_represented;
+    return result->n_represented;
+}
+
+halley_symmetry halley_result_symmetry(const halley_result *result)
+{
+    return (halley_symmetry){.n_ranks = result->n_run,
+                             .n_carriers = result->n_carrier_classes,
+                             .n_links = result->n_link_classes,
+                             .unfolded =
+                                 result->unfolded[0] == 0 ? NULL : result->unfolded};
+}
+
+uint32_t halley_result_class_of(const halley_result *result, uint32_t rank)
+{
+    return sim_result_run(result, rank);
+}
+
+halley_rank_class halley_result_class(const halley_result *result, uint32_t i)
+{
+    assert(i < result->n_run);
+    return (halley_rank_class){.rank = result->npus[i], .n_ranks = result->n_alike[i]};
 }
 
 uint32_t halley_result_warning_count(const halley_result *result)
@@ -334,10 +497,7 @@ uint32_t halley_result_links(const halley_result *result)
 halley_link_result halley_result_link(const halley_result *result, uint32_t i)
 {
     const net_link_use *l = &result->links.links.at[i];
-    uint64_t last = 0;
-    for (uint32_t k = 0; k < result->n_ranks; k++)
-        last = result->ranks[k].finish > last ? result->ranks[k].finish : last;
-    const double seconds = (double)last / result->ticks_per_s;
+    const double seconds = (double)result->last_finish / result->ticks_per_s;
     return (halley_link_result){.name = l->name,
                                 .kind = l->kind,
                                 .bw_Bps = l->bw_Bps,
@@ -346,6 +506,7 @@ halley_link_result halley_result_link(const halley_result *result, uint32_t i)
                                 .use = seconds > 0 ? l->wire_bytes / (l->bw_Bps * seconds)
                                                    : 0,
                                 .messages = l->n_messages,
+                                .n_alike = l->n_alike == 0 ? 1 : l->n_alike,
                                 .users = {l->users[0], l->users[1]},
                                 .user_shares = {l->user_shares[0], l->user_shares[1]}};
 }
@@ -353,25 +514,24 @@ halley_link_result halley_result_link(const halley_result *result, uint32_t i)
 halley_node_times halley_result_node(const halley_result *result, uint32_t rank,
                                      uint32_t node)
 {
-    const uint64_t *times = result->nodes[rank];
-    if (times == NULL || node >= result->n_nodes[rank] || times[node] == UINT64_MAX)
+    const uint32_t run = sim_result_run(result, rank);
+    const uint64_t *times = result->nodes[run];
+    if (times == NULL || node >= result->n_nodes[run] || times[node] == UINT64_MAX)
         return (halley_node_times){0};
-    return (halley_node_times){times[node], times[result->n_nodes[rank] + node], true};
+    return (halley_node_times){times[node], times[result->n_nodes[run] + node], true};
 }
 
 size_t halley_result_memory(const halley_memory_level **out, const halley_result *result,
                             uint32_t rank)
 {
-    *out = result->levels[rank].at;
-    return result->levels[rank].n;
+    const uint32_t run = sim_result_run(result, rank);
+    *out = result->levels[run].at;
+    return result->levels[run].n;
 }
 
 uint32_t halley_result_bins(const halley_result *result)
 {
-    uint64_t last = 0;
-    for (uint32_t i = 0; i < result->n_ranks; i++)
-        last = result->ranks[i].finish > last ? result->ranks[i].finish : last;
-    return net_heat_count(&result->heat, last);
+    return net_heat_count(&result->heat, result->last_finish);
 }
 
 double halley_result_bin_s(const halley_result *result)

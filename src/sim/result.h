@@ -6,25 +6,42 @@
 
 struct halley_result {
     uint32_t n_ranks;
+    uint32_t n_run;     /* ranks that were run: one of each symmetry class */
+    uint32_t *class_of; /* by rank: which of those; NULL = every rank was run */
+    uint32_t *npus;     /* by rank that was run: the first it represents */
+    uint32_t *n_alike;  /* by rank that was run */
+    uint32_t n_classes; /* the same, but for runs that are folded step by step */
+    uint32_t n_carrier_classes, n_link_classes;
+    uint64_t last_finish;
+    uint64_t n_represented; /* events */
+    char unfolded[256];
     double ticks_per_s;
     bool roofline, stopped;
     uint32_t warnings; /* bit i: warning i (sim_warning) */
-    uint64_t n_events, n_events_represented;
-    uint32_t n_classes; /* ranks that were run */
-    halley_rank_result *ranks;
-    uint32_t *finishers;
+    uint64_t n_events;
+    halley_rank_result *ranks; /* by rank that was run */
+    uint32_t *finishers;       /* all ranks */
     ARRAY(halley_traffic) traffic;
     arena memory;                   /* names of parts */
     net_link_list links;            /* that carried something, the busiest first */
     ARRAY(char *) remarks;          /* warnings beyond those of `warnings`, in `memory` */
     ARRAY(halley_dim_result) parts; /* of the network */
     net_heat heat;                  /* by dimension, NPU */
-    uint64_t **nodes;  /* by rank: begins, ends, links; NULL when not recorded */
-    uint32_t *n_nodes; /* by rank */
+    uint64_t *
+        *nodes; /* by rank that was run: begins, ends, links; NULL when not recorded */
+    uint32_t *n_nodes; /* by rank that was run */
     struct sim_levels {
         halley_memory_level *at;
         size_t n;
-    } * levels; /* by rank: of the NPU's own memory; none when not recorded */
+    } * levels; /* by rank that was run: of the NPU's own memory; none when not recorded
+                 */
 };
+
+/* The rank that was run for a rank. */
+static inline uint32_t sim_result_run(const halley_result *r, uint32_t rank)
+{
+    assert(rank < r->n_ranks);
+    return r->class_of == NULL ? rank : r->class_of[rank];
+}
 
 #endif

@@ -7,8 +7,13 @@
 #include "des/ticks.h"
 #include "hw/count.h"
 #include "sim/fold.h"
+#include "sim/interfere.h"
 #include "sim/rules.h"
+#include "sim/symmetry/symmetry.h"
+#include "trace/core/template.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 void sim_fail(sim *s, halley_status status)
@@ -85,7 +90,8 @@ void sim_dispatch(sim *s, uint64_t event)
         net_event(s->net, event);
         break;
     default:
-        assert(event == SIM_EVENT_NONE);
+        if (event != SIM_EVENT_NONE)
+            sim_rank_start(s, sim_event_read_late(event));
         break;
     }
 }
@@ -121,6 +127,18 @@ static void note_retiming(sim *s, sim_retime_state state)
         s->warnings |= 1u << SIM_WARN_RETIMED_COST;
 }
 
+/* Where the ranks come from: one of the two. */
+typedef struct sim_source {
+    const halley_trace_set *traces;
+    const trace_template *roles;
+} sim_source;
+
+static uint32_t count_source_ranks(const sim_source *from)
+{
+    return from->roles != NULL ? from->roles->n_ranks
+                               : halley_trace_set_count(from->traces);
+}
+
 /* What a user should know of the programs. */
 static void note_programs(sim *s)
 {
@@ -136,7 +154,7 @@ static void note_programs(sim *s)
         s->warnings |= 1u << SIM_WARN_KINDS;
 }
 
-static halley_status compile_programs(sim *s, const halley_trace_set *traces,
+static halley_status compile_programs(sim *s, const sim_source *from,
                                       const halley_sim_opts *opts)
 {
     const sim_instance_opts o = {.cluster = s->cluster,
@@ -145,7 +163,10 @@ static halley_status compile_programs(sim *s, const halley_trace_set *traces,
                                      s->fold == NULL ? NULL : s->fold->representative,
                                  .ticks_per_s = 1e9 * (double)s->ticks_per_ns,
                                  .share = s->rules->can_fold && s->fold == NULL};
-    TRY(sim_instance_init(&s->instance, traces, &o, s->err));
+    if (from->roles != NULL)
+        TRY(sim_instance_init_roles(&s->instance, from->roles, &o, s->err));
+    else
+        TRY(sim_instance_init(&s->instance, from->traces, &o, s->err));
     note_programs(s);
     return HALLEY_OK;
 }
@@ -190,6 +211,7 @@ static halley_status init_network(sim *s, const net_model *model,
                      .deliver = deliver_message,
                      .context = s,
                      .keep_heat = opts->heat,
+                     .folds = true,
                      .fail = note_network_failure,
                      .err = s->err};
     o.ops = opts->network_ops;
@@ -216,7 +238,23 @@ const net_model *sim_model_find(const halley_cluster *c, const halley_sim_opts *
     return word == NULL ? NULL : net_model_find(word);
 }
 
-static halley_status set_up_run(sim *s, const halley_trace_set *traces,
+/* One rank of each symmetry class is run, or all of them. */
+static halley_status fold_run(sim *s, const halley_sim_opts *opts)
+{
+    if (s->fold != NULL)
+        return sim_bind_ranks(s);
+    if (sim_symmetry_is_possible(s, opts, s->unfolded, sizeof s->unfolded)) {
+        TRY(sim_symmetry_new(&s->symmetry, s));
+        snprintf(s->unfolded, sizeof s->unfolded, "%s", s->symmetry->reason);
+        if (s->unfolded[0] == 0)
+            return sim_bind_classes(s, s->symmetry);
+    }
+    if (s->net->model->fold != NULL)
+        TRY(s->net->model->fold(s->net, NULL, s->err));
+    return sim_bind_ranks(s);
+}
+
+static halley_status set_up_run(sim *s, const sim_source *from,
                                 const halley_sim_opts *opts)
 {
     const halley_cluster *c = s->cluster;
@@ -231,17 +269,18 @@ static halley_status set_up_run(sim *s, const halley_trace_set *traces,
         return error_set(s->err, HALLEY_EINVAL,
                          "network model %u does not belong to the %s rules",
                          (unsigned)opts->network, s->rules->name);
-    TRY(s->rules->check_run(s, halley_trace_set_count(traces), model));
+    TRY(s->rules->check_run(s, count_source_ranks(from), model));
     TRY(init_network(s, model, opts));
     TRY(mem_servers_init(&s->memory, c, s->ticks_per_ns, s->err));
     s->endpoint = s->system->endpoint_ns * s->ticks_per_ns;
     s->group_endpoint = s->system->group_endpoint_ns * s->ticks_per_ns;
-    TRY(compile_programs(s, traces, opts));
-    TRY(sim_bind_ranks(s));
+    TRY(compile_programs(s, from, opts));
+    TRY(fold_run(s, opts));
     sim_phases_init(s, s->system->rendezvous || s->rules->has_own_directions(s));
     TRY(sim_calls_init(s));
     TRY(sim_streams_init(s));
     TRY(sim_bus_init(s));
+    TRY(sim_interfere_init(s));
     TRY(sim_custom_init(s));
     if (s->fold != NULL && !sim_fold_allows(s)) {
         sim_fold_give_up(s);
@@ -265,11 +304,57 @@ static halley_status start_ranks(sim *s)
     for (uint32_t i = 0; i < s->n_ranks && s->status == HALLEY_OK; i++) {
         if (!is_run(s, i))
             continue;
+        const double late_s =
+            s->system->late_s == NULL ? 0 : s->system->late_s[s->ranks[i].npu];
+        if (late_s > 0) {
+            des_queue_push(&s->queue,
+                           ticks_from(round(late_s * 1e9 * (double)s->ticks_per_ns)),
+                           sim_event_late(i));
+            continue;
+        }
         sim_rank_start(s, i);
         if (s->status == HALLEY_OK)
             TRY(s->rules->check_start(s, i));
     }
     return s->status;
+}
+
+/* The rank that a queue of chunks belongs to. */
+static uint32_t find_queue_rank(const sim *s, uint32_t queue)
+{
+    uint32_t low = 0, high = s->n_ranks;
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (s->streams.first_queue[middle] <= queue)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* How many events of the run of all ranks an event represents. Those of the network as a
+ * whole are one there, too. */
+static uint64_t count_represented(const sim *s, uint64_t event)
+{
+    switch (event & NET_KIND_MASK) {
+    case SIM_CALLS:
+        return s->ranks[sim_event_read_calls(event)].n_alike;
+    case SIM_NODE:
+        return s->ranks[sim_event_read_node(event).owner].n_alike;
+    case SIM_START:
+        return s->ranks[find_queue_rank(s, sim_event_read_index(event))].n_alike;
+    case SIM_TRANSFER: {
+        const uint64_t sent = s->match.transfers.at[sim_event_read_index(event)].sent;
+        return s->ranks[sim_event_read_node(sent).owner].n_alike;
+    }
+    case SIM_ARRIVE: {
+        const uint32_t group = s->streams.ops.at[sim_event_read_packet(event).op].group;
+        return group == 0 ? 1 : s->groups[group - 1].n_groups;
+    }
+    default:
+        return 1;
+    }
 }
 
 enum { LOOK_EVERY = 1 << 12 }; /* events between two calls of the watcher */
@@ -291,10 +376,14 @@ static halley_status run_events(sim *s, const halley_sim_opts *opts)
             s->queue.now = s->stop;
             break;
         }
+        if (s->class_of != NULL)
+            s->n_represented += count_represented(s, e.event);
         sim_dispatch(s, e.event);
         if (++s->n_events % LOOK_EVERY == 0 && !watcher_at(&look, s->n_ended))
             return watcher_error(&look, s->err);
     }
+    if (s->class_of == NULL)
+        s->n_represented = s->n_events;
     if (s->queue.failed && s->status == HALLEY_OK)
         return error_set(s->err, HALLEY_ENOMEM,
                          "the event queue ran out of memory or of time at %llu ns",
@@ -335,8 +424,10 @@ static void free_run(sim *s)
     sim_match_fini(&s->match);
     sim_streams_fini(&s->streams);
     sim_bus_fini(s);
+    sim_interfere_fini(s);
     sim_custom_fini(s);
     sim_instance_fini(&s->instance);
+    sim_symmetry_free(s->symmetry);
     for (uint32_t i = 0; s->ranks != NULL && i < s->n_ranks; i++)
         free_records(&s->ranks[i]);
     free(s->ranks);
@@ -364,7 +455,7 @@ static halley_status finish_run(halley_result **out, sim *s)
     return sim_result_new(out, s);
 }
 
-static halley_status run_simulation(halley_result **out, const halley_trace_set *traces,
+static halley_status run_simulation(halley_result **out, const sim_source *from,
                                     const halley_cluster *cluster,
                                     const halley_sim_opts *opts, sim_fold *fold,
                                     halley_error *err)
@@ -376,12 +467,13 @@ static halley_status run_simulation(halley_result **out, const halley_trace_set 
              .rules = sim_rules_get(cluster),
              .ticks_per_ns = sim_rules_get(cluster)->ticks_per_ns,
              .fold = fold,
+             .lists_links = opts->all_links,
              .err = err};
     s.match.free_channel = s.match.free_waiter = SIM_NONE;
     s.match.free_transfer = s.match.free_handshake = SIM_NONE;
     s.stop = opts->stop_s > 0 ? ticks_from(opts->stop_s * 1e9 * (double)s.ticks_per_ns)
                               : UINT64_MAX;
-    halley_status status = set_up_run(&s, traces, opts);
+    halley_status status = set_up_run(&s, from, opts);
     if (status == HALLEY_OK)
         status = run_events(&s, opts);
     if (status == HALLEY_OK)
@@ -403,7 +495,8 @@ static halley_status run_folded(halley_result **out, bool *done,
     TRY(sim_fold_new(&fold, cluster, twins, err));
     if (fold == NULL)
         return HALLEY_OK;
-    const halley_status status = run_simulation(out, traces, cluster, opts, fold, &own);
+    const halley_status status =
+        run_simulation(out, &(sim_source){traces, NULL}, cluster, opts, fold, &own);
     sim_fold_free(fold, cluster->n_npus);
     *done = status == HALLEY_OK || status == HALLEY_ENOMEM || status == HALLEY_ECANCELED;
     if (*done && status != HALLEY_OK)
@@ -420,7 +513,20 @@ halley_status sim_run(halley_result **out, const halley_trace_set *traces,
     err = err == NULL ? &own : err;
     if (twins != NULL && sim_fold_is_possible(cluster, opts))
         TRY(run_folded(out, &done, traces, cluster, opts, twins, err));
-    return done ? HALLEY_OK : run_simulation(out, traces, cluster, opts, NULL, err);
+    return done ? HALLEY_OK
+                : run_simulation(out, &(sim_source){traces, NULL}, cluster, opts, NULL,
+                                 err);
+}
+
+halley_status sim_run_roles(halley_result **out, const trace_template *roles,
+                            const halley_cluster *cluster, const halley_sim_opts *opts,
+                            halley_error *err)
+{
+    const halley_sim_opts defaults = {0};
+    halley_error own = {0};
+    return run_simulation(out, &(sim_source){NULL, roles}, cluster,
+                          opts == NULL ? &defaults : opts, NULL,
+                          err == NULL ? &own : err);
 }
 
 halley_status halley_sim_run(halley_result **out, const halley_trace_set *traces,

@@ -11,4 +11,10 @@ halley_status sim_run(halley_result **out, const halley_trace_set *traces,
                       const halley_cluster *cluster, const halley_sim_opts *opts,
                       const trace_twins *twins, halley_error *err);
 
+typedef struct trace_template trace_template;
+/* The run of a set that is written as roles; the cluster has the groups of its rules. */
+halley_status sim_run_roles(halley_result **out, const trace_template *roles,
+                            const halley_cluster *cluster, const halley_sim_opts *opts,
+                            halley_error *err);
+
 #endif

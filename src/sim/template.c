@@ -1,11 +1,13 @@
 /*
- * sim/template.c - runs of sets that are written as roles: every rank's trace is bound in
- * memory, and the groups of the rules become those of the cluster.
+ * sim/template.c - runs of sets that are written as roles: the groups of the rules become
+ * those of the cluster.
  */
+#include "trace/core/template.h"
+
 #include "halley/sim.h"
 #include "hw/cluster.h"
 #include "hw/groups.h"
-#include "trace/core/template.h"
+#include "sim/run.h"
 
 static halley_status add_rule(halley_cluster *c, const trace_template *t, uint32_t rule,
                               uint32_t *members, halley_error *err)
@@ -41,14 +43,13 @@ halley_status halley_sim_run_template(halley_result **out, const halley_template
                                       const halley_cluster *cluster,
                                       const halley_sim_opts *opts, halley_error *err)
 {
-    halley_trace_set *traces = NULL;
     halley_cluster *c = hw_cluster_copy(cluster);
     halley_status status = c != NULL ? add_groups(c, roles, err) : error_nomem(err);
-    if (status == HALLEY_OK)
-        status = trace_template_expand_all(&traces, roles, err);
-    if (status == HALLEY_OK)
-        status = halley_sim_run(out, traces, c, opts, err);
-    halley_trace_set_free(traces);
+    if (status == HALLEY_OK) {
+        c->system.slow = cluster->system.slow; /* lent; the copy leaves it out */
+        status = sim_run_roles(out, roles, c, opts, err);
+        c->system.slow = NULL;
+    }
     halley_cluster_free(c);
     return status;
 }

@@ -64,6 +64,25 @@ typedef struct attendance {
     uint32_t held;             /* the first that has come and keeps it in a queue */
 } attendance;
 
+/* Ranks that a member of a chunk represents. */
+static uint32_t count_member(const sim *s, const sim_op *o, uint32_t member)
+{
+    if (!o->plan->grouped)
+        return s->ranks[member].n_alike;
+    const sim_group *g = &s->groups[o->group - 1];
+    return g->n_alike == NULL ? 1 : g->n_alike[member];
+}
+
+static uint32_t count_members(const sim *s, const sim_op *o)
+{
+    return o->plan->grouped ? s->groups[o->group - 1].n_members : s->n_npus;
+}
+
+static uint32_t get_npu(const sim *s, uint32_t rank)
+{
+    return s->ranks[rank].npu;
+}
+
 static attendance find_attendance(const sim *s, uint32_t op, uint32_t rank)
 {
     const sim_op *o = &s->streams.ops.at[op];
@@ -78,7 +97,7 @@ static attendance find_attendance(const sim *s, uint32_t op, uint32_t rank)
         if (m->joined)
             continue;
         a.absent = a.absent == SIM_NONE ? k : a.absent;
-        a.n_absent++;
+        a.n_absent += count_member(s, o, k);
     }
     return a;
 }
@@ -102,7 +121,8 @@ static uint32_t describe_collective(strbuf *to, const sim *s, uint32_t rank,
         const uint32_t other = sim_member_rank(s, o, a.absent);
         strbuf_printf(
             to, "%s, which %u of %u members have not joined, the first of them rank %u",
-            o->group == 0 ? "" : " in its group", a.n_absent, o->plan->n_members, other);
+            o->group == 0 ? "" : " in its group", a.n_absent, count_members(s, o),
+            get_npu(s, other));
         if (o->group == 0)
             s->rules->explain_absence(to, s, rank, other);
         return other;
@@ -113,7 +133,7 @@ static uint32_t describe_collective(strbuf *to, const sim *s, uint32_t rank,
                       ", but its chunks wait for each other: rank %u keeps the chunk "
                       "that others have started in a queue (active-chunks-per-dimension "
                       "and the number of queues limit how many run)",
-                      holder);
+                      get_npu(s, holder));
     else
         strbuf_add(to, STR(", but its messages do not match"));
     return SIM_NONE;
@@ -144,14 +164,14 @@ static void describe_chain(strbuf *to, const sim *s, uint32_t rank, uint32_t nod
                 return;
         node = find_running_node(r);
         if (r->n_done == r->program->n) {
-            strbuf_printf(to, "; rank %u is done", rank);
+            strbuf_printf(to, "; rank %u is done", r->npu);
             return;
         }
         if (node == SIM_NONE) {
-            strbuf_printf(to, "; rank %u is idle", rank);
+            strbuf_printf(to, "; rank %u is idle", r->npu);
             return;
         }
-        strbuf_printf(to, "; rank %u waits at node %llu in ", rank,
+        strbuf_printf(to, "; rank %u waits at node %llu in ", r->npu,
                       (unsigned long long)sim_program_id(r->program, node));
         told[n] = rank;
         rank = describe_node(to, s, rank, node);
@@ -172,13 +192,13 @@ static halley_status explain_idle(sim *s, uint32_t rank, uint32_t n_stuck)
             "rank %u stops with %u nodes ready (%u ranks do not finish): they became "
             "ready when a node without duration ended, and ASTRA-sim looks again "
             "only when another node ends",
-            rank, r->n_ready, n_stuck);
+            r->npu, r->n_ready, n_stuck);
     else
         error_set(s->err, HALLEY_EDEADLOCK,
                   "rank %u: %u of its %u nodes depend on each other in a cycle, or on "
                   "such a cycle, and never run",
-                  rank, r->program->n - r->n_done, r->program->n);
-    error_at_file(s->err, halley_trace_path(r->program->trace));
+                  r->npu, r->program->n - r->n_done, r->program->n);
+    error_at_file(s->err, halley_trace_path(r->trace));
     if (node < r->program->n)
         error_at_node(s->err, sim_program_id(r->program, node));
     return HALLEY_EDEADLOCK;
@@ -187,11 +207,11 @@ static halley_status explain_idle(sim *s, uint32_t rank, uint32_t n_stuck)
 halley_status sim_explain_wait(sim *s)
 {
     uint32_t rank = SIM_NONE, n_stuck = 0;
-    for (uint32_t i = 0; i < s->n_npus; i++) {
+    for (uint32_t i = 0; i < s->n_ranks; i++) {
         const sim_rank *r = &s->ranks[i];
         if (r->n_done == r->program->n)
             continue;
-        n_stuck++;
+        n_stuck += r->n_alike;
         if (rank == SIM_NONE)
             rank = i;
     }
@@ -206,9 +226,9 @@ halley_status sim_explain_wait(sim *s)
         s->err, HALLEY_EDEADLOCK,
         "the simulation cannot finish: rank %u waits forever in %.*s (%u of %u ranks "
         "do not finish)",
-        rank, STR_ARG(strbuf_str(&text)), n_stuck, s->n_npus);
+        get_npu(s, rank), STR_ARG(strbuf_str(&text)), n_stuck, s->n_npus);
     strbuf_fini(&text);
-    error_at_file(s->err, halley_trace_path(s->ranks[rank].program->trace));
+    error_at_file(s->err, halley_trace_path(s->ranks[rank].trace));
     error_at_node(s->err, sim_program_id(s->ranks[rank].program, node));
     return HALLEY_EDEADLOCK;
 }

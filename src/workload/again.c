@@ -59,6 +59,8 @@ static bool is_matmul(const workload_op *op)
 
 static double find_selective_op(const halley_stack *stack, const workload_op *op)
 {
+    if (op->part == WORKLOAD_PART_MIXER)
+        return 1; /* torchtitan's list of kept operators has none of them */
     if (op->class == WORKLOAD_ATTENTION)
         return 0;
     return op->class == WORKLOAD_TRAFFIC ? 1 : stack->k[HALLEY_K_RECOMPUTE];
@@ -79,8 +81,8 @@ double workload_again_share(const halley_plan *plan, const halley_stack *stack,
     case HALLEY_RECOMPUTE_NONE:
     case HALLEY_N_RECOMPUTE:
         break;
-    case HALLEY_RECOMPUTE_SELECTIVE:
-        return op->class == WORKLOAD_ATTENTION ? 1 : 0;
+    case HALLEY_RECOMPUTE_SELECTIVE: /* of attention only, not of recurrent mixers */
+        return op->class == WORKLOAD_ATTENTION && op->part != WORKLOAD_PART_MIXER;
     case HALLEY_RECOMPUTE_SELECTIVE_OP:
         return find_selective_op(stack, op);
     case HALLEY_RECOMPUTE_FULL:

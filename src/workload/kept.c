@@ -11,6 +11,8 @@
  */
 #include "workload/kept.h"
 
+#include "workload/recurrent.h"
+
 #include <assert.h>
 #include <math.h>
 
@@ -58,13 +60,67 @@ static void count_experts(workload_kept *k, const halley_model *model,
     const double rows = count_rows(model, plan, s), wide = model->gated ? 2 : 1;
     const double f = model->expert_ffn, etp = plan->etp > 1 ? plan->etp : 1;
     double *bytes = k->bytes;
-    bytes[WORKLOAD_KEPT_MOE_IN] = st->input * rows * etp * s->hidden;
+    const double width = model->expert_hidden ? model->expert_hidden : s->hidden;
+    bytes[WORKLOAD_KEPT_MOE_IN] = st->input * rows * etp * width;
     bytes[WORKLOAD_KEPT_E_FC1_OUT] = st->element * rows * f * wide;
     bytes[WORKLOAD_KEPT_E_ACT_OUT] = st->input * rows * f;
     bytes[WORKLOAD_KEPT_ROUTER] = 8 * s->tokens / plan->tp * model->experts;
     const double shared = (double)model->shared_ffn / plan->tp;
     bytes[WORKLOAD_KEPT_S_FC1_OUT] = st->element * s->tokens * shared * wide;
     bytes[WORKLOAD_KEPT_S_ACT_OUT] = st->input * s->tokens * shared;
+}
+
+/* The share of the layers that have them, where layers differ. */
+static void share_tensors(workload_kept *k, workload_tensor first, workload_tensor last,
+                          double share)
+{
+    assert(first <= last && last < WORKLOAD_N_KEPT && share >= 0 && share <= 1);
+    for (unsigned i = first; i <= last; i++)
+        k->bytes[i] *= share;
+}
+
+static void count_recurrent(workload_kept *k, const halley_model *model,
+                            const halley_plan *plan, const workload_states *st,
+                            const workload_shape *s, double share)
+{
+    const workload_recurrent_kept r =
+        workload_recurrent_keep(&model->recurrent, plan, st, s->tokens);
+    k->bytes[WORKLOAD_KEPT_QKV] += share * r.projected;
+    k->bytes[WORKLOAD_KEPT_ATTN_OUT] += share * r.mixed;
+    k->bytes[WORKLOAD_KEPT_PROJ] += share * r.mixed * st->input / st->element;
+    k->q_or_v += share * r.projected;
+    k->states = r.states;
+}
+
+static void count_ffn(workload_kept *k, const halley_model *model,
+                      const halley_plan *plan, const workload_states *st,
+                      const workload_shape *s)
+{
+    const double f = (double)model->ffn / plan->tp, wide = model->gated ? 2 : 1;
+    k->bytes[WORKLOAD_KEPT_FC1_OUT] = st->element * s->tokens * f * wide;
+    k->bytes[WORKLOAD_KEPT_ACT_OUT] = st->input * s->tokens * f;
+}
+
+/* A hybrid's average layer; its blocks have a norm each. */
+static void count_mixed(workload_kept *k, const halley_model *model,
+                        const halley_plan *plan, const workload_states *st,
+                        const workload_shape *s, bool moe)
+{
+    const workload_mix mix = workload_mix_make(model, moe);
+    const double blocks = mix.attention + mix.recurrent + mix.ffn + mix.experts;
+    k->bytes[WORKLOAD_KEPT_NORM] *= blocks / 2;
+    k->bytes[WORKLOAD_KEPT_NORM_OUT] *= blocks / 2;
+    if (mix.attention > 0)
+        count_attention(k, model, plan, st, s);
+    share_tensors(k, WORKLOAD_KEPT_QKV, WORKLOAD_KEPT_CORE, mix.attention);
+    k->q_or_v *= mix.attention;
+    if (mix.recurrent > 0)
+        count_recurrent(k, model, plan, st, s, mix.recurrent);
+    count_ffn(k, model, plan, st, s);
+    share_tensors(k, WORKLOAD_KEPT_FC1_OUT, WORKLOAD_KEPT_ACT_OUT, mix.ffn);
+    if (mix.experts > 0)
+        count_experts(k, model, plan, st, s);
+    share_tensors(k, WORKLOAD_KEPT_MOE_IN, WORKLOAD_KEPT_S_ACT_OUT, mix.experts);
 }
 
 static void count_transformer(workload_kept *k, const halley_model *model,
@@ -77,14 +133,15 @@ static void count_transformer(workload_kept *k, const halley_model *model,
     k->input = st->element * between;
     bytes[WORKLOAD_KEPT_NORM] = 2 * k->input + masks * between;
     bytes[WORKLOAD_KEPT_NORM_OUT] = 2 * st->input * between;
-    count_attention(k, model, plan, st, s);
-    if (moe) {
-        count_experts(k, model, plan, st, s);
+    if (model->mixed) {
+        count_mixed(k, model, plan, st, s, moe);
         return;
     }
-    const double f = (double)model->ffn / plan->tp, wide = model->gated ? 2 : 1;
-    bytes[WORKLOAD_KEPT_FC1_OUT] = st->element * s->tokens * f * wide;
-    bytes[WORKLOAD_KEPT_ACT_OUT] = st->input * s->tokens * f;
+    count_attention(k, model, plan, st, s);
+    if (moe)
+        count_experts(k, model, plan, st, s);
+    else
+        count_ffn(k, model, plan, st, s);
 }
 
 #define BIT(tensor) (1u << WORKLOAD_KEPT_##tensor)

@@ -36,6 +36,7 @@ typedef struct workload_kept {
     double offloaded;     /* of kept, in the outer tier */
     double working;       /* while a layer is computed again */
     double input, q_or_v; /* of the layer; of queries and values alone */
+    double states;        /* of recurrent layers, while gradients are made */
 } workload_kept;
 
 void workload_kept_make(workload_kept *out, const halley_model *model,

@@ -143,10 +143,11 @@ static double sum_kept(const workload_kept *k, double n, double again)
     return again * k->kept + (n - again) * k->all;
 }
 
-/* The working set of recomputation: of as many layers as there are. */
+/* The working set of recomputation, of as many layers as there are, and the states of a
+ * recurrent layer whose gradients are made. */
 static double find_working(const workload_kept *k, double again)
 {
-    return again > 0 ? fmin(k->working, again * k->all - k->kept) : 0;
+    return (again > 0 ? fmin(k->working, again * k->all - k->kept) : 0) + k->states;
 }
 
 typedef struct stage_activations {
@@ -201,7 +202,7 @@ static void add_rest(double bytes[HALLEY_N_MEMORY], const footprint *f,
     if (f->plan->fsdp < 2)
         return;
     const double whole = params->dense + (f->expert_shards > 1 ? params->experts : 0);
-    bytes[HALLEY_MEMORY_BUFFERS] += f->gathers_step
+    bytes[HALLEY_MEMORY_GATHERED] = f->gathers_step
                                         ? k[HALLEY_K_MEM_GATHERED] * whole
                                         : 2 * params->largest * f->states.gathered;
 }

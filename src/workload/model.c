@@ -7,15 +7,60 @@
 #include "halley/model.h"
 
 #include "base/error.h"
+#include "workload/recurrent.h"
 
 #include <math.h>
 
 enum { MAX_OPERATORS = 64 };
 
+static halley_status check_experts(halley_model *m, halley_error *err)
+{
+    if (m->experts && (!m->top_k || m->top_k > m->experts || !m->expert_ffn))
+        return error_set(err, HALLEY_EINVAL,
+                         "model \"%s\": with %u experts, top-k must be 1 to %u and "
+                         "expert-ffn positive",
+                         m->name, m->experts, m->experts);
+    if (m->experts && !m->moe_every)
+        m->moe_every = 1;
+    return HALLEY_OK;
+}
+
+/* Layers that differ: each has at least one block, none more than there are layers. */
+static halley_status check_mixed(halley_model *m, halley_error *err)
+{
+    halley_recurrent *r = &m->recurrent;
+    const uint64_t mixers = (uint64_t)m->attention_layers + r->layers;
+    const uint64_t ffn = (uint64_t)m->ffn_layers + m->expert_layers;
+    if (!m->layers || !m->hidden)
+        return error_set(err, HALLEY_EINVAL,
+                         "model \"%s\": layers and hidden must be positive", m->name);
+    if (mixers > m->layers || ffn > m->layers || mixers + ffn < m->layers)
+        return error_set(err, HALLEY_EINVAL,
+                         "model \"%s\": %u layers have %llu mixers and %llu "
+                         "feed-forwards; a layer has at most one of each, and at least "
+                         "one of them",
+                         m->name, m->layers, (unsigned long long)mixers,
+                         (unsigned long long)ffn);
+    if (r->layers == 0)
+        return HALLEY_OK;
+    if (!r->heads || !r->groups || !r->key_dim || !r->value_dim ||
+        (r->mixer == HALLEY_MIXER_MAMBA && !r->dt_rank))
+        return error_set(err, HALLEY_EINVAL,
+                         "model \"%s\": the sizes of its %s must be positive", m->name,
+                         halley_mixer_name(r->mixer));
+    if (r->chunk == 0)
+        r->chunk = workload_recurrent_chunk(r->mixer);
+    return HALLEY_OK;
+}
+
 static halley_status check_transformer(halley_model *m, halley_error *err)
 {
     if (m->untimed[0] != '\0' && m->layers && m->hidden)
         return HALLEY_OK; /* only counted: attention may be absent */
+    if (m->mixed)
+        TRY(check_mixed(m, err));
+    if (m->mixed && m->attention_layers == 0)
+        return check_experts(m, err);
     if (!m->layers || !m->hidden || !m->heads)
         return error_set(err, HALLEY_EINVAL,
                          "model \"%s\": layers, hidden and heads must be positive",
@@ -33,16 +78,9 @@ static halley_status check_transformer(halley_model *m, halley_error *err)
         return error_set(err, HALLEY_EINVAL,
                          "model \"%s\": kv-heads %u does not divide heads %u", m->name,
                          m->kv_heads, m->heads);
-    if (!m->ffn)
+    if (!m->ffn && !(m->mixed && m->ffn_layers == 0))
         m->ffn = 4 * m->hidden;
-    if (m->experts && (!m->top_k || m->top_k > m->experts || !m->expert_ffn))
-        return error_set(err, HALLEY_EINVAL,
-                         "model \"%s\": with %u experts, top-k must be 1 to %u and "
-                         "expert-ffn positive",
-                         m->name, m->experts, m->experts);
-    if (m->experts && !m->moe_every)
-        m->moe_every = 1;
-    return HALLEY_OK;
+    return check_experts(m, err);
 }
 
 static halley_family find_family(const halley_model *m)
@@ -91,7 +129,7 @@ static double attention_params(const halley_model *m)
 {
     const double h = m->hidden, a = m->heads;
     if (!m->kv_rank)
-        return h * m->head_dim * (2 * a + 2.0 * m->kv_heads);
+        return h * m->head_dim * ((m->attention_gate ? 3 : 2) * a + 2.0 * m->kv_heads);
     const double qk = m->qk_nope + m->qk_rope;
     const double q = m->q_rank ? m->q_rank * (h + a * qk) : h * a * qk;
     return q + h * (m->kv_rank + m->qk_rope) + m->kv_rank * a * (m->qk_nope + m->v_head) +
@@ -102,6 +140,8 @@ static double moe_layers(const halley_model *m)
 {
     if (!m->experts)
         return 0;
+    if (m->mixed)
+        return m->expert_layers;
     return floor((double)(m->layers - m->dense_layers) /
                  (m->moe_every ? m->moe_every : 1));
 }
@@ -110,11 +150,17 @@ static double moe_layers(const halley_model *m)
 static double params_with(const halley_model *m, double experts)
 {
     const double h = m->hidden, wide = m->gated ? 3 : 2, moe = moe_layers(m);
-    double p = m->layers * (attention_params(m) + 4 * h);
+    const double attention = m->mixed ? m->attention_layers : m->layers;
+    const double dense = m->mixed ? m->ffn_layers : m->layers - moe;
+    const double inside = m->expert_hidden ? m->expert_hidden : h; /* of experts */
+    double p = attention * attention_params(m) + 4 * h * m->layers;
     if (m->adaptive_norm)
         p += m->layers * 6 * h * h;
-    p += (m->layers - moe) * wide * h * m->ffn;
-    p += moe * (wide * h * (experts * m->expert_ffn + m->shared_ffn) + h * m->experts);
+    p += dense * wide * h * m->ffn;
+    p += moe * (wide * (experts * inside * m->expert_ffn + h * m->shared_ffn) +
+                h * m->experts + (m->expert_hidden ? 2 * h * inside : 0));
+    if (m->recurrent.layers > 0)
+        p += m->recurrent.layers * workload_recurrent_params(&m->recurrent, h);
     return p + (double)m->vocab * h * (m->tied ? 1 : 2);
 }
 
@@ -210,9 +256,16 @@ double halley_model_step_flops(const halley_model *model, double samples, double
     const halley_model *m = model;
     if (m->kind != HALLEY_TRANSFORMER)
         return 3 * samples * flat_flops(m);
-    const double tokens = samples * seq, layers = m->layers + m->mtp;
+    const double tokens = samples * seq;
+    const double layers = m->mixed
+                              ? m->attention_layers * (1 + (double)m->mtp / m->layers)
+                              : m->layers + m->mtp;
+    const double mixing =
+        m->recurrent.layers > 0
+            ? m->recurrent.layers * workload_recurrent_flops(&m->recurrent)
+            : 0;
     const double dims =
         m->kv_rank ? m->qk_nope + m->qk_rope + m->v_head : 2.0 * m->head_dim;
-    return 6 * tokens * halley_model_token_params(m) +
+    return 6 * tokens * halley_model_token_params(m) + 3 * tokens * mixing +
            6 * tokens * layers * m->heads * dims * halley_model_keys_seen(m, seq);
 }

@@ -13,7 +13,9 @@
 
 #include "workload/adapter.h"
 #include "workload/flat.h"
+#include "workload/recurrent.h"
 
+#include <assert.h>
 #include <math.h>
 
 static double pad(double x, double to)
@@ -25,6 +27,8 @@ bool workload_is_moe(const halley_model *model, uint32_t layer)
 {
     if (!model->experts || layer < model->dense_layers)
         return false;
+    if (model->mixed)
+        return true;
     const uint32_t every = model->moe_every ? model->moe_every : 1;
     return (layer - model->dense_layers) % every == every - 1;
 }
@@ -57,6 +61,7 @@ workload_shape workload_shape_make(const halley_model *model, const halley_plan 
 static workload_op *add(workload_layer *l, const char *name, workload_kind kind,
                         workload_class class)
 {
+    assert(l->n < WORKLOAD_MAX_OPS);
     workload_op *op = &l->ops[l->n++];
     *op = (workload_op){.name = name, .kind = kind, .class = class, .groups = 1};
     return op;
@@ -96,6 +101,72 @@ static workload_op *coll(workload_layer *l, const char *name, workload_coll kind
     op->bytes_f = op->bytes_b = bytes;
     op->times_f = op->times_b = 1;
     return op;
+}
+
+workload_op *workload_op_add(workload_layer *l, const char *name, workload_kind kind,
+                             workload_class class)
+{
+    return add(l, name, kind, class);
+}
+
+workload_op *workload_gemm_add(workload_layer *l, const char *name, double m, double n,
+                               double k)
+{
+    return gemm(l, name, m, n, k);
+}
+
+workload_op *workload_stream_add(workload_layer *l, const char *name, double bytes,
+                                 double backward)
+{
+    return stream(l, name, bytes, backward);
+}
+
+workload_op *workload_coll_add(workload_layer *l, const char *name, workload_coll kind,
+                               workload_group group, double bytes)
+{
+    return coll(l, name, kind, group, bytes);
+}
+
+workload_mix workload_mix_make(const halley_model *model, bool moe)
+{
+    if (!model->mixed)
+        return (workload_mix){.attention = 1, .ffn = !moe, .experts = moe};
+    const double n = model->layers;
+    assert(n > 0);
+    return (workload_mix){.attention = model->attention_layers / n,
+                          .recurrent = model->recurrent.layers / n,
+                          .ffn = model->ffn_layers / n,
+                          .experts = model->expert_layers / n};
+}
+
+/* A layer while it is put together: where the last block began. */
+typedef struct block_start {
+    uint32_t n;
+    double weights, expert_weights;
+} block_start;
+
+static block_start begin_block(const workload_layer *l)
+{
+    return (block_start){l->n, l->weights, l->expert_weights};
+}
+
+/* Only a share of the layers that this one stands for has the block since `from`. */
+static void share_block(workload_layer *l, const block_start *from, double share)
+{
+    assert(share >= 0 && share <= 1 && from->n <= l->n);
+    if (share == 1)
+        return;
+    for (uint32_t i = from->n; i < l->n; i++) {
+        workload_op *op = &l->ops[i];
+        op->repeat = share * (op->repeat > 0 ? op->repeat : 1);
+        op->weights *= share;
+        op->times_f *= share;
+        op->times_b *= share;
+    }
+    l->weights = from->weights + share * (l->weights - from->weights);
+    l->expert_weights =
+        from->expert_weights + share * (l->expert_weights - from->expert_weights);
+    l->touched = l->expert_weights;
 }
 
 /* Tokens enter and leave a tensor-parallel block: an all-reduce after it, or a gather
@@ -189,8 +260,9 @@ static void attention_block(workload_layer *l, const halley_model *model,
     if (model->kv_rank)
         latent_products(l, model, s);
     else
-        gemm(l, "query-key-value", T, s->heads * s->dim_qk + kv, s->hidden)->part =
-            WORKLOAD_PART_QKV;
+        gemm(l, "query-key-value", T,
+             s->heads * s->dim_qk * (model->attention_gate ? 2 : 1) + kv, s->hidden)
+            ->part = WORKLOAD_PART_QKV;
     stream(l, "rotate and transpose",
            4 * T * (s->heads * s->dim_qk + kv) * stack->k[HALLEY_K_ROPE],
            stack->k[HALLEY_K_BACKWARD])
@@ -229,14 +301,20 @@ static void feed_forward(workload_layer *l, const halley_model *model,
     gemm(l, "feed-forward out", tokens, hidden, ffn)->part = WORKLOAD_PART_FC2;
 }
 
+/* Experts may work in a narrower space than the layers (latent experts). */
+static double expert_width(const halley_model *model)
+{
+    return model->expert_hidden ? model->expert_hidden : model->hidden;
+}
+
 /* Routed tokens to their experts and back, twice a pass. */
 static void expert_messages(workload_layer *l, const halley_model *model,
-                            const halley_plan *plan, const workload_shape *s, double rows)
+                            const halley_plan *plan, double rows)
 {
     workload_op *op;
     if (plan->ep > 1) {
         /* In fp8 the way there has half the bytes of the way back. */
-        const double bytes = (plan->fp8_dispatch ? 1.5 : 2) * rows * s->hidden;
+        const double bytes = (plan->fp8_dispatch ? 1.5 : 2) * rows * expert_width(model);
         op = coll(l, "dispatch and combine", WORKLOAD_ALL_TO_ALL, WORKLOAD_EP, bytes);
         op->times_f = op->times_b = 2;
         op->copies = model->top_k;
@@ -244,7 +322,7 @@ static void expert_messages(workload_layer *l, const halley_model *model,
     }
     if (plan->etp < 2)
         return;
-    const double bytes = 2 * rows * plan->etp * s->hidden;
+    const double bytes = 2 * rows * plan->etp * expert_width(model);
     coll(l, "expert all-gather", WORKLOAD_ALL_GATHER, WORKLOAD_ETP, bytes);
     coll(l, "expert reduce-scatter", WORKLOAD_REDUCE_SCATTER, WORKLOAD_ETP, bytes);
 }
@@ -281,17 +359,22 @@ static void expert_block(workload_layer *l, const halley_model *model,
                          const halley_plan *plan, const halley_stack *stack,
                          const workload_shape *s)
 {
-    const double Tn = s->tokens / plan->tp, h = s->hidden; /* experts see split tokens */
+    const double Tn = s->tokens / plan->tp; /* experts see split tokens */
+    const double h = expert_width(model);
     const double fill = plan->capacity > 0 ? plan->capacity : 1;
     const double rows = Tn * model->top_k * fill;
     const double local = (double)model->experts / plan->ep, etp = plan->etp;
     const double wide = model->gated ? 2 : 1, f = model->expert_ffn / etp;
-    workload_op *op = gemm(l, "router", Tn, model->experts, h);
+    workload_op *op = gemm(l, "router", Tn, model->experts, s->hidden);
     op->low = false;
     op->part = WORKLOAD_PART_ROUTER;
+    if (model->expert_hidden) {
+        gemm(l, "expert down", Tn, h, s->hidden)->part = WORKLOAD_PART_ROUTER;
+        gemm(l, "expert up", Tn, s->hidden, h)->part = WORKLOAD_PART_ROUTER;
+    }
     stream(l, "permute", 2 * rows * h * stack->k[HALLEY_K_PERMUTE], 1)->part =
         WORKLOAD_PART_ROUTER;
-    expert_messages(l, model, plan, s, rows);
+    expert_messages(l, model, plan, rows);
     const double before = l->weights, each = rows * etp / local;
     const uint32_t first = l->n;
     gemm(l, "experts in", each, wide * f, h)->class = WORKLOAD_EXPERTS;
@@ -310,23 +393,68 @@ static void expert_block(workload_layer *l, const halley_model *model,
         shared_experts(l, model, plan, stack, s);
 }
 
+/* The blocks of a hybrid's average layer, each with the messages that end it. */
+static void mixed_blocks(workload_layer *l, const halley_model *model,
+                         const halley_plan *plan, const halley_stack *stack,
+                         const workload_shape *s)
+{
+    const workload_mix mix = workload_mix_make(model, l->moe);
+    block_start start = begin_block(l);
+    if (mix.attention > 0)
+        attention_block(l, model, plan, stack, s);
+    share_block(l, &start, mix.attention);
+    start = begin_block(l);
+    if (mix.recurrent > 0) {
+        workload_recurrent_add(l, model, plan, stack, s);
+        block_messages(l, plan, stack, s);
+    }
+    share_block(l, &start, mix.recurrent);
+    start = begin_block(l);
+    if (mix.ffn > 0) {
+        feed_forward(l, model, plan, s, (double)model->ffn / plan->tp, stack);
+        block_messages(l, plan, stack, s);
+    }
+    share_block(l, &start, mix.ffn);
+    start = begin_block(l);
+    if (mix.experts > 0)
+        expert_block(l, model, plan, stack, s);
+    if (mix.experts > 0 && model->shared_ffn > 0)
+        block_messages(l, plan, stack, s);
+    share_block(l, &start, mix.experts);
+}
+
+/* Norms and residuals: of as many blocks as the layer has, usually two. */
+static void add_norms(workload_layer *l, const halley_model *model,
+                      const halley_plan *plan, const halley_stack *stack,
+                      const workload_shape *s)
+{
+    const workload_mix mix = workload_mix_make(model, l->moe);
+    const double blocks = mix.attention + mix.recurrent + mix.ffn + mix.experts;
+    l->weights = 2 * blocks * s->hidden; /* norms and biases */
+    workload_op *op = stream(l, "norm, residual, dropout",
+                             blocks / 2 * s->shard_tokens * s->hidden *
+                                 stack->k[HALLEY_K_HIDDEN] * kernel_passes(plan, stack),
+                             stack->k[HALLEY_K_BACKWARD]);
+    op->part = WORKLOAD_PART_NORM;
+}
+
 void workload_layer_make(workload_layer *out, const halley_model *model,
                          const halley_plan *plan, const halley_stack *stack,
                          const workload_shape *s, bool moe)
 {
     out->n = 0;
-    out->weights = 4 * s->hidden; /* norms and biases */
-    if (model->adaptive_norm)
-        out->weights += 6 * s->hidden * s->hidden / plan->tp;
     out->expert_weights = out->touched = 0;
     out->frozen = out->frozen_experts = 0;
     out->updated = false;
     out->moe = moe;
-    workload_op *op = stream(out, "norm, residual, dropout",
-                             s->shard_tokens * s->hidden * stack->k[HALLEY_K_HIDDEN] *
-                                 kernel_passes(plan, stack),
-                             stack->k[HALLEY_K_BACKWARD]);
-    op->part = WORKLOAD_PART_NORM;
+    add_norms(out, model, plan, stack, s);
+    out->moe_share = workload_mix_make(model, moe).experts;
+    if (model->adaptive_norm)
+        out->weights += 6 * s->hidden * s->hidden / plan->tp;
+    if (model->mixed) {
+        mixed_blocks(out, model, plan, stack, s);
+        return;
+    }
     attention_block(out, model, plan, stack, s);
     if (moe) {
         expert_block(out, model, plan, stack, s);
@@ -403,6 +531,7 @@ static void clear_layer(workload_layer *layer)
     layer->weights = layer->expert_weights = layer->touched = 0;
     layer->frozen = layer->frozen_experts = 0;
     layer->updated = layer->moe = false;
+    layer->moe_share = 0;
 }
 
 void workload_parts_make(workload_parts *out, const halley_model *model,
@@ -415,7 +544,8 @@ void workload_parts_make(workload_parts *out, const halley_model *model,
     clear_layer(&out->embedding);
     clear_layer(&out->head);
     out->has_moe = model->kind == HALLEY_TRANSFORMER && model->experts > 0;
-    out->has_dense = !out->has_moe || model->dense_layers || model->moe_every > 1;
+    out->has_dense =
+        !out->has_moe || (!model->mixed && (model->dense_layers || model->moe_every > 1));
     if (model->kind != HALLEY_TRANSFORMER) {
         workload_flat_make(&out->dense, model, plan);
         return;

@@ -10,6 +10,7 @@ typedef enum workload_kind {
     WORKLOAD_BATCHED, /* `groups` products without weights */
     WORKLOAD_FLASH,   /* fused attention */
     WORKLOAD_STREAM,  /* bytes through memory */
+    WORKLOAD_VECTOR,  /* arithmetic off the matmul units, or its bytes: what is longer */
     WORKLOAD_COLL     /* a collective among the ranks of `group` */
 } workload_kind;
 
@@ -42,6 +43,7 @@ typedef enum workload_part {
     WORKLOAD_PART_S_FC1, /* of shared experts */
     WORKLOAD_PART_S_ACT,
     WORKLOAD_PART_S_FC2,
+    WORKLOAD_PART_MIXER, /* what a recurrent layer does between its projections */
     WORKLOAD_N_PARTS
 } workload_part;
 
@@ -76,11 +78,13 @@ typedef struct workload_op {
     bool low; /* in the plan's 8- or 4-bit type, where it has one */
     bool odd; /* the kernel that fits is not there: slower softmax */
     double m, n, k, groups;
-    double repeat;           /* so many in a row; 0 = 1 */
+    double repeat;           /* so many in a row, or the share of layers that have it
+                                (hybrids); 0 = 1 */
     double window;           /* GEMM of a convolution: m x k has each input so often */
     double slow;             /* factor on its time: the fullest rank's load; 0 = 1 */
     double head_dim, seq;    /* of attention: mean of the two head sizes */
     double flops;            /* forward, two per multiply-add */
+    double flops_b;          /* VECTOR: backward */
     double bytes_f, bytes_b; /* STREAM: traffic; COLL: size, as coll/time.h has it */
     double cast_f, cast_b;   /* elements to cast to the low type */
     double weights;          /* parameters on this rank */
@@ -104,6 +108,7 @@ typedef struct workload_layer {
     double frozen, frozen_experts;  /* of these, that are never updated (LoRA) */
     bool updated;                   /* the operators update what is touched, too */
     bool moe;
+    double moe_share; /* of the layers that this one stands for, those with experts */
 } workload_layer;
 
 /* The sizes a rank sees, once per plan. */
@@ -134,6 +139,25 @@ typedef struct workload_parts {
 
 void workload_parts_make(workload_parts *out, const halley_model *model,
                          const halley_plan *plan, const halley_stack *stack);
+
+/* Add an operator; its fields may be changed afterwards. `backward` is the factor of the
+ * bytes of the backward pass. */
+workload_op *workload_gemm_add(workload_layer *l, const char *name, double m, double n,
+                               double k);
+workload_op *workload_stream_add(workload_layer *l, const char *name, double bytes,
+                                 double backward);
+workload_op *workload_coll_add(workload_layer *l, const char *name, workload_coll kind,
+                               workload_group group, double bytes);
+workload_op *workload_op_add(workload_layer *l, const char *name, workload_kind kind,
+                             workload_class class);
+
+/* What a layer of a model is made of, on average over its layers: 1 and 0 but for
+ * hybrids. */
+typedef struct workload_mix {
+    double attention, recurrent; /* mixers */
+    double ffn, experts;         /* dense feed-forward, mixture of experts */
+} workload_mix;
+workload_mix workload_mix_make(const halley_model *model, bool moe);
 
 /* Is layer i one with experts? */
 bool workload_is_moe(const halley_model *model, uint32_t layer);

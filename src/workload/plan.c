@@ -99,6 +99,43 @@ static halley_status check_experts(const halley_plan *p, const halley_model *m,
     return HALLEY_OK;
 }
 
+/* Heads of attention, and of recurrent layers: what tensor parallelism cuts. */
+static bool divides_heads(const halley_model *m, uint32_t tp)
+{
+    return m->heads % tp == 0 && m->recurrent.heads % tp == 0;
+}
+
+static halley_status refuse_heads(const halley_model *m, uint32_t tp, halley_error *err)
+{
+    const uint32_t heads = m->heads % tp != 0 ? m->heads : m->recurrent.heads;
+    uint32_t below = tp - 1, above = tp + 1;
+    while (below > 1 && !divides_heads(m, below))
+        below--;
+    while (above <= heads && !divides_heads(m, above))
+        above++;
+    if (above > heads)
+        return error_set(err, HALLEY_EINVAL, "tp %u does not divide %u heads; nearest %u",
+                         tp, heads, below);
+    return error_set(err, HALLEY_EINVAL, "tp %u does not divide %u heads; nearest %u, %u",
+                     tp, heads, below, above);
+}
+
+halley_status halley_plan_check_heads(const halley_plan *plan, const halley_model *model,
+                                      halley_error *err)
+{
+    const uint32_t tp = plan->tp > 0 ? plan->tp : 1, cp = plan->cp > 0 ? plan->cp : 1;
+    if (model->kind != HALLEY_TRANSFORMER)
+        return HALLEY_OK;
+    if (!divides_heads(model, tp))
+        return refuse_heads(model, tp, err);
+    if (model->recurrent.layers > 0 && model->recurrent.heads / tp % cp != 0)
+        return error_set(err, HALLEY_EINVAL,
+                         "cp %u does not divide the %u heads that tp %u leaves of the %s",
+                         cp, model->recurrent.heads / tp, tp,
+                         halley_mixer_name(model->recurrent.mixer));
+    return HALLEY_OK;
+}
+
 static halley_status check_model(const halley_plan *p, const halley_model *m,
                                  halley_error *err)
 {
@@ -109,8 +146,7 @@ static halley_status check_model(const halley_plan *p, const halley_model *m,
                                "model \"%s\" is no transformer: only data parallelism "
                                "cuts it",
                                m->name);
-    if (m->heads % p->tp)
-        return refuse(err, "tensor parallelism", p->tp, "the number of heads", m->heads);
+    TRY(halley_plan_check_heads(p, m, err));
     if (m->experts && m->experts % p->ep)
         return refuse(err, "expert parallelism", p->ep, "the number of experts",
                       m->experts);

@@ -15,6 +15,7 @@
 #include "halley/plan_keys.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 /* More sequences of more tokens than anybody trains on in one step: 2^18 of 512 are 134
  * million tokens, about twice the largest batch that was ever published. */
@@ -62,6 +63,27 @@ static uint32_t find_nearest_divisor(uint32_t whole, uint32_t wanted)
     return 1;
 }
 
+/* "2, 4 or 8": the divisors of `whole` but 1, or, of more than five, the nearest. */
+static void list_divisors(char *to, size_t size, uint32_t whole, uint32_t wanted)
+{
+    enum { MOST = 5 };
+    uint32_t found[MOST + 1], n = 0;
+    for (uint32_t d = 2; d <= whole && n <= MOST; d++)
+        if (whole % d == 0)
+            found[n++] = d;
+    if (n == 0 || n > MOST) {
+        snprintf(to, size, "%u", find_nearest_divisor(whole, wanted));
+        return;
+    }
+    size_t at = 0;
+    for (uint32_t i = 0; i < n && at < size; i++)
+        at += (size_t)snprintf(to + at, size - at, "%s%u",
+                               i == 0       ? ""
+                               : i + 1 == n ? " or "
+                                            : ", ",
+                               found[i]);
+}
+
 static halley_status refuse_chunks(const halley_plan *p, const halley_model *m,
                                    halley_error *err)
 {
@@ -78,12 +100,12 @@ static halley_status refuse_chunks(const halley_plan *p, const halley_model *m,
                          "interleaving needs equal stages, and %u layers%s do not divide "
                          "by pp %u: use virtual 1, give stage-layers, or choose pp %u",
                          m->layers, as, p->pp, find_nearest_divisor(m->layers, p->pp));
+    char valid[80];
+    list_divisors(valid, sizeof valid, per_stage, p->virtual_stages);
     return error_set(err, HALLEY_EINVAL,
-                     "virtual %u cuts %u layers%s into %u x %u chunks, which must all "
-                     "have the same number of layers: the nearest valid value is virtual "
-                     "%u",
-                     p->virtual_stages, m->layers, as, p->pp, p->virtual_stages,
-                     find_nearest_divisor(per_stage, p->virtual_stages));
+                     "virtual %u: %u chunks do not divide the %u layers of a stage; use "
+                     "%s",
+                     p->virtual_stages, p->virtual_stages, per_stage, valid);
 }
 
 static halley_status check_rounds(const halley_plan *p, halley_error *err)
@@ -94,12 +116,11 @@ static halley_status check_rounds(const halley_plan *p, halley_error *err)
     const uint32_t rounds = m < p->pp ? 1 : (m + p->pp / 2) / p->pp;
     const unsigned long long batch =
         (unsigned long long)rounds * p->pp * p->dp * p->micro_batch;
-    return error_set(err, HALLEY_EINVAL,
-                     "virtual %u needs micro-batches in multiples of the %u stages, and "
-                     "global batch %u with dp %u and micro-batch %u gives %u: use global "
-                     "batch %llu or virtual 1",
-                     p->virtual_stages, p->pp, p->global_batch, p->dp, p->micro_batch, m,
-                     batch);
+    return error_set(
+        err, HALLEY_EINVAL,
+        "interleaving (virtual %u) needs the number of micro-batches (%u) to "
+        "be a multiple of pp (%u): use global batch %llu or virtual 1",
+        p->virtual_stages, m, p->pp, batch);
 }
 
 /* Embedding and head count as layers where only that divides. */

@@ -23,6 +23,8 @@ static uint32_t moe_between(const halley_model *model, uint32_t from, uint32_t t
 {
     if (!model->experts || to <= model->dense_layers)
         return 0;
+    if (model->mixed)
+        return to - from; /* every layer is the mean of all */
     const uint32_t every = model->moe_every ? model->moe_every : 1;
     const uint32_t d = model->dense_layers;
     const uint32_t below_to = (to - d) / every;

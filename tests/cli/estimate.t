@@ -76,11 +76,11 @@ $ halley estimate -m mixtral-8x7b -c dgx-a100:8 --tp 8 --global-batch 8 -s megat
 
 ## degrees that do not divide are refused
 $ halley estimate -m gpt3-175b -c dgx-a100:1024 --tp 7
-! halley: tp 7 x pp 1 x cp 1 does not divide the 1024 NPUs
+! halley: tp 7 does not divide 96 heads; nearest 6, 8
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m llama3-8b -c dgx-a100:48 --tp 3
-! halley: tensor parallelism 3 does not divide the number of heads 32
+! halley: tp 3 does not divide 32 heads; nearest 2, 4
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m gpt3-175b -c dgx-a100:8 --global-batch 0
@@ -216,44 +216,44 @@ $ halley estimate -m llama3-8b --plan ds.json -c dgx-h100:8 --json | query - /pl
 
 ## a number format the device does not have is refused by name, with those it has
 $ halley estimate -m llama3-8b -c dgx-a100:8 --dtype fp8
-! halley: A100-SXM4-80GB has no fp8 units: it computes in bf16, fp16, fp32 and tf32
+! halley: A100-SXM4-80GB has no fp8 (it has bf16, fp16, fp32, tf32)
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m llama3-8b -c dgx-h100:8 --dtype fp4
-! halley: H100-SXM-80GB has no fp4 units: it computes in bf16, fp16, fp32, tf32 and fp8
+! halley: H100-SXM-80GB has no fp4 (it has bf16, fp16, fp32, tf32, fp8)
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m llama3-8b -c dgx-1:8 --dtype bf16
-! halley: V100-SXM has no bf16 units: it computes in fp16 and fp32
+! halley: V100-SXM has no bf16 (it has fp16, fp32)
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m llama3-8b -c tpu-v5p-pod:64 --dtype fp8
-! halley: TPU-v5p has no fp8 units: it computes in bf16 and int8
+! halley: TPU-v5p has no fp8 (it has bf16, int8)
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m llama3-8b -c gaudi2:8 --dtype fp4
-! halley: Gaudi2 has no fp4 units: it computes in bf16, fp16, fp32 and fp8
+! halley: Gaudi2 has no fp4 (it has bf16, fp16, fp32, fp8)
 ! see 'halley estimate --help'
 ? 2
 $ printf 'dtype: fp8\n' > plan.yaml; halley estimate -m llama3-8b -c dgx-a100:8 --plan plan.yaml
-! halley: plan.yaml: A100-SXM4-80GB has no fp8 units: it computes in bf16, fp16, fp32 and tf32
+! halley: plan.yaml: A100-SXM4-80GB has no fp8 (it has bf16, fp16, fp32, tf32)
 ? 1
 
 ## interleaving obeys its rules, and the nearest valid value is named
 $ halley estimate -m gpt3-175b -c dgx-h100:64 --tp 8 --pp 8 --global-batch 1 --virtual 2
-! halley: virtual 2 needs micro-batches in multiples of the 8 stages, and global batch 1 with dp 1 and micro-batch 1 gives 1: use global batch 8 or virtual 1
+! halley: interleaving (virtual 2) needs the number of micro-batches (1) to be a multiple of pp (8): use global batch 8 or virtual 1
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m gpt3-175b -c dgx-h100:64 --tp 8 --pp 8 --global-batch 1 --virtual 4
-! halley: virtual 4 needs micro-batches in multiples of the 8 stages, and global batch 1 with dp 1 and micro-batch 1 gives 1: use global batch 8 or virtual 1
+! halley: interleaving (virtual 4) needs the number of micro-batches (1) to be a multiple of pp (8): use global batch 8 or virtual 1
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m gpt3-175b -c dgx-h100:64 --tp 8 --pp 8 --micro-batch 8 --global-batch 8 --virtual 12
-! halley: virtual 12 needs micro-batches in multiples of the 8 stages, and global batch 8 with dp 1 and micro-batch 8 gives 1: use global batch 64 or virtual 1
+! halley: interleaving (virtual 12) needs the number of micro-batches (1) to be a multiple of pp (8): use global batch 64 or virtual 1
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m gpt3-175b -c dgx-h100:64 --tp 8 --pp 8 --global-batch 8 --virtual 5
-! halley: virtual 5 cuts 96 layers into 8 x 5 chunks, which must all have the same number of layers: the nearest valid value is virtual 4
+! halley: virtual 5: 5 chunks do not divide the 12 layers of a stage; use 2, 3, 4, 6 or 12
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m vit-h-14 -c dgx-h100:96 --pp 12 --virtual 6 --global-batch 96
@@ -261,7 +261,7 @@ $ halley estimate -m vit-h-14 -c dgx-h100:96 --pp 12 --virtual 6 --global-batch 
 ! see 'halley estimate --help'
 ? 2
 $ printf 'tp: 8\npp: 8\nglobal-batch: 12\nvirtual: 2\n' > plan.yaml; halley estimate -m gpt3-175b -c dgx-h100:64 --plan plan.yaml
-! halley: plan.yaml: virtual 2 needs micro-batches in multiples of the 8 stages, and global batch 12 with dp 1 and micro-batch 1 gives 12: use global batch 16 or virtual 1
+! halley: plan.yaml: interleaving (virtual 2) needs the number of micro-batches (12) to be a multiple of pp (8): use global batch 16 or virtual 1
 ? 1
 
 ## embedding and head count as layers where only that divides, and the page says so
@@ -296,9 +296,9 @@ $ halley estimate -m llama3-8b -c dgx-h100:8 --tp 8 --strict --headroom '10 %' |
 ## other plans that fit are found before more accelerators are asked for
 $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 8 --zero 0 | grep -A3 'stage 0 is over'
 > stage 0 is over by 114 GB; most of it is optimizer (96.4 GB)
->   ZeRO 3 instead of 0: {*} ms a step, 69.0 GB
 >   weights gathered layer by layer (FSDP): {*} ms a step, 69.0 GB
 >   tensor parallelism 4 instead of 1: {*} ms a step, 50.8 GB
+>   tensor parallelism 8 instead of 1: {*} s a step, 26.6 GB
 $ halley estimate -m gpt-1t -c dgx-h100:8 --tp 8 | grep -A2 'is over'
 > stage 0 is over by 2.22 TB; most of it is optimizer (1.51 TB)
 >   no plan fits: more accelerators or more memory are needed

@@ -5,7 +5,7 @@ $ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nplan: {global-batch: 5
 $ halley explore s.yaml --top 2
 > s: 8 designs evaluated of 8, {*} feasible
 >
-> Best by least step-time
+> Best by least step-time (objective assumed: the study states none)
 >
 > tp  pp  dp  Step time  Tokens/s {*} Limited by
 > {*} s {*}
@@ -198,18 +198,18 @@ $ halley explore s.yaml | grep -A1 'How much' | grep -v '^How\|^--'
 $ printf 'name: s\nmodel: gpt3-175b\ncluster: dgx-h100:64\nplan: {tp: 8, pp: 8, global-batch: 64}\nvary: {plan.virtual: [1, 2, 3, 4, 5, 6, 12, 24]}\n' > s.yaml; halley explore s.yaml --csv | cut -d, -f2 | sort -n | xargs
 > plan.virtual 1 2 3 4 6 12
 $ halley explore s.yaml | grep '^ .*virtual N'
->       2  virtual N cuts N layers into N x N chunks, which must all have the same number of layers: the nearest valid value is virtual N
+>       2  virtual N: N chunks do not divide the N layers of a stage; use N, N, N, N or N
 
 ## formats the device does not have are dropped with their reason
 $ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-a100:8\nplan: {tp: 8, global-batch: 8}\nvary: {plan.dtype: [bf16, fp8]}\n' > s.yaml; halley explore s.yaml | grep '^ .*fp8'
->       1  A100-SXM4-80GB has no fp8 units: it computes in bf16, fp16, fp32 and tf32
+>       1  A100-SXM4-80GB has no fp8 (it has bf16, fp16, fp32, tf32)
 
 ## units of expressions are checked
 $ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-h100:64\nplan: {global-batch: 128}\nwhere: [power < 4 MUSD]\n' > s.yaml; halley explore s.yaml
-! halley: s.yaml:5:9: expression "power < 4 MUSD": there is power on the left of < and cost on the right
+! halley: s.yaml:5:9: expression "power < 4 MUSD": the left side of < is in W (power), the right side in USD (cost)
 ? 1
 $ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-h100:64\nplan: {global-batch: 128}\nwhere: [memory / step-time < 80 GB]\n' > s.yaml; halley explore s.yaml
-! halley: s.yaml:5:9: expression "memory / step-time < 80 GB": there is bandwidth on the left of < and size on the right
+! halley: s.yaml:5:9: expression "memory / step-time < 80 GB": the left side of < is in B/s (bandwidth), the right side in B (size)
 ? 1
 $ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-h100:64\nplan: {global-batch: 128, tp: 8}\nwhere: [memory / step-time < 80 TB/s and power * step-time < 1 MWh]\n' > s.yaml; halley explore s.yaml > /dev/null
 
@@ -227,4 +227,15 @@ $ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-h100:8\nplan: {tp: 2, global-b
 > halley: s: none of 1 designs is feasible (1: does not fit in memory)
 $ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-h100:8\nplan: {tp: 2, global-batch: 8}\nheadroom: 2\n' > s.yaml; halley explore s.yaml
 ! halley: s.yaml:5:11: headroom is a share of the memory from 0 to 90 %, not 2
+? 1
+
+## networks vary by their keys, and switches and cables are paid for
+$ printf 'npus: 256\nnpu: h100-sxm-80gb\nnodes: {npus: 8, up: nvlink4-h100}\nnetwork: {topology: fat-tree, fabric: roce, link: 50 GB/s, tiers: [{name: leaf, npus: 16}, {name: spine}]}\ncost: {npu: 28000 USD, switch: 25000 USD, link: {copper: 100 USD, optical: 900 USD}}\n' > c.yaml
+$ printf 'name: nets\nmodel: gpt-7.5b\ncluster: c.yaml\nplan: {tp: 8, pp: 2, global-batch: 512}\nvary: {cluster.network.tiers.leaf.oversubscription: [1, 4]}\nobjective: [{minimize: step-time}, {minimize: capital}]\n' > s.yaml
+$ halley explore s.yaml --json > out.json; query out.json /best/0/objective_values /best/1/objective_values
+> [0.8613827283085584, 8224000]
+> [1.015916599510352, 7751200]
+$ printf 'name: nets\nmodel: gpt-7.5b\ncluster: c.yaml\nplan: {tp: 8, pp: 2, global-batch: 512}\nvary: {cluster.network.tiers.top.oversubscription: [1, 4]}\nobjective: {minimize: step-time}\n' > s.yaml
+$ halley explore s.yaml
+! halley: nets: none of 2 designs is feasible (2: the cluster has no cluster.network.tiers.top.oversubscription to vary: "top" is not there)
 ? 1

@@ -7,12 +7,12 @@ $ halley plan -m gpt-18.4b -c dgx-a100:64 --global-batch 128 --top 2
 > assumed: sequence 2048 (from the model), bf16, no software stack (-s): default constants, 4 % of the memory stays free
 >
 >    tp  pp  dp  cp  ep  virtual  mbs  recompute  sharding      step          MFU  tokens/s each  FLOP/s each   memory      of        loses to the one above by
-> 1   2   1  32   1   1        1    4  none       fsdp 32 sp  2.41 s  tie  62.0 %           1702  193 TFLOP/s  44.9 GB  52.8 %  fits  
+> 1   2   1  32   1   1        1    4  none       fsdp 32 sp  2.41 s  tie  62.0 %           1701  193 TFLOP/s  44.9 GB  52.8 %  fits  
 > 2   4   1  16   1   1        1    8  none       fsdp 16 sp  2.43 s  tie  61.4 %           1687  192 TFLOP/s  44.0 GB  51.7 %  fits  tensor parallel +4.4 %
 >
 > tie: within 5 % of the best, less than such predictions can tell apart
 > 43228 plans tried, 38986 fit with 4 % headroom
-> the best takes 107.0 d and 91749 USD for 1e+12 tokens, with interruptions
+> the best takes 107.0 d and 91751 USD for 1e+12 tokens, with interruptions
 > Expect about 19 % error (19 of 20 comparable runs within 43 %; 170 runs of 6 sources, each left out in turn): no software stack was chosen (-s), so uncalibrated constants were used.
 > Comparable runs: dense, stack unknown, FSDP. They are benchmarks; production runs can be 10 to 30 % slower.
 
@@ -56,6 +56,6 @@ $ halley plan -m llama3-70b -c dgx-h100:64 --global-batch 128 --top 2000 --varia
 
 ## a format the device does not have
 $ halley plan -m llama3-8b -c dgx-a100:8 --dtype fp8
-! halley: A100-SXM4-80GB has no fp8 units: it computes in bf16, fp16, fp32 and tf32
+! halley: A100-SXM4-80GB has no fp8 (it has bf16, fp16, fp32, tf32)
 ! see 'halley plan --help'
 ? 2

@@ -11,7 +11,7 @@ $ halley presets dgx-a100
 ## kinds can be listed
 $ halley presets stacks --csv | head -2
 > kind,name
-> stack,jax-25
+> stack,internevo-2023
 
 ## an unknown name is refused
 $ halley presets abacus
@@ -40,13 +40,34 @@ $ halley presets config.json
 ! halley: config.json: model type "lama" is not known; nearest: llama. Describe it as a halley model (halley help model)
 ? 1
 
-## layers that cannot be timed are counted, and an estimate is refused
+## layers of a kind that nobody measured are timed, and every answer says so
 $ printf '{"model_type": "mamba", "hidden_size": 2560, "num_hidden_layers": 64, "vocab_size": 50280}' > config.json
-$ halley presets config.json --json | query - /timed /untimed
+$ halley presets config.json --json | query - /timed /recurrent /recurrent_layers
+> true
+> "Mamba layers"
+> 64
+$ halley estimate -m config.json -c dgx-h100:8 | grep -o 'No measured.*'
+> No measured run of this layer kind: Mamba layers are timed by their roofline.
+! halley: note: no run with Mamba layers was ever measured; their time is a roofline
+$ halley estimate -m config.json -c dgx-h100:8 --json 2> /dev/null | query - /error_bar/measured /error_bar/unmeasured
 > false
 > "Mamba layers"
+$ halley plan -m config.json -c dgx-h100:8 --top 1 | grep -o 'No measured.*'
+> No measured run of this layer kind: Mamba layers are timed by their roofline.
+! halley: note: no run with Mamba layers was ever measured; their time is a roofline
+$ printf 'name: s\nmodel: config.json\ncluster: dgx-h100:8\nvary: {plan.tp: [1, 8]}\n' > s.yaml
+$ halley explore s.yaml --json 2> /dev/null | query - /warnings/0
+> "no run with Mamba layers was ever measured; their time is a roofline"
+$ halley trace gen -m config.json -c dgx-h100:8 -o t > /dev/null
+! halley: note: no run with Mamba layers was ever measured; their time is a roofline
+
+## layers that cannot be timed are counted, and an estimate is refused
+$ printf '{"model_type": "t5", "d_model": 512}' > config.json
+$ halley presets config.json --json | query - /timed /untimed
+> false
+> "an encoder and a decoder"
 $ halley estimate -m config.json -c dgx-h100:8
-! halley: model "config.json" has Mamba layers, which halley counts but cannot time yet
+! halley: model "config.json" has an encoder and a decoder, which halley counts but cannot time yet
 ! ...
 ? 2
 
@@ -90,7 +111,19 @@ $ halley presets plan.yaml --json | query - /tp /micro_batch
 $ halley presets dgx-h100 > cluster.yaml
 $ halley presets cluster.yaml --json | query - /cluster
 > "dgx-h100"
-$ printf 'name: s\nvary: {plan.tp: [1]}\n' > study.yaml
+$ printf 'name: s\nmodel: llama3-8b\ncluster: dgx-h100:8\nvary: {plan.tp: [1, 8]}\n' > study.yaml
 $ halley presets study.yaml
-! halley: study.yaml: this is a study: halley explore --dry-run shows it
-? 1
+> study:       s, 2 designs
+> model:       llama3-8b
+> vary:        plan.tp: 1, 8
+> objective:   least step-time
+$ halley presets study.yaml --json | query - /designs /axes/0/values/1
+> 2
+> "8"
+$ printf 'name: mine\nframework: megatron\ngiven: {gemm: 1.1}\n' > stack.yaml
+$ halley presets stack.yaml
+> stack:       mine
+> gemm: 1.1
+$ halley presets stack.yaml --json | query - /stack /constants/0/value
+> "mine"
+> 1.1

@@ -37,11 +37,11 @@ $ echo '[{"id": "a", "set": "s", "npu": "H100-SXM-80GB", "model": "no-such", "me
 >
 > Set  Of         Rows  Scored  Mean  Median  Bias  Held out  Memory  Rank corr.  Regret  Fitted  Refused
 > s    step time     1       0{*}
-! halley: no row could be scored; the reasons are in the output
+! halley: no row could be scored, 1 skipped: unknown model "no-such"
 ? 1
 $ halley score r.json --json | query - /sets/0/mape
 > null
-! halley: no row could be scored; the reasons are in the output
+! halley: no row could be scored, 1 skipped: unknown model "no-such"
 
 ## memory stands beside time, by set and by row
 $ halley score simumax-moe --csv | cut -d, -f1,2,9
@@ -49,4 +49,4 @@ $ halley score simumax-moe --csv | cut -d, -f1,2,9
 > simumax-moe,step time,{*}
 > simumax-moe,peak memory,
 $ halley score simumax-moe --rows --csv | head -1
-> id,set,layout,measured_s,predicted_s,step_error,held_out_s,measured_bytes,predicted_bytes,memory_error,full,fit
+> id,set,layout,npu,stack,dtype,measured_s,predicted_s,step_error,held_out_s,measured_bytes,predicted_bytes,memory_error,full,fit

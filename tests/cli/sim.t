@@ -330,9 +330,9 @@ $ sed -n 1,5p c.yaml; halley sim ar -c dgx-h100:16 --json | query - /network/0/b
 $ halley trace gen -m gpt-3.6b -c dgx-h100:8 --tp 2 --pp 2 --global-batch 16 -o step > list
 $ printf 'npu: H100-SXM-80GB\nnetwork: [{name: up, topology: switch, size: 8, bandwidth: 371295000000 B/s, latency: 3583.5 ns}]\n' > c.yaml
 $ for how in duration roofline cost; do halley sim step -c dgx-h100:8 --network-model free --compute $how > one; halley sim step -c c.yaml --network-model free --compute $how > two; cmp one two; head -n 1 one; done
-> 290 ms on 8 ranks
-> 161 ms on 8 ranks
-> 239 ms on 8 ranks
+> 287 ms on 8 ranks
+> 160 ms on 8 ranks
+> 236 ms on 8 ranks
 
 ## every preset is written and read again, and gives the same time and the same estimate
 $ halley trace gen all-reduce -n 16 --size '1 MiB' -o ar > list; halley presets clusters --csv | tail -n +2 | cut -d, -f2 > names; wc -l < names
@@ -348,7 +348,7 @@ $ for f in $DATA/../../examples/clusters/*.yaml; do n=; case $f in *rented*) n=:
 $ printf 'name: one\nnpu: h100-sxm-80gb\nnetwork:\n  - {topology: switch, size: 8, bandwidth: 300 GB/s, latency: 700 ns, in-network: [all-reduce], in-network-delay: 300 ns}\n  - {topology: switch, size: 2, bandwidth: 25 GB/s, latency: 2 us}\nsystem: {network-model: queue, chunks: 2}\ncost: {node: 50000 USD}\nfailures: {restart: 5 min}\n' > c.yaml
 $ halley estimate -m gpt-3.6b -c c.yaml --tp 8 --csv | head -n 2; halley plan -m gpt-3.6b -c c.yaml --csv | wc -l
 > key,value
-> step_s,0.10171425715553258
+> step_s,0.10173530146174035
 > 11
 $ printf 'name: s\nmodel: gpt-3.6b\ncluster: c.yaml\nplan: {global-batch: 64}\nvary: {plan.tp: [4, 8], cluster.network.bandwidth: [25 GB/s, 50 GB/s]}\n' > s.yaml; halley explore s.yaml --csv | wc -l
 > 5
@@ -474,3 +474,104 @@ $ halley trace gen all-reduce -n 32 --size '256 MiB' -o ar > list; for x in "" "
 > 1.61 ms on 32 ranks
 > 3.04 ms on 32 ranks
 ! halley: there is no way from npu8 to npu16 with routing spray
+
+## a network may be a file of another tool; its messages share its links
+$ printf '{"directed": false, "nodes": [{"id": "npu0", "kind": "npu"}, {"id": "npu1", "kind": "npu"}, {"id": "npu2", "kind": "npu"}, {"id": "npu3", "kind": "npu"}, {"id": "a", "kind": "switch"}, {"id": "b", "kind": "switch"}], "links": [{"source": "npu0", "target": "a", "bandwidth_gbps": 400, "latency_ns": 500}, {"source": "npu1", "target": "a", "bandwidth_gbps": 400, "latency_ns": 500}, {"source": "npu2", "target": "b", "bandwidth_gbps": 400, "latency_ns": 500}, {"source": "npu3", "target": "b", "bandwidth_gbps": 400, "latency_ns": 500}, {"source": "a", "target": "b", "bandwidth_gbps": 400, "latency_ns": 500}]}' > g.json; printf 'network: {topology: file, file: g.json}\n' > c.yaml
+$ halley trace gen all-to-all -n 4 --size '64 MiB' -o aa > list; halley sim aa -c c.yaml | tail -n 6
+>         0  npu-switch        8  50.0 GB/s         1  447 MB  74.8 %
+>         1  switch-switch     2  50.0 GB/s         1  149 MB  99.8 %
+>
+> Hottest links  Kind           Bandwidth  Payload  On the wire     Use  Mostly by                Share
+> a -> b         switch-switch  50.0 GB/s  67.1 MB      74.6 MB  99.8 %  ALL_TO_ALL of all ranks  100 %
+> a -> npu0      npu-switch     50.0 GB/s  50.3 MB      55.9 MB  74.8 %  ALL_TO_ALL of all ranks  100 %
+
+## a model and a plan are simulated without traces, beside the closed form
+$ halley sim -m llama3-8b -c dgx-h100:16 --tp 4 --pp 2 --global-batch 16
+> llama3-8b on 16 x H100-SXM-80GB (dgx-h100)
+> tp 4 pp 2 dp 2 zero 1 micro-batch 1 recompute none sequence-parallel, global batch 16, sequence 8192, bf16
+> assumed: micro-batch 1, sequence 8192 (from the model), bf16, zero 1, sequence parallel, schedule 1f1b, recompute none
+>
+> step          1.08 s simulated
+> closed form   1.08 s; the simulation is 0.0 % longer
+> waiting       3.78 ms of the step: ranks wait for the slowest of those they meet (factor 1.0035)
+>
+> where the time of rank 8 goes (stage 1 sets the pace)
+>   compute                      825 ms   76.1 %
+>   tensor parallel              144 ms   13.3 %
+>   data parallel               5.65 ms    0.5 %
+>   pipeline bubble              106 ms    9.8 %
+>
+> Hottest links       Kind          Bandwidth  Payload  On the wire      Use  Mostly by                             Share
+> npu10 -> nvswitch1  npu-nvswitch   450 GB/s  56.9 GB      68.9 GB   14.2 %  ALL_GATHER of group 3 and 1 like it  46.7 %
+> npu0 -> nvswitch0   npu-nvswitch   450 GB/s  56.9 GB      68.9 GB   14.2 %  ALL_GATHER of group 1 and 1 like it  46.7 %
+> npu0 -> rail0       node-rail     50.0 GB/s   162 MB       181 MB  0.336 %  messages between two ranks            100 %
+>
+> 2 classes of 16 ranks; 15364 events for 75616 of all ranks
+> certificate: no link above 100 %, all bytes arrived, critical path = finish
+$ halley sim -m llama3-8b -c dgx-h100:16 --tp 4 --pp 2 --global-batch 16 --json | query - /step_s /estimate_s /ranks /classes /fits /parts_s /certificate
+> 1.084810021778466
+> 1.084809815096461
+> 16
+> 2
+> true
+> {"compute": 0.8252596350000007, "tensor_parallel": 0.1437969571359997, "context_parallel": 0, "expert_parallel": 0, "data_parallel": 0.005646407652, "offload": 0, "pipeline_transfers": 0, "bubble": 0.1063234294879998, "meeting": 0.003783592502466071}
+> {"links_within_capacity": true, "bytes_conserved": true, "path_is_finish": true}
+
+## a plan that does not fit is simulated, and says so first
+$ halley sim -m llama3-70b -c dgx-h100:8 --tp 2 --global-batch 4 | head -n 3
+> does not fit: stage 0 needs 421 GB, and H100-SXM-80GB has 82.1 GB with 4 % headroom
+>
+> llama3-70b on 8 x H100-SXM-80GB (dgx-h100)
+
+## a row of plan is a plan of sim
+$ halley plan -m llama3-8b -c dgx-h100:8 --json 2> note | query - /plans/0/plan > plan.json; halley sim -m llama3-8b -c dgx-h100:8 --plan plan.json --json | query - /ranks /fits
+> 8
+> true
+
+## rows of ranks only when asked for
+$ halley sim -m gpt-3.6b -c dgx-h100:2 --tp 2 --global-batch 1 --per-rank | wc -l; halley sim -m gpt-3.6b -c dgx-h100:2 --tp 2 --global-batch 1 --json | grep -c rank_rows; halley sim -m gpt-3.6b -c dgx-h100:2 --tp 2 --global-batch 1 --json --per-rank | grep -c rank_rows
+> 3
+> 0
+> 1
+
+## traces, roles and the plan itself take the same time
+$ halley trace gen -m gpt-3.6b -c dgx-h100:8 --tp 2 --pp 2 --global-batch 8 --template -o t; cat t.roles.yaml
+> Traces  Ranks  Different  Nodes    Size  Groups
+> t           2          2   3953  386 kB       0
+> format: halley-roles 1
+> ranks: 8
+> axes: [{tp: 2}, {cp: 1}, {dp: 2}, {pp: 2}]  # innermost first
+> roles:
+>   - {file: "t.role0.et", when: {pp: 0}}
+>   - {file: "t.role1.et", when: {pp: 1}}
+> groups:
+>   tp: {along: [tp]}
+>   dp: {along: [cp, dp]}
+> peers:
+>   next: {pp: +1, wrap: yes}
+>   prev: {pp: -1, wrap: yes}
+$ halley trace gen -m gpt-3.6b -c dgx-h100:8 --tp 2 --pp 2 --global-batch 8 -o g > made; for x in t g; do halley sim $x -c dgx-h100:8 --json | query - /time_s; done; halley sim -m gpt-3.6b -c dgx-h100:8 --tp 2 --pp 2 --global-batch 8 --json | query - /step_s
+> 0.182771681862
+> 0.182771681862
+> 0.182771681862
+$ halley trace info t; halley trace check t
+> t.roles.yaml: 8 ranks in 2 roles
+>
+> Role  Ranks  First rank  Nodes  File
+>    0      4           0   1974  t.role0.et
+>    1      4           4   1979  t.role1.et
+> t.roles.yaml: 8 ranks in 2 roles, 0 errors
+
+## options of plans and of traces
+$ halley sim -m gpt-3.6b -c dgx-h100:8 step
+! halley: give traces or --model, not both
+! see 'halley sim --help'
+? 2
+$ halley sim step -c dgx-h100:8 --tp 2
+! halley: --tp needs --model
+! see 'halley sim --help'
+? 2
+$ halley sim -m gpt-3.6b -c dgx-h100:8 --stop-at '1 s'
+! halley: --stop-at is for traces, not for --model
+! see 'halley sim --help'
+? 2

@@ -120,7 +120,7 @@ $ halley sim x
 ! see 'halley sim --help'
 ? 2
 $ halley sim -c c.yaml
-! halley: traces are needed: TRACE, or --workload-configuration
+! halley: traces are needed: TRACE, or --workload-configuration; or a model and a plan: --model
 ! see 'halley sim --help'
 ? 2
 $ halley sim x -c c.yaml --no-such-option=1

@@ -141,3 +141,35 @@ $ cmp t.comm_group.json u.comm_group.json; for s in t d e u; do halley sim $s -c
 > 1
 $ halley trace convert t.0.et one.json; ls one*
 > one.json
+
+## ranks that are equal but for groups and peers become roles, by rule or by table
+$ halley trace gen -m gpt-3.6b -c dgx-h100:8 --tp 2 --pp 2 --global-batch 8 -o g > made; halley trace convert --template g t; grep -A9 ranks t.roles.yaml
+> 8 ranks in 2 roles, 386377 bytes
+> ranks: 8
+> axes: [{a0: 2}, {a1: 2}, {a2: 2}]  # innermost first
+> roles:
+>   - {file: "t.role0.et", when: {a2: 0}}
+>   - {file: "t.role1.et", when: {a2: 1}}
+> groups:
+>   g0: {along: [a1]}
+>   g1: {along: [a0]}
+>   g2: {along: [a1]}
+>   g3: {along: [a0]}
+$ for x in t g; do halley sim $x -c dgx-h100:8 --json | query - /time_s; done
+> 0.182771681862
+> 0.182771681862
+$ halley trace gen all-to-all -n 8 -g 0-2 -g 3-7 -o ep > made; halley trace convert --template --json ep u; cat u.roles.yaml; for x in u ep; do halley sim $x -c dgx-h100:8 --json | query - /time_s; done
+> {
+>   "out": "u",
+>   "n_ranks": 8,
+>   "n_roles": 1
+> }
+> format: halley-roles 1
+> ranks: 8
+> roles:
+>   - {file: "u.role0.et"}
+> groups: [g0]
+> peers: []
+> table: u.bind.zst
+> 1.563227e-05
+> 1.563227e-05

@@ -363,3 +363,14 @@ $ halley trace info --as-hta $DATA/recordings/window_edge.json
 $ halley trace gen ring -n 2 -o r > made; halley trace info --kernels r
 ! halley: the trace was not linked from a profiler's recording, so its kernels have no classes; link the recording with `halley trace link`
 ? 1
+
+## zstd wherever gzip is taken
+$ halley trace gen all-reduce -n 2 -o a > made
+$ zstd -q a.0.et -o z.0.et.zst; zstd -q a.1.et -o z.1.et.zst
+$ halley trace diff -q a z
+$ zstd -q $DATA/recordings/nsys_2024.sqlite -o n.sqlite.zst; gzip -c $DATA/recordings/nsys_2024.sqlite > n.sqlite.gz
+$ halley trace info --kernels $DATA/recordings/nsys_2024.sqlite > plain 2> said
+$ halley trace info --kernels n.sqlite.zst 2> said | cmp - plain
+$ halley trace info --kernels n.sqlite.gz 2> said | cmp - plain
+$ gzip -dc $DATA/recordings/model.json.gz | zstd -q > m.json.zst
+$ halley trace diff -q m.json.zst $DATA/recordings/model.json.gz 2> said

@@ -44,8 +44,9 @@ $ halley trace learn . -o a.hsm > /dev/null; halley trace learn . -o b.hsm > /de
 ## names that too few sets have are not in the model
 $ for l in 4 6 8 10 12; do halley trace gen all-reduce -n 2 --repeat $l -o s$l > /dev/null; done
 $ halley trace gen transformer -n 2 --tp 2 -o secret > /dev/null
-$ halley trace learn . -o m.hsm > /dev/null
+$ halley trace learn --no-check . -o m.hsm > /dev/null
 ! halley: 1 of 6 sets have programs that too few others share; sets like these are made from the nearest template, scaled
+! halley: the model does not reproduce the corpus: operations 0 of the corpus, bytes 0.596 of the corpus, simulated time 0.109 of the corpus
 $ grep -c ALL_REDUCE m.hsm; grep -c ATTENTION m.hsm
 > 1
 > 0
@@ -90,10 +91,11 @@ $ halley trace learn x
 
 ## a network is trained on the same traces, and what it makes is sound
 $ for l in 4 6 8 10 12 14 16 18; do halley trace gen transformer -n 4 --pp 2 --layers $l -o s$l > /dev/null; done
-$ halley trace learn . -o m.hsm --kind neural --steps 5 --csv | cut -d, -f 1-3
+$ halley trace learn --no-check . -o m.hsm --kind neural --steps 5 --csv | cut -d, -f 1-3
 > model,sets,skipped
 > m.hsm,8,0
 ! halley: the network was best after 5 steps: {*} nats an item, {*} of them for the operator
+! halley: the model does not reproduce the corpus: {*}
 $ halley trace synth m.hsm -o new --ranks 4 --csv | cut -d, -f 1-2
 > prefix,ranks
 > new/synth-0,4
@@ -143,4 +145,23 @@ $ halley trace learn '' -o m.hsm
 ## what only another program unpacks is named
 $ halley trace gen transformer -n 4 --tp 2 -o s > /dev/null; xz s.0.et; halley trace learn s.0.et.xz -o m.hsm
 ! halley: s.0.et.xz: packed by xz, which is not read: unpack it (gzip is read)
+? 1
+
+## a model that does not reproduce its corpus is removed, and the nearest set offered
+$ halley trace gen transformer -n 2 --layers 2 -o a > made; halley trace gen transformer -n 2 --layers 2 -o b > made
+$ halley trace gen all-reduce -n 2 --size 8GB --repeat 40 -o big > made
+$ halley trace learn --min-support 2 --hold-out 0 -o m.hsm a b big
+! halley: 1 of 3 sets have programs that too few others share; sets like these are made from the nearest template, scaled
+! halley: the model does not reproduce the corpus (operations 1.5 of the corpus, bytes 0.000315 of the corpus, simulated time 0.00904 of the corpus; at most 25 % may differ) and was removed; share the nearest set instead: `halley trace obfuscate a -o OUT`, changed with `halley trace scale`; --no-check keeps such a model
+? 1
+$ ls | grep -c hsm
+> 0
+? 1
+
+## recordings too large to be learned in 1 GB are refused before
+$ gzip -dc $DATA/recordings/model.json.gz > m.json
+$ halley trace link m.json -o m.et > report 2>&1
+$ for i in $(seq 30); do halley trace slice --ids $i-9999 m.et -o r$i.et > made; done
+$ halley trace learn -o m.hsm r*.et
+! halley: 30 recordings of 61695 nodes have different programs, so a model would hold all of them and take about 2 GB; share a recording instead: `halley trace obfuscate r30.et -o OUT -l structure`, changed with `halley trace scale`
 ? 1

@@ -158,3 +158,9 @@ $ halley trace link host.json device.json
 ! halley: where to? name the output with -o
 ! see 'halley trace link --help'
 ? 2
+
+## an execution trace alone has no times: it is not replayed in 0 s
+$ halley trace link $DATA/recording/host.0.json -o h.et > report 2>&1
+$ halley sim --replay h.et
+! halley: the execution trace has no times to replay: name a cluster (-c), on which its operators can be timed; link it together with the Kineto trace of the same run
+? 1

@@ -10,12 +10,12 @@ $ halley trace obfuscate t -o s --key key
 >            4  version string
 >
 > a reader of these traces still sees:
->   - which nodes had the same name, within and across ranks, and with the key all names
+>   - the class of each operator: matrix product, attention, norm and so on
 >   - exact durations, operations and bytes, from which layer shapes can be computed
 >   - the exact graph: number of layers, micro-batches and steps
 >   - number of ranks; type, order, group, peers and tags of all communication
 >
-> no run of 8 bytes of 5.39 kB of names, texts and paths is in the 23.4 kB written
+> no run of 8 bytes of 5.39 kB of names, texts and paths is in the 20.2 kB written
 $ halley trace check s
 > s: 4 ranks, 0 errors, 0 warnings, 0 notes
 $ cat s.comm_group.json
@@ -66,7 +66,7 @@ $ halley trace convert s.0.et s.jsonl && grep -o '"name": "[a-z0-9-]*", "type"' 
 
 ## a new key is random, is kept on request and gives the same names again
 $ halley trace gen ring -n 2 -o t > made
-$ halley trace obfuscate t -o a --save-key key > said && halley trace obfuscate t -o b --key key > said && cmp a.0.et b.0.et && halley trace obfuscate t -o c > said; cmp -s a.0.et c.0.et || echo other names
+$ halley trace obfuscate --names pseudonym t -o a --save-key key > said && halley trace obfuscate --names pseudonym t -o b --key key > said && cmp a.0.et b.0.et && halley trace obfuscate --names pseudonym t -o c > said; cmp -s a.0.et c.0.et || echo other names
 > other names
 $ wc -c < key; stat -c %a key
 > 33
@@ -183,3 +183,12 @@ $ halley trace obfuscate t -o s -l sizes --bound '20 %' > said; halley trace che
 $ halley trace scale t -o w --compute 3 > said; halley trace info w | grep -A 1 operations
 > compute       6.44G operations
 >               12.9 GB moved by compute
+
+## equal sizes become different ones, the same on all members of a group
+$ halley trace gen transformer -n 8 --tp 2 --pp 2 --layers 4 -o g > made
+$ halley trace obfuscate g -o a -l sizes > report; halley trace convert a.0.et a.jsonl; grep -o '"num_ops"[^}]*' a.jsonl | sort -u | wc -l
+> 2
+$ halley trace obfuscate g -o b -l sizes --vary-sizes > report; halley trace convert b.0.et b.jsonl; grep -o '"num_ops"[^}]*' b.jsonl | sort -u | wc -l
+> 32
+$ halley trace check b
+> b: 8 ranks, 0 errors, 0 warnings, 0 notes

@@ -31,9 +31,9 @@ $ for p in s four; do halley sim $p -c c.yaml --comm-group-configuration=$p.comm
 
 ## experts that replicas share are copied with them
 $ printf 'name: m\nkind: moe\nlayers: 2\nhidden: 512\nheads: 4\nffn: 1024\nvocab: 1000\nseq: 256\nexperts: 4\ntop-k: 2\nexpert-ffn: 1024\n' > m.yaml
-$ for n in 4 8; do halley trace gen -m m.yaml -c dgx-a100:$n --ep 2 --zero 1 --global-batch $n -o g$n > made; done; halley trace scale g4 -o s --dp 8
+$ for n in 4 8; do halley trace gen -m m.yaml -c dgx-a100:$n --ep 2 --zero 1 --no-overlap --global-batch $n -o g$n > made; done; halley trace scale g4 -o s --dp 8
 > ranks  4 -> 8
-> nodes  296 -> 592
+> nodes  256 -> 512
 > data-parallel groups of 4 ranks
 > sharded updates of weights: 1 on rank 0
 $ printf 'npus: 8\nnpu: {peak: {bf16: 312 TFLOP/s}, memory: [{name: hbm, capacity: 80 GB, bandwidth: 2 TB/s}]}\nnetwork:\n  - {topology: switch, size: 8, bandwidth: 50 GB/s, latency: 500 ns}\n' > c.yaml
@@ -44,7 +44,7 @@ $ for p in s g8; do halley sim $p -c c.yaml --compute roofline --csv > $p.csv; d
 $ printf 'name: m\nkind: transformer\nlayers: 5\nhidden: 512\nheads: 4\nffn: 1024\nvocab: 1000\nseq: 256\n' > m.yaml
 $ halley trace gen -m m.yaml -c dgx-a100:2 --pp 2 --global-batch 4 -o five > made; halley trace scale five -o s --layers 5:9
 > ranks  2 -> 2
-> nodes  410 -> 698
+> nodes  418 -> 706
 > layers 3 -> 5 on rank 0 (blocks of 9 nodes)
 
 ## one times the compute is the same file

@@ -144,3 +144,12 @@ $ halley trace view step --timeline x.json -o y.html
 ! halley: --timeline writes no picture
 ! see 'halley trace view --help'
 ? 2
+
+## a recording is shown as its call tree, its graph on request
+$ halley trace view $DATA/recordings/model.json.gz -o m.html 2> said
+> m.html: call tree of 885 operators and kernels in 45 rows
+$ grep -c '<summary>' m.html; grep -o 'aten::addmm</span> <u>x 48' m.html | head -1
+> 16
+> aten::addmm</span> <u>x 48
+$ halley trace view $DATA/recordings/model.json.gz --graph -o g.html 2> said | cut -c 1-15
+> g.html: 2072 no

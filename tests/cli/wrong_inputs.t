@@ -1,5 +1,4 @@
-# Wrong inputs and what halley answers; the numbers are those of wrong-inputs.json. Inputs whose
-# answers depend on estimates of plans are in estimate.t, plan.t and explore.t.
+# Wrong inputs and what halley answers; the numbers are those of wrong-inputs.json.
 
 ## 1: a model option without a value
 $ halley estimate -m
@@ -189,6 +188,12 @@ $ halley estimate -m ds.json -c dgx-h100:8 --global-batch 64
 ! halley: ds.json: this is a DeepSpeed configuration, which holds no model: give it with --plan, and a model with -m
 ? 1
 
+## 33: a cluster without a count
+$ halley estimate -m llama3-8b -c dgx-h100 --global-batch 64
+! halley: --cluster dgx-h100 does not say how many accelerators: expected a number after ':', for example dgx-h100:64
+! see 'halley estimate --help'
+? 2
+
 ## 34: no accelerators
 $ halley estimate -m llama3-8b -c dgx-h100:0 --global-batch 64
 ! halley: cluster "dgx-h100:0": expected a positive number of accelerators after ':', for example dgx-h100:64
@@ -242,12 +247,163 @@ $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 -c dgx-a100:8
 ## 43: slow ranks as a list
 $ (halley presets dgx-h100; echo 'slow: [3, 2]') > slow.yaml
 $ halley estimate -m llama3-8b -c slow.yaml:8 --global-batch 64
-! halley: slow.yaml:9:7: slow needs {rank: factor}, and slow ranks are not modelled yet
+! halley: slow.yaml:9:7: slow needs {rank: factor}, and stands in system: system: {slow: {3: 1.5}}
 ? 1
 
 ## 44: no cluster
 $ halley estimate -m llama3-8b
 ! halley: --model and --cluster must be given
+! see 'halley estimate --help'
+? 2
+
+## 45: fp8 on A100
+$ halley estimate -m llama3-70b -c dgx-a100:64 --global-batch 64 --dtype fp8 --tp 8
+! halley: A100-SXM4-80GB has no fp8 (it has bf16, fp16, fp32, tf32)
+! see 'halley estimate --help'
+? 2
+
+## 46: fp4 on H100
+$ halley estimate -m llama3-70b -c dgx-h100:64 --global-batch 64 --dtype fp4 --tp 8
+! halley: H100-SXM-80GB has no fp4 (it has bf16, fp16, fp32, tf32, fp8)
+! see 'halley estimate --help'
+? 2
+
+## 47: bf16 on V100
+$ halley estimate -m llama3-8b -c dgx-1:8 --global-batch 64 --dtype bf16 --tp 8
+! halley: V100-SXM has no bf16 (it has fp16, fp32)
+! see 'halley estimate --help'
+? 2
+
+## 48: fp8 on TPU v5p
+$ halley estimate -m llama3-8b -c tpu-v5p-pod:8 --global-batch 64 --dtype fp8
+! halley: TPU-v5p has no fp8 (it has bf16, int8)
+! see 'halley estimate --help'
+? 2
+
+## 49: a number format with a typo
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --dtype int7
+! halley: dtype must be one of bf16, fp16, fp32, tf32, fp8, fp4, int8, mxfp8, mxfp4, nvfp4; is "int7", did you mean "int8"?
+! see 'halley estimate --help'
+? 2
+
+## 50: plan with fp8 on A100
+$ halley plan -m llama3-70b -c dgx-a100:64 --dtype fp8 --global-batch 64 --top 2
+! halley: A100-SXM4-80GB has no fp8 (it has bf16, fp16, fp32, tf32)
+! see 'halley plan --help'
+? 2
+
+## 51: no global batch
+$ halley estimate -m llama3-8b -c dgx-h100:8 | grep assumed
+> assumed: global batch 8, micro-batch 1, sequence 8192 (from the model), bf16, zero 1, recompute none
+
+## 52: a global batch in tokens
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 4194304
+! halley: global batch 4194304 is in sequences, of 8192 tokens each; if 4194304 is the number of tokens, use global batch 512
+! see 'halley estimate --help'
+? 2
+
+## 53: a global batch that replicas do not divide
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 63
+! halley: global batch 63 is not a multiple of dp 8 x micro-batch 1
+! see 'halley estimate --help'
+? 2
+
+## 54: a global batch with a suffix
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 1M
+! halley: global-batch must be a whole number, is "1M"
+! see 'halley estimate --help'
+? 2
+
+## 55: tp that heads do not divide by
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --tp 3
+! halley: tp 3 does not divide 32 heads; nearest 2, 4
+! see 'halley estimate --help'
+? 2
+
+## 56: tp above the number of accelerators
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --tp 16
+! halley: tp 16 x pp 1 x cp 1 does not divide the 8 NPUs
+! see 'halley estimate --help'
+? 2
+
+## 57: tp in words
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --tp eight
+! halley: tp must be a whole number, is "eight"
+! see 'halley estimate --help'
+? 2
+
+## 58: stages of different length
+$ halley estimate -m llama3-70b -c dgx-h100:56 --global-batch 64 --pp 7 --tp 8 > /dev/null
+! halley: note: 80 layers on 7 stages are uneven (Megatron refuses); --stage-layers sets them
+
+## 59: more stages than layers
+$ halley estimate -m llama3-8b -c dgx-h100:64 --global-batch 64 --pp 64
+! halley: 64 pipeline stages are more than the 32 layers
+! see 'halley estimate --help'
+? 2
+
+## 60: interleaving without stages
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --virtual 4
+! halley: virtual 4 interleaves pipeline stages, and pp is 1: use virtual 1 or more stages
+! see 'halley estimate --help'
+? 2
+
+## 61: chunks that layers do not divide by
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --virtual 3 --pp 4
+! halley: virtual 3: 3 chunks do not divide the 8 layers of a stage; use 2, 4 or 8
+! see 'halley estimate --help'
+? 2
+
+## 62: interleaving with too few micro-batches
+$ halley estimate -m llama3-8b -c dgx-h100:4 --global-batch 3 --virtual 2 --pp 4 --micro-batch 1
+! halley: note: 4 is 0.5 nodes of 8: 1 node is paid for, 4 GPUs idle
+! halley: interleaving (virtual 2) needs the number of micro-batches (3) to be a multiple of pp (4): use global batch 4 or virtual 1
+! see 'halley estimate --help'
+? 2
+
+## 63: a micro-batch that does not divide
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --micro-batch 5
+! halley: global batch 64 is not a multiple of dp 8 x micro-batch 5
+! see 'halley estimate --help'
+? 2
+
+## 64: ep that experts do not divide by
+$ halley estimate -m mixtral-8x7b -c dgx-h100:24 --global-batch 24 --ep 3
+! halley: expert parallelism 3 does not divide the number of experts 8
+! see 'halley estimate --help'
+? 2
+
+## 65: cp that the sequence does not divide by
+$ halley estimate -m llama3-8b -c dgx-h100:24 --global-batch 24 --cp 3
+! halley: context parallelism 3 does not divide the sequence length 8192
+! see 'halley estimate --help'
+? 2
+
+## 66: an unknown recomputation
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --recompute some
+! halley: recompute must be one of none, selective, selective-op, full, minimal, qkv, modules, kept; is "some", did you mean "none"?
+! see 'halley estimate --help'
+? 2
+
+## 67: 0 recomputed layers are all
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --recompute full --recompute-layers 0 | head -1
+> llama3-8b on 8 x H100-SXM-80GB (dgx-h100)
+
+## 68: recomputed layers without recomputation
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --recompute-layers 4
+! halley: recompute-layers 4 needs recomputation, none is chosen
+! see 'halley estimate --help'
+? 2
+
+## 69: a shard degree that does not divide
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --fsdp 3
+! halley: the FSDP shard degree 3 does not divide the data-parallel ranks 8
+! see 'halley estimate --help'
+? 2
+
+## 70: stages that are not the model
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --pp 2 --stage-layers 10,10
+! halley: the stages have 20 layers together, the model has 32
 ! see 'halley estimate --help'
 ? 2
 
@@ -263,6 +419,12 @@ $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch-size 64 --json | que
 $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --tensor-model-parallel-size 8 --json | query - /plan/tp
 > 8
 
+## 74: too much headroom
+$ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --headroom '200 %'
+! halley: --headroom must be between 0 and 90 %, is 200 %
+! see 'halley estimate --help'
+? 2
+
 ## 75: a part of the names of stacks
 $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 -s megatron
 ! halley: no stack "megatron"; there are megatron-2020, megatron-2022, megatron-bridge, megatron-core-2024, megatron-core-2025, megatron-deepspeed-2022, megatron-deepspeed-vtrain
@@ -273,11 +435,28 @@ $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --plan missing.ya
 ! halley: missing.yaml: no such file
 ? 1
 
+## 77: a plan that does not fit
+$ halley estimate -m llama3-405b -c dgx-h100:8 --global-batch 64 --tp 1 | head -1
+> does not fit: stage 0 needs 3.63 TB, and H100-SXM-80GB has 82.1 GB with 4 % headroom
+
 ## 78: an empty study
 $ : > empty.yaml
 $ halley explore empty.yaml
 ! halley: empty.yaml: the study file is empty
 ? 1
+
+## 79: power against money
+$ (cat $DATA/wrong-inputs/study.yaml; echo 'where: ["power < 4 MUSD"]') > where1.yaml
+$ halley explore where1.yaml
+! halley: where1.yaml:7:9: expression "power < 4 MUSD": the left side of < is in W (power), the right side in USD (cost)
+? 1
+
+## 80: only designs that fit
+$ (cat $DATA/wrong-inputs/study.yaml; echo 'where: ["power < 1 MW"]') > where2.yaml
+$ halley explore where2.yaml | sed -n '1,/^Best/p'
+> s: 2 designs evaluated of 2, 1 feasible
+>
+> Best by least step-time
 
 ## 81: half a condition
 $ (cat $DATA/wrong-inputs/study.yaml; echo 'where: ["step-time <"]') > where.yaml
@@ -296,6 +475,11 @@ $ sed '/^model/d' $DATA/wrong-inputs/study.yaml > nomodel.yaml
 $ halley explore nomodel.yaml
 ! halley: nomodel.yaml:1:1: key "model" is missing: a preset or file, or {preset: NAME, layers: 96, ...}
 ? 1
+
+## 84: a study without an objective
+$ sed '/^objective/d' $DATA/wrong-inputs/study.yaml > noobj.yaml
+$ halley explore noobj.yaml | grep "^Best"
+> Best by least step-time (objective assumed: the study states none)
 
 ## 85: an unknown objective
 $ sed 's/step-time/speed/' $DATA/wrong-inputs/study.yaml > obj.yaml
@@ -331,6 +515,12 @@ $ halley explore key.yaml
 $ sed 's/^vary.*/vary: {plan.tp: ["= plan.pp"], plan.pp: ["= plan.tp"]}/' $DATA/wrong-inputs/study.yaml > cyc.yaml
 $ halley explore cyc.yaml
 ! halley: cyc.yaml:5:17: plan.tp and plan.pp follow from each other
+? 1
+
+## 91: no design is valid
+$ sed 's/\[1, 8\]/[3, 5]/' $DATA/wrong-inputs/study.yaml > none.yaml
+$ halley explore none.yaml
+! halley: s: none of 2 designs is feasible (2: the degrees do not divide the NPUs)
 ? 1
 
 ## 92: a study with CRLF and a byte order mark
@@ -400,6 +590,13 @@ $ halley sim ar -c llama3-8b
 ! halley: "llama3-8b" is a model, not a cluster
 ? 1
 
+## 102: a recording is described
+$ cp $DATA/wrong-inputs/kin.json .
+$ halley trace info kin.json | head -3
+> kin.json: built in memory
+>
+> dependencies  1 data, 0 control
+
 ## 103: a recording that is converted
 $ cp $DATA/wrong-inputs/kin.json .
 $ halley trace convert kin.json o.et
@@ -412,6 +609,13 @@ $ halley trace info l8.json
 ! halley: l8.json: this is a model configuration, not a trace
 ? 1
 
+## 105: arguments of link exchanged
+$ cp $DATA/wrong-inputs/kin.json .
+$ echo '{"schema": "1.1.1-chakra.0.0.4", "pid": 1, "time": "x", "start_ts": 1, "nodes": []}' > host.json
+$ halley trace link kin.json host.json -o o.et
+! halley: host.json: the execution trace has no nodes
+? 1
+
 ## 106: a size without a unit
 $ halley trace gen all-reduce --size 64 -o g64 > /dev/null
 ! halley: note: --size 64 is 64 bytes; write '64 MiB' for mebibytes
@@ -421,6 +625,12 @@ $ halley trace gen all-redux
 ! halley: there is no pattern "all-redux"; did you mean "all-reduce"?
 ! see 'halley trace gen --help'
 ? 2
+
+## 108: a rank of many is missing
+$ for i in 0 1 2 4 5 6 7; do : > host.$i.json; : > device.$i.json; done
+$ halley trace link --ranks host.%d.json device.%d.json -o dl -q
+! halley: host.3.json is missing (0-7 found but 3)
+? 1
 
 ## 109: a command with more letters
 $ halley simulate
@@ -461,6 +671,17 @@ $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 foo
 ! halley: estimate takes no arguments, was given 'foo'
 ! see 'halley estimate --help'
 ? 2
+
+## 117: runs without a cluster
+$ echo '[{"model": "llama3-8b"}]' > runs.json
+$ halley score runs.json
+> 1 of 1 rows were skipped:
+>   1 of : the row has no cluster (key npu)
+>
+> Set  Of         Rows  Scored  Mean %  Median %  Bias %  Held out %  Memory %  Rank corr.  Regret %  Fitted  Refused
+>      step time     1       0                                                                             0  
+! halley: no row could be scored, 1 skipped: the row has no cluster (key npu)
+? 1
 
 ## 118: a full disk
 $ halley estimate -m llama3-8b -c dgx-h100:8 --global-batch 64 --json > /dev/full

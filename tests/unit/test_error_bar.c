@@ -155,6 +155,13 @@ static void bars_hold_for_sources_that_made_none_of_them(void **state)
     assert_true(c.n_classes >= 20 && c.n_runs > 1000);
     if (c.typical < 0.60 || c.typical > 0.80 || c.bound < 0.90)
         fail_msg("%.3f within typical, %.3f within bound", c.typical, c.bound);
+    assert_true(c.n_covered >= 15);
+    for (uint32_t i = 0; i < c.n_covered; i++) {
+        const halley_class_coverage *k = &c.covered[i];
+        assert_true(k->n_runs >= 20 && k->typical <= k->bound);
+        if (k->bound < 0.80)
+            fail_msg("%s: %.3f within bound", k->class_name, k->bound);
+    }
 }
 
 int main(void)

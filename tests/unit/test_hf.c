@@ -141,7 +141,7 @@ static void the_type_may_come_from_the_architecture(void **state)
     halley_import_free(o.import);
 }
 
-static void layers_that_cannot_be_timed_are_counted_and_named(void **state)
+static void recurrent_layers_are_counted_and_described(void **state)
 {
     (void)state;
     outcome o = read_text("{\"model_type\":\"mamba\",\"hidden_size\":2560,"
@@ -150,9 +150,21 @@ static void layers_that_cannot_be_timed_are_counted_and_named(void **state)
                           "\"conv_kernel\":4,\"time_step_rank\":160}");
     assert_int_equal(o.status, HALLEY_OK);
     assert_true(halley_model_params(&o.model) == 2768345600);
+    assert_int_equal(halley_model_check_timed(&o.model, NULL), HALLEY_OK);
+    assert_int_equal(o.model.recurrent.mixer, HALLEY_MIXER_MAMBA);
+    assert_int_equal(o.model.recurrent.layers, 64);
+    halley_import_free(o.import);
+}
+
+static void layers_that_cannot_be_timed_are_counted_and_named(void **state)
+{
+    (void)state;
+    outcome o = read_text("{\"model_type\":\"t5\",\"d_model\":512}");
+    assert_int_equal(o.status, HALLEY_OK);
+    assert_true(halley_model_params(&o.model) == 60506624); /* t5-small */
     halley_error err = {0};
     assert_int_equal(halley_model_check_timed(&o.model, &err), HALLEY_EINVAL);
-    assert_non_null(strstr(err.text, "Mamba layers"));
+    assert_non_null(strstr(err.text, "an encoder and a decoder"));
     halley_import_free(o.import);
 }
 
@@ -201,6 +213,7 @@ int main(void)
         cmocka_unit_test(keys_without_influence_change_nothing),
         cmocka_unit_test(the_longest_context_is_not_the_training_sequence),
         cmocka_unit_test(the_type_may_come_from_the_architecture),
+        cmocka_unit_test(recurrent_layers_are_counted_and_described),
         cmocka_unit_test(layers_that_cannot_be_timed_are_counted_and_named),
         cmocka_unit_test(what_cannot_be_read_is_refused_by_name),
     };

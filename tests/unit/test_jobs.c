@@ -84,10 +84,10 @@ static void a_job_alone_takes_its_own_time_wherever_it_is(void **state)
     files jobs[] = {
         make_job("a", "all-reduce", 8, groups, 3), make_job("b", "pipeline", 8, NULL, 0),
         make_job("c", "random", 8, random, 3), make_job("d", "all-to-all", 8, NULL, 0)};
-    halley_job list[4];
+    halley_sim_job list[4];
     uint32_t n_ranks[4], *npus;
     for (int i = 0; i < 4; i++) {
-        list[i] = (halley_job){jobs[i].prefix, jobs[i].traces, jobs[i].groups};
+        list[i] = (halley_sim_job){jobs[i].prefix, jobs[i].traces, jobs[i].groups};
         n_ranks[i] = 8;
     }
     halley_cluster *c = load("dgx-h100:48");
@@ -129,7 +129,7 @@ static void interleaved_jobs_share_the_spine_and_packed_ones_do_not(void **state
     static const char *const size[][2] = {{"size", "64 MB"}};
     files jobs[] = {make_job("a", "all-reduce", 4, size, 1),
                     make_job("b", "all-reduce", 4, size, 1)};
-    const halley_job list[] = {{"a", jobs[0].traces, NULL}, {"b", jobs[1].traces, NULL}};
+    const halley_sim_job list[] = {{"a", jobs[0].traces, NULL}, {"b", jobs[1].traces, NULL}};
     const uint32_t n_ranks[] = {4, 4};
     halley_cluster *c = load(two_leaves);
     for (int how = 0; how < 2; how++) {
@@ -195,7 +195,7 @@ static void what_does_not_fit_is_refused(void **state)
     assert_non_null(
         strstr(err.text, "the jobs need 4 nodes of 8, and the cluster has 24"));
     files job = make_job("a", "all-reduce", 4, NULL, 0);
-    const halley_job list[] = {{"a", job.traces, NULL}, {"b", job.traces, NULL}};
+    const halley_sim_job list[] = {{"a", job.traces, NULL}, {"b", job.traces, NULL}};
     static const struct {
         uint32_t npus[8];
         const char *text;

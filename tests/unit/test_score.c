@@ -20,16 +20,43 @@ static const struct {
     const char *set, *metric;
     double most;
 } bars[] = {
-    {"seqsel", "step time", 4},        {"megatron-sc21", "step time", 4},
-    {"bloom", "step time", 5},         {"vtrain", "step time", 8},
-    {"vtrain-single", "step time", 9}, {"mpt-a100", "step time", 4.1},
-    {"mpt-h100", "step time", 4},      {"dgxc-dense", "step time", 9},
-    {"mbridge-dense", "step time", 9}, {"mbridge-moe", "step time", 20},
-    {"torchtitan", "step time", 14},   {"simumax-dense", "step time", 6},
-    {"simumax-moe", "step time", 6},   {"maxtext", "step time", 10},
-    {"dgxc-fsdp", "step time", 6},     {"dgxc-moe", "step time", 22},
-    {"bloom", "peak memory", 5},       {"simumax-dense", "peak memory", 3},
-    {"simumax-moe", "peak memory", 3}, {"torchtitan", "peak memory", 13},
+    /* Required of version 2. */
+    {"fms-fsdp", "step time", 15},
+    {"internevo", "step time", 8},
+    {"internevo-hybrid-zero", "step time", 8},
+    {"trillium", "step time", 10},
+    {"mlperf-tpu-int8", "step time", 12},
+    {"mlperf-405b", "step time", 5},
+    {"mlperf-8b", "step time", 9},
+    {"mbridge-moe", "step time", 12},
+    {"dgxc-moe", "step time", 15},
+    {"mlperf-dlrm", "step time", 25},
+    {"mlperf-lora", "step time", 15},
+    {"mlperf-bert", "step time", 12},
+    {"mlperf-sd", "step time", 20},
+    /* What version 1 had, and half a point. */
+    {"seqsel", "step time", 1.8},
+    {"megatron-sc21", "step time", 2.1},
+    {"megatron-2020", "step time", 4.5},
+    {"bloom", "step time", 5.3},
+    {"vtrain", "step time", 7.3},
+    {"vtrain-single", "step time", 8.6},
+    {"mpt-a100", "step time", 4.5},
+    {"mpt-h100", "step time", 3.5},
+    {"dgxc-dense", "step time", 5.5},
+    {"dgxc-fsdp", "step time", 3.8},
+    {"mbridge-dense", "step time", 5.9},
+    {"megatron-core-h100", "step time", 12.5},
+    {"torchtitan", "step time", 11.6},
+    {"simumax-dense", "step time", 5},
+    {"simumax-moe", "step time", 4.6},
+    {"maxtext", "step time", 8.3},
+    {"mlperf-405b", "peak memory", 5},
+    {"mlperf-8b", "peak memory", 5},
+    {"bloom", "peak memory", 5},
+    {"simumax-dense", "peak memory", 3},
+    {"simumax-moe", "peak memory", 3},
+    {"torchtitan", "peak memory", 10},
 };
 
 static const halley_score_set *find(const halley_score *s, const char *set,
@@ -57,9 +84,13 @@ static void held_out_errors_keep_their_bars(void **state)
             fail_msg("%s, %s: %.2f %% is above %.2f %%", set->set, set->metric, got,
                      bars[i].most);
     }
+    /* One run of BLOOM that ran out of memory is not explained; none that ran is refused,
+     * on any device. */
+    for (uint32_t i = 0; i < s->n_sets; i++)
+        assert_int_equal(s->sets[i].n_fit_refused, 0);
     const halley_score_set *bloom = find(s, "bloom", "peak memory");
-    assert_true(bloom->n_out_refused >= 1);
-    assert_true(bloom->n_fit_refused * 50 <= bloom->n_fit);
+    assert_int_equal(bloom->n_out_refused, bloom->n_out - 1);
+    assert_int_equal(bloom->n_fit, 76);
     halley_score_free(s);
 }
 

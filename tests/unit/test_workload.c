@@ -168,7 +168,7 @@ static void plans_that_do_not_divide_are_refused_in_words(void **state)
         const char *says;
     } cases[] = {
         {"gpt3-175b", {.tp = 8, .dp = 3}, 32, "is 24 NPUs, the cluster has 32"},
-        {"gpt3-175b", {.tp = 7}, 0, "does not divide the number of heads 96"},
+        {"gpt3-175b", {.tp = 7}, 0, "does not divide 96 heads"},
         {"gpt3-175b", {.pp = 100}, 0, "more than the 96 layers"},
         {"gpt3-175b", {.ep = 2, .dp = 2}, 0, "needs a model with experts"},
         {"mixtral-8x7b",

@@ -125,6 +125,10 @@ halley_status hw_graph_complete(hw_counts *out, hw_generator_params *p,
 halley_status hw_graph_count(hw_counts *out, const hw_generator_params *p,
                              halley_error *err);
 
+/* Money or power of a graph of that size: cables between switches are optical, others
+ * copper; those inside nodes belong to the nodes. */
+double hw_counts_price(const hw_counts *counts, const hw_price_params *price);
+
 /* The keys that describe a generator, for loaders, help and pages. The members that lists
  * and maps are read into are internal: read with hw_generator_read. */
 const conf_field *hw_generator_fields(size_t *n);

@@ -75,6 +75,8 @@ typedef struct hw_router hw_router;
 halley_status hw_router_new(hw_router **out, const hw_graph *graph,
                             const hw_route_options *options, halley_error *err);
 void hw_router_free(hw_router *router);
+/* Evenly over all shortest ways? */
+bool hw_router_sprays(const hw_router *router);
 /* From one NPU to another, or within one (no hops). `label` tells messages of the same
  * pair apart (queue pairs). Fails when there is no way, and names the devices. */
 halley_status hw_router_find(hw_route *out, hw_router *router, uint32_t src, uint32_t dst,

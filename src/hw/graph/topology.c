@@ -85,22 +85,6 @@ halley_status halley_topology_load(halley_topology **out, const char *path,
     return status;
 }
 
-/* Links inside nodes are part of the nodes' price. */
-static uint64_t count_node_links(const hw_counts *c)
-{
-    const uint64_t others = c->cables - c->switch_cables;
-    return c->node_switches == 0 ? 0 : others < c->npus ? others : c->npus;
-}
-
-static double price_counts(const hw_counts *c, const hw_price_params *price)
-{
-    return (double)c->npus * price->npu + (double)c->nics * price->nic +
-           (double)c->node_switches * price->node_switch +
-           (double)(c->switches - c->node_switches) * price->network_switch +
-           (double)c->switch_cables * 2 * price->optical_end +
-           (double)(c->cables - c->switch_cables - count_node_links(c)) * price->copper;
-}
-
 halley_status halley_topology_count(halley_topology_counts *out, const char *path,
                                     halley_error *err)
 {
@@ -121,8 +105,8 @@ halley_status halley_topology_count(halley_topology_counts *out, const char *pat
                                         .node_switches = c.node_switches,
                                         .cables = c.cables,
                                         .switch_cables = c.switch_cables,
-                                        .cost_usd = price_counts(&c, &p.cost),
-                                        .power_w = price_counts(&c, &p.power)};
+                                        .cost_usd = hw_counts_price(&c, &p.cost),
+                                        .power_w = hw_counts_price(&c, &p.power)};
     else
         error_at_file(err, path);
     arena_fini(&memory);

@@ -6,6 +6,7 @@
  * with GPU rows is a rank of its own: events are joined on (process, correlation).
  */
 #include "base/database.h"
+#include "base/file.h"
 #include "ingest/record/read.h"
 
 #include <sqlite3.h>
@@ -502,9 +503,41 @@ static void fini_nsys(nsys_reader *x)
     intern_fini(&x->texts);
 }
 
+static halley_status read_nsys_memory(rec_list *list, const uint8_t *at, size_t n,
+                                      uint64_t pid, halley_error *err)
+{
+    nsys_reader x = {.list = list, .err = err};
+    halley_status status = HALLEY_OK;
+    if (sqlite3_open_v2(":memory:", &x.db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
+        sqlite3_deserialize(x.db, "main", (uint8_t *)(uintptr_t)at, (sqlite3_int64)n,
+                            (sqlite3_int64)n, SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
+        status = fail_nsys(&x, "open the export");
+    else
+        status = read_export(&x, pid);
+    fini_nsys(&x);
+    return status;
+}
+
+/* A compressed export is unpacked in memory. */
+static halley_status read_packed_nsys(rec_list *list, const char *path, uint64_t pid,
+                                      bool *is_packed, halley_error *err)
+{
+    file_input in;
+    TRY(file_input_open(&in, path, err));
+    *is_packed = in.gzipped;
+    const halley_status status =
+        in.gzipped ? read_nsys_memory(list, in.at, in.n, pid, err) : HALLEY_OK;
+    file_input_close(&in);
+    return status;
+}
+
 halley_status rec_read_nsys(rec_list *list, const char *path, const rec_read_opts *opts,
                             halley_error *err)
 {
+    bool is_packed = false;
+    TRY(read_packed_nsys(list, path, opts->pid, &is_packed, err));
+    if (is_packed)
+        return HALLEY_OK;
     nsys_reader x = {.list = list, .err = err};
     halley_status status = database_open(&x.db, path, &(database_options){0}, err);
     if (status == HALLEY_OK)
@@ -516,14 +549,5 @@ halley_status rec_read_nsys(rec_list *list, const char *path, const rec_read_opt
 halley_status rec_read_nsys_bytes(rec_list *list, const uint8_t *at, size_t n,
                                   halley_error *err)
 {
-    nsys_reader x = {.list = list, .err = err};
-    halley_status status = HALLEY_OK;
-    if (sqlite3_open_v2(":memory:", &x.db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
-        sqlite3_deserialize(x.db, "main", (uint8_t *)(uintptr_t)at, (sqlite3_int64)n,
-                            (sqlite3_int64)n, SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
-        status = fail_nsys(&x, "open the export");
-    else
-        status = read_export(&x, 0);
-    fini_nsys(&x);
-    return status;
+    return read_nsys_memory(list, at, n, 0, err);
 }

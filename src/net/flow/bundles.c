@@ -58,15 +58,17 @@ static const flow_group *get_group(flow_net *f, const net_bundle *b)
     return &f->groups.at[id];
 }
 
-/* The load of a call, and that of the call from which its links are made. */
-typedef struct bundle_loads {
-    coll_load own, canonical;
-    double canonical_bytes;
-    double volume_bytes; /* of the canonical call: the payload of the busiest level */
-    double rate_Bps;     /* of its volume, alone */
-} bundle_loads;
+/* The same group seen from elsewhere: what the closed form asks of it. */
+static bool is_last_call(const flow_loads_memo *m, const coll_call *call,
+                         const halley_fabric *out)
+{
+    return m->n == call->n && m->kind == call->kind && m->bytes == call->bytes &&
+           m->per_node == call->per_node && m->bandwidth_Bps == out->bandwidth_Bps &&
+           m->hop_s[0] == out->hop_s[0] && m->hop_s[1] == out->hop_s[1] &&
+           m->hop_s[2] == out->hop_s[2];
+}
 
-static void find_loads(bundle_loads *out, const flow_net *f, const flow_group *group,
+static void find_loads(bundle_loads *out, flow_net *f, const flow_group *group,
                        const net_bundle *b)
 {
     coll_call call = {.kind = b->kind,
@@ -75,6 +77,10 @@ static void find_loads(bundle_loads *out, const flow_net *f, const flow_group *g
                       .per_node =
                           group->members.n_nodes == 1 ? b->n : group->members.least};
     int exponent;
+    if (is_last_call(&f->memo, &call, &group->out)) {
+        *out = f->memo.loads;
+        return;
+    }
     coll_call_load(&out->own, &f->cluster->nodes.up, &group->out, &call);
     frexp(b->bytes, &exponent);
     call.bytes = ldexp(1, exponent - 1);
@@ -89,6 +95,14 @@ static void find_loads(bundle_loads *out, const flow_net *f, const flow_group *g
     out->volume_bytes =
         (load->out_s > load->up_s ? load->out_bytes : load->up_bytes) / load->streams;
     out->rate_Bps = out->volume_bytes / load->wire_s;
+    f->memo = (flow_loads_memo){
+        .kind = b->kind,
+        .bytes = b->bytes,
+        .n = b->n,
+        .per_node = call.per_node,
+        .bandwidth_Bps = group->out.bandwidth_Bps,
+        .hop_s = {group->out.hop_s[0], group->out.hop_s[1], group->out.hop_s[2]},
+        .loads = *out};
 }
 
 /* The links of a call into f->hops. */
@@ -312,25 +326,30 @@ halley_status flow_net_prepare_hops(net_shape *out, net *n, const net_bundle *b)
     return HALLEY_OK;
 }
 
-/* The solver of a folded run: capacities of the first link of every class. */
-static halley_status fold_links(flow_net *f, const net_link_classes *links,
-                                halley_error *err)
+uint32_t flow_net_count_links(const net *n)
 {
-    double *capacity_Bps = mem_array(links->n, sizeof *capacity_Bps);
-    f->first_links = mem_array(links->n, sizeof *f->first_links);
-    f->n_links = mem_array(links->n, sizeof *f->n_links);
-    if (capacity_Bps == NULL || f->first_links == NULL || f->n_links == NULL) {
-        free(capacity_Bps);
+    return flow_net_of_const(n)->network->graph->n_links;
+}
+
+uint64_t flow_net_colour_link(const net *n, uint32_t link)
+{
+    const hw_network *w = flow_net_of_const(n)->network;
+    return hash_double(w->graph->link_Bps[link]) ^
+           hash_u64(hw_network_count_parallel(w, link)) ^
+           ((uint64_t)w->graph->link_kind[link] << 2 | w->level[link]);
+}
+
+/* Capacities of the first link of every class, or of all links. */
+static halley_status make_solver(flow_net *f, const uint32_t *links, uint32_t n,
+                                 halley_error *err)
+{
+    double *capacity_Bps = mem_array(n, sizeof *capacity_Bps);
+    if (capacity_Bps == NULL)
         return error_nomem(err);
-    }
-    f->n_link_classes = links->n;
-    for (uint32_t i = 0; i < links->n; i++) {
-        assert(links->first[i] < f->network->graph->n_links && links->counts[i] > 0);
-        f->first_links[i] = links->first[i];
-        f->n_links[i] = links->counts[i];
-        capacity_Bps[i] = f->network->graph->link_Bps[links->first[i]];
-    }
-    const halley_status status = net_flow_new(&f->flow, capacity_Bps, links->n,
+    for (uint32_t i = 0; i < n; i++)
+        capacity_Bps[i] =
+            hw_network_capacity_Bps(f->network, links == NULL ? i : links[i]);
+    const halley_status status = net_flow_new(&f->flow, capacity_Bps, n,
                                               &(net_flow_options){.certify = true}, err);
     free(capacity_Bps);
     return status;
@@ -339,12 +358,17 @@ static halley_status fold_links(flow_net *f, const net_link_classes *links,
 halley_status flow_net_fold(net *n, const net_link_classes *links, halley_error *err)
 {
     flow_net *f = flow_net_of(n);
-    const hw_graph *g = f->network->graph;
     assert(f->flow == NULL);
-    if (links != NULL)
-        return fold_links(f, links, err);
-    return net_flow_new(&f->flow, g->link_Bps, g->n_links,
-                        &(net_flow_options){.certify = true}, err);
+    if (links == NULL)
+        return make_solver(f, NULL, f->network->graph->n_links, err);
+    f->first_links = mem_array(links->n, sizeof *f->first_links);
+    f->n_links = mem_array(links->n, sizeof *f->n_links);
+    if (f->first_links == NULL || f->n_links == NULL)
+        return error_nomem(err);
+    f->n_link_classes = links->n;
+    memcpy(f->first_links, links->first, links->n * sizeof *f->first_links);
+    memcpy(f->n_links, links->counts, links->n * sizeof *f->n_links);
+    return make_solver(f, f->first_links, links->n, err);
 }
 
 static halley_status make_folded_class(uint32_t *out, flow_net *f,

@@ -55,15 +55,14 @@ static halley_status flow_open(net *n, const halley_cluster *c, const net_option
     TRY(hw_network_new(&f->network, c, err));
     const hw_graph *g = f->network->graph;
     TRY(check_links(g, err));
+    TRY(hw_network_merge_planes(f->network, err));
     if (o->keep_heat && !net_heat_init(&f->heat, g->n_kinds * n->n_npus,
                                        (uint64_t)(o->ticks_per_s / 1e7)))
         return error_nomem(err);
     if (!flow_loads_init(&f->loads, f->network))
         return error_nomem(err);
     f->loads.most_share = c->plain ? 1 : 0;
-    return o->folds ? HALLEY_OK
-                    : net_flow_new(&f->flow, g->link_Bps, g->n_links,
-                                   &(net_flow_options){.certify = true}, err);
+    return o->folds ? HALLEY_OK : flow_net_fold(n, NULL, err);
 }
 
 static void flow_close(net *n)
@@ -88,7 +87,8 @@ static double find_rate_alone(const flow_net *f)
     double least = HUGE_VAL;
     for (size_t i = 0; i < f->hops.n; i++) {
         const double share = (double)f->hops.at[i].coefficient / (double)NET_FLOW_ONE;
-        least = fmin(least, f->network->graph->link_Bps[f->hops.at[i].link] / share);
+        least =
+            fmin(least, hw_network_capacity_Bps(f->network, f->hops.at[i].link) / share);
     }
     return least;
 }
@@ -346,6 +346,8 @@ const net_model net_model_flow = {
     .prepare_hops = flow_net_prepare_hops,
     .fold = flow_net_fold,
     .set_hops = flow_net_set_hops,
+    .count_links = flow_net_count_links,
+    .colour_link = flow_net_colour_link,
     .event = flow_event,
     .flush = flow_flush,
     .delay = flow_delay,

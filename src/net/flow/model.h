@@ -36,6 +36,23 @@ typedef struct flow_group {
     halley_fabric out; /* as the group sees it: its cards' bandwidth, its steps */
 } flow_group;
 
+/* The load of a call, and that of the call from which its links are made. */
+typedef struct bundle_loads {
+    coll_load own, canonical;
+    double canonical_bytes;
+    double volume_bytes; /* of the canonical call: the payload of the busiest level */
+    double rate_Bps;     /* of its volume, alone */
+} bundle_loads;
+
+/* The last ones that were asked for; see_fabric gives groups only these of a fabric. */
+typedef struct flow_loads_memo {
+    coll_kind kind;
+    double bytes;
+    uint32_t n, per_node; /* n 0: none */
+    double bandwidth_Bps, hop_s[3];
+    bundle_loads loads;
+} flow_loads_memo;
+
 /* A collective of a group by one algorithm: its links. */
 typedef struct flow_shape {
     uint64_t group;
@@ -78,6 +95,7 @@ typedef struct flow_net {
     ARRAY(uint32_t) counts; /* by hop of folded classes: flows of the class on the link */
     /* The group that is being prepared. */
     flow_group prepared;
+    flow_loads_memo memo;
     uint64_t prepared_key;
     bool has_prepared;
     /* Links by class, when folded: the first link and the number of each; else NULL. */
@@ -138,6 +156,8 @@ halley_status flow_net_prepare_hops(net_shape *out, net *n, const net_bundle *b)
 halley_status flow_net_fold(net *n, const net_link_classes *links, halley_error *err);
 halley_status flow_net_set_hops(net *n, const net_bundle *b, const net_fold_hop *hops,
                                 uint32_t n_hops, uint32_t n_alike);
+uint32_t flow_net_count_links(const net *n);
+uint64_t flow_net_colour_link(const net *n, uint32_t link);
 void flow_net_fini_bundles(flow_net *f);
 
 /* report.c: rows of the model. */

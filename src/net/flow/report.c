@@ -6,6 +6,7 @@
  */
 #include "net/flow/model.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Volume times coefficient, 2^-96 B, in 256 bits. */
@@ -72,6 +73,17 @@ static void sum_kind(net_part_use *out, const flow_net *f, uint32_t kind)
     out->bytes = round_exact(&sum);
 }
 
+/* The rate of a kind of link; of a file, whose links have rates of their own, the
+ * fastest. */
+static double find_kind_Bps(const hw_graph *g, uint32_t kind)
+{
+    double Bps = g->kinds[kind].bw_Bps;
+    for (uint32_t i = 0; g->kinds[kind].bw_Bps == HW_UNKNOWN && i < g->n_links; i++)
+        if (g->link_kind[i] == kind)
+            Bps = fmax(Bps, g->link_Bps[i]);
+    return Bps;
+}
+
 /* One row for each kind of link. */
 bool flow_net_describe(net_part_use *out, const net *n, uint32_t i)
 {
@@ -79,7 +91,7 @@ bool flow_net_describe(net_part_use *out, const net *n, uint32_t i)
     const hw_graph *g = f->network->graph;
     if (i >= g->n_kinds)
         return false;
-    *out = (net_part_use){.name = g->kinds[i].name, .bw_Bps = g->kinds[i].bw_Bps};
+    *out = (net_part_use){.name = g->kinds[i].name, .bw_Bps = find_kind_Bps(g, i)};
     sum_kind(out, f, i);
     if (f->cluster->network == HW_NETWORK_DIMS) { /* its kinds are its dimensions */
         assert(g->n_kinds == f->cluster->n_dims);
@@ -213,19 +225,21 @@ static void sum_loads(link_tallies *t)
     }
 }
 
-static bool list_link(net_link_list *to, const flow_net *f, uint32_t link,
-                      const link_tally *t)
+/* Parallel links that are one share what crosses them evenly. */
+static bool list_link(net_link_list *to, const flow_net *f, uint32_t first,
+                      uint32_t n_alike, const link_tally *t)
 {
     const hw_graph *g = f->network->graph;
-    const uint32_t first = flow_net_first_link(f, link);
+    const uint32_t n_parallel = hw_network_count_parallel(
+        f->network, hw_network_first_parallel(f->network, first));
     char from[96], back[96];
     net_link_use use = {
         .kind = arena_printf(&to->memory, "%s", g->kinds[g->link_kind[first]].name),
         .bw_Bps = g->link_Bps[first],
-        .bytes = t->payload,
-        .wire_bytes = t->wire,
+        .bytes = t->payload / n_parallel,
+        .wire_bytes = t->wire / n_parallel,
         .n_messages = t->n_messages,
-        .n_alike = flow_net_count_alike(f, link)};
+        .n_alike = to->every ? 1 : n_alike * n_parallel};
     use.name = arena_printf(&to->memory, "%s -> %s",
                             hw_graph_name(g, g->link_from[first], from, sizeof from),
                             hw_graph_name(g, g->link_to[first], back, sizeof back));
@@ -241,6 +255,20 @@ static uint32_t count_links(const flow_net *f)
     return f->first_links == NULL ? f->network->graph->n_links : f->n_link_classes;
 }
 
+static bool list_every_link(net_link_list *to, const flow_net *f, const link_tally *at)
+{
+    bool room = true;
+    for (uint32_t i = 0; room && i < f->network->graph->n_links; i++) {
+        const uint32_t first = hw_network_first_parallel(f->network, i);
+        const uint32_t class_id = f->first_links == NULL ? first
+                                  : to->class_of == NULL ? NET_NONE
+                                                         : to->class_of[first];
+        room = class_id == NET_NONE || at[class_id].wire == 0 ||
+               list_link(to, f, i, 1, &at[class_id]);
+    }
+    return room;
+}
+
 bool flow_net_list_links(net_link_list *to, const net *n)
 {
     const flow_net *f = flow_net_of_const(n);
@@ -253,8 +281,13 @@ bool flow_net_list_links(net_link_list *to, const net *n)
         room = tally_class(&t, f, id);
     if (room)
         sum_loads(&t);
-    for (uint32_t i = 0; room && i < n_links; i++)
-        room = t.at[i].wire == 0 || list_link(to, f, i, &t.at[i]);
+    if (to->every) {
+        room = room && list_every_link(to, f, t.at);
+    } else {
+        for (uint32_t i = 0; room && i < n_links; i++)
+            room = t.at[i].wire == 0 || list_link(to, f, flow_net_first_link(f, i),
+                                                  flow_net_count_alike(f, i), &t.at[i]);
+    }
     free(t.at);
     map64_fini(&t.loads_by_key);
     array_fini(&t.loads);
@@ -274,7 +307,8 @@ static halley_status certify_use(const flow_net *f, halley_error *err)
         net_flow_sum_links(f->flow, bytes);
     for (uint32_t i = 0; status == HALLEY_OK && i < n_links; i++) {
         const uint32_t link = flow_net_first_link(f, i);
-        if (bytes[i] > g->link_Bps[link] * (seconds + 1e-12) * (1 + 1e-9))
+        if (bytes[i] >
+            hw_network_capacity_Bps(f->network, link) * (seconds + 1e-12) * (1 + 1e-9))
             status = error_set(err, HALLEY_EINVAL,
                                "internal error: link %s carried more than it can",
                                hw_graph_link_name(g, link, name, sizeof name));

@@ -217,9 +217,11 @@ static void write_stages_json(report_json *j, const design *d)
         halley_estimate_stage(&m, &d->model, &d->plan, d->cluster, &d->stack, i);
         report_json_flat_object(j, NULL);
         report_json_u64(j, "stage", i);
+        report_json_flat_object(j, "memory_bytes");
         for (int k = 0; k < HALLEY_N_MEMORY; k++)
             report_json_double(j, request_memory_key(key, (halley_memory)k),
                                m.memory_bytes[k]);
+        report_json_end(j);
         report_json_double(j, "allocated_bytes", m.allocated_bytes);
         report_json_double(j, "device_bytes", m.device_bytes);
         report_json_end(j);
@@ -239,6 +241,8 @@ static void write_changes_json(report_json *j, const design *d)
     for (uint32_t i = 0; i < n; i++) {
         report_json_flat_object(j, NULL);
         report_json_text(j, "change", str_from(changes[i].what));
+        report_json_text(j, "key", str_from(halley_plan_key_name(changes[i].key)));
+        report_json_text(j, "value", str_from(changes[i].value));
         report_json_double(j, "step_s", changes[i].estimate.step_s);
         report_json_double(j, "device_bytes", changes[i].estimate.peak_bytes);
         report_json_end(j);
@@ -292,6 +296,9 @@ static halley_status write_json(const request_call *call, const design *d,
     if (status == HALLEY_OK)
         status = design_import_json(&j, call, &o->design, err);
     request_estimate_json(&j, &d->e);
+    char verdict[256];
+    design_verdict(verdict, &d->e, d->cluster);
+    report_json_text(&j, "verdict", str_from(verdict));
     report_numbers_json(&j, &d->n);
     report_error_bar_json(&j, &d->bar);
     write_stages_json(&j, d);
@@ -335,6 +342,8 @@ static halley_status write_csv(FILE *to, const design *d, halley_error *err)
         add_value(t, "memory_bytes", request_memory_key(key, (halley_memory)i),
                   e->memory_bytes[i]);
     add_value(t, "", "device_bytes", e->peak_bytes);
+    add_value(t, "error_bar", "typical", d->bar.typical);
+    add_value(t, "error_bar", "bound", d->bar.bound);
     add_value(t, "", "fits", e->fits);
     const halley_status status = report_table_write(t, REPORT_CSV, to, err);
     report_table_free(t);

@@ -3,6 +3,7 @@
 #include "base/number.h"
 #include "halley/version.h"
 #include "report/explore_page.h"
+#include "request/design.h"
 #include "request/document.h"
 #include "request/explore_out.h"
 #include "request/verbs.h"
@@ -295,6 +296,14 @@ static halley_status explore_study(const halley_study *s, request_call *call,
     return status;
 }
 
+/* What the study leaves open, and what nobody measured. */
+static void note_study(const request_call *call, const halley_study *study)
+{
+    if (halley_study_objective(study, 0)->assumed)
+        request_assume(call, "objective step-time");
+    design_note_unmeasured(call, halley_study_model(study));
+}
+
 static halley_status explore_run(request_call *call, halley_error *err)
 {
     const explore_options *o = call->options;
@@ -313,6 +322,8 @@ static halley_status explore_run(request_call *call, halley_error *err)
     TRY(halley_explore_join(&where, err));
     halley_status status = request_study_load(&study, call->args[0], err);
     bool alone = where.rank == 0;
+    if (status == HALLEY_OK && where.rank == 0)
+        note_study(call, study);
     if (status == HALLEY_OK && o->dry_run)
         status = where.rank ? HALLEY_OK : dry_run(call, study, form, err);
     else if (status == HALLEY_OK) {

@@ -153,7 +153,8 @@ static double round_number(double x)
     return round(x * scale) / scale;
 }
 
-static void add_plan_row(report_table *t, const halley_search *s, uint32_t i)
+static void add_plan_row(report_table *t, const halley_search *s, uint32_t i,
+                         report_form form)
 {
     const halley_plan *p = &s->found[i].plan;
     const halley_estimate *e = &s->found[i].estimate;
@@ -169,7 +170,8 @@ static void add_plan_row(report_table *t, const halley_search *s, uint32_t i)
     report_table_number(t, e->step_s);
     report_table_words(t, has_ties(s) && is_tie(s, i) ? STR("tie") : STR(""));
     report_table_number(t, e->mfu);
-    report_table_number(t, round_number(e->tokens_per_s / count_plan_npus(p)));
+    const double rate = e->tokens_per_s / count_plan_npus(p);
+    report_table_number(t, form == REPORT_TEXT ? round_number(rate) : rate);
     report_table_number(t, e->model_flops / e->step_s / count_plan_npus(p));
     report_table_number(t, e->peak_bytes);
     report_table_number(t, e->peak_bytes / e->capacity_bytes);
@@ -279,7 +281,7 @@ static halley_status write_plan_table(const request_call *call, const halley_sea
         write_header(call, s, of);
     report_table *t = report_table_new(columns, sizeof columns / sizeof *columns);
     for (uint32_t i = 0; t != NULL && i < s->n_found; i++)
-        add_plan_row(t, s, i);
+        add_plan_row(t, s, i, form);
     const halley_status status =
         t != NULL ? report_table_write(t, form, call->out, err) : error_nomem(err);
     report_table_free(t);
@@ -300,6 +302,7 @@ static halley_status write_row_json(report_json *j, const halley_search *s, uint
     report_json_u64(j, "rank", i + 1);
     const halley_status status = request_plan_json(j, "plan", &s->found[i].plan, err);
     report_json_double(j, "step_s", e->step_s);
+    report_json_text(j, "schedule_time", str_from(e->schedule_walked ? "walk" : "form"));
     report_json_double(j, "tokens_per_s", e->tokens_per_s);
     report_json_bool(j, "tie", has_ties(s) && is_tie(s, i));
     report_json_double(j, "mfu", e->mfu);
@@ -346,6 +349,7 @@ static halley_status write_plan_json(const request_call *call, const halley_sear
     report_json_double(&j, "train_s", of->n.wall_days * 86400);
     report_json_double(&j, "train_cost_usd", of->n.cost_usd);
     report_error_bar_json(&j, &of->bar);
+    report_json_double(&j, "headroom", s->found[0].estimate.headroom);
     report_json_u64(&j, "designs", s->n_designs);
     report_json_u64(&j, "feasible", s->n_feasible);
     report_json_array(&j, "plans");
@@ -499,6 +503,7 @@ static halley_status plan_run(request_call *call, halley_error *err)
     halley_stack stack;
     TRY(design_load(&model, &cluster, &stack, call, &o->design, err));
     design_note_idle(call, cluster);
+    design_note_unmeasured(call, &model);
     const halley_status status = search_plans(call, &model, cluster, &stack, err);
     halley_model_fini(&model);
     halley_cluster_free(cluster);

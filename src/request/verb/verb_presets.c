@@ -2,8 +2,11 @@
 #include "base/conf.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "halley/cluster.h"
+#include "halley/explore.h"
 #include "halley/model.h"
+#include "halley/stack.h"
 #include "report/launch.h"
 #include "report/model.h"
 #include "request/verbs.h"
@@ -98,7 +101,7 @@ static halley_status show_launch(const request_call *call, report_form form,
 }
 
 /* Which of our own files is it? By keys that only one kind has. */
-typedef enum own_kind { OWN_MODEL, OWN_PLAN, OWN_CLUSTER, OWN_STUDY } own_kind;
+typedef enum own_kind { OWN_MODEL, OWN_PLAN, OWN_CLUSTER, OWN_STUDY, OWN_STACK } own_kind;
 
 static own_kind find_own_kind(const char *path)
 {
@@ -110,6 +113,9 @@ static own_kind find_own_kind(const char *path)
         return kind;
     if (conf_find(file.root, "vary") != NULL)
         kind = OWN_STUDY;
+    else if (conf_find(file.root, "framework") != NULL ||
+             conf_find(file.root, "given") != NULL || conf_find(file.root, "fit") != NULL)
+        kind = OWN_STACK;
     for (size_t i = 0;
          kind == OWN_MODEL && i < sizeof cluster_keys / sizeof *cluster_keys; i++)
         if (conf_find(file.root, cluster_keys[i]) != NULL)
@@ -179,6 +185,101 @@ static halley_status show_plan(const request_call *call, report_form form,
     return status != HALLEY_OK ? status : ended;
 }
 
+/* The constants of a stack that are not the defaults. */
+static halley_status show_stack(const request_call *call, report_form form,
+                                const char *path, halley_error *err)
+{
+    halley_stack stack;
+    report_json j;
+    TRY(halley_stack_load(&stack, path, err));
+    if (form == REPORT_JSON) {
+        request_json_begin(&j, call);
+        report_json_text(&j, "stack", str_from(stack.name));
+        report_json_array(&j, "constants");
+    } else {
+        fprintf(call->out, "stack:       %s\n", stack.name);
+    }
+    for (unsigned i = 0; i < HALLEY_N_CONSTANTS; i++) {
+        const halley_constant_info *info = halley_constant_get((halley_constant)i);
+        if (stack.origin[i] == 0)
+            continue;
+        if (form != REPORT_JSON) {
+            fprintf(call->out, "%s: %s\n", info->key, number_digits(stack.k[i], 6).at);
+            continue;
+        }
+        report_json_flat_object(&j, NULL);
+        report_json_text(&j, "constant", str_from(info->key));
+        report_json_double(&j, "value", stack.k[i]);
+        report_json_end(&j);
+    }
+    if (form != REPORT_JSON)
+        return HALLEY_OK;
+    report_json_end(&j);
+    return request_json_end(&j, call, err);
+}
+
+static void write_study_json(report_json *j, const halley_study *s)
+{
+    report_json_text(j, "study", str_from(halley_study_name(s)));
+    report_json_text(j, "model", str_from(halley_study_model(s)->name));
+    report_json_double(j, "designs", halley_study_size(s));
+    report_json_array(j, "axes");
+    for (uint32_t i = 0; i < halley_study_axes(s); i++) {
+        const halley_axis *axis = halley_study_axis(s, i);
+        report_json_flat_object(j, NULL);
+        report_json_text(j, "name", str_from(axis->name));
+        report_json_array(j, "values");
+        for (uint32_t k = 0; k < axis->n; k++)
+            report_json_text(j, NULL, str_from(axis->texts[k]));
+        report_json_end(j);
+        report_json_end(j);
+    }
+    report_json_end(j);
+    report_json_array(j, "objectives");
+    for (uint32_t i = 0; i < halley_study_objectives(s); i++)
+        report_json_text(j, NULL, str_from(halley_study_objective(s, i)->text));
+    report_json_end(j);
+}
+
+static void write_study_text(FILE *to, const halley_study *s)
+{
+    fprintf(to, "study:       %s, %s designs\n", halley_study_name(s),
+            number_digits(halley_study_size(s), 6).at);
+    fprintf(to, "model:       %s\n", halley_study_model(s)->name);
+    for (uint32_t i = 0; i < halley_study_axes(s); i++) {
+        const halley_axis *axis = halley_study_axis(s, i);
+        fprintf(to, "%s%s:", i == 0 ? "vary:        " : "             ", axis->name);
+        for (uint32_t k = 0; k < axis->n && k < 12; k++)
+            fprintf(to, " %s%s", axis->texts[k], k + 1 < axis->n ? "," : "");
+        if (axis->n > 12)
+            fprintf(to, " ... (%u values)", axis->n);
+        fprintf(to, "\n");
+    }
+    for (uint32_t i = 0; i < halley_study_objectives(s); i++)
+        fprintf(to, "objective:   %s %s\n",
+                halley_study_objective(s, i)->maximize ? "greatest" : "least",
+                halley_study_objective(s, i)->text);
+}
+
+/* The space of a study; nothing is evaluated. */
+static halley_status show_study(const request_call *call, report_form form,
+                                const char *path, halley_error *err)
+{
+    halley_study *study;
+    halley_status status = HALLEY_OK;
+    TRY(halley_study_load(&study, path, err));
+    if (form == REPORT_JSON) {
+        report_json j;
+        request_json_begin(&j, call);
+        write_study_json(&j, study);
+        status = request_json_end(&j, call, err);
+    } else {
+        write_study_text(call->out, study);
+    }
+    halley_study_free(study);
+    return status;
+}
+
 /* A file is shown as halley reads it. */
 static halley_status show_file(request_call *call, const char *path, halley_error *err)
 {
@@ -196,12 +297,10 @@ static halley_status show_file(request_call *call, const char *path, halley_erro
         return show_cluster(call, form, path, err);
     if (kind == OWN_PLAN)
         return show_plan(call, form, path, err);
-    if (kind == OWN_STUDY) {
-        error_set(err, HALLEY_EINVAL,
-                  "this is a study: halley explore --dry-run shows it");
-        error_at_file(err, path);
-        return HALLEY_EINVAL;
-    }
+    if (kind == OWN_STUDY)
+        return show_study(call, form, path, err);
+    if (kind == OWN_STACK)
+        return show_stack(call, form, path, err);
     halley_model model;
     halley_import *import;
     TRY(halley_model_import(&model, &import, path, err));

@@ -255,6 +255,9 @@ static const report_column row_columns[] = {
     {"Run", "id", REPORT_WORDS, UNITS_COUNT, 60},
     {"Set", "set", REPORT_WORDS, UNITS_COUNT, 0},
     {"Layout", "layout", REPORT_WORDS, UNITS_COUNT, 0},
+    {"NPU", "npu", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Stack", "stack", REPORT_WORDS, UNITS_COUNT, 0},
+    {"Type", "dtype", REPORT_WORDS, UNITS_COUNT, 0},
     {"Measured", "measured_s", REPORT_QUANTITY, UNITS_TIME, 0},
     {"Predicted", "predicted_s", REPORT_QUANTITY, UNITS_TIME, 0},
     {"Error", "step_error", REPORT_QUANTITY, UNITS_SHARE, 0},
@@ -290,6 +293,9 @@ static halley_status write_rows(const request_call *call, const halley_score *sc
         report_table_words(t, str_from(r->id));
         report_table_words(t, str_from(r->set));
         report_table_words(t, str_from(r->layout));
+        report_table_words(t, str_from(r->npu));
+        report_table_words(t, str_from(r->stack));
+        report_table_words(t, str_from(halley_dtype_name(r->dtype)));
         report_table_number(t, r->measured_s);
         report_table_number(t, r->predicted_s);
         report_table_number(t, round_share(r->predicted_s / r->measured_s - 1));
@@ -325,6 +331,24 @@ static halley_status write_score(request_call *call, const halley_score *score,
     return status;
 }
 
+/* Nothing could be scored: how many rows, and the first reason. */
+static halley_status refuse_unscored(request_call *call, const halley_score *score,
+                                     halley_error *err)
+{
+    uint32_t rows = 0;
+    const char *reason = NULL;
+    for (uint32_t i = 0; i < score->n_sets; i++) {
+        const halley_score_set *s = &score->sets[i];
+        rows += s->rows;
+        if (reason == NULL && s->n_skips > 0)
+            reason = s->skips[0].reason;
+    }
+    return request_fail_as(call, REQUEST_CODE_INFEASIBLE,
+                           error_set(err, HALLEY_EINVAL,
+                                     "no row could be scored, %u skipped: %s", rows,
+                                     reason != NULL ? reason : "there are no rows"));
+}
+
 static halley_status score_run(request_call *call, halley_error *err)
 {
     const score_options *o = call->options;
@@ -338,10 +362,7 @@ static halley_status score_run(request_call *call, halley_error *err)
     TRY(halley_score_run(&score, call->args, call->n_args, &opts, err));
     halley_status status = write_score(call, score, err);
     if (status == HALLEY_OK && !has_scored(score))
-        status = request_fail_as(
-            call, REQUEST_CODE_INFEASIBLE,
-            error_set(err, HALLEY_EINVAL,
-                      "no row could be scored; the reasons are in the output"));
+        status = refuse_unscored(call, score, err);
     halley_score_free(score);
     return status;
 }

@@ -9,6 +9,7 @@
 #include "request/design.h"
 #include "request/document.h"
 #include "request/jobs.h"
+#include "request/roles.h"
 #include "request/sim_plan.h"
 #include "request/traces.h"
 #include "request/verbs.h"
@@ -34,7 +35,7 @@ typedef struct sim_options {
     bool astra_output, per_rank, explain, replay, no_fold;
     const char *per_node, *timeline, *heat, *links, *memory_out, *recorded_on;
     double stop_at;
-    request_texts jobs;
+    request_texts jobs, slow, late;
     const char *placement;
     request_output output;
     design_options design; /* its cluster serves traces, too */
@@ -188,6 +189,17 @@ static const request_option options[] = {
      .metavar = "TIME",
      .offset = offsetof(sim_options, stop_at),
      .doc = "end the run after TIME, such as '5 ms', and report what was done"},
+    {.name = "slow",
+     .kind = REQUEST_TEXTS,
+     .metavar = "NPUS=FACTOR",
+     .offset = offsetof(sim_options, slow),
+     .doc = "stragglers: compute on these NPUs takes FACTOR times as long; NPUS is 3, "
+            "0-7, node2 or node0-3; may be repeated"},
+    {.name = "late",
+     .kind = REQUEST_TEXTS,
+     .metavar = "NPUS=TIME",
+     .offset = offsetof(sim_options, late),
+     .doc = "these NPUs begin TIME after the others, such as '3=5 ms'; may be repeated"},
     {.name = "job",
      .kind = REQUEST_TEXTS,
      .metavar = "TRACE",
@@ -256,6 +268,26 @@ static halley_status write_sim_result(request_call *call, const halley_result *r
     return report_sim_explain(result, traces, call->out, err);
 }
 
+/* Traces in memory, or (roles not NULL) a set written as roles. */
+typedef struct sim_input {
+    const halley_trace_set *traces;
+    const halley_template *roles;
+} sim_input;
+
+static halley_status write_input_result(request_call *call, const halley_result *result,
+                                        const sim_input *in, halley_error *err)
+{
+    const sim_options *o = call->options;
+    halley_trace_set *traces = NULL;
+    if (in->roles == NULL)
+        return write_sim_result(call, result, in->traces, err);
+    if (o->per_node != NULL || o->timeline != NULL || o->explain)
+        TRY(halley_template_traces(&traces, in->roles, err));
+    const halley_status status = write_sim_result(call, result, traces, err);
+    halley_trace_set_free(traces);
+    return status;
+}
+
 static halley_sim_opts read_run_options(const request_call *call)
 {
     const sim_options *o = call->options;
@@ -264,6 +296,7 @@ static halley_sim_opts read_run_options(const request_call *call)
         .recorded_on = o->recorded_on,
         .no_fold = o->no_fold,
         .heat = o->heat != NULL,
+        .all_links = o->links != NULL,
         .watch = call->watch,
         .network = HALLEY_NETWORK_AS_CLUSTER,
         .record = o->per_node != NULL || o->timeline != NULL || o->explain ||
@@ -271,12 +304,15 @@ static halley_sim_opts read_run_options(const request_call *call)
     };
 }
 
-static halley_status simulate_set(request_call *call, const halley_cluster *cluster,
-                                  const halley_trace_set *traces, halley_error *err)
+static halley_status simulate_input(request_call *call, const halley_cluster *cluster,
+                                    const sim_input *in, halley_error *err)
 {
     const halley_sim_opts opts = read_run_options(call);
     halley_result *result;
-    halley_status status = halley_sim_run(&result, traces, cluster, &opts, err);
+    halley_status status =
+        in->roles != NULL
+            ? halley_sim_run_template(&result, in->roles, cluster, &opts, err)
+            : halley_sim_run(&result, in->traces, cluster, &opts, err);
     request_work_end(call);
     if (status != HALLEY_OK)
         return status;
@@ -284,8 +320,27 @@ static halley_status simulate_set(request_call *call, const halley_cluster *clus
         request_note(call, "stopped before all ranks were done");
     for (uint32_t i = 0; i < halley_result_warning_count(result); i++)
         request_note(call, "warning: %s", halley_result_warning(result, i));
-    status = write_sim_result(call, result, traces, err);
+    status = write_input_result(call, result, in, err);
     halley_result_free(result);
+    return status;
+}
+
+static halley_status simulate_set(request_call *call, const halley_cluster *cluster,
+                                  const halley_trace_set *traces, halley_error *err)
+{
+    return simulate_input(call, cluster, &(sim_input){.traces = traces}, err);
+}
+
+/* A set written as roles, by its index. */
+static halley_status simulate_roles(request_call *call, const halley_cluster *cluster,
+                                    const char *path, halley_error *err)
+{
+    halley_template *roles;
+    TRY(halley_template_load(&roles, path, err));
+    halley_status status = halley_template_check(roles, err);
+    if (status == HALLEY_OK)
+        status = simulate_input(call, cluster, &(sim_input){.roles = roles}, err);
+    halley_template_free(roles);
     return status;
 }
 
@@ -509,6 +564,50 @@ static halley_status set_up_cluster(request_call *call, halley_cluster *cluster,
     return HALLEY_OK;
 }
 
+/* Was the set linked from execution traces without times? */
+static bool is_untimed(const halley_trace_set *set, bool *has_work)
+{
+    bool is_linked = false;
+    *has_work = false;
+    for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
+        const halley_trace *const t = halley_trace_set_get(set, r);
+        for (uint32_t i = 0; i < halley_trace_count(t); i++) {
+            halley_attr attr;
+            if (halley_node_duration_us(t, i) > 0 ||
+                halley_node_find_attr(&attr, t, i, HALLEY_ATTR_NAME_DURATION_NS))
+                return false;
+            is_linked |= halley_node_find_attr(&attr, t, i, "rf_id");
+            *has_work |=
+                halley_node_find_attr(&attr, t, i, HALLEY_ATTR_NAME_NUM_OPS) &&
+                (!halley_node_find_attr(&attr, t, i, HALLEY_ATTR_NAME_IS_CPU_OP) ||
+                 attr.bits == 0);
+        }
+    }
+    return is_linked;
+}
+
+/* An execution trace alone has no times: compute is timed by the model of the NPU, and
+ * where there is none to time, 0 s would be no answer. */
+static halley_status time_untimed(request_call *call, halley_cluster *cluster,
+                                  const halley_trace_set *set, halley_error *err)
+{
+    bool has_work;
+    if (!is_untimed(set, &has_work))
+        return HALLEY_OK;
+    if (!has_work || cluster == NULL)
+        return error_set(err, HALLEY_EINVAL,
+                         "the execution trace has no times%s; link it together with the "
+                         "Kineto trace of the same run",
+                         has_work ? " to replay: name a cluster (-c), on which its "
+                                    "operators can be timed"
+                                  : " and no operators on a device that could be timed");
+    if (request_given(call, "compute"))
+        return HALLEY_OK;
+    request_note(call, "the execution trace has no times: operators on devices are timed "
+                       "by the model of the NPU (--compute cost), the host by none");
+    return halley_cluster_set_compute(cluster, HALLEY_COMPUTE_COST, err);
+}
+
 static halley_status run_on(request_call *call, halley_cluster *cluster,
                             halley_error *err)
 {
@@ -519,6 +618,10 @@ static halley_status run_on(request_call *call, halley_cluster *cluster,
         request_note(call, "warning: %s", halley_cluster_warning(cluster, i));
     for (uint32_t i = 0; i < halley_cluster_note_count(cluster); i++)
         request_note(call, "note: %s", halley_cluster_note(cluster, i));
+    for (size_t i = 0; i < o->slow.n; i++)
+        TRY(halley_cluster_set_slow(cluster, o->slow.at[i], err));
+    for (size_t i = 0; i < o->late.n; i++)
+        TRY(halley_cluster_set_late(cluster, o->late.at[i], err));
     if (o->write_cluster != NULL)
         TRY(halley_cluster_save(cluster, o->write_cluster, err));
     if (o->jobs.n > 0) {
@@ -528,10 +631,18 @@ static halley_status run_on(request_call *call, halley_cluster *cluster,
     }
     if (call->n_args == 0 && o->workload == NULL)
         return write_cluster_json(call, cluster, err);
+    char *index = roles_find(call);
+    if (index != NULL) {
+        const halley_status done = simulate_roles(call, cluster, index, err);
+        free(index);
+        return done;
+    }
     TRY(load_traces(&traces, call, err));
     halley_status status = HALLEY_OK;
     if (o->design.cluster != NULL && o->group == NULL)
         status = take_groups_beside(cluster, traces, err);
+    if (status == HALLEY_OK)
+        status = time_untimed(call, cluster, traces, err);
     if (status == HALLEY_OK)
         status = simulate_set(call, cluster, traces, err);
     halley_trace_set_free(traces);
@@ -544,8 +655,9 @@ static halley_status replay_set(request_call *call, halley_error *err)
     halley_trace_set *traces;
     halley_cluster *cluster;
     TRY(load_traces(&traces, call, err));
-    halley_status status =
-        halley_cluster_recorded(&cluster, halley_trace_set_count(traces), err);
+    halley_status status = time_untimed(call, NULL, traces, err);
+    if (status == HALLEY_OK)
+        status = halley_cluster_recorded(&cluster, halley_trace_set_count(traces), err);
     if (status == HALLEY_OK) {
         status = simulate_set(call, cluster, traces, err);
         halley_cluster_free(cluster);

@@ -6,6 +6,7 @@
 #include "halley/trace_check.h"
 #include "halley/trace_edit.h"
 #include "request/files.h"
+#include "request/roles.h"
 #include "request/traces.h"
 #include "request/verbs.h"
 
@@ -432,6 +433,14 @@ static halley_status trace_check_run(request_call *call, halley_error *err)
     TRY(request_output_form(&form, call, &o->output, err));
     if ((o->self || o->out != NULL) && !o->fix)
         return request_usage(call, err, "--self and --out go with --fix");
+    char *index = roles_find(call);
+    if (index != NULL) {
+        const halley_status done =
+            o->fix ? request_usage(call, err, "--fix needs a trace per rank")
+                   : roles_check(call, index, form, err);
+        free(index);
+        return done;
+    }
     halley_trace_set *set = NULL;
     halley_error why = {0};
     const halley_status loaded = traces_load_any(&set, call, 0, call->n_args, NULL, &why);

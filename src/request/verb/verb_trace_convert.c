@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "halley/ingest.h"
+#include "halley/trace_template.h"
 #include "request/files.h"
 #include "request/traces.h"
 #include "request/verbs.h"
@@ -10,7 +11,7 @@
 
 typedef struct convert_options {
     uint32_t to;
-    bool lossy, chakra;
+    bool lossy, chakra, roles;
     uint32_t threads, npus, passes;
     double size_bytes;
     bool force;
@@ -24,6 +25,11 @@ static const request_option options[] = {
      .choices = traces_form_names,
      .offset = offsetof(convert_options, to),
      .doc = "form to write (default: as OUT's name ends, .et for sets)"},
+    {.name = "template",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(convert_options, roles),
+     .doc = "write one trace per role and OUT.roles.yaml: ranks that are equal but for "
+            "their groups and peers share a trace"},
     {.name = "lossy",
      .kind = REQUEST_FLAG,
      .offset = offsetof(convert_options, lossy),
@@ -106,6 +112,35 @@ static halley_status copy_group_file(const void *from, const char *path,
     return status;
 }
 
+/* A trace per role and the index. */
+static halley_status write_roles(request_call *call, const halley_trace_set *set,
+                                 bool declared, halley_error *err)
+{
+    const convert_options *o = call->options;
+    halley_template *t = NULL;
+    halley_template_summary sum;
+    report_json j;
+    char *groups = declared ? NULL : halley_trace_set_groups(set);
+    halley_status status = halley_template_of_set(&t, set, groups, err);
+    free(groups);
+    TRY(status);
+    status = halley_template_save(t, call->args[1], &sum, err);
+    const uint32_t n_roles = halley_template_roles(t);
+    halley_template_free(t);
+    TRY(status);
+    if (!o->output.json) {
+        fprintf(call->out, "%u ranks in %u role%s, %llu bytes\n",
+                halley_trace_set_count(set), n_roles, n_roles == 1 ? "" : "s",
+                (unsigned long long)sum.n_bytes);
+        return HALLEY_OK;
+    }
+    request_json_begin(&j, call);
+    report_json_text(&j, "out", str_from(call->args[1]));
+    report_json_u64(&j, "n_ranks", halley_trace_set_count(set));
+    report_json_u64(&j, "n_roles", n_roles);
+    return request_json_end(&j, call, err);
+}
+
 static halley_status trace_convert_run(request_call *call, halley_error *err)
 {
     const convert_options *o = call->options;
@@ -114,6 +149,11 @@ static halley_status trace_convert_run(request_call *call, halley_error *err)
     TRY(load_foreign(&set, &foreign, call, err));
     if (!foreign)
         TRY(traces_load(&set, call, 0, 1, err));
+    if (o->roles) {
+        const halley_status done = write_roles(call, set, foreign, err);
+        halley_trace_set_free(set);
+        return done;
+    }
     const uint32_t n = halley_trace_set_count(set);
     char *stem = traces_stem(foreign ? call->args[0] : halley_trace_set_path(set, 0));
     traces_output output = {.path = call->args[1],

@@ -18,7 +18,7 @@
 typedef struct gen_options {
     uint32_t npus;
     const char *out;
-    bool exact, list;
+    bool exact, list, roles;
     request_output output;
     request_texts group;
     const char *size, *repeat, *order, *compute, *flops, *tensor;
@@ -48,6 +48,11 @@ static const request_option options[] = {
      .kind = REQUEST_FLAG,
      .offset = offsetof(gen_options, list),
      .doc = "list the patterns, or the parameters of PATTERN with their defaults"},
+    {.name = "template",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(gen_options, roles),
+     .doc = "with --model: write one trace per role and PREFIX.roles.yaml instead of a "
+            "trace per rank"},
     {.name = "chakra",
      .kind = REQUEST_FLAG,
      .offset = offsetof(gen_options, exact),
@@ -172,11 +177,30 @@ static halley_status write_pattern(request_call *call, const char *pattern,
     return HALLEY_OK;
 }
 
+/* One trace per role and the index. */
+static halley_status save_roles(const char *prefix, const halley_model *model,
+                                const halley_plan *plan, const halley_cluster *cluster,
+                                const halley_stack *stack, halley_gen_summary *sum,
+                                halley_error *err)
+{
+    halley_template *t = NULL;
+    halley_template_summary made;
+    TRY(halley_plan_template(&t, model, plan, cluster, stack, err));
+    const halley_status status = halley_template_save(t, prefix, &made, err);
+    *sum = (halley_gen_summary){.n_files = halley_template_roles(t),
+                                .n_distinct = halley_template_roles(t),
+                                .n_nodes = made.n_nodes,
+                                .n_bytes = made.n_bytes};
+    halley_template_free(t);
+    return status;
+}
+
 /* A step of a model under a plan, as the estimator sees it. */
 static halley_status write_model(request_call *call, const char *prefix, report_table *t,
                                  halley_error *err)
 {
-    const design_options *o = &((const gen_options *)call->options)->design;
+    const gen_options *g = call->options;
+    const design_options *o = &g->design;
     halley_cluster *cluster;
     halley_model model;
     halley_stack stack;
@@ -184,7 +208,9 @@ static halley_status write_model(request_call *call, const char *prefix, report_
     halley_gen_summary sum;
     TRY(design_load(&model, &cluster, &stack, call, o, err));
     halley_status status = design_plan(&plan, &model, cluster, call, o, err);
-    if (status == HALLEY_OK)
+    if (status == HALLEY_OK && g->roles)
+        status = save_roles(prefix, &model, &plan, cluster, &stack, &sum, err);
+    else if (status == HALLEY_OK)
         status =
             halley_plan_trace_save(prefix, &model, &plan, cluster, &stack, &sum, err);
     halley_model_fini(&model);
@@ -275,6 +301,8 @@ static halley_status check_gen_options(request_call *call, halley_error *err)
     const gen_options *o = call->options;
     if (o->design.model && call->n_args > 0)
         return request_usage(call, err, "give a pattern or --model, not both");
+    if (o->roles && !o->design.model)
+        return request_usage(call, err, "--template needs --model");
     if (!o->design.model && call->n_args == 0)
         return request_usage(call, err, "name a pattern; --list shows them");
     bool of_plan = false;
@@ -282,7 +310,8 @@ static halley_status check_gen_options(request_call *call, halley_error *err)
         of_plan |= strcmp(it->name, "model") == 0;
         const bool shared =
             strcmp(it->name, "json") == 0 || strcmp(it->name, "csv") == 0 ||
-            strcmp(it->name, "out") == 0 || (of_plan && is_param(it->name));
+            strcmp(it->name, "out") == 0 || strcmp(it->name, "template") == 0 ||
+            (of_plan && is_param(it->name));
         if (shared || of_plan == (o->design.model != NULL) ||
             !request_given(call, it->name))
             continue;

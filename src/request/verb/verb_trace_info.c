@@ -4,6 +4,7 @@
 #include "halley/trace_check.h"
 #include "halley/trace_stats.h"
 #include "report/kernels.h"
+#include "request/roles.h"
 #include "request/traces.h"
 #include "request/verbs.h"
 
@@ -591,6 +592,12 @@ static halley_status trace_info_run(request_call *call, halley_error *err)
         return request_usage(call, err, "--as-hta needs --kernels and --json");
     if (x.o->kernels)
         return describe_kernels(call, x.o, form, err);
+    char *index = roles_find(call);
+    if (index != NULL) {
+        const halley_status done = roles_describe(call, index, form, err);
+        free(index);
+        return done;
+    }
     halley_trace_set *set = NULL;
     TRY(load_set(&set, call, x.o, err));
     halley_set_stats *stats = NULL;

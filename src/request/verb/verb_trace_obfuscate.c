@@ -24,11 +24,12 @@ typedef struct obfuscate_options {
     request_texts keep, keep_io;
     double bound;
     uint32_t threads;
-    bool force;
+    bool force, vary_sizes;
     request_output output;
 } obfuscate_options;
 
-static const obfuscate_options defaults = {.level = HALLEY_HIDE_NAMES, .bound = 0.05};
+static const obfuscate_options defaults = {
+    .level = HALLEY_HIDE_NAMES, .names = 1, .bound = 0.05};
 
 static const request_option options[] = {
     REQUEST_OUT_OPTION(obfuscate_options, out, "OUT",
@@ -57,7 +58,8 @@ static const request_option options[] = {
      .kind = REQUEST_CHOICE,
      .choices = name_kinds,
      .offset = offsetof(obfuscate_options, names),
-     .doc = "what names become (default: pseudonym)"},
+     .doc = "what names become: the class of their operator, or pseudonyms, which how "
+            "often each occurs can undo (default: class)"},
     {.name = "keep",
      .kind = REQUEST_TEXTS,
      .metavar = "ATTRIBUTE",
@@ -75,6 +77,11 @@ static const request_option options[] = {
      .offset = offsetof(obfuscate_options, bound),
      .doc = "largest error of a size, a duration and the simulated time, such as '2 %' "
             "(default: 5 %)"},
+    {.name = "vary-sizes",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(obfuscate_options, vary_sizes),
+     .doc = "from level sizes on: make equal sizes and durations different ones within "
+            "--bound, so that layers are not told by them"},
     REQUEST_GROUPS_OPTION(obfuscate_options, groups),
     REQUEST_THREADS_OPTION(obfuscate_options, threads, "traces"),
     REQUEST_OVERWRITE_OPTION(obfuscate_options, force),
@@ -373,6 +380,7 @@ static halley_status obfuscate_set(request_call *call, const halley_trace_set *s
     halley_obfuscate_opts opts = {
         .level = (halley_obfuscate_level)o->level,
         .classes = o->names == 1,
+        .vary = o->vary_sizes,
         .keep = o->keep.at,
         .n_keep = o->keep.n,
         .bound = o->bound,
@@ -406,10 +414,11 @@ static halley_status trace_obfuscate_run(request_call *call, halley_error *err)
 }
 
 static const request_example examples[] = {
-    {"halley trace obfuscate gpt -o shared/gpt --save-key secret.key",
+    {"halley trace obfuscate gpt -o shared/gpt --names pseudonym --save-key secret.key",
      "names replaced; with the key they can be traced back"},
-    {"halley trace obfuscate gpt -o shared/gpt -l structure --bound '2 %'", NULL},
-    {"halley trace obfuscate rank0.et -o out.et --names class --keep stream", NULL},
+    {"halley trace obfuscate gpt -o shared/gpt -l structure --vary-sizes --bound '2 %'",
+     NULL},
+    {"halley trace obfuscate rank0.et -o out.et --keep stream", NULL},
     {0},
 };
 
@@ -427,12 +436,16 @@ const request_verb request_verb_trace_obfuscate = {
         "unless --keep or --keep-io lets it pass.\n\n"
         "Levels, each with all of the one before. ids: ids are renumbered from 128 in "
         "their order, and recorded starts count from the earliest. names: names become "
-        "pseudonyms (equal names equal ones in all ranks, and in all sets of one key; "
-        "without the key they say nothing) or, with --names class, the kind of operator; "
-        "groups become numbers. sizes: durations, operations and bytes go to a scale on "
-        "which none moves by more than --bound, and starts are removed. structure: "
+        "the kind of operator or, with --names pseudonym, pseudonyms (equal names equal "
+        "ones in all ranks, and in all sets of one key); who has a public run of the "
+        "same "
+        "model undoes pseudonyms by how often each occurs. Groups become numbers. sizes: "
+        "durations, operations and bytes go to a scale on "
+        "which none moves by more than --bound, and starts are removed; --vary-sizes "
+        "makes equal ones different instead. structure: "
         "compute nodes are split and joined, redundant dependencies added and "
-        "dropped.\n\n"
+        "dropped; how many layers, micro-batches and parallel ranks there are remains "
+        "exactly visible.\n\n"
         "Simulated time stays exactly the same for ids and names. From sizes on it is "
         "measured on three clusters before and after, and stays within --bound: finer "
         "steps are taken where needed, and if even those do not do, it is an error.\n\n"

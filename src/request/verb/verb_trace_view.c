@@ -2,6 +2,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "halley/recording_tree.h"
 #include "halley/trace_view.h"
 #include "report/recorded.h"
 #include "request/files.h"
@@ -15,7 +16,7 @@ typedef struct view_options {
     uint32_t form; /* index into forms + 1; 0 = by the file's name */
     request_texts from, type, name;
     uint32_t depth, way, limit, rank;
-    bool collapse, mixed;
+    bool collapse, mixed, graph;
     request_output output;
 } view_options;
 
@@ -83,6 +84,10 @@ static const request_option options[] = {
      .metavar = "N",
      .offset = offsetof(view_options, limit),
      .doc = "at most N boxes in a picture (default: 2000)"},
+    {.name = "graph",
+     .kind = REQUEST_FLAG,
+     .offset = offsetof(view_options, graph),
+     .doc = "draw the graph of a recording, not its call tree"},
     {.name = "mixed",
      .kind = REQUEST_FLAG,
      .offset = offsetof(view_options, mixed),
@@ -166,7 +171,7 @@ static str shorten_path(const char *path)
 {
     const char *slash = strrchr(path, '/');
     str name = str_from(slash ? slash + 1 : path);
-    static const char *const endings[] = {".gz", ".et", ".json", ".jsonl"};
+    static const char *const endings[] = {".gz", ".zst", ".et", ".json", ".jsonl"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         const str ending = str_from(endings[i]);
         if (str_ends(name, ending) && name.n > ending.n)
@@ -234,6 +239,34 @@ static halley_status draw_trace(request_call *call, const halley_trace *trace,
     return report_picture(call, path, &sum, err);
 }
 
+/* A recording as its call tree, unless a part of its graph is asked for. */
+static bool wants_tree(const request_call *call, const halley_trace *trace,
+                       const char *path)
+{
+    static const char *const graph_options[] = {
+        "from", "depth", "way", "type", "name", "collapse", "limit", "mixed", "graph"};
+    for (size_t i = 0; i < sizeof graph_options / sizeof *graph_options; i++)
+        if (request_given(call, graph_options[i]))
+            return false;
+    return halley_recording_has_tree(trace) && str_ends(str_from(path), STR(".html"));
+}
+
+static halley_status draw_tree(request_call *call, const halley_trace *trace,
+                               const char *path, const char *title, halley_error *err)
+{
+    const view_options *o = call->options;
+    halley_tree_summary sum;
+    TRY(halley_recording_tree_save(trace, path, title, &sum, err));
+    if (o->output.json) {
+        const halley_view_summary as_view = {
+            .n_nodes = sum.n_nodes, .n_chosen = sum.n_nodes, .n_boxes = sum.n_rows};
+        return write_summary_json(call, path, &as_view, err);
+    }
+    fprintf(call->out, "%s: call tree of %llu operators and kernels in %llu rows\n", path,
+            (unsigned long long)sum.n_nodes, (unsigned long long)sum.n_rows);
+    return HALLEY_OK;
+}
+
 /* Draw the trace that was read from `from`. */
 static halley_status draw_named(request_call *call, const halley_trace *trace,
                                 const char *from, halley_error *err)
@@ -256,9 +289,12 @@ static halley_status draw_named(request_call *call, const halley_trace *trace,
                              .limit = o->limit,
                              .mixed = o->mixed};
     halley_status status = path.failed || title.failed ? error_nomem(err) : HALLEY_OK;
-    if (status == HALLEY_OK)
+    const bool is_tree = status == HALLEY_OK && wants_tree(call, trace, path.at);
+    if (is_tree)
+        status = draw_tree(call, trace, path.at, view.title, err);
+    if (status == HALLEY_OK && !is_tree)
         status = find_form(&view.form, call, path.at, err);
-    if (status == HALLEY_OK)
+    if (status == HALLEY_OK && !is_tree)
         status = draw_trace(call, trace, path.at, &view, err);
     strbuf_fini(&path);
     strbuf_fini(&title);
@@ -314,7 +350,8 @@ static halley_status trace_view_run(request_call *call, halley_error *err)
                              "standard output carries the JSON; name a file with --out");
     if (o->timeline)
         return write_timeline(call, o->timeline, err);
-    if (call->n_args > 1 || file_is_folder(arg))
+    if (call->n_args > 1 || file_is_folder(arg) ||
+        halley_file_recognise(arg) == HALLEY_FILE_RECORDING)
         return draw_set(call, err);
     if (file_exists(arg)) {
         if (request_given(call, "rank"))
@@ -357,6 +394,10 @@ const request_verb request_verb_trace_view = {
         "Dependencies go from top to bottom; columns are read from left to right. An "
         "edge that would be too long is named at both ends by the id of the other. Data "
         "dependencies are solid lines, control dependencies dashed ones.\n\n"
+        "The HTML page of a recording is its call tree: threads, ranges, operators and "
+        "kernels with their times, to open at a click; what one caller calls by one name "
+        "is one row, so that all steps and layers are one. --graph and options that "
+        "choose nodes draw its graph instead.\n\n"
         "A picture of more than --limit nodes is drawn collapsed, as with --collapse: "
         "runs of one kind become one box, and a piece that repeats is drawn once with "
         "the number of times. If that is still too much, each lane of a stretch of the "

@@ -16,8 +16,9 @@
 
 typedef ARRAY(char *) path_array;
 
-static const char *const endings[] = {".et",      ".et.gz", ".json",
-                                      ".json.gz", ".jsonl", ".jsonl.gz"};
+static const char *const endings[] = {".et",    ".et.gz",    ".et.zst",
+                                      ".json",  ".json.gz",  ".json.zst",
+                                      ".jsonl", ".jsonl.gz", ".jsonl.zst"};
 enum { N_ENDINGS = sizeof endings / sizeof *endings };
 
 void trace_files_fini(trace_files *files)
@@ -68,7 +69,8 @@ static bool is_whole(const char *name, trace_file *out)
     const str all = str_from(name);
     for (uint32_t e = 0; e < N_ENDINGS; e++) {
         if (!str_ends(all, str_from(endings[e])) ||
-            strncmp(endings[e], ".json", 6) == 0 || strcmp(endings[e], ".json.gz") == 0)
+            strncmp(endings[e], ".json", 6) == 0 || strcmp(endings[e], ".json.gz") == 0 ||
+            strcmp(endings[e], ".json.zst") == 0)
             continue;
         *out = (trace_file){.ending = e, .n_prefix = (uint32_t)all.n};
         return true;

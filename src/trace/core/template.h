@@ -138,7 +138,9 @@ halley_status trace_template_check(const trace_template *t, halley_error *err);
  */
 halley_status trace_template_expand(halley_trace **out, const trace_template *t,
                                     uint32_t rank, halley_error *err);
-/* All ranks; ranks of equal binding share a trace. */
+/* All of a node but its attributes, as the builder's next node. */
+void trace_template_copy_head(halley_builder *b, const halley_trace *t, uint32_t node);
+/* All ranks, each with values of its own; the rest is shared by the ranks of a role. */
 halley_status trace_template_expand_all(halley_trace_set **out, const trace_template *t,
                                         halley_error *err);
 

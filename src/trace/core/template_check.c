@@ -19,14 +19,17 @@ typedef struct role_call {
 } role_call;
 typedef ARRAY(role_call) role_calls;
 
+typedef ARRAY(uint32_t) index_list;
 typedef struct role_summary {
-    role_calls groups, sends, receives; /* by rule, then (messages) by tag and size */
+    role_calls groups, sends, receives;   /* by rule, then (messages) by tag and size */
+    index_list send_rules, receive_rules; /* the first call of each rule */
 } role_summary;
 
 typedef struct checker {
     const trace_template *t;
     role_summary *roles;
     uint32_t *role_of; /* by rank */
+    size_t *n_calls;   /* by role: of the group that is being checked */
     halley_error *err;
 } checker;
 
@@ -124,6 +127,15 @@ static void sort_calls(role_calls *a, int (*compare)(const void *, const void *)
         qsort(a->at, a->n, sizeof *a->at, compare);
 }
 
+/* Where the calls of each rule begin. */
+static bool list_rules(index_list *to, const role_calls *calls)
+{
+    for (uint32_t i = 0; i < calls->n; i++)
+        if ((i == 0 || calls->at[i].rule != calls->at[i - 1].rule) && !array_push(to, i))
+            return false;
+    return true;
+}
+
 static halley_status summarize_role(checker *c, uint32_t role)
 {
     const halley_trace *const trace = c->t->roles.at[role].trace;
@@ -139,7 +151,11 @@ static halley_status summarize_role(checker *c, uint32_t role)
     sort_calls(&c->roles[role].groups, compare_groups);
     sort_calls(&c->roles[role].sends, compare_messages);
     sort_calls(&c->roles[role].receives, compare_messages);
-    return HALLEY_OK;
+    role_summary *const s = &c->roles[role];
+    return list_rules(&s->send_rules, &s->sends) &&
+                   list_rules(&s->receive_rules, &s->receives)
+               ? HALLEY_OK
+               : error_nomem(c->err);
 }
 
 /* The calls of one rule: a run of the sorted list. */
@@ -199,13 +215,13 @@ static halley_status check_group(checker *c, uint32_t rule, uint32_t *first)
     map64 seen = {0};
     halley_status status = HALLEY_OK;
     memset(first, 0xff, (all ? 1 : t->groups.at[rule].n_keys) * sizeof *first);
+    for (size_t i = 0; i < t->roles.n; i++)
+        (void)find_calls(&c->roles[i].groups, rule, &c->n_calls[i]);
     for (uint32_t rank = 0; rank < t->n_ranks && status == HALLEY_OK; rank++) {
         const uint32_t role = c->role_of[rank];
         const uint32_t key = all ? 0 : trace_template_group_of(t, rule, rank);
-        size_t n_calls;
         bool fresh = false;
-        (void)find_calls(&c->roles[role].groups, rule, &n_calls);
-        if (key == TRACE_TEMPLATE_NONE && n_calls > 0)
+        if (key == TRACE_TEMPLATE_NONE && c->n_calls[role] > 0)
             status = error_set(c->err, HALLEY_EINVAL,
                                "rank %u calls group \"%.*s\", but is no member of it",
                                rank, STR_ARG(t->groups.at[rule].name));
@@ -288,18 +304,15 @@ static halley_status compare_channel(const checker *c, uint32_t from, uint32_t t
 
 /* Every rule that a rank uses leads somewhere. */
 static halley_status check_peers_of(const checker *c, uint32_t rank,
-                                    const role_calls *calls)
+                                    const role_calls *calls, const index_list *rules)
 {
-    uint32_t rule = TRACE_TEMPLATE_NONE;
-    for (size_t i = 0; i < calls->n; i++) {
-        if (calls->at[i].rule == rule)
-            continue;
-        rule = calls->at[i].rule;
-        if (trace_template_peer_of(c->t, rule, rank) != TRACE_TEMPLATE_NONE)
+    for (size_t i = 0; i < rules->n; i++) {
+        const role_call *const call = &calls->at[rules->at[i]];
+        if (trace_template_peer_of(c->t, call->rule, rank) != TRACE_TEMPLATE_NONE)
             continue;
         error_set(c->err, HALLEY_EINVAL,
                   "node %u: rank %u has no peer \"%.*s\": its axis ends there",
-                  calls->at[i].node, rank, STR_ARG(c->t->peers.at[rule].name));
+                  call->node, rank, STR_ARG(c->t->peers.at[call->rule].name));
         return report_role(c, c->role_of[rank]);
     }
     return HALLEY_OK;
@@ -309,22 +322,21 @@ static halley_status check_peers(const checker *c)
 {
     for (uint32_t rank = 0; rank < c->t->n_ranks; rank++) {
         const role_summary *const r = &c->roles[c->role_of[rank]];
-        TRY(check_peers_of(c, rank, &r->sends));
-        TRY(check_peers_of(c, rank, &r->receives));
+        TRY(check_peers_of(c, rank, &r->sends, &r->send_rules));
+        TRY(check_peers_of(c, rank, &r->receives, &r->receive_rules));
     }
     return HALLEY_OK;
 }
 
 /* The channels of a rank that no rank of the same role had to the same other role. */
-static halley_status check_channels_of(checker *c, map64 *seen, uint32_t rank,
-                                       const role_calls *calls, bool send)
+static halley_status check_channels_of(checker *c, map64 *seen, uint32_t rank, bool send)
 {
-    uint32_t rule = TRACE_TEMPLATE_NONE;
-    for (size_t i = 0; i < calls->n; i++) {
+    const role_summary *const r = &c->roles[c->role_of[rank]];
+    const role_calls *const calls = send ? &r->sends : &r->receives;
+    const index_list *const rules = send ? &r->send_rules : &r->receive_rules;
+    for (size_t i = 0; i < rules->n; i++) {
         bool fresh = false;
-        if (calls->at[i].rule == rule)
-            continue;
-        rule = calls->at[i].rule;
+        const uint32_t rule = calls->at[rules->at[i]].rule;
         const uint32_t peer = trace_template_peer_of(c->t, rule, rank);
         assert(peer != TRACE_TEMPLATE_NONE);
         TRY(note_pair(c, seen, rule, c->role_of[rank], c->role_of[peer], &fresh));
@@ -339,14 +351,18 @@ static halley_status check_channels(checker *c)
     map64 sent = {0}, received = {0};
     halley_status status = HALLEY_OK;
     for (uint32_t rank = 0; rank < c->t->n_ranks && status == HALLEY_OK; rank++) {
-        const role_summary *const r = &c->roles[c->role_of[rank]];
-        status = check_channels_of(c, &sent, rank, &r->sends, true);
+        status = check_channels_of(c, &sent, rank, true);
         if (status == HALLEY_OK)
-            status = check_channels_of(c, &received, rank, &r->receives, false);
+            status = check_channels_of(c, &received, rank, false);
     }
     map64_fini(&sent);
     map64_fini(&received);
     return status;
+}
+
+halley_status halley_template_check(const halley_template *t, halley_error *err)
+{
+    return trace_template_check(t, err);
 }
 
 halley_status trace_template_check(const trace_template *t, halley_error *err)
@@ -354,9 +370,11 @@ halley_status trace_template_check(const trace_template *t, halley_error *err)
     checker c = {.t = t,
                  .roles = mem_array_zero(t->roles.n, sizeof *c.roles),
                  .role_of = mem_array(t->n_ranks, sizeof *c.role_of),
+                 .n_calls = mem_array(t->roles.n, sizeof *c.n_calls),
                  .err = err};
-    halley_status status =
-        c.roles != NULL && c.role_of != NULL ? HALLEY_OK : error_nomem(err);
+    halley_status status = c.roles != NULL && c.role_of != NULL && c.n_calls != NULL
+                               ? HALLEY_OK
+                               : error_nomem(err);
     for (uint32_t i = 0; i < t->roles.n && status == HALLEY_OK; i++)
         status = summarize_role(&c, i);
     for (uint32_t r = 0; r < t->n_ranks && status == HALLEY_OK; r++)
@@ -371,8 +389,11 @@ halley_status trace_template_check(const trace_template *t, halley_error *err)
         array_fini(&c.roles[i].groups);
         array_fini(&c.roles[i].sends);
         array_fini(&c.roles[i].receives);
+        array_fini(&c.roles[i].send_rules);
+        array_fini(&c.roles[i].receive_rules);
     }
     free(c.roles);
     free(c.role_of);
+    free(c.n_calls);
     return status;
 }

@@ -43,10 +43,8 @@ static bool is_named(const halley_attr *a, const char *name)
     return str_eq((str){a->name.at, a->name.n}, str_from(name));
 }
 
-/* The node's comm_peer becomes comm_src and comm_dst; all else is copied. */
-static void copy_node(halley_builder *b, const halley_trace *t, uint32_t node)
+void trace_template_copy_head(halley_builder *b, const halley_trace *t, uint32_t node)
 {
-    const uint32_t n = halley_node_attr_count(t, node);
     (void)halley_builder_node(b, halley_node_id(t, node), halley_node_type_of(t, node),
                               halley_node_name(t, node));
     (void)halley_builder_time(b, halley_node_start_us(t, node),
@@ -60,7 +58,16 @@ static void copy_node(halley_builder *b, const halley_trace *t, uint32_t node)
         (void)halley_builder_inputs(b, &in);
     if (out.present)
         (void)halley_builder_outputs(b, &out);
-    for (uint32_t i = 0; i < n; i++) {
+    const halley_bytes unknown = halley_node_unknown(t, node);
+    if (unknown.n > 0)
+        (void)halley_builder_unknown(b, unknown);
+}
+
+/* The node's comm_peer becomes comm_src and comm_dst; all else is copied. */
+static void copy_node(halley_builder *b, const halley_trace *t, uint32_t node)
+{
+    trace_template_copy_head(b, t, node);
+    for (uint32_t i = 0; i < halley_node_attr_count(t, node); i++) {
         const halley_attr a = halley_node_attr(t, node, i);
         if (!is_named(&a, HALLEY_ATTR_NAME_COMM_PEER)) {
             (void)halley_builder_attr(b, &a);
@@ -69,9 +76,6 @@ static void copy_node(halley_builder *b, const halley_trace *t, uint32_t node)
         (void)halley_builder_attr_i32(b, HALLEY_ATTR_NAME_COMM_SRC, 0);
         (void)halley_builder_attr_i32(b, HALLEY_ATTR_NAME_COMM_DST, 0);
     }
-    const halley_bytes unknown = halley_node_unknown(t, node);
-    if (unknown.n > 0)
-        (void)halley_builder_unknown(b, unknown);
 }
 
 static halley_status copy_role(halley_trace **out, const halley_trace *t,

@@ -103,7 +103,7 @@ typedef struct hf_shape {
     double wide_q; /* the query projection is this many times as wide */
 
     struct {
-        double inner, state, conv, dt_rank, heads, groups;
+        double inner, state, conv, dt_rank, heads, groups, chunk;
         bool conv_bias, bias, extra_norms;
     } mamba;
     struct {

@@ -209,23 +209,96 @@ static void place_experts(halley_model *m, const hf_shape *s)
             }
 }
 
-/* The first kind of layer that no engine can time yet, or NULL. */
-static const char *find_untimed(const hf_shape *s)
+static bool has_attention(const hf_layer *layer)
 {
-    static const char *const names[HF_N_MIXERS] = {
-        [HF_MAMBA1] = "Mamba layers",
-        [HF_MAMBA2] = "Mamba-2 layers",
-        [HF_DELTA_NET] = "gated delta-net layers",
-        [HF_LIGHTNING] = "lightning-attention layers",
-        [HF_NO_MIXER] = "layers without a mixer",
-    };
-    for (uint32_t i = 0; i < s->n_layers; i++)
-        if (names[s->layers[i].mixer] != NULL && s->layers[i].mixer != HF_NO_MIXER)
-            return names[s->layers[i].mixer];
-    for (uint32_t i = 0; i < s->n_layers; i++)
-        if (s->layers[i].mixer == HF_NO_MIXER || s->layers[i].ffn == HF_NO_FFN)
-            return "layers that are attention or feed-forward only";
-    return NULL;
+    return layer->mixer == HF_ATTENTION;
+}
+
+static bool has_mlp(const hf_layer *layer)
+{
+    return layer->ffn == HF_MLP;
+}
+
+static bool is_usual(const hf_layer *layer)
+{
+    return layer->mixer == HF_ATTENTION && layer->ffn != HF_NO_FFN;
+}
+
+/* Mamba 2: channels of a head. */
+static uint32_t divide_inner(const hf_shape *s)
+{
+    return s->mamba.heads > 0 ? (uint32_t)(s->mamba.inner / s->mamba.heads) : 0;
+}
+
+/* The sizes of the one kind of recurrent layers that a model has. */
+static void set_recurrent(halley_recurrent *r, const hf_shape *s, hf_mixer mixer)
+{
+    const uint32_t layers = r->layers, chunk = (uint32_t)s->mamba.chunk;
+    switch (mixer) {
+    case HF_MAMBA1:
+        *r = (halley_recurrent){.mixer = HALLEY_MIXER_MAMBA,
+                                .heads = (uint32_t)s->mamba.inner,
+                                .groups = 1,
+                                .key_dim = (uint32_t)s->mamba.state,
+                                .value_dim = 1,
+                                .conv = (uint32_t)s->mamba.conv,
+                                .dt_rank = (uint32_t)s->mamba.dt_rank};
+        break;
+    case HF_MAMBA2:
+        *r = (halley_recurrent){.mixer = HALLEY_MIXER_MAMBA2,
+                                .heads = (uint32_t)s->mamba.heads,
+                                .groups = (uint32_t)s->mamba.groups,
+                                .key_dim = (uint32_t)s->mamba.state,
+                                .value_dim = divide_inner(s),
+                                .conv = (uint32_t)s->mamba.conv,
+                                .chunk = chunk};
+        break;
+    case HF_DELTA_NET:
+        *r = (halley_recurrent){.mixer = HALLEY_MIXER_DELTA_NET,
+                                .heads = (uint32_t)s->delta.value_heads,
+                                .groups = (uint32_t)s->delta.key_heads,
+                                .key_dim = (uint32_t)s->delta.key_dim,
+                                .value_dim = (uint32_t)s->delta.value_dim,
+                                .conv = (uint32_t)s->delta.conv};
+        break;
+    case HF_LIGHTNING:
+        *r = (halley_recurrent){.mixer = HALLEY_MIXER_LIGHTNING,
+                                .heads = (uint32_t)s->heads,
+                                .groups = (uint32_t)s->heads,
+                                .key_dim = (uint32_t)s->head_dim,
+                                .value_dim = (uint32_t)s->head_dim};
+        break;
+    case HF_ATTENTION:
+    case HF_NO_MIXER:
+    case HF_N_MIXERS:
+        assert(false);
+    }
+    r->layers = layers;
+}
+
+/* Layers that are not all attention with a feed-forward: how many have what. */
+static void set_mixed(halley_model *m, const hf_shape *s)
+{
+    if (count_layers(s, is_usual) == s->n_layers)
+        return;
+    hf_mixer mixer = HF_ATTENTION;
+    m->mixed = true;
+    m->attention_layers = count_layers(s, has_attention);
+    m->ffn_layers = count_layers(s, has_mlp);
+    m->expert_layers = count_layers(s, has_experts);
+    m->dense_layers = m->moe_every = 0;
+    for (uint32_t i = 0; i < s->n_layers; i++) {
+        const hf_mixer here = (hf_mixer)s->layers[i].mixer;
+        if (here == HF_ATTENTION || here == HF_NO_MIXER)
+            continue;
+        if (mixer != HF_ATTENTION && here != mixer)
+            snprintf(m->untimed, sizeof m->untimed,
+                     "two kinds of layers with a state in one model");
+        mixer = here;
+        m->recurrent.layers++;
+    }
+    if (mixer != HF_ATTENTION)
+        set_recurrent(&m->recurrent, s, mixer);
 }
 
 void hf_shape_to_model(halley_model *out, const hf_shape *s)
@@ -244,7 +317,7 @@ void hf_shape_to_model(halley_model *out, const hf_shape *s)
     const uint32_t n_all = count_layers(s, sees_all);
     if (count_layers(s, has_window) > 0) {
         m->window = s->window;
-        m->window_every = n_all > 0 ? s->n_layers / n_all : 0;
+        m->window_every = n_all > 0 ? (n_all + count_layers(s, has_window)) / n_all : 0;
     }
     if (count_layers(s, has_experts) > 0) {
         m->experts = (uint32_t)s->experts;
@@ -260,7 +333,7 @@ void hf_shape_to_model(halley_model *out, const hf_shape *s)
         m->qk_rope = (uint32_t)s->rope;
         m->v_head = (uint32_t)s->v_head;
     }
-    const char *const untimed = find_untimed(s);
-    if (untimed != NULL)
-        snprintf(m->untimed, sizeof m->untimed, "%s", untimed);
+    m->expert_hidden = m->experts > 0 ? (uint32_t)s->moe_latent : 0;
+    m->attention_gate = s->wide_q > 1;
+    set_mixed(m, s);
 }

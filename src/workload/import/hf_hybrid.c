@@ -38,6 +38,7 @@ void hf_adjust_mamba2(hf_block *b, hf_shape *s)
     s->mamba.conv = hf_whole(b, "conv_kernel", 4);
     s->mamba.heads = hf_whole_needed(b, "num_heads");
     s->mamba.groups = hf_whole(b, "n_groups", 8);
+    s->mamba.chunk = hf_whole(b, "chunk_size", 0);
     s->mamba.conv_bias = hf_flag(b, "use_conv_bias", true);
     s->mamba.bias = hf_flag(b, "use_bias", false);
 }
@@ -77,6 +78,7 @@ void hf_adjust_bamba(hf_block *b, hf_shape *s)
     s->mamba.state = hf_whole(b, "mamba_d_state", 256);
     s->mamba.conv = hf_whole(b, "mamba_d_conv", 4);
     s->mamba.groups = hf_whole(b, "mamba_n_groups", 1);
+    s->mamba.chunk = hf_whole(b, "mamba_chunk_size", 0);
     s->mamba.conv_bias = hf_flag(b, "mamba_conv_bias", true);
     s->mamba.bias = hf_flag(b, "mamba_proj_bias", false);
     const conf_node *list = hf_node(b, "attn_layer_indices");
@@ -155,6 +157,7 @@ void hf_adjust_nemotron_h(hf_block *b, hf_shape *s)
     s->mamba.state = hf_whole(b, "ssm_state_size", 128);
     s->mamba.conv = hf_whole(b, "conv_kernel", 4);
     s->mamba.groups = hf_whole(b, "n_groups", 8);
+    s->mamba.chunk = hf_whole(b, "chunk_size", 0);
     s->mamba.conv_bias = hf_flag(b, "use_conv_bias", true);
     s->mamba.bias = hf_flag(b, "mamba_proj_bias", false);
     s->router_bias = s->experts;

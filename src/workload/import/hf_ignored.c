@@ -166,6 +166,14 @@ static const char *const ignored[] = {
     "vision_feature_*",
     "image_token_*",
     "mm_tokens_per_image",
+    "afn",
+    "decoder_attention_heads",
+    "dim_model_base",
+    "encoder_attention_heads",
+    "ffn_config",
+    "max_relative_positions",
+    "no_rope_layers",
+    "pos_att_type",
 };
 
 static bool matches(str key, str pattern)

@@ -72,6 +72,20 @@ static void read_layer_types(hf_shape *s, hf_block *b)
     }
 }
 
+/* Every n-th layer sees all: a number, or one period in letters, "LLLG" (EXAONE 4). */
+static uint32_t read_window_pattern(hf_block *b, uint32_t otherwise)
+{
+    const conf_node *node = hf_node(b, "sliding_window_pattern");
+    if (node == NULL || node->kind != CONF_SCALAR || node->text.n == 0 ||
+        (node->text.at[0] != 'L' && node->text.at[0] != 'G'))
+        return hf_whole(b, "sliding_window_pattern", otherwise);
+    const str letters = node->text;
+    for (size_t i = 0; i < letters.n; i++)
+        if (letters.at[i] != (i + 1 < letters.n ? 'L' : 'G'))
+            hf_fail(b, node, "sliding_window_pattern must be L's and a G at the end");
+    return letters.n < HF_MAX_LAYERS ? (uint32_t)letters.n : otherwise;
+}
+
 static void read_windows(hf_shape *s, hf_block *b, const hf_type *type)
 {
     uint32_t first = 0, full_every = 0;
@@ -84,7 +98,7 @@ static void read_windows(hf_shape *s, hf_block *b, const hf_type *type)
         first = hf_whole(b, "max_window_layers", 0);
     }
     if (type->window == HF_WINDOW_PATTERN)
-        full_every = hf_whole(b, "sliding_window_pattern", type->pattern);
+        full_every = read_window_pattern(b, type->pattern);
     if (s->window == 0)
         return;
     for (uint32_t i = first; i < s->n_layers; i++)

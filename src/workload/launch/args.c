@@ -66,7 +66,7 @@ static bool is_launch_space(char c)
 }
 
 /* The next word, without quotes around it; empty at the end. */
-static str take_launch_word(str *rest)
+str launch_word_take(str *rest)
 {
     while (rest->n > 0 && is_launch_space(rest->at[0]))
         *rest = (str){rest->at + 1, rest->n - 1};
@@ -120,7 +120,7 @@ void launch_args_split(launch_args *a, str words, uint32_t line)
     strbuf value = {0};
     str name = {"", 0};
     while (words.n > 0 && a->status == HALLEY_OK) {
-        const str word = take_launch_word(&words);
+        const str word = launch_word_take(&words);
         if (starts_argument(word)) {
             if (name.n > 0)
                 launch_args_add(a, name, strbuf_str(&value), line);
@@ -269,7 +269,7 @@ static bool refuse_unknown(launch_args *a, const launch_arg *arg, str value, int
 static str get_number_word(char to[64], str value)
 {
     str rest = value;
-    const str word = take_launch_word(&rest);
+    const str word = launch_word_take(&rest);
     size_t n = 0;
     for (size_t i = 0; i < word.n && n < 63; i++)
         if (word.at[i] != '_')
@@ -285,7 +285,7 @@ static const launch_arg *find_launch_value(launch_args *a, const char *names, st
     if (arg == NULL || a->status != HALLEY_OK)
         return NULL;
     str rest = arg->value;
-    const str first = take_launch_word(&rest);
+    const str first = launch_word_take(&rest);
     if (refuse_unknown(a, arg, first, key))
         return NULL;
     if (first.n == 0) {
@@ -297,20 +297,24 @@ static const launch_arg *find_launch_value(launch_args *a, const char *names, st
     return arg;
 }
 
-/* The number that the argument has; false where it has none, or none of this kind. */
+static bool is_whole(double value)
+{
+    return value >= 0 && value <= INT32_MAX && value == (double)(uint32_t)value;
+}
+
+/* The number of the first of these arguments; false: absent, or none (a failure then). */
 static bool read_launch_number(double *out, launch_args *a, const char *names, int key,
-                               bool is_whole)
+                               bool whole)
 {
     char buffer[64], shown[160];
     str word;
     const launch_arg *arg = find_launch_value(a, names, &word, buffer, key);
     if (arg == NULL)
         return false;
-    if (number_read(word, out) &&
-        (!is_whole || (*out >= 0 && *out <= INT32_MAX && *out == (double)(uint32_t)*out)))
+    if (number_read(word, out) && (!whole || is_whole(*out)))
         return true;
     launch_args_fail(a, HALLEY_EFORMAT, "%s must be a %snumber, is \"%.*s\"",
-                     show_name(shown, a, arg->name), is_whole ? "whole " : "",
+                     show_name(shown, a, arg->name), whole ? "whole " : "",
                      STR_ARG(arg->value));
     return false;
 }
@@ -325,6 +329,13 @@ uint32_t launch_args_whole(launch_args *a, const char *names, uint32_t otherwise
 {
     double value;
     return read_launch_number(&value, a, names, key, true) ? (uint32_t)value : otherwise;
+}
+
+str launch_args_choice(launch_args *a, const char *name, str otherwise, int key)
+{
+    const launch_arg *arg = find_last(a, str_from(name));
+    const str word = launch_args_text(a, name, otherwise, key);
+    return arg != NULL && str_eq(arg->value, STR("none")) ? arg->value : word;
 }
 
 str launch_args_text(launch_args *a, const char *names, str otherwise, int key)

@@ -61,6 +61,8 @@ uint32_t launch_args_whole(launch_args *a, const char *names, uint32_t otherwise
                            int key);
 double launch_args_real(launch_args *a, const char *names, double otherwise, int key);
 str launch_args_text(launch_args *a, const char *names, str otherwise, int key);
+/* One of several words, of which "none" is one: not as if absent. */
+str launch_args_choice(launch_args *a, const char *name, str otherwise, int key);
 /* Keep the first failure. */
 void launch_args_fail(launch_args *a, halley_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -106,6 +108,12 @@ void launch_deepspeed_read(launch_args *a, const conf_file *file);
 void launch_nemo_read(launch_args *a, const conf_file *file);
 void launch_titan_read(launch_args *a, const conf_file *file);
 void launch_maxtext_read(launch_args *a, const conf_file *file);
+/* The same from the words of a command, "per_device_batch_size=4"; what such a command
+ * is known by. */
+void launch_maxtext_split(launch_args *a, str words, uint32_t line);
+extern const char *const launch_maxtext_marks[];
+/* The next word of a text, without what marks elements of arrays. */
+str launch_word_take(str *words);
 /* The preset of a model's name in another program, or NULL. */
 const char *launch_preset_of(str program, str name);
 

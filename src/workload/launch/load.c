@@ -23,6 +23,7 @@ typedef enum launch_kind {
     LAUNCH_NEMO,
     LAUNCH_TITAN,
     LAUNCH_MAXTEXT,
+    LAUNCH_MAXTEXT_SCRIPT,
     LAUNCH_PYTHON,
 } launch_kind;
 
@@ -36,6 +37,7 @@ static const char *const kind_names[] = {
     [LAUNCH_NEMO] = "NeMo or Megatron-Bridge configuration",
     [LAUNCH_TITAN] = "torchtitan configuration",
     [LAUNCH_MAXTEXT] = "MaxText configuration",
+    [LAUNCH_MAXTEXT_SCRIPT] = "MaxText command line",
     [LAUNCH_PYTHON] = "Python recipe",
 };
 
@@ -177,6 +179,22 @@ static bool has_megatron_argument(str text)
     return false;
 }
 
+/* A command with several of MaxText's keys as name=value. */
+static bool has_maxtext_words(str text)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; launch_maxtext_marks[i] != NULL; i++)
+        n += str_contains(text, str_from(launch_maxtext_marks[i]));
+    return n >= 2 || (n == 1 && str_contains(text, STR("MaxText")));
+}
+
+static launch_kind find_script_kind(str text)
+{
+    if (has_megatron_argument(text))
+        return LAUNCH_MEGATRON_SCRIPT;
+    return has_maxtext_words(text) ? LAUNCH_MAXTEXT_SCRIPT : LAUNCH_NONE;
+}
+
 static str drop_mark(str text)
 {
     return str_starts(text, STR("\xef\xbb\xbf")) ? (str){text.at + 3, text.n - 3} : text;
@@ -207,15 +225,15 @@ static launch_kind find_launch_kind(str text, const char *name, conf_file *tree,
     } else if (!str_starts(body, STR("#!")) && !str_starts(body, STR("--")) &&
                memchr(body.at, ':', body.n) != NULL && body.n < 1 << 20 &&
                !str_contains(body, STR("\n#SBATCH")) &&
-               conf_parse(tree, text, name, NULL) == HALLEY_OK) {
+               conf_parse_foreign(tree, text, name, NULL) == HALLEY_OK) {
         kind = find_yaml_kind(tree->root);
         *has_tree = kind != LAUNCH_NONE;
-        if (tree->root->kind != CONF_MAP && has_megatron_argument(body)) {
+        if (tree->root->kind != CONF_MAP && find_script_kind(body) != LAUNCH_NONE) {
             conf_fini(tree); /* one long text: a script with a colon in it */
-            return LAUNCH_MEGATRON_SCRIPT;
+            return find_script_kind(body);
         }
     } else {
-        return has_megatron_argument(body) ? LAUNCH_MEGATRON_SCRIPT : LAUNCH_NONE;
+        return find_script_kind(body);
     }
     if (!*has_tree && kind == LAUNCH_NONE)
         conf_fini(tree);
@@ -376,13 +394,14 @@ static void read_argument_file(launch_args *a, str text)
         launch_megatron_read(a);
 }
 
-static void read_script(launch_args *a, str text, bool on_disk)
+static void read_script(launch_args *a, str text, bool on_disk, bool is_maxtext)
 {
     shell_script script;
     char folder[4096];
     get_folder(folder, sizeof folder, a->launch->path);
     const shell_options options = {.sets = a->opts->sets,
                                    .n_sets = a->opts->n_sets,
+                                   .marks = is_maxtext ? launch_maxtext_marks : NULL,
                                    .folder = on_disk ? folder : NULL,
                                    .import = a->launch->import};
     a->status = shell_script_read(&script, text, a->launch->path, &options, a->err);
@@ -391,14 +410,18 @@ static void read_script(launch_args *a, str text, bool on_disk)
     a->script = &script;
     a->dashes = "--";
     if (script.command.n == 0)
-        launch_args_fail(
-            a, HALLEY_EFORMAT,
-            "no command with --num-layers or another argument of Megatron's is "
-            "found");
-    launch_args_split(a, script.command, script.command_line);
-    if (a->status == HALLEY_OK)
+        launch_args_fail(a, HALLEY_EFORMAT, "no command with %s is found",
+                         is_maxtext ? "per_device_batch_size= or another key of MaxText"
+                                    : "--num-layers or another argument of Megatron's");
+    if (is_maxtext && a->status == HALLEY_OK)
+        launch_maxtext_split(a, script.command, script.command_line);
+    else
+        launch_args_split(a, script.command, script.command_line);
+    if (a->status == HALLEY_OK && !is_maxtext)
         launch_megatron_read(a);
-    if (a->status == HALLEY_OK && has_deepspeed_document(&script))
+    if (is_maxtext) {
+        /* nothing beside it is read */
+    } else if (a->status == HALLEY_OK && has_deepspeed_document(&script))
         read_documents(a, &script);
     else if (a->status == HALLEY_OK && on_disk)
         read_named_document(a, folder);
@@ -435,7 +458,10 @@ static void read_launch_kind(launch_args *a, launch_kind kind, const conf_file *
         if (is_argument_file(text) && memchr(text.at, '$', text.n) == NULL)
             read_argument_file(a, text);
         else
-            read_script(a, text, on_disk);
+            read_script(a, text, on_disk, false);
+        break;
+    case LAUNCH_MAXTEXT_SCRIPT:
+        read_script(a, text, on_disk, true);
         break;
     case LAUNCH_MEGATRON_LIST:
         read_printed(a, text);

@@ -200,7 +200,7 @@ static void read_custom_remat(launch_args *a)
 static void read_remat(launch_args *a)
 {
     const str word =
-        launch_args_text(a, "remat-policy", STR("full"), HALLEY_KEY_RECOMPUTE);
+        launch_args_choice(a, "remat-policy", STR("full"), HALLEY_KEY_RECOMPUTE);
     if (str_eq(word, STR("custom"))) {
         read_custom_remat(a);
         return;
@@ -422,29 +422,72 @@ static void read_maxtext_offload(launch_args *a)
                     STR_ARG(type));
 }
 
+static void read_maxtext(launch_args *a)
+{
+    if (a->status == HALLEY_OK)
+        read_maxtext_model(a);
+    if (a->status == HALLEY_OK) {
+        const uint32_t tp = read_maxtext_product(a, "tensor", HALLEY_KEY_TP);
+        const uint32_t pp = read_maxtext_product(a, "pipeline", HALLEY_KEY_PP);
+        const uint32_t cp = read_maxtext_product(a, "context", HALLEY_KEY_CP);
+        read_maxtext_product(a, "expert", HALLEY_KEY_EP);
+        launch_set(a->launch, HALLEY_KEY_SEQUENCE_PARALLEL, tp > 1 ? "yes" : "no");
+        refuse_axes(a);
+        read_maxtext_sharding(a);
+        read_pipeline(a, pp);
+        read_maxtext_batch(a, tp, pp, cp);
+        read_maxtext_precision(a);
+        read_remat(a);
+        read_maxtext_offload(a);
+    }
+    if (a->status == HALLEY_OK)
+        launch_args_rest(a, keys, sizeof keys / sizeof *keys);
+}
+
 void launch_maxtext_read(launch_args *outer, const conf_file *file)
 {
     launch_args a = {
         .launch = outer->launch, .opts = outer->opts, .dashes = "", .err = outer->err};
     launch_tree_flatten(&a, file->root);
-    if (a.status == HALLEY_OK)
-        read_maxtext_model(&a);
-    if (a.status == HALLEY_OK) {
-        const uint32_t tp = read_maxtext_product(&a, "tensor", HALLEY_KEY_TP);
-        const uint32_t pp = read_maxtext_product(&a, "pipeline", HALLEY_KEY_PP);
-        const uint32_t cp = read_maxtext_product(&a, "context", HALLEY_KEY_CP);
-        read_maxtext_product(&a, "expert", HALLEY_KEY_EP);
-        launch_set(a.launch, HALLEY_KEY_SEQUENCE_PARALLEL, tp > 1 ? "yes" : "no");
-        refuse_axes(&a);
-        read_maxtext_sharding(&a);
-        read_pipeline(&a, pp);
-        read_maxtext_batch(&a, tp, pp, cp);
-        read_maxtext_precision(&a);
-        read_remat(&a);
-        read_maxtext_offload(&a);
-    }
-    if (a.status == HALLEY_OK)
-        launch_args_rest(&a, keys, sizeof keys / sizeof *keys);
+    read_maxtext(&a);
     outer->status = a.status;
     launch_args_fini(&a);
+}
+
+const char *const launch_maxtext_marks[] = {
+    "per_device_batch_size=", "max_target_length=",
+    "base_emb_dim=",          "base_num_decoder_layers=",
+    "ici_fsdp_parallelism=",  "ici_tensor_parallelism=",
+    "remat_policy=",          NULL};
+
+/* A value of a command line; a list loses its brackets, quotes and commas. */
+static void add_maxtext_word(launch_args *a, str name, str value, uint32_t line)
+{
+    strbuf plain = {0};
+    const bool is_list = value.n > 1 && value.at[0] == '[';
+    for (size_t i = 0; i < value.n; i++) {
+        const char c = value.at[i];
+        if (!is_list || (c != '[' && c != ']' && c != '"' && c != '\''))
+            strbuf_add_char(&plain, is_list && c == ',' ? ' ' : c);
+    }
+    if (plain.failed)
+        a->status = error_nomem(a->err);
+    else
+        launch_args_add(a, name, strbuf_str(&plain), line);
+    strbuf_fini(&plain);
+}
+
+void launch_maxtext_split(launch_args *a, str words, uint32_t line)
+{
+    a->dashes = "";
+    while (words.n > 0 && a->status == HALLEY_OK) {
+        const str word = launch_word_take(&words);
+        const char *equals = word.n > 0 ? memchr(word.at, '=', word.n) : NULL;
+        if (equals == NULL || word.at[0] == '-' || equals == word.at)
+            continue; /* the program, its base file, options of a launcher */
+        const str name = {word.at, (size_t)(equals - word.at)};
+        if (memchr(name.at, SHELL_UNKNOWN, name.n) == NULL)
+            add_maxtext_word(a, name, (str){equals + 1, word.n - name.n - 1}, line);
+    }
+    read_maxtext(a);
 }

@@ -55,8 +55,10 @@ typedef struct shell_cause {
 typedef struct shell_options {
     const char *const *sets;
     size_t n_sets;
-    const char *folder;    /* where `source` finds files; NULL: nowhere */
-    halley_import *import; /* takes the notes */
+    const char *const *marks; /* beginnings of words that a training command has; NULL:
+                                 Megatron's arguments */
+    const char *folder;       /* where `source` finds files; NULL: nowhere */
+    halley_import *import;    /* takes the notes */
 } shell_options;
 
 /* What a script would start, as far as it can be known. */

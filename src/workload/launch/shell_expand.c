@@ -37,6 +37,8 @@ static halley_status append_unknown(shell *s, strbuf *out, str name, shell_why w
 {
     const shell_cause cause = {name, s->line, why};
     shell_script *script = s->script;
+    if (s->work + 8 > SHELL_MAX_WORK || out->n + 8 > SHELL_MAX_KEPT)
+        return refuse_size(s);
     if (script->causes.n < MAX_CAUSES && !array_push(&script->causes, cause))
         return error_nomem(s->err);
     s->work += 8;

@@ -109,9 +109,26 @@ static bool has_argument(str text, const char *name)
     return false;
 }
 
-static uint32_t score_text(str text)
+/* Whether a word of the text begins with a mark. */
+static bool has_word(str text, const char *mark)
+{
+    const size_t n = strlen(mark);
+    for (size_t i = 0; i + n <= text.n; i++)
+        if ((i == 0 || isspace((unsigned char)text.at[i - 1]) ||
+             text.at[i - 1] == SHELL_ELEMENT) &&
+            memcmp(text.at + i, mark, n) == 0)
+            return true;
+    return false;
+}
+
+static uint32_t score_text(const runner *r, str text)
 {
     uint32_t score = 0;
+    const char *const *own = r->s.options->marks;
+    for (size_t i = 0; own != NULL && own[i] != NULL; i++)
+        score += has_word(text, own[i]);
+    if (own != NULL)
+        return score;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         score += has_argument(text, marks[i]);
     return score;
@@ -120,7 +137,7 @@ static uint32_t score_text(str text)
 static halley_status offer_candidate(runner *r, uint32_t level, str text, uint32_t line)
 {
     assert(level < N_LEVELS);
-    const uint32_t score = score_text(text);
+    const uint32_t score = score_text(r, text);
     candidate *best = &r->best[level];
     if (score <= best->score)
         return HALLEY_OK;

@@ -230,7 +230,7 @@ static void read_titan_recomputation(launch_args *a, uint32_t pp)
 {
     halley_launch *l = a->launch;
     const str mode =
-        launch_args_text(a, "activation-checkpoint.mode", STR("selective"), NO_KEY);
+        launch_args_choice(a, "activation-checkpoint.mode", STR("selective"), NO_KEY);
     const launch_arg *option =
         launch_args_find(a, "activation-checkpoint.selective-ac-option");
     const str how = option != NULL ? option->value : STR("2");

@@ -14,6 +14,8 @@ static void leave_out_common(launch_writer *w)
         launch_leave_out(w, "stage-layers");
     if (p->spread)
         launch_leave_out(w, "spread");
+    if (p->recompute_layers > 0)
+        launch_leave_out(w, "recompute-layers %u", p->recompute_layers);
     if (p->recompute_every > 1)
         launch_leave_out(w, "recompute-every %u", p->recompute_every);
 }
@@ -96,8 +98,6 @@ static void write_titan_recompute(launch_writer *w)
              p->recompute != HALLEY_RECOMPUTE_FULL)
         launch_leave_out(w, "recompute %s (full is written)",
                          halley_recompute_name(p->recompute));
-    if (p->recompute_layers > 0)
-        launch_leave_out(w, "recompute-layers %u", p->recompute_layers);
 }
 
 static void write_titan_model(launch_writer *w)
@@ -145,6 +145,7 @@ void launch_write_titan(launch_writer *w)
         strbuf_printf(&w->text, "enable_async_tensor_parallel = %s\n",
                       write_bool((p->expose & HALLEY_EXPOSE_TP) == 0));
     write_titan_recompute(w);
+    strbuf_printf(&w->text, "\n[compile]\nenable = %s\n", write_bool(!p->eager_kernels));
     if (p->fsdp == 0 && p->zero > 0)
         launch_leave_out(w, "zero %u (torchtitan shards weights or nothing)", p->zero);
     if (p->dtype != HALLEY_BF16 && p->dtype != HALLEY_FP8)

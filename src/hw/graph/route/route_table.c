@@ -293,6 +293,13 @@ static halley_status check_options(hw_router *r, halley_error *err)
     return o->routing == HW_ROUTING_TABLE ? hw_check_table(r, err) : HALLEY_OK;
 }
 
+bool hw_router_sprays(const hw_router *router)
+{
+    const hw_route_options *o = &router->options;
+    return (o->routing == HW_ROUTING_SPRAY || o->routing == HW_ROUTING_MINIMAL) &&
+           !o->weighted;
+}
+
 halley_status hw_router_new(hw_router **out, const hw_graph *graph,
                             const hw_route_options *options, halley_error *err)
 {

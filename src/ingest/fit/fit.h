@@ -1,0 +1,27 @@
+/* ingest/fit/fit.h - the parts of halley_recording_fit. */
+#ifndef INGEST_FIT_FIT_H
+#define INGEST_FIT_FIT_H
+
+#include "base/array.h"
+#include "halley/fit.h"
+
+/* One kernel of the main stream. */
+typedef struct fit_kernel {
+    int64_t begin_ns, duration_ns;
+    uint32_t node;
+    uint32_t kind;    /* interned: the name without template arguments */
+    uint32_t name;    /* interned */
+    uint64_t gemm[4]; /* m, n, k, how many; 0 = no matmul with known shapes */
+    bool is_attention, is_comm, is_moe;
+} fit_kernel;
+
+/* The stretch in which each kernel has the same name one period later. */
+typedef struct fit_period {
+    uint32_t period, start, length; /* kernels; length: of the whole stretch */
+} fit_period;
+
+/* The period whose stretch is longest, 2 % of other names allowed; of those within 5 % of
+ * it the shortest. period 0: nothing repeats. */
+fit_period fit_find_period(const fit_kernel *kernels, uint32_t n);
+
+#endif

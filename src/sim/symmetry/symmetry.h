@@ -1,0 +1,71 @@
+/*
+ * sim/symmetry/symmetry.h - symmetry as a preparation of a run: which ranks, groups,
+ * channels and links are alike, and the ranks that are run for all.
+ *
+ *   graph.h, refine.c, check.c  partitions of graphs, whatever their objects are
+ *   objects.c   the objects of a run and how they act on each other
+ *   quotient.c  one rank of each class is run
+ */
+#ifndef SIM_SYMMETRY_SYMMETRY_H
+#define SIM_SYMMETRY_SYMMETRY_H
+
+#include "sim/engine.h"
+#include "sim/symmetry/graph.h"
+
+/* A collective or message of a program, but for who takes part. */
+typedef struct sim_call_kind {
+    uint32_t name; /* of the group or receiver; n_names of the program = all ranks */
+    uint32_t root; /* name, or SIM_NO_NAME */
+    uint32_t coll; /* halley_coll_type; HALLEY_N_COLL_TYPES = a message */
+    uint64_t amount;
+} sim_call_kind;
+
+/* What programs ask of the network. */
+typedef struct sim_program_calls {
+    ARRAY(sim_call_kind) calls; /* different ones, by name, then by first use */
+    uint32_t *first;            /* by name and two more: into calls */
+    uint64_t *sums;             /* by name and one more: of all nodes, in any order */
+} sim_program_calls;
+
+typedef struct sim_pair {
+    uint32_t from, to;
+} sim_pair;
+
+struct sim_symmetry {
+    symmetry_graph graph;
+    symmetry_partition partition;
+    symmetry_loads loads;
+    sim_program_calls *programs;
+    uint32_t n_programs;
+    /* Carriers: groups that are used, perhaps all ranks, then channels. */
+    uint32_t *carrier_of;     /* by group; SYMMETRY_NONE = nobody uses it */
+    uint32_t world;           /* carrier; SYMMETRY_NONE */
+    uint32_t n_groups;        /* carriers that are groups */
+    ARRAY(uint32_t) groups;   /* by carrier: group + 1; 0 = all ranks */
+    ARRAY(sim_pair) channels; /* by carrier - n_groups */
+    map64 channels_by_pair;
+    map64 coefficients; /* coefficient -> place in the graph's list */
+    uint32_t *links;    /* by link of the graph: link of the network */
+    char reason[256];   /* why every rank is run; "" = they are not */
+};
+
+/* Can the run be folded, as far as options, rules and programs say? A sentence into
+ * `reason` if not. */
+bool sim_symmetry_is_possible(const sim *s, const halley_sim_opts *opts, char *reason,
+                              size_t n);
+/* Objects and partition; reason tells when there is nothing to fold. */
+halley_status sim_symmetry_new(sim_symmetry **out, sim *s);
+void sim_symmetry_free(sim_symmetry *y);
+/* The bundle of a call of a carrier, asked by its first member. `pair` has room for a
+ * channel's ends. */
+net_bundle sim_symmetry_bundle(const sim *s, const sim_symmetry *y, uint32_t carrier,
+                               const sim_call_kind *call, uint32_t *pair);
+/* The calls of a carrier: those of its first member. */
+const sim_call_kind *sim_symmetry_calls(const sim *s, const sim_symmetry *y,
+                                        uint32_t carrier, uint32_t *n);
+/* The place of a tag among those of a rank's peer, or SIM_NONE. */
+uint32_t sim_symmetry_find_tag(const sim *s, uint32_t rank, uint32_t name, uint32_t tag);
+/* Ranks and groups of the run: one of each class. */
+halley_status sim_bind_classes(sim *s, const sim_symmetry *y);
+
+#endif

@@ -1,0 +1,48 @@
+## the model and the plan of a recording
+# As it was made: 4 layers of 256, 4 heads, batch 2 of 64 tokens, 4 data-parallel ranks.
+$ halley trace fit $DATA/recordings/model.json.gz -o mine 2> said
+> layers                         4
+> kernels in a period            14
+> layers in a period             1
+> hidden size                    256
+> feed-forward size, on a rank   1024
+> heads, on a rank               4
+> key-value heads, on a rank     4
+> size of a head                 64
+> vocabulary, on a rank          1000
+> experts                        not found
+> tokens of a step, on a rank    128
+> batch                          2
+> sequence                       64
+> tensor-parallel ranks          1
+> data-parallel ranks            4
+> has a backward pass            1
+>
+> The repeats cover 56.6 % of the kernels; a period takes 0.298 ms of device time.
+$ cat mine.model.yaml mine.plan.yaml
+> name: recorded
+> kind: transformer
+> layers: 4
+> hidden: 256
+> heads: 4
+> ffn: 1024
+> vocab: 1000
+> seq: 64
+> tp: 1
+> dp: 4
+> micro-batch: 2
+$ halley estimate -m mine.model.yaml --plan mine.plan.yaml --dp 8 -c dgx-a100:8 2> said | head -2
+> recorded on 8 x A100-SXM4-80GB (dgx-a100)
+> tp 1 pp 1 dp 8 zero 1 micro-batch 2 recompute none, global batch 16, sequence 64, bf16
+$ halley trace fit --csv $DATA/recordings/model.json.gz 2> said | head -3
+> what,value
+> layers,4
+> kernels_per_period,14
+
+## what does not repeat, or is no recording, is refused
+$ halley trace fit $DATA/recordings/window_edge.json 2>&1 | tail -1
+> halley: nothing repeats in the 1 kernels of the busiest stream: no layers can be told
+$ halley trace gen all-reduce -n 1 -o a > made
+$ halley trace fit a.0.et
+! halley: the trace was not linked from a profiler's recording, so its kernels say nothing about its model
+? 1
