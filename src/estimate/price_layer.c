@@ -212,10 +212,9 @@ static void expose_hidden(price_layer *out, layer_sums *sum, const price_context
                 fmax(shown * sum->expert_f, sum->expert_f - pass_f),
                 fmax(shown * sum->expert_b, sum->expert_b - pass_b));
     const double tensors = price_exposed(c, WORKLOAD_TP);
-    add_exposed(
-        out, sum, WORKLOAD_TP,
-        fmax(tensors * sum->tensor_f, sum->tensor_f - tensor_cover * sum->npu_f),
-        fmax(tensors * sum->tensor_b, sum->tensor_b - tensor_cover * sum->npu_b));
+    add_exposed(out, sum, WORKLOAD_TP,
+                fmax(tensors * sum->tensor_f, sum->tensor_f - tensor_cover * sum->npu_f),
+                fmax(tensors * sum->tensor_b, sum->tensor_b - tensor_cover * sum->npu_b));
     const double turns = price_exposed(c, WORKLOAD_CP);
     const double more_f = moe ? pass_f - sum->npu_f : 0;
     const double more_b = moe ? pass_b - sum->npu_b : 0;

@@ -378,7 +378,7 @@ static void set_edit(explore_design *d, const char *path, const char *text)
 static void set_whole(explore_design *d, const explore_param *p, const explore_value *v)
 {
     assert(explore_param_whole(p));
-    assert(v->object != NULL);
+    assert(v->object != NULL || v->text != NULL);
     switch (p->kind) {
     case PARAM_MODEL:
         d->model = *(const halley_model *)v->object;

@@ -149,7 +149,8 @@ static halley_status write_text(const request_call *call, const halley_recording
     else
         fprintf(call->out, "no operator took longer or shorter\n");
     if (n_shown > 0 && n_shown < d->n_operators)
-        fprintf(call->out, "... %zu more operators, which differ less; --all lists them\n",
+        fprintf(call->out,
+                "... %zu more operators, which differ less; --all lists them\n",
                 d->n_operators - n_shown);
     fputc('\n', call->out);
     TRY(write_classes(call, d, err));
@@ -170,8 +171,8 @@ halley_status recording_diff_write(const request_call *call,
 {
     size_t n_shown = 0; /* those that changed come first */
     while (n_shown < d->n_operators &&
-           (all || (n_shown < N_SHOWN && get_change(&d->operators[n_shown].a,
-                                                    &d->operators[n_shown].b) != 0)))
+           (all || (n_shown < N_SHOWN &&
+                    get_change(&d->operators[n_shown].a, &d->operators[n_shown].b) != 0)))
         n_shown++;
     if (form == REPORT_JSON)
         return write_json(call, d, d->n_operators, err);
