@@ -34,10 +34,12 @@ halley_status halley_profile_add(halley_profile *p, const halley_trace_set *set,
 uint32_t halley_profile_sets(const halley_profile *p);
 /* What was left out of a folder. */
 typedef struct halley_left_out {
+    size_t size;                          /* filled by the library, see error.h */
     uint32_t n_sets;                      /* that do not pass `trace check` */
     uint32_t n_folders;                   /* within it that cannot be opened */
     char first_set[HALLEY_ERROR_TEXT];    /* why the first of them; "" = none */
     char first_folder[HALLEY_ERROR_TEXT]; /* the same */
+    uint64_t room[HALLEY_ROOM];           /* for members to come; 0 */
 } halley_left_out;
 /*
  * Add what `path` names: a file, a prefix, or a folder, of which all sets are taken, in
@@ -166,14 +168,17 @@ typedef struct halley_compare_opts {
     const halley_profile *train, *holdout; /* for the attacks; both or none */
 } halley_compare_opts;
 
+/* Length of the arrays of a comparison, with room for more quantities and mixes. */
+enum { HALLEY_MAX_COMPARED = 16 };
+
 typedef struct halley_comparison {
-    size_t size; /* of this struct in the library: members may be added at its end */
+    size_t size;              /* filled by the library, see error.h */
     uint32_t n_real, n_synth; /* sets */
-    halley_spread spreads[HALLEY_N_QUANTITIES];
-    halley_shares mixes[HALLEY_N_MIXES];
-    halley_times times[HALLEY_N_REFERENCES];
+    halley_spread spreads[HALLEY_MAX_COMPARED];
+    halley_shares mixes[HALLEY_MAX_COMPARED];
+    halley_times times[HALLEY_MAX_COMPARED];
     const char *not_simulated; /* why the first such set was not; NULL = all were */
-    halley_verbatim verbatim[HALLEY_N_VERBATIM];
+    halley_verbatim verbatim[HALLEY_MAX_COMPARED];
     halley_neighbour *nearest; /* by distance, the nearest first; at most 20 */
     size_t n_nearest;
     double nearest_median;      /* distance to the nearest of REAL, over all of SYNTH */

@@ -9,6 +9,15 @@
 extern "C" {
 #endif
 
+/*
+ * Results are structs that begin with `size`, which the library fills with the size it
+ * knows: a member at or beyond `size` was not known to it. A struct that the library
+ * allocates grows at its end. One that the caller provides ends with room for members to
+ * come and never grows; arrays that are indexed by an enum are longer than the enum. So
+ * neither moves a member of a program that was compiled before.
+ */
+enum { HALLEY_ROOM = 8 };
+
 /* 0 is success. The code says what kind of thing went wrong; the sentence says what. */
 typedef enum halley_status {
     HALLEY_OK = 0,

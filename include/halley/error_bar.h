@@ -14,6 +14,7 @@ extern "C" {
 #endif
 
 typedef struct halley_error_bar {
+    size_t size;         /* filled by the library, see error.h */
     double typical;      /* share of the step time: 7 of 10 comparable runs are within */
     double bound;        /* 19 of 20 are within */
     uint32_t n_runs;     /* comparable runs, each predicted without its own kind */
@@ -23,6 +24,7 @@ typedef struct halley_error_bar {
     bool measured;       /* runs of this chip, and of this kind of model, were compared */
     bool measured_npu;   /* of this chip */
     const char *unmeasured; /* layers that no run had ("Mamba-2 layers"), or NULL */
+    uint64_t room[HALLEY_ROOM - 1]; /* for members to come; 0 */
 } halley_error_bar;
 
 /* Find the bar of a design. Fails only when the built-in table is damaged. */
@@ -48,10 +50,12 @@ typedef struct halley_class_coverage {
     double typical, bound; /* shares of its runs within */
 } halley_class_coverage;
 typedef struct halley_error_coverage {
+    size_t size; /* filled by the library, see error.h */
     uint32_t n_runs, n_classes;
     double typical, bound; /* shares of runs within; targets 0.6 to 0.8 and >= 0.9 */
     uint32_t n_covered; /* classes with 20 runs and more; target: bound >= 0.8 in each */
     halley_class_coverage covered[HALLEY_MAX_COVERED];
+    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
 } halley_error_coverage;
 halley_status halley_error_bars_make(halley_error_coverage *out, const char *path,
                                      const char *const *files, size_t n_files,

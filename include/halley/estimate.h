@@ -69,12 +69,16 @@ enum {
 };
 const char *halley_class_name(uint32_t op_class); /* lent, static */
 
+/* Lengths of the arrays by part, class and kind of memory: with room for more of them. */
+enum { HALLEY_MAX_PARTS = 24, HALLEY_MAX_CLASSES = 8, HALLEY_MAX_MEMORY = 12 };
+
 typedef struct halley_estimate {
+    size_t size; /* filled by the library, see error.h */
     double step_s;
-    double part_s[HALLEY_N_PARTS];
+    double part_s[HALLEY_MAX_PARTS];
     /* Forward and backward compute of the slowest stage by class; adds up to the parts
      * FORWARD and BACKWARD. */
-    double class_s[HALLEY_N_CLASSES];
+    double class_s[HALLEY_MAX_CLASSES];
     bool schedule_walked; /* pass by pass; else the pipeline's time is a closed form */
     bool out_of_memory;   /* the walk found none: the numbers are not to be used */
     double tokens_per_s;
@@ -82,9 +86,9 @@ typedef struct halley_estimate {
     double mfu, hfu;     /* model and hardware FLOPs over peak of the plan's type */
     uint32_t slow_stage; /* that sets the pace */
 
-    double memory_bytes[HALLEY_N_MEMORY]; /* of the fullest stage, local memory */
-    double outer_bytes[HALLEY_N_MEMORY];  /* of that stage, in the outer tier */
-    double offloaded_bytes;               /* the sum of outer_bytes */
+    double memory_bytes[HALLEY_MAX_MEMORY]; /* of the fullest stage, local memory */
+    double outer_bytes[HALLEY_MAX_MEMORY];  /* of that stage, in the outer tier */
+    double offloaded_bytes;                 /* the sum of outer_bytes */
     double peak_bytes;      /* the sum of memory_bytes: what the device shows */
     double allocated_bytes; /* the same without the context: a framework's allocator */
     double capacity_bytes;  /* of the NPU's own memory */
@@ -95,7 +99,8 @@ typedef struct halley_estimate {
     bool fits; /* peak_bytes <= (1 - headroom) capacity_bytes, outer tier likewise */
     halley_memory_fit fit; /* the same in more words */
 
-    double energy_J, cost_usd; /* of one step, all NPUs */
+    double energy_J, cost_usd;  /* of one step, all NPUs */
+    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
 } halley_estimate;
 
 /*
@@ -109,10 +114,12 @@ void halley_estimate_run(halley_estimate *out, const halley_model *model,
 
 /* The memory of one pipeline stage. */
 typedef struct halley_stage_memory {
-    double memory_bytes[HALLEY_N_MEMORY]; /* local */
-    double outer_bytes[HALLEY_N_MEMORY];  /* in the outer tier */
-    double device_bytes;                  /* the sum of memory_bytes */
-    double allocated_bytes;               /* the same without the context */
+    size_t size;                            /* filled by the library, see error.h */
+    double memory_bytes[HALLEY_MAX_MEMORY]; /* local */
+    double outer_bytes[HALLEY_MAX_MEMORY];  /* in the outer tier */
+    double device_bytes;                    /* the sum of memory_bytes */
+    double allocated_bytes;                 /* the same without the context */
+    uint64_t room[HALLEY_ROOM];             /* for members to come; 0 */
 } halley_stage_memory;
 /* Stage i < plan->pp of a checked plan. */
 void halley_estimate_stage(halley_stage_memory *out, const halley_model *model,
@@ -125,9 +132,11 @@ halley_status halley_estimate_check(const halley_estimate *estimate, halley_erro
 
 /* What interruptions leave of the time of a long run. */
 typedef struct halley_goodput {
+    size_t size;       /* filled by the library, see error.h */
     double mtbf_s;     /* mean time between interruptions of the job; infinite if none */
     double interval_s; /* of work between checkpoints, the best one */
     double share;      /* of the wall clock that makes progress, 0 to 1 */
+    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
 } halley_goodput;
 void halley_goodput_run(halley_goodput *out, const halley_failures *failures,
                         double n_npus);
@@ -140,9 +149,11 @@ typedef struct halley_roofline_op {
 } halley_roofline_op;
 enum { HALLEY_MAX_ROOFLINE = 24 };
 typedef struct halley_roofline {
+    size_t size;                      /* filled by the library, see error.h */
     double peak_flops, bandwidth_Bps; /* the roof: of the plan's type; of local memory */
     uint32_t n;
     halley_roofline_op ops[HALLEY_MAX_ROOFLINE];
+    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
 } halley_roofline;
 void halley_roofline_run(halley_roofline *out, const halley_model *model,
                          const halley_plan *plan, const halley_cluster *cluster,

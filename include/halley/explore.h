@@ -175,8 +175,8 @@ typedef struct halley_verification {
 } halley_verification;
 
 typedef struct halley_exploration {
-    size_t size;      /* of this struct in the library: members may be added at its end */
-    double n_designs; /* in the space */
+    size_t size;                      /* filled by the library, see error.h */
+    double n_designs;                 /* in the space */
     uint64_t n_evaluated, n_feasible; /* counting refusals */
     uint64_t n_resumed;               /* taken from the store */
     uint32_t n_refusals;
@@ -244,11 +244,13 @@ void halley_exploration_free(halley_exploration *exploration);
 
 /* What a run would be, from a sample of the space. */
 typedef struct halley_dry_run {
+    size_t size;                     /* filled by the library, see error.h */
     double n_designs, n_to_evaluate; /* all; those the search looks at */
     uint64_t n_sampled, n_feasible;  /* of the sample */
     double designs_per_s, seconds;   /* measured on the sample; expected */
     uint32_t n_refusals;
     halley_refusal refusals[16]; /* of the sample */
+    uint64_t room[HALLEY_ROOM];  /* for members to come; 0 */
 } halley_dry_run;
 halley_status halley_explore_dry_run(halley_dry_run *out, const halley_study *study,
                                      uint32_t threads, halley_error *err);
@@ -278,9 +280,11 @@ typedef struct halley_results_opts {
 } halley_results_opts;
 
 typedef struct halley_results_summary {
+    size_t size; /* filled by the library, see error.h */
     char study[128], objective[128], version[32];
     bool maximize, complete;
     uint64_t n_evaluated, n_feasible;
+    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
 } halley_results_summary;
 
 /* `values` is NULL in one call for a query without rows. All lent. A NULL value is SQL's

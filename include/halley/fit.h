@@ -11,6 +11,7 @@ extern "C" {
 /* What the kernels and operators of one rank say; 0 = cannot be told. Sizes are those of
  * the rank: with tensor parallelism heads, ffn and vocabulary are a rank's share. */
 typedef struct halley_recorded_model {
+    size_t size; /* filled by the library, see error.h */
     uint32_t layers;
     uint32_t kernels_per_period; /* of the sequence that repeats */
     uint32_t layers_per_period;
@@ -21,9 +22,10 @@ typedef struct halley_recorded_model {
     uint64_t experts;
     uint32_t tp, dp;
     bool has_backward;
-    double step_s;        /* recorded; of the step that was looked at */
-    double period_s;      /* device time of one period, mean */
-    double covered_share; /* of the kernels of the main stream, in the repeats */
+    double step_s;              /* recorded; of the step that was looked at */
+    double period_s;            /* device time of one period, mean */
+    double covered_share;       /* of the kernels of the main stream, in the repeats */
+    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
 } halley_recorded_model;
 
 /*

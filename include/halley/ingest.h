@@ -30,6 +30,7 @@ typedef struct halley_link_opts {
 
 /* What was linked, guessed and dropped. Times in nanoseconds. */
 typedef struct halley_link_report {
+    size_t size; /* filled by the library, see error.h */
     /* What was read. */
     uint64_t n_host_nodes, n_device_events;
     uint64_t n_operators; /* operators and annotations of the device trace */
@@ -79,12 +80,13 @@ typedef struct halley_link_report {
     /* Where recorded - replayed is, along what the replayed time consists of: time that
      * was recorded between two nodes beyond the first one's duration (negative: they
      * overlapped). These add up to the difference. */
-    int64_t lost_host_ns;    /* between nodes of the host */
-    int64_t lost_launch_ns;  /* from a launch to what it launched */
-    int64_t lost_device_ns;  /* between nodes of devices */
-    int64_t lost_wait_ns;    /* from a device to the host that waited for it */
-    int64_t lost_ends_ns;    /* before the first of them and behind the last */
-    int64_t clock_offset_ns; /* added to this rank's clock (several ranks) */
+    int64_t lost_host_ns;       /* between nodes of the host */
+    int64_t lost_launch_ns;     /* from a launch to what it launched */
+    int64_t lost_device_ns;     /* between nodes of devices */
+    int64_t lost_wait_ns;       /* from a device to the host that waited for it */
+    int64_t lost_ends_ns;       /* before the first of them and behind the last */
+    int64_t clock_offset_ns;    /* added to this rank's clock (several ranks) */
+    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
 } halley_link_report;
 
 /*

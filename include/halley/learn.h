@@ -49,6 +49,7 @@ typedef struct halley_held_out {
 } halley_held_out;
 
 typedef struct halley_learn_report {
+    size_t size; /* filled by the library, see error.h */
     uint32_t n_sets, n_skipped, n_resumed;
     uint64_t n_traces, n_nodes;
     uint32_t n_templates, n_covered; /* kept, and the sets they stand for */
@@ -60,6 +61,7 @@ typedef struct halley_learn_report {
     uint32_t n_steps;         /* of training until the network was best; 0 = no network */
     uint32_t n_resumed_steps; /* of training by an earlier run */
     double loss, op_loss; /* of held-out programs, nats an item: in all, of operators */
+    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
 } halley_learn_report;
 
 /*
@@ -104,10 +106,12 @@ typedef struct halley_synth_opts {
 } halley_synth_opts;
 
 typedef struct halley_synth_summary {
+    size_t size; /* filled by the library, see error.h */
     uint32_t n_ranks, n_stages, n_groups;
-    uint64_t n_nodes;    /* over all ranks */
-    uint64_t n_left_out; /* messages and collectives that found no partner */
-    bool is_scaled;      /* no template fits: made from the nearest one, scaled */
+    uint64_t n_nodes;           /* over all ranks */
+    uint64_t n_left_out;        /* messages and collectives that found no partner */
+    bool is_scaled;             /* no template fits: made from the nearest one, scaled */
+    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
 } halley_synth_summary;
 
 /* The set of opts->seed: the same every time. *out is the caller's. */

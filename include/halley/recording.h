@@ -79,6 +79,7 @@ typedef struct halley_idle {
 
 /* What a linked recording says. Texts are lent until it is freed. */
 typedef struct halley_kernels {
+    size_t size;                        /* filled by the library, see error.h */
     const char *kind, *device, *schema; /* "" = not known */
     int64_t rank, world;                /* -1 = not said */
     uint64_t device_events, sync_events, launch_in_window, from_graphs;

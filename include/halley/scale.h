@@ -35,6 +35,7 @@ typedef struct halley_scale_opts {
 } halley_scale_opts;
 
 typedef struct halley_scaled {
+    size_t size;           /* filled by the library, see error.h */
     halley_trace_set *set; /* the result */
     uint32_t n_ranks_before, n_ranks;
     uint64_t n_nodes_before, n_nodes;

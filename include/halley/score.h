@@ -64,6 +64,7 @@ typedef struct halley_score_row {
 } halley_score_row;
 
 typedef struct halley_score {
+    size_t size; /* filled by the library, see error.h */
     uint32_t n_sets, n_rows;
     halley_score_set *sets;
     halley_score_row *rows; /* of runs only */
@@ -86,10 +87,12 @@ typedef struct halley_fit_move {
 } halley_fit_move;
 
 typedef struct halley_fit {
+    size_t size;        /* filled by the library, see error.h */
     halley_stack stack; /* with the fitted values */
     uint32_t n_rows, n_layouts, n_moves;
     halley_fit_move moves[HALLEY_MAX_FITTED];
     double before_pct, after_pct, cv_pct; /* mean errors; cv < 0: too few layouts */
+    uint64_t room[HALLEY_ROOM];           /* for members to come; 0 */
 } halley_fit;
 
 /*
@@ -110,10 +113,12 @@ typedef struct halley_device_move {
 } halley_device_move;
 
 typedef struct halley_device_fit {
+    size_t size;                            /* filled by the library, see error.h */
     uint32_t n_fitted, n_held;              /* measurements used, and kept aside */
     double before_pct, after_pct, held_pct; /* mean errors; held: on those kept aside */
     uint32_t n_moves;
     halley_device_move moves[HALLEY_MAX_DEVICE];
+    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
 } halley_device_fit;
 
 /*

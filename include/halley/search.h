@@ -47,7 +47,7 @@ typedef struct halley_found {
 } halley_found;
 
 typedef struct halley_search {
-    size_t size; /* of this struct in the library: members may be added at its end */
+    size_t size;                    /* filled by the library, see error.h */
     uint64_t n_designs, n_feasible; /* tried; of them, fit */
     uint64_t n_may;                 /* of the rest, may fit (with all) */
     uint32_t n_found;

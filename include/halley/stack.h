@@ -131,19 +131,6 @@ typedef struct halley_stack {
     uint8_t fit[HALLEY_MAX_FITTED];
 } halley_stack;
 
-/* What error to expect of the time of a step. */
-typedef struct halley_expectation {
-    double mean;     /* absolute, share of the time */
-    uint32_t n_runs; /* published runs it was measured on */
-    /* Of a stack that was not fitted to such runs, measured on other stacks without using
-     * what is known of them: sets of runs, and the mean of the worst; else 0. */
-    uint32_t n_sets;
-    double worst;
-} halley_expectation;
-/* From the stack's own runs, or from those of all others (data/expected.yaml). */
-halley_status halley_stack_expect(halley_expectation *out, const halley_stack *stack,
-                                  bool experts, halley_error *err);
-
 /* All defaults: what a stack never seen runs on. */
 void halley_stack_default(halley_stack *out);
 /* By preset name or path. */

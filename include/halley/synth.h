@@ -67,6 +67,7 @@ typedef struct halley_before_after {
 } halley_before_after;
 
 typedef struct halley_obfuscation {
+    size_t size;           /* filled by the library, see error.h */
     halley_trace_set *set; /* the result */
     halley_obfuscate_level level;
     uint64_t n_nodes, n_nodes_before;

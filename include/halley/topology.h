@@ -47,12 +47,14 @@ const char *halley_topology_error_code(const halley_error *err, char *to, size_t
 /* How large a network will be, without building it: also for ones that cannot be built.
  */
 typedef struct halley_topology_counts {
+    size_t size; /* filled by the library, see error.h */
     uint64_t npus, nics, cables;
     uint64_t switches, node_switches; /* of the network; inside of nodes */
     uint64_t switch_cables;           /* between switches of the network */
     /* By the prices of the file: cables between switches are optical, others copper. 0:
      * no price is given. */
     double cost_usd, power_w;
+    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
 } halley_topology_counts;
 halley_status halley_topology_count(halley_topology_counts *out, const char *path,
                                     halley_error *err);
@@ -77,6 +79,7 @@ enum { HALLEY_TOPOLOGY_KINDS = 7, HALLEY_TOPOLOGY_DIMS = 8 };
 
 /* Numbers in B/s, s, USD and W. Negative: not known or not computed. */
 typedef struct halley_topology_report {
+    size_t size; /* filled by the library, see error.h */
     const char *generator;
     const char *note;            /* what was rounded or assumed; NULL = nothing */
     const char *const *warnings; /* about an imported file; lent by the topology */

@@ -45,6 +45,7 @@ typedef struct halley_check_code {
 } halley_check_code;
 
 typedef struct halley_check_report {
+    size_t size;              /* filled by the library, see error.h */
     halley_finding *findings; /* traces by rank, nodes in file order; then across ranks */
     size_t n_findings;
     halley_check_code *codes; /* those found, in a fixed order */

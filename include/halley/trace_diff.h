@@ -34,6 +34,7 @@ typedef struct halley_difference {
 } halley_difference;
 
 typedef struct halley_diff_report {
+    size_t size;             /* filled by the library, see error.h */
     halley_difference *list; /* by rank, nodes in file order of A, then those only in B */
     size_t n_listed;
     uint64_t n[HALLEY_N_DIFF_KINDS];      /* all, listed or not; each rank counts */

@@ -10,8 +10,10 @@ extern "C" {
 
 /* What was dropped. */
 typedef struct halley_fix_counts {
-    uint64_t n_dangling; /* dependencies on ids that no node has */
-    uint64_t n_self;     /* dependencies of a node on itself */
+    size_t size;                /* filled by the library, see error.h */
+    uint64_t n_dangling;        /* dependencies on ids that no node has */
+    uint64_t n_self;            /* dependencies of a node on itself */
+    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
 } halley_fix_counts;
 
 /*
@@ -55,11 +57,13 @@ typedef struct halley_slice_opts {
 } halley_slice_opts;
 
 typedef struct halley_slice_counts {
+    size_t size;                   /* filled by the library, see error.h */
     uint64_t n_kept, n_removed;    /* nodes, over all kept ranks */
     uint64_t n_bridged;            /* dependencies made through removed nodes */
     uint64_t n_joints;             /* nodes that stand for removed ones, in n_kept, too */
     uint64_t n_cut;                /* dependencies dropped, with `cut` or in a cycle */
     uint64_t n_p2p, n_collectives; /* removed because a partner is; in n_removed, too */
+    uint64_t room[HALLEY_ROOM];    /* for members to come; 0 */
 } halley_slice_counts;
 
 /*

@@ -64,11 +64,13 @@ halley_status halley_gen_traces(halley_trace_set **out, halley_gen *gen,
 
 /* What was written. */
 typedef struct halley_gen_summary {
-    uint32_t n_files;    /* traces */
-    uint32_t n_distinct; /* of those, different ones */
-    uint32_t n_groups;   /* in the group file; 0 = none was written */
-    uint64_t n_nodes;    /* over all ranks */
-    uint64_t n_bytes;    /* over all traces */
+    size_t size;                /* filled by the library, see error.h */
+    uint32_t n_files;           /* traces */
+    uint32_t n_distinct;        /* of those, different ones */
+    uint32_t n_groups;          /* in the group file; 0 = none was written */
+    uint64_t n_nodes;           /* over all ranks */
+    uint64_t n_bytes;           /* over all traces */
+    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
 } halley_gen_summary;
 /*
  * Write prefix.0.et …, and prefix.comm_group.json ({"1": [0, 2]}, as ASTRA-sim reads it)

@@ -35,6 +35,7 @@ typedef struct halley_attr_stats {
  * dependencies count as met.
  */
 typedef struct halley_trace_stats {
+    size_t size; /* filled by the library, see error.h */
     uint64_t n_nodes;
     uint64_t n_by_type[HALLEY_N_NODE_TYPES]; /* known types */
     uint64_t n_other_type;                   /* types the schema does not know */
@@ -73,6 +74,7 @@ void halley_trace_stats_free(halley_trace_stats *stats); /* NULL is fine */
 
 /* A set: the sum, and each different trace once. */
 typedef struct halley_set_stats {
+    size_t size; /* filled by the library, see error.h */
     halley_trace_stats *total;
     uint32_t n_ranks, n_distinct;
     halley_trace_stats **distinct; /* n_distinct, in order of their first rank */

@@ -49,13 +49,15 @@ typedef struct halley_view_opts {
 
 /* What was drawn. */
 typedef struct halley_view_summary {
+    size_t size;       /* filled by the library, see error.h */
     uint64_t n_nodes;  /* of the trace */
     uint64_t n_chosen; /* by from, types and names */
     uint64_t n_boxes;
-    uint64_t n_edges;          /* between boxes */
-    uint64_t n_dangling;       /* dependencies on missing ids: not drawn */
-    uint64_t n_back;           /* edges that go up, of a cycle */
-    bool collapsed, stretched; /* runs and repeats; stretches of the graph */
+    uint64_t n_edges;           /* between boxes */
+    uint64_t n_dangling;        /* dependencies on missing ids: not drawn */
+    uint64_t n_back;            /* edges that go up, of a cycle */
+    bool collapsed, stretched;  /* runs and repeats; stretches of the graph */
+    uint64_t room[HALLEY_ROOM]; /* for members to come; 0 */
 } halley_view_summary;
 
 /*

@@ -1,12 +1,13 @@
 /*
  * An arena is a list of blocks; pieces are cut from the newest. Blocks double up to 1
- * MiB. A piece too large for that gets a block of its own behind the newest, so that the
+ * MiB. A piece too large for that gets a block of its own after the newest, so that the
  * room left there is not lost.
  */
 #include "base/arena.h"
 
 #include "base/array.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ struct arena_block {
 
 static arena_block *new_block(arena *a, size_t size)
 {
+    assert(size > 0);
     if (size > PTRDIFF_MAX - sizeof(arena_block))
         return NULL;
     arena_block *block = mem_array(1, sizeof *block + size);
@@ -32,6 +34,7 @@ static arena_block *new_block(arena *a, size_t size)
 
 static void *alloc_apart(arena *a, size_t size)
 {
+    assert(size > 0);
     arena_block *block = new_block(a, size);
     if (block == NULL)
         return NULL;
@@ -48,6 +51,7 @@ static void *alloc_apart(arena *a, size_t size)
 
 void *arena_alloc(arena *a, size_t size)
 {
+    assert(a->used <= a->size);
     const size_t align = _Alignof(max_align_t);
     if (size > PTRDIFF_MAX - align)
         return NULL;
@@ -68,11 +72,13 @@ void *arena_alloc(arena *a, size_t size)
     }
     void *piece = a->blocks->bytes + a->used;
     a->used += size;
+    assert(a->used <= a->size);
     return piece;
 }
 
 void *arena_array(arena *a, size_t n, size_t size)
 {
+    assert(size > 0);
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes))
         return NULL;
@@ -82,6 +88,7 @@ void *arena_array(arena *a, size_t n, size_t size)
 
 char *arena_copy(arena *a, str text)
 {
+    assert(text.n == 0 || text.at != NULL);
     if (text.n == SIZE_MAX)
         return NULL;
     char *copy = arena_alloc(a, text.n + 1);

@@ -4,6 +4,7 @@
  */
 #include "base/array.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -52,6 +53,7 @@ static void *note_failure(void *allocated)
 
 void *mem_array(size_t n, size_t size)
 {
+    assert(size > 0);
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes))
         return note_failure(NULL);
@@ -60,6 +62,7 @@ void *mem_array(size_t n, size_t size)
 
 void *mem_array_zero(size_t n, size_t size)
 {
+    assert(size > 0);
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes))
         return note_failure(NULL);
@@ -77,6 +80,7 @@ static void *load_element(void **at)
 
 bool array_grow_(void **at, size_t *cap, size_t n, size_t more, size_t size)
 {
+    assert(n <= *cap && size > 0);
     size_t needed, bytes;
     if (__builtin_add_overflow(n, more, &needed))
         return false;
@@ -97,6 +101,7 @@ bool array_grow_(void **at, size_t *cap, size_t n, size_t more, size_t size)
 
 void array_trim_(void **at, size_t *cap, size_t n, size_t size)
 {
+    assert(n <= *cap && size > 0);
     if (n == *cap)
         return;
     void *trimmed = NULL;
@@ -126,6 +131,7 @@ void mem_sort_doubles(double *at, size_t n)
 /* The number after `key` in a file of /proc or /sys, or `otherwise`. */
 static uint64_t read_system_number(const char *path, const char *key, uint64_t otherwise)
 {
+    assert(path != NULL && key != NULL);
     char text[4096];
     FILE *f = fopen(path, "re");
     if (f == NULL)

@@ -9,6 +9,7 @@
 #include "base/limit.h"
 #include "base/number.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 conf_node *conf_node_new(conf_file *file, conf_kind kind)
 {
+    assert(file != NULL);
     conf_node *node = arena_array(&file->memory, 1, sizeof *node);
     if (node == NULL)
         return NULL;
@@ -87,6 +89,7 @@ static bool is_binary_text(str text)
 static halley_status parse_any(conf_file *out, str text, const char *name, bool aliases,
                                halley_error *err)
 {
+    assert(name != NULL);
     conf_file file = {0};
     file.path = arena_copy(&file.memory, str_from(name));
     halley_status status = file.path == NULL ? error_nomem(err) : HALLEY_OK;
@@ -144,6 +147,7 @@ void conf_fini(conf_file *file)
 
 bool conf_key_is(str written, const char *key)
 {
+    assert(key[0] != '\0');
     for (size_t i = 0; i < written.n; i++) {
         const bool same =
             written.at[i] == key[i] || (written.at[i] == '_' && key[i] == '-');
@@ -155,6 +159,7 @@ bool conf_key_is(str written, const char *key)
 
 const conf_node *conf_find(const conf_node *map, const char *key)
 {
+    assert(map == NULL || map->kind != CONF_MAP || map->keys != NULL || map->n == 0);
     if (map == NULL || map->kind != CONF_MAP)
         return NULL;
     for (uint32_t i = 0; i < map->n; i++)
@@ -166,6 +171,7 @@ const conf_node *conf_find(const conf_node *map, const char *key)
 halley_status conf_error(const conf_file *file, const conf_node *at, halley_error *err,
                          halley_status code, const char *format, ...)
 {
+    assert(code != HALLEY_OK);
     char text[HALLEY_ERROR_TEXT];
     va_list args;
     va_start(args, format);
@@ -181,6 +187,7 @@ halley_status conf_error(const conf_file *file, const conf_node *at, halley_erro
 /* What stands there, in words: `"12 apples"`, `a list`. */
 static const char *describe_node(char *to, size_t size, const conf_node *node)
 {
+    assert(size > 0);
     static const char *const words[] = {
         [CONF_NULL] = "empty", [CONF_LIST] = "a list", [CONF_MAP] = "a map"};
     if (node->kind != CONF_SCALAR)
@@ -194,6 +201,7 @@ static const char *describe_node(char *to, size_t size, const conf_node *node)
 static halley_status refuse_node(const conf_file *file, const conf_node *node,
                                  const char *key, const char *wanted, halley_error *err)
 {
+    assert(key != NULL && wanted != NULL);
     char is[128];
     return conf_error(file, node, err, HALLEY_EINVAL, "%s must be %s, is %s", key, wanted,
                       describe_node(is, sizeof is, node));
@@ -229,6 +237,7 @@ halley_status conf_to_i64(int64_t *out, const conf_file *file, const conf_node *
 halley_status conf_to_quantity(double *out, const conf_file *file, const conf_node *node,
                                units_kind unit, const char *key, halley_error *err)
 {
+    assert(unit < UNITS_N_KINDS);
     if (node->kind != CONF_SCALAR)
         return refuse_node(file, node, key, units_name(unit), err);
     const halley_status status = units_parse(out, node->text, unit, err);

@@ -7,6 +7,7 @@
 #include "base/conf_build.h"
 #include "base/number.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -54,6 +55,7 @@ static halley_status make_json_node(conf_node **out, conf_file *file, json_t *va
 static halley_status make_json_list(conf_node *node, conf_file *file, json_t *list,
                                     uint32_t depth, halley_error *err)
 {
+    assert(json_is_array(list));
     const size_t n = json_array_size(list);
     node->items = arena_array(&file->memory, n, sizeof(conf_node *));
     if (node->items == NULL)
@@ -68,6 +70,7 @@ static halley_status make_json_list(conf_node *node, conf_file *file, json_t *li
 static halley_status make_json_map(conf_node *node, conf_file *file, json_t *map,
                                    uint32_t depth, halley_error *err)
 {
+    assert(json_is_object(map));
     const size_t n = json_object_size(map);
     node->items = arena_array(&file->memory, n, sizeof(conf_node *));
     node->keys = arena_array(&file->memory, n, sizeof(str));
@@ -91,6 +94,7 @@ static halley_status make_json_map(conf_node *node, conf_file *file, json_t *map
 static halley_status make_json_node(conf_node **out, conf_file *file, json_t *value,
                                     uint32_t depth, halley_error *err)
 {
+    assert(value != NULL);
     const bool is_list = json_is_array(value), is_map = json_is_object(value);
     if ((is_list || is_map) && depth >= CONF_DEPTH)
         return error_set(err, HALLEY_EFORMAT,
@@ -108,6 +112,7 @@ static halley_status make_json_node(conf_node **out, conf_file *file, json_t *va
 
 static halley_status report_json_error(const json_error_t *problem, halley_error *err)
 {
+    assert(problem != NULL);
     if (json_error_code(problem) == json_error_out_of_memory)
         return error_nomem(err);
     error_set(err, HALLEY_EFORMAT, "not valid JSON: %s", problem->text);

@@ -1,11 +1,12 @@
 /*
  * Schema tables: one row per key says how its value is read, where it goes and in which
- * range it must lie. Keys are taken in the order of the file, so that the first error is
- * the first a reader of the file would meet.
+ * range it must be in. Keys are taken in the order of the file, so that the first error
+ * is the first a reader of the file would meet.
  */
 #include "base/conf.h"
 #include "base/number.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ typedef struct value {
 static const char *show_bound(char *to, size_t size, const conf_field *field,
                               double bound)
 {
+    assert(size > 0);
     if (field->type == CONF_TYPE_QUANTITY && field->unit == UNITS_SHARE) {
         snprintf(to, size, "%.30s %%", number_digits(100 * bound, 6).at);
         return to;
@@ -34,6 +36,7 @@ static const char *show_bound(char *to, size_t size, const conf_field *field,
 
 static halley_status check_value_range(const value *v, double number)
 {
+    assert(v->field != NULL);
     const conf_field *f = v->field;
     const bool has_max = f->max >= f->min;
     if (f->min == 0 && f->max == 0)
@@ -98,6 +101,7 @@ static halley_status to_double(double *out, const value *v)
 
 static halley_status to_enum(uint32_t *out, const value *v)
 {
+    assert(v->field->names != NULL);
     const conf_field *f = v->field;
     const str text = v->node->text;
     char list[512] = "";
@@ -166,6 +170,7 @@ static conf_node find_key_name(const conf_node *node)
 /* The nearest names first; equally near ones stay in order. */
 static void sort_by_distance(const char **names, size_t n, str wrong)
 {
+    assert(names != NULL || n == 0);
     for (size_t i = 1; i < n; i++) {
         const char *name = names[i];
         const uint32_t distance = str_distance(wrong, str_from(name));
@@ -179,6 +184,7 @@ static void sort_by_distance(const char **names, size_t n, str wrong)
 static halley_status unknown_key(const conf_file *file, const conf_node *node, str key,
                                  const conf_field *fields, size_t n, halley_error *err)
 {
+    assert(n > 0);
     const char *names[MOST_FIELDS] = {0};
     const size_t n_names = n < MOST_FIELDS ? n : MOST_FIELDS;
     for (size_t i = 0; i < n_names; i++)
@@ -225,6 +231,7 @@ halley_status conf_read(void *to, const conf_file *file, const conf_node *map,
                         const conf_field *fields, size_t n, bool strict,
                         uint32_t *n_unknown, halley_error *err)
 {
+    assert(fields != NULL || n == 0);
     static const conf_node empty = {.kind = CONF_NULL};
     map = map != NULL ? map : &empty;
     if (map->kind != CONF_MAP && map->kind != CONF_NULL)

@@ -1,12 +1,13 @@
 /*
  * YAML to a conf tree by libyaml's events. Open lists and maps stand on a stack of fixed
- * height; the entries of all of them lie in one array, each frame's behind those of its
+ * height; the entries of all of them are in one array, each frame's after those of its
  * parent, and move to the arena when their list or map ends.
  */
 #include "base/array.h"
 #include "base/conf_build.h"
 #include "base/hash.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <yaml.h>
@@ -222,6 +223,7 @@ static halley_status add_scalar(builder *b, const yaml_event_t *event)
 static halley_status open_frame(builder *b, const yaml_event_t *event, conf_kind kind,
                                 const yaml_char_t *anchor)
 {
+    assert(kind == CONF_LIST || kind == CONF_MAP);
     str name;
     TRY(copy_anchor(&name, b, anchor));
     if (b->depth == CONF_DEPTH)
@@ -237,6 +239,7 @@ static halley_status open_frame(builder *b, const yaml_event_t *event, conf_kind
 
 static halley_status refuse_duplicate(builder *b, const entry *first, const entry *again)
 {
+    assert(first != again);
     error_set(b->err, HALLEY_EFORMAT,
               "key \"%.*s\" is given twice, first in line %u; remove one of them",
               STR_ARG(again->key), first->node->key_line);
@@ -248,6 +251,7 @@ static halley_status refuse_duplicate(builder *b, const entry *first, const entr
  * id is not its place stands in the map twice. */
 static halley_status check_many(builder *b, const entry *entries, uint32_t n)
 {
+    assert(n > 1);
     intern seen = {0};
     halley_status status = HALLEY_OK;
     for (uint32_t i = 0; i < n && status == HALLEY_OK; i++) {
@@ -274,6 +278,7 @@ static halley_status check_duplicates(builder *b, const entry *entries, uint32_t
 
 static halley_status close_frame(builder *b)
 {
+    assert(b->depth > 0);
     const frame top = b->frames[--b->depth];
     TRY(merge_maps(b, &top));
     const size_t n = b->entries.n - top.first;

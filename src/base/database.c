@@ -11,6 +11,7 @@
  */
 #include "base/database.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ enum {
 halley_status database_error(sqlite3 *db, const char *path, const char *doing,
                              halley_error *err)
 {
+    assert(path != NULL && doing != NULL);
     const int code = sqlite3_errcode(db) & 0xff;
     halley_status status = HALLEY_EIO;
     if (code == SQLITE_NOMEM)
@@ -57,6 +59,7 @@ halley_status database_error(sqlite3 *db, const char *path, const char *doing,
 halley_status database_run(sqlite3 *db, const char *path, const char *sql,
                            const char *doing, halley_error *err)
 {
+    assert(sql != NULL);
     if (sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK)
         return HALLEY_OK;
     return database_error(db, path, doing, err);
@@ -65,6 +68,7 @@ halley_status database_run(sqlite3 *db, const char *path, const char *sql,
 /* The path as a URI: everything but letters, digits and a few marks as %XX. */
 static void add_uri(strbuf *to, const char *path)
 {
+    assert(path[0] != '\0');
     strbuf_add(to, STR("file:"));
     for (const char *c = path; *c != '\0'; c++) {
         const unsigned char byte = (unsigned char)*c;
@@ -134,6 +138,7 @@ static bool distrust_schema(sqlite3 *db)
 static halley_status guard_connection(sqlite3 *db, const char *path,
                                       const database_options *o, halley_error *err)
 {
+    assert(db != NULL && o != NULL);
     bound_costs(db);
     if (!distrust_schema(db))
         return database_error(db, path, "open the file safely", err);
@@ -201,6 +206,7 @@ static halley_status check_path_length(const char *path, halley_error *err)
 halley_status database_open(sqlite3 **out, const char *path, const database_options *o,
                             halley_error *err)
 {
+    assert(out != NULL && path != NULL);
     sqlite3 *db = NULL;
     halley_status status = check_path_length(path, err);
     if (status == HALLEY_OK)
@@ -215,6 +221,7 @@ halley_status database_open(sqlite3 **out, const char *path, const database_opti
 
 halley_status database_check_plain(sqlite3 *db, const char *path, halley_error *err)
 {
+    assert(db != NULL);
     sqlite3_stmt *q = NULL;
     if (sqlite3_prepare_v2(db,
                            "SELECT type, name FROM sqlite_schema WHERE type NOT IN "
@@ -239,6 +246,7 @@ halley_status database_check_plain(sqlite3 *db, const char *path, halley_error *
 
 halley_status database_check_pages(sqlite3 *db, const char *path, halley_error *err)
 {
+    assert(db != NULL);
     sqlite3_stmt *q = NULL;
     if (sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &q, NULL) != SQLITE_OK)
         return database_error(db, path, "check the file", err);
@@ -256,6 +264,7 @@ halley_status database_check_pages(sqlite3 *db, const char *path, halley_error *
 
 void database_add_name(strbuf *sql, str name)
 {
+    assert(name.n > 0);
     strbuf_add(sql, STR("\""));
     for (size_t i = 0; i < name.n; i++) {
         if (name.at[i] == '"')
@@ -273,6 +282,7 @@ const char *database_text(sqlite3_stmt *q, int column)
 
 bool database_has_table(sqlite3 *db, const char *name)
 {
+    assert(name != NULL);
     sqlite3_stmt *q = NULL;
     bool has = false;
     if (sqlite3_prepare_v2(

@@ -24,7 +24,7 @@ typedef struct database_options {
 /*
  * Open the file. A read-only connection takes no write lock and leaves no file behind:
  * where the folder cannot be written, the file is taken as one that nobody changes, which
- * is refused when a journal with newer rows lies next to it. On failure *out is NULL.
+ * is refused when a journal with newer rows is next to it. On failure *out is NULL.
  */
 halley_status database_open(sqlite3 **out, const char *path, const database_options *o,
                             halley_error *err);

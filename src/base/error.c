@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/utf8.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 /* Copy n bytes to `to`, cleaned and terminated; what does not fit is left off. */
 static void copy_clean(char *to, size_t size, const char *from, size_t n)
 {
+    assert(size > 0);
     size_t used = 0;
     for (size_t i = 0; i < n;) {
         const size_t length = utf8_visible_length((const uint8_t *)from + i, n - i);
@@ -36,6 +38,7 @@ static void copy_clean(char *to, size_t size, const char *from, size_t n)
  * end. */
 static size_t whole_characters(const char *text, int formatted, size_t size)
 {
+    assert(size > 0);
     if (formatted < 0)
         return 0;
     if ((size_t)formatted < size)
@@ -48,6 +51,8 @@ static size_t whole_characters(const char *text, int formatted, size_t size)
 
 halley_status error_set(halley_error *err, halley_status code, const char *format, ...)
 {
+    assert(code != HALLEY_OK);
+    assert(format != NULL);
     if (err == NULL)
         return code;
     char text[HALLEY_ERROR_TEXT]; /* apart, as the arguments may be parts of *err */
@@ -68,6 +73,7 @@ halley_status error_nomem(halley_error *err)
 
 halley_status error_errno(halley_error *err, const char *doing, int errno_value)
 {
+    assert(doing != NULL);
     char reason[128];
     const char *text = errno_value == ENOENT
                            ? "the folder it lies in does not exist"
@@ -84,6 +90,7 @@ void error_at_file(halley_error *err, const char *path)
 
 void error_at_line(halley_error *err, uint32_t line, uint32_t column)
 {
+    assert(line > 0 || column == 0);
     if (err == NULL || err->line != 0)
         return;
     err->line = line;
@@ -108,6 +115,7 @@ void error_at_node(halley_error *err, uint64_t node)
 
 void error_prefix(halley_error *err, const char *format, ...)
 {
+    assert(format != NULL);
     if (err == NULL)
         return;
     char text[2 * HALLEY_ERROR_TEXT];
@@ -124,6 +132,7 @@ void error_prefix(halley_error *err, const char *format, ...)
 /* The first `from` in a text of the error becomes `to`. */
 static void replace_text(char *text, size_t size, const char *from, const char *to)
 {
+    assert(size > 0 && from[0] != '\0');
     char rest[HALLEY_ERROR_TEXT];
     char *found = strstr(text, from);
     if (found == NULL)
@@ -159,6 +168,7 @@ append(char *to, size_t size, size_t *used, const char *format, ...)
 
 const char *halley_error_format(const halley_error *err, char *to, size_t size)
 {
+    assert(size > 0);
     size_t used = 0;
     if (size == 0)
         return to;

@@ -30,7 +30,7 @@ halley_status file_input_open(file_input *in, const char *path, halley_error *er
 halley_status file_input_open_most(file_input *in, const char *path, uint64_t most,
                                    halley_error *err);
 /* The same over bytes that the caller keeps alive and that have FILE_PAD readable bytes
- * behind. */
+ * after. */
 void file_input_lend(file_input *in, const uint8_t *at, size_t n);
 void file_input_close(file_input *in);
 
@@ -69,6 +69,9 @@ void file_output_advance(file_output *out, size_t n);
 /* Both free `out`, whatever they return. Commit flushes, syncs and renames. */
 halley_status file_output_commit(file_output *out, halley_error *err);
 void file_output_abort(file_output *out);
+/* Write a whole file, and free the text. HALLEY_ENOMEM when the text is incomplete
+ * because memory ran out. */
+halley_status file_save(const char *path, strbuf *text, halley_error *err);
 
 /*
  * Files that belong together: all of them take their names at commit, or none. Each is

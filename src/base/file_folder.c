@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/file_temporary.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -41,6 +42,7 @@ static bool is_dots(const char *name)
 /* The first name in a folder in the order of the system. False: it has none. */
 static bool first_in(char *name, size_t size, const char *path)
 {
+    assert(size > 0);
     DIR *const folder = opendir(path);
     const struct dirent *e = NULL;
     while (folder && (e = readdir(folder)) && is_dots(e->d_name))
@@ -82,6 +84,7 @@ static int make_new_folder(const char *path, void *context)
 
 static int open_temporary(file_folder *f)
 {
+    assert(f->temporary == NULL);
     strbuf within = {0};
     strbuf_printf(&within, "%s/part", f->path);
     int reason = within.failed ? ENOMEM : 0;
@@ -110,6 +113,7 @@ static void release_folder(file_folder *f)
 
 halley_status file_folder_open(file_folder **out, const char *path, halley_error *err)
 {
+    assert(out != NULL && path != NULL);
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/')
         n--;
@@ -135,6 +139,8 @@ halley_status file_folder_open(file_folder **out, const char *path, halley_error
 halley_status file_folder_put(const file_folder *folder, const char *name, const void *at,
                               size_t n, halley_error *err)
 {
+    assert(name != NULL && strchr(name, '/') == NULL);
+    assert(at != NULL || n == 0);
     file_section section;
     int fd = -1, reason = file_section_begin(&section);
     if (reason == 0) {
@@ -163,6 +169,7 @@ static int move_entry(int from, int to, const char *name)
 /* Every file of the temporary folder: into the folder, or away. 0, or the first errno. */
 static int empty_folder(file_folder *f, int to)
 {
+    assert(f->path != NULL);
     const int own = openat(f->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *const folder = own >= 0 ? fdopendir(own) : NULL;
     int reason = folder ? 0 : errno;

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/limit.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -75,6 +76,7 @@ static halley_status read_whole_file(file_input *in, int fd, size_t expected,
 
 static halley_status inflate_input(file_input *in, uint64_t most, halley_error *err)
 {
+    assert(in->at != NULL || in->n == 0);
     const bool is_zstd = file_is_zstd(in->at, in->n);
     if (!is_zstd && (in->n < 2 || in->at[0] != 0x1f || in->at[1] != 0x8b))
         return HALLEY_OK;
@@ -92,6 +94,7 @@ static halley_status inflate_input(file_input *in, uint64_t most, halley_error *
 static halley_status read_input_fd(file_input *in, int fd, uint64_t most,
                                    halley_error *err)
 {
+    assert(fd >= 0);
     struct stat about;
     if (fstat(fd, &about) != 0)
         return error_errno(err, "read", errno);
@@ -108,6 +111,7 @@ static halley_status read_input_fd(file_input *in, int fd, uint64_t most,
 
 static halley_status open_error(halley_error *err, int reason)
 {
+    assert(reason != 0);
     if (reason == ENOENT)
         return error_set(err, HALLEY_EIO, "no such file");
     if (reason == EACCES)
@@ -118,6 +122,7 @@ static halley_status open_error(halley_error *err, int reason)
 halley_status file_input_open_most(file_input *in, const char *path, uint64_t most,
                                    halley_error *err)
 {
+    assert(path != NULL);
     file_input opened = {0};
     halley_status status;
     if (strcmp(path, "-") == 0) {

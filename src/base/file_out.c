@@ -1,8 +1,8 @@
 /*
  * Files out. Bytes gather in a buffer, go through isa-l when the name ends in .gz, and
- * land in a temporary file beside the target that takes its name at commit. A target that
- * is no regular file (a pipe, /dev/full) cannot be replaced and is written to directly,
- * as is stdout.
+ * land in a temporary file next to the target that takes its name at commit. A target
+ * that is no regular file (a pipe, /dev/full) cannot be replaced and is written to
+ * directly, as is stdout.
  */
 #include "base/array.h"
 #include "base/file.h"
@@ -44,6 +44,7 @@ struct file_output {
 
 int file_write(int fd, const void *from, size_t n)
 {
+    assert(fd >= 0 && (from != NULL || n == 0));
     const uint8_t *at = from;
     while (n > 0) {
         const ssize_t written = write(fd, at, n);
@@ -83,6 +84,7 @@ static void deflate_piece(file_output *out, const uint8_t *at, size_t n, bool la
 
 static void put_bytes(file_output *out, const uint8_t *at, size_t n)
 {
+    assert(at != NULL || n == 0);
     if (out->gzip != NULL)
         deflate_piece(out, at, n, false);
     else
@@ -98,6 +100,7 @@ static void flush_piece(file_output *out)
 
 void file_output_write(file_output *out, const void *at, size_t n)
 {
+    assert(at != NULL || n == 0);
     if (n == 0 || out->reason != 0)
         return;
     if (out->cap - out->n < n)
@@ -173,6 +176,7 @@ static void release_output(file_output *out)
 
 static halley_status write_error(halley_error *err, const char *path, int reason)
 {
+    assert(reason != 0);
     char doing[HALLEY_ERROR_FILE + 16];
     snprintf(doing, sizeof doing, "write %s", path);
     return error_errno(err, doing, reason);
@@ -199,6 +203,7 @@ static char *copy_text(const char *text)
 /* Open the way to a target that exists; 0, or an errno. */
 static int open_existing(file_output *out, const char *path, const struct stat *about)
 {
+    assert(path != NULL && about != NULL);
     if (S_ISDIR(about->st_mode))
         return EISDIR;
     if (!S_ISREG(about->st_mode)) {
@@ -250,6 +255,7 @@ static int start_gzip(file_output *out)
 
 halley_status file_output_open(file_output **out, const char *path, halley_error *err)
 {
+    assert(out != NULL && path != NULL);
     file_output *o = calloc(1, sizeof *o);
     if (o == NULL)
         return error_nomem(err);
@@ -293,6 +299,7 @@ static int take_output_name(file_output *out)
 
 halley_status file_output_commit(file_output *out, halley_error *err)
 {
+    assert(out != NULL);
     flush_piece(out);
     if (out->reason == 0 && out->n_failures != mem_failure_count())
         out->reason = ENOMEM; /* something may be missing in it */
@@ -309,6 +316,20 @@ halley_status file_output_commit(file_output *out, halley_error *err)
     if (out->reason != 0)
         status = write_error(err, out->shown, out->reason);
     release_output(out);
+    return status;
+}
+
+halley_status file_save(const char *path, strbuf *text, halley_error *err)
+{
+    assert(path != NULL && text != NULL);
+    file_output *out = NULL;
+    halley_status status =
+        text->failed ? error_nomem(err) : file_output_open(&out, path, err);
+    if (status == HALLEY_OK) {
+        file_output_str(out, strbuf_str(text));
+        status = file_output_commit(out, err);
+    }
+    strbuf_fini(text);
     return status;
 }
 

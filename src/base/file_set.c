@@ -35,6 +35,7 @@ struct file_set {
 
 static halley_status set_error(halley_error *err, const char *path, int reason)
 {
+    assert(reason != 0);
     if (reason == ENOMEM)
         return error_nomem(err);
     char doing[HALLEY_ERROR_FILE + 16];
@@ -83,6 +84,7 @@ static int reserve_name(const char *path, void *unused)
 /* A target that is there keeps its mode; a link stays, and what it names is replaced. */
 static int make_member(member *m, const char *path, const struct stat *old, int *fd)
 {
+    assert(path != NULL);
     m->path = old != NULL ? realpath(path, NULL) : strdup(path);
     if (m->path == NULL)
         return old != NULL ? errno : ENOMEM;
@@ -93,6 +95,7 @@ static int make_member(member *m, const char *path, const struct stat *old, int 
 
 static bool add_set_member(file_set *set, member *m)
 {
+    assert(m != NULL);
     pthread_mutex_lock(&set->lock);
     const bool ok = array_push(&set->members, m);
     pthread_mutex_unlock(&set->lock);
@@ -145,6 +148,7 @@ static bool is_special_file(const char *path)
 halley_status file_set_put(file_set *set, const char *path, const void *at, size_t n,
                            halley_error *err)
 {
+    assert(path != NULL && (at != NULL || n == 0));
     if (is_special_file(path)) {
         file_output *to;
         TRY(file_output_open(&to, path, err));
@@ -168,6 +172,7 @@ halley_status file_set_put(file_set *set, const char *path, const void *at, size
 halley_status file_set_add(file_set *set, const char **name, const char *path,
                            bool may_miss, halley_error *err)
 {
+    assert(name != NULL && path != NULL);
     *name = path;
     if (is_special_file(path))
         return HALLEY_OK;
@@ -214,6 +219,7 @@ static halley_status rename_members(file_set *set, halley_error *err)
 /* With `all`, everything on its file system. */
 static int sync_file(const char *path, bool all)
 {
+    assert(path != NULL);
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return errno;

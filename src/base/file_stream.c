@@ -11,6 +11,7 @@
 #include "base/limit.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <isa-l/igzip_lib.h>
@@ -52,6 +53,7 @@ struct file_stream {
 static halley_status read_stream_fd(file_stream *s, void *to, size_t n, size_t *got,
                                     halley_error *err)
 {
+    assert(n > 0);
     for (;;) {
         const ssize_t count = read(s->fd, to, n);
         if (count >= 0) {
@@ -70,6 +72,7 @@ static halley_status read_stream_fd(file_stream *s, void *to, size_t n, size_t *
 static halley_status read_stored(file_stream *s, void *to, size_t n, size_t *got,
                                  halley_error *err)
 {
+    assert(got != NULL);
     *got = 0;
     if (s->first_at < s->n_first) {
         const size_t left = s->n_first - s->first_at;
@@ -126,6 +129,7 @@ static halley_status look_at_head(file_stream *s, halley_error *err)
 
 static halley_status new_stream(file_stream **out, const char *name, halley_error *err)
 {
+    assert(name != NULL);
     file_stream *const s = mem_array_zero(1, sizeof *s);
     char *const path = s ? strdup(name) : NULL;
     if (path == NULL) {
@@ -157,6 +161,7 @@ static halley_status bound_stream(file_stream *s, halley_error *err)
 
 static halley_status open_path(file_stream *s, const char *path, halley_error *err)
 {
+    assert(path != NULL);
     if (strcmp(path, "-") == 0) {
         s->fd = STDIN_FILENO;
         return bound_stream(s, err);
@@ -189,6 +194,7 @@ halley_status file_stream_open(file_stream **out, const char *path, halley_error
 halley_status file_stream_lend(file_stream **out, const void *at, size_t n,
                                const char *name, halley_error *err)
 {
+    assert(at != NULL || n == 0);
     file_stream *s = NULL;
     TRY(new_stream(&s, name, err));
     s->lent = at;
@@ -205,6 +211,7 @@ halley_status file_stream_lend(file_stream **out, const void *at, size_t n,
 static halley_status report_bad_stream(const file_stream *s, const char *what,
                                        halley_error *err)
 {
+    assert(what != NULL);
     error_set(err, HALLEY_EFORMAT,
               "%s near byte %llu of the compressed file; copy or download it again "
               "(gzip -t checks it)",
@@ -247,6 +254,7 @@ static halley_status enter_member(file_stream *s, halley_error *err)
 static halley_status inflate_some(file_stream *s, uint8_t *to, size_t n, size_t *got,
                                   halley_error *err)
 {
+    assert(to != NULL && n > 0);
     unpacker *const g = s->gzip;
     const uint32_t room = (uint32_t)(n < LARGEST_READ ? n : LARGEST_READ);
     *got = 0;
@@ -325,6 +333,7 @@ static halley_status check_stream_limits(file_stream *s, halley_error *err)
 halley_status file_stream_read(file_stream *s, void *to, size_t n, size_t *got,
                                halley_error *err)
 {
+    assert(to != NULL && got != NULL);
     if (s->zstd != NULL)
         TRY(unpack_some(s, to, n, got, err));
     else if (s->gzip != NULL)

@@ -14,7 +14,7 @@ typedef struct file_stream file_stream;
 /* Gzip and zstd are recognised by their first bytes, not by the name; "-" is standard
  * input. Errors name the path. */
 halley_status file_stream_open(file_stream **out, const char *path, halley_error *err);
-/* The same over bytes that the caller keeps alive; `name` stands for the path. */
+/* The same over bytes that the caller keeps alive; `name` is used as the path. */
 halley_status file_stream_lend(file_stream **out, const void *at, size_t n,
                                const char *name, halley_error *err);
 /* Between 1 and n bytes into `to`; *got is 0 at the end of the file only. */

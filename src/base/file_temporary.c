@@ -131,6 +131,7 @@ static file_temporary *alloc_temporary(const char *path, size_t *n_folder,
 /* Made and listed, or neither. */
 static int make_listed(file_temporary *t, file_maker *make, void *context)
 {
+    assert(make != NULL);
     file_section section;
     int reason = file_section_begin(&section);
     if (reason != 0)
@@ -149,6 +150,7 @@ static int make_listed(file_temporary *t, file_maker *make, void *context)
 int file_temporary_new(file_temporary **out, const char *path, bool is_folder,
                        file_maker *make, void *context)
 {
+    assert(path != NULL && make != NULL);
     size_t n_folder;
     const char *name;
     file_temporary *t = alloc_temporary(path, &n_folder, &name);
@@ -208,6 +210,7 @@ static long empty_once(int fd)
 
 void file_folder_remove(const char *path)
 {
+    assert(path != NULL);
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return;

@@ -30,7 +30,7 @@ int file_temporary_new(file_temporary **out, const char *path, bool is_folder,
 void file_temporary_free(file_temporary *t);
 
 /*
- * What lies between these two is not interrupted by halley_unfinished_remove: this thread
+ * What is between these two is not interrupted by halley_unfinished_remove: this thread
  * holds SIGINT, SIGTERM and SIGHUP back, and a handler in another thread waits. Begin
  * returns ECANCELED (and there is no end) where unfinished files are being removed.
  */

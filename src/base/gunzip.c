@@ -1,5 +1,5 @@
 /*
- * Inflating gzip with isa-l. A file may be several members one behind the other (bgzip,
+ * Inflating gzip with isa-l. A file may be several members one after the other (bgzip,
  * pigz, cat a.gz b.gz); each is checked against its own CRC and length. The output grows
  * as needed but never beyond what is allowed (base/limit.h) and what the machine has
  * left, as a small file can inflate to a thousand times its size.
@@ -9,6 +9,7 @@
 #include "base/limit.h"
 #include "base/number.h"
 
+#include <assert.h>
 #include <isa-l/igzip_lib.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ typedef struct inflater {
 
 static halley_status grow_output(inflater *z, size_t wanted, halley_error *err)
 {
+    assert(wanted > 0);
     const bool is_huge = wanted > UNCHECKED_OUTPUT;
     uint8_t *out = NULL;
     TRY(limit_check_unpacked((uint64_t)(z->state.next_in - z->start), z->n_out + 1,
@@ -48,6 +50,7 @@ static halley_status grow_output(inflater *z, size_t wanted, halley_error *err)
 static halley_status report_bad_gzip(const inflater *z, const char *what,
                                      halley_error *err)
 {
+    assert(what != NULL);
     return error_set(err, HALLEY_EFORMAT,
                      "%s at byte %zu of the compressed file; copy or download it again "
                      "(gzip -t checks it)",
@@ -102,6 +105,7 @@ static halley_status inflate_member(inflater *z, halley_error *err)
  * it is not to be believed. */
 static size_t guess_size(const uint8_t *at, size_t n)
 {
+    assert(at != NULL);
     uint32_t last = 0;
     if (n >= 18)
         for (int i = 0; i < 4; i++)
@@ -128,8 +132,9 @@ static halley_status inflate_all(inflater *z, size_t guess, halley_error *err)
 halley_status file_gunzip(uint8_t **out, size_t *n_out, const uint8_t *at, size_t n,
                           uint64_t most, halley_error *err)
 {
-    uint64_t limit;
+    uint64_t limit = 0;
     TRY(limit_memory(&limit, err));
+    assert(out != NULL && n_out != NULL);
     inflater *z = malloc(sizeof *z); /* its tables are too large for a thread's stack */
     if (z == NULL)
         return error_nomem(err);

@@ -46,6 +46,7 @@ static uint64_t load_word32(const uint8_t *at)
 /* The last up to 16 bytes as two words, by loads that overlap where they must. */
 static void load_tail(const uint8_t *at, size_t n, uint64_t *a, uint64_t *b)
 {
+    assert(n <= 16);
     if (n >= 8) {
         *a = load_word64(at);
         *b = load_word64(at + n - 8);
@@ -60,6 +61,7 @@ static void load_tail(const uint8_t *at, size_t n, uint64_t *a, uint64_t *b)
 
 uint64_t hash_bytes(const void *bytes, size_t n, uint64_t seed)
 {
+    assert(bytes != NULL || n == 0);
     const uint8_t *at = bytes;
     const uint64_t length = n;
     uint64_t h = mix_words(seed ^ k0, k1);
@@ -113,6 +115,7 @@ uint64_t hash_less_numbers(str name, uint64_t seed)
 
 static size_t slot_of(const map64 *m, uint64_t key)
 {
+    assert(m->n_slots > 0 && m->n < m->n_slots);
     size_t slot = hash_u64(key) & (m->n_slots - 1);
     while (m->values[slot] != HASH_NONE && m->keys[slot] != key)
         slot = (slot + 1) & (m->n_slots - 1);
@@ -121,6 +124,8 @@ static size_t slot_of(const map64 *m, uint64_t key)
 
 static bool resize_table(map64 *m, size_t n_slots)
 {
+    assert((n_slots & (n_slots - 1)) == 0);
+    assert(n_slots > m->n);
     map64 grown = {.n = m->n, .n_slots = n_slots};
     grown.keys = mem_array(n_slots, sizeof *grown.keys);
     grown.values = mem_array(n_slots, sizeof *grown.values);
@@ -160,6 +165,7 @@ uint32_t map64_find(const map64 *m, uint64_t key)
 bool map64_put(map64 *m, uint64_t key, uint32_t *value, bool *fresh)
 {
     assert(*value != HASH_NONE);
+    assert(*value != HASH_NONE);
     if (!map64_reserve(m, m->n + 1))
         return false;
     const size_t slot = slot_of(m, key);
@@ -176,6 +182,7 @@ bool map64_put(map64 *m, uint64_t key, uint32_t *value, bool *fresh)
 
 bool map64_set(map64 *m, uint64_t key, uint32_t value)
 {
+    assert(value != HASH_NONE);
     uint32_t stands = value;
     bool fresh;
     if (!map64_put(m, key, &stands, &fresh))

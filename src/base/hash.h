@@ -36,7 +36,7 @@ void map64_fini(map64 *m);
 
 /*
  * Interned strings: equal text, equal id; ids count from 0 in order of first sight. {0}
- * is empty. Texts are copied, terminated behind their last byte, and stay where they are
+ * is empty. Texts are copied, terminated after their last byte, and stay where they are
  * until fini.
  */
 typedef struct intern_chunk intern_chunk;

@@ -1,11 +1,12 @@
 /*
- * Interned strings: an open-addressing table of ids beside a list of texts. Each slot
+ * Interned strings: an open-addressing table of ids next to a list of texts. Each slot
  * keeps 32 bits of the hash next to the id, so that a probe rarely has to look at a text
  * that is not the one, and growing needs no text at all.
  */
 #include "base/array.h"
 #include "base/hash.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { CHUNK_BYTES = 1 << 16 };
@@ -29,6 +30,7 @@ static uint32_t hash_of(str s)
 /* The slot that holds s, or the free one where it belongs. */
 static uint32_t find_text_slot(const intern *t, str s, uint32_t hash)
 {
+    assert(t->n_slots > 0);
     const uint32_t mask = t->n_slots - 1;
     for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
         const uint64_t entry = t->slots[slot];
@@ -60,6 +62,7 @@ static bool grow_slots(intern *t)
     free(t->slots);
     t->slots = slots;
     t->n_slots = n_slots;
+    assert(t->n < t->n_slots);
     return true;
 }
 
@@ -75,10 +78,11 @@ static bool grow_texts(intern *t)
         return false;
     t->texts = texts;
     t->cap = cap;
+    assert(t->n < t->cap);
     return true;
 }
 
-/* Room for n bytes; a long text gets a chunk of its own behind the first. */
+/* Room for n bytes; a long text gets a chunk of its own after the first. */
 static char *take_bytes(intern *t, size_t n)
 {
     intern_chunk *first = t->chunks;
@@ -105,6 +109,7 @@ static char *take_bytes(intern *t, size_t n)
 
 uint32_t intern_add(intern *t, str s)
 {
+    assert(s.n == 0 || s.at != NULL);
     if (!grow_slots(t) || !grow_texts(t) || s.n >= SIZE_MAX / 2)
         return HASH_NONE;
     const uint32_t hash = hash_of(s);

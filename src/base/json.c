@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 
+#include <assert.h>
 #include <string.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -35,6 +36,7 @@ static void skip_mark(json_reader *r)
 
 void json_open(json_reader *r, str input)
 {
+    assert(input.n == 0 || input.at != NULL);
     memset(r, 0, offsetof(json_reader, open));
     r->problem = NULL;
     r->start = r->at = input.n ? input.at : "";
@@ -45,6 +47,7 @@ void json_open(json_reader *r, str input)
 /* Count the lines of what leaves the window. */
 static void forget_read(json_window *w, const char *at, size_t n)
 {
+    assert(n == 0 || at != NULL);
     uint32_t lines = 0;
     for (size_t i = 0; i < n; i++)
         lines += at[i] == '\n';
@@ -65,6 +68,7 @@ uint64_t json_offset(const json_reader *r)
  * into the window move; r->at keeps its place. */
 static bool refill_window(json_reader *r, const char *keep)
 {
+    assert(r->at <= r->end);
     json_window *const w = r->window;
     if (!w || w->at_end)
         return false;
@@ -108,6 +112,7 @@ static inline void keep_ahead(json_reader *r)
 
 halley_status json_open_stream(json_reader *r, file_stream *file, halley_error *err)
 {
+    assert(file != NULL);
     json_open(r, (str){0});
     json_window *const w = mem_array_zero(1, sizeof *w);
     char *const buffer = w ? malloc(WINDOW) : NULL;
@@ -146,6 +151,7 @@ static bool is_json_space(char c)
 
 static void skip_json_space(json_reader *r)
 {
+    assert(r->at <= r->end);
     do
         while (r->at < r->end && is_json_space(*r->at))
             r->at++;
@@ -155,6 +161,7 @@ static void skip_json_space(json_reader *r)
 /* The first quote, backslash or control character from p on; `end` when there is none. */
 static const char *find_special(const char *p, const char *end)
 {
+    assert(p <= end);
 #ifdef __SSE2__
     const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'),
                   control = _mm_set1_epi8(0x1f);
@@ -173,9 +180,10 @@ static const char *find_special(const char *p, const char *end)
     return p;
 }
 
-/* The cursor stands behind the opening quote; on success behind the closing one. */
+/* The cursor is after the opening quote; on success after the closing one. */
 static bool take_string(json_reader *r)
 {
+    assert(r->at <= r->end);
     size_t n = 0; /* bytes known to belong to the string */
     r->escaped = false;
     for (;;) {
@@ -264,6 +272,7 @@ static json_token take_word(json_reader *r)
 
 static json_token take_open(json_reader *r, json_token token)
 {
+    assert(r->depth <= JSON_MAX_DEPTH);
     if (r->depth == JSON_MAX_DEPTH)
         return set_problem(r, "nested more than 512 deep");
     r->open[r->depth++] = *r->at++;
@@ -329,6 +338,7 @@ static json_token take_json_key(json_reader *r)
 
 json_token json_next(json_reader *r)
 {
+    assert(r->at <= r->end && r->depth <= JSON_MAX_DEPTH);
     if (r->problem)
         return JSON_ERROR;
     skip_json_space(r);
@@ -372,6 +382,7 @@ bool json_skip(json_reader *r, json_token first)
 /* The first quote or bracket from p on; `end` when there is none. */
 static const char *find_bracket(const char *p, const char *end)
 {
+    assert(p <= end);
 #ifdef __SSE2__
     const __m128i quote = _mm_set1_epi8('"'), bit = _mm_set1_epi8(0x20),
                   open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}');
@@ -439,6 +450,7 @@ bool json_take_null(json_reader *r)
 
 static bool take_hex(const char *p, const char *end, uint32_t *out)
 {
+    assert(p <= end);
     if (end - p < 4)
         return false;
     *out = 0;
@@ -457,6 +469,7 @@ static bool take_hex(const char *p, const char *end, uint32_t *out)
 
 static void add_code_point(strbuf *to, uint32_t code)
 {
+    assert(code <= 0x10ffff);
     char bytes[4];
     size_t n = 0;
     if (code < 0x80) {
@@ -476,7 +489,7 @@ static void add_code_point(strbuf *to, uint32_t code)
     strbuf_add(to, (str){bytes, n});
 }
 
-/* \uXXXX, with its second half where it is a surrogate. *p stands behind the u. */
+/* \uXXXX, with its second half where it is a surrogate. *p is after the u. */
 static bool take_unicode(const char **p, const char *end, strbuf *to)
 {
     uint32_t code, low;
@@ -496,6 +509,7 @@ static bool take_unicode(const char **p, const char *end, strbuf *to)
 
 bool json_unescape(json_reader *r, strbuf *to)
 {
+    assert(to != NULL);
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
     const char *p = r->text.at, *const end = p + r->text.n;
     while (p < end) {
@@ -527,6 +541,7 @@ bool json_unescape(json_reader *r, strbuf *to)
 
 halley_status json_error(const json_reader *r, halley_error *err, const char *what)
 {
+    assert(r->at <= r->end);
     const json_window *const w = r->window;
     if (w && w->err.code) {
         if (err)

@@ -84,7 +84,7 @@ static halley_status refuse_size(uint64_t n, uint64_t most, bool is_fixed,
 
 halley_status limit_check_size(uint64_t n, uint64_t most, halley_error *err)
 {
-    uint64_t limit;
+    uint64_t limit = 0;
     TRY(limit_memory(&limit, err));
     if (most != 0 && most < limit)
         return n > most ? refuse_size(n, most, true, err) : HALLEY_OK;
@@ -110,7 +110,7 @@ halley_status limit_check_unpacked(uint64_t n_in, uint64_t n_out, uint64_t most,
 
 halley_status limit_process_apply(halley_error *err)
 {
-    uint64_t limit;
+    uint64_t limit = 0;
     struct rlimit now;
     TRY(limit_memory(&limit, err));
     if (LIMIT_IS_SANITIZED || getrlimit(RLIMIT_DATA, &now) != 0)

@@ -229,6 +229,7 @@ typedef struct cursor {
 
 static void put_chars(cursor *c, const char *from, int n)
 {
+    assert(n >= 0);
     if (n > 0) {
         memcpy(c->at, from, (size_t)n);
         c->at += n;
@@ -368,6 +369,7 @@ number_text number_repr(double value)
 /* As "%.*f" of a positive number. */
 static void put_fixed(cursor *c, double value, int decimals)
 {
+    assert(decimals >= 0);
     rounded r = {.n = 0};
     if (value != 0) {
         const binary b = split_double(value);
@@ -396,6 +398,7 @@ static void put_fixed(cursor *c, double value, int decimals)
 
 static number_text write_fixed(double value, int decimals, bool with_plus)
 {
+    assert(decimals >= 0);
     assert(decimals >= 0 && decimals <= NUMBER_MAX_DECIMALS);
     number_text t;
     cursor c = {t.at};
@@ -423,6 +426,7 @@ number_text number_signed(double value, int decimals)
 
 number_text number_digits(double value, int digits)
 {
+    assert(digits >= 0);
     const int n = digits > 0 ? digits : 1;
     assert(n <= NUMBER_MAX_DIGITS);
     number_text t;
@@ -442,6 +446,7 @@ number_text number_digits(double value, int digits)
 
 number_text number_exponent(double value, int decimals)
 {
+    assert(decimals >= 0);
     assert(decimals >= 0 && decimals < NUMBER_MAX_DIGITS);
     number_text t;
     cursor c = {t.at};

@@ -41,9 +41,9 @@ number_text number_repr(double value);
 number_text number_fixed(double value, int decimals);
 /* As "%+.*f". */
 number_text number_signed(double value, int decimals);
-/* As "%.*g": so many significant digits, trailing zeros left off. */
+/* As "%.*g": that many significant digits, trailing zeros left off. */
 number_text number_digits(double value, int digits);
-/* As "%.*e": one digit and so many decimals. */
+/* As "%.*e": one digit and that many decimals. */
 number_text number_exponent(double value, int decimals);
 
 /* The whole text is one decimal number: [sign] digits [. digits] [e [sign] digits], with

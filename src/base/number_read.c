@@ -5,7 +5,7 @@
  *   1. Up to 2^53 and a power of ten up to 10^22 are exact doubles: one operation, which
  *      IEEE 754 rounds correctly (W. Clinger, PLDI 1990).
  *   2. The first 19 digits times 10^k in 192 bits. The product is off by less than a
- * known amount; unless a midpoint of two doubles lies within it, the result is certain
+ * known amount; unless a midpoint of two doubles is within it, the result is certain
  * (the idea of D. Lemire, Software: Practice and Experience 51(8), 2021).
  *   3. Otherwise the exact decimal is compared with the midpoints next to the guess.
  */
@@ -26,7 +26,7 @@ static const uint64_t infinity_bits = 0x7ffull << 52;
 
 /* A decimal number as scanned: 0.DIGITS * 10^point. */
 typedef struct scanned {
-    const char *first, *end; /* from the first digit that is not 0 to behind the last */
+    const char *first, *end; /* from the first digit that is not 0 to after the last */
     uint64_t digits;         /* the first 19 of them */
     uint32_t n_digits;       /* of all, point and leading zeros not counted */
     int32_t point;           /* decimal exponent of the number if it is 0.DIGITS */
@@ -83,6 +83,7 @@ static const char *scan_digits(const char *at, const char *end, scanned *s)
 
 static bool scan_number(str text, scanned *s)
 {
+    assert(text.n == 0 || text.at != NULL);
     const char *at = text.at, *end = text.at + text.n;
     *s = (scanned){.negative = at < end && *at == '-'};
     if (at < end && (*at == '-' || *at == '+'))
@@ -250,6 +251,7 @@ double number_from_digits(uint64_t digits, int32_t exponent)
         *--first = (char)('0' + rest % 10);
     scanned s = {.first = first, .end = text + sizeof text};
     s.point = exponent + (int32_t)(s.end - s.first);
+    assert(digits != 0 || value == 0);
     return double_of(decide_exactly(&s, g.bits));
 }
 

@@ -6,6 +6,7 @@
  */
 #include "base/pool.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -32,6 +33,7 @@ typedef struct worker {
 
 static void note_failure(job *j, size_t i, halley_status status, const halley_error *err)
 {
+    assert(status != HALLEY_OK && i < j->n);
     pthread_mutex_lock(&j->lock);
     if (i < j->failed) {
         j->failed = i;
@@ -61,6 +63,7 @@ static void *work_on_tasks(void *argument)
 halley_status pool_run(uint32_t n_threads, size_t n, pool_task *task, void *context,
                        halley_error *err)
 {
+    assert(task != NULL);
     if (n_threads == 0)
         n_threads = pool_cores();
     if (n_threads > n)

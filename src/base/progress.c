@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +34,7 @@ static uint64_t now_ms(void)
 
 progress *progress_new(const char *what, const char *noun, uint64_t total)
 {
+    assert(what != NULL && noun != NULL);
     if (!isatty(STDERR_FILENO) || getenv("HALLEY_NO_PROGRESS") != NULL)
         return NULL;
     progress *p = malloc(sizeof *p);
@@ -50,6 +52,7 @@ progress *progress_new(const char *what, const char *noun, uint64_t total)
 const char *progress_format(char *to, size_t size, const char *what, const char *noun,
                             uint64_t total, uint64_t done, double seconds)
 {
+    assert(size > 0);
     char count[32], rate[32], left[48] = "";
     const double per_s = seconds > 0 ? (double)done / seconds : 0;
     units_format(rate, sizeof rate, per_s, UNITS_COUNT);
@@ -74,11 +77,12 @@ const char *progress_format(char *to, size_t size, const char *what, const char 
 static void put_line(const char *text, size_t n)
 {
     if (write(STDERR_FILENO, text, n) < 0)
-        return; /* there is nobody to tell */
+        return; /* there is nobody to show it to */
 }
 
 static void draw_line(const progress *p, uint64_t done, uint64_t at_ms)
 {
+    assert(p != NULL);
     char line[LONGEST_LINE] = "\r";
     struct winsize window = {0};
     size_t columns = 80;

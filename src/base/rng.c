@@ -5,6 +5,7 @@
  */
 #include "base/rng.h"
 
+#include <assert.h>
 #include <math.h>
 
 __extension__ typedef unsigned __int128 u128;
@@ -32,6 +33,7 @@ rng rng_seed(uint64_t seed)
 
 uint64_t rng_u64(rng *r)
 {
+    assert((r->s[0] | r->s[1] | r->s[2] | r->s[3]) != 0);
     uint64_t *s = r->s;
     const uint64_t result = rotate_left(s[1] * 5, 7) * 9;
     const uint64_t shifted = s[1] << 17;
@@ -48,6 +50,7 @@ uint64_t rng_u64(rng *r)
  * into the 2^64 mod n that are too many. */
 uint64_t rng_below(rng *r, uint64_t n)
 {
+    assert(n > 0);
     u128 product = (u128)rng_u64(r) * n;
     if ((uint64_t)product < n) {
         const uint64_t too_many = (0 - n) % n;
@@ -65,6 +68,7 @@ double rng_unit(rng *r)
 /* ln x for 0 < x < 1 by 2 atanh((m-1)/(m+1)) + e ln 2, m in [0.7, 1.4]; error < 1e-15. */
 static double natural_log(double x)
 {
+    assert(x > 0);
     int e;
     double m = frexp(x, &e);
     if (m < 0.70710678118654752) {

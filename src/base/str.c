@@ -60,6 +60,7 @@ str str_trim(str s)
 
 bool str_next(str *s, char by, str *head)
 {
+    assert(s != NULL && head != NULL);
     if (s->at == NULL)
         return false;
     const char *found = s->n > 0 ? memchr(s->at, by, s->n) : NULL;
@@ -101,6 +102,7 @@ bool str_to_i64(str s, int64_t *out)
 
 size_t utf8_length(const uint8_t *at, size_t n)
 {
+    assert(n > 0);
     const uint8_t c = at[0];
     if (c < 0x80)
         return 1;
@@ -195,6 +197,7 @@ uint32_t str_distance(str a, str b)
 
 const char *str_nearest(str wrong, const char *const *names, size_t n)
 {
+    assert(names != NULL || n == 0);
     const char *nearest = NULL;
     uint32_t least = UINT32_MAX;
     for (size_t i = 0; i < n; i++) {

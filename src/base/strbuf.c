@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@ static const str replacement = {"\xef\xbf\xbd", 3}; /* U+FFFD */
 /* Room for n more bytes and the terminator. */
 static bool reserve_bytes(strbuf *b, size_t n)
 {
+    assert(b->n <= b->cap);
     if (b->failed)
         return false;
     if (n >= SIZE_MAX - b->n || (b->cap - b->n <= n && !array_reserve(b, n + 1)))
@@ -23,6 +25,7 @@ static bool reserve_bytes(strbuf *b, size_t n)
 
 void strbuf_add(strbuf *b, str s)
 {
+    assert(s.n == 0 || s.at != NULL);
     if (s.n == 0 || !reserve_bytes(b, s.n))
         return;
     memcpy(b->at + b->n, s.at, s.n);
@@ -37,6 +40,7 @@ void strbuf_add_char(strbuf *b, char c)
 
 void strbuf_printf(strbuf *b, const char *format, ...)
 {
+    assert(format != NULL);
     if (!reserve_bytes(b, 64))
         return;
     va_list args;
@@ -64,6 +68,7 @@ typedef str escape_character(const uint8_t *at, size_t length, char scratch[8]);
 
 static void add_escaped(strbuf *b, str s, escape_character *escape)
 {
+    assert(escape != NULL);
     const uint8_t *at = (const uint8_t *)s.at;
     size_t start = 0; /* of the run that can be copied as it is */
     for (size_t i = 0; i < s.n;) {

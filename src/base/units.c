@@ -9,6 +9,7 @@
 
 #include "base/number.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,6 +119,7 @@ static bool allows_unit(const unit *u, const prefix *p)
 /* The unit written as `text` of this kind, or of any when `kind` is UNITS_N_KINDS. */
 static const unit *find_unit(str text, units_kind kind, const prefix **with)
 {
+    assert(kind <= UNITS_N_KINDS);
     for (size_t i = 0; i < N_UNITS; i++) {
         const unit *u = &unit_table[i];
         const str suffix = str_from(u->suffix);
@@ -141,6 +143,7 @@ enum { MOST_NAMES = 8 * N_PREFIXES, LONGEST_NAME = 16 };
  * upper and lower case, else the nearest; false when there is none. */
 static bool find_meant(char to[LONGEST_NAME], str wrong, units_kind kind)
 {
+    assert(kind < UNITS_N_KINDS);
     char names[MOST_NAMES][LONGEST_NAME];
     const char *list[MOST_NAMES] = {0};
     size_t n = 0;
@@ -167,6 +170,7 @@ static bool find_meant(char to[LONGEST_NAME], str wrong, units_kind kind)
 static halley_status refuse_unit(str text, str written, units_kind kind,
                                  halley_error *err)
 {
+    assert(kind < UNITS_N_KINDS);
     const kind_info *info = &kinds[kind];
     const prefix *with;
     const unit *other = find_unit(written, UNITS_N_KINDS, &with);
@@ -191,6 +195,7 @@ static halley_status refuse_unit(str text, str written, units_kind kind,
 
 static size_t skip_digits(str s, size_t i)
 {
+    assert(i <= s.n);
     while (i < s.n && s.at[i] >= '0' && s.at[i] <= '9')
         i++;
     return i;
@@ -230,6 +235,7 @@ static size_t exponent_length(str s, int *power)
 static bool find_unit_scale(double *out, str mantissa, int power, double times,
                             double per)
 {
+    assert(times > 0 && per > 0);
     char text[512];
     if (mantissa.n > sizeof text - 16)
         return false;
@@ -243,6 +249,7 @@ static bool find_unit_scale(double *out, str mantissa, int power, double times,
 
 halley_status units_parse(double *out, str text, units_kind kind, halley_error *err)
 {
+    assert(kind < UNITS_N_KINDS);
     const str all = str_trim(text);
     const kind_info *info = &kinds[kind];
     const str mantissa = {all.at, mantissa_length(all)};

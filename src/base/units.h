@@ -25,7 +25,7 @@ typedef enum units_kind {
 
 /*
  * The number in `text`, in the kind's unit. A missing, unknown or wrong unit is an error
- * that says what is wanted ("bandwidth wants a unit, such as \"900 GB/s\"; is \"900\"").
+ * that says what is wanted ("bandwidth needs a unit, such as \"900 GB/s\"; is \"900\"").
  * COUNT and SHARE need none. Zero may go without a unit. Finite always; negative numbers
  * are parsed (ranges are the caller's).
  */

@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -54,6 +55,7 @@ static const step *const scales[UNITS_N_KINDS] = {
 /* Three digits; more only where a unit has no larger one. */
 static void print_number(char *to, size_t size, double value)
 {
+    assert(size > 0);
     const double magnitude = fabs(value);
     const int n_decimals = magnitude < 9.995 ? 2 : magnitude < 99.95 ? 1 : 0;
     if (magnitude == 0)
@@ -66,6 +68,7 @@ static void print_number(char *to, size_t size, double value)
 
 static void format_decimal(char *to, size_t size, double value, units_kind kind)
 {
+    assert(size > 0);
     static const char *const prefixes[] = {"", "k", "M", "G", "T", "P", "E"};
     const double largest_whole = kind == UNITS_COUNT   ? 1e4
                                  : kind == UNITS_BYTES ? 1e3
@@ -86,6 +89,7 @@ static void format_decimal(char *to, size_t size, double value, units_kind kind)
 
 const char *units_format(char *to, size_t size, double value, units_kind kind)
 {
+    assert(size > 0 && kind < UNITS_N_KINDS);
     if (decimal_units[kind] != NULL) {
         format_decimal(to, size, value, kind);
         return to;

@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct file_unit {
@@ -37,6 +38,7 @@ static const file_unit units[UNITS_N_KINDS][MOST_UNITS] = {
 /* Fifteen digits make a quotient such as 0.0124 out of 0.012400000000000001. */
 static bool write_in(strbuf *to, double value, const file_unit *unit, units_kind kind)
 {
+    assert(unit != NULL);
     double rounded, back;
     if (!number_read(str_from(number_digits(value / unit->per, 15).at), &rounded))
         return false;
@@ -49,6 +51,7 @@ static bool write_in(strbuf *to, double value, const file_unit *unit, units_kind
 
 void units_write(strbuf *to, double value, units_kind kind)
 {
+    assert(kind < UNITS_N_KINDS);
     strbuf best = {0}, one = {0};
     for (int i = 0; i < MOST_UNITS && units[kind][i].text != NULL; i++) {
         if (!write_in(&one, value, &units[kind][i], kind) ||

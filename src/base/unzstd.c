@@ -9,6 +9,7 @@
 #include "base/limit.h"
 #include "base/number.h"
 
+#include <assert.h>
 #include <string.h>
 #include <zstd.h>
 
@@ -27,6 +28,7 @@ bool file_is_zstd(const uint8_t *at, size_t n)
 
 static halley_status grow_unpacked(unpacked *z, size_t wanted, halley_error *err)
 {
+    assert(wanted > 0);
     uint8_t *out = NULL;
     TRY(limit_check_unpacked(z->in.pos, z->out.pos + 1, z->most, err));
     if (wanted < PTRDIFF_MAX - FILE_PAD &&
@@ -45,6 +47,7 @@ static halley_status grow_unpacked(unpacked *z, size_t wanted, halley_error *err
 
 static halley_status refuse_zstd(const unpacked *z, const char *what, halley_error *err)
 {
+    assert(what != NULL);
     return error_set(err, HALLEY_EFORMAT,
                      "%s near byte %zu of the compressed file; copy or download it again "
                      "(zstd -t checks it)",
@@ -71,6 +74,7 @@ static halley_status unpack_frames(unpacked *z, ZSTD_DStream *stream, halley_err
 halley_status file_unzstd(uint8_t **out, size_t *n_out, const uint8_t *at, size_t n,
                           uint64_t most, halley_error *err)
 {
+    assert(out != NULL && n_out != NULL);
     ZSTD_DStream *stream = ZSTD_createDStream();
     if (stream == NULL)
         return error_nomem(err);

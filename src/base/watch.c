@@ -19,6 +19,7 @@ static uint64_t read_clock_ms(void)
 bool watch_look(const halley_watch *watch, const char *what, const char *noun,
                 uint64_t done, double total)
 {
+    assert(what != NULL && noun != NULL);
     const halley_progress now = {what, noun, done, total};
     return watch == NULL || watch->look == NULL || watch->look(watch->context, &now);
 }
@@ -37,6 +38,7 @@ static void take_look(watcher *w)
 void watcher_init(watcher *w, const halley_watch *watch, const char *what,
                   const char *noun, double total)
 {
+    assert(what != NULL && noun != NULL);
     assert(total >= 0);
     w->watch = watch != NULL && watch->look != NULL ? watch : NULL;
     w->what = what;
@@ -61,6 +63,7 @@ static bool look_when_due(watcher *w)
 
 bool watcher_at(watcher *w, uint64_t done)
 {
+    assert(w != NULL);
     if (w->watch == NULL)
         return true;
     atomic_store_explicit(&w->done, done, memory_order_relaxed);

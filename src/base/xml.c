@@ -1,6 +1,7 @@
 /* A tag ends at the first '>' outside quotes; that is all the syntax there is to know. */
 #include "base/xml.h"
 
+#include <assert.h>
 #include <string.h>
 
 void xml_init(xml_reader *r, str text)
@@ -10,6 +11,7 @@ void xml_init(xml_reader *r, str text)
 
 static void skip_text(xml_reader *r, size_t n)
 {
+    assert(n <= r->rest.n);
     for (const char *at = r->rest.at;
          (at = memchr(at, '\n', n - (size_t)(at - r->rest.at))); at++)
         r->line++;
@@ -20,6 +22,7 @@ static void skip_text(xml_reader *r, size_t n)
 /* After the next occurrence of `end`; false: there is none. */
 static bool skip_past(xml_reader *r, str end)
 {
+    assert(end.n > 0);
     const char *const at = memmem(r->rest.at, r->rest.n, end.at, end.n);
     if (!at)
         return false;
@@ -105,6 +108,7 @@ xml_token xml_next(xml_reader *r)
 
 bool xml_attribute(const xml_reader *r, str name, str *value)
 {
+    assert(name.n > 0 && value != NULL);
     str s = r->attributes;
     for (;;) {
         while (s.n > 0 && (is_xml_space(s.at[0]) || s.at[0] == '/'))

@@ -1,7 +1,7 @@
 /*
  * base/xml.h - tags and attributes of small XML files, one after the other.
  *
- * No schema, no entities, no text: what lies between tags is passed over, as are
+ * No schema, no entities, no text: what is between tags is passed over, as are
  * comments, declarations and processing instructions.
  */
 #ifndef BASE_XML_H

@@ -1,5 +1,5 @@
 /*
- * From argv to an exit code: find the command, parse its options, run it, and tell the
+ * From argv to an exit code: find the command, parse its options, run it, and report the
  * user in one sentence if any of that, or writing the results to stdout, failed.
  */
 #include "cli/cli.h"

@@ -55,7 +55,7 @@ FILE *cli_visible_open(FILE *to);
 /* The pieces below are for cmd_help.c, the man pages and the tests. */
 
 /*
- * Parse the words behind the command's name into *call, whose program and command are
+ * Parse the words after the command's name into *call, whose program and command are
  * set. Memory comes from `memory`. *help is set, and nothing else is checked, when --help
  * or -h is among the options.
  */

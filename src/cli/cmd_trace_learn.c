@@ -117,7 +117,7 @@ static halley_status write_learn_report(const learn_options *o,
 }
 
 /* OpenBLAS chooses its kernels by the names of processors, and takes its slowest for one
- * that is younger than itself; it can be told. Before there are threads, since it is told
+ * that is younger than itself; it can be set. Before there are threads, since it is set
  * by the environment. */
 static void choose_kernels(void)
 {
@@ -176,10 +176,10 @@ static halley_status trace_learn_run(request_call *call, halley_error *err)
     request_work_end(call);
     TRY(status);
     if (report.n_resumed > 0)
-        request_note(call, "went on behind %u sets that an earlier run had learned",
+        request_note(call, "continued after %u sets that an earlier run had learned",
                      report.n_resumed);
     if (report.n_resumed_steps > 0)
-        request_note(call, "went on behind %u steps of training by an earlier run",
+        request_note(call, "continued after %u steps of training by an earlier run",
                      report.n_resumed_steps);
     if (report.n_covered < report.n_sets && report.n_steps == 0)
         request_note(
@@ -220,9 +220,9 @@ const request_verb cmd_trace_learn = {
         "operators follow which, what repeats, what depends on what, and how counts, "
         "sizes and durations follow from the conditions of a set.\n\n"
         "Conditions (family, layers, tp, pp, dp, batch, anything that is a number or a "
-        "word) are read from PREFIX.conditions.json beside a set, else from the "
+        "word) are read from PREFIX.conditions.json next to a set, else from the "
         "attributes of the trace's metadata. The number of ranks is always known; of "
-        "sets that say nothing else, the operations computed and bytes sent stand for "
+        "sets that say nothing else, the operations computed and bytes sent represent "
         "the rest.\n\n"
         "The model holds nothing (names, operators, sizes, structure) that fewer than K "
         "sets have. Sets that fail 'halley trace check' are skipped and counted. A run "
@@ -236,7 +236,7 @@ const request_verb cmd_trace_learn = {
         "that says which and names the nearest set of the corpus, to be shared "
         "obfuscated and scaled instead. Recordings too large to be learned in 1 GB are "
         "refused in the same way.\n\n"
-        "The last columns tell how sets made under the conditions of the held-out ones "
+        "The last columns show how sets made under the conditions of the held-out ones "
         "differ from them: total variation of the mix of operators, and "
         "Kolmogorov-Smirnov distances of message sizes and durations.",
     .examples = examples,

@@ -262,7 +262,7 @@ const request_verb cmd_trace_synth = {
     .description =
         "Make new sets of traces with the statistics of those that 'halley trace learn' "
         "saw: FOLDER/synth-0.0.et and so on, with their groups (synth-0.comm_group.json) "
-        "and the conditions they stand for (synth-0.conditions.json). The same seed "
+        "and the conditions they represent (synth-0.conditions.json). The same seed "
         "gives the same bytes.\n\n"
         "Conditions that are not fixed are drawn as they occurred together. A condition "
         "outside of what was seen is refused, and what was seen is said, unless "

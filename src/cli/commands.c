@@ -4,39 +4,12 @@
 #include "halley/version.h"
 #include "request/verbs.h"
 
-/* One a line, so that a new one is one line. */
 /* clang-format off */
 static const request_verb *const commands[] = {
-    &request_verb_trace_info,
-    &request_verb_trace_check,
-    &request_verb_trace_convert,
-    &request_verb_trace_diff,
-    &request_verb_trace_slice,
-    &request_verb_trace_merge,
-    &request_verb_trace_gen,
-    &request_verb_trace_link,
-    &request_verb_trace_view,
-    &request_verb_trace_timeline,
-    &request_verb_trace_obfuscate,
-    &request_verb_trace_scale,
-    &request_verb_trace_spread,
-    &request_verb_trace_fit,
-    &request_verb_trace_compare,
+    REQUEST_TRACE_VERBS(REQUEST_VERB_ROW)
     &cmd_trace_learn,
     &cmd_trace_synth,
-    &request_verb_estimate,
-    &request_verb_plan,
-    &request_verb_explore,
-    &request_verb_results,
-    &request_verb_sim,
-    &request_verb_topology_show,
-    &request_verb_topology_check,
-    &request_verb_topology_convert,
-    &request_verb_topology_compare,
-    &request_verb_topology_flows,
-    &request_verb_score,
-    &request_verb_calibrate,
-    &request_verb_presets,
+    REQUEST_OTHER_VERBS(REQUEST_VERB_ROW)
     &cmd_help,
     NULL,
 };
@@ -58,7 +31,7 @@ const cli_program cli_halley = {
     .date = "2026-11-15",
     .summary = "how fast a model will train on a cluster before it exists, and why",
     .description =
-        "halley tells how fast a model will train on a cluster before it exists, and "
+        "halley predicts how fast a model will train on a cluster before it exists, and "
         "why. It makes and works on Chakra execution traces of distributed training, "
         "simulates them with the rules of ASTRA-sim, and estimates training steps in "
         "closed form.\n"

@@ -83,7 +83,7 @@ const cli_format format_cluster = {
         "      - {name: leaf, npus: 16, link: 400 Gb/s, latency: 700 ns}\n"
         "      - {name: spine, npus: 3072, oversubscription: 7}\n"
         "      - {name: core}\n\n"
-        "The first memory of npu is its own; a second, or remote-memory, lies beyond "
+        "The first memory of npu is its own; a second, or remote-memory, is beyond "
         "it.\n\n"
         "Older files are still read: per-node, up, out, system.model and cost.per-node "
         "are "

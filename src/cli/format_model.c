@@ -49,7 +49,7 @@ const cli_format format_model = {
         "  vocab: 128256\n"
         "  seq: 8192\n\n"
         "Left out, kv-heads is heads, head-dim is hidden / heads and ffn is 4 hidden. "
-        "kind: dlrm wants tables and perceptrons, kind: ops a list of operators, each a "
+        "kind: dlrm needs tables and perceptrons, kind: ops a list of operators, each a "
         "product of m x k and k x n per sample, or plain flops and bytes.\n\n"
         "Wherever a model file is wanted, a Hugging Face config.json and a file of "
         "Megatron's arguments (\"--num-layers 96 ...\") will do. Unknown keys of our own "

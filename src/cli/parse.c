@@ -1,5 +1,5 @@
 /*
- * The words behind a command's name, by its table of options: --name value, --name=value,
+ * The words after a command's name, by its table of options: --name value, --name=value,
  * -n value, -nvalue; options and arguments in any order, "--" ends the options. A word
  * that starts with '-' and goes on like a number is an argument, as is a lone '-'.
  */
@@ -93,7 +93,7 @@ static bool is_declared(const request_verb *command, const char *word)
     return str_next(&rest, '=', &name) && request_option_find(command, name);
 }
 
-/* The value: what stands behind '=' or the letter, else the next word. */
+/* The value: what is after '=' or the letter, else the next word. */
 static halley_status take_option_value(parser *p, const request_option *option,
                                        const char *attached)
 {

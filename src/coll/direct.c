@@ -5,12 +5,16 @@
 #include "coll/schedules.h"
 #include "coll/time_parts.h"
 
+#include <assert.h>
+
 static const double small_peer_bytes = 16384;
 static const double remote_peer_s = 0.6e-6; /* all-to-all, each peer in another node */
 
 halley_status coll_direct_fill(coll_phase *p, const coll_fill_options *o,
                                halley_error *err)
 {
+    assert(p->n > 0);
+    assert(o->memory != NULL);
     const uint32_t window = o->impl->window;
     TRY(coll_ring_fill(p, o, err));
     p->window = window == 0 || window > p->n - 1 ? p->n - 1 : window;
@@ -46,6 +50,8 @@ bool coll_direct_is_small(const coll_call *c)
 
 static double all_to_all_time_inside(const halley_link *up, const coll_call *c)
 {
+    assert(c->n > 1);
+    assert(c->per_node == c->n);
     const double n = c->n, wire = (n - 1) * c->bytes / n;
     const double link = up->bandwidth_Bps * get_size_factor(up->peer_factor, c->n);
     const halley_protocol *pr = &up->peer_small;
@@ -62,6 +68,8 @@ static double all_to_all_time_inside(const halley_link *up, const coll_call *c)
 static double all_to_all_time_across(const halley_link *up, const halley_fabric *out,
                                      const coll_call *c)
 {
+    assert(c->per_node < c->n);
+    assert(c->n % c->per_node == 0);
     const double n = c->n, g = c->per_node;
     const double inside = c->bytes * (g - 1) / n / (up->peer.share * up->bandwidth_Bps);
     const double once = c->remote_share > 0 ? c->remote_share : 1;
@@ -110,6 +118,7 @@ static void direct_load_across(coll_load *load, const halley_link *up,
 void coll_direct_load(coll_load *load, const halley_link *up, const halley_fabric *out,
                       const coll_call *c, coll_protocol p)
 {
+    assert(load != NULL);
     (void)p;
     *load = (coll_load){.pattern = COLL_PATTERN_PAIRS, .streams = c->n - 1.0};
     if (is_across_nodes(c))
@@ -121,6 +130,7 @@ void coll_direct_load(coll_load *load, const halley_link *up, const halley_fabri
 void coll_send_load(coll_load *load, const halley_link *up, const halley_fabric *out,
                     const coll_call *c, coll_protocol p)
 {
+    assert(c->kind == COLL_SEND);
     (void)p;
     const bool across = is_across_nodes(c);
     const double share = across      ? out->share * c->nic_Bps
@@ -138,6 +148,7 @@ void coll_send_load(coll_load *load, const halley_link *up, const halley_fabric 
 double coll_send_time(const halley_link *up, const halley_fabric *out, const coll_call *c,
                       coll_protocol p)
 {
+    assert(c->bytes >= 0);
     (void)p;
     if (is_across_nodes(c))
         return up->launch_s + out->hop_s[2] +

@@ -5,6 +5,7 @@
  */
 #include "coll/schedules.h"
 
+#include <assert.h>
 #include <math.h>
 
 /*
@@ -68,6 +69,8 @@ uint32_t coll_halving_distance(const coll_phase *p, uint32_t k)
 
 uint32_t coll_halving_peer(const coll_phase *p, uint32_t member, uint32_t k)
 {
+    assert(p->n > 0 && p->stride > 0);
+    assert(k <= p->n_sends);
     const uint32_t distance = coll_halving_distance(p, k);
     if (distance == 0)
         return member;

@@ -5,6 +5,8 @@
 #include "coll/schedules.h"
 #include "coll/time_parts.h"
 
+#include <assert.h>
+
 /* Everything up; what the collective leaves each member with, but its own, down. */
 halley_status coll_switch_fill(coll_phase *p, const coll_fill_options *o,
                                halley_error *err)
@@ -31,6 +33,8 @@ uint32_t coll_switch_peer(const coll_phase *p, uint32_t member, uint32_t k)
 
 static double switch_time_inside(const halley_link *up, const coll_call *c)
 {
+    assert(c->n > 1);
+    assert(c->bytes >= 0);
     const halley_protocol *pr = &up->in_switch;
     const double n = c->n;
     return up->launch_s + pr->extra_s + ramp_time(pr, c->bytes, 1) +
@@ -41,6 +45,7 @@ static double switch_time_inside(const halley_link *up, const coll_call *c)
 static double switch_time_across(const halley_link *up, const halley_fabric *out,
                                  const coll_call *c)
 {
+    assert(c->per_node < c->n);
     const halley_protocol *pr = &up->in_switch;
     const double g = c->per_node, nodes = c->n / g, times = nodes > 2 ? 2 : 1;
     const double inside = c->bytes * (g + 1) / g / (pr->share * up->bandwidth_Bps);

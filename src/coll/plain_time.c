@@ -4,11 +4,15 @@
  */
 #include "coll/time_parts.h"
 
+#include <assert.h>
+
 /* Adding what arrives reads two pieces and writes one, step by step; where several pieces
  * are under way, while the others travel. */
 static double reduction_time(const halley_link *up, const coll_call *c, double n,
                              double bytes)
 {
+    assert(n >= 1);
+    assert(bytes >= 0);
     if (up->reduce_Bps <= 0 || !reduces_data(c) || (up->stored && up->pieces > 1))
         return 0;
     return (n - 1) * 3 * bytes / n / up->reduce_Bps;
@@ -41,6 +45,7 @@ static double piece_step_time(const halley_link *up, const plain_ring *r)
  */
 static double ring_chain_time(const halley_link *up, const plain_ring *rings, int n)
 {
+    assert(n >= 0);
     const double c = fmax(1, up->pieces), rounds = fmax(1, up->rounds);
     double sum = 0, first = 0, last = 0;
     for (const plain_ring *r = rings; r < rings + n; r++) {
@@ -136,6 +141,8 @@ static double levels_time(const halley_link *up, const halley_fabric *out,
 double coll_plain_time(const halley_link *up, const halley_fabric *out,
                        const coll_call *c, coll_protocol p)
 {
+    assert(c->n > 0);
+    assert(c->bytes >= 0);
     (void)p;
     return is_across_nodes(c) ? levels_time(up, out, c) : one_ring_time(up, c);
 }

@@ -8,6 +8,8 @@
  */
 #include "coll/algo.h"
 
+#include <assert.h>
+
 static bool is_active(const coll_request *r, uint32_t d, uint32_t n)
 {
     return n > 1 && (r->involved >> d & 1);
@@ -17,6 +19,7 @@ static bool is_active(const coll_request *r, uint32_t d, uint32_t n)
 static void get_dimension(const coll_request *r, uint32_t d, uint32_t *n,
                           uint32_t *stride)
 {
+    assert(d < r->n_impls);
     *n = r->n_members;
     *stride = 1;
     if (r->local || r->impls[d].flat)
@@ -29,6 +32,7 @@ static void get_dimension(const coll_request *r, uint32_t d, uint32_t *n,
 static coll_outline outline_phase(const coll_request *r, uint32_t d, cluster_coll coll,
                                   coll_queue_half half)
 {
+    assert(d < r->n_impls);
     coll_outline o = {.level = d, .coll = coll, .half = half, .algo = r->impls[d].algo};
     get_dimension(r, d, &o.n, &o.stride);
     return o;
@@ -50,6 +54,7 @@ static uint32_t outline_once_through(coll_outline *to, const coll_request *r)
         if (is_active(r, d, o.n))
             to[n_phases++] = o;
     }
+    assert(n_phases <= r->n_impls);
     return n_phases;
 }
 
@@ -65,6 +70,7 @@ static uint32_t outline_rooted(coll_outline *to, const coll_request *r)
         if (is_active(r, d, o.n))
             to[n_phases++] = o;
     }
+    assert(n_phases <= r->n_impls);
     return n_phases;
 }
 
@@ -85,12 +91,15 @@ static uint32_t outline_up_and_down(coll_outline *to, const coll_request *r)
     for (uint32_t i = n_up; i-- > 0;)
         to[n_phases++] =
             outline_phase(r, to[i].level, CLUSTER_ALL_GATHER, COLL_QUEUE_LAST);
+    assert(n_phases == 2 * n_up + 1);
+    assert(n_phases <= COLL_MAX_PHASES);
     return n_phases;
 }
 
 /* Phases that a switch does itself. */
 static void use_switches(coll_outline *to, uint32_t n, const coll_request *r)
 {
+    assert(n <= COLL_MAX_PHASES);
     for (uint32_t i = 0; r->in_network != NULL && !r->local && i < n; i++) {
         const bool broadcast = r->rooted == COLL_ROOTED_BROADCAST;
         const uint32_t bit = broadcast ? CLUSTER_N_COLLS : (uint32_t)to[i].coll;
@@ -103,6 +112,7 @@ static void use_switches(coll_outline *to, uint32_t n, const coll_request *r)
 
 uint32_t coll_outline_get(coll_outline *to, const coll_request *request)
 {
+    assert(request->n_impls <= CLUSTER_MAX_DIMS);
     const bool up_down = request->coll == CLUSTER_ALL_REDUCE && request->hierarchical;
     const uint32_t n = request->rooted != COLL_ROOTED_NONE ? outline_rooted(to, request)
                        : up_down ? outline_up_and_down(to, request)
@@ -113,6 +123,7 @@ uint32_t coll_outline_get(coll_outline *to, const coll_request *request)
 
 static uint64_t get_out_bytes(const coll_phase *p)
 {
+    assert(p->n > 0);
     if (p->coll == CLUSTER_REDUCE_SCATTER)
         return p->data_bytes / p->n;
     return p->coll == CLUSTER_ALL_GATHER ? p->data_bytes * p->n : p->data_bytes;
@@ -131,6 +142,8 @@ static bool sends_empty_message(const coll_phase *p)
 halley_status coll_plan_new(coll_plan **out, const coll_request *request, arena *memory,
                             halley_error *err)
 {
+    assert(request->n_members > 0);
+    assert(request->impls != NULL || request->n_impls == 0);
     coll_outline outlines[COLL_MAX_PHASES];
     coll_plan *plan = arena_array(memory, 1, sizeof *plan);
     const uint32_t n = coll_outline_get(outlines, request);

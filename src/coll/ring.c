@@ -6,8 +6,11 @@
 #include "coll/schedules.h"
 #include "coll/time_parts.h"
 
+#include <assert.h>
+
 halley_status coll_ring_fill(coll_phase *p, const coll_fill_options *o, halley_error *err)
 {
+    assert(p->n > 0);
     (void)o;
     assert(p->n > 1);
     if (p->coll == CLUSTER_ALL_TO_ALL && (uint64_t)p->n * (p->n - 1) / 2 > UINT32_MAX)
@@ -65,6 +68,7 @@ static double ring_time_inside(const halley_link *up, const coll_call *c, coll_p
 static double ring_time_across(const halley_link *up, const halley_fabric *out,
                                const coll_call *c, coll_protocol p)
 {
+    assert(c->per_node <= c->n);
     const halley_protocol *pr = get_protocol(up, p);
     const double n = c->n, g = c->per_node, nodes = n / g;
     const double both = c->kind == COLL_ALL_REDUCE ? 2 : 1;
@@ -81,6 +85,8 @@ static double ring_time_across(const halley_link *up, const halley_fabric *out,
 double coll_ring_time(const halley_link *up, const halley_fabric *out, const coll_call *c,
                       coll_protocol p)
 {
+    assert(c->n > 0);
+    assert(c->bytes >= 0);
     return is_across_nodes(c) ? ring_time_across(up, out, c, p)
                               : ring_time_inside(up, c, p);
 }

@@ -4,6 +4,8 @@
 
 #include "coll/schedules.h"
 
+#include <assert.h>
+
 typedef struct shape {
     uint32_t (*parent)(uint32_t v);
     uint32_t (*child)(uint32_t v, uint32_t k, uint32_t n); /* n or more: no such child */
@@ -54,6 +56,7 @@ static uint32_t binomial_parent(uint32_t v)
 /* The largest tree first. */
 static uint32_t binomial_child(uint32_t v, uint32_t k, uint32_t n)
 {
+    assert(v < n);
     uint32_t bit = get_reach(v, n) / 2;
     while (bit > 0 && (v + bit >= n || k > 0)) {
         k -= v + bit < n;
@@ -77,6 +80,7 @@ static uint32_t binary_child(uint32_t v, uint32_t k, uint32_t n)
 }
 static uint32_t binary_size(uint32_t v, uint32_t n)
 {
+    assert(n > 0);
     uint32_t size = 0;
     for (uint64_t low = v, high = v; low < n; low = 2 * low + 1, high = 2 * high + 2)
         size += (uint32_t)((high < n ? high : n - 1) - low + 1);

@@ -22,6 +22,8 @@
 #include "coll/time_parts.h"
 #include "halley/extend.h"
 
+#include <assert.h>
+
 /* What the library may choose: an algorithm with a protocol. */
 typedef struct candidate {
     cluster_algo algo;
@@ -124,6 +126,9 @@ static int choose_least_across(const halley_link *up, const halley_fabric *out,
 /* The call with its defaults filled in. */
 static coll_call complete_call(const halley_fabric *out, const coll_call *c)
 {
+    assert(c->n > 0);
+    assert(c->bytes >= 0);
+    assert(c->n_levels <= COLL_MAX_LEVELS);
     coll_call full = *c;
     if (full.per_node == 0 || full.per_node > full.n)
         full.per_node = full.n;
@@ -188,6 +193,7 @@ _Static_assert((int)COLL_SEND == (int)HALLEY_COLLECTIVE_SEND &&
 
 double coll_call_time(const halley_link *up, const halley_fabric *out, const coll_call *c)
 {
+    assert(c->per_node <= c->n);
     if (c->n < 2 || !(c->bytes > 0))
         return 0;
     const double standard_s = time_by_algorithm(up, out, c);

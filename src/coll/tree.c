@@ -5,6 +5,8 @@
 #include "coll/schedules.h"
 #include "coll/time_parts.h"
 
+#include <assert.h>
+
 /* Always an all-reduce of all the data, whatever collective was asked for. */
 halley_status coll_tree_fill(coll_phase *p, const coll_fill_options *o, halley_error *err)
 {
@@ -62,6 +64,8 @@ coll_tree_place coll_tree_find(const coll_phase *p, uint32_t member)
 double coll_tree_time(const halley_link *up, const halley_fabric *out, const coll_call *c,
                       coll_protocol p)
 {
+    assert(c->n > 0);
+    assert(c->bytes >= 0);
     const halley_protocol *pr = get_protocol(up, p);
     const double g = c->per_node, nodes = c->n / g;
     const double a = 2 * ((g - 1) * pr->hop_s + ceil(log2(nodes)) * out->hop_s[p]);

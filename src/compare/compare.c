@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "edit/times.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,8 @@ static double weight_of(const compare_mix *m, str label)
 static halley_status add_mix_share(halley_shares *out, arena *memory, str label,
                                    double real, double synth, halley_error *err)
 {
+    assert(real >= 0 && synth >= 0);
+    assert(out->list != NULL);
     const char *const text = arena_copy(memory, label);
     if (!text)
         return error_nomem(err);
@@ -54,6 +57,7 @@ static halley_status compare_mixes(halley_shares *out, arena *memory,
                                    const compare_mix *real, const compare_mix *synth,
                                    halley_error *err)
 {
+    assert(memory != NULL);
     const double n_real = sum_of(real), n_synth = sum_of(synth);
     out->list =
         arena_array(memory, real->weights.n + synth->weights.n, sizeof *out->list);
@@ -75,6 +79,7 @@ static halley_status compare_mixes(halley_shares *out, arena *memory,
         out->total_variation = 1;
     if (out->n > 1)
         qsort(out->list, out->n, sizeof *out->list, by_share);
+    assert(out->total_variation >= 0);
     return HALLEY_OK;
 }
 
@@ -82,6 +87,7 @@ static halley_status compare_mixes(halley_shares *out, arena *memory,
 static uint32_t sum_times(double *mean, double *deviation, compare_dist *to,
                           const halley_profile *p, uint32_t cluster, bool *failed)
 {
+    assert(cluster < HALLEY_N_REFERENCES);
     uint32_t n = 0;
     double sum = 0, squares = 0;
     for (size_t i = 0; i < p->sets.n; i++) {
@@ -98,6 +104,7 @@ static uint32_t sum_times(double *mean, double *deviation, compare_dist *to,
             squares += d * d;
         }
     *deviation = n ? sqrt(squares / n) : (double)NAN;
+    assert(*deviation >= 0 || isnan(*deviation));
     return n;
 }
 
@@ -106,6 +113,7 @@ static halley_status compare_simulated_times(halley_comparison *c,
                                              const halley_profile *synth,
                                              halley_error *err)
 {
+    assert(c->size == sizeof *c);
     bool failed = false;
     halley_status status = HALLEY_OK;
     for (uint32_t i = 0; i < HALLEY_N_REFERENCES && status == HALLEY_OK; i++) {
@@ -132,6 +140,7 @@ static int order_by_text(const void *a, const void *b)
 static halley_status find_names(whole *w, const halley_profile *real,
                                 const halley_profile *synth, halley_error *err)
 {
+    assert(w->c.min_support > 0);
     halley_comparison *const c = &w->c;
     ARRAY(str) found = {0};
     bool fine = true;
@@ -152,12 +161,14 @@ static halley_status find_names(whole *w, const halley_profile *real,
         c->n_names_listed = i + 1;
     }
     array_fini(&found);
+    assert(w->c.n_names_listed <= w->c.n_names);
     return fine ? HALLEY_OK : error_nomem(err);
 }
 
 static void find_values(halley_comparison *c, const halley_profile *real,
                         const halley_profile *synth)
 {
+    assert(c->min_support > 0);
     uint64_t n_rare = 0, n_all = 0;
     for (size_t i = 0; i < synth->value_support.n; i++) {
         const compare_support *const s = &synth->value_support.at[i];
@@ -169,12 +180,14 @@ static void find_values(halley_comparison *c, const halley_profile *real,
         n_rare += s->n_uses;
     }
     c->values_share = n_all ? (double)n_rare / (double)n_all : 0;
+    assert(c->values_share >= 0 && c->values_share <= 1);
 }
 
 static halley_status compare_profiles(whole *w, const halley_profile *real,
                                       const halley_profile *synth,
                                       const halley_compare_opts *opts, halley_error *err)
 {
+    assert(real->sets.n > 0 && synth->sets.n > 0);
     halley_comparison *const c = &w->c;
     c->size = sizeof *c;
     c->n_real = (uint32_t)real->sets.n;
@@ -204,6 +217,7 @@ halley_status halley_compare(halley_comparison **out, const halley_profile *real
                              const halley_profile *synth, const halley_compare_opts *opts,
                              halley_error *err)
 {
+    assert(real != NULL && synth != NULL);
     static const halley_compare_opts none = {0};
     if (real->sets.n == 0 || synth->sets.n == 0)
         return error_set(err, HALLEY_EINVAL, "there is no trace to compare %s",

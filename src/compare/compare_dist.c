@@ -6,11 +6,14 @@
 #include "base/error.h"
 #include "compare/compare.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 bool compare_dist_add(compare_dist *d, double value, double weight)
 {
+    assert(weight > 0);
+    assert(!isnan(value));
     uint64_t bits;
     uint32_t at = (uint32_t)d->points.n;
     bool fresh;
@@ -64,6 +67,7 @@ static double sum_weights(const compare_dist *d, double *mean)
 static void fill_quantiles(double out[HALLEY_N_QUANTILES], const compare_dist *d,
                            double total)
 {
+    assert(total >= 0);
     size_t at = 0;
     double below = 0;
     for (int q = 0; q < HALLEY_N_QUANTILES; q++) {
@@ -104,6 +108,8 @@ static void measure_spread(halley_spread *out, const compare_dist *real,
         out->ks = area = 0;
     out->wasserstein =
         out->mean_real != 0 ? area / fabs(out->mean_real) : (area == 0 ? 0 : (double)NAN);
+    assert(out->ks >= 0 && out->ks <= 1 + 1e-9);
+    assert(out->wasserstein >= 0);
 }
 
 halley_status compare_dist_spread(halley_spread *out, const compare_dist *real,
@@ -120,6 +126,7 @@ halley_status compare_dist_spread(halley_spread *out, const compare_dist *real,
 
 bool compare_mix_add(compare_mix *m, str label, double weight)
 {
+    assert(weight >= 0);
     const uint32_t id =
         array_reserve(&m->weights, 1) ? intern_add(&m->labels, label) : HASH_NONE;
     if (id == HASH_NONE || (id >= m->weights.n && !array_push(&m->weights, 0)))

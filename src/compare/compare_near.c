@@ -1,5 +1,5 @@
 /*
- * How near sets are to each other, and what an attacker can tell from that.
+ * How near sets are to each other, and what an attacker can learn from that.
  *
  * Sets are compared in two ways: by features (logarithms of counts and sums, in standard
  * deviations) and by runs (the share of all runs of four exact nodes that both have,
@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "compare/compare.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,7 @@ static size_t find_nearest_set(double *distance, const halley_profile *p,
                                const compare_set *to, size_t but,
                                const double scale[COMPARE_FEATURES])
 {
+    assert(p->sets.n > 0);
     size_t best = SIZE_MAX;
     *distance = INFINITY;
     for (size_t i = 0; i < p->sets.n; i++) {
@@ -84,6 +86,7 @@ static double most_shared(const halley_profile *p, const compare_set *to)
 
 static double take_median(double *values, size_t n)
 {
+    assert(n > 0);
     if (n == 0)
         return (double)NAN;
     mem_sort_doubles(values, n);
@@ -102,6 +105,7 @@ halley_status compare_near(halley_comparison *out, arena *memory,
                            const halley_profile *real, const halley_profile *synth,
                            halley_error *err)
 {
+    assert(real->sets.n > 0 && synth->sets.n > 0);
     double scale[COMPARE_FEATURES];
     const size_t most = real->sets.n > synth->sets.n ? real->sets.n : synth->sets.n;
     double *const distances = mem_array(most, sizeof *distances);
@@ -139,6 +143,8 @@ static double count_above(double x, double y)
 static double placement_variance(const double *a, size_t n_a, const double *b, size_t n_b,
                                  double auc, bool flipped)
 {
+    assert(n_a > 0 && n_b > 0);
+    assert(auc >= 0 && auc <= 1);
     double squares = 0;
     for (size_t i = 0; i < n_a; i++) {
         double sum = 0;
@@ -153,6 +159,7 @@ static double placement_variance(const double *a, size_t n_a, const double *b, s
 halley_status halley_auc_of(halley_auc *out, const double *members, size_t n_members,
                             const double *others, size_t n_others, halley_error *err)
 {
+    assert((members != NULL || n_members == 0) && (others != NULL || n_others == 0));
     if (n_members == 0 || n_others == 0)
         return error_set(err, HALLEY_EINVAL,
                          "an attack needs scores of members and of others; there are %zu "
@@ -169,6 +176,7 @@ halley_status halley_auc_of(halley_auc *out, const double *members, size_t n_mem
     const double half = 1.959964 * sqrt(variance);
     *out = (halley_auc){(uint32_t)n_members, (uint32_t)n_others, auc, fmax(0, auc - half),
                         fmin(1, auc + half)};
+    assert(out->low <= out->auc && out->auc <= out->high);
     return HALLEY_OK;
 }
 
@@ -188,6 +196,7 @@ halley_status compare_attack(halley_comparison *out, const halley_profile *synth
                              const halley_profile *train, const halley_profile *holdout,
                              halley_error *err)
 {
+    assert(train->sets.n > 0 && holdout->sets.n > 0);
     const size_t n = train->sets.n, m = holdout->sets.n;
     double scale[COMPARE_FEATURES];
     double *const scores = mem_array(2 * (n + m), sizeof *scores);

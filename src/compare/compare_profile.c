@@ -8,6 +8,7 @@
 #include "trace/core/levels.h"
 #include "trace/core/roles.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,7 @@ const char *halley_mix_key(halley_mix m)
 halley_status halley_profile_new(halley_profile **out, const halley_profile_opts *opts,
                                  halley_error *err)
 {
+    assert(out != NULL);
     halley_profile *const p = mem_array_zero(1, sizeof *p);
     if (!p)
         return error_nomem(err);
@@ -147,6 +149,7 @@ static str label_of(char to[64], uint32_t kind)
 
 static void note_support(gatherer *g, compare_support *s)
 {
+    assert(s != NULL);
     const uint32_t set = (uint32_t)g->p->sets.n;
     s->n_uses++;
     s->n_sets += s->last_set != set;
@@ -196,6 +199,7 @@ static void profile_name(gatherer *g, halley_bytes name)
 
 static void add_duration(gatherer *g, uint32_t node)
 {
+    assert(node < halley_trace_count(g->trace));
     halley_attr attr;
     double ns = 0;
     uint64_t whole = 0;
@@ -216,6 +220,7 @@ static void add_duration(gatherer *g, uint32_t node)
 static void profile_size(gatherer *g, const trace_roles *r, trace_role role,
                          halley_quantity q, feature f)
 {
+    assert(q < HALLEY_N_QUANTITIES && (int)f < (int)COMPARE_FEATURES);
     uint64_t value;
     if (!trace_roles_u64(r, role, &value))
         return;
@@ -238,6 +243,7 @@ static void profile_message(gatherer *g, const trace_roles *r, uint32_t kind)
 
 static void add_texts(gatherer *g, uint32_t node)
 {
+    assert(node < halley_trace_count(g->trace));
     for (uint32_t i = 0; i < halley_node_attr_count(g->trace, node); i++) {
         const halley_attr a = halley_node_attr(g->trace, node, i);
         if (a.kind == HALLEY_ATTR_STRING)
@@ -247,6 +253,7 @@ static void add_texts(gatherer *g, uint32_t node)
 
 static uint32_t find_node_kind(const halley_trace *t, uint32_t node, const trace_roles *r)
 {
+    assert(node < halley_trace_count(t));
     const uint32_t type = halley_node_type_of(t, node);
     uint64_t coll;
     uint32_t kind = type < HALLEY_N_NODE_TYPES ? type : 0;
@@ -258,6 +265,7 @@ static uint32_t find_node_kind(const halley_trace *t, uint32_t node, const trace
 
 static void profile_node(gatherer *g, uint32_t node)
 {
+    assert(node < halley_trace_count(g->trace));
     const halley_trace *const t = g->trace;
     trace_roles r;
     char label[64];
@@ -350,6 +358,7 @@ static int order_by_number(const void *a, const void *b)
  * runs that is the same wherever the same runs are. */
 static void add_sketch(gatherer *g, const uint64_t *tokens, size_t n)
 {
+    assert(n == 0 || tokens != NULL);
     compare_set *const s = g->set;
     size_t used = s->n_sketch;
     memcpy(g->sketch, s->sketch, used * sizeof *g->sketch);
@@ -430,6 +439,8 @@ halley_status halley_profile_add(halley_profile *p, const halley_trace_set *set,
                                  const char *name, const char *groups_path,
                                  halley_error *err)
 {
+    assert(name != NULL);
+    assert(halley_trace_set_count(set) > 0);
     trace_distinct distinct;
     compare_set fresh = {.name = arena_copy(&p->memory, str_from(name))};
     if (!fresh.name || !array_push(&p->sets, fresh))

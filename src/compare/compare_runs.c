@@ -2,7 +2,7 @@
  * Runs of nodes that two collections have in common.
  *
  * A node becomes a token: a hash of its type, collective, host or device, how far back
- * its dependencies lie, and, for exact tokens, its duration, operations, bytes and
+ * its dependencies are, and, for exact tokens, its duration, operations, bytes and
  * message size. Names are left out: they may be hidden and the rest still copied.
  *
  * Training repeats layers and micro-batches, and a trace that repeats one layer a
@@ -12,7 +12,7 @@
  * did is passed over.
  *
  * A node is in a run of length L when some window of L tokens around it is a window of
- * the other side; windows are told apart by rolling hashes of 61 bits.
+ * the other side; windows are distinguished by rolling hashes of 61 bits.
  */
 #include "base/error.h"
 #include "compare/compare.h"

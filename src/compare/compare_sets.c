@@ -1,4 +1,4 @@
-/* Sets that lie in a folder, added to a profile one by one. */
+/* Sets that are in a folder, added to a profile one by one. */
 #include "base/error.h"
 #include "base/file.h"
 #include "compare/compare.h"
@@ -56,7 +56,7 @@ halley_status halley_profile_add_path(halley_profile *p, const char *path, bool 
                                       halley_left_out *left_out, halley_error *err)
 {
     trace_found found = {0};
-    halley_left_out out = {0};
+    halley_left_out out = {.size = sizeof out};
     const bool folder = file_is_folder(path);
     halley_status status = trace_find(&found, &path, 1, strict, err);
     if (status == HALLEY_OK) {

@@ -1,4 +1,4 @@
-/* des/timers.h - the heap of timers behind des/queue.h; not for use outside this folder.
+/* des/timers.h - the heap of timers of des/queue.h; not for use outside this folder.
  */
 #ifndef DES_TIMERS_H
 #define DES_TIMERS_H

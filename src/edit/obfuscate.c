@@ -1,7 +1,7 @@
 /*
  * Obfuscation of a set: what all ranks share is settled first (groups, the earliest
  * start), then each different trace is done by itself, side by side. From level sizes on
- * the result is simulated beside the exact one; while its time is off by more than the
+ * the result is simulated next to the exact one; while its time is off by more than the
  * bound, the steps are halved and fewer changes made.
  */
 #include "edit/obfuscate.h"
@@ -16,6 +16,7 @@
 #include "trace/core/slots.h"
 #include "trace/format/et.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -59,6 +60,7 @@ void obfuscate_counts_fini(obfuscate_counts *c)
 
 bool obfuscate_count(obfuscate_counts *c, str what, uint64_t n)
 {
+    assert(what.n > 0);
     const uint32_t id = intern_add(&c->whats, what);
     if (id == HASH_NONE || (id >= c->n.n && !array_push(&c->n, 0)))
         return false;
@@ -81,6 +83,7 @@ static int by_group_name(const void *a, const void *b)
 
 static bool note_group_name(str_array *names, map64 *seen, str name)
 {
+    assert(names != NULL);
     uint32_t one = 1;
     bool fresh;
     if (name.n == 0 || str_eq(name, STR("0")))
@@ -106,6 +109,7 @@ static bool add_used(str_array *names, map64 *seen, const halley_trace *t)
 
 static bool add_groups_of(str_array *names, map64 *seen, const work *w, uint32_t i)
 {
+    assert(i < w->distinct.n);
     const trace_twins *const t = &w->twins.before;
     const uint32_t rank = w->distinct.first_rank[i];
     bool fine = true;
@@ -168,6 +172,7 @@ static halley_status find_earliest(work *w, halley_error *err)
 
 static halley_status rename_groups(whole *out, const work *w, halley_error *err)
 {
+    assert(out != NULL);
     for (size_t i = 0; i < w->job.old.list.n; i++) {
         trace_group group = w->job.old.list.at[i];
         const uint32_t number =
@@ -228,6 +233,7 @@ static halley_status do_twin(void *context, size_t i, uint32_t worker, halley_er
 static halley_status gather_ranks(halley_trace_set **out, const work *w,
                                   halley_error *err)
 {
+    assert(w->made != NULL);
     const uint32_t n = w->distinct.n_ranks;
     halley_trace **const ranks = mem_array(n, sizeof *ranks);
     if (!ranks)
@@ -245,6 +251,7 @@ static halley_status gather_ranks(halley_trace_set **out, const work *w,
 static halley_status take_made(halley_trace_set **out, work *w, halley_status status,
                                halley_error *err)
 {
+    assert(w->made != NULL);
     halley_trace_set *set = NULL;
     if (status == HALLEY_OK)
         status = pool_run(w->job.opts->n_threads, w->distinct.n, do_twin, w, err);
@@ -334,6 +341,7 @@ static uint32_t first_failed(const beside *b)
 
 static void note_exact(halley_obfuscation *o, const double *seconds)
 {
+    assert(seconds != NULL);
     o->n_times = HALLEY_N_REFERENCES;
     for (uint32_t i = 0; i < o->n_times; i++)
         o->times[i] = (halley_before_after){halley_reference_name(i), seconds[i], 0};
@@ -394,6 +402,7 @@ static halley_status start_attempt(whole *out, work *w, const synth_timing *how,
 static halley_status examine_set(bool *fine, whole *out, work *w, const synth_timing *how,
                                  halley_error *err)
 {
+    assert(fine != NULL);
     halley_obfuscation *const o = &out->o;
     beside b = {.w = w,
                 .task = scan_trace,
@@ -430,6 +439,7 @@ static void set_attempt(whole *out, work *w, int attempt)
 /* Rounded and perhaps rewoven, until the simulated time is within the bound. */
 static halley_status make_rough_set(whole *out, work *w, halley_error *err)
 {
+    assert(w->job.opts->level >= HALLEY_HIDE_SIZES);
     const synth_timing how = w->timing;
     bool fine = false;
     set_attempt(out, w, 0);
@@ -455,6 +465,7 @@ static halley_status make_rough_set(whole *out, work *w, halley_error *err)
 /* As it is, but for names and what is not understood. */
 static halley_status make_exact_set(work *w, halley_error *err)
 {
+    assert(w->job.opts->level < HALLEY_HIDE_SIZES);
     TRY(change_all_traces(&w->exact, w, err));
     return pool_run(w->job.opts->n_threads, (size_t)w->distinct.n + 1, scan_trace, w,
                     err);
@@ -558,6 +569,7 @@ static halley_status list_visible(whole *out, const work *w, halley_error *err)
 
 static halley_status report_losses(whole *out, work *w, halley_error *err)
 {
+    assert(out != NULL);
     halley_obfuscation *const o = &out->o;
     obfuscate_counts sum = {0};
     bool fine = true;
@@ -645,6 +657,8 @@ halley_status halley_trace_obfuscate(halley_obfuscation **out,
                                      const halley_trace_set *set,
                                      const halley_obfuscate_opts *opts, halley_error *err)
 {
+    assert(out != NULL && opts != NULL);
+    assert(opts->level <= HALLEY_HIDE_STRUCTURE);
     const double bound = opts->bound == 0 ? 0.05 : opts->bound;
     if (!(bound > 0 && bound <= 0.5))
         return error_set(err, HALLEY_EINVAL,
@@ -653,6 +667,7 @@ halley_status halley_trace_obfuscate(halley_obfuscation **out,
     whole *const made = mem_array_zero(1, sizeof *made);
     if (!made)
         return error_nomem(err);
+    made->o.size = sizeof made->o;
     made->o.memory = made;
     made->o.bound = bound;
     made->o.level = opts->level;

@@ -84,7 +84,7 @@ double obfuscate_round_real(double value, const obfuscate_scale *s);
 /* Which texts of a trace may stay: attributes that --keep names. */
 bool obfuscate_keeps(const halley_obfuscate_opts *opts, str name);
 /* The words of the schema that every trace holds. */
-str obfuscate_word(uint32_t i); /* {NULL, 0} behind the last */
+str obfuscate_word(uint32_t i); /* {NULL, 0} after the last */
 
 /* HALLEY_EINVAL: a run of 8 or more printable bytes of the texts of `before`, or of its
  * path, stands in the bytes of `after`; the sentence quotes it. `keep`: those bytes stay

@@ -8,10 +8,12 @@
 #include "edit/obfuscate.h"
 #include "trace/core/roles.h"
 
+#include <assert.h>
 #include <string.h>
 
 void obfuscate_pseudonym(char to[OBFUSCATE_NAME], siphash_key key, str text)
 {
+    assert(text.n == 0 || text.at != NULL);
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
     siphash_tag tag = siphash(key, text.at, text.n);
     to[0] = 'x';
@@ -62,6 +64,7 @@ static str class_of_name(halley_bytes name)
 
 str obfuscate_class(const halley_trace *trace, uint32_t node)
 {
+    assert(node < halley_trace_count(trace));
     static const char *const kinds[HALLEY_N_NODE_TYPES] = {
         "none", "meta", "load", "store", "comp", "send", "recv", "coll"};
     static const char *const colls[HALLEY_N_COLL_TYPES] = {

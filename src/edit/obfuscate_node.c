@@ -69,6 +69,7 @@ str obfuscate_word(uint32_t i)
 
 bool obfuscate_keeps(const halley_obfuscate_opts *opts, str name)
 {
+    assert(opts->n_keep == 0 || opts->keep != NULL);
     for (size_t i = 0; i < opts->n_keep; i++)
         if (str_eq(name, str_from(opts->keep[i])))
             return true;
@@ -126,6 +127,7 @@ static act choose_act(const obfuscate_job *job, str name, halley_attr_kind kind)
 
 static void note_error(double *most, double before, double after)
 {
+    assert(*most >= 0);
     const double error =
         before > 0 ? (after > before ? after - before : before - after) / before : 0;
     if (error > *most)
@@ -185,6 +187,7 @@ static uint64_t round_size(cleaner *c, uint64_t value)
 str obfuscate_group(char room[OBFUSCATE_GROUP], const obfuscate_job *job,
                     halley_obfuscate_level level, str name)
 {
+    assert(level >= HALLEY_HIDE_IDS);
     if (level < HALLEY_HIDE_NAMES || name.n == 0)
         return name;
     const uint32_t number =
@@ -314,6 +317,7 @@ static halley_status put_known_attr(cleaner *c, act what, halley_attr attr,
 /* Of an attribute that stands twice in a node the first counts. */
 static bool came_before(const attr_shapes *s, const attr_shape *shape, uint32_t i)
 {
+    assert(i < shape->n);
     const attr_slot *const slots = &s->flat.at[shape->first];
     const str name = attr_desc_name(s, &s->descs.at[slots[i].desc]);
     for (uint32_t k = 0; k < i; k++)
@@ -340,6 +344,7 @@ static void choose_acts(cleaner *c)
 
 static halley_status put_known_attrs(cleaner *c, uint32_t node, halley_error *err)
 {
+    assert(node < halley_trace_count(c->trace));
     const trace_store *const s = &c->trace->s;
     const attr_shape *const shape = trace_shape_of(c->trace, node);
     for (uint32_t i = shape->first; i < shape->first + shape->n; i++) {
@@ -361,6 +366,7 @@ static halley_status put_known_attrs(cleaner *c, uint32_t node, halley_error *er
 static halley_status new_name(halley_bytes *out, cleaner *c, uint32_t node,
                               halley_error *err)
 {
+    assert(node < halley_trace_count(c->trace));
     const halley_bytes name = halley_node_name(c->trace, node);
     if (c->job->level < HALLEY_HIDE_NAMES || name.n == 0) {
         *out = name;
@@ -393,6 +399,7 @@ static halley_bytes if_kept(uint32_t keep, halley_bytes text)
 
 static halley_status put_node_io(cleaner *c, uint32_t node, bool inputs)
 {
+    assert(node < halley_trace_count(c->trace));
     const uint32_t keep = c->job->opts->keep_io;
     if (column_get(inputs ? &c->trace->s.inputs : &c->trace->s.outputs, node) == 0)
         return HALLEY_OK;
@@ -410,9 +417,10 @@ static halley_status put_node_io(cleaner *c, uint32_t node, bool inputs)
     return inputs ? halley_builder_inputs(c->b, &io) : halley_builder_outputs(c->b, &io);
 }
 
-/* Microseconds that say no more than the nanoseconds beside them do. */
+/* Microseconds that say no more than the nanoseconds next to them do. */
 static uint64_t new_duration_us(cleaner *c, uint32_t node)
 {
+    assert(node < halley_trace_count(c->trace));
     const uint64_t us = halley_node_duration_us(c->trace, node);
     if (c->job->level < HALLEY_HIDE_SIZES || us == 0)
         return us;
@@ -442,6 +450,7 @@ static halley_status put_times(cleaner *c, uint32_t node)
 
 static halley_status put_renumbered_deps(cleaner *c, uint32_t node)
 {
+    assert(node < halley_trace_count(c->trace));
     for (uint32_t i = 0; i < halley_node_data_count(c->trace, node); i++) {
         const halley_dep dep = halley_node_data(c->trace, node, i);
         if (dep.index == HALLEY_NO_NODE)
@@ -461,6 +470,7 @@ static halley_status put_renumbered_deps(cleaner *c, uint32_t node)
 
 static halley_status put_clean_node(cleaner *c, uint32_t node, halley_error *err)
 {
+    assert(node < halley_trace_count(c->trace));
     halley_bytes name = {0};
     TRY(choose_factor(c, node, err));
     TRY(new_name(&name, c, node, err));
@@ -575,6 +585,7 @@ halley_status obfuscate_clean(halley_trace **out, obfuscate_counts *counts,
                               const obfuscate_job *job, const halley_trace *trace,
                               halley_error *err)
 {
+    assert(out != NULL && counts != NULL);
     const uint32_t n = halley_trace_count(trace);
     const size_t n_descs = trace->s.shapes.descs.n;
     cleaner c = {.job = job,

@@ -14,6 +14,7 @@
 #include "edit/obfuscate.h"
 #include "trace/format/et.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ typedef struct scan {
 
 static uint64_t window_at(const char *at)
 {
+    assert(at != NULL);
     uint64_t w;
     memcpy(&w, at, WINDOW);
     return w;
@@ -103,6 +105,7 @@ static void index_run(scan *s, str run)
  * most windows at once. */
 static void index_output(scan *s, const uint8_t *at, size_t n)
 {
+    assert(at != NULL || n == 0);
     for (size_t i = 0; i + WINDOW <= n && !s->failed;) {
         size_t k = WINDOW;
         while (k > 0 && is_printable(s, at[i + k - 1]))
@@ -134,6 +137,7 @@ static bool has_bytes_beyond_ascii(str text)
  * the output has ends all windows that it is in. */
 static size_t find_in(const scan *s, scan_found *found, str text)
 {
+    assert(found != NULL);
     found->n_text_bytes += text.n;
     for (size_t i = 0; i + WINDOW <= text.n;) {
         size_t k = WINDOW;
@@ -179,6 +183,7 @@ static void find_texts(bool *out, const attr_shapes *s)
 static halley_bytes leak_of(const scan *s, scan_found *found, const halley_trace *t,
                             uint32_t node)
 {
+    assert(node < halley_trace_count(t));
     const trace_store *const store = &t->s;
     const halley_bytes name = halley_node_name(t, node);
     const halley_bytes unknown = halley_node_unknown(t, node);
@@ -257,6 +262,7 @@ static void allow_kept(scan *s, const halley_trace *t)
 static halley_status report_found_text(const halley_trace *t, uint32_t node,
                                        halley_bytes leak, halley_error *err)
 {
+    assert(leak.n > 0);
     error_set(
         err, HALLEY_EINVAL,
         "the result would still hold \"%.*s\" of a text of this trace; take another "
@@ -322,6 +328,7 @@ halley_status obfuscate_scan(obfuscate_scanned *out, const halley_obfuscate_opts
                              const halley_trace *before, halley_trace *after, size_t keep,
                              uint32_t n_threads, halley_error *err)
 {
+    assert(before != NULL && after != NULL);
     const bool encoded = after->encoded.n > 0;
     uint8_t *bytes = after->encoded.at;
     size_t n = after->encoded.n;

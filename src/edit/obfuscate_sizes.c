@@ -5,10 +5,12 @@
  */
 #include "edit/obfuscate.h"
 
+#include <assert.h>
 #include <math.h>
 
 void obfuscate_scale_init(obfuscate_scale *s, double step)
 {
+    assert(step > 0);
     s->step = step;
     s->ratio = (1 + step) / (1 - step);
     s->log_ratio = log(s->ratio);
@@ -18,6 +20,7 @@ void obfuscate_scale_init(obfuscate_scale *s, double step)
 
 double obfuscate_round_real(double value, const obfuscate_scale *s)
 {
+    assert(value >= 0);
     if (!(value > 0) || !(s->step > 0) || !isfinite(value))
         return value;
     const double k = floor(log(value) / s->log_ratio);

@@ -6,8 +6,8 @@
  *    does, become one.
  *  - An edge that a path of two edges makes redundant is dropped, or such an edge added.
  *
- * Communication is left alone, so that ranks keep matching. Which places change is told
- * by the key and the place, so that ranks that do the same still do.
+ * Communication is left alone, so that ranks keep matching. Which places change is
+ * decided by the key and the place, so that ranks that do the same still do.
  */
 #include "base/array.h"
 #include "base/error.h"
@@ -18,6 +18,7 @@
 #include "trace/format/et.h"
 #include "trace/tools/edit.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,7 @@ static double draw_unit(const weaver *w, uint32_t node, uint32_t question)
 
 static uint64_t read_number_attr(const weaver *w, uint32_t node, number_name name)
 {
+    assert(node < halley_trace_count(w->trace));
     halley_attr attr;
     uint64_t value = 0;
     if (trace_slots_find(&attr, &w->slots, node, name))
@@ -73,6 +75,7 @@ static uint64_t read_number_attr(const weaver *w, uint32_t node, number_name nam
 
 static bool same_shape(const weaver *w, uint32_t a, uint32_t b)
 {
+    assert(a != b);
     const halley_trace *const t = w->trace;
     return t->s.shape.at[a] == t->s.shape.at[b] &&
            read_number_attr(w, a, IS_CPU_OP) == read_number_attr(w, b, IS_CPU_OP) &&
@@ -82,6 +85,7 @@ static bool same_shape(const weaver *w, uint32_t a, uint32_t b)
 
 static bool can_join(const weaver *w, uint32_t node, uint32_t before)
 {
+    assert(before != node);
     const halley_trace *const t = w->trace;
     return before != HALLEY_NO_NODE && before < node &&
            halley_node_type_of(t, before) == HALLEY_NODE_COMP &&
@@ -198,6 +202,7 @@ static halley_status copy_piece_attrs(bool *done, weaver *w, const piece *p)
 
 static halley_status put_piece_attrs(weaver *w, const piece *p)
 {
+    assert(p != NULL);
     const halley_trace *const t = w->trace;
     bool done;
     TRY(copy_piece_attrs(&done, w, p));
@@ -231,6 +236,7 @@ static halley_status put_piece(weaver *w, const piece *p, uint64_t id)
 
 static bool depends_on(const halley_trace *t, uint32_t node, uint32_t on)
 {
+    assert(node < halley_trace_count(t));
     const uint32_t n = trace_deps_count(t, node);
     for (uint32_t i = 0; i < n && i < 16; i++)
         if (trace_deps_index(t, node, i) == on)
@@ -241,6 +247,7 @@ static bool depends_on(const halley_trace *t, uint32_t node, uint32_t on)
 /* Whether another dependency of the node depends on this one. */
 static bool is_redundant(const halley_trace *t, uint32_t node, uint32_t dep)
 {
+    assert(node < halley_trace_count(t) && dep < halley_trace_count(t));
     const uint32_t n = trace_deps_count(t, node);
     for (uint32_t i = 0; i < n && i < 16; i++) {
         const uint32_t other = trace_deps_index(t, node, i);
@@ -254,6 +261,7 @@ static bool is_redundant(const halley_trace *t, uint32_t node, uint32_t dep)
  */
 static uint32_t find_shortcut(const weaver *w, uint32_t node, uint32_t dep)
 {
+    assert(node < halley_trace_count(w->trace));
     const halley_trace *const t = w->trace;
     if (draw_unit(w, node, 3) >= 0.25 * w->job->strength || trace_deps_count(t, dep) == 0)
         return HALLEY_NO_NODE;
@@ -266,6 +274,7 @@ static uint32_t find_shortcut(const weaver *w, uint32_t node, uint32_t dep)
 
 static halley_status put_part_deps(weaver *w, uint32_t node)
 {
+    assert(node < halley_trace_count(w->trace));
     const halley_trace *const t = w->trace;
     const uint32_t n_data = halley_node_data_count(t, node);
     const uint32_t n = trace_deps_count(t, node);
@@ -292,6 +301,7 @@ static halley_status put_part_deps(weaver *w, uint32_t node)
 
 static halley_status put_plain(weaver *w, uint32_t node)
 {
+    assert(node < halley_trace_count(w->trace));
     TRY(halley_builder_node(w->b, w->fates[node].id, halley_node_type_of(w->trace, node),
                             halley_node_name(w->trace, node)));
     TRY(put_part_deps(w, node));
@@ -300,6 +310,7 @@ static halley_status put_plain(weaver *w, uint32_t node)
 
 static halley_status put_part(weaver *w, uint32_t node)
 {
+    assert(node < halley_trace_count(w->trace));
     const fate *const f = &w->fates[node];
     if (f->into != HALLEY_NO_NODE)
         return HALLEY_OK;
@@ -348,6 +359,7 @@ halley_status obfuscate_structure(halley_trace **out, obfuscate_counts *counts,
                                   const obfuscate_job *job, const halley_trace *trace,
                                   halley_error *err)
 {
+    assert(out != NULL);
     const uint32_t n = halley_trace_count(trace);
     weaver w = {.job = job,
                 .trace = trace,

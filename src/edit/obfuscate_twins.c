@@ -5,11 +5,13 @@
 #include "base/error.h"
 #include "trace/core/regroup.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Metadata is counted by name as it is removed. */
 static bool same_metadata(const halley_trace *a, const halley_trace *b)
 {
+    assert(a != NULL && b != NULL);
     const uint32_t n = halley_trace_metadata_count(a);
     bool same = n == halley_trace_metadata_count(b) &&
                 (halley_trace_version(a).n > 0) == (halley_trace_version(b).n > 0) &&
@@ -86,6 +88,7 @@ halley_status obfuscate_twin(halley_trace **out, const obfuscate_twins *t,
                              const trace_distinct *distinct, uint32_t i,
                              halley_trace *made, halley_error *err)
 {
+    assert(i < distinct->n && made != NULL);
     const uint32_t rank = distinct->first_rank[i];
     const uint32_t first = distinct->first_rank[t->like[i]];
     const uint32_t *const at = t->after.names_at;

@@ -5,10 +5,12 @@
 #include "halley/synth.h"
 #include "trace/tools/check.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 static halley_status first_error(const halley_check_report *report, halley_error *err)
 {
+    assert(report != NULL);
     for (size_t i = 0; i < report->n_findings; i++) {
         const halley_finding *const f = &report->findings[i];
         char text[600];
@@ -44,6 +46,7 @@ halley_status synth_passes(const halley_trace_set *set, const trace_groups *grou
 halley_status synth_passes_alone(const halley_trace_set *set, const char *groups_path,
                                  uint32_t n_threads, halley_error *err)
 {
+    assert(set != NULL);
     return run_set_check(
         set, (halley_check_opts){.groups_path = groups_path, .n_threads = n_threads},
         NULL, NULL, err);

@@ -6,6 +6,7 @@
 #include "edit/passes.h"
 #include "edit/times.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ typedef struct whole {
 halley_status scale_each(halley_trace_set **set, scale_trace *change, void *context,
                          halley_error *err)
 {
+    assert(change != NULL);
     trace_distinct d;
     TRY(trace_distinct_init(&d, *set, err));
     halley_trace **const made = mem_array_zero(d.n, sizeof *made);
@@ -46,6 +48,7 @@ halley_status scale_each(halley_trace_set **set, scale_trace *change, void *cont
 bool scale_is_data_parallel(const scale_job *job, const halley_trace *trace,
                             uint32_t node)
 {
+    assert(node < halley_trace_count(trace));
     trace_roles r;
     if (halley_node_type_of(trace, node) != HALLEY_NODE_COLL)
         return false;
@@ -56,6 +59,7 @@ bool scale_is_data_parallel(const scale_job *job, const halley_trace *trace,
 
 uint32_t scale_members(const trace_groups *groups, halley_bytes name, uint32_t n_ranks)
 {
+    assert(n_ranks > 0);
     for (size_t i = 0; i < groups->list.n; i++)
         if (str_eq(groups->list.at[i].name, (str){name.at, name.n}))
             return groups->list.at[i].n_ranks;
@@ -94,6 +98,7 @@ static bool is_factor(double f)
 
 static halley_status scale_set(whole *w, const halley_trace_set *set, halley_error *err)
 {
+    assert(halley_trace_set_count(set) > 0);
     scale_job *const job = &w->job;
     const halley_scale_opts *const o = job->opts;
     halley_trace_set **const now = &w->s.set;
@@ -144,10 +149,12 @@ static halley_status check_opts(const halley_scale_opts *o, halley_error *err)
 halley_status halley_trace_scale(halley_scaled **out, const halley_trace_set *set,
                                  const halley_scale_opts *opts, halley_error *err)
 {
+    assert(out != NULL && opts != NULL);
     TRY(check_opts(opts, err));
     whole *const w = mem_array_zero(1, sizeof *w);
     if (!w)
         return error_nomem(err);
+    w->s.size = sizeof w->s;
     w->s.memory = w;
     w->job.opts = opts;
     w->job.report = &w->s;

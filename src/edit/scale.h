@@ -50,7 +50,7 @@ halley_status scale_copy_deps(halley_builder *b, const halley_trace *from, uint3
 
 /* Compute nodes that update weights from what a data-parallel group has reduced: after
  * which nothing comes but further such nodes and data-parallel gathers. By node; the
- * caller's, to free(). With `sharded` only those behind a reduce-scatter. Without
+ * caller's, to free(). With `sharded` only those after a reduce-scatter. Without
  * data-parallel groups it is the one node for which nothing waits, if that has bytes but
  * no operations. */
 halley_status scale_updates(bool **out, const scale_job *job, const halley_trace *trace,
@@ -58,7 +58,7 @@ halley_status scale_updates(bool **out, const scale_job *job, const halley_trace
 
 /* Nanoseconds a byte of the fastest node that only moves data; 0 = there is none. */
 double scale_fastest(const halley_trace *trace);
-/* Factors of an update of so many times the weights: of its duration only the part that
+/* Factors of an update of that many times the weights: of its duration only the part that
  * its bytes take at that speed changes. */
 scale_factors scale_update_factors(const halley_trace *trace, uint32_t node,
                                    double factor, double ns_per_byte);
@@ -76,7 +76,7 @@ typedef struct scale_row {
 } scale_row;
 
 /* The rows of a trace. Blocks may differ in single nodes: `keys` says what a node is
- * within its block, so that nodes of two blocks with one key stand for each other. */
+ * within its block, so that nodes of two blocks with one key represent each other. */
 typedef struct scale_rows {
     uint32_t n_nodes;
     uint32_t *order;      /* nodes as they run; thread by thread in a recording */
@@ -138,7 +138,7 @@ halley_status scale_find_recorded(scale_rows *out, const halley_trace *trace,
 halley_status scale_stages(uint32_t *n_after, const uint32_t *n_before,
                            const halley_trace_set *set, const halley_scale_opts *opts,
                            halley_error *err);
-/* Share `total` out in proportion to parts[0 … n), by largest remainders. False: some
+/* Divide `total` proportionally to parts[0 … n), by largest remainders. False: some
  * part is left without any. */
 bool scale_share_out(uint32_t *out, const uint32_t *parts, uint32_t n, uint64_t total);
 /* Which old blocks a row of n_after has; those marked in `fixed` (may be NULL) are

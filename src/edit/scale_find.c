@@ -11,8 +11,8 @@
  * Looked at first are compute nodes and messages alone, since collectives, loads and
  * stores may be different in single blocks (weights gathered a layer ahead); they go with
  * the compute node before them. Where that finds nothing, all nodes are looked at. Names
- * may tell layers apart (pseudonyms), and then only passes over all layers repeat: blocks
- * that are much shorter without names are taken instead.
+ * may distinguish layers (pseudonyms), and then only passes over all layers repeat:
+ * blocks that are much shorter without names are taken instead.
  *
  * Layers, micro-batches and steps are all repeats, one inside the other, and passes over
  * the layers may follow each other without a seam. Layers are the innermost repeats that
@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "edit/scale.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,10 +55,11 @@ static int by_period(const void *a, const void *b)
     return x->period < y->period ? -1 : x->period > y->period;
 }
 
-/* Count how far apart equal windows of so many tokens are. False: no memory. */
+/* Count how far apart equal windows of that many tokens are. False: no memory. */
 static bool count_distances(distances *out, map64 *index, const uint64_t *tokens,
                             uint32_t n, uint32_t length)
 {
+    assert(length > 0);
     map64 last = {0};
     bool fine = true;
     for (uint32_t i = 0; fine && i + length <= n; i++) {
@@ -84,6 +86,7 @@ static bool count_distances(distances *out, map64 *index, const uint64_t *tokens
 static bool list_periods(distances *out, const uint64_t *tokens, uint32_t n,
                          uint32_t most)
 {
+    assert(most > 0);
     map64 index = {0};
     const bool fine = count_distances(out, &index, tokens, n, SHORT_WINDOW) &&
                       count_distances(out, &index, tokens, n, LONG_WINDOW);
@@ -99,6 +102,7 @@ static bool list_periods(distances *out, const uint64_t *tokens, uint32_t n,
 static bool list_stretches(scale_stretches *out, const uint64_t *tokens, uint32_t n,
                            uint32_t period)
 {
+    assert(period > 0);
     for (uint32_t i = 0; i + period < n;) {
         uint32_t end = i;
         while (end + period < n && tokens[end] == tokens[end + period])
@@ -114,6 +118,7 @@ static bool list_stretches(scale_stretches *out, const uint64_t *tokens, uint32_
 bool scale_stretches_find(scale_stretches *out, const uint64_t *tokens, uint32_t n,
                           uint32_t n_periods)
 {
+    assert(n_periods > 0);
     distances periods = {0};
     bool fine = list_periods(&periods, tokens, n, n_periods);
     for (size_t i = 0; fine && i < periods.n; i++)
@@ -130,7 +135,7 @@ typedef ARRAY(run) runs;
 
 /* A way to see the trace as repeats. */
 typedef struct view {
-    uint32_t n_blocks; /* every run has so many */
+    uint32_t n_blocks; /* every run has that many */
     uint32_t least;    /* nodes of a run: shorter ones are chance */
     bool from_end;     /* what is too much is left over at the start of a stretch */
     double share, period;
@@ -147,6 +152,7 @@ typedef struct looker {
 static bool fill_stretch(const looker *k, view *v, uint32_t start, uint32_t end,
                          uint32_t period)
 {
+    assert(period > 0);
     const uint32_t length = period * v->n_blocks;
     const uint32_t n = (end - start) / length;
     const uint32_t first = v->from_end ? end - n * length : start;
@@ -201,9 +207,10 @@ static bool is_better_row(const view *a, const view *b)
            (a->share > 0.99 * b->share && a->n_blocks > b->n_blocks);
 }
 
-/* Try so many blocks, both ways. */
+/* Try that many blocks, both ways. */
 static bool try_blocks(view *best, const looker *k, uint32_t n, bool asked)
 {
+    assert(n > 0);
     static const uint32_t leasts[] = {24, 8, 4};
     for (int i = 0; i < 6; i++) {
         view v = {.n_blocks = n, .least = leasts[i / 2], .from_end = i % 2 == 1};
@@ -247,17 +254,19 @@ typedef struct way {
 
 static bool is_main(const halley_trace *t, uint32_t node, bool all)
 {
+    assert(node < halley_trace_count(t));
     const uint32_t type = halley_node_type_of(t, node);
     return all || type == HALLEY_NODE_COMP || type == HALLEY_NODE_SEND ||
            type == HALLEY_NODE_RECV;
 }
 
 /* The blocks of a run: from a main node to the next block's, or to the next main node
- * behind the run. `mains`: the main nodes in order. Passes over the layers that follow
+ * after the run. `mains`: the main nodes in order. Passes over the layers that follow
  * each other without a seam become rows of their own, of `n` blocks each. */
 static bool take_run(scale_rows *out, const run *f, uint32_t n, const uint32_t *mains,
                      uint32_t n_mains)
 {
+    assert(n_mains > 0);
     for (uint32_t k = 0; k < f->n; k++) {
         const uint32_t next = f->start + (k + 1) * f->period;
         const uint32_t end = next < n_mains ? mains[next] : out->n_nodes;
@@ -276,6 +285,7 @@ static bool take_run(scale_rows *out, const run *f, uint32_t n, const uint32_t *
 static bool take_runs(scale_rows *out, const runs *found, uint32_t n_layers,
                       const uint32_t *mains, uint32_t n_mains)
 {
+    assert(mains != NULL || n_mains == 0);
     for (size_t r = 0; r < found->n; r++) {
         const run *const f = &found->at[r];
         const uint32_t n = f->n % n_layers == 0 && n_layers > 1 ? n_layers : f->n;
@@ -319,7 +329,7 @@ static bool can_be_layers(uint32_t n_blocks, uint32_t n_layers)
 }
 
 /* Blocks so much shorter that the longer ones are passes over several layers, which their
- * names tell apart. */
+ * names distinguish. */
 static bool much_shorter(const scale_rows *a, const scale_rows *b)
 {
     return 4 * a->period <= b->period ||

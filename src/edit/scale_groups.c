@@ -11,6 +11,7 @@
 #include "edit/scale.h"
 #include "trace/core/levels.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Groups of one size and distance. */
@@ -27,6 +28,7 @@ typedef ARRAY(family) family_array;
 /* Distance of the ranks of a group; 0: not even, or not aligned as replicas are. */
 static uint32_t stride_of(const trace_group *g)
 {
+    assert(g->n_ranks > 0);
     if (g->n_ranks < 2 || g->ranks[1] <= g->ranks[0])
         return 0;
     const uint32_t stride = g->ranks[1] - g->ranks[0];
@@ -44,6 +46,7 @@ static bool belongs_to_group(const family *f, const trace_group *g)
 static halley_status list_families(family_array *out, const scale_job *job,
                                    uint32_t n_ranks, halley_error *err)
 {
+    assert(n_ranks > 0);
     if (!array_push(
             out, (family){.n = n_ranks, .stride = 1, .n_ranks = n_ranks, .whole = true}))
         return error_nomem(err);
@@ -70,6 +73,7 @@ static void unmark_group(scale_job *job)
 
 static halley_status mark_group(scale_job *job, const family *f, halley_error *err)
 {
+    assert(f != NULL);
     bool fine = !f->whole || map64_set(&job->data_parallel, hash_bytes("", 0, 0), 1);
     for (size_t i = 0; fine && i < job->groups.list.n; i++) {
         const trace_group *const g = &job->groups.list.at[i];
@@ -84,6 +88,7 @@ static halley_status mark_group(scale_job *job, const family *f, halley_error *e
 
 static bool is_reduction(const halley_trace *t, uint32_t node, bool *fits)
 {
+    assert(node < halley_trace_count(t));
     trace_roles r;
     uint64_t type = 0;
     trace_roles_read(&r, t, node);
@@ -146,6 +151,7 @@ static halley_status choose_groups(const family **out, family_array *families,
                                    scale_job *job, const halley_trace_set *set,
                                    halley_error *err)
 {
+    assert(families->n > 0);
     *out = NULL;
     for (size_t i = 0; i < families->n; i++) {
         family *const f = &families->at[i];
@@ -173,6 +179,7 @@ static const trace_group *group_named(const scale_job *job, str name)
 static halley_status take_named(family *out, const scale_job *job, uint32_t n_ranks,
                                 halley_error *err)
 {
+    assert(n_ranks > 0);
     str rest = str_from(job->opts->dp_groups), name;
     *out = (family){0};
     while (str_next(&rest, ',', &name)) {
@@ -212,6 +219,7 @@ static halley_status find_named_group(scale_job *job, uint32_t n_ranks, halley_e
 halley_status scale_find_data_parallel(scale_job *job, const halley_trace_set *set,
                                        bool all, halley_error *err)
 {
+    assert(halley_trace_set_count(set) > 0);
     const uint32_t n_ranks = halley_trace_set_count(set);
     unmark_group(job);
     if (job->opts->dp_groups)

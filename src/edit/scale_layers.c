@@ -5,7 +5,7 @@
  * the first and the last the last; between them, blocks of the inside are copied in turn,
  * or left out. What a block waits for moves with it: a dependency on the same or a
  * neighbouring block of the row stays one on the same or the neighbouring block, on the
- * node there that stands for the old one. A dependency between two rows (backward on
+ * node there that represents the old one. A dependency between two rows (backward on
  * forward) keeps either its distance or, where the rows count in opposite directions, the
  * sum of the two places; what comes from outside waits for the same end of the row as
  * before, and who waited for something in several blocks does so in all copies.
@@ -15,6 +15,7 @@
 #include "trace/core/levels.h"
 #include "trace/tools/edit.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* How places of one row relate to those of another they wait for. */
@@ -105,10 +106,11 @@ static halley_status find_twins(editor *e, halley_error *err)
     return HALLEY_OK;
 }
 
-/* The node that stands for `node` in another block of its row: the one with its key, or
+/* The node that represents `node` in another block of its row: the one with its key, or
  * with that of the nearest one before it that has such a one before place `limit`. */
 static uint32_t find_twin(const editor *e, uint32_t node, uint32_t block, uint32_t limit)
 {
+    assert(node < halley_trace_count(e->trace));
     const scale_place *const p = &e->rows->places[node];
     const uint32_t first = node;
     for (; node != HALLEY_NO_NODE && p->block != block; node = e->before[node]) {
@@ -159,6 +161,7 @@ static halley_status find_relations(editor *e, halley_error *err)
 
 static relation relation_of(const editor *e, uint32_t from, uint32_t to)
 {
+    assert(from < halley_trace_count(e->trace) && to < halley_trace_count(e->trace));
     const scale_row *const a = &e->rows->list.at[from], *const b = &e->rows->list.at[to];
     const uint32_t at = map64_find(&e->pair_of, make_pair_key(from, to));
     if (at == HASH_NONE || !e->pairs.at[at].several || a->n != b->n ||
@@ -198,6 +201,7 @@ static void find_dropped(editor *e)
  * before it. */
 static uint32_t find_new_block(const scale_row *row, uint32_t block)
 {
+    assert(block < row->n);
     if (!row->blocks)
         return block;
     if (block == row->n - 1 && row->blocks[row->n_after - 1] == block)
@@ -252,6 +256,7 @@ static uint32_t find_awaited_block(const editor *e, const scale_place *node,
  * and with which it does not move? Then it waits for all of them. */
 static bool gathers_blocks(const editor *e, uint32_t node, uint32_t dep)
 {
+    assert(node < halley_trace_count(e->trace));
     const scale_place *const own = &e->rows->places[node];
     const scale_place *const at = &e->rows->places[dep];
     if (own->row != SCALE_OUTSIDE &&
@@ -282,6 +287,7 @@ static halley_status put_block_id(editor *e, uint64_t id, bool data)
 static halley_status put_dep(editor *e, uint32_t node, uint32_t as, uint32_t block,
                              const halley_dep *dep, bool data)
 {
+    assert(dep != NULL);
     if (dep->index == HALLEY_NO_NODE)
         return HALLEY_OK;
     const scale_place *const at = &e->rows->places[dep->index];
@@ -307,6 +313,7 @@ static halley_status put_dep(editor *e, uint32_t node, uint32_t as, uint32_t blo
 
 static halley_status copy_rest(editor *e, uint32_t node, halley_error *err)
 {
+    assert(node < halley_trace_count(e->trace));
     const double grow = e->rows->grow ? e->rows->grow[node] : 1;
     scale_factors f = {grow, 1, grow, grow};
     if (e->updates && e->updates[node] && e->rows->places[node].row == SCALE_OUTSIDE)
@@ -315,7 +322,7 @@ static halley_status copy_rest(editor *e, uint32_t node, halley_error *err)
 }
 
 /* Whose dependencies the node has in its new block. The first of a row waits for what is
- * outside, the others for the one before them: where a copy of the first stands behind
+ * outside, the others for the one before them: where a copy of the first is after
  * another it waits as the second does, and what is now the first as the first did. */
 static uint32_t find_pattern(const editor *e, uint32_t node, uint32_t block)
 {
@@ -342,6 +349,7 @@ static bool is_inside(const editor *e, uint32_t node, const halley_dep *dep)
  * block, which then are not its own. */
 static halley_status put_block_deps(editor *e, uint32_t node, uint32_t as, uint32_t block)
 {
+    assert(node < halley_trace_count(e->trace));
     const halley_trace *const t = e->trace;
     const bool all = find_pattern(e, node, block) == node, in = as == node;
     for (uint32_t i = 0; i < halley_node_data_count(t, as); i++) {
@@ -361,6 +369,7 @@ static halley_status put_block_deps(editor *e, uint32_t node, uint32_t as, uint3
 static halley_status put_block_node(editor *e, uint32_t node, uint32_t block,
                                     halley_error *err)
 {
+    assert(node < halley_trace_count(e->trace));
     const halley_trace *const t = e->trace;
     const uint64_t id = e->rows->places[node].row == SCALE_OUTSIDE
                             ? e->new_id[node]
@@ -378,6 +387,7 @@ static halley_status put_block_node(editor *e, uint32_t node, uint32_t block,
 static halley_status visit_block(editor *e, uint32_t row, uint32_t block, bool put,
                                  halley_error *err)
 {
+    assert(row < e->rows->list.n);
     const scale_row *const r = &e->rows->list.at[row];
     const uint32_t slot = e->first_slot[row] + old_block(r, block);
     if (!put) {
@@ -464,6 +474,7 @@ static halley_status edit_rank(halley_trace **out, editor *e, halley_error *err)
 
 static bool is_reduction(const halley_trace *t, uint32_t node, uint64_t *bytes)
 {
+    assert(node < halley_trace_count(t) && bytes != NULL);
     trace_roles r;
     uint64_t type;
     trace_roles_read(&r, t, node);
@@ -548,7 +559,7 @@ static halley_status find_rows(job *j, halley_error *err)
             if (o->repeats > 0)
                 return error_set(err, HALLEY_EINVAL,
                                  "--repeats is not for recordings, of which autograd "
-                                 "tells the layers: FROM says which of their rows");
+                                 "describes the layers: FROM says which of their rows");
             TRY(scale_find_recorded(&j->rows[i], t, o, err));
             continue;
         }
@@ -568,6 +579,7 @@ static halley_status find_rows(job *j, halley_error *err)
 /* The blocks that every row of the rank's trace is to have. */
 static halley_status plan_rank(job *j, uint32_t rank, halley_error *err)
 {
+    assert(rank < j->d.n_ranks);
     scale_rows *const rows = &j->rows[j->d.which[rank]];
     for (size_t i = 0; i < rows->list.n; i++) {
         scale_row *const row = &rows->list.at[i];
@@ -585,6 +597,7 @@ static halley_status plan_rank(job *j, uint32_t rank, halley_error *err)
  */
 static uint32_t find_like(const job *j, uint32_t rank)
 {
+    assert(rank < j->d.n_ranks);
     for (uint32_t r = j->d.first_rank[j->d.which[rank]]; r < rank; r++)
         if (j->d.which[r] == j->d.which[rank] && j->n_after[r] == j->n_after[rank])
             return r;
@@ -633,6 +646,7 @@ static halley_status run_layers(job *j, const halley_trace_set *set, halley_erro
 
 halley_status scale_layers(halley_trace_set **set, scale_job *of, halley_error *err)
 {
+    assert(of->opts->layers_from > 0 && of->opts->layers_to > 0);
     job j = {.of = of};
     halley_trace_set *fresh = NULL;
     TRY(trace_distinct_init(&j.d, *set, err));

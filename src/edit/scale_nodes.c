@@ -2,7 +2,7 @@
  * Nodes put in place of others.
  *
  * An all-reduce of S bytes over n ranks is a reduce-scatter of S and an all-gather to
- * which each rank brings S / n: the same bytes go over every link. The pair stands for
+ * which each rank brings S / n: the same bytes go over every link. The pair represents
  * the one: the first waits for what it waited for, and what waited for it waits for the
  * second.
  *
@@ -16,6 +16,7 @@
 #include "trace/core/levels.h"
 #include "trace/tools/edit.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -35,6 +36,7 @@ typedef bool takes_part(const inserter *in, uint32_t node);
 static halley_status put_rest_as(inserter *in, uint32_t node, trace_role role,
                                  uint64_t value, int64_t coll)
 {
+    assert(node < halley_trace_count(in->trace));
     const halley_trace *const t = in->trace;
     TRY(halley_builder_time(in->b, halley_node_start_us(t, node),
                             halley_node_duration_us(t, node)));
@@ -52,6 +54,7 @@ static halley_status put_rest_as(inserter *in, uint32_t node, trace_role role,
 
 static halley_status put_split_deps(inserter *in, uint32_t node)
 {
+    assert(node < halley_trace_count(in->trace));
     const halley_trace *const t = in->trace;
     for (uint32_t i = 0; i < halley_node_data_count(t, node); i++) {
         const halley_dep dep = halley_node_data(t, node, i);
@@ -78,6 +81,7 @@ static halley_status put_same(inserter *in, uint32_t node)
 static bool is_collective(const halley_trace *t, uint32_t node, halley_coll_type wanted,
                           trace_roles *r)
 {
+    assert(node < halley_trace_count(t));
     uint64_t type;
     if (halley_node_type_of(t, node) != HALLEY_NODE_COLL)
         return false;
@@ -99,9 +103,10 @@ static uint64_t divide_size(uint64_t size, uint32_t n)
     return part == 0 ? 1 : part;
 }
 
-/* A node with the name of another and something behind it. */
+/* A node with the name of another and something after it. */
 static halley_status start_named(inserter *in, uint64_t id, uint32_t node, str ending)
 {
+    assert(ending.n > 0);
     const halley_bytes name = halley_node_name(in->trace, node);
     strbuf text = {0};
     strbuf_add(&text, (str){name.at, name.n});
@@ -116,6 +121,7 @@ static halley_status start_named(inserter *in, uint64_t id, uint32_t node, str e
 
 static halley_status put_split(inserter *in, uint32_t node)
 {
+    assert(is_split(in, node));
     trace_roles r;
     uint64_t size = 0;
     trace_roles_read(&r, in->trace, node);
@@ -198,6 +204,7 @@ static halley_status find_split_pairs(inserter *in, halley_error *err)
 
 static str strip_ending(halley_bytes name, str ending)
 {
+    assert(name.n >= ending.n);
     str s = {name.at, name.n};
     if (str_ends(s, ending))
         s.n -= ending.n;
@@ -230,6 +237,7 @@ static halley_status join_all(inserter *in)
 
 static uint64_t read_moved_bytes(const inserter *in, uint32_t node)
 {
+    assert(node < halley_trace_count(in->trace));
     trace_roles r;
     uint64_t bytes = 0;
     trace_roles_read(&r, in->trace, node);
@@ -251,6 +259,7 @@ static bool is_offloaded(const inserter *in, uint32_t node)
 static halley_status put_memory(inserter *in, uint64_t id, halley_node_type type,
                                 uint64_t bytes)
 {
+    assert(type == HALLEY_NODE_MEM_LOAD || type == HALLEY_NODE_MEM_STORE);
     const bool loads = type == HALLEY_NODE_MEM_LOAD;
     TRY(halley_builder_node(in->b, id, type,
                             loads ? (halley_bytes){"offload load", 12}
@@ -261,6 +270,7 @@ static halley_status put_memory(inserter *in, uint64_t id, halley_node_type type
 
 static halley_status put_offloaded(inserter *in, uint32_t node)
 {
+    assert(is_offloaded(in, node));
     const uint64_t id = in->id[node];
     TRY(put_memory(in, id - 1, HALLEY_NODE_MEM_LOAD, read_moved_bytes(in, node)));
     TRY(put_split_deps(in, node));
@@ -319,18 +329,20 @@ static halley_status change_nodes(halley_trace **out, void *context,
 
 halley_status scale_swap(halley_trace_set **set, scale_job *job, halley_error *err)
 {
+    assert(job->opts->swap != HALLEY_SWAP_NONE);
     const bool split = job->opts->swap == HALLEY_SWAP_SPLIT;
     task k = {job, halley_trace_set_count(*set), !split, split ? split_all : join_all};
     TRY(scale_each(set, change_nodes, &k, err));
     if (job->report->n_collectives == 0)
         return error_set(err, HALLEY_EINVAL, "there is %s to swap",
                          split ? "no all-reduce"
-                               : "no reduce-scatter with an all-gather behind it");
+                               : "no reduce-scatter with an all-gather after it");
     return HALLEY_OK;
 }
 
 halley_status scale_offload(halley_trace_set **set, scale_job *job, halley_error *err)
 {
+    assert(job->opts->offload > 0);
     task k = {job, halley_trace_set_count(*set), false, offload_all};
     TRY(scale_each(set, change_nodes, &k, err));
     if (job->report->n_offloaded == 0)

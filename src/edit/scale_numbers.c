@@ -1,7 +1,7 @@
 /*
  * Numbers of nodes, multiplied. Compute has durations, operations and memory traffic;
  * messages, loads and stores have bytes. Another batch changes all but what has the size
- * of the weights (the collectives of data-parallel groups and the updates behind them)
+ * of the weights (the collectives of data-parallel groups and the updates after them)
  * and what is fixed (work of the host, and what has neither operations nor bytes).
  * Another type of numbers changes bytes, and durations with them, since peak rates go
  * with the size of a number as memory traffic does; operations stay, and so do updates,
@@ -94,6 +94,7 @@ static halley_status put_scaled_attr(halley_builder *b, halley_attr attr, multip
 halley_status scale_copy_rest(halley_builder *b, const halley_trace *from, uint32_t node,
                               const scale_factors *f, halley_error *err)
 {
+    assert(node < halley_trace_count(from));
     const halley_io in = halley_node_inputs(from, node);
     const halley_io out = halley_node_outputs(from, node);
     multiplier m = {from, node, f->time, false};
@@ -116,6 +117,7 @@ halley_status scale_copy_rest(halley_builder *b, const halley_trace *from, uint3
 
 halley_status scale_copy_deps(halley_builder *b, const halley_trace *from, uint32_t node)
 {
+    assert(node < halley_trace_count(from));
     for (uint32_t i = 0; i < halley_node_data_count(from, node); i++)
         TRY(halley_builder_data(b, halley_node_data(from, node, i).id));
     for (uint32_t i = 0; i < halley_node_ctrl_count(from, node); i++)
@@ -125,6 +127,7 @@ halley_status scale_copy_deps(halley_builder *b, const halley_trace *from, uint3
 
 static uint64_t coll_of(const halley_trace *t, uint32_t node)
 {
+    assert(node < halley_trace_count(t));
     trace_roles r;
     uint64_t type = HALLEY_N_COLL_TYPES;
     trace_roles_read(&r, t, node);
@@ -148,6 +151,7 @@ static bool hands_out(const halley_trace *t, uint32_t node)
 static bool waits_for_reduced(const scale_job *job, const halley_trace *t, uint32_t node,
                               bool sharded)
 {
+    assert(node < halley_trace_count(t));
     for (uint32_t k = 0; k < trace_deps_count(t, node); k++) {
         const uint32_t dep = trace_deps_index(t, node, k);
         if (dep != HALLEY_NO_NODE && scale_is_data_parallel(job, t, dep) &&
@@ -180,6 +184,7 @@ static void mark_last(bool *updates, const bool *used, const halley_trace *t)
 halley_status scale_updates(bool **out, const scale_job *job, const halley_trace *t,
                             bool sharded, halley_error *err)
 {
+    assert(out != NULL);
     const uint32_t n = halley_trace_count(t);
     bool *const updates = mem_array_zero(n, sizeof *updates);
     bool *const used = mem_array_zero(n, sizeof *used); /* something else waits for it */
@@ -188,7 +193,7 @@ halley_status scale_updates(bool **out, const scale_job *job, const halley_trace
         free(used);
         return error_nomem(err);
     }
-    for (uint32_t i = n; i-- > 0;) { /* what waits stands behind */
+    for (uint32_t i = n; i-- > 0;) { /* what waits is after */
         const bool gathers = scale_is_data_parallel(job, t, i) && hands_out(t, i);
         updates[i] = halley_node_type_of(t, i) == HALLEY_NODE_COMP && !used[i] &&
                      waits_for_reduced(job, t, i, sharded);
@@ -209,6 +214,7 @@ halley_status scale_updates(bool **out, const scale_job *job, const halley_trace
 static bool time_and_bytes(double *ns, double *bytes, bool *moves_only,
                            const halley_trace *t, uint32_t node)
 {
+    assert(node < halley_trace_count(t));
     trace_roles r;
     halley_attr attr;
     uint64_t size = 0, n_ops = 0;
@@ -238,6 +244,7 @@ double scale_fastest(const halley_trace *t)
 scale_factors scale_update_factors(const halley_trace *t, uint32_t node, double factor,
                                    double ns_per_byte)
 {
+    assert(factor > 0);
     double ns, bytes, share = 1;
     bool moves_only;
     if (ns_per_byte > 0 && time_and_bytes(&ns, &bytes, &moves_only, t, node) &&
@@ -255,6 +262,7 @@ static double or_one(double factor)
  * no bytes (waiting, launching). */
 static bool is_fixed_node(const halley_trace *t, uint32_t node)
 {
+    assert(node < halley_trace_count(t));
     trace_roles r;
     uint64_t n_ops, bytes;
     trace_roles_read(&r, t, node);
@@ -266,6 +274,7 @@ static bool is_fixed_node(const halley_trace *t, uint32_t node)
 static scale_factors find_number_factors(const scale_job *job, const halley_trace *t,
                                          uint32_t node, bool update)
 {
+    assert(node < halley_trace_count(t));
     const halley_scale_opts *const o = job->opts;
     const double number = or_one(o->number);
     const double batch = or_one(o->batch), bytes = or_one(o->bytes) * number;

@@ -1,12 +1,12 @@
 /*
- * More or fewer replicas. The ranks of a data-parallel group lie at even distances
+ * More or fewer replicas. The ranks of a data-parallel group are at even distances
  * (stride), so a rank has three coordinates: low (below the stride), replica, high. A new
  * rank of replica i does what replica i modulo the old number did at the same low and
  * high; its peers and its groups within the replica move along, groups over all replicas
  * grow or shrink. Each replica keeps its batch. What a gather collects from each rank of
  * such a group is its part of the weights, which becomes smaller as they become more, and
  * so do the operations and bytes of the update of that part. Its duration has a part that
- * does not depend on the bytes; what does is told by the fastest of the nodes that only
+ * does not depend on the bytes; what does is given by the fastest of the nodes that only
  * move data.
  *
  * Groups may hold some of the ranks of a data-parallel group: those that share experts,
@@ -19,6 +19,7 @@
 #include "trace/core/levels.h"
 #include "trace/tools/edit.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ typedef struct coordinates {
 
 /* What becomes of a group. */
 typedef struct group_change {
-    bool spans;      /* over all replicas; else it lies in one */
+    bool spans;      /* over all replicas; else it is in one */
     uint32_t first;  /* in names: by new replica, when it does not span */
     uint32_t before; /* members */
     uint32_t after;
@@ -67,6 +68,7 @@ static int order_by_rank(const void *a, const void *b)
 static halley_status add_replica_group(mover *m, const char *name, uint32_t *ranks,
                                        uint32_t n, halley_error *err)
 {
+    assert(n > 0 && ranks != NULL);
     const trace_group group = {str_from(name), ranks, n};
     return array_push(&m->fresh.list, group) ? HALLEY_OK : error_nomem(err);
 }
@@ -90,6 +92,7 @@ static bool has_all_ranks(const mover *m, const trace_group *g)
 static halley_status widen_group(mover *m, const trace_group *g, group_change *change,
                                  halley_error *err)
 {
+    assert(g->n_ranks > 0);
     change->spans = true;
     if (!has_all_ranks(m, g))
         return HALLEY_EINVAL;
@@ -114,6 +117,7 @@ static halley_status widen_group(mover *m, const trace_group *g, group_change *c
 static halley_status repeat_group(mover *m, const trace_group *g, group_change *change,
                                   halley_error *err)
 {
+    assert(g->n_ranks > 0);
     const uint32_t own = place_replica(m, g->ranks[0], m->d).replica;
     change->first = (uint32_t)m->names.n;
     change->after = g->n_ranks;
@@ -141,6 +145,7 @@ static halley_status repeat_group(mover *m, const trace_group *g, group_change *
 
 static bool lies_in_one(const mover *m, const trace_group *g)
 {
+    assert(g->n_ranks > 0);
     for (uint32_t i = 1; i < g->n_ranks; i++)
         if (place_replica(m, g->ranks[i], m->d).replica !=
             place_replica(m, g->ranks[0], m->d).replica)
@@ -191,6 +196,7 @@ typedef struct moving {
 static halley_status move_peer(moving *v, halley_attr *attr, uint32_t node,
                                halley_error *err)
 {
+    assert(node < halley_trace_count(v->trace));
     const mover *const m = v->m;
     uint64_t rank;
     if (!halley_attr_to_u64(attr, &rank) || rank >= m->n_before)
@@ -255,6 +261,7 @@ static halley_status move_attr(moving *v, halley_attr *attr, uint32_t node,
 /* The numbers of the node changed first, then peers and groups. */
 static halley_status put_rest(moving *v, uint32_t node, halley_error *err)
 {
+    assert(node < halley_trace_count(v->trace));
     const halley_trace *const t = v->trace;
     const uint32_t type = halley_node_type_of(t, node);
     const double fewer = (double)v->m->d / v->m->dp;
@@ -286,6 +293,7 @@ static halley_status put_rest(moving *v, uint32_t node, halley_error *err)
 /* Is the node a collective of a group of which one rank is left? */
 static bool is_alone(const moving *v, uint32_t node)
 {
+    assert(node < halley_trace_count(v->trace));
     trace_roles r;
     if (halley_node_type_of(v->trace, node) != HALLEY_NODE_COLL)
         return false;
@@ -314,6 +322,7 @@ static halley_status put_replica_nodes(moving *v, halley_error *err)
 static halley_status make_replica_rank(halley_trace **out, mover *m, uint32_t rank,
                                        halley_error *err)
 {
+    assert(rank < m->n_after);
     moving v = {.m = m, .fresh = place_replica(m, rank, m->dp)};
     v.old = v.fresh;
     v.old.replica = v.fresh.replica % m->d;
@@ -374,6 +383,7 @@ static halley_status find_replicas(mover *m, halley_error *err)
 
 halley_status scale_ranks(halley_trace_set **set, scale_job *job, halley_error *err)
 {
+    assert(job->opts->dp > 0);
     mover m = {.job = job, .set = *set, .n_before = halley_trace_set_count(*set)};
     const uint64_t n_after = (uint64_t)m.n_before / job->dp * job->opts->dp;
     if (n_after > 1048576)

@@ -2,14 +2,14 @@
  * The layers of a recorded training step.
  *
  * A recording has threads: operators in a tree on each (the control dependency leads to
- * the parent), kernels behind the operators that launched them, pauses between. Layers
- * are looked for among the operators of a thread, told apart by name and by the shapes of
- * what they are given; kernels and pauses go with the operator before them, and may
+ * the parent), kernels after the operators that launched them, pauses between. Layers
+ * are looked for among the operators of a thread, distinguished by name and by the shapes
+ * of what they are given; kernels and pauses go with the operator before them, and may
  * differ from layer to layer.
  *
  * Autograd gives each operator of the forward pass a number, which the operators that
  * undo it carry in the backward pass. A repeat is one of layers if its blocks have such
- * numbers and if they are undone behind the whole row; repeats of whole steps are not.
+ * numbers and if they are undone after the whole row; repeats of whole steps are not.
  * What undoes a block is its block of the backward pass, with the gradients that are
  * accumulated in between. The repeats that cover most are taken first; together they
  * must be the bulk of what has numbers.
@@ -17,12 +17,13 @@
  * Gradients of several layers may be reduced in one bucket, by a collective somewhere in
  * the backward pass. Unless all blocks have equally many, collectives are neither copied
  * nor left out: they grow with the gradients that were accumulated since the last one.
- * The optimizer takes time in proportion to all gradients.
+ * The optimizer takes time proportionally to all gradients.
  */
 #include "base/error.h"
 #include "edit/scale.h"
 #include "trace/core/levels.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,7 @@ static bool name_has(halley_bytes name, const char *text)
 
 static op read_op(const halley_trace *t, uint32_t node)
 {
+    assert(node < halley_trace_count(t));
     const halley_bytes name = halley_node_name(t, node);
     halley_attr free_lane;
     const bool is_lag =
@@ -127,6 +129,7 @@ static int as_they_run(const void *a, const void *b)
  * kernel before it stands. */
 static void place_on_thread(op *ops, const halley_trace *t, uint32_t node)
 {
+    assert(node < halley_trace_count(t));
     op *const o = &ops[node];
     uint32_t by = o->parent;
     if (o->host || (o->pause && by != HALLEY_NO_NODE))
@@ -166,6 +169,7 @@ static halley_status read_recorded_ops(finder *f, halley_error *err)
 
 static uint64_t token_of(const finder *f, uint32_t node)
 {
+    assert(node < halley_trace_count(f->t));
     const halley_io in = halley_node_inputs(f->t, node);
     const halley_bytes name = halley_node_name(f->t, node);
     const uint64_t hash =
@@ -184,7 +188,7 @@ static halley_status list_mains(finder *f, halley_error *err)
         f->out->mains[i] = o->host;
         if (!o->host)
             continue;
-        /* The first of a thread is like no other: no stretch goes on behind it. */
+        /* The first of a thread is like no other: no stretch goes on after it. */
         f->tokens[f->n_mains] =
             o->tid == tid ? f->out->tokens[i] : hash_u64(~(uint64_t)o->tid);
         f->mains[f->n_mains++] = i;
@@ -388,6 +392,7 @@ static halley_status plan_kinds(finder *f, kinds *k, halley_error *err)
 /* The blocks of a row that changes, forward; the backward row follows it in the list. */
 static bool take_recorded_row(finder *f, const layers *l, uint32_t n_after)
 {
+    assert(n_after > 0);
     scale_rows *const out = f->out;
     const uint32_t row = (uint32_t)out->list.n;
     for (int i = 0; i < 2; i++)
@@ -515,10 +520,11 @@ static bool is_recorded_collective(const finder *f, uint32_t node)
     return halley_node_type_of(f->t, node) == HALLEY_NODE_COLL;
 }
 
-/* Blocks (of a forward row and the backward row behind it) in which a collective stands
+/* Blocks (of a forward row and the backward row after it) in which a collective stands
  * that others have not. */
 static uint8_t *find_fixed(const finder *f, uint32_t row)
 {
+    assert(row < f->out->list.n);
     const uint32_t n = f->out->list.at[row].n;
     uint32_t *const count = mem_array_zero(n, 2 * sizeof *count);
     uint8_t *const fixed = mem_array_zero(n, 1);
@@ -543,6 +549,7 @@ static uint8_t *find_fixed(const finder *f, uint32_t row)
 
 static halley_status plan_row(finder *f, uint32_t row, halley_error *err)
 {
+    assert(row < f->out->list.n);
     scale_row *const forward = &f->out->list.at[row];
     scale_row *const backward = &f->out->list.at[row + 1];
     uint8_t *const fixed = find_fixed(f, row);
@@ -572,6 +579,7 @@ static halley_status plan_row(finder *f, uint32_t row, halley_error *err)
 /* How often a node is there afterwards. */
 static uint32_t copies_of(const finder *f, uint32_t node)
 {
+    assert(node < halley_trace_count(f->t));
     const scale_place *const p = &f->out->places[node];
     uint32_t n = 0;
     if (p->row == SCALE_OUTSIDE)
@@ -585,6 +593,7 @@ static uint32_t copies_of(const finder *f, uint32_t node)
 /* The optimizer's own time and that of all it calls grows with all gradients. */
 static void grow_optimizer(finder *f, double factor)
 {
+    assert(factor > 0);
     for (uint32_t k = 0; k < f->out->n_nodes; k++) {
         op *const o = &f->ops[f->out->order[k]];
         o->optimizes |= o->parent != HALLEY_NO_NODE && f->ops[o->parent].optimizes;
@@ -629,7 +638,7 @@ static halley_status grow_buckets(finder *f, halley_error *err)
         return error_nomem(err);
     if (n_coll > 0 && n_grown == 0 && n_left > 0) {
         error_set(err, HALLEY_EINVAL,
-                  "collectives run on threads of their own, so it cannot be told which "
+                  "collectives run on threads of their own, so it is not known which "
                   "gradients they reduce");
         error_at_file(err, halley_trace_path(f->t));
         return HALLEY_EINVAL;
@@ -685,6 +694,7 @@ static halley_status find_recorded_layers(finder *f, halley_error *err)
 halley_status scale_find_recorded(scale_rows *out, const halley_trace *trace,
                                   const halley_scale_opts *opts, halley_error *err)
 {
+    assert(opts->layers_from > 0);
     finder f = {.t = trace, .opts = opts, .out = out};
     TRY(scale_rows_init(out, trace, err));
     const halley_status status = find_recorded_layers(&f, err);

@@ -1,13 +1,14 @@
 /*
- * Rows of blocks: which node of one block stands for which of another.
+ * Rows of blocks: which node of one block represents which of another.
  *
  * A node is known within its block by what it does and by how many such nodes came before
  * it; one that only goes along (a kernel, a pause, a collective) by the main node before
- * it and its own place behind that. So blocks need not be equal to the last node.
+ * it and its own place after that. So blocks need not be equal to the last node.
  */
 #include "base/error.h"
 #include "edit/scale.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static uint64_t mix_hash(uint64_t hash, uint64_t value)
@@ -17,6 +18,7 @@ static uint64_t mix_hash(uint64_t hash, uint64_t value)
 
 uint64_t scale_token(const halley_trace *t, uint32_t node, bool by_name)
 {
+    assert(node < halley_trace_count(t));
     static const trace_role roles[] = {TRACE_ROLE_COMM_TYPE, TRACE_ROLE_NUM_OPS,
                                        TRACE_ROLE_TENSOR_SIZE, TRACE_ROLE_COMM_SIZE};
     trace_roles r;
@@ -53,6 +55,7 @@ void scale_rows_fini(scale_rows *rows)
 halley_status scale_rows_init(scale_rows *rows, const halley_trace *trace,
                               halley_error *err)
 {
+    assert(trace != NULL);
     const uint32_t n = halley_trace_count(trace);
     *rows = (scale_rows){.n_nodes = n,
                          .order = mem_array(n, sizeof *rows->order),

@@ -4,14 +4,15 @@
  * The ranks that send messages to each other are one pipeline. What its stages have
  * together is the whole model, or (sequences cut over ranks) a multiple of it, or (stages
  * of several chunks, blocks of several layers) a part of it; in the last two cases all
- * stages must change in proportion. Else, where stages differ by one layer at most, they
+ * stages must change proportionally. Else, where stages differ by one layer at most, they
  * do so afterwards: the lowest ranks have one more, as in plans of halley. Where they
- * differ more, layers go to them in proportion to what they have, and what is left over
+ * differ more, layers go to them proportionally to what they have, and what is left over
  * to the largest remainders, of equal ones to the lowest ranks.
  */
 #include "base/error.h"
 #include "edit/scale.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,6 +20,7 @@
 static uint32_t largest_rest(const uint32_t *out, const uint32_t *parts, uint32_t n,
                              uint64_t sum, uint64_t total)
 {
+    assert(n > 0);
     uint32_t best = 0;
     uint64_t rest = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -33,6 +35,7 @@ static uint32_t largest_rest(const uint32_t *out, const uint32_t *parts, uint32_
 
 bool scale_share_out(uint32_t *out, const uint32_t *parts, uint32_t n, uint64_t total)
 {
+    assert(n > 0);
     uint64_t sum = 0, given = 0;
     for (uint32_t i = 0; i < n; i++)
         sum += parts[i];
@@ -50,6 +53,7 @@ bool scale_share_out(uint32_t *out, const uint32_t *parts, uint32_t n, uint64_t 
 
 static bool share_evenly(uint32_t *out, const uint32_t *parts, uint32_t n, uint64_t total)
 {
+    assert(n > 0);
     (void)parts;
     for (uint32_t i = 0; i < n; i++)
         out[i] = (uint32_t)(total / n + (i < total % n));
@@ -66,6 +70,7 @@ static bool can_copy_block(uint32_t n, uint32_t block, const uint8_t *fixed, boo
 static uint32_t *grow_stage(uint32_t n, uint32_t n_after, const uint8_t *fixed,
                             bool *fine)
 {
+    assert(n_after >= n);
     uint32_t *const out = mem_array(n_after, sizeof *out);
     uint32_t *const cycle = mem_array(n, sizeof *cycle);
     uint32_t n_cycle = 0;
@@ -88,6 +93,7 @@ static uint32_t *grow_stage(uint32_t n, uint32_t n_after, const uint8_t *fixed,
 static uint32_t *shrink_stage(uint32_t n, uint32_t n_after, const uint8_t *fixed,
                               bool *fine)
 {
+    assert(n_after <= n);
     uint32_t *const out = mem_array(n, sizeof *out);
     uint32_t n_kept = n;
     *fine = out != NULL;
@@ -146,6 +152,7 @@ static void join_by_messages(uint32_t *up, const halley_trace_set *set)
 
 static uint64_t find_common_factor(uint64_t a, uint64_t b)
 {
+    assert(a > 0 || b > 0);
     while (b != 0) {
         const uint64_t rest = a % b;
         a = b;
@@ -176,6 +183,7 @@ static halley_status refuse_sum(const uint32_t *n_before, const uint32_t *ranks,
  * proportion: the least common multiple of what each of them needs. */
 static uint32_t least_step(const uint32_t *parts, uint32_t n, uint32_t from)
 {
+    assert(n > 0);
     uint64_t step = 1;
     for (uint32_t i = 0; i < n; i++) {
         const uint64_t own = from / find_common_factor(parts[i], from);
@@ -189,6 +197,7 @@ static halley_status share_layers(uint32_t *n_after, const uint32_t *n_before,
                                   const uint32_t *ranks, uint32_t n,
                                   const halley_scale_opts *o, halley_error *err)
 {
+    assert(n > 0);
     uint64_t sum = 0;
     uint32_t least = UINT32_MAX, most = 0;
     bool exact = true;
@@ -204,7 +213,7 @@ static halley_status share_layers(uint32_t *n_after, const uint32_t *n_before,
     if (total % o->layers_from != 0 || (!exact && sum != o->layers_from))
         return error_set(err, HALLEY_EINVAL,
                          "the ranks of a pipeline repeat their block %llu times, which "
-                         "stand for %u layers: all must change in proportion, to a "
+                         "represent %u layers: all must change proportionally, to a "
                          "multiple of %u, not to %u",
                          (unsigned long long)sum, o->layers_from,
                          least_step(n_before, n, o->layers_from), o->layers_to);
@@ -249,6 +258,7 @@ halley_status scale_stages(uint32_t *n_after, const uint32_t *n_before,
                            const halley_trace_set *set, const halley_scale_opts *opts,
                            halley_error *err)
 {
+    assert(opts->layers_to > 0);
     const uint32_t n = halley_trace_set_count(set);
     uint32_t *const room = mem_array(n, 4 * sizeof *room);
     if (!room)

@@ -7,6 +7,8 @@
  */
 #include "edit/siphash.h"
 
+#include <assert.h>
+
 static uint64_t rotate_left(uint64_t x, unsigned by)
 {
     return x << by | x >> (64 - by);
@@ -14,6 +16,7 @@ static uint64_t rotate_left(uint64_t x, unsigned by)
 
 static void stir_state(uint64_t v[4], int rounds)
 {
+    assert(rounds > 0);
     for (int i = 0; i < rounds; i++) {
         v[0] += v[1];
         v[2] += v[3];
@@ -30,6 +33,7 @@ static void stir_state(uint64_t v[4], int rounds)
 
 static uint64_t load_word(const uint8_t *at, size_t n)
 {
+    assert(n <= 8);
     uint64_t x = 0;
     for (size_t i = 0; i < n; i++)
         x |= (uint64_t)at[i] << (8 * i);
@@ -43,6 +47,7 @@ siphash_key siphash_key_from(const uint8_t bytes[16])
 
 siphash_tag siphash(siphash_key key, const void *from, size_t n)
 {
+    assert(from != NULL || n == 0);
     const uint8_t *at = from;
     uint64_t v[4] = {
         key.k[0] ^ UINT64_C(0x736f6d6570736575),

@@ -2,7 +2,7 @@
  * Simulated time on three clusters that differ in what a trace's time is sensitive to:
  * A100 nodes without contention, H100 nodes whose links queue, and TPU v5e with compute
  * by the roofline. The clusters are made from presets for the number of ranks. The
- * presets have no memory beyond the NPU's own; loads and stores of traces want one, so
+ * presets have no memory beyond the NPU's own; loads and stores of traces need one, so
  * each NPU gets one as far as its host. (A pool for which ranks queue would let them
  * begin collectives that do not depend on each other in different orders.)
  */
@@ -20,6 +20,8 @@
 #include "trace/core/distinct.h"
 #include "trace/core/roles.h"
 #include "trace/core/slots.h"
+
+#include <assert.h>
 
 static const struct {
     const char *cluster;
@@ -58,6 +60,7 @@ static const char *const timing_attrs[N_ATTRS] = {"is_cpu_op", "num_ops", "tenso
 static bool has_number(uint64_t *out, const trace_slots *slots, uint32_t node,
                        timing_attr name)
 {
+    assert(node < slots->store->n);
     halley_attr attr;
     return trace_slots_find(&attr, slots, node, name) &&
            trace_kind_is_integer(attr.kind) && halley_attr_to_u64(&attr, out);
@@ -129,6 +132,7 @@ static halley_status fill_reference(halley_cluster *c, uint32_t i, uint32_t n,
                                     const trace_groups *groups, const synth_timing *how,
                                     halley_error *err)
 {
+    assert(i < HALLEY_N_REFERENCES && n > 0);
     const bool roofline = how->has_work && (references[i].by_work || !how->has_durations);
     TRY(hw_count_set(c, n, HW_COUNT_EVENLY, err));
     c->model = references[i].model;
@@ -146,6 +150,7 @@ static halley_status make(halley_cluster **out, uint32_t i, uint32_t n,
                           const trace_groups *groups, const synth_timing *how,
                           halley_error *err)
 {
+    assert(i < HALLEY_N_REFERENCES);
     halley_cluster *c;
     TRY(halley_cluster_load(&c, references[i].cluster, err));
     const halley_status status = fill_reference(c, i, n, groups, how, err);
@@ -159,6 +164,7 @@ static halley_status make(halley_cluster **out, uint32_t i, uint32_t n,
 static halley_status run(double *seconds, const synth_timed *what,
                          const halley_cluster *cluster, halley_error *err)
 {
+    assert(seconds != NULL);
     const halley_sim_opts opts = {.times_only = true,
                                   .network = HALLEY_NETWORK_AS_CLUSTER};
     halley_result *result;
@@ -176,6 +182,7 @@ static halley_status run(double *seconds, const synth_timed *what,
 halley_status synth_time(double *seconds, uint32_t i, const synth_timed *what,
                          halley_error *err)
 {
+    assert(i < HALLEY_N_REFERENCES);
     halley_cluster *cluster = NULL;
     TRY(make(&cluster, i, halley_trace_set_count(what->set), what->groups, what->how,
              err));
@@ -200,6 +207,7 @@ halley_status synth_times(double seconds[HALLEY_N_REFERENCES],
                           const halley_trace_set *set, const trace_groups *groups,
                           const synth_timing *how, halley_error *err)
 {
+    assert(halley_trace_set_count(set) > 0);
     trace_twins twins;
     TRY(trace_twins_init(&twins, set, 0, err));
     timing_job j = {seconds, &(synth_timed){set, groups, how, &twins}};

@@ -4,6 +4,7 @@
 #include "hw/cluster.h"
 #include "workload/memory.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 typedef struct trying {
@@ -16,6 +17,7 @@ typedef struct trying {
 
 static void insert(trying *t, const halley_change *c)
 {
+    assert(t->n <= t->max);
     uint32_t at = t->n;
     while (at > 0 && c->estimate.step_s < t->out[at - 1].estimate.step_s)
         at--;
@@ -44,6 +46,7 @@ static void offer(trying *t, halley_change *c, halley_plan_key key, const char *
 static void offer_degree(trying *t, const halley_plan *plan, const char *name,
                          size_t offset, uint32_t k)
 {
+    assert(k > 0);
     halley_change c = {.plan = *plan};
     char value[16];
     const halley_plan_key key = offset == offsetof(halley_plan, tp)   ? HALLEY_KEY_TP
@@ -125,5 +128,6 @@ uint32_t halley_search_fitting(halley_change *out, uint32_t max,
     offer_recompute(&t, plan, HALLEY_RECOMPUTE_SELECTIVE);
     offer_recompute(&t, plan, HALLEY_RECOMPUTE_FULL);
     offer_rest(&t, plan);
+    assert(t.n <= max);
     return t.n;
 }

@@ -42,6 +42,7 @@ static void sum_parts(step *s)
 
 static void add_rates(step *s)
 {
+    assert(s->out->step_s > 0);
     halley_estimate *out = s->out;
     const halley_plan *plan = s->c.plan;
     const halley_npu *npu = &s->c.cluster->npu;
@@ -62,6 +63,7 @@ static void add_rates(step *s)
 void estimate_layers_make(estimate_layers *out, const halley_model *model,
                           const halley_plan *plan, const halley_stack *stack)
 {
+    assert(plan->tp > 0 && plan->pp > 0 && plan->dp > 0);
     halley_stack own;
     out->priced = false;
     workload_parts_make(&out->parts, model, plan,
@@ -75,8 +77,8 @@ void step_make(step *s, halley_estimate *out, estimate_layers *layers,
     *s = (step){.out = out};
     price_context_make(&s->c, model, plan, cluster, stack, out);
     s->micro_batches = halley_plan_micro_batches(plan);
-    s->fsdp_each = plan->fsdp > 1 &&
-                   (plan->pp == 1 || plan->gather == HALLEY_GATHER_MICRO_BATCH);
+    s->fsdp_each =
+        plan->fsdp > 1 && (plan->pp == 1 || plan->gather == HALLEY_GATHER_MICRO_BATCH);
     step_price_kinds(s, layers);
 }
 
@@ -92,9 +94,10 @@ typedef struct design {
 
 static bool run_design(halley_estimate *out, estimate_layers *layers, const design *d)
 {
+    assert(d->plan->micro_batch > 0);
     halley_stack own;
     const halley_stack *stack = workload_family_stack(&own, d->model, d->plan, d->stack);
-    *out = (halley_estimate){0};
+    *out = (halley_estimate){.size = sizeof *out};
     workload_memory_fill(out, &layers->parts, d->model, d->plan, d->cluster, stack);
     if ((d->which == ESTIMATE_FITS && !out->fits) ||
         (d->which == ESTIMATE_MAY_FIT && out->fit == HALLEY_FIT_NOT))
@@ -152,6 +155,8 @@ bool estimate_run(halley_estimate *out, const halley_model *model,
                   const halley_plan *plan, const halley_cluster *cluster,
                   const halley_stack *stack, estimate_which which)
 {
+    assert(plan->tp > 0 && plan->pp > 0);
+    assert(plan->dp > 0);
     estimate_layers layers;
     estimate_layers_make(&layers, model, plan, stack);
     return estimate_run_with(out, &layers, model, plan, cluster, stack, which);
@@ -161,6 +166,7 @@ void halley_estimate_run(halley_estimate *out, const halley_model *model,
                          const halley_plan *plan, const halley_cluster *cluster,
                          const halley_stack *stack)
 {
+    assert(out != NULL && stack != NULL);
     estimate_layers layers;
     estimate_layers_make(&layers, model, plan, stack);
     (void)run_design(out, &layers,

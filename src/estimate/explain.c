@@ -28,6 +28,7 @@ static const char *format_amount(char to[32], double value, units_kind kind)
 
 static const char *keep_text(tree *t, strbuf *text)
 {
+    assert(text != NULL);
     const char *copy = text->failed ? NULL : arena_copy(&t->memory, strbuf_str(text));
     t->failed |= copy == NULL;
     strbuf_fini(text);
@@ -38,6 +39,7 @@ static const char *keep_text(tree *t, strbuf *text)
 static halley_explanation *add_child(tree *t, halley_explanation *parent,
                                      const char *name)
 {
+    assert(parent != NULL && name != NULL);
     halley_explanation *e = arena_array(&t->memory, 1, sizeof *e);
     if (e == NULL) {
         t->failed = true;
@@ -54,6 +56,7 @@ static halley_explanation *add_child(tree *t, halley_explanation *parent,
 static halley_explanation *add_value(tree *t, halley_explanation *parent,
                                      const char *name, double value, const char *unit)
 {
+    assert(unit != NULL);
     if (parent == NULL)
         return NULL;
     halley_explanation *e = add_child(t, parent, name);
@@ -109,6 +112,7 @@ static void explain_op(tree *t, halley_explanation *layer, const price_context *
 static void explain_layer(tree *t, const price_context *c, const char *title,
                           const workload_layer *layer, bool floor)
 {
+    assert(layer != NULL);
     if (layer->n == 0)
         return;
     price_layer p;
@@ -133,6 +137,7 @@ static void explain_layer(tree *t, const price_context *c, const char *title,
 
 static void explain_step(tree *t, const halley_estimate *e, const halley_plan *plan)
 {
+    assert(e->step_s >= 0);
     strbuf text = {0};
     t->root.name = "step";
     t->root.value = e->step_s;
@@ -236,6 +241,7 @@ static void print_value(strbuf *to, const halley_explanation *e)
 
 static void print_tree(strbuf *to, const halley_explanation *e, int depth)
 {
+    assert(depth >= 0);
     strbuf_printf(to, "%*s%-*s", 2 * depth, "", 24 - 2 * depth, e->name);
     print_value(to, e);
     if (e->formula != NULL)

@@ -11,10 +11,12 @@
  */
 #include "halley/estimate.h"
 
+#include <assert.h>
 #include <math.h>
 
 static double best_interval(double mtbf_s, double checkpoint_s)
 {
+    assert(mtbf_s > 0 && checkpoint_s > 0);
     const double x = checkpoint_s / (2 * mtbf_s);
     if (x >= 1)
         return mtbf_s;
@@ -24,7 +26,8 @@ static double best_interval(double mtbf_s, double checkpoint_s)
 void halley_goodput_run(halley_goodput *out, const halley_failures *failures,
                         double n_npus)
 {
-    *out = (halley_goodput){INFINITY, INFINITY, 1};
+    *out = (halley_goodput){
+        .size = sizeof *out, .mtbf_s = INFINITY, .interval_s = INFINITY, .share = 1};
     if (!(failures->npu_mtbf_s > 0) || !(n_npus > 0))
         return;
     const double mtbf = failures->npu_mtbf_s / n_npus;
@@ -35,4 +38,5 @@ void halley_goodput_run(halley_goodput *out, const halley_failures *failures,
     const double cycle = expm1((out->interval_s + checkpoint) / mtbf);
     out->share = checkpoint > 0 ? out->interval_s / (mtbf * exp(restart / mtbf) * cycle)
                                 : exp(-restart / mtbf);
+    assert(out->share >= 0 && out->share <= 1);
 }

@@ -12,6 +12,8 @@
 
 #include "workload/plan_file.h"
 
+#include <assert.h>
+
 enum { TP, CP, DP, PP, N_AXES };
 enum { OF_TP = 1 << TP, OF_CP = 1 << CP, OF_DP = 1 << DP, OF_PP = 1 << PP };
 enum { OF_COPIES = OF_CP | OF_DP, OF_STAGE = OF_TP | OF_COPIES };
@@ -42,6 +44,7 @@ static digits digits_of(const halley_plan *plan)
 /* The digits of `mask` from the number that they alone make; the others stay. */
 static void split(uint32_t at[N_AXES], const digits *d, uint32_t value, unsigned mask)
 {
+    assert(mask != 0 || value == 0);
     for (int i = 0; i < N_AXES; i++) {
         const uint32_t n = d->n[d->axis[i]];
         if (!(mask >> d->axis[i] & 1))
@@ -54,6 +57,7 @@ static void split(uint32_t at[N_AXES], const digits *d, uint32_t value, unsigned
 /* And back. */
 static uint32_t number(const digits *d, const uint32_t at[N_AXES], unsigned mask)
 {
+    assert(mask < 1u << N_AXES);
     uint32_t value = 0, unit = 1;
     for (int i = 0; i < N_AXES; i++) {
         const uint8_t axis = d->axis[i];
@@ -67,6 +71,7 @@ static uint32_t number(const digits *d, const uint32_t at[N_AXES], unsigned mask
 
 plan_place plan_place_of(const halley_plan *plan, uint32_t rank)
 {
+    assert(rank < plan->tp * plan->cp * plan->dp * plan->pp);
     const digits d = digits_of(plan);
     uint32_t at[N_AXES];
     split(at, &d, rank, OF_ALL);
@@ -75,6 +80,8 @@ plan_place plan_place_of(const halley_plan *plan, uint32_t rank)
 
 uint32_t plan_rank_at(const halley_plan *plan, plan_place place)
 {
+    assert(place.tp < plan->tp && place.cp < plan->cp);
+    assert(place.dp < plan->dp && place.pp < plan->pp);
     const digits d = digits_of(plan);
     const uint32_t at[N_AXES] = {place.tp, place.cp, place.dp, place.pp};
     return number(&d, at, OF_ALL);
@@ -126,6 +133,7 @@ static uint32_t expert_shards(const halley_plan *plan)
 
 static uint32_t size_of(const halley_plan *plan, workload_group kind)
 {
+    assert(kind < WORKLOAD_N_GROUPS);
     const uint32_t copies = plan->dp * plan->cp;
     switch (kind) {
     case WORKLOAD_TP:
@@ -165,6 +173,7 @@ static uint32_t clamp(uint32_t x, uint32_t high)
  * count whole, the one that crosses its border in part. */
 static uint32_t together(const digits *d, unsigned mask, uint32_t per_node)
 {
+    assert(per_node > 0);
     uint32_t count = 1, unit = 1;
     for (int i = 0; i < N_AXES;) {
         const bool in = mask >> d->axis[i] & 1;
@@ -181,6 +190,7 @@ static uint32_t together(const digits *d, unsigned mask, uint32_t per_node)
 void plan_group_sizes(uint32_t n[WORKLOAD_N_GROUPS], uint32_t in_node[WORKLOAD_N_GROUPS],
                       const halley_plan *plan, uint32_t per_node)
 {
+    assert(per_node > 0);
     const digits d = digits_of(plan);
     const uint32_t stage = together(&d, OF_STAGE, per_node);
     const uint32_t copies = together(&d, OF_COPIES, per_node);
@@ -240,6 +250,7 @@ static uint32_t index_in_stage(const halley_plan *plan, workload_group kind,
  * nor the copies of an expert as a whole. */
 static uint32_t per_stage(const halley_plan *plan, workload_group kind)
 {
+    assert(kind < WORKLOAD_N_GROUPS);
     const uint32_t size = size_of(plan, kind);
     if (size < 2 || ((kind == WORKLOAD_DP || kind == WORKLOAD_XP) && is_sharded(plan)))
         return 0;
@@ -274,6 +285,8 @@ plan_cut plan_group_cut(const halley_plan *plan, workload_group kind)
 
 uint32_t plan_group_of(const halley_plan *plan, workload_group kind, uint32_t rank)
 {
+    assert(kind < WORKLOAD_N_GROUPS);
+    assert(rank < plan->tp * plan->cp * plan->dp * plan->pp);
     const digits d = digits_of(plan);
     uint32_t first = 1, at[N_AXES];
     split(at, &d, rank, OF_ALL);
@@ -298,6 +311,8 @@ uint32_t plan_group_count(const halley_plan *plan)
 static uint32_t members_of(uint32_t *members, const halley_plan *plan,
                            workload_group kind, uint32_t stage, uint32_t index)
 {
+    assert(stage < plan->pp);
+    assert(index < per_stage(plan, kind));
     const digits d = digits_of(plan);
     uint32_t n = 0, at[N_AXES] = {[PP] = stage};
     for (uint32_t i = 0; i < stage_ranks(plan); i++) {
@@ -310,6 +325,7 @@ static uint32_t members_of(uint32_t *members, const halley_plan *plan,
 
 uint32_t plan_group_members(uint32_t *members, const halley_plan *plan, uint32_t g)
 {
+    assert(g > 0 && g <= plan_group_count(plan));
     uint32_t first = 1;
     for (int i = 0; i < N_KINDS; i++) {
         const uint32_t n = per_stage(plan, kinds[i]), count = n * plan->pp;

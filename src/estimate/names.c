@@ -1,8 +1,11 @@
 /* Names of the parts of a step and of memory. */
 #include "halley/estimate.h"
 
+#include <assert.h>
+
 const char *halley_part_name(halley_part part)
 {
+    assert(part < HALLEY_N_PARTS);
     static const char *const names[HALLEY_N_PARTS] = {
         [HALLEY_PART_FORWARD] = "forward",
         [HALLEY_PART_BACKWARD] = "backward",
@@ -24,6 +27,7 @@ const char *halley_part_name(halley_part part)
 
 const char *halley_memory_name(halley_memory memory)
 {
+    assert(memory < HALLEY_N_MEMORY);
     static const char *const names[HALLEY_N_MEMORY] = {
         "weights", "gradients", "optimizer", "activations",
         "logits",  "gathered",  "buffers",   "context"};
@@ -32,6 +36,7 @@ const char *halley_memory_name(halley_memory memory)
 
 const char *halley_fit_name(halley_memory_fit fit)
 {
+    assert(fit < HALLEY_N_FITS);
     static const char *const names[HALLEY_N_FITS] = {[HALLEY_FIT_FITS] = "fits",
                                                      [HALLEY_FIT_TIGHT] = "tight",
                                                      [HALLEY_FIT_MAY] = "may-fit",
@@ -43,6 +48,7 @@ const char *halley_fit_name(halley_memory_fit fit)
 
 const char *halley_class_name(uint32_t op_class)
 {
+    assert(op_class < HALLEY_N_CLASSES);
     static const char *const names[HALLEY_N_CLASSES] = {
         "matmuls", "attention", "expert matmuls", "memory-bound ops", "logits"};
     return op_class < HALLEY_N_CLASSES ? names[op_class] : "?";

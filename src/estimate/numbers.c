@@ -15,6 +15,7 @@ static const double seconds_per_day = 86400;
 static double count_full_flops(const halley_model *model, const halley_plan *plan,
                                double flops)
 {
+    assert(flops >= 0);
     if (model->kind != HALLEY_TRANSFORMER)
         return flops;
     halley_model whole = *model;
@@ -29,6 +30,7 @@ static void fill_rates(halley_numbers *out, const halley_estimate *e,
                        const halley_model *model, const halley_plan *plan,
                        const halley_npu *npu)
 {
+    assert(e->step_s > 0);
     const double wide = halley_npu_wide_peak(npu), own = npu->peak_flops[plan->dtype];
     const double full = count_full_flops(model, plan, e->model_flops);
     out->tokens_per_s_npu = e->tokens_per_s / out->n_npus;

@@ -20,6 +20,8 @@
 #include "hw/count.h"
 #include "workload/memory.h"
 
+#include <assert.h>
+
 static const double seconds_per_year = 365.25 * 86400;
 
 double estimate_outer_share(const halley_estimate *e)
@@ -37,6 +39,8 @@ static double compute_s(const halley_estimate *e)
 void estimate_offload(halley_estimate *e, const halley_plan *plan,
                       const halley_cluster *cluster, double micro_batches)
 {
+    assert(micro_batches > 0);
+    assert(e->offloaded_bytes >= 0);
     const halley_tier *tier = workload_outer_tier(plan, cluster);
     if (!tier || e->offloaded_bytes <= 0)
         return;
@@ -53,11 +57,13 @@ void estimate_offload(halley_estimate *e, const halley_plan *plan,
     const double hidden = plan->no_overlap ? 0 : 0.9 * compute_s(e);
     e->part_s[HALLEY_PART_OFFLOAD] +=
         open + (behind > hidden ? behind - hidden : 0) + 4 * users * tier->latency_s;
+    assert(e->part_s[HALLEY_PART_OFFLOAD] >= 0);
 }
 
 void estimate_money(halley_estimate *e, const halley_plan *plan,
                     const halley_cluster *cluster)
 {
+    assert(e->step_s > 0);
     const double npus = (double)plan->tp * plan->cp * plan->pp * plan->dp;
     const double paid = hw_count_paid(cluster, npus);
     const halley_cost *cost = &cluster->cost;
@@ -69,4 +75,5 @@ void estimate_money(halley_estimate *e, const halley_plan *plan,
         e->cost_usd += paid * cost->rent_usd_per_s * e->step_s;
     else if (life_s > 0)
         e->cost_usd += hw_cost_capital(cluster, npus) * e->step_s / life_s;
+    assert(e->energy_J >= 0 && e->cost_usd >= 0);
 }

@@ -60,6 +60,7 @@ void plan_await_late(plan_nodes *w, uint64_t id)
 /* The node just made is the next of the chain. */
 static uint64_t link_chain(plan_nodes *w, uint64_t id)
 {
+    assert(id < w->next_id);
     plan_after(w, w->last);
     for (size_t i = 0; i < w->awaited.n; i++)
         plan_after(w, w->awaited.at[i]);
@@ -269,6 +270,7 @@ void plan_debts_send(plan_nodes *w, workload_group group)
 
 static uint64_t add_memory(plan_nodes *w, bool store, const char *name, double bytes)
 {
+    assert(bytes >= 0);
     const uint64_t id =
         add_node(w, store ? HALLEY_NODE_MEM_STORE : HALLEY_NODE_MEM_LOAD, name);
     (void)halley_builder_attr_u64(w->b, HALLEY_ATTR_NAME_TENSOR_SIZE,

@@ -5,6 +5,7 @@
 #include "halley/plan_trace.h"
 #include "trace/core/template.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -61,6 +62,7 @@ static halley_status save_groups(const saving *to, const trace_template *t,
 static halley_status save_rank(saving *to, uint32_t rank, const halley_trace *trace,
                                halley_error *err)
 {
+    assert(trace != NULL);
     uint8_t *bytes = NULL;
     size_t n = 0;
     uint32_t first = rank;
@@ -113,7 +115,7 @@ halley_status halley_plan_trace_save(const char *prefix, const halley_model *mod
                                      const halley_stack *stack,
                                      halley_gen_summary *summary, halley_error *err)
 {
-    saving to = {.prefix = prefix};
+    saving to = {.prefix = prefix, .sum = {.size = sizeof to.sum}};
     halley_template *t = NULL;
     TRY(halley_plan_template(&t, model, plan, cluster, stack, err));
     const halley_status status = save_template(&to, t, err);

@@ -64,6 +64,7 @@ static void set_low(price_context *c)
 /* A share of all traffic goes to the outer tier: COMET's one effective bandwidth. */
 static void spread(price_context *c, double share, const halley_tier *tier)
 {
+    assert(share >= 0 && share <= 1);
     if (!tier || share <= 0)
         return;
     const double local = c->cluster->npu.tiers[0].bandwidth_Bps;
@@ -100,6 +101,7 @@ static void set_levels(price_context *c)
             below[g] = here;
         }
     }
+    assert(c->n_levels <= COLL_MAX_LEVELS);
 }
 
 /* The narrowest of the levels that a group crosses. */
@@ -130,6 +132,8 @@ void price_context_make(price_context *out, const halley_model *model,
                         const halley_plan *plan, const halley_cluster *cluster,
                         const halley_stack *stack, const halley_estimate *e)
 {
+    assert(plan->tp > 0);
+    assert(plan->dp > 0);
     const halley_npu *npu = &cluster->npu;
     price_context *c = out;
     c->model = model;
@@ -162,6 +166,9 @@ double price_library(const price_context *c, halley_constant constant)
 coll_call price_call(const price_context *c, coll_kind kind, workload_group group,
                      double bytes)
 {
+    assert(group < WORKLOAD_N_GROUPS);
+    assert(c->n[group] > 0);
+    assert(bytes >= 0);
     return (coll_call){.kind = kind,
                        .bytes = bytes,
                        .n = c->n[group],
@@ -179,6 +186,7 @@ double price_call_time(const price_context *c, workload_group group,
 double price_coll(const price_context *c, coll_kind kind, workload_group group,
                   double bytes)
 {
+    assert(group < WORKLOAD_N_GROUPS);
     const coll_call call = price_call(c, kind, group, bytes);
     const double t = price_call_time(c, group, &call);
     return call.per_node < call.n ? t * price_library(c, HALLEY_K_NETWORK) : t;
@@ -187,6 +195,7 @@ double price_coll(const price_context *c, coll_kind kind, workload_group group,
 /* The lowest level at which two ranks share a block: 0 the node; n_outer the top. */
 static uint32_t shared_level(const halley_cluster *cluster, uint32_t a, uint32_t b)
 {
+    assert(a != b);
     if (a / cluster->nodes.npus == b / cluster->nodes.npus)
         return 0;
     for (uint32_t i = 0; i + 1 < cluster->n_outer; i++) {
@@ -206,6 +215,7 @@ static uint32_t stages_level(const price_context *c, uint32_t a, uint32_t b)
 
 double price_send_alone(const price_context *c, double bytes, uint32_t a, uint32_t b)
 {
+    assert(bytes >= 0);
     const halley_cluster *cluster = c->cluster;
     const uint32_t level = stages_level(c, a, b);
     const coll_call call = {
@@ -231,6 +241,7 @@ static double through_rank(double n, double bytes)
 price_shards price_shards_make(const price_context *c, double weights,
                                double expert_weights)
 {
+    assert(weights >= 0 && expert_weights >= 0);
     const double gb = c->plan->gradient_bytes, n = c->n[WORKLOAD_FSDP];
     price_shards s = {
         .gather_s = price_coll(c, COLL_ALL_GATHER, WORKLOAD_FSDP, 2 * weights),
@@ -250,6 +261,7 @@ price_shards price_shards_make(const price_context *c, double weights,
 
 double price_drag(const price_context *c, double messages_s, double bytes)
 {
+    assert(messages_s >= 0);
     const halley_link *up = &c->cluster->nodes.up;
     const double moved =
         up->torus ? messages_s : fmin(messages_s, bytes / up->bandwidth_Bps);
@@ -258,6 +270,7 @@ double price_drag(const price_context *c, double messages_s, double bytes)
 
 double price_side_by_side(double a, double b)
 {
+    assert(a >= 0 && b >= 0);
     const double big = a > b ? a : b, small = a > b ? b : a;
     if (!(big > 0))
         return 0;
@@ -283,6 +296,7 @@ static double hidden_dispatch(const price_context *c)
 
 double price_exposed(const price_context *c, workload_group group)
 {
+    assert(group < WORKLOAD_N_GROUPS);
     const double *k = c->stack->k;
     const halley_plan *plan = c->plan;
     switch (group) {

@@ -43,6 +43,7 @@ static double dispatcher_factor(const price_context *c)
 /* What the stack's collectives take against the table, by group. */
 static double slowness(const price_context *c, workload_group group)
 {
+    assert(group < WORKLOAD_N_GROUPS);
     if (group == WORKLOAD_EP)
         return dispatcher_factor(c);
     const double own = group == WORKLOAD_TP ? price_library(c, HALLEY_K_TP_TIME) : 1;
@@ -52,6 +53,7 @@ static double slowness(const price_context *c, workload_group group)
 
 double price_message_time(const price_context *c, const workload_op *op)
 {
+    assert(op->group < WORKLOAD_N_GROUPS);
     static const coll_kind kinds[] = {
         [WORKLOAD_ALL_REDUCE] = COLL_ALL_REDUCE,
         [WORKLOAD_ALL_GATHER] = COLL_ALL_GATHER,
@@ -88,6 +90,8 @@ typedef struct layer_sums {
 static void add_exposed(price_layer *out, layer_sums *sum, workload_group group, double f,
                         double b)
 {
+    assert(group < WORKLOAD_N_GROUPS);
+    assert(f >= 0 && b >= 0);
     const double r = sum->repeats ? f : 0;
     out->comm_f[group] += f;
     out->comm_b[group] += b;
@@ -208,10 +212,9 @@ static void expose_hidden(price_layer *out, layer_sums *sum, const price_context
                 fmax(shown * sum->expert_f, sum->expert_f - pass_f),
                 fmax(shown * sum->expert_b, sum->expert_b - pass_b));
     const double tensors = price_exposed(c, WORKLOAD_TP);
-    add_exposed(
-        out, sum, WORKLOAD_TP,
-        fmax(tensors * sum->tensor_f, sum->tensor_f - tensor_cover * sum->npu_f),
-        fmax(tensors * sum->tensor_b, sum->tensor_b - tensor_cover * sum->npu_b));
+    add_exposed(out, sum, WORKLOAD_TP,
+                fmax(tensors * sum->tensor_f, sum->tensor_f - tensor_cover * sum->npu_f),
+                fmax(tensors * sum->tensor_b, sum->tensor_b - tensor_cover * sum->npu_b));
     const double turns = price_exposed(c, WORKLOAD_CP);
     const double more_f = moe ? pass_f - sum->npu_f : 0;
     const double more_b = moe ? pass_b - sum->npu_b : 0;
@@ -275,4 +278,6 @@ void price_layer_make(price_layer *out, const price_context *c,
     out->backward_s = out->plain_b_s + sum.again + sum.comm_r;
     if (floor)
         add_host(out, &sum, layer, &h);
+    assert(out->forward_s >= 0 && out->backward_s >= 0);
+    assert(out->weight_s >= 0);
 }

@@ -88,6 +88,7 @@ static op_time batched_time(const price_context *c, const workload_op *op)
 /* Share of peak for a head size, between the measured ones. */
 static double attention_share(const halley_npu *npu, double dim)
 {
+    assert(dim > 0);
     const double at = dim / 64 - 1;
     if (at <= 0)
         return npu->attention_share[0] * (dim > 16 ? dim / 64 : 0.25);
@@ -191,6 +192,7 @@ static op_time compute_time(const price_context *c, const workload_op *op)
 
 price_op price_op_make(const price_context *c, const workload_op *op)
 {
+    assert(c->stream_s > 0);
     assert(op->kind != WORKLOAD_COLL);
     const op_time t = compute_time(c, op);
     return (price_op){.forward_s = t.f + t.cast_f,

@@ -12,6 +12,7 @@
 #include "halley/estimate.h"
 #include "workload/family.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static double traffic(const workload_op *op, const workload_shape *s,
@@ -30,6 +31,8 @@ static double traffic(const workload_op *op, const workload_shape *s,
 static void add(halley_roofline *out, const char *name, double flops, double bytes,
                 double s)
 {
+    assert(out->n <= HALLEY_MAX_ROOFLINE);
+    assert(flops >= 0 && bytes >= 0);
     if (out->n == HALLEY_MAX_ROOFLINE || !(flops > 0) || !(bytes > 0) || !(s > 0))
         return;
     halley_roofline_op *to = &out->ops[out->n++];
@@ -71,11 +74,13 @@ void halley_roofline_run(halley_roofline *out, const halley_model *model,
     halley_estimate_run(&e, model, plan, cluster, stack);
     price_context_make(&c, model, plan, cluster, stack, &e);
     workload_parts_make(&parts, model, plan, stack);
-    *out = (halley_roofline){.peak_flops = cluster->npu.peak_flops[plan->dtype],
+    *out = (halley_roofline){.size = sizeof *out,
+                             .peak_flops = cluster->npu.peak_flops[plan->dtype],
                              .bandwidth_Bps = cluster->npu.tiers[0].bandwidth_Bps};
     if (parts.has_dense)
         add_layer(out, &c, &parts.dense, &parts.shape, "a whole layer");
     if (parts.has_moe)
         add_layer(out, &c, &parts.moe, &parts.shape, "a whole layer with experts");
     add_layer(out, &c, &parts.head, &parts.shape, "the whole head");
+    assert(out->n <= HALLEY_MAX_ROOFLINE);
 }

@@ -18,6 +18,7 @@
 #include "estimate/run.h"
 #include "hw/cluster.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,7 @@ typedef struct searching {
 /* The next divisor of n above d, or 0. */
 static uint32_t next_divisor(uint32_t n, uint32_t d)
 {
+    assert(d > 0 && d <= n);
     for (d++; d <= n; d++) {
         if (n % d == 0)
             return d;
@@ -69,6 +71,7 @@ static bool allowed(const searching *s, halley_plan_key key, uint32_t value,
 
 static halley_status add_cuts(searching *s, uint32_t tp, uint32_t pp, halley_error *err)
 {
+    assert(tp > 0 && pp > 0);
     const halley_model *m = s->model;
     const uint32_t rest = s->o.n_npus / tp / pp;
     const halley_plan *p = &s->o.plan;
@@ -121,6 +124,7 @@ static bool is_better(const halley_estimate *a, const halley_estimate *b)
 static void keep(task_result *r, uint32_t top, const halley_plan *plan,
                  const halley_estimate *e)
 {
+    assert(r->n <= top);
     uint32_t at = r->n;
     while (at > 0 && is_better(e, &r->best[at - 1].estimate))
         at--;
@@ -452,6 +456,8 @@ halley_status halley_search_run(halley_search **out, const halley_model *model,
                                 const halley_cluster *cluster, const halley_stack *stack,
                                 const halley_search_opts *opts, halley_error *err)
 {
+    assert(opts != NULL);
+    assert(opts->n_npus > 0);
     searching s = {.model = model, .cluster = cluster, .stack = stack, .o = *opts};
     if (!s.o.n_npus || !s.o.plan.global_batch)
         return error_set(err, HALLEY_EINVAL,
@@ -510,6 +516,7 @@ void halley_search_free(halley_search *search)
 const char *halley_search_reason(char *to, size_t size, const halley_found *better,
                                  const halley_found *worse)
 {
+    assert(size > 0);
     int most = 0;
     double gap = -HUGE_VAL;
     for (int i = 0; i < HALLEY_N_PARTS; i++) {

@@ -68,9 +68,9 @@ double step_reduced_each(const step *s, const stage_cost *st);
 typedef struct step_message {
     coll_kind kind;
     workload_group group;
-    double bytes;  /* as coll/time.h counts them, over all buckets */
-    double all_s;  /* all buckets, one after the other */
-    bool gathers;  /* weights, after the update or before the first pass */
+    double bytes; /* as coll/time.h counts them, over all buckets */
+    double all_s; /* all buckets, one after the other */
+    bool gathers; /* weights, after the update or before the first pass */
 } step_message;
 
 /* What a stage reduces and gathers beyond its passes. */

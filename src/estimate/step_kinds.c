@@ -14,6 +14,7 @@
 
 double step_beside(const step *s, double pass_s, double messages_s, double bytes)
 {
+    assert(pass_s >= 0 && messages_s >= 0);
     const halley_plan *plan = s->c.plan;
     if (plan->no_overlap || plan->expose & HALLEY_EXPOSE_DP)
         return pass_s + messages_s;
@@ -42,6 +43,7 @@ static void gather_layer(step *s, kind_cost *k)
 /* The operators of a kind; NULL when the model has none. */
 static const workload_layer *find_layer(const workload_parts *p, estimate_kind kind)
 {
+    assert(kind < ESTIMATE_N_KINDS);
     switch (kind) {
     case ESTIMATE_DENSE:
     case ESTIMATE_DENSE_WIDE:
@@ -67,6 +69,7 @@ static bool is_wide(estimate_kind kind)
 /* Does the host issue its operators, and are its weights gathered layer by layer? */
 static bool has_floor(const step *s, estimate_kind kind)
 {
+    assert(kind < ESTIMATE_N_KINDS);
     if (kind == ESTIMATE_EMBEDDING || kind == ESTIMATE_HEAD)
         return false;
     return s->c.model->kind == HALLEY_TRANSFORMER || kind == ESTIMATE_EXPERTS;
@@ -75,6 +78,7 @@ static bool has_floor(const step *s, estimate_kind kind)
 static void set_kind(step *s, kind_cost *k, const price_layer *price,
                      const workload_layer *layer, bool floor)
 {
+    assert(price != NULL && layer != NULL);
     *k = (kind_cost){.price = price,
                      .weights = layer->weights,
                      .expert_weights = layer->expert_weights,
@@ -86,6 +90,7 @@ static void set_kind(step *s, kind_cost *k, const price_layer *price,
                      .plain_s = price->plain_b_s};
     if (s->fsdp_each && floor)
         gather_layer(s, k);
+    assert(k->forward_s >= 0 && k->backward_s >= 0);
 }
 
 void step_price_kinds(step *s, estimate_layers *layers)

@@ -27,6 +27,8 @@ typedef struct bucketed {
 static bucketed bucket_time(const step *s, coll_kind kind, workload_group group,
                             double params, double bytes_each)
 {
+    assert(group < WORKLOAD_N_GROUPS);
+    assert(params >= 0);
     const double ranks = s->c.n[group];
     const double size = fmax(bucket_params, bucket_params_per_rank * ranks);
     /* Compilers (TPU), and other models than transformers, reduce as it comes. */
@@ -76,6 +78,7 @@ typedef struct reduction {
 static reduction reduce_weights(step_reduction *to, const step *s, double params,
                                 owners who)
 {
+    assert(params >= 0);
     const halley_plan *plan = s->c.plan;
     const double gb = plan->gradient_bytes;
     reduction r = {0};
@@ -185,6 +188,7 @@ double step_reduced_each(const step *s, const stage_cost *st)
 static double hidden_time(const step *s, const stage_cost *st, double reduced_s,
                           double gathered_s)
 {
+    assert(reduced_s >= 0 && gathered_s >= 0);
     const double behind_b = 0.9 * (st->backward_s - shared_time(s, st, true));
     const double behind_f = 0.9 * (st->forward_s - shared_time(s, st, false));
     if (plan_shards(s->c.plan) > 1 || s->c.plan->zero == 2)
@@ -194,6 +198,7 @@ static double hidden_time(const step *s, const stage_cost *st, double reduced_s,
 
 step_reduction step_reduction_make(const step *s, const stage_cost *st)
 {
+    assert(s->micro_batches > 0);
     const halley_plan *plan = s->c.plan;
     step_reduction r = reduce_stage(s, st);
     const double shown = price_exposed(&s->c, WORKLOAD_DP);
@@ -233,6 +238,7 @@ static double update_shards(const step *s, workload_group all, workload_group sh
 
 void step_add_update(step *s, const stage_cost *st)
 {
+    assert(st->trained >= 0);
     const halley_plan *plan = s->c.plan;
     const double *k = s->c.stack->k;
     const double shards = update_shards(s, WORKLOAD_DP, WORKLOAD_FSDP);

@@ -27,6 +27,7 @@ static double count_wide(const step *s, const workload_stage *st)
 /* Move layers of a stage to the kind that stays in bf16, those without experts first. */
 static void set_wide(stage_cost *c, double wide)
 {
+    assert(wide >= 0);
     static const estimate_kind from[] = {ESTIMATE_DENSE, ESTIMATE_EXPERTS};
     static const estimate_kind to[] = {ESTIMATE_DENSE_WIDE, ESTIMATE_EXPERTS_WIDE};
     for (int i = 0; i < 2 && wide > 0; i++) {
@@ -73,6 +74,7 @@ stage_cost step_stage_make(const step *s, const workload_stage *st)
     }
     c.reduced_s = step_reduced_each(s, &c);
     c.added = (s->fsdp_each ? c.trained / s->c.plan->fsdp : c.trained) + c.touched;
+    assert(c.forward_s >= 0 && c.backward_s >= 0);
     return c;
 }
 
@@ -84,6 +86,7 @@ static double accumulation_time(const step *s, const stage_cost *c)
 
 static workload_pass_times pass_times(const step *s, const stage_cost *c, double parts)
 {
+    assert(parts > 0);
     const double more = accumulation_time(s, c) + s->c.stack->k[HALLEY_K_MICRO] / parts;
     return (workload_pass_times){.forward_s = c->forward_s,
                                  .input_s = c->backward_s - c->weight_s + more,
@@ -111,6 +114,7 @@ static double total_weights(const stage_cost *c)
 
 static void scale_stage(stage_cost *c, double by)
 {
+    assert(by > 0);
     for (int i = 0; i < ESTIMATE_N_KINDS; i++) {
         c->kinds[i].n *= by;
         c->kinds[i].again *= by;
@@ -220,6 +224,7 @@ static void add_schedule(step *s, const stage_list *l, bool walk)
 /* Time of one kind of a stage's layers into the parts of the step, `times` over. */
 static void add_parts(step *s, const kind_count *of, const kind_cost *k, double times)
 {
+    assert(times >= 0);
     static const halley_part messages[] = {[WORKLOAD_TP] = HALLEY_PART_TP,
                                            [WORKLOAD_CP] = HALLEY_PART_CP,
                                            [WORKLOAD_EP] = HALLEY_PART_EP};
@@ -257,6 +262,7 @@ static double count_again(const step *s, const stage_cost *c)
 
 stage_cost step_add_pipeline(step *s, bool walk)
 {
+    assert(s->micro_batches > 0);
     const double m = s->micro_batches;
     double *part = s->out->part_s;
     stage_list l;

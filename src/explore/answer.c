@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +22,8 @@ enum { MOST_SWING = 65, SCAN = 64, HALVINGS = 60 };
 static double with_digit(explore_worker *w, const uint32_t *digits, uint32_t axis,
                          uint32_t digit)
 {
+    assert(axis < w->study->n_axes);
+    assert(digit < w->study->axes[axis].seen.n);
     const halley_study *s = w->study;
     uint32_t moved[HALLEY_MAX_AXES];
     explore_row row;
@@ -34,6 +37,8 @@ static double with_digit(explore_worker *w, const uint32_t *digits, uint32_t axi
 static double with_factor(explore_worker *w, const halley_candidate *best,
                           const explore_ref *ref, double factor)
 {
+    assert(ref->param != NULL);
+    assert(factor > 0);
     explore_row row;
     explore_worker_move(w, best->id);
     const explore_value v = {.number = factor * explore_get(&w->raw, ref)};
@@ -53,6 +58,7 @@ static double slope(double y0, double y1, double x0, double x1)
 
 static double elasticity(explore_worker *w, const halley_candidate *best, uint32_t axis)
 {
+    assert(axis < w->study->n_axes);
     const explore_axis *a = &w->study->axes[axis];
     const double here = best->objective[0];
     const param_kind kind = a->refs[0].param->kind;
@@ -81,6 +87,8 @@ static double elasticity(explore_worker *w, const halley_candidate *best, uint32
 static halley_sensitivity sensitivity(explore_worker *w, const halley_exploration *e,
                                       uint32_t axis)
 {
+    assert(axis < w->study->n_axes);
+    assert(e->n_best > 0);
     const halley_candidate *best = &e->best[0];
     const halley_axis *a = &w->study->axes[axis].seen;
     halley_sensitivity out = {
@@ -145,12 +153,14 @@ static halley_status sensitivities(halley_exploration *e, explore_worker *w,
             e->sensitivities[e->n_sensitivities++] = sensitivity(w, e, i);
     }
     qsort(e->sensitivities, e->n_sensitivities, sizeof *e->sensitivities, widest_first);
+    assert(e->n_sensitivities <= w->study->n_axes);
     return HALLEY_OK;
 }
 
 static halley_status baseline(halley_exploration *e, explore_worker *w,
                               explore_bars *bars, halley_error *err)
 {
+    assert(w->study != NULL);
     const halley_study *s = w->study;
     explore_row row = {0};
     if (!s->has_baseline)
@@ -177,6 +187,7 @@ static halley_status baseline(halley_exploration *e, explore_worker *w,
 /* How far the design is ahead (> 0) with the parameter at x; NaN when neither runs. */
 static double ahead(explore_worker *w, const explore_question *q, double x)
 {
+    assert(q->n_of + q->n_beats > 0 || q->of == NULL);
     explore_row a, b;
     const bool of = explore_worker_try_fixed(w, &a, q->of, q->n_of, &q->ref, x);
     const bool beats = explore_worker_try_fixed(w, &b, q->beats, q->n_beats, &q->ref, x);
@@ -227,6 +238,7 @@ static scan look(explore_worker *w, const explore_question *q)
 static double narrow(explore_worker *w, const explore_question *q, double low,
                      double high, bool rises)
 {
+    assert(low <= high);
     const bool whole = q->ref.param->kind == PARAM_U32;
     for (double x = low + 1; whole && x < high && high - low < 1e5; x++) {
         const double y = ahead(w, q, x);
@@ -255,6 +267,7 @@ static const char *no_change(const scan *s)
 
 static void ask(halley_break_even *out, explore_worker *w, const explore_question *q)
 {
+    assert(q->ref.param != NULL);
     char text[64], from[64], to[64];
     const units_kind unit = q->ref.param->unit;
     snprintf(out->question, sizeof out->question, "How much %s until {%s} beats {%s}?",

@@ -18,6 +18,7 @@ static bool shown_axis(const explore_axis *a)
 
 static void choose_heats(explore_sums *sums, const halley_study *s)
 {
+    assert(s->n_axes <= HALLEY_MAX_AXES);
     for (uint32_t i = 0; i < s->n_axes; i++) {
         for (uint32_t j = i + 1; j < s->n_axes; j++) {
             const uint64_t cells = (uint64_t)s->axes[i].seen.n * s->axes[j].seen.n;
@@ -27,6 +28,7 @@ static void choose_heats(explore_sums *sums, const halley_study *s)
             sums->heats[sums->n_heats++] = (halley_heat){.axis_i = i, .axis_j = j};
         }
     }
+    assert(sums->n_heats <= EXPLORE_MAX_HEATS);
 }
 
 static size_t heat_cells(const halley_study *s, const halley_heat *h)
@@ -37,6 +39,7 @@ static size_t heat_cells(const halley_study *s, const halley_heat *h)
 halley_status explore_sums_init(explore_sums *sums, const halley_study *s,
                                 halley_error *err)
 {
+    assert(s->n_axes <= HALLEY_MAX_AXES);
     *sums = (explore_sums){0};
     choose_heats(sums, s);
     size_t n_values = 0, n_cells = 0;
@@ -69,6 +72,7 @@ halley_status explore_sums_init(explore_sums *sums, const halley_study *s,
 
 void explore_sums_clear(explore_sums *sums, const halley_study *s)
 {
+    assert(sums->memory != NULL);
     for (uint32_t i = 0; i < s->n_axes; i++) {
         for (uint32_t v = 0; v < s->axes[i].seen.n; v++)
             sums->marginals[i][v] = (halley_marginal){.best = NAN, .best_id = UINT64_MAX};
@@ -99,6 +103,7 @@ static void keep(double *best, uint64_t *best_id, double value, uint64_t id,
 void explore_sums_improve(explore_sums *sums, const halley_study *s,
                           const explore_row *row)
 {
+    assert(row->id != UINT64_MAX);
     uint32_t digits[HALLEY_MAX_AXES];
     const bool maximize = s->goals[0].seen.maximize;
     explore_digits(digits, s, row->id);
@@ -125,6 +130,7 @@ void explore_sums_add(explore_sums *sums, const halley_study *s, const explore_r
 
 void explore_sums_merge(explore_sums *to, const explore_sums *from, const halley_study *s)
 {
+    assert(to->n_heats == from->n_heats);
     const bool maximize = s->goals[0].seen.maximize;
     for (uint32_t i = 0; i < s->n_axes; i++) {
         for (uint32_t v = 0; v < s->axes[i].seen.n; v++) {
@@ -150,6 +156,7 @@ void explore_sums_fini(explore_sums *sums)
 
 static bool dominates(const halley_study *s, const explore_row *a, const explore_row *b)
 {
+    assert(s->n_goals > 0 && s->n_goals <= HALLEY_MAX_OBJECTIVES);
     bool better = false;
     for (uint32_t i = 0; i < s->n_goals; i++) {
         const double x = a->objective[i], y = b->objective[i];
@@ -163,6 +170,7 @@ static bool dominates(const halley_study *s, const explore_row *a, const explore
 
 bool explore_front_add(explore_rows *front, const halley_study *s, const explore_row *row)
 {
+    assert(s->n_goals > 0);
     for (size_t i = 0; i < front->n; i++) {
         if (dominates(s, &front->at[i], row))
             return true;
@@ -175,6 +183,7 @@ bool explore_front_add(explore_rows *front, const halley_study *s, const explore
     front->n = n;
     if (n == EXPLORE_MAX_FRONT)
         return true;
+    assert(front->n <= EXPLORE_MAX_FRONT);
     return array_push(front, *row);
 }
 

@@ -8,6 +8,7 @@
  */
 #include "explore/search.h"
 
+#include <assert.h>
 #include <math.h>
 #include <nlopt.h>
 
@@ -24,6 +25,7 @@ typedef struct descent {
 
 static uint64_t nearest(const halley_study *s, const double *x)
 {
+    assert(s->n_axes > 0);
     uint32_t digits[HALLEY_MAX_AXES];
     for (uint32_t i = 0; i < s->n_outer; i++) {
         const double at = floor(x[i] + 0.5), last = s->axes[i].seen.n - 1.0;
@@ -34,6 +36,8 @@ static uint64_t nearest(const halley_study *s, const double *x)
 
 static double value(unsigned n, const double *x, double *gradient, void *context)
 {
+    assert(n > 0);
+    assert(context != NULL);
     descent *d = context;
     (void)n;
     (void)gradient;
@@ -65,6 +69,7 @@ static double value(unsigned n, const double *x, double *gradient, void *context
 
 static void walk(descent *d, nlopt_algorithm algorithm, double *x, int samples)
 {
+    assert(samples > 0);
     const halley_study *s = d->study;
     double low[HALLEY_MAX_AXES], high[HALLEY_MAX_AXES], step[HALLEY_MAX_AXES], y;
     for (uint32_t i = 0; i < s->n_outer; i++) {
@@ -89,12 +94,13 @@ static void walk(descent *d, nlopt_algorithm algorithm, double *x, int samples)
 
 halley_status explore_descend(explore_run *r, halley_error *err)
 {
+    assert(explore_run_study(r)->n_goals > 0);
     descent d = {.run = r, .study = explore_run_study(r), .err = err, .worst = NAN};
     const halley_study *s = d.study;
     double x[HALLEY_MAX_AXES];
     if (s->n_goals > 1)
         return error_set(err, HALLEY_EINVAL,
-                         "search: nlopt wants one objective; evolutionary takes several");
+                         "search: nlopt needs one objective; evolutionary takes several");
     for (uint32_t i = 0; i < s->n_outer; i++)
         x[i] = (s->axes[i].seen.n - 1) / 2.0;
     const int third = (int)(s->search.samples / 3 + 1);

@@ -12,6 +12,7 @@ const explore_dims explore_dims_any = {.any = true};
 
 explore_dims explore_dims_of(units_kind kind)
 {
+    assert(kind < UNITS_N_KINDS);
     static const explore_dims rows[UNITS_N_KINDS] = {
         [UNITS_BYTES] = {.power = {[BYTES] = 1}},
         [UNITS_BANDWIDTH] = {.power = {[BYTES] = 1, [SECONDS] = -1}},
@@ -76,6 +77,7 @@ static const char *find_name(explore_dims a)
 static size_t add_factor(char *to, size_t size, size_t n, const char *name, double power,
                          bool below)
 {
+    assert(n < size);
     const char *join = below ? (n > 0 ? "/" : "1/") : (n > 0 ? " " : "");
     int length = power == 1
                      ? snprintf(to + n, size - n, "%s%s", join, name)
@@ -85,6 +87,7 @@ static size_t add_factor(char *to, size_t size, size_t n, const char *name, doub
 
 const char *explore_dims_format(char *to, size_t size, explore_dims a)
 {
+    assert(size > 0);
     static const char *const names[EXPLORE_N_DIMS] = {"B", "s", "FLOP", "J", "USD"};
     size_t n = 0;
     assert(size > 0 && !a.any);

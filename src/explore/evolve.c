@@ -6,6 +6,7 @@
  */
 #include "explore/search.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ typedef struct evolution {
 
 static bool beats(const halley_study *s, const being *a, const being *b)
 {
+    assert(s->n_goals > 0);
     bool better = false;
     if (a->got.feasible != b->got.feasible)
         return a->got.feasible;
@@ -47,6 +49,7 @@ static bool beats(const halley_study *s, const being *a, const being *b)
 /* Rank 0 is beaten by none, rank 1 only by rank 0, ... */
 static void rank_all(const evolution *e, uint32_t n)
 {
+    assert(n > 0);
     uint32_t ranked = 0;
     for (uint32_t i = 0; i < n; i++)
         e->all[i].rank = UINT32_MAX;
@@ -80,6 +83,7 @@ static int by_goal(const void *a, const void *b, void *context)
 
 static void spread(const evolution *e, uint32_t n, being **scratch)
 {
+    assert(n > 0);
     for (uint32_t i = 0; i < n; i++)
         e->all[i].distance = 0;
     for (uint32_t g = 0; g < e->study->n_goals; g++) {
@@ -121,6 +125,7 @@ static const being *choose(evolution *e)
 
 static void mutate(evolution *e, being *b)
 {
+    assert(b != NULL);
     const halley_study *s = e->study;
     const uint32_t axis = (uint32_t)rng_below(&e->random, s->n_outer);
     const uint32_t n = s->axes[axis].seen.n, at = b->digits[axis];
@@ -136,6 +141,7 @@ static void mutate(evolution *e, being *b)
 
 static void breed(evolution *e, being *child)
 {
+    assert(child != NULL);
     const being *a = choose(e), *b = choose(e);
     *child = *a;
     for (uint32_t i = 0; i < e->study->n_outer; i++) {
@@ -145,11 +151,12 @@ static void breed(evolution *e, being *child)
     mutate(e, child);
 }
 
-/* n new ones behind the first `from`, each never seen before; fewer when none is found.
+/* n new ones after the first `from`, each never seen before; fewer when none is found.
  */
 static halley_status make(evolution *e, uint32_t *n, uint32_t from, bool children,
                           halley_error *err)
 {
+    assert(from == 0 || from == e->n);
     bool memory = true;
     *n = 0;
     for (uint32_t tries = 0; *n < e->n && tries < 50 * e->n && memory; tries++) {
@@ -190,6 +197,7 @@ static halley_status generations(evolution *e, being **scratch, halley_error *er
 
 halley_status explore_evolve(explore_run *r, halley_error *err)
 {
+    assert(explore_run_study(r)->n_axes > 0);
     evolution e = {.run = r, .study = explore_run_study(r)};
     e.n = e.study->search.population;
     if (e.n > explore_run_wave_size(r))

@@ -10,6 +10,7 @@
 #include "explore/dims.h"
 #include "explore/metric.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -94,6 +95,7 @@ static halley_status wrong(compiler *c, const char *what)
 
 static halley_status push_step(compiler *c, expr_step step, explore_dims dims)
 {
+    assert(c != NULL);
     if (c->n == MOST_STEPS || c->depth >= MOST_DEPTH)
         return wrong(c, "too long or too deep");
     c->steps[c->n++] = step;
@@ -160,6 +162,7 @@ static explore_dims raise_dims(const compiler *c)
  * measure the same. */
 static halley_status find_dims(const compiler *c, const op_row *row, explore_dims *out)
 {
+    assert(row != NULL && out != NULL);
     const explore_dims a = c->dims[c->depth - row->arity];
     const explore_dims b = c->dims[c->depth - 1];
     *out = (explore_dims){0};
@@ -199,6 +202,7 @@ static halley_status find_dims(const compiler *c, const op_row *row, explore_dim
 
 static halley_status emit(compiler *c, const op_row *row)
 {
+    assert(row != NULL);
     if (c->depth < row->arity)
         return wrong(c, "something is missing");
     if ((row->op == OP_EQUAL || row->op == OP_UNEQUAL) && !resolve_word(c)) {
@@ -255,7 +259,7 @@ static void skip_space(compiler *c)
         c->at++;
 }
 
-/* A unit behind a number: letters, perhaps "/" and letters: "GB/s". */
+/* A unit after a number: letters, perhaps "/" and letters: "GB/s". */
 static halley_status read_number(compiler *c)
 {
     const size_t from = c->at;
@@ -320,7 +324,7 @@ static halley_status read_word(compiler *c)
             return wrong(c, "an operator out of place");
         skip_space(c);
         if (row->level == 9 && peek(c, 0) != '(')
-            return wrong(c, "a function wants '('");
+            return wrong(c, "a function needs '('");
         return push_operator(c, row);
     }
     if (!c->wants_value)
@@ -413,6 +417,8 @@ static halley_status compile(compiler *c)
 halley_status explore_expr_compile(explore_expr *out, arena *memory, str text,
                                    halley_error *err)
 {
+    assert(memory != NULL);
+    assert(text.at != NULL);
     compiler *c = mem_array_zero(1, sizeof *c);
     if (!c)
         return error_nomem(err);
@@ -428,6 +434,7 @@ halley_status explore_expr_compile(explore_expr *out, arena *memory, str text,
             status = error_nomem(err);
     }
     free(c);
+    assert(status != HALLEY_OK || out->n > 0);
     return status;
 }
 
@@ -499,6 +506,8 @@ static bool takes_one(op_code op)
 bool explore_expr_eval(double *out, const explore_expr *expr,
                        const explore_design *design, const double *metrics)
 {
+    assert(expr->n > 0);
+    assert(metrics != NULL || !expr->uses_results);
     double stack[MOST_DEPTH + 1] = {0}; /* what nothing is worth */
     uint32_t n = 0;
     for (uint32_t i = 0; i < expr->n; i++) {

@@ -71,6 +71,7 @@ static void *keep_beating(void *context)
 
 static halley_status start_heartbeat(struct halley_job *p, halley_error *err)
 {
+    assert(p != NULL);
     pthread_condattr_t clock;
     p->sent = mem_array_zero(p->n_ranks, sizeof *p->sent);
     if (!p->sent)
@@ -88,6 +89,8 @@ halley_status explore_job_new(struct halley_job **out, const mpi_plugin *mpi,
                               uint32_t rank, uint32_t n_ranks, bool threads,
                               halley_error *err)
 {
+    assert(n_ranks > 1 && rank < n_ranks);
+    assert(mpi != NULL);
     assert(rank < n_ranks);
     struct halley_job *p = mem_array_zero(1, sizeof *p);
     if (!p)

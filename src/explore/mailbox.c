@@ -12,6 +12,7 @@
 
 explore_message *explore_mailbox_new(explore_mailbox *box, size_t n)
 {
+    assert(box->mpi != NULL);
     explore_message *m = box->spare;
     if (n > INT32_MAX)
         return NULL;
@@ -27,6 +28,7 @@ explore_message *explore_mailbox_new(explore_mailbox *box, size_t n)
     m->next = NULL;
     m->moving = 0;
     m->n = n;
+    assert(m->room >= n);
     return m;
 }
 
@@ -58,6 +60,7 @@ bool explore_mailbox_is_sent(explore_mailbox *box)
 
 bool explore_mailbox_send(explore_mailbox *box, explore_message *m, int to, int tag)
 {
+    assert(to >= 0);
     assert(m->n <= m->room);
     explore_mailbox_is_sent(box);
     m->peer = to;
@@ -96,6 +99,7 @@ static bool accept_all(explore_mailbox *box, int tag)
 
 bool explore_mailbox_take(explore_mailbox *box, int tag, explore_message **out)
 {
+    assert(out != NULL);
     *out = NULL;
     if (!accept_all(box, tag))
         return false;

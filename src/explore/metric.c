@@ -11,6 +11,7 @@
 #include "estimate/groups.h"
 #include "hw/cost.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,6 +94,7 @@ static const char *const class_columns[HALLEY_N_MEMORY] = {
 
 const char *halley_metric_column(uint32_t metric)
 {
+    assert(metric < HALLEY_N_METRICS);
     if (metric < HALLEY_METRIC_PART)
         return rows[metric].column;
     if (metric < HALLEY_METRIC_CLASS)
@@ -102,6 +104,7 @@ const char *halley_metric_column(uint32_t metric)
 
 const char *halley_metric_key(uint32_t metric)
 {
+    assert(metric < HALLEY_N_METRICS);
     if (metric < HALLEY_METRIC_PART)
         return rows[metric].key;
     if (metric < HALLEY_METRIC_CLASS)
@@ -111,6 +114,7 @@ const char *halley_metric_key(uint32_t metric)
 
 const char *halley_metric_title(uint32_t metric)
 {
+    assert(metric < HALLEY_N_METRICS);
     if (metric < HALLEY_METRIC_PART)
         return rows[metric].title;
     if (metric < HALLEY_METRIC_CLASS)
@@ -122,6 +126,7 @@ const char *halley_metric_title(uint32_t metric)
 
 units_kind explore_metric_unit(uint32_t metric)
 {
+    assert(metric < HALLEY_N_METRICS);
     if (metric < HALLEY_METRIC_PART)
         return rows[metric].unit;
     return metric < HALLEY_METRIC_CLASS ? UNITS_TIME : UNITS_BYTES;
@@ -129,6 +134,7 @@ units_kind explore_metric_unit(uint32_t metric)
 
 explore_dims explore_metric_dims(uint32_t metric)
 {
+    assert(metric < HALLEY_N_METRICS);
     return explore_dims_of(metric == HALLEY_METRIC_TOKENS_PER_S
                                ? UNITS_FREQUENCY
                                : explore_metric_unit(metric));
@@ -137,6 +143,7 @@ explore_dims explore_metric_dims(uint32_t metric)
 /* Money of one token is tiny: shown for a million of them. */
 const char *halley_metric_format(char *to, size_t size, uint32_t metric, double value)
 {
+    assert(size > 0 && metric < HALLEY_N_METRICS);
     if (!(value == value)) {
         snprintf(to, size, "-");
         return to;
@@ -160,6 +167,7 @@ const char *halley_metric_format(char *to, size_t size, uint32_t metric, double 
 
 uint32_t explore_metric_find(str key, const char **nearest)
 {
+    assert(key.n == 0 || key.at != NULL);
     const char *names[2 * HALLEY_N_METRICS];
     for (uint32_t i = 0; i < HALLEY_N_METRICS; i++) {
         names[i] = halley_metric_key(i);
@@ -176,6 +184,7 @@ uint32_t explore_metric_find(str key, const char **nearest)
 static void under_failures(double out[HALLEY_N_METRICS], const halley_failures *failures,
                            double npus)
 {
+    assert(npus > 0);
     halley_goodput g;
     halley_goodput_run(&g, failures, npus);
     out[HALLEY_METRIC_GOODPUT] = g.share;
@@ -204,6 +213,8 @@ static void train(double out[HALLEY_N_METRICS], const halley_estimate *e, double
 void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
                      const halley_estimate *e, double run_tokens)
 {
+    assert(e->size == sizeof *e);
+    assert(design->plan.tp > 0);
     const halley_cluster *c = &design->cluster;
     const halley_plan *plan = &design->plan;
     const double npus = (double)plan->tp * plan->cp * plan->pp * plan->dp;
@@ -233,9 +244,10 @@ void explore_metrics(double out[HALLEY_N_METRICS], const explore_design *design,
         out[HALLEY_METRIC_CLASS + i] = e->memory_bytes[i];
 }
 
-/* The largest part beside compute, with the dimension of the network it crosses. */
+/* The largest part other than compute, with the dimension of the network it crosses. */
 static int largest_other(const halley_estimate *e)
 {
+    assert(e->step_s > 0);
     int most = HALLEY_PART_TP;
     for (int i = HALLEY_PART_TP; i < HALLEY_N_PARTS; i++) {
         if (e->part_s[i] > e->part_s[most])
@@ -246,6 +258,7 @@ static int largest_other(const halley_estimate *e)
 
 static const char *where_it_goes(const explore_design *d, int part)
 {
+    assert(part >= 0 && part < HALLEY_N_PARTS);
     static const struct {
         int part;
         workload_group group;
@@ -267,6 +280,7 @@ static const char *where_it_goes(const explore_design *d, int part)
 void explore_limit(char *to, size_t size, const explore_design *d,
                    const halley_estimate *e)
 {
+    assert(size > 0);
     static const char *const words[HALLEY_N_PARTS] = {
         [HALLEY_PART_TP] = "tensor-parallel messages",
         [HALLEY_PART_CP] = "context-parallel messages",

@@ -8,6 +8,7 @@
 #include "hw/link.h"
 #include "workload/plan_file.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,7 +87,7 @@ static const explore_param params[] = {
     U32("plan.recompute-every", plan.recompute_every, 1, 1e5,
         "full recomputation keeps the input of one layer in this many"),
     U32("plan.recompute-layers", plan.recompute_layers, 0, 1e5,
-        "recompute only the first so many layers of a stage; 0 = all"),
+        "recompute only the first N layers of a stage; 0 = all"),
     NAMED("plan.rank-order", plan.rank_order, workload_order_names,
           "which ranks are neighbours, innermost first"),
     NAMED("plan.schedule", plan.schedule, workload_schedule_names, "pipeline schedule"),
@@ -100,7 +101,8 @@ static const explore_param params[] = {
      .names = offloads,
      .doc = "classes kept in expanded memory: none, optimizer+gradients, ..."},
     NAMED("plan.placement", plan.spread, placements,
-          "what lies in expanded memory: the offloaded classes, or all in proportion"),
+          "what is stored in expanded memory: the offloaded classes, or all "
+          "proportionally"),
     SWITCH("plan.embeddings-as-layers", plan.embeddings_as_layers,
            "stages count embedding and head as one layer each"),
     SWITCH("plan.no-overlap", plan.no_overlap, "nothing hides behind compute"),
@@ -177,7 +179,7 @@ static const explore_param params[] = {
     NUMBER("cluster.host-factor", UNITS_COUNT, cluster.host_factor, 0, 1e6,
            "time of the host's work against the reference host"),
     NUMBER("cluster.cost.node", UNITS_MONEY, cluster.cost.node_usd, 0, 1e12,
-           "price of a node beside its NPUs"),
+           "price of a node without its NPUs"),
     NUMBER("cluster.cost.power-idle", UNITS_SHARE, cluster.cost.power_idle, 0, 1,
            "of full power when idle"),
     NUMBER("cluster.cost.pue", UNITS_COUNT, cluster.cost.pue, 1, 100,
@@ -234,6 +236,7 @@ bool explore_param_scales(const explore_param *param)
 /* "cluster.npu.memory.cxl.bandwidth" against "cluster.npu.memory.TIER.bandwidth". */
 static bool match_tier(explore_ref *out, const explore_param *p, str path)
 {
+    assert(p->path != NULL);
     const str prefix = STR("cluster.npu.memory.");
     if (p->kind != PARAM_TIER || !str_starts(path, prefix))
         return false;
@@ -264,6 +267,7 @@ static bool match_edit(explore_ref *out, const explore_param *p, str path)
 
 static bool match_constant(explore_ref *out, const explore_param *p, str path)
 {
+    assert(p->path != NULL);
     const str prefix = STR("stack.");
     char key[HALLEY_NAME];
     if (p->kind != PARAM_CONSTANT || !str_starts(path, prefix) ||
@@ -308,6 +312,7 @@ static const halley_constant_info *constant_of(const explore_ref *ref)
 
 bool explore_number_fits(const explore_ref *ref, double number)
 {
+    assert(ref->param != NULL);
     const explore_param *p = ref->param;
     if (p->kind == PARAM_CONSTANT)
         return number >= constant_of(ref)->min && number <= constant_of(ref)->max;
@@ -318,6 +323,7 @@ bool explore_number_fits(const explore_ref *ref, double number)
 
 static halley_tier *find_tier(explore_design *d, const char *name)
 {
+    assert(name[0] != '\0');
     for (uint32_t i = 0; i < d->cluster.npu.n_tiers; i++) {
         if (strcmp(d->cluster.npu.tiers[i].name, name) == 0)
             return &d->cluster.npu.tiers[i];
@@ -325,9 +331,10 @@ static halley_tier *find_tier(explore_design *d, const char *name)
     return NULL;
 }
 
-/* A tier that is not there is added behind the others, one per NPU. */
+/* A tier that is not there is added after the others, one per NPU. */
 static void set_tier(explore_design *d, const explore_ref *ref, double number)
 {
+    assert(ref->param->kind == PARAM_TIER);
     halley_npu *npu = &d->cluster.npu;
     halley_tier *t = find_tier(d, ref->tier);
     if (!t && npu->n_tiers == HALLEY_MAX_TIERS)
@@ -342,6 +349,7 @@ static void set_tier(explore_design *d, const explore_ref *ref, double number)
 
 static void set_peak(explore_design *d, double number)
 {
+    assert(number > 0);
     halley_npu *npu = &d->cluster.npu;
     double *peak = npu->peak_flops;
     const double wide = halley_npu_wide_peak(npu);
@@ -369,6 +377,8 @@ static void set_edit(explore_design *d, const char *path, const char *text)
 
 static void set_whole(explore_design *d, const explore_param *p, const explore_value *v)
 {
+    assert(explore_param_whole(p));
+    assert(v->object != NULL || v->text != NULL);
     switch (p->kind) {
     case PARAM_MODEL:
         d->model = *(const halley_model *)v->object;
@@ -426,6 +436,7 @@ static void follow_shape(halley_model *m, const explore_param *p, uint32_t to)
 void explore_set(explore_design *design, const explore_ref *ref,
                  const explore_value *value)
 {
+    assert(ref->param != NULL);
     const explore_param *p = ref->param;
     char *at = (char *)design + p->offset;
     const double number = value->number;
@@ -469,6 +480,7 @@ static double get_edit(const explore_design *d, const char *path)
 
 double explore_get(const explore_design *design, const explore_ref *ref)
 {
+    assert(ref->param != NULL);
     const explore_param *p = ref->param;
     const char *at = (const char *)design + p->offset;
     double number = 0;
@@ -517,6 +529,7 @@ static uint64_t hash_text(const char *text, uint64_t seed)
 
 uint64_t explore_design_key(const explore_design *design)
 {
+    assert(design->plan.tp > 0);
     const halley_cluster *p = &design->cluster;
     double canonical[N_PARAMS];
     size_t n = 0;

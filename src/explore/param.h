@@ -48,7 +48,7 @@ typedef enum param_kind {
     PARAM_BOOL,
     PARAM_ENUM,    /* stored as an int-sized enum or uint32_t */
     PARAM_OFFLOAD, /* a set of memory classes, "optimizer+gradients" */
-    PARAM_PEAK, /* all types and the cores' feeding in proportion; the value is bf16's */
+    PARAM_PEAK, /* all types and the cores' feeding proportionally; the value is bf16's */
     PARAM_NETWORK,  /* bandwidth between nodes */
     PARAM_TIER,     /* of the memory tier the path names */
     PARAM_CONSTANT, /* of the stack */

@@ -8,6 +8,7 @@
 #include "explore/store_check.h"
 #include "halley/explore.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ static halley_status summarize(halley_results_summary *out, sqlite3 *db, const c
 {
     char text[32];
     const uint64_t n_failures = mem_failure_count();
-    *out = (halley_results_summary){0};
+    *out = (halley_results_summary){.size = sizeof *out};
     TRY(store_check_kind(db, path, err));
     TRY(store_check_summary(db, path, err));
     TRY(store_check_rows(db, path, err));
@@ -50,10 +51,11 @@ static halley_status summarize(halley_results_summary *out, sqlite3 *db, const c
     return n_failures == mem_failure_count() ? HALLEY_OK : error_nomem(err);
 }
 
-/* Axis columns stand behind id and key; then the objectives and the main results. */
+/* Axis columns are after id and key; then the objectives and the main results. */
 static void best_query(strbuf *sql, sqlite3 *db, const halley_results_summary *sum,
                        const halley_results_opts *o)
 {
+    assert(o != NULL && sum->objective[0] != '\0');
     static const uint32_t shown[] = {HALLEY_METRIC_STEP_TIME, HALLEY_METRIC_TOKENS_PER_S,
                                      HALLEY_METRIC_MFU, HALLEY_METRIC_MEMORY};
     sqlite3_stmt *q = NULL;
@@ -87,6 +89,7 @@ static void best_query(strbuf *sql, sqlite3 *db, const halley_results_summary *s
 /* Five digits are enough for people; programs get all of them. */
 static const char *print_cell(sqlite3_stmt *q, int i, bool raw, char to[NUMBER_TEXT])
 {
+    assert(i >= 0);
     if (sqlite3_column_type(q, i) != SQLITE_FLOAT)
         return (const char *)sqlite3_column_text(q, i);
     const double value = sqlite3_column_double(q, i);
@@ -122,6 +125,7 @@ static halley_status answer(sqlite3 *db, const char *sql, const char *path, bool
                             bool (*seen)(void *, const halley_results_row *),
                             void *context, halley_error *err)
 {
+    assert(sql != NULL && seen != NULL);
     sqlite3_stmt *q = NULL;
     const char *rest = NULL;
     if (sqlite3_prepare_v2(db, sql, -1, &q, &rest) != SQLITE_OK)
@@ -186,6 +190,7 @@ halley_status halley_results_query(halley_results_summary *out, const char *stor
                                                 const halley_results_row *row),
                                    void *context, halley_error *err)
 {
+    assert(out != NULL && store != NULL);
     sqlite3 *db = NULL;
     if (!file_exists(store)) {
         error_set(err, HALLEY_ENOTFOUND, "there is no such store");

@@ -59,6 +59,7 @@ void explore_run_free(explore_run *r)
 
 static halley_status make_blocks(explore_run *r, halley_error *err)
 {
+    assert(r->per_block > 0);
     for (int w = 0; w < 2; w++) {
         r->blocks[w] = mem_array_zero(EXPLORE_WAVE, sizeof *r->blocks[w]);
         if (!r->blocks[w])
@@ -89,6 +90,8 @@ static halley_status setup(explore_run *r, halley_error *err)
 halley_status explore_run_new(explore_run **out, const halley_study *study,
                               uint32_t threads, uint32_t top, halley_error *err)
 {
+    assert(top > 0);
+    assert(study->n_axes > 0 || study->size >= 1);
     explore_run *r = mem_array_zero(1, sizeof *r);
     if (!r)
         return error_nomem(err);
@@ -112,6 +115,7 @@ halley_status explore_run_new(explore_run **out, const halley_study *study,
 
 static bool keep_row(explore_block *b, const halley_study *s, const explore_row *row)
 {
+    assert(row->id != UINT64_MAX);
     b->rows[b->n_rows++] = *row;
     explore_sums_add(&b->sums, s, row);
     return s->n_goals < 2 || explore_front_add(&b->front, s, row);
@@ -130,6 +134,7 @@ typedef struct part {
 /* The k-th outer design of the wave, or piece of one. */
 static part part_of(const explore_run *r, uint64_t k)
 {
+    assert(r->n_pieces > 0);
     const uint64_t inner = r->study->inner_size;
     if (!in_pieces(r))
         return (part){(r->ids ? r->ids[k] : r->first + k) * inner, inner};
@@ -151,6 +156,7 @@ halley_status explore_evaluate_block(void *context, size_t i, uint32_t worker,
                                      halley_error *err)
 {
     explore_run *r = context;
+    assert(r->per_block > 0);
     const halley_study *s = r->study;
     explore_worker *w = &r->workers[worker];
     explore_block *b = &r->blocks[r->wave][i];
@@ -185,6 +191,7 @@ halley_status explore_evaluate_block(void *context, size_t i, uint32_t worker,
 static halley_status merge_piece(explore_run *r, explore_block *b, uint64_t piece,
                                  halley_error *err)
 {
+    assert(r->n_pieces > 1);
     if (b->n_rows &&
         (r->reached.pending == 0 || explore_better(r->study, &b->rows[0], &r->pending))) {
         r->pending = b->rows[0];
@@ -200,6 +207,7 @@ static halley_status merge_piece(explore_run *r, explore_block *b, uint64_t piec
 static halley_status merge_block(explore_run *r, const explore_block *b,
                                  halley_error *err)
 {
+    assert(b->n_feasible <= b->n_evaluated);
     for (uint32_t i = 0; i < b->n_rows; i++) {
         if (!explore_top_add(&r->best, r->study, &b->rows[i]))
             return error_nomem(err);
@@ -240,12 +248,15 @@ halley_status explore_run_flush(explore_run *r, halley_error *err)
     r->writing = false;
     if (r->write_status != HALLEY_OK && err)
         *err = r->write_err;
+    assert(!r->writing);
     return r->write_status;
 }
 
 /* Hand the finished wave to the storing thread; the other one is free by then. */
 static halley_status hand_over(explore_run *r, uint32_t n_blocks, halley_error *err)
 {
+    assert(n_blocks > 0 && n_blocks <= EXPLORE_WAVE);
+    assert(r->wave < 2);
     TRY(explore_run_flush(r, err));
     r->wave = !r->wave;
     if (!r->store)
@@ -268,6 +279,7 @@ uint64_t explore_run_wave_size(const explore_run *r)
  * they take long the next are smaller. No result depends on it. */
 static void pace(explore_run *r, uint32_t n_blocks, double taken_s)
 {
+    assert(taken_s >= 0);
     const uint32_t least = r->threads * (r->n_ranks > 1 ? r->n_ranks : 1);
     if (taken_s > 0.3)
         r->most_now = n_blocks / 2 > least ? n_blocks / 2 : least;
@@ -280,6 +292,7 @@ static void pace(explore_run *r, uint32_t n_blocks, double taken_s)
 halley_status explore_run_wave(explore_run *r, const uint64_t *ids, uint64_t first,
                                uint64_t n, halley_error *err)
 {
+    assert(n > 0 && n <= explore_run_wave_size(r));
     const double start = clock_s();
     const uint64_t n_failures = mem_failure_count();
     r->ids = ids;
@@ -325,6 +338,7 @@ static void take_answer(explore_answered *out, const explore_row *row)
 static void match_answers(explore_answered *out, const explore_run *r,
                           const uint64_t *ids, uint64_t n)
 {
+    assert(out != NULL || n == 0);
     const uint64_t inner = r->study->inner_size;
     for (uint64_t k = 0, b = 0; k < n; b++) {
         const explore_block *at = &r->blocks[!r->wave][b];
@@ -340,6 +354,7 @@ static void match_answers(explore_answered *out, const explore_run *r,
 halley_status explore_ask(explore_answered *out, explore_run *r, const uint64_t *ids,
                           uint64_t n, halley_error *err)
 {
+    assert(ids != NULL);
     r->n_asked += n;
     if (r->n_asked > r->n_known) {
         TRY(explore_run_wave(r, ids, 0, n, err));
@@ -391,6 +406,7 @@ static halley_status open_store(explore_run *r, const halley_explore_opts *o,
 
 static halley_status run_all(explore_run *r, halley_error *err)
 {
+    assert(r->study->search.method == EXPLORE_EXHAUSTIVE);
     const halley_study *s = r->study;
     if (s->size > most_exhaustive)
         return error_set(err, HALLEY_ELIMIT,
@@ -430,6 +446,7 @@ static int by_first_objective(const void *a, const void *b, void *context)
 
 static halley_status copy_sums(halley_exploration *e, explore_run *r, halley_error *err)
 {
+    assert(r->study->n_axes <= HALLEY_MAX_AXES);
     /* The block of memory changes hands; exploration_free frees it by its first part. */
     e->n_axes = r->study->n_axes;
     memcpy(e->marginals, r->sums.marginals, sizeof e->marginals);
@@ -458,6 +475,7 @@ static bool moves_roof(const explore_axis *a)
 static halley_status slice(halley_slice *out, const halley_exploration *e, uint32_t axis,
                            explore_worker *w, explore_bars *bars, halley_error *err)
 {
+    assert(axis < w->study->n_axes);
     const explore_axis *a = &w->study->axes[axis];
     const uint32_t n = a->seen.n;
     *out = (halley_slice){.axis = axis, .best = mem_array(n, sizeof *out->best)};
@@ -478,12 +496,14 @@ static halley_status slice(halley_slice *out, const halley_exploration *e, uint3
         TRY(explore_bars_find(&out->best[out->n].error_bar, bars, w, err));
         out->n++;
     }
+    assert(out->n <= w->study->axes[axis].seen.n);
     return HALLEY_OK;
 }
 
 static halley_status slices(halley_exploration *e, const halley_study *s,
                             explore_worker *w, explore_bars *bars, halley_error *err)
 {
+    assert(s->n_axes <= HALLEY_MAX_AXES);
     e->slices = mem_array_zero(s->n_outer, sizeof *e->slices);
     if (!e->slices)
         return error_nomem(err);
@@ -517,6 +537,7 @@ static void list_assumed(halley_exploration *e, explore_worker *w)
 
 static halley_status finish(halley_exploration *e, explore_run *r, halley_error *err)
 {
+    assert(r->reached.n_feasible <= r->reached.n_evaluated);
     const halley_study *s = r->study;
     const explore_reasons *reasons = &r->reached.reasons;
     explore_worker *w = &r->workers[0];
@@ -551,6 +572,7 @@ static halley_status finish(halley_exploration *e, explore_run *r, halley_error 
 halley_status halley_explore_run(halley_exploration **out, const halley_study *study,
                                  const halley_explore_opts *opts, halley_error *err)
 {
+    assert(study != NULL);
     const halley_explore_opts none = {0};
     const halley_explore_opts *o = opts ? opts : &none;
     const double start = clock_s();
@@ -638,9 +660,11 @@ explore_reached *explore_run_reached(explore_run *r)
 halley_status halley_explore_dry_run(halley_dry_run *out, const halley_study *study,
                                      uint32_t threads, halley_error *err)
 {
+    assert(study->inner_size > 0);
     explore_run *r = NULL;
     const uint64_t n_outer = (uint64_t)study->size / study->inner_size;
-    *out = (halley_dry_run){.n_designs = study->size,
+    *out = (halley_dry_run){.size = sizeof *out,
+                            .n_designs = study->size,
                             .n_to_evaluate = halley_study_looked_at(study)};
     TRY(explore_run_new(&r, study, threads, 1, err));
     /* An even sample, in steps that share no factor with the axes. */
@@ -666,5 +690,6 @@ halley_status halley_explore_dry_run(halley_dry_run *out, const halley_study *st
         qsort(out->refusals, out->n_refusals, sizeof *out->refusals, most_first);
     }
     explore_run_free(r);
+    assert(out->n_feasible <= out->n_sampled || status != HALLEY_OK);
     return status;
 }

@@ -1,6 +1,6 @@
 /*
  * Searches for spaces too large to try each design. All work on the digits of outer
- * designs (with `plan: best` each stands for its best plan), all are repeatable from the
+ * designs (with `plan: best` each represents its best plan), all are repeatable from the
  * seed, and none looks at a design twice.
  *
  * Random draws; Latin hypercube (McKay et al. 1979) draws so that every axis is covered
@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/rng.h"
 
+#include <assert.h>
 #include <string.h>
 
 static uint64_t outer_size(const halley_study *s)
@@ -27,6 +28,7 @@ void explore_draw(uint32_t *digits, const halley_study *s, rng *random)
 
 uint64_t explore_outer_id(const halley_study *s, const uint32_t *digits)
 {
+    assert(s->n_outer <= s->n_axes);
     uint64_t id = 0;
     for (uint32_t i = 0; i < s->n_outer; i++)
         id = id * s->axes[i].seen.n + digits[i];
@@ -45,6 +47,7 @@ bool explore_first_time(map64 *seen, uint64_t id, bool *memory)
 static bool draw_random(uint64_t *ids, uint64_t *n, uint64_t samples,
                         const halley_study *s)
 {
+    assert(samples > 0);
     rng random = rng_seed(s->search.seed);
     map64 seen = {0};
     bool memory = true;
@@ -54,11 +57,13 @@ static bool draw_random(uint64_t *ids, uint64_t *n, uint64_t samples,
             ids[(*n)++] = id;
     }
     map64_fini(&seen);
+    assert(*n <= samples);
     return memory;
 }
 
 static void shuffle(uint32_t *list, uint32_t n, rng *random)
 {
+    assert(n > 0);
     for (uint32_t i = 0; i < n; i++)
         list[i] = i;
     for (uint32_t i = n; i > 1; i--) {
@@ -72,6 +77,7 @@ static void shuffle(uint32_t *list, uint32_t n, rng *random)
 static bool draw_latin(uint64_t *ids, uint64_t *n, uint64_t samples,
                        const halley_study *s)
 {
+    assert(samples > 0);
     rng random = rng_seed(s->search.seed);
     const uint32_t m = (uint32_t)samples;
     uint32_t *strata = mem_array(m, sizeof *strata);
@@ -93,11 +99,13 @@ static bool draw_latin(uint64_t *ids, uint64_t *n, uint64_t samples,
     }
     map64_fini(&seen);
     free(strata);
+    assert(*n <= samples);
     return memory;
 }
 
 static halley_status sample(explore_run *r, uint64_t samples, halley_error *err)
 {
+    assert(samples > 0);
     const halley_study *s = explore_run_study(r);
     uint64_t *ids = mem_array(samples, sizeof *ids), n = 0;
     if (!ids)

@@ -27,8 +27,8 @@
 
 enum { AHEAD = 2 };
 
-/* Silence after which a rank is given up: so many seconds, and so many times the longest
- * block. */
+/* Silence after which a rank is given up: that many seconds, and that many times the
+ * longest block. */
 static const double patience_s = 3, patience_blocks = 20;
 
 /* What is sent to do; n ids follow in the same message when has_ids. n = 0: stop. */
@@ -52,6 +52,7 @@ static void nap(void)
 
 static halley_status start_mpi(halley_explore_opts *o, halley_error *err)
 {
+    assert(o != NULL);
     const mpi_plugin *mpi = NULL;
     int rank = 0, n_ranks = 1;
     bool threads = false;
@@ -76,6 +77,7 @@ halley_status halley_explore_join(halley_explore_opts *o, halley_error *err)
 static void send_to_all(const mpi_plugin *mpi, const void *word, int n, int tag,
                         uint32_t n_ranks)
 {
+    assert(n >= 0 && n_ranks > 1);
     for (uint32_t to = 1; to < n_ranks; to++) {
         mpi_request sent = 0;
         if (mpi->send(&sent, word, n, (int)to, tag))
@@ -95,6 +97,7 @@ static bool must_leave(struct halley_job *job)
  * while. */
 static bool all_are_here(const halley_explore_opts *o, const mpi_plugin *mpi)
 {
+    assert(o->rank < o->n_ranks);
     static const char leave = 0;
     bool here = false, must = false;
     mpi_request met = 0;
@@ -137,7 +140,7 @@ typedef struct mate {
 struct explore_share {
     mate *mates; /* by rank */
     uint32_t n_ranks;
-    uint64_t wave; /* tells the answers of this one from late ones */
+    uint64_t wave; /* distinguishes the answers of this one from late ones */
     uint32_t n_blocks, next, n_done;
     bool is_done[EXPLORE_WAVE];
     uint32_t again[EXPLORE_WAVE], n_again; /* taken back */
@@ -156,6 +159,7 @@ void explore_share_free(struct explore_share *share)
 
 static halley_status open_share(explore_run *r, halley_error *err)
 {
+    assert(r->n_ranks > 1);
     if (r->share)
         return HALLEY_OK;
     r->share = mem_array_zero(1, sizeof *r->share);
@@ -169,6 +173,7 @@ static halley_status open_share(explore_run *r, halley_error *err)
 
 static size_t sums_bytes(const halley_study *s, const explore_sums *sums)
 {
+    assert(sums->memory != NULL);
     size_t n = 0;
     for (uint32_t i = 0; i < s->n_axes; i++)
         n += s->axes[i].seen.n * sizeof(halley_marginal);
@@ -204,6 +209,7 @@ static void give_up(struct explore_share *h, mate *m)
 
 static bool send_order(explore_run *r, uint32_t to, const order *o)
 {
+    assert(to < r->n_ranks);
     const size_t ids = o->has_ids ? o->n * sizeof *r->ids : 0;
     explore_message *l = explore_mailbox_new(&r->share->mail, sizeof *o + ids);
     if (!l)
@@ -217,6 +223,7 @@ static bool send_order(explore_run *r, uint32_t to, const order *o)
 /* Fill the rank's desk. */
 static void send_orders(explore_run *r, uint32_t to)
 {
+    assert(to < r->n_ranks);
     struct explore_share *h = r->share;
     mate *m = &h->mates[to];
     uint32_t b;
@@ -270,6 +277,7 @@ static void cross_out(mate *m, const done *d)
 
 static halley_status receive(explore_run *r, int from, const done *d, halley_error *err)
 {
+    assert(from > 0 && (uint32_t)from < r->n_ranks);
     struct explore_share *h = r->share;
     mate *m = &h->mates[from];
     m->heard_s = clock_s();
@@ -328,6 +336,7 @@ static void look_for_dead(struct explore_share *h)
 
 static halley_status evaluate_here(explore_run *r, uint32_t block, halley_error *err)
 {
+    assert(block < EXPLORE_WAVE);
     struct explore_share *h = r->share;
     const double start = clock_s();
     r->between = read_between;
@@ -341,6 +350,7 @@ static halley_status evaluate_here(explore_run *r, uint32_t block, halley_error 
 
 halley_status explore_share_wave(explore_run *r, uint32_t n_blocks, halley_error *err)
 {
+    assert(n_blocks > 0 && n_blocks <= EXPLORE_WAVE);
     TRY(open_share(r, err));
     struct explore_share *h = r->share;
     uint32_t block;
@@ -440,6 +450,7 @@ static halley_status work(explore_run *r, explore_mailbox *mail, done *d,
 
 halley_status explore_share_work(explore_run *r, halley_error *err)
 {
+    assert(r->job != NULL);
     done *d = mem_array_zero(1, sizeof *d);
     explore_mailbox mail = {.mpi = explore_job_mpi(r->job)};
     r->wave = 0;

@@ -3,7 +3,7 @@
  * same in every store and study. Rows also carry their design's number in the space and
  * are appended in its order, because at random places of a B-tree 0.9 million
  * rows take 3.6 times as long, and each more longer. The number, of which a resumed run
- * knows the first that is not done, thus stands for the key while a study runs; the index
+ * knows the first that is not done, thus represents the key while a study runs; the index
  * by key is made once, when all rows are there. The fingerprint is made of the results of
  * a few designs: a store written by another estimator, or with other presets, has
  * another. One process writes: it holds an flock on the file, which, unlike SQLite's own
@@ -39,6 +39,7 @@ struct explore_store {
 static halley_status store_error(const explore_store *st, const char *doing,
                                  halley_error *err)
 {
+    assert(doing != NULL);
     if ((sqlite3_errcode(st->db) & 0xff) != SQLITE_FULL)
         return database_error(st->db, st->path, doing, err);
     error_set(err, HALLEY_EIO, "cannot %s: the disk is full; make room and use --resume",
@@ -50,6 +51,7 @@ static halley_status store_error(const explore_store *st, const char *doing,
 static halley_status run_sql(explore_store *st, const char *sql, const char *doing,
                              halley_error *err)
 {
+    assert(st->db != NULL && sql != NULL);
     if (sqlite3_exec(st->db, sql, NULL, NULL, NULL) == SQLITE_OK)
         return HALLEY_OK;
     return store_error(st, doing, err);
@@ -57,6 +59,7 @@ static halley_status run_sql(explore_store *st, const char *sql, const char *doi
 
 static void add_axis_columns(strbuf *sql, const halley_study *s, bool types)
 {
+    assert(s->n_axes <= HALLEY_MAX_AXES);
     for (uint32_t i = 0; i < s->n_axes; i++) {
         strbuf_add(sql, STR(", "));
         database_add_name(sql, str_from(s->axes[i].seen.name));
@@ -92,6 +95,7 @@ static uint64_t fingerprint(const halley_study *s)
 static halley_status set_meta(explore_store *st, const char *name, const char *text,
                               halley_error *err)
 {
+    assert(name != NULL && text != NULL);
     sqlite3_stmt *q = NULL;
     bool ok = sqlite3_prepare_v2(st->db,
                                  "INSERT OR REPLACE INTO meta(name, value) VALUES(?, ?)",
@@ -124,6 +128,7 @@ static halley_status set_sum(explore_store *st, halley_error *err)
 
 static halley_status create_tables(explore_store *st, halley_error *err)
 {
+    assert(st->db != NULL);
     const halley_study *s = st->study;
     strbuf sql = {0};
     strbuf_printf(&sql,
@@ -229,6 +234,7 @@ static halley_status check_store(explore_store *st, halley_error *err)
 static halley_status read_reached(explore_store *st, explore_reached *out,
                                   halley_error *err)
 {
+    assert(out != NULL);
     sqlite3_stmt *q = NULL;
     out->next = store_meta_u64(st->db, "next");
     out->pending = store_meta_u64(st->db, "pending");
@@ -318,6 +324,7 @@ halley_status explore_store_open(explore_store **out, explore_reached *reached,
                                  const char *path, bool resume, const halley_study *s,
                                  halley_error *err)
 {
+    assert(path != NULL && s != NULL);
     explore_store *st = mem_array_zero(1, sizeof *st);
     if (!st)
         return error_nomem(err);
@@ -345,6 +352,7 @@ static void bind_number(sqlite3_stmt *q, int at, double value, uint64_t *sum)
 /* The values of the axes, from column `at` on; returns the column after them. */
 static int bind_axes(explore_store *st, const explore_row *row, int at, uint64_t *sum)
 {
+    assert((double)row->id < st->study->size);
     const halley_study *s = st->study;
     uint32_t digits[HALLEY_MAX_AXES];
     explore_digits(digits, s, row->id);
@@ -365,6 +373,7 @@ static const char *const time_words[2] = {"form", "walk"};
 
 static bool write_row(explore_store *st, const explore_row *row)
 {
+    assert(st->insert != NULL);
     const halley_study *s = st->study;
     sqlite3_stmt *q = st->insert;
     uint64_t sum = store_sum_u64(STORE_SUM_START, row->id);
@@ -391,6 +400,7 @@ static bool write_row(explore_store *st, const explore_row *row)
 static halley_status write_reached(explore_store *st, const explore_reached *r,
                                    halley_error *err)
 {
+    assert(r->n_feasible <= r->n_evaluated);
     sqlite3_stmt *q = NULL;
     TRY(set_meta_u64(st, "next", r->next, err));
     TRY(set_meta_u64(st, "pending", r->pending, err));
@@ -415,6 +425,8 @@ halley_status explore_store_write(explore_store *store, const explore_row *const
                                   const explore_reached *reached, const watcher *look,
                                   halley_error *err)
 {
+    assert(rows != NULL || n_blocks == 0);
+    assert(reached->n_feasible <= reached->n_evaluated);
     const uint64_t n_before = store->n_rows;
     TRY(run_sql(store, "BEGIN IMMEDIATE", "write the store", err));
     halley_status status = HALLEY_OK;
@@ -462,6 +474,7 @@ static halley_status read_row(explore_row *out, explore_store *st, sqlite3_stmt 
 halley_status explore_store_read(explore_store *store, explore_row_seen *seen,
                                  void *context, halley_error *err)
 {
+    assert(seen != NULL);
     sqlite3_stmt *q = NULL;
     if (sqlite3_prepare_v2(store->db, "SELECT * FROM design ORDER BY id", -1, &q, NULL) !=
         SQLITE_OK)
@@ -549,6 +562,7 @@ static halley_status leave_log(explore_store *st, halley_error *err)
 
 halley_status explore_store_complete(explore_store *store, halley_error *err)
 {
+    assert(store != NULL);
     TRY(run_sql(store, "CREATE INDEX IF NOT EXISTS design_key ON design(key)",
                 "index the store", err));
     TRY(run_sql(store, "BEGIN IMMEDIATE", "finish the store", err));

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ uint64_t store_sum_text(uint64_t sum, const char *text)
 
 static uint64_t sum_cell(uint64_t sum, sqlite3_stmt *q, int i)
 {
+    assert(i >= 0);
     switch (sqlite3_column_type(q, i)) {
     case SQLITE_INTEGER:
         return store_sum_u64(sum, (uint64_t)sqlite3_column_int64(q, i));
@@ -48,6 +50,7 @@ static uint64_t sum_cell(uint64_t sum, sqlite3_stmt *q, int i)
 
 uint64_t store_sum_row(sqlite3_stmt *q, int n)
 {
+    assert(n > 0);
     uint64_t sum = STORE_SUM_START;
     for (int i = 0; i < n; i++)
         sum = sum_cell(sum, q, i);
@@ -56,6 +59,7 @@ uint64_t store_sum_row(sqlite3_stmt *q, int n)
 
 static bool sum_query(uint64_t *sum, sqlite3 *db, const char *sql)
 {
+    assert(sql != NULL);
     sqlite3_stmt *q = NULL;
     int code = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
     while (code == SQLITE_OK || code == SQLITE_ROW) {
@@ -83,6 +87,7 @@ bool store_sum_meta(uint64_t *out, sqlite3 *db)
 
 void store_meta(sqlite3 *db, char *to, size_t size, const char *name)
 {
+    assert(size > 0);
     sqlite3_stmt *q = NULL;
     to[0] = '\0';
     int code =
@@ -108,6 +113,7 @@ uint64_t store_meta_u64(sqlite3 *db, const char *name)
 
 halley_status store_damaged(const char *path, halley_error *err, const char *format, ...)
 {
+    assert(format != NULL);
     char what[256];
     va_list args;
     va_start(args, format);
@@ -130,6 +136,7 @@ static halley_status refuse_stranger(const char *path, halley_error *err)
 
 static halley_status check_tables(sqlite3 *db, const char *path, halley_error *err)
 {
+    assert(db != NULL && path != NULL);
     sqlite3_stmt *q = NULL;
     if (!database_has_table(db, "meta") || !database_has_table(db, "refusal") ||
         !database_has_table(db, "design"))

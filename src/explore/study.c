@@ -11,6 +11,7 @@
 #include "explore/metric.h"
 #include "halley/plan_keys.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -83,6 +84,7 @@ static halley_status at_node(const halley_study *s, const conf_node *node,
 
 static halley_status read_where(halley_study *s, const conf_node *node, halley_error *err)
 {
+    assert(s->n_where <= EXPLORE_MAX_WHERE);
     if (node == NULL)
         return HALLEY_OK;
     const bool list = node->kind == CONF_LIST;
@@ -111,6 +113,7 @@ static halley_status read_where(halley_study *s, const conf_node *node, halley_e
 
 static halley_status read_goal(halley_study *s, const conf_node *map, halley_error *err)
 {
+    assert(s->n_goals <= HALLEY_MAX_OBJECTIVES);
     if (map->kind != CONF_MAP)
         return conf_error(&s->file, map, err, HALLEY_EFORMAT,
                           "objective needs {minimize: ...} or {maximize: ...}");
@@ -154,6 +157,7 @@ static halley_status read_objective(halley_study *s, const conf_node *node,
         TRY(read_goal(s, node->items[i], err));
     if (s->n_goals == 0)
         return conf_error(&s->file, node, err, HALLEY_EINVAL, "no objective is given");
+    assert(s->n_goals > 0 && s->n_goals <= HALLEY_MAX_OBJECTIVES);
     return HALLEY_OK;
 }
 
@@ -214,6 +218,7 @@ static halley_status read_search(halley_study *s, const conf_node *node,
 static halley_status read_design(explore_fixed *out, uint32_t *n, halley_study *s,
                                  const conf_node *map, halley_error *err)
 {
+    assert(*n <= EXPLORE_MAX_FIXED);
     if (map->kind != CONF_MAP)
         return conf_error(&s->file, map, err, HALLEY_EFORMAT,
                           "a design is a map of parameters");
@@ -280,6 +285,7 @@ static halley_status words_of(const char **out, halley_study *s, const conf_node
 static halley_status side(const explore_fixed **out, uint32_t *n, const char **text,
                           halley_study *s, const conf_node *map, halley_error *err)
 {
+    assert(text != NULL);
     explore_fixed *list = arena_array(&s->memory, EXPLORE_MAX_FIXED, sizeof *list);
     if (!list)
         return error_nomem(err);
@@ -291,6 +297,7 @@ static halley_status side(const explore_fixed **out, uint32_t *n, const char **t
 
 bool halley_study_keys(halley_study_key *out, const char *section, size_t i)
 {
+    assert(section != NULL);
     const struct {
         const char *name;
         const conf_field *fields;
@@ -314,6 +321,7 @@ bool halley_study_keys(halley_study_key *out, const char *section, size_t i)
 static halley_status read_questions(halley_study *s, const conf_node *list,
                                     halley_error *err)
 {
+    assert(s->n_questions == 0);
     if (!list)
         return HALLEY_OK;
     if (list->kind != CONF_LIST || list->n > EXPLORE_MAX_QUESTIONS)
@@ -343,6 +351,7 @@ static halley_status read_questions(halley_study *s, const conf_node *list,
         TRY(side(&q->beats, &q->n_beats, &q->beats_text, s, t.beats, err));
         s->n_questions++;
     }
+    assert(s->n_questions <= EXPLORE_MAX_QUESTIONS);
     return HALLEY_OK;
 }
 
@@ -451,6 +460,7 @@ static halley_status read_best(halley_study *s, const conf_node *best, halley_er
 
 static void set_all(explore_design *d, const explore_fixed *list, uint32_t n, bool whole)
 {
+    assert(n <= EXPLORE_MAX_FIXED);
     for (uint32_t i = 0; i < n; i++) {
         if (explore_param_whole(list[i].ref.param) == whole)
             explore_set(d, &list[i].ref, &list[i].value);
@@ -459,6 +469,7 @@ static void set_all(explore_design *d, const explore_fixed *list, uint32_t n, bo
 
 static halley_status read_fixed(halley_study *s, const study_text *t, halley_error *err)
 {
+    assert(s->n_fixed <= EXPLORE_MAX_FIXED);
     const struct {
         const char *prefix;
         const conf_node *node;
@@ -504,6 +515,7 @@ static bool gives_capacity(const explore_ref *ref, const char *tier)
 /* Is there, or comes about, a tier of that name somewhere in the space? */
 static bool tier_exists(const halley_study *s, const char *tier)
 {
+    assert(tier[0] != '\0');
     bool any = has_tier(&s->base.cluster.npu, tier);
     for (uint32_t i = 0; i < s->n_fixed; i++)
         any = any || gives_capacity(&s->fixed[i].ref, tier);
@@ -526,6 +538,7 @@ static bool tier_exists(const halley_study *s, const char *tier)
 static halley_status check_tier(const halley_study *s, const explore_ref *ref,
                                 halley_error *err)
 {
+    assert(ref->param != NULL);
     if (ref->param->kind != PARAM_TIER || tier_exists(s, ref->tier))
         return HALLEY_OK;
     error_set(err, HALLEY_EINVAL,
@@ -563,6 +576,7 @@ static halley_status read_headroom(halley_study *s, double headroom, halley_erro
                           "headroom is a share of the memory from 0 to 90 %%, not %.*s",
                           STR_ARG(at->text));
     s->headroom = at != NULL ? headroom : usual.headroom;
+    assert(s->headroom >= 0 && s->headroom < 1);
     return HALLEY_OK;
 }
 
@@ -657,6 +671,7 @@ static halley_status read_study(halley_study *s, halley_error *err)
 halley_status halley_study_parse(halley_study **out, const char *text, size_t n,
                                  const char *name, halley_error *err)
 {
+    assert(out != NULL && name != NULL);
     halley_study *s = mem_array_zero(1, sizeof *s);
     if (s == NULL)
         return error_nomem(err);
@@ -713,6 +728,7 @@ const char *halley_study_name(const halley_study *study)
 
 double halley_study_looked_at(const halley_study *study)
 {
+    assert(study->inner_size > 0);
     const double samples = (double)study->search.samples * (double)study->inner_size;
     return study->search.method == EXPLORE_EXHAUSTIVE ? study->size
                                                       : fmin(samples, study->size);

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "explore/study.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +50,8 @@ const size_t explore_n_range_fields =
 static halley_status new_axis(explore_axis **out, halley_study *s, str name,
                               const conf_node *node, uint32_t n_refs, halley_error *err)
 {
+    assert(n_refs > 0);
+    assert(s->n_axes <= HALLEY_MAX_AXES);
     if (s->n_axes == HALLEY_MAX_AXES)
         return conf_error(&s->file, node, err, HALLEY_ELIMIT,
                           "more than %d parameters vary", HALLEY_MAX_AXES);
@@ -66,6 +69,7 @@ static halley_status new_axis(explore_axis **out, halley_study *s, str name,
 static halley_status make_room(explore_axis *a, halley_study *s, size_t n,
                                halley_error *err)
 {
+    assert(n > 0 && a->n_refs > 0);
     a->values = arena_array(&s->memory, n * a->n_refs, sizeof *a->values);
     a->seen.texts = arena_array(&s->memory, n, sizeof *a->seen.texts);
     a->seen.numbers = arena_array(&s->memory, n, sizeof *a->seen.numbers);
@@ -82,6 +86,7 @@ static bool has_numbers(const explore_axis *a)
 
 static void show_values(explore_axis *a)
 {
+    assert(a->n_refs > 0);
     for (uint32_t i = 0; i < a->seen.n; i++) {
         a->seen.texts[i] = a->values[i].text;
         a->seen.numbers[i] = a->values[i].number;
@@ -97,6 +102,7 @@ static void show_values(explore_axis *a)
 static halley_status from_numbers(explore_axis *a, halley_study *s, const numbers *list,
                                   const conf_node *node, halley_error *err)
 {
+    assert(list->n > 0);
     if (list->n == 0)
         return conf_error(&s->file, node, err, HALLEY_EINVAL,
                           "%s has no values: the space is empty", a->seen.name);
@@ -151,6 +157,7 @@ static halley_status refuse_twice(const explore_axis *a, halley_study *s,
 static halley_status read_list(explore_axis *a, halley_study *s, const conf_node *node,
                                halley_error *err)
 {
+    assert(a->n_refs == 1);
     if (node->n == 0)
         return conf_error(&s->file, node, err, HALLEY_EINVAL,
                           "%s has no values: the space is empty", a->seen.name);
@@ -245,6 +252,7 @@ static halley_status tied_refs(explore_axis *a, halley_study *s, const conf_node
 static halley_status tied_row(explore_axis *a, halley_study *s, uint32_t i,
                               const conf_node *row, halley_error *err)
 {
+    assert(i < a->seen.n);
     strbuf label = {0};
     halley_status status = HALLEY_OK;
     const conf_node *name = conf_find(row, "name");
@@ -297,6 +305,7 @@ static halley_status read_tied(halley_study *s, str key, const conf_node *list,
 static halley_status bound(double *out, halley_study *s, const explore_ref *ref,
                            const conf_node *node, halley_error *err)
 {
+    assert(ref->param != NULL);
     explore_value v;
     if (!node)
         return HALLEY_OK;
@@ -317,6 +326,7 @@ static double twelve_digits(double x)
 static halley_status add_spaced(numbers *to, double from, double last, uint32_t n,
                                 bool log_scale, bool whole, halley_error *err)
 {
+    assert(n > 0);
     for (uint32_t i = 0; i < n; i++) {
         const double share = n > 1 ? (double)i / (n - 1) : 0;
         double x =
@@ -386,6 +396,7 @@ static const char *nature_of(const explore_param *p, bool divisors)
 
 static bool add_divisors(numbers *to, double of)
 {
+    assert(of >= 1);
     const uint64_t n = of >= 1 && of < 1e12 ? (uint64_t)of : 0;
     for (uint64_t d = 1; d * d <= n; d++) {
         const uint64_t other = n / d;
@@ -397,6 +408,7 @@ static bool add_divisors(numbers *to, double of)
 
 static bool add_powers(numbers *to, double most)
 {
+    assert(most >= 1);
     for (double x = 1; x <= most && x < 1e15; x *= 2) {
         if (!array_push(to, x))
             return false;
@@ -446,6 +458,7 @@ static halley_status base_values(numbers *out, halley_study *s, const explore_ax
 static halley_status fill_later(numbers *out, halley_study *s, explore_axis *a,
                                 const range_text *r, bool divisors, halley_error *err)
 {
+    assert(r != NULL);
     double from = 1, to = 1e15;
     numbers bases = {0};
     halley_status status = bound(&from, s, &a->refs[0], r->from, err);
@@ -466,6 +479,7 @@ static halley_status read_range(numbers *out, explore_axis *a, halley_study *s,
                                 const range_text *r, const conf_node *node,
                                 halley_error *err)
 {
+    assert(a->n_refs == 1);
     const explore_ref *ref = &a->refs[0];
     double from = NAN, to = NAN, step = NAN;
     TRY(bound(&from, s, ref, r->from, err));
@@ -473,7 +487,7 @@ static halley_status read_range(numbers *out, explore_axis *a, halley_study *s,
     TRY(bound(&step, s, ref, r->step, err));
     if (!(from <= to))
         return conf_error(&s->file, node, err, HALLEY_EINVAL,
-                          "the range of %s wants from and to, from not above to",
+                          "the range of %s needs from and to, from not above to",
                           a->seen.name);
     const bool log_scale = r->scale == 1;
     if (log_scale && from <= 0)
@@ -516,7 +530,7 @@ static halley_status read_map(explore_axis *a, halley_study *s, const conf_node 
     return status;
 }
 
-/* The words that stand for many values. */
+/* The words that mean many values. */
 static halley_status read_word(explore_axis *a, halley_study *s, const conf_node *node,
                                halley_error *err)
 {
@@ -588,6 +602,7 @@ static bool is_network_list(str key, const conf_node *list)
 halley_status explore_axis_read(halley_study *s, str key, const conf_node *node,
                                 bool inner, halley_error *err)
 {
+    assert(s->n_axes <= HALLEY_MAX_AXES);
     TRY(refuse_circle(s, key, node, err));
     explore_ref ref;
     explore_axis *a;
@@ -625,6 +640,7 @@ static int rank_of(const explore_axis *a)
 
 static void order_axes(halley_study *s)
 {
+    assert(s->n_axes <= HALLEY_MAX_AXES);
     for (uint32_t i = 1; i < s->n_axes; i++) {
         const explore_axis a = s->axes[i];
         uint32_t j = i;
@@ -663,5 +679,7 @@ halley_status explore_axes_finish(halley_study *s, halley_error *err)
                          "parameters vary, or with fewer values",
                          number_digits(s->size, 3).at);
     s->inner_size = (uint64_t)inner;
+    assert(s->n_outer <= s->n_axes);
+    assert(s->inner_size > 0 && s->size >= 1);
     return HALLEY_OK;
 }

@@ -5,6 +5,7 @@
 #include "explore/study.h"
 #include "halley/plan_keys.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,6 +52,7 @@ halley_status explore_ref_read(explore_ref *out, const halley_study *s, str path
     }
     const char *meant = find_by_word(path);
     near = meant != NULL ? meant : near;
+    assert(out->param != NULL);
     return conf_error(&s->file, &at, err, HALLEY_EINVAL, "no parameter \"%.*s\"%s%s%s",
                       STR_ARG(path), near ? ", did you mean \"" : "", near ? near : "",
                       near ? "\"?" : "; `halley explore --parameters` lists them");
@@ -69,6 +71,7 @@ static bool may_fill(const explore_param *p)
 halley_status explore_special_read(bool *is, halley_study *s, const explore_ref *ref,
                                    const conf_node *node, halley_error *err)
 {
+    assert(ref->param != NULL);
     *is = false;
     if (node->kind != CONF_SCALAR)
         return HALLEY_OK;
@@ -105,6 +108,7 @@ halley_status explore_special_read(bool *is, halley_study *s, const explore_ref 
 static halley_status add_value(explore_fixed *out, uint32_t *n, halley_study *s,
                                const char *path, const conf_node *node, halley_error *err)
 {
+    assert(*n <= EXPLORE_MAX_FIXED);
     explore_ref ref;
     bool special;
     TRY(explore_ref_read(&ref, s, str_from(path), node, err));
@@ -129,6 +133,7 @@ typedef struct frame {
 static halley_status join(char to[PATH_SIZE], const halley_study *s, const char *prefix,
                           str key, const conf_node *node, halley_error *err)
 {
+    assert(prefix != NULL);
     const bool whole = str_eq(key, STR("preset")); /* of the thing itself */
     const int n = whole ? snprintf(to, PATH_SIZE, "%s", prefix)
                         : snprintf(to, PATH_SIZE, "%s%s%.*s", prefix, *prefix ? "." : "",
@@ -142,6 +147,7 @@ halley_status explore_fixed_read(explore_fixed *out, uint32_t *n, halley_study *
                                  const char *prefix, const conf_node *map,
                                  halley_error *err)
 {
+    assert(*n <= EXPLORE_MAX_FIXED);
     if (map->kind == CONF_SCALAR)
         return add_value(out, n, s, prefix, map, err);
     frame stack[MOST_NESTED];
@@ -153,7 +159,7 @@ halley_status explore_fixed_read(explore_fixed *out, uint32_t *n, halley_study *
         frame *f = &stack[depth - 1];
         if (f->map->kind != CONF_MAP)
             return conf_error(&s->file, f->map, err, HALLEY_EFORMAT,
-                              "%s wants names and values", f->path);
+                              "%s needs names and values", f->path);
         if (f->i == f->map->n) {
             depth--;
             continue;

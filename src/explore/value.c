@@ -4,6 +4,7 @@
 #include "explore/param.h"
 #include "hw/link.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 bool explore_value_number(explore_value *out, arena *memory, const explore_ref *ref,
                           double number)
 {
+    assert(ref->param != NULL && memory != NULL);
     char text[64];
     const units_kind unit = ref->param->unit;
     if (ref->param->kind == PARAM_ENUM)
@@ -29,6 +31,7 @@ static halley_status read_name(explore_value *out, explore_loader *l,
                                const explore_ref *ref, const conf_node *node,
                                halley_error *err)
 {
+    assert(ref->param->names != NULL);
     const char *const *names = ref->param->names;
     size_t n = 0;
     for (; names[n]; n++) {
@@ -48,6 +51,7 @@ static halley_status read_offload(explore_value *out, explore_loader *l,
                                   const explore_ref *ref, const conf_node *node,
                                   halley_error *err)
 {
+    assert(ref->param->kind == PARAM_OFFLOAD);
     uint32_t bits = 0;
     str rest = node->text, word;
     if (!str_eq(rest, STR("none"))) {
@@ -67,6 +71,7 @@ static halley_status read_number(explore_value *out, explore_loader *l,
                                  const explore_ref *ref, const conf_node *node,
                                  halley_error *err)
 {
+    assert(ref->param != NULL);
     double number = 0;
     bool flag = false;
     if (ref->param->kind == PARAM_BOOL) {
@@ -89,6 +94,7 @@ static halley_status read_number(explore_value *out, explore_loader *l,
 
 static bool keep_model(explore_loader *l, halley_model *model)
 {
+    assert(l->n_models <= l->cap_models);
     if (l->n_models == l->cap_models) {
         const uint32_t cap = l->cap_models ? 2 * l->cap_models : 8;
         halley_model **grown = arena_array(l->memory, cap, sizeof *grown);
@@ -156,6 +162,7 @@ static halley_status read_whole(explore_value *out, explore_loader *l,
                                 const explore_ref *ref, const conf_node *node,
                                 halley_error *err)
 {
+    assert(explore_param_whole(ref->param));
     *out = (explore_value){.number = NAN};
     char *name = arena_copy(l->memory, node->text);
     out->text = arena_copy(l->memory, node->text);
@@ -192,7 +199,7 @@ halley_status explore_value_read(explore_value *out, explore_loader *loader,
         return read_edit(out, loader, node, err);
     if (node->kind != CONF_SCALAR)
         return conf_error(loader->file, node, err, HALLEY_EFORMAT,
-                          "%s wants one value here", ref->param->path);
+                          "%s needs one value here", ref->param->path);
     if (ref->param->kind == PARAM_EDIT)
         return read_edit(out, loader, node, err);
     if (explore_param_whole(ref->param))

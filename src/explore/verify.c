@@ -14,6 +14,7 @@
 #include "hw/cluster.h"
 #include "hw/count.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ static uint32_t ranks_of(const halley_plan *p)
 /* Fewer replicas, each with the batch it had. */
 static bool shrink(explore_design *d)
 {
+    assert(d->plan.dp > 0);
     halley_plan *p = &d->plan;
     const uint32_t one = p->tp * p->cp * p->pp;
     if (one > MOST_RANKS)
@@ -92,6 +94,7 @@ static halley_status verify_one(halley_verification *v, explore_worker *w,
                                 const halley_candidate *c, const halley_watch *watch,
                                 halley_error *err)
 {
+    assert(c->plan.dp > 0);
     explore_row row;
     halley_error why = {0};
     explore_worker_move(w, c->id);
@@ -131,6 +134,7 @@ halley_status explore_verify(halley_exploration *e, const halley_study *s,
                              explore_worker *w, const halley_watch *watch,
                              halley_error *err)
 {
+    assert(e->n_best > 0 || s->verify == 0);
     const uint32_t n = s->verify < e->n_best ? s->verify : e->n_best;
     e->verified = mem_array_zero(n, sizeof *e->verified);
     if (!e->verified)

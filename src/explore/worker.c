@@ -12,12 +12,15 @@
 #include "estimate/run.h"
 #include "explore/metric.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 void explore_reasons_add(explore_reasons *r, const char *reason, uint64_t designs)
 {
+    assert(r->n <= EXPLORE_MAX_REASONS);
+    assert(reason != NULL);
     const uint64_t key = hash_bytes(reason, strlen(reason), 7);
     uint32_t i = 0;
     while (i < r->n && r->at[i].key != key)
@@ -38,6 +41,7 @@ void explore_reasons_add(explore_reasons *r, const char *reason, uint64_t design
 /* "tensor parallelism 7 does not divide ..." is one reason, whatever the numbers. */
 static void refuse_text(explore_worker *w, const char *sentence)
 {
+    assert(sentence[0] != '\0');
     char text[160];
     size_t n = 0;
     for (const char *c = sentence; *c && n + 2 < sizeof text; c++) {
@@ -52,6 +56,7 @@ static void refuse_text(explore_worker *w, const char *sentence)
 
 void explore_worker_init(explore_worker *w, const halley_study *study)
 {
+    assert(study->n_axes <= HALLEY_MAX_AXES);
     memset(w, 0, sizeof *w);
     w->study = study;
     w->raw = study->base;
@@ -59,6 +64,7 @@ void explore_worker_init(explore_worker *w, const halley_study *study)
 
 void explore_digits(uint32_t *digits, const halley_study *study, uint64_t id)
 {
+    assert((double)id < study->size);
     for (uint32_t i = study->n_axes; i-- > 0;) {
         digits[i] = (uint32_t)(id % study->axes[i].seen.n);
         id /= study->axes[i].seen.n;
@@ -70,12 +76,14 @@ uint64_t explore_id(const halley_study *study, const uint32_t *digits)
     uint64_t id = 0;
     for (uint32_t i = 0; i < study->n_axes; i++)
         id = id * study->axes[i].seen.n + digits[i];
+    assert((double)id < study->size);
     return id;
 }
 
 static void apply_axis(explore_design *d, const explore_axis *a, uint32_t digit,
                        bool whole)
 {
+    assert(digit < a->seen.n);
     const explore_value *v = &a->values[(size_t)digit * a->n_refs];
     for (uint32_t r = 0; r < a->n_refs; r++) {
         if (v[r].text && explore_param_whole(a->refs[r].param) == whole)
@@ -86,6 +94,7 @@ static void apply_axis(explore_design *d, const explore_axis *a, uint32_t digit,
 static void set_fixed(explore_design *d, const explore_fixed *list, uint32_t n,
                       bool whole)
 {
+    assert(n <= EXPLORE_MAX_FIXED);
     for (uint32_t i = 0; i < n; i++) {
         if (explore_param_whole(list[i].ref.param) == whole)
             explore_set(d, &list[i].ref, &list[i].value);
@@ -94,6 +103,7 @@ static void set_fixed(explore_design *d, const explore_fixed *list, uint32_t n,
 
 void explore_worker_move(explore_worker *w, uint64_t id)
 {
+    assert((double)id < w->study->size);
     const halley_study *s = w->study;
     uint32_t digits[HALLEY_MAX_AXES];
     explore_digits(digits, s, id);
@@ -118,6 +128,7 @@ void explore_worker_move(explore_worker *w, uint64_t id)
 
 static bool fill_degree(explore_worker *w)
 {
+    assert(w->study->has_fill);
     explore_design *d = &w->design;
     explore_value one = {.number = 1};
     explore_set(d, &w->study->fill, &one);
@@ -149,6 +160,7 @@ static void tidy_tiers(halley_npu *npu)
 
 static bool set_derived(explore_worker *w)
 {
+    assert(w->study->n_derived <= EXPLORE_MAX_DERIVED);
     for (uint32_t i = 0; i < w->study->n_derived; i++) {
         const explore_derived *d = &w->study->derived[i];
         explore_value v = {0};
@@ -167,6 +179,7 @@ static bool set_derived(explore_worker *w)
 
 static bool holds(explore_worker *w, const double *metrics)
 {
+    assert(w->study->n_where <= EXPLORE_MAX_WHERE);
     const halley_study *s = w->study;
     for (uint32_t i = 0; i < s->n_where; i++) {
         const explore_expr *e = &s->where[i];
@@ -248,6 +261,7 @@ static double find_excess(const halley_estimate *e)
 
 static bool measure(explore_worker *w, explore_row *row)
 {
+    assert(w->design.plan.tp > 0 && w->design.plan.pp > 0);
     const halley_study *s = w->study;
     explore_design *d = &w->design;
     halley_error err = {0};
@@ -289,6 +303,7 @@ static bool try_design(explore_worker *w, explore_row *row)
 
 bool explore_worker_try(explore_worker *w, explore_row *row)
 {
+    assert(w->placed);
     explore_design_assign(&w->design, &w->raw);
     row->id = explore_id(w->study, w->digits);
     if (!try_design(w, row))
@@ -299,6 +314,7 @@ bool explore_worker_try(explore_worker *w, explore_row *row)
 
 bool explore_better(const halley_study *s, const explore_row *a, const explore_row *b)
 {
+    assert(s->n_goals > 0);
     const double x = a->objective[0], y = b->objective[0];
     if (x != y)
         return s->goals[0].seen.maximize ? x > y : x < y;
@@ -318,6 +334,8 @@ bool explore_is_near(const halley_study *s, double objective, double best)
 bool explore_worker_best(explore_worker *w, explore_row *row, uint64_t *n_feasible,
                          uint64_t first, uint64_t n)
 {
+    assert(n > 0);
+    assert((double)(first + n) <= w->study->size);
     bool any = false;
     for (uint64_t i = 0; i < n; i++) {
         explore_row one;
@@ -392,6 +410,7 @@ bool explore_worker_best_exact(explore_worker *w, explore_row *row, uint64_t fir
 
 void explore_worker_place(explore_worker *w, const explore_fixed *list, uint32_t n)
 {
+    assert(n <= EXPLORE_MAX_FIXED);
     const halley_study *s = w->study;
     w->raw = s->base;
     set_fixed(&w->raw, list, n, true);
@@ -413,6 +432,7 @@ static bool sets(const explore_fixed *list, uint32_t n, const explore_ref *ref)
 static bool try_fixed_plan(explore_worker *w, explore_row *row, const explore_fixed *list,
                            uint32_t n, uint64_t inner, bool *skip)
 {
+    assert(inner < w->study->inner_size);
     const halley_study *s = w->study;
     explore_design_assign(&w->design, &w->raw);
     *skip = false;
@@ -472,6 +492,7 @@ bool explore_worker_try_fixed(explore_worker *w, explore_row *row,
 void explore_candidate_fill(halley_candidate *out, const explore_worker *w,
                             const explore_row *row)
 {
+    assert(out != NULL && row != NULL);
     *out = (halley_candidate){.id = row->id,
                               .plan = w->design.plan,
                               .fits = w->estimate.fits,

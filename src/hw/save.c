@@ -422,15 +422,8 @@ halley_status halley_cluster_print(char **out, const halley_cluster *cluster,
 halley_status halley_cluster_save(const halley_cluster *cluster, const char *path,
                                   halley_error *err)
 {
-    file_output *to = NULL;
     strbuf b = {0};
     TRY(check_printable(cluster, err));
     print_cluster(&b, cluster);
-    halley_status status = b.failed ? error_nomem(err) : file_output_open(&to, path, err);
-    if (status == HALLEY_OK) {
-        file_output_str(to, strbuf_str(&b));
-        status = file_output_commit(to, err);
-    }
-    strbuf_fini(&b);
-    return status;
+    return file_save(path, &b, err);
 }

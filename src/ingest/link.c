@@ -293,6 +293,7 @@ static void graph_fini(link_graph *g)
 halley_status link_job_build(link_job *job, halley_error *err)
 {
     link_graph *const g = &job->graph;
+    job->report.size = sizeof job->report;
     *g = (link_graph){.host = &job->host,
                       .device = job->device_path || job->host.timings.n > 0 ? &job->device
                                                                             : NULL,

@@ -12,6 +12,7 @@
  */
 #include "learn/program.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { MAX_PASSES = 8, MAX_PERIOD = 4096, MAX_TRIES = 4, MIN_BODY = 3, MIN_SEEN = 2 };
@@ -41,6 +42,7 @@ void synth_folded_fini(synth_folded *f)
 
 static uint64_t body_key(const item *at, uint32_t n)
 {
+    assert(n == 0 || at != NULL);
     uint64_t h = n;
     for (uint32_t i = 0; i < n; i++)
         h = hash_u64(h ^ at[i].shape) + 1;
@@ -61,6 +63,7 @@ static uint64_t loop_shape(uint64_t body)
 /* The loop over n items, count times, appended to the row in the making. */
 static bool add_loop(folder *f, const item *at, uint32_t n, uint32_t count)
 {
+    assert(n > 0 && count > 0);
     item loop = {
         .token = MODEL_NONE, .first = (uint32_t)f->pool.n, .n = n, .count = count};
     loop.shape = loop_shape(body_key(at, n));
@@ -76,6 +79,7 @@ static bool add_loop(folder *f, const item *at, uint32_t n, uint32_t count)
 
 static bool note_body(folder *f, const item *at, uint32_t n)
 {
+    assert(n > 0);
     if (n < MIN_BODY || f->set == 0)
         return true;
     synth_model *m = f->m;
@@ -108,11 +112,13 @@ static bool link_row(folder *f)
         if (!map64_set(&f->seen, f->row.at[i].exact, (uint32_t)i))
             return false;
     }
+    assert(f->again.n == f->row.n);
     return true;
 }
 
 static bool are_same_items(const item *a, const item *b, uint32_t n)
 {
+    assert(n > 0);
     for (uint32_t i = 0; i < n; i++)
         if (a[i].exact != b[i].exact)
             return false;
@@ -122,6 +128,7 @@ static bool are_same_items(const item *a, const item *b, uint32_t n)
 /* The shortest period that repeats from `at`, and how often; 0 = none. */
 static uint32_t period_at(const folder *f, uint32_t at, uint32_t limit, uint32_t *count)
 {
+    assert(at < f->row.n && limit > 0);
     const item *row = f->row.at;
     const uint32_t n = (uint32_t)f->row.n;
     uint32_t other = f->again.at[at];
@@ -153,6 +160,7 @@ static void swap_rows(folder *f)
 /* Loops over at most `limit` items. */
 static bool fold_pass(folder *f, uint32_t limit, bool *changed)
 {
+    assert(limit > 0);
     *changed = false;
     if (!f->linked && !link_row(f))
         return false;
@@ -181,6 +189,7 @@ static bool fold_pass(folder *f, uint32_t limit, bool *changed)
 static uint32_t known_at(const folder *f, uint32_t at, uint32_t limit,
                          const synth_u32s *lengths)
 {
+    assert(at < f->row.n);
     for (size_t k = lengths->n; k-- > 0;) {
         const uint32_t n = lengths->at[k];
         if (at + n > f->row.n || n > limit)
@@ -241,6 +250,7 @@ static bool lengths_at(synth_u32s *out, const starts *s, uint64_t first)
 /* Known bodies that run once become loops of one. */
 static bool know_again(folder *f, const starts *s, uint32_t limit, synth_u32s *lengths)
 {
+    assert(f->set == 0);
     bool changed = false;
     for (uint32_t i = 0; i < f->row.n;) {
         if (!lengths_at(lengths, s, f->row.at[i].shape))
@@ -266,6 +276,7 @@ typedef struct span {
 /* Items as brackets and tokens, without recursion: a stack of what is still to write. */
 static bool write_folded_row(synth_folded *out, const folder *f)
 {
+    assert(out->symbols.n == 0 && out->counts.n == 0);
     ARRAY(span) stack = {0};
     bool ok = array_push(&stack, (span){f->row.at, 0, (uint32_t)f->row.n});
     while (ok && stack.n > 0) {
@@ -303,6 +314,7 @@ static bool fold_program(synth_folded *out, folder *f, const starts *s,
 halley_status synth_fold(synth_folded *out, synth_model *m, const uint32_t *tokens,
                          uint32_t n, uint32_t note, halley_error *err)
 {
+    assert(tokens != NULL || n == 0);
     folder f = {.m = m, .set = note};
     starts s = {0};
     synth_u32s lengths = {0};
@@ -324,6 +336,7 @@ halley_status synth_fold(synth_folded *out, synth_model *m, const uint32_t *toke
 /* The loop that closes here becomes one item of what surrounds it. */
 static bool close_body(folder *f, synth_u32s *opened)
 {
+    assert(opened->n > 0 && opened->at[opened->n - 1] <= f->row.n);
     const uint32_t first = opened->at[--opened->n];
     const item *const at = f->row.at + first;
     const uint32_t n = (uint32_t)f->row.n - first;

@@ -1,6 +1,8 @@
 /* Lists of nodes by operator, threaded through arrays that are kept from use to use. */
 #include "learn/history.h"
 
+#include <assert.h>
+
 void synth_history_fini(synth_history *h)
 {
     synth_u32s *const all[] = {&h->epoch,   &h->recent, &h->head, &h->tail,   &h->n_open,
@@ -15,6 +17,7 @@ bool synth_u32s_resize(synth_u32s *a, size_t n)
         return false;
     for (; a->n < n; a->n++)
         a->at[a->n] = 0;
+    assert(a->n >= n);
     return true;
 }
 
@@ -38,11 +41,14 @@ bool synth_history_touch(synth_history *h, uint32_t op)
         h->recent.at[op] = h->head.at[op] = h->tail.at[op] = MODEL_NONE;
         h->n_open.at[op] = 0;
     }
+    assert(op < h->epoch.n && h->epoch.at[op] == h->now);
     return true;
 }
 
 void synth_history_add(synth_history *h, uint32_t at, uint32_t op)
 {
+    assert(op < h->epoch.n && h->epoch.at[op] == h->now);
+    assert(at < h->earlier.n);
     h->earlier.at[at] = h->recent.at[op];
     h->recent.at[op] = at;
     h->is_open.at[at] = 1;
@@ -58,6 +64,7 @@ void synth_history_add(synth_history *h, uint32_t at, uint32_t op)
 
 void synth_history_close(synth_history *h, uint32_t at, uint32_t op)
 {
+    assert(op < h->epoch.n && at < h->is_open.n);
     if (!h->is_open.at[at])
         return;
     h->is_open.at[at] = 0;

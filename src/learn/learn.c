@@ -1,6 +1,6 @@
 /*
  * Learning from a corpus: one set after the other in the order of their names, so that a
- * run that was stopped goes on behind the last one its state holds, and ends with the
+ * run that was stopped goes on after the last one its state holds, and ends with the
  * same model as one that never stopped.
  */
 #include "halley/learn.h"
@@ -17,6 +17,7 @@
 #include "learn/neural/neural.h"
 #include "learn/source.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,7 +40,7 @@ typedef struct job {
     learner l;
     pthread_mutex_t sums_lock;
     uint32_t n_looked_at;
-    size_t stopped_after; /* so many sets, by who watches; 0 = not */
+    size_t stopped_after; /* that many sets, by who watches; 0 = not */
     uint64_t saved_nodes; /* that the last saved state had */
 } job;
 
@@ -57,6 +58,7 @@ static bool is_held_out(const job *j, size_t i)
 
 static halley_status skip_set(job *j, const halley_error *why, halley_error *err)
 {
+    assert(why->code != HALLEY_OK);
     if (why->code == HALLEY_ENOMEM || j->opts->strict) {
         if (err)
             *err = *why;
@@ -88,14 +90,17 @@ static void close_batch(batch *b)
 /* The next sets of every `step`-th from `first` on. */
 static void choose_batch(batch *b, const job *j, size_t first, size_t step)
 {
+    assert(step > 0);
     for (b->n = 0; b->n < BATCH && first < j->sets.list.n; first += step)
         b->at[b->n++] = first;
     memset(b->sources, 0, sizeof b->sources);
     memset(b->why, 0, sizeof b->why);
+    assert(b->n <= BATCH);
 }
 
 static halley_status learn_one(job *j, batch *b, size_t k, halley_error *err)
 {
+    assert(k < b->n);
     synth_source *s = &b->sources[k];
     const char *name = j->sets.list.at[b->at[k]].name;
     model_head *head = &j->l.m.head.at[0];
@@ -109,7 +114,7 @@ static halley_status learn_one(job *j, batch *b, size_t k, halley_error *err)
     return learner_add(&j->l, s->set, &s->conditions, synth_source_groups(s), err);
 }
 
-/* Where to go on: behind the sets that a state of the same corpus holds. */
+/* Where to go on: after the sets that a state of the same corpus holds. */
 static size_t resume_learning(job *j)
 {
     synth_model m;
@@ -184,13 +189,14 @@ static halley_status look_at_batch(job *j, batch *b, halley_error *err)
 typedef struct walk {
     job *j;
     size_t step;
-    bool as_they_are; /* without the check, and what lies beside */
+    bool as_they_are; /* without the check, and what is next to it */
     halley_status (*use)(job *j, batch *b, halley_error *err);
     batch *now, *next;
 } walk;
 
 static halley_status open_one(const walk *w, size_t k)
 {
+    assert(k < w->next->n);
     batch *const b = w->next;
     const trace_found *const sets = &w->j->sets;
     if (is_held_out(w->j, b->at[k]))
@@ -216,6 +222,7 @@ static halley_status do_walk_step(void *context, size_t i, uint32_t worker,
 
 static halley_status go_through(walk *w, size_t first, halley_error *err)
 {
+    assert(w->step > 0 && w->use != NULL);
     batch *const both = mem_array_zero(2, sizeof *both);
     halley_status status = both ? HALLEY_OK : error_nomem(err);
     if (!both)
@@ -244,10 +251,11 @@ static halley_status go_through(walk *w, size_t first, halley_error *err)
  * looked for once more without it. */
 static halley_status look_around(walk *look, halley_error *err)
 {
+    assert(look->as_they_are);
     learner *const l = &look->j->l;
     noise_finder noise = {0};
     bool any = false;
-    l->noise = l->recorder ? NULL : &noise; /* a network tells all nodes itself */
+    l->noise = l->recorder ? NULL : &noise; /* a network draws all nodes itself */
     halley_status status = go_through(look, 0, err);
     if (status == HALLEY_OK && l->noise && !noise_finder_decide(&noise, &l->m, &any))
         status = error_nomem(err);
@@ -264,6 +272,7 @@ static halley_status look_around(walk *look, halley_error *err)
 /* First what repeats, in sets from all over the corpus. */
 static halley_status learn_all(job *j, halley_error *err)
 {
+    assert(j->sets.list.n > 0);
     const size_t first = resume_learning(j);
     walk look = {.j = j,
                  .step = j->sets.list.n / MAX_LOOKED_AT + 1,
@@ -287,6 +296,7 @@ typedef struct likes {
 static halley_status derive_conditions(conditions *c, likes *l, const synth_source *s,
                                        halley_error *err)
 {
+    assert(c->n == 0);
     uint32_t block;
     pthread_mutex_lock(&l->reading);
     halley_status status = learner_block(&block, &l->j->l, s->set, err);
@@ -300,6 +310,7 @@ static halley_status derive_conditions(conditions *c, likes *l, const synth_sour
 static halley_status make_like(halley_trace_set **out, halley_synth *synth, likes *l,
                                const synth_source *s, uint64_t seed, halley_error *err)
 {
+    assert(s->set != NULL);
     conditions c = s->conditions;
     if (c.n == 0)
         TRY(derive_conditions(&c, l, s, err));
@@ -340,6 +351,7 @@ static halley_status make_like_held_out(void *context, size_t k, uint32_t worker
 
 static halley_status compare_some(learn_compare *sum, likes *c, halley_error *err)
 {
+    assert(c->b.n <= BATCH);
     halley_status status = pool_run(0, c->b.n, make_like_held_out, c, err);
     for (size_t k = 0; k < c->b.n; k++) {
         if (status == HALLEY_OK && c->made[k])
@@ -385,9 +397,10 @@ static bool may_go_on(void *context, uint32_t step, uint32_t n_steps)
     return watch_look(j->opts->watch, "training", "steps", step, n_steps);
 }
 
-/* A network beside what is kept. */
+/* A network in addition to what is kept. */
 static halley_status add_net(job *j, synth_model *m, halley_error *err)
 {
+    assert(m != NULL);
     neural_outcome net;
     const neural_train_opts opts = {.seed = j->opts->seed,
                                     .n_steps = j->opts->n_steps,
@@ -407,6 +420,7 @@ static halley_status add_net(job *j, synth_model *m, halley_error *err)
 
 static halley_status write_learned_model(job *j, halley_error *err)
 {
+    assert(j->l.m.head.n == 1);
     synth_model m;
     const uint32_t k = j->opts->min_support > 0 ? j->opts->min_support : MIN_SUPPORT;
     const model_head *head = &j->l.m.head.at[0];
@@ -442,6 +456,7 @@ static halley_status write_learned_model(job *j, halley_error *err)
 static halley_status find_sets(job *j, const char *const *from, size_t n_from,
                                halley_error *err)
 {
+    assert(from != NULL && n_from > 0);
     halley_learn_report *const r = j->report;
     TRY(trace_find(&j->sets, from, n_from, j->opts->strict, err));
     r->n_folders_skipped = j->sets.n_unreadable;
@@ -480,6 +495,7 @@ halley_status halley_learn(const char *path, const char *const *from, size_t n_f
                            const halley_learn_opts *opts, halley_learn_report *report,
                            halley_error *err)
 {
+    assert(path != NULL && from != NULL);
     static const halley_learn_opts defaults;
     halley_learn_report unread = {0};
     job *j = mem_array_zero(1, sizeof *j);
@@ -488,7 +504,7 @@ halley_status halley_learn(const char *path, const char *const *from, size_t n_f
     j->path = path;
     j->opts = opts ? opts : &defaults;
     j->report = report ? report : &unread;
-    *j->report = (halley_learn_report){0};
+    *j->report = (halley_learn_report){.size = sizeof *j->report};
     if (pthread_mutex_init(&j->sums_lock, NULL) != 0) {
         free(j);
         return error_nomem(err);

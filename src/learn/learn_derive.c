@@ -1,13 +1,14 @@
 /*
- * Sets that say nothing about themselves. What others are told as conditions is read off
+ * Sets that say nothing about themselves. What others state as conditions is read off
  * the traces: a family (which kinds of nodes there are, and whether they repeat), ranks
  * and stages, how often the first loops run, and the median message, work, traffic and
- * time of a node, on which all of its kind depend in proportion more often than not.
+ * time of a node, on which all of its kind depend proportionally more often than not.
  * Totals come last: they follow from the others, and are there to be asked for.
  */
 #include "learn/learn_set.h"
 #include "trace/core/roles.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,6 +31,7 @@ static double take_lower_median(numbers *of)
     if (of->n == 0)
         return 0;
     mem_sort_doubles(of->at, of->n);
+    assert(of->at[0] <= of->at[of->n - 1]);
     return of->at[(of->n - 1) / 2];
 }
 
@@ -49,6 +51,7 @@ static void note_kind(sums *s, const model_op *op)
 
 static bool sum_node(sums *s, const halley_trace *trace, uint32_t node)
 {
+    assert(node < halley_trace_count(trace));
     trace_roles roles;
     uint64_t v;
     trace_roles_read(&roles, trace, node);
@@ -72,6 +75,7 @@ static halley_status sum_stage(sums *s, conditions *out, learner *l,
                                const halley_trace_set *set, uint32_t rank,
                                halley_error *err)
 {
+    assert(rank < halley_trace_set_count(set));
     const halley_trace *trace = halley_trace_set_get(set, rank);
     TRY(learner_read(l, set, rank, err));
     const uint32_t n = (uint32_t)l->program.ops.n;
@@ -96,6 +100,7 @@ static halley_status sum_stage(sums *s, conditions *out, learner *l,
 
 static void set_conditions(conditions *out, sums *s, uint32_t block, uint32_t n_stages)
 {
+    assert(block > 0 && n_stages > 0);
     static const char *const names[] = {"message", "work", "traffic", "time"};
     char family[CONDITION_TEXT];
     for (uint32_t i = 0; i < N_NUMBERS; i++)
@@ -110,6 +115,7 @@ static void set_conditions(conditions *out, sums *s, uint32_t block, uint32_t n_
 halley_status learner_derive(conditions *out, learner *l, const halley_trace_set *set,
                              uint32_t block, halley_error *err)
 {
+    assert(block > 0 && halley_trace_set_count(set) % block == 0);
     const uint32_t n_stages = halley_trace_set_count(set) / block;
     sums s = {0};
     /* First of all, so that all others are drawn given these. */

@@ -5,6 +5,7 @@
 #include "learn/program.h"
 #include "trace/core/roles.h"
 
+#include <assert.h>
 #include <math.h>
 
 enum { MAX_NUMBERS = 4000000 };
@@ -27,6 +28,8 @@ static bool push_number(learn_numbers *to, double value)
 static bool count_reported_op(learn_compare *c, int side, const halley_trace *trace,
                               uint32_t node, uint64_t coll)
 {
+    assert(side == 0 || side == 1);
+    assert(node < halley_trace_count(trace));
     char name[TRACE_PLAIN_NAME];
     const str plain = trace_plain_name(name, halley_node_name(trace, node));
     const uint64_t key =
@@ -38,11 +41,13 @@ static bool count_reported_op(learn_compare *c, int side, const halley_trace *tr
     if (fresh && (!array_push(&c->mix[0], 0) || !array_push(&c->mix[1], 0)))
         return false;
     c->mix[side].at[id]++;
+    assert(c->mix[0].n == c->mix[1].n);
     return true;
 }
 
 static bool report_trace(learn_compare *c, int side, const halley_trace *trace)
 {
+    assert(side == 0 || side == 1);
     for (uint32_t i = 0; i < halley_trace_count(trace); i++) {
         trace_roles roles;
         uint64_t coll = 255, size;
@@ -71,6 +76,7 @@ static double nodes_of(const halley_trace_set *set)
 halley_status learn_compare_add(learn_compare *c, const halley_trace_set *real,
                                 const halley_trace_set *made, halley_error *err)
 {
+    assert(real != made);
     const halley_trace_set *const sides[] = {real, made};
     for (int side = 0; side < 2; side++)
         for (uint32_t r = 0; r < halley_trace_set_count(sides[side]); r++)
@@ -97,6 +103,7 @@ static double measure_ks(learn_numbers *a, learn_numbers *b)
             j++;
         most = fmax(most, fabs((double)i / (double)a->n - (double)j / (double)b->n));
     }
+    assert(most >= 0 && most <= 1);
     return most;
 }
 
@@ -112,5 +119,6 @@ halley_held_out learn_compare_sum(learn_compare *c)
     out.sizes = measure_ks(&c->sizes[0], &c->sizes[1]);
     out.durations = measure_ks(&c->durations[0], &c->durations[1]);
     out.nodes = c->n_sets > 0 ? c->log_nodes / c->n_sets : 0;
+    assert(out.mix >= 0 && out.mix <= 1 + 1e-9);
     return out;
 }

@@ -10,6 +10,7 @@
 #include "learn/neural/neural.h"
 #include "trace/core/roles.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -50,6 +51,7 @@ static bool same_point(const law_point *a, const law_point *b)
 
 static bool leave_for_later(learner *l, uint32_t law, const law_point *p, double y)
 {
+    assert(law < l->m.laws.n);
     learn_later *const to = &l->later;
     /* all numbers of a stage but durations have the same point */
     if (to->points.n == 0 || !same_point(&to->points.at[to->points.n - 1], p))
@@ -79,6 +81,7 @@ void learner_settle(learner *l)
 halley_status learner_read(learner *l, const halley_trace_set *set, uint32_t rank,
                            halley_error *err)
 {
+    assert(rank < halley_trace_set_count(set));
     return synth_program_read(&l->program, &l->reader, halley_trace_set_get(set, rank),
                               rank, halley_trace_set_count(set), err);
 }
@@ -115,6 +118,7 @@ static uint32_t block_of(const learner *l)
         if (equal)
             return block;
     }
+    assert(l->keys.n % n == 0);
     return 1;
 }
 
@@ -129,6 +133,7 @@ halley_status learner_block(uint32_t *out, learner *l, const halley_trace_set *s
 /* One rank more of a group; ranks come in ascending order. */
 static bool add_member(learner *l, halley_bytes name, uint32_t rank)
 {
+    assert(rank < l->keys.n);
     const uint64_t key = hash_bytes(name.at, name.n, 0);
     uint32_t id = (uint32_t)l->groups.n;
     bool fresh;
@@ -190,6 +195,7 @@ static bool reserve_sum(learner *l)
 
 static uint32_t law_of(learner *l, uint64_t key)
 {
+    assert(key != 0 || l != NULL);
     synth_model *const m = &l->m;
     uint32_t id = (uint32_t)m->laws.n;
     bool fresh;
@@ -207,6 +213,7 @@ static uint32_t law_of(learner *l, uint64_t key)
 /* A number of this set under a law. */
 static bool observe_number(learner *l, uint32_t law, const law_point *p, double log_value)
 {
+    assert(law == MODEL_NONE || law < l->m.laws.n);
     if (law == MODEL_NONE)
         return false;
     synth_model *m = &l->m;
@@ -227,6 +234,7 @@ static bool observe_number(learner *l, uint32_t law, const law_point *p, double 
 
 static bool sum_value(learner *l, const law_place *at, double value)
 {
+    assert(at->op != 0);
     uint32_t id = (uint32_t)l->totals.n;
     bool fresh;
     const uint64_t key = synth_law_key(at, 0);
@@ -273,6 +281,7 @@ static bool is_named(const synth_model *m, const model_op *op, uint32_t field, s
 static bool sum_pauses(learner *l, const halley_trace *trace, uint32_t at, size_t *next,
                        law_place place)
 {
+    assert(at < l->program.ops.n);
     const synth_model *const m = &l->m;
     const size_t first = *next;
     while (*next < l->program.pauses.n && l->program.pauses.at[*next].at == at)
@@ -294,6 +303,7 @@ static bool sum_pauses(learner *l, const halley_trace *trace, uint32_t at, size_
 static bool sum_node_values(learner *l, const halley_trace *trace, uint32_t at,
                             const stage_of *of, size_t *pause)
 {
+    assert(at < l->program.ops.n);
     const synth_model *m = &l->m;
     const synth_program *p = &l->program;
     const model_op *op = &m->ops.at[p->ops.at[at]];
@@ -335,6 +345,7 @@ static bool list_pauses(learner *l)
 /* The mean of a field in the same place, by its name; 0 = none. */
 static double mean_beside(const learner *l, const law_place *at, str name)
 {
+    assert(name.n > 0);
     const synth_model *m = &l->m;
     const uint32_t op_id = map64_find(&m->op_of, at->op);
     if (op_id == HASH_NONE)
@@ -379,6 +390,7 @@ static bool is_operations(const synth_model *m, const law_place *at)
 static bool add_stage_values(learner *l, const halley_trace *trace, const law_point *p,
                              const stage_of *of)
 {
+    assert(p->n <= MODEL_FEATURES);
     map64_fini(&l->total_of);
     l->totals.n = l->values.n = 0;
     size_t pause = 0;
@@ -439,6 +451,7 @@ uint64_t learner_symbols_key(const uint32_t *symbols, uint32_t n)
 static uint32_t loop_of(synth_model *m, const uint32_t *symbols, uint32_t n,
                         uint32_t open, uint32_t close, uint64_t program)
 {
+    assert(open < close && close < n);
     uint64_t key = learner_symbols_key(symbols + open, close - open + 1);
     if (program != 0)
         key = hash_u64(key ^ program) + open;
@@ -460,6 +473,7 @@ static uint32_t loop_of(synth_model *m, const uint32_t *symbols, uint32_t n,
 static bool add_loops(synth_model *m, const uint32_t *symbols, uint32_t n,
                       uint64_t program)
 {
+    assert(symbols != NULL || n == 0);
     synth_u32s open = {0}, which = {0};
     bool ok = true;
     for (uint32_t i = 0; ok && i < n; i++) {
@@ -480,6 +494,7 @@ static bool add_loops(synth_model *m, const uint32_t *symbols, uint32_t n,
 /* The skeleton of the folded program, new or old; MODEL_NONE: no memory. */
 static uint32_t skeleton_of(learner *l, bool bare)
 {
+    assert(l->folded.symbols.n > 0);
     synth_model *m = &l->m;
     const synth_folded *f = &l->folded;
     const uint32_t n = (uint32_t)f->symbols.n;
@@ -506,6 +521,7 @@ static uint32_t skeleton_of(learner *l, bool bare)
 /* The skeleton of what is in l->folded, counted with its loops; MODEL_NONE: no memory. */
 static uint32_t count_skeleton(learner *l, const learn_stage *at)
 {
+    assert(at->stage < at->n_stages);
     synth_model *const m = &l->m;
     const uint32_t set_id = m->head.at[0].n_sets, id = skeleton_of(l, at->bare);
     if (id == MODEL_NONE)
@@ -525,6 +541,7 @@ static uint32_t count_skeleton(learner *l, const learn_stage *at)
 
 static void count_learned_op(synth_model *m, uint32_t id, uint32_t set)
 {
+    assert(id < m->ops.n && set > 0);
     model_op *op = &m->ops.at[id];
     op->n_sets += op->last_set != set;
     op->last_set = set;
@@ -532,6 +549,7 @@ static void count_learned_op(synth_model *m, uint32_t id, uint32_t set)
 
 static void count_token(synth_model *m, uint32_t token, uint32_t set)
 {
+    assert(token < m->tokens.n);
     model_token *t = &m->tokens.at[token];
     t->n_sets += t->last_set != set;
     t->last_set = set;
@@ -542,6 +560,8 @@ static halley_status learn_one_stage(learner *l, const halley_trace_set *set,
                                      uint32_t stage, uint32_t block, const conditions *c,
                                      bool bare, halley_error *err)
 {
+    assert(block > 0 && l->keys.n % block == 0);
+    assert((stage + 1) * block <= l->keys.n);
     synth_model *m = &l->m;
     const uint32_t set_id = m->head.at[0].n_sets;
     const uint32_t n_stages = (uint32_t)l->keys.n / block;
@@ -579,6 +599,7 @@ static halley_status learn_one_stage(learner *l, const halley_trace_set *set,
 
 uint64_t learner_template_key(const uint32_t *parts, uint32_t n)
 {
+    assert(parts != NULL && n > 0);
     uint64_t key = 3;
     for (uint32_t i = 0; i < n; i++)
         key = hash_u64(key ^ parts[i]) + 1;
@@ -588,6 +609,7 @@ uint64_t learner_template_key(const uint32_t *parts, uint32_t n)
 /* The set's stages without repeats, as a template. */
 static uint32_t find_set_template(learner *l)
 {
+    assert(l->parts.n > 0);
     synth_model *m = &l->m;
     uint32_t n = 0, longest = 0, length = 0, run = 0;
     for (size_t i = 0; i < l->parts.n; i++) {
@@ -624,6 +646,7 @@ static uint32_t find_set_template(learner *l)
     memcpy(m->parts.at + m->parts.n, l->parts.at, n * sizeof *l->parts.at);
     m->parts.n += n;
     m->templates.n++;
+    assert(n > 0 && longest < n);
     return id;
 }
 
@@ -635,6 +658,7 @@ enum { SET_NUMBERS = sizeof set_fields / sizeof *set_fields };
 static halley_status count_set(learner *l, const conditions *c, const uint32_t *values,
                                const double numbers[SET_NUMBERS], halley_error *err)
 {
+    assert(l->m.head.at[0].n_sets > 0);
     synth_model *m = &l->m;
     const uint32_t id = find_set_template(l);
     if (id == MODEL_NONE)
@@ -665,6 +689,7 @@ static halley_status count_set(learner *l, const conditions *c, const uint32_t *
 halley_status learner_look(learner *l, const halley_trace_set *set, uint32_t number,
                            halley_error *err)
 {
+    assert(halley_trace_set_count(set) > 0 && number > 0);
     const uint32_t n = halley_trace_set_count(set);
     const uint32_t ranks[] = {0, n / 2, n - 1};
     for (uint32_t i = 0; i < 3; i++) {
@@ -684,6 +709,7 @@ halley_status learner_look(learner *l, const halley_trace_set *set, uint32_t num
 halley_status learner_add(learner *l, const halley_trace_set *set, const conditions *c,
                           const char *groups_path, halley_error *err)
 {
+    assert(halley_trace_set_count(set) > 0);
     synth_model *m = &l->m;
     model_head *head = &m->head.at[0];
     conditions all = *c;

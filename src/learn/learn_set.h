@@ -66,7 +66,7 @@ uint32_t learner_values(double out[LEARN_VALUES], const learner *l,
                         const halley_trace *trace, uint32_t at, uint32_t rank);
 /* How long a pause of the trace lasts. */
 double learner_pause_ns(const learner *l, const halley_trace *trace, uint32_t node);
-/* A field of a node, by which times might be told finer than was known. */
+/* A field of a node, by which times might be recorded finer than was known. */
 void learner_see_grain(learner *l, const model_op *op, uint32_t field, double value);
 /* What the durations of a rank add up to, over the stages on average. */
 double learner_time_us(const halley_trace_set *set, uint32_t block);

@@ -1,7 +1,8 @@
-/* The numbers of a node: its operator's fields, and where its group or its peer lies. */
+/* The numbers of a node: its operator's fields, and where its group or its peer is. */
 #include "learn/learn_set.h"
 #include "trace/core/roles.h"
 
+#include <assert.h>
 #include <math.h>
 
 static void group_values(double out[2], const learner *l, const trace_roles *roles)
@@ -18,6 +19,7 @@ static void group_values(double out[2], const learner *l, const trace_roles *rol
 static double peer_value(const learner *l, const trace_roles *roles, bool send,
                          uint32_t rank)
 {
+    assert(rank < l->keys.n);
     const uint32_t n = (uint32_t)l->keys.n;
     uint64_t peer;
     if (!trace_roles_u64(roles, send ? TRACE_ROLE_COMM_DST : TRACE_ROLE_COMM_SRC,
@@ -32,6 +34,7 @@ static double peer_value(const learner *l, const trace_roles *roles, bool send,
 static void field_values(double *out, const synth_model *m, const model_op *op,
                          const halley_trace *trace, uint32_t node)
 {
+    assert(node < halley_trace_count(trace));
     const bool loose = (op->flags & MODEL_OP_LOOSE) != 0;
     uint32_t next = 1;
     for (uint32_t i = 0; i < op->n_fields; i++)
@@ -55,6 +58,7 @@ static void field_values(double *out, const synth_model *m, const model_op *op,
 uint32_t learner_values(double out[LEARN_VALUES], const learner *l,
                         const halley_trace *trace, uint32_t at, uint32_t rank)
 {
+    assert(at < l->program.ops.n);
     const model_op *op = &l->m.ops.at[l->program.ops.at[at]];
     const uint32_t node = l->program.nodes.at[at];
     uint32_t n = op->n_fields;
@@ -69,11 +73,13 @@ uint32_t learner_values(double out[LEARN_VALUES], const learner *l,
         group_values(out + n, l, &roles);
         n += 2;
     }
+    assert(n <= LEARN_VALUES);
     return n;
 }
 
 double learner_pause_ns(const learner *l, const halley_trace *trace, uint32_t node)
 {
+    assert(node < l->reader.op.n);
     const synth_model *const m = &l->m;
     const model_op *const op = &m->ops.at[l->reader.op.at[node]];
     double values[LEARN_VALUES];
@@ -99,6 +105,7 @@ void learner_see_grain(learner *l, const model_op *op, uint32_t field, double va
 
 double learner_time_us(const halley_trace_set *set, uint32_t block)
 {
+    assert(block > 0);
     const uint32_t n = halley_trace_set_count(set);
     double sum = 0;
     for (uint32_t r = 0; r < n; r += block) {

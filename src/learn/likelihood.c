@@ -1,7 +1,7 @@
 /*
  * The likelihood of a set under a model. The set is read by a learner that starts from
  * the model instead of from nothing, with all sums at zero: what the set adds to the sum
- * of a law is then exactly what that law has to explain, and what it adds behind the
+ * of a law is then exactly what that law has to explain, and what it adds after the
  * model's own tables is what the model does not know.
  *
  * - A law of the model that the set says something about: the mean square of what it
@@ -19,7 +19,7 @@
  * set repeat each other, so each law counts once for a set, not once for a node. What the
  * model does not know costs a constant, which is what differs most between those whose
  * rare parts were kept and those whose were not. No density is below LEAST, so that a
- * single odd number does not decide.
+ * single unusual number does not decide.
  */
 #include "learn/likelihood.h"
 
@@ -27,10 +27,11 @@
 #include "learn/model/joint.h"
 #include "learn/neural/neural.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
-/* Odds of anything at all, spread evenly over e^40; the least deviation told apart. */
+/* Odds of anything at all, spread evenly over e^40; the least deviation distinguished. */
 #define ODD 1e-3
 #define RANGE 40.0
 #define FINEST 1e-3
@@ -40,13 +41,14 @@
 struct synth_scorer {
     char *path;
     synth_model m; /* as it is in the file */
-    learner l;     /* knows the same; what is behind the sizes of m is of sets scored */
+    learner l;     /* knows the same; what is after the sizes of m is of sets scored */
     neural_scorer *net; /* NULL: the model has no network */
 };
 
 /* Brackets and tokens of kept skeletons, so that programs are folded as they were. */
 static halley_status know_programs(synth_model *m, halley_error *err)
 {
+    assert(m->head.n == 1);
     map64_fini(&m->skeleton_of);
     map64_fini(&m->template_of);
     bool ok = synth_know_bodies(m);
@@ -74,6 +76,7 @@ static halley_status zero_sums(synth_model *m, halley_error *err)
         memset(m->sums.at, 0, m->sums.n * sizeof *m->sums.at);
     if (m->loop_sums.n > 0)
         memset(m->loop_sums.at, 0, m->loop_sums.n * sizeof *m->loop_sums.at);
+    assert(m->sums.n == m->laws.n && m->loop_sums.n == m->loops.n);
     return HALLEY_OK;
 }
 
@@ -95,6 +98,7 @@ bool synth_scorer_has_net(const synth_scorer *s)
 
 halley_status synth_scorer_load(synth_scorer **out, const char *path, halley_error *err)
 {
+    assert(path != NULL);
     synth_scorer *s = mem_array_zero(1, sizeof *s);
     if (!s)
         return error_nomem(err);
@@ -127,6 +131,7 @@ void synth_scorer_free(synth_scorer *s)
  * distribution; never below what anything has. */
 static double log_normal(double square, double spread)
 {
+    assert(square >= 0 && spread >= 0);
     const double sigma = fmax(spread, FINEST);
     const double density =
         exp(-0.5 * square / (sigma * sigma)) / (sigma * sqrt(2 * 3.141592653589793));
@@ -138,7 +143,7 @@ static double log_share(double n, double of)
     return log((n + 0.5) / (of + 1));
 }
 
-/* What the law says about nodes beside their mean. */
+/* What the law says about nodes in addition to their mean. */
 static double log_within(const model_law *law, const model_sum *s)
 {
     double sum = 0;
@@ -189,6 +194,7 @@ static double log_law(const model_law *law, const model_sum *s)
 
 static double log_values(const synth_scorer *s, uint32_t set)
 {
+    assert(set > 0);
     const synth_model *const now = &s->l.m;
     double sum = 0;
     for (size_t i = 0; i < now->laws.n; i++) {
@@ -201,6 +207,7 @@ static double log_values(const synth_scorer *s, uint32_t set)
 
 static double log_loops(const synth_scorer *s, uint32_t set)
 {
+    assert(set > 0);
     const synth_model *const now = &s->l.m;
     double sum = 0;
     for (size_t i = 0; i < now->loops.n; i++) {
@@ -225,6 +232,7 @@ static double log_loops(const synth_scorer *s, uint32_t set)
 
 static double log_program(const synth_scorer *s, uint32_t set)
 {
+    assert(set > 0);
     const synth_model *const now = &s->l.m;
     double n_unknown = 0;
     for (size_t i = s->m.skeletons.n; i < now->skeletons.n; i++)
@@ -259,6 +267,7 @@ static const model_template *find_scored_template(const synth_scorer *s)
 static double read_row(joint_row *row, const synth_model *m, const conditions *c,
                        const model_template *t)
 {
+    assert(c->n <= MODEL_CONDITIONS);
     double sum = 0;
     for (uint32_t i = 0; i < JOINT_COLUMNS; i++)
         row->value[i] = MODEL_ABSENT;
@@ -308,6 +317,7 @@ static bool has_grown(const synth_scorer *s)
 /* Sums back to zero and tables as they are in the file. */
 static halley_status forget_set(synth_scorer *s, uint32_t set, halley_error *err)
 {
+    assert(set > 0);
     synth_model *const m = &s->l.m;
     if (has_grown(s))
         return start_learner(s, err);
@@ -331,6 +341,7 @@ halley_status synth_scorer_score(synth_likelihood *out, synth_scorer *s,
                                  const halley_trace_set *set, const conditions *c,
                                  const char *groups_path, halley_error *err)
 {
+    assert(out != NULL && halley_trace_set_count(set) > 0);
     conditions all = *c;
     uint32_t block;
     if (all.n == 0) {

@@ -1,6 +1,6 @@
 /*
  * learn/likelihood.h - how likely a model makes a set of traces: what somebody who holds
- * the model's file can tell from it about a set he has.
+ * the model's file can learn from it about a set he has.
  */
 #ifndef LEARN_LIKELIHOOD_H
 #define LEARN_LIKELIHOOD_H

@@ -7,6 +7,7 @@
 #include "learn/likelihood.h"
 #include "learn/source.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* By part of the likelihood: one number a set. */
@@ -23,6 +24,7 @@ typedef struct attack {
 static halley_status score_set(scores *out, const attack *a, const synth_source *s,
                                halley_error *err)
 {
+    assert(s->set != NULL);
     synth_scorer *const both[] = {a->model, a->reference};
     double sum[HALLEY_N_LIKELIHOODS] = {0};
     for (int i = 0; i < 2 && both[i]; i++) {
@@ -46,6 +48,7 @@ static halley_status score_set(scores *out, const attack *a, const synth_source 
 
 static halley_status leave_out(attack *a, const halley_error *why, halley_error *err)
 {
+    assert(why->code != HALLEY_OK);
     if (why->code != HALLEY_ENOMEM && !a->opts->strict) {
         if (a->left.n_sets++ == 0)
             (void)halley_error_format(why, a->left.first_set, sizeof a->left.first_set);
@@ -76,6 +79,7 @@ static halley_status score_all(scores *out, attack *a, const trace_found *found,
 static halley_status score_path(scores *out, attack *a, const char *path,
                                 halley_error *err)
 {
+    assert(path != NULL);
     trace_found found = {0};
     halley_status status = trace_find(&found, &path, 1, a->opts->strict, err);
     if (status == HALLEY_OK)
@@ -88,6 +92,7 @@ static halley_status score_path(scores *out, attack *a, const char *path,
 /* Both models; a network is compared with a network. */
 static halley_status load_models(attack *a, halley_error *err)
 {
+    assert(a->opts->model != NULL);
     const halley_membership_opts *const o = a->opts;
     TRY(synth_scorer_load(&a->model, o->model, err));
     if (!o->reference)
@@ -123,7 +128,8 @@ halley_status halley_membership(halley_auc out[HALLEY_N_LIKELIHOODS],
                                 const halley_membership_opts *opts,
                                 halley_left_out *left_out, halley_error *err)
 {
-    attack a = {.opts = opts};
+    assert(out != NULL && opts != NULL);
+    attack a = {.opts = opts, .left = {.size = sizeof a.left}};
     scores sides[2] = {0};
     halley_auc found[HALLEY_N_LIKELIHOODS] = {{0}};
     const halley_status status = run_attack(found, &a, sides, err);

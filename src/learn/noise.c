@@ -13,6 +13,7 @@
 
 #include "trace/core/levels.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@ typedef struct view {
 /* The last node that the one at `at` waits for, as a place; MODEL_NONE: none. */
 static uint32_t find_before(const view *v, uint32_t at)
 {
+    assert(at < v->p->ops.n);
     const uint32_t node = v->p->nodes.at[at];
     const uint32_t n = halley_node_data_count(v->trace, node);
     uint32_t last = MODEL_NONE;
@@ -79,6 +81,7 @@ static bool only_lasts(const synth_model *m, const model_op *op)
 
 static bool count_place(noise_finder *f, uint64_t key, uint32_t pause)
 {
+    assert(f != NULL);
     uint32_t id = (uint32_t)f->places.n;
     bool fresh;
     if (id == MAX_PLACES)
@@ -102,6 +105,7 @@ static uint64_t make_place_key(const view *v, uint32_t first, uint32_t second,
 /* Places where the node at `at` waits: as it is, and without who it waits for. */
 static bool look_at_node(noise_finder *f, const view *v, uint32_t at)
 {
+    assert(at < v->p->ops.n);
     const uint32_t one = find_before(v, at);
     if (one == MODEL_NONE)
         return true;
@@ -118,6 +122,7 @@ static bool look_at_node(noise_finder *f, const view *v, uint32_t at)
 
 static uint64_t plain_key(const synth_model *m, uint32_t op)
 {
+    assert(op < m->ops.n);
     model_op o = m->ops.at[op];
     o.flags |= MODEL_OP_LOOSE;
     return synth_op_key(m, &o, NULL);
@@ -131,6 +136,7 @@ static uint64_t plain_at(const noise_finder *f, const synth_program *p, uint32_t
 /* What the node at `at` is up to its fields, between which others. */
 static bool count_kind(noise_finder *f, const synth_program *p, uint32_t at)
 {
+    assert(at < p->ops.n);
     uint64_t key = hash_u64(plain_at(f, p, at));
     key = hash_u64(key + plain_at(f, p, at - 1));
     key = hash_u64(key + plain_at(f, p, at - 2));
@@ -150,6 +156,7 @@ static bool count_kind(noise_finder *f, const synth_program *p, uint32_t at)
 bool noise_finder_look(noise_finder *f, const synth_reader *r, const synth_program *p,
                        const halley_trace *trace)
 {
+    assert(p->ops.n == p->nodes.n);
     const view v = {r, p, trace};
     const uint32_t n = (uint32_t)p->nodes.n;
     f->n_waiting.n = 0;
@@ -184,6 +191,7 @@ typedef struct score {
 
 static bool is_pause_op(const noise_finder *f, const score *s, uint32_t op)
 {
+    assert(op < f->n.n);
     return s->n_mixed >= MIN_PLACES && 2 * s->n_mixed >= s->n_places &&
            2 * s->mixed >= s->n &&
            (uint64_t)10 * f->n_simple.at[op] >= (uint64_t)9 * f->n.at[op];
@@ -223,6 +231,7 @@ static bool mark_pauses(const noise_finder *f, synth_model *m, bool *any)
 /* The fields of an operator that those of another lack. */
 static bool add_missing_fields(synth_model *m, uint32_t to, uint32_t from)
 {
+    assert(to < m->ops.n && from < m->ops.n);
     model_op *const op = &m->ops.at[to];
     const model_op other = m->ops.at[from];
     for (uint32_t i = 0; i < other.n_fields; i++) {
@@ -242,6 +251,7 @@ static bool add_missing_fields(synth_model *m, uint32_t to, uint32_t from)
 /* One operator for all that have a key without fields. */
 static bool make_loose(const noise_finder *f, synth_model *m, uint32_t like)
 {
+    assert(like < m->ops.n);
     model_op op = m->ops.at[like];
     op.key = f->plain.at[like];
     op.flags |= MODEL_OP_LOOSE;

@@ -2,17 +2,17 @@
  * learn/noise.h - what differs from run to run of one network.
  *
  * In a recording, time that nothing explains stands as nodes of its own where it was long
- * enough to be told: a pause is there in one run and not in the next. So are numbers of a
- * node that could be read off one run and not off another. Programs of one network would
- * hardly ever be equal. Which operators are pauses, and which have fields that come and
- * go, is read off the traces.
+ * enough to be recorded: a pause is there in one run and not in the next. So are numbers
+ * of a node that could be read off one run and not off another. Programs of one network
+ * would hardly ever be equal. Which operators are pauses, and which have fields that come
+ * and go, is read off the traces.
  */
 #ifndef LEARN_NOISE_H
 #define LEARN_NOISE_H
 
 #include "learn/program.h"
 
-/* How often one node waited for another behind a third. */
+/* How often one node waited for another after a third. */
 typedef struct noise_place {
     uint64_t key;
     uint32_t pause; /* operator between the two; MODEL_NONE: there was none */

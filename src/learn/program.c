@@ -12,6 +12,7 @@
 #include "trace/core/levels.h"
 #include "trace/core/roles.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { MAX_RECENT = 8, MAX_ROWS = 8 };
@@ -64,6 +65,7 @@ typedef struct looks {
 static looks read_looks(const halley_trace *trace, uint32_t node, uint32_t rank,
                         uint32_t n_ranks)
 {
+    assert(rank < n_ranks);
     trace_roles roles;
     trace_roles_read(&roles, trace, node);
     const uint32_t type = halley_node_type_of(trace, node);
@@ -99,6 +101,7 @@ static looks read_looks(const halley_trace *trace, uint32_t node, uint32_t rank,
 static uint32_t fields_of(model_field *out, synth_model *m, const halley_trace *trace,
                           uint32_t node, halley_node_type type)
 {
+    assert(node < halley_trace_count(trace));
     uint32_t n = 0;
     if (type == HALLEY_NODE_METADATA || type == HALLEY_NODE_INVALID)
         return 0;
@@ -121,6 +124,7 @@ static uint32_t fields_of(model_field *out, synth_model *m, const halley_trace *
 static uint32_t make_op(synth_model *m, const halley_trace *trace, uint32_t node,
                         const looks *l)
 {
+    assert(node < halley_trace_count(trace));
     char name[TRACE_PLAIN_NAME];
     model_field fields[SYNTH_FIELDS];
     model_op op = {.type = l->type, .comm = l->comm, .cpu = l->cpu, .flags = l->flags};
@@ -151,6 +155,7 @@ static uint32_t make_op(synth_model *m, const halley_trace *trace, uint32_t node
 static uint32_t op_of(synth_reader *r, const halley_trace *trace, uint32_t node,
                       uint32_t rank, uint32_t n_ranks)
 {
+    assert(node < halley_trace_count(trace));
     const looks l = read_looks(trace, node, rank, n_ranks);
     const halley_bytes name = halley_node_name(trace, node);
     uint64_t bits;
@@ -169,6 +174,7 @@ static uint32_t op_of(synth_reader *r, const halley_trace *trace, uint32_t node,
 static uint32_t dep_of(const synth_reader *r, const halley_trace *trace, uint32_t node,
                        uint32_t i)
 {
+    assert(i < trace_deps_count(trace, node));
     const uint32_t j = trace_deps_index(trace, node, i);
     if (j == HALLEY_NO_NODE || j == node)
         return HALLEY_NO_NODE;
@@ -178,6 +184,7 @@ static uint32_t dep_of(const synth_reader *r, const halley_trace *trace, uint32_
 /* How the node at `at` names the one at `to`, of operator op. */
 static model_ref name_ref(const synth_history *h, uint32_t at, uint32_t to, uint32_t op)
 {
+    assert(to < at);
     if (at - to == 1)
         return (model_ref){.kind = REF_BACK, .n = 1, .op = MODEL_NONE};
     if (h->recent.at[op] == to)
@@ -203,6 +210,7 @@ static model_ref name_ref(const synth_history *h, uint32_t at, uint32_t to, uint
 static bool takes_all(const synth_reader *r, const synth_program *p,
                       const halley_trace *trace, uint32_t node, uint32_t op)
 {
+    assert(op < r->m->ops.n);
     uint32_t n = 0;
     const uint32_t n_open = r->past.n_open.at[op];
     if (n_open < 2)
@@ -231,6 +239,7 @@ static bool has_all_refs(const model_ref *refs, uint32_t n, uint32_t op)
 static bool join_row(synth_reader *r, const synth_program *p, const halley_trace *trace,
                      uint32_t at)
 {
+    assert(at < p->nodes.n);
     const uint32_t node = p->nodes.at[at], n_data = halley_node_data_count(trace, node);
     uint32_t after = MODEL_NONE;
     for (uint32_t i = 0; i < n_data; i++) {
@@ -254,6 +263,7 @@ static bool join_row(synth_reader *r, const synth_program *p, const halley_trace
  * found that do. */
 static bool waits_for_place(const synth_reader *r, uint32_t from, uint32_t to)
 {
+    assert(from <= to || to < from);
     for (uint32_t k = 0; k < MAX_ROWS && from != MODEL_NONE; k++) {
         const uint32_t row = r->row.at[from];
         if (r->row.at[to] == row)
@@ -281,6 +291,7 @@ static bool follows_from(const synth_reader *r, const halley_trace *trace, uint3
 static uint32_t refs_of(model_ref *refs, synth_reader *r, synth_program *p,
                         const halley_trace *trace, uint32_t at)
 {
+    assert(at < p->nodes.n);
     const uint32_t node = p->nodes.at[at];
     const uint32_t n_deps = trace_deps_count(trace, node);
     const uint32_t n_data = halley_node_data_count(trace, node);
@@ -316,6 +327,7 @@ static uint32_t refs_of(model_ref *refs, synth_reader *r, synth_program *p,
 static bool take_pauses(synth_reader *r, synth_program *p, const halley_trace *trace,
                         uint32_t at)
 {
+    assert(at < p->nodes.n);
     const uint32_t node = p->nodes.at[at], n_deps = trace_deps_count(trace, node);
     for (uint32_t i = 0; i < n_deps; i++) {
         uint32_t j = trace_deps_index(trace, node, i);
@@ -333,6 +345,7 @@ static bool take_pauses(synth_reader *r, synth_program *p, const halley_trace *t
 static halley_status read_node_ops(synth_reader *r, const halley_trace *trace,
                                    uint32_t rank, uint32_t n_ranks, halley_error *err)
 {
+    assert(rank < n_ranks);
     const uint32_t n = halley_trace_count(trace);
     map64_fini(&r->op_cache);
     if (!synth_u32s_resize(&r->op, n))
@@ -349,6 +362,7 @@ halley_status synth_program_read(synth_program *p, synth_reader *r,
                                  const halley_trace *trace, uint32_t rank,
                                  uint32_t n_ranks, halley_error *err)
 {
+    assert(rank < n_ranks);
     TRY(read_node_ops(r, trace, rank, n_ranks, err));
     TRY(synth_program_order(p, r, trace, err));
     const uint32_t n = (uint32_t)p->nodes.n;
@@ -379,5 +393,6 @@ halley_status synth_program_read(synth_program *p, synth_reader *r,
     }
     p->back_at.at[n] = (uint32_t)p->backs.n;
     p->more_at.at[n] = (uint32_t)p->more.n;
+    assert(p->tokens.n == p->nodes.n);
     return HALLEY_OK;
 }

@@ -5,7 +5,7 @@
 #include "learn/history.h"
 #include "trace/core/groups.h"
 
-/* Where a group lies among the ranks. */
+/* Where a group is among the ranks. */
 typedef struct synth_group {
     uint64_t key; /* hash of its name */
     uint32_t size, stride, last_rank;
@@ -45,7 +45,7 @@ typedef struct synth_program {
     synth_u32s more_at;        /* of each node: from where on */
     ARRAY(synth_pause) pauses; /* by `at`; not among the nodes */
     synth_u32s backs,
-        back_at;  /* how far back the dependencies of each lie; from where on */
+        back_at;  /* how far back the dependencies of each are; from where on */
     uint64_t key; /* of the tokens */
 } synth_program;
 

@@ -1,11 +1,13 @@
 /*
- * The order in which a program tells its nodes: that of the file where dependencies allow
+ * The order in which a program lists its nodes: that of the file where dependencies allow
  * it, else by level. Pauses are left out. Where there are some, levels would shift with
- * each that comes or goes: then nodes stand in the order of the file, each behind what it
+ * each that comes or goes: then nodes stand in the order of the file, each after what it
  * depends on.
  */
 #include "learn/program.h"
 #include "trace/core/levels.h"
+
+#include <assert.h>
 
 static halley_status refuse_cycle(halley_error *err)
 {
@@ -15,6 +17,7 @@ static halley_status refuse_cycle(halley_error *err)
 /* A pause waits for one node, and takes time. */
 static bool is_pause_node(const synth_reader *r, const halley_trace *trace, uint32_t node)
 {
+    assert(node < halley_trace_count(trace));
     return (r->m->ops.at[r->op.at[node]].flags & MODEL_OP_PAUSE) != 0 &&
            trace_deps_count(trace, node) > 0 &&
            halley_node_data_count(trace, node) <= 1 &&
@@ -22,7 +25,7 @@ static bool is_pause_node(const synth_reader *r, const halley_trace *trace, uint
            trace_deps_index(trace, node, 0) != node;
 }
 
-/* What stands for each node. */
+/* What represents each node. */
 static halley_status skip_pauses(synth_reader *r, const halley_trace *trace,
                                  halley_error *err)
 {
@@ -85,11 +88,12 @@ typedef struct waiting {
 
 static const uint32_t placed = MODEL_NONE - 1, on_stack = MODEL_NONE - 2;
 
-/* Places a node behind what it depends on. */
+/* Places a node after what it depends on. */
 static halley_status place_node(synth_program *p, synth_reader *r,
                                 const halley_trace *trace, uint32_t node,
                                 halley_error *err)
 {
+    assert(node < halley_trace_count(trace));
     ARRAY(waiting) stack = {0};
     halley_status status = HALLEY_OK;
     bool ok = array_push(&stack, (waiting){node, 0});
@@ -129,9 +133,10 @@ static halley_status behind_dependencies(synth_program *p, synth_reader *r,
     return status;
 }
 
-/* Whether a dependency stands behind who has it. */
+/* Whether a dependency is after who has it. */
 static bool leads_forward(const synth_reader *r, const halley_trace *trace, uint32_t node)
 {
+    assert(node < halley_trace_count(trace));
     const uint32_t n_deps = trace_deps_count(trace, node);
     for (uint32_t k = 0; k < n_deps; k++) {
         const uint32_t j = trace_deps_index(trace, node, k);

@@ -5,6 +5,8 @@
 #include "base/file.h"
 #include "edit/passes.h"
 
+#include <assert.h>
+
 void synth_source_close(synth_source *s)
 {
     halley_trace_set_free(s->set);
@@ -24,9 +26,10 @@ static void name_beside(strbuf *to, const char *name, const char *what)
     strbuf_add(to, str_from(what));
 }
 
-/* Simulators want something to do for every rank. */
+/* Simulators need something to do for every rank. */
 static halley_status has_work(const halley_trace_set *set, halley_error *err)
 {
+    assert(halley_trace_set_count(set) > 0);
     for (uint32_t r = 0; r < halley_trace_set_count(set); r++) {
         if (halley_trace_count(halley_trace_set_get(set, r)) > 0)
             continue;
@@ -40,6 +43,7 @@ static halley_status has_work(const halley_trace_set *set, halley_error *err)
 halley_status synth_source_open(synth_source *s, const trace_found *found, size_t i,
                                 uint32_t n_threads, halley_error *err)
 {
+    assert(i < found->list.n);
     strbuf path = {0};
     const char *name = found->list.at[i].name;
     *s = (synth_source){0};

@@ -1,4 +1,4 @@
-/* learn/source.h - a set of traces and what lies beside it. */
+/* learn/source.h - a set of traces and what is next to it. */
 #ifndef LEARN_SOURCE_H
 #define LEARN_SOURCE_H
 
@@ -7,11 +7,11 @@
 
 typedef struct synth_source {
     halley_trace_set *set;
-    conditions conditions; /* of the file beside it, else of its metadata */
+    conditions conditions; /* of the file next to it, else of its metadata */
     strbuf groups;         /* path; n 0 = none */
 } synth_source;
 
-/* The i-th set of those found, on so many threads (0 = one per core). EINVAL and the
+/* The i-th set of those found, on that many threads (0 = one per core). EINVAL and the
  * like: it is not sound, and why. */
 halley_status synth_source_open(synth_source *s, const trace_found *found, size_t i,
                                 uint32_t n_threads, halley_error *err);

@@ -6,6 +6,8 @@
 
 #include "des/ticks.h"
 
+#include <assert.h>
+
 static halley_status init_pool(mem_servers *m, const halley_cluster *cluster,
                                uint64_t ticks_per_ns, halley_error *err)
 {
@@ -29,6 +31,8 @@ static halley_status init_pool(mem_servers *m, const halley_cluster *cluster,
 
 uint64_t mem_pool_delay(mem_servers *m, uint32_t npu, uint64_t bytes, uint64_t now)
 {
+    assert(m->npus_per_node > 0 && m->piece_bytes > 0);
+    assert(m->free_at[0] != NULL);
     const uint32_t server[3] = {0, npu / m->npus_per_node, npu};
     const uint64_t n_pieces = bytes == 0 ? 1 : (bytes - 1) / m->piece_bytes + 1;
     const double piece = (double)bytes / (double)n_pieces;
@@ -52,6 +56,8 @@ uint64_t mem_pool_delay(mem_servers *m, uint32_t npu, uint64_t bytes, uint64_t n
 halley_status mem_servers_init(mem_servers *out, const halley_cluster *cluster,
                                uint64_t ticks_per_ns, halley_error *err)
 {
+    assert(ticks_per_ns > 0);
+    assert(cluster->n_npus > 0);
     const cluster_memory *from = &cluster->remote;
     *out = (mem_servers){
         .kind = from->kind,
@@ -87,6 +93,7 @@ void mem_servers_fini(mem_servers *m)
 
 uint64_t mem_duration(mem_servers *m, uint64_t bytes)
 {
+    assert(m->bytes_per_tick >= 0);
     const double served = (double)bytes / m->bytes_per_tick;
     m->wrapped |= !ticks_hold(served);
     return m->latency_ticks + ticks_from(served);
@@ -94,12 +101,14 @@ uint64_t mem_duration(mem_servers *m, uint64_t bytes)
 
 uint32_t mem_server_of(const mem_servers *m, uint32_t npu)
 {
+    assert(m->npus_per_server == 0 || npu / m->npus_per_server < m->n_servers);
     return m->npus_per_server == 0 ? MEM_NONE : npu / m->npus_per_server;
 }
 
 halley_status mem_ask(mem_servers *m, uint32_t server, const mem_request *request,
                       bool *starts)
 {
+    assert(server < m->n_servers);
     mem_server *s = &m->servers[server];
     *starts = !s->busy;
     if (!s->busy) {
@@ -121,11 +130,14 @@ halley_status mem_ask(mem_servers *m, uint32_t server, const mem_request *reques
     else
         m->requests.at[s->tail].next = id;
     s->tail = id;
+    assert(m->requests.at[s->tail].next == MEM_NONE);
     return HALLEY_OK;
 }
 
 bool mem_next(mem_servers *m, uint32_t server, mem_request *out)
 {
+    assert(server < m->n_servers);
+    assert(m->servers[server].busy);
     mem_server *s = &m->servers[server];
     const uint32_t id = s->head;
     if (id == MEM_NONE) {

@@ -1,9 +1,9 @@
 /*
  * mem/servers.h - memory beyond the NPU as servers that work off one request at a time.
- * Time is the caller's: it is told when a request starts and says when it is over.
+ * Time is the caller's: it is informed when a request starts and says when it is over.
  *
  * A hierarchical pool is a row of servers instead: the memories, the links into the
- * nodes, the links into the NPUs. A request passes them in equal pieces, one piece behind
+ * nodes, the links into the NPUs. A request passes them in equal pieces, one piece after
  * the other, and each serves requests in the order they were made; alone, a request takes
  * the sum of the stages' times for one piece and the longest of them for every further
  * one.

@@ -254,7 +254,7 @@ static void add_spreads(strbuf *to, const halley_comparison *c)
 {
     add_page_heading(
         to, "Distributions",
-        "Percent of values up to a size; where the curves lie on each other, both "
+        "Percent of values up to a size; where the curves coincide, both "
         "sides are alike. KS is the largest gap between them, W the area between "
         "them over the mean of REAL.");
     add_page_legend(to);
@@ -360,7 +360,7 @@ static void add_verbatim(strbuf *to, const halley_comparison *c)
 {
     add_page_heading(
         to, "Copied runs",
-        "Share of the nodes of SYNTH that stand in REAL in a run of at least so many "
+        "Share of the nodes of SYNTH that stand in REAL in a run of at least that many "
         "nodes with the same types, values and relative dependencies. Beyond repeats: "
         "after what a trace repeats of itself (layers, micro-batches) was taken out.");
     add_html(to, "<div class=\"wide\"><table><tr><th class=\"n\">Nodes in a row</th><th "
@@ -470,7 +470,8 @@ static void add_membership(strbuf *to, const report_comparison *r)
         return;
     add_page_heading(
         to, "Who was in the training data?",
-        "Area under the curve of attacks that tell members from others by SYNTH or, "
+        "Area under the curve of attacks that distinguish members from others by SYNTH "
+        "or, "
         "the likelihoods, by the model itself, with the 95 % interval; the line at 0.5 "
         "is a coin.");
     strbuf_printf(to,
@@ -521,15 +522,6 @@ halley_status report_compare_html(const report_comparison *r, const char *path,
                                   halley_error *err)
 {
     strbuf text = {0};
-    file_output *out;
     write_compare_page(&text, r);
-    halley_status status = text.failed ? error_nomem(err) : HALLEY_OK;
-    if (status == HALLEY_OK)
-        status = file_output_open(&out, path, err);
-    if (status == HALLEY_OK) {
-        file_output_str(out, strbuf_str(&text));
-        status = file_output_commit(out, err);
-    }
-    strbuf_fini(&text);
-    return status;
+    return file_save(path, &text, err);
 }

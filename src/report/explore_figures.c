@@ -1,6 +1,6 @@
 /*
  * Figures as plain SVG: classes for colours (explore.css has both themes), patterns over
- * them so that parts can be told apart without colour, numbers written where they fit,
+ * them so that parts can be distinguished without colour, numbers written where they fit,
  * and data-t for the tooltip.
  */
 #include "report/explore_figures.h"
@@ -21,7 +21,7 @@ static double left_of(const figure_source *s, size_t longest)
     return s->narrow ? 6 : fmin(376, fmax(120, 24 + letter * (double)longest));
 }
 
-/* At most so many bytes of a text, between letters, and then dots. */
+/* At most that many bytes of a text, between letters, and then dots. */
 static void shorten_label(strbuf *text, size_t most)
 {
     if (text->n <= most)
@@ -115,7 +115,7 @@ static bool says_enough(const halley_axis *a)
     return !a->numbers && strncmp(a->name, "plan.", 5) != 0;
 }
 
-/* A unit tells bandwidth from capacity: "cxl 512 GB/s". */
+/* A unit distinguishes bandwidth from capacity: "cxl 512 GB/s". */
 static void short_axis(strbuf *to, const halley_axis *a, const char *value)
 {
     const char *name = figure_axis_name(a->name);
@@ -139,7 +139,7 @@ void figure_label(strbuf *to, const figure_source *s, const halley_candidate *c)
 {
     for (uint32_t i = 0; i < halley_study_axes(s->study); i++) {
         const halley_axis *a = halley_study_axis(s->study, i);
-        /* Plans that were chosen tell designs apart only when nothing else varies. */
+        /* Plans that were chosen distinguish designs only when nothing else varies. */
         if (a->n > 1 && (!a->inner || to->n == 0))
             add_bar_value(to, a, c, i);
     }
@@ -416,7 +416,7 @@ static size_t longest_value(const halley_axis *a)
     return longest;
 }
 
-/* What a column stands for, as far as there is room; the rest is in the cells' tips. */
+/* What a column represents, as far as there is room; the rest is in the cells' tips. */
 static void column_name(strbuf *to, double x, double width, const char *text)
 {
     strbuf name = {0};

@@ -12,7 +12,8 @@ typedef struct figure_source {
     bool narrow; /* for a telephone */
 } figure_source;
 
-/* "tp 8, cxl.bandwidth 512 GB/s": what tells a design from the others of this study. */
+/* "tp 8, cxl.bandwidth 512 GB/s": what distinguishes a design from the others of this
+ * study. */
 void figure_label(strbuf *to, const figure_source *s, const halley_candidate *c);
 /* The name of an axis without what is plain. */
 const char *figure_axis_name(const char *path);
@@ -44,7 +45,7 @@ void figure_tornado(strbuf *to, const figure_source *s);
 void figure_pareto(strbuf *to, const figure_source *s);
 /* The operators of a layer under the roofs of a slice. */
 void figure_roofline(strbuf *to, const figure_source *s, const halley_slice *slice);
-/* Patterns that tell parts apart without colour; once in a document. */
+/* Patterns that distinguish parts without colour; once in a document. */
 void figure_patterns(strbuf *to);
 
 #endif

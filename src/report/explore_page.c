@@ -331,7 +331,7 @@ static void add_memory_section(strbuf *to, const figure_source *s)
     add_section_heading(
         to, "Memory",
         "Of the fullest stage, by class; the dashed mark is local memory: what "
-        "reaches beyond it lies in expanded memory.");
+        "reaches beyond it is stored in expanded memory.");
     add_figure(to, s, draw_memory, &best);
 }
 
@@ -346,7 +346,7 @@ static void add_rooflines(strbuf *to, const figure_source *s)
         add_markup(
             to,
             "</h2><p class=\"soft\">Each column of points is an operator, a point its "
-            "speed at one value; what lies on the slope waits for memory.</p>");
+            "speed at one value; what is on the slope waits for memory.</p>");
         add_figure(to, s, draw_roofline, slice);
     }
 }
@@ -513,16 +513,6 @@ static void write_study_page(strbuf *to, const figure_source *s, const char *ver
     add_markup(to, "</script></body></html>\n");
 }
 
-static halley_status save_page(const char *path, strbuf *text, halley_error *err)
-{
-    file_output *out;
-    if (text->failed)
-        return error_nomem(err);
-    TRY(file_output_open(&out, path, err));
-    file_output_str(out, strbuf_str(text));
-    return file_output_commit(out, err);
-}
-
 halley_status report_explore_page(const char *path, const halley_study *study,
                                   const halley_exploration *e, const char *version,
                                   halley_error *err)
@@ -530,9 +520,7 @@ halley_status report_explore_page(const char *path, const halley_study *study,
     const figure_source s = {study, e, false};
     strbuf text = {0};
     write_study_page(&text, &s, version);
-    const halley_status status = save_page(path, &text, err);
-    strbuf_fini(&text);
-    return status;
+    return file_save(path, &text, err);
 }
 
 /* A figure alone carries its style and patterns with it. */
@@ -554,7 +542,7 @@ static halley_status save_plot(const char *folder, const char *name, strbuf *fig
         strbuf_add(&alone, (str){svg.at + head, svg.n - head});
         alone.failed |= figure->failed;
         snprintf(path, sizeof path, "%s/%s.svg", folder, name);
-        status = save_page(path, &alone, err);
+        status = file_save(path, &alone, err);
     }
     strbuf_fini(&alone);
     strbuf_fini(figure);

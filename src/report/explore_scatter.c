@@ -104,7 +104,7 @@ static plane goal_plane(const figure_source *s)
     return p;
 }
 
-/* Names beside the points of the front, as long as they do not cover each other. */
+/* Names next to the points of the front, as long as they do not cover each other. */
 static void name_front(strbuf *to, const figure_source *s, const plane *p)
 {
     const halley_exploration *e = s->e;

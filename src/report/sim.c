@@ -135,7 +135,7 @@ static const report_column memory_columns[] = {
     {"On rank", "most_rank", REPORT_COUNT, UNITS_COUNT, 0},
 };
 
-/* Empty when no trace says what lies in memory. */
+/* Empty when no trace says what is in memory. */
 static report_table *memory_table(const halley_result *result)
 {
     report_table *t = report_table_new(memory_columns, 5);
@@ -264,7 +264,7 @@ static const report_column link_columns[] = {
     {"Share", "share", REPORT_QUANTITY, UNITS_SHARE, 0},
 };
 
-/* The busiest links, at most so many; those of one kind with the same use once when
+/* The busiest links, at most that many; those of one kind with the same use once when
  * `distinct`. */
 static report_table *link_table(const halley_result *result, uint32_t most, bool distinct)
 {

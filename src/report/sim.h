@@ -58,7 +58,7 @@ halley_status report_sim_memory(const halley_result *result, const char *path,
 /*
  * A track for every rank and kind of work (or recorded thread and stream), and a further
  * one for what would overlap in it; flows from sends to receives, a counter of the NPU's
- * memory, and, where the traces say when nodes ran, that beside it; JSON in the form of
+ * memory, and, where the traces say when nodes ran, that next to it; JSON in the form of
  * Chrome's trace events. Needs a result with recorded nodes.
  */
 halley_status report_sim_timeline(const halley_result *result,

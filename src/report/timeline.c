@@ -6,7 +6,7 @@
  * memory. A send and the receive that it meets are joined by a flow. Which receive that
  * is follows from counting: the k-th send of a key (tag, sender, receiver, bytes) meets
  * the k-th receive of it. Recorded times, where there are any, become processes of their
- * own behind those of the run.
+ * own after those of the run.
  */
 #include "base/array.h"
 #include "base/file.h"

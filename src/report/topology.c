@@ -358,7 +358,6 @@ halley_status report_topology_picture(const halley_topology *topology,
                                       halley_error *err)
 {
     strbuf text = {0};
-    file_output *out;
     if (str_ends(str_from(path), STR(".svg")))
         report_topology_svg(&text, topology, report, 1100);
     else if (str_ends(str_from(path), STR(".html")))
@@ -366,13 +365,5 @@ halley_status report_topology_picture(const halley_topology *topology,
     else
         return error_set(err, HALLEY_EINVAL,
                          "a picture is a file named .svg or .html, not \"%s\"", path);
-    halley_status status = text.failed ? error_nomem(err) : HALLEY_OK;
-    if (status == HALLEY_OK)
-        status = file_output_open(&out, path, err);
-    if (status == HALLEY_OK) {
-        file_output_str(out, strbuf_str(&text));
-        status = file_output_commit(out, err);
-    }
-    strbuf_fini(&text);
-    return status;
+    return file_save(path, &text, err);
 }

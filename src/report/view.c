@@ -72,7 +72,8 @@ halley_status halley_view_save(const halley_trace *trace, const char *path,
                                halley_error *err)
 {
     const halley_view_opts none = {0};
-    view_graph g = {.trace = trace, .opts = opts ? opts : &none};
+    view_graph g = {
+        .trace = trace, .opts = opts ? opts : &none, .sum = {.size = sizeof g.sum}};
     halley_status status = prepare_view(&g, err);
     if (status == HALLEY_OK)
         status = save_view(&g, path, err);

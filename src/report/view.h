@@ -25,7 +25,7 @@ typedef enum view_lane {
 typedef struct view_box {
     uint32_t node;        /* the first of its nodes */
     uint32_t last;        /* the last one, of a run */
-    uint32_t n_nodes;     /* that it stands for, over all repeats */
+    uint32_t n_nodes;     /* that it represents, over all repeats */
     uint32_t repeat;      /* times it is done one after the other; 1 = once */
     uint8_t type;         /* halley_node_type */
     uint8_t lane;         /* view_lane */
@@ -60,7 +60,7 @@ typedef struct view_graph {
     ARRAY(view_box) boxes;                    /* in order of their first nodes */
     ARRAY(view_edge) edges;                   /* by (from, to), each pair once */
     uint64_t type_count[HALLEY_N_NODE_TYPES]; /* nodes drawn */
-    bool cpu_seen; /* some node says it is a CPU op: compute is told from it */
+    bool cpu_seen; /* some node says it is a CPU op: compute is distinguished from it */
     uint32_t n_levels, n_rows;
     ARRAY(view_column) columns;
     double width, height; /* pixels, of the drawing without its title */
@@ -104,7 +104,7 @@ extern const view_kind_row view_kinds[VIEW_N_KINDS];
 const char *view_kind(const view_graph *g, const view_box *box); /* "compute", css too */
 void view_notes(strbuf *to, const view_graph *g); /* what the picture leaves out; lines */
 void view_title(strbuf *to, const view_graph *g);
-/* Cut to what fits into so many pixels of a 12-pixel bold font, as XML text; the middle
+/* Cut to what fits into that many pixels of a 12-pixel bold font, as XML text; the middle
  * gives way to an ellipsis, for names differ at both ends. */
 void view_xml_cut(strbuf *to, str text, double pixels);
 

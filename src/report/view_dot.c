@@ -1,7 +1,7 @@
 /*
  * The graph for other programs: Graphviz dot and GraphML. Data and control dependencies
  * between the same two nodes are two edges. A node's name in the file is its id in the
- * trace; where two nodes have one id, later ones are told apart by their index.
+ * trace; where two nodes have one id, later ones are distinguished by their index.
  */
 #include "report/view.h"
 

@@ -72,7 +72,7 @@ static void add_facts(strbuf *to, const view_graph *g, const view_box *box,
         view_count(scratch, box->n_nodes, "node", "nodes");
         if (box->repeat > 1)
             strbuf_printf(scratch, ", %u times", box->repeat);
-        add_fact(to, false, STR("stands for"), strbuf_str(scratch));
+        add_fact(to, false, STR("represents"), strbuf_str(scratch));
         scratch->n = 0;
         view_duration(scratch, box->duration_us);
         add_fact(to, false, STR("time in all"), strbuf_str(scratch));

@@ -1,7 +1,7 @@
 /*
  * The picture as SVG. Data dependencies are solid, control dependencies dashed; shapes
- * and words tell the kinds of node apart where colours cannot. An edge to the next row is
- * a curve, one over a few rows runs down beside the boxes; what goes further, or to
+ * and words distinguish the kinds of node where colours cannot. An edge to the next row
+ * is a curve, one over a few rows runs down next to the boxes; what goes further, or to
  * another column, is named by its id at both ends, so that the page stays free of long
  * lines.
  */
@@ -65,7 +65,7 @@ static void add_curve(strbuf *to, double x1, double y1, double x2, double y2)
     draw_point(to, ' ', x2, y2);
 }
 
-/* Down beside the box it starts from, over to the other in the gap above it. */
+/* Down next to the box it starts from, over to the other in the gap above it. */
 static void add_beside(strbuf *to, double x1, double y1, double x2, double y2)
 {
     const double side = x2 < x1 ? -1 : 1;

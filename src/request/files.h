@@ -15,6 +15,31 @@
  * Verbs with an option "force" let it replace what they read. */
 halley_status request_files_check(request_call *call, halley_error *err);
 
+/* Options that many verbs on traces have, each with what differs. */
+#define REQUEST_OUT_OPTION(type, member, what, text)                                     \
+    {                                                                                    \
+        .name = "out", .letter = 'o', .kind = REQUEST_TEXT, .writes = true,              \
+        .metavar = what, .offset = offsetof(type, member), .doc = text                   \
+    }
+#define REQUEST_GROUPS_OPTION(type, member)                                              \
+    {                                                                                    \
+        .name = "groups", .letter = 'g', .kind = REQUEST_TEXT, .metavar = "FILE",        \
+        .offset = offsetof(type, member),                                                \
+        .doc = "ranks of each group, as ASTRA-sim's {\"1\": [0, 1]} (default: "          \
+               "PREFIX.comm_group.json if there is one, else what the traces say)"       \
+    }
+#define REQUEST_THREADS_OPTION(type, member, what)                                       \
+    {                                                                                    \
+        .name = "threads", .letter = 'j', .kind = REQUEST_U32, .metavar = "N",           \
+        .offset = offsetof(type, member),                                                \
+        .doc = what " at a time (default: one per core)"                                 \
+    }
+#define REQUEST_OVERWRITE_OPTION(type, member)                                           \
+    {                                                                                    \
+        .name = "force", .kind = REQUEST_FLAG, .offset = offsetof(type, member),         \
+        .doc = "write although OUT is there already"                                     \
+    }
+
 /* The option of verbs that may replace their own source. */
 #define REQUEST_FORCE_OPTION(type, member)                                               \
     {                                                                                    \

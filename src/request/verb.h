@@ -8,7 +8,7 @@
  * To add the verb "trace info" (command `halley trace info`, request "trace.info"):
  *   1. src/request/verb/verb_trace_info.c
  *      with `const request_verb request_verb_trace_info = {...}`
- *   2. one line in verbs.h, one row in verbs.c, one line in meson.build
+ *   2. one line in verbs.h, one line in meson.build
  *   3. a row in vocabulary.c for each new key of its JSON, and its name in the rows of
  *      keys that other verbs write, too
  *   4. tests/cli/trace_info.t: golden tests (format: tests/cli/README.md), one of them

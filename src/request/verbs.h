@@ -4,36 +4,50 @@
 
 #include "request/verb.h"
 
-extern const request_verb request_verb_calibrate;
-extern const request_verb request_verb_estimate;
-extern const request_verb request_verb_explore;
-extern const request_verb request_verb_plan;
-extern const request_verb request_verb_presets;
-extern const request_verb request_verb_results;
-extern const request_verb request_verb_schema;
-extern const request_verb request_verb_score;
-extern const request_verb request_verb_sim;
-extern const request_verb request_verb_topology_check;
-extern const request_verb request_verb_topology_compare;
-extern const request_verb request_verb_topology_convert;
-extern const request_verb request_verb_topology_flows;
-extern const request_verb request_verb_topology_show;
-extern const request_verb request_verb_trace_check;
-extern const request_verb request_verb_trace_compare;
-extern const request_verb request_verb_trace_convert;
-extern const request_verb request_verb_trace_diff;
-extern const request_verb request_verb_trace_fit;
-extern const request_verb request_verb_trace_gen;
-extern const request_verb request_verb_trace_info;
-extern const request_verb request_verb_trace_link;
-extern const request_verb request_verb_trace_merge;
-extern const request_verb request_verb_trace_obfuscate;
-extern const request_verb request_verb_trace_scale;
-extern const request_verb request_verb_trace_slice;
-extern const request_verb request_verb_trace_spread;
-extern const request_verb request_verb_trace_timeline;
-extern const request_verb request_verb_trace_view;
-extern const request_verb request_verb_version;
+/* The verbs that are also commands, in the order of the help: one a line, so that a new
+ * one is one line. Commands that are no requests stand between the two lists and after
+ * them (cli/commands.c). */
+/* clang-format off */
+#define REQUEST_TRACE_VERBS(ROW)                                                         \
+    ROW(trace_info)                                                                      \
+    ROW(trace_check)                                                                     \
+    ROW(trace_convert)                                                                   \
+    ROW(trace_diff)                                                                      \
+    ROW(trace_slice)                                                                     \
+    ROW(trace_merge)                                                                     \
+    ROW(trace_gen)                                                                       \
+    ROW(trace_link)                                                                      \
+    ROW(trace_view)                                                                      \
+    ROW(trace_timeline)                                                                  \
+    ROW(trace_obfuscate)                                                                 \
+    ROW(trace_scale)                                                                     \
+    ROW(trace_spread)                                                                    \
+    ROW(trace_fit)                                                                       \
+    ROW(trace_compare)
+#define REQUEST_OTHER_VERBS(ROW)                                                         \
+    ROW(estimate)                                                                        \
+    ROW(plan)                                                                            \
+    ROW(explore)                                                                         \
+    ROW(results)                                                                         \
+    ROW(sim)                                                                             \
+    ROW(topology_show)                                                                   \
+    ROW(topology_check)                                                                  \
+    ROW(topology_convert)                                                                \
+    ROW(topology_compare)                                                                \
+    ROW(topology_flows)                                                                  \
+    ROW(score)                                                                           \
+    ROW(calibrate)                                                                       \
+    ROW(presets)
+/* clang-format on */
+
+#define REQUEST_DECLARE_VERB(name) extern const request_verb request_verb_##name;
+REQUEST_TRACE_VERBS(REQUEST_DECLARE_VERB)
+REQUEST_OTHER_VERBS(REQUEST_DECLARE_VERB)
+REQUEST_DECLARE_VERB(schema)
+REQUEST_DECLARE_VERB(version)
+#undef REQUEST_DECLARE_VERB
+
+#define REQUEST_VERB_ROW(name) &request_verb_##name,
 
 /* All of them that a request may name, in the order of the help; ends with NULL. */
 extern const request_verb *const request_verbs[];

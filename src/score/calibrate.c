@@ -25,18 +25,6 @@ static size_t served(const score_rows *rows, const halley_stack *stack, uint32_t
     return n;
 }
 
-static uint32_t count_layouts(const score_rows *rows, const uint32_t *at, size_t n)
-{
-    uint32_t layouts = 0;
-    for (size_t i = 0; i < n; i++) {
-        bool seen = false;
-        for (size_t j = 0; j < i && !seen; j++)
-            seen = strcmp(rows->rows.at[at[i]].layout, rows->rows.at[at[j]].layout) == 0;
-        layouts += !seen;
-    }
-    return layouts;
-}
-
 static double mean_error(const score_rows *rows, const uint32_t *at, size_t n,
                          const halley_stack *stack)
 {
@@ -96,10 +84,10 @@ static halley_status cross_validate(halley_fit *fit, const halley_stack *prior,
 static halley_status fit_rows(halley_fit *out, const halley_stack *stack,
                               const score_rows *rows, uint32_t *at, halley_error *err)
 {
-    *out = (halley_fit){.stack = *stack};
+    *out = (halley_fit){.size = sizeof *out, .stack = *stack};
     const size_t n = served(rows, stack, at);
     out->n_rows = (uint32_t)n;
-    out->n_layouts = count_layouts(rows, at, n);
+    out->n_layouts = score_rows_layouts(rows, at, n);
     if (out->n_layouts < 3)
         return error_set(err, HALLEY_EINVAL,
                          "stack \"%s\" serves %u layouts of these rows; a fit wants at "

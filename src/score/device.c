@@ -379,7 +379,7 @@ halley_status halley_calibrate_device(halley_device_fit *out, const char *csv,
     strbuf text = {0};
     fitting *f = calloc(1, sizeof *f);
     halley_status status = f ? HALLEY_OK : error_nomem(err);
-    *out = (halley_device_fit){0};
+    *out = (halley_device_fit){.size = sizeof *out};
     if (f) {
         f->preset = preset;
         status = load(f, &text, err);

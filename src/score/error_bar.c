@@ -186,6 +186,7 @@ halley_status halley_error_bar_find(halley_error_bar *out, const halley_model *m
         find_in_file(&bar, &file, model, plan, cluster, stack, err);
     conf_fini(&file);
     TRY(status);
+    bar.size = sizeof bar;
     *out = bar;
     return HALLEY_OK;
 }

@@ -84,18 +84,6 @@ static halley_status add_error(maker *m, const score_row *row, const halley_stac
     return array_push(&m->errors, e) ? HALLEY_OK : error_nomem(err);
 }
 
-static uint32_t count_layouts(const score_rows *rows, const uint32_t *at, size_t n)
-{
-    uint32_t layouts = 0;
-    for (size_t i = 0; i < n; i++) {
-        bool seen = false;
-        for (size_t j = 0; j < i && !seen; j++)
-            seen = strcmp(rows->rows.at[at[i]].layout, rows->rows.at[at[j]].layout) == 0;
-        layouts += !seen;
-    }
-    return layouts;
-}
-
 /* Fit stack k without one group of its rows, and predict these. */
 static halley_status leave_out(maker *m, uint32_t k, left_out what, uint64_t group,
                                halley_error *err)
@@ -112,7 +100,7 @@ static halley_status leave_out(maker *m, uint32_t k, left_out what, uint64_t gro
         else
             in[n_in++] = i;
     }
-    if (n_out == 0 || count_layouts(rows, in, n_in) < LEAST_LAYOUTS)
+    if (n_out == 0 || score_rows_layouts(rows, in, n_in) < LEAST_LAYOUTS)
         return HALLEY_OK;
     halley_stack prior = rows->stacks.at[k];
     score_stack_forget(&prior);
@@ -449,7 +437,7 @@ halley_status halley_error_bars_make(halley_error_coverage *out, const char *pat
                                      halley_error *err)
 {
     maker m = {0};
-    halley_error_coverage coverage = {0};
+    halley_error_coverage coverage = {.size = sizeof coverage};
     halley_status status = score_rows_load(&m.rows, files, n_files, err);
     if (status == HALLEY_OK)
         status = score_rows_stacks(&m.rows, SCORE_FITTED, NULL, err);

@@ -193,6 +193,18 @@ halley_status score_rows_load(score_rows *rows, const char *const *files, size_t
     return HALLEY_OK;
 }
 
+uint32_t score_rows_layouts(const score_rows *rows, const uint32_t *at, size_t n)
+{
+    uint32_t layouts = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool seen = false;
+        for (size_t j = 0; j < i && !seen; j++)
+            seen = strcmp(rows->rows.at[at[i]].layout, rows->rows.at[at[j]].layout) == 0;
+        layouts += !seen;
+    }
+    return layouts;
+}
+
 void score_rows_fini(score_rows *rows)
 {
     for (size_t i = 0; i < rows->rows.n; i++)

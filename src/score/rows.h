@@ -49,6 +49,8 @@ typedef enum score_stacks {
 /* Give every row its stack. `own` (may be NULL) goes before ours. */
 halley_status score_rows_stacks(score_rows *rows, score_stacks which,
                                 const halley_stack *own, halley_error *err);
+/* How many different layouts the n rows at these indexes have. */
+uint32_t score_rows_layouts(const score_rows *rows, const uint32_t *at, size_t n);
 void score_rows_fini(score_rows *rows);
 
 #endif

@@ -403,6 +403,7 @@ halley_status halley_score_run(halley_score **out, const char *const *files,
         status = score ? list_rows(score, &s, err) : error_nomem(err);
     }
     if (status == HALLEY_OK) {
+        score->size = sizeof *score;
         score->n_sets = (uint32_t)s.sets.n;
         score->sets = s.sets.at;
         *out = score;

@@ -230,7 +230,7 @@ static void fill_stage(halley_stage_memory *out, const footprint *f, uint32_t i)
     uint32_t flights[HALLEY_MAX_STAGES];
     stage_params params = {0};
     stage_activations act = {0};
-    *out = (halley_stage_memory){0};
+    *out = (halley_stage_memory){.size = sizeof *out};
     assert(i < f->schedule.stages && f->schedule.chunks <= HALLEY_MAX_STAGES);
     workload_schedule_flights(flights, &f->schedule, i);
     for (uint32_t c = 0; c < f->schedule.chunks; c++) {

@@ -165,49 +165,6 @@ halley_status workload_stack_read(halley_stack *out, const conf_file *file,
     return read_fit(out, file, t.fit, err);
 }
 
-typedef struct expected_text {
-    double mean, worst;
-    uint32_t n_runs, n_sets;
-} expected_text;
-#define EXPECTED(key, type, unit, member, doc)                                           \
-    CONF_FIELD(expected_text, key, type, unit, member, true, doc)
-static const conf_field expected_fields[] = {
-    EXPECTED("mean", CONF_TYPE_QUANTITY, UNITS_SHARE, mean, "over the sets"),
-    EXPECTED("worst", CONF_TYPE_QUANTITY, UNITS_SHARE, worst, "of the worst set"),
-    EXPECTED("runs", CONF_TYPE_U32, UNITS_COUNT, n_runs, "in all sets"),
-    EXPECTED("sets", CONF_TYPE_U32, UNITS_COUNT, n_sets, "of runs"),
-};
-
-/* Measured on all our runs with every constant of the stack at its default. */
-static halley_status expect_of_any(halley_expectation *out, bool experts,
-                                   halley_error *err)
-{
-    conf_file file;
-    expected_text t = {0};
-    const cluster_embedded *text = cluster_embedded_find("data/expected.yaml");
-    if (!text)
-        return error_set(err, HALLEY_ENOTFOUND, "data/expected.yaml is not built in");
-    TRY(conf_parse(&file, (str){text->text, text->n}, text->path, err));
-    const halley_status status = conf_read(
-        &t, &file, conf_find(file.root, experts ? "experts" : "dense"), expected_fields,
-        sizeof expected_fields / sizeof *expected_fields, true, NULL, err);
-    conf_fini(&file);
-    TRY(status);
-    *out = (halley_expectation){
-        .mean = t.mean, .worst = t.worst, .n_runs = t.n_runs, .n_sets = t.n_sets};
-    return HALLEY_OK;
-}
-
-halley_status halley_stack_expect(halley_expectation *out, const halley_stack *stack,
-                                  bool experts, halley_error *err)
-{
-    if (!stack->n_runs[experts])
-        return expect_of_any(out, experts, err);
-    *out = (halley_expectation){.mean = stack->expected[experts],
-                                .n_runs = stack->n_runs[experts]};
-    return HALLEY_OK;
-}
-
 halley_status halley_stack_load(halley_stack *out, const char *name, halley_error *err)
 {
     conf_file file;

@@ -116,7 +116,7 @@ $ halley explore s.yaml --store s.db > /dev/null & sleep 0.4; kill -9 $! 2> /dev
 ## nlopt takes one objective
 $ printf 'name: s\nmodel: gpt-7.5b\ncluster: dgx-a100:64\nvary: {cluster.out.bandwidth: {from: 5 GB/s, to: 50 GB/s}}\nobjective: [{minimize: step-time}, {minimize: memory}]\nsearch: {method: nlopt, samples: 10}\n' > s.yaml
 $ halley explore s.yaml
-! halley: search: nlopt wants one objective; evolutionary takes several
+! halley: search: nlopt needs one objective; evolutionary takes several
 ? 1
 
 ## a memory tier that is nowhere

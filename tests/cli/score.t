@@ -2,7 +2,7 @@
 
 ## a set is scored with its stack
 $ halley score megatron-sc21 --csv
-> set,metric,rows,scored,mape_pct,median_pct,bias_pct,cv_pct,memory_mape_pct,spearman,regret_pct,fitted,refused
+> set,metric,rows,scored,mape,median_error,bias,held_out_error,memory_mape,spearman,regret,fitted,refused
 > megatron-sc21,step time,7,7,{*},{*},{*},,,{*},,4,
 
 ## rows that cannot be scored are counted with the reason
@@ -13,7 +13,7 @@ $ halley score seqsel | head -4
 > Set  {*}
 
 ## JSON has the agreed keys
-$ halley score simumax-moe --json | grep -oE '"(sets|set|metric|rows|scored|mape_pct|median_pct|bias_pct|spearman|skipped|worst)"' | sort -u | wc -l
+$ halley score simumax-moe --json | grep -oE '"(sets|set|metric|rows|scored|mape|median_error|bias|spearman|skipped|worst)"' | sort -u | wc -l
 > 11
 
 ## an unknown set is refused
@@ -35,18 +35,18 @@ $ echo '[{"id": "a", "set": "s", "npu": "H100-SXM-80GB", "model": "no-such", "me
 > 1 of 1 rows were skipped:
 >   1 of s: unknown model "no-such"
 >
-> Set  Of         Rows  Scored  Mean %  Median %  Bias %  Held out %  Memory %  Rank corr.  Regret %  Fitted  Refused
+> Set  Of         Rows  Scored  Mean  Median  Bias  Held out  Memory  Rank corr.  Regret  Fitted  Refused
 > s    step time     1       0{*}
 ! halley: no row could be scored, 1 skipped: unknown model "no-such"
 ? 1
-$ halley score r.json --json | query - /sets/0/mape_pct
+$ halley score r.json --json | query - /sets/0/mape
 > null
 ! halley: no row could be scored, 1 skipped: unknown model "no-such"
 
 ## memory stands beside time, by set and by row
 $ halley score simumax-moe --csv | cut -d, -f1,2,9
-> set,metric,memory_mape_pct
+> set,metric,memory_mape
 > simumax-moe,step time,{*}
 > simumax-moe,peak memory,
 $ halley score simumax-moe --rows --csv | head -1
-> id,set,layout,npu,stack,dtype,measured_s,predicted_s,error_pct,held_out_s,measured_bytes,predicted_bytes,memory_error_pct,full,fit
+> id,set,layout,npu,stack,dtype,measured_s,predicted_s,step_error,held_out_s,measured_bytes,predicted_bytes,memory_error,full,fit

@@ -47,7 +47,7 @@ $ halley trace check --fix -o good j; ls good*; halley trace diff a good
 $ halley trace gen all-reduce -n 2 --repeat 3 -o a > made
 $ halley trace convert a.0.et a.jsonl && sed -i 's/"dataDeps": \["0"\]/"dataDeps": ["2"]/' a.jsonl
 $ halley trace check a.jsonl
-> error: a.jsonl: node 1 "ALL_REDUCE": 2 nodes depend on each other in a cycle: 1 "ALL_REDUCE" -> 2 "ALL_REDUCE" -> 1 (-> reads: depends on); 2 nodes are in or behind cycles and can never start; drop one of these dependencies [cycle]
+> error: a.jsonl: node 1 "ALL_REDUCE": 2 nodes depend on each other in a cycle: 1 "ALL_REDUCE" -> 2 "ALL_REDUCE" -> 1 (-> reads: depends on); 2 nodes are in or after cycles and can never start; drop one of these dependencies [cycle]
 > a.jsonl: 1 rank, 1 error, 0 warnings, 1 note (--notes lists them); one rank alone, nothing to compare it with
 ? 1
 

@@ -103,7 +103,7 @@ $ halley trace scale p -o s --dp 2 --dp-groups 0
 ! halley: p.0.et: node 0: a message goes from one replica to another, so the number of replicas cannot be changed
 ? 1
 $ halley trace scale t -o s --swap join
-! halley: there is no reduce-scatter with an all-gather behind it to swap
+! halley: there is no reduce-scatter with an all-gather after it to swap
 ? 1
 $ halley trace scale t -o s --offload 1 --offload-match nothing
 ! halley: no compute node on a device has memory traffic (tensor_size) that could be offloaded and such a name

@@ -164,10 +164,10 @@ $ halley trace synth m.hsm -o new --like layers=1e300 --extrapolate
 ! halley: a rank would have more than 50000000 nodes, or all ranks together more than 500000000: ask for less
 ? 1
 $ halley trace synth m.hsm -o new --like compute=1e30
-! halley: with so many operations (compute) a number of a node is 2^63 or more, which no trace can hold: ask for fewer
+! halley: with that many operations (compute) a number of a node is 2^63 or more, which no trace can hold: ask for fewer
 ? 1
 $ halley trace synth m.hsm -o new --like bytes=1e30
-! halley: with so many bytes a number of a node is 2^63 or more, which no trace can hold: ask for fewer
+! halley: with that many bytes a number of a node is 2^63 or more, which no trace can hold: ask for fewer
 ? 1
 $ for more in '--like layers=8' '-n 2'; do halley trace synth m.hsm -o new --like-in . $more; done
 ! halley: --like-in excludes --like and --number

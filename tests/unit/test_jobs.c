@@ -130,7 +130,8 @@ static void interleaved_jobs_share_the_spine_and_packed_ones_do_not(void **state
     static const char *const size[][2] = {{"size", "64 MB"}};
     files jobs[] = {make_job("a", "all-reduce", 4, size, 1),
                     make_job("b", "all-reduce", 4, size, 1)};
-    const halley_sim_job list[] = {{"a", jobs[0].traces, NULL}, {"b", jobs[1].traces, NULL}};
+    const halley_sim_job list[] = {{"a", jobs[0].traces, NULL},
+                                   {"b", jobs[1].traces, NULL}};
     const uint32_t n_ranks[] = {4, 4};
     halley_cluster *c = load(two_leaves);
     for (int how = 0; how < 2; how++) {

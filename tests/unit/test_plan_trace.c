@@ -237,8 +237,7 @@ static void the_slowest_rank_computes_as_long_as_the_estimate(void **state)
             e.part_s[HALLEY_PART_OPTIMIZER] + e.part_s[HALLEY_PART_OTHER] +
             e.part_s[HALLEY_PART_RECOMPUTE];
         /* What gathers slow down and what senders wait is compute, too. */
-        const double most =
-            least + e.part_s[HALLEY_PART_DP] + e.part_s[HALLEY_PART_PP];
+        const double most = least + e.part_s[HALLEY_PART_DP] + e.part_s[HALLEY_PART_PP];
         /* With tensor parallelism recomputed messages are collectives in the trace. */
         const double slack =
             w.plan.recompute == HALLEY_RECOMPUTE_FULL && w.plan.tp > 1 ? 0.15 : 0.01;

@@ -201,37 +201,6 @@ static void shipped_stacks_are_what_calibrate_makes(void **state)
     }
 }
 
-static void the_error_to_expect_is_the_one_measured(void **state)
-{
-    (void)state;
-    if (cases_share() < 100)
-        skip(); /* it is the mean over all sets */
-    const halley_score_opts opts = {.unknown = true};
-    halley_score *s = score_all(&opts);
-    halley_error err = {0};
-    halley_stack stack;
-    double sum[2] = {0}, worst[2] = {0};
-    uint32_t n[2] = {0};
-    for (uint32_t i = 0; i < s->n_sets; i++) {
-        const halley_score_set *set = &s->sets[i];
-        const bool experts = strstr(set->set, "moe") != NULL;
-        if (strcmp(set->metric, "step time") != 0)
-            continue;
-        sum[experts] += set->mape_pct / 100;
-        worst[experts] = fmax(worst[experts], set->mape_pct / 100);
-        n[experts]++;
-    }
-    halley_score_free(s);
-    halley_stack_default(&stack);
-    for (int i = 0; i < 2; i++) { /* tools/expected-errors makes the file again */
-        halley_expectation x;
-        assert_int_equal(halley_stack_expect(&x, &stack, i == 1, &err), HALLEY_OK);
-        assert_int_equal(x.n_sets, n[i]);
-        assert_true(fabs(x.mean - sum[i] / n[i]) < 0.005);
-        assert_true(fabs(x.worst - worst[i]) < 0.005);
-    }
-}
-
 /* Tables made by our own formulas with other constants than the preset's. */
 static void write_products(const char *path)
 {
@@ -371,7 +340,6 @@ int main(void)
         cmocka_unit_test(releases_compare_piece_by_piece),
         cmocka_unit_test(a_saved_stack_reads_back_the_same),
         cmocka_unit_test(shipped_stacks_are_what_calibrate_makes),
-        cmocka_unit_test(the_error_to_expect_is_the_one_measured),
         cmocka_unit_test(constants_that_made_a_table_are_found_again),
         cmocka_unit_test(more_constants_than_layouts_are_refused),
         cmocka_unit_test(a_row_of_unknown_hardware_is_skipped_with_the_reason),

@@ -103,7 +103,7 @@ static void a_cycle_is_printed_node_by_node(void **state)
     make_comp(b, 7, 1);
     has_one_error(check_one_trace(make_finish(b)), "cycle",
                   "3 nodes depend on each other in a cycle: 3 \"comp\" -> 4 \"comp\" -> "
-                  "5 \"comp\" -> 3 (-> reads: depends on); 5 nodes are in or behind");
+                  "5 \"comp\" -> 3 (-> reads: depends on); 5 nodes are in or after");
 }
 
 static void the_same_id_twice_is_reported(void **state)

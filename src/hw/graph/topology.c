@@ -99,7 +99,8 @@ halley_status halley_topology_count(halley_topology_counts *out, const char *pat
     if (status == HALLEY_OK)
         status = hw_graph_count(&c, &p, err);
     if (status == HALLEY_OK)
-        *out = (halley_topology_counts){.npus = c.npus,
+        *out = (halley_topology_counts){.size = sizeof *out,
+                                        .npus = c.npus,
                                         .nics = c.nics,
                                         .switches = c.switches - c.node_switches,
                                         .node_switches = c.node_switches,
@@ -355,6 +356,7 @@ halley_status halley_topology_measure(halley_topology_report **out,
     halley_topology_report *r = mem_array_zero(1, sizeof *r);
     if (r == NULL)
         return error_nomem(err);
+    r->size = sizeof *r;
     const halley_status status = measure_graph(r, topology->graph, parts, err);
     if (status == HALLEY_OK)
         *out = r;
@@ -484,16 +486,11 @@ halley_status halley_topology_save(const halley_topology *topology, const char *
                                    const char *format, int flatten, halley_error *err)
 {
     strbuf text = {0};
-    file_output *out;
     const hw_export_options o = {.flatten = flatten != 0};
-    halley_status status =
+    const halley_status status =
         hw_graph_export(&text, topology->graph, str_from(format), &o, err);
     if (status == HALLEY_OK)
-        status = file_output_open(&out, path, err);
-    if (status == HALLEY_OK) {
-        file_output_str(out, strbuf_str(&text));
-        status = file_output_commit(out, err);
-    }
+        return file_save(path, &text, err);
     strbuf_fini(&text);
     return status;
 }

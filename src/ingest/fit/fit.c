@@ -453,7 +453,7 @@ halley_status halley_recording_fit(halley_recorded_model *out, const halley_trac
         return error_set(err, HALLEY_EINVAL,
                          "the trace was not linked from a profiler's recording, so its "
                          "kernels say nothing about its model");
-    *out = (halley_recorded_model){0};
+    *out = (halley_recorded_model){.size = sizeof *out};
     fitter f = {.out = out, .trace = trace};
     const halley_status status = fit_recording(&f, err);
     array_fini(&f.kernels);

@@ -262,6 +262,7 @@ halley_status halley_kernels_count(halley_kernels **out, const halley_trace_set 
     kernel_counter *const c = calloc(1, sizeof *c);
     if (c == NULL)
         return error_nomem(err);
+    c->k.size = sizeof c->k;
     c->set = set;
     c->n_ranks = halley_trace_set_count(set);
     const halley_status status = count_recording(c, err);

@@ -175,6 +175,7 @@ static halley_status emit_one_rank(void *context, size_t i, uint32_t worker,
     rec_linker *const k = context;
     const record *const r = &k->list.ranks.at[i];
     halley_link_report *const report = &k->reports[i];
+    report->size = sizeof *report;
     strbuf facts = {0};
     const int64_t zero_ns = k->zero_ns - k->offsets[i];
     const rec_facts_input in = {.rec = r,

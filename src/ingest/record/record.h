@@ -141,7 +141,7 @@ typedef struct record {
     ARRAY(uint64_t) ranks; /* of the groups */
     ARRAY(rec_step) steps;
     uint32_t step_period; /* kernels of a step, where no step is marked; 0 = marked */
-    map64 row_of; /* while reading */
+    map64 row_of;         /* while reading */
     int64_t base_ns;
     uint64_t rank, world; /* REC_NO_ID = not said */
     uint32_t device_name; /* interned; REC_NONE = unknown */

@@ -1,23 +1,25 @@
 /*
- * Conditions. They come from PREFIX.conditions.json beside a set, or from the metadata of
- * its first trace; what neither says is derived: the number of ranks always, and of sets
- * that have no conditions ("bare" ones) their compute and their communication, in place
- * of all that is not known. Numbers are features of laws by their logarithm, texts by
- * being there.
+ * Conditions. They come from PREFIX.conditions.json next to a set, or from the metadata
+ * of its first trace; what neither says is derived: the number of ranks always, and of
+ * sets that have no conditions ("bare" ones) their compute and their communication, in
+ * place of all that is not known. Numbers are features of laws by their logarithm, texts
+ * by being there.
  */
 #include "learn/model/conditions.h"
 
 #include "base/file.h"
-#include "base/limit.h"
 #include "base/json.h"
+#include "base/limit.h"
 #include "base/number.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 condition *conditions_find(conditions *c, const char *name)
 {
+    assert(name != NULL);
     for (uint32_t i = 0; i < c->n; i++)
         if (strcmp(c->at[i].name, name) == 0)
             return &c->at[i];
@@ -26,6 +28,7 @@ condition *conditions_find(conditions *c, const char *name)
 
 void conditions_set(conditions *c, const char *name, const char *text, double number)
 {
+    assert(name[0] != '\0');
     condition *at = conditions_find(c, name);
     if (strlen(name) >= CONDITION_TEXT || (text && strlen(text) >= CONDITION_TEXT) ||
         *name == '\0' || (text && *text == '\0') || (!text && !(number >= 0)) ||
@@ -36,6 +39,7 @@ void conditions_set(conditions *c, const char *name, const char *text, double nu
     *at = (condition){.number = text ? 0 : number};
     snprintf(at->name, sizeof at->name, "%s", name);
     snprintf(at->text, sizeof at->text, "%s", text ? text : "");
+    assert(c->n <= MODEL_CONDITIONS);
 }
 
 static void set_token(conditions *c, const char *name, json_token token, str value)
@@ -77,6 +81,7 @@ static halley_status parse_conditions(conditions *c, json_reader *r, halley_erro
 
 halley_status conditions_load(conditions *c, const char *path, halley_error *err)
 {
+    assert(path != NULL);
     file_input in;
     json_reader r;
     if (!file_exists(path))
@@ -109,6 +114,7 @@ void conditions_metadata(conditions *c, const halley_trace *trace)
 
 uint32_t conditions_index(const synth_model *m, const char *name)
 {
+    assert(name != NULL);
     for (uint32_t i = 0; i < m->conditions.n; i++)
         if (str_eq(synth_text(m, m->conditions.at[i].name), str_from(name)))
             return i;
@@ -124,6 +130,7 @@ static double measure_distance(double a, double b)
 uint32_t conditions_value(const synth_model *m, const model_condition *of,
                           const condition *c)
 {
+    assert(of->n_values <= MODEL_ABSENT);
     uint32_t best = MODEL_NONE;
     for (uint32_t i = 0; i < of->n_values; i++) {
         const model_value *v = &of->values[i];
@@ -140,6 +147,7 @@ uint32_t conditions_value(const synth_model *m, const model_condition *of,
 
 uint32_t conditions_kind(const model_condition *of, uint32_t value)
 {
+    assert(value < MODEL_VALUES);
     if (of->is_text || value == MODEL_ABSENT)
         return value;
     return of->values[value].number > 1.5 ? 2 : of->values[value].number > 0.5;
@@ -153,6 +161,7 @@ static uint32_t take_feature(synth_model *m)
 
 static halley_status add_condition(synth_model *m, const condition *c, halley_error *err)
 {
+    assert(m->conditions.n < MODEL_CONDITIONS);
     model_condition new = {.is_text = c->text[0] != '\0', .feature = MODEL_NONE};
     new.name = synth_text_add(m, str_from(c->name));
     if (new.name == MODEL_NONE)
@@ -168,6 +177,7 @@ static halley_status add_condition(synth_model *m, const condition *c, halley_er
 static halley_status learn_value(uint32_t *out, synth_model *m, uint32_t condition_id,
                                  const condition *c, halley_error *err)
 {
+    assert(condition_id < m->conditions.n);
     model_condition *of = &m->conditions.at[condition_id];
     *out = conditions_value(m, of, c);
     const bool exact =
@@ -178,7 +188,7 @@ static halley_status learn_value(uint32_t *out, synth_model *m, uint32_t conditi
             v.text = synth_text_add(m, str_from(c->text));
             if (v.text == MODEL_NONE)
                 return error_nomem(err);
-            /* The first value of a text is what the constant stands for. */
+            /* The first value of a text is what the constant represents. */
             if (of->n_values > 0 && strcmp(c->name, "family") != 0)
                 v.feature = take_feature(m);
         }
@@ -196,6 +206,7 @@ static halley_status learn_value(uint32_t *out, synth_model *m, uint32_t conditi
 halley_status conditions_learn(uint32_t values[MODEL_CONDITIONS], synth_model *m,
                                const conditions *c, halley_error *err)
 {
+    assert(c->n <= MODEL_CONDITIONS);
     for (uint32_t i = 0; i < MODEL_CONDITIONS; i++)
         values[i] = MODEL_NONE;
     for (uint32_t i = 0; i < c->n; i++) {
@@ -227,6 +238,7 @@ static double feature_of(double number)
 void conditions_point(law_point *p, const synth_model *m, const conditions *c,
                       uint32_t stage, uint32_t n_stages)
 {
+    assert(stage < n_stages);
     *p = (law_point){0};
     law_point_add(p, FEATURE_ONE, 1);
     law_point_add(p, FEATURE_FIRST, n_stages > 1 && stage == 0);

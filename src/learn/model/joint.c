@@ -2,22 +2,23 @@
  * How conditions hang together. Each is drawn given those before it, by a tree of
  * questions about them ("tp at most 2?", "family = gpt?") that ends where enough sets
  * agree: the probability of all of them is the product. A tree grows by the question that
- * tells most (likelihood), as long as it tells more than its answers cost to write down
+ * says most (likelihood), as long as it says more than its answers cost to write down
  * (half a logarithm of the sets for each value, as in the Bayesian information
  * criterion).
  *
- * What may be known: every branch stands for k sets or more, and lists the values that k
+ * What may be known: every branch represents k sets or more, and lists the values that k
  * sets or more of its own have; numbers that fewer have are listed as ranges of k sets or
  * more. Which number of a range, and which value that is not listed at all, is asked of
  * the branch above: so nothing is said about fewer than k sets, and no value is lost
  * (after Katz's back-off). A branch lists no finer groups of numbers than those by which
- * its question told most.
+ * its question said most.
  *
  * Trees grow from portraits: the conditions of up to MAX_PORTRAITS sets, all with the
  * same chance, which stay in the state of the learner.
  */
 #include "learn/model/joint.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ enum { MAX_PORTRAITS = 4096, MAX_DEPTH = 24, FEWEST = 8 };
 bool joint_remember(synth_model *m, const conditions *c, const uint32_t *values,
                     uint32_t template)
 {
+    assert(template <m->templates.n);
     const uint32_t number = m->head.at[0].n_sets;
     size_t at = m->portraits.n;
     if (at < MAX_PORTRAITS) {
@@ -51,7 +53,7 @@ bool joint_remember(synth_model *m, const conditions *c, const uint32_t *values,
 typedef struct question {
     uint32_t by, value;
     bool equal;     /* is it this value? else: this one or a smaller one? */
-    uint32_t scale; /* by which it tells most */
+    uint32_t scale; /* by which it says most */
 } question;
 
 static bool is_yes(const question *q, const joint_row *row)
@@ -74,7 +76,7 @@ static uint32_t count_values(const synth_model *m, uint32_t column)
     return column == JOINT_TEMPLATE ? (uint32_t)m->templates.n + 1 : MODEL_VALUES;
 }
 
-/* How the sets of a branch are told apart by a question: by value, and numbers also by
+/* How the sets of a branch are distinguished by a question: by value, and numbers also by
  * eighths, quarters or halves, in which few sets show what they have in common. */
 typedef struct scale {
     uint8_t group[MODEL_VALUES]; /* of a value */
@@ -85,6 +87,7 @@ typedef struct scale {
 
 static scale make_scale(const grower *g, const uint32_t *all, uint32_t n, uint32_t parts)
 {
+    assert(n > 0 && parts > 0);
     scale s = {.n = 0, .each = parts == MODEL_VALUES};
     double used = 0, seen = 0;
     for (uint32_t v = 0; v < MODEL_VALUES; v++) {
@@ -101,12 +104,14 @@ static scale make_scale(const grower *g, const uint32_t *all, uint32_t n, uint32
         seen += all[v];
     }
     s.cost = 0.5 * (used - 1) * log(n) + log(1.0 + g->n_before);
+    assert(s.n <= MODEL_VALUES && s.cost >= 0);
     return s;
 }
 
 /* The logarithm of the likelihood of these counts. */
 static double sum_log_likelihood(const double *counts, uint32_t n)
 {
+    assert(n <= MODEL_VALUES);
     double total = 0, s = 0;
     for (uint32_t i = 0; i < n; i++)
         if (counts[i] > 0) {
@@ -120,6 +125,7 @@ static double sum_log_likelihood(const double *counts, uint32_t n)
  * cost. */
 static double gain_of(const grower *g, const uint32_t *all, const scale *s)
 {
+    assert(s->n <= MODEL_VALUES);
     double of_all[MODEL_VALUES] = {0}, of_yes[MODEL_VALUES] = {0}, no[MODEL_VALUES];
     for (uint32_t v = 0; v < MODEL_VALUES; v++) {
         of_all[s->group[v]] += all[v];
@@ -144,6 +150,7 @@ static void ask_column(question *out, double *best, grower *g, uint32_t by,
                        const uint32_t *all, const scale *scales, const joint_row *rows,
                        uint32_t n)
 {
+    assert(by != g->of);
     const uint32_t n_by = count_values(g->m, by);
     const bool ordered = by != JOINT_TEMPLATE && !g->m->conditions.at[by].is_text;
     memset(g->table, 0, (size_t)n_by * MODEL_VALUES * sizeof *g->table);
@@ -178,6 +185,7 @@ static void ask_column(question *out, double *best, grower *g, uint32_t by,
 static bool ask_question(question *out, scale scales[N_SCALES], grower *g,
                          const uint32_t *all, const joint_row *rows, uint32_t n)
 {
+    assert(n > 0);
     double best = 0;
     out->by = MODEL_NONE;
     if (g->of == JOINT_TEMPLATE || n < 2 * fewest_of(g))
@@ -201,12 +209,14 @@ static uint32_t part_rows(const question *q, joint_row *rows, uint32_t n)
             rows[at++] = rows[i];
             rows[i] = t;
         }
+    assert(at <= n);
     return at;
 }
 
 static bool push_share(grower *g, model_branch *b, uint32_t first, uint32_t last,
                        uint32_t n)
 {
+    assert(first <= last && n >= g->k);
     b->n++;
     return array_push(&g->m->shares, (model_share){first, last, n});
 }
@@ -214,6 +224,7 @@ static bool push_share(grower *g, model_branch *b, uint32_t first, uint32_t last
 /* Values that enough sets have; the others of a number with their neighbours. */
 static bool add_shares(grower *g, model_branch *b, const uint32_t *all)
 {
+    assert(g->n_values > 0);
     const bool ordered = g->of != JOINT_TEMPLATE && !g->m->conditions.at[g->of].is_text;
     b->first = (uint32_t)g->m->shares.n;
     for (uint32_t v = 0; v < g->n_values; v++)
@@ -271,6 +282,7 @@ typedef struct bud {
 
 static bool open_bud(grower *g, const bud *b, uint32_t *all, question *q, scale *by)
 {
+    assert(b->branch < g->m->branches.n);
     const joint_row *rows = g->rows + b->first;
     memset(all, 0, g->n_values * sizeof *all);
     for (uint32_t i = 0; i < b->n; i++)
@@ -288,6 +300,7 @@ static bool open_bud(grower *g, const bud *b, uint32_t *all, question *q, scale 
 
 static bool grow_tree(grower *g, uint32_t n, uint32_t *all)
 {
+    assert(n > 0);
     synth_model *m = g->m;
     ARRAY(bud) buds = {0};
     const model_root root = {g->of, (uint32_t)m->branches.n};
@@ -326,6 +339,7 @@ static bool grow_tree(grower *g, uint32_t n, uint32_t *all)
 bool joint_grow(synth_model *m, const joint_row *rows, uint32_t n, uint32_t k,
                 bool with_template)
 {
+    assert(k > 0);
     const size_t width = count_values(m, JOINT_TEMPLATE) + MODEL_VALUES;
     grower g = {.m = m, .k = k};
     uint32_t *all = mem_array(width, sizeof *all);
@@ -349,6 +363,7 @@ bool joint_grow(synth_model *m, const joint_row *rows, uint32_t n, uint32_t k,
 
 uint32_t joint_leaf(const synth_model *m, const model_root *tree, const joint_row *given)
 {
+    assert(tree->branch < m->branches.n);
     uint32_t at = tree->branch;
     for (;;) {
         const model_branch *b = &m->branches.at[at];
@@ -393,6 +408,7 @@ static void refine_chances(double *p, const synth_model *m, const model_branch *
 /* Probabilities of the values of a condition at a branch; they need not add up to 1. */
 static void find_chances(double *p, const synth_model *m, uint32_t of, uint32_t branch)
 {
+    assert(of < m->conditions.n && branch < m->branches.n);
     uint32_t path[MAX_DEPTH + 2], n = 0;
     for (; branch != MODEL_NONE && n < MAX_DEPTH + 2;
          branch = m->branches.at[branch].parent)
@@ -411,9 +427,10 @@ void joint_shares(double p[MODEL_VALUES], const synth_model *m, const model_root
     find_chances(p, m, tree->of, joint_leaf(m, tree, given));
 }
 
-/* Templates come first, so that there is one branch, in which each stands for itself. */
+/* Templates come first, so that there is one branch, in which each represents itself. */
 static uint32_t draw_template(const synth_model *m, const model_branch *b, double u)
 {
+    assert(u >= 0 && u < 1);
     double left = u * b->n_sets;
     for (uint32_t j = 0; j < b->n; j++) {
         const model_share *s = &m->shares.at[b->first + j];
@@ -425,6 +442,7 @@ static uint32_t draw_template(const synth_model *m, const model_branch *b, doubl
 
 uint32_t joint_pick(const double p[MODEL_VALUES], double u)
 {
+    assert(u >= 0 && u < 1);
     double sum = 0;
     for (uint32_t v = 0; v < MODEL_VALUES; v++)
         sum += p[v];
@@ -438,6 +456,7 @@ uint32_t joint_pick(const double p[MODEL_VALUES], double u)
 uint32_t joint_draw(const synth_model *m, const model_root *tree, const joint_row *given,
                     double u)
 {
+    assert(tree->branch < m->branches.n);
     double p[MODEL_VALUES];
     if (tree->of == JOINT_TEMPLATE)
         return draw_template(m, &m->branches.at[tree->branch], u);
@@ -448,6 +467,7 @@ uint32_t joint_draw(const synth_model *m, const model_root *tree, const joint_ro
 double joint_share(const synth_model *m, const model_root *tree, const joint_row *given,
                    uint32_t value)
 {
+    assert(tree->branch < m->branches.n);
     double p[MODEL_VALUES];
     if (tree->of == JOINT_TEMPLATE || value >= MODEL_VALUES)
         return 1;

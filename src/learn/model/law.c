@@ -10,11 +10,14 @@
  */
 #include "learn/model/law.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 void law_point_add(law_point *p, uint32_t feature, double value)
 {
+    assert(feature < MODEL_FEATURES && p->n < MODEL_FEATURES);
+    assert(isfinite(value));
     if (p->n == MODEL_FEATURES || value == 0)
         return;
     p->feature[p->n] = feature;
@@ -40,6 +43,7 @@ static double measure_above_knee(double x, double knee)
  */
 void law_point_work(law_point *p, double operations, double bytes)
 {
+    assert(operations >= 0 && bytes >= 0);
     const double work = operations >= 1 ? log(operations) - 20 : 0;
     const double traffic = bytes >= 1 ? log(bytes) - 15 : 0;
     law_point_add(p, FEATURE_WORK, work * work);
@@ -53,6 +57,7 @@ void law_point_work(law_point *p, double operations, double bytes)
 
 static void sum_products(double *xx, const law_point *p)
 {
+    assert(p->n <= MODEL_FEATURES);
     for (uint32_t i = 0; i < p->n; i++)
         for (uint32_t j = 0; j <= i; j++)
             xx[model_pair_index(p->feature[i], p->feature[j])] +=
@@ -61,6 +66,7 @@ static void sum_products(double *xx, const law_point *p)
 
 void law_sum_add(model_sum *s, const law_point *p, double y)
 {
+    assert(isfinite(y));
     sum_products(s->xx, p);
     for (uint32_t i = 0; i < p->n; i++)
         s->xy[p->feature[i]] += p->value[i] * y;
@@ -70,6 +76,7 @@ void law_sum_add(model_sum *s, const law_point *p, double y)
 
 void law_sum_nodes(model_sum *s, double n, double variance, double zeros)
 {
+    assert(n > 0 && variance >= 0);
     s->noise += variance / n;
     s->n_single += n == 1;
     s->n_nodes += n + zeros;
@@ -79,6 +86,7 @@ void law_sum_nodes(model_sum *s, double n, double variance, double zeros)
 /* Keeps the smallest MODEL_ENDS, in order. */
 static void keep_smallest(float *ends, uint32_t *n, double value)
 {
+    assert(*n <= MODEL_ENDS);
     uint32_t at = *n;
     while (at > 0 && (double)ends[at - 1] > value)
         at--;
@@ -92,6 +100,7 @@ static void keep_smallest(float *ends, uint32_t *n, double value)
 
 void law_sum_ends(model_sum *s, double mean, double least, double most)
 {
+    assert(least <= most);
     const double at[] = {mean, -mean, least, -most};
     for (int i = 0; i < 4; i++)
         keep_smallest(s->ends[i], &s->n_ends[i], at[i]);
@@ -107,16 +116,18 @@ void law_sum_deviation(model_sum *s, double deviation)
 }
 
 /* A circle of buckets: where they begin need not be known, and is not any set's own. Laws
- * whose numbers lie within it can tell which turn is meant. */
+ * whose numbers are within it shows which turn is meant. */
 uint32_t law_circle_at(double y)
 {
     const double turn = y / (MODEL_WIDTH * MODEL_CIRCLE);
     const uint32_t at = (uint32_t)((turn - floor(turn)) * MODEL_CIRCLE);
+    assert(at < MODEL_CIRCLE);
     return at < MODEL_CIRCLE ? at : MODEL_CIRCLE - 1;
 }
 
 uint32_t law_plain_bucket(const model_law *law, uint32_t in_circle)
 {
+    assert(in_circle < MODEL_CIRCLE);
     const uint32_t mean = law_circle_at(law->coefficient[FEATURE_ONE] + MODEL_WIDTH / 2);
     const uint32_t at =
         (in_circle + MODEL_CIRCLE - mean + MODEL_CIRCLE / 2) % MODEL_CIRCLE;
@@ -147,6 +158,7 @@ static void fill_table(table *t, const double *xx, const double *xy, double yy)
 /* Take a feature in: what the others and the logarithms have in common with it goes. */
 static void sweep_feature(table *t, uint32_t k)
 {
+    assert(k < MODEL_FEATURES);
     const double pivot = t->at[k][k];
     for (uint32_t i = 0; i < TABLE; i++) {
         const double f = t->at[i][k] / pivot;
@@ -237,6 +249,7 @@ static void solve_law(double *c, const model_sums *s)
 
 double law_left_over(const double *c, const double *xx, const double *xy, double yy)
 {
+    assert(yy >= 0);
     double sum = yy;
     for (uint32_t i = 0; i < MODEL_FEATURES; i++) {
         double row = 0;
@@ -249,6 +262,7 @@ double law_left_over(const double *c, const double *xx, const double *xy, double
 
 void law_fit_ends(model_law *law, const model_sum *s, uint32_t k)
 {
+    assert(k > 0);
     float *const to[] = {&law->low, &law->high, &law->least, &law->most};
     for (int i = 0; i < 4; i++) {
         const uint32_t n = s->n_ends[i];
@@ -261,7 +275,7 @@ void law_fit_ends(model_law *law, const model_sum *s, uint32_t k)
     }
 }
 
-/* Whether sets differ by chance alone, and numbers lie within a circle. */
+/* Whether sets differ by chance alone, and numbers are within a circle. */
 static bool is_plain_law(const model_law *law, const model_sum *s)
 {
     for (uint32_t i = 0; i < MODEL_FEATURES; i++)
@@ -276,6 +290,7 @@ static bool is_plain_law(const model_law *law, const model_sum *s)
  * are all the same, the nodes themselves say more. */
 static void fit_plain(model_law *law, const model_sum *s)
 {
+    assert(law->plain == 0);
     double n = 0;
     law->plain = 1;
     law->coefficient[FEATURE_ONE] =
@@ -289,6 +304,7 @@ static void fit_plain(model_law *law, const model_sum *s)
 
 void law_fit(model_law *law, const model_sum *s)
 {
+    assert(s->n >= 0);
     const double n = s->n + s->zeros;
     law->zero = n > 0 ? (float)(s->zeros / n) : 0;
     if (s->n == 0)
@@ -308,10 +324,12 @@ void law_fit(model_law *law, const model_sum *s)
         law->hist[i] = (float)(s->hist[i] / s->n_within);
     if (is_plain_law(law, s))
         fit_plain(law, s);
+    assert(law->spread >= 0 && law->within >= 0);
 }
 
 void law_fit_feature(model_law *law, const model_sum *s, uint32_t feature, uint64_t from)
 {
+    assert(feature < MODEL_FEATURES);
     model_sum own = {.n = s->n, .yy = s->xx[model_pair_index(feature, feature)]};
     for (uint32_t i = 0; i < MODEL_FEATURES; i++) {
         if ((from >> i & 1) == 0)
@@ -326,6 +344,7 @@ void law_fit_feature(model_law *law, const model_sum *s, uint32_t feature, uint6
 
 double law_log(const double *coefficient, const law_point *p)
 {
+    assert(p->n <= MODEL_FEATURES);
     double y = 0;
     for (uint32_t i = 0; i < p->n; i++)
         y += coefficient[p->feature[i]] * p->value[i];
@@ -335,6 +354,7 @@ double law_log(const double *coefficient, const law_point *p)
 void law_loop_add(model_loop_sum *s, const law_point *p, uint32_t count, uint32_t stage,
                   uint32_t n_stages)
 {
+    assert(count > 0 && stage < n_stages);
     const double y = log(count);
     sum_products(s->xx, p);
     for (uint32_t i = 0; i < p->n; i++)
@@ -361,6 +381,7 @@ void law_loop_fit(model_loop *loop, const model_loop_sum *s)
 double law_loop_count(const model_loop *loop, const law_point *p, uint32_t stage,
                       uint32_t n_stages)
 {
+    assert(stage < n_stages);
     if (loop->exact.is_found)
         return law_exact_count(&loop->exact, p, stage, n_stages);
     /* A law that holds may go beyond what was seen, a guess may not. */

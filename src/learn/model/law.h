@@ -29,7 +29,7 @@ uint32_t law_circle_at(double y);
 /* The bucket of a plain law's histogram in which nodes of a sum's are. */
 uint32_t law_plain_bucket(const model_law *law, uint32_t in_circle);
 void law_fit(model_law *law, const model_sum *s);
-/* Where numbers lie: what k sets reach at both ends, so that it is no set's own. */
+/* Where numbers are: what k sets reach at both ends, so that it is no set's own. */
 void law_fit_ends(model_law *law, const model_sum *s, uint32_t k);
 /* The law of a feature itself from the conditions among `from` (bit: a feature). */
 void law_fit_feature(model_law *law, const model_sum *s, uint32_t feature, uint64_t from);

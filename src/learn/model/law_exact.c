@@ -14,6 +14,7 @@
  */
 #include "learn/model/law.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ static void fill_factors(float x[MODEL_FACTORS], const law_point *p)
 void law_samples_add(model_samples *s, const law_point *p, uint32_t count, uint32_t stage,
                      uint32_t n_stages)
 {
+    assert(stage < n_stages);
     const uint32_t place[] = {count, stage, n_stages, p->n};
     uint64_t hash = hash_bytes(place, sizeof place, 0);
     hash = hash_bytes(p->feature, p->n * sizeof *p->feature, hash);
@@ -51,10 +53,12 @@ void law_samples_add(model_samples *s, const law_point *p, uint32_t count, uint3
     s->at[at] = (model_sample){
         .hash = hash, .count = count, .stage = stage, .n_stages = n_stages};
     fill_factors(s->at[at].x, p);
+    assert(s->n <= MODEL_SAMPLES);
 }
 
 static double term_of(const model_count_law *law, uint32_t term, const float *x)
 {
+    assert(term < 2);
     double product = 1;
     for (uint32_t i = 0; i < MODEL_TERM; i++) {
         const double f = (double)x[law->factor[term][i]];
@@ -66,6 +70,7 @@ static double term_of(const model_count_law *law, uint32_t term, const float *x)
 static double evaluate_law(const model_count_law *law, const float *x, uint32_t stage,
                            uint32_t n_stages)
 {
+    assert(law->n_terms <= 2 && stage < n_stages);
     double count = law->plus - law->behind * ((double)n_stages - 1 - stage) -
                    law->before * (double)stage;
     for (uint32_t i = 0; i < law->n_terms; i++)
@@ -113,6 +118,7 @@ typedef struct search {
 
 static void list_product(search *f, const uint8_t *factor, const int8_t *power)
 {
+    assert(f->n_products <= MAX_PRODUCTS);
     if (f->n_products == MAX_PRODUCTS)
         return;
     product *p = &f->products[f->n_products++];
@@ -136,6 +142,7 @@ static void list_product(search *f, const uint8_t *factor, const int8_t *power)
  * line, of three with up to two. */
 static void list_quotients(search *f, const uint8_t factor[MODEL_TERM], uint32_t n)
 {
+    assert(n <= MODEL_TERM);
     const uint32_t all = (1U << n) - 1;
     for (uint32_t below = 0; below <= all; below++) {
         int8_t power[MODEL_TERM] = {1, 1, 1};
@@ -160,6 +167,7 @@ static void list_products(search *f)
         for (uint32_t j = i + 1; j < n; j++)
             for (uint32_t k = j + 1; k < n; k++)
                 list_quotients(f, (uint8_t[]){f->of[i], f->of[j], f->of[k]}, 3);
+    assert(f->n_short <= f->n_products && f->n_products <= MAX_PRODUCTS);
 }
 
 static void list_factors(search *f)
@@ -174,9 +182,10 @@ static void list_factors(search *f)
         if (varies && are_whole)
             f->of[f->n_of++] = (uint8_t)i;
     }
+    assert(f->n_of <= MAX_FACTORS);
 }
 
-/* What is explained: counts, and as many more as stages are behind or before. */
+/* What is explained: counts, and as many more as stages are after or before. */
 static void take_counts(search *f, const model_count_law *law)
 {
     const model_samples *s = f->s;
@@ -245,6 +254,7 @@ static bool holds_in_samples(const search *f, const model_count_law *law)
 
 static void take_term(model_count_law *law, uint32_t term, const product *p, double times)
 {
+    assert(term < 2);
     memcpy(law->factor[term], p->factor, sizeof p->factor);
     memcpy(law->power[term], p->power, sizeof p->power);
     law->times[term] = round_simply(times);
@@ -278,6 +288,7 @@ static bool try_one(const search *f, model_count_law *law, const product *p)
 static bool try_two(const search *f, model_count_law *law, const product *p,
                     const product *q)
 {
+    assert(p != q);
     double pq = 0;
     for (uint32_t i = 0; i < f->s->n; i++)
         pq += p->at[i] * q->at[i];
@@ -296,6 +307,7 @@ static bool try_two(const search *f, model_count_law *law, const product *p,
 
 static bool try_products(const search *f, model_count_law *law, uint32_t n_terms)
 {
+    assert(n_terms <= 2);
     model_count_law constant = *law;
     constant.plus = f->mean;
     if (n_terms == 0)
@@ -312,6 +324,7 @@ static bool try_products(const search *f, model_count_law *law, uint32_t n_terms
 
 static bool search_law(model_count_law *law, const model_samples *s)
 {
+    assert(s->n > 0);
     static const int8_t of_stage[] = {0, 1, -1};
     search f = {.s = s, .products = mem_array(MAX_PRODUCTS, sizeof *f.products)};
     bool found = false, staged = false;

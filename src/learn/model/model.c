@@ -1,6 +1,7 @@
 /* What models are made of: texts, keys, room. */
 #include "learn/model/model.h"
 
+#include <assert.h>
 #include <string.h>
 
 halley_status synth_model_init(synth_model *m, halley_error *err)
@@ -47,6 +48,7 @@ void synth_model_fini(synth_model *m)
 
 str synth_text(const synth_model *m, uint32_t text)
 {
+    assert(text < m->texts.n);
     const model_text *t = &m->texts.at[text];
     return (str){m->chars.at + t->at, t->n};
 }
@@ -69,6 +71,7 @@ uint32_t synth_text_add(synth_model *m, str text)
 
 uint64_t synth_op_key(const synth_model *m, const model_op *op, const model_field *fields)
 {
+    assert(op->name < m->texts.n);
     const str name = synth_text(m, op->name);
     const uint8_t looks[] = {op->type, op->comm, op->cpu, op->flags & MODEL_OP_LOOKS};
     uint64_t key = hash_bytes(looks, sizeof looks, hash_bytes(name.at, name.n, 1));
@@ -92,6 +95,7 @@ bool synth_is_duration(const synth_model *m, uint64_t op_key, uint32_t field)
 
 uint32_t synth_field_of(const synth_model *m, const model_op *op, str name)
 {
+    assert(op->first_field + op->n_fields <= m->fields.n);
     for (uint32_t f = 1; f < op->n_fields; f++)
         if (str_eq(synth_text(m, m->fields.at[op->first_field + f].name), name))
             return f;
@@ -100,6 +104,7 @@ uint32_t synth_field_of(const synth_model *m, const model_op *op, str name)
 
 uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n)
 {
+    assert(refs != NULL || n == 0);
     uint64_t key = hash_u64(op);
     for (uint32_t i = 0; i < n; i++) {
         const uint64_t what = (uint64_t)refs[i].kind << 8 | refs[i].ctrl |
@@ -111,6 +116,7 @@ uint64_t synth_token_key(uint32_t op, const model_ref *refs, uint32_t n)
 
 uint32_t synth_token_add(synth_model *m, uint32_t op, const model_ref *refs, uint32_t n)
 {
+    assert(op < m->ops.n);
     uint32_t id = (uint32_t)m->tokens.n;
     bool fresh;
     if (!map64_put(&m->token_of, synth_token_key(op, refs, n), &id, &fresh))
@@ -129,6 +135,7 @@ uint32_t synth_token_add(synth_model *m, uint32_t op, const model_ref *refs, uin
 bool synth_token_more(synth_model *m, uint32_t token, const model_ref *refs, uint32_t n,
                       uint32_t set)
 {
+    assert(token < m->tokens.n && set > 0);
     model_token *const t = &m->tokens.at[token];
     const bool same = t->n_more == n && (n == 0 || memcmp(m->refs.at + t->first_more,
                                                           refs, n * sizeof *refs) == 0);
@@ -152,6 +159,7 @@ bool synth_token_more(synth_model *m, uint32_t token, const model_ref *refs, uin
 
 uint64_t synth_law_key(const law_place *at, uint32_t level)
 {
+    assert(level < LAW_LEVELS);
     const bool near = level < 3, family = level != 2;
     uint64_t key = hash_u64(at->op ^ ((uint64_t)level << 56) ^ at->field);
     if (level == 0)

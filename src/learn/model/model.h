@@ -79,7 +79,7 @@ enum {
     MODEL_OP_GROUP = 1,   /* a collective of some ranks */
     MODEL_OP_FORWARD = 2, /* a message to or from a higher rank */
     MODEL_OP_TAGGED = 4,
-    MODEL_OP_LOOKS = 7,  /* those above, by which operators are told apart */
+    MODEL_OP_LOOKS = 7,  /* those above, by which operators are distinguished */
     MODEL_OP_MIXED = 8,  /* found to use groups of several kinds in one program */
     MODEL_OP_PAUSE = 16, /* comes and goes: see noise.h */
     MODEL_OP_LOOSE = 32, /* not all its nodes have all its fields, which are no part of
@@ -106,7 +106,7 @@ typedef struct model_ref {
 /* An operator with its dependencies. Control dependencies that follow from the others say
  * nothing about the order of things, and may differ from run to run: they make no other
  * token. Those that most nodes have (by a vote: one for those at hand, one against, and
- * without a vote left they are replaced) stand beside. */
+ * without a vote left they are replaced) are stored with it. */
 typedef struct model_token {
     uint32_t op;
     uint32_t first_ref, n_refs;
@@ -152,8 +152,8 @@ typedef struct model_law {
     float zero;                /* share of sets in which all are */
     float spread;              /* standard deviation of log between sets, unexplained */
     float within;              /* the same between nodes of a set */
-    float low, high;           /* where log means of sets lie */
-    float least, most;         /* where log values of nodes lie; not so: not known */
+    float low, high;           /* where log means of sets are */
+    float least, most;         /* where log values of nodes are; not so: not known */
     uint32_t general;          /* while learning: the law of which this is a case */
     uint32_t plain;            /* 1: sets do not differ, all nodes are drawn alike */
     float hist[MODEL_BUCKETS]; /* share of nodes by deviation from their set's mean, or
@@ -182,7 +182,7 @@ typedef struct model_loop {
     model_count_law exact;
 } model_loop;
 
-/* Sums behind laws and loops while learning; same index. */
+/* Sums of laws and loops while learning; same index. */
 typedef struct model_sum {
     double n, zeros, xx[MODEL_PAIRS], xy[MODEL_FEATURES], yy, within, n_within;
     double noise, n_single; /* squares of how unsure means are; sets with one node */
@@ -236,7 +236,7 @@ typedef struct model_portrait {
 } model_portrait;
 
 /* Trees of questions, one for each condition: see joint.c. The branch for "no" stands
- * behind that for "yes". */
+ * after that for "yes". */
 typedef struct model_root {
     uint32_t of, branch; /* of: a condition, or JOINT_TEMPLATE */
 } model_root;

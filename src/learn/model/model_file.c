@@ -1,13 +1,14 @@
 /*
  * Models in files. A header (magic, version, kind, hash of the rest) and one section per
- * array: size of an element, number of elements, elements as they lie in memory, padded
+ * array: size of an element, number of elements, elements as they are in memory, padded
  * to eight bytes. Only machines with little-endian numbers are supported, and the magic
- * says so. A reader believes nothing: the hash tells accidents, the checks of every index
- * tell the rest.
+ * says so. A reader believes nothing: the hash finds accidents, the checks of every index
+ * find the rest.
  */
 #include "base/file.h"
 #include "learn/model/joint.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,6 +82,7 @@ typedef struct sink {
 
 static void put_model_bytes(sink *s, const void *bytes, size_t n)
 {
+    assert(bytes != NULL || n == 0);
     const uint8_t *at = bytes;
     if (s->to)
         file_output_write(s->to, at, n);
@@ -99,6 +101,7 @@ static void put_model_bytes(sink *s, const void *bytes, size_t n)
 
 static void put_sections(sink *to, const synth_model *m, bool state)
 {
+    assert(m->head.n == 1);
     static const char zeros[8];
     for (uint32_t i = 0; i < N_SECTIONS; i++) {
         if (sections[i].state && !state)
@@ -115,6 +118,7 @@ static void put_sections(sink *to, const synth_model *m, bool state)
 
 uint64_t synth_model_hash(const uint8_t *at, size_t n)
 {
+    assert(at != NULL || n == 0);
     uint64_t hash = 0;
     while (n > 0) {
         const size_t part = n < MODEL_BLOCK ? n : MODEL_BLOCK;
@@ -160,6 +164,7 @@ halley_status synth_model_may_save(const char *path, halley_error *err)
 halley_status synth_model_save(const synth_model *m, const char *path, bool state,
                                halley_error *err)
 {
+    assert(path != NULL);
     file_head head = {.version = MODEL_VERSION, .state = state, .n_sections = N_SECTIONS};
     memcpy(head.magic, magic, sizeof magic);
     sink to = {0};
@@ -180,6 +185,7 @@ static halley_status refuse_damaged(halley_error *err)
 static halley_status read_section(synth_model *m, uint32_t i, const uint8_t **at,
                                   size_t *n, halley_error *err)
 {
+    assert(i < N_SECTIONS);
     section_head head;
     if (*n < sizeof head)
         return error_set(err, HALLEY_EFORMAT, "the model is cut off");
@@ -207,6 +213,7 @@ static halley_status read_section(synth_model *m, uint32_t i, const uint8_t **at
 
 static bool is_range_within(uint32_t first, uint32_t n, size_t limit)
 {
+    assert(n <= limit || first > limit || n > limit - first);
     return first <= limit && n <= limit - first;
 }
 
@@ -355,7 +362,7 @@ static bool conditions_are_right(const synth_model *m)
     return true;
 }
 
-/* Branches come behind the one they grow from, so that every way up and down ends. */
+/* Branches come after the one they grow from, so that every way up and down ends. */
 static bool trees_are_right(const synth_model *m)
 {
     const uint32_t n = (uint32_t)m->branches.n;
@@ -482,6 +489,7 @@ static halley_status read_model(synth_model *m, const uint8_t *at, size_t n, boo
 halley_status synth_model_parse(synth_model *m, const uint8_t *at, size_t n, bool state,
                                 halley_error *err)
 {
+    assert(at != NULL || n == 0);
     *m = (synth_model){0};
     const halley_status status = read_model(m, at, n, state, err);
     if (status != HALLEY_OK)

@@ -13,12 +13,13 @@
 #include <assert.h>
 #include <math.h>
 
-/* With more than these that k sets have, only those that one in so many sets has. */
+/* With more than these that k sets have, only those that one in that many sets has. */
 enum { MAX_SINGLES = 20 };
 
 /* The numbers that portraits have of a condition, in order; NULL: no memory. */
 static double *list_numbers(const synth_model *m, uint32_t id, uint32_t *n)
 {
+    assert(id < m->conditions.n);
     double *const out = mem_array(m->portraits.n, sizeof *out);
     *n = 0;
     for (size_t i = 0; out && i < m->portraits.n; i++)
@@ -40,6 +41,7 @@ static double to_three_digits(double x)
 /* What n numbers in ascending order are known as. */
 static model_value value_of_numbers(const double *x, uint32_t n)
 {
+    assert(n > 0 && x[0] <= x[n - 1]);
     model_value v = {.number = x[0],
                      .text = MODEL_NONE,
                      .n_sets = n,
@@ -65,6 +67,7 @@ static model_value value_of_numbers(const double *x, uint32_t n)
 static uint32_t take_singles(model_condition *c, double *x, uint32_t *left,
                              uint32_t often)
 {
+    assert(often > 0);
     const uint32_t n = *left;
     uint32_t n_singles = 0, rest = 0;
     for (uint32_t i = 0, m; i < n; i += m) {
@@ -83,6 +86,7 @@ static uint32_t take_singles(model_condition *c, double *x, uint32_t *left,
 static void take_number_groups(model_condition *c, const double *x, uint32_t n,
                                uint32_t each, uint32_t k)
 {
+    assert(each > 0);
     for (uint32_t i = 0, m; i < n; i += m) {
         m = n - i < 2 * each ? n - i : each;
         if (m >= each || (m >= k && i == 0))

@@ -1,13 +1,13 @@
 /*
  * What may be kept. Everything is copied that k sets or more have, and what that names;
  * the rest never reaches the model. A value of a condition that too few sets have is
- * merged with its neighbours until SURE times as many stand behind it, and is then given
+ * merged with its neighbours until SURE times as many support it, and is then given
  * as their mean, to three digits. Templates say about conditions what model_values.c
  * leaves.
  *
  * That k sets have something in common does not hide who they are: a law fitted to few
  * sets fits those better than others, its range ends where theirs does, and who holds the
- * model can tell (likelihood.c). So
+ * model can learn (likelihood.c). So
  *
  * - laws that are not exact need SURE times as many sets as what is kept otherwise, exact
  *   ones two sets more for every condition in them (but no more than one in SURE of all):
@@ -26,6 +26,7 @@
 #include "learn/model/model_numbers.h"
 #include "learn/model/model_values.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -62,6 +63,7 @@ static bool keep_known_text(pruner *p, uint32_t *text)
 
 static bool keep_op(pruner *p, uint32_t *op)
 {
+    assert(*op < p->from->ops.n);
     if (p->op[*op] == MODEL_NONE) {
         synth_model *to = p->to;
         model_op o = p->from->ops.at[*op];
@@ -97,6 +99,7 @@ static bool keep_pauses(pruner *p)
 
 static bool keep_refs(pruner *p, uint32_t *first, uint32_t n)
 {
+    assert(*first + n <= p->from->refs.n);
     const uint32_t from = *first;
     *first = (uint32_t)p->to->refs.n;
     for (uint32_t i = 0; i < n; i++) {
@@ -118,6 +121,7 @@ static bool keep_more(pruner *p, model_token *t)
 
 static bool keep_token(pruner *p, uint32_t *token)
 {
+    assert(*token >= SYMBOL_END || *token < p->from->tokens.n);
     if (*token >= SYMBOL_END)
         return true;
     if (p->token[*token] == MODEL_NONE) {
@@ -138,6 +142,7 @@ static bool keep_token(pruner *p, uint32_t *token)
 
 static bool keep_loop(pruner *p, uint32_t *loop)
 {
+    assert(*loop < p->from->loops.n);
     if (p->loop[*loop] == MODEL_NONE) {
         model_loop new = {.key = *loop, .n_sets = p->from->loops.at[*loop].n_sets};
         law_loop_fit(&new, &p->from->loop_sums.at[*loop]);
@@ -151,6 +156,7 @@ static bool keep_loop(pruner *p, uint32_t *loop)
 
 static bool keep_skeleton(pruner *p, uint32_t *skeleton)
 {
+    assert(*skeleton < p->from->skeletons.n);
     if (p->skeleton[*skeleton] == MODEL_NONE) {
         synth_model *to = p->to;
         model_skeleton s = p->from->skeletons.at[*skeleton];
@@ -176,9 +182,10 @@ static bool keep_skeleton(pruner *p, uint32_t *skeleton)
     return true;
 }
 
-/* How much a share tells those apart that have another one, for each. */
+/* How much a share distinguishes those that have another one, for each. */
 static double measure_divergence(double share, double other)
 {
+    assert(share >= 0 && other >= 0);
     const double p = fmin(fmax(share, 1e-3), 1 - 1e-3);
     const double q = fmin(fmax(other, 1e-3), 1 - 1e-3);
     return p * log(p / q) + (1 - p) * log((1 - p) / (1 - q));
@@ -189,6 +196,7 @@ static double measure_divergence(double share, double other)
 static bool is_special_law(const model_law *law, const model_law *general,
                            const model_sum *s)
 {
+    assert(law != general);
     if (s->n == 0 || general->n_sets == 0)
         return true;
     double used = 1;
@@ -238,6 +246,7 @@ static bool keep_laws(pruner *p)
 static void keep_values(const pruner *p, uint32_t to[][MODEL_VALUES],
                         const uint32_t (*from)[MODEL_VALUES], uint32_t n_sets)
 {
+    assert(n_sets >= p->k);
     memset(to, 0, MODEL_CONDITIONS * sizeof *to);
     for (uint32_t c = 0; c < MODEL_CONDITIONS; c++)
         for (uint32_t v = 0; v < MODEL_VALUES; v++)
@@ -292,6 +301,7 @@ static bool keep_tokens(pruner *p)
 /* Conditions as they follow from those before them, in one family (or, 0, in all). */
 static bool keep_together(pruner *p, uint64_t family)
 {
+    assert(p->to->conditions.n <= MODEL_CONDITIONS);
     const synth_model *from = p->from;
     const uint32_t id =
         map64_find(&from->law_of, synth_set_law_key(family, FIELD_TOGETHER));
@@ -333,7 +343,7 @@ static bool keep_all_together(pruner *p)
     return keep_together(p, 0);
 }
 
-/* How many sets must be behind a number that is the mean of several: as for laws. */
+/* How many sets must support a number that is the mean of several: as for laws. */
 static uint32_t enough_for_mean(const pruner *p)
 {
     const uint32_t part = p->from->head.at[0].n_sets / SURE;
@@ -344,6 +354,7 @@ static uint32_t enough_for_mean(const pruner *p)
 /* Numbers as they may be known, and where each old value went. */
 static bool keep_numbers(const pruner *p, model_condition *c, uint32_t id, uint32_t *map)
 {
+    assert(id < p->from->conditions.n);
     const model_condition *const old = &p->from->conditions.at[id];
     const model_numbers_opts opts = {p->k, enough_for_mean(p)};
     if (!model_numbers_keep(c, p->from, id, &opts))
@@ -358,6 +369,7 @@ static bool keep_numbers(const pruner *p, model_condition *c, uint32_t id, uint3
 static bool keep_texts(pruner *p, model_condition *c, const model_condition *old,
                        uint32_t *map)
 {
+    assert(old->is_text != 0);
     c->n_values = 0;
     for (uint32_t i = 0; i < old->n_values; i++) {
         model_value v = old->values[i];
@@ -417,6 +429,7 @@ static bool keep_conditions(pruner *p)
 /* A portrait in values of the model. */
 static joint_row make_row(const pruner *p, const model_portrait *from)
 {
+    assert(from->template <p->from->templates.n);
     joint_row row;
     for (uint32_t i = 0; i < JOINT_COLUMNS; i++)
         row.value[i] = MODEL_ABSENT;
@@ -470,6 +483,7 @@ static uint32_t conditions_in(const model_law *law)
 /* `most`: sets that are asked for at most, so that little can be learned of few, too. */
 static bool is_sure(const model_law *law, uint32_t k, uint32_t most)
 {
+    assert(k > 0);
     const bool exact = law->spread == 0 && law->within <= 1e-3F;
     const uint32_t wanted = exact ? k + 2 * conditions_in(law) : SURE * k;
     return law->n_sets >= (wanted < most ? wanted : most);
@@ -520,6 +534,7 @@ static halley_status refuse_model(const synth_model *from, uint32_t k, halley_er
 halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
                           bool all_tokens, halley_error *err)
 {
+    assert(k > 0);
     synth_model to;
     TRY(synth_model_init(&to, err));
     to.head.at[0] = from->head.at[0];

@@ -13,8 +13,8 @@
 halley_status model_prune(synth_model *out, const synth_model *from, uint32_t k,
                           bool all_tokens, halley_error *err);
 
-/* Its last step: laws that too few sets stand behind to be sure of go, ranges are told
- * less exactly. `m` was made of `from`. */
+/* Its last step: laws that too few sets support to be sure of are dropped, ranges are
+ * stored less exactly. `m` was made of `from`. */
 void model_drop_unsure(synth_model *m, const synth_model *from);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What a template says about a condition of its sets. Most templates stand for few sets,
+ * What a template says about a condition of its sets. Most templates represent few sets,
  * and which values just these have is what gives them away; but most conditions have
  * nothing to do with the template. So the counts of a template are made from the most
  * general of three that is right enough:
@@ -10,12 +10,14 @@
  * - every value in its own share.
  *
  * Which one is decided by the likelihood of the template's own sets, less half a
- * logarithm of their number for each share that has to be told (the Bayesian information
- * criterion). What fewer than k of its sets have is counted as if none had it. Counts are
- * of whole sets; what is left over by rounding goes to the largest remainders.
+ * logarithm of their number for each share that has to be stored (the Bayesian
+ * information criterion). What fewer than k of its sets have is counted as if none had
+ * it. Counts are of whole sets; what is left over by rounding goes to the largest
+ * remainders.
  */
 #include "learn/model/model_values.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -28,6 +30,7 @@ typedef struct shares {
 /* Of all sets. */
 static shares of_all(const model_condition *of, uint32_t n_sets)
 {
+    assert(n_sets > 0);
     shares s = {{0}};
     double left = n_sets;
     for (uint32_t v = 0; v < of->n_values && v < MODEL_ABSENT; v++) {
@@ -59,7 +62,7 @@ static shares refine_shares(const shares *general, const uint32_t *values,
     return kept > 0 ? s : *general;
 }
 
-/* How many shares there are to be told: one less than groups that occur at all. */
+/* How many shares there are to be stored: one less than groups that occur at all. */
 static double count_told(const shares *general, const uint32_t *group)
 {
     bool seen[CONDITION_KINDS] = {0};
@@ -74,6 +77,7 @@ static double count_told(const shares *general, const uint32_t *group)
 /* Of the template's own sets; none is less likely than one in twice as many. */
 static double measure_likelihood(const shares *s, const uint32_t *values, double n)
 {
+    assert(n > 0);
     double sum = 0;
     for (uint32_t v = 0; v < MODEL_VALUES; v++)
         if (values[v] > 0)
@@ -84,6 +88,7 @@ static double measure_likelihood(const shares *s, const uint32_t *values, double
 /* n sets in these shares. */
 static void to_counts(uint32_t *values, const shares *s, uint32_t n)
 {
+    assert(n > 0);
     double rest[MODEL_VALUES];
     uint32_t left = n;
     for (uint32_t v = 0; v < MODEL_VALUES; v++) {
@@ -104,6 +109,7 @@ static void to_counts(uint32_t *values, const shares *s, uint32_t n)
 void model_values_keep(uint32_t values[MODEL_VALUES], const model_condition *of,
                        uint32_t n_sets, uint32_t k)
 {
+    assert(k > 0);
     uint32_t kind[MODEL_VALUES], each[MODEL_VALUES], n = 0;
     for (uint32_t v = 0; v < MODEL_VALUES; v++) {
         const bool is_value = v < of->n_values || v == MODEL_ABSENT;

@@ -4,6 +4,7 @@
  */
 #include "learn/neural/neural_pass.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ static bool is_loop(uint32_t item)
     return item == NEURAL_OPEN || item == NEURAL_CLOSE;
 }
 
-/* Edges of a free item, as far as no loop lies between. */
+/* Edges of a free item, as far as no loop is between. */
 static bool find_backs(cutter *c, uint32_t backs, uint32_t at, uint32_t first)
 {
     bool within = false;
@@ -37,6 +38,7 @@ static bool find_backs(cutter *c, uint32_t backs, uint32_t at, uint32_t first)
 /* The edges of item `at`; true when one leads to an item from `first` on. */
 static bool find_edges(cutter *c, uint32_t token, uint32_t at, uint32_t first)
 {
+    assert(c->net != NULL);
     const neural_shape *shape = &c->net->shape;
     neural_batch *b = c->b;
     bool within = false;
@@ -63,6 +65,7 @@ static bool find_edges(cutter *c, uint32_t token, uint32_t at, uint32_t first)
 /* Items of one program from `at` on; returns its number of layers. */
 static uint32_t cut_layers(cutter *c, const neural_program *p, uint32_t at)
 {
+    assert(p->n_items > 0);
     neural_batch *b = c->b;
     uint32_t layer = 0, first = at;
     c->slots.n = c->n_plain = 0;
@@ -95,6 +98,7 @@ static uint32_t cut_layers(cutter *c, const neural_program *p, uint32_t at)
 
 static uint32_t find_step_kind(const neural_program *p, uint32_t first, uint32_t n)
 {
+    assert(n > 0 && first + n <= p->n_items);
     if (p->items[first] == NEURAL_OPEN)
         return NEURAL_STEP_OPEN;
     if (p->items[first] == NEURAL_CLOSE)
@@ -106,6 +110,7 @@ static uint32_t find_step_kind(const neural_program *p, uint32_t first, uint32_t
 static void tally_row(cutter *c, const neural_program *p, uint32_t first, uint32_t n,
                       uint32_t row)
 {
+    assert(first + n <= p->n_items);
     const uint32_t n_ops = c->net->shape.n_ops;
     neural_tally_read(c->b->tally + (size_t)row * (n_ops + NEURAL_TALLY), &c->tally);
     if (n > 0 && p->items[first] == NEURAL_OPEN)
@@ -196,6 +201,7 @@ static halley_status allocate_batch(neural_batch *b, const neural_net *net,
 /* Programs by falling number of layers, those of equal number in the order given. */
 static void sort_programs(uint32_t *order, const uint32_t *n_layers, uint32_t n)
 {
+    assert(n > 0);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t k = i;
         for (; k > 0 && n_layers[order[k - 1]] < n_layers[i]; k--)
@@ -208,6 +214,7 @@ halley_status neural_batch_make(neural_batch *b, const neural_net *net,
                                 const neural_program *const *programs, uint32_t n,
                                 arena *memory, halley_error *err)
 {
+    assert(n > 0);
     *b = (neural_batch){0};
     TRY(allocate_batch(b, net, programs, n, memory, err));
     uint32_t *order = arena_array(memory, n + 1, sizeof *order);
@@ -241,5 +248,6 @@ halley_status neural_batch_make(neural_batch *b, const neural_net *net,
             b->feature[k * NEURAL_FEATURES + x] = p->feature[x];
     }
     neural_tally_fini(&c.tally);
+    assert(b->n_programs == n);
     return HALLEY_OK;
 }

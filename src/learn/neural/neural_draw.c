@@ -7,10 +7,11 @@
 #include "base/array.h"
 #include "learn/neural/neural_pass.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
-/* By how much a total may be above what its law says: a factor, and so many times what
+/* By how much a total may be above what its law says: a factor, and that many times what
  * the law was off. */
 #define MARGIN 0.5
 #define SPREADS 3
@@ -31,7 +32,7 @@ typedef struct drawer {
     uint32_t kind; /* of the last layer */
     neural_slots slots;
     ARRAY(nn_real) z, key; /* of the items */
-    nn_real *op_score;     /* the first of four that lie one after the other */
+    nn_real *op_score;     /* the first of four that are one after the other */
     ARRAY(nn_real) token_score;
     uint32_t edge[NEURAL_SLOTS]; /* items that the one just drawn depends on */
     uint32_t n_edges;
@@ -49,6 +50,7 @@ void neural_drawn_fini(neural_drawn *d)
 
 double neural_drawn_length(const neural_drawn *d)
 {
+    assert(d->n_items > 0);
     double n[NEURAL_DEPTH + 1] = {0};
     uint32_t depth = 0;
     for (uint32_t i = 0; i < d->n_items; i++) {
@@ -151,6 +153,7 @@ static double most_of(const drawer *d, uint32_t op)
 /* A loop that would make some operator run too often is run less often. */
 static double limit_times(const drawer *d, double times)
 {
+    assert(times >= 0);
     const double *before = d->tally.count + (size_t)d->tally.depth * d->tally.n_ops;
     for (uint32_t i = 0; i < d->tally.n_ops; i++) {
         const double body = d->tally.count[i] - before[i];
@@ -163,6 +166,7 @@ static double limit_times(const drawer *d, double times)
 /* What the next layer is; `head` gets what its items are drawn from. */
 static uint32_t draw_kind(drawer *d, nn_real head[W])
 {
+    assert(head != NULL);
     const neural_net *net = d->net;
     nn_real normed[W], place[W], score[NEURAL_STEPS];
     neural_tally_read(d->tally_row, &d->tally);
@@ -266,6 +270,7 @@ static float draw_number(drawer *d, const nn_real *head, nn_real base, uint32_t 
 static void draw_fields(float to[NEURAL_FIELDS], drawer *d, uint32_t attr, uint32_t n,
                         const nn_real *state)
 {
+    assert(n <= NEURAL_FIELDS);
     const neural_net *net = d->net;
     nn_real number[NEURAL_FIELDS * NEURAL_NUMBER], law[NEURAL_FIELDS * X];
     nn_real off[NEURAL_FIELDS];
@@ -407,6 +412,7 @@ halley_status neural_draw(neural_drawn *out, const neural_net *net, const nn_rea
                           const float feature[NEURAL_FEATURES],
                           const neural_draw_opts *opts, rng *random, halley_error *err)
 {
+    assert(opts->max_items > 0 && opts->range != NULL);
     drawer d = {
         .net = net, .run = {.param = param}, .opts = opts, .random = random, .out = out};
     for (uint32_t i = 0; i < X; i++)

@@ -5,12 +5,13 @@
 #include "learn/neural/neural_pass.h"
 #include "learn/neural/neural_record.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 enum { HELD_OUT_EVERY = 16, MIN_PROGRAMS = 8 };
 
-/* What training needs beside the recorder. */
+/* What training needs in addition to the recorder. */
 typedef struct job {
     const neural_recorder *r;
     synth_model *m;
@@ -56,6 +57,7 @@ static halley_status translate_all(job *j, halley_error *err)
  */
 static void rescale_features(job *j, model_net *head)
 {
+    assert(head != NULL);
     const double n = j->n_programs;
     for (uint32_t x = 0; x < NEURAL_FEATURES; x++) {
         double sum = 0, squares = 0;
@@ -73,9 +75,10 @@ static void rescale_features(job *j, model_net *head)
         neural_rescale(j->programs[i].feature, head);
 }
 
-/* What numbers were, to an eighth, so that no single set's extremes are told. */
+/* What numbers were, to an eighth, so that no single set's extremes are stored. */
 static void widen_range(job *j, model_range *ranges, const neural_program *p)
 {
+    assert(p->n_items > 0);
     for (uint32_t i = 0; i < p->n_items; i++) {
         const uint32_t op = neural_op_of(&j->n.net, p->items[i]);
         const uint32_t n_ops = j->n.net.shape.n_ops;
@@ -214,7 +217,7 @@ static halley_status find_totals(job *j, halley_error *err)
     return ok ? HALLEY_OK : error_nomem(err);
 }
 
-/* Laws are where the network's numbers start, with how wide they lie around them and how
+/* Laws are where the network's numbers start, with how wide they are around them and how
  * often they are 0: it learns what they miss. */
 static halley_status start_from_laws(job *j, nn_real *param, halley_error *err)
 {
@@ -284,6 +287,7 @@ halley_status neural_learn(synth_model *m, neural_outcome *out, const neural_rec
                            const synth_model *from, const neural_train_opts *opts,
                            halley_error *err)
 {
+    assert(r != NULL && from != NULL);
     job j = {.r = r, .m = m, .from = from};
     neural_report report = {0};
     TRY(neural_model_make(&j.n, m, err));

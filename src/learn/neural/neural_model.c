@@ -7,6 +7,7 @@
 
 #include "learn/model/conditions.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ enum { FAMILIES = NEURAL_FEATURES - MODEL_FEATURES, MAX_OPS = 100000 };
 
 static bool to_edge(neural_ref *to, const model_ref *from)
 {
+    assert(from->kind < REF_N_KINDS);
     const uint32_t ctrl = from->ctrl ? NEURAL_REF_CTRL : 0;
     const uint32_t last = NEURAL_REF_STACK - 1 - NEURAL_REF_RECENT;
     switch (from->kind) {
@@ -36,7 +38,7 @@ static bool to_edge(neural_ref *to, const model_ref *from)
     }
 }
 
-/* Numbers of an operator: its fields, then where its group or peer lies. */
+/* Numbers of an operator: its fields, then where its group or peer is. */
 static uint32_t attrs_of(const model_op *op)
 {
     uint32_t n = op->n_fields;
@@ -44,6 +46,7 @@ static uint32_t attrs_of(const model_op *op)
         n += 2;
     if (op->type == HALLEY_NODE_SEND || op->type == HALLEY_NODE_RECV)
         n += 1;
+    assert(op->n_fields <= NEURAL_FIELDS);
     return n < NEURAL_FIELDS ? n : NEURAL_FIELDS;
 }
 
@@ -165,6 +168,7 @@ static halley_status make_sound_model(neural_model *n, const synth_model *m,
 halley_status neural_model_open(neural_model **out, const synth_model *m,
                                 const char *path, halley_error *err)
 {
+    assert(out != NULL && path != NULL);
     *out = NULL;
     if (m->net_head.n == 0 && m->net.n == 0)
         return HALLEY_OK;
@@ -190,6 +194,7 @@ void neural_model_close(neural_model *n)
 void neural_features(float to[NEURAL_FEATURES], const law_point *p, uint64_t family,
                      const synth_model *m)
 {
+    assert(p->n <= MODEL_FEATURES);
     memset(to, 0, NEURAL_FEATURES * sizeof *to);
     for (uint32_t i = 0; i < p->n; i++)
         to[p->feature[i]] = (float)p->value[i];

@@ -21,6 +21,7 @@
  */
 #include "learn/neural/neural_pass.h"
 
+#include <assert.h>
 #include <string.h>
 
 uint32_t neural_op_of(const neural_net *net, uint32_t item)
@@ -94,10 +95,12 @@ void neural_net_make(neural_net *net, const neural_shape *shape)
     net->free_bias = nn_embed_new(at, n_ops, 1);
     net->back_head = nn_dense_new(at, W, 1 + NEURAL_BACK, true);
     net->back_count = nn_embed_new(at, NEURAL_BACKS, NEURAL_BACK);
+    assert(net->layout.n > 0);
 }
 
 void neural_net_init(const neural_net *net, nn_real *param, uint64_t seed)
 {
+    assert(param != NULL);
     rng r = rng_seed(seed);
     const nn_dense *const dense[] = {
         &net->item_value,      &net->item_self,
@@ -157,6 +160,7 @@ void neural_edge_scores(nn_real *score, nn_real *key, const nn_run *run,
                         const neural_net *net, const nn_real *query,
                         const nn_real *item_key, const uint32_t *slot, uint32_t n)
 {
+    assert(n <= NEURAL_SLOTS);
     enum { K = NEURAL_KEY };
     const nn_real *rank = run->param + net->slot_rank.table;
     const nn_real *bias = run->param + net->ref_bias.table;
@@ -173,6 +177,7 @@ void neural_edge_scores(nn_real *score, nn_real *key, const nn_run *run,
 nn_real neural_token_score(const neural_shape *shape, uint32_t token,
                            const nn_real *score, const neural_slots *slots)
 {
+    assert(token < shape->n_tokens);
     nn_real sum = 0;
     for (uint32_t i = shape->first_ref[token]; i < shape->first_ref[token + 1]; i++) {
         const uint32_t slot = neural_slots_find(slots, shape->refs[i].op);
@@ -204,6 +209,7 @@ void neural_totals(nn_real *to, const neural_shape *shape, const nn_real *featur
 /* A number as the items' embeddings see it: whether it is 0, and its logarithm. */
 void neural_inputs(nn_real to[NEURAL_INPUTS], const float *values, uint32_t n)
 {
+    assert(n <= NEURAL_FIELDS);
     memset(to, 0, NEURAL_INPUTS * sizeof *to);
     for (uint32_t i = 0; i < n; i++) {
         if (values[i] >= NEURAL_UNKNOWN)
@@ -227,10 +233,12 @@ void neural_slots_use(neural_slots *s, uint32_t op, uint32_t item)
     memmove(s->item + 1, s->item, i * sizeof *s->item);
     s->op[0] = op;
     s->item[0] = item;
+    assert(s->n > 0 && s->n <= NEURAL_SLOTS);
 }
 
 uint32_t neural_slots_find(const neural_slots *s, uint32_t op)
 {
+    assert(s->n <= NEURAL_SLOTS);
     if (op == NEURAL_LATEST)
         return s->n > 0 ? 0 : NN_NO_ROW;
     for (uint32_t i = 0; i < s->n; i++)

@@ -65,7 +65,7 @@ typedef struct neural_shape {
 enum { NEURAL_TOTAL_NODES, NEURAL_TOTAL_TIME, NEURAL_TOTALS };
 
 /* An item: a token, or one of these, or NEURAL_FREE + an operator whose edges are no
- * token's: they are told by how many nodes before they lead. */
+ * token's: they are described by how many nodes before they lead. */
 #define NEURAL_OPEN (UINT32_MAX - 1)
 #define NEURAL_CLOSE (UINT32_MAX - 2)
 #define NEURAL_FREE 0x80000000U
@@ -107,7 +107,8 @@ uint32_t neural_n_values(const neural_net *net, uint32_t item);
 uint32_t neural_op_of(const neural_net *net, uint32_t item); /* n_ops, n_ops + 1: loops */
 
 /* What a pass costs in nats, by head. Numbers count for a part of what they cost: they
- * can be told to a thousandth, which would leave the network little for the structure. */
+ * can be predicted to a thousandth, which would leave the network little for the
+ * structure. */
 #define NEURAL_MOST 10.6 /* one in a thousand, spread over a range of e^40 */
 typedef struct neural_loss {
     double step, op, edge, zero, number;

@@ -5,6 +5,7 @@
  */
 #include "learn/neural/neural_pass.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { W = NEURAL_WIDTH, X = NEURAL_FEATURES, K = NEURAL_KEY };
@@ -288,6 +289,7 @@ static void backward_heads(pass *p)
 /* What the law of a number says, by the conditions of the item's program. */
 static nn_real base_of(const pass *p, uint32_t item, uint32_t field)
 {
+    assert(item < p->b.n_items);
     const size_t at = ((size_t)item * NEURAL_FIELDS + field) * X;
     const nn_real *table =
         p->run->param + p->net->attr_law.table + (size_t)(p->b.attr[item] + field) * X;
@@ -303,6 +305,7 @@ static nn_real base_of(const pass *p, uint32_t item, uint32_t field)
 static void number_loss(pass *p, neural_loss *loss, uint32_t item, uint32_t field,
                         nn_real base, const nn_real *off, nn_real *dbase)
 {
+    assert(item < p->b.n_items && field < NEURAL_FIELDS);
     const float value = p->b.values[item][field];
     if (value >= NEURAL_UNKNOWN)
         return;
@@ -347,6 +350,7 @@ static void number_loss(pass *p, neural_loss *loss, uint32_t item, uint32_t fiel
 
 static void number_losses(pass *p, neural_loss *loss, uint32_t item)
 {
+    assert(item < p->b.n_items);
     const uint32_t n = p->b.n_values[item];
     const nn_real *x = p->b.feature + (size_t)p->b.program[item] * X;
     nn_real base[NEURAL_FIELDS], off[NEURAL_FIELDS], dbase[NEURAL_FIELDS] = {0};
@@ -377,6 +381,7 @@ static void slots_of(neural_slots *to, const neural_batch *b, uint32_t item)
 /* The edges of a free item, one after the other. */
 static void back_loss(pass *p, neural_loss *loss, uint32_t item)
 {
+    assert(item < p->b.n_items);
     const nn_real *head = p->v.back + (size_t)item * (1 + NEURAL_BACK);
     nn_real *dhead = p->d.back + (size_t)item * (1 + NEURAL_BACK);
     uint32_t n = 0;
@@ -398,6 +403,7 @@ static void back_loss(pass *p, neural_loss *loss, uint32_t item)
 static void token_loss(pass *p, neural_loss *loss, uint32_t item, nn_real *dscore,
                        const nn_real *score, const neural_slots *slots)
 {
+    assert(item < p->b.n_items);
     const neural_shape *shape = &p->net->shape;
     const uint32_t op = p->b.op[item], first = shape->first_token[op];
     const uint32_t n = shape->first_token[op + 1] - first;
@@ -429,6 +435,7 @@ static void token_loss(pass *p, neural_loss *loss, uint32_t item, nn_real *dscor
 
 static void edge_loss(pass *p, neural_loss *loss, uint32_t item)
 {
+    assert(item < p->b.n_items);
     const neural_net *net = p->net;
     neural_slots slots;
     slots_of(&slots, &p->b, item);
@@ -470,6 +477,7 @@ halley_status neural_pass(neural_loss *loss, const nn_run *run, const neural_net
                           const neural_program *const *programs, uint32_t n,
                           arena *memory, halley_error *err)
 {
+    assert(n > 0 && programs != NULL);
     pass p = {.run = run, .net = net};
     *loss = (neural_loss){0};
     TRY(neural_batch_make(&p.b, net, programs, n, memory, err));

@@ -34,7 +34,7 @@ typedef struct neural_tally {
     double *count;                      /* of now, then before each open loop */
     uint32_t n_items[NEURAL_DEPTH + 1]; /* of the bodies that are open */
 } neural_tally;
-enum { NEURAL_TALLY = 4 }; /* what is told beside the operators */
+enum { NEURAL_TALLY = 4 }; /* what it sees in addition to the operators */
 bool neural_tally_init(neural_tally *t, uint32_t n_ops); /* false: no memory */
 void neural_tally_fini(neural_tally *t);
 void neural_tally_clear(neural_tally *t);
@@ -45,7 +45,7 @@ void neural_tally_close(neural_tally *t, double times);
 void neural_tally_read(nn_real *to, const neural_tally *t);
 
 /* A batch laid out for the network: items one program after the other, layers ("rows")
- * packed by step as nn_gru wants them. */
+ * packed by step as nn_gru needs them. */
 typedef struct neural_edge {
     uint32_t item, slot, how; /* of what it leads to; NN_NO_ROW, 0: of a free item */
 } neural_edge;

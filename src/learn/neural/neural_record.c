@@ -9,6 +9,7 @@
 
 #include "learn/learn_set.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -60,6 +61,7 @@ static bool push_value(neural_recorder *r, double value)
 static bool push_numbers(neural_recorder *r, const learner *l, const halley_trace *trace,
                          uint32_t at, uint32_t rank)
 {
+    assert(at < l->program.ops.n);
     double values[LEARN_VALUES];
     const uint32_t n = learner_values(values, l, trace, at, rank);
     for (uint32_t i = 0; i < n && i < NEURAL_FIELDS; i++)
@@ -73,6 +75,7 @@ static bool push_numbers(neural_recorder *r, const learner *l, const halley_trac
  * control. */
 static uint32_t backs_of(const learner *l, uint32_t at)
 {
+    assert(at < l->program.ops.n);
     const synth_program *p = &l->program;
     const model_token *t = &l->m.tokens.at[p->tokens.at[at]];
     uint32_t backs = 0;
@@ -124,6 +127,7 @@ static halley_status walk_program(neural_recorder *r, const learner *l,
 
 static void *copy_array(const void *from, size_t n, size_t size)
 {
+    assert(size > 0);
     void *to = mem_array(n, size);
     if (to != NULL && n > 0)
         memcpy(to, from, n * size);
@@ -134,6 +138,7 @@ halley_status neural_recorder_add(neural_recorder *r, const learner *l,
                                   const halley_trace *trace, uint32_t rank,
                                   const law_point *p, uint64_t family, halley_error *err)
 {
+    assert(p->n <= MODEL_FEATURES);
     const uint64_t seen = r->n_seen++;
     const uint64_t to = seen < MAX_PROGRAMS ? seen : rng_below(&r->random, seen + 1);
     if (to >= MAX_PROGRAMS)

@@ -1,7 +1,7 @@
 /*
- * A set's stages from the network: the first, the second (which stands for all in the
+ * A set's stages from the network: the first, the second (which represents all in the
  * middle) and the last are drawn, loops are run as often as they say, and each node is
- * placed where its numbers say its group or peer lies. Of several programs the one is
+ * placed where its numbers say its group or peer is. Of several programs the one is
  * taken that is about as long, in nodes and in time, as the laws of the conditions say: a
  * wrong turn early on shows there. What does not fit together is for sample_match to
  * leave out.
@@ -26,6 +26,7 @@ enum { N_DRAFTS = 8 };
 static bool add_drawn_node(sample_set *s, sample_stage *stage, uint32_t token,
                            uint32_t op_id, const double *values, uint32_t n_values)
 {
+    assert(op_id < s->m->ops.n);
     const model_op *op = &s->m->ops.at[op_id];
     sample_node node = {.token = token,
                         .op = op_id,
@@ -71,7 +72,7 @@ static bool add_tokens(sample_set *s, const neural_drawn *d)
     return true;
 }
 
-static_assert(sizeof(neural_range) == sizeof(model_range), "ranges are lent as they lie");
+static_assert(sizeof(neural_range) == sizeof(model_range), "ranges are lent as they are");
 
 typedef struct open_loop {
     uint32_t first; /* the opening */
@@ -128,6 +129,7 @@ static double time_of(const neural_drawn *d, const neural_model *n, const synth_
 static double off_law(const sample_set *s, const neural_model *n, uint32_t total,
                       double value, const float *feature)
 {
+    assert(total < NEURAL_TOTALS);
     const uint32_t row = n->net.shape.n_ops + total;
     const float *law = n->net.shape.total_law + (size_t)row * NEURAL_FEATURES;
     const size_t first = s->m->net_ranges.n - n->net.shape.n_ops - NEURAL_TOTALS;
@@ -149,6 +151,7 @@ typedef struct draft {
 static halley_status draw_best(neural_drawn *best, const sample_set *s, const draft *how,
                                uint32_t stage, halley_error *err)
 {
+    assert(stage < s->outline.n_stages);
     law_point p;
     float feature[NEURAL_FEATURES];
     double least = INFINITY;
@@ -183,6 +186,7 @@ static halley_status draw_best(neural_drawn *best, const sample_set *s, const dr
 
 halley_status neural_sample(sample_set *s, const neural_model *n, halley_error *err)
 {
+    assert(n != NULL);
     const uint32_t n_stages = s->outline.n_stages;
     const draft how = {.n = n,
                        .opts = {.structure = 1,

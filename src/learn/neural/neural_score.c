@@ -1,10 +1,12 @@
 /*
  * What a network makes of programs that it is shown: the loss that its training made
  * small, summed over them. No number costs more than one that could be anything, so that
- * a single odd one does not decide; an item whose operator the network does not have
+ * a single unusual one does not decide; an item whose operator the network does not have
  * costs a constant.
  */
 #include "learn/neural/neural_record.h"
+
+#include <assert.h>
 
 /* Of an operator that the network does not have; the same as of a place that the tables
  * do not have (likelihood.c). */
@@ -20,6 +22,7 @@ struct neural_scorer {
 static halley_status pass_program(neural_cost *cost, const neural_scorer *s,
                                   const neural_program *program, halley_error *err)
 {
+    assert(program->n_items > 0);
     const nn_run run = {.param = s->m->net.at, .blas = &s->blas};
     const neural_program *const list[] = {program};
     arena memory = {0};
@@ -56,6 +59,7 @@ static halley_status score_programs(neural_cost *cost, const neural_scorer *s,
 halley_status neural_scorer_score(neural_cost *out, neural_scorer *s,
                                   const synth_model *from, halley_error *err)
 {
+    assert(out != NULL);
     arena memory = {0};
     neural_cost cost = {0};
     const halley_status status = score_programs(&cost, s, from, &memory, err);

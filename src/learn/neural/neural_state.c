@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct piece {
@@ -31,6 +32,7 @@ static void pieces_of(piece to[PIECES], const neural_state *s)
 halley_status neural_state_save(const neural_state *s, const char *path,
                                 halley_error *err)
 {
+    assert(path != NULL);
     piece pieces[PIECES];
     file_output *to;
     uint64_t hash = s->key;
@@ -64,6 +66,7 @@ static bool fits_state(const neural_state *s, const piece *pieces, const file_in
 
 bool neural_state_load(const neural_state *s, const char *path)
 {
+    assert(path != NULL);
     piece pieces[PIECES];
     file_input in;
     if (!file_exists(path) || file_input_open(&in, path, NULL) != HALLEY_OK)

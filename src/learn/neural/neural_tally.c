@@ -1,16 +1,18 @@
 /*
  * What a program holds so far: how often each operator ran, loops run as often as they
  * say. Where the law of the conditions says how often it runs in all, the difference is
- * what is left to do, which tells the network where it is far better than its memory.
+ * what is left to do, which shows the network where it is far better than its memory.
  */
 #include "base/array.h"
 #include "learn/neural/neural_pass.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 bool neural_tally_init(neural_tally *t, uint32_t n_ops)
 {
+    assert(n_ops > 0);
     *t = (neural_tally){.n_ops = n_ops};
     t->count = mem_array_zero((size_t)n_ops * (NEURAL_DEPTH + 1), sizeof *t->count);
     return t->count != NULL;
@@ -38,6 +40,7 @@ void neural_tally_item(neural_tally *t, uint32_t op)
 /* A loop opens: what ran before it is put aside. */
 void neural_tally_open(neural_tally *t)
 {
+    assert(t->depth < NEURAL_DEPTH);
     memcpy(t->count + (size_t)++t->depth * t->n_ops, t->count,
            t->n_ops * sizeof *t->count);
     t->n_items[t->depth] = 0;
@@ -45,6 +48,7 @@ void neural_tally_open(neural_tally *t)
 
 void neural_tally_close(neural_tally *t, double times)
 {
+    assert(t->depth > 0 && times > 0);
     const double *before = t->count + (size_t)t->depth-- * t->n_ops;
     for (uint32_t i = 0; i < t->n_ops; i++)
         t->count[i] = before[i] + (t->count[i] - before[i]) * times;

@@ -2,7 +2,7 @@
  * Training: batches of programs in a shuffled order. A batch is cut into parts of fixed
  * size; each part has its own gradient, and the parts' gradients are added in order, so
  * that the sum, and with it every parameter, is the same for any number of threads. After
- * every so many steps the held-out programs are looked at; the parameters that did best
+ * every few steps the held-out programs are looked at; the parameters that did best
  * on them are kept, and training ends when they have not improved for long. Now and then
  * all that changes goes to a file, from which a run that was stopped goes on.
  */
@@ -11,6 +11,7 @@
 #include "base/pool.h"
 #include "learn/neural/neural_state.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { PARTS = 4, PER_PART = 4, BATCH = PARTS * PER_PART, LOOK_EVERY = 50, PATIENCE = 8 };
@@ -73,6 +74,7 @@ static halley_status run_batch(trainer *t, bool learn, neural_loss *loss,
 
 static void shuffle_order(uint32_t *order, uint32_t n, rng *random)
 {
+    assert(order != NULL || n == 0);
     for (uint32_t i = n; i > 1; i--) {
         const uint32_t k = (uint32_t)rng_below(random, i);
         const uint32_t keep = order[i - 1];
@@ -250,6 +252,7 @@ halley_status neural_train(nn_real *param, neural_report *report, const neural_n
                            uint32_t n_held_out, const neural_train_opts *opts,
                            halley_error *err)
 {
+    assert(n_held_out <= n && param != NULL);
     const nn_adam_opts adam_opts = {.rate = opts->rate > 0 ? opts->rate : 0.004,
                                     .decay = 0.01,
                                     .clip = 1,

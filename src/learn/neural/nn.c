@@ -6,6 +6,7 @@
  */
 #include "learn/neural/nn.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -40,6 +41,7 @@ static void multiply_dots(nn_product p, nn_real *c, const nn_real *a, const nn_r
 void nn_gemm(const nn_run *run, nn_product p, nn_real *c, const nn_real *a,
              const nn_real *b)
 {
+    assert(a != c && b != c);
     if (p.m == 0 || p.n == 0)
         return;
     if (NN_IS_FLOAT && run->blas != NULL && run->blas->sgemm != NULL && p.k > 0) {
@@ -60,6 +62,7 @@ static size_t place_params(nn_layout *layout, size_t n)
 {
     const size_t at = layout->n;
     layout->n += n;
+    assert(layout->n >= n);
     return at;
 }
 
@@ -71,6 +74,7 @@ static void fill_normal(nn_real *to, size_t n, double deviation, rng *r)
 
 nn_dense nn_dense_new(nn_layout *layout, uint32_t n_in, uint32_t n_out, bool bias)
 {
+    assert(n_in > 0 && n_out > 0);
     nn_dense d = {.n_in = n_in, .n_out = n_out, .bias = NN_NO_BIAS};
     d.weight = place_params(layout, (size_t)n_in * n_out);
     if (bias)
@@ -101,6 +105,7 @@ void nn_dense_forward(const nn_run *run, const nn_dense *d, nn_real *y, const nn
 void nn_dense_backward(const nn_run *run, const nn_dense *d, nn_real *dx,
                        const nn_real *dy, const nn_real *x, uint32_t n_rows)
 {
+    assert(run->grad != NULL);
     const nn_product weight = {
         .m = d->n_in, .n = d->n_out, .k = n_rows, .trans_a = true, .add = true};
     nn_gemm(run, weight, run->grad + d->weight, x, dy);
@@ -128,6 +133,7 @@ void nn_embed_init(const nn_embed *e, nn_real *param, rng *r, double deviation)
 void nn_embed_forward(const nn_run *run, const nn_embed *e, nn_real *y,
                       const uint32_t *id, uint32_t n, bool add)
 {
+    assert(e->width > 0);
     if (!add)
         memset(y, 0, (size_t)n * e->width * sizeof *y);
     for (size_t i = 0; i < n; i++) {
@@ -142,6 +148,7 @@ void nn_embed_forward(const nn_run *run, const nn_embed *e, nn_real *y,
 void nn_embed_backward(const nn_run *run, const nn_embed *e, const nn_real *dy,
                        const uint32_t *id, uint32_t n)
 {
+    assert(run->grad != NULL);
     for (size_t i = 0; i < n; i++) {
         if (id[i] == NN_NO_ROW)
             continue;
@@ -153,6 +160,7 @@ void nn_embed_backward(const nn_run *run, const nn_embed *e, const nn_real *dy,
 
 nn_norm nn_norm_new(nn_layout *layout, uint32_t width)
 {
+    assert(width > 0);
     nn_norm l = {.width = width};
     l.gain = place_params(layout, width);
     l.bias = place_params(layout, width);
@@ -170,6 +178,7 @@ void nn_norm_init(const nn_norm *l, nn_real *param)
 /* Mean of a row, and one over its deviation. */
 static void measure_moments(nn_real *mean, nn_real *rescale, const nn_real *x, uint32_t n)
 {
+    assert(n > 0);
     nn_real sum = 0, squares = 0;
     for (size_t i = 0; i < n; i++)
         sum += x[i];
@@ -194,6 +203,7 @@ void nn_norm_forward(const nn_run *run, const nn_norm *l, nn_real *y, const nn_r
 void nn_norm_backward(const nn_run *run, const nn_norm *l, nn_real *dx, const nn_real *dy,
                       const nn_real *x, uint32_t n_rows)
 {
+    assert(run->grad != NULL);
     const nn_real *gain = run->param + l->gain;
     nn_real *dgain = run->grad + l->gain, *dbias = run->grad + l->bias;
     const uint32_t n = l->width;

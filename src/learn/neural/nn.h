@@ -2,7 +2,7 @@
  * learn/neural/nn.h - a small network library: layers with explicit forward and backward
  * passes.
  *
- * All parameters of a network lie in one array of nn_real; a layer is a few sizes and the
+ * All parameters of a network are in one array of nn_real; a layer is a few sizes and the
  * places of its weights in it, so that a layer is plain data and gradients are a second
  * array of the same length. A batch is rows of a matrix, row-major, without gaps.
  * Forward passes write `y` (or add to it, where they say so); backward passes take the

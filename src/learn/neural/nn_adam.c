@@ -6,12 +6,14 @@
 #include "base/array.h"
 #include "learn/neural/nn.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
 halley_status nn_adam_init(nn_adam *a, size_t n, const nn_adam_opts *opts,
                            halley_error *err)
 {
+    assert(n > 0);
     *a = (nn_adam){.opts = *opts, .n = n};
     if (n > SIZE_MAX / 2)
         return error_nomem(err);
@@ -48,6 +50,7 @@ static double measure_length(const nn_real *grad, size_t n)
 
 halley_status nn_adam_step(nn_adam *a, nn_real *param, nn_real *grad, halley_error *err)
 {
+    assert(a->n > 0);
     enum { MAX_SKIPPED = 10 };
     const double whole = measure_length(grad, a->n);
     if (!isfinite(whole)) {

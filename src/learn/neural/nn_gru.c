@@ -1,5 +1,5 @@
 /*
- * Gated recurrent unit (Cho et al., 2014, with the reset gate behind the recurrent
+ * Gated recurrent unit (Cho et al., 2014, with the reset gate after the recurrent
  * product, so that a step is one product):
  *
  *     r = sigmoid(x Wr + h Ur)    u = sigmoid(x Wu + h Uu)    c = tanh(x Wc + r (h Uc))
@@ -11,10 +11,12 @@
  */
 #include "learn/neural/nn.h"
 
+#include <assert.h>
 #include <string.h>
 
 nn_gru nn_gru_new(nn_layout *layout, uint32_t n_in, uint32_t width)
 {
+    assert(n_in > 0 && width > 0);
     nn_gru g = {.width = width};
     g.input = nn_dense_new(layout, n_in, 3 * width, true);
     g.recur = nn_dense_new(layout, width, 3 * width, true);
@@ -112,6 +114,7 @@ void nn_gru_backward(const nn_run *run, const nn_gru *g, const nn_gru_memory *m,
                      nn_steps steps, nn_real *dx, nn_real *dstart, nn_real *dstate,
                      nn_real *dgate, const nn_real *x)
 {
+    assert(run->grad != NULL);
     const size_t w = g->width;
     const uint32_t n_rows = steps.first[steps.n];
     nn_real *dinput = dgate, *drecur = dgate + (size_t)n_rows * 3 * w;

@@ -8,11 +8,13 @@
  */
 #include "learn/neural/nn.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* Scores become shares; returns the logarithm of the sum of exponentials. */
 static double apply_softmax(nn_real *score, uint32_t n)
 {
+    assert(n > 0);
     nn_real top = score[0];
     for (uint32_t i = 1; i < n; i++)
         top = score[i] > top ? score[i] : top;
@@ -29,6 +31,7 @@ static double apply_softmax(nn_real *score, uint32_t n)
 double nn_softmax_loss(nn_real *score, const uint32_t *target, uint32_t n_rows,
                        uint32_t n_classes)
 {
+    assert(n_classes > 0);
     double loss = 0;
     for (uint32_t i = 0; i < n_rows; i++, score += n_classes) {
         if (target[i] == NN_NO_ROW) {
@@ -100,6 +103,7 @@ double nn_mixture_loss(nn_real *score, const nn_real *target, uint32_t n_rows)
 
 static uint32_t find_likeliest(const nn_real *score, uint32_t n)
 {
+    assert(n > 0);
     uint32_t best = 0;
     for (uint32_t i = 1; i < n; i++)
         if (score[i] > score[best])
@@ -117,6 +121,7 @@ static double find_odds(nn_real score, nn_real best, double temperature, double 
 uint32_t nn_softmax_draw(const nn_real *score, uint32_t n_classes, double temperature,
                          double least, rng *r)
 {
+    assert(n_classes > 0 && temperature >= 0);
     const uint32_t best = find_likeliest(score, n_classes);
     if (temperature <= 0)
         return best;

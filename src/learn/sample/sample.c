@@ -10,6 +10,7 @@
 #include "edit/passes.h"
 #include "learn/neural/neural.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,6 +67,7 @@ uint32_t halley_synth_condition_count(const halley_synth *synth)
 
 halley_synth_condition halley_synth_condition_get(const halley_synth *synth, uint32_t i)
 {
+    assert(i < synth->m.conditions.n);
     const model_condition *c = &synth->m.conditions.at[i];
     return (halley_synth_condition){synth->names.at + synth->name_at[i],
                                     c->is_text != 0,
@@ -93,6 +95,7 @@ const sample_wish *sample_wish_of(const halley_synth *synth)
 halley_status sample_wish_load(sample_wish *out, const halley_synth *synth,
                                const char *path, halley_error *err)
 {
+    assert(path != NULL);
     conditions c = {0};
     if (!file_exists(path))
         return error_set(err, HALLEY_ENOTFOUND, "%s: no such file", path);
@@ -112,6 +115,7 @@ halley_status sample_wish_load(sample_wish *out, const halley_synth *synth,
 static halley_status fill_set(sample_set *s, const halley_synth *synth,
                               const sample_wish *wish, halley_error *err)
 {
+    assert(s->m == &synth->m);
     if (synth->net != NULL)
         TRY(neural_sample(s, synth->net, err));
     else {
@@ -157,6 +161,7 @@ static bool ranks_are_equal(const sample_set *s)
 static halley_status to_traces(halley_trace_set **out, const sample_set *s,
                                uint32_t n_threads, halley_error *err)
 {
+    assert(s->outline.n_ranks > 0 && s->block > 0);
     const uint32_t n = s->outline.n_ranks;
     const bool equal = ranks_are_equal(s);
     ranks r = {s, mem_array_zero(n, sizeof *r.traces)};
@@ -193,7 +198,9 @@ static bool has_messages(const sample_set *s)
 
 void sample_sum_up(halley_synth_summary *out, const sample_set *s)
 {
-    *out = (halley_synth_summary){.n_ranks = s->outline.n_ranks,
+    assert(s->stages.n == s->outline.n_stages);
+    *out = (halley_synth_summary){.size = sizeof *out,
+                                  .n_ranks = s->outline.n_ranks,
                                   .n_stages = s->outline.n_stages,
                                   .is_scaled = s->outline.is_scaled};
     for (size_t k = 0; k < s->stages.n; k++) {
@@ -226,6 +233,7 @@ halley_status sample_make(halley_trace_set **out, sample_set *s,
                           const halley_synth *synth, const sample_wish *wish,
                           const halley_synth_opts *opts, halley_error *err)
 {
+    assert(out != NULL && opts != NULL);
     for (int safe = 0; safe < 2; safe++) {
         bool ok = true;
         *s = (sample_set){.m = &synth->m,

@@ -37,7 +37,7 @@ halley_status sample_wish_load(sample_wish *out, const halley_synth *synth,
 
 /* What is found out about a model once. */
 typedef struct sample_traits {
-    bool decides[MODEL_CONDITIONS]; /* its value tells templates apart */
+    bool decides[MODEL_CONDITIONS]; /* its value distinguishes templates */
 } sample_traits;
 void sample_traits_make(sample_traits *t, const synth_model *m);
 
@@ -125,12 +125,12 @@ const model_ref *sample_refs(const sample_set *s, uint32_t token, uint32_t *n);
 
 /* Room for the programs of the stages. */
 halley_status sample_stages(sample_set *s, halley_error *err);
-/* Where a collective's group or a message's peer lies. False: no memory. */
+/* Where a collective's group or a message's peer is. False: no memory. */
 bool sample_place_group(sample_set *s, sample_node *node, double size, double stride);
 void sample_place_peer(const sample_set *s, sample_node *node, double distance);
 /* The programs of the stages, as tokens. */
 halley_status sample_programs(sample_set *s, halley_error *err);
-/* A time as finely as those that were learned are told. */
+/* A time as finely as those that were learned are recorded. */
 double sample_grain(const sample_set *s, double ns);
 /* Their numbers. */
 halley_status sample_values(sample_set *s, halley_error *err);

@@ -5,6 +5,7 @@
  */
 #include "learn/sample/sample.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +22,7 @@ typedef struct linker {
 
 static bool take_dep(linker *l, uint32_t first, uint32_t to)
 {
+    assert(to < l->stage->nodes.n);
     sample_stage *s = l->stage;
     for (size_t i = first; i < s->deps.n; i++)
         if (s->deps.at[i] == to)
@@ -31,6 +33,7 @@ static bool take_dep(linker *l, uint32_t first, uint32_t to)
 /* What a reference leads to; MODEL_NONE: nothing. */
 static uint32_t resolve_ref(const synth_history *h, const model_ref *r, uint32_t at)
 {
+    assert(r->kind < REF_N_KINDS);
     if (r->kind == REF_BACK)
         return r->n <= at && r->n > 0 ? at - r->n : MODEL_NONE;
     if (r->kind == REF_STACK)
@@ -69,6 +72,7 @@ static bool link_refs(linker *l, const model_ref *refs, uint32_t n, uint32_t at,
 /* Collectives by kind of group, those of all ranks first; MODEL_NONE: none. */
 static uint32_t find_group(const sample_set *s, const sample_node *node)
 {
+    assert(node->op < s->m->ops.n);
     if (s->m->ops.at[node->op].type != HALLEY_NODE_COLL)
         return MODEL_NONE;
     if (sample_of_all(s, node))
@@ -81,6 +85,7 @@ static uint32_t find_group(const sample_set *s, const sample_node *node)
 
 static void follow_order(linker *l, uint32_t at, uint32_t dep)
 {
+    assert(dep < at);
     const uint32_t group = find_group(l->in_order, &l->stage->nodes.at[dep]);
     uint32_t *seen = l->seen.at + (size_t)at * l->n_groups;
     const uint32_t *of_dep = l->seen.at + (size_t)dep * l->n_groups;
@@ -94,6 +99,7 @@ static void follow_order(linker *l, uint32_t at, uint32_t dep)
  * other in any order: so they wait. */
 static bool keep_order(linker *l, uint32_t at, uint32_t first)
 {
+    assert(at < l->stage->nodes.n);
     sample_stage *s = l->stage;
     const uint32_t group = find_group(l->in_order, &s->nodes.at[at]);
     for (size_t i = first; i < s->deps.n; i++)
@@ -153,6 +159,7 @@ static bool link_all(linker *l, const sample_set *s, uint32_t at, uint32_t first
 
 static bool link_node(linker *l, const sample_set *set, uint32_t at)
 {
+    assert(at < l->stage->nodes.n);
     sample_stage *s = l->stage;
     sample_node *node = &s->nodes.at[at];
     const uint32_t first = (uint32_t)s->deps.n;
@@ -192,6 +199,7 @@ halley_status sample_deps(sample_set *s, halley_error *err)
 
 static halley_attr number_attr(const synth_model *m, const model_field *f, double value)
 {
+    assert(isfinite(value));
     const str name = synth_text(m, f->name);
     halley_attr a = {.name = {name.at, name.n}, .kind = (halley_attr_kind)f->kind};
     const float single = (float)value;
@@ -235,6 +243,7 @@ static uint32_t group_id(const sample_kind *k, uint32_t rank)
 static void emit_comm(halley_builder *b, const sample_set *s, const sample_node *node,
                       const model_op *op, uint32_t rank)
 {
+    assert(rank < s->outline.n_ranks);
     char name[16];
     if (op->type == HALLEY_NODE_COLL) {
         (void)halley_builder_attr_i64(b, HALLEY_ATTR_NAME_COMM_TYPE,
@@ -260,6 +269,7 @@ static void emit_comm(halley_builder *b, const sample_set *s, const sample_node 
 static void emit_node(halley_builder *b, const sample_set *s, const sample_stage *stage,
                       uint32_t at, uint32_t rank)
 {
+    assert(at < stage->nodes.n);
     const sample_node *node = &stage->nodes.at[at];
     const model_op *op = &s->m->ops.at[node->op];
     const str name = synth_text(s->m, op->name);
@@ -279,6 +289,7 @@ static void emit_node(halley_builder *b, const sample_set *s, const sample_stage
 halley_status sample_trace(halley_trace **out, const sample_set *s, uint32_t rank,
                            halley_error *err)
 {
+    assert(rank < s->outline.n_ranks);
     const sample_stage *stage = &s->stages.at[rank / s->block];
     halley_builder *b;
     TRY(halley_builder_new(&b, err));

@@ -1,12 +1,13 @@
 /*
  * What makes ranks fit together. All ranks of a stage run one program, so a collective
- * whose groups lie within stages always meets its partners. Messages between two stages
+ * whose groups are within stages always meets its partners. Messages between two stages
  * are paired in order, first with first; what is left over on either side is left out.
  * Collectives of all ranks are kept as far as every stage has the same ones in the same
  * order. Groups that would cross stages in any other way become the ranks of the stage.
  */
 #include "learn/sample/sample.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define LEFT_OUT (UINT32_MAX - 1) /* in sample_node.tag */
@@ -19,6 +20,7 @@ static bool is_sampled_message(const model_op *op)
 /* Sizes of groups that fit a stage: at a power of the stride, dividing the block. */
 static void fit_kind(sample_kind *k, uint32_t block, uint32_t n_ranks)
 {
+    assert(block > 0 && n_ranks >= block);
     if (k->size >= n_ranks && block == n_ranks) {
         *k = (sample_kind){.size = n_ranks, .stride = 1};
         return;
@@ -41,6 +43,7 @@ static double *find_message_size(const synth_model *m, sample_stage *stage,
  */
 static uint32_t peer_stage(const sample_set *s, sample_node *node, uint32_t stage)
 {
+    assert(stage < s->stages.n);
     const uint32_t n = s->outline.n_stages, block = s->block;
     if (n == 1)
         return 0;
@@ -94,6 +97,7 @@ static bool list_messages(ends *out, sample_set *s)
 /* Pairs what stands between i and j: sends, then receives. */
 static void pair_channel(sample_set *s, const end *at, size_t n)
 {
+    assert(n > 0);
     size_t n_sends = 0;
     while (n_sends < n && at[n_sends].send)
         n_sends++;
@@ -136,6 +140,7 @@ static halley_status match_stage_messages(sample_set *s, halley_error *err)
 
 bool sample_of_all(const sample_set *s, const sample_node *node)
 {
+    assert(node->op < s->m->ops.n);
     if (s->m->ops.at[node->op].type != HALLEY_NODE_COLL)
         return false;
     return node->where == MODEL_NONE ||
@@ -144,6 +149,7 @@ bool sample_of_all(const sample_set *s, const sample_node *node)
 
 static sample_node *next_of_all(const sample_set *s, sample_stage *stage, size_t *at)
 {
+    assert(*at <= stage->nodes.n);
     for (; *at < stage->nodes.n; (*at)++) {
         sample_node *node = &stage->nodes.at[*at];
         if (sample_of_all(s, node))
@@ -219,6 +225,7 @@ static void drop_left_out(const sample_set *s, sample_stage *stage)
 
 halley_status sample_match(sample_set *s, halley_error *err)
 {
+    assert(s->block > 0);
     uint32_t id = 1;
     for (size_t i = 0; i < s->kinds.n; i++) {
         sample_kind *k = &s->kinds.at[i];

@@ -3,15 +3,16 @@
  *
  * Conditions hang together (wide models have many heads): each is drawn given those
  * before it (joint.c). What the user fixes is fixed, and of several draws one is taken
- * with the probability that the fixed values have beside it. The template is the one
- * whose sets look most like these conditions: strictly in the conditions that tell
- * templates apart, loosely in others; it must make sense, too: stages as it has them,
+ * with the probability that the fixed values have given it. The template is the one
+ * whose sets look most like these conditions: strictly in the conditions that distinguish
+ * templates, loosely in others; it must make sense, too: stages as it has them,
  * loops that run, and about as many nodes as sets of this family with these conditions
  * have.
  */
 #include "base/number.h"
 #include "learn/sample/sample.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +24,7 @@ enum { N_DRAWS = 48, N_CLOSE = 12, MOST_RANKS = 1000000 };
 
 static bool decides_template(const synth_model *m, uint32_t c)
 {
+    assert(c < m->conditions.n);
     double pure = 0, n = 0;
     const model_condition *of = &m->conditions.at[c];
     for (size_t i = 0; i < m->templates.n; i++) {
@@ -95,12 +97,14 @@ static halley_status refuse_condition(const synth_model *m, const condition *wis
 
 static uint32_t choose_nearer(uint32_t a, uint32_t b, double wanted)
 {
+    assert(a > 0 && b > 0 && wanted > 0);
     return fabs(log(a / wanted)) <= fabs(log(b / wanted)) ? a : b;
 }
 
 /* The number of ranks nearest to `wanted` that enough sets have; 0: no number is. */
 static uint32_t find_seen_ranks(const synth_model *m, double wanted)
 {
+    assert(wanted > 0);
     const uint32_t id = conditions_index(m, "ranks");
     const model_condition *of = id == MODEL_NONE ? NULL : &m->conditions.at[id];
     uint32_t best = 0;
@@ -172,7 +176,7 @@ halley_status sample_wish_check(const synth_model *m, const sample_wish *wish,
     return sample_wish_fits(m, wish, err);
 }
 
-/* One draw: values by condition, and how likely the fixed ones are beside the others. */
+/* One draw: values by condition, and how likely the fixed ones are given the others. */
 typedef struct draw {
     joint_row row;
     bool fixed[JOINT_COLUMNS];
@@ -258,6 +262,7 @@ static void to_conditions(conditions *out, const synth_model *m, const draw *d,
 static double find_value_share(const model_condition *of, const uint32_t *counts,
                                uint32_t value, bool kinds, double prior)
 {
+    assert(value < MODEL_VALUES && prior > 0);
     double same = 0, all = 0;
     const uint32_t kind = conditions_kind(of, value);
     for (uint32_t v = 0; v < MODEL_VALUES; v++) {
@@ -292,17 +297,20 @@ static double measure_likeness(const synth_model *m, const sample_traits *traits
 uint32_t sample_part(const synth_model *m, uint32_t template, uint32_t stage,
                      uint32_t n_stages)
 {
+    assert(template <m->templates.n &&stage < n_stages);
     const model_template *t = &m->templates.at[template];
     const uint32_t extra = n_stages > t->n ? n_stages - t->n : 0;
     uint32_t part = stage;
     if (stage > t->longest)
         part = stage > t->longest + extra ? stage - extra : t->longest;
+    assert(m->parts.at[t->first + (part < t->n ? part : t->n - 1)] < m->skeletons.n);
     return m->parts.at[t->first + (part < t->n ? part : t->n - 1)];
 }
 
 double sample_counts(uint32_t *counts, const synth_model *m, const model_skeleton *s,
                      const law_point *p, uint32_t stage, uint32_t n_stages)
 {
+    assert(stage < n_stages);
     double misfit = 0;
     for (uint32_t i = 0; i < s->n_loops && i < SAMPLE_MAX_LOOPS; i++) {
         const double n = law_loop_count(&m->loops.at[m->loop_ids.at[s->first_loop + i]],
@@ -316,6 +324,7 @@ double sample_counts(uint32_t *counts, const synth_model *m, const model_skeleto
 double sample_length(const synth_model *m, const model_skeleton *s,
                      const uint32_t *counts)
 {
+    assert(counts != NULL || s->n_loops == 0);
     double n = 0, times = 1, stack[64] = {0};
     uint32_t loop = 0, depth = 0;
     for (uint32_t i = 0; i < s->n; i++) {
@@ -348,6 +357,7 @@ double sample_set_value(const synth_model *m, const conditions *c, uint32_t fiel
 /* The number of `of` that is nearest and divides it. */
 static uint32_t nearest_divisor(uint32_t of, double wanted)
 {
+    assert(of > 0 && wanted > 0);
     uint32_t best = 1;
     for (uint32_t i = 1; i <= of / i; i++)
         if (of % i == 0)
@@ -363,6 +373,7 @@ static double clamp_count(double value, double most)
 /* Copies of the model fill the ranks asked for, unless the user says how many. */
 static void fill_ranks(sample_outline *o, const sample_wish *wish, double ranks)
 {
+    assert(ranks > 0);
     conditions fixed = wish->fixed;
     condition *dp = conditions_find(&o->conditions, "dp");
     if (!dp || conditions_find(&fixed, "dp"))
@@ -370,6 +381,7 @@ static void fill_ranks(sample_outline *o, const sample_wish *wish, double ranks)
     const double n = round(dp->number * wish->n_ranks / ranks);
     if (n >= 1 && fabs(n * ranks / dp->number - wish->n_ranks) < 0.5)
         dp->number = n;
+    assert(o->n_ranks > 0 && o->n_stages > 0);
 }
 
 /* How many ranks the conditions say there are; *exact: they determine it. */
@@ -404,6 +416,7 @@ static double choose_ranks(sample_outline *o, const synth_model *m,
     }
     const bool take_seen = seen > 0 && (!exact || sample_is_free(wish));
     o->n_ranks = take_seen ? seen : (uint32_t)lround(ranks);
+    assert(o->n_ranks > 0);
     return exact && seen > 0 ? 10 * fabs(log(ranks / seen)) : 0;
 }
 
@@ -411,6 +424,7 @@ static double choose_ranks(sample_outline *o, const synth_model *m,
 static double measure_strain(sample_outline *o, const synth_model *m,
                              const sample_wish *wish)
 {
+    assert(o->template <m->templates.n);
     const model_template *t = &m->templates.at[o->template];
     double unused, spread;
     double bad = choose_ranks(o, m, wish);
@@ -519,7 +533,7 @@ typedef struct choice {
 } choice;
 
 /* The best outline under a draw, if it is better. Where the draw says that no template
- * stands for the set, or the best one contradicts its conditions, the nearest is taken
+ * represents the set, or the best one contradicts its conditions, the nearest is taken
  * and scaled. */
 static void try_draw(choice *best, const synth_model *m, const sample_traits *traits,
                      const draw *d, const conditions *drawn, const sample_wish *wish,
@@ -530,7 +544,7 @@ static void try_draw(choice *best, const synth_model *m, const sample_traits *tr
     double scores[N_CLOSE] = {0};
     const bool is_drawn = own < m->templates.n, none = own == m->templates.n;
     const uint32_t n = is_drawn ? 1 : find_closest(near, scores, m, traits, d);
-    /* Gumbel noise: the largest sum is a draw in proportion to the weights. */
+    /* Gumbel noise: the largest sum is a draw proportionally to the weights. */
     const double noise = wish->fixed.n == 0 ? 1 : 0.3;
     const double luck = log(d->weight + 1e-300) - log(-log(rng_unit(random) + 1e-12));
     for (uint32_t i = 0; i < n; i++) {
@@ -573,4 +587,5 @@ void sample_outline_make(sample_outline *out, const synth_model *m,
     else if (best.outline.n_ranks > 0)
         conditions_set(&best.outline.conditions, "ranks", NULL, best.outline.n_ranks);
     *out = best.outline;
+    assert(out->n_ranks > 0 && out->n_stages > 0);
 }

@@ -5,6 +5,7 @@
  */
 #include "learn/sample/sample.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* A stage in the making. */
@@ -42,10 +43,11 @@ static bool copy_values(maker *k, const model_op *op, double ns)
     return true;
 }
 
-/* The pause behind node `after` (new), under what the old node is under. */
+/* The pause after node `after` (new), under what the old node is under. */
 static bool add_pause(maker *k, const sample_pause *p, uint32_t after,
                       const sample_node *old)
 {
+    assert(p->op < k->s->m->ops.n);
     const sample_node node = {.token = MODEL_NONE,
                               .op = p->op,
                               .first_value = (uint32_t)k->to.values.n,
@@ -61,9 +63,10 @@ static bool add_pause(maker *k, const sample_pause *p, uint32_t after,
                       k->place.at[k->from->deps.at[old->first_dep + old->n_data]]);
 }
 
-/* The node at `at`, behind its pauses. */
+/* The node at `at`, after its pauses. */
 static bool copy_node(maker *k, uint32_t at)
 {
+    assert(at < k->from->nodes.n);
     const sample_stage *const from = k->from;
     const sample_node *const old = &from->nodes.at[at];
     const uint32_t last = last_data(from, old);

@@ -23,6 +23,7 @@
 #include "base/rng.h"
 #include "learn/sample/sample.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,7 @@ static int by_group(const void *x, const void *y)
 /* How many chains from this one on are of one group. */
 static size_t group_size(const planner *p, size_t first)
 {
+    assert(first < p->n);
     size_t n = 1;
     while (first + n < p->n && p->chains[first + n].group == p->chains[first].group)
         n++;
@@ -72,6 +74,7 @@ static size_t group_size(const planner *p, size_t first)
 /* One value of the n rows of a leaf. */
 static void draw_leaf(planner *p, const model_root *tree, size_t first, size_t n)
 {
+    assert(n > 0);
     double shares[MODEL_VALUES];
     const bool is_template = tree->of == JOINT_TEMPLATE;
     const double shift = rng_unit(&p->random);
@@ -219,6 +222,7 @@ static void hand_out(joint_row *out, planner *p)
 
 static size_t rows_for_each(size_t n)
 {
+    assert(n > 0);
     size_t each = MOST_EACH;
     while (each > LEAST_EACH && each * n > ENOUGH)
         each /= 2;
@@ -228,6 +232,7 @@ static size_t rows_for_each(size_t n)
 halley_status sample_plan(joint_row *out, size_t n, const synth_model *m, uint64_t seed,
                           uint32_t n_threads, halley_error *err)
 {
+    assert(n > 0 && out != NULL);
     const size_t each = rows_for_each(n);
     planner p = {.m = m,
                  .rows = mem_array(n, each * sizeof *p.rows),

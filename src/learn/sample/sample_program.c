@@ -7,12 +7,13 @@
 #include "base/number.h"
 #include "learn/sample/sample.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 enum { MAX_NODES = 50000000, MAX_DEPTH = 256 };
 #define MAX_IN_SET 5e8 /* nodes of all ranks, which are in memory together */
-/* The law of how many nodes a rank has tells nothing where it is this unsure. */
+/* The law of how many nodes a rank has says nothing where it is this unsure. */
 #define MAX_SPREAD 0.5
 
 void sample_set_fini(sample_set *s)
@@ -31,6 +32,7 @@ void sample_set_fini(sample_set *s)
 
 const model_ref *sample_refs(const sample_set *s, uint32_t token, uint32_t *n)
 {
+    assert(token < s->m->tokens.n + s->tokens.n);
     const size_t n_known = s->m->tokens.n;
     const model_token *t =
         token < n_known ? &s->m->tokens.at[token] : &s->tokens.at[token - n_known];
@@ -67,6 +69,7 @@ static halley_status expand_skeleton(sample_set *s, sample_stage *stage,
                                      const model_skeleton *k, const uint32_t *counts,
                                      halley_error *err)
 {
+    assert(k->first + k->n <= s->m->symbols.n);
     const synth_model *m = s->m;
     loop_at stack[MAX_DEPTH] = {{0}};
     uint32_t depth = 0, loop = 0;
@@ -110,6 +113,7 @@ static double count_unlooped(const synth_model *m, const model_skeleton *k)
 static void stretch_counts(uint32_t *counts, const synth_model *m,
                            const model_skeleton *k, double factor)
 {
+    assert(factor > 0);
     uint32_t depth = 0, loop = 0;
     for (uint32_t i = 0; i < k->n; i++) {
         const uint32_t symbol = m->symbols.at[k->first + i];
@@ -127,6 +131,7 @@ static void stretch_counts(uint32_t *counts, const synth_model *m,
 static const model_skeleton *find_program(uint32_t counts[SAMPLE_MAX_LOOPS],
                                           const sample_set *s, uint32_t stage)
 {
+    assert(stage < s->outline.n_stages);
     const sample_outline *const o = &s->outline;
     const model_skeleton *const k =
         &s->m->skeletons.at[sample_part(s->m, o->template, stage, o->n_stages)];
@@ -167,6 +172,7 @@ static stretch find_stretch(const sample_set *s)
 static halley_status write_stage(sample_set *s, uint32_t stage, const stretch *by,
                                  halley_error *err)
 {
+    assert(stage < s->stages.n);
     uint32_t counts[SAMPLE_MAX_LOOPS] = {0};
     const model_skeleton *const k = find_program(counts, s, stage);
     if (by->loops != 1)
@@ -190,6 +196,7 @@ halley_status sample_stages(sample_set *s, halley_error *err)
     for (uint32_t k = 0; k < n; k++) /* so that also no values have a place */
         if (!array_reserve(&s->stages.at[k].values, 1))
             return error_nomem(err);
+    assert(s->stages.n == s->outline.n_stages);
     return HALLEY_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "learn/sample/sample.h"
 #include "trace/core/groups.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 
 typedef struct saver {
@@ -60,6 +61,7 @@ static void write_conditions(strbuf *to, const conditions *c)
 static halley_status put_text_file(const saver *v, const char *set, const char *what,
                                    const strbuf *text, halley_error *err)
 {
+    assert(set != NULL && what != NULL);
     strbuf name = {0};
     strbuf_printf(&name, "%s.%s", set, what);
     const halley_status status =
@@ -98,6 +100,7 @@ static halley_status put_set(const saver *v, halley_synth_order *order,
                              const sample_set *s, const halley_trace_set *set,
                              halley_error *err)
 {
+    assert(order->name != NULL);
     ranks r = {v, order->name, set};
     strbuf groups = {0}, listed = {0};
     sample_sum_up(&order->made, s);
@@ -140,6 +143,7 @@ static halley_status do_order(void *context, size_t i, uint32_t worker, halley_e
 static halley_status plan_orders(saver *v, size_t n, uint32_t n_threads,
                                  halley_error *err)
 {
+    assert(n > 0);
     const sample_wish *const wish = sample_wish_of(v->synth);
     bool free = n > 1 && v->opts.n_ranks == 0 && sample_is_free(wish);
     for (size_t i = 0; i < n; i++)
@@ -157,6 +161,7 @@ halley_status halley_synth_save(const char *folder, const halley_synth *synth,
                                 halley_synth_order *orders, size_t n,
                                 const halley_synth_opts *opts, halley_error *err)
 {
+    assert(folder != NULL && (orders != NULL || n == 0));
     static const halley_synth_opts defaults;
     saver v = {.synth = synth, .orders = orders, .opts = opts ? *opts : defaults};
     const uint32_t n_threads = v.opts.n_threads > 0 ? v.opts.n_threads : pool_cores();

@@ -7,6 +7,7 @@
  */
 #include "learn/sample/sample.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* How unsure (standard deviation of the logarithm) a law of sums may be to decide. */
@@ -16,6 +17,7 @@
 /* The sum over all ranks of a field, and the same times a factor. */
 static double scale_field(sample_set *s, str name, double factor)
 {
+    assert(factor > 0 && name.n > 0);
     double sum = 0;
     for (size_t k = 0; k < s->stages.n; k++) {
         sample_stage *stage = &s->stages.at[k];
@@ -37,6 +39,7 @@ static double scale_field(sample_set *s, str name, double factor)
 
 static void scale_compute(sample_set *s, double factor)
 {
+    assert(factor > 0);
     (void)scale_field(s, STR("num_ops"), factor);
     (void)scale_field(s, STR("tensor_size"), factor);
     (void)scale_field(s, STR("duration_ns"), factor);
@@ -57,7 +60,7 @@ static halley_status check_sampled_size(const sample_set *s, const char *total,
         for (size_t i = 0; i < s->stages.at[k].values.n; i++)
             if (!(s->stages.at[k].values.at[i] < 0x1p63))
                 return error_set(err, HALLEY_ELIMIT,
-                                 "with so many %s a number of a node is 2^63 or more, "
+                                 "with that many %s a number of a node is 2^63 or more, "
                                  "which no trace can hold: ask for fewer",
                                  total);
     return HALLEY_OK;
@@ -83,17 +86,20 @@ halley_status sample_scale_totals(sample_set *s, const sample_wish *wish,
  * of sets with these conditions; 1: no law is sure enough. */
 static double find_factor(sample_set *s, uint32_t field, double made, double most_spread)
 {
+    assert(made >= 0);
     double spread;
     const double wanted = s->outline.n_ranks *
                           sample_set_value(s->m, &s->outline.conditions, field, &spread);
     if (spread > most_spread || !(made > 0) || !(wanted > 1))
         return 1;
+    assert(most_spread > 0);
     return wanted * exp(spread * rng_normal(&s->random)) / made;
 }
 
 /* The first number of a node is its duration in microseconds. */
 static double sum_durations(sample_set *s, double factor)
 {
+    assert(factor > 0);
     double sum = 0;
     for (size_t k = 0; k < s->stages.n; k++)
         for (size_t i = 0; i < s->stages.at[k].nodes.n; i++) {

@@ -6,9 +6,10 @@
  */
 #include "learn/sample/sample.h"
 
+#include <assert.h>
 #include <math.h>
 
-/* A law as it stands for one stage of one set. */
+/* A law as it represents one stage of one set. */
 typedef struct here {
     double mean;  /* of the logarithm */
     uint32_t law; /* MODEL_NONE: nothing is known */
@@ -27,10 +28,11 @@ typedef struct valuer {
     synth_u32s pauses; /* operators that come and go */
 } valuer;
 
-/* What a law may be off by: what it left unexplained, more where few sets were behind
+/* What a law may be off by: what it left unexplained, more where few sets supported
  * it, or many features. */
 static double measure_doubt(const model_law *law)
 {
+    assert(law->n_sets > 0);
     double used = 1;
     for (uint32_t i = 0; i < MODEL_FEATURES; i++)
         used += law->coefficient[i] != 0;
@@ -60,6 +62,7 @@ static uint32_t choose_law(const synth_model *m, const law_place *at)
 /* `operations` and `bytes` of the node, for durations; negative: not one. */
 static here look_up(valuer *v, const law_place *at, double operations, double bytes)
 {
+    assert(at->op != 0);
     law_point point = v->point;
     if (operations >= 0)
         law_point_work(&point, operations, bytes);
@@ -82,6 +85,7 @@ static here look_up(valuer *v, const law_place *at, double operations, double by
 /* The deviation of one node. */
 static double draw_deviation(const model_law *law, rng *random)
 {
+    assert(random != NULL);
     double left = rng_unit(random);
     for (int i = 0; i < MODEL_BUCKETS; i++) {
         left -= law->hist[i];
@@ -104,9 +108,10 @@ static double node_log(const model_law *law, double mean, sample_set *s)
 }
 
 /* A whole number that a law gives almost exactly was most likely a product of twos: the
- * nearest one that is, within what logarithms can tell. */
+ * nearest one that is, within the precision of logarithms. */
 static double snap_to_whole(double x)
 {
+    assert(x >= 0);
     double step = 1;
     const double room = x * 1e-7;
     double best = round(x);
@@ -130,6 +135,7 @@ static const work no_work = {-1, -1};
 /* The number a place asks for; false: no memory. */
 static bool value_at(double *out, valuer *v, const law_place *at, work w)
 {
+    assert(out != NULL);
     uint32_t id = (uint32_t)v->list.n;
     bool fresh;
     if (!map64_put(&v->of, synth_law_key(at, 0), &id, &fresh) ||
@@ -152,6 +158,7 @@ static bool value_at(double *out, valuer *v, const law_place *at, work w)
 
 bool sample_place_group(sample_set *s, sample_node *node, double size, double stride)
 {
+    assert(size >= 0 && stride >= 0);
     const sample_kind kind = {.size = (uint32_t)lround(fmin(size, 1e6)),
                               .stride = (uint32_t)lround(fmin(stride, 1e6))};
     for (uint32_t i = 0; i < s->kinds.n; i++)
@@ -165,6 +172,7 @@ bool sample_place_group(sample_set *s, sample_node *node, double size, double st
 
 void sample_place_peer(const sample_set *s, sample_node *node, double distance)
 {
+    assert(distance >= 0);
     const uint32_t n = s->outline.n_ranks;
     const bool forward = (s->m->ops.at[node->op].flags & MODEL_OP_FORWARD) != 0;
     uint32_t d = distance > n ? n - 1 : (uint32_t)lround(distance);
@@ -202,6 +210,7 @@ double sample_grain(const sample_set *s, double ns)
 /* The fields of a node, times last: they follow from the others, too. */
 static bool draw_fields(valuer *v, double *values, const model_op *op, law_place at)
 {
+    assert(op->n_fields <= SYNTH_FIELDS);
     const synth_model *m = v->s->m;
     work w = {0};
     for (uint32_t pass = 0; pass < 2; pass++)
@@ -224,7 +233,7 @@ static bool draw_fields(valuer *v, double *values, const model_op *op, law_place
     return true;
 }
 
-/* Times as finely as those that were learned are told. */
+/* Times as finely as those that were learned are recorded. */
 static void round_times(const valuer *v, double *values, const model_op *op)
 {
     for (uint32_t f = 1; f < op->n_fields; f++)
@@ -235,6 +244,7 @@ static void round_times(const valuer *v, double *values, const model_op *op)
 /* Whether, and how long, nodes that come and go stand before this one. */
 static bool draw_pauses(valuer *v, sample_stage *stage, size_t i, law_place at)
 {
+    assert(i < stage->nodes.n);
     sample_node *const node = &stage->nodes.at[i];
     node->first_pause = (uint32_t)stage->pauses.n;
     for (size_t k = 0; k < v->pauses.n; k++) {
@@ -253,6 +263,7 @@ static bool draw_pauses(valuer *v, sample_stage *stage, size_t i, law_place at)
 
 static bool draw_values(valuer *v, sample_stage *stage, size_t i)
 {
+    assert(i < stage->nodes.n);
     const synth_model *m = v->s->m;
     sample_node *node = &stage->nodes.at[i];
     const model_op *op = &m->ops.at[node->op];
@@ -280,6 +291,7 @@ static bool draw_values(valuer *v, sample_stage *stage, size_t i)
 
 static uint64_t program_of(const sample_set *s, uint32_t stage)
 {
+    assert(stage < s->outline.n_stages);
     const sample_outline *o = &s->outline;
     return s->m->skeletons.at[sample_part(s->m, o->template, stage, o->n_stages)].key;
 }

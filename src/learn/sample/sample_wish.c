@@ -2,6 +2,7 @@
 #include "base/number.h"
 #include "learn/sample/sample.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@ enum { MOST_RANKS = 1000000 };
 /* Totals that are no condition of the model are reached by scaling. */
 static double *find_fixed_total(sample_wish *wish, const synth_model *m, const char *name)
 {
+    assert(name != NULL);
     if (conditions_index(m, name) != MODEL_NONE)
         return NULL;
     return strcmp(name, "compute") == 0 ? &wish->compute
@@ -26,6 +28,7 @@ static halley_status refuse_twice(const char *name, halley_error *err)
 static halley_status fix_number(sample_wish *wish, const synth_model *m, const char *name,
                                 double number, halley_error *err)
 {
+    assert(name[0] != '\0');
     double *const total = find_fixed_total(wish, m, name);
     const bool is_ranks = strcmp(name, "ranks") == 0;
     if (number < 0 || (total && !(number > 0)))
@@ -53,6 +56,7 @@ static halley_status fix_number(sample_wish *wish, const synth_model *m, const c
 halley_status sample_wish_add(sample_wish *wish, const synth_model *m, const char *text,
                               halley_error *err)
 {
+    assert(text != NULL);
     char name[CONDITION_TEXT];
     const char *eq = strchr(text, '=');
     double number;

@@ -3,6 +3,7 @@
 #include "base/number.h"
 #include "halley/error_bar.h"
 #include "halley/score.h"
+#include "request/files.h"
 #include "request/verbs.h"
 
 #include <math.h>
@@ -26,13 +27,7 @@ static const request_option options[] = {
      .metavar = "NAME",
      .offset = offsetof(calibrate_options, device),
      .doc = "an NPU or link preset, fitted to a table of products or collectives"},
-    {.name = "out",
-     .letter = 'o',
-     .kind = REQUEST_TEXT,
-     .writes = true,
-     .metavar = "FILE",
-     .offset = offsetof(calibrate_options, out),
-     .doc = "write the fitted file there"},
+    REQUEST_OUT_OPTION(calibrate_options, out, "FILE", "write the fitted file there"),
     {.name = "error-bars",
      .kind = REQUEST_FLAG,
      .offset = offsetof(calibrate_options, error_bars),

@@ -64,21 +64,22 @@ static const report_column columns[] = {
     {"Of", "metric", REPORT_WORDS, UNITS_COUNT, 0},
     {"Rows", "rows", REPORT_COUNT, UNITS_COUNT, 0},
     {"Scored", "scored", REPORT_COUNT, UNITS_COUNT, 0},
-    {"Mean %", "mape_pct", REPORT_NUMBER, UNITS_COUNT, 0},
-    {"Median %", "median_pct", REPORT_NUMBER, UNITS_COUNT, 0},
-    {"Bias %", "bias_pct", REPORT_NUMBER, UNITS_COUNT, 0},
-    {"Held out %", "cv_pct", REPORT_NUMBER, UNITS_COUNT, 0},
-    {"Memory %", "memory_mape_pct", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Mean", "mape", REPORT_QUANTITY, UNITS_SHARE, 0},
+    {"Median", "median_error", REPORT_QUANTITY, UNITS_SHARE, 0},
+    {"Bias", "bias", REPORT_QUANTITY, UNITS_SHARE, 0},
+    {"Held out", "held_out_error", REPORT_QUANTITY, UNITS_SHARE, 0},
+    {"Memory", "memory_mape", REPORT_QUANTITY, UNITS_SHARE, 0},
     {"Rank corr.", "spearman", REPORT_NUMBER, UNITS_COUNT, 0},
-    {"Regret %", "regret_pct", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Regret", "regret", REPORT_QUANTITY, UNITS_SHARE, 0},
     {"Fitted", "fitted", REPORT_COUNT, UNITS_COUNT, 0},
     {"Refused", "refused", REPORT_WORDS, UNITS_COUNT, 0},
 };
 
-/* Percent to one hundredth: more digits are noise. */
-static double rounded(double percent)
+/* Errors are shares in every output; to one hundredth of a percent in tables: more digits
+ * are noise. */
+static double round_share(double share)
 {
-    return round(percent * 100) / 100;
+    return round(share * 1e4) / 1e4;
 }
 
 /* The peak memory of the set whose step time this is; NULL = none was measured. */
@@ -103,19 +104,19 @@ static void add_row(report_table *t, const halley_score *score, const halley_sco
     report_table_count(t, s->rows);
     report_table_count(t, s->scored);
     if (s->scored) {
-        report_table_number(t, rounded(s->mape_pct));
-        report_table_number(t, rounded(s->median_pct));
-        report_table_number(t, rounded(s->bias_pct));
+        report_table_number(t, round_share(s->mape_pct / 100));
+        report_table_number(t, round_share(s->median_pct / 100));
+        report_table_number(t, round_share(s->bias_pct / 100));
     } else {
         for (int i = 0; i < 3; i++)
             report_table_empty(t);
     }
     if (s->cv_pct >= 0)
-        report_table_number(t, rounded(s->cv_pct));
+        report_table_number(t, round_share(s->cv_pct / 100));
     else
         report_table_empty(t);
     if (memory != NULL)
-        report_table_number(t, rounded(memory->mape_pct));
+        report_table_number(t, round_share(memory->mape_pct / 100));
     else
         report_table_empty(t);
     if (s->scored > 1)
@@ -123,7 +124,7 @@ static void add_row(report_table *t, const halley_score *score, const halley_sco
     else
         report_table_empty(t);
     if (s->n_choices)
-        report_table_number(t, rounded(s->regret_pct));
+        report_table_number(t, round_share(s->regret_pct / 100));
     else
         report_table_empty(t);
     report_table_count(t, s->n_fitted);
@@ -183,9 +184,9 @@ static void error_json(report_json *j, const halley_score_set *s)
     const struct {
         const char *key;
         double value;
-    } errors[] = {{"mape_pct", s->mape_pct},
-                  {"median_pct", s->median_pct},
-                  {"bias_pct", s->bias_pct},
+    } errors[] = {{"mape", s->mape_pct / 100},
+                  {"median_error", s->median_pct / 100},
+                  {"bias", s->bias_pct / 100},
                   {"spearman", s->spearman}};
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
         if (s->scored > 0)
@@ -204,13 +205,13 @@ static void set_json(report_json *j, const halley_score_set *s)
     report_json_u64(j, "scored", s->scored);
     error_json(j, s);
     if (s->cv_pct >= 0)
-        report_json_double(j, "cross_validated_mape_pct", s->cv_pct);
+        report_json_double(j, "held_out_error", s->cv_pct / 100);
     else
-        report_json_null(j, "cross_validated_mape_pct");
+        report_json_null(j, "held_out_error");
     report_json_u64(j, "fitted_constants", s->n_fitted);
     if (s->n_choices) {
         report_json_u64(j, "choices", s->n_choices);
-        report_json_double(j, "regret_pct", s->regret_pct);
+        report_json_double(j, "regret", s->regret_pct / 100);
     }
     report_json_array(j, "skipped");
     for (uint32_t i = 0; i < s->n_skips; i++) {
@@ -259,11 +260,11 @@ static const report_column row_columns[] = {
     {"Type", "dtype", REPORT_WORDS, UNITS_COUNT, 0},
     {"Measured", "measured_s", REPORT_QUANTITY, UNITS_TIME, 0},
     {"Predicted", "predicted_s", REPORT_QUANTITY, UNITS_TIME, 0},
-    {"Error %", "error_pct", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Error", "step_error", REPORT_QUANTITY, UNITS_SHARE, 0},
     {"Held out", "held_out_s", REPORT_QUANTITY, UNITS_TIME, 0},
     {"Memory measured", "measured_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
     {"predicted", "predicted_bytes", REPORT_QUANTITY, UNITS_BYTES, 0},
-    {"Error %", "memory_error_pct", REPORT_NUMBER, UNITS_COUNT, 0},
+    {"Error", "memory_error", REPORT_QUANTITY, UNITS_SHARE, 0},
     {"Full", "full", REPORT_QUANTITY, UNITS_SHARE, 0},
     {"", "fit", REPORT_WORDS, UNITS_COUNT, 0},
 };
@@ -277,7 +278,7 @@ static void add_memory(report_table *t, const halley_score_row *r)
     }
     report_table_number(t, r->measured_bytes);
     report_table_number(t, r->predicted_bytes);
-    report_table_number(t, rounded(100 * (r->predicted_bytes / r->measured_bytes - 1)));
+    report_table_number(t, round_share(r->predicted_bytes / r->measured_bytes - 1));
 }
 
 static halley_status write_rows(const request_call *call, const halley_score *score,
@@ -297,7 +298,7 @@ static halley_status write_rows(const request_call *call, const halley_score *sc
         report_table_words(t, str_from(halley_dtype_name(r->dtype)));
         report_table_number(t, r->measured_s);
         report_table_number(t, r->predicted_s);
-        report_table_number(t, rounded(100 * (r->predicted_s / r->measured_s - 1)));
+        report_table_number(t, round_share(r->predicted_s / r->measured_s - 1));
         if (r->held_out_s > 0)
             report_table_number(t, r->held_out_s);
         else

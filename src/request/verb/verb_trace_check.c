@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "halley/trace_check.h"
 #include "halley/trace_edit.h"
+#include "request/files.h"
 #include "request/roles.h"
 #include "request/traces.h"
 #include "request/verbs.h"
@@ -29,13 +30,7 @@ static const request_option options[] = {
      .kind = REQUEST_FLAG,
      .offset = offsetof(check_options, notes),
      .doc = "list notes, too: what is unusual but harmless for most readers"},
-    {.name = "groups",
-     .letter = 'g',
-     .kind = REQUEST_TEXT,
-     .metavar = "FILE",
-     .offset = offsetof(check_options, groups),
-     .doc = "ranks of each group, as ASTRA-sim's {\"1\": [0, 1]} (default: "
-            "PREFIX.comm_group.json if there is one, else what the traces say)"},
+    REQUEST_GROUPS_OPTION(check_options, groups),
     {.name = "fix",
      .kind = REQUEST_FLAG,
      .offset = offsetof(check_options, fix),
@@ -44,13 +39,9 @@ static const request_option options[] = {
      .kind = REQUEST_FLAG,
      .offset = offsetof(check_options, self),
      .doc = "with --fix: drop dependencies of a node on itself, too"},
-    {.name = "out",
-     .letter = 'o',
-     .kind = REQUEST_TEXT,
-     .writes = true,
-     .metavar = "OUT",
-     .offset = offsetof(check_options, out),
-     .doc = "with --fix: write all ranks to the file, prefix or folder OUT instead"},
+    REQUEST_OUT_OPTION(
+        check_options, out, "OUT",
+        "with --fix: write all ranks to the file, prefix or folder OUT instead"),
     REQUEST_OUTPUT_OPTIONS(check_options, output),
     {0},
 };

@@ -35,12 +35,7 @@ static const request_option options[] = {
      .offset = offsetof(convert_options, lossy),
      .doc = "JSON: leave out what it cannot carry (unknown fields, text that is not "
             "UTF-8) and say how much, instead of failing"},
-    {.name = "threads",
-     .letter = 'j',
-     .kind = REQUEST_U32,
-     .metavar = "N",
-     .offset = offsetof(convert_options, threads),
-     .doc = "files written at a time (default: one per core)"},
+    REQUEST_THREADS_OPTION(convert_options, threads, "files written"),
     {.name = "npus",
      .letter = 'n',
      .kind = REQUEST_U32,

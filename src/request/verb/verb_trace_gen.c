@@ -8,6 +8,7 @@
 #include "halley/plan_trace.h"
 #include "halley/trace_gen.h"
 #include "request/design.h"
+#include "request/files.h"
 #include "request/traces.h"
 #include "request/verbs.h"
 
@@ -41,13 +42,8 @@ static const request_option options[] = {
      .metavar = "N",
      .offset = offsetof(gen_options, npus),
      .doc = "NPUs, one trace each (default: 8)"},
-    {.name = "out",
-     .letter = 'o',
-     .kind = REQUEST_TEXT,
-     .writes = true,
-     .metavar = "PREFIX",
-     .offset = offsetof(gen_options, out),
-     .doc = "write PREFIX.0.et and so on (default: the pattern's name)"},
+    REQUEST_OUT_OPTION(gen_options, out, "PREFIX",
+                       "write PREFIX.0.et and so on (default: the pattern's name)"),
     {.name = "list",
      .kind = REQUEST_FLAG,
      .offset = offsetof(gen_options, list),

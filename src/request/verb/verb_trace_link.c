@@ -1,6 +1,7 @@
 /* halley trace link - real recordings as runnable traces. */
 #include "base/error.h"
 #include "halley/ingest.h"
+#include "request/files.h"
 #include "request/recordings.h"
 #include "request/traces.h"
 #include "request/verbs.h"
@@ -19,13 +20,8 @@ typedef struct link_options {
 } link_options;
 
 static const request_option options[] = {
-    {.name = "out",
-     .letter = 'o',
-     .kind = REQUEST_TEXT,
-     .writes = true,
-     .metavar = "OUT",
-     .offset = offsetof(link_options, out),
-     .doc = "file to write, or, with --ranks, prefix or folder (required)"},
+    REQUEST_OUT_OPTION(link_options, out, "OUT",
+                       "file to write, or, with --ranks, prefix or folder (required)"),
     {.name = "ranks",
      .kind = REQUEST_FLAG,
      .offset = offsetof(link_options, ranks),
@@ -68,12 +64,7 @@ static const request_option options[] = {
      .kind = REQUEST_FLAG,
      .offset = offsetof(link_options, partial),
      .doc = "of a recording that is cut, read the events that are whole"},
-    {.name = "threads",
-     .letter = 'j',
-     .kind = REQUEST_U32,
-     .metavar = "N",
-     .offset = offsetof(link_options, threads),
-     .doc = "ranks linked at a time (default: one per core)"},
+    REQUEST_THREADS_OPTION(link_options, threads, "ranks linked"),
     {.name = "quiet",
      .letter = 'q',
      .kind = REQUEST_FLAG,

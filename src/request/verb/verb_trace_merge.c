@@ -18,13 +18,8 @@ typedef struct merge_options {
 } merge_options;
 
 static const request_option options[] = {
-    {.name = "out",
-     .letter = 'o',
-     .kind = REQUEST_TEXT,
-     .writes = true,
-     .metavar = "OUT",
-     .offset = offsetof(merge_options, out),
-     .doc = "prefix, folder or (for a single rank) file to write (required)"},
+    REQUEST_OUT_OPTION(merge_options, out, "OUT",
+                       "prefix, folder or (for a single rank) file to write (required)"),
     {.name = "chain",
      .letter = 'c',
      .kind = REQUEST_FLAG,

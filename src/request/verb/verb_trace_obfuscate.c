@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/number.h"
 #include "halley/synth.h"
+#include "request/files.h"
 #include "request/share.h"
 #include "request/verbs.h"
 
@@ -31,13 +32,8 @@ static const obfuscate_options defaults = {
     .level = HALLEY_HIDE_NAMES, .names = 1, .bound = 0.05};
 
 static const request_option options[] = {
-    {.name = "out",
-     .letter = 'o',
-     .kind = REQUEST_TEXT,
-     .writes = true,
-     .metavar = "OUT",
-     .offset = offsetof(obfuscate_options, out),
-     .doc = "prefix, folder or (of a file) file to write"},
+    REQUEST_OUT_OPTION(obfuscate_options, out, "OUT",
+                       "prefix, folder or (of a file) file to write"),
     {.name = "level",
      .letter = 'l',
      .kind = REQUEST_CHOICE,
@@ -86,23 +82,9 @@ static const request_option options[] = {
      .offset = offsetof(obfuscate_options, vary_sizes),
      .doc = "from level sizes on: make equal sizes and durations different ones within "
             "--bound, so that layers are not told by them"},
-    {.name = "groups",
-     .letter = 'g',
-     .kind = REQUEST_TEXT,
-     .metavar = "FILE",
-     .offset = offsetof(obfuscate_options, groups),
-     .doc = "ranks of each group, as ASTRA-sim's {\"1\": [0, 1]} (default: "
-            "PREFIX.comm_group.json if there is one, else what the traces say)"},
-    {.name = "threads",
-     .letter = 'j',
-     .kind = REQUEST_U32,
-     .metavar = "N",
-     .offset = offsetof(obfuscate_options, threads),
-     .doc = "traces at a time (default: one per core)"},
-    {.name = "force",
-     .kind = REQUEST_FLAG,
-     .offset = offsetof(obfuscate_options, force),
-     .doc = "write although OUT is there already"},
+    REQUEST_GROUPS_OPTION(obfuscate_options, groups),
+    REQUEST_THREADS_OPTION(obfuscate_options, threads, "traces"),
+    REQUEST_OVERWRITE_OPTION(obfuscate_options, force),
     REQUEST_OUTPUT_OPTIONS(obfuscate_options, output),
     {0},
 };

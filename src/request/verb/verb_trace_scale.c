@@ -1,6 +1,7 @@
 /* halley trace scale - what if the traces were of something else? */
 #include "base/error.h"
 #include "halley/scale.h"
+#include "request/files.h"
 #include "request/share.h"
 #include "request/verbs.h"
 
@@ -21,13 +22,8 @@ typedef struct scale_options {
 static const scale_options defaults = {.compute = 1, .host = 1, .bytes = 1, .batch = 1};
 
 static const request_option options[] = {
-    {.name = "out",
-     .letter = 'o',
-     .kind = REQUEST_TEXT,
-     .writes = true,
-     .metavar = "OUT",
-     .offset = offsetof(scale_options, out),
-     .doc = "prefix, folder or (of a file) file to write"},
+    REQUEST_OUT_OPTION(scale_options, out, "OUT",
+                       "prefix, folder or (of a file) file to write"),
     {.name = "layers",
      .letter = 'L',
      .kind = REQUEST_TEXT,
@@ -107,17 +103,8 @@ static const request_option options[] = {
      .metavar = "TEXT",
      .offset = offsetof(scale_options, offload_match),
      .doc = "only of nodes with TEXT in their name, such as 'update'"},
-    {.name = "groups",
-     .letter = 'g',
-     .kind = REQUEST_TEXT,
-     .metavar = "FILE",
-     .offset = offsetof(scale_options, groups),
-     .doc = "ranks of each group, as ASTRA-sim's {\"1\": [0, 1]} (default: "
-            "PREFIX.comm_group.json if there is one, else what the traces say)"},
-    {.name = "force",
-     .kind = REQUEST_FLAG,
-     .offset = offsetof(scale_options, force),
-     .doc = "write although OUT is there already"},
+    REQUEST_GROUPS_OPTION(scale_options, groups),
+    REQUEST_OVERWRITE_OPTION(scale_options, force),
     REQUEST_OUTPUT_OPTIONS(scale_options, output),
     {0},
 };

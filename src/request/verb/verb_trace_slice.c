@@ -21,13 +21,8 @@ typedef struct slice_options {
 } slice_options;
 
 static const request_option options[] = {
-    {.name = "out",
-     .letter = 'o',
-     .kind = REQUEST_TEXT,
-     .writes = true,
-     .metavar = "OUT",
-     .offset = offsetof(slice_options, out),
-     .doc = "file, prefix or folder to write (required)"},
+    REQUEST_OUT_OPTION(slice_options, out, "OUT",
+                       "file, prefix or folder to write (required)"),
     {.name = "ranks",
      .letter = 'r',
      .kind = REQUEST_TEXT,
@@ -375,7 +370,8 @@ const request_verb request_verb_trace_slice = {
         "traces without it, a node belongs to the step of the last node named "
         "ProfilerStep#N with no greater id. A node's time is its recorded start; in a "
         "trace where no node has one, it is the earliest time that dependencies and "
-        "durations allow.\n\nA part in time of a recording (--steps, --from, --to) starts as recorded: "
+        "durations allow.\n\nA part in time of a recording (--steps, --from, --to) "
+        "starts as recorded: "
         "where what a node waited for is removed, a node named 'recorded start' releases "
         "it at its recorded time, so that the part replays as long as it was recorded, "
         "with the device work that ends after it. Steps that a recording does not mark "

@@ -1,6 +1,7 @@
 /* halley trace timeline - when the nodes of a recording ran, for Perfetto. */
 #include "base/error.h"
 #include "report/recorded.h"
+#include "request/files.h"
 #include "request/traces.h"
 #include "request/verbs.h"
 
@@ -10,13 +11,7 @@ typedef struct timeline_options {
 } timeline_options;
 
 static const request_option options[] = {
-    {.name = "out",
-     .letter = 'o',
-     .kind = REQUEST_TEXT,
-     .writes = true,
-     .metavar = "FILE",
-     .offset = offsetof(timeline_options, out),
-     .doc = "write the timeline to FILE"},
+    REQUEST_OUT_OPTION(timeline_options, out, "FILE", "write the timeline to FILE"),
     TRACES_JSON_OPTION(timeline_options, output),
     {0},
 };

@@ -5,6 +5,7 @@
 #include "halley/recording_tree.h"
 #include "halley/trace_view.h"
 #include "report/recorded.h"
+#include "request/files.h"
 #include "request/traces.h"
 #include "request/verbs.h"
 
@@ -23,13 +24,8 @@ static const char *const forms[] = {"svg", "html", "dot", "graphml", NULL};
 static const char *const ways[] = {"down", "up", "both", NULL};
 
 static const request_option options[] = {
-    {.name = "out",
-     .letter = 'o',
-     .kind = REQUEST_TEXT,
-     .writes = true,
-     .metavar = "FILE",
-     .offset = offsetof(view_options, out),
-     .doc = "write FILE, whose ending says the form (default: TRACE.html)"},
+    REQUEST_OUT_OPTION(view_options, out, "FILE",
+                       "write FILE, whose ending says the form (default: TRACE.html)"),
     {.name = "form",
      .letter = 'f',
      .kind = REQUEST_CHOICE,

@@ -1,6 +1,7 @@
 /* Making a trace node by node. Everything is copied into the trace's own text. */
 #include "trace/format/et.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct halley_builder {
@@ -39,6 +40,7 @@ halley_status halley_builder_new(halley_builder **out, halley_error *err)
 
 static halley_status fail_build(halley_builder *b, halley_status status)
 {
+    assert(status != HALLEY_OK);
     if (!b->failed) {
         b->failed = status;
         if (!b->err.code)
@@ -78,6 +80,7 @@ static halley_status need_node(halley_builder *b)
 static halley_status check_unknown(halley_builder *b, halley_bytes unknown,
                                    uint32_t known)
 {
+    assert(unknown.n == 0 || unknown.at != NULL);
     const uint8_t *at = (const uint8_t *)(unknown.n ? unknown.at : "");
     const uint8_t *const end = at + unknown.n;
     while (at < end) {
@@ -120,6 +123,7 @@ static uint64_t tidy_bits(halley_attr_kind kind, uint64_t bits)
 /* The value of an attribute for the column: a number, or where its text is. */
 static halley_status keep_value(halley_builder *b, const halley_attr *attr, uint64_t *out)
 {
+    assert(attr != NULL && out != NULL);
     const halley_attr_kind kind = attr->kind;
     if (kind >= HALLEY_ATTR_END || (kind > HALLEY_ATTR_NONE && kind < HALLEY_ATTR_DOUBLE))
         return fail_build(b, error_set(&b->err, HALLEY_EINVAL,
@@ -142,6 +146,7 @@ static halley_status keep_value(halley_builder *b, const halley_attr *attr, uint
 static uint32_t as_predicted(const attr_shapes *s, uint32_t state,
                              const halley_attr *attr)
 {
+    assert(state < s->states.n);
     const attr_state *const at = &s->states.at[state];
     const attr_desc *const d = &s->descs.at[at->next_desc];
     if (at->next_desc == 0 || d->kind != attr->kind || d->has_doc || d->has_unknown ||
@@ -155,6 +160,7 @@ static uint32_t as_predicted(const attr_shapes *s, uint32_t state,
 static halley_status add_attr(halley_builder *b, uint32_t *state, u64_array *values,
                               const halley_attr *attr)
 {
+    assert(*state < b->s.shapes.states.n);
     uint64_t bits = 0;
     TRY(check_unknown(b, attr->unknown, HALLEY_ATTR_END - 1));
     TRY(keep_value(b, attr, &bits));
@@ -236,6 +242,7 @@ halley_status halley_builder_ctrl(halley_builder *b, uint64_t id)
 
 static bool put_field(u8_array *to, uint8_t tag, halley_bytes bytes)
 {
+    assert(bytes.n == 0 || bytes.at != NULL);
     if (bytes.n == 0)
         return true;
     if (!array_reserve(to, bytes.n + 11))
@@ -250,6 +257,7 @@ static bool put_field(u8_array *to, uint8_t tag, halley_bytes bytes)
 
 static halley_status put_io(halley_builder *b, u64_array *column, const halley_io *io)
 {
+    assert(io != NULL);
     TRY(need_node(b));
     if (!io->present)
         return HALLEY_OK;
@@ -284,6 +292,7 @@ halley_status halley_builder_attr(halley_builder *b, const halley_attr *attr)
 static halley_status add_number(halley_builder *b, const char *name,
                                 halley_attr_kind kind, uint64_t bits)
 {
+    assert(name != NULL);
     const halley_attr attr = {.name = {name, strlen(name)}, .kind = kind, .bits = bits};
     return halley_builder_attr(b, &attr);
 }
@@ -349,6 +358,7 @@ halley_status halley_builder_unknown(halley_builder *b, halley_bytes unknown)
 halley_status halley_builder_copy(halley_builder *b, const halley_trace *from,
                                   uint32_t node)
 {
+    assert(node < from->s.n);
     TRY(halley_builder_node(b, halley_node_id(from, node),
                             halley_node_type_of(from, node),
                             halley_node_name(from, node)));
@@ -362,6 +372,7 @@ halley_status halley_builder_copy(halley_builder *b, const halley_trace *from,
 halley_status halley_builder_copy_rest(halley_builder *b, const halley_trace *from,
                                        uint32_t node)
 {
+    assert(node < from->s.n);
     TRY(halley_builder_time(b, halley_node_start_us(from, node),
                             halley_node_duration_us(from, node)));
     const halley_io inputs = halley_node_inputs(from, node);
@@ -392,6 +403,7 @@ static bool is_plain(const attr_shapes *s, const attr_shape *shape)
 /* What a shape of another trace is here; HASH_NONE: no memory. */
 static uint32_t state_of(halley_builder *b, const halley_trace *from, uint32_t shape)
 {
+    assert(shape < from->s.shapes.shapes.n);
     const attr_shapes *const s = &from->s.shapes;
     if (b->copied != from) {
         b->copied = NULL;
@@ -415,6 +427,7 @@ static uint32_t state_of(halley_builder *b, const halley_trace *from, uint32_t s
 halley_status builder_copy_attrs(uint64_t **values, halley_builder *b,
                                  const halley_trace *from, uint32_t node)
 {
+    assert(node < from->s.n);
     const trace_store *const s = &from->s;
     *values = NULL;
     TRY(need_node(b));
@@ -461,6 +474,7 @@ halley_status halley_builder_finish(halley_trace **out, halley_builder *b,
 halley_status builder_finish_as(halley_trace **out, halley_builder *b, const char *path,
                                 halley_trace_form form, halley_error *err)
 {
+    assert(out != NULL && path != NULL);
     halley_status status = close_node(b);
     if (!status) {
         b->s.meta.shape = attr_shapes_end(&b->s.shapes, b->meta_state);

@@ -6,8 +6,11 @@
 #include "base/error.h"
 #include "base/hash.h"
 
+#include <assert.h>
+
 static bool fill_distinct(trace_distinct *d, const halley_trace_set *set, map64 *seen)
 {
+    assert(d->n_ranks == halley_trace_set_count(set));
     for (uint32_t rank = 0; rank < d->n_ranks; rank++) {
         const halley_trace *trace = halley_trace_set_get(set, rank);
         uint32_t at = d->n;
@@ -22,6 +25,7 @@ static bool fill_distinct(trace_distinct *d, const halley_trace_set *set, map64 
         d->trace[at] = trace;
         d->n++;
     }
+    assert(d->n <= d->n_ranks);
     return true;
 }
 
@@ -43,6 +47,7 @@ halley_status trace_distinct_init(trace_distinct *out, const halley_trace_set *s
         return error_nomem(err);
     }
     *out = d;
+    assert(out->n > 0 || out->n_ranks == 0);
     return HALLEY_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "halley/trace_edit.h"
 
+#include <assert.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -29,6 +30,7 @@ static bool is_rank(const json_t *value)
 static halley_status add_group(trace_groups *g, const char *name, const json_t *ranks,
                                halley_error *err)
 {
+    assert(name != NULL && ranks != NULL);
     const size_t n = json_array_size(ranks);
     trace_group group = {.name = str_from(arena_copy(&g->memory, str_from(name))),
                          .ranks = arena_array(&g->memory, n, sizeof *group.ranks),
@@ -55,7 +57,7 @@ static halley_status add_all(trace_groups *g, json_t *root, halley_error *err)
         const halley_status status =
             json_is_array(ranks) ? add_group(g, name, ranks, err) : HALLEY_EFORMAT;
         if (status == HALLEY_EFORMAT)
-            return error_set(err, status, "group \"%s\": want a list of ranks", name);
+            return error_set(err, status, "group \"%s\": expected a list of ranks", name);
         TRY(status);
     }
     return HALLEY_OK;
@@ -75,7 +77,7 @@ static halley_status load_text(trace_groups *g, const file_input *in, halley_err
         json_is_object(root)
             ? add_all(g, root, err)
             : error_set(err, HALLEY_EFORMAT,
-                        "want an object of groups, such as {\"1\": [0, 1]}");
+                        "expected an object of groups, such as {\"1\": [0, 1]}");
     json_decref(root);
     return status;
 }
@@ -104,6 +106,7 @@ static json_t *find_inner(halley_bytes values, size_t *before, size_t *after)
     if (root == NULL)
         return NULL;
     *after = *before + (size_t)why.position;
+    assert(*before <= *after);
     return root;
 }
 
@@ -131,6 +134,7 @@ halley_status trace_groups_parse(trace_groups *g, halley_bytes values, halley_er
 
 static bool renumber_ranks(json_t *group, const uint32_t *to, uint32_t n)
 {
+    assert(n > 0);
     json_t *ranks = json_object_get(group, "ranks");
     json_t *fresh = json_array();
     if (fresh == NULL)
@@ -154,6 +158,7 @@ static bool renumber_ranks(json_t *group, const uint32_t *to, uint32_t n)
 halley_status trace_groups_renumber(strbuf *out, halley_bytes values, const uint32_t *to,
                                     uint32_t n, halley_error *err)
 {
+    assert(to != NULL);
     size_t before = 0, after = 0;
     json_t *root = find_inner(values, &before, &after);
     if (root == NULL) {
@@ -179,6 +184,7 @@ halley_status trace_groups_renumber(strbuf *out, halley_bytes values, const uint
 /* Ranks under their new numbers; false: none of them has one. */
 static bool renumber_group(trace_group *group, const uint32_t *to, uint32_t n)
 {
+    assert(n > 0 && group->n_ranks > 0);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < group->n_ranks; i++)
         if (group->ranks[i] < n && to[group->ranks[i]] != UINT32_MAX)
@@ -190,6 +196,7 @@ static bool renumber_group(trace_group *group, const uint32_t *to, uint32_t n)
 halley_status halley_groups_renumber(const char *out_path, const char *path,
                                      const uint32_t *to, uint32_t n, halley_error *err)
 {
+    assert(to != NULL || n == 0);
     trace_groups groups = {0};
     halley_status status = trace_groups_load(&groups, path, err);
     if (status == HALLEY_OK) {

@@ -6,8 +6,11 @@
 #include "base/file.h"
 #include "trace/core/groups.h"
 
+#include <assert.h>
+
 static bool is_known(const trace_groups *groups, size_t n, str name)
 {
+    assert(n <= groups->list.n);
     for (size_t i = 0; i < n; i++)
         if (str_eq(groups->list.at[i].name, name))
             return true;
@@ -18,6 +21,7 @@ static bool is_known(const trace_groups *groups, size_t n, str name)
 static halley_status collect_groups(trace_groups *groups, const halley_trace *trace,
                                     halley_error *err)
 {
+    assert(trace != NULL);
     for (uint32_t i = 0; i < halley_trace_count(trace); i++) {
         if (halley_node_type_of(trace, i) != HALLEY_NODE_METADATA)
             continue;
@@ -34,6 +38,7 @@ static halley_status collect_groups(trace_groups *groups, const halley_trace *tr
 
 void trace_groups_text_group(strbuf *to, str name)
 {
+    assert(name.n > 0);
     strbuf_add(to, to->n > 0 ? STR("],\n  ") : STR("{\n  "));
     strbuf_json(to, name);
     strbuf_add(to, STR(": ["));
@@ -53,8 +58,7 @@ void trace_groups_text_end(strbuf *to)
 halley_status trace_groups_save(const trace_groups *groups, const char *path, bool apart,
                                 halley_error *err)
 {
-    file_output *out = NULL;
-    TRY(file_output_open(&out, path, err));
+    assert(path != NULL);
     strbuf text = {0};
     for (size_t i = 0; i < groups->list.n; i++) {
         const trace_group *const g = &groups->list.at[i];
@@ -63,14 +67,7 @@ halley_status trace_groups_save(const trace_groups *groups, const char *path, bo
             trace_groups_text_rank(&text, g->ranks[k], apart);
     }
     trace_groups_text_end(&text);
-    const bool failed = text.failed;
-    if (!failed)
-        file_output_str(out, strbuf_str(&text));
-    strbuf_fini(&text);
-    if (!failed)
-        return file_output_commit(out, err);
-    file_output_abort(out);
-    return error_nomem(err);
+    return file_save(path, &text, err);
 }
 
 halley_status trace_groups_collect(trace_groups *groups, const halley_trace_set *set,

@@ -3,7 +3,7 @@
  * of children is needed, and in a file whose nodes come after their dependencies (nearly
  * all) the stack never holds more than one node.
  *
- * A node is in or behind a cycle when one of its dependencies is, or is still on the
+ * A node is in or after a cycle when one of its dependencies is, or is still on the
  * stack at the time the node is left. That marks all of them: of the nodes of a strongly
  * connected part the first one left has a dependency within the part, which is on the
  * stack; each later one has a dependency within the part that is on the stack or left,
@@ -13,6 +13,8 @@
 
 #include "base/array.h"
 #include "base/error.h"
+
+#include <assert.h>
 
 enum { LEVEL_NEW = 0 };
 #define LEVEL_OPEN (UINT32_MAX - 1) /* on the stack */
@@ -36,6 +38,8 @@ static uint64_t add_sat(uint64_t a, uint64_t b)
 
 static void leave_node(search *s, uint32_t node)
 {
+    assert(node < s->trace->s.n);
+    assert(s->levels->level[node] == LEVEL_OPEN);
     trace_levels *l = s->levels;
     const uint32_t n = trace_deps_count(s->trace, node);
     uint32_t level = 0;
@@ -64,6 +68,7 @@ static void leave_node(search *s, uint32_t node)
 /* The next dependency of the frame that nobody has looked at, or HALLEY_NO_NODE. */
 static uint32_t next_new(const search *s, frame *f)
 {
+    assert(f->node < s->trace->s.n);
     const uint32_t n = trace_deps_count(s->trace, f->node);
     while (f->next < n) {
         const uint32_t dep = trace_deps_index(s->trace, f->node, f->next++);
@@ -81,6 +86,7 @@ static bool enter_node(search *s, uint32_t node)
 
 static bool search_from(search *s, uint32_t root)
 {
+    assert(root < s->trace->s.n);
     if (!enter_node(s, root))
         return false;
     while (s->stack.n > 0) {
@@ -93,6 +99,7 @@ static bool search_from(search *s, uint32_t root)
             return false;
         }
     }
+    assert(s->stack.n == 0);
     return true;
 }
 
@@ -114,6 +121,7 @@ halley_status trace_levels_init(trace_levels *out, const halley_trace *trace,
         return error_nomem(err);
     }
     *out = l;
+    assert(out->depth <= trace->s.n && out->n_cyclic <= trace->s.n);
     return HALLEY_OK;
 }
 
@@ -128,6 +136,7 @@ void trace_levels_fini(trace_levels *levels)
 static uint32_t cyclic_dep(const halley_trace *trace, const trace_levels *l,
                            uint32_t node, bool ignore_self)
 {
+    assert(node < trace->s.n);
     const uint32_t n = trace_deps_count(trace, node);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t dep = trace_deps_index(trace, node, i);
@@ -138,11 +147,12 @@ static uint32_t cyclic_dep(const halley_trace *trace, const trace_levels *l,
     return HALLEY_NO_NODE;
 }
 
-/* A node that lies on a cycle, not merely behind one: where a walk along cyclic
+/* A node that is on a cycle, not merely after one: where a walk along cyclic
  * dependencies comes back to. `seen` is zero, one element a node. */
 static uint32_t node_on_cycle(const halley_trace *trace, const trace_levels *l,
                               bool ignore_self, uint32_t *seen)
 {
+    assert(l->n_cyclic > 0);
     uint32_t at = 0;
     while (l->level[at] != TRACE_LEVEL_CYCLIC)
         at++;
@@ -161,6 +171,7 @@ static uint32_t node_on_cycle(const halley_trace *trace, const trace_levels *l,
 static uint32_t shortest_from(uint32_t *queue, uint32_t *from, const halley_trace *trace,
                               const trace_levels *l, uint32_t start, bool ignore_self)
 {
+    assert(start < trace->s.n);
     uint32_t head = 0, tail = 0;
     queue[tail++] = start;
     for (;;) {
@@ -196,6 +207,7 @@ halley_status trace_cycle_find(uint32_t **out, uint32_t *n, const halley_trace *
                                const trace_levels *levels, bool ignore_self,
                                halley_error *err)
 {
+    assert(levels->n_cyclic <= trace->s.n);
     const uint32_t n_nodes = levels->n_cyclic > 0 ? halley_trace_count(trace) : 0;
     uint32_t *queue = mem_array(n_nodes, sizeof *queue);
     uint32_t *from = mem_array_zero(n_nodes, sizeof *from);
@@ -213,5 +225,6 @@ halley_status trace_cycle_find(uint32_t **out, uint32_t *n, const halley_trace *
     }
     free(from);
     *out = queue;
+    assert(n != NULL);
     return HALLEY_OK;
 }

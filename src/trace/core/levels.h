@@ -4,7 +4,7 @@
 
 #include "trace/core/store.h"
 
-/* In or behind a dependency cycle: such a node can never start. */
+/* In or after a dependency cycle: such a node can never start. */
 #define TRACE_LEVEL_CYCLIC UINT32_MAX
 
 typedef struct trace_levels_opts {
@@ -15,7 +15,7 @@ typedef struct trace_levels_opts {
 /* Both arrays have one element a node. Dangling dependencies do not count. */
 typedef struct trace_levels {
     uint32_t *level;  /* nodes of the longest chain that ends here, from 1 */
-    uint64_t *end_us; /* time of the heaviest such chain (saturates); 0 behind cycles */
+    uint64_t *end_us; /* time of the heaviest such chain (saturates); 0 after cycles */
     uint32_t n_cyclic;
     uint32_t depth; /* the largest level */
 } trace_levels;
@@ -46,7 +46,7 @@ static inline uint32_t trace_deps_index(const halley_trace *trace, uint32_t node
 }
 
 /*
- * One cycle, a shortest one through the first node that surely lies on a cycle: (*out)[i]
+ * One cycle, a shortest one through the first node that surely is on a cycle: (*out)[i]
  * depends on (*out)[i + 1] and the last on the first. *n is 0 when levels->n_cyclic is.
  * On success *out is the caller's, to free().
  */

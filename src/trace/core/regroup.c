@@ -4,6 +4,8 @@
 
 #include "trace/core/store.h"
 
+#include <assert.h>
+
 typedef struct renames {
     const str *from;
     const text_ref *to;
@@ -12,6 +14,7 @@ typedef struct renames {
 
 static bool copy_column(u64_array *to, const u64_array *from)
 {
+    assert(to->n == 0);
     *to = (u64_array){0};
     if (!array_reserve(to, from->n))
         return false;
@@ -34,6 +37,7 @@ static bool copy_texts(u8_array *to, const u8_array *from)
 
 static void rename_value(uint64_t *value, const trace_store *s, renames *r)
 {
+    assert(r != NULL);
     const str name = trace_text(s, *value);
     for (uint32_t i = 0; i < r->n; i++) {
         const uint32_t k = (r->recent + i) % r->n;
@@ -65,6 +69,7 @@ static void rename_all(trace_store *s, renames *r)
 
 static bool fill_regrouped(trace_store *s, renames *r, const str *to)
 {
+    assert(r->n > 0 && to != NULL);
     text_ref *const refs = mem_array(r->n, sizeof *refs);
     bool fine = refs != NULL;
     for (uint32_t k = 0; fine && k < r->n; k++) {
@@ -81,6 +86,7 @@ static bool fill_regrouped(trace_store *s, renames *r, const str *to)
 
 halley_status trace_lend(halley_trace **out, halley_trace *lender, halley_error *err)
 {
+    assert(out != NULL && lender != NULL);
     halley_trace *const t = mem_array_zero(1, sizeof *t);
     if (!t)
         return error_nomem(err);

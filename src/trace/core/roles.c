@@ -1,12 +1,13 @@
 /*
  * The attributes with a meaning. Real traces carry a dozen attributes a node, most of
- * them without one, so the name is told by its length and first letter before it is
+ * them without one, so the name is recognised by its length and first letter before it is
  * compared, and all roles of a node are found in one walk.
  */
 #include "trace/core/roles.h"
 
 #include "trace/core/store.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const char *const names[TRACE_N_ROLES] = {
@@ -51,6 +52,7 @@ static trace_role among_comm(halley_bytes name)
 
 trace_role trace_role_of(halley_bytes name)
 {
+    assert(name.n == 0 || name.at != NULL);
     switch (name.n) {
     case 7:
         return name.at[0] == 'p' ? is_role(TRACE_ROLE_PG_NAME, name)
@@ -70,6 +72,7 @@ trace_role trace_role_of(halley_bytes name)
 
 void trace_roles_read(trace_roles *out, const halley_trace *trace, uint32_t node)
 {
+    assert(node < trace->s.n);
     out->seen = out->twice = 0;
     const trace_store *s = &trace->s;
     const attr_shape *shape = trace_shape_of(trace, node);
@@ -131,6 +134,7 @@ halley_bytes trace_roles_group(const trace_roles *r)
 
 str trace_plain_name(char to[TRACE_PLAIN_NAME], halley_bytes name)
 {
+    assert(to != NULL);
     size_t n = 0;
     for (size_t i = 0; i < name.n && n < TRACE_PLAIN_NAME; i++) {
         const bool digit = name.at[i] >= '0' && name.at[i] <= '9';

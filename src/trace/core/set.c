@@ -7,6 +7,7 @@
 #include "trace/core/set_files.h"
 #include "trace/core/store.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct halley_trace_set {
@@ -33,6 +34,7 @@ typedef struct set_job {
 static halley_status hash_file(void *context, size_t i, uint32_t worker,
                                halley_error *err)
 {
+    assert(context != NULL);
     (void)worker;
     const set_job *const j = context;
     file_input in;
@@ -46,6 +48,7 @@ static halley_status hash_file(void *context, size_t i, uint32_t worker,
 static halley_status load_rank(void *context, size_t i, uint32_t worker,
                                halley_error *err)
 {
+    assert(context != NULL);
     (void)worker;
     const set_job *const j = context;
     if (j->ranks[i].same_as != i)
@@ -57,6 +60,7 @@ static halley_status load_rank(void *context, size_t i, uint32_t worker,
 static halley_status same_bytes(bool *same, const char *a, const char *b,
                                 halley_error *err)
 {
+    assert(a != NULL && b != NULL);
     file_input x, y;
     TRY(file_input_open(&x, a, err));
     const halley_status status = file_input_open(&y, b, err);
@@ -92,6 +96,7 @@ static halley_status pair_up(const set_job *j, halley_error *err)
 static halley_status load_all(halley_trace_set *set, const trace_files *files,
                               const halley_load_opts *opts, halley_error *err)
 {
+    assert(files->n > 0);
     const halley_load_opts given = opts ? *opts : (halley_load_opts){0};
     halley_load_opts each = given;
     if (files->n > 1)
@@ -117,6 +122,7 @@ static halley_status load_all(halley_trace_set *set, const trace_files *files,
 
 static halley_trace_set *new_set(uint32_t n)
 {
+    assert(n > 0);
     halley_trace_set *const set = mem_array_zero(1, sizeof *set);
     if (!set)
         return NULL;
@@ -134,6 +140,7 @@ halley_status halley_trace_set_load(halley_trace_set **out, const char *const *p
                                     size_t n_paths, const halley_load_opts *opts,
                                     halley_error *err)
 {
+    assert(paths != NULL || n_paths == 0);
     trace_files files = {0};
     halley_trace_set *set = NULL;
     halley_status status = trace_files_find(&files, paths, n_paths, err);
@@ -201,6 +208,7 @@ halley_status halley_trace_set_errors(halley_error **out, uint32_t *n,
 halley_status halley_trace_set_new(halley_trace_set **out, halley_trace *const *traces,
                                    uint32_t n, halley_error *err)
 {
+    assert(n > 0 && traces != NULL);
     halley_trace_set *const set = new_set(n);
     if (!set)
         return error_nomem(err);

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@ void trace_files_fini(trace_files *files)
 
 bool trace_file_split(const char *path, trace_file *out)
 {
+    assert(path != NULL);
     const str all = str_from(path);
     for (uint32_t e = 0; e < N_ENDINGS; e++) {
         const str ending = str_from(endings[e]);
@@ -86,6 +88,7 @@ typedef struct listing {
 
 static char *join_paths(const char *folder, const char *name)
 {
+    assert(folder != NULL && name != NULL);
     strbuf path = {0};
     const bool slash = *folder && !str_ends(str_from(folder), STR("/"));
     strbuf_printf(&path, "%s%s%s", folder, slash ? "/" : "", name);
@@ -198,6 +201,7 @@ static halley_status one_set(const trace_files *files, const char *path,
 /* Ranks must be 0 … n-1, each once. */
 static halley_status is_whole_set(const trace_file *files, size_t n, halley_error *err)
 {
+    assert(n > 0);
     for (size_t i = 0; i < n; i++) {
         const trace_file *const f = &files[i];
         if (f->rank == i)
@@ -273,6 +277,7 @@ static int by_rank(const void *a, const void *b)
 static halley_status take_files(trace_files *files, const char *const *paths, size_t n,
                                 halley_error *err)
 {
+    assert(paths != NULL || n == 0);
     bool numbered = true;
     for (size_t i = 0; i < n; i++) {
         trace_file f = {0};
@@ -302,6 +307,7 @@ static halley_status take_files(trace_files *files, const char *const *paths, si
 halley_status trace_files_find(trace_files *files, const char *const *paths, size_t n,
                                halley_error *err)
 {
+    assert(paths != NULL || n == 0);
     if (n == 0)
         return error_set(err, HALLEY_EINVAL, "no trace is named");
     if (n > 1 || strcmp(paths[0], "-") == 0)
@@ -405,6 +411,7 @@ static halley_status group_files(trace_found *f, halley_error *err)
         if (!name || !array_push(&f->list, (trace_found_set){name, i, 1}))
             return error_nomem(err);
     }
+    assert(f->files.n <= f->all.n);
     return HALLEY_OK;
 }
 
@@ -420,6 +427,8 @@ halley_status trace_find(trace_found *f, const char *const *from, size_t n_from,
 halley_status trace_found_load(halley_trace_set **out, const trace_found *f, size_t i,
                                uint32_t n_threads, halley_error *err)
 {
+    assert(i < f->list.n);
+    assert(f->list.at[i].first + f->list.at[i].n <= f->files.n);
     const halley_load_opts opts = {.n_threads = n_threads};
     const trace_found_set *const set = &f->list.at[i];
     const trace_file *const files = &f->all.at[set->first];

@@ -1,5 +1,5 @@
 /*
- * trace/core/set_files.h - which files are the ranks of one set, and which sets lie in
+ * trace/core/set_files.h - which files are the ranks of one set, and which sets are in
  * files and folders.
  *
  * A file called PREFIX.12.et (or .et.gz, .json, .json.gz, .jsonl, .jsonl.gz) is rank 12
@@ -30,7 +30,7 @@ void trace_files_fini(trace_files *files);
 
 /* "prefix.12.et": its parts, or false. The rank has no sign and no leading zero. */
 bool trace_file_split(const char *path, trace_file *out);
-/* The path without its rank and ending: what is called after it lies beside it. */
+/* The path without its rank and ending: what is called after it is next to it. */
 str trace_file_stem(const char *path);
 
 /* The ranks of the one set that files, a folder or a prefix name, by rank: 0 … n-1, each
@@ -65,8 +65,8 @@ void trace_found_fini(trace_found *f);
  */
 halley_status trace_find(trace_found *f, const char *const *from, size_t n_from,
                          bool strict, halley_error *err);
-/* One of them, on so many threads (0 = one per core). What was searched for must have all
- * its ranks; files that were named are taken as they are. */
+/* One of them, on that many threads (0 = one per core). What was searched for must have
+ * all its ranks; files that were named are taken as they are. */
 halley_status trace_found_load(halley_trace_set **out, const trace_found *f, size_t i,
                                uint32_t n_threads, halley_error *err);
 

@@ -9,6 +9,7 @@
 #include "trace/core/roles.h"
 #include "trace/format/et.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { MAX_HEADER = 64 };
@@ -55,6 +56,7 @@ static uint32_t intern_names(attr_shapes *s, str name, str doc)
 /* The bytes of an attribute from its start to its value, as protobuf writes them. */
 static bool keep_header(attr_shapes *s, attr_desc *d, str name)
 {
+    assert(name.n == 0 || name.at != NULL);
     d->n_header = UINT32_MAX;
     if (d->has_doc || d->has_unknown || d->kind == HALLEY_ATTR_NONE ||
         name.n > MAX_HEADER)
@@ -80,6 +82,7 @@ static bool keep_header(attr_shapes *s, attr_desc *d, str name)
 uint32_t attr_shapes_desc(attr_shapes *s, str name, str doc, uint8_t kind,
                           bool has_unknown)
 {
+    assert(kind < HALLEY_ATTR_END);
     attr_desc d = {.kind = kind,
                    .has_doc = doc.n > 0,
                    .has_unknown = has_unknown,
@@ -104,6 +107,7 @@ uint32_t attr_shapes_desc(attr_shapes *s, str name, str doc, uint8_t kind,
 
 uint32_t attr_shapes_step(attr_shapes *s, uint32_t state, uint32_t desc)
 {
+    assert(state < s->states.n && desc > 0 && desc < s->descs.n);
     const uint64_t key = (uint64_t)state << 32 | desc;
     uint32_t next = map64_find(&s->state_of, key);
     if (next == HASH_NONE) {
@@ -130,6 +134,7 @@ uint32_t attr_shapes_step(attr_shapes *s, uint32_t state, uint32_t desc)
 
 uint32_t attr_shapes_end(attr_shapes *s, uint32_t state)
 {
+    assert(state < s->states.n);
     attr_state *const at = &s->states.at[state];
     if (at->shape == HASH_NONE) {
         const attr_shape fresh = {.n = at->n_attrs, .state = state};
@@ -142,6 +147,7 @@ uint32_t attr_shapes_end(attr_shapes *s, uint32_t state)
 
 bool attr_shapes_flatten(attr_shapes *s)
 {
+    assert(s->flat.n == 0);
     size_t total = 0;
     for (size_t i = 0; i < s->shapes.n; i++)
         total += s->shapes.at[i].n;
@@ -162,6 +168,7 @@ bool attr_shapes_flatten(attr_shapes *s)
 
 uint32_t attr_shapes_import(attr_shapes *to, const attr_shapes *from, uint32_t shape)
 {
+    assert(shape < from->shapes.n);
     const uint32_t n = from->shapes.at[shape].n;
     uint32_t *const descs = mem_array(n, sizeof *descs);
     if (!descs)

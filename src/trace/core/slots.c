@@ -1,8 +1,11 @@
 #include "trace/core/slots.h"
 
+#include <assert.h>
+
 bool trace_slots_init(trace_slots *s, const halley_trace *trace, const char *const *names,
                       uint32_t n_names)
 {
+    assert(names != NULL && n_names > 0);
     const uint32_t n = (uint32_t)trace->s.shapes.shapes.n;
     *s = (trace_slots){.store = &trace->s, .n_names = n_names};
     s->at = mem_array(n, n_names * sizeof *s->at);

@@ -4,6 +4,7 @@
  */
 #include "trace/core/store.h"
 
+#include <assert.h>
 #include <string.h>
 
 bool trace_store_init(trace_store *s)
@@ -40,6 +41,7 @@ void trace_store_fini(trace_store *s)
 
 bool column_put_far(u64_array *column, uint32_t i, uint64_t value)
 {
+    assert(value != 0 || i < column->n);
     if (i < column->n) {
         column->at[i] = value;
         return true;
@@ -55,6 +57,7 @@ bool column_put_far(u64_array *column, uint32_t i, uint64_t value)
 
 text_ref trace_text_ref(trace_store *s, uint64_t offset, uint64_t n, bool own)
 {
+    assert(!own || offset + n <= s->own.n);
     if (offset > TEXT_MAX_OFFSET)
         return 0;
     const text_ref bit = own ? TEXT_OWN : 0;
@@ -97,6 +100,7 @@ str trace_text(const trace_store *s, text_ref ref)
 
 static bool put_id(trace_store *s, uint64_t id)
 {
+    assert(s->ids.n == 0 || s->ids.n == s->n);
     if (s->n == 0)
         s->first_id = id;
     if (s->ids.n == 0) {
@@ -123,6 +127,7 @@ halley_status trace_store_close_node(trace_store *s, uint64_t id, int32_t type,
                                      uint32_t state, uint32_t first_value,
                                      halley_error *err)
 {
+    assert(state < s->shapes.states.n && first_value <= s->values.n);
     if (s->data_ids.n > UINT32_MAX || s->ctrl_ids.n > UINT32_MAX ||
         s->values.n > UINT32_MAX)
         return error_set(
@@ -140,6 +145,7 @@ halley_status trace_store_close_node(trace_store *s, uint64_t id, int32_t type,
 
 static bool ids_ascend(const trace_store *s)
 {
+    assert(s->ids.n == 0 || s->ids.n == s->n);
     for (size_t i = 1; i < s->ids.n; i++)
         if (s->ids.at[i] <= s->ids.at[i - 1])
             return false;
@@ -148,6 +154,7 @@ static bool ids_ascend(const trace_store *s)
 
 static bool index_ids(halley_trace *t)
 {
+    assert(!t->ascending);
     t->ascending = ids_ascend(&t->s);
     if (t->ascending)
         return true;
@@ -182,6 +189,7 @@ uint32_t halley_trace_find(const halley_trace *t, uint64_t id)
 static halley_status resolve_deps(uint32_t **out, halley_trace *t, u64_array *ids,
                                   halley_error *err)
 {
+    assert(out != NULL);
     uint32_t *const to = (uint32_t *)(void *)ids->at;
     for (size_t i = 0; i < ids->n; i++) {
         uint64_t id;
@@ -208,6 +216,7 @@ static halley_status resolve_deps(uint32_t **out, halley_trace *t, u64_array *id
 
 static void trim_columns(trace_store *s)
 {
+    assert(s->names.n <= s->n && s->starts.n <= s->n);
     array_trim(&s->ids);
     array_trim(&s->types);
     array_trim(&s->names);
@@ -230,6 +239,7 @@ static void trim_columns(trace_store *s)
 halley_status trace_finish(halley_trace **out, trace_store *s, file_input *in,
                            const char *path, halley_trace_form form, halley_error *err)
 {
+    assert(path != NULL);
     halley_trace *const t = mem_array_zero(1, sizeof *t);
     char *const copy = t ? mem_array(strlen(path) + 1, 1) : NULL;
     if (!copy) {

@@ -2,7 +2,7 @@
  * trace/core/store.h - the columns of a trace, and how they are filled.
  *
  * Node i of a trace is the i-th element of every column. A column of numbers that are
- * mostly zero is kept only as far as its last non-zero element; behind its end stands
+ * mostly zero is kept only as far as its last non-zero element; after its end stands
  * zero. Ids that count up by one are not kept at all.
  *
  * Text is not copied: a text_ref points into the bytes of the input (read, or
@@ -152,7 +152,7 @@ typedef struct trace_store {
     uint64_t first_id;
     u64_array ids; /* empty while ids are first_id + i */
     u8_array types;
-    u64_array names, starts, durations, inputs, outputs; /* zero behind the end */
+    u64_array names, starts, durations, inputs, outputs; /* zero after the end */
     u32_array data_at,
         ctrl_at; /* n + 1 once finished: where a node's dependencies start */
     u64_array data_ids, ctrl_ids; /* while being filled: ids */
@@ -183,7 +183,7 @@ struct halley_trace {
 bool trace_store_init(trace_store *s);
 void trace_store_fini(trace_store *s);
 bool column_put_far(u64_array *column, uint32_t i, uint64_t value);
-/* Set element i, for the first time or again, of a column whose elements behind i are all
+/* Set element i, for the first time or again, of a column whose elements after i are all
  * zero so far. False: no memory. */
 static inline bool column_put(u64_array *column, uint32_t i, uint64_t value)
 {
@@ -198,7 +198,7 @@ static inline uint64_t column_get(const u64_array *column, uint32_t i)
     return i < column->n ? column->at[i] : 0;
 }
 
-/* A reference to n bytes at `at`, which lie in the input (own = false) or in s->own. 0:
+/* A reference to n bytes at `at`, which are in the input (own = false) or in s->own. 0:
  * out of memory or beyond the limits. */
 text_ref trace_text_ref(trace_store *s, uint64_t offset, uint64_t n, bool own);
 /* A copy of the bytes in `own`, or of two pieces one after the other. 0: no memory. */

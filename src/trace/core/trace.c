@@ -3,6 +3,7 @@
 #include "trace/format/et.h"
 #include "trace/format/wire.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -133,6 +134,7 @@ uint64_t halley_trace_dangling_count(const halley_trace *t)
 
 uint64_t halley_node_id(const halley_trace *t, uint32_t node)
 {
+    assert(node < t->s.n);
     return t->s.ids.n ? t->s.ids.at[node] : t->s.first_id + node;
 }
 
@@ -140,6 +142,7 @@ uint64_t halley_node_id(const halley_trace *t, uint32_t node)
 static const node_extra *find_extra(const trace_store *s, uint32_t node,
                                     node_extra_kind kind)
 {
+    assert(node < s->n);
     size_t low = 0, high = s->extras.n;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
@@ -156,6 +159,7 @@ static const node_extra *find_extra(const trace_store *s, uint32_t node,
 
 uint32_t halley_node_type_of(const halley_trace *t, uint32_t node)
 {
+    assert(node < t->s.n);
     const uint8_t type = t->s.types.at[node];
     return type == TYPE_IN_EXTRA ? (uint32_t)find_extra(&t->s, node, EXTRA_TYPE)->value
                                  : type;
@@ -163,21 +167,25 @@ uint32_t halley_node_type_of(const halley_trace *t, uint32_t node)
 
 halley_bytes halley_node_name(const halley_trace *t, uint32_t node)
 {
+    assert(node < t->s.n);
     return lend_bytes(trace_text(&t->s, column_get(&t->s.names, node)));
 }
 
 uint64_t halley_node_start_us(const halley_trace *t, uint32_t node)
 {
+    assert(node < t->s.n);
     return column_get(&t->s.starts, node);
 }
 
 uint64_t halley_node_duration_us(const halley_trace *t, uint32_t node)
 {
+    assert(node < t->s.n);
     return column_get(&t->s.durations, node);
 }
 
 static halley_dep get_dep(const halley_trace *t, uint32_t index)
 {
+    assert(index < t->s.n + t->dangling.n);
     if (index >= t->s.n)
         return (halley_dep){t->dangling.at[index - t->s.n], HALLEY_NO_NODE};
     return (halley_dep){halley_node_id(t, index), index};
@@ -185,21 +193,25 @@ static halley_dep get_dep(const halley_trace *t, uint32_t index)
 
 uint32_t halley_node_data_count(const halley_trace *t, uint32_t node)
 {
+    assert(node < t->s.n);
     return t->s.data_at.n ? t->s.data_at.at[node + 1] - t->s.data_at.at[node] : 0;
 }
 
 halley_dep halley_node_data(const halley_trace *t, uint32_t node, uint32_t i)
 {
+    assert(node < t->s.n && i < halley_node_data_count(t, node));
     return get_dep(t, t->data[t->s.data_at.at[node] + i]);
 }
 
 uint32_t halley_node_ctrl_count(const halley_trace *t, uint32_t node)
 {
+    assert(node < t->s.n);
     return t->s.ctrl_at.n ? t->s.ctrl_at.at[node + 1] - t->s.ctrl_at.at[node] : 0;
 }
 
 halley_dep halley_node_ctrl(const halley_trace *t, uint32_t node, uint32_t i)
 {
+    assert(node < t->s.n && i < halley_node_ctrl_count(t, node));
     return get_dep(t, t->ctrl[t->s.ctrl_at.at[node] + i]);
 }
 
@@ -237,12 +249,14 @@ halley_io halley_node_outputs(const halley_trace *t, uint32_t node)
 
 uint32_t halley_node_attr_count(const halley_trace *t, uint32_t node)
 {
+    assert(node < t->s.n);
     return trace_shape_of(t, node)->n;
 }
 
 halley_attr trace_attr_view(const trace_store *s, const attr_slot *slot,
                             const uint64_t *values)
 {
+    assert(slot->desc < s->shapes.descs.n);
     const attr_desc *const d = &s->shapes.descs.at[slot->desc];
     halley_attr a = {
         .name = lend_bytes(attr_desc_name(&s->shapes, d)),
@@ -261,6 +275,7 @@ halley_attr trace_attr_view(const trace_store *s, const attr_slot *slot,
 
 halley_attr halley_node_attr(const halley_trace *t, uint32_t node, uint32_t i)
 {
+    assert(i < halley_node_attr_count(t, node));
     const attr_slot *const slot =
         &t->s.shapes.flat.at[trace_shape_of(t, node)->first + i];
     return trace_attr_view(&t->s, slot, t->s.values.at + t->s.value_at.at[node]);
@@ -268,6 +283,7 @@ halley_attr halley_node_attr(const halley_trace *t, uint32_t node, uint32_t i)
 
 uint32_t trace_shape_find(const trace_store *s, uint32_t shape, str name)
 {
+    assert(shape < s->shapes.shapes.n);
     const attr_shape *const a = &s->shapes.shapes.at[shape];
     for (uint32_t i = 0; i < a->n; i++) {
         const attr_desc *const d =
@@ -281,6 +297,7 @@ uint32_t trace_shape_find(const trace_store *s, uint32_t shape, str name)
 bool halley_node_find_attr(halley_attr *out, const halley_trace *t, uint32_t node,
                            const char *name)
 {
+    assert(node < t->s.n && name != NULL);
     const uint32_t at = trace_shape_find(&t->s, t->s.shape.at[node], str_from(name));
     if (at == HASH_NONE)
         return false;
@@ -291,6 +308,7 @@ bool halley_node_find_attr(halley_attr *out, const halley_trace *t, uint32_t nod
 
 halley_bytes halley_node_unknown(const halley_trace *t, uint32_t node)
 {
+    assert(node < t->s.n);
     const node_extra *const extra =
         t->s.extras.n ? find_extra(&t->s, node, EXTRA_UNKNOWN) : NULL;
     return lend_bytes(trace_text(&t->s, extra ? extra->value : 0));
@@ -298,9 +316,10 @@ halley_bytes halley_node_unknown(const halley_trace *t, uint32_t node)
 
 uint64_t halley_node_offset(const halley_trace *t, uint32_t node)
 {
+    assert(node < t->s.n);
     if (t->s.marks.n == 0)
         return 0;
-    const node_mark *mark = t->s.marks.at; /* the last one that is not behind the node */
+    const node_mark *mark = t->s.marks.at; /* the last one that is not after the node */
     for (size_t n = t->s.marks.n; n > 1;) {
         const size_t half = n / 2;
         mark = mark[half].node <= node ? mark + half : mark;

@@ -11,6 +11,7 @@
 #include "trace/core/distinct.h"
 #include "trace/core/store.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ typedef struct search {
 
 static sort sort_of(const attr_shapes *s, const attr_slot *slot)
 {
+    assert(slot->desc < s->descs.n);
     const attr_desc *const d = &s->descs.at[slot->desc];
     if (d->kind == HALLEY_ATTR_STRING && str_eq(attr_desc_name(s, d), STR("pg_name")))
         return SORT_GROUP;
@@ -59,6 +61,7 @@ static uint64_t mix_colour(uint64_t h, uint64_t x)
 
 static uint64_t hash_numbers(const trace_store *s, const uint8_t *sorts)
 {
+    assert(sorts != NULL);
     uint64_t h = s->n;
     for (uint32_t node = 0; node < s->n; node++) {
         const attr_shape *const shape = &s->shapes.shapes.at[s->shape.at[node]];
@@ -78,6 +81,7 @@ static size_t n_deps(const u32_array *at, uint32_t n)
 static halley_status hash_trace(void *context, size_t i, uint32_t worker,
                                 halley_error *err)
 {
+    assert(context != NULL);
     (void)worker;
     search *const f = context;
     const halley_trace *const t = f->distinct.trace[i];
@@ -131,6 +135,7 @@ static bool same_shapes(const attr_shapes *a, const attr_shapes *b)
 
 static bool same_graph(const halley_trace *x, const halley_trace *y)
 {
+    assert(x != y);
     const trace_store *const a = &x->s, *const b = &y->s;
     const size_t n_data = n_deps(&a->data_at, a->n), n_ctrl = n_deps(&a->ctrl_at, a->n);
     return a->n == b->n && same_column(&a->types, &b->types) &&
@@ -154,6 +159,7 @@ typedef struct pairs {
 
 static bool meet_classes(pairs *p, str ours, str theirs)
 {
+    assert(p != NULL);
     if (p->n > 0 && str_eq(p->ours[p->recent], ours))
         return str_eq(p->theirs[p->recent], theirs);
     for (uint32_t i = 0; i < p->n; i++) {
@@ -241,6 +247,7 @@ static halley_status collect_members(uint32_t *n, const trace_store *s,
 static halley_status compare_trace(void *context, size_t i, uint32_t worker,
                                    halley_error *err)
 {
+    assert(context != NULL);
     (void)worker;
     search *const f = context;
     const halley_trace *const t = f->distinct.trace[i];
@@ -277,6 +284,7 @@ static halley_status find_likely(search *f, halley_error *err)
 
 static halley_status run_search(search *f, uint32_t n_threads, halley_error *err)
 {
+    assert(f != NULL);
     const uint32_t n = f->distinct.n;
     f->hashes = mem_array_zero(n, sizeof *f->hashes);
     f->like = mem_array(n, sizeof *f->like);
@@ -331,6 +339,7 @@ halley_status trace_twins_init(trace_twins *out, const halley_trace_set *set,
     trace_distinct_fini(&f.distinct);
     if (status != HALLEY_OK)
         trace_twins_fini(out);
+    assert(out->n_kinds <= out->n_ranks);
     return status;
 }
 

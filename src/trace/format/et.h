@@ -56,7 +56,7 @@ halley_status et_read_node(const et_decoder *d, const uint8_t *at, size_t n);
 halley_status et_read_meta(const et_decoder *d, const uint8_t *at, size_t n);
 
 /* Would a reader take these bytes, the first message of a file, for its metadata? They
- * have FILE_PAD bytes behind them. */
+ * have FILE_PAD bytes after them. */
 halley_status et_first_is_meta(bool *out, const uint8_t *at, size_t n, halley_error *err);
 
 /* The length in front of a message at *at: checked against the end of the file. */
@@ -96,7 +96,7 @@ struct et_layout {
 void et_layout_free(et_layout *l);
 /* Encode a trace that no other thread has yet and keep the bytes and their layout, so
  * that its twins (regroup.h) are encoded faster; unless that is over `most` bytes or the
- * trace is an odd one. */
+ * trace is an unusual one. */
 halley_status et_keep_layout(halley_trace *trace, size_t most, halley_error *err);
 /* halley_trace_encode_et of a twin of a trace with a layout. */
 halley_status et_encode_twin(uint8_t **out, size_t *n, const halley_trace *trace,
@@ -106,7 +106,7 @@ halley_status et_encode_twin(uint8_t **out, size_t *n, const halley_trace *trace
  * their order, to be changed until the next call. NULL: nothing was copied. */
 halley_status builder_copy_attrs(uint64_t **values, halley_builder *b,
                                  const halley_trace *from, uint32_t node);
-/* Whether the trace will have a metadata message (builders: yes unless told otherwise).
+/* Whether the trace will have a metadata message (builders: yes unless set otherwise).
  */
 void builder_set_metadata(halley_builder *b, bool present);
 /* Refuse more nodes than this; 0 = as many as there can be. */

@@ -71,7 +71,7 @@ static halley_status take_other(const et_decoder *d, node_fields *f, const uint8
                                                                    : error_nomem(d->err);
 }
 
-/* The one-byte tag that a known field's overlong tag at *at stands for, which is passed
+/* The one-byte tag that a known field's overlong tag at *at represents, which is passed
  * over; 0 when it is none. */
 static uint8_t shorten_tag(const uint8_t **at, const uint8_t *end)
 {

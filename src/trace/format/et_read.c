@@ -47,7 +47,7 @@ halley_status et_read_length(const et_decoder *d, const uint8_t **at, const uint
 /*
  * Room for `times` as much again as there is, so that columns seldom move while they
  * grow. Memory that is not written to costs nothing; a failure does not matter, and an
- * odd sample is not believed.
+ * unusual sample is not believed.
  */
 static void foresee_size(trace_store *s, double times)
 {
@@ -71,7 +71,7 @@ static void foresee_size(trace_store *s, double times)
 }
 
 /* Decode nodes from *at until it reaches or passes `stop`, at most the file's end. The
- * columns will later hold what lies before `room_to`. */
+ * columns will later hold what is before `room_to`. */
 static halley_status read_nodes(const et_decoder *d, const uint8_t **at,
                                 const uint8_t *stop, const uint8_t *room_to,
                                 const uint8_t *end, uint32_t max_nodes)
@@ -104,7 +104,7 @@ static halley_status read_nodes(const et_decoder *d, const uint8_t **at,
     return HALLEY_OK;
 }
 
-/* Does a message that looks like a node start here, and others behind it? */
+/* Does a message that looks like a node start here, and others after it? */
 static bool likely_start(const uint8_t *at, const uint8_t *end)
 {
     for (int i = 0; i < CHAIN; i++) {
@@ -216,7 +216,7 @@ static bool plan_column64(copy_array *plan, u64_array *to, u64_array *from)
     return true;
 }
 
-/* A column that is zero behind its end: fill up to n nodes first. */
+/* A column that is zero after its end: fill up to n nodes first. */
 static bool plan_column(copy_array *plan, u64_array *to, uint32_t n, u64_array *from)
 {
     if (from->n == 0)
@@ -312,7 +312,7 @@ static bool append_marks(trace_store *to, const trace_store *from)
     return true;
 }
 
-/* Fits in 32-bit positions together, and all its text lies in the file? */
+/* Fits in 32-bit positions together, and all its text is in the file? */
 static bool can_append(const trace_store *to, const trace_store *from, uint32_t max_nodes)
 {
     return from->own.n == 0 && from->longs.n == 0 && from->n <= max_nodes - to->n &&

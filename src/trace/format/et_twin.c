@@ -10,7 +10,7 @@
 enum { ATTR_FIELD = 10 };
 
 /* By shape: the one attribute that names a group, or HASH_NONE; NULL: no memory, or it
- * cannot be told which. */
+ * is not known which. */
 static uint32_t *find_groups(const attr_shapes *s)
 {
     uint32_t *const group = mem_array(s->shapes.n, sizeof *group);

@@ -251,7 +251,7 @@ static halley_status rule_out_old(et_writer *w, bool has_meta, halley_error *err
 /*
  * Unknown fields can make metadata look like a node, and a node without metadata before
  * it look like metadata. An empty version that is written out, or empty metadata, says
- * which it is. *start is where the first message stands, behind the room for its length.
+ * which it is. *start is where the first message stands, after the room for its length.
  */
 static halley_status settle_first(et_writer *w, size_t *start, bool *has_meta,
                                   halley_error *err)

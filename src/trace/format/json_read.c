@@ -383,7 +383,7 @@ static halley_status take_type(json_trace *j, uint32_t *type)
 }
 
 /*
- * The fields of a node may stand in any order, but the builder wants the id first. So
+ * The fields of a node may stand in any order, but the builder needs the id first. So
  * what comes before is kept: numbers as they are, and for attributes where they stand.
  */
 typedef struct node_parts {
@@ -569,7 +569,7 @@ static halley_status take_all(json_trace *j)
             j->form = HALLEY_FORM_GRAPH_JSON;
             TRY(json_take_graph(j));
         } else if (whole) {
-            return json_bad(j, "something stands behind the trace document");
+            return json_bad(j, "there is something after the trace document");
         } else {
             TRY(take_object(j, token, first ? OBJECT_FIRST : OBJECT_NODE));
         }

@@ -20,7 +20,7 @@ static uint8_t first_byte(const file_input *in)
 /*
  * An .et starts with the length of its metadata and the tag of its first field, 0x0a or
  * 0x12. Only a length of 123 ('{') and a version (tag '\n') of 34 ('"') characters look
- * like the start of a JSON object; the tag of an attribute behind that cannot stand in
+ * like the start of a JSON object; the tag of an attribute after that cannot stand in
  * JSON.
  */
 static bool is_et_like_json(const file_input *in)

@@ -449,7 +449,7 @@ static bool is_present_node(const et_decoder *d, const uint8_t *at, size_t n,
     return *status == HALLEY_OK;
 }
 
-/* Is the file of the present schema, as far as its first messages tell? */
+/* Is the file of the present schema, as far as its first messages show? */
 static halley_status is_present(bool *out, trace_store *store, const uint8_t *at,
                                 const uint8_t *end)
 {

@@ -2,7 +2,7 @@
  * trace/format/wire.h - the protobuf wire format: varints, tags, skipping.
  *
  * All readers take a cursor *at and an end, stay within it, and return false on bytes
- * that are no such thing; they may load, but never use, up to FILE_PAD bytes behind the
+ * that are no such thing; they may load, but never use, up to FILE_PAD bytes after the
  * end of the file.
  */
 #ifndef TRACE_FORMAT_WIRE_H
@@ -67,7 +67,7 @@ static inline bool wire_fixed64(const uint8_t **at, const uint8_t *end, uint64_t
     return true;
 }
 
-/* A length and that many bytes: *bytes points at them, *at moves behind them. */
+/* A length and that many bytes: *bytes points at them, *at moves after them. */
 static inline bool wire_len(const uint8_t **at, const uint8_t *end, const uint8_t **bytes,
                             size_t *n)
 {

@@ -3,7 +3,7 @@
  * free, with computing before each if asked for. A rank in several groups meets them in
  * the order of their numbers in every repetition, which is one order for all ranks, so
  * nobody can wait in a circle. A rank in no group does nothing for a microsecond:
- * simulators want every NPU to have a node.
+ * simulators need every NPU to have a node.
  */
 #include "base/error.h"
 #include "trace/gen/gen.h"

@@ -135,7 +135,7 @@ void gen_messages_make(gen_out *o, const halley_gen *gen, uint32_t rank)
             gen_after(o, prev);
         prev = id;
     }
-    if (!any) /* simulators want every NPU to have a node */
+    if (!any) /* simulators need every NPU to have a node */
         (void)gen_comp(o, "IDLE", 1, 0, 0);
 }
 

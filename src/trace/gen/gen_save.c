@@ -153,7 +153,7 @@ halley_status halley_gen_save(halley_gen *gen, const char *prefix,
     TRY(halley_gen_check(gen, err));
     classes c;
     TRY(classes_init(&c, gen, err));
-    saving to = {.prefix = prefix};
+    saving to = {.prefix = prefix, .sum = {.size = sizeof to.sum}};
     halley_status status = file_set_open(&to.files, err);
     if (status == HALLEY_OK) {
         status = write_all(&to, gen, &c, err);

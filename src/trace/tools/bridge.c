@@ -6,7 +6,7 @@
  * node with the same list as its one dependency shares it. At the end joints that nothing
  * kept needs are removed after all.
  *
- * Nodes in or behind cycles have no place in the order. They come last, in file order,
+ * Nodes in or after cycles have no place in the order. They come last, in file order,
  * and what they would need from one that has no list yet is lost and counted.
  */
 #include "trace/tools/bridge.h"
@@ -65,7 +65,7 @@ static bool take_dep(bridge *b, uint32_t node, uint32_t dep)
     return array_push(&b->lists, dep);
 }
 
-/* Add what `dep` stands for to the list at the end of `lists`. */
+/* Add what `dep` represents to the list at the end of `lists`. */
 static bool take_all(bridge *b, uint32_t node, uint32_t dep)
 {
     if (b->fate[dep] == NO_LIST) {

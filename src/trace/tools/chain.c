@@ -85,7 +85,7 @@ static halley_status add_node(halley_builder *b, const halley_trace *part, uint3
     return HALLEY_OK;
 }
 
-/* The joint behind a part: waits for what nothing waits for. */
+/* The joint after a part: waits for what nothing waits for. */
 static halley_status add_joint(halley_builder *b, const halley_trace *part, const seam *s,
                                uint64_t joint_id, halley_error *err)
 {
@@ -111,7 +111,7 @@ static halley_status add_joint(halley_builder *b, const halley_trace *part, cons
     return status;
 }
 
-/* Add a part and move the seam behind it. */
+/* Add a part and move the seam after it. */
 static halley_status add_part(halley_builder *b, const halley_trace *part, seam *s,
                               bool last, halley_error *err)
 {
@@ -121,10 +121,9 @@ static halley_status add_part(halley_builder *b, const halley_trace *part, seam 
     uint64_t top = 0, end_us = 0;
     if (__builtin_add_overflow(e.max_id, s->shift_id, &top) || top > UINT64_MAX - 2)
         return error_set(err, HALLEY_ELIMIT,
-                         "ids up to %" PRIu64 " do not fit behind those before",
-                         e.max_id);
+                         "ids up to %" PRIu64 " do not fit after those before", e.max_id);
     if (__builtin_add_overflow(e.end_us, shift_us, &end_us))
-        return error_set(err, HALLEY_ELIMIT, "starts do not fit behind those before");
+        return error_set(err, HALLEY_ELIMIT, "starts do not fit after those before");
     const uint32_t n = halley_trace_count(part);
     for (uint32_t node = 0; node < n; node++)
         TRY(add_node(b, part, node, s, shift_us));

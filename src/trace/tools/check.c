@@ -105,6 +105,7 @@ static halley_status make_report(halley_check_report **out, check_list *l,
     }
     *memory = *l;
     *l = (check_list){0};
+    r->size = sizeof *r;
     r->findings = memory->list.at;
     r->n_findings = memory->list.n;
     r->codes = codes;

@@ -79,7 +79,7 @@ static void add_cycle(check_list *l, const check_place *at, const uint32_t *cycl
         check_add(l, CHECK_CYCLE, at, cycle[0], "drop one of these dependencies",
                   "%" PRIu32 " nodes depend on each other in a cycle: %s "
                   "(-> reads: depends on); %" PRIu32
-                  " nodes are in or behind cycles and can never start",
+                  " nodes are in or after cycles and can never start",
                   n, b.at, n_cyclic);
     strbuf_fini(&b);
 }

@@ -68,7 +68,7 @@ typedef struct waits {
     uint32_t *first_meeting; /* by group */
     uint32_t n_groups;
     ARRAY(link) links;
-    ARRAY(spot) done; /* to be told to their children */
+    ARRAY(spot) done; /* to be reported to their children */
     bool failed;
 } waits;
 
@@ -355,7 +355,7 @@ static bool run_all(waits *w)
         const halley_trace *trace = trace_of(w, rank);
         const uint32_t n = halley_trace_count(trace);
         for (uint32_t v = 0; v < n && !w->failed; v++) {
-            /* Here starts what nothing comes before; the rest when told. */
+            /* Here starts what nothing comes before; the rest when reported. */
             if (w->left[rank][v] == 0 && count_deps(trace, v) == 0)
                 start_node(w, (spot){rank, v});
             tell_children(w);

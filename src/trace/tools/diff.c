@@ -216,7 +216,8 @@ static halley_status make_report(halley_diff_report **out, run *r, halley_error 
     }
     *memory = r->d;
     r->d = (diff){0};
-    *report = (halley_diff_report){.list = memory->list.at,
+    *report = (halley_diff_report){.size = sizeof *report,
+                                   .list = memory->list.at,
                                    .n_listed = memory->list.n,
                                    .n_total = count_all(memory),
                                    .n_nodes_same = memory->n_same,

@@ -173,7 +173,8 @@ static halley_status copy_fixed(halley_builder *b, const halley_trace *trace,
 
 static halley_fix_counts count_bad(const halley_trace *trace, bool drop_self)
 {
-    halley_fix_counts counts = {.n_dangling = halley_trace_dangling_count(trace)};
+    halley_fix_counts counts = {.size = sizeof counts,
+                                .n_dangling = halley_trace_dangling_count(trace)};
     const uint32_t n = drop_self ? halley_trace_count(trace) : 0;
     for (uint32_t node = 0; node < n; node++) {
         const uint32_t n_deps = trace_deps_count(trace, node);
@@ -194,7 +195,7 @@ halley_status halley_trace_fix(halley_trace **out, const halley_trace *trace,
     *out = NULL;
     if (counts->n_dangling + counts->n_self == 0)
         return HALLEY_OK;
-    *counts = (halley_fix_counts){0};
+    *counts = (halley_fix_counts){.size = sizeof *counts};
     halley_builder *b = NULL;
     TRY(edit_start(&b, trace, err));
     halley_status status = HALLEY_OK;
@@ -230,7 +231,7 @@ halley_status halley_trace_renumber(halley_trace **out, const halley_trace *trac
     return edit_finish(out, b, status, err);
 }
 
-/* The kind of 64 bits beside one of 32 that `value` does not fit into. */
+/* The kind of 64 bits that corresponds to one of 32 that `value` does not fit into. */
 static halley_attr_kind kind_for(halley_attr_kind kind, uint64_t value)
 {
     switch (kind) {

@@ -21,7 +21,7 @@ enum {
     MAX_VARINT = 10
 };
 
-/* Byte of the file at which the bytes behind the head stand. */
+/* Byte of the file at which the bytes after the head stand. */
 static uint64_t chunk_offset(const chunk_reader *r)
 {
     return r->n_read - (r->n - r->n_head);

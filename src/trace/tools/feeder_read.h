@@ -26,7 +26,7 @@ halley_status chunk_reader_open(chunk_reader *r, const char *path, uint32_t n_no
 void chunk_reader_close(chunk_reader *r);
 
 /* The next nodes as a trace, the caller's to free; NULL at the end of the file. After a
- * failure for want of memory it may be called again. */
+ * failure for lack of memory it may be called again. */
 halley_status chunk_reader_next(chunk_reader *r, halley_trace **out, halley_error *err);
 
 #endif

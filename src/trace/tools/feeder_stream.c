@@ -126,7 +126,7 @@ static void note_seen(stream_feeder *f, uint64_t id)
 static bool was_seen(const stream_feeder *f, uint64_t id)
 {
     size_t low = 0, high = f->seen.n;
-    while (low < high) { /* the first run that starts behind id */
+    while (low < high) { /* the first run that starts after id */
         const size_t mid = low + (high - low) / 2;
         if (f->seen.at[mid].first <= id)
             low = mid + 1;
@@ -262,7 +262,7 @@ static halley_trace *copy_left(chunk *const *chunks, size_t n)
     return halley_builder_finish(&left, b, NULL) == HALLEY_OK ? left : NULL;
 }
 
-/* The slots left in c move to `to`, behind the n already there. */
+/* The slots left in c move to `to`, after the n already there. */
 static uint32_t move_slots(stream_feeder *f, const chunk *c, chunk *to, uint32_t *slots,
                            uint32_t n)
 {
@@ -623,7 +623,7 @@ static void set_opts(halley_feeder_opts *to, const halley_feeder_opts *from)
         to->max_resident = DEFAULT_RESIDENT;
     if (to->chunk_nodes == 0)
         to->chunk_nodes = DEFAULT_CHUNK;
-    /* Whole chunks are let in, so that small limits want small chunks. */
+    /* Whole chunks are let in, so that small limits need small chunks. */
     if (to->chunk_nodes > to->max_resident / 4)
         to->chunk_nodes = to->max_resident < 8 ? 1 : to->max_resident / 4;
 }

@@ -298,7 +298,9 @@ halley_status halley_trace_slice(halley_trace_set **out, const halley_trace_set 
     const halley_slice_opts none = {0};
     trace_distinct distinct;
     TRY(trace_distinct_init(&distinct, set, err));
-    slice s = {.opts = opts == NULL ? &none : opts, .distinct = &distinct};
+    slice s = {.opts = opts == NULL ? &none : opts,
+               .distinct = &distinct,
+               .counts = {.size = sizeof s.counts}};
     const halley_status status = run_slice(out, &s, err);
     for (uint32_t i = 0; s.keep != NULL && i < distinct.n; i++)
         free(s.keep[i]);

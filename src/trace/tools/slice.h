@@ -26,7 +26,6 @@ halley_status slice_select(uint8_t **keep, const halley_trace *trace,
  * keep_unmatched only those that have no rank to go to any more. */
 halley_status slice_match(slice *s, halley_error *err);
 
-
 /* Nodes of one trace that must be released at their recorded time, because what they
  * waited for is gone. */
 typedef struct slice_release {

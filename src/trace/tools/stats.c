@@ -228,6 +228,7 @@ halley_status halley_trace_stats_new(halley_trace_stats **out, const halley_trac
     halley_trace_stats *s = calloc(1, sizeof *s);
     if (s == NULL)
         return error_nomem(err);
+    s->size = sizeof *s;
     halley_status status = sum_nodes(s, trace, err);
     if (status == HALLEY_OK)
         status = find_depth(s, trace, err);

@@ -1,4 +1,4 @@
-/* trace/tools/stats.h - the growing tables behind halley_trace_stats: rows found by hash,
+/* trace/tools/stats.h - the growing tables of halley_trace_stats: rows found by hash,
  * handed over sorted. */
 #ifndef TRACE_TOOLS_STATS_H
 #define TRACE_TOOLS_STATS_H

@@ -122,12 +122,14 @@ static bool sum_up(halley_trace_stats *to, const halley_set_stats *s,
 static halley_status fill_stats(halley_set_stats *s, trace_distinct *d,
                                 uint32_t n_threads, halley_error *err)
 {
+    s->size = sizeof *s;
     s->n_ranks = d->n_ranks;
     s->n_distinct = d->n;
     s->distinct = mem_array_zero(d->n, sizeof *s->distinct);
     s->total = calloc(1, sizeof *s->total);
     if (s->distinct == NULL || s->total == NULL)
         return error_nomem(err);
+    s->total->size = sizeof *s->total;
     set_job job = {d, s->distinct};
     TRY(pool_run(n_threads, d->n, describe_trace, &job, err));
     if (!sum_up(s->total, s, d))
