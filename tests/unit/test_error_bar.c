@@ -116,6 +116,12 @@ static void quantiles_weigh_sources_by_the_root_of_their_runs(void **state)
     assert_true(q.n_runs == 6 && q.n_sources == 3);
     assert_false(bar_quantiles_make(&q, scratch, errors, 6, c, 2)); /* two sources left */
     assert_true(q.n_sources == 2 && q.bound == 0.30);
+    /* Nine runs of a source weigh 3 of 5: the typical error is that of another source. */
+    bar_error many[11] = {{c, 1, 0.10, 0}, {c, 2, 0.20, 0}}, room[11];
+    for (int i = 2; i < 11; i++)
+        many[i] = (bar_error){c, 3, 0.01 * (i - 1), 0};
+    assert_true(bar_quantiles_make(&q, room, many, 11, c, 0));
+    assert_true(q.typical == 0.10 && q.bound == 0.20);
     const bar_class other = {BAR_MOE, BAR_KNOWN, BAR_FITTED, BAR_FSDP};
     assert_false(bar_quantiles_make(&q, scratch, errors, 6, other, 0));
 }

@@ -224,6 +224,38 @@ static void what_qkv_keeps_is_queries_keys_and_values(void **state)
     free_world(&w);
 }
 
+/* ZeRO 2 shards gradients, not weights; FSDP holds two whole layers; the last 4 % of the
+ * memory stay free. */
+static void sharding_gathering_and_headroom(void **state)
+{
+    (void)state;
+    world w = load_world("llama3-8b", "dgx-h100:8", NULL);
+    halley_error err = {0};
+    halley_estimate e[4];
+    for (uint32_t zero = 1; zero < 4; zero++) {
+        halley_plan p = {.dp = 8, .zero = zero, .global_batch = 8};
+        assert_int_equal(halley_plan_check(&p, &w.model, 8, &err), HALLEY_OK);
+        halley_estimate_run(&e[zero], &w.model, &p, w.cluster, &w.stack);
+        if (zero < 3)
+            continue;
+        w.cluster->npu.tiers[0].capacity_bytes = e[3].peak_bytes / 0.98;
+        halley_estimate_run(&e[0], &w.model, &p, w.cluster, &w.stack);
+        assert_true(!e[0].fits && e[0].fit != HALLEY_FIT_TIGHT);
+        w.stack.headroom = 0;
+        halley_estimate_run(&e[0], &w.model, &p, w.cluster, &w.stack);
+        assert_true(e[0].fits);
+    }
+    const halley_memory weights = HALLEY_MEMORY_WEIGHTS;
+    assert_true(e[2].memory_bytes[weights] == e[1].memory_bytes[weights]);
+    assert_true(fabs(8 * e[3].memory_bytes[weights] / e[1].memory_bytes[weights] - 1) <
+                1e-9);
+    /* A layer: (4096 + 1024) x 2 x 4096 + 3 x 4096 x 14336 parameters and two norms. */
+    const double layer = 2.0 * 5120 * 4096 + 3.0 * 4096 * 14336 + 2 * 4096;
+    assert_true(fabs(e[3].memory_bytes[HALLEY_MEMORY_GATHERED] / (2 * 4 * layer) - 1) <
+                1e-3);
+    free_world(&w);
+}
+
 /* ---- laws over random designs ---- */
 
 static const char *const models[] = {
@@ -486,6 +518,7 @@ int main(void)
         cmocka_unit_test(gathered_experts_are_counted),
         cmocka_unit_test(fsdp_with_stages_is_no_cheaper_than_zero_1),
         cmocka_unit_test(what_qkv_keeps_is_queries_keys_and_values),
+        cmocka_unit_test(sharding_gathering_and_headroom),
         cmocka_unit_test(laws_hold_for_random_designs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

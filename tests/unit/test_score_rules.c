@@ -3,6 +3,8 @@
  * means and ranks, what is skipped, what a record means, what a fit weighs.
  */
 #include "base/conf.h"
+#include "coll/time.h"
+#include "hw/link.h"
 #include "score/csv_sets.h"
 #include "score/fit.h"
 #include "score/metrics.h"
@@ -205,7 +207,12 @@ static void records_have_the_links_they_state(void **state)
     assert_true(is_near(hw_outer_fabric(own)->bandwidth_Bps, 50e9));
     assert_true(is_near(hw_outer_fabric(slow)->bandwidth_Bps, 10e9));
     assert_true(own->nodes.npus == 8 && four->nodes.npus == 4);
-    assert_true(hw_outer_fabric(own)->share != hw_outer_fabric(slow)->share);
+    halley_cluster *preset = NULL;
+    assert_int_equal(halley_cluster_load(&preset, "dgx-h100", NULL), HALLEY_OK);
+    const double share = hw_outer_fabric(preset)->share;
+    assert_true(hw_outer_fabric(own)->share == share);
+    assert_true(hw_outer_fabric(slow)->share != share);
+    halley_cluster_free(preset);
     assert_int_equal(r.rows.at[0].cluster, r.rows.at[3].cluster);
     score_rows_fini(&r);
 }
@@ -372,6 +379,8 @@ static void refusals_are_counted(void **state)
         "{\"id\": \"out\", \"batch\": {\"gbs\": 512, \"mbs\": 64}, \"measured\": "
         "{\"fits\": "
         "false}},"
+        "{\"id\": \"out too\", \"batch\": {\"gbs\": 512, \"mbs\": 64}, "
+        "\"measured\": {\"fits\": false}},"
         "{\"id\": \"out small\", \"measured\": {\"fits\": false}}]}",
         ".json");
     assert_int_equal(s->n_sets, 2);
@@ -379,12 +388,12 @@ static void refusals_are_counted(void **state)
     assert_string_equal(m->metric, "peak memory");
     assert_int_equal(m->n_fit, 2);
     assert_int_equal(m->n_fit_refused, 1);
-    assert_int_equal(m->n_out, 2);
-    assert_int_equal(m->n_out_refused, 1);
+    assert_int_equal(m->n_out, 3);
+    assert_int_equal(m->n_out_refused, 2);
     assert_int_equal(m->rows, 1);
     assert_int_equal(m->scored, 1);
     assert_int_equal(s->sets[0].scored, 2); /* the others have no time */
-    assert_int_equal(s->sets[0].rows, 4);
+    assert_int_equal(s->sets[0].rows, 5);
     halley_score_free(s);
 }
 
@@ -458,6 +467,12 @@ static void repeats_of_a_table_count_once(void **state)
         whole = strstr(w->id, "float") != NULL ? w->predicted : whole;
         small = strstr(w->id, "int8") != NULL ? w->predicted : small;
     }
+    halley_link link;
+    const halley_fabric none = {.bandwidth_Bps = 1, .share = 1};
+    const coll_call bytes = {
+        .kind = COLL_ALL_REDUCE, .bytes = 1048576, .n = 8, .integer = true};
+    assert_int_equal(cluster_link_load(&link, "nvlink4-h100", NULL), HALLEY_OK);
+    assert_true(is_near(small * 1e6, coll_call_time(&link, &none, &bytes) * 1e6));
     assert_true(is_near(mean, 0.2e-3));
     assert_true(whole > half && half > small && small > 0);
     halley_score_free(s);
