@@ -157,11 +157,11 @@ static int wrong_usage(const cli_program *program, const char *about,
     return REQUEST_WRONG_USAGE;
 }
 
-/* Notes may quote names of input files; error_set cleans a text. */
+/* Notes may quote names of input files; the text of an error is clean. */
 static void print_note(const char *text)
 {
     halley_error clean;
-    error_set(&clean, HALLEY_OK, "%s", text);
+    error_set(&clean, HALLEY_EINVAL, "%s", text);
     fprintf(stderr, "halley: %s\n", clean.text);
 }
 

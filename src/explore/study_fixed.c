@@ -43,8 +43,10 @@ halley_status explore_ref_read(explore_ref *out, const halley_study *s, str path
         if (str_eq(path, str_from(aliases[i][0])))
             path = str_from(aliases[i][1]);
     }
-    if (explore_ref_find(out, path, &near))
+    if (explore_ref_find(out, path, &near)) {
+        assert(out->param != NULL);
         return HALLEY_OK;
+    }
     conf_node at = *node;
     if (at.key_line) {
         at.line = at.key_line;
@@ -52,7 +54,6 @@ halley_status explore_ref_read(explore_ref *out, const halley_study *s, str path
     }
     const char *meant = find_by_word(path);
     near = meant != NULL ? meant : near;
-    assert(out->param != NULL);
     return conf_error(&s->file, &at, err, HALLEY_EINVAL, "no parameter \"%.*s\"%s%s%s",
                       STR_ARG(path), near ? ", did you mean \"" : "", near ? near : "",
                       near ? "\"?" : "; `halley explore --parameters` lists them");

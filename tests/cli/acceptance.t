@@ -5,41 +5,41 @@
 
 ## cases 1 to 5: a number format that the device does not have
 $ halley estimate -m llama3-8b -c dgx-a100:8 --dtype fp8
-! halley: A100-SXM4-80GB has no fp8 units: it computes in bf16, fp16, fp32 and tf32
+! halley: A100-SXM4-80GB has no fp8 (it has bf16, fp16, fp32, tf32)
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m llama3-8b -c dgx-h100:8 --dtype fp4
-! halley: H100-SXM-80GB has no fp4 units: it computes in bf16, fp16, fp32, tf32 and fp8
+! halley: H100-SXM-80GB has no fp4 (it has bf16, fp16, fp32, tf32, fp8)
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m llama3-8b -c dgx-1:8 --dtype bf16
-! halley: V100-SXM has no bf16 units: it computes in fp16 and fp32
+! halley: V100-SXM has no bf16 (it has fp16, fp32)
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m llama3-8b -c tpu-v5p-pod:64 --dtype fp8
-! halley: TPU-v5p has no fp8 units: it computes in bf16 and int8
+! halley: TPU-v5p has no fp8 (it has bf16, int8)
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m llama3-8b -c gaudi2:8 --dtype fp4
-! halley: Gaudi2 has no fp4 units: it computes in bf16, fp16, fp32 and fp8
+! halley: Gaudi2 has no fp4 (it has bf16, fp16, fp32, fp8)
 ! see 'halley estimate --help'
 ? 2
 
 ## cases 6 to 8: interleaving that its rules forbid, with the nearest valid value
 $ halley estimate -m gpt3-175b -c dgx-h100:64 --tp 8 --pp 8 --global-batch 1 --virtual 2
-! halley: virtual 2 needs micro-batches in multiples of the 8 stages, {*}: use global batch 8 or virtual 1
+! halley: interleaving (virtual 2) needs the number of micro-batches (1) to be a multiple of pp (8): use global batch 8 or virtual 1
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m gpt3-175b -c dgx-h100:64 --tp 8 --pp 8 --global-batch 1 --virtual 4
-! halley: virtual 4 needs micro-batches in multiples of the 8 stages, {*}: use global batch 8 or virtual 1
+! halley: interleaving (virtual 4) needs the number of micro-batches (1) to be a multiple of pp (8): use global batch 8 or virtual 1
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m gpt3-175b -c dgx-h100:64 --tp 8 --pp 8 --global-batch 1 --virtual 8
-! halley: virtual 8 cuts 96 layers into 8 x 8 chunks, {*}: the nearest valid value is virtual 6
+! halley: virtual 8: 8 chunks do not divide the 12 layers of a stage; use 2, 3, 4, 6 or 12
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m gpt3-175b -c dgx-h100:64 --tp 8 --pp 8 --global-batch 8 --micro-batch 8 --virtual 12
-! halley: virtual 12 needs micro-batches in multiples of the 8 stages, {*}: use global batch 64 or virtual 1
+! halley: interleaving (virtual 12) needs the number of micro-batches (1) to be a multiple of pp (8): use global batch 64 or virtual 1
 ! see 'halley estimate --help'
 ? 2
 $ halley estimate -m vit-h-14 -c dgx-h100:96 --pp 12 --virtual 6 --global-batch 96
@@ -58,7 +58,7 @@ $ halley estimate -m llama3-8b -c dgx-h100
 ! see 'halley estimate --help'
 ? 2
 $ printf 'name: s\nmodel: gpt3-175b\ncluster: dgx-h100:64\nwhere: [power < 4 MUSD]\nvary: {plan.tp: [8]}\n' > s.yaml; halley explore s.yaml
-! halley: s.yaml:4:9: expression "power < 4 MUSD": there is power on the left of < and cost on the right
+! halley: s.yaml:4:9: expression "power < 4 MUSD": the left side of < is in W (power), the right side in USD (cost)
 ? 1
 $ halley estimate -m llama3-8b -c dgx-h100:64 --global-batch 4194304
 ! halley: global batch 4194304 is in sequences, of 8192 tokens each; if 4194304 is the number of tokens, use global batch 512

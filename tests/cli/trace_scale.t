@@ -46,6 +46,7 @@ $ halley trace gen -m m.yaml -c dgx-a100:2 --pp 2 --global-batch 4 -o five > mad
 > ranks  2 -> 2
 > nodes  418 -> 706
 > layers 3 -> 5 on rank 0 (blocks of 9 nodes)
+! halley: note: 5 layers on 2 stages are uneven (Megatron refuses); --stage-layers sets them
 
 ## one times the compute is the same file
 $ halley trace gen transformer -n 2 --tp 2 -o t > made
@@ -138,7 +139,7 @@ $ halley trace scale t -o s --compute 0
 ! see 'halley trace scale --help'
 ? 2
 $ halley trace scale t -o s --offload 2
-! halley: --offload must be at most 1, is 2
+! halley: --offload must be between 0 and 100 %, is 2
 ! see 'halley trace scale --help'
 ? 2
 

@@ -678,8 +678,8 @@ $ halley score runs.json
 > 1 of 1 rows were skipped:
 >   1 of : the row has no cluster (key npu)
 >
-> Set  Of         Rows  Scored  Mean %  Median %  Bias %  Held out %  Memory %  Rank corr.  Regret %  Fitted  Refused
->      step time     1       0                                                                             0  
+> Set  Of         Rows  Scored  Mean  Median  Bias  Held out  Memory  Rank corr.  Regret  Fitted  Refused
+>      step time     1       0                                                                 0  
 ! halley: no row could be scored, 1 skipped: the row has no cluster (key npu)
 ? 1
 
