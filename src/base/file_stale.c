@@ -73,7 +73,7 @@ static bool is_stale(const char *name, uint32_t machine)
 {
     uint32_t random, tag, process;
     const char *end = name + strlen(name);
-    if (name[0] != '.' || end - name < 2 * HEX_DIGITS)
+    if (name[0] != '.' || end - name < 2L * HEX_DIGITS)
         return false;
     if (strcmp(end - 3, ".gz") == 0)
         end -= 3;

@@ -118,7 +118,6 @@ static uint32_t block_of(const learner *l)
         if (equal)
             return block;
     }
-    assert(l->keys.n % n == 0);
     return 1;
 }
 
@@ -561,7 +560,7 @@ static halley_status learn_one_stage(learner *l, const halley_trace_set *set,
                                      bool bare, halley_error *err)
 {
     assert(block > 0 && l->keys.n % block == 0);
-    assert((stage + 1) * block <= l->keys.n);
+    assert((size_t)(stage + 1) * block <= l->keys.n);
     synth_model *m = &l->m;
     const uint32_t set_id = m->head.at[0].n_sets;
     const uint32_t n_stages = (uint32_t)l->keys.n / block;

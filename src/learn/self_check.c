@@ -344,10 +344,10 @@ halley_status halley_learn_budget(const char *const *from, size_t n_from,
         status = error_set(
             err, HALLEY_ELIMIT,
             "%llu recordings of %llu nodes have different programs, so a model would "
-            "hold all of them and take about %.0f GB; share a recording instead: `halley "
+            "hold all of them and take about %s GB; share a recording instead: `halley "
             "trace obfuscate %s -o OUT -l structure`, changed with `halley trace scale`",
             (unsigned long long)n_sets, (unsigned long long)n_nodes,
-            ceil((double)n_nodes * NODE_BYTES / 1e9), smallest);
+            number_fixed(ceil((double)n_nodes * NODE_BYTES / 1e9), 0).at, smallest);
     map64_fini(&seen);
     trace_found_fini(&found);
     return status;

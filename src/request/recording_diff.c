@@ -2,6 +2,7 @@
 #include "request/recording_diff.h"
 
 #include "base/error.h"
+#include "base/number.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -158,14 +159,15 @@ static halley_status write_recordings_text(const request_call *call,
                 d->n_operators - n_shown);
     fputc('\n', call->out);
     TRY(write_diff_classes(call, d, err));
-    fprintf(
-        call->out,
-        "\nDevice %s%.6g ms, host %s%.6g ms from A to B; %" PRIu64
-        " operators and kernels aligned, %" PRIu64 " only in A, %" PRIu64 " only in B.\n",
-        d->b.device_ns >= d->a.device_ns ? "+" : "",
-        to_s(d->b.device_ns - d->a.device_ns) * 1e3,
-        d->b.host_ns >= d->a.host_ns ? "+" : "", to_s(d->b.host_ns - d->a.host_ns) * 1e3,
-        d->n_aligned, d->n_only_a, d->n_only_b);
+    fprintf(call->out,
+            "\nDevice %s%s ms, host %s%s ms from A to B; %" PRIu64
+            " operators and kernels aligned, %" PRIu64 " only in A, %" PRIu64
+            " only in B.\n",
+            d->b.device_ns >= d->a.device_ns ? "+" : "",
+            number_digits(to_s(d->b.device_ns - d->a.device_ns) * 1e3, 6).at,
+            d->b.host_ns >= d->a.host_ns ? "+" : "",
+            number_digits(to_s(d->b.host_ns - d->a.host_ns) * 1e3, 6).at, d->n_aligned,
+            d->n_only_a, d->n_only_b);
     return HALLEY_OK;
 }
 

@@ -450,6 +450,7 @@ static uint32_t get_distance(const hw_planes *p, uint32_t node, uint32_t leaf)
 static bool follow_edge(hw_planes *p, uint32_t node, const plane_edge *e, uint64_t weight,
                         uint32_t *n_next)
 {
+    assert(weight > 0);
     const uint64_t share = p->shares[node] / weight * e->weight +
                            p->shares[node] % weight * e->weight / weight;
     const double far_s = p->far_s[node] + e->latency_s + p->passing_s[node];

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "halley/trace_attr.h"
 #include "ingest/tree/tree.h"
 #include "trace/core/groups.h"
@@ -433,9 +434,10 @@ static halley_status fit_recording(fitter *f, halley_error *err)
     fit_layers(f);
     if (f->out->covered_share < least_share)
         return error_set(err, HALLEY_EINVAL,
-                         "what repeats most (every %u kernels) covers %.0f %% of the "
+                         "what repeats most (every %u kernels) covers %s %% of the "
                          "kernels of a step only: this is no stack of equal layers",
-                         f->period.period, 100 * f->out->covered_share);
+                         f->period.period,
+                         number_fixed(100 * f->out->covered_share, 0).at);
     fit_matmuls(f);
     fit_operators(f);
     fit_parallelism(f);

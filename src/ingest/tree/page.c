@@ -7,6 +7,7 @@
  */
 #include "base/error.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "halley/recording_tree.h"
 #include "ingest/tree/tree.h"
 
@@ -134,11 +135,12 @@ static void write_row_head(tree_page *p, const page_row *row)
     const int64_t part = p->device_ns[0] > 0 ? row->device_ns : row->host_ns;
     const double share = p->whole_ns > 0 ? (double)part / (double)p->whole_ns : 0;
     const bool is_kernel = p->tree->nodes.at[row->first_node].class_id != TREE_NONE;
-    file_output_printf(p->file,
-                       "<b style=\"width:%.1f%%\"></b><i>%.3f</i><i>%.3f</i>"
-                       "<span class=%s>",
-                       100 * share, (double)row->device_ns / 1e6,
-                       (double)row->host_ns / 1e6, is_kernel ? "k" : "o");
+    file_output_printf(
+        p->file,
+        "<b style=\"width:%s%%\"></b><i>%s</i><i>%s</i>"
+        "<span class=%s>",
+        number_fixed(100 * share, 1).at, number_fixed((double)row->device_ns / 1e6, 3).at,
+        number_fixed((double)row->host_ns / 1e6, 3).at, is_kernel ? "k" : "o");
     write_row_name(p, row);
     file_output_printf(p->file, "</span>%s", "");
     if (row->n > 1)

@@ -422,7 +422,7 @@ halley_status flow_net_set_hops(net *n, const net_bundle *b, const net_fold_hop 
     bundle_loads loads;
     uint32_t shape;
     bool fresh;
-    double shares[3];
+    double shares[3] = {0};
     assert(f->flow != NULL && f->first_links != NULL);
     if (group == NULL)
         return error_nomem(f->err);

@@ -1,6 +1,7 @@
 /* halley trace fit - the model and the plan that a recording shows. */
 #include "base/error.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "base/str.h"
 #include "halley/fit.h"
 #include "request/traces.h"
@@ -92,11 +93,11 @@ static void write_recorded_text(const request_call *call, const halley_recorded_
         else
             fprintf(call->out, "%-30s not found\n", rows[i].shown);
     }
-    fprintf(
-        call->out,
-        "\nThe repeats cover %.1f %% of the kernels; a period takes %.4g ms of device "
-        "time.\n",
-        100 * f->covered_share, f->period_s * 1e3);
+    fprintf(call->out,
+            "\nThe repeats cover %s %% of the kernels; a period takes %s ms of device "
+            "time.\n",
+            number_fixed(100 * f->covered_share, 1).at,
+            number_digits(f->period_s * 1e3, 4).at);
 }
 
 static const report_column columns[] = {
