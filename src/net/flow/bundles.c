@@ -434,7 +434,7 @@ halley_status flow_net_set_hops(net *n, const net_bundle *b, const net_fold_hop 
     flow_owner owner = describe_owner(b, shares);
     owner.n_alike = n_alike;
     owner.first_count = (uint32_t)f->counts.n;
-    uint32_t class_id;
+    uint32_t class_id = NET_FLOW_NONE;
     TRY(make_folded_class(&class_id, f, &loads, hops, n_hops));
     f->shapes.at[shape].class_id = class_id;
     return set_owner(f, class_id, &owner) ? HALLEY_OK : error_nomem(f->err);
