@@ -73,7 +73,7 @@ static double evaluate_law(const model_count_law *law, const float *x, uint32_t 
     assert(law->n_terms <= 2 && stage < n_stages);
     double count = law->plus - law->behind * ((double)n_stages - 1 - stage) -
                    law->before * (double)stage;
-    for (uint32_t i = 0; i < law->n_terms; i++)
+    for (uint32_t i = 0; i < 2 && i < law->n_terms; i++)
         count += law->times[i] * term_of(law, i, x);
     return count;
 }
