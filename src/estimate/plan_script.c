@@ -8,25 +8,6 @@
 #include <assert.h>
 #include <math.h>
 
-static const workload_layer *find_layer(const workload_parts *p, estimate_kind kind)
-{
-    switch (kind) {
-    case ESTIMATE_DENSE:
-    case ESTIMATE_DENSE_WIDE:
-        return p->has_dense ? &p->dense : NULL;
-    case ESTIMATE_EXPERTS:
-    case ESTIMATE_EXPERTS_WIDE:
-        return p->has_moe ? &p->moe : NULL;
-    case ESTIMATE_EMBEDDING:
-        return &p->embedding;
-    case ESTIMATE_HEAD:
-        return &p->head;
-    case ESTIMATE_N_KINDS:
-        break;
-    }
-    return NULL;
-}
-
 /* What scripts of one kind of layer are made of. */
 typedef struct maker {
     price_context c;
@@ -193,7 +174,7 @@ bool plan_scripts_init(plan_scripts *out, const step *s, const workload_parts *p
     for (int k = 0; k < ESTIMATE_N_KINDS && fine; k++) {
         const estimate_kind kind = (estimate_kind)k;
         const bool wide = kind == ESTIMATE_DENSE_WIDE || kind == ESTIMATE_EXPERTS_WIDE;
-        const workload_layer *layer = find_layer(parts, kind);
+        const workload_layer *layer = step_find_layer(parts, kind);
         if (layer == NULL || (wide && s->c.plan->bf16_layers == 0))
             continue;
         const maker m = make_maker(s, layer, kind);

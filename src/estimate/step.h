@@ -88,4 +88,7 @@ double step_owner_time(const step *s);
 void step_add_reduction(step *s, const stage_cost *st);
 void step_add_update(step *s, const stage_cost *st);
 
+/* The operators of a kind of layer; NULL when the model has none. */
+const workload_layer *step_find_layer(const workload_parts *parts, estimate_kind kind);
+
 #endif

@@ -40,8 +40,7 @@ static void gather_layer(step *s, kind_cost *k)
     k->fsdp_plain_s = k->plain_s - plain;
 }
 
-/* The operators of a kind; NULL when the model has none. */
-static const workload_layer *find_layer(const workload_parts *p, estimate_kind kind)
+const workload_layer *step_find_layer(const workload_parts *p, estimate_kind kind)
 {
     assert(kind < ESTIMATE_N_KINDS);
     switch (kind) {
@@ -98,7 +97,7 @@ void step_price_kinds(step *s, estimate_layers *layers)
     static const price_layer nothing;
     for (int i = 0; i < ESTIMATE_N_KINDS; i++) {
         const estimate_kind kind = (estimate_kind)i;
-        const workload_layer *layer = find_layer(&layers->parts, kind);
+        const workload_layer *layer = step_find_layer(&layers->parts, kind);
         price_layer *price = &layers->prices[i];
         if (layer == NULL || (is_wide(kind) && s->c.plan->bf16_layers == 0)) {
             s->kinds[i] = (kind_cost){.price = &nothing};
