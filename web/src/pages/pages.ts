@@ -1,0 +1,6 @@
+/* All pages, in the order of the navigation; the first one is the start page. */
+
+import { planPage } from "./plan/page.js";
+import type { Page } from "./page.js";
+
+export const PAGES: readonly Page[] = [planPage];
