@@ -57,7 +57,7 @@ const TIMES: readonly Scale[] = [
 ];
 
 export function time(seconds: number, digits = 3): string {
-  return seconds === 0 ? "0 s" : scaled(seconds, TIMES, digits);
+  return Math.abs(seconds) < 1e-12 ? "0 s" : scaled(seconds, TIMES, digits);
 }
 
 const BYTES: readonly Scale[] = [

@@ -117,22 +117,30 @@ export function logTicks(low: number, high: number, dense: boolean): number[] {
   return out;
 }
 
-/* A whisker from a to b at height y: thick = typical, thin = bound; dashed where nothing was measured. */
+/* A whisker at height y: thick = typical error, thin = bound; dashed where nothing was measured. An end
+ * beyond `range` becomes an arrow. */
 export function whisker(
   at: (value: number) => number,
   y: number,
   value: number,
   bar: { typical: number; bound: number; measured?: boolean },
-  more: { size?: number; tip?: string } = {},
+  more: { size?: number; tip?: string; range?: [number, number] } = {},
 ): SVGElement {
   const size = more.size ?? 5;
-  const dashed = bar.measured === false ? " dashed" : "";
-  const [a, b] = [at(value * (1 - bar.typical)), at(value * (1 + bar.typical))];
-  const [c, d] = [at(Math.max(0, value * (1 - bar.bound))), at(value * (1 + bar.bound))];
+  const [low, high] = more.range ?? [0, Infinity];
+  const kind = bar.measured === false ? " dashed" : "";
+  const clamp = (v: number): number => at(Math.min(high, Math.max(low, v)));
+  const end = (v: number, sign: number): string => {
+    const x = clamp(v);
+    if (v >= low && v <= high) return `M${x} ${y - size / 2}v${size}`;
+    return `M${x - sign * 4} ${y - 3}l${sign * 4} 3l${-sign * 4} 3`;
+  };
+  const [a, b] = [value * (1 - bar.typical), value * (1 + bar.typical)];
+  const [c, d] = [Math.max(0, value * (1 - bar.bound)), value * (1 + bar.bound)];
   return svg(
     "g",
     { tip: more.tip },
-    path(`M${c} ${y - size / 2}v${size}M${c} ${y}H${a}M${b} ${y}H${d}M${d} ${y - size / 2}v${size}`, `whisker thin${dashed}`),
-    path(`M${a} ${y}H${b}`, `whisker thick${dashed}`),
+    path(`${end(c, -1)}M${clamp(c)} ${y}H${clamp(a)}M${clamp(b)} ${y}H${clamp(d)}${end(d, 1)}`, `whisker thin${kind}`),
+    path(`M${clamp(a)} ${y}H${clamp(b)}`, `whisker thick${kind}`),
   );
 }

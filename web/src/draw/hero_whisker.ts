@@ -37,7 +37,7 @@ export function drawHeroWhisker(data: Whisker, width: number): SVGElement {
       text(at(v / scale[0]), 50, `${significant(v)}${i === steps.length - 1 ? ` ${scale[1]}` : ""}`, { anchor: "middle", kind: "quiet" }),
     ]),
     data.error !== null && rect(at(data.value * (1 - typical)), 12, at(data.value * (1 + typical)) - at(data.value * (1 - typical)), 10, "var(--accent-soft)"),
-    data.error !== null && whisker(at, 17, data.value, { ...data.error, bound }, { size: 12 }),
+    data.error !== null && whisker(at, 17, data.value, data.error, { size: 12, range: [low, high] }),
     svg("circle", { cx: at(data.value), cy: 17, r: 5.5, class: "dot" }),
     other !== null && path(`M${at(other)} 26l5 6l-5 6l-5-6z`, "best", { tip: `Best plan found: ${time(other)}` }),
   );

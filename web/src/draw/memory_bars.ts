@@ -29,6 +29,14 @@ export function chooseStages(rows: readonly MemoryRow[]): { rows: MemoryRow[]; l
   return { rows: kept, left_out: rows.length - kept.length };
 }
 
+/* The wider part of a mark that the lines of the headroom do not cross. */
+function labelRoom(from: number, to: number, usable: number, capacity: number): [number, number] {
+  const before: [number, number] = [from, Math.min(to, Math.max(from, usable))];
+  const after: [number, number] = [Math.max(from, Math.min(to, capacity)), to];
+  if (to <= usable || from >= capacity) return [from, to];
+  return before[1] - before[0] >= after[1] - after[0] ? before : after;
+}
+
 function drawRow(row: MemoryRow, y: number, h: number, at: (b: number) => number, labelled: boolean, limit: Capacity): Child[] {
   const marks: Child[] = [];
   let begin = 0;
@@ -36,7 +44,8 @@ function drawRow(row: MemoryRow, y: number, h: number, at: (b: number) => number
     const size = row.bytes[kind.key] ?? 0;
     if (size < 1e6) continue;
     const room = at(begin + size) - at(begin);
-    const label = labelled ? ([kind.name, bytes(size)].find((words) => textWidth(words) + 10 <= room) ?? "") : "";
+    const free = labelRoom(at(begin), at(begin) + room, at(limit.bytes * (1 - limit.headroom)), at(limit.bytes));
+    const label = labelled ? ([kind.name, bytes(size)].find((words) => textWidth(words) + 10 <= free[1] - free[0]) ?? "") : "";
     const tip = `${row.name}, ${kind.name}: ${bytes(size)}`;
     marks.push(
       svg(
@@ -44,7 +53,7 @@ function drawRow(row: MemoryRow, y: number, h: number, at: (b: number) => number
         { class: "mark", tabindex: room > 4 && labelled ? 0 : null, role: "img", "aria-label": tip, tip },
         rect(at(begin), y, room - (room > 4 ? 1 : 0), h, `var(${kind.colour})`),
         kind.hatch !== null && rect(at(begin), y, room, h, hatchFill(kind.hatch)),
-        label !== "" && text(at(begin) + room / 2, y + h / 2 + 4, label, { anchor: "middle", kind: `${kind.tone === "dark" ? "on-dark" : "on-light"} label` }),
+        label !== "" && text((free[0] + free[1]) / 2, y + h / 2 + 4, label, { anchor: "middle", kind: `${kind.tone === "dark" ? "on-dark" : "on-light"} label` }),
       ),
     );
     begin += size;

@@ -62,8 +62,9 @@ function describeError(row: StepRow): string {
 export function drawStepBars(rows: readonly StepRow[], width: number): SVGElement {
   const wide = width > 560;
   const left = wide ? Math.min(width / 4, Math.max(...rows.map((r) => textWidth(r.name))) + 14) : 0;
-  const high = Math.max(...rows.map((r) => r.step_s * (1 + (r.error?.typical ?? 0)))) * 1.005;
-  const at = (s: number): number => left + (Math.min(s, high * 1.06) / high) * (width - left - 64);
+  const reach = (r: StepRow): number => r.step_s * (1 + Math.max(r.error?.typical ?? 0, Math.min(r.error?.bound ?? 0, 0.2)));
+  const high = Math.max(...rows.map(reach)) * 1.005;
+  const at = (s: number): number => left + (s / high) * (width - left - (high > rows[0]!.step_s * 1.1 ? 8 : 64));
   const marks: Child[] = [];
   let y = 4;
   for (const row of rows) {
@@ -73,8 +74,7 @@ export function drawStepBars(rows: readonly StepRow[], width: number): SVGElemen
     marks.push(wide ? text(left - 10, y + h / 2 + 4, row.name, { anchor: "end", kind: name }) : text(0, y - 4, row.name, { kind: name }));
     marks.push(drawRow(row, y, h, at));
     if (row.error !== null) {
-      const cut = { ...row.error, bound: Math.min(row.error.bound, high / row.step_s * 1.06 - 1) };
-      marks.push(whisker(at, y + h + 7, row.step_s, cut, { size: 7, tip: describeError(row) }));
+      marks.push(whisker(at, y + h + 7, row.step_s, row.error, { size: 7, tip: describeError(row), range: [0, high] }));
     }
     marks.push(text(at(row.step_s) + 6, y + h / 2 + 4, time(row.step_s), { kind: name }));
     y += h + 22;

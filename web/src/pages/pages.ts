@@ -1,6 +1,7 @@
 /* All pages, in the order of the navigation; the first one is the start page. */
 
+import { explorePage } from "./explore/page.js";
 import { planPage } from "./plan/page.js";
 import type { Page } from "./page.js";
 
-export const PAGES: readonly Page[] = [planPage];
+export const PAGES: readonly Page[] = [planPage, explorePage];
