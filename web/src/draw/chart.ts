@@ -94,6 +94,17 @@ export function fitText(words: string, room: number, px = 12): string {
   return kept > 2 ? `${words.slice(0, kept).trimEnd()}…` : "";
 }
 
+/* The same, but the end is kept: names of devices differ there. */
+export function fitMiddle(words: string, room: number, px = 12): string {
+  if (textWidth(words, px, 400) <= room) return words;
+  for (let kept = words.length - 2; kept > 3; kept--) {
+    const head = Math.ceil(kept * 0.5);
+    const cut = `${words.slice(0, head)}…${words.slice(words.length - (kept - head))}`;
+    if (textWidth(cut, px, 400) <= room) return cut;
+  }
+  return "";
+}
+
 /* Round ticks, 1, 2 or 5 times a power of ten, at most about `want`. */
 export function ticks(low: number, high: number, want = 6): number[] {
   if (!(high > low)) return [low];

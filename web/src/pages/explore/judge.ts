@@ -115,8 +115,9 @@ export function verdictSentence(j: Judgement): string {
   const first = front[0]!;
   const last = front[front.length - 1]!;
   const timed = j.x.with_time ? ` (${errorWords(first.design, first.x)})` : "";
-  let words = `${first.name} is the best in ${j.x.name}: ${j.x.words(first.x)}${timed}`;
-  words += last === first ? `, and in ${j.y.name}.` : `; ${last.name} is the best in ${j.y.name}: ${j.y.words(last.y)}, with ${j.x.words(last.x)}.`;
+  const best = (m: Measure): string => (m.best === undefined ? `the best in ${m.name}` : `the ${m.best}`);
+  let words = `${first.name} is ${best(j.x)}: ${j.x.words(first.x)}${timed}`;
+  words += last === first ? `, and ${best(j.y)}.` : `; ${last.name} is ${best(j.y)}: ${j.y.words(last.y)}, in ${j.x.words(last.x)}.`;
   if (refused > 0) words += ` ${refused} of ${plural(total, j.noun)} refused.`;
   const unknown = front.filter((r) => r.design.error_bar?.measured === false).map((r) => r.name);
   if (unknown.length > 0) words += ` No published run exists for ${unknown.join(", ")}: treat as unverified.`;

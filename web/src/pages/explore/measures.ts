@@ -12,6 +12,8 @@ export interface Measure {
   words: (value: number) => string;
   /* grows with the time of a step, so that an error of the time moves it, too */
   with_time: boolean;
+  /* the word for the best: "fastest" */
+  best?: string;
 }
 
 function result(key: string): (d: Design) => number {
@@ -22,17 +24,17 @@ function result(key: string): (d: Design) => number {
 }
 
 export function days(tokens: number): Measure {
-  return { name: `days to train ${big(tokens).replace(/\.0+(?= )/, "")} tokens`, scale: 86400, get: result("train_s"), words: (v) => time(v), with_time: true };
+  return { name: `days to train ${big(tokens).replace(/\.0+(?= )/, "")} tokens`, scale: 86400, get: result("train_s"), words: (v) => time(v), with_time: true, best: "fastest" };
 }
 
 const MEASURES: { [expression: string]: Measure } = {
-  "step-time": { name: "step time, s", scale: 1, get: result("step_s"), words: (v) => time(v), with_time: true },
-  "effective-step-time": { name: "step time with failures, s", scale: 1, get: result("effective_step_s"), words: (v) => time(v), with_time: true },
-  "train-time": { name: "days to train", scale: 86400, get: result("train_s"), words: (v) => time(v), with_time: true },
-  "cost-per-token": { name: "$ per million tokens", scale: 1e-6, prefix: "$", get: result("cost_per_token_usd"), words: (v) => `$${significant(v * 1e6)} per M tokens`, with_time: true },
-  "effective-cost-per-token": { name: "$ per million tokens, with failures", scale: 1e-6, prefix: "$", get: result("effective_cost_per_token_usd"), words: (v) => `$${significant(v * 1e6)} per M tokens`, with_time: true },
-  "train-cost": { name: "cost of the run, M$", scale: 1e6, prefix: "$", get: result("train_cost_usd"), words: (v) => dollars(v), with_time: true },
-  cost: { name: "cost of a step, $", scale: 1, prefix: "$", get: result("cost_usd"), words: (v) => dollars(v), with_time: true },
+  "step-time": { name: "step time, s", scale: 1, get: result("step_s"), words: (v) => time(v), with_time: true, best: "fastest" },
+  "effective-step-time": { name: "step time with failures, s", scale: 1, get: result("effective_step_s"), words: (v) => time(v), with_time: true, best: "fastest" },
+  "train-time": { name: "days to train", scale: 86400, get: result("train_s"), words: (v) => time(v), with_time: true, best: "fastest" },
+  "cost-per-token": { name: "$ per million tokens", scale: 1e-6, prefix: "$", get: result("cost_per_token_usd"), words: (v) => `$${significant(v * 1e6)} per M tokens`, with_time: true, best: "cheapest" },
+  "effective-cost-per-token": { name: "$ per million tokens, with failures", scale: 1e-6, prefix: "$", get: result("effective_cost_per_token_usd"), words: (v) => `$${significant(v * 1e6)} per M tokens`, with_time: true, best: "cheapest" },
+  "train-cost": { name: "cost of the run, M$", scale: 1e6, prefix: "$", get: result("train_cost_usd"), words: (v) => dollars(v), with_time: true, best: "cheapest" },
+  cost: { name: "cost of a step, $", scale: 1, prefix: "$", get: result("cost_usd"), words: (v) => dollars(v), with_time: true, best: "cheapest" },
   energy: { name: "energy of a step, MJ", scale: 1e6, get: result("energy_J"), words: (v) => si(v, "J"), with_time: true },
   "energy-per-token": { name: "energy per token, J", scale: 1, get: result("energy_per_token_J"), words: (v) => si(v, "J"), with_time: true },
   memory: { name: "memory, GB", scale: 1e9, get: result("device_bytes"), words: (v) => bytes(v), with_time: false },

@@ -6,7 +6,7 @@ import { asFailure, HalleyError, Lane, ServerGone } from "../../api/client.js";
 import { downloadFile } from "../../api/files.js";
 import type { Design, DryRun, Exploration, StudyParameter } from "../../api/explore_types.js";
 import { el, fill } from "../../base/dom.js";
-import { count, plural, significant, time } from "../../base/format.js";
+import { count, plural, short, time } from "../../base/format.js";
 import { type Suggestion, yamlEditor } from "../../ui/editor.js";
 import { sliderField } from "../../ui/fields.js";
 import { card, progressBar } from "../../ui/parts.js";
@@ -79,8 +79,8 @@ class ExploreController implements PageView {
     const number = (unit: number) => (words: string): number => (words === "none" ? NO_LIMIT : parseFloat(words.replace(/[$, ]/g, "")) * unit);
     this.sliders = {
       days: limit("days", "Days to train, at most", DAYS, (v) => count(v / DAY), number(DAY)),
-      capital: limit("capital", "Capital, at most, M$", CAPITAL, (v) => significant(v / 1e6).replace(/\.0+$/, ""), number(1e6)),
-      power: limit("power", "Average power, at most, MW", POWER, (v) => significant(v / 1e6, 2).replace(/\.0+$/, ""), number(1e6)),
+      capital: limit("capital", "Capital, at most, M$", CAPITAL, (v) => short(v / 1e6), number(1e6)),
+      power: limit("power", "Average power, at most, MW", POWER, (v) => short(v / 1e6), number(1e6)),
     };
     this.run.addEventListener("click", () => void this.start());
     this.stop.addEventListener("click", () => this.cancel());

@@ -103,6 +103,7 @@ function compareColumns(j: Judgement, timed: boolean, most: number, link: (d: De
     {
       name: j.noun === "system" ? "System" : "Design",
       heading: true,
+      kind: j.noun === "system" ? "nowrap" : "",
       cell: (r) => {
         const href = r.judged === null ? null : link(r.judged.design);
         return href === null ? r.name : el("a", { href }, r.name);
@@ -116,7 +117,7 @@ function compareColumns(j: Judgement, timed: boolean, most: number, link: (d: De
     { name: "Capital", right: true, cell: number("capital_usd", (v) => dollars(v), "capital"), by: by("capital_usd") },
     { name: "Avg. power", right: true, cell: number("power_W", (v) => si(v, "W"), "power"), by: by("power_W") },
     { name: "Memory", cell: (r) => (r.judged === null ? "–" : memoryChip(r.judged.design)) },
-    { name: "Best plan", kind: "nowrap", cell: (r) => (r.judged === null ? "–" : planWords(r.judged.design)) },
+    { name: "Best plan", cell: (r) => (r.judged === null ? "–" : planWords(r.judged.design)) },
   ];
 }
 
