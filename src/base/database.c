@@ -11,6 +11,8 @@
  */
 #include "base/database.h"
 
+#include "base/file_root.h"
+
 #include <assert.h>
 #include <limits.h>
 #include <stdio.h>
@@ -208,7 +210,8 @@ halley_status database_open(sqlite3 **out, const char *path, const database_opti
 {
     assert(out != NULL && path != NULL);
     sqlite3 *db = NULL;
-    halley_status status = check_path_length(path, err);
+    halley_status status = file_root_allows(path) ? check_path_length(path, err)
+                                                  : file_root_refuse(path, err);
     if (status == HALLEY_OK)
         status = open_connection(&db, path, o, err);
     if (status != HALLEY_OK) {

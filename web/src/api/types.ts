@@ -72,6 +72,7 @@ export interface Estimate {
   fits: boolean;
   fit: Fit;
   verdict?: string;
+  loss?: string;
   energy_J?: number;
   cost_usd?: number;
   capital_usd?: number;

@@ -27,7 +27,8 @@ export interface BestPlan {
 
 export interface AnswerEvents {
   explain(what: string): void;
-  apply(change: Change): void;
+  /* null where a change cannot be applied: in reports */
+  apply: ((change: Change) => void) | null;
 }
 
 export interface Answer {
@@ -56,7 +57,7 @@ export function errorSentence(bar: ErrorBar | undefined, seconds: number): Child
   return [range, ` typically, ${errorShare(bar.bound)} at most for 19 of 20: what halley missed by${runs}, each predicted without its source.${unmeasured}`];
 }
 
-function fitBanner(e: Estimate, device: string, apply: (change: Change) => void): HTMLElement | null {
+function fitBanner(e: Estimate, device: string, apply: AnswerEvents["apply"]): HTMLElement | null {
   if (e.fits && e.fit !== "may-fit" && e.fit !== "may-need-offload") return null;
   const limit = e.capacity_bytes * (1 - e.headroom);
   const beyond = e.device_bytes > e.capacity_bytes
@@ -69,7 +70,7 @@ function fitBanner(e: Estimate, device: string, apply: (change: Change) => void)
     el(
       "li",
       {},
-      el("button", { class: "btn small", type: "button", "aria-label": `Apply ${c.change}`, on: { click: () => apply(c) } }, "Apply"),
+      apply !== null && el("button", { class: "btn small", type: "button", "aria-label": `Apply ${c.change}`, on: { click: () => apply(c) } }, "Apply"),
       ` ${c.change}: ${time(c.step_s)}, ${bytes(c.device_bytes)}`,
     );
   const body = changes.length === 0 ? el("p", {}, "No single change makes it fit. “Take the best plan” may.") : el("ul", {}, changes.map(item));
@@ -108,7 +109,8 @@ export function planAnswer(events: AnswerEvents): Answer {
   const bars = figureBox();
   const parts = el("div");
   const zero = el("p", { class: "note gap-s" });
-  const timeCard = card("Where the time goes", family, bars.element, parts, zero);
+  const loss = el("p", { class: "loss" });
+  const timeCard = card("Where the time goes", family, loss, bars.element, parts, zero);
   const state = el("span");
   const memory = figureBox();
   const classes = el("div");
@@ -141,6 +143,8 @@ export function planAnswer(events: AnswerEvents): Answer {
     if (best !== null && best.parts_s !== null) rows.push({ name: "Best plan", step_s: best.step_s, parts_s: best.parts_s, strong: false, error: bar });
     bars.draw((width) => drawStepBars(rows, width));
     fill(family, familySentence(e.parts_s, e.step_s));
+    fill(loss, e.loss);
+    loss.hidden = e.loss === undefined;
     const shown = PARTS.filter((p) => (e.parts_s[p.key] ?? 0) > e.step_s * 1e-6);
     fill(parts, partList(shown.map((p) => ({ ...p, value: time(e.parts_s[p.key]!), share: e.parts_s[p.key]! / e.step_s })), 1));
     const none = PARTS.filter((p) => p.key in e.parts_s && !shown.includes(p)).map((p) => p.name.split(",")[0]!.toLowerCase());

@@ -35,7 +35,8 @@ function tieSentence(search: PlanSearch, step_s: number): string {
   return `Rows marked “= 1” are a tie: they are within ${percent(last / best.step_s - 1, 1)} of the fastest, less than halley can tell apart. Choose among them by memory or simplicity.${own}`;
 }
 
-export function bestCard(take: (plan: FoundPlan) => void): BestCard {
+/* `take` is null in reports, where no plan can be taken. */
+export function bestCard(take: ((plan: FoundPlan) => void) | null): BestCard {
   const tried = el("span", { class: "note" });
   const ties = el("p", { class: "note" });
   let bar: ErrorBar | undefined;
@@ -57,16 +58,18 @@ export function bestCard(take: (plan: FoundPlan) => void): BestCard {
     plain("micro_batch", "micro-batch"),
     { name: "recompute", cell: (p) => recomputeWords(p.plan) },
     { name: "sharding", cell: (p) => shardingWords(p.plan) },
-    {
+  ];
+  if (take !== null) {
+    columns.push({
       name: "take",
       hidden_name: true,
       kind: "stick",
       cell: (p) => el("button", { class: "btn small", type: "button", "aria-label": `Take plan ${p.rank}`, on: { click: () => take(p) } }, "Take"),
-    },
-  ];
+    });
+  }
   const list = table(columns, { label: "Five best plans, scrolls sideways", selected: (p) => current(p) });
   const body = el("div", { class: "fades" }, ties, list.element);
-  const element = card("Five best plans", tried, body);
+  const element = card(take === null ? "Best plans" : "Five best plans", tried, body);
   return {
     element,
     busy: () => body.classList.add("faded"),

@@ -2,7 +2,7 @@
 
 import type { Estimate } from "../../api/types.js";
 import { deviceWord } from "../../api/catalog.js";
-import { el, fill } from "../../base/dom.js";
+import { type Child, el, fill } from "../../base/dom.js";
 import { big, dollars, energy, percent, si, time } from "../../base/format.js";
 import { sliderField, textField } from "../../ui/fields.js";
 import { card, explained, fact } from "../../ui/parts.js";
@@ -16,6 +16,20 @@ export function readTokens(words: string): number {
   const match = /^\s*([\d.,]+(?:e\d+)?)\s*([kmbgt]?)\s*$/i.exec(words);
   if (match === null) return NaN;
   return Number(match[1]!.replaceAll(",", "")) * (SUFFIX[match[2]!.toLowerCase()] ?? 1);
+}
+
+/* Days, cost and energy of the run, each with its error. */
+export function runFacts(e: Estimate, rent: number, explain: (() => void) | null): Child[] {
+  const typical = e.error_bar?.typical ?? 0;
+  const within = (words: string): string => `± ${words}`;
+  const rented = (e.train_npu_hours ?? 0) * rent;
+  const whole = e.train_s ?? 0;
+  return [
+    fact("Time to train", explain === null ? time(whole) : explained(time(whole), "Time to train", explain), `${within(time(whole * typical, 2))}; goodput ${percent(e.goodput ?? 1, 1)}`),
+    e.train_cost_usd !== undefined && fact("Owning", dollars(e.train_cost_usd), within(dollars(e.train_cost_usd * typical, 2))),
+    rent > 0 && fact("Renting", dollars(rented), within(dollars(rented * typical, 2))),
+    e.train_energy_J !== undefined && fact("Energy", energy(e.train_energy_J), `${si(e.average_W ?? 0, "W")} on average`),
+  ];
 }
 
 export interface RunEvents {
@@ -45,17 +59,7 @@ export function runCard(events: RunEvents): RunCard {
       rent.set(String(price));
       const device = deviceWord(e.cluster);
       rent.element.querySelector("label")!.textContent = `Rental price, $ per ${device}-hour`;
-      const typical = e.error_bar?.typical ?? 0;
-      const within = (words: string): string => `± ${words}`;
-      const rented = (e.train_npu_hours ?? 0) * price;
-      const days = e.train_s ?? 0;
-      fill(
-        facts,
-        fact("Time to train", explained(time(days), "Time to train", () => events.explain("days")), `${within(time(days * typical, 2))}; goodput ${percent(e.goodput ?? 1, 1)}`),
-        e.train_cost_usd !== undefined && fact("Owning", dollars(e.train_cost_usd), within(dollars(e.train_cost_usd * typical, 2))),
-        price > 0 && fact("Renting", dollars(rented), within(dollars(rented * typical, 2))),
-        e.train_energy_J !== undefined && fact("Energy", energy(e.train_energy_J), `${si(e.average_W ?? 0, "W")} on average`),
-      );
+      fill(facts, runFacts(e, price, () => events.explain("days")));
       const capital = e.capital_usd === undefined ? "" : `Owning: the share of ${dollars(e.capital_usd)} capital that the run uses up, and energy (prices of the preset ${e.cluster}; ballpark, vendors publish none). `;
       const paid = e.paid_npus !== undefined && e.paid_npus !== e.npus ? `Whole nodes or racks are paid for: ${e.paid_npus} ${device}s. ` : "";
       const plate = e.nameplate_W === undefined ? "" : `Nameplate of the nodes: ${si(e.nameplate_W, "W")}.`;
