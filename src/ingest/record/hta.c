@@ -67,11 +67,11 @@ static bool list_host_ids(hta_counter *c)
     bool ok = true;
     for (uint32_t i = 0; ok && i < r->hosts.n; i++) {
         const rec_host *const h = &r->hosts.at[i];
-        if (h->kind != REC_CALL || h->id == REC_NO_ID)
+        if (h->kind != REC_CALL || h->correlation == REC_NO_ID)
             continue;
-        ok = map64_set(&c->calls, h->id, i);
+        ok = map64_set(&c->calls, h->correlation, i);
         if (ok && h->begin_ns < r->last_step_ns)
-            ok = map64_set(&c->before_last, h->id, 1);
+            ok = map64_set(&c->before_last, h->correlation, 1);
     }
     for (size_t i = 0; ok && i < r->works.n; i++) {
         const rec_work *const w = &r->works.at[i];
@@ -107,10 +107,10 @@ static bool list_hta_events(hta_counter *c)
     }
     for (size_t i = 0; ok && i < r->hosts.n; i++) {
         const rec_host *const h = &r->hosts.at[i];
-        if (h->detail != REC_NONE && r->details.at[h->detail].stream >= 0)
-            ok = add_hta_event(c, (hta_event){h->begin_ns, h->end_ns,
-                                              r->details.at[h->detail].stream, REC_NO_ID,
-                                              h->name, 0, false});
+        const rec_detail *const d = rec_host_detail(r, h);
+        if (d != NULL && d->stream >= 0)
+            ok = add_hta_event(c, (hta_event){h->begin_ns, h->end_ns, d->stream,
+                                              REC_NO_ID, h->name, 0, false});
     }
     return ok;
 }
