@@ -85,6 +85,7 @@ typedef struct kineto_reader {
     strbuf name, list;
     kineto_draft d;
     uint64_t last_external; /* id of the last host event */
+    map64 plain_details;    /* dims << 32 | types -> detail with nothing else */
     bool saw_events, in_event;
 } kineto_reader;
 
@@ -251,13 +252,28 @@ static uint32_t keep_kineto_comm(kineto_reader *r)
     return (uint32_t)r->rec->comms.n - 1;
 }
 
+/* Most operators tell their shapes alone, and the same again and again. */
+static bool is_plain(const rec_detail *d)
+{
+    return d->comm == REC_NONE && d->stream < 0 && d->sequence == REC_NO_ID &&
+           d->forward_tid == REC_NO_ID;
+}
+
 static uint32_t keep_detail(kineto_reader *r)
 {
     kineto_draft *const d = &r->d;
+    uint32_t id = (uint32_t)r->rec->details.n;
+    bool is_new = true;
     d->detail.comm = keep_kineto_comm(r);
     d->detail.stream = d->stream < INT32_MAX ? (int32_t)d->stream : -1;
     if (!d->has_detail && d->detail.comm == REC_NONE && d->detail.stream < 0)
         return REC_NONE;
+    if (is_plain(&d->detail))
+        r->p.no_memory |=
+            !map64_put(&r->plain_details,
+                       (uint64_t)d->detail.dims << 32 | d->detail.types, &id, &is_new);
+    if (!is_new)
+        return id;
     r->p.no_memory |= !array_push(&r->rec->details, d->detail);
     return (uint32_t)r->rec->details.n - 1;
 }
@@ -654,5 +670,6 @@ halley_status rec_read_kineto(rec_list *list, file_stream *file,
     strbuf_fini(&r.p.scratch);
     strbuf_fini(&r.name);
     strbuf_fini(&r.list);
+    map64_fini(&r.plain_details);
     return status;
 }

@@ -32,7 +32,9 @@ typedef struct wait_finder {
     uint32_t *storage; /* of the rows' lists */
     map64 own;         /* host event -> the last work that it launched */
     map64 sync_of;     /* correlation -> sync */
+    uint8_t *blocks;   /* by text: does a call of that name block? Found when needed */
 } wait_finder;
+enum { BLOCKS_UNKNOWN, BLOCKS_NOT, BLOCKS };
 
 static int compare_work_ends(const void *a, const void *b, void *context)
 {
@@ -136,15 +138,24 @@ static bool is_pageable_read(const record *r, const rec_work *w)
            str_contains(name, STR("Pageable"));
 }
 
-static bool blocks_here(const wait_finder *f, uint32_t i)
+static bool blocks_by_name(wait_finder *f, uint32_t id)
+{
+    if (f->blocks[id] == BLOCKS_UNKNOWN) {
+        const str name = rec_text(f->g->rec, id);
+        const bool blocks = rec_call_blocks(name) || str_eq(name, STR("cudaFree")) ||
+                            str_eq(name, STR("hipFree"));
+        f->blocks[id] = blocks ? BLOCKS : BLOCKS_NOT;
+    }
+    return f->blocks[id] == BLOCKS;
+}
+
+static bool blocks_here(wait_finder *f, uint32_t i)
 {
     const record *const r = f->g->rec;
     const rec_host *const call = &r->hosts.at[i];
-    const str name = rec_text(r, call->name);
     if (call->kind != REC_CALL || call->end_ns <= call->begin_ns)
         return false;
-    if (rec_call_blocks(name) || str_eq(name, STR("cudaFree")) ||
-        str_eq(name, STR("hipFree")))
+    if (blocks_by_name(f, call->name))
         return true;
     const uint32_t own = map64_find(&f->own, i);
     return own != HASH_NONE && is_pageable_read(r, &r->works.at[own]);
@@ -197,7 +208,8 @@ static bool add_call_wait(wait_finder *f, uint32_t i)
 static bool init_wait_finder(wait_finder *f)
 {
     const record *const r = f->g->rec;
-    bool ok = list_all_ends(f) && list_row_ends(f);
+    f->blocks = mem_array_zero(r->texts.n, sizeof *f->blocks);
+    bool ok = f->blocks != NULL && list_all_ends(f) && list_row_ends(f);
     for (uint32_t i = 0; ok && i < r->works.n; i++)
         if (r->works.at[i].launch != REC_NONE)
             ok = map64_set(&f->own, r->works.at[i].launch, i);
@@ -214,6 +226,7 @@ static void fini_wait_finder(wait_finder *f)
     free(f->storage);
     map64_fini(&f->own);
     map64_fini(&f->sync_of);
+    free(f->blocks);
 }
 
 /* By work: the latest end of what it already waits for; INT64_MIN = nothing. */

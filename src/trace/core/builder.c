@@ -22,7 +22,7 @@ struct halley_builder {
 };
 
 /* Nodes that are written at once. */
-enum { STREAM_NODES = 4096 };
+enum { STREAM_NODES = 1024 };
 
 /* Shapes that have not been met, or whose attributes are copied one by one. */
 static const uint32_t not_met = HASH_NONE, one_by_one = HASH_NONE - 1;
