@@ -27,6 +27,7 @@ $ halley estimate -m gpt3-175b -c dgx-a100:1024 --tp 8 --pp 8 --global-batch 153
 >   waiting for the slowest      487 ms    2.4 %
 >   other                        116 ms    0.6 %
 >   forward compute 5.06 s, backward compute 10.2 s; stage 7 sets the pace
+>   compute-bound: 71 % of the step is matmuls
 >
 > memory of the fullest stage (0)
 >   weights                     5.59 GB

@@ -81,6 +81,9 @@ static void write_parts(FILE *to, const halley_estimate *e)
     fprintf(to, "  forward compute %s, backward compute %s; stage %u sets the pace\n",
             amount(a, e->part_s[HALLEY_PART_FORWARD], UNITS_TIME),
             amount(b, e->part_s[HALLEY_PART_BACKWARD], UNITS_TIME), e->slow_stage);
+    char loss[REPORT_LOSSES_TEXT];
+    request_estimate_losses(loss, e);
+    fprintf(to, "  %s\n", loss);
 }
 
 static const char *name_verdict(const halley_estimate *e)
@@ -301,6 +304,9 @@ static halley_status write_json(const request_call *call, const design *d,
     char verdict[256];
     design_verdict(verdict, &d->e, d->cluster);
     report_json_text(&j, "verdict", str_from(verdict));
+    char loss[REPORT_LOSSES_TEXT];
+    request_estimate_losses(loss, &d->e);
+    report_json_text(&j, "loss", str_from(loss));
     report_numbers_json(&j, &d->n);
     report_error_bar_json(&j, &d->bar);
     write_stages_json(&j, d);
