@@ -7,6 +7,7 @@ import type { Change, Estimate, Explanation, FoundPlan, ImportReport, Plan, Plan
 import { el, fill } from "../../base/dom.js";
 import { big, count, significant } from "../../base/format.js";
 import { acceptDrops } from "../../ui/drop.js";
+import { fade } from "../../ui/parts.js";
 import type { Page, PageContext, PageView } from "../page.js";
 import { type Answer, type BestPlan, type Neighbour, planAnswer } from "./answer.js";
 import { type BestCard, bestCard } from "./best.js";
@@ -157,7 +158,7 @@ class PlanController implements PageView {
     this.showForm();
     this.copy.show(this.state);
     this.fade ??= window.setTimeout(() => {
-      this.right.classList.add("faded");
+      fade(this.right, true);
       this.answer.live.classList.add("busy");
     }, FADE_MS);
     const state = this.state;
@@ -171,7 +172,7 @@ class PlanController implements PageView {
   private stopFading(): void {
     clearTimeout(this.fade);
     this.fade = undefined;
-    this.right.classList.remove("faded");
+    fade(this.right, false);
     this.answer.live.classList.remove("busy");
   }
 
@@ -283,8 +284,9 @@ class PlanController implements PageView {
 
   private applyChange(change: Change): void {
     const value = typeof change.value === "number" ? change.value : readPlanValue(change.value);
-    if (change.key === "npus") this.change({ ...this.state, npus: Number(value) }, "apply");
-    else this.change({ ...this.state, plan: { ...this.state.plan, [change.key]: value } }, "apply");
+    const key = change.key.replaceAll("-", "_");
+    if (key === "npus") this.change({ ...this.state, npus: Number(value) }, "apply");
+    else this.change({ ...this.state, plan: { ...this.state.plan, [key]: value } }, "apply");
   }
 
   private setRent(rent: number): void {
@@ -305,11 +307,11 @@ class PlanController implements PageView {
   private showFailure(error: HalleyError | ServerGone, state: PlanState): void {
     this.stopFading();
     if (error instanceof ServerGone) {
-      this.right.classList.add("faded");
+      fade(this.right, true);
       return;
     }
     this.form.clear();
-    this.right.classList.add("faded");
+    fade(this.right, true);
     fill(this.answer.live, "not this plan: see the field");
     const message = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`.replace(/\.\.$/, ".");
     const key = this.changed;
